@@ -1,0 +1,79 @@
+package luascripts
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Touch begins the worker's lease anew and reports whether it still holds
+// batch number. On false it must stop working on the batch.
+func (s *Scripts) Touch(ctx context.Context, k SlotKeys, worker string, number int64) (bool, error) {
+	cmd := redis.NewIntCmd(ctx, append(s.touch.begin(3, 1), k.Meta, worker, number)...)
+	s.Exec(ctx, cmd)
+	held, err := cmd.Result()
+	if err != nil {
+		return false, fmt.Errorf("touch batch %d of slot %s: %w", number, k.Store, err)
+	}
+	return held == 1, nil
+}
+
+// Cancel removes a content that waits in the slot. A copy in flight goes on,
+// and is reported.
+func (s *Scripts) Cancel(ctx context.Context, k SlotKeys, content string) (removed, inFlight bool, err error) {
+	args := append(s.cancel.begin(6, 5), k.Store, k.Prepare, k.Retry, k.Dead, k.Why, content)
+	cmd := redis.NewIntSliceCmd(ctx, args...)
+	s.Exec(ctx, cmd)
+	reply, err := cmd.Result()
+	if err != nil {
+		return false, false, fmt.Errorf("cancel in slot %s: %w", k.Store, err)
+	}
+	return reply[0] == 1, reply[1] == 1, nil
+}
+
+// MergeArgs begins the arguments of a call of merge.lua for one store. Pairs
+// of due ms and content follow; the reply is an integer: how many were stored.
+func (s *Scripts) MergeArgs(store string, pairs int) []any {
+	return append(s.merge.begin(1+2*pairs, 1), store)
+}
+
+// Definition is a topic's definition as it is stored.
+type Definition struct {
+	Kind    string
+	Slots   int
+	Literal bool
+	Sharing string // "redis", "zookeeper", or empty while no worker has started
+	Layout  int
+}
+
+// Define writes the topic's definition unless it has one, enters the topic in
+// the list of all, and returns the definition that holds. The caller compares.
+func (s *Scripts) Define(ctx context.Context, topic string, d Definition) (Definition, error) {
+	literal := 0
+	if d.Literal {
+		literal = 1
+	}
+	args := append(s.define.begin(6, 1), DefinitionKey(topic), d.Kind, d.Slots, literal, d.Sharing, d.Layout)
+	cmd := redis.NewStringSliceCmd(ctx, args...)
+	listed := redis.NewBoolCmd(ctx, "sismember", TopicsKey, topic)
+	s.Exec(ctx, cmd, listed)
+	reply, err := cmd.Result()
+	if err != nil {
+		return Definition{}, fmt.Errorf("define topic %s: %w", topic, err)
+	}
+	// Asked first, because an addition is refused above maxmemory, where
+	// consumers must still be able to start.
+	if in, err := listed.Result(); err != nil {
+		return Definition{}, fmt.Errorf("look up topic %s in %s: %w", topic, TopicsKey, err)
+	} else if !in {
+		if err := s.rdb.SAdd(ctx, TopicsKey, topic).Err(); err != nil {
+			return Definition{}, fmt.Errorf("enter topic %s in %s: %w", topic, TopicsKey, err)
+		}
+	}
+	held := Definition{Kind: reply[0], Literal: reply[2] == "1", Sharing: reply[3]}
+	held.Slots, _ = strconv.Atoi(reply[1])
+	held.Layout, _ = strconv.Atoi(reply[4])
+	return held, nil
+}

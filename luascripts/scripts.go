@@ -1,0 +1,97 @@
+package luascripts
+
+import (
+	"context"
+	_ "embed"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+var (
+	//go:embed turn.lua
+	turnSource string
+	//go:embed touch.lua
+	touchSource string
+	//go:embed cancel.lua
+	cancelSource string
+	//go:embed merge.lua
+	mergeSource string
+	//go:embed define.lua
+	defineSource string
+)
+
+// script is a source and the hash Redis knows it by.
+type script struct {
+	source, hash string
+}
+
+func newScript(source string) script {
+	return script{source: source, hash: redis.NewScript(source).Hash()}
+}
+
+var shipped = Scripts{
+	turn:   newScript(turnSource),
+	touch:  newScript(touchSource),
+	cancel: newScript(cancelSource),
+	merge:  newScript(mergeSource),
+	define: newScript(defineSource),
+}
+
+// Scripts runs the scripts on one Redis, Sentinel group or Cluster.
+type Scripts struct {
+	rdb                                redis.UniversalClient
+	turn, touch, cancel, merge, define script
+}
+
+// New returns the scripts for rdb. It does no I/O and costs little.
+func New(rdb redis.UniversalClient) *Scripts {
+	s := shipped
+	s.rdb = rdb
+	return &s
+}
+
+// Exec sends the commands in one pipeline (one per node of a Cluster). A
+// script that a server does not know, because it was restarted, failed over or
+// told to forget, is sent again in full; other commands are not repeated.
+// Each command holds its own error; Exec returns none.
+func (s *Scripts) Exec(ctx context.Context, cmds ...redis.Cmder) {
+	s.send(ctx, cmds)
+	var unknown []redis.Cmder
+	for _, cmd := range cmds {
+		if err := cmd.Err(); err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") && s.inFull(cmd) {
+			unknown = append(unknown, cmd)
+		}
+	}
+	if len(unknown) > 0 {
+		s.send(ctx, unknown)
+	}
+}
+
+func (s *Scripts) send(ctx context.Context, cmds []redis.Cmder) {
+	if len(cmds) == 1 {
+		_ = s.rdb.Process(ctx, cmds[0])
+		return
+	}
+	pipe := s.rdb.Pipeline()
+	_ = pipe.BatchProcess(ctx, cmds...)
+	_, _ = pipe.Exec(ctx)
+}
+
+// begin starts the arguments of a call of x: keys come next, then the rest.
+func (x *script) begin(size, keys int) []any {
+	return append(make([]any, 0, 3+size), "evalsha", x.hash, keys)
+}
+
+// inFull turns a call by hash into the same call with the source.
+func (s *Scripts) inFull(cmd redis.Cmder) bool {
+	args := cmd.Args()
+	for _, x := range []*script{&s.turn, &s.touch, &s.cancel, &s.merge, &s.define} {
+		if args[0] == "evalsha" && args[1] == x.hash {
+			args[0], args[1] = "eval", x.source
+			cmd.SetErr(nil)
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,198 @@
+package luascripts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// MaxBatch is the most contents one turn takes.
+const MaxBatch = 256
+
+// Turn is one request of one worker at one slot: finish the batch it holds,
+// and take the next one. A turn without a definite answer must be repeated
+// unchanged until it has one; that changes nothing twice.
+type Turn struct {
+	Keys     SlotKeys
+	Priority bool          // a topic of the Priority kind: larger scores first
+	Worker   string        // an id that is never used again
+	Number   int64         // the slot's number as this worker knows it; 0: unknown
+	Gone     string        // a holder proven dead, or empty
+	Lease    time.Duration // 0: this worker is judged by ZooKeeper
+	Count    int           // contents to take, up to MaxBatch; 0: leave the slot
+	Random   int           // draws among equal priorities; any number ≥ 0
+	Crash    time.Duration // delay of the retry of contents taken over from a lost worker
+
+	// Verdicts on what was not done in the batch held. Whatever is not listed
+	// is done.
+	Verdicts []Verdict
+}
+
+// Verdict says what becomes of one content of a batch.
+type Verdict struct {
+	Content string
+	Fate    Fate
+	Delay   time.Duration // of the retry, for Failed; 0: back to the store at once (literal topics)
+
+	// Priority it was taken with; 0: unknown, or not a Priority topic. Kept for
+	// a person if it fails, and given back if it was not started.
+	Priority int64
+
+	Reason string // why it failed, for a person
+}
+
+// Fate is what becomes of a content that was not done.
+type Fate int
+
+// The fates.
+const (
+	Failed     Fate = iota // spends an attempt; dead if it was the last
+	Dead                   // dead now, whatever attempts are left
+	NotStarted             // goes back with its attempt, time or priority kept
+)
+
+// Code is the kind of an [Answer].
+type Code string
+
+// The answers of a turn.
+const (
+	Batch  Code = "BATCH"  // the worker holds batch Number: Attempt, Contents
+	Empty  Code = "EMPTY"  // nothing is due before Wait is over
+	Number Code = "NUMBER" // nothing was taken; use Number in the next turn
+	Busy   Code = "BUSY"   // Holder holds the slot; its lease ends in Wait
+	Paused Code = "PAUSED" // a person has paused the slot
+	Left   Code = "LEFT"   // the worker holds nothing
+)
+
+// Answer of a turn.
+type Answer struct {
+	Code    Code
+	Number  int64  // of the batch or slot; not told by BUSY
+	Attempt int    // of every content of the batch, 1 to 17
+	Holder  string // told by BUSY
+
+	// Wait is the time until the next content is due (EMPTY; negative if none
+	// is known) or until the holder's lease ends (BUSY).
+	Wait time.Duration
+
+	Contents   []string
+	priorities []string
+}
+
+// Priority returns the priority of content i, or 0 where it is not told: time
+// kinds, retries, and a batch that is told again.
+func (a *Answer) Priority(i int) int64 {
+	switch len(a.priorities) {
+	case 0:
+		return 0
+	case 1:
+		i = 0
+	}
+	p, _ := strconv.ParseFloat(a.priorities[i], 64)
+	return int64(p)
+}
+
+// ErrAnswer is returned for an answer no script of this version gives.
+var ErrAnswer = errors.New("unknown answer of the turn script")
+
+// Turn takes one turn.
+func (s *Scripts) Turn(ctx context.Context, t *Turn) (Answer, error) {
+	cmd := s.TurnCmd(ctx, t)
+	s.Exec(ctx, cmd)
+	return TurnAnswer(t, cmd)
+}
+
+// TurnCmd is the command of a turn, for [Scripts.Exec] of several at once.
+func (s *Scripts) TurnCmd(ctx context.Context, t *Turn) *redis.StringSliceCmd {
+	return redis.NewStringSliceCmd(ctx, t.args(&s.turn)...)
+}
+
+// TurnAnswer reads the answer of an executed command of [Scripts.TurnCmd].
+func TurnAnswer(t *Turn, cmd *redis.StringSliceCmd) (Answer, error) {
+	reply, err := cmd.Result()
+	if err != nil {
+		return Answer{}, fmt.Errorf("turn at slot %s: %w", t.Keys.Store, err)
+	}
+	a, ok := parseAnswer(reply)
+	if !ok {
+		return Answer{}, fmt.Errorf("turn at slot %s: %w: %.3q", t.Keys.Store, ErrAnswer, reply)
+	}
+	return a, nil
+}
+
+func (t *Turn) args(s *script) []any {
+	kind := "T"
+	if t.Priority {
+		kind = "P"
+	}
+	k := &t.Keys
+	// Pointers are written as what they point to, and cost no allocation.
+	args := s.begin(14+4*len(t.Verdicts), 6)
+	args = append(args, k.Store, &k.Prepare, &k.Retry, &k.Dead, &k.Meta, &k.Why,
+		kind, &t.Worker, &t.Number, &t.Gone, t.Lease.Milliseconds(), &t.Count, &t.Random, t.Crash.Milliseconds())
+	for i := range t.Verdicts {
+		v := &t.Verdicts[i]
+		var n int64
+		switch v.Fate {
+		case Failed:
+			n = v.Delay.Milliseconds()
+		case Dead:
+			n = -1
+		case NotStarted:
+			n = -2
+		}
+		priority := ""
+		if v.Priority > 0 {
+			priority = strconv.FormatInt(v.Priority, 10)
+		}
+		args = append(args, &v.Content, n, priority, &v.Reason)
+	}
+	return args
+}
+
+func parseAnswer(reply []string) (a Answer, ok bool) {
+	if len(reply) < 2 {
+		return a, false
+	}
+	a.Code = Code(reply[0])
+	var err error
+	if a.Code == Busy {
+		a.Holder = reply[1]
+	} else if a.Number, err = strconv.ParseInt(reply[1], 10, 64); err != nil {
+		return a, false
+	}
+	switch a.Code {
+	case Batch:
+		if len(reply) < 5 {
+			return a, false
+		}
+		a.Attempt, _ = strconv.Atoi(reply[2])
+		k, _ := strconv.Atoi(reply[3])
+		if a.Attempt < 1 || k < 1 || len(reply) < 4+k {
+			return a, false
+		}
+		a.Contents, a.priorities = reply[4:4+k:4+k], reply[4+k:]
+		return a, len(a.priorities) <= 1 || len(a.priorities) == k
+	case Empty, Busy:
+		if len(reply) < 3 {
+			return a, false
+		}
+		a.Wait, ok = parseMillis(reply[2])
+		return a, ok
+	case Number, Paused, Left:
+		return a, true
+	}
+	return a, false
+}
+
+func parseMillis(text string) (time.Duration, bool) {
+	if text == "" {
+		return -1, true
+	}
+	ms, err := strconv.ParseInt(text, 10, 64)
+	return time.Duration(ms) * time.Millisecond, err == nil
+}

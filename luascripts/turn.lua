@@ -1,0 +1,221 @@
+-- turn: one turn of one worker at one slot. It finishes the batch the worker holds, then takes the
+-- next one, atomically.
+--
+-- GUARANTEE
+--   What is in `prepare` is the one batch of this slot that is in flight. Nothing is taken while
+--   it is not empty, so no two workers hold messages of one slot, whoever believes to own it.
+--   A batch is all fresh (first deliveries) or one retry alone, so one attempt number fits all
+--   of it, and a message that kills its worker dies without its neighbours.
+--
+-- WHO MAY TAKE   whoever asks, if prepare is empty and it names the slot's present number; a worker
+--   that does not is told the number and takes nothing. So a late duplicate of an old turn is harmless.
+-- WHO MAY TAKE OVER   a batch of another holder is given back to the queue only if that holder's
+--   own lease, stored with the batch, is over by this server's clock, or the holder is the one the asker
+--   has proven dead. Its contents spend an attempt: the batch may have killed it.
+-- A REPEATED REQUEST   changes nothing twice: holder and number say whether it was applied. A worker
+--   that holds a batch whose answer got lost is told that batch again, with its lease begun anew.
+-- A FRESH COPY   a content sent again while an older copy of it is in flight or waits for its retry
+--   wins: the old copy is dropped when it comes back or comes due, and the fresh one has the full
+--   17 deliveries.
+-- DEAD   when its 17th delivery failed (no retries left), or its worker said so.
+--
+-- KEYS  1 store  content -> due ms, or priority (both above 16), or 1..16: retries left of a failed one
+--       2 prepare  content -> second it was taken * 1000 + retries left if this delivery fails
+--       3 retry  content -> due ms * 100 + retries left      4 dead  content -> ms of death
+--       5 meta  holder, batch (its number; only grows), until (end of its lease, ms), lease (ms; 0: none),
+--               paused (if set, nothing is taken), why (set while `why` may name contents not dead)
+--       6 why  content -> 'attempts first last priority worker reason', of retrying and dead ones
+-- ARGV  1 'P' priority, larger first, or 'T' time, due ones, oldest first     2 me
+--       3 number of the slot as I know it, 0: unknown     4 holder proven dead, or ''
+--       5 my lease in ms, 0: I am judged by ZooKeeper     6 how many contents, 0: leave the slot
+--       7 a random integer     8 delay in ms for contents of a batch taken over
+--       9.. in fours, what was not done in my batch (whatever is not listed is done):
+--           content,  >= 0 failed, delay ms of its retry | -1 failed, dead now | -2 not started,
+--           its priority or '' if unknown,  reason
+-- ANSWERS
+--   BATCH number, attempt 1..17, k, k contents, priorities   I hold this batch. Priorities: one per
+--         content, or one for all, or none (time kinds, a retry, told again)
+--   EMPTY number, ms until the next is due or ''   NUMBER number: nothing taken, use this number
+--   BUSY holder, ms of its lease    PAUSED number    LEFT number: I hold nothing, and late
+--         duplicates of my turns can take nothing
+local store, prepare, retry, dead, meta, why = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local me, known, count = ARGV[2], tonumber(ARGV[3]), math.min(tonumber(ARGV[6]), 256)
+local RETRIES, FIRST_VERDICT, call = 16, 9, redis.call
+
+local time = call('TIME')
+local second = tonumber(time[1])
+local now = second * 1000 + math.floor(time[2] / 1000)
+local m = call('HMGET', meta, 'holder', 'batch', 'until', 'lease', 'paused', 'why')
+local holder, batch = m[1] or '', tonumber(m[2] or 0)
+local function int(x) return string.format('%.0f', x) end   -- tostring() keeps 14 digits only
+local following = int(math.max(batch + 1, now))   -- grows even if Redis lost some writes in a failover
+
+-- Lets `why` forget contents that are done. What explains a death stays.
+local function forget(done)
+  if not m[6] or not done[1] then return end
+  local buried, names = call('ZMSCORE', dead, unpack(done)), {}
+  for i = 1, #done do
+    if not buried[i] then names[#names + 1] = done[i] end
+  end
+  if names[1] then call('HDEL', why, unpack(names)) end
+  if call('HLEN', why) <= call('ZCARD', dead) then call('HDEL', meta, 'why') end
+end
+
+-- Notes in `why` that the delivery of x failed. The first failure starts a new record.
+local function note(x, left, priority, reason)
+  local old = left < RETRIES and call('HGET', why, x) or ''
+  local first, kept = string.match(old, '^%d+ (%d+) %d+ (%S+)')
+  if priority == '' then priority = kept or '-' end
+  local record = {17 - left, first or int(now), int(now), priority, holder == '' and '-' or holder, reason}
+  call('HSET', why, x, table.concat(record, ' '))
+end
+
+-- 1. Finish.
+local mine = holder == me and known == batch
+if mine and #ARGV < FIRST_VERDICT then            -- all of it is done, or I held nothing
+  if m[6] then forget(call('ZRANGE', prepare, 0, -1)) end
+  call('DEL', prepare)
+elseif call('ZCARD', prepare) > 0 then
+  local till, lease = tonumber(m[3] or 0), tonumber(m[4] or 0)
+  if holder == me and not mine then               -- its answer got lost: tell it again
+    call('HDEL', meta, 'until')                   -- (a first write that takes away passes above maxmemory)
+    call('HSET', meta, 'until', now + ARGV[5], 'lease', ARGV[5])
+    local x = call('ZRANGE', prepare, 0, -1)
+    return {'BATCH', int(batch), 17 - call('ZSCORE', prepare, x[1]) % 1000, #x, unpack(x)}
+  end
+  if not mine and holder ~= '' and holder ~= ARGV[4] and not (lease > 0 and till < now) then
+    if lease > 0 and till > now + 2 * lease then  -- the server's clock stepped back
+      till = now + lease
+      call('HDEL', meta, 'until')
+      call('HSET', meta, 'until', int(till))
+    end
+    return {'BUSY', holder, int(math.max(0, till - now))}
+  end
+
+  local verdicts = {}
+  for i = FIRST_VERDICT, #ARGV, 4 do
+    local n, p = tonumber(ARGV[i + 1]), ARGV[i + 2]
+    local sound = n and n >= -2 and n <= 1e12 and n % 1 == 0 and ARGV[i + 3] and (p == '' or tonumber(p) and tonumber(p) > RETRIES)
+    if not sound then
+      return redis.error_reply('RMQ bad verdict on argument ' .. i)
+    end
+    verdicts[ARGV[i]] = i
+  end
+  local over = not mine and (holder == '' and 'its holder is unknown' or holder == ARGV[4] and 'its worker died' or 'the lease of its worker ended')
+  local done, flying = {}, call('ZRANGE', prepare, 0, -1, 'WITHSCORES')
+  call('ZCARD', store) call('ZCARD', retry) call('ZCARD', dead) call('HLEN', why) -- a wrong type shows before the first write
+  call('DEL', prepare)
+  for i = 1, #flying, 2 do
+    local x, mark = flying[i], tonumber(flying[i + 1])
+    local left, at = mark % 1000, verdicts[x]
+    if not over and not at then
+      done[#done + 1] = x
+    elseif tonumber(call('ZSCORE', store, x) or 0) <= RETRIES then   -- else sent again: the fresh copy wins
+      local n, priority, reason = tonumber(ARGV[8]), '', over
+      if not over then n, priority, reason = tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3] end
+      if n == -2 then                             -- not started: no attempt is spent
+        if left == RETRIES and ARGV[1] ~= 'P' then call('ZADD', store, int(mark - left), x) -- due the second it was taken
+        elseif left == RETRIES and priority ~= '' then call('ZADD', store, priority, x)
+        else call('ZADD', retry, int(now * 100 + left + 1), x) end
+      else
+        note(x, left, priority, reason)
+        if n == -1 or left == 0 then call('ZADD', dead, int(now), x)
+        else
+          call('HSET', meta, 'why', 1)
+          if n > 0 then call('ZADD', retry, int((now + n) * 100 + left), x) else call('ZADD', store, left, x) end
+        end
+      end
+    end
+  end
+  if over then
+    call('HSET', meta, 'holder', '', 'batch', following)
+    return {'NUMBER', following}
+  end
+  forget(done)
+elseif known ~= batch then
+  return {'NUMBER', int(batch)}
+end
+
+-- 2. Leave, or take nothing.
+if count == 0 then
+  call('HDEL', meta, 'holder')
+  call('HSET', meta, 'batch', following)
+  return {'LEFT', following}
+end
+if m[5] then return {'PAUSED', int(batch)} end
+
+-- 3. Choose the next batch: x, all fresh, or one retry alone with `left` retries after this one. A
+-- fresh one stands in the store at ranks from..to, and (priorities) the `above` highest.
+local x, priorities, left, from, to, above = {}, {}, RETRIES, nil, nil, 0
+local r = call('ZRANGE', retry, 0, 0, 'WITHSCORES')
+local due = r[1] and math.floor(r[2] / 100)
+local retries_first
+local function alone(content, retries_left) x, priorities, left, from = {content}, {}, math.max(0, retries_left - 1), nil end
+
+if ARGV[1] ~= 'P' then
+  x = call('ZRANGEBYSCORE', store, '-inf', now, 'LIMIT', 0, count)
+  local oldest = x[1] and tonumber(call('ZSCORE', store, x[1]))
+  retries_first = due and (not oldest or due <= oldest)
+  from, to = 0, #x - 1
+  if oldest and oldest <= RETRIES then alone(x[1], oldest) end
+else
+  local top, random = call('ZREVRANGE', store, 0, 0, 'WITHSCORES'), tonumber(ARGV[7])
+  -- Failed ones stand below every priority: without one turn in 16 a busy slot would starve them.
+  retries_first = tonumber(top[2] or 0) <= RETRIES or random % 16 == 0
+  local low = retries_first and call('ZRANGE', store, 0, 0, 'WITHSCORES') or top
+  if low[1] and tonumber(low[2]) <= RETRIES then
+    alone(low[1], tonumber(low[2]))
+  elseif top[1] then
+    -- Of the lowest level taken, `size` contents stand in the store and k of them are taken, from a random
+    -- place: else the equal ones that sort last would starve. (Some near the ends of the level are drawn up
+    -- to twice as often as the mean, none much less.)
+    local level, size, k = top[2], call('ZCOUNT', store, top[2], top[2]), count
+    if size >= count then
+      priorities[1] = level
+    else
+      local e = call('ZREVRANGE', store, 0, count - 1, 'WITHSCORES')
+      local n = #e / 2
+      while tonumber(e[2 * n]) <= RETRIES do n = n - 1 end   -- a retry goes alone
+      for i = 1, n do
+        x[i], priorities[i] = e[2 * i - 1], e[2 * i]
+        if priorities[i] ~= level then level, above = priorities[i], i - 1 end
+      end
+      k = n - above
+      size = n == count and call('ZCOUNT', store, level, level) or k
+    end
+    local skip = math.max(0, math.min(size - k, random % (size + k - 1) - k + 1))
+    if size > k or not x[1] then
+      local window = call('ZREVRANGE', store, above + skip, above + skip + k - 1)
+      for i = 1, k do x[above + i] = window[i] end
+    end
+    from, to = -above - skip - k, -above - skip - 1
+  end
+end
+if retries_first and due and due <= now then
+  if tonumber(call('ZSCORE', store, r[1]) or 0) > RETRIES then
+    call('ZREM', retry, r[1])                     -- sent again: the old copy merges into the fresh one
+  else
+    alone(r[1], r[2] % 100)
+  end
+end
+if not x[1] then
+  local next_due = ARGV[1] ~= 'P' and call('ZRANGE', store, 0, 0, 'WITHSCORES')[2]
+  next_due = math.min(tonumber(next_due or math.huge), due or math.huge)
+  return {'EMPTY', int(batch), next_due < math.huge and int(math.max(0, next_due - now)) or ''}
+end
+
+-- 4. Move it to prepare. The first write takes away, so it passes above maxmemory.
+if from then
+  call('ZREMRANGEBYRANK', store, from, to)
+  if above > 0 then call('ZREMRANGEBYRANK', store, -above, -1) end
+else
+  call('ZREM', store, x[1])
+end
+if due then call('ZREM', retry, unpack(x)) end    -- a waiting retry of a fresh content is superseded
+local add, mark, n = {}, int(second * 1000 + left), #x
+for i = 1, n do add[2 * i - 1], add[2 * i] = mark, x[i] end
+call('ZADD', prepare, unpack(add))
+call('HSET', meta, 'holder', me, 'batch', following, 'until', now + ARGV[5], 'lease', ARGV[5])
+local out = {'BATCH', following, 17 - left, n, unpack(x)}
+for i = 1, #priorities do out[n + 4 + i] = priorities[i] end
+return out

@@ -1,0 +1,44 @@
+package message
+
+import (
+	"errors"
+	"strconv"
+)
+
+var (
+	// ErrInvalid matches every [InvalidError]: the call was refused because of
+	// what was passed in, nothing was stored, and repeating it is useless.
+	ErrInvalid = errors.New("invalid")
+
+	// ErrTopicConflict is returned by the first Send to a topic, by Start and
+	// by the look every 30 s after them, when the topic is already defined
+	// differently. One name has one definition for ever.
+	ErrTopicConflict = errors.New("topic is already defined differently")
+)
+
+// InvalidError names what was refused.
+type InvalidError struct {
+	Field string // such as "Priority" or "Topic.Slots"
+	Value string // what was passed
+	Limit string // what it must be
+}
+
+func (e *InvalidError) Error() string {
+	return e.Field + " is " + e.Value + "; it must be " + e.Limit
+}
+
+// Is makes every InvalidError match [ErrInvalid].
+func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
+
+func invalid(field, value, limit string) error {
+	return &InvalidError{Field: field, Value: value, Limit: limit}
+}
+
+// quote shortens what was passed, so that an error stays one readable line.
+func quote(s string) string {
+	const most = 60
+	if len(s) > most {
+		s = s[:most] + "…"
+	}
+	return strconv.Quote(s)
+}

@@ -1,0 +1,38 @@
+package message
+
+import "time"
+
+// Message is one of [RangeMerge], [Priority] and [FixedTime], by value.
+type Message interface {
+	sealed()
+}
+
+// RangeMerge is handled Range after the first send of its content. Equal
+// content sent while it waits, overdue or not, merges into it and keeps the
+// first time.
+type RangeMerge struct {
+	Content   string
+	SlotBasis string // decides the slot; Content when empty
+	Range     time.Duration
+}
+
+// Priority is handled before every message of a smaller priority. Equal
+// content merges and takes the last priority. Nothing is promised about the
+// order of equal priorities, but none of them starves.
+type Priority struct {
+	Content   string
+	SlotBasis string // decides the slot; Content when empty
+	Priority  int64  // 17 … 2^53 − 1
+}
+
+// FixedTime is never handled before At; the oldest due goes first. Equal
+// content merges and takes the last time.
+type FixedTime struct {
+	Content   string
+	SlotBasis string // decides the slot; Content when empty
+	At        time.Time
+}
+
+func (RangeMerge) sealed() {}
+func (Priority) sealed()   {}
+func (FixedTime) sealed()  {}

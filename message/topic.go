@@ -1,0 +1,107 @@
+package message
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxRetries is how often a failed message is delivered again: one first
+// delivery and sixteen retries make seventeen, then it is dead.
+const MaxRetries = 16
+
+// Limits of a topic.
+const (
+	DefaultSlots      = 16
+	MaxSlots          = 65536
+	MaxTopicNameBytes = 200
+)
+
+// Kind is what the messages of a topic have in common. A topic has one kind
+// for ever.
+type Kind uint8
+
+// The kinds. The zero Kind is refused, so that a forgotten Kind is noticed.
+const (
+	KindRangeMerge Kind = iota + 1
+	KindPriority
+	KindFixedTime
+)
+
+// String returns the kind as it is stored: "range-merge", "priority",
+// "fixed-time".
+func (k Kind) String() string {
+	switch k {
+	case KindRangeMerge:
+		return "range-merge"
+	case KindPriority:
+		return "priority"
+	case KindFixedTime:
+		return "fixed-time"
+	}
+	return "Kind(" + strconv.Itoa(int(k)) + ")"
+}
+
+// Topic is a name and its definition. One name has one definition for ever: a
+// producer or consumer that brings a different one is refused with
+// [ErrTopicConflict].
+type Topic struct {
+	// Name is part of every key of the topic. 1 to 200 bytes of valid UTF-8
+	// without '{', '}', '/' and control characters.
+	Name string
+
+	// Kind of its messages. Required.
+	Kind Kind
+
+	// Slots is the number of independent queues the topic is spread over: a
+	// power of two up to 65536. It can never be changed, because the slot of
+	// a stored message cannot be computed again. Defaults to 16.
+	Slots int
+
+	// Literal topics send a failed message straight back to the store with
+	// its remaining retries as score, without waiting: the published form of
+	// the design. Defaults to false: failures wait for their back-off.
+	Literal bool
+}
+
+// WithDefaults returns the topic with its zero fields filled in.
+func (t Topic) WithDefaults() Topic {
+	if t.Slots == 0 {
+		t.Slots = DefaultSlots
+	}
+	return t
+}
+
+// Validate reports the first field that cannot be accepted, as an
+// [InvalidError].
+func (t Topic) Validate() error {
+	if err := validateName(t.Name); err != nil {
+		return err
+	}
+	if t.Kind < KindRangeMerge || t.Kind > KindFixedTime {
+		return invalid("Topic.Kind", t.Kind.String(), "KindRangeMerge, KindPriority or KindFixedTime")
+	}
+	if s := t.Slots; s < 0 || s > MaxSlots || s&(s-1) != 0 {
+		return invalid("Topic.Slots", strconv.Itoa(s), "a power of two from 1 to 65536, or 0 for 16")
+	}
+	return nil
+}
+
+// validateName keeps out what would break a key: braces end or begin the hash
+// tag of a Redis Cluster, so two keys of one slot could fall apart.
+func validateName(name string) error {
+	const field = "Topic.Name"
+	switch {
+	case name == "":
+		return invalid(field, `""`, "1 to 200 bytes")
+	case len(name) > MaxTopicNameBytes:
+		return invalid(field, quote(name)+" ("+strconv.Itoa(len(name))+" bytes)", "1 to 200 bytes")
+	case !utf8.ValidString(name):
+		return invalid(field, quote(name), "valid UTF-8")
+	}
+	forbidden := func(r rune) bool { return r == '{' || r == '}' || r == '/' || r < ' ' || r >= 0x7f && r < 0xa0 }
+	if strings.ContainsFunc(name, forbidden) {
+		return invalid(field, quote(name), "free of '{', '}', '/' and control characters")
+	}
+	return nil
+}
