@@ -1,0 +1,43 @@
+package servertest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// missing ends a test that needs a program this machine does not have. Where
+// servers are required, a run that skips must not look like a run that passes.
+func missing(t testing.TB, what, install string) {
+	t.Helper()
+	msg := fmt.Sprintf("NEEDS %s, which is not installed here.\n\tInstall it:  %s", what, install)
+	if os.Getenv("RMQ_REQUIRE_SERVERS") == "1" || os.Getenv("CI") == "true" {
+		t.Fatal(msg)
+	}
+	t.Skip(msg)
+}
+
+// redisBinary finds the server: its path, and the argv[0] to start it under.
+func redisBinary(t testing.TB) (path, argv0 string) {
+	t.Helper()
+	const name = "redis-server"
+	if path = os.Getenv("RMQ_TEST_REDIS_SERVER"); path != "" {
+		if _, err := exec.LookPath(path); err != nil {
+			t.Fatalf("RMQ_TEST_REDIS_SERVER: %v", err)
+		}
+		return path, name
+	}
+	if path, err := exec.LookPath(name); err == nil {
+		return path, name
+	}
+	// Debian's redis-tools holds the server without its name: one binary decides by
+	// argv[0] what it is, and /usr/bin/redis-server, a link to it, is in a package
+	// which also installs a daemon.
+	const rdb = "/usr/bin/redis-check-rdb"
+	if _, err := exec.LookPath(rdb); err == nil {
+		return rdb, name
+	}
+	missing(t, "a Redis server", "apt-get install redis-tools  (or put redis-server on the PATH)")
+	return "", ""
+}

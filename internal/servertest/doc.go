@@ -1,0 +1,24 @@
+// Package servertest gives tests the servers they talk to: real Redis servers
+// started as children of the test process, an in-memory one, and a TCP proxy
+// that breaks the connection in between in chosen ways.
+//
+//	func TestMain(m *testing.M) { servertest.Main(m) }
+//
+//	srv := servertest.SharedRedis(t)   // one per test process; keep to keys of your own
+//	srv := servertest.Redis(t)         // private: may be killed, paused, restarted
+//	mini, rdb := servertest.Memory(t)  // in-process; its clock can be moved
+//	proxy := servertest.NewProxy(t, srv.Addr())
+//
+// A real server costs about 10 ms, so a test that harms its server takes a
+// private one. Every child dies with the test process, however that ends.
+//
+// Environment:
+//
+//	RMQ_TEST_REDIS_SERVER  the redis-server binary to start
+//	RMQ_TEST_REDIS         host:port of a server of yours, for SharedRedis only
+//	RMQ_REQUIRE_SERVERS=1  a missing binary fails the test instead of skipping it
+//	                       (CI=true means the same)
+//
+// The package does not isolate tests on a shared server from each other (choose
+// a namespace per test and never flush), and it never installs anything.
+package servertest

@@ -1,0 +1,42 @@
+package servertest
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// Main runs the tests of a package, stops the servers they shared, and fails when
+// a goroutine is left over. Call it from TestMain; it does not return.
+func Main(m *testing.M) {
+	code := m.Run()
+	if err := stopShared(); err != nil {
+		code = fail(code, err)
+	}
+	// After a failed test leftovers are no news.
+	if code == 0 {
+		if err := leaks(); err != nil {
+			code = fail(code, err)
+		}
+	}
+	os.Exit(code)
+}
+
+func fail(code int, err error) int {
+	fmt.Fprintln(os.Stderr, "FAIL:", err)
+	return max(code, 1)
+}
+
+// leaks waits longer than one goleak.Find does (0.4 s): a go-redis pool that was
+// closed while its server was away looks up from its redial loop once a second.
+func leaks() error {
+	var err error
+	for range 8 {
+		if err = goleak.Find(); err == nil {
+			return nil
+		}
+	}
+	return err
+}

@@ -1,0 +1,5 @@
+package servertest
+
+import "testing"
+
+func TestMain(m *testing.M) { Main(m) }
