@@ -69,7 +69,10 @@ func (s *Scripts) Exec(ctx context.Context, cmds ...redis.Cmder) {
 }
 
 func (s *Scripts) send(ctx context.Context, cmds []redis.Cmder) {
-	if len(cmds) == 1 {
+	switch len(cmds) {
+	case 0:
+		return
+	case 1:
 		_ = s.rdb.Process(ctx, cmds[0])
 		return
 	}

@@ -18,7 +18,8 @@ func AppendWake(payload []byte, slot int, in time.Duration) []byte {
 	}
 	payload = strconv.AppendInt(payload, int64(slot), 10)
 	payload = append(payload, ':')
-	return strconv.AppendInt(payload, max(0, in.Milliseconds()), 10)
+	ms := (in + time.Millisecond - 1).Milliseconds() // rounded up: a look before the time finds nothing
+	return strconv.AppendInt(payload, max(0, ms), 10)
 }
 
 // ParseWake calls each for every slot of a payload. What it does not

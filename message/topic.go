@@ -12,9 +12,9 @@ const MaxRetries = 16
 
 // Limits of a topic.
 const (
-	DefaultSlots      = 16
-	MaxSlots          = 65536
-	MaxTopicNameBytes = 200
+	DefaultSlots = 16
+	MaxSlots     = 65536
+	MaxNameBytes = 200
 )
 
 // Kind is what the messages of a topic have in common. A topic has one kind
@@ -75,7 +75,7 @@ func (t Topic) WithDefaults() Topic {
 // Validate reports the first field that cannot be accepted, as an
 // [InvalidError].
 func (t Topic) Validate() error {
-	if err := validateName(t.Name); err != nil {
+	if err := validateName("Topic.Name", t.Name); err != nil {
 		return err
 	}
 	if t.Kind < KindRangeMerge || t.Kind > KindFixedTime {
@@ -87,14 +87,22 @@ func (t Topic) Validate() error {
 	return nil
 }
 
+// ValidateNamespace reports whether ns may stand in front of topic names. The
+// empty one may: it gives the documented keys.
+func ValidateNamespace(ns string) error {
+	if ns == "" {
+		return nil
+	}
+	return validateName("Namespace", ns)
+}
+
 // validateName keeps out what would break a key: braces end or begin the hash
 // tag of a Redis Cluster, so two keys of one slot could fall apart.
-func validateName(name string) error {
-	const field = "Topic.Name"
+func validateName(field, name string) error {
 	switch {
 	case name == "":
 		return invalid(field, `""`, "1 to 200 bytes")
-	case len(name) > MaxTopicNameBytes:
+	case len(name) > MaxNameBytes:
 		return invalid(field, quote(name)+" ("+strconv.Itoa(len(name))+" bytes)", "1 to 200 bytes")
 	case !utf8.ValidString(name):
 		return invalid(field, quote(name), "valid UTF-8")

@@ -1,6 +1,7 @@
 package message
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 )
@@ -62,7 +63,7 @@ func Open(t Topic, m Message, now time.Time, maxContent int) (Body, error) {
 			b.Value = ceilUnixMilli(m.At)
 		}
 	default:
-		return b, invalid("Message", "nil", "a RangeMerge, a Priority or a FixedTime, by value")
+		return b, invalid("Message", fmt.Sprintf("of type %T", m), "a RangeMerge, a Priority or a FixedTime, by value")
 	}
 	if b.Kind != t.Kind {
 		return b, invalid("Message", b.Kind.String(), "of the kind of topic "+quote(t.Name)+": "+t.Kind.String())

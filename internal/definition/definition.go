@@ -1,0 +1,51 @@
+// Package definition keeps one topic from being two things: it writes a
+// topic's definition where there is none and compares it where there is one.
+// Producers and consumers both ask it, and do not know each other.
+package definition
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// The ways of sharing slots among workers. Mixing them on one topic is
+// unsafe: each would take the other's live workers for dead.
+const (
+	SharingRedis     = "redis"
+	SharingZooKeeper = "zookeeper"
+)
+
+// Agree writes or compares the definition of topic t under its qualified name.
+// sharing is empty for a producer. A difference is message.ErrTopicConflict and
+// says which field differs.
+func Agree(ctx context.Context, s *luascripts.Scripts, name string, t message.Topic, sharing string) error {
+	want := luascripts.Definition{
+		Kind: t.Kind.String(), Slots: t.Slots, Literal: t.Literal, Sharing: sharing, Layout: luascripts.Layout,
+	}
+	held, err := s.Define(ctx, name, want)
+	if err != nil {
+		return err
+	}
+	var differs []string
+	compare := func(field, ours, theirs string) {
+		if ours != theirs {
+			differs = append(differs, field+" is "+ours+" here and "+theirs+" there")
+		}
+	}
+	compare("Kind", want.Kind, held.Kind)
+	compare("Slots", strconv.Itoa(want.Slots), strconv.Itoa(held.Slots))
+	compare("Literal", strconv.FormatBool(want.Literal), strconv.FormatBool(held.Literal))
+	compare("layout version", strconv.Itoa(want.Layout), strconv.Itoa(held.Layout))
+	if sharing != "" {
+		compare("sharing of slots", sharing, held.Sharing)
+	}
+	if differs != nil {
+		return fmt.Errorf("%w: %s", message.ErrTopicConflict, strings.Join(differs, ", "))
+	}
+	return nil
+}

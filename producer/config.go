@@ -1,0 +1,74 @@
+package producer
+
+import (
+	"strconv"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/message"
+)
+
+// Config of a producer. The zero value is ready to use.
+type Config struct {
+	// Namespace stands in front of every topic's name. Defaults to none: the
+	// documented keys.
+	Namespace string
+
+	// MaxContent is the largest content in bytes, at most 64 MiB. Contents are
+	// copied several times on their way, so send ids rather than documents.
+	// Defaults to 256 KiB.
+	MaxContent int
+
+	// ExactReceipts tells for every single message whether it was stored or
+	// merged, where messages sent together else share one answer. It costs
+	// a command for each message. Defaults to false.
+	ExactReceipts bool
+
+	// Durability is what a Send waits for beyond the master's answer. Defaults
+	// to nothing.
+	Durability Durability
+
+	// Logger receives what no caller is there to receive. Defaults to silence.
+	Logger *zap.Logger
+}
+
+// Durability is a number of replicas to wait for.
+type Durability struct {
+	// Replicas that must have the message before Send returns without
+	// [ErrNotReplicated]. Defaults to 0: do not wait.
+	Replicas int
+
+	// Timeout of the waiting. It must be shorter than the Redis client's read
+	// timeout. Defaults to 1 s.
+	Timeout time.Duration
+}
+
+func (c Config) withDefaults() Config {
+	if c.MaxContent == 0 {
+		c.MaxContent = message.DefaultMaxContent
+	}
+	if c.Durability.Timeout == 0 {
+		c.Durability.Timeout = time.Second
+	}
+	if c.Logger == nil {
+		c.Logger = zap.NewNop()
+	}
+	return c
+}
+
+func (c Config) validate() error {
+	if err := message.ValidateNamespace(c.Namespace); err != nil {
+		return err
+	}
+	switch d := c.Durability; {
+	case c.MaxContent < 1 || c.MaxContent > message.MaxMaxContent:
+		return &message.InvalidError{Field: "Config.MaxContent", Value: strconv.Itoa(c.MaxContent),
+			Limit: "1 to 67108864 (64 MiB), or 0 for 256 KiB"}
+	case d.Replicas < 0:
+		return &message.InvalidError{Field: "Config.Durability.Replicas", Value: strconv.Itoa(d.Replicas), Limit: "0 or more"}
+	case d.Timeout < time.Millisecond:
+		return &message.InvalidError{Field: "Config.Durability.Timeout", Value: d.Timeout.String(), Limit: "1ms or more, or 0 for 1s"}
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package producer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+var (
+	// ErrUncertain is returned when it is not known whether the message was
+	// stored: the connection was lost, or the context ended, after it was
+	// written and before Redis answered.
+	ErrUncertain = errors.New("it is not known whether the message was stored")
+
+	// ErrNotReplicated is returned when the message is stored on the master, but
+	// fewer replicas than Durability asks for acknowledged it in time.
+	ErrNotReplicated = errors.New("stored, but not acknowledged by enough replicas")
+
+	// ErrClosed is returned by a send after Close.
+	ErrClosed = errors.New("producer is closed")
+)
+
+// errUnsent marks failures that came before anything was sent.
+var errUnsent = errors.New("not sent")
+
+// BatchError tells which messages of a SendBatch were not stored for certain.
+// The receipts of all others are valid.
+type BatchError struct {
+	Indexes []int   // of those messages, in order
+	Errs    []error // why, in the same order
+}
+
+func (e *BatchError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d of the batch failed:", len(e.Indexes))
+	for i, index := range e.Indexes {
+		if i == 3 {
+			b.WriteString(" …")
+			break
+		}
+		fmt.Fprintf(&b, " message %d: %v;", index, e.Errs[i])
+	}
+	return strings.TrimSuffix(b.String(), ";")
+}
+
+// Unwrap lets errors.Is and errors.As look at each message's error.
+func (e *BatchError) Unwrap() []error { return e.Errs }
+
+// refused reports whether err proves that Redis did not execute the command:
+// it said so, or was never reached.
+func refused(err error) bool {
+	var reply redis.Error
+	var op *net.OpError
+	return errors.As(err, &reply) || errors.As(err, &op) && op.Op == "dial" ||
+		errors.Is(err, errUnsent) || errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) || errors.Is(err, redis.ErrClosed)
+}
+
+// passing reports whether the same command may succeed a moment later: a
+// connection that broke, or a server that is loading or failing over.
+func passing(err error) bool {
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return !errors.Is(err, context.Canceled) && !errors.Is(err, redis.ErrClosed)
+	}
+	for _, prefix := range []string{"LOADING ", "READONLY ", "MASTERDOWN ", "CLUSTERDOWN ", "TRYAGAIN ", "MOVED ", "ASK ", "ERR max number of clients"} {
+		if strings.HasPrefix(reply.Error(), prefix) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,127 @@
+package producer
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/slotmq/go-rmq/message"
+)
+
+// Limits of one flight: enough to fill a write, little enough that a huge
+// batch does not keep everybody else waiting.
+const (
+	flightMessages = 4096
+	flightBytes    = 8 << 20
+)
+
+// flight is a group of messages that are written together, in columns: one
+// entry per message. Callers add to the open flight under Producer.mu; from
+// the moment the flusher takes it, only the flusher touches it, until done is
+// closed. Then callers only read.
+type flight struct {
+	contents []string // "" for one that was withdrawn
+	scores   []int64  // range in ms until the flusher adds the clock, priority, or due ms
+	next     []int32  // 1 + the next entry of the same lane; 0: it is the last
+	outcomes []Outcome
+	errs     []error // nil unless some entry failed
+	lanes    []lane
+	bytes    int
+
+	serial uint64        // of this use of the columns
+	taken  bool          // by the flusher; guarded by Producer.mu
+	done   chan struct{} // closed when outcomes and errs are final
+	refs   atomic.Int32  // callers that will still read, and the flusher
+
+	args    []any   // of all commands of the flight, one after the other
+	entries []int32 // of all commands, likewise
+}
+
+// lane is the part of a flight that goes to one slot: a chain of entries in
+// the order they were sent.
+type lane struct {
+	topic       *topic
+	slot        int
+	first, last int32 // entries
+	count       int
+}
+
+var flights = sync.Pool{New: func() any { return new(flight) }}
+
+var serials atomic.Uint64
+
+func newFlight() *flight {
+	f := flights.Get().(*flight)
+	f.serial = serials.Add(1)
+	f.done = make(chan struct{})
+	f.refs.Store(1) // the flusher's
+	return f
+}
+
+// release gives up one reading; the last one recycles the columns.
+func (f *flight) release() {
+	if f.refs.Add(-1) > 0 {
+		return
+	}
+	clear(f.contents)
+	clear(f.lanes)
+	clear(f.args)
+	f.contents, f.scores, f.next, f.outcomes = f.contents[:0], f.scores[:0], f.next[:0], f.outcomes[:0]
+	f.lanes, f.args, f.entries = f.lanes[:0], f.args[:0], f.entries[:0]
+	f.errs, f.bytes, f.taken = nil, 0, false
+	flights.Put(f)
+}
+
+func (f *flight) full() bool { return len(f.contents) >= flightMessages || f.bytes >= flightBytes }
+
+// add appends a message and returns its entry. The caller holds Producer.mu.
+func (f *flight) add(t *topic, slot int, b *message.Body) int {
+	entry := int32(len(f.contents))
+	f.contents = append(f.contents, b.Content)
+	f.scores = append(f.scores, b.Value)
+	f.next = append(f.next, 0)
+	f.outcomes = append(f.outcomes, Accepted)
+	f.bytes += len(b.Content)
+	if t.inFlight != f.serial {
+		t.inFlight = f.serial
+		clear(t.lanes)
+	}
+	if at := t.lanes[slot]; at > 0 {
+		l := &f.lanes[at-1]
+		f.next[l.last] = entry + 1
+		l.last = entry
+		l.count++
+	} else {
+		f.lanes = append(f.lanes, lane{topic: t, slot: slot, first: entry, last: entry, count: 1})
+		t.lanes[slot] = int32(len(f.lanes))
+	}
+	return int(entry)
+}
+
+// each calls do for the entries of a lane that were not withdrawn.
+func (f *flight) each(l *lane, do func(entry int32)) {
+	for e := l.first + 1; e > 0; e = f.next[e-1] {
+		if f.contents[e-1] != "" {
+			do(e - 1)
+		}
+	}
+}
+
+// fail gives the entries of a lane an error.
+func (f *flight) fail(l *lane, err error) {
+	f.each(l, func(e int32) { f.failOne(e, err) })
+}
+
+func (f *flight) failOne(entry int32, err error) {
+	if f.errs == nil {
+		f.errs = make([]error, len(f.contents))
+	}
+	f.errs[entry] = err
+}
+
+// result of one entry of a flight that is done.
+func (f *flight) result(entry int) (Outcome, error) {
+	if f.errs != nil {
+		return f.outcomes[entry], f.errs[entry]
+	}
+	return f.outcomes[entry], nil
+}

@@ -1,0 +1,77 @@
+package producer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// Producer sends messages. It may be used by any number of goroutines.
+type Producer struct {
+	cfg     Config
+	rdb     redis.UniversalClient
+	scripts *luascripts.Scripts
+	clock   clock
+	topics  atomic.Pointer[map[message.Topic]*topic] // replaced, never changed
+
+	// The flusher is one goroutine that lives while there is something to write.
+	run  context.Context // its commands'; ended when Close can wait no longer
+	stop context.CancelFunc
+	idle sync.WaitGroup // the flusher, if it lives
+
+	mu       sync.Mutex
+	closed   bool
+	flushing bool
+	queue    []*flight // those not yet taken by the flusher; the last may be open
+
+	wakes []wake // to be published; used by the flusher only
+}
+
+// New returns a producer on rdb, which stays the caller's to close. It does no
+// I/O; the first Send does.
+func New(rdb redis.UniversalClient, cfg Config) (*Producer, error) {
+	if rdb == nil {
+		return nil, errors.New("new producer: the Redis client is nil")
+	}
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, fmt.Errorf("new producer: %w", err)
+	}
+	p := &Producer{cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), clock: clock{rdb: rdb}}
+	p.topics.Store(&map[message.Topic]*topic{})
+	p.run, p.stop = context.WithCancel(context.Background())
+	return p, nil
+}
+
+// Close refuses further sends, writes what waits, and returns when all of it
+// is answered. When ctx ends first it gives up and returns an error; sends
+// still waiting then get theirs. It may be called more than once. It does not
+// close the Redis client.
+func (p *Producer) Close(ctx context.Context) error {
+	if ctx == nil {
+		return fmt.Errorf("close producer: %w", errNilContext)
+	}
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	flushed := make(chan struct{})
+	go func() {
+		p.idle.Wait()
+		close(flushed)
+	}()
+	select {
+	case <-flushed:
+		p.stop()
+		return nil
+	case <-ctx.Done():
+		p.stop()
+		return fmt.Errorf("close producer: not everything was written: %w", ctx.Err())
+	}
+}
