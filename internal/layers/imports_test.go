@@ -1,0 +1,191 @@
+package layers
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// graph maps each package of the main module, relative to it, to what its non-test
+// files import.
+type graph map[string][]string
+
+// below says which packages of the module a package of the heart may import,
+// besides internal/...: only what lies below it. Message may not even that.
+var below = map[string][]string{
+	"message":    {},
+	"slots":      {},
+	"luascripts": {},
+	"producer":   {"message", "slots", "luascripts"},
+	"consumer":   {"message", "slots", "luascripts"},
+	"inspector":  {"message", "slots", "luascripts", "producer", "consumer"},
+	"rmq":        {"message", "slots", "luascripts", "producer", "consumer"},
+}
+
+// libraries are all that the heart needs from others, so all that its users get.
+var libraries = []string{
+	"github.com/redis/go-redis/v9",
+	"github.com/go-zookeeper/zk",
+	"github.com/klauspost/crc32",
+	"go.uber.org/zap",
+}
+
+// reserved says who may import something that most packages must not.
+var reserved = map[string][]string{
+	module + "/rmq":                 {"rmqtest", "cmd", "examples", "bench"},
+	"github.com/go-zookeeper/zk":    {"slots", "internal/servertest"},
+	"github.com/alicebob/miniredis": {"rmqtest", "internal/servertest", "examples"},
+	module + "/internal/servertest": {"bench"},
+	"go.uber.org/goleak":            {"internal/servertest"},
+	"testing":                       {"rmqtest", "internal"},
+}
+
+// wrongImports tells every import that breaks a rule.
+func wrongImports(g graph) []string {
+	var wrong []string
+	for _, pkg := range slices.Sorted(maps.Keys(g)) {
+		for _, imp := range g[pkg] {
+			for what, who := range reserved {
+				if within(imp, what) && !within(module+"/"+pkg, what) && !slices.ContainsFunc(who, func(d string) bool { return within(pkg, d) }) {
+					wrong = append(wrong, fmt.Sprintf("%s imports %s, which is for %s", pkg, imp, strings.Join(who, ", ")))
+				}
+			}
+		}
+		allowed, heart := below[top(pkg)]
+		if !heart {
+			continue
+		}
+		for imp, via := range g.reach(pkg) {
+			if reason := tooMuch(pkg, imp, allowed); reason != "" {
+				wrong = append(wrong, fmt.Sprintf("%s imports %s%s: %s", pkg, imp, via, reason))
+			}
+		}
+	}
+	slices.Sort(wrong)
+	return wrong
+}
+
+// tooMuch says why the heart's pkg must not import imp; empty when it may.
+func tooMuch(pkg, imp string, allowed []string) string {
+	rel, ours := strings.CutPrefix(imp, module+"/")
+	switch {
+	case !ours && !strings.Contains(top(imp), "."): // the standard library
+		return ""
+	case top(pkg) == "message":
+		return "message needs the standard library only"
+	case !ours && !slices.ContainsFunc(libraries, func(l string) bool { return within(imp, l) }):
+		return "a library which users would get with it"
+	case !ours, top(rel) == top(pkg), top(rel) == "internal", slices.Contains(allowed, top(rel)):
+		return ""
+	}
+	return "not below it"
+}
+
+// reach is what pkg imports, directly or through internal/..., which must not
+// become the back stairs between two leaves. The value tells the way.
+func (g graph) reach(pkg string) map[string]string {
+	seen := map[string]string{}
+	var follow func(from, via string)
+	follow = func(from, via string) {
+		for _, imp := range g[from] {
+			if _, ok := seen[imp]; ok {
+				continue
+			}
+			seen[imp] = via
+			if rel, ours := strings.CutPrefix(imp, module+"/"); ours && top(rel) == "internal" {
+				follow(rel, via+" via "+rel)
+			}
+		}
+	}
+	follow(pkg, "")
+	return seen
+}
+
+// importsOf collects the graph. Modules of their own are free: nobody gets what
+// they import without asking for them.
+func importsOf(files []file) graph {
+	own := ownModules(files)
+	g := graph{}
+	for _, f := range files {
+		apart := slices.ContainsFunc(own, func(dir string) bool { return within(f.path, dir) })
+		if f.goFile() && !f.test() && !apart {
+			g[f.pkg()] = append(g[f.pkg()], f.imports()...)
+		}
+	}
+	return g
+}
+
+func TestImportsPointDown(t *testing.T) {
+	t.Parallel()
+	g := importsOf(repository(t))
+	if len(g["internal/servertest"]) == 0 {
+		t.Fatal("the tree was not read") // a check of nothing finds nothing
+	}
+	for _, w := range wrongImports(g) {
+		t.Error(w)
+	}
+}
+
+func TestWrongImportsAreFound(t *testing.T) {
+	t.Parallel()
+	const zk, mini, redis = "github.com/go-zookeeper/zk", "github.com/alicebob/miniredis/v2", "github.com/redis/go-redis/v9"
+	for _, c := range []struct{ pkg, imp string }{
+		{"message", module + "/slots"},
+		{"message", module + "/internal/x"},
+		{"message", redis},
+		{"slots", module + "/message"},
+		{"slots", module + "/luascripts"},
+		{"luascripts", module + "/slots"},
+		{"luascripts", module + "/message"},
+		{"luascripts", zk},
+		{"producer", module + "/consumer"},
+		{"producer", module + "/rmq"},
+		{"producer", zk},
+		{"producer", mini},
+		{"producer/batch", module + "/consumer"},
+		{"consumer", module + "/producer"},
+		{"consumer", module + "/inspector"},
+		{"inspector", module + "/rmq"},
+		{"rmq", module + "/inspector"},
+		{"rmq", module + "/rmqtest"},
+		{"rmq", "github.com/spf13/cobra"},
+		{"rmq", mini},
+		{"consumer", "testing"},
+		{"consumer", module + "/internal/servertest"},
+		{"internal/model", module + "/rmq"},
+		{"cmd/rmq", zk},
+		{"cmd/rmq", mini},
+	} {
+		if wrongImports(graph{c.pkg: {"context", c.imp}}) == nil {
+			t.Errorf("%s may import %s", c.pkg, c.imp)
+		}
+	}
+	if wrongImports(graph{"slots": {module + "/internal/x"}, "internal/x": {module + "/message"}}) == nil {
+		t.Error("slots may import message through internal/x")
+	}
+}
+
+func TestRightImportsPass(t *testing.T) {
+	t.Parallel()
+	g := graph{
+		"message":             {"errors", "go/ast"},
+		"slots":               {"github.com/klauspost/crc32", "github.com/go-zookeeper/zk", "go.uber.org/zap", module + "/internal/x"},
+		"slots/zktree":        {module + "/slots"},
+		"luascripts":          {"embed", "github.com/redis/go-redis/v9", "github.com/redis/go-redis/v9/internal/pool"},
+		"producer":            {module + "/message", module + "/slots", module + "/luascripts", "go.uber.org/zap/zapcore"},
+		"consumer":            {module + "/message", module + "/slots", module + "/luascripts", module + "/internal/y"},
+		"inspector":           {module + "/luascripts"},
+		"rmq":                 {module + "/producer", module + "/consumer", module + "/message"},
+		"rmqtest":             {module + "/rmq", "github.com/alicebob/miniredis/v2", "testing"},
+		"cmd/rmq":             {module + "/rmq", module + "/inspector", "github.com/spf13/cobra"},
+		"examples/quickstart": {module + "/rmq", module + "/rmqtest"},
+		"internal/x":          {"sync"},
+		"internal/y":          {module + "/message"},
+		"internal/servertest": {"testing", "github.com/alicebob/miniredis/v2", "go.uber.org/goleak"},
+	}
+	for _, w := range wrongImports(g) {
+		t.Error(w)
+	}
+}
