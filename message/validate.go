@@ -1,7 +1,6 @@
 package message
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 )
@@ -62,8 +61,10 @@ func Open(t Topic, m Message, now time.Time, maxContent int) (Body, error) {
 		if err = validateAt(m.At, now); err == nil {
 			b.Value = ceilUnixMilli(m.At)
 		}
+	case nil:
+		return b, invalid("Message", "nil", "a RangeMerge, a Priority or a FixedTime")
 	default:
-		return b, invalid("Message", fmt.Sprintf("of type %T", m), "a RangeMerge, a Priority or a FixedTime, by value")
+		return b, invalid("Message", "a pointer", "a RangeMerge, a Priority or a FixedTime, by value")
 	}
 	if b.Kind != t.Kind {
 		return b, invalid("Message", b.Kind.String(), "of the kind of topic "+quote(t.Name)+": "+t.Kind.String())

@@ -1,0 +1,144 @@
+package message
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+)
+
+var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// refusal checks that err names the field and the value, and what is allowed.
+func refusal(t *testing.T, err error, field, value string) {
+	t.Helper()
+	var invalid *InvalidError
+	if !errors.As(err, &invalid) || !errors.Is(err, ErrInvalid) {
+		t.Errorf("got %v, want an InvalidError about %s", err, field)
+		return
+	}
+	if invalid.Field != field || !strings.Contains(invalid.Value, value) || invalid.Limit == "" {
+		t.Errorf("got %q; want field %s and value %s", err, field, value)
+	}
+}
+
+func TestTopic(t *testing.T) {
+	good := []Topic{
+		{Name: "orders", Kind: KindPriority},
+		{Name: "a b.c-d_e:f", Kind: KindRangeMerge, Slots: 1},
+		{Name: "订单", Kind: KindFixedTime, Slots: 65536},
+		{Name: strings.Repeat("x", 200), Kind: KindFixedTime, Slots: 2},
+	}
+	for _, topic := range good {
+		if err := topic.Validate(); err != nil {
+			t.Errorf("%.20q: %v", topic.Name, err)
+		}
+	}
+	if got := good[0].WithDefaults().Slots; got != 16 {
+		t.Errorf("default slots: %d", got)
+	}
+	names := map[string]string{
+		"": `""`, strings.Repeat("x", 201): "201 bytes", "a{b": "a{b", "a}b": "a}b", "a/b": "a/b",
+		"a\nb": `a\nb`, "a\x00": `\x00`, "a\x7f": `\x7f`, "a\u0085": `\u0085`, "\xff": `\xff`,
+	}
+	for name, value := range names {
+		refusal(t, Topic{Name: name, Kind: KindPriority}.Validate(), "Topic.Name", value)
+	}
+	for _, slots := range []int{-1, 3, 12, 1 << 17, math.MaxInt, math.MinInt} {
+		refusal(t, Topic{Name: "x", Kind: KindPriority, Slots: slots}.Validate(), "Topic.Slots", "")
+	}
+	for _, kind := range []Kind{0, 4, 255} {
+		refusal(t, Topic{Name: "x", Kind: kind}.Validate(), "Topic.Kind", kind.String())
+	}
+	refusal(t, ValidateNamespace("a/b"), "Namespace", "a/b")
+	if err := ValidateNamespace(""); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestKindsAreStoredByTheseNames(t *testing.T) {
+	for kind, name := range map[Kind]string{KindRangeMerge: "range-merge", KindPriority: "priority", KindFixedTime: "fixed-time"} {
+		if kind.String() != name {
+			t.Errorf("%d is %s", kind, kind)
+		}
+	}
+}
+
+func TestOpen(t *testing.T) {
+	day := 24 * time.Hour
+	for _, test := range []struct {
+		name    string
+		m       Message
+		kind    Kind
+		want    int64  // value, if it is accepted
+		field   string // of the refusal
+		refused string
+	}{
+		{"range", RangeMerge{Content: "x", Range: time.Second}, KindRangeMerge, 1000, "", ""},
+		{"range is rounded up", RangeMerge{Content: "x", Range: 1}, KindRangeMerge, 1, "", ""},
+		{"range of 10 years", RangeMerge{Content: "x", Range: MaxRange}, KindRangeMerge, 315_360_000_000, "", ""},
+		{"range 0", RangeMerge{Content: "x"}, KindRangeMerge, 0, "Range", "0s"},
+		{"range negative", RangeMerge{Content: "x", Range: -1}, KindRangeMerge, 0, "Range", "-1ns"},
+		{"range too long", RangeMerge{Content: "x", Range: MaxRange + 1}, KindRangeMerge, 0, "Range", "87600h"},
+		{"range overflowing", RangeMerge{Content: "x", Range: math.MaxInt64}, KindRangeMerge, 0, "Range", "h"},
+
+		{"priority 17", Priority{Content: "x", Priority: 17}, KindPriority, 17, "", ""},
+		{"priority 2^53-1", Priority{Content: "x", Priority: 1<<53 - 1}, KindPriority, 1<<53 - 1, "", ""},
+		{"priority 16", Priority{Content: "x", Priority: 16}, KindPriority, 0, "Priority", "16"},
+		{"priority 2^53", Priority{Content: "x", Priority: 1 << 53}, KindPriority, 0, "Priority", "9007199254740992"},
+		{"priority smallest", Priority{Content: "x", Priority: math.MinInt64}, KindPriority, 0, "Priority", "-9223372036854775808"},
+		{"priority largest", Priority{Content: "x", Priority: math.MaxInt64}, KindPriority, 0, "Priority", "9223372036854775807"},
+
+		{"time", FixedTime{Content: "x", At: now.Add(day)}, KindFixedTime, now.Add(day).UnixMilli(), "", ""},
+		{"time is rounded up", FixedTime{Content: "x", At: now.Add(1)}, KindFixedTime, now.UnixMilli() + 1, "", ""},
+		{"time zero", FixedTime{Content: "x"}, KindFixedTime, 0, "At", "zero"},
+		{"time now", FixedTime{Content: "x", At: now}, KindFixedTime, 0, "At", "2026-01-02T03:04:05Z"},
+		{"time past", FixedTime{Content: "x", At: now.Add(-1)}, KindFixedTime, 0, "At", "2026-01-02T03:04:04.999999999Z"},
+		{"seconds for ms", FixedTime{Content: "x", At: time.UnixMilli(now.Unix())}, KindFixedTime, 0, "At", "1970"},
+		{"end of 9999", FixedTime{Content: "x", At: maxAt}, KindFixedTime, maxAt.UnixMilli() + 1, "", ""},
+		{"year 10000", FixedTime{Content: "x", At: maxAt.Add(1)}, KindFixedTime, 0, "At", "10000"},
+		{"µs for ms", FixedTime{Content: "x", At: time.UnixMilli(now.UnixMicro())}, KindFixedTime, 0, "At", "57"},
+
+		{"other kind", Priority{Content: "x", Priority: 17}, KindFixedTime, 0, "Message", "priority"},
+		{"nil", nil, KindPriority, 0, "Message", "nil"},
+		{"pointer", &Priority{Content: "x", Priority: 17}, KindPriority, 0, "Message", "a pointer"},
+		{"no content", Priority{Priority: 17}, KindPriority, 0, "Content", "0 bytes"},
+		{"content at the limit", Priority{Content: strings.Repeat("x", 100), Priority: 17}, KindPriority, 17, "", ""},
+		{"content above it", Priority{Content: strings.Repeat("x", 101), Priority: 17}, KindPriority, 0, "Content", "101 bytes"},
+		{"binary content", Priority{Content: "\x00\xff", Priority: 17}, KindPriority, 17, "", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			body, err := Open(Topic{Name: "t", Kind: test.kind}, test.m, now, 100)
+			if test.field != "" {
+				refusal(t, err, test.field, test.refused)
+				return
+			}
+			if err != nil || body.Value != test.want || body.Kind != test.kind {
+				t.Errorf("got %+v, %v; want value %d", body, err, test.want)
+			}
+		})
+	}
+}
+
+func TestSlotBasisDefaultsToTheContent(t *testing.T) {
+	topic := Topic{Name: "t", Kind: KindPriority}
+	for _, test := range []struct{ basis, want string }{{"", "x"}, {"b", "b"}} {
+		body, err := Open(topic, Priority{Content: "x", SlotBasis: test.basis, Priority: 17}, now, 100)
+		if err != nil || body.SlotBasis != test.want || body.Content != "x" {
+			t.Errorf("got %+v, %v", body, err)
+		}
+	}
+}
+
+// What a send does with a message passed by value must not move it to the heap.
+func TestOpenDoesNotAllocate(t *testing.T) {
+	topic, m := Topic{Name: "t", Kind: KindPriority}, Priority{Content: "x", Priority: 17}
+	if n := testing.AllocsPerRun(100, func() {
+		if _, err := Open(topic, m, now, 100); err != nil {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

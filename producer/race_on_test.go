@@ -1,0 +1,5 @@
+//go:build race
+
+package producer
+
+const stormMessages = 60_000

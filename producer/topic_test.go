@@ -1,0 +1,139 @@
+package producer
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+func TestTopicConflict(t *testing.T) {
+	onEachServer(t, func(t *testing.T, rdb *redis.Client) {
+		topic := topicOf(t, message.KindPriority)
+		mustSend(t, newProducer(t, rdb, Config{}), topic, message.Priority{Content: "x", Priority: 17})
+		other := newProducer(t, rdb, Config{})
+		for field, change := range map[string]func(*message.Topic){
+			"Kind":    func(o *message.Topic) { o.Kind = message.KindFixedTime },
+			"Slots":   func(o *message.Topic) { o.Slots = 8 },
+			"Literal": func(o *message.Topic) { o.Literal = true },
+		} {
+			changed := topic
+			change(&changed)
+			var m message.Message = message.Priority{Content: "y", Priority: 17}
+			if changed.Kind == message.KindFixedTime {
+				m = message.FixedTime{Content: "y", At: time.Now().Add(time.Hour)}
+			}
+			_, err := other.Send(ctx, changed, m)
+			if !errors.Is(err, message.ErrTopicConflict) || !strings.Contains(err.Error(), field+" is") {
+				t.Errorf("%s differs: %v", field, err)
+			}
+		}
+		if got := waiting(t, rdb, topic); len(got) != 1 {
+			t.Errorf("waiting: %v", got)
+		}
+		if !rdb.SIsMember(ctx, luascripts.TopicsKey, topic.Name).Val() {
+			t.Error("the topic is not in the list of all")
+		}
+	})
+}
+
+// The look every 30 s finds a definition that was changed behind the
+// producer's back, and writes one that is missing.
+func TestDefinitionIsComparedAgain(t *testing.T) {
+	rdb := servertest.SharedRedis(t).Client(t)
+	p, topic := newProducer(t, rdb, Config{}), topicOf(t, message.KindPriority)
+	send := func() error {
+		_, err := p.Send(ctx, topic, message.Priority{Content: "x", Priority: 17})
+		return err
+	}
+	later := func() { (*p.topics.Load())[topic].agreed.Store(1) }
+	if err := send(); err != nil {
+		t.Fatal(err)
+	}
+	key := luascripts.DefinitionKey(topic.Name)
+	rdb.Del(ctx, key)
+	later()
+	if err := send(); err != nil || rdb.HGet(ctx, key, "slots").Val() != "4" {
+		t.Errorf("after it was deleted: %v, slots %s", err, rdb.HGet(ctx, key, "slots").Val())
+	}
+	rdb.HSet(ctx, key, "slots", 64)
+	later()
+	for range 2 {
+		if err := send(); !errors.Is(err, message.ErrTopicConflict) {
+			t.Errorf("after it was changed: %v", err)
+		}
+	}
+	rdb.HSet(ctx, key, "slots", 4)
+	if err := send(); err != nil {
+		t.Errorf("after it was mended: %v", err)
+	}
+}
+
+// A wake-up names the slots and when the earliest of each is due, and comes
+// when the messages are there.
+func TestWakeUps(t *testing.T) {
+	rdb := servertest.SharedRedis(t).Client(t)
+	p, topic := newProducer(t, rdb, Config{}), topicOf(t, message.KindFixedTime)
+	sub := rdb.Subscribe(ctx, luascripts.WakeChannel(topic.Name))
+	defer sub.Close()
+	if _, err := sub.Receive(ctx); err != nil {
+		t.Fatal(err)
+	}
+	at := time.Now().Add(time.Hour)
+	receipts, err := p.SendBatch(ctx, topic, []message.Message{
+		message.FixedTime{Content: "late", SlotBasis: "basis", At: at.Add(time.Hour)},
+		message.FixedTime{Content: "soon", SlotBasis: "basis", At: at},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	note, err := sub.ReceiveMessage(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(waiting(t, rdb, topic)) != 2 {
+		t.Error("the wake-up came before the messages")
+	}
+	woken := 0
+	luascripts.ParseWake(note.Payload, func(slot int, in time.Duration) {
+		woken++
+		if slot != receipts[0].Slot || in > time.Hour+time.Second || in < time.Hour-time.Minute {
+			t.Errorf("slot %d in %v", slot, in)
+		}
+	})
+	if woken != 1 {
+		t.Errorf("payload %q", note.Payload)
+	}
+}
+
+func TestDurability(t *testing.T) {
+	master := servertest.Redis(t, "--repl-diskless-sync-delay", "0")
+	host, port, _ := strings.Cut(master.Addr(), ":")
+	replica := servertest.Redis(t, "--replicaof", host+" "+port)
+	rdb := master.Client(t)
+	for !strings.Contains(rdb.Info(ctx, "replication").Val(), "state=online") {
+		<-time.After(5 * time.Millisecond)
+	}
+	p := newProducer(t, rdb, Config{Durability: Durability{Replicas: 1, Timeout: 2500 * time.Millisecond}})
+	topic := message.Topic{Name: "durable", Kind: message.KindPriority}
+	mustSend(t, p, topic, message.Priority{Content: "x", Priority: 17})
+	if got := waiting(t, replica.Client(t), topic); got["x"] != 17 {
+		t.Errorf("on the replica: %v", got)
+	}
+	replica.Pause()
+	defer replica.Resume()
+	p = newProducer(t, rdb, Config{Durability: Durability{Replicas: 1, Timeout: 50 * time.Millisecond}})
+	r, err := p.Send(ctx, topic, message.Priority{Content: "y", Priority: 17})
+	if !errors.Is(err, ErrNotReplicated) || errors.Is(err, ErrUncertain) || r.Outcome != Stored {
+		t.Errorf("with the replica paused: %v, %v", r, err)
+	}
+	if got := waiting(t, rdb, topic); got["y"] != 17 {
+		t.Errorf("on the master: %v", got)
+	}
+}
