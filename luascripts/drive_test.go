@@ -1,0 +1,290 @@
+package luascripts_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// What else reaches Redis in a run of the driver, how it tells what happened,
+// and how many runs there are.
+
+// send brings one message to Redis.
+func (d *driver) send(x string) {
+	at := d.now + 1000
+	args := []any{"zadd", d.k.Store, at, x}
+	switch {
+	case d.kind == priorityKind:
+		at = []int64{17, 17, 40, 99, 1<<53 - 1}[d.IntN(5)]
+		args[2] = at
+	case d.kind == fixedTime:
+		at = d.now + []int64{1, 300, 2500}[d.IntN(3)]
+		args[2] = at
+	case d.literal:
+		args = append(d.s.MergeArgs(d.k.Store, 1), at, x)
+	default:
+		args = []any{"zadd", d.k.Store, "nx", at, x}
+	}
+	e := &effect{what: fmt.Sprintf("send %s for %d", x, at), before: d.state, after: d.step(redis.NewIntCmd(ctx, args...))}
+	d.note("%s", e.what)
+	expected := e.before.clone()
+	if waits := expected.store[x]; d.kind == rangeMerge && waits > retries {
+		at = waits
+		d.count["send merged"]++
+	}
+	expected.store[x] = at
+	expected.same(e.after)
+	if _, flying := e.before.prepare[x]; flying {
+		d.count["sent while in flight"]++
+	}
+	d.ledger.send(x, at)
+	d.check(e)
+}
+
+func (d *driver) cancelOne(x string) {
+	removed, inFlight, err := d.s.Cancel(ctx, d.k, x)
+	e := &effect{what: "cancel " + x, before: d.state, after: d.slot()}
+	d.note("%s: removed %v, in flight %v", e.what, removed, inFlight)
+	need(err == nil, "ERROR: a cancel is answered", "%v", err)
+	expected := e.before.clone()
+	expected.cancel(x, removed, inFlight)
+	expected.same(e.after)
+	d.ledger.cancelled(e.after, x)
+	d.check(e)
+	if removed {
+		d.count["cancelled"]++
+	}
+	if inFlight {
+		d.count["cancelled in flight"]++
+	}
+}
+
+func (d *driver) touchBatch(w *worker) {
+	if d.now != d.clockSet {
+		d.at(d.now)
+	}
+	held, err := d.s.Touch(ctx, d.k, w.id, w.number)
+	e := &effect{what: fmt.Sprintf("%s touches batch %d", w.id, w.number), before: d.state, after: d.slot()}
+	d.note("%s: %v", e.what, held)
+	need(err == nil, "ERROR: a touch is answered", "%v", err)
+	expected := e.before.clone()
+	expected.touch(w.id, w.number, d.now, held)
+	expected.same(e.after)
+	d.check(e)
+	if held {
+		w.held.since = d.now
+		d.count["touched"]++
+	} else {
+		w.held.since = 0 // starts no handler any more
+		d.count["touched in vain"]++
+	}
+}
+
+func (d *driver) pause(on bool) {
+	cmd := redis.NewIntCmd(ctx, "hset", d.k.Meta, "paused", 1)
+	if !on {
+		cmd = redis.NewIntCmd(ctx, "hdel", d.k.Meta, "paused")
+	}
+	e := &effect{what: fmt.Sprintf("paused: %v", on), before: d.state, after: d.step(cmd)}
+	d.note("%s", e.what)
+	d.check(e)
+}
+
+// event is what happened in one step.
+type event struct {
+	step int
+	text string
+}
+
+func (d *driver) note(format string, args ...any) {
+	e := &d.trace[d.steps%len(d.trace)]
+	if e.step != d.steps {
+		*e = event{step: d.steps}
+	}
+	e.text += fmt.Sprintf("%6d ", d.now-startOfTime) + fmt.Sprintf(format, args...) + "; "
+}
+
+// story is the last steps in words.
+func (d *driver) story() string {
+	events := slices.Clone(d.trace[:])
+	slices.SortFunc(events, func(a, b event) int { return a.step - b.step })
+	var b strings.Builder
+	for _, e := range events {
+		fmt.Fprintf(&b, "  %3d %s\n", e.step, e.text)
+	}
+	return b.String()
+}
+
+func describe(t *luascripts.Turn) string {
+	text := fmt.Sprintf("turn of %s, number %d, gone %q, lease %v, count %d, random %d", t.Worker, t.Number, t.Gone, t.Lease, t.Count, t.Random%16)
+	for _, v := range t.Verdicts {
+		text += fmt.Sprintf(", %s: fate %d delay %v priority %d", v.Content, v.Fate, v.Delay, v.Priority)
+	}
+	return text
+}
+
+func tell(a luascripts.Answer) string {
+	return fmt.Sprintf("%s %d attempt %d %q %s wait %v", a.Code, a.Number, a.Attempt, a.Contents, a.Holder, a.Wait)
+}
+
+// coverage counts what the runs really did.
+type coverage map[string]int
+
+// mustHappen are the things every series of runs has to do.
+var mustHappen = []string{
+	"handled", "delivered", "batch of several", "retry delivered", "taken over by lease", "taken over by proof", "told again",
+	"late duplicate", "late request of a crashed worker", "lost answer", "fresh copy won", "due retry merged",
+	"fresh handed back", "retry handed back", "unknown priority handed back", "dead after its last delivery", "dead by verdict",
+	"cancelled", "cancelled in flight", "touched", "touched in vain", "send merged", "sent while in flight",
+	"EMPTY", "NUMBER", "BUSY", "PAUSED", "LEFT",
+}
+
+func (c coverage) turn(e *effect) {
+	for _, end := range e.out.ended {
+		switch end.fate {
+		case merged:
+			c["fresh copy won"]++
+		case back:
+			if end.left == retries {
+				c["fresh handed back"]++
+			} else {
+				c["retry handed back"]++
+			}
+		default:
+			c[end.fate]++
+		}
+	}
+	for _, t := range e.out.taken {
+		c["delivered"]++
+		if t.attempt > 1 {
+			c["retry delivered"]++
+		}
+	}
+	if len(e.out.taken) > 1 {
+		c["batch of several"]++
+	}
+	switch e.out.over {
+	case "its worker died":
+		c["taken over by proof"]++
+	case "the lease of its worker ended":
+		c["taken over by lease"]++
+	}
+	if e.out.again {
+		c["told again"]++
+	}
+	if e.out.dropped {
+		c["due retry merged"]++
+	}
+	c[string(e.answer.Code)]++
+}
+
+func (c coverage) String() string {
+	var b strings.Builder
+	for _, what := range mustHappen {
+		fmt.Fprintf(&b, "%s %d, ", what, c[what])
+	}
+	return strings.TrimSuffix(b.String(), ", ")
+}
+
+// series is many runs of the driver.
+type series struct {
+	seed  uint64
+	runs  int
+	limit time.Duration // start no more runs after it; 0: none
+	lanes int           // runs at once
+}
+
+const stepsPerRun = 400
+
+// start runs the series in worlds of its own and returns how many were run and
+// the first failure in words.
+func (s series) start(world func(lane int) *world) (runs int, count coverage, failure string) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	var next atomic.Int64
+	count = coverage{}
+	began := time.Now()
+	for lane := range s.lanes {
+		w, own := world(lane), coverage{}
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(s.runs) && (s.limit == 0 || time.Since(began) < s.limit); i = next.Add(1) - 1 {
+				seed := s.seed + uint64(i)
+				c := cells[seed%uint64(len(cells))]
+				d := newDriver(w, c, seed, own)
+				if b := d.run(stepsPerRun); b != nil {
+					mu.Lock()
+					failure = fmt.Sprintf("broken in step %d of %v with RMQ_SEED=%d\n  %s: %s\n%s", d.steps, c, seed, b.rule, b.detail, d.story())
+					mu.Unlock()
+					next.Store(int64(s.runs))
+				}
+				own["runs"]++
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for what, n := range own {
+				count[what] += n
+			}
+		})
+	}
+	wg.Wait()
+	return count["runs"], count, failure
+}
+
+func seedOf(t *testing.T) uint64 {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano()) / 1000
+	if text := os.Getenv("RMQ_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("RMQ_SEED: %v", err)
+		}
+	}
+	t.Logf("RMQ_SEED=%d", seed)
+	return seed
+}
+
+// TestDriver drives the scripts on a real Redis and on the in-memory one.
+func TestDriver(t *testing.T) {
+	for _, server := range []string{"redis", "memory"} {
+		t.Run(server, func(t *testing.T) {
+			runs := 504 // 42 of each cell
+			if server == "redis" {
+				runs *= 2
+			}
+			if underRace {
+				runs /= 10
+			}
+			s := series{seed: seedOf(t), runs: runs, lanes: 2}
+			began := time.Now()
+			n, count, failure := s.start(func(lane int) *world {
+				var rdb *redis.Client
+				if server == "redis" {
+					rdb = servertest.Redis(t).Client(t)
+				} else {
+					_, rdb = servertest.Memory(t)
+				}
+				return newWorld(t, rdb, server == "redis", lane, nil)
+			})
+			if failure != "" {
+				t.Fatal(failure)
+			}
+			t.Logf("%d runs of %d steps in %v: %v", n, stepsPerRun, time.Since(began).Round(time.Millisecond), count)
+			for _, what := range mustHappen {
+				if count[what] == 0 && !underRace {
+					t.Errorf("in %d runs this never happened: %s", n, what)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package luascripts_test
+
+const underRace = false

@@ -1,0 +1,350 @@
+package luascripts_test
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// The scripts told a second time, in Go: from the state of a slot, a request
+// and its answer follows the state afterwards. What is left to chance (which of
+// equal contents are taken) is read from the answer; everything else must
+// agree. Every difference is a broken rule, thrown as a panic.
+
+const (
+	retries  = 16 // after the first delivery
+	maxBatch = luascripts.MaxBatch
+)
+
+// slot is everything Redis knows about one slot.
+type slot struct {
+	store, prepare, retry, dead map[string]int64
+	why                         map[string]string
+
+	holder               string
+	number, until, lease int64
+	paused, explains     bool
+}
+
+func (s *slot) clone() *slot {
+	c := *s
+	c.store, c.prepare, c.retry, c.dead = maps.Clone(s.store), maps.Clone(s.prepare), maps.Clone(s.retry), maps.Clone(s.dead)
+	c.why = maps.Clone(s.why)
+	return &c
+}
+
+// broken is a rule that did not hold.
+type broken struct{ rule, detail string }
+
+func need(ok bool, rule, format string, args ...any) {
+	if !ok {
+		panic(broken{rule, fmt.Sprintf(format, args...)})
+	}
+}
+
+// outcome is what a turn did, for the ledger.
+type outcome struct {
+	ended   []ending   // of the batch that was in flight
+	taken   []delivery // the batch that is
+	over    string     // the reason why a batch was taken over
+	again   bool       // a batch was told again
+	dropped bool       // a due retry merged into a fresh copy
+}
+
+type ending struct {
+	content string
+	left    int64 // retries if that delivery failed
+	fate    string
+}
+
+const (
+	done     = "done"
+	merged   = "merged" // a fresh copy won
+	back     = "back"   // not started
+	failed   = "failed"
+	deadLast = "dead after its last delivery"
+	deadNow  = "dead by verdict"
+)
+
+type delivery struct {
+	content string
+	attempt int
+	score   int64 // of a fresh one in the store, else 0
+}
+
+// turn expects what turn.lua does at the time now.
+func (s *slot) turn(t *luascripts.Turn, now int64, a luascripts.Answer) (o outcome) {
+	following := max(s.number+1, now)
+	mine := s.holder == t.Worker && s.number == t.Number
+	if len(s.prepare) > 0 && s.holder == t.Worker && !mine {
+		s.again(t, now, a)
+		o.again = true
+		return o
+	}
+	if len(s.prepare) > 0 && !mine {
+		switch {
+		case s.holder == "":
+			o.over = "its holder is unknown"
+		case s.holder == t.Gone:
+			o.over = "its worker died"
+		case s.lease > 0 && s.until < now:
+			o.over = "the lease of its worker ended"
+		default:
+			s.busy(now, a)
+			return o
+		}
+		for x, mark := range s.prepare {
+			v := luascripts.Verdict{Content: x, Delay: t.Crash, Reason: o.over}
+			o.ended = append(o.ended, s.end(x, mark, &v, t.Priority, now))
+		}
+		clear(s.prepare)
+		s.holder, s.number = "", following
+		need(a.Code == luascripts.Number && a.Number == following, "NUMBER", "of a take-over must be NUMBER %d, not %s %d", following, a.Code, a.Number)
+		return o
+	}
+	if !mine && t.Number != s.number {
+		need(a.Code == luascripts.Number && a.Number == s.number, "NUMBER", "must be told to who does not know it (%d), not %s %d", s.number, a.Code, a.Number)
+		return o
+	}
+	o.ended = s.finish(t, now)
+	switch {
+	case t.Count == 0:
+		s.holder, s.number = "", following
+		need(a.Code == luascripts.Left && a.Number == following, "LEAVE", "must answer LEFT %d, not %s %d", following, a.Code, a.Number)
+	case s.paused:
+		need(a.Code == luascripts.Paused && a.Number == s.number, "PAUSED", "must be answered with number %d, not %s %d", s.number, a.Code, a.Number)
+	default:
+		s.take(t, now, a, &o)
+		if len(o.taken) > 0 {
+			need(a.Number == following, "NUMBER", "of a new batch must be %d, not %d", following, a.Number)
+			s.holder, s.number, s.lease = t.Worker, following, t.Lease.Milliseconds()
+			s.until = now + s.lease
+		}
+	}
+	return o
+}
+
+func (s *slot) again(t *luascripts.Turn, now int64, a luascripts.Answer) {
+	need(a.Code == luascripts.Batch && a.Number == s.number, "AGAIN", "must tell batch %d, not %s %d", s.number, a.Code, a.Number)
+	need(sameSet(a.Contents, s.prepare), "AGAIN", "told %q of %v", a.Contents, s.prepare)
+	for i, x := range a.Contents {
+		need(int64(a.Attempt) == 17-s.prepare[x]%1000 && a.Priority(i) == 0, "AGAIN", "attempt %d, priority %d of %s", a.Attempt, a.Priority(i), x)
+	}
+	s.lease = t.Lease.Milliseconds()
+	s.until = now + s.lease
+}
+
+func (s *slot) busy(now int64, a luascripts.Answer) {
+	need(a.Code == luascripts.Busy && a.Holder == s.holder, "BUSY", "must name %s, not %s %s", s.holder, a.Code, a.Holder)
+	if s.lease > 0 && s.until > now+2*s.lease { // the clock stepped back
+		s.until = now + s.lease
+	}
+	need(a.Wait.Milliseconds() == max(0, s.until-now), "BUSY", "for %v, not %d ms", a.Wait, max(0, s.until-now))
+}
+
+// finish expects the end of the worker's own batch.
+func (s *slot) finish(t *luascripts.Turn, now int64) (ended []ending) {
+	verdicts := map[string]*luascripts.Verdict{}
+	for i := range t.Verdicts {
+		verdicts[t.Verdicts[i].Content] = &t.Verdicts[i]
+	}
+	for x, mark := range s.prepare {
+		if v := verdicts[x]; v != nil {
+			ended = append(ended, s.end(x, mark, v, t.Priority, now))
+			continue
+		}
+		ended = append(ended, ending{x, mark % 1000, done})
+		if _, buried := s.dead[x]; !buried {
+			delete(s.why, x)
+		}
+	}
+	clear(s.prepare)
+	return ended
+}
+
+// end expects the end of one content that was not done.
+func (s *slot) end(x string, mark int64, v *luascripts.Verdict, priorities bool, now int64) ending {
+	left := mark % 1000
+	if s.store[x] > retries {
+		return ending{x, left, merged}
+	}
+	if v.Fate == luascripts.NotStarted {
+		switch {
+		case left < retries:
+			s.retry[x] = now*100 + left + 1
+		case !priorities:
+			s.store[x] = mark - left
+		case v.Priority > 0:
+			s.store[x] = v.Priority
+		default:
+			s.retry[x] = now*100 + 17
+		}
+		return ending{x, left, back}
+	}
+	s.note(x, left, v, now)
+	switch {
+	case v.Fate == luascripts.Dead:
+		s.dead[x] = now
+		return ending{x, left, deadNow}
+	case left == 0:
+		s.dead[x] = now
+		return ending{x, left, deadLast}
+	case v.Delay > 0:
+		s.retry[x] = (now+v.Delay.Milliseconds())*100 + left
+	default:
+		s.store[x] = left
+	}
+	return ending{x, left, failed}
+}
+
+func (s *slot) note(x string, left int64, v *luascripts.Verdict, now int64) {
+	first, priority := strconv.FormatInt(now, 10), "-"
+	if part := strings.SplitN(s.why[x], " ", 6); left < retries && len(part) == 6 {
+		first, priority = part[1], part[3]
+	}
+	if v.Priority > 0 {
+		priority = strconv.FormatInt(v.Priority, 10)
+	}
+	s.why[x] = fmt.Sprintf("%d %s %d %s %s %s", 17-left, first, now, priority, cmp.Or(s.holder, "-"), v.Reason)
+}
+
+// take expects the next batch, or that there is none.
+func (s *slot) take(t *luascripts.Turn, now int64, a luascripts.Answer, o *outcome) {
+	waiting := ordered(s.store) // ascending
+	soonest := int64(math.MaxInt64)
+	failures := ordered(s.retry)
+	if len(failures) > 0 {
+		soonest = failures[0].score / 100
+	}
+	next := soonest
+	var retriesFirst bool
+	if t.Priority {
+		retriesFirst = len(waiting) == 0 || waiting[len(waiting)-1].score <= retries || t.Random%16 == 0
+	} else {
+		if len(waiting) > 0 {
+			next = min(next, waiting[0].score)
+		}
+		waiting = slices.DeleteFunc(waiting, func(w scored) bool { return w.score > now })
+		retriesFirst = len(waiting) == 0 || soonest <= waiting[0].score
+	}
+	if retriesFirst && soonest <= now {
+		x := failures[0]
+		if s.store[x.content] <= retries {
+			s.alone(x.content, x.score%100, now, a, o)
+			return
+		}
+		delete(s.retry, x.content)
+		o.dropped = true
+	}
+	switch {
+	case len(waiting) == 0:
+		need(a.Code == luascripts.Empty && a.Number == s.number, "EMPTY", "must be answered with number %d, not %s %d", s.number, a.Code, a.Number)
+		known := next < math.MaxInt64
+		need(known == (a.Wait >= 0) && (!known || a.Wait.Milliseconds() == max(0, next-now)), "EMPTY", "for %v at %d, the next is due at %d", a.Wait, now, next)
+	case waiting[0].score <= retries && retriesFirst, waiting[0].score <= retries && !t.Priority:
+		s.alone(waiting[0].content, waiting[0].score, now, a, o)
+	default:
+		s.fresh(waiting, t, now, a, o)
+	}
+}
+
+// alone expects one retry as the whole batch.
+func (s *slot) alone(x string, score, now int64, a luascripts.Answer, o *outcome) {
+	need(a.Code == luascripts.Batch && len(a.Contents) == 1 && a.Contents[0] == x, "ALONE", "retry %s is next, not %s %q", x, a.Code, a.Contents)
+	left := max(0, score-1)
+	need(int64(a.Attempt) == 17-left && a.Priority(0) == 0, "ATTEMPT", "of retry %s: attempt %d, priority %d; score %d", x, a.Attempt, a.Priority(0), score)
+	delete(s.store, x)
+	delete(s.retry, x)
+	s.prepare[x] = now/1000*1000 + left
+	o.taken = []delivery{{x, a.Attempt, 0}}
+}
+
+// fresh expects first deliveries: the highest of all, or the oldest of what is due.
+func (s *slot) fresh(waiting []scored, t *luascripts.Turn, now int64, a luascripts.Answer, o *outcome) {
+	waiting = slices.DeleteFunc(waiting, func(w scored) bool { return w.score <= retries })
+	if t.Priority {
+		slices.Reverse(waiting)
+	}
+	n := min(t.Count, maxBatch, len(waiting))
+	need(a.Code == luascripts.Batch && a.Attempt == 1, "FILLED", "%d fresh contents wait, but %s, attempt %d", len(waiting), a.Code, a.Attempt)
+	need(len(a.Contents) == n, "FILLED", "took %q, %d of %v", a.Contents, t.Count, waiting)
+	for i, x := range a.Contents {
+		score := s.store[x]
+		need(score == waiting[i].score, "ORDER", "%q at %d: has score %d, not %d", x, i, score, waiting[i].score)
+		want := score
+		if !t.Priority {
+			want = 0
+		}
+		need(a.Priority(i) == want, "TOLD", "priority %d of %q, which had %d", a.Priority(i), x, want)
+		delete(s.store, x)
+		delete(s.retry, x)
+		s.prepare[x] = now/1000*1000 + retries
+		o.taken = append(o.taken, delivery{x, 1, score})
+	}
+}
+
+type scored struct {
+	content string
+	score   int64
+}
+
+// ordered is a sorted set in its order.
+func ordered(set map[string]int64) []scored {
+	list := make([]scored, 0, len(set))
+	for x, score := range set {
+		list = append(list, scored{x, score})
+	}
+	slices.SortFunc(list, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(a.score, b.score), strings.Compare(a.content, b.content))
+	})
+	return list
+}
+
+func sameSet(contents []string, set map[string]int64) bool {
+	for _, x := range contents {
+		if _, ok := set[x]; !ok {
+			return false
+		}
+	}
+	return len(contents) == len(set)
+}
+
+// touch expects what touch.lua does.
+func (s *slot) touch(worker string, number, now int64, held bool) {
+	need(held == (s.holder == worker && s.number == number), "TOUCH", "by %s, batch %d: %v", worker, number, held)
+	if held {
+		s.until = now + s.lease
+	}
+}
+
+// cancel expects what cancel.lua does.
+func (s *slot) cancel(x string, removed, inFlight bool) {
+	_, flying := s.prepare[x]
+	_, buried := s.dead[x]
+	_, stored := s.store[x]
+	_, retrying := s.retry[x]
+	need(inFlight == flying && removed == (stored || retrying), "CANCEL", "of %s: removed %v, in flight %v", x, removed, inFlight)
+	delete(s.store, x)
+	delete(s.retry, x)
+	if removed && !flying && !buried {
+		delete(s.why, x)
+	}
+}
+
+// same says where two states differ.
+func (s *slot) same(actual *slot) {
+	need(maps.Equal(s.store, actual.store), "STORE", "is %v, not %v", actual.store, s.store)
+	need(maps.Equal(s.prepare, actual.prepare), "PREPARE", "is %v, not %v", actual.prepare, s.prepare)
+	need(maps.Equal(s.retry, actual.retry), "RETRY", "is %v, not %v", actual.retry, s.retry)
+	need(maps.Equal(s.dead, actual.dead), "DEAD", "is %v, not %v", actual.dead, s.dead)
+	need(maps.Equal(s.why, actual.why), "WHY", "is %q, not %q", actual.why, s.why)
+	need(s.holder == actual.holder && s.number == actual.number, "NUMBER", "%q holds batch %d, not %q %d", actual.holder, actual.number, s.holder, s.number)
+	need(s.until == actual.until && s.lease == actual.lease, "LEASE", "%d until %d, not %d until %d", actual.lease, actual.until, s.lease, s.until)
+	need(s.paused == actual.paused, "PAUSED", "is %v, not %v", actual.paused, s.paused)
+}

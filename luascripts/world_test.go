@@ -1,0 +1,273 @@
+package luascripts_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+var ctx = context.Background()
+
+// The clock of every test starts here, and is moved by the test alone.
+const startOfTime = 1_700_000_000_000
+
+// judge is the part of testing.TB a check needs. The damage test brings its own.
+type judge interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// world is one slot of one topic on some server, under a clock of the test's own.
+type world struct {
+	judge
+	rdb     *redis.Client
+	k       luascripts.SlotKeys
+	s       *luascripts.Scripts
+	sources map[string]string // as edited
+	live    bool              // a real Redis
+
+	clock    string
+	now      int64 // ms
+	clockSet int64 // what the clock key holds
+
+	// what the short calls of the directed tests send
+	topic kind
+	crash time.Duration
+}
+
+// kind of a topic.
+type kind int
+
+const (
+	rangeMerge kind = iota
+	priorityKind
+	fixedTime
+)
+
+var kinds = []kind{rangeMerge, priorityKind, fixedTime}
+
+func (k kind) String() string { return [...]string{"range-merge", "priority", "fixed-time"}[k] }
+
+// edit changes the source of a script: the damage test's way in.
+type edit func(name, source string) string
+
+func newWorld(j judge, rdb *redis.Client, live bool, number int, change edit) *world {
+	w := &world{judge: j, rdb: rdb, k: luascripts.KeysOf("world", number), live: live, sources: map[string]string{}, crash: time.Second}
+	w.clock = "clock{" + w.k.Store + "}"
+	w.s = luascripts.Edited(rdb, func(name, source string) string {
+		if change != nil {
+			source = change(name, source)
+		}
+		w.sources[name] = luascripts.WithClock(source, w.clock)
+		return w.sources[name]
+	})
+	for name, source := range w.sources {
+		if err := rdb.ScriptLoad(ctx, source).Err(); err != nil {
+			j.Fatalf("load %s: %v", name, err)
+		}
+	}
+	w.at(startOfTime)
+	return w
+}
+
+// at sets the clock.
+func (w *world) at(ms int64) {
+	w.now, w.clockSet = ms, ms
+	w.do("set", w.clock, ms)
+}
+
+// later moves the clock.
+func (w *world) later(ms int64) { w.at(w.now + ms) }
+
+// do sends one command that must succeed.
+func (w *world) do(args ...any) any {
+	w.Helper()
+	reply, err := w.rdb.Do(ctx, args...).Result()
+	if err != nil && err != redis.Nil {
+		w.Fatalf("%v: %v", args, err)
+	}
+	return reply
+}
+
+// clean forgets everything but the scripts, and starts the time anew.
+func (w *world) clean() {
+	w.Helper()
+	w.do("flushall")
+	w.at(startOfTime)
+}
+
+// reading is the commands that read a whole slot.
+type reading struct {
+	sets [4]*redis.ZSliceCmd
+	meta *redis.MapStringStringCmd
+	why  *redis.MapStringStringCmd
+}
+
+func (w *world) reading(cmds []redis.Cmder) (*reading, []redis.Cmder) {
+	r := &reading{}
+	for i, key := range []string{w.k.Store, w.k.Prepare, w.k.Retry, w.k.Dead} {
+		r.sets[i] = redis.NewZSliceCmd(ctx, "zrange", key, 0, -1, "withscores")
+		cmds = append(cmds, r.sets[i])
+	}
+	r.meta = redis.NewMapStringStringCmd(ctx, "hgetall", w.k.Meta)
+	r.why = redis.NewMapStringStringCmd(ctx, "hgetall", w.k.Why)
+	return r, append(cmds, r.meta, r.why)
+}
+
+func (r *reading) slot() (*slot, error) {
+	s := &slot{}
+	for i, set := range []*map[string]int64{&s.store, &s.prepare, &s.retry, &s.dead} {
+		members, err := r.sets[i].Result()
+		if err != nil {
+			return nil, err
+		}
+		*set = make(map[string]int64, len(members))
+		for _, z := range members {
+			(*set)[z.Member.(string)] = int64(z.Score)
+		}
+	}
+	m, err := r.meta.Result()
+	if err != nil {
+		return nil, err
+	}
+	if s.why, err = r.why.Result(); err != nil {
+		return nil, err
+	}
+	s.holder = m["holder"]
+	for field, to := range map[string]*int64{"batch": &s.number, "until": &s.until, "lease": &s.lease} {
+		if text, ok := m[field]; ok {
+			if *to, err = strconv.ParseInt(text, 10, 64); err != nil {
+				return nil, fmt.Errorf("meta field %s: %w", field, err)
+			}
+		}
+	}
+	_, s.paused = m["paused"]
+	_, s.explains = m["why"]
+	return s, nil
+}
+
+// step sends the clock if it moved, one command, and reads the slot
+// afterwards, all in one round trip.
+func (w *world) step(cmd redis.Cmder) *slot {
+	w.Helper()
+	cmds := make([]redis.Cmder, 0, 8)
+	if w.clockSet != w.now {
+		cmds = append(cmds, redis.NewStatusCmd(ctx, "set", w.clock, w.now))
+		w.clockSet = w.now
+	}
+	if cmd != nil {
+		cmds = append(cmds, cmd)
+	}
+	r, cmds := w.reading(cmds)
+	w.s.Exec(ctx, cmds...)
+	s, err := r.slot()
+	if err != nil {
+		w.Fatalf("read the slot: %v", err)
+	}
+	return s
+}
+
+// slot reads the slot.
+func (w *world) slot() *slot { w.Helper(); return w.step(nil) }
+
+// trial is one directed check of the scripts. The damage test runs it on
+// damaged ones.
+type trial struct {
+	name string
+	run  func(w *world)
+	live bool // needs a real Redis
+}
+
+// onEachServer runs trials on a real Redis and on the in-memory one.
+func onEachServer(t *testing.T, trials []trial) {
+	t.Helper()
+	real := servertest.Redis(t).Client(t)
+	_, memory := servertest.Memory(t)
+	for _, trial := range trials {
+		t.Run(trial.name, func(t *testing.T) {
+			t.Run("redis", func(t *testing.T) { trial.run(newWorld(t, real, true, 3, nil)) })
+			if !trial.live {
+				t.Run("memory", func(t *testing.T) { trial.run(newWorld(t, memory, false, 3, nil)) })
+			}
+		})
+	}
+}
+
+// put sends one message of the world's kind: due now, or of priority 50.
+func (w *world) put(contents ...string) {
+	w.Helper()
+	for i, x := range contents {
+		if w.topic == priorityKind {
+			w.do("zadd", w.k.Store, 50, x)
+		} else {
+			w.do("zadd", w.k.Store, w.now-int64(len(contents))+int64(i), x)
+		}
+	}
+}
+
+// as is a turn of one worker that asks for up to 8 contents, without a lease.
+func (w *world) as(worker string, number int64, verdicts ...luascripts.Verdict) *luascripts.Turn {
+	return &luascripts.Turn{
+		Keys: w.k, Priority: w.topic == priorityKind, Worker: worker, Number: number, Count: 8, Random: 1, Crash: w.crash, Verdicts: verdicts,
+	}
+}
+
+// turn takes a turn that must be answered with code.
+func (w *world) turn(t *luascripts.Turn, code luascripts.Code) luascripts.Answer {
+	w.Helper()
+	a, err := w.s.Turn(ctx, t)
+	if err != nil {
+		w.Fatalf("%v", err)
+	}
+	if a.Code != code {
+		w.Fatalf("%s (number %d, gone %q) was answered %+v, not %s", t.Worker, t.Number, t.Gone, a, code)
+	}
+	return a
+}
+
+// took takes a turn that must be answered with a batch of these contents in
+// any order.
+func (w *world) took(t *luascripts.Turn, contents ...string) luascripts.Answer {
+	w.Helper()
+	a := w.turn(t, luascripts.Batch)
+	got := slices.Sorted(slices.Values(a.Contents))
+	if !slices.Equal(got, slices.Sorted(slices.Values(contents))) {
+		w.Fatalf("took %q, not %q", a.Contents, contents)
+	}
+	return a
+}
+
+// must ends the check unless ok.
+func (w *world) must(ok bool, format string, args ...any) {
+	w.Helper()
+	if !ok {
+		w.Fatalf(format, args...)
+	}
+}
+
+func fail(x string, delay time.Duration) luascripts.Verdict {
+	return luascripts.Verdict{Content: x, Delay: delay, Reason: "it failed"}
+}
+
+func giveBack(x string, priority int64) luascripts.Verdict {
+	return luascripts.Verdict{Content: x, Fate: luascripts.NotStarted, Priority: priority, Reason: "not started"}
+}
+
+func bury(x string) luascripts.Verdict {
+	return luascripts.Verdict{Content: x, Fate: luascripts.Dead, Reason: "it cannot be read"}
+}
+
+// with changes a copy of a turn.
+func with(t *luascripts.Turn, change func(*luascripts.Turn)) *luascripts.Turn {
+	c := *t
+	change(&c)
+	return &c
+}
