@@ -1,0 +1,46 @@
+package model
+
+import (
+	"os"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// cell is one of the six protocols: a kind and a way of sharing.
+type cell struct {
+	kind      Kind
+	zooKeeper bool
+}
+
+func cells() (all []cell) {
+	for _, zooKeeper := range []bool{false, true} {
+		for kind := RangeMerge; kind <= FixedTime; kind++ {
+			all = append(all, cell{kind, zooKeeper})
+		}
+	}
+	return all
+}
+
+// scaled is the size of a run: the race detector makes all of it about ten times slower, and there
+// is nothing here for it to find.
+func scaled(normal, race int) int {
+	if raceDetector {
+		return race
+	}
+	return normal
+}
+
+// seedOf is RMQ_SEED, or another one in every run.
+func seedOf(t *testing.T) uint64 {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv("RMQ_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("RMQ_SEED: %v", err)
+		}
+	}
+	t.Logf("RMQ_SEED=%d", seed)
+	return seed
+}
