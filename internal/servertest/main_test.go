@@ -1,5 +1,81 @@
 package servertest
 
-import "testing"
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
 
 func TestMain(m *testing.M) { Main(m) }
+
+// victimEnv makes TestVictim, in a process of its own, end in a chosen way.
+const victimEnv = "RMQ_SERVERTEST_VICTIM"
+
+func TestVictim(t *testing.T) {
+	how := os.Getenv(victimEnv)
+	if how == "" {
+		return // not a victim; TestMainAndTheEndOfTheProcess starts those
+	}
+	fmt.Printf("serving on %s;\n", SharedRedis(t).Addr())
+	switch how {
+	case "leak":
+		go func() { select {} }()
+	case "panic":
+		go panic("on another goroutine, so that no cleanup runs")
+		select {}
+	case "kill shared":
+		shared.server.proc.signal(os.Kill)
+		<-shared.server.proc.done
+	}
+}
+
+// However a test process ends, its servers end with it, and Main tells what a
+// passing test cannot see.
+func TestMainAndTheEndOfTheProcess(t *testing.T) {
+	t.Parallel()
+	redisBinary(t)
+	for how, want := range map[string]string{
+		"good":        "PASS",
+		"leak":        "found unexpected goroutines",
+		"panic":       "on another goroutine",
+		"kill shared": "ended by itself",
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.Command(os.Args[0], "-test.run=^TestVictim$")
+			cmd.Env = append(os.Environ(), victimEnv+"="+how, "RMQ_TEST_REDIS=", "TMPDIR="+t.TempDir()) // a panic leaves its files
+			out, err := cmd.CombinedOutput()
+			if !strings.Contains(string(out), want) || (err == nil) != (how == "good") {
+				t.Errorf("%v, without %q:\n%s", err, want, out)
+			}
+			addr := regexp.MustCompile(`serving on (\S+);`).FindStringSubmatch(string(out))
+			if addr == nil {
+				t.Fatalf("no server:\n%s", out)
+			}
+			mustBeGone(t, addr[1])
+		})
+	}
+}
+
+// mustBeGone waits until nobody listens on addr: the kernel ends orphans promptly,
+// yet not before their parent's output is read to its end.
+func mustBeGone(t *testing.T, addr string) {
+	t.Helper()
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
+	for deadline := time.Now().Add(stopPatience); ; <-poll.C {
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			return
+		}
+		conn.Close()
+		if time.Now().After(deadline) {
+			t.Fatalf("somebody still listens on %s", addr)
+		}
+	}
+}
