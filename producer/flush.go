@@ -36,9 +36,10 @@ func (p *Producer) startFlusher() {
 func (p *Producer) flush() {
 	defer p.idle.Done()
 	for {
-		f := p.take(len(p.wakes) == 0)
-		if f == nil && len(p.wakes) == 0 {
-			return
+		end := len(p.wakes) == 0
+		f := p.take(end)
+		if f == nil && end {
+			return // another flusher may live already
 		}
 		p.write(f)
 	}
