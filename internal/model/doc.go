@@ -27,6 +27,6 @@
 // (rules_test.go) switches off one rule at a time and demands that one of the two notices.
 //
 // The model knows nothing of bytes, keys and Lua: whether the scripts do what the model says is for
-// the random driver and the damage test of the scripts. Clock steps of the server, paused slots and
-// the loss of acknowledged writes in a failover are not modelled either.
+// the random driver and the damage test of the scripts. Clock steps of the server, paused slots,
+// cancelled contents and the loss of acknowledged writes in a failover are not modelled either.
 package model

@@ -33,11 +33,17 @@ var rules = []struct {
 	},
 	{
 		name: "TakeWhenEmpty", off: func(r *Rules) { r.TakeWhenEmpty = false },
-		proofs: []proof{byWalks(redisOnly, "LOST"), byWalks(redisOnly, "SERIAL"), byWalks(zooKeeper, "LOST"), byWalks(zooKeeper, "STRANDED")},
+		proofs: []proof{
+			byWalks(redisOnly, "LOST"), byWalks(redisOnly, "SERIAL"),
+			byWalks(zooKeeper, "LOST"), byWalks(zooKeeper, "STRANDED"),
+		},
 	},
 	{
 		name: "TakeByNumber", off: func(r *Rules) { r.TakeByNumber = false },
-		proofs: []proof{byWalks(redisOnly, "UNTOLD"), byWalks(zooKeeper, "UNTOLD"), byWalks(zooKeeper, "STRANDED")},
+		proofs: []proof{
+			byWalks(redisOnly, "UNTOLD"),
+			byWalks(zooKeeper, "UNTOLD"), byWalks(zooKeeper, "STRANDED"),
+		},
 	},
 	{
 		name: "TakeoverNumber", off: func(r *Rules) { r.TakeoverNumber = false },
@@ -46,7 +52,10 @@ var rules = []struct {
 	{
 		name: "LeaveNumber", off: func(r *Rules) { r.LeaveNumber = false },
 		proofs: []proof{byWalks(zooKeeper, "STRANDED")},
-		silent: []silence{{redisOnly, "a batch taken by a late turn comes free with its lease", "luascripts: TestDamage"}},
+		silent: []silence{{
+			redisOnly, "a batch taken by a late turn comes free with its lease",
+			"luascripts: TestDamage",
+		}},
 	},
 	{
 		name: "BusyHidesNumber", off: func(r *Rules) { r.BusyHidesNumber = false },
@@ -56,7 +65,7 @@ var rules = []struct {
 				o.Max.Ticks = 1 // what was sent need not become due
 			}
 		}, handlingOldAssignment)},
-		silent: []silence{{redisOnly, "a batch taken by a late turn comes free with its lease", "luascripts: the shape of the answer"}},
+		silent: []silence{{redisOnly, "a batch taken by a late turn comes free with its lease", ""}},
 	},
 	{
 		name: "HolderLease", off: func(r *Rules) { r.HolderLease = false },
@@ -97,7 +106,10 @@ var rules = []struct {
 	},
 	{
 		name: "CheckBeforeHandler", off: func(r *Rules) { r.CheckBeforeHandler = false },
-		proofs: []proof{byWalks(redisOnly, "SERIAL"), byWalks(redisOnly, "CONCURRENT"), byWalks(zooKeeper, "SERIAL CONCURRENT")},
+		proofs: []proof{
+			byWalks(redisOnly, "SERIAL"), byWalks(redisOnly, "CONCURRENT"),
+			byWalks(zooKeeper, "SERIAL CONCURRENT"),
+		},
 	},
 	{
 		name: "RepeatTurn", off: func(r *Rules) { r.RepeatTurn = false },
@@ -147,7 +159,7 @@ func bySearch(in []cell, finds string, with func(*Options), start func(*world)) 
 type silence struct {
 	cells   []cell
 	because string
-	noticed string // by which other test; "" if the rule means nothing there
+	noticed string // by which other test; "" if the rule is not needed there
 }
 
 // toldAgain: w0 has taken A, did not hear of it, and is told it again when its lease is almost over.

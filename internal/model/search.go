@@ -1,6 +1,9 @@
 package model
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"slices"
+)
 
 // Found is the outcome of a search.
 type Found struct {
@@ -26,7 +29,7 @@ func Search(o Options, limit int, prepare func(*world)) Found {
 	s.known.add(s.hash(&w.state))
 
 	var possible []step
-	for depth := 0; len(level.states) > 0; depth++ {
+	for depth := 0; ; depth++ {
 		for i := range level.states {
 			w.state = level.states[i]
 			possible = w.steps(possible[:0])
@@ -35,14 +38,15 @@ func Search(o Options, limit int, prepare func(*world)) Found {
 				w.exec(t)
 				w.check()
 				if w.violation != "" {
-					return Found{len(s.ways), depth + 1, false, s.trace(w, level.way[i], t)}
+					trace := s.trace(w, level.way[i], t)
+					return Found{States: len(s.ways), Depth: depth + 1, Trace: trace}
 				}
 				w.normalise()
 				if !s.known.add(s.hash(&w.state)) {
 					continue
 				}
 				if len(s.ways) == limit {
-					return Found{len(s.ways), depth + 1, false, nil}
+					return Found{States: len(s.ways), Depth: depth + 1}
 				}
 				next.add(w.state, int32(len(s.ways)))
 				s.ways = append(s.ways, way{level.way[i], t})
@@ -51,10 +55,9 @@ func Search(o Options, limit int, prepare func(*world)) Found {
 		level, next = next, level
 		next.clear()
 		if len(level.states) == 0 {
-			return Found{len(s.ways), depth, true, nil}
+			return Found{States: len(s.ways), Depth: depth, Complete: true}
 		}
 	}
-	panic("unreachable")
 }
 
 type search struct {
@@ -80,9 +83,7 @@ func (s *search) trace(w *world, at int32, last step) *Trace {
 	for ; at > 0; at = s.ways[at].before {
 		t.steps = append(t.steps, s.ways[at].step)
 	}
-	for i, j := 0, len(t.steps)-1; i < j; i, j = i+1, j-1 {
-		t.steps[i], t.steps[j] = t.steps[j], t.steps[i]
-	}
+	slices.Reverse(t.steps)
 	return t
 }
 
