@@ -259,9 +259,6 @@ func TestDriver(t *testing.T) {
 	for _, server := range []string{"redis", "memory"} {
 		t.Run(server, func(t *testing.T) {
 			runs := 504 // 42 of each cell
-			if server == "redis" {
-				runs *= 2
-			}
 			if underRace {
 				runs /= 10
 			}
@@ -274,7 +271,7 @@ func TestDriver(t *testing.T) {
 				} else {
 					_, rdb = servertest.Memory(t)
 				}
-				return newWorld(t, rdb, server == "redis", lane, nil)
+				return newWorld(t, rdb, lane, nil)
 			})
 			if failure != "" {
 				t.Fatal(failure)

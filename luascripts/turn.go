@@ -172,7 +172,7 @@ func parseAnswer(reply []string) (a Answer, ok bool) {
 		}
 		a.Attempt, _ = strconv.Atoi(reply[2])
 		k, _ := strconv.Atoi(reply[3])
-		if a.Attempt < 1 || k < 1 || len(reply) < 4+k {
+		if a.Attempt < 1 || k < 1 || k > len(reply)-4 {
 			return a, false
 		}
 		a.Contents, a.priorities = reply[4:4+k:4+k], reply[4+k:]

@@ -1,0 +1,172 @@
+package luascripts_test
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+func answerOf(reply []string) (luascripts.Answer, error) {
+	cmd := redis.NewStringSliceCmd(ctx)
+	cmd.SetVal(reply)
+	return luascripts.TurnAnswer(&luascripts.Turn{Keys: luascripts.KeysOf("orders", 3)}, cmd)
+}
+
+func TestAnswers(t *testing.T) {
+	for _, c := range []struct {
+		reply      string // words, _ is an empty one
+		want       luascripts.Answer
+		priorities []int64
+	}{
+		{"BATCH 17 1 2 a b", luascripts.Answer{Code: luascripts.Batch, Number: 17, Attempt: 1, Contents: []string{"a", "b"}}, []int64{0, 0}},
+		{"BATCH 17 1 2 a b 50", luascripts.Answer{Code: luascripts.Batch, Number: 17, Attempt: 1, Contents: []string{"a", "b"}}, []int64{50, 50}},
+		{"BATCH 17 1 2 a b 9007199254740991 17", luascripts.Answer{Code: luascripts.Batch, Number: 17, Attempt: 1, Contents: []string{"a", "b"}}, []int64{1<<53 - 1, 17}},
+		{"BATCH 9007199254740991 17 1 _", luascripts.Answer{Code: luascripts.Batch, Number: 1<<53 - 1, Attempt: 17, Contents: []string{""}}, []int64{0}},
+		{"EMPTY 3 1500", luascripts.Answer{Code: luascripts.Empty, Number: 3, Wait: 1500 * time.Millisecond}, nil},
+		{"EMPTY 3 _", luascripts.Answer{Code: luascripts.Empty, Number: 3, Wait: -1}, nil},
+		{"BUSY w1 0", luascripts.Answer{Code: luascripts.Busy, Holder: "w1"}, nil},
+		{"BUSY 12 2000", luascripts.Answer{Code: luascripts.Busy, Holder: "12", Wait: 2 * time.Second}, nil},
+		{"NUMBER 4", luascripts.Answer{Code: luascripts.Number, Number: 4}, nil},
+		{"PAUSED 5", luascripts.Answer{Code: luascripts.Paused, Number: 5}, nil},
+		{"LEFT 6", luascripts.Answer{Code: luascripts.Left, Number: 6}, nil},
+	} {
+		a, err := answerOf(words(c.reply))
+		if err != nil {
+			t.Errorf("%s: %v", c.reply, err)
+			continue
+		}
+		for i, want := range c.priorities {
+			if got := a.Priority(i); got != want {
+				t.Errorf("%s: priority %d is %d, not %d", c.reply, i, got, want)
+			}
+		}
+		got := luascripts.Answer{Code: a.Code, Number: a.Number, Attempt: a.Attempt, Holder: a.Holder, Wait: a.Wait, Contents: a.Contents}
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %+v, not %+v", c.reply, got, c.want)
+		}
+	}
+}
+
+func TestUnknownAnswers(t *testing.T) {
+	for _, reply := range []string{
+		"", "BATCH", "BATCH 1", "BATCH 1 1 1", "BATCH 1 1 0 a", "BATCH 1 0 1 a", "BATCH x 1 1 a", "BATCH 1 x 1 a", "BATCH 1 1 x a", "BATCH 1 1 -1 a",
+		"BATCH 1 1 2 a", "BATCH 1 1 3 a b c 50 50", "BATCH 1 1 9223372036854775807 a", "BATCH 1 1 9223372036854775804 a",
+		"EMPTY 1", "EMPTY x 1", "EMPTY 1 x", "BUSY w", "BUSY w x", "NUMBER", "NUMBER x", "LEFT", "PAUSED", "LATER 1", "batch 1 1 1 a", "_ 1",
+	} {
+		if a, err := answerOf(words(reply)); !errors.Is(err, luascripts.ErrAnswer) || !strings.Contains(err.Error(), "orders_3") {
+			t.Errorf("%s: %+v, %v", reply, a, err)
+		}
+	}
+	cmd := redis.NewStringSliceCmd(ctx)
+	cmd.SetErr(redis.ErrClosed)
+	if _, err := luascripts.TurnAnswer(&luascripts.Turn{}, cmd); !errors.Is(err, redis.ErrClosed) {
+		t.Errorf("the error of the command is hidden: %v", err)
+	}
+}
+
+func words(text string) []string {
+	list := strings.Fields(text)
+	for i := range list {
+		list[i] = strings.ReplaceAll(list[i], "_", "")
+	}
+	return list
+}
+
+func FuzzAnswer(f *testing.F) {
+	for _, seed := range []string{"BATCH 17 1 2 a b 50", "BATCH 1 1 9223372036854775807 a", "EMPTY 3 _", "BUSY w1 0", "NUMBER 4"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		a, err := answerOf(words(text))
+		if err != nil {
+			return
+		}
+		if a.Code == luascripts.Batch && (len(a.Contents) == 0 || a.Attempt < 1) {
+			t.Errorf("%q: %+v", text, a)
+		}
+		for i := range a.Contents {
+			_ = a.Priority(i)
+		}
+	})
+}
+
+func TestWhyEntries(t *testing.T) {
+	at := time.UnixMilli
+	for entry, want := range map[string]luascripts.Why{
+		"1 2 3 - w boom":                     {Attempts: 1, First: at(2), Last: at(3), Worker: "w", Reason: "boom"},
+		"17 2 3 9007199254740991 w two w s ": {Attempts: 17, First: at(2), Last: at(3), Priority: 1<<53 - 1, Worker: "w", Reason: "two w s "},
+		"1 2 3 50 - ":                        {Attempts: 1, First: at(2), Last: at(3), Priority: 50, Worker: "-"},
+	} {
+		if got, ok := luascripts.ParseWhy(entry); !ok || got != want {
+			t.Errorf("%q: %+v, %v", entry, got, ok)
+		}
+	}
+	for _, entry := range []string{"", "1 2 3 - w", "x 2 3 - w r", "1 x 3 - w r", "1 2 x - w r", "1 2 3 x w r", "1 2 3  w r"} {
+		if got, ok := luascripts.ParseWhy(entry); ok {
+			t.Errorf("%q: %+v", entry, got)
+		}
+	}
+}
+
+func FuzzWhy(f *testing.F) {
+	f.Add("1 2 3 - w boom")
+	f.Add("1 2 3 50 w")
+	f.Fuzz(func(t *testing.T, entry string) {
+		if why, ok := luascripts.ParseWhy(entry); ok && !strings.HasSuffix(entry, why.Reason) {
+			t.Errorf("%q: %+v", entry, why)
+		}
+	})
+}
+
+func TestWakeUps(t *testing.T) {
+	type wake struct {
+		slot int
+		in   time.Duration
+	}
+	parse := func(payload string) (all []wake) {
+		luascripts.ParseWake(payload, func(slot int, in time.Duration) { all = append(all, wake{slot, in}) })
+		return all
+	}
+	var payload []byte
+	payload = luascripts.AppendWake(payload, 3, 0)
+	payload = luascripts.AppendWake(payload, 1023, 1500*time.Millisecond)
+	payload = luascripts.AppendWake(payload, 0, -time.Second)
+	if want := "3:0 1023:1500 0:0"; string(payload) != want {
+		t.Errorf("%q, not %q", payload, want)
+	}
+	if got := parse(string(payload)); !slices.Equal(got, []wake{{3, 0}, {1023, 1500 * time.Millisecond}, {0, 0}}) {
+		t.Errorf("%v", got)
+	}
+	for payload, want := range map[string][]wake{
+		"": nil, " ": nil, "x": nil, "3": nil, "3:": nil, ":3": nil, "3:x 4:5": {{4, 5 * time.Millisecond}}, "3:4:5": nil, "1:1  2:2": {{1, 1e6}, {2, 2e6}},
+	} {
+		if got := parse(payload); !slices.Equal(got, want) {
+			t.Errorf("%q: %v, not %v", payload, got, want)
+		}
+	}
+}
+
+func FuzzWake(f *testing.F) {
+	f.Add("3:0 1023:1500")
+	f.Add("3: :x 99999999999999999999:1")
+	f.Fuzz(func(t *testing.T, payload string) {
+		var again []byte
+		luascripts.ParseWake(payload, func(slot int, in time.Duration) {
+			if slot >= 0 && in >= 0 && in < time.Hour {
+				again = luascripts.AppendWake(again, slot, in)
+			}
+		})
+		n := 0
+		luascripts.ParseWake(string(again), func(int, time.Duration) { n++ })
+		if len(again) > 0 && n != 1+strings.Count(string(again), " ") {
+			t.Errorf("%q became %q", payload, again)
+		}
+	})
+}

@@ -1,0 +1,93 @@
+package luascripts_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+func TestDefine(t *testing.T) { onEachServer(t, defineTrials) }
+
+var defineTrials = []trial{
+	{name: "define: the first one holds", run: func(w *world) {
+		w.clean(rangeMerge)
+		first := luascripts.Definition{Kind: "priority", Slots: 16, Literal: true, Sharing: "zookeeper", Layout: 1}
+		w.defines(first, first)
+		created := w.do("hget", luascripts.DefinitionKey("ns:orders"), "created")
+		w.must(created == strconv.FormatInt(w.now, 10), "created %v", created)
+		w.later(1000)
+		for _, other := range []luascripts.Definition{
+			{Kind: "range-merge", Slots: 16, Literal: true, Sharing: "zookeeper", Layout: 1},
+			{Kind: "priority", Slots: 8, Literal: true, Sharing: "zookeeper", Layout: 1},
+			{Kind: "priority", Slots: 16, Sharing: "zookeeper", Layout: 1},
+			{Kind: "priority", Slots: 16, Literal: true, Sharing: "redis", Layout: 1},
+			{Kind: "priority", Slots: 16, Literal: true, Sharing: "zookeeper", Layout: 2},
+			{Kind: "priority", Slots: 16, Literal: true, Layout: 1},
+		} {
+			w.defines(other, first)
+		}
+		w.must(w.do("hget", luascripts.DefinitionKey("ns:orders"), "created") == created, "created again")
+		n, _ := w.do("hlen", luascripts.DefinitionKey("ns:orders")).(int64)
+		w.must(n == 6, "%d fields", n)
+	}},
+	{name: "define: sharing is filled in once", run: func(w *world) {
+		for _, literal := range []bool{false, true} {
+			w.clean(rangeMerge)
+			open := luascripts.Definition{Kind: "fixed-time", Slots: 4, Literal: literal, Layout: 1}
+			for range 2 {
+				w.defines(open, open)
+			}
+			// Whoever disagrees in anything fills in nothing.
+			for _, stranger := range []luascripts.Definition{
+				{Kind: "priority", Slots: 4, Literal: literal, Sharing: "redis", Layout: 1},
+				{Kind: "fixed-time", Slots: 5, Literal: literal, Sharing: "redis", Layout: 1},
+				{Kind: "fixed-time", Slots: 4, Literal: !literal, Sharing: "redis", Layout: 1},
+				{Kind: "fixed-time", Slots: 4, Literal: literal, Sharing: "redis", Layout: 2},
+			} {
+				w.defines(stranger, open)
+			}
+			filled := open
+			filled.Sharing = "zookeeper"
+			w.defines(filled, filled)
+			late := open
+			late.Sharing = "redis"
+			w.defines(late, filled)
+			w.defines(open, filled)
+		}
+	}},
+	{name: "define: written again when it is missing", run: func(w *world) {
+		w.clean(rangeMerge)
+		d := luascripts.Definition{Kind: "range-merge", Slots: 1, Sharing: "redis", Layout: 1}
+		w.defines(d, d)
+		w.do("del", luascripts.DefinitionKey("ns:orders"), luascripts.TopicsKey)
+		w.defines(d, d)
+	}},
+	{name: "define: a written one without sharing", run: func(w *world) {
+		w.clean(rangeMerge) // by hand, without the field
+		w.do("hset", luascripts.DefinitionKey("ns:orders"), "kind", "priority", "slots", 2, "literal", 0, "layout", 1)
+		d := luascripts.Definition{Kind: "priority", Slots: 2, Layout: 1}
+		w.defines(d, d)
+		d.Sharing = "redis"
+		w.defines(d, d)
+	}},
+}
+
+// defines asks for a definition and compares the one that holds.
+func (w *world) defines(asked, want luascripts.Definition) {
+	w.Helper()
+	got, err := w.s.Define(ctx, "ns:orders", asked)
+	w.must(err == nil && got == want, "asked for %+v, got %+v (%v), not %+v", asked, got, err, want)
+	listed, _ := w.do("sismember", luascripts.TopicsKey, "ns:orders").(int64)
+	w.must(listed == 1, "not in the list of topics")
+}
+
+func TestDefineErrors(t *testing.T) {
+	onEachServer(t, []trial{{name: "the list is of a wrong type", run: func(w *world) {
+		w.clean(rangeMerge)
+		w.do("set", luascripts.TopicsKey, "wrong")
+		_, err := w.s.Define(ctx, "orders", luascripts.Definition{Kind: "priority", Slots: 1, Layout: 1})
+		w.must(err != nil && strings.Contains(err.Error(), luascripts.TopicsKey), "%v", err)
+	}}})
+}

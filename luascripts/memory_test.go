@@ -1,0 +1,152 @@
+package luascripts_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// Above maxmemory Redis refuses a script whose first write adds something.
+// Everything of a consumer must pass, or a full Redis could never be drained.
+
+func TestMaxMemory(t *testing.T) { onEachServer(t, memoryTrials) }
+
+var memoryTrials = []trial{
+	{name: "full: take, told again, touch", live: true, run: func(w *world) {
+		for _, k := range kinds {
+			w.clean(k)
+			w.put("m", "n")
+			w.lease = 2 * time.Second
+			w.full(true)
+			_, err := w.rdb.Do(ctx, "zadd", w.k.Store, 50, "new").Result()
+			w.must(err != nil && strings.HasPrefix(err.Error(), "OOM"), "a send passes: %v", err)
+			err = w.rdb.Do(ctx, w.s.MergeArgs(w.k.Store, 1)...).Err()
+			w.must(err == nil, "a merge of nothing: %v", err)
+			err = w.rdb.Do(ctx, append(w.s.MergeArgs(w.k.Store, 1), 50, "new")...).Err()
+			w.must(err != nil && strings.HasPrefix(err.Error(), "OOM"), "a merging send passes: %v", err)
+			a := w.took(w.as("a", 0), "m", "n")
+			w.took(w.as("a", 0), "m", "n")
+			held, err := w.s.Touch(ctx, w.k, "a", a.Number)
+			w.must(held && err == nil, "touch: %v, %v", held, err)
+			w.full(false)
+		}
+	}},
+	{name: "full: a retry is taken", live: true, run: func(w *world) {
+		for _, delay := range []time.Duration{0, time.Second} {
+			for _, k := range kinds {
+				w.clean(k)
+				w.put("m")
+				a := w.took(w.as("a", 0), "m")
+				number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", delay))))
+				w.later(1000)
+				w.full(true)
+				w.took(w.as("a", number), "m")
+				w.full(false)
+			}
+		}
+	}},
+	{name: "full: finish", live: true, run: finishWhenFull},
+	{name: "full: take-over", live: true, run: func(w *world) {
+		for _, delay := range []time.Duration{0, time.Second} {
+			for _, k := range kinds {
+				w.clean(k)
+				w.put("m")
+				w.crash = delay
+				w.took(w.as("a", 0), "m")
+				w.full(true)
+				w.tells(luascripts.Number, knowing("a", w.as("b", 0)))
+				w.full(false)
+			}
+		}
+	}},
+	{name: "full: leave", live: true, run: func(w *world) {
+		w.clean(rangeMerge)
+		w.put("m")
+		a := w.took(w.as("a", 0), "m")
+		w.full(true)
+		number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", time.Second))))
+		w.tells(luascripts.Left, leaving(w.as("a", number)))
+		w.full(false)
+		w.must(w.slot().holder == "", "still held")
+	}},
+	{name: "full: busy after the clock stepped back", live: true, run: func(w *world) {
+		w.clean(rangeMerge)
+		w.put("m")
+		w.lease = time.Second
+		w.took(w.as("a", 0), "m")
+		w.later(-time.Hour.Milliseconds())
+		w.full(true)
+		w.turn(w.as("b", 0), luascripts.Busy)
+		w.full(false)
+	}},
+	{name: "full: cancel", live: true, run: func(w *world) {
+		w.clean(rangeMerge)
+		w.put("m")
+		w.full(true)
+		removed, _, err := w.s.Cancel(ctx, w.k, "m")
+		w.full(false)
+		w.must(removed && err == nil, "cancel: %v, %v", removed, err)
+	}},
+	{name: "full: define an existing topic", live: true, run: func(w *world) {
+		w.clean(rangeMerge)
+		want := luascripts.Definition{Kind: "range-merge", Slots: 4, Layout: 1}
+		_, err := w.s.Define(ctx, "world", want)
+		w.must(err == nil, "define: %v", err)
+		w.full(true)
+		want.Sharing = "redis" // the first worker fills it in
+		for range 2 {
+			got, err := w.s.Define(ctx, "world", want)
+			if err != nil || got != want {
+				w.full(false)
+			}
+			w.must(err == nil && got == want, "define: %+v, %v", got, err)
+		}
+		w.full(false)
+	}},
+}
+
+// full makes Redis refuse whatever adds something.
+func (w *world) full(on bool) {
+	w.Helper()
+	limit := "0"
+	if on {
+		limit = "1"
+	}
+	w.do("config", "set", "maxmemory", limit)
+}
+
+// finishWhenFull finishes with everything a batch can end with.
+func finishWhenFull(w *world) {
+	for _, k := range kinds {
+		for name, end := range map[string]luascripts.Verdict{
+			"failed":                  fail("m", time.Second),
+			"failed, literal":         fail("m", 0),
+			"dead":                    bury("m"),
+			"handed back":             giveBack("m", 50),
+			"handed back, not known":  giveBack("m", 0),
+			"done, and was a failure": {},
+		} {
+			w.clean(k)
+			w.put("m")
+			a := w.took(w.as("a", 0), "m")
+			if end.Reason == "" {
+				number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", time.Second))))
+				w.later(1000)
+				a = w.took(w.as("a", number), "m")
+			}
+			t := leaving(w.as("a", a.Number))
+			if end.Reason != "" {
+				t.Verdicts = []luascripts.Verdict{end}
+			}
+			expected := w.slot()
+			w.full(true)
+			answer, err := w.s.Turn(ctx, t)
+			w.full(false)
+			w.must(err == nil, "%v, %s: %v", k, name, err)
+			expected.turn(t, w.now, answer)
+			expected.same(w.slot())
+		}
+	}
+}

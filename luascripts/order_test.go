@@ -1,0 +1,242 @@
+package luascripts_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// What is taken next, and when nothing is.
+
+func TestOrder(t *testing.T) { onEachServer(t, orderTrials) }
+
+var orderTrials = []trial{
+	{name: "equal priorities are drawn fairly", run: func(w *world) {
+		fair(w, 5, false)
+		fair(w, 5, true)
+		fair(w, 1, false)
+	}},
+	{name: "a retry is not starved by higher priorities", run: func(w *world) {
+		notStarved(w, 0)
+		notStarved(w, time.Millisecond)
+	}},
+	{name: "the highest first", run: highestFirst},
+	{name: "the oldest that are due first", run: oldestFirst},
+	{name: "a due retry merges into a fresh copy", run: dueRetryMerges},
+	{name: "a retry alone", run: retryAlone},
+	{name: "empty tells when to look again", run: emptyTells},
+	{name: "paused", run: paused},
+}
+
+// fair draws from 40 contents of equal priority, with fresh ones below them or,
+// at the top, above them, and counts how often each is drawn.
+func fair(w *world, count int, above bool) {
+	w.clean(priorityKind)
+	const members, draws = 40, 2000
+	random := rand.New(rand.NewPCG(5, 0))
+	contents := make([]string, members)
+	for i := range contents {
+		contents[i] = fmt.Sprintf("m%02d", i)
+	}
+	w.put(contents...)
+	if above {
+		w.do("zadd", w.k.Store, 60, "top")
+	} else {
+		w.do("zadd", w.k.Store, 40, "low")
+	}
+	drawn, number, mean := map[string]int{}, int64(0), 0
+	for range draws {
+		t := asking(count, w.as("a", number))
+		t.Random = random.IntN(1 << 30)
+		a := w.turn(t, luascripts.Batch)
+		number = a.Number
+		again := []any{"zadd", w.k.Store}
+		for i, x := range a.Contents {
+			p := int64(50)
+			if x == "top" {
+				p = 60
+			}
+			w.must(a.Priority(i) == p, "%s has priority %d", x, a.Priority(i))
+			again = append(again, p, x)
+			drawn[x]++
+			mean++
+		}
+		w.must(len(a.Contents) == count && (a.Contents[0] == "top") == above, "took %q", a.Contents)
+		w.do(again...) // at once: handled, and sent again
+	}
+	mean = (mean - drawn["top"]) / members
+	for _, x := range contents {
+		w.must(drawn[x]*22 > mean*10 && drawn[x]*10 < mean*22, "of %d draws %s has %d; mean %d", draws, x, drawn[x], mean)
+	}
+	w.must(drawn["low"] == 0, "lower ones were drawn")
+}
+
+func notStarved(w *world, delay time.Duration) {
+	w.clean(priorityKind)
+	w.put("failed")
+	a := w.took(w.as("a", 0), "failed")
+	random := rand.New(rand.NewPCG(7, 0))
+	t := w.as("a", a.Number, fail("failed", delay))
+	for turn := range 200 {
+		w.later(10)
+		w.do("zadd", w.k.Store, 90, turn)
+		t.Random = random.IntN(1 << 30)
+		a := w.turn(asking(1, t), luascripts.Batch)
+		if a.Contents[0] == "failed" {
+			w.must(a.Attempt == 2 && turn > 0, "attempt %d in turn %d", a.Attempt, turn)
+			return
+		}
+		t = w.as("a", a.Number)
+	}
+	w.Fatalf("not retried in 200 turns")
+}
+
+func highestFirst(w *world) {
+	for seed := range 64 {
+		w.clean(priorityKind)
+		for i, p := range []int64{17, 17, 17, 30, 30, 40, 99, 1<<53 - 1} {
+			w.do("zadd", w.k.Store, p, fmt.Sprint("m", i))
+		}
+		expected, number := w.slot(), int64(0)
+		for _, count := range []int{1, 2, 2, 2, 1} {
+			t := asking(count, w.as("a", number))
+			t.Random = seed*7919 + count
+			a := w.turn(t, luascripts.Batch)
+			number = a.Number
+			expected.turn(t, w.now, a)
+			expected.same(w.slot())
+		}
+		w.turn(w.as("a", number), luascripts.Empty)
+	}
+}
+
+func oldestFirst(w *world) {
+	w.clean(fixedTime)
+	for i, in := range []int64{-500, -400, -400, -1, 0, 1, 900} {
+		w.do("zadd", w.k.Store, w.now+in, fmt.Sprint("m", i))
+	}
+	number := int64(0)
+	for _, want := range [][]string{{"m0", "m1"}, {"m2", "m3"}, {"m4"}} {
+		a := w.turn(asking(2, w.as("a", number)), luascripts.Batch)
+		number = a.Number
+		w.must(slices.Equal(a.Contents, want), "took %q, not %q", a.Contents, want)
+	}
+	w.must(w.turn(w.as("a", number), luascripts.Empty).Wait == time.Millisecond, "wait")
+	w.later(1)
+	w.took(w.as("a", number), "m5")
+}
+
+// dueRetryMerges: what was sent again while it waited for its retry waits for
+// its new time, and the retry is forgotten.
+func dueRetryMerges(w *world) {
+	w.clean(fixedTime)
+	w.put("m", "n")
+	a := w.took(w.as("a", 0), "m", "n")
+	number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", time.Second), fail("n", 2*time.Second))))
+	due := w.now + 3000
+	w.do("zadd", w.k.Store, due, "m")
+	w.later(2000) // both retries are due
+	w.must(w.turn(w.as("a", number), luascripts.Empty).Wait == 0, "there is more to take")
+	s := w.slot()
+	w.must(s.store["m"] == due && len(s.retry) == 1, "%+v", s)
+	a = w.took(w.as("a", number), "n")
+	w.must(a.Attempt == 2, "attempt")
+	a = w.turn(w.as("a", a.Number), luascripts.Empty)
+	w.must(a.Wait == time.Second, "wait %v", a.Wait)
+	w.later(1000)
+	w.must(w.took(w.as("a", a.Number), "m").Attempt == 1, "attempt")
+
+	// A fresh copy that is due first supersedes a retry that is not.
+	for _, k := range kinds {
+		w.clean(k)
+		w.put("m")
+		a := w.took(w.as("a", 0), "m")
+		number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", time.Second))))
+		w.put("m")
+		a = w.took(w.as("a", number), "m")
+		s := w.slot()
+		w.must(a.Attempt == 1 && len(s.retry)+len(s.store) == 0, "%v: %+v", k, s)
+	}
+}
+
+func retryAlone(w *world) {
+	for _, k := range kinds {
+		for _, delay := range []time.Duration{0, time.Second} {
+			w.clean(k)
+			w.put("m")
+			a := w.took(w.as("a", 0), "m")
+			number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", delay))))
+			w.later(1000)
+			for i := range 5 {
+				score := int64(50)
+				if k != priorityKind {
+					score = w.now
+				}
+				w.do("zadd", w.k.Store, score, i)
+			}
+			if k == priorityKind { // fresh ones first, and not the retry with them
+				a = w.took(w.as("a", number), "0", "1", "2", "3", "4")
+				number = a.Number
+				w.must(a.Attempt == 1 && a.Priority(4) == 50, "%v: %+v", k, a)
+			}
+			a = w.took(w.as("a", number), "m")
+			w.must(a.Attempt == 2 && a.Priority(0) == 0, "%v: %+v", k, a)
+			if k == priorityKind {
+				continue
+			}
+			w.must(w.took(w.as("a", a.Number), "0", "1", "2", "3", "4").Attempt == 1, "attempt of the others")
+		}
+	}
+}
+
+func emptyTells(w *world) {
+	for _, k := range kinds {
+		w.clean(k)
+		w.must(w.turn(w.as("a", 0), luascripts.Empty).Wait < 0, "%v: something is due", k)
+		w.put("m")
+		a := w.took(w.as("a", 0), "m")
+		a = w.turn(w.as("a", a.Number, fail("m", 7*time.Second)), luascripts.Empty)
+		w.must(a.Wait == 7*time.Second, "%v: wait %v", k, a.Wait)
+		w.later(6999)
+		w.must(w.turn(w.as("a", a.Number), luascripts.Empty).Wait == time.Millisecond, "%v: wait", k)
+		if k != priorityKind {
+			w.do("zadd", w.k.Store, w.now+5, "n", w.now+900, "o")
+			w.later(-10)
+			w.must(w.turn(w.as("a", a.Number), luascripts.Empty).Wait == 11*time.Millisecond, "%v: wait", k)
+			w.do("zadd", w.k.Store, w.now+5, "n")
+			w.must(w.turn(w.as("a", a.Number), luascripts.Empty).Wait == 5*time.Millisecond, "%v: wait", k)
+		}
+	}
+}
+
+// paused: finishing and leaving work, nothing is taken.
+func paused(w *world) {
+	for _, k := range kinds {
+		w.clean(k)
+		w.put("m", "n")
+		a := w.took(asking(1, w.as("a", 0)), w.turn(asking(1, w.as("a", 0)), luascripts.Batch).Contents[0])
+		x := a.Contents[0]
+		w.do("hset", w.k.Meta, "paused", 1)
+		w.took(w.as("a", 0), x) // told again: it is in flight already
+		w.turn(w.as("b", 0), luascripts.Busy)
+		b := w.turn(w.as("a", a.Number, fail(x, time.Second)), luascripts.Paused)
+		w.must(b.Number == a.Number, "%v: number %d", k, b.Number)
+		s := w.slot()
+		w.must(len(s.prepare) == 0 && s.retry[x] != 0 && len(s.store) == 1, "%v: %+v", k, s)
+		w.later(5000)
+		for range 3 {
+			w.turn(w.as("a", b.Number), luascripts.Paused)
+			w.turn(w.as("b", b.Number), luascripts.Paused)
+		}
+		number := w.tells(luascripts.Left, leaving(w.as("a", b.Number)))
+		w.do("hdel", w.k.Meta, "paused")
+		w.turn(w.as("b", number), luascripts.Batch)
+		w.do("hset", w.k.Meta, "paused", 1)
+		number = w.tells(luascripts.Number, knowing("b", w.as("c", 0)))
+		w.turn(w.as("c", number), luascripts.Paused)
+	}
+}

@@ -1,0 +1,154 @@
+package luascripts_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// What becomes of a send that meets an older copy of its content, of any kind,
+// wherever the older one is. Whatever is stored has the full budget again.
+
+func TestMergeRules(t *testing.T) { onEachServer(t, mergeTrials) }
+
+var mergeTrials = []trial{
+	{name: "merge rules", run: func(w *world) {
+		for _, rule := range mergeRules {
+			mergeRule(w, rule.kind, rule.literal, rule.state, rule.stored)
+		}
+	}},
+	{name: "merge in pairs", run: func(w *world) {
+		w.clean(rangeMerge)
+		w.do("zadd", w.k.Store, 5000, "waits", 16, "failed", 1, "failed often", 17, "early")
+		args := append(w.s.MergeArgs(w.k.Store, 6), 9000, "waits", 9001, "failed", 9002, "failed often", 9003, "early", 9004, "new", 1<<53-1, "late")
+		cmd := redis.NewIntCmd(ctx, args...)
+		w.s.Exec(ctx, cmd)
+		w.must(cmd.Err() == nil && cmd.Val() == 4, "%v", cmd)
+		s := w.slot().store
+		w.must(s["waits"] == 5000 && s["failed"] == 9001 && s["failed often"] == 9002 && s["early"] == 17 && s["new"] == 9004 && s["late"] == 1<<53-1, "%v", s)
+	}},
+}
+
+var mergeRules = []struct {
+	kind    kind
+	literal bool
+	state   string // of the older copy
+	stored  bool   // else the send merges into the older copy
+}{
+	{rangeMerge, false, "nowhere", true},
+	{rangeMerge, false, "waiting", false},
+	{rangeMerge, false, "overdue", false},
+	{rangeMerge, false, "in flight", true},
+	{rangeMerge, false, "retrying", true},
+	{rangeMerge, false, "dead", true},
+	{rangeMerge, true, "nowhere", true},
+	{rangeMerge, true, "waiting", false},
+	{rangeMerge, true, "overdue", false},
+	{rangeMerge, true, "in flight", true},
+	{rangeMerge, true, "retrying", true},
+	{rangeMerge, true, "dead", true},
+	{priorityKind, false, "nowhere", true},
+	{priorityKind, false, "waiting", true},
+	{priorityKind, false, "in flight", true},
+	{priorityKind, false, "retrying", true},
+	{priorityKind, false, "dead", true},
+	{priorityKind, true, "retrying", true},
+	{fixedTime, false, "nowhere", true},
+	{fixedTime, false, "waiting", true},
+	{fixedTime, false, "overdue", true},
+	{fixedTime, false, "in flight", true},
+	{fixedTime, false, "retrying", true},
+	{fixedTime, false, "dead", true},
+	{fixedTime, true, "retrying", true},
+}
+
+func mergeRule(w *world, k kind, literal bool, state string, stored bool) {
+	w.clean(k)
+	older, newer := w.now+500, w.now+9000
+	if k == priorityKind {
+		older, newer = 40, 70
+	} else if state == "overdue" || state != "waiting" {
+		older = w.now - 5
+	}
+	delay := time.Hour
+	if literal {
+		delay = 0
+	}
+	number := int64(0)
+	if state != "nowhere" {
+		w.do("zadd", w.k.Store, older, "m")
+	}
+	switch state {
+	case "in flight":
+		number = w.took(w.as("a", 0), "m").Number
+	case "retrying":
+		a := w.took(w.as("a", 0), "m")
+		number = w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", delay))))
+	case "dead":
+		a := w.took(w.as("a", 0), "m")
+		number = w.tells(luascripts.Left, leaving(w.as("a", a.Number, bury("m"))))
+	}
+
+	var cmd *redis.IntCmd
+	switch {
+	case k == rangeMerge && literal:
+		cmd = redis.NewIntCmd(ctx, append(w.s.MergeArgs(w.k.Store, 1), newer, "m")...)
+	case k == rangeMerge:
+		cmd = redis.NewIntCmd(ctx, "zadd", w.k.Store, "nx", newer, "m")
+	default:
+		cmd = redis.NewIntCmd(ctx, "zadd", w.k.Store, newer, "m")
+	}
+	w.s.Exec(ctx, cmd)
+	where := k.String() + ", " + state
+	w.must(cmd.Err() == nil, "%s: %v", where, cmd)
+	if k == rangeMerge {
+		w.must((cmd.Val() == 1) == stored, "%s: %v", where, cmd)
+	}
+	want := newer
+	if !stored {
+		want = older
+	}
+	s := w.slot()
+	w.must(s.store["m"] == want, "%s: waits for %d, not %d", where, s.store["m"], want)
+
+	if state == "in flight" {
+		number = w.tells(luascripts.Left, leaving(w.as("a", number, fail("m", delay))))
+	}
+	w.later(time.Minute.Milliseconds())
+	a := w.took(w.as("a", number), "m")
+	w.must(a.Attempt == 1 && (k != priorityKind || a.Priority(0) == 70), "%s: %+v", where, a)
+	s = w.slot()
+	w.must(len(s.store)+len(s.retry) == 0 && s.prepare["m"]%1000 == 16, "%s: a copy is left, or not the full budget: %+v", where, s)
+	number = w.tells(luascripts.Left, leaving(w.as("a", a.Number)))
+	w.later(time.Hour.Milliseconds())
+	w.turn(w.as("a", number), luascripts.Empty)
+}
+
+func TestContents(t *testing.T) { onEachServer(t, contentTrials) }
+
+var contentTrials = []trial{{name: "contents of any bytes", run: func(w *world) {
+	long := strings.Repeat("long", 64<<10) // 256 KiB
+	contents := []string{"\x00", "a\x00b", "\xff\xfe not UTF-8 \xc3", long, long[1:] + "!", "{a}", "1", "-1", "nan", "content with spaces\r\n", "日本"}
+	for _, k := range kinds {
+		w.clean(k)
+		w.put(contents...)
+		a := w.took(asking(20, w.as("a", 0)), contents...)
+		w.took(asking(20, w.as("a", 0)), contents...)
+		var verdicts []luascripts.Verdict
+		for i, x := range contents {
+			verdicts = append(verdicts, []luascripts.Verdict{fail(x, time.Second), giveBack(x, 50), bury(x)}[i%3])
+		}
+		expected := w.slot()
+		t := leaving(w.as("a", a.Number, verdicts...))
+		expected.turn(t, w.now, w.turn(t, luascripts.Left))
+		expected.same(w.slot())
+		for i, x := range contents {
+			removed, _, err := w.s.Cancel(ctx, w.k, x)
+			w.must(err == nil && removed == (i%3 < 2), "%v, content %d: cancelled %v, %v", k, i, removed, err)
+		}
+	}
+}}}

@@ -1,0 +1,152 @@
+package luascripts_test
+
+import (
+	"fmt"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// A script that fails in the middle keeps what it wrote. So whatever may fail
+// must do so before the first write: a key of a wrong type, put there by
+// somebody, costs an error and no message.
+
+func TestWrongTypes(t *testing.T) { onEachServer(t, typeTrials) }
+
+var typeTrials = []trial{
+	{name: "wrong type: first take", run: func(w *world) { wrongTypes(w, "first take") }},
+	{name: "wrong type: finish", run: func(w *world) { wrongTypes(w, "finish") }},
+	{name: "wrong type: finish after a failure", run: func(w *world) { wrongTypes(w, "finish after a failure") }},
+	{name: "wrong type: fail", run: func(w *world) { wrongTypes(w, "fail") }},
+	{name: "wrong type: hand back", run: func(w *world) { wrongTypes(w, "hand back") }},
+	{name: "wrong type: take-over", run: func(w *world) { wrongTypes(w, "take-over") }},
+	{name: "wrong type: cancel", run: wrongTypeCancel},
+	{name: "wrong type: others", run: wrongTypeOthers},
+}
+
+// spare is where a key is kept while something else is in its place.
+const spare = "spare{world_3}"
+
+func (w *world) breakKey(key string) {
+	w.Helper()
+	if n, _ := w.do("exists", key).(int64); n == 1 {
+		w.do("rename", key, spare)
+	}
+	w.do("set", key, "of a wrong type")
+}
+
+func (w *world) repairKey(key string) {
+	w.Helper()
+	w.do("del", key)
+	if n, _ := w.do("exists", spare).(int64); n == 1 {
+		w.do("rename", spare, key)
+	}
+}
+
+func (w *world) slotKeys() map[string]string {
+	return map[string]string{
+		"store": w.k.Store, "prepare": w.k.Prepare, "retry": w.k.Retry, "dead": w.k.Dead, "meta": w.k.Meta, "why": w.k.Why,
+	}
+}
+
+// everywhere is the contents that are anywhere at all.
+func (w *world) everywhere() map[string]bool {
+	w.Helper()
+	all := map[string]bool{}
+	for _, key := range []string{w.k.Store, w.k.Prepare, w.k.Retry, w.k.Dead, spare} {
+		if w.do("type", key) == "zset" {
+			for _, x := range w.do("zrange", key, 0, -1).([]any) {
+				all[fmt.Sprint(x)] = true
+			}
+		}
+	}
+	return all
+}
+
+// mayPass are the keys that a stage has no need to look at.
+var mayPass = map[string]string{
+	"first take":             "dead why",
+	"finish":                 "dead why prepare", // an own batch that is done is deleted, whatever it is
+	"finish after a failure": "",
+}
+
+func wrongTypes(w *world, stage string) {
+	for _, k := range kinds {
+		for name, key := range w.slotKeys() {
+			w.clean(k)
+			w.lease = 2 * time.Second
+			if stage == "finish after a failure" {
+				w.put("m0")
+				a := w.took(w.as("a", 0), "m0")
+				w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m0", time.Hour))))
+			}
+			w.put("m1", "m2", "m3", "m4")
+			t := w.as("a", w.slot().number)
+			done := map[string]bool{}
+			if stage != "first take" {
+				a := w.turn(asking(2, t), luascripts.Batch)
+				x, y := a.Contents[0], a.Contents[1]
+				t.Number = a.Number
+				switch stage {
+				case "fail":
+					t.Verdicts = []luascripts.Verdict{fail(x, time.Second), bury(y)}
+				case "hand back":
+					t.Verdicts = []luascripts.Verdict{giveBack(x, 50), giveBack(y, 0)}
+				case "take-over":
+					t = w.as("b", 0)
+					w.later(9000)
+				default:
+					done[x], done[y] = true, true
+				}
+			}
+			before := w.everywhere()
+			w.breakKey(key)
+			_, err := w.s.Turn(ctx, t)
+			after := w.everywhere()
+			maps.DeleteFunc(before, func(x string, _ bool) bool { return after[x] || done[x] })
+			w.must(len(before) == 0, "%v, %s, wrong %s: lost %v", k, stage, name, before)
+			passes, known := mayPass[stage]
+			w.must(err != nil || known && contains(passes, name), "%v, %s, wrong %s: no error", k, stage, name)
+			w.repairKey(key)
+			_, err = w.s.Turn(ctx, t)
+			w.must(err == nil, "%v, %s, %s repaired: %v", k, stage, name, err)
+		}
+	}
+}
+
+func wrongTypeCancel(w *world) {
+	for name, key := range w.slotKeys() {
+		if name == "meta" {
+			continue // a cancel does not look at it
+		}
+		w.clean(rangeMerge)
+		w.put("m")
+		a := w.took(w.as("a", 0), "m")
+		w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", time.Hour))))
+		w.put("m")
+		before := w.everywhere()
+		w.breakKey(key)
+		_, _, err := w.s.Cancel(ctx, w.k, "m")
+		w.must(err != nil, "wrong %s: no error", name)
+		w.must(maps.Equal(before, w.everywhere()), "wrong %s: %v before, %v after", name, before, w.everywhere())
+		w.repairKey(key)
+		s := w.slot()
+		w.must(s.store["m"] != 0 && s.retry["m"] != 0, "wrong %s: %+v", name, s)
+		removed, _, err := w.s.Cancel(ctx, w.k, "m")
+		w.must(removed && err == nil, "%s repaired: %v, %v", name, removed, err)
+	}
+}
+
+func wrongTypeOthers(w *world) {
+	w.clean(rangeMerge)
+	w.breakKey(w.k.Meta)
+	_, err := w.s.Touch(ctx, w.k, "a", 1)
+	w.must(err != nil, "touch: no error")
+	w.breakKey(w.k.Store)
+	w.must(w.rdb.Do(ctx, append(w.s.MergeArgs(w.k.Store, 1), 50, "new")...).Err() != nil, "merge: no error")
+	w.breakKey(luascripts.DefinitionKey("world"))
+	_, err = w.s.Define(ctx, "world", luascripts.Definition{Kind: "priority", Slots: 1, Layout: 1})
+	w.must(err != nil, "define: no error")
+}
