@@ -54,7 +54,7 @@ func (w *world) check() {
 		}
 		first = i
 	}
-	if w.ZooKeeper && w.inFlight() && w.forgotten(w.Holder) {
+	if w.ZooKeeper && w.inFlight() && w.Holder != 0 && w.forgotten(w.Holder) {
 		w.violate("STRANDED", "the holder lives, and neither knows its batch nor will ask")
 	}
 }

@@ -17,13 +17,15 @@ func (w *world) normalise() {
 }
 
 func (w *world) normaliseRedis() {
-	if !w.inFlight() {
+	// Who held the last batch can tell something only to a touch during a handler, and with these
+	// rules no handler runs on a batch that was finished.
+	if w.Holder == 0 || !w.inFlight() && w.FinishByNumber && w.RepeatTurn {
 		w.Holder, w.Until, w.Lease, w.Taken = 0, 0, 0, 0
 	}
 	switch {
 	case w.ZooKeeper:
 		w.Until, w.Lease = 0, 0
-	case w.inFlight() && w.Until < w.Now:
+	case w.Until < w.Now && w.Holder != 0:
 		w.Until = never
 	}
 	if w.Kind == Priority {

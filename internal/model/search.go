@@ -14,8 +14,9 @@ type Found struct {
 }
 
 // Search visits the states within the bounds of o breadth first, until something is violated or
-// limit states are known. If prepare is given it leads the world to where the search begins. States are told apart by 64-bit
-// hashes: two of n share one with probability n²/2^65, one in a million for six million states.
+// limit states are known. If prepare is given it leads the world to where the search begins. States
+// are told apart by 64-bit hashes: two of n share one with probability n²/2^65, which is one in a
+// million for six million states.
 func Search(o Options, limit int, prepare func(*world)) Found {
 	w := &world{Options: &o, state: start(&o)}
 	if prepare != nil {

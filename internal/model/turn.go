@@ -22,6 +22,7 @@ func (w *world) turn(q *request) reply {
 		return reply{Answer: answerNumber, Number: w.Number}
 	}
 	if q.Count == 0 {
+		w.Holder = 0
 		if w.LeaveNumber {
 			w.Number++
 		}
@@ -90,6 +91,9 @@ func (w *world) tellAgain() reply {
 }
 
 func (w *world) mayTakeOver(q *request) bool {
+	if w.Holder == 0 {
+		return true // as when meta was deleted
+	}
 	if w.ZooKeeper {
 		return q.Gone == w.Holder
 	}
@@ -108,6 +112,7 @@ func (w *world) takeOver() reply {
 			w.putBack(c, failed, 0)
 		}
 	}
+	w.Holder = 0
 	if w.TakeoverNumber {
 		w.Number++
 	}
