@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/frozen"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -44,7 +45,7 @@ func New(rdb redis.UniversalClient, cfg Config) (*Producer, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("new producer: %w", err)
 	}
-	p := &Producer{cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), clock: clock{rdb: rdb}}
+	p := &Producer{cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), clock: clock{rdb: rdb, frozen: frozen.Clock(rdb)}}
 	p.topics.Store(&map[message.Topic]*topic{})
 	p.run, p.stop = context.WithCancel(context.Background())
 	return p, nil

@@ -4,5 +4,5 @@
 // compute the same slot for the same basis, so its vectors are pinned by
 // tests.
 //
-// Sharing the slots out among workers is not here yet.
+// [Share] shares the slots out among workers that know each other's names.
 package slots

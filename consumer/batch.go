@@ -1,0 +1,191 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// result is what became of one message of a batch. A batch begins with all of
+// them not started, so that nothing is taken for done by mistake.
+type result struct {
+	fate   fate
+	delay  time.Duration
+	reason string
+}
+
+type fate uint8
+
+const (
+	notStarted fate = iota
+	done
+	failed
+	dead
+)
+
+// earlyFinish is how long a batch goes on before what is left of it is given
+// back, so that a crash repeats little and urgent messages get in.
+const earlyFinish = time.Second
+
+// batch is what one turn took, on its way through the handlers.
+type batch struct {
+	*slot
+	c      *Consumer
+	answer luascripts.Answer
+	begun  time.Time
+	next   int // the first message not started
+	bytes  int // of those handled
+}
+
+// handle starts the goroutine that handles the batch.
+func (c *Consumer) handle(x *slot, a luascripts.Answer) {
+	c.schedule.work(x)
+	if cap(x.results) < len(a.Contents) {
+		x.results = make([]result, luascripts.MaxBatch)
+	}
+	x.results = x.results[:len(a.Contents)]
+	clear(x.results)
+	x.held = true
+	b := &batch{slot: x, c: c, answer: a, begun: time.Now()}
+	x.minder.begin(b)
+	c.batches.Add(1)
+	go b.run()
+}
+
+// run handles the messages one after the other.
+func (b *batch) run() {
+	defer b.c.batches.Done()
+	// A handler may end its goroutine; then the rest of the batch goes on in
+	// another. A panic is caught closer to the handler.
+	ended := false
+	defer func() {
+		if !ended {
+			b.c.batches.Add(1)
+			go b.run()
+		}
+	}()
+	if b.topic.opts.Parallel {
+		b.parallel()
+	} else {
+		b.serial()
+	}
+	ended = true
+	b.finish()
+}
+
+func (b *batch) serial() {
+	d := &Delivery{Topic: b.topic.Topic, Slot: b.index, Attempt: b.answer.Attempt, Fence: b.answer.Number}
+	for b.next < len(b.answer.Contents) {
+		i := b.next
+		now := time.Now()
+		if b.leaving.Load() || i > 0 && now.Sub(b.begun) > earlyFinish {
+			return
+		}
+		ctx, ok := b.minder.start(now)
+		if !ok {
+			return
+		}
+		b.next++
+		d.Content, d.Priority = b.answer.Contents[i], b.answer.Priority(i)
+		b.bytes += len(d.Content)
+		b.results[i] = result{fate: failed, reason: "the handler ended its goroutine"}
+		b.results[i] = b.judge(ctx, d, b.call(ctx, d))
+	}
+}
+
+// call calls the listener and turns a panic into an error.
+func (b *batch) call(ctx context.Context, d *Delivery) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = panicError(p)
+		}
+	}()
+	return b.topic.listener.OnMessage(ctx, d)
+}
+
+// judge decides what becomes of a message whose handler returned.
+func (b *batch) judge(ctx context.Context, d *Delivery, err error) result {
+	if err == nil {
+		return result{fate: done}
+	}
+	if errors.Is(context.Cause(ctx), ErrClosing) {
+		return result{} // as if it had not been started
+	}
+	r := result{fate: failed, delay: delay(b.topic.opts.Backoff(min(d.Attempt, message.MaxRetries))), reason: shorten(err.Error())}
+	var declared deadError
+	var retry retryError
+	switch {
+	case errors.As(err, &declared):
+		r.fate = dead
+	case errors.As(err, &retry):
+		r.delay = delay(retry.after)
+	}
+	if b.topic.Literal {
+		r.delay = 0
+	}
+	fields := []zap.Field{zap.String("topic", d.Topic.Name), zap.Int("slot", d.Slot), zap.Int("attempt", d.Attempt), zap.Error(err)}
+	switch {
+	case r.fate == dead || d.Attempt > message.MaxRetries:
+		b.c.log.Error("message is dead", append(fields, zap.String("content", shorten(d.Content)))...)
+	default:
+		b.c.log.Debug("message failed and will be retried", append(fields, zap.Duration("in", r.delay))...)
+	}
+	return r
+}
+
+// finish puts the verdicts together and queues the slot for the turn that
+// delivers them.
+func (b *batch) finish() {
+	b.minder.end()
+	x := b.slot
+	for i, r := range x.results {
+		if r.fate == done {
+			continue
+		}
+		v := luascripts.Verdict{Content: b.answer.Contents[i], Priority: b.answer.Priority(i), Delay: r.delay, Reason: r.reason}
+		switch r.fate {
+		case notStarted:
+			v.Fate = luascripts.NotStarted
+		case dead:
+			v.Fate = luascripts.Dead
+		}
+		x.verdicts = append(x.verdicts, v)
+	}
+	if b.next > 0 {
+		x.topic.size.learn(time.Since(b.begun), b.next, b.bytes)
+	}
+	full := 2*len(b.answer.Contents) > x.turn.Count
+	at := time.Time{}
+	if gap := b.c.pace.gap(full || x.leaving.Load()); gap > 0 {
+		at = time.Now().Add(gap)
+	}
+	b.c.schedule.again(x, at)
+}
+
+// delay keeps a back-off within what a turn takes; one of 0 would send the
+// message back to the store, which only literal topics do.
+func delay(d time.Duration) time.Duration {
+	return min(max(d, time.Millisecond), 10*365*24*time.Hour)
+}
+
+func panicError(p any) error { return fmt.Errorf("panic: %v", p) }
+
+// shorten keeps what is stored or logged for a person readable.
+func shorten(s string) string {
+	const most = 1000
+	if len(s) <= most {
+		return s
+	}
+	cut := most
+	for cut > most-utf8.UTFMax && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}

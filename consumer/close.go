@@ -1,0 +1,127 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// grace is how long Close waits for handlers whose context it has cancelled,
+// and for the last answers of Redis.
+const grace = 2 * time.Second
+
+// Close ends the work. It starts no handler any more, lets those that run
+// finish until ctx ends, then cancels their contexts, gives what was not
+// handled back with its attempt, time and priority kept, and hands the slots
+// to the other workers. A handler that returns an error after its context was
+// cancelled for this reason spends no attempt. Close may be called more than
+// once and before Start; all calls return when the first is through.
+//
+// The error names the slots whose handlers did not return. They stay with this
+// worker until its lease ends.
+func (c *Consumer) Close(ctx context.Context) error {
+	if ctx == nil {
+		return fmt.Errorf("close consumer: %w", errNilContext)
+	}
+	c.mu.Lock()
+	before := c.phase
+	c.phase = closed
+	if before != closed {
+		c.ended = make(chan struct{})
+	}
+	c.mu.Unlock()
+	if before == closed {
+		<-c.ended
+		return c.result
+	}
+	if before == started {
+		if err := c.close(ctx); err != nil {
+			c.result = fmt.Errorf("close consumer: %w", err)
+		}
+	}
+	close(c.ended)
+	return c.result
+}
+
+func (c *Consumer) close(ctx context.Context) error {
+	c.log.Info("worker closes")
+	begun := time.Now()
+	// The others learn first that the slots are theirs, so that they wait for
+	// each as it is left.
+	c.resign()
+	c.schedule.stop()
+
+	left := c.schedule.watch()
+	var stuck error
+	select {
+	case <-left:
+	case <-ctx.Done():
+		c.stopHandlers(ErrClosing)
+		timer := time.NewTimer(grace)
+		defer timer.Stop()
+		select {
+		case <-left:
+		case <-timer.C:
+			stuck = c.stuck()
+		}
+	}
+	c.schedule.close()
+	c.stopRest()
+	c.stopHandlers(ErrClosing)
+	if stuck != nil {
+		c.stopRequests()
+		c.log.Error("worker closed with slots still in hand", zap.Error(stuck))
+		return stuck
+	}
+	c.running.Wait()
+	c.batches.Wait()
+	c.watching.Wait()
+	c.stopRequests()
+	c.log.Info("worker closed", zap.Duration("took", time.Since(begun)))
+	return nil
+}
+
+// stuck names the slots that could not be left.
+func (c *Consumer) stuck() error {
+	s := c.schedule
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var running, unanswered []string
+	for _, t := range s.topics {
+		for _, x := range t.slots {
+			switch name := fmt.Sprintf("%s slot %d", t.Name, x.index); x.state {
+			case idle:
+			case working:
+				running = append(running, name)
+			default:
+				unanswered = append(unanswered, name)
+			}
+		}
+	}
+	var errs []error
+	if running != nil {
+		errs = append(errs, fmt.Errorf("handlers did not return: %s", strings.Join(running, ", ")))
+	}
+	if unanswered != nil {
+		errs = append(errs, fmt.Errorf("Redis did not answer about: %s", strings.Join(unanswered, ", ")))
+	}
+	return errors.Join(errs...)
+}
+
+// watch returns a channel that is closed when no slot is in hand any more.
+func (s *schedule) watch() <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for s.active > 0 && !s.closed {
+			s.settled.Wait()
+		}
+		close(done)
+	}()
+	return done
+}

@@ -1,0 +1,176 @@
+package consumer
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/message"
+)
+
+// Config of a consumer. The zero value is ready to use.
+type Config struct {
+	// Namespace stands in front of every topic's name. Defaults to none: the
+	// documented keys.
+	Namespace string
+
+	// Worker is the name people see. An id that is never used again is built on
+	// it. Defaults to the host's name and the process id.
+	Worker string
+
+	// Concurrency is how many handlers run at once. Half of each topic's fair
+	// share is always kept free for it. Defaults to 64.
+	Concurrency int
+
+	// Timeout of a handler, after which its context is cancelled. Defaults to
+	// 30 s.
+	Timeout time.Duration
+
+	// MaxHandlerTime is how long a handler that ignores its context keeps its
+	// slot: then the lease is renewed no more and another worker takes over.
+	// Defaults to twice the Timeout.
+	MaxHandlerTime time.Duration
+
+	// Lease is how long the messages of a worker that vanished stay with it.
+	// Defaults to 30 s.
+	Lease time.Duration
+
+	// Backoff between deliveries of a message that fails. Defaults to
+	// Exponential(1s, 30s): about 6 minutes over 16 retries.
+	Backoff Backoff
+
+	// SafetyLook is how often idle slots are looked at in case a wake-up got
+	// lost. Make it 1 s for topics that others fill by plain ZADD. Defaults to
+	// 30 s.
+	SafetyLook time.Duration
+
+	// Middleware wraps every listener, the first outermost. Defaults to none.
+	Middleware []Middleware
+
+	// Logger receives the life-cycle at Info, messages at Debug, what will be
+	// retried at Warn, and what a person must look at, at Error. Defaults to
+	// silence.
+	Logger *zap.Logger
+}
+
+// ListenOptions of one topic. Zero fields take the consumer's Config.
+type ListenOptions struct {
+	Timeout        time.Duration
+	MaxHandlerTime time.Duration
+	Backoff        Backoff
+	SafetyLook     time.Duration
+
+	// Concurrency is how many handlers of this topic run at once at the most.
+	// Defaults to the consumer's.
+	Concurrency int
+
+	// Parallel gives up the serial order of this topic: messages of one batch
+	// are handled at the same time. Defaults to false.
+	Parallel bool
+}
+
+func (c Config) withDefaults() Config {
+	if c.Worker == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			host = "worker"
+		}
+		c.Worker = fmt.Sprintf("%s-%d", strings.Map(plain, host), os.Getpid())
+	}
+	if c.Concurrency == 0 {
+		c.Concurrency = 64
+	}
+	if c.Timeout == 0 {
+		c.Timeout = 30 * time.Second
+	}
+	if c.MaxHandlerTime == 0 {
+		c.MaxHandlerTime = 2 * c.Timeout
+	}
+	if c.Lease == 0 {
+		c.Lease = 30 * time.Second
+	}
+	if c.Backoff == nil {
+		c.Backoff = Exponential(time.Second, 30*time.Second)
+	}
+	if c.SafetyLook == 0 {
+		c.SafetyLook = 30 * time.Second
+	}
+	if c.Logger == nil {
+		c.Logger = zap.NewNop()
+	}
+	return c
+}
+
+// plain keeps a name in one word, as entries of `why` want it.
+func plain(r rune) rune {
+	if r <= ' ' || r == 0x7f {
+		return '-'
+	}
+	return r
+}
+
+// minLease leaves room for the margin and some round trips.
+const minLease = time.Second
+
+func (c Config) validate() error {
+	if err := message.ValidateNamespace(c.Namespace); err != nil {
+		return err
+	}
+	if c.Worker != strings.Map(plain, c.Worker) || len(c.Worker) > 100 {
+		return refuse("Config.Worker", fmt.Sprintf("%.110q", c.Worker), "at most 100 bytes without spaces and control characters")
+	}
+	switch {
+	case c.Concurrency < 1:
+		return refuse("Config.Concurrency", c.Concurrency, "1 or more, or 0 for 64")
+	case c.Timeout < time.Millisecond:
+		return refuse("Config.Timeout", c.Timeout, "1ms or more, or 0 for 30s")
+	case c.MaxHandlerTime < c.Timeout:
+		return refuse("Config.MaxHandlerTime", c.MaxHandlerTime, fmt.Sprintf("at least the Timeout, %v", c.Timeout))
+	case c.Lease < minLease:
+		return refuse("Config.Lease", c.Lease, "1s or more, or 0 for 30s")
+	case c.SafetyLook < 10*time.Millisecond:
+		return refuse("Config.SafetyLook", c.SafetyLook, "10ms or more, or 0 for 30s")
+	}
+	return nil
+}
+
+// for a topic: the options with the consumer's values where they are zero.
+func (o ListenOptions) withDefaults(c Config) ListenOptions {
+	if o.Timeout == 0 {
+		o.Timeout = c.Timeout
+	}
+	if o.MaxHandlerTime == 0 {
+		o.MaxHandlerTime = max(c.MaxHandlerTime, 2*o.Timeout)
+	}
+	if o.Backoff == nil {
+		o.Backoff = c.Backoff
+	}
+	if o.SafetyLook == 0 {
+		o.SafetyLook = c.SafetyLook
+	}
+	if o.Concurrency == 0 {
+		o.Concurrency = c.Concurrency
+	}
+	return o
+}
+
+func (o ListenOptions) validate() error {
+	switch {
+	case o.Concurrency < 1:
+		return refuse("ListenOptions.Concurrency", o.Concurrency, "1 or more, or 0 for the consumer's")
+	case o.Timeout < time.Millisecond:
+		return refuse("ListenOptions.Timeout", o.Timeout, "1ms or more, or 0 for the consumer's")
+	case o.MaxHandlerTime < o.Timeout:
+		return refuse("ListenOptions.MaxHandlerTime", o.MaxHandlerTime, fmt.Sprintf("at least the Timeout, %v", o.Timeout))
+	case o.SafetyLook < 10*time.Millisecond:
+		return refuse("ListenOptions.SafetyLook", o.SafetyLook, "10ms or more, or 0 for the consumer's")
+	}
+	return nil
+}
+
+func refuse(field string, value any, limit string) error {
+	return &message.InvalidError{Field: field, Value: fmt.Sprint(value), Limit: limit}
+}

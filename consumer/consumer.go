@@ -1,0 +1,180 @@
+package consumer
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+var (
+	errNilContext  = errors.New("ctx is nil")
+	errNilListener = errors.New("the listener is nil")
+	errNilRedis    = errors.New("the Redis client is nil")
+)
+
+// Consumer is a worker: it delivers the messages of the topics it listens to.
+type Consumer struct {
+	cfg     Config
+	rdb     redis.UniversalClient
+	scripts *luascripts.Scripts
+	log     *zap.Logger
+	id      string // of this worker, never used again
+
+	mu     sync.Mutex
+	phase  phase
+	topics []*topic
+	ended  chan struct{} // closed when everything has ended after Close
+	result error         // of Close
+
+	// Set by Start.
+	schedule *schedule
+	pace     pace
+
+	requests     context.Context // of all commands; ended when Close gives up
+	stopRequests context.CancelFunc
+	handlers     context.Context // of all handlers; ended when Close can wait no longer
+	stopHandlers context.CancelCauseFunc
+	background   context.Context // of the goroutines beside the turners
+	stopRest     context.CancelFunc
+
+	running  sync.WaitGroup // turners and the goroutines beside them
+	batches  sync.WaitGroup // being handled
+	watching sync.WaitGroup // timers of minders
+	poke     chan struct{}  // the list of members has changed
+}
+
+type phase uint8
+
+const (
+	fresh phase = iota
+	started
+	closed
+)
+
+// New returns a consumer on rdb, which stays the caller's to close. It does no
+// I/O.
+func New(rdb redis.UniversalClient, cfg Config) (*Consumer, error) {
+	if rdb == nil {
+		return nil, fmt.Errorf("new consumer: %w", errNilRedis)
+	}
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, fmt.Errorf("new consumer: %w", err)
+	}
+	random := make([]byte, 4)
+	_, _ = rand.Read(random) // never fails
+	id := cfg.Worker + "-" + hex.EncodeToString(random)
+	return &Consumer{
+		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), id: id,
+		log: cfg.Logger.With(zap.String("member", id)), poke: make(chan struct{}, 1),
+	}, nil
+}
+
+// Worker returns the id of this worker, which people see as the holder of
+// slots.
+func (c *Consumer) Worker() string { return c.id }
+
+// Listen has l handle the messages of topic t. It is called once for a topic,
+// before Start.
+func (c *Consumer) Listen(t message.Topic, l MessageListener, o ListenOptions) error {
+	fail := func(err error) error { return fmt.Errorf("listen to topic %s: %w", t.Name, err) }
+	if f, isFunc := l.(ListenerFunc); l == nil || isFunc && f == nil {
+		return fail(errNilListener)
+	}
+	if err := t.Validate(); err != nil {
+		return fail(err)
+	}
+	o = o.withDefaults(c.cfg)
+	if err := o.validate(); err != nil {
+		return fail(err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.phase != fresh {
+		return fail(ErrRunning)
+	}
+	for _, other := range c.topics {
+		if other.Name == t.Name {
+			return fail(errors.New("the topic has a listener already"))
+		}
+	}
+	for i := len(c.cfg.Middleware) - 1; i >= 0; i-- {
+		l = c.cfg.Middleware[i](l)
+	}
+	c.topics = append(c.topics, newTopic(t, c.cfg.Namespace, l, o))
+	return nil
+}
+
+// Start begins to work and returns when it has: the definitions agree and the
+// worker is in the list of members. ctx bounds the start only; Close ends the
+// work.
+func (c *Consumer) Start(ctx context.Context) error {
+	if ctx == nil {
+		return fmt.Errorf("start consumer: %w", errNilContext)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.phase == closed:
+		return fmt.Errorf("start consumer: %w", ErrClosed)
+	case c.phase == started:
+		return fmt.Errorf("start consumer: %w", ErrRunning)
+	case len(c.topics) == 0:
+		return errors.New("start consumer: no topic has a listener")
+	}
+	if err := c.start(ctx); err != nil {
+		return fmt.Errorf("start consumer: %w", err)
+	}
+	c.phase = started
+	return nil
+}
+
+func (c *Consumer) start(ctx context.Context) error {
+	for _, t := range c.topics {
+		if err := c.agree(ctx, t); err != nil {
+			return err
+		}
+	}
+	for _, t := range c.topics {
+		t.makeSlots() // anew, if an earlier start failed
+	}
+	c.schedule = newSchedule(c.cfg.Concurrency, c.topics)
+	c.requests, c.stopRequests = context.WithCancel(context.Background())
+	c.handlers, c.stopHandlers = context.WithCancelCause(context.Background())
+	c.background, c.stopRest = context.WithCancel(c.requests)
+
+	// Subscribed first, so that nothing sent after the first look is missed.
+	sub, err := c.subscribe(ctx)
+	if err == nil {
+		err = c.join(ctx)
+	}
+	if err != nil {
+		if sub != nil {
+			_ = sub.Close()
+			c.resign()
+		}
+		c.stopRequests()
+		c.stopHandlers(nil)
+		return err
+	}
+	for range turners {
+		c.running.Go(c.turn)
+	}
+	c.running.Go(c.schedule.alarm)
+	c.running.Go(func() { c.hear(sub) })
+	c.running.Go(c.attend)
+	for _, t := range c.topics {
+		c.running.Go(func() { c.lookAfter(t) })
+	}
+	c.log.Info("worker started", zap.Int("topics", len(c.topics)))
+	return nil
+}

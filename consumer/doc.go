@@ -1,0 +1,32 @@
+// Package consumer delivers messages to listeners.
+//
+//	c, err := consumer.New(rdb, consumer.Config{})
+//	err = c.Listen(orders, consumer.ListenerFunc(func(ctx context.Context, d *consumer.Delivery) error {
+//		return ship(ctx, d.Content)
+//	}), consumer.ListenOptions{})
+//	err = c.Start(ctx)
+//	…
+//	err = c.Close(ctx)
+//
+// A worker is one started Consumer. The workers of a topic share its slots out
+// among themselves by a list of members in Redis. Being assigned a slot is a
+// matter of who works, not of who may: that is decided by the turn script,
+// atomically with each take, so that a stale list costs a little time and
+// nothing else.
+//
+// At each of its slots a worker takes turns (luascripts.Scripts.Turn): it
+// reports what became of the last batch and takes the next. While a slot has
+// nothing due the worker sleeps until its next message is due, and is woken by
+// those who send; it never polls. A turn that has no definite answer is
+// repeated unchanged until it has one.
+//
+// The messages of a batch are handled one after the other in a goroutine of
+// their own, those of different slots at the same time, as far as
+// [Config.Concurrency] allows. A batch is as large as is handled in about 10
+// ms. It is held by a lease on the server's clock, kept anew while handlers
+// run; a worker starts no handler when it cannot be sure of its lease.
+//
+// This package does not send messages: see package producer. It does not
+// promise an order between a retry and later messages of the same slot: serial
+// means not at the same time.
+package consumer

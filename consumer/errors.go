@@ -1,0 +1,56 @@
+package consumer
+
+import (
+	"errors"
+	"time"
+)
+
+var (
+	// ErrClosing is the cause of a handler's context that Close has cancelled.
+	// An error returned then spends no attempt.
+	ErrClosing = errors.New("the worker is closing")
+
+	// ErrLeaseLost is the cause of a handler's context when the worker could not
+	// keep its batch: another worker may be given the message.
+	ErrLeaseLost = errors.New("the lease of the batch is lost")
+
+	// ErrTimeout is the cause of a handler's context when the handler has run
+	// for longer than Timeout.
+	ErrTimeout = errors.New("the handler has run for longer than its timeout")
+
+	// ErrRunning is returned by Listen after Run, and by a second Run.
+	ErrRunning = errors.New("consumer is running or has run")
+)
+
+type deadError struct{ error }
+
+func (e deadError) Unwrap() error { return e.error }
+
+// Dead marks a failure that no retry can mend: the message is dead at once,
+// with err as the reason.
+func Dead(err error) error {
+	if err == nil {
+		err = errors.New("declared dead by its listener")
+	}
+	return deadError{err}
+}
+
+type retryError struct {
+	error
+	after time.Duration
+}
+
+func (e retryError) Unwrap() error { return e.error }
+
+// RetryAfter marks a failure that is worth a retry after d rather than after
+// the back-off. It spends an attempt as any failure does. On a literal topic,
+// which knows no waiting, d does not matter.
+func RetryAfter(d time.Duration, err error) error {
+	if err == nil {
+		err = errors.New("to be retried")
+	}
+	return retryError{err, max(0, d)}
+}
+
+// ErrClosed is returned by Start after Close.
+var ErrClosed = errors.New("consumer is closed")

@@ -1,0 +1,56 @@
+package consumer
+
+import (
+	"context"
+	"time"
+
+	"github.com/slotmq/go-rmq/message"
+)
+
+// MessageListener handles the messages of one topic. Its return value is the
+// protocol: nil means done; an error means that this delivery failed and the
+// message is delivered again after its back-off, up to seventeen deliveries in
+// all, and then is dead; [Dead] and [RetryAfter] say otherwise. A panic is an
+// error. Messages of one slot come one after the other, those of different
+// slots at the same time.
+//
+// Delivery is at least once: a listener must bear to see a message twice.
+type MessageListener interface {
+	OnMessage(ctx context.Context, d *Delivery) error
+}
+
+// ListenerFunc is a function that is a MessageListener.
+type ListenerFunc func(ctx context.Context, d *Delivery) error
+
+// OnMessage calls f.
+func (f ListenerFunc) OnMessage(ctx context.Context, d *Delivery) error { return f(ctx, d) }
+
+// Delivery is one message on its way through OnMessage. It is valid until
+// OnMessage returns; its Content may be kept.
+type Delivery struct {
+	Topic   message.Topic
+	Slot    int
+	Content string
+	Attempt int // 1 for the first delivery, up to 17
+
+	// Fence grows within the slot over all workers. A store that remembers the
+	// largest it has seen for an entity can refuse a worker that was frozen and
+	// overtaken.
+	Fence int64
+
+	// Priority it was sent with, on the first delivery of a Priority message; 0
+	// otherwise, and when the worker was told of its batch a second time.
+	Priority int64
+}
+
+// Middleware wraps a listener, to measure or trace it.
+type Middleware func(MessageListener) MessageListener
+
+// deadlineContext is the context of the messages of one batch: cancelled all
+// together, with a deadline for the one being handled.
+type deadlineContext struct {
+	context.Context
+	deadline *deadline
+}
+
+func (c deadlineContext) Deadline() (time.Time, bool) { return c.deadline.get(), true }

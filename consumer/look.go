@@ -1,0 +1,117 @@
+package consumer
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/message"
+)
+
+// The safety look. A wake-up may get lost, and whoever fills a topic by plain
+// ZADD sends none. So now and then the heads of the idle slots are read, which
+// costs a tenth of a turn, and a slot whose head is another one than at the
+// last look is woken.
+
+// lookAfter looks at the topic's idle slots every SafetyLook.
+func (c *Consumer) lookAfter(t *topic) {
+	ticker := time.NewTicker(t.opts.SafetyLook)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			c.look(t)
+		case <-c.background.Done():
+			return
+		}
+	}
+}
+
+// look reads the heads of the topic's idle slots, and wakes those where
+// something new stands.
+func (c *Consumer) look(t *topic) {
+	t.looking.Lock()
+	defer t.looking.Unlock()
+	idle := c.schedule.idle(t)
+	if len(idle) == 0 {
+		return
+	}
+	pipe := c.rdb.Pipeline()
+	heads := make([]*redis.ZSliceCmd, 0, 2*len(idle))
+	for _, x := range idle {
+		if t.Kind == message.KindPriority {
+			heads = append(heads, pipe.ZRevRangeWithScores(c.background, x.turn.Keys.Store, 0, 0))
+		} else {
+			heads = append(heads, pipe.ZRangeWithScores(c.background, x.turn.Keys.Store, 0, 0))
+		}
+		heads = append(heads, pipe.ZRangeWithScores(c.background, x.turn.Keys.Retry, 0, 0))
+	}
+	if _, err := pipe.Exec(c.background); err != nil && c.background.Err() == nil {
+		c.log.Warn("safety look failed", zap.String("topic", t.Name), zap.Error(err))
+	}
+	for i, x := range idle {
+		changed := x.seen[0].differs(heads[2*i])
+		if x.seen[1].differs(heads[2*i+1]) || changed {
+			c.schedule.wake(t, x.index, 0)
+		}
+	}
+}
+
+// head is the first element of a sorted set, as it was last seen.
+type head struct {
+	content any
+	score   float64
+}
+
+// differs notes what stands there now, and reports whether it is something
+// else than before.
+func (h *head) differs(cmd *redis.ZSliceCmd) bool {
+	found, err := cmd.Result()
+	if err != nil {
+		return false
+	}
+	var now head
+	if len(found) > 0 {
+		now = head{found[0].Member, found[0].Score}
+	}
+	before := *h
+	*h = now
+	return now.content != nil && now != before
+}
+
+// idle returns the topic's slots that sleep, and are this worker's.
+func (s *schedule) idle(t *topic) (slots []*slot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, x := range t.slots {
+		if x.owned && x.state == idle {
+			slots = append(slots, x)
+		}
+	}
+	return slots
+}
+
+// Settle looks at every slot of this worker now and returns when nothing is
+// due and no handler runs. It is meant for tests that move the clock of an
+// in-memory Redis.
+func (c *Consumer) Settle(ctx context.Context) error {
+	c.mu.Lock()
+	s, phase := c.schedule, c.phase
+	c.mu.Unlock()
+	if phase != started {
+		return nil
+	}
+	for _, t := range c.topics {
+		for _, x := range s.idle(t) {
+			s.wake(t, x.index, 0)
+		}
+	}
+	select {
+	case <-s.watch():
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,175 @@
+package consumer
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// minder watches over the batch of a slot while it is handled: it cancels a
+// handler that runs past its timeout, keeps the lease of a batch that takes
+// long, and stops the work when the lease is lost. One timer serves all of it,
+// and most batches end before it ever fires.
+type minder struct {
+	c  *Consumer
+	mu sync.Mutex
+
+	timer    *time.Timer
+	b        *batch    // nil: no batch
+	until    time.Time // the lease holds, reckoned from before the request, less a margin
+	touchAt  time.Time
+	started  time.Time // the message handled last
+	lost     bool      // the lease
+	deserted bool      // the handler ignores its context: the lease is kept no longer
+
+	plain    context.Context // of the messages; renewed after one of them timed out
+	ctx      context.Context // plain with the deadline of the message being handled
+	cancel   context.CancelCauseFunc
+	deadline *deadline
+}
+
+// deadline of the message being handled. A handler may look at it at any time.
+type deadline struct{ nanos atomic.Int64 }
+
+func (d *deadline) get() time.Time  { return time.Unix(0, d.nanos.Load()) }
+func (d *deadline) set(t time.Time) { d.nanos.Store(t.UnixNano()) }
+
+// margin is what a lease is reckoned shorter by.
+func margin(lease time.Duration) time.Duration { return max(lease/10, 500*time.Millisecond) }
+
+func (m *minder) begin(b *batch) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.c, m.b = b.c, b
+	m.started, m.lost, m.deserted = b.begun, false, false
+	m.ctx, m.cancel = nil, nil
+	m.renewed(b.sent)
+	m.arm()
+}
+
+// renewed notes that the lease was begun by a request sent at a time.
+func (m *minder) renewed(sent time.Time) {
+	lease := m.c.cfg.Lease
+	m.until, m.touchAt = sent.Add(lease-margin(lease)), sent.Add(lease/3)
+}
+
+// start notes that a message is handled from now on, and returns its context
+// (in a parallel batch, the parent of its context).
+// It returns false if nothing may be started any more.
+func (m *minder) start(now time.Time) (context.Context, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.lost && now.After(m.until) {
+		m.touch() // late, by a slow network or a pause: ask before anything begins
+		now = time.Now()
+	}
+	if m.lost || now.After(m.until) {
+		return nil, false
+	}
+	if m.ctx == nil || m.ctx.Err() != nil {
+		m.deadline = new(deadline)
+		m.plain, m.cancel = context.WithCancelCause(m.c.handlers)
+		m.ctx = deadlineContext{m.plain, m.deadline}
+	}
+	m.started = now
+	if m.b.topic.opts.Parallel {
+		return m.plain, true // each message has a deadline of its own
+	}
+	m.deadline.set(now.Add(m.b.topic.opts.Timeout))
+	return m.ctx, true
+}
+
+// end ends the watching. The context of the batch is over with it.
+func (m *minder) end() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.timer.Stop() {
+		m.c.watching.Done()
+	}
+	if m.cancel != nil {
+		m.cancel(nil)
+	}
+	m.b = nil
+}
+
+// running is how long the oldest handler has surely been running.
+func (m *minder) running(now time.Time) time.Duration {
+	if m.b.topic.opts.Parallel {
+		return now.Sub(m.b.begun) - earlyFinish
+	}
+	return now.Sub(m.started)
+}
+
+// arm sets the timer to whatever comes next. The caller holds m.mu.
+func (m *minder) arm() {
+	o, now := m.b.topic.opts, time.Now()
+	in := o.MaxHandlerTime - m.running(now)
+	if !o.Parallel && (m.ctx == nil || m.ctx.Err() == nil) {
+		in = min(in, o.Timeout-m.running(now))
+	}
+	if !m.lost {
+		in = min(in, m.touchAt.Sub(now))
+	}
+	m.c.watching.Add(1)
+	if m.timer == nil {
+		m.timer = time.AfterFunc(in, m.look)
+	} else if m.timer.Reset(in) {
+		m.c.watching.Done() // it had been set already
+	}
+}
+
+// look is what the timer does.
+func (m *minder) look() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	defer m.c.watching.Done()
+	if m.b == nil {
+		return // the batch ended as the timer fired
+	}
+	b, o, now := m.b, m.b.topic.opts, time.Now()
+	running := m.running(now)
+	if !o.Parallel && m.ctx != nil && m.ctx.Err() == nil && running >= o.Timeout {
+		m.log().Warn("handler has run for longer than its timeout; its context is cancelled")
+		m.cancel(ErrTimeout)
+	}
+	if running >= o.MaxHandlerTime {
+		m.log().Error("handler ignores its context; the lease of its batch is not kept any longer", zap.Duration("running", running))
+		m.deserted = true
+		return
+	}
+	if !m.lost && !now.Before(m.touchAt) {
+		m.touch()
+	}
+	if m.b == b {
+		m.arm()
+	}
+}
+
+// touch begins the lease anew. m.mu is free meanwhile.
+func (m *minder) touch() {
+	b, sent := m.b, time.Now()
+	m.mu.Unlock()
+	held, err := m.c.scripts.Touch(m.c.requests, b.turn.Keys, m.c.id, b.answer.Number)
+	m.mu.Lock()
+	switch now := time.Now(); {
+	case m.b != b: // it ended meanwhile
+	case err == nil && held:
+		m.renewed(sent)
+	case err == nil || now.After(m.until):
+		m.log().Warn("the lease of a batch is lost; its handlers are cancelled", zap.Error(err))
+		m.lost = true
+		if m.cancel != nil {
+			m.cancel(ErrLeaseLost)
+		}
+	default:
+		m.log().Warn("the lease of a batch could not be renewed", zap.Error(err))
+		m.touchAt = now.Add(m.c.cfg.Lease / 20)
+	}
+}
+
+func (m *minder) log() *zap.Logger {
+	return m.c.log.With(zap.String("topic", m.b.topic.Name), zap.Int("slot", m.b.index))
+}

@@ -1,0 +1,55 @@
+package consumer
+
+import (
+	"sync"
+	"time"
+)
+
+// pace keeps the cost of turns low when there are many of them: a turn costs
+// Redis about ten times what a message in a batch does, so waiting a little
+// for fuller batches is cheaper than asking at once. At a few thousand turns a
+// second and below there is no waiting at all.
+type pace struct {
+	mu     sync.Mutex
+	began  time.Time
+	turns  int     // since began
+	perSec float64 // in the last window
+}
+
+const (
+	paceWindow = 50 * time.Millisecond
+	quietTurns = 3_000  // a second: nothing waits
+	busyTurns  = 10_000 // a second: each write waits for its share
+
+	turnShare    = 100 * time.Microsecond // of a turner's time
+	messageShare = 1500 * time.Nanosecond
+	smallGap     = time.Millisecond // before the next turn of a slot whose batch was small
+)
+
+// rest waits after a write with some turns that took messages messages.
+func (p *pace) rest(turns, messages int, took time.Duration) {
+	p.mu.Lock()
+	p.turns += turns
+	if since := time.Since(p.began); since > paceWindow {
+		p.perSec = float64(p.turns) / since.Seconds()
+		p.turns, p.began = 0, time.Now()
+	}
+	busy := p.perSec > busyTurns
+	p.mu.Unlock()
+	if !busy {
+		return
+	}
+	if d := time.Duration(turns)*turnShare - time.Duration(messages)*messageShare - took; d > 0 {
+		time.Sleep(d)
+	}
+}
+
+// gap is how long a slot waits before its next turn.
+func (p *pace) gap(full bool) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if full || p.perSec < quietTurns {
+		return 0
+	}
+	return smallGap
+}

@@ -1,0 +1,81 @@
+package consumer
+
+import "time"
+
+// Places are the handlers that may run at once. Each topic has a fair share of
+// them, the limit divided by the number of topics. A topic may use what others
+// leave, except for half of their shares: so a topic whose handlers are slow
+// never keeps another from starting at once.
+
+func (s *schedule) share() int { return s.limit / len(s.topics) }
+
+// free reports whether the topic may have one more place.
+func (s *schedule) free(t *topic) bool {
+	if s.used >= s.limit || t.used >= t.opts.Concurrency {
+		return false
+	}
+	reserve := s.share() / 2
+	if t.used < reserve {
+		return true
+	}
+	kept := 0
+	for _, other := range s.topics {
+		if other != t {
+			kept += max(0, min(reserve, other.opts.Concurrency)-other.used)
+		}
+	}
+	return s.used+kept < s.limit
+}
+
+func (s *schedule) take(x *slot) {
+	x.place, x.since = true, time.Now()
+	x.topic.used++
+	s.used++
+}
+
+// release gives back the slot's place, if it has one, to whoever waits: the
+// topic that uses the fewest first, and in it the slot that has waited longest.
+func (s *schedule) release(x *slot) {
+	if x.place {
+		x.place = false
+		s.giveBack(x.topic, 1)
+	}
+}
+
+func (s *schedule) giveBack(t *topic, n int) {
+	t.used -= n
+	s.used -= n
+	for {
+		var next *topic
+		for _, t := range s.topics {
+			if len(t.waiting) > 0 && s.free(t) && (next == nil || t.used < next.used) {
+				next = t
+			}
+		}
+		if next == nil {
+			return
+		}
+		x := next.waiting[0]
+		next.waiting = next.waiting[:copy(next.waiting, next.waiting[1:])]
+		s.ready(x)
+	}
+}
+
+// borrow takes up to n more places for a batch that is handled in parallel.
+func (s *schedule) borrow(t *topic, n int) (got int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for got < n && s.free(t) {
+		got++
+		t.used++
+		s.used++
+	}
+	return got
+}
+
+// repay gives borrowed places back.
+func (s *schedule) repay(t *topic, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.giveBack(t, n)
+}

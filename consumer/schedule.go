@@ -1,0 +1,250 @@
+package consumer
+
+import (
+	"container/heap"
+	"sync"
+	"time"
+)
+
+// schedule knows every slot's state and hands the ready ones to the turners,
+// round robin. A slot that may take messages needs a place under the
+// concurrency limit first, so that no batch waits in flight for a goroutine.
+type schedule struct {
+	limit  int
+	topics []*topic
+
+	mu       sync.Mutex
+	queue    []*slot // ready
+	sleepers sleepers
+	used     int // places
+	active   int // slots that are not idle
+	stopping bool
+	closed   bool
+	turners  *sync.Cond    // there is something in queue, or closed
+	settled  *sync.Cond    // active is 0
+	earlier  chan struct{} // the first sleeper wakes earlier than it did
+	done     chan struct{} // closed with the schedule
+}
+
+func newSchedule(limit int, topics []*topic) *schedule {
+	s := &schedule{limit: limit, topics: topics, earlier: make(chan struct{}, 1), done: make(chan struct{})}
+	s.turners, s.settled = sync.NewCond(&s.mu), sync.NewCond(&s.mu)
+	return s
+}
+
+// next returns up to most ready slots, and nil when the schedule is closed.
+// leave tells for each whether its turn shall leave the slot.
+func (s *schedule) next(most int, slots []*slot, leave []bool) ([]*slot, []bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.queue) == 0 && !s.closed {
+		s.turners.Wait()
+	}
+	n := min(most, len(s.queue))
+	for _, x := range s.queue[:n] {
+		x.woken = false
+		s.set(x, turning)
+		slots, leave = append(slots, x), append(leave, !x.owned || s.yields(x))
+	}
+	s.queue = s.queue[:copy(s.queue, s.queue[n:])]
+	if len(s.queue) > 0 {
+		s.turners.Signal()
+	}
+	return slots, leave
+}
+
+// yields reports whether a slot that finishes a batch must let another have
+// its place.
+func (s *schedule) yields(x *slot) bool {
+	const slice = 100 * time.Millisecond
+	if !x.held {
+		return false
+	}
+	for _, t := range s.topics {
+		if len(t.waiting) > 0 && (t != x.topic && x.topic.used > s.share() && t.used < s.share() || time.Since(x.since) > slice) {
+			return true
+		}
+	}
+	return false
+}
+
+// own sets which slots of a topic this worker shall work at.
+func (s *schedule) own(t *topic, indexes []int) (gained, lost int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	mine := make([]bool, len(t.slots))
+	for _, i := range indexes {
+		mine[i] = !s.stopping
+	}
+	for i, x := range t.slots {
+		switch {
+		case mine[i] && !x.owned:
+			gained++
+			x.owned = true
+			x.leaving.Store(false)
+			s.ready(x)
+		case !mine[i] && x.owned:
+			lost++
+			s.disown(x)
+		}
+	}
+	return gained, lost
+}
+
+// disown lets a slot go. If it was ever turned at, it must be left by a turn.
+func (s *schedule) disown(x *slot) {
+	x.owned = false
+	x.leaving.Store(true)
+	switch x.state {
+	case waiting:
+		t := x.topic
+		for i, other := range t.waiting {
+			if other == x {
+				t.waiting = append(t.waiting[:i], t.waiting[i+1:]...)
+				break
+			}
+		}
+		s.set(x, idle)
+		fallthrough
+	case idle:
+		if x.number > 0 {
+			s.ready(x)
+		} else {
+			s.sleep(x, time.Time{})
+		}
+	}
+}
+
+// stop disowns every slot.
+func (s *schedule) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopping = true
+	for _, t := range s.topics {
+		for _, x := range t.slots {
+			if x.owned {
+				s.disown(x)
+			}
+		}
+	}
+}
+
+// close ends the turners.
+func (s *schedule) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	close(s.done)
+	s.turners.Broadcast()
+	s.settled.Broadcast()
+}
+
+// wake makes an idle slot ready after a while, at once if that is 0.
+func (s *schedule) wake(t *topic, index int, in time.Duration) {
+	if index < 0 || index >= len(t.slots) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := t.slots[index]
+	switch {
+	case !x.owned:
+	case x.state == turning:
+		x.woken = true // the turn may have looked before the message was there
+	case x.state == idle && in <= 0:
+		s.ready(x)
+	case x.state == idle:
+		if at := time.Now().Add(in); x.at.IsZero() || at.Before(x.at) {
+			s.sleep(x, at)
+		}
+	}
+}
+
+// rest lets a slot sleep until at (zero: until it is woken) and gives back its
+// place.
+func (s *schedule) rest(x *slot, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.release(x)
+	s.set(x, idle)
+	switch {
+	case !x.owned && x.number > 0, x.owned && x.woken:
+		s.ready(x)
+	case x.owned:
+		s.sleep(x, at)
+	}
+}
+
+// pause lets a slot whose turn had no answer sleep until at. It keeps its
+// place, for the turn may have taken a batch.
+func (s *schedule) pause(x *slot, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.set(x, pausing)
+	s.sleep(x, at)
+}
+
+// again queues a slot for another turn: at once, or at a time if that is set.
+func (s *schedule) again(x *slot, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at.IsZero() {
+		s.ready(x)
+		return
+	}
+	s.set(x, pausing)
+	s.sleep(x, at)
+}
+
+// leave ends the work at a slot. If it has been assigned anew meanwhile, the
+// work begins again.
+func (s *schedule) leave(x *slot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.release(x)
+	s.set(x, idle)
+	if x.owned {
+		s.ready(x)
+	}
+}
+
+// work notes that the slot's batch is being handled.
+func (s *schedule) work(x *slot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !x.place { // a turn that was to leave was told of a batch instead
+		s.take(x)
+	}
+	s.set(x, working)
+}
+
+// ready queues a slot, if it needs no place or gets one.
+func (s *schedule) ready(x *slot) {
+	if x.inHeap >= 0 {
+		heap.Remove(&s.sleepers, x.inHeap)
+	}
+	x.at = time.Time{}
+	if x.owned && !x.place && !x.open && !x.held {
+		if !s.free(x.topic) {
+			s.set(x, waiting)
+			x.topic.waiting = append(x.topic.waiting, x)
+			return
+		}
+		s.take(x)
+	}
+	s.set(x, ready)
+	s.queue = append(s.queue, x)
+	s.turners.Signal()
+}
+
+func (s *schedule) set(x *slot, to state) {
+	if x.state == idle && to != idle {
+		s.active++
+	}
+	if x.state != idle && to == idle {
+		if s.active--; s.active == 0 {
+			s.settled.Broadcast()
+		}
+	}
+	x.state = to
+}

@@ -1,0 +1,77 @@
+package consumer
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// state of a slot in this worker.
+type state uint8
+
+const (
+	idle    state = iota // nothing to do before `at`, if that is set, or a wake-up
+	pausing              // its turn had no answer and is repeated at `at`
+	waiting              // ready for a turn, but for a place
+	ready                // in the queue of the turners
+	turning              // in the hands of a turner
+	working              // its batch is being handled
+)
+
+// slot is one slot of a topic as this worker sees it. Only one goroutine at a
+// time has it in hand: a turner, the one that handles its batch, or, while it
+// waits, the schedule.
+type slot struct {
+	topic *topic
+	index int
+
+	// Guarded by schedule.mu.
+	state  state
+	owned  bool      // this worker shall work at it
+	place  bool      // it has a place under the concurrency limit
+	since  time.Time // when it got the place
+	woken  bool      // a wake-up came while it was turning
+	at     time.Time // when it wakes by itself; zero: never
+	inHeap int       // index in the heap of sleepers; -1: not in it
+
+	leaving atomic.Bool // as !owned, for the batch to see
+
+	// In hand.
+	turn     luascripts.Turn // the last one asked
+	open     bool            // it has no definite answer yet: it must be repeated unchanged
+	sent     time.Time       // when it was last sent
+	failures int             // times in a row that it had no answer
+	number   int64           // of the slot, as last told; 0: unknown
+	held     bool            // the turn finishes a batch
+	verdicts []luascripts.Verdict
+	patience time.Duration // before another look at a slot that is busy
+	minder   minder
+	results  []result
+
+	seen [2]head // of store and retry at the last safety look; guarded by topic.looking
+}
+
+// ask prepares the next turn, unless the last one has no answer yet.
+func (s *slot) ask(c *Consumer, leave bool, random int) {
+	if s.open {
+		return
+	}
+	count := 0
+	if !leave {
+		count = s.topic.size.count()
+	}
+	crash := time.Duration(0)
+	if !s.topic.Literal {
+		crash = delay(s.topic.opts.Backoff(1))
+	}
+	s.turn.Worker, s.turn.Lease, s.turn.Crash = c.id, c.cfg.Lease, crash
+	s.turn.Number, s.turn.Count, s.turn.Random, s.turn.Verdicts = s.number, count, random, s.verdicts
+	s.open = true
+}
+
+// answered notes that the turn has a definite answer.
+func (s *slot) answered() {
+	s.open, s.failures, s.held = false, 0, false
+	s.turn.Verdicts, s.verdicts = nil, s.verdicts[:0]
+}

@@ -1,0 +1,140 @@
+package consumer
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// Two turners keep Redis busy while one of them reads answers; more add
+// nothing. Each takes the turns of several slots in one write.
+const (
+	turners    = 2
+	writeTurns = 8
+)
+
+// Between repetitions of a turn without an answer, and before another look at
+// a slot that is busy, the waiting doubles between these.
+const (
+	firstRepeat, lastRepeat = 20 * time.Millisecond, 2 * time.Second
+	firstBusy, lastBusy     = 50 * time.Millisecond, 500 * time.Millisecond
+	pausedLook              = 5 * time.Second
+)
+
+// turn takes turns until the schedule is closed.
+func (c *Consumer) turn() {
+	var (
+		slots []*slot
+		leave []bool
+		cmds  []redis.Cmder
+	)
+	for {
+		slots, leave = c.schedule.next(writeTurns, slots[:0], leave[:0])
+		if slots == nil {
+			return
+		}
+		if len(slots) == 0 {
+			return
+		}
+		begin := time.Now()
+		cmds = cmds[:0]
+		for i, x := range slots {
+			x.ask(c, leave[i], rand.IntN(1<<30))
+			x.sent = begin
+			cmds = append(cmds, c.scripts.TurnCmd(c.requests, &x.turn))
+		}
+		c.scripts.Exec(c.requests, cmds...)
+		taken := 0
+		for i, x := range slots {
+			a, err := luascripts.TurnAnswer(&x.turn, cmds[i].(*redis.StringSliceCmd))
+			taken += len(a.Contents)
+			c.answer(x, a, err)
+		}
+		c.pace.rest(len(slots), taken, time.Since(begin))
+	}
+}
+
+// answer does what the answer of a slot's turn says.
+func (c *Consumer) answer(x *slot, a luascripts.Answer, err error) {
+	log := c.log.With(zap.String("topic", x.topic.Name), zap.Int("slot", x.index))
+	if err != nil {
+		c.unanswered(x, err, log)
+		return
+	}
+	if x.failures > 0 {
+		log.Info("turns are answered again", zap.Int("repeated", x.failures))
+	}
+	leaving, held := x.turn.Count == 0, x.held
+	x.answered()
+	if held && (a.Code == luascripts.Number || a.Code == luascripts.Busy) {
+		log.Warn("the batch was taken over before it was finished: its messages may be handled again")
+	}
+	if a.Code != luascripts.Busy {
+		x.number = a.Number
+		x.patience = 0
+	}
+	switch a.Code {
+	case luascripts.Batch:
+		c.handle(x, a)
+	case luascripts.Left:
+		c.gone(x)
+	case luascripts.Number:
+		if leaving {
+			c.gone(x)
+		} else {
+			c.schedule.again(x, time.Time{})
+		}
+	case luascripts.Busy:
+		if leaving {
+			c.gone(x)
+			return
+		}
+		log.Debug("slot is busy", zap.String("holder", a.Holder), zap.Duration("lease", a.Wait))
+		x.patience = min(max(firstBusy, 2*x.patience), lastBusy)
+		c.schedule.rest(x, time.Now().Add(x.patience))
+	case luascripts.Paused:
+		c.schedule.rest(x, time.Now().Add(pausedLook))
+	case luascripts.Empty:
+		at := time.Time{}
+		if a.Wait >= 0 {
+			at = time.Now().Add(a.Wait)
+		}
+		c.schedule.rest(x, at)
+	}
+}
+
+// unanswered sees to it that the same turn is taken again, whatever the error:
+// it may have been executed, and going on with another would lose what it
+// reported.
+func (c *Consumer) unanswered(x *slot, err error, log *zap.Logger) {
+	x.failures++
+	wait := firstRepeat
+	for i := 1; i < x.failures && wait < lastRepeat; i++ {
+		wait *= 2
+	}
+	wait = min(wait, lastRepeat)
+	if x.failures == 1 || wait == lastRepeat && x.failures%10 == 0 {
+		log.Warn("turn has no answer and is repeated", zap.Error(err), zap.Int("repeated", x.failures))
+	}
+	c.schedule.pause(x, time.Now().Add(wait/2+rand.N(wait/2)))
+}
+
+// gone notes that a slot was left, and tells whoever works at it next.
+func (c *Consumer) gone(x *slot) {
+	if x.leaving.Load() {
+		x.number = 0
+		c.announce(x.topic, luascripts.AppendWake(nil, x.index, 0))
+	}
+	c.schedule.leave(x)
+}
+
+// announce publishes on the topic's channel. What gets lost costs only time.
+func (c *Consumer) announce(t *topic, payload []byte) {
+	if err := c.rdb.Publish(c.requests, luascripts.WakeChannel(t.name), payload).Err(); err != nil {
+		c.log.Debug("wake-up was not published", zap.String("topic", t.Name), zap.Error(err))
+	}
+}

@@ -1,0 +1,91 @@
+package rmq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/producer"
+)
+
+// Client sends messages and, once started, delivers them to its listeners. It
+// may be used by any number of goroutines.
+type Client struct {
+	rdb      redis.UniversalClient
+	producer *producer.Producer
+	consumer *consumer.Consumer
+}
+
+// New returns a client. It validates the Config and does no I/O; the first
+// Send or Start does.
+func New(cfg Config) (*Client, error) {
+	if cfg.Redis == nil {
+		return nil, errors.New("rmq: Config.Redis is nil; it must be a client of go-redis, such as redis.NewClient returns")
+	}
+	p, err := producer.New(cfg.Redis, cfg.producer())
+	if err != nil {
+		return nil, fmt.Errorf("rmq: %w", err)
+	}
+	c, err := consumer.New(cfg.Redis, cfg.consumer())
+	if err != nil {
+		return nil, fmt.Errorf("rmq: %w", err)
+	}
+	return &Client{rdb: cfg.Redis, producer: p, consumer: c}, nil
+}
+
+// Send stores one message and returns when Redis has answered; see
+// producer.Producer.Send.
+func (c *Client) Send(ctx context.Context, t Topic, m Message) (Receipt, error) {
+	return c.producer.Send(ctx, t, m)
+}
+
+// SendBatch stores messages of one topic and returns their receipts in order.
+// One invalid message refuses the batch; see producer.Producer.SendBatch.
+func (c *Client) SendBatch(ctx context.Context, t Topic, ms []Message) ([]Receipt, error) {
+	return c.producer.SendBatch(ctx, t, ms)
+}
+
+// Listen has l handle the messages of topic t: once for a topic, before Start.
+// At most one ListenOptions may be given.
+func (c *Client) Listen(t Topic, l MessageListener, options ...ListenOptions) error {
+	var o ListenOptions
+	switch len(options) {
+	case 0:
+	case 1:
+		o = options[0]
+	default:
+		return fmt.Errorf("listen to topic %s: %d ListenOptions were given, at most one is allowed", t.Name, len(options))
+	}
+	return c.consumer.Listen(t, l, o)
+}
+
+// Start checks the Redis server, begins to deliver, and returns when the
+// worker is running. ctx bounds the start only; Close ends the work.
+func (c *Client) Start(ctx context.Context) error {
+	if ctx == nil {
+		return errors.New("start: ctx is nil")
+	}
+	if err := checkServers(ctx, c.rdb); err != nil {
+		return fmt.Errorf("start: %w", err)
+	}
+	return c.consumer.Start(ctx)
+}
+
+// Worker returns the id of this client as a worker.
+func (c *Client) Worker() string { return c.consumer.Worker() }
+
+// Close ends the work: it lets handlers finish until ctx ends, then cancels
+// them, gives back what was not handled without spending an attempt, hands the
+// slots to the other workers, and writes what is being sent. It may be called
+// at any time and more than once. The Redis client stays open.
+func (c *Client) Close(ctx context.Context) error {
+	return errors.Join(c.consumer.Close(ctx), c.producer.Close(ctx))
+}
+
+// Settle looks at every slot of this worker now and returns when nothing is
+// due and no handler runs. It is meant for tests that move the clock of an
+// in-memory Redis: see package rmqtest.
+func (c *Client) Settle(ctx context.Context) error { return c.consumer.Settle(ctx) }

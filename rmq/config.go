@@ -1,0 +1,80 @@
+package rmq
+
+import (
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/producer"
+)
+
+// Config of a client. Only Redis is required.
+type Config struct {
+	// Redis to use: standalone, Sentinel or Cluster. It stays yours; Close does
+	// not close it.
+	Redis redis.UniversalClient
+
+	// Logger receives the life-cycle at Info, messages at Debug, what will be
+	// retried at Warn, and what a person must look at, at Error. Defaults to
+	// silence.
+	Logger *zap.Logger
+
+	// Namespace stands in front of every topic's name. Defaults to none: the
+	// documented keys.
+	Namespace string
+
+	// Worker is the name people see; an id that is never used again is built on
+	// it. Defaults to the host's name and the process id.
+	Worker string
+
+	// Concurrency is how many handlers run at once in this client. Defaults to
+	// 64.
+	Concurrency int
+
+	// Timeout of a handler, after which its context is cancelled. Defaults to
+	// 30 s.
+	Timeout time.Duration
+
+	// Lease is how long the messages of a worker that vanished stay with it.
+	// Defaults to 30 s.
+	Lease time.Duration
+
+	// Backoff between deliveries of a message that fails. Defaults to
+	// Exponential(1s, 30s): about 6 minutes over 16 retries.
+	Backoff Backoff
+
+	// SafetyLook is how often idle slots are looked at in case a wake-up got
+	// lost. Make it 1 s if others fill the topics by plain ZADD. Defaults to
+	// 30 s.
+	SafetyLook time.Duration
+
+	// Middleware wraps every listener, the first outermost. Defaults to none.
+	Middleware []Middleware
+
+	// MaxContent is the largest content in bytes, at most 64 MiB. Defaults to
+	// 256 KiB.
+	MaxContent int
+
+	// ExactReceipts tells for every single message whether it was stored or
+	// merged, at the cost of a command for each. Defaults to false.
+	ExactReceipts bool
+
+	// Durability is the number of replicas a Send waits for. Defaults to none.
+	Durability Durability
+}
+
+func (c Config) producer() producer.Config {
+	return producer.Config{
+		Namespace: c.Namespace, MaxContent: c.MaxContent, ExactReceipts: c.ExactReceipts,
+		Durability: c.Durability, Logger: c.Logger,
+	}
+}
+
+func (c Config) consumer() consumer.Config {
+	return consumer.Config{
+		Namespace: c.Namespace, Worker: c.Worker, Concurrency: c.Concurrency, Timeout: c.Timeout, Lease: c.Lease,
+		Backoff: c.Backoff, SafetyLook: c.SafetyLook, Middleware: c.Middleware, Logger: c.Logger,
+	}
+}

@@ -1,0 +1,79 @@
+package rmqtest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/rmq"
+	"github.com/slotmq/go-rmq/rmqtest"
+)
+
+func TestAdvanceDeliversWhatBecomesDue(t *testing.T) {
+	ctx := context.Background()
+	c := rmqtest.New(t, rmq.Config{})
+	topic := rmq.Topic{Name: "orders", Kind: rmq.KindFixedTime}
+	var got []string
+	must(t, c.Listen(topic, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
+		got = append(got, fmt.Sprintf("%s at %v", d.Content, c.Now().Sub(start(c))))
+		return nil
+	})))
+	begin = c.Now()
+	must(t, c.Start(ctx))
+	send(t, c, topic, rmq.FixedTime{Content: "tomorrow", SlotBasis: "x", At: c.Now().Add(24 * time.Hour)})
+	send(t, c, topic, rmq.FixedTime{Content: "soon", SlotBasis: "x", At: c.Now().Add(time.Millisecond)})
+	c.Advance(0)
+	want(t, got)
+	c.Advance(time.Hour)
+	want(t, got, "soon at 1ms")
+	c.Advance(23*time.Hour - time.Millisecond)
+	want(t, got, "soon at 1ms")
+	c.Advance(time.Millisecond)
+	want(t, got, "soon at 1ms", "tomorrow at 24h0m0s")
+}
+
+func TestAdvanceWalksThroughRetries(t *testing.T) {
+	ctx := context.Background()
+	c := rmqtest.New(t, rmq.Config{Backoff: rmq.Schedule(time.Second, time.Minute)})
+	topic := rmq.Topic{Name: "mails", Kind: rmq.KindRangeMerge}
+	var got []string
+	must(t, c.Listen(topic, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
+		got = append(got, fmt.Sprintf("%d at %v", d.Attempt, c.Now().Sub(begin)))
+		if d.Attempt < 4 {
+			return errors.New("not yet")
+		}
+		return nil
+	})))
+	begin = c.Now()
+	must(t, c.Start(ctx))
+	send(t, c, topic, rmq.RangeMerge{Content: "x", Range: 10 * time.Second})
+	c.Advance(time.Hour)
+	want(t, got, "1 at 10s", "2 at 11s", "3 at 1m11s", "4 at 2m11s")
+}
+
+var begin time.Time
+
+func start(*rmqtest.Client) time.Time { return begin }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func send(t *testing.T, c *rmqtest.Client, topic rmq.Topic, m rmq.Message) {
+	t.Helper()
+	if _, err := c.Send(context.Background(), topic, m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func want(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
