@@ -9,5 +9,5 @@ local flying = call('ZSCORE', prepare, x) and 1 or 0
 call('ZCARD', retry)                              -- a wrong type shows before the first write
 local explained = call('HEXISTS', why, x) == 1 and flying == 0 and not call('ZSCORE', dead, x)
 local removed = call('ZREM', store, x) + call('ZREM', retry, x)
-if explained and removed > 0 then call('HDEL', why, x) end
+if explained then call('HDEL', why, x) end
 return {math.min(removed, 1), flying}

@@ -67,6 +67,8 @@ var defineTrials = []trial{
 	{name: "define: a written one without sharing", run: func(w *world) {
 		w.clean(rangeMerge) // by hand, without the field
 		w.do("hset", luascripts.DefinitionKey("ns:orders"), "kind", "priority", "slots", 2, "literal", 0, "layout", 1)
+		reply, err := w.rdb.Eval(ctx, w.sources["define"], []string{luascripts.DefinitionKey("ns:orders")}, "priority", 2, 0, "", 1).Slice()
+		w.must(err == nil && len(reply) == 5 && reply[3] == "", "%v, %v", reply, err)
 		d := luascripts.Definition{Kind: "priority", Slots: 2, Layout: 1}
 		w.defines(d, d)
 		d.Sharing = "redis"

@@ -102,6 +102,7 @@ type effect struct {
 var ok = &luascripts.Verdict{}
 
 func newDriver(w *world, c cell, seed uint64, count coverage) *driver {
+	w.judge = thrower{}
 	d := &driver{
 		world: w, cell: c, Rand: rand.New(rand.NewPCG(seed, 1)), count: count,
 		contents: []string{"a", "b", "c", "d"}, ledger: ledger{}, sendsAt: map[int64]map[string]int{}, alive: map[string]bool{},
@@ -114,8 +115,6 @@ func newDriver(w *world, c cell, seed uint64, count coverage) *driver {
 	}
 	d.drawWeights()
 	w.now = startOfTime
-	w.do("del", w.k.Store, w.k.Prepare, w.k.Retry, w.k.Dead, w.k.Meta, w.k.Why)
-	d.state = w.slot()
 	return d
 }
 
@@ -145,24 +144,19 @@ func (d *driver) birth(place int) *worker {
 }
 
 // run takes steps until a rule is broken.
-func (d *driver) run(steps int) (failure *broken) {
-	defer func() {
-		switch b := recover().(type) {
-		case nil:
-		case broken:
-			failure = &b
-		default:
-			panic(b)
+func (d *driver) run(steps int) *broken {
+	return caught(func() {
+		k := d.k
+		d.do("del", k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why)
+		d.state = d.slot()
+		for ; d.steps < steps; d.steps++ {
+			if d.steps < len(d.contents) {
+				d.send(d.contents[d.steps])
+			} else {
+				d.next()
+			}
 		}
-	}()
-	for ; d.steps < steps; d.steps++ {
-		if d.steps < len(d.contents) {
-			d.send(d.contents[d.steps])
-			continue
-		}
-		d.next()
-	}
-	return nil
+	})
 }
 
 func (d *driver) next() {

@@ -213,7 +213,7 @@ func metaLost(w *world) {
 		w.put("m")
 		w.took(w.as("a", 0), "m")
 		w.do("del", w.k.Meta)
-		number := w.tells(luascripts.Number, w.as("b", 0))
+		number := w.tells(luascripts.Number, knowing("another", w.as("b", 0)))
 		s := w.slot()
 		why, _ := luascripts.ParseWhy(s.why["m"])
 		w.must(len(s.retry) == 1 && why.Worker == "-" && why.Reason == "its holder is unknown", "%v: %+v", k, s)

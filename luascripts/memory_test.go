@@ -105,6 +105,15 @@ var memoryTrials = []trial{
 		}
 		w.full(false)
 	}},
+	{name: "full: define again what is missing", live: true, run: func(w *world) {
+		w.clean(rangeMerge)
+		w.do("sadd", luascripts.TopicsKey, "world")
+		want := luascripts.Definition{Kind: "range-merge", Slots: 4, Layout: 1}
+		w.full(true)
+		got, err := w.s.Define(ctx, "world", want)
+		w.full(false)
+		w.must(err == nil && got == want, "define: %+v, %v", got, err)
+	}},
 }
 
 // full makes Redis refuse whatever adds something.

@@ -28,6 +28,18 @@ var orderTrials = []trial{
 	{name: "the oldest that are due first", run: oldestFirst},
 	{name: "a due retry merges into a fresh copy", run: dueRetryMerges},
 	{name: "a retry alone", run: retryAlone},
+	{name: "a score below 1 is a last delivery", run: func(w *world) {
+		for _, k := range kinds {
+			for _, score := range []int64{0, -5} { // nothing RMQ writes
+				w.clean(k)
+				w.do("zadd", w.k.Store, score, "m")
+				a := w.took(w.as("a", 0), "m")
+				w.must(a.Attempt == 17 && w.slot().prepare["m"] == w.now, "%v: attempt %d, %v", k, a.Attempt, w.slot().prepare)
+				w.turn(w.as("a", a.Number, fail("m", time.Second)), luascripts.Empty)
+				w.must(w.slot().dead["m"] == w.now, "%v: not dead", k)
+			}
+		}
+	}},
 	{name: "empty tells when to look again", run: emptyTells},
 	{name: "paused", run: paused},
 }

@@ -128,6 +128,60 @@ func mergeRule(w *world, k kind, literal bool, state string, stored bool) {
 	w.turn(w.as("a", number), luascripts.Empty)
 }
 
+func TestCancel(t *testing.T) { onEachServer(t, cancelTrials) }
+
+var cancelTrials = []trial{
+	{name: "cancel: what waits", run: func(w *world) {
+		for _, k := range kinds {
+			w.clean(k)
+			w.put("m", "n")
+			w.cancels("x", false, false)
+			w.cancels("m", true, false)
+			w.cancels("m", false, false)
+			w.took(w.as("a", 0), "n")
+		}
+	}},
+	{name: "cancel: both copies", run: func(w *world) {
+		w.clean(fixedTime)
+		w.put("m")
+		a := w.took(w.as("a", 0), "m")
+		w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", time.Second))))
+		w.put("m")
+		w.cancels("m", true, false)
+		s := w.slot()
+		w.must(len(s.store)+len(s.retry)+len(s.why) == 0, "%+v", s)
+	}},
+	{name: "cancel: in flight", run: func(w *world) {
+		for _, k := range kinds {
+			w.clean(k)
+			w.put("m")
+			a := w.took(w.as("a", 0), "m")
+			w.cancels("m", false, true)
+			w.put("m")
+			w.cancels("m", true, true)
+			number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", time.Second))))
+			w.later(1000)
+			w.must(w.took(w.as("a", number), "m").Attempt == 2, "attempt")
+		}
+	}},
+	{name: "cancel: the dead stay", run: func(w *world) {
+		w.clean(rangeMerge)
+		w.put("m")
+		a := w.took(w.as("a", 0), "m")
+		w.tells(luascripts.Left, leaving(w.as("a", a.Number, bury("m"))))
+		w.cancels("m", false, false)
+		s := w.slot()
+		w.must(len(s.dead) == 1 && len(s.why) == 1, "%+v", s)
+	}},
+}
+
+// cancels cancels a content and compares the answer.
+func (w *world) cancels(x string, removed, inFlight bool) {
+	w.Helper()
+	gone, flying, err := w.s.Cancel(ctx, w.k, x)
+	w.must(err == nil && gone == removed && flying == inFlight, "cancel of %s: removed %v, in flight %v, %v", x, gone, flying, err)
+}
+
 func TestContents(t *testing.T) { onEachServer(t, contentTrials) }
 
 var contentTrials = []trial{{name: "contents of any bytes", run: func(w *world) {

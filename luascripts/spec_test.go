@@ -332,7 +332,7 @@ func (s *slot) cancel(x string, removed, inFlight bool) {
 	need(inFlight == flying && removed == (stored || retrying), "CANCEL", "of %s: removed %v, in flight %v", x, removed, inFlight)
 	delete(s.store, x)
 	delete(s.retry, x)
-	if removed && !flying && !buried {
+	if !flying && !buried {
 		delete(s.why, x)
 	}
 }

@@ -26,6 +26,30 @@ type judge interface {
 	Fatalf(format string, args ...any)
 }
 
+// thrower is a judge whose verdict can be caught: a panic with a broken rule.
+type thrower struct{}
+
+func (thrower) Helper() {}
+
+func (thrower) Fatalf(format string, args ...any) {
+	panic(broken{"a check", fmt.Sprintf(format, args...)})
+}
+
+// caught runs f and returns the broken rule it threw, or nil.
+func caught(f func()) (b *broken) {
+	defer func() {
+		switch thrown := recover().(type) {
+		case nil:
+		case broken:
+			b = &thrown
+		default:
+			panic(thrown)
+		}
+	}()
+	f()
+	return nil
+}
+
 // world is one slot of one topic on some server, under a clock of the test's own.
 type world struct {
 	judge

@@ -1,0 +1,99 @@
+package luascripts_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// Every rule of the scripts is broken, one at a time, and a test has to notice.
+// So each rule is there for a reason, and is guarded. The tables of damages name
+// who notices: the random driver, or one of the directed trials.
+
+// damage breaks one rule of a script.
+type damage struct {
+	rule     string // that is broken
+	noticed  string // by driver, or by this trial
+	from, to string // text of the script, there exactly once, and what replaces it
+}
+
+const driven = "driver"
+
+// A damage the driver is named for must be found within so many runs. Most
+// need one or two.
+const damagedRuns = 240
+
+var trialsOf = func() map[string]trial {
+	all := map[string]trial{}
+	for _, theme := range [][]trial{
+		budgetTrials, leaseTrials, memoryTrials, typeTrials, verdictTrials, whyTrials, mergeTrials, cancelTrials, contentTrials, orderTrials, lateTrials, defineTrials,
+	} {
+		for _, trial := range theme {
+			if _, taken := all[trial.name]; taken {
+				panic("two trials named " + trial.name)
+			}
+			all[trial.name] = trial
+		}
+	}
+	return all
+}()
+
+func TestDamages(t *testing.T) {
+	rdb := servertest.Redis(t).Client(t)
+	seed := seedOf(t)
+	for _, script := range []struct {
+		name    string
+		damages []damage
+	}{
+		{"turn", turnDamages}, {"turn", whyDamages}, {"touch", touchDamages}, {"cancel", cancelDamages}, {"merge", mergeDamages}, {"define", defineDamages},
+	} {
+		source := luascripts.Sources()[script.name]
+		for i, d := range script.damages {
+			if underRace && i%10 != 0 {
+				continue
+			}
+			t.Run(script.name+": "+d.rule, func(t *testing.T) {
+				if n := strings.Count(source, d.from); n != 1 {
+					t.Fatalf("%d times in %s.lua: %s", n, script.name, d.from)
+				}
+				rdb.FlushAll(ctx)
+				w := newWorld(t, rdb, 3, func(name, source string) string {
+					if name != script.name {
+						return source
+					}
+					return strings.Replace(source, d.from, d.to, 1)
+				})
+				w.judge = thrower{}
+				if !notices(t, w, d.noticed, seed) {
+					t.Errorf("%s did not notice", d.noticed)
+				}
+			})
+		}
+	}
+}
+
+// notices tells if a test fails on the damaged scripts of a world.
+func notices(t *testing.T, w *world, test string, seed uint64) bool {
+	t.Helper()
+	if test == driven {
+		s := series{seed: seed, runs: damagedRuns, lanes: 1}
+		runs, _, failure := s.start(func(int) *world { return w })
+		rule, _, _ := strings.Cut(failure, "\n  0 ")
+		t.Logf("run %d: %.300s", runs, rule)
+		return failure != ""
+	}
+	trial, known := trialsOf[test]
+	if !known {
+		t.Fatalf("no such trial: %s; there are %q", test, slices.Sorted(maps.Keys(trialsOf)))
+	}
+	b := caught(func() { trial.run(w) })
+	w.rdb.ConfigSet(ctx, "maxmemory", "0") // a trial that failed may have left it
+	if b != nil {
+		t.Logf("%.300s", b.detail)
+	}
+	return b != nil
+}

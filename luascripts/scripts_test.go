@@ -1,0 +1,141 @@
+package luascripts_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// How the scripts reach Redis, and the clock they read there. These tests run
+// the shipped scripts unchanged.
+
+func TestServerClock(t *testing.T) {
+	onEachServer(t, []trial{{name: "of the server", run: func(w *world) {
+		w.clean(fixedTime)
+		s := luascripts.New(w.rdb)
+		started, err := w.rdb.Time(ctx).Result()
+		w.must(err == nil, "%v", err)
+		from := started.UnixMilli()
+		w.do("zadd", w.k.Store, from, "m", from+1e9, "later")
+		turn := w.as("a", 0)
+		turn.Lease = time.Minute
+		a, err := s.Turn(ctx, turn)
+		w.must(err == nil && len(a.Contents) == 1, "%+v, %v", a, err)
+		held, err := s.Touch(ctx, w.k, "a", a.Number)
+		w.must(held && err == nil, "%v, %v", held, err)
+		definition := luascripts.Definition{Kind: "fixed-time", Slots: 1, Layout: 1}
+		_, err = s.Define(ctx, "world", definition)
+		w.must(err == nil, "%v", err)
+		ended, err := w.rdb.Time(ctx).Result()
+		w.must(err == nil, "%v", err)
+		to := ended.UnixMilli()
+		during := func(ms int64) bool { return from <= ms && ms <= to }
+		after := w.slot()
+		created, _ := w.do("hget", luascripts.DefinitionKey("world"), "created").(string)
+		ms, _ := strconv.ParseInt(created, 10, 64)
+		w.must(during(a.Number) && during(after.until-60_000) && during(ms), "number %d, lease until %d, created %s; it is %d to %d", a.Number, after.until, created, from, to)
+		mark := after.prepare["m"]
+		w.must(mark%1000 == 16 && from/1000 <= mark/1000 && mark/1000 <= to/1000, "prepare score %d", mark)
+	}}})
+}
+
+func TestUnknownScripts(t *testing.T) {
+	onEachServer(t, []trial{
+		{name: "in the middle of a pipeline", run: func(w *world) {
+			w.clean(priorityKind)
+			s := luascripts.New(w.rdb)
+			var turns []*luascripts.Turn
+			var takes []*redis.StringSliceCmd
+			for slot := range 5 {
+				k := luascripts.KeysOf("flush", slot)
+				w.do("zadd", k.Store, 50+slot, "m")
+				turn := w.as("a", 0)
+				turn.Keys = k
+				turns, takes = append(turns, turn), append(takes, s.TurnCmd(ctx, turn))
+			}
+			_, err := s.Turn(ctx, with(turns[0], func(t *luascripts.Turn) { t.Keys = luascripts.KeysOf("flush", 5) })) // Redis knows the script
+			w.must(err == nil, "%v", err)
+			counted, again := redis.NewIntCmd(ctx, "incr", "counter"), redis.NewIntCmd(ctx, "incr", "counter")
+			merge := redis.NewIntCmd(ctx, append(s.MergeArgs("flush_6", 1), 9000, "m")...)
+			refused := redis.NewIntCmd(ctx, "incr", turns[0].Keys.Prepare)
+			s.Exec(ctx, takes[0], counted, takes[1], redis.NewStatusCmd(ctx, "script", "flush"), takes[2], refused, merge, again, takes[3], takes[4])
+			for i, take := range takes {
+				// A turn that was sent twice would be told again, without a priority.
+				a, err := luascripts.TurnAnswer(turns[i], take)
+				w.must(err == nil && a.Code == luascripts.Batch && a.Priority(0) == int64(50+i), "turn %d: %+v, %v", i, a, err)
+			}
+			w.must(merge.Val() == 1 && counted.Val() == 1 && again.Val() == 2, "%v, %v, %v", merge, counted, again)
+			w.must(refused.Err() != nil && strings.HasPrefix(refused.Err().Error(), "WRONGTYPE"), "%v", refused)
+		}},
+		{name: "by every method", run: func(w *world) {
+			w.clean(rangeMerge)
+			s := luascripts.New(w.rdb)
+			w.do("zadd", w.k.Store, 1000, "m")
+			forget := func() { w.must(w.rdb.ScriptFlush(ctx).Err() == nil, "flush") }
+			forget()
+			a, err := s.Turn(ctx, w.as("a", 0))
+			w.must(err == nil && a.Code == luascripts.Batch, "%+v, %v", a, err)
+			forget()
+			held, err := s.Touch(ctx, w.k, "a", a.Number)
+			w.must(held && err == nil, "%v, %v", held, err)
+			forget()
+			_, inFlight, err := s.Cancel(ctx, w.k, "m")
+			w.must(inFlight && err == nil, "%v, %v", inFlight, err)
+			forget()
+			_, err = s.Define(ctx, "world", luascripts.Definition{Kind: "range-merge", Slots: 1, Layout: 1})
+			w.must(err == nil, "%v", err)
+		}},
+		{name: "an empty pipeline", run: func(w *world) { w.s.Exec(ctx) }},
+	})
+}
+
+// A script is sent again only where it was unknown: Redis counts the calls.
+func TestOnlyUnknownScriptsAreSentAgain(t *testing.T) {
+	rdb := servertest.Redis(t).Client(t)
+	s := luascripts.New(rdb)
+	turn := func(slot int) redis.Cmder {
+		return s.TurnCmd(ctx, &luascripts.Turn{Keys: luascripts.KeysOf("count", slot), Worker: "a", Count: 1})
+	}
+	s.Exec(ctx, turn(0))
+	if err := rdb.ConfigResetStat(ctx).Err(); err != nil {
+		t.Fatal(err)
+	}
+	s.Exec(ctx, turn(1), turn(2), redis.NewStatusCmd(ctx, "script", "flush"), turn(3), turn(4))
+	info, err := rdb.Info(ctx, "commandstats").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for command, want := range map[string]string{"evalsha": "4", "eval": "2"} {
+		_, rest, _ := strings.Cut(info, "cmdstat_"+command+":calls=")
+		calls, _, _ := strings.Cut(rest, ",")
+		if calls != want {
+			t.Errorf("%s was called %s times, not %s\n%s", command, calls, want, info)
+		}
+	}
+}
+
+// Every method tells which slot or topic failed, and keeps the cause.
+func TestErrors(t *testing.T) {
+	rdb := servertest.SharedRedis(t).Client(t)
+	s := luascripts.New(rdb)
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	k := luascripts.KeysOf("errors", 3)
+	_, turn := s.Turn(over, &luascripts.Turn{Keys: k})
+	_, touch := s.Touch(over, k, "a", 1)
+	_, _, remove := s.Cancel(over, k, "m")
+	_, define := s.Define(over, "errors", luascripts.Definition{})
+	for what, err := range map[string]error{"turn": turn, "touch": touch, "cancel": remove, "define": define} {
+		if !errors.Is(err, context.Canceled) || !strings.HasPrefix(err.Error(), what) || !strings.Contains(err.Error(), "errors") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
