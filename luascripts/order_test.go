@@ -28,6 +28,20 @@ var orderTrials = []trial{
 	{name: "the oldest that are due first", run: oldestFirst},
 	{name: "a due retry merges into a fresh copy", run: dueRetryMerges},
 	{name: "a retry alone", run: retryAlone},
+	{name: "a retry before higher priorities", run: func(w *world) {
+		for _, delay := range []time.Duration{0, time.Second} {
+			w.clean(priorityKind)
+			w.put("m")
+			a := w.took(w.as("a", 0), "m")
+			number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", delay))))
+			w.later(1000)
+			w.put("n", "o")
+			first := with(asking(1, w.as("a", number)), func(t *luascripts.Turn) { t.Random = 16 }) // one turn in 16
+			a = w.took(first, "m")
+			w.must(a.Attempt == 2 && a.Priority(0) == 0, "%+v", a)
+			w.took(w.as("a", a.Number), "n", "o")
+		}
+	}},
 	{name: "a score below 1 is a last delivery", run: func(w *world) {
 		for _, k := range kinds {
 			for _, score := range []int64{0, -5} { // nothing RMQ writes
@@ -108,21 +122,30 @@ func notStarved(w *world, delay time.Duration) {
 }
 
 func highestFirst(w *world) {
-	for seed := range 64 {
-		w.clean(priorityKind)
-		for i, p := range []int64{17, 17, 17, 30, 30, 40, 99, 1<<53 - 1} {
-			w.do("zadd", w.k.Store, p, fmt.Sprint("m", i))
+	for _, deck := range []struct {
+		priorities []int64
+		counts     []int
+	}{
+		{[]int64{17, 17, 17, 30, 30, 40, 99, 1<<53 - 1}, []int{1, 2, 2, 2, 1}},
+		{[]int64{99, 99, 40, 30, 30, 20, 17, 17}, []int{3, 3, 2}},
+		{[]int64{50, 50, 50, 50, 50, 50, 50, 50}, []int{3, 3, 2}},
+	} {
+		for seed := range 16 {
+			w.clean(priorityKind)
+			for i, p := range deck.priorities {
+				w.do("zadd", w.k.Store, p, fmt.Sprint("m", i))
+			}
+			expected, number := w.slot(), int64(0)
+			for _, count := range deck.counts {
+				t := asking(count, w.as("a", number))
+				t.Random = seed*7919 + count
+				a := w.turn(t, luascripts.Batch)
+				number = a.Number
+				expected.turn(t, w.now, a)
+				expected.same(w.slot())
+			}
+			w.turn(w.as("a", number), luascripts.Empty)
 		}
-		expected, number := w.slot(), int64(0)
-		for _, count := range []int{1, 2, 2, 2, 1} {
-			t := asking(count, w.as("a", number))
-			t.Random = seed*7919 + count
-			a := w.turn(t, luascripts.Batch)
-			number = a.Number
-			expected.turn(t, w.now, a)
-			expected.same(w.slot())
-		}
-		w.turn(w.as("a", number), luascripts.Empty)
 	}
 }
 

@@ -248,17 +248,24 @@ type trial struct {
 // onEachServer runs trials on a real Redis and on the in-memory one.
 func onEachServer(t *testing.T, trials []trial) {
 	t.Helper()
+	run := func(t *testing.T, rdb *redis.Client, trial trial) {
+		t.Run(trial.name, func(t *testing.T) {
+			if b := caught(func() { trial.run(newWorld(t, rdb, 3, nil)) }); b != nil {
+				t.Fatalf("%s: %s", b.rule, b.detail)
+			}
+		})
+	}
 	t.Run("redis", func(t *testing.T) {
 		rdb := servertest.Redis(t).Client(t)
 		for _, trial := range trials {
-			t.Run(trial.name, func(t *testing.T) { trial.run(newWorld(t, rdb, 3, nil)) })
+			run(t, rdb, trial)
 		}
 	})
 	t.Run("memory", func(t *testing.T) {
 		_, rdb := servertest.Memory(t)
 		for _, trial := range trials {
 			if !trial.live {
-				t.Run(trial.name, func(t *testing.T) { trial.run(newWorld(t, rdb, 3, nil)) })
+				run(t, rdb, trial)
 			}
 		}
 	})
