@@ -133,13 +133,13 @@ func (t *Turn) args(s *script) []any {
 	// Pointers are written as what they point to, and cost no allocation.
 	args := s.begin(14+4*len(t.Verdicts), 6)
 	args = append(args, k.Store, &k.Prepare, &k.Retry, &k.Dead, &k.Meta, &k.Why,
-		kind, &t.Worker, &t.Number, &t.Gone, t.Lease.Milliseconds(), &t.Count, &t.Random, t.Crash.Milliseconds())
+		kind, &t.Worker, &t.Number, &t.Gone, millis(t.Lease), &t.Count, &t.Random, millis(t.Crash))
 	for i := range t.Verdicts {
 		v := &t.Verdicts[i]
 		var n int64
 		switch v.Fate {
 		case Failed:
-			n = v.Delay.Milliseconds()
+			n = millis(v.Delay)
 		case Dead:
 			n = -1
 		case NotStarted:
@@ -152,6 +152,15 @@ func (t *Turn) args(s *script) []any {
 		args = append(args, &v.Content, n, priority, &v.Reason)
 	}
 	return args
+}
+
+// millis keeps apart what means something else: what is negative would be
+// another verdict, and 0 is a literal topic, or a worker without a lease.
+func millis(d time.Duration) int64 {
+	if d <= 0 {
+		return 0
+	}
+	return max(1, d.Milliseconds())
 }
 
 func parseAnswer(reply []string) (a Answer, ok bool) {

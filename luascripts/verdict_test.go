@@ -28,6 +28,22 @@ var verdictTrials = []trial{
 			w.must(s.store["m"] == 1<<53-1 && s.store["n"] == 1<<53-2, "%v", s.store)
 		}
 	}},
+	{name: "odd delays", run: func(w *world) {
+		for delay, want := range map[time.Duration]int64{-time.Hour: 0, -time.Millisecond: 0, -2 * time.Millisecond: 0, 1: 1, time.Millisecond - 1: 1, time.Millisecond: 1, 2500 * time.Microsecond: 2} {
+			w.clean(rangeMerge)
+			w.put("m")
+			a := w.took(w.as("a", 0), "m")
+			number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", delay))))
+			w.waitsFor("m", want, 16)
+			w.later(10)
+			w.lease = time.Microsecond // is a lease
+			w.took(w.as("a", number), "m")
+			w.later(10)
+			w.crash = delay
+			w.tells(luascripts.Number, w.as("b", 0))
+			w.waitsFor("m", want, 15)
+		}
+	}},
 	{name: "a fresh copy wins", run: freshCopyWins},
 	{name: "verdicts on others change nothing", run: func(w *world) {
 		for _, k := range kinds {
@@ -52,6 +68,18 @@ var verdictTrials = []trial{
 				"%v: %d told, %d in flight, %d wait", k, len(a.Contents), len(s.prepare), len(s.store))
 		}
 	}},
+}
+
+// waitsFor checks that a content waits for its retry, in some milliseconds or
+// (0) in the store.
+func (w *world) waitsFor(x string, in, left int64) {
+	w.Helper()
+	s := w.slot()
+	if in == 0 {
+		w.must(s.store[x] == left && len(s.retry) == 0, "%+v", s)
+	} else {
+		w.must(s.retry[x] == (w.now+in)*100+left && len(s.store) == 0, "%+v", s)
+	}
 }
 
 func badVerdicts(w *world) {
