@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -31,6 +32,23 @@ func (s *Scripts) Cancel(ctx context.Context, k SlotKeys, content string) (remov
 		return false, false, fmt.Errorf("cancel in slot %s: %w", k.Store, err)
 	}
 	return reply[0] == 1, reply[1] == 1, nil
+}
+
+// Members shows the worker in the topic's list of Redis-only members, or takes
+// it out, and returns the list and whether it has changed since the last call
+// of anybody. A member counts for ttl after it was last seen.
+func (s *Scripts) Members(ctx context.Context, topic, worker string, ttl time.Duration, here bool) (members []string, changed bool, err error) {
+	stay := 0
+	if here {
+		stay = 1
+	}
+	cmd := redis.NewStringSliceCmd(ctx, append(s.members.begin(4, 1), WorkersKey(topic), worker, ttl.Milliseconds(), stay)...)
+	s.Exec(ctx, cmd)
+	reply, err := cmd.Result()
+	if err != nil {
+		return nil, false, fmt.Errorf("show worker %s in %s: %w", worker, WorkersKey(topic), err)
+	}
+	return reply[1:], reply[0] == "1", nil
 }
 
 // MergeArgs begins the arguments of a call of merge.lua for one store. Pairs

@@ -7,6 +7,7 @@
 //   - [Scripts.Touch] (touch.lua): a worker keeps a batch that takes long.
 //   - [Scripts.Cancel] (cancel.lua): removes a content that waits.
 //   - [Scripts.Define] (define.lua): writes or reads a topic's definition.
+//   - [Scripts.Members] (members.lua): the list by which workers share the work.
 //   - [Scripts.MergeArgs] (merge.lua): sends range-merge messages to a literal topic.
 //
 // The scripts read the clock of the server they run on. They are called by

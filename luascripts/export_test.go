@@ -12,6 +12,7 @@ func Edited(rdb redis.UniversalClient, edit func(name, source string) string) *S
 	s := New(rdb)
 	for name, x := range map[string]*script{
 		"turn": &s.turn, "touch": &s.touch, "cancel": &s.cancel, "merge": &s.merge, "define": &s.define,
+		"members": &s.members,
 	} {
 		*x = newScript(edit(name, x.source))
 	}
@@ -22,6 +23,7 @@ func Edited(rdb redis.UniversalClient, edit func(name, source string) string) *S
 func Sources() map[string]string {
 	return map[string]string{
 		"turn": turnSource, "touch": touchSource, "cancel": cancelSource, "merge": mergeSource, "define": defineSource,
+		"members": membersSource,
 	}
 }
 

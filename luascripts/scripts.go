@@ -19,6 +19,8 @@ var (
 	mergeSource string
 	//go:embed define.lua
 	defineSource string
+	//go:embed members.lua
+	membersSource string
 )
 
 // script is a source and the hash Redis knows it by.
@@ -36,12 +38,16 @@ var shipped = Scripts{
 	cancel: newScript(cancelSource),
 	merge:  newScript(mergeSource),
 	define: newScript(defineSource),
+
+	members: newScript(membersSource),
 }
 
 // Scripts runs the scripts on one Redis, Sentinel group or Cluster.
 type Scripts struct {
 	rdb                                redis.UniversalClient
 	turn, touch, cancel, merge, define script
+
+	members script
 }
 
 // New returns the scripts for rdb. It does no I/O and costs little.
@@ -89,7 +95,7 @@ func (x *script) begin(size, keys int) []any {
 // inFull turns a call by hash into the same call with the source.
 func (s *Scripts) inFull(cmd redis.Cmder) bool {
 	args := cmd.Args()
-	for _, x := range []*script{&s.turn, &s.touch, &s.cancel, &s.merge, &s.define} {
+	for _, x := range []*script{&s.turn, &s.touch, &s.cancel, &s.merge, &s.define, &s.members} {
 		if args[0] == "evalsha" && args[1] == x.hash {
 			args[0], args[1] = "eval", x.source
 			cmd.SetErr(nil)

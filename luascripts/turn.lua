@@ -7,27 +7,32 @@
 --   A batch is all fresh (first deliveries) or one retry alone, so one attempt number fits all
 --   of it, and a message that kills its worker dies without its neighbours.
 --
--- WHO MAY TAKE   whoever asks, if prepare is empty and it names the slot's present number; a worker
---   that does not is told the number and takes nothing. So a late duplicate of an old turn is harmless.
--- WHO MAY TAKE OVER   a batch of another holder is given back to the queue only if that holder's
---   own lease, stored with the batch, is over by this server's clock, or the holder is the one the asker
---   has proven dead. Its contents spend an attempt: the batch may have killed it.
--- A REPEATED REQUEST   changes nothing twice: holder and number say whether it was applied. A worker
---   that holds a batch whose answer got lost is told that batch again, with its lease begun anew.
--- A FRESH COPY   a content sent again while an older copy of it is in flight or waits for its retry
---   wins: the old copy is dropped when it comes back or comes due, and the fresh one has the full
---   17 deliveries.
--- DEAD   when its 17th delivery failed (no retries left), or its worker said so.
+-- WHO MAY TAKE   any worker whose request names the slot's present number, while prepare is empty and the
+--   slot is not paused. A worker that names another number is told it and takes nothing, so a late
+--   duplicate of an old turn is harmless. (A slot never touched has number 0.)
+-- WHO MAY TAKE OVER   a batch of another holder is given back to the queue only if that holder's own lease,
+--   stored with the batch, is over by this server's clock; or the holder is the one the asker has proven
+--   dead; or nobody knows the holder, because meta was deleted. Its contents spend an attempt: the batch
+--   may have killed it. The answer is NUMBER, and the next turn takes.
+-- A REPEATED REQUEST   changes nothing twice: holder and number say whether it was applied. A worker that
+--   holds a batch whose answer got lost is told that batch again, whatever else it asked, with its lease
+--   begun anew. NUMBER or BUSY in answer to verdicts means: your batch was taken over.
+-- A FRESH COPY   a content sent again while an older copy of it is in flight or waits for its retry wins:
+--   the old copy is dropped when it comes back, even to die, when it comes due, or when the fresh one is
+--   taken; and the fresh one has the full 17 deliveries. A content that is dead may wait as well.
+-- DEAD   when its 17th delivery failed or was taken over (no retries left), or its worker said so.
 --
 -- KEYS  1 store  content -> due ms, or priority (both above 16), or 1..16: retries left of a failed one
 --       2 prepare  content -> second it was taken * 1000 + retries left if this delivery fails
---       3 retry  content -> due ms * 100 + retries left      4 dead  content -> ms of death
+--       3 retry  content -> due ms * 100 + retries left, as above (17: a first delivery that was not
+--               started and whose priority nobody knows)
+--       4 dead  content -> ms of death
 --       5 meta  holder, batch (its number; only grows), until (end of its lease, ms), lease (ms; 0: none),
 --               paused (if set, nothing is taken), why (set while `why` may name contents not dead)
 --       6 why  content -> 'attempts first last priority worker reason', of retrying and dead ones
 -- ARGV  1 'P' priority, larger first, or 'T' time, due ones, oldest first     2 me
 --       3 number of the slot as I know it, 0: unknown     4 holder proven dead, or ''
---       5 my lease in ms, 0: I am judged by ZooKeeper     6 how many contents, 0: leave the slot
+--       5 my lease in ms, 0: I am judged by ZooKeeper     6 how many contents, up to 256; 0: leave the slot
 --       7 a random integer     8 delay in ms for contents of a batch taken over
 --       9.. in fours, what was not done in my batch (whatever is not listed is done):
 --           content,  >= 0 failed, delay ms of its retry | -1 failed, dead now | -2 not started,

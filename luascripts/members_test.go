@@ -1,0 +1,77 @@
+package luascripts_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+func TestMembers(t *testing.T) { onEachServer(t, memberTrials) }
+
+var memberTrials = []trial{
+	{name: "members: come, stay and leave", run: func(w *world) {
+		w.clean(rangeMerge)
+		w.shows("a", true, true, "a")
+		w.shows("a", true, false, "a")
+		w.shows("b", true, true, "a", "b")
+		w.shows("a", true, false, "a", "b")
+		w.shows("c", false, false, "a", "b") // was not there
+		w.shows("a", false, true, "b")
+		w.shows("a", false, false, "b")
+		w.shows("b", false, true)
+	}},
+	{name: "members: not seen for too long", run: func(w *world) {
+		w.clean(rangeMerge)
+		w.shows("a", true, true, "a")
+		w.later(1000)
+		w.shows("b", true, true, "a", "b")
+		w.later(1000)
+		w.shows("b", true, false, "a", "b") // a was seen 2 s ago, which is just in time
+		w.later(1)
+		w.shows("b", true, true, "b")
+		w.later(2001)
+		w.shows("b", true, true, "b") // one that comes back late was away
+		w.later(2001)
+		w.shows("a", false, true)
+	}},
+	{name: "full: members", live: true, run: func(w *world) {
+		w.clean(rangeMerge)
+		w.shows("a", true, true, "a")
+		w.full(true)
+		b := caught(func() {
+			w.shows("b", true, true, "a", "b")
+			w.shows("a", false, true, "b")
+		})
+		w.full(false)
+		w.must(b == nil, "%+v", b)
+	}},
+	{name: "wrong type: members", run: func(w *world) {
+		w.clean(rangeMerge)
+		w.breakKey(luascripts.WorkersKey("ns:orders"))
+		_, _, err := w.s.Members(ctx, "ns:orders", "a", time.Second, true)
+		w.must(err != nil, "no error")
+	}},
+}
+
+// shows shows a worker, or takes it out, and compares what it is told. Members
+// count for 2 s.
+func (w *world) shows(worker string, here, changed bool, want ...string) {
+	w.Helper()
+	members, news, err := w.s.Members(ctx, "ns:orders", worker, 2*time.Second, here)
+	slices.Sort(members)
+	w.must(err == nil && news == changed && slices.Equal(members, want), "%s, here %v: members %q, changed %v, %v", worker, here, members, news, err)
+}
+
+var membersDamages = []damage{
+	{"seen too long ago is gone", "members: not seen for too long", `'(%.0f', now - ARGV[2]`, `'(%.0f', now - 2 * ARGV[2]`},
+	{"and just in time is not", "members: not seen for too long", `'(%.0f'`, `'%.0f'`},
+	{"who leaves is gone", "members: come, stay and leave", `if ARGV[3] == '1' then call`, `if true then call`},
+	{"who is here is seen now", "members: come, stay and leave", `call('ZADD', workers, string.format('%.0f', now), ARGV[1])`, `call('ZADD', workers, 'NX', known == 1 and 1 or now, ARGV[1])`},
+	{"to come is a change, and so is to leave", "members: come, stay and leave", `if tostring(known) ~= ARGV[3] then`, `if false then`},
+	{"to stay is none", "members: come, stay and leave", `if tostring(known) ~= ARGV[3] then`, `if true then`},
+	{"to be away for too long is one", "members: not seen for too long", `{math.min(changed, 1), `, `{tostring(known) ~= ARGV[3] and 1 or 0, `},
+	{"changed is 1 or 0", "members: not seen for too long", `math.min(changed, 1)`, `changed`},
+	{"passes above maxmemory", "full: members", "local changed = call('ZREMRANGEBYSCORE'", "call('ZADD', workers, now, ARGV[1])\nlocal changed = call('ZREMRANGEBYSCORE'"},
+}
