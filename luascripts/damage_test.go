@@ -30,7 +30,7 @@ const damagedRuns = 240
 var trialsOf = func() map[string]trial {
 	all := map[string]trial{}
 	for _, theme := range [][]trial{
-		budgetTrials, leaseTrials, memoryTrials, typeTrials, verdictTrials, whyTrials, mergeTrials, cancelTrials, contentTrials, orderTrials, lateTrials, defineTrials,
+		budgetTrials, leaseTrials, memoryTrials, typeTrials, verdictTrials, whyTrials, mergeTrials, cancelTrials, contentTrials, orderTrials, lateTrials, defineTrials, memberTrials,
 	} {
 		for _, trial := range theme {
 			if _, taken := all[trial.name]; taken {
@@ -50,6 +50,7 @@ func TestDamages(t *testing.T) {
 		damages []damage
 	}{
 		{"turn", turnDamages}, {"turn", whyDamages}, {"touch", touchDamages}, {"cancel", cancelDamages}, {"merge", mergeDamages}, {"define", defineDamages},
+		{"members", membersDamages},
 	} {
 		source := luascripts.Sources()[script.name]
 		for i, d := range script.damages {
