@@ -1,0 +1,51 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// cleanUp deletes the keys of this run's namespace, and no others. It needs no
+// search: the topics are listed, and the keys of a topic follow from its name.
+func (s *Store) cleanUp(ctx context.Context) error {
+	topics, err := s.Redis.SMembers(ctx, luascripts.TopicsKey).Result()
+	if err != nil {
+		return fmt.Errorf("list topics: %w", err)
+	}
+	for _, topic := range topics {
+		if !strings.HasPrefix(topic, s.Namespace+":") {
+			continue
+		}
+		if err := s.forget(ctx, topic); err != nil {
+			return fmt.Errorf("delete the keys of topic %s: %w", topic, err)
+		}
+	}
+	return nil
+}
+
+func (s *Store) forget(ctx context.Context, topic string) error {
+	text, err := s.Redis.HGet(ctx, luascripts.DefinitionKey(topic), "slots").Result()
+	if err != nil {
+		return err
+	}
+	slots, err := strconv.Atoi(text)
+	if err != nil {
+		return err
+	}
+	for slot := range slots {
+		k := luascripts.KeysOf(topic, slot)
+		if err := s.Redis.Del(ctx, k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why).Err(); err != nil {
+			return err
+		}
+	}
+	for _, key := range []string{luascripts.WorkersKey(topic), luascripts.DefinitionKey(topic)} {
+		if err := s.Redis.Del(ctx, key).Err(); err != nil {
+			return err
+		}
+	}
+	return s.Redis.SRem(ctx, luascripts.TopicsKey, topic).Err()
+}

@@ -1,0 +1,149 @@
+// Package store is what the examples have in common: the flag -redis, a Redis
+// to work with, and a decent end.
+//
+// Without -redis it is an in-memory Redis inside the process. With it, a
+// program works in a namespace of its own, and deletes its keys at the end.
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/rmq"
+)
+
+// Store is the Redis of an example.
+type Store struct {
+	Redis     redis.UniversalClient
+	Where     string // for people
+	InMemory  bool
+	Namespace string // of this run; empty in memory
+
+	server *miniredis.Miniredis
+}
+
+// Main reads the command line, opens the store, runs the example and ends the
+// program: 0 if all went well, 1 if not, 2 if the command line is wrong. The
+// context ends at SIGTERM or Ctrl-C.
+func Main(run func(ctx context.Context, s *Store) error) {
+	name := filepath.Base(os.Args[0])
+	url := flag.String("redis", "", "the `URL` of a Redis, such as redis://localhost:6379/0 (default: one in memory, inside this program)")
+	code, done := parse(name)
+	var options *redis.Options
+	if !done && *url != "" {
+		var err error
+		if options, err = redis.ParseURL(*url); err != nil {
+			code, done = wrong(name, errors.New("-redis must be a URL such as redis://localhost:6379/0")), true
+		}
+	}
+	if done {
+		os.Exit(code)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+	s, err := open(ctx, options, name)
+	if err == nil {
+		err = run(ctx, s)
+		err = errors.Join(err, s.close())
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(1)
+	}
+}
+
+// parse reads the command line. Whatever is wrong with it is told in one line.
+func parse(name string) (code int, done bool) {
+	flags := flag.CommandLine
+	flags.Init(name, flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	err := flags.Parse(os.Args[1:])
+	if err == nil && flags.NArg() > 0 {
+		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Printf("%s takes these flags:\n", name)
+		flags.SetOutput(os.Stdout)
+		flags.PrintDefaults()
+		return 0, true
+	case err != nil:
+		return wrong(name, err), true
+	}
+	return 0, false
+}
+
+func wrong(name string, err error) (code int) {
+	fmt.Fprintf(os.Stderr, "%s: %v (%s -h shows the flags)\n", name, err, name)
+	return 2
+}
+
+// open opens the Redis of these options, or one in memory if there are none,
+// and checks that it answers.
+func open(ctx context.Context, options *redis.Options, name string) (*Store, error) {
+	logging.Disable() // go-redis would report each failed dial by itself
+	s := new(Store)
+	if options != nil {
+		s.Where = fmt.Sprintf("the Redis at %s, database %d", options.Addr, options.DB)
+		random := make([]byte, 4)
+		_, _ = rand.Read(random) // never fails
+		s.Namespace = name + "-" + hex.EncodeToString(random)
+	} else {
+		var err error
+		if s.server, err = miniredis.Run(); err != nil {
+			return nil, fmt.Errorf("start the in-memory Redis: %w", err)
+		}
+		s.Where, s.InMemory = "an in-memory Redis inside this program", true
+		options = &redis.Options{Addr: s.server.Addr(), Protocol: 2}
+	}
+	options.DialerRetries = 1 // who waits at a terminal wants to know
+	s.Redis = redis.NewClient(options)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if err := s.Redis.Ping(ctx).Err(); err != nil {
+		_ = s.Redis.Close()
+		return nil, fmt.Errorf("Redis does not answer: %w", err)
+	}
+	return s, nil
+}
+
+// Client returns a client of this run, which the example closes.
+func (s *Store) Client(cfg rmq.Config) (*rmq.Client, error) {
+	cfg.Redis, cfg.Namespace = s.Redis, s.Namespace
+	return rmq.New(cfg)
+}
+
+// Keys returns the keys of the slot of a topic of this run, for a look at what
+// is stored.
+func (s *Store) Keys(topic string, slot int) luascripts.SlotKeys {
+	return luascripts.KeysOf(luascripts.Qualify(s.Namespace, topic), slot)
+}
+
+func (s *Store) close() error {
+	var err error
+	if s.Namespace != "" {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		err = s.cleanUp(ctx)
+	}
+	_ = s.Redis.Close()
+	if s.server != nil {
+		s.server.Close()
+	}
+	return err
+}
