@@ -95,19 +95,21 @@ func (b *batch) serial() {
 		b.next++
 		d.Content, d.Priority = b.answer.Contents[i], b.answer.Priority(i)
 		b.bytes += len(d.Content)
-		b.results[i] = result{fate: failed, reason: "the handler ended its goroutine"}
-		b.results[i] = b.judge(ctx, d, b.call(ctx, d))
+		b.call(ctx, i, d)
 	}
 }
 
-// call calls the listener and turns a panic into an error.
-func (b *batch) call(ctx context.Context, d *Delivery) (err error) {
+// call calls the listener with message i and notes the result. A panic is an
+// error, and so is the end of the goroutine.
+func (b *batch) call(ctx context.Context, i int, d *Delivery) {
+	err := errGoexit
 	defer func() {
 		if p := recover(); p != nil {
-			err = panicError(p)
+			err = fmt.Errorf("panic: %v", p)
 		}
+		b.results[i] = b.judge(ctx, d, err)
 	}()
-	return b.topic.listener.OnMessage(ctx, d)
+	err = b.topic.listener.OnMessage(ctx, d)
 }
 
 // judge decides what becomes of a message whose handler returned.
@@ -118,7 +120,8 @@ func (b *batch) judge(ctx context.Context, d *Delivery, err error) result {
 	if errors.Is(context.Cause(ctx), ErrClosing) {
 		return result{} // as if it had not been started
 	}
-	r := result{fate: failed, delay: delay(b.topic.opts.Backoff(min(d.Attempt, message.MaxRetries))), reason: shorten(err.Error())}
+	reason := fmt.Sprint(err) // which bears an Error method that panics
+	r := result{fate: failed, delay: delay(b.topic.opts.Backoff(min(d.Attempt, message.MaxRetries))), reason: shorten(reason)}
 	var declared deadError
 	var retry retryError
 	switch {
@@ -130,7 +133,7 @@ func (b *batch) judge(ctx context.Context, d *Delivery, err error) result {
 	if b.topic.Literal {
 		r.delay = 0
 	}
-	fields := []zap.Field{zap.String("topic", d.Topic.Name), zap.Int("slot", d.Slot), zap.Int("attempt", d.Attempt), zap.Error(err)}
+	fields := []zap.Field{zap.String("topic", d.Topic.Name), zap.Int("slot", d.Slot), zap.Int("attempt", d.Attempt), zap.String("error", reason)}
 	switch {
 	case r.fate == dead || d.Attempt > message.MaxRetries:
 		b.c.log.Error("message is dead", append(fields, zap.String("content", shorten(d.Content)))...)
@@ -174,8 +177,6 @@ func (b *batch) finish() {
 func delay(d time.Duration) time.Duration {
 	return min(max(d, time.Millisecond), 10*365*24*time.Hour)
 }
-
-func panicError(p any) error { return fmt.Errorf("panic: %v", p) }
 
 // shorten keeps what is stored or logged for a person readable.
 func shorten(s string) string {

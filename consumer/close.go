@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,6 +79,7 @@ func (c *Consumer) close(ctx context.Context) error {
 		return stuck
 	}
 	c.running.Wait()
+	c.attending.Wait()
 	c.batches.Wait()
 	c.watching.Wait()
 	c.stopRequests()
@@ -92,7 +94,7 @@ func (c *Consumer) stuck() error {
 	defer s.mu.Unlock()
 	var running, unanswered []string
 	for _, t := range s.topics {
-		for _, x := range t.slots {
+		for _, x := range slices.Concat(t.hung, t.slots) {
 			switch name := fmt.Sprintf("%s slot %d", t.Name, x.index); x.state {
 			case idle:
 			case working:

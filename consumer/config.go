@@ -30,8 +30,9 @@ type Config struct {
 	Timeout time.Duration
 
 	// MaxHandlerTime is how long a handler that ignores its context keeps its
-	// slot: then the lease is renewed no more and another worker takes over.
-	// Defaults to twice the Timeout.
+	// slot: then the lease is renewed no more, and when it has ended the message
+	// is given to another handler, and the slot goes on. Defaults to twice the
+	// Timeout.
 	MaxHandlerTime time.Duration
 
 	// Lease is how long the messages of a worker that vanished stay with it.

@@ -46,10 +46,11 @@ type Consumer struct {
 	background   context.Context // of the goroutines beside the turners
 	stopRest     context.CancelFunc
 
-	running  sync.WaitGroup // turners and the goroutines beside them
-	batches  sync.WaitGroup // being handled
-	watching sync.WaitGroup // timers of minders
-	poke     chan struct{}  // the list of members has changed
+	running   sync.WaitGroup // turners and the goroutines beside them
+	attending sync.WaitGroup // the one that refreshes the lists of members
+	batches   sync.WaitGroup // being handled
+	watching  sync.WaitGroup // timers of minders
+	poke      chan struct{}  // the list of members has changed
 }
 
 type phase uint8
@@ -145,7 +146,7 @@ func (c *Consumer) start(ctx context.Context) error {
 		}
 	}
 	for _, t := range c.topics {
-		t.makeSlots() // anew, if an earlier start failed
+		t.makeSlots(c.id) // anew, if an earlier start failed
 	}
 	c.schedule = newSchedule(c.cfg.Concurrency, c.topics)
 	c.requests, c.stopRequests = context.WithCancel(context.Background())
@@ -171,7 +172,7 @@ func (c *Consumer) start(ctx context.Context) error {
 	}
 	c.running.Go(c.schedule.alarm)
 	c.running.Go(func() { c.hear(sub) })
-	c.running.Go(c.attend)
+	c.attending.Go(c.attend)
 	for _, t := range c.topics {
 		c.running.Go(func() { c.lookAfter(t) })
 	}

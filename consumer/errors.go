@@ -18,9 +18,16 @@ var (
 	// for longer than Timeout.
 	ErrTimeout = errors.New("the handler has run for longer than its timeout")
 
-	// ErrRunning is returned by Listen after Run, and by a second Run.
+	// ErrRunning is returned by Listen after Start, and by a second Start.
 	ErrRunning = errors.New("consumer is running or has run")
+
+	// ErrClosed is returned by Start after Close.
+	ErrClosed = errors.New("consumer is closed")
 )
+
+// errGoexit is the failure of a handler that called runtime.Goexit, as
+// testing.T.FailNow does.
+var errGoexit = errors.New("the handler ended its goroutine")
 
 type deadError struct{ error }
 
@@ -51,6 +58,3 @@ func RetryAfter(d time.Duration, err error) error {
 	}
 	return retryError{err, max(0, d)}
 }
-
-// ErrClosed is returned by Start after Close.
-var ErrClosed = errors.New("consumer is closed")

@@ -17,6 +17,9 @@ func (c *Consumer) subscribe(ctx context.Context) (*redis.PubSub, error) {
 		channels[i] = luascripts.WakeChannel(t.name)
 	}
 	sub := c.rdb.Subscribe(ctx, channels...)
+	// Receive heeds a deadline of ctx, and not that it is cancelled.
+	stop := context.AfterFunc(ctx, func() { _ = sub.Close() })
+	defer stop()
 	for range channels {
 		if _, err := sub.Receive(ctx); err != nil {
 			_ = sub.Close()

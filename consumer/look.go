@@ -34,7 +34,7 @@ func (c *Consumer) lookAfter(t *topic) {
 func (c *Consumer) look(t *topic) {
 	t.looking.Lock()
 	defer t.looking.Unlock()
-	idle := c.schedule.idle(t)
+	idle, numbers := c.schedule.idle(t)
 	if len(idle) == 0 {
 		return
 	}
@@ -52,8 +52,8 @@ func (c *Consumer) look(t *topic) {
 		c.log.Warn("safety look failed", zap.String("topic", t.Name), zap.Error(err))
 	}
 	for i, x := range idle {
-		changed := x.seen[0].differs(heads[2*i])
-		if x.seen[1].differs(heads[2*i+1]) || changed {
+		changed := x.seen[0].differs(heads[2*i], numbers[i])
+		if x.seen[1].differs(heads[2*i+1], numbers[i]) || changed {
 			c.schedule.wake(t, x.index, 0)
 		}
 	}
@@ -63,34 +63,36 @@ func (c *Consumer) look(t *topic) {
 type head struct {
 	content any
 	score   float64
+	number  int64 // of the slot: the same content may have been taken and sent again
 }
 
 // differs notes what stands there now, and reports whether it is something
 // else than before.
-func (h *head) differs(cmd *redis.ZSliceCmd) bool {
+func (h *head) differs(cmd *redis.ZSliceCmd, number int64) bool {
 	found, err := cmd.Result()
 	if err != nil {
 		return false
 	}
 	var now head
 	if len(found) > 0 {
-		now = head{found[0].Member, found[0].Score}
+		now = head{found[0].Member, found[0].Score, number}
 	}
 	before := *h
 	*h = now
 	return now.content != nil && now != before
 }
 
-// idle returns the topic's slots that sleep, and are this worker's.
-func (s *schedule) idle(t *topic) (slots []*slot) {
+// idle returns the topic's slots that sleep, and are this worker's, with their
+// numbers.
+func (s *schedule) idle(t *topic) (slots []*slot, numbers []int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, x := range t.slots {
 		if x.owned && x.state == idle {
-			slots = append(slots, x)
+			slots, numbers = append(slots, x), append(numbers, x.number)
 		}
 	}
-	return slots
+	return slots, numbers
 }
 
 // Settle looks at every slot of this worker now and returns when nothing is
@@ -104,7 +106,8 @@ func (c *Consumer) Settle(ctx context.Context) error {
 		return nil
 	}
 	for _, t := range c.topics {
-		for _, x := range s.idle(t) {
+		idle, _ := s.idle(t)
+		for _, x := range idle {
 			s.wake(t, x.index, 0)
 		}
 	}

@@ -95,9 +95,16 @@ func (c *Consumer) attend() {
 // resign takes the worker out of the lists of members. If it cannot, the
 // others notice after its lease.
 func (c *Consumer) resign() {
-	c.stopRest()
 	ctx, cancel := context.WithTimeout(c.requests, grace)
 	defer cancel()
+	// A refresh under way would put it back after it was taken out.
+	c.stopRest()
+	attended := make(chan struct{})
+	go func() { c.attending.Wait(); close(attended) }()
+	select {
+	case <-attended:
+	case <-ctx.Done():
+	}
 	for _, t := range c.topics {
 		if _, _, err := c.scripts.Members(ctx, t.name, c.id, c.cfg.Lease, false); err != nil {
 			c.log.Warn("list of members could not be left", zap.String("topic", t.Name), zap.Error(err))

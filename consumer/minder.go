@@ -23,6 +23,7 @@ type minder struct {
 	touchAt  time.Time
 	started  time.Time // the message handled last
 	lost     bool      // the lease
+	touching bool      // a touch has no answer yet
 	deserted bool      // the handler ignores its context: the lease is kept no longer
 
 	plain    context.Context // of the messages; renewed after one of them timed out
@@ -44,7 +45,7 @@ func (m *minder) begin(b *batch) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.c, m.b = b.c, b
-	m.started, m.lost, m.deserted = b.begun, false, false
+	m.started, m.lost, m.touching, m.deserted = b.begun, false, false, false
 	m.ctx, m.cancel = nil, nil
 	m.renewed(b.sent)
 	m.arm()
@@ -63,13 +64,14 @@ func (m *minder) start(now time.Time) (context.Context, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.lost && now.After(m.until) {
-		m.touch() // late, by a slow network or a pause: ask before anything begins
+		m.touch(m.b) // late, by a slow network or a pause: ask before anything begins
 		now = time.Now()
 	}
-	if m.lost || now.After(m.until) {
+	if m.lost || m.deserted || now.After(m.until) {
 		return nil, false
 	}
-	if m.ctx == nil || m.ctx.Err() != nil {
+	timedOut := m.ctx != nil && m.ctx.Err() != nil
+	if m.ctx == nil || timedOut {
 		m.deadline = new(deadline)
 		m.plain, m.cancel = context.WithCancelCause(m.c.handlers)
 		m.ctx = deadlineContext{m.plain, m.deadline}
@@ -79,6 +81,9 @@ func (m *minder) start(now time.Time) (context.Context, bool) {
 		return m.plain, true // each message has a deadline of its own
 	}
 	m.deadline.set(now.Add(m.b.topic.opts.Timeout))
+	if timedOut {
+		m.arm() // it is set for whatever came next for the one that timed out
+	}
 	return m.ctx, true
 }
 
@@ -110,7 +115,11 @@ func (m *minder) arm() {
 	if !o.Parallel && (m.ctx == nil || m.ctx.Err() == nil) {
 		in = min(in, o.Timeout-m.running(now))
 	}
-	if !m.lost {
+	switch {
+	case m.lost:
+	case m.touching:
+		in = min(in, m.until.Sub(now)+1) // After is true then
+	default:
 		in = min(in, m.touchAt.Sub(now))
 	}
 	m.c.watching.Add(1)
@@ -138,35 +147,52 @@ func (m *minder) look() {
 	if running >= o.MaxHandlerTime {
 		m.log().Error("handler ignores its context; the lease of its batch is not kept any longer", zap.Duration("running", running))
 		m.deserted = true
+		m.c.schedule.desert(b.slot)
 		return
 	}
-	if !m.lost && !now.Before(m.touchAt) {
-		m.touch()
+	if m.touching && !m.lost && now.After(m.until) {
+		m.lose(nil)
 	}
-	if m.b == b {
-		m.arm()
+	if !m.lost && !m.touching && !now.Before(m.touchAt) {
+		// Not waited for here: an answer that does not come must keep nobody from
+		// cancelling the handlers in time.
+		m.touching = true
+		m.c.watching.Go(func() {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.touch(b)
+			if m.b == b && !m.deserted {
+				m.touching = false
+				m.arm()
+			}
+		})
 	}
+	m.arm()
 }
 
-// touch begins the lease anew. m.mu is free meanwhile.
-func (m *minder) touch() {
-	b, sent := m.b, time.Now()
+// touch begins the lease of batch b anew. m.mu is free meanwhile.
+func (m *minder) touch(b *batch) {
+	sent := time.Now()
 	m.mu.Unlock()
-	held, err := m.c.scripts.Touch(m.c.requests, b.turn.Keys, m.c.id, b.answer.Number)
+	held, err := m.c.scripts.Touch(m.c.requests, b.turn.Keys, b.worker, b.answer.Number)
 	m.mu.Lock()
 	switch now := time.Now(); {
-	case m.b != b: // it ended meanwhile
+	case m.b != b || m.lost: // it ended meanwhile
 	case err == nil && held:
 		m.renewed(sent)
 	case err == nil || now.After(m.until):
-		m.log().Warn("the lease of a batch is lost; its handlers are cancelled", zap.Error(err))
-		m.lost = true
-		if m.cancel != nil {
-			m.cancel(ErrLeaseLost)
-		}
+		m.lose(err)
 	default:
 		m.log().Warn("the lease of a batch could not be renewed", zap.Error(err))
 		m.touchAt = now.Add(m.c.cfg.Lease / 20)
+	}
+}
+
+func (m *minder) lose(err error) {
+	m.log().Warn("the lease of a batch is lost; its handlers are cancelled", zap.Error(err))
+	m.lost = true
+	if m.cancel != nil {
+		m.cancel(ErrLeaseLost)
 	}
 }
 

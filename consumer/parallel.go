@@ -61,6 +61,5 @@ func (b *batch) one(i int, ctx context.Context, end context.CancelFunc) {
 		Topic: b.topic.Topic, Slot: b.index, Attempt: b.answer.Attempt, Fence: b.answer.Number,
 		Content: b.answer.Contents[i], Priority: b.answer.Priority(i),
 	}
-	b.results[i] = result{fate: failed, reason: "the handler ended its goroutine"}
-	b.results[i] = b.judge(ctx, d, b.call(ctx, d))
+	b.call(ctx, i, d)
 }

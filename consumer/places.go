@@ -73,6 +73,16 @@ func (s *schedule) borrow(t *topic, n int) (got int) {
 	return got
 }
 
+// room is how many more places the topic could have just now.
+func (s *schedule) room(t *topic) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.free(t) {
+		return 0
+	}
+	return min(s.limit-s.used, t.opts.Concurrency-t.used)
+}
+
 // repay gives borrowed places back.
 func (s *schedule) repay(t *topic, n int) {
 	s.mu.Lock()

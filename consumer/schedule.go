@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"container/heap"
+	"slices"
 	"sync"
 	"time"
 )
@@ -44,7 +45,9 @@ func (s *schedule) next(most int, slots []*slot, leave []bool) ([]*slot, []bool)
 	for _, x := range s.queue[:n] {
 		x.woken = false
 		s.set(x, turning)
-		slots, leave = append(slots, x), append(leave, !x.owned || s.yields(x))
+		// One that was to be left, and was assigned anew while it was queued, has
+		// no place: it is left, and then waits for one.
+		slots, leave = append(slots, x), append(leave, !x.owned || !x.place || s.yields(x))
 	}
 	s.queue = s.queue[:copy(s.queue, s.queue[n:])]
 	if len(s.queue) > 0 {
@@ -82,7 +85,9 @@ func (s *schedule) own(t *topic, indexes []int) (gained, lost int) {
 			gained++
 			x.owned = true
 			x.leaving.Store(false)
-			s.ready(x)
+			if x.state == idle { // otherwise whoever has it in hand goes on with it
+				s.ready(x)
+			}
 		case !mine[i] && x.owned:
 			lost++
 			s.disown(x)
@@ -205,6 +210,26 @@ func (s *schedule) leave(x *slot) {
 	s.set(x, idle)
 	if x.owned {
 		s.ready(x)
+	}
+	x.topic.hung = slices.DeleteFunc(x.topic.hung, func(h *slot) bool { return h == x })
+}
+
+// desert leaves a slot to a handler that ignores its context. Another
+// incarnation, who is nobody to Redis, goes on with the slot when the lease of
+// this one has ended, just as if this worker had died.
+func (s *schedule) desert(x *slot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := x.topic
+	y := t.newSlot(x.index, x.incarnation+1)
+	t.slots[x.index] = y
+	t.hung = append(t.hung, x)
+	y.owned = x.owned
+	y.leaving.Store(!x.owned)
+	x.owned = false
+	x.leaving.Store(true)
+	if y.owned {
+		s.ready(y)
 	}
 }
 

@@ -23,8 +23,10 @@ const (
 // time has it in hand: a turner, the one that handles its batch, or, while it
 // waits, the schedule.
 type slot struct {
-	topic *topic
-	index int
+	topic       *topic
+	index       int
+	incarnation int    // how many before this one were left to handlers that ignore their context
+	worker      string // who takes its turns: the consumer's id, and the incarnation
 
 	// Guarded by schedule.mu.
 	state  state
@@ -60,12 +62,15 @@ func (s *slot) ask(c *Consumer, leave bool, random int) {
 	count := 0
 	if !leave {
 		count = s.topic.size.count()
+		if s.topic.opts.Parallel { // one for each place there is, however slow the handlers
+			count = min(max(count, 1+c.schedule.room(s.topic)), luascripts.MaxBatch)
+		}
 	}
 	crash := time.Duration(0)
 	if !s.topic.Literal {
 		crash = delay(s.topic.opts.Backoff(1))
 	}
-	s.turn.Worker, s.turn.Lease, s.turn.Crash = c.id, c.cfg.Lease, crash
+	s.turn.Worker, s.turn.Lease, s.turn.Crash = s.worker, c.cfg.Lease, crash
 	s.turn.Number, s.turn.Count, s.turn.Random, s.turn.Verdicts = s.number, count, random, s.verdicts
 	s.open = true
 }

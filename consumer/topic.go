@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ type topic struct {
 	name     string // qualified by the namespace
 	opts     ListenOptions
 	listener MessageListener
+	worker   string // id of the consumer
 	slots    []*slot
 	size     batchSize
 	looking  sync.Mutex // held during a safety look
@@ -21,6 +23,7 @@ type topic struct {
 	// Guarded by schedule.mu.
 	used    int     // places taken
 	waiting []*slot // ready, but for a place
+	hung    []*slot // left to handlers that ignore their context, until those return
 }
 
 func newTopic(t message.Topic, namespace string, l MessageListener, o ListenOptions) *topic {
@@ -28,14 +31,21 @@ func newTopic(t message.Topic, namespace string, l MessageListener, o ListenOpti
 	return &topic{Topic: t, name: luascripts.Qualify(namespace, t.Name), opts: o, listener: l}
 }
 
-func (t *topic) makeSlots() {
-	t.used, t.waiting = 0, nil
+func (t *topic) makeSlots(worker string) {
+	t.worker, t.used, t.waiting = worker, 0, nil
 	t.slots = make([]*slot, t.Slots)
 	for i := range t.slots {
-		x := &slot{topic: t, index: i, inHeap: -1}
-		x.turn.Keys, x.turn.Priority = luascripts.KeysOf(t.name, i), t.Kind == message.KindPriority
-		t.slots[i] = x
+		t.slots[i] = t.newSlot(i, 0)
 	}
+}
+
+func (t *topic) newSlot(index, incarnation int) *slot {
+	x := &slot{topic: t, index: index, incarnation: incarnation, worker: t.worker, inHeap: -1}
+	if incarnation > 0 {
+		x.worker = fmt.Sprintf("%s+%d", t.worker, incarnation)
+	}
+	x.turn.Keys, x.turn.Priority = luascripts.KeysOf(t.name, index), t.Kind == message.KindPriority
+	return x
 }
 
 // batchTarget is how long a batch should take: short enough that an urgent
