@@ -61,7 +61,13 @@ func (p *Producer) Close(ctx context.Context) error {
 	}
 	p.mu.Lock()
 	p.closed = true
+	waits := p.flushing
 	p.mu.Unlock()
+	if !waits { // nothing to write, so it does not matter whether ctx has ended
+		p.idle.Wait()
+		p.stop()
+		return nil
+	}
 	flushed := make(chan struct{})
 	go func() {
 		p.idle.Wait()

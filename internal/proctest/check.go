@@ -1,0 +1,275 @@
+package proctest
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Rules of a check.
+type Rules struct {
+	// MaxAttempts after which a content that was never done may be dead.
+	MaxAttempts int
+
+	// Basis of a content. All contents of one basis must be in one slot.
+	Basis func(content string) string
+
+	// Lease of the workers. A handler that took half as long may have been
+	// frozen: overlaps with it are reported apart.
+	Lease time.Duration
+}
+
+// Report is what the logs of a run amount to.
+type Report struct {
+	// Faults must never be: contents lost, two handlers at once in a slot, and
+	// so on.
+	Faults []string
+
+	// Frozen are overlaps with a handler that outlived its lease.
+	Frozen []Overlap
+
+	// Again are deliveries of contents that were done before.
+	Again []Again
+
+	Deliveries int
+	Burnt      int            // attempts spent without a delivery
+	Dead       int            // contents that were delivered MaxAttempts times, and never done
+	Done       map[string]int // by worker
+	MidBatch   int            // kills that hit a handler
+}
+
+// Overlap is a handler that began while an earlier one of its slot ran.
+type Overlap struct{ Earlier, Later Event }
+
+// Again is a content delivered once more although it was done. It is Explained
+// if the batch it was done in was in flight when its worker was killed or
+// frozen: the last the slot had seen.
+type Again struct {
+	Was       Event // the end of the delivery that was done
+	Explained bool
+}
+
+// handling is one handler from its start to its end.
+type handling struct {
+	Event         // the start
+	end     int64 // never: the end of time
+	outcome Kind  // Done, Fail, Kill, or Start: it has not returned
+}
+
+type slotName struct {
+	topic string
+	slot  int
+}
+
+func (e *Event) slot() slotName { return slotName{e.Topic, e.Slot} }
+
+// never is later than everything.
+const never = math.MaxInt64
+
+type check struct {
+	Report
+	rules     Rules
+	handlings []*handling // in the order of their starts
+	last      map[string][]Event
+}
+
+func (c *check) fault(format string, args ...any) {
+	const most = 30
+	if len(c.Faults) < most {
+		c.Faults = append(c.Faults, fmt.Sprintf(format, args...))
+	}
+}
+
+// Check judges a run by its events, ordered by time, and the contents that were
+// sent. Each content was sent once.
+func Check(events []Event, sent []string, rules Rules) Report {
+	c := &check{rules: rules, last: map[string][]Event{}}
+	c.Done = map[string]int{}
+	c.collect(events)
+	c.slots()
+	c.contents(sent)
+	return c.Report
+}
+
+// collect pairs starts and ends.
+func (c *check) collect(events []Event) {
+	open := map[place]*handling{}
+	ended := map[string]int64{}
+	for _, e := range events {
+		switch e.Kind {
+		case Kill, Freeze:
+			c.last[e.Note] = append(c.last[e.Note], e)
+			if e.Kind == Kill {
+				ended[e.Note] = e.At
+			}
+		case Start:
+			if h := open[e.place()]; h != nil {
+				c.fault("two handlers at once: %s and %s", describe(h.Event), describe(e))
+			}
+			h := &handling{Event: e, end: never, outcome: Start}
+			open[e.place()] = h
+			c.handlings = append(c.handlings, h)
+		case Done, Fail:
+			h := open[e.place()]
+			if h == nil || h.Content != e.Content || h.Fence != e.Fence {
+				c.fault("end without a start: %s", describe(e))
+				continue
+			}
+			delete(open, e.place())
+			h.end, h.outcome = e.At, e.Kind
+			if e.Kind == Done {
+				c.Report.Done[e.Worker]++
+			}
+		}
+	}
+	hit := map[string]bool{}
+	for _, h := range open {
+		if at, killed := ended[h.Worker]; killed {
+			h.end, h.outcome = max(at, h.At), Kill
+			hit[h.Worker] = true
+		} else {
+			c.fault("handler never returned: %s", describe(h.Event))
+		}
+	}
+	c.MidBatch = len(hit)
+	c.Deliveries = len(c.handlings)
+}
+
+// slots checks what must hold within a slot.
+func (c *check) slots() {
+	bySlot := map[slotName][]*handling{}
+	basis := map[string]*handling{}
+	for _, h := range c.handlings {
+		bySlot[h.slot()] = append(bySlot[h.slot()], h)
+		b := h.Topic + "\x00" + c.rules.Basis(h.Content)
+		if first := basis[b]; first == nil {
+			basis[b] = h
+		} else if first.slot() != h.slot() {
+			c.fault("one basis, two slots: %s and %s", describe(first.Event), describe(h.Event))
+		}
+	}
+	for _, all := range bySlot {
+		var running []*handling
+		for i, h := range all {
+			running = slices.DeleteFunc(running, func(r *handling) bool { return r.end <= h.At })
+			for _, r := range running {
+				if r.Worker != h.Worker && r.Fence < h.Fence && h.At-r.At > int64(c.rules.Lease)/2 {
+					c.Frozen = append(c.Frozen, Overlap{r.Event, h.Event})
+				} else {
+					c.fault("two handlers at once: %s and %s", describe(r.Event), describe(h.Event))
+				}
+			}
+			running = append(running, h)
+			if i == 0 {
+				continue
+			}
+			switch before := all[i-1]; {
+			case h.Fence < before.Fence:
+				c.fault("fence goes back: %s and %s", describe(before.Event), describe(h.Event))
+			case h.Fence == before.Fence && (h.Worker != before.Worker || h.Attempt != before.Attempt):
+				c.fault("one fence, two batches: %s and %s", describe(before.Event), describe(h.Event))
+			}
+		}
+	}
+	for _, h := range c.handlings {
+		if h.Attempt < 1 || h.Attempt > c.rules.MaxAttempts {
+			c.fault("attempt out of range: %s", describe(h.Event))
+		}
+	}
+}
+
+// contents checks the life of each content.
+func (c *check) contents(sent []string) {
+	lives := make(map[string][]*handling, len(sent))
+	for _, s := range sent {
+		if _, twice := lives[s]; twice {
+			c.fault("sent twice, which this check does not know: %q", s)
+		}
+		lives[s] = nil
+	}
+	for _, h := range c.handlings {
+		if _, known := lives[h.Content]; !known {
+			c.fault("never sent: %s", describe(h.Event))
+		}
+		lives[h.Content] = append(lives[h.Content], h)
+	}
+	for _, content := range slices.Sorted(maps.Keys(lives)) {
+		life := lives[content]
+		done, spent := false, 0
+		for i, h := range life {
+			if i > 0 && h.Attempt <= spent {
+				c.fault("attempt told twice: %s after attempt %d", describe(h.Event), spent)
+			}
+			c.Burnt += max(0, h.Attempt-spent-1)
+			spent = h.Attempt
+			if h.outcome != Done {
+				continue
+			}
+			done = true
+			if i < len(life)-1 {
+				c.Again = append(c.Again, Again{h.Event, c.explained(h)})
+			}
+		}
+		switch {
+		case done:
+		case spent == c.rules.MaxAttempts:
+			c.Dead++
+		case len(life) == 0:
+			c.fault("lost: %q was never delivered", content)
+		default:
+			c.fault("lost: %q was delivered %d times, never done, last: %s", content, len(life), describe(life[len(life)-1].Event))
+		}
+	}
+}
+
+// explained reports whether h was in a batch that could not be finished.
+func (c *check) explained(h *handling) bool {
+	i, _ := slices.BinarySearchFunc(c.last[h.Worker], h.end, func(e Event, t int64) int { return cmp.Compare(e.At, t) })
+	if i == len(c.last[h.Worker]) {
+		// A frozen handler ends after it was frozen.
+		if i == 0 || c.last[h.Worker][i-1].At < h.At {
+			return false
+		}
+		i--
+	}
+	fault := c.last[h.Worker][i].At
+	for _, other := range c.handlings {
+		if other.slot() == h.slot() && other.Fence > h.Fence && other.At < fault {
+			return false // the batch had been finished
+		}
+	}
+	return true
+}
+
+func describe(e Event) string {
+	return fmt.Sprintf("[%s %s %s/%d fence %d attempt %d %.60q at %.6f]",
+		e.Worker, e.Kind, e.Topic, e.Slot, e.Fence, e.Attempt, e.Content, float64(e.At%1e12)/1e9)
+}
+
+// Unexplained counts the repetitions that no kill explains.
+func (r *Report) Unexplained() (n int) {
+	for _, a := range r.Again {
+		if !a.Explained {
+			n++
+		}
+	}
+	return n
+}
+
+// String tells the figures.
+func (r *Report) String() string {
+	var by []string
+	for _, w := range slices.Sorted(maps.Keys(r.Done)) {
+		by = append(by, fmt.Sprintf("%s:%d", w, r.Done[w]))
+	}
+	const most = 12
+	if len(by) > most {
+		by = append(by[:most], fmt.Sprintf("and %d more", len(r.Done)-most))
+	}
+	return fmt.Sprintf("%d deliveries, %d faults, %d done again (%d unexplained), %d attempts burnt unseen, %d dead, %d overlaps of frozen handlers; %s",
+		r.Deliveries, len(r.Faults), len(r.Again), r.Unexplained(), r.Burnt, r.Dead, len(r.Frozen), strings.Join(by, " "))
+}

@@ -1,0 +1,160 @@
+package proctest
+
+import (
+	"bytes"
+	"cmp"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Dir holds the logs of some processes and follows them. Its methods are for
+// one goroutine, that of the test.
+type Dir struct {
+	Path string
+
+	// What the logs tell so far.
+	Handled map[string]int // content: times done
+	By      map[string]int // worker: contents done
+
+	t      testing.TB
+	log    *Log // the test's own
+	tails  map[string]*tail
+	events []Event
+	open   map[place]Event
+}
+
+// place is where one handler at a time may run.
+type place struct {
+	worker, topic string
+	slot          int
+}
+
+func (e *Event) place() place { return place{e.Worker, e.Topic, e.Slot} }
+
+// tail is the part of a file that was not read yet.
+type tail struct {
+	file *os.File
+	rest []byte // a line not yet complete
+}
+
+const (
+	pollEvery = 2 * time.Millisecond
+	findEvery = 10 // polls: new files
+	patience  = 60 * time.Second
+)
+
+// Await returns when cond holds, which is asked each time the logs were read
+// anew. If that takes too long, it ends the test.
+func (d *Dir) Await(what string, cond func() bool) {
+	d.t.Helper()
+	poll := time.NewTicker(pollEvery)
+	defer poll.Stop()
+	begun := time.Now()
+	for i := 0; ; i++ {
+		d.read(i%findEvery == 0)
+		if cond() {
+			return
+		}
+		if time.Since(begun) > patience {
+			d.t.Fatalf("%v have passed, but not: %s", patience, what)
+		}
+		<-poll.C
+	}
+}
+
+// AwaitEvent returns the first event that fits, when there is one.
+func (d *Dir) AwaitEvent(what string, fits func(Event) bool) (found Event) {
+	d.t.Helper()
+	seen := 0
+	d.Await(what, func() bool {
+		for ; seen < len(d.events); seen++ {
+			if fits(d.events[seen]) {
+				found = d.events[seen]
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}
+
+// AwaitKind returns the first event of a kind that a worker has written.
+func (d *Dir) AwaitKind(worker string, kind Kind) Event {
+	d.t.Helper()
+	return d.AwaitEvent(worker+" is "+string(kind), func(e Event) bool { return e.Worker == worker && e.Kind == kind })
+}
+
+// Events returns all events up to now, in the order of their times.
+func (d *Dir) Events() []Event {
+	d.t.Helper()
+	d.read(true)
+	sorted := slices.Clone(d.events)
+	slices.SortStableFunc(sorted, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
+	return sorted
+}
+
+// Open is how many handlers of a worker run.
+func (d *Dir) Open(worker string) (n int) {
+	for p := range d.open {
+		if p.worker == worker {
+			n++
+		}
+	}
+	return n
+}
+
+// read reads what is new in the logs; of new files, if find is set.
+func (d *Dir) read(find bool) {
+	if find {
+		names, _ := filepath.Glob(filepath.Join(d.Path, "*"+logSuffix))
+		for _, name := range names {
+			if d.tails[name] != nil {
+				continue
+			}
+			file, err := os.Open(name)
+			if err != nil {
+				d.t.Fatal(err)
+			}
+			d.t.Cleanup(func() { file.Close() })
+			d.tails[name] = &tail{file: file}
+		}
+	}
+	for name, x := range d.tails {
+		more, err := io.ReadAll(x.file)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		if len(more) == 0 {
+			continue
+		}
+		x.rest = append(x.rest, more...)
+		end := bytes.LastIndexByte(x.rest, '\n') + 1 // a killed process may leave a torn line
+		for line := range strings.Lines(string(x.rest[:end])) {
+			e, err := parse(strings.TrimSuffix(line, "\n"))
+			if err != nil {
+				d.t.Fatalf("%s: %v", filepath.Base(name), err)
+			}
+			d.note(e)
+		}
+		x.rest = append(x.rest[:0], x.rest[end:]...)
+	}
+}
+
+func (d *Dir) note(e Event) {
+	d.events = append(d.events, e)
+	switch e.Kind {
+	case Start:
+		d.open[e.place()] = e
+	case Done:
+		d.Handled[e.Content]++
+		d.By[e.Worker]++
+		delete(d.open, e.place())
+	case Fail:
+		delete(d.open, e.place())
+	}
+}

@@ -1,0 +1,151 @@
+package rmq_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/proctest"
+	"github.com/slotmq/go-rmq/rmq"
+)
+
+// job is what a worker process is told.
+type job struct {
+	Dir, Name string
+	Redis     string
+	Topics    []rmq.Topic
+	Lease     time.Duration
+	Work      time.Duration // a handler takes a random part of it
+	Backoff   time.Duration
+}
+
+// Words in a content tell the handler what to do on the first attempt, or on
+// all of them.
+const (
+	hang     = "hang"     // wait until the context ends, then fail
+	hangDone = "hangdone" // wait until the context ends, then be done
+	failOnce = "failonce"
+	poison   = "poison" // fail always
+	slow     = "slow"   // take a second
+)
+
+var errAsked = errors.New("the content asks for it")
+
+// work is the main function of a worker process; it returns the exit code.
+func (j job) work() int {
+	if err := j.run(); err != nil {
+		fmt.Fprintln(os.Stderr, "panic:", err) // the test looks for this word
+		return 1
+	}
+	return 0
+}
+
+func (j job) run() error {
+	log, err := proctest.OpenLog(j.Dir, j.Name)
+	if err != nil {
+		return err
+	}
+	logger, err := zap.NewDevelopment(zap.IncreaseLevel(zap.InfoLevel), zap.AddStacktrace(zap.FatalLevel))
+	if err != nil {
+		return err
+	}
+	// Without repetitions of its own: what is repeated, the library repeats.
+	rdb := redis.NewClient(&redis.Options{Addr: j.Redis, MaxRetries: -1})
+	defer rdb.Close()
+	client, err := rmq.New(rmq.Config{
+		Redis: rdb, Worker: j.Name, Lease: j.Lease, Backoff: rmq.Schedule(j.Backoff), Logger: logger,
+	})
+	if err != nil {
+		return err
+	}
+	for _, t := range j.Topics {
+		if err := client.Listen(t, handler{j, log}); err != nil {
+			return err
+		}
+	}
+	ctx := context.Background()
+	if err := rdb.Ping(ctx).Err(); err != nil {
+		return err
+	}
+	term := make(chan os.Signal, 1)
+	signal.Notify(term, syscall.SIGTERM)
+
+	log.Write(proctest.Event{Kind: proctest.Warm})
+	if !proctest.AwaitGo() {
+		return nil
+	}
+	if err := client.Start(ctx); err != nil {
+		return err
+	}
+	log.Write(proctest.Event{Kind: proctest.Ready})
+	<-term
+	log.Write(proctest.Event{Kind: proctest.Closing})
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	if err := client.Close(ctx); err != nil {
+		return err
+	}
+	log.Write(proctest.Event{Kind: proctest.Closed})
+	return nil
+}
+
+// handler logs what it does.
+type handler struct {
+	job
+	log *proctest.Log
+}
+
+func (h handler) OnMessage(ctx context.Context, d *rmq.Delivery) error {
+	e := proctest.Event{
+		Kind: proctest.Start, Topic: d.Topic.Name, Slot: d.Slot, Fence: d.Fence,
+		Attempt: d.Attempt, Priority: d.Priority, Content: d.Content,
+	}
+	h.log.Write(e)
+	err := h.handle(ctx, d)
+	e.Kind = proctest.Done
+	if err != nil {
+		e.Kind, e.Note = proctest.Fail, err.Error()
+	} else if ctx.Err() != nil {
+		e.Note = context.Cause(ctx).Error()
+	}
+	h.log.Write(e)
+	return err
+}
+
+func (h handler) handle(ctx context.Context, d *rmq.Delivery) error {
+	_, order, _ := strings.Cut(d.Content, " ")
+	switch {
+	case order == poison, order == failOnce && d.Attempt == 1:
+		return errAsked
+	case order == hang && d.Attempt == 1:
+		<-ctx.Done()
+		return context.Cause(ctx)
+	case order == hangDone && d.Attempt == 1:
+		<-ctx.Done()
+		return nil
+	}
+	work := time.Second
+	if order != slow {
+		if h.Work <= 0 {
+			return nil
+		}
+		work = rand.N(h.Work)
+	}
+	timer := time.NewTimer(work)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
