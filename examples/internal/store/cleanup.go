@@ -9,9 +9,9 @@ import (
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
-// cleanUp deletes the keys of this run's namespace, and no others. It needs no
+// CleanUp deletes the keys of this run's namespace, and no others. It needs no
 // search: the topics are listed, and the keys of a topic follow from its name.
-func (s *Store) cleanUp(ctx context.Context) error {
+func (s *Store) CleanUp(ctx context.Context) error {
 	topics, err := s.Redis.SMembers(ctx, luascripts.TopicsKey).Result()
 	if err != nil {
 		return fmt.Errorf("list topics: %w", err)

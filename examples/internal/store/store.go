@@ -35,6 +35,7 @@ type Store struct {
 	Namespace string // of this run; empty in memory
 
 	server *miniredis.Miniredis
+	kept   bool // the keys stay
 }
 
 // Main reads the command line, opens the store, runs the example and ends the
@@ -100,9 +101,7 @@ func open(ctx context.Context, options *redis.Options, name string) (*Store, err
 	s := new(Store)
 	if options != nil {
 		s.Where = fmt.Sprintf("the Redis at %s, database %d", options.Addr, options.DB)
-		random := make([]byte, 4)
-		_, _ = rand.Read(random) // never fails
-		s.Namespace = name + "-" + hex.EncodeToString(random)
+		s.Namespace = unique(name)
 	} else {
 		var err error
 		if s.server, err = miniredis.Run(); err != nil {
@@ -122,10 +121,28 @@ func open(ctx context.Context, options *redis.Options, name string) (*Store, err
 	return s, nil
 }
 
+// unique returns a namespace that no other run has.
+func unique(name string) string {
+	random := make([]byte, 4)
+	_, _ = rand.Read(random) // never fails
+	return name + "-" + hex.EncodeToString(random)
+}
+
 // Client returns a client of this run, which the example closes.
 func (s *Store) Client(cfg rmq.Config) (*rmq.Client, error) {
 	cfg.Redis, cfg.Namespace = s.Redis, s.Namespace
 	return rmq.New(cfg)
+}
+
+// Share lets the run work in a namespace that other programs use, too. Its keys
+// are not deleted at the end.
+func (s *Store) Share(namespace string) { s.Namespace, s.kept = namespace, true }
+
+// On returns the store with another client.
+func (s *Store) On(rdb redis.UniversalClient) *Store {
+	other := *s
+	other.Redis, other.Namespace = rdb, unique("client")
+	return &other
 }
 
 // Keys returns the keys of the slot of a topic of this run, for a look at what
@@ -136,10 +153,10 @@ func (s *Store) Keys(topic string, slot int) luascripts.SlotKeys {
 
 func (s *Store) close() error {
 	var err error
-	if s.Namespace != "" {
+	if s.Namespace != "" && !s.kept {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		err = s.cleanUp(ctx)
+		err = s.CleanUp(ctx)
 	}
 	_ = s.Redis.Close()
 	if s.server != nil {
