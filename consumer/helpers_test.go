@@ -15,6 +15,7 @@ import (
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
+	"github.com/slotmq/go-rmq/slots"
 )
 
 var ctx = context.Background()
@@ -277,4 +278,8 @@ func awaitDead(t testing.TB, rdb redis.UniversalClient, topic message.Topic, slo
 		t.Errorf("no reason is kept why %s is dead", content)
 	}
 	return why
+}
+
+func slotOf(topic message.Topic, content string) int {
+	return slots.Of(content, topic.WithDefaults().Slots)
 }

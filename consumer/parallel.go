@@ -11,7 +11,7 @@ import (
 func (b *batch) parallel() {
 	rest := len(b.answer.Contents) - b.next
 	more := b.c.schedule.borrow(b.topic, rest-1)
-	defer b.c.schedule.repay(b.topic, more)
+	borrowed := more
 	var mu sync.Mutex
 	claim := func() (i int, ctx context.Context, end context.CancelFunc, ok bool) {
 		mu.Lock()
@@ -37,6 +37,14 @@ func (b *batch) parallel() {
 		defer func() {
 			if !returned { // a handler ended its goroutine
 				all.Go(work)
+				return
+			}
+			// The place goes back now: a neighbour may hang.
+			mu.Lock()
+			defer mu.Unlock()
+			if borrowed > 0 {
+				borrowed--
+				b.c.schedule.repay(b.topic, 1)
 			}
 		}()
 		for {

@@ -1,0 +1,251 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/message"
+)
+
+var kinds = []message.Kind{message.KindRangeMerge, message.KindPriority, message.KindFixedTime}
+
+// seventeen is what a message that never succeeds sees.
+func seventeen() (all []int) {
+	for i := range 17 {
+		all = append(all, i+1)
+	}
+	return all
+}
+
+// brittle is an error whose method panics.
+type brittle struct{ text string }
+
+func (b *brittle) Error() string { return b.text }
+
+// A message that never succeeds is delivered 17 times and then dead, with the
+// reason, whatever way it fails, on each kind of topic, with retries that wait
+// and with literal ones.
+func TestSeventeenDeliveries(t *testing.T) {
+	t.Parallel()
+	failures := []struct {
+		name   string
+		reason string
+		fail   ListenerFunc
+	}{
+		{"error", "out of paper", func(context.Context, *Delivery) error { return errors.New("out of paper") }},
+		{"panic", "panic: out of ink", func(context.Context, *Delivery) error { panic("out of ink") }},
+		{"nil", "nil pointer", func(context.Context, *Delivery) error { var d *Delivery; d.Attempt++; return nil }},
+		{"panic-nil", "panic called with nil", func(context.Context, *Delivery) error { panic(nil) }},
+		{"odd", "panic: {7}", func(context.Context, *Delivery) error { panic(struct{ int }{7}) }},
+		{"brittle", "<nil>", func(context.Context, *Delivery) error { var b *brittle; return b }},
+		{"goexit", "ended its goroutine", func(context.Context, *Delivery) error { runtime.Goexit(); return nil }},
+		{"timeout", "context canceled", func(ctx context.Context, _ *Delivery) error {
+			<-ctx.Done()
+			if !errors.Is(context.Cause(ctx), ErrTimeout) {
+				return context.Cause(ctx)
+			}
+			return ctx.Err()
+		}},
+	}
+	rdb := shared(t)
+	for _, kind := range kinds {
+		for _, literal := range []bool{false, true} {
+			topic := topicOf(t, kind, 16)
+			topic.Literal = literal
+			t.Run(fmt.Sprint(kind, "-literal-", literal), func(t *testing.T) {
+				t.Parallel()
+				s := newSender(t, rdb, topic)
+				n := newNotes()
+				contents := []string{}
+				for _, f := range failures {
+					contents = append(contents, f.name)
+				}
+				work(t, rdb, Config{Backoff: Schedule(time.Millisecond), Timeout: 3 * time.Millisecond, MaxHandlerTime: time.Hour}, topic,
+					n.around(func(ctx context.Context, d *Delivery) error {
+						return failures[slices.Index(contents, d.Content)].fail(ctx, d)
+					}))
+				s.send(t, contents...)
+				for _, f := range failures {
+					why := awaitDead(t, rdb, topic, slotOf(topic, f.name), f.name)
+					if why.Attempts != 17 || !strings.Contains(why.Reason, f.reason) {
+						t.Errorf("%s: %+v, want 17 attempts and %q", f.name, why, f.reason)
+					}
+					if kind == message.KindPriority && why.Priority != 100 {
+						t.Errorf("%s: the priority %d is kept", f.name, why.Priority)
+					}
+				}
+				n.mu.Lock()
+				defer n.mu.Unlock()
+				for _, f := range failures {
+					if !slices.Equal(n.attempts[f.name], seventeen()) {
+						t.Errorf("%s: attempts %v", f.name, n.attempts[f.name])
+					}
+				}
+			})
+		}
+	}
+}
+
+// In parallel batches the same.
+func TestSeventeenDeliveriesInParallel(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
+	n := newNotes()
+	work(t, rdb, Config{Backoff: Schedule(time.Millisecond), Timeout: 5 * time.Millisecond}, topic,
+		n.around(func(ctx context.Context, d *Delivery) error {
+			switch d.Content {
+			case "exits":
+				runtime.Goexit()
+			case "panics":
+				panic("x")
+			case "hangs":
+				<-ctx.Done()
+				return context.Cause(ctx)
+			}
+			return nil
+		}), ListenOptions{Parallel: true})
+	contents := append(numbered("good", 40), "exits", "panics", "hangs")
+	newSender(t, rdb, topic).send(t, contents...)
+	for c, reason := range map[string]string{"exits": errGoexit.Error(), "panics": "panic: x", "hangs": ErrTimeout.Error()} {
+		if why := awaitDead(t, rdb, topic, 0, c); why.Attempts != 17 || why.Reason != reason {
+			t.Errorf("%s: %+v", c, why)
+		}
+	}
+	n.awaitAll(t, contents)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, c := range contents[:40] {
+		if len(n.attempts[c]) != 1 {
+			t.Errorf("%s: attempts %v", c, n.attempts[c])
+		}
+	}
+	if !slices.Equal(n.attempts["exits"], seventeen()) || !slices.Equal(n.attempts["hangs"], seventeen()) {
+		t.Errorf("attempts %v, %v", n.attempts["exits"], n.attempts["hangs"])
+	}
+}
+
+// Dead spends no retries; what it wraps is the reason, shortened.
+func TestDeadAtOnce(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 4)
+	reasons := map[string]string{
+		"plain": "no such order", "empty": "declared dead by its listener", "wrapped": "order 7: no such order",
+		"long": strings.Repeat("é", 2000),
+	}
+	n := newNotes()
+	work(t, rdb, Config{}, topic, n.around(func(_ context.Context, d *Delivery) error {
+		switch d.Content {
+		case "empty":
+			return Dead(nil)
+		case "wrapped":
+			return fmt.Errorf("order 7: %w", Dead(errors.New("no such order")))
+		}
+		return Dead(errors.New(reasons[d.Content]))
+	}))
+	newSender(t, rdb, topic).send(t, "plain", "empty", "wrapped", "long")
+	for c, reason := range reasons {
+		why := awaitDead(t, rdb, topic, slotOf(topic, c), c)
+		if why.Attempts != 1 {
+			t.Errorf("%s: %d attempts", c, why.Attempts)
+		}
+		if c == "long" {
+			kept := strings.TrimSuffix(why.Reason, "…")
+			if len(why.Reason) > 1010 || len(kept) < 990 || !strings.HasPrefix(reason, kept) || !utf8.ValidString(why.Reason) {
+				t.Errorf("a long reason is kept as %d bytes", len(why.Reason))
+			}
+		} else if why.Reason != reason {
+			t.Errorf("%s: reason %q", c, why.Reason)
+		}
+	}
+	n.wantOnce(t, []string{"plain", "empty", "wrapped", "long"})
+}
+
+// RetryAfter goes before the back-off, on the server's clock.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	memory, rdb := servertest.Memory(t)
+	now := time.Now().Truncate(time.Second)
+	memory.SetTime(now)
+	topic := topicOf(t, message.KindPriority, 1)
+	n := newNotes()
+	c := work(t, rdb, Config{Backoff: Schedule(time.Second, 10*time.Second)}, topic, n.around(func(_ context.Context, d *Delivery) error {
+		switch d.Attempt {
+		case 1:
+			return RetryAfter(time.Hour, nil)
+		case 2:
+			return fmt.Errorf("wrapped: %w", RetryAfter(-time.Hour, errors.New("negative is at once")))
+		case 3, 4:
+			return errors.New("by the back-off")
+		}
+		return nil
+	}))
+	newSender(t, rdb, topic).send(t, "x")
+	n.awaitAll(t, []string{"x"})
+	at := func(in time.Duration, deliveries int) {
+		t.Helper()
+		memory.SetTime(now.Add(in))
+		must(t, c.Settle(ctx))
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if n.total != deliveries {
+			t.Errorf("after %v: %d deliveries, want %d", in, n.total, deliveries)
+		}
+	}
+	at(0, 1)
+	at(time.Hour-time.Millisecond, 1)
+	at(time.Hour, 2)
+	at(time.Hour+time.Millisecond, 3)
+	at(time.Hour+10*time.Second, 3) // the third retry waits by the schedule's last
+	at(time.Hour+10*time.Second+time.Millisecond, 4)
+	at(time.Hour+20*time.Second+time.Millisecond, 5)
+	at(1000*time.Hour, 5)
+	wantEmpty(t, rdb, topic)
+	if rdb.HLen(ctx, keysOf(topic, 0).Why).Val() != 0 {
+		t.Error("a reason is kept of what succeeded")
+	}
+}
+
+func TestBackoffs(t *testing.T) {
+	t.Parallel()
+	b := Exponential(time.Second, 30*time.Second)
+	for retry, most := range map[int]time.Duration{1: 1, 2: 2, 3: 4, 4: 8, 5: 16, 6: 30, 7: 30, 16: 30, 1000: 30} {
+		most *= time.Second
+		seen := map[time.Duration]bool{}
+		for range 100 {
+			d := b(retry)
+			if d < most/2 || d > most {
+				t.Fatalf("retry %d waits %v, want %v to %v", retry, d, most/2, most)
+			}
+			seen[d] = true
+		}
+		if len(seen) < 50 {
+			t.Errorf("retry %d: only %d different values", retry, len(seen))
+		}
+	}
+	if d := Exponential(0, 0)(3); d != 0 {
+		t.Errorf("exponential of nothing: %v", d)
+	}
+	if d := Exponential(time.Minute, time.Second)(1); d > time.Second {
+		t.Errorf("base above most: %v", d)
+	}
+	if d := Exponential(time.Second, 1<<62)(1000); d <= 0 {
+		t.Errorf("overflow: %v", d)
+	}
+	s := Schedule(1, 2, 3)
+	if s(1) != 1 || s(2) != 2 || s(3) != 3 || s(16) != 3 || Schedule()(1) != 0 {
+		t.Error("schedule")
+	}
+	for in, want := range map[time.Duration]time.Duration{-5: time.Millisecond, 0: time.Millisecond, time.Hour: time.Hour, 1 << 62: 10 * 365 * 24 * time.Hour} {
+		if got := delay(in); got != want {
+			t.Errorf("delay(%v) = %v", in, got)
+		}
+	}
+}
