@@ -91,7 +91,7 @@ func work(ctx context.Context, s *store.Store) error {
 
 // sendJobs sends n jobs that no other run has sent.
 func sendJobs(ctx context.Context, client *rmq.Client, n int) error {
-	run := time.Now().Format("150405")
+	run := time.Now().Format("150405.000")
 	batch := make([]rmq.Message, n)
 	for i := range batch {
 		batch[i] = rmq.Priority{Content: fmt.Sprintf("job %s-%d", run, i+1), Priority: 100}

@@ -1,0 +1,150 @@
+// Package examples_test runs the examples as their readers would, and looks at
+// what they print.
+package examples_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+)
+
+func TestMain(m *testing.M) { servertest.Main(m) }
+
+// patience is more than any example takes.
+const patience = time.Minute
+
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	bin := t.TempDir()
+	if out, err := exec.Command("go", "build", "-o", bin, "./...").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	for name, stages := range stories {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			program := filepath.Join(bin, name)
+			t.Run("in memory", func(t *testing.T) {
+				t.Parallel()
+				succeeds(t, stages, program)
+			})
+			t.Run("real Redis", func(t *testing.T) {
+				t.Parallel()
+				if name == "worker" {
+					twoShells(t, program)
+					return
+				}
+				server := servertest.Redis(t)
+				succeeds(t, stages, program, "-redis", "redis://"+server.Addr())
+				if left := server.Client(t).Keys(context.Background(), "*").Val(); len(left) > 0 {
+					t.Errorf("keys were left behind: %q", left)
+				}
+			})
+			t.Run("wrong flag", func(t *testing.T) {
+				t.Parallel()
+				for _, args := range [][]string{{"-rediss", "x"}, {"-redis"}, {"-redis", "localhost"}, {"-redis", "http://localhost"}, {"localhost:6379"}} {
+					fails(t, 2, name+" -h shows the flags", program, args...)
+				}
+			})
+			t.Run("unreachable Redis", func(t *testing.T) {
+				t.Parallel()
+				l, err := net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					t.Fatal(err)
+				}
+				l.Close()
+				fails(t, 1, "Redis does not answer", program, "-redis", "redis://"+l.Addr().String())
+			})
+		})
+	}
+}
+
+// stories are what the examples print, stage by stage, as regular expressions.
+var stories = map[string][]string{
+	"quickstart": {
+		`^RMQ works with (an in-memory Redis|the Redis at 127\.0\.0\.1)`,
+		`50 were stored, 950 merged`, `50 deliveries, the last one \d\.\d\d s`, `50 of them found the newest price`,
+		`Handled in this order: 1000000, 999, 900, 850, 620, 501, 500, 300, 200, 45, 33, 17\.`,
+		`mail 1 +due at \d\d:\d\d:\d\d\.\d{3}, delivered \d+\.\d ms later`,
+		`Again: sent "remind Ann" for .*: merged`, `ms after the second time`,
+		`file 13, delivery  1`, `file 13, delivery 17`, `file 14, its neighbour in slot \d+, was done`, `"line 3: not a number" after 17 deliveries`,
+		`8 slots moved: `, `4800 jobs handled: 0 lost, 0 handled twice, 0 at the same time`,
+		`(?m)^story +what you should see +measured$`,
+		`(?m)^merge .* 50 deliveries, 950 merged, 50 saw the newest$`, `(?m)^priority .* 12 of 12 in order of priority$`,
+		`(?m)^fixed time .* 20 delivered, 0 early; `, `(?m)^reschedule .* 1 delivery, `, `(?m)^poison .* 17 deliveries, then dead; `,
+		`(?m)^two workers .* 0 lost, 0 twice, 0 at once; 8 slots moved in `,
+		`(?m)^ok \(\d\.\d s\)$`,
+	},
+	"price": {
+		`3000 price changes of 90 items`, `90 pictures rendered, 2910 less`,
+		`gold +\(priority 900\): 30 pictures`, `silver \(priority 500\): 30 pictures`, `bronze \(priority 100\): 30 pictures`,
+	},
+	"audience": {
+		`asked 720 times for 18 computations, computed 18 times`, `all audiences together: up to [2-6]\b`,
+		`new customers: +up to 1\n`, `VIPs: +up to 1\n`,
+	},
+	"orderclose": {
+		`6 orders were made`, `orders 2 and 5 are paid`, `order 3 gets 20 minutes more`,
+		`minute (3\d|4\d)\.\d  order 1: time is up, not paid: closed`, `minute [5-9]\d\.\d  order 3: time is up, not paid: closed`,
+	},
+	"produceronly": {
+		`priority 100: stored in slot 0`, `priority 700: merged in slot 0`, `ZRANGE .*thumbnails_0: \[\{700 photo 1\}\]`,
+		`message 0: stored`, `message 1: stored`, `a mistake \(field Priority\)`, `another kind: .*already defined differently`, `context canceled`,
+	},
+	"ownclients": {`(?m)^a client of one server.*: sent and handled in \d+\.\d ms`},
+	"shutdown": {
+		`the short handler begins`, `signal: the worker closes; handlers have 1 s`, `the short handler is through`,
+		`1\.\d\d s  the long handler stops, because the worker is closing`, `\d s  closed`, `gets the long one, as delivery 1: no attempt was spent`,
+	},
+	"worker": {`slots were shared out`, `worker started`, `sent 20 jobs`, `job \S+-20: slot \d+`, `worker closed`, `handled 20 jobs, in slots `},
+}
+
+// succeeds runs a program and looks for the stages of its story in what it
+// prints. Some come in an order of their own.
+func succeeds(t *testing.T, stages []string, program string, args ...string) {
+	t.Helper()
+	code, stdout, stderr := run(t, program, args...)
+	if code != 0 || stderr != "" {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+	for _, stage := range stages {
+		if !regexp.MustCompile(stage).MatchString(stdout) {
+			t.Errorf("%s is not in what was printed", stage)
+		}
+	}
+	if t.Failed() {
+		t.Log(stdout)
+	}
+}
+
+// fails runs a program that shall end with a code and one line that says why.
+func fails(t *testing.T, want int, says, program string, args ...string) {
+	t.Helper()
+	code, stdout, stderr := run(t, program, args...)
+	if code != want || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, says) {
+		t.Errorf("%q: exit code %d, want %d, and one line that says %q; got\n%s%s", args, code, want, says, stdout, stderr)
+	}
+}
+
+func run(t *testing.T, program string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var out, errs bytes.Buffer
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
