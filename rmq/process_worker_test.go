@@ -79,6 +79,7 @@ func (j job) run() error {
 	term := make(chan os.Signal, 1)
 	signal.Notify(term, syscall.SIGTERM)
 
+	log.WatchStalls(j.Lease / 4)
 	log.Write(proctest.Event{Kind: proctest.Warm})
 	if !proctest.AwaitGo() {
 		return nil

@@ -1,7 +1,6 @@
 package proctest
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -40,14 +39,15 @@ type Report struct {
 	Dead       int            // contents that were delivered MaxAttempts times, and never done
 	Done       map[string]int // by worker
 	MidBatch   int            // kills that hit a handler
+	Stalls     int            // times that the machine gave a worker no processor
 }
 
 // Overlap is a handler that began while an earlier one of its slot ran.
 type Overlap struct{ Earlier, Later Event }
 
 // Again is a content delivered once more although it was done. It is Explained
-// if the batch it was done in was in flight when its worker was killed or
-// frozen: the last the slot had seen.
+// if the batch it was done in was in flight when its worker was killed, frozen
+// or given no processor: the last that the slot had seen.
 type Again struct {
 	Was       Event // the end of the delivery that was done
 	Explained bool
@@ -73,9 +73,15 @@ const never = math.MaxInt64
 type check struct {
 	Report
 	rules     Rules
-	handlings []*handling // in the order of their starts
-	last      map[string][]Event
+	handlings []*handling         // in the order of their starts
+	faults    map[string][]window // by worker
 }
+
+// window is a time in which a worker could not finish what it held.
+type window struct{ from, to int64 }
+
+// longestBatch is how long after a handler its batch may surely be in flight.
+const longestBatch = 5 * time.Second
 
 func (c *check) fault(format string, args ...any) {
 	const most = 30
@@ -87,7 +93,7 @@ func (c *check) fault(format string, args ...any) {
 // Check judges a run by its events, ordered by time, and the contents that were
 // sent. Each content was sent once.
 func Check(events []Event, sent []string, rules Rules) Report {
-	c := &check{rules: rules, last: map[string][]Event{}}
+	c := &check{rules: rules, faults: map[string][]window{}}
 	c.Done = map[string]int{}
 	c.collect(events)
 	c.slots()
@@ -101,11 +107,19 @@ func (c *check) collect(events []Event) {
 	ended := map[string]int64{}
 	for _, e := range events {
 		switch e.Kind {
-		case Kill, Freeze:
-			c.last[e.Note] = append(c.last[e.Note], e)
-			if e.Kind == Kill {
-				ended[e.Note] = e.At
+		case Kill:
+			c.faults[e.Note] = append(c.faults[e.Note], window{e.At, never})
+			ended[e.Note] = e.At
+		case Freeze:
+			c.faults[e.Note] = append(c.faults[e.Note], window{e.At, never})
+		case Thaw:
+			if all := c.faults[e.Note]; len(all) > 0 {
+				all[len(all)-1].to = e.At
 			}
+		case Stall:
+			c.Stalls++
+			late, _ := time.ParseDuration(e.Note)
+			c.faults[e.Worker] = append(c.faults[e.Worker], window{e.At - int64(late), e.At})
 		case Start:
 			if h := open[e.place()]; h != nil {
 				c.fault("two handlers at once: %s and %s", describe(h.Event), describe(e))
@@ -228,21 +242,17 @@ func (c *check) contents(sent []string) {
 
 // explained reports whether h was in a batch that could not be finished.
 func (c *check) explained(h *handling) bool {
-	i, _ := slices.BinarySearchFunc(c.last[h.Worker], h.end, func(e Event, t int64) int { return cmp.Compare(e.At, t) })
-	if i == len(c.last[h.Worker]) {
-		// A frozen handler ends after it was frozen.
-		if i == 0 || c.last[h.Worker][i-1].At < h.At {
+	return slices.ContainsFunc(c.faults[h.Worker], func(w window) bool {
+		if h.At > w.to || w.from-h.end > int64(longestBatch) {
 			return false
 		}
-		i--
-	}
-	fault := c.last[h.Worker][i].At
-	for _, other := range c.handlings {
-		if other.slot() == h.slot() && other.Fence > h.Fence && other.At < fault {
-			return false // the batch had been finished
+		for _, other := range c.handlings {
+			if other.slot() == h.slot() && other.Fence > h.Fence && other.At < w.from {
+				return false // the batch had been finished before
+			}
 		}
-	}
-	return true
+		return true
+	})
 }
 
 func describe(e Event) string {
@@ -270,6 +280,6 @@ func (r *Report) String() string {
 	if len(by) > most {
 		by = append(by[:most], fmt.Sprintf("and %d more", len(r.Done)-most))
 	}
-	return fmt.Sprintf("%d deliveries, %d faults, %d done again (%d unexplained), %d attempts burnt unseen, %d dead, %d overlaps of frozen handlers; %s",
-		r.Deliveries, len(r.Faults), len(r.Again), r.Unexplained(), r.Burnt, r.Dead, len(r.Frozen), strings.Join(by, " "))
+	return fmt.Sprintf("%d deliveries, %d faults, %d done again (%d unexplained), %d attempts burnt unseen, %d dead, %d overlaps of frozen handlers, %d stalls; %s",
+		r.Deliveries, len(r.Faults), len(r.Again), r.Unexplained(), r.Burnt, r.Dead, len(r.Frozen), r.Stalls, strings.Join(by, " "))
 }

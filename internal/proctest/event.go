@@ -13,8 +13,8 @@ import (
 // Kind of an event.
 type Kind string
 
-// The kinds. Kill, Freeze, Thaw and Term are written by the test, the others by
-// workers.
+// The kinds. Kill, Freeze, Thaw and Term are written by the test and name the
+// worker in the note; the others are written by workers.
 const (
 	Warm    Kind = "warm"    // the process is there and waits for Go
 	Ready   Kind = "ready"   // it has started to work
@@ -23,6 +23,7 @@ const (
 	Fail    Kind = "fail"    // a handler returns an error: the note
 	Closing Kind = "closing" // the polite stop begins
 	Closed  Kind = "closed"  // and is through
+	Stall   Kind = "stall"   // the machine gave the process no time: the note tells for how long
 	Kill    Kind = "kill"
 	Freeze  Kind = "freeze"
 	Thaw    Kind = "thaw"
@@ -105,4 +106,18 @@ func (l *Log) Write(e Event) {
 	if _, err := l.file.Write(e.line()); err != nil {
 		panic(err)
 	}
+}
+
+// WatchStalls logs every time that this process was given no processor for
+// longer than limit, until the process ends.
+func (l *Log) WatchStalls(limit time.Duration) {
+	go func() {
+		last := time.Now()
+		for range time.Tick(limit / 4) {
+			if late := time.Since(last); late > limit {
+				l.Write(Event{Kind: Stall, Note: late.String()})
+			}
+			last = time.Now()
+		}
+	}()
 }

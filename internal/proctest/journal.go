@@ -26,6 +26,7 @@ type Dir struct {
 	tails  map[string]*tail
 	events []Event
 	open   map[place]Event
+	seen   map[string]map[Kind]bool
 }
 
 // place is where one handler at a time may run.
@@ -108,6 +109,9 @@ func (d *Dir) Open(worker string) (n int) {
 	return n
 }
 
+// Saw reports whether an event of a worker was read.
+func (d *Dir) Saw(worker string, kind Kind) bool { return d.seen[worker][kind] }
+
 // read reads what is new in the logs; of new files, if find is set.
 func (d *Dir) read(find bool) {
 	if find {
@@ -147,6 +151,10 @@ func (d *Dir) read(find bool) {
 
 func (d *Dir) note(e Event) {
 	d.events = append(d.events, e)
+	if d.seen[e.Worker] == nil {
+		d.seen[e.Worker] = map[Kind]bool{}
+	}
+	d.seen[e.Worker][e.Kind] = true
 	switch e.Kind {
 	case Start:
 		d.open[e.place()] = e

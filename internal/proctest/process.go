@@ -71,7 +71,9 @@ func (d *Dir) Start(name string, job any) *Process {
 	}
 	defer errors.Close() // the child holds its own descriptor
 	cmd := &exec.Cmd{
-		Path: self, Args: []string{self}, Env: append(os.Environ(), jobVariable+"="+string(text)),
+		Path: self, Args: []string{self},
+		// The race detector would let each process sleep for a second before it ends.
+		Env:    append(os.Environ(), jobVariable+"="+string(text), "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE")),
 		Stdout: errors, Stderr: errors, SysProcAttr: diesWithParent(),
 	}
 	p := &Process{Name: name, dir: d, cmd: cmd, ended: make(chan struct{})}
@@ -160,7 +162,10 @@ func (p *Process) cleanUp() {
 // New makes a directory for processes and their logs.
 func New(t testing.TB) *Dir {
 	t.Helper()
-	d := &Dir{t: t, Path: t.TempDir(), tails: map[string]*tail{}, open: map[place]Event{}, Handled: map[string]int{}, By: map[string]int{}}
+	d := &Dir{
+		Path: t.TempDir(), Handled: map[string]int{}, By: map[string]int{},
+		t: t, tails: map[string]*tail{}, open: map[place]Event{}, seen: map[string]map[Kind]bool{},
+	}
 	log, err := OpenLog(d.Path, "test")
 	if err != nil {
 		t.Fatal(err)
