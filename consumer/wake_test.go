@@ -1,0 +1,243 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// In these tests the safety look comes once an hour unless said otherwise: a
+// wake-up that got lost would make them hang.
+
+// Every send wakes its slot: one message after the other, each sent when the
+// one before is handled and all slots sleep or are about to.
+func TestSendsWake(t *testing.T) {
+	t.Parallel()
+	for _, kind := range kinds {
+		t.Run(kind.String(), func(t *testing.T) {
+			t.Parallel()
+			rdb, topic := shared(t), topicOf(t, kind, 4)
+			s, n := newSender(t, rdb, topic), newNotes()
+			work(t, rdb, Config{}, topic, n.done())
+			contents := numbered("m", 150)
+			if kind == message.KindFixedTime {
+				contents = contents[:30] // each is due in 50 ms
+			}
+			for _, c := range contents {
+				s.send(t, c)
+				n.awaitAll(t, []string{c})
+			}
+			n.wantOnce(t, contents)
+		})
+	}
+}
+
+// Who fills a topic by plain ZADD sends no wake-up: the safety look finds what
+// is due now, what is due later, priorities, retries of literal topics, and the
+// very content it has seen there before.
+func TestSafetyLookFindsPlainWrites(t *testing.T) {
+	t.Parallel()
+	rdb := shared(t)
+	for _, c := range []struct {
+		kind    message.Kind
+		literal bool
+		score   func() float64
+		attempt int
+	}{
+		{message.KindFixedTime, false, func() float64 { return float64(time.Now().UnixMilli() - 1) }, 1},
+		{message.KindFixedTime, false, func() float64 { return float64(time.Now().UnixMilli() + 200) }, 1},
+		{message.KindRangeMerge, true, func() float64 { return 12 }, 6},
+		{message.KindPriority, false, func() float64 { return 1 << 52 }, 1},
+		{message.KindPriority, true, func() float64 { return 16 }, 2},
+	} {
+		topic := topicOf(t, c.kind, 2)
+		topic.Literal = c.literal
+		n := newNotes()
+		work(t, rdb, Config{}, topic, n.done(), ListenOptions{SafetyLook: 50 * time.Millisecond})
+		for i := range 4 { // the same content and, for priorities, the same score
+			must(t, rdb.ZAdd(ctx, keysOf(topic, 1).Store, redisZ(c.score(), "x")).Err())
+			n.await(t, fmt.Sprint(c.kind, " is found"), func() bool { return len(n.attempts["x"]) == i+1 && n.running == 0 })
+		}
+		n.mu.Lock()
+		if n.attempts["x"][0] != c.attempt {
+			t.Errorf("%v: attempt %v, want %d", c.kind, n.attempts["x"], c.attempt)
+		}
+		n.mu.Unlock()
+	}
+}
+
+// The connection of the subscription is cut while messages are sent. They are
+// found when it is there again.
+func TestSubscriptionCut(t *testing.T) {
+	t.Parallel()
+	rdb := servertest.Redis(t).Client(t)
+	topic := topicOf(t, message.KindPriority, 16)
+	s, n := newSender(t, rdb, topic), newNotes()
+	work(t, rdb, Config{}, topic, n.done())
+	var contents []string
+	for round := range 20 {
+		killed, err := rdb.ClientKillByFilter(ctx, "TYPE", "pubsub").Result()
+		must(t, err)
+		if killed != 1 {
+			t.Errorf("%d subscriptions were cut", killed)
+		}
+		these := numbered(fmt.Sprint(round), 20)
+		contents = append(contents, these...)
+		s.send(t, these...)
+		n.awaitAll(t, these)
+		eventually(t, "it is subscribed again", func() bool {
+			return rdb.PubSubNumSub(ctx, luascripts.WakeChannel(topic.Name)).Val()[luascripts.WakeChannel(topic.Name)] == 1
+		})
+	}
+	n.wantOnce(t, contents)
+}
+
+// Scripts are forgotten all the time while messages flow.
+func TestScriptsForgotten(t *testing.T) {
+	t.Parallel()
+	const messages = 10_000
+	rdb := servertest.Redis(t).Client(t)
+	topic := topicOf(t, message.KindPriority, 16)
+	s, n := newSender(t, rdb, topic), newNotes()
+	work(t, rdb, Config{}, topic, n.done())
+	stop := make(chan struct{})
+	var flushing sync.WaitGroup
+	flushing.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Millisecond):
+				rdb.ScriptFlush(ctx)
+			}
+		}
+	})
+	contents := numbered("m", messages)
+	for i := 0; i < messages; i += 200 {
+		s.send(t, contents[i:i+200]...)
+	}
+	n.awaitAll(t, contents)
+	close(stop)
+	flushing.Wait()
+	n.wantOnce(t, contents)
+}
+
+// A slot that is idle costs no turns, only two reads a look; the next due
+// message is slept to.
+func TestIdleCost(t *testing.T) {
+	t.Parallel()
+	rdb := servertest.Redis(t).Client(t)
+	topic := topicOf(t, message.KindFixedTime, 16)
+	s, n := newSender(t, rdb, topic), newNotes()
+	var looks atomic.Int64
+	worker := redis.NewClient(rdb.Options())
+	defer worker.Close()
+	worker.AddHook(lookHook{func() { looks.Add(1) }})
+	c := work(t, worker, Config{}, topic, n.done(), ListenOptions{SafetyLook: 100 * time.Millisecond})
+	defer func() { must(t, closeIn(c, patience)) }()
+	s.send(t, numbered("m", 100)...)
+	n.await(t, "all are handled", func() bool { return n.total == 100 && n.running == 0 })
+	must(t, c.Settle(ctx))
+
+	look := func(k int64) {
+		from := looks.Load()
+		eventually(t, "looks go on", func() bool { return looks.Load() >= from+k })
+	}
+	look(2) // the first after the messages may wake slots
+	must(t, c.Settle(ctx))
+	before, first := calls(t, rdb), looks.Load()
+	look(10)
+	after, last := calls(t, rdb), looks.Load()
+	if turns := after["evalsha"] - before["evalsha"]; turns != 0 {
+		t.Errorf("%d turns while idle", turns)
+	}
+	if reads := after["zrange"] - before["zrange"]; reads == 0 || int64(reads) > 2*int64(topic.Slots)*(last-first+1) {
+		t.Errorf("%d reads in %d looks", reads, last-first)
+	}
+
+	before = after
+	_, err := s.Send(ctx, topic, message.FixedTime{Content: "later", At: time.Now().Add(300 * time.Millisecond)})
+	must(t, err)
+	n.awaitAll(t, []string{"later"})
+	must(t, c.Settle(ctx)) // 16 turns
+	if turns := calls(t, rdb)["evalsha"] - before["evalsha"] - topic.Slots; turns > 8 {
+		t.Errorf("%d turns for one message", turns)
+	}
+}
+
+// lookHook notes each pipeline that reads the heads.
+type lookHook struct{ look func() }
+
+func (h lookHook) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (h lookHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (h lookHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err := next(ctx, cmds)
+		if cmds[0].Name() == "zrange" {
+			h.look()
+		}
+		return err
+	}
+}
+
+// calls reads how often each command was called from outside scripts. (Those
+// that scripts call count as well, except for EVALSHA itself, which none calls.)
+func calls(t testing.TB, rdb *redis.Client) map[string]int {
+	t.Helper()
+	info, err := rdb.Info(ctx, "commandstats").Result()
+	must(t, err)
+	counts := map[string]int{}
+	for line := range strings.Lines(info) {
+		if name, stats, ok := strings.Cut(strings.TrimPrefix(line, "cmdstat_"), ":calls="); ok {
+			n := 0
+			_, err := fmt.Sscanf(stats, "%d,", &n)
+			must(t, err)
+			counts[name] = n
+		}
+	}
+	return counts
+}
+
+// A start heeds its context, cancelled or with a deadline, though Redis does not
+// answer.
+func TestStartHeedsItsContext(t *testing.T) {
+	t.Parallel()
+	server := servertest.SharedRedis(t)
+	proxy := servertest.NewProxy(t, server.Addr())
+	topic := topicOf(t, message.KindPriority, 4)
+	n := newNotes()
+	c := newConsumer(t, proxy.Client(t, func(o *redis.Options) {
+		o.ReadTimeout, o.MaxRetries = 100*time.Millisecond, -1
+	}), Config{})
+	must(t, c.Listen(topic, n.done(), ListenOptions{}))
+	proxy.OnRequest(func(b []byte) bool { return !strings.Contains(string(b), "subscribe") })
+	for _, how := range []func() (context.Context, context.CancelFunc){
+		func() (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, 50*time.Millisecond) },
+		func() (context.Context, context.CancelFunc) {
+			ending, cancel := context.WithCancel(ctx)
+			time.AfterFunc(50*time.Millisecond, cancel)
+			return ending, cancel
+		},
+	} {
+		ending, cancel := how()
+		if err := c.Start(ending); err == nil || errors.Is(err, ErrRunning) {
+			t.Errorf("start: %v", err)
+		}
+		cancel()
+	}
+	proxy.OnRequest(nil)
+	must(t, c.Start(ctx))
+	newSender(t, server.Client(t), topic).send(t, "x")
+	n.awaitAll(t, []string{"x"})
+}
