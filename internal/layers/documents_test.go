@@ -36,6 +36,40 @@ func inventoryOf(files []file) inventory {
 	return known
 }
 
+// goBlocks are the pieces of Go code in a document.
+func goBlocks(f file) []string {
+	var blocks []string
+	for rest := f.text; path.Ext(f.path) == ".md"; {
+		var block string
+		var found bool
+		if _, rest, found = strings.Cut(rest, "```go\n"); !found {
+			break
+		}
+		block, rest, _ = strings.Cut(rest, "```")
+		blocks = append(blocks, block)
+	}
+	return blocks
+}
+
+// madeUp are those pieces that no test runs: they stand in no test file, even
+// if one looks past the indentation.
+func madeUp(f file, files []file) []string {
+	flat := func(code string) string {
+		lines := strings.Split(code, "\n")
+		for i, line := range lines {
+			lines[i] = strings.TrimSpace(line)
+		}
+		return strings.Join(lines, "\n")
+	}
+	var wrong []string
+	for _, block := range goBlocks(f) {
+		if !slices.ContainsFunc(files, func(f file) bool { return f.goFile() && f.test() && strings.Contains(flat(f.text), "\n"+flat(block)) }) {
+			wrong = append(wrong, fmt.Sprintf("%s shows Go code that stands in no test:\n%s", f.path, block))
+		}
+	}
+	return wrong
+}
+
 // deadNames tells what a document names that does not exist.
 func deadNames(f file, known inventory) []string {
 	if path.Ext(f.path) != ".md" {
@@ -83,5 +117,38 @@ func TestDeadNamesAreFound(t *testing.T) {
 	good := strings.Join([]string{"`TestOf`, Testing, `go test`", "[x](../slots/of_test.go)", "[x](../slots)", "[x](DESIGN.md#x)", "[x](#x)", "[x](https://example.org/y)"}, " ")
 	for _, d := range deadNames(source(t, "docs/a.md", good), known) {
 		t.Error(d)
+	}
+}
+
+func TestDocumentsShowCodeThatRuns(t *testing.T) {
+	t.Parallel()
+	files := repository(t)
+	shown := 0
+	for _, f := range files {
+		shown += len(goBlocks(f))
+		for _, w := range madeUp(f, files) {
+			t.Error(w)
+		}
+	}
+	if shown == 0 {
+		t.Fatal("no code was found") // a check of nothing finds nothing
+	}
+}
+
+func TestMadeUpCodeIsFound(t *testing.T) {
+	t.Parallel()
+	files := []file{
+		source(t, "rmq/example_test.go", "package rmq\n\nfunc f() {\n\tg()\n\th()\n}\n"),
+		source(t, "rmq/rmq.go", "package rmq\n\nfunc g() {}\n"),
+	}
+	for _, bad := range []string{"```go\nh()\ng()\n```", "```go\nfunc g() {}\n```", "```go\ng()\n```\n```go\ni()\n```"} {
+		if madeUp(source(t, "README.md", bad), files) == nil {
+			t.Errorf("a document may show %q", bad)
+		}
+	}
+	for _, good := range []string{"```go\ng()\nh()\n```", "```go\nfunc f() {\n    g()\n```", "```\nany()\n```"} {
+		for _, w := range madeUp(source(t, "README.md", good), files) {
+			t.Error(w)
+		}
 	}
 }
