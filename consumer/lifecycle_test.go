@@ -1,0 +1,325 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/definition"
+	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// Start and Close in every wrong order. What is left over would be noticed by
+// the package's check of goroutines.
+func TestStartAndCloseInAnyOrder(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 4)
+	listener := ListenerFunc(func(context.Context, *Delivery) error { return nil })
+	create := func() *Consumer {
+		c, err := New(rdb, Config{})
+		must(t, err)
+		must(t, c.Listen(topic, listener, ListenOptions{}))
+		return c
+	}
+	is := func(what string, err, want error) {
+		t.Helper()
+		if !errors.Is(err, want) {
+			t.Errorf("%s: got %v, want %v", what, err, want)
+		}
+	}
+	for range 100 {
+		c := create() // close before start
+		must(t, c.Close(ctx))
+		must(t, c.Close(ctx))
+		is("start after close", c.Start(ctx), ErrClosed)
+		is("listen after close", c.Listen(topicOf(t, message.KindPriority, 4), listener, ListenOptions{}), ErrRunning)
+
+		c = create() // twice each, and at the same time
+		must(t, c.Start(ctx))
+		is("start twice", c.Start(ctx), ErrRunning)
+		is("listen after start", c.Listen(topicOf(t, message.KindPriority, 4), listener, ListenOptions{}), ErrRunning)
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(func() { must(t, c.Close(ctx)) })
+		}
+		both.Wait()
+		is("start after close", c.Start(ctx), ErrClosed)
+
+		c = create() // at the same time
+		both.Go(func() {
+			if err := c.Start(ctx); err != nil {
+				is("start beside close", err, ErrClosed)
+			}
+		})
+		both.Go(func() { must(t, c.Close(ctx)) })
+		both.Wait()
+		must(t, c.Close(ctx))
+	}
+	if n := rdb.ZCard(ctx, luascripts.WorkersKey(topic.Name)).Val(); n != 0 {
+		t.Errorf("%d workers are left in the list", n)
+	}
+}
+
+func TestWrongArguments(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 4)
+	l := ListenerFunc(func(context.Context, *Delivery) error { return nil })
+	says := func(err error, text string) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("got %v, want %q", err, text)
+		}
+	}
+	_, err := New(nil, Config{})
+	says(err, "Redis client is nil")
+	c := newConsumer(t, rdb, Config{})
+	says(c.Start(ctx), "no topic has a listener")
+	says(c.Listen(topic, nil, ListenOptions{}), "listener is nil")
+	says(c.Listen(topic, ListenerFunc(nil), ListenOptions{}), "listener is nil")
+	says(c.Listen(message.Topic{Name: "a{b}", Kind: message.KindPriority}, l, ListenOptions{}), "Name")
+	says(c.Listen(message.Topic{Name: "a"}, l, ListenOptions{}), "Kind")
+	must(t, c.Listen(topic, l, ListenOptions{}))
+	says(c.Listen(topic, l, ListenOptions{}), "has a listener already")
+	other := topic
+	other.Slots = 8
+	says(c.Listen(other, l, ListenOptions{}), "has a listener already")
+	says(c.Start(nil), "ctx is nil") //nolint:staticcheck // on purpose
+	must(t, c.Start(ctx))
+	says(c.Close(nil), "ctx is nil") //nolint:staticcheck // on purpose
+	for field, cfg := range map[string]Config{
+		"Config.Worker":         {Worker: "two words"},
+		"Config.Concurrency":    {Concurrency: -1},
+		"Config.Timeout":        {Timeout: -1},
+		"Config.MaxHandlerTime": {MaxHandlerTime: time.Second},
+		"Config.Lease":          {Lease: 999 * time.Millisecond},
+		"Config.SafetyLook":     {SafetyLook: time.Millisecond},
+		"Namespace":             {Namespace: "a{b}"},
+	} {
+		_, err := New(rdb, cfg)
+		wantInvalid(t, err, field)
+	}
+	fresh := newConsumer(t, rdb, Config{})
+	for field, o := range map[string]ListenOptions{
+		"ListenOptions.Concurrency":    {Concurrency: -1},
+		"ListenOptions.Timeout":        {Timeout: time.Microsecond},
+		"ListenOptions.MaxHandlerTime": {MaxHandlerTime: time.Second},
+		"ListenOptions.SafetyLook":     {SafetyLook: -1},
+	} {
+		wantInvalid(t, fresh.Listen(topic, l, o), field)
+	}
+	named := newConsumer(t, rdb, Config{Worker: "mail-7"})
+	if id := named.Worker(); !strings.HasPrefix(id, "mail-7-") || id == newConsumer(t, rdb, Config{Worker: "mail-7"}).Worker() {
+		t.Errorf("worker %s", id)
+	}
+}
+
+func wantInvalid(t testing.TB, err error, field string) {
+	t.Helper()
+	var invalid *message.InvalidError
+	if !errors.As(err, &invalid) || !strings.HasSuffix(invalid.Field, field) {
+		t.Errorf("got error %v, want an InvalidError about %s", err, field)
+	}
+}
+
+// An unreachable Redis is an error of Start, and Start works when it is back.
+func TestStartWithoutRedis(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	rdb := server.Client(t, func(o *redis.Options) { o.DialerRetries, o.MaxRetries = 1, -1 })
+	topic, n := topicOf(t, message.KindPriority, 4), newNotes()
+	c := newConsumer(t, rdb, Config{})
+	must(t, c.Listen(topic, n.done(), ListenOptions{}))
+	server.Kill()
+	for range 3 {
+		if err := c.Start(ctx); err == nil || !strings.Contains(err.Error(), topic.Name) || errors.Is(err, ErrRunning) {
+			t.Errorf("start: %v", err)
+		}
+	}
+	server.Restart(t)
+	eventually(t, "it starts", func() bool { return c.Start(ctx) == nil })
+	newSender(t, server.Client(t), topic).send(t, "x")
+	n.awaitAll(t, []string{"x"})
+}
+
+// A topic that is something else to others is refused by Start; and when its
+// definition changes later, it is worked at no more.
+func TestConflictingDefinitions(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 4)
+	newSender(t, rdb, topic).send(t, "x")
+	for field, other := range map[string]message.Topic{
+		"Kind":    {Name: topic.Name, Kind: message.KindFixedTime, Slots: 4},
+		"Slots":   {Name: topic.Name, Kind: message.KindPriority, Slots: 8},
+		"Literal": {Name: topic.Name, Kind: message.KindPriority, Slots: 4, Literal: true},
+	} {
+		c := newConsumer(t, rdb, Config{})
+		must(t, c.Listen(other, newNotes().done(), ListenOptions{}))
+		if err := c.Start(ctx); !errors.Is(err, message.ErrTopicConflict) || !strings.Contains(err.Error(), field) {
+			t.Errorf("start: %v, want a conflict about %s", err, field)
+		}
+	}
+	zoo := topicOf(t, message.KindPriority, 4)
+	must(t, definition.Agree(ctx, luascripts.New(rdb), zoo.Name, zoo, definition.SharingZooKeeper))
+	c := newConsumer(t, rdb, Config{})
+	must(t, c.Listen(zoo, newNotes().done(), ListenOptions{}))
+	if err := c.Start(ctx); !errors.Is(err, message.ErrTopicConflict) || !strings.Contains(err.Error(), "sharing") {
+		t.Errorf("start: %v, want a conflict about sharing", err)
+	}
+}
+
+// Close whose context is over cancels handlers with ErrClosing. Their errors
+// spend no attempt and no priority; nil is still done.
+func TestCloseCancelsHandlers(t *testing.T) {
+	t.Parallel()
+	rdb := shared(t)
+	for _, kind := range kinds {
+		for _, parallel := range []bool{false, true} {
+			topic := topicOf(t, kind, 2)
+			contents := fill(t, newSender(t, rdb, topic), 5)
+			begun := make(chan string, len(contents))
+			c, err := New(rdb, Config{SafetyLook: time.Hour})
+			must(t, err)
+			must(t, c.Listen(topic, ListenerFunc(func(ctx context.Context, d *Delivery) error {
+				begun <- d.Content
+				<-ctx.Done()
+				if !errors.Is(context.Cause(ctx), ErrClosing) {
+					t.Errorf("cause %v", context.Cause(ctx))
+				}
+				if strings.HasSuffix(d.Content, "/0") {
+					return nil
+				}
+				return fmt.Errorf("work: %w", ctx.Err())
+			}), ListenOptions{Parallel: parallel}))
+			must(t, c.Start(ctx))
+			started := map[string]bool{<-begun: true, <-begun: true}
+			over, cancel := context.WithCancel(ctx)
+			cancel()
+			must(t, c.Close(over))
+			for len(begun) > 0 {
+				started[<-begun] = true
+			}
+			var left []string
+			for _, c := range contents {
+				if !started[c] || !strings.HasSuffix(c, "/0") {
+					left = append(left, c)
+				}
+			}
+			if kind == message.KindPriority {
+				for _, c := range left {
+					slot := int(c[0] - '0')
+					if score := rdb.ZScore(ctx, keysOf(topic, slot).Store, c).Val(); score != 100 {
+						t.Errorf("%s has priority %v", c, score)
+					}
+				}
+			}
+			n := newNotes()
+			work(t, rdb, Config{}, topic, n.done())
+			n.awaitAll(t, left)
+			n.wantOnce(t, left) // each as its first attempt
+		}
+	}
+}
+
+// Close lets handlers finish while its context lasts.
+func TestCloseWaits(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 2)
+	n := newNotes()
+	release := make(chan struct{})
+	c := work(t, rdb, Config{}, topic, n.around(func(ctx context.Context, d *Delivery) error {
+		select {
+		case <-release:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}))
+	contents := fill(t, newSender(t, rdb, topic), 1)
+	n.await(t, "both are handled", func() bool { return n.running == 2 })
+	closed := make(chan error, 1)
+	go func() { closed <- c.Close(ctx) }()
+	eventually(t, "the worker has resigned", func() bool { return rdb.ZCard(ctx, luascripts.WorkersKey(topic.Name)).Val() == 0 })
+	close(release)
+	must(t, <-closed)
+	n.wantOnce(t, contents)
+	wantEmpty(t, rdb, topic)
+}
+
+// Close while Redis does not answer ends, says so, and leaves nothing behind.
+func TestCloseWithoutRedis(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	topic := topicOf(t, message.KindPriority, 2)
+	c, err := New(server.Client(t, func(o *redis.Options) { o.DialerRetries, o.MaxRetries = 1, -1 }), Config{})
+	must(t, err)
+	must(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
+	must(t, c.Start(ctx))
+	must(t, c.Settle(ctx))
+	newSender(t, server.Client(t), topic).send(t, numbered("m", 10)...)
+	must(t, c.Settle(ctx))
+	server.Kill()
+	if err := closeIn(c, 100*time.Millisecond); err == nil || !strings.Contains(err.Error(), "Redis did not answer about") {
+		t.Errorf("close: %v", err)
+	}
+}
+
+// Everything works on one processor.
+func TestOneProcessor(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	seed := uint64(time.Now().UnixNano())
+	t.Log("seed", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	rdb := shared(t)
+	all := newNotes()
+	c := newConsumer(t, rdb, Config{Concurrency: 6, Backoff: Schedule(time.Millisecond)})
+	senders := []sender{}
+	for i, kind := range append(kinds, message.KindPriority) {
+		topic := topicOf(t, kind, 4)
+		senders = append(senders, newSender(t, rdb, topic))
+		must(t, c.Listen(topic, ListenerFunc(func(ctx context.Context, d *Delivery) error {
+			all.begin(&Delivery{Content: d.Content, Attempt: d.Attempt, Slot: 10*i + d.Slot})
+			defer all.end(&Delivery{Slot: 10*i + d.Slot})
+			switch {
+			case d.Attempt > 1:
+				return nil
+			case strings.HasSuffix(d.Content, "7"):
+				return errors.New("once")
+			case strings.HasSuffix(d.Content, "13"):
+				panic("once")
+			}
+			return nil
+		}), ListenOptions{Parallel: i == 3}))
+	}
+	must(t, c.Start(ctx))
+	var contents []string
+	for round := range 40 {
+		i := random.IntN(len(senders))
+		these := numbered(fmt.Sprintf("%d-%d", i, round), random.IntN(40)+1)
+		contents = append(contents, these...)
+		senders[i].send(t, these...)
+	}
+	all.awaitAll(t, contents)
+	all.await(t, "what failed is handled again", func() bool {
+		for _, c := range contents {
+			if (strings.HasSuffix(c, "7") || strings.HasSuffix(c, "13")) && !slices.Equal(all.attempts[c], []int{1, 2}) {
+				return false
+			}
+		}
+		return all.running == 0
+	})
+	must(t, closeIn(c, patience))
+	for _, s := range senders {
+		wantEmpty(t, rdb, s.topic)
+	}
+}
