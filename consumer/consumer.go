@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
@@ -28,6 +29,7 @@ type Consumer struct {
 	scripts *luascripts.Scripts
 	log     *zap.Logger
 	id      string // of this worker, never used again
+	recheck time.Duration
 
 	mu     sync.Mutex
 	phase  phase
@@ -76,7 +78,7 @@ func New(rdb redis.UniversalClient, cfg Config) (*Consumer, error) {
 	id := cfg.Worker + "-" + hex.EncodeToString(random)
 	return &Consumer{
 		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), id: id,
-		log: cfg.Logger.With(zap.String("member", id)), poke: make(chan struct{}, 1),
+		log: cfg.Logger.With(zap.String("member", id)), poke: make(chan struct{}, 1), recheck: recheck,
 	}, nil
 }
 

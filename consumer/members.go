@@ -67,7 +67,7 @@ func (c *Consumer) attend() {
 		case <-c.background.Done():
 			return
 		}
-		compare := time.Since(compared) > recheck
+		compare := time.Since(compared) > c.recheck
 		if compare {
 			compared = time.Now()
 		}
