@@ -81,7 +81,7 @@ var stories = map[string][]string{
 		`(?m)^merge .* 50 deliveries, 950 merged, 50 saw the newest$`, `(?m)^priority .* 12 of 12 in order of priority$`,
 		`(?m)^fixed time .* 20 delivered, 0 early; `, `(?m)^reschedule .* 1 delivery, `, `(?m)^poison .* 17 deliveries, then dead; `,
 		`(?m)^two workers .* 0 lost, 0 twice, 0 at once; 8 slots moved in `,
-		`(?m)^ok \(\d\.\d s\)$`,
+		`(?m)^ok \(\d+\.\d s\)$`,
 	},
 	"price": {
 		`3000 price changes of 90 items`, `90 pictures rendered, 2910 less`,

@@ -1,10 +1,11 @@
 // Worker is a worker to play with. Start it in two shells on one Redis and they
 // share the work; stop one with Ctrl-C, or kill -9 it, and watch the other.
 //
-//	go run ./examples/worker -redis redis://localhost:6379 -name a
-//	go run ./examples/worker -redis redis://localhost:6379 -name b
-//	go run ./examples/worker -redis redis://localhost:6379 -send 500
-//	go run ./examples/worker -redis redis://localhost:6379 -clean    # at the end
+//	go build -o /tmp/rmq-worker ./examples/worker    # kill -9 does not reach through go run
+//	/tmp/rmq-worker -redis redis://localhost:6379 -name a
+//	/tmp/rmq-worker -redis redis://localhost:6379 -name b
+//	/tmp/rmq-worker -redis redis://localhost:6379 -send 500
+//	/tmp/rmq-worker -redis redis://localhost:6379 -clean    # at the end
 //
 // Without -redis it sends 20 jobs to itself and ends.
 package main
@@ -13,6 +14,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -77,6 +79,9 @@ func work(ctx context.Context, s *store.Store) error {
 		if err := sendJobs(ctx, client, h.want); err != nil {
 			return err
 		}
+	}
+	if !s.InMemory {
+		fmt.Printf("worker %s works. To stop it: Ctrl-C. To kill it: kill -9 %d\n", *name, os.Getpid())
 	}
 	select {
 	case <-ctx.Done():
