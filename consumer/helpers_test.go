@@ -255,15 +255,14 @@ func keysOf(topic message.Topic, slot int) luascripts.SlotKeys {
 	return luascripts.KeysOf(topic.Name, slot)
 }
 
-// wantEmpty fails unless nothing of the topic waits, is in flight or is dead.
+// wantEmpty returns when nothing of the topic waits, is in flight or is dead.
+// (A batch is finished by the turn after its last handler.)
 func wantEmpty(t testing.TB, rdb redis.UniversalClient, topic message.Topic) {
 	t.Helper()
 	for slot := range topic.WithDefaults().Slots {
 		k := keysOf(topic, slot)
 		for _, key := range []string{k.Store, k.Prepare, k.Retry, k.Dead} {
-			if n := rdb.ZCard(ctx, key).Val(); n != 0 {
-				t.Errorf("%s holds %d", key, n)
-			}
+			eventually(t, key+" is empty", func() bool { return rdb.ZCard(ctx, key).Val() == 0 })
 		}
 	}
 }
