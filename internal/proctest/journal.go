@@ -21,12 +21,13 @@ type Dir struct {
 	Handled map[string]int // content: times done
 	By      map[string]int // worker: contents done
 
-	t      testing.TB
-	log    *Log // the test's own
-	tails  map[string]*tail
-	events []Event
-	open   map[place]Event
-	seen   map[string]map[Kind]bool
+	t         testing.TB
+	log       *Log // the test's own
+	processes []*Process
+	tails     map[string]*tail
+	events    []Event
+	open      map[place]Event
+	seen      map[string]map[Kind]bool
 }
 
 // place is where one handler at a time may run.
@@ -50,7 +51,7 @@ const (
 )
 
 // Await returns when cond holds, which is asked each time the logs were read
-// anew. If that takes too long, it ends the test.
+// anew. If that takes too long, or a process ends by itself, it ends the test.
 func (d *Dir) Await(what string, cond func() bool) {
 	d.t.Helper()
 	poll := time.NewTicker(pollEvery)
@@ -60,6 +61,11 @@ func (d *Dir) Await(what string, cond func() bool) {
 		d.read(i%findEvery == 0)
 		if cond() {
 			return
+		}
+		for _, p := range d.processes {
+			if gone, err := p.Gone(); gone && !p.asked {
+				d.t.Fatalf("%s ended by itself: %v; so not: %s", p.Name, err, what)
+			}
 		}
 		if time.Since(begun) > patience {
 			d.t.Fatalf("%v have passed, but not: %s", patience, what)

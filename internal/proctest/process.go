@@ -74,7 +74,7 @@ func (d *Dir) Start(name string, job any) *Process {
 	}
 	defer errors.Close() // the child holds its own descriptor
 	cmd := &exec.Cmd{
-		Path: self, Args: []string{self},
+		Path: self, Args: []string{self, "-test.run=^$"}, // no test, should TestMain not ask Child
 		// The race detector would let each process sleep for a second before it ends.
 		Env:    append(os.Environ(), jobVariable+"="+string(text), "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE")),
 		Stdout: errors, Stderr: errors, SysProcAttr: diesWithParent(),
@@ -90,6 +90,7 @@ func (d *Dir) Start(name string, job any) *Process {
 		p.err = cmd.Wait()
 		close(p.ended)
 	}()
+	d.processes = append(d.processes, p)
 	d.t.Cleanup(p.cleanUp)
 	return p
 }
