@@ -161,6 +161,8 @@ func TestSerialWithinSlotAndBasis(t *testing.T) {
 				}
 				return n.running == 0
 			})
+			n.mu.Lock()
+			defer n.mu.Unlock()
 			if n.overlaps > 0 {
 				t.Errorf("%d overlaps within a slot", n.overlaps)
 			}
@@ -199,6 +201,8 @@ func TestOnePlaceIsSharedByAllSlots(t *testing.T) {
 	close(ready)
 	seen.await(t, "every slot is worked at", func() bool { return len(slots) == topic.Slots })
 	close(stop)
+	seen.mu.Lock()
+	defer seen.mu.Unlock()
 	if seen.most != 1 {
 		t.Errorf("%d handlers at once", seen.most)
 	}

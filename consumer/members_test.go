@@ -125,6 +125,8 @@ func TestSlotTakenAwayAndGivenBack(t *testing.T) {
 	n.awaitAll(t, contents)
 	n.wantOnce(t, contents)
 	must(t, c.Settle(ctx))
+	c.schedule.mu.Lock()
+	defer c.schedule.mu.Unlock()
 	if c.schedule.used != 0 || c.topics[0].used != 0 {
 		t.Errorf("%d places are still taken", c.schedule.used)
 	}
