@@ -83,13 +83,19 @@ func (h *head) differs(cmd *redis.ZSliceCmd, number int64) bool {
 }
 
 // idle returns the topic's slots that sleep, and are this worker's, with their
-// numbers.
+// numbers. One whose turn is under way is to turn again: the turn may have been
+// executed before a message came whose wake-up got lost, and its answer would
+// send the slot to sleep after this look.
 func (s *schedule) idle(t *topic) (slots []*slot, numbers []int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, x := range t.slots {
-		if x.owned && x.state == idle {
+		switch {
+		case !x.owned:
+		case x.state == idle:
 			slots, numbers = append(slots, x), append(numbers, x.number)
+		case x.state == turning:
+			x.woken = true
 		}
 	}
 	return slots, numbers
@@ -106,9 +112,8 @@ func (c *Consumer) Settle(ctx context.Context) error {
 		return nil
 	}
 	for _, t := range c.topics {
-		idle, _ := s.idle(t)
-		for _, x := range idle {
-			s.wake(t, x.index, 0)
+		for i := range t.Slots {
+			s.wake(t, i, 0)
 		}
 	}
 	select {

@@ -274,3 +274,20 @@ func TestSleepers(t *testing.T) {
 		t.Errorf("%d sleep after the end", len(s.sleepers))
 	}
 }
+
+// A turn may be executed before a message comes, and be answered after the look
+// that was to find the message. So a slot that is turning turns again.
+func TestLookDuringATurn(t *testing.T) {
+	t.Parallel()
+	s, topics := stage(16, 2)
+	slots, _ := s.next(8, nil, nil)
+	if idle, _ := s.idle(topics[0]); len(idle) != 0 {
+		t.Errorf("%d sleep", len(idle))
+	}
+	for _, x := range slots {
+		s.rest(x, time.Time{})
+	}
+	if len(s.queue) != 2 {
+		t.Errorf("%d turn again", len(s.queue))
+	}
+}
