@@ -128,7 +128,7 @@ func (c *Consumer) Start(ctx context.Context) error {
 	defer c.mu.Unlock()
 	switch {
 	case c.phase == closed:
-		return fmt.Errorf("start consumer: %w", ErrClosed)
+		return fmt.Errorf("start consumer: %w", message.ErrClosed)
 	case c.phase == started:
 		return fmt.Errorf("start consumer: %w", ErrRunning)
 	case len(c.topics) == 0:

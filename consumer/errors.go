@@ -20,9 +20,6 @@ var (
 
 	// ErrRunning is returned by Listen after Start, and by a second Start.
 	ErrRunning = errors.New("consumer is running or has run")
-
-	// ErrClosed is returned by Start after Close.
-	ErrClosed = errors.New("consumer is closed")
 )
 
 // errGoexit is the failure of a handler that called runtime.Goexit, as

@@ -42,7 +42,7 @@ func TestStartAndCloseInAnyOrder(t *testing.T) {
 		c := create() // close before start
 		must(t, c.Close(ctx))
 		must(t, c.Close(ctx))
-		is("start after close", c.Start(ctx), ErrClosed)
+		is("start after close", c.Start(ctx), message.ErrClosed)
 		is("listen after close", c.Listen(topicOf(t, message.KindPriority, 4), listener, ListenOptions{}), ErrRunning)
 
 		c = create() // twice each, and at the same time
@@ -54,12 +54,12 @@ func TestStartAndCloseInAnyOrder(t *testing.T) {
 			both.Go(func() { must(t, c.Close(ctx)) })
 		}
 		both.Wait()
-		is("start after close", c.Start(ctx), ErrClosed)
+		is("start after close", c.Start(ctx), message.ErrClosed)
 
 		c = create() // at the same time
 		both.Go(func() {
 			if err := c.Start(ctx); err != nil {
-				is("start beside close", err, ErrClosed)
+				is("start beside close", err, message.ErrClosed)
 			}
 		})
 		both.Go(func() { must(t, c.Close(ctx)) })

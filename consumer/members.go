@@ -45,10 +45,11 @@ func (c *Consumer) show(ctx context.Context, t *topic) error {
 	if changed {
 		c.announce(t, []byte(membersChanged))
 	}
-	gained, lost := c.schedule.own(t, slots.Share(members, len(t.slots))[c.id])
+	share := slots.Share(members, len(t.slots))[c.id]
+	gained, lost := c.schedule.own(t, share)
 	if gained+lost > 0 {
 		c.log.Info("slots were shared out", zap.String("topic", t.Name), zap.Int("workers", len(members)),
-			zap.Int("gained", gained), zap.Int("lost", lost))
+			zap.Int("slots", len(share)), zap.Int("gained", gained), zap.Int("lost", lost))
 	}
 	return nil
 }

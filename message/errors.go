@@ -14,6 +14,9 @@ var (
 	// by the look every 30 s after them, when the topic is already defined
 	// differently. One name has one definition for ever.
 	ErrTopicConflict = errors.New("topic is already defined differently")
+
+	// ErrClosed is returned by whatever is called after Close.
+	ErrClosed = errors.New("closed")
 )
 
 // InvalidError names what was refused.

@@ -19,9 +19,6 @@ var (
 	// ErrNotReplicated is returned when the message is stored on the master, but
 	// fewer replicas than Durability asks for acknowledged it in time.
 	ErrNotReplicated = errors.New("stored, but not acknowledged by enough replicas")
-
-	// ErrClosed is returned by a send after Close.
-	ErrClosed = errors.New("producer is closed")
 )
 
 // errUnsent marks failures that came before anything was sent.

@@ -36,7 +36,7 @@ func (p *Producer) send(ctx context.Context, t message.Topic, m message.Message)
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
-		return Receipt{}, ErrClosed
+		return Receipt{}, message.ErrClosed
 	}
 	f := p.open()
 	f.refs.Add(1)
@@ -90,7 +90,7 @@ func (p *Producer) sendBatch(ctx context.Context, t message.Topic, ms []message.
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
-		return nil, ErrClosed
+		return nil, message.ErrClosed
 	}
 	for i := range bodies {
 		f := p.open()

@@ -219,10 +219,10 @@ func TestCloseWritesWhatWaitsAndRefusesTheRest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := p.Send(ctx, topic, message.Priority{Content: "late", Priority: 17}); !errors.Is(err, ErrClosed) {
+	if _, err := p.Send(ctx, topic, message.Priority{Content: "late", Priority: 17}); !errors.Is(err, message.ErrClosed) {
 		t.Errorf("send after Close: %v", err)
 	}
-	if _, err := p.SendBatch(ctx, topic, []message.Message{message.Priority{Content: "late", Priority: 17}}); !errors.Is(err, ErrClosed) {
+	if _, err := p.SendBatch(ctx, topic, []message.Message{message.Priority{Content: "late", Priority: 17}}); !errors.Is(err, message.ErrClosed) {
 		t.Errorf("batch after Close: %v", err)
 	}
 	if got := waiting(t, rdb, topic); len(got) != 1 {

@@ -37,6 +37,10 @@ type Config struct {
 	// 30 s.
 	Timeout time.Duration
 
+	// MaxHandlerTime is how long a handler that ignores its context keeps its
+	// slot. Defaults to twice the Timeout.
+	MaxHandlerTime time.Duration
+
 	// Lease is how long the messages of a worker that vanished stay with it.
 	// Defaults to 30 s.
 	Lease time.Duration
@@ -74,7 +78,7 @@ func (c Config) producer() producer.Config {
 
 func (c Config) consumer() consumer.Config {
 	return consumer.Config{
-		Namespace: c.Namespace, Worker: c.Worker, Concurrency: c.Concurrency, Timeout: c.Timeout, Lease: c.Lease,
-		Backoff: c.Backoff, SafetyLook: c.SafetyLook, Middleware: c.Middleware, Logger: c.Logger,
+		Namespace: c.Namespace, Worker: c.Worker, Concurrency: c.Concurrency, Timeout: c.Timeout,
+		MaxHandlerTime: c.MaxHandlerTime, Lease: c.Lease, Backoff: c.Backoff, SafetyLook: c.SafetyLook, Middleware: c.Middleware, Logger: c.Logger,
 	}
 }

@@ -15,6 +15,9 @@
 //	…
 //	err = client.Close(ctx)
 //
+// Give Close a context with a deadline: it waits for handlers that run until
+// that ends, and one that hangs would hold it up for ever.
+//
 // A service that only sends leaves out Listen and Start. Any number of
 // processes may start a client with the same topics; they share the work.
 //

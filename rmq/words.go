@@ -58,8 +58,10 @@ type (
 var (
 	ErrInvalid       = message.ErrInvalid
 	ErrTopicConflict = message.ErrTopicConflict
+	ErrClosed        = message.ErrClosed
 	ErrUncertain     = producer.ErrUncertain
 	ErrNotReplicated = producer.ErrNotReplicated
+	ErrRunning       = consumer.ErrRunning
 	ErrClosing       = consumer.ErrClosing
 	ErrLeaseLost     = consumer.ErrLeaseLost
 	ErrTimeout       = consumer.ErrTimeout
