@@ -8,20 +8,19 @@ import (
 // Backoff tells how long a message waits for its retry 1, 2, … 16.
 type Backoff func(retry int) time.Duration
 
-// Exponential doubles the waiting from base up to most, and draws each from
-// the upper half of it, so that what failed together does not come back
+// Exponential doubles the waiting from base up to most, and draws each from a
+// fifth less to a fifth more, so that what failed together does not come back
 // together.
 func Exponential(base, most time.Duration) Backoff {
 	return func(retry int) time.Duration {
-		d := base
+		d := min(base, most)
 		for i := 1; i < retry && d < most; i++ {
-			d *= 2
+			d = min(d, most/2) * 2
 		}
-		d = min(d, most)
-		if d < 2 {
+		if d < 5 {
 			return d
 		}
-		return d/2 + rand.N(d/2)
+		return d - d/5 + rand.N(2*(d/5))
 	}
 }
 

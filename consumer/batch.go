@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 	"unicode/utf8"
 
@@ -106,6 +107,8 @@ func (b *batch) call(ctx context.Context, i int, d *Delivery) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
+			b.c.log.Warn("handler panicked", zap.String("topic", d.Topic.Name), zap.Int("slot", d.Slot),
+				zap.Int("attempt", d.Attempt), zap.Error(err), zap.ByteString("stack", debug.Stack()))
 		}
 		b.results[i] = b.judge(ctx, d, err)
 	}()
@@ -117,8 +120,8 @@ func (b *batch) judge(ctx context.Context, d *Delivery, err error) result {
 	if err == nil {
 		return result{fate: done}
 	}
-	if errors.Is(context.Cause(ctx), ErrClosing) {
-		return result{} // as if it had not been started
+	if cause := context.Cause(ctx); errors.Is(cause, ErrClosing) || errors.Is(cause, ErrLeaseLost) {
+		return result{} // not its fault: as if it had not been started
 	}
 	reason := fmt.Sprint(err) // which bears an Error method that panics
 	r := result{fate: failed, delay: delay(b.topic.opts.Backoff(min(d.Attempt, message.MaxRetries))), reason: shorten(reason)}

@@ -35,8 +35,9 @@ type Config struct {
 	// Timeout.
 	MaxHandlerTime time.Duration
 
-	// Lease is how long the messages of a worker that vanished stay with it.
-	// Defaults to 30 s.
+	// Lease is how long the messages of a worker that vanished stay with it. Let
+	// all workers of a topic have the same: who has a shorter one takes the
+	// others for gone now and then, which costs time. Defaults to 30 s.
 	Lease time.Duration
 
 	// Backoff between deliveries of a message that fails. Defaults to

@@ -48,16 +48,34 @@ func (c *Consumer) look(t *topic) {
 		}
 		heads = append(heads, pipe.ZRangeWithScores(c.background, x.turn.Keys.Retry, 0, 0))
 	}
+	clock := pipe.Time(c.background)
 	if _, err := pipe.Exec(c.background); err != nil && c.background.Err() == nil {
 		c.log.Warn("safety look failed", zap.String("topic", t.Name), zap.Error(err))
 	}
+	stepped := t.clock.stepped(clock)
 	for i, x := range idle {
-		changed := x.seen[0].differs(heads[2*i], numbers[i])
+		changed := stepped && heads[2*i].Err() == nil || x.seen[0].differs(heads[2*i], numbers[i])
 		if x.seen[1].differs(heads[2*i+1], numbers[i]) || changed {
 			c.schedule.wake(t, x.index, 0)
 		}
 	}
 }
+
+// serverClock notices when the server's clock is set forward: then messages may
+// be due that their slots would sleep on for.
+type serverClock struct{ ahead time.Duration } // of this process, at the last look
+
+func (s *serverClock) stepped(cmd *redis.TimeCmd) bool {
+	now, err := cmd.Result()
+	if err != nil {
+		return false
+	}
+	before := s.ahead
+	s.ahead = now.Sub(epoch) - time.Since(epoch) // the latter is monotonic
+	return s.ahead-before > time.Second
+}
+
+var epoch = time.Now()
 
 // head is the first element of a sorted set, as it was last seen.
 type head struct {

@@ -19,6 +19,7 @@ type topic struct {
 	slots    []*slot
 	size     batchSize
 	looking  sync.Mutex // held during a safety look
+	clock    serverClock
 
 	// Guarded by schedule.mu.
 	used    int     // places taken
