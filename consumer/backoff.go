@@ -3,6 +3,8 @@ package consumer
 import (
 	"math/rand/v2"
 	"time"
+
+	"go.uber.org/zap"
 )
 
 // Backoff tells how long a message waits for its retry 1, 2, … 16.
@@ -33,4 +35,21 @@ func Schedule(d ...time.Duration) Backoff {
 		}
 		return d[min(retry, len(d))-1]
 	}
+}
+
+// backoff asks the topic's Backoff, which is the user's and may panic.
+func (c *Consumer) backoff(t *topic, retry int) (d time.Duration) {
+	defer func() {
+		if p := recover(); p != nil {
+			d = 30 * time.Second
+			c.log.Error("Backoff panicked; 30s is taken instead", zap.String("topic", t.Name), zap.Int("retry", retry), zap.Any("panic", p))
+		}
+	}()
+	return delay(t.opts.Backoff(retry))
+}
+
+// delay keeps a back-off within what a turn takes; one of 0 would send the
+// message back to the store, which only literal topics do.
+func delay(d time.Duration) time.Duration {
+	return min(max(d, time.Millisecond), 10*365*24*time.Hour)
 }

@@ -49,7 +49,7 @@ type batch struct {
 func (c *Consumer) handle(x *slot, a luascripts.Answer) {
 	c.schedule.work(x)
 	if cap(x.results) < len(a.Contents) {
-		x.results = make([]result, luascripts.MaxBatch)
+		x.results = make([]result, len(a.Contents))
 	}
 	x.results = x.results[:len(a.Contents)]
 	clear(x.results)
@@ -120,18 +120,20 @@ func (b *batch) judge(ctx context.Context, d *Delivery, err error) result {
 	if err == nil {
 		return result{fate: done}
 	}
-	if cause := context.Cause(ctx); errors.Is(cause, ErrClosing) || errors.Is(cause, ErrLeaseLost) {
-		return result{} // not its fault: as if it had not been started
+	if errors.Is(context.Cause(ctx), ErrClosing) {
+		return result{} // as if it had not been started
 	}
 	reason := fmt.Sprint(err) // which bears an Error method that panics
-	r := result{fate: failed, delay: delay(b.topic.opts.Backoff(min(d.Attempt, message.MaxRetries))), reason: shorten(reason)}
+	r := result{fate: failed, reason: shorten(reason)}
 	var declared deadError
 	var retry retryError
 	switch {
-	case errors.As(err, &declared):
+	case as(err, &declared):
 		r.fate = dead
-	case errors.As(err, &retry):
+	case as(err, &retry):
 		r.delay = delay(retry.after)
+	case d.Attempt <= message.MaxRetries:
+		r.delay = b.c.backoff(b.topic, d.Attempt)
 	}
 	if b.topic.Literal {
 		r.delay = 0
@@ -144,6 +146,16 @@ func (b *batch) judge(ctx context.Context, d *Delivery, err error) result {
 		b.c.log.Debug("message failed and will be retried", append(fields, zap.Duration("in", r.delay))...)
 	}
 	return r
+}
+
+// as is errors.As for an error of the user's, whose methods may panic.
+func as[E error](err error, target *E) (ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
+	return errors.As(err, target)
 }
 
 // finish puts the verdicts together and queues the slot for the turn that
@@ -173,12 +185,6 @@ func (b *batch) finish() {
 		at = time.Now().Add(gap)
 	}
 	b.c.schedule.again(x, at)
-}
-
-// delay keeps a back-off within what a turn takes; one of 0 would send the
-// message back to the store, which only literal topics do.
-func delay(d time.Duration) time.Duration {
-	return min(max(d, time.Millisecond), 10*365*24*time.Hour)
 }
 
 // shorten keeps what is stored or logged for a person readable.

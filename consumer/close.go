@@ -51,40 +51,46 @@ func (c *Consumer) Close(ctx context.Context) error {
 func (c *Consumer) close(ctx context.Context) error {
 	c.log.Info("worker closes")
 	begun := time.Now()
-	// The others learn first that the slots are theirs, so that they wait for
-	// each as it is left.
-	c.resign()
-	c.schedule.stop()
-
-	left := c.schedule.watch()
-	var stuck error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		c.leave()
+	}()
 	select {
-	case <-left:
+	case <-ended:
 	case <-ctx.Done():
+		c.schedule.stop() // Redis may keep leave waiting before it comes to that
 		c.stopHandlers(ErrClosing)
 		timer := time.NewTimer(grace)
 		defer timer.Stop()
 		select {
-		case <-left:
+		case <-ended:
 		case <-timer.C:
-			stuck = c.stuck()
+			err := c.stuck()
+			c.schedule.close()
+			c.stopRequests()
+			c.log.Error("worker closed with slots still in hand", zap.Error(err))
+			return err
 		}
 	}
-	c.schedule.close()
-	c.stopRest()
 	c.stopHandlers(ErrClosing)
-	if stuck != nil {
-		c.stopRequests()
-		c.log.Error("worker closed with slots still in hand", zap.Error(stuck))
-		return stuck
-	}
+	c.stopRequests()
+	c.log.Info("worker closed", zap.Duration("took", time.Since(begun)))
+	return nil
+}
+
+// leave leaves every slot and returns when nothing of the worker runs any more.
+func (c *Consumer) leave() {
+	// The others learn first that the slots are theirs, so that they wait for
+	// each as it is left.
+	c.resign()
+	c.schedule.stop()
+	<-c.schedule.watch()
+	c.schedule.close()
 	c.running.Wait()
 	c.attending.Wait()
 	c.batches.Wait()
 	c.watching.Wait()
-	c.stopRequests()
-	c.log.Info("worker closed", zap.Duration("took", time.Since(begun)))
-	return nil
 }
 
 // stuck names the slots that could not be left.
@@ -110,6 +116,9 @@ func (c *Consumer) stuck() error {
 	}
 	if unanswered != nil {
 		errs = append(errs, fmt.Errorf("Redis did not answer about: %s", strings.Join(unanswered, ", ")))
+	}
+	if errs == nil {
+		return errors.New("Redis does not answer")
 	}
 	return errors.Join(errs...)
 }

@@ -124,6 +124,11 @@ func (c Config) validate() error {
 	if c.Worker != strings.Map(plain, c.Worker) || len(c.Worker) > 100 {
 		return refuse("Config.Worker", fmt.Sprintf("%.110q", c.Worker), "at most 100 bytes without spaces and control characters")
 	}
+	for i, m := range c.Middleware {
+		if m == nil {
+			return refuse("Config.Middleware", fmt.Sprintf("nil at index %d", i), "functions")
+		}
+	}
 	switch {
 	case c.Concurrency < 1:
 		return refuse("Config.Concurrency", c.Concurrency, "1 or more, or 0 for 64")

@@ -111,7 +111,9 @@ func (c *Consumer) Listen(t message.Topic, l MessageListener, o ListenOptions) e
 		}
 	}
 	for i := len(c.cfg.Middleware) - 1; i >= 0; i-- {
-		l = c.cfg.Middleware[i](l)
+		if l = c.cfg.Middleware[i](l); l == nil {
+			return fail(fmt.Errorf("middleware %d returned no listener", i))
+		}
 	}
 	c.topics = append(c.topics, newTopic(t, c.cfg.Namespace, l, o))
 	return nil

@@ -11,8 +11,7 @@ var (
 	ErrClosing = errors.New("the worker is closing")
 
 	// ErrLeaseLost is the cause of a handler's context when the worker could not
-	// keep its batch: another worker may be given the message. An error returned
-	// then spends no attempt by itself; that another worker took over does.
+	// keep its batch: another worker may be given the message.
 	ErrLeaseLost = errors.New("the lease of the batch is lost")
 
 	// ErrTimeout is the cause of a handler's context when the handler has run

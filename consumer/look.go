@@ -48,13 +48,21 @@ func (c *Consumer) look(t *topic) {
 		}
 		heads = append(heads, pipe.ZRangeWithScores(c.background, x.turn.Keys.Retry, 0, 0))
 	}
+	// A batch in flight of a worker that is gone makes no head. It can be
+	// overlooked only after two faults, so every fourth look is enough.
+	var flying []*redis.IntCmd
+	if t.looks++; t.looks%4 == 0 {
+		for _, x := range idle {
+			flying = append(flying, pipe.ZCard(c.background, x.turn.Keys.Prepare))
+		}
+	}
 	clock := pipe.Time(c.background)
 	if _, err := pipe.Exec(c.background); err != nil && c.background.Err() == nil {
 		c.log.Warn("safety look failed", zap.String("topic", t.Name), zap.Error(err))
 	}
 	stepped := t.clock.stepped(clock)
 	for i, x := range idle {
-		changed := stepped && heads[2*i].Err() == nil || x.seen[0].differs(heads[2*i], numbers[i])
+		changed := stepped && heads[2*i].Err() == nil || flying != nil && flying[i].Val() > 0 || x.seen[0].differs(heads[2*i], numbers[i])
 		if x.seen[1].differs(heads[2*i+1], numbers[i]) || changed {
 			c.schedule.wake(t, x.index, 0)
 		}

@@ -57,7 +57,7 @@ func (c *Consumer) show(ctx context.Context, t *topic) error {
 // attend keeps the worker in the lists of members, follows their changes, and
 // compares the definitions now and then.
 func (c *Consumer) attend() {
-	refresh := time.NewTicker(c.cfg.Lease / 3)
+	refresh := time.NewTicker(min(c.cfg.Lease/3, recheck))
 	defer refresh.Stop()
 	compared := time.Now()
 	refused := map[*topic]bool{}

@@ -138,6 +138,9 @@ func (s *schedule) stop() {
 func (s *schedule) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
 	s.closed = true
 	close(s.done)
 	s.turners.Broadcast()
@@ -180,11 +183,14 @@ func (s *schedule) rest(x *slot, at time.Time) {
 	}
 }
 
-// pause lets a slot whose turn had no answer sleep until at. It keeps its
-// place, for the turn may have taken a batch.
+// pause lets a slot whose turn had no answer sleep until at. It keeps its place
+// for a while, for the turn may have taken a batch.
 func (s *schedule) pause(x *slot, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if x.failures > 1 { // it may go on for long, and others could use the place
+		s.release(x)
+	}
 	s.set(x, pausing)
 	s.sleep(x, at)
 }
@@ -221,6 +227,7 @@ func (s *schedule) desert(x *slot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := x.topic
+	s.release(x) // or a few hung handlers would keep all others from starting
 	y := t.newSlot(x.index, x.incarnation+1)
 	t.slots[x.index] = y
 	t.hung = append(t.hung, x)

@@ -68,7 +68,7 @@ func (s *slot) ask(c *Consumer, leave bool, random int) {
 	}
 	crash := time.Duration(0)
 	if !s.topic.Literal {
-		crash = delay(s.topic.opts.Backoff(1))
+		crash = c.backoff(s.topic, 1)
 	}
 	s.turn.Worker, s.turn.Lease, s.turn.Crash = s.worker, c.cfg.Lease, crash
 	s.turn.Number, s.turn.Count, s.turn.Random, s.turn.Verdicts = s.number, count, random, s.verdicts

@@ -19,6 +19,7 @@ type topic struct {
 	slots    []*slot
 	size     batchSize
 	looking  sync.Mutex // held during a safety look
+	looks    int
 	clock    serverClock
 
 	// Guarded by schedule.mu.

@@ -36,7 +36,7 @@ func (s *Scripts) Cancel(ctx context.Context, k SlotKeys, content string) (remov
 
 // Members shows the worker in the topic's list of Redis-only members, or takes
 // it out, and returns the list and whether it has changed since the last call
-// of anybody. A member counts for ttl after it was last seen.
+// of anybody. The worker counts for ttl from now on.
 func (s *Scripts) Members(ctx context.Context, topic, worker string, ttl time.Duration, here bool) (members []string, changed bool, err error) {
 	stay := 0
 	if here {

@@ -36,6 +36,22 @@ var memberTrials = []trial{
 		w.later(2001)
 		w.shows("a", false, true)
 	}},
+	{name: "members: each by its own time", run: func(w *world) {
+		w.clean(rangeMerge)
+		w.showsFor(10*time.Second, "a", true, "a")
+		w.later(9000)
+		w.shows("b", true, true, "a", "b") // b counts for 2 s, and takes a for no less than it is
+		w.later(3000)
+		w.showsFor(10*time.Second, "c", true, "c")
+	}},
+	{name: "members: the server's clock steps back", run: func(w *world) {
+		w.clean(rangeMerge)
+		w.shows("ghost", true, true, "ghost")
+		w.later(-3_600_000)
+		w.shows("a", true, true, "a", "ghost")
+		w.later(600_001) // ten minutes are the most that it goes on
+		w.shows("a", true, true, "a")
+	}},
 	{name: "full: members", live: true, run: func(w *world) {
 		w.clean(rangeMerge)
 		w.shows("a", true, true, "a")
@@ -59,16 +75,28 @@ var memberTrials = []trial{
 // count for 2 s.
 func (w *world) shows(worker string, here, changed bool, want ...string) {
 	w.Helper()
-	members, news, err := w.s.Members(ctx, "ns:orders", worker, 2*time.Second, here)
+	w.shown(2*time.Second, worker, here, changed, want)
+}
+
+func (w *world) showsFor(ttl time.Duration, worker string, changed bool, want ...string) {
+	w.Helper()
+	w.shown(ttl, worker, true, changed, want)
+}
+
+func (w *world) shown(ttl time.Duration, worker string, here, changed bool, want []string) {
+	w.Helper()
+	members, news, err := w.s.Members(ctx, "ns:orders", worker, ttl, here)
 	slices.Sort(members)
 	w.must(err == nil && news == changed && slices.Equal(members, want), "%s, here %v: members %q, changed %v, %v", worker, here, members, news, err)
 }
 
 var membersDamages = []damage{
-	{"seen too long ago is gone", "members: not seen for too long", `'(%.0f', now - ARGV[2]`, `'(%.0f', now - 2 * ARGV[2]`},
-	{"and just in time is not", "members: not seen for too long", `'(%.0f'`, `'%.0f'`},
+	{"seen too long ago is gone", "members: not seen for too long", `string.format('(%.0f', now)`, `string.format('(%.0f', now - ARGV[2])`},
+	{"and just in time is not", "members: not seen for too long", `string.format('(%.0f', now)`, `string.format('%.0f', now)`},
+	{"who has a longer time counts for longer", "members: each by its own time", `string.format('(%.0f', now)`, `string.format('(%.0f', now + 2000)`},
+	{"a step back of the clock is no long life", "members: the server's clock steps back", `string.format('(%s', far), '+inf')`, `far, '(0')`},
 	{"who leaves is gone", "members: come, stay and leave", `if ARGV[3] == '1' then call`, `if true then call`},
-	{"who is here is seen now", "members: come, stay and leave", `call('ZADD', workers, string.format('%.0f', now), ARGV[1])`, `call('ZADD', workers, 'NX', known == 1 and 1 or now, ARGV[1])`},
+	{"who is here is seen now", "members: come, stay and leave", `call('ZADD', workers, string.format('%.0f', now + ARGV[2]), ARGV[1])`, `call('ZADD', workers, 'NX', known == 1 and 1 or now, ARGV[1])`},
 	{"to come is a change, and so is to leave", "members: come, stay and leave", `if tostring(known) ~= ARGV[3] then`, `if false then`},
 	{"to stay is none", "members: come, stay and leave", `if tostring(known) ~= ARGV[3] then`, `if true then`},
 	{"to be away for too long is one", "members: not seen for too long", `{math.min(changed, 1), `, `{tostring(known) ~= ARGV[3] and 1 or 0, `},

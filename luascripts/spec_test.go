@@ -179,7 +179,7 @@ func (s *slot) end(x string, mark int64, v *luascripts.Verdict, priorities bool,
 		case left < retries:
 			s.retry[x] = now*100 + left + 1
 		case !priorities:
-			s.store[x] = mark - left
+			s.store[x] = min(now, mark-left)
 		case v.Priority > 0:
 			s.store[x] = v.Priority
 		default:

@@ -119,7 +119,7 @@ elseif call('ZCARD', prepare) > 0 then
       local n, priority, reason = tonumber(ARGV[8]), '', over
       if not over then n, priority, reason = tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3] end
       if n == -2 then                             -- not started: no attempt is spent
-        if left == RETRIES and ARGV[1] ~= 'P' then call('ZADD', store, int(mark - left), x) -- due the second it was taken
+        if left == RETRIES and ARGV[1] ~= 'P' then call('ZADD', store, int(math.min(now, mark - left)), x) -- due the second it was taken
         elseif left == RETRIES and priority ~= '' then call('ZADD', store, priority, x)
         else call('ZADD', retry, int(now * 100 + left + 1), x) end
       else

@@ -28,6 +28,14 @@ var verdictTrials = []trial{
 			w.must(s.store["m"] == 1<<53-1 && s.store["n"] == 1<<53-2, "%v", s.store)
 		}
 	}},
+	{name: "handed back after the clock stepped back", run: func(w *world) {
+		w.clean(rangeMerge)
+		w.put("m")
+		a := w.took(w.as("a", 0), "m")
+		w.later(-3_600_000)
+		w.tells(luascripts.Left, leaving(w.as("a", a.Number, giveBack("m", 0))))
+		w.must(w.slot().store["m"] == w.now, "due at %d, now is %d", w.slot().store["m"], w.now)
+	}},
 	{name: "odd delays", run: func(w *world) {
 		for delay, want := range map[time.Duration]int64{-time.Hour: 0, -time.Millisecond: 0, -2 * time.Millisecond: 0, 1: 1, time.Millisecond - 1: 1, time.Millisecond: 1, 2500 * time.Microsecond: 2} {
 			w.clean(rangeMerge)

@@ -69,7 +69,7 @@ func (p *Producer) write(f *flight) {
 	}
 	writes := p.commands(f)
 	pause := firstPause
-	for try := 1; len(writes) > 0; try++ {
+	for try := 1; len(writes)+len(wakes) > 0; try++ {
 		p.exec(wakes, writes)
 		p.logWakes(wakes)
 		wakes = nil

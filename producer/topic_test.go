@@ -1,8 +1,10 @@
 package producer
 
 import (
+	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -136,4 +138,63 @@ func TestDurability(t *testing.T) {
 	if got := waiting(t, rdb, topic); got["y"] != 17 {
 		t.Errorf("on the master: %v", got)
 	}
+}
+
+// A wake-up is not lost when the flight that should carry it has nothing to
+// write, because its only message was withdrawn.
+func TestWakeUpOfAnEmptyFlight(t *testing.T) {
+	server := servertest.Redis(t)
+	proxy := servertest.NewProxy(t, server.Addr())
+	p, topic := newProducer(t, proxy.Client(t), Config{}), topicOf(t, message.KindPriority)
+	mustSend(t, p, topic, message.Priority{Content: "first", Priority: 17})
+	p.idle.Wait()
+	sub := server.Client(t).Subscribe(ctx, luascripts.WakeChannel(topic.Name))
+	defer sub.Close()
+	if _, err := sub.Receive(ctx); err != nil {
+		t.Fatal(err)
+	}
+	// The next flight is held while a second is opened and its message withdrawn.
+	written := make(chan struct{})
+	var once sync.Once
+	proxy.OnRequest(func(b []byte) bool {
+		once.Do(func() { close(written) })
+		return true
+	})
+	proxy.Freeze()
+	sent := make(chan error, 1)
+	go func() {
+		_, err := p.Send(ctx, topic, message.Priority{Content: "announced", Priority: 17})
+		sent <- err
+	}()
+	for !p.taking() {
+		<-time.After(time.Millisecond)
+	}
+	short, cancel := context.WithCancel(ctx)
+	withdrawn := make(chan error, 1)
+	go func() {
+		_, err := p.Send(short, topic, message.Priority{Content: "withdrawn", Priority: 17})
+		withdrawn <- err
+	}()
+	for !p.queued() {
+		<-time.After(time.Millisecond)
+	}
+	cancel()
+	if err := <-withdrawn; !errors.Is(err, context.Canceled) {
+		t.Errorf("withdrawn: %v", err)
+	}
+	proxy.Thaw()
+	<-written
+	if err := <-sent; err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sub.ReceiveMessage(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// taking reports whether the flusher has a flight in hand and none waits.
+func (p *Producer) taking() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.flushing && len(p.queue) == 0
 }

@@ -1,6 +1,7 @@
 package producer
 
 import (
+	"errors"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -10,23 +11,17 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// wake is a wake-up of one topic's consumers. It is published after the
-// replies of the flight it speaks of, because a look before them would find
+// planWakes collects the slots of a flight in which something new waits, for
+// the wake-ups of their topics' consumers. These are published after the
+// replies of the flight they speak of, because a look before them would find
 // nothing: with the next flight, or alone when none waits.
-type wake struct {
-	topic   *topic
-	payload []byte
-}
-
-// planWakes collects the slots of a flight in which something new waits.
 func (p *Producer) planWakes(f *flight) {
-	byTopic := map[*topic]int{}
 	for i := range f.lanes {
 		l := &f.lanes[i]
 		due, found := int64(0), false
 		f.each(l, func(e int32) {
-			if f.errs != nil && f.errs[e] != nil && f.errs[e] != ErrNotReplicated {
-				return
+			if f.errs != nil && f.errs[e] != nil && f.errs[e] != ErrNotReplicated && !errors.Is(f.errs[e], ErrUncertain) {
+				return // not stored
 			}
 			if l.topic.Kind == message.KindRangeMerge && f.outcomes[e] == Merged {
 				return // what it merged into has been announced
@@ -44,23 +39,17 @@ func (p *Producer) planWakes(f *flight) {
 				in = time.UnixMilli(due).Sub(now)
 			}
 		}
-		at, known := byTopic[l.topic]
-		if !known {
-			at = len(p.wakes)
-			byTopic[l.topic] = at
-			p.wakes = append(p.wakes, wake{topic: l.topic})
-		}
-		p.wakes[at].payload = luascripts.AppendWake(p.wakes[at].payload, l.slot, in)
+		p.wakes[l.topic] = luascripts.AppendWake(p.wakes[l.topic], l.slot, in)
 	}
 }
 
 // takeWakes returns the commands that publish what was planned.
 func (p *Producer) takeWakes() []redis.Cmder {
-	cmds := make([]redis.Cmder, len(p.wakes))
-	for i, w := range p.wakes {
-		cmds[i] = redis.NewIntCmd(p.run, "publish", luascripts.WakeChannel(w.topic.name), w.payload)
+	cmds := make([]redis.Cmder, 0, len(p.wakes))
+	for t, payload := range p.wakes {
+		cmds = append(cmds, redis.NewIntCmd(p.run, "publish", luascripts.WakeChannel(t.name), payload))
 	}
-	p.wakes = p.wakes[:0]
+	clear(p.wakes)
 	return cmds
 }
 

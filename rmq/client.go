@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -82,7 +83,16 @@ func (c *Client) Worker() string { return c.consumer.Worker() }
 // slots to the other workers, and writes what is being sent. It may be called
 // at any time and more than once. The Redis client stays open.
 func (c *Client) Close(ctx context.Context) error {
-	return errors.Join(c.consumer.Close(ctx), c.producer.Close(ctx))
+	if ctx == nil {
+		return errors.New("close: ctx is nil")
+	}
+	err := c.consumer.Close(ctx)
+	if ctx.Err() != nil { // handlers have used it up, and what they sent takes but a moment
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+	}
+	return errors.Join(err, c.producer.Close(ctx))
 }
 
 // Settle looks at every slot of this worker now and returns when nothing is
