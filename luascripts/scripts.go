@@ -33,21 +33,19 @@ func newScript(source string) script {
 }
 
 var shipped = Scripts{
-	turn:   newScript(turnSource),
-	touch:  newScript(touchSource),
-	cancel: newScript(cancelSource),
-	merge:  newScript(mergeSource),
-	define: newScript(defineSource),
-
+	turn:    newScript(turnSource),
+	touch:   newScript(touchSource),
+	cancel:  newScript(cancelSource),
+	merge:   newScript(mergeSource),
+	define:  newScript(defineSource),
 	members: newScript(membersSource),
 }
 
 // Scripts runs the scripts on one Redis, Sentinel group or Cluster.
 type Scripts struct {
-	rdb                                redis.UniversalClient
-	turn, touch, cancel, merge, define script
+	rdb redis.UniversalClient
 
-	members script
+	turn, touch, cancel, merge, define, members script
 }
 
 // New returns the scripts for rdb. It does no I/O and costs little.
@@ -87,7 +85,8 @@ func (s *Scripts) send(ctx context.Context, cmds []redis.Cmder) {
 	_, _ = pipe.Exec(ctx)
 }
 
-// begin starts the arguments of a call of x: keys come next, then the rest.
+// begin starts the arguments of a call of x: as many keys as told come next,
+// then the rest. size is how many there will be of both.
 func (x *script) begin(size, keys int) []any {
 	return append(make([]any, 0, 3+size), "evalsha", x.hash, keys)
 }

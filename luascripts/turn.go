@@ -80,7 +80,7 @@ type Answer struct {
 	Wait time.Duration
 
 	Contents   []string
-	priorities []string
+	priorities []string // one for each content, one for all, or none
 }
 
 // Priority returns the priority of content i, or 0 where it is not told: time

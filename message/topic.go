@@ -14,7 +14,7 @@ const MaxRetries = 16
 const (
 	DefaultSlots = 16
 	MaxSlots     = 65536
-	MaxNameBytes = 200
+	MaxNameBytes = 200 // of a namespace, too
 )
 
 // Kind is what the messages of a topic have in common. A topic has one kind

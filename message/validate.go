@@ -13,6 +13,7 @@ const (
 	// MaxPriority is the largest integer a Redis score holds exactly.
 	MaxPriority = 1<<53 - 1
 
+	// MaxRange keeps a slip in the unit from hiding a message for a lifetime.
 	MaxRange = 10 * 365 * 24 * time.Hour
 
 	// DefaultMaxContent is the largest content in bytes unless the producer
@@ -101,9 +102,5 @@ func ceilMillis(d time.Duration) int64 {
 }
 
 func ceilUnixMilli(t time.Time) int64 {
-	ms := t.UnixMilli()
-	if t.Nanosecond()%int(time.Millisecond) != 0 {
-		ms++
-	}
-	return ms
+	return t.Add(time.Millisecond - 1).UnixMilli()
 }

@@ -21,8 +21,12 @@ var (
 	ErrNotReplicated = errors.New("stored, but not acknowledged by enough replicas")
 )
 
-// errUnsent marks failures that came before anything was sent.
-var errUnsent = errors.New("not sent")
+var (
+	// errUnsent marks failures that came before anything was sent.
+	errUnsent = errors.New("not sent")
+
+	errNilContext = errors.New("ctx is nil")
+)
 
 // BatchError tells which messages of a SendBatch were not stored for certain.
 // The receipts of all others are valid.

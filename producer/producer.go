@@ -32,7 +32,7 @@ type Producer struct {
 	flushing bool
 	queue    []*flight // those not yet taken by the flusher; the last may be open
 
-	wakes []wake // to be published; used by the flusher only
+	wakes map[*topic][]byte // payloads to be published; used by the flusher only
 }
 
 // New returns a producer on rdb, which stays the caller's to close. It does no
@@ -45,7 +45,10 @@ func New(rdb redis.UniversalClient, cfg Config) (*Producer, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("new producer: %w", err)
 	}
-	p := &Producer{cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), clock: clock{rdb: rdb, frozen: frozen.Clock(rdb)}}
+	p := &Producer{
+		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), clock: clock{rdb: rdb, frozen: frozen.Clock(rdb)},
+		wakes: map[*topic][]byte{},
+	}
 	p.topics.Store(&map[message.Topic]*topic{})
 	p.run, p.stop = context.WithCancel(context.Background())
 	return p, nil

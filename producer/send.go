@@ -2,15 +2,12 @@ package producer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
-
-var errNilContext = errors.New("ctx is nil")
 
 // Send stores one message and returns when Redis has answered. If ctx ends
 // before the message is written, it is not sent; if it ends later, the error

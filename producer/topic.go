@@ -3,6 +3,7 @@ package producer
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,8 +29,9 @@ type topic struct {
 // epoch makes monotonic moments fit an atomic integer.
 var epoch = time.Now()
 
-// topic returns what is kept about t, after comparing its definition with the
-// stored one if it was not compared lately.
+// topic returns what is kept about t, once its definition has agreed with the
+// stored one. To compare it again now and then is up to the flusher, so that no
+// Send waits for that.
 func (p *Producer) topic(ctx context.Context, t message.Topic) (*topic, error) {
 	if known := (*p.topics.Load())[t]; known != nil && known.agreed.Load() > 0 {
 		return known, nil
@@ -45,10 +47,8 @@ func (p *Producer) topic(ctx context.Context, t message.Topic) (*topic, error) {
 			Topic: full, name: luascripts.Qualify(p.cfg.Namespace, t.Name),
 			stores: make([]string, full.Slots), lanes: make([]int32, full.Slots),
 		}
-		grown := map[message.Topic]*topic{t: known}
-		for other, kept := range *p.topics.Load() {
-			grown[other] = kept
-		}
+		grown := maps.Clone(*p.topics.Load())
+		grown[t] = known
 		p.topics.Store(&grown)
 	}
 	p.mu.Unlock()

@@ -21,13 +21,13 @@
 // A service that only sends leaves out Listen and Start. Any number of
 // processes may start a client with the same topics; they share the work.
 //
+// The words are aliases of those in packages message, producer and consumer,
+// which can also be used by themselves.
+//
 // What is promised: a message whose Send returned nil is delivered at least
 // once, or dead after 17 failed deliveries, as long as Redis keeps what it
 // acknowledged. Messages of one slot basis are never handled at the same time
 // by live workers. A FixedTime message is never early. Not promised: exactly
 // once, first in first out, any order of equal scores, or the order of a retry
 // relative to later messages.
-//
-// The words are aliases of those in packages message, producer and consumer,
-// which can also be used by themselves.
 package rmq

@@ -113,6 +113,8 @@ func (c *Client) nextDue() (next time.Time, found bool) {
 		c.t.Fatal(err)
 	}
 	earliest := func(key string, msPerScore float64) {
+		// Exclusive, and the last score of the present millisecond: all of those
+		// are due.
 		after := "(" + strconv.FormatInt(int64(float64(now.UnixMilli()+1)/msPerScore)-1, 10)
 		heads := c.rdb.ZRangeByScoreWithScores(ctx, key, &redis.ZRangeBy{Min: after, Max: "+inf", Count: 1}).Val()
 		if len(heads) == 0 {
@@ -130,7 +132,7 @@ func (c *Client) nextDue() (next time.Time, found bool) {
 			if definition["kind"] != rmq.KindPriority.String() {
 				earliest(keys.Store, 1)
 			}
-			earliest(keys.Retry, 1.0/100)
+			earliest(keys.Retry, 1.0/100) // ms × 100 + the retries left
 		}
 	}
 	return next, found

@@ -5,4 +5,7 @@
 // tests.
 //
 // [Share] shares the slots out among workers that know each other's names.
+//
+// This package does no I/O. It does not find out who the workers are, and its
+// answer gives nobody a right to a slot: see packages consumer and luascripts.
 package slots

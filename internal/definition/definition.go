@@ -1,6 +1,7 @@
 // Package definition keeps one topic from being two things: it writes a
 // topic's definition where there is none and compares it where there is one.
-// Producers and consumers both ask it, and do not know each other.
+// Producers and consumers both ask it, and do not know each other. It does not
+// remember anything: when to ask again is theirs to decide.
 package definition
 
 import (
@@ -45,7 +46,7 @@ func Agree(ctx context.Context, s *luascripts.Scripts, name string, t message.To
 		compare("sharing of slots", sharing, held.Sharing)
 	}
 	if differs != nil {
-		return fmt.Errorf("%w: %s", message.ErrTopicConflict, strings.Join(differs, ", "))
+		return fmt.Errorf("define topic %s: %w: %s", name, message.ErrTopicConflict, strings.Join(differs, ", "))
 	}
 	return nil
 }
