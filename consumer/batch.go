@@ -60,7 +60,7 @@ func (c *Consumer) handle(x *slot, a luascripts.Answer) {
 	go b.run()
 }
 
-// run handles the messages one after the other.
+// run handles the messages and finishes the batch.
 func (b *batch) run() {
 	defer b.c.batches.Done()
 	// A handler may end its goroutine; then the rest of the batch goes on in
@@ -81,23 +81,33 @@ func (b *batch) run() {
 	b.finish()
 }
 
+// serial handles the messages one after the other.
 func (b *batch) serial() {
 	d := &Delivery{Topic: b.topic.Topic, Slot: b.index, Attempt: b.answer.Attempt, Fence: b.answer.Number}
-	for b.next < len(b.answer.Contents) {
-		i := b.next
-		now := time.Now()
-		if b.leaving.Load() || i > 0 && now.Sub(b.begun) > earlyFinish {
-			return
-		}
-		ctx, ok := b.minder.start(now)
+	for {
+		i, ctx, ok := b.claim()
 		if !ok {
 			return
 		}
-		b.next++
 		d.Content, d.Priority = b.answer.Contents[i], b.answer.Priority(i)
-		b.bytes += len(d.Content)
 		b.call(ctx, i, d)
 	}
+}
+
+// claim returns the message to be handled next and its context (see
+// minder.start), or false if there is none or the rest is to be given back.
+func (b *batch) claim() (i int, ctx context.Context, ok bool) {
+	now := time.Now()
+	if b.next == len(b.answer.Contents) || b.leaving.Load() || b.next > 0 && now.Sub(b.begun) > earlyFinish {
+		return 0, nil, false
+	}
+	if ctx, ok = b.minder.start(now); !ok {
+		return 0, nil, false
+	}
+	i = b.next
+	b.next++
+	b.bytes += len(b.answer.Contents[i])
+	return i, ctx, true
 }
 
 // call calls the listener with message i and notes the result. A panic is an

@@ -122,17 +122,3 @@ func (c *Consumer) stuck() error {
 	}
 	return errors.Join(errs...)
 }
-
-// watch returns a channel that is closed when no slot is in hand any more.
-func (s *schedule) watch() <-chan struct{} {
-	done := make(chan struct{})
-	go func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for s.active > 0 && !s.closed {
-			s.settled.Wait()
-		}
-		close(done)
-	}()
-	return done
-}

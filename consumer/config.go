@@ -58,12 +58,15 @@ type Config struct {
 	Logger *zap.Logger
 }
 
-// ListenOptions of one topic. Zero fields take the consumer's Config.
+// ListenOptions of one topic. Fields that [Config] has, too, mean the same here.
 type ListenOptions struct {
-	Timeout        time.Duration
+	Timeout    time.Duration // Defaults to the consumer's.
+	Backoff    Backoff       // Defaults to the consumer's.
+	SafetyLook time.Duration // Defaults to the consumer's.
+
+	// MaxHandlerTime defaults to the consumer's, or twice this topic's Timeout if
+	// that is longer.
 	MaxHandlerTime time.Duration
-	Backoff        Backoff
-	SafetyLook     time.Duration
 
 	// Concurrency is how many handlers of this topic run at once at the most.
 	// Defaults to the consumer's.
@@ -144,7 +147,7 @@ func (c Config) validate() error {
 	return nil
 }
 
-// for a topic: the options with the consumer's values where they are zero.
+// withDefaults takes the consumer's values where the options are zero.
 func (o ListenOptions) withDefaults(c Config) ListenOptions {
 	if o.Timeout == 0 {
 		o.Timeout = c.Timeout

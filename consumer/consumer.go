@@ -16,20 +16,14 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-var (
-	errNilContext  = errors.New("ctx is nil")
-	errNilListener = errors.New("the listener is nil")
-	errNilRedis    = errors.New("the Redis client is nil")
-)
-
 // Consumer is a worker: it delivers the messages of the topics it listens to.
 type Consumer struct {
 	cfg     Config
 	rdb     redis.UniversalClient
 	scripts *luascripts.Scripts
 	log     *zap.Logger
-	id      string // of this worker, never used again
-	recheck time.Duration
+	id      string        // of this worker, never used again
+	recheck time.Duration // between comparisons of the definitions
 
 	mu     sync.Mutex
 	phase  phase
@@ -55,6 +49,7 @@ type Consumer struct {
 	poke      chan struct{}  // the list of members has changed
 }
 
+// phase of a consumer's life. It only goes forward.
 type phase uint8
 
 const (

@@ -17,8 +17,9 @@
 // At each of its slots a worker takes turns (luascripts.Scripts.Turn): it
 // reports what became of the last batch and takes the next. While a slot has
 // nothing due the worker sleeps until its next message is due, and is woken by
-// those who send; it never polls. A turn that has no definite answer is
-// repeated unchanged until it has one.
+// those who send; it does not poll. Should a wake-up get lost, the safety look
+// ([Config.SafetyLook]) finds what it announced. A turn that has no definite
+// answer is repeated unchanged until it has one.
 //
 // The messages of a batch are handled one after the other in a goroutine of
 // their own, those of different slots at the same time, as far as

@@ -22,6 +22,12 @@ var (
 	ErrRunning = errors.New("consumer is running or has run")
 )
 
+var (
+	errNilContext  = errors.New("ctx is nil")
+	errNilListener = errors.New("the listener is nil")
+	errNilRedis    = errors.New("the Redis client is nil")
+)
+
 // errGoexit is the failure of a handler that called runtime.Goexit, as
 // testing.T.FailNow does.
 var errGoexit = errors.New("the handler ended its goroutine")

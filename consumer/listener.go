@@ -2,7 +2,6 @@ package consumer
 
 import (
 	"context"
-	"time"
 
 	"github.com/slotmq/go-rmq/message"
 )
@@ -45,12 +44,3 @@ type Delivery struct {
 
 // Middleware wraps a listener, to measure or trace it.
 type Middleware func(MessageListener) MessageListener
-
-// deadlineContext is the context of the messages of one batch: cancelled all
-// together, with a deadline for the one being handled.
-type deadlineContext struct {
-	context.Context
-	deadline *deadline
-}
-
-func (c deadlineContext) Deadline() (time.Time, bool) { return c.deadline.get(), true }

@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -73,6 +74,7 @@ func (c *Consumer) look(t *topic) {
 // be due that their slots would sleep on for.
 type serverClock struct{ ahead time.Duration } // of this process, at the last look
 
+// stepped reports whether the clock is further ahead than at the last look.
 func (s *serverClock) stepped(cmd *redis.TimeCmd) bool {
 	now, err := cmd.Result()
 	if err != nil {
@@ -131,6 +133,9 @@ func (s *schedule) idle(t *topic) (slots []*slot, numbers []int64) {
 // due and no handler runs. It is meant for tests that move the clock of an
 // in-memory Redis.
 func (c *Consumer) Settle(ctx context.Context) error {
+	if ctx == nil {
+		return fmt.Errorf("settle: %w", errNilContext)
+	}
 	c.mu.Lock()
 	s, phase := c.schedule, c.phase
 	c.mu.Unlock()
@@ -146,6 +151,6 @@ func (c *Consumer) Settle(ctx context.Context) error {
 	case <-s.watch():
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return fmt.Errorf("settle: %w", ctx.Err())
 	}
 }

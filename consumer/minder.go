@@ -26,17 +26,22 @@ type minder struct {
 	touching bool      // a touch has no answer yet
 	deserted bool      // the handler ignores its context: the lease is kept no longer
 
-	plain    context.Context // of the messages; renewed after one of them timed out
-	ctx      context.Context // plain with the deadline of the message being handled
-	cancel   context.CancelCauseFunc
-	deadline *deadline
+	ctx    *deadlineContext // of the messages; renewed after one of them timed out
+	cancel context.CancelCauseFunc
 }
 
-// deadline of the message being handled. A handler may look at it at any time.
-type deadline struct{ nanos atomic.Int64 }
+// deadlineContext is the context of the messages of one batch: cancelled all
+// together, with a deadline for the one being handled. A context for each would
+// cost more than a message does. A handler may ask for its deadline at any time.
+type deadlineContext struct {
+	context.Context
+	nanos atomic.Int64
+}
 
-func (d *deadline) get() time.Time  { return time.Unix(0, d.nanos.Load()) }
-func (d *deadline) set(t time.Time) { d.nanos.Store(t.UnixNano()) }
+// Deadline returns when the message being handled times out.
+func (c *deadlineContext) Deadline() (time.Time, bool) { return time.Unix(0, c.nanos.Load()), true }
+
+func (c *deadlineContext) set(t time.Time) { c.nanos.Store(t.UnixNano()) }
 
 // margin is what a lease is reckoned shorter by.
 func margin(lease time.Duration) time.Duration { return max(lease/10, 500*time.Millisecond) }
@@ -58,8 +63,8 @@ func (m *minder) renewed(sent time.Time) {
 }
 
 // start notes that a message is handled from now on, and returns its context
-// (in a parallel batch, the parent of its context).
-// It returns false if nothing may be started any more.
+// (in a parallel batch, the parent of its context), or false if nothing may be
+// started any more.
 func (m *minder) start(now time.Time) (context.Context, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -72,15 +77,14 @@ func (m *minder) start(now time.Time) (context.Context, bool) {
 	}
 	timedOut := m.ctx != nil && m.ctx.Err() != nil
 	if m.ctx == nil || timedOut {
-		m.deadline = new(deadline)
-		m.plain, m.cancel = context.WithCancelCause(m.c.handlers)
-		m.ctx = deadlineContext{m.plain, m.deadline}
+		m.ctx = new(deadlineContext)
+		m.ctx.Context, m.cancel = context.WithCancelCause(m.c.handlers)
 	}
 	m.started = now
 	if m.b.topic.opts.Parallel {
-		return m.plain, true // each message has a deadline of its own
+		return m.ctx.Context, true // each message has a deadline of its own
 	}
-	m.deadline.set(now.Add(m.b.topic.opts.Timeout))
+	m.ctx.set(now.Add(m.b.topic.opts.Timeout))
 	if timedOut {
 		m.arm() // it is set for whatever came next for the one that timed out
 	}

@@ -3,7 +3,6 @@ package consumer
 import (
 	"context"
 	"sync"
-	"time"
 )
 
 // parallel handles the messages of a batch at the same time: one after the
@@ -13,22 +12,10 @@ func (b *batch) parallel() {
 	more := b.c.schedule.borrow(b.topic, rest-1)
 	borrowed := more
 	var mu sync.Mutex
-	claim := func() (i int, ctx context.Context, end context.CancelFunc, ok bool) {
+	claim := func() (int, context.Context, bool) {
 		mu.Lock()
 		defer mu.Unlock()
-		now := time.Now()
-		if b.next == len(b.answer.Contents) || b.leaving.Load() || b.next > 0 && now.Sub(b.begun) > earlyFinish {
-			return 0, nil, nil, false
-		}
-		parent, ok := b.minder.start(now)
-		if !ok {
-			return 0, nil, nil, false
-		}
-		i = b.next
-		b.next++
-		b.bytes += len(b.answer.Contents[i])
-		ctx, end = context.WithTimeoutCause(parent, b.topic.opts.Timeout, ErrTimeout)
-		return i, ctx, end, true
+		return b.claim()
 	}
 	var work func()
 	var all sync.WaitGroup
@@ -48,22 +35,23 @@ func (b *batch) parallel() {
 			}
 		}()
 		for {
-			i, ctx, end, ok := claim()
+			i, ctx, ok := claim()
 			if !ok {
 				break
 			}
-			b.one(i, ctx, end)
+			b.one(ctx, i)
 		}
 		returned = true
 	}
-	for range more {
+	for range 1 + more {
 		all.Go(work)
 	}
-	all.Go(work)
 	all.Wait()
 }
 
-func (b *batch) one(i int, ctx context.Context, end context.CancelFunc) {
+// one handles message i under a context of its own.
+func (b *batch) one(ctx context.Context, i int) {
+	ctx, end := context.WithTimeoutCause(ctx, b.topic.opts.Timeout, ErrTimeout)
 	defer end()
 	d := &Delivery{
 		Topic: b.topic.Topic, Slot: b.index, Attempt: b.answer.Attempt, Fence: b.answer.Number,

@@ -1,6 +1,9 @@
 package consumer
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Places are the handlers that may run at once. Each topic has a fair share of
 // them, the limit divided by the number of topics. A topic may use what others
@@ -27,6 +30,7 @@ func (s *schedule) free(t *topic) bool {
 	return s.used+kept < s.limit
 }
 
+// take gives the slot a place.
 func (s *schedule) take(x *slot) {
 	x.place, x.since = true, time.Now()
 	x.topic.used++
@@ -42,21 +46,22 @@ func (s *schedule) release(x *slot) {
 	}
 }
 
+// giveBack gives back n places of a topic.
 func (s *schedule) giveBack(t *topic, n int) {
 	t.used -= n
 	s.used -= n
 	for {
 		var next *topic
-		for _, t := range s.topics {
-			if len(t.waiting) > 0 && s.free(t) && (next == nil || t.used < next.used) {
-				next = t
+		for _, other := range s.topics {
+			if len(other.waiting) > 0 && s.free(other) && (next == nil || other.used < next.used) {
+				next = other
 			}
 		}
 		if next == nil {
 			return
 		}
 		x := next.waiting[0]
-		next.waiting = next.waiting[:copy(next.waiting, next.waiting[1:])]
+		next.waiting = slices.Delete(next.waiting, 0, 1)
 		s.ready(x)
 	}
 }

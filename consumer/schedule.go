@@ -10,6 +10,9 @@ import (
 // schedule knows every slot's state and hands the ready ones to the turners,
 // round robin. A slot that may take messages needs a place under the
 // concurrency limit first, so that no batch waits in flight for a goroutine.
+//
+// What others call locks mu. It is held already where share, free, take,
+// release, giveBack, yields, disown, ready, set and sleep are called.
 type schedule struct {
 	limit  int
 	topics []*topic
@@ -33,7 +36,7 @@ func newSchedule(limit int, topics []*topic) *schedule {
 	return s
 }
 
-// next returns up to most ready slots, and nil when the schedule is closed.
+// next returns up to most ready slots, and none when the schedule is closed.
 // leave tells for each whether its turn shall leave the slot.
 func (s *schedule) next(most int, slots []*slot, leave []bool) ([]*slot, []bool) {
 	s.mu.Lock()
@@ -49,7 +52,7 @@ func (s *schedule) next(most int, slots []*slot, leave []bool) ([]*slot, []bool)
 		// no place: it is left, and then waits for one.
 		slots, leave = append(slots, x), append(leave, !x.owned || !x.place || s.yields(x))
 	}
-	s.queue = s.queue[:copy(s.queue, s.queue[n:])]
+	s.queue = slices.Delete(s.queue, 0, n)
 	if len(s.queue) > 0 {
 		s.turners.Signal()
 	}
@@ -102,13 +105,7 @@ func (s *schedule) disown(x *slot) {
 	x.leaving.Store(true)
 	switch x.state {
 	case waiting:
-		t := x.topic
-		for i, other := range t.waiting {
-			if other == x {
-				t.waiting = append(t.waiting[:i], t.waiting[i+1:]...)
-				break
-			}
-		}
+		x.topic.waiting = slices.DeleteFunc(x.topic.waiting, func(other *slot) bool { return other == x })
 		s.set(x, idle)
 		fallthrough
 	case idle:
@@ -145,6 +142,20 @@ func (s *schedule) close() {
 	close(s.done)
 	s.turners.Broadcast()
 	s.settled.Broadcast()
+}
+
+// watch returns a channel that is closed when no slot is in hand any more.
+func (s *schedule) watch() <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for s.active > 0 && !s.closed {
+			s.settled.Wait()
+		}
+		close(done)
+	}()
+	return done
 }
 
 // wake makes an idle slot ready after a while, at once if that is 0.
@@ -217,7 +228,7 @@ func (s *schedule) leave(x *slot) {
 	if x.owned {
 		s.ready(x)
 	}
-	x.topic.hung = slices.DeleteFunc(x.topic.hung, func(h *slot) bool { return h == x })
+	x.topic.hung = slices.DeleteFunc(x.topic.hung, func(other *slot) bool { return other == x })
 }
 
 // desert leaves a slot to a handler that ignores its context. Another

@@ -30,8 +30,7 @@ func (h *sleepers) Pop() any {
 	return s
 }
 
-// sleep sets when a slot wakes by itself; never, if at is zero. The caller
-// holds s.mu.
+// sleep sets when a slot wakes by itself; never, if at is zero.
 func (s *schedule) sleep(x *slot, at time.Time) {
 	x.at = at
 	switch {

@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -12,7 +13,7 @@ type state uint8
 
 const (
 	idle    state = iota // nothing to do before `at`, if that is set, or a wake-up
-	pausing              // its turn had no answer and is repeated at `at`
+	pausing              // its next turn, or a repetition of the last, is due at `at`
 	waiting              // ready for a turn, but for a place
 	ready                // in the queue of the turners
 	turning              // in the hands of a turner
@@ -55,7 +56,7 @@ type slot struct {
 }
 
 // ask prepares the next turn, unless the last one has no answer yet.
-func (s *slot) ask(c *Consumer, leave bool, random int) {
+func (s *slot) ask(c *Consumer, leave bool) {
 	if s.open {
 		return
 	}
@@ -71,7 +72,7 @@ func (s *slot) ask(c *Consumer, leave bool, random int) {
 		crash = c.backoff(s.topic, 1)
 	}
 	s.turn.Worker, s.turn.Lease, s.turn.Crash = s.worker, c.cfg.Lease, crash
-	s.turn.Number, s.turn.Count, s.turn.Random, s.turn.Verdicts = s.number, count, random, s.verdicts
+	s.turn.Number, s.turn.Count, s.turn.Random, s.turn.Verdicts = s.number, count, rand.IntN(1<<30), s.verdicts
 	s.open = true
 }
 

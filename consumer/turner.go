@@ -34,16 +34,13 @@ func (c *Consumer) turn() {
 	)
 	for {
 		slots, leave = c.schedule.next(writeTurns, slots[:0], leave[:0])
-		if slots == nil {
-			return
-		}
 		if len(slots) == 0 {
 			return
 		}
 		begin := time.Now()
 		cmds = cmds[:0]
 		for i, x := range slots {
-			x.ask(c, leave[i], rand.IntN(1<<30))
+			x.ask(c, leave[i])
 			x.sent = begin
 			cmds = append(cmds, c.scripts.TurnCmd(c.requests, &x.turn))
 		}
