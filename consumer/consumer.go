@@ -138,6 +138,8 @@ func (c *Consumer) Start(ctx context.Context) error {
 	return nil
 }
 
+// start is one try of Start. When it fails it leaves nothing behind, and may be
+// repeated.
 func (c *Consumer) start(ctx context.Context) error {
 	for _, t := range c.topics {
 		if err := c.agree(ctx, t); err != nil {

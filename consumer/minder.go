@@ -46,6 +46,7 @@ func (c *deadlineContext) set(t time.Time) { c.nanos.Store(t.UnixNano()) }
 // margin is what a lease is reckoned shorter by.
 func margin(lease time.Duration) time.Duration { return max(lease/10, 500*time.Millisecond) }
 
+// begin watches over the batch from now on.
 func (m *minder) begin(b *batch) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -192,6 +193,8 @@ func (m *minder) touch(b *batch) {
 	}
 }
 
+// lose notes that the lease is lost, to err or to another worker, and cancels
+// the handlers.
 func (m *minder) lose(err error) {
 	m.log().Warn("the lease of a batch is lost; its handlers are cancelled", zap.Error(err))
 	m.lost = true

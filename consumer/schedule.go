@@ -280,6 +280,8 @@ func (s *schedule) ready(x *slot) {
 	s.turners.Signal()
 }
 
+// set changes a slot's state. Every change of state passes here, so that active
+// is right.
 func (s *schedule) set(x *slot, to state) {
 	if x.state == idle && to != idle {
 		s.active++

@@ -40,6 +40,8 @@ func (t *topic) makeSlots(worker string) {
 	}
 }
 
+// newSlot makes a slot, or another incarnation of one, which takes turns under a
+// worker's id of its own.
 func (t *topic) newSlot(index, incarnation int) *slot {
 	x := &slot{topic: t, index: index, incarnation: incarnation, worker: t.worker, inHeap: -1}
 	if incarnation > 0 {

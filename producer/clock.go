@@ -53,6 +53,7 @@ func (c *clock) at(ctx context.Context, key string) (time.Time, error) {
 	return r.now(), nil
 }
 
+// known returns the last reading, and whether it need not be taken again.
 func (c *clock) known(addr string) (r reading, fresh bool) {
 	if all := c.readings.Load(); all != nil {
 		r = (*all)[addr]
@@ -85,6 +86,7 @@ func (c *clock) measure(ctx context.Context, node redis.UniversalClient, addr st
 	return r
 }
 
+// put notes a reading. c.mu is held.
 func (c *clock) put(addr string, r reading) {
 	all := map[string]reading{}
 	if old := c.readings.Load(); old != nil {

@@ -2,6 +2,7 @@ package producer
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -54,7 +55,7 @@ func (p *Producer) take(end bool) *flight {
 		return nil
 	}
 	f := p.queue[0]
-	p.queue = p.queue[:copy(p.queue, p.queue[1:])]
+	p.queue = slices.Delete(p.queue, 0, 1)
 	f.taken = true
 	return f
 }
@@ -90,6 +91,7 @@ func (p *Producer) write(f *flight) {
 	f.release()
 }
 
+// rest waits, unless Close gives up.
 func (p *Producer) rest(d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -83,6 +83,7 @@ func (p *Producer) agree(ctx context.Context, t *topic) error {
 	return err
 }
 
+// store returns the key of a slot's store, which is made once only.
 func (t *topic) store(slot int) string {
 	if t.stores[slot] == "" {
 		t.stores[slot] = luascripts.StoreKey(t.name, slot)
