@@ -151,7 +151,7 @@ func (b *batch) judge(ctx context.Context, d *Delivery, err error) result {
 	fields := []zap.Field{zap.String("topic", d.Topic.Name), zap.Int("slot", d.Slot), zap.Int("attempt", d.Attempt), zap.String("error", reason)}
 	switch {
 	case r.fate == dead || d.Attempt > message.MaxRetries:
-		b.c.log.Error("message is dead", append(fields, zap.String("content", shorten(d.Content)))...)
+		b.c.log.Error("message is dead", append(fields, zap.String("key", b.turn.Keys.Dead), zap.String("content", shorten(d.Content)))...)
 	default:
 		b.c.log.Debug("message failed and will be retried", append(fields, zap.Duration("in", r.delay))...)
 	}

@@ -48,6 +48,7 @@ func (c *Consumer) Close(ctx context.Context) error {
 	return c.result
 }
 
+// close is the first Close of a consumer that was started.
 func (c *Consumer) close(ctx context.Context) error {
 	c.log.Info("worker closes")
 	begun := time.Now()
@@ -115,7 +116,7 @@ func (c *Consumer) stuck() error {
 		errs = append(errs, fmt.Errorf("handlers did not return: %s", strings.Join(running, ", ")))
 	}
 	if unanswered != nil {
-		errs = append(errs, fmt.Errorf("Redis did not answer about: %s", strings.Join(unanswered, ", ")))
+		errs = append(errs, fmt.Errorf("Redis did not answer about the following; their messages come again when the lease has ended: %s", strings.Join(unanswered, ", ")))
 	}
 	if errs == nil {
 		return errors.New("Redis does not answer")

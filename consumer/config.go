@@ -52,9 +52,9 @@ type Config struct {
 	// Middleware wraps every listener, the first outermost. Defaults to none.
 	Middleware []Middleware
 
-	// Logger receives the life-cycle at Info, messages at Debug, what will be
-	// retried at Warn, and what a person must look at, at Error. Defaults to
-	// silence.
+	// Logger receives the life-cycle at Info, each failed delivery that will be
+	// retried at Debug, trouble that should pass by itself at Warn, and what a
+	// person must look at, such as a dead message, at Error. Defaults to silence.
 	Logger *zap.Logger
 }
 

@@ -19,7 +19,7 @@ var (
 	ErrTimeout = errors.New("the handler has run for longer than its timeout")
 
 	// ErrRunning is returned by Listen after Start, and by a second Start.
-	ErrRunning = errors.New("consumer is running or has run")
+	ErrRunning = errors.New("it has been started already")
 )
 
 var (

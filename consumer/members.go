@@ -49,7 +49,7 @@ func (c *Consumer) show(ctx context.Context, t *topic) error {
 	gained, lost := c.schedule.own(t, share)
 	if gained+lost > 0 {
 		c.log.Info("slots were shared out", zap.String("topic", t.Name), zap.Int("workers", len(members)),
-			zap.Int("slots", len(share)), zap.Int("gained", gained), zap.Int("lost", lost))
+			zap.Int("slots", len(share)), zap.Int("gained", gained), zap.Int("given_away", lost))
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func (c *Consumer) resign() {
 	for _, t := range c.topics {
 		if _, _, err := c.scripts.Members(ctx, t.name, c.id, c.cfg.Lease, false); err != nil {
 			c.log.Warn("list of members could not be left", zap.String("topic", t.Name), zap.Error(err))
-			return
+			continue
 		}
 		c.announce(t, []byte(membersChanged))
 	}

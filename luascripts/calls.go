@@ -46,7 +46,7 @@ func (s *Scripts) Members(ctx context.Context, topic, worker string, ttl time.Du
 	s.Exec(ctx, cmd)
 	reply, err := cmd.Result()
 	if err != nil {
-		return nil, false, fmt.Errorf("show worker %s in %s: %w", worker, WorkersKey(topic), err)
+		return nil, false, fmt.Errorf("enter or take out worker %s in %s: %w", worker, WorkersKey(topic), err)
 	}
 	return reply[1:], reply[0] == "1", nil
 }

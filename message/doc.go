@@ -6,7 +6,7 @@
 //
 //   - [RangeMerge]: handled Range after the first send; equal content sent
 //     meanwhile merges into it and keeps the first time.
-//   - [Priority]: the larger, the earlier; equal content merges and takes the
+//   - [Priority]: the larger, the earlier within its slot; equal content merges and takes the
 //     last priority.
 //   - [FixedTime]: never handled before At; equal content merges and takes the
 //     last time, so sending again is rescheduling.

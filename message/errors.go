@@ -16,7 +16,7 @@ var (
 	ErrTopicConflict = errors.New("topic is already defined differently")
 
 	// ErrClosed is returned by whatever is called after Close.
-	ErrClosed = errors.New("closed")
+	ErrClosed = errors.New("used after Close")
 )
 
 // InvalidError names what was refused.

@@ -16,7 +16,8 @@ type RangeMerge struct {
 	Range     time.Duration
 }
 
-// Priority is handled before every message of a smaller priority. Equal
+// Priority is handled before every message of a smaller priority in its slot: a
+// topic of one slot has one order, one of more has an order in each. Equal
 // content merges and takes the last priority. Nothing is promised about the
 // order of equal priorities, but none of them starves.
 type Priority struct {

@@ -48,7 +48,8 @@ func TestTopic(t *testing.T) {
 	for _, slots := range []int{-1, 3, 12, 1 << 17, math.MaxInt, math.MinInt} {
 		refusal(t, Topic{Name: "x", Kind: KindPriority, Slots: slots}.Validate(), "Topic.Slots", "")
 	}
-	for _, kind := range []Kind{0, 4, 255} {
+	refusal(t, Topic{Name: "x"}.Validate(), "Topic.Kind", "not set")
+	for _, kind := range []Kind{4, 255} {
 		refusal(t, Topic{Name: "x", Kind: kind}.Validate(), "Topic.Kind", kind.String())
 	}
 	refusal(t, ValidateNamespace("a/b"), "Namespace", "a/b")

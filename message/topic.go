@@ -78,7 +78,10 @@ func (t Topic) Validate() error {
 	if err := validateName("Topic.Name", t.Name); err != nil {
 		return err
 	}
-	if t.Kind < KindRangeMerge || t.Kind > KindFixedTime {
+	if t.Kind == 0 {
+		return invalid("Topic.Kind", "not set", "KindRangeMerge, KindPriority or KindFixedTime")
+	}
+	if t.Kind > KindFixedTime {
 		return invalid("Topic.Kind", t.Kind.String(), "KindRangeMerge, KindPriority or KindFixedTime")
 	}
 	if s := t.Slots; s < 0 || s > MaxSlots || s&(s-1) != 0 {

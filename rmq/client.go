@@ -23,7 +23,7 @@ type Client struct {
 // New returns a client. It validates the Config and does no I/O; the first
 // Send or Start does.
 func New(cfg Config) (*Client, error) {
-	if cfg.Redis == nil {
+	if one, isOne := cfg.Redis.(*redis.Client); cfg.Redis == nil || isOne && one == nil {
 		return nil, errors.New("rmq: Config.Redis is nil; it must be a client of go-redis, such as redis.NewClient returns")
 	}
 	p, err := producer.New(cfg.Redis, cfg.producer())

@@ -16,9 +16,9 @@ type Config struct {
 	// not close it.
 	Redis redis.UniversalClient
 
-	// Logger receives the life-cycle at Info, messages at Debug, what will be
-	// retried at Warn, and what a person must look at, at Error. Defaults to
-	// silence.
+	// Logger receives the life-cycle at Info, each failed delivery that will be
+	// retried at Debug, trouble that should pass by itself at Warn, and what a
+	// person must look at, such as a dead message, at Error. Defaults to silence.
 	Logger *zap.Logger
 
 	// Namespace stands in front of every topic's name. Defaults to none: the
@@ -41,8 +41,8 @@ type Config struct {
 	// slot. Defaults to twice the Timeout.
 	MaxHandlerTime time.Duration
 
-	// Lease is how long the messages of a worker that vanished stay with it.
-	// Defaults to 30 s.
+	// Lease is how long the messages of a worker that vanished stay with it. Let
+	// all workers of a topic have the same. Defaults to 30 s.
 	Lease time.Duration
 
 	// Backoff between deliveries of a message that fails. Defaults to
@@ -79,6 +79,7 @@ func (c Config) producer() producer.Config {
 func (c Config) consumer() consumer.Config {
 	return consumer.Config{
 		Namespace: c.Namespace, Worker: c.Worker, Concurrency: c.Concurrency, Timeout: c.Timeout,
-		MaxHandlerTime: c.MaxHandlerTime, Lease: c.Lease, Backoff: c.Backoff, SafetyLook: c.SafetyLook, Middleware: c.Middleware, Logger: c.Logger,
+		MaxHandlerTime: c.MaxHandlerTime, Lease: c.Lease, Backoff: c.Backoff, SafetyLook: c.SafetyLook,
+		Middleware: c.Middleware, Logger: c.Logger,
 	}
 }

@@ -2,6 +2,7 @@ package rmq_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -16,10 +17,10 @@ func closeOrders(ctx context.Context, rdb redis.UniversalClient) error {
 	if err != nil {
 		return err
 	}
-	defer client.Close(context.Background())
+	defer client.Close(ctx)
 
 	orders := rmq.Topic{Name: "orders", Kind: rmq.KindFixedTime}
-	closed := make(chan string)
+	closed := make(chan string, 1)
 	err = client.Listen(orders, rmq.ListenerFunc(func(ctx context.Context, d *rmq.Delivery) error {
 		closed <- d.Content
 		return nil // done; an error would make it come again
@@ -35,8 +36,59 @@ func closeOrders(ctx context.Context, rdb redis.UniversalClient) error {
 	if _, err := client.Send(ctx, orders, rmq.FixedTime{Content: "order 4711", At: at}); err != nil {
 		return err
 	}
-	fmt.Printf("%s is closed, too early: %t\n", <-closed, time.Now().Before(at))
+	select {
+	case order := <-closed:
+		fmt.Printf("%s is closed, too early: %t\n", order, time.Now().Before(at))
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
+
+func sendBatch(ctx context.Context, client *rmq.Client) error {
+	tasks := rmq.Topic{Name: "tasks", Kind: rmq.KindPriority}
+	receipts, err := client.SendBatch(ctx, tasks, []rmq.Message{
+		rmq.Priority{Content: "order 4703", SlotBasis: "customer 12", Priority: 500},
+		rmq.Priority{Content: "order 4734", SlotBasis: "customer 12", Priority: 900},
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Println("tasks:", receipts[0].Outcome, "in slots", receipts[0].Slot, receipts[1].Slot)
+
+	prices := rmq.Topic{Name: "prices", Kind: rmq.KindRangeMerge}
+	for range 2 { // the second merges into the first, and both are handled once, in a minute
+		receipt, err := client.Send(ctx, prices, rmq.RangeMerge{Content: "price of 4715", Range: time.Minute})
+		if err != nil {
+			return err
+		}
+		fmt.Println("price:", receipt.Outcome)
+	}
 	return nil
+}
+
+func ExampleClient_SendBatch() {
+	server, err := miniredis.Run() // or a real Redis
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer server.Close()
+	rdb := redis.NewClient(&redis.Options{Addr: server.Addr()})
+	defer rdb.Close()
+	client, err := rmq.New(rmq.Config{Redis: rdb})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := errors.Join(sendBatch(ctx, client), client.Close(ctx)); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// tasks: stored in slots 3 3
+	// price: stored
+	// price: merged
 }
 
 func Example() {
@@ -49,7 +101,9 @@ func Example() {
 	rdb := redis.NewClient(&redis.Options{Addr: server.Addr()})
 	defer rdb.Close()
 
-	if err := closeOrders(context.Background(), rdb); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := closeOrders(ctx, rdb); err != nil {
 		fmt.Println(err)
 	}
 	// Output: order 4711 is closed, too early: false

@@ -30,7 +30,7 @@ var orderLimits = rmq.Topic{Name: "order-limits", Kind: rmq.KindFixedTime}
 func main() { store.Main(run) }
 
 func run(ctx context.Context, s *store.Store) error {
-	shop := shop{states: map[string]string{}, begin: time.Now(), looked: make(chan struct{}, 100)}
+	shop := shop{states: map[string]string{}, looked: make(chan struct{}, 100)}
 	client, err := s.Client(rmq.Config{})
 	if err != nil {
 		return err
@@ -39,6 +39,7 @@ func run(ctx context.Context, s *store.Store) error {
 	if err := client.Listen(orderLimits, rmq.ListenerFunc(shop.timeIsUp)); err != nil {
 		return err
 	}
+	shop.begin = time.Now()
 	if err := client.Start(ctx); err != nil {
 		return err
 	}
@@ -48,10 +49,11 @@ func run(ctx context.Context, s *store.Store) error {
 		return err
 	}
 	const orders = 6
+	shop.say("a minute takes 20 ms here")
 	for i := 1; i <= orders; i++ {
 		order := fmt.Sprintf("order %d", i)
 		shop.set(order, "open")
-		if err := closeAt(order, time.Now().Add(limit)); err != nil {
+		if err := closeAt(order, shop.begin.Add(limit)); err != nil {
 			return err
 		}
 	}

@@ -37,6 +37,7 @@ func poison(ctx context.Context, s *store.Store) (result measured, err error) {
 	}
 	defer stopWorker(worker, &err)
 
+	say("The pauses between deliveries are short here; by default 17 of them take about 6 minutes.")
 	begin := time.Now()
 	receipts, err := worker.SendBatch(ctx, imports, []rmq.Message{
 		rmq.Priority{Content: bad, SlotBasis: basis, Priority: 900},

@@ -32,7 +32,7 @@ func priority(ctx context.Context, s *store.Store) (result measured, err error) 
 	if _, err := sender.Send(ctx, tasks, rmq.Priority{Content: "a task that became urgent", Priority: 999}); err != nil {
 		return result, err
 	}
-	say("Sent in this order: %s, 20. Then the last one again, with 999.", list(sent))
+	say("12 tasks in one slot. Sent in this order: %s, 20. Then the one of 20 again, with 999.", list(sent))
 
 	handled := make(chan int64, 2*len(batch))
 	worker, err := startWorker(ctx, s, rmq.Config{}, tasks, func(_ context.Context, d *rmq.Delivery) error {

@@ -35,14 +35,14 @@ func Agree(ctx context.Context, s *luascripts.Scripts, name string, t message.To
 	var differs []string
 	compare := func(field, ours, theirs string) {
 		if ours != theirs {
-			differs = append(differs, field+" is "+ours+" here and "+theirs+" there")
+			differs = append(differs, field+" is "+ours+" in this program and "+theirs+" in Redis")
 		}
 	}
 	compare("Kind", want.Kind, held.Kind)
 	compare("Slots", strconv.Itoa(want.Slots), strconv.Itoa(held.Slots))
 	compare("Literal", strconv.FormatBool(want.Literal), strconv.FormatBool(held.Literal))
 	compare("layout version", strconv.Itoa(want.Layout), strconv.Itoa(held.Layout))
-	if sharing != "" {
+	if sharing != "" && held.Sharing != "" { // it stays open while the rest differs
 		compare("sharing of slots", sharing, held.Sharing)
 	}
 	if differs != nil {
