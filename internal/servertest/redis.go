@@ -34,39 +34,61 @@ func Redis(t testing.TB, args ...string) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.endWith(t)
+	return s
+}
+
+// endWith ends the server with the test, which fails if it ended by itself before.
+func (s *Server) endWith(t testing.TB) {
 	t.Cleanup(func() {
 		if err := s.proc.crashed(); err != nil {
 			t.Errorf("redis-server ended by itself: %v\n%s", err, s.Log())
 		}
 		s.proc.end(syscall.SIGKILL) // nothing to save: the directory goes too
 	})
-	return s
 }
 
 // startRedis starts a server in dir, on another port if the first is snatched.
 func startRedis(path, argv0, dir string, args []string) (*Server, error) {
+	s := &Server{Dir: dir, password: valueOf(args, "--requirepass")}
+	err := s.startOn(path, func(port int) ([]string, error) {
+		return slices.Concat([]string{argv0, "--port", fmt.Sprint(port)}, defaults(dir), args), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// defaults are the arguments of every server that keeps data, apart from its ports.
+func defaults(dir string) []string {
+	return []string{
+		"--bind", "127.0.0.1", "--dir", dir,
+		"--save", "", "--appendonly", "no", "--daemonize", "no",
+	}
+}
+
+// startOn starts the server on a free port, with the argv made for that port, and
+// on another one if it is snatched.
+func (s *Server) startOn(path string, argv func(port int) ([]string, error)) error {
 	const tries = 3
 	for try := 1; ; try++ {
 		port, err := freePort()
 		if err != nil {
-			return nil, err
+			return err
 		}
-		argv := slices.Concat([]string{
-			argv0, "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--dir", dir,
-			"--save", "", "--appendonly", "no", "--daemonize", "no",
-		}, args)
-		s := &Server{
-			Dir:      dir,
-			addr:     fmt.Sprintf("127.0.0.1:%d", port),
-			password: valueOf(args, "--requirepass"),
-			proc:     &process{path: path, argv: argv, dir: dir},
+		args, err := argv(port)
+		if err != nil {
+			return err
 		}
+		s.addr = fmt.Sprintf("127.0.0.1:%d", port)
+		s.proc = &process{path: path, argv: args, dir: s.Dir}
 		if err = s.launch(); err == nil {
-			return s, nil
+			return nil
 		}
 		s.proc.end(syscall.SIGKILL)
 		if try == tries || !s.proc.portTaken() {
-			return nil, err
+			return err
 		}
 	}
 }

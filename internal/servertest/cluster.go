@@ -1,0 +1,353 @@
+package servertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	clusterSlots     = 16384
+	failoverPatience = 10 * time.Second       // mostly milliseconds, yet once in a while seconds
+	askPatience      = 300 * time.Millisecond // what one question may take: a paused node never answers
+	clusterPoll      = 20 * time.Millisecond  // every node is asked, so not too often
+)
+
+// RedisCluster is a real Redis Cluster, private to one test.
+type RedisCluster struct {
+	masters, replicas int // replicas of each master
+	nodes             []*Server
+	admin             map[*Server]*redis.Client
+}
+
+// Cluster starts a cluster with the slots spread over the masters, and returns when
+// every node says that it is complete, which takes about two seconds. The args are
+// passed to each node and win over the defaults, of which the most important is
+// "--cluster-node-timeout", "500": a replica is promoted less than two seconds
+// after its master was killed.
+func Cluster(t testing.TB, masters, replicasPerMaster int, args ...string) *RedisCluster {
+	t.Helper()
+	path, argv0 := redisBinary(t)
+	c := &RedisCluster{masters: masters, replicas: replicasPerMaster, admin: map[*Server]*redis.Client{}}
+	bus := map[*Server]int{}
+	for range masters * (1 + replicasPerMaster) {
+		s := &Server{Dir: t.TempDir()}
+		err := s.startOn(path, func(port int) ([]string, error) {
+			// The default bus port, port+10000, may not exist or belong to somebody.
+			var err error
+			bus[s], err = freePort()
+			own := []string{argv0, "--port", fmt.Sprint(port), "--cluster-port", fmt.Sprint(bus[s])}
+			return slices.Concat(own, defaults(s.Dir), clusterDefaults, args), err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.endWith(t)
+		c.nodes = append(c.nodes, s)
+		c.admin[s] = s.Client(t, func(o *redis.Options) {
+			o.DialerRetries = 1
+			o.ContextTimeoutEnabled = true
+		})
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), startPatience)
+	defer cancel()
+	if err := c.create(ctx, bus); err != nil {
+		t.Fatalf("create a cluster: %v\n%s", err, c.logs())
+	}
+	c.AwaitReady(t)
+	return c
+}
+
+var clusterDefaults = []string{
+	"--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf",
+	"--cluster-node-timeout", "500", "--cluster-require-full-coverage", "no",
+	"--cluster-replica-validity-factor", "0", "--cluster-allow-replica-migration", "no",
+	"--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1",
+}
+
+// create gives the masters their slots and makes all nodes known to each other, so
+// that nobody has to wait for gossip.
+func (c *RedisCluster) create(ctx context.Context, bus map[*Server]int) error {
+	for i, s := range c.nodes[:c.masters] {
+		from, to := i*clusterSlots/c.masters, (i+1)*clusterSlots/c.masters-1
+		if err := c.admin[s].ClusterAddSlotsRange(ctx, from, to).Err(); err != nil {
+			return err
+		}
+		if err := c.admin[s].Do(ctx, "cluster", "set-config-epoch", i+1).Err(); err != nil {
+			return err
+		}
+	}
+	for i, s := range c.nodes {
+		host, port, _ := net.SplitHostPort(s.addr)
+		for _, other := range c.nodes[:i] {
+			if err := c.admin[other].Do(ctx, "cluster", "meet", host, port, bus[s]).Err(); err != nil {
+				return err
+			}
+		}
+	}
+	for i, s := range c.nodes[c.masters:] {
+		master, err := c.id(ctx, c.nodes[i%c.masters])
+		if err != nil {
+			return err
+		}
+		// Refused until the two have shaken hands.
+		err = poll(ctx, func() error { return c.admin[s].ClusterReplicate(ctx, master).Err() })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AwaitReady waits until every node says that the cluster is complete: all nodes
+// there, all slots served, each master with its replicas and these in sync. After
+// a node was restarted, for example.
+func (c *RedisCluster) AwaitReady(t testing.TB) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), startPatience)
+	defer cancel()
+	for _, s := range c.nodes {
+		if err := poll(ctx, func() error { return c.complete(ctx, s) }); err != nil {
+			t.Fatalf("the cluster is not complete, says %s: %v\n%s", s.addr, err, c.logs())
+		}
+	}
+}
+
+// complete asks one node whether the cluster is complete.
+func (c *RedisCluster) complete(ctx context.Context, s *Server) error {
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	info, err := c.admin[s].ClusterInfo(ctx).Result()
+	if err != nil {
+		return err
+	}
+	if state := infoField(info, "cluster_state"); state != "ok" {
+		return errors.New("cluster_state:" + state)
+	}
+	view, err := c.view(ctx, s)
+	if err != nil {
+		return err
+	}
+	slots, replicas := 0, map[string]int{}
+	for _, n := range view {
+		if !n.healthy {
+			return fmt.Errorf("%s is not healthy", n.addr)
+		}
+		if n.master != "" {
+			replicas[n.master]++
+			continue
+		}
+		replicas[n.id] += 0
+		for _, r := range n.slots {
+			slots += r[1] - r[0] + 1
+		}
+	}
+	if len(view) != len(c.nodes) || slots != clusterSlots || len(replicas) != c.masters {
+		return fmt.Errorf("%d nodes, %d of them masters, %d slots", len(view), len(replicas), slots)
+	}
+	for id, n := range replicas {
+		if n != c.replicas {
+			return fmt.Errorf("master %s has %d replicas", id, n)
+		}
+	}
+	return c.linked(ctx, s)
+}
+
+// linked is nil unless s is a replica that is not in sync with its master.
+func (c *RedisCluster) linked(ctx context.Context, s *Server) error {
+	info, err := c.admin[s].Info(ctx, "replication").Result()
+	if err != nil {
+		return err
+	}
+	if link := infoField(info, "master_link_status"); infoField(info, "role") == "slave" && link != "up" {
+		return errors.New("master_link_status:" + link)
+	}
+	return nil
+}
+
+// Nodes are all nodes, dead ones too; at first the masters come before the replicas.
+func (c *RedisCluster) Nodes() []*Server { return slices.Clone(c.nodes) }
+
+// Client is a cluster client with the options users get by default, closed with
+// the test. Every adjust may change its options.
+func (c *RedisCluster) Client(t testing.TB, adjust ...func(*redis.ClusterOptions)) *redis.ClusterClient {
+	t.Helper()
+	opts := &redis.ClusterOptions{}
+	for _, s := range c.nodes {
+		opts.Addrs = append(opts.Addrs, s.addr)
+	}
+	for _, f := range adjust {
+		f(opts)
+	}
+	rdb := redis.NewClusterClient(opts)
+	t.Cleanup(func() { _ = rdb.Close() }) // a test may have closed it already
+	return rdb
+}
+
+// MasterOf is the node that serves key now. While there is none, because the
+// master was killed or paused and no replica is promoted yet, it waits.
+func (c *RedisCluster) MasterOf(t testing.TB, key string) *Server {
+	t.Helper()
+	return c.masterOf(t, c.Slot(t, key))
+}
+
+func (c *RedisCluster) masterOf(t testing.TB, slot int) *Server {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), startPatience)
+	defer cancel()
+	var master *Server
+	err := poll(ctx, func() error {
+		// A former master that came back believes in itself for a moment; the
+		// greater epoch tells who is right.
+		var epoch uint64
+		master = nil
+		for s, view := range c.views(ctx) {
+			for _, n := range view {
+				if n.myself && n.serves(slot) && (master == nil || n.epoch > epoch) {
+					master, epoch = s, n.epoch
+				}
+			}
+		}
+		if master == nil {
+			return errors.New("nobody serves it")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("master of slot %d: %v\n%s", slot, err, c.logs())
+	}
+	return master
+}
+
+// Slot is the hash slot of key.
+func (c *RedisCluster) Slot(t testing.TB, key string) int {
+	t.Helper()
+	var slot int64
+	ctx, cancel := context.WithTimeout(context.Background(), startPatience)
+	defer cancel()
+	err := c.anybody(ctx, func(ctx context.Context, rdb *redis.Client) (err error) {
+		slot, err = rdb.ClusterKeySlot(ctx, key).Result()
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(slot)
+}
+
+// Failover makes a replica of the master of key master in its place, planned and
+// without loss, and returns the new master when every node knows it.
+func (c *RedisCluster) Failover(t testing.TB, key string) *Server {
+	t.Helper()
+	slot := c.Slot(t, key)
+	old := c.masterOf(t, slot)
+	ctx, cancel := context.WithTimeout(context.Background(), failoverPatience)
+	defer cancel()
+	var next *Server
+	err := poll(ctx, func() (err error) {
+		if next, err = c.replicaOf(ctx, old); err != nil {
+			return err
+		}
+		return c.admin[next].ClusterFailover(ctx).Err()
+	})
+	if err == nil {
+		err = c.agreed(ctx, slot, next)
+	}
+	if err != nil {
+		t.Fatalf("fail over from %s: %v\n%s", old.addr, err, c.logs())
+	}
+	return next
+}
+
+// replicaOf is a replica of master that is in sync with it.
+func (c *RedisCluster) replicaOf(ctx context.Context, master *Server) (*Server, error) {
+	id, err := c.id(ctx, master)
+	if err != nil {
+		return nil, err
+	}
+	err = fmt.Errorf("%s has no replica", master.addr)
+	for s, view := range c.views(ctx) {
+		for _, n := range view {
+			if n.myself && n.master == id {
+				if err = c.linked(ctx, s); err == nil {
+					return s, nil
+				}
+			}
+		}
+	}
+	return nil, err
+}
+
+// agreed waits until every node that answers says that master serves slot.
+func (c *RedisCluster) agreed(ctx context.Context, slot int, master *Server) error {
+	return poll(ctx, func() error {
+		views := c.views(ctx)
+		if views[master] == nil {
+			return fmt.Errorf("%s does not answer", master.addr)
+		}
+		for s, view := range views {
+			for _, n := range view {
+				if n.serves(slot) != (n.addr == master.addr) {
+					return fmt.Errorf("%s says of %s serving slot %d: %t", s.addr, n.addr, slot, n.serves(slot))
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// anybody asks one node after the other until one answers.
+func (c *RedisCluster) anybody(ctx context.Context, ask func(context.Context, *redis.Client) error) error {
+	return poll(ctx, func() (err error) {
+		for _, s := range c.nodes {
+			short, cancel := context.WithTimeout(ctx, askPatience)
+			err = ask(short, c.admin[s])
+			cancel()
+			if err == nil {
+				return nil
+			}
+		}
+		return err
+	})
+}
+
+func (c *RedisCluster) id(ctx context.Context, s *Server) (string, error) {
+	return c.admin[s].ClusterMyID(ctx).Result()
+}
+
+// logs are the ends of the logs of all nodes.
+func (c *RedisCluster) logs() string { return logTails(c.nodes) }
+
+func logTails(servers []*Server) string {
+	const tail = 2000
+	var b strings.Builder
+	for _, s := range servers {
+		log := s.Log()
+		fmt.Fprintf(&b, "--- %s\n%s", s.addr, log[max(0, len(log)-tail):])
+	}
+	return b.String()
+}
+
+// poll asks until the answer is nil, or returns the last answer when ctx ends.
+func poll(ctx context.Context, ask func() error) error {
+	again := time.NewTicker(clusterPoll)
+	defer again.Stop()
+	for {
+		err := ask()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("in vain: %w", err)
+		case <-again.C:
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package servertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// hasty makes a cluster client report a fault soon.
+func hasty(o *redis.ClusterOptions) {
+	o.DialerRetries = 1
+	o.MaxRedirects = 1
+	o.ReadTimeout = 200 * time.Millisecond
+}
+
+// awaitSet writes until it works, with the reload that a cluster client needs to
+// learn soon that a master was replaced.
+func awaitSet(t *testing.T, rdb redis.UniversalClient, key, value string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), startPatience)
+	defer cancel()
+	err := poll(ctx, func() error {
+		err := rdb.Set(ctx, key, value, 0).Err()
+		if c, ok := rdb.(*redis.ClusterClient); ok && err != nil {
+			c.ReloadState(ctx)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatalf("SET %s: %v", key, err)
+	}
+}
+
+func wantValue(t *testing.T, rdb redis.Cmdable, key, want string) {
+	t.Helper()
+	if got, err := rdb.Get(t.Context(), key).Result(); got != want || err != nil {
+		t.Errorf("%s = %q, %v; want %q", key, got, err, want)
+	}
+}
+
+func TestClusterServesAllSlots(t *testing.T) {
+	t.Parallel()
+	c := Cluster(t, 3, 0, "--maxmemory", "12345678")
+	rdb := c.Client(t)
+	masters := map[*Server]bool{}
+	for i := range 30 {
+		key := fmt.Sprint("k", i)
+		if err := rdb.Set(t.Context(), key, "v", 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+		master := c.MasterOf(t, key)
+		wantValue(t, master.Client(t), key, "v")
+		masters[master] = true
+	}
+	if len(masters) != 3 || len(c.Nodes()) != 3 {
+		t.Errorf("keys on %d of %d nodes", len(masters), len(c.Nodes()))
+	}
+	if got := c.Nodes()[0].Client(t).ConfigGet(t.Context(), "maxmemory").Val()["maxmemory"]; got != "12345678" {
+		t.Errorf("maxmemory = %q", got)
+	}
+}
+
+func TestClusterPromotesWhenAMasterIsKilled(t *testing.T) {
+	t.Parallel()
+	c := Cluster(t, 3, 1)
+	rdb := c.Client(t, hasty)
+	awaitSet(t, rdb, "k", "before")
+	old := c.MasterOf(t, "k")
+	old.Kill()
+	next := c.MasterOf(t, "k") // waits for the promotion
+	if next == old {
+		t.Fatal("the killed master still serves")
+	}
+	awaitSet(t, rdb, "k", "after")
+
+	old.Restart(t)
+	c.AwaitReady(t)
+	if now := c.MasterOf(t, "k"); now != next {
+		t.Errorf("%s serves, not %s", now.Addr(), next.Addr())
+	}
+	wantValue(t, rdb, "k", "after")
+}
+
+func TestClusterFailoverIsPlanned(t *testing.T) {
+	t.Parallel()
+	c := Cluster(t, 3, 1)
+	rdb := c.Client(t)
+	awaitSet(t, rdb, "k", "v")
+	old := c.MasterOf(t, "k")
+	next := c.Failover(t, "k")
+	if now := c.MasterOf(t, "k"); next == old || now != next {
+		t.Errorf("from %s to %s, now %s", old.Addr(), next.Addr(), now.Addr())
+	}
+	wantValue(t, rdb, "k", "v")
+	c.AwaitReady(t)
+	if back := c.Failover(t, "k"); back != old {
+		t.Errorf("back to %s, not %s", back.Addr(), old.Addr())
+	}
+	wantValue(t, rdb, "k", "v")
+}
+
+func TestClusterPromotesWhenAMasterIsPaused(t *testing.T) {
+	t.Parallel()
+	c := Cluster(t, 3, 1)
+	rdb := c.Client(t, hasty)
+	old := c.MasterOf(t, "k")
+	old.Pause()
+	if next := c.MasterOf(t, "k"); next == old {
+		t.Error("the paused master serves")
+	}
+	awaitSet(t, rdb, "k", "v")
+	old.Resume()
+	c.AwaitReady(t) // the old master is a replica now
+	if now := c.MasterOf(t, "k"); now == old {
+		t.Error("the resumed master serves")
+	}
+	wantValue(t, rdb, "k", "v")
+}
+
+func TestClusterMigration(t *testing.T) {
+	t.Parallel()
+	c := Cluster(t, 2, 0)
+	rdb := c.Client(t)
+	const keys = 10
+	for i := range keys {
+		awaitSet(t, rdb, fmt.Sprintf("{k}%d", i), "v")
+	}
+	m := c.Migrate(t, "{k}")
+	if m.From == m.To || m.Slot != c.Slot(t, "{k}") {
+		t.Fatalf("%+v", m)
+	}
+	if n := m.MoveKeys(t, keys/2); n != keys/2 {
+		t.Errorf("moved %d", n)
+	}
+	asked := 0
+	for i := range keys {
+		key := fmt.Sprintf("{k}%d", i)
+		if err := m.From.Client(t).Get(t.Context(), key).Err(); err != nil && strings.HasPrefix(err.Error(), "ASK ") {
+			asked++
+		} else if err != nil {
+			t.Error(err)
+		}
+		wantValue(t, rdb, key, "v")
+	}
+	if asked != keys/2 {
+		t.Errorf("sent on for %d keys", asked)
+	}
+	if now := c.MasterOf(t, "{k}"); now != m.From {
+		t.Error("the slot has moved before its keys")
+	}
+
+	m.Finish(t)
+	if now := c.MasterOf(t, "{k}"); now != m.To {
+		t.Error("the slot has not moved")
+	}
+	for i := range keys {
+		wantValue(t, rdb, fmt.Sprintf("{k}%d", i), "v")
+	}
+	c.MoveSlot(t, m.Slot, m.From).Finish(t)
+	if now := c.MasterOf(t, "{k}"); now != m.From {
+		t.Error("the slot is not back")
+	}
+	wantValue(t, rdb, "{k}0", "v")
+}
+
+func TestParseMember(t *testing.T) {
+	t.Parallel()
+	m, err := parseMember("id 127.0.0.1:1@2 myself,master - 0 0 7 connected 0-5 9 [3->-other]\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.addr != "127.0.0.1:1" || !m.myself || !m.healthy || m.master != "" || m.epoch != 7 {
+		t.Errorf("%+v", m)
+	}
+	if !m.serves(0) || !m.serves(5) || m.serves(6) || !m.serves(9) {
+		t.Errorf("slots %v", m.slots)
+	}
+	if m, err = parseMember("id :0@0 slave,fail? boss 0 0 1 disconnected"); err != nil || m.healthy || m.master != "boss" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	for _, bad := range []string{"id", "a b c - 0 0 x connected", "a b c - 0 0 1 connected x", "a b c - 0 0 1 connected 1-x"} {
+		if _, err := parseMember(bad); err == nil {
+			t.Errorf("%q was read", bad)
+		}
+	}
+}
+
+func TestPollGivesUp(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	cause := errors.New("cause")
+	if err := poll(ctx, func() error { return cause }); !errors.Is(err, cause) {
+		t.Error(err)
+	}
+}
