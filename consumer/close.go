@@ -92,6 +92,7 @@ func (c *Consumer) leave() {
 	c.attending.Wait()
 	c.batches.Wait()
 	c.watching.Wait()
+	c.announcing.Wait()
 }
 
 // stuck names the slots that could not be left.

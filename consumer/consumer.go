@@ -42,11 +42,12 @@ type Consumer struct {
 	background   context.Context // of the goroutines beside the turners
 	stopRest     context.CancelFunc
 
-	running   sync.WaitGroup // turners and the goroutines beside them
-	attending sync.WaitGroup // the one that refreshes the lists of members
-	batches   sync.WaitGroup // being handled
-	watching  sync.WaitGroup // timers of minders
-	poke      chan struct{}  // the list of members has changed
+	running    sync.WaitGroup // turners and the goroutines beside them
+	attending  sync.WaitGroup // the one that refreshes the lists of members
+	batches    sync.WaitGroup // being handled
+	watching   sync.WaitGroup // timers of minders
+	announcing sync.WaitGroup // wake-ups for those who work at a slot next
+	poke       chan struct{}  // the list of members has changed
 }
 
 // phase of a consumer's life. It only goes forward.

@@ -36,23 +36,29 @@ func newSchedule(limit int, topics []*topic) *schedule {
 	return s
 }
 
-// next returns up to most ready slots, and none when the schedule is closed.
-// leave tells for each whether its turn shall leave the slot.
+// next returns up to most ready slots of one node, and none when the schedule
+// is closed. leave tells for each whether its turn shall leave the slot.
 func (s *schedule) next(most int, slots []*slot, leave []bool) ([]*slot, []bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.queue) == 0 && !s.closed {
 		s.turners.Wait()
 	}
-	n := min(most, len(s.queue))
-	for _, x := range s.queue[:n] {
+	rest := s.queue[:0]
+	for _, x := range s.queue {
+		// A write to several nodes of a Cluster would wait for the slowest.
+		if len(slots) == most || len(slots) > 0 && x.node != slots[0].node {
+			rest = append(rest, x)
+			continue
+		}
 		x.woken = false
 		s.set(x, turning)
 		// One that was to be left, and was assigned anew while it was queued, has
 		// no place: it is left, and then waits for one.
 		slots, leave = append(slots, x), append(leave, !x.owned || !x.place || s.yields(x))
 	}
-	s.queue = slices.Delete(s.queue, 0, n)
+	clear(s.queue[len(rest):])
+	s.queue = rest
 	if len(s.queue) > 0 {
 		s.turners.Signal()
 	}

@@ -40,6 +40,8 @@ type slot struct {
 
 	leaving atomic.Bool // as !owned, for the batch to see
 
+	node string // that answered its last turn; in hand, and in the queue guarded by schedule.mu
+
 	// In hand.
 	turn     luascripts.Turn // the last one asked
 	open     bool            // it has no definite answer yet: it must be repeated unchanged

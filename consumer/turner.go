@@ -2,11 +2,13 @@ package consumer
 
 import (
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/nodes"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -25,8 +27,14 @@ const (
 	pausedLook              = 5 * time.Second
 )
 
+// On a Cluster, a turner whose write takes longer than slowWrite is replaced by
+// another one, and ends with its write: so a node that hangs does not hold up
+// the slots of the others.
+const slowWrite = 200 * time.Millisecond
+
 // turn takes turns until the schedule is closed.
 func (c *Consumer) turn() {
+	many := nodes.Many(c.rdb)
 	var (
 		slots []*slot
 		leave []bool
@@ -44,15 +52,49 @@ func (c *Consumer) turn() {
 			x.sent = begin
 			cmds = append(cmds, c.scripts.TurnCmd(c.requests, &x.turn))
 		}
-		c.scripts.Exec(c.requests, cmds...)
+		replaced := false
+		if many {
+			replaced = c.execWatched(slots, cmds)
+		} else {
+			c.scripts.Exec(c.requests, cmds...)
+		}
 		taken := 0
 		for i, x := range slots {
 			a, err := luascripts.TurnAnswer(&x.turn, cmds[i].(*redis.StringSliceCmd))
 			taken += len(a.Contents)
 			c.answer(x, a, err)
 		}
+		if replaced {
+			return
+		}
 		c.pace.rest(len(slots), taken, time.Since(begin))
 	}
+}
+
+// execWatched is Exec on a Cluster, and reports whether another turner has
+// taken this one's place meanwhile.
+func (c *Consumer) execWatched(slots []*slot, cmds []redis.Cmder) (replaced bool) {
+	for _, x := range slots {
+		if _, node, err := nodes.MasterFor(c.requests, c.rdb, x.turn.Keys.Store); err == nil {
+			x.node = node
+		}
+	}
+	var mu sync.Mutex
+	over := false
+	timer := time.AfterFunc(slowWrite, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !over {
+			replaced = true
+			c.running.Go(c.turn)
+		}
+	})
+	c.scripts.Exec(c.requests, cmds...)
+	timer.Stop()
+	mu.Lock()
+	defer mu.Unlock()
+	over = true
+	return replaced
 }
 
 // answer does what the answer of a slot's turn says.
@@ -109,6 +151,7 @@ func (c *Consumer) answer(x *slot, a luascripts.Answer, err error) {
 // reported.
 func (c *Consumer) unanswered(x *slot, err error, log *zap.Logger) {
 	x.failures++
+	nodes.Failed(c.requests, c.rdb, err)
 	wait := firstRepeat
 	for i := 1; i < x.failures && wait < lastRepeat; i++ {
 		wait *= 2
@@ -124,7 +167,7 @@ func (c *Consumer) unanswered(x *slot, err error, log *zap.Logger) {
 func (c *Consumer) gone(x *slot) {
 	if x.leaving.Load() {
 		x.number = 0
-		c.announce(x.topic, luascripts.AppendWake(nil, x.index, 0))
+		c.announcing.Go(func() { c.announce(x.topic, luascripts.AppendWake(nil, x.index, 0)) })
 	}
 	c.schedule.leave(x)
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/nodes"
 )
 
 // recheck is how often the server's clock and the topics' definitions are
@@ -39,7 +41,7 @@ func (c *clock) at(ctx context.Context, key string) (time.Time, error) {
 	if c.frozen != nil {
 		return c.frozen(), nil
 	}
-	node, addr, err := masterFor(ctx, c.rdb, key)
+	node, addr, err := nodes.MasterFor(ctx, c.rdb, key)
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/nodes"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -115,6 +116,7 @@ func (w *write) finish(p *Producer, f *flight, last bool) bool {
 		return true
 	}
 	w.uncertain = w.uncertain || !refused(err)
+	nodes.Failed(p.run, p.rdb, err)
 	if !last && passing(err) && p.run.Err() == nil {
 		w.SetErr(nil)
 		return false
@@ -145,16 +147,16 @@ func (p *Producer) exec(wakes []redis.Cmder, writes []*write) {
 // execDurably sends each node its commands with a WAIT behind them, on one
 // connection, because WAIT speaks of the connection's own writes.
 func (p *Producer) execDurably(writes []*write) {
-	nodes := map[redis.UniversalClient][]*write{}
+	byNode := map[redis.UniversalClient][]*write{}
 	for _, w := range writes {
-		node, _, err := masterFor(p.run, p.rdb, w.lane.topic.store(w.lane.slot))
+		node, _, err := nodes.MasterFor(p.run, p.rdb, w.lane.topic.store(w.lane.slot))
 		if err != nil {
-			w.SetErr(err)
+			w.SetErr(fmt.Errorf("%w: %w", errUnsent, err))
 			continue
 		}
-		nodes[node] = append(nodes[node], w)
+		byNode[node] = append(byNode[node], w)
 	}
-	for node, writes := range nodes {
+	for node, writes := range byNode {
 		d := p.cfg.Durability
 		wait := redis.NewIntCmd(p.run, "wait", d.Replicas, d.Timeout.Milliseconds())
 		cmds := make([]redis.Cmder, 0, len(writes)+1)

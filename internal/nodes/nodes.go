@@ -1,0 +1,61 @@
+// Package nodes tells which server of a Redis Cluster holds a key. For every
+// other client there is one server, and its address does not matter.
+//
+// It does not route commands: the Redis client does.
+package nodes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// cluster is the part of redis.ClusterClient that is needed here.
+type cluster interface {
+	MasterForKey(ctx context.Context, key string) (*redis.Client, error)
+	ReloadState(ctx context.Context)
+}
+
+// Many reports whether rdb is a client of a Cluster.
+func Many(rdb redis.UniversalClient) bool {
+	_, many := rdb.(cluster)
+	return many
+}
+
+// MasterFor returns the client of the server that holds the key, and its
+// address: rdb itself and no address unless it is a Cluster.
+func MasterFor(ctx context.Context, rdb redis.UniversalClient, key string) (redis.UniversalClient, string, error) {
+	c, many := rdb.(cluster)
+	if !many {
+		return rdb, "", nil
+	}
+	master, err := c.MasterForKey(ctx, key)
+	if err != nil {
+		return nil, "", fmt.Errorf("find the master of %s: %w", key, err)
+	}
+	return master, master.Options().Addr, nil
+}
+
+// Failed is told of a command's error. Where it may mean that another server
+// holds the key by now, the Cluster's servers are asked anew, soon and in the
+// background: by itself the client would go on with a dead one for a minute.
+func Failed(ctx context.Context, rdb redis.UniversalClient, err error) {
+	c, many := rdb.(cluster)
+	if !many || err == nil {
+		return
+	}
+	var reply redis.Error
+	if errors.As(err, &reply) {
+		moved := false
+		for _, prefix := range []string{"MOVED ", "READONLY ", "CLUSTERDOWN ", "MASTERDOWN "} {
+			moved = moved || strings.HasPrefix(reply.Error(), prefix)
+		}
+		if !moved {
+			return
+		}
+	}
+	c.ReloadState(ctx)
+}
