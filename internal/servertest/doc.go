@@ -7,11 +7,14 @@
 //	srv := servertest.SharedRedis(t)   // one per test process; keep to keys of your own
 //	srv := servertest.Redis(t)         // private: may be killed, paused, restarted
 //	c := servertest.Cluster(t, 3, 1)   // Redis Cluster: 3 masters, each with 1 replica
+//	g := servertest.Sentinel(t)        // a master, its replica, three Sentinels
+//	srv := servertest.TLS(t)           // TLS only, with a password
 //	mini, rdb := servertest.Memory(t)  // in-process; its clock can be moved
 //	proxy := servertest.NewProxy(t, srv.Addr())
 //
-// A real server costs about 10 ms, so a test that harms its server takes a
-// private one; a cluster costs two seconds. Every child dies with the test process, however that ends.
+// A real server costs about 10 ms, a cluster or a Sentinel group two seconds. A test
+// that harms its server takes a private one. Every child dies with the test process,
+// however that ends.
 //
 // Environment:
 //

@@ -2,6 +2,7 @@ package servertest
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -20,7 +21,8 @@ type Server struct {
 
 	addr     string
 	password string
-	proc     *process // nil for a server of the user's own
+	tls      *tls.Config // nil for a server without TLS
+	proc     *process    // nil for a server of the user's own
 	shared   bool
 }
 
@@ -106,7 +108,8 @@ func (s *Server) probe() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	rdb := redis.NewClient(&redis.Options{
-		Addr: s.addr, Password: s.password, MaxRetries: -1, DialerRetries: 1,
+		Addr: s.addr, Password: s.password, TLSConfig: s.TLSConfig(),
+		MaxRetries: -1, DialerRetries: 1,
 	})
 	defer rdb.Close()
 	if err := rdb.Ping(ctx).Err(); err != nil {
@@ -129,7 +132,8 @@ func (s *Server) Addr() string { return s.addr }
 // change its options.
 func (s *Server) Client(t testing.TB, adjust ...func(*redis.Options)) *redis.Client {
 	t.Helper()
-	return newClient(t, s.addr, s.password, adjust)
+	secure := func(o *redis.Options) { o.TLSConfig = s.TLSConfig() }
+	return newClient(t, s.addr, s.password, slices.Concat([]func(*redis.Options){secure}, adjust))
 }
 
 // Kill ends the server with SIGKILL and waits until it is gone.

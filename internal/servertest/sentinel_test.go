@@ -1,0 +1,32 @@
+package servertest
+
+import (
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func TestSentinelPromotesWhenTheMasterIsKilled(t *testing.T) {
+	t.Parallel()
+	g := Sentinel(t)
+	rdb := g.Client(t, func(o *redis.FailoverOptions) { o.DialerRetries = 1 })
+	awaitSet(t, rdb, "k", "before")
+	old := g.Master(t)
+	if old != g.Nodes()[0] || len(g.Sentinels()) != 3 {
+		t.Fatalf("master %s of %d Sentinels", old.Addr(), len(g.Sentinels()))
+	}
+	old.Kill()
+	next := g.Master(t) // waits for the promotion
+	if next == old {
+		t.Fatal("the killed master is still the master")
+	}
+	awaitSet(t, rdb, "k", "after")
+	wantValue(t, next.Client(t), "k", "after")
+
+	old.Restart(t)
+	g.AwaitReady(t)
+	if now := g.Master(t); now != next {
+		t.Errorf("%s is the master, not %s", now.Addr(), next.Addr())
+	}
+	wantValue(t, old.Client(t), "k", "after") // as a replica
+}
