@@ -16,6 +16,8 @@ import (
 const (
 	sentinelMaster = "mymaster"
 	sentinelCount  = 3
+
+	masterDownAfter = 500 // milliseconds
 )
 
 // Sentinels is a Redis master with one replica, watched by three Sentinels, and
@@ -35,14 +37,21 @@ func Sentinel(t testing.TB) *Sentinels {
 	host, port, _ := net.SplitHostPort(master.addr)
 	replica := Redis(t, "--repl-diskless-sync-delay", "0", "--replicaof", host+" "+port)
 	g := &Sentinels{redis: []*Server{master, replica}, admin: map[*Server]*redis.SentinelClient{}}
-	for range sentinelCount {
+	for i := range sentinelCount {
+		// The first judges sooner and alone that the master is down, so that it has
+		// the others' votes before they stand for election, too: after a split vote
+		// all would wait for twice the failover-timeout.
+		quorum, downAfter := sentinelCount/2+1, 2*masterDownAfter
+		if i == 0 {
+			quorum, downAfter = 1, masterDownAfter
+		}
 		s := &Server{Dir: t.TempDir()}
 		err := s.startOn(path, func(own int) ([]string, error) {
 			conf := filepath.Join(s.Dir, "sentinel.conf") // a file, since it keeps its state there
 			text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\n", own, s.Dir) +
-				fmt.Sprintf("sentinel monitor %s %s %s %d\n", sentinelMaster, host, port, sentinelCount/2+1) +
-				fmt.Sprintf("sentinel down-after-milliseconds %s 500\n", sentinelMaster) +
-				fmt.Sprintf("sentinel failover-timeout %s 5000\n", sentinelMaster) +
+				fmt.Sprintf("sentinel monitor %s %s %s %d\n", sentinelMaster, host, port, quorum) +
+				fmt.Sprintf("sentinel down-after-milliseconds %s %d\n", sentinelMaster, downAfter) +
+				fmt.Sprintf("sentinel failover-timeout %s 2000\n", sentinelMaster) +
 				fmt.Sprintf("sentinel parallel-syncs %s 1\n", sentinelMaster)
 			return []string{argv0, conf, "--sentinel"}, os.WriteFile(conf, []byte(text), 0o600)
 		})
@@ -64,9 +73,11 @@ func Sentinel(t testing.TB) *Sentinels {
 
 // hurry makes a Sentinel ask more often. By default it pings once in 500 ms, as long
 // as a server may be away: when the promoted replica then drops its connections, its
-// last answer is already too old, and the Sentinels promote back and forth.
+// last answer is already too old, and the Sentinels promote back and forth. But not
+// too often either: a replica is promoted only if its INFO, asked for once a second
+// while the master is down, is younger than five pings.
 func hurry(rdb *redis.Client) error {
-	return rdb.Do(context.Background(), "sentinel", "debug", "ping-period", 100,
+	return rdb.Do(context.Background(), "sentinel", "debug", "ping-period", 250,
 		"ask-period", 100, "info-period", 500, "publish-period", 200).Err()
 }
 
