@@ -51,10 +51,18 @@ func (s *Scripts) Members(ctx context.Context, topic, worker string, ttl time.Du
 	return reply[1:], reply[0] == "1", nil
 }
 
-// MergeArgs begins the arguments of a call of merge.lua for one store. Pairs
-// of due ms and content follow; the reply is an integer: how many were stored.
-func (s *Scripts) MergeArgs(store string, pairs int) []any {
-	return append(s.merge.begin(1+2*pairs, 1), store)
+// SendArgs begins the arguments of a call of send.lua for one store. Pairs of
+// score and content follow. A content that waits keeps its score, or with last
+// takes the new one; most is how many contents may wait, 0 for any number.
+//
+// The reply is a list of integers: how many were stored, and the places of those
+// that were refused, 1 being the first pair.
+func (s *Scripts) SendArgs(store string, last bool, most int) []any {
+	rule := "first"
+	if last {
+		rule = "last"
+	}
+	return append(s.send.begin(3, 1), store, rule, most)
 }
 
 // Definition is a topic's definition as it is stored.

@@ -49,7 +49,7 @@ func TestDamages(t *testing.T) {
 		name    string
 		damages []damage
 	}{
-		{"turn", turnDamages}, {"turn", whyDamages}, {"touch", touchDamages}, {"cancel", cancelDamages}, {"merge", mergeDamages}, {"define", defineDamages},
+		{"turn", turnDamages}, {"turn", whyDamages}, {"touch", touchDamages}, {"cancel", cancelDamages}, {"send", sendDamages}, {"define", defineDamages},
 		{"members", membersDamages},
 	} {
 		source := luascripts.Sources()[script.name]

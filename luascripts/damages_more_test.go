@@ -62,12 +62,20 @@ var cancelDamages = []damage{
 	{"a wrong retry shows before the first write", "wrong type: cancel", "call('ZCARD', retry)  ", "  "},
 }
 
-var mergeDamages = []damage{
-	{"what waits keeps its time", driven, `if not score or tonumber(score) <= 16 then`, `if true then`},
+var sendDamages = []damage{
+	{"what waits keeps its time", driven, `or not score or tonumber(score) <= 16 then`, `or true then`},
 	{"a failed copy does not count as waiting", driven, ` or tonumber(score) <= 16`, ``},
-	{"but one due at 17 does", "merge in pairs", `tonumber(score) <= 16`, `tonumber(score) <= 17`},
-	{"each pair for itself", "merge in pairs", `i = 1, #ARGV, 2`, `i = 1, 2, 2`},
-	{"tells how many were stored", "merge in pairs", `stored = stored + 1`, `stored = 1`},
+	{"but one due at 17 does", "send in pairs", `tonumber(score) <= 16`, `tonumber(score) <= 17`},
+	{"each pair for itself", "send in pairs", `i = 3, #ARGV, 2`, `i = 3, 4, 2`},
+	{"tells how many were stored", "send in pairs", `answer[1] = answer[1] + 1`, `answer[1] = 1`},
+	{"the last wins where it shall", "send: the last wins", `rule == 'last' or not`, `not`},
+	{"told are the new ones then", "send: the last wins", ` or rule == 'first' then answer`, ` or true then answer`},
+	{"a full slot takes nothing new", "send: full", `not score and size >= most`, `false`},
+	{"what waits merges all the same", "send: full", `not score and size >= most`, `size >= most`},
+	{"each new one counts", "send: full", `size = size + 1`, `size = size`},
+	{"and no other does", "send: full", `if not score then size`, `if true then size`},
+	{"no limit is no limit", "send: full", `most > 0 and call('ZCARD', store) or -math.huge`, `call('ZCARD', store)`},
+	{"tells which were refused", "send: full", `(i - 1) / 2`, `i`},
 }
 
 // Not here: `ARGV[4] ~= ”`, which only saves writing ” over ”.

@@ -8,7 +8,7 @@
 //   - [Scripts.Cancel] (cancel.lua): removes a content that waits.
 //   - [Scripts.Define] (define.lua): writes or reads a topic's definition.
 //   - [Scripts.Members] (members.lua): the list by which workers share the work.
-//   - [Scripts.MergeArgs] (merge.lua): sends range-merge messages to a literal topic.
+//   - [Scripts.SendArgs] (send.lua): sends where a plain ZADD does not do.
 //
 // The scripts read the clock of the server they run on. They are called by
 // their hash; where a server does not know one yet, it is sent once in full,

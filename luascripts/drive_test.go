@@ -32,11 +32,11 @@ func (d *driver) send(x string) {
 		at = d.now + []int64{1, 300, 2500}[d.IntN(3)]
 		args[2] = at
 	case d.literal:
-		args = append(d.s.MergeArgs(d.k.Store, 1), at, x)
+		args = append(d.s.SendArgs(d.k.Store, false, 0), at, x)
 	default:
 		args = []any{"zadd", d.k.Store, "nx", at, x}
 	}
-	e := &effect{what: fmt.Sprintf("send %s for %d", x, at), before: d.state, after: d.step(redis.NewIntCmd(ctx, args...))}
+	e := &effect{what: fmt.Sprintf("send %s for %d", x, at), before: d.state, after: d.step(redis.NewCmd(ctx, args...))}
 	d.note("%s", e.what)
 	expected := e.before.clone()
 	if waits := expected.store[x]; d.kind == rangeMerge && waits > retries {

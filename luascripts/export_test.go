@@ -11,7 +11,7 @@ import (
 func Edited(rdb redis.UniversalClient, edit func(name, source string) string) *Scripts {
 	s := New(rdb)
 	for name, x := range map[string]*script{
-		"turn": &s.turn, "touch": &s.touch, "cancel": &s.cancel, "merge": &s.merge, "define": &s.define,
+		"turn": &s.turn, "touch": &s.touch, "cancel": &s.cancel, "send": &s.send, "define": &s.define,
 		"members": &s.members,
 	} {
 		*x = newScript(edit(name, x.source))
@@ -22,7 +22,7 @@ func Edited(rdb redis.UniversalClient, edit func(name, source string) string) *S
 // Sources of all scripts by the name of their file.
 func Sources() map[string]string {
 	return map[string]string{
-		"turn": turnSource, "touch": touchSource, "cancel": cancelSource, "merge": mergeSource, "define": defineSource,
+		"turn": turnSource, "touch": touchSource, "cancel": cancelSource, "send": sendSource, "define": defineSource,
 		"members": membersSource,
 	}
 }

@@ -15,8 +15,8 @@ var (
 	touchSource string
 	//go:embed cancel.lua
 	cancelSource string
-	//go:embed merge.lua
-	mergeSource string
+	//go:embed send.lua
+	sendSource string
 	//go:embed define.lua
 	defineSource string
 	//go:embed members.lua
@@ -36,7 +36,7 @@ var shipped = Scripts{
 	turn:    newScript(turnSource),
 	touch:   newScript(touchSource),
 	cancel:  newScript(cancelSource),
-	merge:   newScript(mergeSource),
+	send:    newScript(sendSource),
 	define:  newScript(defineSource),
 	members: newScript(membersSource),
 }
@@ -45,7 +45,7 @@ var shipped = Scripts{
 type Scripts struct {
 	rdb redis.UniversalClient
 
-	turn, touch, cancel, merge, define, members script
+	turn, touch, cancel, send, define, members script
 }
 
 // New returns the scripts for rdb. It does no I/O and costs little.
@@ -60,7 +60,7 @@ func New(rdb redis.UniversalClient) *Scripts {
 // told to forget, is sent again in full; other commands are not repeated.
 // Each command holds its own error; Exec returns none.
 func (s *Scripts) Exec(ctx context.Context, cmds ...redis.Cmder) {
-	s.send(ctx, cmds)
+	s.process(ctx, cmds)
 	var unknown []redis.Cmder
 	for _, cmd := range cmds {
 		if err := cmd.Err(); err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") && s.inFull(cmd) {
@@ -68,11 +68,11 @@ func (s *Scripts) Exec(ctx context.Context, cmds ...redis.Cmder) {
 		}
 	}
 	if len(unknown) > 0 {
-		s.send(ctx, unknown)
+		s.process(ctx, unknown)
 	}
 }
 
-func (s *Scripts) send(ctx context.Context, cmds []redis.Cmder) {
+func (s *Scripts) process(ctx context.Context, cmds []redis.Cmder) {
 	switch len(cmds) {
 	case 0:
 		return
@@ -94,7 +94,7 @@ func (x *script) begin(size, keys int) []any {
 // inFull turns a call by hash into the same call with the source.
 func (s *Scripts) inFull(cmd redis.Cmder) bool {
 	args := cmd.Args()
-	for _, x := range []*script{&s.turn, &s.touch, &s.cancel, &s.merge, &s.define, &s.members} {
+	for _, x := range []*script{&s.turn, &s.touch, &s.cancel, &s.send, &s.define, &s.members} {
 		if args[0] == "evalsha" && args[1] == x.hash {
 			args[0], args[1] = "eval", x.source
 			cmd.SetErr(nil)

@@ -64,15 +64,15 @@ func TestUnknownScripts(t *testing.T) {
 			_, err := s.Turn(ctx, with(turns[0], func(t *luascripts.Turn) { t.Keys = luascripts.KeysOf("flush", 5) })) // Redis knows the script
 			w.must(err == nil, "%v", err)
 			counted, again := redis.NewIntCmd(ctx, "incr", "counter"), redis.NewIntCmd(ctx, "incr", "counter")
-			merge := redis.NewIntCmd(ctx, append(s.MergeArgs("flush_6", 1), 9000, "m")...)
+			sent := redis.NewIntSliceCmd(ctx, append(s.SendArgs("flush_6", false, 0), 9000, "m")...)
 			refused := redis.NewIntCmd(ctx, "incr", turns[0].Keys.Prepare)
-			s.Exec(ctx, takes[0], counted, takes[1], redis.NewStatusCmd(ctx, "script", "flush"), takes[2], refused, merge, again, takes[3], takes[4])
+			s.Exec(ctx, takes[0], counted, takes[1], redis.NewStatusCmd(ctx, "script", "flush"), takes[2], refused, sent, again, takes[3], takes[4])
 			for i, take := range takes {
 				// A turn that was sent twice would be told again, without a priority.
 				a, err := luascripts.TurnAnswer(turns[i], take)
 				w.must(err == nil && a.Code == luascripts.Batch && a.Priority(0) == int64(50+i), "turn %d: %+v, %v", i, a, err)
 			}
-			w.must(merge.Val() == 1 && counted.Val() == 1 && again.Val() == 2, "%v, %v, %v", merge, counted, again)
+			w.must(len(sent.Val()) == 1 && sent.Val()[0] == 1 && counted.Val() == 1 && again.Val() == 2, "%v, %v, %v", sent, counted, again)
 			w.must(refused.Err() != nil && strings.HasPrefix(refused.Err().Error(), "WRONGTYPE"), "%v", refused)
 		}},
 		{name: "by every method", run: func(w *world) {

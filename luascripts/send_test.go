@@ -1,6 +1,8 @@
 package luascripts_test
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,16 +23,50 @@ var mergeTrials = []trial{
 			mergeRule(w, rule.kind, rule.literal, rule.state, rule.stored)
 		}
 	}},
-	{name: "merge in pairs", run: func(w *world) {
+	{name: "send in pairs", run: func(w *world) {
 		w.clean(rangeMerge)
 		w.do("zadd", w.k.Store, 5000, "waits", 16, "failed", 1, "failed often", 17, "early")
-		args := append(w.s.MergeArgs(w.k.Store, 6), 9000, "waits", 9001, "failed", 9002, "failed often", 9003, "early", 9004, "new", 1<<53-1, "late")
-		cmd := redis.NewIntCmd(ctx, args...)
-		w.s.Exec(ctx, cmd)
-		w.must(cmd.Err() == nil && cmd.Val() == 4, "%v", cmd)
-		s := w.slot().store
-		w.must(s["waits"] == 5000 && s["failed"] == 9001 && s["failed often"] == 9002 && s["early"] == 17 && s["new"] == 9004 && s["late"] == 1<<53-1, "%v", s)
+		told := w.sends(false, 0, 9000, "waits", 9001, "failed", 9002, "failed often", 9003, "early", 9004, "new", 1<<53-1, "late")
+		w.must(slices.Equal(told, []int64{4}), "%v", told)
+		w.holds(map[string]int64{"waits": 5000, "failed": 9001, "failed often": 9002, "early": 17, "new": 9004, "late": 1<<53 - 1})
 	}},
+	{name: "send: the last wins", run: func(w *world) {
+		w.clean(rangeMerge)
+		w.do("zadd", w.k.Store, 50, "waits", 16, "failed")
+		told := w.sends(true, 9, 60, "waits", 61, "failed", 62, "new", 63, "new")
+		w.must(slices.Equal(told, []int64{1}), "%v", told)
+		w.holds(map[string]int64{"waits": 60, "failed": 61, "new": 63})
+	}},
+	{name: "send: full", run: func(w *world) {
+		for _, last := range []bool{false, true} {
+			w.clean(rangeMerge)
+			w.do("zadd", w.k.Store, 50, "waits", 16, "failed")
+			told := w.sends(last, 3, 59, "waits", 60, "a", 61, "b", 62, "waits", 63, "c", 64, "a", 65, "failed")
+			w.must(told[0] == map[bool]int64{false: 2, true: 1}[last] && slices.Equal(told[1:], []int64{3, 5}), "%v", told)
+			want := map[string]int64{"waits": 50, "failed": 65, "a": 60}
+			if last {
+				want["waits"], want["a"] = 62, 64
+			}
+			w.holds(want)
+			told = w.sends(last, 2, 70, "d", 71, "a") // over the limit already
+			w.must(told[0] == 0 && slices.Equal(told[1:], []int64{1}), "%v", told)
+			told = w.sends(last, 0, 70, "d", 71, "e")
+			w.must(slices.Equal(told, []int64{2}), "%v", told)
+		}
+	}},
+}
+
+// sends calls send.lua with pairs of score and content, and returns its answer.
+func (w *world) sends(last bool, most int, pairs ...any) []int64 {
+	cmd := redis.NewIntSliceCmd(ctx, append(w.s.SendArgs(w.k.Store, last, most), pairs...)...)
+	w.s.Exec(ctx, cmd)
+	w.must(cmd.Err() == nil && len(cmd.Val()) > 0, "%v", cmd)
+	return cmd.Val()
+}
+
+func (w *world) holds(want map[string]int64) {
+	got := w.slot().store
+	w.must(maps.Equal(got, want), "the store holds %v, want %v", got, want)
 }
 
 var mergeRules = []struct {
@@ -93,21 +129,17 @@ func mergeRule(w *world, k kind, literal bool, state string, stored bool) {
 		number = w.tells(luascripts.Left, leaving(w.as("a", a.Number, bury("m"))))
 	}
 
-	var cmd *redis.IntCmd
+	where := k.String() + ", " + state
+	told := int64(1)
 	switch {
 	case k == rangeMerge && literal:
-		cmd = redis.NewIntCmd(ctx, append(w.s.MergeArgs(w.k.Store, 1), newer, "m")...)
+		told = w.sends(false, 0, newer, "m")[0]
 	case k == rangeMerge:
-		cmd = redis.NewIntCmd(ctx, "zadd", w.k.Store, "nx", newer, "m")
+		told = w.rdb.ZAddNX(ctx, w.k.Store, redis.Z{Score: float64(newer), Member: "m"}).Val()
 	default:
-		cmd = redis.NewIntCmd(ctx, "zadd", w.k.Store, newer, "m")
+		w.do("zadd", w.k.Store, newer, "m")
 	}
-	w.s.Exec(ctx, cmd)
-	where := k.String() + ", " + state
-	w.must(cmd.Err() == nil, "%s: %v", where, cmd)
-	if k == rangeMerge {
-		w.must((cmd.Val() == 1) == stored, "%s: %v", where, cmd)
-	}
+	w.must(k != rangeMerge || (told == 1) == stored, "%s: %d stored", where, told)
 	want := newer
 	if !stored {
 		want = older

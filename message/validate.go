@@ -39,9 +39,9 @@ type Body struct {
 	Value int64
 }
 
-// Open validates m for topic t and takes it apart. now is the server's clock,
-// which a FixedTime must lie after; maxContent bounds the content in bytes.
-func Open(t Topic, m Message, now time.Time, maxContent int) (Body, error) {
+// Open validates m for topic t and takes it apart. maxContent bounds the content
+// in bytes. That a FixedTime lies ahead is for [Body.After] to tell.
+func Open(t Topic, m Message, maxContent int) (Body, error) {
 	var b Body
 	var err error
 	// A type switch and no method call: so that a message passed by value
@@ -59,7 +59,7 @@ func Open(t Topic, m Message, now time.Time, maxContent int) (Body, error) {
 		}
 	case FixedTime:
 		b = Body{Kind: KindFixedTime, Content: m.Content, SlotBasis: m.SlotBasis}
-		if err = validateAt(m.At, now); err == nil {
+		if err = validateAt(m.At); err == nil {
 			b.Value = ceilUnixMilli(m.At)
 		}
 	case nil:
@@ -82,7 +82,7 @@ func Open(t Topic, m Message, now time.Time, maxContent int) (Body, error) {
 	return b, nil
 }
 
-func validateAt(at, now time.Time) error {
+func validateAt(at time.Time) error {
 	const field = "At"
 	switch {
 	case at.IsZero():
@@ -91,8 +91,15 @@ func validateAt(at, now time.Time) error {
 		return invalid(field, at.UTC().Format(time.RFC3339Nano), "a time in the future (did you pass seconds as milliseconds?)")
 	case at.After(maxAt):
 		return invalid(field, "in the year "+strconv.Itoa(at.Year()), "in the year 9999 at the latest (did you pass microseconds as milliseconds?)")
-	case !at.After(now):
-		return invalid(field, at.UTC().Format(time.RFC3339Nano), "after the server's clock, "+now.UTC().Format(time.RFC3339Nano))
+	}
+	return nil
+}
+
+// After refuses a FixedTime that is not after now, the time of the server that
+// is to have it.
+func (b *Body) After(now time.Time) error {
+	if at := time.UnixMilli(b.Value); !at.After(now) {
+		return invalid("At", at.UTC().Format(time.RFC3339Nano), "after the server's clock, "+now.UTC().Format(time.RFC3339Nano))
 	}
 	return nil
 }

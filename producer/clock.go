@@ -3,7 +3,6 @@ package producer
 import (
 	"context"
 	"fmt"
-	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,8 +12,8 @@ import (
 	"github.com/slotmq/go-rmq/internal/nodes"
 )
 
-// recheck is how often the server's clock and the topics' definitions are
-// looked at again.
+// recheck is how often a server's clock and the topics' definitions are looked
+// at again.
 const recheck = 30 * time.Second
 
 // reading pairs a moment of this process with the server's time at it.
@@ -25,88 +24,69 @@ type reading struct {
 	err     error     // why there is no time yet
 }
 
-func (r reading) now() time.Time { return r.server.Add(time.Since(r.local)) }
-
-// clock tells the time of the Redis server. Every master of a Cluster has its
-// own.
+// clock tells the time of one server.
 type clock struct {
-	rdb      redis.UniversalClient
-	frozen   func() time.Time // instead of asking, in tests; usually nil
-	mu       sync.Mutex
-	readings atomic.Pointer[map[string]reading] // by address of the master; replaced, never changed
+	rdb    redis.UniversalClient
+	frozen func() time.Time // instead of asking, in tests; usually nil
+	mu     sync.Mutex       // held while the server is asked
+	last   atomic.Pointer[reading]
 }
 
-// at returns the time of the server that holds the key.
-func (c *clock) at(ctx context.Context, key string) (time.Time, error) {
+// now returns the time of the server, which is the one that holds the key.
+func (c *clock) now(ctx context.Context, key string) (time.Time, error) {
 	if c.frozen != nil {
 		return c.frozen(), nil
 	}
-	node, addr, err := nodes.MasterFor(ctx, c.rdb, key)
-	if err != nil {
-		return time.Time{}, err
-	}
-	r, fresh := c.known(addr)
-	if !fresh {
-		r = c.measure(ctx, node, addr)
+	r := c.last.Load()
+	if !r.fresh() {
+		r = c.measure(ctx, key)
 	}
 	if r.err != nil {
 		return time.Time{}, r.err
 	}
-	return r.now(), nil
+	return r.server.Add(time.Since(r.local)), nil
 }
 
-// known returns the last reading, and whether it need not be taken again.
-func (c *clock) known(addr string) (r reading, fresh bool) {
-	if all := c.readings.Load(); all != nil {
-		r = (*all)[addr]
-	}
-	return r, time.Now().Before(r.expires)
-}
+func (r *reading) fresh() bool { return r != nil && time.Now().Before(r.expires) }
 
 // measure asks the server. If it cannot be reached, the last reading goes on:
 // clocks drift little, and the write that follows will tell what is wrong.
-func (c *clock) measure(ctx context.Context, node redis.UniversalClient, addr string) reading {
+func (c *clock) measure(ctx context.Context, key string) *reading {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r, fresh := c.known(addr)
-	if fresh {
-		return r // measured while this call waited for the lock
+	last := c.last.Load()
+	if last.fresh() {
+		return last // measured while this call waited for the lock
 	}
+	r := reading{}
+	node, _, err := nodes.MasterFor(ctx, c.rdb, key)
 	before := time.Now()
-	server, err := node.Time(ctx).Result()
+	if err == nil {
+		r.server, err = node.Time(ctx).Result()
+	}
 	after := time.Now()
 	switch {
 	case err == nil:
-		r = reading{local: before.Add(after.Sub(before) / 2), server: server, expires: after.Add(recheck)}
-	case r.local.IsZero():
+		r.local, r.expires = before.Add(after.Sub(before)/2), after.Add(recheck)
+	case last == nil || last.err != nil:
 		// Kept for a moment, so that the messages of one flight fail together.
-		r = reading{err: fmt.Errorf("ask Redis for its time: %w", err), expires: after.Add(100 * time.Millisecond)}
+		r.err, r.expires = fmt.Errorf("ask Redis for its time: %w", err), after.Add(100*time.Millisecond)
 	default:
+		r = *last
 		r.expires = after.Add(time.Second)
 	}
-	c.put(addr, r)
-	return r
+	c.last.Store(&r)
+	return &r
 }
 
-// put notes a reading. c.mu is held.
-func (c *clock) put(addr string, r reading) {
-	all := map[string]reading{}
-	if old := c.readings.Load(); old != nil {
-		maps.Copy(all, *old)
-	}
-	all[addr] = r
-	c.readings.Store(&all)
-}
-
-// expire makes the next look ask the servers again, after a connection was
+// expire makes the next look ask the server again, after a connection was
 // lost: another server may have taken over.
 func (c *clock) expire() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if all := c.readings.Load(); all != nil {
-		for addr, r := range *all {
-			r.expires = time.Time{}
-			c.put(addr, r)
-		}
+	if last := c.last.Load(); last != nil {
+		r := *last
+		r.expires = time.Time{}
+		c.last.Store(&r)
 	}
 }

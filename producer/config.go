@@ -20,6 +20,12 @@ type Config struct {
 	// Defaults to 256 KiB.
 	MaxContent int
 
+	// MaxWaiting is how many contents may wait in one slot. A send that would add
+	// one more is refused with [ErrQueueFull]; what merges into one that waits is
+	// not. What waits for its retry, and what is dead, does not count. Defaults to
+	// 0: as many as Redis has memory for.
+	MaxWaiting int
+
 	// ExactReceipts tells for every single message whether it was stored or
 	// merged, where messages sent together else share one answer. It costs
 	// a command for each message. Defaults to false.
@@ -65,6 +71,8 @@ func (c Config) validate() error {
 	case c.MaxContent < 1 || c.MaxContent > message.MaxMaxContent:
 		return &message.InvalidError{Field: "Config.MaxContent", Value: strconv.Itoa(c.MaxContent),
 			Limit: "1 to 67108864 (64 MiB), or 0 for 256 KiB"}
+	case c.MaxWaiting < 0:
+		return &message.InvalidError{Field: "Config.MaxWaiting", Value: strconv.Itoa(c.MaxWaiting), Limit: "1 or more, or 0 for any number"}
 	case d.Replicas < 0:
 		return &message.InvalidError{Field: "Config.Durability.Replicas", Value: strconv.Itoa(d.Replicas), Limit: "0 or more"}
 	case d.Timeout < time.Millisecond:

@@ -19,6 +19,10 @@ var (
 	// ErrNotReplicated is returned when the message is stored on the master, but
 	// fewer replicas than Durability asks for acknowledged it in time.
 	ErrNotReplicated = errors.New("stored, but not acknowledged by enough replicas")
+
+	// ErrQueueFull is returned when the message's slot holds as many contents as
+	// Config.MaxWaiting allows. The message is not stored.
+	ErrQueueFull = errors.New("the slot is full")
 )
 
 var (

@@ -198,7 +198,12 @@ func TestCancelledContexts(t *testing.T) {
 func (p *Producer) queued() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.queue) > 0
+	for _, to := range p.lines {
+		if len(to.queue) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // Due times follow the server's clock, whatever the client's says.

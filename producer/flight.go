@@ -42,8 +42,9 @@ type lane struct {
 	topic       *topic
 	slot        int
 	first, last int32 // entries
-	count       int
 }
+
+func (l *lane) store() string { return l.topic.slots[l.slot].store }
 
 var flights = sync.Pool{New: func() any { return new(flight) }}
 
@@ -81,18 +82,13 @@ func (f *flight) add(t *topic, slot int, b *message.Body) int {
 	f.next = append(f.next, 0)
 	f.outcomes = append(f.outcomes, Accepted)
 	f.bytes += len(b.Content)
-	if t.inFlight != f.serial {
-		t.inFlight = f.serial
-		clear(t.lanes)
-	}
-	if at := t.lanes[slot]; at > 0 {
-		l := &f.lanes[at-1]
+	if x := &t.slots[slot]; x.flight == f.serial {
+		l := &f.lanes[x.lane]
 		f.next[l.last] = entry + 1
 		l.last = entry
-		l.count++
 	} else {
-		f.lanes = append(f.lanes, lane{topic: t, slot: slot, first: entry, last: entry, count: 1})
-		t.lanes[slot] = int32(len(f.lanes))
+		x.flight, x.lane = f.serial, int32(len(f.lanes))
+		f.lanes = append(f.lanes, lane{topic: t, slot: slot, first: entry, last: entry})
 	}
 	return int(entry)
 }

@@ -14,64 +14,68 @@ const (
 )
 
 // open returns the flight that messages may be added to. The caller holds p.mu.
-func (p *Producer) open() *flight {
-	if n := len(p.queue); n > 0 && !p.queue[n-1].full() {
-		return p.queue[n-1]
+func (l *line) open() *flight {
+	if n := len(l.queue); n > 0 && !l.queue[n-1].full() {
+		return l.queue[n-1]
 	}
 	f := newFlight()
-	p.queue = append(p.queue, f)
+	l.queue = append(l.queue, f)
 	return f
 }
 
-// startFlusher makes sure that the flusher lives. The caller holds p.mu.
-func (p *Producer) startFlusher() {
-	if !p.flushing {
-		p.flushing = true
+// startFlusher makes sure that the line's flusher lives. The caller holds p.mu.
+func (p *Producer) startFlusher(l *line) {
+	if !l.flushing {
+		l.flushing = true
+		p.busy++
 		p.idle.Add(1)
-		go p.flush()
+		go p.flush(l)
 	}
 }
 
 // flush writes flights until none waits. While it waits for the answers of
 // one, the next fills.
-func (p *Producer) flush() {
+func (p *Producer) flush(l *line) {
 	defer p.idle.Done()
 	for {
-		end := len(p.wakes) == 0
-		f := p.take(end)
+		end := len(l.wakes) == 0
+		f := p.take(l, end)
 		if f == nil && end {
-			return // another flusher may live already
+			return // another flusher of the line may live already
 		}
-		p.write(f)
+		p.write(l, f)
 	}
 }
 
 // take returns the next flight, or nil. With end, nil also ends the flusher.
-func (p *Producer) take(end bool) *flight {
+func (p *Producer) take(l *line, end bool) *flight {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.queue) == 0 {
-		p.flushing = !end
+	if len(l.queue) == 0 {
+		if end {
+			l.flushing = false
+			p.busy--
+		}
 		return nil
 	}
-	f := p.queue[0]
-	p.queue = slices.Delete(p.queue, 0, 1)
+	f := l.queue[0]
+	l.queue = slices.Delete(l.queue, 0, 1)
 	f.taken = true
 	return f
 }
 
 // write sends one flight, with the wake-ups of the one before.
-func (p *Producer) write(f *flight) {
-	wakes := p.takeWakes()
+func (p *Producer) write(to *line, f *flight) {
+	wakes := p.takeWakes(to)
 	if f == nil {
-		p.scripts.Exec(p.run, wakes...)
+		p.exec(to, wakes, nil)
 		p.logWakes(wakes)
 		return
 	}
-	writes := p.commands(f)
+	writes := p.commands(to, f)
 	pause := firstPause
 	for try := 1; len(writes)+len(wakes) > 0; try++ {
-		p.exec(wakes, writes)
+		p.exec(to, wakes, writes)
 		p.logWakes(wakes)
 		wakes = nil
 		again := writes[:0]
@@ -81,12 +85,12 @@ func (p *Producer) write(f *flight) {
 			}
 		}
 		if writes = again; len(writes) > 0 {
-			p.clock.expire()
+			to.clock.expire()
 			p.rest(pause/2 + rand.N(pause))
 			pause *= 4
 		}
 	}
-	p.planWakes(f)
+	p.planWakes(to, f)
 	close(f.done)
 	f.release()
 }

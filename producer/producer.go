@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -19,20 +20,19 @@ type Producer struct {
 	cfg     Config
 	rdb     redis.UniversalClient
 	scripts *luascripts.Scripts
-	clock   clock
+	frozen  func() time.Time                         // the server's clock in some tests; usually nil
 	topics  atomic.Pointer[map[message.Topic]*topic] // replaced, never changed
 
-	// The flusher is one goroutine that lives while there is something to write.
-	run  context.Context // its commands'; ended when Close can wait no longer
+	// Each line has a flusher, a goroutine that lives while there is something
+	// to write.
+	run  context.Context // their commands'; ended when Close can wait no longer
 	stop context.CancelFunc
-	idle sync.WaitGroup // the flusher, if it lives
+	idle sync.WaitGroup // the flushers that live, and comparisons of definitions
 
-	mu       sync.Mutex
-	closed   bool
-	flushing bool
-	queue    []*flight // those not yet taken by the flusher; the last may be open
-
-	wakes map[*topic][]byte // payloads to be published; used by the flusher only
+	mu     sync.Mutex
+	closed bool
+	lines  map[string]*line // by address of the server
+	busy   int              // lines that are flushing
 }
 
 // New returns a producer on rdb, which stays the caller's to close. It does no
@@ -46,8 +46,7 @@ func New(rdb redis.UniversalClient, cfg Config) (*Producer, error) {
 		return nil, fmt.Errorf("new producer: %w", err)
 	}
 	p := &Producer{
-		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), clock: clock{rdb: rdb, frozen: frozen.Clock(rdb)},
-		wakes: map[*topic][]byte{},
+		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), frozen: frozen.Clock(rdb), lines: map[string]*line{},
 	}
 	p.topics.Store(&map[message.Topic]*topic{})
 	p.run, p.stop = context.WithCancel(context.Background())
@@ -64,10 +63,9 @@ func (p *Producer) Close(ctx context.Context) error {
 	}
 	p.mu.Lock()
 	p.closed = true
-	waits := p.flushing
+	busy := p.busy
 	p.mu.Unlock()
-	if !waits { // nothing to write, so it does not matter whether ctx has ended
-		p.idle.Wait()
+	if busy == 0 { // nothing to write, so it does not matter whether ctx has ended
 		p.stop()
 		return nil
 	}

@@ -3,7 +3,7 @@ package producer
 import (
 	"context"
 	"fmt"
-	"time"
+	"slices"
 
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
@@ -21,31 +21,27 @@ func (p *Producer) Send(ctx context.Context, t message.Topic, m message.Message)
 }
 
 func (p *Producer) send(ctx context.Context, t message.Topic, m message.Message) (Receipt, error) {
-	topic, now, err := p.prepare(ctx, t)
+	topic, err := p.prepare(ctx, t)
 	if err != nil {
 		return Receipt{}, err
 	}
-	body, err := message.Open(topic.Topic, m, now, p.cfg.MaxContent)
+	body, slot, to, err := p.open(ctx, topic, m)
 	if err != nil {
 		return Receipt{}, err
 	}
-	slot := slots.Of(body.SlotBasis, topic.Slots)
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
 		return Receipt{}, message.ErrClosed
 	}
-	f := p.open()
+	f := to.open()
 	f.refs.Add(1)
-	entry := f.add(topic, slot, &body)
-	p.startFlusher()
+	k := ticket{f, f.add(topic, slot, &body)}
+	p.startFlusher(to)
 	p.mu.Unlock()
 
 	defer f.release()
-	if err := p.wait(ctx, f, entry, entry+1); err != nil {
-		return Receipt{Slot: slot}, err
-	}
-	outcome, err := f.result(entry)
+	outcome, err := p.await(ctx, k)
 	return Receipt{Outcome: outcome, Slot: slot}, err
 }
 
@@ -61,62 +57,46 @@ func (p *Producer) SendBatch(ctx context.Context, t message.Topic, ms []message.
 	return receipts, nil
 }
 
-// part is a stretch of a batch that lies in one flight.
-type part struct {
-	f        *flight
-	from, to int // entries
-}
-
 func (p *Producer) sendBatch(ctx context.Context, t message.Topic, ms []message.Message) ([]Receipt, error) {
-	topic, now, err := p.prepare(ctx, t)
+	topic, err := p.prepare(ctx, t)
 	if err != nil {
 		return nil, err
 	}
 	bodies := make([]message.Body, len(ms))
+	lines := make([]*line, len(ms))
 	receipts := make([]Receipt, len(ms))
 	for i, m := range ms {
-		if bodies[i], err = message.Open(topic.Topic, m, now, p.cfg.MaxContent); err != nil {
+		if bodies[i], receipts[i].Slot, lines[i], err = p.open(ctx, topic, m); err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
-		receipts[i].Slot = slots.Of(bodies[i].SlotBasis, topic.Slots)
 	}
-	if len(ms) == 0 {
-		return receipts, nil
-	}
-	var parts []part
+	tickets := make([]ticket, len(ms))
+	var mine []*flight // a few of them at the most
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
 		return nil, message.ErrClosed
 	}
-	for i := range bodies {
-		f := p.open()
-		entry := f.add(topic, receipts[i].Slot, &bodies[i])
-		if last := len(parts) - 1; last >= 0 && parts[last].f == f {
-			parts[last].to = entry + 1
-		} else {
+	for i, to := range lines {
+		f := to.open()
+		if !slices.Contains(mine, f) {
 			f.refs.Add(1)
-			parts = append(parts, part{f, entry, entry + 1})
+			mine = append(mine, f)
+			p.startFlusher(to) // which waits for p.mu
 		}
+		tickets[i] = ticket{f, f.add(topic, receipts[i].Slot, &bodies[i])}
 	}
-	p.startFlusher()
 	p.mu.Unlock()
 
 	var failed BatchError
-	i := 0
-	for _, part := range parts {
-		waitErr := p.wait(ctx, part.f, part.from, part.to)
-		for entry := part.from; entry < part.to; entry++ {
-			err := waitErr
-			if err == nil {
-				receipts[i].Outcome, err = part.f.result(entry)
-			}
-			if err != nil {
-				failed.Indexes, failed.Errs = append(failed.Indexes, i), append(failed.Errs, err)
-			}
-			i++
+	for i, k := range tickets {
+		var err error
+		if receipts[i].Outcome, err = p.await(ctx, k); err != nil {
+			failed.Indexes, failed.Errs = append(failed.Indexes, i), append(failed.Errs, err)
 		}
-		part.f.release()
+	}
+	for _, f := range mine {
+		f.release()
 	}
 	if failed.Indexes != nil {
 		return receipts, &failed
@@ -124,43 +104,57 @@ func (p *Producer) sendBatch(ctx context.Context, t message.Topic, ms []message.
 	return receipts, nil
 }
 
-// prepare makes sure that the topic's definition is agreed upon and, where the
-// messages must be compared with it, tells the server's time.
-func (p *Producer) prepare(ctx context.Context, t message.Topic) (topic *topic, now time.Time, err error) {
+// prepare makes sure that the topic's definition is agreed upon.
+func (p *Producer) prepare(ctx context.Context, t message.Topic) (*topic, error) {
 	if ctx == nil {
-		return nil, now, errNilContext
+		return nil, errNilContext
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, now, err
+		return nil, err
 	}
-	if topic, err = p.topic(ctx, t); err != nil {
-		return nil, now, err
-	}
-	if t.Kind == message.KindFixedTime {
-		now, err = p.clock.at(ctx, topic.name)
-	}
-	return topic, now, err
+	return p.topic(ctx, t)
 }
 
-// wait returns when the flight is done, or with an error when ctx ends before.
-func (p *Producer) wait(ctx context.Context, f *flight, from, to int) error {
+// open validates a message, and tells its slot and the line that leads there.
+func (p *Producer) open(ctx context.Context, t *topic, m message.Message) (b message.Body, slot int, to *line, err error) {
+	if b, err = message.Open(t.Topic, m, p.cfg.MaxContent); err != nil {
+		return b, 0, nil, err
+	}
+	slot = slots.Of(b.SlotBasis, t.Slots)
+	if to, err = p.line(ctx, t, slot); err != nil || t.Kind != message.KindFixedTime {
+		return b, slot, to, err
+	}
+	now, err := to.clock.now(ctx, t.slots[slot].store)
+	if err == nil {
+		err = b.After(now)
+	}
+	return b, slot, to, err
+}
+
+// ticket is a message's place in a flight.
+type ticket struct {
+	*flight
+	entry int
+}
+
+// await returns what became of a message. If ctx ends before it is written, it
+// is withdrawn.
+func (p *Producer) await(ctx context.Context, k ticket) (Outcome, error) {
 	select {
-	case <-f.done:
-		return nil
+	case <-k.done:
+		return k.result(k.entry)
 	case <-ctx.Done():
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if f.taken {
-		select {
-		case <-f.done:
-			return nil
-		default:
-			return fmt.Errorf("%w: %w", ErrUncertain, ctx.Err())
-		}
+	select {
+	case <-k.done:
+		return k.result(k.entry)
+	default:
 	}
-	for entry := from; entry < to; entry++ {
-		f.contents[entry] = "" // withdrawn: not written yet
+	if k.taken {
+		return Accepted, fmt.Errorf("%w: %w", ErrUncertain, ctx.Err())
 	}
-	return ctx.Err()
+	k.contents[k.entry] = "" // withdrawn
+	return Accepted, ctx.Err()
 }

@@ -18,22 +18,33 @@ type topic struct {
 	message.Topic
 	name string // qualified by the namespace
 
-	mu     sync.Mutex   // held while the definition is compared
-	agreed atomic.Int64 // when to compare it again, since epoch; 0: it never agreed
+	mu        sync.Mutex   // held while the definition is compared
+	agreed    atomic.Int64 // when to compare it again, since epoch; 0: it does not agree, or nobody knows yet
+	comparing atomic.Bool  // in the background
 
-	stores   []string // keys by slot, made when first used; used by the flusher only
-	lanes    []int32  // by slot: 1 + index of the slot's lane in flight inFlight; guarded by Producer.mu
-	inFlight uint64
+	slots []slot
+}
+
+// slot is what a producer keeps about one slot of a topic.
+type slot struct {
+	store string // its key
+	line  atomic.Pointer[line]
+
+	// Guarded by Producer.mu.
+	flight uint64 // serial of the one that the slot was last added to
+	lane   int32  // index of its lane there
 }
 
 // epoch makes monotonic moments fit an atomic integer.
 var epoch = time.Now()
 
 // topic returns what is kept about t, once its definition has agreed with the
-// stored one. To compare it again now and then is up to the flusher, so that no
-// Send waits for that.
+// stored one. Now and then it is compared again, and nobody waits for that.
 func (p *Producer) topic(ctx context.Context, t message.Topic) (*topic, error) {
 	if known := (*p.topics.Load())[t]; known != nil && known.agreed.Load() > 0 {
+		if known.due() {
+			p.agreeLater(known)
+		}
 		return known, nil
 	}
 	if err := t.Validate(); err != nil {
@@ -43,9 +54,9 @@ func (p *Producer) topic(ctx context.Context, t message.Topic) (*topic, error) {
 	known := (*p.topics.Load())[t]
 	if known == nil {
 		full := t.WithDefaults()
-		known = &topic{
-			Topic: full, name: luascripts.Qualify(p.cfg.Namespace, t.Name),
-			stores: make([]string, full.Slots), lanes: make([]int32, full.Slots),
+		known = &topic{Topic: full, name: luascripts.Qualify(p.cfg.Namespace, t.Name), slots: make([]slot, full.Slots)}
+		for i := range known.slots {
+			known.slots[i].store = luascripts.StoreKey(known.name, i)
 		}
 		grown := maps.Clone(*p.topics.Load())
 		grown[t] = known
@@ -58,13 +69,9 @@ func (p *Producer) topic(ctx context.Context, t message.Topic) (*topic, error) {
 // agree compares the topic's definition with the stored one, unless that was
 // done lately.
 func (p *Producer) agree(ctx context.Context, t *topic) error {
-	due := func() bool { return int64(time.Since(epoch)) >= t.agreed.Load() }
-	if !due() {
-		return nil
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !due() {
+	if !t.due() {
 		return nil
 	}
 	err := definition.Agree(ctx, p.scripts, t.name, t.Topic, "")
@@ -83,10 +90,20 @@ func (p *Producer) agree(ctx context.Context, t *topic) error {
 	return err
 }
 
-// store returns the key of a slot's store, which is made once only.
-func (t *topic) store(slot int) string {
-	if t.stores[slot] == "" {
-		t.stores[slot] = luascripts.StoreKey(t.name, slot)
+// agreeLater is agree in the background. A conflict is for the next Send to tell.
+func (p *Producer) agreeLater(t *topic) {
+	if !t.comparing.CompareAndSwap(false, true) {
+		return
 	}
-	return t.stores[slot]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.idle.Go(func() {
+			defer t.comparing.Store(false)
+			_ = p.agree(p.run, t)
+		})
+	}
 }
+
+// due reports whether it is time to compare the definition.
+func (t *topic) due() bool { return int64(time.Since(epoch)) >= t.agreed.Load() }

@@ -61,11 +61,17 @@ func TestDefinitionIsComparedAgain(t *testing.T) {
 	key := luascripts.DefinitionKey(topic.Name)
 	rdb.Del(ctx, key)
 	later()
-	if err := send(); err != nil || rdb.HGet(ctx, key, "slots").Val() != "4" {
+	err := send()
+	p.idle.Wait() // for the comparison, which the send began
+	if err != nil || rdb.HGet(ctx, key, "slots").Val() != "4" {
 		t.Errorf("after it was deleted: %v, slots %s", err, rdb.HGet(ctx, key, "slots").Val())
 	}
 	rdb.HSet(ctx, key, "slots", 64)
 	later()
+	if err := send(); err != nil {
+		t.Errorf("a send waits for the comparison: %v", err)
+	}
+	p.idle.Wait()
 	for range 2 {
 		if err := send(); !errors.Is(err, message.ErrTopicConflict) {
 			t.Errorf("after it was changed: %v", err)
@@ -196,5 +202,10 @@ func TestWakeUpOfAnEmptyFlight(t *testing.T) {
 func (p *Producer) taking() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.flushing && len(p.queue) == 0
+	for _, to := range p.lines {
+		if to.flushing && len(to.queue) == 0 {
+			return true
+		}
+	}
+	return false
 }

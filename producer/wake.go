@@ -15,7 +15,7 @@ import (
 // the wake-ups of their topics' consumers. These are published after the
 // replies of the flight they speak of, because a look before them would find
 // nothing: with the next flight, or alone when none waits.
-func (p *Producer) planWakes(f *flight) {
+func (p *Producer) planWakes(to *line, f *flight) {
 	for i := range f.lanes {
 		l := &f.lanes[i]
 		due, found := int64(0), false
@@ -35,21 +35,21 @@ func (p *Producer) planWakes(f *flight) {
 		}
 		in := time.Duration(0)
 		if l.topic.Kind != message.KindPriority {
-			if now, err := p.clock.at(p.run, l.topic.store(l.slot)); err == nil {
+			if now, err := to.clock.now(p.run, l.store()); err == nil {
 				in = time.UnixMilli(due).Sub(now)
 			}
 		}
-		p.wakes[l.topic] = luascripts.AppendWake(p.wakes[l.topic], l.slot, in)
+		to.wakes[l.topic] = luascripts.AppendWake(to.wakes[l.topic], l.slot, in)
 	}
 }
 
 // takeWakes returns the commands that publish what was planned.
-func (p *Producer) takeWakes() []redis.Cmder {
-	cmds := make([]redis.Cmder, 0, len(p.wakes))
-	for t, payload := range p.wakes {
+func (p *Producer) takeWakes(to *line) []redis.Cmder {
+	cmds := make([]redis.Cmder, 0, len(to.wakes))
+	for t, payload := range to.wakes {
 		cmds = append(cmds, redis.NewIntCmd(p.run, "publish", luascripts.WakeChannel(t.name), payload))
 	}
-	clear(p.wakes)
+	clear(to.wakes)
 	return cmds
 }
 

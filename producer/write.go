@@ -7,7 +7,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/nodes"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -19,16 +18,12 @@ const (
 )
 
 // commands builds the commands of a flight.
-func (p *Producer) commands(f *flight) []*write {
+func (p *Producer) commands(to *line, f *flight) []*write {
 	var writes []*write
 	for i := range f.lanes {
 		l := &f.lanes[i]
-		if err := p.agree(p.run, l.topic); err != nil {
-			f.fail(l, err)
-			continue
-		}
 		if l.topic.Kind == message.KindRangeMerge {
-			now, err := p.clock.at(p.run, l.topic.store(l.slot))
+			now, err := to.clock.now(p.run, l.store())
 			if err != nil {
 				f.fail(l, err)
 				continue
@@ -62,33 +57,42 @@ func (p *Producer) split(f *flight, l *lane) (writes []*write) {
 	return writes
 }
 
-// command makes one variadic ZADD, or its like for literal range merges.
+// command makes one variadic ZADD, or a call of send.lua where that does not do.
 func (p *Producer) command(f *flight, l *lane, entries []int32) *write {
-	store := l.topic.store(l.slot)
+	store := l.store()
 	begin := len(f.args)
+	first := l.topic.Kind == message.KindRangeMerge // the first time wins, else the last time or priority
+	script := first && l.topic.Literal || p.cfg.MaxWaiting > 0
 	switch {
-	case l.topic.Kind == message.KindRangeMerge && l.topic.Literal:
-		f.args = append(f.args, p.scripts.MergeArgs(store, 0)...)
-	case l.topic.Kind == message.KindRangeMerge:
-		f.args = append(f.args, "zadd", store, "nx") // the first time wins
+	case script:
+		f.args = append(f.args, p.scripts.SendArgs(store, !first, p.cfg.MaxWaiting)...)
+	case first:
+		f.args = append(f.args, "zadd", store, "nx")
 	default:
-		f.args = append(f.args, "zadd", store) // the last time or priority wins
+		f.args = append(f.args, "zadd", store)
 	}
 	for _, e := range entries {
 		// Pointers are written as what they point to, and cost no allocation.
 		f.args = append(f.args, &f.scores[e], &f.contents[e])
 	}
 	args := f.args[begin:len(f.args):len(f.args)]
-	return &write{IntCmd: redis.NewIntCmd(p.run, args...), lane: l, entries: entries}
+	w := &write{lane: l, entries: entries}
+	if script {
+		w.Cmder = redis.NewIntSliceCmd(p.run, args...)
+	} else {
+		w.Cmder = redis.NewIntCmd(p.run, args...)
+	}
+	return w
 }
 
 // write is one command of a flight.
 type write struct {
-	*redis.IntCmd
+	redis.Cmder
 	lane      *lane
 	entries   []int32
-	uncertain bool // a try of it may have been executed
-	short     bool // of replicas
+	uncertain bool   // a try of it may have been executed
+	short     bool   // of replicas
+	at        server // where this try goes, when that is known
 }
 
 // NoRetry keeps the Redis client from repeating the command by itself, which
@@ -98,27 +102,16 @@ func (w *write) NoRetry() bool { return true }
 // finish records the answer, and reports false if the command must be sent
 // again.
 func (w *write) finish(p *Producer, f *flight, last bool) bool {
-	stored, err := w.Result()
+	err := w.Err()
 	if err == nil {
-		outcome := Accepted
-		switch int(stored) {
-		case len(w.entries):
-			outcome = Stored
-		case 0:
-			outcome = Merged
-		}
-		for _, e := range w.entries {
-			f.outcomes[e] = outcome
-			if w.short {
-				f.failOne(e, ErrNotReplicated)
-			}
-		}
+		w.record(p, f)
 		return true
 	}
 	w.uncertain = w.uncertain || !refused(err)
-	nodes.Failed(p.run, p.rdb, err)
+	w.lost(p, err)
 	if !last && passing(err) && p.run.Err() == nil {
 		w.SetErr(nil)
+		w.at = server{}
 		return false
 	}
 	if w.uncertain {
@@ -130,42 +123,38 @@ func (w *write) finish(p *Producer, f *flight, last bool) bool {
 	return true
 }
 
-// exec sends commands, and waits for replicas where that is asked for.
-func (p *Producer) exec(wakes []redis.Cmder, writes []*write) {
-	if p.cfg.Durability.Replicas > 0 {
-		p.scripts.Exec(p.run, wakes...)
-		p.execDurably(writes)
-		return
+// record notes what the answer says of each entry.
+func (w *write) record(p *Producer, f *flight) {
+	var stored int64
+	var refused []int64
+	switch cmd := w.Cmder.(type) {
+	case *redis.IntCmd:
+		stored = cmd.Val()
+	case *redis.IntSliceCmd:
+		stored, refused = cmd.Val()[0], cmd.Val()[1:]
 	}
-	cmds := append(make([]redis.Cmder, 0, len(wakes)+len(writes)), wakes...)
-	for _, w := range writes {
-		cmds = append(cmds, w)
+	outcome := Accepted
+	switch int(stored) {
+	case len(w.entries) - len(refused):
+		outcome = Stored
+	case 0:
+		outcome = Merged
 	}
-	p.scripts.Exec(p.run, cmds...)
+	for _, e := range w.entries {
+		f.outcomes[e] = outcome
+		if w.short {
+			f.failOne(e, ErrNotReplicated)
+		}
+	}
+	for _, at := range refused {
+		f.failOne(w.entries[at-1], fmt.Errorf("%w: slot %d holds %d", ErrQueueFull, w.lane.slot, p.cfg.MaxWaiting))
+	}
 }
 
-// execDurably sends each node its commands with a WAIT behind them, on one
-// connection, because WAIT speaks of the connection's own writes.
-func (p *Producer) execDurably(writes []*write) {
-	byNode := map[redis.UniversalClient][]*write{}
-	for _, w := range writes {
-		node, _, err := nodes.MasterFor(p.run, p.rdb, w.lane.topic.store(w.lane.slot))
-		if err != nil {
-			w.SetErr(fmt.Errorf("%w: %w", errUnsent, err))
-			continue
-		}
-		byNode[node] = append(byNode[node], w)
-	}
-	for node, writes := range byNode {
-		d := p.cfg.Durability
-		wait := redis.NewIntCmd(p.run, "wait", d.Replicas, d.Timeout.Milliseconds())
-		cmds := make([]redis.Cmder, 0, len(writes)+1)
-		for _, w := range writes {
-			cmds = append(cmds, w)
-		}
-		luascripts.New(node).Exec(p.run, append(cmds, wait)...)
-		for _, w := range writes {
-			w.short = wait.Err() != nil || int(wait.Val()) < d.Replicas
-		}
+// lost is told of an error. Where it may mean that another server has the slot
+// by now, the line there is looked for anew.
+func (w *write) lost(p *Producer, err error) {
+	if nodes.Failed(p.run, p.rdb, err) {
+		w.lane.topic.slots[w.lane.slot].line.Store(nil)
 	}
 }

@@ -61,6 +61,11 @@ type Config struct {
 	// 256 KiB.
 	MaxContent int
 
+	// MaxWaiting is how many contents may wait in one slot before a Send of
+	// another one is refused with ErrQueueFull. Defaults to 0: as many as Redis has
+	// memory for.
+	MaxWaiting int
+
 	// ExactReceipts tells for every single message whether it was stored or
 	// merged, at the cost of a command for each. Defaults to false.
 	ExactReceipts bool
@@ -71,8 +76,8 @@ type Config struct {
 
 func (c Config) producer() producer.Config {
 	return producer.Config{
-		Namespace: c.Namespace, MaxContent: c.MaxContent, ExactReceipts: c.ExactReceipts,
-		Durability: c.Durability, Logger: c.Logger,
+		Namespace: c.Namespace, MaxContent: c.MaxContent, MaxWaiting: c.MaxWaiting,
+		ExactReceipts: c.ExactReceipts, Durability: c.Durability, Logger: c.Logger,
 	}
 }
 

@@ -61,6 +61,7 @@ var (
 	ErrClosed        = message.ErrClosed
 	ErrUncertain     = producer.ErrUncertain
 	ErrNotReplicated = producer.ErrNotReplicated
+	ErrQueueFull     = producer.ErrQueueFull
 	ErrRunning       = consumer.ErrRunning
 	ErrClosing       = consumer.ErrClosing
 	ErrLeaseLost     = consumer.ErrLeaseLost

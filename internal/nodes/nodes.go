@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -16,6 +17,7 @@ import (
 // cluster is the part of redis.ClusterClient that is needed here.
 type cluster interface {
 	MasterForKey(ctx context.Context, key string) (*redis.Client, error)
+	ForEachMaster(ctx context.Context, do func(ctx context.Context, master *redis.Client) error) error
 	ReloadState(ctx context.Context)
 }
 
@@ -39,13 +41,43 @@ func MasterFor(ctx context.Context, rdb redis.UniversalClient, key string) (redi
 	return master, master.Options().Addr, nil
 }
 
-// Failed is told of a command's error. Where it may mean that another server
-// holds the key by now, the Cluster's servers are asked anew, soon and in the
-// background: by itself the client would go on with a dead one for a minute.
-func Failed(ctx context.Context, rdb redis.UniversalClient, err error) {
+// At returns the client of the master with an address, as a Cluster's answers
+// give it, or nil if there is none. It asks the Cluster who its masters are.
+func At(ctx context.Context, rdb redis.UniversalClient, addr string) redis.UniversalClient {
+	for _, master := range All(ctx, rdb) {
+		if c, one := master.(*redis.Client); one && c.Options().Addr == addr {
+			return master
+		}
+	}
+	return nil
+}
+
+// All returns the clients of all masters of a Cluster, and otherwise rdb itself.
+// There may be none, when the Cluster cannot be asked.
+func All(ctx context.Context, rdb redis.UniversalClient) []redis.UniversalClient {
+	c, many := rdb.(cluster)
+	if !many {
+		return []redis.UniversalClient{rdb}
+	}
+	var mu sync.Mutex
+	var all []redis.UniversalClient
+	_ = c.ForEachMaster(ctx, func(_ context.Context, master *redis.Client) error {
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, master)
+		return nil
+	})
+	return all
+}
+
+// Failed is told of a command's error, and reports whether it may mean that
+// another server holds the key by now. Then the Cluster's servers are asked
+// anew, soon and in the background: by itself the client would go on with a dead
+// one for a minute.
+func Failed(ctx context.Context, rdb redis.UniversalClient, err error) bool {
 	c, many := rdb.(cluster)
 	if !many || err == nil {
-		return
+		return false
 	}
 	var reply redis.Error
 	if errors.As(err, &reply) {
@@ -54,8 +86,9 @@ func Failed(ctx context.Context, rdb redis.UniversalClient, err error) {
 			moved = moved || strings.HasPrefix(reply.Error(), prefix)
 		}
 		if !moved {
-			return
+			return false
 		}
 	}
 	c.ReloadState(ctx)
+	return true
 }

@@ -1,0 +1,104 @@
+package producer
+
+import (
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// server is where commands go in one pipeline.
+type server struct {
+	redis.UniversalClient
+	asking bool // for keys of a hash slot that is moving there
+}
+
+// exec sends the commands of a line, after the wake-ups of the flight before.
+//
+// On a Cluster they go to the server itself and not through the Cluster's
+// client, which would send what has no key, PUBLISH and WAIT, to any server, such
+// as one that hangs. So commands that have moved are followed here.
+func (p *Producer) exec(to *line, wakes []redis.Cmder, writes []*write) {
+	if len(writes) == 0 {
+		if node, _, err := nodes.MasterFor(p.run, p.rdb, to.key); err == nil { // else the safety look finds them
+			p.pipeline(server{node, false}, wakes, nil)
+		}
+		return
+	}
+	to.key = writes[0].lane.store()
+	const hops = 5 // a forgotten script in a hash slot that is moving takes three
+	for hop := 0; len(writes) > 0 && hop < hops; hop++ {
+		for at, same := range p.byServer(writes) {
+			p.pipeline(at, wakes, same)
+			wakes = nil
+		}
+		writes = p.moved(writes)
+	}
+}
+
+// byServer groups writes, of which nearly always all go to one server.
+func (p *Producer) byServer(writes []*write) map[server][]*write {
+	groups := make(map[server][]*write, 1)
+	for _, w := range writes {
+		if w.at.UniversalClient == nil {
+			node, _, err := nodes.MasterFor(p.run, p.rdb, w.lane.store())
+			if err != nil {
+				w.SetErr(fmt.Errorf("%w: %w", errUnsent, err))
+				continue
+			}
+			w.at.UniversalClient = node
+		}
+		groups[w.at] = append(groups[w.at], w)
+	}
+	return groups
+}
+
+// pipeline sends commands to one server, and waits for its replicas where that is
+// asked for: behind the writes on the same connection, since WAIT speaks of
+// what that has written.
+func (p *Producer) pipeline(at server, wakes []redis.Cmder, writes []*write) {
+	cmds := append(make([]redis.Cmder, 0, len(wakes)+2*len(writes)+1), wakes...)
+	for _, w := range writes {
+		if at.asking {
+			cmds = append(cmds, redis.NewStatusCmd(p.run, "asking"))
+		}
+		cmds = append(cmds, w)
+	}
+	var wait *redis.IntCmd
+	if p.cfg.Durability.Replicas > 0 && len(writes) > 0 {
+		wait = redis.NewIntCmd(p.run, "wait", p.cfg.Durability.Replicas, p.cfg.Durability.Timeout.Milliseconds())
+		cmds = append(cmds, wait)
+	}
+	luascripts.New(at.UniversalClient).Exec(p.run, cmds...)
+	for _, w := range writes {
+		w.short = wait != nil && (wait.Err() != nil || int(wait.Val()) < p.cfg.Durability.Replicas)
+	}
+}
+
+// moved returns the writes that another server of the Cluster is to get, by the
+// answer of this one.
+func (p *Producer) moved(writes []*write) (again []*write) {
+	servers := map[string]redis.UniversalClient{}
+	for _, w := range writes {
+		addr, asking := redis.IsAskError(w.Err())
+		if !asking {
+			var moved bool
+			if addr, moved = redis.IsMovedError(w.Err()); !moved {
+				continue
+			}
+			w.lost(p, w.Err())
+		}
+		if _, known := servers[addr]; !known {
+			servers[addr] = nodes.At(p.run, p.rdb, addr)
+		}
+		if servers[addr] == nil {
+			continue // this try has failed, and the next will ask whoever has the slot by then
+		}
+		w.at = server{servers[addr], asking}
+		w.SetErr(nil)
+		again = append(again, w)
+	}
+	return again
+}

@@ -1,0 +1,44 @@
+package producer
+
+import (
+	"context"
+
+	"github.com/slotmq/go-rmq/internal/nodes"
+)
+
+// line leads to one server: the flights that wait for it, and the flusher that
+// writes them. On a Cluster there is one line for each master, so that one that
+// hangs holds up nothing but its own slots; elsewhere there is one line.
+type line struct {
+	clock clock
+
+	// Guarded by Producer.mu.
+	flushing bool
+	queue    []*flight // those not yet taken by the flusher; the last may be open
+
+	// Used by the flusher only.
+	wakes map[*topic][]byte // payloads to be published
+	key   string            // a store that was written to, and so lies on this server
+}
+
+// line returns the line of a slot. It may be out of date, after a failover for
+// example; then its writes find their way all the same, only more slowly.
+func (p *Producer) line(ctx context.Context, t *topic, slot int) (*line, error) {
+	known := &t.slots[slot].line
+	if l := known.Load(); l != nil {
+		return l, nil
+	}
+	_, addr, err := nodes.MasterFor(ctx, p.rdb, t.slots[slot].store)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.lines[addr]
+	if l == nil {
+		l = &line{clock: clock{rdb: p.rdb, frozen: p.frozen}, wakes: map[*topic][]byte{}}
+		p.lines[addr] = l
+	}
+	known.Store(l)
+	return l, nil
+}
