@@ -43,11 +43,10 @@ type Consumer struct {
 	stopRest     context.CancelFunc
 
 	running    sync.WaitGroup // turners and the goroutines beside them
-	attending  sync.WaitGroup // the one that refreshes the lists of members
+	attending  sync.WaitGroup // those that refresh the lists of members
 	batches    sync.WaitGroup // being handled
 	watching   sync.WaitGroup // timers of minders
 	announcing sync.WaitGroup // wake-ups for those who work at a slot next
-	poke       chan struct{}  // the list of members has changed
 }
 
 // phase of a consumer's life. It only goes forward.
@@ -74,7 +73,7 @@ func New(rdb redis.UniversalClient, cfg Config) (*Consumer, error) {
 	id := cfg.Worker + "-" + hex.EncodeToString(random)
 	return &Consumer{
 		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), id: id,
-		log: cfg.Logger.With(zap.String("member", id)), poke: make(chan struct{}, 1), recheck: recheck,
+		log: cfg.Logger.With(zap.String("member", id)), recheck: recheck,
 	}, nil
 }
 
@@ -147,16 +146,19 @@ func (c *Consumer) start(ctx context.Context) error {
 			return err
 		}
 	}
+	c.requests, c.stopRequests = context.WithCancel(context.Background())
 	for _, t := range c.topics {
 		t.makeSlots(c.id) // anew, if an earlier start failed
+		for _, x := range t.slots {
+			c.locate(x)
+		}
 	}
 	c.schedule = newSchedule(c.cfg.Concurrency, c.topics)
-	c.requests, c.stopRequests = context.WithCancel(context.Background())
 	c.handlers, c.stopHandlers = context.WithCancelCause(context.Background())
 	c.background, c.stopRest = context.WithCancel(c.requests)
 
 	// Subscribed first, so that nothing sent after the first look is missed.
-	sub, err := c.subscribe(ctx)
+	sub, err := c.subscribe(ctx, "")
 	if err == nil {
 		err = c.join(ctx)
 	}
@@ -174,8 +176,8 @@ func (c *Consumer) start(ctx context.Context) error {
 	}
 	c.running.Go(c.schedule.alarm)
 	c.running.Go(func() { c.hear(sub) })
-	c.attending.Go(c.attend)
 	for _, t := range c.topics {
+		c.attending.Go(func() { c.attend(t) })
 		c.running.Go(func() { c.lookAfter(t) })
 	}
 	c.log.Info("worker started", zap.Int("topics", len(c.topics)))

@@ -2,73 +2,175 @@ package consumer
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"net"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/nodes"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
-// subscribe listens to the wake-ups of all topics.
-func (c *Consumer) subscribe(ctx context.Context) (*redis.PubSub, error) {
+// Every server of a Cluster passes on what is published at any of them, so one
+// subscription hears all wake-ups. It is watched, and moved to another server
+// when its own hangs: after some silence it asks for a sign of life, and ends
+// when that does not come in time.
+const (
+	silence    = 2 * time.Second
+	signOfLife = time.Second
+)
+
+// subscription to the wake-ups of all topics, at one server.
+type subscription struct {
+	*redis.PubSub
+	addr string
+}
+
+// subscribe makes a subscription at any server that answers, at the one to
+// avoid last.
+func (c *Consumer) subscribe(ctx context.Context, avoid string) (*subscription, error) {
 	channels := make([]string, len(c.topics))
 	for i, t := range c.topics {
 		channels[i] = luascripts.WakeChannel(t.name)
 	}
-	sub := c.rdb.Subscribe(ctx, channels...)
-	// Receive heeds a deadline of ctx, and not that it is cancelled.
+	err := errors.New("no master of the Cluster is known")
+	servers := c.servers(ctx)
+	addrs := slices.Collect(maps.Keys(servers)) // in random order, as Go has it
+	if last := slices.Index(addrs, avoid); last >= 0 {
+		addrs = append(slices.Delete(addrs, last, last+1), avoid)
+	}
+	for _, addr := range addrs {
+		var sub *redis.PubSub
+		if sub, err = subscribeAt(ctx, servers[addr], channels); err == nil {
+			return &subscription{sub, addr}, nil
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, fmt.Errorf("subscribe to wake-ups: %w", err)
+}
+
+// servers are those that hold slots of the topics, by address.
+func (c *Consumer) servers(ctx context.Context) map[string]redis.UniversalClient {
+	all := map[string]redis.UniversalClient{}
+	for _, t := range c.topics {
+		for i := range t.Slots {
+			if node, addr, err := nodes.MasterFor(ctx, c.rdb, luascripts.StoreKey(t.name, i)); err == nil {
+				all[addr] = node
+			}
+		}
+	}
+	return all
+}
+
+func subscribeAt(ctx context.Context, server redis.UniversalClient, channels []string) (*redis.PubSub, error) {
+	sub := server.Subscribe(ctx, channels...)
+	// ReceiveTimeout heeds a deadline of ctx, and not that it is cancelled.
 	stop := context.AfterFunc(ctx, func() { _ = sub.Close() })
 	defer stop()
 	for range channels {
-		if _, err := sub.Receive(ctx); err != nil {
+		if _, err := sub.ReceiveTimeout(ctx, silence); err != nil {
 			_ = sub.Close()
-			return nil, fmt.Errorf("subscribe to wake-ups: %w", err)
+			return nil, err
 		}
 	}
 	return sub, nil
 }
 
-// hear passes wake-ups on to the schedule.
-func (c *Consumer) hear(sub *redis.PubSub) {
-	defer sub.Close()
-	byChannel := make(map[string]*topic, len(c.topics))
-	for _, t := range c.topics {
-		byChannel[luascripts.WakeChannel(t.name)] = t
-	}
-	notes := sub.ChannelWithSubscriptions(redis.WithChannelSize(1000), redis.WithChannelHealthCheckInterval(5*time.Second))
-	for {
-		select {
-		case <-c.background.Done():
+// hear passes wake-ups on to the schedule. When the subscription breaks it makes
+// a new one, and looks at all slots, since wake-ups may be missing.
+func (c *Consumer) hear(sub *subscription) {
+	for sub != nil {
+		stop := context.AfterFunc(c.background, func() { _ = sub.Close() })
+		err := c.receive(sub)
+		stop()
+		_ = sub.Close()
+		if c.background.Err() != nil {
 			return
-		case note, open := <-notes:
-			switch note := note.(type) {
-			case *redis.Subscription: // anew, after the connection was lost: wake-ups may be missing
-				if t := byChannel[note.Channel]; t != nil {
-					c.look(t)
-					c.pokeMembers()
-				}
-			case *redis.Message:
-				t := byChannel[note.Channel]
-				if t == nil {
-					continue
-				}
-				if note.Payload == membersChanged {
-					c.pokeMembers()
-					continue
-				}
-				luascripts.ParseWake(note.Payload, func(slot int, in time.Duration) { c.schedule.wake(t, slot, in) })
-			}
-			if !open {
-				return
-			}
+		}
+		c.log.Info("subscription to wake-ups is lost, and made anew", zap.String("server", sub.addr), zap.Error(err))
+		sub = c.subscribeAnew(sub.addr)
+		for _, t := range c.topics {
+			c.missed(t)
 		}
 	}
 }
 
-func (c *Consumer) pokeMembers() {
+// subscribeAnew tries until there is a subscription, and returns none when the
+// worker closes.
+func (c *Consumer) subscribeAnew(avoid string) *subscription {
+	for wait := firstRepeat; ; wait = min(2*wait, lastRepeat) {
+		sub, err := c.subscribe(c.background, avoid)
+		if err == nil {
+			return sub
+		}
+		nodes.Failed(c.background, c.rdb, err)
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-c.background.Done():
+			timer.Stop()
+			return nil
+		}
+	}
+}
+
+// receive passes wake-ups on until the subscription breaks.
+func (c *Consumer) receive(sub *subscription) error {
+	byChannel := make(map[string]*topic, len(c.topics))
+	for _, t := range c.topics {
+		byChannel[luascripts.WakeChannel(t.name)] = t
+	}
+	for wait := silence; ; {
+		note, err := sub.ReceiveTimeout(c.background, wait)
+		if err != nil {
+			if wait == signOfLife || c.background.Err() != nil {
+				return err
+			}
+			wait = signOfLife // the first error is silence, or the client has made a new connection
+			if timeout := (net.Error)(nil); errors.As(err, &timeout) && timeout.Timeout() {
+				_ = sub.Ping(c.background)
+			}
+			continue
+		}
+		wait = silence
+		switch note := note.(type) {
+		case *redis.Subscription: // on a new connection
+			if t := byChannel[note.Channel]; t != nil {
+				c.missed(t)
+			}
+		case *redis.Message:
+			c.heard(byChannel[note.Channel], note.Payload)
+		}
+	}
+}
+
+func (c *Consumer) heard(t *topic, payload string) {
+	switch {
+	case t == nil:
+	case payload == membersChanged:
+		signal(t.poke)
+	default:
+		luascripts.ParseWake(payload, func(slot int, in time.Duration) { c.schedule.wake(t, slot, in) })
+	}
+}
+
+// missed makes up for wake-ups that may have been missed.
+func (c *Consumer) missed(t *topic) {
+	signal(t.lookNow)
+	signal(t.poke)
+}
+
+// signal wakes whoever waits for the channel, once, however often it is called.
+func signal(ch chan struct{}) {
 	select {
-	case c.poke <- struct{}{}:
+	case ch <- struct{}{}:
 	default:
 	}
 }

@@ -3,11 +3,13 @@ package consumer
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/nodes"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -16,32 +18,74 @@ import (
 // costs a tenth of a turn, and a slot whose head is another one than at the
 // last look is woken.
 
-// lookAfter looks at the topic's idle slots every SafetyLook.
+// eye looks at a topic's slots on one server. A Cluster has many, and one that
+// hangs does not keep the others from being looked at.
+type eye struct {
+	busy  atomic.Bool
+	looks int // so far
+	clock serverClock
+}
+
+// sight is what one look goes for on one server.
+type sight struct {
+	node    redis.UniversalClient
+	slots   []*slot
+	numbers []int64
+}
+
+// lookAfter looks at the topic's idle slots every SafetyLook, and when told to.
 func (c *Consumer) lookAfter(t *topic) {
 	ticker := time.NewTicker(t.opts.SafetyLook)
 	defer ticker.Stop()
+	eyes := map[string]*eye{}
 	for {
 		select {
 		case <-ticker.C:
-			c.look(t)
+		case <-t.lookNow:
 		case <-c.background.Done():
 			return
+		}
+		for addr, s := range c.sights(t) {
+			e := eyes[addr]
+			if e == nil {
+				e = &eye{}
+				eyes[addr] = e
+			}
+			if e.busy.CompareAndSwap(false, true) {
+				c.running.Go(func() {
+					defer e.busy.Store(false)
+					c.look(t, e, s)
+				})
+			}
 		}
 	}
 }
 
-// look reads the heads of the topic's idle slots, and wakes those where
-// something new stands.
-func (c *Consumer) look(t *topic) {
-	t.looking.Lock()
-	defer t.looking.Unlock()
-	idle, numbers := c.schedule.idle(t)
-	if len(idle) == 0 {
-		return
+// sights groups the topic's idle slots by the server they are on.
+func (c *Consumer) sights(t *topic) map[string]*sight {
+	groups := map[string]*sight{}
+	slots, numbers := c.schedule.idle(t)
+	for i, x := range slots {
+		node, addr, err := nodes.MasterFor(c.background, c.rdb, x.turn.Keys.Store)
+		if err != nil {
+			continue
+		}
+		g := groups[addr]
+		if g == nil {
+			g = &sight{node: node}
+			groups[addr] = g
+		}
+		g.slots, g.numbers = append(g.slots, x), append(g.numbers, numbers[i])
 	}
-	pipe := c.rdb.Pipeline()
-	heads := make([]*redis.ZSliceCmd, 0, 2*len(idle))
-	for _, x := range idle {
+	return groups
+}
+
+// look reads the heads of idle slots, and wakes those where something new
+// stands.
+func (c *Consumer) look(t *topic, e *eye, s *sight) {
+	pipe := s.node.Pipeline()
+	heads := make([]*redis.ZSliceCmd, 0, 2*len(s.slots))
+	for _, x := range s.slots {
 		if t.Kind == message.KindPriority {
 			heads = append(heads, pipe.ZRevRangeWithScores(c.background, x.turn.Keys.Store, 0, 0))
 		} else {
@@ -52,25 +96,31 @@ func (c *Consumer) look(t *topic) {
 	// A batch in flight of a worker that is gone makes no head. It can be
 	// overlooked only after two faults, so every fourth look is enough.
 	var flying []*redis.IntCmd
-	if t.looks++; t.looks%4 == 0 {
-		for _, x := range idle {
+	if e.looks++; e.looks%4 == 0 {
+		for _, x := range s.slots {
 			flying = append(flying, pipe.ZCard(c.background, x.turn.Keys.Prepare))
 		}
 	}
 	clock := pipe.Time(c.background)
-	if _, err := pipe.Exec(c.background); err != nil && c.background.Err() == nil {
+	if _, err := pipe.Exec(c.background); err != nil && c.background.Err() == nil && !nodes.Elsewhere(err) {
+		nodes.Failed(c.background, c.rdb, err)
 		c.log.Warn("safety look failed", zap.String("topic", t.Name), zap.Error(err))
 	}
-	stepped := t.clock.stepped(clock)
-	for i, x := range idle {
-		changed := stepped && heads[2*i].Err() == nil || flying != nil && flying[i].Val() > 0 || x.seen[0].differs(heads[2*i], numbers[i])
-		if x.seen[1].differs(heads[2*i+1], numbers[i]) || changed {
+	stepped := e.clock.stepped(clock)
+	t.looking.Lock()
+	defer t.looking.Unlock()
+	for i, x := range s.slots {
+		store, retry := heads[2*i], heads[2*i+1]
+		changed := stepped && store.Err() == nil || flying != nil && flying[i].Val() > 0 || x.seen[0].differs(store, s.numbers[i])
+		// A slot that is on its way to another server: its turn will find it.
+		changed = changed || nodes.Elsewhere(store.Err()) || nodes.Elsewhere(retry.Err())
+		if x.seen[1].differs(retry, s.numbers[i]) || changed {
 			c.schedule.wake(t, x.index, 0)
 		}
 	}
 }
 
-// serverClock notices when the server's clock is set forward: then messages may
+// serverClock notices when a server's clock is set forward: then messages may
 // be due that their slots would sleep on for.
 type serverClock struct{ ahead time.Duration } // of this process, at the last look
 

@@ -3,11 +3,14 @@ package consumer
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/definition"
+	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -43,7 +46,7 @@ func (c *Consumer) show(ctx context.Context, t *topic) error {
 		return err
 	}
 	if changed {
-		c.announce(t, []byte(membersChanged))
+		c.announce(t, luascripts.WorkersKey(t.name), []byte(membersChanged))
 	}
 	share := slots.Share(members, len(t.slots))[c.id]
 	gained, lost := c.schedule.own(t, share)
@@ -54,41 +57,37 @@ func (c *Consumer) show(ctx context.Context, t *topic) error {
 	return nil
 }
 
-// attend keeps the worker in the lists of members, follows their changes, and
-// compares the definitions now and then.
-func (c *Consumer) attend() {
+// attend keeps the worker in a topic's list of members, follows its changes, and
+// compares the definition now and then. Each topic has its own: the server that
+// holds one's list may hang.
+func (c *Consumer) attend(t *topic) {
 	refresh := time.NewTicker(min(c.cfg.Lease/3, recheck))
 	defer refresh.Stop()
-	compared := time.Now()
-	refused := map[*topic]bool{}
+	compared, refused := time.Now(), false
 	for {
 		select {
 		case <-refresh.C:
-		case <-c.poke:
+		case <-t.poke:
 		case <-c.background.Done():
 			return
 		}
-		compare := time.Since(compared) > c.recheck
-		if compare {
+		if refused || time.Since(compared) > c.recheck {
 			compared = time.Now()
+			err := c.agree(c.background, t)
+			if conflict := errors.Is(err, message.ErrTopicConflict); conflict && !refused {
+				c.log.Error("topic is not worked at", zap.String("topic", t.Name), zap.Error(err))
+				c.schedule.own(t, nil)
+				refused = true
+			} else if err == nil {
+				refused = false
+			}
 		}
-		for _, t := range c.topics {
-			if compare || refused[t] {
-				err := c.agree(c.background, t)
-				if conflict := errors.Is(err, message.ErrTopicConflict); conflict && !refused[t] {
-					c.log.Error("topic is not worked at", zap.String("topic", t.Name), zap.Error(err))
-					c.schedule.own(t, nil)
-					refused[t] = true
-				} else if err == nil {
-					refused[t] = false
-				}
-			}
-			if refused[t] {
-				continue
-			}
-			if err := c.show(c.background, t); err != nil && c.background.Err() == nil {
-				c.log.Warn("list of members could not be refreshed", zap.String("topic", t.Name), zap.Error(err))
-			}
+		if refused {
+			continue
+		}
+		if err := c.show(c.background, t); err != nil && c.background.Err() == nil {
+			nodes.Failed(c.background, c.rdb, err)
+			c.log.Warn("list of members could not be refreshed", zap.String("topic", t.Name), zap.Error(err))
 		}
 	}
 }
@@ -100,17 +99,30 @@ func (c *Consumer) resign() {
 	defer cancel()
 	// A refresh under way would put it back after it was taken out.
 	c.stopRest()
-	attended := make(chan struct{})
-	go func() { c.attending.Wait(); close(attended) }()
-	select {
-	case <-attended:
-	case <-ctx.Done():
-	}
+	within(ctx, &c.attending)
+	var resigning sync.WaitGroup
 	for _, t := range c.topics {
-		if _, _, err := c.scripts.Members(ctx, t.name, c.id, c.cfg.Lease, false); err != nil {
-			c.log.Warn("list of members could not be left", zap.String("topic", t.Name), zap.Error(err))
-			continue
-		}
-		c.announce(t, []byte(membersChanged))
+		resigning.Go(func() {
+			if _, _, err := c.scripts.Members(ctx, t.name, c.id, c.cfg.Lease, false); err != nil {
+				c.log.Warn("list of members could not be left", zap.String("topic", t.Name), zap.Error(err))
+				return
+			}
+			c.announce(t, luascripts.WorkersKey(t.name), []byte(membersChanged))
+		})
+	}
+	within(ctx, &resigning)
+}
+
+// within waits for a group, and no longer than ctx: a Redis client need not heed
+// that while it waits for an answer.
+func within(ctx context.Context, group *sync.WaitGroup) {
+	done := make(chan struct{})
+	go func() {
+		group.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
 	}
 }

@@ -246,6 +246,7 @@ func (s *schedule) desert(x *slot) {
 	t := x.topic
 	s.release(x) // or a few hung handlers would keep all others from starting
 	y := t.newSlot(x.index, x.incarnation+1)
+	y.node = x.node
 	t.slots[x.index] = y
 	t.hung = append(t.hung, x)
 	y.owned = x.owned

@@ -114,7 +114,7 @@ func TestStrandedBatchIsFound(t *testing.T) {
 	a, err := scripts.Turn(ctx, &other)
 	must(t, err)
 	other.Number = a.Number
-	var taken *redis.StringSliceCmd
+	var taken luascripts.Call
 	_, err = rdb.TxPipelined(ctx, func(tx redis.Pipeliner) error {
 		tx.ZAdd(ctx, k.Store, redis.Z{Member: "x", Score: 100})
 		taken = scripts.TurnCmd(ctx, &other)

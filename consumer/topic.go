@@ -17,9 +17,9 @@ type topic struct {
 	worker   string // id of the consumer
 	slots    []*slot
 	size     batchSize
-	looking  sync.Mutex // held during a safety look
-	looks    int        // so far; guarded by looking, as is clock
-	clock    serverClock
+	looking  sync.Mutex    // held while the results of a safety look are compared
+	lookNow  chan struct{} // there is a reason for a safety look
+	poke     chan struct{} // the list of members has changed
 
 	// Guarded by schedule.mu.
 	used    int     // places taken
@@ -29,7 +29,10 @@ type topic struct {
 
 func newTopic(t message.Topic, namespace string, l MessageListener, o ListenOptions) *topic {
 	t = t.WithDefaults()
-	return &topic{Topic: t, name: luascripts.Qualify(namespace, t.Name), opts: o, listener: l}
+	return &topic{
+		Topic: t, name: luascripts.Qualify(namespace, t.Name), opts: o, listener: l,
+		lookNow: make(chan struct{}, 1), poke: make(chan struct{}, 1),
+	}
 }
 
 func (t *topic) makeSlots(worker string) {

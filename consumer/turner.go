@@ -60,7 +60,7 @@ func (c *Consumer) turn() {
 		}
 		taken := 0
 		for i, x := range slots {
-			a, err := luascripts.TurnAnswer(&x.turn, cmds[i].(*redis.StringSliceCmd))
+			a, err := luascripts.TurnAnswer(&x.turn, cmds[i].(luascripts.Call))
 			taken += len(a.Contents)
 			c.answer(x, a, err)
 		}
@@ -75,9 +75,7 @@ func (c *Consumer) turn() {
 // taken this one's place meanwhile.
 func (c *Consumer) execWatched(slots []*slot, cmds []redis.Cmder) (replaced bool) {
 	for _, x := range slots {
-		if _, node, err := nodes.MasterFor(c.requests, c.rdb, x.turn.Keys.Store); err == nil {
-			x.node = node
-		}
+		c.locate(x)
 	}
 	var mu sync.Mutex
 	over := false
@@ -95,6 +93,13 @@ func (c *Consumer) execWatched(slots []*slot, cmds []redis.Cmder) (replaced bool
 	defer mu.Unlock()
 	over = true
 	return replaced
+}
+
+// locate notes which node of a Cluster a slot is on.
+func (c *Consumer) locate(x *slot) {
+	if _, node, err := nodes.MasterFor(c.requests, c.rdb, x.turn.Keys.Store); err == nil {
+		x.node = node
+	}
 }
 
 // answer does what the answer of a slot's turn says.
@@ -167,14 +172,19 @@ func (c *Consumer) unanswered(x *slot, err error, log *zap.Logger) {
 func (c *Consumer) gone(x *slot) {
 	if x.leaving.Load() {
 		x.number = 0
-		c.announcing.Go(func() { c.announce(x.topic, luascripts.AppendWake(nil, x.index, 0)) })
+		c.announcing.Go(func() { c.announce(x.topic, x.turn.Keys.Store, luascripts.AppendWake(nil, x.index, 0)) })
 	}
 	c.schedule.leave(x)
 }
 
-// announce publishes on the topic's channel. What gets lost costs only time.
-func (c *Consumer) announce(t *topic, payload []byte) {
-	if err := c.rdb.Publish(c.requests, luascripts.WakeChannel(t.name), payload).Err(); err != nil {
+// announce publishes on the topic's channel, through the server that holds a key,
+// because that one has just answered. What gets lost costs only time.
+func (c *Consumer) announce(t *topic, key string, payload []byte) {
+	server, _, err := nodes.MasterFor(c.requests, c.rdb, key)
+	if err == nil {
+		err = server.Publish(c.requests, luascripts.WakeChannel(t.name), payload).Err()
+	}
+	if err != nil {
 		c.log.Debug("wake-up was not published", zap.String("topic", t.Name), zap.Error(err))
 	}
 }

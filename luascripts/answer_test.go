@@ -14,7 +14,7 @@ import (
 )
 
 func answerOf(reply []string) (luascripts.Answer, error) {
-	cmd := redis.NewStringSliceCmd(ctx)
+	cmd := luascripts.Call{StringSliceCmd: redis.NewStringSliceCmd(ctx)}
 	cmd.SetVal(reply)
 	return luascripts.TurnAnswer(&luascripts.Turn{Keys: luascripts.KeysOf("orders", 3)}, cmd)
 }
@@ -64,7 +64,7 @@ func TestUnknownAnswers(t *testing.T) {
 			t.Errorf("%s: %+v, %v", reply, a, err)
 		}
 	}
-	cmd := redis.NewStringSliceCmd(ctx)
+	cmd := luascripts.Call{StringSliceCmd: redis.NewStringSliceCmd(ctx)}
 	cmd.SetErr(redis.ErrClosed)
 	if _, err := luascripts.TurnAnswer(&luascripts.Turn{}, cmd); !errors.Is(err, redis.ErrClosed) {
 		t.Errorf("the error of the command is hidden: %v", err)

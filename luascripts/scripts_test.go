@@ -53,7 +53,7 @@ func TestUnknownScripts(t *testing.T) {
 			w.clean(priorityKind)
 			s := luascripts.New(w.rdb)
 			var turns []*luascripts.Turn
-			var takes []*redis.StringSliceCmd
+			var takes []luascripts.Call
 			for slot := range 5 {
 				k := luascripts.KeysOf("flush", slot)
 				w.do("zadd", k.Store, 50+slot, "m")

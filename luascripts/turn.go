@@ -106,13 +106,21 @@ func (s *Scripts) Turn(ctx context.Context, t *Turn) (Answer, error) {
 	return TurnAnswer(t, cmd)
 }
 
+// Call is the command of a turn.
+type Call struct{ *redis.StringSliceCmd }
+
+// NoRetry keeps the Redis client from repeating it by itself, together with all
+// others of its pipeline. Whoever takes the turn must repeat it anyway, knows
+// when, and is not kept waiting meanwhile.
+func (Call) NoRetry() bool { return true }
+
 // TurnCmd is the command of a turn, for [Scripts.Exec] of several at once.
-func (s *Scripts) TurnCmd(ctx context.Context, t *Turn) *redis.StringSliceCmd {
-	return redis.NewStringSliceCmd(ctx, t.args(&s.turn)...)
+func (s *Scripts) TurnCmd(ctx context.Context, t *Turn) Call {
+	return Call{redis.NewStringSliceCmd(ctx, t.args(&s.turn)...)}
 }
 
 // TurnAnswer reads the answer of an executed command of [Scripts.TurnCmd].
-func TurnAnswer(t *Turn, cmd *redis.StringSliceCmd) (Answer, error) {
+func TurnAnswer(t *Turn, cmd Call) (Answer, error) {
 	reply, err := cmd.Result()
 	if err != nil {
 		return Answer{}, fmt.Errorf("turn at slot %s: %w", t.Keys.Store, err)

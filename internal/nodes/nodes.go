@@ -70,6 +70,13 @@ func All(ctx context.Context, rdb redis.UniversalClient) []redis.UniversalClient
 	return all
 }
 
+// Elsewhere reports whether a server has answered that another one has the key.
+func Elsewhere(err error) bool {
+	_, moved := redis.IsMovedError(err)
+	_, asked := redis.IsAskError(err)
+	return moved || asked
+}
+
 // Failed is told of a command's error, and reports whether it may mean that
 // another server holds the key by now. Then the Cluster's servers are asked
 // anew, soon and in the background: by itself the client would go on with a dead
@@ -81,8 +88,8 @@ func Failed(ctx context.Context, rdb redis.UniversalClient, err error) bool {
 	}
 	var reply redis.Error
 	if errors.As(err, &reply) {
-		moved := false
-		for _, prefix := range []string{"MOVED ", "READONLY ", "CLUSTERDOWN ", "MASTERDOWN "} {
+		moved := Elsewhere(err)
+		for _, prefix := range []string{"READONLY ", "CLUSTERDOWN ", "MASTERDOWN "} {
 			moved = moved || strings.HasPrefix(reply.Error(), prefix)
 		}
 		if !moved {
