@@ -203,6 +203,4 @@ func (m *minder) lose(err error) {
 	}
 }
 
-func (m *minder) log() *zap.Logger {
-	return m.c.log.With(zap.String("topic", m.b.topic.Name), zap.Int("slot", m.b.index))
-}
+func (m *minder) log() *zap.Logger { return m.c.logOf(m.b.slot) }

@@ -58,11 +58,20 @@ func (c *Consumer) turn() {
 		} else {
 			c.scripts.Exec(c.requests, cmds...)
 		}
-		taken := 0
+		taken, unanswered := 0, 0
+		var why error
 		for i, x := range slots {
 			a, err := luascripts.TurnAnswer(&x.turn, cmds[i].(luascripts.Call))
 			taken += len(a.Contents)
-			c.answer(x, a, err)
+			if err == nil {
+				c.answer(x, a)
+			} else if c.unanswered(x, err) {
+				unanswered++
+				why = err
+			}
+		}
+		if why != nil { // once for all of them: it is nearly always the server
+			c.log.Warn("turns have no answer and are repeated", zap.Int("slots", unanswered), zap.Error(why))
 		}
 		if replaced {
 			return
@@ -103,19 +112,14 @@ func (c *Consumer) locate(x *slot) {
 }
 
 // answer does what the answer of a slot's turn says.
-func (c *Consumer) answer(x *slot, a luascripts.Answer, err error) {
-	log := c.log.With(zap.String("topic", x.topic.Name), zap.Int("slot", x.index))
-	if err != nil {
-		c.unanswered(x, err, log)
-		return
-	}
+func (c *Consumer) answer(x *slot, a luascripts.Answer) {
 	if x.failures > 0 {
-		log.Info("turns are answered again", zap.Int("repeated", x.failures))
+		c.logOf(x).Info("turns are answered again", zap.Int("repeated", x.failures))
 	}
 	leaving, held := x.turn.Count == 0, x.held
 	x.answered()
 	if held && (a.Code == luascripts.Number || a.Code == luascripts.Busy) {
-		log.Warn("the batch was taken over before it was finished: its messages may be handled again")
+		c.logOf(x).Warn("the batch was taken over before it was finished: its messages may be handled again")
 	}
 	if a.Code != luascripts.Busy {
 		x.number = a.Number
@@ -137,7 +141,7 @@ func (c *Consumer) answer(x *slot, a luascripts.Answer, err error) {
 			c.gone(x)
 			return
 		}
-		log.Debug("slot is busy", zap.String("holder", a.Holder), zap.Duration("lease", a.Wait))
+		c.logOf(x).Debug("slot is busy", zap.String("holder", a.Holder), zap.Duration("lease", a.Wait))
 		x.patience = min(max(firstBusy, 2*x.patience), lastBusy)
 		c.schedule.rest(x, time.Now().Add(x.patience))
 	case luascripts.Paused:
@@ -151,10 +155,16 @@ func (c *Consumer) answer(x *slot, a luascripts.Answer, err error) {
 	}
 }
 
+// logOf names the slot in every line.
+func (c *Consumer) logOf(x *slot) *zap.Logger {
+	return c.log.With(zap.String("topic", x.topic.Name), zap.Int("slot", x.index))
+}
+
 // unanswered sees to it that the same turn is taken again, whatever the error:
 // it may have been executed, and going on with another would lose what it
-// reported.
-func (c *Consumer) unanswered(x *slot, err error, log *zap.Logger) {
+// reported. It tells whether a person should hear of it: at first, and now and
+// then while it lasts.
+func (c *Consumer) unanswered(x *slot, err error) (tell bool) {
 	x.failures++
 	nodes.Failed(c.requests, c.rdb, err)
 	wait := firstRepeat
@@ -162,10 +172,9 @@ func (c *Consumer) unanswered(x *slot, err error, log *zap.Logger) {
 		wait *= 2
 	}
 	wait = min(wait, lastRepeat)
-	if x.failures == 1 || wait == lastRepeat && x.failures%10 == 0 {
-		log.Warn("turn has no answer and is repeated", zap.Error(err), zap.Int("repeated", x.failures))
-	}
+	tell = x.failures == 1 || wait == lastRepeat && x.failures%10 == 0 // before others have the slot in hand
 	c.schedule.pause(x, time.Now().Add(wait/2+rand.N(wait/2)))
+	return tell
 }
 
 // gone notes that a slot was left, and tells whoever works at it next.
