@@ -22,7 +22,7 @@ const (
 // Between repetitions of a turn without an answer, and before another look at
 // a slot that is busy, the waiting doubles between these.
 const (
-	firstRepeat, lastRepeat = 20 * time.Millisecond, 2 * time.Second
+	firstRepeat, lastRepeat = 20 * time.Millisecond, time.Second
 	firstBusy, lastBusy     = 50 * time.Millisecond, 500 * time.Millisecond
 	pausedLook              = 5 * time.Second
 )

@@ -23,6 +23,7 @@ func TestConnectionCutInTheMiddle(t *testing.T) {
 	server := servertest.Redis(t)
 	proxy := servertest.NewProxy(t, server.Addr())
 	p := newProducer(t, proxy.Client(t), Config{})
+	p.patience = 200 * time.Millisecond
 	topic := message.Topic{Name: "cut", Kind: message.KindPriority}
 	mustSend(t, p, topic, message.Priority{Content: "first", Priority: 17})
 
@@ -85,6 +86,7 @@ func TestLostRepliesAreUncertain(t *testing.T) {
 	proxy := servertest.NewProxy(t, server.Addr())
 	rdb := proxy.Client(t, func(o *redis.Options) { o.ReadTimeout = 100 * time.Millisecond })
 	p, topic := newProducer(t, rdb, Config{}), topicOf(t, message.KindPriority)
+	p.patience = 500 * time.Millisecond
 	mustSend(t, p, topic, message.Priority{Content: "first", Priority: 17})
 	p.idle.Wait() // for the wake-up of the first
 	proxy.DropReplies(true)
@@ -120,6 +122,7 @@ func TestUnreachableRedisIsCertain(t *testing.T) {
 	server := servertest.Redis(t)
 	impatient := func(o *redis.Options) { o.DialerRetries, o.MaxRetries = 1, -1 }
 	p, topic := newProducer(t, server.Client(t, impatient), Config{}), topicOf(t, message.KindPriority)
+	p.patience = 500 * time.Millisecond
 	mustSend(t, p, topic, message.Priority{Content: "first", Priority: 17})
 	server.Kill()
 	// The pooled connection breaks first, which is a doubt about the message it
@@ -130,6 +133,7 @@ func TestUnreachableRedisIsCertain(t *testing.T) {
 		t.Errorf("got %v, want a definite error", err)
 	}
 	fresh := newProducer(t, server.Client(t, impatient), Config{})
+	fresh.patience = p.patience
 	if _, err := fresh.Send(ctx, topic, message.Priority{Content: "x", Priority: 17}); err == nil || errors.Is(err, ErrUncertain) {
 		t.Errorf("first send: got %v, want a definite error", err)
 	}

@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// tries is how often a command is sent before its failure is told. Between
-// tries the flusher waits, each time four times as long.
+// patience is how long a command that failed is sent again before its failure is
+// told: a little longer than a quick failover takes. Between tries the flusher
+// waits, each time twice as long.
 const (
-	tries      = 4
-	firstPause = 16 * time.Millisecond
+	patience              = 4 * time.Second
+	firstPause, lastPause = 16 * time.Millisecond, 512 * time.Millisecond
 )
 
 // open returns the flight that messages may be added to. The caller holds p.mu.
@@ -73,21 +74,21 @@ func (p *Producer) write(to *line, f *flight) {
 		return
 	}
 	writes := p.commands(to, f)
-	pause := firstPause
-	for try := 1; len(writes)+len(wakes) > 0; try++ {
+	begun, pause := time.Now(), firstPause
+	for len(writes)+len(wakes) > 0 {
 		p.exec(to, wakes, writes)
 		p.logWakes(wakes)
 		wakes = nil
 		again := writes[:0]
 		for _, w := range writes {
-			if !w.finish(p, f, try == tries) {
+			if !w.finish(p, f, time.Since(begun) > p.patience) {
 				again = append(again, w)
 			}
 		}
 		if writes = again; len(writes) > 0 {
 			to.clock.expire()
 			p.rest(pause/2 + rand.N(pause))
-			pause *= 4
+			pause = min(2*pause, lastPause)
 		}
 	}
 	p.planWakes(to, f)

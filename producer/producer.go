@@ -20,8 +20,11 @@ type Producer struct {
 	cfg     Config
 	rdb     redis.UniversalClient
 	scripts *luascripts.Scripts
-	frozen  func() time.Time                         // the server's clock in some tests; usually nil
 	topics  atomic.Pointer[map[message.Topic]*topic] // replaced, never changed
+
+	// Other values only in tests.
+	frozen   func() time.Time // the server's clock; nil: it is asked
+	patience time.Duration    // of the flushers
 
 	// Each line has a flusher, a goroutine that lives while there is something
 	// to write.
@@ -46,7 +49,8 @@ func New(rdb redis.UniversalClient, cfg Config) (*Producer, error) {
 		return nil, fmt.Errorf("new producer: %w", err)
 	}
 	p := &Producer{
-		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), frozen: frozen.Clock(rdb), lines: map[string]*line{},
+		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), lines: map[string]*line{},
+		frozen: frozen.Clock(rdb), patience: patience,
 	}
 	p.topics.Store(&map[message.Topic]*topic{})
 	p.run, p.stop = context.WithCancel(context.Background())
