@@ -60,19 +60,20 @@ func New(rdb redis.UniversalClient) *Scripts {
 // told to forget, is sent again in full; other commands are not repeated.
 // Each command holds its own error; Exec returns none.
 func (s *Scripts) Exec(ctx context.Context, cmds ...redis.Cmder) {
-	s.process(ctx, cmds)
+	s.ExecOnce(ctx, cmds...)
 	var unknown []redis.Cmder
 	for _, cmd := range cmds {
-		if err := cmd.Err(); err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") && s.inFull(cmd) {
+		if s.Unknown(cmd) {
 			unknown = append(unknown, cmd)
 		}
 	}
 	if len(unknown) > 0 {
-		s.process(ctx, unknown)
+		s.ExecOnce(ctx, unknown...)
 	}
 }
 
-func (s *Scripts) process(ctx context.Context, cmds []redis.Cmder) {
+// ExecOnce is Exec without sending anything again.
+func (s *Scripts) ExecOnce(ctx context.Context, cmds ...redis.Cmder) {
 	switch len(cmds) {
 	case 0:
 		return
@@ -83,6 +84,13 @@ func (s *Scripts) process(ctx context.Context, cmds []redis.Cmder) {
 	pipe := s.rdb.Pipeline()
 	_ = pipe.BatchProcess(ctx, cmds...)
 	_, _ = pipe.Exec(ctx)
+}
+
+// Unknown reports whether the server did not know the script of a command. Then
+// the command holds the source from now on, and may be sent again.
+func (s *Scripts) Unknown(cmd redis.Cmder) bool {
+	err := cmd.Err()
+	return err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") && s.inFull(cmd)
 }
 
 // begin starts the arguments of a call of x: as many keys as told come next,

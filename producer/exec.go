@@ -34,7 +34,7 @@ func (p *Producer) exec(to *line, wakes []redis.Cmder, writes []*write) {
 			p.pipeline(at, wakes, same)
 			wakes = nil
 		}
-		writes = p.moved(writes)
+		writes = p.again(writes)
 	}
 }
 
@@ -71,17 +71,22 @@ func (p *Producer) pipeline(at server, wakes []redis.Cmder, writes []*write) {
 		wait = redis.NewIntCmd(p.run, "wait", p.cfg.Durability.Replicas, p.cfg.Durability.Timeout.Milliseconds())
 		cmds = append(cmds, wait)
 	}
-	luascripts.New(at.UniversalClient).Exec(p.run, cmds...)
+	luascripts.New(at.UniversalClient).ExecOnce(p.run, cmds...)
 	for _, w := range writes {
 		w.short = wait != nil && (wait.Err() != nil || int(wait.Val()) < p.cfg.Durability.Replicas)
 	}
 }
 
-// moved returns the writes that another server of the Cluster is to get, by the
-// answer of this one.
-func (p *Producer) moved(writes []*write) (again []*write) {
+// again returns the writes that are to be sent again, by the answer of their
+// server: to another one of the Cluster, or with the script that it did not know.
+// That is not left to Exec, whose second pipeline would come after the WAIT.
+func (p *Producer) again(writes []*write) (again []*write) {
 	servers := map[string]redis.UniversalClient{}
 	for _, w := range writes {
+		if p.scripts.Unknown(w) {
+			again = append(again, w)
+			continue
+		}
 		addr, asking := redis.IsAskError(w.Err())
 		if !asking {
 			var moved bool

@@ -144,6 +144,22 @@ func TestDurability(t *testing.T) {
 	if got := waiting(t, rdb, topic); got["y"] != 17 {
 		t.Errorf("on the master: %v", got)
 	}
+	// A script that the master has forgotten is sent twice, and waited for behind
+	// the second.
+	topic = message.Topic{Name: "literal", Kind: message.KindRangeMerge, Literal: true}
+	replica.Resume()
+	p = newProducer(t, rdb, Config{Durability: Durability{Replicas: 1, Timeout: 500 * time.Millisecond}})
+	mustSend(t, p, topic, message.RangeMerge{Content: "x", Range: time.Hour})
+	if err := rdb.ScriptFlush(ctx).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if n := rdb.Wait(ctx, 1, 2500*time.Millisecond).Val(); n != 1 {
+		t.Fatalf("%d replicas", n)
+	}
+	replica.Pause()
+	if _, err := p.Send(ctx, topic, message.RangeMerge{Content: "y", Range: time.Hour}); !errors.Is(err, ErrNotReplicated) {
+		t.Errorf("a script that was forgotten, with the replica paused: %v", err)
+	}
 }
 
 // A wake-up is not lost when the flight that should carry it has nothing to
