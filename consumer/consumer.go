@@ -141,6 +141,9 @@ func (c *Consumer) Start(ctx context.Context) error {
 // start is one try of Start. When it fails it leaves nothing behind, and may be
 // repeated.
 func (c *Consumer) start(ctx context.Context) error {
+	if err := c.allowed(ctx); err != nil {
+		return err
+	}
 	for _, t := range c.topics {
 		if err := c.agree(ctx, t); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/definition"
 	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/internal/rights"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
@@ -21,6 +22,16 @@ const membersChanged = "members"
 
 // recheck is how often the topics' definitions are compared again.
 const recheck = 30 * time.Second
+
+// allowed reports what the Redis user may not do with the topics, before any of
+// it is tried.
+func (c *Consumer) allowed(ctx context.Context) error {
+	topics := make([]rights.Topic, len(c.topics))
+	for i, t := range c.topics {
+		topics[i] = rights.Topic{Name: t.name, Slots: t.Slots}
+	}
+	return rights.Check(ctx, c.rdb, rights.Need{Worker: true}, topics...)
+}
 
 // agree compares the topic's definition with the stored one.
 func (c *Consumer) agree(ctx context.Context, t *topic) error {

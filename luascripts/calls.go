@@ -103,3 +103,30 @@ func (s *Scripts) Define(ctx context.Context, topic string, d Definition) (Defin
 	held.Layout, _ = strconv.Atoi(reply[4])
 	return held, nil
 }
+
+// Rights tells for each call, a command with its arguments, whether the Redis
+// user may make it, without making it. A key must stand where the command expects
+// it. The answer is nil where Redis cannot tell: before 7.0, and in memory.
+func (s *Scripts) Rights(ctx context.Context, calls [][]string) ([]bool, error) {
+	args := s.rights.begin(4*len(calls), 0)
+	for _, words := range calls {
+		args = append(args, len(words))
+		for _, word := range words {
+			args = append(args, word)
+		}
+	}
+	cmd := redis.NewIntSliceCmd(ctx, args...)
+	s.Exec(ctx, cmd)
+	reply, err := cmd.Result()
+	if err != nil {
+		return nil, fmt.Errorf("ask what the user may do: %w", err)
+	}
+	if len(reply) < len(calls) {
+		return nil, nil
+	}
+	may := make([]bool, len(calls))
+	for i, yes := range reply {
+		may[i] = yes == 1
+	}
+	return may, nil
+}

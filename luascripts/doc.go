@@ -8,6 +8,7 @@
 //   - [Scripts.Cancel] (cancel.lua): removes a content that waits.
 //   - [Scripts.Define] (define.lua): writes or reads a topic's definition.
 //   - [Scripts.Members] (members.lua): the list by which workers share the work.
+//   - [Scripts.Rights] (rights.lua): what the Redis user may do, without doing it.
 //   - [Scripts.SendArgs] (send.lua): sends where a plain ZADD does not do.
 //
 // The scripts read the clock of the server they run on. They are called by

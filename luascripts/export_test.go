@@ -12,7 +12,7 @@ func Edited(rdb redis.UniversalClient, edit func(name, source string) string) *S
 	s := New(rdb)
 	for name, x := range map[string]*script{
 		"turn": &s.turn, "touch": &s.touch, "cancel": &s.cancel, "send": &s.send, "define": &s.define,
-		"members": &s.members,
+		"members": &s.members, "rights": &s.rights,
 	} {
 		*x = newScript(edit(name, x.source))
 	}
@@ -23,7 +23,7 @@ func Edited(rdb redis.UniversalClient, edit func(name, source string) string) *S
 func Sources() map[string]string {
 	return map[string]string{
 		"turn": turnSource, "touch": touchSource, "cancel": cancelSource, "send": sendSource, "define": defineSource,
-		"members": membersSource,
+		"members": membersSource, "rights": rightsSource,
 	}
 }
 

@@ -21,6 +21,8 @@ var (
 	defineSource string
 	//go:embed members.lua
 	membersSource string
+	//go:embed rights.lua
+	rightsSource string
 )
 
 // script is a source and the hash Redis knows it by.
@@ -39,13 +41,14 @@ var shipped = Scripts{
 	send:    newScript(sendSource),
 	define:  newScript(defineSource),
 	members: newScript(membersSource),
+	rights:  newScript(rightsSource),
 }
 
 // Scripts runs the scripts on one Redis, Sentinel group or Cluster.
 type Scripts struct {
 	rdb redis.UniversalClient
 
-	turn, touch, cancel, send, define, members script
+	turn, touch, cancel, send, define, members, rights script
 }
 
 // New returns the scripts for rdb. It does no I/O and costs little.
@@ -102,7 +105,7 @@ func (x *script) begin(size, keys int) []any {
 // inFull turns a call by hash into the same call with the source.
 func (s *Scripts) inFull(cmd redis.Cmder) bool {
 	args := cmd.Args()
-	for _, x := range []*script{&s.turn, &s.touch, &s.cancel, &s.send, &s.define, &s.members} {
+	for _, x := range []*script{&s.turn, &s.touch, &s.cancel, &s.send, &s.define, &s.members, &s.rights} {
 		if args[0] == "evalsha" && args[1] == x.hash {
 			args[0], args[1] = "eval", x.source
 			cmd.SetErr(nil)

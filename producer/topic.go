@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/definition"
+	"github.com/slotmq/go-rmq/internal/rights"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -74,7 +75,13 @@ func (p *Producer) agree(ctx context.Context, t *topic) error {
 	if !t.due() {
 		return nil
 	}
-	err := definition.Agree(ctx, p.scripts, t.name, t.Topic, "")
+	var err error
+	if t.agreed.Load() == 0 {
+		err = rights.Check(ctx, p.rdb, rights.Need{Durable: p.cfg.Durability.Replicas > 0}, rights.Topic{Name: t.name, Slots: t.Slots})
+	}
+	if err == nil {
+		err = definition.Agree(ctx, p.scripts, t.name, t.Topic, "")
+	}
 	now := time.Since(epoch)
 	switch {
 	case err == nil:

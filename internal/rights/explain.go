@@ -1,0 +1,60 @@
+package rights
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// User is whom rdb works as, in quotes; "default" unless a user is named.
+func User(rdb redis.UniversalClient) string {
+	name := ""
+	switch c := rdb.(type) {
+	case *redis.Client:
+		name = c.Options().Username
+	case *redis.ClusterClient:
+		name = c.Options().Username
+	}
+	if name == "" {
+		name = "default"
+	}
+	return strconv.Quote(name)
+}
+
+// refused finds the command in a refusal of Redis.
+var refused = regexp.MustCompile(`run the '([^' ]+)' command`)
+
+// command is the one that err says may not be run, or empty.
+func command(err error) string {
+	if !redis.HasErrorPrefix(err, "NOPERM") {
+		return ""
+	}
+	if m := refused.FindStringSubmatch(err.Error()); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// Explain adds what to do to an error by which Redis turns the user away, from a
+// command or altogether. Every other error stays as it is.
+func Explain(err error, user string) error {
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return err
+	}
+	switch name := command(err); {
+	case name != "":
+		return fmt.Errorf("grant Redis user %s +%s (%s has the whole line): %w", user, name, document, err)
+	case redis.HasErrorPrefix(err, "NOPERM"):
+		return fmt.Errorf("grant Redis user %s the keys and channels in %s: %w", user, document, err)
+	case redis.HasErrorPrefix(err, "WRONGPASS"):
+		return fmt.Errorf("Redis does not know user %s with this password, or the user is off; "+
+			"mend Username and Password of the Redis client: %w", user, err)
+	case redis.HasErrorPrefix(err, "NOAUTH"):
+		return fmt.Errorf("Redis asks for a password; set Password of the Redis client, and Username if it is not user \"default\": %w", err)
+	}
+	return err
+}

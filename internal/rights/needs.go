@@ -1,0 +1,89 @@
+package rights
+
+import (
+	"strings"
+
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// Need is what somebody wants to do.
+type Need struct {
+	Worker  bool // handles messages and sends them; else it only sends
+	Durable bool // waits for replicas
+}
+
+// Topic is with what.
+type Topic struct {
+	Name  string // with its namespace
+	Slots int
+}
+
+// key is one of a topic's, or stands for all of its kind.
+type key struct {
+	name     string
+	pattern  string // as ACL SETUSER wants it, without the ~
+	commands []string
+}
+
+// keys are those used, each with the commands used on it.
+func (n Need) keys(topics []Topic) []key {
+	all := []key{{luascripts.TopicsKey, luascripts.TopicsKey, words("sadd sismember")}}
+	for _, t := range topics {
+		all = append(all, n.keysOf(t)...)
+	}
+	return all
+}
+
+func (n Need) keysOf(t Topic) []key {
+	// One slot stands for all. The last has a name as long as any.
+	k := luascripts.KeysOf(t.Name, t.Slots-1)
+	slot := glob(t.Name) + "_*"
+	store := key{k.Store, slot, words("zadd zcard zscore")}
+	definition := key{luascripts.DefinitionKey(t.Name), luascripts.DefinitionKey(glob(t.Name)), words("hdel hmget hset")}
+	if !n.Worker {
+		return []key{store, definition}
+	}
+	store.commands = append(store.commands, words("zcount zrange zrangebyscore zrem zremrangebyrank zrevrange")...)
+	return []key{
+		store,
+		{k.Prepare, "prepare{" + slot + "}", words("del zadd zcard zrange zscore")},
+		{k.Retry, "retry{" + slot + "}", words("zadd zcard zrange zrem")},
+		{k.Dead, "dead{" + slot + "}", words("zadd zcard zmscore")},
+		{k.Meta, "meta{" + slot + "}", words("hdel hmget hset")},
+		{k.Why, "why{" + slot + "}", words("hdel hget hlen hset")},
+		definition,
+		{luascripts.WorkersKey(t.Name), luascripts.WorkersKey(glob(t.Name)), words("zadd zrange zrangebyscore zrem zremrangebyscore")},
+	}
+}
+
+// plain are the calls without keys and channels, as they must be to be asked
+// about. The client of a Cluster also asks for its slots and what is to be known
+// of commands, and follows slots that move.
+func (n Need) plain(cluster bool) [][]string {
+	all := [][]string{words("time"), {"eval", "", "0"}}
+	if n.Worker {
+		all = append(all, words("ping"))
+	}
+	if n.Durable {
+		all = append(all, words("wait 0 0"))
+	}
+	if cluster {
+		all = append(all, words("asking"), words("command"), words("cluster slots"))
+	}
+	return all
+}
+
+// rightTo is the right that a call without keys needs.
+func rightTo(call []string) string {
+	if call[0] == "cluster" {
+		return "+cluster|" + call[1]
+	}
+	return "+" + call[0]
+}
+
+func words(s string) []string { return strings.Fields(s) }
+
+// glob makes a pattern that fits one name. Redis takes no spaces in patterns.
+func glob(name string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, ` `, `?`).Replace(name)
+}

@@ -1,0 +1,78 @@
+package rights
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+var commandOnKey = regexp.MustCompile(`\bcall\('([A-Z]+)', (\w+)`)
+
+// used collects which commands the scripts use on which keys.
+func used(t *testing.T, into map[string]bool, scripts ...string) {
+	t.Helper()
+	for _, name := range scripts {
+		source, err := os.ReadFile("../../luascripts/" + name + ".lua")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range commandOnKey.FindAllStringSubmatch(string(source), -1) {
+			on := m[2]
+			if on == "key" {
+				on = "definition"
+			}
+			into[strings.ToLower(m[1])+" "+on] = true
+		}
+	}
+}
+
+// What is asked for is what the scripts and the two packages around them use.
+func TestNeedsAreWhatIsUsed(t *testing.T) {
+	t.Parallel()
+	topic := Topic{"orders", 16}
+	k := luascripts.KeysOf("orders", 15)
+	called := map[string]string{
+		k.Store: "store", k.Prepare: "prepare", k.Retry: "retry", k.Dead: "dead", k.Meta: "meta", k.Why: "why",
+		luascripts.TopicsKey: "topics", luascripts.DefinitionKey("orders"): "definition", luascripts.WorkersKey("orders"): "workers",
+	}
+	for _, worker := range []bool{false, true} {
+		want := map[string]bool{"zadd store": true, "sismember topics": true, "sadd topics": true}
+		used(t, want, "send", "define")
+		if worker {
+			for _, look := range []string{"zrange store", "zrevrange store", "zrange retry", "zcard prepare"} {
+				want[look] = true
+			}
+			used(t, want, "turn", "touch", "members")
+		}
+		got := map[string]bool{}
+		for _, key := range (Need{Worker: worker}).keys([]Topic{topic}) {
+			for _, command := range key.commands {
+				got[command+" "+called[key.name]] = true
+			}
+		}
+		if w, g := slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got)); !slices.Equal(w, g) {
+			t.Errorf("worker %t: asked for\n%q\nused\n%q", worker, g, w)
+		}
+	}
+}
+
+func TestPatternsFitOneName(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"orders": "orders", "a*b?c[d]e\\f": `a\*b\?c\[d\]e\\f`, "to do": "to?do", "shop:orders": "shop:orders", "заказы": "заказы",
+	} {
+		if got := glob(name); got != want {
+			t.Errorf("%s: %s, not %s", name, got, want)
+		}
+	}
+	keys := Need{Worker: true}.keys([]Topic{{"a*", 4}})
+	if got := fmt.Sprint(keys[1].name, " ", keys[2].pattern); got != `a*_3 prepare{a\*_*}` {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,162 @@
+package rights
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// Check reports everything at once that the user of rdb must still be granted
+// for the topics. A worker works at all servers of a Cluster and asks each of them,
+// since each has its own users. A producer asks the one that holds the
+// definition of its topic, because it must not wait for others.
+func Check(ctx context.Context, rdb redis.UniversalClient, n Need, topics ...Topic) error {
+	cluster := nodes.Many(rdb)
+	question := func(ctx context.Context, server redis.UniversalClient) error {
+		return n.check(ctx, server, topics, cluster)
+	}
+	var err error
+	if n.Worker {
+		err = nodes.Ask(ctx, rdb, question)
+	} else {
+		var server redis.UniversalClient
+		if server, _, err = nodes.MasterFor(ctx, rdb, luascripts.DefinitionKey(topics[0].Name)); err == nil {
+			err = question(ctx, server)
+		}
+	}
+	if err != nil {
+		names := make([]string, len(topics))
+		for i, t := range topics {
+			names[i] = t.Name
+		}
+		return fmt.Errorf("rights to topic %s: %w", strings.Join(names, ", "), Explain(err, User(rdb)))
+	}
+	return nil
+}
+
+// check asks one server.
+func (n Need) check(ctx context.Context, server redis.UniversalClient, topics []Topic, cluster bool) error {
+	plain, keys := n.plain(cluster), n.keys(topics)
+	commands := commandsOf(keys)
+	calls := plain
+	for _, t := range topics {
+		channel := luascripts.WakeChannel(t.Name)
+		calls = append(calls, []string{"publish", channel}, []string{"subscribe", channel})
+	}
+	// Access control does not care for types, so every command is tried on every
+	// key: one that fails on all of them is missing itself.
+	for _, command := range commands {
+		for _, k := range keys {
+			calls = append(calls, []string{command, k.name})
+		}
+	}
+	may, err := luascripts.New(server).Rights(ctx, calls)
+	if redis.HasErrorPrefix(err, "Invalid command") {
+		return nil // a server of its own kind; what it does not know it will refuse
+	}
+	if err != nil || may == nil {
+		return err
+	}
+	var lacks []string
+	for i, call := range plain {
+		if !may[i] {
+			lacks = append(lacks, rightTo(call))
+		}
+	}
+	channels, matrix := may[len(plain):len(plain)+2*len(topics)], may[len(plain)+2*len(topics):]
+	lacks = append(lacks, diagnose(keys, commands, func(c, k int) bool { return matrix[c*len(keys)+k] }, may[0])...)
+	for i, t := range topics {
+		lacks = append(lacks, n.channelRights(ctx, server, t, channels[2*i], channels[2*i+1])...)
+	}
+	if lacks == nil {
+		return nil
+	}
+	slices.SortFunc(lacks, func(a, b string) int { // commands, keys, channels
+		return cmp.Or(strings.IndexByte("+~&", a[0])-strings.IndexByte("+~&", b[0]), strings.Compare(a, b))
+	})
+	return fmt.Errorf("Redis user %s lacks rights: %s; see %s", User(server), strings.Join(slices.Compact(lacks), ", "), document)
+}
+
+// document tells all rights.
+const document = "docs/DEPLOYMENT.md"
+
+// commandsOf are the commands used on any of the keys, in order.
+func commandsOf(keys []key) []string {
+	var all []string
+	for _, k := range keys {
+		all = append(all, k.commands...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// diagnose tells by which right each use of a key fails that fails. A command
+// that fails on every key is missing, and so is a key on which every command
+// fails. If nothing works at all, it is most likely the keys that were forgotten
+// where commands without a key are granted, and else it may be both.
+func diagnose(keys []key, commands []string, may func(command, key int) bool, plainWorks bool) []string {
+	forbidden, closed := make([]bool, len(commands)), make([]bool, len(keys))
+	for c := range commands {
+		forbidden[c] = true
+		for k := range keys {
+			forbidden[c] = forbidden[c] && !may(c, k)
+		}
+	}
+	for k := range keys {
+		closed[k] = true
+		for c := range commands {
+			closed[k] = closed[k] && !may(c, k)
+		}
+	}
+	if plainWorks && !slices.Contains(closed, false) {
+		clear(forbidden)
+	}
+	var lacks, apart []string
+	for c, command := range commands {
+		if forbidden[c] {
+			lacks = append(lacks, "+"+command)
+		}
+	}
+	for k, key := range keys {
+		if closed[k] {
+			lacks = append(lacks, "~"+key.pattern)
+			continue
+		}
+		for c, command := range commands {
+			if !forbidden[c] && !may(c, k) && slices.Contains(key.commands, command) {
+				apart = append(apart, "+"+command+" on ~"+key.pattern)
+			}
+		}
+	}
+	return append(lacks, apart...)
+}
+
+// channelRights are those to the wake-ups that are missing.
+func (n Need) channelRights(ctx context.Context, server redis.UniversalClient, t Topic, publish, subscribe bool) []string {
+	channel := "&" + luascripts.WakeChannel(glob(t.Name))
+	subscribe = subscribe || !n.Worker
+	switch {
+	case publish && subscribe:
+		return nil
+	case publish: // so the channel is granted
+		return []string{"+subscribe"}
+	}
+	// Redis says which of the two it is when it refuses a command outright. Should
+	// the right have been granted meanwhile: nobody minds an empty wake-up.
+	err := server.Publish(ctx, luascripts.WakeChannel(t.Name), "").Err()
+	if command(err) == "" {
+		return []string{channel}
+	}
+	lacks := []string{"+publish"}
+	if !subscribe {
+		lacks = append(lacks, "+subscribe", channel) // either of them, or both
+	}
+	return lacks
+}

@@ -1,0 +1,176 @@
+package rights
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+)
+
+var ctx = context.Background()
+
+const (
+	sender = "~orders_* ~rmq:def{orders} ~rmq:topics &rmq:wake{orders} +evalsha +eval +time +publish " +
+		"+zadd +zcard +zscore +hdel +hmget +hset +sadd +sismember"
+	worker = sender + " ~prepare{orders_*} ~retry{orders_*} ~dead{orders_*} ~meta{orders_*} ~why{orders_*} ~rmq:workers{orders} " +
+		"+subscribe +ping +del +hget +hlen +zcount +zmscore +zrange +zrangebyscore +zrem +zremrangebyrank +zremrangebyscore +zrevrange"
+)
+
+// grant makes user u be what the line says, and nothing else.
+func grant(t *testing.T, admin redis.UniversalClient, line string) {
+	t.Helper()
+	args := []any{"acl", "setuser", "u", "reset", "on", ">p"}
+	for _, word := range strings.Fields(line) {
+		args = append(args, word)
+	}
+	if err := admin.Do(ctx, args...).Err(); err != nil {
+		t.Fatal(line, err)
+	}
+}
+
+func as(o *redis.Options) { o.Username, o.Password = "u", "p" }
+
+// without takes rights away from a line.
+func without(line string, rights ...string) string {
+	kept := strings.Fields(line)
+	for _, r := range rights {
+		for i := range kept {
+			if kept[i] == r {
+				kept[i] = ""
+			}
+		}
+	}
+	return strings.Join(kept, " ")
+}
+
+func TestCheckNamesAllThatIsMissing(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	admin, rdb := server.Client(t), server.Client(t, as)
+	orders, bills := Topic{"orders", 16}, Topic{"bills", 1}
+	const allKeys = "~dead{orders_*}, ~meta{orders_*}, ~orders_*, ~prepare{orders_*}, ~retry{orders_*}, ~rmq:def{orders}, ~rmq:topics, ~rmq:workers{orders}, ~why{orders_*}"
+	for _, c := range []struct {
+		what   string
+		need   Need
+		topics []Topic
+		line   string
+		lacks  string
+	}{
+		{"a sender", Need{}, []Topic{orders}, sender, ""},
+		{"a worker", Need{Worker: true}, []Topic{orders}, worker, ""},
+		{"everything", Need{Worker: true, Durable: true}, []Topic{orders, bills}, "~* &* +@all", ""},
+		{"a sender who works", Need{Worker: true}, []Topic{orders}, sender,
+			"+del, +hget, +hlen, +ping, +subscribe, +zcount, +zmscore, +zrange, +zrangebyscore, +zrem, +zremrangebyrank, +zremrangebyscore, +zrevrange, " +
+				"~dead{orders_*}, ~meta{orders_*}, ~prepare{orders_*}, ~retry{orders_*}, ~rmq:workers{orders}, ~why{orders_*}"},
+		{"some of each", Need{Worker: true}, []Topic{orders}, without(worker, "+zrem", "~prepare{orders_*}", "&rmq:wake{orders}"),
+			"+zrem, ~prepare{orders_*}, &rmq:wake{orders}"},
+		{"no keys", Need{Worker: true}, []Topic{orders}, "+@all &*", allKeys},
+		{"no channels", Need{Worker: true}, []Topic{orders}, "+@all ~*", "&rmq:wake{orders}"},
+		{"no channel for a sender", Need{}, []Topic{orders}, "+@all ~*", "&rmq:wake{orders}"},
+		{"no commands on channels", Need{Worker: true}, []Topic{orders}, "~* &* +@all -publish -subscribe", "+publish, +subscribe, &rmq:wake{orders}"},
+		{"no publish", Need{}, []Topic{orders}, without(sender, "+publish"), "+publish"},
+		{"no subscribe", Need{Worker: true}, []Topic{orders}, without(worker, "+subscribe"), "+subscribe"},
+		{"keys to read only", Need{}, []Topic{orders}, without(sender, "~orders_*") + " %R~orders_*", "+zadd on ~orders_*"},
+		{"no replicas", Need{Durable: true}, []Topic{orders}, sender, "+wait"},
+		{"a second topic", Need{Worker: true}, []Topic{orders, bills}, without(worker, "+hlen"),
+			"+hlen, ~bills_*, ~dead{bills_*}, ~meta{bills_*}, ~prepare{bills_*}, ~retry{bills_*}, ~rmq:def{bills}, ~rmq:workers{bills}, ~why{bills_*}, &rmq:wake{bills}"},
+		{"odd names", Need{}, []Topic{{"to do[1]*", 2}}, sender, `~rmq:def{to?do\[1\]\*}, ~to?do\[1\]\*_*, &rmq:wake{to?do\[1\]\*}`},
+		{"odd names granted", Need{}, []Topic{{"to do[1]*", 2}}, sender + ` ~rmq:def{to?do\[1\]\*} ~to?do\[1\]\*_* &rmq:wake{to?do\[1\]\*}`, ""},
+		{"no scripts", Need{}, []Topic{orders}, without(sender, "+evalsha"), "grant Redis user \"u\" +evalsha (docs/DEPLOYMENT.md has the whole line)"},
+		{"no eval", Need{}, []Topic{orders}, without(sender, "+eval"), "+eval"},
+	} {
+		grant(t, admin, c.line)
+		err := Check(ctx, rdb, c.need, c.topics...)
+		switch {
+		case c.lacks == "":
+			if err != nil {
+				t.Errorf("%s: %v", c.what, err)
+			}
+		case strings.HasPrefix(c.lacks, "grant"):
+			if err == nil || !strings.Contains(err.Error(), c.lacks) {
+				t.Errorf("%s: %v", c.what, err)
+			}
+		default:
+			want := fmt.Sprintf("Redis user \"u\" lacks rights: %s; see docs/DEPLOYMENT.md", c.lacks)
+			if err == nil || !strings.HasSuffix(err.Error(), want) {
+				t.Errorf("%s: %v\nwant %s", c.what, err, want)
+			}
+		}
+	}
+}
+
+// Each server of a Cluster has its own users, and a worker needs them all.
+func TestCheckAsksEachServer(t *testing.T) {
+	t.Parallel()
+	cluster := servertest.Cluster(t, 3, 0)
+	const ofCluster = " +cluster|slots +command +asking"
+	all := func(line string) {
+		for _, node := range cluster.Nodes() {
+			grant(t, node.Client(t), line)
+		}
+	}
+	all(worker + ofCluster)
+	rdb := cluster.Client(t, func(o *redis.ClusterOptions) { o.Username, o.Password = "u", "p" })
+	orders := Topic{"orders", 16}
+	if err := Check(ctx, rdb, Need{Worker: true}, orders); err != nil {
+		t.Error(err)
+	}
+	odd := cluster.Nodes()[1]
+	grant(t, odd.Client(t), without(worker+ofCluster, "+hlen", "+asking"))
+	err := Check(ctx, rdb, Need{Worker: true}, orders)
+	if want := "server " + odd.Addr() + `: Redis user "u" lacks rights: +asking, +hlen; see`; err == nil || !strings.Contains(err.Error(), want) {
+		t.Error(err)
+	}
+	all(without(sender+ofCluster, "+command"))
+	err = Check(ctx, rdb, Need{}, orders)
+	if err == nil || !strings.Contains(err.Error(), "lacks rights: +command; see") {
+		t.Error(err)
+	}
+}
+
+// A Redis that knows no rights has nothing to say.
+func TestInMemoryNothingIsChecked(t *testing.T) {
+	t.Parallel()
+	_, rdb := servertest.Memory(t)
+	if err := Check(ctx, rdb, Need{Worker: true, Durable: true}, Topic{"orders", 16}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t, "--requirepass", "secret")
+	grant(t, server.Client(t), "+select")
+	for _, c := range []struct {
+		adjust func(*redis.Options)
+		says   string
+	}{
+		{as, `grant Redis user "u" +ping (docs/DEPLOYMENT.md has the whole line): NOPERM`},
+		{func(o *redis.Options) { o.Username = "x" }, `Redis does not know user "x" with this password, or the user is off; mend Username and Password of the Redis client: `},
+		{func(o *redis.Options) { o.Password = "" }, `Redis asks for a password; set Password of the Redis client`},
+	} {
+		rdb := server.Client(t, c.adjust)
+		plain := rdb.Ping(ctx).Err()
+		err := Explain(plain, User(rdb))
+		if err == nil || !errors.Is(err, plain) || !strings.HasPrefix(err.Error(), c.says) {
+			t.Errorf("%v, want %s", err, c.says)
+		}
+	}
+	grant(t, server.Client(t), "+get")
+	rdb := server.Client(t, as)
+	if err := Explain(rdb.Get(ctx, "k").Err(), User(rdb)); err == nil || !strings.HasPrefix(err.Error(), `grant Redis user "u" the keys and channels in docs/DEPLOYMENT.md: NOPERM`) {
+		t.Error(err)
+	}
+	grant(t, server.Client(t), "+@all")
+	rdb = server.Client(t, as, func(o *redis.Options) { o.DB = 3 })
+	for _, other := range []error{nil, redis.Nil, context.Canceled, rdb.Do(ctx, "nonsense").Err()} {
+		if err := Explain(other, `"u"`); err != other {
+			t.Errorf("%v became %v", other, err)
+		}
+	}
+}
