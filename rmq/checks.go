@@ -8,31 +8,27 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/internal/rights"
 )
 
 // checkServers refuses servers on which messages would get lost or scripts
-// would fail. Each refusal says what to change.
+// would fail. Each refusal says what to change. Of a Cluster, a master that
+// cannot be reached is no reason to refuse while another one can.
 func checkServers(ctx context.Context, rdb redis.UniversalClient) error {
-	cluster, ok := rdb.(interface {
-		ForEachMaster(ctx context.Context, do func(ctx context.Context, master *redis.Client) error) error
-	})
-	if ok {
-		return cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
-			return checkServer(ctx, master)
-		})
-	}
-	return checkServer(ctx, rdb)
+	return rights.Explain(nodes.Ask(ctx, rdb, checkServer), rights.User(rdb))
 }
 
-func checkServer(ctx context.Context, rdb redis.Cmdable) error {
-	if err := rdb.Ping(ctx).Err(); err != nil {
+func checkServer(ctx context.Context, rdb redis.UniversalClient) error {
+	var reply redis.Error
+	if err := rdb.Ping(ctx).Err(); errors.As(err, &reply) {
+		return fmt.Errorf("ping the Redis server: %w", err)
+	} else if err != nil {
 		return fmt.Errorf("Redis does not answer: %w", err)
 	}
 	info, err := rdb.Info(ctx).Result()
-	switch {
-	case redis.HasErrorPrefix(err, "NOPERM"):
-		return fmt.Errorf("check the Redis server: grant the user +info: %w", err)
-	case err != nil && !redis.HasErrorPrefix(err, "ERR"): // an in-memory Redis may not know INFO
+	if err != nil && !strings.HasPrefix(err.Error(), "ERR ") { // an in-memory Redis may not know INFO
 		return fmt.Errorf("check the Redis server: %w", err)
 	}
 	return checkInfo(info)

@@ -69,7 +69,8 @@ func TestServersAreChecked(t *testing.T) {
 
 	locked := servertest.Redis(t, "--requirepass", "secret")
 	must(t, start(t, locked.Client(t)))
-	says(start(t, locked.Client(t, func(o *redis.Options) { o.Password = "wrong" })), "WRONGPASS")
+	says(start(t, locked.Client(t, func(o *redis.Options) { o.Password = "wrong" })), "mend Username and Password of the Redis client: ping the Redis server: WRONGPASS")
+	says(start(t, locked.Client(t, func(o *redis.Options) { o.Password = "" })), "set Password of the Redis client")
 
 	rdb := master.Client(t)
 	must(t, rdb.Do(context.Background(), "acl", "setuser", "blind", "on", ">x", "~*", "&*", "+@all", "-info").Err())
@@ -77,8 +78,8 @@ func TestServersAreChecked(t *testing.T) {
 	as := func(user string) *redis.Client {
 		return master.Client(t, func(o *redis.Options) { o.Username, o.Password = user, "x" })
 	}
-	says(start(t, as("blind")), "grant the user +info")
-	says(start(t, as("mute")), "NOPERM")
+	says(start(t, as("blind")), `grant Redis user "blind" +info`)
+	says(start(t, as("mute")), `grant Redis user "mute" +evalsha`)
 
 	gone := servertest.Redis(t)
 	gone.Kill()

@@ -1,0 +1,75 @@
+package rmq_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/rmq"
+)
+
+// A master that is gone, or hangs, does not keep a worker from starting; one that
+// answers and is unfit does, and so do masters of which none answers.
+func TestStartAsksTheMastersThatAnswer(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	cluster := servertest.Cluster(t, 3, 0)
+	orders := rmq.Topic{Name: "orders", Kind: rmq.KindPriority}
+	needed := []*servertest.Server{ // they hold what is the topic's, not a slot's
+		cluster.MasterOf(t, luascripts.DefinitionKey(orders.Name)), cluster.MasterOf(t, luascripts.TopicsKey),
+	}
+	var spare *servertest.Server
+	for _, s := range cluster.Nodes() {
+		if s != needed[0] && s != needed[1] {
+			spare = s
+		}
+	}
+	newClient := func() redis.UniversalClient {
+		return cluster.Client(t, func(o *redis.ClusterOptions) { o.DialerRetries, o.MaxRetries, o.ReadTimeout = 1, -1, time.Second })
+	}
+	try := func(rdb redis.UniversalClient) error {
+		client, err := startWorker(rdb, orders, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return nil }), rmq.Config{})
+		short, cancel := context.WithTimeout(ctx, time.Millisecond)
+		defer cancel()
+		_ = client.Close(short) // slots of a master that does not answer cannot be left
+		return err
+	}
+	says := func(rdb redis.UniversalClient, text string) {
+		t.Helper()
+		if err := try(rdb); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("got %v, want %q", err, text)
+		}
+	}
+	informed := newClient() // knows the masters
+	if err := try(informed); err != nil {
+		t.Fatal(err)
+	}
+	unfit := func(policy string) {
+		if err := spare.Client(t).ConfigSet(ctx, "maxmemory-policy", policy).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	unfit("allkeys-lru")
+	says(newClient(), "server "+spare.Addr()+": Redis evicts keys")
+	unfit("noeviction")
+
+	spare.Pause()
+	if err := try(newClient()); err != nil {
+		t.Errorf("one master hangs: %v", err)
+	}
+	spare.Resume()
+	spare.Kill()
+	if err := try(newClient()); err != nil {
+		t.Errorf("one master is gone: %v", err)
+	}
+	for _, s := range cluster.Nodes() {
+		s.Kill()
+	}
+	says(informed, "Redis does not answer: ")
+	says(newClient(), "connection refused") // nobody knows who the masters are
+}
