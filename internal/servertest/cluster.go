@@ -23,6 +23,7 @@ const (
 // RedisCluster is a real Redis Cluster, private to one test.
 type RedisCluster struct {
 	masters, replicas int // replicas of each master
+	password          string
 	nodes             []*Server
 	admin             map[*Server]*redis.Client
 }
@@ -31,14 +32,19 @@ type RedisCluster struct {
 // every node says that it is complete, which takes about two seconds. The args are
 // passed to each node and win over the defaults, of which the most important is
 // "--cluster-node-timeout", "500": a replica is promoted less than two seconds
-// after its master was killed.
+// after its master was killed. With "--requirepass" the nodes know each other's
+// password, and Client brings it.
 func Cluster(t testing.TB, masters, replicasPerMaster int, args ...string) *RedisCluster {
 	t.Helper()
 	path, argv0 := redisBinary(t)
-	c := &RedisCluster{masters: masters, replicas: replicasPerMaster, admin: map[*Server]*redis.Client{}}
+	args = withMasterAuth(args)
+	c := &RedisCluster{
+		masters: masters, replicas: replicasPerMaster, admin: map[*Server]*redis.Client{},
+		password: valueOf(args, "--requirepass"),
+	}
 	bus := map[*Server]int{}
 	for range masters * (1 + replicasPerMaster) {
-		s := &Server{Dir: t.TempDir()}
+		s := &Server{Dir: t.TempDir(), password: c.password}
 		err := s.startOn(path, func(port int) ([]string, error) {
 			// The default bus port, port+10000, may not exist or belong to somebody.
 			var err error
@@ -179,7 +185,7 @@ func (c *RedisCluster) Nodes() []*Server { return slices.Clone(c.nodes) }
 // the test. Every adjust may change its options.
 func (c *RedisCluster) Client(t testing.TB, adjust ...func(*redis.ClusterOptions)) *redis.ClusterClient {
 	t.Helper()
-	opts := &redis.ClusterOptions{}
+	opts := &redis.ClusterOptions{Password: c.password}
 	for _, s := range c.nodes {
 		opts.Addrs = append(opts.Addrs, s.addr)
 	}

@@ -104,6 +104,29 @@ func TestClusterFailoverIsPlanned(t *testing.T) {
 	wantValue(t, rdb, "k", "v")
 }
 
+func TestClusterWithAPassword(t *testing.T) {
+	t.Parallel()
+	c := Cluster(t, 3, 1, "--requirepass", "secret")
+	rdb := c.Client(t, hasty)
+	awaitSet(t, rdb, "k", "before")
+	stranger := c.Client(t, hasty, func(o *redis.ClusterOptions) { o.Password = "" })
+	if err := stranger.Get(t.Context(), "k").Err(); !redis.HasErrorPrefix(err, "NOAUTH") {
+		t.Errorf("without the password: %v", err)
+	}
+	awaitSet(t, rdb, "{m}0", "v")
+	c.Migrate(t, "{m}").Finish(t)
+	wantValue(t, rdb, "{m}0", "v")
+
+	old := c.MasterOf(t, "k")
+	old.Kill()
+	if next := c.MasterOf(t, "k"); next == old {
+		t.Fatal("the killed master still serves")
+	}
+	awaitSet(t, rdb, "k", "after")
+	old.Restart(t)
+	c.AwaitReady(t) // the former master is in sync with its replica of before
+}
+
 func TestClusterPromotesWhenAMasterIsPaused(t *testing.T) {
 	t.Parallel()
 	c := Cluster(t, 3, 1)

@@ -101,7 +101,11 @@ func (m *Migration) move(ctx context.Context, n int) (int, error) {
 		return 0, err
 	}
 	host, port, _ := net.SplitHostPort(m.To.addr)
-	args := []any{"migrate", host, port, "", 0, failoverPatience.Milliseconds(), "replace", "keys"}
+	args := []any{"migrate", host, port, "", 0, failoverPatience.Milliseconds(), "replace"}
+	if m.cluster.password != "" {
+		args = append(args, "auth", m.cluster.password)
+	}
+	args = append(args, "keys")
 	for _, k := range keys {
 		args = append(args, k)
 	}

@@ -195,6 +195,15 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
+// withMasterAuth lets servers with a password be replicas of each other, unless
+// the args say what they say to their master.
+func withMasterAuth(args []string) []string {
+	if password := valueOf(args, "--requirepass"); password != "" {
+		return slices.Concat([]string{"--masterauth", password}, args)
+	}
+	return args
+}
+
 // valueOf is the argument that follows the last flag in args.
 func valueOf(args []string, flag string) string {
 	value := ""

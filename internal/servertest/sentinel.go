@@ -23,20 +23,25 @@ const (
 // Sentinels is a Redis master with one replica, watched by three Sentinels, and
 // private to one test.
 type Sentinels struct {
+	password         string // of the Redis servers; the Sentinels have none
 	redis, sentinels []*Server
 	admin            map[*Server]*redis.SentinelClient
 }
 
 // Sentinel starts a master, its replica and the Sentinels, and returns when each
 // of them sees all others, which takes about two seconds. When the master has been
-// away for 500 ms, its replica is promoted.
-func Sentinel(t testing.TB) *Sentinels {
+// away for 500 ms, its replica is promoted. The args are passed to the two Redis
+// servers. With "--requirepass" all know the password, and Client brings it.
+func Sentinel(t testing.TB, args ...string) *Sentinels {
 	t.Helper()
 	path, argv0 := redisBinary(t)
-	master := Redis(t, "--repl-diskless-sync-delay", "0")
+	args = slices.Concat([]string{"--repl-diskless-sync-delay", "0"}, withMasterAuth(args))
+	master := Redis(t, args...)
 	host, port, _ := net.SplitHostPort(master.addr)
-	replica := Redis(t, "--repl-diskless-sync-delay", "0", "--replicaof", host+" "+port)
-	g := &Sentinels{redis: []*Server{master, replica}, admin: map[*Server]*redis.SentinelClient{}}
+	replica := Redis(t, slices.Concat(args, []string{"--replicaof", host + " " + port})...)
+	g := &Sentinels{
+		password: master.password, redis: []*Server{master, replica}, admin: map[*Server]*redis.SentinelClient{},
+	}
 	for i := range sentinelCount {
 		// The first judges sooner and alone that the master is down, so that it has
 		// the others' votes before they stand for election, too: after a split vote
@@ -53,6 +58,9 @@ func Sentinel(t testing.TB) *Sentinels {
 				fmt.Sprintf("sentinel down-after-milliseconds %s %d\n", sentinelMaster, downAfter) +
 				fmt.Sprintf("sentinel failover-timeout %s 2000\n", sentinelMaster) +
 				fmt.Sprintf("sentinel parallel-syncs %s 1\n", sentinelMaster)
+			if g.password != "" {
+				text += fmt.Sprintf("sentinel auth-pass %s %s\n", sentinelMaster, g.password)
+			}
 			return []string{argv0, conf, "--sentinel"}, os.WriteFile(conf, []byte(text), 0o600)
 		})
 		if err != nil {
@@ -131,7 +139,7 @@ func (g *Sentinels) complete(ctx context.Context, s *Server) error {
 // default and is closed with the test. Every adjust may change its options.
 func (g *Sentinels) Client(t testing.TB, adjust ...func(*redis.FailoverOptions)) redis.UniversalClient {
 	t.Helper()
-	opts := &redis.FailoverOptions{MasterName: sentinelMaster}
+	opts := &redis.FailoverOptions{MasterName: sentinelMaster, Password: g.password}
 	for _, s := range g.sentinels {
 		opts.SentinelAddrs = append(opts.SentinelAddrs, s.addr)
 	}
@@ -192,7 +200,7 @@ func (g *Sentinels) master(ctx context.Context) (*Server, error) {
 // isMaster is nil if the server answers and takes writes.
 func (s *Server) isMaster(ctx context.Context) error {
 	rdb := redis.NewClient(&redis.Options{
-		Addr: s.addr, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
+		Addr: s.addr, Password: s.password, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
 	})
 	defer rdb.Close()
 	info, err := rdb.Info(ctx, "replication").Result()

@@ -30,3 +30,21 @@ func TestSentinelPromotesWhenTheMasterIsKilled(t *testing.T) {
 	}
 	wantValue(t, old.Client(t), "k", "after") // as a replica
 }
+
+func TestSentinelWithAPassword(t *testing.T) {
+	t.Parallel()
+	g := Sentinel(t, "--requirepass", "secret")
+	rdb := g.Client(t, func(o *redis.FailoverOptions) { o.DialerRetries = 1 })
+	awaitSet(t, rdb, "k", "before")
+	stranger := g.Client(t, func(o *redis.FailoverOptions) { o.Password = "" })
+	if err := stranger.Get(t.Context(), "k").Err(); !redis.HasErrorPrefix(err, "NOAUTH") {
+		t.Errorf("without the password: %v", err)
+	}
+	old := g.Master(t)
+	old.Kill()
+	g.Master(t) // waits for the promotion
+	awaitSet(t, rdb, "k", "after")
+	old.Restart(t)
+	g.AwaitReady(t) // the former master is in sync as a replica
+	wantValue(t, old.Client(t), "k", "after")
+}
