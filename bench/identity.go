@@ -2,11 +2,11 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // identities counts the deliveries of every single message.
@@ -30,6 +30,21 @@ func (ids *identities) handled(content string) {
 	}
 	if ids.seen[n].Add(1) == 1 && ids.left.Add(-1) == 0 {
 		close(ids.done)
+	}
+}
+
+// wait returns when every message has come, or fails when none comes any more.
+func (ids *identities) wait() error {
+	for {
+		left := ids.left.Load()
+		select {
+		case <-ids.done:
+			return nil
+		case <-time.After(20 * time.Second):
+			if ids.left.Load() == left {
+				return fmt.Errorf("%d of %d messages do not come", left, len(ids.seen))
+			}
+		}
 	}
 }
 
@@ -79,27 +94,4 @@ func each(n, goroutines int, do func(i int) error) error {
 	}
 	all.Wait()
 	return first
-}
-
-// summary holds the medians of a contestant's rounds, per message.
-type summary struct {
-	rate, least, most, redis, client, commands float64
-}
-
-func summarize(all []sample) (m summary) {
-	column := func(of func(s sample) float64) []float64 {
-		var values []float64
-		for _, s := range all {
-			values = append(values, of(s))
-		}
-		slices.Sort(values)
-		return values
-	}
-	median := func(of func(s sample) float64) float64 { return column(of)[len(all)/2] }
-	rates := column(sample.rate)
-	m.rate, m.least, m.most = rates[len(all)/2], rates[0], rates[len(all)-1]
-	m.redis = median(func(s sample) float64 { return float64(s.redis.Nanoseconds()) / 1000 / float64(s.messages) })
-	m.client = median(func(s sample) float64 { return float64(s.client.Nanoseconds()) / 1000 / float64(s.messages) })
-	m.commands = median(func(s sample) float64 { return float64(s.commands) / float64(s.messages) })
-	return m
 }

@@ -1,7 +1,11 @@
-// Command bench measures RMQ side by side with what people use today, on one
-// Redis server that it starts itself, through the public API of each:
+// Command bench measures RMQ on Redis servers that it starts itself, through
+// the public API, side by side with what people use today:
 //
 //	cd bench && go run . -quick
+//
+// and on a Redis Cluster of three masters side by side with one Redis:
+//
+//	cd bench && go run . -cluster
 //
 // The rounds of all contestants are interleaved and medians are told, because
 // a machine's speed moves from minute to minute. Only ratios within one run
@@ -11,11 +15,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"runtime"
-	"time"
+	"os/signal"
+	"syscall"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -23,6 +28,7 @@ import (
 type options struct {
 	rounds   int
 	messages int
+	callers  int
 	asynq    int
 	payload  int
 }
@@ -30,86 +36,47 @@ type options struct {
 func main() {
 	o := options{}
 	quick := flag.Bool("quick", false, "the headline in under a minute: 5 rounds")
+	cluster := flag.Bool("cluster", false, "a Cluster of three masters against one Redis, instead of the rivals")
 	flag.IntVar(&o.rounds, "rounds", 9, "interleaved rounds, the medians of which are told")
 	flag.IntVar(&o.messages, "messages", 400_000, "messages of a round of RMQ")
+	flag.IntVar(&o.callers, "callers", 256, "goroutines that call Send of RMQ, each waiting for its receipt")
 	flag.IntVar(&o.asynq, "asynq", 40_000, "messages of a round of asynq")
 	flag.IntVar(&o.payload, "payload", 100, "bytes of a message")
 	flag.Parse()
 	if *quick {
 		o.rounds = 5
 	}
-	if flag.NArg() > 0 || o.rounds < 1 || o.messages < 1 || o.asynq < 1 || o.payload < 16 {
+	if flag.NArg() > 0 || o.rounds < 1 || o.messages < 1 || o.callers < 1 || o.asynq < 1 || o.payload < 16 {
 		fmt.Fprintln(os.Stderr, "bench: no arguments are taken, counts are at least 1, and a payload has at least 16 bytes")
 		os.Exit(2)
 	}
 	redis.SetLogger(silence{})
-	if err := run(o); err != nil {
+	run := againstRivals
+	if *cluster {
+		run = againstCluster
+	}
+	if err := interruptible(run, o); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
+	}
+}
+
+// interruptible stops the servers and removes their directories however run
+// ends, by Ctrl-C too.
+func interruptible(run func(*fleet, options) error, o options) error {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	fleet, done := &fleet{}, make(chan error, 1)
+	defer fleet.stop()
+	go func() { done <- run(fleet, o) }()
+	select {
+	case err := <-done:
+		return err
+	case <-signals:
+		return errors.New("interrupted")
 	}
 }
 
 type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
-
-func run(o options) error {
-	s, err := startRedis()
-	if err != nil {
-		return err
-	}
-	defer s.stop()
-	fmt.Printf("Redis %s on %s, %s, %d processors shared by server and clients\n",
-		s.version(), s.addr, runtime.Version(), runtime.NumCPU())
-	fmt.Printf("%d bytes a message; %d rounds of: send and handle at once\n\n", o.payload, o.rounds)
-	contestants := []struct {
-		name string
-		run  func(*server, options) (sample, error)
-		all  []sample
-	}{
-		{name: "RMQ", run: bothRMQ},
-		{name: "asynq", run: bothAsynq},
-		{name: "ZADD", run: ceiling},
-	}
-	for round := range o.rounds {
-		for i := range contestants {
-			c := &contestants[i]
-			one, err := c.run(s, o)
-			if err != nil {
-				return fmt.Errorf("%s, round %d: %w", c.name, round+1, err)
-			}
-			c.all = append(c.all, one)
-			fmt.Printf("round %d/%d  %-6s %9.0f msg/s\n", round+1, o.rounds, c.name, one.rate())
-		}
-	}
-	fmt.Printf("\n%-34s %12s %21s %10s %10s %9s\n", "median of the rounds", "msg/s", "[least .. most]", "Redis µs", "client µs", "commands")
-	medians := map[string]summary{}
-	for _, c := range contestants {
-		m := summarize(c.all)
-		medians[c.name] = m
-		fmt.Printf("%-34s %12.0f %21s %10.2f %10.2f %9.2f\n", titles[c.name], m.rate,
-			fmt.Sprintf("[%.0f .. %.0f]", m.least, m.most), m.redis, m.client, m.commands)
-	}
-	r, a, z := medians["RMQ"], medians["asynq"], medians["ZADD"]
-	fmt.Printf("\nEvery message was handled exactly once in every round.\n")
-	fmt.Printf("RESULT both_vs_asynq=%.1f both_vs_zadd=%.2f redis_us=%.2f client_us=%.2f redis_vs_asynq=1/%.1f client_vs_asynq=1/%.1f\n",
-		r.rate/a.rate, r.rate/z.rate, r.redis, r.client, a.redis/r.redis, a.client/r.client)
-	return nil
-}
-
-var titles = map[string]string{
-	"RMQ":   "RMQ: send and handle",
-	"asynq": "asynq: enqueue and process",
-	"ZADD":  "pipelined ZADD alone (ceiling)",
-}
-
-// sample is one round of one contestant.
-type sample struct {
-	messages int
-	took     time.Duration
-	redis    time.Duration // CPU of the server
-	client   time.Duration // CPU of this process
-	commands int64
-}
-
-func (s sample) rate() float64 { return float64(s.messages) / s.took.Seconds() }

@@ -1,11 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"net"
-	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -15,76 +10,74 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// server is a Redis without persistence, started for this run.
+// server is one Redis of the fleet.
 type server struct {
-	addr string
-	dir  string
-	cmd  *exec.Cmd
-	rdb  *redis.Client
+	addr         string
+	port, second int
+	dir          string
+	cmd          *exec.Cmd
+	rdb          *redis.Client
 }
 
-func startRedis() (*server, error) {
-	path, err := exec.LookPath("redis-server")
-	if err != nil { // Debian's redis-tools holds it under this name
-		if path, err = exec.LookPath("redis-check-rdb"); err != nil {
-			return nil, errors.New("no redis-server found; on Debian: apt-get install redis-tools")
+// info returns all fields of INFO.
+func (s *server) info() map[string]string { return fields(s.rdb.Info(ctx, "everything").Val()) }
+
+// fields reads lines of the form key:value.
+func fields(text string) map[string]string {
+	all := map[string]string{}
+	for line := range strings.Lines(text) {
+		if key, value, found := strings.Cut(strings.TrimSpace(line), ":"); found {
+			all[key] = value
 		}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
-	dir, err := os.MkdirTemp("", "rmq-bench")
-	if err != nil {
-		return nil, err
-	}
-	s := &server{addr: fmt.Sprintf("127.0.0.1:%d", port), dir: dir}
-	s.cmd = &exec.Cmd{
-		Path: path, Dir: dir, SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
-		Args: []string{"redis-server", "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"},
-	}
-	if err := s.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", path, err)
-	}
-	s.rdb = redis.NewClient(&redis.Options{Addr: s.addr})
-	for range 400 {
-		if err = s.rdb.Ping(context.Background()).Err(); err == nil {
-			return s, nil
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	s.stop()
-	return nil, fmt.Errorf("the Redis server does not answer: %w", err)
+	return all
 }
 
-func (s *server) stop() {
-	s.rdb.Close()
-	_ = s.cmd.Process.Kill()
-	_ = s.cmd.Wait()
-	os.RemoveAll(s.dir)
+// counts are what servers have done, and used for it.
+type counts struct {
+	cpu         time.Duration
+	commands    int64 // those inside scripts too
+	turns       int64
+	publishes   int64
+	bus         int64 // publishes that the nodes of a Cluster passed to each other
+	reads       int64 // of the servers from their connections
+	connections int64
 }
 
-// info returns one field of INFO as a number.
-func (s *server) info(field string) float64 {
-	value, _ := strconv.ParseFloat(s.field(field), 64)
+// counts are those of one server since it was started.
+func (s *server) counts() counts {
+	info, cluster := s.info(), fields(s.rdb.ClusterInfo(ctx).Val())
+	return counts{
+		cpu:         time.Duration((number(info["used_cpu_sys"]) + number(info["used_cpu_user"])) * float64(time.Second)),
+		commands:    int64(number(info["total_commands_processed"])),
+		turns:       calls(info["cmdstat_evalsha"]),
+		publishes:   calls(info["cmdstat_publish"]),
+		bus:         int64(number(cluster["cluster_stats_messages_publish_sent"])),
+		reads:       int64(number(info["total_reads_processed"])),
+		connections: int64(number(info["total_connections_received"])),
+	}
+}
+
+// add sums up servers, or takes away what was before when times is -1.
+func (c *counts) add(other counts, times int64) {
+	c.cpu += time.Duration(times) * other.cpu
+	c.commands += times * other.commands
+	c.turns += times * other.turns
+	c.publishes += times * other.publishes
+	c.bus += times * other.bus
+	c.reads += times * other.reads
+	c.connections += times * other.connections
+}
+
+func number(text string) float64 {
+	value, _ := strconv.ParseFloat(text, 64)
 	return value
 }
 
-func (s *server) field(field string) string {
-	for line := range strings.Lines(s.rdb.Info(context.Background(), "everything").Val()) {
-		if key, value, _ := strings.Cut(strings.TrimSpace(line), ":"); key == field {
-			return value
-		}
-	}
-	return ""
-}
-
-func (s *server) version() string { return s.field("redis_version") }
-
-func (s *server) cpu() time.Duration {
-	return time.Duration((s.info("used_cpu_sys") + s.info("used_cpu_user")) * float64(time.Second))
+// calls reads a field of the form calls=12,usec=34,...
+func calls(field string) int64 {
+	text, _, _ := strings.Cut(strings.TrimPrefix(field, "calls="), ",")
+	return int64(number(text))
 }
 
 // clientCPU is the CPU time this process has used.
@@ -92,17 +85,4 @@ func clientCPU() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// measure runs one round on an empty server.
-func (s *server) measure(messages int, round func() error) (sample, error) {
-	s.rdb.FlushAll(context.Background())
-	redisBefore, commandsBefore := s.cpu(), s.info("total_commands_processed")
-	clientBefore, begin := clientCPU(), time.Now()
-	err := round()
-	took, client := time.Since(begin), clientCPU()-clientBefore
-	return sample{
-		messages: messages, took: took, client: client,
-		redis: s.cpu() - redisBefore, commands: int64(s.info("total_commands_processed") - commandsBefore),
-	}, err
 }

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// fleet holds the servers of this run. None outlives it: stop kills them, and
+// should this process be killed, the kernel does.
+type fleet struct {
+	mu      sync.Mutex
+	servers []*server
+	stopped bool
+}
+
+// start starts a Redis without persistence. It is given a second port, for
+// servers that need one.
+func (f *fleet) start(args func(second int) []string) (*server, error) {
+	path, err := redisBinary()
+	if err != nil {
+		return nil, err
+	}
+	ports, err := freePorts(2)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{addr: fmt.Sprintf("127.0.0.1:%d", ports[0]), port: ports[0], second: ports[1]}
+	own := []string{"redis-server", "--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"}
+	if args != nil {
+		own = slices.Concat(own, args(s.second))
+	}
+	if err := f.launch(s, path, own); err != nil {
+		return nil, fmt.Errorf("start %s: %w", path, err)
+	}
+	for range 2000 {
+		if err = s.rdb.Ping(ctx).Err(); err == nil {
+			return s, nil
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	log, _ := os.ReadFile(filepath.Join(s.dir, "out.log"))
+	return nil, fmt.Errorf("the Redis server does not answer: %w\n%s", err, log)
+}
+
+func (f *fleet) launch(s *server, path string, args []string) (err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.stopped {
+		return errors.New("the run is over")
+	}
+	if s.dir, err = os.MkdirTemp("", "rmq-bench"); err != nil {
+		return err
+	}
+	log, err := os.Create(filepath.Join(s.dir, "out.log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close() // the server has its own descriptor
+	s.cmd = &exec.Cmd{
+		Path: path, Dir: s.dir, Args: args, Stdout: log, Stderr: log,
+		SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
+	}
+	if err := s.cmd.Start(); err != nil {
+		os.RemoveAll(s.dir)
+		return err
+	}
+	s.rdb = redis.NewClient(&redis.Options{Addr: s.addr})
+	f.servers = append(f.servers, s)
+	return nil
+}
+
+// stop kills all servers. No more can be started.
+func (f *fleet) stop() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stopped = true
+	for _, s := range f.servers {
+		s.rdb.Close()
+		_ = s.cmd.Process.Kill()
+		_ = s.cmd.Wait()
+		os.RemoveAll(s.dir)
+	}
+	f.servers = nil
+}
+
+func redisBinary() (string, error) {
+	path, err := exec.LookPath("redis-server")
+	if err != nil { // Debian's redis-tools holds it under this name
+		if path, err = exec.LookPath("redis-check-rdb"); err != nil {
+			return "", errors.New("no redis-server found; on Debian: apt-get install redis-tools")
+		}
+	}
+	return path, nil
+}
+
+// freePorts returns ports nobody listens on, all different.
+func freePorts(n int) (ports []int, err error) {
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}
