@@ -22,8 +22,9 @@ type Config struct {
 
 	// MaxWaiting is how many contents may wait in one slot. A send that would add
 	// one more is refused with [ErrQueueFull]; what merges into one that waits is
-	// not. What waits for its retry, and what is dead, does not count. Defaults to
-	// 0: as many as Redis has memory for.
+	// not. What is dead does not count, nor what waits for its retry except in
+	// literal topics, where it waits among the others. Defaults to 0: as many as
+	// Redis has memory for.
 	MaxWaiting int
 
 	// ExactReceipts tells for every single message whether it was stored or

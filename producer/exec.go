@@ -29,12 +29,18 @@ func (p *Producer) exec(to *line, wakes []redis.Cmder, writes []*write) {
 	}
 	to.key = writes[0].lane.store()
 	const hops = 5 // a forgotten script in a hash slot that is moving takes three
-	for hop := 0; len(writes) > 0 && hop < hops; hop++ {
+	for hop := 0; len(writes) > 0; hop++ {
+		if hop == hops {
+			for _, w := range writes {
+				w.SetErr(fmt.Errorf("%w: the servers of the Cluster refer to each other for %s", errUnsent, w.lane.store()))
+			}
+			return
+		}
 		for at, same := range p.byServer(writes) {
 			p.pipeline(at, wakes, same)
 			wakes = nil
 		}
-		writes = p.again(writes)
+		writes = inOrder(writes, p.elsewhere)
 	}
 }
 
@@ -77,33 +83,26 @@ func (p *Producer) pipeline(at server, wakes []redis.Cmder, writes []*write) {
 	}
 }
 
-// again returns the writes that are to be sent again, by the answer of their
-// server: to another one of the Cluster, or with the script that it did not know.
-// That is not left to Exec, whose second pipeline would come after the WAIT.
-func (p *Producer) again(writes []*write) (again []*write) {
-	servers := map[string]redis.UniversalClient{}
-	for _, w := range writes {
-		if p.scripts.Unknown(w) {
-			again = append(again, w)
-			continue
-		}
-		addr, asking := redis.IsAskError(w.Err())
-		if !asking {
-			var moved bool
-			if addr, moved = redis.IsMovedError(w.Err()); !moved {
-				continue
-			}
-			w.lost(p, w.Err())
-		}
-		if _, known := servers[addr]; !known {
-			servers[addr] = nodes.At(p.run, p.rdb, addr)
-		}
-		if servers[addr] == nil {
-			continue // this try has failed, and the next will ask whoever has the slot by then
-		}
-		w.at = server{servers[addr], asking}
-		w.SetErr(nil)
-		again = append(again, w)
+// elsewhere reports whether a write is to be sent again at once, by the answer of
+// its server: to another one of the Cluster, or with the script that it did not
+// know. That is not left to Exec, whose second pipeline would come after the WAIT.
+func (p *Producer) elsewhere(w *write) bool {
+	if p.scripts.Unknown(w) {
+		return true
 	}
-	return again
+	addr, asking := redis.IsAskError(w.Err())
+	if !asking {
+		var moved bool
+		if addr, moved = redis.IsMovedError(w.Err()); !moved {
+			return false
+		}
+		nodes.Failed(p.run, p.rdb, w.Err())
+	}
+	node := p.peers.At(addr, w.at.UniversalClient)
+	if node == nil {
+		return false
+	}
+	w.SetErr(nil)
+	w.at = server{node, asking}
+	return true
 }

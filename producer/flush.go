@@ -79,13 +79,7 @@ func (p *Producer) write(to *line, f *flight) {
 		p.exec(to, wakes, writes)
 		p.logWakes(wakes)
 		wakes = nil
-		again := writes[:0]
-		for _, w := range writes {
-			if !w.finish(p, f, time.Since(begun) > p.patience) {
-				again = append(again, w)
-			}
-		}
-		if writes = again; len(writes) > 0 {
+		if writes = inOrder(writes, func(w *write) bool { return !w.finish(p, f, time.Since(begun) > p.patience) }); len(writes) > 0 {
 			to.clock.expire()
 			p.rest(pause/2 + rand.N(pause))
 			pause = min(2*pause, lastPause)

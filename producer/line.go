@@ -10,6 +10,7 @@ import (
 // writes them. On a Cluster there is one line for each master, so that one that
 // hangs holds up nothing but its own slots; elsewhere there is one line.
 type line struct {
+	addr  string // of the server; empty unless it is one of a Cluster
 	clock clock
 
 	// Guarded by Producer.mu.
@@ -21,22 +22,23 @@ type line struct {
 	key   string            // a store that was written to, and so lies on this server
 }
 
-// line returns the line of a slot. It may be out of date, after a failover for
-// example; then its writes find their way all the same, only more slowly.
+// line returns the line of a slot. What the Cluster's client knows of its masters
+// may be out of date, after a failover for example; then the writes find their way
+// all the same, only more slowly.
 func (p *Producer) line(ctx context.Context, t *topic, slot int) (*line, error) {
-	known := &t.slots[slot].line
-	if l := known.Load(); l != nil {
-		return l, nil
-	}
 	_, addr, err := nodes.MasterFor(ctx, p.rdb, t.slots[slot].store)
 	if err != nil {
 		return nil, err
+	}
+	known := &t.slots[slot].line
+	if l := known.Load(); l != nil && l.addr == addr {
+		return l, nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l := p.lines[addr]
 	if l == nil {
-		l = &line{clock: clock{rdb: p.rdb, frozen: p.frozen}, wakes: map[*topic][]byte{}}
+		l = &line{addr: addr, clock: clock{rdb: p.rdb, frozen: p.frozen}, wakes: map[*topic][]byte{}}
 		p.lines[addr] = l
 	}
 	known.Store(l)

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/frozen"
+	"github.com/slotmq/go-rmq/internal/nodes"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -28,9 +29,10 @@ type Producer struct {
 
 	// Each line has a flusher, a goroutine that lives while there is something
 	// to write.
-	run  context.Context // their commands'; ended when Close can wait no longer
-	stop context.CancelFunc
-	idle sync.WaitGroup // the flushers that live, and comparisons of definitions
+	peers nodes.Peers     // where slots are moving
+	run   context.Context // their commands'; ended when Close can wait no longer
+	stop  context.CancelFunc
+	idle  sync.WaitGroup // the flushers that live, and comparisons of definitions
 
 	mu     sync.Mutex
 	closed bool
@@ -65,6 +67,7 @@ func (p *Producer) Close(ctx context.Context) error {
 	if ctx == nil {
 		return fmt.Errorf("close producer: %w", errNilContext)
 	}
+	defer p.peers.Close()
 	p.mu.Lock()
 	p.closed = true
 	busy := p.busy

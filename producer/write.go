@@ -2,6 +2,7 @@ package producer
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -108,10 +109,9 @@ func (w *write) finish(p *Producer, f *flight, last bool) bool {
 		return true
 	}
 	w.uncertain = w.uncertain || !refused(err)
-	w.lost(p, err)
+	nodes.Failed(p.run, p.rdb, err)
 	if !last && passing(err) && p.run.Err() == nil {
-		w.SetErr(nil)
-		w.at = server{}
+		w.reset()
 		return false
 	}
 	if w.uncertain {
@@ -121,6 +121,31 @@ func (w *write) finish(p *Producer, f *flight, last bool) bool {
 		f.failOne(e, err)
 	}
 	return true
+}
+
+// inOrder returns the writes that are to be sent again and, where the last one
+// wins, what came behind them in the same slot: or the first would win.
+func inOrder(writes []*write, again func(*write) bool) (those []*write) {
+	var behind []*lane
+	for _, w := range writes {
+		switch {
+		case slices.Contains(behind, w.lane):
+			w.uncertain = true // it may have been executed
+			w.reset()
+		case !again(w):
+			continue
+		case w.lane.topic.Kind != message.KindRangeMerge:
+			behind = append(behind, w.lane)
+		}
+		those = append(those, w)
+	}
+	return those
+}
+
+// reset prepares another try.
+func (w *write) reset() {
+	w.SetErr(nil)
+	w.at = server{}
 }
 
 // record notes what the answer says of each entry.
@@ -147,14 +172,10 @@ func (w *write) record(p *Producer, f *flight) {
 		}
 	}
 	for _, at := range refused {
-		f.failOne(w.entries[at-1], fmt.Errorf("%w: slot %d holds %d", ErrQueueFull, w.lane.slot, p.cfg.MaxWaiting))
-	}
-}
-
-// lost is told of an error. Where it may mean that another server has the slot
-// by now, the line there is looked for anew.
-func (w *write) lost(p *Producer, err error) {
-	if nodes.Failed(p.run, p.rdb, err) {
-		w.lane.topic.slots[w.lane.slot].line.Store(nil)
+		err := fmt.Errorf("%w: slot %d holds %d", ErrQueueFull, w.lane.slot, p.cfg.MaxWaiting)
+		if w.uncertain { // an earlier try may have stored it, and a worker taken it since
+			err = fmt.Errorf("%w: %w", ErrUncertain, err)
+		}
+		f.failOne(w.entries[at-1], err)
 	}
 }

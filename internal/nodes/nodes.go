@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -39,35 +38,6 @@ func MasterFor(ctx context.Context, rdb redis.UniversalClient, key string) (redi
 		return nil, "", fmt.Errorf("find the master of %s: %w", key, err)
 	}
 	return master, master.Options().Addr, nil
-}
-
-// At returns the client of the master with an address, as a Cluster's answers
-// give it, or nil if there is none. It asks the Cluster who its masters are.
-func At(ctx context.Context, rdb redis.UniversalClient, addr string) redis.UniversalClient {
-	for _, master := range All(ctx, rdb) {
-		if c, one := master.(*redis.Client); one && c.Options().Addr == addr {
-			return master
-		}
-	}
-	return nil
-}
-
-// All returns the clients of all masters of a Cluster, and otherwise rdb itself.
-// There may be none, when the Cluster cannot be asked.
-func All(ctx context.Context, rdb redis.UniversalClient) []redis.UniversalClient {
-	c, many := rdb.(cluster)
-	if !many {
-		return []redis.UniversalClient{rdb}
-	}
-	var mu sync.Mutex
-	var all []redis.UniversalClient
-	_ = c.ForEachMaster(ctx, func(_ context.Context, master *redis.Client) error {
-		mu.Lock()
-		defer mu.Unlock()
-		all = append(all, master)
-		return nil
-	})
-	return all
 }
 
 // Elsewhere reports whether a server has answered that another one has the key.

@@ -1,0 +1,54 @@
+package nodes
+
+import (
+	"net"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Peers are clients of servers that a Cluster's answers name. The Cluster's own
+// client offers none for a server that is about to get its first hash slot, and
+// would ask any server, such as one that hangs, to learn of the others.
+type Peers struct {
+	mu      sync.Mutex
+	clients map[string]*redis.Client
+}
+
+// At returns a client of the server with an address, which is made like that of
+// the server that gave it. It is nil if that cannot be done.
+func (p *Peers) At(addr string, like redis.UniversalClient) redis.UniversalClient {
+	told, ok := like.(*redis.Client)
+	if !ok {
+		return nil
+	}
+	options := *told.Options()
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil
+	}
+	if host == "" { // that of who gave it
+		host, _, _ = net.SplitHostPort(options.Addr)
+	}
+	options.Addr = net.JoinHostPort(host, port)
+	options.NodeAddress = ""
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.clients[options.Addr] == nil {
+		if p.clients == nil {
+			p.clients = map[string]*redis.Client{}
+		}
+		p.clients[options.Addr] = redis.NewClient(&options)
+	}
+	return p.clients[options.Addr]
+}
+
+// Close closes all of them.
+func (p *Peers) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.clients {
+		_ = c.Close()
+	}
+	clear(p.clients)
+}

@@ -1,0 +1,190 @@
+package producer
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// Two masters send a write to and fro: one is migrating the slot to the other,
+// which knows nothing of it (its own half was lost, or "fixed" by a person). The
+// write is stored nowhere, so it must fail.
+func TestEndlessRedirectionIsNoSuccess(t *testing.T) {
+	cluster := servertest.Cluster(t, 2, 0)
+	for name, cfg := range map[string]Config{"plain": {}, "script": {MaxWaiting: 10}} {
+		t.Run(name, func(t *testing.T) {
+			rdb := cluster.Client(t)
+			topic := message.Topic{Name: "loop " + name, Kind: message.KindPriority, Slots: 1}
+			key := luascripts.StoreKey(topic.Name, 0)
+			p := newProducer(t, rdb, cfg)
+			p.patience = 200 * time.Millisecond
+			mustSend(t, p, topic, message.Priority{Content: "first", Priority: 17})
+			rdb.Del(ctx, key)
+			move := cluster.Migrate(t, key)
+			if err := move.To.Client(t).Do(ctx, "cluster", "setslot", move.Slot, "stable").Err(); err != nil {
+				t.Fatal(err)
+			}
+			r, err := p.Send(ctx, topic, message.Priority{Content: "x", Priority: 17})
+			for _, s := range cluster.Nodes() {
+				_ = s.Client(t, func(o *redis.Options) {}).Do(ctx, "cluster", "setslot", move.Slot, "stable").Err()
+			}
+			if n := rdb.ZCard(ctx, key).Val(); err == nil && n == 0 {
+				t.Errorf("told as %v, and nothing is stored", r.Outcome)
+			}
+		})
+	}
+}
+
+// A Cluster grows: the first hash slot moves to a master that has none yet, which
+// CLUSTER SLOTS does not tell of.
+func TestSendsFollowToANewMaster(t *testing.T) {
+	cluster := servertest.Cluster(t, 2, 0)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bus := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	young := servertest.Redis(t, "--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(bus), "--cluster-config-file", "nodes.conf",
+		"--cluster-node-timeout", "500", "--cluster-require-full-coverage", "no")
+	_, port, _ := net.SplitHostPort(young.Addr())
+	rdb := cluster.Client(t)
+	topic := message.Topic{Name: "growing", Kind: message.KindPriority, Slots: 1}
+	key := luascripts.StoreKey(topic.Name, 0)
+	p := newProducer(t, rdb, Config{})
+	mustSend(t, p, topic, message.Priority{Content: "first", Priority: 17})
+	rdb.Del(ctx, key)
+	from := cluster.MasterOf(t, key)
+	if err := from.Client(t).Do(ctx, "cluster", "meet", "127.0.0.1", port, bus).Err(); err != nil {
+		t.Fatal(err)
+	}
+	c, n := from.Client(t), young.Client(t)
+	for !strings.Contains(n.ClusterInfo(ctx).Val(), "cluster_state:ok") {
+		<-time.After(20 * time.Millisecond)
+	}
+	var fromID, youngID string
+	fromID, _ = c.Do(ctx, "cluster", "myid").Text()
+	youngID, _ = n.Do(ctx, "cluster", "myid").Text()
+	slot := cluster.Slot(t, key)
+	for begun := time.Now(); ; {
+		err1 := n.Do(ctx, "cluster", "setslot", slot, "importing", fromID).Err()
+		var err2 error
+		if err1 == nil {
+			err2 = c.Do(ctx, "cluster", "setslot", slot, "migrating", youngID).Err()
+		}
+		if err1 == nil && err2 == nil {
+			break
+		}
+		if time.Since(begun) > 20*time.Second {
+			t.Fatal(err1, err2)
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+	begun := time.Now()
+	if _, err := p.Send(ctx, topic, message.Priority{Content: "x", Priority: 17}); err != nil {
+		t.Errorf("after %v: %v", time.Since(begun), err)
+	}
+}
+
+// A hash slot moves to another master while nothing is sent to it, and the Cluster's
+// client learns of it by itself. That master hangs: only its slots may wait.
+func TestStaleLineIsHeldUpByAnotherMaster(t *testing.T) {
+	cluster := servertest.Cluster(t, 2, 0, "--cluster-node-timeout", "60000")
+	rdb := cluster.Client(t, patient)
+	p := newProducer(t, rdb, Config{})
+	topic := message.Topic{Name: "stale", Kind: message.KindPriority, Slots: 16}
+	contentOf := map[int]string{} // slot: some content of it
+	for c := 'a'; len(contentOf) < topic.Slots; c++ {
+		r := mustSend(t, p, topic, message.Priority{Content: string(c), Priority: 17})
+		contentOf[r.Slot] = string(c)
+	}
+	p.idle.Wait()
+	home := cluster.MasterOf(t, luascripts.DefinitionKey(topic.Name))
+	var there []int
+	for slot := range topic.Slots {
+		if cluster.MasterOf(t, luascripts.StoreKey(topic.Name, slot)) == home {
+			there = append(there, slot)
+		}
+	}
+	moving, staying := there[0], there[1]
+	move := cluster.Migrate(t, luascripts.StoreKey(topic.Name, moving))
+	move.Finish(t)
+	for { // until the client knows
+		rdb.ReloadState(ctx)
+		if _, addr, _ := nodes.MasterFor(ctx, rdb, luascripts.StoreKey(topic.Name, moving)); addr == move.To.Addr() {
+			break
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	mustSend(t, p, topic, message.Priority{Content: contentOf[moving], Priority: 18})
+	p.idle.Wait()
+
+	move.To.Pause()
+	stuck := make(chan error, 1)
+	go func() {
+		_, err := p.Send(ctx, topic, message.Priority{Content: contentOf[moving], Priority: 19})
+		stuck <- err
+	}()
+	for !p.taking() {
+		<-time.After(time.Millisecond)
+	}
+	promptly(t, "a send to the other master", func() error {
+		_, err := p.Send(ctx, topic, message.Priority{Content: contentOf[staying], Priority: 19})
+		return err
+	})
+	move.To.Resume()
+	if err := <-stuck; err != nil {
+		t.Error(err)
+	}
+}
+
+// patient is for a client that would wait for a hung server for ever.
+func patient(o *redis.ClusterOptions) { o.ReadTimeout = time.Hour }
+
+// promptly fails the test if do has to wait for a server that hangs.
+func promptly(t *testing.T, what string, do func() error) {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatalf("%s waits", what)
+	}
+}
+
+// One master hangs. A hash slot moves between two others, so its sends are answered
+// with ASK, and they reach the server told, whatever the third does.
+func TestRedirectionAsksNoHungMaster(t *testing.T) {
+	cluster := servertest.Cluster(t, 3, 0, "--cluster-node-timeout", "60000")
+	rdb := cluster.Client(t, patient)
+	p := newProducer(t, rdb, Config{})
+	topic := message.Topic{Name: "asked", Kind: message.KindPriority, Slots: 1}
+	key := luascripts.StoreKey(topic.Name, 0)
+	mustSend(t, p, topic, message.Priority{Content: "first", Priority: 17})
+	rdb.Del(ctx, key)
+	move := cluster.Migrate(t, key)
+	mustSend(t, p, topic, message.Priority{Content: "followed", Priority: 17})
+	for _, s := range cluster.Nodes() {
+		if s != move.From && s != move.To {
+			s.Pause()
+			defer s.Resume() // or the producer could not be closed
+		}
+	}
+	promptly(t, "a send", func() error {
+		_, err := p.Send(ctx, topic, message.Priority{Content: "x", Priority: 17})
+		return err
+	})
+}
