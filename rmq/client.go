@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -18,23 +19,28 @@ type Client struct {
 	rdb      redis.UniversalClient
 	producer *producer.Producer
 	consumer *consumer.Consumer
+	closeRdb func() error // if it was made from a URL; else does nothing
 }
 
 // New returns a client. It validates the Config and does no I/O; the first
 // Send or Start does.
 func New(cfg Config) (*Client, error) {
-	if one, isOne := cfg.Redis.(*redis.Client); cfg.Redis == nil || isOne && one == nil {
-		return nil, errors.New("rmq: Config.Redis is nil; it must be a client of go-redis, such as redis.NewClient returns")
-	}
-	p, err := producer.New(cfg.Redis, cfg.producer())
+	rdb, own, err := cfg.client()
 	if err != nil {
 		return nil, fmt.Errorf("rmq: %w", err)
 	}
-	c, err := consumer.New(cfg.Redis, cfg.consumer())
+	c := &Client{rdb: rdb, closeRdb: func() error { return nil }}
+	if own {
+		c.closeRdb = sync.OnceValue(rdb.Close)
+	}
+	if c.producer, err = producer.New(rdb, cfg.producer()); err == nil {
+		c.consumer, err = consumer.New(rdb, cfg.consumer())
+	}
 	if err != nil {
+		_ = c.closeRdb()
 		return nil, fmt.Errorf("rmq: %w", err)
 	}
-	return &Client{rdb: cfg.Redis, producer: p, consumer: c}, nil
+	return c, nil
 }
 
 // Send stores one message and returns when Redis has answered; see
@@ -81,7 +87,7 @@ func (c *Client) Worker() string { return c.consumer.Worker() }
 // Close ends the work: it lets handlers finish until ctx ends, then cancels
 // them, gives back what was not handled without spending an attempt, hands the
 // slots to the other workers, and writes what is being sent. It may be called
-// at any time and more than once. The Redis client stays open.
+// at any time and more than once. The Redis client of the Config stays open.
 func (c *Client) Close(ctx context.Context) error {
 	if ctx == nil {
 		return errors.New("close: ctx is nil")
@@ -92,7 +98,8 @@ func (c *Client) Close(ctx context.Context) error {
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 	}
-	return errors.Join(err, c.producer.Close(ctx))
+	err = errors.Join(err, c.producer.Close(ctx))
+	return errors.Join(err, c.closeRdb())
 }
 
 // Settle looks at every slot of this worker now and returns when nothing is

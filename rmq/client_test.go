@@ -29,7 +29,7 @@ func TestNewWithoutRedis(t *testing.T) {
 	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	defer rdb.Close()
 	_, err := New(Config{})
-	if err == nil || !strings.Contains(err.Error(), "Config.Redis is nil") {
+	if err == nil || !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "Config.Redis is nil") {
 		t.Errorf("no Redis: %v", err)
 	}
 	for field, cfg := range map[string]Config{

@@ -1,20 +1,27 @@
 package rmq
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/redisurl"
 	"github.com/slotmq/go-rmq/producer"
 )
 
-// Config of a client. Only Redis is required.
+// Config of a client. Only Redis or URL is required, and not both.
 type Config struct {
 	// Redis to use: standalone, Sentinel or Cluster. It stays yours; Close does
 	// not close it.
 	Redis redis.UniversalClient
+
+	// URL of the Redis to use, in place of Redis, such as
+	// rediss://user:password@host:6379/3. docs/DEPLOYMENT.md tells all forms. The
+	// client that it makes is closed by Close.
+	URL string
 
 	// Logger receives the life-cycle at Info, each failed delivery that will be
 	// retried at Debug, trouble that should pass by itself at Warn, and what a
@@ -72,6 +79,28 @@ type Config struct {
 
 	// Durability is the number of replicas a Send waits for. Defaults to none.
 	Durability Durability
+}
+
+// client is the Redis client to use; own tells whether it was made here.
+func (c Config) client() (rdb redis.UniversalClient, own bool, err error) {
+	one, isOne := c.Redis.(*redis.Client)
+	many, isMany := c.Redis.(*redis.ClusterClient)
+	missing := c.Redis == nil || isOne && one == nil || isMany && many == nil
+	switch {
+	case !missing && c.URL != "":
+		return nil, false, &InvalidError{Field: "Config.URL", Value: "given beside Config.Redis", Limit: "the only one of the two, or empty"}
+	case !missing:
+		return c.Redis, false, nil
+	case c.URL == "":
+		return nil, false, &InvalidError{
+			Field: "Config.Redis", Value: "nil",
+			Limit: "a client of go-redis, such as redis.NewClient returns, unless Config.URL names the server",
+		}
+	}
+	if rdb, err = redisurl.Open(c.URL); err != nil {
+		return nil, false, fmt.Errorf("Config.URL is %w: %w", ErrInvalid, err)
+	}
+	return rdb, true, nil
 }
 
 func (c Config) producer() producer.Config {

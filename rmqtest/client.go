@@ -32,7 +32,7 @@ type Client struct {
 
 // New returns a client that is closed with the test. Its Redis is new and
 // empty, and its clock stands still at the present second until Advance moves
-// it. cfg.Redis is ignored.
+// it. cfg.Redis and cfg.URL are ignored.
 func New(t testing.TB, cfg rmq.Config) *Client {
 	t.Helper()
 	server := miniredis.RunT(t)
@@ -40,7 +40,7 @@ func New(t testing.TB, cfg rmq.Config) *Client {
 	server.SetTime(c.now)
 	c.rdb = redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2})
 	frozen.Set(c.rdb, c.Now)
-	cfg.Redis = c.rdb
+	cfg.Redis, cfg.URL = c.rdb, ""
 	client, err := rmq.New(cfg)
 	if err != nil {
 		t.Fatal(err)
