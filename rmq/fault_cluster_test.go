@@ -1,0 +1,217 @@
+package rmq_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+)
+
+// The settings that the figures tell apart.
+const (
+	waitNone = "no waiting"
+	waitOne  = "Replicas: 1"
+	safe     = "Replicas: 1, min-replicas 1, AOF"
+)
+
+// configure sets something on all nodes that run.
+func configure(t *testing.T, c *servertest.RedisCluster, name, value string) {
+	t.Helper()
+	for _, s := range c.Nodes() {
+		if err := s.Client(t).ConfigSet(context.Background(), name, value).Err(); err != nil {
+			t.Fatalf("%s: %v", s.Addr(), err)
+		}
+	}
+}
+
+// Masters of a Cluster whose servers keep nothing on disk die, hang and move
+// their slots, under load.
+func TestFaultsOfAClusterInMemory(t *testing.T) {
+	t.Log("figures: " + figuresHead)
+	cluster := servertest.Cluster(t, 3, 1)
+	both := func(t *testing.T, fault string) []*traffic {
+		on := onRedisCluster(t, cluster)
+		return []*traffic{
+			newTraffic(t, on, fault, waitNone).begin(),
+			newTraffic(t, on, fault, waitOne, replicated(1)).begin(),
+		}
+	}
+
+	t.Run("master killed", func(t *testing.T) {
+		all := both(t, "master killed")
+		killMaster(t, cluster, all...)
+		all[0].figures()
+		all[1].figures().kept()
+	})
+	t.Run("master hung for 10 s", func(t *testing.T) {
+		all := both(t, "master hung 10 s, replaced")
+		pauseMaster(t, cluster, 10*time.Second, all...)
+		all[0].figures()
+		all[1].figures().kept()
+	})
+	t.Run("planned failover", func(t *testing.T) {
+		l := newTraffic(t, onRedisCluster(t, cluster), "3 planned failovers", waitNone).begin()
+		for _, s := range l.shards {
+			key := l.keys(s.spots[0]).Store
+			l.harm(cluster.MasterOf(t, key))
+			cluster.Failover(t, key)
+			l.flows(60)
+		}
+		l.figures().kept().once()
+	})
+	t.Run("scripts forgotten", func(t *testing.T) {
+		literal := func(l *traffic) { l.literal = true } // whose sends need a script, too
+		l := newTraffic(t, onRedisCluster(t, cluster), "SCRIPT FLUSH, 15 times in 3 s", waitNone, literal).begin()
+		l.harm()
+		again := time.NewTicker(200 * time.Millisecond)
+		defer again.Stop()
+		for range 15 {
+			<-again.C
+			err := l.look.(*redis.ClusterClient).ForEachMaster(context.Background(), func(ctx context.Context, master *redis.Client) error {
+				return master.ScriptFlush(ctx).Err()
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		l.flows(60)
+		l.wantMet(t, "NOSCRIPT")
+		l.figures().kept().once().answered()
+	})
+	t.Run("master restarted empty", func(t *testing.T) {
+		all := both(t, "master killed, back at once and empty")
+		master := cluster.MasterOf(t, all[0].someKey())
+		for _, l := range all {
+			l.harm(master)
+		}
+		master.Kill()
+		master.Restart(t) // before anybody thinks it dead: its replica forgets everything, too
+		cluster.AwaitReady(t)
+		for _, l := range all {
+			l.flows(60)
+		}
+		for _, l := range all {
+			if f := l.figures(); f.lost == 0 {
+				t.Error("nothing is lost; either nothing waited, or the replica took over")
+			}
+		}
+	})
+	t.Run("all nodes restarted", func(t *testing.T) {
+		l := newTraffic(t, onRedisCluster(t, cluster), "all nodes killed and restarted", "nothing on disk").begin()
+		restartAll(t, cluster, l)
+		if f := l.figures(); f.lost == 0 {
+			t.Error("nothing is lost; nothing waited")
+		}
+	})
+}
+
+// The same with the settings that are to lose nothing.
+func TestFaultsOfAClusterOnDisk(t *testing.T) {
+	t.Log("figures: " + figuresHead)
+	cluster := servertest.Cluster(t, 3, 1, "--appendonly", "yes")
+
+	t.Run("master killed", func(t *testing.T) {
+		configure(t, cluster, "min-replicas-to-write", "1")
+		l := newTraffic(t, onRedisCluster(t, cluster), "master killed", safe, replicated(1)).begin()
+		killMaster(t, cluster, l)
+		l.figures().kept()
+	})
+	t.Run("master hung", func(t *testing.T) {
+		configure(t, cluster, "min-replicas-to-write", "1")
+		l := newTraffic(t, onRedisCluster(t, cluster), "master hung, replaced", safe, replicated(1)).begin()
+		pauseMaster(t, cluster, 0, l)
+		l.figures().kept()
+	})
+	configure(t, cluster, "min-replicas-to-write", "0")
+	t.Run("all nodes restarted, fsync always", func(t *testing.T) {
+		configure(t, cluster, "appendfsync", "always")
+		l := newTraffic(t, onRedisCluster(t, cluster), "all nodes killed and restarted", "AOF always").begin()
+		restartAll(t, cluster, l)
+		l.figures().kept()
+	})
+	t.Run("all nodes restarted, fsync everysec", func(t *testing.T) {
+		configure(t, cluster, "appendfsync", "everysec")
+		l := newTraffic(t, onRedisCluster(t, cluster), "all nodes killed and restarted", "AOF everysec").begin()
+		restartAll(t, cluster, l)
+		l.figures()
+	})
+}
+
+// killMaster kills the master of some slot under one traffic or several at once,
+// waits until messages flow again on the one that took its place, restarts it as
+// its replica, and waits again.
+func killMaster(t *testing.T, cluster *servertest.RedisCluster, all ...*traffic) {
+	t.Helper()
+	key := all[0].someKey()
+	master := cluster.MasterOf(t, key)
+	for _, l := range all {
+		l.harm(master)
+	}
+	master.Kill()
+	flowWithoutReplica(t, cluster, key, all)
+	master.Restart(t)
+	cluster.AwaitReady(t)
+	for _, l := range all {
+		l.flows(60)
+	}
+}
+
+// pauseMaster is the same with a master that hangs, for so long at least, and
+// goes on in the belief that it is the master still.
+func pauseMaster(t *testing.T, cluster *servertest.RedisCluster, least time.Duration, all ...*traffic) {
+	t.Helper()
+	key := all[0].someKey()
+	master := cluster.MasterOf(t, key)
+	for _, l := range all {
+		l.harm(master)
+	}
+	over := time.After(least)
+	master.Pause()
+	flowWithoutReplica(t, cluster, key, all)
+	<-over
+	master.Resume()
+	cluster.AwaitReady(t)
+	for _, l := range all {
+		l.flows(60)
+	}
+}
+
+// flowWithoutReplica waits for the promotion of a replica, and then for messages
+// to flow where no other replica is waited for.
+func flowWithoutReplica(t *testing.T, cluster *servertest.RedisCluster, key string, all []*traffic) {
+	t.Helper()
+	cluster.MasterOf(t, key)
+	for _, l := range all {
+		if l.sends.Replicas == 0 {
+			l.flows(60)
+		}
+	}
+}
+
+// restartAll kills all nodes at once and restarts them, the masters first.
+func restartAll(t *testing.T, cluster *servertest.RedisCluster, l *traffic) {
+	t.Helper()
+	masters := map[string]bool{}
+	for _, s := range l.shards {
+		masters[s.server] = true
+	}
+	l.harm()
+	var killed sync.WaitGroup
+	for _, s := range cluster.Nodes() {
+		killed.Go(s.Kill)
+	}
+	killed.Wait()
+	for _, first := range []bool{true, false} {
+		for _, s := range cluster.Nodes() {
+			if masters[s.Addr()] == first {
+				s.Restart(t)
+			}
+		}
+	}
+	cluster.AwaitReady(t)
+	l.flows(60)
+}

@@ -1,0 +1,226 @@
+package rmq_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// trafficPatience is how long a test waits for what must come. Nothing is judged by it.
+const trafficPatience = 90 * time.Second
+
+// await returns when cond holds.
+func (l *traffic) await(what string, cond func() bool) {
+	l.t.Helper()
+	poll := time.NewTicker(10 * time.Millisecond)
+	defer poll.Stop()
+	for begun := time.Now(); !cond(); <-poll.C {
+		if time.Since(begun) > trafficPatience {
+			l.t.Fatalf("%s: %v have passed, but not: %s\n%s", l.namespace(), trafficPatience, what, l.stuck())
+		}
+	}
+}
+
+// flows returns when n more messages were accepted, and n more handled, on the
+// slots of each of the shards, or of all.
+func (l *traffic) flows(n int, on ...*shard) {
+	l.t.Helper()
+	if on == nil {
+		on = l.shards
+	}
+	type count struct{ accepted, handled int }
+	counts := func() map[*shard]count {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		now := map[*shard]count{}
+		for _, s := range on {
+			var c count
+			for _, x := range s.spots {
+				c.accepted += len(x.accepted)
+				c.handled += len(x.handled)
+			}
+			now[s] = c
+		}
+		return now
+	}
+	before := counts()
+	for _, s := range on {
+		l.await(fmt.Sprintf("%d more accepted and handled on the slots of %s", n, s.server), func() bool {
+			now := counts()
+			return now[s].accepted >= before[s].accepted+n && now[s].handled >= before[s].handled+n
+		})
+	}
+}
+
+// harm notes that the fault begins now: on the slots of a server, or on all.
+func (l *traffic) harm(on ...*servertest.Server) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.harmed, l.hit = time.Now(), nil
+	for _, s := range l.shards {
+		if on == nil || slices.ContainsFunc(on, func(x *servertest.Server) bool { return x.Addr() == s.server }) {
+			l.hit = append(l.hit, s)
+		}
+	}
+}
+
+// others are the shards that the fault did not hit.
+func (l *traffic) others() []*shard {
+	return slices.DeleteFunc(slices.Clone(l.shards), func(s *shard) bool { return slices.Contains(l.hit, s) })
+}
+
+// stop ends the sending.
+func (l *traffic) stop() {
+	l.once.Do(func() {
+		l.mu.Lock()
+		l.ended = time.Now()
+		l.mu.Unlock()
+		close(l.stopped)
+	})
+	l.sending.Wait()
+}
+
+// drain ends the sending and returns when nothing waits or is in flight any more.
+func (l *traffic) drain() {
+	l.t.Helper()
+	l.stop()
+	l.await("everything that waits is handled", func() bool {
+		n, err := l.left()
+		return err == nil && n == 0
+	})
+}
+
+// left counts what waits or is in flight.
+func (l *traffic) left() (sum int64, err error) {
+	return l.count(func(k luascripts.SlotKeys) []string { return []string{k.Store, k.Prepare, k.Retry} })
+}
+
+func (l *traffic) dead() (sum int64, err error) {
+	return l.count(func(k luascripts.SlotKeys) []string { return []string{k.Dead} })
+}
+
+func (l *traffic) count(keys func(luascripts.SlotKeys) []string) (sum int64, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	pipe := l.look.Pipeline()
+	var counts []*redis.IntCmd
+	for _, s := range l.spots {
+		for _, key := range keys(l.keys(s)) {
+			counts = append(counts, pipe.ZCard(ctx, key))
+		}
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		if c, ok := l.look.(*redis.ClusterClient); ok {
+			c.ReloadState(ctx)
+		}
+		return 0, err
+	}
+	for _, c := range counts {
+		sum += c.Val()
+	}
+	return sum, nil
+}
+
+func (l *traffic) keys(s *spot) luascripts.SlotKeys {
+	return luascripts.KeysOf(luascripts.Qualify(l.namespace(), s.topic.Name), s.index)
+}
+
+// stuck tells what stands where, for whoever wants to know why nothing moves.
+func (l *traffic) stuck() string {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	var b strings.Builder
+	for _, s := range l.spots {
+		k := l.keys(s)
+		store, prepare := l.look.ZCard(ctx, k.Store), l.look.ZCard(ctx, k.Prepare)
+		retry, meta := l.look.ZCard(ctx, k.Retry), l.look.HGetAll(ctx, k.Meta)
+		if err := errors.Join(store.Err(), prepare.Err(), retry.Err(), meta.Err()); err != nil {
+			fmt.Fprintf(&b, "%s: %v\n", k.Store, err)
+		} else if store.Val()+prepare.Val()+retry.Val() > 0 {
+			fmt.Fprintf(&b, "%s on %s: store %d, prepare %d, retry %d, meta %v\n",
+				k.Store, s.shard.server, store.Val(), prepare.Val(), retry.Val(), meta.Val())
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fmt.Fprintf(&b, "met %v, refused %v", l.met, l.refusals)
+	return b.String()
+}
+
+// noticing notes every error that Redis answers with.
+type noticing struct{ l *traffic }
+
+func (n noticing) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := next(ctx, network, addr)
+		n.note(err)
+		return conn, err
+	}
+}
+
+func (n noticing) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		n.note(err)
+		return err
+	}
+}
+
+func (n noticing) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err := next(ctx, cmds)
+		for _, cmd := range cmds {
+			n.note(cmd.Err())
+		}
+		return err
+	}
+}
+
+func (n noticing) note(err error) {
+	if err == nil || errors.Is(err, redis.Nil) || redis.HasErrorPrefix(err, "ERR unknown") || redis.HasErrorPrefix(err, "ERR Unknown") {
+		return // the client tries what newer servers know
+	}
+	n.l.mu.Lock()
+	defer n.l.mu.Unlock()
+	n.l.met[gist(err)]++
+}
+
+// gist is the first word of what Redis said, or what happened to the connection.
+func gist(err error) string {
+	var reply redis.Error
+	var op *net.OpError
+	switch {
+	case errors.As(err, &reply):
+		word, _, _ := strings.Cut(reply.Error(), " ")
+		return strings.TrimSuffix(word, ":")
+	case errors.As(err, &op):
+		return op.Op + " failed"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "deadline"
+	}
+	return fmt.Sprintf("%.60v", err)
+}
+
+// wantMet fails the test unless some client was answered with an error: otherwise
+// the fault did not happen, and nothing was tested.
+func (l *traffic) wantMet(t *testing.T, word string) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.met[word] == 0 {
+		t.Errorf("nobody met %s, only %v", word, l.met)
+	}
+}
+
+// someKey is a key of the traffic's: its server is the one to harm.
+func (l *traffic) someKey() string { return l.keys(l.spots[0]).Store }
