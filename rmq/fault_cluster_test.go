@@ -43,13 +43,13 @@ func TestFaultsOfAClusterInMemory(t *testing.T) {
 
 	t.Run("master killed", func(t *testing.T) {
 		all := both(t, "master killed")
-		killMaster(t, cluster, all...)
+		killMaster(t, cluster, all[0].someKey(), all...)
 		all[0].figures()
 		all[1].figures().kept()
 	})
 	t.Run("master hung for 10 s", func(t *testing.T) {
 		all := both(t, "master hung 10 s, replaced")
-		pauseMaster(t, cluster, 10*time.Second, all...)
+		pauseMaster(t, cluster, all[0].someKey(), 10*time.Second, all...)
 		all[0].figures()
 		all[1].figures().kept()
 	})
@@ -117,13 +117,13 @@ func TestFaultsOfAClusterOnDisk(t *testing.T) {
 	t.Run("master killed", func(t *testing.T) {
 		configure(t, cluster, "min-replicas-to-write", "1")
 		l := newTraffic(t, onRedisCluster(t, cluster), "master killed", safe, replicated(1)).begin()
-		killMaster(t, cluster, l)
+		killMaster(t, cluster, l.someKey(), l)
 		l.figures().kept()
 	})
 	t.Run("master hung", func(t *testing.T) {
 		configure(t, cluster, "min-replicas-to-write", "1")
 		l := newTraffic(t, onRedisCluster(t, cluster), "master hung, replaced", safe, replicated(1)).begin()
-		pauseMaster(t, cluster, 0, l)
+		pauseMaster(t, cluster, l.someKey(), 0, l)
 		l.figures().kept()
 	})
 	configure(t, cluster, "min-replicas-to-write", "0")
@@ -141,12 +141,10 @@ func TestFaultsOfAClusterOnDisk(t *testing.T) {
 	})
 }
 
-// killMaster kills the master of some slot under one traffic or several at once,
-// waits until messages flow again on the one that took its place, restarts it as
-// its replica, and waits again.
-func killMaster(t *testing.T, cluster *servertest.RedisCluster, all ...*traffic) {
+// killMaster kills the master of a key under one traffic or several at once, until messages flow again on the one that took its place, restarts it as its
+// replica, and waits again.
+func killMaster(t *testing.T, cluster *servertest.RedisCluster, key string, all ...*traffic) {
 	t.Helper()
-	key := all[0].someKey()
 	master := cluster.MasterOf(t, key)
 	for _, l := range all {
 		l.harm(master)
@@ -162,9 +160,8 @@ func killMaster(t *testing.T, cluster *servertest.RedisCluster, all ...*traffic)
 
 // pauseMaster is the same with a master that hangs, for so long at least, and
 // goes on in the belief that it is the master still.
-func pauseMaster(t *testing.T, cluster *servertest.RedisCluster, least time.Duration, all ...*traffic) {
+func pauseMaster(t *testing.T, cluster *servertest.RedisCluster, key string, least time.Duration, all ...*traffic) {
 	t.Helper()
-	key := all[0].someKey()
 	master := cluster.MasterOf(t, key)
 	for _, l := range all {
 		l.harm(master)

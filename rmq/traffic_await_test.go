@@ -17,7 +17,7 @@ import (
 )
 
 // trafficPatience is how long a test waits for what must come. Nothing is judged by it.
-const trafficPatience = 90 * time.Second
+const trafficPatience = 60 * time.Second
 
 // await returns when cond holds.
 func (l *traffic) await(what string, cond func() bool) {
@@ -26,7 +26,7 @@ func (l *traffic) await(what string, cond func() bool) {
 	defer poll.Stop()
 	for begun := time.Now(); !cond(); <-poll.C {
 		if time.Since(begun) > trafficPatience {
-			l.t.Fatalf("%s: %v have passed, but not: %s\n%s", l.namespace(), trafficPatience, what, l.stuck())
+			l.t.Fatalf("%s: %v have passed, but not: %s\n%s", l.namespace, trafficPatience, what, l.stuck())
 		}
 	}
 }
@@ -38,28 +38,30 @@ func (l *traffic) flows(n int, on ...*shard) {
 	if on == nil {
 		on = l.shards
 	}
-	type count struct{ accepted, handled int }
-	counts := func() map[*shard]count {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		now := map[*shard]count{}
-		for _, s := range on {
-			var c count
-			for _, x := range s.spots {
-				c.accepted += len(x.accepted)
-				c.handled += len(x.handled)
-			}
-			now[s] = c
-		}
-		return now
+	l.mu.Lock()
+	before := map[*shard][2]int{}
+	for _, s := range on {
+		accepted, handled := s.counts()
+		before[s] = [2]int{accepted, handled}
 	}
-	before := counts()
+	l.mu.Unlock()
 	for _, s := range on {
 		l.await(fmt.Sprintf("%d more accepted and handled on the slots of %s", n, s.server), func() bool {
-			now := counts()
-			return now[s].accepted >= before[s].accepted+n && now[s].handled >= before[s].handled+n
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			accepted, handled := s.counts()
+			return accepted >= before[s][0]+n && handled >= before[s][1]+n
 		})
 	}
+}
+
+// counts are the messages accepted and handled so far.
+func (s *shard) counts() (accepted, handled int) {
+	for _, x := range s.spots {
+		accepted += len(x.accepted)
+		handled += len(x.handled)
+	}
+	return accepted, handled
 }
 
 // harm notes that the fault begins now: on the slots of a server, or on all.
@@ -132,28 +134,35 @@ func (l *traffic) count(keys func(luascripts.SlotKeys) []string) (sum int64, err
 }
 
 func (l *traffic) keys(s *spot) luascripts.SlotKeys {
-	return luascripts.KeysOf(luascripts.Qualify(l.namespace(), s.topic.Name), s.index)
+	return luascripts.KeysOf(luascripts.Qualify(l.namespace, s.topic.Name), s.index)
 }
 
 // stuck tells what stands where, for whoever wants to know why nothing moves.
 func (l *traffic) stuck() string {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
 	var b strings.Builder
+	l.mu.Lock()
+	for _, s := range l.shards {
+		accepted, handled := s.counts()
+		fmt.Fprintf(&b, "on the slots of %s: %d accepted, %d handled\n", s.server, accepted, handled)
+	}
+	fmt.Fprintf(&b, "met %v, refused %v\n", l.met, l.refusals)
+	l.mu.Unlock()
+	silent := map[*shard]bool{} // one error for each will do
 	for _, s := range l.spots {
-		k := l.keys(s)
-		store, prepare := l.look.ZCard(ctx, k.Store), l.look.ZCard(ctx, k.Prepare)
-		retry, meta := l.look.ZCard(ctx, k.Retry), l.look.HGetAll(ctx, k.Meta)
-		if err := errors.Join(store.Err(), prepare.Err(), retry.Err(), meta.Err()); err != nil {
+		if silent[s.shard] {
+			continue
+		}
+		pipe, k := l.look.Pipeline(), l.keys(s)
+		store, prepare := pipe.ZCard(context.Background(), k.Store), pipe.ZCard(context.Background(), k.Prepare)
+		retry, meta := pipe.ZCard(context.Background(), k.Retry), pipe.HGetAll(context.Background(), k.Meta)
+		if _, err := pipe.Exec(context.Background()); err != nil {
+			silent[s.shard] = true
 			fmt.Fprintf(&b, "%s: %v\n", k.Store, err)
 		} else if store.Val()+prepare.Val()+retry.Val() > 0 {
 			fmt.Fprintf(&b, "%s on %s: store %d, prepare %d, retry %d, meta %v\n",
 				k.Store, s.shard.server, store.Val(), prepare.Val(), retry.Val(), meta.Val())
 		}
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	fmt.Fprintf(&b, "met %v, refused %v", l.met, l.refusals)
 	return b.String()
 }
 
@@ -171,7 +180,7 @@ func (n noticing) DialHook(next redis.DialHook) redis.DialHook {
 func (n noticing) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
-		n.note(err)
+		n.noteOf(cmd, err)
 		return err
 	}
 }
@@ -180,15 +189,23 @@ func (n noticing) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		err := next(ctx, cmds)
 		for _, cmd := range cmds {
-			n.note(cmd.Err())
+			n.noteOf(cmd, cmd.Err())
 		}
 		return err
 	}
 }
 
+// noteOf tells apart what scripts met, which the workers call.
+func (n noticing) noteOf(cmd redis.Cmder, err error) {
+	n.note(err)
+	if strings.HasPrefix(cmd.Name(), "eval") && err != nil {
+		n.note(fmt.Errorf("script: %s", gist(err)))
+	}
+}
+
 func (n noticing) note(err error) {
-	if err == nil || errors.Is(err, redis.Nil) || redis.HasErrorPrefix(err, "ERR unknown") || redis.HasErrorPrefix(err, "ERR Unknown") {
-		return // the client tries what newer servers know
+	if err == nil || errors.Is(err, redis.Nil) || strings.HasPrefix(gist(err), "ERR") {
+		return // ERR: the client tries what newer servers know
 	}
 	n.l.mu.Lock()
 	defer n.l.mu.Unlock()
@@ -211,13 +228,18 @@ func gist(err error) string {
 	return fmt.Sprintf("%.60v", err)
 }
 
-// wantMet fails the test unless some client was answered with an error: otherwise
-// the fault did not happen, and nothing was tested.
-func (l *traffic) wantMet(t *testing.T, word string) {
-	t.Helper()
+// has tells whether some client was answered with an error.
+func (l *traffic) has(word string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.met[word] == 0 {
+	return l.met[word] > 0
+}
+
+// wantMet fails the test unless some client was: otherwise the fault did not
+// happen, and nothing was tested.
+func (l *traffic) wantMet(t *testing.T, word string) {
+	t.Helper()
+	if !l.has(word) {
 		t.Errorf("nobody met %s, only %v", word, l.met)
 	}
 }

@@ -150,20 +150,21 @@ func handledAt(s *spot) []time.Time  { return s.handled }
 
 // gap is the longest time, from the fault to the end of the sending, in which
 // nothing of a sort happened in some slots.
-func (l *traffic) gap(of []*spot, times func(*spot) []time.Time) (longest time.Duration) {
-	var all []time.Time
+func (l *traffic) gap(of []*spot, times func(*spot) []time.Time) time.Duration {
+	return rough(longestGap(of, times, l.harmed, l.ended))
+}
+
+func longestGap(of []*spot, times func(*spot) []time.Time, from, to time.Time) (longest time.Duration) {
+	all := []time.Time{to}
 	for _, s := range of {
 		all = append(all, times(s)...)
 	}
 	slices.SortFunc(all, time.Time.Compare)
-	last := l.harmed
-	for _, at := range append(all, l.ended) {
-		if at.After(l.ended) {
-			at = l.ended
-		}
-		if at.After(last) {
+	last := from
+	for _, at := range all {
+		if at.After(last) && !at.After(to) {
 			longest, last = max(longest, at.Sub(last)), at
 		}
 	}
-	return rough(longest)
+	return longest
 }

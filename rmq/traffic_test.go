@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -65,12 +66,15 @@ const (
 // work, and knows what became of each message. Some hundreds wait at any time,
 // because FixedTime and RangeMerge messages are sent ahead of their time.
 type traffic struct {
-	t       *testing.T
-	on      ground
-	name    string // namespace, and the first column of the figures
-	setting string
-	literal bool
-	sends   rmq.Durability
+	t        *testing.T
+	on       ground
+	name     string // of the fault
+	setting  string
+	literal  bool
+	sends    rmq.Durability
+	senderOn func() redis.UniversalClient // nil: as the workers
+
+	namespace string
 
 	topics  []rmq.Topic
 	shards  []*shard
@@ -116,12 +120,13 @@ type spot struct {
 
 // letter is one message.
 type letter struct {
-	fate    fate
-	spot    *spot
-	due     time.Time // not before; zero for those due at once
-	ready   time.Time // accepted, and due
-	handled int
-	first   time.Time // when it was handled first
+	fate     fate
+	spot     *spot
+	answered time.Time
+	due      time.Time // not before; zero for those due at once
+	ready    time.Time // accepted, and due
+	handled  int
+	first    time.Time // when it was handled first
 }
 
 type fate uint8
@@ -144,12 +149,19 @@ func newTraffic(t *testing.T, on ground, name, setting string, adjust ...func(*t
 	for _, f := range adjust {
 		f(l)
 	}
+	// With the setting, so that the same fault may be tried under several on one server.
+	l.namespace = strings.Map(func(r rune) rune {
+		if strings.ContainsRune(" {}/:,", r) {
+			return '-'
+		}
+		return r
+	}, name+"-"+setting)
 	byServer := map[string]*shard{}
 	for _, kind := range []rmq.Kind{rmq.KindRangeMerge, rmq.KindPriority, rmq.KindFixedTime} {
 		topic := rmq.Topic{Name: kind.String(), Kind: kind, Slots: 16, Literal: l.literal}
 		l.topics = append(l.topics, topic)
 		for i := range topic.Slots {
-			server := on.serverOf(luascripts.StoreKey(luascripts.Qualify(l.namespace(), topic.Name), i))
+			server := on.serverOf(luascripts.StoreKey(luascripts.Qualify(l.namespace, topic.Name), i))
 			if byServer[server] == nil {
 				byServer[server] = &shard{server: server}
 				l.shards = append(l.shards, byServer[server])
@@ -174,27 +186,14 @@ func replicated(n int) func(*traffic) {
 	return func(l *traffic) { l.sends = rmq.Durability{Replicas: n} }
 }
 
-// namespace is the name without its blanks, and with the setting, so that the
-// same fault may be tried under several settings on one Cluster.
-func (l *traffic) namespace() string {
-	plain := []rune(l.name + "-" + l.setting)
-	for i, r := range plain {
-		if r == ' ' || r == '{' || r == '}' || r == '/' || r == ':' {
-			plain[i] = '-'
-		}
-	}
-	return string(plain)
-}
-
-func (l *traffic) newClient() *rmq.Client {
+func (l *traffic) newClient(rdb redis.UniversalClient) *rmq.Client {
 	l.t.Helper()
-	rdb := l.on.client()
 	if c, ok := rdb.(*redis.ClusterClient); ok {
 		c.OnNewNode(func(node *redis.Client) { node.AddHook(noticing{l}) })
 	} else {
 		rdb.AddHook(noticing{l})
 	}
-	c, err := rmq.New(rmq.Config{Redis: rdb, Namespace: l.namespace(), Durability: l.sends})
+	c, err := rmq.New(rmq.Config{Redis: rdb, Namespace: l.namespace, Durability: l.sends})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -215,7 +214,10 @@ func (l *traffic) begin() *traffic {
 	for range trafficers {
 		l.work()
 	}
-	l.sender = l.newClient()
+	if l.senderOn == nil {
+		l.senderOn = l.on.client
+	}
+	l.sender = l.newClient(l.senderOn())
 	for _, s := range l.shards {
 		l.send(s.spots, 1, sendEvery)
 		l.send(s.spots, batchSize, batchEvery)
@@ -228,7 +230,7 @@ func (l *traffic) begin() *traffic {
 // work starts one more worker.
 func (l *traffic) work() {
 	l.t.Helper()
-	w := l.newClient()
+	w := l.newClient(l.on.client())
 	for _, topic := range l.topics {
 		if err := w.Listen(topic, rmq.ListenerFunc(l.handle)); err != nil {
 			l.t.Fatal(err)
@@ -320,6 +322,7 @@ func (l *traffic) sendTo(topic rmq.Topic, to []*spot, size int) {
 // sent notes what a send was told. l.mu is held.
 func (l *traffic) sent(id string, err error, now time.Time) {
 	m := l.letters[id]
+	m.answered = now
 	switch {
 	case err == nil:
 		m.fate = accepted

@@ -1,0 +1,64 @@
+package rmq_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+)
+
+// Hash slots move from one master to another while messages go in and out. Half
+// of the moves stop in the middle, until messages were accepted in that state:
+// sends go on in it, and turns wait for its end.
+func TestFaultSlotsMove(t *testing.T) {
+	t.Log("figures: " + figuresHead)
+	cluster := servertest.Cluster(t, 3, 0)
+	l := newTraffic(t, onRedisCluster(t, cluster), "6 slots migrated", waitNone).begin()
+	var moved []*spot
+	for i := range 6 {
+		moved = append(moved, l.spots[(i%3)*16+5*i/3])
+	}
+	busy := &shard{server: "the moving slots", spots: moved}
+	l.send(moved, 1, sendEvery)
+	l.send(moved, batchSize, batchEvery)
+	l.flows(60, busy)
+	l.harm()
+	l.hit = []*shard{busy}
+	l.shards = append(l.shards, busy)
+	var still []time.Duration
+	for i, s := range moved {
+		one := &shard{server: l.keys(s).Store, spots: []*spot{s}}
+		begun := time.Now()
+		m := cluster.Migrate(t, l.keys(s).Store)
+		if i%2 == 0 {
+			m.MoveKeys(t, 1)
+			before := l.acceptedIn(s)
+			l.await("sends to a slot on its way", func() bool { return l.acceptedIn(s) >= before+20 })
+		}
+		m.Finish(t)
+		finished := time.Now()
+		l.flows(20, one)
+		l.mu.Lock()
+		still = append(still, rough(longestGap(one.spots, handledAt, begun, time.Now())))
+		after := time.Time{}
+		for _, at := range s.handled {
+			if at.After(finished) {
+				after = at
+				break
+			}
+		}
+		l.mu.Unlock()
+		t.Logf("slot %s: moved in %v, handled again %v later", one.server, rough(finished.Sub(begun)), rough(after.Sub(finished)))
+	}
+	l.wantMet(t, "ASK")
+	l.wantMet(t, "MOVED")
+	l.wantMet(t, "TRYAGAIN")
+	t.Logf("figures: the moved slots stood still %v", still)
+	l.figures().kept().once().answered()
+}
+
+func (l *traffic) acceptedIn(s *spot) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(s.accepted)
+}

@@ -1,0 +1,66 @@
+package rmq_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+)
+
+// One fault after the other on one Cluster, in an order drawn by RMQ_SEED, while
+// the same messages' stream goes on. RMQ_SOAK=1 makes it many.
+func TestFaultsInARow(t *testing.T) {
+	rounds := 3
+	if os.Getenv("RMQ_SOAK") != "" {
+		rounds = 100
+	}
+	seed := rand.Uint64()
+	if text := os.Getenv("RMQ_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("RMQ_SEED: %v", err)
+		}
+	}
+	t.Logf("RMQ_SEED=%d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+
+	cluster := servertest.Cluster(t, 3, 1)
+	l := newTraffic(t, onRedisCluster(t, cluster), fmt.Sprint(rounds, " faults in a row"), waitOne, replicated(1)).begin()
+	faults := []struct {
+		name string
+		harm func(key string)
+	}{
+		{"master killed", func(key string) { killMaster(t, cluster, key, l) }},
+		{"master hung", func(key string) { pauseMaster(t, cluster, key, 0, l) }},
+		{"planned failover", func(key string) { cluster.Failover(t, key) }},
+		{"slot migrated", func(key string) {
+			m := cluster.Migrate(t, key)
+			m.MoveKeys(t, random.IntN(3))
+			l.flows(20)
+			m.Finish(t)
+		}},
+		{"scripts forgotten", func(string) {
+			err := l.look.(*redis.ClusterClient).ForEachMaster(context.Background(), func(ctx context.Context, master *redis.Client) error {
+				return master.ScriptFlush(ctx).Err()
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}},
+	}
+	l.harm()
+	for range rounds {
+		fault := faults[random.IntN(len(faults))]
+		s := l.spots[random.IntN(len(l.spots))]
+		t.Logf("%s, of %s", fault.name, l.keys(s).Store)
+		fault.harm(l.keys(s).Store)
+		l.flows(60)
+	}
+	l.figures().kept()
+}
