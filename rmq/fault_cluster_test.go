@@ -55,10 +55,9 @@ func TestFaultsOfAClusterInMemory(t *testing.T) {
 	})
 	t.Run("planned failover", func(t *testing.T) {
 		l := newTraffic(t, onRedisCluster(t, cluster), "3 planned failovers", waitNone).begin()
+		l.harm()
 		for _, s := range l.shards {
-			key := l.keys(s.spots[0]).Store
-			l.harm(cluster.MasterOf(t, key))
-			cluster.Failover(t, key)
+			cluster.Failover(t, l.keys(s.spots[0]).Store)
 			l.flows(60)
 		}
 		l.figures().kept().once()

@@ -11,9 +11,14 @@ import (
 // of the moves stop in the middle, until messages were accepted in that state:
 // sends go on in it, and turns wait for its end.
 func TestFaultSlotsMove(t *testing.T) {
+	moveSlots(t, servertest.Cluster(t, 3, 0), waitNone, 0)
+}
+
+// moveSlots moves six slots, one after the other.
+func moveSlots(t *testing.T, cluster *servertest.RedisCluster, setting string, replicas int) {
+	t.Helper()
 	t.Log("figures: " + figuresHead)
-	cluster := servertest.Cluster(t, 3, 0)
-	l := newTraffic(t, onRedisCluster(t, cluster), "6 slots migrated", waitNone).begin()
+	l := newTraffic(t, onRedisCluster(t, cluster), "6 slots migrated", setting, replicated(replicas)).begin()
 	var moved []*spot
 	for i := range 6 {
 		moved = append(moved, l.spots[(i%3)*16+5*i/3])

@@ -50,7 +50,7 @@ func TestFaultRedisRefuses(t *testing.T) {
 		}
 		l.harm()
 		do("bgsave")
-		l.await("sends and turns are refused", func() bool { return l.told(refused, "MISCONF") > 20 && l.has("script: MISCONF") })
+		l.await("sends and turns are refused", func() bool { return l.told(refused, "MISCONF") > 200 && l.has("script: MISCONF") })
 		if err := os.RemoveAll(inTheWay); err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func TestFaultRedisRefuses(t *testing.T) {
 		l, _, do := begin(t, "too few replicas (NOREPLICAS)")
 		l.harm()
 		do("config", "set", "min-replicas-to-write", "1")
-		l.await("sends and turns are refused", func() bool { return l.told(refused, "NOREPLICAS") > 20 && l.has("script: NOREPLICAS") })
+		l.await("sends and turns are refused", func() bool { return l.told(refused, "NOREPLICAS") > 200 && l.has("script: NOREPLICAS") })
 		do("config", "set", "min-replicas-to-write", "0")
 		l.flows(60)
 		l.figures().kept().once().refusedOnlyBy("NOREPLICAS")

@@ -94,7 +94,7 @@ type traffic struct {
 	faults   []string       // what must never be
 	overlaps int            // handlers that began while another of their slot ran
 	back     int            // deliveries of an older batch than the slot had seen
-	burnt    int            // deliveries after the first attempt
+	burnt    int            // deliveries that count more attempts than the handler has failed
 	harmed   time.Time      // when the fault began
 	hit      []*shard       // where
 	ended    time.Time      // when sending ended
@@ -124,6 +124,8 @@ type letter struct {
 	spot     *spot
 	answered time.Time
 	due      time.Time // not before; zero for those due at once
+	fails    bool      // its first delivery is to fail
+	failed   int
 	ready    time.Time // accepted, and due
 	handled  int
 	first    time.Time // when it was handled first
@@ -193,7 +195,9 @@ func (l *traffic) newClient(rdb redis.UniversalClient) *rmq.Client {
 	} else {
 		rdb.AddHook(noticing{l})
 	}
-	c, err := rmq.New(rmq.Config{Redis: rdb, Namespace: l.namespace, Durability: l.sends})
+	c, err := rmq.New(rmq.Config{
+		Redis: rdb, Namespace: l.namespace, Durability: l.sends, Backoff: rmq.Schedule(200 * time.Millisecond),
+	})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -274,7 +278,7 @@ func (l *traffic) sendTo(topic rmq.Topic, to []*spot, size int) {
 		s := to[rand.N(len(to))]
 		basis := s.bases[rand.N(len(s.bases))]
 		id := fmt.Sprintf("%s/%d", basis, len(l.letters))
-		m := &letter{spot: s}
+		m := &letter{spot: s, fails: rand.N(4) == 0}
 		now := time.Now()
 		switch topic.Kind {
 		case rmq.KindRangeMerge:
@@ -340,27 +344,23 @@ func (l *traffic) sent(id string, err error, now time.Time) {
 	}
 }
 
-// handle is the listener of all topics.
+// handle is the listener of all topics. It fails now and then, so that there are
+// retries to lose, and takes long now and then, so that something is in flight
+// whenever the fault comes.
 func (l *traffic) handle(_ context.Context, d *rmq.Delivery) error {
-	now := time.Now()
-	s := l.at[luascripts.StoreKey(d.Topic.Name, d.Slot)]
 	l.mu.Lock()
-	m := l.letters[d.Content]
+	defer l.mu.Unlock()
+	now, s, m := time.Now(), l.at[luascripts.StoreKey(d.Topic.Name, d.Slot)], l.letters[d.Content]
 	switch {
 	case m == nil:
 		l.fault("%q was never sent", d.Content)
-		l.mu.Unlock()
 		return nil
 	case m.spot != s:
 		l.fault("%q came in slot %d of %s", d.Content, d.Slot, d.Topic.Name)
 	case d.Topic.Kind == rmq.KindFixedTime && now.Before(m.due.Add(-100*time.Millisecond)): // clocks are set now and then
 		l.fault("%q came %v early", d.Content, m.due.Sub(now))
 	}
-	if m.handled++; m.handled == 1 {
-		s.handled = append(s.handled, now)
-		m.first = now
-	}
-	if d.Attempt > 1 {
+	if d.Attempt > m.failed+1 {
 		l.burnt++
 	}
 	if s.running++; s.running > 1 {
@@ -370,17 +370,22 @@ func (l *traffic) handle(_ context.Context, d *rmq.Delivery) error {
 		l.back++
 	}
 	s.fence = max(s.fence, d.Fence)
+
 	l.mu.Unlock()
-
-	work := time.Duration(0)
-	if rand.N(50) == 0 { // so that some are being handled whenever the fault comes
-		work = 20 * time.Millisecond
+	if rand.N(50) == 0 {
+		<-time.After(20 * time.Millisecond)
 	}
-	<-time.After(work)
-
 	l.mu.Lock()
-	defer l.mu.Unlock()
+
 	s.running--
+	if m.fails && m.failed == 0 {
+		m.failed++
+		return errAsked
+	}
+	if m.handled++; m.handled == 1 {
+		m.first = now
+		s.handled = append(s.handled, now)
+	}
 	return nil
 }
 
