@@ -16,7 +16,7 @@ func (s *Scripts) Touch(ctx context.Context, k SlotKeys, worker string, number i
 	s.Exec(ctx, cmd)
 	held, err := cmd.Result()
 	if err != nil {
-		return false, fmt.Errorf("touch batch %d of slot %s: %w", number, k.Store, err)
+		return false, fmt.Errorf("touch batch %d in %s: %w", number, k.Meta, err)
 	}
 	return held == 1, nil
 }
@@ -87,7 +87,7 @@ func (s *Scripts) Define(ctx context.Context, topic string, d Definition) (Defin
 	s.Exec(ctx, cmd, listed)
 	reply, err := cmd.Result()
 	if err != nil {
-		return Definition{}, fmt.Errorf("define topic %s: %w", topic, err)
+		return Definition{}, fmt.Errorf("define topic %s in %s: %w", topic, DefinitionKey(topic), err)
 	}
 	// Asked first, because an addition is refused above maxmemory, where
 	// consumers must still be able to start.

@@ -123,7 +123,7 @@ func (s *Scripts) TurnCmd(ctx context.Context, t *Turn) Call {
 func TurnAnswer(t *Turn, cmd Call) (Answer, error) {
 	reply, err := cmd.Result()
 	if err != nil {
-		return Answer{}, fmt.Errorf("turn at slot %s: %w", t.Keys.Store, err)
+		return Answer{}, fmt.Errorf("turn at slot %s: %w", t.Keys.Store, t.Keys.wrongType(err))
 	}
 	a, ok := parseAnswer(reply)
 	if !ok {

@@ -3,6 +3,8 @@ package luascripts_test
 import (
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -109,6 +111,10 @@ func wrongTypes(w *world, stage string) {
 			w.must(len(before) == 0, "%v, %s, wrong %s: lost %v", k, stage, name, before)
 			passes, known := mayPass[stage]
 			w.must(err != nil || known && contains(passes, name), "%v, %s, wrong %s: no error", k, stage, name)
+			if err != nil && strings.Contains(err.Error(), "user_script") { // not in memory
+				named, _, _ := strings.Cut(err.Error(), " is not of the type")
+				w.must(slices.Contains(strings.Fields(named)[4:], key), "%v, %s, wrong %s: %v", k, stage, name, err)
+			}
 			w.repairKey(key)
 			_, err = w.s.Turn(ctx, t)
 			w.must(err == nil, "%v, %s, %s repaired: %v", k, stage, name, err)

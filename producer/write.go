@@ -114,6 +114,9 @@ func (w *write) finish(p *Producer, f *flight, last bool) bool {
 		w.reset()
 		return false
 	}
+	if redis.HasErrorPrefix(err, "WRONGTYPE") {
+		err = fmt.Errorf("%s is not of the type that RMQ keeps there: %w", w.lane.store(), err)
+	}
 	if w.uncertain {
 		err = fmt.Errorf("%w: %w", ErrUncertain, err)
 	}

@@ -53,7 +53,7 @@ func Explain(err error, user string) error {
 	case redis.HasErrorPrefix(err, "WRONGPASS"):
 		return fmt.Errorf("Redis does not know user %s with this password, or the user is off; "+
 			"mend Username and Password of the Redis client: %w", user, err)
-	case redis.HasErrorPrefix(err, "NOAUTH"):
+	case redis.HasErrorPrefix(err, "NOAUTH"), redis.HasErrorPrefix(err, "Protocol error: unauthenticated"): // the latter for long commands
 		return fmt.Errorf("Redis asks for a password; set Password of the Redis client, and Username if it is not user \"default\": %w", err)
 	}
 	return err
