@@ -210,6 +210,7 @@ func TestWorkersWithDocumentedRights(t *testing.T) {
 		{line: "worker", topic: rmq.Topic{Kind: rmq.KindPriority}, add: slices.Concat(addition(t, "database"), addition(t, "durability")),
 			cfg: rmq.Config{Durability: rmq.Durability{Replicas: 1, Timeout: time.Millisecond}}, db: 3},
 		{line: "all", topic: rmq.Topic{Kind: rmq.KindFixedTime}},
+		{line: "namespace", topic: rmq.Topic{Kind: rmq.KindPriority}, cfg: rmq.Config{Namespace: "shop"}},
 	} {
 		t.Run(fmt.Sprint(c.line, c.topic.Kind, c.topic.Slots), func(t *testing.T) {
 			t.Parallel()

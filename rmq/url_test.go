@@ -3,6 +3,7 @@ package rmq_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -110,6 +111,37 @@ func TestURLAndDatabase(t *testing.T) {
 		cluster := servertest.Cluster(t, 3, 0, "--requirepass", "secret")
 		handled(t, rmq.Config{URL: "redis-cluster://:secret@" + addrs(cluster.Nodes())})
 	})
+}
+
+// Channels do not know databases: a worker is woken for messages in another one,
+// finds nothing, and goes on.
+func TestSameTopicInTwoDatabases(t *testing.T) {
+	t.Parallel()
+	ctx, server, topic := context.Background(), servertest.Redis(t), rmq.Topic{Name: "orders", Kind: rmq.KindPriority, Slots: 1}
+	in := func(db int) (*rmq.Client, *tally) {
+		return onCluster(t, server.Client(t, func(o *redis.Options) { o.DB = db }), topic)
+	}
+	three, of3 := in(3)
+	four, of4 := in(4)
+	for i := range 50 {
+		for _, c := range []*rmq.Client{three, four} {
+			if _, err := c.SendBatch(ctx, topic, priorities(fmt.Sprint(i, " "), 2)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, y := range []*tally{of3, of4} {
+		for range 100 {
+			<-y.news
+		}
+		y.mu.Lock()
+		for content, times := range y.seen {
+			if times != 1 {
+				t.Errorf("%s was handled %d times", content, times)
+			}
+		}
+		y.mu.Unlock()
+	}
 }
 
 func TestURLIsChecked(t *testing.T) {

@@ -3,6 +3,7 @@ package redisurl
 import (
 	"crypto/tls"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +64,32 @@ func TestOpen(t *testing.T) {
 		}
 		if got := told(t, rdb); got != want {
 			t.Errorf("%s: %s, not %s", url, got, want)
+		}
+		_ = rdb.Close()
+	}
+}
+
+// The forms that users read of.
+func TestDocumentedForms(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/DEPLOYMENT.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, forms, found := strings.Cut(string(text), "\n```\nredis://")
+	forms, _, _ = strings.Cut("redis://"+forms, "\n```")
+	lines := strings.Fields(forms)
+	if !found || len(lines) != 5 {
+		t.Fatalf("the document has the forms %q", lines)
+	}
+	for _, url := range append(lines, strings.Replace(lines[3], "redis", "rediss", 1), strings.Replace(lines[4], "redis", "rediss", 1)) {
+		rdb, err := Open(url)
+		if err != nil {
+			t.Errorf("%s: %v", url, err)
+			continue
+		}
+		if got := told(t, rdb); !strings.Contains(got, "user:password") {
+			t.Errorf("%s: %s", url, got)
 		}
 		_ = rdb.Close()
 	}
