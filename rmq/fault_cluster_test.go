@@ -44,8 +44,8 @@ func TestFaultsOfAClusterInMemory(t *testing.T) {
 	t.Run("master killed", func(t *testing.T) {
 		all := both(t, "master killed")
 		killMaster(t, cluster, all[0].someKey(), all...)
-		all[0].figures()
-		all[1].figures().kept()
+		all[0].figures().soon()
+		all[1].figures().soon().kept()
 	})
 	t.Run("master hung for 10 s", func(t *testing.T) {
 		all := both(t, "master hung 10 s, replaced")
