@@ -75,6 +75,7 @@ func (s *slot) ask(c *Consumer, leave bool) {
 	}
 	s.turn.Worker, s.turn.Lease, s.turn.Crash = s.worker, c.cfg.Lease, crash
 	s.turn.Number, s.turn.Count, s.turn.Random, s.turn.Verdicts = s.number, count, rand.IntN(1<<30), s.verdicts
+	s.turn.Idle = !s.held
 	s.open = true
 }
 

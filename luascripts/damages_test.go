@@ -22,6 +22,7 @@ var turnDamages = []damage{
 		`if mine and #ARGV < FIRST_VERDICT then`, `if known == batch and #ARGV < FIRST_VERDICT then`},
 	{"plain finish is without verdicts", driven,
 		`if mine and #ARGV < FIRST_VERDICT then`, `if mine then`},
+	{"who holds nothing finishes nothing", "a finish that Redis forgot", ` and ARGV[9] ~= '1'`, ``},
 	{"plain finish empties prepare", driven,
 		"  call('DEL', prepare)\nelseif", "elseif"},
 	{"finish empties prepare", driven,

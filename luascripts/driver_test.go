@@ -271,6 +271,7 @@ func (d *driver) ask(w *worker, count int) {
 	if !d.literal {
 		t.Crash = 500 * time.Millisecond
 	}
+	t.Idle = w.held == nil
 	if w.held != nil {
 		for i, x := range w.held.Contents {
 			v := w.held.results[x]

@@ -24,6 +24,26 @@ var lateTrials = []trial{
 			}
 		}
 	}},
+	{name: "a finish that Redis forgot", run: func(w *world) {
+		// A failover forgets the turn that reported a failure, after which the worker
+		// held nothing. Its next turn is no finish: the batch is told again.
+		for _, k := range kinds {
+			w.clean(k)
+			w.put("m")
+			a := w.took(w.as("a", 0), "m")
+			before := w.slot()
+			w.turn(w.as("a", a.Number, fail("m", time.Hour)), luascripts.Empty)
+			w.restore(before)
+			idle := func(t *luascripts.Turn) { t.Idle = true }
+			again := w.took(with(w.as("a", a.Number), idle), "m")
+			w.must(again.Number == a.Number && again.Attempt == 1, "%+v", again)
+			again = w.took(with(leaving(w.as("a", a.Number)), idle), "m") // nor is it, when the worker leaves
+			w.must(again.Number == a.Number, "%+v", again)
+			w.turn(w.as("a", a.Number), luascripts.Empty)
+			w.turn(with(w.as("a", a.Number), idle), luascripts.Empty)
+			w.must(len(w.slot().prepare) == 0, "%v", w.slot())
+		}
+	}},
 	{name: "a late duplicate after leaving takes nothing", run: func(w *world) {
 		for _, empty := range []bool{true, false} {
 			w.clean(rangeMerge)

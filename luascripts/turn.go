@@ -27,6 +27,10 @@ type Turn struct {
 	Random   int           // draws among equal priorities; any number ≥ 0
 	Crash    time.Duration // delay of the retry of contents taken over from a lost worker
 
+	// Idle is set by a worker that holds no batch. One of its in flight is told
+	// again then: Redis has forgotten in a failover what became of it.
+	Idle bool
+
 	// Verdicts on what was not done in the batch held. Whatever is not listed
 	// is done.
 	Verdicts []Verdict
@@ -139,9 +143,13 @@ func (t *Turn) args(s *script) []any {
 	}
 	k := &t.Keys
 	// Pointers are written as what they point to, and cost no allocation.
-	args := s.begin(14+4*len(t.Verdicts), 6)
+	idle := 0
+	if t.Idle {
+		idle = 1
+	}
+	args := s.begin(15+4*len(t.Verdicts), 6)
 	args = append(args, k.Store, &k.Prepare, &k.Retry, &k.Dead, &k.Meta, &k.Why,
-		kind, &t.Worker, &t.Number, &t.Gone, millis(t.Lease), &t.Count, &t.Random, millis(t.Crash))
+		kind, &t.Worker, &t.Number, &t.Gone, millis(t.Lease), &t.Count, &t.Random, millis(t.Crash), idle)
 	for i := range t.Verdicts {
 		v := &t.Verdicts[i]
 		var n int64

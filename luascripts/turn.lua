@@ -34,7 +34,9 @@
 --       3 number of the slot as I know it, 0: unknown     4 holder proven dead, or ''
 --       5 my lease in ms, 0: I am judged by ZooKeeper     6 how many contents, up to 256; 0: leave the slot
 --       7 a random integer     8 delay in ms for contents of a batch taken over
---       9.. in fours, what was not done in my batch (whatever is not listed is done):
+--       9 1: I hold nothing, so a batch of mine in flight is told again (Redis forgot in a failover what I
+--           said of it); 0: I hold the batch of that number, if any
+--       10.. in fours, what was not done in my batch (whatever is not listed is done):
 --           content,  >= 0 failed, delay ms of its retry | -1 failed, dead now | -2 not started,
 --           its priority or '' if unknown,  reason
 -- ANSWERS
@@ -45,7 +47,7 @@
 --         duplicates of my turns can take nothing
 local store, prepare, retry, dead, meta, why = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local me, known, count = ARGV[2], tonumber(ARGV[3]), math.min(tonumber(ARGV[6]), 256)
-local RETRIES, FIRST_VERDICT, call = 16, 9, redis.call
+local RETRIES, FIRST_VERDICT, call = 16, 10, redis.call
 
 local time = call('TIME')
 local second = tonumber(time[1])
@@ -76,8 +78,8 @@ local function note(x, left, priority, reason)
 end
 
 -- 1. Finish.
-local mine = holder == me and known == batch
-if mine and #ARGV < FIRST_VERDICT then            -- all of it is done, or I held nothing
+local mine = holder == me and known == batch and ARGV[9] ~= '1'
+if mine and #ARGV < FIRST_VERDICT then            -- all of it is done
   if m[6] then forget(call('ZRANGE', prepare, 0, -1)) end
   call('DEL', prepare)
 elseif call('ZCARD', prepare) > 0 then

@@ -115,12 +115,12 @@ func badVerdicts(w *world) {
 			"priority is nan":          {"m", 1000, "nan", "why"},
 			"a second one":             {"m", 1000, "", "why", "n", "x", "", "why"},
 		} {
-			err := w.raw(append([]any{letter, "a", a.Number, "", 0, 1, 1, 1000}, verdict...)...)
+			err := w.raw(append([]any{letter, "a", a.Number, "", 0, 1, 1, 1000, 0}, verdict...)...)
 			w.must(err != nil && strings.Contains(err.Error(), "RMQ bad verdict"), "%v, %s: %v", k, name, err)
 			before.same(w.slot())
 		}
 		// Nothing but the verdicts was wrong.
-		err := w.raw(letter, "a", a.Number, "", 0, 1, 1, 1000, "m", 1000000000000, "", "", "n", -2, 1<<53-1, "why")
+		err := w.raw(letter, "a", a.Number, "", 0, 1, 1, 1000, 0, "m", 1000000000000, "", "", "n", -2, 1<<53-1, "why")
 		w.must(err == nil, "%v: %v", k, err)
 	}
 }
