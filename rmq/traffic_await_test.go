@@ -14,6 +14,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/rmq"
 )
 
 // trafficPatience is how long a test waits for what must come. Nothing is judged by it.
@@ -216,7 +217,10 @@ func (n noticing) note(err error) {
 func gist(err error) string {
 	var reply redis.Error
 	var op *net.OpError
+	var invalid *rmq.InvalidError
 	switch {
+	case errors.As(err, &invalid):
+		return "invalid " + invalid.Field
 	case errors.As(err, &reply):
 		word, _, _ := strings.Cut(reply.Error(), " ")
 		return strings.TrimSuffix(word, ":")

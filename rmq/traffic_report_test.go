@@ -82,8 +82,15 @@ func (l *traffic) figures() figures {
 // kept fails the test if anything is lost that Redis had acknowledged.
 func (f figures) kept() figures {
 	f.l.t.Helper()
-	if f.lost > 0 {
-		f.l.t.Errorf("%d messages were accepted and are lost", f.lost)
+	if f.lost == 0 {
+		return f
+	}
+	f.l.t.Errorf("%d messages were accepted and are lost", f.lost)
+	for id, m := range f.l.letters {
+		if m.fate == accepted && m.handled == 0 {
+			f.l.t.Logf("lost: %q in slot %d of %s, accepted %v after the fault began, delivered and failed %d times",
+				id, m.spot.index, m.spot.topic.Name, rough(m.answered.Sub(f.l.harmed)), m.failed)
+		}
 	}
 	return f
 }
