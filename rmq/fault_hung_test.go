@@ -25,7 +25,7 @@ func TestFaultHungMasterHoldsUpNobody(t *testing.T) {
 	master := cluster.MasterOf(t, l.someKey())
 	l.harm(master)
 	master.Pause()
-	//l.flows(500, l.others()...)
+	l.flows(500, l.others()...)
 	l.await("sends of which nobody knows", func() bool { return l.told(uncertain, "") > 0 })
 	master.Resume()
 	l.flows(60)
