@@ -96,7 +96,9 @@ func (c *Consumer) execWatched(slots []*slot, cmds []redis.Cmder) (replaced bool
 			c.running.Go(c.turn)
 		}
 	})
+	stop := nodes.WhileSlow(c.requests, c.rdb)
 	c.scripts.Exec(c.requests, cmds...)
+	stop()
 	timer.Stop()
 	mu.Lock()
 	defer mu.Unlock()

@@ -49,12 +49,12 @@ func (p *Producer) byServer(writes []*write) map[server][]*write {
 	groups := make(map[server][]*write, 1)
 	for _, w := range writes {
 		if w.at.UniversalClient == nil {
-			node, _, err := nodes.MasterFor(p.run, p.rdb, w.lane.store())
+			node, addr, err := nodes.MasterFor(p.run, p.rdb, w.lane.store())
 			if err != nil {
 				w.SetErr(fmt.Errorf("%w: %w", errUnsent, err))
 				continue
 			}
-			w.at.UniversalClient = node
+			w.at.UniversalClient, w.tried = node, addr
 		}
 		groups[w.at] = append(groups[w.at], w)
 	}
@@ -77,7 +77,9 @@ func (p *Producer) pipeline(at server, wakes []redis.Cmder, writes []*write) {
 		wait = redis.NewIntCmd(p.run, "wait", p.cfg.Durability.Replicas, p.cfg.Durability.Timeout.Milliseconds())
 		cmds = append(cmds, wait)
 	}
+	stop := nodes.WhileSlow(p.run, p.rdb)
 	luascripts.New(at.UniversalClient).ExecOnce(p.run, cmds...)
+	stop()
 	for _, w := range writes {
 		w.short = wait != nil && (wait.Err() != nil || int(wait.Val()) < p.cfg.Durability.Replicas)
 	}

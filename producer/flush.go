@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/slotmq/go-rmq/internal/nodes"
 )
 
 // patience is how long a command that failed is sent again before its failure is
@@ -79,7 +81,9 @@ func (p *Producer) write(to *line, f *flight) {
 		p.exec(to, wakes, writes)
 		p.logWakes(wakes)
 		wakes = nil
-		if writes = inOrder(writes, func(w *write) bool { return !w.finish(p, f, time.Since(begun) > p.patience) }); len(writes) > 0 {
+		over := time.Since(begun) > p.patience
+		writes = inOrder(writes, func(w *write) bool { return !w.finish(p, f, over && !p.replaced(w)) })
+		if len(writes) > 0 {
 			to.clock.expire()
 			p.rest(pause/2 + rand.N(pause))
 			pause = min(2*pause, lastPause)
@@ -88,6 +92,13 @@ func (p *Producer) write(to *line, f *flight) {
 	p.planWakes(to, f)
 	close(f.done)
 	f.release()
+}
+
+// replaced reports whether another server has the slot by now than the one that
+// was tried: then another try may succeed at once.
+func (p *Producer) replaced(w *write) bool {
+	_, addr, err := nodes.MasterFor(p.run, p.rdb, w.lane.store())
+	return err == nil && addr != w.tried
 }
 
 // rest waits, unless Close gives up.

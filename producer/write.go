@@ -94,6 +94,7 @@ type write struct {
 	uncertain bool   // a try of it may have been executed
 	short     bool   // of replicas
 	at        server // where this try goes, when that is known
+	tried     string // address of the first server of this try
 }
 
 // NoRetry keeps the Redis client from repeating the command by itself, which

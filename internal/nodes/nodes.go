@@ -66,6 +66,6 @@ func Failed(ctx context.Context, rdb redis.UniversalClient, err error) bool {
 			return false
 		}
 	}
-	c.ReloadState(ctx)
+	c.ReloadState(ctx) // no more often than five times a second
 	return true
 }

@@ -1,0 +1,61 @@
+package nodes
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// slow is when a request to a server of a Cluster takes suspiciously long.
+const slow = 500 * time.Millisecond
+
+// WhileSlow has the Cluster's servers asked anew, again and again, while a request
+// takes long, until stop is called. A server that hangs answers nothing and
+// breaks nothing, so nobody would learn that another one has taken its place
+// before the request's time-out.
+func WhileSlow(ctx context.Context, rdb redis.UniversalClient) (stop func()) {
+	c, many := rdb.(cluster)
+	if !many {
+		return func() {}
+	}
+	var mu sync.Mutex
+	var timer *time.Timer
+	stopped := false
+	mu.Lock()
+	defer mu.Unlock()
+	timer = time.AfterFunc(slow, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !stopped {
+			reload(ctx, c)
+			timer.Reset(slow)
+		}
+	})
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		stopped = true
+		timer.Stop()
+	}
+}
+
+// reloads under way, of all clients of this process.
+var reloads = make(chan struct{}, 8)
+
+// reload has the Cluster's servers asked who its masters are, in the background.
+// The client asks any server that it knows. If that one hangs, it waits for
+// seconds, and ReloadState does nothing meanwhile; so this is tried several times
+// at once.
+func reload(ctx context.Context, c cluster) {
+	select {
+	case reloads <- struct{}{}:
+	default:
+		return
+	}
+	go func() {
+		defer func() { <-reloads }()
+		_ = c.ForEachMaster(ctx, func(context.Context, *redis.Client) error { return nil })
+	}()
+}
