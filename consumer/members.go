@@ -74,17 +74,16 @@ func (c *Consumer) show(ctx context.Context, t *topic) error {
 func (c *Consumer) attend(t *topic) {
 	refresh := time.NewTicker(min(c.cfg.Lease/3, recheck))
 	defer refresh.Stop()
-	compared, refused := time.Now(), false
+	compared, comparing, refused := time.Now(), false, false
+	agreed := make(chan error, 1)
 	for {
+		due := false
 		select {
 		case <-refresh.C:
+			due = refused || time.Since(compared) > c.recheck
 		case <-t.poke:
-		case <-c.background.Done():
-			return
-		}
-		if refused || time.Since(compared) > c.recheck {
-			compared = time.Now()
-			err := c.agree(c.background, t)
+		case err := <-agreed:
+			comparing = false
 			if conflict := errors.Is(err, message.ErrTopicConflict); conflict && !refused {
 				c.log.Error("topic is not worked at", zap.String("topic", t.Name), zap.Error(err))
 				c.schedule.own(t, nil)
@@ -92,6 +91,12 @@ func (c *Consumer) attend(t *topic) {
 			} else if err == nil {
 				refused = false
 			}
+		case <-c.background.Done():
+			return
+		}
+		if due && !comparing {
+			compared, comparing = time.Now(), true // aside: its server may hang, and the list be on another
+			c.attending.Go(func() { agreed <- c.agree(c.background, t) })
 		}
 		if refused {
 			continue

@@ -2,6 +2,7 @@ package luascripts
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -83,25 +84,43 @@ func (s *Scripts) Define(ctx context.Context, topic string, d Definition) (Defin
 	}
 	args := append(s.define.begin(6, 1), DefinitionKey(topic), d.Kind, d.Slots, literal, d.Sharing, d.Layout)
 	cmd := redis.NewStringSliceCmd(ctx, args...)
-	listed := redis.NewBoolCmd(ctx, "sismember", TopicsKey, topic)
-	s.Exec(ctx, cmd, listed)
+	s.Exec(ctx, cmd)
 	reply, err := cmd.Result()
 	if err != nil {
-		return Definition{}, fmt.Errorf("define topic %s in %s: %w", topic, DefinitionKey(topic), err)
+		return Definition{}, fmt.Errorf("define topic %s: %w", topic, err)
 	}
-	// Asked first, because an addition is refused above maxmemory, where
-	// consumers must still be able to start.
-	if in, err := listed.Result(); err != nil {
-		return Definition{}, fmt.Errorf("look up topic %s in %s: %w", topic, TopicsKey, err)
-	} else if !in {
-		if err := s.rdb.SAdd(ctx, TopicsKey, topic).Err(); err != nil {
-			return Definition{}, fmt.Errorf("enter topic %s in %s: %w", topic, TopicsKey, err)
+	// On a Cluster another server has the list of all, and may hang. Nothing but
+	// people depends on that, and the next comparison enters the topic again.
+	listed := make(chan error, 1)
+	go func() { listed <- s.list(ctx, topic) }()
+	patience := time.NewTimer(200 * time.Millisecond)
+	defer patience.Stop()
+	select {
+	case err := <-listed:
+		var answer redis.Error
+		if errors.As(err, &answer) {
+			return Definition{}, err
 		}
+	case <-patience.C:
+	case <-ctx.Done():
 	}
 	held := Definition{Kind: reply[0], Literal: reply[2] == "1", Sharing: reply[3]}
 	held.Slots, _ = strconv.Atoi(reply[1])
 	held.Layout, _ = strconv.Atoi(reply[4])
 	return held, nil
+}
+
+// list enters a topic in the list of all. It looks first, because an addition is
+// refused above maxmemory, where consumers must still be able to start.
+func (s *Scripts) list(ctx context.Context, topic string) error {
+	in, err := s.rdb.SIsMember(ctx, TopicsKey, topic).Result()
+	if err == nil && !in {
+		err = s.rdb.SAdd(ctx, TopicsKey, topic).Err()
+	}
+	if err != nil {
+		return fmt.Errorf("enter topic %s in %s: %w", topic, TopicsKey, err)
+	}
+	return nil
 }
 
 // Rights tells for each call, a command with its arguments, whether the Redis

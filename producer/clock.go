@@ -7,9 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/message"
 )
 
 // recheck is how often a server's clock and the topics' definitions are looked
@@ -26,43 +25,82 @@ type reading struct {
 
 // clock tells the time of one server.
 type clock struct {
-	rdb    redis.UniversalClient
-	frozen func() time.Time // instead of asking, in tests; usually nil
-	mu     sync.Mutex       // held while the server is asked
-	last   atomic.Pointer[reading]
+	p    *Producer
+	last atomic.Pointer[reading]
+
+	mu     sync.Mutex
+	asking chan struct{} // closed when the server, which is being asked, has answered; or nil
 }
 
 // now returns the time of the server, which is the one that holds the key.
 func (c *clock) now(ctx context.Context, key string) (time.Time, error) {
-	if c.frozen != nil {
-		return c.frozen(), nil
+	if c.p.frozen != nil {
+		return c.p.frozen(), nil
 	}
+	if !c.last.Load().fresh() {
+		select {
+		case <-c.ask(key):
+		case <-ctx.Done():
+			return time.Time{}, ctx.Err()
+		}
+	}
+	return c.last.Load().now()
+}
+
+// about returns the time as it was last known, which is good enough to tell what
+// is past, and waits only where it never was.
+func (c *clock) about(ctx context.Context, key string) (time.Time, error) {
 	r := c.last.Load()
+	if c.p.frozen != nil || r == nil || r.err != nil {
+		return c.now(ctx, key)
+	}
 	if !r.fresh() {
-		r = c.measure(ctx, key)
+		c.ask(key)
 	}
-	if r.err != nil {
-		return time.Time{}, r.err
-	}
-	return r.server.Add(time.Since(r.local)), nil
+	return r.now()
 }
 
 func (r *reading) fresh() bool { return r != nil && time.Now().Before(r.expires) }
 
-// measure asks the server. If it cannot be reached, the last reading goes on:
-// clocks drift little, and the write that follows will tell what is wrong.
-func (c *clock) measure(ctx context.Context, key string) *reading {
+func (r *reading) now() (time.Time, error) {
+	if r == nil {
+		return time.Time{}, message.ErrClosed
+	}
+	return r.server.Add(time.Since(r.local)), r.err
+}
+
+// ask has the server asked, once for all who wait, and beside them: whoever it
+// keeps waiting may give up.
+func (c *clock) ask(key string) (answered <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	last := c.last.Load()
-	if last.fresh() {
-		return last // measured while this call waited for the lock
+	if c.asking != nil {
+		return c.asking
 	}
-	r := reading{}
-	node, _, err := nodes.MasterFor(ctx, c.rdb, key)
+	done := make(chan struct{})
+	begun := !c.last.Load().fresh() && c.p.aside(func() {
+		c.measure(key)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.asking = nil
+		close(done)
+	})
+	if begun {
+		c.asking = done
+	} else {
+		close(done)
+	}
+	return done
+}
+
+// measure asks the server. If it cannot be reached, the last reading goes on:
+// clocks drift little, and the write that follows will tell what is wrong.
+func (c *clock) measure(key string) {
+	last, r := c.last.Load(), reading{}
+	node, _, err := nodes.MasterFor(c.p.run, c.p.rdb, key)
 	before := time.Now()
 	if err == nil {
-		r.server, err = node.Time(ctx).Result()
+		r.server, err = node.Time(c.p.run).Result()
 	}
 	after := time.Now()
 	switch {
@@ -76,17 +114,14 @@ func (c *clock) measure(ctx context.Context, key string) *reading {
 		r.expires = after.Add(time.Second)
 	}
 	c.last.Store(&r)
-	return &r
 }
 
 // expire makes the next look ask the server again, after a connection was
 // lost: another server may have taken over.
 func (c *clock) expire() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if last := c.last.Load(); last != nil {
 		r := *last
 		r.expires = time.Time{}
-		c.last.Store(&r)
+		c.last.CompareAndSwap(last, &r)
 	}
 }

@@ -20,9 +20,12 @@ type server struct {
 // On a Cluster they go to the server itself and not through the Cluster's
 // client, which would send what has no key, PUBLISH and WAIT, to any server, such
 // as one that hangs. So commands that have moved are followed here.
-func (p *Producer) exec(to *line, wakes []redis.Cmder, writes []*write) {
+func (p *Producer) exec(to *line, wakes []publication, writes []*write) {
+	for _, x := range wakes {
+		x.SetErr(errUnsent)
+	}
 	if len(writes) == 0 {
-		if node, _, err := nodes.MasterFor(p.run, p.rdb, to.key); err == nil { // else the safety look finds them
+		if node, _, err := nodes.MasterFor(p.run, p.rdb, to.key); err == nil {
 			p.pipeline(server{node, false}, wakes, nil)
 		}
 		return
@@ -64,8 +67,12 @@ func (p *Producer) byServer(writes []*write) map[server][]*write {
 // pipeline sends commands to one server, and waits for its replicas where that is
 // asked for: behind the writes on the same connection, since WAIT speaks of
 // what that has written.
-func (p *Producer) pipeline(at server, wakes []redis.Cmder, writes []*write) {
-	cmds := append(make([]redis.Cmder, 0, len(wakes)+2*len(writes)+1), wakes...)
+func (p *Producer) pipeline(at server, wakes []publication, writes []*write) {
+	cmds := make([]redis.Cmder, 0, len(wakes)+2*len(writes)+1)
+	for _, x := range wakes {
+		x.SetErr(nil)
+		cmds = append(cmds, x)
+	}
 	for _, w := range writes {
 		if at.asking {
 			cmds = append(cmds, redis.NewStatusCmd(p.run, "asking"))

@@ -67,30 +67,30 @@ func (p *Producer) take(l *line, end bool) *flight {
 	return f
 }
 
-// write sends one flight, with the wake-ups of the one before.
+// write sends one flight, with the wake-ups of the one before, or these alone.
 func (p *Producer) write(to *line, f *flight) {
-	wakes := p.takeWakes(to)
 	if f == nil {
-		p.exec(to, wakes, nil)
-		p.logWakes(wakes)
+		all := p.publications(to)
+		p.exec(to, all, nil)
+		if p.published(to, all); len(to.wakes) > 0 {
+			p.rest(firstPause)
+		}
 		return
 	}
 	writes := p.commands(to, f)
-	begun, pause := time.Now(), firstPause
-	for len(writes)+len(wakes) > 0 {
-		p.exec(to, wakes, writes)
-		p.logWakes(wakes)
-		wakes = nil
+	for begun, pause := time.Now(), firstPause; len(writes) > 0; pause = min(2*pause, lastPause) {
+		all := p.publications(to)
+		p.exec(to, all, writes)
+		p.published(to, all)
 		over := time.Since(begun) > p.patience
 		writes = inOrder(writes, func(w *write) bool { return !w.finish(p, f, over && !p.replaced(w)) })
 		if len(writes) > 0 {
 			to.clock.expire()
 			p.rest(pause/2 + rand.N(pause))
-			pause = min(2*pause, lastPause)
 		}
 	}
-	p.planWakes(to, f)
 	close(f.done)
+	p.planWakes(to, f)
 	f.release()
 }
 

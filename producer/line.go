@@ -2,6 +2,7 @@ package producer
 
 import (
 	"context"
+	"time"
 
 	"github.com/slotmq/go-rmq/internal/nodes"
 )
@@ -18,8 +19,9 @@ type line struct {
 	queue    []*flight // those not yet taken by the flusher; the last may be open
 
 	// Used by the flusher only.
-	wakes map[*topic][]byte // payloads to be published
-	key   string            // a store that was written to, and so lies on this server
+	wakes  map[*topic][]byte // payloads to be published
+	silent time.Time         // since when none got through
+	key    string            // a store that was written to, and so lies on this server
 }
 
 // line returns the line of a slot. What the Cluster's client knows of its masters
@@ -38,7 +40,7 @@ func (p *Producer) line(ctx context.Context, t *topic, slot int) (*line, error) 
 	defer p.mu.Unlock()
 	l := p.lines[addr]
 	if l == nil {
-		l = &line{addr: addr, clock: clock{rdb: p.rdb, frozen: p.frozen}, wakes: map[*topic][]byte{}}
+		l = &line{addr: addr, clock: clock{p: p}, wakes: map[*topic][]byte{}}
 		p.lines[addr] = l
 	}
 	known.Store(l)

@@ -29,10 +29,11 @@ type Producer struct {
 
 	// Each line has a flusher, a goroutine that lives while there is something
 	// to write.
-	peers nodes.Peers     // where slots are moving
-	run   context.Context // their commands'; ended when Close can wait no longer
-	stop  context.CancelFunc
-	idle  sync.WaitGroup // the flushers that live, and comparisons of definitions
+	peers  nodes.Peers     // where slots are moving
+	run    context.Context // their commands'; ended when Close can wait no longer
+	stop   context.CancelFunc
+	idle   sync.WaitGroup // the flushers that live
+	beside sync.WaitGroup // what looks at definitions and clocks again
 
 	mu     sync.Mutex
 	closed bool
@@ -72,21 +73,42 @@ func (p *Producer) Close(ctx context.Context) error {
 	p.closed = true
 	busy := p.busy
 	p.mu.Unlock()
-	if busy == 0 { // nothing to write, so it does not matter whether ctx has ended
-		p.stop()
-		return nil
+	var err error
+	if busy > 0 { // else it does not matter whether ctx has ended
+		if err = wait(ctx, &p.idle); err != nil {
+			err = fmt.Errorf("close producer: not everything was written: %w", err)
+		}
 	}
-	flushed := make(chan struct{})
+	p.stop()
+	short, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_ = wait(short, &p.beside) // a server may not answer, and nothing depends on it
+	return err
+}
+
+// wait returns when all of a group have ended, or with an error when ctx has.
+func wait(ctx context.Context, group *sync.WaitGroup) error {
+	ended := make(chan struct{})
 	go func() {
-		p.idle.Wait()
-		close(flushed)
+		group.Wait()
+		close(ended)
 	}()
 	select {
-	case <-flushed:
-		p.stop()
+	case <-ended:
 		return nil
 	case <-ctx.Done():
-		p.stop()
-		return fmt.Errorf("close producer: not everything was written: %w", ctx.Err())
+		return ctx.Err()
 	}
+}
+
+// aside runs do in a goroutine of its own, unless everything has been written and
+// the producer is closed.
+func (p *Producer) aside(do func()) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed && p.busy == 0 {
+		return false
+	}
+	p.beside.Go(do)
+	return true
 }

@@ -124,7 +124,7 @@ func (p *Producer) open(ctx context.Context, t *topic, m message.Message) (b mes
 	if to, err = p.line(ctx, t, slot); err != nil || t.Kind != message.KindFixedTime {
 		return b, slot, to, err
 	}
-	now, err := to.clock.now(ctx, t.slots[slot].store)
+	now, err := to.clock.about(ctx, t.slots[slot].store)
 	if err == nil {
 		err = b.After(now)
 	}

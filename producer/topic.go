@@ -102,14 +102,10 @@ func (p *Producer) agreeLater(t *topic) {
 	if !t.comparing.CompareAndSwap(false, true) {
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.closed {
-		p.idle.Go(func() {
-			defer t.comparing.Store(false)
-			_ = p.agree(p.run, t)
-		})
-	}
+	p.aside(func() {
+		defer t.comparing.Store(false)
+		_ = p.agree(p.run, t)
+	})
 }
 
 // due reports whether it is time to compare the definition.

@@ -62,7 +62,7 @@ func TestDefinitionIsComparedAgain(t *testing.T) {
 	rdb.Del(ctx, key)
 	later()
 	err := send()
-	p.idle.Wait() // for the comparison, which the send began
+	p.beside.Wait() // for the comparison, which the send began
 	if err != nil || rdb.HGet(ctx, key, "slots").Val() != "4" {
 		t.Errorf("after it was deleted: %v, slots %s", err, rdb.HGet(ctx, key, "slots").Val())
 	}
@@ -71,7 +71,7 @@ func TestDefinitionIsComparedAgain(t *testing.T) {
 	if err := send(); err != nil {
 		t.Errorf("a send waits for the comparison: %v", err)
 	}
-	p.idle.Wait()
+	p.beside.Wait()
 	for range 2 {
 		if err := send(); !errors.Is(err, message.ErrTopicConflict) {
 			t.Errorf("after it was changed: %v", err)

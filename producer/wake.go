@@ -43,22 +43,38 @@ func (p *Producer) planWakes(to *line, f *flight) {
 	}
 }
 
-// takeWakes returns the commands that publish what was planned.
-func (p *Producer) takeWakes(to *line) []redis.Cmder {
-	cmds := make([]redis.Cmder, 0, len(to.wakes))
-	for t, payload := range to.wakes {
-		cmds = append(cmds, redis.NewIntCmd(p.run, "publish", luascripts.WakeChannel(t.name), payload))
-	}
-	clear(to.wakes)
-	return cmds
+// publication is a wake-up on its way.
+type publication struct {
+	*redis.IntCmd
+	topic *topic
 }
 
-// logWakes notes wake-ups that failed. They never fail a send: the consumers'
-// safety look makes up for them.
-func (p *Producer) logWakes(cmds []redis.Cmder) {
-	for _, cmd := range cmds {
-		if err := cmd.Err(); err != nil {
+// publications are the commands that publish what was planned.
+func (p *Producer) publications(to *line) []publication {
+	all := make([]publication, 0, len(to.wakes))
+	for t, payload := range to.wakes {
+		all = append(all, publication{redis.NewIntCmd(p.run, "publish", luascripts.WakeChannel(t.name), payload), t})
+	}
+	return all
+}
+
+// published forgets the wake-ups that got through, and those that will not. The
+// others go with the next write. None ever fails a send: the consumers' safety
+// look makes up for them.
+func (p *Producer) published(to *line, all []publication) {
+	for _, x := range all {
+		err := x.Err()
+		if err == nil {
+			to.silent = time.Time{}
+		} else if to.silent.IsZero() {
+			to.silent = time.Now()
+		}
+		if err != nil && passing(err) && time.Since(to.silent) < p.patience && p.run.Err() == nil {
+			continue
+		}
+		if err != nil {
 			p.cfg.Logger.Debug("wake-up was not published", zap.Error(err))
 		}
+		delete(to.wakes, x.topic)
 	}
 }

@@ -13,6 +13,7 @@ import (
 type Peers struct {
 	mu      sync.Mutex
 	clients map[string]*redis.Client
+	closed  bool
 }
 
 // At returns a client of the server with an address, which is made like that of
@@ -34,6 +35,9 @@ func (p *Peers) At(addr string, like redis.UniversalClient) redis.UniversalClien
 	options.NodeAddress = ""
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.closed {
+		return nil
+	}
 	if p.clients[options.Addr] == nil {
 		if p.clients == nil {
 			p.clients = map[string]*redis.Client{}
@@ -47,6 +51,7 @@ func (p *Peers) At(addr string, like redis.UniversalClient) redis.UniversalClien
 func (p *Peers) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.closed = true
 	for _, c := range p.clients {
 		_ = c.Close()
 	}

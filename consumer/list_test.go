@@ -1,0 +1,39 @@
+package consumer
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// The master of the list of all topics hangs, and has nothing else of the topic.
+// The worker stays in the topic's list of members, which is on another one.
+func TestListOfTopicsKeepsNobodyFromBeingAMember(t *testing.T) {
+	cluster := servertest.Cluster(t, 2, 0, "--cluster-node-timeout", "60000")
+	rdb := cluster.Client(t, func(o *redis.ClusterOptions) { o.ReadTimeout = time.Hour }) // hangs with the server
+	hung := cluster.MasterOf(t, luascripts.TopicsKey)
+	var topic message.Topic
+	for topic.Name == "" {
+		topic = topicOf(t, message.KindPriority, 1)
+		if cluster.MasterOf(t, luascripts.WorkersKey(topic.Name)) == hung || cluster.MasterOf(t, keysOf(topic, 0).Store) == hung {
+			topic.Name = ""
+		}
+	}
+	c := newConsumer(t, rdb, Config{Lease: 2 * time.Second})
+	c.recheck = 100 * time.Millisecond
+	must(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
+	must(t, c.Start(ctx))
+	direct := cluster.MasterOf(t, luascripts.WorkersKey(topic.Name)).Client(t)
+	hung.Pause()
+	defer hung.Resume()
+	seen := map[float64]bool{}
+	eventually(t, "the worker goes on refreshing its entry", func() bool {
+		seen[direct.ZScore(ctx, luascripts.WorkersKey(topic.Name), c.Worker()).Val()] = true
+		return len(seen) > 4
+	})
+}
