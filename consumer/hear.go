@@ -87,6 +87,7 @@ func subscribeAt(ctx context.Context, server redis.UniversalClient, channels []s
 // a new one, and looks at all slots, since wake-ups may be missing.
 func (c *Consumer) hear(sub *subscription) {
 	for sub != nil {
+		begun := time.Now()
 		stop := context.AfterFunc(c.background, func() { _ = sub.Close() })
 		err := c.receive(sub)
 		stop()
@@ -95,6 +96,9 @@ func (c *Consumer) hear(sub *subscription) {
 			return
 		}
 		c.log.Info("subscription to wake-ups is lost, and made anew", zap.String("server", sub.addr), zap.Error(err))
+		if time.Since(begun) < silence { // it may go on like that, and each time all slots are looked at
+			c.pause(lastRepeat)
+		}
 		sub = c.subscribeAnew(sub.addr)
 		for _, t := range c.topics {
 			c.missed(t)
@@ -111,13 +115,21 @@ func (c *Consumer) subscribeAnew(avoid string) *subscription {
 			return sub
 		}
 		nodes.Failed(c.background, c.rdb, err)
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-c.background.Done():
-			timer.Stop()
+		if !c.pause(wait) {
 			return nil
 		}
+	}
+}
+
+// pause waits, and reports false if the worker closes meanwhile.
+func (c *Consumer) pause(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-c.background.Done():
+		return false
 	}
 }
 

@@ -97,6 +97,7 @@ func (c *clock) ask(key string) (answered <-chan struct{}) {
 // clocks drift little, and the write that follows will tell what is wrong.
 func (c *clock) measure(key string) {
 	last, r := c.last.Load(), reading{}
+	defer nodes.WhileSlow(c.p.run, c.p.rdb)()
 	node, _, err := nodes.MasterFor(c.p.run, c.p.rdb, key)
 	before := time.Now()
 	if err == nil {

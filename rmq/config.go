@@ -90,6 +90,12 @@ func (c Config) client() (rdb redis.UniversalClient, own bool, err error) {
 	case !missing && c.URL != "":
 		return nil, false, &InvalidError{Field: "Config.URL", Value: "given beside Config.Redis", Limit: "the only one of the two, or empty"}
 	case !missing:
+		if _, ring := c.Redis.(*redis.Ring); ring {
+			return nil, false, &InvalidError{
+				Field: "Config.Redis", Value: "a redis.Ring",
+				Limit: "a client of one server, of Sentinels or of a Cluster: a ring moves keys when a server is away",
+			}
+		}
 		return c.Redis, false, nil
 	case c.URL == "":
 		return nil, false, &InvalidError{

@@ -3,6 +3,7 @@ package nodes
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -41,14 +42,24 @@ func WhileSlow(ctx context.Context, rdb redis.UniversalClient) (stop func()) {
 	}
 }
 
-// reloads under way, of all clients of this process.
-var reloads = make(chan struct{}, 8)
+// Reloads under way in this process, and when each client began its last.
+var (
+	reloads     = make(chan struct{}, 64)
+	lastReloads sync.Map // cluster -> *atomic.Int64, since epoch
+)
 
 // reload has the Cluster's servers asked who its masters are, in the background.
 // The client asks any server that it knows. If that one hangs, it waits for
 // seconds, and ReloadState does nothing meanwhile; so this is tried several times
 // at once.
 func reload(ctx context.Context, c cluster) {
+	const gap = 50 * time.Millisecond
+	kept, _ := lastReloads.LoadOrStore(c, new(atomic.Int64))
+	began := kept.(*atomic.Int64)
+	last, now := began.Load(), int64(time.Since(epoch))
+	if now-last < int64(gap) || !began.CompareAndSwap(last, now) {
+		return
+	}
 	select {
 	case reloads <- struct{}{}:
 	default:
@@ -59,3 +70,5 @@ func reload(ctx context.Context, c cluster) {
 		_ = c.ForEachMaster(ctx, func(context.Context, *redis.Client) error { return nil })
 	}()
 }
+
+var epoch = time.Now().Add(-time.Hour)
