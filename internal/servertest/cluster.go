@@ -15,7 +15,8 @@ import (
 
 const (
 	clusterSlots     = 16384
-	failoverPatience = 10 * time.Second       // mostly milliseconds, yet once in a while seconds
+	failoverPatience = 20 * time.Second       // mostly milliseconds, yet once in a while seconds
+	failoverTries    = 6 * time.Second        // Redis gives up after 5 s if others did not vote, as when they have just voted
 	askPatience      = 300 * time.Millisecond // what one question may take: a paused node never answers
 	clusterPoll      = 20 * time.Millisecond  // every node is asked, so not too often
 )
@@ -257,15 +258,20 @@ func (c *RedisCluster) Failover(t testing.TB, key string) *Server {
 	ctx, cancel := context.WithTimeout(context.Background(), failoverPatience)
 	defer cancel()
 	var next *Server
-	err := poll(ctx, func() (err error) {
-		if next, err = c.replicaOf(ctx, old); err != nil {
+	err := poll(ctx, func() error {
+		switch replica, err := c.replicaOf(ctx, old); {
+		case err == nil:
+			next = replica
+			if err := c.admin[next].ClusterFailover(ctx).Err(); err != nil {
+				return err
+			}
+		case next == nil: // else the last try may have succeeded late, and made old a replica
 			return err
 		}
-		return c.admin[next].ClusterFailover(ctx).Err()
+		once, cancel := context.WithTimeout(ctx, failoverTries)
+		defer cancel()
+		return c.agreed(once, slot, next)
 	})
-	if err == nil {
-		err = c.agreed(ctx, slot, next)
-	}
 	if err != nil {
 		t.Fatalf("fail over from %s: %v\n%s", old.addr, err, c.logs())
 	}
