@@ -50,6 +50,11 @@ func TestNewWithoutRedis(t *testing.T) {
 			t.Errorf("got %v, want an InvalidError about %s", err, field)
 		}
 	}
+	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "127.0.0.1:1"}})
+	defer ring.Close()
+	if _, err := New(Config{Redis: ring}); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "redis.Ring") {
+		t.Errorf("a ring: %v", err)
+	}
 	c, err := New(Config{Redis: rdb, Worker: "mail"})
 	must(t, err)
 	if !strings.HasPrefix(c.Worker(), "mail-") {
