@@ -87,7 +87,7 @@ func (s *Scripts) Define(ctx context.Context, topic string, d Definition) (Defin
 	s.Exec(ctx, cmd)
 	reply, err := cmd.Result()
 	if err != nil {
-		return Definition{}, fmt.Errorf("define topic %s: %w", topic, err)
+		return Definition{}, fmt.Errorf("define topic %s in %s: %w", topic, DefinitionKey(topic), err)
 	}
 	// On a Cluster another server has the list of all, and may hang. Nothing but
 	// people depends on that, and the next comparison enters the topic again.
