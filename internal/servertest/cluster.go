@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -45,7 +44,7 @@ func Cluster(t testing.TB, masters, replicasPerMaster int, args ...string) *Redi
 	}
 	bus := map[*Server]int{}
 	for range masters * (1 + replicasPerMaster) {
-		s := &Server{Dir: t.TempDir(), password: c.password}
+		s := &Server{daemon: daemon{Dir: t.TempDir()}, password: c.password}
 		err := s.startOn(path, func(port int) ([]string, error) {
 			// The default bus port, port+10000, may not exist or belong to somebody.
 			var err error
@@ -336,16 +335,6 @@ func (c *RedisCluster) id(ctx context.Context, s *Server) (string, error) {
 
 // logs are the ends of the logs of all nodes.
 func (c *RedisCluster) logs() string { return logTails(c.nodes) }
-
-func logTails(servers []*Server) string {
-	const tail = 2000
-	var b strings.Builder
-	for _, s := range servers {
-		log := s.Log()
-		fmt.Fprintf(&b, "--- %s\n%s", s.addr, log[max(0, len(log)-tail):])
-	}
-	return b.String()
-}
 
 // poll asks until the answer is nil, or returns the last answer when ctx ends.
 func poll(ctx context.Context, ask func() error) error {

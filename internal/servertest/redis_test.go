@@ -176,10 +176,10 @@ func TestSnatchedPortIsNoticed(t *testing.T) {
 	first := Redis(t)
 	_, port, _ := strings.Cut(first.Addr(), ":")
 	path, argv0 := redisBinary(t)
-	second := &Server{addr: first.Addr(), proc: &process{
+	second := &Server{daemon: daemon{addr: first.Addr(), proc: &process{
 		path: path, dir: t.TempDir(), argv: []string{argv0, "--port", port, "--bind", "127.0.0.1"},
-	}}
-	err := second.launch()
+	}}}
+	err := second.launch(second.probe)
 	if err == nil {
 		t.Fatal("the first server was taken for the second")
 	}

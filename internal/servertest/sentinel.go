@@ -50,7 +50,7 @@ func Sentinel(t testing.TB, args ...string) *Sentinels {
 		if i == 0 {
 			quorum, downAfter = 1, masterDownAfter
 		}
-		s := &Server{Dir: t.TempDir()}
+		s := &Server{daemon: daemon{Dir: t.TempDir()}}
 		err := s.startOn(path, func(own int) ([]string, error) {
 			conf := filepath.Join(s.Dir, "sentinel.conf") // a file, since it keeps its state there
 			text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\n", own, s.Dir) +

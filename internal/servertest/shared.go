@@ -35,7 +35,7 @@ func SharedRedis(t testing.TB) *Server {
 func startShared(t testing.TB) (*Server, error) {
 	t.Helper()
 	if addr := os.Getenv("RMQ_TEST_REDIS"); addr != "" {
-		s := &Server{addr: addr, shared: true}
+		s := &Server{daemon: daemon{addr: addr, shared: true}}
 		if err := s.probe(); err != nil {
 			return nil, fmt.Errorf("RMQ_TEST_REDIS=%s: %w", addr, err)
 		}

@@ -22,7 +22,7 @@ import (
 func TLS(t testing.TB, args ...string) *Server {
 	t.Helper()
 	path, argv0 := redisBinary(t)
-	s := &Server{Dir: t.TempDir()}
+	s := &Server{daemon: daemon{Dir: t.TempDir()}}
 	cert, key := filepath.Join(s.Dir, "cert.pem"), filepath.Join(s.Dir, "key.pem")
 	roots, err := newCertificate(cert, key)
 	if err != nil {
