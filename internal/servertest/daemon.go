@@ -72,7 +72,7 @@ func (d *daemon) Kill() { d.private("Kill").end(syscall.SIGKILL) }
 func (d *daemon) Stop() { d.private("Stop").end(syscall.SIGTERM) }
 
 // Pause stops the process without closing anything: clients hang.
-func (d *daemon) Pause() { d.private("Pause").signal(syscall.SIGSTOP) }
+func (d *daemon) Pause() { d.private("Pause").pause() }
 
 // Resume lets a paused server go on.
 func (d *daemon) Resume() { d.private("Resume").signal(syscall.SIGCONT) }

@@ -98,6 +98,14 @@ func (p *process) signal(sig os.Signal) {
 	}
 }
 
+// pause stops the child and returns when none of its threads runs any more.
+func (p *process) pause() {
+	p.signal(syscall.SIGSTOP)
+	for deadline := time.Now().Add(stopPatience); !stopped(p.pid()) && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // end sends sig and returns when the child is gone.
 func (p *process) end(sig os.Signal) {
 	p.mu.Lock()
