@@ -25,6 +25,8 @@ command -v go >/dev/null || { echo "Go is needed first: https://go.dev/dl/" >&2;
 missing=()
 [ -n "${RMQ_TEST_REDIS_SERVER-}" ] || command -v redis-server >/dev/null || [ -x /usr/bin/redis-check-rdb ] || missing+=(redis-tools)
 command -v redis-cli >/dev/null || missing+=(redis-tools)
+[ -e /usr/share/java/zookeeper.jar ] || missing+=(libzookeeper-java) # the same for ZooKeeper
+command -v java >/dev/null || missing+=(default-jre-headless)
 echo '#include <stdlib.h>' | "${CC:-gcc}" -E -xc - >/dev/null 2>&1 || missing+=(gcc libc6-dev) # for -race
 if [ -e /etc/debian_version ] && [ ! -e /etc/ssl/certs/ca-certificates.crt ]; then missing+=(ca-certificates); fi # for Go's downloads
 

@@ -64,7 +64,7 @@ func TestNamedBinaryMustExist(t *testing.T) {
 
 func TestRedisOfTheUsersOwn(t *testing.T) {
 	t.Setenv("RMQ_TEST_REDIS", Redis(t).Addr())
-	srv, err := startShared(t)
+	srv, err := startSharedRedis(t)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestRedisOfTheUsersOwn(t *testing.T) {
 	}
 
 	t.Setenv("RMQ_TEST_REDIS", "127.0.0.1:1")
-	if _, err := startShared(t); err == nil || !strings.Contains(err.Error(), "RMQ_TEST_REDIS=127.0.0.1:1") {
+	if _, err := startSharedRedis(t); err == nil || !strings.Contains(err.Error(), "RMQ_TEST_REDIS=127.0.0.1:1") {
 		t.Errorf("err = %v", err)
 	}
 }

@@ -1,6 +1,6 @@
-// Package servertest gives tests the servers they talk to: real Redis servers
-// started as children of the test process, an in-memory one, and a TCP proxy
-// that breaks the connection in between in chosen ways.
+// Package servertest gives tests the servers they talk to: real Redis and ZooKeeper
+// servers started as children of the test process, an in-memory Redis, and a TCP
+// proxy that breaks the connection in between in chosen ways.
 //
 //	func TestMain(m *testing.M) { servertest.Main(m) }
 //
@@ -12,14 +12,21 @@
 //	mini, rdb := servertest.Memory(t)  // in-process; its clock can be moved
 //	proxy := servertest.NewProxy(t, srv.Addr())
 //
-// A real server costs about 10 ms, a cluster or a Sentinel group two seconds. A test
-// that harms its server takes a private one. Every child dies with the test process,
-// however that ends.
+//	zks := servertest.SharedZooKeeper(t) // one per test process; keep to a Chroot of yours
+//	zks := servertest.ZooKeeper(t)       // private
+//	zks := servertest.ZooKeeperTLS(t)    // TLS only
+//	e := servertest.Ensemble(t, 3)       // ZooKeeper of three members
+//	zks.ExpireSession(t, id)             // at once, without waiting for its timeout
+//
+// A real Redis costs about 10 ms, a ZooKeeper half a second, an ensemble one and a
+// half, a cluster or a Sentinel group two seconds. A test that harms its server takes
+// a private one. Every child dies with the test process, however that ends.
 //
 // Environment:
 //
 //	RMQ_TEST_REDIS_SERVER  the redis-server binary to start
 //	RMQ_TEST_REDIS         host:port of a server of yours, for SharedRedis only
+//	RMQ_TEST_ZK            host:port[,host:port...] of yours, for SharedZooKeeper only
 //	RMQ_REQUIRE_SERVERS=1  a missing binary fails the test instead of skipping it
 //	                       (CI=true means the same)
 //

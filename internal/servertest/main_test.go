@@ -22,6 +22,9 @@ func TestVictim(t *testing.T) {
 		return // not a victim; TestMainAndTheEndOfTheProcess starts those
 	}
 	fmt.Printf("serving on %s;\n", SharedRedis(t).Addr())
+	if how == "good" || how == "panic" { // it takes its time
+		fmt.Printf("serving on %s;\n", SharedZooKeeper(t).Addr())
+	}
 	switch how {
 	case "leak":
 		go func() { select {} }()
@@ -29,8 +32,8 @@ func TestVictim(t *testing.T) {
 		go panic("on another goroutine, so that no cleanup runs")
 		select {}
 	case "kill shared":
-		shared.server.proc.signal(os.Kill)
-		<-shared.server.proc.done
+		sharedRedis.server.proc.signal(os.Kill)
+		<-sharedRedis.server.proc.done
 	}
 }
 
@@ -39,6 +42,7 @@ func TestVictim(t *testing.T) {
 func TestMainAndTheEndOfTheProcess(t *testing.T) {
 	t.Parallel()
 	redisBinary(t)
+	zookeeperJava(t, jars)
 	for how, want := range map[string]string{
 		"good":        "PASS",
 		"leak":        "found unexpected goroutines",
@@ -48,16 +52,18 @@ func TestMainAndTheEndOfTheProcess(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.Command(os.Args[0], "-test.run=^TestVictim$")
-			cmd.Env = append(os.Environ(), victimEnv+"="+how, "RMQ_TEST_REDIS=", "TMPDIR="+t.TempDir()) // a panic leaves its files
+			cmd.Env = append(os.Environ(), victimEnv+"="+how, "RMQ_TEST_REDIS=", "RMQ_TEST_ZK=", "TMPDIR="+t.TempDir()) // a panic leaves its files
 			out, err := cmd.CombinedOutput()
 			if !strings.Contains(string(out), want) || (err == nil) != (how == "good") {
 				t.Errorf("%v, without %q:\n%s", err, want, out)
 			}
-			addr := regexp.MustCompile(`serving on (\S+);`).FindStringSubmatch(string(out))
-			if addr == nil {
+			addrs := regexp.MustCompile(`serving on (\S+);`).FindAllStringSubmatch(string(out), -1)
+			if addrs == nil {
 				t.Fatalf("no server:\n%s", out)
 			}
-			mustBeGone(t, addr[1])
+			for _, addr := range addrs {
+				mustBeGone(t, addr[1])
+			}
 		})
 	}
 }

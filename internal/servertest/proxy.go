@@ -12,7 +12,8 @@ import (
 // Proxy stands between clients and a server and breaks the network on demand. It
 // forwards TCP in pieces as they come in; for a client that waits for each reply
 // (every go-redis connection does) a piece is a request or a reply, except that
-// large ones come in several.
+// large ones come in several. A ZooKeeper client does not wait: a piece may hold
+// several of its requests, pings among them.
 //
 // All methods may be called at any time and from any goroutine.
 type Proxy struct {
@@ -99,8 +100,9 @@ func (p *Proxy) OnRequest(hook func(b []byte) (forward bool)) { p.set(func() { p
 // resets its connection when the reply is about to come back. The returned channel
 // is closed when that has happened.
 //
-// The next request is the next whose bytes contain all words, whatever their case;
-// without words, the next which is not part of go-redis' opening of a connection.
+// The next request is the next whose bytes contain all words, whatever their case
+// (a ZooKeeper request contains its path); without words, the next which is not part
+// of go-redis' opening of a connection.
 func (p *Proxy) LoseNextReply(words ...string) (lost <-chan struct{}) {
 	loss := newLoss(words)
 	p.set(func() { p.loss = loss })

@@ -1,0 +1,225 @@
+package servertest
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// long is a session that does not end while a test runs.
+const long = 30 * time.Second
+
+func mustCreate(t *testing.T, conn *zk.Conn, node, data string, flags int32) {
+	t.Helper()
+	if _, err := conn.Create(node, []byte(data), flags, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatalf("create %s: %v", node, err)
+	}
+}
+
+func wantNode(t *testing.T, conn *zk.Conn, node, want string) {
+	t.Helper()
+	if got, _, err := conn.Get(node); string(got) != want || err != nil {
+		t.Errorf("%s = %q, %v; want %q", node, got, err, want)
+	}
+}
+
+// awaitGone waits until a node is deleted, and tells how long that took.
+func awaitGone(t *testing.T, conn *zk.Conn, node string) time.Duration {
+	t.Helper()
+	begin := time.Now()
+	patience := time.NewTimer(startPatience)
+	defer patience.Stop()
+	for {
+		there, _, changed, err := conn.ExistsW(node)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !there {
+			return time.Since(begin)
+		}
+		select {
+		case <-changed:
+		case <-patience.C:
+			t.Fatalf("%s is still there after %v", node, startPatience)
+		}
+	}
+}
+
+// states collects what becomes of a session.
+type states chan zk.State
+
+func (s states) hear(e zk.Event) {
+	if e.Type == zk.EventSession {
+		s <- e.State
+	}
+}
+
+// await skips states until want.
+func (s states) await(t *testing.T, want zk.State) time.Duration {
+	t.Helper()
+	begin := time.Now()
+	patience := time.NewTimer(startPatience)
+	defer patience.Stop()
+	for {
+		select {
+		case got := <-s:
+			if got == want {
+				return time.Since(begin)
+			}
+		case <-patience.C:
+			t.Fatalf("not %v after %v", want, startPatience)
+		}
+	}
+}
+
+func TestZooKeeperAnswers(t *testing.T) {
+	t.Parallel()
+	begin := time.Now()
+	srv := ZooKeeper(t, "tickTime=50")
+	t.Logf("ready after %v", time.Since(begin)) // for information; a busy machine is no bug
+	mustCreate(t, srv.Client(t, 1234*time.Millisecond), "/k", "v", 0)
+	wantNode(t, srv.Client(t, long), "/k", "v")
+
+	sessions, err := srv.ask("cons", time.Second)
+	if err != nil || !strings.Contains(sessions, ",to=1234,") || !strings.Contains(sessions, ",to=30000,") {
+		t.Errorf("other sessions than were asked for: %v\n%s", err, sessions)
+	}
+	if conf, err := srv.ask("conf", time.Second); wordField(conf, "tickTime", "=") != "50" {
+		t.Errorf("%v\n%s", err, conf)
+	}
+	if srv.Log() == "" || srv.TLSConfig() != nil || len(srv.Servers()) != 1 || srv.Servers()[0] != srv.Addr() {
+		t.Errorf("%+v", srv)
+	}
+}
+
+func TestZooKeeperKeepsDataAndSessions(t *testing.T) {
+	t.Parallel()
+	srv := ZooKeeper(t)
+	addr := srv.Addr()
+	heard := make(states, 100)
+	conn := srv.Client(t, long, heard.hear)
+	mustCreate(t, conn, "/k", "v", 0)
+	mustCreate(t, conn, "/e", "", zk.FlagEphemeral)
+	id := conn.SessionID()
+
+	srv.Kill()
+	heard.await(t, zk.StateDisconnected)
+	begin := time.Now()
+	srv.Restart(t)
+	t.Logf("killed, and ready again after %v", time.Since(begin))
+	t.Logf("client is back %v later", heard.await(t, zk.StateHasSession))
+	wantNode(t, conn, "/k", "v")
+	if there, _, err := conn.Exists("/e"); !there || conn.SessionID() != id || err != nil {
+		t.Errorf("the session is another, or its node is gone: %v", err)
+	}
+
+	srv.Restart(t) // of a running server: stops it first
+	wantNode(t, srv.Client(t, long), "/k", "v")
+	if srv.Addr() != addr {
+		t.Errorf("restarted on %s, was %s", srv.Addr(), addr)
+	}
+}
+
+func TestZooKeeperPauseHangsAndResumeGoesOn(t *testing.T) {
+	t.Parallel()
+	srv := ZooKeeper(t)
+	conn := srv.Client(t, long)
+	mustCreate(t, conn, "/e", "v", zk.FlagEphemeral)
+	if stopped(srv.proc.pid()) {
+		t.Error("it does not run")
+	}
+	srv.Pause()
+	if !stopped(srv.proc.pid()) {
+		t.Error("some thread of it runs")
+	}
+	if st, err := srv.status(askPatience); err == nil {
+		t.Errorf("a paused server answered: %+v", st)
+	}
+	srv.Resume()
+	wantNode(t, conn, "/e", "v")
+	srv.Pause()
+	srv.Stop() // also of a paused server
+	if _, err := srv.status(askPatience); err == nil {
+		t.Error("a stopped server answered")
+	}
+}
+
+// Two servers on one port: the second must neither pass for the first nor be
+// reported as a broken server.
+func TestZooKeeperNoticesASnatchedPort(t *testing.T) {
+	t.Parallel()
+	first := ZooKeeper(t)
+	java, classPath := zookeeperJava(t, jars)
+	_, text, _ := strings.Cut(first.Addr(), ":")
+	second := &ZooKeeperServer{daemon: daemon{Dir: t.TempDir(), addr: first.Addr()}}
+	conf, err := second.configure(0, []string{"clientPort=" + text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.probe(); err == nil || !strings.Contains(err.Error(), "another server") {
+		t.Errorf("the first server was taken for the second: %v", err)
+	}
+	second.proc = &process{path: java, argv: zookeeperArgs(classPath, conf), dir: second.Dir}
+	if err := second.launch(second.probe); err == nil || !second.proc.portTaken() {
+		t.Errorf("not recognised: %v", err)
+	}
+	if err := first.probe(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestZooKeeperReportsABadConfiguration(t *testing.T) {
+	t.Parallel()
+	java, classPath := zookeeperJava(t, jars)
+	srv := &ZooKeeperServer{daemon: daemon{Dir: t.TempDir()}}
+	err := srv.start(java, classPath, []string{"tickTime=soon"})
+	if err == nil || !strings.Contains(err.Error(), `For input string: "soon"`) {
+		t.Errorf("err = %v", err)
+	}
+}
+
+// To guard nodes by a password needs nothing of the server.
+func TestZooKeeperKnowsPasswords(t *testing.T) {
+	t.Parallel()
+	srv := SharedZooKeeper(t)
+	root := srv.Chroot(t)
+	owner, stranger := srv.Client(t, long), srv.Client(t, long)
+	if err := owner.AddAuth("digest", []byte("rmq:secret")); err != nil {
+		t.Fatal(err)
+	}
+	acl := append(zk.DigestACL(zk.PermAll, "rmq", "secret"), zk.WorldACL(zk.PermRead)...)
+	if _, err := owner.Create(root+"/k", []byte("v"), 0, acl); err != nil {
+		t.Fatal(err)
+	}
+	wantNode(t, stranger, root+"/k", "v")
+	if _, err := stranger.Set(root+"/k", nil, -1); !errors.Is(err, zk.ErrNoAuth) {
+		t.Errorf("a stranger writes: %v", err)
+	}
+	if _, err := owner.Set(root+"/k", []byte("w"), -1); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestZooKeeperTLS(t *testing.T) {
+	t.Parallel()
+	begin := time.Now()
+	srv := ZooKeeperTLS(t)
+	t.Logf("ready after %v", time.Since(begin))
+	conn := srv.Client(t, long)
+	mustCreate(t, conn, "/e", "v", zk.FlagEphemeral)
+	plain := *srv
+	plain.tls = nil
+	if _, err := plain.status(time.Second); err == nil {
+		t.Error("answered without TLS")
+	}
+	witness := srv.Client(t, long)
+	srv.ExpireSession(t, conn.SessionID())
+	awaitGone(t, witness, "/e")
+	mustCreate(t, witness, "/k", "v", 0)
+	srv.Kill()
+	srv.Restart(t)
+	wantNode(t, srv.Client(t, long), "/k", "v")
+}

@@ -1,0 +1,77 @@
+package servertest
+
+import (
+	"crypto/rand"
+	"path"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// silent is a zk.Logger: tests take servers away on purpose.
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}
+
+// newZooKeeperClient is a client that has a session, closed with the test.
+func newZooKeeperClient(t testing.TB, servers []string, dial zk.Dialer, sessionTimeout time.Duration, on []func(zk.Event)) *zk.Conn {
+	t.Helper()
+	session := make(chan struct{}, 1)
+	conn, _, err := zk.Connect(servers, sessionTimeout,
+		zk.WithDialer(dial), zk.WithLogger(silent{}), zk.WithLogInfo(false),
+		zk.WithEventCallback(func(e zk.Event) {
+			if e.State == zk.StateHasSession {
+				select {
+				case session <- struct{}{}:
+				default: // not the first one
+				}
+			}
+			for _, f := range on {
+				f(e)
+			}
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close) // waits a second if the server is away
+	select {
+	case <-session:
+	case <-time.After(startPatience):
+		t.Fatalf("no session with %v after %v", servers, startPatience)
+	}
+	return conn
+}
+
+// Chroot creates a node for this test alone and returns its path. On a server of
+// the user's own it is removed with the test.
+func (s *ZooKeeperServer) Chroot(t testing.TB) string {
+	t.Helper()
+	conn := s.Client(t, 10*time.Second)
+	root := "/rmq-test-" + rand.Text()
+	if _, err := conn.Create(root, nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatalf("create %s: %v", root, err)
+	}
+	if s.proc == nil {
+		t.Cleanup(func() {
+			if err := removeTree(conn, root); err != nil {
+				t.Logf("remove %s: %v", root, err) // an ACL of the test's, for example
+			}
+		})
+	}
+	return root
+}
+
+// removeTree deletes a node and all below it.
+func removeTree(conn *zk.Conn, node string) error {
+	children, _, err := conn.Children(node)
+	if err != nil {
+		return err
+	}
+	for _, child := range children {
+		if err := removeTree(conn, path.Join(node, child)); err != nil {
+			return err
+		}
+	}
+	return conn.Delete(node, -1)
+}
