@@ -17,6 +17,7 @@
 //	zks := servertest.ZooKeeperTLS(t)    // TLS only
 //	e := servertest.Ensemble(t, 3)       // ZooKeeper of three members
 //	zks.ExpireSession(t, id)             // at once, without waiting for its timeout
+//	nodes := zks.Nodes(t)                // what an operator sees, and may delete
 //
 // A real Redis costs about 10 ms, a ZooKeeper half a second, an ensemble one and a
 // half, a cluster or a Sentinel group two seconds. A test that harms its server takes
