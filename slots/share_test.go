@@ -2,9 +2,9 @@ package slots
 
 import (
 	"fmt"
-	"math/rand"
 	"testing"
-	"time"
+
+	"github.com/slotmq/go-rmq/internal/sharetest"
 )
 
 func names(n int) (m []string) {
@@ -14,41 +14,11 @@ func names(n int) (m []string) {
 	return m
 }
 
-func TestShareCoversEverySlotOnceAndEvenly(t *testing.T) {
-	for _, c := range []struct{ members, slots int }{{1, 1}, {1, 16}, {3, 16}, {16, 16}, {20, 16}, {8, 256}, {50, 1024}, {7, 4096}} {
-		shares := Share(names(c.members), c.slots)
-		seen := make([]bool, c.slots)
-		for m, share := range shares {
-			if least := c.slots / c.members; len(share) < least || len(share) > least+1 {
-				t.Errorf("%d members, %d slots: %s has %d", c.members, c.slots, m, len(share))
-			}
-			for _, slot := range share {
-				if seen[slot] {
-					t.Errorf("%d members, %d slots: slot %d is given twice", c.members, c.slots, slot)
-				}
-				seen[slot] = true
-			}
-		}
-		for slot, given := range seen {
-			if !given {
-				t.Errorf("%d members, %d slots: slot %d is given to nobody", c.members, c.slots, slot)
-			}
-		}
-	}
-	if got := Share(nil, 16); len(got) != 0 {
-		t.Errorf("nobody has %v", got)
-	}
-}
-
-func TestShareDependsOnTheSetOnly(t *testing.T) {
-	seed := time.Now().UnixNano()
-	t.Log("seed", seed)
-	m := names(9)
-	want := fmt.Sprint(Share(m, 64))
-	shuffled := append(m, m[3])
-	rand.New(rand.NewSource(seed)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-	if got := fmt.Sprint(Share(shuffled, 64)); got != want {
-		t.Errorf("%v\nwant %v", got, want)
+// The same is checked of the other way, by ZooKeeper, in internal/keeper.
+func TestShareKeepsWhatIsPromised(t *testing.T) {
+	seed := sharetest.Seed(t)
+	if err := sharetest.Check(Share, seed); err != nil {
+		t.Error(err)
 	}
 }
 

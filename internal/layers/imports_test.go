@@ -35,7 +35,7 @@ var libraries = []string{
 // reserved says who may import something that most packages must not.
 var reserved = map[string][]string{
 	module + "/rmq":                 {"rmqtest", "cmd", "examples", "bench"},
-	"github.com/go-zookeeper/zk":    {"slots", "internal/servertest"},
+	"github.com/go-zookeeper/zk":    {"slots", "internal/keeper", "internal/servertest"},
 	"github.com/alicebob/miniredis": {"rmqtest", "internal/servertest", "examples"},
 	module + "/internal/servertest": {"bench"},
 	"go.uber.org/goleak":            {"internal/servertest"},

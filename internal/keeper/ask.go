@@ -1,0 +1,98 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// call is what an error says of a call.
+type call struct {
+	what, path string
+	led        bool // it is answered by the leader, or by a server that has asked it
+}
+
+// ask makes a call and waits for its answer. The library knows no timeouts, and
+// holds a call back while it has no connection.
+func ask[T any](ctx context.Context, s *session, c call, f func(*zk.Conn) (T, error)) (T, error) {
+	type answer struct {
+		value T
+		err   error
+	}
+	answered := make(chan answer, 1)
+	timer := time.NewTimer(s.patience())
+	defer timer.Stop()
+	begun := time.Now()
+	if s.ctx.Err() == nil {
+		go func() {
+			value, err := f(s.conn)
+			answered <- answer{value, err}
+		}()
+	}
+	var a answer
+	select {
+	case a = <-answered:
+		switch {
+		case a.err == nil || definite(a.err):
+			if c.led {
+				s.confirm(begun)
+			}
+		case errors.Is(a.err, zk.ErrSessionExpired):
+			s.lose(errExpired)
+		default:
+			a.err = passes{a.err}
+		}
+	case <-timer.C:
+		a.err = passes{errNoAnswer}
+	case <-ctx.Done():
+		a.err = context.Cause(ctx)
+	case <-s.ctx.Done():
+	}
+	if s.ctx.Err() != nil { // whatever was answered: it is of no use any more
+		a.err = context.Cause(s.ctx)
+	}
+	if a.err != nil {
+		return a.value, fmt.Errorf("%s %s: %w", c.what, c.path, a.err)
+	}
+	return a.value, nil
+}
+
+// definite tells errors by which a server has answered, or always will.
+func definite(err error) bool {
+	for _, known := range []error{
+		zk.ErrNoNode, zk.ErrNodeExists, zk.ErrBadVersion, zk.ErrNoAuth, zk.ErrNotEmpty,
+		zk.ErrInvalidACL, zk.ErrAuthFailed, zk.ErrNoChildrenForEphemerals, zk.ErrInvalidPath, zk.ErrBadArguments,
+	} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
+}
+
+// passes is trouble that should pass by itself. What was asked may have been done.
+type passes struct{ error }
+
+func (p passes) Unwrap() error { return p.error }
+
+func passing(err error) bool { return errors.As(err, new(passes)) }
+
+// insist repeats f while there is trouble that should pass.
+func insist(ctx context.Context, f func() error) error {
+	for {
+		err := f()
+		if !passing(err) {
+			return err
+		}
+		timer := time.NewTimer(50 * time.Millisecond)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return fmt.Errorf("%w (%w)", err, context.Cause(ctx))
+		}
+	}
+}

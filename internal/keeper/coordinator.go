@@ -1,0 +1,158 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"go.uber.org/zap"
+)
+
+// coordinator shares the slots of all topics out among the workers. The members
+// elect one of them; it need not work at a topic itself to share it out.
+type coordinator struct {
+	s       *session
+	tree    tree
+	id      string
+	log     *zap.Logger
+	recheck time.Duration
+	delays  delays
+
+	office <-chan zk.Event // tells that the office was taken away; nil when it has
+	fleet  fleet
+	topics map[string]*shares
+	delay  delay
+}
+
+// lead shares slots out until the office is lost, or there is an error. What was
+// known from an earlier time in office is not trusted.
+func (c *coordinator) lead(ctx context.Context) error {
+	c.office, c.fleet, c.topics, c.delay = nil, fleet{}, map[string]*shares{}, delay{}
+	back, stop := c.s.reconnected()
+	defer stop()
+	again := time.NewTicker(c.recheck)
+	defer again.Stop()
+	alarm := time.NewTimer(0)
+	defer alarm.Stop()
+
+	for all := true; ; {
+		now := time.Now()
+		changed, err := c.look(ctx, all)
+		if err != nil {
+			return err
+		}
+		plans, urgent := c.plan()
+		switch {
+		case len(plans) == 0:
+			c.delay.reset()
+			alarm.Stop()
+		case changed || c.delay.first.IsZero():
+			c.delay.note(now, urgent, c.delays)
+			alarm.Reset(time.Until(c.delay.due))
+		}
+		all = false
+		select {
+		case <-alarm.C:
+			c.delay.reset()
+			if err := c.write(ctx, plans); err != nil {
+				return err
+			}
+		case <-c.fleet.watch:
+			c.fleet.watch = nil
+		case <-c.office:
+			c.office = nil
+		case <-back:
+			all = true
+		case <-again.C:
+			all = true
+		case <-c.s.over():
+			return errOver
+		case <-ctx.Done():
+			return errOver
+		}
+	}
+}
+
+// look brings up to date what this member knows, and tells whether there are other
+// workers than before.
+func (c *coordinator) look(ctx context.Context, all bool) (changed bool, err error) {
+	if all || c.office == nil {
+		if err := c.inOffice(ctx); err != nil {
+			return false, err
+		}
+	}
+	if all || c.fleet.watch == nil {
+		if changed, err = c.fleet.look(ctx, c.s, c.tree, c.log); err != nil {
+			return false, err
+		}
+	}
+	for topic := range c.fleet.topics() {
+		h := c.topics[topic]
+		if h == nil {
+			h = &shares{topic: topic}
+			c.topics[topic] = h
+		}
+		if (h.known || h.broken) && !all {
+			continue
+		}
+		if err := c.judge(h, h.look(ctx, c.s, c.tree)); err != nil {
+			return false, err
+		}
+	}
+	return changed, nil
+}
+
+// inOffice is errNotMine if this member is not the coordinator, or no more.
+func (c *coordinator) inOffice(ctx context.Context) (err error) {
+	var there bool
+	var stat *zk.Stat
+	if c.office == nil {
+		there, stat, c.office, err = c.s.existsW(ctx, c.tree.coordinator())
+	} else {
+		there, stat, err = c.s.exists(ctx, c.tree.coordinator())
+	}
+	if err == nil && (!there || stat.EphemeralOwner != c.s.id()) {
+		return errNotMine
+	}
+	return err
+}
+
+// judge keeps an error of one topic from all others, and returns any other error.
+func (c *coordinator) judge(h *shares, err error) error {
+	if h.broken = errors.Is(err, errBroken); h.broken {
+		c.log.Error("topic is not shared out", zap.String("topic", h.topic), zap.Error(err))
+		return nil
+	}
+	return err
+}
+
+// plan tells the topics that are to be shared out anew, and how.
+func (c *coordinator) plan() (plans map[string][]string, urgent bool) {
+	plans = map[string][]string{}
+	for topic := range c.fleet.topics() {
+		owners, soon := c.topics[topic].plan(c.fleet.of(topic))
+		if owners != nil {
+			plans[topic] = owners
+		}
+		urgent = urgent || soon
+	}
+	return plans, urgent
+}
+
+func (c *coordinator) write(ctx context.Context, plans map[string][]string) error {
+	for _, topic := range slices.Sorted(maps.Keys(plans)) {
+		h := c.topics[topic]
+		moved, err := h.write(ctx, c.s, c.tree, plans[topic])
+		if err = c.judge(h, err); err != nil {
+			return err
+		}
+		if h.known {
+			c.log.Info("slots were assigned", zap.String("topic", topic), zap.Int("workers", len(h.last.workers())),
+				zap.Int("moved", moved), zap.Int64("gen", h.last.gen))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+package keeper
+
+import "time"
+
+// delays are how long the coordinator waits before it shares slots out anew.
+type delays struct {
+	// urgent is how long slots wait that nobody works at. Those who leave together
+	// are noticed together.
+	urgent time.Duration
+
+	// even is how long slots wait that somebody works at and somebody else shall:
+	// until nobody has come for so long, so that in a fleet that starts, or is
+	// replaced, a slot moves once. It ends after most in any case.
+	even, most time.Duration
+}
+
+var usualDelays = delays{urgent: 100 * time.Millisecond, even: time.Second, most: 5 * time.Second}
+
+// delay says when to act on changes that go on.
+type delay struct {
+	first, due time.Time
+	urgent     bool
+}
+
+// note is told of every change until reset.
+func (d *delay) note(now time.Time, urgent bool, of delays) {
+	if d.first.IsZero() {
+		d.first = now
+	}
+	switch {
+	case d.urgent: // more of it does not put it off
+	case urgent:
+		d.urgent = true
+		if due := now.Add(of.urgent); d.due.IsZero() || due.Before(d.due) {
+			d.due = due
+		}
+	default:
+		d.due = now.Add(of.even)
+		if last := d.first.Add(of.most); last.Before(d.due) {
+			d.due = last
+		}
+	}
+}
+
+func (d *delay) reset() { *d = delay{} }

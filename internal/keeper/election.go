@@ -1,0 +1,185 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"go.uber.org/zap"
+)
+
+const (
+	// spread is how long the members wait, at most, before they stand for election.
+	// Without it each of them would try in the same moment.
+	spread = 300 * time.Millisecond
+
+	// vacating is how long a member may take that must tell that it is lost.
+	vacating = 100 * time.Millisecond
+
+	// backOff is the pause after an error.
+	backOff = time.Second
+)
+
+var (
+	errNotMine = errors.New("another member is the coordinator")
+	errOver    = errors.New("the member leaves, or its session is over")
+)
+
+// newerError names the node that a newer program wrote.
+type newerError struct{ path string }
+
+func (e *newerError) Error() string { return "read " + e.path + ": " + errVersion.Error() }
+func (e *newerError) Unwrap() error { return errVersion }
+
+// coordinate takes part in the election of the coordinator, and shares the slots
+// out while this member is it, until ctx ends or the session is over. It gives the
+// office up before it returns, so that another member has it at once.
+func (m *Member) coordinate(ctx context.Context) {
+	c := &coordinator{s: m.session, tree: m.tree, id: m.id, log: m.log, recheck: m.keeper.recheck, delays: usualDelays}
+	c.run(ctx)
+}
+
+func (c *coordinator) run(ctx context.Context) {
+	var warned time.Time
+	for {
+		err := c.stand(ctx)
+		if err == nil {
+			c.log.Info("coordinator was elected")
+			err = c.lead(ctx)
+			c.resign(ctx)
+		}
+		var newer *newerError
+		if errors.As(err, &newer) {
+			c.log.Error("coordinator steps down, as long as there is what it does not understand", zap.Error(err))
+			err = c.outlive(ctx, newer.path)
+		}
+		switch {
+		case c.ended(ctx):
+			return
+		case err == nil || errors.Is(err, errNotMine):
+			continue
+		case time.Since(warned) > c.recheck:
+			c.log.Warn("coordination failed and is tried again", zap.Error(err))
+			warned = time.Now()
+		}
+		c.wait(ctx, backOff, nil)
+	}
+}
+
+// stand returns nil when this member has become the coordinator, and waits as long
+// as another one is. It does not stand when it is about to leave: who is elected
+// then would have to be replaced soon, with all slots at rest in between.
+func (c *coordinator) stand(ctx context.Context) error {
+	path := c.tree.coordinator()
+	for first := true; !c.ended(ctx); first = false {
+		there, stat, watch, err := c.s.existsW(ctx, path)
+		if err != nil {
+			return err
+		}
+		for there {
+			if stat.EphemeralOwner == c.s.id() {
+				return nil // claimed before, without an answer
+			}
+			if c.wait(ctx, c.recheck, watch) || c.ended(ctx) {
+				break
+			}
+			if there, stat, err = c.s.exists(ctx, path); err != nil {
+				return err
+			}
+		}
+		if there {
+			continue // it was
+		}
+		if !first && (c.wait(ctx, rand.N(spread), watch) || c.ended(ctx)) {
+			continue // somebody was quicker
+		}
+		if leaving, _, err := c.s.exists(ctx, c.tree.leaving(c.id)); err != nil {
+			return err
+		} else if leaving {
+			c.wait(ctx, c.recheck, nil)
+			continue
+		}
+		if mine, err := c.s.claim(ctx, path, []byte(c.id)); mine || err != nil {
+			return err
+		}
+	}
+	return errOver
+}
+
+// resign gives the office up. Without an answer it is given up with the session.
+func (c *coordinator) resign(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx)
+	path := c.tree.coordinator()
+	there, stat, err := c.s.exists(ctx, path)
+	if err == nil && there && stat.EphemeralOwner == c.s.id() {
+		err = c.s.remove(ctx, path)
+	}
+	if err != nil && !c.ended(ctx) {
+		c.log.Warn("office of the coordinator was not given up", zap.Error(err))
+	}
+}
+
+// vacate gives up the office of a member whose node somebody has deleted, if it has
+// it: the session lives, and would keep the office from all others until its
+// timeout. It must not take long, for the member is about to be told.
+func (m *Member) vacate() {
+	ctx, cancel := context.WithTimeout(m.ctx, vacating)
+	defer cancel()
+	there, stat, err := m.session.exists(ctx, m.tree.coordinator())
+	if err == nil && there && stat.EphemeralOwner == m.session.id() {
+		err = m.session.remove(ctx, m.tree.coordinator())
+	}
+	if err != nil {
+		m.log.Warn("office of the coordinator was not given up", zap.Error(err))
+	}
+}
+
+// outlive returns nil when the node that a newer program wrote is gone, or can be
+// understood.
+func (c *coordinator) outlive(ctx context.Context, path string) error {
+	data, _, watch, err := c.s.getW(ctx, path)
+	for {
+		switch {
+		case errors.Is(err, zk.ErrNoNode):
+			return nil
+		case err != nil:
+			return err
+		case !errors.Is(known(data), errVersion):
+			return nil
+		}
+		if fired := c.wait(ctx, c.recheck, watch); c.ended(ctx) {
+			return errOver
+		} else if fired {
+			data, _, watch, err = c.s.getW(ctx, path)
+		} else {
+			data, _, err = c.s.get(ctx, path)
+		}
+	}
+}
+
+// wait returns when the watch tells something, which is true, or after d, or when
+// there is nothing to wait for any more.
+func (c *coordinator) wait(ctx context.Context, d time.Duration, watch <-chan zk.Event) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-watch:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-c.s.over():
+	}
+	return false
+}
+
+// ended reports whether this member has nothing to do here any more.
+func (c *coordinator) ended(ctx context.Context) bool {
+	select {
+	case <-c.s.over():
+		return true
+	default:
+		return ctx.Err() != nil
+	}
+}

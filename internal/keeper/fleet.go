@@ -1,0 +1,102 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"maps"
+
+	"github.com/go-zookeeper/zk"
+	"go.uber.org/zap"
+)
+
+// fleet is what the coordinator knows of the workers. What a worker says of itself
+// never changes, and is read once.
+type fleet struct {
+	workers map[string]workerNode // without those that leave
+	watch   <-chan zk.Event       // nil when it has told that somebody came or went
+}
+
+// look brings the fleet up to date, and tells whether it is another one now. A
+// watch that is left from before is not doubled.
+func (f *fleet) look(ctx context.Context, s *session, t tree, log *zap.Logger) (changed bool, err error) {
+	var children []string
+	if f.watch == nil {
+		children, f.watch, err = s.childrenW(ctx, t.workers())
+	} else {
+		children, err = s.children(ctx, t.workers())
+	}
+	if err != nil {
+		return false, err
+	}
+	there, leaves := map[string]bool{}, map[string]bool{}
+	for _, child := range children {
+		id, leaving, err := splitWorker(child)
+		switch {
+		case err != nil:
+			log.Warn("node is no worker's", zap.String("path", t.workers()+"/"+child), zap.Error(err))
+		case leaving:
+			leaves[id] = true
+		default:
+			there[id] = true
+		}
+	}
+	workers := make(map[string]workerNode, len(there))
+	for id := range there {
+		if leaves[id] {
+			continue
+		}
+		w, seen := f.workers[id]
+		if !seen {
+			if w, err = readWorker(ctx, s, t.worker(id), log); errors.Is(err, zk.ErrNoNode) {
+				continue // gone since; the watch tells it, too
+			} else if err != nil {
+				return false, err
+			}
+			changed = true
+		}
+		workers[id] = w
+	}
+	changed = changed || len(workers) != len(f.workers)
+	f.workers = workers
+	return changed, nil
+}
+
+// readWorker tells what a worker says of itself. A damaged node is a worker that wants
+// nothing.
+func readWorker(ctx context.Context, s *session, path string, log *zap.Logger) (workerNode, error) {
+	data, _, err := s.get(ctx, path)
+	if err != nil {
+		return workerNode{}, err
+	}
+	w, err := decodeWorker(data)
+	if errors.Is(err, errVersion) {
+		return w, &newerError{path}
+	}
+	if err != nil {
+		log.Error("worker gets no slots: its node is damaged", zap.String("path", path), zap.Error(err))
+		return workerNode{}, nil
+	}
+	return w, nil
+}
+
+// of are the workers that may be given slots of a topic.
+func (f *fleet) of(topic string) []weighted {
+	var members []weighted
+	for id, w := range f.workers {
+		if weight := w.Topics[topic]; weight > 0 {
+			members = append(members, weighted{id, weight})
+		}
+	}
+	return members
+}
+
+// topics are all that a worker wants slots of.
+func (f *fleet) topics() map[string]bool {
+	topics := map[string]bool{}
+	for _, w := range f.workers {
+		for name := range maps.Keys(w.Topics) {
+			topics[name] = true
+		}
+	}
+	return topics
+}

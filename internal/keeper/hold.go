@@ -1,0 +1,78 @@
+package keeper
+
+import (
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// holdings are the slots that a worker has, for people to see.
+type holdings struct {
+	mu       sync.Mutex
+	topics   map[string][]int
+	since    time.Time
+	barriers int
+	changed  chan struct{}
+}
+
+func (h *holdings) init() {
+	h.topics, h.since, h.changed = map[string][]int{}, time.Now(), make(chan struct{}, 1)
+}
+
+// encode is the contents of owned/{id}. It counts the barriers that go with it.
+func (h *holdings) encode(barrier bool) []byte {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if barrier {
+		h.barriers++
+	}
+	n := ownedNode{Topics: map[string]string{}, Since: h.since.UnixMilli(), Barriers: h.barriers}
+	for topic, held := range h.topics {
+		n.Topics[topic] = formatSlots(held)
+	}
+	data, _ := json.Marshal(n) // strings and numbers
+	return data
+}
+
+// Hold notes the slots of a topic that the worker really has, for people to see.
+func (m *Member) Hold(topic string, slots []int) {
+	h := &m.holdings
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	held := slices.Clone(slots)
+	slices.Sort(held)
+	if had, known := h.topics[topic]; known && slices.Equal(had, held) {
+		return
+	}
+	h.topics[topic], h.since = held, time.Now()
+	select {
+	case h.changed <- struct{}{}:
+	default:
+	}
+}
+
+// debounce keeps a rolling deploy from being a write for each slot that moves.
+const debounce = time.Second
+
+// tellPeople writes what the worker holds a second after it has changed.
+func (m *Member) tellPeople() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	<-timer.C
+	for {
+		select {
+		case <-m.holdings.changed:
+			timer.Reset(debounce)
+		case <-timer.C:
+			if _, err := m.session.set(m.ctx, m.tree.owned(m.id), m.holdings.encode(false), -1); err != nil && m.ctx.Err() == nil {
+				m.log.Debug("what the worker holds is not written down yet", zap.Error(err))
+				timer.Reset(m.session.patience())
+			}
+		case <-m.ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,376 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+)
+
+func TestJoinRegisters(t *testing.T) {
+	t.Parallel()
+	cfg, conn := shared(t)
+	root := cfg.Root
+	cfg.Root, cfg.Weight = root+"/rmq", 2
+	k := New(cfg)
+	w := worker(orders, Topic{Name: "price/1", Kind: "priority", Slots: 4, Literal: true})
+	w.Namespace = "ns"
+	m := join(t, k, w)
+
+	tr := newTree(cfg.Root, "ns")
+	if got := read[layoutNode](t, conn, tr.meta()); got.Layout != layout {
+		t.Errorf("%+v", got)
+	}
+	if got, want := read[topicNode](t, conn, tr.topic("price/1")), (topicNode{Kind: "priority", Slots: 4, Literal: true, Sharing: "zookeeper", Layout: layout}); got != want {
+		t.Errorf("%+v", got)
+	}
+	got := read[workerNode](t, conn, tr.worker(m.ID()))
+	if got.Topics["orders"] != 2 || got.Topics["price/1"] != 2 || got.PID == 0 || got.Host == "" {
+		t.Errorf("%+v", got)
+	}
+	for _, path := range []string{tr.worker(m.ID()), tr.owned(m.ID())} {
+		if there, stat, err := conn.Exists(path); !there || stat.EphemeralOwner != m.session.id() || err != nil {
+			t.Errorf("%s: %v, %v", path, there, err)
+		}
+	}
+	if m.Until().IsZero() || time.Until(m.Until()) > long*2/3 {
+		t.Errorf("until %v", m.Until())
+	}
+}
+
+func TestIDsAreNeverUsedAgain(t *testing.T) {
+	t.Parallel()
+	cfg, _ := shared(t)
+	k := New(cfg)
+	var ids []string
+	for range 3 {
+		m := join(t, k, worker())
+		ids = append(ids, m.ID())
+		m.Close()
+		m.Close()
+		ids = append(ids, join(t, k, worker()).ID())
+	}
+	slices.Sort(ids)
+	if len(slices.Compact(ids)) != 6 {
+		t.Errorf("%q", ids)
+	}
+	// Also of one session the id could not be guessed.
+	s, err := open(within(t), k.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	if one, other := newMember(k, worker(), s), newMember(k, worker(), s); one.id == other.id {
+		t.Errorf("twice %s", one.id)
+	}
+}
+
+func TestConflicts(t *testing.T) {
+	t.Parallel()
+	cfg, conn := shared(t)
+	k := New(cfg)
+	join(t, k, worker())
+	tr := newTree(cfg.Root, "")
+
+	refused := func(what string, topic Topic, words ...string) {
+		t.Helper()
+		_, err := k.Join(within(t), worker(Topic{Name: "others", Kind: "priority", Slots: 4}, topic))
+		if !errors.Is(err, ErrConflict) {
+			t.Fatalf("%s: %v", what, err)
+		}
+		wantError(t, err, words...)
+	}
+	other := orders
+	other.Kind = "priority"
+	refused("kind", other, "define topic orders", "Kind is priority in this program and range-merge in ZooKeeper")
+	other = orders
+	other.Slots, other.Literal = 8, true
+	refused("slots", other, "Slots is 8 in this program and 16", "Literal is true in this program and false")
+
+	put(t, conn, tr.topic("orders"), `{"kind":"range-merge","slots":16,"literal":false,"sharing":"redis","layout":2}`)
+	refused("sharing", orders, "sharing of slots is zookeeper in this program and redis", "layout version is 1 in this program and 2")
+	put(t, conn, tr.meta(), `{"layout":2}`)
+	refused("layout", orders, tr.meta(), "the layout is 1 in this program and 2 in ZooKeeper")
+	put(t, conn, tr.meta(), `nonsense`)
+	_, err := k.Join(within(t), worker())
+	wantError(t, err, "read "+tr.meta())
+
+	workers, _, err := conn.Children(tr.workers())
+	if err != nil || len(workers) != 1 {
+		t.Errorf("who was refused has joined: %q, %v", workers, err)
+	}
+}
+
+// Who joins at the same time for the first time meets the others everywhere.
+func TestJoinTogether(t *testing.T) {
+	t.Parallel()
+	cfg, conn := shared(t)
+	cfg.Root += "/rmq"
+	k := New(cfg)
+	const n = 8
+	joined := make(chan *Member, n)
+	for range n {
+		go func() {
+			m, err := k.Join(context.Background(), worker())
+			if err != nil {
+				t.Error(err)
+			}
+			joined <- m
+		}()
+	}
+	for range n {
+		if m := <-joined; m != nil {
+			defer m.Close()
+		}
+	}
+	workers, _, err := conn.Children(newTree(cfg.Root, "").workers())
+	if err != nil || len(workers) != n {
+		t.Errorf("%q, %v", workers, err)
+	}
+}
+
+// bounded fails unless f ends before a handshake that is not capped would.
+func bounded(t *testing.T, f func()) {
+	t.Helper()
+	begun := time.Now()
+	f()
+	if took := time.Since(begun); took > 15*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	t.Parallel()
+	t.Run("refused", func(t *testing.T) {
+		t.Parallel()
+		bounded(t, func() {
+			_, err := New(config("/rmq", 3*time.Second, "127.0.0.1:1", "localhost:2")).Join(within(t), worker())
+			wantError(t, err, "ZooKeeper is unreachable: ", "127.0.0.1:1: connect: connection refused", "localhost:2: ", "gave up after 5s")
+		})
+	})
+	t.Run("mute", func(t *testing.T) {
+		t.Parallel()
+		srv := servertest.ZooKeeper(t)
+		srv.Pause()
+		bounded(t, func() {
+			_, err := New(config("/rmq", 3*time.Second, srv.Addr())).Join(within(t), worker())
+			wantError(t, err, "ZooKeeper is unreachable: "+srv.Addr()+": takes the connection, and then does not answer")
+		})
+	})
+	t.Run("cut", func(t *testing.T) {
+		t.Parallel()
+		proxy := servertest.NewProxy(t, "127.0.0.1:1")
+		proxy.Cut()
+		_, err := New(config("/rmq", 3*time.Second, proxy.Addr())).Join(within(t), worker())
+		wantError(t, err, "ZooKeeper is unreachable: "+proxy.Addr()+": ")
+	})
+	t.Run("cancelled", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithCancelCause(context.Background())
+		reason := errors.New("no patience")
+		time.AfterFunc(100*time.Millisecond, func() { cancel(reason) })
+		_, err := New(config("/rmq", long, "127.0.0.1:1")).Join(ctx, worker())
+		if !errors.Is(err, reason) {
+			t.Error(err)
+		}
+		wantError(t, err, "connection refused")
+	})
+	// It stops answering while the worker registers.
+	t.Run("later", func(t *testing.T) {
+		t.Parallel()
+		srv := servertest.SharedZooKeeper(t)
+		proxy := servertest.NewProxy(t, srv.Addr())
+		root := srv.Chroot(t)
+		lost := proxy.LoseNextReply(root + "/workers/")
+		m := join(t, New(config(root, long, proxy.Addr())), worker())
+		await(t, "the reply gets lost", lost)
+		lives(t, m)
+
+		var mute atomic.Bool
+		proxy.OnRequest(func(b []byte) bool {
+			for _, r := range requests(b) {
+				if r.path == root+"/meta" {
+					mute.Store(true)
+				}
+			}
+			return !mute.Load()
+		})
+		bounded(t, func() {
+			_, err := New(config(root, 3*time.Second, proxy.Addr())).Join(within(t), worker())
+			wantError(t, err, root, "gave up after 5s")
+		})
+	})
+}
+
+// A server that takes a connection and stays mute, or falls silent within the welcome,
+// costs a third of the timeout.
+func TestMuteServersArePassedOver(t *testing.T) {
+	t.Parallel()
+	cfg, _ := shared(t)
+	addr := cfg.Servers[0]
+	cfg.SessionTimeout = 3 * time.Second
+	cfg.Servers = []string{"mute:2181", "half:2181", "good:2181"}
+	halves := make(chan net.Conn, 10)
+	var dials atomic.Int32
+	cfg.Dialer = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		n := dials.Add(1)
+		if n > 2 {
+			return new(net.Dialer).DialContext(ctx, network, addr)
+		}
+		ours, theirs := net.Pipe()
+		halves <- theirs
+		go io.Copy(io.Discard, theirs)
+		if n == 2 {
+			go theirs.Write([]byte{0, 0, 0, 37})
+		}
+		return ours, nil
+	}
+	m, err := New(cfg).Join(within(t), worker())
+	for len(halves) > 0 {
+		(<-halves).Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Close()
+	if n := dials.Load(); n != 3 {
+		t.Errorf("%d dials", n)
+	}
+}
+
+func TestRights(t *testing.T) {
+	t.Parallel()
+	cfg, conn := shared(t)
+	chroot := cfg.Root
+
+	owner := cfg
+	owner.Root, owner.Auth = chroot+"/secured", "rmq:secret"
+	m := join(t, New(owner), worker())
+	if err := m.Leaving(within(t)); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := conn.Get(m.tree.meta()); !errors.Is(err, zk.ErrNoAuth) {
+		t.Errorf("a stranger reads %s: %v", m.tree.meta(), err)
+	}
+	join(t, New(owner), worker()).Close()
+
+	refused := func(c Config, words ...string) {
+		t.Helper()
+		_, err := New(c).Join(within(t), worker())
+		if !errors.Is(err, zk.ErrNoAuth) {
+			t.Fatal(err)
+		}
+		wantError(t, err, append(words, "ZooKeeperConfig.Auth")...)
+	}
+	thief := owner
+	thief.Auth = "rmq:guess"
+	refused(thief, "read "+owner.Root+"/meta", `"rmq"`, "another password")
+	thief.Auth = ""
+	refused(thief, "read "+owner.Root+"/meta", "everybody")
+
+	readOnly := cfg
+	readOnly.Root += "/readonly"
+	if _, err := conn.Create(readOnly.Root, nil, 0, zk.WorldACL(zk.PermRead)); err != nil {
+		t.Fatal(err)
+	}
+	refused(readOnly, "create "+readOnly.Root+"/topics")
+
+	// What lies above Root need not be ours.
+	fenced := chroot + "/fenced"
+	put(t, conn, fenced, "")
+	below := cfg
+	below.Root = fenced + "/rmq"
+	put(t, conn, below.Root, "")
+	if _, err := conn.SetACL(fenced, zk.WorldACL(zk.PermRead), -1); err != nil {
+		t.Fatal(err)
+	}
+	join(t, New(below), worker()).Close()
+	below.Root = fenced + "/other"
+	refused(below, "create "+below.Root)
+
+	orphan := cfg
+	orphan.Root += "/no/such"
+	_, err := New(orphan).Join(within(t), worker())
+	if !errors.Is(err, zk.ErrNoNode) {
+		t.Error(err)
+	}
+	wantError(t, err, "create "+orphan.Root, "create "+chroot+"/no first")
+}
+
+func TestRootOfTheWholeServer(t *testing.T) {
+	t.Parallel()
+	srv := servertest.ZooKeeper(t)
+	m := join(t, New(config("/", long, srv.Addr())), worker())
+	if !there(t, srv.Client(t, long), "/workers/"+m.ID()) {
+		t.Error("not registered")
+	}
+}
+
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	srv := servertest.ZooKeeperTLS(t)
+	cfg := config("/rmq", long, srv.Addr())
+	cfg.TLS = srv.TLSConfig()
+	m := join(t, New(cfg), worker())
+	confirms(t, m)
+	m.Close()
+
+	cfg.SessionTimeout = 3 * time.Second
+	stranger := cfg
+	stranger.TLS = srv.TLSConfig()
+	stranger.TLS.RootCAs = nil
+	_, err := New(stranger).Join(within(t), worker())
+	wantError(t, err, "ZooKeeper is unreachable: "+srv.Addr()+": TLS: ", "certificate")
+
+	cfg.TLS = nil
+	_, err = New(cfg).Join(within(t), worker())
+	wantError(t, err, "ZooKeeper is unreachable: "+srv.Addr()+": ", "TLS")
+}
+
+func TestDialer(t *testing.T) {
+	t.Parallel()
+	cfg, _ := shared(t)
+	addr := cfg.Servers[0]
+	cfg.Servers = []string{"nowhere.invalid:2181"} // names are left to the Dialer
+	var dialed atomic.Int32
+	cfg.Dialer = func(ctx context.Context, network, name string) (net.Conn, error) {
+		if name != "nowhere.invalid:2181" {
+			t.Errorf("dialed %s", name)
+		}
+		if _, bounded := ctx.Deadline(); !bounded {
+			t.Error("without a deadline")
+		}
+		dialed.Add(1)
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}
+	join(t, New(cfg), worker())
+	if dialed.Load() == 0 {
+		t.Error("another dialer was used")
+	}
+}
+
+func TestGrantedTimeoutCounts(t *testing.T) {
+	t.Parallel()
+	srv := servertest.ZooKeeper(t, "maxSessionTimeout=4000")
+	m := join(t, New(config("/rmq", long, srv.Addr())), worker())
+	if got := m.session.timeout(); got != 4*time.Second {
+		t.Errorf("timeout %v", got)
+	}
+	if call, dial := m.session.patience(), m.session.line.patience(); call != 4*time.Second/3 || dial != call {
+		t.Errorf("waits %v for an answer, %v for a connection", call, dial)
+	}
+	if left := time.Until(m.Until()); left > 4*time.Second*2/3 {
+		t.Errorf("work may be begun for %v", left)
+	}
+	if left := time.Until(m.session.deadline()); left > 3500*time.Millisecond {
+		t.Errorf("the deadline is in %v", left)
+	}
+}

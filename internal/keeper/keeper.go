@@ -1,0 +1,90 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"go.uber.org/zap"
+)
+
+// Keeper is a Config and what all its members know.
+type Keeper struct {
+	cfg  Config
+	dead sync.Map // path of a worker's node → struct{}: it is gone for ever
+
+	recheck time.Duration
+}
+
+// Worker is who joins.
+type Worker struct {
+	Name      string // shown to people
+	Namespace string
+	Topics    []Topic
+
+	// Own is told which slots of a topic the worker shall work at, whenever that
+	// changes. It is called by one goroutine at a time, and must return soon.
+	Own func(topic string, slots []int)
+
+	Logger *zap.Logger
+}
+
+// Topic is a topic's definition.
+type Topic struct {
+	Name    string // without the namespace
+	Kind    string
+	Slots   int
+	Literal bool
+}
+
+// recheck is how often what should have been heard of is looked at all the same.
+const recheck = 30 * time.Second
+
+func New(cfg Config) *Keeper { return &Keeper{cfg: cfg.withDefaults(), recheck: recheck} }
+
+// Validate reports what is wrong with the Config, as an *InvalidError.
+func (k *Keeper) Validate() error { return k.cfg.validate() }
+
+// Join opens a session, compares the topics' definitions, registers the worker,
+// and returns when Own was told once of every topic that has an assignment.
+// A difference of definitions is ErrConflict.
+func (k *Keeper) Join(ctx context.Context, w Worker) (*Member, error) {
+	if err := k.cfg.validate(); err != nil {
+		return nil, err
+	}
+	if slices.Contains(ownNames, w.Namespace) {
+		return nil, &InvalidError{Field: "Config.Namespace", Value: w.Namespace, Limit: "another name, with ZooKeeper; it keeps a node of its own under that one"}
+	}
+	s, err := open(ctx, k.cfg)
+	if err != nil {
+		return nil, err
+	}
+	m := newMember(k, w, s)
+	ctx, cancel := k.cfg.bound(ctx)
+	defer cancel()
+	if err = insist(ctx, func() error { return m.register(ctx) }); err == nil {
+		err = m.start(ctx)
+	}
+	if err != nil {
+		m.Close()
+		return nil, k.cfg.explain(err)
+	}
+	return m, nil
+}
+
+// explain adds what a person may do about an error.
+func (c Config) explain(err error) error {
+	switch user, _, _ := strings.Cut(c.Auth, ":"); {
+	case !errors.Is(err, zk.ErrNoAuth) && !errors.Is(err, zk.ErrAuthFailed):
+		return err
+	case user == "":
+		return fmt.Errorf("%w: its ACL does not let everybody do that; see ZooKeeperConfig.Auth", err)
+	default:
+		return fmt.Errorf("%w: its ACL does not let %q do that, or ZooKeeperConfig.Auth has another password", err, user)
+	}
+}

@@ -1,0 +1,148 @@
+package keeper
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// Member is a worker with a session.
+type Member struct {
+	keeper  *Keeper
+	worker  Worker
+	session *session
+	tree    tree
+	treeID  string // not changed after the start
+	id      string
+	log     *zap.Logger // with the worker's id
+
+	ctx     context.Context // until the session is over, or Close
+	stop    context.CancelFunc
+	running sync.WaitGroup
+
+	holdings  holdings
+	owning    sync.Mutex // Own is being called
+	shares    map[string]*portion
+	mu        sync.Mutex
+	verifying map[string]chan struct{} // holders that are asked for; closed when that is through
+}
+
+func newMember(k *Keeper, w Worker, s *session) *Member {
+	if w.Logger == nil {
+		w.Logger = zap.NewNop()
+	}
+	var random [4]byte
+	rand.Read(random[:]) // never fails
+	m := &Member{
+		keeper: k, worker: w, session: s, tree: newTree(k.cfg.Root, w.Namespace),
+		id:     fmt.Sprintf("%s-%x-%s", w.Name, uint64(s.id()), hex.EncodeToString(random[:])),
+		shares: map[string]*portion{}, verifying: map[string]chan struct{}{},
+	}
+	for _, t := range w.Topics {
+		m.shares[t.Name] = &portion{}
+	}
+	m.log = w.Logger.With(zap.String("member", m.id))
+	m.holdings.init()
+	m.ctx, m.stop = context.WithCancel(s.ctx)
+	return m
+}
+
+// start lets everything run, and returns when each topic's assignment was read.
+func (m *Member) start(ctx context.Context) error {
+	m.log.Info("joined", zap.Int64("session", m.session.id()), zap.Duration("timeout", m.session.timeout()))
+	m.running.Go(m.beat)
+	m.running.Go(m.watch)
+	m.running.Go(m.tellPeople)
+	m.running.Go(m.compare)
+	m.running.Go(func() { m.coordinate(m.ctx) })
+	var reading sync.WaitGroup
+	for _, t := range m.worker.Topics {
+		reading.Add(1)
+		m.running.Go(func() { m.follow(t, sync.OnceFunc(reading.Done)) })
+	}
+	read := make(chan struct{})
+	go func() {
+		reading.Wait()
+		close(read)
+	}()
+	select {
+	case <-read:
+		return m.Err()
+	case <-ctx.Done():
+		return fmt.Errorf("read the assignments: %w", context.Cause(ctx))
+	}
+}
+
+// ID returns the id of this member, which is never used again.
+func (m *Member) ID() string { return m.id }
+
+// Tree identifies what is kept in ZooKeeper, among all ensembles, roots and
+// namespaces. Members of two trees know nothing of each other.
+func (m *Member) Tree() string { return m.treeID }
+
+// Until is until when work may be begun without a further sign of life from
+// ZooKeeper; the zero time means without limit.
+func (m *Member) Until() time.Time {
+	confirmed := m.session.confirmed()
+	switch {
+	case m.ctx.Err() != nil:
+		return confirmed // which is over
+	case m.keeper.cfg.Coast:
+		return time.Time{}
+	}
+	return confirmed.Add(m.session.timeout() * 2 / 3)
+}
+
+// Lost is closed when the session is lost, or may be: others may prove this member
+// dead from now on. It is not closed by Close.
+func (m *Member) Lost() <-chan struct{} { return m.session.lost }
+
+// Err tells why the session is lost.
+func (m *Member) Err() error {
+	select {
+	case <-m.session.lost:
+		return context.Cause(m.session.ctx)
+	default:
+		return nil
+	}
+}
+
+// Leaving tells the coordinator to give the slots to others, while this member
+// still counts as alive.
+func (m *Member) Leaving(ctx context.Context) error {
+	return insist(ctx, func() error {
+		_, err := m.session.claim(ctx, m.tree.leaving(m.id), nil)
+		return err
+	})
+}
+
+// Close ends the session. All slots must have been left.
+func (m *Member) Close() {
+	// Without ZooKeeper the session is left to its timeout.
+	timer := time.AfterFunc(m.session.patience(), m.session.leave)
+	defer timer.Stop()
+	m.stop()
+	m.running.Wait()
+	// The end of the session takes all of them, but a request for that gets lost when
+	// there is no connection at the moment. The mark goes last: without it, the
+	// coordinator would give slots to what is about to go.
+	for _, path := range []string{m.tree.worker(m.id), m.tree.leaving(m.id), m.tree.owned(m.id)} {
+		err := insist(m.session.ctx, func() error { return m.session.remove(m.session.ctx, path) })
+		if err != nil {
+			break // the end of the session
+		}
+	}
+	m.session.close()
+}
+
+// Abandon leaves the session to its timeout: whatever this member holds stays its
+// own until then.
+func (m *Member) Abandon() {
+	m.session.abandon()
+	m.running.Wait()
+}

@@ -1,0 +1,126 @@
+package keeper
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"go.uber.org/zap"
+)
+
+// beat asks for a sign of life now and then, and whether the worker's node is still
+// there. A watch tells at once when it is not: from then on others may take over.
+func (m *Member) beat() {
+	back, stop := m.session.reconnected()
+	defer stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var touched <-chan zk.Event
+	for {
+		select {
+		case <-timer.C:
+		case <-touched:
+			touched = nil
+		case <-back: // an outage may have taken most of the time there is
+		case <-m.ctx.Done():
+			return
+		}
+		if err := m.look(&touched); errors.Is(err, errNoAnswer) {
+			// The library would go on waiting for twice as long. Another server may answer.
+			m.session.line.drop()
+		}
+		timer.Reset(m.session.timeout() / 6)
+	}
+}
+
+// look asks the leader first: what the server at hand knows may be old. It leaves a
+// watch if there is none.
+func (m *Member) look(touched *<-chan zk.Event) error {
+	path := m.tree.worker(m.id)
+	if err := m.session.sync(m.ctx, path); err != nil {
+		return err
+	}
+	var there bool
+	var stat *zk.Stat
+	var err error
+	if *touched == nil {
+		there, stat, *touched, err = m.session.existsW(m.ctx, path)
+	} else {
+		there, stat, err = m.session.exists(m.ctx, path)
+	}
+	switch {
+	case err != nil:
+		return err
+	case !there:
+		m.vacate()
+		m.lose(fmt.Errorf("somebody has deleted %s", path))
+	case stat.EphemeralOwner != m.session.id():
+		m.lose(fmt.Errorf("somebody has replaced %s", path))
+	}
+	return nil
+}
+
+func (m *Member) lose(why error) { m.session.lose(why) }
+
+// watch ends the session when nobody can tell any more whether it lives.
+func (m *Member) watch() {
+	judge := m.overdue
+	if m.keeper.cfg.Coast {
+		judge = m.wedged
+	}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+			wait, why := judge()
+			if why != nil {
+				m.lose(why)
+			}
+			timer.Reset(wait)
+		case <-m.ctx.Done():
+			if err := m.Err(); err != nil {
+				m.log.Warn("the session is lost", zap.Error(err))
+			}
+			return
+		}
+	}
+}
+
+// overdue is when to judge again, or why the session cannot be trusted any more.
+func (m *Member) overdue() (time.Duration, error) {
+	left := time.Until(m.session.deadline())
+	if left <= 0 {
+		return 0, fmt.Errorf("ZooKeeper was not heard for %v, of a session of %v: %s",
+			time.Since(m.session.confirmed()).Round(time.Millisecond), m.session.timeout(), m.session.line.trouble())
+	}
+	return left, nil
+}
+
+// wedged finds out whether ZooKeeper is away, which a coasting worker sits out, or
+// answers others while we cannot reach it. A connection can get there: when the servers were
+// set back to older data they refuse a client that has seen newer.
+func (m *Member) wedged() (time.Duration, error) {
+	timeout := m.session.timeout()
+	late := timeout * 3 / 2
+	if silent := time.Since(m.session.confirmed()); silent < late {
+		return late - silent, nil
+	}
+	other, err := open(m.ctx, m.keeper.cfg)
+	if err != nil {
+		return timeout, nil
+	}
+	other.close()
+	// If ZooKeeper has just come back, it is ours that must show it next.
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-m.ctx.Done():
+	}
+	if time.Since(m.session.confirmed()) < late {
+		return late, nil
+	}
+	return 0, errWedged
+}

@@ -1,0 +1,147 @@
+package keeper
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// ownNames are the nodes of a tree. Without a namespace they lie where namespaces do.
+var ownNames = []string{"meta", "topics", "workers", "coordinator", "assign", "owned"}
+
+// register makes what the worker needs in ZooKeeper, itself last. It may be repeated.
+func (m *Member) register(ctx context.Context) error {
+	s := m.session
+	var paths []string
+	for _, p := range []string{string(newTree(m.keeper.cfg.Root, "")), string(m.tree)} {
+		if p != "" && !slices.Contains(paths, p) {
+			paths = append(paths, p)
+		}
+	}
+	for _, p := range append(paths, m.tree.topics(), m.tree.workers(), m.tree.assigns(), m.tree.owners()) {
+		if err := s.ensure(ctx, p, nil); err != nil {
+			return err
+		}
+	}
+	if err := m.agreeOnLayout(ctx); err != nil {
+		return err
+	}
+	node := workerNode{Topics: map[string]float64{}, PID: os.Getpid(), Version: programVersion()}
+	node.Host, _ = os.Hostname() // for people
+	for _, t := range m.worker.Topics {
+		if err := m.agree(ctx, t); err != nil {
+			return err
+		}
+		node.Topics[t.Name] = m.keeper.cfg.Weight
+	}
+	data, err := json.Marshal(node)
+	if err != nil {
+		return err
+	}
+	if err := m.claimed(ctx, m.tree.owned(m.id), m.holdings.encode(false)); err != nil {
+		return err
+	}
+	return m.claimed(ctx, m.tree.worker(m.id), data)
+}
+
+// claimed claims a node whose name nobody else knows.
+func (m *Member) claimed(ctx context.Context, path string, data []byte) error {
+	mine, err := m.session.claim(ctx, path, data)
+	if err == nil && !mine {
+		err = fmt.Errorf("create %s: %w", path, zk.ErrNodeExists)
+	}
+	return err
+}
+
+// agreeOnLayout keeps programs apart that would not understand each other, and finds
+// out which tree this is.
+func (m *Member) agreeOnLayout(ctx context.Context) error {
+	ours, theirs := layoutNode{Layout: layout, Tree: m.treeID}, layoutNode{}
+	if ours.Tree == "" {
+		ours.Tree = rand.Text()[:8]
+	}
+	if err := m.writtenOnce(ctx, m.tree.meta(), ours, &theirs); err != nil {
+		return err
+	}
+	if m.treeID == "" { // the start
+		m.treeID = theirs.Tree
+	}
+	switch {
+	case ours.Layout != theirs.Layout:
+		return fmt.Errorf("%s: %w: the layout is %d in this program and %d in ZooKeeper", m.tree.meta(), ErrConflict, ours.Layout, theirs.Layout)
+	case m.treeID != theirs.Tree:
+		return fmt.Errorf("%s: %w: the tree was %s and is now %s", m.tree.meta(), ErrConflict, m.treeID, theirs.Tree)
+	}
+	return nil
+}
+
+// agree writes a topic's definition where there is none, and compares it where there
+// is one.
+func (m *Member) agree(ctx context.Context, t Topic) error {
+	ours := topicNode{Kind: t.Kind, Slots: t.Slots, Literal: t.Literal, Sharing: "zookeeper", Layout: layout}
+	var theirs topicNode
+	if err := m.writtenOnce(ctx, m.tree.topic(t.Name), ours, &theirs); err != nil {
+		return err
+	}
+	var differs []string
+	compare := func(field, ours, theirs string) {
+		if ours != theirs {
+			differs = append(differs, field+" is "+ours+" in this program and "+theirs+" in ZooKeeper")
+		}
+	}
+	compare("Kind", ours.Kind, theirs.Kind)
+	compare("Slots", strconv.Itoa(ours.Slots), strconv.Itoa(theirs.Slots))
+	compare("Literal", strconv.FormatBool(ours.Literal), strconv.FormatBool(theirs.Literal))
+	compare("layout version", strconv.Itoa(ours.Layout), strconv.Itoa(theirs.Layout))
+	compare("sharing of slots", ours.Sharing, theirs.Sharing)
+	if differs != nil {
+		return fmt.Errorf("define topic %s: %w: %s", t.Name, ErrConflict, strings.Join(differs, ", "))
+	}
+	return nil
+}
+
+// writtenOnce reads what is written at path, and writes it if nothing is.
+func (m *Member) writtenOnce(ctx context.Context, path string, ours, theirs any) error {
+	data, _, err := m.session.get(ctx, path)
+	if errors.Is(err, zk.ErrNoNode) {
+		written, bad := json.Marshal(ours)
+		if bad != nil {
+			return bad
+		}
+		if err := m.session.create(ctx, path, written); err != nil && !errors.Is(err, zk.ErrNodeExists) {
+			return err
+		}
+		data, _, err = m.session.get(ctx, path) // the first one counts, perhaps another's
+	}
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, theirs); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	return nil
+}
+
+// programVersion is the version of this module in the program, for people.
+func programVersion() string {
+	const module = "github.com/slotmq/go-rmq"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, dep := range append(info.Deps, &info.Main) {
+		if dep.Path == module {
+			return dep.Version
+		}
+	}
+	return ""
+}

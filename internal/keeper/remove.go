@@ -1,0 +1,48 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// Remove deletes all that a namespace has in ZooKeeper, and nothing above it. No
+// worker of it may be there: others would take it for dead.
+func (k *Keeper) Remove(ctx context.Context, namespace string) error {
+	if err := k.cfg.validate(); err != nil {
+		return err
+	}
+	if namespace == "" {
+		return errors.New("remove a namespace: it has no name") // the root may hold others
+	}
+	s, err := open(ctx, k.cfg)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	ctx, cancel := k.cfg.bound(ctx)
+	defer cancel()
+	err = insist(ctx, func() error { return s.removeAll(ctx, string(newTree(k.cfg.Root, namespace))) })
+	return k.cfg.explain(err)
+}
+
+func (s *session) removeAll(ctx context.Context, path string) error {
+	for {
+		children, err := s.children(ctx, path)
+		if errors.Is(err, zk.ErrNoNode) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, child := range children {
+			if err := s.removeAll(ctx, path+"/"+child); err != nil {
+				return err
+			}
+		}
+		if err := s.remove(ctx, path); !errors.Is(err, zk.ErrNotEmpty) { // else one has come meanwhile
+			return err
+		}
+	}
+}

@@ -1,0 +1,247 @@
+package keeper
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// session is one session with ZooKeeper, on a zk.Conn of its own: after the end of a
+// session the library would go on with another one as if nothing had happened.
+type session struct {
+	conn *zk.Conn
+	line *line
+	acl  []zk.ACL
+
+	ctx  context.Context // until the session is lost, closed or abandoned
+	end  context.CancelCauseFunc
+	lost chan struct{}
+	done chan struct{} // nothing of it runs any more
+	up   chan struct{} // it was opened
+
+	mu      sync.Mutex
+	number  int64         // ZooKeeper's; 0: not opened yet
+	granted time.Duration // the timeout ZooKeeper has granted
+	alive   time.Time     // see confirmed
+	waiting map[chan struct{}]struct{}
+}
+
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}
+
+// open opens a session.
+func open(ctx context.Context, cfg Config) (*session, error) {
+	s := &session{
+		acl:  zk.WorldACL(zk.PermAll),
+		lost: make(chan struct{}), done: make(chan struct{}), up: make(chan struct{}),
+		alive: time.Now(), granted: cfg.SessionTimeout, waiting: map[chan struct{}]struct{}{},
+	}
+	s.ctx, s.end = context.WithCancelCause(context.Background())
+	s.line = newLine(cfg, s.hello)
+	conn, events, err := zk.Connect(cfg.Servers, cfg.SessionTimeout, zk.WithHostProvider(&hosts{}), zk.WithDialer(s.line.dial),
+		zk.WithEventCallback(s.hear), zk.WithLogger(silent{}), zk.WithLogInfo(false))
+	if err != nil {
+		return nil, err
+	}
+	s.conn = conn
+	go s.attend(events)
+	ctx, cancel := cfg.bound(ctx)
+	defer cancel()
+	err = s.await(ctx)
+	if err == nil && cfg.Auth != "" {
+		err = s.authenticate(ctx, cfg.Auth)
+	}
+	if err != nil {
+		s.abandon()
+		return nil, err
+	}
+	return s, nil
+}
+
+// authenticate says who we are. The library says it again on each new connection,
+// but only if it got an answer the first time.
+func (s *session) authenticate(ctx context.Context, auth string) error {
+	user, password, _ := strings.Cut(auth, ":")
+	s.acl = zk.DigestACL(zk.PermAll, user, password)
+	return insist(ctx, func() error {
+		_, err := ask(ctx, s, call{what: "authenticate", path: "user " + user}, func(c *zk.Conn) (struct{}, error) {
+			return struct{}{}, c.AddAuth("digest", []byte(auth))
+		})
+		return err
+	})
+}
+
+// attend outlasts the session, and returns when nothing of the library runs.
+func (s *session) attend(events <-chan zk.Event) {
+	defer close(s.done)
+	<-s.ctx.Done()
+	s.conn.Close() // a last word of the session, unless the line is cut
+	s.line.cut()
+	for range events {
+		continue
+	}
+}
+
+// await waits until the session is opened.
+func (s *session) await(ctx context.Context) error {
+	select {
+	case <-s.up:
+		return nil
+	case <-s.ctx.Done():
+		return context.Cause(s.ctx)
+	case <-ctx.Done():
+		return fmt.Errorf("ZooKeeper is unreachable: %s (%w)", s.line.trouble(), context.Cause(ctx))
+	}
+}
+
+// hello hears what a server says to each new connection. An error keeps the library
+// from using it.
+func (s *session) hello(granted time.Duration, number int64) error {
+	s.mu.Lock()
+	known := s.number
+	if known == 0 {
+		s.number = number
+	}
+	if number != 0 && (known == 0 || number == known) {
+		s.granted = granted
+		s.mu.Unlock()
+		return nil
+	}
+	s.mu.Unlock()
+	why := errReplaced
+	if number == 0 {
+		why = errExpired
+	}
+	s.lose(why)
+	return why
+}
+
+// hear is called by the library, and must not wait or ask anything of it.
+func (s *session) hear(e zk.Event) {
+	if e.Type != zk.EventSession || e.State != zk.StateHasSession {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.up:
+	default:
+		close(s.up)
+		return
+	}
+	for c := range s.waiting {
+		select {
+		case c <- struct{}{}:
+		default: // it has not looked since the last time
+		}
+	}
+}
+
+// reconnected is told after each return of the connection, until stop. A watch may
+// have missed something then.
+func (s *session) reconnected() (signal <-chan struct{}, stop func()) {
+	c := make(chan struct{}, 1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting[c] = struct{}{}
+	return c, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.waiting, c)
+	}
+}
+
+// id is ZooKeeper's number of the session: zk.Stat.EphemeralOwner of its nodes.
+func (s *session) id() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.number
+}
+
+// timeout is what ZooKeeper has granted.
+func (s *session) timeout() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.granted
+}
+
+// patience is how long a call waits for its answer.
+func (s *session) patience() time.Duration { return s.timeout() / 3 }
+
+// confirmed is when the last request was begun that was answered by the leader, or
+// by a server that had asked it: until the session timeout after it nobody ends the
+// session. A server that the others have lost goes on answering reads for a while.
+func (s *session) confirmed() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.alive
+}
+
+func (s *session) confirm(begun time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if begun.After(s.alive) {
+		s.alive = begun
+	}
+}
+
+// deadline is when others may prove us dead, less a margin.
+func (s *session) deadline() time.Time {
+	timeout := s.timeout()
+	margin := min(max(timeout/10, 500*time.Millisecond), timeout/4)
+	return s.confirmed().Add(timeout - margin)
+}
+
+// over is closed when the session is lost, closed or abandoned.
+func (s *session) over() <-chan struct{} { return s.ctx.Done() }
+
+// lose gives the session up: it has ended, or nobody can tell.
+func (s *session) lose(why error) {
+	s.line.cut()
+	if s.finish(why) {
+		close(s.lost)
+	}
+}
+
+// abandon leaves the session to its timeout.
+func (s *session) abandon() {
+	s.leave()
+	s.wait()
+}
+
+func (s *session) leave() {
+	s.line.cut()
+	s.finish(errAbandoned)
+}
+
+// close ends the session at once.
+func (s *session) close() {
+	s.finish(errClosed)
+	s.wait()
+}
+
+// finish tells whether this call has ended it.
+func (s *session) finish(why error) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx.Err() != nil {
+		return false
+	}
+	s.end(why)
+	return true
+}
+
+// wait waits for the library, which takes up to 3 s; a hung Dialer takes longer.
+func (s *session) wait() {
+	timer := time.NewTimer(5 * time.Second)
+	defer timer.Stop()
+	select {
+	case <-s.done:
+	case <-timer.C:
+	}
+}

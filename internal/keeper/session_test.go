@@ -1,0 +1,526 @@
+package keeper
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+)
+
+// behind is a member behind a proxy, on a server that is shared, and a witness.
+func behind(t *testing.T, timeout time.Duration, coast bool) (*Member, *servertest.Proxy, *zk.Conn) {
+	t.Helper()
+	srv := servertest.SharedZooKeeper(t)
+	proxy := servertest.NewProxy(t, srv.Addr())
+	cfg := config(srv.Chroot(t), timeout, proxy.Addr())
+	cfg.Coast = coast
+	return join(t, New(cfg), worker()), proxy, srv.Client(t, long)
+}
+
+// A session that was ended by force is noticed, and the next one is somebody else.
+func TestExpired(t *testing.T) {
+	t.Parallel()
+	for _, coast := range []bool{false, true} {
+		srv := servertest.SharedZooKeeper(t)
+		cfg := config(srv.Chroot(t), long, srv.Servers()...)
+		cfg.Coast = coast
+		k := New(cfg)
+		m := join(t, k, worker())
+		srv.ExpireSession(t, m.session.id())
+		await(t, "lost", m.Lost())
+		if !errors.Is(m.Err(), errExpired) {
+			t.Error(m.Err())
+		}
+		if until := m.Until(); until.IsZero() || until.After(time.Now()) {
+			t.Errorf("work may be begun until %v", until)
+		}
+		if err := m.Leaving(within(t)); !errors.Is(err, errExpired) {
+			t.Errorf("a lost session is used: %v", err)
+		}
+		next := join(t, k, worker())
+		if next.ID() == m.ID() || next.session.id() == m.session.id() {
+			t.Errorf("%s comes after %s", next.ID(), m.ID())
+		}
+		m.Close()
+		lives(t, next)
+	}
+}
+
+// The library would go on with a new session after the old one has expired, and carry
+// out in it what was asked before.
+func TestNoSecondSessionOnAConnection(t *testing.T) {
+	t.Parallel()
+	srv := servertest.SharedZooKeeper(t)
+	proxy := servertest.NewProxy(t, srv.Addr())
+	witness := srv.Client(t, long)
+	cfg := config(srv.Chroot(t), long, proxy.Addr())
+	m := join(t, New(cfg), worker())
+	path := m.tree.coordinator() + "-of-a-test"
+
+	proxy.Cut()
+	var claiming sync.WaitGroup
+	claiming.Go(func() {
+		for m.session.ctx.Err() == nil {
+			if mine, err := m.session.claim(m.ctx, path, nil); mine || err == nil {
+				t.Errorf("claimed: %v, %v", mine, err)
+			}
+		}
+	})
+	srv.ExpireSession(t, m.session.id())
+	proxy.Mend()
+	await(t, "lost", m.Lost())
+	claiming.Wait()
+	m.Close()
+	if there(t, witness, path) {
+		t.Error("it was carried out by another session")
+	}
+}
+
+func TestReplacedSession(t *testing.T) {
+	t.Parallel()
+	lost := make(chan struct{})
+	s := &session{lost: lost, line: newLine(Config{}, nil)}
+	s.ctx, s.end = context.WithCancelCause(context.Background())
+	if err := s.hello(time.Second, 7); err != nil || s.id() != 7 || s.timeout() != time.Second {
+		t.Fatal(err)
+	}
+	if err := s.hello(2*time.Second, 7); err != nil || s.timeout() != 2*time.Second {
+		t.Fatal(err)
+	}
+	if err := s.hello(time.Second, 8); !errors.Is(err, errReplaced) {
+		t.Error(err)
+	}
+	await(t, "lost", lost)
+	if s.id() != 7 {
+		t.Errorf("the session is %d now", s.id())
+	}
+}
+
+func TestNodeDeletedByAnOperator(t *testing.T) {
+	t.Parallel()
+	cfg, conn := shared(t)
+	cfg.SessionTimeout = time.Minute
+	m := join(t, New(cfg), worker())
+	path := m.tree.worker(m.ID())
+	begun := time.Now()
+	if err := conn.Delete(path, -1); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "lost", m.Lost())
+	if took := time.Since(begun); took > m.session.timeout()/12 {
+		t.Errorf("it was not told, but has found out after %v", took)
+	}
+	wantError(t, m.Err(), "somebody has deleted "+path)
+	if until := m.Until(); until.After(time.Now()) {
+		t.Errorf("work may be begun until %v", until)
+	}
+
+	cfg.SessionTimeout = 6 * time.Second
+	m = join(t, New(cfg), worker())
+	path = m.tree.worker(m.ID())
+	_, err := conn.Multi(&zk.DeleteRequest{Path: path, Version: -1},
+		&zk.CreateRequest{Path: path, Acl: zk.WorldACL(zk.PermAll), Flags: zk.FlagEphemeral})
+	if err != nil {
+		t.Fatal(err)
+	}
+	await(t, "lost", m.Lost())
+	wantError(t, m.Err(), "somebody has replaced "+path)
+}
+
+// Cut off from ZooKeeper, a worker first begins nothing any more, then it is lost, and
+// only then others can prove it dead.
+func TestDeadline(t *testing.T) {
+	t.Parallel()
+	const timeout = 6 * time.Second
+	m, proxy, witness := behind(t, timeout, false)
+	confirms(t, m)
+	proxy.Freeze()
+
+	// The witness's own eyes: who sees both learns the order of events.
+	gone, _, changed, err := witness.ExistsW(m.tree.worker(m.ID()))
+	if err != nil || !gone {
+		t.Fatal(err)
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-m.Lost():
+	case <-changed:
+		t.Fatal("others can prove it dead, and it goes on")
+	case <-timer.C:
+		t.Fatal("neither lost nor dead")
+	}
+	lost, confirmed := time.Now(), m.session.confirmed()
+	begin := confirmed.Add(timeout * 2 / 3)
+	if !begin.Before(lost) {
+		t.Errorf("lost %v before nothing more was begun", begin.Sub(lost))
+	}
+	if left := confirmed.Add(timeout).Sub(lost); left < 0 {
+		t.Errorf("lost %v after the session may have ended", -left)
+	} else {
+		t.Logf("lost %v before the session could end", left)
+	}
+	wantError(t, m.Err(), "ZooKeeper was not heard for", "of a session of 6s", proxy.Addr())
+	m.Abandon()
+	awaitGone(t, witness, m.tree.worker(m.ID()))
+	proxy.Thaw()
+}
+
+func TestUntilComesBeforeTheDeadline(t *testing.T) {
+	t.Parallel()
+	begun := time.Now()
+	for timeout, margin := range map[time.Duration]time.Duration{
+		time.Second: 250 * time.Millisecond, 3 * time.Second: 500 * time.Millisecond, 10 * time.Second: time.Second, time.Minute: 6 * time.Second,
+	} {
+		s := &session{granted: timeout, alive: begun}
+		if got := s.deadline().Sub(begun); got != timeout-margin {
+			t.Errorf("timeout %v: deadline after %v", timeout, got)
+		}
+		m := &Member{session: s, keeper: New(Config{}), ctx: context.Background()}
+		if got := m.Until().Sub(begun); got != timeout*2/3 || !m.Until().Before(s.deadline()) {
+			t.Errorf("timeout %v: until %v", timeout, got)
+		}
+		s.confirm(begun.Add(-time.Second)) // an answer that was long under way
+		if !s.confirmed().Equal(begun) {
+			t.Error("it went back")
+		}
+	}
+}
+
+// A server that the others have lost answers reads for a while, although the leader
+// ends the session meanwhile: they are no sign of life.
+func TestReadsAreNoSignOfLife(t *testing.T) {
+	t.Parallel()
+	cfg, _ := shared(t)
+	cfg.SessionTimeout = 3 * time.Second
+	k := New(cfg)
+	s, err := open(within(t), k.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newMember(k, worker(), s)
+	defer m.Abandon()
+	m.running.Go(m.watch) // and no heart that beats
+	m.running.Go(func() {
+		for s.ctx.Err() == nil {
+			s.exists(context.Background(), cfg.Root)
+		}
+	})
+	await(t, "lost", m.Lost())
+}
+
+// An outage shorter than the session costs nothing, and what came meanwhile is read.
+func TestShortOutage(t *testing.T) {
+	t.Parallel()
+	srv := servertest.ZooKeeper(t)
+	root, witness := srv.Chroot(t), srv.Client(t, long)
+	reign(t, witness, root)
+	k := New(config(root, long, srv.Addr()))
+	got := newTold()
+	w := worker()
+	w.Own = got.own
+	m := join(t, k, w)
+	id := m.session.id()
+	srv.Kill()
+	srv.Restart(t)
+	confirms(t, m)
+	assignTo(t, srv.Client(t, long), m.tree, 1, m.ID()) // the witness need not be back
+	got.await(t, "orders", allSlots())
+	if m.session.id() != id || m.Err() != nil {
+		t.Errorf("session %d, was %d: %v", m.session.id(), id, m.Err())
+	}
+	for range 3 { // nothing is left over of the first connection
+		srv.Stop()
+		srv.Restart(t)
+		confirms(t, m)
+	}
+}
+
+func TestAssignmentIsReadAgainAfterAnOutage(t *testing.T) {
+	t.Parallel()
+	srv := servertest.SharedZooKeeper(t)
+	proxy := servertest.NewProxy(t, srv.Addr())
+	root, witness := srv.Chroot(t), srv.Client(t, long)
+	reign(t, witness, root)
+	got := newTold()
+	w := worker()
+	w.Own = got.own
+	m := join(t, New(config(root, long, proxy.Addr())), w)
+	proxy.Cut()
+	assignTo(t, witness, m.tree, 1, m.ID())
+	proxy.Mend()
+	got.await(t, "orders", allSlots())
+	proxy.Cut()
+	assignTo(t, witness, m.tree, 2, "another")
+	proxy.Mend()
+	got.await(t, "orders", nil)
+	lives(t, m)
+}
+
+// What was asked while there was no connection comes after the watches: its answer
+// would hide from them what has happened meanwhile.
+func TestWatchesComeFirst(t *testing.T) {
+	t.Parallel()
+	srv := servertest.SharedZooKeeper(t)
+	proxy := servertest.NewProxy(t, srv.Addr())
+	witness := srv.Client(t, long)
+	root := srv.Chroot(t)
+	s := openHere(t, root, proxy.Addr())
+	var mu sync.Mutex
+	var first uint32
+	proxy.OnRequest(func(b []byte) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, r := range requests(b) {
+			if first == 0 && (r.op == opSetWatches || r.op == opExists) {
+				first = r.op
+			}
+		}
+		return true
+	})
+	for i := range 5 {
+		path := root + "/" + strconv.Itoa(i)
+		there, _, watch, err := s.existsW(within(t), path)
+		if there || err != nil {
+			t.Fatalf("%v, %v", there, err)
+		}
+		mu.Lock()
+		first = 0
+		mu.Unlock()
+		proxy.Cut()
+		put(t, witness, path, "")
+		var asking sync.WaitGroup
+		asking.Go(func() {
+			insist(within(t), func() error {
+				_, _, err := s.exists(within(t), root)
+				return err
+			})
+		})
+		proxy.Mend()
+		asking.Wait()
+		timer := time.NewTimer(patience)
+		select {
+		case <-watch:
+		case <-timer.C:
+			t.Fatal("the watch has missed it")
+		}
+		timer.Stop()
+		mu.Lock()
+		if first != opSetWatches {
+			t.Errorf("request %d came first", first)
+		}
+		mu.Unlock()
+	}
+}
+
+// A welcome that does not come must not hold the library up for 6.7 session timeouts.
+func TestMuteWelcome(t *testing.T) {
+	t.Parallel()
+	srv := servertest.SharedZooKeeper(t)
+	proxy := servertest.NewProxy(t, srv.Addr())
+	s, err := open(within(t), New(config("/", 9*time.Second, proxy.Addr())).cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	back, stop := s.reconnected()
+	defer stop()
+	number := binary.BigEndian.AppendUint64(nil, uint64(s.id()))
+	var swallowed atomic.Bool
+	proxy.OnRequest(func(b []byte) bool {
+		return !bytes.Contains(b, number) || swallowed.Swap(true)
+	})
+	proxy.Cut()
+	proxy.Mend()
+	await(t, "it is back", back)
+	if !swallowed.Load() {
+		t.Error("its first try was answered")
+	}
+}
+
+// A connection that died without a word is left when a request has no answer, long
+// before the library would.
+func TestWedgedConnectionIsLeft(t *testing.T) {
+	t.Parallel()
+	srv := servertest.SharedZooKeeper(t)
+	proxy := servertest.NewProxy(t, srv.Addr())
+	cfg := config(srv.Chroot(t), 12*time.Second, "zookeeper:2181")
+	var dials atomic.Int32
+	cfg.Dialer = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		addr := proxy.Addr()
+		if dials.Add(1) > 1 {
+			addr = srv.Addr()
+		}
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}
+	m := join(t, New(cfg), worker())
+	confirms(t, m)
+	proxy.Freeze()
+	frozen, until := time.Now(), m.Until()
+	eventually(t, "another connection", func() error {
+		lives(t, m)
+		if m.session.confirmed().After(frozen) {
+			return nil
+		}
+		until = m.Until()
+		return errors.New("not confirmed")
+	})
+	if late := m.session.confirmed().Sub(until); late > 0 {
+		t.Errorf("nothing could be begun for %v", late)
+	}
+	proxy.Thaw()
+}
+
+// When the password cannot be written on a new connection, the library waits for
+// ever for somebody to hear of that.
+func TestPasswordThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	srv := servertest.SharedZooKeeper(t)
+	proxy := servertest.NewProxy(t, srv.Addr())
+	cfg := config(srv.Chroot(t)+"/rmq", 9*time.Second, proxy.Addr())
+	cfg.Auth = "rmq:secret"
+	var dials atomic.Int32
+	cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+		if dials.Add(1) == 2 {
+			return &failing{Conn: conn}, err
+		}
+		return conn, err
+	}
+	m := join(t, New(cfg), worker())
+	proxy.Cut()
+	proxy.Mend()
+	confirms(t, m)
+	if dials.Load() < 3 {
+		t.Errorf("%d dials; the failing one was not used", dials.Load())
+	}
+	if err := m.Leaving(within(t)); err != nil {
+		t.Errorf("the password was not said again: %v", err)
+	}
+}
+
+// failing fails each write but the first.
+type failing struct {
+	net.Conn
+	writes int
+}
+
+func (f *failing) Write(p []byte) (int, error) {
+	if f.writes++; f.writes > 1 {
+		return 0, errors.New("cannot write")
+	}
+	return f.Conn.Write(p)
+}
+
+func TestCoast(t *testing.T) {
+	t.Parallel()
+	srv := servertest.ZooKeeper(t)
+	cfg := config("/rmq", 2*time.Second, srv.Addr())
+	cfg.Coast = true
+	m := join(t, New(cfg), worker())
+	id := m.session.id()
+	srv.Kill()
+	eventually(t, "it is away for two session timeouts", func() error {
+		lives(t, m)
+		if time.Since(m.session.confirmed()) < 4*time.Second {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	if !m.Until().IsZero() {
+		t.Errorf("work may be begun until %v only", m.Until())
+	}
+	if dead, err := m.Verify(within(t), "x"); dead || err == nil {
+		t.Errorf("dead by the word of nobody: %v, %v", dead, err)
+	}
+	srv.Restart(t)
+	confirms(t, m)
+	if m.session.id() != id || !there(t, srv.Client(t, long), m.tree.worker(m.ID())) {
+		t.Error("another session")
+	}
+}
+
+// This worker alone is cut off: its session expires, which it learns when it is back.
+func TestCoastExpired(t *testing.T) {
+	t.Parallel()
+	m, proxy, witness := behind(t, 2*time.Second, true)
+	proxy.Freeze()
+	awaitGone(t, witness, m.tree.worker(m.ID()))
+	lives(t, m)
+	proxy.Thaw()
+	await(t, "lost", m.Lost())
+	if !errors.Is(m.Err(), errExpired) {
+		t.Error(m.Err())
+	}
+}
+
+// Servers that were set back to older data refuse a client that has seen newer, but
+// not a new one.
+func TestCoastWedged(t *testing.T) {
+	t.Parallel()
+	m, proxy, _ := behind(t, time.Second, true)
+	number := binary.BigEndian.AppendUint64(nil, uint64(m.session.id()))
+	proxy.OnRequest(func(b []byte) bool { return !bytes.Contains(b, number) })
+	proxy.Cut()
+	proxy.Mend()
+	await(t, "lost", m.Lost())
+	if !errors.Is(m.Err(), errWedged) {
+		t.Error(m.Err())
+	}
+}
+
+// When ZooKeeper is back, another session may be opened a little earlier than ours is
+// found again.
+func TestCoastGivesTime(t *testing.T) {
+	t.Parallel()
+	cfg, _ := shared(t)
+	cfg.SessionTimeout, cfg.Coast = 4*time.Second, true
+	m := join(t, New(cfg), worker())
+	m.session.mu.Lock()
+	m.session.alive = time.Now().Add(-time.Hour)
+	m.session.mu.Unlock()
+	if _, why := m.wedged(); why != nil {
+		t.Error(why)
+	}
+}
+
+// Whatever happens at its end, a lost session does not say goodbye: its handlers may
+// still run.
+func TestLostSessionIsLeftToItsTimeout(t *testing.T) {
+	t.Parallel()
+	cfg, conn := shared(t)
+	m := join(t, New(cfg), worker())
+	m.session.lose(errors.New("a test says so"))
+	m.Close()
+	if !there(t, conn, m.tree.worker(m.ID())) {
+		t.Error("it is gone already")
+	}
+}
+
+// Closing must not wait for a server that is away.
+func TestCloseWithoutAServer(t *testing.T) {
+	t.Parallel()
+	srv := servertest.ZooKeeper(t)
+	m := join(t, New(config("/rmq", 6*time.Second, srv.Addr())), worker())
+	srv.Pause()
+	closed := make(chan struct{})
+	go func() {
+		m.Close()
+		close(closed)
+	}()
+	await(t, "closed", closed)
+	if m.Err() != nil && !strings.Contains(m.Err().Error(), "not heard") {
+		t.Error(m.Err())
+	}
+}

@@ -1,0 +1,123 @@
+package keeper
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// shares is what the coordinator knows of one topic: how its slots are shared out.
+type shares struct {
+	topic   string
+	slots   int
+	last    assignment
+	version int32 // of the node; absent if there is none
+	known   bool  // nothing was written since, as far as this member can tell
+	broken  bool  // a person must act
+}
+
+const absent = -2 // -1 would be any version
+
+// errBroken is of a topic that cannot be shared out until a person has acted.
+var errBroken = errors.New("topic is not shared out")
+
+func broken(err error) error { return fmt.Errorf("%w: %w", errBroken, err) }
+
+// look reads the topic's definition and its assignment.
+func (h *shares) look(ctx context.Context, s *session, t tree) error {
+	data, _, err := s.get(ctx, t.topic(h.topic))
+	if errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrNoAuth) {
+		return broken(err)
+	} else if err != nil {
+		return err
+	}
+	var def topicNode
+	if err := json.Unmarshal(data, &def); err != nil {
+		return broken(fmt.Errorf("read %s: %w", t.topic(h.topic), err))
+	}
+	if def.Slots < 1 || def.Slots > nobody+1 {
+		return broken(fmt.Errorf("read %s: slots are %d", t.topic(h.topic), def.Slots))
+	}
+	path := t.assign(h.topic)
+	data, stat, err := s.get(ctx, path)
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		h.version = absent // whoever had a slot before may have it still
+	case errors.Is(err, zk.ErrNoAuth):
+		return broken(err)
+	case err != nil:
+		return err
+	default:
+		a, err := decodeAssignment(data)
+		if errors.Is(err, errVersion) {
+			return &newerError{path}
+		}
+		if h.version = stat.Version; err == nil {
+			h.last = a
+		} else {
+			h.last.owners = nil // a damaged one is replaced, and says nothing
+		}
+	}
+	h.slots, h.known = def.Slots, true
+	return nil
+}
+
+// plan tells who shall have the slots from now on; nil if nothing is to be changed.
+// It is urgent if there are slots that nobody works at.
+func (h *shares) plan(members []weighted) (owners []string, urgent bool) {
+	if len(members) == 0 || h.broken {
+		return nil, false // the slots stay with whoever had them, and messages wait
+	}
+	owners = assign(h.last.owners, h.slots, members)
+	if slices.Equal(owners, h.last.owners) && h.version != absent {
+		return nil, false
+	}
+	there := make(map[string]bool, len(members))
+	for _, m := range members {
+		there[m.id] = true
+	}
+	for slot := range owners {
+		if slot >= len(h.last.owners) || !there[h.last.owners[slot]] {
+			return owners, true
+		}
+	}
+	return owners, false
+}
+
+// write makes the plan the assignment and tells how many slots have another owner.
+// If somebody else has written meanwhile nothing is written, and h is not known any
+// more.
+func (h *shares) write(ctx context.Context, s *session, t tree, owners []string) (moved int, err error) {
+	next := assignment{gen: h.last.gen + 1, owners: owners}
+	path := t.assign(h.topic)
+	data, err := next.encode()
+	if err != nil {
+		return 0, broken(fmt.Errorf("write %s: %w", path, err))
+	}
+	stat := &zk.Stat{}
+	h.known = false // until there is an answer
+	if h.version == absent {
+		err = s.create(ctx, path, data)
+	} else {
+		stat, err = s.set(ctx, path, data, h.version)
+	}
+	switch {
+	case errors.Is(err, zk.ErrBadVersion), errors.Is(err, zk.ErrNodeExists), errors.Is(err, zk.ErrNoNode):
+		return 0, nil
+	case errors.Is(err, zk.ErrNoAuth):
+		return 0, broken(err)
+	case err != nil:
+		return 0, err
+	}
+	for slot, owner := range owners {
+		if slot >= len(h.last.owners) || h.last.owners[slot] != owner {
+			moved++
+		}
+	}
+	h.last, h.version, h.known = next, stat.Version, true
+	return moved, nil
+}

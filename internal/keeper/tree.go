@@ -1,0 +1,71 @@
+package keeper
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// tree is the path of the node below which one namespace keeps everything. Names
+// that people choose are escaped in it, and escaped names are not given out: no
+// caller ever takes a path apart by itself.
+type tree string
+
+// newTree is the tree of a namespace below root, which may be empty as well.
+func newTree(root, namespace string) tree {
+	root = strings.TrimSuffix(root, "/")
+	if namespace != "" {
+		root += "/" + escape(namespace)
+	}
+	return tree(root)
+}
+
+func (t tree) meta() string        { return string(t) + "/meta" }
+func (t tree) topics() string      { return string(t) + "/topics" }
+func (t tree) workers() string     { return string(t) + "/workers" }
+func (t tree) coordinator() string { return string(t) + "/coordinator" }
+func (t tree) assigns() string     { return string(t) + "/assign" }
+func (t tree) owners() string      { return string(t) + "/owned" }
+
+func (t tree) topic(name string) string  { return t.topics() + "/" + escape(name) }
+func (t tree) worker(id string) string   { return t.workers() + "/" + escape(id) }
+func (t tree) leaving(id string) string  { return t.worker(id) + leavingMark }
+func (t tree) assign(name string) string { return t.assigns() + "/" + escape(name) }
+func (t tree) owned(id string) string    { return t.owners() + "/" + escape(id) }
+
+// leavingMark stands behind the id of a worker that leaves. No escaped id has one.
+const leavingMark = "!leaving"
+
+// splitWorker takes the name of a child of workers apart.
+func splitWorker(child string) (id string, leaving bool, err error) {
+	child, leaving = strings.CutSuffix(child, leavingMark)
+	id, err = unescape(child)
+	return id, leaving, err
+}
+
+// escape makes one component of a path of any name. ZooKeeper refuses some
+// characters, gives "." and ".." no node, and a slash would begin another one.
+func escape(name string) string {
+	dots := name == "." || name == ".."
+	var b strings.Builder
+	for i := range len(name) {
+		c := name[i]
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', c == '.' && !dots:
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// unescape is the name that escape made a component of. Whatever escape does not
+// write is no name: two nodes for one name would be two topics.
+func unescape(component string) (string, error) {
+	name, err := url.PathUnescape(component)
+	if err == nil && escape(name) != component {
+		err = fmt.Errorf("node name %q is not written as %q", component, escape(name))
+	}
+	return name, err
+}

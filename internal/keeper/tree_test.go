@@ -1,0 +1,79 @@
+package keeper
+
+import (
+	"math/rand"
+	"strings"
+	"testing"
+
+	"github.com/slotmq/go-rmq/internal/sharetest"
+)
+
+// The paths are part of the protocol: other versions meet them.
+func TestPathsAreThese(t *testing.T) {
+	for _, c := range []struct{ root, namespace, want string }{
+		{"/rmq", "", "/rmq"}, {"/rmq", "eu", "/rmq/eu"}, {"/", "eu", "/eu"}, {"/a/b", "e u", "/a/b/e%20u"}, {"/rmq", "..", "/rmq/%2E%2E"},
+	} {
+		if got := string(newTree(c.root, c.namespace)); got != c.want {
+			t.Errorf("%q, %q: %s, want %s", c.root, c.namespace, got, c.want)
+		}
+	}
+	tree := newTree("/rmq", "ns")
+	for got, want := range map[string]string{
+		tree.meta():          "/rmq/ns/meta",
+		tree.topics():        "/rmq/ns/topics",
+		tree.topic("a b"):    "/rmq/ns/topics/a%20b",
+		tree.workers():       "/rmq/ns/workers",
+		tree.worker("w-1.x"): "/rmq/ns/workers/w-1.x",
+		tree.leaving("w!1"):  "/rmq/ns/workers/w%211!leaving",
+		tree.coordinator():   "/rmq/ns/coordinator",
+		tree.assigns():       "/rmq/ns/assign",
+		tree.assign("订"):     "/rmq/ns/assign/%E8%AE%A2",
+		tree.owners():        "/rmq/ns/owned",
+		tree.owned("../x/y"): "/rmq/ns/owned/..%2Fx%2Fy",
+	} {
+		if got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+func TestNamesSurviveTheirPath(t *testing.T) {
+	seed := sharetest.Seed(t)
+	random := rand.New(rand.NewSource(seed))
+	names := []string{
+		"orders", ".", "..", "...", ".a", "a b", "a%2Fb", "%", "%%", "a!leaving", "!leaving", "订单", "\ufffd", "\ue000", "\u00a0", "a:b@c&d=e+f~g",
+		"zookeeper", strings.Repeat("ö", 100),
+	}
+	for range 200 {
+		name := make([]byte, 1+random.Intn(20))
+		random.Read(name)
+		names = append(names, string(name))
+	}
+	by := map[string]string{}
+	for _, name := range names {
+		component := escape(name)
+		if component == "." || component == ".." || strings.Trim(component, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.%") != "" {
+			t.Errorf("%q becomes %q", name, component)
+		}
+		if other, taken := by[component]; taken && other != name {
+			t.Errorf("%q and %q are both %q", name, other, component)
+		}
+		by[component] = name
+		if back, err := unescape(component); back != name || err != nil {
+			t.Errorf("%q comes back as %q, %v", name, back, err)
+		}
+		for _, mark := range []string{"", leavingMark} {
+			if id, leaving, err := splitWorker(component + mark); id != name || leaving != (mark != "") || err != nil {
+				t.Errorf("%q%s: %q, %v, %v", component, mark, id, leaving, err)
+			}
+		}
+	}
+}
+
+func TestForeignNodesHaveNoName(t *testing.T) {
+	for _, component := range []string{"%", "%2", "%zz", "a b", "%2e", ".", "..", "%41", "a:b", "a!leaving!leaving", "%21leaving!x"} {
+		if id, _, err := splitWorker(component); err == nil {
+			t.Errorf("%q is taken for %q", component, id)
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+)
+
+// verify fails unless the holder is found dead, or alive.
+func verify(t *testing.T, m *Member, holder string, want bool) {
+	t.Helper()
+	if dead, err := m.Verify(within(t), holder); dead != want || err != nil {
+		t.Errorf("Verify(%s): %v, %v; want %v", holder, dead, err, want)
+	}
+	if m.Dead(holder) != want {
+		t.Errorf("Dead(%s): %v", holder, !want)
+	}
+}
+
+func TestVerify(t *testing.T) {
+	t.Parallel()
+	cfg, _ := shared(t)
+	k := New(cfg)
+	m := join(t, k, worker())
+	closed, killed := join(t, k, worker()), join(t, k, worker())
+	verify(t, m, closed.ID(), false)
+	if err := closed.Leaving(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	verify(t, m, closed.ID(), false)
+	closed.Close()
+	verify(t, m, closed.ID(), true)
+
+	killed.Abandon()
+	verify(t, m, killed.ID(), false) // its handlers may still run
+	servertest.SharedZooKeeper(t).ExpireSession(t, killed.session.id())
+	verify(t, m, killed.ID(), true)
+	verify(t, m, "who has never lived", true)
+
+	for _, who := range []string{m.ID(), ""} {
+		if dead, err := m.Verify(within(t), who); dead || err == nil {
+			t.Errorf("Verify(%q): %v, %v", who, dead, err)
+		}
+	}
+}
+
+// What was proven stays so, for all members of the process, and needs no server.
+func TestDeadForEver(t *testing.T) {
+	t.Parallel()
+	srv := servertest.ZooKeeper(t)
+	k := New(config("/rmq", long, srv.Addr()))
+	m, other, third := join(t, k, worker()), join(t, k, worker()), join(t, k, worker())
+	third.Close()
+	verify(t, m, third.ID(), true)
+	srv.Stop()
+	verify(t, m, third.ID(), true)
+	verify(t, other, third.ID(), true)
+	if dead, err := m.Verify(within(t), "another"); dead || err == nil {
+		t.Errorf("without a server: %v, %v", dead, err)
+	}
+}
+
+// A lost session proves nothing, whatever it may see.
+func TestVerifyOnALostSession(t *testing.T) {
+	t.Parallel()
+	cfg, _ := shared(t)
+	k := New(cfg)
+	m, closed := join(t, k, worker()), join(t, k, worker())
+	closed.Close()
+	servertest.SharedZooKeeper(t).ExpireSession(t, m.session.id())
+	// Lost or not yet noticed: no proof in either case.
+	if dead, err := m.Verify(within(t), closed.ID()); dead || err == nil || m.Dead(closed.ID()) {
+		t.Errorf("%v, %v", dead, err)
+	}
+	await(t, "lost", m.Lost())
+	if dead, err := m.Verify(within(t), closed.ID()); dead || !errors.Is(err, errExpired) || m.Dead(closed.ID()) {
+		t.Errorf("%v, %v", dead, err)
+	}
+	left := join(t, k, worker())
+	left.Abandon()
+	if dead, err := left.Verify(within(t), closed.ID()); dead || !errors.Is(err, errAbandoned) {
+		t.Errorf("%v, %v", dead, err)
+	}
+}
+
+// The write comes before the look, also where an operator has deleted what is written
+// to, and each question asks once.
+func TestBarrier(t *testing.T) {
+	t.Parallel()
+	m, proxy, witness := behind(t, long, false)
+	holder := m.tree.worker("x")
+	var mu sync.Mutex
+	var asked []string
+	proxy.OnRequest(func(b []byte) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, r := range requests(b) {
+			switch r {
+			case request{opExists, holder}:
+				asked = append(asked, "look")
+			case request{opSet, m.tree.owned(m.ID())}:
+				asked = append(asked, "write")
+			}
+		}
+		return true
+	})
+	wants := func(want ...string) {
+		t.Helper()
+		mu.Lock()
+		defer mu.Unlock()
+		if fmt.Sprint(asked) != fmt.Sprint(want) {
+			t.Errorf("asked %q, not %q", asked, want)
+		}
+		asked = nil
+	}
+	put(t, witness, holder, "")
+	verify(t, m, "x", false)
+	wants("write", "look")
+	if n := read[ownedNode](t, witness, m.tree.owned(m.ID())).Barriers; n != 1 {
+		t.Errorf("%d barriers", n)
+	}
+	if err := witness.Delete(m.tree.owned(m.ID()), -1); err != nil {
+		t.Fatal(err)
+	}
+	verify(t, m, "x", false)
+	wants("write", "write", "look")
+
+	if err := witness.Delete(holder, -1); err != nil {
+		t.Fatal(err)
+	}
+	var asking sync.WaitGroup
+	for range 10 {
+		asking.Go(func() { verify(t, m, "x", true) })
+	}
+	asking.Wait()
+	wants("write", "look")
+
+	// Without the write there is no proof.
+	proxy.OnRequest(func(b []byte) bool { return !asks(b, opSet) })
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if dead, err := m.Verify(ctx, "y"); dead || err == nil {
+		t.Errorf("%v, %v", dead, err)
+	}
+}
+
+// A server that is behind the others does not know yet who has just joined.
+func TestVerifyAtAServerThatIsBehind(t *testing.T) {
+	t.Parallel()
+	e := servertest.Ensemble(t, 3)
+	behind := e.Followers(t)[0]
+	proxy := servertest.NewProxy(t, behind.Addr())
+	m := join(t, New(config("/rmq", long, proxy.Addr())), worker())
+	witness := e.Leader(t).Client(t, long)
+	const trials = 20
+	for i := range trials {
+		holder := fmt.Sprintf("x-%d", i)
+		asked := make(chan struct{}, 100)
+		proxy.OnRequest(func([]byte) bool {
+			asked <- struct{}{}
+			return true
+		})
+		behind.Pause()
+		put(t, witness, m.tree.worker(holder), "")
+		found := make(chan struct{})
+		go func() {
+			defer close(found)
+			verify(t, m, holder, false)
+		}()
+		await(t, "a question", asked)
+		behind.Resume()
+		await(t, "an answer", found)
+	}
+}

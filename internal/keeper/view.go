@@ -1,0 +1,163 @@
+package keeper
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// View is who works at what, as ZooKeeper has it. It is read node by node, and so
+// no picture of one moment.
+type View struct {
+	Coordinator string       // id of a worker; empty if there is none
+	Workers     []WorkerView // by id
+	Topics      []TopicView  // by name
+}
+
+// WorkerView is one worker.
+type WorkerView struct {
+	ID, Host, Version string
+	PID               int
+	Topics            map[string]float64 // and its weight there
+	Leaving           bool
+	Held              map[string][]int // the slots it said it really has
+	Since             time.Time        // since when, by its own clock
+	Err               error            // why some of it is not known
+}
+
+// TopicView is one topic, whether anybody works at it or not.
+type TopicView struct {
+	Name, Kind string
+	Slots      int
+	Gen        int64    // counts the assignments
+	Owners     []string // the id of the worker that each slot was assigned to, or empty
+	Err        error    // why some of it is not known
+}
+
+// View reads who works at what in a namespace. It opens a session for it, which
+// nobody notices.
+func (k *Keeper) View(ctx context.Context, namespace string) (View, error) {
+	if err := k.cfg.validate(); err != nil {
+		return View{}, err
+	}
+	s, err := open(ctx, k.cfg)
+	if err != nil {
+		return View{}, err
+	}
+	defer s.close()
+	ctx, cancel := k.cfg.bound(ctx)
+	defer cancel()
+	v := viewer{s: s, tree: newTree(k.cfg.Root, namespace)}
+	var seen View
+	err = insist(ctx, func() (err error) {
+		seen, err = v.all(ctx)
+		return err
+	})
+	if errors.Is(err, zk.ErrNoNode) {
+		err = fmt.Errorf("nobody has worked with ZooKeeper under %s: %w", v.tree, err)
+	}
+	return seen, k.cfg.explain(err)
+}
+
+type viewer struct {
+	s *session
+	tree
+}
+
+func (v viewer) all(ctx context.Context) (seen View, err error) {
+	if err := v.s.sync(ctx, v.workers()); err != nil { // the server may be behind
+		return seen, err
+	}
+	coordinator, _, err := v.s.get(ctx, v.coordinator())
+	if err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return seen, err
+	}
+	seen.Coordinator = string(coordinator)
+	children, err := v.s.children(ctx, v.workers())
+	if err != nil {
+		return seen, err
+	}
+	leaves := map[string]bool{}
+	for _, child := range children {
+		if id, leaving, err := splitWorker(child); leaving && err == nil {
+			leaves[id] = true
+		}
+	}
+	for _, child := range children {
+		id, leaving, err := splitWorker(child)
+		if leaving || err != nil {
+			continue
+		}
+		w, err := v.seeWorker(ctx, id)
+		if errors.Is(err, zk.ErrNoNode) {
+			continue // gone since
+		} else if err != nil {
+			return seen, err
+		}
+		w.Leaving = leaves[id]
+		seen.Workers = append(seen.Workers, w)
+	}
+	topics, err := v.s.children(ctx, v.topics())
+	if err != nil {
+		return seen, err
+	}
+	for _, child := range topics {
+		name, err := unescape(child)
+		if err != nil {
+			continue
+		}
+		t, err := v.seeTopic(ctx, name)
+		if err != nil {
+			return seen, err
+		}
+		seen.Topics = append(seen.Topics, t)
+	}
+	slices.SortFunc(seen.Workers, func(a, b WorkerView) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(seen.Topics, func(a, b TopicView) int { return cmp.Compare(a.Name, b.Name) })
+	return seen, nil
+}
+
+func (v viewer) seeWorker(ctx context.Context, id string) (w WorkerView, err error) {
+	w.ID = id
+	data, _, err := v.s.get(ctx, v.worker(id))
+	if err != nil {
+		return w, err
+	}
+	said, err := decodeWorker(data)
+	w.Host, w.PID, w.Version, w.Topics, w.Err = said.Host, said.PID, said.Version, said.Topics, err
+	data, _, err = v.s.get(ctx, v.owned(id))
+	if errors.Is(err, zk.ErrNoNode) {
+		return w, nil // it has not said anything yet
+	} else if err != nil {
+		return w, err
+	}
+	w.Held, w.Since, err = decodeOwned(data)
+	w.Err = errors.Join(w.Err, err)
+	return w, nil
+}
+
+func (v viewer) seeTopic(ctx context.Context, name string) (t TopicView, err error) {
+	t.Name = name
+	data, _, err := v.s.get(ctx, v.topic(name))
+	if err != nil {
+		return t, err
+	}
+	var def topicNode
+	t.Err = json.Unmarshal(data, &def)
+	t.Kind, t.Slots = def.Kind, def.Slots
+	data, _, err = v.s.get(ctx, v.assign(name))
+	if errors.Is(err, zk.ErrNoNode) {
+		return t, nil // nobody has come yet who wants slots of it
+	} else if err != nil {
+		return t, err
+	}
+	a, err := decodeAssignment(data)
+	t.Gen, t.Owners, t.Err = a.gen, a.owners, errors.Join(t.Err, err)
+	return t, nil
+}
