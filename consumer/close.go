@@ -23,7 +23,7 @@ const grace = 2 * time.Second
 // once and before Start; all calls return when the first is through.
 //
 // The error names the slots whose handlers did not return. They stay with this
-// worker until its lease ends.
+// worker until its lease or its session ends.
 func (c *Consumer) Close(ctx context.Context) error {
 	if ctx == nil {
 		return fmt.Errorf("close consumer: %w", errNilContext)
@@ -70,6 +70,7 @@ func (c *Consumer) close(ctx context.Context) error {
 			err := c.stuck()
 			c.schedule.close()
 			c.stopRequests()
+			c.running.Go(c.abandon) // the library may take a while
 			c.log.Error("worker closed with slots still in hand", zap.Error(err))
 			return err
 		}
@@ -93,6 +94,7 @@ func (c *Consumer) leave() {
 	c.batches.Wait()
 	c.watching.Wait()
 	c.announcing.Wait()
+	c.goOut()
 }
 
 // stuck names the slots that could not be left.
@@ -102,7 +104,7 @@ func (c *Consumer) stuck() error {
 	defer s.mu.Unlock()
 	var running, unanswered []string
 	for _, t := range s.topics {
-		for _, x := range slices.Concat(t.hung, t.slots) {
+		for _, x := range slices.Concat(t.replaced, t.slots) {
 			switch name := fmt.Sprintf("%s slot %d", t.Name, x.index); x.state {
 			case idle:
 			case working:
@@ -117,10 +119,14 @@ func (c *Consumer) stuck() error {
 		errs = append(errs, fmt.Errorf("handlers did not return: %s", strings.Join(running, ", ")))
 	}
 	if unanswered != nil {
-		errs = append(errs, fmt.Errorf("Redis did not answer about the following; their messages come again when the lease has ended: %s", strings.Join(unanswered, ", ")))
+		errs = append(errs, fmt.Errorf("Redis did not answer about the following; their messages come again when the lease or the session has ended: %s", strings.Join(unanswered, ", ")))
 	}
-	if errs == nil {
+	switch {
+	case errs != nil:
+		return errors.Join(errs...)
+	case s.active == 0 && c.cfg.Slots != nil:
+		return errors.New("ZooKeeper does not answer; the slots are left, and go to others when the session has ended")
+	default:
 		return errors.New("Redis does not answer")
 	}
-	return errors.Join(errs...)
 }

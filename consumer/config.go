@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -8,7 +9,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/keeper"
 	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/slots"
 )
 
 // Config of a consumer. The zero value is ready to use.
@@ -21,6 +24,11 @@ type Config struct {
 	// it. Defaults to the host's name and the process id.
 	Worker string
 
+	// Slots says how the workers of a topic share its slots out:
+	// slots.ZooKeeper(…), or by a list of members in Redis. All workers of a topic
+	// must do it in the same way. Defaults to Redis.
+	Slots slots.Sharing
+
 	// Concurrency is how many handlers run at once. Half of each topic's fair
 	// share is always kept free for it. Defaults to 64.
 	Concurrency int
@@ -31,13 +39,15 @@ type Config struct {
 
 	// MaxHandlerTime is how long a handler that ignores its context keeps its
 	// slot: then the lease is renewed no more, and when it has ended the message
-	// is given to another handler, and the slot goes on. Defaults to twice the
-	// Timeout.
+	// is given to another handler, and the slot goes on. With ZooKeeper the worker
+	// changes its session for another one instead, once its other handlers have
+	// returned. Defaults to twice the Timeout.
 	MaxHandlerTime time.Duration
 
 	// Lease is how long the messages of a worker that vanished stay with it. Let
 	// all workers of a topic have the same: who has a shorter one takes the
-	// others for gone now and then, which costs time. Defaults to 30 s.
+	// others for gone now and then, which costs time. With ZooKeeper the session
+	// takes its place. Defaults to 30 s.
 	Lease time.Duration
 
 	// Backoff between deliveries of a message that fails. Defaults to
@@ -144,7 +154,15 @@ func (c Config) validate() error {
 	case c.SafetyLook < 10*time.Millisecond:
 		return refuse("Config.SafetyLook", c.SafetyLook, "10ms or more, or 0 for 30s")
 	}
-	return nil
+	if c.Slots == nil {
+		return nil
+	}
+	err := c.Slots.Validate()
+	var wrong *keeper.InvalidError
+	if errors.As(err, &wrong) {
+		return &message.InvalidError{Field: wrong.Field, Value: wrong.Value, Limit: wrong.Limit}
+	}
+	return err
 }
 
 // withDefaults takes the consumer's values where the options are zero.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -22,7 +23,7 @@ type Consumer struct {
 	rdb     redis.UniversalClient
 	scripts *luascripts.Scripts
 	log     *zap.Logger
-	id      string        // of this worker, never used again
+	id      string        // of this worker, never used again; with ZooKeeper, what its ids begin with
 	recheck time.Duration // between comparisons of the definitions
 
 	mu     sync.Mutex
@@ -34,6 +35,7 @@ type Consumer struct {
 	// Set by Start.
 	schedule *schedule
 	pace     pace
+	term     atomic.Pointer[term] // the present one, or the last
 
 	requests     context.Context // of all commands; ended when Close gives up
 	stopRequests context.CancelFunc
@@ -47,6 +49,7 @@ type Consumer struct {
 	batches    sync.WaitGroup // being handled
 	watching   sync.WaitGroup // timers of minders
 	announcing sync.WaitGroup // wake-ups for those who work at a slot next
+	suspects   sync.Map       // holders that ZooKeeper is asked about
 }
 
 // phase of a consumer's life. It only goes forward.
@@ -68,18 +71,27 @@ func New(rdb redis.UniversalClient, cfg Config) (*Consumer, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("new consumer: %w", err)
 	}
-	random := make([]byte, 4)
-	_, _ = rand.Read(random) // never fails
-	id := cfg.Worker + "-" + hex.EncodeToString(random)
+	id := cfg.Worker
+	if cfg.Slots == nil {
+		random := make([]byte, 4)
+		_, _ = rand.Read(random) // never fails
+		id += "-" + hex.EncodeToString(random)
+	}
 	return &Consumer{
 		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), id: id,
 		log: cfg.Logger.With(zap.String("member", id)), recheck: recheck,
 	}, nil
 }
 
-// Worker returns the id of this worker, which people see as the holder of
-// slots.
-func (c *Consumer) Worker() string { return c.id }
+// Worker returns the id of this worker, which people see as the holder of slots.
+// With ZooKeeper that is its name until it has started, and another id after each
+// session that was lost.
+func (c *Consumer) Worker() string {
+	if t := c.term.Load(); t != nil {
+		return t.id
+	}
+	return c.id
+}
 
 // Listen has l handle the messages of topic t. It is called once for a topic,
 // before Start.
@@ -114,8 +126,8 @@ func (c *Consumer) Listen(t message.Topic, l MessageListener, o ListenOptions) e
 	return nil
 }
 
-// Start begins to work and returns when it has: the definitions agree and the
-// worker is in the list of members. ctx bounds the start only; Close ends the
+// Start begins to work and returns when it has: the definitions agree, and the
+// worker is in the list of members or has a session with ZooKeeper. ctx bounds the start only; Close ends the
 // work.
 func (c *Consumer) Start(ctx context.Context) error {
 	if ctx == nil {
@@ -151,7 +163,7 @@ func (c *Consumer) start(ctx context.Context) error {
 	}
 	c.requests, c.stopRequests = context.WithCancel(context.Background())
 	for _, t := range c.topics {
-		t.makeSlots(c.id) // anew, if an earlier start failed
+		t.makeSlots() // anew, if an earlier start failed
 		for _, x := range t.slots {
 			c.locate(x)
 		}
@@ -168,7 +180,9 @@ func (c *Consumer) start(ctx context.Context) error {
 	if err != nil {
 		if sub != nil {
 			_ = sub.Close()
-			c.resign()
+			if c.cfg.Slots == nil {
+				c.resign()
+			}
 		}
 		c.stopRequests()
 		c.stopHandlers(nil)
@@ -179,6 +193,9 @@ func (c *Consumer) start(ctx context.Context) error {
 	}
 	c.running.Go(c.schedule.alarm)
 	c.running.Go(func() { c.hear(sub) })
+	if c.cfg.Slots != nil {
+		c.running.Go(c.keep)
+	}
 	for _, t := range c.topics {
 		c.attending.Go(func() { c.attend(t) })
 		c.running.Go(func() { c.lookAfter(t) })

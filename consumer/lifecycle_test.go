@@ -170,7 +170,7 @@ func TestConflictingDefinitions(t *testing.T) {
 		}
 	}
 	zoo := topicOf(t, message.KindPriority, 4)
-	must(t, definition.Agree(ctx, luascripts.New(rdb), zoo.Name, zoo, definition.SharingZooKeeper))
+	must(t, definition.Agree(ctx, luascripts.New(rdb), zoo.Name, zoo, definition.Sharing{Way: definition.SharingZooKeeper}))
 	c := newConsumer(t, rdb, Config{})
 	must(t, c.Listen(zoo, newNotes().done(), ListenOptions{}))
 	if err := c.Start(ctx); !errors.Is(err, message.ErrTopicConflict) || !strings.Contains(err.Error(), "sharing") {

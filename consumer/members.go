@@ -16,6 +16,9 @@ import (
 	"github.com/slotmq/go-rmq/slots"
 )
 
+// The list of members in Redis, by which the slots are shared out where there is
+// no ZooKeeper. Beside it, the definitions, which are compared either way.
+
 // membersChanged is what a worker publishes on a topic's channel when it comes
 // or goes.
 const membersChanged = "members"
@@ -35,12 +38,24 @@ func (c *Consumer) allowed(ctx context.Context) error {
 
 // agree compares the topic's definition with the stored one.
 func (c *Consumer) agree(ctx context.Context, t *topic) error {
-	return definition.Agree(ctx, c.scripts, t.name, t.Topic, definition.SharingRedis)
+	by := definition.Sharing{Way: definition.SharingRedis}
+	if c.cfg.Slots != nil {
+		by.Way = definition.SharingZooKeeper
+		if term := c.term.Load(); term != nil {
+			by.Tree = term.member.Tree()
+		}
+	}
+	return definition.Agree(ctx, c.scripts, t.name, t.Topic, by)
 }
 
-// join enters the worker in the lists of members and begins to work at its
-// share of the slots.
+// join makes the worker known to the others, and begins its first term.
 func (c *Consumer) join(ctx context.Context) error {
+	if c.cfg.Slots != nil {
+		return c.enterFirst(ctx)
+	}
+	t := c.newTerm()
+	t.id = c.id
+	c.begin(t)
 	for _, t := range c.topics {
 		if err := c.show(ctx, t); err != nil {
 			return err
@@ -59,37 +74,31 @@ func (c *Consumer) show(ctx context.Context, t *topic) error {
 	if changed {
 		c.announce(t, luascripts.WorkersKey(t.name), []byte(membersChanged))
 	}
-	share := slots.Share(members, len(t.slots))[c.id]
-	gained, lost := c.schedule.own(t, share)
-	if gained+lost > 0 {
-		c.log.Info("slots were shared out", zap.String("topic", t.Name), zap.Int("workers", len(members)),
-			zap.Int("slots", len(share)), zap.Int("gained", gained), zap.Int("given_away", lost))
-	}
+	c.assign(t, c.term.Load(), slots.Share(members, len(t.slots))[c.id])
 	return nil
 }
 
-// attend keeps the worker in a topic's list of members, follows its changes, and
-// compares the definition now and then. Each topic has its own: the server that
-// holds one's list may hang.
+// attend keeps the worker in a topic's list of members, if it has one, follows its
+// changes, and compares the definition now and then. Each topic has its own: the
+// server that holds one's list may hang.
 func (c *Consumer) attend(t *topic) {
 	refresh := time.NewTicker(min(c.cfg.Lease/3, recheck))
 	defer refresh.Stop()
-	compared, comparing, refused := time.Now(), false, false
+	compared, comparing := time.Now(), false
 	agreed := make(chan error, 1)
 	for {
 		due := false
 		select {
 		case <-refresh.C:
-			due = refused || time.Since(compared) > c.recheck
+			due = t.refused.Load() || time.Since(compared) > c.recheck
 		case <-t.poke:
 		case err := <-agreed:
 			comparing = false
-			if conflict := errors.Is(err, message.ErrTopicConflict); conflict && !refused {
+			if conflict := errors.Is(err, message.ErrTopicConflict); conflict && !t.refused.Swap(true) {
 				c.log.Error("topic is not worked at", zap.String("topic", t.Name), zap.Error(err))
-				c.schedule.own(t, nil)
-				refused = true
+				c.schedule.own(t, c.term.Load(), nil)
 			} else if err == nil {
-				refused = false
+				t.refused.Store(false)
 			}
 		case <-c.background.Done():
 			return
@@ -98,7 +107,11 @@ func (c *Consumer) attend(t *topic) {
 			compared, comparing = time.Now(), true // aside: its server may hang, and the list be on another
 			c.attending.Go(func() { agreed <- c.agree(c.background, t) })
 		}
-		if refused {
+		if t.refused.Load() {
+			continue
+		}
+		if c.cfg.Slots != nil {
+			c.workAt(t, c.term.Load())
 			continue
 		}
 		if err := c.show(c.background, t); err != nil && c.background.Err() == nil {
@@ -108,14 +121,20 @@ func (c *Consumer) attend(t *topic) {
 	}
 }
 
-// resign takes the worker out of the lists of members. If it cannot, the
-// others notice after its lease.
+// resign makes the others take the worker's slots: it leaves the lists of members,
+// or tells the coordinator. If it cannot, they notice after its lease or session.
 func (c *Consumer) resign() {
 	ctx, cancel := context.WithTimeout(c.requests, grace)
 	defer cancel()
 	// A refresh under way would put it back after it was taken out.
 	c.stopRest()
 	within(ctx, &c.attending)
+	if c.cfg.Slots != nil {
+		if err := c.term.Load().member.Leaving(ctx); err != nil {
+			c.log.Warn("the slots could not be offered to others", zap.Error(err))
+		}
+		return
+	}
 	var resigning sync.WaitGroup
 	for _, t := range c.topics {
 		resigning.Go(func() {

@@ -117,8 +117,8 @@ func TestSlotTakenAwayAndGivenBack(t *testing.T) {
 	for i := range 50 {
 		n.await(t, "a handler runs", func() bool { return n.total > i })
 		for range i % 4 {
-			c.schedule.own(c.topics[0], nil)
-			c.schedule.own(c.topics[0], []int{0})
+			c.schedule.own(c.topics[0], c.term.Load(), nil)
+			c.schedule.own(c.topics[0], c.term.Load(), []int{0})
 		}
 		gate <- struct{}{}
 	}

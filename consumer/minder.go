@@ -46,6 +46,8 @@ func (c *deadlineContext) set(t time.Time) { c.nanos.Store(t.UnixNano()) }
 // margin is what a lease is reckoned shorter by.
 func margin(lease time.Duration) time.Duration { return max(lease/10, 500*time.Millisecond) }
 
+const endless = 100 * 365 * 24 * time.Hour
+
 // begin watches over the batch from now on.
 func (m *minder) begin(b *batch) {
 	m.mu.Lock()
@@ -60,6 +62,9 @@ func (m *minder) begin(b *batch) {
 // renewed notes that the lease was begun by a request sent at a time.
 func (m *minder) renewed(sent time.Time) {
 	lease := m.c.cfg.Lease
+	if m.b.term.member != nil {
+		lease = endless // the session takes its place: see term.trusted
+	}
 	m.until, m.touchAt = sent.Add(lease-margin(lease)), sent.Add(lease/3)
 }
 
@@ -73,13 +78,13 @@ func (m *minder) start(now time.Time) (context.Context, bool) {
 		m.touch(m.b) // late, by a slow network or a pause: ask before anything begins
 		now = time.Now()
 	}
-	if m.lost || m.deserted || now.After(m.until) {
+	if m.lost || m.deserted || now.After(m.until) || !m.b.term.trusted(now) {
 		return nil, false
 	}
 	timedOut := m.ctx != nil && m.ctx.Err() != nil
 	if m.ctx == nil || timedOut {
 		m.ctx = new(deadlineContext)
-		m.ctx.Context, m.cancel = context.WithCancelCause(m.c.handlers)
+		m.ctx.Context, m.cancel = context.WithCancelCause(m.b.term.handlers)
 	}
 	m.started = now
 	if m.b.topic.opts.Parallel {
@@ -150,9 +155,9 @@ func (m *minder) look() {
 		m.cancel(ErrTimeout)
 	}
 	if running >= o.MaxHandlerTime {
-		m.log().Error("handler ignores its context; the lease of its batch is not kept any longer", zap.Duration("running", running))
+		m.log().Error("handler ignores its context; its batch is not kept any longer", zap.Duration("running", running))
 		m.deserted = true
-		m.c.schedule.desert(b.slot)
+		m.c.desert(b.slot)
 		return
 	}
 	if m.touching && !m.lost && now.After(m.until) {

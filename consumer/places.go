@@ -14,7 +14,7 @@ func (s *schedule) share() int { return s.limit / len(s.topics) }
 
 // free reports whether the topic may have one more place.
 func (s *schedule) free(t *topic) bool {
-	if s.used >= s.limit || t.used >= t.opts.Concurrency {
+	if s.suspended || s.used >= s.limit || t.used >= t.opts.Concurrency {
 		return false
 	}
 	reserve := s.share() / 2

@@ -12,22 +12,23 @@ import (
 // concurrency limit first, so that no batch waits in flight for a goroutine.
 //
 // What others call locks mu. It is held already where share, free, take,
-// release, giveBack, yields, disown, ready, set and sleep are called.
+// release, giveBack, yields, disown, ready, set, sleep, replace, forget and forsake are called.
 type schedule struct {
 	limit  int
 	topics []*topic
 
-	mu       sync.Mutex
-	queue    []*slot // ready
-	sleepers sleepers
-	used     int // places
-	active   int // slots that are not idle
-	stopping bool
-	closed   bool
-	turners  *sync.Cond    // there is something in queue, or closed
-	settled  *sync.Cond    // active is 0
-	earlier  chan struct{} // the first sleeper wakes earlier than it did
-	done     chan struct{} // closed with the schedule
+	mu        sync.Mutex
+	queue     []*slot // ready
+	sleepers  sleepers
+	used      int // places
+	active    int // slots that are not idle
+	stopping  bool
+	suspended bool // no slot may take anything
+	closed    bool
+	turners   *sync.Cond    // there is something in queue, or closed
+	settled   *sync.Cond    // active is 0
+	earlier   chan struct{} // the first sleeper wakes earlier than it did
+	done      chan struct{} // closed with the schedule
 }
 
 func newSchedule(limit int, topics []*topic) *schedule {
@@ -55,7 +56,7 @@ func (s *schedule) next(most int, slots []*slot, leave []bool) ([]*slot, []bool)
 		s.set(x, turning)
 		// One that was to be left, and was assigned anew while it was queued, has
 		// no place: it is left, and then waits for one.
-		slots, leave = append(slots, x), append(leave, !x.owned || !x.place || s.yields(x))
+		slots, leave = append(slots, x), append(leave, !x.owned || !x.place || s.suspended || s.yields(x))
 	}
 	clear(s.queue[len(rest):])
 	s.queue = rest
@@ -80,10 +81,13 @@ func (s *schedule) yields(x *slot) bool {
 	return false
 }
 
-// own sets which slots of a topic this worker shall work at.
-func (s *schedule) own(t *topic, indexes []int) (gained, lost int) {
+// own sets which slots of a topic this worker shall work at in a term.
+func (s *schedule) own(t *topic, in *term, indexes []int) (gained, lost int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if t.term != in {
+		return 0, 0 // it is over
+	}
 	mine := make([]bool, len(t.slots))
 	for _, i := range indexes {
 		mine[i] = !s.stopping
@@ -197,7 +201,14 @@ func (s *schedule) rest(x *slot, at time.Time) {
 		s.ready(x)
 	case x.owned:
 		s.sleep(x, at)
+	default: // a turn that was under way when it was let go has taken nothing
+		s.forget(x)
 	}
+}
+
+// forget has nobody wait any more for an earlier incarnation of a slot.
+func (s *schedule) forget(x *slot) {
+	x.topic.replaced = slices.DeleteFunc(x.topic.replaced, func(other *slot) bool { return other == x })
 }
 
 // pause lets a slot whose turn had no answer sleep until at. It keeps its place
@@ -234,34 +245,14 @@ func (s *schedule) leave(x *slot) {
 	if x.owned {
 		s.ready(x)
 	}
-	x.topic.hung = slices.DeleteFunc(x.topic.hung, func(other *slot) bool { return other == x })
-}
-
-// desert leaves a slot to a handler that ignores its context. Another
-// incarnation, who is nobody to Redis, goes on with the slot when the lease of
-// this one has ended, just as if this worker had died.
-func (s *schedule) desert(x *slot) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t := x.topic
-	s.release(x) // or a few hung handlers would keep all others from starting
-	y := t.newSlot(x.index, x.incarnation+1)
-	y.node = x.node
-	t.slots[x.index] = y
-	t.hung = append(t.hung, x)
-	y.owned = x.owned
-	y.leaving.Store(!x.owned)
-	x.owned = false
-	x.leaving.Store(true)
-	if y.owned {
-		s.ready(y)
-	}
+	s.forget(x)
 }
 
 // work notes that the slot's batch is being handled.
 func (s *schedule) work(x *slot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	x.forsaken = false // it was for the batch before
 	if !x.place { // a turn that was to leave was told of a batch instead
 		s.take(x)
 	}

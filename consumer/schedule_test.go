@@ -87,16 +87,18 @@ func stage(limit int, slots ...int) (*schedule, []*topic) {
 	var topics []*topic
 	for _, n := range slots {
 		t := newTopic(message.Topic{Name: "t", Kind: message.KindPriority, Slots: n}, "", nil, ListenOptions{Concurrency: limit})
-		t.makeSlots("me")
+		t.makeSlots()
 		topics = append(topics, t)
 	}
 	s := newSchedule(limit, topics)
+	me := &term{id: "me"}
+	s.begin(me)
 	for _, t := range topics {
 		all := make([]int, t.Slots)
 		for i := range all {
 			all[i] = i
 		}
-		s.own(t, all)
+		s.own(t, me, all)
 	}
 	return s, topics
 }
@@ -200,8 +202,8 @@ func TestOwnedAgainInAnyState(t *testing.T) {
 	x := topics[0].slots[0]
 	x.number = 7
 	again := func() {
-		s.own(topics[0], nil)
-		s.own(topics[0], []int{0})
+		s.own(topics[0], topics[0].term, nil)
+		s.own(topics[0], topics[0].term, []int{0})
 	}
 	again() // in the queue
 	if len(s.queue) != 1 || s.used != 1 {

@@ -26,17 +26,21 @@ const (
 type slot struct {
 	topic       *topic
 	index       int
-	incarnation int    // how many before this one were left to handlers that ignore their context
-	worker      string // who takes its turns: the consumer's id, and the incarnation
+	incarnation int // how many there were before this one
+
+	// Whose turns it takes. They change only while it carries nothing.
+	term   *term
+	worker string // the term's id; see serve
 
 	// Guarded by schedule.mu.
-	state  state
-	owned  bool      // this worker shall work at it
-	place  bool      // it has a place under the concurrency limit
-	since  time.Time // when it got the place
-	woken  bool      // a wake-up came while it was turning
-	at     time.Time // when it wakes by itself; zero: never
-	inHeap int       // index in the heap of sleepers; -1: not in it
+	state    state
+	owned    bool      // this worker shall work at it
+	place    bool      // it has a place under the concurrency limit
+	since    time.Time // when it got the place
+	woken    bool      // a wake-up came while it was turning
+	at       time.Time // when it wakes by itself; zero: never
+	inHeap   int       // index in the heap of sleepers; -1: not in it
+	forsaken bool      // its handler ignores its context
 
 	leaving atomic.Bool // as !owned, for the batch to see
 
@@ -51,6 +55,8 @@ type slot struct {
 	held     bool            // the turn finishes a batch
 	verdicts []luascripts.Verdict
 	patience time.Duration // before another look at a slot that is busy
+	holder   string        // of the slot, while it is busy
+	busy     time.Time     // since when that one holds it
 	minder   minder
 	results  []result
 
@@ -73,7 +79,13 @@ func (s *slot) ask(c *Consumer, leave bool) {
 	if !s.topic.Literal {
 		crash = c.backoff(s.topic, 1)
 	}
-	s.turn.Worker, s.turn.Lease, s.turn.Crash = s.worker, c.cfg.Lease, crash
+	s.turn.Worker, s.turn.Lease, s.turn.Crash, s.turn.Gone = s.worker, c.cfg.Lease, crash, ""
+	if m := s.term.member; m != nil { // the session takes the lease's place
+		s.turn.Lease = 0
+		if m.Dead(s.holder) {
+			s.turn.Gone = s.holder
+		}
+	}
 	s.turn.Number, s.turn.Count, s.turn.Random, s.turn.Verdicts = s.number, count, rand.IntN(1<<30), s.verdicts
 	s.turn.Idle = !s.held
 	s.open = true

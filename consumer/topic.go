@@ -3,6 +3,7 @@ package consumer
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -14,7 +15,7 @@ type topic struct {
 	name     string // qualified by the namespace
 	opts     ListenOptions
 	listener MessageListener
-	worker   string // id of the consumer
+	refused  atomic.Bool // its definition is another one now
 	slots    []*slot
 	size     batchSize
 	looking  sync.Mutex    // held while the results of a safety look are compared
@@ -22,9 +23,10 @@ type topic struct {
 	poke     chan struct{} // the list of members has changed
 
 	// Guarded by schedule.mu.
-	used    int     // places taken
-	waiting []*slot // ready, but for a place
-	hung    []*slot // left to handlers that ignore their context, until those return
+	term     *term   // of the worker; nil between two of them
+	used     int     // places taken
+	waiting  []*slot // ready, but for a place
+	replaced []*slot // earlier incarnations, until they have finished what they carry
 }
 
 func newTopic(t message.Topic, namespace string, l MessageListener, o ListenOptions) *topic {
@@ -35,21 +37,30 @@ func newTopic(t message.Topic, namespace string, l MessageListener, o ListenOpti
 	}
 }
 
-func (t *topic) makeSlots(worker string) {
-	t.worker, t.used, t.waiting = worker, 0, nil
+func (t *topic) makeSlots() {
+	t.term, t.used, t.waiting = nil, 0, nil
 	t.slots = make([]*slot, t.Slots)
 	for i := range t.slots {
 		t.slots[i] = t.newSlot(i, 0)
 	}
 }
 
-// newSlot makes a slot, or another incarnation of one, which takes turns under a
-// worker's id of its own.
+// newSlot makes a slot, or another incarnation of one.
 func (t *topic) newSlot(index, incarnation int) *slot {
-	x := &slot{topic: t, index: index, incarnation: incarnation, worker: t.worker, inHeap: -1}
-	if incarnation > 0 {
-		x.worker = fmt.Sprintf("%s+%d", t.worker, incarnation)
+	x := &slot{topic: t, index: index, incarnation: incarnation, inHeap: -1}
+	if t.term != nil {
+		x.serve(t.term)
 	}
 	x.turn.Keys, x.turn.Priority = luascripts.KeysOf(t.name, index), t.Kind == message.KindPriority
 	return x
+}
+
+// serve lets the slot take its turns under the id of a term. Of a term without a
+// session each incarnation has an id of its own, for the lease of the one before is
+// not over yet.
+func (s *slot) serve(t *term) {
+	s.term, s.worker = t, t.id
+	if t.member == nil && s.incarnation > 0 {
+		s.worker = fmt.Sprintf("%s+%d", t.id, s.incarnation)
+	}
 }

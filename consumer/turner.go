@@ -122,10 +122,11 @@ func (c *Consumer) answer(x *slot, a luascripts.Answer) {
 	x.answered()
 	if held && (a.Code == luascripts.Number || a.Code == luascripts.Busy) {
 		c.logOf(x).Warn("the batch was taken over before it was finished: its messages may be handled again")
+		c.takenOver(x)
 	}
 	if a.Code != luascripts.Busy {
 		x.number = a.Number
-		x.patience = 0
+		x.patience, x.holder = 0, ""
 	}
 	switch a.Code {
 	case luascripts.Batch:
@@ -145,6 +146,7 @@ func (c *Consumer) answer(x *slot, a luascripts.Answer) {
 		}
 		c.logOf(x).Debug("slot is busy", zap.String("holder", a.Holder), zap.Duration("lease", a.Wait))
 		x.patience = min(max(firstBusy, 2*x.patience), lastBusy)
+		c.suspect(x, a.Holder)
 		c.schedule.rest(x, time.Now().Add(x.patience))
 	case luascripts.Paused:
 		c.schedule.rest(x, time.Now().Add(pausedLook))

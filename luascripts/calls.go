@@ -73,6 +73,7 @@ type Definition struct {
 	Literal bool
 	Sharing string // "redis", "zookeeper", or empty while no worker has started
 	Layout  int
+	Tree    string // id of the tree in ZooKeeper, or empty while no worker knows it
 }
 
 // Define writes the topic's definition unless it has one, enters the topic in
@@ -82,7 +83,7 @@ func (s *Scripts) Define(ctx context.Context, topic string, d Definition) (Defin
 	if d.Literal {
 		literal = 1
 	}
-	args := append(s.define.begin(6, 1), DefinitionKey(topic), d.Kind, d.Slots, literal, d.Sharing, d.Layout)
+	args := append(s.define.begin(7, 1), DefinitionKey(topic), d.Kind, d.Slots, literal, d.Sharing, d.Layout, d.Tree)
 	cmd := redis.NewStringSliceCmd(ctx, args...)
 	s.Exec(ctx, cmd)
 	reply, err := cmd.Result()
@@ -104,7 +105,7 @@ func (s *Scripts) Define(ctx context.Context, topic string, d Definition) (Defin
 	case <-patience.C:
 	case <-ctx.Done():
 	}
-	held := Definition{Kind: reply[0], Literal: reply[2] == "1", Sharing: reply[3]}
+	held := Definition{Kind: reply[0], Literal: reply[2] == "1", Sharing: reply[3], Tree: reply[5]}
 	held.Slots, _ = strconv.Atoi(reply[1])
 	held.Layout, _ = strconv.Atoi(reply[4])
 	return held, nil

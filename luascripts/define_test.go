@@ -57,6 +57,25 @@ var defineTrials = []trial{
 			w.defines(open, filled)
 		}
 	}},
+	{name: "define: the tree is filled in once, by a worker that shares by it", run: func(w *world) {
+		w.clean(rangeMerge)
+		d := luascripts.Definition{Kind: "priority", Slots: 2, Sharing: "zookeeper", Layout: 1}
+		w.defines(d, d)
+		ours, theirs, redis, other := d, d, d, d
+		ours.Tree, theirs.Tree = "a", "b"
+		redis.Sharing, redis.Tree = "redis", "b"
+		other.Slots, other.Tree = 4, "b"
+		w.defines(redis, d) // neither who shares in another way
+		w.defines(other, d) // nor who disagrees in something else
+		w.defines(ours, ours)
+		w.defines(theirs, ours)
+		w.defines(d, ours)
+		w.do("hdel", luascripts.DefinitionKey("ns:orders"), "sharing") // a person changes the way of sharing
+		w.defines(d, d)
+		w.defines(theirs, theirs)
+		w.clean(rangeMerge)
+		w.defines(theirs, theirs) // all at once
+	}},
 	{name: "define: written again when it is missing", run: func(w *world) {
 		w.clean(rangeMerge)
 		d := luascripts.Definition{Kind: "range-merge", Slots: 1, Sharing: "redis", Layout: 1}
@@ -68,7 +87,7 @@ var defineTrials = []trial{
 		w.clean(rangeMerge) // by hand, without the field
 		w.do("hset", luascripts.DefinitionKey("ns:orders"), "kind", "priority", "slots", 2, "literal", 0, "layout", 1)
 		reply, err := w.rdb.Eval(ctx, w.sources["define"], []string{luascripts.DefinitionKey("ns:orders")}, "priority", 2, 0, "", 1).Slice()
-		w.must(err == nil && len(reply) == 5 && reply[3] == "", "%v, %v", reply, err)
+		w.must(err == nil && len(reply) == 6 && reply[3] == "", "%v, %v", reply, err)
 		d := luascripts.Definition{Kind: "priority", Slots: 2, Layout: 1}
 		w.defines(d, d)
 		d.Sharing = "redis"

@@ -80,7 +80,7 @@ func (p *Producer) agree(ctx context.Context, t *topic) error {
 		err = rights.Check(ctx, p.rdb, rights.Need{Durable: p.cfg.Durability.Replicas > 0}, rights.Topic{Name: t.name, Slots: t.Slots})
 	}
 	if err == nil {
-		err = definition.Agree(ctx, p.scripts, t.name, t.Topic, "")
+		err = definition.Agree(ctx, p.scripts, t.name, t.Topic, definition.Sharing{})
 	}
 	now := time.Since(epoch)
 	switch {

@@ -10,6 +10,7 @@ import (
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/internal/redisurl"
 	"github.com/slotmq/go-rmq/producer"
+	"github.com/slotmq/go-rmq/slots"
 )
 
 // Config of a client. Only Redis or URL is required, and not both.
@@ -32,6 +33,11 @@ type Config struct {
 	// documented keys.
 	Namespace string
 
+	// Slots says how the workers of a topic share its slots out:
+	// slots.ZooKeeper(…), or by a list of members in Redis. All workers of a topic
+	// must do it in the same way. Defaults to Redis.
+	Slots slots.Sharing
+
 	// Worker is the name people see; an id that is never used again is built on
 	// it. Defaults to the host's name and the process id.
 	Worker string
@@ -49,7 +55,8 @@ type Config struct {
 	MaxHandlerTime time.Duration
 
 	// Lease is how long the messages of a worker that vanished stay with it. Let
-	// all workers of a topic have the same. Defaults to 30 s.
+	// all workers of a topic have the same. With ZooKeeper the session takes its
+	// place. Defaults to 30 s.
 	Lease time.Duration
 
 	// Backoff between deliveries of a message that fails. Defaults to
@@ -118,7 +125,7 @@ func (c Config) producer() producer.Config {
 
 func (c Config) consumer() consumer.Config {
 	return consumer.Config{
-		Namespace: c.Namespace, Worker: c.Worker, Concurrency: c.Concurrency, Timeout: c.Timeout,
+		Namespace: c.Namespace, Slots: c.Slots, Worker: c.Worker, Concurrency: c.Concurrency, Timeout: c.Timeout,
 		MaxHandlerTime: c.MaxHandlerTime, Lease: c.Lease, Backoff: c.Backoff, SafetyLook: c.SafetyLook,
 		Middleware: c.Middleware, Logger: c.Logger,
 	}

@@ -21,12 +21,21 @@ const (
 	SharingZooKeeper = "zookeeper"
 )
 
+// Sharing is how a worker shares slots. The zero value is a producer's, who does
+// not care.
+type Sharing struct {
+	Way string
+
+	// Tree is the id of the tree in ZooKeeper. Workers of two trees would take each
+	// other for dead just as if they mixed the ways. Empty while it is not known.
+	Tree string
+}
+
 // Agree writes or compares the definition of topic t under its qualified name.
-// sharing is empty for a producer. A difference is message.ErrTopicConflict and
-// says which field differs.
-func Agree(ctx context.Context, s *luascripts.Scripts, name string, t message.Topic, sharing string) error {
+// A difference is message.ErrTopicConflict and says which field differs.
+func Agree(ctx context.Context, s *luascripts.Scripts, name string, t message.Topic, by Sharing) error {
 	want := luascripts.Definition{
-		Kind: t.Kind.String(), Slots: t.Slots, Literal: t.Literal, Sharing: sharing, Layout: luascripts.Layout,
+		Kind: t.Kind.String(), Slots: t.Slots, Literal: t.Literal, Sharing: by.Way, Layout: luascripts.Layout, Tree: by.Tree,
 	}
 	held, err := s.Define(ctx, name, want)
 	if err != nil {
@@ -42,8 +51,11 @@ func Agree(ctx context.Context, s *luascripts.Scripts, name string, t message.To
 	compare("Slots", strconv.Itoa(want.Slots), strconv.Itoa(held.Slots))
 	compare("Literal", strconv.FormatBool(want.Literal), strconv.FormatBool(held.Literal))
 	compare("layout version", strconv.Itoa(want.Layout), strconv.Itoa(held.Layout))
-	if sharing != "" && held.Sharing != "" { // it stays open while the rest differs
-		compare("sharing of slots", sharing, held.Sharing)
+	if by.Way != "" && held.Sharing != "" { // it stays open while the rest differs
+		compare("sharing of slots", by.Way, held.Sharing)
+	}
+	if by.Tree != "" && held.Tree != "" && by.Way == held.Sharing {
+		compare("tree in ZooKeeper (another ensemble, Root or Namespace)", by.Tree, held.Tree)
 	}
 	if differs != nil {
 		return fmt.Errorf("define topic %s: %w: %s", name, message.ErrTopicConflict, strings.Join(differs, ", "))

@@ -1,0 +1,263 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/keeper"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// Sessions with ZooKeeper: one for each term of the worker.
+
+// Between tries to get a session the waiting doubles between these.
+const (
+	firstEntry = 100 * time.Millisecond
+	lastEntry  = 5 * time.Second
+)
+
+// holdEvery is how often the slots that the worker has are shown to people, and
+// trustEvery how often a worker that may start nothing looks whether it may again.
+const (
+	holdEvery  = time.Second
+	trustEvery = 20 * time.Millisecond
+)
+
+// errHanging is why a term ends that has a handler which does not return.
+var errHanging = errors.New("a handler ignores its context")
+
+// enter begins a term with a session of its own.
+func (c *Consumer) enter(ctx context.Context) error {
+	t := c.newTerm()
+	byName := map[string]*topic{}
+	w := keeper.Worker{Name: c.cfg.Worker, Namespace: c.cfg.Namespace, Logger: c.cfg.Logger}
+	for _, topic := range c.topics {
+		byName[topic.Name] = topic
+		w.Topics = append(w.Topics, keeper.Topic{
+			Name: topic.Name, Kind: topic.Kind.String(), Slots: topic.Slots, Literal: topic.Literal,
+		})
+	}
+	w.Own = func(name string, share []int) { c.assign(byName[name], t, share) }
+	var err error
+	if t.member, err = c.cfg.Slots.Join(ctx, w); err != nil {
+		t.end(nil)
+		if errors.Is(err, keeper.ErrConflict) {
+			err = fmt.Errorf("%w: %w", message.ErrTopicConflict, err)
+		}
+		return err
+	}
+	t.id = t.member.ID()
+	c.begin(t)
+	return nil
+}
+
+// enterFirst is enter for a start. Workers of two trees in ZooKeeper would take each
+// other for dead, so the definitions are compared once more, with the tree's id.
+func (c *Consumer) enterFirst(ctx context.Context) error {
+	if err := c.enter(ctx); err != nil {
+		return err
+	}
+	for _, t := range c.topics {
+		if err := c.agree(ctx, t); err != nil {
+			c.term.Swap(nil).member.Close()
+			return err
+		}
+	}
+	return nil
+}
+
+// keep keeps the worker in a term until it has left its slots: when a session is
+// lost, it gets another.
+func (c *Consumer) keep() {
+	for {
+		t := c.term.Load()
+		why, lost := c.watch(t)
+		if why == nil {
+			return
+		}
+		if lost {
+			t.end(fmt.Errorf("%w: %w", ErrLeaseLost, why))
+		}
+		if c.background.Err() != nil { // closing: nothing new is begun
+			<-c.schedule.done
+			return
+		}
+		c.log.Warn("the worker gives up its id", zap.String("id", t.id), zap.Error(why))
+		c.schedule.dismiss()
+		if lost {
+			t.member.Abandon()
+		} else {
+			c.retire(t)
+		}
+		if !c.enterAgain() {
+			<-c.schedule.done
+			return
+		}
+	}
+}
+
+// watch returns when the term must end: with lost, because the session is lost, and
+// else because a handler hangs. It returns no error when the slots have been left.
+func (c *Consumer) watch(t *term) (why error, lost bool) {
+	show := time.NewTicker(holdEvery)
+	defer show.Stop()
+	trust := time.NewTimer(0)
+	defer trust.Stop()
+	retiring := t.retiring
+	suspended := false
+	for {
+		select {
+		case <-t.member.Lost():
+			return t.member.Err(), true
+		case why := <-retiring:
+			if c.background.Err() == nil {
+				return why, false
+			}
+			retiring = nil // it will be named by Close
+		case <-trust.C:
+			now := time.Now()
+			if t.heard(now) == suspended {
+				suspended = !suspended
+				c.schedule.suspend(suspended)
+				if suspended {
+					c.log.Warn("nothing is heard from ZooKeeper; no handler is started", zap.String("id", t.id))
+				} else {
+					c.log.Info("ZooKeeper is heard again", zap.String("id", t.id))
+				}
+			}
+			if until := t.member.Until(); until.IsZero() { // it coasts
+				trust.Reset(holdEvery)
+			} else {
+				trust.Reset(max(trustEvery, until.Sub(now)))
+			}
+		case <-show.C:
+			for _, topic := range c.topics {
+				t.member.Hold(topic.Name, c.schedule.holding(topic))
+			}
+		case <-c.schedule.done:
+			return nil, false
+		}
+	}
+}
+
+// enterAgain tries to get a session until it has one, or the worker closes.
+func (c *Consumer) enterAgain() bool {
+	wait := firstEntry
+	for tries := 1; ; tries++ {
+		err := c.enter(c.background)
+		if err == nil {
+			c.log.Info("the worker has a new id", zap.String("id", c.Worker()))
+			return true
+		}
+		if c.background.Err() != nil {
+			return false
+		}
+		if tries == 1 || tries%10 == 0 {
+			c.log.Warn("no session with ZooKeeper; trying again", zap.Int("tries", tries), zap.Error(err))
+		}
+		timer := time.NewTimer(wait/2 + rand.N(wait/2))
+		select {
+		case <-timer.C:
+		case <-c.background.Done():
+			timer.Stop()
+			return false
+		}
+		wait = min(2*wait, lastEntry)
+	}
+}
+
+// retire ends a term whose session lives: when all has returned that will, the
+// session is closed, and whoever hangs may be taken over from.
+func (c *Consumer) retire(t *term) {
+	c.running.Go(func() {
+		if err := t.member.Leaving(c.background); err != nil {
+			c.log.Warn("the slots could not be offered to others", zap.Error(err))
+		}
+		ticker := time.NewTicker(100 * time.Millisecond)
+		defer ticker.Stop()
+		for c.schedule.awaited(t) {
+			select {
+			case <-ticker.C:
+			case <-t.member.Lost():
+				t.end(fmt.Errorf("%w: %w", ErrLeaseLost, t.member.Err()))
+				t.member.Abandon()
+				return
+			case <-c.schedule.done:
+				t.member.Abandon()
+				return
+			}
+		}
+		t.member.Close()
+	})
+}
+
+// goOut ends the last term when every slot has been left.
+func (c *Consumer) goOut() {
+	t := c.term.Load()
+	if t.member != nil {
+		t.member.Close()
+	}
+	t.end(nil)
+}
+
+// abandon leaves the last session to its timeout: some handlers do not return.
+func (c *Consumer) abandon() {
+	if t := c.term.Load(); t.member != nil {
+		t.member.Abandon()
+	}
+}
+
+// desert leaves a slot to a handler that ignores its context.
+func (c *Consumer) desert(x *slot) {
+	if x.term.member == nil {
+		c.schedule.desert(x)
+		return
+	}
+	c.schedule.giveUp(x)
+	x.term.retire(errHanging)
+}
+
+// proofAfter is how long a slot must have been busy before its holder's death is
+// looked into: nearly always it is about to leave.
+const proofAfter = 300 * time.Millisecond
+
+// suspect asks ZooKeeper about the holder of a slot that stays busy. If that one is
+// dead, the slot's next turn says so.
+func (c *Consumer) suspect(x *slot, holder string) {
+	now := time.Now()
+	if x.holder != holder {
+		x.holder, x.busy = holder, now
+	}
+	t := x.term
+	if t.member == nil || now.Sub(x.busy) < proofAfter {
+		return
+	}
+	if _, asking := c.suspects.LoadOrStore(holder, true); asking {
+		return
+	}
+	c.running.Go(func() {
+		defer c.suspects.Delete(holder)
+		dead, err := t.member.Verify(c.background, holder)
+		switch {
+		case err != nil:
+			c.log.Debug("nothing is known of a slot's holder", zap.String("holder", holder), zap.Error(err))
+		case dead:
+			n := c.schedule.wakeBusy(holder)
+			c.log.Warn("a worker is dead; its batches are taken over", zap.String("holder", holder), zap.Int("slots", n))
+		}
+	})
+}
+
+// takenOver draws the conclusion when a batch was taken over from a worker that
+// coasts: its id has been proven dead, so ZooKeeper is there and this worker alone
+// is cut off.
+func (c *Consumer) takenOver(x *slot) {
+	if t := x.term; t.member != nil && t.member.Until().IsZero() {
+		t.retire(errors.New("another worker has proven it dead"))
+	}
+}

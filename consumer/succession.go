@@ -1,0 +1,150 @@
+package consumer
+
+import (
+	"container/heap"
+	"slices"
+	"time"
+)
+
+// Succession: what becomes of the slots when this worker gets another id. A slot
+// that carries something, a batch or a turn without an answer, finishes it under
+// the old id, aside; another incarnation of it goes on in its place.
+
+// begin gives every slot to a term. None of them carries anything.
+func (s *schedule) begin(t *term) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.suspended = false
+	for _, topic := range s.topics {
+		topic.term = t
+		for _, x := range topic.slots {
+			x.serve(t)
+		}
+	}
+}
+
+// dismiss ends the present term.
+func (s *schedule) dismiss() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.suspended = true
+	for _, t := range s.topics {
+		t.term, t.waiting = nil, nil
+		for _, x := range t.slots {
+			if x.carries() {
+				s.replace(x)
+				continue
+			}
+			s.queue = slices.DeleteFunc(s.queue, func(other *slot) bool { return other == x })
+			if x.inHeap >= 0 {
+				heap.Remove(&s.sleepers, x.inHeap)
+			}
+			x.at, x.number, x.owned = time.Time{}, 0, false
+			x.leaving.Store(true)
+			s.release(x)
+			s.set(x, idle)
+		}
+	}
+}
+
+// carries reports whether the slot has a batch, or may have one. The caller holds
+// schedule.mu.
+func (s *slot) carries() bool {
+	return s.state == turning || s.state == working || s.open || s.held
+}
+
+// replace puts another incarnation in the place of a slot, which is left when
+// what it carries is finished.
+func (s *schedule) replace(x *slot) (y *slot) {
+	t := x.topic
+	y = t.newSlot(x.index, x.incarnation+1)
+	y.node = x.node
+	t.slots[x.index] = y
+	t.replaced = append(t.replaced, x)
+	x.owned = false
+	x.leaving.Store(true)
+	y.leaving.Store(true)
+	return y
+}
+
+// desert leaves a slot to a handler that ignores its context. Another
+// incarnation, who is nobody to Redis, goes on with the slot when the lease of
+// this one has ended, just as if this worker had died.
+func (s *schedule) desert(x *slot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	owned := x.owned
+	s.forsake(x)
+	y := s.replace(x)
+	if owned {
+		y.owned = true
+		y.leaving.Store(false)
+		s.ready(y)
+	}
+}
+
+// giveUp waits for a slot no more. It is replaced with the end of the term.
+func (s *schedule) giveUp(x *slot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forsake(x)
+}
+
+// forsake gives up a slot's place, or a few hung handlers would keep all others
+// from starting.
+func (s *schedule) forsake(x *slot) {
+	x.forsaken = true
+	s.release(x)
+}
+
+// awaited reports whether a slot still carries something under the id of a term,
+// unless its handler ignores its context.
+func (s *schedule) awaited(t *term) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, topic := range s.topics {
+		for _, x := range topic.replaced {
+			if x.term == t && !x.forsaken {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// suspend lets no slot take anything, or goes on again.
+func (s *schedule) suspend(yes bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.suspended = yes
+	if !yes {
+		s.giveBack(s.topics[0], 0) // to those who wait
+	}
+}
+
+// holding returns the slots of a topic that this worker works at or has not left.
+func (s *schedule) holding(t *topic) (indexes []int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, x := range t.slots {
+		if x.owned || x.state != idle {
+			indexes = append(indexes, x.index)
+		}
+	}
+	return indexes
+}
+
+// wakeBusy makes the slots ready that are busy with a holder.
+func (s *schedule) wakeBusy(holder string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.topics {
+		for _, x := range t.slots {
+			if x.owned && x.state == idle && x.holder == holder {
+				s.ready(x)
+				n++
+			}
+		}
+	}
+	return n
+}

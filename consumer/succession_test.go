@@ -1,0 +1,91 @@
+package consumer
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/slots"
+)
+
+// While a handler hangs, and its worker changes its id for that, the turn of another
+// slot has no answer: one that nobody has ever worked at, and so has no number yet.
+// The old session must end all the same, or the message that hangs comes never again.
+func TestNewIDDuringAFirstTurn(t *testing.T) {
+	t.Parallel()
+	rdb, zks := shared(t), servertest.SharedZooKeeper(t)
+	proxy := servertest.NewProxy(t, servertest.SharedRedis(t).Addr())
+	topic := topicOf(t, message.KindPriority, 2)
+	n := newNotes()
+	release := make(chan struct{})
+	var once sync.Once
+	open := func() { once.Do(func() { close(release) }) }
+	t.Cleanup(open)
+	c := newConsumer(t, proxy.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Minute }),
+		Config{Slots: slots.ZooKeeper(sharedBy(t, zks, 3*time.Second)), Backoff: Schedule(time.Millisecond)})
+	must(t, c.Listen(topic, n.around(func(_ context.Context, d *Delivery) error {
+		if d.Attempt == 1 {
+			<-release
+		}
+		return nil
+	}), ListenOptions{Timeout: 100 * time.Millisecond, MaxHandlerTime: time.Second}))
+	must(t, c.Start(ctx))
+	first := c.term.Load()
+	_, err := newSender(t, rdb, topic).Send(ctx, topic, message.Priority{Content: "hangs", SlotBasis: basisOf(topic)[0], Priority: 100})
+	must(t, err)
+	n.await(t, "it hangs", func() bool { return n.running == 1 })
+	proxy.Freeze()
+	c.schedule.wake(c.topics[0], 1, 0)
+	eventually(t, "the id is given up", func() bool {
+		c.schedule.mu.Lock()
+		defer c.schedule.mu.Unlock()
+		return len(c.topics[0].replaced) == 2
+	})
+	proxy.Thaw()
+	n.await(t, "the message is delivered again", func() bool { return len(n.attempts["hangs"]) == 2 })
+	if first.member.Err() != nil {
+		t.Errorf("the session was not ended, but lost: %v", first.member.Err())
+	}
+	open()
+	n.await(t, "all handlers return", func() bool { return n.running == 0 })
+	wantEmpty(t, rdb, topic)
+	eventually(t, "nothing is left of the old term", func() bool {
+		c.schedule.mu.Lock()
+		defer c.schedule.mu.Unlock()
+		return len(c.topics[0].replaced) == 0
+	})
+}
+
+// A handler that was given up and has returned after all does not make its slot one
+// that nobody waits for: the next batch there has a handler that is in order.
+func TestGivenUpForOneBatch(t *testing.T) {
+	t.Parallel()
+	s, topics := stage(4, 1)
+	x, me := topics[0].slots[0], topics[0].term
+	turnsAndWorks := func() {
+		t.Helper()
+		if taken, leave := s.next(1, nil, nil); len(taken) != 1 || leave[0] {
+			t.Fatalf("%d slots, leave %v", len(taken), leave)
+		}
+		s.work(x)
+		x.held = true
+	}
+	turnsAndWorks()
+	s.giveUp(x)
+	s.again(x, time.Time{}) // it has returned
+	if _, leave := s.next(1, nil, nil); !leave[0] {
+		t.Error("a slot without a place may take")
+	}
+	x.held = false
+	s.leave(x)
+	turnsAndWorks()
+	s.dismiss()
+	if !s.awaited(me) {
+		t.Error("nobody waits for a handler that may run")
+	}
+}
