@@ -125,12 +125,15 @@ func (c *cluster) awaitAtRest() {
 // check judges the logs. Faults and repetitions without a reason fail the test.
 func (c *cluster) check() proctest.Report {
 	c.t.Helper()
-	r := proctest.Check(c.Events(), c.sent, proctest.Rules{MaxAttempts: rmq.MaxRetries + 1, Basis: basisOf, Lease: c.job.Lease})
+	r := proctest.Check(c.Events(), c.sent, proctest.Rules{
+		MaxAttempts: rmq.MaxRetries + 1, Basis: basisOf,
+		Lease: c.job.Lease, Session: c.job.Session, Coasts: c.job.Coast, MaxHandlerTime: c.job.MaxHandlerTime,
+	})
 	for _, f := range r.Faults {
 		c.t.Error(f)
 	}
 	for _, a := range r.Again {
-		if !a.Explained {
+		if a.Cause == "" {
 			c.t.Errorf("done again, and no kill explains it: %+v", a.Was)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -20,9 +21,14 @@ type load struct {
 	*cluster
 	backlog   int // contents that wait or are handled, at the most
 	bases     int
-	poisonous int              // every so many contents; 0: never
-	poisoned  int              // contents that can only die
-	at        map[string]int64 // of FixedTime: when, in ms
+	evenly    map[string][]string // topic: one basis for each slot, to be used in turn
+	poisonous int                 // every so many contents; 0: never
+	poisoned  int                 // contents that can only die
+	told      map[string]int      // topic: how many contents it got
+	rate      int                 // contents a second; 0: as many as are handled
+	next      time.Time           // when more are sent, at that rate
+	at        map[string]int64    // of FixedTime: when, in ms
+	due       map[string]int64    // in ns
 	priority  map[string]int64
 	random    *rand.Rand
 }
@@ -33,13 +39,22 @@ func newLoad(t *testing.T, j job) *load {
 	t.Logf("seed %d", seed)
 	return &load{
 		cluster: newCluster(t, j), backlog: 2000, bases: 128,
-		at: map[string]int64{}, priority: map[string]int64{}, random: rand.New(rand.NewPCG(seed, 0)),
+		told: map[string]int{}, at: map[string]int64{}, due: map[string]int64{}, priority: map[string]int64{}, random: rand.New(rand.NewPCG(seed, 0)),
 	}
 }
 
-// fill sends until the backlog is full.
+// fill sends until the backlog is full, or at the rate.
 func (l *load) fill() {
 	l.t.Helper()
+	if now := time.Now(); l.rate > 0 {
+		const together = 24
+		if now.Before(l.next) || len(l.sent)-len(l.Handled)-l.poisoned > l.backlog {
+			return
+		}
+		l.next = now.Add(together * time.Second / time.Duration(l.rate))
+		l.batch(slices.MinFunc(l.job.Topics, func(a, b rmq.Topic) int { return l.told[a.Name]*b.Slots - l.told[b.Name]*a.Slots }), together)
+		return
+	}
 	for _, t := range l.job.Topics {
 		if len(l.sent)-len(l.Handled)-l.poisoned < l.backlog {
 			l.batch(t, 200)
@@ -51,28 +66,43 @@ func (l *load) fill() {
 func (l *load) batch(t rmq.Topic, n int) {
 	l.t.Helper()
 	ms := make([]rmq.Message, n)
-	now := time.Now()
 	for i := range ms {
 		k := len(l.sent) + i
-		basis := fmt.Sprintf("%s-b%03d", t.Name, l.random.IntN(l.bases))
+		basis := l.basis(t)
 		s := content(basis, k)
 		if l.poisonous > 0 && k%l.poisonous == 0 {
 			s = content(basis, k, poison)
 			l.poisoned++
 		}
-		switch t.Kind {
-		case rmq.KindRangeMerge:
-			ms[i] = rmq.RangeMerge{Content: s, SlotBasis: basis, Range: time.Millisecond}
-		case rmq.KindPriority:
-			l.priority[s] = 17 + l.random.Int64N(1000)
-			ms[i] = rmq.Priority{Content: s, SlotBasis: basis, Priority: l.priority[s]}
-		case rmq.KindFixedTime:
-			at := now.Add(time.Duration(200+l.random.IntN(400)) * time.Millisecond)
-			l.at[s] = at.UnixMilli()
-			ms[i] = rmq.FixedTime{Content: s, SlotBasis: basis, At: at}
-		}
+		ms[i] = l.message(t, basis, s)
 	}
 	l.send(t, ms...)
+}
+
+func (l *load) basis(t rmq.Topic) string {
+	n := l.told[t.Name]
+	l.told[t.Name]++
+	if all := l.evenly[t.Name]; all != nil {
+		return all[n%len(all)]
+	}
+	return fmt.Sprintf("%s-b%03d", t.Name, l.random.IntN(l.bases))
+}
+
+// message makes a message for a topic, and notes when it is due.
+func (l *load) message(t rmq.Topic, basis, content string) rmq.Message {
+	now := time.Now()
+	l.due[content] = now.UnixNano()
+	switch t.Kind {
+	case rmq.KindRangeMerge:
+		l.due[content] = now.Add(time.Millisecond).UnixNano()
+		return rmq.RangeMerge{Content: content, SlotBasis: basis, Range: time.Millisecond}
+	case rmq.KindPriority:
+		l.priority[content] = 17 + l.random.Int64N(1000)
+		return rmq.Priority{Content: content, SlotBasis: basis, Priority: l.priority[content]}
+	}
+	at := now.Add(time.Duration(200+l.random.IntN(400)) * time.Millisecond)
+	l.at[content], l.due[content] = at.UnixMilli(), at.UnixNano()
+	return rmq.FixedTime{Content: content, SlotBasis: basis, At: at}
 }
 
 // during keeps the slots full until cond holds.
@@ -295,18 +325,8 @@ func TestProcessesStopPolitely(t *testing.T) {
 	if len(l.sent) < 10_000 {
 		t.Errorf("%d contents were sent, want 10000 or more", len(l.sent))
 	}
+	l.intime()
 	events := l.Events()
-	for _, e := range events {
-		if e.Kind != proctest.Start {
-			continue
-		}
-		if e.Priority != l.priority[e.Content] {
-			t.Errorf("a priority was not kept: %+v, want %d", e, l.priority[e.Content])
-		}
-		if at, timed := l.at[e.Content]; timed && e.At/1e6 < at {
-			t.Errorf("delivered %d ms early: %+v", at-e.At/1e6, e)
-		}
-	}
 	var closing []time.Duration
 	began := map[string]proctest.Event{}
 	for _, e := range events {
@@ -321,6 +341,22 @@ func TestProcessesStopPolitely(t *testing.T) {
 	t.Logf("%d of %d workers were stopped while they handled something", inTheMiddle(events), len(closing))
 	t.Logf("a slot stood still when its worker left: %s", proctest.Spread(left))
 	t.Logf("Close took, by worker: %s", proctest.Spread(closing))
+}
+
+// intime fails the test if something was delivered early, or with another priority.
+func (l *load) intime() {
+	l.t.Helper()
+	for _, e := range l.Events() {
+		if e.Kind != proctest.Start {
+			continue
+		}
+		if e.Attempt == 1 && e.Priority != l.priority[e.Content] {
+			l.t.Errorf("a priority was not kept: %+v, want %d", e, l.priority[e.Content])
+		}
+		if at, timed := l.at[e.Content]; timed && e.At/1e6 < at {
+			l.t.Errorf("delivered %d ms early: %+v", at-e.At/1e6, e)
+		}
+	}
 }
 
 // inTheMiddle counts the workers that ran a handler when they were to stop.

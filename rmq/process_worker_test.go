@@ -16,6 +16,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/proctest"
 	"github.com/slotmq/go-rmq/rmq"
+	"github.com/slotmq/go-rmq/slots"
 )
 
 // job is what a worker process is told.
@@ -26,6 +27,33 @@ type job struct {
 	Lease     time.Duration
 	Work      time.Duration // a handler takes a random part of it
 	Backoff   time.Duration
+
+	ZooKeeper []string      // none: the slots are shared out in Redis
+	Session   time.Duration // with ZooKeeper
+	Root      string
+	Coast     bool
+
+	Timeout, MaxHandlerTime time.Duration
+}
+
+// sharing is how the slots are shared out.
+func (j job) sharing() slots.Sharing {
+	if len(j.ZooKeeper) == 0 {
+		return nil
+	}
+	outage := slots.Stop
+	if j.Coast {
+		outage = slots.Coast
+	}
+	return slots.ZooKeeper(slots.ZooKeeperConfig{Servers: j.ZooKeeper, SessionTimeout: j.Session, Root: j.Root, OnOutage: outage})
+}
+
+// harmful is how long a pause of the worker may be without any consequence.
+func (j job) harmful() time.Duration {
+	if len(j.ZooKeeper) > 0 {
+		return j.Session / 6 // between the end of its handlers and that of its session
+	}
+	return j.Lease / 4
 }
 
 // Words in a content tell the handler what to do on the first attempt, or on
@@ -36,6 +64,7 @@ const (
 	failOnce = "failonce"
 	poison   = "poison" // fail always
 	slow     = "slow"   // take a second
+	stuck    = "stuck"  // heed nothing until the worker is to stop, then fail
 )
 
 var errAsked = errors.New("the content asks for it")
@@ -63,12 +92,14 @@ func (j job) run() error {
 	defer rdb.Close()
 	client, err := rmq.New(rmq.Config{
 		Redis: rdb, Worker: j.Name, Lease: j.Lease, Backoff: rmq.Schedule(j.Backoff), Logger: logger,
+		Slots: j.sharing(), Timeout: j.Timeout, MaxHandlerTime: j.MaxHandlerTime,
 	})
 	if err != nil {
 		return err
 	}
+	stopping := make(chan struct{})
 	for _, t := range j.Topics {
-		if err := client.Listen(t, handler{j, log}); err != nil {
+		if err := client.Listen(t, handler{j, log, client, stopping}); err != nil {
 			return err
 		}
 	}
@@ -79,7 +110,7 @@ func (j job) run() error {
 	term := make(chan os.Signal, 1)
 	signal.Notify(term, syscall.SIGTERM)
 
-	log.WatchStalls(j.Lease / 4)
+	log.WatchStalls(j.harmful())
 	log.Write(proctest.Event{Kind: proctest.Warm})
 	if !proctest.AwaitGo() {
 		return nil
@@ -90,6 +121,7 @@ func (j job) run() error {
 	log.Write(proctest.Event{Kind: proctest.Ready})
 	<-term
 	log.Write(proctest.Event{Kind: proctest.Closing})
+	close(stopping)
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	if err := client.Close(ctx); err != nil {
@@ -102,17 +134,19 @@ func (j job) run() error {
 // handler logs what it does.
 type handler struct {
 	job
-	log *proctest.Log
+	log      *proctest.Log
+	client   *rmq.Client
+	stopping <-chan struct{}
 }
 
 func (h handler) OnMessage(ctx context.Context, d *rmq.Delivery) error {
 	e := proctest.Event{
 		Kind: proctest.Start, Topic: d.Topic.Name, Slot: d.Slot, Fence: d.Fence,
-		Attempt: d.Attempt, Priority: d.Priority, Content: d.Content,
+		Attempt: d.Attempt, Priority: d.Priority, Content: d.Content, Note: h.client.Worker(),
 	}
 	h.log.Write(e)
 	err := h.handle(ctx, d)
-	e.Kind = proctest.Done
+	e.Kind, e.Note = proctest.Done, ""
 	if err != nil {
 		e.Kind, e.Note = proctest.Fail, err.Error()
 	} else if ctx.Err() != nil {
@@ -133,6 +167,9 @@ func (h handler) handle(ctx context.Context, d *rmq.Delivery) error {
 	case order == hangDone && d.Attempt == 1:
 		<-ctx.Done()
 		return nil
+	case order == stuck && d.Attempt == 1:
+		<-h.stopping
+		return errAsked
 	}
 	work := time.Second
 	if order != slow {

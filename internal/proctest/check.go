@@ -20,6 +20,19 @@ type Rules struct {
 	// Lease of the workers. A handler that took half as long may have been
 	// frozen: overlaps with it are reported apart.
 	Lease time.Duration
+
+	// Session of workers that have one in place of a lease: for so long one that
+	// is not heard of passes for alive. They know it, so this is judged strictly:
+	// overlaps only with a handler whose worker was given no processor, or was
+	// robbed of its session. The others end theirs in time.
+	Session time.Duration
+
+	// Coasts says that workers that are cut off go on.
+	Coasts bool
+
+	// MaxHandlerTime after which a handler has lost its slot, so that others may
+	// overlap with it. Zero: it never does.
+	MaxHandlerTime time.Duration
 }
 
 // Report is what the logs of a run amount to.
@@ -28,7 +41,8 @@ type Report struct {
 	// so on.
 	Faults []string
 
-	// Frozen are overlaps with a handler that outlived its lease.
+	// Frozen are overlaps with a handler that outlived its lease, its session, or
+	// MaxHandlerTime.
 	Frozen []Overlap
 
 	// Again are deliveries of contents that were done before.
@@ -45,12 +59,12 @@ type Report struct {
 // Overlap is a handler that began while an earlier one of its slot ran.
 type Overlap struct{ Earlier, Later Event }
 
-// Again is a content delivered once more although it was done. It is Explained
-// if the batch it was done in was in flight when its worker was killed, frozen
-// or given no processor: the last that the slot had seen.
+// Again is a content delivered once more although it was done. Its Cause is the fault
+// of its worker's, if the batch it was done in was in flight then: the last that the
+// slot had seen. Without a cause it must not be.
 type Again struct {
-	Was       Event // the end of the delivery that was done
-	Explained bool
+	Was   Event // the start of the delivery that was done
+	Cause Kind
 }
 
 // handling is one handler from its start to its end.
@@ -59,6 +73,15 @@ type handling struct {
 	end     int64 // never: the end of time
 	outcome Kind  // Done, Fail, Kill, or Start: it has not returned
 }
+
+// running is what tells the handlers that run at a time apart.
+type running struct {
+	place
+	fence   int64
+	content string
+}
+
+func (e *Event) running() running { return running{e.place(), e.Fence, e.Content} }
 
 type slotName struct {
 	topic string
@@ -78,7 +101,10 @@ type check struct {
 }
 
 // window is a time in which a worker could not finish what it held.
-type window struct{ from, to int64 }
+type window struct {
+	why      Kind
+	from, to int64
+}
 
 // longestBatch is how long after a handler its batch may surely be in flight.
 const longestBatch = 5 * time.Second
@@ -97,43 +123,48 @@ func Check(events []Event, sent []string, rules Rules) Report {
 	c.Done = map[string]int{}
 	c.collect(events)
 	c.slots()
+	c.silence()
 	c.contents(sent)
 	return c.Report
 }
 
 // collect pairs starts and ends.
 func (c *check) collect(events []Event) {
-	open := map[place]*handling{}
+	open := map[running]*handling{}
 	ended := map[string]int64{}
 	for _, e := range events {
 		switch e.Kind {
 		case Kill:
-			c.faults[e.Note] = append(c.faults[e.Note], window{e.At, never})
+			c.began(e)
 			ended[e.Note] = e.At
-		case Freeze:
-			c.faults[e.Note] = append(c.faults[e.Note], window{e.At, never})
+		case Freeze, Cut, Down:
+			c.began(e)
 		case Thaw:
-			if all := c.faults[e.Note]; len(all) > 0 {
-				all[len(all)-1].to = e.At
-			}
+			c.ended(Freeze, e)
+		case Mend:
+			c.ended(Cut, e)
+		case Up:
+			c.ended(Down, e)
+		case Rob:
+			c.faults[e.Note] = append(c.faults[e.Note], window{Rob, e.At, e.At + int64(c.rules.Session)})
 		case Stall:
 			c.Stalls++
 			late, _ := time.ParseDuration(e.Note)
-			c.faults[e.Worker] = append(c.faults[e.Worker], window{e.At - int64(late), e.At})
+			c.faults[e.Worker] = append(c.faults[e.Worker], window{Stall, e.At - int64(late), e.At})
 		case Start:
-			if h := open[e.place()]; h != nil {
+			if h := open[e.running()]; h != nil {
 				c.fault("two handlers at once: %s and %s", describe(h.Event), describe(e))
 			}
 			h := &handling{Event: e, end: never, outcome: Start}
-			open[e.place()] = h
+			open[e.running()] = h
 			c.handlings = append(c.handlings, h)
 		case Done, Fail:
-			h := open[e.place()]
-			if h == nil || h.Content != e.Content || h.Fence != e.Fence {
+			h := open[e.running()]
+			if h == nil {
 				c.fault("end without a start: %s", describe(e))
 				continue
 			}
-			delete(open, e.place())
+			delete(open, e.running())
 			h.end, h.outcome = e.At, e.Kind
 			if e.Kind == Done {
 				c.Report.Done[e.Worker]++
@@ -151,6 +182,20 @@ func (c *check) collect(events []Event) {
 	}
 	c.MidBatch = len(hit)
 	c.Deliveries = len(c.handlings)
+}
+
+func (c *check) began(e Event) {
+	c.faults[e.Note] = append(c.faults[e.Note], window{e.Kind, e.At, never})
+}
+
+// ended ends the last fault of a kind.
+func (c *check) ended(why Kind, e Event) {
+	for i, w := range slices.Backward(c.faults[e.Note]) {
+		if w.why == why {
+			c.faults[e.Note][i].to = e.At
+			break
+		}
+	}
 }
 
 // slots checks what must hold within a slot.
@@ -171,7 +216,7 @@ func (c *check) slots() {
 		for i, h := range all {
 			running = slices.DeleteFunc(running, func(r *handling) bool { return r.end <= h.At })
 			for _, r := range running {
-				if r.Worker != h.Worker && r.Fence < h.Fence && h.At-r.At > int64(c.rules.Lease)/2 {
+				if r.Fence < h.Fence && c.outlived(r, h) {
 					c.Frozen = append(c.Frozen, Overlap{r.Event, h.Event})
 				} else {
 					c.fault("two handlers at once: %s and %s", describe(r.Event), describe(h.Event))
@@ -225,7 +270,7 @@ func (c *check) contents(sent []string) {
 			}
 			done = true
 			if i < len(life)-1 {
-				c.Again = append(c.Again, Again{h.Event, c.explained(h)})
+				c.Again = append(c.Again, Again{h.Event, c.cause(h)})
 			}
 		}
 		switch {
@@ -240,19 +285,21 @@ func (c *check) contents(sent []string) {
 	}
 }
 
-// explained reports whether h was in a batch that could not be finished.
-func (c *check) explained(h *handling) bool {
-	return slices.ContainsFunc(c.faults[h.Worker], func(w window) bool {
+// cause is the fault by which the batch of h could not be finished; empty if there
+// is none.
+func (c *check) cause(h *handling) Kind {
+	for _, w := range slices.Concat(c.faults[h.Worker], c.faults[everybody]) {
 		if h.At > w.to || w.from-h.end > int64(longestBatch) {
-			return false
+			continue
 		}
-		for _, other := range c.handlings {
-			if other.slot() == h.slot() && other.Fence > h.Fence && other.At < w.from {
-				return false // the batch had been finished before
-			}
+		finished := slices.ContainsFunc(c.handlings, func(other *handling) bool {
+			return other.slot() == h.slot() && other.Fence > h.Fence && other.At < w.from
+		})
+		if !finished {
+			return w.why
 		}
-		return true
-	})
+	}
+	return ""
 }
 
 func describe(e Event) string {
@@ -260,10 +307,10 @@ func describe(e Event) string {
 		e.Worker, e.Kind, e.Topic, e.Slot, e.Fence, e.Attempt, e.Content, float64(e.At%1e12)/1e9)
 }
 
-// Unexplained counts the repetitions that no kill explains.
+// Unexplained counts the repetitions without a cause.
 func (r *Report) Unexplained() (n int) {
 	for _, a := range r.Again {
-		if !a.Explained {
+		if a.Cause == "" {
 			n++
 		}
 	}

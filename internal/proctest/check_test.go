@@ -1,6 +1,7 @@
 package proctest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,7 +15,8 @@ var rules = Rules{
 }
 
 // told makes events from lines such as "10 w1 start a/1 slot 0 fence 7 attempt 1",
-// of which the last three parts may be missing: slot 0, fence 7, attempt 1.
+// of which the last three parts may be missing: slot 0, fence 7, attempt 1. "as 2" is
+// a note.
 func told(t *testing.T, lines ...string) (events []Event) {
 	t.Helper()
 	for _, line := range lines {
@@ -25,7 +27,7 @@ func told(t *testing.T, lines ...string) (events []Event) {
 		}
 		e.Content = what
 		if e.Worker == "test" || e.Kind == Stall {
-			e.Content, e.Note = "", what
+			e.Content, e.Note = "", strings.TrimPrefix(what, "-")
 		}
 		words := strings.Fields(line)[4:]
 		for i := 0; i+1 < len(words); i += 2 {
@@ -40,6 +42,8 @@ func told(t *testing.T, lines ...string) (events []Event) {
 				e.Fence = int64(n)
 			case "attempt":
 				e.Attempt = n
+			case "as":
+				e.Note = words[i+1]
 			default:
 				t.Fatalf("%q: what is %q?", line, words[i])
 			}
@@ -96,30 +100,30 @@ func TestCheckPassesGoodRuns(t *testing.T) {
 		name, sent string
 		lines      []string
 		want       Report // of some fields
-		explained  bool
+		cause      Kind
 	}{
-		{"plain", "a/1 a/2", []string{"1 w1 start a/1", "2 w1 done a/1", "2 w1 start a/2", "3 w1 done a/2"}, Report{Deliveries: 2}, false},
-		{"another slot", "a/1 b/1", []string{"1 w1 start a/1", "2 w1 start b/1 slot 1", "3 w1 done b/1 slot 1", "4 w1 done a/1"}, Report{Deliveries: 2}, false},
-		{"dead", "a/1", deadly, Report{Deliveries: 17, Dead: 1}, false},
+		{"plain", "a/1 a/2", []string{"1 w1 start a/1", "2 w1 done a/1", "2 w1 start a/2", "3 w1 done a/2"}, Report{Deliveries: 2}, ""},
+		{"another slot", "a/1 b/1", []string{"1 w1 start a/1", "2 w1 start b/1 slot 1", "3 w1 done b/1 slot 1", "4 w1 done a/1"}, Report{Deliveries: 2}, ""},
+		{"dead", "a/1", deadly, Report{Deliveries: 17, Dead: 1}, ""},
 		{"killed", "a/1", []string{"1 w1 start a/1", "2 test kill w1", "90 w2 start a/1 fence 8 attempt 2", "91 w2 done a/1 fence 8"},
-			Report{Deliveries: 2, MidBatch: 1}, false},
+			Report{Deliveries: 2, MidBatch: 1}, ""},
 		{"killed before it began", "a/1", []string{"2 test kill w1", "90 w2 start a/1 fence 8 attempt 2", "91 w2 done a/1 fence 8"},
-			Report{Deliveries: 1, Burnt: 1}, false},
+			Report{Deliveries: 1, Burnt: 1}, ""},
 		{"killed before the finish", "a/1",
 			[]string{"1 w1 start a/1", "2 w1 done a/1", "3 test kill w1", "90 w2 start a/1 fence 8 attempt 2", "91 w2 done a/1 fence 8"},
-			Report{Deliveries: 2, Again: make([]Again, 1)}, true},
+			Report{Deliveries: 2, Again: make([]Again, 1)}, Kill},
 		{"stalled before the finish", "a/1",
 			[]string{"1 w1 start a/1", "2 w1 done a/1", "90 w2 start a/1 fence 8 attempt 2", "91 w2 done a/1 fence 8", "92 w1 stall 90ns"},
-			Report{Deliveries: 2, Again: make([]Again, 1), Stalls: 1}, true},
+			Report{Deliveries: 2, Again: make([]Again, 1), Stalls: 1}, Stall},
 		{"frozen", "a/1",
 			[]string{"1 w1 start a/1", "2 test freeze w1", "110 w2 start a/1 fence 8 attempt 2", "111 w2 done a/1 fence 8", "120 test thaw w1", "121 w1 done a/1"},
-			Report{Deliveries: 2, Again: make([]Again, 1), Frozen: make([]Overlap, 1)}, true},
+			Report{Deliveries: 2, Again: make([]Again, 1), Frozen: make([]Overlap, 1)}, Freeze},
 		{"done again without a reason", "a/1",
 			[]string{"1 w1 start a/1", "2 w1 done a/1", "90 w2 start a/1 fence 8 attempt 2", "91 w2 done a/1 fence 8"},
-			Report{Deliveries: 2, Again: make([]Again, 1)}, false},
+			Report{Deliveries: 2, Again: make([]Again, 1)}, ""},
 		{"done again although the batch was finished", "a/1 a/2",
 			[]string{"1 w1 start a/1", "2 w1 done a/1", "3 w1 start a/2 fence 8", "4 w1 done a/2 fence 8", "5 test kill w1", "90 w2 start a/1 fence 9 attempt 2", "91 w2 done a/1 fence 9"},
-			Report{Deliveries: 3, Again: make([]Again, 1)}, false},
+			Report{Deliveries: 3, Again: make([]Again, 1)}, ""},
 	} {
 		r := Check(told(t, c.lines...), strings.Fields(c.sent), rules)
 		if len(r.Faults) > 0 {
@@ -129,8 +133,110 @@ func TestCheckPassesGoodRuns(t *testing.T) {
 			r.Stalls != c.want.Stalls || len(r.Again) != len(c.want.Again) || len(r.Frozen) != len(c.want.Frozen) {
 			t.Errorf("%s: got %+v, want %+v", c.name, r, c.want)
 		}
-		if len(r.Again) > 0 && r.Again[0].Explained != c.explained {
-			t.Errorf("%s: explained is %v", c.name, !c.explained)
+		if len(r.Again) > 0 && r.Again[0].Cause != c.cause {
+			t.Errorf("%s: the cause is %q, want %q", c.name, r.Again[0].Cause, c.cause)
+		}
+	}
+}
+
+// Where workers have sessions, of 100 ns here, each may know when it must stop.
+func TestCheckOfSessions(t *testing.T) {
+	t.Parallel()
+	overlap := []string{"1 w1 start a/1", "110 w2 start a/2 fence 8", "111 w2 done a/2 fence 8", "120 w1 done a/1"}
+	with := func(more ...string) []string { return append(more, overlap...) }
+	alone := func(start, end int, more ...string) []string {
+		return append(more, fmt.Sprint(start, " w1 start a/1"), fmt.Sprint(end, " w1 done a/1"))
+	}
+	for _, c := range []struct {
+		name, want string // want: a fault; empty: none
+		lines      []string
+		coasts     bool
+		frozen     int
+	}{
+		{"a long handler is no excuse", "two handlers at once", overlap, false, 0},
+		{"frozen until then", "", with("2 test freeze w1", "115 test thaw w1"), false, 1},
+		{"frozen until shortly before", "", with("2 test freeze w1", "70 test thaw w1"), false, 1},
+		{"frozen long before", "two handlers at once", with("2 test freeze w1", "50 test thaw w1"), false, 0},
+		{"another was frozen", "two handlers at once", with("2 test freeze w2", "115 test thaw w2"), false, 0},
+		{"stalled", "", with("100 w1 stall 60ns"), false, 1},
+		{"robbed", "", with("60 test rob w1"), false, 1},
+		{"robbed a session before", "two handlers at once", with("5 test rob w1"), false, 0},
+		{"robbed later", "two handlers at once", with("115 test rob w1"), false, 0},
+		{"cut off", "two handlers at once", with("20 test cut w1", "115 test mend w1"), false, 0},
+		{"cut off, which it may not mind", "", with("20 test cut w1", "115 test mend w1"), true, 1},
+		{"all are cut off", "two handlers at once", with("20 test down -", "115 test up -"), false, 0},
+		{"begun too late", "begun 84ns after its worker was cut off", alone(94, 112, "10 test cut w1"), false, 0},
+		{"begun in time", "", alone(93, 112, "10 test cut w1"), false, 0},
+		{"begun when mended", "", alone(111, 112, "10 test cut w1", "110 test mend w1"), false, 0},
+		{"begun by another", "", alone(111, 112, "10 test cut w2"), false, 0},
+		{"begun while all are cut off", "begun 84ns", alone(94, 112, "10 test down -"), false, 0},
+		{"begun after a stall", "", alone(111, 112, "10 test cut w1", "110 w1 stall 90ns"), false, 0},
+		{"begun by one that may", "", alone(111, 112, "10 test cut w1"), true, 0},
+		{"not cancelled", "still running 150ns after its worker was cut off", alone(90, 161, "10 test cut w1"), false, 0},
+		{"cancelled", "", alone(90, 159, "10 test cut w1"), false, 0},
+		{"not cancelled, but mended", "", alone(90, 161, "10 test cut w1", "159 test mend w1"), false, 0},
+		{"begun by one that was frozen", "", alone(111, 112, "10 test cut w1", "15 test freeze w1", "110 test thaw w1"), false, 0},
+	} {
+		events := told(t, c.lines...)
+		slices.SortStableFunc(events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
+		sent := []string{"a/1"}
+		if strings.Contains(strings.Join(c.lines, "\n"), "a/2") {
+			sent = append(sent, "a/2")
+		}
+		r := Check(events, sent, Rules{MaxAttempts: 17, Basis: rules.Basis, Session: 100, Coasts: c.coasts})
+		found := slices.ContainsFunc(r.Faults, func(f string) bool { return c.want != "" && strings.Contains(f, c.want) })
+		if found != (c.want != "") || !found && len(r.Faults) > 0 || len(r.Frozen) != c.frozen {
+			t.Errorf("%s: %q and %d overlaps apart, want %q and %d", c.name, r.Faults, len(r.Frozen), c.want, c.frozen)
+		}
+	}
+}
+
+func TestCheckOfHandlersThatNeverReturn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, want string
+		lines      []string
+	}{
+		{"another goes on", "", []string{"1 w1 start a/1", "60 w2 start a/1 fence 8 attempt 2", "61 w2 done a/1 fence 8 attempt 2", "70 w1 done a/1"}},
+		{"its worker goes on", "", []string{"1 w1 start a/1", "60 w1 start a/1 fence 8 attempt 2", "61 w1 done a/1 fence 8 attempt 2", "70 w1 done a/1"}},
+		{"too early", "two handlers at once", []string{"1 w1 start a/1", "40 w1 start a/1 fence 8 attempt 2", "41 w1 done a/1 fence 8 attempt 2", "70 w1 done a/1"}},
+		{"without a new fence", "two handlers at once", []string{"1 w1 start a/1", "60 w1 start a/1 attempt 1", "61 w1 done a/1"}},
+	} {
+		r := Check(told(t, c.lines...), []string{"a/1"}, Rules{MaxAttempts: 17, Basis: rules.Basis, Session: 100, MaxHandlerTime: 50})
+		if found := strings.Contains(strings.Join(r.Faults, " "), "two handlers at once"); found != (c.want != "") || !found && len(r.Faults)+len(r.Frozen) != 1 {
+			t.Errorf("%s: %q, %+v", c.name, r.Faults, r.Frozen)
+		}
+	}
+}
+
+func TestTakeovers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		lines []string
+		want  string // after, stood, who
+	}{
+		{"killed", []string{"10 w1 start a/1", "20 test kill w1", "50 w2 start a/1 fence 8"}, "30ns 30ns w2"},
+		{"killed, and there was nothing to do", []string{"10 w1 start a/1", "15 w1 done a/1", "20 test kill w1", "50 w2 start a/40 fence 8"}, "30ns 10ns w2"},
+		{"the next had waited", []string{"10 w1 start a/1", "15 w1 done a/1", "20 test kill w1", "50 w2 start a/40 fence 8", "51 w2 done a/40 fence 8", "52 w2 start a/25 fence 9"}, "30ns 25ns w2"},
+		{"it goes on for a while", []string{"10 w1 start a/1", "20 test cut w1", "30 w1 done a/1", "31 w1 start a/2", "40 w1 done a/2", "60 w2 start a/3 fence 8"}, "40ns 20ns w2"},
+		{"left", []string{"10 w1 start a/1", "20 w1 closing -", "30 w1 done a/1", "32 w1 closed -", "40 w2 start a/3 fence 8"}, "20ns 10ns w2"},
+		{"its own slot under another name", []string{"10 w1 start a/1 as 1", "20 test rob w1", "21 w1 fail a/1", "30 w1 start a/1 as 2 fence 8 attempt 2"}, "10ns 9ns w1"},
+		{"frozen, but not for long", []string{"10 w1 start a/1", "20 test freeze w1", "25 test thaw w1", "30 w1 done a/1", "40 w2 start a/3 fence 8"}, ""},
+		{"another was killed", []string{"10 w1 start a/1", "20 test kill w2", "30 w1 done a/1", "40 w2 start a/3 fence 8"}, ""},
+		{"it had left the slot", []string{"5 w1 start a/1", "6 w1 done a/1", "10 w2 start a/2", "20 test kill w1", "25 w2 done a/2", "30 w3 start a/3 fence 8"}, ""},
+		{"only the first", []string{"10 w1 start a/1", "20 test kill w1", "50 w2 start a/1 fence 8", "60 w2 done a/1 fence 8", "70 w3 start a/60 fence 9"}, "30ns 30ns w2"},
+	} {
+		due := func(content string) (n int64) {
+			_, _ = fmt.Sscanf(content, "a/%d", &n)
+			return n
+		}
+		got := ""
+		for _, x := range Takeovers(told(t, c.lines...), due) {
+			got += fmt.Sprintf("%v %v %s", x.After, x.Stood, x.Next.Worker)
+		}
+		if got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 	}
 }

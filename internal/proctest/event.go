@@ -13,8 +13,8 @@ import (
 // Kind of an event.
 type Kind string
 
-// The kinds. Kill, Freeze, Thaw and Term are written by the test and name the
-// worker in the note; the others are written by workers.
+// The kinds. Those from Kill on are written by the test and name the worker in the
+// note; the others are written by workers.
 const (
 	Warm    Kind = "warm"    // the process is there and waits for Go
 	Ready   Kind = "ready"   // it has started to work
@@ -28,6 +28,11 @@ const (
 	Freeze  Kind = "freeze"
 	Thaw    Kind = "thaw"
 	Term    Kind = "term"
+	Cut     Kind = "cut"  // it is cut off from the keeper of its session
+	Mend    Kind = "mend" // until now
+	Rob     Kind = "rob"  // its session is ended by force
+	Down    Kind = "down" // the keeper of the sessions is away: no note, it concerns all
+	Up      Kind = "up"   // until now
 )
 
 // Event is one line of a log.

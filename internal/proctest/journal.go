@@ -27,6 +27,7 @@ type Dir struct {
 	tails     map[string]*tail
 	events    []Event
 	open      map[place]Event
+	last      map[slotName]Event
 	seen      map[string]map[Kind]bool
 }
 
@@ -115,6 +116,19 @@ func (d *Dir) Open(worker string) (n int) {
 	return n
 }
 
+// Runs reports whether a worker handles a content.
+func (d *Dir) Runs(worker, content string) bool {
+	for p, e := range d.open {
+		if p.worker == worker && e.Content == content {
+			return true
+		}
+	}
+	return false
+}
+
+// Last is the last start of a handler in a slot.
+func (d *Dir) Last(topic string, slot int) Event { return d.last[slotName{topic, slot}] }
+
 // Saw reports whether an event of a worker was read.
 func (d *Dir) Saw(worker string, kind Kind) bool { return d.seen[worker][kind] }
 
@@ -164,6 +178,9 @@ func (d *Dir) note(e Event) {
 	switch e.Kind {
 	case Start:
 		d.open[e.place()] = e
+		if e.At > d.last[e.slot()].At { // the logs are read one after the other
+			d.last[e.slot()] = e
+		}
 	case Done:
 		d.Handled[e.Content]++
 		d.By[e.Worker]++

@@ -129,6 +129,10 @@ func (p *Process) Term() {
 	p.signal(syscall.SIGTERM)
 }
 
+// Note logs an event that the test has brought about, or is about to: it concerns
+// the worker, or everybody if that is empty.
+func (d *Dir) Note(kind Kind, worker string) { d.log.Write(Event{Kind: kind, Note: worker}) }
+
 // Gone reports whether the process has ended, and how.
 func (p *Process) Gone() (bool, error) {
 	select {
@@ -168,7 +172,7 @@ func New(t testing.TB) *Dir {
 	t.Helper()
 	d := &Dir{
 		Path: t.TempDir(), Handled: map[string]int{}, By: map[string]int{},
-		t: t, tails: map[string]*tail{}, open: map[place]Event{}, seen: map[string]map[Kind]bool{},
+		t: t, tails: map[string]*tail{}, open: map[place]Event{}, last: map[slotName]Event{}, seen: map[string]map[Kind]bool{},
 	}
 	log, err := OpenLog(d.Path, "test")
 	if err != nil {

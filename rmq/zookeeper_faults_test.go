@@ -1,0 +1,274 @@
+package rmq_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/proctest"
+	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/rmq"
+)
+
+// takeoverLimit is how much longer than its session a slot may stay with a worker
+// that is gone. One second is promised; the machine that runs the tests is small.
+const takeoverLimit = 5 * time.Second
+
+// ensembleFleet is a fleet on an ensemble, to be harmed.
+type ensembleFleet struct {
+	*fleet
+	ensemble *servertest.ZooKeeperEnsemble
+}
+
+// zkFaults are all that may befall a worker or ZooKeeper. Each ends with eight workers
+// that have their shares again.
+var zkFaults = []struct {
+	name string
+	harm func(f *ensembleFleet, w *worker)
+	soak bool // only in a long run
+}{
+	{name: "killed", harm: (*ensembleFleet).kills},
+	{name: "frozen for longer than its session", harm: (*ensembleFleet).freezes},
+	{name: "cut off from ZooKeeper, which it is not told", harm: (*ensembleFleet).mutes},
+	{name: "cut off from ZooKeeper by resets", harm: (*ensembleFleet).resets, soak: true},
+	{name: "cut off from Redis, which it is not told", harm: (*ensembleFleet).mutesRedis},
+	{name: "cut off from Redis by resets", harm: (*ensembleFleet).resetsRedis, soak: true},
+	{name: "session ended by force", harm: (*ensembleFleet).expires},
+	{name: "its node deleted by an operator", harm: (*ensembleFleet).deletes},
+	{name: "ZooKeeper's leader killed", harm: (*ensembleFleet).killsLeader},
+	{name: "ZooKeeper's leader hung", harm: (*ensembleFleet).hangsLeader, soak: true},
+	{name: "the whole ensemble down and back", harm: (*ensembleFleet).downs},
+	{name: "replaced politely", harm: (*ensembleFleet).replaces, soak: true},
+}
+
+// Every fault once, in an order drawn by RMQ_SEED, while the load goes on. RMQ_SOAK=1
+// makes it many.
+func TestZooKeeperFaults(t *testing.T) {
+	rounds, soak := 1, os.Getenv("RMQ_SOAK") != ""
+	if soak {
+		rounds = 12
+	}
+	seed := rand.Uint64()
+	if text := os.Getenv("RMQ_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("RMQ_SEED: %v", err)
+		}
+	}
+	t.Logf("RMQ_SEED=%d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+
+	ensemble := servertest.Ensemble(t, 3)
+	f := &ensembleFleet{newFleet(t, ensemble), ensemble}
+	f.poisonous = 500
+	for range rounds {
+		for _, i := range random.Perm(len(zkFaults)) {
+			if fault := zkFaults[i]; soak || !fault.soak {
+				w := f.workers[random.IntN(len(f.workers))]
+				begun := time.Now()
+				fault.harm(f, w)
+				t.Logf("%s: %s; all was well again after %v", w.Name, fault.name, time.Since(begun).Round(time.Millisecond))
+			}
+		}
+	}
+	f.shown()
+	f.drain()
+	f.judge()
+}
+
+// judge checks the logs of a run with faults, and tells the figures.
+func (f *fleet) judge() proctest.Report {
+	f.t.Helper()
+	r := f.check()
+	if r.Dead != f.poisoned {
+		f.t.Errorf("%d contents are dead, want the %d poisonous ones", r.Dead, f.poisoned)
+	}
+	again := map[proctest.Kind]int{}
+	for _, a := range r.Again {
+		again[a.Cause]++
+	}
+	frozen, slots := map[string]int{}, map[place]bool{}
+	for _, o := range r.Frozen {
+		frozen[o.Earlier.Worker]++
+		slots[place{o.Earlier.Topic, o.Earlier.Slot}] = true
+	}
+	f.t.Logf("contents that were done again, by cause: %v; %d slots in which handlers began while an earlier one, of a worker that could not know, had not ended: %v",
+		again, len(slots), frozen)
+	for _, e := range f.Events() {
+		if e.Kind == proctest.Fail && strings.HasSuffix(e.Content, " "+hang) && !strings.Contains(e.Note, rmq.ErrLeaseLost.Error()) {
+			f.t.Errorf("the context of a handler whose worker lost its session ended by %q: %+v", e.Note, e)
+		}
+	}
+	after := map[proctest.Kind][]time.Duration{}
+	for _, x := range f.takeovers(proctest.Kill, proctest.Freeze, proctest.Cut, proctest.Rob) {
+		after[x.Fault.Kind] = append(after[x.Fault.Kind], x.After)
+		if limit := f.job.Session + takeoverLimit; x.After > limit {
+			f.t.Errorf("%s/%d was taken over %v after %s was hit by %q, want at most %v",
+				x.Next.Topic, x.Next.Slot, x.After.Round(time.Millisecond), x.Fault.Note, x.Fault.Kind, limit)
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(after)) {
+		f.t.Logf("taken over after %q, with a session of %v: %s", kind, f.job.Session, proctest.Spread(after[kind]))
+	}
+	return r
+}
+
+// taken waits until another works at each of the slots, or the same under another id.
+func (f *fleet) taken(from *worker, id string, all []place) {
+	f.t.Helper()
+	since := time.Now().UnixNano()
+	f.during(fmt.Sprintf("others work at the %d slots of %s", len(all), from.Name), func() bool {
+		for _, p := range all {
+			if last := f.Last(p.topic, p.slot); last.At < since || last.Note == id {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// strike harms a worker that is busy, and waits until others go on at its slots.
+func (f *fleet) strike(w *worker, harm func()) {
+	f.t.Helper()
+	id, all := f.ids()[w.Name], f.mine(w)
+	f.during(w.Name+" works at all its slots", func() bool {
+		return !slices.ContainsFunc(all, func(p place) bool { return f.Last(p.topic, p.slot).Note != id })
+	})
+	f.occupy(w, 3, hang)
+	harm()
+	f.taken(w, id, all)
+}
+
+func (f *ensembleFleet) kills(w *worker) {
+	f.strike(w, w.Kill)
+	f.gone(w)
+	f.join(f.add())
+}
+
+func (f *ensembleFleet) freezes(w *worker) {
+	f.strike(w, w.Freeze)
+	begun := time.Now()
+	f.during("it stays frozen", func() bool { return time.Since(begun) > f.job.Session/2 })
+	w.Thaw()
+	f.settle("a thaw")
+}
+
+func (f *ensembleFleet) mutes(w *worker) {
+	f.cuts(w, (*servertest.Proxy).Freeze, (*servertest.Proxy).Thaw)
+}
+
+func (f *ensembleFleet) resets(w *worker) {
+	f.cuts(w, (*servertest.Proxy).Cut, (*servertest.Proxy).Mend)
+}
+
+func (f *ensembleFleet) cuts(w *worker, cut, mend func(*servertest.Proxy)) {
+	f.strike(w, func() {
+		for _, p := range w.toZooKeeper {
+			cut(p)
+		}
+		f.Note(proctest.Cut, w.Name)
+	})
+	f.Note(proctest.Mend, w.Name)
+	for _, p := range w.toZooKeeper {
+		mend(p)
+	}
+	f.settle("it was cut off from ZooKeeper")
+}
+
+func (f *ensembleFleet) mutesRedis(w *worker) {
+	f.cutsRedis(w, (*servertest.Proxy).Freeze, (*servertest.Proxy).Thaw)
+}
+
+func (f *ensembleFleet) resetsRedis(w *worker) {
+	f.cutsRedis(w, (*servertest.Proxy).Cut, (*servertest.Proxy).Mend)
+}
+
+// cutsRedis: its session lives, so its slots wait for it, for longer than a session,
+// and nothing is repeated.
+func (f *ensembleFleet) cutsRedis(w *worker, cut, mend func(*servertest.Proxy)) {
+	f.occupy(w, 3, slow)
+	id, before := f.ids()[w.Name], f.owners()
+	cut(w.toRedis)
+	begun := time.Now()
+	f.during("it is away for longer than a session", func() bool { return time.Since(begun) > f.job.Session*5/4 })
+	mend(w.toRedis)
+	f.taken(w, "", f.mine(w))
+	if now := f.ids()[w.Name]; now != id || len(f.moved(before)) > 0 {
+		f.t.Errorf("%s became %s, and slots were moved: %v; it has lost Redis, not its session", id, now, f.moved(before))
+	}
+}
+
+func (f *ensembleFleet) expires(w *worker) {
+	_, session := f.nodes.Read(fleetRoot + "/workers/" + f.ids()[w.Name])
+	f.strike(w, func() {
+		f.Note(proctest.Rob, w.Name)
+		f.ensemble.ExpireSession(f.t, session)
+	})
+	f.settle("a session was ended by force")
+}
+
+func (f *ensembleFleet) deletes(w *worker) {
+	node := fleetRoot + "/workers/" + f.ids()[w.Name]
+	f.strike(w, func() {
+		f.Note(proctest.Rob, w.Name)
+		f.nodes.Delete(node)
+	})
+	f.settle("a worker's node was deleted")
+}
+
+func (f *ensembleFleet) killsLeader(w *worker) {
+	f.withoutLeader((*servertest.ZooKeeperServer).Kill, func(m *servertest.ZooKeeperServer) { m.Restart(f.t) })
+}
+
+func (f *ensembleFleet) hangsLeader(w *worker) {
+	f.withoutLeader((*servertest.ZooKeeperServer).Pause, (*servertest.ZooKeeperServer).Resume)
+}
+
+// withoutLeader takes the leader away for a while. Nobody may need to notice.
+func (f *ensembleFleet) withoutLeader(harm, heal func(m *servertest.ZooKeeperServer)) {
+	before := f.owners()
+	leader := f.ensemble.Leader(f.t)
+	harm(leader)
+	begun := time.Now()
+	f.during("the others go on", func() bool { return time.Since(begun) > f.job.Session*3/2 })
+	heal(leader)
+	f.ensemble.AwaitReady(f.t)
+	f.settle("the leader was away")
+	f.t.Logf("the leader was away: slots moved: %v", f.moved(before))
+}
+
+// downs: nobody hears of ZooKeeper, and so nobody begins anything, until it is back.
+func (f *ensembleFleet) downs(*worker) {
+	for _, w := range f.workers[:3] {
+		f.occupy(w, 1, hang)
+	}
+	f.ensemble.Kill()
+	f.Note(proctest.Down, "")
+	begun := time.Now()
+	running := func() (n int) {
+		for _, w := range f.workers {
+			n += f.Open(w.Name)
+		}
+		return n
+	}
+	f.during("all handlers have stopped", func() bool { return running() == 0 && time.Since(begun) > f.job.Session })
+	f.during("it stays away", func() bool { return time.Since(begun) > f.job.Session*3/2 })
+	f.Note(proctest.Up, "")
+	f.ensemble.Restart(f.t)
+	back := time.Now()
+	f.taken(f.workers[0], "", slices.Collect(maps.Keys(f.owners())))
+	f.t.Logf("all slots were worked at %v after the ensemble was back", time.Since(back).Round(time.Millisecond))
+	f.settle("the ensemble was away")
+}
+
+func (f *ensembleFleet) replaces(w *worker) {
+	f.join(f.add())
+	f.leave(w)
+	f.settle("one was replaced")
+}

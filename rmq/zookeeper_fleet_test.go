@@ -1,0 +1,347 @@
+package rmq_test
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/proctest"
+	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/rmq"
+	"github.com/slotmq/go-rmq/slots"
+)
+
+// fleet is eight worker processes whose slots ZooKeeper shares out, under a steady
+// load. What ZooKeeper holds is read by a client that knows nothing of RMQ.
+type fleet struct {
+	*load
+	zk      zooKeeper
+	nodes   *servertest.Nodes
+	workers []*worker
+	looked  time.Time // when the nodes were read last
+}
+
+// zooKeeper is a server or an ensemble.
+type zooKeeper interface {
+	Servers() []string
+	Nodes(t testing.TB) *servertest.Nodes
+	ExpireSession(t testing.TB, id int64)
+}
+
+// worker is a process, and what lies between it and its servers.
+type worker struct {
+	*proctest.Process
+	toZooKeeper []*servertest.Proxy
+	toRedis     *servertest.Proxy
+}
+
+const (
+	fleetSize  = 8
+	of256Slots = 256
+	fleetRoot  = "/rmq"
+)
+
+// of256 are three topics, one of each kind, of 256 slots in all.
+var of256 = []rmq.Topic{
+	{Name: "prices", Kind: rmq.KindRangeMerge, Slots: 128},
+	{Name: "pictures", Kind: rmq.KindPriority, Slots: 64},
+	{Name: "reminders", Kind: rmq.KindFixedTime, Slots: 64},
+}
+
+// newFleet starts eight workers and returns when each works at its slots. Adjust
+// changes the job of all.
+func newFleet(t *testing.T, zk zooKeeper, adjust ...func(*job)) *fleet {
+	t.Helper()
+	j := job{
+		Topics: of256, ZooKeeper: zk.Servers(), Session: 3 * time.Second, Root: fleetRoot,
+		Work: 200 * time.Millisecond, Backoff: 10 * time.Millisecond,
+	}
+	for _, f := range adjust {
+		f(&j)
+	}
+	f := &fleet{load: newLoad(t, j), zk: zk, nodes: zk.Nodes(t)}
+	f.rate, f.backlog, f.evenly = 400, 8000, map[string][]string{}
+	for _, topic := range j.Topics {
+		for slot := range topic.Slots {
+			f.evenly[topic.Name] = append(f.evenly[topic.Name], basisFor(topic, slot))
+		}
+		f.random.Shuffle(topic.Slots, func(i, k int) {
+			all := f.evenly[topic.Name]
+			all[i], all[k] = all[k], all[i]
+		})
+	}
+	for range fleetSize {
+		f.add()
+	}
+	f.join(f.workers...)
+	return f
+}
+
+// basisFor is a basis of a slot.
+func basisFor(t rmq.Topic, slot int) string {
+	for i := 0; ; i++ {
+		if basis := fmt.Sprintf("%s-b%d", t.Name, i); slots.Of(basis, t.Slots) == slot {
+			return basis
+		}
+	}
+}
+
+// add starts the process of a worker that does not work yet.
+func (f *fleet) add() *worker {
+	f.t.Helper()
+	w := &worker{toRedis: servertest.NewProxy(f.t, f.server.Addr())}
+	w.Process = f.warm(func(j *job) {
+		j.Redis, j.ZooKeeper = w.toRedis.Addr(), nil
+		for _, addr := range f.zk.Servers() {
+			p := servertest.NewProxy(f.t, addr)
+			w.toZooKeeper = append(w.toZooKeeper, p)
+			j.ZooKeeper = append(j.ZooKeeper, p.Addr())
+		}
+	})
+	f.workers = append(f.workers, w)
+	return w
+}
+
+// join lets workers begin, and returns when all work at their share.
+func (f *fleet) join(ws ...*worker) {
+	f.t.Helper()
+	for _, w := range ws {
+		f.during(w.Name+" is there", f.saw(w.Name, proctest.Warm))
+		w.Go()
+	}
+	for _, w := range ws {
+		f.during(w.Name+" has started", f.saw(w.Name, proctest.Ready))
+	}
+	f.settle("workers have joined")
+}
+
+// gone forgets a worker that has no process any more, or soon.
+func (f *fleet) gone(w *worker) {
+	f.workers = slices.DeleteFunc(slices.Clone(f.workers), func(x *worker) bool { return x == w })
+}
+
+// leave stops a worker politely, and returns when it is gone.
+func (f *fleet) leave(w *worker) {
+	f.t.Helper()
+	f.gone(w)
+	w.Term()
+	f.during(w.Name+" has left", func() bool { return f.left(w) })
+	if _, err := w.Gone(); err != nil {
+		f.t.Errorf("%s did not stop politely: %v", w.Name, err)
+	}
+	f.during(w.Name+" has closed", f.saw(w.Name, proctest.Closed))
+}
+
+func (f *fleet) left(w *worker) bool {
+	gone, _ := w.Gone()
+	return gone
+}
+
+// lookEvery is how often the nodes are read while something is waited for.
+const lookEvery = 50 * time.Millisecond
+
+// looking keeps the load up until what the nodes hold fits.
+func (f *fleet) looking(what string, fits func() bool) {
+	f.t.Helper()
+	f.during(what, func() bool {
+		if time.Since(f.looked) < lookEvery {
+			return false
+		}
+		f.looked = time.Now()
+		return fits()
+	})
+}
+
+// settle waits until the slots are shared out evenly among all workers.
+func (f *fleet) settle(after string) {
+	f.t.Helper()
+	f.looking("every slot is where it belongs, after "+after, func() bool {
+		ids := f.ids()
+		if len(ids) != len(f.workers) {
+			return false
+		}
+		for _, t := range f.job.Topics {
+			count := map[string]int{}
+			for _, id := range f.assigned(t) {
+				count[id]++
+			}
+			for _, id := range ids {
+				if least := t.Slots / len(ids); count[id] < least || count[id] > least+1 {
+					return false
+				}
+			}
+		}
+		return true
+	})
+}
+
+// shown waits until people are shown what is so: each worker holds what is its own.
+func (f *fleet) shown() {
+	f.t.Helper()
+	f.looking("each worker shows its share", func() bool {
+		for _, id := range f.ids() {
+			if f.held(id) != f.share(id) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// ids are the ids of the workers that have one, by name.
+func (f *fleet) ids() map[string]string {
+	f.t.Helper()
+	ids := map[string]string{}
+	for _, child := range f.nodes.Children(fleetRoot + "/workers") {
+		for _, w := range f.workers {
+			if strings.HasPrefix(child, w.Name+"-") && !strings.Contains(child, "!") {
+				ids[w.Name] = child
+			}
+		}
+	}
+	return ids
+}
+
+// assigned tells who is to work at each slot of a topic; empty: nobody.
+func (f *fleet) assigned(t rmq.Topic) []string {
+	f.t.Helper()
+	data, _ := f.nodes.Read(fleetRoot + "/assign/" + t.Name)
+	owners := make([]string, t.Slots)
+	if len(data) == 0 {
+		return owners
+	}
+	var n struct {
+		V       int
+		Gen     int64
+		Workers []string
+		Map     []byte
+	}
+	if err := json.Unmarshal(data, &n); err != nil || n.V != 1 || len(n.Map) != 2*t.Slots {
+		f.t.Fatalf("assignment of %s: %v, %s", t.Name, err, data)
+	}
+	for slot := range owners {
+		if i := int(binary.BigEndian.Uint16(n.Map[2*slot:])); i < len(n.Workers) {
+			owners[slot] = n.Workers[i]
+		}
+	}
+	return owners
+}
+
+// place is a slot of a topic.
+type place struct {
+	topic string
+	slot  int
+}
+
+// owners tells of all slots who is to work there.
+func (f *fleet) owners() map[place]string {
+	f.t.Helper()
+	all := map[place]string{}
+	for _, t := range f.job.Topics {
+		for slot, id := range f.assigned(t) {
+			all[place{t.Name, slot}] = id
+		}
+	}
+	return all
+}
+
+// moved counts the slots that have another owner than before, by topic.
+func (f *fleet) moved(before map[place]string) map[string]int {
+	f.t.Helper()
+	n := map[string]int{}
+	for p, id := range f.owners() {
+		if before[p] != id {
+			n[p.topic]++
+		}
+	}
+	return n
+}
+
+// share is what a worker is to have, as people are shown what it holds.
+func (f *fleet) share(id string) string {
+	f.t.Helper()
+	all := map[string]string{}
+	for _, t := range f.job.Topics {
+		var own []int
+		for slot, owner := range f.assigned(t) {
+			if owner == id {
+				own = append(own, slot)
+			}
+		}
+		if len(own) > 0 {
+			all[t.Name] = ranges(own)
+		}
+	}
+	return fmt.Sprint(all)
+}
+
+// held is what a worker says it holds.
+func (f *fleet) held(id string) string {
+	f.t.Helper()
+	data, _ := f.nodes.Read(fleetRoot + "/owned/" + id)
+	var n struct{ Topics map[string]string }
+	if len(data) > 0 {
+		if err := json.Unmarshal(data, &n); err != nil {
+			f.t.Fatalf("what %s holds: %v, %s", id, err, data)
+		}
+	}
+	return fmt.Sprint(n.Topics)
+}
+
+// ranges writes ascending numbers like 0-7,12.
+func ranges(numbers []int) string {
+	var b strings.Builder
+	for i, n := range numbers {
+		switch first, last := i == 0 || numbers[i-1] != n-1, i == len(numbers)-1 || numbers[i+1] != n+1; {
+		case first && i > 0:
+			fmt.Fprintf(&b, ",%d", n)
+		case first:
+			fmt.Fprint(&b, n)
+		case last:
+			fmt.Fprintf(&b, "-%d", n)
+		}
+	}
+	return b.String()
+}
+
+// mine are the slots that a worker is to work at.
+func (f *fleet) mine(w *worker) (all []place) {
+	f.t.Helper()
+	id := f.ids()[w.Name]
+	for _, t := range f.job.Topics {
+		for slot, owner := range f.assigned(t) {
+			if owner == id && id != "" {
+				all = append(all, place{t.Name, slot})
+			}
+		}
+	}
+	return all
+}
+
+// occupy has a worker begin some handlers that do what is ordered, each in another
+// slot of its own, spread over the topics, and returns their contents.
+func (f *fleet) occupy(w *worker, n int, order string) (contents []string) {
+	f.t.Helper()
+	all := f.mine(w)
+	if len(all) == 0 {
+		f.t.Fatalf("%s has no slot", w.Name)
+	}
+	for i := range n {
+		p := all[i*len(all)/n]
+		for _, t := range f.job.Topics {
+			if t.Name == p.topic {
+				s := content(basisFor(t, p.slot), len(f.sent), order)
+				f.send(t, f.message(t, basisFor(t, p.slot), s))
+				contents = append(contents, s)
+			}
+		}
+	}
+	f.during(fmt.Sprintf("%s handles what shall %s", w.Name, order), func() bool {
+		return !slices.ContainsFunc(contents, func(s string) bool { return !f.Runs(w.Name, s) })
+	})
+	return contents
+}

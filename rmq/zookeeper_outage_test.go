@@ -1,0 +1,42 @@
+package rmq_test
+
+import (
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/proctest"
+	"github.com/slotmq/go-rmq/internal/servertest"
+)
+
+// Workers that coast do not mind that ZooKeeper is away, for however long: nothing
+// stands still, and when it is back they are still who they were.
+func TestZooKeeperAwayForWorkersThatCoast(t *testing.T) {
+	zk := servertest.ZooKeeper(t)
+	f := newFleet(t, zk, func(j *job) { j.Coast, j.Session = true, 3*time.Second })
+	ids, owners := f.ids(), f.owners()
+
+	zk.Kill()
+	f.Note(proctest.Down, "")
+	begun := time.Now()
+	f.during("a session is over", func() bool { return time.Since(begun) > f.job.Session })
+	before := maps.Clone(f.By)
+	f.during("ZooKeeper stays away, and each works on", func() bool {
+		for _, w := range f.workers {
+			if f.By[w.Name] < before[w.Name]+20 {
+				return false
+			}
+		}
+		return time.Since(begun) > 2*f.job.Session
+	})
+	f.Note(proctest.Up, "")
+	zk.Restart(t)
+	f.settle("ZooKeeper was away")
+	back := time.Now()
+	f.during("a session has passed since", func() bool { return time.Since(back) > f.job.Session*5/4 })
+	if now := f.ids(); !maps.Equal(now, ids) || len(f.moved(owners)) > 0 {
+		t.Errorf("the workers were %v and are %v; slots moved: %v", ids, now, f.moved(owners))
+	}
+	f.drain()
+	f.untouched(f.check())
+}
