@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,7 +40,7 @@ func TestExamples(t *testing.T) {
 			t.Run("real Redis", func(t *testing.T) {
 				t.Parallel()
 				if name == "worker" {
-					twoShells(t, program)
+					twoShells(t, program, "redis://"+servertest.Redis(t).Addr())
 					return
 				}
 				server := servertest.Redis(t)
@@ -47,6 +48,10 @@ func TestExamples(t *testing.T) {
 				if left := server.Client(t).Keys(context.Background(), "*").Val(); len(left) > 0 {
 					t.Errorf("keys were left behind: %q", left)
 				}
+			})
+			t.Run("real ZooKeeper", func(t *testing.T) {
+				t.Parallel()
+				onZooKeeper(t, name, program, stages)
 			})
 			t.Run("wrong flag", func(t *testing.T) {
 				t.Parallel()
@@ -56,15 +61,64 @@ func TestExamples(t *testing.T) {
 			})
 			t.Run("unreachable Redis", func(t *testing.T) {
 				t.Parallel()
-				l, err := net.Listen("tcp", "127.0.0.1:0")
-				if err != nil {
-					t.Fatal(err)
-				}
-				l.Close()
-				fails(t, 1, "Redis does not answer", program, "-redis", "redis://"+l.Addr().String())
+				fails(t, 1, "Redis does not answer", program, "-redis", "redis://"+nobody(t))
 			})
 		})
 	}
+}
+
+// withoutZooKeeper are the examples that share no slots.
+var withoutZooKeeper = []string{"produceronly", "ownclients"}
+
+func onZooKeeper(t *testing.T, name, program string, stages []string) {
+	server := servertest.Redis(t)
+	url := "redis://" + server.Addr()
+	if slices.Contains(withoutZooKeeper, name) {
+		fails(t, 2, name+" -h shows the flags", program, "-redis", url, "-zk", "localhost:2181")
+		return
+	}
+	zoo := servertest.SharedZooKeeper(t)
+	if name == "worker" {
+		twoShells(t, program, url, "-zk", zoo.Addr())
+	} else {
+		succeeds(t, slices.Concat(stages, zooKeeperStories[name]), program, "-redis", url, "-zk", zoo.Addr())
+	}
+	if left := server.Client(t).Keys(context.Background(), "*").Val(); len(left) > 0 {
+		t.Errorf("keys were left behind: %q", left)
+	}
+	left, _, err := zoo.Client(t, patience).Children("/rmq")
+	left = slices.DeleteFunc(left, func(node string) bool { return !strings.HasPrefix(node, name+"-") }) // others run beside
+	if len(left) > 0 || err != nil {
+		t.Errorf("nodes were left behind: %q, %v", left, err)
+	}
+
+	for _, args := range [][]string{{"-zk", zoo.Addr()}, {"-redis", url, "-zk", "localhost"}, {"-redis", url, "-zk", zoo.Addr() + ",/rmq"}} {
+		fails(t, 2, name+" -h shows the flags", program, args...)
+	}
+	if name == "quickstart" { // takes its seconds, and is the same in all
+		addr := nobody(t)
+		fails(t, 1, "ZooKeeper is unreachable: "+addr, program, "-redis", url, "-zk", addr)
+	}
+}
+
+// nobody is an address where nobody answers.
+func nobody(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// zooKeeperStories are what some examples print besides.
+var zooKeeperStories = map[string][]string{
+	"quickstart": {
+		`and with the ZooKeeper at 127\.0\.0\.1:\d+\.`,
+		`ZooKeeper shows: a-\S+ has( \d+){8}\.`, `ZooKeeper shows: b-\S+ has( \d+){8}\.`,
+		`ZooKeeper shows: b-\S+ has 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15\.`,
+	},
 }
 
 // stories are what the examples print, stage by stage, as regular expressions.
@@ -73,7 +127,7 @@ var stories = map[string][]string{
 		`^RMQ works with (an in-memory Redis|the Redis at 127\.0\.0\.1)`,
 		`50 were stored, 950 merged`, `50 deliveries, the last one \d\.\d\d s`, `50 of them found the newest price`,
 		`Handled in this order: 1000000, 999, 900, 850, 620, 501, 500, 300, 200, 45, 33, 17\.`,
-		`mail 1 +due at \d\d:\d\d:\d\d\.\d{3}, delivered \d+\.\d ms later`,
+		`mail \d+ +due at \d\d:\d\d:\d\d\.\d{3}, delivered \d+\.\d ms later`,
 		`Again: sent "remind Ann" for .*: merged`, `ms after the second time`,
 		`file 13, delivery  1`, `file 13, delivery 17`, `file 14, its neighbour in slot \d+, was done`, `"line 3: not a number" after 17 deliveries`,
 		`8 slots moved: `, `4800 jobs handled: 0 lost, 0 handled twice, 0 at the same time`,
@@ -103,6 +157,11 @@ var stories = map[string][]string{
 	"shutdown": {
 		`the short handler begins`, `signal: the worker closes; handlers have 1 s`, `the short handler is through`,
 		`1\.\d\d s  the long handler stops, because the worker is closing`, `\d s  closed`, `gets the long one, as delivery 1: no attempt was spent`,
+	},
+	"fence": {
+		`delivery 1 has the number \d+, and learns: order 4711 is at the warehouse`, `delivery 1 freezes`,
+		`delivery 2 has the number \d+, and learns: order 4711 is delivered`, `delivery 2 writes "delivered"`,
+		`delivery 1 is refused: \d+ is older than \d+`, `(?m)^The order is "delivered"\. Without the number it would be "at the warehouse"\.$`,
 	},
 	"worker": {`slots were shared out`, `worker started`, `sent 20 jobs`, `job \S+-20: slot \d+`, `worker closed`, `handled 20 jobs, in slots `},
 }

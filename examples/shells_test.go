@@ -10,23 +10,23 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/slotmq/go-rmq/internal/servertest"
 )
 
 // twoShells does what README.md proposes: several workers on one Redis, of
 // which one is stopped, and another one killed.
-func twoShells(t *testing.T, program string) {
-	url := "redis://" + servertest.Redis(t).Addr()
-	all := record{changed: make(chan struct{}, 1), by: map[string][]string{}, started: map[string]bool{}, count: map[string]int{}}
-	start := func(name string) *shell {
-		sh := open(t, &all, name, program, "-redis", url, "-name", name, "-take", "10ms", "-lease", "1s")
-		all.waitFor(t, name+" to start", func() bool { return all.started[name] })
+func twoShells(t *testing.T, program, url string, args ...string) {
+	args = append(args, "-redis", url)
+	all := record{changed: make(chan struct{}, 1), by: map[string][]string{}, slots: map[string]string{}, count: map[string]int{}}
+	start := func(name, slots string) *shell {
+		sh := open(t, &all, name, program, append([]string{"-name", name, "-take", "10ms", "-lease", "1s"}, args...)...)
+		all.waitFor(t, name+" to have its slots", func() bool { return all.slots[name] == slots })
 		return sh
 	}
-	send := func() { succeeds(t, []string{`(?m)^sent 300 jobs$`}, program, "-redis", url, "-send", "300") }
+	send := func() {
+		succeeds(t, []string{`(?m)^sent 300 jobs$`}, program, append([]string{"-send", "300"}, args...)...)
+	}
 
-	a, b := start("a"), start("b")
+	a, b := start("a", "16"), start("b", "8")
 	send()
 	all.waitFor(t, "b to work", func() bool { return all.count["b"] > 20 })
 	b.ends(t, syscall.SIGTERM)
@@ -37,24 +37,24 @@ func twoShells(t *testing.T, program string) {
 		}
 	}
 
-	c := start("c")
+	c := start("c", "8")
 	send()
 	all.waitFor(t, "c to work", func() bool { return all.count["c"] > 20 })
 	c.ends(t, syscall.SIGKILL)
 	// What c had in hand comes again; it may have done some of that.
 	all.waitFor(t, "a to take over", func() bool { return len(all.by) == 600 })
 	a.ends(t, syscall.SIGTERM)
-	succeeds(t, nil, program, "-redis", url, "-clean")
+	succeeds(t, nil, program, append([]string{"-clean"}, args...)...)
 }
 
 // record is what the workers of all shells have printed.
 type record struct {
 	changed chan struct{}
 
-	mu      sync.Mutex
-	started map[string]bool
-	by      map[string][]string // the workers that handled a job, in order
-	count   map[string]int      // of each worker's jobs
+	mu    sync.Mutex
+	slots map[string]string   // how many each worker has
+	by    map[string][]string // the workers that handled a job, in order
+	count map[string]int      // of each worker's jobs
 }
 
 // shell is one in which a worker runs.
@@ -66,7 +66,10 @@ type shell struct {
 	read  chan struct{} // closed when everything was read
 }
 
-var handled = regexp.MustCompile(`^[\d:.]+  (job \S+): slot \d+`)
+var (
+	handled = regexp.MustCompile(`^[\d:.]+  (job \S+): slot \d+`)
+	sharing = regexp.MustCompile(`slots were shared out .*"slots": (\d+)`)
+)
 
 func open(t *testing.T, all *record, name, program string, args ...string) *shell {
 	t.Helper()
@@ -102,8 +105,8 @@ func (sh *shell) line(text string) {
 	all := sh.all
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	if strings.Contains(text, "worker started") {
-		all.started[sh.name] = true
+	if m := sharing.FindStringSubmatch(text); m != nil {
+		all.slots[sh.name] = m[1]
 	}
 	if m := handled.FindStringSubmatch(text); m != nil {
 		all.by[m[1]] = append(all.by[m[1]], sh.name)

@@ -33,7 +33,7 @@ var (
 	secure    = flag.Bool("tls", false, "use TLS, for -sentinel and -cluster")
 )
 
-func main() { store.Main(run) }
+func main() { store.MainWithoutZooKeeper(run) }
 
 func run(ctx context.Context, s *store.Store) error {
 	switch {

@@ -17,7 +17,7 @@ import (
 	"github.com/slotmq/go-rmq/producer"
 )
 
-func main() { store.Main(run) }
+func main() { store.MainWithoutZooKeeper(run) }
 
 func run(ctx context.Context, s *store.Store) error {
 	p, err := producer.New(s.Redis, producer.Config{Namespace: s.Namespace})

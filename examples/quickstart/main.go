@@ -3,10 +3,12 @@
 //
 //	go run ./examples/quickstart                                  # needs no server
 //	go run ./examples/quickstart -redis redis://localhost:6379    # the same on yours
+//	go run ./examples/quickstart -redis redis://localhost:6379 -zk localhost:2181
 //
-// On a server of yours it works in a namespace of its own, quickstart-…, and
-// deletes its keys at the end. The exit code is 1 if anything was not as
-// promised.
+// With -zk the workers share their slots by ZooKeeper, and the last story shows what
+// it knows of them. On servers of yours it works in a namespace of its own,
+// quickstart-…, and deletes its keys and nodes at the end. The exit code is 1 if
+// anything was not as promised.
 package main
 
 import (
@@ -46,7 +48,7 @@ func run(ctx context.Context, s *store.Store) error {
 	begun := time.Now()
 	fmt.Printf("RMQ works with %s.\n", s.Where)
 	if s.Namespace != "" {
-		fmt.Printf("Its keys lie in the namespace %s and are deleted at the end.\n", s.Namespace)
+		fmt.Printf("What it keeps there is in the namespace %s, and deleted at the end.\n", s.Namespace)
 	}
 	results := make([]measured, len(stories))
 	for i, story := range stories {

@@ -7,6 +7,9 @@
 //	/tmp/rmq-worker -redis redis://localhost:6379 -send 500
 //	/tmp/rmq-worker -redis redis://localhost:6379 -clean    # at the end
 //
+// With -zk localhost:2181 in each of these lines ZooKeeper shares the slots, and
+// tells when a worker is dead.
+//
 // Without -redis it sends 20 jobs to itself and ends.
 package main
 
@@ -28,7 +31,7 @@ var (
 	name  = flag.String("name", "worker", "the worker's `name`, which the others see")
 	send  = flag.Int("send", 0, "send `n` jobs and end")
 	take  = flag.Duration("take", 200*time.Millisecond, "how long a job takes")
-	lease = flag.Duration("lease", 5*time.Second, "how long the jobs of a worker that was killed stay with it")
+	lease = flag.Duration("lease", 5*time.Second, "how long the jobs of a worker that was killed stay with it; with -zk, the session timeout")
 	clean = flag.Bool("clean", false, "delete the keys of this example and end")
 )
 

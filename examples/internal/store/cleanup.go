@@ -9,8 +9,9 @@ import (
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
-// CleanUp deletes the keys of this run's namespace, and no others. It needs no
-// search: the topics are listed, and the keys of a topic follow from its name.
+// CleanUp deletes the keys of this run's namespace, and no others, and what it has in
+// ZooKeeper. It needs no search: the topics are listed, and the keys of a topic follow
+// from its name.
 func (s *Store) CleanUp(ctx context.Context) error {
 	topics, err := s.Redis.SMembers(ctx, luascripts.TopicsKey).Result()
 	if err != nil {
@@ -24,7 +25,7 @@ func (s *Store) CleanUp(ctx context.Context) error {
 			return fmt.Errorf("delete the keys of topic %s: %w", topic, err)
 		}
 	}
-	return nil
+	return s.leaveZooKeeper(ctx)
 }
 
 func (s *Store) forget(ctx context.Context, topic string) error {

@@ -1,8 +1,9 @@
-// Package store is what the examples have in common: the flag -redis, a Redis
-// to work with, and a decent end.
+// Package store is what the examples have in common: the flags -redis and -zk, a
+// Redis to work with, and a decent end.
 //
 // Without -redis it is an in-memory Redis inside the process. With it, a
-// program works in a namespace of its own, and deletes its keys at the end.
+// program works in a namespace of its own, and deletes its keys at the end, and
+// its nodes in ZooKeeper.
 package store
 
 import (
@@ -16,6 +17,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -32,7 +34,8 @@ type Store struct {
 	Redis     redis.UniversalClient
 	Where     string // for people
 	InMemory  bool
-	Namespace string // of this run; empty in memory
+	Namespace string   // of this run; empty in memory
+	ZooKeeper []string // its servers; none without -zk
 
 	server *miniredis.Miniredis
 	kept   bool // the keys stay
@@ -42,14 +45,28 @@ type Store struct {
 // program: 0 if all went well, 1 if not, 2 if the command line is wrong. The
 // context ends at SIGTERM or Ctrl-C.
 func Main(run func(ctx context.Context, s *Store) error) {
+	main(run, flag.String("zk", "", zooKeeperUsage))
+}
+
+// MainWithoutZooKeeper is Main for an example that shares no slots.
+func MainWithoutZooKeeper(run func(ctx context.Context, s *Store) error) { main(run, new(string)) }
+
+func main(run func(ctx context.Context, s *Store) error, zk *string) {
 	name := filepath.Base(os.Args[0])
 	url := flag.String("redis", "", "the `URL` of a Redis, such as redis://localhost:6379/0 (default: one in memory, inside this program)")
 	code, done := parse(name)
 	var options *redis.Options
+	var servers []string
 	if !done && *url != "" {
 		var err error
 		if options, err = redis.ParseURL(*url); err != nil {
 			code, done = wrong(name, errors.New("-redis must be a URL such as redis://localhost:6379/0")), true
+		}
+	}
+	if !done {
+		var err error
+		if servers, err = parseZooKeeper(*zk, *url); err != nil {
+			code, done = wrong(name, err), true
 		}
 	}
 	if done {
@@ -57,7 +74,7 @@ func Main(run func(ctx context.Context, s *Store) error) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
-	s, err := open(ctx, options, name)
+	s, err := open(ctx, options, servers, name)
 	if err == nil {
 		err = run(ctx, s)
 		err = errors.Join(err, s.close())
@@ -94,11 +111,14 @@ func wrong(name string, err error) (code int) {
 	return 2
 }
 
+// patience is for servers that do not answer.
+const patience = 5 * time.Second
+
 // open opens the Redis of these options, or one in memory if there are none,
-// and checks that it answers.
-func open(ctx context.Context, options *redis.Options, name string) (*Store, error) {
+// and checks that it answers, and ZooKeeper, too.
+func open(ctx context.Context, options *redis.Options, zooKeeper []string, name string) (*Store, error) {
 	logging.Disable() // go-redis would report each failed dial by itself
-	s := new(Store)
+	s := &Store{ZooKeeper: zooKeeper}
 	if options != nil {
 		s.Where = fmt.Sprintf("the Redis at %s, database %d", options.Addr, options.DB)
 		s.Namespace = unique(name)
@@ -110,13 +130,22 @@ func open(ctx context.Context, options *redis.Options, name string) (*Store, err
 		s.Where, s.InMemory = "an in-memory Redis inside this program", true
 		options = &redis.Options{Addr: s.server.Addr(), Protocol: 2}
 	}
+	if zooKeeper != nil {
+		s.Where += ", and with the ZooKeeper at " + strings.Join(zooKeeper, ",")
+	}
 	options.DialerRetries = 1 // who waits at a terminal wants to know
 	s.Redis = redis.NewClient(options)
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	asking, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := s.Redis.Ping(ctx).Err(); err != nil {
+	err := s.Redis.Ping(asking).Err()
+	if err != nil {
+		err = fmt.Errorf("Redis does not answer: %w", err)
+	} else {
+		err = s.askZooKeeper(ctx)
+	}
+	if err != nil {
 		_ = s.Redis.Close()
-		return nil, fmt.Errorf("Redis does not answer: %w", err)
+		return nil, err
 	}
 	return s, nil
 }
@@ -130,7 +159,7 @@ func unique(name string) string {
 
 // Client returns a client of this run, which the example closes.
 func (s *Store) Client(cfg rmq.Config) (*rmq.Client, error) {
-	cfg.Redis, cfg.Namespace = s.Redis, s.Namespace
+	cfg.Redis, cfg.Namespace, cfg.Slots = s.Redis, s.Namespace, s.sharing(cfg.Lease)
 	return rmq.New(cfg)
 }
 
@@ -154,7 +183,7 @@ func (s *Store) Keys(topic string, slot int) luascripts.SlotKeys {
 func (s *Store) close() error {
 	var err error
 	if s.Namespace != "" && !s.kept {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 		defer cancel()
 		err = s.CleanUp(ctx)
 	}

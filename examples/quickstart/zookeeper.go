@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/slotmq/go-rmq/examples/internal/store"
+	"github.com/slotmq/go-rmq/rmq"
+)
+
+// shared waits until ZooKeeper shows that so many workers have all slots of a topic
+// between them, and says who. Without ZooKeeper there is nothing to wait for: who
+// comes knows its share at once, as does everybody else.
+func shared(ctx context.Context, s *store.Store, t rmq.Topic, workers int) error {
+	if s.ZooKeeper == nil {
+		return nil
+	}
+	for {
+		shown, err := s.Shown(ctx, t.Name)
+		if err != nil {
+			return err
+		}
+		slots := 0
+		for _, own := range shown {
+			slots += len(own)
+		}
+		if len(shown) == workers && slots == t.Slots && balanced(shown) {
+			for _, id := range slices.Sorted(maps.Keys(shown)) {
+				say("ZooKeeper shows: %s has %s.", id, numbers(shown[id]))
+			}
+			return nil
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("%d workers share %s: %w; ZooKeeper shows %v", workers, t.Name, ctx.Err(), shown)
+		}
+	}
+}
+
+// balanced tells whether all have the same number of slots, give or take one.
+func balanced(shown map[string][]int) bool {
+	var sizes []int
+	for _, own := range shown {
+		sizes = append(sizes, len(own))
+	}
+	return slices.Max(sizes)-slices.Min(sizes) <= 1
+}
