@@ -253,7 +253,7 @@ func (s *schedule) work(x *slot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x.forsaken = false // it was for the batch before
-	if !x.place { // a turn that was to leave was told of a batch instead
+	if !x.place {      // a turn that was to leave was told of a batch instead
 		s.take(x)
 	}
 	s.set(x, working)
