@@ -516,6 +516,27 @@ func TestDamagedNodes(t *testing.T) {
 	p.has(t, "undefined", map[string]int{"w1": 2})
 }
 
+// A worker's node that may not be read, since that worker has a password and this one
+// has none, keeps nobody else from getting slots.
+func TestWorkerThatMayNotBeRead(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.define(t, "x", 4)
+	_, err := p.conn.Create(p.worker("w0"), []byte(`{"topics":{"x":1}}`), zk.FlagEphemeral, zk.DigestACL(zk.PermAll, "rmq", "secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.comes(t, "w1", "x")
+	c := p.candidate(t, "c", often)
+	p.has(t, "x", map[string]int{"w1": 4})
+	if n := c.said("coordinator was elected"); n != 1 {
+		t.Errorf("elected %d times", n)
+	}
+	if c.said("worker gets no slots: its node may not be read, as with another ZooKeeperConfig.Auth") == 0 {
+		t.Error("nothing says why it has no slots")
+	}
+}
+
 // No watch tells that an assignment is deleted; the next look does. Nothing moves.
 func TestDeletedAssignmentIsWrittenAgain(t *testing.T) {
 	t.Parallel()
