@@ -35,7 +35,7 @@ var errHanging = errors.New("a handler ignores its context")
 func (c *Consumer) enter(ctx context.Context) error {
 	t := c.newTerm()
 	byName := map[string]*topic{}
-	w := keeper.Worker{Name: c.cfg.Worker, Namespace: c.cfg.Namespace, Logger: c.cfg.Logger}
+	w := keeper.Worker{Name: c.cfg.Worker, Namespace: c.cfg.Namespace, Again: c.term.Load() != nil, Logger: c.cfg.Logger}
 	for _, topic := range c.topics {
 		byName[topic.Name] = topic
 		w.Topics = append(w.Topics, keeper.Topic{

@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -88,4 +89,44 @@ func TestGivenUpForOneBatch(t *testing.T) {
 	if !s.awaited(me) {
 		t.Error("nobody waits for a handler that may run")
 	}
+}
+
+// A topic that is defined differently now is not worked at. The worker's other topics go
+// on, also under the next id, and so does this one when its definition agrees again.
+func TestNewIDBesideAConflict(t *testing.T) {
+	t.Parallel()
+	rdb, zks := shared(t), servertest.SharedZooKeeper(t)
+	good, bad := topicOf(t, message.KindPriority, 2), topicOf(t, message.KindPriority, 2)
+	n := newNotes()
+	how := sharedBy(t, zks, 3*time.Second)
+	c := newConsumer(t, rdb, Config{Slots: slots.ZooKeeper(how)})
+	for _, topic := range []message.Topic{good, bad} {
+		must(t, c.Listen(topic, n.done(), ListenOptions{}))
+	}
+	must(t, c.Start(ctx))
+	first := c.Worker()
+	node := how.Root + "/topics/" + bad.Name
+	conn := zks.Client(t, 3*time.Second)
+	agreed, _, err := conn.Get(node)
+	must(t, err)
+	_, err = conn.Set(node, []byte(strings.Replace(string(agreed), `"slots":2`, `"slots":4`, 1)), -1)
+	must(t, err)
+	expire(t, zks, c)
+	eventually(t, "the worker has another id", func() bool { return c.Worker() != first })
+	newSender(t, rdb, good).send(t, "good")
+	n.awaitAll(t, []string{"good"})
+	newSender(t, rdb, bad).send(t, "bad")
+	eventually(t, "it has all slots of one topic", func() bool { return c.owned() == 2 })
+	n.mu.Lock()
+	if n.attempts["bad"] != nil {
+		t.Error("a topic whose definition differs is worked at")
+	}
+	n.mu.Unlock()
+
+	_, err = conn.Set(node, agreed, -1)
+	must(t, err)
+	second := c.Worker()
+	expire(t, zks, c)
+	eventually(t, "the worker has another id", func() bool { return c.Worker() != second })
+	n.awaitAll(t, []string{"good", "bad"})
 }

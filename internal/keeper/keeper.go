@@ -27,6 +27,10 @@ type Worker struct {
 	Namespace string
 	Topics    []Topic
 
+	// Again is of a worker that has lost a session. A topic whose definition differs by
+	// now is not worked at until it agrees, and keeps it from no other.
+	Again bool
+
 	// Own is told which slots of a topic the worker shall work at, whenever that
 	// changes. It is called by one goroutine at a time, and must return soon.
 	Own func(topic string, slots []int)
@@ -52,7 +56,7 @@ func (k *Keeper) Validate() error { return k.cfg.validate() }
 
 // Join opens a session, compares the topics' definitions, registers the worker,
 // and returns when Own was told once of every topic that has an assignment.
-// A difference of definitions is ErrConflict.
+// A difference of definitions is ErrConflict, at the first time.
 func (k *Keeper) Join(ctx context.Context, w Worker) (*Member, error) {
 	if err := k.cfg.validate(); err != nil {
 		return nil, err

@@ -38,7 +38,10 @@ func (m *Member) register(ctx context.Context) error {
 	node := workerNode{Topics: map[string]float64{}, PID: os.Getpid(), Version: programVersion()}
 	node.Host, _ = os.Hostname() // for people
 	for _, t := range m.worker.Topics {
-		if err := m.agree(ctx, t); err != nil {
+		switch err := m.agree(ctx, t); {
+		case m.worker.Again && errors.Is(err, ErrConflict):
+			m.judge(t.Name, err)
+		case err != nil:
 			return err
 		}
 		node.Topics[t.Name] = m.keeper.cfg.Weight
