@@ -117,7 +117,7 @@ func (b *batch) call(ctx context.Context, i int, d *Delivery) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
-			b.c.log.Warn("handler panicked", zap.String("topic", d.Topic.Name), zap.Int("slot", d.Slot),
+			b.term.log.Warn("handler panicked", zap.String("topic", d.Topic.Name), zap.Int("slot", d.Slot),
 				zap.Int("attempt", d.Attempt), zap.Error(err), zap.ByteString("stack", debug.Stack()))
 		}
 		b.results[i] = b.judge(ctx, d, err)
@@ -151,9 +151,9 @@ func (b *batch) judge(ctx context.Context, d *Delivery, err error) result {
 	fields := []zap.Field{zap.String("topic", d.Topic.Name), zap.Int("slot", d.Slot), zap.Int("attempt", d.Attempt), zap.String("error", reason)}
 	switch {
 	case r.fate == dead || d.Attempt > message.MaxRetries:
-		b.c.log.Error("message is dead", append(fields, zap.String("key", b.turn.Keys.Dead), zap.String("content", shorten(d.Content)))...)
+		b.term.log.Error("message is dead", append(fields, zap.String("key", b.turn.Keys.Dead), zap.String("content", shorten(d.Content)))...)
 	default:
-		b.c.log.Debug("message failed and will be retried", append(fields, zap.Duration("in", r.delay))...)
+		b.term.log.Debug("message failed and will be retried", append(fields, zap.Duration("in", r.delay))...)
 	}
 	return r
 }

@@ -94,7 +94,7 @@ func (c *Consumer) leave() {
 	c.batches.Wait()
 	c.watching.Wait()
 	c.announcing.Wait()
-	c.goOut()
+	c.endTerm()
 }
 
 // stuck names the slots that could not be left.

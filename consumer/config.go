@@ -24,9 +24,9 @@ type Config struct {
 	// it. Defaults to the host's name and the process id.
 	Worker string
 
-	// Slots says how the workers of a topic share its slots out:
-	// slots.ZooKeeper(…), or by a list of members in Redis. All workers of a topic
-	// must do it in the same way. Defaults to Redis.
+	// Slots says how the workers of a topic share its slots out, which all of them
+	// must do in the same way: by ZooKeeper, slots.ZooKeeper(slots.ZooKeeperConfig{…}),
+	// or by a list of members in Redis. Defaults to Redis.
 	Slots slots.Sharing
 
 	// Concurrency is how many handlers run at once. Half of each topic's fair
@@ -40,8 +40,9 @@ type Config struct {
 	// MaxHandlerTime is how long a handler that ignores its context keeps its
 	// slot: then the lease is renewed no more, and when it has ended the message
 	// is given to another handler, and the slot goes on. With ZooKeeper the worker
-	// changes its session for another one instead, once its other handlers have
-	// returned. Defaults to twice the Timeout.
+	// takes another session at once; the old one ends when its other handlers have
+	// returned, and then the message is given to another. Defaults to twice the
+	// Timeout.
 	MaxHandlerTime time.Duration
 
 	// Lease is how long the messages of a worker that vanished stay with it. Let
@@ -157,7 +158,7 @@ func (c Config) validate() error {
 	if c.Slots == nil {
 		return nil
 	}
-	err := c.Slots.Validate()
+	err := c.Slots.Validate(c.Namespace)
 	var wrong *keeper.InvalidError
 	if errors.As(err, &wrong) {
 		return &message.InvalidError{Field: wrong.Field, Value: wrong.Value, Limit: wrong.Limit}

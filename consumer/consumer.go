@@ -71,15 +71,15 @@ func New(rdb redis.UniversalClient, cfg Config) (*Consumer, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("new consumer: %w", err)
 	}
-	id := cfg.Worker
+	id, called := cfg.Worker, "worker"
 	if cfg.Slots == nil {
 		random := make([]byte, 4)
 		_, _ = rand.Read(random) // never fails
-		id += "-" + hex.EncodeToString(random)
+		id, called = id+"-"+hex.EncodeToString(random), "member"
 	}
 	return &Consumer{
 		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), id: id,
-		log: cfg.Logger.With(zap.String("member", id)), recheck: recheck,
+		log: cfg.Logger.With(zap.String(called, id)), recheck: recheck,
 	}, nil
 }
 

@@ -50,6 +50,11 @@ func (s *schedule) release(x *slot) {
 func (s *schedule) giveBack(t *topic, n int) {
 	t.used -= n
 	s.used -= n
+	s.serveWaiting()
+}
+
+// serveWaiting gives free places to slots that wait for one.
+func (s *schedule) serveWaiting() {
 	for {
 		var next *topic
 		for _, other := range s.topics {

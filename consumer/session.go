@@ -24,7 +24,7 @@ const (
 // holdEvery is how often the slots that the worker has are shown to people, and
 // trustEvery how often a worker that may start nothing looks whether it may again.
 const (
-	holdEvery  = time.Second
+	holdEvery  = 250 * time.Millisecond
 	trustEvery = 20 * time.Millisecond
 )
 
@@ -47,11 +47,12 @@ func (c *Consumer) enter(ctx context.Context) error {
 	if t.member, err = c.cfg.Slots.Join(ctx, w); err != nil {
 		t.end(nil)
 		if errors.Is(err, keeper.ErrConflict) {
-			err = fmt.Errorf("%w: %w", message.ErrTopicConflict, err)
+			err = conflict{err}
 		}
 		return err
 	}
 	t.id = t.member.ID()
+	t.log = c.cfg.Logger.With(zap.String("member", t.id))
 	c.begin(t)
 	return nil
 }
@@ -71,6 +72,11 @@ func (c *Consumer) enterFirst(ctx context.Context) error {
 	return nil
 }
 
+// conflict is a message.ErrTopicConflict that was found in ZooKeeper.
+type conflict struct{ error }
+
+func (c conflict) Unwrap() []error { return []error{message.ErrTopicConflict, c.error} }
+
 // keep keeps the worker in a term until it has left its slots: when a session is
 // lost, it gets another.
 func (c *Consumer) keep() {
@@ -87,7 +93,7 @@ func (c *Consumer) keep() {
 			<-c.schedule.done
 			return
 		}
-		c.log.Warn("the worker gives up its id", zap.String("id", t.id), zap.Error(why))
+		t.log.Warn("the worker gives up its id", zap.Error(why))
 		c.schedule.dismiss()
 		if lost {
 			t.member.Abandon()
@@ -125,9 +131,9 @@ func (c *Consumer) watch(t *term) (why error, lost bool) {
 				suspended = !suspended
 				c.schedule.suspend(suspended)
 				if suspended {
-					c.log.Warn("nothing is heard from ZooKeeper; no handler is started", zap.String("id", t.id))
+					t.log.Warn("nothing is heard from ZooKeeper; no handler is started")
 				} else {
-					c.log.Info("ZooKeeper is heard again", zap.String("id", t.id))
+					t.log.Info("ZooKeeper is heard again")
 				}
 			}
 			if until := t.member.Until(); until.IsZero() { // it coasts
@@ -151,7 +157,7 @@ func (c *Consumer) enterAgain() bool {
 	for tries := 1; ; tries++ {
 		err := c.enter(c.background)
 		if err == nil {
-			c.log.Info("the worker has a new id", zap.String("id", c.Worker()))
+			c.term.Load().log.Info("the worker has a new id")
 			return true
 		}
 		if c.background.Err() != nil {
@@ -176,7 +182,7 @@ func (c *Consumer) enterAgain() bool {
 func (c *Consumer) retire(t *term) {
 	c.running.Go(func() {
 		if err := t.member.Leaving(c.background); err != nil {
-			c.log.Warn("the slots could not be offered to others", zap.Error(err))
+			t.log.Warn("the slots could not be offered to others", zap.Error(err))
 		}
 		ticker := time.NewTicker(100 * time.Millisecond)
 		defer ticker.Stop()
@@ -196,8 +202,8 @@ func (c *Consumer) retire(t *term) {
 	})
 }
 
-// goOut ends the last term when every slot has been left.
-func (c *Consumer) goOut() {
+// endTerm ends the last term when every slot has been left.
+func (c *Consumer) endTerm() {
 	t := c.term.Load()
 	if t.member != nil {
 		t.member.Close()
@@ -220,44 +226,4 @@ func (c *Consumer) desert(x *slot) {
 	}
 	c.schedule.giveUp(x)
 	x.term.retire(errHanging)
-}
-
-// proofAfter is how long a slot must have been busy before its holder's death is
-// looked into: nearly always it is about to leave.
-const proofAfter = 300 * time.Millisecond
-
-// suspect asks ZooKeeper about the holder of a slot that stays busy. If that one is
-// dead, the slot's next turn says so.
-func (c *Consumer) suspect(x *slot, holder string) {
-	now := time.Now()
-	if x.holder != holder {
-		x.holder, x.busy = holder, now
-	}
-	t := x.term
-	if t.member == nil || now.Sub(x.busy) < proofAfter {
-		return
-	}
-	if _, asking := c.suspects.LoadOrStore(holder, true); asking {
-		return
-	}
-	c.running.Go(func() {
-		defer c.suspects.Delete(holder)
-		dead, err := t.member.Verify(c.background, holder)
-		switch {
-		case err != nil:
-			c.log.Debug("nothing is known of a slot's holder", zap.String("holder", holder), zap.Error(err))
-		case dead:
-			n := c.schedule.wakeBusy(holder)
-			c.log.Warn("a worker is dead; its batches are taken over", zap.String("holder", holder), zap.Int("slots", n))
-		}
-	})
-}
-
-// takenOver draws the conclusion when a batch was taken over from a worker that
-// coasts: its id has been proven dead, so ZooKeeper is there and this worker alone
-// is cut off.
-func (c *Consumer) takenOver(x *slot) {
-	if t := x.term; t.member != nil && t.member.Until().IsZero() {
-		t.retire(errors.New("another worker has proven it dead"))
-	}
 }

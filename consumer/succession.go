@@ -118,7 +118,7 @@ func (s *schedule) suspend(yes bool) {
 	defer s.mu.Unlock()
 	s.suspended = yes
 	if !yes {
-		s.giveBack(s.topics[0], 0) // to those who wait
+		s.serveWaiting()
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 // has another session and another id.
 type term struct {
 	id       string
+	log      *zap.Logger             // names the id
 	member   *keeper.Member          // nil: shared out in Redis
 	handlers context.Context         // of all handlers begun in it
 	end      context.CancelCauseFunc // of them
@@ -81,7 +82,7 @@ func (c *Consumer) workAt(t *topic, in *term) {
 		return
 	}
 	if gained, lost := c.schedule.own(t, in, share); gained+lost > 0 {
-		c.log.Info("slots were shared out", zap.String("topic", t.Name), zap.String("as", in.id),
+		in.log.Info("slots were shared out", zap.String("topic", t.Name),
 			zap.Int("slots", len(share)), zap.Int("gained", gained), zap.Int("given_away", lost))
 	}
 }

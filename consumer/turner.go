@@ -161,7 +161,7 @@ func (c *Consumer) answer(x *slot, a luascripts.Answer) {
 
 // logOf names the slot in every line.
 func (c *Consumer) logOf(x *slot) *zap.Logger {
-	return c.log.With(zap.String("topic", x.topic.Name), zap.Int("slot", x.index))
+	return x.term.log.With(zap.String("topic", x.topic.Name), zap.Int("slot", x.index))
 }
 
 // unanswered sees to it that the same turn is taken again, whatever the error:

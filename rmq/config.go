@@ -33,9 +33,9 @@ type Config struct {
 	// documented keys.
 	Namespace string
 
-	// Slots says how the workers of a topic share its slots out:
-	// slots.ZooKeeper(…), or by a list of members in Redis. All workers of a topic
-	// must do it in the same way. Defaults to Redis.
+	// Slots says how the workers of a topic share its slots out, which all of them
+	// must do in the same way: by ZooKeeper, slots.ZooKeeper(slots.ZooKeeperConfig{…}),
+	// or by a list of members in Redis. Defaults to Redis.
 	Slots slots.Sharing
 
 	// Worker is the name people see; an id that is never used again is built on
@@ -51,7 +51,8 @@ type Config struct {
 	Timeout time.Duration
 
 	// MaxHandlerTime is how long a handler that ignores its context keeps its
-	// slot. Defaults to twice the Timeout.
+	// slot; with ZooKeeper, its worker keeps its session. Defaults to twice the
+	// Timeout.
 	MaxHandlerTime time.Duration
 
 	// Lease is how long the messages of a worker that vanished stay with it. Let

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"math"
 	"net"
 	"strconv"
 	"strings"
@@ -19,9 +18,15 @@ type Config struct {
 	Auth           string
 	TLS            *tls.Config
 	Dialer         func(ctx context.Context, network, addr string) (net.Conn, error)
-	Coast          bool
+	OnOutage       uint8 // Stop or Coast
 	Weight         float64
 }
+
+// What a member does that hears nothing.
+const (
+	Stop uint8 = iota
+	Coast
+)
 
 func (c Config) withDefaults() Config {
 	if c.SessionTimeout == 0 {
@@ -64,8 +69,10 @@ func (c Config) validate() error {
 	if user, password, ok := strings.Cut(c.Auth, ":"); c.Auth != "" && (!ok || user == "" || password == "") {
 		return invalid("Auth", "of another form", `"user:password"`) // and is not shown
 	}
-	// NaN compares with nothing.
-	if !(c.Weight >= 1.0/maxWeight && c.Weight <= maxWeight) || math.IsInf(c.Weight, 0) {
+	if c.OnOutage > Coast {
+		return invalid("OnOutage", c.OnOutage, "slots.Stop or slots.Coast")
+	}
+	if !(c.Weight >= 1.0/maxWeight && c.Weight <= maxWeight) { // so said, for NaN compares with nothing
 		return invalid("Weight", c.Weight, fmt.Sprintf("from %v to %v, or 0 for 1", 1.0/maxWeight, maxWeight))
 	}
 	return nil

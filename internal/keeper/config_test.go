@@ -51,7 +51,7 @@ func TestValidate(t *testing.T) {
 		for i, f := range spoil {
 			c := good
 			f(&c)
-			err := New(c).Validate()
+			err := New(c).Validate("")
 			var invalid *InvalidError
 			if !errors.As(err, &invalid) || invalid.Field != "ZooKeeperConfig."+field {
 				t.Errorf("%s %d: %v", field, i, err)
@@ -66,7 +66,7 @@ func TestValidate(t *testing.T) {
 	for _, root := range []string{"", "/", "/rmq", "/apps/rmq-2", "/应用", "/zookeepers"} {
 		c := good
 		c.Root = root
-		if err := New(c).Validate(); err != nil {
+		if err := New(c).Validate(""); err != nil {
 			t.Error(err)
 		}
 	}

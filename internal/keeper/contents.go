@@ -147,9 +147,8 @@ func decodeAssignment(data []byte) (assignment, error) {
 
 // ownedNode is the contents of owned/{id}: what a worker really holds.
 type ownedNode struct {
-	Topics   map[string]string `json:"topics"` // and the slots, as formatSlots writes them
-	Since    int64             `json:"since"`  // in ms of the worker's clock
-	Barriers int               `json:"barriers,omitempty"`
+	Topics map[string]string `json:"topics"` // and the slots, as formatSlots writes them
+	Since  int64             `json:"since"`  // in ms of the worker's clock
 }
 
 func decodeOwned(data []byte) (held map[string][]int, since time.Time, err error) {

@@ -11,25 +11,21 @@ import (
 
 // holdings are the slots that a worker has, for people to see.
 type holdings struct {
-	mu       sync.Mutex
-	topics   map[string][]int
-	since    time.Time
-	barriers int
-	changed  chan struct{}
+	mu      sync.Mutex
+	topics  map[string][]int
+	since   time.Time
+	changed chan struct{}
 }
 
 func (h *holdings) init() {
 	h.topics, h.since, h.changed = map[string][]int{}, time.Now(), make(chan struct{}, 1)
 }
 
-// encode is the contents of owned/{id}. It counts the barriers that go with it.
-func (h *holdings) encode(barrier bool) []byte {
+// encode is the contents of owned/{id}.
+func (h *holdings) encode() []byte {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if barrier {
-		h.barriers++
-	}
-	n := ownedNode{Topics: map[string]string{}, Since: h.since.UnixMilli(), Barriers: h.barriers}
+	n := ownedNode{Topics: map[string]string{}, Since: h.since.UnixMilli()}
 	for topic, held := range h.topics {
 		n.Topics[topic] = formatSlots(held)
 	}
@@ -57,18 +53,24 @@ func (m *Member) Hold(topic string, slots []int) {
 // debounce keeps a rolling deploy from being a write for each slot that moves.
 const debounce = time.Second
 
-// tellPeople writes what the worker holds a second after it has changed.
+// tellPeople writes what the worker holds within a second after it has changed.
 func (m *Member) tellPeople() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	<-timer.C
+	due := false
 	for {
 		select {
 		case <-m.holdings.changed:
-			timer.Reset(debounce)
+			if !due { // or a change each second would put it off for ever
+				due = true
+				timer.Reset(debounce)
+			}
 		case <-timer.C:
-			if _, err := m.session.set(m.ctx, m.tree.owned(m.id), m.holdings.encode(false), -1); err != nil && m.ctx.Err() == nil {
+			due = false
+			if _, err := m.session.set(m.ctx, m.tree.owned(m.id), m.holdings.encode(), -1); err != nil && m.ctx.Err() == nil {
 				m.log.Debug("what the worker holds is not written down yet", zap.Error(err))
+				due = true
 				timer.Reset(m.session.patience())
 			}
 		case <-m.ctx.Done():

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -51,18 +52,24 @@ const recheck = 30 * time.Second
 
 func New(cfg Config) *Keeper { return &Keeper{cfg: cfg.withDefaults(), recheck: recheck} }
 
-// Validate reports what is wrong with the Config, as an *InvalidError.
-func (k *Keeper) Validate() error { return k.cfg.validate() }
+// Validate reports what is wrong with the Config, or with the namespace of a worker,
+// as an *InvalidError.
+func (k *Keeper) Validate(namespace string) error {
+	if err := k.cfg.validate(); err != nil {
+		return err
+	}
+	if slices.Contains(ownNames, namespace) || k.cfg.Root == "/" && namespace == "zookeeper" {
+		return &InvalidError{Field: "Config.Namespace", Value: strconv.Quote(namespace), Limit: "another name: with ZooKeeper that one has a meaning of its own below ZooKeeperConfig.Root"}
+	}
+	return nil
+}
 
 // Join opens a session, compares the topics' definitions, registers the worker,
 // and returns when Own was told once of every topic that has an assignment.
 // A difference of definitions is ErrConflict, at the first time.
 func (k *Keeper) Join(ctx context.Context, w Worker) (*Member, error) {
-	if err := k.cfg.validate(); err != nil {
+	if err := k.Validate(w.Namespace); err != nil {
 		return nil, err
-	}
-	if slices.Contains(ownNames, w.Namespace) {
-		return nil, &InvalidError{Field: "Config.Namespace", Value: w.Namespace, Limit: "another name, with ZooKeeper; it keeps a node of its own under that one"}
 	}
 	s, err := open(ctx, k.cfg)
 	if err != nil {

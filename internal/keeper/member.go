@@ -3,7 +3,6 @@ package keeper
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"sync"
 	"time"
@@ -25,11 +24,9 @@ type Member struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup
 
-	holdings  holdings
-	owning    sync.Mutex // Own is being called
-	shares    map[string]*portion
-	mu        sync.Mutex
-	verifying map[string]chan struct{} // holders that are asked for; closed when that is through
+	holdings holdings
+	owning   sync.Mutex // Own is being called; and for shares
+	shares   map[string]*portion
 }
 
 func newMember(k *Keeper, w Worker, s *session) *Member {
@@ -40,8 +37,8 @@ func newMember(k *Keeper, w Worker, s *session) *Member {
 	rand.Read(random[:]) // never fails
 	m := &Member{
 		keeper: k, worker: w, session: s, tree: newTree(k.cfg.Root, w.Namespace),
-		id:     fmt.Sprintf("%s-%x-%s", w.Name, uint64(s.id()), hex.EncodeToString(random[:])),
-		shares: map[string]*portion{}, verifying: map[string]chan struct{}{},
+		id:     fmt.Sprintf("%s-%x-%x", w.Name, uint64(s.id()), random),
+		shares: map[string]*portion{},
 	}
 	for _, t := range w.Topics {
 		m.shares[t.Name] = &portion{}
@@ -92,14 +89,14 @@ func (m *Member) Until() time.Time {
 	switch {
 	case m.ctx.Err() != nil:
 		return confirmed // which is over
-	case m.keeper.cfg.Coast:
+	case m.keeper.cfg.OnOutage == Coast:
 		return time.Time{}
 	}
 	return confirmed.Add(m.session.timeout() * 2 / 3)
 }
 
 // Lost is closed when the session is lost, or may be: others may prove this member
-// dead from now on. It is not closed by Close.
+// dead soon. It is not closed by Close.
 func (m *Member) Lost() <-chan struct{} { return m.session.lost }
 
 // Err tells why the session is lost.

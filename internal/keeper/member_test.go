@@ -52,7 +52,7 @@ func TestLeavingAndClose(t *testing.T) {
 // Close outlasts a short outage: otherwise everybody would wait for the timeout.
 func TestCloseDuringAnOutage(t *testing.T) {
 	t.Parallel()
-	m, proxy, witness := behind(t, long, false)
+	m, proxy, witness := behind(t, long, Stop)
 	proxy.Cut()
 	go m.Close()
 	await(t, "it closes", m.ctx.Done())

@@ -66,7 +66,7 @@ func (m *Member) lose(why error) { m.session.lose(why) }
 // watch ends the session when nobody can tell any more whether it lives.
 func (m *Member) watch() {
 	judge := m.overdue
-	if m.keeper.cfg.Coast {
+	if m.keeper.cfg.OnOutage == Coast {
 		judge = m.wedged
 	}
 	timer := time.NewTimer(0)

@@ -50,7 +50,7 @@ func (m *Member) register(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := m.claimed(ctx, m.tree.owned(m.id), m.holdings.encode(false)); err != nil {
+	if err := m.claimed(ctx, m.tree.owned(m.id), m.holdings.encode()); err != nil {
 		return err
 	}
 	return m.claimed(ctx, m.tree.worker(m.id), data)

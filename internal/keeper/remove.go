@@ -10,7 +10,7 @@ import (
 // Remove deletes all that a namespace has in ZooKeeper, and nothing above it. No
 // worker of it may be there: others would take it for dead.
 func (k *Keeper) Remove(ctx context.Context, namespace string) error {
-	if err := k.cfg.validate(); err != nil {
+	if err := k.Validate(namespace); err != nil {
 		return err
 	}
 	if namespace == "" {

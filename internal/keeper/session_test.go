@@ -19,22 +19,22 @@ import (
 )
 
 // behind is a member behind a proxy, on a server that is shared, and a witness.
-func behind(t *testing.T, timeout time.Duration, coast bool) (*Member, *servertest.Proxy, *zk.Conn) {
+func behind(t *testing.T, timeout time.Duration, onOutage uint8) (*Member, *servertest.Proxy, *zk.Conn) {
 	t.Helper()
 	srv := servertest.SharedZooKeeper(t)
 	proxy := servertest.NewProxy(t, srv.Addr())
 	cfg := config(srv.Chroot(t), timeout, proxy.Addr())
-	cfg.Coast = coast
+	cfg.OnOutage = onOutage
 	return join(t, New(cfg), worker()), proxy, srv.Client(t, long)
 }
 
 // A session that was ended by force is noticed, and the next one is somebody else.
 func TestExpired(t *testing.T) {
 	t.Parallel()
-	for _, coast := range []bool{false, true} {
+	for _, onOutage := range []uint8{Stop, Coast} {
 		srv := servertest.SharedZooKeeper(t)
 		cfg := config(srv.Chroot(t), long, srv.Servers()...)
-		cfg.Coast = coast
+		cfg.OnOutage = onOutage
 		k := New(cfg)
 		m := join(t, k, worker())
 		srv.ExpireSession(t, m.session.id())
@@ -143,7 +143,7 @@ func TestNodeDeletedByAnOperator(t *testing.T) {
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	const timeout = 6 * time.Second
-	m, proxy, witness := behind(t, timeout, false)
+	m, proxy, witness := behind(t, timeout, Stop)
 	confirms(t, m)
 	proxy.Freeze()
 
@@ -427,7 +427,7 @@ func TestCoast(t *testing.T) {
 	t.Parallel()
 	srv := servertest.ZooKeeper(t)
 	cfg := config("/rmq", 2*time.Second, srv.Addr())
-	cfg.Coast = true
+	cfg.OnOutage = Coast
 	m := join(t, New(cfg), worker())
 	id := m.session.id()
 	srv.Kill()
@@ -454,7 +454,7 @@ func TestCoast(t *testing.T) {
 // This worker alone is cut off: its session expires, which it learns when it is back.
 func TestCoastExpired(t *testing.T) {
 	t.Parallel()
-	m, proxy, witness := behind(t, 2*time.Second, true)
+	m, proxy, witness := behind(t, 2*time.Second, Coast)
 	proxy.Freeze()
 	awaitGone(t, witness, m.tree.worker(m.ID()))
 	lives(t, m)
@@ -469,7 +469,7 @@ func TestCoastExpired(t *testing.T) {
 // not a new one.
 func TestCoastWedged(t *testing.T) {
 	t.Parallel()
-	m, proxy, _ := behind(t, time.Second, true)
+	m, proxy, _ := behind(t, time.Second, Coast)
 	number := binary.BigEndian.AppendUint64(nil, uint64(m.session.id()))
 	proxy.OnRequest(func(b []byte) bool { return !bytes.Contains(b, number) })
 	proxy.Cut()
@@ -485,7 +485,7 @@ func TestCoastWedged(t *testing.T) {
 func TestCoastGivesTime(t *testing.T) {
 	t.Parallel()
 	cfg, _ := shared(t)
-	cfg.SessionTimeout, cfg.Coast = 4*time.Second, true
+	cfg.SessionTimeout, cfg.OnOutage = 4*time.Second, Coast
 	m := join(t, New(cfg), worker())
 	m.session.mu.Lock()
 	m.session.alive = time.Now().Add(-time.Hour)

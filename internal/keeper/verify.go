@@ -26,11 +26,6 @@ func (m *Member) Verify(ctx context.Context, holder string) (dead bool, err erro
 		return false, fmt.Errorf("verify %q: it is this worker itself, or nobody", holder)
 	}
 	path := m.tree.worker(holder)
-	done, err := m.turn(ctx, holder)
-	if err != nil {
-		return false, fmt.Errorf("verify %s: %w", holder, err)
-	}
-	defer done()
 	if m.Dead(holder) {
 		return true, nil
 	}
@@ -47,38 +42,13 @@ func (m *Member) Verify(ctx context.Context, holder string) (dead bool, err erro
 	return !there, nil
 }
 
-// turn waits until nobody else asks for the holder.
-func (m *Member) turn(ctx context.Context, holder string) (done func(), err error) {
-	for {
-		m.mu.Lock()
-		other := m.verifying[holder]
-		if other == nil {
-			mine := make(chan struct{})
-			m.verifying[holder] = mine
-			m.mu.Unlock()
-			return func() {
-				m.mu.Lock()
-				delete(m.verifying, holder)
-				m.mu.Unlock()
-				close(mine)
-			}, nil
-		}
-		m.mu.Unlock()
-		select {
-		case <-other:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
-}
-
 // barrier writes to the worker's own node.
 func (m *Member) barrier(ctx context.Context) error {
 	path := m.tree.owned(m.id)
-	_, err := m.session.set(ctx, path, m.holdings.encode(true), -1)
+	_, err := m.session.set(ctx, path, m.holdings.encode(), -1)
 	if errors.Is(err, zk.ErrNoNode) { // somebody has deleted it
 		if _, err = m.session.claim(ctx, path, nil); err == nil {
-			_, err = m.session.set(ctx, path, m.holdings.encode(true), -1)
+			_, err = m.session.set(ctx, path, m.holdings.encode(), -1)
 		}
 	}
 	return err

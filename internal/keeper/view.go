@@ -43,7 +43,7 @@ type TopicView struct {
 // View reads who works at what in a namespace. It opens a session for it, which
 // nobody notices.
 func (k *Keeper) View(ctx context.Context, namespace string) (View, error) {
-	if err := k.cfg.validate(); err != nil {
+	if err := k.Validate(namespace); err != nil {
 		return View{}, err
 	}
 	s, err := open(ctx, k.cfg)
