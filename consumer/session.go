@@ -35,7 +35,10 @@ var errHanging = errors.New("a handler ignores its context")
 func (c *Consumer) enter(ctx context.Context) error {
 	t := c.newTerm()
 	byName := map[string]*topic{}
-	w := keeper.Worker{Name: c.cfg.Worker, Namespace: c.cfg.Namespace, Again: c.term.Load() != nil, Logger: c.cfg.Logger}
+	w := keeper.Worker{Name: c.cfg.Worker, Namespace: c.cfg.Namespace, Logger: c.cfg.Logger}
+	if last := c.term.Load(); last != nil {
+		w.Tree = last.member.Tree() // in another one, all that it knows would look dead
+	}
 	for _, topic := range c.topics {
 		byName[topic.Name] = topic
 		w.Topics = append(w.Topics, keeper.Topic{
@@ -164,7 +167,11 @@ func (c *Consumer) enterAgain() bool {
 			return false
 		}
 		if tries == 1 || tries%10 == 0 {
-			c.log.Warn("no session with ZooKeeper; trying again", zap.Int("tries", tries), zap.Error(err))
+			tell := c.log.Warn
+			if errors.Is(err, message.ErrTopicConflict) {
+				tell = c.log.Error
+			}
+			tell("no session with ZooKeeper; trying again", zap.Int("tries", tries), zap.Error(err))
 		}
 		timer := time.NewTimer(wait/2 + rand.N(wait/2))
 		select {

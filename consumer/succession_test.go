@@ -2,12 +2,17 @@ package consumer
 
 import (
 	"context"
+	"fmt"
+	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/slotmq/go-rmq/internal/servertest"
 	"github.com/slotmq/go-rmq/message"
@@ -129,4 +134,56 @@ func TestNewIDBesideAConflict(t *testing.T) {
 	expire(t, zks, c)
 	eventually(t, "the worker has another id", func() bool { return c.Worker() != second })
 	n.awaitAll(t, []string{"good", "bad"})
+}
+
+// A worker that comes back to another ensemble, where its servers' names lead now, knows
+// nobody there, and would take all others for dead. It waits until it finds the old one.
+func TestNewIDInAnotherTree(t *testing.T) {
+	t.Parallel()
+	rdb, zks, other := shared(t), servertest.ZooKeeper(t), servertest.ZooKeeper(t)
+	topic := topicOf(t, message.KindPriority, 2)
+	n := newNotes()
+	how := sharedBy(t, zks, 2*time.Second)
+	how.Root = "/" + topic.Name // a node that can be made at both
+	release := make(chan struct{})
+	var once sync.Once
+	open := func() { once.Do(func() { close(release) }) }
+	a := work(t, rdb, Config{Slots: slots.ZooKeeper(how), Worker: "stays"}, topic, n.around(func(context.Context, *Delivery) error {
+		<-release
+		return nil
+	}))
+	var moved atomic.Bool
+	how.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if moved.Load() {
+			addr = other.Addr()
+		}
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}
+	core, logs := observer.New(zap.ErrorLevel)
+	b := work(t, rdb, Config{Slots: slots.ZooKeeper(how), Worker: "moves", Logger: zap.New(core)}, topic, n.done())
+	t.Cleanup(open)
+	eventually(t, "each has a slot", func() bool { return a.owned() == 1 && b.owned() == 1 })
+	contents := numbered("m", 8)
+	newSender(t, rdb, topic).send(t, contents...)
+	n.await(t, "one is handled, and takes its time", func() bool { return n.running == 1 && n.total > 1 })
+	moved.Store(true)
+	expire(t, zks, b)
+	eventually(t, "it finds another tree", func() bool {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if n.overlaps > 0 {
+			t.Fatal("two handlers at one slot")
+		}
+		for _, line := range logs.All() {
+			if strings.Contains(fmt.Sprint(line.ContextMap()), "the tree was") {
+				return true
+			}
+		}
+		return false
+	})
+	moved.Store(false)
+	eventually(t, "each has a slot again", func() bool { return a.owned() == 1 && b.owned() == 1 })
+	open()
+	n.awaitAll(t, contents)
+	n.wantOnce(t, contents)
 }

@@ -28,9 +28,10 @@ type Worker struct {
 	Namespace string
 	Topics    []Topic
 
-	// Again is of a worker that has lost a session. A topic whose definition differs by
-	// now is not worked at until it agrees, and keeps it from no other.
-	Again bool
+	// Tree is what it was before, of a worker that has lost a session; another one is
+	// ErrConflict. A topic whose definition differs by now is not worked at until it
+	// agrees, and keeps the worker from no other.
+	Tree string
 
 	// Own is told which slots of a topic the worker shall work at, whenever that
 	// changes. It is called by one goroutine at a time, and must return soon.

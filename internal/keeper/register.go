@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -39,7 +40,7 @@ func (m *Member) register(ctx context.Context) error {
 	node.Host, _ = os.Hostname() // for people
 	for _, t := range m.worker.Topics {
 		switch err := m.agree(ctx, t); {
-		case m.worker.Again && errors.Is(err, ErrConflict):
+		case m.worker.Tree != "" && errors.Is(err, ErrConflict):
 			m.judge(t.Name, err)
 		case err != nil:
 			return err
@@ -78,11 +79,12 @@ func (m *Member) agreeOnLayout(ctx context.Context) error {
 	if m.treeID == "" { // the start
 		m.treeID = theirs.Tree
 	}
+	was := cmp.Or(m.worker.Tree, m.treeID)
 	switch {
 	case ours.Layout != theirs.Layout:
 		return fmt.Errorf("%s: %w: the layout is %d in this program and %d in ZooKeeper", m.tree.meta(), ErrConflict, ours.Layout, theirs.Layout)
-	case m.treeID != theirs.Tree:
-		return fmt.Errorf("%s: %w: the tree was %s and is now %s", m.tree.meta(), ErrConflict, m.treeID, theirs.Tree)
+	case was != theirs.Tree:
+		return fmt.Errorf("%s: %w: the tree was %s and is now %s", m.tree.meta(), ErrConflict, was, theirs.Tree)
 	}
 	return nil
 }
