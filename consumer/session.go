@@ -200,9 +200,11 @@ func (c *Consumer) retire(t *term) {
 				t.end(fmt.Errorf("%w: %w", ErrLeaseLost, t.member.Err()))
 				t.member.Abandon()
 				return
-			case <-c.schedule.done:
-				t.member.Abandon()
-				return
+			case <-c.schedule.done: // all have returned, or they cannot be waited for
+				if c.schedule.awaited(t) {
+					t.member.Abandon()
+					return
+				}
 			}
 		}
 		t.member.Close()

@@ -187,3 +187,50 @@ func TestNewIDInAnotherTree(t *testing.T) {
 	n.awaitAll(t, contents)
 	n.wantOnce(t, contents)
 }
+
+// A worker that closes while its last session waits for a handler ends both sessions when
+// all have returned: the one before may be the coordinator's.
+func TestCloseEndsTheSessionBeforeToo(t *testing.T) {
+	t.Parallel()
+	rdb, zks := shared(t), servertest.SharedZooKeeper(t)
+	topic := topicOf(t, message.KindPriority, 2)
+	n := newNotes()
+	how := sharedBy(t, zks, 30*time.Second)
+	c := newConsumer(t, rdb, Config{Slots: slots.ZooKeeper(how)})
+	hangs, takesLong := make(chan struct{}), make(chan struct{})
+	must(t, c.Listen(topic, n.around(func(_ context.Context, d *Delivery) error {
+		if d.Content == "hangs" {
+			<-hangs
+		} else {
+			<-takesLong
+		}
+		return nil
+	}), ListenOptions{Timeout: 100 * time.Millisecond, MaxHandlerTime: 2 * time.Second}))
+	must(t, c.Start(ctx))
+	first := c.Worker()
+	s := newSender(t, rdb, topic)
+	send := func(content string, slot int) {
+		_, err := s.Send(ctx, topic, message.Priority{Content: content, SlotBasis: basisOf(topic)[slot], Priority: 100})
+		must(t, err)
+		n.await(t, content, func() bool { return n.attempts[content] != nil })
+	}
+	send("hangs", 0)
+	begun := time.Now()
+	eventually(t, "a second is over", func() bool { return time.Since(begun) > time.Second })
+	send("takes long", 1)
+	eventually(t, "the worker has another id", func() bool { return c.Worker() != first })
+	closed := make(chan error, 1)
+	go func() { closed <- closeIn(c, patience) }()
+	wait(t, "it closes", c.background.Done())
+	close(hangs)
+	eventually(t, "one slot is left", func() bool {
+		c.schedule.mu.Lock()
+		defer c.schedule.mu.Unlock()
+		return len(c.topics[0].replaced) == 1
+	})
+	close(takesLong)
+	must(t, <-closed)
+	if left := zks.Nodes(t).Children(how.Root + "/workers"); len(left) > 0 {
+		t.Errorf("workers are left: %v", left)
+	}
+}
