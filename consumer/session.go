@@ -234,5 +234,10 @@ func (c *Consumer) desert(x *slot) {
 		return
 	}
 	c.schedule.giveUp(x)
-	x.term.retire(errHanging)
+	t := x.term
+	c.watching.Go(func() { // without ZooKeeper there is no other id, and what coasts goes on with this one
+		if err := t.member.Leaving(c.background); err == nil || t.member.Err() == nil {
+			t.retire(errHanging)
+		}
+	})
 }

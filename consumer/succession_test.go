@@ -234,3 +234,49 @@ func TestCloseEndsTheSessionBeforeToo(t *testing.T) {
 		t.Errorf("workers are left: %v", left)
 	}
 }
+
+// A worker that coasts goes on without ZooKeeper, also when one of its handlers hangs: it
+// cannot have another id, and keeps the one it has until it can.
+func TestHangingHandlerWhileCoasting(t *testing.T) {
+	t.Parallel()
+	rdb, zks := shared(t), servertest.ZooKeeper(t)
+	topic := topicOf(t, message.KindPriority, 2)
+	n := newNotes()
+	how := sharedBy(t, zks, time.Second)
+	how.OnOutage = slots.Coast
+	release := make(chan struct{})
+	c := newConsumer(t, rdb, Config{Slots: slots.ZooKeeper(how), Backoff: Schedule(time.Millisecond)})
+	t.Cleanup(sync.OnceFunc(func() { close(release) }))
+	must(t, c.Listen(topic, n.around(func(_ context.Context, d *Delivery) error {
+		if d.Content == "hangs" && d.Attempt == 1 {
+			<-release
+		}
+		return nil
+	}), ListenOptions{Timeout: 100 * time.Millisecond, MaxHandlerTime: time.Second}))
+	must(t, c.Start(ctx))
+	eventually(t, "it has all slots", func() bool { return c.owned() == 2 })
+	zks.Kill()
+	first, s := c.Worker(), newSender(t, rdb, topic)
+	send := func(content string, slot int) {
+		t.Helper()
+		_, err := s.Send(ctx, topic, message.Priority{Content: content, SlotBasis: basisOf(topic)[slot], Priority: 100})
+		must(t, err)
+		n.await(t, content+" is delivered", func() bool { return n.attempts[content] != nil })
+	}
+	send("hangs", 0)
+	eventually(t, "it is given up", func() bool {
+		c.schedule.mu.Lock()
+		defer c.schedule.mu.Unlock()
+		return c.topics[0].slots[0].forsaken || len(c.topics[0].replaced) > 0
+	})
+	begun := time.Now()
+	for i := 0; time.Since(begun) < 2*time.Second; i++ {
+		send(fmt.Sprint("in the outage ", i), 1)
+	}
+	if c.Worker() != first {
+		t.Error("it has another id")
+	}
+	zks.Restart(t)
+	n.await(t, "the message is delivered again", func() bool { return len(n.attempts["hangs"]) == 2 })
+	send("afterwards", 1)
+}
