@@ -537,6 +537,17 @@ func TestWorkerThatMayNotBeRead(t *testing.T) {
 	}
 }
 
+// A worker's node that belongs to no session, as of a tree that was copied, is no worker.
+func TestWorkerWithoutASession(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.define(t, "x", 4)
+	p.create(t, p.worker("w0"), workerNode{Topics: map[string]float64{"x": 1}}, 0)
+	p.comes(t, "w1", "x")
+	p.candidate(t, "c")
+	p.has(t, "x", map[string]int{"w1": 4})
+}
+
 // No watch tells that an assignment is deleted; the next look does. Nothing moves.
 func TestDeletedAssignmentIsWrittenAgain(t *testing.T) {
 	t.Parallel()
@@ -548,6 +559,7 @@ func TestDeletedAssignmentIsWrittenAgain(t *testing.T) {
 	p.comes(t, "w2", "x")
 	before := p.has(t, "x", map[string]int{"w1": 6, "w2": 6})
 	p.remove(t, p.assign("x"))
+	p.remove(t, p.assigns())
 	after := p.has(t, "x", map[string]int{"w1": 6, "w2": 6})
 	if m := moved(before.owners, after.owners); m != 0 || after.gen != before.gen+1 {
 		t.Errorf("%d slots moved, gen %d after %d", m, after.gen, before.gen)

@@ -61,16 +61,20 @@ func (f *fleet) look(ctx context.Context, s *session, t tree, log *zap.Logger) (
 	return changed, nil
 }
 
-// readWorker tells what a worker says of itself. A node that is damaged, or not for us
-// to read, is a worker that wants nothing.
+// readWorker tells what a worker says of itself. A node that is damaged, not for us to
+// read, or nobody's, is a worker that wants nothing.
 func readWorker(ctx context.Context, s *session, path string, log *zap.Logger) (workerNode, error) {
-	data, _, err := s.get(ctx, path)
+	data, stat, err := s.get(ctx, path)
 	if errors.Is(err, zk.ErrNoAuth) {
 		log.Error("worker gets no slots: its node may not be read, as with another ZooKeeperConfig.Auth", zap.String("path", path), zap.Error(err))
 		return workerNode{}, nil
 	}
 	if err != nil {
 		return workerNode{}, err
+	}
+	if stat.EphemeralOwner == 0 {
+		log.Error("worker gets no slots: its node belongs to no session, as in a copy of a tree", zap.String("path", path))
+		return workerNode{}, nil
 	}
 	w, err := decodeWorker(data)
 	if errors.Is(err, errVersion) {

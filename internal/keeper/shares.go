@@ -101,7 +101,9 @@ func (h *shares) write(ctx context.Context, s *session, t tree, owners []string)
 	stat := &zk.Stat{}
 	h.known = false // until there is an answer
 	if h.version == absent {
-		err = s.create(ctx, path, data)
+		if err = s.ensure(ctx, t.assigns(), nil); err == nil { // somebody may have deleted all of it
+			err = s.create(ctx, path, data)
+		}
 	} else {
 		stat, err = s.set(ctx, path, data, h.version)
 	}

@@ -32,24 +32,29 @@ func (m *Member) Verify(ctx context.Context, holder string) (dead bool, err erro
 	if err := m.barrier(ctx); err != nil {
 		return false, fmt.Errorf("verify %s: %w", holder, err)
 	}
-	there, _, err := m.session.exists(ctx, path)
+	there, stat, err := m.session.exists(ctx, path)
 	if err != nil {
 		return false, fmt.Errorf("verify %s: %w", holder, err)
 	}
-	if !there {
+	if dead = !there || stat.EphemeralOwner == 0; dead { // of no session, it is a copy of a tree
 		m.keeper.dead.Store(path, struct{}{}) // ids are not used again
 	}
-	return !there, nil
+	return dead, nil
 }
 
 // barrier writes to the worker's own node.
 func (m *Member) barrier(ctx context.Context) error {
 	path := m.tree.owned(m.id)
 	_, err := m.session.set(ctx, path, m.holdings.encode(), -1)
-	if errors.Is(err, zk.ErrNoNode) { // somebody has deleted it
-		if _, err = m.session.claim(ctx, path, nil); err == nil {
-			_, err = m.session.set(ctx, path, m.holdings.encode(), -1)
-		}
+	if !errors.Is(err, zk.ErrNoNode) {
+		return err
+	}
+	// Somebody has deleted it, perhaps with all others.
+	if err = m.session.ensure(ctx, m.tree.owners(), nil); err == nil {
+		_, err = m.session.claim(ctx, path, nil)
+	}
+	if err == nil {
+		_, err = m.session.set(ctx, path, m.holdings.encode(), -1)
 	}
 	return err
 }

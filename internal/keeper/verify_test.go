@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/slotmq/go-rmq/internal/servertest"
 )
 
@@ -19,6 +21,14 @@ func verify(t *testing.T, m *Member, holder string, want bool) {
 	}
 	if m.Dead(holder) != want {
 		t.Errorf("Dead(%s): %v", holder, !want)
+	}
+}
+
+// comes makes a worker's node that lives as long as somebody else's session.
+func comes(t *testing.T, conn *zk.Conn, path string) {
+	t.Helper()
+	if _, err := conn.Create(path, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -118,7 +128,7 @@ func TestBarrier(t *testing.T) {
 		}
 		asked = nil
 	}
-	put(t, witness, holder, "")
+	comes(t, witness, holder)
 	verify(t, m, "x", false)
 	wants("write", "look")
 	if err := witness.Delete(m.tree.owned(m.ID()), -1); err != nil {
@@ -163,7 +173,7 @@ func TestVerifyAtAServerThatIsBehind(t *testing.T) {
 			return true
 		})
 		behind.Pause()
-		put(t, witness, m.tree.worker(holder), "")
+		comes(t, witness, m.tree.worker(holder))
 		found := make(chan struct{})
 		go func() {
 			defer close(found)
@@ -173,4 +183,32 @@ func TestVerifyAtAServerThatIsBehind(t *testing.T) {
 		behind.Resume()
 		await(t, "an answer", found)
 	}
+}
+
+// Somebody has deleted what all write to before they look.
+func TestVerifyWithoutAnythingOwned(t *testing.T) {
+	t.Parallel()
+	cfg, conn := shared(t)
+	k := New(cfg)
+	m, closed := join(t, k, worker()), join(t, k, worker())
+	closed.Close()
+	tr := newTree(cfg.Root, "")
+	for _, path := range []string{tr.owned(m.ID()), tr.owners()} {
+		if err := conn.Delete(path, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	verify(t, m, closed.ID(), true)
+	if !there(t, conn, tr.owned(m.ID())) {
+		t.Error("its node is not there again")
+	}
+}
+
+// A node that belongs to no session, as of a tree that was copied, is not alive.
+func TestVerifyOfACopy(t *testing.T) {
+	t.Parallel()
+	cfg, conn := shared(t)
+	m := join(t, New(cfg), worker())
+	put(t, conn, newTree(cfg.Root, "").worker("a copy"), `{"topics":{"orders":1}}`)
+	verify(t, m, "a copy", true)
 }
