@@ -58,7 +58,9 @@ func (s *slot) carries() bool {
 func (s *schedule) replace(x *slot) (y *slot) {
 	t := x.topic
 	y = t.newSlot(x.index, x.incarnation+1)
-	y.node = x.node
+	if x.state != turning { // else a turner may be noting it
+		y.node = x.node
+	}
 	t.slots[x.index] = y
 	t.replaced = append(t.replaced, x)
 	x.owned = false

@@ -280,3 +280,14 @@ func TestHangingHandlerWhileCoasting(t *testing.T) {
 	n.await(t, "the message is delivered again", func() bool { return len(n.attempts["hangs"]) == 2 })
 	send("afterwards", 1)
 }
+
+// On a Cluster the turner that has a slot in hand notes where it is.
+func TestReplacedWhileItTurns(t *testing.T) {
+	t.Parallel()
+	s, _ := stage(4, 1)
+	taken, _ := s.next(1, nil, nil)
+	var turner sync.WaitGroup
+	turner.Go(func() { taken[0].node = "b" }) // see locate
+	s.dismiss()
+	turner.Wait()
+}
