@@ -96,7 +96,7 @@ func (c *Consumer) attend(t *topic) {
 			comparing = false
 			if conflict := errors.Is(err, message.ErrTopicConflict); conflict && !t.refused.Swap(true) {
 				c.log.Error("topic is not worked at", zap.String("topic", t.Name), zap.Error(err))
-				c.schedule.own(t, c.term.Load(), nil)
+				c.workAt(t, c.term.Load())
 			} else if err == nil {
 				t.refused.Store(false)
 			}

@@ -291,3 +291,26 @@ func TestReplacedWhileItTurns(t *testing.T) {
 	s.dismiss()
 	turner.Wait()
 }
+
+// A topic is refused while slots of it are shared out.
+func TestRefusedAndSharedOutAtOnce(t *testing.T) {
+	t.Parallel()
+	s, topics := stage(16, 1)
+	topic, in := topics[0], topics[0].term
+	c := &Consumer{schedule: s, log: zap.NewNop()}
+	in.shares = map[string][]int{topic.Name: {0}}
+	for range 100_000 {
+		topic.refused.Store(false)
+		s.own(topic, in, nil)
+		var all sync.WaitGroup
+		all.Go(func() { c.workAt(topic, in) })
+		all.Go(func() { // as attend does
+			topic.refused.Store(true)
+			c.workAt(topic, in)
+		})
+		all.Wait()
+		if topic.slots[0].owned {
+			t.Fatal("a topic that was refused is worked at")
+		}
+	}
+}

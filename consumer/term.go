@@ -73,13 +73,16 @@ func (c *Consumer) assign(t *topic, in *term, share []int) {
 }
 
 // workAt makes the worker work at the slots of a topic that are its own, and at
-// no others.
+// no others: at none while the topic is refused.
 func (c *Consumer) workAt(t *topic, in *term) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	share, told := in.shares[t.Name]
-	if !told || t.refused.Load() {
+	if !told {
 		return
+	}
+	if t.refused.Load() { // asked while others wait, or they would work at it after all
+		share = nil
 	}
 	if gained, lost := c.schedule.own(t, in, share); gained+lost > 0 {
 		in.log.Info("slots were shared out", zap.String("topic", t.Name),
