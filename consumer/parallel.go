@@ -9,8 +9,7 @@ import (
 // other in the place the batch has, and as many more as there are places.
 func (b *batch) parallel() {
 	rest := len(b.answer.Contents) - b.next
-	more := b.c.schedule.borrow(b.topic, rest-1)
-	borrowed := more
+	more := b.c.schedule.borrow(b.slot, rest-1)
 	var mu sync.Mutex
 	claim := func() (int, context.Context, bool) {
 		mu.Lock()
@@ -26,13 +25,7 @@ func (b *batch) parallel() {
 				all.Go(work)
 				return
 			}
-			// The place goes back now: a neighbour may hang.
-			mu.Lock()
-			defer mu.Unlock()
-			if borrowed > 0 {
-				borrowed--
-				b.c.schedule.repay(b.topic, 1)
-			}
+			b.c.schedule.repay(b.slot) // now: a neighbour may hang
 		}()
 		for {
 			i, ctx, ok := claim()

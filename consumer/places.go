@@ -71,15 +71,16 @@ func (s *schedule) serveWaiting() {
 	}
 }
 
-// borrow takes up to n more places for a batch that is handled in parallel.
-func (s *schedule) borrow(t *topic, n int) (got int) {
+// borrow takes up to n more places for a slot's batch that is handled in parallel.
+func (s *schedule) borrow(x *slot, n int) (got int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for got < n && s.free(t) {
+	for got < n && s.free(x.topic) {
 		got++
-		t.used++
+		x.topic.used++
 		s.used++
 	}
+	x.borrowed += got
 	return got
 }
 
@@ -93,9 +94,12 @@ func (s *schedule) room(t *topic) int {
 	return min(s.limit-s.used, t.opts.Concurrency-t.used)
 }
 
-// repay gives borrowed places back.
-func (s *schedule) repay(t *topic, n int) {
+// repay gives one borrowed place back, if there is one.
+func (s *schedule) repay(x *slot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.giveBack(t, n)
+	if x.borrowed > 0 {
+		x.borrowed--
+		s.giveBack(x.topic, 1)
+	}
 }

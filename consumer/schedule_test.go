@@ -183,14 +183,16 @@ func TestBorrowedPlaces(t *testing.T) {
 	if got := s.room(topics[0]); got != 7 {
 		t.Errorf("room for %d", got)
 	}
-	if got := s.borrow(topics[0], 100); got != 7 || s.used != 8 || s.room(topics[0]) != 0 {
+	if got := s.borrow(topics[0].slots[0], 100); got != 7 || s.used != 8 || s.room(topics[0]) != 0 {
 		t.Errorf("borrowed %d", got)
 	}
-	if got := s.borrow(topics[0], 1); got != 0 {
+	if got := s.borrow(topics[0].slots[0], 1); got != 0 {
 		t.Errorf("borrowed %d more", got)
 	}
-	s.repay(topics[0], 7)
-	if got := s.borrow(topics[0], -1); got != 0 || s.used != 1 {
+	for range 8 {
+		s.repay(topics[0].slots[0]) // the last one has nothing to give back
+	}
+	if got := s.borrow(topics[0].slots[0], -1); got != 0 || s.used != 1 {
 		t.Errorf("borrowed %d of -1; %d used", got, s.used)
 	}
 }

@@ -36,6 +36,7 @@ type slot struct {
 	state    state
 	owned    bool      // this worker shall work at it
 	place    bool      // it has a place under the concurrency limit
+	borrowed int       // places its batch has beside that
 	since    time.Time // when it got the place
 	woken    bool      // a wake-up came while it was turning
 	at       time.Time // when it wakes by itself; zero: never

@@ -92,10 +92,13 @@ func (s *schedule) giveUp(x *slot) {
 	s.forsake(x)
 }
 
-// forsake gives up a slot's place, or a few hung handlers would keep all others
+// forsake gives up a slot's places, or a few hung handlers would keep all others
 // from starting.
 func (s *schedule) forsake(x *slot) {
 	x.forsaken = true
+	n := x.borrowed
+	x.borrowed = 0
+	s.giveBack(x.topic, n)
 	s.release(x)
 }
 

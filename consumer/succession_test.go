@@ -314,3 +314,47 @@ func TestRefusedAndSharedOutAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// Several handlers of a parallel batch that ignore their context cost no place, either.
+func TestHungHandlersOfABatchLeaveTheirPlaces(t *testing.T) {
+	t.Parallel()
+	rdb, zks := shared(t), servertest.SharedZooKeeper(t)
+	for way, sharing := range map[string]slots.Sharing{"leases": nil, "ZooKeeper": slots.ZooKeeper(sharedBy(t, zks, 3*time.Second))} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			topic := topicOf(t, message.KindFixedTime, 1)
+			n := newNotes()
+			release := make(chan struct{})
+			c := newConsumer(t, rdb, Config{Slots: sharing, Concurrency: 4, Lease: time.Second, Backoff: Schedule(time.Millisecond)})
+			t.Cleanup(sync.OnceFunc(func() { close(release) }))
+			must(t, c.Listen(topic, n.around(func(_ context.Context, d *Delivery) error {
+				if d.Attempt == 1 {
+					<-release
+				}
+				return nil
+			}), ListenOptions{Parallel: true, Timeout: 100 * time.Millisecond, MaxHandlerTime: time.Second}))
+			must(t, c.Start(ctx))
+			contents := numbered("m", 4)
+			at := time.Now().Add(300 * time.Millisecond)
+			var ms []message.Message
+			for _, content := range contents {
+				ms = append(ms, message.FixedTime{Content: content, At: at})
+			}
+			_, err := newSender(t, rdb, topic).SendBatch(ctx, topic, ms)
+			must(t, err)
+			n.await(t, "all are delivered to others while the first ones hang", func() bool {
+				for _, content := range contents {
+					if len(n.attempts[content]) < 2 {
+						return false
+					}
+				}
+				return n.running == len(contents)
+			})
+			eventually(t, "all places are free", func() bool {
+				c.schedule.mu.Lock()
+				defer c.schedule.mu.Unlock()
+				return c.schedule.used == 0 && c.topics[0].used == 0
+			})
+		})
+	}
+}
