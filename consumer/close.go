@@ -70,7 +70,7 @@ func (c *Consumer) close(ctx context.Context) error {
 			err := c.stuck()
 			c.schedule.close()
 			c.stopRequests()
-			c.running.Go(c.abandon) // the library may take a while
+			c.abandoning.Go(c.abandon) // the library may take a while
 			c.log.Error("worker closed with slots still in hand", zap.Error(err))
 			return err
 		}

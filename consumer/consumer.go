@@ -49,6 +49,7 @@ type Consumer struct {
 	batches    sync.WaitGroup // being handled
 	watching   sync.WaitGroup // timers of minders
 	announcing sync.WaitGroup // wake-ups for those who work at a slot next
+	abandoning sync.WaitGroup // of the last session, when leave waits for running already
 	suspects   sync.Map       // holders that ZooKeeper is asked about
 }
 

@@ -351,7 +351,7 @@ func TestCloseWithoutZooKeeper(t *testing.T) {
 			t.Errorf("slot %d still has holder %s", slot, holder)
 		}
 	}
-	c.running.Wait()
+	c.abandoning.Wait()
 }
 
 // A topic is shared out in one way.
