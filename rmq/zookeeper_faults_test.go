@@ -137,9 +137,6 @@ func (f *fleet) taken(from *worker, id string, all []place) {
 func (f *fleet) strike(w *worker, harm func()) {
 	f.t.Helper()
 	id, all := f.ids()[w.Name], f.mine(w)
-	f.during(w.Name+" works at all its slots", func() bool {
-		return !slices.ContainsFunc(all, func(p place) bool { return f.Last(p.topic, p.slot).Note != id })
-	})
 	f.occupy(w, 3, hang)
 	harm()
 	f.taken(w, id, all)

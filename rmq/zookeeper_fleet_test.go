@@ -156,9 +156,11 @@ func (f *fleet) looking(what string, fits func() bool) {
 	})
 }
 
-// settle waits until the slots are shared out evenly among all workers.
+// settle waits until the slots are shared out evenly among all workers, and each
+// slot was worked at since by the one it belongs to: what the nodes say may be old.
 func (f *fleet) settle(after string) {
 	f.t.Helper()
+	since := time.Now().UnixNano()
 	f.looking("every slot is where it belongs, after "+after, func() bool {
 		ids := f.ids()
 		if len(ids) != len(f.workers) {
@@ -166,7 +168,10 @@ func (f *fleet) settle(after string) {
 		}
 		for _, t := range f.job.Topics {
 			count := map[string]int{}
-			for _, id := range f.assigned(t) {
+			for slot, id := range f.assigned(t) {
+				if last := f.Last(t.Name, slot); last.At < since || last.Note != id {
+					return false
+				}
 				count[id]++
 			}
 			for _, id := range ids {
