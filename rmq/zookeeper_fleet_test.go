@@ -345,8 +345,18 @@ func (f *fleet) occupy(w *worker, n int, order string) (contents []string) {
 			}
 		}
 	}
+	enough := n
+	if order == slow { // the first may be through when the last begins
+		enough = 1
+	}
 	f.during(fmt.Sprintf("%s handles what shall %s", w.Name, order), func() bool {
-		return !slices.ContainsFunc(contents, func(s string) bool { return !f.Runs(w.Name, s) })
+		running := 0
+		for _, s := range contents {
+			if f.Runs(w.Name, s) {
+				running++
+			}
+		}
+		return running >= enough
 	})
 	return contents
 }
