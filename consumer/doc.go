@@ -9,10 +9,17 @@
 //	err = c.Close(ctx)
 //
 // A worker is one started Consumer. The workers of a topic share its slots out
-// among themselves by a list of members in Redis. Being assigned a slot is a
-// matter of who works, not of who may: that is decided by the turn script,
-// atomically with each take, so that a stale list costs a little time and
-// nothing else.
+// among themselves by a list of members in Redis, or by ZooKeeper
+// ([Config.Slots]). Being assigned a slot is a matter of who works, not of who
+// may: that is decided by the turn script, atomically with each take, so that a
+// stale list costs a little time and nothing else.
+//
+// With ZooKeeper a worker works under the id of its session. Its batches have no
+// lease: it holds them for as long as the session lives, and starts no handler
+// when it cannot be sure of that. When the session is lost, its handlers are
+// cancelled, and the worker goes on with another session under another id. When a
+// slot stays busy with another worker, ZooKeeper is asked whether that one is
+// dead, and only then it is taken over from.
 //
 // At each of its slots a worker takes turns (luascripts.Scripts.Turn): it
 // reports what became of the last batch and takes the next. While a slot has
@@ -24,8 +31,9 @@
 // The messages of a batch are handled one after the other in a goroutine of
 // their own, those of different slots at the same time, as far as
 // [Config.Concurrency] allows. A batch is as large as is handled in about 10
-// ms. It is held by a lease on the server's clock, kept anew while handlers
-// run; a worker starts no handler when it cannot be sure of its lease.
+// ms. Without ZooKeeper it is held by a lease on the server's clock, kept anew
+// while handlers run; a worker starts no handler when it cannot be sure of its
+// lease.
 //
 // This package does not send messages: see package producer. It does not
 // promise an order between a retry and later messages of the same slot: serial

@@ -19,7 +19,8 @@
 // that ends, and one that hangs would hold it up for ever.
 //
 // A service that only sends leaves out Listen and Start. Any number of
-// processes may start a client with the same topics; they share the work.
+// processes may start a client with the same topics; they share the work, by a
+// list in Redis, or with Config.Slots from package slots by ZooKeeper.
 //
 // The words are aliases of those in packages message, producer and consumer,
 // which can also be used by themselves.
