@@ -8,7 +8,8 @@
 //	/tmp/rmq-worker -redis redis://localhost:6379 -clean    # at the end
 //
 // With -zk localhost:2181 in each of these lines ZooKeeper shares the slots, and
-// tells when a worker is dead.
+// tells when a worker is dead. If the lines were run without it, -clean comes first:
+// a topic is shared in one way.
 //
 // Without -redis it sends 20 jobs to itself and ends.
 package main
@@ -32,7 +33,7 @@ var (
 	send  = flag.Int("send", 0, "send `n` jobs and end")
 	take  = flag.Duration("take", 200*time.Millisecond, "how long a job takes")
 	lease = flag.Duration("lease", 5*time.Second, "how long the jobs of a worker that was killed stay with it; with -zk, the session timeout")
-	clean = flag.Bool("clean", false, "delete the keys of this example and end")
+	clean = flag.Bool("clean", false, "delete the keys of this example and, with -zk, its nodes, and end")
 )
 
 var jobs = rmq.Topic{Name: "jobs", Kind: rmq.KindPriority}

@@ -29,7 +29,7 @@ import (
 	"github.com/slotmq/go-rmq/rmq"
 )
 
-// Store is the Redis of an example.
+// Store is where an example works: its Redis, and its ZooKeeper if it has one.
 type Store struct {
 	Redis     redis.UniversalClient
 	Where     string // for people

@@ -60,14 +60,21 @@ func (s *Store) keeper() *keeper.Keeper {
 	return keeper.New(keeper.Config{Servers: s.ZooKeeper})
 }
 
-// askZooKeeper finds out whether there is one, by removing what is not there yet.
+// nobodyYet begins what a View says where no worker has ever been.
+const nobodyYet = "nobody has worked with ZooKeeper"
+
+// askZooKeeper finds out whether there is one. It should know nothing of this run.
 func (s *Store) askZooKeeper(ctx context.Context) error {
 	if s.ZooKeeper == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("tried for %v", patience))
 	defer cancel()
-	return s.keeper().Remove(ctx, s.Namespace)
+	_, err := s.keeper().View(ctx, s.Namespace)
+	if err != nil && strings.HasPrefix(err.Error(), nobodyYet) {
+		return nil
+	}
+	return err
 }
 
 // leaveZooKeeper deletes what this run's namespace has there. The root, /rmq,
