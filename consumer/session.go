@@ -208,6 +208,7 @@ func (c *Consumer) retire(t *term) {
 			}
 		}
 		t.member.Close()
+		t.end(nil)
 	})
 }
 
