@@ -54,7 +54,7 @@ func (c *Consumer) join(ctx context.Context) error {
 		return c.enterFirst(ctx)
 	}
 	t := c.newTerm()
-	t.id, t.log = c.id, c.log
+	t.id = c.id
 	c.begin(t)
 	for _, t := range c.topics {
 		if err := c.show(ctx, t); err != nil {

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -91,7 +93,7 @@ func stage(limit int, slots ...int) (*schedule, []*topic) {
 		topics = append(topics, t)
 	}
 	s := newSchedule(limit, topics)
-	me := &term{id: "me"}
+	me := &term{id: "me", log: zap.NewNop()}
 	s.begin(me)
 	for _, t := range topics {
 		all := make([]int, t.Slots)

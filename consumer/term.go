@@ -27,7 +27,7 @@ type term struct {
 }
 
 func (c *Consumer) newTerm() *term {
-	t := &term{retiring: make(chan error, 1), shares: map[string][]int{}}
+	t := &term{log: c.log, retiring: make(chan error, 1), shares: map[string][]int{}}
 	t.handlers, t.end = context.WithCancelCause(c.handlers)
 	return t
 }

@@ -36,11 +36,19 @@ type crash struct {
 	proxy *servertest.Proxy
 }
 
-// victim starts a worker behind the proxy.
+// victim starts a worker behind the proxy, and returns when its first turn, which
+// finds nothing, is on its way: whatever is ordered later is taken by a later one.
 func (c *crash) victim() *proctest.Process {
 	c.t.Helper()
+	var turned atomic.Bool
+	c.onTurn(func() bool {
+		turned.Store(true)
+		return true
+	})
 	p := c.warm(func(j *job) { j.Redis = c.proxy.Addr() })
 	c.goAll(p)
+	c.Await("a first turn", turned.Load)
+	c.proxy.OnRequest(nil)
 	return p
 }
 

@@ -100,12 +100,25 @@ func TestHostsAreTriedInTurn(t *testing.T) {
 
 func TestReservedNamespaces(t *testing.T) {
 	t.Parallel()
-	for _, name := range ownNames {
-		w := worker()
-		w.Namespace = name
+	nowhere := Config{Servers: []string{"127.0.0.1:1"}}
+	refused := func(what, name string, err error) {
+		t.Helper()
 		var invalid *InvalidError
-		if _, err := New(Config{Servers: []string{"127.0.0.1:1"}}).Join(within(t), w); !errors.As(err, &invalid) || invalid.Value != name {
-			t.Errorf("%s: %v", name, err)
+		if !errors.As(err, &invalid) || invalid.Field != "Config.Namespace" || !strings.Contains(invalid.Value, name) {
+			t.Errorf("%s %s: %v", what, name, err)
 		}
+	}
+	for _, name := range ownNames {
+		k, w := New(nowhere), worker()
+		refused("validate", name, k.Validate(name))
+		w.Namespace = name
+		_, err := k.Join(within(t), w)
+		refused("join", name, err)
+		refused("remove", name, k.Remove(within(t), name)) // it would be all of the tree without a namespace
+	}
+	nowhere.Root = "/"
+	refused("below /:", "zookeeper", New(nowhere).Validate("zookeeper"))
+	if err := New(nowhere).Validate("shop"); err != nil {
+		t.Error(err)
 	}
 }

@@ -9,6 +9,9 @@ import (
 // or another layout of everything.
 var ErrConflict = errors.New("it is defined differently in ZooKeeper")
 
+// ErrNoTree is returned by View where nobody has joined yet.
+var ErrNoTree = errors.New("nobody has worked with ZooKeeper there")
+
 // InvalidError names what was refused.
 type InvalidError struct {
 	Field string // such as "ZooKeeperConfig.Root"

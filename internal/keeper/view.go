@@ -60,7 +60,7 @@ func (k *Keeper) View(ctx context.Context, namespace string) (View, error) {
 		return err
 	})
 	if errors.Is(err, zk.ErrNoNode) {
-		err = fmt.Errorf("nobody has worked with ZooKeeper under %s: %w", v.tree, err)
+		err = fmt.Errorf("%w: %w", ErrNoTree, err)
 	}
 	return seen, k.cfg.explain(err)
 }

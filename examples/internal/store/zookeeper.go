@@ -60,9 +60,6 @@ func (s *Store) keeper() *keeper.Keeper {
 	return keeper.New(keeper.Config{Servers: s.ZooKeeper})
 }
 
-// nobodyYet begins what a View says where no worker has ever been.
-const nobodyYet = "nobody has worked with ZooKeeper"
-
 // askZooKeeper finds out whether there is one. It should know nothing of this run.
 func (s *Store) askZooKeeper(ctx context.Context) error {
 	if s.ZooKeeper == nil {
@@ -71,7 +68,7 @@ func (s *Store) askZooKeeper(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("tried for %v", patience))
 	defer cancel()
 	_, err := s.keeper().View(ctx, s.Namespace)
-	if err != nil && strings.HasPrefix(err.Error(), nobodyYet) {
+	if errors.Is(err, keeper.ErrNoTree) {
 		return nil
 	}
 	return err
