@@ -81,14 +81,19 @@ var sendDamages = []damage{
 // Not here: `ARGV[4] ~= ”`, which only saves writing ” over ”.
 var defineDamages = []damage{
 	{"the first one holds", "define: the first one holds", `if not held[1] then`, `if not same then`},
-	{"sharing never changes", "define: sharing is filled in once", ` and (held[4] or '') == ''`, ``},
+	{"sharing never changes", "define: sharing is filled in once", `same and open and sharing`, `same and sharing`},
 	{"sharing is filled in", "define: sharing is filled in once", `elseif same and`, `elseif false and`},
 	{"not by who disagrees", "define: sharing is filled in once", `elseif same and`, `elseif`},
 	{"on the kind", "define: sharing is filled in once", `held[1] == ARGV[1] and `, ``},
 	{"on the slots", "define: sharing is filled in once", ` and held[2] == ARGV[2]`, ``},
 	{"on literal", "define: sharing is filled in once", ` and held[3] == ARGV[3]`, ``},
 	{"on the layout", "define: sharing is filled in once", ` and held[5] == ARGV[5]`, ``},
-	{"a definition written by hand", "define: a written one without sharing", "held[3], held[4] or '', held[5]}", "held[3], held[4], held[5]}"},
-	{"filling in passes above maxmemory", "full: define an existing topic", "  call('HDEL', key, 'sharing')\n  call('HSET', key, 'sharing'", "  call('HSET', key, 'sharing'"},
+	{"a definition written by hand", "define: a written one without sharing", "held[3], held[4] or '', held[5], ", "held[3], held[4], held[5], "},
+	{"filling in passes above maxmemory", "full: define an existing topic", "  call('HDEL', key, 'sharing', 'tree')\n", ""},
+	{"the tree never changes", "define: the tree is filled in once", ` and (held[6] or '') == ''`, ``},
+	{"the tree is not filled in by who shares in another way", "define: the tree is filled in once", ` and held[4] == sharing`, ``},
+	{"the tree is not filled in by who disagrees", "define: the tree is filled in once", `tree ~= '' and same and`, `tree ~= '' and`},
+	{"who opens the sharing frees the tree", "define: the tree is filled in once", `'sharing', 'tree')`, `'sharing')`},
+	{"the tree passes above maxmemory", "full: define an existing topic", "  call('HDEL', key, 'tree')\n", ""},
 	{"writing again passes above maxmemory", "full: define again what is missing", "call('HDEL', key, 'sharing')                    --", "--"},
 }

@@ -57,7 +57,7 @@ var defineTrials = []trial{
 			w.defines(open, filled)
 		}
 	}},
-	{name: "define: the tree is filled in once, by a worker that shares by it", run: func(w *world) {
+	{name: "define: the tree is filled in once", run: func(w *world) {
 		w.clean(rangeMerge)
 		d := luascripts.Definition{Kind: "priority", Slots: 2, Sharing: "zookeeper", Layout: 1}
 		w.defines(d, d)
