@@ -34,20 +34,6 @@ func expire(t testing.TB, zks *servertest.ZooKeeperServer, c *Consumer) {
 	zks.ExpireSession(t, session)
 }
 
-// owned is how many slots of its topics a worker works at.
-func (c *Consumer) owned() (n int) {
-	c.schedule.mu.Lock()
-	defer c.schedule.mu.Unlock()
-	for _, t := range c.topics {
-		for _, x := range t.slots {
-			if x.owned {
-				n++
-			}
-		}
-	}
-	return n
-}
-
 // Two workers share the slots evenly, one leaves under load, another comes: every
 // message is handled once, none of them at the same time as another of its slot, and
 // no attempt is spent.
@@ -65,9 +51,9 @@ func TestSessionsShareSlots(t *testing.T) {
 		}))
 	}
 	a := start("a")
-	eventually(t, "the only worker has all slots", func() bool { return a.owned() == 16 })
+	eventually(t, "the only worker has all slots", func() bool { return owned(a) == 16 })
 	b := start("b")
-	eventually(t, "both have half of them", func() bool { return a.owned() == 8 && b.owned() == 8 })
+	eventually(t, "both have half of them", func() bool { return owned(a) == 8 && owned(b) == 8 })
 	if a.Worker() == b.Worker() || !strings.HasPrefix(a.Worker(), "a-") {
 		t.Errorf("ids %s and %s", a.Worker(), b.Worker())
 	}
@@ -77,10 +63,10 @@ func TestSessionsShareSlots(t *testing.T) {
 	s.send(t, contents[:300]...)
 	n.await(t, "some are handled", func() bool { return n.total > 50 })
 	must(t, closeIn(a, patience))
-	eventually(t, "the other one has all", func() bool { return b.owned() == 16 })
+	eventually(t, "the other one has all", func() bool { return owned(b) == 16 })
 	c := start("c")
 	s.send(t, contents[300:]...)
-	eventually(t, "the new one has half", func() bool { return b.owned() == 8 && c.owned() == 8 })
+	eventually(t, "the new one has half", func() bool { return owned(b) == 8 && owned(c) == 8 })
 	n.awaitAll(t, contents)
 	n.wantOnce(t, contents)
 	wantEmpty(t, rdb, topic)
@@ -257,7 +243,7 @@ func TestCoast(t *testing.T) {
 	how.OnOutage = slots.Coast
 	c := work(t, rdb, Config{Slots: slots.ZooKeeper(how)}, topic, n.done())
 	s := newSender(t, rdb, topic)
-	eventually(t, "it has all slots", func() bool { return c.owned() == 4 })
+	eventually(t, "it has all slots", func() bool { return owned(c) == 4 })
 	first := c.Worker()
 	zks.Kill()
 	end := time.Now().Add(3 * time.Second) // three session timeouts

@@ -28,6 +28,7 @@ func (s *schedule) dismiss() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.suspended = true
+	s.queue = slices.DeleteFunc(s.queue, func(x *slot) bool { return x.topic.slots[x.index] == x && !x.carries() })
 	for _, t := range s.topics {
 		t.term, t.waiting = nil, nil
 		for _, x := range t.slots {
@@ -35,7 +36,6 @@ func (s *schedule) dismiss() {
 				s.replace(x)
 				continue
 			}
-			s.queue = slices.DeleteFunc(s.queue, func(other *slot) bool { return other == x })
 			if x.inHeap >= 0 {
 				heap.Remove(&s.sleepers, x.inHeap)
 			}

@@ -121,7 +121,7 @@ func TestNewIDBesideAConflict(t *testing.T) {
 	newSender(t, rdb, good).send(t, "good")
 	n.awaitAll(t, []string{"good"})
 	newSender(t, rdb, bad).send(t, "bad")
-	eventually(t, "it has all slots of one topic", func() bool { return c.owned() == 2 })
+	eventually(t, "it has all slots of one topic", func() bool { return owned(c) == 2 })
 	n.mu.Lock()
 	if n.attempts["bad"] != nil {
 		t.Error("a topic whose definition differs is worked at")
@@ -162,7 +162,7 @@ func TestNewIDInAnotherTree(t *testing.T) {
 	core, logs := observer.New(zap.ErrorLevel)
 	b := work(t, rdb, Config{Slots: slots.ZooKeeper(how), Worker: "moves", Logger: zap.New(core)}, topic, n.done())
 	t.Cleanup(open)
-	eventually(t, "each has a slot", func() bool { return a.owned() == 1 && b.owned() == 1 })
+	eventually(t, "each has a slot", func() bool { return owned(a) == 1 && owned(b) == 1 })
 	contents := numbered("m", 8)
 	newSender(t, rdb, topic).send(t, contents...)
 	n.await(t, "one is handled, and takes its time", func() bool { return n.running == 1 && n.total > 1 })
@@ -182,7 +182,7 @@ func TestNewIDInAnotherTree(t *testing.T) {
 		return false
 	})
 	moved.Store(false)
-	eventually(t, "each has a slot again", func() bool { return a.owned() == 1 && b.owned() == 1 })
+	eventually(t, "each has a slot again", func() bool { return owned(a) == 1 && owned(b) == 1 })
 	open()
 	n.awaitAll(t, contents)
 	n.wantOnce(t, contents)
@@ -254,7 +254,7 @@ func TestHangingHandlerWhileCoasting(t *testing.T) {
 		return nil
 	}), ListenOptions{Timeout: 100 * time.Millisecond, MaxHandlerTime: time.Second}))
 	must(t, c.Start(ctx))
-	eventually(t, "it has all slots", func() bool { return c.owned() == 2 })
+	eventually(t, "it has all slots", func() bool { return owned(c) == 2 })
 	zks.Kill()
 	first, s := c.Worker(), newSender(t, rdb, topic)
 	send := func(content string, slot int) {

@@ -21,15 +21,7 @@ func TestFaultsInARow(t *testing.T) {
 	if soak {
 		rounds = 100
 	}
-	seed := rand.Uint64()
-	if text := os.Getenv("RMQ_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("RMQ_SEED: %v", err)
-		}
-	}
-	t.Logf("RMQ_SEED=%d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := drawn(t)
 
 	cluster := servertest.Cluster(t, 3, 1)
 	l := newTraffic(t, onRedisCluster(t, cluster), fmt.Sprint(rounds, " faults in a row"), waitOne, replicated(1)).begin()
@@ -68,4 +60,18 @@ func TestFaultsInARow(t *testing.T) {
 	}
 	l.harmed, l.hit = begun, l.shards // all of it counts
 	l.figures().kept()
+}
+
+// drawn draws by RMQ_SEED, or by a seed of its own.
+func drawn(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	if text := os.Getenv("RMQ_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("RMQ_SEED: %v", err)
+		}
+	}
+	t.Logf("RMQ_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
 }

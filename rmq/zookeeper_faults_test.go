@@ -3,10 +3,8 @@ package rmq_test
 import (
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -54,15 +52,7 @@ func TestZooKeeperFaults(t *testing.T) {
 	if soak {
 		rounds = 12
 	}
-	seed := rand.Uint64()
-	if text := os.Getenv("RMQ_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("RMQ_SEED: %v", err)
-		}
-	}
-	t.Logf("RMQ_SEED=%d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := drawn(t)
 
 	ensemble := servertest.Ensemble(t, 3)
 	f := &ensembleFleet{newFleet(t, ensemble), ensemble}

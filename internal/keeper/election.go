@@ -111,12 +111,7 @@ func (c *coordinator) stand(ctx context.Context) error {
 // resign gives the office up. Without an answer it is given up with the session.
 func (c *coordinator) resign(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
-	path := c.tree.coordinator()
-	there, stat, err := c.s.exists(ctx, path)
-	if err == nil && there && stat.EphemeralOwner == c.s.id() {
-		err = c.s.remove(ctx, path)
-	}
-	if err != nil && !c.ended(ctx) {
+	if err := c.s.removeOwn(ctx, c.tree.coordinator()); err != nil && !c.ended(ctx) {
 		c.log.Warn("office of the coordinator was not given up", zap.Error(err))
 	}
 }
@@ -127,11 +122,7 @@ func (c *coordinator) resign(ctx context.Context) {
 func (m *Member) vacate() {
 	ctx, cancel := context.WithTimeout(m.ctx, vacating)
 	defer cancel()
-	there, stat, err := m.session.exists(ctx, m.tree.coordinator())
-	if err == nil && there && stat.EphemeralOwner == m.session.id() {
-		err = m.session.remove(ctx, m.tree.coordinator())
-	}
-	if err != nil {
+	if err := m.session.removeOwn(ctx, m.tree.coordinator()); err != nil {
 		m.log.Warn("office of the coordinator was not given up", zap.Error(err))
 	}
 }

@@ -121,6 +121,15 @@ func (s *session) remove(ctx context.Context, path string) error {
 	return err
 }
 
+// removeOwn deletes a node if it is this session's.
+func (s *session) removeOwn(ctx context.Context, path string) error {
+	there, stat, err := s.exists(ctx, path)
+	if err != nil || !there || stat.EphemeralOwner != s.id() {
+		return err
+	}
+	return s.remove(ctx, path)
+}
+
 // sync makes the server catch up with the leader.
 func (s *session) sync(ctx context.Context, path string) error {
 	_, err := ask(ctx, s, call{what: "sync", path: path, led: true}, func(c *zk.Conn) (string, error) {

@@ -82,9 +82,9 @@ func (m *Member) agreeOnLayout(ctx context.Context) error {
 	was := cmp.Or(m.worker.Tree, m.treeID)
 	switch {
 	case ours.Layout != theirs.Layout:
-		return fmt.Errorf("%s: %w: the layout is %d in this program and %d in ZooKeeper", m.tree.meta(), ErrConflict, ours.Layout, theirs.Layout)
+		return fmt.Errorf("compare %s: %w: the layout is %d in this program and %d in ZooKeeper", m.tree.meta(), ErrConflict, ours.Layout, theirs.Layout)
 	case was != theirs.Tree:
-		return fmt.Errorf("%s: %w: the tree was %s and is now %s", m.tree.meta(), ErrConflict, was, theirs.Tree)
+		return fmt.Errorf("compare %s: %w: the tree was %s and is now %s", m.tree.meta(), ErrConflict, was, theirs.Tree)
 	}
 	return nil
 }
