@@ -1,75 +1,81 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"strconv"
-	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/slotmq/go-rmq/bench/internal/report"
+	"github.com/slotmq/go-rmq/bench/internal/servers"
 )
 
-const clusterSlots = 16384
+const (
+	masters = 3
+	wide    = 64 // slots, so that all masters have about the same work
+	narrow  = 16 // slots of each server apart: a power of two, rather too few than too many
+)
 
-// cluster starts a Redis Cluster of masters without replicas, and returns when
-// every node says that it is complete.
-func (f *fleet) cluster(masters int) (place, error) {
-	p := place{}
-	var addrs []string
-	for range masters {
-		s, err := f.start(func(bus int) []string {
-			// The default bus port, port+10000, may not exist or belong to somebody.
-			return []string{"--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-port", strconv.Itoa(bus)}
-		})
+var clusterSection = section{
+	name: "cluster", title: "A Cluster of three masters against one Redis",
+	about: `Send and handle at once, one topic of 64 slots: on a Cluster of three masters without replicas, and on one Redis. The processors
+		are the same, so the messages per second cannot grow; what counts is how many messages a second of Redis CPU handles, summed up
+		over all servers. A third contestant tells what several servers on few processors cost without being a Cluster: three Redis that do
+		not know each other, 16 slots each, with an RMQ client for each and the messages dealt out by hand. Turns are calls of the script,
+		reads are reads of the servers from their connections, bus are wake-ups that the nodes pass on to each other, all for 1000 messages.
+		The callers wait for their receipts and are spread over the masters: with three times as many (the second table) each master has as
+		many as the one Redis had.`,
+	run: (*bench).cluster,
+}
+
+func (b *bench) cluster() error {
+	starts := []func() (servers.Place, error){
+		func() (servers.Place, error) { return b.fleet.Cluster(masters) },
+		func() (servers.Place, error) { return b.fleet.Apart(1) },
+		func() (servers.Place, error) { return b.fleet.Apart(masters) },
+	}
+	titles := []string{"Cluster", "one Redis", "three Redis apart"}
+	var places []servers.Place
+	for _, start := range starts {
+		p, err := start()
 		if err != nil {
-			return place{}, err
-		}
-		p.servers, addrs = append(p.servers, s), append(addrs, s.addr)
-	}
-	p.dial = func() []redis.UniversalClient {
-		return []redis.UniversalClient{redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs})}
-	}
-	if err := p.join(); err != nil {
-		return place{}, fmt.Errorf("create a cluster: %w", err)
-	}
-	return p, nil
-}
-
-// join spreads the hash slots over the servers, and makes each know the others.
-func (p place) join() error {
-	n := len(p.servers)
-	for i, s := range p.servers {
-		if err := s.rdb.ClusterAddSlotsRange(ctx, i*clusterSlots/n, (i+1)*clusterSlots/n-1).Err(); err != nil {
 			return err
 		}
-		if err := s.rdb.Do(ctx, "cluster", "set-config-epoch", i+1).Err(); err != nil {
+		places = append(places, p)
+	}
+	for _, more := range []int{1, masters} {
+		crowd := *b
+		crowd.callers *= more
+		var all []*contestant
+		for i, slots := range []int{wide, wide, narrow} {
+			all = append(all, &contestant{name: titles[i], title: titles[i], run: func() (servers.Sample, error) {
+				return crowd.bothRMQ(places[i], slots, crowd.messages)
+			}})
+		}
+		if err := crowd.interleave(all, b.rounds); err != nil {
 			return err
 		}
-	}
-	for i, s := range p.servers {
-		for _, other := range p.servers[:i] {
-			if err := other.rdb.Do(ctx, "cluster", "meet", "127.0.0.1", s.port, s.second).Err(); err != nil {
-				return err
-			}
-		}
-	}
-	var err error
-	for begin := time.Now(); time.Since(begin) < 20*time.Second; time.Sleep(20 * time.Millisecond) {
-		if err = p.complete(); err == nil {
-			return nil
-		}
-	}
-	return err
-}
-
-// complete asks every node: the one that was asked may know more than the rest.
-func (p place) complete() error {
-	for _, s := range p.servers {
-		info := fields(s.rdb.ClusterInfo(ctx).Val())
-		if info["cluster_state"] != "ok" || info["cluster_slots_ok"] != strconv.Itoa(clusterSlots) ||
-			info["cluster_size"] != strconv.Itoa(len(p.servers)) {
-			return errors.New(s.addr + " does not say that the cluster is complete")
-		}
+		crowd.work(all)
+		c, s, a := summarize(all[0].all), summarize(all[1].all), summarize(all[2].all)
+		b.Text("With %d callers, a Cluster handles %.2f times as many messages in a second of Redis CPU as one Redis, and %.2f times as many as three Redis apart.",
+			crowd.callers, s.redis/c.redis, a.redis/c.redis)
 	}
 	return nil
+}
+
+// work prints what the servers were asked, which explains what they cost.
+func (b *bench) work(contestants []*contestant) {
+	var rows [][]string
+	for _, c := range contestants {
+		per1000 := func(of func(servers.Counts) int64) string {
+			return fmt.Sprintf("%.1f", perMessage(c.all, func(s servers.Sample) float64 { return 1000 * float64(of(s.Redis)) }))
+		}
+		m := summarize(c.all)
+		rows = append(rows, []string{c.title, report.Round(m.rate), report.Round(m.least) + " .. " + report.Round(m.most), report.Round(1e6 / m.redis),
+			fmt.Sprintf("%.2f", m.redis), fmt.Sprintf("%.2f", m.client),
+			per1000(func(n servers.Counts) int64 { return n.Turns }),
+			per1000(func(n servers.Counts) int64 { return n.Reads }),
+			per1000(func(n servers.Counts) int64 { return n.Publishes }),
+			per1000(func(n servers.Counts) int64 { return n.Bus }),
+		})
+	}
+	b.Table([]string{fmt.Sprintf("%d callers of Send", b.callers), "messages/s", "least .. most", "messages / Redis CPU s", "Redis µs", "client µs",
+		"turns", "reads", "publishes", "bus"}, rows)
 }

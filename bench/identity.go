@@ -22,15 +22,20 @@ func newIdentities(n int) *identities {
 	return ids
 }
 
-// handled notes a delivery. The message begins with its number.
-func (ids *identities) handled(content string) {
-	n, err := strconv.Atoi(content[:strings.IndexByte(content, ' ')])
-	if err != nil || n >= len(ids.seen) {
-		return
+// handled notes a delivery, and returns the number that the message begins with,
+// or -1 if that is none of ours.
+func (ids *identities) handled(content string) int {
+	n := 0
+	for i := 0; i < len(content) && content[i] != ' '; i++ {
+		n = 10*n + int(content[i]-'0')
+	}
+	if n < 0 || n >= len(ids.seen) {
+		return -1
 	}
 	if ids.seen[n].Add(1) == 1 && ids.left.Add(-1) == 0 {
 		close(ids.done)
 	}
+	return n
 }
 
 // wait returns when every message has come, or fails when none comes any more.
@@ -66,14 +71,18 @@ func (ids *identities) check() error {
 	return nil
 }
 
-// contents are made before the clock starts.
+// contents are made before the clock starts. Each begins with its number.
 func contents(n, bytes int) []string {
 	all := make([]string, n)
 	for i := range all {
-		number := strconv.Itoa(i) + " "
-		all[i] = number + strings.Repeat("x", max(0, bytes-len(number)))
+		all[i] = content(i, bytes)
 	}
 	return all
+}
+
+func content(i, bytes int) string {
+	number := strconv.Itoa(i) + " "
+	return number + strings.Repeat("x", max(0, bytes-len(number)))
 }
 
 // each calls do for every index from a number of goroutines, and returns the

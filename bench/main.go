@@ -1,16 +1,16 @@
 // Command bench measures RMQ on Redis servers that it starts itself, through
 // the public API, side by side with what people use today:
 //
-//	cd bench && go run . -quick
+//	cd bench && go run . -quick              the headline, in under a minute
+//	cd bench && go run .                     every table, in about half an hour
+//	cd bench && go run . -only both,consume  some of them
+//	cd bench && go run . -backlog 100000000  on top of 10^8 waiting messages
 //
-// and on a Redis Cluster of three masters side by side with one Redis:
-//
-//	cd bench && go run . -cluster
-//
-// The rounds of all contestants are interleaved and medians are told, because
-// a machine's speed moves from minute to minute. Only ratios within one run
-// mean something. Every message has an identity: a round in which one was lost
-// or came twice says so and fails the run.
+// Tables go to standard output, as Markdown, and progress to standard error. The
+// rounds of all contestants of a table are interleaved and medians are told,
+// because a machine's speed moves from minute to minute. Only ratios within one
+// table mean something. Every message has an identity: a round in which one was
+// lost or came twice says so and fails the run.
 package main
 
 import (
@@ -20,61 +20,144 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
+	"slices"
+	"strings"
 	"syscall"
+	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/bench/internal/report"
+	"github.com/slotmq/go-rmq/bench/internal/servers"
 )
 
+var ctx = context.Background()
+
+// bench is one run.
+type bench struct {
+	options
+	*report.Report
+	progress *report.Progress
+	fleet    *servers.Fleet
+}
+
 type options struct {
+	quick    bool
 	rounds   int
 	messages int
 	callers  int
-	asynq    int
 	payload  int
+	backlog  int
+	plots    string
+	only     string
+}
+
+// section is a part of the report: one table or a few that belong together.
+type section struct {
+	name  string // for -only
+	title string
+	about string // how it is measured, for a reader of the table
+	quick bool   // a part of -quick
+	alone bool   // only when it is asked for
+	run   func(*bench) error
 }
 
 func main() {
 	o := options{}
-	quick := flag.Bool("quick", false, "the headline in under a minute: 5 rounds")
-	cluster := flag.Bool("cluster", false, "a Cluster of three masters against one Redis, instead of the rivals")
-	flag.IntVar(&o.rounds, "rounds", 9, "interleaved rounds, the medians of which are told")
+	names := make([]string, len(sections))
+	for i, s := range sections {
+		names[i] = s.name
+	}
+	flag.BoolVar(&o.quick, "quick", false, "the headline in under a minute: fewer tables, smaller ones")
+	flag.StringVar(&o.only, "only", "", "tables to measure, separated by commas: "+strings.Join(names, ", "))
+	flag.IntVar(&o.rounds, "rounds", 5, "interleaved rounds, the medians of which are told")
 	flag.IntVar(&o.messages, "messages", 400_000, "messages of a round of RMQ")
 	flag.IntVar(&o.callers, "callers", 256, "goroutines that call Send of RMQ, each waiting for its receipt")
-	flag.IntVar(&o.asynq, "asynq", 40_000, "messages of a round of asynq")
 	flag.IntVar(&o.payload, "payload", 100, "bytes of a message")
+	flag.IntVar(&o.backlog, "backlog", 0, "instead: measure on top of so many waiting messages of 32 bytes")
+	flag.StringVar(&o.plots, "plots", "", "write the headline as pictures into this directory, too")
 	flag.Parse()
-	if *quick {
-		o.rounds = 5
+	if o.backlog > 0 {
+		o.only = "backlog"
 	}
-	if flag.NArg() > 0 || o.rounds < 1 || o.messages < 1 || o.callers < 1 || o.asynq < 1 || o.payload < 16 {
-		fmt.Fprintln(os.Stderr, "bench: no arguments are taken, counts are at least 1, and a payload has at least 16 bytes")
+	chosen, err := choose(o)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(2)
 	}
 	redis.SetLogger(silence{})
-	run := againstRivals
-	if *cluster {
-		run = againstCluster
-	}
-	if err := interruptible(run, o); err != nil {
+	if err := interruptible(o, chosen); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-// interruptible stops the servers and removes their directories however run
+// choose returns the sections that the options ask for.
+func choose(o options) (chosen []section, err error) {
+	if flag.NArg() > 0 {
+		return nil, fmt.Errorf("%q: no arguments are taken, only flags", flag.Arg(0))
+	}
+	if o.rounds < 1 || o.messages < 1000 || o.callers < 1 || o.payload < 16 || o.backlog < 0 {
+		return nil, errors.New("counts are at least 1, -messages at least 1000, and a -payload has at least 16 bytes")
+	}
+	var asked []string
+	if o.only != "" {
+		asked = strings.Split(o.only, ",")
+	}
+	for _, s := range sections {
+		at := slices.Index(asked, s.name)
+		if at >= 0 {
+			asked = slices.Delete(asked, at, at+1)
+		}
+		if at >= 0 || o.only == "" && !s.alone && (s.quick || !o.quick) {
+			chosen = append(chosen, s)
+		}
+	}
+	if len(asked) > 0 {
+		return nil, fmt.Errorf("-only %s: there is no such table", asked[0])
+	}
+	return chosen, nil
+}
+
+// interruptible stops the servers and removes their directories however the run
 // ends, by Ctrl-C too.
-func interruptible(run func(*fleet, options) error, o options) error {
+func interruptible(o options, chosen []section) error {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	fleet, done := &fleet{}, make(chan error, 1)
-	defer fleet.stop()
-	go func() { done <- run(fleet, o) }()
+	b := &bench{options: o, Report: report.New(os.Stdout), progress: report.NewProgress(), fleet: &servers.Fleet{}}
+	done := make(chan error, 1)
+	defer b.fleet.Stop()
+	go func() { done <- b.run(chosen) }()
 	select {
 	case err := <-done:
 		return err
 	case <-signals:
 		return errors.New("interrupted")
 	}
+}
+
+// run measures the sections one after the other.
+func (b *bench) run(chosen []section) error {
+	p, err := b.fleet.Apart(1)
+	if err != nil {
+		return err
+	}
+	b.Title("Benchmarks of RMQ")
+	b.Text("`go run . %s` on %s: Redis %s without persistence unless said, %s, %d processors shared by servers and clients. "+
+		"%d bytes a message unless said. Medians of interleaved rounds.", strings.Join(os.Args[1:], " "), time.Now().Format(time.DateOnly),
+		p.Servers[0].Version(), runtime.Version(), runtime.NumCPU(), b.payload)
+	for _, s := range chosen {
+		b.progress.Say("%s …", s.title)
+		b.Section(s.title)
+		b.Text("%s", s.about)
+		if err := s.run(b); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	b.Text("Every message of every round was handled exactly once.")
+	b.Results(results...)
+	return nil
 }
 
 type silence struct{}

@@ -3,17 +3,22 @@ package main
 import (
 	"fmt"
 	"slices"
+	"time"
+
+	"github.com/slotmq/go-rmq/bench/internal/report"
+	"github.com/slotmq/go-rmq/bench/internal/servers"
 )
 
 // contestant is one way to do the same work.
 type contestant struct {
 	name, title string
-	run         func() (sample, error)
-	all         []sample
+	run         func() (servers.Sample, error)
+	all         []servers.Sample
 }
 
 // interleave runs the rounds of all in turns.
-func interleave(contestants []*contestant, rounds int) error {
+func (b *bench) interleave(contestants []*contestant, rounds int) error {
+	defer b.progress.Done()
 	for round := range rounds {
 		for _, c := range contestants {
 			one, err := c.run()
@@ -21,47 +26,58 @@ func interleave(contestants []*contestant, rounds int) error {
 				return fmt.Errorf("%s, round %d: %w", c.name, round+1, err)
 			}
 			c.all = append(c.all, one)
-			fmt.Printf("round %d/%d  %-8s %9.0f msg/s\n", round+1, rounds, c.name, one.rate())
+			b.progress.Say("round %d/%d  %-16s %9s msg/s", round+1, rounds, c.name, report.Count(one.Rate()))
 		}
 	}
 	return nil
 }
 
-// table prints the medians of each, per message.
-func table(contestants []*contestant) {
-	fmt.Printf("\n%-34s %12s %21s %10s %10s %9s\n", "median of the rounds", "msg/s", "[least .. most]", "Redis µs", "client µs", "commands")
+// compare prints the medians of each, per message.
+func (b *bench) compare(contestants []*contestant) {
+	var rows [][]string
 	for _, c := range contestants {
 		m := summarize(c.all)
-		fmt.Printf("%-34s %12.0f %21s %10.2f %10.2f %9.2f\n", c.title, m.rate,
-			fmt.Sprintf("[%.0f .. %.0f]", m.least, m.most), m.redis, m.client, m.commands)
+		rows = append(rows, []string{
+			c.title, report.Round(m.rate), report.Round(m.least) + " .. " + report.Round(m.most), fmt.Sprintf("%.2f", m.redis),
+			fmt.Sprintf("%.0f %%", 100*m.busy), fmt.Sprintf("%.2f", m.client), fmt.Sprintf("%.2f", m.commands), fmt.Sprintf("%.2f", m.mallocs),
+		})
 	}
+	b.Table([]string{"", "messages/s", "least .. most", "Redis µs", "Redis core", "client µs", "commands", "allocations"}, rows)
 }
 
 // summary holds the medians of a contestant's rounds, per message.
 type summary struct {
-	rate, least, most, redis, client, commands float64
+	rate, least, most, redis, busy, client, commands, mallocs float64
 }
 
-func summarize(all []sample) (m summary) {
-	rates := column(all, sample.rate)
+func summarize(all []servers.Sample) (m summary) {
+	rates := column(all, servers.Sample.Rate)
 	m.rate, m.least, m.most = rates[len(all)/2], rates[0], rates[len(all)-1]
-	m.redis = perMessage(all, func(s sample) float64 { return float64(s.redis.cpu.Nanoseconds()) / 1000 })
-	m.client = perMessage(all, func(s sample) float64 { return float64(s.client.Nanoseconds()) / 1000 })
-	m.commands = perMessage(all, func(s sample) float64 { return float64(s.redis.commands) })
+	m.busy = column(all, servers.Sample.Busy)[len(all)/2]
+	m.redis = perMessage(all, func(s servers.Sample) float64 { return float64(s.Redis.CPU.Nanoseconds()) / 1000 })
+	m.client = perMessage(all, func(s servers.Sample) float64 { return float64(s.Client.Nanoseconds()) / 1000 })
+	m.commands = perMessage(all, func(s servers.Sample) float64 { return float64(s.Redis.Commands) })
+	m.mallocs = perMessage(all, func(s servers.Sample) float64 { return float64(s.Mallocs) })
 	return m
 }
 
 // perMessage is the median of what a message cost.
-func perMessage(all []sample, of func(sample) float64) float64 {
-	return column(all, func(s sample) float64 { return of(s) / float64(s.messages) })[len(all)/2]
+func perMessage(all []servers.Sample, of func(servers.Sample) float64) float64 {
+	return column(all, func(s servers.Sample) float64 { return of(s) / float64(s.Messages) })[len(all)/2]
 }
 
 // column is one figure of all rounds, sorted.
-func column(all []sample, of func(sample) float64) []float64 {
+func column(all []servers.Sample, of func(servers.Sample) float64) []float64 {
 	values := make([]float64, len(all))
 	for i, s := range all {
 		values[i] = of(s)
 	}
 	slices.Sort(values)
 	return values
+}
+
+// step returns what tells of the progress of something long.
+func (b *bench) step(label string, total int) func(done int) {
+	begun := time.Now()
+	return func(done int) { b.progress.Bar(label, begun, done, total) }
 }

@@ -1,4 +1,6 @@
-package main
+// Package servers starts Redis servers for one run, and tells what work at them
+// costs.
+package servers
 
 import (
 	"errors"
@@ -16,17 +18,17 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// fleet holds the servers of this run. None outlives it: stop kills them, and
+// Fleet holds the servers of this run. None outlives it: Stop kills them, and
 // should this process be killed, the kernel does.
-type fleet struct {
+type Fleet struct {
 	mu      sync.Mutex
-	servers []*server
+	servers []*Server
 	stopped bool
 }
 
 // start starts a Redis without persistence. It is given a second port, for
 // servers that need one.
-func (f *fleet) start(args func(second int) []string) (*server, error) {
+func (f *Fleet) start(args func(second int) []string) (*Server, error) {
 	path, err := redisBinary()
 	if err != nil {
 		return nil, err
@@ -35,7 +37,7 @@ func (f *fleet) start(args func(second int) []string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{addr: fmt.Sprintf("127.0.0.1:%d", ports[0]), port: ports[0], second: ports[1]}
+	s := &Server{Addr: fmt.Sprintf("127.0.0.1:%d", ports[0]), port: ports[0], second: ports[1]}
 	own := []string{"redis-server", "--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"}
 	if args != nil {
 		own = slices.Concat(own, args(s.second))
@@ -44,7 +46,7 @@ func (f *fleet) start(args func(second int) []string) (*server, error) {
 		return nil, fmt.Errorf("start %s: %w", path, err)
 	}
 	for range 2000 {
-		if err = s.rdb.Ping(ctx).Err(); err == nil {
+		if err = s.Rdb.Ping(ctx).Err(); err == nil {
 			return s, nil
 		}
 		time.Sleep(5 * time.Millisecond)
@@ -53,7 +55,7 @@ func (f *fleet) start(args func(second int) []string) (*server, error) {
 	return nil, fmt.Errorf("the Redis server does not answer: %w\n%s", err, log)
 }
 
-func (f *fleet) launch(s *server, path string, args []string) (err error) {
+func (f *Fleet) launch(s *Server, path string, args []string) (err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.stopped {
@@ -75,21 +77,18 @@ func (f *fleet) launch(s *server, path string, args []string) (err error) {
 		os.RemoveAll(s.dir)
 		return err
 	}
-	s.rdb = redis.NewClient(&redis.Options{Addr: s.addr})
+	s.Rdb = redis.NewClient(&redis.Options{Addr: s.Addr})
 	f.servers = append(f.servers, s)
 	return nil
 }
 
-// stop kills all servers. No more can be started.
-func (f *fleet) stop() {
+// Stop kills all servers. No more can be started.
+func (f *Fleet) Stop() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.stopped = true
 	for _, s := range f.servers {
-		s.rdb.Close()
-		_ = s.cmd.Process.Kill()
-		_ = s.cmd.Wait()
-		os.RemoveAll(s.dir)
+		s.end()
 	}
 	f.servers = nil
 }
@@ -115,4 +114,21 @@ func freePorts(n int) (ports []int, err error) {
 		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
 	}
 	return ports, nil
+}
+
+// Release kills one server before the end of the run, for its memory.
+func (f *Fleet) Release(s *Server) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if at := slices.Index(f.servers, s); at >= 0 {
+		f.servers = slices.Delete(f.servers, at, at+1)
+		s.end()
+	}
+}
+
+func (s *Server) end() {
+	s.Rdb.Close()
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait()
+	os.RemoveAll(s.dir)
 }

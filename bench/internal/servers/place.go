@@ -1,0 +1,51 @@
+package servers
+
+import (
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Place is where messages are stored: one server, several that do not know
+// each other, or the masters of a Cluster.
+type Place struct {
+	Servers []*Server
+	Dial    func() []redis.UniversalClient // new ones, which share the work
+}
+
+// Apart is a place of n servers that do not know each other. They are given more
+// arguments for redis-server.
+func (f *Fleet) Apart(n int, args ...string) (p Place, err error) {
+	for range n {
+		s, err := f.start(func(int) []string { return args })
+		if err != nil {
+			return Place{}, err
+		}
+		p.Servers = append(p.Servers, s)
+	}
+	p.Dial = func() (all []redis.UniversalClient) {
+		for _, s := range p.Servers {
+			all = append(all, redis.NewClient(&redis.Options{Addr: s.Addr}))
+		}
+		return all
+	}
+	return p, nil
+}
+
+// Empty removes whatever is stored.
+func (p Place) Empty() error {
+	for _, s := range p.Servers {
+		if err := s.Rdb.FlushAll(ctx).Err(); err != nil {
+			return fmt.Errorf("empty %s: %w", s.Addr, err)
+		}
+	}
+	return nil
+}
+
+// Memory is how many bytes the servers use for what they store.
+func (p Place) Memory() (bytes int64) {
+	for _, s := range p.Servers {
+		bytes += s.Memory()
+	}
+	return bytes
+}

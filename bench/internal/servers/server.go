@@ -1,0 +1,93 @@
+package servers
+
+import (
+	"context"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+var ctx = context.Background()
+
+// Server is one Redis of the fleet.
+type Server struct {
+	Addr string
+	Rdb  *redis.Client // to look at it from beside the work
+
+	port, second int
+	dir          string
+	cmd          *exec.Cmd
+}
+
+// Pid is the process of the server.
+func (s *Server) Pid() int { return s.cmd.Process.Pid }
+
+// Version of the server.
+func (s *Server) Version() string { return s.info()["redis_version"] }
+
+// Memory is how many bytes the server uses for what it stores.
+func (s *Server) Memory() int64 { return int64(number(s.info()["used_memory"])) }
+
+// info returns all fields of INFO.
+func (s *Server) info() map[string]string { return fields(s.Rdb.Info(ctx, "everything").Val()) }
+
+// fields reads lines of the form key:value.
+func fields(text string) map[string]string {
+	all := map[string]string{}
+	for line := range strings.Lines(text) {
+		if key, value, found := strings.Cut(strings.TrimSpace(line), ":"); found {
+			all[key] = value
+		}
+	}
+	return all
+}
+
+// Counts are what servers have done, and used for it.
+type Counts struct {
+	CPU         time.Duration
+	Commands    int64 // those inside scripts too
+	Turns       int64
+	Publishes   int64
+	Bus         int64 // publishes that the nodes of a Cluster passed to each other
+	Reads       int64 // of the servers from their connections
+	Connections int64
+}
+
+// Counts are those of one server since it was started.
+func (s *Server) Counts() Counts {
+	info, cluster := s.info(), fields(s.Rdb.ClusterInfo(ctx).Val())
+	return Counts{
+		CPU:         time.Duration((number(info["used_cpu_sys"]) + number(info["used_cpu_user"])) * float64(time.Second)),
+		Commands:    int64(number(info["total_commands_processed"])),
+		Turns:       calls(info["cmdstat_evalsha"]),
+		Publishes:   calls(info["cmdstat_publish"]),
+		Bus:         int64(number(cluster["cluster_stats_messages_publish_sent"])),
+		Reads:       int64(number(info["total_reads_processed"])),
+		Connections: int64(number(info["total_connections_received"])),
+	}
+}
+
+// Add sums up servers, or takes away what was before when times is -1.
+func (c *Counts) Add(other Counts, times int64) {
+	c.CPU += time.Duration(times) * other.CPU
+	c.Commands += times * other.Commands
+	c.Turns += times * other.Turns
+	c.Publishes += times * other.Publishes
+	c.Bus += times * other.Bus
+	c.Reads += times * other.Reads
+	c.Connections += times * other.Connections
+}
+
+func number(text string) float64 {
+	value, _ := strconv.ParseFloat(text, 64)
+	return value
+}
+
+// calls reads a field of the form calls=12,usec=34,...
+func calls(field string) int64 {
+	text, _, _ := strings.Cut(strings.TrimPrefix(field, "calls="), ",")
+	return int64(number(text))
+}

@@ -1,0 +1,16 @@
+package main
+
+// sections in the order of the report.
+var sections = []section{
+	bothSection,
+	sendSection,
+	consumeSection,
+	growthSection,
+	clusterSection,
+}
+
+// results are the figures of the last line.
+var results = []string{
+	"both_vs_asynq", "both_vs_zadd", "redis_us", "client_us", "send_vs_zadd", "consume_vs_asynq", "growth_random",
+	"late_p99_ms", "early", "paced50k_p99_ms", "paced50k_core", "idle_cmds", "bytes_100", "allocs", "slots256",
+}
