@@ -191,7 +191,7 @@ func (b *batch) finish() {
 	}
 	full := 2*len(b.answer.Contents) > x.turn.Count
 	at := time.Time{}
-	if gap := b.c.pace.gap(full || x.leaving.Load()); gap > 0 {
+	if gap := b.c.pace.gap(len(b.answer.Contents), full || x.leaving.Load()); gap > 0 {
 		at = time.Now().Add(gap)
 	}
 	b.c.schedule.again(x, at)

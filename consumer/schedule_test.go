@@ -59,13 +59,14 @@ func TestBatchSize(t *testing.T) {
 func TestPace(t *testing.T) {
 	t.Parallel()
 	var p pace
-	if p.gap(false) != 0 || p.gap(true) != 0 {
-		t.Error("a gap without any turn")
-	}
-	for perSec, want := range map[float64]time.Duration{100: 0, quietTurns - 1: 0, quietTurns: smallGap, 50_000: smallGap} {
-		p.perSec = perSec
-		if p.gap(false) != want || p.gap(true) != 0 {
-			t.Errorf("%v turns a second: gap %v, and %v after a full batch", perSec, p.gap(false), p.gap(true))
+	for _, c := range []struct {
+		perSec      float64
+		small, busy time.Duration
+	}{{0, 0, 0}, {quietTurns - 1, 0, 0}, {quietTurns, smallGap, busyGap}, {50_000, smallGap, busyGap}} {
+		p.perSec = c.perSec
+		small, busy, full := p.gap(busyBatch-1, false), p.gap(busyBatch, false), p.gap(busyBatch, true)
+		if small != c.small || busy != c.busy || full != 0 {
+			t.Errorf("%v turns a second: gap %v after a small batch, %v after a larger and %v after a full one", c.perSec, small, busy, full)
 		}
 	}
 	// A window later the rate is measured anew.

@@ -2,6 +2,9 @@ package producer
 
 import (
 	"fmt"
+	"iter"
+	"maps"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 
@@ -47,21 +50,30 @@ func (p *Producer) exec(to *line, wakes []publication, writes []*write) {
 	}
 }
 
-// byServer groups writes, of which nearly always all go to one server.
-func (p *Producer) byServer(writes []*write) map[server][]*write {
-	groups := make(map[server][]*write, 1)
+// byServer groups writes. Nearly always all go to one server.
+func (p *Producer) byServer(writes []*write) iter.Seq2[server, []*write] {
 	for _, w := range writes {
-		if w.at.UniversalClient == nil {
-			node, addr, err := nodes.MasterFor(p.run, p.rdb, w.lane.store())
-			if err != nil {
-				w.SetErr(fmt.Errorf("%w: %w", errUnsent, err))
-				continue
-			}
-			w.at.UniversalClient, w.tried = node, addr
+		if w.at.UniversalClient != nil {
+			continue
 		}
-		groups[w.at] = append(groups[w.at], w)
+		node, addr, err := nodes.MasterFor(p.run, p.rdb, w.lane.store())
+		if err != nil {
+			w.SetErr(fmt.Errorf("%w: %w", errUnsent, err))
+			continue
+		}
+		w.at.UniversalClient, w.tried = node, addr
 	}
-	return groups
+	first := writes[0].at
+	if first.UniversalClient != nil && !slices.ContainsFunc(writes, func(w *write) bool { return w.at != first }) {
+		return func(yield func(server, []*write) bool) { yield(first, writes) }
+	}
+	groups := map[server][]*write{}
+	for _, w := range writes {
+		if w.at.UniversalClient != nil {
+			groups[w.at] = append(groups[w.at], w)
+		}
+	}
+	return maps.All(groups)
 }
 
 // pipeline sends commands to one server, and waits for its replicas where that is

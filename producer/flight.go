@@ -34,6 +34,8 @@ type flight struct {
 
 	args    []any   // of all commands of the flight, one after the other
 	entries []int32 // of all commands, likewise
+	writes  []write // its commands
+	pending []*write
 }
 
 // lane is the part of a flight that goes to one slot: a chain of entries in
@@ -66,8 +68,9 @@ func (f *flight) release() {
 	clear(f.contents)
 	clear(f.lanes)
 	clear(f.args)
+	clear(f.writes)
 	f.contents, f.scores, f.next, f.outcomes = f.contents[:0], f.scores[:0], f.next[:0], f.outcomes[:0]
-	f.lanes, f.args, f.entries = f.lanes[:0], f.args[:0], f.entries[:0]
+	f.lanes, f.args, f.entries, f.writes, f.pending = f.lanes[:0], f.args[:0], f.entries[:0], f.writes[:0], f.pending[:0]
 	f.errs, f.bytes, f.taken = nil, 0, false
 	flights.Put(f)
 }

@@ -79,7 +79,10 @@ func (p *Producer) write(to *line, f *flight) {
 	}
 	writes := p.commands(to, f)
 	for begun, pause := time.Now(), firstPause; len(writes) > 0; pause = min(2*pause, lastPause) {
-		all := p.publications(to)
+		var all []publication
+		if time.Since(to.told) > wakesApart {
+			all = p.publications(to)
+		}
 		p.exec(to, all, writes)
 		p.published(to, all)
 		over := time.Since(begun) > p.patience

@@ -55,7 +55,9 @@ func TestContextWhileTheClockIsAsked(t *testing.T) {
 	m := message.FixedTime{Content: "x", At: time.Now().Add(time.Hour)}
 	mustSend(t, p, topic, m)
 	p.idle.Wait()
-	p.lines[""].clock.expire() // 30 s later
+	for _, line := range p.lines {
+		line.clock.expire() // 30 s later
+	}
 	server.Pause()
 	defer server.Resume()
 	within, cancel := context.WithTimeout(ctx, 200*time.Millisecond)

@@ -8,8 +8,8 @@ import (
 )
 
 // line leads to one server: the flights that wait for it, and the flusher that
-// writes them. On a Cluster there is one line for each master, so that one that
-// hangs holds up nothing but its own slots; elsewhere there is one line.
+// writes them. On a Cluster each master has lines of its own, so that one that
+// hangs holds up nothing but its own slots.
 type line struct {
 	addr  string // of the server; empty unless it is one of a Cluster
 	clock clock
@@ -20,8 +20,21 @@ type line struct {
 
 	// Used by the flusher only.
 	wakes  map[*topic][]byte // payloads to be published
+	told   time.Time         // when one got through last
 	silent time.Time         // since when none got through
 	key    string            // a store that was written to, and so lies on this server
+}
+
+// abreast is how many lines lead to one server. A slot always has the same one,
+// which keeps its messages in order. With two, Redis executes what one has
+// written while the senders on the other read their answers and send again; with
+// more, the writes get too small.
+const abreast = 2
+
+// route names a line.
+type route struct {
+	addr string
+	side int // slot modulo abreast
 }
 
 // line returns the line of a slot. What the Cluster's client knows of its masters
@@ -38,10 +51,11 @@ func (p *Producer) line(ctx context.Context, t *topic, slot int) (*line, error) 
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	l := p.lines[addr]
+	to := route{addr, slot % abreast}
+	l := p.lines[to]
 	if l == nil {
 		l = &line{addr: addr, clock: clock{p: p}, wakes: map[*topic][]byte{}}
-		p.lines[addr] = l
+		p.lines[to] = l
 	}
 	known.Store(l)
 	return l, nil

@@ -37,8 +37,8 @@ type Producer struct {
 
 	mu     sync.Mutex
 	closed bool
-	lines  map[string]*line // by address of the server
-	busy   int              // lines that are flushing
+	lines  map[route]*line
+	busy   int // lines that are flushing
 }
 
 // New returns a producer on rdb, which stays the caller's to close. It does no
@@ -52,7 +52,7 @@ func New(rdb redis.UniversalClient, cfg Config) (*Producer, error) {
 		return nil, fmt.Errorf("new producer: %w", err)
 	}
 	p := &Producer{
-		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), lines: map[string]*line{},
+		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), lines: map[route]*line{},
 		frozen: frozen.Clock(rdb), patience: patience,
 	}
 	p.topics.Store(&map[message.Topic]*topic{})

@@ -29,6 +29,7 @@ type topic struct {
 // slot is what a producer keeps about one slot of a topic.
 type slot struct {
 	store string // its key
+	key   any    // the same, so that a command need not allocate for it
 	line  atomic.Pointer[line]
 
 	// Guarded by Producer.mu.
@@ -57,7 +58,8 @@ func (p *Producer) topic(ctx context.Context, t message.Topic) (*topic, error) {
 		full := t.WithDefaults()
 		known = &topic{Topic: full, name: luascripts.Qualify(p.cfg.Namespace, t.Name), slots: make([]slot, full.Slots)}
 		for i := range known.slots {
-			known.slots[i].store = luascripts.StoreKey(known.name, i)
+			store := luascripts.StoreKey(known.name, i)
+			known.slots[i].store, known.slots[i].key = store, store
 		}
 		grown := maps.Clone(*p.topics.Load())
 		grown[t] = known

@@ -11,6 +11,11 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
+// wakesApart is how long a line that is never at rest keeps wake-ups for the next
+// publication. Where messages come that fast the workers hardly sleep, and each
+// publication costs them and Redis as much as some messages do.
+const wakesApart = time.Millisecond
+
 // planWakes collects the slots of a flight in which something new waits, for
 // the wake-ups of their topics' consumers. These are published after the
 // replies of the flight they speak of, because a look before them would find
@@ -65,7 +70,7 @@ func (p *Producer) published(to *line, all []publication) {
 	for _, x := range all {
 		err := x.Err()
 		if err == nil {
-			to.silent = time.Time{}
+			to.silent, to.told = time.Time{}, time.Now()
 		} else if to.silent.IsZero() {
 			to.silent = time.Now()
 		}

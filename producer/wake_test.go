@@ -2,6 +2,7 @@ package producer
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,10 +20,13 @@ func TestWakeUpIsRepeatedWithTheSend(t *testing.T) {
 	direct := server.Client(t)
 	proxy := servertest.NewProxy(t, server.Addr())
 	topic := topicOf(t, message.KindPriority)
-	topic.Slots = 2
-	content := [2]string{} // of slot 0 and slot 1
+	topic.Slots = 2 * abreast
+	content := [2]string{} // of two slots on one line
 	for c := 'a'; content[0] == "" || content[1] == ""; c++ {
-		content[mustSend(t, newProducer(t, direct, Config{}), topic, message.Priority{Content: string(c), Priority: 17}).Slot] = string(c)
+		slot := mustSend(t, newProducer(t, direct, Config{}), topic, message.Priority{Content: string(c), Priority: 17}).Slot
+		if slot%abreast == 0 {
+			content[slot/abreast] = string(c)
+		}
 	}
 	p := newProducer(t, proxy.Client(t), Config{})
 	mustSend(t, p, topic, message.Priority{Content: content[0], Priority: 17})
@@ -75,5 +79,67 @@ func TestWakeUpIsRepeatedWithTheSend(t *testing.T) {
 			_, payload, _ := strings.Cut(m.String(), ": ")
 			luascripts.ParseWake(strings.TrimSuffix(payload, ">"), func(slot int, _ time.Duration) { heard[slot] = true })
 		}
+	}
+}
+
+// A line that is never at rest keeps its wake-ups for the next publication, and
+// publishes all of them when it comes to rest.
+func TestWakeUpsAreKeptForTheNextPublication(t *testing.T) {
+	rdb := servertest.Redis(t).Client(t)
+	p, topic := newProducer(t, rdb, Config{}), topicOf(t, message.KindPriority)
+	topic.Slots = 4 * abreast
+	sub := rdb.Subscribe(ctx, luascripts.WakeChannel(topic.Name))
+	defer sub.Close()
+	if _, err := sub.Receive(ctx); err != nil {
+		t.Fatal(err)
+	}
+	known, err := p.topic(ctx, topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := p.line(ctx, known, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(slot int) {
+		f := newFlight()
+		f.add(known, slot, &message.Body{Kind: message.KindPriority, Content: "x", Value: 17})
+		p.write(to, f)
+	}
+	publishes := func() string {
+		_, stat, _ := strings.Cut(rdb.Info(ctx, "commandstats").Val(), "cmdstat_publish:calls=")
+		calls, _, _ := strings.Cut(stat, ",")
+		return calls
+	}
+	to.told = time.Now().Add(time.Hour) // a moment ago
+	for slot := 0; slot < 3*abreast; slot += abreast {
+		write(slot)
+	}
+	if n := publishes(); n != "" {
+		t.Errorf("%s publications at once", n)
+	}
+	to.told = time.Time{}
+	write(3 * abreast)
+	if n := publishes(); n != "1" {
+		t.Errorf("%q publications with the next write after a while", n)
+	}
+	p.write(to, nil)
+	if n := publishes(); n != "2" || len(to.wakes) > 0 {
+		t.Errorf("%q publications at rest, and %d kept", n, len(to.wakes))
+	}
+	var told strings.Builder
+	for range 2 {
+		note, err := sub.ReceiveMessage(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told.WriteString(note.Payload + " ")
+	}
+	want := ""
+	for i := range 4 {
+		want += strconv.Itoa(i*abreast) + ":0 "
+	}
+	if told.String() != want {
+		t.Errorf("told %q, want %q", told.String(), want)
 	}
 }

@@ -20,7 +20,6 @@ const (
 
 // commands builds the commands of a flight.
 func (p *Producer) commands(to *line, f *flight) []*write {
-	var writes []*write
 	for i := range f.lanes {
 		l := &f.lanes[i]
 		if l.topic.Kind == message.KindRangeMerge {
@@ -31,19 +30,22 @@ func (p *Producer) commands(to *line, f *flight) []*write {
 			}
 			f.each(l, func(e int32) { f.scores[e] += ceilMilli(now) })
 		}
-		writes = append(writes, p.split(f, l)...)
+		p.split(f, l)
 	}
-	return writes
+	for i := range f.writes { // they stay where they are from now on
+		f.pending = append(f.pending, &f.writes[i])
+	}
+	return f.pending
 }
 
 func ceilMilli(t time.Time) int64 { return t.Add(time.Millisecond - 1).UnixMilli() }
 
 // split makes the commands of one lane.
-func (p *Producer) split(f *flight, l *lane) (writes []*write) {
+func (p *Producer) split(f *flight, l *lane) {
 	begin, bytes := len(f.entries), 0
 	cut := func() {
 		if entries := f.entries[begin:len(f.entries):len(f.entries)]; len(entries) > 0 {
-			writes = append(writes, p.command(f, l, entries))
+			f.writes = append(f.writes, p.command(f, l, entries))
 		}
 		begin, bytes = len(f.entries), 0
 	}
@@ -55,18 +57,17 @@ func (p *Producer) split(f *flight, l *lane) (writes []*write) {
 		}
 	})
 	cut()
-	return writes
 }
 
 // command makes one variadic ZADD, or a call of send.lua where that does not do.
-func (p *Producer) command(f *flight, l *lane, entries []int32) *write {
-	store := l.store()
+func (p *Producer) command(f *flight, l *lane, entries []int32) write {
+	store := l.topic.slots[l.slot].key
 	begin := len(f.args)
 	first := l.topic.Kind == message.KindRangeMerge // the first time wins, else the last time or priority
 	script := first && l.topic.Literal || p.cfg.MaxWaiting > 0
 	switch {
 	case script:
-		f.args = append(f.args, p.scripts.SendArgs(store, !first, p.cfg.MaxWaiting)...)
+		f.args = append(f.args, p.scripts.SendArgs(l.store(), !first, p.cfg.MaxWaiting)...)
 	case first:
 		f.args = append(f.args, "zadd", store, "nx")
 	default:
@@ -77,7 +78,7 @@ func (p *Producer) command(f *flight, l *lane, entries []int32) *write {
 		f.args = append(f.args, &f.scores[e], &f.contents[e])
 	}
 	args := f.args[begin:len(f.args):len(f.args)]
-	w := &write{lane: l, entries: entries}
+	w := write{lane: l, entries: entries}
 	if script {
 		w.Cmder = redis.NewIntSliceCmd(p.run, args...)
 	} else {
