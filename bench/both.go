@@ -60,6 +60,9 @@ func (b *bench) both() error {
 	b.Result("client_us", "%.2f", r.client)
 	b.Result("allocs", "%.2f", r.mallocs)
 	b.Result("slots256", "%.2f", summarize(wide.all).rate/r.rate)
+	if b.plots != "" {
+		return b.plot(p.Servers[0].Version(), ours, naive, theirs, bare)
+	}
 	return nil
 }
 

@@ -17,18 +17,19 @@ var growthSection = section{
 	run: (*bench).growth,
 }
 
-// backlog is a topic on which many messages wait all the time.
+// backlog is a topic of a Redis of its own, on which many messages wait all the
+// time.
 type backlog struct {
-	title   string
 	place   servers.Place
 	topic   rmq.Topic
 	size    int
 	content int // bytes
 	due     func(int) float64
-	filled  int // messages so far
+	added   int // messages so far
 	handled *identities
-	bytes   float64 // of each message
+	filling servers.Sample
 	adding  []servers.Sample
+	bytes   float64 // of each message
 }
 
 const growthMessages = 100_000
@@ -42,19 +43,13 @@ func (b *bench) growth() error {
 	var logs []*backlog
 	for _, size := range []int{10_000, 100_000, standing, 1_000_000, 10_000_000} {
 		for _, order := range orders {
-			place, err := b.fleet.Apart(1)
+			title := report.Count(float64(size)) + ", " + order.name
+			l, err := b.begin(title, size, b.payload, order.due())
 			if err != nil {
 				return err
 			}
-			l := &backlog{
-				title: fmt.Sprintf("%s, %s", report.Count(float64(size)), order.name), place: place, size: size, due: order.due(), content: b.payload,
-				topic: rmq.Topic{Name: "bench", Kind: rmq.KindRangeMerge, Slots: 256},
-			}
-			if err := b.begin(l, b.rounds); err != nil {
-				return err
-			}
 			logs = append(logs, l)
-			all = append(all, &contestant{name: l.title, title: l.title, run: func() (servers.Sample, error) { return l.round(min(growthMessages, l.size/2)) }})
+			all = append(all, &contestant{name: title, title: title, run: func() (servers.Sample, error) { return l.round(min(growthMessages, size/2)) }})
 		}
 	}
 	if err := b.interleave(all, b.rounds); err != nil {
@@ -78,23 +73,31 @@ func (b *bench) growth() error {
 	return nil
 }
 
-// begin fills a backlog that is to last for some rounds.
-func (b *bench) begin(l *backlog, rounds int) error {
-	l.handled = newIdentities(l.size + (rounds+1)*2*growthMessages)
-	before := l.place.Memory()
-	if err := l.add(l.size, b.step("filling "+l.title, l.size)); err != nil {
-		return fmt.Errorf("fill: %w", err)
+// begin starts a Redis and fills it.
+func (b *bench) begin(title string, size, content int, due func(int) float64) (*backlog, error) {
+	place, err := b.fleet.Apart(1)
+	if err != nil {
+		return nil, err
 	}
-	l.bytes = float64(l.place.Memory()-before) / float64(l.size)
-	return nil
+	l := &backlog{
+		place: place, topic: rmq.Topic{Name: "bench", Kind: rmq.KindRangeMerge, Slots: 256}, size: size, content: content, due: due,
+		handled: newIdentities(size + b.rounds*1_000_000), // more than are added in the rounds
+	}
+	before := place.Memory()
+	l.filling, err = place.Measure(size, func() error { return l.add(size, b.step("filling "+title, size)) })
+	if err != nil {
+		return nil, fmt.Errorf("fill: %w", err)
+	}
+	l.bytes = float64(place.Memory()-before) / float64(size)
+	return l, nil
 }
 
 // add adds n messages.
 func (l *backlog) add(n int, step func(int)) error {
 	rdb := l.place.Dial()[0]
 	defer rdb.Close()
-	err := fill(rdb, l.topic.Name, l.topic.Slots, l.filled, n, l.content, l.due, step)
-	l.filled += n
+	err := fill(rdb, l.topic.Name, l.topic.Slots, l.added, n, l.content, l.due, step)
+	l.added += n
 	return err
 }
 
@@ -135,15 +138,8 @@ func (l *backlog) round(messages int) (servers.Sample, error) {
 // check fails unless everything waits that was added and not handled, and nothing
 // was handled twice.
 func (l *backlog) check() error {
-	once := 0
-	for i := range l.handled.seen {
-		switch l.handled.seen[i].Load() {
-		case 0:
-		case 1:
-			once++
-		default:
-			return fmt.Errorf("message %d was handled twice", i)
-		}
+	if again := l.handled.again.Load(); again > 0 {
+		return fmt.Errorf("%d deliveries were not the first of their messages", again)
 	}
-	return holds(l.place, l.topic, l.filled-once)
+	return holds(l.place, l.topic, l.added-l.handled.once())
 }

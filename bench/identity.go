@@ -9,15 +9,17 @@ import (
 	"time"
 )
 
-// identities counts the deliveries of every single message.
+// identities knows of every single message whether it has come, by one bit each.
 type identities struct {
-	seen []atomic.Uint32
-	left atomic.Int64
-	done chan struct{}
+	size  int
+	seen  []atomic.Uint64
+	left  atomic.Int64
+	again atomic.Int64 // deliveries of messages that had come before
+	done  chan struct{}
 }
 
 func newIdentities(n int) *identities {
-	ids := &identities{seen: make([]atomic.Uint32, n), done: make(chan struct{})}
+	ids := &identities{size: n, seen: make([]atomic.Uint64, (n+63)/64), done: make(chan struct{})}
 	ids.left.Store(int64(n))
 	return ids
 }
@@ -29,14 +31,19 @@ func (ids *identities) handled(content string) int {
 	for i := 0; i < len(content) && content[i] != ' '; i++ {
 		n = 10*n + int(content[i]-'0')
 	}
-	if n < 0 || n >= len(ids.seen) {
+	if n < 0 || n >= ids.size {
 		return -1
 	}
-	if ids.seen[n].Add(1) == 1 && ids.left.Add(-1) == 0 {
+	if bit := uint64(1) << (n % 64); ids.seen[n/64].Or(bit)&bit != 0 {
+		ids.again.Add(1)
+	} else if ids.left.Add(-1) == 0 {
 		close(ids.done)
 	}
 	return n
 }
+
+// once is how many messages have come.
+func (ids *identities) once() int { return ids.size - int(ids.left.Load()) }
 
 // wait returns when every message has come, or fails when none comes any more.
 func (ids *identities) wait() error {
@@ -47,7 +54,7 @@ func (ids *identities) wait() error {
 			return nil
 		case <-time.After(20 * time.Second):
 			if ids.left.Load() == left {
-				return fmt.Errorf("%d of %d messages do not come", left, len(ids.seen))
+				return fmt.Errorf("%d of %d messages do not come", left, ids.size)
 			}
 		}
 	}
@@ -55,18 +62,8 @@ func (ids *identities) wait() error {
 
 // check fails unless every message came exactly once.
 func (ids *identities) check() error {
-	lost, twice := 0, 0
-	for i := range ids.seen {
-		switch ids.seen[i].Load() {
-		case 0:
-			lost++
-		case 1:
-		default:
-			twice++
-		}
-	}
-	if lost+twice > 0 {
-		return fmt.Errorf("of %d messages %d were lost and %d came more than once", len(ids.seen), lost, twice)
+	if lost, again := ids.left.Load(), ids.again.Load(); lost+again > 0 {
+		return fmt.Errorf("of %d messages %d were lost, and %d deliveries were not the first", ids.size, lost, again)
 	}
 	return nil
 }

@@ -78,8 +78,8 @@ func main() {
 	flag.IntVar(&o.backlog, "backlog", 0, "instead: measure on top of so many waiting messages of 32 bytes")
 	flag.StringVar(&o.plots, "plots", "", "write the headline as pictures into this directory, too")
 	flag.Parse()
-	if o.backlog > 0 {
-		o.only = "backlog"
+	if o.backlog != 0 {
+		o.only = backlogSection.name
 	}
 	chosen, err := choose(o)
 	if err != nil {
@@ -98,12 +98,17 @@ func choose(o options) (chosen []section, err error) {
 	if flag.NArg() > 0 {
 		return nil, fmt.Errorf("%q: no arguments are taken, only flags", flag.Arg(0))
 	}
-	if o.rounds < 1 || o.messages < 1000 || o.callers < 1 || o.payload < 16 || o.backlog < 0 {
+	if o.rounds < 1 || o.messages < 1000 || o.callers < 1 || o.payload < 16 {
 		return nil, errors.New("counts are at least 1, -messages at least 1000, and a -payload has at least 16 bytes")
 	}
 	var asked []string
 	if o.only != "" {
 		asked = strings.Split(o.only, ",")
+	}
+	if slices.Contains(asked, backlogSection.name) {
+		if err := room(o.backlog); err != nil {
+			return nil, err
+		}
 	}
 	for _, s := range sections {
 		at := slices.Index(asked, s.name)
@@ -117,6 +122,9 @@ func choose(o options) (chosen []section, err error) {
 	if len(asked) > 0 {
 		return nil, fmt.Errorf("-only %s: there is no such table", asked[0])
 	}
+	if o.plots != "" && !slices.ContainsFunc(chosen, func(s section) bool { return s.name == bothSection.name }) {
+		return nil, fmt.Errorf("-plots: the picture is of the table %q, which is not asked for", bothSection.name)
+	}
 	return chosen, nil
 }
 
@@ -127,6 +135,7 @@ func interruptible(o options, chosen []section) error {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	b := &bench{options: o, Report: report.New(os.Stdout), progress: report.NewProgress(), fleet: &servers.Fleet{}}
 	done := make(chan error, 1)
+	defer b.progress.Done()
 	defer b.fleet.Stop()
 	go func() { done <- b.run(chosen) }()
 	select {

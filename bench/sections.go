@@ -7,6 +7,7 @@ var sections = []section{
 	consumeSection,
 	growthSection,
 	clusterSection,
+	backlogSection,
 }
 
 // results are the figures of the last line.

@@ -46,16 +46,30 @@ func (b *bench) send() error {
 	return nil
 }
 
-// sendRMQ sends messages that are due in an hour, one or some with each call.
+// sendRMQ sends messages that are due in a day, one or some with each call.
 func (b *bench) sendRMQ(p servers.Place, perCall int) (servers.Sample, error) {
 	if err := p.Empty(); err != nil {
 		return servers.Sample{}, err
 	}
 	topic := rmq.Topic{Name: "bench", Kind: rmq.KindRangeMerge, Slots: usual}
-	messages := make([]rmq.Message, b.messages)
-	for i := range messages {
-		messages[i] = rmq.RangeMerge{Content: content(i, b.payload), Range: time.Hour}
+	result, err := b.sendAll(p, topic, dueLater(0, b.messages, b.payload), perCall)
+	if err == nil {
+		err = holds(p, topic, b.messages)
 	}
+	return result, err
+}
+
+// dueLater makes messages that are due when the run is long over.
+func dueLater(from, n, bytes int) []rmq.Message {
+	messages := make([]rmq.Message, n)
+	for i := range messages {
+		messages[i] = rmq.RangeMerge{Content: content(from+i, bytes), Range: 24 * time.Hour}
+	}
+	return messages
+}
+
+// sendAll sends by a new client, one or some with each call.
+func (b *bench) sendAll(p servers.Place, topic rmq.Topic, messages []rmq.Message, perCall int) (servers.Sample, error) {
 	rdb := p.Dial()[0]
 	defer rdb.Close()
 	client, err := rmq.New(rmq.Config{Redis: rdb})
@@ -76,9 +90,6 @@ func (b *bench) sendRMQ(p servers.Place, perCall int) (servers.Sample, error) {
 	})
 	if err == nil {
 		err = client.Close(ctx)
-	}
-	if err == nil {
-		err = holds(p, topic, len(messages))
 	}
 	return result, err
 }

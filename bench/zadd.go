@@ -106,7 +106,17 @@ func (b *bench) bothNaive(p servers.Place, messages int) (servers.Sample, error)
 func fill(rdb redis.UniversalClient, topic string, width, from, n, bytes int, score func(i int) float64, step func(done int)) error {
 	const perCommand, commands = 64, 32
 	pending := make([][]any, width)
-	pipe := rdb.Pipeline()
+	pipe, answer := rdb.Pipeline(), make(chan error, 1)
+	answer <- nil
+	exec := func() error { // one write while the next is made
+		full, err := pipe, <-answer
+		pipe = rdb.Pipeline()
+		go func() {
+			_, err := full.Exec(ctx)
+			answer <- err
+		}()
+		return err
+	}
 	write := func(slot int) {
 		if pending[slot] != nil {
 			_ = pipe.Process(ctx, redis.NewIntCmd(ctx, pending[slot]...))
@@ -123,7 +133,7 @@ func fill(rdb redis.UniversalClient, topic string, width, from, n, bytes int, sc
 			write(slot)
 		}
 		if pipe.Len() == commands {
-			if _, err := pipe.Exec(ctx); err != nil {
+			if err := exec(); err != nil {
 				return err
 			}
 			if step != nil {
@@ -134,6 +144,8 @@ func fill(rdb redis.UniversalClient, topic string, width, from, n, bytes int, sc
 	for slot := range pending {
 		write(slot)
 	}
-	_, err := pipe.Exec(ctx)
-	return err
+	if err := exec(); err != nil {
+		return err
+	}
+	return <-answer
 }
