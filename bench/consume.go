@@ -25,7 +25,7 @@ func (b *bench) consume() error {
 	bytes := 0.0
 	drain := func(order func() func(int) float64) func() (servers.Sample, error) {
 		return func() (s servers.Sample, err error) {
-			s, bytes, err = b.drain(p, order())
+			s, bytes, err = b.drain(p, usual, standing, order())
 			return s, err
 		}
 	}
@@ -60,23 +60,23 @@ func risingDue() func(int) float64 {
 
 // drain handles a backlog to its end, and tells how many bytes each of its
 // messages took before.
-func (b *bench) drain(p servers.Place, due func(int) float64) (result servers.Sample, bytes float64, err error) {
+func (b *bench) drain(p servers.Place, slots, messages int, due func(int) float64) (result servers.Sample, bytes float64, err error) {
 	if err := p.Empty(); err != nil {
 		return result, 0, err
 	}
-	topic, ids := rmq.Topic{Name: "bench", Kind: rmq.KindRangeMerge, Slots: usual}, newIdentities(standing)
+	topic, ids := rmq.Topic{Name: "bench", Kind: rmq.KindRangeMerge, Slots: slots}, newIdentities(messages)
 	rdb := p.Dial()[0]
 	defer rdb.Close()
 	before := p.Memory()
-	if err := fill(rdb, topic.Name, topic.Slots, 0, standing, b.payload, due, nil); err != nil {
+	if err := fill(rdb, topic.Name, topic.Slots, 0, messages, b.payload, due, nil); err != nil {
 		return result, 0, err
 	}
-	bytes = float64(p.Memory()-before) / standing
+	bytes = float64(p.Memory()-before) / float64(messages)
 	client, err := listening(rdb, topic, func(d *rmq.Delivery) { ids.handled(d.Content) })
 	if err != nil {
 		return result, 0, err
 	}
-	result, err = p.Measure(standing, func() error {
+	result, err = p.Measure(messages, func() error {
 		err := client.Start(ctx)
 		if err == nil {
 			err = ids.wait()

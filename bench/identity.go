@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math/bits"
 	"strconv"
 	"strings"
 	"sync"
@@ -40,6 +41,25 @@ func (ids *identities) handled(content string) int {
 		close(ids.done)
 	}
 	return n
+}
+
+// bits are the messages that have come.
+func (ids *identities) bits() []uint64 {
+	all := make([]uint64, len(ids.seen))
+	for i := range all {
+		all[i] = ids.seen[i].Load()
+	}
+	return all
+}
+
+// merge notes the deliveries of somebody else.
+func (ids *identities) merge(seen []uint64, again int64) {
+	ids.again.Add(again)
+	for i, theirs := range seen {
+		before := ids.seen[i].Or(theirs)
+		ids.again.Add(int64(bits.OnesCount64(before & theirs)))
+		ids.left.Add(-int64(bits.OnesCount64(theirs &^ before)))
+	}
 }
 
 // once is how many messages have come.

@@ -34,3 +34,25 @@ func TestIdentities(t *testing.T) {
 		t.Errorf("one came again: %v", err)
 	}
 }
+
+// What several workers have handled is put together.
+func TestMergedIdentities(t *testing.T) {
+	t.Parallel()
+	all, one, other := newIdentities(100), newIdentities(100), newIdentities(100)
+	for i := range 100 {
+		if i < 60 {
+			one.handled(content(i, 32))
+		} else {
+			other.handled(content(i, 32))
+		}
+	}
+	all.merge(one.bits(), 0)
+	all.merge(other.bits(), 0)
+	if err := all.check(); err != nil {
+		t.Error(err)
+	}
+	all.merge(one.bits(), 3)
+	if err := all.check(); err == nil || !strings.Contains(err.Error(), "0 were lost, and 63 ") {
+		t.Errorf("60 came to both, and 3 twice to one: %v", err)
+	}
+}

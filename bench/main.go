@@ -40,6 +40,7 @@ type bench struct {
 	*report.Report
 	progress *report.Progress
 	fleet    *servers.Fleet
+	self     string // path of this program
 }
 
 type options struct {
@@ -64,6 +65,14 @@ type section struct {
 }
 
 func main() {
+	redis.SetLogger(silence{})
+	if len(os.Args) == 2 && os.Args[1] == childArgument {
+		if err := childMain(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	o := options{}
 	names := make([]string, len(sections))
 	for i, s := range sections {
@@ -86,7 +95,6 @@ func main() {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(2)
 	}
-	redis.SetLogger(silence{})
 	if err := interruptible(o, chosen); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -134,6 +142,10 @@ func interruptible(o options, chosen []section) error {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	b := &bench{options: o, Report: report.New(os.Stdout), progress: report.NewProgress(), fleet: &servers.Fleet{}}
+	var err error
+	if b.self, err = os.Executable(); err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
 	done := make(chan error, 1)
 	defer b.progress.Done()
 	defer b.fleet.Stop()

@@ -5,8 +5,14 @@ var sections = []section{
 	bothSection,
 	sendSection,
 	consumeSection,
+	batchesSection,
+	slotsSection,
+	levelsSection,
 	growthSection,
+	processesSection,
+	aofSection,
 	clusterSection,
+	ablationsSection,
 	backlogSection,
 }
 

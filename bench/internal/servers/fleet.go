@@ -21,9 +21,10 @@ import (
 // Fleet holds the servers of this run. None outlives it: Stop kills them, and
 // should this process be killed, the kernel does.
 type Fleet struct {
-	mu      sync.Mutex
-	servers []*Server
-	stopped bool
+	mu          sync.Mutex
+	servers     []*Server
+	directories []string
+	stopped     bool
 }
 
 // start starts a Redis without persistence. It is given a second port, for
@@ -82,7 +83,21 @@ func (f *Fleet) launch(s *Server, path string, args []string) (err error) {
 	return nil
 }
 
-// Stop kills all servers. No more can be started.
+// Directory makes a temporary one, which Stop removes.
+func (f *Fleet) Directory() (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.stopped {
+		return "", errors.New("the run is over")
+	}
+	dir, err := os.MkdirTemp("", "rmq-bench")
+	if err == nil {
+		f.directories = append(f.directories, dir)
+	}
+	return dir, err
+}
+
+// Stop kills all servers, and removes the directories. No more can be started.
 func (f *Fleet) Stop() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -90,7 +105,10 @@ func (f *Fleet) Stop() {
 	for _, s := range f.servers {
 		s.end()
 	}
-	f.servers = nil
+	for _, dir := range f.directories {
+		os.RemoveAll(dir)
+	}
+	f.servers, f.directories = nil, nil
 }
 
 func redisBinary() (string, error) {

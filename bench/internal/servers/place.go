@@ -32,6 +32,16 @@ func (f *Fleet) Apart(n int, args ...string) (p Place, err error) {
 	return p, nil
 }
 
+// At is the place of one server that another process has started.
+func At(addr string) Place {
+	return Place{
+		Servers: []*Server{{Addr: addr, Rdb: redis.NewClient(&redis.Options{Addr: addr})}},
+		Dial: func() []redis.UniversalClient {
+			return []redis.UniversalClient{redis.NewClient(&redis.Options{Addr: addr})}
+		},
+	}
+}
+
 // Empty removes whatever is stored.
 func (p Place) Empty() error {
 	for _, s := range p.Servers {

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/slotmq/go-rmq/bench/internal/report"
+	"github.com/slotmq/go-rmq/bench/internal/servers"
+	"github.com/slotmq/go-rmq/rmq"
+)
+
+const pollSlots = 256
+
+// loads are messages a second.
+var loads = []int{1_000, 10_000}
+
+// polls compares being woken with looking at all slots all the time.
+func (b *bench) polls(p servers.Place) error {
+	b.Text(`A steady load on 256 slots, by 256 callers, of messages that are due at once; and how many commands a second Redis had before, while
+		there was nothing to do. The p99 is from Send to the handler. Who polls takes a turn each millisecond at every slot that has nothing to do, and nobody is woken.`)
+	b.progress.Say("building: polling")
+	paced, err := b.build(polling)
+	if err != nil {
+		return err
+	}
+	free, err := b.build(slices.Concat(polling, unpaced))
+	if err != nil {
+		return err
+	}
+	ways := []struct{ title, program string }{
+		{"woken (as it is)", b.self},
+		{"polling with turns", paced},
+		{"polling with turns, not paced", free},
+	}
+	var all []*contestant // each way with every load
+	answers := map[string][]answer{}
+	for _, load := range loads {
+		for _, way := range ways {
+			name := fmt.Sprintf("%s/s, %s", report.Count(float64(load)), way.title)
+			all = append(all, &contestant{name: name, title: name, run: func() (servers.Sample, error) {
+				r := b.request("paced", p, pollSlots, load)
+				r.Load = load
+				got, err := b.inChild(way.program, r)
+				answers[name] = append(answers[name], got)
+				return got.Sample, err
+			}})
+		}
+	}
+	if err := b.interleave(all, b.rounds); err != nil {
+		return err
+	}
+	var rows [][]string
+	for _, c := range all {
+		m := summarize(c.all)
+		var late, idle []float64
+		for _, a := range answers[c.name] {
+			late, idle = append(late, 1000*a.P99.Seconds()), append(idle, a.Idle)
+		}
+		slices.Sort(late)
+		slices.Sort(idle)
+		middle := len(late) / 2
+		rows = append(rows, []string{c.title, fmt.Sprintf("%.0f %%", 100*m.busy), fmt.Sprintf("%.1f", m.redis), fmt.Sprintf("%.1f", m.client),
+			fmt.Sprintf("%.1f", late[middle]), fmt.Sprintf("%.1f .. %.1f", late[0], late[len(late)-1]), report.Round(idle[middle])})
+	}
+	b.Table([]string{"messages", "Redis core", "Redis µs", "client µs", "p99 ms", "least .. most", "before: commands/s"}, rows)
+	return nil
+}
+
+// paced does nothing for a while, and then sends a steady load and handles it.
+func (j job) paced() (a answer, err error) {
+	if err := j.place.Empty(); err != nil {
+		return a, err
+	}
+	topic, ids, texts := rmq.Topic{Name: "bench", Kind: rmq.KindPriority, Slots: j.Slots}, newIdentities(j.Messages), contents(j.Messages, j.Payload)
+	sent, took := make([]time.Time, j.Messages), make([]time.Duration, j.Messages)
+	rdb := j.place.Dial()[0]
+	defer rdb.Close()
+	client, err := listening(rdb, topic, func(d *rmq.Delivery) {
+		if i := ids.handled(d.Content); i >= 0 {
+			took[i] = time.Since(sent[i])
+		}
+	})
+	if err == nil {
+		err = client.Start(ctx)
+	}
+	if err != nil {
+		return a, err
+	}
+	time.Sleep(300 * time.Millisecond) // the first look at all slots
+	nothing, _ := j.place.Measure(0, func() error {
+		time.Sleep(time.Second / 2)
+		return nil
+	})
+	const own = 2 // commands that Measure itself sends
+	a.Idle = float64(nothing.Redis.Commands-own) / nothing.Took.Seconds()
+	a.Sample, err = j.place.Measure(j.Messages, func() error {
+		begun := time.Now()
+		err := each(j.Messages, j.Callers, func(i int) error {
+			time.Sleep(time.Until(begun.Add(time.Duration(i) * time.Second / time.Duration(j.Load))))
+			sent[i] = time.Now()
+			_, err := client.Send(ctx, topic, rmq.Priority{Content: texts[i], Priority: 1000})
+			return err
+		})
+		if err == nil {
+			err = ids.wait()
+		}
+		return err
+	})
+	if err == nil {
+		err = client.Close(ctx)
+	}
+	if err == nil {
+		err = ids.check()
+	}
+	slices.Sort(took)
+	a.P99 = took[len(took)*99/100]
+	return a, err
+}
