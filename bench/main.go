@@ -40,7 +40,8 @@ type bench struct {
 	*report.Report
 	progress *report.Progress
 	fleet    *servers.Fleet
-	self     string // path of this program
+	self     string  // path of this program
+	idlers   *idlers // that are watched while the sections run
 }
 
 type options struct {
@@ -58,9 +59,10 @@ type options struct {
 type section struct {
 	name  string // for -only
 	title string
-	about string // how it is measured, for a reader of the table
-	quick bool   // a part of -quick
-	alone bool   // only when it is asked for
+	about string             // how it is measured, for a reader of the table
+	quick bool               // a part of -quick
+	alone bool               // only when it is asked for
+	begin func(*bench) error // if set, called before any section runs
 	run   func(*bench) error
 }
 
@@ -168,6 +170,13 @@ func (b *bench) run(chosen []section) error {
 	b.Text("`go run . %s` on %s: Redis %s without persistence unless said, %s, %d processors shared by servers and clients. "+
 		"%d bytes a message unless said. Medians of interleaved rounds.", strings.Join(os.Args[1:], " "), time.Now().Format(time.DateOnly),
 		p.Servers[0].Version(), runtime.Version(), runtime.NumCPU(), b.payload)
+	for _, s := range chosen {
+		if s.begin != nil {
+			if err := s.begin(b); err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+		}
+	}
 	for _, s := range chosen {
 		b.progress.Say("%s …", s.title)
 		b.Section(s.title)

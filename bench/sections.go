@@ -5,6 +5,9 @@ var sections = []section{
 	bothSection,
 	sendSection,
 	consumeSection,
+	latenessSection,
+	pacedSection,
+	urgentSection,
 	batchesSection,
 	slotsSection,
 	levelsSection,
@@ -13,6 +16,7 @@ var sections = []section{
 	aofSection,
 	clusterSection,
 	ablationsSection,
+	idleSection,
 	backlogSection,
 }
 

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/slotmq/go-rmq/bench/internal/servers"
+	"github.com/slotmq/go-rmq/rmq"
+)
+
+var idleSection = section{
+	name: "idle", title: "What an idle worker asks of Redis", quick: true,
+	about: `Workers with default settings, each on a Redis of its own, were started before all other measurements and left alone. Every 30 s a
+		worker looks at its slots in case a wake-up got lost, so they were watched for 60 s (30 s in -quick). Commands are those that Redis
+		counts: those inside scripts, too, and not those of this program. A Redis that nobody uses tells what it costs to be there.`,
+	begin: (*bench).beginIdle,
+	run:   (*bench).idle,
+}
+
+// idlers are workers with nothing to do, watched while other sections run.
+type idlers struct {
+	all     []*idler
+	took    time.Duration
+	watched chan struct{} // closed when the counts are there
+}
+
+// idler is one of them, and its Redis.
+type idler struct {
+	slots  int // 0: nobody
+	place  servers.Place
+	client *rmq.Client
+	asked  servers.Counts
+}
+
+func (b *bench) beginIdle() error {
+	b.idlers = &idlers{watched: make(chan struct{}), took: 60 * time.Second}
+	widths := []int{usual, 256, 0}
+	if b.quick {
+		b.idlers.took, widths = 30*time.Second, []int{usual, 0}
+	}
+	for _, slots := range widths {
+		p, err := b.fleet.Apart(1)
+		if err != nil {
+			return err
+		}
+		i := &idler{slots: slots, place: p}
+		i.count(1)
+		i.count(-1) // what one reading costs, taken away
+		if slots > 0 {
+			topic := rmq.Topic{Name: "bench", Kind: rmq.KindFixedTime, Slots: slots}
+			if i.client, err = listening(p.Dial()[0], topic, func(*rmq.Delivery) {}); err == nil {
+				err = i.client.Start(ctx)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		b.idlers.all = append(b.idlers.all, i)
+	}
+	go b.idlers.watch()
+	return nil
+}
+
+func (i *idler) count(times int64) { i.asked.Add(i.place.Servers[0].Counts(), times) }
+
+// watch counts for some time, once the workers have looked at every slot.
+func (w *idlers) watch() {
+	defer close(w.watched)
+	time.Sleep(500 * time.Millisecond)
+	for _, i := range w.all {
+		i.count(-1)
+	}
+	time.Sleep(w.took)
+	for _, i := range w.all {
+		i.count(1)
+	}
+}
+
+func (b *bench) idle() error {
+	b.progress.Say("until %.0f s have passed …", b.idlers.took.Seconds())
+	<-b.idlers.watched
+	b.progress.Done()
+	var rows [][]string
+	for _, i := range b.idlers.all {
+		title, commands := "nobody", float64(i.asked.Commands)/b.idlers.took.Seconds()
+		switch i.slots {
+		case usual:
+			b.Result("idle_cmds", "%.1f", commands)
+			fallthrough
+		case 256:
+			title = fmt.Sprintf("a worker, %d slots", i.slots)
+			if err := i.client.Close(ctx); err != nil {
+				return err
+			}
+		}
+		rows = append(rows, []string{title, fmt.Sprintf("%.2f", commands), fmt.Sprintf("%d", i.asked.Turns),
+			fmt.Sprintf("%.3f %%", 100*i.asked.CPU.Seconds()/b.idlers.took.Seconds())})
+	}
+	b.Table([]string{"", "commands/s", "scripts", "Redis core"}, rows)
+	return nil
+}
