@@ -54,8 +54,10 @@ func (b *bench) lateness() error {
 	theirs := func(check time.Duration) func([]time.Time) (servers.Sample, latencies, error) {
 		return func(dues []time.Time) (servers.Sample, latencies, error) { return b.lateAsynq(p, check, dues) }
 	}
-	contestants, most := add("RMQ, 16 slots", ours(usual)), 1
-	if !b.quick {
+	contestants, most := add("RMQ, 16 slots", ours(usual)), 3
+	if b.quick { // whole seconds only, which are the harder case
+		contestants, all = contestants[:1], all[:1]
+	} else {
 		contestants, most = append(contestants, add("RMQ, 256 slots", ours(256))...), b.rounds
 	}
 	if err := b.interleave(contestants, most); err != nil {
@@ -79,8 +81,9 @@ func (b *bench) lateness() error {
 			fmt.Sprintf("%.2f", c.late.worst()), fmt.Sprintf("%d of %d", n, of), fmt.Sprintf("%.1f %%", 100*m.busy), fmt.Sprintf("%.1f", m.commands)})
 	}
 	b.Table([]string{"", "late p50", "p99", "least .. most", "maximum", "early", "Redis core", "commands"}, rows)
-	b.Text("RMQ is at most %.1f ms late at p99 on 16 slots, and started %d of all messages early.", max(all[0].late.ms(0.99), all[1].late.ms(0.99)), early)
-	b.Result("late_p99_ms", "%.1f", max(all[0].late.ms(0.99), all[1].late.ms(0.99)))
+	most99 := max(all[0].late.ms(0.99), all[min(1, len(all)-1)].late.ms(0.99))
+	b.Text("RMQ is at most %.1f ms late at p99 on 16 slots, and started %d of all messages early.", most99, early)
+	b.Result("late_p99_ms", "%.1f", most99)
 	b.Result("early", "%.0f", float64(early))
 	return nil
 }
@@ -90,7 +93,7 @@ func (b *bench) lateness() error {
 func (b *bench) dues(whole bool) []time.Time {
 	seconds := 5
 	if b.quick {
-		seconds = 3
+		seconds = 2
 	}
 	first := time.Now().Add(300 * time.Millisecond).Truncate(time.Second).Add(time.Second)
 	all := make([]time.Time, seconds*duePerSecond)

@@ -189,9 +189,8 @@ func (b *batch) finish() {
 	if b.next > 0 {
 		x.topic.size.learn(time.Since(b.begun), b.next, b.bytes)
 	}
-	full := 2*len(b.answer.Contents) > x.turn.Count
-	at := time.Time{}
-	if gap := b.c.pace.gap(len(b.answer.Contents), full || x.leaving.Load()); gap > 0 {
+	at, took := time.Time{}, len(b.answer.Contents)
+	if gap := b.c.pace.gap(took, filled(took, x.turn.Count) || x.leaving.Load()); gap > 0 {
 		at = time.Now().Add(gap)
 	}
 	b.c.schedule.again(x, at)

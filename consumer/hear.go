@@ -19,10 +19,13 @@ import (
 // Every server of a Cluster passes on what is published at any of them, so one
 // subscription hears all wake-ups. It is watched, and moved to another server
 // when its own hangs: after some silence it asks for a sign of life, and ends
-// when that does not come in time.
+// when that does not come in time. Where there is one server only, nothing can be
+// done about one that hangs, and it is asked less often: only the connection may
+// have died without a word.
 const (
-	silence    = 2 * time.Second
-	signOfLife = time.Second
+	silence     = 2 * time.Second
+	longSilence = 10 * time.Second
+	signOfLife  = time.Second
 )
 
 // subscription to the wake-ups of all topics, at one server.
@@ -139,7 +142,11 @@ func (c *Consumer) receive(sub *subscription) error {
 	for _, t := range c.topics {
 		byChannel[luascripts.WakeChannel(t.name)] = t
 	}
-	for wait := silence; ; {
+	patience := longSilence
+	if nodes.Many(c.rdb) {
+		patience = silence
+	}
+	for wait := patience; ; {
 		note, err := sub.ReceiveTimeout(c.background, wait)
 		if err != nil {
 			if wait == signOfLife || c.background.Err() != nil {
@@ -151,7 +158,7 @@ func (c *Consumer) receive(sub *subscription) error {
 			}
 			continue
 		}
-		wait = silence
+		wait = patience
 		switch note := note.(type) {
 		case *redis.Subscription: // on a new connection
 			if t := byChannel[note.Channel]; t != nil {

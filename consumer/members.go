@@ -97,8 +97,8 @@ func (c *Consumer) attend(t *topic) {
 			if conflict := errors.Is(err, message.ErrTopicConflict); conflict && !t.refused.Swap(true) {
 				c.log.Error("topic is not worked at", zap.String("topic", t.Name), zap.Error(err))
 				c.workAt(t, c.term.Load())
-			} else if err == nil {
-				t.refused.Store(false)
+			} else if err != nil || !t.refused.Swap(false) {
+				continue // as before
 			}
 		case <-c.background.Done():
 			return

@@ -12,7 +12,7 @@ import (
 type pace struct {
 	mu     sync.Mutex
 	began  time.Time
-	turns  int     // since began
+	turns  int     // that came back with room left, since began
 	perSec float64 // in the last window
 }
 
@@ -30,7 +30,8 @@ const (
 	busyBatch         = 16
 )
 
-// rest waits after a write with some turns that took messages messages.
+// rest waits after a write with some turns that came back with room left, since
+// for the others there is nothing to wait for, and took messages messages.
 func (p *pace) rest(turns, messages int, took time.Duration) {
 	p.mu.Lock()
 	p.turns += turns
@@ -47,6 +48,10 @@ func (p *pace) rest(turns, messages int, took time.Duration) {
 		time.Sleep(d)
 	}
 }
+
+// filled reports whether a turn that might take so many messages took about as
+// many, so that more wait very likely.
+func filled(took, most int) bool { return 2*took > most }
 
 // gap is how long a slot waits before its next turn, after a batch of some
 // messages.

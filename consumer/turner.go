@@ -58,11 +58,14 @@ func (c *Consumer) turn() {
 		} else {
 			c.scripts.Exec(c.requests, cmds...)
 		}
-		taken, unanswered := 0, 0
+		small, taken, unanswered := 0, 0, 0
 		var why error
 		for i, x := range slots {
 			a, err := luascripts.TurnAnswer(&x.turn, cmds[i].(luascripts.Call))
 			taken += len(a.Contents)
+			if !filled(len(a.Contents), x.turn.Count) {
+				small++
+			}
 			if err == nil {
 				c.answer(x, a)
 			} else if c.unanswered(x, err) {
@@ -76,7 +79,7 @@ func (c *Consumer) turn() {
 		if replaced {
 			return
 		}
-		c.pace.rest(len(slots), taken, time.Since(begin))
+		c.pace.rest(small, taken, time.Since(begin))
 	}
 }
 

@@ -29,8 +29,10 @@ func TestAnswers(t *testing.T) {
 		{"BATCH 17 1 2 a b 50", luascripts.Answer{Code: luascripts.Batch, Number: 17, Attempt: 1, Contents: []string{"a", "b"}}, []int64{50, 50}},
 		{"BATCH 17 1 2 a b 9007199254740991 17", luascripts.Answer{Code: luascripts.Batch, Number: 17, Attempt: 1, Contents: []string{"a", "b"}}, []int64{1<<53 - 1, 17}},
 		{"BATCH 9007199254740991 17 1 _", luascripts.Answer{Code: luascripts.Batch, Number: 1<<53 - 1, Attempt: 17, Contents: []string{""}}, []int64{0}},
-		{"EMPTY 3 1500", luascripts.Answer{Code: luascripts.Empty, Number: 3, Wait: 1500 * time.Millisecond}, nil},
-		{"EMPTY 3 _", luascripts.Answer{Code: luascripts.Empty, Number: 3, Wait: -1}, nil},
+		{"EMPTY 3 1500 0", luascripts.Answer{Code: luascripts.Empty, Number: 3, Wait: 1500 * time.Millisecond}, nil},
+		{"EMPTY 3 1500 300", luascripts.Answer{Code: luascripts.Empty, Number: 3, Wait: 1499700 * time.Microsecond}, nil},
+		{"EMPTY 3 0 300", luascripts.Answer{Code: luascripts.Empty, Number: 3}, nil},
+		{"EMPTY 3 _ 300", luascripts.Answer{Code: luascripts.Empty, Number: 3, Wait: -1}, nil},
 		{"BUSY w1 0", luascripts.Answer{Code: luascripts.Busy, Holder: "w1"}, nil},
 		{"BUSY 12 2000", luascripts.Answer{Code: luascripts.Busy, Holder: "12", Wait: 2 * time.Second}, nil},
 		{"NUMBER 4", luascripts.Answer{Code: luascripts.Number, Number: 4}, nil},
@@ -58,7 +60,7 @@ func TestUnknownAnswers(t *testing.T) {
 	for _, reply := range []string{
 		"", "BATCH", "BATCH 1", "BATCH 1 1 1", "BATCH 1 1 0 a", "BATCH 1 0 1 a", "BATCH x 1 1 a", "BATCH 1 x 1 a", "BATCH 1 1 x a", "BATCH 1 1 -1 a",
 		"BATCH 1 1 2 a", "BATCH 1 1 3 a b c 50 50", "BATCH 1 1 9223372036854775807 a", "BATCH 1 1 9223372036854775804 a",
-		"EMPTY 1", "EMPTY x 1", "EMPTY 1 x", "BUSY w", "BUSY w x", "NUMBER", "NUMBER x", "LEFT", "PAUSED", "LATER 1", "batch 1 1 1 a", "_ 1",
+		"EMPTY 1", "EMPTY 1 2", "EMPTY x 1 0", "EMPTY 1 x 0", "EMPTY 1 2 x", "BUSY w", "BUSY w x", "NUMBER", "NUMBER x", "LEFT", "PAUSED", "LATER 1", "batch 1 1 1 a", "_ 1",
 	} {
 		if a, err := answerOf(words(reply)); !errors.Is(err, luascripts.ErrAnswer) || !strings.Contains(err.Error(), "orders_3") {
 			t.Errorf("%s: %+v, %v", reply, a, err)
@@ -80,7 +82,7 @@ func words(text string) []string {
 }
 
 func FuzzAnswer(f *testing.F) {
-	for _, seed := range []string{"BATCH 17 1 2 a b 50", "BATCH 1 1 9223372036854775807 a", "EMPTY 3 _", "BUSY w1 0", "NUMBER 4"} {
+	for _, seed := range []string{"BATCH 17 1 2 a b 50", "BATCH 1 1 9223372036854775807 a", "EMPTY 3 _ 0", "BUSY w1 0", "NUMBER 4"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

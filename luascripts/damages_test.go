@@ -3,6 +3,8 @@ package luascripts_test
 // The damages of turn.lua, in the order of its text; those of what it notes in
 // `why` and the ones of the other scripts are in damages_more_test.go.
 var turnDamages = []damage{
+	{"what is over of the present ms is told", "the oldest that are due first",
+		`int(time[2] % 1000)}`, `'0'}`},
 	{"numbers grow by the clock", "numbers grow with the clock",
 		`int(math.max(batch + 1, now))`, `int(batch + 1)`},
 	{"numbers grow when the clock steps back", "numbers grow with the clock",

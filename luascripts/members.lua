@@ -8,12 +8,25 @@
 local workers, call = KEYS[1], redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
--- The first writes take away, so they pass above maxmemory, and so does what follows them.
-local changed = call('ZREMRANGEBYSCORE', workers, '-inf', string.format('(%.0f', now))
 -- Who counts for much longer than anybody asks for was seen before the server's clock stepped back.
-local far = string.format('%.0f', now + math.max(600000, 2 * ARGV[2]))
-for _, worker in ipairs(call('ZRANGEBYSCORE', workers, string.format('(%s', far), '+inf')) do call('ZADD', workers, far, worker) end
-local known = call('ZREM', workers, ARGV[1])
-if ARGV[3] == '1' then call('ZADD', workers, string.format('%.0f', now + ARGV[2]), ARGV[1]) end
-if tostring(known) ~= ARGV[3] then changed = changed + 1 end
-return {math.min(changed, 1), unpack(call('ZRANGE', workers, 0, -1))}
+local far = now + math.max(600000, 2 * ARGV[2])
+local held, list, known, changed = call('ZRANGE', workers, 0, -1, 'WITHSCORES'), {}, '0', 0
+call('ZREM', workers, ARGV[1])                    -- a first write that takes away passes above maxmemory
+for i = 1, #held, 2 do
+  local worker, till = held[i], tonumber(held[i + 1])
+  if till < now then                              -- not seen for too long
+    call('ZREM', workers, worker)
+    changed = 1
+  elseif worker == ARGV[1] then
+    known = '1'
+  else
+    if till > far then call('ZADD', workers, string.format('%.0f', far), worker) end
+    list[#list + 1] = worker
+  end
+end
+if ARGV[3] == '1' then
+  call('ZADD', workers, string.format('%.0f', now + ARGV[2]), ARGV[1])
+  list[#list + 1] = ARGV[1]
+end
+if known ~= ARGV[3] then changed = 1 end
+return {changed, unpack(list)}

@@ -31,6 +31,7 @@ var memberTrials = []trial{
 		w.shows("b", true, false, "a", "b") // a was seen 2 s ago, which is just in time
 		w.later(1)
 		w.shows("b", true, true, "b")
+		w.shows("b", true, false, "b")
 		w.later(2001)
 		w.shows("b", true, true, "b") // one that comes back late was away
 		w.later(2001)
@@ -91,15 +92,16 @@ func (w *world) shown(ttl time.Duration, worker string, here, changed bool, want
 }
 
 var membersDamages = []damage{
-	{"seen too long ago is gone", "members: not seen for too long", `string.format('(%.0f', now)`, `string.format('(%.0f', now - ARGV[2])`},
-	{"and just in time is not", "members: not seen for too long", `string.format('(%.0f', now)`, `string.format('%.0f', now)`},
-	{"who has a longer time counts for longer", "members: each by its own time", `string.format('(%.0f', now)`, `string.format('(%.0f', now + 2000)`},
-	{"a step back of the clock is no long life", "members: the server's clock steps back", `string.format('(%s', far), '+inf')`, `far, '(0')`},
-	{"who leaves is gone", "members: come, stay and leave", `if ARGV[3] == '1' then call`, `if true then call`},
-	{"who is here is seen now", "members: come, stay and leave", `call('ZADD', workers, string.format('%.0f', now + ARGV[2]), ARGV[1])`, `call('ZADD', workers, 'NX', known == 1 and 1 or now, ARGV[1])`},
-	{"to come is a change, and so is to leave", "members: come, stay and leave", `if tostring(known) ~= ARGV[3] then`, `if false then`},
-	{"to stay is none", "members: come, stay and leave", `if tostring(known) ~= ARGV[3] then`, `if true then`},
-	{"to be away for too long is one", "members: not seen for too long", `{math.min(changed, 1), `, `{tostring(known) ~= ARGV[3] and 1 or 0, `},
-	{"changed is 1 or 0", "members: not seen for too long", `math.min(changed, 1)`, `changed`},
-	{"passes above maxmemory", "full: members", "local changed = call('ZREMRANGEBYSCORE'", "call('ZADD', workers, now, ARGV[1])\nlocal changed = call('ZREMRANGEBYSCORE'"},
+	{"seen too long ago is gone", "members: not seen for too long", `if till < now then`, `if till < now - ARGV[2] then`},
+	{"and just in time is not", "members: not seen for too long", `if till < now then`, `if till <= now then`},
+	{"gone for the next one, too", "members: not seen for too long", `call('ZREM', workers, worker)`, ``},
+	{"who has a longer time counts for longer", "members: each by its own time", `if till < now then`, `if till < now + 2000 then`},
+	{"a step back of the clock is no long life", "members: the server's clock steps back", `if till > far then`, `if false then`},
+	{"who leaves is gone", "members: come, stay and leave", `if ARGV[3] == '1' then`, `if true then`},
+	{"who is here is seen now", "members: come, stay and leave", `call('ZADD', workers, string.format('%.0f', now + ARGV[2]), ARGV[1])`, `call('ZADD', workers, 'NX', known == '1' and 1 or now, ARGV[1])`},
+	{"to come is a change, and so is to leave", "members: come, stay and leave", `if known ~= ARGV[3] then`, `if false then`},
+	{"to stay is none", "members: come, stay and leave", `if known ~= ARGV[3] then`, `if true then`},
+	{"to be away for too long is one", "members: not seen for too long", "worker)\n    changed = 1", "worker)\n    changed = 0"},
+	{"who was away for too long comes back", "members: not seen for too long", `elseif worker == ARGV[1] then`, "end\n  if worker == ARGV[1] then"},
+	{"passes above maxmemory", "full: members", "call('ZREM', workers, ARGV[1])  ", "call('ZADD', workers, now, ARGV[1])\ncall('ZREM', workers, ARGV[1])  "},
 }

@@ -161,6 +161,9 @@ func oldestFirst(w *world) {
 		w.must(slices.Equal(a.Contents, want), "took %q, not %q", a.Contents, want)
 	}
 	w.must(w.turn(w.as("a", number), luascripts.Empty).Wait == time.Millisecond, "wait")
+	w.do("set", w.clock, fmt.Sprintf("%d.25", w.now))
+	wait := w.turn(w.as("a", number), luascripts.Empty).Wait
+	w.must(wait == 750*time.Microsecond, "wait %v, a quarter of a millisecond later", wait)
 	w.later(1)
 	w.took(w.as("a", number), "m5")
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/slotmq/go-rmq/luascripts"
 )
@@ -246,7 +247,7 @@ func (s *slot) take(t *luascripts.Turn, now int64, a luascripts.Answer, o *outco
 	case len(waiting) == 0:
 		need(a.Code == luascripts.Empty && a.Number == s.number, "EMPTY", "must be answered with number %d, not %s %d", s.number, a.Code, a.Number)
 		known := next < math.MaxInt64
-		need(known == (a.Wait >= 0) && (!known || a.Wait.Milliseconds() == max(0, next-now)), "EMPTY", "for %v at %d, the next is due at %d", a.Wait, now, next)
+		need(known == (a.Wait >= 0) && (!known || (a.Wait+time.Millisecond-1).Milliseconds() == max(0, next-now)), "EMPTY", "for %v at %d, the next is due at %d", a.Wait, now, next)
 	case waiting[0].score <= retries && retriesFirst, waiting[0].score <= retries && !t.Priority:
 		s.alone(waiting[0].content, waiting[0].score, now, a, o)
 	default:

@@ -202,12 +202,21 @@ func parseAnswer(reply []string) (a Answer, ok bool) {
 		}
 		a.Contents, a.priorities = reply[4:4+k:4+k], reply[4+k:]
 		return a, len(a.priorities) <= 1 || len(a.priorities) == k
-	case Empty, Busy:
+	case Busy:
 		if len(reply) < 3 {
 			return a, false
 		}
 		a.Wait, ok = parseMillis(reply[2])
 		return a, ok
+	case Empty:
+		if len(reply) < 4 {
+			return a, false
+		}
+		over, err := strconv.Atoi(reply[3])
+		if a.Wait, ok = parseMillis(reply[2]); a.Wait > 0 {
+			a.Wait -= time.Duration(over) * time.Microsecond
+		}
+		return a, ok && err == nil
 	case Number, Paused, Left:
 		return a, true
 	}

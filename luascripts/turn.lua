@@ -42,7 +42,8 @@
 -- ANSWERS
 --   BATCH number, attempt 1..17, k, k contents, priorities   I hold this batch. Priorities: one per
 --         content, or one for all, or none (time kinds, a retry, told again)
---   EMPTY number, ms until the next is due or ''   NUMBER number: nothing taken, use this number
+--   EMPTY number, ms until the next is due or '', us of the present ms that are over: to be precise
+--   NUMBER number: nothing taken, use this number
 --   BUSY holder, ms of its lease    PAUSED number    LEFT number: I hold nothing, and late
 --         duplicates of my turns can take nothing
 local store, prepare, retry, dead, meta, why = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
@@ -208,7 +209,7 @@ end
 if not x[1] then
   local next_due = ARGV[1] ~= 'P' and call('ZRANGE', store, 0, 0, 'WITHSCORES')[2]
   next_due = math.min(tonumber(next_due or math.huge), due or math.huge)
-  return {'EMPTY', int(batch), next_due < math.huge and int(math.max(0, next_due - now)) or ''}
+  return {'EMPTY', int(batch), next_due < math.huge and int(math.max(0, next_due - now)) or '', int(time[2] % 1000)}
 end
 
 -- 4. Move it to prepare. The first write takes away, so it passes above maxmemory.
