@@ -111,8 +111,10 @@ func (b *bench) bothRMQ(p servers.Place, slots, messages int) (servers.Sample, e
 }
 
 // listening returns a client that is yet to be started, whose listener calls on.
+// Where there are more slots than the 64 handlers that run at once by default, it
+// has a handler for each slot: otherwise slots wait for each other.
 func listening(rdb redis.UniversalClient, topic rmq.Topic, on func(*rmq.Delivery)) (*rmq.Client, error) {
-	client, err := rmq.New(rmq.Config{Redis: rdb})
+	client, err := rmq.New(rmq.Config{Redis: rdb, Concurrency: max(64, topic.Slots)})
 	if err != nil {
 		return nil, err
 	}
