@@ -30,11 +30,13 @@ type request struct {
 // answer is what came of it. Most roles leave most of it empty.
 type answer struct {
 	servers.Sample
-	P99    time.Duration // from Send to the handler
-	Idle   float64       // commands a second before anything was sent
-	Worker string        // the id of one
-	Seen   []uint64      // which messages it handled, a bit each
-	Again  int64         // deliveries of messages that it had handled before
+	P99     time.Duration // from Send to the handler
+	Idle    float64       // commands a second before anything was sent
+	Worker  string        // the id of one
+	Handled int           // messages so far
+	Stopped bool          // the last but one of a worker
+	Seen    []uint64      // which messages it handled, a bit each
+	Again   int64         // deliveries of messages that it had handled before
 }
 
 // talk is one end of the pipes between a child and its parent.

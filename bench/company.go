@@ -5,20 +5,15 @@ import (
 
 	"github.com/slotmq/go-rmq/bench/internal/servers"
 	"github.com/slotmq/go-rmq/rmq"
-	"github.com/slotmq/go-rmq/slots"
 )
 
 // The two kinds of processes of a company, as children.
 
-// work is a worker's part: it answers with its id when it works, is told which slots
-// it has, answers at once, and when it has handled all that belongs there, and at
-// last with what it handled.
+// work is a worker's part: it answers with its id when it works, and tells from then
+// on how many messages it has handled whenever that has changed, until it is
+// told to stop; then what that cost, and at last which messages they were.
 func (j job) work() (a answer, err error) {
 	ids, topic := newIdentities(j.Messages), rmq.Topic{Name: "bench", Kind: rmq.KindRangeMerge, Slots: j.Slots}
-	expected := make([]int, j.Slots)
-	for i := range j.Messages {
-		expected[slots.Of(content(i, j.Payload), j.Slots)]++
-	}
 	rdb := j.place.Dial()[0]
 	defer rdb.Close()
 	client, err := listening(rdb, topic, func(d *rmq.Delivery) { ids.handled(d.Content) })
@@ -28,25 +23,33 @@ func (j job) work() (a answer, err error) {
 	if err == nil {
 		err = j.parent.Encode(answer{Worker: client.Worker()})
 	}
-	var share []int
+	var word string
 	if err == nil {
-		err = j.parent.Decode(&share)
+		err = j.parent.Decode(&word) // to begin
 	}
 	if err != nil {
 		return a, err
 	}
-	mine := 0
-	for _, slot := range share {
-		mine += expected[slot]
-	}
-	ids.left.Add(int64(mine - j.Messages))
-	a.Sample, err = servers.Place{}.Measure(mine, func() error {
-		if err := j.parent.Encode(answer{}); err != nil {
-			return err
+	stop := make(chan error, 1)
+	go func() { stop <- j.parent.Decode(&word) }()
+	a.Sample, err = servers.Place{}.Measure(j.Messages, func() error {
+		told := -1
+		for {
+			if n := ids.once(); n != told {
+				if err := j.parent.Encode(answer{Handled: n}); err != nil {
+					return err
+				}
+				told = n
+			}
+			select {
+			case err := <-stop:
+				return err
+			case <-time.After(2 * time.Millisecond):
+			}
 		}
-		return ids.wait()
 	})
 	if err == nil {
+		a.Stopped = true
 		err = j.parent.Encode(a)
 	}
 	if err == nil {

@@ -81,30 +81,37 @@ func (b *bench) together(p servers.Place, c company, messages int) (result serve
 	if err != nil {
 		return result, err
 	}
-	shares, err := b.shared(p, c, ready[c.senders:], messages)
-	if err != nil {
+	if err := b.shared(p, c, ready[c.senders:], messages); err != nil {
 		return result, err
 	}
-	for i, w := range workers {
-		if err := w.tell(shares[ready[c.senders+i].Worker]); err != nil {
-			return result, err
-		}
-	}
-	if _, err := hearAll(workers); err != nil {
+	if err := tellAll(workers, "begin"); err != nil {
 		return result, err
 	}
-	var parts []answer
-	result, err = p.Measure(messages, func() (err error) {
-		for _, s := range senders {
-			if err := s.tell("send"); err != nil {
-				return err
-			}
+	heard := listen(workers)
+	result, err = p.Measure(messages, func() error {
+		if err := tellAll(senders, "send"); err != nil {
+			return err
 		}
-		parts, err = hearAll(senders, workers)
-		return err
+		return handledBy(heard, c.workers, messages)
 	})
 	if err != nil {
 		return result, err
+	}
+	parts, err := hearAll(senders)
+	if err != nil {
+		return result, err
+	}
+	if err := tellAll(workers, "stop"); err != nil {
+		return result, err
+	}
+	for len(parts) < c.senders+c.workers {
+		n := <-heard
+		if n.err != nil {
+			return result, n.err
+		}
+		if n.Stopped {
+			parts = append(parts, n.answer)
+		}
 	}
 	result.Client, result.Mallocs = 0, 0 // of this process, which only waited
 	for _, part := range parts {
@@ -116,6 +123,55 @@ func (b *bench) together(p servers.Place, c company, messages int) (result serve
 		return result, err
 	}
 	return result, merged(handled, messages)
+}
+
+// news is an answer of one of several workers.
+type news struct {
+	answer
+	worker int
+	err    error
+}
+
+// listen passes on what workers tell, until they have stopped.
+func listen(workers []*child) <-chan news {
+	heard := make(chan news)
+	for i, w := range workers {
+		go func() {
+			for last := false; !last; {
+				a, err := w.hear()
+				last = err != nil || a.Stopped
+				heard <- news{a, i, err}
+			}
+		}()
+	}
+	return heard
+}
+
+// handledBy returns when the workers have handled so many messages together.
+func handledBy(heard <-chan news, workers, messages int) error {
+	each, total := make([]int, workers), 0
+	for total < messages {
+		select {
+		case n := <-heard:
+			if n.err != nil {
+				return n.err
+			}
+			total += n.Handled - each[n.worker]
+			each[n.worker] = n.Handled
+		case <-time.After(20 * time.Second):
+			return fmt.Errorf("%d of %d messages do not come; the workers have handled %d", messages-total, messages, each)
+		}
+	}
+	return nil
+}
+
+func tellAll(children []*child, word string) error {
+	for _, c := range children {
+		if err := c.tell(word); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // hearAll waits for an answer of each.
@@ -148,8 +204,8 @@ func merged(handled []answer, messages int) error {
 }
 
 // shared sends to the slots until each is in the hands of the worker that it is
-// to belong to, and tells who has which.
-func (b *bench) shared(p servers.Place, c company, workers []answer, messages int) (map[string][]int, error) {
+// to belong to.
+func (b *bench) shared(p servers.Place, c company, workers []answer, messages int) error {
 	var members []string
 	for _, w := range workers {
 		members = append(members, w.Worker)
@@ -158,7 +214,7 @@ func (b *bench) shared(p servers.Place, c company, workers []answer, messages in
 	defer rdb.Close()
 	client, err := rmq.New(rmq.Config{Redis: rdb})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer client.Close(ctx)
 	topic := rmq.Topic{Name: "bench", Kind: rmq.KindRangeMerge, Slots: c.slots}
@@ -168,7 +224,7 @@ func (b *bench) shared(p servers.Place, c company, workers []answer, messages in
 			others[i] = rmq.RangeMerge{Content: content(messages+i, b.payload), Range: time.Millisecond}
 		}
 		if _, err := client.SendBatch(ctx, topic, others); err != nil {
-			return nil, err
+			return err
 		}
 		time.Sleep(50 * time.Millisecond)
 		right := 0
@@ -180,8 +236,8 @@ func (b *bench) shared(p servers.Place, c company, workers []answer, messages in
 			}
 		}
 		if right == c.slots {
-			return shares, nil
+			return nil
 		}
 	}
-	return nil, errors.New("the slots are not shared out")
+	return errors.New("the slots are not shared out")
 }
