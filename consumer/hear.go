@@ -19,9 +19,10 @@ import (
 // Every server of a Cluster passes on what is published at any of them, so one
 // subscription hears all wake-ups. It is watched, and moved to another server
 // when its own hangs: after some silence it asks for a sign of life, and ends
-// when that does not come in time. Where there is one server only, nothing can be
-// done about one that hangs, and it is asked less often: only the connection may
-// have died without a word.
+// when that does not come in time. With Sentinel the new master is subscribed at
+// in the same way. Where there is one server only, nothing can be done about one
+// that hangs, and it is asked less often: only the connection may have died
+// without a word.
 const (
 	silence     = 2 * time.Second
 	longSilence = 10 * time.Second
@@ -142,9 +143,9 @@ func (c *Consumer) receive(sub *subscription) error {
 	for _, t := range c.topics {
 		byChannel[luascripts.WakeChannel(t.name)] = t
 	}
-	patience := longSilence
-	if nodes.Many(c.rdb) {
-		patience = silence
+	patience := silence
+	if nodes.Alone(c.rdb) {
+		patience = longSilence
 	}
 	for wait := patience; ; {
 		note, err := sub.ReceiveTimeout(c.background, wait)

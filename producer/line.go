@@ -12,7 +12,7 @@ import (
 // hangs holds up nothing but its own slots.
 type line struct {
 	addr  string // of the server; empty unless it is one of a Cluster
-	clock clock
+	clock *clock // which the other lines to it share
 
 	// Guarded by Producer.mu.
 	flushing bool
@@ -20,7 +20,7 @@ type line struct {
 
 	// Used by the flusher only.
 	wakes  map[*topic][]byte // payloads to be published
-	told   time.Time         // when one got through last
+	told   time.Time         // when any were published last
 	silent time.Time         // since when none got through
 	key    string            // a store that was written to, and so lies on this server
 }
@@ -54,7 +54,12 @@ func (p *Producer) line(ctx context.Context, t *topic, slot int) (*line, error) 
 	to := route{addr, slot % abreast}
 	l := p.lines[to]
 	if l == nil {
-		l = &line{addr: addr, clock: clock{p: p}, wakes: map[*topic][]byte{}}
+		l = &line{addr: addr, clock: &clock{p: p}, wakes: map[*topic][]byte{}}
+		for side := range abreast {
+			if other := p.lines[route{addr, side}]; other != nil {
+				l.clock = other.clock
+			}
+		}
 		p.lines[to] = l
 	}
 	known.Store(l)

@@ -57,6 +57,9 @@ type publication struct {
 // publications are the commands that publish what was planned.
 func (p *Producer) publications(to *line) []publication {
 	all := make([]publication, 0, len(to.wakes))
+	if len(to.wakes) > 0 {
+		to.told = time.Now() // and not when they got through: that may take longer than they are to be apart
+	}
 	for t, payload := range to.wakes {
 		all = append(all, publication{redis.NewIntCmd(p.run, "publish", luascripts.WakeChannel(t.name), payload), t})
 	}
@@ -70,7 +73,7 @@ func (p *Producer) published(to *line, all []publication) {
 	for _, x := range all {
 		err := x.Err()
 		if err == nil {
-			to.silent, to.told = time.Time{}, time.Now()
+			to.silent = time.Time{}
 		} else if to.silent.IsZero() {
 			to.silent = time.Now()
 		}

@@ -143,3 +143,50 @@ func TestWakeUpsAreKeptForTheNextPublication(t *testing.T) {
 		t.Errorf("told %q, want %q", told.String(), want)
 	}
 }
+
+// Where writes take longer than publications are to be apart, each one carries the
+// wake-ups of the one before.
+func TestWakeUpsDoNotWaitForASecondWrite(t *testing.T) {
+	rdb := servertest.Redis(t).Client(t)
+	p, topic := newProducer(t, rdb, Config{Durability: Durability{Replicas: 1, Timeout: 20 * time.Millisecond}}), topicOf(t, message.KindPriority)
+	topic.Slots = 8 * abreast
+	known, err := p.topic(ctx, topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := p.line(ctx, known, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 6 {
+		f := newFlight()
+		f.add(known, i*abreast, &message.Body{Kind: message.KindPriority, Content: "x", Value: 17})
+		p.write(to, f)
+		if got, want := string(to.wakes[known]), strconv.Itoa(i*abreast)+":0"; got != want {
+			t.Errorf("after write %d %q are kept, not %q", i, got, want)
+		}
+	}
+	p.write(to, nil)
+}
+
+// When a connection breaks another server may have taken over, for all lines.
+func TestLinesToOneServerShareItsClock(t *testing.T) {
+	p, topic := newProducer(t, servertest.Redis(t).Client(t), Config{}), topicOf(t, message.KindPriority)
+	topic.Slots = 2 * abreast
+	known, err := p.topic(ctx, topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := map[*line]bool{}
+	clocks := map[*clock]bool{}
+	for slot := range topic.Slots {
+		l, err := p.line(ctx, known, slot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines[l], clocks[l.clock] = true, true
+	}
+	if len(lines) != abreast || len(clocks) != 1 {
+		t.Errorf("%d lines with %d clocks", len(lines), len(clocks))
+	}
+}

@@ -26,6 +26,13 @@ func Many(rdb redis.UniversalClient) bool {
 	return many
 }
 
+// Alone reports whether rdb is a client of one server whose place no other takes:
+// not of a Cluster, nor of Sentinel, which gives this address to its clients.
+func Alone(rdb redis.UniversalClient) bool {
+	one, ok := rdb.(*redis.Client)
+	return ok && one.Options().Addr != "FailoverClient"
+}
+
 // MasterFor returns the client of the server that holds the key, and its
 // address: rdb itself and no address unless it is a Cluster.
 func MasterFor(ctx context.Context, rdb redis.UniversalClient, key string) (redis.UniversalClient, string, error) {

@@ -1,0 +1,25 @@
+package nodes
+
+import (
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func TestAlone(t *testing.T) {
+	t.Parallel()
+	for want, clients := range map[bool][]redis.UniversalClient{
+		true: {redis.NewClient(&redis.Options{})},
+		false: {
+			redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "m", SentinelAddrs: []string{"127.0.0.1:1"}}),
+			redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}}),
+		},
+	} {
+		for _, c := range clients {
+			if Alone(c) != want {
+				t.Errorf("%T: %v", c, Alone(c))
+			}
+			_ = c.Close()
+		}
+	}
+}
