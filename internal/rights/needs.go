@@ -52,7 +52,7 @@ func (n Need) keysOf(t Topic) []key {
 		{k.Meta, "meta{" + slot + "}", words("hdel hmget hset")},
 		{k.Why, "why{" + slot + "}", words("hdel hget hlen hset")},
 		definition,
-		{luascripts.WorkersKey(t.Name), luascripts.WorkersKey(glob(t.Name)), words("zadd zrange zrangebyscore zrem zremrangebyscore")},
+		{luascripts.WorkersKey(t.Name), luascripts.WorkersKey(glob(t.Name)), words("zadd zrange zrem")},
 	}
 }
 
