@@ -36,6 +36,25 @@ func (q *asynqQueue) enqueue() error {
 	})
 }
 
+// handle measures until all have come, after send if that is given, and checks them.
+func (q *asynqQueue) handle(p servers.Place, send func() error) (servers.Sample, error) {
+	result, err := p.Measure(len(q.texts), func() error {
+		err := q.process()
+		if err == nil && send != nil {
+			err = send()
+		}
+		if err == nil {
+			err = q.ids.wait()
+		}
+		return err
+	})
+	q.Shutdown()
+	if err == nil {
+		err = q.ids.check()
+	}
+	return result, err
+}
+
 func (q *asynqQueue) process() error {
 	return q.Start(asynq.HandlerFunc(func(_ context.Context, t *asynq.Task) error {
 		q.ids.handled(string(t.Payload()))
@@ -50,21 +69,7 @@ func (b *bench) bothAsynq(p servers.Place, messages int) (servers.Sample, error)
 	}
 	q := b.newAsynq(p, messages)
 	defer q.Client.Close()
-	result, err := p.Measure(messages, func() error {
-		err := q.process()
-		if err == nil {
-			err = q.enqueue()
-		}
-		if err == nil {
-			err = q.ids.wait()
-		}
-		return err
-	})
-	q.Shutdown()
-	if err == nil {
-		err = q.ids.check()
-	}
-	return result, err
+	return q.handle(p, q.enqueue)
 }
 
 // apartAsynq enqueues first and processes then, and returns a sample of each.
@@ -77,16 +82,6 @@ func (b *bench) apartAsynq(p servers.Place, messages int) (enqueued, processed s
 	if enqueued, err = p.Measure(messages, q.enqueue); err != nil {
 		return enqueued, processed, err
 	}
-	processed, err = p.Measure(messages, func() error {
-		err := q.process()
-		if err == nil {
-			err = q.ids.wait()
-		}
-		return err
-	})
-	q.Shutdown()
-	if err == nil {
-		err = q.ids.check()
-	}
+	processed, err = q.handle(p, nil)
 	return enqueued, processed, err
 }

@@ -123,3 +123,25 @@ func listening(rdb redis.UniversalClient, topic rmq.Topic, on func(*rmq.Delivery
 		return nil
 	}))
 }
+
+// handleAll measures how a client handles all messages, of which those that are
+// not there yet are sent when it has started, and closes it.
+func handleAll(p servers.Place, client *rmq.Client, ids *identities, send func() error) (servers.Sample, error) {
+	result, err := p.Measure(ids.size, func() error {
+		err := client.Start(ctx)
+		if err == nil && send != nil {
+			err = send()
+		}
+		if err == nil {
+			err = ids.wait()
+		}
+		return err
+	})
+	if err == nil {
+		err = client.Close(ctx)
+	}
+	if err == nil {
+		err = ids.check()
+	}
+	return result, err
+}

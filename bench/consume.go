@@ -76,18 +76,6 @@ func (b *bench) drain(p servers.Place, slots, messages int, due func(int) float6
 	if err != nil {
 		return result, 0, err
 	}
-	result, err = p.Measure(messages, func() error {
-		err := client.Start(ctx)
-		if err == nil {
-			err = ids.wait()
-		}
-		return err
-	})
-	if err == nil {
-		err = client.Close(ctx)
-	}
-	if err == nil {
-		err = ids.check()
-	}
+	result, err = handleAll(p, client, ids, nil)
 	return result, bytes, err
 }

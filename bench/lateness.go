@@ -125,22 +125,10 @@ func (b *bench) lateRMQ(p servers.Place, slots int, dues []time.Time) (result se
 	if err != nil {
 		return result, nil, err
 	}
-	result, err = p.Measure(len(dues), func() error {
-		err := client.Start(ctx)
-		if err == nil {
-			_, err = client.SendBatch(ctx, topic, messages)
-		}
-		if err == nil {
-			err = noted.wait()
-		}
+	result, err = handleAll(p, client, noted.identities, func() error {
+		_, err := client.SendBatch(ctx, topic, messages)
 		return err
 	})
-	if err == nil {
-		err = client.Close(ctx)
-	}
-	if err == nil {
-		err = noted.check()
-	}
 	return result, noted.since(func(i int) time.Duration { return dues[i].Sub(begin) }, nil), err
 }
 

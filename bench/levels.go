@@ -88,18 +88,6 @@ func (b *bench) prioritized(p servers.Place, priorities []int) (sent, handled se
 	if err != nil {
 		return sent, handled, err
 	}
-	handled, err = p.Measure(len(messages), func() error {
-		err := client.Start(ctx)
-		if err == nil {
-			err = ids.wait()
-		}
-		return err
-	})
-	if err == nil {
-		err = client.Close(ctx)
-	}
-	if err == nil {
-		err = ids.check()
-	}
+	handled, err = handleAll(p, client, ids, nil)
 	return sent, handled, err
 }

@@ -93,14 +93,7 @@ func TestWakeUpsAreKeptForTheNextPublication(t *testing.T) {
 	if _, err := sub.Receive(ctx); err != nil {
 		t.Fatal(err)
 	}
-	known, err := p.topic(ctx, topic)
-	if err != nil {
-		t.Fatal(err)
-	}
-	to, err := p.line(ctx, known, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	known, to := lineOf(t, p, topic)
 	write := func(slot int) {
 		f := newFlight()
 		f.add(known, slot, &message.Body{Kind: message.KindPriority, Content: "x", Value: 17})
@@ -150,14 +143,7 @@ func TestWakeUpsDoNotWaitForASecondWrite(t *testing.T) {
 	rdb := servertest.Redis(t).Client(t)
 	p, topic := newProducer(t, rdb, Config{Durability: Durability{Replicas: 1, Timeout: 20 * time.Millisecond}}), topicOf(t, message.KindPriority)
 	topic.Slots = 8 * abreast
-	known, err := p.topic(ctx, topic)
-	if err != nil {
-		t.Fatal(err)
-	}
-	to, err := p.line(ctx, known, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	known, to := lineOf(t, p, topic)
 	for i := range 6 {
 		f := newFlight()
 		f.add(known, i*abreast, &message.Body{Kind: message.KindPriority, Content: "x", Value: 17})
@@ -189,4 +175,18 @@ func TestLinesToOneServerShareItsClock(t *testing.T) {
 	if len(lines) != abreast || len(clocks) != 1 {
 		t.Errorf("%d lines with %d clocks", len(lines), len(clocks))
 	}
+}
+
+// lineOf returns what the producer keeps about a topic, and the line of its slot 0.
+func lineOf(t *testing.T, p *Producer, m message.Topic) (*topic, *line) {
+	t.Helper()
+	known, err := p.topic(ctx, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := p.line(ctx, known, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return known, l
 }

@@ -22,9 +22,6 @@ type Server struct {
 	cmd          *exec.Cmd
 }
 
-// Pid is the process of the server.
-func (s *Server) Pid() int { return s.cmd.Process.Pid }
-
 // Version of the server.
 func (s *Server) Version() string { return s.info()["redis_version"] }
 
@@ -47,26 +44,24 @@ func fields(text string) map[string]string {
 
 // Counts are what servers have done, and used for it.
 type Counts struct {
-	CPU         time.Duration
-	Commands    int64 // those inside scripts too
-	Turns       int64
-	Publishes   int64
-	Bus         int64 // publishes that the nodes of a Cluster passed to each other
-	Reads       int64 // of the servers from their connections
-	Connections int64
+	CPU       time.Duration
+	Commands  int64 // those inside scripts too
+	Turns     int64
+	Publishes int64
+	Bus       int64 // publishes that the nodes of a Cluster passed to each other
+	Reads     int64 // of the servers from their connections
 }
 
 // Counts are those of one server since it was started.
 func (s *Server) Counts() Counts {
 	info, cluster := s.info(), fields(s.Rdb.ClusterInfo(ctx).Val())
 	return Counts{
-		CPU:         time.Duration((number(info["used_cpu_sys"]) + number(info["used_cpu_user"])) * float64(time.Second)),
-		Commands:    int64(number(info["total_commands_processed"])),
-		Turns:       calls(info["cmdstat_evalsha"]),
-		Publishes:   calls(info["cmdstat_publish"]),
-		Bus:         int64(number(cluster["cluster_stats_messages_publish_sent"])),
-		Reads:       int64(number(info["total_reads_processed"])),
-		Connections: int64(number(info["total_connections_received"])),
+		CPU:       time.Duration((number(info["used_cpu_sys"]) + number(info["used_cpu_user"])) * float64(time.Second)),
+		Commands:  int64(number(info["total_commands_processed"])),
+		Turns:     calls(info["cmdstat_evalsha"]),
+		Publishes: calls(info["cmdstat_publish"]),
+		Bus:       int64(number(cluster["cluster_stats_messages_publish_sent"])),
+		Reads:     int64(number(info["total_reads_processed"])),
 	}
 }
 
@@ -78,7 +73,6 @@ func (c *Counts) Add(other Counts, times int64) {
 	c.Publishes += times * other.Publishes
 	c.Bus += times * other.Bus
 	c.Reads += times * other.Reads
-	c.Connections += times * other.Connections
 }
 
 func number(text string) float64 {
