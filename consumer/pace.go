@@ -21,7 +21,7 @@ const (
 	quietTurns = 3_000  // a second: nothing waits
 	busyTurns  = 10_000 // a second: each write waits for its share
 
-	turnShare    = 250 * time.Microsecond // of a turner's time
+	turnShare    = 100 * time.Microsecond // of a turner's time
 	messageShare = 1500 * time.Nanosecond
 
 	// Before the next turn of a slot whose batch was not full. With more than a few
