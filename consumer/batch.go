@@ -83,14 +83,25 @@ func (b *batch) run() {
 
 // serial handles the messages one after the other.
 func (b *batch) serial() {
-	d := &Delivery{Topic: b.topic.Topic, Slot: b.index, Attempt: b.answer.Attempt, Fence: b.answer.Number}
+	d := &Delivery{}
 	for {
 		i, ctx, ok := b.claim()
 		if !ok {
 			return
 		}
-		d.Content, d.Priority = b.answer.Contents[i], b.answer.Priority(i)
+		b.tell(d, i)
 		b.call(ctx, i, d)
+	}
+}
+
+// tell fills in a delivery with all that is known of message i.
+func (b *batch) tell(d *Delivery, i int) {
+	*d = Delivery{
+		Topic: b.topic.Topic, Slot: b.index, Content: b.answer.Contents[i], Attempt: b.answer.Attempt, Fence: b.answer.Number,
+		Priority: b.answer.Priority(i), Due: b.answer.Due(i),
+	}
+	if why, ok := b.answer.Why(); ok {
+		d.Priority, d.LastError, d.FirstFailure = why.Priority, why.Reason, why.First
 	}
 }
 

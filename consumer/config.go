@@ -86,6 +86,10 @@ type ListenOptions struct {
 	// Parallel gives up the serial order of this topic: messages of one batch
 	// are handled at the same time. Defaults to false.
 	Parallel bool
+
+	// Due fills Delivery.Due in, which costs Redis about a quarter more for each
+	// message. It has no effect on topics of the Priority kind. Defaults to false.
+	Due bool
 }
 
 func (c Config) withDefaults() Config {

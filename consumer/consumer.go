@@ -25,6 +25,7 @@ type Consumer struct {
 	log     *zap.Logger
 	id      string        // of this worker, never used again; with ZooKeeper, what its ids begin with
 	recheck time.Duration // between comparisons of the definitions
+	silence time.Duration // before the subscription is asked for a sign of life
 
 	mu     sync.Mutex
 	phase  phase
@@ -80,7 +81,7 @@ func New(rdb redis.UniversalClient, cfg Config) (*Consumer, error) {
 	}
 	return &Consumer{
 		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), id: id,
-		log: cfg.Logger.With(zap.String(called, id)), recheck: recheck,
+		log: cfg.Logger.With(zap.String(called, id)), recheck: recheck, silence: silenceOf(rdb),
 	}, nil
 }
 

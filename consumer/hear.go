@@ -29,6 +29,14 @@ const (
 	signOfLife  = time.Second
 )
 
+// silenceOf is how long the subscription of a worker on rdb may be silent.
+func silenceOf(rdb redis.UniversalClient) time.Duration {
+	if nodes.Alone(rdb) {
+		return longSilence
+	}
+	return silence
+}
+
 // subscription to the wake-ups of all topics, at one server.
 type subscription struct {
 	*redis.PubSub
@@ -143,11 +151,7 @@ func (c *Consumer) receive(sub *subscription) error {
 	for _, t := range c.topics {
 		byChannel[luascripts.WakeChannel(t.name)] = t
 	}
-	patience := silence
-	if nodes.Alone(c.rdb) {
-		patience = longSilence
-	}
-	for wait := patience; ; {
+	for wait := c.silence; ; {
 		note, err := sub.ReceiveTimeout(c.background, wait)
 		if err != nil {
 			if wait == signOfLife || c.background.Err() != nil {
@@ -159,7 +163,7 @@ func (c *Consumer) receive(sub *subscription) error {
 			}
 			continue
 		}
-		wait = patience
+		wait = c.silence
 		switch note := note.(type) {
 		case *redis.Subscription: // on a new connection
 			if t := byChannel[note.Channel]; t != nil {

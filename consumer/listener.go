@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"time"
 
 	"github.com/slotmq/go-rmq/message"
 )
@@ -37,9 +38,23 @@ type Delivery struct {
 	// overtaken.
 	Fence int64
 
-	// Priority it was sent with, on the first delivery of a Priority message; 0
-	// otherwise, and when the worker was told of its batch a second time.
+	// Priority it was sent with, of a Priority message. 0 if nobody knows it any
+	// more: when Redis had to tell the worker of its batch a second time, and when
+	// the first delivery ended with its worker.
 	Priority int64
+
+	// Due is when a RangeMerge or FixedTime message was due, on its first delivery,
+	// if [ListenOptions].Due is set; zero otherwise, and when Redis had to tell the
+	// worker of its batch a second time. A message that a worker handed back is due
+	// since the second in which it was taken.
+	Due time.Time
+
+	// LastError is why the delivery before this one failed, in at most about 1000
+	// bytes, and FirstFailure when the first of them did, by the clock of Redis.
+	// Both are about this send of the message: empty on its first delivery, also
+	// when an earlier copy of it has failed or is dead.
+	LastError    string
+	FirstFailure time.Time
 }
 
 // Middleware wraps a listener, to measure or trace it.

@@ -46,9 +46,7 @@ func (b *batch) parallel() {
 func (b *batch) one(ctx context.Context, i int) {
 	ctx, end := context.WithTimeoutCause(ctx, b.topic.opts.Timeout, ErrTimeout)
 	defer end()
-	d := &Delivery{
-		Topic: b.topic.Topic, Slot: b.index, Attempt: b.answer.Attempt, Fence: b.answer.Number,
-		Content: b.answer.Contents[i], Priority: b.answer.Priority(i),
-	}
+	d := &Delivery{}
+	b.tell(d, i)
 	b.call(ctx, i, d)
 }

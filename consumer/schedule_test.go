@@ -1,7 +1,9 @@
 package consumer
 
 import (
+	"context"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -82,6 +84,36 @@ func TestPace(t *testing.T) {
 	p.rest(8, 0, 0)
 	if waited := time.Since(begin); waited < 8*turnShare {
 		t.Errorf("waited %v", waited)
+	}
+}
+
+// Turns that come back full are not counted: more messages wait there, and to ask
+// less often would gain nothing.
+func TestPaceCountsTurnsWithRoomLeft(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
+	contents := numbered("m", 20_000)
+	newSender(t, rdb, topic).send(t, contents...)
+	n := newNotes()
+	var mu sync.Mutex
+	batches := map[int64]bool{}
+	c := newConsumer(t, rdb, Config{})
+	c.pace.began = time.Now().Add(time.Hour) // so that one window holds all
+	must(t, c.Listen(topic, n.around(func(_ context.Context, d *Delivery) error {
+		mu.Lock()
+		defer mu.Unlock()
+		batches[d.Fence] = true
+		return nil
+	}), ListenOptions{}))
+	must(t, c.Start(ctx))
+	n.awaitAll(t, contents)
+	must(t, c.Settle(ctx))
+	mu.Lock()
+	defer mu.Unlock()
+	c.pace.mu.Lock()
+	defer c.pace.mu.Unlock()
+	if counted := c.pace.turns; counted == 0 || counted > len(batches)/2 {
+		t.Errorf("%d turns were counted, with %d batches, nearly all of them full", counted, len(batches))
 	}
 }
 

@@ -51,7 +51,7 @@ func (t *topic) newSlot(index, incarnation int) *slot {
 	if t.term != nil {
 		x.serve(t.term)
 	}
-	x.turn.Keys, x.turn.Priority = luascripts.KeysOf(t.name, index), t.Kind == message.KindPriority
+	x.turn.Keys, x.turn.Priority, x.turn.Due = luascripts.KeysOf(t.name, index), t.Kind == message.KindPriority, t.opts.Due
 	return x
 }
 

@@ -103,6 +103,38 @@ func TestSubscriptionCut(t *testing.T) {
 	n.wantOnce(t, contents)
 }
 
+// Only where there is one server, and no other to go to, a silent subscription is
+// left alone for long.
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	failover := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "m", SentinelAddrs: []string{server.Addr()}})
+	cluster := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{server.Addr()}})
+	for _, x := range []struct {
+		rdb  redis.UniversalClient
+		want time.Duration
+	}{{server.Client(t), longSilence}, {failover, silence}, {cluster, silence}} {
+		c, err := New(x.rdb, Config{})
+		must(t, err)
+		if c.silence != x.want {
+			t.Errorf("%T: a sign of life is asked for after %v, want %v", x.rdb, c.silence, x.want)
+		}
+	}
+	must(t, failover.Close())
+	must(t, cluster.Close())
+
+	rdb, topic := server.Client(t), topicOf(t, message.KindPriority, 1)
+	c := newConsumer(t, rdb, Config{})
+	c.silence = 5 * time.Millisecond
+	n := newNotes()
+	must(t, c.Listen(topic, n.done(), ListenOptions{}))
+	must(t, c.Start(ctx))
+	asked := calls(t, rdb)["ping"]
+	eventually(t, "the silent server is asked again and again", func() bool { return calls(t, rdb)["ping"] > asked+30 })
+	newSender(t, rdb, topic).send(t, "x")
+	n.awaitAll(t, []string{"x"})
+}
+
 // Scripts are forgotten all the time while messages flow.
 func TestScriptsForgotten(t *testing.T) {
 	t.Parallel()

@@ -13,10 +13,13 @@ import (
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
-func answerOf(reply []string) (luascripts.Answer, error) {
+func answerOf(reply []string) (luascripts.Answer, error) { return answerTo(&luascripts.Turn{}, reply) }
+
+func answerTo(t *luascripts.Turn, reply []string) (luascripts.Answer, error) {
 	cmd := luascripts.Call{StringSliceCmd: redis.NewStringSliceCmd(ctx)}
 	cmd.SetVal(reply)
-	return luascripts.TurnAnswer(&luascripts.Turn{Keys: luascripts.KeysOf("orders", 3)}, cmd)
+	t.Keys = luascripts.KeysOf("orders", 3)
+	return luascripts.TurnAnswer(t, cmd)
 }
 
 func TestAnswers(t *testing.T) {
@@ -29,6 +32,8 @@ func TestAnswers(t *testing.T) {
 		{"BATCH 17 1 2 a b 50", luascripts.Answer{Code: luascripts.Batch, Number: 17, Attempt: 1, Contents: []string{"a", "b"}}, []int64{50, 50}},
 		{"BATCH 17 1 2 a b 9007199254740991 17", luascripts.Answer{Code: luascripts.Batch, Number: 17, Attempt: 1, Contents: []string{"a", "b"}}, []int64{1<<53 - 1, 17}},
 		{"BATCH 9007199254740991 17 1 _", luascripts.Answer{Code: luascripts.Batch, Number: 1<<53 - 1, Attempt: 17, Contents: []string{""}}, []int64{0}},
+		{"BATCH 17 2 1 a", luascripts.Answer{Code: luascripts.Batch, Number: 17, Attempt: 2, Contents: []string{"a"}}, []int64{0}},
+		{"BATCH 17 2 1 a 50", luascripts.Answer{Code: luascripts.Batch, Number: 17, Attempt: 2, Contents: []string{"a"}}, []int64{0}},
 		{"EMPTY 3 1500 0", luascripts.Answer{Code: luascripts.Empty, Number: 3, Wait: 1500 * time.Millisecond}, nil},
 		{"EMPTY 3 1500 300", luascripts.Answer{Code: luascripts.Empty, Number: 3, Wait: 1499700 * time.Microsecond}, nil},
 		{"EMPTY 3 0 300", luascripts.Answer{Code: luascripts.Empty, Number: 3}, nil},
@@ -59,7 +64,7 @@ func TestAnswers(t *testing.T) {
 func TestUnknownAnswers(t *testing.T) {
 	for _, reply := range []string{
 		"", "BATCH", "BATCH 1", "BATCH 1 1 1", "BATCH 1 1 0 a", "BATCH 1 0 1 a", "BATCH x 1 1 a", "BATCH 1 x 1 a", "BATCH 1 1 x a", "BATCH 1 1 -1 a",
-		"BATCH 1 1 2 a", "BATCH 1 1 3 a b c 50 50", "BATCH 1 1 9223372036854775807 a", "BATCH 1 1 9223372036854775804 a",
+		"BATCH 1 1 2 a", "BATCH 1 1 3 a b c 50 50", "BATCH 1 2 1 a x y", "BATCH 1 2 2 a b x y", "BATCH 1 1 9223372036854775807 a", "BATCH 1 1 9223372036854775804 a",
 		"EMPTY 1", "EMPTY 1 2", "EMPTY x 1 0", "EMPTY 1 x 0", "EMPTY 1 2 x", "BUSY w", "BUSY w x", "NUMBER", "NUMBER x", "LEFT", "PAUSED", "LATER 1", "batch 1 1 1 a", "_ 1",
 	} {
 		if a, err := answerOf(words(reply)); !errors.Is(err, luascripts.ErrAnswer) || !strings.Contains(err.Error(), "orders_3") {
@@ -94,9 +99,41 @@ func FuzzAnswer(f *testing.F) {
 			t.Errorf("%q: %+v", text, a)
 		}
 		for i := range a.Contents {
-			_ = a.Priority(i)
+			_, _ = a.Priority(i), a.Due(i)
 		}
+		_, _ = a.Why()
 	})
+}
+
+// What is told of a delivery depends on what was asked, and on the attempt: one
+// answer is never taken for another.
+func TestToldOfDeliveries(t *testing.T) {
+	failed := luascripts.Why{Attempts: 2, First: time.UnixMilli(5), Last: time.UnixMilli(6), Priority: 50, Worker: "w", Reason: "boom twice"}
+	for _, c := range []struct {
+		asked    luascripts.Turn
+		reply    []string
+		priority int64
+		due      time.Time
+		why      luascripts.Why
+	}{
+		{reply: []string{"BATCH", "9", "1", "1", "a"}},
+		{asked: luascripts.Turn{Due: true}, reply: []string{"BATCH", "9", "1", "1", "a"}}, // told again
+		{asked: luascripts.Turn{Due: true}, reply: []string{"BATCH", "9", "1", "1", "a", "1700000000000"}, due: time.UnixMilli(1_700_000_000_000)},
+		{asked: luascripts.Turn{Due: true}, reply: []string{"BATCH", "9", "1", "2", "a", "b", "7", "1.7e+12"}, due: time.UnixMilli(7)},
+		{asked: luascripts.Turn{Priority: true}, reply: []string{"BATCH", "9", "1", "1", "a", "50"}, priority: 50},
+		{asked: luascripts.Turn{Priority: true, Due: true}, reply: []string{"BATCH", "9", "1", "1", "a", "50"}, priority: 50},
+		{asked: luascripts.Turn{Priority: true}, reply: []string{"BATCH", "9", "3", "1", "a", "2 5 6 50 w boom twice"}, why: failed},
+		{asked: luascripts.Turn{Due: true}, reply: []string{"BATCH", "9", "3", "1", "a", "2 5 6 50 w boom twice"}, why: failed},
+		{reply: []string{"BATCH", "9", "3", "1", "a"}},
+		{reply: []string{"BATCH", "9", "3", "1", "a", "written by hand"}},
+		{reply: []string{"BATCH", "9", "3", "1", "a", ""}},
+	} {
+		a, err := answerTo(&c.asked, c.reply)
+		why, told := a.Why()
+		if err != nil || a.Priority(0) != c.priority || !a.Due(0).Equal(c.due) || why != c.why || told != (c.why != luascripts.Why{}) {
+			t.Errorf("%q: priority %d, due %v, why %+v, %v; %v", c.reply, a.Priority(0), a.Due(0), why, told, err)
+		}
+	}
 }
 
 func TestWhyEntries(t *testing.T) {

@@ -31,6 +31,7 @@ var trialsOf = func() map[string]trial {
 	all := map[string]trial{}
 	for _, theme := range [][]trial{
 		budgetTrials, leaseTrials, memoryTrials, typeTrials, verdictTrials, whyTrials, mergeTrials, cancelTrials, contentTrials, orderTrials, lateTrials, defineTrials, memberTrials,
+		lookTrials, byHandTrials, illTrials, invariantTrials,
 	} {
 		for _, trial := range theme {
 			if _, taken := all[trial.name]; taken {
@@ -51,6 +52,8 @@ func TestDamages(t *testing.T) {
 	}{
 		{"turn", turnDamages}, {"turn", whyDamages}, {"touch", touchDamages}, {"cancel", cancelDamages}, {"send", sendDamages}, {"define", defineDamages},
 		{"members", membersDamages},
+		{"slot", slotDamages}, {"find", findDamages}, {"audit", auditDamages},
+		{"pause", pauseDamages}, {"dead", deadDamages}, {"reschedule", rescheduleDamages},
 	} {
 		source := luascripts.Sources()[script.name]
 		for i, d := range script.damages {

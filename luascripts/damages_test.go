@@ -34,11 +34,15 @@ var turnDamages = []damage{
 
 	// Told again.
 	{"told again with the attempt", driven,
-		`17 - call('ZSCORE', prepare`, `16 - call('ZSCORE', prepare`},
+		`int(batch), 17 - left, #x`, `int(batch), 16 - left, #x`},
+	{"told again with what explains a retry", driven,
+		`out[#x + 5] = call('HGET', why, x[1]) or nil`, ``},
+	{"but not with why another copy is dead", "why: told with a retry",
+		`if left < RETRIES then out[#x + 5]`, `if true then out[#x + 5]`},
 	{"told again begins the lease anew", driven,
-		"call('HSET', meta, 'until', now + ARGV[5], 'lease', ARGV[5])\n    local x", "call('HSET', meta, 'until', m[3] or 0, 'lease', ARGV[5])\n    local x"},
+		"call('HSET', meta, 'until', now + ARGV[5], 'lease', ARGV[5])\n    return", "call('HSET', meta, 'until', m[3] or 0, 'lease', ARGV[5])\n    return"},
 	{"told again stores the lease asked for", "told again begins the lease anew",
-		"call('HSET', meta, 'until', now + ARGV[5], 'lease', ARGV[5])\n    local x", "call('HSET', meta, 'until', now + ARGV[5])\n    local x"},
+		"call('HSET', meta, 'until', now + ARGV[5], 'lease', ARGV[5])\n    return", "call('HSET', meta, 'until', now + ARGV[5])\n    return"},
 	{"told again passes above maxmemory", "full: take, told again, touch",
 		"    call('HDEL', meta, 'until')                   -- (a first", "    -- (a first"},
 
@@ -155,7 +159,7 @@ var turnDamages = []damage{
 	{"a delivery spends a retry", driven,
 		`math.max(0, retries_left - 1)`, `retries_left`},
 	{"a retry is told without priorities", "a retry before higher priorities",
-		`x, priorities, left, from = {content}, {}, math.max(0, retries_left - 1), nil end`, `x, left, from = {content}, math.max(0, retries_left - 1), nil end`},
+		`x, told, left, from = {content}, {}, math.max(0, retries_left - 1), nil end`, `x, left, from = {content}, math.max(0, retries_left - 1), nil end`},
 	{"retries are not starved by priorities", "a retry is not starved by higher priorities",
 		` or random % 16 == 0`, ``},
 	{"retries do not starve priorities", driven,
@@ -165,7 +169,7 @@ var turnDamages = []damage{
 	{"a score below 1 is a last delivery", "a score below 1 is a last delivery",
 		`math.max(0, retries_left - 1)`, `retries_left - 1`},
 	{"the lowest level taken is followed", "the highest first",
-		`level, above = priorities[i], i - 1 end`, `above = i - 1 end`},
+		`level, above = told[i], i - 1 end`, `above = i - 1 end`},
 	{"equal ones are drawn at random", "equal priorities are drawn fairly",
 		`math.max(0, math.min(size - k, random % (size + k - 1) - k + 1))`, `0`},
 	{"and those at the ends as often", "equal priorities are drawn fairly",
@@ -186,6 +190,18 @@ var turnDamages = []damage{
 		`math.min(tonumber(next_due or math.huge), due or math.huge)`, `tonumber(next_due or math.huge)`},
 	{"empty tells of the next fresh one", driven,
 		`math.min(tonumber(next_due or math.huge), due or math.huge)`, `due or math.huge`},
+
+	// What is told.
+	{"a retry is told with what explains it", driven,
+		`told[1] = call('HGET', why, x[1]) or nil`, ``},
+	{"a first delivery is not told why another copy is dead", "why: told with a retry",
+		`if left < RETRIES then told[1]`, `if #x == 1 then told[1]`},
+	{"a wrong why shows before a retry is taken", "wrong type: retry",
+		"if left < RETRIES then told[1]", "if not from then call('ZREM', store, x[1]) call('ZREM', retry, x[1]) end\nif left < RETRIES then told[1]"},
+	{"due times are told to who asks", driven,
+		`elseif ARGV[1] == 'D' then`, `elseif false then`},
+	{"and to nobody else", driven,
+		`elseif ARGV[1] == 'D' then`, `elseif ARGV[1] ~= 'P' then`},
 
 	// Move.
 	{"take passes above maxmemory", "full: take, told again, touch",

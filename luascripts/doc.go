@@ -11,6 +11,16 @@
 //   - [Scripts.Rights] (rights.lua): what the Redis user may do, without doing it.
 //   - [Scripts.SendArgs] (send.lua): sends where a plain ZADD does not do.
 //
+// And for people who look, or change things by hand:
+//
+//   - [Scripts.Count] (slot.lua), [Scripts.Find] (find.lua): what a slot holds, and
+//     where a content is.
+//   - [Scripts.Audit] (audit.lua): a part of a slot, to be held against the rules
+//     ([Audit.Broken]).
+//   - [Scripts.Pause] (pause.lua), [Scripts.Reschedule] (reschedule.lua): stop a slot;
+//     give what waits another time or priority.
+//   - [Scripts.Requeue] and [Scripts.Delete] (dead.lua): what becomes of dead contents.
+//
 // The scripts read the clock of the server they run on. They are called by
 // their hash; where a server does not know one yet, it is sent once in full,
 // also in the middle of a pipeline. They use commands of Redis 6.2 only, and

@@ -91,16 +91,6 @@ func (d *driver) touchBatch(w *worker) {
 	}
 }
 
-func (d *driver) pause(on bool) {
-	cmd := redis.NewIntCmd(ctx, "hset", d.k.Meta, "paused", 1)
-	if !on {
-		cmd = redis.NewIntCmd(ctx, "hdel", d.k.Meta, "paused")
-	}
-	e := &effect{what: fmt.Sprintf("paused: %v", on), before: d.state, after: d.step(cmd)}
-	d.note("%s", e.what)
-	d.check(e)
-}
-
 // event is what happened in one step.
 type event struct {
 	step int
@@ -127,7 +117,7 @@ func (d *driver) story() string {
 }
 
 func describe(t *luascripts.Turn) string {
-	text := fmt.Sprintf("turn of %s, number %d, gone %q, lease %v, count %d, random %d", t.Worker, t.Number, t.Gone, t.Lease, t.Count, t.Random%16)
+	text := fmt.Sprintf("turn of %s, number %d, gone %q, lease %v, count %d, random %d, due %v", t.Worker, t.Number, t.Gone, t.Lease, t.Count, t.Random%16, t.Due)
 	for _, v := range t.Verdicts {
 		text += fmt.Sprintf(", %s: fate %d delay %v priority %d", v.Content, v.Fate, v.Delay, v.Priority)
 	}
@@ -148,6 +138,8 @@ var mustHappen = []string{
 	"fresh handed back", "retry handed back", "unknown priority handed back", "dead after its last delivery", "dead by verdict",
 	"cancelled", "cancelled in flight", "touched", "touched in vain", "send merged", "sent while in flight",
 	"EMPTY", "NUMBER", "BUSY", "PAUSED", "LEFT",
+	"paused", "resumed", "STORED", "MERGED", "DELETED", "GONE", "UNKNOWN", "a dead one gone beside a failed one",
+	"reschedule STORE", "reschedule RETRY", "reschedule FAILED", "reschedule FLYING", "reschedule NOWHERE", "looked",
 }
 
 func (c coverage) turn(e *effect) {

@@ -59,7 +59,7 @@ type driver struct {
 	state   *slot
 	trace   [30]event
 	steps   int
-	weights struct{ send, tick, crash, cancel, pause, lose, ghost, ok, bury, run float64 }
+	weights struct{ send, tick, crash, cancel, pause, hand, lose, ghost, ok, bury, run float64 }
 }
 
 type worker struct {
@@ -124,10 +124,10 @@ func (d *driver) drawWeights() {
 	q := &d.weights
 	q.send, q.tick, q.crash = pick(0.002, 0.03, 0.1, 0.15), pick(0.1, 0.2), pick(0, 0, 0.02, 0.06)
 	q.cancel, q.pause, q.lose, q.ghost = pick(0, 0.003, 0.02), pick(0, 0, 0.005), pick(0, 0.15, 0.3), pick(0, 0.1, 0.2)
-	q.ok, q.bury, q.run = pick(0, 0.15, 0.5), pick(0, 0.02), pick(0.5, 0.9, 1)
+	q.ok, q.bury, q.run, q.hand = pick(0, 0.15, 0.5), pick(0, 0.02, 0.2), pick(0.5, 0.9, 1), pick(0, 0.01, 0.06)
 	d.contents = d.contents[:int(pick(1, 3, 4, 4))]
 	if d.IntN(10) == 0 { // time enough to fail 17 times
-		q.send, q.crash, q.cancel, q.lose, q.ok, q.bury, q.run = 0, 0, 0, 0, 0, 0, 1
+		q.send, q.crash, q.cancel, q.hand, q.lose, q.ok, q.bury, q.run = 0, 0, 0, 0, 0, 0, 0, 1
 		d.contents = d.contents[:1]
 	}
 }
@@ -165,6 +165,10 @@ func (d *driver) next() {
 		d.pause(!d.state.paused)
 		return
 	}
+	if len(d.state.dead) > 0 && d.Float64() < 2*q.hand {
+		d.exhume(d.IntN(3) == 0)
+		return
+	}
 	a := d.Float64()
 	chance := func(p float64) bool { a -= p; return a < 0 }
 	switch {
@@ -189,6 +193,8 @@ func (d *driver) next() {
 			place = d.assigned
 		}
 		d.work(place)
+	case chance(q.hand):
+		d.byHand()
 	case chance(q.cancel):
 		d.cancelOne(d.contents[d.IntN(len(d.contents))])
 	default:
@@ -266,7 +272,7 @@ func (d *driver) deliver(w *worker) {
 func (d *driver) ask(w *worker, count int) {
 	t := &luascripts.Turn{
 		Keys: d.k, Priority: d.kind == priorityKind, Worker: w.id, Number: w.number, Gone: w.gone, Lease: w.lease,
-		Count: count, Random: d.IntN(1 << 30),
+		Count: count, Random: d.IntN(1 << 30), Due: d.kind != priorityKind && d.IntN(2) == 0,
 	}
 	if !d.literal {
 		t.Crash = 500 * time.Millisecond

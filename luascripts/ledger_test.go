@@ -146,6 +146,9 @@ var invariants = []struct {
 		}
 		return ""
 	}},
+	{"RULES: those of the package hold", func(d *driver, e *effect) string {
+		return inWords(e.after.rulesBroken(d.k, d.kind == priorityKind, d.literal, d.now))
+	}},
 }
 
 // whereIs names the one of store, prepare and retry that holds a content.

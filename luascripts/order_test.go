@@ -26,6 +26,7 @@ var orderTrials = []trial{
 	}},
 	{name: "the highest first", run: highestFirst},
 	{name: "the oldest that are due first", run: oldestFirst},
+	{name: "due times are told to who asks", run: dueTold},
 	{name: "a due retry merges into a fresh copy", run: dueRetryMerges},
 	{name: "a retry alone", run: retryAlone},
 	{name: "a retry before higher priorities", run: func(w *world) {
@@ -35,8 +36,9 @@ var orderTrials = []trial{
 			a := w.took(w.as("a", 0), "m")
 			number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", delay))))
 			w.later(1000)
-			w.put("n", "o")
-			first := with(asking(1, w.as("a", number)), func(t *luascripts.Turn) { t.Random = 16 }) // one turn in 16
+			w.put("n")
+			w.do("zadd", w.k.Store, 60, "o")
+			first := with(w.as("a", number), func(t *luascripts.Turn) { t.Random = 16 }) // one turn in 16
 			a = w.took(first, "m")
 			w.must(a.Attempt == 2 && a.Priority(0) == 0, "%+v", a)
 			w.took(w.as("a", a.Number), "n", "o")
@@ -56,6 +58,37 @@ var orderTrials = []trial{
 	}},
 	{name: "empty tells when to look again", run: emptyTells},
 	{name: "paused", run: paused},
+}
+
+func dueTold(w *world) {
+	asked := func(t *luascripts.Turn) *luascripts.Turn {
+		return with(t, func(t *luascripts.Turn) { t.Due = true })
+	}
+	for _, k := range []kind{rangeMerge, fixedTime} {
+		w.clean(k)
+		w.put("m0", "m1", "m2")
+		a := w.took(asked(w.as("a", 0)), "m0", "m1", "m2")
+		for i := range a.Contents {
+			w.must(a.Due(i).UnixMilli() == startOfTime-3+int64(i) && a.Priority(i) == 0, "%v: %q was due at %v", k, a.Contents[i], a.Due(i))
+		}
+		a = w.took(asked(w.as("a", 0)), "m0", "m1", "m2") // told again
+		w.must(a.Due(0).IsZero() && a.Due(2).IsZero(), "%v: told again: %v", k, a.Due(0))
+		number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m0", 0), fail("m1", time.Second))))
+		w.later(1000)
+		for _, x := range []string{"m0", "m1"} { // from the store, and from the retries
+			a = w.took(asked(w.as("a", number)), x)
+			_, told := a.Why()
+			w.must(a.Due(0).IsZero() && a.Attempt == 2 && told, "%v: retry of %s: %+v", k, x, a)
+			number = w.tells(luascripts.Left, leaving(w.as("a", a.Number)))
+		}
+		w.put("m3")
+		a = w.took(w.as("a", number), "m3")
+		w.must(a.Due(0).IsZero(), "%v: nobody asked, but %v was told", k, a.Due(0))
+	}
+	w.clean(priorityKind)
+	w.put("m")
+	a := w.took(asked(w.as("a", 0)), "m")
+	w.must(a.Priority(0) == 50 && a.Due(0).IsZero(), "a priority: %+v", a)
 }
 
 // fair draws from 40 contents of equal priority, with fresh ones below them or,

@@ -23,6 +23,18 @@ var (
 	membersSource string
 	//go:embed rights.lua
 	rightsSource string
+	//go:embed slot.lua
+	slotSource string
+	//go:embed find.lua
+	findSource string
+	//go:embed audit.lua
+	auditSource string
+	//go:embed pause.lua
+	pauseSource string
+	//go:embed dead.lua
+	deadSource string
+	//go:embed reschedule.lua
+	rescheduleSource string
 )
 
 // script is a source and the hash Redis knows it by.
@@ -42,13 +54,17 @@ var shipped = Scripts{
 	define:  newScript(defineSource),
 	members: newScript(membersSource),
 	rights:  newScript(rightsSource),
+
+	slot: newScript(slotSource), find: newScript(findSource), audit: newScript(auditSource),
+	pause: newScript(pauseSource), dead: newScript(deadSource), reschedule: newScript(rescheduleSource),
 }
 
 // Scripts runs the scripts on one Redis, Sentinel group or Cluster.
 type Scripts struct {
 	rdb redis.UniversalClient
 
-	turn, touch, cancel, send, define, members, rights script
+	turn, touch, cancel, send, define, members, rights script // for programs
+	slot, find, audit, pause, dead, reschedule         script // for people
 }
 
 // New returns the scripts for rdb. It does no I/O and costs little.
@@ -105,7 +121,10 @@ func (x *script) begin(size, keys int) []any {
 // inFull turns a call by hash into the same call with the source.
 func (s *Scripts) inFull(cmd redis.Cmder) bool {
 	args := cmd.Args()
-	for _, x := range []*script{&s.turn, &s.touch, &s.cancel, &s.send, &s.define, &s.members, &s.rights} {
+	for _, x := range []*script{
+		&s.turn, &s.touch, &s.cancel, &s.send, &s.define, &s.members, &s.rights,
+		&s.slot, &s.find, &s.audit, &s.pause, &s.dead, &s.reschedule,
+	} {
 		if args[0] == "evalsha" && args[1] == x.hash {
 			args[0], args[1] = "eval", x.source
 			cmd.SetErr(nil)

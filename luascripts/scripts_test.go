@@ -92,6 +92,14 @@ func TestUnknownScripts(t *testing.T) {
 			forget()
 			_, err = s.Define(ctx, "world", luascripts.Definition{Kind: "range-merge", Slots: 1, Layout: 1})
 			w.must(err == nil, "%v", err)
+			for _, c := range byHandCalls {
+				forget()
+				w.s = s
+				w.must(c.call(w) == nil, "%s: %v", c.name, err)
+			}
+			forget()
+			_, err = s.Audit(ctx, w.k, luascripts.PartStore, "0", 1)
+			w.must(err == nil, "%v", err)
 		}},
 		{name: "an empty pipeline", run: func(w *world) { w.s.Exec(ctx) }},
 	})
@@ -133,7 +141,17 @@ func TestErrors(t *testing.T) {
 	_, touch := s.Touch(over, k, "a", 1)
 	_, _, remove := s.Cancel(over, k, "m")
 	_, define := s.Define(over, "errors", luascripts.Definition{})
-	for what, err := range map[string]error{"turn": turn, "touch": touch, "cancel": remove, "define": define} {
+	_, count := s.Count(over, k, false)
+	_, find := s.Find(over, k, false, "m")
+	_, audit := s.Audit(over, k, luascripts.PartStore, "0", 1)
+	_, _, pause := s.Pause(over, k, true)
+	_, requeue := s.Requeue(over, k, false, 0, nil)
+	_, forget := s.Delete(over, k, nil)
+	_, _, _, reschedule := s.Reschedule(over, k, "m", luascripts.Move{})
+	for what, err := range map[string]error{
+		"turn": turn, "touch": touch, "cancel": remove, "define": define, "count": count, "look for": find, "audit": audit,
+		"pause or resume": pause, "requeue": requeue, "requeue or delete": forget, "reschedule": reschedule,
+	} {
 		if !errors.Is(err, context.Canceled) || !strings.HasPrefix(err.Error(), what) || !strings.Contains(err.Error(), "errors") {
 			t.Errorf("%s: %v", what, err)
 		}

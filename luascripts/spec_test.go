@@ -31,6 +31,7 @@ type slot struct {
 	holder               string
 	number, until, lease int64
 	paused, explains     bool
+	since                int64 // when it was paused; 0 also where that is no number
 }
 
 func (s *slot) clone() *slot {
@@ -135,7 +136,8 @@ func (s *slot) again(t *luascripts.Turn, now int64, a luascripts.Answer) {
 	need(a.Code == luascripts.Batch && a.Number == s.number, "AGAIN", "must tell batch %d, not %s %d", s.number, a.Code, a.Number)
 	need(sameSet(a.Contents, s.prepare), "AGAIN", "told %q of %v", a.Contents, s.prepare)
 	for i, x := range a.Contents {
-		need(int64(a.Attempt) == 17-s.prepare[x]%1000 && a.Priority(i) == 0, "AGAIN", "attempt %d, priority %d of %s", a.Attempt, a.Priority(i), x)
+		need(int64(a.Attempt) == 17-s.prepare[x]%1000, "AGAIN", "attempt %d of %s", a.Attempt, x)
+		s.told(x, a, i, 0, time.Time{})
 	}
 	s.lease = t.Lease.Milliseconds()
 	s.until = now + s.lease
@@ -259,7 +261,8 @@ func (s *slot) take(t *luascripts.Turn, now int64, a luascripts.Answer, o *outco
 func (s *slot) alone(x string, score, now int64, a luascripts.Answer, o *outcome) {
 	need(a.Code == luascripts.Batch && len(a.Contents) == 1 && a.Contents[0] == x, "ALONE", "retry %s is next, not %s %q", x, a.Code, a.Contents)
 	left := max(0, score-1)
-	need(int64(a.Attempt) == 17-left && a.Priority(0) == 0, "ATTEMPT", "of retry %s: attempt %d, priority %d; score %d", x, a.Attempt, a.Priority(0), score)
+	need(int64(a.Attempt) == 17-left, "ATTEMPT", "of retry %s: attempt %d; score %d", x, a.Attempt, score)
+	s.told(x, a, 0, 0, time.Time{})
 	delete(s.store, x)
 	delete(s.retry, x)
 	s.prepare[x] = now/1000*1000 + left
@@ -278,16 +281,32 @@ func (s *slot) fresh(waiting []scored, t *luascripts.Turn, now int64, a luascrip
 	for i, x := range a.Contents {
 		score := s.store[x]
 		need(score == waiting[i].score, "ORDER", "%q at %d: has score %d, not %d", x, i, score, waiting[i].score)
-		want := score
-		if !t.Priority {
-			want = 0
+		switch {
+		case t.Priority:
+			s.told(x, a, i, score, time.Time{})
+		case t.Due:
+			s.told(x, a, i, 0, time.UnixMilli(score))
+		default:
+			s.told(x, a, i, 0, time.Time{})
 		}
-		need(a.Priority(i) == want, "TOLD", "priority %d of %q, which had %d", a.Priority(i), x, want)
 		delete(s.store, x)
 		delete(s.retry, x)
 		s.prepare[x] = now/1000*1000 + retries
 		o.taken = append(o.taken, delivery{x, 1, score})
 	}
+}
+
+// told expects what an answer tells of content i beside its attempt; a retry comes
+// with its record, if there is one.
+func (s *slot) told(x string, a luascripts.Answer, i int, priority int64, due time.Time) {
+	need(a.Priority(i) == priority && a.Due(i).Equal(due), "TOLD", "priority %d, due %v of %q, not %d, %v", a.Priority(i), a.Due(i), x, priority, due)
+	var want luascripts.Why
+	known := false
+	if a.Attempt > 1 {
+		want, known = luascripts.ParseWhy(s.why[x])
+	}
+	got, told := a.Why()
+	need(told == known && got == want, "TOLD", "of attempt %d of %q: %+v, not %+v", a.Attempt, x, got, want)
 }
 
 type scored struct {
@@ -347,5 +366,5 @@ func (s *slot) same(actual *slot) {
 	need(maps.Equal(s.why, actual.why), "WHY", "is %q, not %q", actual.why, s.why)
 	need(s.holder == actual.holder && s.number == actual.number, "NUMBER", "%q holds batch %d, not %q %d", actual.holder, actual.number, s.holder, s.number)
 	need(s.until == actual.until && s.lease == actual.lease, "LEASE", "%d until %d, not %d until %d", actual.lease, actual.until, s.lease, s.until)
-	need(s.paused == actual.paused, "PAUSED", "is %v, not %v", actual.paused, s.paused)
+	need(s.paused == actual.paused && s.since == actual.since, "PAUSED", "is %v since %d, not %v since %d", actual.paused, actual.since, s.paused, s.since)
 }

@@ -261,6 +261,9 @@ func answerWords(a luascripts.Answer) string {
 		if p := a.Priority(0); p > 0 {
 			words += fmt.Sprintf(", priority %d", p)
 		}
+		if why, told := a.Why(); told {
+			words += fmt.Sprintf(", failed before: %s", why.Reason)
+		}
 		return words
 	case luascripts.Empty:
 		if a.Wait < 0 {

@@ -19,6 +19,7 @@ const MaxBatch = 256
 type Turn struct {
 	Keys     SlotKeys
 	Priority bool          // a topic of the Priority kind: larger scores first
+	Due      bool          // the other kinds: tell when each first delivery was due
 	Worker   string        // an id that is never used again
 	Number   int64         // the slot's number as this worker knows it; 0: unknown
 	Gone     string        // a holder proven dead, or empty
@@ -83,21 +84,53 @@ type Answer struct {
 	// is known) or until the holder's lease ends (BUSY).
 	Wait time.Duration
 
-	Contents   []string
-	priorities []string // one for each content, one for all, or none
+	Contents []string
+
+	// Of first deliveries the priority or due time of each content, or one for all,
+	// or none. Of a retry its entry of `why`, if there is one.
+	told []string
+	due  bool // due times were asked for
 }
 
 // Priority returns the priority of content i, or 0 where it is not told: time
-// kinds, retries, and a batch that is told again.
+// kinds, retries (see Why), and first deliveries that are told again.
 func (a *Answer) Priority(i int) int64 {
-	switch len(a.priorities) {
-	case 0:
+	if a.due {
 		return 0
-	case 1:
+	}
+	return a.score(i)
+}
+
+// Due returns when content i was due, or the zero time where it is not told: if
+// [Turn.Due] was not set, of retries, and of what is told again.
+func (a *Answer) Due(i int) time.Time {
+	if !a.due {
+		return time.Time{}
+	}
+	ms := a.score(i)
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms)
+}
+
+func (a *Answer) score(i int) int64 {
+	if a.Attempt > 1 || len(a.told) == 0 {
+		return 0
+	}
+	if len(a.told) == 1 {
 		i = 0
 	}
-	p, _ := strconv.ParseFloat(a.priorities[i], 64)
-	return int64(p)
+	score, _ := strconv.ParseFloat(a.told[i], 64)
+	return int64(score)
+}
+
+// Why returns what is known of the failures before a retry.
+func (a *Answer) Why() (Why, bool) {
+	if a.Attempt <= 1 || len(a.told) == 0 {
+		return Why{}, false
+	}
+	return ParseWhy(a.told[0])
 }
 
 // ErrAnswer is returned for an answer no script of this version gives.
@@ -110,11 +143,11 @@ func (s *Scripts) Turn(ctx context.Context, t *Turn) (Answer, error) {
 	return TurnAnswer(t, cmd)
 }
 
-// Call is the command of a turn.
+// Call is a command that the Redis client must not repeat by itself.
 type Call struct{ *redis.StringSliceCmd }
 
 // NoRetry keeps the Redis client from repeating it by itself, together with all
-// others of its pipeline. Whoever takes the turn must repeat it anyway, knows
+// others of its pipeline. Whoever takes a turn must repeat it anyway, knows
 // when, and is not kept waiting meanwhile.
 func (Call) NoRetry() bool { return true }
 
@@ -127,12 +160,13 @@ func (s *Scripts) TurnCmd(ctx context.Context, t *Turn) Call {
 func TurnAnswer(t *Turn, cmd Call) (Answer, error) {
 	reply, err := cmd.Result()
 	if err != nil {
-		return Answer{}, fmt.Errorf("turn at slot %s: %w", t.Keys.Store, t.Keys.wrongType(err))
+		return Answer{}, fmt.Errorf("turn at slot %s: %w", t.Keys.Store, t.Keys.wrongType(turnSource, err))
 	}
 	a, ok := parseAnswer(reply)
 	if !ok {
 		return Answer{}, fmt.Errorf("turn at slot %s: %w: %.3q", t.Keys.Store, ErrAnswer, reply)
 	}
+	a.due = t.Due && !t.Priority
 	return a, nil
 }
 
@@ -140,6 +174,8 @@ func (t *Turn) args(s *script) []any {
 	kind := "T"
 	if t.Priority {
 		kind = "P"
+	} else if t.Due {
+		kind = "D"
 	}
 	k := &t.Keys
 	// Pointers are written as what they point to, and cost no allocation.
@@ -200,8 +236,8 @@ func parseAnswer(reply []string) (a Answer, ok bool) {
 		if a.Attempt < 1 || k < 1 || k > len(reply)-4 {
 			return a, false
 		}
-		a.Contents, a.priorities = reply[4:4+k:4+k], reply[4+k:]
-		return a, len(a.priorities) <= 1 || len(a.priorities) == k
+		a.Contents, a.told = reply[4:4+k:4+k], reply[4+k:]
+		return a, len(a.told) <= 1 || a.Attempt == 1 && len(a.told) == k
 	case Busy:
 		if len(reply) < 3 {
 			return a, false

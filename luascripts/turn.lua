@@ -30,7 +30,7 @@
 --       5 meta  holder, batch (its number; only grows), until (end of its lease, ms), lease (ms; 0: none),
 --               paused (if set, nothing is taken), why (set while `why` may name contents not dead)
 --       6 why  content -> 'attempts first last priority worker reason', of retrying and dead ones
--- ARGV  1 'P' priority, larger first, or 'T' time, due ones, oldest first     2 me
+-- ARGV  1 'P' priority, larger first, or 'T' time, due ones, oldest first, or 'D' the same, due times told   2 me
 --       3 number of the slot as I know it, 0: unknown     4 holder proven dead, or ''
 --       5 my lease in ms, 0: I am judged by ZooKeeper     6 how many contents, up to 256; 0: leave the slot
 --       7 a random integer     8 delay in ms for contents of a batch taken over
@@ -40,8 +40,9 @@
 --           content,  >= 0 failed, delay ms of its retry | -1 failed, dead now | -2 not started,
 --           its priority or '' if unknown,  reason
 -- ANSWERS
---   BATCH number, attempt 1..17, k, k contents, priorities   I hold this batch. Priorities: one per
---         content, or one for all, or none (time kinds, a retry, told again)
+--   BATCH number, attempt 1..17, k, k contents, told   I hold this batch. Told: of a retry its entry of `why`,
+--         if there is one; of first deliveries their priorities, one for each content or one for all, or
+--         with 'D' when each was due; nothing in other time topics, and when first deliveries are told again
 --   EMPTY number, ms until the next is due or '', us of the present ms that are over: to be precise
 --   NUMBER number: nothing taken, use this number
 --   BUSY holder, ms of its lease    PAUSED number    LEFT number: I hold nothing, and late
@@ -86,10 +87,13 @@ if mine and #ARGV < FIRST_VERDICT then            -- all of it is done
 elseif call('ZCARD', prepare) > 0 then
   local till, lease = tonumber(m[3] or 0), tonumber(m[4] or 0)
   if holder == me and not mine then               -- its answer got lost: tell it again
+    local x = call('ZRANGE', prepare, 0, -1)
+    local left = call('ZSCORE', prepare, x[1]) % 1000
+    local out = {'BATCH', int(batch), 17 - left, #x, unpack(x)}
+    if left < RETRIES then out[#x + 5] = call('HGET', why, x[1]) or nil end
     call('HDEL', meta, 'until')                   -- (a first write that takes away passes above maxmemory)
     call('HSET', meta, 'until', now + ARGV[5], 'lease', ARGV[5])
-    local x = call('ZRANGE', prepare, 0, -1)
-    return {'BATCH', int(batch), 17 - call('ZSCORE', prepare, x[1]) % 1000, #x, unpack(x)}
+    return out
   end
   if not mine and holder ~= '' and holder ~= ARGV[4] and not (lease > 0 and till < now) then
     if lease > 0 and till > now + 2 * lease then  -- the server's clock stepped back
@@ -152,13 +156,13 @@ if count == 0 then
 end
 if m[5] then return {'PAUSED', int(batch)} end
 
--- 3. Choose the next batch: x, all fresh, or one retry alone with `left` retries after this one. A
--- fresh one stands in the store at ranks from..to, and (priorities) the `above` highest.
-local x, priorities, left, from, to, above = {}, {}, RETRIES, nil, nil, 0
+-- 3. Choose the next batch: x, all fresh, or one retry alone with `left` retries after this one, and
+-- what is told of them. A fresh one stands in the store at ranks from..to, and (priorities) the `above` highest.
+local x, told, left, from, to, above = {}, {}, RETRIES, nil, nil, 0
 local r = call('ZRANGE', retry, 0, 0, 'WITHSCORES')
 local due = r[1] and math.floor(r[2] / 100)
 local retries_first
-local function alone(content, retries_left) x, priorities, left, from = {content}, {}, math.max(0, retries_left - 1), nil end
+local function alone(content, retries_left) x, told, left, from = {content}, {}, math.max(0, retries_left - 1), nil end
 
 if ARGV[1] ~= 'P' then
   x = call('ZRANGEBYSCORE', store, '-inf', now, 'LIMIT', 0, count)
@@ -179,14 +183,14 @@ else
     -- to twice as often as the mean, none much less.)
     local level, size, k = top[2], call('ZCOUNT', store, top[2], top[2]), count
     if size >= count then
-      priorities[1] = level
+      told[1] = level
     else
       local e = call('ZREVRANGE', store, 0, count - 1, 'WITHSCORES')
       local n = #e / 2
       while tonumber(e[2 * n]) <= RETRIES do n = n - 1 end   -- a retry goes alone
       for i = 1, n do
-        x[i], priorities[i] = e[2 * i - 1], e[2 * i]
-        if priorities[i] ~= level then level, above = priorities[i], i - 1 end
+        x[i], told[i] = e[2 * i - 1], e[2 * i]
+        if told[i] ~= level then level, above = told[i], i - 1 end
       end
       k = n - above
       size = n == count and call('ZCOUNT', store, level, level) or k
@@ -212,6 +216,9 @@ if not x[1] then
   return {'EMPTY', int(batch), next_due < math.huge and int(math.max(0, next_due - now)) or '', int(time[2] % 1000)}
 end
 
+if left < RETRIES then told[1] = call('HGET', why, x[1]) or nil
+elseif ARGV[1] == 'D' then told = call('ZMSCORE', store, unpack(x)) end
+
 -- 4. Move it to prepare. The first write takes away, so it passes above maxmemory.
 if from then
   call('ZREMRANGEBYRANK', store, from, to)
@@ -225,5 +232,5 @@ for i = 1, n do add[2 * i - 1], add[2 * i] = mark, x[i] end
 call('ZADD', prepare, unpack(add))
 call('HSET', meta, 'holder', me, 'batch', following, 'until', now + ARGV[5], 'lease', ARGV[5])
 local out = {'BATCH', following, 17 - left, n, unpack(x)}
-for i = 1, #priorities do out[n + 4 + i] = priorities[i] end
+for i = 1, #told do out[n + 4 + i] = told[i] end
 return out

@@ -21,6 +21,7 @@ var typeTrials = []trial{
 	{name: "wrong type: first take", run: func(w *world) { wrongTypes(w, "first take") }},
 	{name: "wrong type: finish", run: func(w *world) { wrongTypes(w, "finish") }},
 	{name: "wrong type: finish after a failure", run: func(w *world) { wrongTypes(w, "finish after a failure") }},
+	{name: "wrong type: retry", run: func(w *world) { wrongTypes(w, "retry") }},
 	{name: "wrong type: fail", run: func(w *world) { wrongTypes(w, "fail") }},
 	{name: "wrong type: hand back", run: func(w *world) { wrongTypes(w, "hand back") }},
 	{name: "wrong type: take-over", run: func(w *world) { wrongTypes(w, "take-over") }},
@@ -72,6 +73,7 @@ var mayPass = map[string]string{
 	"first take":             "dead why",
 	"finish":                 "dead why prepare", // an own batch that is done is deleted, whatever it is
 	"finish after a failure": "",
+	"retry":                  "dead",
 }
 
 func wrongTypes(w *world, stage string) {
@@ -79,15 +81,19 @@ func wrongTypes(w *world, stage string) {
 		for name, key := range w.slotKeys() {
 			w.clean(k)
 			w.lease = 2 * time.Second
-			if stage == "finish after a failure" {
+			if stage == "finish after a failure" || stage == "retry" {
 				w.put("m0")
 				a := w.took(w.as("a", 0), "m0")
 				w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m0", time.Hour))))
 			}
-			w.put("m1", "m2", "m3", "m4")
+			if stage == "retry" {
+				w.later(time.Hour.Milliseconds())
+			} else {
+				w.put("m1", "m2", "m3", "m4")
+			}
 			t := w.as("a", w.slot().number)
 			done := map[string]bool{}
-			if stage != "first take" {
+			if stage != "first take" && stage != "retry" {
 				a := w.turn(asking(2, t), luascripts.Batch)
 				x, y := a.Contents[0], a.Contents[1]
 				t.Number = a.Number

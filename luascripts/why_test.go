@@ -31,6 +31,7 @@ var whyTrials = []trial{
 		w.tells(luascripts.Number, knowing("b", w.as("c", 0)))
 		w.explained("m", luascripts.Why{Attempts: 2, First: first, Last: w.time(), Worker: "b", Reason: "its worker died"})
 	}},
+	{name: "why: told with a retry", run: whyTold},
 	{name: "why: cancel forgets what it removed", run: whyCancelled},
 	{name: "why: reasons of any bytes", run: func(w *world) {
 		for _, reason := range []string{"", " ", "two words", " 1 2 3 - x y", "a\nb\x00\xff", "日本"} {
@@ -150,6 +151,69 @@ func whyAnew(w *world) {
 	w.later(10)
 	w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", time.Hour))))
 	w.explained("m", luascripts.Why{Attempts: 1, First: w.time(), Last: w.time(), Worker: "a", Reason: "it failed"})
+}
+
+// whyTold: a retry comes with its record, also when it is told again, and nothing
+// else does.
+func whyTold(w *world) {
+	for _, k := range kinds {
+		for _, delay := range []time.Duration{0, time.Second} {
+			w.clean(k)
+			w.put("m")
+			a := w.took(w.as("a", 0), "m")
+			number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, bury("m"))))
+			w.put("m") // its record tells why another copy is dead
+			v, want := fail("m", delay), luascripts.Why{Attempts: 1, Worker: "a", Reason: "out of paper"}
+			if k == priorityKind {
+				want.Priority = 50
+			}
+			a = w.untold(w.as("a", number))
+			w.must(a.Priority(0) == want.Priority, "%v: priority %d", k, a.Priority(0))
+			w.untold(w.as("a", 0)) // again
+			v.Priority, v.Reason = want.Priority, want.Reason
+			w.later(5)
+			want.First, want.Last = w.time(), w.time()
+			number = w.tells(luascripts.Left, leaving(w.as("a", a.Number, v)))
+			w.later(1000)
+			a = w.took(w.as("a", number), "m")
+			w.toldWhy(a, want)
+			w.toldWhy(w.took(w.as("a", 0), "m"), want)
+			number = w.tells(luascripts.Left, leaving(w.as("a", a.Number, giveBack("m", 0)))) // not a failure
+			a = w.took(w.as("a", number), "m")
+			w.toldWhy(a, want)
+			v.Priority, v.Reason = 0, "out of ink"
+			number = w.tells(luascripts.Left, leaving(w.as("a", a.Number, v)))
+			want.Attempts, want.Last, want.Reason = 2, w.time(), v.Reason
+			w.later(1000)
+			a = w.took(w.as("a", number), "m")
+			w.toldWhy(a, want)
+			w.tells(luascripts.Left, leaving(w.as("a", a.Number, v)))
+			w.later(1000)
+			w.do("del", w.k.Why) // somebody did that
+			w.untold(w.as("a", w.slot().number))
+			w.untold(w.as("a", 0)) // again
+		}
+	}
+}
+
+func (w *world) toldWhy(a luascripts.Answer, want luascripts.Why) {
+	w.Helper()
+	got, told := a.Why()
+	w.must(told && got == want, "attempt %d was told %v: %+v, not %+v", a.Attempt, told, got, want)
+}
+
+// untold takes a turn that must be answered with one content, and nothing behind it
+// but its priority.
+func (w *world) untold(t *luascripts.Turn) luascripts.Answer {
+	w.Helper()
+	cmd := w.s.TurnCmd(ctx, t)
+	w.s.Exec(ctx, cmd)
+	a, err := luascripts.TurnAnswer(t, cmd)
+	rest := cmd.Val()[min(5, len(cmd.Val())):]
+	_, told := a.Why()
+	w.must(err == nil && a.Code == luascripts.Batch && !told, "%q: %v", cmd.Val(), err)
+	w.must(len(rest) == 0 || len(rest) == 1 && rest[0] == "50", "attempt %d was told %q", a.Attempt, rest)
+	return a
 }
 
 func whyCancelled(w *world) {

@@ -177,6 +177,7 @@ func (r *reading) slot() (*slot, error) {
 		}
 	}
 	_, s.paused = m["paused"]
+	s.since, _ = strconv.ParseInt(m["paused"], 10, 64)
 	_, s.explains = m["why"]
 	return s, nil
 }
@@ -227,7 +228,7 @@ func (w *world) restore(s *slot) {
 	}
 	pipe.HSet(ctx, k.Meta, "holder", s.holder, "batch", s.number, "until", s.until, "lease", s.lease)
 	if s.paused {
-		pipe.HSet(ctx, k.Meta, "paused", 1)
+		pipe.HSet(ctx, k.Meta, "paused", s.since)
 	}
 	if s.explains {
 		pipe.HSet(ctx, k.Meta, "why", 1)

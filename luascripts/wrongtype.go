@@ -14,15 +14,15 @@ var (
 	commandOnKey = regexp.MustCompile(`\bcall\('[A-Z]+', (\w+)`)
 )
 
-// wrongType adds to an error of turn.lua which keys it can be about when one has a
+// wrongType adds to an error of a script which keys it can be about when one has a
 // wrong type, put there by somebody. Redis tells the line only, which nobody should
 // have to look up.
-func (k SlotKeys) wrongType(err error) error {
+func (k SlotKeys) wrongType(source string, err error) error {
 	m := failedAt.FindStringSubmatch(err.Error())
 	if m == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
 		return err
 	}
-	lines := strings.Split(turnSource, "\n")
+	lines := strings.Split(source, "\n")
 	at, _ := strconv.Atoi(m[1])
 	if at < 1 || at > len(lines) {
 		return err
@@ -32,7 +32,12 @@ func (k SlotKeys) wrongType(err error) error {
 	}
 	var keys []string
 	for _, m := range commandOnKey.FindAllStringSubmatch(lines[at-1], -1) {
-		keys = append(keys, names[m[1]])
+		if key := names[m[1]]; key != "" {
+			keys = append(keys, key)
+		}
+	}
+	if keys == nil {
+		return err
 	}
 	return fmt.Errorf("%s is not of the type that RMQ keeps there: %w", strings.Join(keys, " or "), err)
 }

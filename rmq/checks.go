@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/internal/redisinfo"
 	"github.com/slotmq/go-rmq/internal/rights"
 )
 
@@ -27,23 +26,17 @@ func checkServer(ctx context.Context, rdb redis.UniversalClient) error {
 	} else if err != nil {
 		return fmt.Errorf("Redis does not answer: %w", err)
 	}
-	info, err := rdb.Info(ctx).Result()
-	if err != nil && !strings.HasPrefix(err.Error(), "ERR ") { // an in-memory Redis may not know INFO
-		return fmt.Errorf("check the Redis server: %w", err)
+	info, err := redisinfo.Ask(ctx, rdb)
+	if err != nil {
+		return err
 	}
 	return checkInfo(info)
 }
 
-// checkInfo reads the answer of INFO. What is not told is not checked.
-func checkInfo(info string) error {
-	told := map[string]string{}
-	for line := range strings.Lines(info) {
-		if key, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			told[key] = value
-		}
-	}
-	if version := told["redis_version"]; version != "" && !atLeast(version, 6, 2) {
-		return fmt.Errorf("Redis is of version %s; RMQ needs 6.2 or newer", version)
+// checkInfo judges the answer of INFO. What is not told is not checked.
+func checkInfo(told redisinfo.Info) error {
+	if !told.AtLeast(6, 2) {
+		return fmt.Errorf("Redis is of version %s; RMQ needs 6.2 or newer", told["redis_version"])
 	}
 	if policy := told["maxmemory_policy"]; policy != "" && policy != "noeviction" {
 		return fmt.Errorf("Redis evicts keys when its memory is full (maxmemory-policy %s), which would delete waiting messages; "+
@@ -53,14 +46,4 @@ func checkInfo(info string) error {
 		return errors.New("Redis is a read-only replica; connect to its master, or use a Sentinel or Cluster client")
 	}
 	return nil
-}
-
-func atLeast(version string, major, minor int) bool {
-	parts := strings.SplitN(version, ".", 3)
-	if len(parts) < 2 {
-		return true // a version of its own kind
-	}
-	a, err1 := strconv.Atoi(parts[0])
-	b, err2 := strconv.Atoi(parts[1])
-	return err1 != nil || err2 != nil || a > major || a == major && b >= minor
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/redisinfo"
 	"github.com/slotmq/go-rmq/internal/servertest"
 )
 
@@ -30,7 +31,7 @@ func TestCheckInfo(t *testing.T) {
 		{"redis_version:6.0.0", "needs 6.2"},
 		{"some other server\nrole\nrole:sentinel", ""},
 	} {
-		err := checkInfo(c.info)
+		err := checkInfo(redisinfo.Parse(c.info))
 		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%q: %v, want %q", c.info, err, c.says)
 		}

@@ -32,7 +32,7 @@ func closeOrders(ctx context.Context, rdb redis.UniversalClient) error {
 		return err
 	}
 
-	at := time.Now().Add(100 * time.Millisecond) // half an hour, in a shop
+	at := time.Now().Add(time.Second) // half an hour, in a shop
 	if _, err := client.Send(ctx, orders, rmq.FixedTime{Content: "order 4711", At: at}); err != nil {
 		return err
 	}

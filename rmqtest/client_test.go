@@ -53,6 +53,27 @@ func TestAdvanceWalksThroughRetries(t *testing.T) {
 	want(t, got, "1 at 10s", "2 at 11s", "3 at 1m11s", "4 at 2m11s")
 }
 
+// What explains a delivery goes by the moved clock, too.
+func TestDeliveriesAreExplained(t *testing.T) {
+	c := rmqtest.New(t, rmq.Config{Backoff: rmq.Schedule(time.Minute)})
+	topic := rmq.Topic{Name: "mails", Kind: rmq.KindFixedTime}
+	at := c.Now().Add(time.Hour).Truncate(time.Millisecond)
+	var got []string
+	must(t, c.Listen(topic, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
+		if d.Attempt == 1 {
+			got = append(got, fmt.Sprintf("due %v late", c.Now().Sub(d.Due)))
+			return errors.New("not yet")
+		}
+		got = append(got, fmt.Sprintf("%s %v ago", d.LastError, c.Now().Sub(d.FirstFailure)))
+		return nil
+	}), rmq.ListenOptions{Due: true}))
+	must(t, c.Start(context.Background()))
+	send(t, c, topic, rmq.FixedTime{Content: "x", At: at})
+	c.Advance(at.Sub(c.Now()))
+	c.Advance(time.Minute)
+	want(t, got, "due 0s late", "not yet 1m0s ago")
+}
+
 var begin time.Time
 
 func start(*rmqtest.Client) time.Time { return begin }

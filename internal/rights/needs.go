@@ -43,7 +43,7 @@ func (n Need) keysOf(t Topic) []key {
 	if !n.Worker {
 		return []key{store, definition}
 	}
-	store.commands = append(store.commands, words("zcount zrange zrangebyscore zrem zremrangebyrank zrevrange")...)
+	store.commands = append(store.commands, words("zcount zmscore zrange zrangebyscore zrem zremrangebyrank zrevrange")...)
 	return []key{
 		store,
 		{k.Prepare, "prepare{" + slot + "}", words("del zadd zcard zrange zscore")},

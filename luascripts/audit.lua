@@ -1,0 +1,43 @@
+-- audit: a part of one slot, with all that the rules of a slot speak of, as of one moment.
+--
+-- GUARANTEE  reads only. Each answer is a picture of one moment: all of prepare and meta, and for each content
+--   of the part where else it is.
+-- KEYS  1 store   2 prepare   3 retry   4 dead   5 meta   6 why
+-- ARGV  1 which key the part is of: 1, 3 or 4, counted by rank, or 6, scanned   2 first rank, or cursor
+--       3 how many
+-- ANSWERS  {the types of the six keys}, and if one is wrong, no more; {now in ms, how many are in store,
+--   prepare, retry, dead and why, holder, number, end of its lease in ms, the lease in ms, paused, why of meta,
+--   each '' if there is none}; {contents of prepare, each before its mark; 300 at most}; next cursor; {in sixes:
+--   content, its score in store, prepare, retry and dead, its entry of why, each '' if there is none}
+local wants, types, call = {'zset', 'zset', 'zset', 'zset', 'hash', 'hash'}, {}, redis.call
+local sound = true
+for i = 1, 6 do
+  types[i] = call('TYPE', KEYS[i]).ok
+  if types[i] ~= 'none' and types[i] ~= wants[i] then sound = false end
+end
+if not sound then return {types} end
+local store, prepare, retry, dead, meta, why = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local time = call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local function int(n) return string.format('%.0f', n) end   -- tostring() keeps 14 digits only
+local m = call('HMGET', meta, 'holder', 'batch', 'until', 'lease', 'paused', 'why')
+if m[5] == '' then m[5] = '0' end                 -- any text pauses
+for i = 1, 6 do m[i] = m[i] or '' end
+local head = {int(now), int(call('ZCARD', store)), int(call('ZCARD', prepare)), int(call('ZCARD', retry)), int(call('ZCARD', dead)),
+  int(call('HLEN', why)), unpack(m)}
+local part, cursor, contents = tonumber(ARGV[1]), '0', {}
+if part == 6 then
+  local scan = call('HSCAN', why, ARGV[2], 'COUNT', ARGV[3])
+  cursor = scan[1]
+  for i = 1, #scan[2], 2 do contents[#contents + 1] = scan[2][i] end
+else
+  contents = call('ZRANGE', KEYS[part], ARGV[2], ARGV[2] + ARGV[3] - 1)
+end
+local entries = {}
+for i = 1, #contents do
+  local x, at = contents[i], 6 * i - 5
+  entries[at], entries[at + 1], entries[at + 2] = x, call('ZSCORE', store, x) or '', call('ZSCORE', prepare, x) or ''
+  entries[at + 3], entries[at + 4] = call('ZSCORE', retry, x) or '', call('ZSCORE', dead, x) or ''
+  entries[at + 5] = call('HGET', why, x) or ''
+end
+return {types, head, call('ZRANGE', prepare, 0, 299, 'WITHSCORES'), cursor, entries}

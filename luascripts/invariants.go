@@ -1,0 +1,177 @@
+package luascripts
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Broken is a rule of a slot that does not hold.
+type Broken struct {
+	Rule    string // its name, see Invariants
+	Key     string // where it shows
+	Content string // which is concerned; empty: the key as a whole
+	Detail  string // what is there
+}
+
+// Invariants are the rules that hold for each slot at every moment, whatever its
+// workers do. docs/PROTOCOL.md says the same at length.
+var Invariants = []struct{ Name, Rule string }{
+	{"TYPES", "store, prepare, retry and dead are sorted sets, meta and why hashes"},
+	{"STORE", "a score in the store is a time in ms, or a priority; in a literal topic also 1 to 16 retries left"},
+	{"BATCH", "what is in flight are at most 256 first deliveries of one moment, or one retry alone"},
+	{"MARK", "a mark in prepare is a second times 1000, and 0 to 16 retries left"},
+	{"HELD", "what is in flight has a holder and a number"},
+	{"RETRY", "a score in retry is a time in ms times 100, and 1 to 17 retries left"},
+	{"ONCE", "no content is in flight and waits for a retry"},
+	{"DEAD", "a score in dead is a time in ms"},
+	{"DEATH", "each dead content has its entry in why"},
+	{"FAILED", "each failed content that waits for its retry has its entry in why"},
+	{"WHY", "an entry of why can be read"},
+	{"ORPHAN", "an entry of why belongs to a content that is dead, in flight or waits"},
+	{"FLAG", "meta says so while why has an entry of a content that is not dead"},
+	{"META", "batch, until and lease in meta are whole numbers, and of a size that can be"},
+}
+
+const (
+	minTime     = 1e11            // 1973: an earlier one is no ms since 1970
+	maxTime     = 253402300800000 // the year 9999 is over
+	maxScore    = 1<<53 - 1       // larger ones are not exact
+	retriesLeft = 16
+)
+
+// Broken tells what is wrong with what was read. Each rule is judged on one
+// moment, so it finds nothing in a slot at work.
+func (a *Audit) Broken() []Broken {
+	c := check{a: a}
+	if c.types(); c.found != nil {
+		return c.found
+	}
+	c.meta()
+	c.flight()
+	for i := range a.Entries {
+		c.entry(&a.Entries[i])
+	}
+	return c.found
+}
+
+type check struct {
+	a     *Audit
+	found []Broken
+}
+
+func (c *check) add(rule, key, content, format string, args ...any) {
+	c.found = append(c.found, Broken{rule, key, content, fmt.Sprintf(format, args...)})
+}
+
+func (c *check) types() {
+	k := c.a.Keys
+	for i, key := range []string{k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why} {
+		want := "zset"
+		if i > 3 {
+			want = "hash"
+		}
+		if is := c.a.Types[i]; is != "none" && is != want {
+			c.add("TYPES", key, "", "is a %s", is)
+		}
+	}
+}
+
+func (c *check) meta() {
+	m, key := c.a.Meta, c.a.Keys.Meta
+	for _, f := range []struct {
+		name, value string
+		most        int64
+	}{{"batch", m.Batch, maxScore}, {"until", m.Until, maxScore}, {"lease", m.Lease, 1e12}} {
+		n, err := strconv.ParseInt(f.value, 10, 64)
+		if f.value != "" && (err != nil || n < 0 || n > f.most) {
+			c.add("META", key, "", "field %s is %q", f.name, f.value)
+		}
+	}
+}
+
+func (c *check) flight() {
+	a := c.a
+	if a.Sizes[1] == 0 {
+		return
+	}
+	if a.Meta.Holder == "" || a.Meta.Batch == "" {
+		c.add("HELD", a.Keys.Prepare, "", "%d in flight, and meta knows holder %q, number %q", a.Sizes[1], a.Meta.Holder, a.Meta.Batch)
+	}
+	if a.Sizes[1] > MaxBatch {
+		c.add("BATCH", a.Keys.Prepare, "", "%d in flight", a.Sizes[1])
+	}
+	for _, x := range a.Flight {
+		mark, whole := whole(x.Score)
+		left := mark % 1000
+		switch {
+		case !whole || left > retriesLeft || mark < minTime || mark > maxTime+999:
+			c.add("MARK", a.Keys.Prepare, x.Content, "its mark is %s", x.Score)
+		case x.Score != a.Flight[0].Score:
+			c.add("BATCH", a.Keys.Prepare, x.Content, "its mark is %s, and that of another one %s", x.Score, a.Flight[0].Score)
+		case left < retriesLeft && a.Sizes[1] > 1:
+			c.add("BATCH", a.Keys.Prepare, x.Content, "attempt %d beside %d others", 17-left, a.Sizes[1]-1)
+		}
+	}
+}
+
+func (c *check) entry(e *Entry) {
+	a, k := c.a, c.a.Keys
+	switch a.Part {
+	case PartStore:
+		c.stored(e)
+	case PartRetry:
+		n, whole := whole(e.Retry)
+		if left := n % 100; !whole || left < 1 || left > 17 || n/100 < minTime || n > maxScore {
+			c.add("RETRY", k.Retry, e.Content, "its score is %s", e.Retry)
+		} else if left <= retriesLeft && e.Why == "" {
+			c.add("FAILED", k.Retry, e.Content, "nothing about it in %s", k.Why)
+		}
+		if e.Prepare != "" {
+			c.add("ONCE", k.Retry, e.Content, "it is in %s, too", k.Prepare)
+		}
+	case PartDead:
+		if n, whole := whole(e.Dead); !whole || n < minTime || n > maxTime {
+			c.add("DEAD", k.Dead, e.Content, "its score is %s", e.Dead)
+		}
+		if e.Why == "" {
+			c.add("DEATH", k.Dead, e.Content, "nothing about it in %s", k.Why)
+		}
+	case PartWhy:
+		if _, ok := ParseWhy(e.Why); !ok {
+			c.add("WHY", k.Why, e.Content, "its entry is %.80q", e.Why)
+		}
+		alive := e.Store != "" || e.Prepare != "" || e.Retry != ""
+		if !alive && e.Dead == "" {
+			c.add("ORPHAN", k.Why, e.Content, "it is nowhere else")
+		}
+		if alive && e.Dead == "" && a.Meta.Why == "" {
+			c.add("FLAG", k.Meta, e.Content, "it is in %s and not dead, and field why is not set", k.Why)
+		}
+	}
+}
+
+func (c *check) stored(e *Entry) {
+	n, whole := whole(e.Store)
+	sound := whole && n >= 1
+	switch {
+	case !sound:
+	case n <= retriesLeft:
+		sound = c.a.Literal
+	case c.a.Priority:
+		sound = n <= maxScore
+	default:
+		sound = n >= minTime && n <= maxTime
+	}
+	if !sound {
+		c.add("STORE", c.a.Keys.Store, e.Content, "its score is %s", e.Store)
+	} else if n <= retriesLeft && e.Why == "" {
+		c.add("FAILED", c.a.Keys.Store, e.Content, "nothing about it in %s", c.a.Keys.Why)
+	}
+}
+
+// whole reads a score that must be a whole number.
+func whole(score string) (int64, bool) {
+	f, err := strconv.ParseFloat(score, 64) // 1e+15, say
+	n := int64(f)
+	return n, err == nil && float64(n) == f
+}
