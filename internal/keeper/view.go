@@ -15,6 +15,7 @@ import (
 // View is who works at what, as ZooKeeper has it. It is read node by node, and so
 // no picture of one moment.
 type View struct {
+	Tree        string       // its id, as in the definitions in Redis; empty if nobody has made one
 	Coordinator string       // id of a worker; empty if there is none
 	Workers     []WorkerView // by id
 	Topics      []TopicView  // by name
@@ -35,6 +36,7 @@ type WorkerView struct {
 type TopicView struct {
 	Name, Kind string
 	Slots      int
+	Literal    bool
 	Gen        int64    // counts the assignments
 	Owners     []string // the id of the worker that each slot was assigned to, or empty
 	Err        error    // why some of it is not known
@@ -79,6 +81,9 @@ func (v viewer) all(ctx context.Context) (seen View, err error) {
 		return seen, err
 	}
 	seen.Coordinator = string(coordinator)
+	if seen.Tree, err = v.seeTree(ctx); err != nil {
+		return seen, err
+	}
 	children, err := v.s.children(ctx, v.workers())
 	if err != nil {
 		return seen, err
@@ -123,6 +128,20 @@ func (v viewer) all(ctx context.Context) (seen View, err error) {
 	return seen, nil
 }
 
+func (v viewer) seeTree(ctx context.Context) (string, error) {
+	data, _, err := v.s.get(ctx, v.meta())
+	if errors.Is(err, zk.ErrNoNode) {
+		return "", nil
+	} else if err != nil {
+		return "", err
+	}
+	var n layoutNode
+	if err := json.Unmarshal(data, &n); err != nil {
+		return "", fmt.Errorf("read %s: %w", v.meta(), err)
+	}
+	return n.Tree, nil
+}
+
 func (v viewer) seeWorker(ctx context.Context, id string) (w WorkerView, err error) {
 	w.ID = id
 	data, _, err := v.s.get(ctx, v.worker(id))
@@ -150,7 +169,7 @@ func (v viewer) seeTopic(ctx context.Context, name string) (t TopicView, err err
 	}
 	var def topicNode
 	t.Err = json.Unmarshal(data, &def)
-	t.Kind, t.Slots = def.Kind, def.Slots
+	t.Kind, t.Slots, t.Literal = def.Kind, def.Slots, def.Literal
 	data, _, err = v.s.get(ctx, v.assign(name))
 	if errors.Is(err, zk.ErrNoNode) {
 		return t, nil // nobody has come yet who wants slots of it

@@ -39,7 +39,7 @@ func TestViewShowsWhoWorksAtWhat(t *testing.T) {
 		}
 		return nil
 	})
-	if v.Coordinator != m.ID() || len(v.Workers) != 3 || len(v.Topics) != 3 {
+	if v.Tree != m.Tree() || v.Coordinator != m.ID() || len(v.Workers) != 3 || len(v.Topics) != 3 {
 		t.Fatalf("%+v", v)
 	}
 	w := v.Workers[0]

@@ -38,6 +38,8 @@ var reserved = map[string][]string{
 	"github.com/go-zookeeper/zk":    {"slots", "internal/keeper", "internal/servertest"},
 	"github.com/alicebob/miniredis": {"rmqtest", "internal/servertest", "examples"},
 	module + "/internal/servertest": {"bench"},
+	"github.com/spf13":              {"cmd"}, // cobra and what comes with it
+	"golang.org/x":                  {"cmd"},
 	"go.uber.org/goleak":            {"internal/servertest"},
 	"testing":                       {"rmqtest", "internal"},
 }
@@ -155,6 +157,9 @@ func TestWrongImportsAreFound(t *testing.T) {
 		{"consumer", "testing"},
 		{"consumer", module + "/internal/servertest"},
 		{"internal/model", module + "/rmq"},
+		{"internal/x", "github.com/spf13/cobra"},
+		{"examples/price", "golang.org/x/sys/unix"},
+		{"cmd/rmq", "testing"},
 		{"cmd/rmq", zk},
 		{"cmd/rmq", mini},
 	} {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -50,6 +51,8 @@ func Explain(err error, user string) error {
 		return fmt.Errorf("grant Redis user %s +%s (%s has the whole line): %w", user, name, document, err)
 	case redis.HasErrorPrefix(err, "NOPERM"):
 		return fmt.Errorf("grant Redis user %s the keys and channels in %s: %w", user, document, err)
+	case strings.Contains(err.Error(), "The user executing the script can't"): // Redis does not tell what
+		return fmt.Errorf("grant Redis user %s the whole line in %s: %w", user, document, err)
 	case redis.HasErrorPrefix(err, "WRONGPASS"):
 		return fmt.Errorf("Redis does not know user %s with this password, or the user is off; "+
 			"mend Username and Password of the Redis client: %w", user, err)

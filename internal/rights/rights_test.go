@@ -166,6 +166,12 @@ func TestExplain(t *testing.T) {
 	if err := Explain(rdb.Get(ctx, "k").Err(), User(rdb)); err == nil || !strings.HasPrefix(err.Error(), `grant Redis user "u" the keys and channels in docs/DEPLOYMENT.md: NOPERM`) {
 		t.Error(err)
 	}
+	grant(t, server.Client(t), "+eval ~k")
+	rdb = server.Client(t, as)
+	refused := rdb.Eval(ctx, "return redis.call('GET', KEYS[1])", []string{"k"}).Err()
+	if err := Explain(refused, User(rdb)); !errors.Is(err, refused) || !strings.HasPrefix(err.Error(), `grant Redis user "u" the whole line in docs/DEPLOYMENT.md: `) {
+		t.Error(err)
+	}
 	grant(t, server.Client(t), "+@all")
 	rdb = server.Client(t, as, func(o *redis.Options) { o.DB = 3 })
 	for _, other := range []error{nil, redis.Nil, context.Canceled, rdb.Do(ctx, "nonsense").Err()} {

@@ -1,0 +1,27 @@
+package nodes
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Each visits the server behind rdb, or all masters of a Cluster at the same time, also
+// those that do not answer: visit finds that out, and soon. The error is that nobody told
+// who the masters are.
+func Each(ctx context.Context, rdb redis.UniversalClient, visit func(ctx context.Context, addr string, server redis.UniversalClient)) error {
+	soon := func(ctx context.Context, one *redis.Client) error {
+		ctx, cancel := context.WithTimeout(ctx, 2*patience)
+		defer cancel()
+		visit(ctx, one.Options().Addr, one.WithTimeout(2*patience))
+		return nil
+	}
+	if c, many := rdb.(cluster); many {
+		return c.ForEachMaster(ctx, soon)
+	}
+	if one, ok := rdb.(*redis.Client); ok {
+		return soon(ctx, one)
+	}
+	visit(ctx, "", rdb)
+	return nil
+}

@@ -1,0 +1,51 @@
+// Package words says times as people say them: "in 4m10s", "12s ago".
+package words
+
+import (
+	"strconv"
+	"time"
+)
+
+// Duration is d with its two largest units, and never more than it is: 850ms, 12s,
+// 4m10s, 3h20m, 2d5h. What is shorter than a millisecond, or negative, is 0s.
+func Duration(d time.Duration) string {
+	if d < time.Millisecond {
+		return "0s"
+	}
+	if d < time.Second {
+		return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
+	}
+	units := []struct {
+		name string
+		size time.Duration
+	}{{"d", 24 * time.Hour}, {"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}}
+	for i, u := range units {
+		if d < u.size {
+			continue
+		}
+		text := strconv.FormatInt(int64(d/u.size), 10) + u.name
+		if i+1 < len(units) {
+			if rest := d % u.size / units[i+1].size; rest > 0 {
+				text += strconv.FormatInt(int64(rest), 10) + units[i+1].name
+			}
+		}
+		return text
+	}
+	return "0s" // not reached
+}
+
+// In says how far away something in the future is: "in 4m10s", or "now" if it is not.
+func In(d time.Duration) string {
+	if d < time.Millisecond {
+		return "now"
+	}
+	return "in " + Duration(d)
+}
+
+// Ago says how long ago something was: "12s ago", or "now" if it was just now.
+func Ago(d time.Duration) string {
+	if d < time.Millisecond {
+		return "now"
+	}
+	return Duration(d) + " ago"
+}
