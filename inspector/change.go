@@ -1,0 +1,210 @@
+package inspector
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/slots"
+)
+
+// ErrNotWaiting is returned by Reschedule for a message that has no time or priority to
+// change. The error that wraps it says where the message is instead.
+var ErrNotWaiting = errors.New("it does not wait")
+
+// Move is what a message gets that waits: one of a time and a priority. The zero Move is
+// now.
+type Move struct {
+	At       time.Time     // due then. In priority topics that is for what waits for its retry
+	In       time.Duration // due so much after the server's present time; likewise
+	Priority int64         // in priority topics, for what waits for its first delivery
+}
+
+// Cancel removes a message that waits: for its time, its turn or its retry. A copy in
+// flight goes on, and is reported.
+//
+// Without a basis it looks in the slot of the content, and if it does not wait there, in
+// all. One that waits in several is an error that names them.
+func (i *Inspector) Cancel(ctx context.Context, topic, content, basis string) (removed, inFlight bool, err error) {
+	t, err := i.Topic(ctx, topic)
+	if err != nil {
+		return false, false, err
+	}
+	there, err := i.whereItWaits(ctx, t, content, basis, func(slot int) (done bool, err error) {
+		var flying bool
+		removed, flying, err = i.scripts.Cancel(ctx, i.keys(t, slot), content)
+		inFlight = inFlight || flying
+		return removed, i.explain(err)
+	})
+	for _, p := range there {
+		inFlight = inFlight || p.InFlight
+	}
+	if err != nil {
+		return removed, inFlight, fmt.Errorf("cancel in topic %s: %w", topic, err)
+	}
+	return removed, inFlight, nil
+}
+
+// whereItWaits does something to a content in the slot of its basis. Without one that is the
+// slot of the content, or if nothing was to be done there, the one in which it waits. Then
+// it tells all places where the content is.
+func (i *Inspector) whereItWaits(ctx context.Context, t Topic, content, basis string, do func(slot int) (done bool, err error)) ([]place, error) {
+	if content == "" {
+		return nil, &message.InvalidError{Field: "Content", Value: "empty", Limit: "what was sent"}
+	}
+	done, err := do(slots.Of(cmp.Or(basis, content), t.Slots))
+	if done || err != nil || basis != "" {
+		return nil, err
+	}
+	all, _ := chosen(t, nil)
+	there, err := i.lookIn(ctx, t, content, all)
+	if err != nil {
+		return nil, err
+	}
+	var waits []string
+	at := 0
+	for _, p := range there {
+		if p.Stored > 0 || !p.Retry.IsZero() {
+			waits, at = append(waits, strconv.Itoa(p.slot)), p.slot
+		}
+	}
+	switch n := len(waits); n {
+	case 0:
+		return there, nil
+	case 1:
+		_, err = do(at)
+		return there, err
+	default:
+		return there, fmt.Errorf("it is in slots %s and %s: give the basis it was sent with", strings.Join(waits[:n-1], ", "), waits[n-1])
+	}
+}
+
+// Reschedule gives a message that waits another time or priority, and tells how it waits
+// now. A retry keeps its attempts. It looks for the message as Cancel does.
+func (i *Inspector) Reschedule(ctx context.Context, topic, content, basis string, to Move) (Entry, error) {
+	t, err := i.Topic(ctx, topic)
+	if err != nil {
+		return Entry{}, err
+	}
+	e, err := i.reschedule(ctx, t, content, basis, to)
+	if err != nil {
+		return Entry{}, fmt.Errorf("reschedule in topic %s: %w", topic, err)
+	}
+	return e, nil
+}
+
+func (i *Inspector) reschedule(ctx context.Context, t Topic, content, basis string, to Move) (e Entry, err error) {
+	if err := to.validate(t); err != nil {
+		return e, err
+	}
+	slot, due := slots.Of(cmp.Or(basis, content), t.Slots), to.In
+	if !to.At.IsZero() {
+		counts, err := i.counts(ctx, t, []int{slot})
+		if err != nil {
+			return e, err
+		}
+		if due = to.At.Sub(counts[0].Now); due <= 0 {
+			return e, &message.InvalidError{Field: "At", Value: stamp(to.At), Limit: "after the server's clock, " + stamp(counts[0].Now)}
+		}
+	}
+	var where luascripts.Place
+	there, err := i.whereItWaits(ctx, t, content, basis, func(in int) (done bool, err error) {
+		var score int64
+		where, _, score, err = i.scripts.Reschedule(ctx, i.keys(t, in), content, to.script(t))
+		slot = in
+		switch {
+		case where == luascripts.InStore && (to.Priority > 0 || t.Kind != message.KindPriority):
+			e, done = entryOf(t, in, Waiting, content, score), true
+		case where == luascripts.InRetry && to.Priority == 0:
+			e, done = entryOf(t, in, Retrying, content, score), true
+		}
+		return done, i.explain(err)
+	})
+	if err == nil && e == (Entry{}) && basis != "" {
+		there, err = i.lookIn(ctx, t, content, []int{slot})
+	}
+	switch {
+	case err != nil:
+		return e, err
+	case e != Entry{}:
+		i.wake(ctx, t, []int{slot}, due)
+		return e, nil
+	case where == luascripts.InStore: // with a priority, which a time shall not replace
+		return e, &message.InvalidError{Field: "Move", Value: "a time", Limit: "a priority: what waits in topic " + t.Name + " has no times"}
+	}
+	return e, fmt.Errorf("%w: %s", ErrNotWaiting, instead(t, where, slot, there))
+}
+
+// instead says where a message is that was to be rescheduled.
+func instead(t Topic, where luascripts.Place, slot int, there []place) string {
+	switch where {
+	case luascripts.InRetry:
+		return fmt.Sprintf("in slot %d it waits for its retry, which has a time and no priority", slot)
+	case luascripts.AtOnce:
+		return fmt.Sprintf("in slot %d it has failed, and is tried again at once, because topic %s is literal", slot, t.Name)
+	}
+	for _, p := range there {
+		if p.InFlight {
+			return fmt.Sprintf("it is in flight, in slot %d, with worker %s", p.slot, cmp.Or(p.Worker, "unknown"))
+		}
+	}
+	for _, p := range there {
+		if !p.Died.IsZero() {
+			return fmt.Sprintf("it is dead, in slot %d; requeue it", p.slot)
+		}
+	}
+	return "it is nowhere in topic " + t.Name
+}
+
+func (m Move) validate(t Topic) error {
+	given := 0
+	for _, is := range []bool{!m.At.IsZero(), m.In != 0, m.Priority != 0} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case given > 1:
+		return &message.InvalidError{Field: "Move", Value: fmt.Sprintf("%+v", m), Limit: "one of At, In and Priority, or none of them for now"}
+	case m.Priority != 0:
+		return validatePriority(t, m.Priority)
+	case m.In < 0 || m.In > message.MaxRange:
+		return &message.InvalidError{Field: "In", Value: m.In.String(), Limit: "0 to 10 years"}
+	case !m.At.IsZero():
+		// The same limits as those of a send.
+		_, err := message.Open(message.Topic{Kind: message.KindFixedTime}, message.FixedTime{Content: "x", At: m.At}, 1)
+		return err
+	}
+	return nil
+}
+
+func validatePriority(t Topic, priority int64) error {
+	if t.Kind != message.KindPriority {
+		return &message.InvalidError{Field: "Priority", Value: strconv.FormatInt(priority, 10), Limit: fmt.Sprintf("not given: topic %s is of kind %s", t.Name, t.Kind)}
+	}
+	if priority < message.MinPriority || priority > message.MaxPriority {
+		return &message.InvalidError{Field: "Priority", Value: strconv.FormatInt(priority, 10), Limit: "17 to 9007199254740991 (2^53 - 1)"}
+	}
+	return nil
+}
+
+// script is the move in whole ms, rounded up: never early.
+func (m Move) script(t Topic) luascripts.Move {
+	const almost = time.Millisecond - 1
+	to := luascripts.Move{
+		In: (m.In + almost).Truncate(time.Millisecond), Priority: m.Priority,
+		RetryOnly: t.Kind == message.KindPriority && m.Priority == 0,
+	}
+	if !m.At.IsZero() {
+		to.At = m.At.Add(almost)
+	}
+	return to
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

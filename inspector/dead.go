@@ -1,0 +1,203 @@
+package inspector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/slots"
+)
+
+// DeadEntry is a dead message.
+type DeadEntry struct {
+	Content string
+	Slot    int
+	Died    time.Time
+	Failure *Failure // nil: nothing is known
+}
+
+// Dead goes through the dead messages of all slots in the order of their deaths. It reads
+// page by page while others die and are requeued: what stays dead is met exactly once, and
+// what dies after the beginning is not met. An error is the last it yields.
+func (i *Inspector) Dead(ctx context.Context, topic string, q DeadQuery) iter.Seq2[DeadEntry, error] {
+	return func(yield func(DeadEntry, error) bool) {
+		t, err := i.Topic(ctx, topic)
+		if err != nil {
+			yield(DeadEntry{}, err)
+			return
+		}
+		for e, err := range i.dead(ctx, t, q, true) {
+			if err != nil {
+				err = fmt.Errorf("list dead messages of topic %s: %w", topic, err)
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// dead goes through the dead messages that are meant. With explain, what is known of their
+// failures comes with them.
+func (i *Inspector) dead(ctx context.Context, t Topic, q DeadQuery, explain bool) iter.Seq2[DeadEntry, error] {
+	explain = explain || q.Reason != ""
+	return func(yield func(DeadEntry, error) bool) {
+		walks, err := i.walks(ctx, t, q)
+		if err != nil {
+			yield(DeadEntry{}, err)
+			return
+		}
+		met := 0
+		var some []DeadEntry // that are explained together
+		pass := func() (on bool) {
+			if explain {
+				if err := i.explainDead(ctx, t, some); err != nil {
+					yield(DeadEntry{}, err)
+					return false
+				}
+			}
+			for _, e := range some {
+				if q.Reason == "" || e.Failure != nil && strings.Contains(e.Failure.Reason, q.Reason) {
+					if met++; !yield(e, nil) || met == q.Limit {
+						return false
+					}
+				}
+			}
+			some = some[:0]
+			return true
+		}
+		for m, err := range i.merge(ctx, walks) {
+			if err != nil {
+				yield(DeadEntry{}, err)
+				return
+			}
+			if q.Content != nil && !q.Content(m.content) {
+				continue
+			}
+			some = append(some, DeadEntry{Content: m.content, Slot: m.in.slot, Died: time.UnixMilli(int64(m.score))})
+			enough := !explain || len(some) == deadPage || met+len(some) == q.Limit
+			if enough && !pass() {
+				return
+			}
+		}
+		pass()
+	}
+}
+
+// explainDead adds what is known of failures.
+func (i *Inspector) explainDead(ctx context.Context, t Topic, dead []DeadEntry) error {
+	var which []int
+	places := map[string][]int{} // of a slot's, by the key of why
+	for n, e := range dead {
+		key := i.keys(t, e.Slot).Why
+		if places[key] == nil {
+			which = append(which, e.Slot)
+		}
+		places[key] = append(places[key], n)
+	}
+	_, err := ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.SliceCmd {
+		args := []any{"hmget", k.Why}
+		for _, n := range places[k.Why] {
+			args = append(args, dead[n].Content)
+		}
+		return redis.NewSliceCmd(ctx, args...)
+	}, func(k luascripts.SlotKeys, cmd *redis.SliceCmd) (struct{}, error) {
+		entries, err := cmd.Result()
+		for m, entry := range entries {
+			text, _ := entry.(string)
+			if why, ok := luascripts.ParseWhy(text); ok {
+				dead[places[k.Why][m]].Failure = failure(&why)
+			}
+		}
+		return struct{}{}, at(k.Why, err)
+	})
+	return err
+}
+
+// DeadShow looks a dead message up: nearly always there is one, and several if equal
+// contents died in several slots. Without a basis it looks in all slots.
+func (i *Inspector) DeadShow(ctx context.Context, topic, content, basis string) ([]DeadEntry, error) {
+	t, err := i.Topic(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	var which []int
+	if basis != "" {
+		which = []int{slots.Of(basis, t.Slots)}
+	}
+	which, _ = chosen(t, which)
+	times, err := ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.FloatCmd {
+		return redis.NewFloatCmd(ctx, "zscore", k.Dead, content)
+	}, func(k luascripts.SlotKeys, cmd *redis.FloatCmd) (time.Time, error) {
+		ms, err := cmd.Result()
+		if errors.Is(err, redis.Nil) {
+			return time.Time{}, nil
+		}
+		return time.UnixMilli(int64(ms)), at(k.Dead, err)
+	})
+	var dead []DeadEntry
+	for n, died := range times {
+		if !died.IsZero() {
+			dead = append(dead, DeadEntry{Content: content, Slot: which[n], Died: died})
+		}
+	}
+	if err == nil {
+		err = i.explainDead(ctx, t, dead)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for a dead message in topic %s: %w", topic, err)
+	}
+	return dead, nil
+}
+
+// DeadCount counts the dead messages that are meant.
+func (i *Inspector) DeadCount(ctx context.Context, topic string, q DeadQuery) (int, error) {
+	t, err := i.Topic(ctx, topic)
+	if err != nil {
+		return 0, err
+	}
+	n, err := i.deadCount(ctx, t, q)
+	if err != nil {
+		return 0, fmt.Errorf("count dead messages of topic %s: %w", topic, err)
+	}
+	return n, nil
+}
+
+func (i *Inspector) deadCount(ctx context.Context, t Topic, q DeadQuery) (n int, err error) {
+	if q.Content != nil || q.Reason != "" {
+		for _, err := range i.dead(ctx, t, q, false) {
+			if err != nil {
+				return 0, err
+			}
+			n++
+		}
+		return n, nil
+	}
+	which, err := q.slots(t)
+	if err != nil {
+		return 0, err
+	}
+	low, high := q.times()
+	counts, err := i.countDead(ctx, t, which, bound(low), bound(high))
+	for _, c := range counts {
+		n += c
+	}
+	if q.Limit > 0 {
+		n = min(n, q.Limit)
+	}
+	return n, err
+}
+
+// at names the key that an error is about.
+func at(key string, err error) error {
+	if err != nil {
+		return fmt.Errorf("read %s: %w", key, err)
+	}
+	return nil
+}

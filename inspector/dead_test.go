@@ -1,0 +1,375 @@
+package inspector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/sharetest"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// noon is a time in the past at which contents die in tests.
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// bury makes contents of one slot dead, each at its time, with an entry of why.
+func bury(t testing.TB, rdb redis.UniversalClient, topic message.Topic, slot, n int, of func(n int) (content string, died time.Time, why string)) {
+	t.Helper()
+	k := luascripts.KeysOf(topic.Name, slot)
+	const most, calls = 1000, 50
+	for first := 0; first < n; first += most * calls {
+		pipe := rdb.Pipeline()
+		for from := first; from < min(n, first+most*calls); from += most {
+			var zs []redis.Z
+			var entries []any
+			for i := from; i < min(n, from+most); i++ {
+				content, died, why := of(i)
+				zs = append(zs, redis.Z{Member: content, Score: float64(died.UnixMilli())})
+				entries = append(entries, content, why)
+			}
+			pipe.ZAdd(ctx, k.Dead, zs...)
+			pipe.HSet(ctx, k.Why, entries...)
+		}
+		_, err := pipe.Exec(ctx)
+		must(t, err)
+	}
+}
+
+// whyOf is an entry of why.
+func whyOf(died time.Time, priority, reason string) string {
+	return fmt.Sprintf("17 %d %d %s w1 %s", died.Add(-time.Hour).UnixMilli(), died.UnixMilli(), priority, reason)
+}
+
+// buryOne makes one content dead.
+func buryOne(t testing.TB, rdb redis.UniversalClient, topic message.Topic, slot int, content string, died time.Time) {
+	t.Helper()
+	bury(t, rdb, topic, slot, 1, func(int) (string, time.Time, string) { return content, died, whyOf(died, "500", "it broke") })
+}
+
+// collect goes through the dead ones that are meant.
+func collect(t testing.TB, i *Inspector, topic message.Topic, q DeadQuery) []DeadEntry {
+	t.Helper()
+	var all []DeadEntry
+	for e, err := range i.Dead(ctx, topic.Name, q) {
+		must(t, err)
+		all = append(all, e)
+	}
+	return all
+}
+
+func contentsOf(dead []DeadEntry) []string {
+	contents := make([]string, len(dead))
+	for n, e := range dead {
+		contents[n] = e.Content
+	}
+	return contents
+}
+
+// 10^6 dead messages are gone through, in both directions, while others die, are requeued
+// and deleted: those that stay are met once each, in the order of their deaths.
+func TestAMillionDead(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
+		const slots, each = 4, 250_000
+		random := rand.New(rand.NewPCG(uint64(sharetest.Seed(t)), 0))
+		topic := define(t, rdb, topicOf(t, message.KindFixedTime, slots))
+		for slot := range slots {
+			bury(t, rdb, topic, slot, each, func(n int) (string, time.Time, string) {
+				id := n*slots + slot
+				died := noon.Add(time.Duration(id) * 3 * time.Microsecond) // several die in one ms
+				return name(id), died, whyOf(died, "-", "x")
+			})
+		}
+		stays := func(id int) bool { return id%4 != 0 }
+
+		// Beside it: one in four is requeued or deleted, now and then, and others die.
+		done := make(chan struct{})
+		var beside sync.WaitGroup
+		defer beside.Wait()
+		var stop sync.Once
+		defer stop.Do(func() { close(done) })
+		churn := func(do func() error) {
+			beside.Go(func() {
+				for {
+					select {
+					case <-done:
+						return
+					case <-time.After(15 * time.Millisecond):
+					}
+					if err := do(); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		goes := func(r *rand.Rand) DeadQuery {
+			from := noon.Add(time.Duration(r.IntN(slots*each)) * 3 * time.Microsecond)
+			return DeadQuery{NewerThan: from, OlderThan: from.Add(time.Second), Limit: 300, Content: func(content string) bool {
+				id, err := strconv.Atoi(strings.TrimPrefix(content, "m"))
+				return err == nil && !stays(id)
+			}}
+		}
+		one, two := rand.New(rand.NewPCG(random.Uint64(), 1)), rand.New(rand.NewPCG(random.Uint64(), 2))
+		requeued, deleted, died := 0, 0, 0
+		churn(func() error {
+			r, err := i.DeadRequeue(ctx, topic.Name, goes(one), RequeueOptions{})
+			requeued += r.Stored
+			return err
+		})
+		churn(func() error {
+			n, err := i.DeadDelete(ctx, topic.Name, goes(two), nil)
+			deleted += n
+			return err
+		})
+		churn(func() error {
+			died++
+			buryOne(t, rdb, topic, died%slots, fmt.Sprint("late ", died), time.Now())
+			return nil
+		})
+
+		q := DeadQuery{Newest: strings.HasSuffix(t.Name(), "cluster")} // one way on each
+		met := make([]bool, slots*each)
+		var last time.Time
+		for e, err := range i.Dead(ctx, topic.Name, q) {
+			must(t, err)
+			id, err := strconv.Atoi(strings.TrimPrefix(e.Content, "m"))
+			if err != nil {
+				continue // died while the slots were counted
+			}
+			if met[id] {
+				t.Fatalf("%s is met twice", e.Content)
+			}
+			met[id] = true
+			if e.Slot != id%slots || e.Failure == nil && stays(id) || e.Failure != nil && e.Failure.Reason != "x" {
+				t.Fatalf("met %+v", e)
+			}
+			if order := e.Died.Compare(last); !last.IsZero() && order != 0 && (order < 0) != q.Newest {
+				t.Fatalf("%s died at %v, after one of %v", e.Content, e.Died, last)
+			}
+			last = e.Died
+		}
+		stop.Do(func() { close(done) })
+		beside.Wait()
+		for id, is := range met {
+			if !is && stays(id) {
+				t.Fatalf("%s is not met", name(id))
+			}
+		}
+		t.Logf("meanwhile %d requeued, %d deleted, %d died", requeued, deleted, died)
+		if requeued == 0 || deleted == 0 || died == 0 {
+			t.Error("nothing happened meanwhile")
+		}
+		n, err := i.DeadCount(ctx, topic.Name, DeadQuery{})
+		if want := slots*each - requeued - deleted + died; err != nil || n != want {
+			t.Errorf("%d are dead, %v; want %d", n, err, want)
+		}
+
+		// All of it is sound, and comes back.
+		if found, err := i.Verify(ctx, []string{topic.Name}, nil); err != nil || found != nil {
+			t.Errorf("found %v, %v", found, err)
+		}
+		told := 0
+		r, err := i.DeadRequeue(ctx, topic.Name, DeadQuery{}, RequeueOptions{Progress: func(r Requeued) {
+			if r.Stored <= told {
+				t.Errorf("told of %d after %d", r.Stored, told)
+			}
+			told = r.Stored
+		}})
+		if err != nil || r != (Requeued{Stored: n}) || told != n {
+			t.Errorf("%d were dead, and %+v, %v", n, r, err)
+		}
+		stored := 0
+		for slot := range slots {
+			stored += int(rdb.ZCard(ctx, luascripts.StoreKey(topic.Name, slot)).Val())
+		}
+		if stored != n+requeued {
+			t.Errorf("%d are stored, want %d", stored, n+requeued)
+		}
+	})
+}
+
+func name(id int) string { return "m" + strconv.Itoa(id) }
+
+// 100,000 that died in the same ms are met once each, both ways.
+func TestManyDeathsAtOnce(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
+		const n = 100_000
+		topic := define(t, rdb, topicOf(t, message.KindPriority, 2))
+		for slot := range 2 {
+			bury(t, rdb, topic, slot, n/2, func(n int) (string, time.Time, string) { return name(2*n + slot), noon, whyOf(noon, "20", "x") })
+		}
+		ways := map[bool][]string{}
+		for _, newest := range []bool{false, true} {
+			for e, err := range i.dead(ctx, Topic{Topic: topic}, DeadQuery{Newest: newest}, false) {
+				must(t, err)
+				ways[newest] = append(ways[newest], e.Content)
+			}
+		}
+		if len(ways[false]) != n || !slices.IsSorted(ways[false]) || len(slices.Compact(slices.Clone(ways[false]))) != n {
+			t.Errorf("%d are met", len(ways[false]))
+		}
+		slices.Reverse(ways[true])
+		if !slices.Equal(ways[false], ways[true]) {
+			t.Error("the other way round others are met")
+		}
+	})
+}
+
+func TestDeadQueries(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
+		topic := define(t, rdb, topicOf(t, message.KindPriority, 4))
+		at := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Second) }
+		for n, c := range []struct {
+			content, reason string
+			slot            int
+		}{
+			{"order 0", "the shop timed out", 0}, {"order 1", "no such order", 1}, {"price 2", "the shop timed out", 2},
+			{binary, "panic: \x00 \xff", 3}, {"order 4", "", 0}, {strings.Repeat("x", 256<<10), "no such order", 1},
+		} {
+			bury(t, rdb, topic, c.slot, 1, func(int) (string, time.Time, string) { return c.content, at(n), whyOf(at(n), "500", c.reason) })
+		}
+		k := luascripts.KeysOf(topic.Name, 2)
+		must(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Member: "nothing known", Score: float64(at(6).UnixMilli())}).Err())
+		glob := func(pattern string) func(string) bool {
+			filter, err := Glob(pattern)
+			must(t, err)
+			return filter
+		}
+		for _, c := range []struct {
+			name string
+			q    DeadQuery
+			want []int // by the second of their deaths
+		}{
+			{"all", DeadQuery{}, []int{0, 1, 2, 3, 4, 5, 6}},
+			{"newest first", DeadQuery{Newest: true}, []int{6, 5, 4, 3, 2, 1, 0}},
+			{"limit", DeadQuery{Limit: 3}, []int{0, 1, 2}},
+			{"limit, newest", DeadQuery{Limit: 3, Newest: true}, []int{6, 5, 4}},
+			{"limit above all", DeadQuery{Limit: 100}, []int{0, 1, 2, 3, 4, 5, 6}},
+			{"one slot", DeadQuery{Slots: []int{1}}, []int{1, 5}},
+			{"slots, one of them twice", DeadQuery{Slots: []int{3, 0, 3}}, []int{0, 3, 4}},
+			{"no slot", DeadQuery{Slots: []int{}}, nil},
+			{"content", DeadQuery{Content: glob("order *")}, []int{0, 1, 4}},
+			{"content and limit", DeadQuery{Content: glob("order *"), Limit: 2, Newest: true}, []int{4, 1}},
+			{"binary content", DeadQuery{Content: glob("*\xff*")}, []int{3}},
+			{"reason", DeadQuery{Reason: "such"}, []int{1, 5}},
+			{"reason and limit", DeadQuery{Reason: "shop", Limit: 2}, []int{0, 2}},
+			{"reason and limit, newest", DeadQuery{Reason: "shop", Limit: 1, Newest: true}, []int{2}},
+			{"binary reason", DeadQuery{Reason: "\xff"}, []int{3}},
+			{"all at once", DeadQuery{Content: glob("*order*"), Reason: "shop", Slots: []int{0, 1}, OlderThan: at(9), NewerThan: noon.Add(-1)}, []int{0}},
+			{"older", DeadQuery{OlderThan: at(2)}, []int{0, 1}},
+			{"older by 1 ns", DeadQuery{OlderThan: at(2).Add(1)}, []int{0, 1, 2}},
+			{"newer", DeadQuery{NewerThan: at(4)}, []int{5, 6}},
+			{"newer by 1 ns", DeadQuery{NewerThan: at(4).Add(-1)}, []int{4, 5, 6}},
+			{"between, newest", DeadQuery{NewerThan: at(1), OlderThan: at(4), Newest: true}, []int{3, 2}},
+			{"nothing between", DeadQuery{NewerThan: at(4), OlderThan: at(5)}, nil},
+			{"the wrong way round", DeadQuery{NewerThan: at(5), OlderThan: at(1)}, nil},
+			{"the wrong way round, newest", DeadQuery{NewerThan: at(5), OlderThan: at(1), Newest: true}, nil},
+		} {
+			var got []int
+			for _, e := range collect(t, i, topic, c.q) {
+				got = append(got, int(e.Died.Sub(noon)/time.Second))
+				if known := e.Failure != nil; known != (e.Content != "nothing known") ||
+					known && (e.Failure.Attempts != 17 || e.Failure.Priority != 500 || e.Failure.Worker != "w1" || !e.Failure.Last.Equal(e.Died)) {
+					t.Errorf("%s: %.40q has failure %+v", c.name, e.Content, e.Failure)
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%s: met %v, want %v", c.name, got, c.want)
+			}
+			if n, err := i.DeadCount(ctx, topic.Name, c.q); err != nil || n != len(c.want) {
+				t.Errorf("%s: counted %d, %v; want %d", c.name, n, err, len(c.want))
+			}
+		}
+	})
+}
+
+func TestDeadShow(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
+		topic := define(t, rdb, topicOf(t, message.KindFixedTime, 256))
+		buryOne(t, rdb, topic, slotOf(topic, binary), binary, noon)
+		buryOne(t, rdb, topic, slotOf(topic, "basis"), "x", noon)
+		buryOne(t, rdb, topic, slotOf(topic, "another"), "x", noon.Add(time.Second))
+		show := func(content, basis string) []DeadEntry {
+			dead, err := i.DeadShow(ctx, topic.Name, content, basis)
+			must(t, err)
+			return dead
+		}
+		if dead := show(binary, ""); len(dead) != 1 || dead[0].Content != binary || dead[0].Failure == nil || dead[0].Failure.Reason != "it broke" {
+			t.Errorf("%+v", dead)
+		}
+		if dead := show("x", "basis"); len(dead) != 1 || !dead[0].Died.Equal(noon) || dead[0].Slot != slotOf(topic, "basis") {
+			t.Errorf("%+v", dead)
+		}
+		if dead := show("x", ""); len(dead) != 2 {
+			t.Errorf("%+v", dead)
+		}
+		if dead := show("y", ""); dead != nil {
+			t.Errorf("%+v", dead)
+		}
+	})
+}
+
+func TestDeadOfAnEmptyTopic(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
+		topic := define(t, rdb, topicOf(t, message.KindRangeMerge, 16))
+		if all := collect(t, i, topic, DeadQuery{}); all != nil {
+			t.Errorf("met %v", all)
+		}
+		n, err := i.DeadCount(ctx, topic.Name, DeadQuery{})
+		r, err2 := i.DeadRequeue(ctx, topic.Name, DeadQuery{}, RequeueOptions{Rate: 1})
+		d, err3 := i.DeadDelete(ctx, topic.Name, DeadQuery{}, nil)
+		if err := errors.Join(err, err2, err3); err != nil || n != 0 || d != 0 || r != (Requeued{}) {
+			t.Errorf("%d dead, %d deleted, requeued %+v, %v", n, d, r, err)
+		}
+	})
+}
+
+// What is wrong is the only thing that is yielded.
+func TestDeadErrors(t *testing.T) {
+	t.Parallel()
+	rdb, i := onRedis(t, Config{})
+	topic := define(t, rdb, topicOf(t, message.KindPriority, 2))
+	for n := range 1000 {
+		buryOne(t, rdb, topic, 0, name(n), noon)
+	}
+	only := func(ctx context.Context, topic string, q DeadQuery, after int) (err error) {
+		t.Helper()
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		met := 0
+		for _, e := range i.Dead(ctx, topic, q) {
+			if err != nil {
+				t.Error("something comes after the error")
+			}
+			if err = e; err == nil {
+				if met++; met == after {
+					cancel()
+				}
+			}
+		}
+		return err
+	}
+	wantError(t, only(ctx, "nosuch", DeadQuery{}, 0), ErrUnknownTopic, "nosuch")
+	wantError(t, only(ctx, topic.Name, DeadQuery{Slots: []int{1, 2}}, 0), message.ErrInvalid, "slot", "2", "0 to 1", topic.Name)
+	wantError(t, only(ctx, topic.Name, DeadQuery{Limit: -1}, 0), message.ErrInvalid, "Limit", "-1")
+	for _, after := range []int{1, 99, 100, 101, 500} {
+		wantError(t, only(ctx, topic.Name, DeadQuery{}, after), context.Canceled, topic.Name)
+	}
+	for e, err := range i.Dead(ctx, topic.Name, DeadQuery{}) { // and it may be left at any time
+		if must(t, err); e.Content == name(120) {
+			break
+		}
+	}
+	must(t, rdb.Set(ctx, luascripts.KeysOf(topic.Name, 1).Dead, "x", 0).Err())
+	wantError(t, only(ctx, topic.Name, DeadQuery{}, 0), nil, luascripts.KeysOf(topic.Name, 1).Dead)
+}

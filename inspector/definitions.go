@@ -1,0 +1,100 @@
+package inspector
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// definition is what is stored about a topic.
+type definition struct {
+	Topic          // without Kind and Slots if something is wrong
+	tree    string // of ZooKeeper
+	wrong   string // what is wrong with it; empty: nothing
+	missing bool   // it is not there at all
+}
+
+// defined are the definitions of all listed topics.
+func (i *Inspector) defined(ctx context.Context) ([]definition, error) {
+	names, err := i.names(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return i.definitions(ctx, names)
+}
+
+// definitions reads those of some topics.
+func (i *Inspector) definitions(ctx context.Context, names []string) ([]definition, error) {
+	all := make([]definition, 0, len(names))
+	for some := range slices.Chunk(names, perPipeline) {
+		cmds := make([]redis.Cmder, len(some))
+		for n, name := range some {
+			cmds[n] = redis.NewSliceCmd(ctx, "hmget", luascripts.DefinitionKey(i.qualified(name)),
+				"kind", "slots", "literal", "sharing", "layout", "created", "tree")
+		}
+		i.scripts.ExecOnce(ctx, cmds...)
+		for n, cmd := range cmds {
+			key := luascripts.DefinitionKey(i.qualified(some[n]))
+			values, err := cmd.(*redis.SliceCmd).Result()
+			switch {
+			case err == nil:
+				all = append(all, readDefinition(some[n], key, values))
+			case redis.HasErrorPrefix(err, "WRONGTYPE"):
+				all = append(all, definition{Topic: Topic{Topic: message.Topic{Name: some[n]}}, wrong: key + " is not a hash"})
+			default:
+				return nil, fmt.Errorf("read %s: %w", key, i.explain(err))
+			}
+		}
+	}
+	return all, nil
+}
+
+// readDefinition reads the fields in the order in which definitions asks for them.
+func readDefinition(name, key string, values []any) definition {
+	text := make([]string, len(values))
+	there := false
+	for n, v := range values {
+		if s, ok := v.(string); ok {
+			text[n], there = s, true
+		}
+	}
+	d := definition{Topic: Topic{Topic: message.Topic{Name: name}, Sharing: text[3]}, tree: text[6]}
+	if !there {
+		d.wrong, d.missing = key+" is missing", true
+		return d
+	}
+	if created, err := strconv.ParseInt(text[5], 10, 64); err == nil && created > 0 {
+		d.Created = time.UnixMilli(created)
+	}
+	read := message.Topic{Name: name, Literal: text[2] == "1"}
+	for _, kind := range []message.Kind{message.KindRangeMerge, message.KindPriority, message.KindFixedTime} {
+		if text[0] == kind.String() {
+			read.Kind = kind
+		}
+	}
+	read.Slots, _ = strconv.Atoi(text[1])
+	refuse := func(field, value string) { d.wrong = fmt.Sprintf("%s has %s %.40q", key, field, value) }
+	switch {
+	case text[4] != strconv.Itoa(luascripts.Layout):
+		refuse("layout", text[4])
+		d.wrong += "; this program knows " + strconv.Itoa(luascripts.Layout)
+	case read.Kind == 0:
+		refuse("kind", text[0])
+	case read.Slots == 0 || message.Topic{Name: "any", Kind: read.Kind, Slots: read.Slots}.Validate() != nil:
+		refuse("slots", text[1])
+	case text[2] != "0" && text[2] != "1":
+		refuse("literal", text[2])
+	case text[3] != "" && text[3] != "redis" && text[3] != "zookeeper":
+		refuse("sharing", text[3])
+	default:
+		d.Topic.Topic = read
+	}
+	return d
+}

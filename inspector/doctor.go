@@ -1,0 +1,90 @@
+package inspector
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Level is how well something is.
+type Level string
+
+// The levels.
+const (
+	OK   Level = "ok"
+	Warn Level = "warn" // it works, and somebody should look at it
+	Fail Level = "fail" // it does not work, or messages may get lost
+)
+
+// Check is what was looked at, and what was found.
+type Check struct {
+	Name   string // such as "persistence"
+	Level  Level
+	Detail string // what is there, in one line
+	Advice string // what to do, in one line; empty if it is ok
+}
+
+// Doctor looks at the servers and at the topics of the namespace, and changes nothing.
+// Whatever goes wrong on the way is a Check, too.
+func (i *Inspector) Doctor(ctx context.Context) []Check {
+	servers, err := i.examine(ctx)
+	if err != nil {
+		return []Check{{Name: "connection", Level: Fail, Detail: oneLine(i.explain(err)), Advice: "mend the address of Redis, or start it"}}
+	}
+	checks := []Check{i.connection(servers)}
+	servers = slices.DeleteFunc(servers, func(s server) bool { return s.err != nil })
+	if len(servers) == 0 {
+		return checks
+	}
+	topics, err := i.defined(ctx)
+	checks = append(checks,
+		judge("version", servers, version), judge("role", servers, role), i.rights(ctx, topics, err),
+		judge("persistence", servers, persistence), judge("eviction", servers, eviction),
+		judge("memory", servers, memory), judge("replicas", servers, replicas), clocks(servers))
+	if err != nil {
+		return append(checks, Check{Name: "definitions", Level: Fail, Detail: oneLine(err), Advice: "mend that first: no topic is known"})
+	}
+	checks = append(checks, i.zooKeeper(ctx, topics)...)
+	return append(checks, i.messages(ctx, topics)...)
+}
+
+// finding is what was found at one server, or of one topic.
+type finding struct {
+	level          Level
+	detail, advice string
+}
+
+func ok(format string, args ...any) finding { return finding{OK, fmt.Sprintf(format, args...), ""} }
+
+// check is the worst of several findings, with the details of all that are not ok.
+func check(name string, findings []finding) Check {
+	c := Check{Name: name, Level: OK}
+	var details []string
+	for _, level := range []Level{Fail, Warn, OK} {
+		for _, f := range findings {
+			if f.level == level && (level != OK || c.Level == OK) {
+				if len(details) == 0 {
+					c.Level, c.Advice = level, f.advice
+				}
+				if !slices.Contains(details, f.detail) {
+					details = append(details, f.detail)
+				}
+			}
+		}
+	}
+	c.Detail = enough(details, "; ")
+	return c
+}
+
+// enough shows some of a list that may be long.
+func enough(list []string, separator string) string {
+	const most = 5
+	text := strings.Join(list[:min(most, len(list))], separator)
+	if rest := len(list) - most; rest > 0 {
+		text += fmt.Sprintf("%sand %d more", separator, rest)
+	}
+	return text
+}
+
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

@@ -1,0 +1,331 @@
+package inspector
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/keeper"
+	"github.com/slotmq/go-rmq/internal/redisinfo"
+	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/slots"
+)
+
+// found expects a check with words in its detail.
+func wantCheck(t testing.TB, checks []Check, name string, level Level, words ...string) {
+	t.Helper()
+	n := slices.IndexFunc(checks, func(c Check) bool { return c.Name == name })
+	if n < 0 {
+		t.Errorf("no check %q in %+v", name, checks)
+		return
+	}
+	c := checks[n]
+	if c.Level != level || (c.Level == OK) != (c.Advice == "") || strings.Contains(c.Detail+c.Advice, "\n") || c.Detail == "" {
+		t.Errorf("%+v, want %s", c, level)
+	}
+	for _, w := range words {
+		if !strings.Contains(c.Detail, w) {
+			t.Errorf("%+v, want %q", c, w)
+		}
+	}
+}
+
+func TestDoctorFindsNothing(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
+		checks := i.Doctor(ctx)
+		var names []string
+		for _, c := range checks {
+			names = append(names, c.Name)
+		}
+		want := []string{"connection", "version", "role", "rights", "persistence", "eviction", "memory", "replicas", "clock", "definitions", "workers", "paused", "dead"}
+		if !slices.Equal(names, want) {
+			t.Errorf("%v, want %v", names, want)
+		}
+		for _, c := range checks {
+			level, words := OK, ""
+			switch c.Name { // of a server as the tests have it
+			case "persistence":
+				level, words = Warn, "no append-only file"
+			case "replicas":
+				level, words = Warn, "none"
+			case "rights":
+				words = "no topics yet"
+			}
+			wantCheck(t, checks, c.Name, level, words)
+		}
+		define(t, rdb, message.Topic{Name: "orders", Kind: message.KindPriority})
+		checks = i.Doctor(ctx)
+		wantCheck(t, checks, "rights", OK, "1 topic")
+		wantCheck(t, checks, "definitions", OK, "1 topic")
+		wantCheck(t, checks, "dead", OK, "no message")
+	})
+}
+
+func TestDoctorLooksAtTopics(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
+		orders := define(t, rdb, message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 4})
+		mails := define(t, rdb, message.Topic{Name: "mails", Kind: message.KindFixedTime, Slots: 4})
+		worked := message.Topic{Name: "worked", Kind: message.KindPriority, Slots: 4}
+		zadd(t, rdb, luascripts.StoreKey(orders.Name, 1), "x", 17)
+		zadd(t, rdb, luascripts.StoreKey(mails.Name, 1), "later", time.Now().Add(time.Hour).UnixMilli())
+		work(t, rdb, consumer.Config{}, worked, idle)
+		must(t, rdb.HSet(ctx, luascripts.KeysOf(worked.Name, 2).Meta, "paused", time.Now().UnixMilli()).Err())
+		zadd(t, rdb, luascripts.StoreKey(worked.Name, 2), "x", 17)
+		zadd(t, rdb, luascripts.KeysOf(mails.Name, 0).Dead, binary, time.Now().UnixMilli())
+		zadd(t, rdb, luascripts.KeysOf(mails.Name, 3).Dead, binary, time.Now().UnixMilli())
+		checks := i.Doctor(ctx)
+		wantCheck(t, checks, "workers", Warn, "topic orders has 1 due and no worker")
+		wantCheck(t, checks, "paused", Warn, "1 slot: worked (1)")
+		wantCheck(t, checks, "dead", Warn, "2 messages: mails (2)")
+		for _, c := range checks {
+			if c.Name == "workers" && (strings.Contains(c.Detail, "mails") || strings.Contains(c.Detail, "worked")) {
+				t.Errorf("%+v", c)
+			}
+		}
+		must(t, rdb.SAdd(ctx, luascripts.TopicsKey, "missing").Err())
+		must(t, rdb.Del(ctx, luascripts.StoreKey(orders.Name, 1)).Err())
+		must(t, rdb.HSet(ctx, luascripts.StoreKey(orders.Name, 1), "x", 17).Err())
+		checks = i.Doctor(ctx)
+		wantCheck(t, checks, "definitions", Fail, "topic missing: rmq:def{missing} is missing")
+		wantCheck(t, checks, "messages", Fail, "orders_1")
+		wantCheck(t, checks, "dead", Warn, "mails (2)")
+		must(t, rdb.Del(ctx, luascripts.TopicsKey).Err())
+		must(t, rdb.Set(ctx, luascripts.TopicsKey, "x", 0).Err())
+		wantCheck(t, i.Doctor(ctx), "definitions", Fail, luascripts.TopicsKey)
+	})
+}
+
+func TestDoctorLooksAtServers(t *testing.T) {
+	t.Parallel()
+	good := servertest.Redis(t, "--appendonly", "yes", "--maxmemory", "1gb", "--repl-diskless-sync-delay", "0")
+	host, port, _ := strings.Cut(good.Addr(), ":")
+	replica := servertest.Redis(t, "--replicaof", host+" "+port)
+	admin := good.Client(t)
+	eventually(t, "the replica", func() bool {
+		return strings.Contains(admin.Info(ctx, "replication").Val(), "state=online")
+	})
+	checks := newInspector(t, good.Client(t), Config{}).Doctor(ctx)
+	wantCheck(t, checks, "connection", OK, "the server answers in ")
+	wantCheck(t, checks, "version", OK, "Redis ")
+	wantCheck(t, checks, "role", OK)
+	wantCheck(t, checks, "persistence", OK)
+	wantCheck(t, checks, "eviction", OK)
+	wantCheck(t, checks, "memory", OK, "of maxmemory")
+	wantCheck(t, checks, "replicas", OK, "1 in sync")
+	wantCheck(t, checks, "clock", OK)
+
+	checks = newInspector(t, replica.Client(t), Config{}).Doctor(ctx)
+	wantCheck(t, checks, "role", Fail, "read-only replica")
+
+	bad := servertest.Redis(t, "--maxmemory-policy", "allkeys-lru", "--maxmemory", "1mb")
+	checks = newInspector(t, bad.Client(t), Config{}).Doctor(ctx)
+	wantCheck(t, checks, "eviction", Fail, "allkeys-lru")
+	n := slices.IndexFunc(checks, func(c Check) bool { return c.Name == "memory" })
+	if checks[n].Level == OK {
+		t.Errorf("%+v", checks[n])
+	}
+
+	define(t, admin, message.Topic{Name: "orders", Kind: message.KindPriority})
+	must(t, admin.Do(ctx, "acl", "setuser", "few", "on", ">x", "~*", "&*", "+@all", "-zrem").Err())
+	must(t, admin.Do(ctx, "acl", "setuser", "blind", "on", ">x", "~*", "&*", "+@all", "-info").Err())
+	must(t, admin.Do(ctx, "acl", "setuser", "none", "on", ">x", "+ping").Err())
+	as := func(user string) []Check {
+		rdb := good.Client(t, func(o *redis.Options) { o.Username, o.Password = user, "x" })
+		return newInspector(t, rdb, Config{}).Doctor(ctx)
+	}
+	checks = as("few")
+	wantCheck(t, checks, "rights", Fail, `Redis user "few" lacks rights: +zrem`)
+	wantCheck(t, checks, "definitions", OK)
+	wantCheck(t, as("blind"), "memory", Warn, "not known", "info")
+	wantCheck(t, as("none"), "connection", Fail, `grant Redis user "none" +time`)
+	wantCheck(t, as("nobody"), "connection", Fail, `Redis does not know user "nobody"`)
+
+	gone := servertest.Redis(t)
+	gone.Kill()
+	checks = newInspector(t, gone.Client(t), Config{}).Doctor(ctx)
+	if len(checks) != 1 {
+		t.Errorf("%+v", checks)
+	}
+	wantCheck(t, checks, "connection", Fail, "refused")
+}
+
+// By Sentinels it looks at the master that they name.
+func TestDoctorBySentinels(t *testing.T) {
+	t.Parallel()
+	g := servertest.Sentinel(t)
+	checks := newInspector(t, g.Client(t), Config{}).Doctor(ctx)
+	wantCheck(t, checks, "connection", OK)
+	wantCheck(t, checks, "role", OK)
+	wantCheck(t, checks, "replicas", OK, "1 in sync")
+}
+
+// One master that is gone hides nothing of the others.
+func TestDoctorOfACluster(t *testing.T) {
+	t.Parallel()
+	c := servertest.Cluster(t, 3, 0)
+	rdb := c.Client(t, func(o *redis.ClusterOptions) { o.DialerRetries, o.MaxRetries = 1, -1 })
+	i := newInspector(t, rdb, Config{})
+	topic := define(t, rdb, message.Topic{Name: "orders", Kind: message.KindPriority})
+	wantCheck(t, i.Doctor(ctx), "connection", OK, "3 masters answer in ")
+	var spare *servertest.Server
+	for _, s := range c.Nodes() {
+		if s.Addr() != c.MasterOf(t, luascripts.TopicsKey).Addr() && s.Addr() != c.MasterOf(t, luascripts.DefinitionKey(topic.Name)).Addr() {
+			spare = s
+		}
+	}
+	must(t, spare.Client(t).ConfigSet(ctx, "maxmemory-policy", "allkeys-lru").Err())
+	wantCheck(t, i.Doctor(ctx), "eviction", Fail, "server "+spare.Addr()+": maxmemory-policy allkeys-lru")
+	spare.Kill()
+	checks := i.Doctor(ctx)
+	wantCheck(t, checks, "connection", Fail, "server "+spare.Addr()+": ", "refused")
+	wantCheck(t, checks, "eviction", OK)
+	wantCheck(t, checks, "definitions", OK)
+	wantCheck(t, checks, "messages", Fail, "orders_")
+}
+
+// A server in memory knows neither INFO nor access control, and its clock can be set.
+func TestDoctorOfAServerInMemory(t *testing.T) {
+	t.Parallel()
+	mini, rdb := servertest.Memory(t)
+	i := newInspector(t, rdb, Config{})
+	define(t, rdb, message.Topic{Name: "orders", Kind: message.KindPriority})
+	for _, c := range i.Doctor(ctx) {
+		wantCheck(t, []Check{c}, c.Name, OK)
+	}
+	mini.SetTime(time.Now().Add(time.Hour + time.Minute))
+	wantCheck(t, i.Doctor(ctx), "clock", Warn, "its clock is 1h", " ahead of this machine's")
+	mini.SetTime(time.Now().Add(-time.Hour))
+	wantCheck(t, i.Doctor(ctx), "clock", Warn, "its clock is 1h", " behind this machine's")
+}
+
+func TestJudgements(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		by    func(redisinfo.Info) finding
+		info  string
+		level Level
+		says  string
+	}{
+		{version, "redis_version:6.0.16", Fail, "Redis 6.0.16"},
+		{version, "redis_version:6.2.0", OK, "Redis 6.2.0"},
+		{version, "x:y", OK, "does not tell"},
+		{role, "x:y", OK, "does not tell"},
+		{role, "role:master", OK, "a master"},
+		{role, "role:slave", Fail, "read-only"},
+		{memory, "x:y", OK, "does not tell"},
+		{replicas, "x:y", OK, "does not tell"},
+		{eviction, "x:y", OK, "does not tell"},
+		{persistence, "x:y", OK, "does not tell"},
+		{persistence, "loading:1\naof_enabled:1", Fail, "loading"},
+		{persistence, "aof_enabled:1\naof_last_write_status:err", Fail, "last write"},
+		{persistence, "aof_enabled:1\naof_last_write_status:ok\naof_last_bgrewrite_status:err", Warn, "rewrite"},
+		{persistence, "aof_enabled:0\nrdb_last_bgsave_status:err", Warn, "snapshot went wrong"},
+		{persistence, "aof_enabled:0\nrdb_last_bgsave_status:ok", Warn, "no append-only file"},
+		{persistence, "aof_enabled:1\naof_last_write_status:ok", OK, "written well"},
+		{memory, "used_memory:79\nmaxmemory:100", OK, "79 B used, 79% of maxmemory"},
+		{memory, "used_memory:80\nmaxmemory:100", Warn, "80%"},
+		{memory, "used_memory:100\nmaxmemory:100", Fail, "sends are refused"},
+		{memory, "used_memory:1610612736\nmaxmemory:0\ntotal_system_memory:17179869184", OK, "1.5 GiB used, 9% of the machine's memory"},
+		{memory, "used_memory:2048", OK, "2.0 KiB used"},
+		{replicas, "connected_slaves:0", Warn, "none"},
+		{replicas, "connected_slaves:1\nslave0:ip=10.0.0.1,port=6379,state=online,offset=1,lag=1", OK, "1 in sync"},
+		{replicas, "connected_slaves:2\nslave0:ip=10.0.0.1,port=6379,state=online,offset=1,lag=1\nslave1:ip=10.0.0.2,port=6379,state=wait_bgsave,offset=0,lag=0", Warn, "10.0.0.2:6379 is not in sync (wait_bgsave)"},
+		{replicas, "connected_slaves:1\nslave0:ip=10.0.0.1,port=6379,state=online,offset=1,lag=11", Warn, "last heard of 11s ago"},
+	} {
+		if f := c.by(redisinfo.Parse(c.info)); f.level != c.level || !strings.Contains(f.detail, c.says) {
+			t.Errorf("%q: %+v, want %s %q", c.info, f, c.level, c.says)
+		}
+	}
+	near := newInspector(t, servertest.Redis(t).Client(t), Config{})
+	wantCheck(t, []Check{near.connection([]server{{ping: time.Millisecond}, {ping: 5 * time.Millisecond}})}, "connection", OK, "2 masters answer in 5ms")
+	wantCheck(t, []Check{near.connection([]server{{ping: 51 * time.Millisecond}})}, "connection", Warn, "answers in 51ms")
+	servers := []server{{addr: "a:1", ahead: -400 * time.Millisecond}, {addr: "b:2", ahead: 400 * time.Millisecond}}
+	wantCheck(t, []Check{clocks(servers)}, "clock", Warn, "the clocks of a:1 and b:2 are 800ms apart")
+	servers[0].doubt, servers[1].doubt = 200*time.Millisecond, 200*time.Millisecond
+	wantCheck(t, []Check{clocks(servers)}, "clock", OK, "at most 400ms")
+	many := make([]finding, 7)
+	for n := range many {
+		many[n] = finding{Warn, fmt.Sprint("thing ", n), "do"}
+	}
+	if c := check("x", append(many, ok("fine"), finding{Fail, "worst", "mend"})); c.Detail != "worst; thing 0; thing 1; thing 2; thing 3; and 3 more" || c.Level != Fail || c.Advice != "mend" {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestJudgementsOfZooKeeper(t *testing.T) {
+	t.Parallel()
+	w := keeper.WorkerView{ID: "w1"}
+	for _, c := range []struct {
+		view   keeper.View
+		shared int
+		level  Level
+		says   string
+	}{
+		{keeper.View{}, 0, OK, "nobody has worked there yet"},
+		{keeper.View{}, 2, Fail, "nobody has worked there, and 2 topics are shared"},
+		{keeper.View{Tree: "T"}, 1, OK, "no workers"},
+		{keeper.View{Tree: "T", Workers: []keeper.WorkerView{w}}, 1, Warn, "1 worker, and none of them is coordinator"},
+		{keeper.View{Tree: "T", Workers: []keeper.WorkerView{w, w}, Coordinator: "w1"}, 1, OK, "2 workers, coordinator w1"},
+		{keeper.View{Tree: "T", Workers: []keeper.WorkerView{{ID: "w2", Err: errors.New("no JSON")}}, Coordinator: "w1"}, 1, Warn, "worker w2: no JSON"},
+		{keeper.View{Tree: "T", Topics: []keeper.TopicView{{Name: "orders", Err: errors.New("no JSON")}}}, 1, Warn, "topic orders: no JSON"},
+	} {
+		wantCheck(t, []Check{check("zookeeper", seenIn(c.view, c.shared))}, "zookeeper", c.level, c.says)
+	}
+	literal := definition{Topic: Topic{Topic: message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 1, Literal: true}, Sharing: "zookeeper"}, tree: "T"}
+	seen := keeper.TopicView{Name: "orders", Kind: "priority", Slots: 1, Literal: true}
+	view := func(t keeper.TopicView) keeper.View {
+		return keeper.View{Tree: "T", Topics: []keeper.TopicView{{Name: "mails"}, t}}
+	}
+	if found := agrees(literal, view(seen)); found != nil {
+		t.Errorf("%+v", found)
+	}
+	seen.Literal = false
+	wantCheck(t, []Check{check("x", agrees(literal, view(seen)))}, "x", Fail, "literal priority with 1 slot in Redis, and priority with 1 slot in ZooKeeper")
+}
+
+func TestDoctorLooksAtZooKeeper(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	rdb := server.Client(t)
+	zoo := servertest.SharedZooKeeper(t)
+	root := zoo.Chroot(t)
+	at := func(root string) *Inspector { // each anew, as it remembers for a moment what it saw
+		return newInspector(t, server.Client(t), Config{Slots: slots.ZooKeeper(slots.ZooKeeperConfig{Servers: zoo.Servers(), Root: root})})
+	}
+	wantCheck(t, at(root).Doctor(ctx), "zookeeper", OK, "nobody has worked there yet")
+	orders := message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 4}
+	c := work(t, rdb, consumer.Config{Slots: slots.ZooKeeper(slots.ZooKeeperConfig{Servers: zoo.Servers(), Root: root})}, orders, idle)
+	eventually(t, "its slots", func() bool {
+		all, err := at(root).Slots(ctx, orders.Name)
+		must(t, err)
+		return all[3].Worker == c.Worker()
+	})
+	checks := at(root).Doctor(ctx)
+	wantCheck(t, checks, "zookeeper", OK, "1 worker, coordinator "+c.Worker())
+	wantCheck(t, checks, "definitions", OK)
+	wantCheck(t, checks, "workers", OK)
+	wantCheck(t, newInspector(t, rdb, Config{}).Doctor(ctx), "zookeeper", Warn, "not asked, and 1 topic is shared by it")
+	wantCheck(t, at(zoo.Chroot(t)).Doctor(ctx), "zookeeper", Fail, "nobody has worked there")
+
+	key := luascripts.DefinitionKey(orders.Name)
+	tree := rdb.HGet(ctx, key, "tree").Val()
+	must(t, rdb.HSet(ctx, key, "tree", "ANOTHER").Err())
+	wantCheck(t, at(root).Doctor(ctx), "definitions", Fail, "tree ANOTHER", tree)
+	must(t, rdb.HSet(ctx, key, "tree", tree, "slots", 8).Err())
+	wantCheck(t, at(root).Doctor(ctx), "definitions", Fail, "priority with 8 slots in Redis, and priority with 4 slots in ZooKeeper")
+	must(t, rdb.HSet(ctx, key, "slots", 4, "sharing", "redis").Err())
+	wantCheck(t, at(root).Doctor(ctx), "definitions", Warn, "shared by Redis, and ZooKeeper has nodes of it")
+
+	gone := servertest.ZooKeeper(t)
+	gone.Kill()
+	away := newInspector(t, rdb, Config{Slots: slots.ZooKeeper(slots.ZooKeeperConfig{Servers: gone.Servers(), SessionTimeout: 500 * time.Millisecond})})
+	wantCheck(t, away.Doctor(ctx), "zookeeper", Fail, gone.Addr())
+}

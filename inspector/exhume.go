@@ -1,0 +1,199 @@
+package inspector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// A step takes so many dead messages at the most, of so many bytes, and so long if a rate
+// is kept.
+const (
+	stepMost  = 500
+	stepBytes = 4 << 20
+	stepTime  = 100 * time.Millisecond
+)
+
+// answerPatience is how long calls are repeated that have no answer, as while a server
+// fails over.
+const answerPatience = 10 * time.Second
+
+// exhumation is what is done with dead messages.
+type exhumation struct {
+	call  func(luascripts.SlotKeys, []luascripts.Corpse) luascripts.Call
+	note  func(luascripts.Fortune) // what became of one
+	after func(graves []*grave)    // each step
+}
+
+// grave is what one step takes out of one slot.
+type grave struct {
+	slot int
+	keys luascripts.SlotKeys
+	dead []luascripts.Corpse
+	lost bool // an answer: a try of the call may have been executed
+}
+
+// exhume takes out the dead messages that are meant, step by step. A step that has begun is
+// not cut short when ctx ends.
+func (i *Inspector) exhume(ctx context.Context, t Topic, q DeadQuery, rate float64, x exhumation) error {
+	if _, err := q.slots(t); err != nil {
+		return err
+	}
+	limit := q.Limit // of those that are taken out, not of those that are met
+	q.Limit = 0
+	next, stop := iter.Pull2(i.dead(ctx, t, q, false))
+	defer stop()
+	most := stepMost
+	if rate > 0 {
+		most = max(1, min(stepMost, int(rate*stepTime.Seconds())))
+	}
+	begin := time.Now() // of the next step
+	for out := 0; limit == 0 || out < limit; {
+		if limit > 0 {
+			most = min(most, limit-out)
+		}
+		graves, n, err := i.dig(t, next, most)
+		if err != nil || n == 0 {
+			return err
+		}
+		if err := until(ctx, begin); err != nil {
+			return err
+		}
+		if rate > 0 {
+			// A step that was late may be made up for, but not many of them at once.
+			begin = later(begin, time.Now().Add(-stepTime)).Add(time.Duration(float64(n) / rate * float64(time.Second)))
+		}
+		taken, err := i.empty(ctx, graves, x)
+		out += taken
+		x.after(graves)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dig collects the dead messages of a step by slot, and tells how many they are.
+func (i *Inspector) dig(t Topic, next func() (DeadEntry, error, bool), most int) (graves []*grave, n int, err error) {
+	at := map[int]*grave{}
+	for bytes := 0; n < most && bytes < stepBytes; n++ {
+		e, err, more := next()
+		if err != nil || !more {
+			return graves, n, err
+		}
+		g := at[e.Slot]
+		if g == nil {
+			g = &grave{slot: e.Slot, keys: i.keys(t, e.Slot)}
+			at[e.Slot] = g
+			graves = append(graves, g)
+		}
+		g.dead = append(g.dead, luascripts.Corpse{Content: e.Content, Died: e.Died})
+		bytes += len(e.Content)
+	}
+	return graves, n, nil
+}
+
+// empty takes out what a step is about, and tells how many messages that were. Calls that
+// have no answer are repeated, unless ctx has ended.
+func (i *Inspector) empty(ctx context.Context, graves []*grave, x exhumation) (taken int, err error) {
+	end := time.Now().Add(answerPatience)
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		var again []*grave
+		var unanswered error
+		for some := range slices.Chunk(graves, perPipeline) {
+			cmds := make([]redis.Cmder, len(some))
+			for n, g := range some {
+				cmds[n] = x.call(g.keys, g.dead)
+			}
+			i.scripts.Exec(context.WithoutCancel(ctx), cmds...)
+			for n, g := range some {
+				fortunes, wrong := luascripts.Fortunes(g.keys, cmds[n].(luascripts.Call))
+				if wrong != nil {
+					nodes.Failed(ctx, i.rdb, wrong)
+					g.lost = g.lost || !refused(wrong)
+					if wrong = g.explain(i.explain(wrong)); passing(wrong) {
+						again, unanswered = append(again, g), wrong
+					} else {
+						err = wrong
+					}
+				}
+				for _, f := range fortunes {
+					x.note(f)
+					if f != luascripts.Unknown && (f != luascripts.Gone || g.lost) {
+						taken++
+					}
+				}
+			}
+		}
+		switch graves = again; {
+		case len(graves) == 0:
+			return taken, err
+		case time.Now().After(end):
+			return taken, unanswered
+		}
+		if err := until(ctx, time.Now().Add(pause)); err != nil {
+			return taken, fmt.Errorf("%w: %w", err, unanswered)
+		}
+	}
+}
+
+// explain says what an error leaves open.
+func (g *grave) explain(err error) error {
+	if g.lost {
+		return fmt.Errorf("the answer is lost, so %d of slot %d may have been taken out: %w", len(g.dead), g.slot, err)
+	}
+	return err
+}
+
+// refused reports whether an error proves that a call was not executed.
+func refused(err error) bool {
+	var reply redis.Error
+	var op *net.OpError
+	return errors.As(err, &reply) || errors.As(err, &op) && op.Op == "dial" ||
+		errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) || errors.Is(err, redis.ErrClosed)
+}
+
+// passing reports whether the same call may succeed a moment later.
+func passing(err error) bool {
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return !errors.Is(err, redis.ErrClosed)
+	}
+	for _, prefix := range []string{"LOADING ", "READONLY ", "MASTERDOWN ", "CLUSTERDOWN ", "TRYAGAIN ", "MOVED ", "ASK ", "ERR max number of clients"} {
+		if strings.HasPrefix(reply.Error(), prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// until waits until a moment, or until ctx ends.
+func until(ctx context.Context, moment time.Time) error {
+	if wait := time.Until(moment); wait > 0 {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err()
+}
+
+// later is the later of two moments.
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,191 @@
+package inspector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/slotmq/go-rmq/internal/keeper"
+	"github.com/slotmq/go-rmq/internal/rights"
+)
+
+// What the doctor looks at in topics.
+
+// rights asks what a worker at the topics would lack. They may be unknown.
+func (i *Inspector) rights(ctx context.Context, topics []definition, unknown error) Check {
+	var findings []finding
+	if unknown != nil {
+		findings = append(findings, finding{Warn, "not looked at: no topic is known", "see definitions"})
+	}
+	for _, t := range topics {
+		if t.wrong != "" {
+			continue
+		}
+		err := rights.Check(ctx, i.rdb, rights.Need{Worker: true}, rights.Topic{Name: i.qualified(t.Name), Slots: t.Slots})
+		if err != nil {
+			findings = append(findings, finding{Fail, oneLine(err), "grant them, or ask as the user of the workers"})
+		}
+		if len(findings) == 5 { // the others will be like these
+			break
+		}
+	}
+	text := "all that workers at " + plural(len(topics), "topic") + " need"
+	if len(topics) == 0 {
+		text = "not looked at: there are no topics yet"
+	}
+	return check("rights", append(findings, ok("%s", text)))
+}
+
+// zooKeeper looks at ZooKeeper where it is used, and at the definitions.
+func (i *Inspector) zooKeeper(ctx context.Context, topics []definition) []Check {
+	var there, here []finding // in ZooKeeper, and in Redis
+	shared := 0
+	for _, t := range topics {
+		if t.wrong != "" {
+			here = append(here, finding{Fail, fmt.Sprintf("topic %s: %s", t.Name, t.wrong),
+				"write it again as the workers have it, or take the topic from rmq:topics"})
+		}
+		if t.Sharing == "zookeeper" {
+			shared++
+		}
+	}
+	here = append(here, ok("%s", plural(len(topics), "topic")))
+	switch {
+	case i.cfg.Slots == nil && shared == 0:
+		return []Check{check("definitions", here)}
+	case i.cfg.Slots == nil:
+		there = append(there, finding{Warn, "not asked, and " + areShared(shared), "say where it is"})
+		return []Check{check("zookeeper", there), check("definitions", here)}
+	}
+	view, err := i.view(ctx)
+	if err != nil {
+		there = append(there, finding{Fail, oneLine(err), "mend its address, or start it; until then workers stop or coast"})
+		return []Check{check("zookeeper", there), check("definitions", here)}
+	}
+	for _, t := range topics {
+		if t.wrong == "" {
+			here = append(here, agrees(t, view)...)
+		}
+	}
+	return []Check{check("zookeeper", append(there, seenIn(view, shared)...)), check("definitions", here)}
+}
+
+// seenIn judges what is in ZooKeeper.
+func seenIn(view keeper.View, shared int) []finding {
+	var all []finding
+	for _, w := range view.Workers {
+		if w.Err != nil {
+			all = append(all, finding{Warn, fmt.Sprintf("worker %s: %s", w.ID, oneLine(w.Err)), "look at its node, or use the newer version"})
+		}
+	}
+	for _, t := range view.Topics {
+		if t.Err != nil {
+			all = append(all, finding{Warn, fmt.Sprintf("topic %s: %s", t.Name, oneLine(t.Err)), "look at its nodes, or use the newer version"})
+		}
+	}
+	switch {
+	case view.Tree == "" && shared > 0:
+		all = append(all, finding{Fail, "nobody has worked there, and " + areShared(shared),
+			"mend the servers, Root or Namespace"})
+	case view.Tree == "":
+		all = append(all, ok("it answers, and nobody has worked there yet"))
+	case len(view.Workers) > 0 && view.Coordinator == "":
+		all = append(all, finding{Warn, plural(len(view.Workers), "worker") + ", and none of them is coordinator", "look again in some seconds"})
+	case view.Coordinator == "":
+		all = append(all, ok("no workers"))
+	default:
+		all = append(all, ok("%s, coordinator %s", plural(len(view.Workers), "worker"), view.Coordinator))
+	}
+	return all
+}
+
+// agrees compares a definition in Redis with that in ZooKeeper.
+func agrees(t definition, view keeper.View) []finding {
+	const change = `see "Changing how a topic is shared" in docs/DEPLOYMENT.md`
+	if t.Sharing == "zookeeper" && t.tree != "" && view.Tree != "" && t.tree != view.Tree {
+		return []finding{{Fail, fmt.Sprintf("topic %s is shared by tree %s, and the one in ZooKeeper there is %s", t.Name, t.tree, view.Tree),
+			"mend the servers, Root or Namespace, or " + change}}
+	}
+	for _, seen := range view.Topics {
+		if seen.Name != t.Name || seen.Kind == "" { // the latter could not be read
+			continue
+		}
+		if seen.Kind != t.Kind.String() || seen.Slots != t.Slots || seen.Literal != t.Literal {
+			return []finding{{Fail, fmt.Sprintf("topic %s is %s with %s in Redis, and %s with %s in ZooKeeper", t.Name,
+				form(t.Kind.String(), t.Literal), plural(t.Slots, "slot"), form(seen.Kind, seen.Literal), plural(seen.Slots, "slot")),
+				"let all programs have the right one, and delete the wrong one"}}
+		}
+		if t.Sharing == "redis" {
+			return []finding{{Warn, fmt.Sprintf("topic %s is shared by Redis, and ZooKeeper has nodes of it", t.Name), change}}
+		}
+	}
+	return nil
+}
+
+func form(kind string, literal bool) string {
+	if literal {
+		return "literal " + kind
+	}
+	return kind
+}
+
+// messages looks for topics that need somebody.
+func (i *Inspector) messages(ctx context.Context, topics []definition) []Check {
+	var (
+		broken, idle []finding
+		paused, dead []string
+		slots, n     int
+	)
+	for _, t := range topics {
+		if t.wrong != "" {
+			continue
+		}
+		s, err := i.Stats(ctx, t.Name)
+		switch {
+		case errors.Is(err, ErrUnknownTopic): // taken away since
+			continue
+		case err != nil:
+			broken = append(broken, finding{Fail, oneLine(err), "mend what it says; rmq verify tells more"})
+			continue
+		}
+		if s.Due > 0 && s.Workers == 0 {
+			idle = append(idle, finding{Warn, fmt.Sprintf("topic %s has %d due and no worker", t.Name, s.Due), "start workers that listen to it"})
+		}
+		if s.Paused > 0 {
+			paused, slots = append(paused, fmt.Sprintf("%s (%d)", t.Name, s.Paused)), slots+s.Paused
+		}
+		if s.Dead > 0 {
+			dead, n = append(dead, fmt.Sprintf("%s (%d)", t.Name, s.Dead)), n+s.Dead
+		}
+	}
+	checks := []Check{
+		check("workers", append(idle, ok("no topic has messages due and no worker"))),
+		{Name: "paused", Level: OK, Detail: "no slot"},
+		{Name: "dead", Level: OK, Detail: "no message"},
+	}
+	if slots > 0 {
+		checks[1] = Check{"paused", Warn, plural(slots, "slot") + ": " + enough(paused, ", "), "rmq resume TOPIC when it is time"}
+	}
+	if n > 0 {
+		checks[2] = Check{"dead", Warn, plural(n, "message") + ": " + enough(dead, ", "), "rmq dead list TOPIC tells why; then requeue or delete them"}
+	}
+	if broken != nil {
+		checks = append([]Check{check("messages", broken)}, checks...)
+	}
+	return checks
+}
+
+func areShared(topics int) string {
+	if topics == 1 {
+		return "1 topic is shared by it"
+	}
+	return plural(topics, "topic") + " are shared by it"
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}

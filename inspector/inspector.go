@@ -1,0 +1,81 @@
+package inspector
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/keeper"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/slots"
+)
+
+// ErrUnknownTopic is returned for a topic that nobody has sent to or listened to. The error
+// that wraps it names the topic, and some of those that there are.
+var ErrUnknownTopic = errors.New("no such topic")
+
+// Config of an inspector. The zero value is ready to use.
+type Config struct {
+	// Namespace stands in front of every topic's name, as in rmq.Config. Defaults to
+	// none: the documented keys.
+	Namespace string
+
+	// Slots is that of the workers, slots.ZooKeeper(slots.ZooKeeperConfig{…}), so that
+	// those of topics which are shared by ZooKeeper are seen. Defaults to nil: workers
+	// of topics that are shared by Redis are seen.
+	Slots slots.Sharing
+}
+
+// Inspector looks at topics, and changes what is in them by hand. It may be used by any
+// number of goroutines, and has nothing to close.
+type Inspector struct {
+	cfg     Config
+	rdb     redis.UniversalClient
+	scripts *luascripts.Scripts
+	seen    sight
+}
+
+// New returns an inspector on rdb, which stays the caller's to close. It validates, and
+// does no I/O.
+func New(rdb redis.UniversalClient, cfg Config) (*Inspector, error) {
+	if err := validate(rdb, cfg); err != nil {
+		return nil, fmt.Errorf("new inspector: %w", err)
+	}
+	return &Inspector{cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb)}, nil
+}
+
+func validate(rdb redis.UniversalClient, cfg Config) error {
+	one, isOne := rdb.(*redis.Client)
+	many, isMany := rdb.(*redis.ClusterClient)
+	if rdb == nil || isOne && one == nil || isMany && many == nil {
+		return &message.InvalidError{Field: "Redis client", Value: "nil", Limit: "a client of go-redis, such as redis.NewClient returns"}
+	}
+	if _, ring := rdb.(*redis.Ring); ring {
+		return &message.InvalidError{
+			Field: "Redis client", Value: "a redis.Ring",
+			Limit: "a client of one server, of Sentinels or of a Cluster: a ring moves keys when a server is away",
+		}
+	}
+	if err := message.ValidateNamespace(cfg.Namespace); err != nil {
+		return err
+	}
+	if cfg.Slots == nil {
+		return nil
+	}
+	err := cfg.Slots.Validate(cfg.Namespace)
+	var wrong *keeper.InvalidError
+	if errors.As(err, &wrong) {
+		return &message.InvalidError{Field: wrong.Field, Value: wrong.Value, Limit: wrong.Limit}
+	}
+	return err
+}
+
+// keys are those of one slot of a topic.
+func (i *Inspector) keys(t Topic, slot int) luascripts.SlotKeys {
+	return luascripts.KeysOf(i.qualified(t.Name), slot)
+}
+
+// qualified is the topic's name as it is in keys.
+func (i *Inspector) qualified(topic string) string { return luascripts.Qualify(i.cfg.Namespace, topic) }

@@ -1,0 +1,143 @@
+package inspector
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/slotmq/go-rmq/internal/redisinfo"
+)
+
+// What the doctor makes of what servers tell of themselves.
+
+// silent is of a server that does not tell, such as one in memory.
+var silent = ok("the server does not tell")
+
+// judge judges each server by what it told of itself.
+func judge(name string, servers []server, by func(redisinfo.Info) finding) Check {
+	var findings []finding
+	for _, s := range servers {
+		f := by(s.info)
+		if s.infoNo != nil {
+			f = finding{Warn, "not known: " + oneLine(s.infoNo), "grant the Redis user +info, as workers need it to start"}
+		}
+		if f.level != OK {
+			f.detail = s.at(servers) + f.detail
+		}
+		findings = append(findings, f)
+	}
+	return check(name, findings)
+}
+
+func version(info redisinfo.Info) finding {
+	v := info["redis_version"]
+	switch {
+	case !info.AtLeast(6, 2):
+		return finding{Fail, "Redis " + v, "use Redis 6.2 or newer"}
+	case v == "":
+		return silent
+	}
+	return ok("Redis %s", v)
+}
+
+func role(info redisinfo.Info) finding {
+	switch info["role"] {
+	case "":
+		return silent
+	case "slave":
+		return finding{Fail, "a read-only replica", "connect to its master, or by Sentinels or as to a Cluster"}
+	}
+	return ok("a master")
+}
+
+func persistence(info redisinfo.Info) finding {
+	const look = "look at the server's log and disk"
+	switch {
+	case info["loading"] == "1":
+		return finding{Fail, "the server is loading its data", "wait"}
+	case info["aof_enabled"] == "":
+		return silent
+	case info["aof_enabled"] == "1" && info["aof_last_write_status"] == "err":
+		return finding{Fail, "the last write of the append-only file went wrong", look}
+	case info["aof_enabled"] == "1" && info["aof_last_bgrewrite_status"] == "err":
+		return finding{Warn, "the last rewrite of the append-only file went wrong", look}
+	case info["rdb_last_bgsave_status"] == "err":
+		return finding{Warn, "the last snapshot went wrong", look + "; Redis may refuse writes meanwhile"}
+	case info["aof_enabled"] != "1":
+		return finding{Warn, "no append-only file: what came after the last snapshot is lost when the server stops",
+			"set appendonly yes and appendfsync everysec"}
+	}
+	return ok("append-only file, last written well")
+}
+
+func eviction(info redisinfo.Info) finding {
+	policy := info["maxmemory_policy"]
+	switch policy {
+	case "":
+		return silent
+	case "noeviction":
+		return ok("noeviction")
+	}
+	return finding{Fail, "maxmemory-policy " + policy + " deletes waiting messages when memory is full; workers do not start",
+		"set maxmemory-policy noeviction"}
+}
+
+func memory(info redisinfo.Info) finding {
+	used, most, what := info.Number("used_memory"), info.Number("maxmemory"), "maxmemory"
+	if most == 0 {
+		most, what = info.Number("total_system_memory"), "the machine's memory"
+	}
+	switch {
+	case used == 0:
+		return silent
+	case most == 0:
+		return ok("%s used", size(used))
+	}
+	text := fmt.Sprintf("%s used, %d%% of %s", size(used), used*100/most, what)
+	switch advice := "make room, or raise maxmemory"; {
+	case info.Number("maxmemory") > 0 && used >= most:
+		return finding{Fail, text + ": sends are refused", advice}
+	case used*100 >= most*80:
+		return finding{Warn, text, advice}
+	}
+	return ok("%s", text)
+}
+
+func replicas(info redisinfo.Info) finding {
+	const advice, maxLag = "look at the replica and the network to it", 10
+	if info["connected_slaves"] == "" {
+		return silent
+	}
+	n := info.Number("connected_slaves")
+	if n == 0 {
+		return finding{Warn, "none: what the server holds is lost with its machine",
+			"add a replica, with Sentinels or a Cluster to fail over"}
+	}
+	for r := range n {
+		told := redisinfo.Info{} // ip=…,port=…,state=online,offset=…,lag=0
+		for field := range strings.SplitSeq(info[fmt.Sprintf("slave%d", r)], ",") {
+			key, value, _ := strings.Cut(field, "=")
+			told[key] = value
+		}
+		where := told["ip"] + ":" + told["port"]
+		if state := told["state"]; state != "online" {
+			return finding{Warn, fmt.Sprintf("replica %s is not in sync (%s)", where, state), advice}
+		}
+		if lag := told.Number("lag"); lag > maxLag {
+			return finding{Warn, fmt.Sprintf("replica %s was last heard of %ds ago", where, lag), advice}
+		}
+	}
+	return ok("%d in sync", n)
+}
+
+// size is a number of bytes for people.
+func size(n int64) string {
+	const units = "KMGTP"
+	if n < 1024 {
+		return fmt.Sprintf("%d B", n)
+	}
+	f, unit := float64(n)/1024, 0
+	for f >= 1024 && unit < len(units)-1 {
+		f, unit = f/1024, unit+1
+	}
+	return fmt.Sprintf("%.1f %ciB", f, units[unit])
+}

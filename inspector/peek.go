@@ -1,0 +1,153 @@
+package inspector
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// State is where a message is.
+type State string
+
+// The states.
+const (
+	Waiting  State = "waiting"   // for its first delivery
+	InFlight State = "in-flight" // a worker has it
+	Retrying State = "retrying"  // failed, and waits for its next attempt
+	Dead     State = "dead"      // given up on
+)
+
+// Entry is one message where it is.
+type Entry struct {
+	Content  string
+	Slot     int
+	State    State
+	Due      time.Time // waiting (not in priority topics) or retrying; zero while retrying in a literal topic: at once
+	Priority int64     // waiting, in priority topics
+	Attempt  int       // the one in flight, or the next one: 1 is the first delivery; 0 for dead
+	Died     time.Time // dead
+}
+
+// entryOf is a message with its score, where it has that.
+func entryOf(t Topic, slot int, state State, content string, score int64) Entry {
+	e := Entry{Content: content, Slot: slot, State: state}
+	switch {
+	case state == Waiting && t.Kind == message.KindPriority:
+		e.Priority, e.Attempt = score, 1
+	case state == Waiting:
+		e.Due, e.Attempt = time.UnixMilli(score), 1
+	case state == InFlight:
+		e.Attempt = message.MaxRetries + 1 - int(score%1000)
+	case state == Retrying && score <= message.MaxRetries: // in the store
+		e.Attempt = afterRetries(int(score))
+	case state == Retrying:
+		e.Due, e.Attempt = time.UnixMilli(score/100), afterRetries(int(score%100))
+	case state == Dead:
+		e.Died = time.UnixMilli(score)
+	}
+	return e
+}
+
+// afterRetries is the attempt that comes next when so many retries are left.
+func afterRetries(left int) int { return message.MaxRetries + 2 - left }
+
+// Peek shows up to limit messages in a state, over all slots given, nil meaning all: of
+// those that wait, those that come next first, of those in flight, those that were taken
+// first, of the dead, the latest first. Slots that work go on meanwhile, so it is no
+// picture of one moment.
+func (i *Inspector) Peek(ctx context.Context, topic string, state State, slots []int, limit int) ([]Entry, error) {
+	if limit < 1 {
+		return nil, &message.InvalidError{Field: "limit", Value: strconv.Itoa(limit), Limit: "1 or more"}
+	}
+	t, err := i.Topic(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	which, err := chosen(t, slots)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := i.counts(ctx, t, which)
+	if err != nil {
+		return nil, err
+	}
+	var queues []queue
+	for n, c := range counts {
+		found, err := queuesOf(t, which[n], i.keys(t, which[n]), state, &c)
+		if err != nil {
+			return nil, err
+		}
+		queues = append(queues, found...)
+	}
+	// Only those whose first one is among the first can be seen.
+	slices.SortStableFunc(queues, func(a, b queue) int { return cmp.Compare(a.head, b.head) })
+	queues = queues[:min(limit, len(queues))]
+	walks := make([]*walk, len(queues))
+	for n, q := range queues {
+		walks[n] = newWalk(q.key, q.low, q.high, q.down, min(limit, max(1, min(100, 10_000/len(queues)))))
+		walks[n].slot, walks[n].from = q.slot, q.from
+	}
+	var entries []Entry
+	for m, err := range i.merge(ctx, walks) {
+		if err != nil {
+			return nil, fmt.Errorf("peek at topic %s: %w", topic, err)
+		}
+		entries = append(entries, entryOf(t, m.in.slot, state, m.content, int64(m.score)))
+		if len(entries) == limit {
+			break
+		}
+	}
+	return entries, nil
+}
+
+// queue is a part of a sorted set that holds messages in one state.
+type queue struct {
+	slot      int
+	key       string
+	low, high float64 // scores
+	down      bool    // the highest comes first
+	head      int64   // says which of several queues comes first
+	from      int     // rank of one that comes before all of them
+}
+
+// queuesOf are those of a slot that are not empty. In a literal topic failed ones wait in
+// two places: in the store, and if a worker handed them back, in retry.
+func queuesOf(t Topic, slot int, k luascripts.SlotKeys, state State, c *luascripts.Counts) ([]queue, error) {
+	const highest = 1 << 53
+	switch state {
+	case Waiting:
+		q := queue{slot: slot, key: k.Store, low: message.MinPriority, high: highest, head: c.Next, from: max(0, c.Failed-1)}
+		if t.Kind == message.KindPriority {
+			q.down, q.head, q.from = true, -c.Next, 0
+		}
+		if c.Stored > c.Failed {
+			return []queue{q}, nil
+		}
+	case InFlight:
+		if c.InFlight > 0 {
+			return []queue{{slot: slot, key: k.Prepare, high: highest, head: c.Taken.Unix()}}, nil
+		}
+	case Retrying:
+		var both []queue
+		if c.Failed > 0 {
+			both = append(both, queue{slot: slot, key: k.Store, high: message.MaxRetries})
+		}
+		if c.Retrying > 0 {
+			both = append(both, queue{slot: slot, key: k.Retry, high: highest, head: c.NextRetry.UnixMilli()})
+		}
+		return both, nil
+	case Dead:
+		if c.Dead > 0 {
+			return []queue{{slot: slot, key: k.Dead, high: highest, down: true, head: -c.Died[1].UnixMilli()}}, nil
+		}
+	default:
+		return nil, &message.InvalidError{Field: "state", Value: strconv.Quote(string(state)), Limit: "waiting, in-flight, retrying or dead"}
+	}
+	return nil, nil
+}

@@ -1,0 +1,105 @@
+package inspector
+
+import (
+	"context"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// DeadQuery says which of a topic's dead messages are meant. The zero value means all.
+type DeadQuery struct {
+	Slots     []int                     // nil: all
+	Content   func(content string) bool // nil: any; see [Glob] and [Regexp]
+	Reason    string                    // a part of the last error; empty: any
+	OlderThan time.Time                 // died before; zero: any
+	NewerThan time.Time                 // died after; zero: any
+	Newest    bool                      // newest first instead of oldest first
+	Limit     int                       // how many at most; 0: all
+}
+
+// slots are those that are meant, each once.
+func (q DeadQuery) slots(t Topic) ([]int, error) {
+	if q.Limit < 0 {
+		return nil, &message.InvalidError{Field: "Limit", Value: strconv.Itoa(q.Limit), Limit: "1 or more, or 0 for all"}
+	}
+	which, err := chosen(t, q.Slots)
+	return slices.Compact(slices.Sorted(slices.Values(which))), err
+}
+
+// times are the first and the last ms of death that are meant.
+func (q DeadQuery) times() (low, high float64) {
+	low, high = math.Inf(-1), math.Inf(1)
+	if !q.NewerThan.IsZero() {
+		low = float64(q.NewerThan.UnixMilli() + 1)
+	}
+	if !q.OlderThan.IsZero() {
+		high = float64(q.OlderThan.Add(-1).UnixMilli())
+	}
+	return low, high
+}
+
+// bound is a time of death as commands want it.
+func bound(ms float64) string { return strings.ToLower(strconv.FormatFloat(ms, 'f', -1, 64)) }
+
+// How many dead messages are read ahead of those that are met: in all slots, and in one.
+const (
+	readAhead = 10_000
+	deadPage  = 100
+)
+
+// walks go through the slots that are meant and have dead messages, but for those that
+// die later.
+func (i *Inspector) walks(ctx context.Context, t Topic, q DeadQuery) ([]*walk, error) {
+	which, err := q.slots(t)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := i.counts(ctx, t, which)
+	if err != nil {
+		return nil, err
+	}
+	last := map[int]int64{} // of the slots that have any
+	for n, slot := range which {
+		if c := counts[n]; c.Dead > 0 {
+			// The last death is later than now where the clock was set back.
+			last[slot] = max(c.Now.UnixMilli(), c.Died[1].UnixMilli())
+		}
+	}
+	which = slices.Sorted(maps.Keys(last))
+	low, high := q.times()
+	// How many come before all that is meant: to find the first one without reading those.
+	from, to := "-inf", "("+bound(low)
+	if q.Newest {
+		from, to = "("+bound(high), "+inf"
+	}
+	before, err := i.countDead(ctx, t, which, from, to)
+	if err != nil {
+		return nil, err
+	}
+	walks := make([]*walk, len(which))
+	for n, slot := range which {
+		page := max(1, min(deadPage, readAhead/len(which)))
+		walks[n] = newWalk(i.keys(t, slot).Dead, low, min(high, float64(last[slot])), q.Newest, page)
+		walks[n].slot, walks[n].from = slot, max(0, before[n]-1)
+	}
+	return walks, nil
+}
+
+// countDead counts in each slot those that died between two times.
+func (i *Inspector) countDead(ctx context.Context, t Topic, which []int, from, to string) ([]int, error) {
+	return ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.IntCmd {
+		return redis.NewIntCmd(ctx, "zcount", k.Dead, from, to)
+	}, func(k luascripts.SlotKeys, cmd *redis.IntCmd) (int, error) {
+		n, err := cmd.Result()
+		return int(n), at(k.Dead, err)
+	})
+}

@@ -1,0 +1,123 @@
+package inspector
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// Requeued is what became of dead messages.
+type Requeued struct {
+	Stored  int // wait like new ones, with all deliveries
+	Merged  int // a live copy goes on as it was, and the dead one is gone
+	Gone    int // were not dead any more, or had died again; see [Inspector.DeadRequeue]
+	Unknown int // are dead still, because nobody knows their priority; see [RequeueOptions]
+}
+
+// RequeueOptions of [Inspector.DeadRequeue].
+type RequeueOptions struct {
+	// Rate is how many a second, in steps of a tenth of a second. Defaults to 0: as fast
+	// as it goes.
+	Rate float64
+
+	// Priority is given to all of them, in a priority topic. Defaults to 0: each gets the
+	// one it was sent with.
+	Priority int64
+
+	// Progress is told after each step what became of all so far. Defaults to nobody.
+	Progress func(Requeued)
+}
+
+func (o RequeueOptions) validate(t Topic) error {
+	const slowest, fastest = 0.001, 1e6
+	if r := o.Rate; r != 0 && !(r >= slowest && r <= fastest) {
+		return &message.InvalidError{Field: "Rate", Value: strconv.FormatFloat(r, 'g', -1, 64), Limit: "from 0.001 to 1000000 a second, or 0 for as fast as it goes"}
+	}
+	if o.Priority == 0 {
+		return nil
+	}
+	return validatePriority(t, o.Priority)
+}
+
+// DeadRequeue has dead messages delivered again, with all 17 deliveries: those of the time
+// kinds now, those of priority topics with their priority. A message that waits, is in
+// flight or waits for its retry is left as it is, and the dead one merges into it.
+//
+// Those that die after the beginning are left alone, so that what keeps failing does not go
+// round in a circle. With a Limit, so many are requeued, if there are so many.
+//
+// When ctx ends it stops between two steps; the error wraps that of ctx. What was requeued
+// stays so, and calling it again goes on with the rest. If the answer to a step is lost, the
+// step is repeated, and what the first try did counts as Gone.
+func (i *Inspector) DeadRequeue(ctx context.Context, topic string, q DeadQuery, o RequeueOptions) (Requeued, error) {
+	var done Requeued
+	t, err := i.Topic(ctx, topic)
+	if err != nil {
+		return done, err
+	}
+	if err = o.validate(t); err == nil {
+		err = i.exhume(ctx, t, q, o.Rate, exhumation{
+			call: func(k luascripts.SlotKeys, dead []luascripts.Corpse) luascripts.Call {
+				return i.scripts.RequeueCmd(context.WithoutCancel(ctx), k, t.Kind == message.KindPriority, o.Priority, dead)
+			},
+			note: func(f luascripts.Fortune) {
+				switch f {
+				case luascripts.Revived:
+					done.Stored++
+				case luascripts.Merged:
+					done.Merged++
+				case luascripts.Unknown:
+					done.Unknown++
+				default:
+					done.Gone++
+				}
+			},
+			after: func(graves []*grave) {
+				which := make([]int, len(graves))
+				for n, g := range graves {
+					which[n] = g.slot
+				}
+				i.wake(context.WithoutCancel(ctx), t, which, 0)
+				if o.Progress != nil {
+					o.Progress(done)
+				}
+			},
+		})
+	}
+	if err != nil {
+		return done, fmt.Errorf("requeue dead messages of topic %s: %w", topic, err)
+	}
+	return done, nil
+}
+
+// DeadDelete forgets dead messages, and tells how many. It goes on and stops as DeadRequeue
+// does. progress is told after each step how many so far; nil: nobody.
+func (i *Inspector) DeadDelete(ctx context.Context, topic string, q DeadQuery, progress func(deleted int)) (int, error) {
+	t, err := i.Topic(ctx, topic)
+	if err != nil {
+		return 0, err
+	}
+	deleted := 0
+	err = i.exhume(ctx, t, q, 0, exhumation{
+		call: func(k luascripts.SlotKeys, dead []luascripts.Corpse) luascripts.Call {
+			return i.scripts.DeleteCmd(context.WithoutCancel(ctx), k, dead)
+		},
+		note: func(f luascripts.Fortune) {
+			if f == luascripts.Deleted {
+				deleted++
+			}
+		},
+		after: func([]*grave) {
+			if progress != nil {
+				progress(deleted)
+			}
+		},
+	})
+	if err != nil {
+		return deleted, fmt.Errorf("delete dead messages of topic %s: %w", topic, err)
+	}
+	return deleted, nil
+}

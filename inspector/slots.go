@@ -1,0 +1,158 @@
+package inspector
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// Counts is how many messages are where.
+type Counts struct {
+	Waiting  int // first deliveries, due or not
+	Due      int // of these, and of Retrying, those that could be handled now
+	InFlight int
+	Retrying int // failed, and waiting for the next attempt
+	Dead     int
+}
+
+// Slot is one slot as of one moment.
+type Slot struct {
+	Counts
+	Index     int
+	Overdue   time.Duration // how long the oldest due one has been due; 0: none is, or it is not known, as of priorities
+	Next      time.Time     // when the next one is due, or was; zero: none waits, or only priorities
+	Priority  int64         // the highest that waits; 0: none
+	Holder    string        // who has the batch in flight; empty: none is in flight
+	Since     time.Time     // when it was taken, to the second
+	Attempt   int           // of it
+	LeaseEnds time.Time     // of the holder; zero: ZooKeeper judges it
+	Paused    time.Time     // since when; zero: it is not paused
+	Worker    string        // whom the slot is assigned to; empty: nobody, or it is not known
+}
+
+// Slots are those of a topic, by index. Each is a picture of one moment, all of them
+// together are not.
+func (i *Inspector) Slots(ctx context.Context, topic string) ([]Slot, error) {
+	t, err := i.Topic(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	all, err := i.slots(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	shares, err := i.shares(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	for slot := range all {
+		all[slot].Worker = shares.owner(slot)
+	}
+	return all, nil
+}
+
+// slots are those of a topic, without their workers.
+func (i *Inspector) slots(ctx context.Context, t Topic) ([]Slot, error) {
+	index := allSlots(t)
+	counts, err := i.counts(ctx, t, index)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Slot, len(index))
+	for n, c := range counts {
+		all[n] = counted(t, index[n], &c)
+	}
+	return all, nil
+}
+
+// counted says in words of this package what was counted.
+func counted(t Topic, index int, c *luascripts.Counts) Slot {
+	s := Slot{
+		Index:  index,
+		Counts: Counts{Waiting: c.Stored - c.Failed, Due: c.Due + c.RetryDue, InFlight: c.InFlight, Retrying: c.Retrying + c.Failed, Dead: c.Dead},
+		Next:   c.NextRetry, Paused: c.Paused,
+	}
+	switch first := time.UnixMilli(c.Next); {
+	case c.Next <= message.MaxRetries: // none, or failed ones only
+	case t.Kind == message.KindPriority:
+		s.Priority = c.Next
+	case s.Next.IsZero() || first.Before(s.Next):
+		s.Next = first
+	}
+	if !s.Next.IsZero() {
+		s.Overdue = max(0, c.Now.Sub(s.Next))
+	}
+	if c.InFlight > 0 {
+		s.Holder, s.Since, s.Attempt = c.Worker, c.Taken, c.Attempt
+		if c.Lease > 0 {
+			s.LeaseEnds = c.Until
+		}
+	}
+	return s
+}
+
+// chosen are the slots that are meant, ascending: those given, or all of the topic.
+func chosen(t Topic, which []int) ([]int, error) {
+	for _, slot := range which {
+		if slot < 0 || slot >= t.Slots {
+			return nil, &message.InvalidError{
+				Field: "slot", Value: strconv.Itoa(slot), Limit: fmt.Sprintf("from 0 to %d in topic %s", t.Slots-1, t.Name),
+			}
+		}
+	}
+	if which != nil {
+		return slices.Compact(slices.Sorted(slices.Values(which))), nil
+	}
+	return allSlots(t), nil
+}
+
+func allSlots(t Topic) []int {
+	all := make([]int, t.Slots)
+	for slot := range all {
+		all[slot] = slot
+	}
+	return all
+}
+
+// counts counts slots of a topic.
+func (i *Inspector) counts(ctx context.Context, t Topic, which []int) ([]luascripts.Counts, error) {
+	priority := t.Kind == message.KindPriority
+	return ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.StringSliceCmd {
+		return i.scripts.CountCmd(ctx, k, priority)
+	}, luascripts.CountAnswer)
+}
+
+// perPipeline is how many calls go out at once.
+const perPipeline = 100
+
+// ofSlots asks one question of each slot, in pipelines. The answers are in the order of
+// the slots.
+func ofSlots[C redis.Cmder, A any](
+	ctx context.Context, i *Inspector, t Topic, which []int,
+	question func(luascripts.SlotKeys) C, answer func(luascripts.SlotKeys, C) (A, error),
+) ([]A, error) {
+	answers := make([]A, 0, len(which))
+	for some := range slices.Chunk(which, perPipeline) {
+		cmds, sent := make([]C, len(some)), make([]redis.Cmder, len(some))
+		for n, slot := range some {
+			cmds[n] = question(i.keys(t, slot))
+			sent[n] = cmds[n]
+		}
+		i.scripts.Exec(ctx, sent...)
+		for n, slot := range some {
+			a, err := answer(i.keys(t, slot), cmds[n])
+			if err != nil {
+				return nil, i.explain(err)
+			}
+			answers = append(answers, a)
+		}
+	}
+	return answers, nil
+}

@@ -1,0 +1,46 @@
+package inspector
+
+import (
+	"context"
+	"time"
+)
+
+// Stats is what a topic holds.
+type Stats struct {
+	Counts
+	Topic   Topic
+	Overdue time.Duration // of the slot where it is longest
+	Paused  int           // slots
+	Workers int           // that share the topic; -1: not known, because ZooKeeper has them and Config.Slots is nil, or it does not answer
+}
+
+// Stats adds up the slots of a topic.
+func (i *Inspector) Stats(ctx context.Context, topic string) (Stats, error) {
+	t, err := i.Topic(ctx, topic)
+	if err != nil {
+		return Stats{}, err
+	}
+	all, err := i.slots(ctx, t)
+	if err != nil {
+		return Stats{}, err
+	}
+	sum := Stats{Topic: t}
+	for _, s := range all {
+		sum.add(s)
+	}
+	shares, err := i.shares(ctx, t)
+	sum.Workers = shares.workers
+	return sum, err
+}
+
+func (sum *Stats) add(s Slot) {
+	sum.Waiting += s.Waiting
+	sum.Due += s.Due
+	sum.InFlight += s.InFlight
+	sum.Retrying += s.Retrying
+	sum.Dead += s.Dead
+	sum.Overdue = max(sum.Overdue, s.Overdue)
+	if !s.Paused.IsZero() {
+		sum.Paused++
+	}
+}

@@ -1,0 +1,188 @@
+package inspector
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// Violation is a rule that does not hold.
+type Violation struct {
+	Topic   string
+	Slot    int    // -1: it concerns the topic as a whole
+	Rule    string // one of luascripts.Invariants, or DEFINITION or LISTED
+	Key     string // where it shows
+	Content string // which is concerned; empty: the key as a whole
+	Detail  string // what is there
+}
+
+// Verify holds topics, nil meaning all of the namespace, against the rules for what is
+// stored: those of a slot (luascripts.Invariants), that each topic has a definition that
+// can be read (DEFINITION), and that it is listed in rmq:topics (LISTED).
+//
+// It reads page by page, and each page is judged as of one moment. So it finds nothing in a
+// topic at work, and workers go on meanwhile. progress is told of each slot when it has
+// been read, and of how many the topic has; nil: nobody.
+//
+// With an error come the violations that were found before it.
+func (i *Inspector) Verify(ctx context.Context, topics []string, progress func(topic string, slot, of int)) ([]Violation, error) {
+	v := verification{i: i, known: map[Violation]bool{}}
+	err := v.run(ctx, topics, progress)
+	if err != nil {
+		err = fmt.Errorf("verify: %w", err)
+	}
+	return v.found, err
+}
+
+// verification is one run of Verify.
+type verification struct {
+	i     *Inspector
+	found []Violation
+	known map[Violation]bool // without their details, which differ from page to page
+}
+
+func (v *verification) add(x Violation) {
+	same := x
+	same.Detail = ""
+	if !v.known[same] {
+		v.known[same] = true
+		v.found = append(v.found, x)
+	}
+}
+
+func (v *verification) run(ctx context.Context, topics []string, progress func(topic string, slot, of int)) error {
+	listed, err := v.i.names(ctx)
+	switch {
+	case redis.HasErrorPrefix(err, "WRONGTYPE"):
+		v.add(Violation{Slot: -1, Rule: "LISTED", Key: luascripts.TopicsKey, Detail: "it is not a set"})
+	case err != nil:
+		return err
+	}
+	if topics == nil {
+		topics = listed
+	}
+	definitions, err := v.i.definitions(ctx, topics)
+	if err != nil {
+		return err
+	}
+	for _, d := range definitions {
+		isListed := slices.Contains(listed, d.Name)
+		if d.missing && !isListed {
+			return v.i.unknown(d.Name, listed)
+		}
+		if d.wrong != "" {
+			v.add(Violation{Topic: d.Name, Slot: -1, Rule: "DEFINITION", Key: luascripts.DefinitionKey(v.i.qualified(d.Name)), Detail: d.wrong})
+			continue // nobody knows its slots
+		}
+		for slot := range d.Slots {
+			if err := v.slot(ctx, d.Topic, slot); err != nil {
+				return err
+			}
+			if progress != nil {
+				progress(d.Name, slot, d.Slots)
+			}
+		}
+		if err := v.topic(ctx, d.Topic, isListed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// topic looks at what a topic has beside its slots.
+func (v *verification) topic(ctx context.Context, t Topic, listed bool) error {
+	workers := luascripts.WorkersKey(v.i.qualified(t.Name))
+	is, err := v.i.rdb.Type(ctx, workers).Result()
+	if err != nil {
+		return at(workers, v.i.explain(err))
+	}
+	if is != "none" && is != "zset" {
+		v.add(Violation{Topic: t.Name, Slot: -1, Rule: "TYPES", Key: workers, Detail: "is a " + is})
+	}
+	// A new topic is listed a moment after its definition was written.
+	for end := time.Now().Add(time.Second); !listed; {
+		if listed, err = v.i.rdb.SIsMember(ctx, luascripts.TopicsKey, v.i.qualified(t.Name)).Result(); redis.HasErrorPrefix(err, "WRONGTYPE") {
+			return nil // told already
+		} else if err != nil {
+			return at(luascripts.TopicsKey, v.i.explain(err))
+		}
+		if time.Now().After(end) {
+			v.add(Violation{Topic: t.Name, Slot: -1, Rule: "LISTED", Key: luascripts.TopicsKey, Detail: "the topic is not in it"})
+			return nil
+		}
+		if err := until(ctx, time.Now().Add(50*time.Millisecond)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// auditPage is how many contents are looked at in one call, while which the server does
+// nothing else.
+const auditPage = 100
+
+// slot looks at one slot.
+func (v *verification) slot(ctx context.Context, t Topic, slot int) error {
+	keys := v.i.keys(t, slot)
+	audit := func(part luascripts.Part, from string) (*luascripts.Audit, error) {
+		a, err := v.i.scripts.Audit(ctx, keys, part, from, auditPage)
+		if err != nil {
+			return nil, v.i.explain(err)
+		}
+		a.Priority, a.Literal = t.Kind == message.KindPriority, t.Literal
+		for _, b := range a.Broken() {
+			v.add(Violation{Topic: t.Name, Slot: slot, Rule: b.Rule, Key: b.Key, Content: b.Content, Detail: b.Detail})
+		}
+		return a, nil
+	}
+	sizes := [5]int{1} // the first call tells
+	for n, part := range []struct {
+		luascripts.Part
+		size  int // its place among the sizes
+		score func(*luascripts.Entry) string
+	}{
+		{luascripts.PartStore, 0, func(e *luascripts.Entry) string { return e.Store }},
+		{luascripts.PartRetry, 2, func(e *luascripts.Entry) string { return e.Retry }},
+		{luascripts.PartDead, 3, func(e *luascripts.Entry) string { return e.Dead }},
+	} {
+		w := newWalk("", math.Inf(-1), math.Inf(1), false, auditPage-1)
+		w.over = sizes[part.size] == 0
+		for !w.over {
+			a, err := audit(part.Part, strconv.Itoa(w.from))
+			if err != nil {
+				return err
+			}
+			if a.Now == 0 { // a key of a wrong type: no more can be told
+				return nil
+			}
+			if n == 0 {
+				sizes = a.Sizes
+			}
+			page := make([]member, len(a.Entries))
+			for n := range a.Entries {
+				e := &a.Entries[n]
+				page[n].content = e.Content
+				page[n].score, _ = strconv.ParseFloat(part.score(e), 64)
+			}
+			w.take(page)
+		}
+	}
+	for cursor := "0"; sizes[4] > 0; {
+		a, err := audit(luascripts.PartWhy, cursor)
+		if err != nil {
+			return err
+		}
+		if cursor = a.Next; cursor == "0" {
+			break
+		}
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package inspector
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// waitsFor says what has to happen before a content is delivered: nothing if a worker has
+// it.
+func waitsFor(e *Explanation, f *luascripts.Found, who shares) []string {
+	var reasons []string
+	add := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
+
+	over := f.Batch > 0 && f.Lease > 0 && !f.Until.After(f.Now) // the lease of the batch in flight
+	switch {
+	case e.Waiting != nil || e.Retry != nil:
+	case over:
+		add("a worker to take it over: the lease of %s ended %s", f.Worker, words.Ago(f.Now.Sub(f.Until)))
+		return append(reasons, missing(e, who)...)
+	case e.Flight != nil:
+		return nil
+	default:
+		add("somebody who requeues or deletes it")
+		return reasons
+	}
+	switch {
+	case f.Paused.IsZero():
+	case f.Paused.UnixMilli() == 0: // who paused it did not say when
+		add("slot %d to be resumed", e.Slot)
+	default:
+		add("slot %d to be resumed (paused %s)", e.Slot, words.Ago(f.Now.Sub(f.Paused)))
+	}
+	due := time.Time{} // of what comes first: a fresh copy replaces one that waits for its retry
+	what := "its time"
+	if e.Waiting != nil {
+		due = e.Waiting.Due
+	} else {
+		due, what = e.Retry.Due, "its retry"
+	}
+	later := due.After(f.Now)
+	if later {
+		add("%s, %s", what, words.In(due.Sub(f.Now)))
+	}
+	switch {
+	case over:
+		add("the batch of %s, whose lease ended %s, to be taken over", f.Worker, words.Ago(f.Now.Sub(f.Until)))
+	case f.Batch > 0:
+		add("the batch of %s, taken %s", f.Worker, words.Ago(f.Now.Sub(f.Taken)))
+	}
+	if e.Waiting != nil && e.Before > 0 && !later {
+		add("%s before it in slot %d", plural(e.Before, "message"), e.Slot)
+	}
+	reasons = append(reasons, missing(e, who)...)
+	if len(reasons) == 0 && who.owner(e.Slot) != "" {
+		add("its worker, %s, to look", who.owner(e.Slot))
+	}
+	return reasons
+}
+
+// missing says whether there is anybody to deliver it.
+func missing(e *Explanation, who shares) []string {
+	switch {
+	case who.workers == 0:
+		return []string{"a worker: none listens to this topic"}
+	case who.workers > 0 && who.owner(e.Slot) == "":
+		return []string{fmt.Sprintf("a worker: slot %d is assigned to none", e.Slot)}
+	}
+	return nil
+}

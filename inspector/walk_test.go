@@ -1,0 +1,139 @@
+package inspector
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/slotmq/go-rmq/internal/sharetest"
+)
+
+// sortedSet is a sorted set as Redis keeps it.
+type sortedSet []member
+
+func ascending(a, b member) int { return newWalk("", 0, 0, false, 1).order(a, b) }
+
+func (s *sortedSet) add(m member) {
+	if n, there := slices.BinarySearchFunc(*s, m, ascending); !there {
+		*s = slices.Insert(*s, n, m)
+	}
+}
+
+func (s *sortedSet) remove(m member) {
+	if n, there := slices.BinarySearchFunc(*s, m, ascending); there {
+		*s = slices.Delete(*s, n, n+1)
+	}
+}
+
+// page is what ZRANGE answers to what the walk asks for.
+func (s sortedSet) page(w *walk) []member {
+	all := slices.Clone(s)
+	if w.down {
+		slices.Reverse(all)
+	}
+	return all[min(w.from, len(all)):min(w.from+w.page+1, len(all))]
+}
+
+// While anything comes and goes between the pages, what stays is met exactly once, in its
+// order, and nothing that is not meant; and it ends.
+func TestWalkMeetsWhatStaysOnce(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(uint64(sharetest.Seed(t)), 0))
+	for run := range 200 {
+		levels := 1 + random.IntN(20) // few levels: many ties
+		drawn := func() member {
+			return member{fmt.Sprint(random.IntN(10000)), float64(random.IntN(levels))}
+		}
+		var set, stays, goes sortedSet
+		for range random.IntN(300) {
+			m := drawn()
+			if slices.Contains(set, m) {
+				continue
+			}
+			set.add(m)
+			if random.IntN(3) > 0 {
+				stays.add(m)
+			} else {
+				goes.add(m)
+			}
+		}
+		low, high := math.Inf(-1), math.Inf(1)
+		if random.IntN(2) == 0 {
+			low = float64(random.IntN(levels))
+		}
+		if random.IntN(2) == 0 {
+			high = float64(random.IntN(levels))
+		}
+		w := newWalk("", low, high, random.IntN(2) == 0, 1+random.IntN(20))
+		if random.IntN(2) == 0 { // as after counting those that come before
+			before := 0
+			for _, m := range set {
+				if w.order(m, w.met) < 0 {
+					before++
+				}
+			}
+			w.from = max(0, before-1)
+		}
+		var met []member
+		churn := random.IntN(40)
+		for pages := 0; !w.over; pages++ {
+			if pages > 1000 {
+				t.Fatalf("run %d: %d pages of %d, and no end", run, pages, w.page)
+			}
+			for range churn * (10 - min(10, pages/10)) / 10 { // it calms down in the end
+				if m := drawn(); random.IntN(2) == 0 && !slices.Contains(stays, m) {
+					set.add(m)
+					goes.add(m)
+				} else if len(goes) > 0 {
+					m := goes[random.IntN(len(goes))]
+					set.remove(m)
+					goes.remove(m)
+				}
+			}
+			w.take(set.page(w))
+			met = append(met, w.ready...)
+			w.ready = nil
+		}
+		if !slices.IsSortedFunc(met, w.order) || len(slices.Compact(slices.Clone(met))) != len(met) {
+			t.Fatalf("run %d: not each once in their order: %v", run, met)
+		}
+		for _, m := range stays {
+			if _, is := slices.BinarySearchFunc(met, m, w.order); is != (m.score >= low && m.score <= high) {
+				t.Fatalf("run %d: %v stays, and was it met? %v", run, m, is)
+			}
+		}
+		for _, m := range met {
+			if m.score < low || m.score > high {
+				t.Fatalf("run %d: %v is not meant", run, m)
+			}
+		}
+	}
+}
+
+// However much is removed before the cursor, a few pages find the place again.
+func TestWalkFindsItsPlaceAgain(t *testing.T) {
+	t.Parallel()
+	var set sortedSet
+	for n := range 100_000 {
+		set = append(set, member{fmt.Sprintf("%06d", n), 7})
+	}
+	w := newWalk("", math.Inf(-1), math.Inf(1), false, 100)
+	for len(w.ready) == 0 || w.ready[0].content < "090000" {
+		w.take(set[w.from:min(w.from+w.page+1, len(set))])
+	}
+	last, err := strconv.Atoi(w.met.content)
+	must(t, err)
+	want := member{fmt.Sprintf("%06d", last+1), 7}
+	set = set[80_000:]
+	w.ready = nil
+	pages := 0
+	for ; len(w.ready) == 0; pages++ {
+		w.take(set[min(w.from, len(set)):min(w.from+w.page+1, len(set))])
+	}
+	if w.ready[0] != want || pages > 40 {
+		t.Errorf("%v after %d pages, want %v soon", w.ready[0], pages, want)
+	}
+}
