@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// app is one call of rmq: the flags that all commands have, and what they share.
+type app struct {
+	settings
+	in   io.Reader
+	out  *bufio.Writer
+	errs io.Writer
+
+	screen screen // that out is shown on
+	status screen // that errs is shown on
+
+	rdb redis.UniversalClient // nil until a command connects
+}
+
+// settings are the flags of all commands.
+type settings struct {
+	redis, zk, zkRoot, zkAuth, namespace string
+	json, base64, wide, noColor          bool
+}
+
+func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
+	return &app{
+		in: stdin, out: bufio.NewWriter(stdout), errs: stderr,
+		screen: screenOf(stdout), status: screenOf(stderr),
+	}
+}
+
+// flush writes what was printed so far.
+func (a *app) flush() error {
+	if err := a.out.Flush(); err != nil {
+		return fmt.Errorf("write the output: %w", err)
+	}
+	return nil
+}
+
+// finish ends the call, and says what went wrong.
+func (a *app) finish(err error) int {
+	if ferr := a.flush(); err == nil {
+		err = ferr
+	}
+	if a.rdb != nil {
+		_ = a.rdb.Close() // nothing is lost by it
+	}
+	if err == nil {
+		return 0
+	}
+	line, code := a.explain(err)
+	fmt.Fprintln(a.errs, "rmq: "+line)
+	return code
+}
+
+// firstOf is what a flag says, or else the environment, or else a default. Defaults are not
+// left to the flags, since the help would show what may be a password.
+func firstOf(flag, variable, otherwise string) string {
+	if flag != "" {
+		return flag
+	}
+	if value := os.Getenv(variable); value != "" {
+		return value
+	}
+	return otherwise
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// batchLine is one line of what rmq send --batch reads.
+type batchLine struct {
+	Content  *string `json:"content"`
+	Base64   *[]byte `json:"content_base64"`
+	Basis    *string `json:"basis"`
+	Range    *string `json:"range"`
+	In       *string `json:"in"`
+	At       *string `json:"at"`
+	Priority *int64  `json:"priority"`
+
+	// What rmq dead export writes besides. It is of no use here.
+	Slot     any `json:"slot"`
+	Died     any `json:"died"`
+	Attempts any `json:"attempts"`
+	First    any `json:"first_failure"`
+	Last     any `json:"last_failure"`
+	Worker   any `json:"worker"`
+	Reason   any `json:"reason"`
+}
+
+// parseLine reads one. What it does not say is as in flags.
+func parseLine(line []byte, flags payload) (payload, error) {
+	var l batchLine
+	// The parser would replace such bytes without a word, and another content would be sent.
+	if !utf8.Valid(line) {
+		return flags, errors.New("it is not UTF-8; write such contents as content_base64")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(line))
+	decoder.DisallowUnknownFields() // one that is misspelt would be missing
+	if err := decoder.Decode(&l); err != nil {
+		return flags, plainer(err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return flags, errors.New("there is something behind the JSON object")
+	}
+	p := flags
+	switch {
+	case l.Content != nil && l.Base64 == nil:
+		p.content = *l.Content
+	case l.Base64 != nil && l.Content == nil:
+		p.content = string(*l.Base64)
+	default:
+		return flags, errors.New("it needs either content or content_base64")
+	}
+	if l.Basis != nil {
+		p.basis = *l.Basis
+	}
+	if l.Range != nil || l.In != nil || l.At != nil || l.Priority != nil {
+		p.merge, p.in, p.at, p.priority = nil, nil, nil, l.Priority
+	}
+	var err error
+	if p.merge, err = orElse(p.merge, l.Range, parseSpan); err != nil {
+		return flags, fmt.Errorf("range is %q, %w", *l.Range, err)
+	}
+	if p.in, err = orElse(p.in, l.In, parseSpan); err != nil {
+		return flags, fmt.Errorf("in is %q, %w", *l.In, err)
+	}
+	if p.at, err = orElse(p.at, l.At, parseInstant); err != nil {
+		return flags, fmt.Errorf("at is %q, %w", *l.At, err)
+	}
+	return p, nil
+}
+
+// orElse is what a text says, or if there is none, a default.
+func orElse[T time.Duration | time.Time](otherwise *T, text *string, parse func(string) (T, error)) (*T, error) {
+	if text == nil {
+		return otherwise, nil
+	}
+	value, err := parse(*text)
+	return &value, err
+}
+
+// plainer says what is wrong with a line in words of this command.
+func plainer(err error) error {
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &wrong) && wrong.Field != "":
+		return fmt.Errorf("%s is a %s", wrong.Field, wrong.Value)
+	case errors.As(err, &wrong):
+		return fmt.Errorf("it is a %s and no JSON object", wrong.Value)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("the JSON object has no end")
+	}
+	return fmt.Errorf("it cannot be read: %s", strings.TrimPrefix(err.Error(), "json: "))
+}

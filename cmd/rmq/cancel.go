@@ -1,0 +1,59 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func (a *app) cancelCommand() *cobra.Command {
+	var basis string
+	cmd := &cobra.Command{
+		Use:   "cancel TOPIC CONTENT",
+		Short: "Remove a message that waits",
+		Long: `Remove a message that waits: for its time, its turn or its retry. A copy in
+flight goes on, and is told of. A dead one stays; rmq dead delete removes it.
+
+It is found by its content, whatever its basis. Exit code 1 if it does not wait.`,
+		Example: `  rmq cancel orders "order 4711"
+  rmq cancel orders "order 4711" --basis "customer 12"`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			content, err := a.content(args[1])
+			if err != nil {
+				return err
+			}
+			i, err := a.inspector(cmd.Context())
+			if err != nil {
+				return err
+			}
+			removed, flying, err := i.Cancel(cmd.Context(), args[0], content, basis)
+			if err != nil {
+				return err
+			}
+			name := a.text(shorten(content, 60))
+			if a.json {
+				if err := a.object(cancelJSON{args[0], a.shown(content), removed, flying}); err != nil {
+					return err
+				}
+			} else if removed && flying {
+				a.say("%s does not wait any more; a copy of it is in flight, and goes on", name)
+			} else if removed {
+				a.say("%s is cancelled", name)
+			}
+			switch {
+			case removed:
+				return nil
+			case flying:
+				return failed("%s does not wait: it is in flight, and goes on", name)
+			}
+			return failed("%s does not wait; rmq explain tells where it is", name)
+		},
+	}
+	cmd.Flags().StringVar(&basis, "basis", "", "the `SlotBasis` it was sent with: look in its slot only")
+	return cmd
+}
+
+type cancelJSON struct {
+	Topic string `json:"topic"`
+	shown
+	Removed  bool `json:"removed"`
+	InFlight bool `json:"in_flight"`
+}

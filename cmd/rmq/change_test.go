@@ -1,0 +1,128 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/message"
+)
+
+func TestCancel(t *testing.T) {
+	onEach(t, func(t *testing.T, s at) {
+		stage(t, s.rdb)
+		s.refused(t, 1, "nothing does not wait; rmq explain tells where it is", "cancel", "orders", "nothing")
+		s.refused(t, 1, "busy does not wait: it is in flight, and goes on", "cancel", "orders", "busy")
+		s.refused(t, 1, "hopeless does not wait", "cancel", "orders", "hopeless")
+		if got := s.text(t, "cancel", "orders", "sleepy", "--basis", basisOf[0]); got != "sleepy is cancelled\n" {
+			t.Error(got)
+		}
+		wantJSON(t, s.objects(t, "cancel", "orders", "flaky")[0], `{"content":"flaky","in_flight":false,"removed":true,"topic":"orders"}`)
+		r := s.answered("", "cancel", "orders", "busy", "--json")
+		if r.code != 1 || r.out != `{"topic":"orders","content":"busy","removed":false,"in_flight":true}`+"\n" {
+			t.Errorf("%+v", r)
+		}
+		send(t, s.rdb, rangeMerge("orders"), message.RangeMerge{Content: "busy", SlotBasis: basisOf[2], Range: time.Hour})
+		if got := s.text(t, "cancel", "orders", "busy"); got != "busy does not wait any more; a copy of it is in flight, and goes on\n" {
+			t.Error(got)
+		}
+		base64 := s.objects(t, "peek", "orders")[0]["content_base64"].(string)
+		wantJSON(t, s.objects(t, "cancel", "orders", base64, "--base64")[0], `{"content_base64":"`+base64+`","in_flight":false,"removed":true,"topic":"orders"}`)
+	})
+}
+
+func TestReschedule(t *testing.T) {
+	onEach(t, func(t *testing.T, s at) {
+		stage(t, s.rdb)
+		wantText(t, s.text(t, "reschedule", "orders", "sleepy", "--in", "2d"), "sleepy in slot 0 of orders: due in SPAN (TIME)")
+		wantText(t, s.text(t, "--wide", "reschedule", "orders", "flaky", "--in", "20m", "--basis", basisOf[1]), "flaky in slot 1 of orders: due in SPAN (TIME), attempt 2 of 17")
+		then := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
+		wantJSON(t, s.objects(t, "reschedule", "orders", "sleepy", "--at", then.Format(time.RFC3339))[0],
+			`{"attempt":1,"content":"sleepy","due":"`+stampText(then)+`","slot":0,"state":"waiting","topic":"orders"}`)
+		if got := s.text(t, "reschedule", "audience", "20", "--priority", "900"); got != "20 in slot 0 of audience: priority 900\n" {
+			t.Error(got)
+		}
+		s.text(t, "reschedule", "orders", "sleepy", "--now")
+		eventually(t, "what is due now is handled", func() bool {
+			return s.objects(t, "explain", "orders", "sleepy")[0]["waiting"] == nil
+		})
+		for _, c := range []struct {
+			code        int
+			words, args string
+		}{
+			{2, "needs one of --now, --in, --at and --priority", "orders sleepy"},
+			{2, "needs one of", "orders sleepy --now --in 1h"},
+			{2, "needs one of", "orders sleepy --now=false"},
+			{2, "must be 17 or more", "audience 20 --priority 0"},
+			{2, "must be 17 to", "audience 20 --priority 16"},
+			{2, "range-merge", "orders sleepy --priority 20"},
+			{2, "has no times", "audience 20 --in 1h"},
+			{2, "after the server's clock", "orders sleepy --at 2020-01-01"},
+			{1, "it is in flight", "orders busy --now"},
+			{1, "nowhere", "orders nothing --now"},
+			{1, "it is dead", "orders hopeless --now"},
+		} {
+			s.refused(t, c.code, c.words, append([]string{"reschedule"}, strings.Fields(c.args)...)...)
+		}
+	})
+}
+
+func TestPauseAndResume(t *testing.T) {
+	onEach(t, func(t *testing.T, s at) {
+		stage(t, s.rdb)
+		if got := s.text(t, "pause", "orders", "--slot", "1,3"); got != "2 slots of orders: paused\n" {
+			t.Error(got)
+		}
+		if got := s.text(t, "pause", "orders", "--yes"); got != "4 slots of orders: paused (2 of them before)\n" {
+			t.Error(got)
+		}
+		wantJSON(t, s.objects(t, "pause", "orders", "--yes")[0], `{"changed":0,"slots":4,"topic":"orders"}`)
+		send(t, s.rdb, rangeMerge("orders"), message.RangeMerge{Content: "held", SlotBasis: basisOf[0], Range: time.Millisecond})
+		eventually(t, "it is due", func() bool {
+			return strings.Contains(s.text(t, "explain", "orders", "held"), "resumed")
+		})
+		if got := s.text(t, "resume", "orders", "--slot", "3"); got != "1 slot of orders: resumed\n" {
+			t.Error(got)
+		}
+		wantJSON(t, s.objects(t, "resume", "orders")[0], `{"changed":3,"slots":4,"topic":"orders"}`)
+		if got := s.text(t, "resume", "orders"); got != "4 slots of orders: nothing to do, all were at work before\n" {
+			t.Error(got)
+		}
+		eventually(t, "it is handled", func() bool { // it dies, as the handler has it
+			return s.objects(t, "explain", "orders", "held")[0]["dead"] != nil
+		})
+		s.refused(t, 2, "slot is 4; it must be from 0 to 3", "pause", "orders", "--slot", "4")
+		s.refused(t, 2, "slot is -1", "resume", "orders", "--slot", "-1")
+	})
+}
+
+func TestVerify(t *testing.T) {
+	onEach(t, func(t *testing.T, s at) {
+		if got := s.text(t, "verify"); got != "ok: 0 slots of 0 topics, no rule broken\n" {
+			t.Error(got)
+		}
+		stage(t, s.rdb)
+		if got := s.text(t, "verify"); got != "ok: 5 slots of 2 topics, no rule broken\n" {
+			t.Error(got)
+		}
+		if got := s.text(t, "verify", "audience"); got != "ok: 1 slot of 1 topic, no rule broken\n" {
+			t.Error(got)
+		}
+		wantJSON(t, s.objects(t, "verify")[0], `{"ok":true,"slots":5,"topics":2,"violations":[]}`)
+
+		must(t, s.rdb.HSet(ctx, "why{orders_3}", "hopeless", "17 2 1 - w reason", binary, "no entry").Err())
+		r := s.answered("", "verify", "orders")
+		for _, words := range []string{"orders slot 3: ", "key      why{orders_3}", "content  " + legible(binary)} {
+			if !strings.Contains(r.out, words) {
+				t.Errorf("%q is not in %s", words, r.out)
+			}
+		}
+		if r.code != 1 || !strings.Contains(r.errs, "broken, see above") || strings.Count(r.errs, "\n") != 1 {
+			t.Errorf("%+v", r)
+		}
+		r = s.answered("", "verify", "--json")
+		if r.code != 1 || !strings.HasPrefix(r.out, `{"ok":false,"topics":2,"slots":5,"violations":[{"topic":"orders","slot":3,"rule":`) || strings.Count(r.out, "\n") != 1 {
+			t.Errorf("%+v", r)
+		}
+	})
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/redisurl"
+	"github.com/slotmq/go-rmq/slots"
+)
+
+// patience is how long Redis may take for its first answer. Without a limit the client
+// would try for minutes. Tests have more, since their machine may be busy.
+var patience = 5 * time.Second
+
+// What go-redis has to say is in its errors, too.
+func init() { redis.SetLogger(silence{}) }
+
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}
+
+// inspector connects. It may be called again.
+func (a *app) inspector(ctx context.Context) (*inspector.Inspector, error) {
+	connected := a.rdb != nil
+	if !connected {
+		rdb, err := redisurl.Open(firstOf(a.redis, "RMQ_REDIS", "redis://localhost:6379"))
+		if err != nil {
+			return nil, misused("the URL of Redis (--redis or RMQ_REDIS): %w", err)
+		}
+		a.rdb = rdb
+	}
+	cfg := inspector.Config{Namespace: a.space()}
+	if servers := firstOf(a.zk, "RMQ_ZK", ""); servers != "" {
+		cfg.Slots = slots.ZooKeeper(slots.ZooKeeperConfig{
+			Servers: strings.Split(servers, ","),
+			Root:    firstOf(a.zkRoot, "RMQ_ZK_ROOT", ""),
+			Auth:    firstOf(a.zkAuth, "RMQ_ZK_AUTH", ""),
+		})
+	}
+	i, err := inspector.New(a.rdb, cfg)
+	if err != nil || connected {
+		return i, err
+	}
+	return i, a.greet(ctx)
+}
+
+// greet asks whether somebody answers, so that a wrong address is told at once, and in the
+// same words by all commands.
+func (a *app) greet(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := a.rdb.Ping(ctx).Err()
+	if err == nil || redis.HasErrorPrefix(err, "NOPERM") { // it answers, and the command may do without
+		return nil
+	}
+	return &noAnswer{server: serverOf(a.rdb), err: err}
+}
+
+// serverOf names the server or servers, without user and password.
+func serverOf(rdb redis.UniversalClient) string {
+	switch c := rdb.(type) {
+	case *redis.Client:
+		if addr := c.Options().Addr; addr != "FailoverClient" { // so go-redis calls one that asks Sentinels
+			return addr
+		}
+		return "the master that the Sentinels know"
+	case *redis.ClusterClient:
+		return strings.Join(c.Options().Addrs, ", ")
+	}
+	return "the URL"
+}
+
+// space is the namespace.
+func (a *app) space() string { return firstOf(a.namespace, "RMQ_NAMESPACE", "") }
+
+// now is the time of the server, or of one of them, to say how long ago something was.
+func (a *app) now(ctx context.Context) (time.Time, error) {
+	return a.rdb.Time(ctx).Result()
+}

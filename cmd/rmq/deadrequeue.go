@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/message"
+)
+
+func (a *app) deadRequeueCommand() *cobra.Command {
+	var f *deadFilter
+	var rate pace
+	var priority int64
+	var dry, yes bool
+	cmd := &cobra.Command{
+		Use:   "requeue TOPIC [CONTENT]",
+		Short: "Have dead messages delivered again",
+		Long: `Have dead messages delivered again: one content, or all that the flags choose,
+the oldest death first. Each gets all its deliveries anew. It is due now, or in
+a priority topic has the priority it was sent with. Where a live copy exists,
+that one goes on as it is, and the dead one is gone.
+
+Only those are meant that died before the beginning, so one that dies again is
+not met again. It may be interrupted at any time, and says how to go on.`,
+		Example: `  rmq dead requeue orders "order 4711"
+  rmq dead requeue orders --rate 100/s
+  rmq dead requeue orders --reason "timed out" --newer-than 2h --dry-run`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("priority") && priority == 0 { // which the inspector takes for none
+				return misused("--priority is 0; it must be 17 or more")
+			}
+			ctx := cmd.Context()
+			r := &requeue{app: a, cmd: cmd, args: args, filter: f, dry: dry,
+				options: inspector.RequeueOptions{Rate: float64(rate), Priority: priority}}
+			if len(args) == 2 {
+				return r.one(ctx)
+			}
+			return r.many(ctx, yes)
+		},
+	}
+	f = filters(cmd, 0)
+	flags := cmd.Flags()
+	flags.Var(&rate, "rate", "so many a second, as in 100/s or 5000/m; as fast as it goes unless it is given")
+	flags.Int64Var(&priority, "priority", 0, "give all of them priority `n`, 17 or more; each its own unless it is given")
+	flags.BoolVar(&dry, "dry-run", false, "only say how many it would be")
+	asks(cmd, &yes)
+	return cmd
+}
+
+// requeue is one call of rmq dead requeue.
+type requeue struct {
+	*app
+	cmd     *cobra.Command
+	args    []string
+	filter  *deadFilter
+	dry     bool
+	options inspector.RequeueOptions
+	done    inspector.Requeued
+}
+
+// one requeues one content, wherever it is dead.
+func (r *requeue) one(ctx context.Context) error {
+	found, err := r.named(ctx, r.cmd, r.args, r.filter)
+	if err != nil {
+		return err
+	}
+	if r.dry {
+		return r.would(len(found.entries))
+	}
+	for _, e := range found.entries {
+		done, err := found.inspector.DeadRequeue(ctx, r.args[0], only(e), r.options)
+		r.done = sum(r.done, done)
+		if err != nil {
+			return err
+		}
+	}
+	return r.tell(0, "")
+}
+
+// many requeues what the flags choose.
+func (r *requeue) many(ctx context.Context, yes bool) error {
+	i, err := r.inspector(ctx)
+	if err != nil {
+		return err
+	}
+	now, err := r.now(ctx)
+	if err != nil {
+		return err
+	}
+	q, err := r.filter.query(now)
+	if err != nil {
+		return err
+	}
+	total, err := i.DeadCount(ctx, r.args[0], q)
+	if err != nil {
+		return err
+	}
+	if r.dry {
+		return r.would(total)
+	}
+	if total > 0 {
+		if err := r.confirm(ctx, yes, r.what(total)); err != nil {
+			return err
+		}
+		bar := r.progress("requeue", total)
+		r.options.Progress = func(done inspector.Requeued) { bar.show(seen(done)) }
+		r.done, err = i.DeadRequeue(ctx, r.args[0], q, r.options)
+		bar.end()
+	}
+	var invalid *message.InvalidError
+	switch {
+	case err == nil:
+		return r.tell(total, "")
+	case errors.As(err, &invalid): // nothing was done
+		return err
+	}
+	goOn := again(r.cmd, r.args, r.filter.same(q, r.done.Stored+r.done.Merged))
+	if r.json {
+		if err := r.tell(total, goOn); err != nil {
+			return err
+		}
+	}
+	return r.halted(ctx, err, fmt.Sprintf("%s of %s requeued", grouped(seen(r.done)), grouped(total)), goOn)
+}
+
+// what says what is about to happen.
+func (r *requeue) what(n int) string {
+	text := fmt.Sprintf("requeue %s of %s", things(n, "dead message"), legible(r.args[0]))
+	if rate := r.options.Rate; rate > 0 {
+		took := time.Duration(float64(n) / rate * float64(time.Second))
+		text += fmt.Sprintf(", at %v (%s)", r.cmd.Flag("rate").Value, words.Duration(max(took, time.Second)))
+	}
+	return text
+}
+
+// would says what a call without --dry-run would do.
+func (r *requeue) would(n int) error {
+	if r.json {
+		return r.object(struct {
+			Topic string `json:"topic"`
+			Would int    `json:"would_requeue"`
+		}{r.args[0], n})
+	}
+	r.say("would %s", r.what(n))
+	return nil
+}
+
+type requeuedJSON struct {
+	Topic   string `json:"topic"`
+	Stored  int    `json:"stored"`
+	Merged  int    `json:"merged"`
+	Gone    int    `json:"gone"`
+	Unknown int    `json:"priority_unknown"`
+	GoOn    string `json:"go_on,omitempty"` // if it was interrupted
+}
+
+// tell prints what became of them.
+func (r *requeue) tell(total int, goOn string) error {
+	d := r.done
+	if r.json {
+		return r.object(requeuedJSON{r.args[0], d.Stored, d.Merged, d.Gone, d.Unknown, goOn})
+	}
+	if seen(d) == 0 && total == 0 {
+		r.say("no dead message of %s is meant; nothing to do", legible(r.args[0]))
+		return nil
+	}
+	parts := []string{fmt.Sprintf("requeued %s of %s", things(d.Stored+d.Merged, "dead message"), legible(r.args[0]))}
+	if d.Merged > 0 {
+		parts = append(parts, grouped(d.Merged)+" of them merged into live copies")
+	}
+	if d.Gone > 0 {
+		parts = append(parts, grouped(d.Gone)+" were not dead any more, or died again")
+	}
+	if d.Unknown > 0 {
+		parts = append(parts, grouped(d.Unknown)+" stay dead, since their priority is not known: --priority gives them one")
+	}
+	r.say("%s", strings.Join(parts, "; "))
+	return nil
+}
+
+// seen is how many a requeue has dealt with.
+func seen(r inspector.Requeued) int { return r.Stored + r.Merged + r.Gone + r.Unknown }
+
+func sum(a, b inspector.Requeued) inspector.Requeued {
+	return inspector.Requeued{Stored: a.Stored + b.Stored, Merged: a.Merged + b.Merged, Gone: a.Gone + b.Gone, Unknown: a.Unknown + b.Unknown}
+}

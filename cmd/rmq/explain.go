@@ -1,0 +1,214 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/words"
+)
+
+func (a *app) explainCommand() *cobra.Command {
+	var basis string
+	cmd := &cobra.Command{
+		Use:   "explain TOPIC CONTENT",
+		Short: "Tell where a message is and what it waits for",
+		Long: `Tell where a message is, why it has not run, and what it waits for.
+
+A message is found by its content, byte by byte. It may be in several places: a
+new copy waits while an older one is in flight, waits for its retry, or is dead.
+Exit code 1 if it is nowhere.`,
+		Example: `  rmq explain orders "order 4711"
+  rmq explain orders "order 4711" --basis "customer 12"
+  rmq explain orders --base64 AAECAw==`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			content, err := a.content(args[1])
+			if err != nil {
+				return err
+			}
+			i, err := a.inspector(cmd.Context())
+			if err != nil {
+				return err
+			}
+			found, err := i.Explain(cmd.Context(), args[0], content, basis)
+			if err != nil {
+				return err
+			}
+			if len(found) == 0 {
+				t, err := i.Topic(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				return a.nowhere(t, content, basis)
+			}
+			for n, e := range found {
+				if a.json {
+					if err := a.object(a.explained(e)); err != nil {
+						return err
+					}
+					continue
+				}
+				if n > 0 {
+					fmt.Fprintln(a.out)
+				}
+				a.tell(e)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&basis, "basis", "", "the `SlotBasis` it was sent with: look in its slot only")
+	return cmd
+}
+
+// nowhere says that a content is not in a topic, and where it was looked for.
+func (a *app) nowhere(t inspector.Topic, content, basis string) error {
+	looked := fmt.Sprintf("all %d slots of %s", t.Slots, legible(t.Name))
+	if t.Slots == 1 {
+		looked = "the one slot of " + legible(t.Name)
+	} else if basis != "" {
+		looked = fmt.Sprintf("the slot of basis %s of %s; without --basis all are looked at", legible(shorten(basis, 40)), legible(t.Name))
+	}
+	return failed("%s is not here: never sent, handled already, or sent with another content; looked in %s", shorten(a.text(content), 60), looked)
+}
+
+const indent = 16 // of what is said of a place, with its label
+
+// tell says it to people.
+func (a *app) tell(e inspector.Explanation) {
+	where := fmt.Sprintf(" in slot %d of %s", e.Slot, shorten(legible(e.Topic.Name), max(a.width()/2, 20)))
+	content := shorten(a.text(e.Content), max(a.width()-columns(where), 20))
+	fmt.Fprintln(a.out, a.paint(bold, content)+where) // as it is: wrapping would lose spaces
+	line := func(label, text string) { a.detail("  "+label, indent, text) }
+	exact := func(t stamp) string { return " (" + moment(t.Time) + ")" }
+
+	if w := e.Waiting; w != nil {
+		switch {
+		case w.Priority > 0:
+			line("waiting", fmt.Sprintf("with priority %d, %s", w.Priority, before(e.Before)))
+		default:
+			line("waiting", until(w.Due, e.Now)+exact(stamp{w.Due})+", "+before(e.Before))
+		}
+	}
+	if f := e.Flight; f != nil {
+		text := fmt.Sprintf("%s, taken %s by %s, in a batch of %d", ofAll(f.Attempt), words.Ago(e.Now.Sub(f.Since)), legible(f.Worker), f.Batch)
+		if !f.LeaseEnds.IsZero() {
+			text += ", lease ends " + words.In(f.LeaseEnds.Sub(e.Now))
+		}
+		line("in flight", text)
+	}
+	if r := e.Retry; r != nil {
+		text := ofAll(r.Attempt)
+		if r.Due.IsZero() {
+			text += ", at once"
+		} else {
+			text += ", " + until(r.Due, e.Now) + exact(stamp{r.Due})
+		}
+		line("retrying", text)
+	}
+	if d := e.Dead; d != nil {
+		line("dead", "died "+words.Ago(e.Now.Sub(d.Died))+exact(stamp{d.Died})+"; rmq dead requeue has it delivered again")
+	}
+	if f := e.Failure; f != nil {
+		for n, text := range failureLines(f, e) {
+			line([]string{"last error", "first failed"}[n], text)
+		}
+	}
+	for n, text := range e.WaitsFor {
+		label := "waits for"
+		if n > 0 {
+			label = "and"
+		}
+		line(label, legible(text))
+	}
+}
+
+// failureLines are the last error and, if there were several, when they began.
+func failureLines(f *inspector.Failure, e inspector.Explanation) []string {
+	last := legible(f.Reason)
+	if f.Reason == "" {
+		last = "not known"
+	}
+	last += fmt.Sprintf(" (attempt %d, %s", f.Attempts, words.Ago(e.Now.Sub(f.Last)))
+	if f.Worker != "" {
+		last += ", by " + legible(f.Worker)
+	}
+	lines := []string{last + ")"}
+	if f.Attempts > 1 && !f.First.IsZero() {
+		lines = append(lines, words.Ago(e.Now.Sub(f.First))+" ("+moment(f.First)+")")
+	}
+	return lines
+}
+
+func before(n int) string {
+	switch n {
+	case 0:
+		return "none goes before it"
+	case 1:
+		return "1 goes before it"
+	}
+	return fmt.Sprintf("%d go before it", n)
+}
+
+type explanationJSON struct {
+	Topic string `json:"topic"`
+	shown
+	Slot     int          `json:"slot"`
+	Now      stamp        `json:"now"`
+	Waiting  *entryJSON   `json:"waiting,omitempty"`
+	Before   *int         `json:"before,omitempty"`
+	Flight   *flightJSON  `json:"in_flight,omitempty"`
+	Retry    *entryJSON   `json:"retrying,omitempty"`
+	Dead     *entryJSON   `json:"dead,omitempty"`
+	Failure  *failureJSON `json:"failure,omitempty"`
+	WaitsFor []string     `json:"waits_for"`
+}
+
+type flightJSON struct {
+	Worker    string `json:"worker"`
+	Since     stamp  `json:"since,omitzero"`
+	Attempt   int    `json:"attempt"`
+	LeaseEnds stamp  `json:"lease_ends,omitzero"`
+	Batch     int    `json:"batch"`
+}
+
+// failureJSON is what is known of failures.
+type failureJSON struct {
+	Attempts int    `json:"attempts"`
+	First    stamp  `json:"first,omitzero"`
+	Last     stamp  `json:"last,omitzero"`
+	Priority int64  `json:"priority,omitempty"`
+	Worker   string `json:"worker,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+}
+
+func failureOf(f *inspector.Failure) *failureJSON {
+	if f == nil {
+		return nil
+	}
+	return &failureJSON{f.Attempts, stamp{f.First}, stamp{f.Last}, f.Priority, f.Worker, strings.ToValidUTF8(f.Reason, "\ufffd")}
+}
+
+func (a *app) explained(e inspector.Explanation) explanationJSON {
+	entry := func(at *inspector.Entry) *entryJSON {
+		if at == nil {
+			return nil
+		}
+		j := a.entryOf("", *at)
+		j.shown = shown{} // it is told once
+		return &j
+	}
+	j := explanationJSON{
+		Topic: e.Topic.Name, shown: a.shown(e.Content), Slot: e.Slot, Now: stamp{e.Now},
+		Waiting: entry(e.Waiting), Retry: entry(e.Retry), Dead: entry(e.Dead), Failure: failureOf(e.Failure),
+		WaitsFor: append([]string{}, e.WaitsFor...),
+	}
+	if e.Waiting != nil {
+		j.Before = &e.Before
+	}
+	if f := e.Flight; f != nil {
+		j.Flight = &flightJSON{f.Worker, stamp{f.Since}, f.Attempt, stamp{f.LeaseEnds}, f.Batch}
+	}
+	return j
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What people write behind flags, and in the lines of a batch.
+
+// span is a length of time: 90s, 1h30m, and with days 7d or 2d12h.
+type span time.Duration
+
+func (s *span) Set(text string) error {
+	d, err := parseSpan(text)
+	*s = span(d)
+	return err
+}
+
+func (s *span) String() string {
+	if *s == 0 { // or the help would call it a default
+		return ""
+	}
+	return time.Duration(*s).String()
+}
+func (*span) Type() string { return "duration" }
+
+func parseSpan(text string) (time.Duration, error) {
+	const howTo = "not a duration such as 90s, 1h30m or 7d"
+	days, rest, found := strings.Cut(text, "d")
+	if !found {
+		days, rest = "0", text
+	}
+	n, err := strconv.ParseUint(days, 10, 16)
+	if err != nil {
+		return 0, errors.New(howTo)
+	}
+	d := time.Duration(n) * 24 * time.Hour
+	if rest == "" && found {
+		return d, nil
+	}
+	more, err := time.ParseDuration(rest)
+	if err != nil || more < 0 {
+		return 0, errors.New(howTo)
+	}
+	return d + more, nil
+}
+
+// instant is a point in time, as rmq prints it here or in JSON.
+type instant struct{ time.Time }
+
+func (i *instant) Set(text string) error {
+	t, err := parseInstant(text)
+	i.Time = t
+	return err
+}
+
+func (i *instant) String() string {
+	if i.IsZero() {
+		return ""
+	}
+	return stampText(i.Time)
+}
+func (*instant) Type() string { return "time" }
+
+// instants are the forms of one. Those without a zone are by the clock on the wall here.
+var instants = []string{time.RFC3339Nano, "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02"}
+
+func parseInstant(text string) (time.Time, error) {
+	for _, form := range instants {
+		if t, err := time.ParseInLocation(form, text, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, errors.New(`not a time such as 2026-01-31T15:04:05Z, or "2026-01-31 15:04" by the clock here`)
+}
+
+// stampText is a time as flags and JSON have it.
+func stampText(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// pace is how many a second: 100, 100/s, 5000/m, 20000/h.
+type pace float64
+
+func (p *pace) Set(text string) error {
+	number, unit, found := strings.Cut(text, "/")
+	n, err := strconv.ParseFloat(number, 64)
+	per, known := map[string]float64{"s": 1, "m": 60, "h": 3600}[unit]
+	if !found {
+		per, known = 1, true
+	}
+	if err != nil || !known || !(n > 0 && n <= 1e9) {
+		return errors.New("not a rate such as 100/s, 5000/m or 20000/h")
+	}
+	*p = pace(n / per)
+	return nil
+}
+
+func (p *pace) String() string {
+	switch rate := float64(*p); {
+	case rate == 0:
+		return ""
+	case rate >= 1:
+		return strconv.FormatFloat(rate, 'g', 6, 64) + "/s"
+	case rate*60 >= 1:
+		return strconv.FormatFloat(rate*60, 'g', 6, 64) + "/m"
+	default:
+		return strconv.FormatFloat(rate*3600, 'g', 6, 64) + "/h"
+	}
+}
+func (*pace) Type() string { return "rate" }
+
+// grouped writes a number as people read it: 4,812.
+func grouped(n int) string {
+	text := strconv.Itoa(n)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}
+
+// things is a number of things: "1 dead message", "4,812 dead messages".
+func things(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%s %ss", grouped(n), one)
+}

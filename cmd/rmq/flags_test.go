@@ -1,0 +1,170 @@
+package main
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func TestSpans(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{
+		"90s": 90 * time.Second, "1h30m": 90 * time.Minute, "7d": 168 * time.Hour, "2d12h": 60 * time.Hour, "0s": 0, "1.5h": 90 * time.Minute,
+	} {
+		if got, err := parseSpan(text); err != nil || got != want {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "7", "d", "-1s", "1d-1s", "x", "99999999d", "7dd", "1d 2h"} {
+		if got, err := parseSpan(text); err == nil {
+			t.Errorf("%q is %v", text, got)
+		}
+	}
+}
+
+func TestInstants(t *testing.T) {
+	t.Parallel()
+	want := time.Date(2026, 1, 31, 15, 4, 5, 678_000_000, time.UTC)
+	for _, text := range []string{
+		"2026-01-31T15:04:05.678Z", "2026-01-31T16:04:05.678+01:00",
+		moment(want), // as tables show it
+		stampText(want),
+	} {
+		if got, err := parseInstant(text); err != nil || !got.Equal(want) {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	if got, err := parseInstant("2026-01-31"); err != nil || !got.Equal(time.Date(2026, 1, 31, 0, 0, 0, 0, time.Local)) {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, text := range []string{"", "now", "15:04", "1769871845678", "2026-13-01"} {
+		if got, err := parseInstant(text); err == nil {
+			t.Errorf("%q is %v", text, got)
+		}
+	}
+}
+
+func TestPaces(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"100/s": "100/s", "100": "100/s", "5000/m": "83.3333/s", "30/m": "30/m", "20/h": "20/h", "0.5": "30/m", "7200/h": "2/s",
+	} {
+		var p pace
+		if err := p.Set(text); err != nil || p.String() != want {
+			t.Errorf("%s: %s, %v", text, &p, err)
+		}
+	}
+	for _, text := range []string{"", "0", "-1", "x", "100/x", "/s", "NaN", "Inf", "1e10", "100/s/s"} {
+		if err := new(pace).Set(text); err == nil {
+			t.Errorf("%q is a rate", text)
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{0: "0", 7: "7", 999: "999", 1000: "1,000", 4812: "4,812", 1_000_000: "1,000,000"} {
+		if got := grouped(n); got != want {
+			t.Errorf("%d: %s", n, got)
+		}
+	}
+	if things(1, "slot") != "1 slot" || things(4812, "slot") != "4,812 slots" {
+		t.Error(things(1, "slot"), things(4812, "slot"))
+	}
+}
+
+// What is printed to go on with must mean the same to a shell.
+func TestQuoted(t *testing.T) {
+	t.Parallel()
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"", "orders", "order 4711", "it's", "a\nb", "*", "$HOME", "`x`", "a\\b", "\x01\xff", "--", "-x", " x ", "~", "é本", "'\n'", "\u202e", "a=b", "!x"} {
+		out, err := exec.Command(bash, "-c", "printf %s "+quoted(word)+"/").Output()
+		if err != nil || string(out) != word+"/" {
+			t.Errorf("%q as %s becomes %q, %v", word, quoted(word), out, err)
+		}
+	}
+}
+
+func TestWithoutPassword(t *testing.T) {
+	t.Parallel()
+	for login, want := range map[string]string{
+		"redis://host:6379/3": "redis://host:6379/3", "redis://:hush@host:6379": "redis://:***@host:6379",
+		"redis-cluster://u:hu@sh@a:1,b:2": "redis-cluster://u:***@a:1,b:2", "user:hush": "user:***", "user": "user",
+		"unix://u:hush@/run/x": "unix://u:***@/run/x", "redis://[::1]:6379": "redis://[::1]:6379",
+	} {
+		if got := withoutPassword(login); got != want {
+			t.Errorf("%s: %s", login, got)
+		}
+	}
+}
+
+func TestAgain(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args    string
+		instead map[string]string
+		want    string
+	}{
+		{"requeue orders --rate 100/s --yes --slot 3 --slot 7 --content a*",
+			map[string]string{"died-before": "T", "limit": "3"}, "rmq requeue orders --content='a*' --died-before=T --limit=3 --rate=100/s --slot=3,7 --yes"},
+		{"requeue orders --older-than 1h --redis redis://:hush@h", map[string]string{"older-than": ""}, "rmq requeue orders --redis='redis://:***@h'"},
+		{"requeue --yes -- -x", nil, "rmq requeue --yes -- -x"},
+		{"requeue orders -", nil, "rmq requeue orders -"},
+	} {
+		a := newApp(strings.NewReader(""), nil, nil)
+		root := &cobra.Command{Use: "rmq"}
+		root.PersistentFlags().StringVar(&a.redis, "redis", "", "")
+		var got string
+		var rate pace
+		var yes bool
+		cmd := &cobra.Command{Use: "requeue", RunE: func(cmd *cobra.Command, args []string) error {
+			got = strings.TrimSuffix(again(cmd, args, c.instead), " ")
+			return nil
+		}}
+		filters(cmd, 0)
+		asks(cmd, &yes)
+		cmd.Flags().Var(&rate, "rate", "")
+		root.AddCommand(cmd)
+		root.SetArgs(strings.Fields(c.args))
+		must(t, root.Execute())
+		if got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+}
+
+// What a person said relative to the present moment stays what it was when they go on later.
+func TestFilterStaysTheSame(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 31, 3, 0, 0, 0, time.UTC)
+	for _, c := range []struct{ args, want string }{
+		{"", "requeue orders --died-before=2026-01-31T03:00:00.001Z"},
+		{"--older-than 1h", "requeue orders --died-before=2026-01-31T02:00:00.001Z"},
+		{"--newer-than 2h", "requeue orders --died-after=2026-01-31T01:00:00.000Z --died-before=2026-01-31T03:00:00.001Z"},
+		{"--older-than 1h --newer-than 2h --limit 10", "requeue orders --died-after=2026-01-31T01:00:00.000Z --died-before=2026-01-31T02:00:00.001Z --limit=7"},
+		{"--died-before 2026-01-31T01:30:00Z --older-than 1h", "requeue orders --died-before=2026-01-31T01:30:00.000Z"},
+		{"--died-after 2026-01-31T01:30:00Z --newer-than 2h", "requeue orders --died-after=2026-01-31T01:30:00.000Z --died-before=2026-01-31T03:00:00.001Z"},
+		{"--limit 3 --reason x", "requeue orders --died-before=2026-01-31T03:00:00.001Z --limit=1 --reason=x"},
+	} {
+		var got string
+		var f *deadFilter
+		cmd := &cobra.Command{Use: "requeue", RunE: func(cmd *cobra.Command, args []string) error {
+			q, err := f.query(now)
+			must(t, err)
+			got = again(cmd, args, f.same(q, 3))
+			return nil
+		}}
+		f = filters(cmd, 0)
+		cmd.SetArgs(append([]string{"orders"}, strings.Fields(c.args)...))
+		must(t, cmd.Execute())
+		if got != c.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", c.args, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/slotmq/go-rmq/message"
+)
+
+// payload is a message before the kind of its topic is known: in flags, and in the lines of a
+// batch. What is not given is nil.
+type payload struct {
+	content, basis string
+	merge, in      *time.Duration
+	at             *time.Time
+	priority       *int64
+}
+
+// message makes the message for a topic. now is the server's time, for what is due in some
+// time.
+func (p payload) message(t message.Topic, now time.Time) (message.Message, error) {
+	given := 0
+	for _, there := range []bool{p.merge != nil, p.in != nil, p.at != nil, p.priority != nil} {
+		if there {
+			given++
+		}
+	}
+	var m message.Message
+	switch {
+	case given != 1:
+	case p.merge != nil && t.Kind == message.KindRangeMerge:
+		m = message.RangeMerge{Content: p.content, SlotBasis: p.basis, Range: *p.merge}
+	case p.priority != nil && t.Kind == message.KindPriority:
+		m = message.Priority{Content: p.content, SlotBasis: p.basis, Priority: *p.priority}
+	case p.at != nil && t.Kind == message.KindFixedTime:
+		m = message.FixedTime{Content: p.content, SlotBasis: p.basis, At: *p.at}
+	case p.in != nil && t.Kind == message.KindFixedTime:
+		m = message.FixedTime{Content: p.content, SlotBasis: p.basis, At: now.Add(*p.in)}
+	}
+	if m == nil {
+		return nil, fmt.Errorf("%s is a %s topic: %s", legible(t.Name), t.Kind, needs[t.Kind])
+	}
+	body, err := message.Open(t, m, message.DefaultMaxContent)
+	if err == nil && t.Kind == message.KindFixedTime {
+		err = body.After(now)
+	}
+	return m, err
+}
+
+// needs says what a message of a kind must have besides its content.
+var needs = map[message.Kind]string{
+	message.KindRangeMerge: "a message needs a range, and nothing else of range, in, at and priority",
+	message.KindPriority:   "a message needs a priority, and nothing else of range, in, at and priority",
+	message.KindFixedTime:  "a message needs a time, either in or at, and neither range nor priority",
+}
+
+// kindNames are the kinds, as they are written.
+var kindNames = []string{message.KindRangeMerge.String(), message.KindPriority.String(), message.KindFixedTime.String()}
+
+func parseKind(name string) (message.Kind, error) {
+	for _, kind := range []message.Kind{message.KindRangeMerge, message.KindPriority, message.KindFixedTime} {
+		if kind.String() == name {
+			return kind, nil
+		}
+	}
+	return 0, errors.New("not " + alternatives(kindNames))
+}

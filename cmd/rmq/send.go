@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/producer"
+)
+
+// sending is one call of rmq send.
+type sending struct {
+	*app
+	cmd  *cobra.Command
+	args []string
+
+	basis    string
+	merge    span
+	in       span
+	at       instant
+	priority int64
+	kind     string
+	slots    int
+	literal  bool
+	batch    string
+	fromLine int
+
+	inspector *inspector.Inspector
+	producer  *producer.Producer
+	topic     message.Topic
+}
+
+func (a *app) sendCommand() *cobra.Command {
+	s := &sending{app: a}
+	cmd := &cobra.Command{
+		Use:   "send TOPIC [CONTENT]",
+		Short: "Send a message, or many from a file",
+		Long: `Send a message. By the kind of its topic it needs
+  range-merge  --range      it is handled so long after its first send
+  priority     --priority   17 or more, the larger the earlier
+  fixed-time   --at or --in
+The CONTENT - is read from stdin, to its last byte.
+
+A topic that is new is defined by --kind, --slots and --literal, for ever.
+
+--batch sends the lines of a file, or of stdin if it is -, each a JSON object:
+  {"content": "order 4711", "priority": 500, "basis": "customer 12"}
+  {"content_base64": "AAEC", "range": "10m"}
+  {"content": "mail 12", "in": "90s"}
+  {"content": "mail 13", "at": "2026-01-31T15:04:05Z"}
+What a line does not say is as in the flags. Lines of rmq dead export do, too,
+but go to the slots of their contents, since their basis is not known any more.`,
+		Example: `  rmq send orders "order 4711" --priority 500 --basis "customer 12"
+  rmq send prices "price of 4711" --range 10m
+  rmq send mails "mail 12" --at "2026-01-31 15:04"
+  rmq send orders --batch orders.jsonl`,
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s.cmd, s.args = cmd, args
+		if (len(args) == 2) == (s.batch != "") {
+			return misused("send needs either a CONTENT or --batch FILE: %s", usageLine(cmd))
+		}
+		return s.run(cmd.Context())
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&s.basis, "basis", "", "`SlotBasis`: messages of equal ones are handled one at a time; the content unless it is given")
+	flags.Var(&s.merge, "range", "range-merge: handled so long after the first send, as in 10m")
+	flags.Int64Var(&s.priority, "priority", 0, "priority: `n`, 17 or more")
+	flags.Var(&s.at, "at", "fixed-time: handled then, as in 2026-01-31T15:04:05Z")
+	flags.Var(&s.in, "in", "fixed-time: handled in so long, as in 90s or 2d")
+	flags.StringVar(&s.kind, "kind", "", "define the topic: `kind` of its messages, "+alternatives(kindNames))
+	flags.IntVar(&s.slots, "slots", message.DefaultSlots, "define the topic: `n` slots, a power of two")
+	flags.BoolVar(&s.literal, "literal", false, "define the topic: failures come back without waiting")
+	flags.StringVar(&s.batch, "batch", "", "send the lines of a `file`, or - for stdin")
+	flags.IntVar(&s.fromLine, "from-line", 1, "begin with line `n` of the batch")
+	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(kindNames, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	return cmd
+}
+
+func (s *sending) run(ctx context.Context) error {
+	var err error
+	if s.inspector, err = s.app.inspector(ctx); err != nil {
+		return err
+	}
+	if s.topic, err = s.define(ctx); err != nil {
+		return err
+	}
+	if s.producer, err = producer.New(s.rdb, producer.Config{Namespace: s.space(), ExactReceipts: true}); err != nil {
+		return err
+	}
+	defer func() { _ = s.producer.Close(context.WithoutCancel(ctx)) }() // all sends have been answered
+	if s.batch != "" {
+		return s.sendBatch(ctx)
+	}
+	return s.sendOne(ctx)
+}
+
+// define is the topic as it is defined, or as it is to be.
+func (s *sending) define(ctx context.Context) (message.Topic, error) {
+	t, err := s.inspector.Topic(ctx, s.args[0])
+	switch {
+	case errors.Is(err, inspector.ErrUnknownTopic) && s.kind == "":
+		return message.Topic{}, failed("%w; to define it, say --kind %s", err, alternatives(kindNames))
+	case errors.Is(err, inspector.ErrUnknownTopic):
+		t.Name = s.args[0]
+	case err != nil:
+		return message.Topic{}, err
+	}
+	topic, changed := t.Topic, s.cmd.Flags().Changed
+	if s.kind != "" {
+		if topic.Kind, err = parseKind(s.kind); err != nil {
+			return topic, misused("--kind is %q, %w", s.kind, err)
+		}
+	}
+	// The producer compares what is said here with the definition.
+	if changed("slots") || topic.Slots == 0 {
+		topic.Slots = s.slots
+	}
+	if changed("literal") {
+		topic.Literal = s.literal
+	}
+	return topic, nil
+}
+
+// given is what the flags say.
+func (s *sending) given() payload {
+	p, changed := payload{basis: s.basis}, s.cmd.Flags().Changed
+	if changed("range") {
+		p.merge = (*time.Duration)(&s.merge)
+	}
+	if changed("in") {
+		p.in = (*time.Duration)(&s.in)
+	}
+	if changed("at") {
+		p.at = &s.at.Time
+	}
+	if changed("priority") {
+		p.priority = &s.priority
+	}
+	return p
+}
+
+func (s *sending) sendOne(ctx context.Context) error {
+	p := s.given()
+	var err error
+	if p.content, err = s.read(s.args[1]); err != nil {
+		return err
+	}
+	now, err := s.now(ctx)
+	if err != nil {
+		return err
+	}
+	m, err := p.message(s.topic, now)
+	if err != nil {
+		return misused("%w", err)
+	}
+	receipt, err := s.producer.Send(ctx, s.topic, m)
+	if err != nil {
+		return err
+	}
+	return s.tell(ctx, p, m, receipt, now)
+}
+
+// read is a CONTENT of the command line, or stdin.
+func (s *sending) read(arg string) (string, error) {
+	if arg != "-" {
+		return s.content(arg)
+	}
+	all, err := io.ReadAll(io.LimitReader(s.app.in, message.MaxMaxContent+1))
+	if err != nil {
+		return "", fmt.Errorf("read the content from stdin: %w", err)
+	}
+	if s.base64 {
+		return s.content(strings.Join(strings.Fields(string(all)), "")) // as base64 breaks its lines
+	}
+	return string(all), nil
+}
+
+type receiptJSON struct {
+	Topic string `json:"topic"`
+	shown
+	Outcome  string `json:"outcome"`
+	Slot     int    `json:"slot"`
+	Due      stamp  `json:"due,omitzero"`
+	Priority int64  `json:"priority,omitempty"`
+}
+
+// tell prints the receipt.
+func (s *sending) tell(ctx context.Context, p payload, m message.Message, r producer.Receipt, now time.Time) error {
+	j := receiptJSON{Topic: s.topic.Name, shown: s.shown(p.content), Outcome: r.Outcome.String(), Slot: r.Slot}
+	switch m := m.(type) {
+	case message.Priority:
+		j.Priority = m.Priority
+	case message.FixedTime:
+		j.Due = stamp{m.At}
+	case message.RangeMerge:
+		j.Due = stamp{now.Add(m.Range)}
+		if r.Outcome == producer.Merged { // it kept its first time
+			j.Due = stamp{s.dueOf(ctx, p, r.Slot)}
+		}
+	}
+	if s.json {
+		return s.object(j)
+	}
+	line := fmt.Sprintf("%s in slot %d of %s", r.Outcome, r.Slot, legible(s.topic.Name))
+	switch {
+	case j.Priority > 0:
+		line += fmt.Sprintf(", priority %d", j.Priority)
+	case !j.Due.IsZero():
+		line += fmt.Sprintf(", %s (%s)", until(j.Due.Time, now), moment(j.Due.Time))
+	}
+	s.say("%s", line)
+	return nil
+}
+
+// dueOf is when a message is due that waits, and zero if it has been taken since.
+func (s *sending) dueOf(ctx context.Context, p payload, slot int) time.Time {
+	found, err := s.inspector.Explain(ctx, s.topic.Name, p.content, p.basis)
+	if err != nil {
+		return time.Time{} // it was sent all the same
+	}
+	for _, e := range found {
+		if e.Slot == slot && e.Waiting != nil {
+			return e.Waiting.Due
+		}
+	}
+	return time.Time{}
+}

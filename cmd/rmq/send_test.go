@@ -1,0 +1,67 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/message"
+)
+
+func TestSend(t *testing.T) {
+	onEach(t, func(t *testing.T, s at) {
+		s.refused(t, 1, "to define it, say --kind range-merge, priority or fixed-time", "send", "prices", "x", "--range", "10m")
+		wantText(t, s.text(t, "send", "prices", "price of 4711", "--range", "10h", "--kind", "range-merge", "--slots", "4"),
+			"stored in slot 2 of prices, due in SPAN (TIME)")
+		wantText(t, s.text(t, "send", "prices", "price of 4711", "--range", "20h"), "merged in slot 2 of prices, due in SPAN (TIME)")
+		first := s.objects(t, "explain", "prices", "price of 4711")[0]["waiting"].(map[string]any)["due"]
+		merged := s.objects(t, "send", "prices", "price of 4711", "--range", "20h")[0]
+		if merged["due"] != first {
+			t.Errorf("%v, and it is due %v", merged, first)
+		}
+		wantJSON(t, merged, `{"content":"price of 4711","outcome":"merged","slot":2,"topic":"prices"}`, "due")
+
+		wantText(t, s.text(t, "send", "orders", "order 1", "--priority", "500", "--basis", "customer 12", "--kind", "priority"),
+			"stored in slot 3 of orders, priority 500")
+		wantJSON(t, s.objects(t, "send", "orders", "order 1", "--priority", "900", "--basis", "customer 12")[0],
+			`{"content":"order 1","outcome":"merged","priority":900,"slot":3,"topic":"orders"}`)
+
+		wantText(t, s.text(t, "send", "mails", "mail 1", "--in", "2d", "--kind", "fixed-time", "--literal"), "stored in slot 15 of mails, due in SPAN (TIME)")
+		then := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
+		wantJSON(t, s.objects(t, "send", "mails", "mail 1", "--at", then.Format(time.RFC3339))[0],
+			`{"content":"mail 1","due":"`+stampText(then)+`","outcome":"merged","slot":15,"topic":"mails"}`)
+
+		// Any bytes, from the command line and from stdin.
+		for _, r := range []result{
+			s.answered("", "send", "orders", "AAH/Cg==", "--base64", "--priority", "20", "--json"),
+			s.answered("AAH/\nCg==\n", "send", "orders", "-", "--base64", "--priority", "20", "--json"),
+			s.answered("\x00\x01\xff\n", "send", "orders", "-", "--priority", "20", "--json"),
+		} {
+			if r.code != 0 || !strings.Contains(r.out, `"content_base64":"AAH/Cg=="`) {
+				t.Errorf("%+v", r)
+			}
+		}
+		if all := members(t, s.rdb, message.Topic{Name: "orders"}, inStore); all["\x00\x01\xff\n"] != 20 || len(all) != 2 {
+			t.Error(all)
+		}
+
+		for _, c := range []struct{ words, args string }{
+			{"orders is a priority topic: a message needs a priority", "send orders x"},
+			{"orders is a priority topic", "send orders x --range 10m"},
+			{"nothing else", "send orders x --priority 20 --range 10m"},
+			{"needs a time, either in or at", "send mails x --in 1h --at 2040-01-01"},
+			{"Priority is 16; it must be 17 to", "send orders x --priority 16"},
+			{"after the server's clock", "send mails x --at 2020-01-01"},
+			{"Content is 0 bytes", "send orders - --priority 20"},
+			{"either a CONTENT or --batch", "send orders"},
+			{"either a CONTENT or --batch", "send orders x --batch -"},
+			{"not range-merge, priority or fixed-time", "send new x --kind nonsense"},
+			{"not a duration such as", "send prices x --range 10"},
+			{"not a time such as", "send mails x --at tomorrow"},
+		} {
+			s.refused(t, 2, c.words, strings.Fields(c.args)...)
+		}
+		s.refused(t, 1, "already defined differently", "send", "orders", "x", "--kind", "fixed-time", "--in", "1h")
+		s.refused(t, 1, "already defined differently", "send", "orders", "x", "--slots", "32", "--priority", "20")
+	})
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/message"
+)
+
+var orders = message.Topic{Name: "orders", Kind: message.KindPriority}
+
+// lines are those of a batch, from a number on.
+func lines(from, to int) string {
+	var b strings.Builder
+	for i := from; i <= to; i++ {
+		fmt.Fprintf(&b, `{"content":"order %d","priority":%d}`+"\n", i, 1000+i)
+	}
+	return b.String()
+}
+
+// inFile writes a batch.
+func inFile(t testing.TB, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "batch.jsonl")
+	must(t, os.WriteFile(name, []byte(text), 0o600))
+	return name
+}
+
+func TestSendBatch(t *testing.T) {
+	onEach(t, func(t *testing.T, s at) {
+		file := inFile(t, lines(1, 2345))
+		if got := s.text(t, "send", "orders", "--kind", "priority", "--batch", file); got != "sent 2,345 messages to orders: 2,345 stored, 0 merged\n" {
+			t.Error(got)
+		}
+		all := members(t, s.rdb, orders, inStore)
+		for i := 1; i <= 2345; i++ {
+			if all[fmt.Sprintf("order %d", i)] != float64(1000+i) {
+				t.Fatalf("order %d has priority %v", i, all[fmt.Sprintf("order %d", i)])
+			}
+		}
+		wantJSON(t, s.objects(t, "send", "orders", "--batch", file, "--from-line", "2001")[0],
+			`{"last_line":2345,"merged":345,"sent":345,"stored":0,"topic":"orders"}`)
+		if got := s.text(t, "send", "orders", "--batch", inFile(t, "")); got != "sent 0 messages to orders: 0 stored, 0 merged\n" {
+			t.Error(got)
+		}
+
+		// From stdin, with what the lines leave open in flags, and each form of a content.
+		r := s.answered(`{"content":"a","priority":30}
+
+			{"content_base64":"AAH/","basis":"customer 12"}
+{"content":"b","basis":"customer 12"}`, "send", "orders", "--batch", "-", "--priority", "77")
+		if r.code != 0 || r.out != "sent 3 messages to orders: 3 stored, 0 merged\n" {
+			t.Errorf("%+v", r)
+		}
+		all = members(t, s.rdb, orders, inStore)
+		if all["a"] != 30 || all["\x00\x01\xff"] != 77 || all["b"] != 77 || s.rdb.ZScore(ctx, "orders_3", "\x00\x01\xff").Val() != 77 {
+			t.Errorf("%v %v %v", all["a"], all["\x00\x01\xff"], all["b"])
+		}
+		r = s.answered(`{"content":"x","in":"1h"}`+"\n"+`{"content":"y","at":"2040-01-31T15:04:05Z"}`, "send", "mails", "--kind", "fixed-time", "--batch", "-")
+		if r.code != 0 || members(t, s.rdb, message.Topic{Name: "mails"}, inStore)["y"] != 2_211_635_045_000 {
+			t.Errorf("%+v", r)
+		}
+		s.refused(t, 2, "there are 2,345 lines", "send", "orders", "--batch", file, "--from-line", "2347")
+		s.refused(t, 2, "--from-line is 0", "send", "orders", "--batch", file, "--from-line", "0")
+		s.refused(t, 2, "no such file", "send", "orders", "--batch", file+"x")
+	})
+}
+
+// A bad line is told by its number, and what stands before it is sent.
+func TestBadLine(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	s := at{server.Client(t), "redis://" + server.Addr()}
+	for _, c := range []struct{ line, words string }{
+		{`{"content":"x"}`, "orders is a priority topic: a message needs a priority"},
+		{`{"priority":20}`, "it needs either content or content_base64"},
+		{`{"content":"x","content_base64":"eA==","priority":20}`, "it needs either"},
+		{`{"content":"x","prority":20}`, `unknown field "prority"`},
+		{`{"content":"x","priority":"20"}`, "priority is a string"},
+		{`{"content":"x","priority":16}`, "Priority is 16; it must be 17"},
+		{`{"content":"x","range":"10m"}`, "orders is a priority topic"},
+		{`{"content":"x","range":"10"}`, `range is "10", not a duration`},
+		{`{"content":"x","at":"soon"}`, `at is "soon", not a time`},
+		{`{"content":"","priority":20}`, "Content is 0 bytes"},
+		{`{"content_base64":"?","priority":20}`, "illegal base64"},
+		{`{"content":"x","priority":20} {`, "something behind the JSON object"},
+		{`{"content":"x","priority":20`, "the JSON object has no end"},
+		{`[]`, "it is a array and no JSON object"},
+		{`x`, "invalid character"},
+		{"{\"content\":\"\xff\",\"priority\":20}", "not UTF-8"},
+		{`{"content":"` + strings.Repeat("x", 300<<10) + `","priority":20}`, "Content is 307200 bytes"},
+		{`{"content":"` + strings.Repeat("x", 5<<20), "longer than 4 MiB"},
+	} {
+		for _, before := range []int{0, 3, 700} {
+			must(t, s.rdb.FlushDB(ctx).Err())
+			file := inFile(t, lines(1, before)+c.line+"\n"+lines(before+2, before+9))
+			r := s.answered("", "send", "orders", "--kind", "priority", "--batch", file)
+			words := fmt.Sprintf("rmq: line %d: ", before+1)
+			far := fmt.Sprintf("lines 1 to %d were sent", before)
+			if before == 0 {
+				far = "nothing was sent"
+			}
+			goOn := fmt.Sprintf("go on with: rmq send orders --batch=%s --from-line=%d --kind=priority --redis=%s\n", file, before+1, s.url)
+			if r.code != 1 || !strings.HasPrefix(r.errs, words) || !strings.Contains(r.errs, c.words) || !strings.HasSuffix(r.errs, far+"; "+goOn) || strings.Count(r.errs, "\n") != 1 {
+				t.Errorf("%.60q: %+v", c.line, r)
+			}
+			if n := len(members(t, s.rdb, orders, inStore)); n != before {
+				t.Errorf("%.60q: %d messages of %d", c.line, n, before)
+			}
+		}
+	}
+}
+
+// signals cancels when so many lines were read, as a signal would.
+type signals struct {
+	lines  []string
+	after  int
+	cancel func()
+}
+
+func (s *signals) Read(b []byte) (int, error) {
+	if len(s.lines) == 0 {
+		return 0, io.EOF
+	}
+	if s.after--; s.after == 0 {
+		s.cancel()
+	}
+	n := copy(b, s.lines[0])
+	if s.lines[0] = s.lines[0][n:]; s.lines[0] == "" {
+		s.lines = s.lines[1:]
+	}
+	return n, nil
+}
+
+func TestInterruptedBatch(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	s := at{server.Client(t), "redis://" + server.Addr()}
+	all := strings.SplitAfter(lines(1, 2000), "\n")
+	for _, after := range []int{1, 2, 499, 500, 501, 777, 1999} {
+		must(t, s.rdb.FlushDB(ctx).Err())
+		ctx, cancel := context.WithCancel(ctx)
+		var out, errs strings.Builder
+		code := run(ctx, []string{"--redis", s.url, "send", "orders", "--kind", "priority", "--batch", "-"}, &signals{slices.Clone(all), after, cancel}, &out, &errs)
+		cancel()
+		sent := members(t, s.rdb, orders, inStore)
+		goOn := fmt.Sprintf("go on with: rmq send orders --batch=- --from-line=%d --kind=priority --redis=%s\n", len(sent)+1, s.url)
+		if code != 130 || out.String() != "" || !strings.HasPrefix(errs.String(), "rmq: interrupted; ") || !strings.HasSuffix(errs.String(), goOn) {
+			t.Errorf("after %d: %d, %q, %d were sent", after, code, errs.String(), len(sent))
+		}
+		for i := 1; i <= len(sent); i++ {
+			if sent[fmt.Sprintf("order %d", i)] != float64(1000+i) {
+				t.Fatalf("after %d: order %d of %d is missing", after, i, len(sent))
+			}
+		}
+	}
+}
+
+// A server that refuses what is sent stops it, too.
+func TestFullServer(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	s := at{server.Client(t), "redis://" + server.Addr()}
+	file := inFile(t, lines(1, 1500))
+	if r := s.answered("", "send", "orders", "--kind", "priority", "--batch", inFile(t, lines(1, 3))); r.code != 0 {
+		t.Errorf("%+v", r)
+	}
+	must(t, s.rdb.ConfigSet(ctx, "maxmemory", "1").Err())
+	r := s.answered("", "send", "orders", "--batch", file)
+	goOn := fmt.Sprintf("; nothing was sent; go on with: rmq send orders --batch=%s --from-line=1 --redis=%s\n", file, s.url)
+	if r.code != 1 || !strings.HasPrefix(r.errs, "rmq: line 1: ") || !strings.Contains(r.errs, "OOM") || !strings.Contains(r.errs, "and so with 499 more of those up to line 500") || !strings.HasSuffix(r.errs, goOn) {
+		t.Errorf("%+v", r)
+	}
+	must(t, s.rdb.ConfigSet(ctx, "maxmemory", "0").Err())
+	if r := s.answered("", "send", "orders", "--batch", file); r.code != 0 || r.out != "sent 1,500 messages to orders: 1,497 stored, 3 merged\n" {
+		t.Errorf("%+v", r)
+	}
+}

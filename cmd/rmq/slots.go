@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/words"
+)
+
+func (a *app) slotsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "slots TOPIC",
+		Short: "Show who works each slot of a topic",
+		Long: `Show who works each slot of a topic, and what holds it up.
+
+A slot is handled by one worker at a time, one batch after the other. WORKER is
+whom it is assigned to, HELD BY who has the batch in flight: they differ while
+slots move, or if a worker was lost; its lease tells until when. What waits in
+each slot is shown by rmq stats TOPIC --slots.`,
+		Example: "  rmq slots orders",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			i, err := a.inspector(ctx)
+			if err != nil {
+				return err
+			}
+			slots, err := i.Slots(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.slotObjects(args[0], slots)
+			}
+			now, err := a.now(ctx)
+			if err != nil {
+				return err
+			}
+			return a.showHolders(slots, now)
+		},
+	}
+}
+
+type slotJSON struct {
+	Topic string `json:"topic"`
+	Slot  int    `json:"slot"`
+	countsJSON
+	Next      stamp  `json:"next,omitzero"`
+	Priority  int64  `json:"priority,omitempty"`
+	Worker    string `json:"worker,omitempty"`
+	Holder    string `json:"holder,omitempty"`
+	Since     stamp  `json:"since,omitzero"`
+	Attempt   int    `json:"attempt,omitempty"`
+	LeaseEnds stamp  `json:"lease_ends,omitzero"`
+	Paused    stamp  `json:"paused,omitzero"`
+}
+
+func (a *app) slotObjects(topic string, slots []inspector.Slot) error {
+	for _, s := range slots {
+		err := a.object(slotJSON{
+			Topic: topic, Slot: s.Index, countsJSON: countsOf(s.Counts, s.Overdue), Next: stamp{s.Next}, Priority: s.Priority,
+			Worker: s.Worker, Holder: s.Holder, Since: stamp{s.Since}, Attempt: s.Attempt, LeaseEnds: stamp{s.LeaseEnds}, Paused: stamp{s.Paused},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) showHolders(slots []inspector.Slot, now time.Time) error {
+	table := a.table("slot#", "worker", "flight#", "since", "attempt#", "state", "held by")
+	for _, s := range slots {
+		var state []string
+		switch {
+		case s.Paused.IsZero():
+		case s.Paused.UnixMilli() == 0: // who paused it did not say when
+			state = append(state, "paused")
+		default:
+			state = append(state, "paused "+words.Ago(now.Sub(s.Paused)))
+		}
+		since, attempt, holder := "", "", ""
+		if s.Holder != "" {
+			since, attempt = words.Ago(now.Sub(s.Since)), fmt.Sprint(s.Attempt)
+			if !s.LeaseEnds.IsZero() && s.LeaseEnds.Before(now) {
+				state = append(state, "lease over")
+			}
+			if s.Holder != s.Worker {
+				holder = legible(s.Holder)
+			}
+		}
+		worker := painted{text: legible(s.Worker)}
+		if s.Worker == "" {
+			worker = painted{"nobody", yellow}
+		}
+		table.row(s.Index, worker, s.InFlight, since, attempt, painted{strings.Join(state, ", "), yellow}, holder)
+	}
+	return table.end()
+}
+
+// countSlots are the counts of all slots, for rmq stats --slots.
+func (a *app) countSlots(ctx context.Context, i *inspector.Inspector, topics []inspector.Topic) error {
+	if len(topics) == 0 && !a.json {
+		a.noTopics()
+		return nil
+	}
+	now, err := a.now(ctx)
+	if err != nil {
+		return err
+	}
+	table := a.table("topic", "slot#", "waiting#", "due#", "overdue#", "flight#", "retry#", "dead#", "next")
+	for _, t := range topics {
+		if t.Slots == 0 {
+			continue
+		}
+		slots, err := i.Slots(ctx, t.Name)
+		if err != nil {
+			return err
+		}
+		if a.json {
+			if err := a.slotObjects(t.Name, slots); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, s := range slots {
+			next := ""
+			switch {
+			case !s.Paused.IsZero():
+				next = "paused"
+			case s.Priority > 0:
+				next = fmt.Sprintf("priority %d", s.Priority)
+			case s.Next.After(now):
+				next = words.In(s.Next.Sub(now))
+			}
+			cells := append([]any{legible(t.Name), s.Index}, counted(s.Counts, s.Overdue)...)
+			table.row(append(cells, next)...)
+		}
+	}
+	return table.end()
+}

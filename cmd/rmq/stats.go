@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/words"
+)
+
+func (a *app) statsCommand() *cobra.Command {
+	var every time.Duration
+	var slots bool
+	cmd := &cobra.Command{
+		Use:   "stats [TOPIC]",
+		Short: "Count what waits, runs, fails and is dead",
+		Long: `Count what waits, runs, fails and is dead, in each topic or in one.
+
+  waiting   for a first delivery, due or not
+  due       could be handled now, first deliveries and retries
+  overdue   how long the oldest of these has been due; not known of priorities
+  flight    workers have them
+  retry     failed, and wait for their next attempt
+  dead      given up on; rmq dead list tells why
+  workers   that take part, ? if ZooKeeper has them and there is no --zk`,
+		Example: `  rmq stats
+  rmq stats orders --slots
+  rmq stats --watch=5s`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			watching := cmd.Flags().Changed("watch")
+			if watching && every < 100*time.Millisecond {
+				return misused("--watch is %s; it must be 100ms or more", every)
+			}
+			ctx := cmd.Context()
+			i, err := a.inspector(ctx)
+			if err != nil {
+				return err
+			}
+			look := func() error {
+				topics, err := a.topicsOf(ctx, i, args)
+				switch {
+				case err != nil:
+					return err
+				case slots:
+					return a.countSlots(ctx, i, topics)
+				}
+				return a.countTopics(ctx, i, topics)
+			}
+			if !watching {
+				return look()
+			}
+			return a.watch(ctx, every, look)
+		},
+	}
+	cmd.Flags().DurationVar(&every, "watch", 0, "again and again, `every` 2s or as --watch=10s says, until Ctrl-C")
+	cmd.Flags().Lookup("watch").NoOptDefVal = "2s"
+	cmd.Flags().BoolVar(&slots, "slots", false, "each slot by itself")
+	return cmd
+}
+
+// watch looks again and again. What fails after the first look may work again.
+func (a *app) watch(ctx context.Context, every time.Duration, look func() error) error {
+	again := time.NewTicker(every)
+	defer again.Stop()
+	for n := 0; ; n++ {
+		switch {
+		case a.json:
+		case a.screen.terminal:
+			fmt.Fprintf(a.out, "\x1b[H\x1b[2Jevery %s, %s\n\n", every, moment(time.Now()))
+		case n > 0:
+			fmt.Fprintln(a.out)
+		}
+		err := look()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil && n == 0 {
+			return err
+		}
+		if err != nil {
+			line, _ := a.explain(err)
+			fmt.Fprintln(a.errs, "rmq: "+line)
+		}
+		if err := a.flush(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-again.C:
+		}
+	}
+}
+
+// topicsOf is the topic named, or all.
+func (a *app) topicsOf(ctx context.Context, i *inspector.Inspector, args []string) ([]inspector.Topic, error) {
+	if len(args) == 0 {
+		return i.Topics(ctx)
+	}
+	t, err := i.Topic(ctx, args[0])
+	return []inspector.Topic{t}, err
+}
+
+// countsJSON are counts of a topic or a slot.
+type countsJSON struct {
+	Waiting  int    `json:"waiting"`
+	Due      int    `json:"due"`
+	Overdue  millis `json:"overdue_ms"`
+	InFlight int    `json:"in_flight"`
+	Retrying int    `json:"retrying"`
+	Dead     int    `json:"dead"`
+}
+
+func countsOf(c inspector.Counts, overdue time.Duration) countsJSON {
+	return countsJSON{c.Waiting, c.Due, millis(overdue), c.InFlight, c.Retrying, c.Dead}
+}
+
+type statsJSON struct {
+	topicJSON
+	countsJSON
+	Paused  int  `json:"paused_slots"`
+	Workers *int `json:"workers"` // null: not known
+}
+
+func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []inspector.Topic) error {
+	if len(topics) == 0 && !a.json {
+		a.noTopics()
+		return nil
+	}
+	table := a.table("topic", "waiting#", "due#", "overdue#", "flight#", "retry#", "dead#", "workers#", "")
+	var notes []string
+	for _, t := range topics {
+		if t.Slots == 0 {
+			notes = append(notes, fmt.Sprintf("%s has no definition that can be read: rmq doctor tells more", legible(t.Name)))
+			continue
+		}
+		s, err := i.Stats(ctx, t.Name)
+		if err != nil {
+			return err
+		}
+		if a.json {
+			j := statsJSON{definitionOf(s.Topic), countsOf(s.Counts, s.Overdue), s.Paused, &s.Workers}
+			if s.Workers < 0 {
+				j.Workers = nil
+			}
+			if err := a.object(j); err != nil {
+				return err
+			}
+			continue
+		}
+		workers := fmt.Sprint(s.Workers)
+		switch {
+		case s.Workers < 0:
+			workers = "?"
+			notes = append(notes, fmt.Sprintf("%s is shared by ZooKeeper: --zk shows its workers", legible(t.Name)))
+		case s.Workers == 0 && s.Waiting+s.InFlight+s.Retrying > 0:
+			notes = append(notes, fmt.Sprintf("%s has messages and no worker: does a program listen to it, in this namespace?", legible(t.Name)))
+		}
+		paused := ""
+		if s.Paused == t.Slots {
+			paused = "paused"
+		} else if s.Paused > 0 {
+			paused = things(s.Paused, "slot") + " paused"
+		}
+		cells := append([]any{legible(t.Name)}, counted(s.Counts, s.Overdue)...)
+		table.row(append(cells, workers, painted{paused, yellow})...)
+	}
+	return a.withNotes(table, notes)
+}
+
+// counted are the cells of counts.
+func counted(c inspector.Counts, overdue time.Duration) []any {
+	late, dead := painted{text: "-"}, painted{text: fmt.Sprint(c.Dead)}
+	if overdue > 0 {
+		late.text = words.Duration(overdue)
+	}
+	if overdue > time.Minute {
+		late.hue = yellow
+	}
+	if c.Dead > 0 {
+		dead.hue = red
+	}
+	return []any{c.Waiting, c.Due, late, c.InFlight, c.Retrying, dead}
+}
+
+// withNotes ends a table and prints what is to be said about it. In JSON it says itself.
+func (a *app) withNotes(t *table, notes []string) error {
+	if err := t.end(); err != nil || a.json || len(notes) == 0 {
+		return err
+	}
+	fmt.Fprintln(a.out)
+	for _, n := range notes {
+		a.say("%s", n)
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slotmq/go-rmq/inspector"
+)
+
+func (a *app) verifyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify [TOPIC...]",
+		Short: "Check the rules of what is stored",
+		Long: `Check what is stored in topics, or in all of them, against the rules of
+docs/PROTOCOL.md. It only reads, and workers go on. A rule that is broken is
+told with its key and content; exit code 1.`,
+		Example: `  rmq verify
+  rmq verify orders prices`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			i, err := a.inspector(ctx)
+			if err != nil {
+				return err
+			}
+			var topics []string // nil: all
+			if len(args) > 0 {
+				topics = args
+			}
+			slots := map[string]int{}
+			looked := 0
+			bar := a.progress("verify", 0)
+			found, err := i.Verify(ctx, topics, func(topic string, _, of int) {
+				slots[topic] = of
+				looked++
+				bar.show(looked)
+			})
+			bar.end()
+			if a.json && err == nil {
+				err = a.object(a.verified(found, len(slots), looked))
+			}
+			if !a.json { // what was found before an error, too
+				for _, v := range found {
+					a.broken(v)
+				}
+			}
+			if err != nil {
+				return err
+			}
+			if len(found) > 0 {
+				return failed("%s broken, see above; docs/PROTOCOL.md tells all rules", things(len(found), "rule"))
+			}
+			if !a.json {
+				a.say("ok: %s of %s, no rule broken", things(looked, "slot"), things(len(slots), "topic"))
+			}
+			return nil
+		},
+	}
+}
+
+// broken prints a violation. Nothing of it is shortened.
+func (a *app) broken(v inspector.Violation) {
+	where := legible(v.Topic)
+	if v.Slot >= 0 {
+		where += fmt.Sprintf(" slot %d", v.Slot)
+	}
+	fmt.Fprintf(a.out, "%s: %s\n", a.paint(red, where), v.Rule)
+	fmt.Fprintf(a.out, "  key      %s\n", legible(v.Key))
+	if v.Content != "" {
+		fmt.Fprintf(a.out, "  content  %s\n", a.text(v.Content))
+	}
+	if v.Detail != "" {
+		fmt.Fprintf(a.out, "  there    %s\n", legible(v.Detail))
+	}
+}
+
+type verifyJSON struct {
+	OK     bool            `json:"ok"`
+	Topics int             `json:"topics"`
+	Slots  int             `json:"slots"`
+	Broken []violationJSON `json:"violations"`
+}
+
+type violationJSON struct {
+	Topic string `json:"topic"`
+	Slot  *int   `json:"slot,omitempty"` // none: the topic as a whole
+	Rule  string `json:"rule"`
+	Key   string `json:"key"`
+	shown
+	Detail string `json:"detail,omitempty"`
+}
+
+func (a *app) verified(found []inspector.Violation, topics, slots int) verifyJSON {
+	j := verifyJSON{OK: len(found) == 0, Topics: topics, Slots: slots, Broken: []violationJSON{}}
+	for _, v := range found {
+		one := violationJSON{Topic: v.Topic, Rule: v.Rule, Key: strings.ToValidUTF8(v.Key, "\ufffd"), Detail: strings.ToValidUTF8(v.Detail, "\ufffd")}
+		if v.Slot >= 0 {
+			one.Slot = &v.Slot
+		}
+		if v.Content != "" {
+			one.shown = a.shown(v.Content)
+		}
+		j.Broken = append(j.Broken, one)
+	}
+	return j
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slotmq/go-rmq/inspector"
+)
+
+func (a *app) workersCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "workers",
+		Short: "List the workers and the slots they have",
+		Long: `List the workers and the slots they have.
+
+Those of topics that are shared by ZooKeeper are seen with --zk only, and tell
+which slots they really have.`,
+		Example: `  rmq workers
+  rmq workers --zk zk1:2181,zk2:2181,zk3:2181`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			i, err := a.inspector(ctx)
+			if err != nil {
+				return err
+			}
+			workers, err := i.Workers(ctx)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.workerObjects(workers)
+			}
+			unseen, err := i.Unseen(ctx)
+			if err != nil {
+				return err
+			}
+			return a.showWorkers(workers, unseen)
+		},
+	}
+}
+
+type workerJSON struct {
+	Worker   string           `json:"worker"`
+	Host     string           `json:"host,omitempty"`
+	PID      int              `json:"pid,omitempty"`
+	Version  string           `json:"version,omitempty"`
+	Leaving  bool             `json:"leaving,omitempty"`
+	Until    stamp            `json:"until,omitzero"`
+	Assigned map[string][]int `json:"assigned"`
+	Held     map[string][]int `json:"held,omitempty"`
+}
+
+func (a *app) workerObjects(workers []inspector.Worker) error {
+	for _, w := range workers {
+		err := a.object(workerJSON{w.ID, w.Host, w.PID, w.Version, w.Leaving, stamp{w.Until}, w.Assigned, w.Held})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) showWorkers(workers []inspector.Worker, unseen []string) error {
+	var notes []string
+	for _, topic := range unseen {
+		notes = append(notes, fmt.Sprintf("%s is shared by ZooKeeper: --zk shows its workers", legible(topic)))
+	}
+	if len(workers) == 0 {
+		notes = append([]string{"no workers"}, notes...)
+		for _, n := range notes {
+			a.say("%s", n)
+		}
+		return nil
+	}
+	table := a.table("worker", "topic", "slots#", "which", "state")
+	for _, w := range workers {
+		names := slices.Collect(maps.Keys(w.Assigned))
+		for topic := range w.Held { // it may have some that it shall not have any more
+			if _, both := w.Assigned[topic]; !both {
+				names = append(names, topic)
+			}
+		}
+		slices.Sort(names)
+		if names == nil {
+			names = []string{""}
+		}
+		for _, topic := range names {
+			var state []string
+			if w.Leaving {
+				state = append(state, "leaving")
+			}
+			if w.Held != nil && !slices.Equal(w.Held[topic], w.Assigned[topic]) {
+				has := "none"
+				if len(w.Held[topic]) > 0 {
+					has = ranges(w.Held[topic])
+				}
+				state = append(state, "still has "+has)
+			}
+			name := ""
+			if topic != "" {
+				name = legible(topic)
+			}
+			assigned := w.Assigned[topic]
+			table.row(legible(w.ID), name, len(assigned), ranges(assigned), painted{strings.Join(state, ", "), yellow})
+		}
+	}
+	return a.withNotes(table, notes)
+}
