@@ -154,7 +154,7 @@ func TestDoctorLooksAtServers(t *testing.T) {
 	if len(checks) != 1 {
 		t.Errorf("%+v", checks)
 	}
-	wantCheck(t, checks, "connection", Fail, "refused")
+	wantCheck(t, checks, "connection", Fail) // refused, or on a busy machine too late
 }
 
 // By Sentinels it looks at the master that they name.
@@ -185,7 +185,7 @@ func TestDoctorOfACluster(t *testing.T) {
 	wantCheck(t, i.Doctor(ctx), "eviction", Fail, "server "+spare.Addr()+": maxmemory-policy allkeys-lru")
 	spare.Kill()
 	checks := i.Doctor(ctx)
-	wantCheck(t, checks, "connection", Fail, "server "+spare.Addr()+": ", "refused")
+	wantCheck(t, checks, "connection", Fail, "server "+spare.Addr()+": ")
 	wantCheck(t, checks, "eviction", OK)
 	wantCheck(t, checks, "definitions", OK)
 	wantCheck(t, checks, "messages", Fail, "orders_")
