@@ -56,6 +56,19 @@ var orderTrials = []trial{
 			}
 		}
 	}},
+	{name: "more retries than there are", run: func(w *world) {
+		for _, k := range kinds {
+			w.clean(k)
+			w.do("zadd", w.k.Retry, 12345, "m") // nothing RMQ writes: due in 1970, 45 retries left
+			a := w.took(w.as("a", 0), "m")
+			w.must(a.Attempt == 1, "%v: attempt %d", k, a.Attempt)
+			w.tells(luascripts.Empty, w.as("a", a.Number))
+			w.do("zadd", w.k.Prepare, 45, "m")
+			w.do("hset", w.k.Meta, "holder", "a")
+			a = w.took(w.as("a", 0), "m") // told again
+			w.must(a.Attempt == 1, "%v: attempt %d told again", k, a.Attempt)
+		}
+	}},
 	{name: "empty tells when to look again", run: emptyTells},
 	{name: "paused", run: paused},
 }

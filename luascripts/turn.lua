@@ -88,7 +88,7 @@ elseif call('ZCARD', prepare) > 0 then
   local till, lease = tonumber(m[3] or 0), tonumber(m[4] or 0)
   if holder == me and not mine then               -- its answer got lost: tell it again
     local x = call('ZRANGE', prepare, 0, -1)
-    local left = call('ZSCORE', prepare, x[1]) % 1000
+    local left = math.min(RETRIES, call('ZSCORE', prepare, x[1]) % 1000)
     local out = {'BATCH', int(batch), 17 - left, #x, unpack(x)}
     if left < RETRIES then out[#x + 5] = call('HGET', why, x[1]) or nil end
     call('HDEL', meta, 'until')                   -- (a first write that takes away passes above maxmemory)
@@ -162,7 +162,9 @@ local x, told, left, from, to, above = {}, {}, RETRIES, nil, nil, 0
 local r = call('ZRANGE', retry, 0, 0, 'WITHSCORES')
 local due = r[1] and math.floor(r[2] / 100)
 local retries_first
-local function alone(content, retries_left) x, told, left, from = {content}, {}, math.max(0, retries_left - 1), nil end
+local function alone(content, retries_left)        -- whatever somebody wrote there, an attempt is 1 to 17
+  x, told, left, from = {content}, {}, math.max(0, math.min(RETRIES, retries_left - 1)), nil
+end
 
 if ARGV[1] ~= 'P' then
   x = call('ZRANGEBYSCORE', store, '-inf', now, 'LIMIT', 0, count)
