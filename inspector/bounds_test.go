@@ -184,7 +184,7 @@ func TestRightsToChange(t *testing.T) {
 	must(t, err)
 	_, err = i.DeadRequeue(ctx, topic.Name, DeadQuery{Limit: 1}, RequeueOptions{})
 	must(t, err)
-	_, err = i.DeadDelete(ctx, topic.Name, DeadQuery{}, nil)
+	_, _, err = i.DeadDelete(ctx, topic.Name, DeadQuery{}, nil)
 	must(t, err)
 	broken, err := i.Verify(ctx, nil, nil)
 	if err != nil || broken != nil {

@@ -38,9 +38,12 @@ func (i *Inspector) Cancel(ctx context.Context, topic, content, basis string) (r
 	}
 	there, err := i.whereItWaits(ctx, t, content, basis, func(slot int) (done bool, err error) {
 		var flying bool
-		removed, flying, err = i.scripts.Cancel(ctx, i.keys(t, slot), content)
+		removed, flying, err = i.scripts.CancelOnce(ctx, i.keys(t, slot), content)
 		inFlight = inFlight || flying
-		return removed, i.explain(err)
+		if err = i.explain(err); err != nil && !refused(err) {
+			err = fmt.Errorf("the answer is lost, so it may be cancelled: %w", err)
+		}
+		return removed, err
 	})
 	for _, p := range there {
 		inFlight = inFlight || p.InFlight

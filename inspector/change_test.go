@@ -299,6 +299,50 @@ func within[T any](t testing.TB, what string, c <-chan T) T {
 	}
 }
 
+// A lost answer is not taken for a message that does not wait.
+func TestCancelWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	proxy := servertest.NewProxy(t, server.Addr())
+	rdb := server.Client(t)
+	i := newInspector(t, bounded(t, proxy.Client(t)), Config{})
+	topic := define(t, rdb, topicOf(t, message.KindPriority, 1))
+	zadd(t, rdb, luascripts.StoreKey(topic.Name, 0), "x", 20)
+	_, _, err := i.Cancel(ctx, topic.Name, "y", "") // the script is known from here on
+	must(t, err)
+	proxy.LoseNextReply("evalsha", topic.Name+"_0", "x")
+	_, _, err = i.Cancel(ctx, topic.Name, "x", "")
+	wantError(t, err, nil, "the answer is lost, so it may be cancelled", topic.Name)
+	if removed, flying, err := i.Cancel(ctx, topic.Name, "x", ""); removed || flying || err != nil {
+		t.Errorf("removed %v, in flight %v, %v", removed, flying, err)
+	}
+}
+
+// Slots that cannot be paused keep no other from it, and are named.
+func TestPauseOfAPart(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
+		topic := define(t, rdb, topicOf(t, message.KindPriority, 128))
+		for _, slot := range []int{1, 2, 105} {
+			must(t, rdb.Set(ctx, luascripts.KeysOf(topic.Name, slot).Meta, "no hash", 0).Err())
+		}
+		n, err := i.Pause(ctx, topic.Name, nil)
+		wantError(t, err, nil, "pause topic "+topic.Name, "125 of 128 slots are paused; slots 1, 2, 105 perhaps not", "WRONGTYPE")
+		if last := rdb.HGet(ctx, luascripts.KeysOf(topic.Name, 127).Meta, "paused").Val(); n != 125 || last == "" {
+			t.Errorf("%d slots were paused, the last one since %q", n, last)
+		}
+		n, err = i.Resume(ctx, topic.Name, nil)
+		wantError(t, err, nil, "125 of 128 slots are resumed; slots 1, 2, 105 perhaps not")
+		if n != 125 {
+			t.Errorf("%d slots were resumed", n)
+		}
+		n, err = i.Pause(ctx, topic.Name, []int{1, 2})
+		wantError(t, err, nil, "pause topic "+topic.Name+": pause")
+		if n != 0 {
+			t.Errorf("%d slots were paused", n)
+		}
+	})
+}
+
 // From when Pause has returned until Resume, nothing is taken; what is in flight is
 // finished.
 func TestPauseAndResume(t *testing.T) {

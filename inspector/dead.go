@@ -72,12 +72,12 @@ func (i *Inspector) dead(ctx context.Context, t Topic, q DeadQuery, explain bool
 			some = some[:0]
 			return true
 		}
-		for m, err := range i.merge(ctx, walks) {
+		for m, err := range i.merge(ctx, walks, q.few()) {
 			if err != nil {
 				yield(DeadEntry{}, err)
 				return
 			}
-			if q.Content != nil && !q.Content(m.content) {
+			if m.in.since(m.score) || q.Content != nil && !q.Content(m.content) {
 				continue
 			}
 			some = append(some, DeadEntry{Content: m.content, Slot: m.in.slot, Died: time.UnixMilli(int64(m.score))})

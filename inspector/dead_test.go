@@ -127,7 +127,7 @@ func TestAMillionDead(t *testing.T) {
 			return err
 		})
 		churn(func() error {
-			n, err := i.DeadDelete(ctx, topic.Name, goes(two), nil)
+			n, _, err := i.DeadDelete(ctx, topic.Name, goes(two), nil)
 			deleted += n
 			return err
 		})
@@ -327,7 +327,7 @@ func TestDeadOfAnEmptyTopic(t *testing.T) {
 		}
 		n, err := i.DeadCount(ctx, topic.Name, DeadQuery{})
 		r, err2 := i.DeadRequeue(ctx, topic.Name, DeadQuery{}, RequeueOptions{Rate: 1})
-		d, err3 := i.DeadDelete(ctx, topic.Name, DeadQuery{}, nil)
+		d, _, err3 := i.DeadDelete(ctx, topic.Name, DeadQuery{}, nil)
 		if err := errors.Join(err, err2, err3); err != nil || n != 0 || d != 0 || r != (Requeued{}) {
 			t.Errorf("%d dead, %d deleted, requeued %+v, %v", n, d, r, err)
 		}
@@ -364,6 +364,18 @@ func TestDeadErrors(t *testing.T) {
 	wantError(t, only(ctx, topic.Name, DeadQuery{Limit: -1}, 0), message.ErrInvalid, "Limit", "-1")
 	for _, after := range []int{1, 99, 100, 101, 500} {
 		wantError(t, only(ctx, topic.Name, DeadQuery{}, after), context.Canceled, topic.Name)
+	}
+	fits, end := context.WithCancel(ctx) // while nothing fits, too
+	defer end()
+	looked := 0
+	wantError(t, only(fits, topic.Name, DeadQuery{Content: func(string) bool {
+		if looked++; looked == 150 {
+			end()
+		}
+		return false
+	}}, 0), context.Canceled, topic.Name)
+	if looked != 150 {
+		t.Errorf("%d were looked at", looked)
 	}
 	for e, err := range i.Dead(ctx, topic.Name, DeadQuery{}) { // and it may be left at any time
 		if must(t, err); e.Content == name(120) {

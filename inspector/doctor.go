@@ -26,18 +26,20 @@ type Check struct {
 }
 
 // Doctor looks at the servers and at the topics of the namespace, and changes nothing.
-// Whatever goes wrong on the way is a Check, too.
+// Whatever goes wrong on the way is a Check, too, also that ctx ends. What servers hold that
+// do not answer is not asked for.
 func (i *Inspector) Doctor(ctx context.Context) []Check {
 	servers, err := i.examine(ctx)
 	if err != nil {
 		return []Check{{Name: "connection", Level: Fail, Detail: oneLine(i.explain(err)), Advice: "mend the address of Redis, or start it"}}
 	}
 	checks := []Check{i.connection(servers)}
+	away := i.away(servers)
 	servers = slices.DeleteFunc(servers, func(s server) bool { return s.err != nil })
 	if len(servers) == 0 {
 		return checks
 	}
-	topics, err := i.defined(ctx)
+	topics, hidden, err := away.defined(ctx)
 	checks = append(checks,
 		judge("version", servers, version), judge("role", servers, role), i.rights(ctx, topics, err),
 		judge("persistence", servers, persistence), judge("eviction", servers, eviction),
@@ -46,7 +48,7 @@ func (i *Inspector) Doctor(ctx context.Context) []Check {
 		return append(checks, Check{Name: "definitions", Level: Fail, Detail: oneLine(err), Advice: "mend that first: no topic is known"})
 	}
 	checks = append(checks, i.zooKeeper(ctx, topics)...)
-	return append(checks, i.messages(ctx, topics)...)
+	return append(checks, i.messages(ctx, topics, away, hidden)...)
 }
 
 // finding is what was found at one server, or of one topic.

@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -189,6 +190,40 @@ func TestDoctorOfACluster(t *testing.T) {
 	wantCheck(t, checks, "eviction", OK)
 	wantCheck(t, checks, "definitions", OK)
 	wantCheck(t, checks, "messages", Fail, "orders_")
+}
+
+// One master that hangs hides what it holds, and takes no time that the others need.
+func TestDoctorOfAClusterThatHangs(t *testing.T) {
+	t.Parallel()
+	c := servertest.Cluster(t, 3, 0)
+	rdb := c.Client(t)
+	topic := define(t, rdb, message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 32})
+	needed := []string{c.MasterOf(t, luascripts.TopicsKey).Addr(), c.MasterOf(t, luascripts.DefinitionKey(topic.Name)).Addr()}
+	var hanging *servertest.Server
+	for _, s := range c.Nodes() {
+		if !slices.Contains(needed, s.Addr()) {
+			hanging = s
+		}
+	}
+	reached := 0
+	for slot := range topic.Slots {
+		if key := luascripts.KeysOf(topic.Name, slot).Dead; c.MasterOf(t, key).Addr() != hanging.Addr() {
+			zadd(t, rdb, key, "x", time.Now().UnixMilli())
+			reached++
+		}
+	}
+	hanging.Pause()
+	defer hanging.Resume()
+	checks := newInspector(t, rdb, Config{}).Doctor(ctx)
+	wantCheck(t, checks, "connection", Fail, "server "+hanging.Addr()+": ")
+	wantCheck(t, checks, "definitions", OK, "1 topic")
+	wantCheck(t, checks, "messages", Fail, fmt.Sprintf("topic orders: %d slots cannot be read, such as orders_", topic.Slots-reached),
+		"server "+hanging.Addr()+" does not answer")
+	wantCheck(t, checks, "dead", Warn, fmt.Sprintf("orders (%d)", reached))
+
+	over, cancel := context.WithCancel(ctx) // whoever has no time is told what was not looked at
+	cancel()
+	wantCheck(t, newInspector(t, rdb, Config{}).messages(over, []definition{{Topic: Topic{Topic: topic}}}, away{}, nil), "messages", Fail, "1 topic")
 }
 
 // A server in memory knows neither INFO nor access control, and its clock can be set.

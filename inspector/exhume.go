@@ -32,8 +32,11 @@ const answerPatience = 10 * time.Second
 type exhumation struct {
 	call  func(luascripts.SlotKeys, []luascripts.Corpse) luascripts.Call
 	note  func(luascripts.Fortune) // what became of one
-	after func(graves []*grave)    // each step
+	after func(graves []*grave)    // each step, with those of which there is an answer
 }
+
+// lost is the fortune of what may have been taken out by a call whose answer is lost.
+const lost luascripts.Fortune = "LOST"
 
 // grave is what one step takes out of one slot.
 type grave struct {
@@ -41,6 +44,7 @@ type grave struct {
 	keys luascripts.SlotKeys
 	dead []luascripts.Corpse
 	lost bool // an answer: a try of the call may have been executed
+	told bool // an answer came at last
 }
 
 // exhume takes out the dead messages that are meant, step by step. A step that has begun is
@@ -50,7 +54,7 @@ func (i *Inspector) exhume(ctx context.Context, t Topic, q DeadQuery, rate float
 		return err
 	}
 	limit := q.Limit // of those that are taken out, not of those that are met
-	q.Limit = 0
+	q.Limit, q.likely = 0, limit
 	next, stop := iter.Pull2(i.dead(ctx, t, q, false))
 	defer stop()
 	most := stepMost
@@ -75,7 +79,7 @@ func (i *Inspector) exhume(ctx context.Context, t Topic, q DeadQuery, rate float
 		}
 		taken, err := i.empty(ctx, graves, x)
 		out += taken
-		x.after(graves)
+		x.after(slices.DeleteFunc(graves, func(g *grave) bool { return !g.told }))
 		if err != nil {
 			return err
 		}
@@ -103,14 +107,30 @@ func (i *Inspector) dig(t Topic, next func() (DeadEntry, error, bool), most int)
 	return graves, n, nil
 }
 
-// empty takes out what a step is about, and tells how many messages that were. Calls that
-// have no answer are repeated, unless ctx has ended.
+// empty takes out what a step is about, and tells how many messages that were, or may have
+// been. Calls that have no answer are repeated, unless ctx has ended.
 func (i *Inspector) empty(ctx context.Context, graves []*grave, x exhumation) (taken int, err error) {
+	note := func(f luascripts.Fortune) {
+		if f != luascripts.Unknown && f != luascripts.Gone {
+			taken++
+		}
+		x.note(f)
+	}
+	defer func() {
+		for _, g := range graves {
+			if g.lost && !g.told {
+				for range g.dead {
+					note(lost)
+				}
+			}
+		}
+	}()
 	end := time.Now().Add(answerPatience)
+	open := graves
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		var again []*grave
 		var unanswered error
-		for some := range slices.Chunk(graves, perPipeline) {
+		for some := range slices.Chunk(open, perPipeline) {
 			cmds := make([]redis.Cmder, len(some))
 			for n, g := range some {
 				cmds[n] = x.call(g.keys, g.dead)
@@ -118,7 +138,7 @@ func (i *Inspector) empty(ctx context.Context, graves []*grave, x exhumation) (t
 			i.scripts.Exec(context.WithoutCancel(ctx), cmds...)
 			for n, g := range some {
 				fortunes, wrong := luascripts.Fortunes(g.keys, cmds[n].(luascripts.Call))
-				if wrong != nil {
+				if g.told = wrong == nil; !g.told {
 					nodes.Failed(ctx, i.rdb, wrong)
 					g.lost = g.lost || !refused(wrong)
 					if wrong = g.explain(i.explain(wrong)); passing(wrong) {
@@ -128,15 +148,15 @@ func (i *Inspector) empty(ctx context.Context, graves []*grave, x exhumation) (t
 					}
 				}
 				for _, f := range fortunes {
-					x.note(f)
-					if f != luascripts.Unknown && (f != luascripts.Gone || g.lost) {
-						taken++
+					if f == luascripts.Gone && g.lost {
+						f = lost
 					}
+					note(f)
 				}
 			}
 		}
-		switch graves = again; {
-		case len(graves) == 0:
+		switch open = again; {
+		case len(open) == 0:
 			return taken, err
 		case time.Now().After(end):
 			return taken, unanswered

@@ -22,6 +22,7 @@ type Explanation struct {
 	Now     time.Time // the server's
 	Waiting *Entry    // nil: no first delivery waits
 	Before  int       // if Waiting: how many of the slot go before it for certain
+	Beside  int       // if Waiting: how many more may, because they have the same priority
 	Flight  *Flight   // nil: it is not in flight
 	Retry   *Entry    // nil: it waits for no retry
 	Dead    *Entry    // nil: it is not dead
@@ -112,7 +113,7 @@ func explanation(t Topic, content string, f place) Explanation {
 	e := Explanation{Topic: t, Content: content, Slot: f.slot, Now: f.Now, Failure: failure(f.Why)}
 	if f.Stored > message.MaxRetries {
 		waiting := entryOf(t, f.slot, Waiting, content, f.Stored)
-		e.Waiting, e.Before = &waiting, f.Before
+		e.Waiting, e.Before, e.Beside = &waiting, f.Before, f.Beside
 	} else if f.Stored > 0 { // in a literal topic
 		failed := entryOf(t, f.slot, Retrying, content, f.Stored)
 		e.Retry = &failed

@@ -160,8 +160,9 @@ func TestExplainWhatItWaitsFor(t *testing.T) {
 		zadd(t, rdb, kp.Store, "urgent, too", 100)
 		zadd(t, rdb, kp.Store, "not urgent", 17)
 		zadd(t, rdb, kp.Store, "failed", 16)
-		waits(orders, "urgent", none)
-		waits(orders, "urgent, too", none)
+		same := "perhaps 1 message with the same priority in slot 0"
+		waits(orders, "urgent", same, none)
+		waits(orders, "urgent, too", same, none)
 		waits(orders, "not urgent", "2 messages before it in slot 0", none)
 		waits(orders, "failed", none)
 		if e := explain(t, i, orders.Name, "failed"); e.Waiting != nil || e.Retry == nil || e.Retry.Attempt != 2 || !e.Retry.Due.IsZero() {

@@ -2,7 +2,6 @@ package inspector
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -21,6 +20,10 @@ func (i *Inspector) rights(ctx context.Context, topics []definition, unknown err
 	for _, t := range topics {
 		if t.wrong != "" {
 			continue
+		}
+		if ctx.Err() != nil {
+			findings = append(findings, finding{Warn, "not all looked at: no time left", "mend what took so long, see connection"})
+			break
 		}
 		err := rights.Check(ctx, i.rdb, rights.Need{Worker: true}, rights.Topic{Name: i.qualified(t.Name), Slots: t.Slots})
 		if err != nil {
@@ -130,22 +133,24 @@ func form(kind string, literal bool) string {
 	return kind
 }
 
-// messages looks for topics that need somebody.
-func (i *Inspector) messages(ctx context.Context, topics []definition) []Check {
+// messages looks for topics that need somebody. Of some it is known already what is hidden.
+func (i *Inspector) messages(ctx context.Context, topics []definition, away away, broken []finding) []Check {
 	var (
-		broken, idle []finding
+		idle         []finding
 		paused, dead []string
 		slots, n     int
 	)
-	for _, t := range topics {
+	for looked, t := range topics {
 		if t.wrong != "" {
 			continue
 		}
-		s, err := i.Stats(ctx, t.Name)
-		switch {
-		case errors.Is(err, ErrUnknownTopic): // taken away since
-			continue
-		case err != nil:
+		if ctx.Err() != nil {
+			broken = append(broken, finding{Fail, "no time left to look at " + plural(len(topics)-looked, "topic"), "mend what took so long, see connection"})
+			break
+		}
+		s, hidden, err := away.stats(ctx, t.Topic)
+		broken = append(broken, hidden...)
+		if err != nil {
 			broken = append(broken, finding{Fail, oneLine(err), "mend what it says; rmq verify tells more"})
 			continue
 		}
@@ -159,10 +164,14 @@ func (i *Inspector) messages(ctx context.Context, topics []definition) []Check {
 			dead, n = append(dead, fmt.Sprintf("%s (%d)", t.Name, s.Dead)), n+s.Dead
 		}
 	}
+	where := "" // of what could be looked at
+	if broken != nil {
+		where = " where it could be looked"
+	}
 	checks := []Check{
-		check("workers", append(idle, ok("no topic has messages due and no worker"))),
-		{Name: "paused", Level: OK, Detail: "no slot"},
-		{Name: "dead", Level: OK, Detail: "no message"},
+		check("workers", append(idle, ok("no topic has messages due and no worker%s", where))),
+		{Name: "paused", Level: OK, Detail: "no slot" + where},
+		{Name: "dead", Level: OK, Detail: "no message" + where},
 	}
 	if slots > 0 {
 		checks[1] = Check{"paused", Warn, plural(slots, "slot") + ": " + enough(paused, ", "), "rmq resume TOPIC when it is time"}

@@ -63,7 +63,7 @@ func persistence(info redisinfo.Info) finding {
 	case info["rdb_last_bgsave_status"] == "err":
 		return finding{Warn, "the last snapshot went wrong", look + "; Redis may refuse writes meanwhile"}
 	case info["aof_enabled"] != "1":
-		return finding{Warn, "no append-only file: what came after the last snapshot is lost when the server stops",
+		return finding{Warn, "no append-only file: all that came after the last snapshot, if any is made, is lost when the server stops",
 			"set appendonly yes and appendfsync everysec"}
 	}
 	return ok("append-only file, last written well")

@@ -1,9 +1,12 @@
 package inspector
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -13,13 +16,14 @@ import (
 )
 
 // Pause stops slots of a topic, nil meaning all: from then on no worker takes anything from
-// them. What is in flight is finished. It tells how many were not paused before.
+// them. What is in flight is finished. It tells how many were not paused before. Where some
+// slots cannot be reached, the others are paused all the same, and the error names those.
 func (i *Inspector) Pause(ctx context.Context, topic string, slots []int) (changed int, err error) {
 	return i.pause(ctx, topic, slots, true)
 }
 
 // Resume lets slots go on, nil meaning all, and wakes their workers. It tells how many were
-// paused.
+// paused. Slots that cannot be reached are as with Pause.
 func (i *Inspector) Resume(ctx context.Context, topic string, slots []int) (changed int, err error) {
 	return i.pause(ctx, topic, slots, false)
 }
@@ -37,26 +41,59 @@ func (i *Inspector) pause(ctx context.Context, topic string, slots []int, pause 
 	if err != nil {
 		return 0, fmt.Errorf("%s topic %s: %w", verb, topic, err)
 	}
+	changed, failed, err := i.pauseEach(ctx, t, which, pause)
+	switch left := len(which) - len(failed); {
+	case err == nil:
+		return changed, nil
+	case left == 0:
+		return 0, fmt.Errorf("%s topic %s: %w", verb, topic, err)
+	default:
+		word := "slot"
+		if len(failed) > 1 {
+			word = "slots"
+		}
+		return changed, fmt.Errorf("%s topic %s: %d of %d slots are %sd; %s %s perhaps not: %w",
+			verb, topic, left, len(which), verb, word, enough(failed, ", "), err)
+	}
+}
+
+// pauseEach tries all the slots, and tells which went wrong, and why the first one did. A
+// server that does not answer is not asked again.
+func (i *Inspector) pauseEach(ctx context.Context, t Topic, which []int, pause bool) (changed int, failed []string, first error) {
+	gone := map[string]bool{} // by address
 	for some := range slices.Chunk(which, perPipeline) {
-		answers, err := ofSlots(ctx, i, t, some, func(k luascripts.SlotKeys) *redis.StringSliceCmd {
-			return i.scripts.PauseCmd(ctx, k, pause)
-		}, func(k luascripts.SlotKeys, cmd *redis.StringSliceCmd) (bool, error) {
-			changed, _, err := luascripts.PauseAnswer(k, cmd)
-			return changed, err
-		})
-		for _, yes := range answers {
-			if yes {
+		var tried, done []int
+		var at []string // which server
+		var cmds []redis.Cmder
+		for _, slot := range some {
+			k := i.keys(t, slot)
+			_, addr, _ := nodes.MasterFor(ctx, i.rdb, k.Meta)
+			if gone[addr] {
+				failed = append(failed, strconv.Itoa(slot))
+				continue
+			}
+			tried, at, cmds = append(tried, slot), append(at, addr), append(cmds, i.scripts.PauseCmd(ctx, k, pause))
+		}
+		i.scripts.Exec(ctx, cmds...)
+		for n, slot := range tried {
+			yes, _, err := luascripts.PauseAnswer(i.keys(t, slot), cmds[n].(*redis.StringSliceCmd))
+			var reply redis.Error
+			switch {
+			case err != nil:
+				gone[at[n]] = gone[at[n]] || !errors.As(err, &reply)
+				failed = append(failed, strconv.Itoa(slot))
+				first = cmp.Or(first, i.explain(err))
+				continue
+			case yes:
 				changed++
 			}
+			done = append(done, slot)
 		}
 		if !pause {
-			i.wake(ctx, t, some, 0)
-		}
-		if err != nil {
-			return changed, fmt.Errorf("%s topic %s: %w", verb, topic, err)
+			i.wake(ctx, t, done, 0)
 		}
 	}
-	return changed, nil
+	return changed, failed, first
 }
 
 // wake has the workers of slots look at them when something there will be due. Workers look

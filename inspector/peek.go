@@ -94,7 +94,7 @@ func (i *Inspector) Peek(ctx context.Context, topic string, state State, slots [
 		walks[n].slot, walks[n].from = q.slot, q.from
 	}
 	var entries []Entry
-	for m, err := range i.merge(ctx, walks) {
+	for m, err := range i.merge(ctx, walks, 0) {
 		if err != nil {
 			return nil, fmt.Errorf("peek at topic %s: %w", topic, err)
 		}

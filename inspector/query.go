@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"math"
@@ -24,6 +25,16 @@ type DeadQuery struct {
 	NewerThan time.Time                 // died after; zero: any
 	Newest    bool                      // newest first instead of oldest first
 	Limit     int                       // how many at most; 0: all
+
+	likely int // how many will do, but for those that do not count; 0: all
+}
+
+// few is how many dead messages have to be read at least; 0: nobody knows, or all.
+func (q DeadQuery) few() int {
+	if q.Content != nil || q.Reason != "" {
+		return 0
+	}
+	return cmp.Or(q.Limit, q.likely)
 }
 
 // slots are those that are meant, each once.
@@ -35,14 +46,17 @@ func (q DeadQuery) slots(t Topic) ([]int, error) {
 	return slices.Compact(slices.Sorted(slices.Values(which))), err
 }
 
-// times are the first and the last ms of death that are meant.
+// wholeMs is what a time of death may have behind its ms, if somebody stored it by hand.
+const wholeMs = 0.999
+
+// times are the first and the last time of death that are meant, in ms.
 func (q DeadQuery) times() (low, high float64) {
 	low, high = math.Inf(-1), math.Inf(1)
 	if !q.NewerThan.IsZero() {
 		low = float64(q.NewerThan.UnixMilli() + 1)
 	}
 	if !q.OlderThan.IsZero() {
-		high = float64(q.OlderThan.Add(-1).UnixMilli())
+		high = float64(q.OlderThan.Add(-1).UnixMilli()) + wholeMs
 	}
 	return low, high
 }
@@ -50,10 +64,12 @@ func (q DeadQuery) times() (low, high float64) {
 // bound is a time of death as commands want it.
 func bound(ms float64) string { return strings.ToLower(strconv.FormatFloat(ms, 'f', -1, 64)) }
 
-// How many dead messages are read ahead of those that are met: in all slots, and in one.
+// How many dead messages are read ahead of those that are met: in all slots, and in one. If
+// few are wanted, these are likely to be of several slots, and as many do not come of each.
 const (
 	readAhead = 10_000
 	deadPage  = 100
+	fewPage   = 10
 )
 
 // walks go through the slots that are meant and have dead messages, but for those that
@@ -63,18 +79,18 @@ func (i *Inspector) walks(ctx context.Context, t Topic, q DeadQuery) ([]*walk, e
 	if err != nil {
 		return nil, err
 	}
+	began := time.Now()
 	counts, err := i.counts(ctx, t, which)
 	if err != nil {
 		return nil, err
 	}
-	last := map[int]int64{} // of the slots that have any
+	count := map[int]luascripts.Counts{} // of the slots that have any
 	for n, slot := range which {
 		if c := counts[n]; c.Dead > 0 {
-			// The last death is later than now where the clock was set back.
-			last[slot] = max(c.Now.UnixMilli(), c.Died[1].UnixMilli())
+			count[slot] = c
 		}
 	}
-	which = slices.Sorted(maps.Keys(last))
+	which = slices.Sorted(maps.Keys(count))
 	low, high := q.times()
 	// How many come before all that is meant: to find the first one without reading those.
 	from, to := "-inf", "("+bound(low)
@@ -88,8 +104,16 @@ func (i *Inspector) walks(ctx context.Context, t Topic, q DeadQuery) ([]*walk, e
 	walks := make([]*walk, len(which))
 	for n, slot := range which {
 		page := max(1, min(deadPage, readAhead/len(which)))
-		walks[n] = newWalk(i.keys(t, slot).Dead, low, min(high, float64(last[slot])), q.Newest, page)
-		walks[n].slot, walks[n].from = slot, max(0, before[n]-1)
+		if few := q.few(); few > 0 {
+			page = min(page, few, max(fewPage, few/len(which)))
+		}
+		c := count[slot]
+		w := newWalk(i.keys(t, slot).Dead, low, min(high, float64(c.Died[1].UnixMilli())+wholeMs), q.Newest, page)
+		w.slot, w.from, w.start, w.began = slot, max(0, before[n]-1), float64(c.Now.UnixMilli()), began
+		if !q.Newest {
+			w.head = max(w.head, float64(c.Died[0].UnixMilli()))
+		}
+		walks[n] = w
 	}
 	return walks, nil
 }

@@ -15,6 +15,7 @@ type Requeued struct {
 	Merged  int // a live copy goes on as it was, and the dead one is gone
 	Gone    int // were not dead any more, or had died again; see [Inspector.DeadRequeue]
 	Unknown int // are dead still, because nobody knows their priority; see [RequeueOptions]
+	Lost    int // may be stored or merged, as the answer is lost; they count against a Limit
 }
 
 // RequeueOptions of [Inspector.DeadRequeue].
@@ -51,7 +52,8 @@ func (o RequeueOptions) validate(t Topic) error {
 //
 // When ctx ends it stops between two steps; the error wraps that of ctx. What was requeued
 // stays so, and calling it again goes on with the rest. If the answer to a step is lost, the
-// step is repeated, and what the first try did counts as Gone.
+// step is repeated, and what the first try did counts as Lost. So does the whole step if no
+// answer comes at all; then there is an error.
 func (i *Inspector) DeadRequeue(ctx context.Context, topic string, q DeadQuery, o RequeueOptions) (Requeued, error) {
 	var done Requeued
 	t, err := i.Topic(ctx, topic)
@@ -71,6 +73,8 @@ func (i *Inspector) DeadRequeue(ctx context.Context, topic string, q DeadQuery, 
 					done.Merged++
 				case luascripts.Unknown:
 					done.Unknown++
+				case lost:
+					done.Lost++
 				default:
 					done.Gone++
 				}
@@ -93,21 +97,24 @@ func (i *Inspector) DeadRequeue(ctx context.Context, topic string, q DeadQuery, 
 	return done, nil
 }
 
-// DeadDelete forgets dead messages, and tells how many. It goes on and stops as DeadRequeue
-// does. progress is told after each step how many so far; nil: nobody.
-func (i *Inspector) DeadDelete(ctx context.Context, topic string, q DeadQuery, progress func(deleted int)) (int, error) {
+// DeadDelete forgets dead messages, and tells how many, and how many more may be gone, as
+// the answer is lost. It goes on and stops as DeadRequeue does. progress is told after each
+// step how many so far; nil: nobody.
+func (i *Inspector) DeadDelete(ctx context.Context, topic string, q DeadQuery, progress func(deleted int)) (deleted, unsure int, err error) {
 	t, err := i.Topic(ctx, topic)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	deleted := 0
 	err = i.exhume(ctx, t, q, 0, exhumation{
 		call: func(k luascripts.SlotKeys, dead []luascripts.Corpse) luascripts.Call {
 			return i.scripts.DeleteCmd(context.WithoutCancel(ctx), k, dead)
 		},
 		note: func(f luascripts.Fortune) {
-			if f == luascripts.Deleted {
+			switch f {
+			case luascripts.Deleted:
 				deleted++
+			case lost:
+				unsure++
 			}
 		},
 		after: func([]*grave) {
@@ -117,7 +124,7 @@ func (i *Inspector) DeadDelete(ctx context.Context, topic string, q DeadQuery, p
 		},
 	})
 	if err != nil {
-		return deleted, fmt.Errorf("delete dead messages of topic %s: %w", topic, err)
+		return deleted, unsure, fmt.Errorf("delete dead messages of topic %s: %w", topic, err)
 	}
-	return deleted, nil
+	return deleted, unsure, nil
 }

@@ -247,7 +247,7 @@ func TestRequeueRate(t *testing.T) {
 		if r.Stored+r.Merged != want || steps[0] != c.step {
 			t.Errorf("rate %v: %+v in steps of %v", c.rate, r, steps)
 		}
-		_, err = i.DeadDelete(ctx, topic.Name, DeadQuery{}, nil)
+		_, _, err = i.DeadDelete(ctx, topic.Name, DeadQuery{}, nil)
 		must(t, err)
 	}
 	for _, rate := range []float64{-1, 1e-9, 1e7} {
@@ -286,21 +286,21 @@ func TestDeadDelete(t *testing.T) {
 			})
 		}
 		told := 0
-		n, err := i.DeadDelete(ctx, topic.Name, DeadQuery{Reason: "error 1", Limit: 1500}, func(n int) { told = n })
+		n, _, err := i.DeadDelete(ctx, topic.Name, DeadQuery{Reason: "error 1", Limit: 1500}, func(n int) { told = n })
 		if err != nil || n != 1500 || told != n {
 			t.Errorf("%d deleted, %d told, %v", n, told, err)
 		}
-		n, err = i.DeadDelete(ctx, topic.Name, DeadQuery{Slots: []int{1}}, nil)
+		n, _, err = i.DeadDelete(ctx, topic.Name, DeadQuery{Slots: []int{1}}, nil)
 		if left, _ := i.DeadCount(ctx, topic.Name, DeadQuery{}); err != nil || left != 2500-n {
 			t.Errorf("%d deleted, %d left, %v", n, left, err)
 		}
 		breaking, cancel := context.WithCancel(ctx)
-		n, err = i.DeadDelete(breaking, topic.Name, DeadQuery{}, func(int) { cancel() })
+		n, _, err = i.DeadDelete(breaking, topic.Name, DeadQuery{}, func(int) { cancel() })
 		wantError(t, err, context.Canceled, "delete", topic.Name)
 		if n == 0 || n > stepMost {
 			t.Errorf("%d deleted", n)
 		}
-		_, err = i.DeadDelete(ctx, topic.Name, DeadQuery{}, nil)
+		_, _, err = i.DeadDelete(ctx, topic.Name, DeadQuery{}, nil)
 		must(t, err)
 		for slot := range 4 {
 			k := luascripts.KeysOf(topic.Name, slot)

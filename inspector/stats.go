@@ -20,16 +20,22 @@ func (i *Inspector) Stats(ctx context.Context, topic string) (Stats, error) {
 	if err != nil {
 		return Stats{}, err
 	}
-	all, err := i.slots(ctx, t)
+	sum, err := i.sum(ctx, t, allSlots(t))
 	if err != nil {
 		return Stats{}, err
 	}
-	sum := Stats{Topic: t}
-	for _, s := range all {
-		sum.add(s)
-	}
 	shares, err := i.shares(ctx, t)
 	sum.Workers = shares.workers
+	return sum, err
+}
+
+// sum adds up some slots of a topic.
+func (i *Inspector) sum(ctx context.Context, t Topic, which []int) (Stats, error) {
+	counts, err := i.counts(ctx, t, which)
+	sum := Stats{Topic: t}
+	for n, c := range counts {
+		sum.add(counted(t, which[n], &c))
+	}
 	return sum, err
 }
 

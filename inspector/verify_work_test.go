@@ -144,7 +144,7 @@ func verifyAtWork(t *testing.T, connect func() redis.UniversalClient) {
 		return err
 	})
 	again(100*time.Millisecond, func(r *rand.Rand, topic message.Topic) error {
-		n, err := i.DeadDelete(ctx, topic.Name, DeadQuery{Limit: 1 + r.IntN(20)}, nil)
+		n, _, err := i.DeadDelete(ctx, topic.Name, DeadQuery{Limit: 1 + r.IntN(20)}, nil)
 		deleted += n
 		return err
 	})

@@ -53,6 +53,9 @@ func waitsFor(e *Explanation, f *luascripts.Found, who shares) []string {
 	if e.Waiting != nil && e.Before > 0 && !later {
 		add("%s before it in slot %d", plural(e.Before, "message"), e.Slot)
 	}
+	if e.Waiting != nil && e.Beside > 0 {
+		add("perhaps %s with the same priority in slot %d", plural(e.Beside, "message"), e.Slot)
+	}
 	reasons = append(reasons, missing(e, who)...)
 	if len(reasons) == 0 && who.owner(e.Slot) != "" {
 		add("its worker, %s, to look", who.owner(e.Slot))

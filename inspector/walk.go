@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -31,6 +32,11 @@ type walk struct {
 	down bool
 	page int     // how many are read at once, and one that was met before
 	last float64 // the score it ends with
+	head float64 // no score comes before this one
+
+	// The server's clock when the walk began, in ms, and when that was by this machine's.
+	start float64
+	began time.Time
 
 	met   member   // the last one, or what stands before all that is to be met
 	from  int      // where the next page begins, if nothing has changed
@@ -42,9 +48,9 @@ type walk struct {
 
 // newWalk goes through the scores from low to high, or down from high to low.
 func newWalk(key string, low, high float64, down bool, page int) *walk {
-	w := &walk{key: key, down: down, page: page, met: member{score: low}, last: high}
+	w := &walk{key: key, down: down, page: page, met: member{score: low}, last: high, head: low}
 	if down { // no content is empty, so all of score high come after this
-		w.met.score, w.last = math.Nextafter(high, math.Inf(1)), low
+		w.met.score, w.last, w.head = math.Nextafter(high, math.Inf(1)), low, high
 	}
 	return w
 }
@@ -99,6 +105,12 @@ func (w *walk) beyond(m member) bool {
 	return m.score > w.last
 }
 
+// since reports whether a death may be of after the beginning. One that is later than the
+// server's clock is older than it looks: the clock was set back since.
+func (w *walk) since(died float64) bool {
+	return died > w.start && died <= w.start+float64(time.Since(w.began).Milliseconds()+1)
+}
+
 // read reads on for walks that have nothing ready, until each has or is over.
 func (i *Inspector) read(ctx context.Context, walks []*walk) error {
 	for some := range slices.Chunk(walks, perPipeline) {
@@ -132,14 +144,19 @@ func (i *Inspector) read(ctx context.Context, walks []*walk) error {
 }
 
 // merge goes through all walks in their common order, and tells which walk each member
-// is of. An error is the last it yields.
-func (i *Inspector) merge(ctx context.Context, walks []*walk) iter.Seq2[found, error] {
+// is of. An error is the last it yields. If only few members are wanted, no more walks are
+// read than these may be of; 0: all are wanted.
+func (i *Inspector) merge(ctx context.Context, walks []*walk, few int) iter.Seq2[found, error] {
 	return func(yield func(found, error) bool) {
-		if err := i.read(ctx, walks); err != nil {
+		slices.SortStableFunc(walks, func(a, b *walk) int { return a.order(member{score: a.head}, member{score: b.head}) })
+		if few == 0 || few > len(walks) {
+			few = len(walks)
+		}
+		if err := i.read(ctx, walks[:few]); err != nil {
 			yield(found{}, err)
 			return
 		}
-		next := heads(slices.DeleteFunc(walks, func(w *walk) bool { return len(w.ready) == 0 }))
+		next := heads(slices.DeleteFunc(walks, func(w *walk) bool { return len(w.ready) == 0 && w.over }))
 		heap.Init(&next)
 		for len(next) > 0 {
 			if err := ctx.Err(); err != nil {
@@ -147,10 +164,12 @@ func (i *Inspector) merge(ctx context.Context, walks []*walk) iter.Seq2[found, e
 				return
 			}
 			w := next[0]
-			m := w.ready[0]
-			w.ready = w.ready[1:]
-			if !yield(found{w, m}, nil) {
-				return
+			if len(w.ready) > 0 {
+				m := w.ready[0]
+				w.ready = w.ready[1:]
+				if !yield(found{w, m}, nil) {
+					return
+				}
 			}
 			if err := i.read(ctx, []*walk{w}); err != nil {
 				yield(found{}, err)
@@ -165,17 +184,32 @@ func (i *Inspector) merge(ctx context.Context, walks []*walk) iter.Seq2[found, e
 	}
 }
 
+// before reports whether what comes next of one walk comes before that of another.
+func (w *walk) before(other *walk) bool {
+	if len(w.ready) > 0 && len(other.ready) > 0 {
+		return w.order(w.ready[0], other.ready[0]) < 0
+	}
+	next := func(w *walk) member {
+		if len(w.ready) > 0 {
+			return member{score: w.ready[0].score}
+		}
+		return member{score: w.head}
+	}
+	o := w.order(next(w), next(other))
+	return o < 0 || o == 0 && len(w.ready) == 0 && len(other.ready) > 0
+}
+
 // found is a member, and the walk that met it.
 type found struct {
 	in *walk
 	member
 }
 
-// heads is a heap of walks by what is ready first.
+// heads is a heap of walks by what is ready first, or may be where nothing was read yet.
 type heads []*walk
 
 func (h heads) Len() int           { return len(h) }
-func (h heads) Less(a, b int) bool { return h[a].order(h[a].ready[0], h[b].ready[0]) < 0 }
+func (h heads) Less(a, b int) bool { return h[a].before(h[b]) }
 func (h heads) Swap(a, b int)      { h[a], h[b] = h[b], h[a] }
 func (h *heads) Push(x any)        { *h = append(*h, x.(*walk)) }
 func (h *heads) Pop() any {

@@ -4,7 +4,7 @@
 --   of the part where else it is.
 -- KEYS  1 store   2 prepare   3 retry   4 dead   5 meta   6 why
 -- ARGV  1 which key the part is of: 1, 3 or 4, counted by rank, or 6, scanned   2 first rank, or cursor
---       3 how many
+--       3 how many. The scan of a small hash brings all of it (hash-max-listpack-entries, 512 unless it was changed)
 -- ANSWERS  {the types of the six keys}, and if one is wrong, no more; {now in ms, how many are in store,
 --   prepare, retry, dead and why, holder, number, end of its lease in ms, the lease in ms, paused, why of meta,
 --   each '' if there is none}; {contents of prepare, each before its mark; 300 at most}; next cursor; {in sixes:
@@ -34,10 +34,14 @@ else
   contents = call('ZRANGE', KEYS[part], ARGV[2], ARGV[2] + ARGV[3] - 1)
 end
 local entries = {}
-for i = 1, #contents do
-  local x, at = contents[i], 6 * i - 5
-  entries[at], entries[at + 1], entries[at + 2] = x, call('ZSCORE', store, x) or '', call('ZSCORE', prepare, x) or ''
-  entries[at + 3], entries[at + 4] = call('ZSCORE', retry, x) or '', call('ZSCORE', dead, x) or ''
-  entries[at + 5] = call('HGET', why, x) or ''
+if #contents > 0 then
+  local waits, flying = call('ZMSCORE', store, unpack(contents)), call('ZMSCORE', prepare, unpack(contents))
+  local again, died = call('ZMSCORE', retry, unpack(contents)), call('ZMSCORE', dead, unpack(contents))
+  local known = call('HMGET', why, unpack(contents))
+  for i = 1, #contents do
+    local at = 6 * i - 5
+    entries[at], entries[at + 1], entries[at + 2] = contents[i], waits[i] or '', flying[i] or ''
+    entries[at + 3], entries[at + 4], entries[at + 5] = again[i] or '', died[i] or '', known[i] or ''
+  end
 end
 return {types, head, call('ZRANGE', prepare, 0, 299, 'WITHSCORES'), cursor, entries}

@@ -36,6 +36,18 @@ func PauseAnswer(k SlotKeys, cmd *redis.StringSliceCmd) (changed bool, before ti
 	return r[0] == "1", since(r[1]), nil
 }
 
+// CancelOnce is Cancel without the Redis client repeating it by itself: what the first try
+// removed would be told as not there.
+func (s *Scripts) CancelOnce(ctx context.Context, k SlotKeys, content string) (removed, inFlight bool, err error) {
+	cmd := Call{redis.NewStringSliceCmd(ctx, s.cancelArgs(k, content)...)}
+	s.Exec(ctx, cmd)
+	r, err := cmd.Result()
+	if err != nil {
+		return false, false, fmt.Errorf("cancel in slot %s: %w", k.Store, err)
+	}
+	return r[0] == "1", r[1] == "1", nil
+}
+
 // Corpse is a dead content, and when it died. One that has died again since is
 // another.
 type Corpse struct {

@@ -1,6 +1,7 @@
 package luascripts_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,6 +57,17 @@ var byHandTrials = []trial{
 				seen.Died = w.time()
 				w.exhumes(remove, 0, []luascripts.Fortune{word, luascripts.Gone}, seen, seen)
 				w.exhumes(remove, 0, []luascripts.Fortune{luascripts.Gone}, seen)
+				w.clean(k) // a time of death from other hands
+				w.do("zadd", w.k.Dead, fmt.Sprintf("%d.5", w.now), "m")
+				w.do("hset", w.k.Why, "m", "17 1700000000000 1700000000000 50 a it failed")
+				call := w.s.Delete
+				if !remove {
+					call = func(ctx context.Context, k luascripts.SlotKeys, dead []luascripts.Corpse) ([]luascripts.Fortune, error) {
+						return w.s.Requeue(ctx, k, w.topic == priorityKind, 0, dead)
+					}
+				}
+				words, err := call(ctx, w.k, []luascripts.Corpse{{Content: "m", Died: w.time()}})
+				w.must(err == nil && slices.Equal(words, []luascripts.Fortune{word}), "%v: %v, %v", k, words, err)
 			}
 		}
 	}},

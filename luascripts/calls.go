@@ -25,14 +25,17 @@ func (s *Scripts) Touch(ctx context.Context, k SlotKeys, worker string, number i
 // Cancel removes a content that waits in the slot. A copy in flight goes on,
 // and is reported.
 func (s *Scripts) Cancel(ctx context.Context, k SlotKeys, content string) (removed, inFlight bool, err error) {
-	args := append(s.cancel.begin(6, 5), k.Store, k.Prepare, k.Retry, k.Dead, k.Why, content)
-	cmd := redis.NewIntSliceCmd(ctx, args...)
+	cmd := redis.NewIntSliceCmd(ctx, s.cancelArgs(k, content)...)
 	s.Exec(ctx, cmd)
 	reply, err := cmd.Result()
 	if err != nil {
 		return false, false, fmt.Errorf("cancel in slot %s: %w", k.Store, err)
 	}
 	return reply[0] == 1, reply[1] == 1, nil
+}
+
+func (s *Scripts) cancelArgs(k SlotKeys, content string) []any {
+	return append(s.cancel.begin(6, 5), k.Store, k.Prepare, k.Retry, k.Dead, k.Why, content)
 }
 
 // Members shows the worker in the topic's list of Redis-only members, or takes

@@ -18,6 +18,7 @@ var slotDamages = []damage{
 
 var findDamages = []damage{
 	{"larger priorities go before", "look: what goes first", `int(call('ZCARD', store) - call('ZCOUNT', store, '-inf', waits))`, `int(call('ZRANK', store, x))`},
+	{"equal priorities are told", "look: what goes first", `ZCOUNT', store, waits, waits) - 1`, `ZCOUNT', store, waits, waits)`},
 	{"earlier times go before", "look: what goes first", `before = int(call('ZRANK', store, x))`, `before = int(call('ZCOUNT', store, '-inf', waits) - 1)`},
 	{"any text pauses", "pause: by any text", `if m[5] == '' then m[5] = '0' end`, ``},
 }
@@ -42,8 +43,9 @@ var pauseDamages = []damage{
 }
 
 var deadDamages = []damage{
-	{"one that died again is left alone", "requeue: another death", ` or tonumber(died) ~= tonumber(ARGV[i + 1])`, ``},
-	{"one that is not dead is left alone", "requeue: another death", `not died or tonumber(died) ~= tonumber(ARGV[i + 1])`, `died and tonumber(died) ~= tonumber(ARGV[i + 1])`},
+	{"one that died again is left alone", "requeue: another death", ` or math.floor(died) ~= tonumber(ARGV[i + 1])`, ``},
+	{"one that is not dead is left alone", "requeue: another death", `not died or math.floor(died) ~= tonumber(ARGV[i + 1])`, `died and math.floor(died) ~= tonumber(ARGV[i + 1])`},
+	{"its whole ms", "requeue: another death", `math.floor(died)`, `tonumber(died)`},
 	{"deleted is not delivered", driven, "  elseif ARGV[1] == 'D' then\n    word = 'DELETED'\n", ""},
 	{"merges into what waits", "requeue: merges into a live copy", `elseif waits or flying or again then`, `elseif flying or again then`},
 	{"merges into what is in flight", "requeue: merges into a live copy", `elseif waits or flying or again then`, `elseif waits or again then`},

@@ -74,7 +74,8 @@ type Found struct {
 	Holder
 	Now      time.Time // of the server
 	Stored   int64     // its score in the store; 0: not there
-	Before   int       // how many of the store go before it, with equal priority perhaps more
+	Before   int       // how many of the store go before it for certain
+	Beside   int       // in a priority topic: how many others of the store have its priority
 	InFlight bool
 	Retry    time.Time // when its retry is due; zero: none waits
 	Left     int       // retries left, of the copy in flight or before its retry
@@ -112,7 +113,7 @@ func FindAnswer(k SlotKeys, cmd *redis.StringSliceCmd) (f Found, err error) {
 	n := numbers(r)
 	f = Found{
 		Now: ms(n[0]), Stored: n[1], InFlight: r[2] != "", Retry: ms(n[3] / 100), Died: ms(n[4]),
-		Before: int(n[6]), Batch: int(n[7]), Holder: holder(r[9:]),
+		Before: int(n[6]), Beside: int(n[7]), Batch: int(n[8]), Holder: holder(r[10:]),
 	}
 	if why, ok := ParseWhy(r[5]); ok {
 		f.Why = &why
@@ -125,7 +126,7 @@ func FindAnswer(k SlotKeys, cmd *redis.StringSliceCmd) (f Found, err error) {
 	case f.Stored > 0 && f.Stored <= 16: // a failed one of a literal topic
 		f.Left = int(f.Stored)
 	}
-	f.Taken, f.Attempt = mark(n[8])
+	f.Taken, f.Attempt = mark(n[9])
 	return f, nil
 }
 

@@ -152,6 +152,9 @@ func (s *slot) found(x string, priorities bool, now int64) luascripts.Found {
 		if f.Stored > 0 && before {
 			f.Before++
 		}
+		if priorities && w.score == f.Stored && w.content != x {
+			f.Beside++
+		}
 	}
 	if f.Stored <= retries {
 		f.Left = int(f.Stored)
