@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -37,6 +40,9 @@ func parseLine(line []byte, flags payload) (payload, error) {
 	// The parser would replace such bytes without a word, and another content would be sent.
 	if !utf8.Valid(line) {
 		return flags, errors.New("it is not UTF-8; write such contents as content_base64")
+	}
+	if half := halfCharacter(line); half != "" {
+		return flags, fmt.Errorf("%s is half a character, without the other one; write such contents as content_base64", half)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields() // one that is misspelt would be missing
@@ -72,6 +78,37 @@ func parseLine(line []byte, flags payload) (payload, error) {
 		return flags, fmt.Errorf("at is %q, %w", *l.At, err)
 	}
 	return p, nil
+}
+
+// halfCharacter finds an escape of JSON, such as \ud800, that is no character without a second
+// one, which is not there. The parser would replace it without a word.
+func halfCharacter(line []byte) string {
+	for i := 0; i < len(line); i++ {
+		if line[i] != '\\' {
+			continue
+		}
+		first, ok := escaped(line[i:])
+		if !ok || !utf16.IsSurrogate(first) {
+			i++ // what is escaped, as a \ may be
+			continue
+		}
+		const length = len(`\ud800`)
+		second, _ := escaped(line[i+length:])
+		if utf16.DecodeRune(first, second) == unicode.ReplacementChar {
+			return string(line[i : i+length])
+		}
+		i += 2*length - 1
+	}
+	return ""
+}
+
+// escaped is the number that a text begins with, as \u003f is one.
+func escaped(text []byte) (rune, bool) {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(text[2:6]), 16, 16)
+	return rune(n), err == nil
 }
 
 // orElse is what a text says, or if there is none, a default.

@@ -11,6 +11,7 @@ func (a *app) cancelCommand() *cobra.Command {
 		Short: "Remove a message that waits",
 		Long: `Remove a message that waits: for its time, its turn or its retry. A copy in
 flight goes on, and is told of. A dead one stays; rmq dead delete removes it.
+Nothing is asked, since it is the one message that was named.
 
 It is found by its content, whatever its basis. Exit code 1 if it does not wait.`,
 		Example: `  rmq cancel orders "order 4711"
@@ -28,7 +29,7 @@ It is found by its content, whatever its basis. Exit code 1 if it does not wait.
 			if err != nil {
 				return err
 			}
-			name := a.text(shorten(content, 60))
+			name := shorten(a.text(content), 60)
 			if a.json {
 				if err := a.object(cancelJSON{args[0], a.shown(content), removed, flying}); err != nil {
 					return err

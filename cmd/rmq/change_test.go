@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
+	b64 "encoding/base64"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/servertest"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -28,6 +31,20 @@ func TestCancel(t *testing.T) {
 		}
 		base64 := s.objects(t, "peek", "orders")[0]["content_base64"].(string)
 		wantJSON(t, s.objects(t, "cancel", "orders", base64, "--base64")[0], `{"content_base64":"`+base64+`","in_flight":false,"removed":true,"topic":"orders"}`)
+
+		// A name with several spaces stays what it is. Of a long content the beginning is shown, in base64, too.
+		long := "two  spaces " + strings.Repeat("x", 100)
+		send(t, s.rdb, rangeMerge("orders"), later("two  spaces"), later(long))
+		if got := s.text(t, "cancel", "orders", "two  spaces"); got != "two  spaces is cancelled\n" {
+			t.Error(got)
+		}
+		encoded := b64.StdEncoding.EncodeToString([]byte(long))
+		for _, command := range [][]string{{"reschedule", "--in", "1h"}, {"cancel"}} {
+			if got := s.text(t, append(command, "orders", encoded, "--base64")...); !strings.HasPrefix(got, encoded[:59]+"… ") {
+				t.Error(got)
+			}
+		}
+		s.refused(t, 1, encoded[:59]+"… is not dead", "dead", "show", "orders", encoded, "--base64")
 	})
 }
 
@@ -85,6 +102,9 @@ func TestPauseAndResume(t *testing.T) {
 			t.Error(got)
 		}
 		wantJSON(t, s.objects(t, "resume", "orders")[0], `{"changed":3,"slots":4,"topic":"orders"}`)
+		if got := s.text(t, "resume", "orders", "--slot", "3,3"); got != "1 slot of orders: nothing to do, all were at work before\n" {
+			t.Error(got)
+		}
 		if got := s.text(t, "resume", "orders"); got != "4 slots of orders: nothing to do, all were at work before\n" {
 			t.Error(got)
 		}
@@ -125,4 +145,38 @@ func TestVerify(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	})
+}
+
+// What was found before a signal is told, in JSON, too.
+func TestInterruptedVerify(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	proxy := servertest.NewProxy(t, server.Addr())
+	rdb := server.Client(t)
+	define(t, rdb, "orders")
+	must(t, rdb.HSet(ctx, "why{orders_0}", "nowhere", "17 2 1 - w reason").Err())
+	for _, flags := range [][]string{{"--json"}, nil} {
+		ctx, cancel := context.WithCancel(ctx)
+		proxy.OnRequest(func(b []byte) bool {
+			if strings.Contains(string(b), "{orders_2}") {
+				cancel()
+			}
+			return true
+		})
+		var out, errs strings.Builder
+		code := run(ctx, append([]string{"--redis", "redis://" + proxy.Addr(), "verify"}, flags...), strings.NewReader(""), &out, &errs)
+		cancel()
+		words := []string{"why{orders_0}"}
+		if flags != nil {
+			words = append(words, `{"ok":false,"topics":1,"slots":`, `"violations":[{"topic":"orders","slot":0,`, `"error":"interrupted: verify: `)
+		}
+		for _, w := range words {
+			if !strings.Contains(out.String(), w) {
+				t.Errorf("%q is not in %s", w, out.String())
+			}
+		}
+		if code != 130 || !strings.HasPrefix(errs.String(), "rmq: interrupted: verify: ") || strings.Count(errs.String(), "\n") != 1 {
+			t.Errorf("%d, %q", code, errs.String())
+		}
+	}
 }

@@ -2,12 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
+	"net"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/nodes"
 	"github.com/slotmq/go-rmq/internal/redisurl"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -23,10 +27,19 @@ type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
 
-// inspector connects. It may be called again.
+// inspector connects, and sees that somebody answers. It may be called again.
 func (a *app) inspector(ctx context.Context) (*inspector.Inspector, error) {
 	connected := a.rdb != nil
-	if !connected {
+	i, err := a.connect()
+	if err != nil || connected {
+		return i, err
+	}
+	return i, a.greet(ctx)
+}
+
+// connect speaks to no server yet.
+func (a *app) connect() (*inspector.Inspector, error) {
+	if a.rdb == nil {
 		rdb, err := redisurl.Open(firstOf(a.redis, "RMQ_REDIS", "redis://localhost:6379"))
 		if err != nil {
 			return nil, misused("the URL of Redis (--redis or RMQ_REDIS): %w", err)
@@ -41,23 +54,31 @@ func (a *app) inspector(ctx context.Context) (*inspector.Inspector, error) {
 			Auth:    firstOf(a.zkAuth, "RMQ_ZK_AUTH", ""),
 		})
 	}
-	i, err := inspector.New(a.rdb, cfg)
-	if err != nil || connected {
-		return i, err
-	}
-	return i, a.greet(ctx)
+	return inspector.New(a.rdb, cfg)
 }
 
 // greet asks whether somebody answers, so that a wrong address is told at once, and in the
 // same words by all commands.
 func (a *app) greet(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	err := a.rdb.Ping(ctx).Err()
+	err := a.ask(ctx, func(ctx context.Context, server redis.UniversalClient) error { return server.Ping(ctx).Err() })
 	if err == nil || redis.HasErrorPrefix(err, "NOPERM") { // it answers, and the command may do without
 		return nil
 	}
 	return &noAnswer{server: serverOf(a.rdb), err: err}
+}
+
+// ask puts a question to the server, or to all masters of a Cluster: one that hangs must not
+// keep anybody from seeing what the others have.
+func (a *app) ask(ctx context.Context, question func(ctx context.Context, server redis.UniversalClient) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		err := nodes.Ask(ctx, a.rdb, question)
+		var late net.Error
+		if !errors.As(err, &late) || !late.Timeout() || ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
 // serverOf names the server or servers, without user and password.
@@ -77,7 +98,18 @@ func serverOf(rdb redis.UniversalClient) string {
 // space is the namespace.
 func (a *app) space() string { return firstOf(a.namespace, "RMQ_NAMESPACE", "") }
 
-// now is the time of the server, or of one of them, to say how long ago something was.
-func (a *app) now(ctx context.Context) (time.Time, error) {
-	return a.rdb.Time(ctx).Result()
+// now is the time of the server, or the latest of those that answer, to say how long ago
+// something was.
+func (a *app) now(ctx context.Context) (latest time.Time, err error) {
+	var mu sync.Mutex
+	err = a.ask(ctx, func(ctx context.Context, server redis.UniversalClient) error {
+		now, err := server.Time(ctx).Result()
+		mu.Lock()
+		defer mu.Unlock()
+		if now.After(latest) {
+			latest = now
+		}
+		return err
+	})
+	return latest, err
 }

@@ -56,8 +56,8 @@ func (f *deadFilter) any(cmd *cobra.Command) bool {
 	return false
 }
 
-// query is what the flags say, as of now by the server's clock. What died later is not meant,
-// so that a message which dies again is not met again.
+// query is what the flags say, as of now by the server's clock. Without a flag about it, there
+// is no end to the times of death: where the clock was set back, some died later than now.
 func (f *deadFilter) query(now time.Time) (inspector.DeadQuery, error) {
 	q := inspector.DeadQuery{Slots: f.slots, Reason: f.reason, Limit: f.limit, OlderThan: f.diedBefore.Time, NewerThan: f.diedAfter.Time}
 	if f.limit < 0 {
@@ -77,9 +77,11 @@ func (f *deadFilter) query(now time.Time) (inspector.DeadQuery, error) {
 			return q, misused("--content-regex: %w", err)
 		}
 	}
-	before := now.Add(time.Millisecond).Add(-time.Duration(f.olderThan))
-	if q.OlderThan.IsZero() || before.Before(q.OlderThan) {
-		q.OlderThan = before
+	if f.olderThan != 0 {
+		before := now.Add(time.Millisecond).Add(-time.Duration(f.olderThan))
+		if q.OlderThan.IsZero() || before.Before(q.OlderThan) {
+			q.OlderThan = before
+		}
 	}
 	q.OlderThan = q.OlderThan.Truncate(time.Millisecond)
 	if f.newerThan != 0 {
@@ -90,14 +92,49 @@ func (f *deadFilter) query(now time.Time) (inspector.DeadQuery, error) {
 	return q, nil
 }
 
+// upTo is the query of a command that may be interrupted and gone on with. It has an end: what
+// dies after the beginning is not meant, so that a message which dies again is not met again.
+func (a *app) upTo(ctx context.Context, i *inspector.Inspector, topic string, f *deadFilter) (inspector.DeadQuery, error) {
+	now, err := a.now(ctx)
+	if err != nil {
+		return inspector.DeadQuery{}, err
+	}
+	q, err := f.query(now)
+	if err != nil || !q.OlderThan.IsZero() {
+		return q, err
+	}
+	latest := now
+	for e, err := range i.Dead(ctx, topic, inspector.DeadQuery{Slots: q.Slots, Newest: true, Limit: 1}) {
+		if err != nil {
+			return q, err
+		}
+		if e.Died.After(latest) {
+			latest = e.Died
+		}
+	}
+	return ended(q, latest), nil
+}
+
+// ended is a query up to a time of death and with it, unless it has an end.
+func ended(q inspector.DeadQuery, latest time.Time) inspector.DeadQuery {
+	if q.OlderThan.IsZero() {
+		q.OlderThan = latest.Add(time.Millisecond).Truncate(time.Millisecond)
+	}
+	return q
+}
+
 // same are the flags by which another call means the same messages, less those that are done.
+// There are none if the limit is reached.
 func (f *deadFilter) same(q inspector.DeadQuery, done int) map[string]string {
+	if q.Limit > 0 && done >= q.Limit {
+		return nil
+	}
 	flags := map[string]string{"older-than": "", "newer-than": "", "died-before": stampText(q.OlderThan)}
 	if !q.NewerThan.IsZero() {
 		flags["died-after"] = stampText(q.NewerThan)
 	}
 	if q.Limit > 0 {
-		flags["limit"] = fmt.Sprint(max(1, q.Limit-done))
+		flags["limit"] = fmt.Sprint(q.Limit - done)
 	}
 	return flags
 }
@@ -112,7 +149,7 @@ func only(e inspector.DeadEntry) inspector.DeadQuery {
 
 // notDead says that a content is not there.
 func (a *app) notDead(topic, content string) error {
-	return failed("%s is not dead in %s; rmq explain tells where it is", a.text(shorten(content, 60)), legible(topic))
+	return failed("%s is not dead in %s; rmq explain tells where it is", shorten(a.text(content), 60), legible(topic))
 }
 
 // deadJSON is a dead message, as it is listed and exported.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/servertest"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -169,7 +170,7 @@ func TestDeadRequeue(t *testing.T) {
 		s.refused(t, 1, "order 4700 is not dead in orders", "dead", "requeue", "orders", "order 4700")
 		for _, c := range []struct{ words, args string }{
 			{"not a rate such as 100/s", "--rate fast"},
-			{"Rate is", "--rate 0.001/h --yes"},
+			{"not a rate from 4/h", "--rate 1/h"},
 			{"--priority is 0", "--priority 0"},
 			{"either a CONTENT or flags", "x --limit 3"},
 		} {
@@ -208,6 +209,22 @@ func TestInterruptedInJSON(t *testing.T) {
 			t.Errorf("%d requeued, %+v, %q", n, j, errs.String())
 		}
 	})
+}
+
+// A topic with times has no priorities. That is said before anything else.
+func TestRequeueWithWrongPriority(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	s := at{server.Client(t), "redis://" + server.Addr()}
+	bury(t, s.rdb, rangeMerge("prices"), 1, func(int) corpse { return corpse{content: "x", died: time.Now().Add(-time.Hour)} })
+	bury(t, s.rdb, message.Topic{Name: "orders", Kind: message.KindPriority}, 1, func(int) corpse { return corpse{content: "x", died: time.Now().Add(-time.Hour)} })
+	for _, how := range [][]string{{"--dry-run"}, {"--yes"}, nil, {"x", "--dry-run"}, {"x"}} {
+		s.refused(t, 2, "prices is a range-merge topic", append([]string{"dead", "requeue", "prices", "--priority", "17"}, how...)...)
+		s.refused(t, 2, "Priority is 16; it must be 17 to", append([]string{"dead", "requeue", "orders", "--priority", "16"}, how...)...)
+	}
+	if n := len(members(t, s.rdb, rangeMerge("prices"), inDead)); n != 1 {
+		t.Error(n)
+	}
 }
 
 func TestDeadDelete(t *testing.T) {
@@ -265,6 +282,9 @@ func TestDeadExport(t *testing.T) {
 		wantJSON(t, s.objects(t, "dead", "export", "orders", "--limit", "3", "--out", file+"2")[0], `{"exported":3,"file":"`+file+`2","topic":"orders"}`)
 		if got := s.objects(t, "dead", "export", "orders", "--died-after", stampText(died(28))); len(got) != 1 {
 			t.Error(got)
+		}
+		if got := s.text(t, "dead", "export", "orders", "--out", "-", "--json"); got != string(written) {
+			t.Errorf("to stdout: %s", got)
 		}
 		// What was exported can be sent again.
 		s.text(t, "dead", "delete", "orders", "--yes")

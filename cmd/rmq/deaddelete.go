@@ -5,8 +5,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-
-	"github.com/slotmq/go-rmq/inspector"
 )
 
 func (a *app) deadDeleteCommand() *cobra.Command {
@@ -42,14 +40,15 @@ func (a *app) deleteOne(ctx context.Context, cmd *cobra.Command, args []string, 
 	if err := a.confirm(ctx, yes, fmt.Sprintf("delete %s of %s for ever", things(len(found.entries), "dead message"), legible(args[0]))); err != nil {
 		return err
 	}
-	deleted := 0
+	done := deletedJSON{Topic: args[0]}
 	for _, e := range found.entries {
-		n, err := found.inspector.DeadDelete(ctx, args[0], only(e), nil)
-		if deleted += n; err != nil {
+		n, lost, err := found.inspector.DeadDelete(ctx, args[0], only(e), nil)
+		done.Deleted, done.Lost = done.Deleted+n, done.Lost+lost
+		if err != nil {
 			return err
 		}
 	}
-	return a.deleted(args[0], deleted, "")
+	return a.deleted(done)
 }
 
 func (a *app) deleteMany(ctx context.Context, cmd *cobra.Command, args []string, f *deadFilter, yes bool) error {
@@ -57,11 +56,7 @@ func (a *app) deleteMany(ctx context.Context, cmd *cobra.Command, args []string,
 	if err != nil {
 		return err
 	}
-	now, err := a.now(ctx)
-	if err != nil {
-		return err
-	}
-	q, err := f.query(now)
+	q, err := a.upTo(ctx, i, args[0], f)
 	if err != nil {
 		return err
 	}
@@ -69,45 +64,47 @@ func (a *app) deleteMany(ctx context.Context, cmd *cobra.Command, args []string,
 	if err != nil {
 		return err
 	}
-	n := 0
+	done := deletedJSON{Topic: args[0]}
 	if total > 0 {
 		if err := a.confirm(ctx, yes, fmt.Sprintf("delete %s of %s for ever", things(total, "dead message"), legible(args[0]))); err != nil {
 			return err
 		}
-		n, err = a.deleteAll(ctx, i, args[0], q, total)
+		bar := a.progress("delete", total)
+		done.Deleted, done.Lost, err = i.DeadDelete(ctx, args[0], q, bar.show)
+		bar.end()
 	}
 	if err == nil {
-		return a.deleted(args[0], n, "")
+		return a.deleted(done)
 	}
-	goOn := again(cmd, args, f.same(q, n))
+	done.GoOn = f.rest(cmd, args, q, done.Deleted+done.Lost)
 	if a.json {
-		if err := a.deleted(args[0], n, goOn); err != nil {
+		if err := a.deleted(done); err != nil {
 			return err
 		}
 	}
-	return a.halted(ctx, err, fmt.Sprintf("%s of %s deleted", grouped(n), grouped(total)), goOn)
-}
-
-func (a *app) deleteAll(ctx context.Context, i *inspector.Inspector, topic string, q inspector.DeadQuery, total int) (int, error) {
-	bar := a.progress("delete", total)
-	defer bar.end()
-	return i.DeadDelete(ctx, topic, q, bar.show)
+	far := fmt.Sprintf("%s of %s deleted", grouped(done.Deleted), grouped(total))
+	return a.halted(ctx, err, far+unsure(done.Lost, "deleted"), done.GoOn)
 }
 
 type deletedJSON struct {
 	Topic   string `json:"topic"`
 	Deleted int    `json:"deleted"`
+	Lost    int    `json:"lost,omitempty"`  // may be deleted
 	GoOn    string `json:"go_on,omitempty"` // if it was interrupted
 }
 
-func (a *app) deleted(topic string, n int, goOn string) error {
+func (a *app) deleted(done deletedJSON) error {
 	if a.json {
-		return a.object(deletedJSON{topic, n, goOn})
+		return a.object(done)
 	}
-	if n == 0 {
-		a.say("no dead message of %s is meant; nothing to do", legible(topic))
+	if done.Deleted+done.Lost == 0 {
+		a.say("no dead message of %s is meant; nothing to do", legible(done.Topic))
 		return nil
 	}
-	a.say("deleted %s of %s", things(n, "dead message"), legible(topic))
+	line := fmt.Sprintf("deleted %s of %s", things(done.Deleted, "dead message"), legible(done.Topic))
+	if done.Lost > 0 {
+		line += fmt.Sprintf("; %s more were not dead any more when they were tried again, since an answer was lost: deleted most likely", grouped(done.Lost))
+	}
+	a.say("%s", line)
 	return nil
 }

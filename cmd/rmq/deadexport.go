@@ -2,7 +2,9 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -20,7 +22,8 @@ func (a *app) deadExportCommand() *cobra.Command {
 		Short: "Write dead messages to a file, as lines of JSON",
 		Long: `Write all that is known of dead messages to a file or to stdout, the oldest
 death first, as lines of JSON. The file appears when it is complete. Nothing is
-changed.`,
+changed. To stdout it may be interrupted, and says how to go on; no line is
+missed then.`,
 		Example: `  rmq dead export orders --out orders.jsonl
   rmq dead export orders --newer-than 2h | jq -r .reason | sort | uniq -c`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -29,30 +32,30 @@ changed.`,
 			if err != nil {
 				return err
 			}
-			now, err := a.now(ctx)
-			if err != nil {
-				return err
-			}
-			q, err := f.query(now)
+			q, err := a.upTo(ctx, i, args[0], f)
 			if err != nil {
 				return err
 			}
 			x := &export{app: a, inspector: i, topic: args[0], query: q}
-			if to != "" {
+			if to != "" && to != "-" {
 				return x.toFile(ctx, to, again(cmd, args, f.same(q, 0)))
 			}
-			if err := x.all(ctx); err != nil {
-				goOn := f.same(q, x.done)
-				if !x.last.IsZero() {
-					goOn["died-after"] = stampText(x.last)
-				}
-				return a.halted(ctx, err, x.far()+" written", again(cmd, args, goOn))
+			err = x.all(ctx)
+			if err == nil {
+				return nil
 			}
-			return nil
+			if !x.last.IsZero() {
+				q.NewerThan = x.last
+			}
+			far := of(x.written, x.total) + " written"
+			if x.refused {
+				far += ", and maybe some more, the last line cut off"
+			}
+			return a.halted(ctx, err, far, f.rest(cmd, args, q, x.written))
 		},
 	}
 	f = filters(cmd, 0)
-	cmd.Flags().StringVar(&to, "out", "", "write to this `file`, which must not be there yet; to stdout unless it is given")
+	cmd.Flags().StringVar(&to, "out", "", "write to this `file`, which must not be there yet; to stdout if it is -, or not given")
 	return cmd
 }
 
@@ -63,45 +66,116 @@ type export struct {
 	topic     string
 	query     inspector.DeadQuery
 	total     int
-	done      int
-	last      time.Time // death of the last that was written, and of all that died then
+	done      int // were read
+
+	// What is read and not written yet. Those of one time of death are written together, so
+	// that another export can go on behind it.
+	pending bytes.Buffer
+	dying   time.Time // death of the last that was read
+
+	whole struct { // of pending, what no line of the same death can follow
+		bytes, done int
+		last        time.Time
+	}
+	written int       // lines that the output took
+	last    time.Time // their last death, of which all are written
+	refused bool      // the output did not take all it got
 }
 
-// all writes them to the output. It ends between two times of death, so that another one can
-// go on behind the last.
+// An output gets so many bytes at once, if a death is complete, and so many if it is not:
+// then some lines may be written again by who goes on.
+const (
+	together = 4 << 10
+	enough   = 4 << 20
+)
+
+// all writes them to the output.
 func (x *export) all(ctx context.Context) (err error) {
-	reading := context.WithoutCancel(ctx)
 	if x.query.Content == nil && x.query.Reason == "" { // else all would be read twice
-		if x.total, err = x.inspector.DeadCount(reading, x.topic, x.query); err != nil {
+		if x.total, err = x.inspector.DeadCount(ctx, x.topic, x.query); err != nil {
 			return err
 		}
 	}
 	bar := x.progress("export", x.total)
 	defer bar.end()
-	for e, err := range x.inspector.Dead(reading, x.topic, x.query) {
-		if err == nil && !e.Died.Equal(x.last) {
-			err = ctx.Err()
-		}
+	for e, err := range x.inspector.Dead(ctx, x.topic, x.query) {
 		if err == nil {
-			err = x.object(x.deadObject(e))
+			err = x.take(ctx, e)
 		}
 		if err != nil {
+			_ = x.write() // what is complete; if it cannot be written, it counts as not written
 			return err
 		}
-		x.done, x.last = x.done+1, e.Died
 		if !x.screen.terminal { // the lines are seen
 			bar.show(x.done)
 		}
 	}
+	x.complete()
+	return x.write()
+}
+
+// take adds a dead message to what is to be written, and writes when that is enough.
+func (x *export) take(ctx context.Context, e inspector.DeadEntry) error {
+	if !e.Died.Equal(x.dying) {
+		x.complete()
+		x.dying = e.Died
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	if x.whole.bytes >= together || x.pending.Len() >= enough {
+		if err := x.write(); err != nil {
+			return err
+		}
+	}
+	if x.pending.Len() >= enough {
+		if err := x.print(x.pending.Len()); err != nil {
+			return err
+		}
+	}
+	line, err := jsonLine(x.deadObject(e))
+	if err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	x.pending.Write(line)
+	x.done++
 	return nil
 }
 
-// far is how many were read, and of how many if that is known.
-func (x *export) far() string {
-	if x.total == 0 {
-		return grouped(x.done)
+// complete notes that no more lines of the present death come.
+func (x *export) complete() {
+	x.whole.bytes, x.whole.done, x.whole.last = x.pending.Len(), x.done, x.dying
+}
+
+// write writes the deaths that are complete.
+func (x *export) write() error {
+	if err := x.print(x.whole.bytes); err != nil {
+		return err
 	}
-	return grouped(x.done) + " of " + grouped(x.total)
+	x.whole.bytes = 0
+	x.written, x.last = x.whole.done, x.whole.last
+	return nil
+}
+
+// print writes so many bytes of what is pending.
+func (x *export) print(n int) error {
+	_, err := x.out.Write(x.pending.Next(n))
+	if err == nil {
+		err = x.out.Flush()
+	}
+	if err != nil {
+		x.refused = true
+		return fmt.Errorf("write the output: %w", err)
+	}
+	return nil
+}
+
+// of is how many, and of how many if that is known.
+func of(n, total int) string {
+	if total == 0 {
+		return grouped(n)
+	}
+	return grouped(n) + " of " + grouped(total)
 }
 
 // toFile writes them to a file that is there when it is complete.
@@ -120,7 +194,7 @@ func (x *export) toFile(ctx context.Context, to, goOn string) error {
 	y := *x
 	y.app = &inFile
 	if err = y.all(ctx); err != nil {
-		return x.halted(ctx, err, y.far()+" read, no file written", goOn)
+		return x.halted(ctx, err, of(y.done, y.total)+" read, no file written", goOn)
 	}
 	if err = inFile.flush(); err == nil {
 		err = f.Sync()

@@ -71,6 +71,9 @@ func (r *requeue) one(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := r.valid(ctx, found.inspector); err != nil {
+		return err
+	}
 	if r.dry {
 		return r.would(len(found.entries))
 	}
@@ -90,12 +93,11 @@ func (r *requeue) many(ctx context.Context, yes bool) error {
 	if err != nil {
 		return err
 	}
-	now, err := r.now(ctx)
+	q, err := r.upTo(ctx, i, r.args[0], r.filter)
 	if err != nil {
 		return err
 	}
-	q, err := r.filter.query(now)
-	if err != nil {
+	if err := r.valid(ctx, i); err != nil { // before anybody is asked
 		return err
 	}
 	total, err := i.DeadCount(ctx, r.args[0], q)
@@ -121,13 +123,30 @@ func (r *requeue) many(ctx context.Context, yes bool) error {
 	case errors.As(err, &invalid): // nothing was done
 		return err
 	}
-	goOn := again(r.cmd, r.args, r.filter.same(q, r.done.Stored+r.done.Merged))
+	goOn := r.filter.rest(r.cmd, r.args, q, r.done.Stored+r.done.Merged+r.done.Lost)
 	if r.json {
 		if err := r.tell(total, goOn); err != nil {
 			return err
 		}
 	}
-	return r.halted(ctx, err, fmt.Sprintf("%s of %s requeued", grouped(seen(r.done)), grouped(total)), goOn)
+	far := fmt.Sprintf("%s of %s requeued", grouped(seen(r.done)-r.done.Lost), grouped(total))
+	return r.halted(ctx, err, far+unsure(r.done.Lost, "requeued"), goOn)
+}
+
+// valid refuses a priority that the topic cannot have.
+func (r *requeue) valid(ctx context.Context, i *inspector.Inspector) error {
+	if r.options.Priority == 0 {
+		return nil
+	}
+	t, err := i.Topic(ctx, r.args[0])
+	if err != nil {
+		return err
+	}
+	if t.Kind != message.KindPriority {
+		return misused("--priority is %d, and %s is a %s topic, which has none", r.options.Priority, legible(t.Name), t.Kind)
+	}
+	_, err = message.Open(t.Topic, message.Priority{Content: "x", Priority: r.options.Priority}, message.DefaultMaxContent)
+	return err
 }
 
 // what says what is about to happen.
@@ -158,6 +177,7 @@ type requeuedJSON struct {
 	Merged  int    `json:"merged"`
 	Gone    int    `json:"gone"`
 	Unknown int    `json:"priority_unknown"`
+	Lost    int    `json:"lost,omitempty"`  // may be stored or merged
 	GoOn    string `json:"go_on,omitempty"` // if it was interrupted
 }
 
@@ -165,13 +185,16 @@ type requeuedJSON struct {
 func (r *requeue) tell(total int, goOn string) error {
 	d := r.done
 	if r.json {
-		return r.object(requeuedJSON{r.args[0], d.Stored, d.Merged, d.Gone, d.Unknown, goOn})
+		return r.object(requeuedJSON{r.args[0], d.Stored, d.Merged, d.Gone, d.Unknown, d.Lost, goOn})
 	}
 	if seen(d) == 0 && total == 0 {
 		r.say("no dead message of %s is meant; nothing to do", legible(r.args[0]))
 		return nil
 	}
 	parts := []string{fmt.Sprintf("requeued %s of %s", things(d.Stored+d.Merged, "dead message"), legible(r.args[0]))}
+	if d.Lost > 0 {
+		parts = append(parts, grouped(d.Lost)+" more were not dead any more when they were tried again, since an answer was lost: requeued most likely")
+	}
 	if d.Merged > 0 {
 		parts = append(parts, grouped(d.Merged)+" of them merged into live copies")
 	}
@@ -186,8 +209,8 @@ func (r *requeue) tell(total int, goOn string) error {
 }
 
 // seen is how many a requeue has dealt with.
-func seen(r inspector.Requeued) int { return r.Stored + r.Merged + r.Gone + r.Unknown }
+func seen(r inspector.Requeued) int { return r.Stored + r.Merged + r.Gone + r.Unknown + r.Lost }
 
 func sum(a, b inspector.Requeued) inspector.Requeued {
-	return inspector.Requeued{Stored: a.Stored + b.Stored, Merged: a.Merged + b.Merged, Gone: a.Gone + b.Gone, Unknown: a.Unknown + b.Unknown}
+	return inspector.Requeued{Stored: a.Stored + b.Stored, Merged: a.Merged + b.Merged, Gone: a.Gone + b.Gone, Unknown: a.Unknown + b.Unknown, Lost: a.Lost + b.Lost}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/nodes"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -39,9 +40,15 @@ Exit code 1 if a check fails. docs/DEPLOYMENT.md tells more of all settings.`,
 	}
 }
 
-// examine is what the inspector finds. That there is no Redis is a finding, too.
+// examine is what the inspector finds. That there is no Redis is a finding, too, and servers
+// that hang must not keep the one waiting who wants to know why nothing works.
 func (a *app) examine(ctx context.Context) ([]inspector.Check, error) {
-	i, err := a.inspector(ctx)
+	ctx, cancel := context.WithTimeout(ctx, 3*patience)
+	defer cancel()
+	i, err := a.connect()
+	if err == nil && !nodes.Many(a.rdb) { // of several, it finds out by itself who answers
+		err = a.greet(ctx)
+	}
 	var silent *noAnswer
 	switch {
 	case errors.As(err, &silent):

@@ -86,9 +86,9 @@ func (a *app) tell(e inspector.Explanation) {
 	if w := e.Waiting; w != nil {
 		switch {
 		case w.Priority > 0:
-			line("waiting", fmt.Sprintf("with priority %d, %s", w.Priority, before(e.Before)))
+			line("waiting", fmt.Sprintf("with priority %d, %s", w.Priority, before(e.Before, e.Beside)))
 		default:
-			line("waiting", until(w.Due, e.Now)+exact(stamp{w.Due})+", "+before(e.Before))
+			line("waiting", until(w.Due, e.Now)+exact(stamp{w.Due})+", "+before(e.Before, 0))
 		}
 	}
 	if f := e.Flight; f != nil {
@@ -141,14 +141,21 @@ func failureLines(f *inspector.Failure, e inspector.Explanation) []string {
 	return lines
 }
 
-func before(n int) string {
-	switch n {
-	case 0:
+// before says how many go before a message for certain, and how many more may.
+func before(n, beside int) string {
+	text := fmt.Sprintf("%d go before it", n)
+	switch {
+	case n == 0 && beside > 0:
+		return fmt.Sprintf("%d with the same priority may go before it", beside)
+	case n == 0:
 		return "none goes before it"
-	case 1:
-		return "1 goes before it"
+	case n == 1:
+		text = "1 goes before it"
 	}
-	return fmt.Sprintf("%d go before it", n)
+	if beside > 0 {
+		text += fmt.Sprintf(", and %d with the same priority may", beside)
+	}
+	return text
 }
 
 type explanationJSON struct {
@@ -158,6 +165,7 @@ type explanationJSON struct {
 	Now      stamp        `json:"now"`
 	Waiting  *entryJSON   `json:"waiting,omitempty"`
 	Before   *int         `json:"before,omitempty"`
+	Beside   *int         `json:"same_priority,omitempty"` // that may go before it, too
 	Flight   *flightJSON  `json:"in_flight,omitempty"`
 	Retry    *entryJSON   `json:"retrying,omitempty"`
 	Dead     *entryJSON   `json:"dead,omitempty"`
@@ -206,6 +214,9 @@ func (a *app) explained(e inspector.Explanation) explanationJSON {
 	}
 	if e.Waiting != nil {
 		j.Before = &e.Before
+		if e.Waiting.Priority > 0 {
+			j.Beside = &e.Beside
+		}
 	}
 	if f := e.Flight; f != nil {
 		j.Flight = &flightJSON{f.Worker, stamp{f.Since}, f.Attempt, stamp{f.LeaseEnds}, f.Batch}

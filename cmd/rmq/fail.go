@@ -84,8 +84,10 @@ func (a *app) advise(err error) error {
 	case errors.As(err, &silent):
 		return fmt.Errorf("Redis does not answer at %s: %s; is it running? %s says where, rediss:// is with TLS", silent.server, cause(silent.err), where)
 	}
+	// Not any net.Error: what the system says about a file is one, too.
+	var op *net.OpError
 	var network net.Error
-	if errors.As(err, &network) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.As(err, &op) || errors.As(err, &network) && network.Timeout() || errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("%w; is Redis running? rmq doctor looks at it", err)
 	}
 	return err

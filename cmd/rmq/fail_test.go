@@ -1,9 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"io"
+	"net"
+	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -161,6 +165,24 @@ func TestUnknownTopic(t *testing.T) {
 	for _, c := range connecting() {
 		if len(c.args) > 0 && c.args[0] == "orders" {
 			wantFailure(t, append([]string{"--redis", "redis://" + s.Addr()}, c.whole()...), 1, "no such topic", "orders", "invoices")
+		}
+	}
+}
+
+// What the system says about a file is no network that fails.
+func TestFullDiskIsNoNetwork(t *testing.T) {
+	t.Parallel()
+	a := newApp(nil, nil, nil)
+	for _, c := range []struct {
+		err  error
+		says string
+	}{
+		{fmt.Errorf("write the output: %w", &os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC}), "write the output: write /dev/stdout: no space left on device"},
+		{fmt.Errorf("peek: %w", &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}), "peek: read tcp: connection reset by peer; is Redis running? rmq doctor looks at it"},
+		{fmt.Errorf("peek: %w", os.ErrDeadlineExceeded), "peek: i/o timeout; is Redis running? rmq doctor looks at it"},
+	} {
+		if line, code := a.explain(c.err); line != c.says || code != 1 {
+			t.Errorf("%q, %d", line, code)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -90,8 +91,11 @@ func (p *pace) Set(text string) error {
 	if !found {
 		per, known = 1, true
 	}
-	if err != nil || !known || !(n > 0 && n <= 1e9) {
+	if err != nil || !known || math.IsNaN(n) || math.IsInf(n, 0) {
 		return errors.New("not a rate such as 100/s, 5000/m or 20000/h")
+	}
+	if rate := n / per; !(rate >= 0.001 && rate <= 1e6) { // which the inspector would refuse, too
+		return errors.New("not a rate from 4/h to 1000000/s")
 	}
 	*p = pace(n / per)
 	return nil

@@ -50,14 +50,14 @@ func TestInstants(t *testing.T) {
 func TestPaces(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"100/s": "100/s", "100": "100/s", "5000/m": "83.3333/s", "30/m": "30/m", "20/h": "20/h", "0.5": "30/m", "7200/h": "2/s",
+		"100/s": "100/s", "100": "100/s", "5000/m": "83.3333/s", "30/m": "30/m", "20/h": "20/h", "0.5": "30/m", "7200/h": "2/s", "4/h": "4/h", "1000000": "1e+06/s",
 	} {
 		var p pace
 		if err := p.Set(text); err != nil || p.String() != want {
 			t.Errorf("%s: %s, %v", text, &p, err)
 		}
 	}
-	for _, text := range []string{"", "0", "-1", "x", "100/x", "/s", "NaN", "Inf", "1e10", "100/s/s"} {
+	for _, text := range []string{"", "0", "-1", "x", "100/x", "/s", "NaN", "Inf", "1e10", "1000001", "1/h", "100/s/s"} {
 		if err := new(pace).Set(text); err == nil {
 			t.Errorf("%q is a rate", text)
 		}
@@ -95,8 +95,18 @@ func TestWithoutPassword(t *testing.T) {
 	t.Parallel()
 	for login, want := range map[string]string{
 		"redis://host:6379/3": "redis://host:6379/3", "redis://:hush@host:6379": "redis://:***@host:6379",
-		"redis-cluster://u:hu@sh@a:1,b:2": "redis-cluster://u:***@a:1,b:2", "user:hush": "user:***", "user": "user",
+		"redis-cluster://u:hu@sh@a:1,b:2": "redis-cluster://u:***@a:1,b:2", "redis://u:@hush@h": "redis://u:***@h",
 		"unix://u:hush@/run/x": "unix://u:***@/run/x", "redis://[::1]:6379": "redis://[::1]:6379",
+		"redis-sentinel://h1?sentinel_password=hush":                              "redis-sentinel://h1?sentinel_password=***",
+		"redis-sentinel://u:hush@h1/2?master_name=m&sentinel_pass%77ord=hush&x=y": "redis-sentinel://u:***@h1/2?master_name=m&sentinel_pass%77ord=***&x=y",
+		"redis://h?PASSWORD=hu=sh":                                                "redis://h?PASSWORD=***", "redis://h?%=hush": "redis://h?%=***", "u:hush@h": "***",
+	} {
+		if got := urlWithoutPassword(login); got != want {
+			t.Errorf("%s: %s", login, got)
+		}
+	}
+	for login, want := range map[string]string{
+		"user:hush": "user:***", "me@corp:hush": "me@corp:***", "me:@hush": "me:***", "me:hu@sh": "me:***", "me:hu:sh": "me:***", "user": "user",
 	} {
 		if got := withoutPassword(login); got != want {
 			t.Errorf("%s: %s", login, got)
@@ -116,6 +126,9 @@ func TestAgain(t *testing.T) {
 		{"requeue orders --older-than 1h --redis redis://:hush@h", map[string]string{"older-than": ""}, "rmq requeue orders --redis='redis://:***@h'"},
 		{"requeue --yes -- -x", nil, "rmq requeue --yes -- -x"},
 		{"requeue orders -", nil, "rmq requeue orders -"},
+		// A content that looks like a flag stays what it is.
+		{"requeue a=true --content paid=true --reason x=true --yes --limit 3", nil, "rmq requeue a=true --content=paid=true --limit=3 --reason=x=true --yes"},
+		{"requeue orders --yes=false", nil, "rmq requeue orders --yes=false"},
 	} {
 		a := newApp(strings.NewReader(""), nil, nil)
 		root := &cobra.Command{Use: "rmq"}
@@ -147,7 +160,7 @@ func TestFilterStaysTheSame(t *testing.T) {
 		{"", "requeue orders --died-before=2026-01-31T03:00:00.001Z"},
 		{"--older-than 1h", "requeue orders --died-before=2026-01-31T02:00:00.001Z"},
 		{"--newer-than 2h", "requeue orders --died-after=2026-01-31T01:00:00.000Z --died-before=2026-01-31T03:00:00.001Z"},
-		{"--older-than 1h --newer-than 2h --limit 10", "requeue orders --died-after=2026-01-31T01:00:00.000Z --died-before=2026-01-31T02:00:00.001Z --limit=7"},
+		{"--older-than 1h --newer-than 2h --limit 10", "requeue orders --died-after=2026-01-31T01:00:00.000Z --died-before=2026-01-31T02:00:00.001Z --limit=8"},
 		{"--died-before 2026-01-31T01:30:00Z --older-than 1h", "requeue orders --died-before=2026-01-31T01:30:00.000Z"},
 		{"--died-after 2026-01-31T01:30:00Z --newer-than 2h", "requeue orders --died-after=2026-01-31T01:30:00.000Z --died-before=2026-01-31T03:00:00.001Z"},
 		{"--limit 3 --reason x", "requeue orders --died-before=2026-01-31T03:00:00.001Z --limit=1 --reason=x"},
@@ -157,7 +170,10 @@ func TestFilterStaysTheSame(t *testing.T) {
 		cmd := &cobra.Command{Use: "requeue", RunE: func(cmd *cobra.Command, args []string) error {
 			q, err := f.query(now)
 			must(t, err)
-			got = again(cmd, args, f.same(q, 3))
+			got = f.rest(cmd, args, ended(q, now), 2)
+			if q.Limit > 0 && f.rest(cmd, args, ended(q, now), q.Limit) != "" {
+				t.Errorf("%s: it goes on where the limit is reached", c.args)
+			}
 			return nil
 		}}
 		f = filters(cmd, 0)

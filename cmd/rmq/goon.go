@@ -2,22 +2,52 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/slotmq/go-rmq/inspector"
 )
 
 // halted is what a long command returns that did not come to its end: why it stopped, how
-// far it got, and with which command to go on.
+// far it got, and with which command to go on, if there is anything left to do.
 func (a *app) halted(ctx context.Context, err error, far, goOn string) error {
-	if ctx.Err() != nil {
-		return &failure{fmt.Errorf("interrupted; %s; go on with: %s", far, goOn), interrupted}
+	if goOn == "" {
+		far += "; that is all that --limit allows"
+	} else {
+		far += "; go on with: " + goOn
 	}
 	line, _ := a.explain(err)
-	return failed("%s; %s; go on with: %s", line, far, goOn)
+	switch {
+	case ctx.Err() == nil:
+		return failed("%s; %s", line, far)
+	case !errors.Is(err, ctx.Err()): // it did not end for that alone
+		far = line + "; " + far
+	}
+	return &failure{fmt.Errorf("interrupted; %s", far), interrupted}
+}
+
+// rest is the command that goes on with the same dead messages, or empty if the limit is
+// reached.
+func (f *deadFilter) rest(cmd *cobra.Command, args []string, q inspector.DeadQuery, done int) string {
+	flags := f.same(q, done)
+	if flags == nil {
+		return ""
+	}
+	return again(cmd, args, flags)
+}
+
+// unsure says of how many nobody knows, since the answer is lost.
+func unsure(lost int, done string) string {
+	if lost == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", and up to %s more may be %s, since the answer is lost", grouped(lost), done)
 }
 
 // again is the present command as a person would type it. The flags in instead have that
@@ -38,9 +68,11 @@ func again(cmd *cobra.Command, args []string, instead map[string]string) string 
 		}
 		switch {
 		case value == "":
-		case f.Value.Type() == "bool":
-			flags = append(flags, "--"+f.Name+"="+value)
-		case f.Name == "redis", f.Name == "zk-auth":
+		case f.Value.Type() == "bool" && value == "true":
+			flags = append(flags, "--"+f.Name)
+		case f.Name == "redis":
+			flags = append(flags, "--"+f.Name+"="+quoted(urlWithoutPassword(value)))
+		case f.Name == "zk-auth":
 			flags = append(flags, "--"+f.Name+"="+quoted(withoutPassword(value)))
 		default:
 			flags = append(flags, "--"+f.Name+"="+quoted(value))
@@ -51,25 +83,47 @@ func again(cmd *cobra.Command, args []string, instead map[string]string) string 
 	} else {
 		words = append(words, flags...)
 	}
-	line := cmd.CommandPath() + " " + strings.Join(words, " ")
-	return strings.ReplaceAll(line, "=true", "")
+	return cmd.CommandPath() + " " + strings.Join(words, " ")
 }
 
-// withoutPassword replaces the password of user:password, or of a URL with one, by stars:
-// what is printed may be kept in a log.
+// What is printed may be kept in a log: stars stand for passwords in it.
+const hidden = "***"
+
+// withoutPassword hides the password of user:password, in which it may hold any character.
 func withoutPassword(login string) string {
-	begin := 0
-	if i := strings.Index(login, "://"); i >= 0 {
-		begin = i + len("://")
-	}
-	end := strings.LastIndexByte(login, '@')
-	if end < 0 && begin == 0 {
-		end = len(login)
-	}
-	if colon := strings.IndexByte(login[begin:max(begin, end)], ':'); colon >= 0 {
-		return login[:begin+colon+1] + "***" + login[end:]
+	if user, _, both := strings.Cut(login, ":"); both {
+		return user + ":" + hidden
 	}
 	return login
+}
+
+// urlWithoutPassword hides the passwords of a URL: the one before the hosts, and those in
+// parameters, such as sentinel_password.
+func urlWithoutPassword(text string) string {
+	scheme, rest, found := strings.Cut(text, "://")
+	if !found { // it may be anything
+		return hidden
+	}
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	authority, rest := rest[:end], rest[end:]
+	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+		authority = withoutPassword(authority[:at]) + authority[at:]
+	}
+	path, query, _ := strings.Cut(rest, "?")
+	if query != "" {
+		parameters := strings.Split(query, "&")
+		for n, one := range parameters {
+			name, _, _ := strings.Cut(one, "=")
+			if plain, err := url.QueryUnescape(name); err != nil || strings.Contains(strings.ToLower(plain), "password") {
+				parameters[n] = name + "=" + hidden
+			}
+		}
+		query = "?" + strings.Join(parameters, "&")
+	}
+	return scheme + "://" + authority + path + query
 }
 
 // quoted is a word as a shell reads it.

@@ -306,7 +306,7 @@ func brokenRequeue(t *testing.T, dir string) {
 	cmd, errs := s.command(filepath.Join(dir, "rmq"), "dead", "requeue", "orders", "--yes", "--rate", "20000/s")
 	var calls atomic.Int64
 	proxy.OnRequest(func(b []byte) bool {
-		if bytes.Contains(b, []byte("order ")) && calls.Add(1) == 4 { // the first step is done
+		if bytes.Contains(b, []byte("order ")) && calls.Add(1) == 5 { // the first step is done
 			proxy.Cut()
 		}
 		return true
@@ -334,7 +334,8 @@ func secondSignal(t *testing.T, dir string) {
 	frozen := make(chan struct{})
 	var count atomic.Int64
 	proxy.OnRequest(func(b []byte) bool {
-		if bytes.Contains(b, []byte("order ")) && count.Add(1) == 1 { // the first step
+		// The first asks about the latest that died, the second is the first step.
+		if bytes.Contains(b, []byte("order ")) && count.Add(1) == 2 {
 			proxy.Freeze()
 			close(frozen)
 		}

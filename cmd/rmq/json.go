@@ -1,22 +1,56 @@
 package main
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"time"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
 // object prints a line of JSON.
 func (a *app) object(v any) error {
-	e := json.NewEncoder(a.out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	line, err := jsonLine(v)
+	if err == nil {
+		_, err = a.out.Write(line)
+	}
+	if err != nil {
 		return fmt.Errorf("write JSON: %w", err)
 	}
 	return nil
 }
+
+// jsonLine is a line of JSON, with its end. What is not printable is escaped in it, also what
+// JSON itself would leave as it is: a terminal obeys some of it, and some turns text around.
+func jsonLine(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	line := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	if !bytes.ContainsFunc(line, unprintable) {
+		return b.Bytes(), nil
+	}
+	var escaped []byte
+	for _, r := range string(line) {
+		switch high, low := utf16.EncodeRune(r); {
+		case !unprintable(r):
+			escaped = utf8.AppendRune(escaped, r)
+		case r > 0xffff:
+			escaped = fmt.Appendf(escaped, `\u%04x\u%04x`, high, low)
+		default:
+			escaped = fmt.Appendf(escaped, `\u%04x`, r)
+		}
+	}
+	return append(escaped, '\n'), nil
+}
+
+func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
 // shown is a content in JSON: as text if it is UTF-8, else, or with --base64, in the field
 // content_base64. It is to be embedded.

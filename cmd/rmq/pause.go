@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 )
@@ -13,7 +14,9 @@ func (a *app) pauseCommand() *cobra.Command {
 		Use:   "pause TOPIC",
 		Short: "Stop a topic, or some of its slots",
 		Long: `Stop a topic, or some of its slots: no worker takes anything from them until
-rmq resume. What is in flight is finished; sends go on, and wait.`,
+rmq resume. What is in flight is finished; sends go on, and wait.
+
+Where some slots cannot be reached, the others are paused, and those are named.`,
 		Example: `  rmq pause orders
   rmq pause orders --slot 7`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -77,12 +80,12 @@ func slotsFlag(cmd *cobra.Command, slots *[]int) {
 	cmd.Flags().IntSliceVar(slots, "slot", nil, "only these `slots`, as in 3 or 3,7")
 }
 
-// chosen is how many slots are meant.
+// chosen is how many slots are meant, each once.
 func chosen(slots []int, all int) int {
 	if slots == nil {
 		return all
 	}
-	return len(slots)
+	return len(slices.Compact(slices.Sorted(slices.Values(slots))))
 }
 
 type pausedJSON struct {

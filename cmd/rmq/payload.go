@@ -41,7 +41,7 @@ func (p payload) message(t message.Topic, now time.Time) (message.Message, error
 	if m == nil {
 		return nil, fmt.Errorf("%s is a %s topic: %s", legible(t.Name), t.Kind, needs[t.Kind])
 	}
-	body, err := message.Open(t, m, message.DefaultMaxContent)
+	body, err := message.Open(t, m, longestContent)
 	if err == nil && t.Kind == message.KindFixedTime {
 		err = body.After(now)
 	}

@@ -233,6 +233,24 @@ func TestDoctorFails(t *testing.T) {
 	}
 }
 
+// Of equal priorities nobody knows which goes first.
+func TestHowManyGoBefore(t *testing.T) {
+	t.Parallel()
+	for n, says := range map[[2]int]string{
+		{0, 0}: "none goes before it", {1, 0}: "1 goes before it", {7, 0}: "7 go before it",
+		{0, 49}: "49 with the same priority may go before it", {1, 49}: "1 goes before it, and 49 with the same priority may",
+	} {
+		want(t, before(n[0], n[1]), says)
+	}
+	s := servertest.Redis(t)
+	audience := message.Topic{Name: "audience", Kind: message.KindPriority, Slots: 1}
+	send(t, s.Client(t), audience, message.Priority{Content: "a", Priority: 90}, message.Priority{Content: "b", Priority: 90}, message.Priority{Content: "c", Priority: 20})
+	for content, says := range map[string]string{"a": "0 1", "b": "0 1", "c": "2 0"} {
+		o := at{nil, "redis://" + s.Addr()}.objects(t, "explain", "audience", content)[0]
+		want(t, fmt.Sprint(o["before"], " ", o["same_priority"]), says)
+	}
+}
+
 // What the README shows is what rmq prints.
 func TestReadme(t *testing.T) {
 	t.Parallel()

@@ -59,7 +59,7 @@ Nothing is sent: exit code 1 if it does not wait.`,
 			if err != nil {
 				return err
 			}
-			line := fmt.Sprintf("%s in slot %d of %s: %s", a.text(shorten(content, 60)), entry.Slot, legible(args[0]), when(entry, clock))
+			line := fmt.Sprintf("%s in slot %d of %s: %s", shorten(a.text(content), 60), entry.Slot, legible(args[0]), when(entry, clock))
 			if !entry.Due.IsZero() {
 				line += " (" + moment(entry.Due) + ")"
 			}

@@ -54,7 +54,9 @@ func TestWrap(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", ""},
 		{"one two three", "one two|three"},
-		{"one  two\nthree", "one two|three"},
+		{"one  two\nthree", "one  two|three"}, // a name may have several spaces
+		{"one   two  ", "one|two"},
+		{"  a\tb", "a b"},
 		{"abcdefghijklm no", "abcdefgh|ijklm no"},
 		{"日本語日本語", "日本語日|本語"},
 	} {

@@ -56,7 +56,8 @@ A topic that is new is defined by --kind, --slots and --literal, for ever.
   {"content": "mail 12", "in": "90s"}
   {"content": "mail 13", "at": "2026-01-31T15:04:05Z"}
 What a line does not say is as in the flags. Lines of rmq dead export do, too,
-but go to the slots of their contents, since their basis is not known any more.`,
+but go to the slots of their contents, since their basis is not known any more.
+Lines are sent when 500 have come, or none for a moment.`,
 		Example: `  rmq send orders "order 4711" --priority 500 --basis "customer 12"
   rmq send prices "price of 4711" --range 10m
   rmq send mails "mail 12" --at "2026-01-31 15:04"
@@ -92,7 +93,7 @@ func (s *sending) run(ctx context.Context) error {
 	if s.topic, err = s.define(ctx); err != nil {
 		return err
 	}
-	if s.producer, err = producer.New(s.rdb, producer.Config{Namespace: s.space(), ExactReceipts: true}); err != nil {
+	if s.producer, err = producer.New(s.rdb, producer.Config{Namespace: s.space(), ExactReceipts: true, MaxContent: longestContent}); err != nil {
 		return err
 	}
 	defer func() { _ = s.producer.Close(context.WithoutCancel(ctx)) }() // all sends have been answered
@@ -150,7 +151,7 @@ func (s *sending) given() payload {
 func (s *sending) sendOne(ctx context.Context) error {
 	p := s.given()
 	var err error
-	if p.content, err = s.read(s.args[1]); err != nil {
+	if p.content, err = s.read(ctx, s.args[1]); err != nil {
 		return err
 	}
 	now, err := s.now(ctx)
@@ -168,19 +169,42 @@ func (s *sending) sendOne(ctx context.Context) error {
 	return s.tell(ctx, p, m, receipt, now)
 }
 
-// read is a CONTENT of the command line, or stdin.
-func (s *sending) read(arg string) (string, error) {
+// longestContent is what no producer may exceed. What a program sends is limited by its own
+// MaxContent, which nobody knows here, and what it sent must be known again.
+const longestContent = message.MaxMaxContent
+
+// read is a CONTENT of the command line, or stdin. A read from a terminal or a pipe does not
+// end with ctx by itself.
+func (s *sending) read(ctx context.Context, arg string) (string, error) {
 	if arg != "-" {
 		return s.content(arg)
 	}
-	all, err := io.ReadAll(io.LimitReader(s.app.in, message.MaxMaxContent+1))
-	if err != nil {
-		return "", fmt.Errorf("read the content from stdin: %w", err)
-	}
+	most := int64(longestContent)
 	if s.base64 {
-		return s.content(strings.Join(strings.Fields(string(all)), "")) // as base64 breaks its lines
+		most *= 2 // with the ends of its lines
 	}
-	return string(all), nil
+	type input struct {
+		all []byte
+		err error
+	}
+	come := make(chan input, 1)
+	go func() { // which ends with the process, if nothing comes
+		all, err := io.ReadAll(io.LimitReader(s.app.in, most+1))
+		come <- input{all, err}
+	}()
+	var got input
+	select {
+	case got = <-come:
+	case <-ctx.Done():
+		got.err = ctx.Err()
+	}
+	switch {
+	case got.err != nil:
+		return "", fmt.Errorf("read the content from stdin: %w", got.err)
+	case s.base64:
+		return s.content(strings.Join(strings.Fields(string(got.all)), "")) // as base64 breaks its lines
+	}
+	return string(got.all), nil
 }
 
 type receiptJSON struct {

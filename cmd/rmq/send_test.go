@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
+	"io"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/servertest"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -64,4 +67,25 @@ func TestSend(t *testing.T) {
 		s.refused(t, 1, "already defined differently", "send", "orders", "x", "--kind", "fixed-time", "--in", "1h")
 		s.refused(t, 1, "already defined differently", "send", "orders", "x", "--slots", "32", "--priority", "20")
 	})
+}
+
+// A signal ends it also while a content is awaited.
+func TestInterruptedContent(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	define(t, server.Client(t), "orders")
+	stdin, typed := io.Pipe()
+	defer typed.Close() // lets the reader of the content go
+	ctx, cancel := context.WithCancel(ctx)
+	var errs strings.Builder
+	code := make(chan int)
+	go func() {
+		code <- run(ctx, []string{"--redis", "redis://" + server.Addr(), "send", "orders", "-", "--range", "1h"}, stdin, io.Discard, &errs)
+	}()
+	_, err := typed.Write([]byte("x")) // which returns when it is read
+	must(t, err)
+	cancel()
+	if got := <-code; got != 130 || !strings.HasPrefix(errs.String(), "rmq: interrupted: read the content from stdin") {
+		t.Errorf("%d, %q", got, errs.String())
+	}
 }

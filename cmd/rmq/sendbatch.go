@@ -15,24 +15,67 @@ import (
 	"github.com/slotmq/go-rmq/producer"
 )
 
+// A chunk has so many messages at the most, and about so many bytes. It is sent earlier when
+// no further line has come for a while.
 const (
-	perChunk    = 500
-	longestLine = 4 << 20 // a content of 256 KiB, each byte of it written as \u0000, and some
+	perChunk   = 500
+	chunkBytes = 4 << 20
+	lull       = 100 * time.Millisecond
 )
+
+// longestLine is a content of which each byte is written as \u0000, and some.
+const longestLine = 6*longestContent + 1<<20
 
 // batch is what is sent of a file, chunk by chunk.
 type batch struct {
 	*sending
-	lines *bufio.Scanner
+	lines <-chan textLine
 	size  int64 // of the file; 0: not known
 	read  int64 // bytes
 	line  int   // the last that was read
 	sent  int   // the last of those that were sent, with all before it
 
-	messages []message.Message // the chunk
-	numbers  []int             // its lines
+	payloads []payload // the chunk
+	numbers  []int     // its lines
 
 	done, stored, merged int
+}
+
+// textLine is one line of the input, or why there is no further one.
+type textLine struct {
+	text []byte
+	err  error
+}
+
+// linesOf reads lines, one ahead of who takes them, until quit is closed.
+func linesOf(from io.Reader, longest int, quit <-chan struct{}) <-chan textLine {
+	lines := make(chan textLine)
+	pass := func(l textLine) bool {
+		select {
+		case lines <- l:
+			return true
+		case <-quit:
+			return false
+		}
+	}
+	go func() { // which ends with the process, if nothing comes
+		s := bufio.NewScanner(from)
+		s.Buffer(nil, longest)
+		for s.Scan() {
+			if !pass(textLine{text: bytes.Clone(s.Bytes())}) {
+				return
+			}
+		}
+		err := s.Err()
+		switch {
+		case errors.Is(err, bufio.ErrTooLong):
+			err = fmt.Errorf("it is longer than %d MiB", longest>>20)
+		case err == nil:
+			err = io.EOF
+		}
+		pass(textLine{err: err})
+	}()
+	return lines
 }
 
 // errLine is what is wrong with a line.
@@ -49,10 +92,8 @@ func (s *sending) sendBatch(ctx context.Context) error {
 		return misused("--from-line is %d; it must be 1 or more", s.fromLine)
 	}
 	b := &batch{sending: s, sent: s.fromLine - 1}
-	var from io.Reader
-	if s.batch == "-" {
-		from = untilDone(ctx, s.app.in)
-	} else {
+	from := s.app.in
+	if s.batch != "-" {
 		f, err := os.Open(s.batch)
 		if err != nil {
 			return misused("--batch: %w", err)
@@ -63,8 +104,9 @@ func (s *sending) sendBatch(ctx context.Context) error {
 		}
 		from = f
 	}
-	b.lines = bufio.NewScanner(from)
-	b.lines.Buffer(nil, longestLine)
+	quit := make(chan struct{})
+	defer close(quit)
+	b.lines = linesOf(from, longestLine, quit)
 	bar := s.progress("send", 0)
 	err := b.all(ctx, bar)
 	bar.end()
@@ -74,24 +116,9 @@ func (s *sending) sendBatch(ctx context.Context) error {
 	return b.tell()
 }
 
-// untilDone ends reading when ctx is done, which a read from a terminal or a pipe itself does
-// not.
-func untilDone(ctx context.Context, from io.Reader) io.Reader {
-	out, in := io.Pipe()
-	go func() { // which ends with the process, if nothing comes
-		_, err := io.Copy(in, from)
-		in.CloseWithError(err)
-	}()
-	context.AfterFunc(ctx, func() { out.CloseWithError(ctx.Err()) })
-	return out
-}
-
 // all sends chunk after chunk. A signal ends it between two of them.
 func (b *batch) all(ctx context.Context, bar *progress) error {
 	for {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
 		readErr := b.chunk(ctx)
 		// What was read is sent, also when what follows is wrong.
 		if err := b.send(context.WithoutCancel(ctx)); err != nil {
@@ -111,24 +138,21 @@ func (b *batch) all(ctx context.Context, bar *progress) error {
 	}
 }
 
-// chunk reads the next messages. The error is io.EOF behind the last, or an errLine.
+// chunk reads the next lines. The error is io.EOF behind the last, that of ctx, or an errLine.
 func (b *batch) chunk(ctx context.Context) error {
-	b.messages, b.numbers = b.messages[:0], b.numbers[:0]
-	now := time.Time{}
-	var err error
-	if b.topic.Kind == message.KindFixedTime {
-		if now, err = b.now(ctx); err != nil {
+	b.payloads, b.numbers = b.payloads[:0], b.numbers[:0]
+	flags := b.given()
+	for size := 0; len(b.payloads) < perChunk && size < chunkBytes; {
+		l, err := b.next(ctx, len(b.payloads) > 0 && b.size == 0)
+		switch {
+		case errors.Is(err, errLull):
+			return nil
+		case err != nil:
 			return err
 		}
-	}
-	flags := b.given()
-	for len(b.messages) < perChunk {
-		if !b.lines.Scan() {
-			return b.end()
-		}
 		b.line++
-		b.read += int64(len(b.lines.Bytes())) + 1
-		text := bytes.TrimSpace(b.lines.Bytes())
+		b.read += int64(len(l)) + 1
+		text := bytes.TrimSpace(l)
 		if b.line < b.fromLine || len(text) == 0 {
 			continue
 		}
@@ -136,37 +160,82 @@ func (b *batch) chunk(ctx context.Context) error {
 		if err != nil {
 			return &errLine{b.line, err}
 		}
-		m, err := p.message(b.topic, now)
-		if err != nil {
-			return &errLine{b.line, err}
-		}
-		b.messages, b.numbers = append(b.messages, m), append(b.numbers, b.line)
+		b.payloads, b.numbers = append(b.payloads, p), append(b.numbers, b.line)
+		size += len(p.content)
 	}
 	return nil
 }
 
+// errLull is that no line has come for a while.
+var errLull = errors.New("no line has come")
+
+// next is the next line. In a hurry, as when others wait to be sent, it waits a short while
+// only.
+func (b *batch) next(ctx context.Context, hurry bool) ([]byte, error) {
+	if err := ctx.Err(); err != nil { // also while lines come
+		return nil, err
+	}
+	var over <-chan time.Time
+	if hurry {
+		over = time.After(lull)
+	}
+	select {
+	case l := <-b.lines:
+		if l.err != nil {
+			return nil, b.end(l.err)
+		}
+		return l.text, nil
+	case <-over:
+		return nil, errLull
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
 // end says why there is no further line.
-func (b *batch) end() error {
-	err := b.lines.Err()
+func (b *batch) end(err error) error {
 	switch {
-	case errors.Is(err, bufio.ErrTooLong):
-		return &errLine{b.line + 1, errors.New("it is longer than 4 MiB")}
-	case err != nil:
+	case !errors.Is(err, io.EOF):
 		return &errLine{b.line + 1, err}
 	case b.line < b.fromLine-1:
 		return misused("--from-line is %d, and there are %s", b.fromLine, things(b.line, "line"))
 	}
-	return io.EOF
+	return err
 }
 
-// send sends the chunk.
+// send sends the chunk, as far as its lines are right.
 func (b *batch) send(ctx context.Context) error {
-	if len(b.messages) == 0 {
+	if len(b.payloads) == 0 {
 		return nil
 	}
-	receipts, err := b.producer.SendBatch(ctx, b.topic, b.messages)
+	// What is due in some time is so from now on, however long ago its line came.
+	now, err := time.Time{}, error(nil)
+	if b.topic.Kind == message.KindFixedTime {
+		if now, err = b.now(ctx); err != nil {
+			return err
+		}
+	}
+	var messages []message.Message
+	for n, p := range b.payloads {
+		m, wrong := p.message(b.topic, now)
+		if wrong != nil {
+			err = &errLine{b.numbers[n], wrong}
+			break
+		}
+		messages = append(messages, m)
+	}
+	if len(messages) > 0 {
+		if err := b.sendMessages(ctx, messages); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+func (b *batch) sendMessages(ctx context.Context, messages []message.Message) error {
+	receipts, err := b.producer.SendBatch(ctx, b.topic, messages)
 	if errors.Is(err, message.ErrInvalid) { // nothing of it was sent; one by one tells which it is
-		for n, m := range b.messages {
+		for n, m := range messages {
 			receipt, err := b.producer.Send(ctx, b.topic, m)
 			if err != nil {
 				return &errLine{b.numbers[n], err}
@@ -191,7 +260,7 @@ func (b *batch) send(ctx context.Context) error {
 	for _, r := range receipts {
 		b.count(r)
 	}
-	b.sent = b.numbers[len(b.numbers)-1]
+	b.sent = b.numbers[len(messages)-1]
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slotmq/go-rmq/internal/servertest"
 	"github.com/slotmq/go-rmq/message"
@@ -95,8 +96,10 @@ func TestBadLine(t *testing.T) {
 		{`[]`, "it is a array and no JSON object"},
 		{`x`, "invalid character"},
 		{"{\"content\":\"\xff\",\"priority\":20}", "not UTF-8"},
-		{`{"content":"` + strings.Repeat("x", 300<<10) + `","priority":20}`, "Content is 307200 bytes"},
-		{`{"content":"` + strings.Repeat("x", 5<<20), "longer than 4 MiB"},
+		{`{"content":"a\ud800b","priority":20}`, `\ud800 is half a character, without the other one; write such contents as content_base64`},
+		{`{"content":"\\\udc00\ud800","priority":20}`, `\udc00 is half a character`},
+		{`{"content":"\ud83d\ud83d\ude00","priority":20}`, `\ud83d is half a character`},
+		{`{"content":"x\ud83d`, `\ud83d is half a character`},
 	} {
 		for _, before := range []int{0, 3, 700} {
 			must(t, s.rdb.FlushDB(ctx).Err())
@@ -181,5 +184,82 @@ func TestFullServer(t *testing.T) {
 	must(t, s.rdb.ConfigSet(ctx, "maxmemory", "0").Err())
 	if r := s.answered("", "send", "orders", "--batch", file); r.code != 0 || r.out != "sent 1,500 messages to orders: 1,497 stored, 3 merged\n" {
 		t.Errorf("%+v", r)
+	}
+}
+
+// Characters that are whole are sent as they are, and so is a content that programs may send
+// only if they say so.
+func TestLinesThatAreRight(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	s := at{server.Client(t), "redis://" + server.Addr()}
+	long := strings.Repeat("x", 300<<10)
+	r := s.answered(`{"content":"\ud83d\ude00\\ud800 \u00e9","priority":20}`+"\n"+`{"content":"`+long+`","priority":21}`,
+		"send", "orders", "--kind", "priority", "--batch", "-")
+	if r.code != 0 {
+		t.Errorf("%+v", r)
+	}
+	if r := s.answered(long+"y", "send", "orders", "-", "--priority", "22"); r.code != 0 {
+		t.Errorf("%+v", r)
+	}
+	if all := members(t, s.rdb, orders, inStore); all["\U0001f600\\ud800 é"] != 20 || all[long] != 21 || all[long+"y"] != 22 {
+		t.Errorf("%d there", len(all))
+	}
+}
+
+func TestLineTooLong(t *testing.T) {
+	t.Parallel()
+	quit := make(chan struct{})
+	defer close(quit)
+	lines := linesOf(strings.NewReader("short\n"+strings.Repeat("x", 1<<20)), 1<<20, quit)
+	if l := <-lines; string(l.text) != "short" || l.err != nil {
+		t.Errorf("%q, %v", l.text, l.err)
+	}
+	if l := <-lines; l.err == nil || l.err.Error() != "it is longer than 1 MiB" {
+		t.Errorf("%v", l.err)
+	}
+}
+
+// What comes from a pipe now and then is sent as it comes, and what is due in some time is so
+// from then on. A signal ends it also while nothing comes.
+func TestSlowBatch(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	s := at{server.Client(t), "redis://" + server.Addr()}
+	mails := message.Topic{Name: "mails", Kind: message.KindFixedTime}
+	stdin, typed := io.Pipe()
+	defer typed.Close() // lets the reader of the lines go
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	code := make(chan int)
+	var out, errs strings.Builder
+	go func() {
+		code <- run(ctx, []string{"--redis", s.url, "send", "mails", "--kind", "fixed-time", "--batch", "-"}, stdin, &out, &errs)
+	}()
+	clock := func() time.Time {
+		now, err := s.rdb.Time(ctx).Result()
+		must(t, err)
+		return now
+	}
+	in := func(content string, span time.Duration) (due time.Time) {
+		_, err := fmt.Fprintf(typed, `{"content":%q,"in":%q}`+"\n", content, span)
+		must(t, err)
+		eventually(t, content+" is sent", func() bool {
+			ms, sent := members(t, s.rdb, mails, inStore)[content]
+			due = time.UnixMilli(int64(ms))
+			return sent
+		})
+		return due
+	}
+	in("first", time.Hour)
+	begin := clock()
+	eventually(t, "time passes", func() bool { return clock().Sub(begin) > 50*time.Millisecond })
+	before := clock()
+	if due := in("second", time.Hour); due.Before(before.Add(time.Hour).Truncate(time.Millisecond)) {
+		t.Errorf("due at %v, an hour after %v", due, before)
+	}
+	cancel()
+	if got := <-code; got != 130 || !strings.HasPrefix(errs.String(), "rmq: interrupted; lines 1 to 2 were sent; go on with: ") {
+		t.Errorf("%d, %q", got, errs.String())
 	}
 }

@@ -113,8 +113,10 @@ func (a *app) countSlots(ctx context.Context, i *inspector.Inspector, topics []i
 		return err
 	}
 	table := a.table("topic", "slot#", "waiting#", "due#", "overdue#", "flight#", "retry#", "dead#", "next")
+	var unreadable undefined
 	for _, t := range topics {
 		if t.Slots == 0 {
+			unreadable = append(unreadable, t.Name)
 			continue
 		}
 		slots, err := i.Slots(ctx, t.Name)
@@ -141,5 +143,8 @@ func (a *app) countSlots(ctx context.Context, i *inspector.Inspector, topics []i
 			table.row(append(cells, next)...)
 		}
 	}
-	return table.end()
+	if err := table.end(); err != nil {
+		return err
+	}
+	return a.withoutDefinition(unreadable)
 }

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -77,7 +79,8 @@ func (a *app) watch(ctx context.Context, every time.Duration, look func() error)
 		if ctx.Err() != nil {
 			return nil
 		}
-		if err != nil && n == 0 {
+		var some undefined // the others can be watched
+		if err != nil && n == 0 && !errors.As(err, &some) {
 			return err
 		}
 		if err != nil {
@@ -132,9 +135,10 @@ func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []
 	}
 	table := a.table("topic", "waiting#", "due#", "overdue#", "flight#", "retry#", "dead#", "workers#", "")
 	var notes []string
+	var unreadable undefined
 	for _, t := range topics {
 		if t.Slots == 0 {
-			notes = append(notes, fmt.Sprintf("%s has no definition that can be read: rmq doctor tells more", legible(t.Name)))
+			unreadable = append(unreadable, t.Name)
 			continue
 		}
 		s, err := i.Stats(ctx, t.Name)
@@ -155,7 +159,7 @@ func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []
 		switch {
 		case s.Workers < 0:
 			workers = "?"
-			notes = append(notes, fmt.Sprintf("%s is shared by ZooKeeper: --zk shows its workers", legible(t.Name)))
+			notes = append(notes, legible(t.Name)+" "+unseenWhy)
 		case s.Workers == 0 && s.Waiting+s.InFlight+s.Retrying > 0:
 			notes = append(notes, fmt.Sprintf("%s has messages and no worker: does a program listen to it, in this namespace?", legible(t.Name)))
 		}
@@ -168,7 +172,45 @@ func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []
 		cells := append([]any{legible(t.Name)}, counted(s.Counts, s.Overdue)...)
 		table.row(append(cells, workers, painted{paused, yellow})...)
 	}
-	return a.withNotes(table, notes)
+	if err := a.withNotes(table, notes); err != nil {
+		return err
+	}
+	return a.withoutDefinition(unreadable)
+}
+
+// undefined are topics whose definition cannot be read, so that nothing can be counted. The
+// others are told all the same.
+type undefined []string
+
+func (u undefined) Error() string {
+	names := make([]string, len(u))
+	for n, name := range u {
+		names[n] = legible(name)
+	}
+	verb := "has"
+	if len(u) > 1 {
+		verb = "have"
+	}
+	return fmt.Sprintf("%s %s no definition that can be read: rmq doctor tells more", strings.Join(names, ", "), verb)
+}
+
+func (a *app) withoutDefinition(u undefined) error {
+	if u == nil {
+		return nil
+	}
+	if a.json {
+		for _, name := range u {
+			if err := a.object(undefinedJSON{name, "it has no definition that can be read"}); err != nil {
+				return err
+			}
+		}
+	}
+	return u
+}
+
+type undefinedJSON struct {
+	Topic string `json:"topic"`
+	Error string `json:"error"`
 }
 
 // counted are the cells of counts.

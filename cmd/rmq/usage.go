@@ -108,7 +108,8 @@ func (a *app) completeTopics(cmd *cobra.Command, args []string, begun string) ([
 	}
 	var names []string
 	for _, t := range topics {
-		if strings.HasPrefix(t.Name, begun) {
+		// A shell prints names as they are, and could not type others.
+		if strings.HasPrefix(t.Name, begun) && legible(t.Name) == t.Name {
 			names = append(names, t.Name)
 		}
 	}

@@ -15,7 +15,8 @@ func (a *app) verifyCommand() *cobra.Command {
 		Short: "Check the rules of what is stored",
 		Long: `Check what is stored in topics, or in all of them, against the rules of
 docs/PROTOCOL.md. It only reads, and workers go on. A rule that is broken is
-told with its key and content; exit code 1.`,
+told with its key and content; exit code 1. So is what was found before an error
+or a signal ended it.`,
 		Example: `  rmq verify
   rmq verify orders prices`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -37,10 +38,17 @@ told with its key and content; exit code 1.`,
 				bar.show(looked)
 			})
 			bar.end()
-			if a.json && err == nil {
-				err = a.object(a.verified(found, len(slots), looked))
-			}
-			if !a.json { // what was found before an error, too
+			// What was found before an error is told, too.
+			if a.json {
+				j := a.verified(found, len(slots), looked)
+				if err != nil {
+					j.OK = false
+					j.Error, _ = a.explain(err)
+				}
+				if werr := a.object(j); err == nil {
+					err = werr
+				}
+			} else {
 				for _, v := range found {
 					a.broken(v)
 				}
@@ -80,6 +88,7 @@ type verifyJSON struct {
 	Topics int             `json:"topics"`
 	Slots  int             `json:"slots"`
 	Broken []violationJSON `json:"violations"`
+	Error  string          `json:"error,omitempty"` // why not all was looked at
 }
 
 type violationJSON struct {

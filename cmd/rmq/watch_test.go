@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // watcher calls enough when it was written what was expected so many times.
@@ -52,8 +53,15 @@ func TestWatch(t *testing.T) {
 		}
 	}
 
+	// A topic whose definition cannot be read keeps nobody from watching the others.
+	must(t, server.Client(t).SAdd(ctx, luascripts.TopicsKey, "strange").Err())
+	out, errs := &watcher{what: "orders", times: 3}, &watcher{what: "\n", times: 1 << 30, enough: func() {}}
+	if code := watch(out, errs); code != 0 || !strings.Contains(errs.String(), "rmq: strange has no definition that can be read") {
+		t.Errorf("%d\n%s%s", code, out, errs)
+	}
+
 	// After the first look Redis goes away, and the watcher says so and stays.
-	out, errs := &watcher{what: "orders", times: 1, enough: sync.OnceFunc(server.Kill)}, &watcher{what: "rmq: ", times: 2}
+	out, errs = &watcher{what: "orders", times: 1, enough: sync.OnceFunc(server.Kill)}, &watcher{what: "rmq: ", times: 2}
 	if code := watch(out, errs); code != 0 || strings.Count(errs.String(), "rmq: ") < 2 || !strings.Contains(errs.String(), "is Redis running?") {
 		t.Errorf("%d\n%s%s", code, out, errs)
 	}

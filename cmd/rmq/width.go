@@ -50,13 +50,26 @@ func shorten(s string, most int) string {
 }
 
 // wrap breaks a text at spaces into lines of at most that many columns. A word that is
-// longer is broken, too.
+// longer is broken, too. Several spaces stay several, but where a line ends.
 func wrap(s string, most int) []string {
 	var lines []string
 	line, n := "", 0
-	for _, word := range strings.Fields(s) {
-		if w := columns(word); n > 0 && n+1+w <= most {
-			line, n = line+" "+word, n+1+w
+	spaces := 0 // before the word
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return ' '
+		}
+		return r
+	}, s)
+	for word := range strings.SplitSeq(s, " ") {
+		if word == "" {
+			spaces++
+			continue
+		}
+		before := spaces
+		spaces = 1
+		if w := columns(word); n > 0 && n+before+w <= most {
+			line, n = line+strings.Repeat(" ", before)+word, n+before+w
 			continue
 		}
 		if n > 0 {

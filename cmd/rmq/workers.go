@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -18,7 +17,8 @@ func (a *app) workersCommand() *cobra.Command {
 		Long: `List the workers and the slots they have.
 
 Those of topics that are shared by ZooKeeper are seen with --zk only, and tell
-which slots they really have.`,
+which slots they really have. Without it these topics are named, in JSON as
+unseen_topic.`,
 		Example: `  rmq workers
   rmq workers --zk zk1:2181,zk2:2181,zk3:2181`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -31,12 +31,12 @@ which slots they really have.`,
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return a.workerObjects(workers)
-			}
 			unseen, err := i.Unseen(ctx)
 			if err != nil {
 				return err
+			}
+			if a.json {
+				return a.workerObjects(workers, unseen)
 			}
 			return a.showWorkers(workers, unseen)
 		},
@@ -54,10 +54,23 @@ type workerJSON struct {
 	Held     map[string][]int `json:"held,omitempty"`
 }
 
-func (a *app) workerObjects(workers []inspector.Worker) error {
+// unseenJSON is a topic whose workers are not among the others.
+type unseenJSON struct {
+	Topic string `json:"unseen_topic"`
+	Why   string `json:"why"`
+}
+
+const unseenWhy = "is shared by ZooKeeper: --zk shows its workers"
+
+func (a *app) workerObjects(workers []inspector.Worker, unseen []string) error {
 	for _, w := range workers {
 		err := a.object(workerJSON{w.ID, w.Host, w.PID, w.Version, w.Leaving, stamp{w.Until}, w.Assigned, w.Held})
 		if err != nil {
+			return err
+		}
+	}
+	for _, topic := range unseen {
+		if err := a.object(unseenJSON{topic, "it " + unseenWhy}); err != nil {
 			return err
 		}
 	}
@@ -67,7 +80,7 @@ func (a *app) workerObjects(workers []inspector.Worker) error {
 func (a *app) showWorkers(workers []inspector.Worker, unseen []string) error {
 	var notes []string
 	for _, topic := range unseen {
-		notes = append(notes, fmt.Sprintf("%s is shared by ZooKeeper: --zk shows its workers", legible(topic)))
+		notes = append(notes, legible(topic)+" "+unseenWhy)
 	}
 	if len(workers) == 0 {
 		notes = append([]string{"no workers"}, notes...)

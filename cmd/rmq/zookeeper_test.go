@@ -36,6 +36,7 @@ func TestSharedByZooKeeper(t *testing.T) {
 	orders is shared by ZooKeeper: --zk shows its workers`)
 	wantText(t, s.text(t, "workers"), "no workers\norders is shared by ZooKeeper: --zk shows its workers")
 	want(t, s.objects(t, "stats")[0]["workers"], "<nil>")
+	wantJSON(t, s.objects(t, "workers")[0], `{"unseen_topic":"orders","why":"it is shared by ZooKeeper: --zk shows its workers"}`)
 
 	flags := []string{"--zk", strings.Join(zoo.Servers(), ","), "--zk-root", root, "--zk-auth", "rmq:hush"}
 	with := func(args ...string) []string { return append(args, flags...) }

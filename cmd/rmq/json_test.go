@@ -1,0 +1,53 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// A terminal that is shown JSON does nothing but show it.
+func TestJSONIsPrintable(t *testing.T) {
+	t.Parallel()
+	all := "\x00\x1b[31m\x7f\u0085\u009b31m\u00a0\u00e9\u200b\u202e\u2066\ufeff\U0001f600\U000e0041\\u0041 \"<>&"
+	line, err := jsonLine(struct{ Text string }{all})
+	must(t, err)
+	text, ended := strings.CutSuffix(string(line), "\n")
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) || !ended {
+		t.Errorf("%q", line)
+	}
+	if !strings.Contains(text, "é") || !strings.Contains(text, "\U0001f600") || !strings.Contains(text, `\udb40\udc41`) || !strings.Contains(text, `\u009b31m`) {
+		t.Errorf("%q", line)
+	}
+	var back struct{ Text string }
+	must(t, json.Unmarshal(line, &back))
+	if back.Text != all {
+		t.Errorf("%q comes back as %q", all, back.Text)
+	}
+}
+
+// What is stored under a name that no program of ours would take is told, and does no harm.
+func TestStrangeTopics(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	s := at{server.Client(t), "redis://" + server.Addr()}
+	define(t, s.rdb, "orders")
+	must(t, s.rdb.SAdd(ctx, luascripts.TopicsKey, "or\x1b[31m", "or\u009b31m", "or\nder").Err())
+	if r := s.call(t, "__complete", "stats", "or"); r.code != 0 || !strings.HasPrefix(r.out, "orders\n:") {
+		t.Errorf("%+v", r)
+	}
+	for _, args := range [][]string{{"stats"}, {"stats", "--slots"}, {"stats", "--json"}, {"stats", "--slots", "--json"}} {
+		r := s.answered("", args...)
+		if r.code != 1 || !strings.Contains(r.out, "orders") || !strings.Contains(r.errs, "have no definition that can be read: rmq doctor tells more") ||
+			strings.Count(r.errs, "\n") != 1 || strings.ContainsAny(r.out+r.errs, "\x1b\u009b") {
+			t.Errorf("%q: %+v", args, r)
+		}
+		if args[len(args)-1] == "--json" && strings.Count(r.out, `"error":"it has no definition that can be read"`) != 3 {
+			t.Errorf("%q: %+v", args, r)
+		}
+	}
+}
