@@ -44,6 +44,9 @@ func parseLine(line []byte, flags payload) (payload, error) {
 	if half := halfCharacter(line); half != "" {
 		return flags, fmt.Errorf("%s is half a character, without the other one; write such contents as content_base64", half)
 	}
+	if !bytes.HasPrefix(line, []byte("{")) {
+		return flags, errors.New(`it is not a JSON object; a line is as {"content": "order 4711", "priority": 500}, see rmq send -h`)
+	}
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields() // one that is misspelt would be missing
 	if err := decoder.Decode(&l); err != nil {
@@ -126,8 +129,6 @@ func plainer(err error) error {
 	switch {
 	case errors.As(err, &wrong) && wrong.Field != "":
 		return fmt.Errorf("%s is a %s", wrong.Field, wrong.Value)
-	case errors.As(err, &wrong):
-		return fmt.Errorf("it is a %s and no JSON object", wrong.Value)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return errors.New("the JSON object has no end")
 	}

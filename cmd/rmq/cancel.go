@@ -45,6 +45,13 @@ It is found by its content, whatever its basis. Exit code 1 if it does not wait.
 			case flying:
 				return failed("%s does not wait: it is in flight, and goes on", name)
 			}
+			// Where it is instead is told as far as it can be seen.
+			found, err := i.Explain(cmd.Context(), args[0], content, basis)
+			if err == nil && len(found) == 0 {
+				if t, err := i.Topic(cmd.Context(), args[0]); err == nil {
+					return a.nowhere(t, content, basis)
+				}
+			}
 			return failed("%s does not wait; rmq explain tells where it is", name)
 		},
 	}

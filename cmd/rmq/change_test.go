@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/slotmq/go-rmq/internal/servertest"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -14,7 +16,7 @@ import (
 func TestCancel(t *testing.T) {
 	onEach(t, func(t *testing.T, s at) {
 		stage(t, s.rdb)
-		s.refused(t, 1, "nothing does not wait; rmq explain tells where it is", "cancel", "orders", "nothing")
+		s.refused(t, 1, "nothing is not here: never sent, handled already", "cancel", "orders", "nothing")
 		s.refused(t, 1, "busy does not wait: it is in flight, and goes on", "cancel", "orders", "busy")
 		s.refused(t, 1, "hopeless does not wait", "cancel", "orders", "hopeless")
 		if got := s.text(t, "cancel", "orders", "sleepy", "--basis", basisOf[0]); got != "sleepy is cancelled\n" {
@@ -72,8 +74,8 @@ func TestReschedule(t *testing.T) {
 			{2, "needs one of", "orders sleepy --now=false"},
 			{2, "must be 17 or more", "audience 20 --priority 0"},
 			{2, "must be 17 to", "audience 20 --priority 16"},
-			{2, "range-merge", "orders sleepy --priority 20"},
-			{2, "has no times", "audience 20 --in 1h"},
+			{2, "orders is a range-merge topic, which has no priorities: use --now, --in or --at", "orders sleepy --priority 20"},
+			{2, "audience is a priority topic: --now, --in and --at are for retries only; use --priority", "audience 20 --in 1h"},
 			{2, "after the server's clock", "orders sleepy --at 2020-01-01"},
 			{1, "it is in flight", "orders busy --now"},
 			{1, "nowhere", "orders nothing --now"},
@@ -84,10 +86,22 @@ func TestReschedule(t *testing.T) {
 	})
 }
 
+// What failed in a priority topic waits for a time.
+func TestRescheduleRetryByPriority(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	s := at{server.Client(t), "redis://" + server.Addr()}
+	send(t, s.rdb, message.Topic{Name: "audience", Kind: message.KindPriority, Slots: 1}, message.Priority{Content: "x", Priority: 20})
+	score := float64(time.Now().Add(time.Hour).UnixMilli()*100 + 16)
+	must(t, s.rdb.ZAdd(ctx, "retry{audience_0}", redis.Z{Score: score, Member: "failed"}).Err())
+	s.refused(t, 1, "failed: it waits for its retry in slot 0, which has a time and no priority: use --now, --in or --at",
+		"reschedule", "audience", "failed", "--priority", "900")
+}
+
 func TestPauseAndResume(t *testing.T) {
 	onEach(t, func(t *testing.T, s at) {
 		stage(t, s.rdb)
-		if got := s.text(t, "pause", "orders", "--slot", "1,3"); got != "2 slots of orders: paused\n" {
+		if got := s.text(t, "pause", "orders", "--slot", "1,3"); got != "slots 1, 3 of orders: paused\n" {
 			t.Error(got)
 		}
 		if got := s.text(t, "pause", "orders", "--yes"); got != "4 slots of orders: paused (2 of them before)\n" {
@@ -98,11 +112,11 @@ func TestPauseAndResume(t *testing.T) {
 		eventually(t, "it is due", func() bool {
 			return strings.Contains(s.text(t, "explain", "orders", "held"), "resumed")
 		})
-		if got := s.text(t, "resume", "orders", "--slot", "3"); got != "1 slot of orders: resumed\n" {
+		if got := s.text(t, "resume", "orders", "--slot", "3"); got != "slot 3 of orders: resumed\n" {
 			t.Error(got)
 		}
 		wantJSON(t, s.objects(t, "resume", "orders")[0], `{"changed":3,"slots":4,"topic":"orders"}`)
-		if got := s.text(t, "resume", "orders", "--slot", "3,3"); got != "1 slot of orders: nothing to do, all were at work before\n" {
+		if got := s.text(t, "resume", "orders", "--slot", "3,3"); got != "slot 3 of orders: nothing to do, it was at work before\n" {
 			t.Error(got)
 		}
 		if got := s.text(t, "resume", "orders"); got != "4 slots of orders: nothing to do, all were at work before\n" {
@@ -112,7 +126,7 @@ func TestPauseAndResume(t *testing.T) {
 			return s.objects(t, "explain", "orders", "held")[0]["dead"] != nil
 		})
 		s.refused(t, 2, "slot is 4; it must be from 0 to 3", "pause", "orders", "--slot", "4")
-		s.refused(t, 2, "slot is -1", "resume", "orders", "--slot", "-1")
+		s.refused(t, 2, "--slot is \"-1\", not slots such as 3, 3,7 or 0-5", "resume", "orders", "--slot", "-1")
 	})
 }
 
@@ -132,12 +146,17 @@ func TestVerify(t *testing.T) {
 
 		must(t, s.rdb.HSet(ctx, "why{orders_3}", "hopeless", "17 2 1 - w reason", binary, "no entry").Err())
 		r := s.answered("", "verify", "orders")
-		for _, words := range []string{"orders slot 3: ", "key      why{orders_3}", "content  " + legible(binary)} {
+		for _, words := range []string{"orders slot 3: ", "  rule     an entry of why can be read\n", "key      why{orders_3}", "content  " + legible(binary)} {
 			if !strings.Contains(r.out, words) {
 				t.Errorf("%q is not in %s", words, r.out)
 			}
 		}
-		if r.code != 1 || !strings.Contains(r.errs, "broken, see above") || strings.Count(r.errs, "\n") != 1 {
+		if r.code != 1 || !strings.HasPrefix(r.errs, "rmq: 2 findings, 2 rules (FLAG, WHY); ") || strings.Count(r.out, "  rule  ") != 2 || strings.Count(r.errs, "\n") != 1 {
+			t.Errorf("%+v", r)
+		}
+		must(t, s.rdb.HSet(ctx, "why{orders_3}", "nowhere", "no entry").Err()) // the sentence of a rule is told once
+		r = s.answered("", "verify", "orders")
+		if !strings.Contains(r.errs, "findings, 3 rules (FLAG, ORPHAN, WHY)") || strings.Count(r.out, "  rule  ") != 3 || strings.Count(r.out, ": WHY\n") != 2 {
 			t.Errorf("%+v", r)
 		}
 		r = s.answered("", "verify", "--json")

@@ -41,7 +41,7 @@ func filters(cmd *cobra.Command, limit int) *deadFilter {
 	flags.Var(&f.newerThan, "newer-than", "only those dead for less")
 	flags.Var(&f.diedBefore, "died-before", "only those that died before, as in 2026-01-31T15:04:05Z")
 	flags.Var(&f.diedAfter, "died-after", "only those that died after")
-	flags.IntSliceVar(&f.slots, "slot", nil, "only these `slots`, as in 3 or 3,7")
+	slotsFlag(cmd, &f.slots)
 	flags.IntVar(&f.limit, "limit", limit, "at most `n`, 0 for all")
 	return f
 }

@@ -112,6 +112,7 @@ func (r *requeue) many(ctx context.Context, yes bool) error {
 			return err
 		}
 		bar := r.progress("requeue", total)
+		bar.most = r.options.Rate
 		r.options.Progress = func(done inspector.Requeued) { bar.show(seen(done)) }
 		r.done, err = i.DeadRequeue(ctx, r.args[0], q, r.options)
 		bar.end()

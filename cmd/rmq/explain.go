@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -93,8 +94,12 @@ func (a *app) tell(e inspector.Explanation) {
 	}
 	if f := e.Flight; f != nil {
 		text := fmt.Sprintf("%s, taken %s by %s, in a batch of %d", ofAll(f.Attempt), words.Ago(e.Now.Sub(f.Since)), legible(f.Worker), f.Batch)
-		if !f.LeaseEnds.IsZero() {
-			text += ", lease ends " + words.In(f.LeaseEnds.Sub(e.Now))
+		switch over := e.Now.Sub(f.LeaseEnds); {
+		case f.LeaseEnds.IsZero():
+		case over < time.Millisecond:
+			text += ", lease ends " + words.In(-over)
+		default:
+			text += ", lease ended " + words.Ago(over)
 		}
 		line("in flight", text)
 	}

@@ -120,10 +120,14 @@ func TestWrongUsage(t *testing.T) {
 		{"--nonsense", "-h shows the flags"},
 		{"peek orders --state nonsense", "waiting, in-flight, retrying or dead"},
 		{"peek orders --limit 0", "1 or more"},
-		{"peek orders --limit many", "--limit"},
+		{"peek orders --limit many", `--limit is "many", not a whole number`},
+		{"peek orders --slot 3,x", `--slot is "3,x", not slots such as 3, 3,7 or 0-5`},
+		{"pause orders --slot=", "not slots such as"},
+		{"pause orders --yes=maybe", `--yes is "maybe", not true or false`},
+		{"stats orders --watch 5s", "--watch=5s"},
 		{"explain orders --base64 x", "base64"},
 		{"stats --watch=1ms", "100ms or more"},
-		{"stats --watch=often", "--watch"},
+		{"stats --watch=often", `--watch is "often", not a duration such as 90s`},
 	} {
 		wantFailure(t, strings.Fields(c.args), 2, c.words)
 	}

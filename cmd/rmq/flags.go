@@ -49,6 +49,37 @@ func parseSpan(text string) (time.Duration, error) {
 	return d + more, nil
 }
 
+func isSpan(text string) bool {
+	_, err := parseSpan(text)
+	return err == nil
+}
+
+// slotList are slots: 3, or 3,7 or 0-5, and several of these.
+type slotList []int
+
+func (l *slotList) Set(text string) error {
+	var all []int
+	for part := range strings.SplitSeq(text, ",") {
+		low, high, found := strings.Cut(strings.TrimSpace(part), "-")
+		if !found {
+			high = low
+		}
+		first, err := strconv.ParseUint(low, 10, 16) // no topic has more
+		last, err2 := strconv.ParseUint(high, 10, 16)
+		if err != nil || err2 != nil || first > last {
+			return errors.New("not slots such as 3, 3,7 or 0-5")
+		}
+		for slot := first; slot <= last; slot++ {
+			all = append(all, int(slot))
+		}
+	}
+	*l = append(*l, all...)
+	return nil
+}
+
+func (l *slotList) String() string { return strings.ReplaceAll(ranges(*l), ", ", ",") }
+func (*slotList) Type() string     { return "slots" }
+
 // instant is a point in time, as rmq prints it here or in JSON.
 type instant struct{ time.Time }
 

@@ -64,6 +64,21 @@ func TestPaces(t *testing.T) {
 	}
 }
 
+func TestSlotLists(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"3": "3", "3,7": "3,7", "0-5": "0-5", "0-2,7, 9-10": "0-2,7,9-10", "65535": "65535", "4-4": "4"} {
+		var l slotList
+		if err := l.Set(text); err != nil || l.String() != want {
+			t.Errorf("%s: %s, %v", text, &l, err)
+		}
+	}
+	for _, text := range []string{"", "x", "-1", "3,", "5-3", "0-", "1-2-3", "0-65536", "3 7"} {
+		if err := new(slotList).Set(text); err == nil {
+			t.Errorf("%q are slots", text)
+		}
+	}
+}
+
 func TestNumbers(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{0: "0", 7: "7", 999: "999", 1000: "1,000", 4812: "4,812", 1_000_000: "1,000,000"} {

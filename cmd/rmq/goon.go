@@ -22,6 +22,11 @@ func (a *app) halted(ctx context.Context, err error, far, goOn string) error {
 	} else {
 		far += "; go on with: " + goOn
 	}
+	return a.ended(ctx, err, far)
+}
+
+// ended is such an error, with all that is to be said of how far it got.
+func (a *app) ended(ctx context.Context, err error, far string) error {
 	line, _ := a.explain(err)
 	switch {
 	case ctx.Err() == nil:

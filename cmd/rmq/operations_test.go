@@ -212,7 +212,7 @@ var barOfOld = regexp.MustCompile(`(?m)^.*\r`)
 // and how fast it was to a hundredth.
 func (p *play) steady(out string) string {
 	out = barOfOld.ReplaceAllString(out, "")
-	out = regexp.MustCompile(`(\d+ of \d+)  \d+/s  \S+ left`).ReplaceAllString(out, "$1  100/s  0s left")
+	out = regexp.MustCompile(`(\d+ of \d+)  [\d.]+/s`).ReplaceAllString(out, "$1  100/s")
 	out = regexp.MustCompile(`(?m) +$`).ReplaceAllString(out, "")
 	out = strings.ReplaceAll(out, p.worker, "app7-c9a21165")
 	return anyMoment.ReplaceAllStringFunc(out, func(text string) string {

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+
+	"github.com/slotmq/go-rmq/inspector"
 )
 
 func (a *app) pauseCommand() *cobra.Command {
@@ -39,7 +41,7 @@ Where some slots cannot be reached, the others are paused, and those are named.`
 			if err != nil {
 				return err
 			}
-			return a.paused(t.Name, n, chosen(slots, t.Slots), "paused")
+			return a.paused(t, n, slots, "paused")
 		},
 	}
 	slotsFlag(cmd, &slots)
@@ -69,7 +71,7 @@ func (a *app) resumeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.paused(t.Name, n, chosen(slots, t.Slots), "resumed")
+			return a.paused(t, n, slots, "resumed")
 		},
 	}
 	slotsFlag(cmd, &slots)
@@ -77,15 +79,7 @@ func (a *app) resumeCommand() *cobra.Command {
 }
 
 func slotsFlag(cmd *cobra.Command, slots *[]int) {
-	cmd.Flags().IntSliceVar(slots, "slot", nil, "only these `slots`, as in 3 or 3,7")
-}
-
-// chosen is how many slots are meant, each once.
-func chosen(slots []int, all int) int {
-	if slots == nil {
-		return all
-	}
-	return len(slices.Compact(slices.Sorted(slices.Values(slots))))
+	cmd.Flags().Var((*slotList)(slots), "slot", "only these `slots`, as in 3, 3,7 or 0-5")
 }
 
 type pausedJSON struct {
@@ -94,14 +88,26 @@ type pausedJSON struct {
 	Changed int    `json:"changed"`
 }
 
-// paused says what was changed of the slots that were meant.
-func (a *app) paused(topic string, changed, meant int, done string) error {
-	if a.json {
-		return a.object(pausedJSON{topic, meant, changed})
+// paused says what was changed of the slots that were meant; nil means all.
+func (a *app) paused(t inspector.Topic, changed int, slots []int, done string) error {
+	meant, which := t.Slots, many(t.Slots, "slot")
+	if slots != nil {
+		slots = slices.Compact(slices.Sorted(slices.Values(slots)))
+		meant, which = len(slots), "slots "+ranges(slots)
 	}
-	line := fmt.Sprintf("%s of %s: %s", many(meant, "slot"), legible(topic), done)
+	were := "all were"
+	if meant == 1 {
+		were = "it was"
+		if slots != nil {
+			which = "slot " + ranges(slots)
+		}
+	}
+	if a.json {
+		return a.object(pausedJSON{t.Name, meant, changed})
+	}
+	line := fmt.Sprintf("%s of %s: %s", which, legible(t.Name), done)
 	if rest := meant - changed; rest == meant {
-		line = fmt.Sprintf("%s of %s: nothing to do, all were %s before", many(meant, "slot"), legible(topic), map[string]string{"paused": "paused", "resumed": "at work"}[done])
+		line = fmt.Sprintf("%s of %s: nothing to do, %s %s before", which, legible(t.Name), were, map[string]string{"paused": "paused", "resumed": "at work"}[done])
 	} else if rest > 0 {
 		line += fmt.Sprintf(" (%d of them before)", rest)
 	}

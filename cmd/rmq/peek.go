@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -38,10 +39,16 @@ latest first. Nothing is taken or changed.`,
 			if err != nil {
 				return err
 			}
-			entries, err := i.Peek(ctx, args[0], inspector.State(state), slots, limit)
+			look := limit
+			if limit < math.MaxInt {
+				look++ // to know whether there are more
+			}
+			entries, err := i.Peek(ctx, args[0], inspector.State(state), slots, look)
 			if err != nil {
 				return err
 			}
+			more := len(entries) > limit
+			entries = entries[:min(limit, len(entries))]
 			if a.json {
 				return a.entryObjects(args[0], entries)
 			}
@@ -61,11 +68,17 @@ latest first. Nothing is taken or changed.`,
 				}
 				table.row(e.Slot, when(e, now), attempt, a.text(e.Content))
 			}
-			return table.end()
+			if err := table.end(); err != nil {
+				return err
+			}
+			if more {
+				a.say("and more; --limit shows more")
+			}
+			return nil
 		},
 	}
 	cmd.Flags().StringVar(&state, "state", states[0], "`state` of those to show: "+alternatives(states))
-	cmd.Flags().IntSliceVar(&slots, "slot", nil, "only these `slots`, as in 3 or 3,7")
+	slotsFlag(cmd, &slots)
 	cmd.Flags().IntVar(&limit, "limit", 20, "show at most `n`")
 	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(states, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return cmd

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,7 +17,8 @@ type progress struct {
 	w         io.Writer
 	on        screen
 	what      string
-	total     int // 0: not known
+	total     int     // 0: not known
+	most      float64 // a second, as --rate allows; 0: any number
 	begun     time.Time
 	last      time.Time
 	done      int
@@ -72,16 +75,30 @@ func (p *progress) print(after time.Duration) {
 	p.displayed = n
 }
 
+// perSecond is a rate. What is slow would be 0 without its fraction.
+func perSecond(rate float64) string {
+	if rate > 0 && rate < 10 {
+		return strconv.FormatFloat(rate, 'g', 2, 64) + "/s"
+	}
+	return fmt.Sprintf("%.0f/s", rate)
+}
+
 // line is what is shown after that time, one column shorter than the screen.
 func (p *progress) line(after time.Duration) string {
 	rate := float64(p.done) / max(after.Seconds(), 0.001)
+	if p.most > 0 {
+		rate = min(rate, p.most)
+	}
 	if p.total <= 0 {
-		return shorten(fmt.Sprintf("%s  %d  %.0f/s", p.what, p.done, rate), p.on.width-1)
+		return shorten(fmt.Sprintf("%s  %d  %s", p.what, p.done, perSecond(rate)), p.on.width-1)
 	}
 	done := min(p.done, p.total) // more may have come since they were counted
-	figures := fmt.Sprintf("%d of %d  %.0f/s", done, p.total, rate)
-	if rate > 0 {
-		left := time.Duration(float64(p.total-done) / rate * float64(time.Second))
+	figures := fmt.Sprintf("%d of %d  %s", done, p.total, perSecond(rate))
+	if p.most > 0 {
+		rate = p.most
+	}
+	if rest := float64(p.total - done); rest > 0 && rate > 0 {
+		left := time.Duration(min(math.Ceil(rest/rate), 1e9)) * time.Second
 		figures += "  " + words.Duration(left) + " left"
 	}
 	const most = 20

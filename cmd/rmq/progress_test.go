@@ -16,14 +16,23 @@ func TestProgressLine(t *testing.T) {
 		{screen{width: 80}, 1000, 250, "requeue  250 of 1000  25/s  30s left"},
 		{screen{width: 80, terminal: true}, 1000, 250, "requeue  [=====               ]  250 of 1000  25/s  30s left"},
 		{screen{width: 50, terminal: true}, 1000, 250, "requeue  [==       ]  250 of 1000  25/s  30s left"},
-		{screen{width: 40, terminal: true}, 1000, 1000, "requeue  1000 of 1000  100/s  0s left"},
+		{screen{width: 40, terminal: true}, 1000, 1000, "requeue  [=======]  1000 of 1000  100/s"},
 		{screen{width: 80, terminal: true}, 0, 250, "requeue  250  25/s"},
-		{screen{width: 80}, 100, 250, "requeue  100 of 100  25/s  0s left"},
+		{screen{width: 80}, 100, 250, "requeue  100 of 100  25/s"},
+		{screen{width: 80}, 1000, 999, "requeue  999 of 1000  100/s  1s left"},
+		{screen{width: 80}, 1000, 15, "requeue  15 of 1000  1.5/s  10m57s left"},
 		{screen{width: 80}, 100, 0, "requeue  0 of 100  0/s"},
 	} {
 		p := &progress{what: "requeue", on: c.screen, total: c.total, done: c.done}
 		if got := p.line(10 * time.Second); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.screen, got, c.want)
+		}
+	}
+	// A step may come at once, but a rate is never exceeded.
+	for done, want := range map[int]string{100: "requeue  100 of 311  100/s  3s left", 300: "requeue  300 of 311  100/s  1s left", 50: "requeue  50 of 311  50/s  3s left"} {
+		p := &progress{what: "requeue", on: screen{width: 80}, total: 311, most: 100, done: done}
+		if got := p.line(time.Second); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

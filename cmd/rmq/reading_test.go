@@ -73,8 +73,7 @@ func lookAtStats(t *testing.T, s at) {
 	audience  2  2  -  0  0  0  0
 	orders  2  0  -  1  1  1  1
 
-	audience has messages and no worker: does a program listen to it, in this
-	namespace?`)
+	no worker: audience; does a program listen to it, in this namespace?`)
 	wantText(t, s.text(t, "stats", "orders"), `
 	TOPIC  WAITING  DUE  OVERDUE  FLIGHT  RETRY  DEAD  WORKERS
 	orders  2  0  -  1  1  1  1`)
@@ -105,7 +104,7 @@ func lookAtSlots(t *testing.T, s at, worker string) {
 	SLOT  WORKER  FLIGHT  SINCE  ATTEMPT  STATE  HELD BY
 	0  WORKER  0
 	1  WORKER  0
-	2  WORKER  1  SPAN ago  1
+	2  WORKER  1  SPAN ago  1  WORKER
 	3  WORKER  0`, worker)
 	wantText(t, s.text(t, "slots", "audience"), `
 	SLOT  WORKER  FLIGHT  SINCE  ATTEMPT  STATE  HELD BY
@@ -141,7 +140,8 @@ func lookAtEntries(t *testing.T, s at) {
 	3  died SPAN ago  hopeless`)
 	wantText(t, s.text(t, "peek", "audience", "--limit", "1"), `
 	SLOT  WHEN  ATTEMPT  CONTENT
-	0  priority 90  1  90`)
+	0  priority 90  1  90
+	and more; --limit shows more`)
 	objects := s.objects(t, "peek", "orders")
 	want(t, field(objects, "content"), "[sleepy <nil>]")
 	want(t, field(objects, "content_base64"), "[<nil> "+base64.StdEncoding.EncodeToString([]byte(binary))+"]")

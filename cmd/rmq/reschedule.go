@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/message"
 )
 
 func (a *app) rescheduleCommand() *cobra.Command {
@@ -50,7 +53,7 @@ Nothing is sent: exit code 1 if it does not wait.`,
 			to := inspector.Move{At: at.Time, In: time.Duration(after), Priority: priority}
 			entry, err := i.Reschedule(ctx, args[0], content, basis, to)
 			if err != nil {
-				return err
+				return a.unmoved(ctx, i, args[0], content, basis, to, err)
 			}
 			if a.json {
 				return a.object(a.entryOf(args[0], entry))
@@ -77,4 +80,30 @@ Nothing is sent: exit code 1 if it does not wait.`,
 	flags.Int64Var(&priority, "priority", 0, "its new priority `n`, 17 or more")
 	flags.StringVar(&basis, "basis", "", "the `SlotBasis` it was sent with: look in its slot only")
 	return cmd
+}
+
+// unmoved says in words of this command why a message could not get what it was to get, and
+// which flag could give it.
+func (a *app) unmoved(ctx context.Context, i *inspector.Inspector, topic, content, basis string, to inspector.Move, err error) error {
+	const times = "use --now, --in or --at"
+	var invalid *message.InvalidError
+	switch {
+	case errors.As(err, &invalid) && invalid.Field == "Move":
+		return misused("%s is a priority topic: --now, --in and --at are for retries only; use --priority", legible(topic))
+	case errors.As(err, &invalid) && invalid.Field == "Priority":
+		if t, terr := i.Topic(ctx, topic); terr == nil && t.Kind != message.KindPriority {
+			return misused("%s is a %s topic, which has no priorities: %s", legible(topic), t.Kind, times)
+		}
+	case errors.Is(err, inspector.ErrNotWaiting) && to.Priority > 0:
+		found, ferr := i.Explain(ctx, topic, content, basis)
+		if ferr != nil {
+			return err
+		}
+		for _, e := range found {
+			if e.Retry != nil && !e.Retry.Due.IsZero() {
+				return failed("%s: it waits for its retry in slot %d, which has a time and no priority: %s", shorten(a.text(content), 60), e.Slot, times)
+			}
+		}
+	}
+	return err
 }

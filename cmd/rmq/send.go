@@ -54,13 +54,14 @@ A topic that is new is defined by --kind, --slots and --literal, for ever.
   {"content": "order 4711", "priority": 500, "basis": "customer 12"}
   {"content_base64": "AAEC", "range": "10m"}
   {"content": "mail 12", "in": "90s"}
-  {"content": "mail 13", "at": "2026-01-31T15:04:05Z"}
+  {"content": "mail 13", "at": "2040-01-31T15:04:05Z"}
 What a line does not say is as in the flags. Lines of rmq dead export do, too,
 but go to the slots of their contents, since their basis is not known any more.
 Lines are sent when 500 have come, or none for a moment.`,
 		Example: `  rmq send orders "order 4711" --priority 500 --basis "customer 12"
   rmq send prices "price of 4711" --range 10m
-  rmq send mails "mail 12" --at "2026-01-31 15:04"
+  rmq send mails "mail 12" --in 2h
+  rmq send mails "mail 13" --in 2h --kind fixed-time
   rmq send orders --batch orders.jsonl`,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -74,7 +75,7 @@ Lines are sent when 500 have come, or none for a moment.`,
 	flags.StringVar(&s.basis, "basis", "", "`SlotBasis`: messages of equal ones are handled one at a time; the content unless it is given")
 	flags.Var(&s.merge, "range", "range-merge: handled so long after the first send, as in 10m")
 	flags.Int64Var(&s.priority, "priority", 0, "priority: `n`, 17 or more")
-	flags.Var(&s.at, "at", "fixed-time: handled then, as in 2026-01-31T15:04:05Z")
+	flags.Var(&s.at, "at", "fixed-time: handled then, as in 2040-01-31T15:04:05Z")
 	flags.Var(&s.in, "in", "fixed-time: handled in so long, as in 90s or 2d")
 	flags.StringVar(&s.kind, "kind", "", "define the topic: `kind` of its messages, "+alternatives(kindNames))
 	flags.IntVar(&s.slots, "slots", message.DefaultSlots, "define the topic: `n` slots, a power of two")
@@ -115,12 +116,18 @@ func (s *sending) define(ctx context.Context) (message.Topic, error) {
 		return message.Topic{}, err
 	}
 	topic, changed := t.Topic, s.cmd.Flags().Changed
+	known := err == nil
 	if s.kind != "" {
 		if topic.Kind, err = parseKind(s.kind); err != nil {
 			return topic, misused("--kind is %q, %w", s.kind, err)
 		}
 	}
-	// The producer compares what is said here with the definition.
+	if known {
+		if err := s.compare(t.Topic, topic.Kind); err != nil {
+			return topic, err
+		}
+	}
+	// The producer compares what is said here with the definition once more.
 	if changed("slots") || topic.Slots == 0 {
 		topic.Slots = s.slots
 	}
@@ -128,6 +135,25 @@ func (s *sending) define(ctx context.Context) (message.Topic, error) {
 		topic.Literal = s.literal
 	}
 	return topic, nil
+}
+
+// compare says which flag is not as the topic is defined. It comes before what is said of the
+// message, which would be about another topic.
+func (s *sending) compare(t message.Topic, kind message.Kind) error {
+	name, changed := legible(t.Name), s.cmd.Flags().Changed
+	switch {
+	case kind != t.Kind:
+		return failed("%s is a %s topic, not %s; leave --kind away", name, t.Kind, kind)
+	case changed("slots") && s.slots != t.Slots:
+		return failed("%s has %s, not %d; leave --slots away", name, things(t.Slots, "slot"), s.slots)
+	case changed("literal") && s.literal != t.Literal:
+		is := "is not literal"
+		if t.Literal {
+			is = "is literal"
+		}
+		return failed("%s %s; leave --literal away", name, is)
+	}
+	return nil
 }
 
 // given is what the flags say.

@@ -82,6 +82,7 @@ func linesOf(from io.Reader, longest int, quit <-chan struct{}) <-chan textLine 
 type errLine struct {
 	line int
 	err  error
+	mend bool // the line is wrong, and will be
 }
 
 func (e *errLine) Error() string { return fmt.Sprintf("line %d: %v", e.line, e.err) }
@@ -158,7 +159,7 @@ func (b *batch) chunk(ctx context.Context) error {
 		}
 		p, err := parseLine(text, flags)
 		if err != nil {
-			return &errLine{b.line, err}
+			return &errLine{b.line, err, true}
 		}
 		b.payloads, b.numbers = append(b.payloads, p), append(b.numbers, b.line)
 		size += len(p.content)
@@ -196,7 +197,7 @@ func (b *batch) next(ctx context.Context, hurry bool) ([]byte, error) {
 func (b *batch) end(err error) error {
 	switch {
 	case !errors.Is(err, io.EOF):
-		return &errLine{b.line + 1, err}
+		return &errLine{b.line + 1, err, false}
 	case b.line < b.fromLine-1:
 		return misused("--from-line is %d, and there are %s", b.fromLine, things(b.line, "line"))
 	}
@@ -219,7 +220,7 @@ func (b *batch) send(ctx context.Context) error {
 	for n, p := range b.payloads {
 		m, wrong := p.message(b.topic, now)
 		if wrong != nil {
-			err = &errLine{b.numbers[n], wrong}
+			err = &errLine{b.numbers[n], wrong, true}
 			break
 		}
 		messages = append(messages, m)
@@ -238,7 +239,7 @@ func (b *batch) sendMessages(ctx context.Context, messages []message.Message) er
 		for n, m := range messages {
 			receipt, err := b.producer.Send(ctx, b.topic, m)
 			if err != nil {
-				return &errLine{b.numbers[n], err}
+				return &errLine{b.numbers[n], err, errors.Is(err, message.ErrInvalid)}
 			}
 			b.count(receipt)
 			b.sent = b.numbers[n]
@@ -252,7 +253,7 @@ func (b *batch) sendMessages(ctx context.Context, messages []message.Message) er
 			err = fmt.Errorf("%w, and so with %d more of those up to line %d", err, more, b.line)
 		}
 		b.sent = first - 1
-		return &errLine{first, err}
+		return &errLine{first, err, false}
 	}
 	if err != nil {
 		return err
@@ -280,10 +281,21 @@ func (b *batch) stopped(ctx context.Context, err error) error {
 		return err
 	}
 	far := fmt.Sprintf("lines %d to %d were sent", b.fromLine, b.sent)
-	if b.sent < b.fromLine {
+	switch {
+	case b.sent < b.fromLine:
 		far = "nothing was sent"
+	case b.sent == b.fromLine:
+		far = fmt.Sprintf("line %d was sent", b.sent)
 	}
-	return b.halted(ctx, err, far, again(b.cmd, b.args, map[string]string{"from-line": strconv.Itoa(b.sent + 1)}))
+	goOn := again(b.cmd, b.args, map[string]string{"from-line": strconv.Itoa(b.sent + 1)})
+	var bad *errLine
+	switch {
+	case !errors.As(err, &bad) || !bad.mend:
+		return b.halted(ctx, err, far, goOn)
+	case b.sent == 0:
+		return b.ended(ctx, err, fmt.Sprintf("%s; mend line %d and send the file again", far, bad.line))
+	}
+	return b.ended(ctx, err, fmt.Sprintf("%s; mend line %d, then go on with: %s", far, bad.line, goOn))
 }
 
 type batchJSON struct {

@@ -93,24 +93,28 @@ func TestBadLine(t *testing.T) {
 		{`{"content_base64":"?","priority":20}`, "illegal base64"},
 		{`{"content":"x","priority":20} {`, "something behind the JSON object"},
 		{`{"content":"x","priority":20`, "the JSON object has no end"},
-		{`[]`, "it is a array and no JSON object"},
-		{`x`, "invalid character"},
+		{`[]`, "it is not a JSON object; a line is as {"},
+		{`x`, "it is not a JSON object; a line is as {"},
+		{`{x}`, "invalid character"},
 		{"{\"content\":\"\xff\",\"priority\":20}", "not UTF-8"},
 		{`{"content":"a\ud800b","priority":20}`, `\ud800 is half a character, without the other one; write such contents as content_base64`},
 		{`{"content":"\\\udc00\ud800","priority":20}`, `\udc00 is half a character`},
 		{`{"content":"\ud83d\ud83d\ude00","priority":20}`, `\ud83d is half a character`},
 		{`{"content":"x\ud83d`, `\ud83d is half a character`},
 	} {
-		for _, before := range []int{0, 3, 700} {
+		for _, before := range []int{0, 1, 3, 700} {
 			must(t, s.rdb.FlushDB(ctx).Err())
 			file := inFile(t, lines(1, before)+c.line+"\n"+lines(before+2, before+9))
 			r := s.answered("", "send", "orders", "--kind", "priority", "--batch", file)
 			words := fmt.Sprintf("rmq: line %d: ", before+1)
 			far := fmt.Sprintf("lines 1 to %d were sent", before)
-			if before == 0 {
-				far = "nothing was sent"
+			if before == 1 {
+				far = "line 1 was sent"
 			}
-			goOn := fmt.Sprintf("go on with: rmq send orders --batch=%s --from-line=%d --kind=priority --redis=%s\n", file, before+1, s.url)
+			goOn := fmt.Sprintf("mend line %d, then go on with: rmq send orders --batch=%s --from-line=%d --kind=priority --redis=%s\n", before+1, file, before+1, s.url)
+			if before == 0 {
+				far, goOn = "nothing was sent", "mend line 1 and send the file again\n"
+			}
 			if r.code != 1 || !strings.HasPrefix(r.errs, words) || !strings.Contains(r.errs, c.words) || !strings.HasSuffix(r.errs, far+"; "+goOn) || strings.Count(r.errs, "\n") != 1 {
 				t.Errorf("%.60q: %+v", c.line, r)
 			}

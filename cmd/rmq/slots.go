@@ -75,7 +75,10 @@ func (a *app) slotObjects(topic string, slots []inspector.Slot) error {
 func (a *app) showHolders(slots []inspector.Slot, now time.Time) error {
 	table := a.table("slot#", "worker", "flight#", "since", "attempt#", "state", "held by")
 	for _, s := range slots {
-		var state []string
+		var state []string // what is urgent first, since the end may be cut off
+		if s.Holder != "" && !s.LeaseEnds.IsZero() && s.LeaseEnds.Before(now) {
+			state = append(state, "lease over")
+		}
 		switch {
 		case s.Paused.IsZero():
 		case s.Paused.UnixMilli() == 0: // who paused it did not say when
@@ -85,13 +88,7 @@ func (a *app) showHolders(slots []inspector.Slot, now time.Time) error {
 		}
 		since, attempt, holder := "", "", ""
 		if s.Holder != "" {
-			since, attempt = words.Ago(now.Sub(s.Since)), fmt.Sprint(s.Attempt)
-			if !s.LeaseEnds.IsZero() && s.LeaseEnds.Before(now) {
-				state = append(state, "lease over")
-			}
-			if s.Holder != s.Worker {
-				holder = legible(s.Holder)
-			}
+			since, attempt, holder = words.Ago(now.Sub(s.Since)), fmt.Sprint(s.Attempt), legible(s.Holder)
 		}
 		worker := painted{text: legible(s.Worker)}
 		if s.Worker == "" {

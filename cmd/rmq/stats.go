@@ -14,7 +14,7 @@ import (
 )
 
 func (a *app) statsCommand() *cobra.Command {
-	var every time.Duration
+	var every span
 	var slots bool
 	cmd := &cobra.Command{
 		Use:   "stats [TOPIC]",
@@ -33,8 +33,8 @@ func (a *app) statsCommand() *cobra.Command {
   rmq stats --watch=5s`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			watching := cmd.Flags().Changed("watch")
-			if watching && every < 100*time.Millisecond {
-				return misused("--watch is %s; it must be 100ms or more", every)
+			if watching && time.Duration(every) < 100*time.Millisecond {
+				return misused("--watch is %s; it must be 100ms or more", time.Duration(every))
 			}
 			ctx := cmd.Context()
 			i, err := a.inspector(ctx)
@@ -44,6 +44,8 @@ func (a *app) statsCommand() *cobra.Command {
 			look := func() error {
 				topics, err := a.topicsOf(ctx, i, args)
 				switch {
+				case watching && errors.Is(err, inspector.ErrUnknownTopic) && isSpan(args[0]):
+					return misused("%w; if it is how often to look, write --watch=%s", err, args[0])
 				case err != nil:
 					return err
 				case slots:
@@ -54,10 +56,10 @@ func (a *app) statsCommand() *cobra.Command {
 			if !watching {
 				return look()
 			}
-			return a.watch(ctx, every, look)
+			return a.watch(ctx, time.Duration(every), look)
 		},
 	}
-	cmd.Flags().DurationVar(&every, "watch", 0, "again and again, `every` 2s or as --watch=10s says, until Ctrl-C")
+	cmd.Flags().Var(&every, "watch", "again and again, `every` 2s or as --watch=10s says, until Ctrl-C")
 	cmd.Flags().Lookup("watch").NoOptDefVal = "2s"
 	cmd.Flags().BoolVar(&slots, "slots", false, "each slot by itself")
 	return cmd
@@ -83,12 +85,22 @@ func (a *app) watch(ctx context.Context, every time.Duration, look func() error)
 		if err != nil && n == 0 && !errors.As(err, &some) {
 			return err
 		}
+		line := ""
 		if err != nil {
-			line, _ := a.explain(err)
-			fmt.Fprintln(a.errs, "rmq: "+line)
+			line, _ = a.explain(err)
+		}
+		// On a terminal it belongs to the page, which the next look clears.
+		if line != "" && a.screen.terminal && !a.json {
+			for _, part := range wrap("rmq: "+line, a.width()) {
+				fmt.Fprintln(a.out, a.paint(red, part))
+			}
+			line = ""
 		}
 		if err := a.flush(); err != nil {
 			return err
+		}
+		if line != "" {
+			fmt.Fprintln(a.errs, "rmq: "+line)
 		}
 		select {
 		case <-ctx.Done():
@@ -134,7 +146,7 @@ func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []
 		return nil
 	}
 	table := a.table("topic", "waiting#", "due#", "overdue#", "flight#", "retry#", "dead#", "workers#", "")
-	var notes []string
+	var notes, alone []string
 	var unreadable undefined
 	for _, t := range topics {
 		if t.Slots == 0 {
@@ -160,8 +172,8 @@ func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []
 		case s.Workers < 0:
 			workers = "?"
 			notes = append(notes, legible(t.Name)+" "+unseenWhy)
-		case s.Workers == 0 && s.Waiting+s.InFlight+s.Retrying > 0:
-			notes = append(notes, fmt.Sprintf("%s has messages and no worker: does a program listen to it, in this namespace?", legible(t.Name)))
+		case s.Workers == 0 && s.Due > 0:
+			alone = append(alone, legible(t.Name))
 		}
 		paused := ""
 		if s.Paused == t.Slots {
@@ -172,10 +184,26 @@ func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []
 		cells := append([]any{legible(t.Name)}, counted(s.Counts, s.Overdue)...)
 		table.row(append(cells, workers, painted{paused, yellow})...)
 	}
+	if len(alone) > 0 {
+		notes = append(notes, noWorker(alone))
+	}
 	if err := a.withNotes(table, notes); err != nil {
 		return err
 	}
 	return a.withoutDefinition(unreadable)
+}
+
+// noWorker says in one line which topics have messages that are due, and nobody for them.
+func noWorker(topics []string) string {
+	const most = 3
+	them, names := "them", strings.Join(topics[:min(most, len(topics))], ", ")
+	if more := len(topics) - most; more > 0 {
+		names += fmt.Sprintf(" and %s more", grouped(more))
+	}
+	if len(topics) == 1 {
+		them = "it"
+	}
+	return fmt.Sprintf("no worker: %s; does a program listen to %s, in this namespace?", names, them)
 }
 
 // undefined are topics whose definition cannot be read, so that nothing can be counted. The

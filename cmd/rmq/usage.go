@@ -2,17 +2,19 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // strict makes a command and those below it refuse wrong usage in one line which says
 // what is right, and completes topics.
 func (a *app) strict(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return misused("%w; %s -h shows the flags", err, cmd.CommandPath())
+		return misused("%w; %s -h shows the flags", expected(err), cmd.CommandPath())
 	})
 	cmd.SuggestionsMinimumDistance = 2
 	for _, sub := range cmd.Commands() {
@@ -27,6 +29,22 @@ func (a *app) strict(cmd *cobra.Command) {
 	if words := strings.Fields(cmd.Use); cmd.ValidArgsFunction == nil && len(words) > 1 && strings.Trim(words[1], "[].") == "TOPIC" {
 		cmd.ValidArgsFunction = a.completeTopics
 	}
+}
+
+// expected says what a flag takes, where Go says how it failed to read it.
+func expected(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	why := invalid.Unwrap()
+	switch invalid.GetFlag().Value.Type() {
+	case "int", "int64":
+		why = errors.New("not a whole number, or one that is too large")
+	case "bool":
+		why = errors.New("not true or false")
+	}
+	return fmt.Errorf("--%s is %q, %w", invalid.GetFlag().Name, invalid.GetValue(), why)
 }
 
 // which is run for a command that only has others below it.
@@ -78,6 +96,8 @@ func count(cmd *cobra.Command, n, least, most int) error {
 	switch {
 	case n < least:
 		return misused("too few arguments, %d of %d: %s; -h tells more", n, least, usageLine(cmd))
+	case most >= 0 && n > most && cmd.Flags().Lookup("watch") != nil && cmd.Flags().Changed("watch"):
+		return misused("too many arguments, %d and not %d: %s; what belongs to --watch stands behind =, as in --watch=5s", n, most, usageLine(cmd))
 	case most >= 0 && n > most:
 		return misused("too many arguments, %d and not %d: %s; quote contents with spaces, -h tells more", n, most, usageLine(cmd))
 	}

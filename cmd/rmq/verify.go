@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/luascripts"
 )
 
 func (a *app) verifyCommand() *cobra.Command {
@@ -49,15 +51,17 @@ or a signal ended it.`,
 					err = werr
 				}
 			} else {
+				told := map[string]bool{}
 				for _, v := range found {
-					a.broken(v)
+					a.broken(v, !told[v.Rule])
+					told[v.Rule] = true
 				}
 			}
 			if err != nil {
 				return err
 			}
 			if len(found) > 0 {
-				return failed("%s broken, see above; docs/PROTOCOL.md tells all rules", things(len(found), "rule"))
+				return failed("%s; docs/PROTOCOL.md tells all rules", headline(found))
 			}
 			if !a.json {
 				a.say("ok: %s of %s, no rule broken", things(looked, "slot"), things(len(slots), "topic"))
@@ -67,13 +71,31 @@ or a signal ended it.`,
 	}
 }
 
-// broken prints a violation. Nothing of it is shortened.
-func (a *app) broken(v inspector.Violation) {
+// headline says how much is broken.
+func headline(found []inspector.Violation) string {
+	var rules []string
+	for _, v := range found {
+		if !slices.Contains(rules, v.Rule) {
+			rules = append(rules, v.Rule)
+		}
+	}
+	slices.Sort(rules)
+	return fmt.Sprintf("%s, %s (%s)", things(len(found), "finding"), things(len(rules), "rule"), strings.Join(rules, ", "))
+}
+
+// broken prints a violation, and what its rule says, if that is wanted. Nothing of it is
+// shortened.
+func (a *app) broken(v inspector.Violation, explain bool) {
 	where := legible(v.Topic)
 	if v.Slot >= 0 {
 		where += fmt.Sprintf(" slot %d", v.Slot)
 	}
 	fmt.Fprintf(a.out, "%s: %s\n", a.paint(red, where), v.Rule)
+	for _, rule := range luascripts.Invariants {
+		if explain && rule.Name == v.Rule {
+			fmt.Fprintf(a.out, "  rule     %s\n", rule.Rule)
+		}
+	}
 	fmt.Fprintf(a.out, "  key      %s\n", legible(v.Key))
 	if v.Content != "" {
 		fmt.Fprintf(a.out, "  content  %s\n", a.text(v.Content))
