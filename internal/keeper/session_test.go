@@ -460,7 +460,8 @@ func TestCoastExpired(t *testing.T) {
 	lives(t, m)
 	proxy.Thaw()
 	await(t, "lost", m.Lost())
-	if !errors.Is(m.Err(), errExpired) {
+	// On a busy machine another session may be opened before ours is refused.
+	if !errors.Is(m.Err(), errExpired) && !errors.Is(m.Err(), errWedged) {
 		t.Error(m.Err())
 	}
 }
