@@ -57,6 +57,16 @@ func (a *app) connect() (*inspector.Inspector, error) {
 	return inspector.New(a.rdb, cfg)
 }
 
+// topic connects, and looks the topic up.
+func (a *app) topic(ctx context.Context, name string) (*inspector.Inspector, inspector.Topic, error) {
+	i, err := a.inspector(ctx)
+	if err != nil {
+		return nil, inspector.Topic{}, err
+	}
+	t, err := i.Topic(ctx, name)
+	return i, t, err
+}
+
 // greet asks whether somebody answers, so that a wrong address is told at once, and in the
 // same words by all commands.
 func (a *app) greet(ctx context.Context) error {

@@ -23,16 +23,12 @@ Where some slots cannot be reached, the others are paused, and those are named.`
   rmq pause orders --slot 7`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			i, err := a.inspector(ctx)
-			if err != nil {
-				return err
-			}
-			t, err := i.Topic(ctx, args[0])
+			i, t, err := a.topic(ctx, args[0])
 			if err != nil {
 				return err
 			}
 			if slots == nil {
-				what := fmt.Sprintf("pause all of %s, %s", legible(t.Name), many(t.Slots, "slot"))
+				what := fmt.Sprintf("pause all of %s, %s", legible(t.Name), things(t.Slots, "slot"))
 				if err := a.confirm(ctx, yes, what); err != nil {
 					return err
 				}
@@ -59,11 +55,7 @@ func (a *app) resumeCommand() *cobra.Command {
   rmq resume orders --slot 7`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			i, err := a.inspector(ctx)
-			if err != nil {
-				return err
-			}
-			t, err := i.Topic(ctx, args[0])
+			i, t, err := a.topic(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -90,7 +82,7 @@ type pausedJSON struct {
 
 // paused says what was changed of the slots that were meant; nil means all.
 func (a *app) paused(t inspector.Topic, changed int, slots []int, done string) error {
-	meant, which := t.Slots, many(t.Slots, "slot")
+	meant, which := t.Slots, things(t.Slots, "slot")
 	if slots != nil {
 		slots = slices.Compact(slices.Sorted(slices.Values(slots)))
 		meant, which = len(slots), "slots "+ranges(slots)

@@ -60,9 +60,6 @@ func (a *app) detail(label string, indent int, text string) {
 // moment is a time as the clock on the wall here shows it.
 func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000") }
 
-// many is a number of things: "1 slot", "3 slots".
-func many(n int, one string) string { return things(n, one) }
-
 // ranges writes slots as people do: 0-3, 7.
 func ranges(slots []int) string {
 	var parts []string
