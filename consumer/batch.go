@@ -43,6 +43,8 @@ type batch struct {
 	begun  time.Time
 	next   int // the first message not started
 	bytes  int // of those handled
+
+	deliveries []Delivery // one for each message, since a listener may keep its own
 }
 
 // handle starts the goroutine that handles the batch.
@@ -54,7 +56,7 @@ func (c *Consumer) handle(x *slot, a luascripts.Answer) {
 	x.results = x.results[:len(a.Contents)]
 	clear(x.results)
 	x.held = true
-	b := &batch{slot: x, c: c, answer: a, begun: time.Now()}
+	b := &batch{slot: x, c: c, answer: a, begun: time.Now(), deliveries: make([]Delivery, len(a.Contents))}
 	x.minder.begin(b)
 	c.batches.Add(1)
 	go b.run()
@@ -83,19 +85,18 @@ func (b *batch) run() {
 
 // serial handles the messages one after the other.
 func (b *batch) serial() {
-	d := &Delivery{}
 	for {
 		i, ctx, ok := b.claim()
 		if !ok {
 			return
 		}
-		b.tell(d, i)
-		b.call(ctx, i, d)
+		b.call(ctx, i, b.delivery(i))
 	}
 }
 
-// tell fills in a delivery with all that is known of message i.
-func (b *batch) tell(d *Delivery, i int) {
+// delivery is all that is known of message i.
+func (b *batch) delivery(i int) *Delivery {
+	d := &b.deliveries[i]
 	*d = Delivery{
 		Topic: b.topic.Topic, Slot: b.index, Content: b.answer.Contents[i], Attempt: b.answer.Attempt, Fence: b.answer.Number,
 		Priority: b.answer.Priority(i), Due: b.answer.Due(i),
@@ -103,6 +104,7 @@ func (b *batch) tell(d *Delivery, i int) {
 	if why, ok := b.answer.Why(); ok {
 		d.Priority, d.LastError, d.FirstFailure = why.Priority, why.Reason, why.First
 	}
+	return d
 }
 
 // claim returns the message to be handled next and its context (see

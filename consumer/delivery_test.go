@@ -198,3 +198,31 @@ func TestDueTimes(t *testing.T) {
 		}
 	}
 }
+
+// A listener may keep its deliveries: none of them shows another message later.
+func TestDeliveriesMayBeKept(t *testing.T) {
+	t.Parallel()
+	rdb := shared(t)
+	for _, parallel := range []bool{false, true} {
+		topic := topicOf(t, message.KindFixedTime, 1)
+		n := newNotes()
+		var mu sync.Mutex
+		kept, as := []*Delivery{}, []Delivery{}
+		work(t, rdb, Config{}, topic, n.around(func(_ context.Context, d *Delivery) error {
+			mu.Lock()
+			defer mu.Unlock()
+			kept, as = append(kept, d), append(as, *d)
+			return nil
+		}), ListenOptions{Parallel: parallel})
+		contents := numbered("m", 40)
+		newSender(t, rdb, topic).send(t, contents...)
+		n.awaitAll(t, contents)
+		mu.Lock()
+		for i, d := range kept {
+			if *d != as[i] {
+				t.Errorf("parallel %t: a delivery of %s shows %s now", parallel, as[i].Content, d.Content)
+			}
+		}
+		mu.Unlock()
+	}
+}

@@ -25,8 +25,9 @@ type ListenerFunc func(ctx context.Context, d *Delivery) error
 // OnMessage calls f.
 func (f ListenerFunc) OnMessage(ctx context.Context, d *Delivery) error { return f(ctx, d) }
 
-// Delivery is one message on its way through OnMessage. It is valid until
-// OnMessage returns; its Content may be kept.
+// Delivery is one message on its way through OnMessage. It may be kept: no other
+// message is ever written into it. Whoever keeps one keeps its whole batch in
+// memory; to keep many for long, copy what is needed.
 type Delivery struct {
 	Topic   message.Topic
 	Slot    int

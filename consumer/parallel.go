@@ -46,7 +46,5 @@ func (b *batch) parallel() {
 func (b *batch) one(ctx context.Context, i int) {
 	ctx, end := context.WithTimeoutCause(ctx, b.topic.opts.Timeout, ErrTimeout)
 	defer end()
-	d := &Delivery{}
-	b.tell(d, i)
-	b.call(ctx, i, d)
+	b.call(ctx, i, b.delivery(i))
 }

@@ -41,10 +41,20 @@ func (c *Consumer) suspect(x *slot, holder string) {
 	})
 }
 
-// takenOver draws the conclusion when a batch was taken over from a worker that
-// coasts: its id has been proven dead, so ZooKeeper is there and this worker alone
-// is cut off.
-func (c *Consumer) takenOver(x *slot) {
+// refused notes that the turn which was to finish a batch was not the one that did.
+//
+// A turn that was sent once is refused because the batch was taken over. If the
+// worker coasts, its id has then been proven dead: ZooKeeper is there, this worker
+// alone is cut off, and it draws the conclusion. A turn that was repeated may have
+// been executed before, its answer lost, and the slot be another's by now. (So it
+// is with every leave whose answer gets lost.) That proves nothing. If the batch
+// was taken over after all, so will be the next one.
+func (c *Consumer) refused(x *slot, repeated bool) {
+	if repeated {
+		c.logOf(x).Info("answers of Redis got lost: the batch was finished, or it was taken over and its messages may be handled again")
+		return
+	}
+	c.logOf(x).Warn("the batch was taken over before it was finished: its messages may be handled again")
 	if t := x.term; t.member != nil && t.member.Until().IsZero() {
 		t.retire(errors.New("another worker has proven it dead"))
 	}

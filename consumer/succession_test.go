@@ -281,6 +281,55 @@ func TestHangingHandlerWhileCoasting(t *testing.T) {
 	send("afterwards", 1)
 }
 
+// The answer to a turn that leaves a slot gets lost. The repeated turn is refused, which
+// looks like a batch that was taken over, and is none: nothing is said of that, and a
+// worker that coasts keeps its id.
+func TestLostReplyOfALeave(t *testing.T) {
+	t.Parallel()
+	server, zks := servertest.SharedRedis(t), servertest.SharedZooKeeper(t)
+	proxy, rdb := servertest.NewProxy(t, server.Addr()), server.Client(t)
+	topic := topicOf(t, message.KindPriority, 2)
+	n := newNotes()
+	how := sharedBy(t, zks, 3*time.Second)
+	how.OnOutage = slots.Coast
+	core, logs := observer.New(zap.InfoLevel)
+	begun, release := make(chan struct{}), make(chan struct{})
+	c := work(t, proxy.Client(t, func(o *redis.Options) { o.MaxRetries = -1 }), Config{Slots: slots.ZooKeeper(how), Logger: zap.New(core)}, topic,
+		n.around(func(context.Context, *Delivery) error {
+			close(begun)
+			<-release
+			return nil
+		}))
+	eventually(t, "it has all slots", func() bool { return owned(c) == 2 })
+	newSender(t, rdb, topic).send(t, "m")
+	wait(t, "the message is in its handler", begun)
+	first, x := c.Worker(), c.topics[0].slots[slotOf(topic, "m")]
+	c.schedule.own(c.topics[0], c.term.Load(), nil)
+	lost := proxy.LoseNextReply("evalsha", x.turn.Keys.Store)
+	close(release)
+	wait(t, "the reply is lost", lost)
+	must(t, c.Settle(ctx))
+	must(t, closeIn(c, patience))
+	if c.Worker() != first {
+		t.Error("the worker has another id")
+	}
+	said := ""
+	for _, line := range logs.All() {
+		if strings.Contains(line.Message, "another worker has proven it dead") || strings.Contains(line.Message, "gives up its id") ||
+			strings.Contains(line.Message, "was taken over before") {
+			t.Errorf("it says %q", line.Message)
+		}
+		if strings.Contains(line.Message, "answers of Redis got lost") {
+			said = line.Message
+		}
+	}
+	if said == "" {
+		t.Errorf("nothing is said of the repeated turn: %v", logs.All())
+	}
+	n.wantOnce(t, []string{"m"})
+	wantEmpty(t, rdb, topic)
+}
+
 // On a Cluster the turner that has a slot in hand notes where it is.
 func TestReplacedWhileItTurns(t *testing.T) {
 	t.Parallel()

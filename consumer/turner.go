@@ -121,11 +121,10 @@ func (c *Consumer) answer(x *slot, a luascripts.Answer) {
 	if x.failures > 0 {
 		c.logOf(x).Info("turns are answered again", zap.Int("repeated", x.failures))
 	}
-	leaving, held := x.turn.Count == 0, x.held
+	leaving, held, repeated := x.turn.Count == 0, x.held, x.failures > 0
 	x.answered()
 	if held && (a.Code == luascripts.Number || a.Code == luascripts.Busy) {
-		c.logOf(x).Warn("the batch was taken over before it was finished: its messages may be handled again")
-		c.takenOver(x)
+		c.refused(x, repeated)
 	}
 	if a.Code != luascripts.Busy {
 		x.number = a.Number
