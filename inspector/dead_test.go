@@ -385,3 +385,40 @@ func TestDeadErrors(t *testing.T) {
 	must(t, rdb.Set(ctx, luascripts.KeysOf(topic.Name, 1).Dead, "x", 0).Err())
 	wantError(t, only(ctx, topic.Name, DeadQuery{}, 0), nil, luascripts.KeysOf(topic.Name, 1).Dead)
 }
+
+// A time of death that came out of a duration which overflowed, or was negative, must not mean
+// everything.
+func TestDeadDeleteRefusesTimesToCome(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
+		topic := define(t, rdb, message.Topic{Name: "orders", Kind: message.KindRangeMerge, Slots: 1})
+		dead := luascripts.KeysOf(topic.Name, 0).Dead
+		now, err := rdb.Time(ctx).Result()
+		must(t, err)
+		zadd(t, rdb, dead, "a", now.Add(-time.Hour).UnixMilli())
+		age := func(days, hours time.Duration) time.Time { return now.Add(-(days*24*time.Hour + hours*time.Hour)) }
+		for _, q := range []DeadQuery{
+			{OlderThan: age(65535, 2_000_000)}, {OlderThan: age(-1, 0)}, {OlderThan: now.Add(6 * time.Minute)},
+			{OlderThan: time.Unix(1<<60, 0)}, {OlderThan: time.Unix(-1<<60, 0)}, {NewerThan: time.Unix(-1<<60, 0)}, {NewerThan: time.Unix(1<<60, 0)},
+		} {
+			_, _, err := i.DeadDelete(ctx, topic.Name, q, nil)
+			wantError(t, err, message.ErrInvalid, "Than is ")
+			_, err = i.DeadRequeue(ctx, topic.Name, q, RequeueOptions{})
+			wantError(t, err, message.ErrInvalid, "Than is ")
+		}
+		if n := rdb.ZCard(ctx, dead).Val(); n != 1 {
+			t.Errorf("%d of 1 are left", n)
+		}
+		// Looking harms nobody, and clocks may be somewhat apart.
+		if n, err := i.DeadCount(ctx, topic.Name, DeadQuery{OlderThan: now.Add(24 * time.Hour)}); n != 1 || err != nil {
+			t.Error(n, err)
+		}
+		// Where the clock was set back, deaths are still to come, too.
+		zadd(t, rdb, dead, "b", now.Add(5*time.Hour).UnixMilli())
+		if n, _, err := i.DeadDelete(ctx, topic.Name, DeadQuery{OlderThan: now.Add(5*time.Hour + time.Minute)}, nil); n != 2 || err != nil {
+			t.Error(n, err)
+		}
+		if n, _, err := i.DeadDelete(ctx, topic.Name, DeadQuery{OlderThan: now.Add(5 * time.Hour)}, nil); n != 0 || err != nil {
+			t.Error(n, err)
+		}
+	})
+}

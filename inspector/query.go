@@ -21,12 +21,13 @@ type DeadQuery struct {
 	Slots     []int                     // nil: all
 	Content   func(content string) bool // nil: any; see [Glob] and [Regexp]
 	Reason    string                    // a part of the last error; empty: any
-	OlderThan time.Time                 // died before; zero: any
+	OlderThan time.Time                 // died before; zero: any. What changes messages refuses one that is still to come
 	NewerThan time.Time                 // died after; zero: any
 	Newest    bool                      // newest first instead of oldest first
 	Limit     int                       // how many at most; 0: all
 
-	likely int // how many will do, but for those that do not count; 0: all
+	likely  int  // how many will do, but for those that do not count; 0: all
+	changes bool // those that are met are taken out
 }
 
 // few is how many dead messages have to be read at least; 0: nobody knows, or all.
@@ -42,8 +43,36 @@ func (q DeadQuery) slots(t Topic) ([]int, error) {
 	if q.Limit < 0 {
 		return nil, &message.InvalidError{Field: "Limit", Value: strconv.Itoa(q.Limit), Limit: "1 or more, or 0 for all"}
 	}
+	for field, at := range map[string]time.Time{"OlderThan": q.OlderThan, "NewerThan": q.NewerThan} {
+		if y := at.UTC().Year(); y < 1 || y > 9999 { // it came from an overflow, and is none in ms
+			return nil, &message.InvalidError{Field: field, Value: at.String(), Limit: "in the years 1 to 9999, or zero for any"}
+		}
+	}
 	which, err := chosen(t, q.Slots)
 	return slices.Compact(slices.Sorted(slices.Values(which))), err
+}
+
+// allowance is how far clocks may be apart before a time counts as one that is still to come.
+const allowance = 5 * time.Minute
+
+// past refuses to change what is older than a time that is still to come. That would be all,
+// and whoever wants all says so by the zero time: this one is an age that was less than
+// nothing, or overflowed. Where the server's clock was set back, the latest deaths are still
+// to come, too.
+func (q DeadQuery) past(counts []luascripts.Counts) error {
+	var now, latest time.Time
+	for _, c := range counts {
+		now = later(now, c.Now)
+		if c.Dead > 0 {
+			latest = later(latest, c.Died[1])
+		}
+	}
+	if latest.IsZero() || !q.OlderThan.After(later(now, latest).Add(allowance)) {
+		return nil
+	}
+	return &message.InvalidError{
+		Field: "OlderThan", Value: stamp(q.OlderThan), Limit: "no later than the server's clock, " + stamp(now) + ", or not given, which means all",
+	}
 }
 
 // wholeMs is what a time of death may have behind its ms, if somebody stored it by hand.
@@ -83,6 +112,11 @@ func (i *Inspector) walks(ctx context.Context, t Topic, q DeadQuery) ([]*walk, e
 	counts, err := i.counts(ctx, t, which)
 	if err != nil {
 		return nil, err
+	}
+	if q.changes {
+		if err := q.past(counts); err != nil {
+			return nil, err
+		}
 	}
 	count := map[int]luascripts.Counts{} // of the slots that have any
 	for n, slot := range which {

@@ -64,7 +64,7 @@ func (i *Inspector) workersByRedis(ctx context.Context, topics []Topic, known ma
 				w = &Worker{ID: id, Assigned: map[string][]int{}}
 				known[id] = w
 			}
-			w.Assigned[t.Name] = shares[id]
+			w.Assigned[t.Name] = append([]int{}, shares[id]...)
 			if end.After(w.Until) {
 				w.Until = end
 			}
@@ -84,10 +84,15 @@ func (i *Inspector) workersByZooKeeper(ctx context.Context, topics []Topic, know
 	for _, v := range view.Workers {
 		w := &Worker{
 			ID: v.ID, Host: v.Host, PID: v.PID, Version: v.Version, Leaving: v.Leaving,
-			Assigned: map[string][]int{}, Held: v.Held,
+			Assigned: map[string][]int{}, Held: maps.Clone(v.Held), // which others see, too
+		}
+		for topic, slots := range w.Held {
+			if slots == nil {
+				w.Held[topic] = []int{}
+			}
 		}
 		for topic := range v.Topics {
-			w.Assigned[topic] = nil
+			w.Assigned[topic] = []int{}
 		}
 		known[v.ID] = w
 	}

@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/message"
 )
 
 func (a *app) deadCommand() *cobra.Command {
@@ -24,7 +26,7 @@ them up. Nothing delivers them, and nothing removes them, until somebody does so
 // deadFilter are the flags that say which dead messages are meant.
 type deadFilter struct {
 	glob, regexp, reason  string
-	olderThan, newerThan  span
+	olderThan, newerThan  age
 	diedBefore, diedAfter instant
 	slots                 []int
 	limit                 int
@@ -77,15 +79,15 @@ func (f *deadFilter) query(now time.Time) (inspector.DeadQuery, error) {
 			return q, misused("--content-regex: %w", err)
 		}
 	}
-	if f.olderThan != 0 {
-		before := now.Add(time.Millisecond).Add(-time.Duration(f.olderThan))
+	if f.olderThan.span != 0 {
+		before := now.Add(time.Millisecond).Add(-time.Duration(f.olderThan.span))
 		if q.OlderThan.IsZero() || before.Before(q.OlderThan) {
 			q.OlderThan = before
 		}
 	}
 	q.OlderThan = q.OlderThan.Truncate(time.Millisecond)
-	if f.newerThan != 0 {
-		if after := now.Add(-time.Duration(f.newerThan)).Truncate(time.Millisecond); after.After(q.NewerThan) {
+	if f.newerThan.span != 0 {
+		if after := now.Add(-time.Duration(f.newerThan.span)).Truncate(time.Millisecond); after.After(q.NewerThan) {
 			q.NewerThan = after
 		}
 	}
@@ -137,6 +139,19 @@ func (f *deadFilter) same(q inspector.DeadQuery, done int) map[string]string {
 		flags["limit"] = fmt.Sprint(q.Limit - done)
 	}
 	return flags
+}
+
+// refused says in words of the flags that the inspector takes them for a mistake, so that
+// nothing was changed; nil if that is not what err says.
+func refused(err error) error {
+	var invalid *message.InvalidError
+	switch {
+	case !errors.As(err, &invalid):
+		return nil
+	case invalid.Field == "OlderThan":
+		return misused("--died-before is %s; it must be %s", invalid.Value, invalid.Limit)
+	}
+	return err
 }
 
 // only is the query for one content, wherever it is dead: an entry of [inspector.DeadShow].

@@ -296,3 +296,40 @@ func TestDeadExport(t *testing.T) {
 		}
 	})
 }
+
+// An age that overflows, or is nothing, or a time that is still to come, means nothing that
+// anybody would say. It deleted everything.
+func TestDeadDeleteProtectsWhatWasNotMeant(t *testing.T) {
+	onEach(t, func(t *testing.T, s at) {
+		topic := message.Topic{Name: "orders", Kind: message.KindRangeMerge, Slots: 4}
+		bury(t, s.rdb, topic, 20, func(i int) corpse {
+			return corpse{content: fmt.Sprintf("order %d", i), died: time.Now().Add(-time.Hour)}
+		})
+		for _, c := range []struct{ words, args string }{
+			{`--older-than is "65535d2000000h", more than 106751d`, "--older-than 65535d2000000h"},
+			{"more than 106751d", "--older-than 9223372036s1000ms"},
+			{"less than 1ms; leave it away", "--older-than 0s"},
+			{"less than 1ms; leave it away", "--newer-than 0s"},
+			{"not a duration", "--older-than=-1h"},
+			{"not a duration", "--older-than="},
+			{"in the years 1970 to 9999", "--died-before 0001-01-01T00:00:00Z"},
+			{"in the years 1970 to 9999", "--died-after 0001-01-01T00:00:00.0001Z"},
+			{"--died-before is 2099-01-01T00:00:00Z; it must be no later than the server's clock", "--died-before 2099-01-01T00:00:00Z"},
+		} {
+			for _, does := range []string{"delete", "requeue"} {
+				s.refused(t, 2, c.words, append([]string{"dead", does, "orders", "--yes"}, strings.Fields(c.args)...)...)
+			}
+		}
+		if n := len(members(t, s.rdb, topic, inDead)); n != 20 {
+			t.Errorf("%d of 20 are left", n)
+		}
+		s.text(t, "dead", "delete", "orders", "--yes", "--older-than", "106751d")
+		if n := len(members(t, s.rdb, topic, inDead)); n != 20 {
+			t.Errorf("%d of 20 are left", n)
+		}
+		s.text(t, "dead", "delete", "orders", "--yes", "--newer-than", "106751d")
+		if n := len(members(t, s.rdb, topic, inDead)); n != 0 {
+			t.Errorf("%d of 20 are left", n)
+		}
+	})
+}

@@ -73,8 +73,11 @@ func (a *app) deleteMany(ctx context.Context, cmd *cobra.Command, args []string,
 		done.Deleted, done.Lost, err = i.DeadDelete(ctx, args[0], q, bar.show)
 		bar.end()
 	}
-	if err == nil {
+	switch wrong := refused(err); {
+	case err == nil:
 		return a.deleted(done)
+	case wrong != nil:
+		return wrong
 	}
 	done.GoOn = f.rest(cmd, args, q, done.Deleted+done.Lost)
 	if a.json {

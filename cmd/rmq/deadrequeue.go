@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -117,12 +116,11 @@ func (r *requeue) many(ctx context.Context, yes bool) error {
 		r.done, err = i.DeadRequeue(ctx, r.args[0], q, r.options)
 		bar.end()
 	}
-	var invalid *message.InvalidError
-	switch {
+	switch wrong := refused(err); {
 	case err == nil:
 		return r.tell(total, "")
-	case errors.As(err, &invalid): // nothing was done
-		return err
+	case wrong != nil:
+		return wrong
 	}
 	goOn := r.filter.rest(r.cmd, r.args, q, r.done.Stored+r.done.Merged+r.done.Lost)
 	if r.json {
@@ -154,8 +152,8 @@ func (r *requeue) valid(ctx context.Context, i *inspector.Inspector) error {
 func (r *requeue) what(n int) string {
 	text := fmt.Sprintf("requeue %s of %s", things(n, "dead message"), legible(r.args[0]))
 	if rate := r.options.Rate; rate > 0 {
-		took := time.Duration(float64(n) / rate * float64(time.Second))
-		text += fmt.Sprintf(", at %v (%s)", r.cmd.Flag("rate").Value, words.Duration(max(took, time.Second)))
+		took := time.Duration(min(max(float64(n)/rate, 1), 1e9)) * time.Second
+		text += fmt.Sprintf(", at %v (%s)", r.cmd.Flag("rate").Value, words.Duration(took))
 	}
 	return text
 }

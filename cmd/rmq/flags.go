@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -28,25 +30,55 @@ func (s *span) String() string {
 }
 func (*span) Type() string { return "duration" }
 
+// spanPart is a number with its unit, at the beginning of a text.
+var spanPart = regexp.MustCompile(`^(\d+\.?\d*|\.\d+)(d|h|ms|m|us|µs|s|ns)`)
+
+var spanUnits = map[string]time.Duration{
+	"d": 24 * time.Hour, "h": time.Hour, "m": time.Minute, "s": time.Second,
+	"ms": time.Millisecond, "us": time.Microsecond, "µs": time.Microsecond, "ns": 1,
+}
+
+// parseSpan reads a duration. It reckons with whole numbers of any size: one that is too
+// large must not come out as another one.
 func parseSpan(text string) (time.Duration, error) {
-	const howTo = "not a duration such as 90s, 1h30m or 7d"
-	days, rest, found := strings.Cut(text, "d")
-	if !found {
-		days, rest = "0", text
+	const longest = 100 // bytes: nobody writes more
+	wrong := errors.New("not a duration such as 90s, 1h30m or 7d")
+	switch {
+	case text == "0":
+		return 0, nil
+	case text == "" || len(text) > longest:
+		return 0, wrong
 	}
-	n, err := strconv.ParseUint(days, 10, 16)
-	if err != nil {
-		return 0, errors.New(howTo)
+	sum := new(big.Rat)
+	for rest := text; rest != ""; {
+		part := spanPart.FindStringSubmatch(rest)
+		if part == nil {
+			return 0, wrong
+		}
+		number, ok := new(big.Rat).SetString(part[1])
+		if !ok {
+			return 0, wrong
+		}
+		sum.Add(sum, number.Mul(number, new(big.Rat).SetInt64(int64(spanUnits[part[2]]))))
+		rest = rest[len(part[0]):]
 	}
-	d := time.Duration(n) * 24 * time.Hour
-	if rest == "" && found {
-		return d, nil
+	whole := new(big.Int).Quo(sum.Num(), sum.Denom())
+	if !whole.IsInt64() {
+		return 0, errors.New("more than 106751d, the longest duration that there is here")
 	}
-	more, err := time.ParseDuration(rest)
-	if err != nil || more < 0 {
-		return 0, errors.New(howTo)
+	return time.Duration(whole.Int64()), nil
+}
+
+// age is a span that tells old messages from new ones. None at all would mean each of them,
+// which is said by leaving the flag away.
+type age struct{ span }
+
+func (a *age) Set(text string) error {
+	err := a.span.Set(text)
+	if err == nil && time.Duration(a.span) < time.Millisecond {
+		return errors.New("less than 1ms; leave it away if the age does not matter")
 	}
-	return d + more, nil
+	return err
 }
 
 func isSpan(text string) bool {
@@ -103,6 +135,9 @@ var instants = []string{time.RFC3339Nano, "2006-01-02 15:04:05", "2006-01-02T15:
 func parseInstant(text string) (time.Time, error) {
 	for _, form := range instants {
 		if t, err := time.ParseInLocation(form, text, time.Local); err == nil {
+			if y := t.UTC().Year(); y < 1970 || y > 9999 { // the zero time, for one, means that none is given
+				return time.Time{}, errors.New("not a time in the years 1970 to 9999")
+			}
 			return t, nil
 		}
 	}

@@ -1,7 +1,13 @@
 package main
 
 import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,10 +24,71 @@ func TestSpans(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "7", "d", "-1s", "1d-1s", "x", "99999999d", "7dd", "1d 2h"} {
-		if got, err := parseSpan(text); err == nil {
-			t.Errorf("%q is %v", text, got)
+	for _, text := range []string{"", "7", "d", "-1s", "1d-1s", "x", "7dd", "1d 2h", "1h0", "1e3s", "1/2h", "0x10s", ".h", "1_0s", "\u0661s", strings.Repeat("9", 101) + "s"} {
+		if got, err := parseSpan(text); err == nil || !strings.Contains(err.Error(), "not a duration such as 90s") {
+			t.Errorf("%q is %v, %v", text, got, err)
 		}
+	}
+}
+
+// A duration that is too large must not come out as another one: rmq dead delete takes it for
+// the age of what it deletes.
+func TestSpansThatOverflow(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{
+		"106751d23h47m16s854ms775us807ns": math.MaxInt64, "9223372036s854ms775807ns": math.MaxInt64, "65535d": 65535 * 24 * time.Hour,
+		"0.000000001s": 1, "0.9ns": 0, "106751.5d": 106751*24*time.Hour + 12*time.Hour,
+	} {
+		if got, err := parseSpan(text); err != nil || got != want {
+			t.Errorf("%s: %d, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{
+		"65535d2000000h", "9223372036s1000ms", "106751d23h47m16s854ms775us808ns", "106752d", "2562048h", "9223372036854775808ns",
+		"99999999d", strings.Repeat("9", 90) + "d", "106751d106751d", "65535d65535d65535d65535d",
+	} {
+		if got, err := parseSpan(text); err == nil || !strings.Contains(err.Error(), "106751d") {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	// Whatever is written, it comes out as what it says, or is refused.
+	seed := uint64(time.Now().UnixNano())
+	if s := os.Getenv("RMQ_SEED"); s != "" {
+		seed, _ = strconv.ParseUint(s, 10, 64)
+	}
+	r := rand.New(rand.NewPCG(seed, 0))
+	for range 20_000 {
+		var text strings.Builder
+		exact, scale := new(big.Int), big.NewInt(int64(time.Hour))
+		for range 1 + r.IntN(4) {
+			n := r.Uint64() >> r.IntN(64)
+			unit := []string{"d", "h", "m", "s", "ms", "us", "ns"}[r.IntN(7)]
+			fmt.Fprintf(&text, "%d%s", n, unit)
+			scale.SetInt64(int64(spanUnits[unit]))
+			exact.Add(exact, scale.Mul(scale, new(big.Int).SetUint64(n)))
+		}
+		got, err := parseSpan(text.String())
+		if (err == nil) != exact.IsInt64() || err == nil && int64(got) != exact.Int64() {
+			t.Fatalf("RMQ_SEED=%d: %s is %d, %v; want %s", seed, &text, got, err, exact)
+		}
+	}
+}
+
+// What tells old messages from new ones cannot be nothing: that would mean all of them.
+func TestAges(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"0", "0s", "0d", "999us", "0.0001s"} {
+		if err := new(age).Set(text); err == nil || !strings.Contains(err.Error(), "less than 1ms") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for _, text := range []string{"-1h", "", "65535d2000000h"} {
+		if err := new(age).Set(text); err == nil {
+			t.Errorf("%q is an age", text)
+		}
+	}
+	if a := new(age); a.Set("1ms") != nil || a.String() != "1ms" || a.Type() != "duration" {
+		t.Error(a)
 	}
 }
 
@@ -40,7 +107,10 @@ func TestInstants(t *testing.T) {
 	if got, err := parseInstant("2026-01-31"); err != nil || !got.Equal(time.Date(2026, 1, 31, 0, 0, 0, 0, time.Local)) {
 		t.Errorf("%v, %v", got, err)
 	}
-	for _, text := range []string{"", "now", "15:04", "1769871845678", "2026-13-01"} {
+	for _, text := range []string{
+		"", "now", "15:04", "1769871845678", "2026-13-01",
+		"0001-01-01T00:00:00Z", "0001-01-01T00:00:00.0001Z", "1969-12-31T23:59:59Z", "9999-12-31T23:59:59-01:00", "12026-01-31T00:00:00Z",
+	} {
 		if got, err := parseInstant(text); err == nil {
 			t.Errorf("%q is %v", text, got)
 		}
@@ -57,7 +127,7 @@ func TestPaces(t *testing.T) {
 			t.Errorf("%s: %s, %v", text, &p, err)
 		}
 	}
-	for _, text := range []string{"", "0", "-1", "x", "100/x", "/s", "NaN", "Inf", "1e10", "1000001", "1/h", "100/s/s"} {
+	for _, text := range []string{"", "0", "-1", "x", "100/x", "/s", "NaN", "Inf", "1e10", "1000001", "1/h", "100/s/s", "1e30/s", "-1e30/s", "1e999/s", "-0", "1e-300/h", "0/s"} {
 		if err := new(pace).Set(text); err == nil {
 			t.Errorf("%q is a rate", text)
 		}
@@ -72,7 +142,7 @@ func TestSlotLists(t *testing.T) {
 			t.Errorf("%s: %s, %v", text, &l, err)
 		}
 	}
-	for _, text := range []string{"", "x", "-1", "3,", "5-3", "0-", "1-2-3", "0-65536", "3 7"} {
+	for _, text := range []string{"", "x", "-1", "3,", "5-3", "0-", "1-2-3", "0-65536", "3 7", "18446744073709551616", "-1-3", "0-18446744073709551615"} {
 		if err := new(slotList).Set(text); err == nil {
 			t.Errorf("%q are slots", text)
 		}

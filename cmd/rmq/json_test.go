@@ -1,13 +1,19 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
 	"unicode"
 
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/internal/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/slots"
 )
 
 // A terminal that is shown JSON does nothing but show it.
@@ -50,4 +56,51 @@ func TestStrangeTopics(t *testing.T) {
 			t.Errorf("%q: %+v", args, r)
 		}
 	}
+}
+
+// A list that is empty is written as one: who reads it in a loop must not stumble over null.
+func TestJSONHasNoNull(t *testing.T) {
+	t.Parallel()
+	server, zoo := servertest.Redis(t), servertest.SharedZooKeeper(t)
+	root := zoo.Chroot(t)
+	s := at{server.Client(t), "redis://" + server.Addr()}
+	stage(t, s.rdb)
+	one := rangeMerge("one")
+	one.Slots = 1
+	shared := one
+	shared.Name = "shared"
+	// Of two workers at one slot, one has none.
+	for range 2 {
+		work(t, s.rdb, consumer.Config{}, one)
+		work(t, s.rdb, consumer.Config{Slots: slots.ZooKeeper(slots.ZooKeeperConfig{Servers: zoo.Servers(), Root: root})}, shared)
+	}
+	with := []string{"--json", "--zk", strings.Join(zoo.Servers(), ","), "--zk-root", root}
+	eventually(t, "all four have joined, and one has a slot of each topic", func() bool {
+		return strings.Count(s.call(t, append([]string{"workers"}, with...)...).out, `:[0]`) >= 2
+	})
+	for _, args := range []string{
+		"topics", "stats", "stats --slots", "slots one", "slots shared", "workers", "peek orders", "peek orders --state dead", "explain orders sleepy",
+		"explain orders hopeless", "dead list orders", "dead show orders hopeless", "dead export orders", "verify", "doctor", "pause one --yes", "resume one",
+		"cancel orders sleepy", "dead requeue orders --yes", "dead delete orders --yes",
+	} {
+		r := s.call(t, append(strings.Fields(args), with...)...)
+		if r.code != 0 || strings.Contains(r.out, "null") {
+			t.Errorf("rmq %s: %+v", args, r)
+		}
+	}
+}
+
+// work starts a worker that has nothing to do. It is closed with the test.
+func work(t testing.TB, rdb redis.UniversalClient, cfg consumer.Config, topic message.Topic) *consumer.Consumer {
+	t.Helper()
+	c, err := consumer.New(rdb, cfg)
+	must(t, err)
+	must(t, c.Listen(topic, consumer.ListenerFunc(func(context.Context, *consumer.Delivery) error { return nil }), consumer.ListenOptions{}))
+	must(t, c.Start(ctx))
+	t.Cleanup(func() {
+		within, cancel := context.WithTimeout(ctx, testPatience)
+		defer cancel()
+		must(t, c.Close(within))
+	})
+	return c
 }
