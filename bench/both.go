@@ -11,7 +11,7 @@ import (
 	"github.com/slotmq/go-rmq/rmq"
 )
 
-// usual is how many slots a topic has by default.
+// usual is how many slots a topic has unless the table says another number.
 const usual = 16
 
 var bothSection = section{

@@ -230,6 +230,25 @@ func TestBackoffs(t *testing.T) {
 			t.Errorf("retry %d: only %d different values", retry, len(seen))
 		}
 	}
+	// The default: an outage of ten minutes must not kill what waits. It is what the
+	// documents say.
+	least, most := time.Duration(0), time.Duration(0)
+	for retry := 1; retry <= message.MaxRetries; retry++ {
+		d := min(time.Second<<(retry-1), 30*time.Minute)
+		least, most = least+d*4/5, most+d*6/5
+	}
+	for range 100 {
+		var sum time.Duration
+		for retry := 1; retry <= message.MaxRetries; retry++ {
+			sum += Config{}.withDefaults().Backoff(retry)
+		}
+		if sum < least || sum > most {
+			t.Fatalf("by default 16 retries take %v, want %v to %v", sum, least, most)
+		}
+	}
+	if least.Truncate(time.Minute) != 2*time.Hour+27*time.Minute || most.Round(time.Minute) != 3*time.Hour+41*time.Minute {
+		t.Errorf("16 retries take %v to %v; the documents say 2 h 27 min to 3 h 41 min", least, most)
+	}
 	if d := Exponential(0, 0)(3); d != 0 {
 		t.Errorf("exponential of nothing: %v", d)
 	}

@@ -159,9 +159,11 @@ func (c *Consumer) start(ctx context.Context) error {
 		return err
 	}
 	for _, t := range c.topics {
-		if err := c.agree(ctx, t); err != nil {
+		full, err := c.agree(ctx, t)
+		if err != nil {
 			return err
 		}
+		t.Topic = full
 	}
 	c.requests, c.stopRequests = context.WithCancel(context.Background())
 	for _, t := range c.topics {

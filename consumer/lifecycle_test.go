@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -170,11 +171,34 @@ func TestConflictingDefinitions(t *testing.T) {
 		}
 	}
 	zoo := topicOf(t, message.KindPriority, 4)
-	must(t, definition.Agree(ctx, luascripts.New(rdb), zoo.Name, zoo, definition.Sharing{Way: definition.SharingZooKeeper}))
+	_, err := definition.Agree(ctx, luascripts.New(rdb), zoo.Name, zoo, definition.Sharing{Way: definition.SharingZooKeeper})
+	must(t, err)
 	c := newConsumer(t, rdb, Config{})
 	must(t, c.Listen(zoo, newNotes().done(), ListenOptions{}))
 	if err := c.Start(ctx); !errors.Is(err, message.ErrTopicConflict) || !strings.Contains(err.Error(), "sharing") {
 		t.Errorf("start: %v, want a conflict about sharing", err)
+	}
+}
+
+// A worker that leaves the number of slots open has the one of the definition, and
+// fills in how they are shared like any other; its deliveries tell the number.
+func TestSlotsLeftOpen(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 8)
+	contents := fill(t, newSender(t, rdb, topic), 5)
+	open := topic
+	open.Slots = 0
+	n, c := newNotes(), newConsumer(t, rdb, Config{})
+	must(t, c.Listen(open, n.around(func(_ context.Context, d *Delivery) error {
+		if d.Topic.Slots != 8 || !strings.HasPrefix(d.Content, strconv.Itoa(d.Slot)+"/") {
+			t.Errorf("%s came from slot %d of %d", d.Content, d.Slot, d.Topic.Slots)
+		}
+		return nil
+	}), ListenOptions{}))
+	must(t, c.Start(ctx))
+	n.awaitAll(t, contents)
+	if way := rdb.HGet(ctx, luascripts.DefinitionKey(topic.Name), "sharing").Val(); way != definition.SharingRedis {
+		t.Errorf("sharing %q, want %q", way, definition.SharingRedis)
 	}
 }
 

@@ -31,13 +31,14 @@ const recheck = 30 * time.Second
 func (c *Consumer) allowed(ctx context.Context) error {
 	topics := make([]rights.Topic, len(c.topics))
 	for i, t := range c.topics {
-		topics[i] = rights.Topic{Name: t.name, Slots: t.Slots}
+		topics[i] = rights.Topic{Name: t.name, Slots: t.WithDefaults().Slots}
 	}
 	return rights.Check(ctx, c.rdb, rights.Need{Worker: true}, topics...)
 }
 
-// agree compares the topic's definition with the stored one.
-func (c *Consumer) agree(ctx context.Context, t *topic) error {
+// agree compares the topic's definition with the stored one, and tells the number of
+// slots where the topic leaves it open.
+func (c *Consumer) agree(ctx context.Context, t *topic) (message.Topic, error) {
 	by := definition.Sharing{Way: definition.SharingRedis}
 	if c.cfg.Slots != nil {
 		by.Way = definition.SharingZooKeeper
@@ -105,7 +106,10 @@ func (c *Consumer) attend(t *topic) {
 		}
 		if due && !comparing {
 			compared, comparing = time.Now(), true // aside: its server may hang, and the list be on another
-			c.attending.Go(func() { agreed <- c.agree(c.background, t) })
+			c.attending.Go(func() {
+				_, err := c.agree(c.background, t)
+				agreed <- err
+			})
 		}
 		if t.refused.Load() {
 			continue

@@ -67,7 +67,7 @@ func (c *Consumer) enterFirst(ctx context.Context) error {
 		return err
 	}
 	for _, t := range c.topics {
-		if err := c.agree(ctx, t); err != nil {
+		if _, err := c.agree(ctx, t); err != nil {
 			c.term.Swap(nil).member.Close()
 			return err
 		}

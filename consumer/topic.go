@@ -11,16 +11,16 @@ import (
 
 // topic is what a consumer keeps about a topic it listens to.
 type topic struct {
-	message.Topic
-	name     string // qualified by the namespace
-	opts     ListenOptions
-	listener MessageListener
-	refused  atomic.Bool // its definition is another one now
-	slots    []*slot
-	size     batchSize
-	looking  sync.Mutex    // held while the results of a safety look are compared
-	lookNow  chan struct{} // there is a reason for a safety look
-	poke     chan struct{} // the list of members has changed
+	message.Topic        // with the number of slots, once it has started
+	name          string // qualified by the namespace
+	opts          ListenOptions
+	listener      MessageListener
+	refused       atomic.Bool // its definition is another one now
+	slots         []*slot
+	size          batchSize
+	looking       sync.Mutex    // held while the results of a safety look are compared
+	lookNow       chan struct{} // there is a reason for a safety look
+	poke          chan struct{} // the list of members has changed
 
 	// Guarded by schedule.mu.
 	term     *term   // of the worker; nil between two of them
@@ -30,7 +30,6 @@ type topic struct {
 }
 
 func newTopic(t message.Topic, namespace string, l MessageListener, o ListenOptions) *topic {
-	t = t.WithDefaults()
 	return &topic{
 		Topic: t, name: luascripts.Qualify(namespace, t.Name), opts: o, listener: l,
 		lookNow: make(chan struct{}, 1), poke: make(chan struct{}, 1),

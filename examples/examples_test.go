@@ -150,7 +150,7 @@ var stories = map[string][]string{
 		`minute (3\d|4\d)\.\d  order 1: time is up, not paid: closed`, `minute [5-9]\d\.\d  order 3: time is up, not paid: closed`,
 	},
 	"produceronly": {
-		`priority 100: stored in slot 0`, `priority 700: merged in slot 0`, `ZRANGE .*thumbnails_0: \[\{700 photo 1\}\]`,
+		`priority 100: stored in slot 48`, `priority 700: merged in slot 48`, `ZRANGE .*thumbnails_48: \[\{700 photo 1\}\]`,
 		`message 0: stored`, `message 1: stored`, `a mistake \(field Priority\)`, `another kind: .*already defined differently`, `context canceled`,
 	},
 	"ownclients": {`(?m)^a client of one server.*: sent and handled in \d+\.\d ms`},

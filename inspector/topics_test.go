@@ -114,7 +114,7 @@ func TestTopicsOfANamespace(t *testing.T) {
 	_, err := newInspector(t, rdb, Config{Namespace: "empty"}).Topic(ctx, "orders")
 	wantError(t, err, ErrUnknownTopic, "there is none in namespace empty")
 	got, err := newInspector(t, rdb, Config{Namespace: "shop"}).Topic(ctx, "orders")
-	if err != nil || got.Name != "orders" || got.Slots != 16 {
+	if err != nil || got.Name != "orders" || got.Slots != 64 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

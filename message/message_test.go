@@ -35,7 +35,7 @@ func TestTopic(t *testing.T) {
 			t.Errorf("%.20q: %v", topic.Name, err)
 		}
 	}
-	if got := good[0].WithDefaults().Slots; got != 16 {
+	if got := good[0].WithDefaults().Slots; got != 64 {
 		t.Errorf("default slots: %d", got)
 	}
 	names := map[string]string{

@@ -12,7 +12,7 @@ const MaxRetries = 16
 
 // Limits of a topic.
 const (
-	DefaultSlots = 16
+	DefaultSlots = 64
 	MaxSlots     = 65536
 	MaxNameBytes = 200 // of a namespace, too
 )
@@ -55,7 +55,8 @@ type Topic struct {
 
 	// Slots is the number of independent queues the topic is spread over: a
 	// power of two up to 65536. It can never be changed, because the slot of
-	// a stored message cannot be computed again. Defaults to 16.
+	// a stored message cannot be computed again. Defaults to what the topic has,
+	// and to 64 if it is new.
 	Slots int
 
 	// Literal topics send a failed message straight back to the store with
@@ -64,7 +65,8 @@ type Topic struct {
 	Literal bool
 }
 
-// WithDefaults returns the topic with its zero fields filled in.
+// WithDefaults returns the topic with its zero fields filled in, as they are for a
+// new topic.
 func (t Topic) WithDefaults() Topic {
 	if t.Slots == 0 {
 		t.Slots = DefaultSlots
@@ -85,7 +87,7 @@ func (t Topic) Validate() error {
 		return invalid("Topic.Kind", t.Kind.String(), "KindRangeMerge, KindPriority or KindFixedTime")
 	}
 	if s := t.Slots; s < 0 || s > MaxSlots || s&(s-1) != 0 {
-		return invalid("Topic.Slots", strconv.Itoa(s), "a power of two from 1 to 65536, or 0 for 16")
+		return invalid("Topic.Slots", strconv.Itoa(s), "a power of two from 1 to 65536, or 0 for what the topic has")
 	}
 	return nil
 }

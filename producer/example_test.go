@@ -64,8 +64,8 @@ func Example() {
 		fmt.Println(err)
 	}
 	// Output:
-	// price: stored in slot 3
-	// price: merged in slot 3
+	// price: stored in slot 35
+	// price: merged in slot 35
 	// orders: stored in slots 3 3
 	// mail: stored in slot 8
 }

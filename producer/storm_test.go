@@ -18,7 +18,7 @@ func TestStorm(t *testing.T) {
 	const senders = 64
 	rdb := servertest.Redis(t).Client(t)
 	p := newProducer(t, rdb, Config{})
-	topic := message.Topic{Name: "storm", Kind: message.KindPriority}
+	topic := message.Topic{Name: "storm", Kind: message.KindPriority, Slots: 16}
 	var wrong atomic.Int64
 	var all sync.WaitGroup
 	begin := time.Now()

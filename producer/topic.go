@@ -16,14 +16,14 @@ import (
 
 // topic is what a producer keeps about a topic it sends to.
 type topic struct {
-	message.Topic
-	name string // qualified by the namespace
+	message.Topic        // with the number of slots, once it has agreed
+	name          string // qualified by the namespace
 
 	mu        sync.Mutex   // held while the definition is compared
 	agreed    atomic.Int64 // when to compare it again, since epoch; 0: it does not agree, or nobody knows yet
 	comparing atomic.Bool  // in the background
 
-	slots []slot
+	slots []slot // made when the definition agrees for the first time
 }
 
 // slot is what a producer keeps about one slot of a topic.
@@ -55,12 +55,7 @@ func (p *Producer) topic(ctx context.Context, t message.Topic) (*topic, error) {
 	p.mu.Lock()
 	known := (*p.topics.Load())[t]
 	if known == nil {
-		full := t.WithDefaults()
-		known = &topic{Topic: full, name: luascripts.Qualify(p.cfg.Namespace, t.Name), slots: make([]slot, full.Slots)}
-		for i := range known.slots {
-			store := luascripts.StoreKey(known.name, i)
-			known.slots[i].store, known.slots[i].key = store, store
-		}
+		known = &topic{Topic: t, name: luascripts.Qualify(p.cfg.Namespace, t.Name)}
 		grown := maps.Clone(*p.topics.Load())
 		grown[t] = known
 		p.topics.Store(&grown)
@@ -79,14 +74,19 @@ func (p *Producer) agree(ctx context.Context, t *topic) error {
 	}
 	var err error
 	if t.agreed.Load() == 0 {
-		err = rights.Check(ctx, p.rdb, rights.Need{Durable: p.cfg.Durability.Replicas > 0}, rights.Topic{Name: t.name, Slots: t.Slots})
+		err = rights.Check(ctx, p.rdb, rights.Need{Durable: p.cfg.Durability.Replicas > 0}, rights.Topic{Name: t.name, Slots: t.WithDefaults().Slots})
 	}
+	full := t.Topic
 	if err == nil {
-		err = definition.Agree(ctx, p.scripts, t.name, t.Topic, definition.Sharing{})
+		full, err = definition.Agree(ctx, p.scripts, t.name, t.Topic, definition.Sharing{})
 	}
 	now := time.Since(epoch)
 	switch {
 	case err == nil:
+		if t.slots == nil {
+			t.Topic = full
+			t.makeSlots()
+		}
 		t.agreed.Store(int64(now + recheck))
 	case errors.Is(err, message.ErrTopicConflict):
 		t.agreed.Store(0)
@@ -97,6 +97,14 @@ func (p *Producer) agree(ctx context.Context, t *topic) error {
 		return nil
 	}
 	return err
+}
+
+func (t *topic) makeSlots() {
+	t.slots = make([]slot, t.Slots)
+	for i := range t.slots {
+		store := luascripts.StoreKey(t.name, i)
+		t.slots[i].store, t.slots[i].key = store, store
+	}
 }
 
 // agreeLater is agree in the background. A conflict is for the next Send to tell.

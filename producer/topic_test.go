@@ -3,6 +3,7 @@ package producer
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/slots"
 )
 
 func TestTopicConflict(t *testing.T) {
@@ -41,6 +43,39 @@ func TestTopicConflict(t *testing.T) {
 		}
 		if !rdb.SIsMember(ctx, luascripts.TopicsKey, topic.Name).Val() {
 			t.Error("the topic is not in the list of all")
+		}
+	})
+}
+
+// A topic that leaves the number of slots open has the one of the definition, and 64
+// if it is new. A definition that was written when the default was another one, 16,
+// stays good for a program that never said any.
+func TestSlotsLeftOpen(t *testing.T) {
+	onEachServer(t, func(t *testing.T, rdb *redis.Client) {
+		for _, stored := range []int{16, 8, 65536, 0} {
+			topic := topicOf(t, message.KindPriority)
+			want := stored
+			if topic.Slots = stored; stored > 0 {
+				mustSend(t, newProducer(t, rdb, Config{}), topic, message.Priority{Content: "first", Priority: 17})
+			} else {
+				want = 64
+			}
+			p := newProducer(t, rdb, Config{})
+			topic.Slots = 0
+			for i := range 20 {
+				content := strconv.Itoa(i)
+				if r := mustSend(t, p, topic, message.Priority{Content: content, Priority: 17}); r.Slot != slots.Of(content, want) {
+					t.Errorf("%s is in slot %d, want %d of %d", content, r.Slot, slots.Of(content, want), want)
+				}
+			}
+			if held := rdb.HGet(ctx, luascripts.DefinitionKey(topic.Name), "slots").Val(); held != strconv.Itoa(want) {
+				t.Errorf("defined with %s slots, want %d", held, want)
+			}
+			topic.Kind = message.KindRangeMerge
+			_, err := p.Send(ctx, topic, message.RangeMerge{Content: "x", Range: time.Hour})
+			if !errors.Is(err, message.ErrTopicConflict) || strings.Contains(err.Error(), "Slots is") {
+				t.Errorf("another kind, slots left open: %v", err)
+			}
 		}
 	})
 }

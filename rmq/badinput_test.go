@@ -101,10 +101,10 @@ func (b *bench) keys() int64 {
 	return n
 }
 
-// waiting is how many messages wait in a topic of 16 slots.
+// waiting is how many messages wait in a topic.
 func (b *bench) waiting(t rmq.Topic) (n int64) {
 	b.Helper()
-	for slot := range 16 {
+	for slot := range t.WithDefaults().Slots {
 		n += b.rdb.ZCard(background, luascripts.StoreKey(t.Name, slot)).Val()
 	}
 	return n
@@ -150,7 +150,7 @@ func TestBadTopics(t *testing.T) {
 	if n := b.keys(); n != 0 {
 		t.Errorf("%d keys were stored", n)
 	}
-	for n, stored := range map[int]string{0: "16", 1: "1", 1 << 16: "65536"} {
+	for n, stored := range map[int]string{0: "64", 1: "1", 1 << 16: "65536"} {
 		topic := rmq.Topic{Name: fmt.Sprint("good ", n, strings.Repeat("ж", 90)), Kind: rmq.KindPriority, Slots: n}
 		b.must(b.send(topic, rmq.Priority{Content: "x", Priority: 17}))
 		if got := b.rdb.HGet(background, luascripts.DefinitionKey(topic.Name), "slots").Val(); got != stored {

@@ -88,7 +88,7 @@ func TestSendListenClose(t *testing.T) {
 			if d.Attempt == 1 && d.Content == "again" {
 				return errors.New("once")
 			}
-			if d.Topic.Name != "orders" || d.Topic.Slots != 16 || d.Fence == 0 || (d.Priority == 20) != (kind == KindPriority) || (d.LastError == "once") != (d.Attempt == 2) {
+			if d.Topic.Name != "orders" || d.Topic.Slots != 64 || d.Fence == 0 || (d.Priority == 20) != (kind == KindPriority) || (d.LastError == "once") != (d.Attempt == 2) {
 				return Dead(fmt.Errorf("delivered as %+v", d))
 			}
 			got <- fmt.Sprint(d.Content, d.Attempt)

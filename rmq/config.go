@@ -61,7 +61,7 @@ type Config struct {
 	Lease time.Duration
 
 	// Backoff between deliveries of a message that fails. Defaults to
-	// Exponential(1s, 30s): about 6 minutes over 16 retries.
+	// Exponential(1s, 30m): about 3 hours over 16 retries, 2 h 27 min to 3 h 41 min.
 	Backoff Backoff
 
 	// SafetyLook is how often idle slots are looked at in case a wake-up got

@@ -187,7 +187,7 @@ func interruptedRequeue(t *testing.T, dir string) {
 				t.Parallel()
 				server := servertest.Redis(t)
 				proxy := servertest.NewProxy(t, server.Addr())
-				c := cemetery{t, server.Client(t), message.Topic{Name: "orders", Kind: message.KindRangeMerge}, 3000}
+				c := cemetery{t, server.Client(t), message.Topic{Name: "orders", Kind: message.KindRangeMerge, Slots: 16}, 3000}
 				s := shell{t, dir, "redis://" + server.Addr()}
 				random := rand.New(rand.NewPCG(uint64(seed), uint64(part)))
 				requeue := []string{"dead", "requeue", "orders", "--yes"}
@@ -252,7 +252,7 @@ func interruptedOnCluster(t *testing.T, dir string) {
 	for _, n := range nodes.Nodes() {
 		addrs = append(addrs, n.Addr())
 	}
-	c := cemetery{t, nodes.Client(t), message.Topic{Name: "orders", Kind: message.KindRangeMerge}, 3000}
+	c := cemetery{t, nodes.Client(t), message.Topic{Name: "orders", Kind: message.KindRangeMerge, Slots: 16}, 3000}
 	s := shell{t, dir, "redis-cluster://" + strings.Join(addrs, ",")}
 	random := rand.New(rand.NewPCG(uint64(sharetest.Seed(t)), 0))
 	stopped := 0
@@ -300,7 +300,7 @@ func interruptedOnCluster(t *testing.T, dir string) {
 func brokenRequeue(t *testing.T, dir string) {
 	server := servertest.Redis(t)
 	proxy := servertest.NewProxy(t, server.Addr())
-	c := cemetery{t, server.Client(t), message.Topic{Name: "orders", Kind: message.KindRangeMerge}, 3000}
+	c := cemetery{t, server.Client(t), message.Topic{Name: "orders", Kind: message.KindRangeMerge, Slots: 16}, 3000}
 	c.fill()
 	s := shell{t, dir, "redis://" + proxy.Addr()}
 	cmd, errs := s.command(filepath.Join(dir, "rmq"), "dead", "requeue", "orders", "--yes", "--rate", "20000/s")
@@ -327,7 +327,7 @@ func brokenRequeue(t *testing.T, dir string) {
 func secondSignal(t *testing.T, dir string) {
 	server := servertest.Redis(t)
 	proxy := servertest.NewProxy(t, server.Addr())
-	c := cemetery{t, server.Client(t), message.Topic{Name: "orders", Kind: message.KindRangeMerge}, 3000}
+	c := cemetery{t, server.Client(t), message.Topic{Name: "orders", Kind: message.KindRangeMerge, Slots: 16}, 3000}
 	c.fill()
 	s := shell{t, dir, "redis://" + proxy.Addr()}
 	cmd, errs := s.command(filepath.Join(s.dir, "rmq"), "dead", "requeue", "orders", "--yes")
@@ -368,7 +368,7 @@ func secondSignal(t *testing.T, dir string) {
 func interruptedDeleteAndExport(t *testing.T, dir string) {
 	server := servertest.Redis(t)
 	proxy := servertest.NewProxy(t, server.Addr())
-	c := cemetery{t, server.Client(t), message.Topic{Name: "orders", Kind: message.KindRangeMerge}, 3000}
+	c := cemetery{t, server.Client(t), message.Topic{Name: "orders", Kind: message.KindRangeMerge, Slots: 16}, 3000}
 	s := shell{t, dir, "redis://" + server.Addr()}
 	random := rand.New(rand.NewPCG(uint64(sharetest.Seed(t)), 0))
 	out := t.TempDir()

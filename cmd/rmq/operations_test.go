@@ -72,8 +72,8 @@ type play struct {
 }
 
 func (p *play) run() {
-	orders := rmq.Topic{Name: "orders", Kind: rmq.KindPriority}
-	prices := rmq.Topic{Name: "prices", Kind: rmq.KindRangeMerge}
+	orders := rmq.Topic{Name: "orders", Kind: rmq.KindPriority, Slots: 16}
+	prices := rmq.Topic{Name: "prices", Kind: rmq.KindRangeMerge, Slots: 16}
 	client, err := rmq.New(rmq.Config{Redis: p.rdb, Worker: "app7", Backoff: rmq.Schedule(time.Millisecond)})
 	must(p, err)
 	must(p, client.Listen(orders, rmq.ListenerFunc(p.handle)))

@@ -65,7 +65,7 @@ func TestSend(t *testing.T) {
 			s.refused(t, 2, c.words, strings.Fields(c.args)...)
 		}
 		s.refused(t, 1, "orders is a priority topic, not fixed-time; leave --kind away", "send", "orders", "x", "--kind", "fixed-time", "--priority", "99")
-		s.refused(t, 1, "orders has 16 slots, not 32; leave --slots away", "send", "orders", "x", "--slots", "32", "--priority", "20")
+		s.refused(t, 1, "orders has 64 slots, not 32; leave --slots away", "send", "orders", "x", "--slots", "32", "--priority", "20")
 		s.refused(t, 1, "mails is literal; leave --literal away", "send", "mails", "x", "--literal=false", "--in", "1h")
 	})
 }

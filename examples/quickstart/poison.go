@@ -23,7 +23,7 @@ func poison(ctx context.Context, s *store.Store) (result measured, err error) {
 		at      time.Time
 	}
 	tries := make(chan try, 100)
-	// By default the 16 retries take about 6 minutes. Here they come quickly.
+	// By default the 16 retries take about 3 hours. Here they come quickly.
 	cfg := rmq.Config{Backoff: rmq.Schedule(5*time.Millisecond, 10*time.Millisecond, 20*time.Millisecond)}
 	worker, err := startWorker(ctx, s, cfg, imports, func(_ context.Context, d *rmq.Delivery) error {
 		tries <- try{d.Content, d.Attempt, time.Now()}
@@ -37,7 +37,7 @@ func poison(ctx context.Context, s *store.Store) (result measured, err error) {
 	}
 	defer stopWorker(worker, &err)
 
-	say("The pauses between deliveries are short here; by default 17 of them take about 6 minutes.")
+	say("The pauses between deliveries are short here; by default they add up to about 3 hours.")
 	begin := time.Now()
 	receipts, err := worker.SendBatch(ctx, imports, []rmq.Message{
 		rmq.Priority{Content: bad, SlotBasis: basis, Priority: 900},

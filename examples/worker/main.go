@@ -36,7 +36,7 @@ var (
 	clean = flag.Bool("clean", false, "delete the keys of this example and, with -zk, its nodes, and end")
 )
 
-var jobs = rmq.Topic{Name: "jobs", Kind: rmq.KindPriority}
+var jobs = rmq.Topic{Name: "jobs", Kind: rmq.KindPriority, Slots: 16}
 
 func main() { store.Main(run) }
 

@@ -31,15 +31,26 @@ type Sharing struct {
 	Tree string
 }
 
-// Agree writes or compares the definition of topic t under its qualified name.
-// A difference is message.ErrTopicConflict and says which field differs.
-func Agree(ctx context.Context, s *luascripts.Scripts, name string, t message.Topic, by Sharing) error {
+// Agree writes or compares the definition of topic t under its qualified name, and
+// returns t with all its fields: where it leaves Slots open, the number is the one
+// the topic has. A difference is message.ErrTopicConflict and says which field
+// differs.
+func Agree(ctx context.Context, s *luascripts.Scripts, name string, t message.Topic, by Sharing) (message.Topic, error) {
+	open := t.Slots == 0
+	t = t.WithDefaults()
 	want := luascripts.Definition{
 		Kind: t.Kind.String(), Slots: t.Slots, Literal: t.Literal, Sharing: by.Way, Layout: luascripts.Layout, Tree: by.Tree,
 	}
 	held, err := s.Define(ctx, name, want)
 	if err != nil {
-		return err
+		return t, err
+	}
+	if open && held.Slots != t.Slots && held.Slots > 0 {
+		// Somebody defined the topic with another number. The script fills in what a
+		// definition leaves open only for who agrees with the rest, so it is asked
+		// once more, with that number.
+		t.Slots = held.Slots
+		return Agree(ctx, s, name, t, by)
 	}
 	var differs []string
 	compare := func(field, ours, theirs string) {
@@ -58,7 +69,7 @@ func Agree(ctx context.Context, s *luascripts.Scripts, name string, t message.To
 		compare("tree in ZooKeeper (another ensemble, Root or Namespace)", by.Tree, held.Tree)
 	}
 	if differs != nil {
-		return fmt.Errorf("define topic %s: %w: %s", name, message.ErrTopicConflict, strings.Join(differs, ", "))
+		return t, fmt.Errorf("define topic %s: %w: %s", name, message.ErrTopicConflict, strings.Join(differs, ", "))
 	}
-	return nil
+	return t, nil
 }
