@@ -51,7 +51,7 @@ type Consumer struct {
 	watching   sync.WaitGroup // timers of minders
 	announcing sync.WaitGroup // wake-ups for those who work at a slot next
 	abandoning sync.WaitGroup // of the last session, when leave waits for running already
-	suspects   sync.Map       // holders that ZooKeeper is asked about
+	suspects   sync.Map       // holder that ZooKeeper is asked about → *suspicion
 }
 
 // phase of a consumer's life. It only goes forward.

@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -14,6 +15,31 @@ import (
 // looked into: nearly always it is about to leave.
 const proofAfter = 300 * time.Millisecond
 
+// suspicion is what became of the questions about one holder. Only one is asked at a
+// time.
+type suspicion struct {
+	asking atomic.Bool
+	tries  int
+	told   time.Time
+}
+
+// patientWith is how many questions may fail before a person is told, since ZooKeeper
+// may be about to elect a leader; and toldAgain how often the person is told again.
+const (
+	patientWith = 3
+	toldAgain   = time.Minute
+)
+
+// failed counts a question without an answer, and says whether to tell a person.
+func (d *suspicion) failed(now time.Time) bool {
+	d.tries++
+	if d.tries < patientWith || now.Sub(d.told) < toldAgain {
+		return false
+	}
+	d.told = now
+	return true
+}
+
 // suspect asks ZooKeeper about the holder of a slot that stays busy. If that one is
 // dead, the slot's next turn says so.
 func (c *Consumer) suspect(x *slot, holder string) {
@@ -25,15 +51,23 @@ func (c *Consumer) suspect(x *slot, holder string) {
 	if t.member == nil || now.Sub(x.busy) < proofAfter {
 		return
 	}
-	if _, asking := c.suspects.LoadOrStore(holder, true); asking {
+	known, _ := c.suspects.LoadOrStore(holder, new(suspicion))
+	doubt := known.(*suspicion)
+	if doubt.asking.Swap(true) {
 		return
 	}
 	c.running.Go(func() {
-		defer c.suspects.Delete(holder)
+		defer doubt.asking.Store(false)
 		dead, err := t.member.Verify(c.background, holder)
+		if err == nil {
+			c.suspects.Delete(holder)
+		}
 		switch {
 		case err != nil:
-			t.log.Debug("nothing is known of a slot's holder", zap.String("holder", holder), zap.Error(err))
+			if c.background.Err() == nil && doubt.failed(time.Now()) {
+				t.log.Warn("nobody can tell whether the holder of a slot is dead, so its messages wait; mend what the error names, or end this worker, so that another one asks",
+					zap.String("holder", holder), zap.String("topic", x.topic.Name), zap.Int("slot", x.index), zap.Error(err))
+			}
 		case dead:
 			n := c.schedule.wakeBusy(holder)
 			t.log.Warn("a worker is dead; its batches are taken over", zap.String("holder", holder), zap.Int("slots", n))
