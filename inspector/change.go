@@ -3,7 +3,6 @@ package inspector
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -13,10 +12,6 @@ import (
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
-
-// ErrNotWaiting is returned by Reschedule for a message that has no time or priority to
-// change. The error that wraps it says where the message is instead.
-var ErrNotWaiting = errors.New("it does not wait")
 
 // Move is what a message gets that waits: one of a time and a priority. The zero Move is
 // now.
@@ -32,6 +27,9 @@ type Move struct {
 // Without a basis it looks in the slot of the content, and if it does not wait there, in
 // all. One that waits in several is an error that names them.
 func (i *Inspector) Cancel(ctx context.Context, topic, content, basis string) (removed, inFlight bool, err error) {
+	if err := given(ctx, "cancel in topic "+topic); err != nil {
+		return false, false, err
+	}
 	t, err := i.Topic(ctx, topic)
 	if err != nil {
 		return false, false, err
@@ -91,6 +89,9 @@ func (i *Inspector) whereItWaits(ctx context.Context, t Topic, content, basis st
 // Reschedule gives a message that waits another time or priority, and tells how it waits
 // now. A retry keeps its attempts. It looks for the message as Cancel does.
 func (i *Inspector) Reschedule(ctx context.Context, topic, content, basis string, to Move) (Entry, error) {
+	if err := given(ctx, "reschedule in topic "+topic); err != nil {
+		return Entry{}, err
+	}
 	t, err := i.Topic(ctx, topic)
 	if err != nil {
 		return Entry{}, err

@@ -27,6 +27,10 @@ type DeadEntry struct {
 // what dies after the beginning is not met. An error is the last it yields.
 func (i *Inspector) Dead(ctx context.Context, topic string, q DeadQuery) iter.Seq2[DeadEntry, error] {
 	return func(yield func(DeadEntry, error) bool) {
+		if err := given(ctx, "list dead messages of topic "+topic); err != nil {
+			yield(DeadEntry{}, err)
+			return
+		}
 		t, err := i.Topic(ctx, topic)
 		if err != nil {
 			yield(DeadEntry{}, err)
@@ -123,6 +127,9 @@ func (i *Inspector) explainDead(ctx context.Context, t Topic, dead []DeadEntry) 
 // DeadShow looks a dead message up: nearly always there is one, and several if equal
 // contents died in several slots. Without a basis it looks in all slots.
 func (i *Inspector) DeadShow(ctx context.Context, topic, content, basis string) ([]DeadEntry, error) {
+	if err := given(ctx, "look for a dead message in topic "+topic); err != nil {
+		return nil, err
+	}
 	t, err := i.Topic(ctx, topic)
 	if err != nil {
 		return nil, err
@@ -158,6 +165,9 @@ func (i *Inspector) DeadShow(ctx context.Context, topic, content, basis string) 
 
 // DeadCount counts the dead messages that are meant.
 func (i *Inspector) DeadCount(ctx context.Context, topic string, q DeadQuery) (int, error) {
+	if err := given(ctx, "count dead messages of topic "+topic); err != nil {
+		return 0, err
+	}
 	t, err := i.Topic(ctx, topic)
 	if err != nil {
 		return 0, err

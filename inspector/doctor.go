@@ -29,6 +29,9 @@ type Check struct {
 // Whatever goes wrong on the way is a Check, too, also that ctx ends. What servers hold that
 // do not answer is not asked for.
 func (i *Inspector) Doctor(ctx context.Context) []Check {
+	if err := given(ctx, "examine"); err != nil {
+		return []Check{{Name: "connection", Level: Fail, Detail: oneLine(err), Advice: "call it with a context"}}
+	}
 	servers, err := i.examine(ctx)
 	if err != nil {
 		return []Check{{Name: "connection", Level: Fail, Detail: oneLine(i.explain(err)), Advice: "mend the address of Redis, or start it"}}

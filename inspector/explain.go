@@ -55,6 +55,9 @@ type Failure struct {
 // for. Nothing is found if it is nowhere. Without a basis it looks in the slot of the
 // content, and if it is not there, in all, so that the basis need not be known.
 func (i *Inspector) Explain(ctx context.Context, topic, content, basis string) ([]Explanation, error) {
+	if err := given(ctx, "explain in topic "+topic); err != nil {
+		return nil, err
+	}
 	t, err := i.Topic(ctx, topic)
 	if err != nil {
 		return nil, err

@@ -12,10 +12,6 @@ import (
 	"github.com/slotmq/go-rmq/slots"
 )
 
-// ErrUnknownTopic is returned for a topic that nobody has sent to or listened to. The error
-// that wraps it names the topic, and some of those that there are.
-var ErrUnknownTopic = errors.New("no such topic")
-
 // Config of an inspector. The zero value is ready to use.
 type Config struct {
 	// Namespace stands in front of every topic's name, as in rmq.Config. Defaults to

@@ -1,7 +1,11 @@
 package inspector
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"iter"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -42,5 +46,45 @@ func TestNewValidates(t *testing.T) {
 		if _, err := New(rdb, cfg); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// Every method that takes a context refuses a nil one, and says which it was.
+func TestNilContext(t *testing.T) {
+	t.Parallel()
+	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	defer rdb.Close()
+	i := newInspector(t, rdb, Config{})
+	seen := map[string]bool{}
+	of := reflect.ValueOf(i)
+	for n := range of.NumMethod() {
+		name, kind := of.Type().Method(n).Name, of.Method(n).Type()
+		if kind.NumIn() == 0 || kind.In(0) != reflect.TypeFor[context.Context]() {
+			continue
+		}
+		args := make([]reflect.Value, kind.NumIn())
+		for k := range args {
+			args[k] = reflect.New(kind.In(k)).Elem() // zero values
+		}
+		var err error
+		for _, result := range of.Method(n).Call(args) {
+			switch result := result.Interface().(type) {
+			case error:
+				err = result
+			case iter.Seq2[DeadEntry, error]:
+				for _, err = range result {
+				}
+			case []Check:
+				err = errors.New(result[0].Detail)
+			}
+		}
+		operation, problem, found := strings.Cut(fmt.Sprint(err), ": ")
+		if !found || problem != "ctx is nil" || len(operation) < 4 || seen[operation] {
+			t.Errorf("%s: %v", name, err)
+		}
+		seen[operation] = true
+	}
+	if len(seen) < 18 {
+		t.Errorf("only %d methods were called", len(seen))
 	}
 }

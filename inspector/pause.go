@@ -33,6 +33,9 @@ func (i *Inspector) pause(ctx context.Context, topic string, slots []int, pause 
 	if pause {
 		verb = "pause"
 	}
+	if err := given(ctx, verb+" topic "+topic); err != nil {
+		return 0, err
+	}
 	t, err := i.Topic(ctx, topic)
 	if err != nil {
 		return 0, err

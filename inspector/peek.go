@@ -62,6 +62,9 @@ func afterRetries(left int) int { return message.MaxRetries + 2 - left }
 // first, of the dead, the latest first. Slots that work go on meanwhile, so it is no
 // picture of one moment.
 func (i *Inspector) Peek(ctx context.Context, topic string, state State, slots []int, limit int) ([]Entry, error) {
+	if err := given(ctx, "peek at topic "+topic); err != nil {
+		return nil, err
+	}
 	if limit < 1 {
 		return nil, &message.InvalidError{Field: "limit", Value: strconv.Itoa(limit), Limit: "1 or more"}
 	}

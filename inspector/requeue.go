@@ -56,6 +56,9 @@ func (o RequeueOptions) validate(t Topic) error {
 // answer comes at all; then there is an error.
 func (i *Inspector) DeadRequeue(ctx context.Context, topic string, q DeadQuery, o RequeueOptions) (Requeued, error) {
 	var done Requeued
+	if err := given(ctx, "requeue dead messages of topic "+topic); err != nil {
+		return done, err
+	}
 	t, err := i.Topic(ctx, topic)
 	if err != nil {
 		return done, err
@@ -101,6 +104,9 @@ func (i *Inspector) DeadRequeue(ctx context.Context, topic string, q DeadQuery, 
 // the answer is lost. It goes on and stops as DeadRequeue does. progress is told after each
 // step how many so far; nil: nobody.
 func (i *Inspector) DeadDelete(ctx context.Context, topic string, q DeadQuery, progress func(deleted int)) (deleted, unsure int, err error) {
+	if err := given(ctx, "delete dead messages of topic "+topic); err != nil {
+		return 0, 0, err
+	}
 	t, err := i.Topic(ctx, topic)
 	if err != nil {
 		return 0, 0, err

@@ -40,6 +40,9 @@ type Slot struct {
 // Slots are those of a topic, by index. Each is a picture of one moment, all of them
 // together are not.
 func (i *Inspector) Slots(ctx context.Context, topic string) ([]Slot, error) {
+	if err := given(ctx, "look at the slots of topic "+topic); err != nil {
+		return nil, err
+	}
 	t, err := i.Topic(ctx, topic)
 	if err != nil {
 		return nil, err

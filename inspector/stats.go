@@ -16,6 +16,9 @@ type Stats struct {
 
 // Stats adds up the slots of a topic.
 func (i *Inspector) Stats(ctx context.Context, topic string) (Stats, error) {
+	if err := given(ctx, "count topic "+topic); err != nil {
+		return Stats{}, err
+	}
 	t, err := i.Topic(ctx, topic)
 	if err != nil {
 		return Stats{}, err

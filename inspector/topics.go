@@ -26,6 +26,9 @@ type Topic struct {
 //
 // Without a namespace, those of all namespaces are among them, with theirs in front.
 func (i *Inspector) Topics(ctx context.Context) ([]Topic, error) {
+	if err := given(ctx, "list topics"); err != nil {
+		return nil, err
+	}
 	all, err := i.defined(ctx)
 	if err != nil {
 		return nil, err
@@ -39,6 +42,9 @@ func (i *Inspector) Topics(ctx context.Context) ([]Topic, error) {
 
 // Topic is one of them. The error of one that is not there wraps [ErrUnknownTopic].
 func (i *Inspector) Topic(ctx context.Context, name string) (Topic, error) {
+	if err := given(ctx, "look up topic "+name); err != nil {
+		return Topic{}, err
+	}
 	found, err := i.definitions(ctx, []string{name})
 	switch {
 	case err != nil:

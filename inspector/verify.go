@@ -34,6 +34,9 @@ type Violation struct {
 //
 // With an error come the violations that were found before it.
 func (i *Inspector) Verify(ctx context.Context, topics []string, progress func(topic string, slot, of int)) ([]Violation, error) {
+	if err := given(ctx, "verify"); err != nil {
+		return nil, err
+	}
 	v := verification{i: i, known: map[Violation]bool{}}
 	err := v.run(ctx, topics, progress)
 	if err != nil {

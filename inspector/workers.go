@@ -30,6 +30,9 @@ type Worker struct {
 // Workers are those of all topics of the namespace, by id. Those of topics in Unseen are
 // not among them.
 func (i *Inspector) Workers(ctx context.Context) ([]Worker, error) {
+	if err := given(ctx, "list workers"); err != nil {
+		return nil, err
+	}
 	topics, err := i.Topics(ctx)
 	if err != nil {
 		return nil, err
@@ -113,6 +116,9 @@ func (i *Inspector) workersByZooKeeper(ctx context.Context, topics []Topic, know
 // Unseen are the topics whose workers cannot be told: they are shared by ZooKeeper, and
 // Config.Slots is nil.
 func (i *Inspector) Unseen(ctx context.Context) ([]string, error) {
+	if err := given(ctx, "list topics whose workers are not seen"); err != nil {
+		return nil, err
+	}
 	if i.cfg.Slots != nil {
 		return nil, nil
 	}

@@ -1,0 +1,23 @@
+package inspector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// ErrUnknownTopic is returned for a topic that nobody has sent to or listened to. The error
+// that wraps it names the topic, and some of those that there are.
+var ErrUnknownTopic = errors.New("no such topic")
+
+// ErrNotWaiting is returned by Reschedule for a message that has no time or priority to
+// change. The error that wraps it says where the message is instead.
+var ErrNotWaiting = errors.New("it does not wait")
+
+// given refuses to do anything without a context.
+func given(ctx context.Context, operation string) error {
+	if ctx == nil {
+		return fmt.Errorf("%s: ctx is nil", operation)
+	}
+	return nil
+}
