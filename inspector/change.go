@@ -16,8 +16,8 @@ import (
 // Move is what a message gets that waits: one of a time and a priority. The zero Move is
 // now.
 type Move struct {
-	At       time.Time     // due then. In priority topics that is for what waits for its retry
-	In       time.Duration // due so much after the server's present time; likewise
+	At       time.Time     // due then, or now if that has passed. In priority topics that is for what waits for its retry
+	In       time.Duration // due so much after the server's present time, at least 1ms; likewise
 	Priority int64         // in priority topics, for what waits for its first delivery
 }
 
@@ -113,9 +113,7 @@ func (i *Inspector) reschedule(ctx context.Context, t Topic, content, basis stri
 		if err != nil {
 			return e, err
 		}
-		if due = to.At.Sub(counts[0].Now); due <= 0 {
-			return e, &message.InvalidError{Field: "At", Value: stamp(to.At), Limit: "after the server's clock, " + stamp(counts[0].Now)}
-		}
+		due = to.At.Sub(counts[0].Now)
 	}
 	var where luascripts.Place
 	there, err := i.whereItWaits(ctx, t, content, basis, func(in int) (done bool, err error) {
@@ -178,11 +176,9 @@ func (m Move) validate(t Topic) error {
 		return &message.InvalidError{Field: "Move", Value: fmt.Sprintf("%+v", m), Limit: "one of At, In and Priority, or none of them for now"}
 	case m.Priority != 0:
 		return validatePriority(t, m.Priority)
-	case m.In < 0 || m.In > message.MaxRange:
-		return &message.InvalidError{Field: "In", Value: m.In.String(), Limit: "0 to 10 years"}
-	case !m.At.IsZero():
+	case m.In != 0 || !m.At.IsZero():
 		// The same limits as those of a send.
-		_, err := message.Open(message.Topic{Kind: message.KindFixedTime}, message.FixedTime{Content: "x", At: m.At}, 1)
+		_, err := message.Open(message.Topic{Kind: message.KindFixedTime}, message.FixedTime{Content: "x", At: m.At, In: m.In}, 1)
 		return err
 	}
 	return nil
@@ -210,5 +206,3 @@ func (m Move) script(t Topic) luascripts.Move {
 	}
 	return to
 }
-
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

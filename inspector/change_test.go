@@ -145,7 +145,7 @@ func TestReschedule(t *testing.T) {
 			{name: "a retry, at a time", topic: times, retry: true, to: Move{At: tomorrow}, due: tomorrow},
 			{name: "by its basis", topic: times, basis: "b", given: "b", to: Move{At: tomorrow}, due: tomorrow},
 			{name: "without its basis", topic: times, basis: "b", to: Move{At: tomorrow}, due: tomorrow},
-			{name: "a retry without its basis", topic: times, basis: "b", retry: true, to: Move{In: 1}, in: time.Millisecond},
+			{name: "a retry without its basis", topic: times, basis: "b", retry: true, to: Move{In: time.Millisecond}, in: time.Millisecond},
 			{name: "a retry of a priority topic, now", topic: levels, retry: true},
 			{name: "a retry of a priority topic, at a time", topic: levels, basis: "b", retry: true, to: Move{At: tomorrow}, due: tomorrow},
 			{name: "priority", topic: levels, to: Move{Priority: 900}, priority: 900},
@@ -243,11 +243,12 @@ func TestBadMoves(t *testing.T) {
 		to    Move
 		words []string
 	}{
-		{times, Move{At: time.Now().Add(time.Hour), In: 1}, []string{"one of At, In and Priority"}},
+		{times, Move{At: time.Now().Add(time.Hour), In: time.Hour}, []string{"one of At, In and Priority"}},
 		{times, Move{Priority: 20}, []string{"Priority", "20", "fixed-time"}},
 		{times, Move{In: -1}, []string{"In", "-1ns", "10 years"}},
 		{times, Move{In: tenYears + 1}, []string{"In", "10 years"}},
-		{times, Move{At: time.Now().Add(-time.Hour)}, []string{"At", "after the server's clock"}},
+		{times, Move{In: 10}, []string{"In", "10ns", "1ms"}},
+		{times, Move{At: time.Unix(900_000_000, 0)}, []string{"At", "1998", "2000"}},
 		{times, Move{At: time.Unix(1, 0)}, []string{"At", "1970"}},
 		{times, Move{At: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}, []string{"At", "9999"}},
 		{levels, Move{Priority: 16}, []string{"Priority", "16", "17 to 9007199254740991"}},
@@ -269,6 +270,20 @@ func TestBadMoves(t *testing.T) {
 	wantError(t, err, ErrUnknownTopic, "nosuch")
 	_, err = i.Reschedule(ctx, "nosuch", "x", "", Move{})
 	wantError(t, err, ErrUnknownTopic, "nosuch")
+}
+
+// A time that has passed is due now, as with a send.
+func TestRescheduleToThePast(t *testing.T) {
+	t.Parallel()
+	rdb, i := onRedis(t, Config{})
+	topic := define(t, rdb, message.Topic{Name: topicOf(t, 0, 0).Name, Kind: message.KindFixedTime})
+	put(t, rdb, keysOf(topic, "x").Store, "x", float64(time.Now().Add(time.Hour).UnixMilli()))
+	past := time.Now().Add(-time.Hour).Truncate(time.Millisecond)
+	e, err := i.Reschedule(ctx, topic.Name, "x", "", Move{At: past})
+	must(t, err)
+	if score := scoreOf(t, rdb, keysOf(topic, "x").Store, "x"); score != float64(past.UnixMilli()) || !e.Due.Equal(past) {
+		t.Errorf("it is due at %v, %+v", score, e)
+	}
 }
 
 // A worker that sleeps is woken by a message that is due now.

@@ -8,8 +8,8 @@
 //     meanwhile merges into it and keeps the first time.
 //   - [Priority]: the larger, the earlier within its slot; equal content merges and takes the
 //     last priority.
-//   - [FixedTime]: never handled before At; equal content merges and takes the
-//     last time, so sending again is rescheduling.
+//   - [FixedTime]: never handled before At, or In after the send; equal content
+//     merges and takes the last time, so sending again is rescheduling.
 //
 // The content is the message and also its identity: equal content in one slot
 // is one message. SlotBasis decides the slot, and messages of one slot are

@@ -26,12 +26,19 @@ type Priority struct {
 	Priority  int64  // 17 … 2^53 − 1
 }
 
-// FixedTime is never handled before At; the oldest due goes first. Equal
-// content merges and takes the last time.
+// FixedTime is never handled before its time; the oldest due goes first. Equal
+// content merges and takes the last time. Exactly one of At and In is given.
 type FixedTime struct {
 	Content   string
 	SlotBasis string // decides the slot; Content when empty
-	At        time.Time
+
+	// At is when it is due. A time that has passed is due now, ahead of what is
+	// due later.
+	At time.Time
+
+	// In is how long after the send it is due, by the clock of the Redis server:
+	// the clock of the sender does not matter.
+	In time.Duration
 }
 
 func (RangeMerge) sealed() {}

@@ -77,7 +77,9 @@ func TestOpen(t *testing.T) {
 		refused string
 	}{
 		{"range", RangeMerge{Content: "x", Range: time.Second}, KindRangeMerge, 1000, "", ""},
-		{"range is rounded up", RangeMerge{Content: "x", Range: 1}, KindRangeMerge, 1, "", ""},
+		{"range is rounded up", RangeMerge{Content: "x", Range: time.Millisecond + 1}, KindRangeMerge, 2, "", ""},
+		{"range without its unit", RangeMerge{Content: "x", Range: 10}, KindRangeMerge, 0, "Range", "10ns"},
+		{"range just below 1 ms", RangeMerge{Content: "x", Range: time.Millisecond - 1}, KindRangeMerge, 0, "Range", "999.999µs"},
 		{"range of 10 years", RangeMerge{Content: "x", Range: MaxRange}, KindRangeMerge, 315_360_000_000, "", ""},
 		{"range 0", RangeMerge{Content: "x"}, KindRangeMerge, 0, "Range", "0s"},
 		{"range negative", RangeMerge{Content: "x", Range: -1}, KindRangeMerge, 0, "Range", "-1ns"},
@@ -94,8 +96,16 @@ func TestOpen(t *testing.T) {
 		{"time", FixedTime{Content: "x", At: now.Add(day)}, KindFixedTime, now.Add(day).UnixMilli(), "", ""},
 		{"time is rounded up", FixedTime{Content: "x", At: now.Add(1)}, KindFixedTime, now.UnixMilli() + 1, "", ""},
 		{"time zero", FixedTime{Content: "x"}, KindFixedTime, 0, "At", "zero"},
-		{"time now", FixedTime{Content: "x", At: now}, KindFixedTime, 0, "At", "2026-01-02T03:04:05Z"},
-		{"time past", FixedTime{Content: "x", At: now.Add(-1)}, KindFixedTime, 0, "At", "2026-01-02T03:04:05Z"},
+		{"time long past", FixedTime{Content: "x", At: now.Add(-20 * 365 * day)}, KindFixedTime, now.Add(-20 * 365 * day).UnixMilli(), "", ""},
+		{"year 2000", FixedTime{Content: "x", At: minAt}, KindFixedTime, 946_684_800_000, "", ""},
+		{"before 2000", FixedTime{Content: "x", At: minAt.Add(-1)}, KindFixedTime, 0, "At", "1999-12-31T23:59:59"},
+		{"in 30 min", FixedTime{Content: "x", In: 30 * time.Minute}, KindFixedTime, 1_800_000, "", ""},
+		{"in is rounded up", FixedTime{Content: "x", In: time.Millisecond + 1}, KindFixedTime, 2, "", ""},
+		{"in negative", FixedTime{Content: "x", In: -time.Second}, KindFixedTime, 0, "In", "-1s"},
+		{"in without its unit", FixedTime{Content: "x", In: 30}, KindFixedTime, 0, "In", "30ns"},
+		{"in too long", FixedTime{Content: "x", In: MaxRange + 1}, KindFixedTime, 0, "In", "87600h"},
+		{"in overflowing", FixedTime{Content: "x", In: math.MaxInt64}, KindFixedTime, 0, "In", "h"},
+		{"at and in", FixedTime{Content: "x", At: now.Add(day), In: time.Second}, KindFixedTime, 0, "In", "1s"},
 		{"seconds for ms", FixedTime{Content: "x", At: time.UnixMilli(now.Unix())}, KindFixedTime, 0, "At", "1970"},
 		{"end of 9999", FixedTime{Content: "x", At: maxAt}, KindFixedTime, maxAt.UnixMilli() + 1, "", ""},
 		{"year 10000", FixedTime{Content: "x", At: maxAt.Add(1)}, KindFixedTime, 0, "At", "10000"},
@@ -111,17 +121,50 @@ func TestOpen(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			body, err := Open(Topic{Name: "t", Kind: test.kind}, test.m, 100)
-			if err == nil && body.Kind == KindFixedTime {
-				err = body.After(now)
-			}
 			if test.field != "" {
 				refusal(t, err, test.field, test.refused)
 				return
 			}
-			if err != nil || body.Value != test.want || body.Kind != test.kind {
+			fromNow := strings.HasPrefix(test.name, "range") || strings.HasPrefix(test.name, "in ")
+			if err != nil || body.Value != test.want || body.Kind != test.kind || body.FromNow != fromNow {
 				t.Errorf("got %+v, %v; want value %d", body, err, test.want)
 			}
 		})
+	}
+}
+
+// What was written without its unit is told with it.
+func TestUnitsAreTold(t *testing.T) {
+	_, err := Open(Topic{Name: "t", Kind: KindRangeMerge}, RangeMerge{Content: "x", Range: 10}, 100)
+	const want = "Range is 10ns; it must be at least 1ms and at most 10 years (did you mean 10 * time.Millisecond?)"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestPast(t *testing.T) {
+	for _, test := range []struct {
+		m    Message
+		past bool
+	}{
+		{FixedTime{Content: "x", At: now}, true}, // due now
+		{FixedTime{Content: "x", At: now.Add(-time.Hour)}, true},
+		{FixedTime{Content: "x", At: now.Add(1)}, false},
+		{FixedTime{Content: "x", In: time.Millisecond}, false},
+		{RangeMerge{Content: "x", Range: time.Millisecond}, false},
+		{Priority{Content: "x", Priority: 17}, false},
+	} {
+		kind := KindFixedTime
+		switch test.m.(type) {
+		case RangeMerge:
+			kind = KindRangeMerge
+		case Priority:
+			kind = KindPriority
+		}
+		body, err := Open(Topic{Name: "t", Kind: kind}, test.m, 100)
+		if err != nil || body.Past(now) != test.past {
+			t.Errorf("%+v: past %t, %v", test.m, body.Past(now), err)
+		}
 	}
 }
 

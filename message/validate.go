@@ -24,9 +24,9 @@ const (
 
 var maxAt = time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
 
-// minAt is 10^11 ms: an earlier time is most likely a number of seconds that
-// was taken for milliseconds.
-var minAt = time.UnixMilli(1e11)
+// minAt: an earlier time is most likely a number of seconds that was taken for
+// milliseconds.
+var minAt = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // Body is a message taken apart: what its kinds have in common, and the one
 // number that is special to each.
@@ -34,13 +34,15 @@ type Body struct {
 	Kind      Kind
 	Content   string
 	SlotBasis string // never empty
-	// Value is the range in ms, the priority, or the time in ms since 1970.
-	// Parts of a millisecond are rounded up: never early.
-	Value int64
+	// Value is the priority, or when the message is due: in ms since 1970, or
+	// FromNow in ms after the server's time at the send. Parts of a millisecond
+	// are rounded up: never early.
+	Value   int64
+	FromNow bool
 }
 
 // Open validates m for topic t and takes it apart. maxContent bounds the content
-// in bytes. That a FixedTime lies ahead is for [Body.After] to tell.
+// in bytes. Whether a time has passed is for [Body.Past] to tell.
 func Open(t Topic, m Message, maxContent int) (Body, error) {
 	var b Body
 	var err error
@@ -48,19 +50,23 @@ func Open(t Topic, m Message, maxContent int) (Body, error) {
 	// need not be moved to the heap.
 	switch m := m.(type) {
 	case RangeMerge:
-		b = Body{Kind: KindRangeMerge, Content: m.Content, SlotBasis: m.SlotBasis, Value: ceilMillis(m.Range)}
-		if m.Range <= 0 || m.Range > MaxRange {
-			err = invalid("Range", m.Range.String(), "above 0 and at most 10 years")
-		}
+		b = Body{Kind: KindRangeMerge, Content: m.Content, SlotBasis: m.SlotBasis, Value: ceilMillis(m.Range), FromNow: true}
+		err = validateSpan("Range", m.Range)
 	case Priority:
 		b = Body{Kind: KindPriority, Content: m.Content, SlotBasis: m.SlotBasis, Value: m.Priority}
 		if m.Priority < MinPriority || m.Priority > MaxPriority {
 			err = invalid("Priority", strconv.FormatInt(m.Priority, 10), "17 to 9007199254740991 (2^53 - 1)")
 		}
 	case FixedTime:
-		b = Body{Kind: KindFixedTime, Content: m.Content, SlotBasis: m.SlotBasis}
-		if err = validateAt(m.At); err == nil {
-			b.Value = ceilUnixMilli(m.At)
+		b = Body{Kind: KindFixedTime, Content: m.Content, SlotBasis: m.SlotBasis, Value: ceilUnixMilli(m.At)}
+		switch {
+		case m.In == 0:
+			err = validateAt(m.At)
+		case !m.At.IsZero():
+			err = invalid("In", m.In.String(), "0 where At is given: one of the two")
+		default:
+			b.Value, b.FromNow = ceilMillis(m.In), true
+			err = validateSpan("In", m.In)
 		}
 	case nil:
 		return b, invalid("Message", "nil", "a RangeMerge, a Priority or a FixedTime")
@@ -86,22 +92,32 @@ func validateAt(at time.Time) error {
 	const field = "At"
 	switch {
 	case at.IsZero():
-		return invalid(field, "the zero time", "a time in the future")
+		return invalid(field, "the zero time", "a time, unless In says how long from now")
 	case at.Before(minAt):
-		return invalid(field, at.UTC().Format(time.RFC3339Nano), "a time in the future (did you pass seconds as milliseconds?)")
+		return invalid(field, at.UTC().Format(time.RFC3339Nano), "in the year 2000 at the earliest (did you pass seconds as milliseconds?)")
 	case at.After(maxAt):
 		return invalid(field, "in the year "+strconv.Itoa(at.Year()), "in the year 9999 at the latest (did you pass microseconds as milliseconds?)")
 	}
 	return nil
 }
 
-// After refuses a FixedTime that is not after now, the time of the server that
-// is to have it.
-func (b *Body) After(now time.Time) error {
-	if at := time.UnixMilli(b.Value); !at.After(now) {
-		return invalid("At", at.UTC().Format(time.RFC3339Nano), "after the server's clock, "+now.UTC().Format(time.RFC3339Nano))
+// validateSpan refuses what is no time to wait. Times are stored in milliseconds,
+// so one below is most likely a number without its unit.
+func validateSpan(field string, d time.Duration) error {
+	limit := "at least 1ms and at most 10 years"
+	switch {
+	case d > 0 && d < time.Millisecond:
+		return invalid(field, d.String(), limit+" (did you mean "+strconv.FormatInt(int64(d), 10)+" * time.Millisecond?)")
+	case d <= 0 || d > MaxRange:
+		return invalid(field, d.String(), limit)
 	}
 	return nil
+}
+
+// Past reports whether the message has a time that is over at now, the time of
+// the server that is to have it.
+func (b *Body) Past(now time.Time) bool {
+	return b.Kind == KindFixedTime && !b.FromNow && b.Value <= now.UnixMilli()
 }
 
 func ceilMillis(d time.Duration) int64 {

@@ -32,6 +32,11 @@ type Config struct {
 	// a command for each message. Defaults to false.
 	ExactReceipts bool
 
+	// RefusePast refuses a FixedTime whose At has passed with [ErrPast]. By default
+	// it is due now, as its [Receipt] says, and so a send that comes late or is
+	// repeated after an outage is stored. Defaults to false.
+	RefusePast bool
+
 	// Durability is what a Send waits for beyond the master's answer. Defaults
 	// to nothing.
 	Durability Durability

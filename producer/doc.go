@@ -14,8 +14,9 @@
 // after which it is stored on the master. Sending the same message again is
 // safe after all of them: it merges if it still waits.
 //
-// Due times are reckoned by the clock of the Redis server, so the clocks of
-// producers do not matter. The first Send to a topic writes its definition or
+// Range and In are reckoned from the send on by the clock of the Redis server, so
+// the clocks of producers do not matter. A time that has passed is due now, and
+// the [Receipt] says so; [Config.RefusePast] refuses it. The first Send to a topic writes its definition or
 // compares it; a different one is refused with message.ErrTopicConflict.
 //
 // This package does not deliver messages: see package consumer.

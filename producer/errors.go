@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/message"
 )
 
 var (
@@ -23,6 +26,11 @@ var (
 	// ErrQueueFull is returned when the message's slot holds as many contents as
 	// Config.MaxWaiting allows. The message is not stored.
 	ErrQueueFull = errors.New("the slot is full")
+
+	// ErrPast is returned with Config.RefusePast for a FixedTime whose At has
+	// passed, by the clock of the Redis server. Nothing is stored, also of the other
+	// messages of a SendBatch; its error names the index. It is message.ErrInvalid, too.
+	ErrPast = errors.New("the time has passed")
 )
 
 var (
@@ -54,6 +62,14 @@ func (e *BatchError) Error() string {
 
 // Unwrap lets errors.Is and errors.As look at each message's error.
 func (e *BatchError) Unwrap() []error { return e.Errs }
+
+// past refuses a message whose time is over at now.
+func past(b *message.Body, now time.Time) error {
+	stamp := func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+	return fmt.Errorf("%w: %w", ErrPast, &message.InvalidError{
+		Field: "At", Value: stamp(time.UnixMilli(b.Value)), Limit: "after the server's clock, " + stamp(now),
+	})
+}
 
 // refused reports whether err proves that Redis did not execute the command:
 // it said so, or was never reached.

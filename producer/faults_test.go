@@ -210,25 +210,6 @@ func (p *Producer) queued() bool {
 	return false
 }
 
-// Due times follow the server's clock, whatever the client's says.
-func TestSkewedClocks(t *testing.T) {
-	for _, skew := range []time.Duration{-10 * time.Minute, 10 * time.Minute} {
-		memory, rdb := servertest.Memory(t)
-		server := time.Now().Add(skew).Truncate(time.Millisecond)
-		memory.SetTime(server)
-		p := newProducer(t, rdb, Config{})
-		merge, fixed := topicOf(t, message.KindRangeMerge), topicOf(t, message.KindFixedTime)
-		mustSend(t, p, merge, message.RangeMerge{Content: "x", Range: time.Minute})
-		due := time.UnixMilli(int64(waiting(t, rdb, merge)["x"]))
-		if late := due.Sub(server.Add(time.Minute)); late < 0 || late > 30*time.Second {
-			t.Errorf("skew %v: due %v after the server's minute", skew, late)
-		}
-		mustSend(t, p, fixed, message.FixedTime{Content: "x", At: server.Add(time.Minute)})
-		_, err := p.Send(ctx, fixed, message.FixedTime{Content: "y", At: server.Add(-time.Minute)})
-		wantInvalid(t, err, "At")
-	}
-}
-
 // Above maxmemory a send is refused for certain, with the server's words.
 func TestFullRedisRefuses(t *testing.T) {
 	server := servertest.Redis(t)

@@ -20,7 +20,7 @@ const (
 // closed. Then callers only read.
 type flight struct {
 	contents []string // "" for one that was withdrawn
-	scores   []int64  // range in ms until the flusher adds the clock, priority, or due ms
+	scores   []int64  // priority, or due ms; below 0: due so many ms after the time that the flusher will add
 	next     []int32  // 1 + the next entry of the same lane; 0: it is the last
 	outcomes []Outcome
 	errs     []error // nil unless some entry failed
@@ -44,6 +44,7 @@ type lane struct {
 	topic       *topic
 	slot        int
 	first, last int32 // entries
+	fromNow     bool  // some are due so long after the time at which they are written
 }
 
 func (l *lane) store() string { return l.topic.slots[l.slot].store }
@@ -81,7 +82,11 @@ func (f *flight) full() bool { return len(f.contents) >= flightMessages || f.byt
 func (f *flight) add(t *topic, slot int, b *message.Body) int {
 	entry := int32(len(f.contents))
 	f.contents = append(f.contents, b.Content)
-	f.scores = append(f.scores, b.Value)
+	score := b.Value
+	if b.FromNow {
+		score = -score
+	}
+	f.scores = append(f.scores, score)
 	f.next = append(f.next, 0)
 	f.outcomes = append(f.outcomes, Accepted)
 	f.bytes += len(b.Content)
@@ -89,9 +94,10 @@ func (f *flight) add(t *topic, slot int, b *message.Body) int {
 		l := &f.lanes[x.lane]
 		f.next[l.last] = entry + 1
 		l.last = entry
+		l.fromNow = l.fromNow || b.FromNow
 	} else {
 		x.flight, x.lane = f.serial, int32(len(f.lanes))
-		f.lanes = append(f.lanes, lane{topic: t, slot: slot, first: entry, last: entry})
+		f.lanes = append(f.lanes, lane{topic: t, slot: slot, first: entry, last: entry, fromNow: b.FromNow})
 	}
 	return int(entry)
 }

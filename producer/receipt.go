@@ -1,5 +1,11 @@
 package producer
 
+import (
+	"time"
+
+	"github.com/slotmq/go-rmq/message"
+)
+
 // Outcome is what a send did.
 type Outcome uint8
 
@@ -27,4 +33,23 @@ func (o Outcome) String() string {
 type Receipt struct {
 	Outcome Outcome
 	Slot    int // of the topic, in which the message waits
+
+	// Due is when the message is due, by the clock of the Redis server. Zero for a
+	// Priority, and for a RangeMerge that is not known to be Stored: what it merged
+	// into keeps its own time.
+	Due time.Time
+
+	// Past: the At of the message had passed when it was sent. It is due now. See
+	// Config.RefusePast.
+	Past bool
+}
+
+// receipt tells what became of a message whose flight is done.
+func (k *ticket) receipt() (Receipt, error) {
+	outcome, err := k.result(k.entry)
+	r := Receipt{Outcome: outcome, Slot: k.slot, Past: k.past}
+	if err == nil && (k.kind == message.KindFixedTime || k.kind == message.KindRangeMerge && outcome == Stored) {
+		r.Due = time.UnixMilli(k.scores[k.entry])
+	}
+	return r, err
 }

@@ -25,7 +25,7 @@ func (p *Producer) send(ctx context.Context, t message.Topic, m message.Message)
 	if err != nil {
 		return Receipt{}, err
 	}
-	body, slot, to, err := p.open(ctx, topic, m)
+	o, err := p.open(ctx, topic, m)
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -34,15 +34,14 @@ func (p *Producer) send(ctx context.Context, t message.Topic, m message.Message)
 		p.mu.Unlock()
 		return Receipt{}, message.ErrClosed
 	}
-	f := to.open()
+	f := o.to.open()
 	f.refs.Add(1)
-	k := ticket{f, f.add(topic, slot, &body)}
-	p.startFlusher(to)
+	k := o.board(f, topic)
+	p.startFlusher(o.to)
 	p.mu.Unlock()
 
 	defer f.release()
-	outcome, err := p.await(ctx, k)
-	return Receipt{Outcome: outcome, Slot: slot}, err
+	return p.await(ctx, k)
 }
 
 // SendBatch stores messages of one topic, in their order within each slot, and
@@ -62,11 +61,9 @@ func (p *Producer) sendBatch(ctx context.Context, t message.Topic, ms []message.
 	if err != nil {
 		return nil, err
 	}
-	bodies := make([]message.Body, len(ms))
-	lines := make([]*line, len(ms))
-	receipts := make([]Receipt, len(ms))
+	opened := make([]opened, len(ms))
 	for i, m := range ms {
-		if bodies[i], receipts[i].Slot, lines[i], err = p.open(ctx, topic, m); err != nil {
+		if opened[i], err = p.open(ctx, topic, m); err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
 	}
@@ -77,21 +74,23 @@ func (p *Producer) sendBatch(ctx context.Context, t message.Topic, ms []message.
 		p.mu.Unlock()
 		return nil, message.ErrClosed
 	}
-	for i, to := range lines {
-		f := to.open()
+	for i := range opened {
+		o := &opened[i]
+		f := o.to.open()
 		if !slices.Contains(mine, f) {
 			f.refs.Add(1)
 			mine = append(mine, f)
-			p.startFlusher(to) // which waits for p.mu
+			p.startFlusher(o.to) // which waits for p.mu
 		}
-		tickets[i] = ticket{f, f.add(topic, receipts[i].Slot, &bodies[i])}
+		tickets[i] = o.board(f, topic)
 	}
 	p.mu.Unlock()
 
 	var failed BatchError
+	receipts := make([]Receipt, len(ms))
 	for i, k := range tickets {
 		var err error
-		if receipts[i].Outcome, err = p.await(ctx, k); err != nil {
+		if receipts[i], err = p.await(ctx, k); err != nil {
 			failed.Indexes, failed.Errs = append(failed.Indexes, i), append(failed.Errs, err)
 		}
 	}
@@ -115,46 +114,65 @@ func (p *Producer) prepare(ctx context.Context, t message.Topic) (*topic, error)
 	return p.topic(ctx, t)
 }
 
-// open validates a message, and tells its slot and the line that leads there.
-func (p *Producer) open(ctx context.Context, t *topic, m message.Message) (b message.Body, slot int, to *line, err error) {
-	if b, err = message.Open(t.Topic, m, p.cfg.MaxContent); err != nil {
-		return b, 0, nil, err
+// opened is a message that may be sent.
+type opened struct {
+	message.Body
+	slot int
+	to   *line // leads there
+	past bool
+}
+
+// open validates a message, and finds its slot and the line that leads there.
+func (p *Producer) open(ctx context.Context, t *topic, m message.Message) (o opened, err error) {
+	if o.Body, err = message.Open(t.Topic, m, p.cfg.MaxContent); err != nil {
+		return o, err
 	}
-	slot = slots.Of(b.SlotBasis, t.Slots)
-	if to, err = p.line(ctx, t, slot); err != nil || t.Kind != message.KindFixedTime {
-		return b, slot, to, err
+	o.slot = slots.Of(o.SlotBasis, t.Slots)
+	if o.to, err = p.line(ctx, t, o.slot); err != nil || o.Kind != message.KindFixedTime || o.FromNow {
+		return o, err
 	}
-	now, err := to.clock.about(ctx, t.slots[slot].store)
-	if err == nil {
-		err = b.After(now)
+	now, err := o.to.clock.about(ctx, t.slots[o.slot].store)
+	if err != nil {
+		return o, err
 	}
-	return b, slot, to, err
+	if o.past = o.Past(now); o.past && p.cfg.RefusePast {
+		return o, past(&o.Body, now)
+	}
+	return o, nil
 }
 
 // ticket is a message's place in a flight.
 type ticket struct {
 	*flight
 	entry int
+	slot  int
+	kind  message.Kind
+	past  bool
+}
+
+// board adds the message to a flight. The caller holds Producer.mu.
+func (o *opened) board(f *flight, t *topic) ticket {
+	return ticket{flight: f, entry: f.add(t, o.slot, &o.Body), slot: o.slot, kind: o.Kind, past: o.past}
 }
 
 // await returns what became of a message. If ctx ends before it is written, it
 // is withdrawn.
-func (p *Producer) await(ctx context.Context, k ticket) (Outcome, error) {
+func (p *Producer) await(ctx context.Context, k ticket) (Receipt, error) {
 	select {
 	case <-k.done:
-		return k.result(k.entry)
+		return k.receipt()
 	case <-ctx.Done():
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	select {
 	case <-k.done:
-		return k.result(k.entry)
+		return k.receipt()
 	default:
 	}
 	if k.taken {
-		return Accepted, fmt.Errorf("%w: %w", ErrUncertain, ctx.Err())
+		return Receipt{Slot: k.slot}, fmt.Errorf("%w: %w", ErrUncertain, ctx.Err())
 	}
 	k.contents[k.entry] = "" // withdrawn
-	return Accepted, ctx.Err()
+	return Receipt{Slot: k.slot}, ctx.Err()
 }

@@ -22,13 +22,17 @@ const (
 func (p *Producer) commands(to *line, f *flight) []*write {
 	for i := range f.lanes {
 		l := &f.lanes[i]
-		if l.topic.Kind == message.KindRangeMerge {
+		if l.fromNow {
 			now, err := to.clock.now(p.run, l.store())
 			if err != nil {
 				f.fail(l, err)
 				continue
 			}
-			f.each(l, func(e int32) { f.scores[e] += ceilMilli(now) })
+			f.each(l, func(e int32) {
+				if f.scores[e] < 0 {
+					f.scores[e] = ceilMilli(now) - f.scores[e]
+				}
+			})
 		}
 		p.split(f, l)
 	}

@@ -183,17 +183,22 @@ func TestBadMessages(t *testing.T) {
 		{ranked, nil, "Message", "a RangeMerge, a Priority or a FixedTime"},
 		{ranked, rmq.Priority{Priority: 17}, "Content", "1 to 262144 bytes"},
 		{ranked, rmq.Priority{Content: large + "x", Priority: 17}, "Content", "1 to 262144 bytes"},
-		{merging, rmq.RangeMerge{Content: "x"}, "Range", "above 0 and at most 10 years"},
-		{merging, rmq.RangeMerge{Content: "x", Range: -1}, "Range", "above 0 and at most 10 years"},
-		{merging, rmq.RangeMerge{Content: "x", Range: 10*365*24*time.Hour + 1}, "Range", "above 0 and at most 10 years"},
-		{merging, rmq.RangeMerge{Content: "x", Range: math.MaxInt64}, "Range", "above 0 and at most 10 years"},
+		{merging, rmq.RangeMerge{Content: "x"}, "Range", "at least 1ms and at most 10 years"},
+		{merging, rmq.RangeMerge{Content: "x", Range: 10}, "Range", "did you mean 10 * time.Millisecond?"},
+		{merging, rmq.RangeMerge{Content: "x", Range: -1}, "Range", "at least 1ms and at most 10 years"},
+		{merging, rmq.RangeMerge{Content: "x", Range: 10*365*24*time.Hour + 1}, "Range", "at least 1ms and at most 10 years"},
+		{merging, rmq.RangeMerge{Content: "x", Range: math.MaxInt64}, "Range", "at least 1ms and at most 10 years"},
 		{ranked, rmq.Priority{Content: "x", Priority: 16}, "Priority", "17 to 9007199254740991"},
 		{ranked, rmq.Priority{Content: "x", Priority: 0}, "Priority", "17 to 9007199254740991"},
 		{ranked, rmq.Priority{Content: "x", Priority: math.MinInt64}, "Priority", "17 to 9007199254740991"},
 		{ranked, rmq.Priority{Content: "x", Priority: 1 << 53}, "Priority", "17 to 9007199254740991"},
 		{ranked, rmq.Priority{Content: "x", Priority: math.MaxInt64}, "Priority", "17 to 9007199254740991"},
-		{scheduled, rmq.FixedTime{Content: "x"}, "At", "a time in the future"},
-		{scheduled, rmq.FixedTime{Content: "x", At: time.Now().Add(-time.Hour)}, "At", "after the server's clock, "},
+		{scheduled, rmq.FixedTime{Content: "x"}, "At", "a time, unless In says how long from now"},
+		{scheduled, rmq.FixedTime{Content: "x", At: time.Unix(900_000_000, 0)}, "At", "in the year 2000 at the earliest"},
+		{scheduled, rmq.FixedTime{Content: "x", At: soon, In: time.Second}, "In", "one of the two"},
+		{scheduled, rmq.FixedTime{Content: "x", In: -time.Second}, "In", "at least 1ms and at most 10 years"},
+		{scheduled, rmq.FixedTime{Content: "x", In: 30}, "In", "did you mean 30 * time.Millisecond?"},
+		{scheduled, rmq.FixedTime{Content: "x", In: 10*365*24*time.Hour + 1}, "In", "at least 1ms and at most 10 years"},
 		{scheduled, rmq.FixedTime{Content: "x", At: time.UnixMilli(soon.Unix())}, "At", "did you pass seconds"},
 		{scheduled, rmq.FixedTime{Content: "x", At: time.UnixMilli(soon.UnixMicro())}, "At", "in the year 9999 at the latest"},
 	} {
@@ -209,7 +214,15 @@ func TestBadMessages(t *testing.T) {
 	}
 	b.must(b.send(ranked, rmq.Priority{Content: large, Priority: 1<<53 - 1}))
 	b.must(b.send(merging, rmq.RangeMerge{Content: "x", Range: 10 * 365 * 24 * time.Hour}))
+	b.must(b.send(scheduled, rmq.FixedTime{Content: "past", At: time.Now().Add(-time.Hour)}))
 	b.must(b.send(scheduled, rmq.FixedTime{Content: "x", At: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)}))
+
+	strict := newBench(t, rmq.Config{RefusePast: true})
+	err := strict.send(scheduled, rmq.FixedTime{Content: "x", At: time.Now().Add(-time.Hour)})
+	strict.refused(err, "At", "after the server's clock, ")
+	if !errors.Is(err, rmq.ErrPast) {
+		t.Errorf("got %v", err)
+	}
 
 	small := newBench(t, rmq.Config{MaxContent: 3})
 	small.refused(small.send(ranked, rmq.Priority{Content: "four", Priority: 17}), "Content", "1 to 3 bytes")

@@ -85,6 +85,10 @@ type Config struct {
 	// merged, at the cost of a command for each. Defaults to false.
 	ExactReceipts bool
 
+	// RefusePast refuses a FixedTime whose At has passed with ErrPast. By default it
+	// is due now, and the receipt says so. Defaults to false.
+	RefusePast bool
+
 	// Durability is the number of replicas a Send waits for. Defaults to none.
 	Durability Durability
 }
@@ -120,7 +124,7 @@ func (c Config) client() (rdb redis.UniversalClient, own bool, err error) {
 func (c Config) producer() producer.Config {
 	return producer.Config{
 		Namespace: c.Namespace, MaxContent: c.MaxContent, MaxWaiting: c.MaxWaiting,
-		ExactReceipts: c.ExactReceipts, Durability: c.Durability, Logger: c.Logger,
+		ExactReceipts: c.ExactReceipts, RefusePast: c.RefusePast, Durability: c.Durability, Logger: c.Logger,
 	}
 }
 

@@ -11,7 +11,7 @@
 //		return closeOrder(ctx, d.Content)
 //	}))
 //	err = client.Start(ctx)
-//	_, err = client.Send(ctx, orders, rmq.FixedTime{Content: "4711", At: time.Now().Add(30 * time.Minute)})
+//	_, err = client.Send(ctx, orders, rmq.FixedTime{Content: "4711", In: 30 * time.Minute})
 //	…
 //	err = client.Close(ctx)
 //

@@ -62,6 +62,7 @@ var (
 	ErrUncertain     = producer.ErrUncertain
 	ErrNotReplicated = producer.ErrNotReplicated
 	ErrQueueFull     = producer.ErrQueueFull
+	ErrPast          = producer.ErrPast
 	ErrRunning       = consumer.ErrRunning
 	ErrClosing       = consumer.ErrClosing
 	ErrLeaseLost     = consumer.ErrLeaseLost

@@ -34,6 +34,45 @@ func TestAdvanceDeliversWhatBecomesDue(t *testing.T) {
 	want(t, got, "soon at 1ms", "tomorrow at 24h0m0s")
 }
 
+// What is due in some time, or has been due already, is so by the clock that stands still.
+func TestDueByTheFrozenClock(t *testing.T) {
+	c := rmqtest.New(t, rmq.Config{})
+	topic := rmq.Topic{Name: "orders", Kind: rmq.KindFixedTime}
+	var got []string
+	if err := c.Listen(topic, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
+		got = append(got, d.Content)
+		return nil
+	})); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	c.Advance(90 * time.Minute) // away from the clock of this machine
+	send := func(m rmq.FixedTime) rmq.Receipt {
+		t.Helper()
+		r, err := c.Send(context.Background(), topic, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	if r := send(rmq.FixedTime{Content: "later", In: time.Hour}); !r.Due.Equal(c.Now().Add(time.Hour)) || r.Past {
+		t.Errorf("got %+v", r)
+	}
+	if r := send(rmq.FixedTime{Content: "past", At: c.Now().Add(-time.Minute)}); !r.Past {
+		t.Errorf("got %+v", r)
+	}
+	for _, step := range []struct {
+		by   time.Duration
+		want int
+	}{{0, 1}, {time.Hour - time.Millisecond, 1}, {time.Millisecond, 2}} {
+		if c.Advance(step.by); len(got) != step.want {
+			t.Errorf("after %v more: %v", step.by, got)
+		}
+	}
+}
+
 func TestAdvanceWalksThroughRetries(t *testing.T) {
 	ctx := context.Background()
 	c := rmqtest.New(t, rmq.Config{Backoff: rmq.Schedule(time.Second, time.Minute)})

@@ -17,9 +17,8 @@ type payload struct {
 	priority       *int64
 }
 
-// message makes the message for a topic. now is the server's time, for what is due in some
-// time.
-func (p payload) message(t message.Topic, now time.Time) (message.Message, error) {
+// message makes the message for a topic.
+func (p payload) message(t message.Topic) (message.Message, error) {
 	given := 0
 	for _, there := range []bool{p.merge != nil, p.in != nil, p.at != nil, p.priority != nil} {
 		if there {
@@ -36,15 +35,15 @@ func (p payload) message(t message.Topic, now time.Time) (message.Message, error
 	case p.at != nil && t.Kind == message.KindFixedTime:
 		m = message.FixedTime{Content: p.content, SlotBasis: p.basis, At: *p.at}
 	case p.in != nil && t.Kind == message.KindFixedTime:
-		m = message.FixedTime{Content: p.content, SlotBasis: p.basis, At: now.Add(*p.in)}
+		m = message.FixedTime{Content: p.content, SlotBasis: p.basis, In: *p.in}
+		if *p.in == 0 { // which the message takes for not given
+			return nil, errors.New("in is 0; it must be at least 1ms, or at a time")
+		}
 	}
 	if m == nil {
 		return nil, fmt.Errorf("%s is a %s topic: %s", legible(t.Name), t.Kind, needs[t.Kind])
 	}
-	body, err := message.Open(t, m, longestContent)
-	if err == nil && t.Kind == message.KindFixedTime {
-		err = body.After(now)
-	}
+	_, err := message.Open(t, m, longestContent)
 	return m, err
 }
 

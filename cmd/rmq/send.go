@@ -45,7 +45,7 @@ func (a *app) sendCommand() *cobra.Command {
 		Long: `Send a message. By the kind of its topic it needs
   range-merge  --range      it is handled so long after its first send
   priority     --priority   17 or more, the larger the earlier
-  fixed-time   --at or --in
+  fixed-time   --at or --in, which is by the clock of the Redis server
 The CONTENT - is read from stdin, to its last byte.
 
 A topic that is new is defined by --kind, --slots and --literal, for ever.
@@ -75,7 +75,7 @@ Lines are sent when 500 have come, or none for a moment.`,
 	flags.StringVar(&s.basis, "basis", "", "`SlotBasis`: messages of equal ones are handled one at a time; the content unless it is given")
 	flags.Var(&s.merge, "range", "range-merge: handled so long after the first send, as in 10m")
 	flags.Int64Var(&s.priority, "priority", 0, "priority: `n`, 17 or more")
-	flags.Var(&s.at, "at", "fixed-time: handled then, as in 2040-01-31T15:04:05Z")
+	flags.Var(&s.at, "at", "fixed-time: handled then, as in 2040-01-31T15:04:05Z, or now if that has passed")
 	flags.Var(&s.in, "in", "fixed-time: handled in so long, as in 90s or 2d")
 	flags.StringVar(&s.kind, "kind", "", "define the topic: `kind` of its messages, "+alternatives(kindNames))
 	flags.IntVar(&s.slots, "slots", message.DefaultSlots, "define the topic: `n` slots, a power of two")
@@ -180,11 +180,7 @@ func (s *sending) sendOne(ctx context.Context) error {
 	if p.content, err = s.read(ctx, s.args[1]); err != nil {
 		return err
 	}
-	now, err := s.now(ctx)
-	if err != nil {
-		return err
-	}
-	m, err := p.message(s.topic, now)
+	m, err := p.message(s.topic)
 	if err != nil {
 		return misused("%w", err)
 	}
@@ -192,7 +188,7 @@ func (s *sending) sendOne(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.tell(ctx, p, m, receipt, now)
+	return s.tell(ctx, p, m, receipt)
 }
 
 // longestContent is what no producer may exceed. What a program sends is limited by its own
@@ -239,19 +235,17 @@ type receiptJSON struct {
 	Outcome  string `json:"outcome"`
 	Slot     int    `json:"slot"`
 	Due      stamp  `json:"due,omitzero"`
+	Past     bool   `json:"past,omitempty"`
 	Priority int64  `json:"priority,omitempty"`
 }
 
 // tell prints the receipt.
-func (s *sending) tell(ctx context.Context, p payload, m message.Message, r producer.Receipt, now time.Time) error {
-	j := receiptJSON{Topic: s.topic.Name, shown: s.shown(p.content), Outcome: r.Outcome.String(), Slot: r.Slot}
+func (s *sending) tell(ctx context.Context, p payload, m message.Message, r producer.Receipt) error {
+	j := receiptJSON{Topic: s.topic.Name, shown: s.shown(p.content), Outcome: r.Outcome.String(), Slot: r.Slot, Due: stamp{r.Due}, Past: r.Past}
 	switch m := m.(type) {
 	case message.Priority:
 		j.Priority = m.Priority
-	case message.FixedTime:
-		j.Due = stamp{m.At}
 	case message.RangeMerge:
-		j.Due = stamp{now.Add(m.Range)}
 		if r.Outcome == producer.Merged { // it kept its first time
 			j.Due = stamp{s.dueOf(ctx, p, r.Slot)}
 		}
@@ -263,8 +257,14 @@ func (s *sending) tell(ctx context.Context, p payload, m message.Message, r prod
 	switch {
 	case j.Priority > 0:
 		line += fmt.Sprintf(", priority %d", j.Priority)
+	case j.Past:
+		line += fmt.Sprintf(", due now, past its time (%s)", moment(j.Due.Time))
 	case !j.Due.IsZero():
-		line += fmt.Sprintf(", %s (%s)", until(j.Due.Time, now), moment(j.Due.Time))
+		in := "due" // it was sent all the same, if nobody tells the time
+		if now, err := s.now(ctx); err == nil {
+			in = until(j.Due.Time, now)
+		}
+		line += fmt.Sprintf(", %s (%s)", in, moment(j.Due.Time))
 	}
 	s.say("%s", line)
 	return nil

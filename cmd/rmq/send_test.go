@@ -34,6 +34,10 @@ func TestSend(t *testing.T) {
 		wantJSON(t, s.objects(t, "send", "mails", "mail 1", "--at", then.Format(time.RFC3339))[0],
 			`{"content":"mail 1","due":"`+stampText(then)+`","outcome":"merged","slot":15,"topic":"mails"}`)
 
+		wantText(t, s.text(t, "send", "mails", "mail 2", "--at", "2020-01-01"), "stored in slot 5 of mails, due now, past its time (TIME)")
+		wantJSON(t, s.objects(t, "send", "mails", "mail 2", "--at", "2020-01-01T00:00:00Z")[0],
+			`{"content":"mail 2","due":"2020-01-01T00:00:00.000Z","outcome":"merged","past":true,"slot":5,"topic":"mails"}`)
+
 		// Any bytes, from the command line and from stdin.
 		for _, r := range []result{
 			s.answered("", "send", "orders", "AAH/Cg==", "--base64", "--priority", "20", "--json"),
@@ -54,7 +58,8 @@ func TestSend(t *testing.T) {
 			{"nothing else", "send orders x --priority 20 --range 10m"},
 			{"needs a time, either in or at", "send mails x --in 1h --at 2040-01-01"},
 			{"Priority is 16; it must be 17 to", "send orders x --priority 16"},
-			{"after the server's clock", "send mails x --at 2020-01-01"},
+			{"in the year 2000 at the earliest", "send mails x --at 1999-12-31"},
+			{"in is 0; it must be at least 1ms", "send mails x --in 0s"},
 			{"Content is 0 bytes", "send orders - --priority 20"},
 			{"either a CONTENT or --batch", "send orders"},
 			{"either a CONTENT or --batch", "send orders x --batch -"},

@@ -209,16 +209,11 @@ func (b *batch) send(ctx context.Context) error {
 	if len(b.payloads) == 0 {
 		return nil
 	}
-	// What is due in some time is so from now on, however long ago its line came.
-	now, err := time.Time{}, error(nil)
-	if b.topic.Kind == message.KindFixedTime {
-		if now, err = b.now(ctx); err != nil {
-			return err
-		}
-	}
+	// What is due in some time is so from its send on, however long ago its line came.
+	var err error
 	var messages []message.Message
 	for n, p := range b.payloads {
-		m, wrong := p.message(b.topic, now)
+		m, wrong := p.message(b.topic)
 		if wrong != nil {
 			err = &errLine{b.numbers[n], wrong, true}
 			break

@@ -44,8 +44,8 @@ func run(ctx context.Context, s *store.Store) error {
 		return err
 	}
 
-	closeAt := func(order string, at time.Time) error {
-		_, err := client.Send(ctx, orderLimits, rmq.FixedTime{Content: order, At: at})
+	closeIn := func(order string, limit time.Duration) error {
+		_, err := client.Send(ctx, orderLimits, rmq.FixedTime{Content: order, In: limit})
 		return err
 	}
 	const orders = 6
@@ -53,7 +53,7 @@ func run(ctx context.Context, s *store.Store) error {
 	for i := 1; i <= orders; i++ {
 		order := fmt.Sprintf("order %d", i)
 		shop.set(order, "open")
-		if err := closeAt(order, shop.begin.Add(limit)); err != nil {
+		if err := closeIn(order, limit); err != nil {
 			return err
 		}
 	}
@@ -63,7 +63,7 @@ func run(ctx context.Context, s *store.Store) error {
 	shop.set("order 2", "paid")
 	shop.set("order 5", "paid")
 	shop.say("orders 2 and 5 are paid")
-	if err := closeAt("order 3", shop.begin.Add(50*minute)); err != nil { // merges: the last time counts
+	if err := closeIn("order 3", 40*minute); err != nil { // merges: the last time counts
 		return err
 	}
 	shop.say("order 3 gets 20 minutes more: sent again")

@@ -1,0 +1,102 @@
+package producer
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// A time that has passed is due now, alone and within a batch, however often it is
+// sent, and the receipt says so.
+func TestPastIsDueNow(t *testing.T) {
+	onEachServer(t, func(t *testing.T, rdb *redis.Client) {
+		p, topic := newProducer(t, rdb, Config{ExactReceipts: true}), topicOf(t, message.KindFixedTime)
+		now := rdb.Time(ctx).Val().Truncate(time.Millisecond)
+		order := message.FixedTime{Content: "order", At: now.Add(-time.Millisecond)}
+		for _, want := range []Outcome{Stored, Merged, Merged} { // as after an outage
+			r := mustSend(t, p, topic, order)
+			if r.Outcome != want || !r.Past || !r.Due.Equal(order.At) {
+				t.Errorf("got %+v", r)
+			}
+		}
+		receipts, err := p.SendBatch(ctx, topic, []message.Message{
+			message.FixedTime{Content: "late", At: now.Add(-time.Hour)},
+			message.FixedTime{Content: "early", At: now.Add(time.Hour)},
+			message.FixedTime{Content: "soon", In: time.Hour},
+		})
+		if err != nil || !receipts[0].Past || receipts[1].Past || receipts[2].Past {
+			t.Errorf("got %+v, %v", receipts, err)
+		}
+		got := waiting(t, rdb, topic)
+		if got["order"] != float64(order.At.UnixMilli()) || got["late"] != float64(now.Add(-time.Hour).UnixMilli()) || len(got) != 4 {
+			t.Errorf("waiting: %v", got)
+		}
+	})
+}
+
+// With RefusePast the published rule holds: an error of its own, and nothing is stored.
+func TestRefusePast(t *testing.T) {
+	onEachServer(t, func(t *testing.T, rdb *redis.Client) {
+		p, topic := newProducer(t, rdb, Config{RefusePast: true}), topicOf(t, message.KindFixedTime)
+		now := rdb.Time(ctx).Val()
+		late := message.FixedTime{Content: "late", At: now.Add(-time.Second)}
+		_, err := p.Send(ctx, topic, late)
+		wantInvalid(t, err, "At")
+		if !errors.Is(err, ErrPast) || !strings.Contains(err.Error(), "after the server's clock") {
+			t.Errorf("got %v", err)
+		}
+		_, err = p.SendBatch(ctx, topic, []message.Message{message.FixedTime{Content: "x", At: now.Add(time.Hour)}, late})
+		if !errors.Is(err, ErrPast) || !strings.Contains(err.Error(), "message 1") {
+			t.Errorf("got %v", err)
+		}
+		if got := waiting(t, rdb, topic); len(got) != 0 {
+			t.Errorf("waiting: %v", got)
+		}
+		if r := mustSend(t, p, topic, message.FixedTime{Content: "x", At: now.Add(time.Hour)}); r.Past {
+			t.Errorf("got %+v", r)
+		}
+	})
+}
+
+// Where the clock of the sender is 40 minutes wrong, what is due in some time is due
+// then by the clock of the server, and a range merge as well.
+func TestDueByTheServersClock(t *testing.T) {
+	for _, skew := range []time.Duration{-40 * time.Minute, 40 * time.Minute} {
+		memory, rdb := servertest.Memory(t)
+		server := time.Now().Add(skew).Truncate(time.Millisecond)
+		memory.SetTime(server)
+		p := newProducer(t, rdb, Config{ExactReceipts: true})
+		merge, fixed := topicOf(t, message.KindRangeMerge), topicOf(t, message.KindFixedTime)
+		for topic, m := range map[message.Topic]message.Message{
+			merge: message.RangeMerge{Content: "x", Range: 30 * time.Minute},
+			fixed: message.FixedTime{Content: "x", In: 30 * time.Minute},
+		} {
+			r := mustSend(t, p, topic, m)
+			due := time.UnixMilli(int64(waiting(t, rdb, topic)["x"]))
+			// The producer's clock runs on, and that of the memory stands still.
+			if late := due.Sub(server.Add(30 * time.Minute)); late < 0 || late > 30*time.Second || !r.Due.Equal(due) || r.Past {
+				t.Errorf("skew %v: %s is due %v after 30 min, receipt %+v", skew, topic.Kind, late, r)
+			}
+		}
+		if r := mustSend(t, p, merge, message.RangeMerge{Content: "x", Range: time.Hour}); r.Outcome != Merged || !r.Due.IsZero() {
+			t.Errorf("merged: %+v", r)
+		}
+		// Another In takes the place of the first: it is rescheduled.
+		r := mustSend(t, p, fixed, message.FixedTime{Content: "x", In: time.Hour})
+		if due := time.UnixMilli(int64(waiting(t, rdb, fixed)["x"])); r.Outcome != Merged || !r.Due.Equal(due) || due.Before(server.Add(time.Hour)) {
+			t.Errorf("rescheduled to %v: %+v", due, r)
+		}
+		if r := mustSend(t, p, fixed, message.FixedTime{Content: "y", At: server.Add(time.Minute)}); r.Past {
+			t.Errorf("skew %v: %+v", skew, r)
+		}
+		if r := mustSend(t, p, fixed, message.FixedTime{Content: "z", At: server.Add(-time.Minute)}); !r.Past {
+			t.Errorf("skew %v: %+v", skew, r)
+		}
+	}
+}
