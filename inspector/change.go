@@ -206,3 +206,5 @@ func (m Move) script(t Topic) luascripts.Move {
 	}
 	return to
 }
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
