@@ -34,9 +34,9 @@ func TestSend(t *testing.T) {
 		wantJSON(t, s.objects(t, "send", "mails", "mail 1", "--at", then.Format(time.RFC3339))[0],
 			`{"content":"mail 1","due":"`+stampText(then)+`","outcome":"merged","slot":15,"topic":"mails"}`)
 
-		wantText(t, s.text(t, "send", "mails", "mail 2", "--at", "2020-01-01"), "stored in slot 5 of mails, due now, past its time (TIME)")
+		wantText(t, s.text(t, "send", "mails", "mail 2", "--at", "2020-01-01"), "stored in slot 53 of mails, due now, past its time (TIME)")
 		wantJSON(t, s.objects(t, "send", "mails", "mail 2", "--at", "2020-01-01T00:00:00Z")[0],
-			`{"content":"mail 2","due":"2020-01-01T00:00:00.000Z","outcome":"merged","past":true,"slot":5,"topic":"mails"}`)
+			`{"content":"mail 2","due":"2020-01-01T00:00:00.000Z","outcome":"merged","past":true,"slot":53,"topic":"mails"}`)
 
 		// Any bytes, from the command line and from stdin.
 		for _, r := range []result{
