@@ -43,9 +43,10 @@ var pauseDamages = []damage{
 }
 
 var deadDamages = []damage{
-	{"one that died again is left alone", "requeue: another death", ` or math.floor(died) ~= tonumber(ARGV[i + 1])`, ``},
-	{"one that is not dead is left alone", "requeue: another death", `not died or math.floor(died) ~= tonumber(ARGV[i + 1])`, `died and math.floor(died) ~= tonumber(ARGV[i + 1])`},
+	{"one that died again is left alone", "requeue: another death", ` or math.max(1 - 2 ^ 53, math.min(2 ^ 53 - 1, math.floor(died))) ~= tonumber(ARGV[i + 1])`, ``},
+	{"one that is not dead is left alone", "requeue: another death", `not died or math.max(`, `died and math.max(`},
 	{"its whole ms", "requeue: another death", `math.floor(died)`, `tonumber(died)`},
+	{"whatever it is", "any score in any key", `math.max(1 - 2 ^ 53, math.min(2 ^ 53 - 1, math.floor(died)))`, `math.floor(died)`},
 	{"deleted is not delivered", driven, "  elseif ARGV[1] == 'D' then\n    word = 'DELETED'\n", ""},
 	{"merges into what waits", "requeue: merges into a live copy", `elseif waits or flying or again then`, `elseif flying or again then`},
 	{"merges into what is in flight", "requeue: merges into a live copy", `elseif waits or flying or again then`, `elseif waits or again then`},
@@ -85,7 +86,8 @@ var rescheduleDamages = []damage{
 	{"only a retry, if asked for", "reschedule: a retry", ` and ARGV[4] == '1' then`, ` and false then`},
 	{"but only then", "reschedule: what waits", ` and ARGV[4] == '1' then`, ` then`},
 	{"a retry has no priority", "reschedule: a retry", `elseif again and ARGV[2] == 'PRIORITY' then`, `elseif false then`},
-	{"a retry keeps its attempts", driven, `number * 100 + again % 100`, `number * 100 + 16`},
+	{"a retry keeps its attempts", driven, `number * 100 + left`, `number * 100 + 16`},
+	{"whatever its score was", "any score in any key", `math.max(1, math.min(17, math.floor(again % 100)))`, `again % 100`},
 	{"the store passes above maxmemory", "full: reschedule", "  call('ZREM', store, x)  ", "  "},
 	{"the retry passes above maxmemory", "full: reschedule", "  call('ZREM', retry, x)\n", ""},
 	{"a wrong prepare shows", "wrong type: by hand", `local flying = call('ZSCORE', prepare, x)`, `local flying = not waits and call('ZSCORE', prepare, x)`},

@@ -6,7 +6,7 @@
 --   other is stored like a new one, with all 17 deliveries: due now, or with the priority it was sent with.
 -- KEYS  1 store   2 prepare   3 retry   4 dead   5 meta   6 why
 -- ARGV  1 'P' or 'T': deliver again, in a priority topic or one of the time kinds; 'D' delete
---       2 priority to give all of them, or '': each its own   3.. in pairs: content, the whole ms of its death as seen
+--       2 priority to give all of them, or '': each its own   3.. in pairs: content, the whole ms of its death as seen, within 2^53
 -- ANSWERS  one word each: STORED, MERGED, DELETED, GONE (not dead, or of another death), UNKNOWN (priority)
 local store, prepare, retry, dead, meta, why, call = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], redis.call
 local time = call('TIME')
@@ -25,7 +25,7 @@ for i = 3, #ARGV, 2 do
     score = ARGV[2] ~= '' and ARGV[2] or string.match(call('HGET', why, x) or '', '^%d+ %d+ %d+ (%d+)')
   end
   local word = 'STORED'
-  if not died or math.floor(died) ~= tonumber(ARGV[i + 1]) then
+  if not died or math.max(1 - 2 ^ 53, math.min(2 ^ 53 - 1, math.floor(died))) ~= tonumber(ARGV[i + 1]) then
     word = 'GONE'
   elseif ARGV[1] == 'D' then
     word = 'DELETED'

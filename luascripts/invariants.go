@@ -37,6 +37,8 @@ const (
 	maxTime     = 253402300800000 // the year 9999 is over
 	maxScore    = 1<<53 - 1       // larger ones are not exact
 	retriesLeft = 16
+
+	firstDelivery = 17 // the least score of one
 )
 
 // Broken tells what is wrong with what was read. Each rule is judged on one

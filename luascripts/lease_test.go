@@ -168,6 +168,17 @@ func clockBack(w *world) {
 	c := w.took(w.as("b", number), "m")
 	w.must(c.Attempt == 2 && c.Number > number, "%+v", c)
 
+	// An end of up to two leases ahead is nothing odd, and a later one is mended.
+	for ahead, wait := range map[int64]int64{10_000: 10_000, 10_001: 5000} {
+		w.clean(rangeMerge)
+		w.put("m")
+		w.lease = 5 * time.Second
+		w.took(w.as("a", 0), "m")
+		w.later(5000 - ahead)
+		b := w.turn(w.as("b", 0), luascripts.Busy)
+		w.must(b.Wait.Milliseconds() == wait, "busy for %v, the lease ended in %d ms", b.Wait, ahead)
+	}
+
 	// A holder without a lease loses nothing by it.
 	w.clean(rangeMerge)
 	w.put("m")
@@ -196,7 +207,7 @@ func numbersGrow(w *world) {
 	w.clean(rangeMerge)
 	w.put("m", "n")
 	a := w.took(asking(1, w.as("a", 0)), "m")
-	w.must(a.Number == w.now, "number %d at %d", a.Number, w.now)
+	w.must(a.Number == w.now*1000, "number %d at %d ms", a.Number, w.now)
 	w.do("del", w.k.Meta, w.k.Prepare)
 	w.later(1)
 	b := w.took(asking(1, w.as("b", 0)), "n")
@@ -205,6 +216,16 @@ func numbersGrow(w *world) {
 	w.later(-5000) // and while the clock steps back
 	left := w.tells(luascripts.Left, leaving(w.as("b", b.Number)))
 	w.must(left == b.Number+1, "number %d after %d", left, b.Number)
+
+	// Whatever is written there, the slot goes on, and its numbers grow from then on.
+	for _, odd := range []string{"x", "", "inf", "-inf", "nan", "1e300", "9007199254740992", "-7", "1.5", "-0.5"} {
+		w.do("hset", w.k.Meta, "batch", odd)
+		n := w.tells(luascripts.Empty, w.as("a", w.tells(luascripts.Number, w.as("a", 17))))
+		w.put("m")
+		a := w.took(w.as("a", n), "m")
+		w.must(a.Number == w.now*1000, "number %d at %d ms, after %q", a.Number, w.now, odd)
+		w.turn(w.as("a", a.Number), luascripts.Empty)
+	}
 }
 
 func metaLost(w *world) {

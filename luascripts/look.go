@@ -3,6 +3,7 @@ package luascripts
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -60,11 +61,11 @@ func CountAnswer(k SlotKeys, cmd *redis.StringSliceCmd) (c Counts, err error) {
 	}
 	n := numbers(r)
 	c = Counts{
-		Now: ms(n[0]), Stored: int(n[1]), Failed: int(n[2]), Due: int(n[3]), Next: n[4], InFlight: int(n[5]),
+		Now: ms(n[0]), Stored: int(n[1]), Failed: int(n[2]), Due: int(n[3]), Next: stored(r[4]), InFlight: int(n[5]),
 		Retrying: int(n[7]), RetryDue: int(n[8]), NextRetry: ms(n[9] / 100), Dead: int(n[10]), Died: [2]time.Time{ms(n[11]), ms(n[12])},
 		Holder: holder(r[13:]),
 	}
-	c.Taken, c.Attempt = mark(n[6])
+	c.Taken, c.Attempt = mark(r[6])
 	return c, nil
 }
 
@@ -73,7 +74,7 @@ func CountAnswer(k SlotKeys, cmd *redis.StringSliceCmd) (c Counts, err error) {
 type Found struct {
 	Holder
 	Now      time.Time // of the server
-	Stored   int64     // its score in the store; 0: not there
+	Stored   int64     // its score in the store, at least 1, which is a last delivery; 0: not there
 	Before   int       // how many of the store go before it for certain
 	Beside   int       // in a priority topic: how many others of the store have its priority
 	InFlight bool
@@ -112,21 +113,27 @@ func FindAnswer(k SlotKeys, cmd *redis.StringSliceCmd) (f Found, err error) {
 	}
 	n := numbers(r)
 	f = Found{
-		Now: ms(n[0]), Stored: n[1], InFlight: r[2] != "", Retry: ms(n[3] / 100), Died: ms(n[4]),
+		Now: ms(n[0]), Stored: stored(r[1]), InFlight: r[2] != "",
 		Before: int(n[6]), Beside: int(n[7]), Batch: int(n[8]), Holder: holder(r[10:]),
 	}
 	if why, ok := ParseWhy(r[5]); ok {
 		f.Why = &why
 	}
+	if r[3] != "" {
+		f.Retry = time.UnixMilli(n[3] / 100)
+	}
+	if r[4] != "" {
+		f.Died = time.UnixMilli(n[4])
+	}
 	switch {
 	case f.InFlight:
-		f.Left = int(n[2] % 1000)
-	case !f.Retry.IsZero():
-		f.Left = int(n[3] % 100)
-	case f.Stored > 0 && f.Stored <= 16: // a failed one of a literal topic
+		f.Left = left(n[2], 1000, 0, retriesLeft)
+	case r[3] != "":
+		f.Left = left(n[3], 100, 1, retriesLeft+1)
+	case f.Stored > 0 && f.Stored <= retriesLeft: // a failed one of a literal topic
 		f.Left = int(f.Stored)
 	}
-	f.Taken, f.Attempt = mark(n[9])
+	f.Taken, f.Attempt = mark(r[9])
 	return f, nil
 }
 
@@ -146,10 +153,31 @@ func numbers(texts []string) []int64 {
 	return n
 }
 
-// score reads a score as Redis tells it.
+// score reads a score as Redis tells it. Anybody may have written it: it is the
+// nearest whole number, downwards, that a score holds exactly.
 func score(text string) int64 {
 	f, _ := strconv.ParseFloat(text, 64)
-	return int64(f)
+	return int64(math.Floor(max(-maxScore, min(maxScore, f))))
+}
+
+// stored reads a score in the store for what the scripts take it for: up to 16 it is
+// retries left, at least 1, and above that a first delivery.
+func stored(text string) int64 {
+	n := score(text)
+	f, _ := strconv.ParseFloat(text, 64)
+	switch {
+	case text == "":
+		return 0
+	case f > retriesLeft:
+		return max(firstDelivery, n)
+	}
+	return max(1, n)
+}
+
+// left is what the last digits of a score say of retries left, whatever somebody
+// wrote there.
+func left(score, unit, least, most int64) int {
+	return int(min(max(score%unit, least), most))
 }
 
 // ms is a time, zero for none.
@@ -161,11 +189,12 @@ func ms(n int64) time.Time {
 }
 
 // mark takes the mark of a content in prepare apart.
-func mark(n int64) (taken time.Time, attempt int) {
-	if n == 0 {
+func mark(text string) (taken time.Time, attempt int) {
+	if text == "" {
 		return time.Time{}, 0
 	}
-	return time.Unix(n/1000, 0), 17 - int(n%1000)
+	n := score(text)
+	return time.Unix(n/1000, 0), 17 - left(n, 1000, 0, retriesLeft)
 }
 
 // holder reads holder, number, until, lease and paused.

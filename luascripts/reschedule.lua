@@ -32,7 +32,8 @@ elseif waits then
 elseif again and ARGV[2] == 'PRIORITY' then
   return {'RETRY', again, again}
 elseif again then
-  local score = int(number * 100 + again % 100)
+  local left = math.max(1, math.min(17, math.floor(again % 100)))   -- also of a score that nothing of RMQ wrote
+  local score = int(number * 100 + left)
   call('ZREM', retry, x)
   call('ZADD', retry, score, x)
   return {'RETRY', again, score}

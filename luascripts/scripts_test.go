@@ -41,7 +41,7 @@ func TestServerClock(t *testing.T) {
 		after := w.slot()
 		created, _ := w.do("hget", luascripts.DefinitionKey("world"), "created").(string)
 		ms, _ := strconv.ParseInt(created, 10, 64)
-		w.must(during(a.Number) && during(after.until-60_000) && during(ms), "number %d, lease until %d, created %s; it is %d to %d", a.Number, after.until, created, from, to)
+		w.must(during(a.Number/1000) && during(after.until-60_000) && during(ms), "number %d, lease until %d, created %s; it is %d to %d", a.Number, after.until, created, from, to)
 		mark := after.prepare["m"]
 		w.must(mark%1000 == 16 && from/1000 <= mark/1000 && mark/1000 <= to/1000, "prepare score %d", mark)
 	}}})

@@ -82,7 +82,7 @@ type delivery struct {
 
 // turn expects what turn.lua does at the time now.
 func (s *slot) turn(t *luascripts.Turn, now int64, a luascripts.Answer) (o outcome) {
-	following := max(s.number+1, now)
+	following := max(s.number+1, now*1000) // the clock of the tests has whole ms
 	mine := s.holder == t.Worker && s.number == t.Number
 	if len(s.prepare) > 0 && s.holder == t.Worker && !mine {
 		s.again(t, now, a)

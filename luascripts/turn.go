@@ -93,12 +93,14 @@ type Answer struct {
 }
 
 // Priority returns the priority of content i, or 0 where it is not told: time
-// kinds, retries (see Why), and first deliveries that are told again.
+// kinds, retries (see Why), and first deliveries that are told again. One that
+// cannot be, from a ZADD of somebody's own, is told as the nearest that can.
 func (a *Answer) Priority(i int) int64 {
-	if a.due {
+	text := a.toldOf(i)
+	if text == "" || a.due {
 		return 0
 	}
-	return a.score(i)
+	return max(firstDelivery, score(text))
 }
 
 // Due returns when content i was due, or the zero time where it is not told: if
@@ -107,22 +109,18 @@ func (a *Answer) Due(i int) time.Time {
 	if !a.due {
 		return time.Time{}
 	}
-	ms := a.score(i)
-	if ms == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms)
+	return ms(score(a.toldOf(i)))
 }
 
-func (a *Answer) score(i int) int64 {
-	if a.Attempt > 1 || len(a.told) == 0 {
-		return 0
+// toldOf is what is told of content i of a first delivery.
+func (a *Answer) toldOf(i int) string {
+	switch {
+	case a.Attempt > 1 || len(a.told) == 0:
+		return ""
+	case len(a.told) == 1:
+		return a.told[0]
 	}
-	if len(a.told) == 1 {
-		i = 0
-	}
-	score, _ := strconv.ParseFloat(a.told[i], 64)
-	return int64(score)
+	return a.told[i]
 }
 
 // Why returns what is known of the failures before a retry.
@@ -263,6 +261,6 @@ func parseMillis(text string) (time.Duration, bool) {
 	if text == "" {
 		return -1, true
 	}
-	ms, err := strconv.ParseInt(text, 10, 64)
-	return time.Duration(ms) * time.Millisecond, err == nil
+	n, err := strconv.ParseInt(text, 10, 64)
+	return time.Duration(min(max(n, 0), 1e12)) * time.Millisecond, err == nil
 }

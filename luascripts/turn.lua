@@ -27,7 +27,7 @@
 --       3 retry  content -> due ms * 100 + retries left, as above (17: a first delivery that was not
 --               started and whose priority nobody knows)
 --       4 dead  content -> ms of death
---       5 meta  holder, batch (its number; only grows), until (end of its lease, ms), lease (ms; 0: none),
+--       5 meta  holder, batch (its number; only grows, and past the clock in us), until (end of its lease, ms), lease (ms; 0: none),
 --               paused (if set, nothing is taken), why (set while `why` may name contents not dead)
 --       6 why  content -> 'attempts first last priority worker reason', of retrying and dead ones
 -- ARGV  1 'P' priority, larger first, or 'T' time, due ones, oldest first, or 'D' the same, due times told   2 me
@@ -55,9 +55,15 @@ local time = call('TIME')
 local second = tonumber(time[1])
 local now = second * 1000 + math.floor(time[2] / 1000)
 local m = call('HMGET', meta, 'holder', 'batch', 'until', 'lease', 'paused', 'why')
-local holder, batch = m[1] or '', tonumber(m[2] or 0)
+local holder, batch = m[1] or '', math.floor(tonumber(m[2]) or 0)
+if not (batch >= 0 and batch < 2 ^ 53) then batch = 0 end   -- nothing RMQ writes
 local function int(x) return string.format('%.0f', x) end   -- tostring() keeps 14 digits only
-local following = int(math.max(batch + 1, now))   -- grows even if Redis lost some writes in a failover
+-- A number past every one that Redis may have forgotten: no slot has as many batches as there are us.
+local following = int(math.max(batch + 1, second * 1000000 + time[2]))
+local function wait(till) return int(math.max(0, math.min(till - now, 1e12))) end
+-- Anybody may add to a sorted set, with any score. The retries left are 0 to 16 whatever it is; the rest of
+-- an infinity is no number, for which min takes the 16.
+local function retries_in(score) return math.max(0, math.min(RETRIES, math.floor(score))) end
 
 -- Lets `why` forget contents that are done. What explains a death stays.
 local function forget(done)
@@ -85,10 +91,10 @@ if mine and #ARGV < FIRST_VERDICT then            -- all of it is done
   if m[6] then forget(call('ZRANGE', prepare, 0, -1)) end
   call('DEL', prepare)
 elseif call('ZCARD', prepare) > 0 then
-  local till, lease = tonumber(m[3] or 0), tonumber(m[4] or 0)
+  local till, lease = tonumber(m[3]) or 0, tonumber(m[4]) or 0
   if holder == me and not mine then               -- its answer got lost: tell it again
     local x = call('ZRANGE', prepare, 0, -1)
-    local left = math.min(RETRIES, call('ZSCORE', prepare, x[1]) % 1000)
+    local left = retries_in(call('ZSCORE', prepare, x[1]) % 1000)
     local out = {'BATCH', int(batch), 17 - left, #x, unpack(x)}
     if left < RETRIES then out[#x + 5] = call('HGET', why, x[1]) or nil end
     call('HDEL', meta, 'until')                   -- (a first write that takes away passes above maxmemory)
@@ -101,7 +107,7 @@ elseif call('ZCARD', prepare) > 0 then
       call('HDEL', meta, 'until')
       call('HSET', meta, 'until', int(till))
     end
-    return {'BUSY', holder, int(math.max(0, till - now))}
+    return {'BUSY', holder, wait(till)}
   end
 
   local verdicts = {}
@@ -119,14 +125,16 @@ elseif call('ZCARD', prepare) > 0 then
   call('DEL', prepare)
   for i = 1, #flying, 2 do
     local x, mark = flying[i], tonumber(flying[i + 1])
-    local left, at = mark % 1000, verdicts[x]
+    local left, at = retries_in(mark % 1000), verdicts[x]
     if not over and not at then
       done[#done + 1] = x
     elseif tonumber(call('ZSCORE', store, x) or 0) <= RETRIES then   -- else sent again: the fresh copy wins
       local n, priority, reason = tonumber(ARGV[8]), '', over
       if not over then n, priority, reason = tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3] end
       if n == -2 then                             -- not started: no attempt is spent
-        if left == RETRIES and ARGV[1] ~= 'P' then call('ZADD', store, int(math.min(now, mark - left)), x) -- due the second it was taken
+        local due = mark - left                   -- the second it was taken
+        if not (due > RETRIES and due < now) then due = now end
+        if left == RETRIES and ARGV[1] ~= 'P' then call('ZADD', store, int(due), x)
         elseif left == RETRIES and priority ~= '' then call('ZADD', store, priority, x)
         else call('ZADD', retry, int(now * 100 + left + 1), x) end
       else
@@ -162,8 +170,8 @@ local x, told, left, from, to, above = {}, {}, RETRIES, nil, nil, 0
 local r = call('ZRANGE', retry, 0, 0, 'WITHSCORES')
 local due = r[1] and math.floor(r[2] / 100)
 local retries_first
-local function alone(content, retries_left)        -- whatever somebody wrote there, an attempt is 1 to 17
-  x, told, left, from = {content}, {}, math.max(0, math.min(RETRIES, retries_left - 1)), nil
+local function alone(content, retries_left)
+  x, told, left, from = {content}, {}, retries_in(retries_left - 1), nil
 end
 
 if ARGV[1] ~= 'P' then
@@ -215,7 +223,7 @@ end
 if not x[1] then
   local next_due = ARGV[1] ~= 'P' and call('ZRANGE', store, 0, 0, 'WITHSCORES')[2]
   next_due = math.min(tonumber(next_due or math.huge), due or math.huge)
-  return {'EMPTY', int(batch), next_due < math.huge and int(math.max(0, next_due - now)) or '', int(time[2] % 1000)}
+  return {'EMPTY', int(batch), next_due < math.huge and wait(next_due) or '', int(time[2] % 1000)}
 end
 
 if left < RETRIES then told[1] = call('HGET', why, x[1]) or nil

@@ -1,0 +1,81 @@
+package luascripts_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// Redis forgets: it starts again from a snapshot, or a replica that lags takes over.
+
+func TestForgetting(t *testing.T) { onEachServer(t, forgetTrials) }
+
+var forgetTrials = []trial{
+	{name: "numbers outgrow what Redis forgets", run: func(w *world) {
+		// 400 batches in less than a ms. All but the first are forgotten, and others are
+		// taken within the same ms.
+		w.clean(rangeMerge)
+		clock := func(us int64) { w.do("set", w.clock, fmt.Sprintf("%d.%03d", startOfTime, us)) }
+		var before *slot
+		var last int64
+		for n := range int64(400) {
+			clock(2 * n)
+			w.put("m")
+			if n == 1 {
+				before = w.slot()
+			}
+			a := w.took(w.as("a", last), "m")
+			w.must(a.Number == startOfTime*1000+2*n, "number %d at %d µs", a.Number, startOfTime*1000+2*n)
+			last = a.Number
+		}
+		w.restore(before)
+		clock(800)
+		a := w.took(w.as("b", w.tells(luascripts.Number, knowing("a", w.as("b", 0)))), "m")
+		w.must(a.Number > last, "number %d again, after %d was given", a.Number, last)
+	}},
+}
+
+// TestNumbersAfterARestart: a slot that takes all the batches it can is saved, goes on
+// for as many again, and Redis starts from what was saved. No number comes twice.
+func TestNumbersAfterARestart(t *testing.T) {
+	server := servertest.Redis(t)
+	rdb := server.Client(t)
+	s, k := luascripts.New(rdb), luascripts.KeysOf("orders", 3)
+	given := map[int64]bool{}
+	number, batches := int64(0), 3000
+	take := func(worker string) {
+		t.Helper()
+		for n := 0; n < batches; {
+			turn := &luascripts.Turn{Keys: k, Worker: worker, Number: number, Count: 1, Idle: number == 0, Gone: "before"}
+			a, err := s.Turn(ctx, turn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			number = a.Number
+			if a.Code != luascripts.Batch {
+				continue
+			}
+			if given[a.Number] {
+				t.Fatalf("%s: number %d was given before, with batch %d of %d", worker, a.Number, n, batches)
+			}
+			given[a.Number] = true
+			n++
+		}
+	}
+	for i := range 3*batches + 10 {
+		if err := rdb.Do(ctx, "zadd", k.Store, 1000, fmt.Sprintf("m%d", i)).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	take("before")
+	if err := rdb.Save(ctx).Err(); err != nil {
+		t.Fatal(err)
+	}
+	take("before")
+	server.Kill()
+	server.Restart(t)
+	number = 0
+	take("after")
+}
