@@ -41,14 +41,15 @@ func parse(text string) (*address, error) {
 	if end := strings.IndexAny(authority, "/?#"); end >= 0 {
 		authority, rest = authority[:end], authority[end:]
 	}
+	if strings.ContainsRune(rest, '@') { // what stands before it may be the end of a password, which nothing below may repeat
+		return nil, errors.New("there is an @ behind the hosts; in a user or password write / as %2F, ? as %3F, # as %23, and @ elsewhere as %40")
+	}
 	hosts := authority
 	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
 		hosts = authority[at+1:]
 		if err := a.login(authority[:at]); err != nil {
 			return nil, err
 		}
-	} else if strings.ContainsRune(rest, '@') {
-		return nil, errors.New("there is an @ behind the hosts; in a user or password write / as %2F, ? as %3F, # as %23, and @ elsewhere as %40")
 	}
 	if strings.ContainsRune(rest, '#') {
 		return nil, errors.New("there is a #; write it as %23")
