@@ -67,12 +67,17 @@ func (a account) without(right string) account {
 	return account{a.user, slices.DeleteFunc(slices.Clone(a.rights), func(r string) bool { return r == right })}
 }
 
-// grant makes the user be this and nothing else.
+// grant makes the user be this and nothing else, but for the right that not every
+// server knows.
 func (a account) grant(t *testing.T, admins ...*redis.Client) {
 	t.Helper()
 	for _, admin := range admins {
-		args := []any{"acl", "setuser", a.user, "reset", "on", ">secret"}
-		for _, right := range a.rights {
+		args, rights := []any{"acl", "setuser", a.user, "reset", "on", ">secret"}, a.rights
+		newer := addition(t, "setinfo")
+		if admin.Do(context.Background(), "acl", "setuser", "probe", newer[0]).Err() == nil {
+			rights = slices.Concat(rights, newer)
+		}
+		for _, right := range rights {
 			args = append(args, right)
 		}
 		if err := admin.Do(context.Background(), args...).Err(); err != nil {

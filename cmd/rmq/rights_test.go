@@ -162,7 +162,7 @@ func trouble(url string, lines [][]string) []string {
 }
 
 // doctorLacks finds what the doctor could not look at.
-var doctorLacks = regexp.MustCompile(`NOPERM|grant the Redis user|can't run`)
+var doctorLacks = regexp.MustCompile(`NOPERM|grant the Redis user|can't run|ACL failure`)
 
 // batchFile is a file for rmq send --batch.
 func batchFile(t *testing.T) string {

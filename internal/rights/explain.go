@@ -28,11 +28,14 @@ func User(rdb redis.UniversalClient) string {
 // refused finds the command in a refusal of Redis.
 var refused = regexp.MustCompile(`run the '([^' ]+)' command`)
 
+// denied reports whether err says that the user lacks a right. From Redis 7.2 on, and
+// with Valkey, a script is told the same in other words.
+func denied(err error) bool {
+	return redis.HasErrorPrefix(err, "NOPERM") || redis.HasErrorPrefix(err, "ACL failure in script")
+}
+
 // command is the one that err says may not be run, or empty.
 func command(err error) string {
-	if !redis.HasErrorPrefix(err, "NOPERM") {
-		return ""
-	}
 	if m := refused.FindStringSubmatch(err.Error()); m != nil {
 		return m[1]
 	}
@@ -47,11 +50,11 @@ func Explain(err error, user string) error {
 		return err
 	}
 	switch name := command(err); {
-	case name != "":
+	case denied(err) && name != "":
 		return fmt.Errorf("grant Redis user %s +%s (%s has the whole line): %w", user, name, document, err)
-	case redis.HasErrorPrefix(err, "NOPERM"):
+	case denied(err):
 		return fmt.Errorf("grant Redis user %s the keys and channels in %s: %w", user, document, err)
-	case strings.Contains(err.Error(), "The user executing the script can't"): // Redis does not tell what
+	case strings.Contains(err.Error(), "The user executing the script can't"): // Redis 7.0 does not tell what
 		return fmt.Errorf("grant Redis user %s the whole line in %s: %w", user, document, err)
 	case redis.HasErrorPrefix(err, "WRONGPASS"):
 		return fmt.Errorf("Redis does not know user %s with this password, or the user is off; "+
