@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 )
 
 // A command that cannot be undone, or changes many messages, asks before it begins.
@@ -26,7 +27,7 @@ func (a *app) confirm(ctx context.Context, yes bool, what string) error {
 		return nil
 	}
 	if f, ok := a.in.(*os.File); ok {
-		if _, person := terminalWidth(f); !person {
+		if !term.IsTerminal(int(f.Fd())) {
 			return misused("to %s needs --yes where nobody can be asked", what)
 		}
 	}

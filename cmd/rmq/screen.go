@@ -3,6 +3,8 @@ package main
 import (
 	"io"
 	"os"
+
+	"golang.org/x/term"
 )
 
 // screen is what text is shown on.
@@ -14,7 +16,7 @@ type screen struct {
 // screenOf is the terminal behind w, or a page of 80 columns.
 func screenOf(w io.Writer) screen {
 	if f, ok := w.(*os.File); ok {
-		if width, ok := terminalWidth(f); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
 			if width < 1 { // it does not know
 				width = 80
 			}

@@ -3,50 +3,20 @@ package main
 import (
 	"strings"
 	"unicode"
+
+	"github.com/clipperhouse/displaywidth"
 )
 
-// wide are the characters that take two columns: those of East Asia, and pictures.
-var wide = &unicode.RangeTable{
-	R16: []unicode.Range16{
-		{Lo: 0x1100, Hi: 0x115f, Stride: 1}, {Lo: 0x2e80, Hi: 0x303e, Stride: 1}, {Lo: 0x3041, Hi: 0xa4cf, Stride: 1},
-		{Lo: 0xac00, Hi: 0xd7a3, Stride: 1}, {Lo: 0xf900, Hi: 0xfaff, Stride: 1}, {Lo: 0xfe30, Hi: 0xfe6f, Stride: 1},
-		{Lo: 0xff00, Hi: 0xff60, Stride: 1}, {Lo: 0xffe0, Hi: 0xffe6, Stride: 1},
-	},
-	R32: []unicode.Range32{{Lo: 0x1f300, Hi: 0x1faff, Stride: 1}, {Lo: 0x20000, Hi: 0x3fffd, Stride: 1}},
-}
-
-// columns is how many columns of a terminal a text takes.
-func columns(s string) int {
-	n := 0
-	for _, r := range s {
-		n += columnsOf(r)
-	}
-	return n
-}
-
-func columnsOf(r rune) int {
-	switch {
-	case unicode.In(r, unicode.Mn, unicode.Me): // they stand on the one before
-		return 0
-	case unicode.Is(wide, r):
-		return 2
-	}
-	return 1
-}
+// columns is how many columns of a terminal a text takes. What is shown as one character, such
+// as a letter with its accents or a picture with its colour, may be several runes.
+func columns(s string) int { return displaywidth.String(s) }
 
 // shorten cuts a text to a number of columns.
 func shorten(s string, most int) string {
-	if len(s) <= most || columns(s) <= most {
+	if len(s) <= most { // no byte takes more than one
 		return s
 	}
-	n := 0
-	for i, r := range s {
-		if n+columnsOf(r) > most-1 {
-			return s[:i] + "…"
-		}
-		n += columnsOf(r)
-	}
-	return s
+	return displaywidth.TruncateString(s, most, "…")
 }
 
 // wrap breaks a text at spaces into lines of at most that many columns. A word that is
@@ -76,21 +46,23 @@ func wrap(s string, most int) []string {
 			lines = append(lines, line)
 		}
 		for columns(word) > most {
-			cut := cutAt(word, most)
-			lines, word = append(lines, word[:cut]), word[cut:]
+			first := firstColumns(word, most)
+			lines, word = append(lines, first), word[len(first):]
 		}
 		line, n = word, columns(word)
 	}
 	return append(lines, line)
 }
 
-// cutAt is where a text has taken that many columns.
-func cutAt(s string, most int) int {
-	n := 0
-	for i, r := range s {
-		if n += columnsOf(r); n > most && i > 0 {
-			return i
+// firstColumns is the beginning of a text that takes that many columns, one character at least.
+func firstColumns(s string, most int) string {
+	characters := displaywidth.StringGraphemes(s)
+	n, end := 0, 0
+	for characters.Next() {
+		if n += characters.Width(); n > most && end > 0 {
+			break
 		}
+		end += len(characters.Value())
 	}
-	return len(s)
+	return s[:end]
 }
