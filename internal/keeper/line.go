@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/slotmq/go-rmq/internal/zxid"
 )
 
 // line is how one session reaches ZooKeeper. Once it is cut, nothing leaves any
@@ -17,11 +19,11 @@ import (
 type line struct {
 	cfg   Config
 	hello func(granted time.Duration, id int64) error // hears each server's welcome
+	seen  zxid.Seen
 
 	whole  context.Context // until it is cut
 	sever  context.CancelFunc
 	mu     sync.Mutex
-	used   bool             // there was a connection
 	limit  time.Duration    // for a connection, or a welcome
 	wire   *wire            // the last one
 	faults map[string]error // of each server that could not be reached
@@ -76,15 +78,12 @@ func (l *line) patience() time.Duration {
 	return l.limit
 }
 
-// met notes that a server was reached, and the timeout it grants, and tells whether
-// it is not the first one.
-func (l *line) met(addr string, granted time.Duration) (again bool) {
+// met notes that a server was reached, and the timeout it grants.
+func (l *line) met(addr string, granted time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.faults, addr)
 	l.limit = granted / 3
-	again, l.used = l.used, true
-	return again
 }
 
 // failed notes why a server could not be reached.

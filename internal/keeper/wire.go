@@ -6,8 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net"
-	"slices"
-	"sync"
 	"time"
 )
 
@@ -20,18 +18,14 @@ type wire struct {
 	addr string
 	head []byte // of the server's first packet
 	met  bool   // that packet was heard
-
-	mu    sync.Mutex
-	holds bool   // see hold
-	held  []byte // requests
 }
 
 func (w *wire) connect(ctx context.Context, network string) (err error) {
 	if w.raw, err = w.line.cfg.Dialer(ctx, network, w.addr); err != nil {
 		return err
 	}
-	w.Conn = w.raw
 	if w.line.cfg.TLS == nil {
+		w.Conn = w.line.seen.Conn(w.raw)
 		return nil
 	}
 	cfg := w.line.cfg.TLS.Clone()
@@ -43,7 +37,7 @@ func (w *wire) connect(ctx context.Context, network string) (err error) {
 		w.raw.Close()
 		return fmt.Errorf("TLS: %w", err)
 	}
-	w.Conn = secure
+	w.Conn = w.line.seen.Conn(secure)
 	return nil
 }
 
@@ -71,9 +65,7 @@ func (w *wire) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	w.head = nil
-	if again := w.line.met(w.addr, granted); again {
-		w.hold()
-	}
+	w.line.met(w.addr, granted)
 	return n, nil
 }
 
@@ -82,54 +74,10 @@ func (w *wire) Read(p []byte) (int, error) {
 // somebody to hear of that, and holds a lock meanwhile. A request that was not
 // written has the same fate as one whose answer got lost.
 func (w *wire) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	n := len(p)
-	if w.holds && len(p) >= 12 {
-		switch binary.BigEndian.Uint32(p[8:]) {
-		case opSetWatches:
-			p, w.holds, w.held = append(slices.Clone(p), w.held...), false, nil
-		case opSetAuth, opPing:
-		default:
-			w.held = append(w.held, p...)
-			return n, nil
-		}
-	}
-	w.write(p)
-	return n, nil
-}
-
-func (w *wire) write(p []byte) {
 	if _, err := w.Conn.Write(p); err != nil {
 		w.Conn.Close()
 	}
-}
-
-// On a new connection the library sets its watches again, and says up to which
-// change it has heard of everything. That must go before what was asked meanwhile: an
-// answer to that counts as heard of, without a lock, and what happened before it would
-// not be told.
-const (
-	opPing       = 11
-	opSetAuth    = 100
-	opSetWatches = 101
-)
-
-// hold keeps requests back until the watches are set. Perhaps there are none, though a
-// member always has some.
-func (w *wire) hold() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.holds = true
-	time.AfterFunc(min(w.line.patience()/2, time.Second), func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if w.holds {
-			w.holds = false
-			w.Conn.SetWriteDeadline(time.Now().Add(w.line.patience()))
-			w.write(w.held)
-		}
-	})
+	return len(p), nil
 }
 
 // For the welcome the library waits 6.7 session timeouts, and without any end when

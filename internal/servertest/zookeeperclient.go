@@ -2,11 +2,14 @@ package servertest
 
 import (
 	"crypto/rand"
+	"net"
 	"path"
 	"testing"
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/slotmq/go-rmq/internal/zxid"
 )
 
 // silent is a zk.Logger: tests take servers away on purpose.
@@ -17,9 +20,16 @@ func (silent) Printf(string, ...any) {}
 // newZooKeeperClient is a client that has a session, closed with the test.
 func newZooKeeperClient(t testing.TB, servers []string, dial zk.Dialer, sessionTimeout time.Duration, on []func(zk.Event)) *zk.Conn {
 	t.Helper()
-	session := make(chan struct{}, 1)
+	session, seen := make(chan struct{}, 1), new(zxid.Seen)
+	kept := func(network, addr string, timeout time.Duration) (net.Conn, error) {
+		conn, err := dial(network, addr, timeout)
+		if err != nil {
+			return nil, err
+		}
+		return seen.Conn(conn), nil
+	}
 	conn, _, err := zk.Connect(servers, sessionTimeout,
-		zk.WithDialer(dial), zk.WithLogger(silent{}), zk.WithLogInfo(false),
+		zk.WithDialer(kept), zk.WithLogger(silent{}), zk.WithLogInfo(false),
 		zk.WithEventCallback(func(e zk.Event) {
 			if e.State == zk.StateHasSession {
 				select {

@@ -1,0 +1,9 @@
+package zxid_test
+
+import (
+	"testing"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+)
+
+func TestMain(m *testing.M) { servertest.Main(m) }
