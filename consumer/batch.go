@@ -32,7 +32,8 @@ const (
 )
 
 // earlyFinish is how long a batch goes on before what is left of it is given
-// back, so that a crash repeats little and urgent messages get in.
+// back, so that a crash repeats little and urgent messages get in. It is less where
+// others wait for a place: see slice.
 const earlyFinish = time.Second
 
 // batch is what one turn took, on its way through the handlers.
@@ -40,31 +41,52 @@ type batch struct {
 	*slot
 	c      *Consumer
 	answer luascripts.Answer
-	begun  time.Time
-	next   int // the first message not started
-	bytes  int // of those handled
+	begun  time.Time     // zero while it waits for a place
+	shared time.Time     // when it has had the place for long enough, if others wait for one
+	next   int           // the first message not started
+	bytes  int           // of those handled
+	busy   time.Duration // all handlers together, in a parallel batch
 
 	deliveries []Delivery // one for each message, since a listener may keep its own
 }
 
-// handle starts the goroutine that handles the batch.
+// handle starts the goroutine that handles the batch, or has it wait for a place:
+// its lease is kept meanwhile.
 func (c *Consumer) handle(x *slot, a luascripts.Answer) {
-	c.schedule.work(x)
 	if cap(x.results) < len(a.Contents) {
 		x.results = make([]result, len(a.Contents))
 	}
 	x.results = x.results[:len(a.Contents)]
 	clear(x.results)
 	x.held = true
-	b := &batch{slot: x, c: c, answer: a, begun: time.Now(), deliveries: make([]Delivery, len(a.Contents))}
-	x.minder.begin(b)
+	b := &batch{slot: x, c: c, answer: a, deliveries: make([]Delivery, len(a.Contents))}
+	x.batch = b
 	c.batches.Add(1)
-	go b.run()
+	if c.schedule.work(x) {
+		b.begin(time.Now())
+		x.minder.begin(b)
+		go b.run()
+		return
+	}
+	x.minder.begin(b)
+	c.schedule.line(x)
+}
+
+// begin notes that the batch has its place.
+func (b *batch) begin(now time.Time) {
+	b.begun = now
+	b.shared = b.since.Add(slice)
+	if least := now.Add(batchTarget); b.shared.Before(least) { // it has had the place for longer
+		b.shared = least
+	}
 }
 
 // run handles the messages and finishes the batch.
 func (b *batch) run() {
 	defer b.c.batches.Done()
+	if b.begun.IsZero() {
+		b.minder.resume(b)
+	}
 	// A handler may end its goroutine; then the rest of the batch goes on in
 	// another. A panic is caught closer to the handler.
 	ended := false
@@ -74,9 +96,11 @@ func (b *batch) run() {
 			go b.run()
 		}
 	}()
-	if b.topic.opts.Parallel {
+	switch {
+	case b.denied: // all of it is given back
+	case b.topic.opts.Parallel:
 		b.parallel()
-	} else {
+	default:
 		b.serial()
 	}
 	ended = true
@@ -111,7 +135,7 @@ func (b *batch) delivery(i int) *Delivery {
 // minder.start), or false if there is none or the rest is to be given back.
 func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 	now := time.Now()
-	if b.next == len(b.answer.Contents) || b.leaving.Load() || b.next > 0 && now.Sub(b.begun) > earlyFinish {
+	if b.next == len(b.answer.Contents) || b.leaving.Load() || b.next > 0 && b.enough(now) {
 		return 0, nil, false
 	}
 	if ctx, ok = b.minder.start(now); !ok {
@@ -121,6 +145,11 @@ func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 	b.next++
 	b.bytes += len(b.answer.Contents[i])
 	return i, ctx, true
+}
+
+// enough reports whether what is left of the batch shall wait for its next turn.
+func (b *batch) enough(now time.Time) bool {
+	return now.Sub(b.begun) > earlyFinish || now.After(b.shared) && b.c.schedule.wanted(b.slot)
 }
 
 // call calls the listener with message i and notes the result. A panic is an
@@ -200,8 +229,13 @@ func (b *batch) finish() {
 		x.verdicts = append(x.verdicts, v)
 	}
 	if b.next > 0 {
-		x.topic.size.learn(time.Since(b.begun), b.next, b.bytes)
+		took := b.busy // by several at the same time
+		if !b.topic.opts.Parallel {
+			took = time.Since(b.begun)
+		}
+		x.topic.size.learn(took, b.next, b.bytes)
 	}
+	x.batch = nil
 	at, took := time.Time{}, len(b.answer.Contents)
 	if gap := b.c.pace.gap(took, filled(took, x.turn.Count) || x.leaving.Load()); gap > 0 {
 		at = time.Now().Add(gap)

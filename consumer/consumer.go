@@ -172,7 +172,7 @@ func (c *Consumer) start(ctx context.Context) error {
 			c.locate(x)
 		}
 	}
-	c.schedule = newSchedule(c.cfg.Concurrency, c.topics)
+	c.schedule = newSchedule(c.cfg.Concurrency, c.topics, func(x *slot) { go x.batch.run() })
 	c.handlers, c.stopHandlers = context.WithCancelCause(context.Background())
 	c.background, c.stopRest = context.WithCancel(c.requests)
 

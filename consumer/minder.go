@@ -59,6 +59,15 @@ func (m *minder) begin(b *batch) {
 	m.arm()
 }
 
+// resume notes that the batch, which has waited for a place, begins.
+func (m *minder) resume(b *batch) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b.begin(time.Now())
+	m.started = b.begun
+	m.arm()
+}
+
 // renewed notes that the lease was begun by a request sent at a time.
 func (m *minder) renewed(sent time.Time) {
 	lease := m.c.cfg.Lease
@@ -112,6 +121,9 @@ func (m *minder) end() {
 
 // running is how long the oldest handler has surely been running.
 func (m *minder) running(now time.Time) time.Duration {
+	if m.b.begun.IsZero() {
+		return 0 // it waits for a place
+	}
 	if m.b.topic.opts.Parallel {
 		return now.Sub(m.b.begun) - earlyFinish
 	}

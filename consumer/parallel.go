@@ -3,13 +3,14 @@ package consumer
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // parallel handles the messages of a batch at the same time: one after the
-// other in the place the batch has, and as many more as there are places.
+// other in the place the batch has, and as many more as there are places. The turn
+// has taken no more than there were then.
 func (b *batch) parallel() {
-	rest := len(b.answer.Contents) - b.next
-	more := b.c.schedule.borrow(b.slot, rest-1)
+	more := b.c.schedule.borrow(b.slot, len(b.answer.Contents)-b.next-1)
 	var mu sync.Mutex
 	claim := func() (int, context.Context, bool) {
 		mu.Lock()
@@ -20,7 +21,11 @@ func (b *batch) parallel() {
 	var all sync.WaitGroup
 	work = func() {
 		returned := false
+		begun := time.Now()
 		defer func() {
+			mu.Lock()
+			b.busy += time.Since(begun)
+			mu.Unlock()
 			if !returned { // a handler ended its goroutine
 				all.Go(work)
 				return

@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -11,16 +12,27 @@ import (
 // round robin. A slot that may take messages needs a place under the
 // concurrency limit first, so that no batch waits in flight for a goroutine.
 //
-// What others call locks mu. It is held already where share, free, take,
-// release, giveBack, yields, disown, ready, set, sleep, replace, forget and forsake are called.
+// Nothing here takes longer the more topics there are, but for what is done with
+// all of them at once.
+//
+// What others call locks mu. It is held already where use, weigh, free, take, lend,
+// release, giveBack, await, unqueue, yields, disown, ready, launch, set, sleep,
+// replace, forget and forsake are called.
 type schedule struct {
 	limit  int
 	topics []*topic
+	now    func() time.Time
+	start  func(*slot) // starts to handle the slot's batch, without waiting for anything
+
+	waiters atomic.Int32 // slots that wait for a place
 
 	mu        sync.Mutex
-	queue     []*slot // ready
+	queues    nodeQueues // ready
 	sleepers  sleepers
-	used      int // places
+	used      int    // places
+	kept      int    // places that nobody has, and only their topic may take
+	given     uint64 // places so far
+	hungry    hungry
 	active    int // slots that are not idle
 	stopping  bool
 	suspended bool // no slot may take anything
@@ -31,9 +43,16 @@ type schedule struct {
 	done      chan struct{} // closed with the schedule
 }
 
-func newSchedule(limit int, topics []*topic) *schedule {
-	s := &schedule{limit: limit, topics: topics, earlier: make(chan struct{}, 1), done: make(chan struct{})}
+func newSchedule(limit int, topics []*topic, start func(*slot)) *schedule {
+	s := &schedule{
+		limit: limit, topics: topics, now: time.Now, start: start,
+		earlier: make(chan struct{}, 1), done: make(chan struct{}),
+	}
 	s.turners, s.settled = sync.NewCond(&s.mu), sync.NewCond(&s.mu)
+	for _, t := range topics {
+		t.reserve = reserve(limit, len(topics), t.opts.Concurrency)
+		s.kept += t.reserve
+	}
 	return s
 }
 
@@ -42,43 +61,32 @@ func newSchedule(limit int, topics []*topic) *schedule {
 func (s *schedule) next(most int, slots []*slot, leave []bool) ([]*slot, []bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.queue) == 0 && !s.closed {
+	for s.queues.length == 0 && !s.closed {
 		s.turners.Wait()
 	}
-	rest := s.queue[:0]
-	for _, x := range s.queue {
-		// A write to several nodes of a Cluster would wait for the slowest.
-		if len(slots) == most || len(slots) > 0 && x.node != slots[0].node {
-			rest = append(rest, x)
-			continue
-		}
+	now := s.now()
+	// A write to several nodes of a Cluster would wait for the slowest.
+	for from := s.queues.next(); from != nil && from.length > 0 && len(slots) < most; {
+		x := from.first
+		s.unqueue(x)
 		x.woken = false
 		s.set(x, turning)
 		// One that was to be left, and was assigned anew while it was queued, has
 		// no place: it is left, and then waits for one.
-		slots, leave = append(slots, x), append(leave, !x.owned || !x.place || s.suspended || s.yields(x))
+		leaves := !x.owned || !x.place || s.suspended || s.yields(x, now)
+		if x.topic.opts.Parallel && !x.open {
+			n := 0
+			if !leaves { // before the turn, so that it takes no more than can be handled at once
+				n = x.topic.size.most() - 1
+			}
+			s.lend(x, n)
+		}
+		slots, leave = append(slots, x), append(leave, leaves)
 	}
-	clear(s.queue[len(rest):])
-	s.queue = rest
-	if len(s.queue) > 0 {
+	if s.queues.length > 0 {
 		s.turners.Signal()
 	}
 	return slots, leave
-}
-
-// yields reports whether a slot that finishes a batch must let another have
-// its place.
-func (s *schedule) yields(x *slot) bool {
-	const slice = 100 * time.Millisecond
-	if !x.held {
-		return false
-	}
-	for _, t := range s.topics {
-		if len(t.waiting) > 0 && (t != x.topic && x.topic.used > s.share() && t.used < s.share() || time.Since(x.since) > slice) {
-			return true
-		}
-	}
-	return false
 }
 
 // own sets which slots of a topic this worker shall work at in a term.
@@ -115,7 +123,11 @@ func (s *schedule) disown(x *slot) {
 	x.leaving.Store(true)
 	switch x.state {
 	case waiting:
-		x.topic.waiting = slices.DeleteFunc(x.topic.waiting, func(other *slot) bool { return other == x })
+		s.unqueue(x)
+		if x.held {
+			s.launch(x) // which gives the batch back
+			return
+		}
 		s.set(x, idle)
 		fallthrough
 	case idle:
@@ -183,7 +195,7 @@ func (s *schedule) wake(t *topic, index int, in time.Duration) {
 	case x.state == idle && in <= 0:
 		s.ready(x)
 	case x.state == idle:
-		if at := time.Now().Add(in); x.at.IsZero() || at.Before(x.at) {
+		if at := s.now().Add(in); x.at.IsZero() || at.Before(x.at) {
 			s.sleep(x, at)
 		}
 	}
@@ -216,6 +228,7 @@ func (s *schedule) forget(x *slot) {
 func (s *schedule) pause(x *slot, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.lend(x, 0)
 	if x.failures > 1 { // it may go on for long, and others could use the place
 		s.release(x)
 	}
@@ -248,15 +261,44 @@ func (s *schedule) leave(x *slot) {
 	s.forget(x)
 }
 
-// work notes that the slot's batch is being handled.
-func (s *schedule) work(x *slot) {
+// work notes that the slot has a batch, and reports whether it is to be handled
+// now. If not, because its place was given up while a turn had no answer, or because
+// the turn was to leave, the slot goes on with line.
+func (s *schedule) work(x *slot) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x.forsaken = false // it was for the batch before
-	if !x.place {      // a turn that was to leave was told of a batch instead
+	if !x.place {
+		if !x.owned || !s.free(x.topic) {
+			return false
+		}
 		s.take(x)
 	}
 	s.set(x, working)
+	return true
+}
+
+// line has the slot wait for a place to handle its batch in. One that is to be
+// left gets none, and begins nothing of the batch.
+func (s *schedule) line(x *slot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case !x.owned:
+		s.launch(x)
+	case s.free(x.topic):
+		s.take(x)
+		s.launch(x)
+	default:
+		s.await(x)
+	}
+}
+
+// launch starts to handle the slot's batch, or, without a place, to give it back.
+func (s *schedule) launch(x *slot) {
+	x.denied = !x.place
+	s.set(x, working)
+	s.start(x)
 }
 
 // ready queues a slot, if it needs no place or gets one.
@@ -267,14 +309,13 @@ func (s *schedule) ready(x *slot) {
 	x.at = time.Time{}
 	if x.owned && !x.place && !x.open && !x.held {
 		if !s.free(x.topic) {
-			s.set(x, waiting)
-			x.topic.waiting = append(x.topic.waiting, x)
+			s.await(x)
 			return
 		}
 		s.take(x)
 	}
 	s.set(x, ready)
-	s.queue = append(s.queue, x)
+	s.queues.push(x)
 	s.turners.Signal()
 }
 

@@ -2,7 +2,6 @@ package consumer
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -16,8 +15,8 @@ import (
 func TestBatchSize(t *testing.T) {
 	t.Parallel()
 	var b batchSize
-	if b.count() != firstBatch {
-		t.Errorf("the first batch has %d", b.count())
+	if b.count(1) != firstBatch {
+		t.Errorf("the first batch has %d", b.count(1))
 	}
 	for _, c := range []struct {
 		each  time.Duration
@@ -38,7 +37,7 @@ func TestBatchSize(t *testing.T) {
 		for range 5 {
 			b.learn(16*c.each, 16, 16*c.bytes)
 		}
-		if got := b.count(); got != c.want {
+		if got := b.count(1); got != c.want {
 			t.Errorf("%v and %d bytes each: %d, want %d", c.each, c.bytes, got, c.want)
 		}
 	}
@@ -47,14 +46,14 @@ func TestBatchSize(t *testing.T) {
 		b.learn(16*time.Millisecond, 16, 1600)
 	}
 	b.learn(time.Second, 1, 100)
-	if b.count() != 1 {
-		t.Errorf("after one slow message: %d", b.count())
+	if b.count(1) != 1 {
+		t.Errorf("after one slow message: %d", b.count(1))
 	}
 	for range 60 {
-		b.learn(time.Millisecond, b.count(), 100)
+		b.learn(time.Millisecond, b.count(1), 100)
 	}
-	if b.count() < 50 {
-		t.Errorf("after many fast batches: %d", b.count())
+	if b.count(1) < 50 {
+		t.Errorf("after many fast batches: %d", b.count(1))
 	}
 }
 
@@ -125,7 +124,7 @@ func stage(limit int, slots ...int) (*schedule, []*topic) {
 		t.makeSlots()
 		topics = append(topics, t)
 	}
-	s := newSchedule(limit, topics)
+	s := newSchedule(limit, topics, func(*slot) {})
 	me := &term{id: "me", log: zap.NewNop()}
 	s.begin(me)
 	for _, t := range topics {
@@ -140,14 +139,16 @@ func stage(limit int, slots ...int) (*schedule, []*topic) {
 
 // take plays a turner that is answered with a batch each time.
 func (s *schedule) takeAll() (taken []*slot) {
-	for len(s.queue) > 0 {
+	for s.queues.length > 0 {
 		xs, leaves := s.next(8, nil, nil)
 		for i, x := range xs {
 			if leaves[i] {
 				panic("left")
 			}
-			s.work(x)
 			x.held = true
+			if !s.work(x) {
+				panic("no place")
+			}
 			taken = append(taken, x)
 		}
 	}
@@ -206,7 +207,7 @@ func TestSlotsYield(t *testing.T) {
 	x.held = false
 	s.leave(x)
 	next := s.takeAll()
-	if len(next) != 1 || next[0] == x || !slices.Equal(topics[0].waiting, []*slot{x}) {
+	if len(next) != 1 || next[0] == x || topics[0].waiting.first != x || topics[0].waiting.length != 1 {
 		t.Error("the other has no place, or this one does not wait")
 	}
 }
@@ -215,20 +216,22 @@ func TestBorrowedPlaces(t *testing.T) {
 	t.Parallel()
 	s, topics := stage(8, 1)
 	s.takeAll()
-	if got := s.room(topics[0]); got != 7 {
-		t.Errorf("room for %d", got)
-	}
-	if got := s.borrow(topics[0].slots[0], 100); got != 7 || s.used != 8 || s.room(topics[0]) != 0 {
+	if got := s.borrow(topics[0].slots[0], 100); got != 7 || s.used != 8 {
 		t.Errorf("borrowed %d", got)
 	}
-	if got := s.borrow(topics[0].slots[0], 1); got != 0 {
-		t.Errorf("borrowed %d more", got)
+	if got := s.borrow(topics[0].slots[0], 100); got != 7 || s.used != 8 {
+		t.Errorf("borrowed %d", got)
 	}
 	for range 8 {
 		s.repay(topics[0].slots[0]) // the last one has nothing to give back
 	}
 	if got := s.borrow(topics[0].slots[0], -1); got != 0 || s.used != 1 {
 		t.Errorf("borrowed %d of -1; %d used", got, s.used)
+	}
+	s.borrow(topics[0].slots[0], 5)
+	s.rest(topics[0].slots[0], time.Time{})
+	if s.used != 0 || topics[0].slots[0].borrowed != 0 {
+		t.Errorf("asleep with %d places", s.used)
 	}
 }
 
@@ -243,28 +246,28 @@ func TestOwnedAgainInAnyState(t *testing.T) {
 		s.own(topics[0], topics[0].term, []int{0})
 	}
 	again() // in the queue
-	if len(s.queue) != 1 || s.used != 1 {
-		t.Errorf("queued %d times, %d places", len(s.queue), s.used)
+	if s.queues.length != 1 || s.used != 1 {
+		t.Errorf("queued %d times, %d places", s.queues.length, s.used)
 	}
 	_, leave := s.next(1, nil, nil)
 	again() // in the hands of a turner
-	if len(s.queue) != 0 || leave[0] {
+	if s.queues.length != 0 || leave[0] {
 		t.Error("queued while it turns")
 	}
 	s.work(x)
 	again() // in the hands of a handler
-	if len(s.queue) != 0 {
+	if s.queues.length != 0 {
 		t.Error("queued while it is handled")
 	}
 	s.pause(x, time.Now().Add(time.Hour))
 	again()
-	if len(s.queue) != 0 || s.used != 1 {
+	if s.queues.length != 0 || s.used != 1 {
 		t.Error("queued while its turn has no answer")
 	}
 	s.rest(x, time.Time{})
 	again() // asleep: it is to be left first, or to be turned at
-	if len(s.queue) != 1 {
-		t.Errorf("asleep: queued %d times", len(s.queue))
+	if s.queues.length != 1 {
+		t.Errorf("asleep: queued %d times", s.queues.length)
 	}
 	// It was queued to be left, without a place, and is assigned anew: it must
 	// not take anything without one.
@@ -298,14 +301,14 @@ func TestSleepers(t *testing.T) {
 	s.wake(topics[0], 5, 0)
 	s.wake(topics[0], -1, 0)
 	s.wake(topics[0], 8, 0)
-	if len(s.queue) != 1 || len(s.sleepers) != 7 {
-		t.Errorf("%d queued, %d asleep", len(s.queue), len(s.sleepers))
+	if s.queues.length != 1 || len(s.sleepers) != 7 {
+		t.Errorf("%d queued, %d asleep", s.queues.length, len(s.sleepers))
 	}
 	// One that is turning when it is woken turns again.
 	s.next(1, nil, nil)
 	s.wake(topics[0], 5, 0)
 	s.rest(topics[0].slots[5], time.Time{})
-	if len(s.queue) != 1 {
+	if s.queues.length != 1 {
 		t.Error("a wake-up during a turn was lost")
 	}
 	s.stop()
@@ -326,7 +329,7 @@ func TestLookDuringATurn(t *testing.T) {
 	for _, x := range slots {
 		s.rest(x, time.Time{})
 	}
-	if len(s.queue) != 2 {
-		t.Errorf("%d turn again", len(s.queue))
+	if s.queues.length != 2 {
+		t.Errorf("%d turn again", s.queues.length)
 	}
 }

@@ -25,7 +25,8 @@ type batchSize struct {
 	bytes   int           // of one message
 }
 
-// learn follows a batch of which some messages were handled, of bytes together.
+// learn follows a batch of which some messages were handled, of bytes together, and
+// how long their handlers took, one after the other.
 func (b *batchSize) learn(took time.Duration, messages, bytes int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -38,19 +39,33 @@ func (b *batchSize) learn(took time.Duration, messages, bytes int) {
 	b.bytes += (size - b.bytes) / 4
 }
 
-// count is how many messages the next batch shall take.
-func (b *batchSize) count() int {
+// count is how many messages the next batch shall take, if so many are handled at
+// the same time.
+func (b *batchSize) count(together int) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.known {
-		return firstBatch
+	each := luascripts.MaxBatch // for one handler
+	switch {
+	case !b.known:
+		return max(firstBatch, together)
+	case b.average > 0:
+		each = int(min(time.Duration(each), max(1, batchTarget/b.average)))
 	}
-	n := luascripts.MaxBatch
-	if b.average > 0 {
-		n = int(min(time.Duration(n), batchTarget/b.average))
+	return min(each*together, b.fitting())
+}
+
+// most is how many messages the next batch takes at the most, however many are
+// handled at the same time.
+func (b *batchSize) most() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.fitting()
+}
+
+// fitting is how many messages do not have too many bytes together.
+func (b *batchSize) fitting() int {
+	if b.bytes == 0 {
+		return luascripts.MaxBatch
 	}
-	if b.bytes > 0 {
-		n = min(n, batchBytes/b.bytes)
-	}
-	return max(1, n)
+	return min(max(1, batchBytes/b.bytes), luascripts.MaxBatch)
 }

@@ -41,7 +41,9 @@ type slot struct {
 	woken    bool      // a wake-up came while it was turning
 	at       time.Time // when it wakes by itself; zero: never
 	inHeap   int       // index in the heap of sleepers; -1: not in it
+	link               // in the queue of those that are ready, or wait for a place
 	forsaken bool      // its handler ignores its context
+	denied   bool      // its batch has no place, and is given back
 
 	leaving atomic.Bool // as !owned, for the batch to see
 
@@ -53,7 +55,8 @@ type slot struct {
 	sent     time.Time       // when it was last sent
 	failures int             // times in a row that it had no answer
 	number   int64           // of the slot, as last told; 0: unknown
-	held     bool            // the turn finishes a batch
+	held     bool            // there is a batch, or the turn finishes one
+	batch    *batch          // that is handled, or waits for its place
 	verdicts []luascripts.Verdict
 	patience time.Duration // before another look at a slot that is busy
 	holder   string        // of the slot, while it is busy
@@ -71,10 +74,7 @@ func (s *slot) ask(c *Consumer, leave bool) {
 	}
 	count := 0
 	if !leave {
-		count = s.topic.size.count()
-		if s.topic.opts.Parallel { // one for each place there is, however slow the handlers
-			count = min(max(count, 1+c.schedule.room(s.topic)), luascripts.MaxBatch)
-		}
+		count = s.topic.size.count(1 + s.borrowed)
 	}
 	crash := time.Duration(0)
 	if !s.topic.Literal {

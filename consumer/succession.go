@@ -2,7 +2,6 @@ package consumer
 
 import (
 	"container/heap"
-	"slices"
 	"time"
 )
 
@@ -28,14 +27,14 @@ func (s *schedule) dismiss() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.suspended = true
-	s.queue = slices.DeleteFunc(s.queue, func(x *slot) bool { return x.topic.slots[x.index] == x && !x.carries() })
 	for _, t := range s.topics {
-		t.term, t.waiting = nil, nil
+		t.term = nil
 		for _, x := range t.slots {
 			if x.carries() {
 				s.replace(x)
 				continue
 			}
+			s.unqueue(x)
 			if x.inHeap >= 0 {
 				heap.Remove(&s.sleepers, x.inHeap)
 			}
@@ -66,6 +65,10 @@ func (s *schedule) replace(x *slot) (y *slot) {
 	x.owned = false
 	x.leaving.Store(true)
 	y.leaving.Store(true)
+	if x.state == waiting { // with a batch
+		s.unqueue(x)
+		s.launch(x) // which gives it back
+	}
 	return y
 }
 
@@ -96,9 +99,6 @@ func (s *schedule) giveUp(x *slot) {
 // from starting.
 func (s *schedule) forsake(x *slot) {
 	x.forsaken = true
-	n := x.borrowed
-	x.borrowed = 0
-	s.giveBack(x.topic, n)
 	s.release(x)
 }
 

@@ -25,7 +25,10 @@ type topic struct {
 	// Guarded by schedule.mu.
 	term     *term   // of the worker; nil between two of them
 	used     int     // places taken
-	waiting  []*slot // ready, but for a place
+	reserve  int     // places that no other topic may take
+	given    uint64  // the last place it was given, of those of the schedule
+	waiting  queue   // ready, or with a batch, but for a place
+	inHeap   int     // index in the heap of hungry topics; -1: not in it
 	replaced []*slot // earlier incarnations, until they have finished what they carry
 }
 
@@ -37,7 +40,7 @@ func newTopic(t message.Topic, namespace string, l MessageListener, o ListenOpti
 }
 
 func (t *topic) makeSlots() {
-	t.term, t.used, t.waiting = nil, 0, nil
+	t.term, t.used, t.given, t.waiting, t.inHeap = nil, 0, 0, queue{}, -1
 	t.slots = make([]*slot, t.Slots)
 	for i := range t.slots {
 		t.slots[i] = t.newSlot(i, 0)
