@@ -30,7 +30,9 @@ type Config struct {
 	Slots slots.Sharing
 
 	// Concurrency is how many handlers run at once. Half of each topic's fair
-	// share is always kept free for it. Defaults to 64.
+	// share, and at least one, is always kept free for it. With more topics than
+	// this they take turns instead: each is served within topics/Concurrency times
+	// the longest handler and 0.1 s. Defaults to 64.
 	Concurrency int
 
 	// Timeout of a handler, after which its context is cancelled. Defaults to
