@@ -15,6 +15,9 @@ import (
 // and for the last answers of Redis.
 const grace = 2 * time.Second
 
+// logPatience is how long Close waits until all that was said is in the log.
+const logPatience = 500 * time.Millisecond
+
 // Close ends the work. It starts no handler any more, lets those that run
 // finish until ctx ends, then cancels their contexts, gives what was not
 // handled back with its attempt, time and priority kept, and hands the slots
@@ -43,6 +46,9 @@ func (c *Consumer) Close(ctx context.Context) error {
 		if err := c.close(ctx); err != nil {
 			c.result = fmt.Errorf("close consumer: %w", err)
 		}
+		written, cancel := context.WithTimeout(context.Background(), logPatience)
+		c.lines.Flush(written)
+		cancel()
 	}
 	close(c.ended)
 	return c.result

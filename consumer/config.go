@@ -67,7 +67,8 @@ type Config struct {
 
 	// Logger receives the life-cycle at Info, each failed delivery that will be
 	// retried at Debug, trouble that should pass by itself at Warn, and what a
-	// person must look at, such as a dead message, at Error. Defaults to silence.
+	// person must look at, such as a dead message, at Error. It may block: lines
+	// then wait, and beyond a thousand are dropped and counted. Defaults to silence.
 	Logger *zap.Logger
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/latelog"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -23,9 +24,10 @@ type Consumer struct {
 	rdb     redis.UniversalClient
 	scripts *luascripts.Scripts
 	log     *zap.Logger
-	id      string        // of this worker, never used again; with ZooKeeper, what its ids begin with
-	recheck time.Duration // between comparisons of the definitions
-	silence time.Duration // before the subscription is asked for a sign of life
+	lines   *latelog.Lines // of the log, not written yet
+	id      string         // of this worker, never used again; with ZooKeeper, what its ids begin with
+	recheck time.Duration  // between comparisons of the definitions
+	silence time.Duration  // before the subscription is asked for a sign of life
 
 	mu     sync.Mutex
 	phase  phase
@@ -79,8 +81,11 @@ func New(rdb redis.UniversalClient, cfg Config) (*Consumer, error) {
 		_, _ = rand.Read(random) // never fails
 		id, called = id+"-"+hex.EncodeToString(random), "member"
 	}
+	// A log that blocks must keep nobody from cancelling a handler in time.
+	var lines *latelog.Lines
+	cfg.Logger, lines = latelog.Beside(cfg.Logger)
 	return &Consumer{
-		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), id: id,
+		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), id: id, lines: lines,
 		log: cfg.Logger.With(zap.String(called, id)), recheck: recheck, silence: silenceOf(rdb),
 	}, nil
 }

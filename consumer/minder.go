@@ -163,13 +163,13 @@ func (m *minder) look() {
 	b, o, now := m.b, m.b.topic.opts, time.Now()
 	running := m.running(now)
 	if !o.Parallel && m.ctx != nil && m.ctx.Err() == nil && running >= o.Timeout {
-		m.log().Warn("handler has run for longer than its timeout; its context is cancelled")
 		m.cancel(ErrTimeout)
+		m.log().Warn("handler has run for longer than its timeout; its context is cancelled")
 	}
 	if running >= o.MaxHandlerTime {
-		m.log().Error("handler ignores its context; its batch is not kept any longer", zap.Duration("running", running))
 		m.deserted = true
 		m.c.desert(b.slot)
+		m.log().Error("handler ignores its context; its batch is not kept any longer", zap.Duration("running", running))
 		return
 	}
 	if m.touching && !m.lost && now.After(m.until) {
@@ -213,11 +213,11 @@ func (m *minder) touch(b *batch) {
 // lose notes that the lease is lost, to err or to another worker, and cancels
 // the handlers.
 func (m *minder) lose(err error) {
-	m.log().Warn("the lease of a batch is lost; its handlers are cancelled", zap.Error(err))
 	m.lost = true
 	if m.cancel != nil {
 		m.cancel(ErrLeaseLost)
 	}
+	m.log().Warn("the lease of a batch is lost; its handlers are cancelled", zap.Error(err))
 }
 
 func (m *minder) log() *zap.Logger { return m.c.logOf(m.b.slot) }
