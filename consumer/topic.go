@@ -53,7 +53,8 @@ func (t *topic) newSlot(index, incarnation int) *slot {
 	if t.term != nil {
 		x.serve(t.term)
 	}
-	x.turn.Keys, x.turn.Priority, x.turn.Due = luascripts.KeysOf(t.name, index), t.Kind == message.KindPriority, t.opts.Due
+	x.turn.Keys, x.turn.Due = luascripts.KeysOf(t.name, index), t.opts.Due
+	x.turn.Priority, x.turn.Merge = t.Kind == message.KindPriority, t.Kind == message.KindRangeMerge
 	return x
 }
 

@@ -23,7 +23,7 @@ var whyDamages = []damage{
 	{"a failure sets the flag", driven,
 		"        call('HSET', meta, 'why', 1)\n", ""},
 	{"a failure is noted", driven,
-		"        note(x, left, priority, reason)\n", ""},
+		"      note(x, left, priority, reason)\n", ""},
 	{"a first failure begins a new record", "why: a first failure begins a new record",
 		`local old = left < RETRIES and call('HGET', why, x) or ''`, `local old = call('HGET', why, x) or ''`},
 	{"the priority of the first delivery is kept", "why: a record of every failure",

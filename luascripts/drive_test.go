@@ -135,7 +135,7 @@ type coverage map[string]int
 var mustHappen = []string{
 	"handled", "delivered", "batch of several", "retry delivered", "taken over by lease", "taken over by proof", "told again",
 	"late duplicate", "late request of a crashed worker", "lost answer", "fresh copy won", "due retry merged",
-	"fresh handed back", "retry handed back", "unknown priority handed back", "dead after its last delivery", "dead by verdict",
+	"fresh handed back", "first time kept", "retry handed back", "unknown priority handed back", "dead after its last delivery", "dead by verdict",
 	"cancelled", "cancelled in flight", "touched", "touched in vain", "send merged", "sent while in flight",
 	"EMPTY", "NUMBER", "BUSY", "PAUSED", "LEFT",
 	"paused", "resumed", "STORED", "MERGED", "DELETED", "GONE", "UNKNOWN", "a dead one gone beside a failed one",
@@ -147,6 +147,8 @@ func (c coverage) turn(e *effect) {
 		switch end.fate {
 		case merged:
 			c["fresh copy won"]++
+		case first:
+			c["first time kept"]++
 		case back:
 			if end.left == retries {
 				c["fresh handed back"]++

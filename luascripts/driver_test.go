@@ -271,7 +271,7 @@ func (d *driver) deliver(w *worker) {
 // contents it wants.
 func (d *driver) ask(w *worker, count int) {
 	t := &luascripts.Turn{
-		Keys: d.k, Priority: d.kind == priorityKind, Worker: w.id, Number: w.number, Gone: w.gone, Lease: w.lease,
+		Keys: d.k, Priority: d.kind == priorityKind, Merge: d.kind == rangeMerge, Worker: w.id, Number: w.number, Gone: w.gone, Lease: w.lease,
 		Count: count, Random: d.IntN(1 << 30), Due: d.kind != priorityKind && d.IntN(2) == 0,
 	}
 	if !d.literal {

@@ -215,6 +215,8 @@ func (l ledger) apply(e *effect) {
 					a.promised = v.Priority
 				}
 			}
+		case first:
+			a.promised = e.after.store[end.content]
 		case deadNow, deadLast:
 			a.owed = false
 		}

@@ -69,6 +69,7 @@ const (
 	done     = "done"
 	merged   = "merged" // a fresh copy won
 	back     = "back"   // not started
+	first    = "first"  // not started, and the fresh copy takes its time
 	failed   = "failed"
 	deadLast = "dead after its last delivery"
 	deadNow  = "dead by verdict"
@@ -103,7 +104,7 @@ func (s *slot) turn(t *luascripts.Turn, now int64, a luascripts.Answer) (o outco
 		}
 		for x, mark := range s.prepare {
 			v := luascripts.Verdict{Content: x, Delay: t.Crash, Reason: o.over}
-			o.ended = append(o.ended, s.end(x, mark, &v, t.Priority, now))
+			o.ended = append(o.ended, s.end(x, mark, &v, t, now))
 		}
 		clear(s.prepare)
 		s.holder, s.number = "", following
@@ -159,7 +160,7 @@ func (s *slot) finish(t *luascripts.Turn, now int64) (ended []ending) {
 	}
 	for x, mark := range s.prepare {
 		if v := verdicts[x]; v != nil {
-			ended = append(ended, s.end(x, mark, v, t.Priority, now))
+			ended = append(ended, s.end(x, mark, v, t, now))
 			continue
 		}
 		ended = append(ended, ending{x, mark % 1000, done})
@@ -172,8 +173,12 @@ func (s *slot) finish(t *luascripts.Turn, now int64) (ended []ending) {
 }
 
 // end expects the end of one content that was not done.
-func (s *slot) end(x string, mark int64, v *luascripts.Verdict, priorities bool, now int64) ending {
+func (s *slot) end(x string, mark int64, v *luascripts.Verdict, t *luascripts.Turn, now int64) ending {
 	left := mark % 1000
+	if due := min(now, mark-left); v.Fate == luascripts.NotStarted && t.Merge && left == retries && s.store[x] > due {
+		s.store[x] = due
+		return ending{x, left, first}
+	}
 	if s.store[x] > retries {
 		return ending{x, left, merged}
 	}
@@ -181,7 +186,7 @@ func (s *slot) end(x string, mark int64, v *luascripts.Verdict, priorities bool,
 		switch {
 		case left < retries:
 			s.retry[x] = now*100 + left + 1
-		case !priorities:
+		case !t.Priority:
 			s.store[x] = min(now, mark-left)
 		case v.Priority > 0:
 			s.store[x] = v.Priority

@@ -214,7 +214,7 @@ func (tr *transcript) look(lines ...string) {
 func (tr *transcript) turn(worker string, count int, verdicts ...luascripts.Verdict) luascripts.Answer {
 	tr.Helper()
 	turn := &luascripts.Turn{
-		Keys: tr.keys, Priority: tr.priority, Worker: worker, Number: tr.numbers[worker], Lease: transcriptLease,
+		Keys: tr.keys, Priority: tr.priority, Merge: !tr.priority, Worker: worker, Number: tr.numbers[worker], Lease: transcriptLease,
 		Count: count, Random: 1, Crash: tr.crash, Verdicts: verdicts,
 	}
 	a, err := tr.scripts.Turn(tr.Context(), turn)

@@ -19,7 +19,8 @@ const MaxBatch = 256
 type Turn struct {
 	Keys     SlotKeys
 	Priority bool          // a topic of the Priority kind: larger scores first
-	Due      bool          // the other kinds: tell when each first delivery was due
+	Merge    bool          // of the RangeMerge kind: the first time stays; neither: of two times the last one does
+	Due      bool          // kinds with a time: tell when each first delivery was due
 	Worker   string        // an id that is never used again
 	Number   int64         // the slot's number as this worker knows it; 0: unknown
 	Gone     string        // a holder proven dead, or empty
@@ -170,10 +171,15 @@ func TurnAnswer(t *Turn, cmd Call) (Answer, error) {
 
 func (t *Turn) args(s *script) []any {
 	kind := "T"
-	if t.Priority {
+	switch {
+	case t.Priority:
 		kind = "P"
-	} else if t.Due {
-		kind = "D"
+	case t.Merge && t.Due:
+		kind = "RD"
+	case t.Merge:
+		kind = "R"
+	case t.Due:
+		kind = "TD"
 	}
 	k := &t.Keys
 	// Pointers are written as what they point to, and cost no allocation.

@@ -19,7 +19,8 @@
 --   begun anew. NUMBER or BUSY in answer to verdicts means: your batch was taken over.
 -- A FRESH COPY   a content sent again while an older copy of it is in flight or waits for its retry wins:
 --   the old copy is dropped when it comes back, even to die, when it comes due, or when the fresh one is
---   taken; and the fresh one has the full 17 deliveries. A content that is dead may wait as well.
+--   taken; and the fresh one has the full 17 deliveries. A content that is dead may wait as well. If the old
+--   copy was a first delivery of a range merge, and was not started, its time stays: it was the first one.
 -- DEAD   when its 17th delivery failed or was taken over (no retries left), or its worker said so.
 --
 -- KEYS  1 store  content -> due ms, or priority (both above 16), or 1..16: retries left of a failed one
@@ -30,7 +31,8 @@
 --       5 meta  holder, batch (its number; only grows, and past the clock in us), until (end of its lease, ms), lease (ms; 0: none),
 --               paused (if set, nothing is taken), why (set while `why` may name contents not dead)
 --       6 why  content -> 'attempts first last priority worker reason', of retrying and dead ones
--- ARGV  1 'P' priority, larger first, or 'T' time, due ones, oldest first, or 'D' the same, due times told   2 me
+-- ARGV  1 'P' priority: larger first; 'T' fixed time or 'R' range merge: due ones, oldest first; 'TD', 'RD': and
+--         tell when each was due       2 me
 --       3 number of the slot as I know it, 0: unknown     4 holder proven dead, or ''
 --       5 my lease in ms, 0: I am judged by ZooKeeper     6 how many contents, up to 256; 0: leave the slot
 --       7 a random integer     8 delay in ms for contents of a batch taken over
@@ -42,12 +44,13 @@
 -- ANSWERS
 --   BATCH number, attempt 1..17, k, k contents, told   I hold this batch. Told: of a retry its entry of `why`,
 --         if there is one; of first deliveries their priorities, one for each content or one for all, or
---         with 'D' when each was due; nothing in other time topics, and when first deliveries are told again
+--         with 'D' when each was due; nothing in other topics, and when first deliveries are told again
 --   EMPTY number, ms until the next is due or '', us of the present ms that are over: to be precise
 --   NUMBER number: nothing taken, use this number
 --   BUSY holder, ms of its lease    PAUSED number    LEFT number: I hold nothing, and late
 --         duplicates of my turns can take nothing
 local store, prepare, retry, dead, meta, why = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local kind, tells_due = string.sub(ARGV[1], 1, 1), #ARGV[1] > 1
 local me, known, count = ARGV[2], tonumber(ARGV[3]), math.min(tonumber(ARGV[6]), 256)
 local RETRIES, FIRST_VERDICT, call = 16, 10, redis.call
 
@@ -83,6 +86,18 @@ local function note(x, left, priority, reason)
   if priority == '' then priority = kept or '-' end
   local record = {17 - left, first or int(now), int(now), priority, holder == '' and '-' or holder, reason}
   call('HSET', why, x, table.concat(record, ' '))
+end
+
+-- Gives back what was not started: no attempt is spent.
+local function give_back(x, mark, left, priority)
+  local waits = tonumber(call('ZSCORE', store, x) or 0)
+  if left == RETRIES and kind ~= 'P' then
+    local due = mark - left                       -- the second it was taken
+    if not (due > RETRIES and due < now) then due = now end
+    if waits <= RETRIES or kind == 'R' and due < waits then call('ZADD', store, int(due), x) end
+  elseif waits > RETRIES then                     -- sent again: the fresh copy wins
+  elseif left == RETRIES and priority ~= '' then call('ZADD', store, priority, x)
+  else call('ZADD', retry, int(now * 100 + left + 1), x) end
 end
 
 -- 1. Finish.
@@ -126,24 +141,18 @@ elseif call('ZCARD', prepare) > 0 then
   for i = 1, #flying, 2 do
     local x, mark = flying[i], tonumber(flying[i + 1])
     local left, at = retries_in(mark % 1000), verdicts[x]
+    local n, priority, reason = tonumber(ARGV[8]), '', over
+    if at and not over then n, priority, reason = tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3] end
     if not over and not at then
       done[#done + 1] = x
+    elseif n == -2 then
+      give_back(x, mark, left, priority)
     elseif tonumber(call('ZSCORE', store, x) or 0) <= RETRIES then   -- else sent again: the fresh copy wins
-      local n, priority, reason = tonumber(ARGV[8]), '', over
-      if not over then n, priority, reason = tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3] end
-      if n == -2 then                             -- not started: no attempt is spent
-        local due = mark - left                   -- the second it was taken
-        if not (due > RETRIES and due < now) then due = now end
-        if left == RETRIES and ARGV[1] ~= 'P' then call('ZADD', store, int(due), x)
-        elseif left == RETRIES and priority ~= '' then call('ZADD', store, priority, x)
-        else call('ZADD', retry, int(now * 100 + left + 1), x) end
+      note(x, left, priority, reason)
+      if n == -1 or left == 0 then call('ZADD', dead, int(now), x)
       else
-        note(x, left, priority, reason)
-        if n == -1 or left == 0 then call('ZADD', dead, int(now), x)
-        else
-          call('HSET', meta, 'why', 1)
-          if n > 0 then call('ZADD', retry, int((now + n) * 100 + left), x) else call('ZADD', store, left, x) end
-        end
+        call('HSET', meta, 'why', 1)
+        if n > 0 then call('ZADD', retry, int((now + n) * 100 + left), x) else call('ZADD', store, left, x) end
       end
     end
   end
@@ -174,7 +183,7 @@ local function alone(content, retries_left)
   x, told, left, from = {content}, {}, retries_in(retries_left - 1), nil
 end
 
-if ARGV[1] ~= 'P' then
+if kind ~= 'P' then
   x = call('ZRANGEBYSCORE', store, '-inf', now, 'LIMIT', 0, count)
   local oldest = x[1] and tonumber(call('ZSCORE', store, x[1]))
   retries_first = due and (not oldest or due <= oldest)
@@ -221,13 +230,13 @@ if retries_first and due and due <= now then
   end
 end
 if not x[1] then
-  local next_due = ARGV[1] ~= 'P' and call('ZRANGE', store, 0, 0, 'WITHSCORES')[2]
+  local next_due = kind ~= 'P' and call('ZRANGE', store, 0, 0, 'WITHSCORES')[2]
   next_due = math.min(tonumber(next_due or math.huge), due or math.huge)
   return {'EMPTY', int(batch), next_due < math.huge and wait(next_due) or '', int(time[2] % 1000)}
 end
 
 if left < RETRIES then told[1] = call('HGET', why, x[1]) or nil
-elseif ARGV[1] == 'D' then told = call('ZMSCORE', store, unpack(x)) end
+elseif tells_due then told = call('ZMSCORE', store, unpack(x)) end
 
 -- 4. Move it to prepare. The first write takes away, so it passes above maxmemory.
 if from then

@@ -36,6 +36,7 @@ var verdictTrials = []trial{
 		w.tells(luascripts.Left, leaving(w.as("a", a.Number, giveBack("m", 0))))
 		w.must(w.slot().store["m"] == w.now, "due at %d, now is %d", w.slot().store["m"], w.now)
 	}},
+	{name: "handed back: the first time of a range merge stays", run: firstTimeStays},
 	{name: "odd delays", run: func(w *world) {
 		for delay, want := range map[time.Duration]int64{-time.Hour: 0, -time.Millisecond: 0, -2 * time.Millisecond: 0, 1: 1, time.Millisecond - 1: 1, time.Millisecond: 1, 2500 * time.Microsecond: 2} {
 			w.clean(rangeMerge)
@@ -167,6 +168,39 @@ func handBack(w *world) {
 	}
 }
 
+// firstTimeStays: what was taken, not started and sent again meanwhile waits on for
+// the first of its times in a range merge, and for the last one else.
+func firstTimeStays(w *world) {
+	for _, k := range kinds {
+		for _, again := range []int64{-1, 1, 5000} { // before and after the second it was taken
+			w.clean(k)
+			w.put("m", "begun")
+			w.later(300)
+			taken := w.now / 1000 * 1000
+			a := w.took(w.as("a", 0), "m", "begun")
+			w.do("zadd", w.k.Store, taken+again, "m", taken+again, "begun")
+			w.later(200)
+			number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, giveBack("m", 60), fail("begun", time.Second))))
+			s, want := w.slot(), taken+again
+			if k == rangeMerge {
+				want = min(want, taken)
+			}
+			w.must(s.store["m"] == want && s.store["begun"] == taken+again && len(s.retry) == 0, "%v: sent again for %d: %+v, taken at %d", k, again, s, taken)
+
+			// A retry was begun before: the fresh copy has another story, and its own time.
+			w.do("del", w.k.Store)
+			w.put("m")
+			number = w.tells(luascripts.Left, leaving(w.as("a", w.took(w.as("a", number), "m").Number, fail("m", time.Millisecond))))
+			w.later(1)
+			a = w.took(w.as("a", number), "m")
+			w.do("zadd", w.k.Store, w.now+5000, "m")
+			w.tells(luascripts.Left, leaving(w.as("a", a.Number, giveBack("m", 0))))
+			s = w.slot()
+			w.must(a.Attempt == 2 && s.store["m"] == w.now+5000 && len(s.retry) == 0, "%v: a retry: %+v", k, s)
+		}
+	}
+}
+
 // freshCopyWins: a content sent again while it is in flight is stored anew, and
 // the old copy vanishes however its delivery ends.
 func freshCopyWins(w *world) {
@@ -181,6 +215,9 @@ func freshCopyWins(w *world) {
 			w.do("zadd", w.k.Store, due, "m")
 			number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, end)))
 			s := w.slot()
+			if k == rangeMerge && end.Fate == luascripts.NotStarted {
+				due = startOfTime
+			}
 			w.must(s.store["m"] == due && len(s.retry)+len(s.prepare)+len(s.dead) == 0, "%v, %s: %+v", k, name, s)
 			w.at(due)
 			w.must(w.took(w.as("a", number), "m").Attempt == 1, "%v, %s: attempt", k, name)

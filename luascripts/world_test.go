@@ -287,7 +287,7 @@ func (w *world) put(contents ...string) {
 // as is a turn of one worker that asks for up to 8 contents.
 func (w *world) as(worker string, number int64, verdicts ...luascripts.Verdict) *luascripts.Turn {
 	return &luascripts.Turn{
-		Keys: w.k, Priority: w.topic == priorityKind, Worker: worker, Number: number, Lease: w.lease,
+		Keys: w.k, Priority: w.topic == priorityKind, Merge: w.topic == rangeMerge, Worker: worker, Number: number, Lease: w.lease,
 		Count: 8, Random: 1, Crash: w.crash, Verdicts: verdicts,
 	}
 }

@@ -34,6 +34,14 @@ func (w *world) watch(c int, retried bool) {
 	}
 }
 
+// watchTime is the observer's look at a range-merge content that was due, was taken and goes back
+// because nobody has begun it: the first of its times is over.
+func (w *world) watchTime(c int) {
+	if w.Store[c] > fresh+w.Now {
+		w.violate("LATE", "%c was due, and waits for another %d ticks", letter(c), w.Store[c]-fresh-w.Now)
+	}
+}
+
 // check looks at what must hold after every step.
 func (w *world) check() {
 	for c := range w.Max.Contents {

@@ -18,6 +18,7 @@ type Rules struct {
 	TakeSupersedesRetry  bool // a taken content leaves no waiting retry behind
 	RetryAlone           bool // a retry is a batch of its own
 	HandBackKeepsAttempt bool // what was not started goes back without spending an attempt
+	HandBackKeepsTime    bool // and, in a range merge, to its time, though it was sent again for a later one
 
 	// Of the client.
 	CheckBeforeHandler bool // lease or session deadline is looked at before a handler starts
@@ -45,6 +46,7 @@ func AllRules() Rules {
 		TakeSupersedesRetry:  true,
 		RetryAlone:           true,
 		HandBackKeepsAttempt: true,
+		HandBackKeepsTime:    true,
 		CheckBeforeHandler:   true,
 		RepeatTurn:           true,
 		QuorumWrite:          true,

@@ -105,6 +105,14 @@ var rules = []struct {
 		proofs: []proof{byWalks(redisOnly, "DEAD-EARLY"), byWalks(zooKeeper, "DEAD-EARLY")},
 	},
 	{
+		name: "HandBackKeepsTime", off: func(r *Rules) { r.HandBackKeepsTime = false },
+		proofs: []proof{byWalks([]cell{{RangeMerge, false}, {RangeMerge, true}}, "LATE")},
+		silent: []silence{{
+			[]cell{{Priority, false}, {Priority, true}, {FixedTime, false}, {FixedTime, true}},
+			"the last send decides", "",
+		}},
+	},
+	{
 		name: "CheckBeforeHandler", off: func(r *Rules) { r.CheckBeforeHandler = false },
 		proofs: []proof{
 			byWalks(redisOnly, "SERIAL"), byWalks(redisOnly, "CONCURRENT"),

@@ -42,6 +42,12 @@ func (w *world) putBack(c int, v verdict, priority int8) {
 		return
 	}
 	if w.FreshCopyWins && w.Store[c] > w.Retries {
+		if v == notStarted && left == w.Retries && w.Kind == RangeMerge {
+			if w.HandBackKeepsTime {
+				w.Store[c] = min(w.Store[c], fresh+w.Taken)
+			}
+			w.watchTime(c)
+		}
 		return
 	}
 	switch {
