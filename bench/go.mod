@@ -1,6 +1,8 @@
 module github.com/slotmq/go-rmq/bench
 
-go 1.26.8
+go 1.26.0
+
+toolchain go1.26.8
 
 require (
 	github.com/hibiken/asynq v0.26.0

@@ -3,6 +3,10 @@ package message
 import "time"
 
 // Message is one of [RangeMerge], [Priority] and [FixedTime], by value.
+//
+// Its Content is the message and also its identity: equal content in one slot is one
+// message. Put the id in and let the handler look the rest up: contents that differ in
+// one byte do not merge, such as two JSON texts with their fields in another order.
 type Message interface {
 	sealed()
 }
@@ -11,7 +15,7 @@ type Message interface {
 // content sent while it waits, overdue or not, merges into it and keeps the
 // first time.
 type RangeMerge struct {
-	Content   string
+	Content   string // what it is about, and its identity: see [Message]
 	SlotBasis string // decides the slot; Content when empty
 	Range     time.Duration
 }
@@ -21,7 +25,7 @@ type RangeMerge struct {
 // content merges and takes the last priority. Nothing is promised about the
 // order of equal priorities, but none of them starves.
 type Priority struct {
-	Content   string
+	Content   string // what it is about, and its identity: see [Message]
 	SlotBasis string // decides the slot; Content when empty
 	Priority  int64  // 17 … 2^53 − 1
 }
@@ -29,7 +33,7 @@ type Priority struct {
 // FixedTime is never handled before its time; the oldest due goes first. Equal
 // content merges and takes the last time. Exactly one of At and In is given.
 type FixedTime struct {
-	Content   string
+	Content   string // what it is about, and its identity: see [Message]
 	SlotBasis string // decides the slot; Content when empty
 
 	// At is when it is due. A time that has passed is due now, ahead of what is
