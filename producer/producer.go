@@ -80,7 +80,7 @@ func (p *Producer) Close(ctx context.Context) error {
 		}
 	}
 	p.stop()
-	short, cancel := context.WithTimeout(ctx, time.Second)
+	short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 	defer cancel()
 	_ = wait(short, &p.beside) // a server may not answer, and nothing depends on it
 	return err

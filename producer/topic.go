@@ -19,9 +19,10 @@ type topic struct {
 	message.Topic        // with the number of slots, once it has agreed
 	name          string // qualified by the namespace
 
-	mu        sync.Mutex   // held while the definition is compared
-	agreed    atomic.Int64 // when to compare it again, since epoch; 0: it does not agree, or nobody knows yet
-	comparing atomic.Bool  // in the background
+	agreed atomic.Int64 // when to compare the definition again, since epoch; 0: it does not agree, or nobody knows yet
+
+	mu        sync.Mutex
+	comparing *comparison // nil: none is under way
 
 	slots []slot // made when the definition agrees for the first time
 }
@@ -45,7 +46,7 @@ var epoch = time.Now()
 func (p *Producer) topic(ctx context.Context, t message.Topic) (*topic, error) {
 	if known := (*p.topics.Load())[t]; known != nil && known.agreed.Load() > 0 {
 		if known.due() {
-			p.agreeLater(known)
+			p.comparison(known) // a conflict is for the next Send to tell
 		}
 		return known, nil
 	}
@@ -64,21 +65,62 @@ func (p *Producer) topic(ctx context.Context, t message.Topic) (*topic, error) {
 	return known, p.agree(ctx, known)
 }
 
-// agree compares the topic's definition with the stored one, unless that was
-// done lately.
+// comparison of a topic's definition with the stored one, under way.
+type comparison struct {
+	done chan struct{} // closed when err is final
+	err  error
+}
+
+// agree returns when the topic's definition has been compared with the stored one,
+// or when ctx ends.
 func (p *Producer) agree(ctx context.Context, t *topic) error {
+	c := p.comparison(t)
+	if c == nil {
+		return message.ErrClosed
+	}
+	select {
+	case <-c.done:
+		return c.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// comparison has the definition compared, once for all who wait, and beside them:
+// the Redis client does not heed their contexts. It is nil once the producer is
+// closed.
+func (p *Producer) comparison(t *topic) *comparison {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.due() {
+	if t.comparing != nil {
+		return t.comparing
+	}
+	c := &comparison{done: make(chan struct{})}
+	if t.agreed.Load() > 0 && !t.due() { // another call was first
+		close(c.done)
+		return c
+	}
+	begun := p.aside(func() {
+		c.err = p.compare(t)
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.comparing = nil
+		close(c.done)
+	})
+	if !begun {
 		return nil
 	}
-	var err error
+	t.comparing = c
+	return c
+}
+
+func (p *Producer) compare(t *topic) (err error) {
 	if t.agreed.Load() == 0 {
-		err = rights.Check(ctx, p.rdb, rights.Need{Durable: p.cfg.Durability.Replicas > 0}, rights.Topic{Name: t.name, Slots: t.WithDefaults().Slots})
+		err = rights.Check(p.run, p.rdb, rights.Need{Durable: p.cfg.Durability.Replicas > 0}, rights.Topic{Name: t.name, Slots: t.WithDefaults().Slots})
 	}
 	full := t.Topic
 	if err == nil {
-		full, err = definition.Agree(ctx, p.scripts, t.name, t.Topic, definition.Sharing{})
+		full, err = definition.Agree(p.run, p.scripts, t.name, t.Topic, definition.Sharing{})
 	}
 	now := time.Since(epoch)
 	switch {
@@ -105,17 +147,6 @@ func (t *topic) makeSlots() {
 		store := luascripts.StoreKey(t.name, i)
 		t.slots[i].store, t.slots[i].key = store, store
 	}
-}
-
-// agreeLater is agree in the background. A conflict is for the next Send to tell.
-func (p *Producer) agreeLater(t *topic) {
-	if !t.comparing.CompareAndSwap(false, true) {
-		return
-	}
-	p.aside(func() {
-		defer t.comparing.Store(false)
-		_ = p.agree(p.run, t)
-	})
 }
 
 // due reports whether it is time to compare the definition.

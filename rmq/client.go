@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/producer"
 )
 
@@ -75,7 +76,7 @@ func (c *Client) Start(ctx context.Context) error {
 	if ctx == nil {
 		return errors.New("start: ctx is nil")
 	}
-	if err := checkServers(ctx, c.rdb); err != nil {
+	if err := wait.For(ctx, func(ctx context.Context) error { return checkServers(ctx, c.rdb) }); err != nil {
 		return fmt.Errorf("start: %w", err)
 	}
 	return c.consumer.Start(ctx)

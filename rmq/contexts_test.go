@@ -1,0 +1,140 @@
+package rmq_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/rmq"
+)
+
+// soon fails the test unless do returns long before the Redis client's time-outs,
+// which together take 10 s and more. (A quiet machine needs some microseconds.)
+func soon(t *testing.T, what string, do func() error) error {
+	t.Helper()
+	answer := make(chan error, 1)
+	go func() { answer <- do() }()
+	select {
+	case err := <-answer:
+		return err
+	case <-time.After(2500 * time.Millisecond):
+		t.Errorf("%s does not heed its context", what)
+		return <-answer
+	}
+}
+
+// A Redis that takes connections and never answers, and one that cannot even be
+// connected to, hold up nobody for longer than his context lasts.
+func TestContextsAreHeeded(t *testing.T) {
+	t.Parallel()
+	for name, address := range map[string]func(testing.TB) string{"mute": servertest.Mute, "swallowing": servertest.Swallowing} {
+		for kind, connect := range map[string]func(addr string) redis.UniversalClient{
+			"redis": func(addr string) redis.UniversalClient { return redis.NewClient(&redis.Options{Addr: addr}) },
+			"cluster": func(addr string) redis.UniversalClient {
+				return redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{addr}})
+			},
+		} {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				t.Parallel()
+				var rdb redis.UniversalClient
+				t.Cleanup(func() { rdb.Close() }) // after the address, which ends what was begun there
+				rdb = connect(address(t))
+				client, err := rmq.New(rmq.Config{Redis: rdb})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := client.Listen(ranked, rmq.ListenerFunc(idle)); err != nil {
+					t.Fatal(err)
+				}
+				short, cancel := context.WithTimeout(background, 50*time.Millisecond)
+				defer cancel()
+				one := rmq.Priority{Content: "x", Priority: 17}
+				err = soon(t, "the first Send", func() error { _, err := client.Send(short, ranked, one); return err })
+				if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, rmq.ErrUncertain) {
+					t.Errorf("the first Send: %v", err)
+				}
+				cancelled, stop := context.WithCancel(background)
+				batch := make(chan error, 1)
+				go func() { _, err := client.SendBatch(cancelled, ranked, []rmq.Message{one}); batch <- err }()
+				stop()
+				if err := soon(t, "a Send that waits for the first", func() error { return <-batch }); !errors.Is(err, context.Canceled) {
+					t.Errorf("a Send that waits for the first: %v", err)
+				}
+				short, cancel = context.WithTimeout(background, 50*time.Millisecond)
+				defer cancel()
+				if err := soon(t, "Start", func() error { return client.Start(short) }); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("Start: %v", err)
+				}
+
+				// Close while another Start is under way, which its own context ends.
+				starting, stop := context.WithCancel(background)
+				started := make(chan error, 1)
+				go func() { started <- client.Start(starting) }()
+				_ = soon(t, "Close during Start", func() error { return client.Close(short) })
+				stop()
+				if err := soon(t, "Start after Close", func() error { return <-started }); err == nil {
+					t.Error("Start has succeeded")
+				}
+			})
+		}
+	}
+}
+
+// Sends and starts that were given up do no harm to those that come when Redis is back.
+func TestBackAfterContextsHaveEnded(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	proxy := servertest.NewProxy(t, server.Addr())
+	client, err := rmq.New(rmq.Config{Redis: proxy.Client(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close(background)
+	got := make(chan string, 10)
+	if err := client.Listen(ranked, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error { got <- d.Content; return nil })); err != nil {
+		t.Fatal(err)
+	}
+	one := rmq.Priority{Content: "x", Priority: 17}
+	proxy.Freeze()
+	short, cancel := context.WithTimeout(background, 50*time.Millisecond)
+	defer cancel()
+	if _, err := client.Send(short, ranked, one); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Send: %v", err)
+	}
+	if err := client.Start(short); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Start: %v", err)
+	}
+	proxy.Thaw()
+	if r, err := client.Send(background, ranked, one); err != nil || r.Outcome != rmq.Stored {
+		t.Errorf("Send when Redis is back: %v, %v", r, err)
+	}
+	if err := client.Start(background); err != nil {
+		t.Errorf("Start when Redis is back: %v", err)
+	}
+	if content := <-got; content != "x" {
+		t.Errorf("handled %s", content)
+	}
+}
+
+// A user may have closed the Redis client first.
+func TestCloseAfterTheRedisClient(t *testing.T) {
+	t.Parallel()
+	rdb := servertest.Redis(t).Client(t)
+	client, err := rmq.New(rmq.Config{Redis: rdb})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := rmq.Priority{Content: "x", Priority: 17}
+	if _, err := client.Send(background, ranked, one); err != nil {
+		t.Fatal(err)
+	}
+	_ = rdb.Close()
+	if _, err := client.Send(background, ranked, one); err == nil {
+		t.Error("a message was sent through a closed client")
+	}
+	_ = soon(t, "Close", func() error { return client.Close(background) })
+}
