@@ -3,6 +3,8 @@ package consumer
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -14,30 +16,37 @@ import (
 )
 
 // The safety look. A wake-up may get lost, and whoever fills a topic by plain
-// ZADD sends none. So now and then the heads of the idle slots are read, which
-// costs a tenth of a turn, and a slot whose head is another one than at the
-// last look is woken.
+// ZADD sends none. So now and then Redis is asked how many contents of each idle
+// slot are due before the slot wakes by itself, and whether something of it is in
+// flight. Where there is something, the slot is woken. The answers are numbers,
+// however large the contents are.
 
-// eye looks at a topic's slots on one server. A Cluster has many, and one that
-// hangs does not keep the others from being looked at.
-type eye struct {
-	busy  atomic.Bool
-	looks int // so far
-	clock serverClock
+// lookSlots is how many slots are asked for at once.
+const lookSlots = 128
+
+// early is how much less than a slot sleeps it is asked for: what is due about when it
+// wakes, it sleeps to.
+const early = 10 * time.Millisecond
+
+// resting is a slot that sleeps until at, or until it is woken if that is zero.
+type resting struct {
+	*slot
+	at time.Time
 }
 
 // sight is what one look goes for on one server.
 type sight struct {
-	node    redis.UniversalClient
-	slots   []*slot
-	numbers []int64
+	node  redis.UniversalClient
+	slots []resting
 }
 
-// lookAfter looks at the topic's idle slots every SafetyLook, and when told to.
+// lookAfter looks at the topic's idle slots every SafetyLook, and when told to. A
+// Cluster has many servers, and one that hangs does not keep the others from being
+// looked at.
 func (c *Consumer) lookAfter(t *topic) {
 	ticker := time.NewTicker(t.opts.SafetyLook)
 	defer ticker.Stop()
-	eyes := map[string]*eye{}
+	busy := map[string]*atomic.Bool{}
 	for {
 		select {
 		case <-ticker.C:
@@ -46,15 +55,15 @@ func (c *Consumer) lookAfter(t *topic) {
 			return
 		}
 		for addr, s := range c.sights(t) {
-			e := eyes[addr]
-			if e == nil {
-				e = &eye{}
-				eyes[addr] = e
+			b := busy[addr]
+			if b == nil {
+				b = &atomic.Bool{}
+				busy[addr] = b
 			}
-			if e.busy.CompareAndSwap(false, true) {
+			if b.CompareAndSwap(false, true) {
 				c.running.Go(func() {
-					defer e.busy.Store(false)
-					c.look(t, e, s)
+					defer b.Store(false)
+					c.look(t, s)
 				})
 			}
 		}
@@ -64,8 +73,7 @@ func (c *Consumer) lookAfter(t *topic) {
 // sights groups the topic's idle slots by the server they are on.
 func (c *Consumer) sights(t *topic) map[string]*sight {
 	groups := map[string]*sight{}
-	slots, numbers := c.schedule.idle(t)
-	for i, x := range slots {
+	for _, x := range c.schedule.idle(t) {
 		node, addr, err := nodes.MasterFor(c.background, c.rdb, x.turn.Keys.Store)
 		if err != nil {
 			continue
@@ -75,108 +83,81 @@ func (c *Consumer) sights(t *topic) map[string]*sight {
 			g = &sight{node: node}
 			groups[addr] = g
 		}
-		g.slots, g.numbers = append(g.slots, x), append(g.numbers, numbers[i])
+		g.slots = append(g.slots, x)
 	}
 	return groups
 }
 
-// look reads the heads of idle slots, and wakes those where something new
-// stands.
-func (c *Consumer) look(t *topic, e *eye, s *sight) {
-	pipe := s.node.Pipeline()
-	heads := make([]*redis.ZSliceCmd, 0, 2*len(s.slots))
-	for _, x := range s.slots {
-		if t.Kind == message.KindPriority {
-			heads = append(heads, pipe.ZRevRangeWithScores(c.background, x.turn.Keys.Store, 0, 0))
-		} else {
-			heads = append(heads, pipe.ZRangeWithScores(c.background, x.turn.Keys.Store, 0, 0))
-		}
-		heads = append(heads, pipe.ZRangeWithScores(c.background, x.turn.Keys.Retry, 0, 0))
-	}
-	// A batch in flight of a worker that is gone makes no head. It can be
-	// overlooked only after two faults, so every fourth look is enough.
-	var flying []*redis.IntCmd
-	if e.looks++; e.looks%4 == 0 {
-		for _, x := range s.slots {
-			flying = append(flying, pipe.ZCard(c.background, x.turn.Keys.Prepare))
+// look wakes the idle slots that have something to do.
+func (c *Consumer) look(t *topic, s *sight) {
+	// The server's clock may have been set. Messages are due by it, and slots sleep by
+	// that of this process.
+	clock, err := s.node.Time(c.background).Result()
+	answered := time.Now()
+	for slots := range slices.Chunk(s.slots, lookSlots) {
+		if err == nil {
+			err = c.lookAt(t, s.node, slots, func(at time.Time) time.Time { return clock.Add(at.Sub(answered)) })
 		}
 	}
-	clock := pipe.Time(c.background)
-	if _, err := pipe.Exec(c.background); err != nil && c.background.Err() == nil && !nodes.Elsewhere(err) {
+	if err != nil && c.background.Err() == nil && !nodes.Elsewhere(err) {
 		nodes.Failed(c.background, c.rdb, err)
 		c.log.Warn("safety look failed", zap.String("topic", t.Name), zap.Error(err))
 	}
-	stepped := e.clock.stepped(clock)
-	t.looking.Lock()
-	defer t.looking.Unlock()
-	for i, x := range s.slots {
-		store, retry := heads[2*i], heads[2*i+1]
-		changed := stepped && store.Err() == nil || flying != nil && flying[i].Val() > 0 || x.seen[0].differs(store, s.numbers[i])
-		// A slot that is on its way to another server: its turn will find it.
-		changed = changed || nodes.Elsewhere(store.Err()) || nodes.Elsewhere(retry.Err())
-		if x.seen[1].differs(retry, s.numbers[i]) || changed {
-			c.schedule.wake(t, x.index, 0)
+}
+
+// lookAt looks at some slots of one server. by tells a time by the server's clock.
+func (c *Consumer) lookAt(t *topic, node redis.UniversalClient, slots []resting, by func(time.Time) time.Time) error {
+	const never = 1<<53 - 1 // as a score: nothing is due so late
+	pipe := node.Pipeline()
+	asked := make([][3]*redis.IntCmd, len(slots))
+	now := by(time.Now()).UnixMilli()
+	for i, x := range slots {
+		due, retry := int64(never), int64(never)
+		if !x.at.IsZero() {
+			due = max(now, by(x.at.Add(-early)).UnixMilli())
+			retry = due*100 + 99
+		}
+		k, ctx := x.turn.Keys, c.background
+		if t.Kind == message.KindPriority {
+			asked[i][0] = pipe.ZCard(ctx, k.Store)
+		} else {
+			asked[i][0] = pipe.ZCount(ctx, k.Store, "-inf", strconv.FormatInt(due, 10))
+		}
+		asked[i][1] = pipe.ZCount(ctx, k.Retry, "-inf", strconv.FormatInt(retry, 10))
+		asked[i][2] = pipe.ZCard(ctx, k.Prepare)
+	}
+	_, err := pipe.Exec(c.background)
+	for i, x := range slots {
+		for _, cmd := range asked[i] {
+			// A slot that is on its way to another server: its turn will find it.
+			if cmd.Val() > 0 || nodes.Elsewhere(cmd.Err()) {
+				c.schedule.wake(t, x.index, 0)
+				break
+			}
 		}
 	}
+	return err
 }
 
-// serverClock notices when a server's clock is set forward: then messages may
-// be due that their slots would sleep on for.
-type serverClock struct{ ahead time.Duration } // of this process, at the last look
-
-// stepped reports whether the clock is further ahead than at the last look.
-func (s *serverClock) stepped(cmd *redis.TimeCmd) bool {
-	now, err := cmd.Result()
-	if err != nil {
-		return false
-	}
-	before := s.ahead
-	s.ahead = now.Sub(epoch) - time.Since(epoch) // the latter is monotonic
-	return s.ahead-before > time.Second
-}
-
-var epoch = time.Now()
-
-// head is the first element of a sorted set, as it was last seen.
-type head struct {
-	content any
-	score   float64
-	number  int64 // of the slot: the same content may have been taken and sent again
-}
-
-// differs notes what stands there now, and reports whether it is something
-// else than before.
-func (h *head) differs(cmd *redis.ZSliceCmd, number int64) bool {
-	found, err := cmd.Result()
-	if err != nil {
-		return false
-	}
-	var now head
-	if len(found) > 0 {
-		now = head{found[0].Member, found[0].Score, number}
-	}
-	before := *h
-	*h = now
-	return now.content != nil && now != before
-}
-
-// idle returns the topic's slots that sleep, and are this worker's, with their
-// numbers. One whose turn is under way is to turn again: the turn may have been
-// executed before a message came whose wake-up got lost, and its answer would
-// send the slot to sleep after this look.
-func (s *schedule) idle(t *topic) (slots []*slot, numbers []int64) {
+// idle returns the topic's slots that sleep and are this worker's, but for those that
+// are paused or another's: they look by themselves. One whose turn is under way is to
+// turn again: the turn may have been executed before a message came whose wake-up got
+// lost, and its answer would send the slot to sleep after this look.
+func (s *schedule) idle(t *topic) (slots []resting) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, x := range t.slots {
 		switch {
 		case !x.owned:
 		case x.state == idle:
-			slots, numbers = append(slots, x), append(numbers, x.number)
+			if !x.refused {
+				slots = append(slots, resting{x, x.at})
+			}
 		case x.state == turning:
 			x.woken = true
 		}
 	}
-	return slots, numbers
+	return slots
 }
 
 // Settle looks at every slot of this worker now and returns when nothing is

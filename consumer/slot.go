@@ -61,10 +61,9 @@ type slot struct {
 	patience time.Duration // before another look at a slot that is busy
 	holder   string        // of the slot, while it is busy
 	busy     time.Time     // since when that one holds it
+	refused  bool          // it is paused, or another's, as last told
 	minder   minder
 	results  []result
-
-	seen [2]head // of store and retry at the last safety look; guarded by topic.looking
 }
 
 // ask prepares the next turn, unless the last one has no answer yet.

@@ -2,7 +2,6 @@ package consumer
 
 import (
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	"github.com/slotmq/go-rmq/luascripts"
@@ -18,7 +17,6 @@ type topic struct {
 	refused       atomic.Bool // its definition is another one now
 	slots         []*slot
 	size          batchSize
-	looking       sync.Mutex    // held while the results of a safety look are compared
 	lookNow       chan struct{} // there is a reason for a safety look
 	poke          chan struct{} // the list of members has changed
 

@@ -126,6 +126,7 @@ func (c *Consumer) answer(x *slot, a luascripts.Answer) {
 	if held && (a.Code == luascripts.Number || a.Code == luascripts.Busy) {
 		c.refused(x, repeated)
 	}
+	x.refused = a.Code == luascripts.Busy || a.Code == luascripts.Paused
 	if a.Code != luascripts.Busy {
 		x.number = a.Number
 		x.patience, x.holder = 0, ""

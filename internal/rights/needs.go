@@ -47,7 +47,7 @@ func (n Need) keysOf(t Topic) []key {
 	return []key{
 		store,
 		{k.Prepare, "prepare{" + slot + "}", words("del zadd zcard zrange zscore")},
-		{k.Retry, "retry{" + slot + "}", words("zadd zcard zrange zrem")},
+		{k.Retry, "retry{" + slot + "}", words("zadd zcard zcount zrange zrem")},
 		{k.Dead, "dead{" + slot + "}", words("zadd zcard zmscore")},
 		{k.Meta, "meta{" + slot + "}", words("hdel hmget hset")},
 		{k.Why, "why{" + slot + "}", words("hdel hget hlen hset")},
