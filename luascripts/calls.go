@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -127,29 +128,38 @@ func (s *Scripts) list(ctx context.Context, topic string) error {
 	return nil
 }
 
+// rightsAtOnce is how many calls one script is asked about, which takes Redis about
+// a millisecond.
+const rightsAtOnce = 1000
+
 // Rights tells for each call, a command with its arguments, whether the Redis
 // user may make it, without making it. A key must stand where the command expects
 // it. The answer is nil where Redis cannot tell: before 7.0, and in memory.
 func (s *Scripts) Rights(ctx context.Context, calls [][]string) ([]bool, error) {
-	args := s.rights.begin(4*len(calls), 0)
-	for _, words := range calls {
-		args = append(args, len(words))
-		for _, word := range words {
-			args = append(args, word)
+	var cmds []redis.Cmder
+	for some := range slices.Chunk(calls, rightsAtOnce) {
+		args := s.rights.begin(4*len(some), 0)
+		for _, words := range some {
+			args = append(args, len(words))
+			for _, word := range words {
+				args = append(args, word)
+			}
+		}
+		cmds = append(cmds, redis.NewIntSliceCmd(ctx, args...))
+	}
+	s.Exec(ctx, cmds...)
+	may := make([]bool, 0, len(calls))
+	for _, cmd := range cmds {
+		reply, err := cmd.(*redis.IntSliceCmd).Result()
+		if err != nil {
+			return nil, fmt.Errorf("ask what the user may do: %w", err)
+		}
+		for _, yes := range reply {
+			may = append(may, yes == 1)
 		}
 	}
-	cmd := redis.NewIntSliceCmd(ctx, args...)
-	s.Exec(ctx, cmd)
-	reply, err := cmd.Result()
-	if err != nil {
-		return nil, fmt.Errorf("ask what the user may do: %w", err)
-	}
-	if len(reply) < len(calls) {
+	if len(may) < len(calls) {
 		return nil, nil
-	}
-	may := make([]bool, len(calls))
-	for i, yes := range reply {
-		may[i] = yes == 1
 	}
 	return may, nil
 }

@@ -13,39 +13,78 @@ import (
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
-// Check reports everything at once that the user of rdb must still be granted
-// for the topics. A worker works at all servers of a Cluster and asks each of them,
+// topicsAtOnce are asked about together, so that no server is kept busy for long.
+const topicsAtOnce = 100
+
+// Check reports what the user of rdb must still be granted for the topics: everything
+// at once, or with very many topics everything for the first of them that lack
+// something. A worker works at all servers of a Cluster and asks each of them,
 // since each has its own users. A producer asks the one that holds the
 // definition of its topic, because it must not wait for others.
 func Check(ctx context.Context, rdb redis.UniversalClient, n Need, topics ...Topic) error {
 	cluster := nodes.Many(rdb)
-	question := func(ctx context.Context, server redis.UniversalClient) error {
-		return n.check(ctx, server, topics, cluster)
-	}
-	var err error
-	if n.Worker {
-		err = nodes.Ask(ctx, rdb, question)
-	} else {
-		var server redis.UniversalClient
-		if server, _, err = nodes.MasterFor(ctx, rdb, luascripts.DefinitionKey(topics[0].Name)); err == nil {
-			err = question(ctx, server)
+	for some := range slices.Chunk(topics, topicsAtOnce) {
+		question := func(ctx context.Context, server redis.UniversalClient) error {
+			return n.check(ctx, server, some, cluster)
 		}
-	}
-	if err != nil {
-		names := make([]string, len(topics))
-		for i, t := range topics {
-			names[i] = t.Name
+		var err error
+		if n.Worker {
+			err = nodes.Ask(ctx, rdb, question)
+		} else {
+			var server redis.UniversalClient
+			if server, _, err = nodes.MasterFor(ctx, rdb, luascripts.DefinitionKey(topics[0].Name)); err == nil {
+				err = question(ctx, server)
+			}
 		}
-		return fmt.Errorf("rights to topic %s: %w", strings.Join(names, ", "), Explain(err, User(rdb)))
+		if err != nil {
+			names := make([]string, len(some))
+			for i, t := range some {
+				names[i] = t.Name
+			}
+			return fmt.Errorf("rights to topic %s: %w", strings.Join(names, ", "), Explain(err, User(rdb)))
+		}
 	}
 	return nil
 }
 
-// check asks one server.
+// check asks one server: at first about what is needed, and, if something of it is
+// missing, about all that tells why.
 func (n Need) check(ctx context.Context, server redis.UniversalClient, topics []Topic, cluster bool) error {
 	plain, keys := n.plain(cluster), n.keys(topics)
+	calls := slices.Clone(plain)
+	for _, t := range topics {
+		channel := luascripts.WakeChannel(t.Name)
+		calls = append(calls, []string{"publish", channel})
+		if n.Worker {
+			calls = append(calls, []string{"subscribe", channel})
+		}
+	}
+	for _, k := range keys {
+		for _, command := range k.commands {
+			calls = append(calls, []string{command, k.name})
+		}
+	}
+	may, err := luascripts.New(server).Rights(ctx, calls)
+	if redis.HasErrorPrefix(err, "Invalid command") {
+		return nil // a server of its own kind; what it does not know it will refuse
+	}
+	if err != nil || !slices.Contains(may, false) {
+		return err
+	}
+	lacks, err := n.lacks(ctx, server, topics, plain, keys)
+	if err != nil || lacks == nil {
+		return err
+	}
+	slices.SortFunc(lacks, func(a, b string) int { // commands, keys, channels
+		return cmp.Or(strings.IndexByte("+~&", a[0])-strings.IndexByte("+~&", b[0]), strings.Compare(a, b))
+	})
+	return fmt.Errorf("Redis user %s lacks rights: %s; see %s", User(server), strings.Join(slices.Compact(lacks), ", "), document)
+}
+
+// lacks are the rights that are missing.
+func (n Need) lacks(ctx context.Context, server redis.UniversalClient, topics []Topic, plain [][]string, keys []key) ([]string, error) {
 	commands := commandsOf(keys)
-	calls := plain
+	calls := slices.Clone(plain)
 	for _, t := range topics {
 		channel := luascripts.WakeChannel(t.Name)
 		calls = append(calls, []string{"publish", channel}, []string{"subscribe", channel})
@@ -58,11 +97,8 @@ func (n Need) check(ctx context.Context, server redis.UniversalClient, topics []
 		}
 	}
 	may, err := luascripts.New(server).Rights(ctx, calls)
-	if redis.HasErrorPrefix(err, "Invalid command") {
-		return nil // a server of its own kind; what it does not know it will refuse
-	}
 	if err != nil || may == nil {
-		return err
+		return nil, err
 	}
 	var lacks []string
 	for i, call := range plain {
@@ -75,13 +111,7 @@ func (n Need) check(ctx context.Context, server redis.UniversalClient, topics []
 	for i, t := range topics {
 		lacks = append(lacks, n.channelRights(ctx, server, t, channels[2*i], channels[2*i+1])...)
 	}
-	if lacks == nil {
-		return nil
-	}
-	slices.SortFunc(lacks, func(a, b string) int { // commands, keys, channels
-		return cmp.Or(strings.IndexByte("+~&", a[0])-strings.IndexByte("+~&", b[0]), strings.Compare(a, b))
-	})
-	return fmt.Errorf("Redis user %s lacks rights: %s; see %s", User(server), strings.Join(slices.Compact(lacks), ", "), document)
+	return lacks, nil
 }
 
 // document tells all rights.
