@@ -29,11 +29,13 @@ type Consumer struct {
 	recheck time.Duration  // between comparisons of the definitions
 	silence time.Duration  // before the subscription is asked for a sign of life
 
-	mu     sync.Mutex
-	phase  phase
-	topics []*topic
-	ended  chan struct{} // closed when everything has ended after Close
-	result error         // of Close
+	mu      sync.Mutex
+	phase   phase
+	topics  []*topic
+	listens map[string]bool // to topics, by name
+	gates   gates
+	ended   chan struct{} // closed when everything has ended after Close
+	result  error         // of Close
 
 	// Set by Start.
 	schedule *schedule
@@ -86,7 +88,7 @@ func New(rdb redis.UniversalClient, cfg Config) (*Consumer, error) {
 	cfg.Logger, lines = latelog.Beside(cfg.Logger)
 	return &Consumer{
 		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), id: id, lines: lines,
-		log: cfg.Logger.With(zap.String(called, id)), recheck: recheck, silence: silenceOf(rdb),
+		log: cfg.Logger.With(zap.String(called, id)), recheck: recheck, silence: silenceOf(rdb), listens: map[string]bool{},
 	}, nil
 }
 
@@ -119,10 +121,8 @@ func (c *Consumer) Listen(t message.Topic, l MessageListener, o ListenOptions) e
 	if c.phase != fresh {
 		return fail(ErrRunning)
 	}
-	for _, other := range c.topics {
-		if other.Name == t.Name {
-			return fail(errors.New("the topic has a listener already"))
-		}
+	if c.listens[t.Name] {
+		return fail(errors.New("the topic has a listener already"))
 	}
 	for i := len(c.cfg.Middleware) - 1; i >= 0; i-- {
 		if l = c.cfg.Middleware[i](l); l == nil {
@@ -130,6 +130,7 @@ func (c *Consumer) Listen(t message.Topic, l MessageListener, o ListenOptions) e
 		}
 	}
 	c.topics = append(c.topics, newTopic(t, c.cfg.Namespace, l, o))
+	c.listens[t.Name] = true
 	return nil
 }
 
@@ -163,15 +164,18 @@ func (c *Consumer) start(ctx context.Context) error {
 	if err := c.allowed(ctx); err != nil {
 		return err
 	}
-	for _, t := range c.topics {
+	if err := each(ctx, c.topics, func(ctx context.Context, t *topic) error {
 		full, err := c.agree(ctx, t)
-		if err != nil {
-			return err
+		if err == nil {
+			t.Topic = full
 		}
-		t.Topic = full
+		return err
+	}); err != nil {
+		return err
 	}
 	c.requests, c.stopRequests = context.WithCancel(context.Background())
-	for _, t := range c.topics {
+	for i, t := range c.topics {
+		t.part = float64(i+1) / float64(len(c.topics))
 		t.makeSlots() // anew, if an earlier start failed
 		for _, x := range t.slots {
 			c.locate(x)

@@ -71,8 +71,12 @@ func (c *Consumer) subscribe(ctx context.Context, avoid string) (*subscription, 
 // servers are those that hold slots of the topics, by address.
 func (c *Consumer) servers(ctx context.Context) map[string]redis.UniversalClient {
 	all := map[string]redis.UniversalClient{}
+	many := nodes.Many(c.rdb)
 	for _, t := range c.topics {
 		for i := range t.Slots {
+			if len(all) > 0 && !many {
+				return all
+			}
 			if node, addr, err := nodes.MasterFor(ctx, c.rdb, luascripts.StoreKey(t.name, i)); err == nil {
 				all[addr] = node
 			}
@@ -81,13 +85,22 @@ func (c *Consumer) servers(ctx context.Context) map[string]redis.UniversalClient
 	return all
 }
 
+// channelsAtOnce are subscribed to by one command.
+const channelsAtOnce = 500
+
 func subscribeAt(ctx context.Context, server redis.UniversalClient, channels []string) (*redis.PubSub, error) {
-	sub := server.Subscribe(ctx, channels...)
+	sub := server.Subscribe(ctx)
 	// ReceiveTimeout heeds a deadline of ctx, and not that it is cancelled.
 	stop := context.AfterFunc(ctx, func() { _ = sub.Close() })
 	defer stop()
-	for range channels {
-		if _, err := sub.ReceiveTimeout(ctx, silence); err != nil {
+	for some := range slices.Chunk(channels, channelsAtOnce) {
+		err := sub.Subscribe(ctx, some...)
+		for range some {
+			if err == nil {
+				_, err = sub.ReceiveTimeout(ctx, silence)
+			}
+		}
+		if err != nil {
 			_ = sub.Close()
 			return nil, err
 		}

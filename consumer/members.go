@@ -57,18 +57,18 @@ func (c *Consumer) join(ctx context.Context) error {
 	t := c.newTerm()
 	t.id = c.id
 	c.begin(t)
-	for _, t := range c.topics {
-		if err := c.show(ctx, t); err != nil {
-			return err
-		}
-	}
-	return nil
+	return each(ctx, c.topics, c.show)
 }
 
 // show enters the worker in a topic's list of members, and works at the slots
 // that are its share by that list.
 func (c *Consumer) show(ctx context.Context, t *topic) error {
-	members, changed, err := c.scripts.Members(ctx, t.name, c.id, c.cfg.Lease, true)
+	var members []string
+	changed := false
+	err := c.beside(ctx, luascripts.WorkersKey(t.name), func() (err error) {
+		members, changed, err = c.scripts.Members(ctx, t.name, c.id, c.cfg.Lease, true)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,8 @@ func (c *Consumer) show(ctx context.Context, t *topic) error {
 // changes, and compares the definition now and then. Each topic has its own: the
 // server that holds one's list may hang.
 func (c *Consumer) attend(t *topic) {
-	refresh := time.NewTicker(min(c.cfg.Lease/3, recheck))
+	period := min(c.cfg.Lease/3, recheck)
+	refresh := time.NewTicker(t.first(period))
 	defer refresh.Stop()
 	compared, comparing := time.Now(), false
 	agreed := make(chan error, 1)
@@ -91,6 +92,7 @@ func (c *Consumer) attend(t *topic) {
 		due := false
 		select {
 		case <-refresh.C:
+			refresh.Reset(period)
 			due = t.refused.Load() || time.Since(compared) > c.recheck
 		case <-t.poke:
 		case err := <-agreed:
@@ -142,7 +144,11 @@ func (c *Consumer) resign() {
 	var resigning sync.WaitGroup
 	for _, t := range c.topics {
 		resigning.Go(func() {
-			if _, _, err := c.scripts.Members(ctx, t.name, c.id, c.cfg.Lease, false); err != nil {
+			err := c.beside(ctx, luascripts.WorkersKey(t.name), func() error {
+				_, _, err := c.scripts.Members(ctx, t.name, c.id, c.cfg.Lease, false)
+				return err
+			})
+			if err != nil {
 				c.log.Warn("list of members could not be left", zap.String("topic", t.Name), zap.Error(err))
 				return
 			}

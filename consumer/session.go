@@ -66,13 +66,14 @@ func (c *Consumer) enterFirst(ctx context.Context) error {
 	if err := c.enter(ctx); err != nil {
 		return err
 	}
-	for _, t := range c.topics {
-		if _, err := c.agree(ctx, t); err != nil {
-			c.term.Swap(nil).member.Close()
-			return err
-		}
+	err := each(ctx, c.topics, func(ctx context.Context, t *topic) error {
+		_, err := c.agree(ctx, t)
+		return err
+	})
+	if err != nil {
+		c.term.Swap(nil).member.Close()
 	}
-	return nil
+	return err
 }
 
 // conflict is a message.ErrTopicConflict that was found in ZooKeeper.

@@ -15,6 +15,7 @@ type topic struct {
 	opts          ListenOptions
 	listener      MessageListener
 	refused       atomic.Bool // its definition is another one now
+	part          float64     // of a period after which it is first looked after: above 0, up to 1
 	slots         []*slot
 	size          batchSize
 	lookNow       chan struct{} // there is a reason for a safety look
