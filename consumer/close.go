@@ -95,6 +95,7 @@ func (c *Consumer) leave() {
 	c.schedule.stop()
 	<-c.schedule.watch()
 	c.schedule.close()
+	c.stopHearing()
 	c.running.Wait()
 	c.attending.Wait()
 	c.batches.Wait()

@@ -48,6 +48,8 @@ type Consumer struct {
 	stopHandlers context.CancelCauseFunc
 	background   context.Context // of the goroutines beside the turners
 	stopRest     context.CancelFunc
+	listening    context.Context // of the one that hears wake-ups, until all slots are left
+	stopHearing  context.CancelFunc
 
 	running    sync.WaitGroup // turners and the goroutines beside them
 	attending  sync.WaitGroup // those that refresh the lists of members
@@ -184,6 +186,7 @@ func (c *Consumer) start(ctx context.Context) error {
 	c.schedule = newSchedule(c.cfg.Concurrency, c.topics, func(x *slot) { go x.batch.run() })
 	c.handlers, c.stopHandlers = context.WithCancelCause(context.Background())
 	c.background, c.stopRest = context.WithCancel(c.requests)
+	c.listening, c.stopHearing = context.WithCancel(c.requests)
 
 	// Subscribed first, so that nothing sent after the first look is missed.
 	sub, err := c.subscribe(ctx, "")

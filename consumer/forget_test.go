@@ -3,13 +3,18 @@ package consumer
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/slots"
 )
 
 // Redis forgets its last writes: it is restarted from an older snapshot, or a replica
@@ -43,6 +48,17 @@ func snapshotOf(t testing.TB, rdb *redis.Client, topic message.Topic) snapshot {
 		}
 	}
 	return s
+}
+
+// only is the part of one slot.
+func (s snapshot) only(k luascripts.SlotKeys) snapshot {
+	part := snapshot{keys: []string{k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why}, dumps: map[string]string{}}
+	for _, key := range part.keys {
+		if dump, ok := s.dumps[key]; ok {
+			part.dumps[key] = dump
+		}
+	}
+	return part
 }
 
 // restore makes Redis forget what came after the snapshot.
@@ -90,6 +106,145 @@ func TestRedisForgetsThatAMessageFailed(t *testing.T) {
 	if got := n.attempts["m"]; len(got) != 2 || got[1] != 1 {
 		t.Errorf("attempts %v of a message whose failure Redis has forgotten; want 1 and 1 again", got)
 	}
+}
+
+// ways are both ways to share slots out.
+func ways(t *testing.T, test func(t *testing.T, cfg Config)) {
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		test(t, Config{Lease: 5 * time.Minute}) // so that no lease mends anything
+	})
+	t.Run("zookeeper", func(t *testing.T) {
+		t.Parallel()
+		test(t, Config{Slots: slots.ZooKeeper(sharedBy(t, servertest.SharedZooKeeper(t), 10*time.Second))})
+	})
+}
+
+// gated is a listener whose first deliveries wait for the gate.
+func gated(n *notes, gate <-chan struct{}) ListenerFunc {
+	return n.around(func(context.Context, *Delivery) error {
+		<-gate
+		return nil
+	})
+}
+
+// oneForEachSlot sends a message to each slot of a topic.
+func oneForEachSlot(t *testing.T, s sender) (contents []string) {
+	t.Helper()
+	for slot, basis := range basisOf(s.topic) {
+		content := fmt.Sprint("m-", slot)
+		_, err := s.Send(ctx, s.topic, soon(s.topic, content, basis))
+		must(t, err)
+		contents = append(contents, content)
+	}
+	return contents
+}
+
+// Redis is restarted from a snapshot of a time when all slots were in flight at a worker
+// that has given half of them away since. It does not carry them any more, and lives, so
+// nothing proves it dead. All messages come again soon, and no delivery is spent.
+func TestRedisForgetsThatSlotsMoved(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []message.Kind{message.KindFixedTime, message.KindPriority} {
+		t.Run(kind.String(), func(t *testing.T) {
+			t.Parallel()
+			ways(t, func(t *testing.T, cfg Config) {
+				server := servertest.Redis(t)
+				rdb, topic := server.Client(t), topicOf(t, kind, 8)
+				n, gate := newNotes(), make(chan struct{})
+				a := work(t, rdb, cfg, topic, gated(n, gate))
+				eventually(t, "it has all slots", func() bool { return owned(a) == 8 })
+				contents := oneForEachSlot(t, newSender(t, rdb, topic))
+				n.await(t, "all are in their handlers", func() bool { return n.running == 8 })
+				must(t, rdb.Save(ctx).Err())
+				close(gate)
+				n.awaitAll(t, contents)
+				wantEmpty(t, rdb, topic)
+				b := work(t, rdb, cfg, topic, n.done())
+				eventually(t, "both have half of them", func() bool { return owned(a) == 4 && owned(b) == 4 })
+				server.Kill()
+				server.Restart(t)
+				n.await(t, "all come again", func() bool { return n.total == 16 && n.running == 0 })
+				wantEmpty(t, rdb, topic)
+				n.mu.Lock()
+				defer n.mu.Unlock()
+				for _, c := range contents {
+					if !slices.Equal(n.attempts[c], []int{1, 1}) {
+						t.Errorf("%s: attempts %v", c, n.attempts[c])
+					}
+				}
+				if n.overlaps > 0 {
+					t.Errorf("%d overlaps", n.overlaps)
+				}
+			})
+		})
+	}
+}
+
+// Redis forgets without a connection breaking, as when a replica takes over behind an
+// address: a safety look of whoever has the slot finds the batch.
+func TestSafetyLookFindsWhatIsInFlight(t *testing.T) {
+	t.Parallel()
+	ways(t, func(t *testing.T, cfg Config) {
+		rdb, topic := shared(t), topicOf(t, message.KindFixedTime, 4)
+		cfg.SafetyLook = 50 * time.Millisecond
+		n, gate := newNotes(), make(chan struct{})
+		a := work(t, rdb, cfg, topic, gated(n, gate))
+		eventually(t, "it has all slots", func() bool { return owned(a) == 4 })
+		contents := oneForEachSlot(t, newSender(t, rdb, topic))
+		n.await(t, "all are in their handlers", func() bool { return n.running == 4 })
+		inFlight := snapshotOf(t, rdb, topic)
+		close(gate)
+		n.awaitAll(t, contents)
+		wantEmpty(t, rdb, topic)
+		b := work(t, rdb, cfg, topic, n.done())
+		eventually(t, "both have half of them", func() bool { return owned(a) == 2 && owned(b) == 2 })
+		inFlight.restore(t, rdb)
+		n.await(t, "all come again", func() bool { return n.total == 8 && n.running == 0 })
+		wantEmpty(t, rdb, topic)
+	})
+}
+
+// The holder is closing, and still waits for another handler: it answers all the same.
+func TestHolderIsAskedWhileItCloses(t *testing.T) {
+	t.Parallel()
+	ways(t, func(t *testing.T, cfg Config) {
+		rdb, topic := shared(t), topicOf(t, message.KindFixedTime, 2)
+		cfg.SafetyLook = 50 * time.Millisecond
+		n, long, short := newNotes(), make(chan struct{}), make(chan struct{})
+		a := work(t, rdb, cfg, topic, n.around(func(_ context.Context, d *Delivery) error {
+			if d.Slot == 0 {
+				<-long
+			} else {
+				<-short
+			}
+			return nil
+		}))
+		open := sync.OnceFunc(func() { close(long) })
+		t.Cleanup(open)
+		eventually(t, "it has all slots", func() bool { return owned(a) == 2 })
+		oneForEachSlot(t, newSender(t, rdb, topic))
+		n.await(t, "both are in their handlers", func() bool { return n.running == 2 })
+		inFlight := snapshotOf(t, rdb, topic)
+		close(short)
+		n.await(t, "one is done", func() bool { return n.running == 1 })
+		eventually(t, "it is reported", func() bool { return rdb.ZCard(ctx, keysOf(topic, 1).Prepare).Val() == 0 })
+		b := work(t, rdb, cfg, topic, n.done())
+		closed := make(chan error, 1)
+		go func() { closed <- closeIn(a, patience) }()
+		eventually(t, "the other one has all slots", func() bool { return owned(b) == 2 })
+		eventually(t, "one of them is left", func() bool { return rdb.HGet(ctx, keysOf(topic, 1).Meta, "holder").Val() != a.Worker() })
+		inFlight.only(keysOf(topic, 1)).restore(t, rdb)
+		n.await(t, "it comes again", func() bool { return len(n.attempts["m-1"]) == 2 && n.running == 1 })
+		open()
+		must(t, <-closed)
+		wantEmpty(t, rdb, topic)
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if !slices.Equal(n.attempts["m-1"], []int{1, 1}) || !slices.Equal(n.attempts["m-0"], []int{1}) {
+			t.Errorf("attempts %v", n.attempts)
+		}
+	})
 }
 
 // A worker trusts its lease for less long than Redis does, by a tenth and at least half

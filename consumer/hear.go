@@ -113,11 +113,11 @@ func subscribeAt(ctx context.Context, server redis.UniversalClient, channels []s
 func (c *Consumer) hear(sub *subscription) {
 	for sub != nil {
 		begun := time.Now()
-		stop := context.AfterFunc(c.background, func() { _ = sub.Close() })
+		stop := context.AfterFunc(c.listening, func() { _ = sub.Close() })
 		err := c.receive(sub)
 		stop()
 		_ = sub.Close()
-		if c.background.Err() != nil {
+		if c.listening.Err() != nil {
 			return
 		}
 		c.log.Info("subscription to wake-ups is lost, and made anew", zap.String("server", sub.addr), zap.Error(err))
@@ -135,11 +135,11 @@ func (c *Consumer) hear(sub *subscription) {
 // worker closes.
 func (c *Consumer) subscribeAnew(avoid string) *subscription {
 	for wait := firstRepeat; ; wait = min(2*wait, lastRepeat) {
-		sub, err := c.subscribe(c.background, avoid)
+		sub, err := c.subscribe(c.listening, avoid)
 		if err == nil {
 			return sub
 		}
-		nodes.Failed(c.background, c.rdb, err)
+		nodes.Failed(c.listening, c.rdb, err)
 		if !c.pause(wait) {
 			return nil
 		}
@@ -153,7 +153,7 @@ func (c *Consumer) pause(d time.Duration) bool {
 	select {
 	case <-timer.C:
 		return true
-	case <-c.background.Done():
+	case <-c.listening.Done():
 		return false
 	}
 }
@@ -165,14 +165,14 @@ func (c *Consumer) receive(sub *subscription) error {
 		byChannel[luascripts.WakeChannel(t.name)] = t
 	}
 	for wait := c.silence; ; {
-		note, err := sub.ReceiveTimeout(c.background, wait)
+		note, err := sub.ReceiveTimeout(c.listening, wait)
 		if err != nil {
-			if wait == signOfLife || c.background.Err() != nil {
+			if wait == signOfLife || c.listening.Err() != nil {
 				return err
 			}
 			wait = signOfLife // the first error is silence, or the client has made a new connection
 			if timeout := (net.Error)(nil); errors.As(err, &timeout) && timeout.Timeout() {
-				_ = sub.Ping(c.background)
+				_ = sub.Ping(c.listening)
 			}
 			continue
 		}
@@ -194,6 +194,10 @@ func (c *Consumer) heard(t *topic, payload string) {
 	case payload == membersChanged:
 		signal(t.poke)
 	default:
+		if slot, holder, ok := luascripts.ParseQuestion(payload); ok {
+			c.schedule.asked(t, slot, holder)
+			return
+		}
 		luascripts.ParseWake(payload, func(slot int, in time.Duration) { c.schedule.wake(t, slot, in) })
 	}
 }

@@ -40,13 +40,14 @@ func (d *suspicion) failed(now time.Time) bool {
 	return true
 }
 
-// suspect asks ZooKeeper about the holder of a slot that stays busy. If that one is
-// dead, the slot's next turn says so.
+// suspect looks into the holder of a slot that stays busy. It is asked itself, and
+// ZooKeeper is asked about it. If it is dead, the slot's next turn says so.
 func (c *Consumer) suspect(x *slot, holder string) {
 	now := time.Now()
 	if x.holder != holder {
-		x.holder, x.busy = holder, now
+		x.holder, x.busy, x.asked = holder, now, time.Time{}
 	}
+	c.question(x, holder, now)
 	t := x.term
 	if t.member == nil || now.Sub(x.busy) < proofAfter {
 		return

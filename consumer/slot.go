@@ -61,6 +61,7 @@ type slot struct {
 	patience time.Duration // before another look at a slot that is busy
 	holder   string        // of the slot, while it is busy
 	busy     time.Time     // since when that one holds it
+	asked    time.Time     // when that one was asked last
 	refused  bool          // it is paused, or another's, as last told
 	minder   minder
 	results  []result

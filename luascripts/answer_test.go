@@ -192,6 +192,29 @@ func TestWakeUps(t *testing.T) {
 	}
 }
 
+// A question comes back as it was asked, and is no wake-up to who does not know it.
+func TestQuestions(t *testing.T) {
+	for _, holder := range []string{"app7-4711-ca4a907a+1", "a:b 3:0", ""} {
+		payload := string(luascripts.AppendQuestion(nil, 12, holder))
+		if slot, got, ok := luascripts.ParseQuestion(payload); !ok || slot != 12 || got != holder {
+			t.Errorf("%q: slot %d, holder %q, %t", payload, slot, got, ok)
+		}
+		luascripts.ParseWake(payload, func(slot int, _ time.Duration) {
+			if slot == 12 {
+				t.Errorf("%q wakes its slot", payload)
+			}
+		})
+	}
+	if got := string(luascripts.AppendQuestion(nil, 3, "app7-4711-ca4a907a")); got != "held:3:app7-4711-ca4a907a" {
+		t.Error(got)
+	}
+	for _, payload := range []string{"", "members", "3:0", "held", "held:", "held:3", "held:x:y", "held: 3:y"} {
+		if _, _, ok := luascripts.ParseQuestion(payload); ok {
+			t.Errorf("%q is a question", payload)
+		}
+	}
+}
+
 func FuzzWake(f *testing.F) {
 	f.Add("3:0 1023:1500")
 	f.Add("3: :x 99999999999999999999:1")

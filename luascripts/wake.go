@@ -22,6 +22,28 @@ func AppendWake(payload []byte, slot int, in time.Duration) []byte {
 	return strconv.AppendInt(payload, max(0, ms), 10)
 }
 
+// AppendQuestion adds the question to the holder of a slot whether it carries the
+// batch that is in flight there. It stands alone in its payload, and who does not
+// know it passes it over.
+func AppendQuestion(payload []byte, slot int, holder string) []byte {
+	payload = append(payload, question...)
+	payload = strconv.AppendInt(payload, int64(slot), 10)
+	return append(append(payload, ':'), holder...)
+}
+
+const question = "held:"
+
+// ParseQuestion reads the payload of a question.
+func ParseQuestion(payload string) (slot int, holder string, ok bool) {
+	rest, ok := strings.CutPrefix(payload, question)
+	if !ok {
+		return 0, "", false
+	}
+	index, holder, ok := strings.Cut(rest, ":")
+	slot, err := strconv.Atoi(index)
+	return slot, holder, ok && err == nil
+}
+
 // ParseWake calls each for every slot of a payload. What it does not
 // understand it passes over.
 func ParseWake(payload string, each func(slot int, in time.Duration)) {

@@ -1,0 +1,55 @@
+package consumer
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// Who is asked about what it carries lets it be; about what it does not carry, it takes
+// a turn that leaves, under the id it is asked by, once at a time.
+func TestAsked(t *testing.T) {
+	t.Parallel()
+	s, topics := stage(16, 3)
+	one := topics[0]
+	turns := func() (ids []string) {
+		for s.queues.length > 0 {
+			xs, leaves := s.next(8, nil, nil)
+			for i, x := range xs {
+				if !leaves[i] {
+					t.Errorf("the turn of %s at slot %d may take", x.worker, x.index)
+				}
+				ids = append(ids, fmt.Sprint(x.index, " ", x.worker))
+			}
+		}
+		return ids
+	}
+	s.takeAll() // all slots have a batch
+	s.asked(one, 0, "me")
+	s.asked(one, 7, "me")
+	s.asked(one, -1, "me")
+	s.asked(one, 0, "stranger")
+	if got := turns(); got != nil {
+		t.Errorf("turns %v", got)
+	}
+	hung := one.slots[0]
+	s.own(one, one.term, nil)
+	s.desert(hung) // me+1 has the slot then, and me still carries it
+	s.asked(one, 0, "me")
+	if got := turns(); got != nil {
+		t.Errorf("turns %v at what hangs", got)
+	}
+	s.forget(hung) // it has returned
+	for range 2 {
+		s.asked(one, 0, "me")
+		s.asked(one, 0, "me+1")
+	}
+	if got := turns(); !slices.Equal(got, []string{"0 me", "0 me+1"}) {
+		t.Errorf("turns %v", got)
+	}
+	s.dismiss()
+	s.asked(one, 1, "me")
+	if got := turns(); got != nil {
+		t.Errorf("turns %v between two terms", got)
+	}
+}
