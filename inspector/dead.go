@@ -59,6 +59,7 @@ func (i *Inspector) dead(ctx context.Context, t Topic, q DeadQuery, explain bool
 		}
 		met := 0
 		var some []DeadEntry // that are explained together
+		bytes := 0           // of their contents
 		pass := func() (on bool) {
 			if explain {
 				if err := i.explainDead(ctx, t, some); err != nil {
@@ -73,7 +74,8 @@ func (i *Inspector) dead(ctx context.Context, t Topic, q DeadQuery, explain bool
 					}
 				}
 			}
-			some = some[:0]
+			clear(some) // of contents that may be large
+			some, bytes = some[:0], 0
 			return true
 		}
 		for m, err := range i.merge(ctx, walks, q.few()) {
@@ -84,8 +86,9 @@ func (i *Inspector) dead(ctx context.Context, t Topic, q DeadQuery, explain bool
 			if m.in.since(m.score) || q.Content != nil && !q.Content(m.content) {
 				continue
 			}
-			some = append(some, DeadEntry{Content: m.content, Slot: m.in.slot, Died: time.UnixMilli(int64(m.score))})
-			enough := !explain || len(some) == deadPage || met+len(some) == q.Limit
+			some = append(some, DeadEntry{Content: m.content, Slot: m.in.slot, Died: time.UnixMilli(whole(m.score))})
+			bytes += len(m.content)
+			enough := !explain || len(some) == deadPage || bytes >= pageBytes/2 || met+len(some) == q.Limit
 			if enough && !pass() {
 				return
 			}
@@ -146,7 +149,7 @@ func (i *Inspector) DeadShow(ctx context.Context, topic, content, basis string) 
 		if errors.Is(err, redis.Nil) {
 			return time.Time{}, nil
 		}
-		return time.UnixMilli(int64(ms)), at(k.Dead, err)
+		return time.UnixMilli(whole(ms)), at(k.Dead, err)
 	})
 	var dead []DeadEntry
 	for n, died := range times {

@@ -20,7 +20,7 @@ import (
 // is kept.
 const (
 	stepMost  = 500
-	stepBytes = 4 << 20
+	stepBytes = 1 << 20 // Redis holds each of them several times while a script runs
 	stepTime  = 100 * time.Millisecond
 )
 

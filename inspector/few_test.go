@@ -37,8 +37,8 @@ func (r *readings) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 
 func (r *readings) count(cmds ...redis.Cmder) {
 	for _, cmd := range cmds {
-		if page, ok := cmd.(*redis.ZSliceCmd); ok {
-			r.n.Add(int64(len(page.Val())))
+		if page, ok := cmd.(*redis.StringSliceCmd); ok && len(cmd.Args()) == 11 && len(page.Val())%2 == 1 { // of page.lua
+			r.n.Add(int64(len(page.Val()) / 2))
 		}
 	}
 }
@@ -66,7 +66,7 @@ func TestFewDeadOfManySlots(t *testing.T) {
 		for _, newest := range []bool{false, true} {
 			read.n.Store(0)
 			all := contentsOf(collect(t, i, topic, DeadQuery{Limit: c.limit, Newest: newest}))
-			if n := read.n.Load(); n > c.most || len(all) != c.limit {
+			if n := read.n.Load(); n == 0 || n > c.most || len(all) != c.limit {
 				t.Errorf("limit %d, newest %v: %d read for %d", c.limit, newest, n, len(all))
 			}
 			for n, content := range all {
@@ -88,7 +88,7 @@ func TestFewDeadOfManySlots(t *testing.T) {
 	}
 	read.n.Store(0)
 	r, err := i.DeadRequeue(ctx, topic.Name, DeadQuery{Limit: 1}, RequeueOptions{})
-	if n := read.n.Load(); err != nil || r.Stored != 1 || n > 3 {
+	if n := read.n.Load(); err != nil || r.Stored != 1 || n == 0 || n > 3 {
 		t.Errorf("%d read to requeue one: %+v, %v", n, r, err)
 	}
 }

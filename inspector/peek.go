@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -94,14 +95,14 @@ func (i *Inspector) Peek(ctx context.Context, topic string, state State, slots [
 	walks := make([]*walk, len(queues))
 	for n, q := range queues {
 		walks[n] = newWalk(q.key, q.low, q.high, q.down, min(limit, max(1, min(100, 10_000/len(queues)))))
-		walks[n].slot, walks[n].from = q.slot, q.from
+		walks[n].slot, walks[n].from, walks[n].head = q.slot, q.from, q.first
 	}
 	var entries []Entry
 	for m, err := range i.merge(ctx, walks, 0) {
 		if err != nil {
 			return nil, fmt.Errorf("peek at topic %s: %w", topic, err)
 		}
-		entries = append(entries, entryOf(t, m.in.slot, state, m.content, int64(m.score)))
+		entries = append(entries, entryOf(t, m.in.slot, state, m.content, whole(m.score)))
 		if len(entries) == limit {
 			break
 		}
@@ -116,38 +117,39 @@ type queue struct {
 	low, high float64 // scores
 	down      bool    // the highest comes first
 	head      int64   // says which of several queues comes first
+	first     float64 // no score comes before this one
 	from      int     // rank of one that comes before all of them
 }
 
 // queuesOf are those of a slot that are not empty. In a literal topic failed ones wait in
 // two places: in the store, and if a worker handed them back, in retry.
 func queuesOf(t Topic, slot int, k luascripts.SlotKeys, state State, c *luascripts.Counts) ([]queue, error) {
-	const highest = 1 << 53
+	lowest, highest := math.Inf(-1), math.Inf(1) // anybody may have written a score
 	switch state {
 	case Waiting:
-		q := queue{slot: slot, key: k.Store, low: message.MinPriority, high: highest, head: c.Next, from: max(0, c.Failed-1)}
+		q := queue{slot: slot, key: k.Store, low: math.Nextafter(message.MaxRetries, highest), high: highest, head: c.Next, first: floor(c.Next), from: max(0, c.Failed-1)}
 		if t.Kind == message.KindPriority {
-			q.down, q.head, q.from = true, -c.Next, 0
+			q.down, q.head, q.first, q.from = true, -c.Next, ceiling(c.Next), 0
 		}
 		if c.Stored > c.Failed {
 			return []queue{q}, nil
 		}
 	case InFlight:
 		if c.InFlight > 0 {
-			return []queue{{slot: slot, key: k.Prepare, high: highest, head: c.Taken.Unix()}}, nil
+			return []queue{{slot: slot, key: k.Prepare, low: lowest, high: highest, head: c.Taken.Unix(), first: floor(c.Taken.UnixMilli())}}, nil
 		}
 	case Retrying:
 		var both []queue
 		if c.Failed > 0 {
-			both = append(both, queue{slot: slot, key: k.Store, high: message.MaxRetries})
+			both = append(both, queue{slot: slot, key: k.Store, low: lowest, high: message.MaxRetries, first: lowest})
 		}
 		if c.Retrying > 0 {
-			both = append(both, queue{slot: slot, key: k.Retry, high: highest, head: c.NextRetry.UnixMilli()})
+			both = append(both, queue{slot: slot, key: k.Retry, low: lowest, high: highest, head: c.NextRetry.UnixMilli(), first: 100 * floor(c.NextRetry.UnixMilli())})
 		}
 		return both, nil
 	case Dead:
 		if c.Dead > 0 {
-			return []queue{{slot: slot, key: k.Dead, high: highest, down: true, head: -c.Died[1].UnixMilli()}}, nil
+			return []queue{{slot: slot, key: k.Dead, low: lowest, high: highest, down: true, head: -c.Died[1].UnixMilli(), first: ceiling(c.Died[1].UnixMilli())}}, nil
 		}
 	default:
 		return nil, &message.InvalidError{Field: "state", Value: strconv.Quote(string(state)), Limit: "waiting, in-flight, retrying or dead"}

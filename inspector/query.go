@@ -142,10 +142,14 @@ func (i *Inspector) walks(ctx context.Context, t Topic, q DeadQuery) ([]*walk, e
 			page = min(page, few, max(fewPage, few/len(which)))
 		}
 		c := count[slot]
-		w := newWalk(i.keys(t, slot).Dead, low, min(high, float64(c.Died[1].UnixMilli())+wholeMs), q.Newest, page)
+		latest := float64(c.Died[1].UnixMilli()) + wholeMs
+		if c.Died[1].UnixMilli() >= exact { // somebody wrote one that is no time
+			latest = math.Inf(1)
+		}
+		w := newWalk(i.keys(t, slot).Dead, low, min(high, latest), q.Newest, page)
 		w.slot, w.from, w.start, w.began = slot, max(0, before[n]-1), float64(c.Now.UnixMilli()), began
 		if !q.Newest {
-			w.head = max(w.head, float64(c.Died[0].UnixMilli()))
+			w.head = max(w.head, floor(c.Died[0].UnixMilli()))
 		}
 		walks[n] = w
 	}

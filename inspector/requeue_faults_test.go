@@ -26,7 +26,7 @@ func TestRequeueWithoutAnswers(t *testing.T) {
 		bury(t, rdb, topic, slot, n/2, func(n int) (string, time.Time, string) { return name(2*n + slot), noon, whyOf(noon, "-", "x") })
 	}
 	var steps atomic.Int64
-	lose := func() { proxy.LoseNextReply("evalsha", "dead{") }
+	lose := func() { proxy.LoseNextReply("evalsha", "prepare{") }
 	r, err := i.DeadRequeue(ctx, topic.Name, DeadQuery{Limit: n - 100}, RequeueOptions{Rate: 5000, Progress: func(Requeued) {
 		switch steps.Add(1) {
 		case 1, 2:

@@ -129,14 +129,17 @@ func (v *verification) topic(ctx context.Context, t Topic, listed bool) error {
 }
 
 // auditPage is how many contents are looked at in one call, while which the server does
-// nothing else.
-const auditPage = 100
+// nothing else. Of why it begins with few, as nobody knows how long they are.
+const (
+	auditPage = 100
+	whyFirst  = 4
+)
 
 // slot looks at one slot.
 func (v *verification) slot(ctx context.Context, t Topic, slot int) error {
 	keys := v.i.keys(t, slot)
-	audit := func(part luascripts.Part, from string) (*luascripts.Audit, error) {
-		a, err := v.i.scripts.Audit(ctx, keys, part, from, auditPage)
+	audit := func(part luascripts.Part, from string, count int) (*luascripts.Audit, error) {
+		a, err := v.i.scripts.Audit(ctx, keys, part, from, count)
 		if err != nil {
 			return nil, v.i.explain(err)
 		}
@@ -159,7 +162,7 @@ func (v *verification) slot(ctx context.Context, t Topic, slot int) error {
 		w := newWalk("", math.Inf(-1), math.Inf(1), false, auditPage-1)
 		w.over = sizes[part.size] == 0
 		for !w.over {
-			a, err := audit(part.Part, strconv.Itoa(w.from))
+			a, err := audit(part.Part, strconv.Itoa(w.from), auditPage)
 			if err != nil {
 				return err
 			}
@@ -175,13 +178,27 @@ func (v *verification) slot(ctx context.Context, t Topic, slot int) error {
 				page[n].content = e.Content
 				page[n].score, _ = strconv.ParseFloat(part.score(e), 64)
 			}
-			w.take(page)
+			next := "" // a score below which nothing follows
+			if a.Next != "0" {
+				next = part.score(&a.Entries[len(page)-1])
+			}
+			w.take(page, next)
 		}
 	}
-	for cursor := "0"; sizes[4] > 0; {
-		a, err := audit(luascripts.PartWhy, cursor)
+	for cursor, count := "0", whyFirst; sizes[4] > 0; {
+		a, err := audit(luascripts.PartWhy, cursor, count)
 		if err != nil {
 			return err
+		}
+		bytes := 0
+		for _, e := range a.Entries {
+			bytes += len(e.Content) + len(e.Why)
+		}
+		switch {
+		case bytes > pageBytes/2:
+			count = max(1, count/2)
+		case bytes < pageBytes/8:
+			count = min(auditPage, 2*count)
 		}
 		if cursor = a.Next; cursor == "0" {
 			break

@@ -2,15 +2,13 @@ package inspector
 
 import (
 	"cmp"
-	"container/heap"
-	"context"
-	"iter"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // A sorted set is read page by page, by rank, while contents come and go. So that nothing
@@ -31,6 +29,7 @@ type walk struct {
 	slot int
 	down bool
 	page int     // how many are read at once, and one that was met before
+	room int     // how many bytes of them may be read ahead
 	last float64 // the score it ends with
 	head float64 // no score comes before this one
 
@@ -38,19 +37,24 @@ type walk struct {
 	start float64
 	began time.Time
 
-	met   member   // the last one, or what stands before all that is to be met
+	met   member // the last one, or what stands before all that is to be met
+	known luascripts.Known
+	level bool     // all of the score of met count as met, and what met was is forgotten
+	begin bool     // nothing stands before all, not even met
 	from  int      // where the next page begins, if nothing has changed
 	back  int      // how far the last guess was taken back
 	above int      // a guess that was too high; 0: none was
 	ready []member // read, and to be met next
+	full  bool     // what comes next is too large to be read ahead
 	over  bool     // there are no more pages
 }
 
 // newWalk goes through the scores from low to high, or down from high to low.
 func newWalk(key string, low, high float64, down bool, page int) *walk {
-	w := &walk{key: key, down: down, page: page, met: member{score: low}, last: high, head: low}
+	w := &walk{key: key, down: down, page: page, room: pageBytes, met: member{score: low}, last: high, head: low}
 	if down { // no content is empty, so all of score high come after this
 		w.met.score, w.last, w.head = math.Nextafter(high, math.Inf(1)), low, high
+		w.begin = math.IsInf(high, 1)
 	}
 	return w
 }
@@ -64,37 +68,77 @@ func (w *walk) order(a, b member) int {
 	return o
 }
 
-// cmd reads the next page.
-func (w *walk) cmd(ctx context.Context) *redis.ZSliceCmd {
-	args := []any{"zrange", w.key, w.from, w.from + w.page}
-	if w.down {
-		args = append(args, "rev")
+// ask is for the next page. What comes next is read ahead if there is room for it, or else,
+// by force, however large it is.
+func (w *walk) ask(room int, force bool) luascripts.PageAsk {
+	ask := luascripts.PageAsk{Key: w.key, From: w.from, Down: w.down, Most: w.page + 1, Bytes: room, Known: w.known}
+	if force {
+		ask.Least = 2 // the first one may be what was met before
 	}
-	return redis.NewZSliceCmd(ctx, append(args, "withscores")...)
+	return ask
 }
 
-// take makes of the page what is ready: nothing, if another page must be read.
-func (w *walk) take(page []member) {
-	if w.from > 0 && (len(page) == 0 || w.order(page[0], w.met) > 0) { // some have gone
+// take makes of the page what is ready: nothing, if another page must be read. If next is
+// not empty, it is the score of what follows the page.
+func (w *walk) take(page []member, next string) {
+	if w.from > 0 && len(page) == 0 && next != "" { // there was no room even for the one before
+		return
+	}
+	if w.from > 0 && (len(page) == 0 || w.fresh(page[0])) { // some have gone
 		w.above, w.back = w.from, max(w.page, 2*w.back)
 		w.from = max(0, w.from-w.back)
 		return
 	}
 	w.back = 0
-	w.over = len(page) <= w.page
-	next := slices.IndexFunc(page, func(m member) bool { return w.order(m, w.met) > 0 })
-	if next < 0 { // it is too early, or others have come
+	w.over = next == ""
+	score, err := strconv.ParseFloat(next, 64)
+	if err == nil {
+		w.head = score
+		w.over = w.beyond(member{score: score})
+	}
+	first := slices.IndexFunc(page, w.fresh)
+	if first < 0 { // it is too early, or others have come
 		w.from = max(w.from+len(page)-1, (w.from+w.above)/2)
 		return
 	}
-	w.above = 0
+	w.above, w.begin = 0, false
 	w.from += len(page) - 1
-	page = page[next:]
-	w.met = page[len(page)-1]
+	page = page[first:]
+	w.met, w.level = page[len(page)-1], false
+	w.known = luascripts.Know(w.met.content)
+	if (err != nil || score != w.met.score) && w.known != (luascripts.Known{}) {
+		w.met.content, w.level = "", true // it is large, and thousands of walks may wait
+	}
 	if end := slices.IndexFunc(page, w.beyond); end >= 0 {
 		page, w.over = page[:end], true
 	}
 	w.ready = page
+}
+
+// exact is the largest whole number that all scores below it can be told from.
+const exact = 1<<53 - 1
+
+// whole is a score in whole numbers, as the scripts take it. Anybody may have written it.
+func whole(score float64) int64 { return int64(math.Floor(max(-exact, min(exact, score)))) }
+
+// floor and ceiling are scores that those of which n is told are not below, or above.
+func floor(n int64) float64 {
+	if n <= -exact {
+		return math.Inf(-1)
+	}
+	return float64(n)
+}
+
+func ceiling(n int64) float64 {
+	if n >= exact {
+		return math.Inf(1)
+	}
+	return float64(n + 1)
+}
+
+// fresh reports whether a member was not met yet.
+func (w *walk) fresh(m member) bool {
+	return w.begin || w.order(m, w.met) > 0 && !(w.level && m.score == w.met.score)
 }
 
 // beyond reports whether a member comes after all that is to be met.
@@ -109,111 +153,4 @@ func (w *walk) beyond(m member) bool {
 // server's clock is older than it looks: the clock was set back since.
 func (w *walk) since(died float64) bool {
 	return died > w.start && died <= w.start+float64(time.Since(w.began).Milliseconds()+1)
-}
-
-// read reads on for walks that have nothing ready, until each has or is over.
-func (i *Inspector) read(ctx context.Context, walks []*walk) error {
-	for some := range slices.Chunk(walks, perPipeline) {
-		for {
-			var hungry []*walk
-			var cmds []redis.Cmder
-			for _, w := range some {
-				if len(w.ready) == 0 && !w.over {
-					hungry, cmds = append(hungry, w), append(cmds, w.cmd(ctx))
-				}
-			}
-			if len(cmds) == 0 {
-				break
-			}
-			i.scripts.Exec(ctx, cmds...)
-			for k, w := range hungry {
-				zs, err := cmds[k].(*redis.ZSliceCmd).Result()
-				if err != nil {
-					return at(w.key, i.explain(err))
-				}
-				page := make([]member, len(zs))
-				for n, z := range zs {
-					content, _ := z.Member.(string)
-					page[n] = member{content, z.Score}
-				}
-				w.take(page)
-			}
-		}
-	}
-	return nil
-}
-
-// merge goes through all walks in their common order, and tells which walk each member
-// is of. An error is the last it yields. If only few members are wanted, no more walks are
-// read than these may be of; 0: all are wanted.
-func (i *Inspector) merge(ctx context.Context, walks []*walk, few int) iter.Seq2[found, error] {
-	return func(yield func(found, error) bool) {
-		slices.SortStableFunc(walks, func(a, b *walk) int { return a.order(member{score: a.head}, member{score: b.head}) })
-		if few == 0 || few > len(walks) {
-			few = len(walks)
-		}
-		if err := i.read(ctx, walks[:few]); err != nil {
-			yield(found{}, err)
-			return
-		}
-		next := heads(slices.DeleteFunc(walks, func(w *walk) bool { return len(w.ready) == 0 && w.over }))
-		heap.Init(&next)
-		for len(next) > 0 {
-			if err := ctx.Err(); err != nil {
-				yield(found{}, err)
-				return
-			}
-			w := next[0]
-			if len(w.ready) > 0 {
-				m := w.ready[0]
-				w.ready = w.ready[1:]
-				if !yield(found{w, m}, nil) {
-					return
-				}
-			}
-			if err := i.read(ctx, []*walk{w}); err != nil {
-				yield(found{}, err)
-				return
-			}
-			if len(w.ready) > 0 {
-				heap.Fix(&next, 0)
-			} else {
-				heap.Pop(&next)
-			}
-		}
-	}
-}
-
-// before reports whether what comes next of one walk comes before that of another.
-func (w *walk) before(other *walk) bool {
-	if len(w.ready) > 0 && len(other.ready) > 0 {
-		return w.order(w.ready[0], other.ready[0]) < 0
-	}
-	next := func(w *walk) member {
-		if len(w.ready) > 0 {
-			return member{score: w.ready[0].score}
-		}
-		return member{score: w.head}
-	}
-	o := w.order(next(w), next(other))
-	return o < 0 || o == 0 && len(w.ready) == 0 && len(other.ready) > 0
-}
-
-// found is a member, and the walk that met it.
-type found struct {
-	in *walk
-	member
-}
-
-// heads is a heap of walks by what is ready first, or may be where nothing was read yet.
-type heads []*walk
-
-func (h heads) Len() int           { return len(h) }
-func (h heads) Less(a, b int) bool { return h[a].before(h[b]) }
-func (h heads) Swap(a, b int)      { h[a], h[b] = h[b], h[a] }
-func (h *heads) Push(x any)        { *h = append(*h, x.(*walk)) }
-func (h *heads) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
 }

@@ -144,7 +144,7 @@ func (i *Inspector) members(ctx context.Context, topics []Topic) (map[string]map
 	keep := func(t Topic, members []redis.Z) {
 		for _, z := range members {
 			id, _ := z.Member.(string)
-			listed[t.Name][id] = time.UnixMilli(int64(z.Score))
+			listed[t.Name][id] = time.UnixMilli(whole(z.Score))
 		}
 	}
 	for some := range slices.Chunk(topics, perPipeline) {

@@ -30,8 +30,8 @@ type Audit struct {
 	Now     int64    // ms
 	Sizes   [5]int   // of store, prepare, retry, dead and why
 	Meta    Meta
-	Flight  []Scored // what is in prepare, 300 at most
-	Next    string   // cursor of the part why; "0" when it is through
+	Flight  []Scored // with the first page: what is in prepare, 300 at most; without content: the last of those left out
+	Next    string   // rank or cursor of the next page; "0" when the part is through
 	Entries []Entry  // the part
 }
 
@@ -49,10 +49,13 @@ type Entry struct {
 	Why                         string
 }
 
-// Audit reads count contents of a part: of the sets from a rank on, of why from a
-// cursor on, "0" at first.
+// auditBytes is how many bytes of contents a page has.
+const auditBytes = 512 << 10
+
+// Audit reads count contents of a part, or fewer if they are long: of the sets from a rank
+// on, of why from a cursor on, "0" at first.
 func (s *Scripts) Audit(ctx context.Context, k SlotKeys, part Part, from string, count int) (*Audit, error) {
-	args := append(s.audit.begin(9, 6), k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why, int(part), from, count)
+	args := append(s.audit.begin(10, 6), k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why, int(part), from, count, auditBytes)
 	cmd := redis.NewSliceCmd(ctx, args...)
 	s.Exec(ctx, cmd)
 	reply, err := cmd.Result()

@@ -3,11 +3,14 @@
 -- GUARANTEE  reads only. Each answer is a picture of one moment: all of prepare and meta, and for each content
 --   of the part where else it is.
 -- KEYS  1 store   2 prepare   3 retry   4 dead   5 meta   6 why
--- ARGV  1 which key the part is of: 1, 3 or 4, counted by rank, or 6, scanned   2 first rank, or cursor
+-- ARGV  1 which key the part is of: 1, 3 or 4, counted by rank, or 6, scanned   2 first rank, or cursor, 0 at first
 --       3 how many. The scan of a small hash brings all of it (hash-max-listpack-entries, 512 unless it was changed)
+--       4 how many bytes of contents; of a part that is counted by rank two come however long they are
 -- ANSWERS  {the types of the six keys}, and if one is wrong, no more; {now in ms, how many are in store,
 --   prepare, retry, dead and why, holder, number, end of its lease in ms, the lease in ms, paused, why of meta,
---   each '' if there is none}; {contents of prepare, each before its mark; 300 at most}; next cursor; {in sixes:
+--   each '' if there is none}; {contents of prepare, each before its mark; 300 at most, and if they are too long, ''
+--   with the last mark for those that are left out; with the first page of a part only}; next rank or cursor, '0' if
+--   that was the last page; {in sixes:
 --   content, its score in store, prepare, retry and dead, its entry of why, each '' if there is none}
 local wants, types, call = {'zset', 'zset', 'zset', 'zset', 'hash', 'hash'}, {}, redis.call
 local sound = true
@@ -31,7 +34,28 @@ if part == 6 then
   cursor = scan[1]
   for i = 1, #scan[2], 2 do contents[#contents + 1] = scan[2][i] end
 else
-  contents = call('ZRANGE', KEYS[part], ARGV[2], ARGV[2] + ARGV[3] - 1)
+  local from, most, room = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+  for n = 0, most do
+    local x = call('ZRANGE', KEYS[part], from + n, from + n)[1]
+    if not x then break end
+    room = room - #x
+    if n == most or room < 0 and n >= 2 then
+      cursor = int(from + n)
+      break
+    end
+    contents[n + 1] = x
+  end
+end
+local flight, room = {}, tonumber(ARGV[4])
+for n = 0, ARGV[2] == '0' and 299 or -1 do
+  local e = call('ZRANGE', prepare, n, n, 'WITHSCORES')
+  if not e[1] then break end
+  room = room - #e[1]
+  if room < 0 and n > 0 then                      -- of many large ones, the first and the last mark tell enough
+    flight[2 * n + 1], flight[2 * n + 2] = '', call('ZRANGE', prepare, -1, -1, 'WITHSCORES')[2]
+    break
+  end
+  flight[2 * n + 1], flight[2 * n + 2] = e[1], e[2]
 end
 local entries = {}
 if #contents > 0 then
@@ -44,4 +68,4 @@ if #contents > 0 then
     entries[at + 3], entries[at + 4], entries[at + 5] = again[i] or '', died[i] or '', known[i] or ''
   end
 end
-return {types, head, call('ZRANGE', prepare, 0, 299, 'WITHSCORES'), cursor, entries}
+return {types, head, flight, cursor, entries}

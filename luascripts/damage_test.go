@@ -52,7 +52,7 @@ func TestDamages(t *testing.T) {
 	}{
 		{"turn", turnDamages}, {"turn", whyDamages}, {"touch", touchDamages}, {"cancel", cancelDamages}, {"send", sendDamages}, {"define", defineDamages},
 		{"members", membersDamages},
-		{"slot", slotDamages}, {"find", findDamages}, {"audit", auditDamages},
+		{"slot", slotDamages}, {"find", findDamages}, {"audit", auditDamages}, {"page", pageDamages},
 		{"pause", pauseDamages}, {"dead", deadDamages}, {"reschedule", rescheduleDamages},
 	} {
 		source := luascripts.Sources()[script.name]

@@ -25,11 +25,17 @@ var findDamages = []damage{
 
 var auditDamages = []damage{
 	{"a wrong type is told, and no more", "wrong type: by hand", "if not sound then return {types} end\n", ""},
-	{"a page is as long as asked for", "look: page by page", `ARGV[2] + ARGV[3] - 1`, `ARGV[2] + ARGV[3]`},
-	{"a page begins where asked for", "look: page by page", `ARGV[2], ARGV[2] + ARGV[3] - 1`, `0, ARGV[2] + ARGV[3] - 1`},
+	{"a page is as long as asked for", "look: page by page", `n == most or`, `n == most - 1 or`},
+	{"a page begins where asked for", "look: page by page", `KEYS[part], from + n, from + n`, `KEYS[part], n, n`},
+	{"where the next page begins is told", "look: page by page", `cursor = int(from + n)`, `cursor = int(from)`},
+	{"a page of large contents ends early", "look: large contents", `or room < 0 and n >= 2 then`, `then`},
+	{"two come however large they are", "look: large contents", `room < 0 and n >= 2`, `room < 0`},
+	{"a batch of large contents is cut short", "look: large contents", `if room < 0 and n > 0 then`, `if false then`},
+	{"the last mark is told all the same", "look: large contents", `'', call('ZRANGE', prepare, -1, -1, 'WITHSCORES')[2]`, `'', e[2]`},
+	{"the batch is told once", "look: page by page", `ARGV[2] == '0' and 299 or -1`, `299`},
 	{"the cursor is told", "look: page by page", `cursor = scan[1]`, `cursor = '0'`},
 	{"the cursor is followed", "look: page by page", `'HSCAN', why, ARGV[2]`, `'HSCAN', why, 0`},
-	{"a whole batch is told", "look: a whole batch", `call('ZRANGE', prepare, 0, 299`, `call('ZRANGE', prepare, 0, 254`},
+	{"a whole batch is told", "look: a whole batch", `and 299 or -1`, `and 254 or -1`},
 	{"any text pauses", "pause: by any text", `if m[5] == '' then m[5] = '0' end`, ``},
 }
 

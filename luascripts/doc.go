@@ -17,6 +17,7 @@
 //     where a content is.
 //   - [Scripts.Audit] (audit.lua): a part of a slot, to be held against the rules
 //     ([Audit.Broken]).
+//   - [Scripts.PageCmd] (page.lua): some contents of a sorted set, and not too many bytes.
 //   - [Scripts.Pause] (pause.lua), [Scripts.Reschedule] (reschedule.lua): stop a slot;
 //     give what waits another time or priority.
 //   - [Scripts.Requeue] and [Scripts.Delete] (dead.lua): what becomes of dead contents.

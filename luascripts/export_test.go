@@ -13,7 +13,7 @@ func Edited(rdb redis.UniversalClient, edit func(name, source string) string) *S
 	for name, x := range map[string]*script{
 		"turn": &s.turn, "touch": &s.touch, "cancel": &s.cancel, "send": &s.send, "define": &s.define,
 		"members": &s.members, "rights": &s.rights,
-		"slot": &s.slot, "find": &s.find, "audit": &s.audit, "pause": &s.pause, "dead": &s.dead, "reschedule": &s.reschedule,
+		"slot": &s.slot, "find": &s.find, "audit": &s.audit, "page": &s.page, "pause": &s.pause, "dead": &s.dead, "reschedule": &s.reschedule,
 	} {
 		*x = newScript(edit(name, x.source))
 	}
@@ -25,7 +25,7 @@ func Sources() map[string]string {
 	return map[string]string{
 		"turn": turnSource, "touch": touchSource, "cancel": cancelSource, "send": sendSource, "define": defineSource,
 		"members": membersSource, "rights": rightsSource,
-		"slot": slotSource, "find": findSource, "audit": auditSource, "pause": pauseSource, "dead": deadSource,
+		"slot": slotSource, "find": findSource, "audit": auditSource, "page": pageSource, "pause": pauseSource, "dead": deadSource,
 		"reschedule": rescheduleSource,
 	}
 }

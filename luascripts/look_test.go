@@ -28,6 +28,8 @@ var lookTrials = []trial{
 	{name: "look: everywhere", run: lookEverywhere},
 	{name: "look: what goes first", run: lookOrder},
 	{name: "look: page by page", run: lookPages},
+	{name: "look: large contents", run: lookLarge},
+	{name: "page: contents of a sorted set", run: readPages},
 	{name: "look: a whole batch", run: func(w *world) {
 		for _, k := range kinds {
 			w.clean(k)
@@ -167,7 +169,8 @@ func lookPages(w *world) {
 	w.do(append([]any{"zadd", w.k.Retry}, retrying...)...)
 	w.do(append([]any{"zadd", w.k.Dead}, buried...)...)
 	w.do(append([]any{"hset", w.k.Why}, why...)...)
-	w.do("hset", w.k.Meta, "why", 1)
+	w.do("zadd", w.k.Prepare, w.now/1000*1000+16, "flying")
+	w.do("hset", w.k.Meta, "why", 1, "holder", "a", "batch", 1)
 	for _, part := range auditedParts {
 		got := map[string]bool{}
 		for from, at, pages := "0", 0, 0; ; pages++ {
@@ -180,13 +183,13 @@ func lookPages(w *world) {
 				got[e.Content] = true
 			}
 			at += len(a.Entries)
-			if from = fmt.Sprint(at); part == luascripts.PartWhy {
-				from = a.Next
-			}
-			if len(a.Entries) == 0 || part == luascripts.PartWhy && a.Next == "0" {
+			w.must((len(a.Flight) == 1) == (pages == 0), "part %d: the batch in flight comes with the first page, %d: %v", part, pages, a.Flight)
+			w.must(part == luascripts.PartWhy || len(a.Entries) == 100, "part %d: a page of %d", part, len(a.Entries))
+			if from = a.Next; from == "0" {
+				w.must(part == luascripts.PartWhy || at == 700, "part %d: the end is told after %d", part, at)
 				break
 			}
-			w.must(part == luascripts.PartWhy || len(a.Entries) == 100, "part %d: a page of %d", part, len(a.Entries))
+			w.must(part == luascripts.PartWhy || from == fmt.Sprint(at), "part %d: the next page begins at %s, not %d", part, from, at)
 		}
 		w.must(len(got) == len(want), "part %d: %d contents", part, len(got))
 	}

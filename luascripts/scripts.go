@@ -29,6 +29,8 @@ var (
 	findSource string
 	//go:embed audit.lua
 	auditSource string
+	//go:embed page.lua
+	pageSource string
 	//go:embed pause.lua
 	pauseSource string
 	//go:embed dead.lua
@@ -55,7 +57,7 @@ var shipped = Scripts{
 	members: newScript(membersSource),
 	rights:  newScript(rightsSource),
 
-	slot: newScript(slotSource), find: newScript(findSource), audit: newScript(auditSource),
+	slot: newScript(slotSource), find: newScript(findSource), audit: newScript(auditSource), page: newScript(pageSource),
 	pause: newScript(pauseSource), dead: newScript(deadSource), reschedule: newScript(rescheduleSource),
 }
 
@@ -64,7 +66,7 @@ type Scripts struct {
 	rdb redis.UniversalClient
 
 	turn, touch, cancel, send, define, members, rights script // for programs
-	slot, find, audit, pause, dead, reschedule         script // for people
+	slot, find, audit, page, pause, dead, reschedule   script // for people
 }
 
 // New returns the scripts for rdb. It does no I/O and costs little.
@@ -123,7 +125,7 @@ func (s *Scripts) inFull(cmd redis.Cmder) bool {
 	args := cmd.Args()
 	for _, x := range []*script{
 		&s.turn, &s.touch, &s.cancel, &s.send, &s.define, &s.members, &s.rights,
-		&s.slot, &s.find, &s.audit, &s.pause, &s.dead, &s.reschedule,
+		&s.slot, &s.find, &s.audit, &s.page, &s.pause, &s.dead, &s.reschedule,
 	} {
 		if args[0] == "evalsha" && args[1] == x.hash {
 			args[0], args[1] = "eval", x.source

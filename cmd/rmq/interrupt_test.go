@@ -34,6 +34,7 @@ func TestBinary(t *testing.T) {
 	t.Run("cluster", func(t *testing.T) { t.Parallel(); interruptedOnCluster(t, dir) })
 	t.Run("network", func(t *testing.T) { t.Parallel(); brokenRequeue(t, dir) })
 	t.Run("second signal", func(t *testing.T) { t.Parallel(); secondSignal(t, dir) })
+	t.Run("large contents", func(t *testing.T) { t.Parallel(); largeContents(t, dir) })
 }
 
 // build makes the binary, and returns the directory in which it is.

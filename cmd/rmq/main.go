@@ -5,10 +5,16 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 )
 
+// memory is how much this process takes before garbage is thrown away at once. Contents may be
+// large, and without a limit there would be as much garbage as there are contents in use.
+const memory = 16 << 20
+
 func main() {
+	debug.SetMemoryLimit(memory)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // the second signal ends the process
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))

@@ -13,11 +13,16 @@ type table struct {
 	numbers []bool
 	widths  []int
 	rows    [][]painted
+	bytes   int  // of their texts
 	begun   bool // the titles are printed
 }
 
-// pageful is how many rows are aligned together; so lists of any length begin at once.
-const pageful = 200
+// So many rows are aligned together, or so many bytes: lists of any length begin at once, and
+// never take much memory.
+const (
+	pageful      = 200
+	pagefulBytes = 1 << 20
+)
 
 // table begins one. A # at the end of a title is not shown, and makes a column of numbers.
 func (a *app) table(titles ...string) *table {
@@ -38,9 +43,13 @@ func (t *table) row(cells ...any) {
 		} else {
 			row[i] = painted{text: fmt.Sprint(c)}
 		}
+		if !t.numbers[i] { // a content may be as long as a book, and no more of it can be shown
+			row[i].text = strings.Clone(shorten(row[i].text, t.a.width()))
+		}
+		t.bytes += len(row[i].text)
 	}
 	t.rows = append(t.rows, row)
-	if len(t.rows) >= pageful {
+	if len(t.rows) >= pageful || t.bytes >= pagefulBytes {
 		t.print()
 	}
 }
@@ -72,7 +81,7 @@ func (t *table) print() {
 	for _, row := range t.rows {
 		t.line(row)
 	}
-	t.rows = nil
+	t.rows, t.bytes = nil, 0
 }
 
 const (

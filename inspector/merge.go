@@ -1,0 +1,149 @@
+package inspector
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// Contents may be large, and there may be thousands of slots. So nothing is asked for by
+// number alone: no answer has more bytes than this, and all that was read and not met yet has
+// not more than that, but for a content that is larger by itself. Of what is too large to be
+// read ahead, only the score is known until it is met.
+const (
+	pageBytes = 512 << 10
+	heldBytes = 4 << 20
+)
+
+// read reads on for walks that have nothing ready, until each has or is over. Without force
+// it stops where what comes next is too large, and tells so.
+func (i *Inspector) read(ctx context.Context, walks []*walk, force bool) (full bool, err error) {
+	for hungry := slices.Clone(walks); ; {
+		hungry = slices.DeleteFunc(hungry, func(w *walk) bool { return len(w.ready) > 0 || w.over || w.full && !force })
+		if len(hungry) == 0 {
+			return full, nil
+		}
+		asks, cmds := make([]luascripts.PageAsk, len(hungry)), make([]redis.Cmder, len(hungry))
+		for k, w := range hungry {
+			asks[k] = w.ask(min(w.room, pageBytes/len(hungry)), force)
+			cmds[k] = i.scripts.PageCmd(ctx, asks[k])
+		}
+		i.scripts.Exec(ctx, cmds...)
+		for k, w := range hungry {
+			p, err := luascripts.PageAnswer(cmds[k].(*redis.StringSliceCmd))
+			if err != nil {
+				return full, at(w.key, i.explain(err))
+			}
+			page := make([]member, len(p.Entries))
+			for n, e := range p.Entries {
+				page[n].content = e.Content
+				page[n].score, _ = strconv.ParseFloat(e.Score, 64)
+			}
+			if asks[k].Known != (luascripts.Known{}) && len(page) > 0 && page[0].content == "" {
+				if page[0].score != w.met.score { // it has died again, say: then it is to be met again
+					w.known = luascripts.Known{}
+					continue
+				}
+				page[0] = w.met
+			}
+			w.take(page, p.Next)
+			w.full = !force && len(w.ready) == 0 && p.Next != "" && len(page) < asks[k].Most
+			full = full || w.full
+		}
+	}
+}
+
+// merge goes through all walks in their common order, and tells which walk each member
+// is of. An error is the last it yields. If only few members are wanted, no more walks are
+// read ahead than these may be of; 0: all are wanted.
+func (i *Inspector) merge(ctx context.Context, walks []*walk, few int) iter.Seq2[found, error] {
+	return func(yield func(found, error) bool) {
+		if few == 0 || few > len(walks) {
+			few = len(walks)
+		}
+		for _, w := range walks {
+			const least = 256 // bytes
+			w.room = max(least, min(pageBytes, heldBytes/len(walks)))
+		}
+		next := heads(slices.Clone(walks))
+		slices.SortStableFunc(next, (*walk).before)
+		const first = 8 // they show whether contents are large
+		for from, some := 0, first; from < few; from, some = from+some, perPipeline {
+			full, err := i.read(ctx, next[from:min(from+some, few)], false)
+			if err != nil {
+				yield(found{}, err)
+				return
+			}
+			if full {
+				break
+			}
+		}
+		heap.Init(&next)
+		for len(next) > 0 {
+			if err := ctx.Err(); err != nil {
+				yield(found{}, err)
+				return
+			}
+			w := next[0]
+			if len(w.ready) > 0 {
+				m := w.ready[0]
+				w.ready[0] = member{} // which may be large
+				w.ready = w.ready[1:]
+				if !yield(found{w, m}, nil) {
+					return
+				}
+			} else if _, err := i.read(ctx, []*walk{w}, true); err != nil {
+				yield(found{}, err)
+				return
+			}
+			if w.over && len(w.ready) == 0 {
+				heap.Pop(&next)
+			} else {
+				heap.Fix(&next, 0)
+			}
+		}
+	}
+}
+
+// before compares walks by whose next member comes first, as far as it is known. Equal ones
+// come in the order of their slots, so that none must be read to find out.
+func (w *walk) before(other *walk) int {
+	next := func(w *walk) float64 {
+		if len(w.ready) > 0 {
+			return w.ready[0].score
+		}
+		return w.head
+	}
+	o := cmp.Compare(next(w), next(other))
+	if w.down {
+		o = -o
+	}
+	return cmp.Or(o, cmp.Compare(w.slot, other.slot), strings.Compare(w.key, other.key))
+}
+
+// found is a member, and the walk that met it.
+type found struct {
+	in *walk
+	member
+}
+
+// heads is a heap of walks by what comes next.
+type heads []*walk
+
+func (h heads) Len() int           { return len(h) }
+func (h heads) Less(a, b int) bool { return h[a].before(h[b]) < 0 }
+func (h heads) Swap(a, b int)      { h[a], h[b] = h[b], h[a] }
+func (h *heads) Push(x any)        { *h = append(*h, x.(*walk)) }
+func (h *heads) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
