@@ -6,6 +6,9 @@
 #	./test.sh                  everything
 #	./test.sh -run Merge -v    these tests only: go test -race -run Merge -v ./...
 #	./test.sh ./slots          or those of one package
+#	./test.sh -servers         those that speak to servers, on other releases of Redis,
+#	                           Valkey and ZooKeeper; -servers redis-8.0 ./producer -run
+#	                           Merge chooses among them
 #
 # Nothing is skipped, and nobody has to count: with RMQ_REQUIRE_SERVERS=1 a test
 # whose server is missing fails, and internal/layers fails for any other Skip and for
@@ -50,6 +53,11 @@ export RMQ_REQUIRE_SERVERS=1
 export GOFLAGS="${GOFLAGS-} -buildvcs=false" # works in a copy without git, too
 retry go mod download
 
+if [ "${1-}" = -servers ]; then
+	shift
+	. internal/servertest/onreleases.sh
+	exit
+fi
 if [ $# -gt 0 ]; then
 	[[ " $* " == *" ./"* ]] || set -- "$@" ./...
 	go test -race -count=1 "$@"

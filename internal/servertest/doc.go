@@ -26,6 +26,7 @@
 // Environment:
 //
 //	RMQ_TEST_REDIS_SERVER  the redis-server binary to start
+//	RMQ_TEST_ZOOKEEPER_JARS  the folder with zookeeper.jar and what it needs
 //	RMQ_TEST_REDIS         host:port of a server of yours, for SharedRedis only
 //	RMQ_TEST_ZK            host:port[,host:port...] of yours, for SharedZooKeeper only
 //	RMQ_REQUIRE_SERVERS=1  a missing binary fails the test instead of skipping it

@@ -24,7 +24,7 @@ type ZooKeeperEnsemble struct{ members []*ZooKeeperServer }
 // writes nothing.
 func Ensemble(t testing.TB, n int, cfg ...string) *ZooKeeperEnsemble {
 	t.Helper()
-	java, classPath := zookeeperJava(t, jars)
+	java, classPath := zookeeperJava(t, jarsOfZooKeeper())
 	e := &ZooKeeperEnsemble{}
 	for range n {
 		e.members = append(e.members, &ZooKeeperServer{daemon: daemon{Dir: t.TempDir()}})

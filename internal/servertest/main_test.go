@@ -42,7 +42,7 @@ func TestVictim(t *testing.T) {
 func TestMainAndTheEndOfTheProcess(t *testing.T) {
 	t.Parallel()
 	redisBinary(t)
-	zookeeperJava(t, jars)
+	zookeeperJava(t, jarsOfZooKeeper())
 	for how, want := range map[string]string{
 		"good":        "PASS",
 		"leak":        "found unexpected goroutines",

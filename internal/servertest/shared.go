@@ -87,7 +87,7 @@ func startSharedZooKeeper(t testing.TB) (*ZooKeeperServer, error) {
 		}
 		return s, nil
 	}
-	java, classPath := zookeeperJava(t, jars)
+	java, classPath := zookeeperJava(t, jarsOfZooKeeper())
 	dir, err := os.MkdirTemp("", "rmq-zookeeper-")
 	if err != nil {
 		return nil, err

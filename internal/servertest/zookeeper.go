@@ -30,7 +30,7 @@ type ZooKeeperServer struct {
 // the disk.
 func ZooKeeper(t testing.TB, cfg ...string) *ZooKeeperServer {
 	t.Helper()
-	java, classPath := zookeeperJava(t, jars)
+	java, classPath := zookeeperJava(t, jarsOfZooKeeper())
 	s := &ZooKeeperServer{daemon: daemon{Dir: t.TempDir()}}
 	if err := s.start(java, classPath, cfg); err != nil {
 		t.Fatal(err)

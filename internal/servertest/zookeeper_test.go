@@ -152,7 +152,7 @@ func TestZooKeeperPauseHangsAndResumeGoesOn(t *testing.T) {
 func TestZooKeeperNoticesASnatchedPort(t *testing.T) {
 	t.Parallel()
 	first := ZooKeeper(t)
-	java, classPath := zookeeperJava(t, jars)
+	java, classPath := zookeeperJava(t, jarsOfZooKeeper())
 	_, text, _ := strings.Cut(first.Addr(), ":")
 	second := &ZooKeeperServer{daemon: daemon{Dir: t.TempDir(), addr: first.Addr()}}
 	conf, err := second.configure(0, []string{"clientPort=" + text})
@@ -173,7 +173,7 @@ func TestZooKeeperNoticesASnatchedPort(t *testing.T) {
 
 func TestZooKeeperReportsABadConfiguration(t *testing.T) {
 	t.Parallel()
-	java, classPath := zookeeperJava(t, jars)
+	java, classPath := zookeeperJava(t, jarsOfZooKeeper())
 	srv := &ZooKeeperServer{daemon: daemon{Dir: t.TempDir()}}
 	err := srv.start(java, classPath, []string{"tickTime=soon"})
 	if err == nil || !strings.Contains(err.Error(), `For input string: "soon"`) {

@@ -52,7 +52,7 @@ func TestZooKeeperOfTheUsersOwn(t *testing.T) {
 }
 
 func TestMissingZooKeeperSaysWhatToInstall(t *testing.T) {
-	zookeeperJava(t, jars)
+	zookeeperJava(t, jarsOfZooKeeper())
 	t.Setenv("RMQ_REQUIRE_SERVERS", "1")
 	mustAskFor := func(dir, what string) {
 		t.Helper()
@@ -63,6 +63,8 @@ func TestMissingZooKeeperSaysWhatToInstall(t *testing.T) {
 	}
 	empty := t.TempDir()
 	mustAskFor(empty, "zookeeper.jar")
+	t.Setenv("RMQ_TEST_ZOOKEEPER_JARS", empty)
+	mustAskFor(jarsOfZooKeeper(), empty+"/zookeeper.jar")
 	if err := os.WriteFile(empty+"/zookeeper.jar", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

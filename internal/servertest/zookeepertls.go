@@ -13,7 +13,7 @@ import (
 // cfg are lines of zoo.cfg and win over the defaults.
 func ZooKeeperTLS(t testing.TB, cfg ...string) *ZooKeeperServer {
 	t.Helper()
-	java, classPath := zookeeperJava(t, jars)
+	java, classPath := zookeeperJava(t, jarsOfZooKeeper())
 	s := &ZooKeeperServer{daemon: daemon{Dir: t.TempDir()}}
 	both, err := s.certify()
 	if err != nil {
