@@ -11,17 +11,48 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// recheck is how often a server's clock and the topics' definitions are looked
-// at again.
-const recheck = 30 * time.Second
+const (
+	// clockEvery is how often a server's clock is looked at again; soonest is when
+	// the last reading was a poor one, and then twice as long each time.
+	clockEvery = 10 * time.Second
+	soonest    = time.Second
+
+	// readings are taken at one look until one took no longer than quick.
+	readings = 3
+	quick    = time.Millisecond
+
+	// drift is by how much two clocks run apart, at most: 1 ms in 10 s.
+	drift = 1.0 / 10_000
+)
+
+// moment is a server's time, which is wrong by no more than the bound.
+type moment struct {
+	at    time.Time
+	bound time.Duration
+}
+
+func (m moment) earliest() time.Time { return m.at.Add(-m.bound) }
+func (m moment) latest() time.Time   { return m.at.Add(m.bound) }
 
 // reading pairs a moment of this process with the server's time at it.
 type reading struct {
-	local   time.Time // with its monotonic part, so steps of the local clock do not matter
-	server  time.Time
-	expires time.Time // when to look again
-	err     error     // why there is no time yet
+	local  time.Time // with its monotonic part, so steps of the local clock do not matter
+	server time.Time
+	bound  time.Duration // half the round trip: the server has answered somewhere in it
+
+	expires  time.Time     // when to look again
+	pause    time.Duration // until then
+	replaced bool          // another server may have taken over: to be waited for
+	err      error         // why there is no time yet
 }
+
+// moment returns the server's time at a local one.
+func (r *reading) moment(local time.Time) moment {
+	age := local.Sub(r.local)
+	return moment{r.server.Add(age), r.bound + time.Duration(float64(age)*drift)}
+}
+
+func (r *reading) fresh() bool { return r != nil && time.Now().Before(r.expires) }
 
 // clock tells the time of one server.
 type clock struct {
@@ -32,41 +63,38 @@ type clock struct {
 	asking chan struct{} // closed when the server, which is being asked, has answered; or nil
 }
 
-// now returns the time of the server, which is the one that holds the key.
-func (c *clock) now(ctx context.Context, key string) (time.Time, error) {
+// now returns the time of the server, which is the one that holds the key. It waits
+// for the server only where that has told no time yet, or may be another one.
+func (c *clock) now(ctx context.Context, key string) (moment, error) {
+	return c.tell(ctx, key, true)
+}
+
+// about returns the time as it was last known, which is good enough to tell what is
+// past, and waits only where it never was.
+func (c *clock) about(ctx context.Context, key string) (moment, error) {
+	return c.tell(ctx, key, false)
+}
+
+func (c *clock) tell(ctx context.Context, key string, sure bool) (moment, error) {
 	if c.p.frozen != nil {
-		return c.p.frozen(), nil
+		return moment{at: c.p.frozen()}, nil
 	}
-	if !c.last.Load().fresh() {
-		select {
-		case <-c.ask(key):
-		case <-ctx.Done():
-			return time.Time{}, ctx.Err()
+	r := c.last.Load()
+	if !r.fresh() {
+		answered := c.ask(key)
+		if r == nil || r.err != nil || sure && r.replaced {
+			select {
+			case <-answered:
+				r = c.last.Load()
+			case <-ctx.Done():
+				return moment{}, ctx.Err()
+			}
 		}
 	}
-	return c.last.Load().now()
-}
-
-// about returns the time as it was last known, which is good enough to tell what
-// is past, and waits only where it never was.
-func (c *clock) about(ctx context.Context, key string) (time.Time, error) {
-	r := c.last.Load()
-	if c.p.frozen != nil || r == nil || r.err != nil {
-		return c.now(ctx, key)
-	}
-	if !r.fresh() {
-		c.ask(key)
-	}
-	return r.now()
-}
-
-func (r *reading) fresh() bool { return r != nil && time.Now().Before(r.expires) }
-
-func (r *reading) now() (time.Time, error) {
 	if r == nil {
-		return time.Time{}, message.ErrClosed
+		return moment{}, message.ErrClosed
 	}
-	return r.server.Add(time.Since(r.local)), r.err
+	return r.moment(time.Now()), r.err
 }
 
 // ask has the server asked, once for all who wait, and beside them: whoever it
@@ -79,7 +107,7 @@ func (c *clock) ask(key string) (answered <-chan struct{}) {
 	}
 	done := make(chan struct{})
 	begun := !c.last.Load().fresh() && c.p.aside(func() {
-		c.measure(key)
+		c.look(key)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.asking = nil
@@ -93,36 +121,82 @@ func (c *clock) ask(key string) (answered <-chan struct{}) {
 	return done
 }
 
-// measure asks the server. If it cannot be reached, the last reading goes on:
+// look asks the server. If it cannot be reached, the last reading goes on:
 // clocks drift little, and the write that follows will tell what is wrong.
-func (c *clock) measure(key string) {
-	last, r := c.last.Load(), reading{}
-	defer nodes.WhileSlow(c.p.run, c.p.rdb)()
-	node, _, err := nodes.MasterFor(c.p.run, c.p.rdb, key)
-	before := time.Now()
-	if err == nil {
-		r.server, err = node.Time(c.p.run).Result()
+func (c *clock) look(key string) {
+	for known := false; !known; {
+		last := c.last.Load()
+		r, err := c.read(key)
+		now := time.Now()
+		switch {
+		case err == nil:
+			r = better(last, r)
+			r.expires = now.Add(r.pause)
+		case last == nil || last.err != nil:
+			// Kept for a moment, so that the messages of one flight fail together.
+			r = reading{err: fmt.Errorf("ask Redis for its time: %w", err), expires: now.Add(100 * time.Millisecond)}
+		default:
+			r = *last
+			r.expires = now.Add(time.Second)
+		}
+		known = c.last.CompareAndSwap(last, &r) // else a connection was lost meanwhile: who has answered?
 	}
-	after := time.Now()
-	switch {
-	case err == nil:
-		r.local, r.expires = before.Add(after.Sub(before)/2), after.Add(recheck)
-	case last == nil || last.err != nil:
-		// Kept for a moment, so that the messages of one flight fail together.
-		r.err, r.expires = fmt.Errorf("ask Redis for its time: %w", err), after.Add(100*time.Millisecond)
-	default:
-		r = *last
-		r.expires = after.Add(time.Second)
-	}
-	c.last.Store(&r)
 }
 
-// expire makes the next look ask the server again, after a connection was
-// lost: another server may have taken over.
+// read takes readings, and returns the one with the shortest round trip.
+func (c *clock) read(key string) (best reading, err error) {
+	defer nodes.WhileSlow(c.p.run, c.p.rdb)()
+	node, _, err := nodes.MasterFor(c.p.run, c.p.rdb, key)
+	if err != nil {
+		return best, err
+	}
+	for n := range readings {
+		before := time.Now()
+		server, err := node.Time(c.p.run).Result()
+		half := time.Since(before) / 2
+		switch {
+		case err != nil && n == 0:
+			return best, err
+		case err != nil:
+			return best, nil
+		case n == 0 || half < best.bound:
+			best = reading{local: before.Add(half), server: server, bound: half}
+		}
+		if 2*half <= quick {
+			break
+		}
+	}
+	return best, nil
+}
+
+// better is the reading to go by: the new one, unless the last is still the more
+// exact of the two. Both can only be right if they agree within their bounds; else
+// the clock was set, or another server has taken over, and the last one is over.
+func better(last *reading, r reading) reading {
+	r.pause = clockEvery
+	if last != nil && last.err == nil && !last.replaced {
+		was, is := last.moment(r.local), r.moment(r.local)
+		if was.bound < is.bound && was.at.Sub(is.at).Abs() <= was.bound+is.bound {
+			kept := *last
+			kept.pause = clockEvery
+			return kept
+		}
+	}
+	if 2*r.bound > quick {
+		r.pause = soonest
+		if last != nil {
+			r.pause = min(max(2*last.pause, soonest), clockEvery)
+		}
+	}
+	return r
+}
+
+// expire makes the next look ask the server again, and wait for its answer, after
+// a connection was lost: another server may have taken over.
 func (c *clock) expire() {
-	if last := c.last.Load(); last != nil {
+	if last := c.last.Load(); last != nil && (last.fresh() || !last.replaced) {
 		r := *last
-		r.expires = time.Time{}
+		r.expires, r.replaced = time.Time{}, true
 		c.last.CompareAndSwap(last, &r)
 	}
 }

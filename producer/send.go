@@ -135,8 +135,8 @@ func (p *Producer) open(ctx context.Context, t *topic, m message.Message) (o ope
 	if err != nil {
 		return o, err
 	}
-	if o.past = o.Past(now); o.past && p.cfg.RefusePast {
-		return o, past(&o.Body, now)
+	if o.past = o.Past(now.earliest()); o.past && p.cfg.RefusePast {
+		return o, past(&o.Body, now.earliest())
 	}
 	return o, nil
 }

@@ -14,6 +14,9 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
+// recheck is how often the definitions of the topics are compared again.
+const recheck = 30 * time.Second
+
 // topic is what a producer keeps about a topic it sends to.
 type topic struct {
 	message.Topic        // with the number of slots, once it has agreed

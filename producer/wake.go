@@ -41,7 +41,7 @@ func (p *Producer) planWakes(to *line, f *flight) {
 		in := time.Duration(0)
 		if l.topic.Kind != message.KindPriority {
 			if now, err := to.clock.now(p.run, l.store()); err == nil {
-				in = time.UnixMilli(due).Sub(now)
+				in = time.UnixMilli(due).Sub(now.at)
 			}
 		}
 		to.wakes[l.topic] = luascripts.AppendWake(to.wakes[l.topic], l.slot, in)

@@ -30,7 +30,7 @@ func (p *Producer) commands(to *line, f *flight) []*write {
 			}
 			f.each(l, func(e int32) {
 				if f.scores[e] < 0 {
-					f.scores[e] = ceilMilli(now) - f.scores[e]
+					f.scores[e] = ceilMilli(now.latest()) - f.scores[e] // late rather than early
 				}
 			})
 		}
