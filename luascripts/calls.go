@@ -78,6 +78,10 @@ type Definition struct {
 	Sharing string // "redis", "zookeeper", or empty while no worker has started
 	Layout  int
 	Tree    string // id of the tree in ZooKeeper, or empty while no worker knows it
+
+	// Namespace that is a part of the topic's qualified name: namespace "a" and
+	// topic "b:c" have the keys of namespace "a:b" and topic "c".
+	Namespace string
 }
 
 // Define writes the topic's definition unless it has one, enters the topic in
@@ -87,7 +91,7 @@ func (s *Scripts) Define(ctx context.Context, topic string, d Definition) (Defin
 	if d.Literal {
 		literal = 1
 	}
-	args := append(s.define.begin(7, 1), DefinitionKey(topic), d.Kind, d.Slots, literal, d.Sharing, d.Layout, d.Tree)
+	args := append(s.define.begin(8, 1), DefinitionKey(topic), d.Kind, d.Slots, literal, d.Sharing, d.Layout, d.Tree, d.Namespace)
 	cmd := redis.NewStringSliceCmd(ctx, args...)
 	s.Exec(ctx, cmd)
 	reply, err := cmd.Result()
@@ -109,7 +113,7 @@ func (s *Scripts) Define(ctx context.Context, topic string, d Definition) (Defin
 	case <-patience.C:
 	case <-ctx.Done():
 	}
-	held := Definition{Kind: reply[0], Literal: reply[2] == "1", Sharing: reply[3], Tree: reply[5]}
+	held := Definition{Kind: reply[0], Literal: reply[2] == "1", Sharing: reply[3], Tree: reply[5], Namespace: reply[6]}
 	held.Slots, _ = strconv.Atoi(reply[1])
 	held.Layout, _ = strconv.Atoi(reply[4])
 	return held, nil

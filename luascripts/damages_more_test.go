@@ -95,5 +95,9 @@ var defineDamages = []damage{
 	{"the tree is not filled in by who disagrees", "define: the tree is filled in once", `tree ~= '' and same and`, `tree ~= '' and`},
 	{"who opens the sharing frees the tree", "define: the tree is filled in once", `'sharing', 'tree')`, `'sharing')`},
 	{"the tree passes above maxmemory", "full: define an existing topic", "  call('HDEL', key, 'tree')\n", ""},
+	{"the namespace is filled in", "define: the namespace is filled in once", `if space and same`, `if false and same`},
+	{"the namespace is not filled in by who disagrees", "define: the namespace is filled in once", `space and same and`, `space and`},
+	{"on the namespace", "define: the namespace is filled in once", "\n  and (not space or not held[7] or held[7] == space)", ""},
+	{"the namespace passes above maxmemory", "full: define an existing topic", "  call('HDEL', key, 'namespace')\n", ""},
 	{"writing again passes above maxmemory", "full: define again what is missing", "call('HDEL', key, 'sharing')                    --", "--"},
 }

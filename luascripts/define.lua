@@ -2,15 +2,19 @@
 --
 -- GUARANTEE  a definition once written never changes. Only its `sharing`, left open by producers, is
 --   filled in once, by the first worker whose definition agrees in everything else; and beside
---   `zookeeper` its `tree`, once that worker knows it.
+--   `zookeeper` its `tree`, once that worker knows it. Its `namespace`, which older programs did not write,
+--   is filled in by the first who tells one and agrees in everything else.
 -- KEYS  1 definition
 -- ARGV  1 kind   2 slots   3 literal: 0 or 1   4 sharing: redis, zookeeper, or '' if the caller does not care
 --       5 layout version   6 the id of the tree in ZooKeeper by which the slots are shared out, or ''
--- ANSWERS  {kind, slots, literal, sharing or '', layout, tree or ''} as they hold now
+--       7 the namespace that is a part of the topic's name; missing: the caller does not tell
+-- ANSWERS  {kind, slots, literal, sharing or '', layout, tree or '', namespace} as they hold now;
+--   what the caller told stands for a namespace that is missing
 local key, call = KEYS[1], redis.call
-local sharing, tree = ARGV[4], ARGV[6] or ''
-local held = call('HMGET', key, 'kind', 'slots', 'literal', 'sharing', 'layout', 'tree')
+local sharing, tree, space = ARGV[4], ARGV[6] or '', ARGV[7]
+local held = call('HMGET', key, 'kind', 'slots', 'literal', 'sharing', 'layout', 'tree', 'namespace')
 local same = held[1] == ARGV[1] and held[2] == ARGV[2] and held[3] == ARGV[3] and held[5] == ARGV[5]
+  and (not space or not held[7] or held[7] == space)
 local open = (held[4] or '') == ''
 if not held[1] then
   same = true
@@ -23,10 +27,15 @@ elseif same and open and sharing ~= '' then
   call('HDEL', key, 'sharing', 'tree')
   call('HSET', key, 'sharing', sharing)
 end
-held = call('HMGET', key, 'kind', 'slots', 'literal', 'sharing', 'layout', 'tree')
+held = call('HMGET', key, 'kind', 'slots', 'literal', 'sharing', 'layout', 'tree', 'namespace')
 if tree ~= '' and same and held[4] == sharing and (held[6] or '') == '' then
   call('HDEL', key, 'tree')
   call('HSET', key, 'tree', tree)
   held[6] = tree
 end
-return {held[1], held[2], held[3], held[4] or '', held[5], held[6] or ''}
+if space and same and not held[7] then
+  call('HDEL', key, 'namespace')
+  call('HSET', key, 'namespace', space)
+  held[7] = space
+end
+return {held[1], held[2], held[3], held[4] or '', held[5], held[6] or '', held[7] or space or ''}

@@ -30,7 +30,7 @@ var defineTrials = []trial{
 		}
 		w.must(w.do("hget", luascripts.DefinitionKey("ns:orders"), "created") == created, "created again")
 		n, _ := w.do("hlen", luascripts.DefinitionKey("ns:orders")).(int64)
-		w.must(n == 6, "%d fields", n)
+		w.must(n == 7, "%d fields", n)
 	}},
 	{name: "define: sharing is filled in once", run: func(w *world) {
 		for _, literal := range []bool{false, true} {
@@ -76,6 +76,26 @@ var defineTrials = []trial{
 		w.clean(rangeMerge)
 		w.defines(theirs, theirs) // all at once
 	}},
+	{name: "define: the namespace is filled in once", run: func(w *world) {
+		key := luascripts.DefinitionKey("ns:orders")
+		w.clean(rangeMerge)
+		d := luascripts.Definition{Kind: "priority", Slots: 2, Layout: 1}
+		w.do("hset", key, "kind", "priority", "slots", 2, "literal", 0, "layout", 1) // by an older program
+		ours, theirs, stranger, worker, unchanged := d, d, d, d, d
+		ours.Namespace, theirs.Namespace = "ns", "n"
+		stranger.Slots, stranger.Namespace, unchanged.Namespace = 4, "n", "n"
+		worker.Sharing, worker.Namespace = "redis", "n"
+		w.defines(stranger, unchanged) // not by who disagrees in something else
+		w.defines(ours, ours)
+		w.defines(theirs, ours)
+		w.defines(d, ours)
+		w.defines(worker, ours) // who disagrees in the namespace fills in nothing
+		reply, err := w.rdb.Eval(ctx, w.sources["define"], []string{key}, "priority", 2, 0, "redis", 1, "").Slice()
+		w.must(err == nil && reply[3] == "redis" && reply[6] == "ns", "an older program: %v, %v", reply, err)
+		w.clean(rangeMerge)
+		w.defines(d, d)
+		w.defines(ours, d) // none is one, too
+	}},
 	{name: "define: written again when it is missing", run: func(w *world) {
 		w.clean(rangeMerge)
 		d := luascripts.Definition{Kind: "range-merge", Slots: 1, Sharing: "redis", Layout: 1}
@@ -87,7 +107,7 @@ var defineTrials = []trial{
 		w.clean(rangeMerge) // by hand, without the field
 		w.do("hset", luascripts.DefinitionKey("ns:orders"), "kind", "priority", "slots", 2, "literal", 0, "layout", 1)
 		reply, err := w.rdb.Eval(ctx, w.sources["define"], []string{luascripts.DefinitionKey("ns:orders")}, "priority", 2, 0, "", 1).Slice()
-		w.must(err == nil && len(reply) == 6 && reply[3] == "", "%v, %v", reply, err)
+		w.must(err == nil && len(reply) == 7 && reply[3] == "" && reply[6] == "", "%v, %v", reply, err)
 		d := luascripts.Definition{Kind: "priority", Slots: 2, Layout: 1}
 		w.defines(d, d)
 		d.Sharing = "redis"

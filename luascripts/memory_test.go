@@ -94,12 +94,13 @@ var memoryTrials = []trial{
 		want := luascripts.Definition{Kind: "range-merge", Slots: 4, Layout: 1}
 		_, err := w.s.Define(ctx, "world", want)
 		w.must(err == nil, "define: %v", err)
+		w.do("hdel", luascripts.DefinitionKey("world"), "namespace") // as of an older program
 		w.full(true)
-		for i := range 3 {
-			switch i { // the first worker fills in how it shares, and then where
-			case 0:
-				want.Sharing = "zookeeper"
+		for i := range 4 {
+			switch i { // the first program fills in its namespace, the first worker how it shares, and then where
 			case 1:
+				want.Sharing = "zookeeper"
+			case 2:
 				want.Tree = "t"
 			}
 			got, err := w.s.Define(ctx, "world", want)

@@ -47,6 +47,40 @@ func TestTopicConflict(t *testing.T) {
 	})
 }
 
+// Two namespaces and topics of one qualified name never meet, and whoever comes second
+// is told both.
+func TestNamespacesDoNotMeet(t *testing.T) {
+	onEachServer(t, func(t *testing.T, rdb *redis.Client) {
+		name := topicOf(t, message.KindPriority).Name
+		topic := func(name string) message.Topic {
+			return message.Topic{Name: name, Kind: message.KindPriority, Slots: 4}
+		}
+		short, long := newProducer(t, rdb, Config{Namespace: name}), newProducer(t, rdb, Config{Namespace: name + ":b"})
+		one := message.Priority{Content: "x", Priority: 17}
+		mustSend(t, short, topic("b:c"), one)
+		for p, other := range map[*Producer]string{long: "c", newProducer(t, rdb, Config{}): name + ":b:c"} {
+			_, err := p.Send(ctx, topic(other), message.Priority{Content: "y", Priority: 17})
+			if !errors.Is(err, message.ErrTopicConflict) {
+				t.Errorf("topic %s: %v", other, err)
+			} else if !strings.Contains(err.Error(), strconv.Quote(other)) || !strings.Contains(err.Error(), `"b:c" in namespace "`+name+`" in Redis`) {
+				t.Errorf("topic %s: %v does not name both", other, err)
+			}
+		}
+		if got := waiting(t, rdb, topic(name+":b:c")); len(got) != 1 {
+			t.Errorf("waiting: %v", got)
+		}
+		// A definition of an older program takes the namespace of the first who agrees.
+		mustSend(t, long, topic("d"), one)
+		rdb.HDel(ctx, luascripts.DefinitionKey(name+":b:d"), "namespace")
+		if _, err := newProducer(t, rdb, Config{Namespace: name + ":b"}).Send(ctx, topic("d"), one); err != nil {
+			t.Error(err)
+		}
+		if _, err := short.Send(ctx, topic("b:d"), one); !errors.Is(err, message.ErrTopicConflict) {
+			t.Errorf("after an older program: %v", err)
+		}
+	})
+}
+
 // A topic that leaves the number of slots open has the one of the definition, and 64
 // if it is new. A definition that was written when the default was another one, 16,
 // stays good for a program that never said any.

@@ -40,6 +40,7 @@ func Agree(ctx context.Context, s *luascripts.Scripts, name string, t message.To
 	t = t.WithDefaults()
 	want := luascripts.Definition{
 		Kind: t.Kind.String(), Slots: t.Slots, Literal: t.Literal, Sharing: by.Way, Layout: luascripts.Layout, Tree: by.Tree,
+		Namespace: strings.TrimSuffix(strings.TrimSuffix(name, t.Name), ":"),
 	}
 	held, err := s.Define(ctx, name, want)
 	if err != nil {
@@ -58,6 +59,7 @@ func Agree(ctx context.Context, s *luascripts.Scripts, name string, t message.To
 			differs = append(differs, field+" is "+ours+" in this program and "+theirs+" in Redis")
 		}
 	}
+	compare("name", split(name, want.Namespace), split(name, held.Namespace)) // else both would have one set of keys
 	compare("Kind", want.Kind, held.Kind)
 	compare("Slots", strconv.Itoa(want.Slots), strconv.Itoa(held.Slots))
 	compare("Literal", strconv.FormatBool(want.Literal), strconv.FormatBool(held.Literal))
@@ -72,4 +74,12 @@ func Agree(ctx context.Context, s *luascripts.Scripts, name string, t message.To
 		return t, fmt.Errorf("define topic %s: %w: %s", name, message.ErrTopicConflict, strings.Join(differs, ", "))
 	}
 	return t, nil
+}
+
+// split tells a qualified name by its parts.
+func split(name, namespace string) string {
+	if namespace == "" {
+		return strconv.Quote(name) + " without a namespace"
+	}
+	return fmt.Sprintf("%q in namespace %q", strings.TrimPrefix(name, namespace+":"), namespace)
 }
