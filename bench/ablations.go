@@ -26,7 +26,7 @@ type ablation struct {
 
 // fixed makes every batch as large, at the most.
 func fixed(batch int) []change {
-	return []change{{"consumer/size.go", "(b *batchSize) count() int {\n", fmt.Sprintf("(b *batchSize) count() int {\n\treturn %d\n", batch)}}
+	return []change{{"consumer/size.go", "(b *batchSize) count(together int) int {\n", fmt.Sprintf("(b *batchSize) count(together int) int {\n\treturn %d\n", batch)}}
 }
 
 var unpaced = []change{
@@ -34,8 +34,8 @@ var unpaced = []change{
 	{"consumer/pace.go", "busyTurns  = 10_000", "busyTurns = 1 << 60"},
 }
 
-var ownContexts = []change{{"consumer/batch.go", "b.call(ctx, i, d)", `one, end := context.WithTimeoutCause(ctx.(*deadlineContext).Context, b.topic.opts.Timeout, ErrTimeout)
-		b.call(one, i, d)
+var ownContexts = []change{{"consumer/batch.go", "b.call(ctx, i, b.delivery(i))", `one, end := context.WithTimeoutCause(ctx.(*deadlineContext).Context, b.topic.opts.Timeout, ErrTimeout)
+		b.call(one, i, b.delivery(i))
 		end()`}}
 
 var apart = []change{{"producer/flight.go", "flightMessages = 4096", "flightMessages = 1"}}

@@ -29,8 +29,8 @@ func (b *bench) aof() error {
 	all := []*contestant{
 		{name: "RMQ", title: "RMQ, no persistence", run: func() (servers.Sample, error) { return b.bothRMQ(none, usual, b.messages) }},
 		{name: "RMQ AOF", title: "RMQ, append-only file", run: func() (servers.Sample, error) { return b.bothRMQ(kept, usual, b.messages) }},
-		{name: "asynq", title: "asynq, no persistence", run: func() (servers.Sample, error) { return b.bothAsynq(none, few) }},
-		{name: "asynq AOF", title: "asynq, append-only file", run: func() (servers.Sample, error) { return b.bothAsynq(kept, few) }},
+		{name: "asynq", title: "asynq, no persistence", run: func() (servers.Sample, error) { return b.bothAsynq(none, few, asynqWorkers) }},
+		{name: "asynq AOF", title: "asynq, append-only file", run: func() (servers.Sample, error) { return b.bothAsynq(kept, few, asynqWorkers) }},
 	}
 	if err := b.interleave(all, b.rounds); err != nil {
 		return err

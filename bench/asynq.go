@@ -8,29 +8,32 @@ import (
 	"github.com/slotmq/go-rmq/bench/internal/servers"
 )
 
-// asynqWorkers is the Concurrency that is best for asynq here, of 10, 50 and 200,
-// and as many callers.
+// asynqWorkers is asynq's Concurrency, and as many callers. Which is best for it differs
+// from machine to machine, so in the first table it runs with each of asynqTries.
 const asynqWorkers = 50
+
+var asynqTries = []int{50, 200, 800}
 
 // asynqQueue is an asynq client and server on one Redis.
 type asynqQueue struct {
 	*asynq.Client
 	*asynq.Server
-	texts []string
-	ids   *identities
+	texts   []string
+	ids     *identities
+	workers int // and callers
 }
 
-func (b *bench) newAsynq(p servers.Place, messages int) *asynqQueue {
-	opt := asynq.RedisClientOpt{Addr: p.Servers[0].Addr, PoolSize: 100}
+func (b *bench) newAsynq(p servers.Place, messages, workers int) *asynqQueue {
+	opt := asynq.RedisClientOpt{Addr: p.Servers[0].Addr, PoolSize: max(100, workers)}
 	return &asynqQueue{
 		Client: asynq.NewClient(opt),
-		Server: asynq.NewServer(opt, asynq.Config{Concurrency: asynqWorkers, LogLevel: asynq.FatalLevel}),
-		texts:  contents(messages, b.payload), ids: newIdentities(messages),
+		Server: asynq.NewServer(opt, asynq.Config{Concurrency: workers, LogLevel: asynq.FatalLevel}),
+		texts:  contents(messages, b.payload), ids: newIdentities(messages), workers: workers,
 	}
 }
 
 func (q *asynqQueue) enqueue() error {
-	return each(len(q.texts), asynqWorkers, func(i int) error {
+	return each(len(q.texts), q.workers, func(i int) error {
 		_, err := q.Enqueue(asynq.NewTask("bench", []byte(q.texts[i])))
 		return err
 	})
@@ -63,11 +66,11 @@ func (q *asynqQueue) process() error {
 }
 
 // bothAsynq enqueues and processes at once.
-func (b *bench) bothAsynq(p servers.Place, messages int) (servers.Sample, error) {
+func (b *bench) bothAsynq(p servers.Place, messages, workers int) (servers.Sample, error) {
 	if err := p.Empty(); err != nil {
 		return servers.Sample{}, err
 	}
-	q := b.newAsynq(p, messages)
+	q := b.newAsynq(p, messages, workers)
 	defer q.Client.Close()
 	return q.handle(p, q.enqueue)
 }
@@ -77,7 +80,7 @@ func (b *bench) apartAsynq(p servers.Place, messages int) (enqueued, processed s
 	if err := p.Empty(); err != nil {
 		return enqueued, processed, err
 	}
-	q := b.newAsynq(p, messages)
+	q := b.newAsynq(p, messages, asynqWorkers)
 	defer q.Client.Close()
 	if enqueued, err = p.Measure(messages, q.enqueue); err != nil {
 		return enqueued, processed, err

@@ -1,10 +1,11 @@
 // Command bench measures RMQ on Redis servers that it starts itself, through
 // the public API, side by side with what people use today:
 //
-//	cd bench && go run . -quick              the headline, in under a minute
+//	cd bench && go run . -quick              the headline, in a minute or two
 //	cd bench && go run .                     every table, in about half an hour
 //	cd bench && go run . -only both,consume  some of them
 //	cd bench && go run . -backlog 100000000  on top of 10^8 waiting messages
+//	cd bench && go run . -only both -runs 5 -plots ../docs   the figures of README.md, in an hour
 //
 // Tables go to standard output, as Markdown, and progress to standard error. The
 // rounds of all contestants of a table are interleaved and medians are told,
@@ -52,6 +53,8 @@ type options struct {
 	payload  int
 	backlog  int
 	plots    string
+	runs     int
+	pause    time.Duration
 	only     string
 }
 
@@ -80,9 +83,11 @@ func main() {
 	for i, s := range sections {
 		names[i] = s.name
 	}
-	flag.BoolVar(&o.quick, "quick", false, "the headline in under a minute: fewer tables, smaller ones")
+	flag.BoolVar(&o.quick, "quick", false, "the headline in a minute or two: fewer tables, smaller ones")
 	flag.StringVar(&o.only, "only", "", "tables to measure, separated by commas: "+strings.Join(names, ", "))
 	flag.IntVar(&o.rounds, "rounds", 5, "interleaved rounds, the medians of which are told")
+	flag.IntVar(&o.runs, "runs", 1, "whole runs of the first table, for a headline that holds at different times")
+	flag.DurationVar(&o.pause, "pause", 10*time.Minute, "between those runs")
 	flag.IntVar(&o.messages, "messages", 0, "messages of a round of RMQ (default 400,000, with -quick 150,000)")
 	flag.IntVar(&o.callers, "callers", 256, "goroutines that call Send of RMQ, each waiting for its receipt")
 	flag.IntVar(&o.payload, "payload", 100, "bytes of a message")
@@ -113,7 +118,7 @@ func choose(o options) (chosen []section, err error) {
 	if flag.NArg() > 0 {
 		return nil, fmt.Errorf("%q: no arguments are taken, only flags", flag.Arg(0))
 	}
-	if o.rounds < 1 || o.messages < 1000 || o.callers < 1 || o.payload < 16 {
+	if o.rounds < 1 || o.runs < 1 || o.messages < 1000 || o.callers < 1 || o.payload < 16 {
 		return nil, errors.New("counts are at least 1, -messages at least 1000, and a -payload has at least 16 bytes")
 	}
 	var asked []string

@@ -10,6 +10,7 @@ import (
 // whole width, those after it share it below.
 type Picture struct {
 	Title, Subtitle string
+	Note            string // what must be known to judge it
 	Panels          []Panel
 }
 
@@ -46,7 +47,7 @@ var (
 
 const (
 	pictureWidth = 720
-	titleHeight  = 60 // with the subtitle
+	titleHeight  = 78 // with the subtitle and the note
 	panelHeight  = 34 // its title only
 	barPitch     = 30
 	barHeight    = 20
@@ -68,6 +69,9 @@ func (p Picture) SVG(t Theme) string {
 	fmt.Fprintf(&w, "<title id=\"title\">%s</title>\n<desc id=\"desc\">%s</desc>\n", escape(p.Title), escape(p.words()))
 	fmt.Fprintf(&w, `<text y="20" font-size="18" font-weight="600">%s</text>`+"\n", escape(p.Title))
 	fmt.Fprintf(&w, `<text y="42" font-size="12" fill="%s">%s</text>`+"\n", t.muted, escape(p.Subtitle))
+	if p.Note != "" {
+		fmt.Fprintf(&w, `<text y="60" font-size="12" fill="%s">%s</text>`+"\n", t.muted, escape(p.Note))
+	}
 	p.Panels[0].draw(&w, t, 0, titleHeight, pictureWidth)
 	if n := len(p.Panels) - 1; n > 0 {
 		width := (pictureWidth - (n-1)*panelGap) / n
@@ -89,7 +93,7 @@ func (p Picture) words() string {
 		}
 		all = append(all, panel.Title+": "+strings.Join(bars, ", ")+".")
 	}
-	return strings.Join(append(all, p.Subtitle), " ")
+	return strings.TrimSuffix(strings.Join(append(all, p.Subtitle, p.Note), " "), " ")
 }
 
 func (p Panel) height() int { return panelHeight + len(p.Bars)*barPitch }
