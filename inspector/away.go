@@ -3,6 +3,7 @@ package inspector
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/slotmq/go-rmq/internal/nodes"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -57,6 +58,11 @@ func (a away) defined(ctx context.Context) (topics []definition, hidden []findin
 	}
 	topics, err = a.i.definitions(ctx, there)
 	return topics, hidden, err
+}
+
+// readable are the slots of a topic that servers which answer have.
+func (a away) readable(ctx context.Context, t Topic) []int {
+	return slices.DeleteFunc(allSlots(t), func(slot int) bool { return a.holds(ctx, a.i.keys(t, slot).Store) != "" })
 }
 
 // stats are those of the slots that can be read, and what is hidden of the others.

@@ -139,6 +139,7 @@ func (i *Inspector) messages(ctx context.Context, topics []definition, away away
 		idle         []finding
 		paused, dead []string
 		slots, n     int
+		seem         []still // slots, to be looked at again
 	)
 	for looked, t := range topics {
 		if t.wrong != "" {
@@ -157,6 +158,11 @@ func (i *Inspector) messages(ctx context.Context, topics []definition, away away
 		if s.Due > 0 && s.Workers == 0 {
 			idle = append(idle, finding{Warn, fmt.Sprintf("topic %s has %d due and no worker", t.Name, s.Due), "start workers that listen to it"})
 		}
+		some, err := i.seemStill(ctx, t.Topic, away.readable(ctx, t.Topic))
+		if err != nil && ctx.Err() == nil {
+			broken = append(broken, finding{Fail, oneLine(err), "mend what it says; rmq verify tells more"})
+		}
+		seem = append(seem, some...)
 		if s.Paused > 0 {
 			paused, slots = append(paused, fmt.Sprintf("%s (%d)", t.Name, s.Paused)), slots+s.Paused
 		}
@@ -164,20 +170,29 @@ func (i *Inspector) messages(ctx context.Context, topics []definition, away away
 			dead, n = append(dead, fmt.Sprintf("%s (%d)", t.Name, s.Dead)), n+s.Dead
 		}
 	}
+	var stopped []finding
+	still, err := i.standStill(ctx, seem)
+	for _, s := range still {
+		stopped = append(stopped, finding{s.level, s.String(), s.advice})
+	}
+	if err != nil {
+		stopped = append(stopped, finding{Warn, plural(len(seem), "slot") + " could not be looked at again: " + oneLine(err), "look again"})
+	}
 	where := "" // of what could be looked at
 	if broken != nil {
 		where = " where it could be looked"
 	}
 	checks := []Check{
 		check("workers", append(idle, ok("no topic has messages due and no worker%s", where))),
+		check("slots", append(stopped, ok("none stands still%s", where))),
 		{Name: "paused", Level: OK, Detail: "no slot" + where},
 		{Name: "dead", Level: OK, Detail: "no message" + where},
 	}
 	if slots > 0 {
-		checks[1] = Check{"paused", Warn, plural(slots, "slot") + ": " + enough(paused, ", "), "rmq resume TOPIC when it is time"}
+		checks[2] = Check{"paused", Warn, plural(slots, "slot") + ": " + enough(paused, ", "), "rmq resume TOPIC when it is time"}
 	}
 	if n > 0 {
-		checks[2] = Check{"dead", Warn, plural(n, "message") + ": " + enough(dead, ", "), "rmq dead list TOPIC tells why; then requeue or delete them"}
+		checks[3] = Check{"dead", Warn, plural(n, "message") + ": " + enough(dead, ", "), "rmq dead list TOPIC tells why; then requeue or delete them"}
 	}
 	if broken != nil {
 		checks = append([]Check{check("messages", broken)}, checks...)

@@ -18,7 +18,7 @@ import (
 type Violation struct {
 	Topic   string
 	Slot    int    // -1: it concerns the topic as a whole
-	Rule    string // one of luascripts.Invariants, or DEFINITION or LISTED
+	Rule    string // one of luascripts.Invariants, or DEFINITION, LISTED or STANDS
 	Key     string // where it shows
 	Content string // which is concerned; empty: the key as a whole
 	Detail  string // what is there
@@ -26,7 +26,8 @@ type Violation struct {
 
 // Verify holds topics, nil meaning all of the namespace, against the rules for what is
 // stored: those of a slot (luascripts.Invariants), that each topic has a definition that
-// can be read (DEFINITION), and that it is listed in rmq:topics (LISTED).
+// can be read (DEFINITION), and that it is listed in rmq:topics (LISTED). Last it looks for
+// slots with a batch in flight that stand still (STANDS), for which it looks twice.
 //
 // It reads page by page, and each page is judged as of one moment. So it finds nothing in a
 // topic at work, and workers go on meanwhile. progress is told of each slot when it has
@@ -50,6 +51,7 @@ type verification struct {
 	i     *Inspector
 	found []Violation
 	known map[Violation]bool // without their details, which differ from page to page
+	seem  []still            // slots that may stand still
 }
 
 func (v *verification) add(x Violation) {
@@ -96,8 +98,17 @@ func (v *verification) run(ctx context.Context, topics []string, progress func(t
 		if err := v.topic(ctx, d.Topic, isListed); err != nil {
 			return err
 		}
+		some, err := v.i.seemStill(ctx, d.Topic, allSlots(d.Topic))
+		if err != nil && v.found == nil { // else a key of a wrong type was told
+			return err
+		}
+		v.seem = append(v.seem, slices.DeleteFunc(some, func(s still) bool { return s.level != Fail })...)
 	}
-	return nil
+	still, err := v.i.standStill(ctx, v.seem)
+	for _, s := range still {
+		v.add(Violation{Topic: s.topic.Name, Slot: s.slot, Rule: "STANDS", Key: v.i.keys(s.topic, s.slot).Prepare, Detail: s.detail + "; " + s.advice})
+	}
+	return err
 }
 
 // topic looks at what a topic has beside its slots.

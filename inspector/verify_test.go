@@ -137,7 +137,7 @@ func TestVerifyFindsEachDamage(t *testing.T) {
 				t.Errorf("damage %d, %s: found %+v, %v", n, d.rule, found, err)
 			}
 			for _, f := range found {
-				if !is(f) {
+				if !is(f) && !(d.rule == "META" && f.Rule == "STANDS") { // a lease that is written there is over, too
 					t.Errorf("damage %d, %s: found %+v, too", n, d.rule, f)
 				}
 			}

@@ -1,0 +1,141 @@
+package inspector
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// A slot stands still if something in it should go on, and nothing does. One look cannot tell
+// that from a slot at work: so those that look like it are looked at again after a while, and
+// count if nothing has moved, not even the number, which each turn that changes something
+// makes larger.
+
+// betweenLooks is the time from one look to the next. quiet is how long a slot may look like
+// standing still for good reasons, such as slots that move to another worker.
+const (
+	betweenLooks = 2 * time.Second
+	quiet        = 10 * time.Second
+)
+
+// still is a slot that stands still, or looks like it.
+type still struct {
+	topic  Topic
+	slot   int
+	was    luascripts.Counts
+	detail string // without its topic and slot
+	advice string
+	level  Level
+}
+
+func (s *still) String() string {
+	return fmt.Sprintf("topic %s slot %d: %s", s.topic.Name, s.slot, s.detail)
+}
+
+// seemStill are slots of a topic that look like it.
+func (i *Inspector) seemStill(ctx context.Context, t Topic, which []int) ([]still, error) {
+	counts, err := i.counts(ctx, t, which)
+	if err != nil {
+		return nil, err
+	}
+	who, err := i.shares(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	var held map[string][]int // by workers with a session; nil: they are not known
+	if t.Sharing == "zookeeper" {
+		if held, err = i.heldOf(ctx, t); err != nil {
+			held = nil
+		}
+	}
+	var all []still
+	for n, slot := range which {
+		s := still{topic: t, slot: slot, was: counts[n]}
+		if s.seems(who, held) {
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}
+
+// heldOf are the slots of a topic that each worker with a session says it has.
+func (i *Inspector) heldOf(ctx context.Context, t Topic) (map[string][]int, error) {
+	if i.cfg.Slots == nil {
+		return nil, nil
+	}
+	view, err := i.view(ctx)
+	if err != nil {
+		return nil, err
+	}
+	held := map[string][]int{}
+	for _, w := range view.Workers {
+		held[w.ID] = w.Held[t.Name]
+	}
+	return held, nil
+}
+
+// seems reports whether the slot looks like standing still, and notes how.
+func (s *still) seems(who shares, held map[string][]int) bool {
+	c, now := counted(s.topic, s.slot, &s.was), s.was.Now
+	taken := now.Sub(s.was.Taken)
+	over := now.Sub(s.was.Until)
+	has, lives := held[s.was.Worker]
+	switch {
+	case c.InFlight > 0 && s.was.Lease > 0 && over > quiet:
+		s.level, s.detail = Fail, fmt.Sprintf("a batch of %d, taken %s by %s, whose lease ended %s, and nobody takes it over",
+			c.InFlight, words.Ago(taken), s.was.Worker, words.Ago(over))
+		s.advice = "start workers that listen to the topic; if there are, look at their logs"
+	case c.InFlight == 0 || s.was.Lease > 0:
+	case held == nil || taken <= quiet: // nobody can tell
+	case !lives:
+		s.level, s.detail = Fail, fmt.Sprintf("a batch of %d, taken %s by %s, which has no session any more, and nobody takes it over",
+			c.InFlight, words.Ago(taken), s.was.Worker)
+		s.advice = "start workers that listen to the topic; if there are, look at their logs"
+	case !slices.Contains(has, s.slot):
+		s.level, s.detail = Fail, fmt.Sprintf("a batch of %d, taken %s by %s, which lives, and does not carry it",
+			c.InFlight, words.Ago(taken), s.was.Worker)
+		s.advice = "restart that worker: others take the batch over when its session has ended"
+	}
+	if s.level == "" && c.InFlight == 0 && c.Due > 0 && c.Paused.IsZero() && who.owner(s.slot) != "" &&
+		(c.Overdue > quiet || c.Overdue == 0) { // 0: of priorities it is not known
+		s.level, s.detail = Warn, fmt.Sprintf("%d due", c.Due)
+		if c.Overdue > 0 {
+			s.detail += ", the oldest for " + words.Duration(c.Overdue)
+		}
+		s.detail += ", and its worker " + who.owner(s.slot) + " takes none"
+		s.advice = "look at that worker's log, and whether its handlers keep all places of its Concurrency"
+		return true
+	}
+	if s.level != "" && c.Due > 0 {
+		s.detail += "; " + plural(c.Due, "message") + " due behind it"
+	}
+	return s.level != ""
+}
+
+// standStill are those of which nothing has moved after a while. It waits only if there are any.
+func (i *Inspector) standStill(ctx context.Context, seem []still) ([]still, error) {
+	if len(seem) == 0 {
+		return nil, nil
+	}
+	if err := until(ctx, time.Now().Add(betweenLooks)); err != nil {
+		return nil, err
+	}
+	var all []still
+	for _, s := range seem {
+		counts, err := i.counts(ctx, s.topic, []int{s.slot})
+		if err != nil {
+			return all, err
+		}
+		now := counts[0]
+		if now.Number == s.was.Number && now.Worker == s.was.Worker && now.InFlight == s.was.InFlight && now.Taken.Equal(s.was.Taken) &&
+			now.Until.Equal(s.was.Until) && (s.was.InFlight > 0 || now.Due+now.RetryDue > 0 && now.Paused.IsZero()) {
+			s.detail += fmt.Sprintf(" (nothing moved between two looks, %s apart)", words.Duration(betweenLooks))
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}
