@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -96,9 +97,15 @@ func (p *Producer) pipeline(at server, wakes []publication, writes []*write) {
 		wait = redis.NewIntCmd(p.run, "wait", p.cfg.Durability.Replicas, p.cfg.Durability.Timeout.Milliseconds())
 		cmds = append(cmds, wait)
 	}
-	stop := nodes.WhileSlow(p.run, p.rdb)
+	addr := p.address(at)
+	begun := time.Now()
+	stop := nodes.WhileSlow(p.run, p.rdb, func() { p.doubts.raise(addr) })
 	luascripts.New(at.UniversalClient).ExecOnce(p.run, cmds...)
 	stop()
+	if addr != "" && len(writes) > 0 && (time.Since(begun) > slowAnswer || p.doubts.any(addr)) {
+		p.doubts.raise(addr)
+		p.confirm(addr, writes)
+	}
 	for _, w := range writes {
 		w.short = wait != nil && (wait.Err() != nil || int(wait.Val()) < p.cfg.Durability.Replicas)
 	}

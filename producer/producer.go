@@ -30,6 +30,7 @@ type Producer struct {
 	// Each line has a flusher, a goroutine that lives while there is something
 	// to write.
 	peers  nodes.Peers     // where slots are moving
+	doubts doubts          // whether a server is the master still
 	run    context.Context // their commands'; ended when Close can wait no longer
 	stop   context.CancelFunc
 	idle   sync.WaitGroup // the flushers that live

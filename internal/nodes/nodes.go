@@ -17,6 +17,7 @@ import (
 type cluster interface {
 	MasterForKey(ctx context.Context, key string) (*redis.Client, error)
 	ForEachMaster(ctx context.Context, do func(ctx context.Context, master *redis.Client) error) error
+	ForEachShard(ctx context.Context, do func(ctx context.Context, server *redis.Client) error) error
 	ReloadState(ctx context.Context)
 }
 

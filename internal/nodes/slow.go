@@ -15,8 +15,8 @@ const slow = 500 * time.Millisecond
 // WhileSlow has the Cluster's servers asked anew, again and again, while a request
 // takes long, until stop is called. A server that hangs answers nothing and
 // breaks nothing, so nobody would learn that another one has taken its place
-// before the request's time-out.
-func WhileSlow(ctx context.Context, rdb redis.UniversalClient) (stop func()) {
+// before the request's time-out. Each of noticed is called when it does take long.
+func WhileSlow(ctx context.Context, rdb redis.UniversalClient, noticed ...func()) (stop func()) {
 	c, many := rdb.(cluster)
 	if !many {
 		return func() {}
@@ -30,6 +30,9 @@ func WhileSlow(ctx context.Context, rdb redis.UniversalClient) (stop func()) {
 		mu.Lock()
 		defer mu.Unlock()
 		if !stopped {
+			for _, f := range noticed {
+				f()
+			}
 			reload(ctx, c)
 			timer.Reset(slow)
 		}

@@ -1,0 +1,111 @@
+package nodes
+
+import (
+	"context"
+	"net"
+	"strings"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/wait"
+)
+
+// StillMaster asks the servers of a Cluster whether the one at addr has the key now.
+// That one is not asked itself: when it has stood still, it does not know yet what
+// became of it. It is confirmed when so many other masters say so that those who do
+// not are no majority, which could have voted for a replica, and nobody names another
+// server. No answer is no confirmation.
+func StillMaster(ctx context.Context, rdb redis.UniversalClient, addr, key string) bool {
+	c, many := rdb.(cluster)
+	if !many {
+		return true
+	}
+	slot := hashSlot(key)
+	var mu sync.Mutex
+	visited, masters, agree, otherwise := 0, 0, 0, false
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := wait.For(ctx, func(ctx context.Context) error {
+		return c.ForEachShard(ctx, func(ctx context.Context, server *redis.Client) error {
+			own := server.Options().Addr
+			if own == addr {
+				return nil
+			}
+			mu.Lock()
+			visited++
+			mu.Unlock()
+			view, err := server.WithTimeout(patience).ClusterSlots(ctx).Result()
+			if err != nil {
+				return nil // who is silent confirms nothing
+			}
+			owner, others := readView(view, slot, own)
+			mu.Lock()
+			defer mu.Unlock()
+			masters = max(masters, len(others))
+			otherwise = otherwise || owner != addr
+			if others[own] && owner == addr {
+				agree++
+			}
+			return nil
+		})
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	if err == nil && visited == 0 {
+		return true // nobody is there to take its place
+	}
+	return masters > 0 && !otherwise && agree >= masters/2
+}
+
+// readView returns the master of a slot, and all masters, as a server sees them.
+func readView(view []redis.ClusterSlot, slot int, from string) (owner string, masters map[string]bool) {
+	masters = map[string]bool{}
+	for _, some := range view {
+		if len(some.Nodes) == 0 {
+			continue
+		}
+		master := reachable(some.Nodes[0].Addr, from)
+		masters[master] = true
+		if some.Start <= slot && slot <= some.End {
+			owner = master
+		}
+	}
+	return owner, masters
+}
+
+// reachable is an address as the Cluster's client has it: one without a host, or
+// that only its own machine can use, has that of the server which told it.
+func reachable(addr, from string) string {
+	host, port, err := net.SplitHostPort(addr)
+	origin, _, err2 := net.SplitHostPort(from)
+	if err != nil || err2 != nil {
+		return addr
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsLoopback() {
+		host = origin
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// hashSlot is the hash slot of a key: the CRC-16 (XMODEM) of its hash tag, or of all
+// of it if it has none.
+func hashSlot(key string) int {
+	if _, rest, found := strings.Cut(key, "{"); found {
+		if tag, _, found := strings.Cut(rest, "}"); found && tag != "" {
+			key = tag
+		}
+	}
+	crc := uint16(0)
+	for i := range len(key) {
+		crc ^= uint16(key[i]) << 8
+		for range 8 {
+			if crc&0x8000 != 0 {
+				crc = crc<<1 ^ 0x1021
+			} else {
+				crc <<= 1
+			}
+		}
+	}
+	return int(crc % 16384)
+}
