@@ -2,8 +2,12 @@ package model
 
 import "fmt"
 
-// violate notes the first violation; words say which content or how.
+// violate notes the first violation; words say which content or how. Of what is promised little is left
+// when Redis has forgotten something.
 func (w *world) violate(name, words string, args ...any) {
+	if w.Forgot && name != "LOST" && name != "STRANDED" && name != "SPENT" {
+		return
+	}
 	if w.violation == "" {
 		w.violation = name + " " + fmt.Sprintf(words, args...)
 	}
@@ -62,7 +66,7 @@ func (w *world) check() {
 		}
 		first = i
 	}
-	if w.ZooKeeper && w.inFlight() && w.Holder != 0 && w.forgotten(w.Holder) {
+	if w.ZooKeeper && !w.Forgot && w.inFlight() && w.Holder != 0 && w.forgotten(w.Holder) {
 		w.violate("STRANDED", "the holder lives, and neither knows its batch nor will ask")
 	}
 }
@@ -93,7 +97,12 @@ func (w *world) forgotten(holder id) bool {
 }
 
 // settled: nothing owed is left to deliver.
-func (w *world) settled() bool { return w.Owed == [maxContents]bool{} }
+func (w *world) settled() bool {
+	if w.Forgot {
+		return w.empty()
+	}
+	return w.Owed == [maxContents]bool{}
+}
 
 // hopeless: no worker can ever work again, since all have used up their lives.
 func (w *world) hopeless() bool {

@@ -19,6 +19,7 @@
 //	DEAD-EARLY     a content dies before its first delivery and all its retries
 //	OVERRUN        a content is delivered more often than that (dead late)
 //	STRANDED       a batch nobody works at, or something undelivered after the faults have ended
+//	SPENT          a batch is taken over whose holder lives, since Redis forgot what became of it
 //	UNTOLD         a late holder is answered as if its finish had been applied
 //
 // There are three ways to look for them. Random walks (walk.go) are long, use every fault and end
@@ -28,6 +29,7 @@
 // (rules_test.go) switches off one rule at a time and demands that one of the two notices.
 //
 // The model knows nothing of bytes, keys and Lua: whether the scripts do what the model says is for
-// the random driver and the damage test of the scripts. Clock steps of the server, paused slots,
-// cancelled contents and the loss of acknowledged writes in a failover are not modelled either.
+// the random driver and the damage test of the scripts. Clock steps of the server, paused slots and
+// cancelled contents are not modelled either. That Redis forgets acknowledged writes is a matter of walks
+// of their own (forgetting.go): of these it is wanted that the slot goes on, with what is left.
 package model

@@ -2,6 +2,9 @@ package model
 
 // exec does one step. Whether it is possible is for steps to say.
 func (w *world) exec(t step) {
+	if w.Forgets {
+		defer w.remember()
+	}
 	i := int(t.Worker)
 	k := &w.Workers[i]
 	switch t.Op {
@@ -14,7 +17,12 @@ func (w *world) exec(t step) {
 		w.Drain, w.Sends, w.Faults = true, 0, 0
 
 	case arrive:
-		k.Reply = w.turn(&k.Request)
+		w.answer(k)
+	case arriveOld:
+		w.Faults--
+		w.older = true
+		w.answer(k)
+		w.older = false
 	case arriveDup:
 		q := k.Ghost
 		k.Ghost = request{}
@@ -29,6 +37,13 @@ func (w *world) exec(t step) {
 		w.Faults--
 		k.Ghost = k.Request
 		k.endTurn()
+
+	case rollback:
+		w.Faults--
+		w.goBack(int(t.Value))
+	case askHolder:
+		w.Workers[k.Named.worker()].Asked = true
+		k.Named = 0
 
 	case crash:
 		w.Faults--
@@ -89,6 +104,15 @@ func (w *world) exec(t step) {
 	}
 }
 
+// answer lets the request of k reach Redis. An answer that is too large does not get through, however
+// often.
+func (w *world) answer(k *worker) {
+	k.Reply = w.turn(&k.Request)
+	if w.Large && k.Reply.Has == [maxContents]bool{true, true} {
+		k.Reply, k.Sent = reply{}, w.Now
+	}
+}
+
 // end notes the verdict of the handler that was running.
 func (k *worker) end(v verdict) {
 	k.Verdicts[k.Handling-1] = v
@@ -136,7 +160,7 @@ func (w *world) passDeadline(k *worker) {
 // ask sends a turn, which finishes the batch the worker holds.
 func (w *world) ask(i int, count int8, low bool) {
 	k := &w.Workers[i]
-	q := request{From: w.id(i), Number: k.Number, Gone: k.Gone, Count: count, Low: low}
+	q := request{From: w.id(i), Number: k.Number, Gone: k.Gone, Count: count, Low: low, Idle: w.Forgets && !k.Holds}
 	if k.Holds {
 		q.Verdicts = k.Verdicts
 		for c, v := range k.Verdicts {
@@ -146,7 +170,7 @@ func (w *world) ask(i int, count int8, low bool) {
 		}
 	}
 	k.Request, k.Reply = q, reply{}
-	k.Waiting, k.Joined, k.Sent = true, true, w.Now
+	k.Waiting, k.Joined, k.Asked, k.Sent = true, true, false, w.Now
 }
 
 // hear is the client's half of a turn. The old batch is settled by whatever was answered.

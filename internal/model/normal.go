@@ -111,6 +111,7 @@ func (w *world) normaliseContent(c int) {
 // normaliseNumbers: numbers are only ever compared with the slot's, which only grows. It becomes 1,
 // and every other number 0.
 func (w *world) normaliseNumbers() {
+	w.Given = 0
 	if w.Number == 0 {
 		return // a worker that knows nothing may take
 	}

@@ -37,6 +37,8 @@ type Options struct {
 	DeadNow  bool // handlers also end a content for good
 	HandBack bool // workers also leave while they could go on
 	Single   bool // workers also ask for one content only
+	Forgets  bool // Redis goes back to what it was; and without ZooKeeper, too, the slot is shared out
+	Large    bool // two contents are more than may be told at once; an older program took them all the same
 }
 
 // Bounds of the world.

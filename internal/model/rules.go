@@ -7,10 +7,13 @@ type Rules struct {
 	FinishByNumber       bool // a finish counts only if the asker holds the batch and names its number
 	TellAgain            bool // a holder that does not know its batch is told it again
 	TellAgainRenews      bool // and its lease begins anew
+	IdleTellsAgain       bool // also a holder that knows the number and says that it holds nothing: Redis forgot
+	TellAgainFits        bool // and of a batch that is too large to be told the surplus goes back
 	TakeWhenEmpty        bool // nothing is taken while prepare is not empty
 	TakeByNumber         bool // only who knows the number of the slot may take
 	TakeoverNumber       bool // a takeover changes the number
 	LeaveNumber          bool // leaving changes the number
+	NumberOutgrows       bool // a new number is larger than any that Redis may have forgotten
 	BusyHidesNumber      bool // BUSY does not reveal the number
 	HolderLease          bool // a holder is judged by its own lease, not by the asker's
 	FreshCopyWins        bool // what was sent again meanwhile is not overwritten by what goes back
@@ -23,6 +26,7 @@ type Rules struct {
 	// Of the client.
 	CheckBeforeHandler bool // lease or session deadline is looked at before a handler starts
 	RepeatTurn         bool // a turn without an answer is repeated unchanged
+	AskHolder          bool // who is BUSY asks the holder, and one that is asked of a batch it does not carry turns
 	QuorumWrite        bool // a holder counts as dead only by a read after a quorum write
 
 	// Of the send.
@@ -35,10 +39,13 @@ func AllRules() Rules {
 		FinishByNumber:       true,
 		TellAgain:            true,
 		TellAgainRenews:      true,
+		IdleTellsAgain:       true,
+		TellAgainFits:        true,
 		TakeWhenEmpty:        true,
 		TakeByNumber:         true,
 		TakeoverNumber:       true,
 		LeaveNumber:          true,
+		NumberOutgrows:       true,
 		BusyHidesNumber:      true,
 		HolderLease:          true,
 		FreshCopyWins:        true,
@@ -49,6 +56,7 @@ func AllRules() Rules {
 		HandBackKeepsTime:    true,
 		CheckBeforeHandler:   true,
 		RepeatTurn:           true,
+		AskHolder:            true,
 		QuorumWrite:          true,
 		SendRestartsBudget:   true,
 	}

@@ -32,6 +32,22 @@ var rules = []struct {
 		silent: []silence{{zooKeeper, "there are no leases", ""}},
 	},
 	{
+		name: "IdleTellsAgain", off: func(r *Rules) { r.IdleTellsAgain = false },
+		proofs: []proof{byForgetting(redisOnly, "LOST"), byForgetting(zooKeeper, "LOST")},
+	},
+	{
+		name: "NumberOutgrows", off: func(r *Rules) { r.NumberOutgrows = false },
+		proofs: []proof{byForgetting(redisOnly, "LOST"), byForgetting(zooKeeper, "LOST")},
+	},
+	{
+		name: "AskHolder", off: func(r *Rules) { r.AskHolder = false },
+		proofs: []proof{byForgetting(redisOnly, "SPENT"), byForgetting(zooKeeper, "STRANDED")},
+	},
+	{
+		name: "TellAgainFits", off: func(r *Rules) { r.TellAgainFits = false },
+		proofs: []proof{byWalks(redisOnly, "STRANDED"), byWalks(zooKeeper, "STRANDED")},
+	},
+	{
 		name: "TakeWhenEmpty", off: func(r *Rules) { r.TakeWhenEmpty = false },
 		proofs: []proof{
 			byWalks(redisOnly, "LOST"), byWalks(redisOnly, "SERIAL"),
@@ -149,14 +165,19 @@ var (
 type proof struct {
 	cells []cell
 	finds []string
-	// A search from start, in a world changed by with; random walks if there is no search.
-	search bool
-	with   func(*Options)
-	start  func(*world)
+	// Walks in which Redis forgets, or a search from start, in a world changed by with; else random walks.
+	forgets bool
+	search  bool
+	with    func(*Options)
+	start   func(*world)
 }
 
 func byWalks(in []cell, finds string) proof {
 	return proof{cells: in, finds: strings.Fields(finds)}
+}
+
+func byForgetting(in []cell, finds string) proof {
+	return proof{cells: in, finds: strings.Fields(finds), forgets: true}
 }
 
 func bySearch(in []cell, finds string, with func(*Options), start func(*world)) proof {
@@ -238,10 +259,13 @@ func TestEveryRuleIsNeeded(t *testing.T) {
 
 func mustWalk(t *testing.T, p proof, c cell, off func(*Rules), seed uint64, most int) {
 	t.Helper()
-	o := WideOptions(c.kind, c.zooKeeper)
+	o, walk := WideOptions(c.kind, c.zooKeeper), Walk
+	if p.forgets {
+		o, walk = ForgettingOptions(c.kind, c.zooKeeper), WalkForgetting
+	}
 	off(&o.Rules)
 	for n := range uint64(most) {
-		if _, trace := Walk(o, seed, n); trace != nil && slices.Contains(p.finds, trace.Name()) {
+		if _, trace := walk(o, seed, n); trace != nil && slices.Contains(p.finds, trace.Name()) {
 			t.Logf("%-22v %s in walk %d", &o, trace.Name(), n)
 			return
 		}

@@ -43,6 +43,7 @@ type request struct {
 	From     id
 	Number   int8 // of the slot, as far as the worker knows
 	Gone     id   // holder proven dead
+	Idle     bool // the worker holds nothing
 	Count    int8 // how many contents; 0 leaves the slot
 	Low      bool // the random number lets a retry pass higher priorities
 	Verdicts [maxContents]verdict
@@ -73,6 +74,7 @@ type worker struct {
 	Gone          id               // last holder proven dead
 
 	// The slot.
+	Asked    bool // somebody was told BUSY with it, while it held nothing
 	Joined   bool // has turned since it last left
 	Number   int8
 	Holds    bool // a batch, with a verdict for each content
@@ -119,12 +121,16 @@ type state struct {
 
 	Sends, Faults int8 // that may still happen
 	Drain         bool // neither sends nor faults any more
+	Forgot        bool // Redis went back to what it was
+	Given         int8 // the largest number there ever was
 }
 
 // world is a state under the rules, with the first violation seen.
 type world struct {
 	*Options
 	state
+	older     bool    // the turn is that of an older program
+	history   []redis // what Redis was, if it may go back
 	violation string
 }
 

@@ -11,9 +11,12 @@ const (
 	// The network.
 	arrive    // the request reaches Redis, which answers
 	arriveDup // a late duplicate reaches Redis, the answer is nobody's
+	arriveOld // the request is carried out as an older program had it
 	duplicate // the request is on its way twice
 	loseReply // the reply gets lost, the turn is repeated
 	forget    // without RepeatTurn: the worker goes on as if it had never asked
+	rollback  // Redis is what it was Value changes ago
+	askHolder // the holder named by BUSY is asked whether it carries its batch
 
 	// Processes.
 	crash
@@ -64,6 +67,11 @@ func (w *world) steps(to []step) []step {
 	if w.Now < w.Max.Ticks || w.Drain && w.Now < drainTicks {
 		to = append(to, step{Op: tick})
 	}
+	if w.Forgets && w.Faults > 0 && !w.Forgot {
+		for back := 1; back < len(w.history); back++ {
+			to = append(to, step{Op: rollback, Value: int8(back)})
+		}
+	}
 	for i := range w.Max.Workers {
 		to = w.networkSteps(i, to)
 		to = w.processSteps(i, to)
@@ -71,6 +79,7 @@ func (w *world) steps(to []step) []step {
 			if w.ZooKeeper {
 				to = w.sessionSteps(i, to)
 			}
+			to = w.shareSteps(i, to)
 			to = w.workSteps(i, to)
 		}
 	}
@@ -89,6 +98,9 @@ func (w *world) networkSteps(i int, to []step) []step {
 	}
 	if w.Faults == 0 {
 		return to
+	}
+	if w.Large && onItsWay && k.Request.Count == maxContents {
+		to = append(to, step{Op: arriveOld, Worker: int8(i)})
 	}
 	if k.Reply.Answer != answerNone && awake {
 		to = append(to, step{Op: loseReply, Worker: int8(i)})
@@ -112,7 +124,7 @@ func (w *world) processSteps(i int, to []step) []step {
 		if awake {
 			to = append(to, step{Op: freeze, Worker: int8(i)})
 		}
-		if w.ZooKeeper && k.Session && w.Assigned != w.id(i) {
+		if w.shared() && k.Session && w.Assigned != w.id(i) {
 			to = append(to, step{Op: rebalance, Worker: int8(i)})
 		}
 		if w.ZooKeeper && k.Session && awake && !k.Late {
@@ -138,9 +150,6 @@ func (w *world) sessionSteps(i int, to []step) []step {
 	if !k.Session && !k.Late {
 		to = append(to, step{Op: deadline, Worker: int8(i)})
 	}
-	if k.Session && k.Sees != w.Assigned {
-		to = append(to, step{Op: seeSlot, Worker: int8(i)})
-	}
 	if k.Session && !w.QuorumWrite && k.Members != w.members() {
 		to = append(to, step{Op: seeMembers, Worker: int8(i)})
 	}
@@ -152,6 +161,21 @@ func (w *world) sessionSteps(i int, to []step) []step {
 	}
 	return to
 }
+
+// shareSteps are those by which the slot moves, without a right to it.
+func (w *world) shareSteps(i int, to []step) []step {
+	k := &w.Workers[i]
+	if w.shared() && k.Session && k.Sees != w.Assigned {
+		to = append(to, step{Op: seeSlot, Worker: int8(i)})
+	}
+	if w.Forgets && w.AskHolder && k.Named != 0 && k.Named == w.id(k.Named.worker()) && !w.Workers[k.Named.worker()].Holds {
+		to = append(to, step{Op: askHolder, Worker: int8(i)})
+	}
+	return to
+}
+
+// shared tells whether a worker turns only at what is assigned to it.
+func (w *world) shared() bool { return w.ZooKeeper || w.Forgets }
 
 // listed tells whether who is alive as far as the worker has read.
 func (k *worker) listed(who id) bool { return k.Members[who.worker()] == who.incarnation()+1 }
@@ -185,7 +209,7 @@ func (w *world) workSteps(i int, to []step) []step {
 		return to
 	}
 
-	assigned := !w.ZooKeeper || k.Sees == w.id(i)
+	assigned := !w.shared() || k.Sees == w.id(i)
 	goesOn := false
 	for c, v := range k.Verdicts {
 		if v == notStarted {
@@ -208,7 +232,7 @@ func (w *world) workSteps(i int, to []step) []step {
 			to = append(to, step{Op: turn, Worker: at, Value: maxContents, Low: true})
 		}
 	}
-	if w.mayLeave(k, assigned) {
+	if w.mayLeave(k, assigned) || k.Asked && !k.Holds {
 		to = append(to, step{Op: leave, Worker: at})
 	}
 	return to
@@ -220,7 +244,7 @@ func (w *world) mayLeave(k *worker, assigned bool) bool {
 	switch {
 	case w.ZooKeeper && k.Late:
 		return k.Holds
-	case w.ZooKeeper && !assigned:
+	case w.shared() && !assigned:
 		return k.Joined
 	default:
 		return k.Holds && (w.HandBack || !w.ZooKeeper)

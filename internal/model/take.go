@@ -32,7 +32,10 @@ func (w *world) take(q *request) reply {
 		return reply{Answer: answerEmpty, Number: w.Number}
 	}
 
-	w.Number++
+	if w.Large && !w.older {
+		p.n = 1
+	}
+	w.nextNumber()
 	w.Holder, w.Lease, w.Taken = q.From, w.Leases[q.From.worker()], w.Now
 	w.Until = w.Now + w.Lease
 	left := w.Retries // one mark for all of the batch

@@ -71,6 +71,7 @@ var opWords = [ops]string{
 	drain:      "no faults and no sends any more",
 	arrive:     "turn reaches Redis",
 	arriveDup:  "late duplicate reaches Redis",
+	arriveOld:  "turn reaches Redis, by an older program",
 	duplicate:  "turn is on its way twice",
 	loseReply:  "reply gets lost, turn is repeated",
 	forget:     "gives the turn up",
@@ -81,6 +82,7 @@ var opWords = [ops]string{
 	expire:     "session expires",
 	deadline:   "session deadline passes",
 	newSession: "new session under a new id",
+	askHolder:  "asks the holder named by BUSY",
 	rebalance:  "is assigned the slot",
 	seeSlot:    "reads the assignment",
 	seeMembers: "reads the members",
@@ -99,9 +101,11 @@ func (w *world) words(s step, before *state) string {
 		return fmt.Sprintf("send %c/%d", letter(int(s.Content)), s.Value)
 	case tick, drain:
 		return opWords[s.Op]
+	case rollback:
+		return fmt.Sprintf("Redis is what it was %d changes ago", s.Value)
 	case turn:
 		return fmt.Sprintf("%sturns for %d", who, s.Value)
-	case arrive:
+	case arrive, arriveOld:
 		return who + opWords[s.Op] + ": " + k.Reply.String()
 	case hear:
 		return who + opWords[s.Op] + " " + before.Workers[s.Worker].Reply.String()

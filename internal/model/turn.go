@@ -5,7 +5,7 @@ func (w *world) turn(q *request) reply {
 	if w.inFlight() {
 		mine := w.Holder == q.From
 		switch {
-		case mine && (q.Number == w.Number || !w.FinishByNumber):
+		case mine && (q.Number == w.Number || !w.FinishByNumber) && !(q.Idle && w.IdleTellsAgain):
 			for c := range w.Prepare {
 				if w.Prepare[c] > 0 {
 					w.putBack(c, q.Verdicts[c], q.Priority[c])
@@ -24,11 +24,19 @@ func (w *world) turn(q *request) reply {
 	if q.Count == 0 {
 		w.Holder = 0
 		if w.LeaveNumber {
-			w.Number++
+			w.nextNumber()
 		}
 		return reply{Answer: answerLeft, Number: w.Number}
 	}
 	return w.take(q)
+}
+
+// nextNumber changes the slot's number. It grows with a clock, hence past what Redis has forgotten.
+func (w *world) nextNumber() {
+	if w.Number++; w.NumberOutgrows {
+		w.Number = max(w.Number, w.Given+1)
+	}
+	w.Given = w.Number
 }
 
 // putBack removes c from prepare and puts it where the verdict sends it.
@@ -89,6 +97,10 @@ func (w *world) tellAgain() reply {
 	if w.TellAgainRenews {
 		w.Until = w.Now + w.Lease
 	}
+	if last := maxContents - 1; w.TellAgainFits && w.Large && !w.older && w.Prepare[0] > 0 && w.Prepare[last] > 0 {
+		w.putBack(last, notStarted, 0) // nobody has heard of it
+		w.nextNumber()
+	}
 	r := reply{Answer: answerBatch, Number: w.Number, Newest: w.Newest}
 	for c := range w.Prepare {
 		r.Has[c] = w.Prepare[c] > 0
@@ -108,6 +120,7 @@ func (w *world) mayTakeOver(q *request) bool {
 
 // takeOver puts back all of another holder's batch. Attempts count: the batch may have killed it.
 func (w *world) takeOver() reply {
+	w.watchTakeover()
 	for i := range w.Workers {
 		if k := &w.Workers[i]; w.id(i) == w.Holder && k.Holds && k.Number == w.Number {
 			k.Cut = true
@@ -120,7 +133,7 @@ func (w *world) takeOver() reply {
 	}
 	w.Holder = 0
 	if w.TakeoverNumber {
-		w.Number++
+		w.nextNumber()
 	}
 	return reply{Answer: answerNumber, Number: w.Number}
 }

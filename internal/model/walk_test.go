@@ -36,6 +36,24 @@ func TestRandomWalks(t *testing.T) {
 	t.Logf("%d walks", total)
 }
 
+// TestForgetting: whatever Redis forgets, the slot goes on, and no attempt is spent on a batch whose
+// holder lives.
+func TestForgetting(t *testing.T) {
+	seed := seedOf(t)
+	for _, c := range cells() {
+		o := ForgettingOptions(c.kind, c.zooKeeper)
+		steps, walks := 0, scaled(20_000, 500)
+		for n := range uint64(walks) {
+			took, trace := WalkForgetting(o, seed, n)
+			steps += took
+			if trace != nil {
+				t.Fatalf("%v, walk %d of RMQ_SEED=%d: %v", &o, n, seed, trace)
+			}
+		}
+		t.Logf("%-22v %d walks, %d steps", &o, walks, steps)
+	}
+}
+
 func TestWalksRepeat(t *testing.T) {
 	o := WideOptions(Priority, false)
 	o.TakeWhenEmpty = false // so that there is something to compare
