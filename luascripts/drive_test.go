@@ -133,7 +133,7 @@ type coverage map[string]int
 
 // mustHappen are the things every series of runs has to do.
 var mustHappen = []string{
-	"handled", "delivered", "batch of several", "retry delivered", "taken over by lease", "taken over by proof", "told again",
+	"handled", "too large to be told", "delivered", "batch of several", "retry delivered", "taken over by lease", "taken over by proof", "told again",
 	"late duplicate", "late request of a crashed worker", "lost answer", "fresh copy won", "due retry merged",
 	"fresh handed back", "first time kept", "retry handed back", "unknown priority handed back", "dead after its last delivery", "dead by verdict",
 	"cancelled", "cancelled in flight", "touched", "touched in vain", "send merged", "sent while in flight",

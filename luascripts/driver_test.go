@@ -40,6 +40,10 @@ func (c cell) String() string {
 	return fmt.Sprintf("%v/%s/%s", c.kind, mode, failures)
 }
 
+// drivenMost is how many bytes a batch may have in the driver's world: two contents or
+// three, but not all of them. An older program takes all it likes.
+const drivenMost = 4
+
 // driver is one run.
 type driver struct {
 	*world
@@ -59,7 +63,7 @@ type driver struct {
 	state   *slot
 	trace   [30]event
 	steps   int
-	weights struct{ send, tick, crash, cancel, pause, hand, lose, ghost, ok, bury, run float64 }
+	weights struct{ send, tick, crash, cancel, pause, hand, lose, ghost, older, ok, bury, run float64 }
 }
 
 type worker struct {
@@ -103,9 +107,12 @@ var ok = &luascripts.Verdict{}
 
 func newDriver(w *world, c cell, seed uint64, count coverage) *driver {
 	w.judge = thrower{}
+	if w.most = drivenMost; w.older == nil {
+		w.s, w.older = w.telling(drivenMost), w.telling(1<<40)
+	}
 	d := &driver{
 		world: w, cell: c, Rand: rand.New(rand.NewPCG(seed, 1)), count: count,
-		contents: []string{"a", "b", "c", "d"}, ledger: ledger{}, sendsAt: map[int64]map[string]int{}, alive: map[string]bool{},
+		contents: []string{"a", "bb", "ccccc", "d"}, ledger: ledger{}, sendsAt: map[int64]map[string]int{}, alive: map[string]bool{},
 	}
 	for _, x := range d.contents {
 		d.ledger[x] = &account{}
@@ -124,6 +131,7 @@ func (d *driver) drawWeights() {
 	q := &d.weights
 	q.send, q.tick, q.crash = pick(0.002, 0.03, 0.1, 0.15), pick(0.1, 0.2), pick(0, 0, 0.02, 0.06)
 	q.cancel, q.pause, q.lose, q.ghost = pick(0, 0.003, 0.02), pick(0, 0, 0.005), pick(0, 0.15, 0.3), pick(0, 0.1, 0.2)
+	q.older = pick(0, 0, 0.05)
 	q.ok, q.bury, q.run, q.hand = pick(0, 0.15, 0.5), pick(0, 0.02, 0.2), pick(0.5, 0.9, 1), pick(0, 0.01, 0.06)
 	d.contents = d.contents[:int(pick(1, 3, 4, 4))]
 	if d.IntN(10) == 0 { // time enough to fail 17 times
@@ -255,9 +263,16 @@ func (d *driver) work(place int) {
 // deliver brings the turn to Redis; its answer may get lost, and a copy of it
 // may come late.
 func (d *driver) deliver(w *worker) {
-	a := d.turn("", w.sent.turn)
+	by := d.s
+	if d.Float64() < d.weights.older {
+		by = d.older
+	}
+	a := d.turnBy(by, "", w.sent.turn)
 	w.sent.answer = &a
-	if d.Float64() < d.weights.lose {
+	if a.Code == luascripts.Batch && !fits(a.Contents, drivenMost) { // it does not get through
+		d.count["too large to be told"]++
+		w.sent.answer, w.sent.since = nil, d.now
+	} else if d.Float64() < d.weights.lose {
 		d.note("  the answer gets lost")
 		d.count["lost answer"]++
 		w.sent.answer, w.sent.since = nil, d.now
@@ -345,19 +360,29 @@ func (d *driver) handle(w *worker) {
 
 // turn brings a turn to Redis and checks all that comes of it.
 func (d *driver) turn(what string, t *luascripts.Turn) luascripts.Answer {
-	cmd := d.s.TurnCmd(ctx, t)
+	return d.turnBy(d.s, what, t)
+}
+
+func (d *driver) turnBy(by *luascripts.Scripts, what string, t *luascripts.Turn) luascripts.Answer {
+	cmd := by.TurnCmd(ctx, t)
 	e := &effect{what: what, turn: t, before: d.state, after: d.step(cmd)}
 	var err error
 	e.answer, err = luascripts.TurnAnswer(t, cmd)
 	d.note("%s%s -> %s", what, describe(t), tell(e.answer))
 	need(err == nil, "ERROR: a turn is answered", "%v", err)
 	expected := e.before.clone()
+	if expected.most = drivenMost; by == d.older {
+		expected.most = 1 << 40
+	}
 	e.out = expected.turn(t, d.now, e.answer)
 	expected.same(e.after)
 	d.ledger.apply(e)
 	d.check(e)
 	d.ledger.delivered(e)
 	d.count.turn(e)
+	if e.out.again {
+		d.sendsAt[e.answer.Number] = d.sendsAt[e.before.number]
+	}
 	if len(e.out.taken) > 0 {
 		sends := map[string]int{}
 		for _, x := range e.out.taken {

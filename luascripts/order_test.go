@@ -24,6 +24,7 @@ var orderTrials = []trial{
 		notStarved(w, 0)
 		notStarved(w, time.Millisecond)
 	}},
+	{name: "a delivery in eight is a retry", run: shareOfRetries},
 	{name: "the highest first", run: highestFirst},
 	{name: "the oldest that are due first", run: oldestFirst},
 	{name: "due times are told to who asks", run: dueTold},
@@ -38,8 +39,8 @@ var orderTrials = []trial{
 			w.later(1000)
 			w.put("n")
 			w.do("zadd", w.k.Store, 60, "o")
-			first := with(w.as("a", number), func(t *luascripts.Turn) { t.Random = 16 }) // one turn in 16
-			a = w.took(first, "m")
+			w.do("hset", w.k.Meta, "passed", 7) // as many as may
+			a = w.took(w.as("a", number), "m")
 			w.must(a.Attempt == 2 && a.Priority(0) == 0, "%+v", a)
 			w.took(w.as("a", a.Number), "n", "o")
 		}
@@ -165,6 +166,84 @@ func notStarved(w *world, delay time.Duration) {
 		t = w.as("a", a.Number)
 	}
 	w.Fatalf("not retried in 200 turns")
+}
+
+// shareOfRetries: many retries are due, and fresh ones of higher priority never end.
+func shareOfRetries(w *world) {
+	for _, literal := range []bool{false, true} {
+		for count, failed := range map[int]int{1: 40, 20: 100, 256: 1000} {
+			w.clean(priorityKind)
+			w.do("hset", w.k.Meta, "why", 1)
+			for i := range failed {
+				x := fmt.Sprint("failed", i)
+				if w.do("hset", w.k.Why, x, "1 1 1 - a it failed"); literal {
+					w.do("zadd", w.k.Store, 1+i%16, x)
+				} else {
+					w.do("zadd", w.k.Retry, w.now*100+16, x)
+				}
+			}
+			fresh, retried, number := 0, 0, int64(0)
+			for retried < failed {
+				args := []any{"zadd", w.k.Store}
+				for i := range count {
+					args = append(args, 90, fmt.Sprint("fresh", fresh+i))
+				}
+				w.do(args...)
+				a := w.turn(asking(count, w.as("a", number)), luascripts.Batch)
+				if number = a.Number; a.Attempt == 1 {
+					w.must(len(a.Contents) == count, "%d fresh ones taken of %d", len(a.Contents), count)
+					fresh += count
+				} else {
+					retried++
+				}
+				w.must(retried*7 <= fresh && fresh <= 7*retried+6+count, "in batches of %d, %d retries and %d fresh ones", count, retried, fresh)
+			}
+			number = w.tells(luascripts.Left, leaving(w.as("a", number)))
+			w.took(asking(1, w.as("a", number)), w.turn(asking(1, w.as("a", number)), luascripts.Batch).Contents...)
+			w.must(w.slot().passed == 0, "none is due, and still %d passed", w.slot().passed)
+		}
+	}
+
+	// A failed one in the store that nothing of RMQ wrote: it is found, if not at once.
+	w.clean(priorityKind)
+	w.do("zadd", w.k.Store, 3, "failed")
+	random := rand.New(rand.NewPCG(9, 0))
+	for turn, t := 0, w.as("a", 0); ; turn++ {
+		w.must(turn < 500, "not found in 500 turns")
+		w.do("zadd", w.k.Store, 90, turn)
+		t.Random = random.IntN(1 << 30)
+		a := w.turn(asking(1, t), luascripts.Batch)
+		if t = w.as("a", a.Number); a.Contents[0] == "failed" {
+			break
+		}
+	}
+
+	// Whatever somebody writes there, it is as many as may pass, or none.
+	for _, odd := range []string{"x", "inf", "-inf", "nan", "-1e300", "1e300"} {
+		w.clean(priorityKind)
+		w.do("hset", w.k.Meta, "passed", odd)
+		w.do("zadd", w.k.Retry, w.now*100+16, "failed")
+		number, turns := int64(0), 0
+		for attempt := 1; attempt == 1; turns++ {
+			w.must(turns < 9, "%q: no retry in 9 turns", odd)
+			w.do("zadd", w.k.Store, 90, turns)
+			a := w.turn(asking(1, w.as("a", number)), luascripts.Batch)
+			number, attempt = a.Number, a.Attempt
+		}
+		w.do("zadd", w.k.Retry, w.now*100+16, "1", w.now*100+16, "2")
+		for i := range 40 {
+			w.do("zadd", w.k.Retry, w.now*100+16, fmt.Sprint("more", i))
+		}
+		fresh := 0
+		for i := range 40 {
+			w.do("zadd", w.k.Store, 90, fmt.Sprint("fresh", i))
+			a := w.turn(asking(1, w.as("a", number)), luascripts.Batch)
+			if number = a.Number; a.Attempt == 1 {
+				fresh++
+			}
+		}
+		w.must(fresh > 0, "%q: no fresh one in 40 turns", odd)
+	}
 }
 
 func highestFirst(w *world) {

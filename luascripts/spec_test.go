@@ -32,6 +32,22 @@ type slot struct {
 	number, until, lease int64
 	paused, explains     bool
 	since                int64 // when it was paused; 0 also where that is no number
+
+	passed int // fresh ones that went before due retries
+
+	most int // bytes of a batch, for the script that answers; 0: 1 MiB
+}
+
+// fits tells if contents may be one batch.
+func fits(contents []string, most int) bool {
+	if most == 0 {
+		most = 1 << 20
+	}
+	sum := 0
+	for _, x := range contents {
+		sum += len(x)
+	}
+	return sum <= most || len(contents) == 1
 }
 
 func (s *slot) clone() *slot {
@@ -86,7 +102,7 @@ func (s *slot) turn(t *luascripts.Turn, now int64, a luascripts.Answer) (o outco
 	following := max(s.number+1, now*1000) // the clock of the tests has whole ms
 	mine := s.holder == t.Worker && s.number == t.Number
 	if len(s.prepare) > 0 && s.holder == t.Worker && !mine {
-		s.again(t, now, a)
+		s.again(t, now, a, &o)
 		o.again = true
 		return o
 	}
@@ -133,7 +149,20 @@ func (s *slot) turn(t *luascripts.Turn, now int64, a luascripts.Answer) (o outco
 	return o
 }
 
-func (s *slot) again(t *luascripts.Turn, now int64, a luascripts.Answer) {
+func (s *slot) again(t *luascripts.Turn, now int64, a luascripts.Answer, o *outcome) {
+	var told []string
+	for _, x := range ordered(s.prepare) {
+		if len(o.ended) == 0 && len(told) < maxBatch && fits(append(told, x.content), s.most) {
+			told = append(told, x.content)
+			continue
+		}
+		v := luascripts.Verdict{Content: x.content, Fate: luascripts.NotStarted}
+		o.ended = append(o.ended, s.end(x.content, x.score, &v, t, now))
+		delete(s.prepare, x.content)
+	}
+	if len(o.ended) > 0 {
+		s.number = max(s.number+1, now*1000)
+	}
 	need(a.Code == luascripts.Batch && a.Number == s.number, "AGAIN", "must tell batch %d, not %s %d", s.number, a.Code, a.Number)
 	need(sameSet(a.Contents, s.prepare), "AGAIN", "told %q of %v", a.Contents, s.prepare)
 	for i, x := range a.Contents {
@@ -233,7 +262,20 @@ func (s *slot) take(t *luascripts.Turn, now int64, a luascripts.Answer, o *outco
 	next := soonest
 	var retriesFirst bool
 	if t.Priority {
-		retriesFirst = len(waiting) == 0 || waiting[len(waiting)-1].score <= retries || t.Random%16 == 0
+		none := len(waiting) == 0 || waiting[len(waiting)-1].score <= retries
+		late := soonest <= now || len(waiting) > 0 && waiting[0].score <= retries
+		retriesFirst = none || late && s.passed >= 7
+		defer func() {
+			switch {
+			case len(o.taken) == 0:
+			case !late:
+				s.passed = 0
+			case o.taken[0].score == 0: // a retry
+				s.passed = max(0, s.passed-7)
+			default:
+				s.passed += len(o.taken)
+			}
+		}()
 	} else {
 		if len(waiting) > 0 {
 			next = min(next, waiting[0].score)
@@ -282,7 +324,23 @@ func (s *slot) fresh(waiting []scored, t *luascripts.Turn, now int64, a luascrip
 	}
 	n := min(t.Count, maxBatch, len(waiting))
 	need(a.Code == luascripts.Batch && a.Attempt == 1, "FILLED", "%d fresh contents wait, but %s, attempt %d", len(waiting), a.Code, a.Attempt)
-	need(len(a.Contents) == n, "FILLED", "took %q, %d of %v", a.Contents, t.Count, waiting)
+	need(len(a.Contents) <= n && fits(a.Contents, s.most), "FILLED", "took %q, %d of %v", a.Contents, t.Count, waiting)
+	if len(a.Contents) < n { // then they would be too large
+		first := make([]string, n)
+		for i := range first {
+			first[i] = waiting[i].content
+		}
+		if t.Priority { // or others of the lowest level
+			for _, w := range waiting[n:] {
+				if w.score == waiting[n-1].score {
+					first = append(first, w.content)
+				}
+			}
+		} else {
+			first = first[:len(a.Contents)+1]
+		}
+		need(!fits(first, s.most), "FILLED", "took %q, %d of %v", a.Contents, t.Count, waiting)
+	}
 	for i, x := range a.Contents {
 		score := s.store[x]
 		need(score == waiting[i].score, "ORDER", "%q at %d: has score %d, not %d", x, i, score, waiting[i].score)
@@ -371,5 +429,6 @@ func (s *slot) same(actual *slot) {
 	need(maps.Equal(s.why, actual.why), "WHY", "is %q, not %q", actual.why, s.why)
 	need(s.holder == actual.holder && s.number == actual.number, "NUMBER", "%q holds batch %d, not %q %d", actual.holder, actual.number, s.holder, s.number)
 	need(s.until == actual.until && s.lease == actual.lease, "LEASE", "%d until %d, not %d until %d", actual.lease, actual.until, s.lease, s.until)
+	need(s.passed == actual.passed, "PASSED", "%d fresh ones, not %d", actual.passed, s.passed)
 	need(s.paused == actual.paused && s.since == actual.since, "PAUSED", "is %v since %d, not %v since %d", actual.paused, actual.since, s.paused, s.since)
 }

@@ -328,7 +328,7 @@ func literalTranscript(tr *transcript) {
 	tr.see("store", "prepare", "meta")
 
 	tr.later(2 * time.Second)
-	tr.stage("Failed", "Meanwhile another order came in. The worker's next turn reports the failure, and takes the other order in the same step. The failed one is back in the store with 16 retries left, below every priority. `why` knows attempts, first and last failure, priority, worker and reason.")
+	tr.stage("Failed", "Meanwhile another order came in. The worker's next turn reports the failure, and takes the other order in the same step. The failed one is back in the store with 16 retries left, below every priority. `why` knows attempts, first and last failure, priority, worker and reason. `passed` counts that one fresh order went before it.")
 	tr.look(`ZADD orders_3 700 "order 4734"`)
 	tr.expect(tr.turn("w1", 10, failed), luascripts.Batch, 1)
 	tr.see("store", "prepare")

@@ -10,7 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// MaxBatch is the most contents one turn takes.
+// MaxBatch is the most contents one turn takes. Together they have no more than 1 MiB,
+// or it takes one.
 const MaxBatch = 256
 
 // Turn is one request of one worker at one slot: finish the batch it holds,

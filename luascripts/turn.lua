@@ -5,7 +5,8 @@
 --   What is in `prepare` is the one batch of this slot that is in flight. Nothing is taken while
 --   it is not empty, so no two workers hold messages of one slot, whoever believes to own it.
 --   A batch is all fresh (first deliveries) or one retry alone, so one attempt number fits all
---   of it, and a message that kills its worker dies without its neighbours.
+--   of it, and a message that kills its worker dies without its neighbours. It is 256 contents at most,
+--   and 1 MiB of them or one alone: so it can be told on a slow link, too.
 --
 -- WHO MAY TAKE   any worker whose request names the slot's present number, while prepare is empty and the
 --   slot is not paused. A worker that names another number is told it and takes nothing, so a late
@@ -16,7 +17,10 @@
 --   may have killed it. The answer is NUMBER, and the next turn takes.
 -- A REPEATED REQUEST   changes nothing twice: holder and number say whether it was applied. A worker that
 --   holds a batch whose answer got lost is told that batch again, whatever else it asked, with its lease
---   begun anew. NUMBER or BUSY in answer to verdicts means: your batch was taken over.
+--   begun anew. (If it is larger than may be told, an older program took it. The surplus was not started, and
+--   goes back; the rest is a batch of another number.) NUMBER or BUSY in answer to verdicts means: your batch was taken over.
+-- WHILE A RETRY IS DUE   in a priority slot with fresh ones, one delivery in eight is a retry: 7 fresh ones may
+--   pass it, or a batch of them, which is then made up for. In the other kinds the older one comes first.
 -- A FRESH COPY   a content sent again while an older copy of it is in flight or waits for its retry wins:
 --   the old copy is dropped when it comes back, even to die, when it comes due, or when the fresh one is
 --   taken; and the fresh one has the full 17 deliveries. A content that is dead may wait as well. If the old
@@ -29,13 +33,14 @@
 --               started and whose priority nobody knows)
 --       4 dead  content -> ms of death
 --       5 meta  holder, batch (its number; only grows, and past the clock in us), until (end of its lease, ms), lease (ms; 0: none),
---               paused (if set, nothing is taken), why (set while `why` may name contents not dead)
+--               paused (if set, nothing is taken), why (set while `why` may name contents not dead),
+--               passed (how many fresh ones went before retries that were due, 7 taken off for each of these)
 --       6 why  content -> 'attempts first last priority worker reason', of retrying and dead ones
 -- ARGV  1 'P' priority: larger first; 'T' fixed time or 'R' range merge: due ones, oldest first; 'TD', 'RD': and
 --         tell when each was due       2 me
 --       3 number of the slot as I know it, 0: unknown     4 holder proven dead, or ''
 --       5 my lease in ms, 0: I am judged by ZooKeeper     6 how many contents, up to 256; 0: leave the slot
---       7 a random integer     8 delay in ms for contents of a batch taken over
+--       7 a random integer, draws among equal priorities     8 delay in ms for contents of a batch taken over
 --       9 1: I hold nothing, so a batch of mine in flight is told again (Redis forgot in a failover what I
 --           said of it); 0: I hold the batch of that number, if any
 --       10.. in fours, what was not done in my batch (whatever is not listed is done):
@@ -52,12 +57,12 @@
 local store, prepare, retry, dead, meta, why = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local kind, tells_due = string.sub(ARGV[1], 1, 1), #ARGV[1] > 1
 local me, known, count = ARGV[2], tonumber(ARGV[3]), math.min(tonumber(ARGV[6]), 256)
-local RETRIES, FIRST_VERDICT, call = 16, 10, redis.call
+local RETRIES, PASS, FIRST_VERDICT, MOST, call = 16, 7, 10, 1048576, redis.call
 
 local time = call('TIME')
 local second = tonumber(time[1])
 local now = second * 1000 + math.floor(time[2] / 1000)
-local m = call('HMGET', meta, 'holder', 'batch', 'until', 'lease', 'paused', 'why')
+local m = call('HMGET', meta, 'holder', 'batch', 'until', 'lease', 'paused', 'why', 'passed')
 local holder, batch = m[1] or '', math.floor(tonumber(m[2]) or 0)
 if not (batch >= 0 and batch < 2 ^ 53) then batch = 0 end   -- nothing RMQ writes
 local function int(x) return string.format('%.0f', x) end   -- tostring() keeps 14 digits only
@@ -100,6 +105,31 @@ local function give_back(x, mark, left, priority)
   else call('ZADD', retry, int(now * 100 + left + 1), x) end
 end
 
+-- What is told: x, and of each or of all of them `told`.
+local x, told = {}, {}
+-- Reads contents into x after the first `at`: n, or as many as may be in one batch with those, and tells how many
+-- and whether that was why. fetch(from, n) brings a piece, with scores if the step is 2. In pieces, as large as
+-- the mean lets expect, because what is read costs Redis time and memory even if it is not taken.
+local function read(at, n, mean, step, fetch)
+  local bytes, k, x, most = 0, at, x, MOST
+  for i = 1, at do bytes = bytes + #x[i] end
+  while k < at + n do
+    local size = math.max(1, math.min(64, math.floor((most - bytes) / mean)))
+    local piece, before = fetch(k - at, math.min(size, at + n - k)), k
+    for i = 1, #piece, step do
+      local content = piece[i]
+      bytes = bytes + #content
+      if bytes > most and k > 0 then return k - at, true end
+      k = k + 1
+      x[k] = content
+      if step == 2 then told[k] = piece[i + 1] end
+    end
+    if k < before + size then break end           -- there are no more
+    mean = bytes / k
+  end
+  return k - at, false
+end
+
 -- 1. Finish.
 local mine = holder == me and known == batch and ARGV[9] ~= '1'
 if mine and #ARGV < FIRST_VERDICT then            -- all of it is done
@@ -108,12 +138,21 @@ if mine and #ARGV < FIRST_VERDICT then            -- all of it is done
 elseif call('ZCARD', prepare) > 0 then
   local till, lease = tonumber(m[3]) or 0, tonumber(m[4]) or 0
   if holder == me and not mine then               -- its answer got lost: tell it again
-    local x = call('ZRANGE', prepare, 0, -1)
+    local flying = call('ZCARD', prepare)
+    local k = read(0, math.min(flying, 256), MOST / 4, 1, function(i, n) return call('ZRANGE', prepare, i, i + n - 1) end)
     local left = retries_in(call('ZSCORE', prepare, x[1]) % 1000)
-    local out = {'BATCH', int(batch), 17 - left, #x, unpack(x)}
-    if left < RETRIES then out[#x + 5] = call('HGET', why, x[1]) or nil end
+    local explained = left < RETRIES and call('HGET', why, x[1]) or nil
+    if flying > k then call('ZCARD', store) call('ZCARD', retry) end   -- (a wrong type)
     call('HDEL', meta, 'until')                   -- (a first write that takes away passes above maxmemory)
-    call('HSET', meta, 'until', now + ARGV[5], 'lease', ARGV[5])
+    while flying > k do
+      local surplus = call('ZRANGE', prepare, k, k + 15, 'WITHSCORES')
+      for i = 1, #surplus, 2 do give_back(surplus[i], tonumber(surplus[i + 1]), retries_in(surplus[i + 1] % 1000), '') end
+      flying = flying - call('ZREMRANGEBYRANK', prepare, k, k + 15)
+      batch = tonumber(following)
+    end
+    call('HSET', meta, 'batch', int(batch), 'until', now + ARGV[5], 'lease', ARGV[5])
+    local out = {'BATCH', int(batch), 17 - left, k, unpack(x)}
+    out[k + 5] = explained
     return out
   end
   if not mine and holder ~= '' and holder ~= ARGV[4] and not (lease > 0 and till < now) then
@@ -135,11 +174,11 @@ elseif call('ZCARD', prepare) > 0 then
     verdicts[ARGV[i]] = i
   end
   local over = not mine and (holder == '' and 'its holder is unknown' or holder == ARGV[4] and 'its worker died' or 'the lease of its worker ended')
-  local done, flying = {}, call('ZRANGE', prepare, 0, -1, 'WITHSCORES')
+  local done, batched = {}, call('ZRANGE', prepare, 0, -1, 'WITHSCORES')
   call('ZCARD', store) call('ZCARD', retry) call('ZCARD', dead) call('HLEN', why) -- a wrong type shows before the first write
   call('DEL', prepare)
-  for i = 1, #flying, 2 do
-    local x, mark = flying[i], tonumber(flying[i + 1])
+  for i = 1, #batched, 2 do
+    local x, mark = batched[i], tonumber(batched[i + 1])
     local left, at = retries_in(mark % 1000), verdicts[x]
     local n, priority, reason = tonumber(ARGV[8]), '', over
     if at and not over then n, priority, reason = tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3] end
@@ -152,6 +191,7 @@ elseif call('ZCARD', prepare) > 0 then
       if n == -1 or left == 0 then call('ZADD', dead, int(now), x)
       else
         call('HSET', meta, 'why', 1)
+        m[6] = '1'
         if n > 0 then call('ZADD', retry, int((now + n) * 100 + left), x) else call('ZADD', store, left, x) end
       end
     end
@@ -173,51 +213,62 @@ if count == 0 then
 end
 if m[5] then return {'PAUSED', int(batch)} end
 
--- 3. Choose the next batch: x, all fresh, or one retry alone with `left` retries after this one, and
--- what is told of them. A fresh one stands in the store at ranks from..to, and (priorities) the `above` highest.
-local x, told, left, from, to, above = {}, {}, RETRIES, nil, nil, 0
+-- 3. Choose the next batch: all fresh, or one retry alone with `left` retries after this one. Fresh ones stand
+-- in the store at ranks from..to, and (priorities) the `above` highest.
+local left, from, to, above = RETRIES, nil, nil, 0
 local r = call('ZRANGE', retry, 0, 0, 'WITHSCORES')
 local due = r[1] and math.floor(r[2] / 100)
-local retries_first
+local retries_first, late                          -- late: a retry is due, and fresh ones may pass it
+local passed = math.min(256 + PASS, tonumber(m[7]) or 0)
 local function alone(content, retries_left)
   x, told, left, from = {content}, {}, retries_in(retries_left - 1), nil
 end
 
 if kind ~= 'P' then
-  x = call('ZRANGEBYSCORE', store, '-inf', now, 'LIMIT', 0, count)
-  local oldest = x[1] and tonumber(call('ZSCORE', store, x[1]))
+  local first = call('ZRANGEBYSCORE', store, '-inf', now, 'LIMIT', 0, 1, 'WITHSCORES')
+  local oldest = first[1] and tonumber(first[2])
   retries_first = due and (not oldest or due <= oldest)
-  from, to = 0, #x - 1
-  if oldest and oldest <= RETRIES then alone(x[1], oldest) end
+  if oldest and oldest <= RETRIES then
+    alone(first[1], oldest)
+  elseif oldest then
+    x[1] = first[1]
+    from, to = 0, read(1, count - 1, #x[1], 1, function(i, n) return call('ZRANGEBYSCORE', store, '-inf', now, 'LIMIT', i + 1, n) end)
+  end
 else
   local top, random = call('ZREVRANGE', store, 0, 0, 'WITHSCORES'), tonumber(ARGV[7])
-  -- Failed ones stand below every priority: without one turn in 16 a busy slot would starve them.
-  retries_first = tonumber(top[2] or 0) <= RETRIES or random % 16 == 0
-  local low = retries_first and call('ZRANGE', store, 0, 0, 'WITHSCORES') or top
-  if low[1] and tonumber(low[2]) <= RETRIES then
+  -- Failed ones of a literal topic stand below every priority. Those that somebody else wrote are found in time.
+  local low = (m[6] or m[7] or random % 16 == 0 or tonumber(top[2] or 0) <= RETRIES) and call('ZRANGE', store, 0, 0, 'WITHSCORES') or top
+  local failed = tonumber(low[2] or math.huge) <= RETRIES
+  late = failed or due and due <= now
+  retries_first = tonumber(top[2] or 0) <= RETRIES or late and passed >= PASS
+  if failed and retries_first then
     alone(low[1], tonumber(low[2]))
   elseif top[1] then
     -- Of the lowest level taken, `size` contents stand in the store and k of them are taken, from a random
     -- place: else the equal ones that sort last would starve. (Some near the ends of the level are drawn up
     -- to twice as often as the mean, none much less.)
-    local level, size, k = top[2], call('ZCOUNT', store, top[2], top[2]), count
+    local level, size, k, full = top[2], call('ZCOUNT', store, top[2], top[2]), count, nil
     if size >= count then
       told[1] = level
     else
-      local e = call('ZREVRANGE', store, 0, count - 1, 'WITHSCORES')
-      local n = #e / 2
-      while tonumber(e[2 * n]) <= RETRIES do n = n - 1 end   -- a retry goes alone
-      for i = 1, n do
-        x[i], told[i] = e[2 * i - 1], e[2 * i]
-        if told[i] ~= level then level, above = told[i], i - 1 end
-      end
-      k = n - above
-      size = n == count and call('ZCOUNT', store, level, level) or k
+      k, full = read(0, count, #top[1], 2, function(i, n) return call('ZREVRANGE', store, i, i + n - 1, 'WITHSCORES') end)
+      while tonumber(told[k]) <= RETRIES do x[k], told[k], k = nil, nil, k - 1 end   -- a retry goes alone
+      level, above = told[k], k
+      while told[above] == level do above = above - 1 end
+      size = (full or k == count) and call('ZCOUNT', store, level, level) or k - above
+      k = k - above
     end
     local skip = math.max(0, math.min(size - k, random % (size + k - 1) - k + 1))
     if size > k or not x[1] then
-      local window = call('ZREVRANGE', store, above + skip, above + skip + k - 1)
-      for i = 1, k do x[above + i] = window[i] end
+      local n = k
+      local function window(i, some) return call('ZREVRANGE', store, above + skip + i, above + skip + i + some - 1) end
+      k, full = read(above, n, #top[1], 1, window)
+      if full then                                -- then from any of them on, or the last ones would starve
+        local first = math.floor(random / (size + n - 1)) % n
+        skip = skip + first
+        k = read(above, n - first, MOST / 4, 1, window)
+      end
+      for i = above + n, above + k + 1, -1 do x[i], told[i] = nil, nil end
     end
     from, to = -above - skip - k, -above - skip - 1
   end
@@ -250,6 +301,8 @@ local add, mark, n = {}, int(second * 1000 + left), #x
 for i = 1, n do add[2 * i - 1], add[2 * i] = mark, x[i] end
 call('ZADD', prepare, unpack(add))
 call('HSET', meta, 'holder', me, 'batch', following, 'until', now + ARGV[5], 'lease', ARGV[5])
+passed = late and passed + (from and n or -PASS) or 0
+if passed > 0 then call('HSET', meta, 'passed', passed) elseif m[7] then call('HDEL', meta, 'passed') end
 local out = {'BATCH', following, 17 - left, n, unpack(x)}
 for i = 1, #told do out[n + 4 + i] = told[i] end
 return out

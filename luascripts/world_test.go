@@ -56,7 +56,9 @@ type world struct {
 	rdb     *redis.Client
 	k       luascripts.SlotKeys
 	s       *luascripts.Scripts
-	sources map[string]string // as edited
+	sources map[string]string   // as edited
+	older   *luascripts.Scripts // of a program that did not know how much may be told
+	most    int                 // bytes of a batch, if not 1 MiB
 
 	clock    string
 	now      int64 // ms
@@ -101,6 +103,20 @@ func newWorld(j judge, rdb *redis.Client, number int, change edit) *world {
 	}
 	w.at(startOfTime)
 	return w
+}
+
+// telling is the world's scripts with another limit for the bytes of a batch.
+func (w *world) telling(most int) *luascripts.Scripts {
+	return luascripts.Edited(w.rdb, func(name, _ string) string {
+		source := w.sources[name]
+		if name == "turn" {
+			source = strings.Replace(source, ", 1048576, redis.call", fmt.Sprintf(", %d, redis.call", most), 1)
+			if err := w.rdb.ScriptLoad(ctx, source).Err(); err != nil {
+				w.Fatalf("load: %v", err)
+			}
+		}
+		return source
+	})
 }
 
 // at sets the clock.
@@ -179,6 +195,7 @@ func (r *reading) slot() (*slot, error) {
 	_, s.paused = m["paused"]
 	s.since, _ = strconv.ParseInt(m["paused"], 10, 64)
 	_, s.explains = m["why"]
+	s.passed, _ = strconv.Atoi(m["passed"])
 	return s, nil
 }
 
@@ -229,6 +246,9 @@ func (w *world) restore(s *slot) {
 	pipe.HSet(ctx, k.Meta, "holder", s.holder, "batch", s.number, "until", s.until, "lease", s.lease)
 	if s.paused {
 		pipe.HSet(ctx, k.Meta, "paused", s.since)
+	}
+	if s.passed > 0 {
+		pipe.HSet(ctx, w.k.Meta, "passed", s.passed)
 	}
 	if s.explains {
 		pipe.HSet(ctx, k.Meta, "why", 1)

@@ -1,0 +1,192 @@
+package luascripts_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// A batch holds at most 1 MiB of contents, or one content.
+
+func TestLarge(t *testing.T) { onEachServer(t, largeTrials) }
+
+var largeTrials = []trial{
+	{name: "a batch is 1 MiB at most", run: func(w *world) {
+		for _, k := range kinds {
+			for _, c := range []struct {
+				sizes []int // by their times, or priorities downwards
+				want  []int // how many each batch takes
+			}{
+				{[]int{1 << 18, 1 << 18, 1 << 18, 1 << 18, 1 << 18, 1 << 18}, []int{4, 2}},
+				{[]int{1 << 18, 1 << 18, 1 << 18, 1<<18 - 1, 1, 1}, []int{5, 1}},
+				{[]int{1 << 21, 1 << 21, 10}, []int{1, 1, 1}},
+				{[]int{10, 10, 1 << 21, 10}, []int{2, 1, 1}},
+				{[]int{10, 10, 10, 10, 10, 10, 1 << 20, 10, 10}, []int{6, 1, 2}},
+			} {
+				w.clean(k)
+				for i, size := range c.sizes {
+					w.do("zadd", w.k.Store, w.score(i), content(i, size))
+				}
+				number := int64(0)
+				for n, want := range c.want {
+					a := w.turn(asking(maxBatch, w.as("a", number)), luascripts.Batch)
+					w.must(len(a.Contents) == want, "%v: batch %d of %v has %d contents, not %d", k, n, c.sizes, len(a.Contents), want)
+					number = a.Number
+				}
+				w.turn(w.as("a", number), luascripts.Empty)
+			}
+		}
+	}},
+	{name: "large ones of different priorities", run: func(w *world) {
+		// The highest two leave room for one of the level below, which has 30, all but one too large.
+		w.clean(priorityKind)
+		s := w.telling(1000)
+		w.do("zadd", w.k.Store, 90, content(100, 400), 80, content(101, 300))
+		for i := range 30 {
+			w.do("zadd", w.k.Store, 50, content(i, map[bool]int{true: 290, false: 310}[i == 29]))
+		}
+		before, t := w.slot(), asking(20, w.as("a", 0))
+		before.most, t.Random = 1000, 77
+		a, err := s.Turn(ctx, t)
+		w.must(err == nil && len(a.Contents) == 2 && a.Priority(0) == 90 && a.Priority(1) == 80, "%d, %d, %v", a.Priority(0), len(a.Contents), err)
+		before.turn(t, w.now, a)
+		before.same(w.slot())
+		a, err = s.Turn(ctx, asking(2, w.as("a", a.Number)))
+		w.must(err == nil && len(a.Contents) == 2, "%d, %v", len(a.Contents), err)
+	}},
+	{name: "large equal ones do not starve", run: func(w *world) {
+		// Each comes again at once. Those that sort last are the largest.
+		for _, above := range []bool{false, true} {
+			w.clean(priorityKind)
+			s := w.telling(1000)
+			const members = 30
+			sizes := map[string]int64{}
+			for i := range members {
+				size := 200
+				if i > members-5 {
+					size = 600
+				}
+				sizes[content(i, size)] = 50
+			}
+			if above {
+				sizes[content(members, 200)] = 60
+			}
+			for x, score := range sizes {
+				w.do("zadd", w.k.Store, score, x)
+			}
+			random, drawn, number := rand.New(rand.NewPCG(8, 0)), map[string]int{}, int64(0)
+			for range 1500 {
+				t := asking(20, w.as("a", number))
+				t.Random = random.IntN(1 << 30)
+				a, err := s.Turn(ctx, t)
+				w.must(err == nil && a.Code == luascripts.Batch && fits(a.Contents, 1000), "%v, %d contents, %v", a.Code, len(a.Contents), err)
+				number = a.Number
+				again := []any{"zadd", w.k.Store}
+				for i, x := range a.Contents {
+					w.must(a.Priority(i) == sizes[x], "%.4s has priority %d", x, a.Priority(i))
+					again = append(again, sizes[x], x)
+					drawn[x]++
+				}
+				w.do(again...)
+			}
+			for x := range sizes {
+				w.must(drawn[x] >= 15, "%.4s of %d bytes was drawn %d times in 1,500 batches: %v", x, len(x), drawn[x], drawn)
+			}
+		}
+	}},
+	{name: "little is read that is not taken", run: func(w *world) {
+		for _, k := range kinds {
+			for _, small := range []int{0, 20} {
+				w.clean(k)
+				s := luascripts.Edited(w.rdb, func(name, _ string) string {
+					loop := "    for i = 1, #piece, step do\n"
+					return strings.Replace(w.sources[name], loop, loop+"      call('INCRBY', 'bytes', #piece[i])\n    end\n"+loop, 1)
+				})
+				for i := range maxBatch {
+					size := 1 << 16
+					if i < small {
+						size = 10
+					}
+					w.do("zadd", w.k.Store, w.score(i), content(i, size))
+				}
+				a, err := s.Turn(ctx, asking(maxBatch, w.as("a", 0)))
+				read, _ := w.rdb.Get(ctx, "bytes").Int()
+				most, want := 1<<20+1<<16, 16
+				if small > 0 {
+					most, want = most+64<<16, small+15
+				}
+				w.must(err == nil && len(a.Contents) == want && read <= most, "%v: %d contents, %d bytes read, %v", k, len(a.Contents), read, err)
+			}
+		}
+	}},
+	{name: "an older program took too much", run: func(w *world) {
+		for _, k := range kinds {
+			for sent, size := range map[int]int{300: 1000, 30: 100_000} { // more than 256 contents, and more than 1 MiB
+				w.clean(k)
+				want := map[string]bool{}
+				for i := range sent {
+					x := content(i, size)
+					want[x] = true
+					w.do("zadd", w.k.Prepare, w.now+16, x)
+				}
+				w.do("hset", w.k.Meta, "holder", "a", "batch", 7, "until", 5)
+				w.later(2500)
+				again := content(sent-1, size)
+				w.do("zadd", w.k.Store, w.now+5000, again)
+				take := w.as("a", 0)
+				for _, key := range []string{w.k.Store, w.k.Retry} {
+					before := w.do("zcard", w.k.Prepare)
+					w.breakKey(key)
+					_, err := w.s.Turn(ctx, take)
+					w.must(err != nil && w.do("hget", w.k.Meta, "until") == "5", "%v: %s is of a wrong type: %v", k, key, err)
+					w.repairKey(key)
+					w.must(w.do("zcard", w.k.Prepare) == before, "%v: %s", k, key)
+				}
+				expected := w.slot()
+				a := w.turn(take, luascripts.Batch)
+				expected.turn(take, w.now, a)
+				s := w.slot()
+				expected.same(s)
+				w.must(len(a.Contents) < sent && a.Number == w.now*1000 && a.Attempt == 1, "%v: %d contents, number %d", k, len(a.Contents), a.Number)
+				due := s.store[again]
+				w.must(due == map[kind]int64{rangeMerge: startOfTime, fixedTime: w.now + 5000, priorityKind: w.now + 5000}[k], "%v: sent again for %d", k, due)
+				b := w.turn(take, luascripts.Batch) // late, or because this answer got lost, too
+				w.must(b.Number == a.Number && slices.Equal(b.Contents, a.Contents), "%v: told again: %d", k, b.Number)
+				w.do("zadd", w.k.Store, map[bool]int64{true: 50, false: 1000}[k == priorityKind], again)
+				for a.Code == luascripts.Batch {
+					for _, x := range a.Contents {
+						w.must(want[x] && a.Attempt == 1, "%v: %.4s comes twice, or as attempt %d", k, x, a.Attempt)
+						delete(want, x)
+					}
+					a = w.turnAny(asking(maxBatch, w.as("a", a.Number)))
+				}
+				w.must(len(want) == 0, "%v: %d are lost", k, len(want))
+			}
+		}
+	}},
+}
+
+// content is a content of so many bytes.
+func content(i, size int) string {
+	name := fmt.Sprintf("%04d", i)
+	return name[4-min(4, size):] + strings.Repeat("x", max(0, size-4))
+}
+
+// score lets the i-th content come before those after it.
+func (w *world) score(i int) int64 {
+	if w.topic == priorityKind {
+		return 5000 - int64(i)
+	}
+	return w.now - 5000 + int64(i)
+}
+
+func (w *world) turnAny(t *luascripts.Turn) luascripts.Answer {
+	w.Helper()
+	a, err := w.s.Turn(ctx, t)
+	w.must(err == nil, "%v", err)
+	return a
+}
