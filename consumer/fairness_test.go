@@ -52,6 +52,9 @@ func (p *play) enter() {
 			all[i] = i
 		}
 		p.own(t, me, all)
+		for i := range all {
+			p.wake(t, i, 0)
+		}
 	}
 	p.turn()
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -20,6 +20,9 @@ import (
 // slot are due before the slot wakes by itself, and whether something of it is in
 // flight. Where there is something, the slot is woken. The answers are numbers,
 // however large the contents are.
+//
+// Slots that are new to this worker are looked at in the same way before they are
+// asked for a turn, which costs ten times as much: most of them are empty.
 
 // lookSlots is how many slots are asked for at once.
 const lookSlots = 128
@@ -31,7 +34,8 @@ const early = 10 * time.Millisecond
 // resting is a slot that sleeps until at, or until it is woken if that is zero.
 type resting struct {
 	*slot
-	at time.Time
+	at     time.Time
+	gained bool // and was never looked at since
 }
 
 // sight is what one look goes for on one server.
@@ -44,26 +48,32 @@ type sight struct {
 // Cluster has many servers, and one that hangs does not keep the others from being
 // looked at.
 func (c *Consumer) lookAfter(t *topic) {
-	ticker := time.NewTicker(t.opts.SafetyLook)
+	ticker := time.NewTicker(t.first(t.opts.SafetyLook))
 	defer ticker.Stop()
-	busy := map[string]*atomic.Bool{}
+	eyes := map[string]*eye{}
 	for {
 		select {
 		case <-ticker.C:
+			ticker.Reset(t.opts.SafetyLook)
 		case <-t.lookNow:
 		case <-c.background.Done():
 			return
 		}
 		for addr, s := range c.sights(t) {
-			b := busy[addr]
-			if b == nil {
-				b = &atomic.Bool{}
-				busy[addr] = b
+			e := eyes[addr]
+			if e == nil {
+				e = &eye{}
+				eyes[addr] = e
 			}
-			if b.CompareAndSwap(false, true) {
+			if e.open() {
 				c.running.Go(func() {
-					defer b.Store(false)
-					c.look(t, s)
+					if leave, ok := c.gates.enter(c.background, addr); ok {
+						c.look(t, s)
+						leave()
+					}
+					if e.close() {
+						signal(t.lookNow)
+					}
 				})
 			}
 		}
@@ -76,6 +86,7 @@ func (c *Consumer) sights(t *topic) map[string]*sight {
 	for _, x := range c.schedule.idle(t) {
 		node, addr, err := nodes.MasterFor(c.background, c.rdb, x.turn.Keys.Store)
 		if err != nil {
+			c.schedule.lookFailed(x)
 			continue
 		}
 		g := groups[addr]
@@ -97,6 +108,11 @@ func (c *Consumer) look(t *topic, s *sight) {
 	for slots := range slices.Chunk(s.slots, lookSlots) {
 		if err == nil {
 			err = c.lookAt(t, s.node, slots, func(at time.Time) time.Time { return clock.Add(at.Sub(answered)) })
+		}
+	}
+	if err != nil {
+		for _, x := range s.slots {
+			c.schedule.lookFailed(x)
 		}
 	}
 	if err != nil && c.background.Err() == nil && !nodes.Elsewhere(err) {
@@ -150,14 +166,47 @@ func (s *schedule) idle(t *topic) (slots []resting) {
 		switch {
 		case !x.owned:
 		case x.state == idle:
-			if !x.refused {
-				slots = append(slots, resting{x, x.at})
+			if x.gained || !x.refused {
+				slots = append(slots, resting{x, x.at, x.gained})
+				x.gained = false
 			}
 		case x.state == turning:
 			x.woken = true
 		}
 	}
 	return slots
+}
+
+// lookFailed has a slot that was gained take a turn, which is repeated until it is
+// answered.
+func (s *schedule) lookFailed(x resting) {
+	if x.gained {
+		s.wake(x.topic, x.index, 0)
+	}
+}
+
+// eye looks at the slots of a topic on one server.
+type eye struct {
+	mu          sync.Mutex
+	busy, again bool
+}
+
+// open reports whether a look may begin. If there is one already, there will be
+// another.
+func (e *eye) open() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.again = e.busy
+	e.busy = true
+	return !e.again
+}
+
+// close ends a look, and reports whether there shall be another.
+func (e *eye) close() (again bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	again, e.busy, e.again = e.again, false, false
+	return again
 }
 
 // Settle looks at every slot of this worker now and returns when nothing is

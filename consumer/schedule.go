@@ -89,7 +89,8 @@ func (s *schedule) next(most int, slots []*slot, leave []bool) ([]*slot, []bool)
 	return slots, leave
 }
 
-// own sets which slots of a topic this worker shall work at in a term.
+// own sets which slots of a topic this worker shall work at in a term. Those that are
+// gained are to be looked at.
 func (s *schedule) own(t *topic, in *term, indexes []int) (gained, lost int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,9 +107,7 @@ func (s *schedule) own(t *topic, in *term, indexes []int) (gained, lost int) {
 			gained++
 			x.owned = true
 			x.leaving.Store(false)
-			if x.state == idle { // otherwise whoever has it in hand goes on with it
-				s.ready(x)
-			}
+			x.gained = x.state == idle // otherwise whoever has it in hand goes on with it
 		case !mine[i] && x.owned:
 			lost++
 			s.disown(x)

@@ -133,6 +133,9 @@ func stage(limit int, slots ...int) (*schedule, []*topic) {
 			all[i] = i
 		}
 		s.own(t, me, all)
+		for i := range all {
+			s.wake(t, i, 0)
+		}
 	}
 	return s, topics
 }

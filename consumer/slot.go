@@ -39,6 +39,7 @@ type slot struct {
 	borrowed int       // places its batch has beside that
 	since    time.Time // when it got the place
 	woken    bool      // a wake-up came while it was turning
+	gained   bool      // it is new to this worker, and was not looked at yet
 	at       time.Time // when it wakes by itself; zero: never
 	inHeap   int       // index in the heap of sleepers; -1: not in it
 	link               // in the queue of those that are ready, or wait for a place

@@ -84,7 +84,11 @@ func (c *Consumer) workAt(t *topic, in *term) {
 	if t.refused.Load() { // asked while others wait, or they would work at it after all
 		share = nil
 	}
-	if gained, lost := c.schedule.own(t, in, share); gained+lost > 0 {
+	gained, lost := c.schedule.own(t, in, share)
+	if gained > 0 {
+		signal(t.lookNow)
+	}
+	if gained+lost > 0 {
 		in.log.Info("slots were shared out", zap.String("topic", t.Name),
 			zap.Int("slots", len(share)), zap.Int("gained", gained), zap.Int("given_away", lost))
 	}
