@@ -236,6 +236,7 @@ func (b *batch) finish() {
 		x.topic.size.learn(took, b.next, b.bytes)
 	}
 	x.batch = nil
+	clear(x.results)
 	at, took := time.Time{}, len(b.answer.Contents)
 	if gap := b.c.pace.gap(took, filled(took, x.turn.Count) || x.leaving.Load()); gap > 0 {
 		at = time.Now().Add(gap)

@@ -143,6 +143,12 @@ func (c *Consumer) lookAt(t *topic, node redis.UniversalClient, slots []resting,
 		asked[i][2] = pipe.ZCard(ctx, k.Prepare)
 	}
 	_, err := pipe.Exec(c.background)
+	for i := range slots {
+		if asked[i][2].Val() > 0 { // it may be another's, and to be taken over
+			c.reckoned(t)
+			break
+		}
+	}
 	for i, x := range slots {
 		for _, cmd := range asked[i] {
 			// A slot that is on its way to another server: its turn will find it.

@@ -77,11 +77,10 @@ func (s *slot) ask(c *Consumer, leave bool) {
 	if !leave {
 		count = s.topic.size.count(1 + s.borrowed)
 	}
-	crash := time.Duration(0)
-	if !s.topic.Literal {
-		crash = c.backoff(s.topic, 1)
+	s.turn.Worker, s.turn.Lease, s.turn.Crash, s.turn.Gone = s.worker, c.cfg.Lease, s.topic.crash.delay(), ""
+	if s.topic.Literal {
+		s.turn.Crash = 0
 	}
-	s.turn.Worker, s.turn.Lease, s.turn.Crash, s.turn.Gone = s.worker, c.cfg.Lease, crash, ""
 	if m := s.term.member; m != nil { // the session takes the lease's place
 		s.turn.Lease = 0
 		if m.Dead(s.holder) {
@@ -96,5 +95,10 @@ func (s *slot) ask(c *Consumer, leave bool) {
 // answered notes that the turn has a definite answer.
 func (s *slot) answered() {
 	s.open, s.failures, s.held = false, 0, false
+	clear(s.verdicts)
 	s.turn.Verdicts, s.verdicts = nil, s.verdicts[:0]
 }
+
+// empty lets go of what the slot had in hand, which may be large, when it has nothing
+// to do for a while.
+func (s *slot) empty() { s.results, s.verdicts = nil, nil }

@@ -18,6 +18,7 @@ type topic struct {
 	part          float64     // of a period after which it is first looked after: above 0, up to 1
 	slots         []*slot
 	size          batchSize
+	crash         crash
 	lookNow       chan struct{} // there is a reason for a safety look
 	poke          chan struct{} // the list of members has changed
 

@@ -76,6 +76,7 @@ func (c *Consumer) turn() {
 		if why != nil { // once for all of them: it is nearly always the server
 			c.log.Warn("turns have no answer and are repeated", zap.Int("slots", unanswered), zap.Error(why))
 		}
+		clear(cmds) // which have answers, and these what was large in them
 		if replaced {
 			return
 		}
@@ -127,6 +128,9 @@ func (c *Consumer) answer(x *slot, a luascripts.Answer) {
 		c.refused(x, repeated)
 	}
 	x.refused = a.Code == luascripts.Busy || a.Code == luascripts.Paused
+	if a.Code != luascripts.Batch && a.Code != luascripts.Number {
+		x.empty()
+	}
 	if a.Code != luascripts.Busy {
 		x.number = a.Number
 		x.patience, x.holder = 0, ""
@@ -150,6 +154,7 @@ func (c *Consumer) answer(x *slot, a luascripts.Answer) {
 		c.logOf(x).Debug("slot is busy", zap.String("holder", a.Holder), zap.Duration("lease", a.Wait))
 		x.patience = min(max(firstBusy, 2*x.patience), lastBusy)
 		c.suspect(x, a.Holder)
+		c.reckon(x.topic)
 		c.schedule.rest(x, time.Now().Add(x.patience))
 	case luascripts.Paused:
 		c.schedule.rest(x, time.Now().Add(pausedLook))
