@@ -136,6 +136,7 @@ func TestCloseInABlackHole(t *testing.T) {
 	must(t, err)
 	must(t, c.Listen(topicOf(t, message.KindPriority, 2), newNotes().done(), ListenOptions{}))
 	must(t, c.Start(ctx))
+	must(t, c.Settle(ctx)) // so that there are slots to be left
 	proxy.Freeze()
 	if err := closeIn(c, time.Millisecond); err == nil {
 		t.Error("Close says that all is well")
