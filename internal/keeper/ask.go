@@ -12,7 +12,7 @@ import (
 // call is what an error says of a call.
 type call struct {
 	what, path string
-	led        bool // it is answered by the leader, or by a server that has asked it
+	writes     bool // so it is answered when a majority of the servers has decided on it
 }
 
 // ask makes a call and waits for its answer. The library knows no timeouts, and
@@ -37,7 +37,7 @@ func ask[T any](ctx context.Context, s *session, c call, f func(*zk.Conn) (T, er
 	case a = <-answered:
 		switch {
 		case a.err == nil || definite(a.err):
-			if c.led {
+			if c.writes && (a.err == nil || refused(a.err)) {
 				s.confirm(begun)
 			}
 		case errors.Is(a.err, zk.ErrSessionExpired):
@@ -66,6 +66,18 @@ func definite(err error) bool {
 		zk.ErrNoNode, zk.ErrNodeExists, zk.ErrBadVersion, zk.ErrNoAuth, zk.ErrNotEmpty,
 		zk.ErrInvalidACL, zk.ErrAuthFailed, zk.ErrNoChildrenForEphemerals, zk.ErrInvalidPath, zk.ErrBadArguments,
 	} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
+}
+
+// refused tells errors by which ZooKeeper turns a write down. That is as much of a
+// decision of the majority as a write is: it has a place in their order, and whoever is
+// told has seen all that went before.
+func refused(err error) bool {
+	for _, known := range []error{zk.ErrNoNode, zk.ErrNodeExists, zk.ErrBadVersion, zk.ErrNoAuth, zk.ErrNotEmpty} {
 		if errors.Is(err, known) {
 			return true
 		}

@@ -199,7 +199,7 @@ func confirms(t *testing.T, m *Member) {
 	begun := time.Now()
 	eventually(t, "a sign of life", func() error {
 		lives(t, m)
-		if !m.session.confirmed().After(begun) {
+		if !m.session.answered().After(begun) {
 			return errors.New("not confirmed")
 		}
 		return nil

@@ -2,10 +2,12 @@ package keeper
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/go-zookeeper/zk"
 	"go.uber.org/zap"
 )
 
@@ -58,7 +60,7 @@ func (m *Member) tellPeople() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	<-timer.C
-	due := false
+	due, told := false, false
 	for {
 		select {
 		case <-m.holdings.changed:
@@ -68,7 +70,14 @@ func (m *Member) tellPeople() {
 			}
 		case <-timer.C:
 			due = false
-			if _, err := m.session.set(m.ctx, m.tree.owned(m.id), m.holdings.encode(), -1); err != nil && m.ctx.Err() == nil {
+			switch err := m.write(m.ctx); {
+			case err == nil || m.ctx.Err() != nil:
+			case errors.Is(err, zk.ErrNoAuth):
+				if !told {
+					m.log.Warn("people cannot see what the worker holds: its node may not be written", zap.Error(m.keeper.cfg.explain(err)))
+				}
+				told = true
+			default:
 				m.log.Debug("what the worker holds is not written down yet", zap.Error(err))
 				due = true
 				timer.Reset(m.session.patience())

@@ -18,7 +18,7 @@ import (
 // of it still run.
 type line struct {
 	cfg   Config
-	hello func(granted time.Duration, id int64) error // hears each server's welcome
+	hello func(dialed time.Time, granted time.Duration, id int64) error // hears each server's welcome
 	seen  zxid.Seen
 
 	whole  context.Context // until it is cut
@@ -29,7 +29,7 @@ type line struct {
 	faults map[string]error // of each server that could not be reached
 }
 
-func newLine(cfg Config, hello func(granted time.Duration, id int64) error) *line {
+func newLine(cfg Config, hello func(dialed time.Time, granted time.Duration, id int64) error) *line {
 	l := &line{cfg: cfg, hello: hello, limit: cfg.SessionTimeout / 3, faults: map[string]error{}}
 	l.whole, l.sever = context.WithCancel(context.Background())
 	return l
@@ -41,7 +41,7 @@ var errCut = errors.New("the line is cut")
 func (l *line) dial(network, addr string, _ time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(l.whole, l.patience())
 	defer cancel()
-	w := &wire{line: l, addr: addr}
+	w := &wire{line: l, addr: addr, dialed: time.Now()}
 	if err := w.connect(ctx, network); err != nil {
 		l.failed(addr, err)
 		return nil, err

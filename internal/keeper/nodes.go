@@ -69,7 +69,7 @@ func (s *session) existsW(ctx context.Context, path string) (bool, *zk.Stat, <-c
 
 // set writes if the node is of that version; -1 is any.
 func (s *session) set(ctx context.Context, path string, data []byte, version int32) (*zk.Stat, error) {
-	return ask(ctx, s, call{what: "write", path: path, led: true}, func(c *zk.Conn) (*zk.Stat, error) {
+	return ask(ctx, s, call{what: "write", path: path, writes: true}, func(c *zk.Conn) (*zk.Stat, error) {
 		return c.Set(path, data, version)
 	})
 }
@@ -80,7 +80,7 @@ func (s *session) create(ctx context.Context, path string, data []byte) error {
 }
 
 func (s *session) make(ctx context.Context, path string, data []byte, flags int32) error {
-	_, err := ask(ctx, s, call{what: "create", path: path, led: true}, func(c *zk.Conn) (string, error) {
+	_, err := ask(ctx, s, call{what: "create", path: path, writes: true}, func(c *zk.Conn) (string, error) {
 		return c.Create(path, data, flags, s.acl)
 	})
 	return err
@@ -112,7 +112,7 @@ func (s *session) claim(ctx context.Context, path string, data []byte) (mine boo
 
 // remove deletes a node. That it is gone already is fine.
 func (s *session) remove(ctx context.Context, path string) error {
-	_, err := ask(ctx, s, call{what: "remove", path: path, led: true}, func(c *zk.Conn) (struct{}, error) {
+	_, err := ask(ctx, s, call{what: "remove", path: path, writes: true}, func(c *zk.Conn) (struct{}, error) {
 		return struct{}{}, c.Delete(path, -1)
 	})
 	if errors.Is(err, zk.ErrNoNode) {
@@ -132,7 +132,7 @@ func (s *session) removeOwn(ctx context.Context, path string) error {
 
 // sync makes the server catch up with the leader.
 func (s *session) sync(ctx context.Context, path string) error {
-	_, err := ask(ctx, s, call{what: "sync", path: path, led: true}, func(c *zk.Conn) (string, error) {
+	_, err := ask(ctx, s, call{what: "sync", path: path}, func(c *zk.Conn) (string, error) {
 		return c.Sync(path)
 	})
 	return err

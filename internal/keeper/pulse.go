@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -8,6 +9,11 @@ import (
 	"github.com/go-zookeeper/zk"
 	"go.uber.org/zap"
 )
+
+// beats are how many writes a worker makes in a session timeout. More of them let it
+// bear longer outages. A beat must be longer than half a tick of the servers; see
+// confirmed.
+const beats = 8
 
 // beat asks for a sign of life now and then, and whether the worker's node is still
 // there. A watch tells at once when it is not: from then on others may take over.
@@ -30,17 +36,19 @@ func (m *Member) beat() {
 			// The library would go on waiting for twice as long. Another server may answer.
 			m.session.line.drop()
 		}
-		timer.Reset(m.session.timeout() / 6)
+		timer.Reset(m.session.timeout() / beats)
 	}
 }
 
-// look asks the leader first: what the server at hand knows may be old. It leaves a
-// watch if there is none.
+// look writes first, for two reasons: only that is a sign of life, and what the server at
+// hand knows may be old. Nobody watches what is written. It leaves a watch on the
+// worker's node if there is none.
 func (m *Member) look(touched *<-chan zk.Event) error {
-	path := m.tree.worker(m.id)
-	if err := m.session.sync(m.ctx, path); err != nil {
-		return err
+	written := m.write(m.ctx)
+	if written != nil && !refused(written) {
+		return written
 	}
+	path := m.tree.worker(m.id)
 	var there bool
 	var stat *zk.Stat
 	var err error
@@ -57,8 +65,26 @@ func (m *Member) look(touched *<-chan zk.Event) error {
 		m.lose(fmt.Errorf("somebody has deleted %s", path))
 	case stat.EphemeralOwner != m.session.id():
 		m.lose(fmt.Errorf("somebody has replaced %s", path))
+	case errors.Is(written, zk.ErrNoNode):
+		return m.rewrite(m.ctx)
 	}
 	return nil
+}
+
+// write writes what the worker holds, to a node of its own.
+func (m *Member) write(ctx context.Context) error {
+	_, err := m.session.set(ctx, m.tree.owned(m.id), m.holdings.encode(), -1)
+	return err
+}
+
+// rewrite makes the node that is written to again: somebody has deleted it, perhaps with
+// all others.
+func (m *Member) rewrite(ctx context.Context) error {
+	if err := m.session.ensure(ctx, m.tree.owners(), nil); err != nil {
+		return err
+	}
+	_, err := m.session.claim(ctx, m.tree.owned(m.id), m.holdings.encode())
+	return err
 }
 
 func (m *Member) lose(why error) { m.session.lose(why) }
@@ -93,7 +119,7 @@ func (m *Member) overdue() (time.Duration, error) {
 	left := time.Until(m.session.deadline())
 	if left <= 0 {
 		return 0, fmt.Errorf("ZooKeeper was not heard for %v, of a session of %v: %s",
-			time.Since(m.session.confirmed()).Round(time.Millisecond), m.session.timeout(), m.session.line.trouble())
+			time.Since(m.session.answered()).Round(time.Millisecond), m.session.timeout(), m.session.line.trouble())
 	}
 	return left, nil
 }

@@ -27,6 +27,8 @@ type session struct {
 	number  int64         // ZooKeeper's; 0: not opened yet
 	granted time.Duration // the timeout ZooKeeper has granted
 	alive   time.Time     // see confirmed
+	heard   time.Time     // when the last write was begun that was answered; not of each
+	dialed  time.Time     // when the connection of now was begun
 	waiting map[chan struct{}]struct{}
 }
 
@@ -39,8 +41,10 @@ func open(ctx context.Context, cfg Config) (*session, error) {
 	s := &session{
 		acl:  zk.WorldACL(zk.PermAll),
 		lost: make(chan struct{}), done: make(chan struct{}), up: make(chan struct{}),
-		alive: time.Now(), granted: cfg.SessionTimeout, waiting: map[chan struct{}]struct{}{},
+		granted: cfg.SessionTimeout, waiting: map[chan struct{}]struct{}{},
 	}
+	s.alive = time.Now()
+	s.heard = s.alive
 	s.ctx, s.end = context.WithCancelCause(context.Background())
 	s.line = newLine(cfg, s.hello)
 	conn, events, err := zk.Connect(cfg.Servers, cfg.SessionTimeout, zk.WithHostProvider(&hosts{}), zk.WithDialer(s.line.dial),
@@ -101,14 +105,14 @@ func (s *session) await(ctx context.Context) error {
 
 // hello hears what a server says to each new connection. An error keeps the library
 // from using it.
-func (s *session) hello(granted time.Duration, number int64) error {
+func (s *session) hello(dialed time.Time, granted time.Duration, number int64) error {
 	s.mu.Lock()
 	known := s.number
 	if known == 0 {
 		s.number = number
 	}
 	if number != 0 && (known == 0 || number == known) {
-		s.granted = granted
+		s.granted, s.dialed = granted, dialed
 		s.mu.Unlock()
 		return nil
 	}
@@ -173,21 +177,46 @@ func (s *session) timeout() time.Duration {
 // patience is how long a call waits for its answer.
 func (s *session) patience() time.Duration { return s.timeout() / 3 }
 
-// confirmed is when the last request was begun that was answered by the leader, or
-// by a server that had asked it: until the session timeout after it nobody ends the
-// session. A server that the others have lost goes on answering reads for a while.
+// confirmed is until when the session was surely alive: nobody ends it before the
+// session timeout is over from then on.
+//
+// That somebody has answered proves nothing. A leader that the others have lost goes on
+// answering, even to a sync, until it notices; meanwhile they elect another one, which
+// may end the session. What a majority has decided on, a write, was not decided by such a
+// leader. But of a follower the leader hears only twice in a tick who has asked
+// something; when both are cut off from each other before that, the leader counts from
+// the request before. So an answered write confirms the one before it, which is a beat
+// older, or the beginning of the connection, of which the leader is told at once.
 func (s *session) confirmed() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.alive
 }
 
+// answered is when the last write was begun that was answered, to within a beat.
+func (s *session) answered() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.heard
+}
+
+// confirm is told when a write was begun that was answered.
 func (s *session) confirm(begun time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if begun.After(s.alive) {
-		s.alive = begun
+	if begun.After(s.dialed) { // else another connection may have brought the answer
+		s.alive = later(s.alive, s.dialed)
 	}
+	if begun.Sub(s.heard) >= s.granted/beats {
+		s.alive, s.heard = later(s.alive, s.heard), begun
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // deadline is when others may prove us dead, less a margin.

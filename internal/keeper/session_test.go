@@ -92,13 +92,13 @@ func TestReplacedSession(t *testing.T) {
 	lost := make(chan struct{})
 	s := &session{lost: lost, line: newLine(Config{}, nil)}
 	s.ctx, s.end = context.WithCancelCause(context.Background())
-	if err := s.hello(time.Second, 7); err != nil || s.id() != 7 || s.timeout() != time.Second {
+	if err := s.hello(time.Now(), time.Second, 7); err != nil || s.id() != 7 || s.timeout() != time.Second {
 		t.Fatal(err)
 	}
-	if err := s.hello(2*time.Second, 7); err != nil || s.timeout() != 2*time.Second {
+	if err := s.hello(time.Now(), 2*time.Second, 7); err != nil || s.timeout() != 2*time.Second {
 		t.Fatal(err)
 	}
-	if err := s.hello(time.Second, 8); !errors.Is(err, errReplaced) {
+	if err := s.hello(time.Now(), time.Second, 8); !errors.Is(err, errReplaced) {
 		t.Error(err)
 	}
 	await(t, "lost", lost)
@@ -198,8 +198,8 @@ func TestUntilComesBeforeTheDeadline(t *testing.T) {
 	}
 }
 
-// A server that the others have lost answers reads for a while, although the leader
-// ends the session meanwhile: they are no sign of life.
+// A server that the others have lost answers reads for a while, and a leader in that place
+// answers to a sync, although the session may be ended meanwhile: they are no sign of life.
 func TestReadsAreNoSignOfLife(t *testing.T) {
 	t.Parallel()
 	cfg, _ := shared(t)
@@ -215,6 +215,7 @@ func TestReadsAreNoSignOfLife(t *testing.T) {
 	m.running.Go(func() {
 		for s.ctx.Err() == nil {
 			s.exists(context.Background(), cfg.Root)
+			s.sync(context.Background(), cfg.Root)
 		}
 	})
 	await(t, "lost", m.Lost())

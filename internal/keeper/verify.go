@@ -2,10 +2,7 @@ package keeper
 
 import (
 	"context"
-	"errors"
 	"fmt"
-
-	"github.com/go-zookeeper/zk"
 )
 
 // Dead reports whether a holder was proven dead before.
@@ -19,8 +16,9 @@ func (m *Member) Dead(holder string) bool {
 //
 // The server at hand may be behind the others: so far that it does not know yet of a
 // worker that joined and took a batch since. Hence the write before the look. It is
-// carried out after all that went before it anywhere, the join included, and from
-// then on this session sees no older state, whichever server it asks.
+// decided on after all that went before it anywhere, the join included, and from then on
+// this session sees no older state, whichever server it asks. A write that is refused,
+// because somebody has deleted the node or changed its ACL, is a decision like any other.
 func (m *Member) Verify(ctx context.Context, holder string) (dead bool, err error) {
 	if holder == m.id || holder == "" {
 		return false, fmt.Errorf("verify %q: it is this worker itself, or nobody", holder)
@@ -29,32 +27,15 @@ func (m *Member) Verify(ctx context.Context, holder string) (dead bool, err erro
 	if m.Dead(holder) {
 		return true, nil
 	}
-	if err := m.barrier(ctx); err != nil {
-		return false, fmt.Errorf("verify %s: %w", holder, err)
+	if err := m.write(ctx); err != nil && !refused(err) {
+		return false, fmt.Errorf("verify %s: %w", holder, m.keeper.cfg.explain(err))
 	}
 	there, stat, err := m.session.exists(ctx, path)
 	if err != nil {
-		return false, fmt.Errorf("verify %s: %w", holder, err)
+		return false, fmt.Errorf("verify %s: %w", holder, m.keeper.cfg.explain(err))
 	}
 	if dead = !there || stat.EphemeralOwner == 0; dead { // of no session, it is a copy of a tree
 		m.keeper.dead.Store(path, struct{}{}) // ids are not used again
 	}
 	return dead, nil
-}
-
-// barrier writes to the worker's own node.
-func (m *Member) barrier(ctx context.Context) error {
-	path := m.tree.owned(m.id)
-	_, err := m.session.set(ctx, path, m.holdings.encode(), -1)
-	if !errors.Is(err, zk.ErrNoNode) {
-		return err
-	}
-	// Somebody has deleted it, perhaps with all others.
-	if err = m.session.ensure(ctx, m.tree.owners(), nil); err == nil {
-		_, err = m.session.claim(ctx, path, nil)
-	}
-	if err == nil {
-		_, err = m.session.set(ctx, path, m.holdings.encode(), -1)
-	}
-	return err
 }

@@ -18,6 +18,8 @@ type wire struct {
 	addr string
 	head []byte // of the server's first packet
 	met  bool   // that packet was heard
+
+	dialed time.Time // when the connection was begun
 }
 
 func (w *wire) connect(ctx context.Context, network string) (err error) {
@@ -61,7 +63,7 @@ func (w *wire) Read(p []byte) (int, error) {
 	}
 	w.met = true
 	granted := time.Duration(binary.BigEndian.Uint32(w.head[8:])) * time.Millisecond
-	if err := w.line.hello(granted, int64(binary.BigEndian.Uint64(w.head[12:]))); err != nil {
+	if err := w.line.hello(w.dialed, granted, int64(binary.BigEndian.Uint64(w.head[12:]))); err != nil {
 		return 0, err
 	}
 	w.head = nil

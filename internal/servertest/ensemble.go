@@ -14,7 +14,12 @@ import (
 )
 
 // ZooKeeperEnsemble is a real ZooKeeper of several members, private to one test.
-type ZooKeeperEnsemble struct{ members []*ZooKeeperServer }
+type ZooKeeperEnsemble struct {
+	members []*ZooKeeperServer
+	testing testing.TB
+	split   bool
+	ways    []*Proxy // of a split one: to each member, for those who follow it
+}
 
 // Ensemble starts n members and returns when they serve, which takes less than two
 // seconds. The cfg are lines of zoo.cfg, as with ZooKeeper.
@@ -24,8 +29,23 @@ type ZooKeeperEnsemble struct{ members []*ZooKeeperServer }
 // writes nothing.
 func Ensemble(t testing.TB, n int, cfg ...string) *ZooKeeperEnsemble {
 	t.Helper()
+	return ensemble(t, &ZooKeeperEnsemble{testing: t}, n, cfg)
+}
+
+// SplitEnsemble is an Ensemble whose members can be cut off from each other.
+func SplitEnsemble(t testing.TB, n int, cfg ...string) *ZooKeeperEnsemble {
+	t.Helper()
+	return ensemble(t, &ZooKeeperEnsemble{testing: t, split: true}, n, cfg)
+}
+
+// Way is what those who follow a member of a SplitEnsemble reach it by.
+func (e *ZooKeeperEnsemble) Way(to *ZooKeeperServer) *Proxy {
+	return e.ways[slices.Index(e.members, to)]
+}
+
+func ensemble(t testing.TB, e *ZooKeeperEnsemble, n int, cfg []string) *ZooKeeperEnsemble {
+	t.Helper()
 	java, classPath := zookeeperJava(t, jarsOfZooKeeper())
-	e := &ZooKeeperEnsemble{}
 	for range n {
 		e.members = append(e.members, &ZooKeeperServer{daemon: daemon{Dir: t.TempDir()}})
 	}
@@ -59,11 +79,22 @@ func (e *ZooKeeperEnsemble) start(java, classPath string, cfg []string) error {
 		}
 		ports = append(ports, port)
 	}
-	for i := range e.members {
-		cfg = append(cfg, fmt.Sprintf("server.%d=127.0.0.1:%d:%d", i+1, ports[3*i+1], ports[3*i+2]))
+	e.ways = nil
+	if e.split {
+		for i := range e.members {
+			e.ways = append(e.ways, NewProxy(e.testing, fmt.Sprintf("127.0.0.1:%d", ports[3*i+1])))
+		}
 	}
 	for i, m := range e.members {
-		conf, err := m.configure(ports[3*i], cfg)
+		lines := slices.Clone(cfg)
+		for j := range e.members {
+			way := fmt.Sprintf("127.0.0.1:%d", ports[3*j+1])
+			if e.split && j != i {
+				way = e.ways[j].Addr()
+			}
+			lines = append(lines, fmt.Sprintf("server.%d=%s:%d", j+1, way, ports[3*j+2]))
+		}
+		conf, err := m.configure(ports[3*i], lines)
 		if err != nil {
 			return err
 		}

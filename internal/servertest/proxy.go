@@ -24,6 +24,7 @@ type Proxy struct {
 	mu     sync.Mutex
 	change *sync.Cond // frozen, or a link's end
 	links  map[*link]struct{}
+	kept   []net.Conn // halves of links, see CutClients
 	cut    bool
 	frozen bool
 	mute   bool
@@ -45,6 +46,7 @@ func NewProxy(t testing.TB, target string) *Proxy {
 	t.Cleanup(func() {
 		p.listener.Close()
 		p.Cut()
+		p.set(p.endKept)
 		p.running.Wait()
 	})
 	return p
@@ -75,8 +77,41 @@ func (p *Proxy) Cut() {
 	}
 }
 
+// CutClients is Cut for the clients only: to the server it looks as if they were
+// silent. It has not been told that they are gone.
+func (p *Proxy) CutClients() {
+	p.mu.Lock()
+	p.cut = true
+	links := make([]*link, 0, len(p.links))
+	for l := range p.links {
+		links = append(links, l)
+		p.kept = append(p.kept, l.server)
+	}
+	p.mu.Unlock()
+	for _, l := range links {
+		l.end(func(c net.Conn) {
+			if c == l.client {
+				reset(c)
+			}
+		})
+	}
+}
+
 // Mend lets new connections through again.
-func (p *Proxy) Mend() { p.set(func() { p.cut = false }) }
+func (p *Proxy) Mend() {
+	p.set(func() {
+		p.cut = false
+		p.endKept()
+	})
+}
+
+// endKept is called with mu held.
+func (p *Proxy) endKept() {
+	for _, c := range p.kept {
+		c.Close()
+	}
+	p.kept = nil
+}
 
 // Freeze stops forwarding both ways and closes nothing: the network is a black
 // hole. What is sent meanwhile arrives after Thaw.

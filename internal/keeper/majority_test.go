@@ -1,0 +1,184 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+)
+
+// A leader and one worker are cut off from all others, who notice at once, while the
+// leader does not. It goes on answering, even to a sync, and the worker must not believe
+// in it: the others elect another one, which ends the session.
+func TestLeaderWithoutAMajority(t *testing.T) {
+	t.Parallel()
+	const timeout = 4 * time.Second
+	e := servertest.SplitEnsemble(t, 3, "initLimit=20") // or it takes 10 s to find that the old leader cannot be followed
+	leader := e.Leader(t)
+	m := join(t, New(config("/rmq", timeout, leader.Addr())), worker())
+	witness := e.Followers(t)[0].Client(t, long)
+	confirms(t, m) // just now, which is the worst moment
+	cut := time.Now()
+	e.Way(leader).CutClients()
+
+	answers := make(chan int, 1)
+	go func() {
+		n := 0
+		for m.session.sync(context.Background(), "/") == nil {
+			n++
+		}
+		answers <- n
+	}()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	gone := make(chan error, 1)
+	go func() {
+		var err error
+		for there := true; there || err != nil; {
+			<-time.After(10 * time.Millisecond)
+			there, _, err = witness.Exists(m.tree.worker(m.ID()))
+			if time.Since(cut) > 3*patience {
+				break
+			}
+		}
+		gone <- err
+	}()
+	select {
+	case <-m.Lost():
+	case <-gone:
+		t.Error("others can prove it dead, and it goes on")
+		await(t, "lost", m.Lost())
+	case <-timer.C:
+		t.Fatal("neither lost nor dead")
+	}
+	lost := time.Now()
+	if n := <-answers; n == 0 {
+		t.Error("the leader has not answered anything; the test shows nothing")
+	} else {
+		t.Logf("the leader has answered %d times since", n)
+	}
+	if late := m.session.confirmed().Sub(cut); late > 0 {
+		t.Errorf("it believes that the session was alive %v after the leader was cut off", late)
+	}
+	t.Logf("lost after %v, of %v", lost.Sub(cut), timeout)
+	m.Abandon()
+	leader.Pause() // or it takes part in elections, in which it cannot be reached
+	if err := <-gone; err != nil {
+		t.Fatal(err)
+	}
+	if after := time.Since(cut); after < timeout {
+		t.Errorf("the session has ended after %v", after)
+	}
+}
+
+// No write is decided on without a majority, and a refusal is a decision, too: about a
+// node that is not there, that may not be written, or that is another version.
+func TestRefusalsNeedAMajority(t *testing.T) {
+	t.Parallel()
+	e := servertest.SplitEnsemble(t, 3)
+	leader := e.Leader(t)
+	s, err := open(within(t), config("/", 6*time.Second, leader.Addr()).withDefaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.abandon()
+	if err := s.create(within(t), "/there", nil); err != nil {
+		t.Fatal(err)
+	}
+	witness := leader.Client(t, long)
+	if _, err := witness.Create("/closed", nil, 0, zk.WorldACL(zk.PermRead)); err != nil {
+		t.Fatal(err)
+	}
+	writes := map[string]func() error{
+		"no node":  func() error { _, err := s.set(within(t), "/missing", nil, -1); return err },
+		"no right": func() error { _, err := s.set(within(t), "/closed", nil, -1); return err },
+		"version":  func() error { _, err := s.set(within(t), "/there", nil, 99); return err },
+		"exists":   func() error { return s.create(within(t), "/there", nil) },
+	}
+	for what, write := range writes {
+		if err := write(); err == nil || !refused(err) {
+			t.Errorf("%s: %v is no refusal", what, err)
+		}
+	}
+	before := s.answered()
+	e.Way(leader).CutClients()
+	var writing sync.WaitGroup
+	for what, write := range writes {
+		writing.Go(func() {
+			if err := write(); refused(err) {
+				t.Errorf("%s: %v without a majority", what, err)
+			}
+		})
+	}
+	synced := 0
+	for s.sync(within(t), "/") == nil {
+		synced++
+	}
+	writing.Wait()
+	if synced == 0 {
+		t.Error("the leader has not answered anything; the test shows nothing")
+	}
+	if s.answered().After(before) {
+		t.Error("a sign of life without a majority")
+	}
+}
+
+// An answered write confirms the one before it, a beat older, or the beginning of the
+// connection that has brought the answer.
+func TestWhatAWriteConfirms(t *testing.T) {
+	t.Parallel()
+	const timeout = 8 * time.Second // a beat is a second
+	begun := time.Now()
+	at := func(d float64) time.Time { return begun.Add(time.Duration(d * float64(time.Second))) }
+	s := &session{granted: timeout, alive: begun, heard: begun}
+	s.dialed = at(-0.1)
+	for i, step := range []struct {
+		write, dialed, want float64 // dialed: a connection was begun before the write
+	}{
+		{write: 0.1, want: 0}, // too soon after the opening
+		{write: 1.1, want: 0},
+		{write: 1.5, want: 0}, // too soon
+		{write: 2.2, want: 1.1},
+		{write: 2.1, want: 1.1}, // an answer that overtook another
+		{write: 3.2, want: 2.2},
+		{write: 5.0, dialed: 4.8, want: 4.8},
+		{write: 5.9, want: 4.8},
+		{write: 6.0, want: 5.0},
+		{write: 6.9, dialed: 7.5, want: 5.0}, // begun before the connection: of the one before
+		{write: 7.6, want: 7.5},
+	} {
+		if step.dialed > 0 {
+			s.dialed = at(step.dialed)
+		}
+		s.confirm(at(step.write))
+		if got := s.confirmed(); !got.Equal(at(step.want)) {
+			t.Errorf("step %d: confirmed at %v, want %v s", i, got.Sub(begun), step.want)
+		}
+	}
+}
+
+// What a worker writes to may be closed to it, by a person or by a tool: then it lives all
+// the same, proves others dead, and says so once.
+func TestOwnedMayNotBeWritten(t *testing.T) {
+	t.Parallel()
+	cfg, conn := shared(t)
+	cfg.SessionTimeout = 3 * time.Second
+	k := New(cfg)
+	m, closed := join(t, k, worker()), join(t, k, worker())
+	path := m.tree.owned(m.ID())
+	if _, err := conn.SetACL(path, zk.WorldACL(zk.PermRead), -1); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.write(within(t)); !errors.Is(err, zk.ErrNoAuth) {
+		t.Fatalf("it may be written: %v", err)
+	}
+	closed.Close()
+	verify(t, m, closed.ID(), true)
+	confirms(t, m)
+	confirms(t, m)
+}
