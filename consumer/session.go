@@ -71,7 +71,7 @@ func (c *Consumer) enterFirst(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		c.term.Swap(nil).member.Close()
+		c.term.Swap(nil).member.CloseIn(ctx)
 	}
 	return err
 }

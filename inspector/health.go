@@ -108,7 +108,11 @@ func agrees(t definition, view keeper.View) []finding {
 	const change = `see "Changing how a topic is shared" in docs/DEPLOYMENT.md`
 	if t.Sharing == "zookeeper" && t.tree != "" && view.Tree != "" && t.tree != view.Tree {
 		return []finding{{Fail, fmt.Sprintf("topic %s is shared by tree %s, and the one in ZooKeeper there is %s", t.Name, t.tree, view.Tree),
-			"mend the servers, Root or Namespace, or " + change}}
+			"mend the servers, Root or Namespace, or " + change + "; " + view.Mend(t.tree)}}
+	}
+	if t.Sharing == "zookeeper" && t.tree != "" && view.Tree == "" {
+		return []finding{{Fail, fmt.Sprintf("topic %s is shared by tree %s, and there is none in ZooKeeper there", t.Name, t.tree),
+			"mend the servers, Root or Namespace; " + view.Mend(t.tree)}}
 	}
 	for _, seen := range view.Topics {
 		if seen.Name != t.Name || seen.Kind == "" { // the latter could not be read

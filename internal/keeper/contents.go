@@ -33,6 +33,13 @@ type layoutNode struct {
 	Tree   string `json:"tree"` // tells this tree from all others
 }
 
+// madeAgain is the contents of meta where a person has made it again after it was
+// deleted. See Member.recall.
+type madeAgain struct {
+	layoutNode
+	Again bool `json:"again"`
+}
+
 // topicNode is the contents of topics/{topic}: what Redis has under rmq:def{topic}.
 type topicNode struct {
 	Kind    string `json:"kind"`

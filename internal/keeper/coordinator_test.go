@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -588,4 +589,41 @@ func TestCoordinatorIsCutOff(t *testing.T) {
 	if id, session := p.leader(t); id != "c" || session != c.s.id() {
 		t.Errorf("the coordinator is %s", id)
 	}
+}
+
+// A coordinator that belongs to no session, made by hand or by a tool that copies nodes,
+// would keep all slots as they are for ever.
+func TestCoordinatorOfNobody(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.define(t, "x", 12)
+	p.comes(t, "w1", "x")
+	p.create(t, p.coordinator(), []byte("by hand"), 0)
+	first := p.candidate(t, "c1")
+	p.has(t, "x", map[string]int{"w1": 12})
+	if first.said("a coordinator that was no worker is removed: its node belonged to no session") != 1 {
+		t.Error("nothing is said of it")
+	}
+
+	first.stop() // and while another one waits
+	second := p.candidate(t, "c2")
+	p.leader(t, "c1")
+	p.create(t, p.coordinator()+"-kept", nil, 0)
+	if _, err := p.conn.Multi(&zk.DeleteRequest{Path: p.coordinator(), Version: -1},
+		&zk.CreateRequest{Path: p.coordinator(), Acl: zk.WorldACL(zk.PermAll)},
+		&zk.CreateRequest{Path: p.coordinator() + "/below", Acl: zk.WorldACL(zk.PermAll)}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "what cannot be removed is told", func() error {
+		for _, entry := range second.logs.FilterMessage("coordination failed and is tried again").All() {
+			if text := fmt.Sprint(entry.ContextMap()["error"]); strings.Contains(text, "deleteall "+p.coordinator()) {
+				return nil
+			}
+		}
+		return errors.New("not yet")
+	})
+	p.remove(t, p.coordinator()+"/below")
+	p.leader(t, "c1")
+	p.comes(t, "w2", "x")
+	p.has(t, "x", map[string]int{"w1": 6, "w2": 6})
 }

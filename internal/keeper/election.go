@@ -3,6 +3,7 @@ package keeper
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -82,6 +83,12 @@ func (c *coordinator) stand(ctx context.Context) error {
 			if stat.EphemeralOwner == c.s.id() {
 				return nil // claimed before, without an answer
 			}
+			if stat.EphemeralOwner == 0 {
+				if err := c.oust(ctx, watch); err != nil {
+					return err
+				}
+				break
+			}
 			if c.wait(ctx, c.recheck, watch) || c.ended(ctx) {
 				break
 			}
@@ -108,6 +115,24 @@ func (c *coordinator) stand(ctx context.Context) error {
 	return errOver
 }
 
+// oust removes a coordinator that belongs to no session, as a person makes one by hand, or
+// a tool that copies a tree: nobody would share slots out any more.
+func (c *coordinator) oust(ctx context.Context, watch <-chan zk.Event) error {
+	path := c.tree.coordinator()
+	if c.wait(ctx, rand.N(spread), watch) {
+		return nil // somebody was quicker
+	}
+	there, stat, err := c.s.exists(ctx, path)
+	if err != nil || !there || stat.EphemeralOwner != 0 {
+		return err
+	}
+	if err := c.s.remove(ctx, path); err != nil {
+		return fmt.Errorf("%w: it is no worker's, and keeps all slots as they are; deleteall %s in zkCli.sh mends it", err, path)
+	}
+	c.log.Warn("a coordinator that was no worker is removed: its node belonged to no session", zap.String("path", path))
+	return nil
+}
+
 // resign gives the office up. Without an answer it is given up with the session.
 func (c *coordinator) resign(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
@@ -119,12 +144,10 @@ func (c *coordinator) resign(ctx context.Context) {
 // vacate gives up the office of a member whose node somebody has deleted, if it has
 // it: the session lives, and would keep the office from all others until its
 // timeout. It must not take long, for the member is about to be told.
-func (m *Member) vacate() {
+func (m *Member) vacate() error {
 	ctx, cancel := context.WithTimeout(m.ctx, vacating)
 	defer cancel()
-	if err := m.session.removeOwn(ctx, m.tree.coordinator()); err != nil {
-		m.log.Warn("office of the coordinator was not given up", zap.Error(err))
-	}
+	return m.session.removeOwn(ctx, m.tree.coordinator())
 }
 
 // outlive returns nil when the node that a newer program wrote is gone, or can be

@@ -83,7 +83,7 @@ func (k *Keeper) Join(ctx context.Context, w Worker) (*Member, error) {
 		err = m.start(ctx)
 	}
 	if err != nil {
-		m.Close()
+		m.CloseIn(ctx)
 		return nil, k.cfg.explain(err)
 	}
 	return m, nil

@@ -54,7 +54,7 @@ func TestLeaderWithoutAMajority(t *testing.T) {
 		t.Error("others can prove it dead, and it goes on")
 		await(t, "lost", m.Lost())
 	case <-timer.C:
-		t.Fatal("neither lost nor dead")
+		t.Fatalf("%v after the leader was cut off, it believes in a session of %v", time.Since(cut).Round(time.Second), timeout)
 	}
 	lost := time.Now()
 	if n := <-answers; n == 0 {

@@ -16,7 +16,9 @@ type Member struct {
 	worker  Worker
 	session *session
 	tree    tree
-	treeID  string // not changed after the start
+	treeID  string    // not changed after the start
+	again   bool      // the tree was made again
+	proves  time.Time // from when on deaths may be proven; see recall
 	id      string
 	log     *zap.Logger // with the worker's id
 
@@ -135,6 +137,21 @@ func (m *Member) Close() {
 		}
 	}
 	m.session.close()
+}
+
+// CloseIn is Close for somebody who does not wait for longer than ctx. The rest of it
+// goes on aside, and gives ZooKeeper one second more.
+func (m *Member) CloseIn(ctx context.Context) {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		m.Close()
+	}()
+	select {
+	case <-closed:
+	case <-ctx.Done():
+		time.AfterFunc(time.Second, m.session.leave)
+	}
 }
 
 // Abandon leaves the session to its timeout: whatever this member holds stays its

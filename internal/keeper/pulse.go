@@ -61,8 +61,11 @@ func (m *Member) look(touched *<-chan zk.Event) error {
 	case err != nil:
 		return err
 	case !there:
-		m.vacate()
+		left := m.vacate()
 		m.lose(fmt.Errorf("somebody has deleted %s", path))
+		if left != nil { // told last, for a log may block
+			m.log.Warn("office of the coordinator was not given up", zap.Error(left))
+		}
 	case stat.EphemeralOwner != m.session.id():
 		m.lose(fmt.Errorf("somebody has replaced %s", path))
 	case errors.Is(written, zk.ErrNoNode):

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -54,7 +55,31 @@ func (m *Member) register(ctx context.Context) error {
 	if err := m.claimed(ctx, m.tree.owned(m.id), m.holdings.encode()); err != nil {
 		return err
 	}
-	return m.claimed(ctx, m.tree.worker(m.id), data)
+	if err := m.claimed(ctx, m.tree.worker(m.id), data); err != nil {
+		return err
+	}
+	return m.recall(ctx)
+}
+
+// recall finds out whether the tree was made again a moment ago. With their nodes, workers
+// look dead that may not have heard of it yet, and have a handler running. They will have
+// stopped when a session timeout is over.
+func (m *Member) recall(ctx context.Context) error {
+	if !m.again {
+		return nil
+	}
+	_, tree, err := m.session.exists(ctx, m.tree.meta())
+	if err != nil {
+		return err
+	}
+	there, own, err := m.session.exists(ctx, m.tree.worker(m.id))
+	if err != nil || !there {
+		return err
+	}
+	if timeout := m.session.timeout(); time.Duration(own.Ctime-tree.Mtime)*time.Millisecond < timeout {
+		m.proves = time.Now().Add(timeout)
+	}
+	return nil
 }
 
 // claimed claims a node whose name nobody else knows.
@@ -69,8 +94,19 @@ func (m *Member) claimed(ctx context.Context, path string, data []byte) error {
 // agreeOnLayout keeps programs apart that would not understand each other, and finds
 // out which tree this is.
 func (m *Member) agreeOnLayout(ctx context.Context) error {
-	ours, theirs := layoutNode{Layout: layout, Tree: m.treeID}, layoutNode{}
-	if ours.Tree == "" {
+	ours, theirs := layoutNode{Layout: layout, Tree: m.treeID}, madeAgain{}
+	switch {
+	case ours.Tree != "":
+	case m.worker.Tree != "":
+		// It would be made without knowing whether these are the servers that had it.
+		there, _, err := m.session.exists(ctx, m.tree.meta())
+		if err != nil {
+			return err
+		}
+		if !there {
+			return fmt.Errorf("compare %s: %w: the tree was %s and is gone; %s", m.tree.meta(), ErrConflict, m.worker.Tree, m.tree.mend(m.worker.Tree, false))
+		}
+	default:
 		ours.Tree = rand.Text()[:8]
 	}
 	if err := m.writtenOnce(ctx, m.tree.meta(), ours, &theirs); err != nil {
@@ -84,8 +120,9 @@ func (m *Member) agreeOnLayout(ctx context.Context) error {
 	case ours.Layout != theirs.Layout:
 		return fmt.Errorf("compare %s: %w: the layout is %d in this program and %d in ZooKeeper", m.tree.meta(), ErrConflict, ours.Layout, theirs.Layout)
 	case was != theirs.Tree:
-		return fmt.Errorf("compare %s: %w: the tree was %s and is now %s", m.tree.meta(), ErrConflict, was, theirs.Tree)
+		return fmt.Errorf("compare %s: %w: the tree was %s and is now %s; %s", m.tree.meta(), ErrConflict, was, theirs.Tree, m.tree.mend(was, true))
 	}
+	m.again = theirs.Again
 	return nil
 }
 

@@ -61,7 +61,8 @@ func open(ctx context.Context, cfg Config) (*session, error) {
 		err = s.authenticate(ctx, cfg.Auth)
 	}
 	if err != nil {
-		s.abandon()
+		s.leave()
+		s.wait(ctx)
 		return nil, err
 	}
 	return s, nil
@@ -240,7 +241,7 @@ func (s *session) lose(why error) {
 // abandon leaves the session to its timeout.
 func (s *session) abandon() {
 	s.leave()
-	s.wait()
+	s.wait(context.Background())
 }
 
 func (s *session) leave() {
@@ -251,7 +252,7 @@ func (s *session) leave() {
 // close ends the session at once.
 func (s *session) close() {
 	s.finish(errClosed)
-	s.wait()
+	s.wait(context.Background())
 }
 
 // finish tells whether this call has ended it.
@@ -266,11 +267,12 @@ func (s *session) finish(why error) bool {
 }
 
 // wait waits for the library, which takes up to 3 s; a hung Dialer takes longer.
-func (s *session) wait() {
+func (s *session) wait(ctx context.Context) {
 	timer := time.NewTimer(5 * time.Second)
 	defer timer.Stop()
 	select {
 	case <-s.done:
 	case <-timer.C:
+	case <-ctx.Done():
 	}
 }

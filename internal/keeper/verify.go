@@ -3,6 +3,7 @@ package keeper
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // Dead reports whether a holder was proven dead before.
@@ -26,6 +27,9 @@ func (m *Member) Verify(ctx context.Context, holder string) (dead bool, err erro
 	path := m.tree.worker(holder)
 	if m.Dead(holder) {
 		return true, nil
+	}
+	if time.Now().Before(m.proves) {
+		return false, nil // it is asked again
 	}
 	if err := m.write(ctx); err != nil && !refused(err) {
 		return false, fmt.Errorf("verify %s: %w", holder, m.keeper.cfg.explain(err))

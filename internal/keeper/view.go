@@ -19,7 +19,13 @@ type View struct {
 	Coordinator string       // id of a worker; empty if there is none
 	Workers     []WorkerView // by id
 	Topics      []TopicView  // by name
+
+	path tree
 }
+
+// Mend says what a person does who finds that a tree of the id is not there, as the
+// definitions in Redis have it.
+func (v View) Mend(id string) string { return v.path.mend(id, v.Tree != "") }
 
 // WorkerView is one worker.
 type WorkerView struct {
@@ -64,6 +70,7 @@ func (k *Keeper) View(ctx context.Context, namespace string) (View, error) {
 	if errors.Is(err, zk.ErrNoNode) {
 		err = fmt.Errorf("%w: %w", ErrNoTree, err)
 	}
+	seen.path = v.tree
 	return seen, k.cfg.explain(err)
 }
 
@@ -76,11 +83,13 @@ func (v viewer) all(ctx context.Context) (seen View, err error) {
 	if err := v.s.sync(ctx, v.workers()); err != nil { // the server may be behind
 		return seen, err
 	}
-	coordinator, _, err := v.s.get(ctx, v.coordinator())
+	coordinator, stat, err := v.s.get(ctx, v.coordinator())
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return seen, err
 	}
-	seen.Coordinator = string(coordinator)
+	if err == nil && stat.EphemeralOwner != 0 { // else a person has made it, and nobody coordinates
+		seen.Coordinator = string(coordinator)
+	}
 	if seen.Tree, err = v.seeTree(ctx); err != nil {
 		return seen, err
 	}
