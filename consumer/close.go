@@ -32,15 +32,27 @@ func (c *Consumer) Close(ctx context.Context) error {
 		return fmt.Errorf("close consumer: %w", errNilContext)
 	}
 	c.mu.Lock()
-	before := c.phase
+	before, try := c.phase, c.trying
 	c.phase = closed
 	if before != closed {
 		c.ended = make(chan struct{})
 	}
 	c.mu.Unlock()
 	if before == closed {
-		<-c.ended
-		return c.result
+		select {
+		case <-c.ended:
+			return c.result
+		case <-ctx.Done():
+			return fmt.Errorf("close consumer: another Close is under way: %w", ctx.Err())
+		}
+	}
+	if before == fresh && try != nil {
+		try.cancel()
+		select {
+		case <-try.done:
+		case <-ctx.Done():
+			c.result = fmt.Errorf("close consumer: its start is still being undone: %w", ctx.Err())
+		}
 	}
 	if before == started {
 		if err := c.close(ctx); err != nil {
@@ -83,8 +95,29 @@ func (c *Consumer) close(ctx context.Context) error {
 	}
 	c.stopHandlers(ErrClosing)
 	c.stopRequests()
+	if dropped := c.schedule.dropped; dropped != nil {
+		err := fmt.Errorf("the Redis client was closed before the consumer, so nothing was reported of the following; "+
+			"what they had in hand comes again when the lease or the session has ended: %s", strings.Join(dropped, ", "))
+		c.log.Error("worker closed too late", zap.Error(err))
+		return err
+	}
 	c.log.Info("worker closed", zap.Duration("took", time.Since(begun)))
 	return nil
+}
+
+// drop gives up a slot that is to be left and cannot be: the Redis client is closed,
+// and no turn will ever have an answer.
+func (s *schedule) drop(x *slot) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.stopping {
+		return false
+	}
+	s.dropped = append(s.dropped, fmt.Sprintf("%s slot %d", x.topic.Name, x.index))
+	s.release(x)
+	s.set(x, idle)
+	s.forget(x)
+	return true
 }
 
 // leave leaves every slot and returns when nothing of the worker runs any more.

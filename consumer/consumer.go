@@ -33,6 +33,7 @@ type Consumer struct {
 	phase   phase
 	topics  []*topic
 	listens map[string]bool // to topics, by name
+	trying  *try            // a start that is under way, or being undone
 	gates   gates
 	ended   chan struct{} // closed when everything has ended after Close
 	result  error         // of Close
@@ -120,7 +121,7 @@ func (c *Consumer) Listen(t message.Topic, l MessageListener, o ListenOptions) e
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.phase != fresh {
+	if c.phase != fresh || c.trying != nil {
 		return fail(ErrRunning)
 	}
 	if c.listens[t.Name] {
@@ -138,26 +139,81 @@ func (c *Consumer) Listen(t message.Topic, l MessageListener, o ListenOptions) e
 
 // Start begins to work and returns when it has: the definitions agree, and the
 // worker is in the list of members or has a session with ZooKeeper. ctx bounds the start only; Close ends the
-// work.
+// work. When ctx ends, Start returns at once, and what was begun is undone aside:
+// another Start waits for that.
 func (c *Consumer) Start(ctx context.Context) error {
 	if ctx == nil {
 		return fmt.Errorf("start consumer: %w", errNilContext)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case c.phase == closed:
-		return fmt.Errorf("start consumer: %w", message.ErrClosed)
-	case c.phase == started:
-		return fmt.Errorf("start consumer: %w", ErrRunning)
-	case len(c.topics) == 0:
-		return errors.New("start consumer: no topic has a listener")
+	try, err := c.try(ctx)
+	if err == nil {
+		select {
+		case <-try.done:
+			err = try.err
+		case <-ctx.Done():
+			c.mu.Lock()
+			if c.phase != started { // and it will not be any more
+				err = ctx.Err()
+			}
+			c.mu.Unlock()
+		}
 	}
-	if err := c.start(ctx); err != nil {
+	if err != nil {
 		return fmt.Errorf("start consumer: %w", err)
 	}
-	c.phase = started
 	return nil
+}
+
+// try is one Start on its way.
+type try struct {
+	cancel context.CancelFunc
+	done   chan struct{} // closed when the worker runs, or nothing is left of it
+	err    error
+}
+
+// try begins to start, when an earlier try is over.
+func (c *Consumer) try(ctx context.Context) (*try, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.trying != nil {
+		before := c.trying
+		c.mu.Unlock()
+		select {
+		case <-before.done:
+		case <-ctx.Done():
+		}
+		c.mu.Lock()
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	switch {
+	case c.phase == closed:
+		return nil, message.ErrClosed
+	case c.phase == started:
+		return nil, ErrRunning
+	case len(c.topics) == 0:
+		return nil, errors.New("no topic has a listener")
+	}
+	within, cancel := context.WithCancel(ctx)
+	t := &try{cancel: cancel, done: make(chan struct{})}
+	c.trying = t
+	go func() {
+		defer close(t.done)
+		defer cancel()
+		t.err = c.start(within)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.trying = nil
+		switch {
+		case t.err == nil:
+		case c.phase == closed:
+			t.err = message.ErrClosed
+		case ctx.Err() != nil:
+			t.err = ctx.Err()
+		}
+	}()
+	return t, nil
 }
 
 // start is one try of Start. When it fails it leaves nothing behind, and may be
@@ -193,17 +249,32 @@ func (c *Consumer) start(ctx context.Context) error {
 	if err == nil {
 		err = c.join(ctx)
 	}
+	if err == nil {
+		err = c.run(ctx, sub)
+	}
 	if err != nil {
 		if sub != nil {
 			_ = sub.Close()
 			if c.cfg.Slots == nil {
 				c.resign()
+			} else if t := c.term.Swap(nil); t != nil { // it has nothing in hand
+				t.member.Close()
 			}
 		}
 		c.stopRequests()
 		c.stopHandlers(nil)
-		return err
 	}
+	return err
+}
+
+// run begins the work, unless ctx has ended or the consumer was closed meanwhile.
+func (c *Consumer) run(ctx context.Context, sub *subscription) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	c.phase = started
 	for range turners {
 		c.running.Go(c.turn)
 	}

@@ -223,11 +223,12 @@ func (c *Consumer) Settle(ctx context.Context) error {
 		return fmt.Errorf("settle: %w", errNilContext)
 	}
 	c.mu.Lock()
-	s, phase := c.schedule, c.phase
+	running := c.phase == started
 	c.mu.Unlock()
-	if phase != started {
+	if !running {
 		return nil
 	}
+	s := c.schedule
 	for _, t := range c.topics {
 		for i := range t.Slots {
 			s.wake(t, i, 0)

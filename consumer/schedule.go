@@ -35,7 +35,8 @@ type schedule struct {
 	hungry    hungry
 	active    int // slots that are not idle
 	stopping  bool
-	suspended bool // no slot may take anything
+	dropped   []string // slots that could not be left
+	suspended bool     // no slot may take anything
 	closed    bool
 	turners   *sync.Cond    // there is something in queue, or closed
 	settled   *sync.Cond    // active is 0

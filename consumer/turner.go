@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -178,6 +179,9 @@ func (c *Consumer) logOf(x *slot) *zap.Logger {
 // then while it lasts.
 func (c *Consumer) unanswered(x *slot, err error) (tell bool) {
 	x.failures++
+	if errors.Is(err, redis.ErrClosed) && c.schedule.drop(x) {
+		return false // Close tells
+	}
 	nodes.Failed(c.requests, c.rdb, err)
 	wait := firstRepeat
 	for i := 1; i < x.failures && wait < lastRepeat; i++ {

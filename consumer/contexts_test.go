@@ -1,0 +1,108 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// returns fails the test unless do returns long before the time-outs of the Redis client,
+// which take 30 s here.
+func returns(t *testing.T, what string, do func() error) error {
+	t.Helper()
+	answer := make(chan error, 1)
+	go func() { answer <- do() }()
+	select {
+	case err := <-answer:
+		return err
+	case <-time.After(10 * time.Second):
+		t.Fatalf("%s does not heed its context", what)
+		return nil
+	}
+}
+
+// Redis takes what it is sent, and does not answer. A start ends with its context and says
+// so; Close during a start ends with its own. When Redis answers again, a start that was
+// given up can be repeated.
+func TestStartAndCloseHeedTheirContexts(t *testing.T) {
+	t.Parallel()
+	server := servertest.SharedRedis(t)
+	proxy := servertest.NewProxy(t, server.Addr())
+	topic, n := topicOf(t, message.KindPriority, 4), newNotes()
+	slow := func(o *redis.Options) {
+		o.ReadTimeout, o.WriteTimeout, o.MaxRetries = 30*time.Second, 30*time.Second, -1
+	}
+	create := func() *Consumer {
+		c, err := New(proxy.Client(t, slow), Config{SafetyLook: time.Hour})
+		must(t, err)
+		must(t, c.Listen(topic, n.done(), ListenOptions{}))
+		return c
+	}
+	t.Cleanup(proxy.Thaw)
+	c := create()
+	for range 2 {
+		proxy.Freeze()
+		short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+		if err := returns(t, "Start", func() error { return c.Start(short) }); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("start: %v", err)
+		}
+		cancel()
+	}
+	proxy.Thaw()
+	must(t, c.Start(ctx))
+	newSender(t, server.Client(t), topic).send(t, "x")
+	n.awaitAll(t, []string{"x"})
+	must(t, closeIn(c, patience))
+
+	c = create()
+	proxy.Freeze()
+	starting, started := make(chan struct{}), make(chan error, 1)
+	go func() {
+		close(starting)
+		started <- c.Start(ctx)
+	}()
+	<-starting
+	eventually(t, "it starts", func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.trying != nil
+	})
+	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	if err := returns(t, "Close", func() error { return c.Close(short) }); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("close: %v", err)
+	}
+	proxy.Thaw()
+	if err := <-started; !errors.Is(err, message.ErrClosed) {
+		t.Errorf("the start beside it: %v", err)
+	}
+}
+
+// The Redis client was closed first: Close returns, and names what it could not report.
+func TestRedisClientIsClosedFirst(t *testing.T) {
+	t.Parallel()
+	ways(t, func(t *testing.T, cfg Config) {
+		rdb, topic := redis.NewClient(shared(t).Options()), topicOf(t, message.KindPriority, 2)
+		n, gate := newNotes(), make(chan struct{})
+		c, err := New(rdb, cfg)
+		must(t, err)
+		must(t, c.Listen(topic, gated(n, gate), ListenOptions{}))
+		must(t, c.Start(ctx))
+		eventually(t, "it has all slots", func() bool { return owned(c) == 2 })
+		oneForEachSlot(t, newSender(t, shared(t), topic))
+		n.await(t, "both are in their handlers", func() bool { return n.running == 2 })
+		must(t, rdb.Close())
+		close(gate)
+		err = returns(t, "Close", func() error { return c.Close(ctx) })
+		if err == nil || !strings.Contains(err.Error(), "the Redis client was closed before") || !strings.Contains(err.Error(), topic.Name+" slot 1") {
+			t.Errorf("close: %v", err)
+		}
+	})
+}
