@@ -134,9 +134,11 @@ func TestCloseInABlackHole(t *testing.T) {
 	rdb := proxy.Client(t, func(o *redis.Options) { o.ReadTimeout = -1 })
 	c, err := New(rdb, Config{})
 	must(t, err)
-	must(t, c.Listen(topicOf(t, message.KindPriority, 2), newNotes().done(), ListenOptions{}))
+	topic, n := topicOf(t, message.KindPriority, 2), newNotes()
+	must(t, c.Listen(topic, n.done(), ListenOptions{}))
 	must(t, c.Start(ctx))
-	must(t, c.Settle(ctx)) // so that there are slots to be left
+	newSender(t, proxy.Client(t), topic).send(t, "x") // so that there is a slot to be left
+	n.awaitAll(t, []string{"x"})
 	proxy.Freeze()
 	if err := closeIn(c, time.Millisecond); err == nil {
 		t.Error("Close says that all is well")
