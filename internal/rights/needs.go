@@ -46,7 +46,7 @@ func (n Need) keysOf(t Topic) []key {
 	store.commands = append(store.commands, words("zcount zmscore zrange zrangebyscore zrem zremrangebyrank zrevrange")...)
 	return []key{
 		store,
-		{k.Prepare, "prepare{" + slot + "}", words("del zadd zcard zrange zscore")},
+		{k.Prepare, "prepare{" + slot + "}", words("del zadd zcard zrange zremrangebyrank zscore")},
 		{k.Retry, "retry{" + slot + "}", words("zadd zcard zcount zrange zrem")},
 		{k.Dead, "dead{" + slot + "}", words("zadd zcard zmscore")},
 		{k.Meta, "meta{" + slot + "}", words("hdel hmget hset")},
