@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -208,19 +209,32 @@ func TestManyDeathsAtOnce(t *testing.T) {
 		for slot := range 2 {
 			bury(t, rdb, topic, slot, n/2, func(n int) (string, time.Time, string) { return name(2*n + slot), noon, whyOf(noon, "20", "x") })
 		}
-		ways := map[bool][]string{}
+		ways := map[bool][]DeadEntry{}
 		for _, newest := range []bool{false, true} {
 			for e, err := range i.dead(ctx, Topic{Topic: topic}, DeadQuery{Newest: newest}, false) {
 				must(t, err)
-				ways[newest] = append(ways[newest], e.Content)
+				ways[newest] = append(ways[newest], e)
 			}
 		}
-		if len(ways[false]) != n || !slices.IsSorted(ways[false]) || len(slices.Compact(slices.Clone(ways[false]))) != n {
-			t.Errorf("%d are met", len(ways[false]))
+		// Equal deaths come slot by slot, and in each by content.
+		inOrder := func(a, b DeadEntry) int {
+			return cmp.Or(cmp.Compare(a.Slot, b.Slot), strings.Compare(a.Content, b.Content))
 		}
-		slices.Reverse(ways[true])
-		if !slices.Equal(ways[false], ways[true]) {
-			t.Error("the other way round others are met")
+		if len(ways[false]) != n || !slices.IsSortedFunc(ways[false], inOrder) {
+			t.Errorf("%d are met, in order: %t", len(ways[false]), slices.IsSortedFunc(ways[false], inOrder))
+		}
+		contents := map[string]bool{}
+		for k, e := range ways[false] {
+			contents[e.Content] = true
+			if back := ways[true]; len(back) == n { // slots in the same order, contents the other way round
+				other := back[k/(n/2)*(n/2)+n/2-1-k%(n/2)]
+				if other.Slot != e.Slot || other.Content != e.Content {
+					t.Fatalf("the other way round slot %d %s is where slot %d %s should be", other.Slot, other.Content, e.Slot, e.Content)
+				}
+			}
+		}
+		if len(contents) != n || len(ways[true]) != n {
+			t.Errorf("%d different ones are met, and %d the other way round", len(contents), len(ways[true]))
 		}
 	})
 }
