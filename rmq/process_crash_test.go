@@ -10,6 +10,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/proctest"
 	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -36,22 +37,20 @@ type crash struct {
 	proxy *servertest.Proxy
 }
 
-// victim starts a worker behind the proxy, and returns when its first turn, which
-// finds nothing, was executed: whatever is ordered later is taken by a later one.
+// victim starts a worker behind the proxy, and returns when its first look, which
+// finds nothing, was executed: whatever is ordered later is taken by a turn after it.
 func (c *crash) victim() *proctest.Process {
 	c.t.Helper()
-	var turned atomic.Bool
-	c.onTurn(func() bool {
-		turned.Store(true)
-		return true
-	})
+	// The server must know the script, or the first turn would have to be sent twice.
+	leaves := &luascripts.Turn{Keys: luascripts.KeysOf("elsewhere", 0), Worker: "warm"}
+	if _, err := luascripts.New(c.rdb).Turn(context.Background(), leaves); err != nil {
+		c.t.Fatal(err)
+	}
 	p := c.warm(func(j *job) { j.Redis = c.proxy.Addr() })
 	c.goAll(p)
-	// Forwarded is not enough: it might take what is sent next.
-	c.Await("a first turn", func() bool {
-		return turned.Load() && strings.Contains(c.rdb.Info(context.Background(), "commandstats").Val(), "cmdstat_zrevrange:")
+	c.Await("a first look", func() bool {
+		return strings.Contains(c.rdb.Info(context.Background(), "commandstats").Val(), "cmdstat_zcard:")
 	})
-	c.proxy.OnRequest(nil)
 	return p
 }
 
@@ -70,9 +69,13 @@ const inFlightKey = "prepare{orders_0}"
 // inFlight is how many contents are.
 func (c *crash) inFlight() int64 { return c.rdb.ZCard(context.Background(), inFlightKey).Val() }
 
-// onTurn has decide look at each turn of the victim before it is forwarded.
+// onTurn has decide look at each turn of the victim before it is forwarded. A safety
+// look names the same key, and is none.
 func (c *crash) onTurn(decide func() (forward bool)) {
-	c.proxy.OnRequest(func(b []byte) bool { return !strings.Contains(string(b), inFlightKey) || decide() })
+	c.proxy.OnRequest(func(b []byte) bool {
+		text := string(b)
+		return !strings.Contains(text, inFlightKey) || !strings.Contains(text, "eval") || decide()
+	})
 }
 
 // holdFinish has act decide, once, about the turn that finishes a batch, and
