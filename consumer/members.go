@@ -61,17 +61,27 @@ func (c *Consumer) join(ctx context.Context) error {
 }
 
 // show enters the worker in a topic's list of members, and works at the slots
-// that are its share by that list.
+// that are its share by that list. A newcomer may have to wait.
 func (c *Consumer) show(ctx context.Context, t *topic) error {
-	var members []string
-	changed := false
-	err := c.beside(ctx, luascripts.WorkersKey(t.name), func() (err error) {
-		members, changed, err = c.scripts.Members(ctx, t.name, c.id, c.cfg.Lease, true)
-		return err
-	})
+	now := time.Now()
+	if !t.listed {
+		others, changed, err := c.list(ctx, t, now, false)
+		if err != nil {
+			return err
+		}
+		t.newcomer = len(others) > 0
+		if c.kept(ctx, t, others, now) {
+			if changed { // one of the others has vanished
+				c.announce(t, luascripts.WorkersKey(t.name), []byte(membersChanged))
+			}
+			return nil
+		}
+	}
+	members, changed, err := c.list(ctx, t, now, true)
 	if err != nil {
 		return err
 	}
+	t.listed = true
 	if changed {
 		c.announce(t, luascripts.WorkersKey(t.name), []byte(membersChanged))
 	}
@@ -79,12 +89,24 @@ func (c *Consumer) show(ctx context.Context, t *topic) error {
 	return nil
 }
 
+// list enters the worker in a topic's list of members, or takes it out.
+func (c *Consumer) list(ctx context.Context, t *topic, now time.Time, here bool) (members []string, changed bool, err error) {
+	err = c.beside(ctx, luascripts.WorkersKey(t.name), func() (err error) {
+		members, changed, err = c.scripts.Members(ctx, t.name, c.id, c.counts(t, now), here)
+		return err
+	})
+	return members, changed, err
+}
+
 // attend keeps the worker in a topic's list of members, if it has one, follows its
 // changes, and compares the definition now and then. Each topic has its own: the
 // server that holds one's list may hang.
 func (c *Consumer) attend(t *topic) {
-	period := min(c.cfg.Lease/3, recheck)
-	refresh := time.NewTicker(t.first(period))
+	period := c.nextShow(t, time.Now())
+	if !t.newcomer {
+		period = t.first(period)
+	}
+	refresh := time.NewTicker(period)
 	defer refresh.Stop()
 	compared, comparing := time.Now(), false
 	agreed := make(chan error, 1)
@@ -92,7 +114,7 @@ func (c *Consumer) attend(t *topic) {
 		due := false
 		select {
 		case <-refresh.C:
-			refresh.Reset(period)
+			refresh.Reset(c.nextShow(t, time.Now()))
 			due = t.refused.Load() || time.Since(compared) > c.recheck
 		case <-t.poke:
 		case err := <-agreed:
@@ -144,10 +166,7 @@ func (c *Consumer) resign() {
 	var resigning sync.WaitGroup
 	for _, t := range c.topics {
 		resigning.Go(func() {
-			err := c.beside(ctx, luascripts.WorkersKey(t.name), func() error {
-				_, _, err := c.scripts.Members(ctx, t.name, c.id, c.cfg.Lease, false)
-				return err
-			})
+			_, _, err := c.list(ctx, t, time.Now(), false)
 			if err != nil {
 				c.log.Warn("list of members could not be left", zap.String("topic", t.Name), zap.Error(err))
 				return

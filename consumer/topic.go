@@ -3,6 +3,7 @@ package consumer
 import (
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -19,6 +20,10 @@ type topic struct {
 	slots         []*slot
 	size          batchSize
 	crash         crash
+	born          time.Time     // when the worker started
+	newcomer      bool          // it found others in the list of members
+	listed        bool          // it has entered that list
+	kept          bool          // it has told why it stays out after its trial
 	lookNow       chan struct{} // there is a reason for a safety look
 	poke          chan struct{} // the list of members has changed
 
@@ -40,6 +45,7 @@ func newTopic(t message.Topic, namespace string, l MessageListener, o ListenOpti
 }
 
 func (t *topic) makeSlots() {
+	t.born, t.newcomer, t.listed, t.kept = time.Now(), false, false, false
 	t.term, t.used, t.given, t.waiting, t.inHeap = nil, 0, 0, queue{}, -1
 	t.slots = make([]*slot, t.Slots)
 	for i := range t.slots {

@@ -146,12 +146,9 @@ func TestProcessesKilledInTheMiddle(t *testing.T) {
 	l := newLoad(t, job{Topics: []rmq.Topic{topic}, Lease: time.Second, Work: 8 * time.Millisecond, Backoff: 10 * time.Millisecond})
 	l.poisonous = 1000
 	alive := l.run(2)
-	l.during("two share the work", func() bool { return l.done() >= 3000 })
-	l.shares(alive, 0)
+	l.share(alive)
 	alive = append(alive, l.run(1)...)
-	before := l.done()
-	l.during("three share the work", func() bool { return l.done() >= before+3000 })
-	l.shares(alive[2:], 3000)
+	l.share(alive[2:])
 	begun := time.Now()
 
 	spare := l.warm()
@@ -197,16 +194,18 @@ func TestProcessesKilledInTheMiddle(t *testing.T) {
 	t.Logf("%d kills in %v; a slot stood still after a kill, with a lease of %v: %s", kills, took.Round(time.Millisecond), l.job.Lease, proctest.Spread(killed))
 }
 
-// shares fails the test unless each worker has done its part of the last n, or
-// of all.
-func (l *load) shares(workers []*proctest.Process, n int) {
+// share waits until the workers have their shares, which newcomers have after a trial,
+// and fails the test unless each does its part of what comes then.
+func (l *load) share(workers []*proctest.Process) {
 	l.t.Helper()
-	if n == 0 {
-		n = l.done()
-	}
 	for _, w := range workers {
-		if l.By[w.Name] < n/10 {
-			l.t.Errorf("%s has done %d of %d", w.Name, l.By[w.Name], n)
+		l.during(w.Name+" has a share", func() bool { return l.By[w.Name] > 0 })
+	}
+	before := l.done()
+	l.during("they share the work", func() bool { return l.done() >= before+3000 })
+	for _, w := range workers {
+		if l.By[w.Name] < 300 {
+			l.t.Errorf("%s has done %d of 3000", w.Name, l.By[w.Name])
 		}
 	}
 	l.t.Logf("shares: %v", l.By)

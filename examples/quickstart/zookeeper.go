@@ -8,15 +8,16 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/examples/internal/store"
+	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
 // shared waits until ZooKeeper shows that so many workers have all slots of a topic
-// between them, and says who. Without ZooKeeper there is nothing to wait for: who
-// comes knows its share at once, as does everybody else.
+// between them, and says who. Without ZooKeeper it waits for as many to be in the
+// topic's list: a worker that finds others there is on trial for 2 s.
 func shared(ctx context.Context, s *store.Store, t rmq.Topic, workers int) error {
 	if s.ZooKeeper == nil {
-		return nil
+		return listed(ctx, s, t, workers)
 	}
 	for {
 		shown, err := s.Shown(ctx, t.Name)
@@ -37,6 +38,21 @@ func shared(ctx context.Context, s *store.Store, t rmq.Topic, workers int) error
 		case <-time.After(50 * time.Millisecond):
 		case <-ctx.Done():
 			return fmt.Errorf("%d workers share %s: %w; ZooKeeper shows %v", workers, t.Name, ctx.Err(), shown)
+		}
+	}
+}
+
+// listed waits until so many workers are in a topic's list of members in Redis.
+func listed(ctx context.Context, s *store.Store, t rmq.Topic, workers int) error {
+	for {
+		n, err := s.Redis.ZCard(ctx, luascripts.WorkersKey(luascripts.Qualify(s.Namespace, t.Name))).Result()
+		if err != nil || n == int64(workers) {
+			return err
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("%d workers share %s: %w; there are %d", workers, t.Name, ctx.Err(), n)
 		}
 	}
 }

@@ -1,0 +1,178 @@
+package consumer
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// members are those that count in the topic's list now, with how long they do.
+func members(t *testing.T, rdb *redis.Client, topic message.Topic) map[string]time.Duration {
+	t.Helper()
+	now := serverTime(t, rdb).UnixMilli()
+	list, err := rdb.ZRangeByScoreWithScores(ctx, luascripts.WorkersKey(topic.Name),
+		&redis.ZRangeBy{Min: strconv.FormatInt(now, 10), Max: "+inf"}).Result()
+	must(t, err)
+	count := map[string]time.Duration{}
+	for _, z := range list {
+		count[z.Member.(string)] = time.Duration(int64(z.Score)-now) * time.Millisecond
+	}
+	return count
+}
+
+// standing are the workers, of some that are dead, because of which slots stand still:
+// they count in the topic's list, or a batch is theirs, and its lease is not over.
+func standing(t *testing.T, rdb *redis.Client, topic message.Topic, dead []string) (ids []string) {
+	t.Helper()
+	for id := range members(t, rdb, topic) {
+		ids = append(ids, id)
+	}
+	now := serverTime(t, rdb).UnixMilli()
+	for slot := range topic.Slots {
+		meta := rdb.HMGet(ctx, keysOf(topic, slot).Meta, "holder", "until").Val()
+		until, _ := meta[1].(string)
+		if ms, _ := strconv.ParseInt(until, 10, 64); ms >= now {
+			holder, _ := meta[0].(string)
+			ids = append(ids, holder)
+		}
+	}
+	slices.Sort(ids)
+	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return !slices.Contains(dead, id) })
+}
+
+// A worker crashes soon after each start, in one case while it is on trial, in the other
+// when it has a share and a batch in each slot of it. Slots stand still because of one
+// that is dead at most, and all others go on.
+func TestWorkerThatCrashesAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	const lease = 4 * time.Second
+	for name, lasts := range map[string]time.Duration{"on trial": 300 * time.Millisecond, "with slots": 2400 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rdb, topic := shared(t), topicOf(t, message.KindPriority, 16)
+			n, s := newNotes(), newSender(t, rdb, topic)
+			for range 3 {
+				work(t, rdb, Config{Lease: lease}, topic, n.done())
+			}
+			eventually(t, "the three are members", func() bool { return len(members(t, rdb, topic)) == 3 })
+			proxy := servertest.NewProxy(t, servertest.SharedRedis(t).Addr())
+			var dead []string
+			worst, had := 0, 0
+			for range 3 {
+				c, err := New(proxy.Client(t, func(o *redis.Options) { o.MaxRetries = -1 }), Config{Lease: lease, SafetyLook: time.Hour})
+				must(t, err)
+				must(t, c.Listen(topic, ListenerFunc(func(ctx context.Context, _ *Delivery) error {
+					<-ctx.Done() // it dies with all it has in hand
+					return ctx.Err()
+				}), ListenOptions{}))
+				must(t, c.Start(ctx))
+				for born := time.Now(); time.Since(born) < lasts; {
+					oneForEachSlot(t, s)
+					had = max(had, owned(c))
+					worst = max(worst, len(standing(t, rdb, topic, dead)))
+				}
+				proxy.Cut()
+				proxy = servertest.NewProxy(t, servertest.SharedRedis(t).Addr())
+				dead = append(dead, c.Worker())
+				t.Cleanup(func() {
+					over, cancel := context.WithCancel(ctx)
+					cancel()
+					_ = c.Close(over) // says that Redis does not answer
+				})
+			}
+			if lasts > shortTrial && had == 0 {
+				t.Error("none had a share")
+			}
+			if worst > 1 {
+				t.Errorf("slots stood still because of %d that are dead", worst)
+			}
+			contents := numbered("m", 60)
+			s.send(t, contents...)
+			n.await(t, "all are handled, when the lease of the last one is over", func() bool {
+				for _, content := range contents {
+					if len(n.attempts[content]) == 0 {
+						return false
+					}
+				}
+				return true
+			})
+		})
+	}
+}
+
+// turn takes a turn, and wants an answer.
+func turn(t *testing.T, rdb *redis.Client, x *luascripts.Turn, want luascripts.Code) {
+	t.Helper()
+	answer, err := luascripts.New(rdb).Turn(ctx, x)
+	must(t, err)
+	if answer.Code != want {
+		t.Fatalf("%s is told %v", x.Worker, answer.Code)
+	}
+	x.Number = answer.Number
+}
+
+// A newcomer that finds others has its share after its trial, and counts for no longer
+// than that in their list. Its batches are its own for a whole lease, as theirs are.
+func TestNewcomersCountBriefly(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 2)
+	leases := make(chan string, 2)
+	listener := ListenerFunc(func(ctx context.Context, d *Delivery) error {
+		leases <- rdb.HGet(ctx, keysOf(topic, d.Slot).Meta, "lease").Val()
+		return nil
+	})
+	// One that has gone and has nothing in flight is no reason to wait.
+	ghost := luascripts.Turn{Keys: keysOf(topic, 1), Priority: true, Worker: "ghost", Lease: time.Hour, Count: 1}
+	must(t, rdb.ZAdd(ctx, ghost.Keys.Store, redis.Z{Member: "x", Score: 500}).Err())
+	turn(t, rdb, &ghost, luascripts.Batch)
+	turn(t, rdb, &ghost, luascripts.Empty)
+	if holder := rdb.HGet(ctx, ghost.Keys.Meta, "holder").Val(); holder != "ghost" {
+		t.Errorf("slot 1 names %q", holder)
+	}
+	a := work(t, rdb, Config{Lease: 5 * time.Minute}, topic, listener)
+	born := time.Now()
+	b := work(t, rdb, Config{Lease: 5 * time.Minute}, topic, listener)
+	if owned(a) != 2 || owned(b) != 0 {
+		t.Errorf("at first they have %d and %d slots", owned(a), owned(b))
+	}
+	eventually(t, "both have a slot", func() bool { return owned(a) == 1 && owned(b) == 1 })
+	if took := time.Since(born); took < shortTrial {
+		t.Errorf("it had a slot after %v", took)
+	}
+	if count := members(t, rdb, topic); count[a.Worker()] < time.Minute || count[b.Worker()] > shortTrial {
+		t.Errorf("the first one counts for %v, the newcomer for %v", count[a.Worker()], count[b.Worker()])
+	}
+	oneForEachSlot(t, newSender(t, rdb, topic))
+	for range 2 {
+		if ms := <-leases; ms != "300000" {
+			t.Errorf("the lease of a batch is %s ms", ms)
+		}
+	}
+}
+
+// While a slot is in the hands of somebody who is not in the list, a newcomer stays out
+// of it; for one lease at most, however long the other's is.
+func TestNewcomerWaitsForWhatTheDeadHold(t *testing.T) {
+	t.Parallel()
+	const lease = 3 * time.Second
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 16)
+	newSender(t, rdb, topic).send(t, numbered("m", 100)...)
+	ghost := luascripts.Turn{Keys: keysOf(topic, 7), Priority: true, Worker: "ghost", Lease: time.Hour, Count: 1}
+	turn(t, rdb, &ghost, luascripts.Batch)
+	n := newNotes()
+	work(t, rdb, Config{Lease: lease}, topic, n.done())
+	born := time.Now()
+	b := work(t, rdb, Config{Lease: lease}, topic, n.done())
+	eventually(t, "the newcomer has its share", func() bool { return owned(b) > 0 })
+	if took := time.Since(born); took < lease {
+		t.Errorf("it had its share after %v", took)
+	}
+}
