@@ -109,7 +109,7 @@ func (i *Inspector) reschedule(ctx context.Context, t Topic, content, basis stri
 	}
 	slot, due := slots.Of(cmp.Or(basis, content), t.Slots), to.In
 	if !to.At.IsZero() {
-		counts, err := i.counts(ctx, t, []int{slot})
+		counts, _, err := i.counts(ctx, t, []int{slot})
 		if err != nil {
 			return e, err
 		}

@@ -24,7 +24,8 @@ type DeadEntry struct {
 
 // Dead goes through the dead messages of all slots in the order of their deaths. It reads
 // page by page while others die and are requeued: what stays dead is met exactly once, and
-// what dies after the beginning is not met. An error is the last it yields.
+// what dies after the beginning is not met. An error is the last it yields: a
+// [PartialError], if the dead of some slots could not be read, and those of the others were.
 func (i *Inspector) Dead(ctx context.Context, topic string, q DeadQuery) iter.Seq2[DeadEntry, error] {
 	return func(yield func(DeadEntry, error) bool) {
 		if err := given(ctx, "list dead messages of topic "+topic); err != nil {
@@ -52,24 +53,33 @@ func (i *Inspector) Dead(ctx context.Context, topic string, q DeadQuery) iter.Se
 func (i *Inspector) dead(ctx context.Context, t Topic, q DeadQuery, explain bool) iter.Seq2[DeadEntry, error] {
 	explain = explain || q.Reason != ""
 	return func(yield func(DeadEntry, error) bool) {
+		failed := failures{i: i}
+		goOn := func(err error) error { // unless this is more than a part, or a part is too much
+			if q.Complete {
+				return err
+			}
+			return failed.merge(err)
+		}
 		walks, err := i.walks(ctx, t, q)
-		if err != nil {
+		if err := goOn(err); err != nil {
 			yield(DeadEntry{}, err)
 			return
 		}
-		met := 0
+		met, refused := 0, false
 		var some []DeadEntry // that are explained together
 		bytes := 0           // of their contents
 		pass := func() (on bool) {
 			if explain {
-				if err := i.explainDead(ctx, t, some); err != nil {
+				if err := goOn(i.explainDead(ctx, t, some)); err != nil {
+					refused = true
 					yield(DeadEntry{}, err)
 					return false
 				}
 			}
 			for _, e := range some {
 				if q.Reason == "" || e.Failure != nil && strings.Contains(e.Failure.Reason, q.Reason) {
-					if met++; !yield(e, nil) || met == q.Limit {
+					met++
+					if refused = !yield(e, nil); refused || met == q.Limit {
 						return false
 					}
 				}
@@ -78,7 +88,14 @@ func (i *Inspector) dead(ctx context.Context, t Topic, q DeadQuery, explain bool
 			some, bytes = some[:0], 0
 			return true
 		}
-		for m, err := range i.merge(ctx, walks, q.few()) {
+		fail := func(w *walk, why error) error {
+			if q.Complete {
+				return why
+			}
+			return failed.add(ctx, t.Name, w.slot, w.key, why)
+		}
+		on := true
+		for m, err := range i.merge(ctx, walks, q.few(), fail) {
 			if err != nil {
 				yield(DeadEntry{}, err)
 				return
@@ -89,11 +106,16 @@ func (i *Inspector) dead(ctx context.Context, t Topic, q DeadQuery, explain bool
 			some = append(some, DeadEntry{Content: m.content, Slot: m.in.slot, Died: time.UnixMilli(whole(m.score))})
 			bytes += len(m.content)
 			enough := !explain || len(some) == deadPage || bytes >= pageBytes/2 || met+len(some) == q.Limit
-			if enough && !pass() {
-				return
+			if on = !enough || pass(); !on {
+				break
 			}
 		}
-		pass()
+		if on {
+			pass()
+		}
+		if err := failed.err(); err != nil && !refused {
+			yield(DeadEntry{}, err)
+		}
 	}
 }
 
@@ -108,7 +130,7 @@ func (i *Inspector) explainDead(ctx context.Context, t Topic, dead []DeadEntry) 
 		}
 		places[key] = append(places[key], n)
 	}
-	_, err := ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.SliceCmd {
+	_, _, err := ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.SliceCmd {
 		args := []any{"hmget", k.Why}
 		for _, n := range places[k.Why] {
 			args = append(args, dead[n].Content)
@@ -128,7 +150,8 @@ func (i *Inspector) explainDead(ctx context.Context, t Topic, dead []DeadEntry) 
 }
 
 // DeadShow looks a dead message up: nearly always there is one, and several if equal
-// contents died in several slots. Without a basis it looks in all slots.
+// contents died in several slots. Without a basis it looks in all slots. With a
+// [PartialError] it may also be where nobody could look.
 func (i *Inspector) DeadShow(ctx context.Context, topic, content, basis string) ([]DeadEntry, error) {
 	if err := given(ctx, "look for a dead message in topic "+topic); err != nil {
 		return nil, err
@@ -142,7 +165,8 @@ func (i *Inspector) DeadShow(ctx context.Context, topic, content, basis string) 
 		which = []int{slots.Of(basis, t.Slots)}
 	}
 	which, _ = chosen(t, which)
-	times, err := ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.FloatCmd {
+	failed := failures{i: i}
+	times, which, err := ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.FloatCmd {
 		return redis.NewFloatCmd(ctx, "zscore", k.Dead, content)
 	}, func(k luascripts.SlotKeys, cmd *redis.FloatCmd) (time.Time, error) {
 		ms, err := cmd.Result()
@@ -157,16 +181,17 @@ func (i *Inspector) DeadShow(ctx context.Context, topic, content, basis string) 
 			dead = append(dead, DeadEntry{Content: content, Slot: which[n], Died: died})
 		}
 	}
-	if err == nil {
-		err = i.explainDead(ctx, t, dead)
+	if err = failed.merge(err); err == nil {
+		err = failed.merge(i.explainDead(ctx, t, dead))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("look for a dead message in topic %s: %w", topic, err)
 	}
-	return dead, nil
+	return dead, failed.err()
 }
 
-// DeadCount counts the dead messages that are meant.
+// DeadCount counts the dead messages that are meant. With a [PartialError] they are those of
+// the slots that could be read.
 func (i *Inspector) DeadCount(ctx context.Context, topic string, q DeadQuery) (int, error) {
 	if err := given(ctx, "count dead messages of topic "+topic); err != nil {
 		return 0, err
@@ -177,7 +202,7 @@ func (i *Inspector) DeadCount(ctx context.Context, topic string, q DeadQuery) (i
 	}
 	n, err := i.deadCount(ctx, t, q)
 	if err != nil {
-		return 0, fmt.Errorf("count dead messages of topic %s: %w", topic, err)
+		return n, fmt.Errorf("count dead messages of topic %s: %w", topic, err)
 	}
 	return n, nil
 }
@@ -186,7 +211,7 @@ func (i *Inspector) deadCount(ctx context.Context, t Topic, q DeadQuery) (n int,
 	if q.Content != nil || q.Reason != "" {
 		for _, err := range i.dead(ctx, t, q, false) {
 			if err != nil {
-				return 0, err
+				return n, err
 			}
 			n++
 		}
@@ -197,7 +222,7 @@ func (i *Inspector) deadCount(ctx context.Context, t Topic, q DeadQuery) (n int,
 		return 0, err
 	}
 	low, high := q.times()
-	counts, err := i.countDead(ctx, t, which, bound(low), bound(high))
+	counts, _, err := i.countDead(ctx, t, which, bound(low), bound(high))
 	for _, c := range counts {
 		n += c
 	}

@@ -30,30 +30,45 @@ func (i *Inspector) defined(ctx context.Context) ([]definition, error) {
 	return i.definitions(ctx, names)
 }
 
-// definitions reads those of some topics.
+// definitions reads those of some topics. With a [PartialError] something is wrong with those
+// that it is about.
 func (i *Inspector) definitions(ctx context.Context, names []string) ([]definition, error) {
 	all := make([]definition, 0, len(names))
+	failed := failures{i: i}
 	for some := range slices.Chunk(names, perPipeline) {
-		cmds := make([]redis.Cmder, len(some))
+		keys := make([]string, len(some))
 		for n, name := range some {
-			cmds[n] = redis.NewSliceCmd(ctx, "hmget", luascripts.DefinitionKey(i.qualified(name)),
-				"kind", "slots", "literal", "sharing", "layout", "created", "tree")
+			keys[n] = luascripts.DefinitionKey(i.qualified(name))
 		}
-		i.scripts.ExecOnce(ctx, cmds...)
-		for n, cmd := range cmds {
-			key := luascripts.DefinitionKey(i.qualified(some[n]))
-			values, err := cmd.(*redis.SliceCmd).Result()
+		var sent []redis.Cmder
+		cmds, silent := make([]*redis.SliceCmd, len(some)), i.silent(ctx, keys)
+		for n, key := range keys {
+			if silent[n] == nil {
+				cmds[n] = redis.NewSliceCmd(ctx, "hmget", key, "kind", "slots", "literal", "sharing", "layout", "created", "tree")
+				sent = append(sent, cmds[n])
+			}
+		}
+		i.scripts.ExecOnce(ctx, sent...)
+		for n, key := range keys {
+			var values []any
+			err := silent[n]
+			if err == nil {
+				values, err = cmds[n].Result()
+			}
 			switch {
 			case err == nil:
 				all = append(all, readDefinition(some[n], key, values))
 			case redis.HasErrorPrefix(err, "WRONGTYPE"):
 				all = append(all, definition{Topic: Topic{Topic: message.Topic{Name: some[n]}}, wrong: key + " is not a hash"})
 			default:
-				return nil, fmt.Errorf("read %s: %w", key, i.explain(err))
+				if err := failed.add(ctx, some[n], -1, key, fmt.Errorf("read %s: %w", key, i.explain(err))); err != nil {
+					return nil, err
+				}
+				all = append(all, definition{Topic: Topic{Topic: message.Topic{Name: some[n]}}, wrong: key + " cannot be read"})
 			}
 		}
 	}
-	return all, nil
+	return all, failed.err()
 }
 
 // readDefinition reads the fields in the order in which definitions asks for them.

@@ -6,7 +6,8 @@
 //
 // To look: [Inspector.Topics], [Inspector.Stats], [Inspector.Slots], [Inspector.Workers],
 // [Inspector.Peek], [Inspector.Explain], and of the dead [Inspector.Dead] and
-// [Inspector.DeadShow]. These only read, and workers go on meanwhile.
+// [Inspector.DeadShow]. These only read, and workers go on meanwhile. If a part cannot be
+// looked at, the rest comes together with a [PartialError].
 //
 // To change: [Inspector.Cancel], [Inspector.Reschedule], [Inspector.Pause],
 // [Inspector.Resume], [Inspector.DeadRequeue], [Inspector.DeadDelete]. Each change is made

@@ -54,7 +54,7 @@ func (i *Inspector) exhume(ctx context.Context, t Topic, q DeadQuery, rate float
 		return err
 	}
 	limit := q.Limit // of those that are taken out, not of those that are met
-	q.Limit, q.likely, q.changes = 0, limit, true
+	q.Limit, q.likely, q.changes, q.Complete = 0, limit, true, true
 	next, stop := iter.Pull2(i.dead(ctx, t, q, false))
 	defer stop()
 	most := stepMost

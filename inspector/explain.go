@@ -53,7 +53,8 @@ type Failure struct {
 
 // Explain tells of each slot that has the content where it is there, and what it waits
 // for. Nothing is found if it is nowhere. Without a basis it looks in the slot of the
-// content, and if it is not there, in all, so that the basis need not be known.
+// content, and if it is not there, in all, so that the basis need not be known. With a
+// [PartialError] it may also be where nobody could look.
 func (i *Inspector) Explain(ctx context.Context, topic, content, basis string) ([]Explanation, error) {
 	if err := given(ctx, "explain in topic "+topic); err != nil {
 		return nil, err
@@ -62,15 +63,16 @@ func (i *Inspector) Explain(ctx context.Context, topic, content, basis string) (
 	if err != nil {
 		return nil, err
 	}
+	failed := failures{i: i}
 	found, err := i.lookUp(ctx, t, content, basis)
-	if err != nil {
+	if err := failed.merge(err); err != nil {
 		return nil, err
 	}
 	if len(found) == 0 {
-		return nil, nil
+		return nil, failed.err()
 	}
 	who, err := i.shares(ctx, t)
-	if err != nil {
+	if err := failed.merge(err); err != nil {
 		return nil, err
 	}
 	all := make([]Explanation, len(found))
@@ -78,7 +80,7 @@ func (i *Inspector) Explain(ctx context.Context, topic, content, basis string) (
 		all[n] = explanation(t, content, f)
 		all[n].WaitsFor = waitsFor(&all[n], &f.Found, who)
 	}
-	return all, nil
+	return all, failed.err()
 }
 
 // place is a content in a slot that has it.
@@ -91,7 +93,7 @@ type place struct {
 // and if it has nothing, all of them.
 func (i *Inspector) lookUp(ctx context.Context, t Topic, content, basis string) ([]place, error) {
 	there, err := i.lookIn(ctx, t, content, []int{slots.Of(cmp.Or(basis, content), t.Slots)})
-	if err != nil || len(there) > 0 || basis != "" {
+	if (&failures{}).merge(err) != nil || len(there) > 0 || basis != "" {
 		return there, err
 	}
 	return i.lookIn(ctx, t, content, allSlots(t))
@@ -99,7 +101,7 @@ func (i *Inspector) lookUp(ctx context.Context, t Topic, content, basis string) 
 
 func (i *Inspector) lookIn(ctx context.Context, t Topic, content string, which []int) ([]place, error) {
 	priority := t.Kind == message.KindPriority
-	found, err := ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.StringSliceCmd {
+	found, which, err := ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.StringSliceCmd {
 		return i.scripts.FindCmd(ctx, k, priority, content)
 	}, luascripts.FindAnswer)
 	var there []place

@@ -31,6 +31,7 @@ type Inspector struct {
 	rdb     redis.UniversalClient
 	scripts *luascripts.Scripts
 	seen    sight
+	heard   hearing
 }
 
 // New returns an inspector on rdb, which stays the caller's to close. It validates, and

@@ -24,8 +24,9 @@ const (
 )
 
 // read reads on for walks that have nothing ready, until each has or is over. Without force
-// it stops where what comes next is too large, and tells so.
-func (i *Inspector) read(ctx context.Context, walks []*walk, force bool) (full bool, err error) {
+// it stops where what comes next is too large, and tells so. A walk that fails is over, unless
+// fail says that all is.
+func (i *Inspector) read(ctx context.Context, walks []*walk, force bool, fail failing) (full bool, err error) {
 	for hungry := slices.Clone(walks); ; {
 		hungry = slices.DeleteFunc(hungry, func(w *walk) bool { return len(w.ready) > 0 || w.over || w.full && !force })
 		if len(hungry) == 0 {
@@ -40,7 +41,11 @@ func (i *Inspector) read(ctx context.Context, walks []*walk, force bool) (full b
 		for k, w := range hungry {
 			p, err := luascripts.PageAnswer(cmds[k].(*redis.StringSliceCmd))
 			if err != nil {
-				return full, at(w.key, i.explain(err))
+				w.over = true
+				if err := fail(w, at(w.key, i.explain(err))); err != nil {
+					return full, err
+				}
+				continue
 			}
 			page := make([]member, len(p.Entries))
 			for n, e := range p.Entries {
@@ -61,10 +66,13 @@ func (i *Inspector) read(ctx context.Context, walks []*walk, force bool) (full b
 	}
 }
 
+// failing is told why a walk fails, and returns why all does.
+type failing func(w *walk, why error) error
+
 // merge goes through all walks in their common order, and tells which walk each member
 // is of. An error is the last it yields. If only few members are wanted, no more walks are
 // read ahead than these may be of; 0: all are wanted.
-func (i *Inspector) merge(ctx context.Context, walks []*walk, few int) iter.Seq2[found, error] {
+func (i *Inspector) merge(ctx context.Context, walks []*walk, few int, fail failing) iter.Seq2[found, error] {
 	return func(yield func(found, error) bool) {
 		if few == 0 || few > len(walks) {
 			few = len(walks)
@@ -77,7 +85,7 @@ func (i *Inspector) merge(ctx context.Context, walks []*walk, few int) iter.Seq2
 		slices.SortStableFunc(next, (*walk).before)
 		const first = 8 // they show whether contents are large
 		for from, some := 0, first; from < few; from, some = from+some, perPipeline {
-			full, err := i.read(ctx, next[from:min(from+some, few)], false)
+			full, err := i.read(ctx, next[from:min(from+some, few)], false, fail)
 			if err != nil {
 				yield(found{}, err)
 				return
@@ -100,7 +108,7 @@ func (i *Inspector) merge(ctx context.Context, walks []*walk, few int) iter.Seq2
 				if !yield(found{w, m}, nil) {
 					return
 				}
-			} else if _, err := i.read(ctx, []*walk{w}, true); err != nil {
+			} else if _, err := i.read(ctx, []*walk{w}, true, fail); err != nil {
 				yield(found{}, err)
 				return
 			}

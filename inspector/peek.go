@@ -61,7 +61,7 @@ func afterRetries(left int) int { return message.MaxRetries + 2 - left }
 // Peek shows up to limit messages in a state, over all slots given, nil meaning all: of
 // those that wait, those that come next first, of those in flight, those that were taken
 // first, of the dead, the latest first. Slots that work go on meanwhile, so it is no
-// picture of one moment.
+// picture of one moment. With a [PartialError] they are of the slots that could be read.
 func (i *Inspector) Peek(ctx context.Context, topic string, state State, slots []int, limit int) ([]Entry, error) {
 	if err := given(ctx, "peek at topic "+topic); err != nil {
 		return nil, err
@@ -77,8 +77,9 @@ func (i *Inspector) Peek(ctx context.Context, topic string, state State, slots [
 	if err != nil {
 		return nil, err
 	}
-	counts, err := i.counts(ctx, t, which)
-	if err != nil {
+	failed := failures{i: i}
+	counts, which, err := i.counts(ctx, t, which)
+	if err := failed.merge(err); err != nil {
 		return nil, err
 	}
 	var queues []queue
@@ -98,7 +99,7 @@ func (i *Inspector) Peek(ctx context.Context, topic string, state State, slots [
 		walks[n].slot, walks[n].from, walks[n].head = q.slot, q.from, q.first
 	}
 	var entries []Entry
-	for m, err := range i.merge(ctx, walks, 0) {
+	for m, err := range i.merge(ctx, walks, 0, func(w *walk, why error) error { return failed.add(ctx, t.Name, w.slot, w.key, why) }) {
 		if err != nil {
 			return nil, fmt.Errorf("peek at topic %s: %w", topic, err)
 		}
@@ -107,7 +108,7 @@ func (i *Inspector) Peek(ctx context.Context, topic string, state State, slots [
 			break
 		}
 	}
-	return entries, nil
+	return entries, failed.err()
 }
 
 // queue is a part of a sorted set that holds messages in one state.

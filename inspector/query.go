@@ -25,9 +25,10 @@ type DeadQuery struct {
 	NewerThan time.Time                 // died after; zero: any
 	Newest    bool                      // newest first instead of oldest first
 	Limit     int                       // how many at most; 0: all
+	Complete  bool                      // end with an error at the first slot that cannot be read, instead of going on with the others
 
 	likely  int  // how many will do, but for those that do not count; 0: all
-	changes bool // those that are met are taken out
+	changes bool // those that are met are taken out, if all can be read
 }
 
 // few is how many dead messages have to be read at least; 0: nobody knows, or all.
@@ -102,15 +103,16 @@ const (
 )
 
 // walks go through the slots that are meant and have dead messages, but for those that
-// die later.
+// die later. With a [PartialError] they are those that could be counted.
 func (i *Inspector) walks(ctx context.Context, t Topic, q DeadQuery) ([]*walk, error) {
 	which, err := q.slots(t)
 	if err != nil {
 		return nil, err
 	}
 	began := time.Now()
-	counts, err := i.counts(ctx, t, which)
-	if err != nil {
+	failed := failures{i: i}
+	counts, which, err := i.counts(ctx, t, which)
+	if err := failed.merge(err); err != nil {
 		return nil, err
 	}
 	if q.changes {
@@ -131,8 +133,8 @@ func (i *Inspector) walks(ctx context.Context, t Topic, q DeadQuery) ([]*walk, e
 	if q.Newest {
 		from, to = "("+bound(high), "+inf"
 	}
-	before, err := i.countDead(ctx, t, which, from, to)
-	if err != nil {
+	before, which, err := i.countDead(ctx, t, which, from, to)
+	if err := failed.merge(err); err != nil {
 		return nil, err
 	}
 	walks := make([]*walk, len(which))
@@ -153,11 +155,11 @@ func (i *Inspector) walks(ctx context.Context, t Topic, q DeadQuery) ([]*walk, e
 		}
 		walks[n] = w
 	}
-	return walks, nil
+	return walks, failed.err()
 }
 
 // countDead counts in each slot those that died between two times.
-func (i *Inspector) countDead(ctx context.Context, t Topic, which []int, from, to string) ([]int, error) {
+func (i *Inspector) countDead(ctx context.Context, t Topic, which []int, from, to string) (counts, read []int, err error) {
 	return ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.IntCmd {
 		return redis.NewIntCmd(ctx, "zcount", k.Dead, from, to)
 	}, func(k luascripts.SlotKeys, cmd *redis.IntCmd) (int, error) {

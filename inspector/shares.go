@@ -28,7 +28,7 @@ func (i *Inspector) shares(ctx context.Context, t Topic) (shares, error) {
 	switch t.Sharing {
 	case "redis":
 		listed, err := i.members(ctx, []Topic{t})
-		if err != nil {
+		if err != nil { // also if only a part is missing: it is this topic
 			return shares{workers: -1}, err
 		}
 		s := shares{workers: len(listed[t.Name]), owners: make([]string, t.Slots)}

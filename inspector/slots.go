@@ -38,7 +38,7 @@ type Slot struct {
 }
 
 // Slots are those of a topic, by index. Each is a picture of one moment, all of them
-// together are not.
+// together are not. With a [PartialError] they are those that could be looked at.
 func (i *Inspector) Slots(ctx context.Context, topic string) ([]Slot, error) {
 	if err := given(ctx, "look at the slots of topic "+topic); err != nil {
 		return nil, err
@@ -47,32 +47,21 @@ func (i *Inspector) Slots(ctx context.Context, topic string) ([]Slot, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := i.slots(ctx, t)
-	if err != nil {
+	failed := failures{i: i}
+	counts, which, err := i.counts(ctx, t, allSlots(t))
+	if err := failed.merge(err); err != nil {
 		return nil, err
 	}
 	shares, err := i.shares(ctx, t)
-	if err != nil {
+	if err := failed.merge(err); err != nil {
 		return nil, err
 	}
-	for slot := range all {
-		all[slot].Worker = shares.owner(slot)
+	all := make([]Slot, len(which))
+	for n, slot := range which {
+		all[n] = counted(t, slot, &counts[n])
+		all[n].Worker = shares.owner(slot)
 	}
-	return all, nil
-}
-
-// slots are those of a topic, without their workers.
-func (i *Inspector) slots(ctx context.Context, t Topic) ([]Slot, error) {
-	index := allSlots(t)
-	counts, err := i.counts(ctx, t, index)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]Slot, len(index))
-	for n, c := range counts {
-		all[n] = counted(t, index[n], &c)
-	}
-	return all, nil
+	return all, failed.err()
 }
 
 // counted says in words of this package what was counted.
@@ -124,8 +113,8 @@ func allSlots(t Topic) []int {
 	return all
 }
 
-// counts counts slots of a topic.
-func (i *Inspector) counts(ctx context.Context, t Topic, which []int) ([]luascripts.Counts, error) {
+// counts counts slots of a topic, as [ofSlots] asks.
+func (i *Inspector) counts(ctx context.Context, t Topic, which []int) (counts []luascripts.Counts, read []int, err error) {
 	priority := t.Kind == message.KindPriority
 	return ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.StringSliceCmd {
 		return i.scripts.CountCmd(ctx, k, priority)
@@ -135,27 +124,41 @@ func (i *Inspector) counts(ctx context.Context, t Topic, which []int) ([]luascri
 // perPipeline is how many calls go out at once.
 const perPipeline = 100
 
-// ofSlots asks one question of each slot, in pipelines. The answers are in the order of
-// the slots.
+// ofSlots asks one question of each slot, in pipelines. The answers are in the order of the
+// slots, which it returns, too: with a [PartialError] they are those that could be asked.
 func ofSlots[C redis.Cmder, A any](
 	ctx context.Context, i *Inspector, t Topic, which []int,
 	question func(luascripts.SlotKeys) C, answer func(luascripts.SlotKeys, C) (A, error),
-) ([]A, error) {
-	answers := make([]A, 0, len(which))
+) (answers []A, read []int, err error) {
+	failed := failures{i: i}
 	for some := range slices.Chunk(which, perPipeline) {
-		cmds, sent := make([]C, len(some)), make([]redis.Cmder, len(some))
+		keys, cmds := make([]luascripts.SlotKeys, len(some)), make([]C, len(some))
+		stores := make([]string, len(some))
 		for n, slot := range some {
-			cmds[n] = question(i.keys(t, slot))
-			sent[n] = cmds[n]
+			keys[n] = i.keys(t, slot)
+			stores[n] = keys[n].Store
+		}
+		var sent []redis.Cmder
+		silent := i.silent(ctx, stores)
+		for n, k := range keys {
+			if silent[n] == nil {
+				cmds[n] = question(k)
+				sent = append(sent, cmds[n])
+			}
 		}
 		i.scripts.Exec(ctx, sent...)
 		for n, slot := range some {
-			a, err := answer(i.keys(t, slot), cmds[n])
-			if err != nil {
-				return nil, i.explain(err)
+			var a A
+			err := silent[n]
+			if err == nil {
+				a, err = answer(keys[n], cmds[n])
 			}
-			answers = append(answers, a)
+			if err == nil {
+				answers, read = append(answers, a), append(read, slot)
+			} else if err := failed.add(ctx, t.Name, slot, stores[n], i.explain(err)); err != nil {
+				return nil, nil, err
+			}
 		}
 	}
-	return answers, nil
+	return answers, read, failed.err()
 }

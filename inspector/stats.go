@@ -10,11 +10,13 @@ type Stats struct {
 	Counts
 	Topic   Topic
 	Overdue time.Duration // of the slot where it is longest
+	Read    int           // of its slots: fewer than all come with a [PartialError]
 	Paused  int           // slots
-	Workers int           // that share the topic; -1: not known, because ZooKeeper has them and Config.Slots is nil, or it does not answer
+	Workers int           // that share the topic; -1: not known, because ZooKeeper has them and Config.Slots is nil, or whoever has them does not answer
 }
 
-// Stats adds up the slots of a topic.
+// Stats adds up the slots of a topic. With a [PartialError] it is of those that could be
+// counted.
 func (i *Inspector) Stats(ctx context.Context, topic string) (Stats, error) {
 	if err := given(ctx, "count topic "+topic); err != nil {
 		return Stats{}, err
@@ -23,19 +25,23 @@ func (i *Inspector) Stats(ctx context.Context, topic string) (Stats, error) {
 	if err != nil {
 		return Stats{}, err
 	}
+	failed := failures{i: i}
 	sum, err := i.sum(ctx, t, allSlots(t))
-	if err != nil {
+	if err := failed.merge(err); err != nil {
 		return Stats{}, err
 	}
 	shares, err := i.shares(ctx, t)
+	if err := failed.merge(err); err != nil {
+		return Stats{}, err
+	}
 	sum.Workers = shares.workers
-	return sum, err
+	return sum, failed.err()
 }
 
 // sum adds up some slots of a topic.
 func (i *Inspector) sum(ctx context.Context, t Topic, which []int) (Stats, error) {
-	counts, err := i.counts(ctx, t, which)
-	sum := Stats{Topic: t}
+	counts, which, err := i.counts(ctx, t, which)
+	sum := Stats{Topic: t, Read: len(which)}
 	for n, c := range counts {
 		sum.add(counted(t, which[n], &c))
 	}

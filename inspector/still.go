@@ -38,7 +38,7 @@ func (s *still) String() string {
 
 // seemStill are slots of a topic that look like it.
 func (i *Inspector) seemStill(ctx context.Context, t Topic, which []int) ([]still, error) {
-	counts, err := i.counts(ctx, t, which)
+	counts, _, err := i.counts(ctx, t, which)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (i *Inspector) standStill(ctx context.Context, seem []still) ([]still, erro
 	}
 	var all []still
 	for _, s := range seem {
-		counts, err := i.counts(ctx, s.topic, []int{s.slot})
+		counts, _, err := i.counts(ctx, s.topic, []int{s.slot})
 		if err != nil {
 			return all, err
 		}

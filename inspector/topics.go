@@ -22,22 +22,23 @@ type Topic struct {
 
 // Topics are those of the namespace, by name. One whose definition is missing or cannot be
 // read has no Kind and no Slots, so that it hides no other. Nothing else can be told of it;
-// Verify and Doctor say what is wrong.
+// Verify and Doctor say what is wrong. A [PartialError] names those whose master does not answer.
 //
 // Without a namespace, those of all namespaces are among them, with theirs in front.
 func (i *Inspector) Topics(ctx context.Context) ([]Topic, error) {
 	if err := given(ctx, "list topics"); err != nil {
 		return nil, err
 	}
+	failed := failures{i: i}
 	all, err := i.defined(ctx)
-	if err != nil {
+	if err := failed.merge(err); err != nil {
 		return nil, err
 	}
 	topics := make([]Topic, len(all))
 	for n, d := range all {
 		topics[n] = d.Topic
 	}
-	return topics, nil
+	return topics, failed.err()
 }
 
 // Topic is one of them. The error of one that is not there wraps [ErrUnknownTopic].
@@ -46,9 +47,12 @@ func (i *Inspector) Topic(ctx context.Context, name string) (Topic, error) {
 		return Topic{}, err
 	}
 	found, err := i.definitions(ctx, []string{name})
-	switch {
+	failed := failures{i: i}
+	switch err := failed.merge(err); {
 	case err != nil:
 		return Topic{}, err
+	case len(failed.all) > 0: // then there is no part of a result
+		return Topic{}, fmt.Errorf("look up topic %s: %w", name, failed.all[0].Err)
 	case found[0].wrong == "":
 		return found[0].Topic, nil
 	case !found[0].missing:
@@ -112,6 +116,9 @@ func (i *Inspector) names(ctx context.Context) ([]string, error) {
 	const page = 250 // Redis may bring somewhat more
 	names := map[string]bool{}
 	prefix := i.qualified("")
+	if err := i.silent(ctx, []string{luascripts.TopicsKey})[0]; err != nil {
+		return nil, fmt.Errorf("list topics in %s: %w", luascripts.TopicsKey, err)
+	}
 	for cursor := uint64(0); ; {
 		found, next, err := i.rdb.SScan(ctx, luascripts.TopicsKey, cursor, "", page).Result()
 		if err != nil {

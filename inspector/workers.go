@@ -28,17 +28,18 @@ type Worker struct {
 }
 
 // Workers are those of all topics of the namespace, by id. Those of topics in Unseen are
-// not among them.
+// not among them, nor those of topics that a [PartialError] is about.
 func (i *Inspector) Workers(ctx context.Context) ([]Worker, error) {
 	if err := given(ctx, "list workers"); err != nil {
 		return nil, err
 	}
+	failed := failures{i: i}
 	topics, err := i.Topics(ctx)
-	if err != nil {
+	if err := failed.merge(err); err != nil {
 		return nil, err
 	}
 	known := map[string]*Worker{}
-	if err := i.workersByRedis(ctx, topics, known); err != nil {
+	if err := failed.merge(i.workersByRedis(ctx, topics, known)); err != nil {
 		return nil, err
 	}
 	if err := i.workersByZooKeeper(ctx, topics, known); err != nil {
@@ -49,13 +50,14 @@ func (i *Inspector) Workers(ctx context.Context) ([]Worker, error) {
 		all = append(all, *w)
 	}
 	slices.SortFunc(all, func(a, b Worker) int { return cmp.Compare(a.ID, b.ID) })
-	return all, nil
+	return all, failed.err()
 }
 
 func (i *Inspector) workersByRedis(ctx context.Context, topics []Topic, known map[string]*Worker) error {
 	topics = slices.DeleteFunc(slices.Clone(topics), func(t Topic) bool { return t.Sharing != "redis" || t.Slots == 0 })
+	failed := failures{i: i}
 	listed, err := i.members(ctx, topics)
-	if err != nil {
+	if err := failed.merge(err); err != nil {
 		return err
 	}
 	for _, t := range topics {
@@ -73,7 +75,7 @@ func (i *Inspector) workersByRedis(ctx context.Context, topics []Topic, known ma
 			}
 		}
 	}
-	return nil
+	return failed.err()
 }
 
 func (i *Inspector) workersByZooKeeper(ctx context.Context, topics []Topic, known map[string]*Worker) error {
@@ -114,7 +116,7 @@ func (i *Inspector) workersByZooKeeper(ctx context.Context, topics []Topic, know
 }
 
 // Unseen are the topics whose workers cannot be told: they are shared by ZooKeeper, and
-// Config.Slots is nil.
+// Config.Slots is nil. A [PartialError] names those of which it is not known.
 func (i *Inspector) Unseen(ctx context.Context) ([]string, error) {
 	if err := given(ctx, "list topics whose workers are not seen"); err != nil {
 		return nil, err
@@ -122,8 +124,9 @@ func (i *Inspector) Unseen(ctx context.Context) ([]string, error) {
 	if i.cfg.Slots != nil {
 		return nil, nil
 	}
+	failed := failures{i: i}
 	topics, err := i.Topics(ctx)
-	if err != nil {
+	if err := failed.merge(err); err != nil {
 		return nil, err
 	}
 	var unseen []string
@@ -132,15 +135,17 @@ func (i *Inspector) Unseen(ctx context.Context) ([]string, error) {
 			unseen = append(unseen, t.Name)
 		}
 	}
-	return unseen, nil
+	return unseen, failed.err()
 }
 
 // members are the workers in the lists of topics that are shared by Redis, and until when
-// each counts, by the clock of the server that has the list.
+// each counts, by the clock of the server that has the list. Topics that a [PartialError] is
+// about have none.
 func (i *Inspector) members(ctx context.Context, topics []Topic) (map[string]map[string]time.Time, error) {
 	const page = 500
 	listed := map[string]map[string]time.Time{}
 	clocks := map[string]time.Time{} // by the server's address
+	failed := failures{i: i}
 	keep := func(t Topic, members []redis.Z) {
 		for _, z := range members {
 			id, _ := z.Member.(string)
@@ -153,21 +158,35 @@ func (i *Inspector) members(ctx context.Context, topics []Topic) (map[string]map
 			now, err := i.clock(ctx, key, clocks)
 			return redis.NewZSliceCmd(ctx, "zrange", key, now.UnixMilli(), "+inf", "byscore", "limit", offset, page, "withscores"), err
 		}
-		cmds := make([]redis.Cmder, len(some))
+		keys := make([]string, len(some))
 		for n, t := range some {
-			cmd, err := ask(t, 0)
-			if err != nil {
-				return nil, err
-			}
-			listed[t.Name] = map[string]time.Time{}
-			cmds[n] = cmd
+			keys[n] = luascripts.WorkersKey(i.qualified(t.Name))
 		}
-		i.scripts.ExecOnce(ctx, cmds...)
+		var sent []redis.Cmder
+		cmds, errs := make([]*redis.ZSliceCmd, len(some)), i.silent(ctx, keys)
 		for n, t := range some {
-			cmd := cmds[n].(*redis.ZSliceCmd)
+			if errs[n] == nil {
+				cmds[n], errs[n] = ask(t, 0)
+			}
+			if errs[n] == nil {
+				listed[t.Name] = map[string]time.Time{}
+				sent = append(sent, cmds[n])
+			}
+		}
+		i.scripts.ExecOnce(ctx, sent...)
+		for n, t := range some {
+			cmd, err := cmds[n], errs[n]
 			for offset := page; ; offset += page {
-				if err := cmd.Err(); err != nil {
-					return nil, fmt.Errorf("read the workers in %s: %w", luascripts.WorkersKey(i.qualified(t.Name)), i.explain(err))
+				if err == nil {
+					err = cmd.Err()
+				}
+				if err != nil {
+					delete(listed, t.Name)
+					err = fmt.Errorf("read the workers in %s: %w", keys[n], i.explain(err))
+					if err := failed.add(ctx, t.Name, -1, keys[n], err); err != nil {
+						return nil, err
+					}
+					break
 				}
 				keep(t, cmd.Val())
 				if len(cmd.Val()) < page {
@@ -178,7 +197,7 @@ func (i *Inspector) members(ctx context.Context, topics []Topic) (map[string]map
 			}
 		}
 	}
-	return listed, nil
+	return listed, failed.err()
 }
 
 // clock is the time of the server that holds a key. Each server is asked once for all that

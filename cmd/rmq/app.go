@@ -2,11 +2,14 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/inspector"
 )
 
 // app is one call of rmq: the flags that all commands have, and what they share.
@@ -20,6 +23,8 @@ type app struct {
 	status screen // that errs is shown on
 
 	rdb redis.UniversalClient // nil until a command connects
+
+	missed []inspector.Failed // could not be looked at
 }
 
 // settings are the flags of all commands.
@@ -45,14 +50,21 @@ func (a *app) flush() error {
 
 // finish ends the call, and says what went wrong.
 func (a *app) finish(err error) int {
+	missed, merr := a.tellMissed()
 	if ferr := a.flush(); err == nil {
-		err = ferr
+		err = cmp.Or(merr, ferr)
 	}
 	if a.rdb != nil {
 		_ = a.rdb.Close() // nothing is lost by it
 	}
-	if err == nil {
+	for _, line := range missed {
+		fmt.Fprintln(a.errs, "rmq: "+line)
+	}
+	switch {
+	case err == nil && missed == nil:
 		return 0
+	case err == nil:
+		return 1
 	}
 	line, code := a.explain(err)
 	fmt.Fprintln(a.errs, "rmq: "+line)

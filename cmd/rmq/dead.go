@@ -106,7 +106,7 @@ func (a *app) upTo(ctx context.Context, i *inspector.Inspector, topic string, f 
 		return q, err
 	}
 	latest := now
-	for e, err := range i.Dead(ctx, topic, inspector.DeadQuery{Slots: q.Slots, Newest: true, Limit: 1}) {
+	for e, err := range i.Dead(ctx, topic, inspector.DeadQuery{Slots: q.Slots, Newest: true, Limit: 1, Complete: true}) {
 		if err != nil {
 			return q, err
 		}

@@ -36,6 +36,7 @@ missed then.`,
 			if err != nil {
 				return err
 			}
+			q.Complete = true // else nobody could go on with what was left out
 			x := &export{app: a, inspector: i, topic: args[0], query: q}
 			if to != "" && to != "-" {
 				return x.toFile(ctx, to, again(cmd, args, f.same(q, 0)))

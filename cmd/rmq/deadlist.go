@@ -38,8 +38,11 @@ say how many there are.`,
 			table := a.table("died", "slot#", "attempts#", "content", "last error")
 			listed := 0
 			for e, err := range i.Dead(ctx, args[0], q) {
-				if err != nil {
+				if err := a.partly(err); err != nil {
 					return err
+				}
+				if err != nil { // it is the last
+					break
 				}
 				listed++
 				if a.json {
@@ -65,7 +68,7 @@ say how many there are.`,
 				fits = " that fits"
 			}
 			if listed == 0 {
-				a.say("no dead message in %s%s", legible(args[0]), fits)
+				a.say("no dead message in %s%s%s", legible(args[0]), fits, a.whereLooked())
 				return nil
 			}
 			if listed < q.Limit || q.Limit == 0 {
@@ -76,7 +79,7 @@ say how many there are.`,
 			}
 			q.Limit = 0
 			all, err := i.DeadCount(ctx, args[0], q)
-			if err != nil {
+			if err := a.partly(err); err != nil {
 				return err
 			}
 			if more := all - listed; more > 0 {
@@ -108,8 +111,11 @@ when it first failed, at which worker, and its whole last error.`,
 				return err
 			}
 			found, err := i.DeadShow(ctx, args[0], content, basis)
-			if err != nil {
+			if err := a.partly(err); err != nil {
 				return err
+			}
+			if len(found) == 0 && len(a.missed) > 0 {
+				return failed("%s is not dead in %s%s, see above", shorten(a.text(content), 60), legible(args[0]), a.whereLooked())
 			}
 			if len(found) == 0 {
 				return a.notDead(args[0], content)

@@ -34,7 +34,7 @@ Exit code 1 if it is nowhere.`,
 				return err
 			}
 			found, err := i.Explain(cmd.Context(), args[0], content, basis)
-			if err != nil {
+			if err := a.partly(err); err != nil {
 				return err
 			}
 			if len(found) == 0 {
@@ -70,6 +70,9 @@ func (a *app) nowhere(t inspector.Topic, content, basis string) error {
 		looked = "the one slot of " + legible(t.Name)
 	} else if basis != "" {
 		looked = fmt.Sprintf("the slot of basis %s of %s; without --basis all are looked at", legible(shorten(basis, 40)), legible(t.Name))
+	}
+	if len(a.missed) > 0 {
+		return failed("%s is not here%s, see above", shorten(a.text(content), 60), a.whereLooked())
 	}
 	return failed("%s is not here: never sent, handled already, or sent with another content; looked in %s", shorten(a.text(content), 60), looked)
 }

@@ -44,7 +44,7 @@ latest first. Nothing is taken or changed.`,
 				look++ // to know whether there are more
 			}
 			entries, err := i.Peek(ctx, args[0], inspector.State(state), slots, look)
-			if err != nil {
+			if err := a.partly(err); err != nil {
 				return err
 			}
 			more := len(entries) > limit
@@ -53,7 +53,7 @@ latest first. Nothing is taken or changed.`,
 				return a.entryObjects(args[0], entries)
 			}
 			if len(entries) == 0 {
-				a.say("nothing in %s is %s", legible(args[0]), state)
+				a.say("nothing in %s is %s%s", legible(args[0]), state, a.whereLooked())
 				return nil
 			}
 			now, err := a.now(ctx)

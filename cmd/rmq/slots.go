@@ -30,7 +30,7 @@ each slot is shown by rmq stats TOPIC --slots.`,
 				return err
 			}
 			slots, err := i.Slots(ctx, args[0])
-			if err != nil {
+			if err := a.partly(err); err != nil {
 				return err
 			}
 			if a.json {
@@ -40,7 +40,7 @@ each slot is shown by rmq stats TOPIC --slots.`,
 			if err != nil {
 				return err
 			}
-			return a.showHolders(slots, now)
+			return a.showHolders(slots, now, a.blind(args[0]))
 		},
 	}
 }
@@ -72,7 +72,7 @@ func (a *app) slotObjects(topic string, slots []inspector.Slot) error {
 	return nil
 }
 
-func (a *app) showHolders(slots []inspector.Slot, now time.Time) error {
+func (a *app) showHolders(slots []inspector.Slot, now time.Time, blind bool) error {
 	table := a.table("slot#", "worker", "flight#", "since", "attempt#", "state", "held by")
 	for _, s := range slots {
 		var state []string // what is urgent first, since the end may be cut off
@@ -91,7 +91,11 @@ func (a *app) showHolders(slots []inspector.Slot, now time.Time) error {
 			since, attempt, holder = words.Ago(now.Sub(s.Since)), fmt.Sprint(s.Attempt), legible(s.Holder)
 		}
 		worker := painted{text: legible(s.Worker)}
-		if s.Worker == "" {
+		switch {
+		case s.Worker != "":
+		case blind: // to who works
+			worker = painted{"?", yellow}
+		default:
 			worker = painted{"nobody", yellow}
 		}
 		table.row(s.Index, worker, s.InFlight, since, attempt, painted{strings.Join(state, ", "), yellow}, holder)
@@ -113,11 +117,11 @@ func (a *app) countSlots(ctx context.Context, i *inspector.Inspector, topics []i
 	var unreadable undefined
 	for _, t := range topics {
 		if t.Slots == 0 {
-			unreadable = append(unreadable, t.Name)
+			unreadable = a.unread(unreadable, t.Name)
 			continue
 		}
 		slots, err := i.Slots(ctx, t.Name)
-		if err != nil {
+		if err := a.partly(err); err != nil {
 			return err
 		}
 		if a.json {

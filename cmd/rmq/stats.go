@@ -85,21 +85,27 @@ func (a *app) watch(ctx context.Context, every time.Duration, look func() error)
 		if err != nil && n == 0 && !errors.As(err, &some) {
 			return err
 		}
-		line := ""
-		if err != nil {
-			line, _ = a.explain(err)
+		lines, merr := a.tellMissed()
+		if merr != nil {
+			return merr
 		}
-		// On a terminal it belongs to the page, which the next look clears.
-		if line != "" && a.screen.terminal && !a.json {
-			for _, part := range wrap("rmq: "+line, a.width()) {
-				fmt.Fprintln(a.out, a.paint(red, part))
+		if err != nil {
+			line, _ := a.explain(err)
+			lines = append(lines, line)
+		}
+		// On a terminal they belong to the page, which the next look clears.
+		if a.screen.terminal && !a.json {
+			for _, line := range lines {
+				for _, part := range wrap("rmq: "+line, a.width()) {
+					fmt.Fprintln(a.out, a.paint(red, part))
+				}
 			}
-			line = ""
+			lines = nil
 		}
 		if err := a.flush(); err != nil {
 			return err
 		}
-		if line != "" {
+		for _, line := range lines {
 			fmt.Fprintln(a.errs, "rmq: "+line)
 		}
 		select {
@@ -113,7 +119,8 @@ func (a *app) watch(ctx context.Context, every time.Duration, look func() error)
 // topicsOf is the topic named, or all.
 func (a *app) topicsOf(ctx context.Context, i *inspector.Inspector, args []string) ([]inspector.Topic, error) {
 	if len(args) == 0 {
-		return i.Topics(ctx)
+		topics, err := i.Topics(ctx)
+		return topics, a.partly(err)
 	}
 	t, err := i.Topic(ctx, args[0])
 	return []inspector.Topic{t}, err
@@ -136,6 +143,7 @@ func countsOf(c inspector.Counts, overdue time.Duration) countsJSON {
 type statsJSON struct {
 	topicJSON
 	countsJSON
+	Read    int  `json:"read_slots,omitempty"` // if not all could be read
 	Paused  int  `json:"paused_slots"`
 	Workers *int `json:"workers"` // null: not known
 }
@@ -150,15 +158,21 @@ func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []
 	var unreadable undefined
 	for _, t := range topics {
 		if t.Slots == 0 {
-			unreadable = append(unreadable, t.Name)
+			unreadable = a.unread(unreadable, t.Name)
 			continue
 		}
 		s, err := i.Stats(ctx, t.Name)
-		if err != nil {
+		if err := a.partly(err); err != nil {
 			return err
 		}
+		if s.Read == 0 {
+			continue
+		}
 		if a.json {
-			j := statsJSON{definitionOf(s.Topic), countsOf(s.Counts, s.Overdue), s.Paused, &s.Workers}
+			j := statsJSON{definitionOf(s.Topic), countsOf(s.Counts, s.Overdue), s.Read, s.Paused, &s.Workers}
+			if s.Read == t.Slots {
+				j.Read = 0
+			}
 			if s.Workers < 0 {
 				j.Workers = nil
 			}
@@ -169,6 +183,8 @@ func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []
 		}
 		workers := fmt.Sprint(s.Workers)
 		switch {
+		case s.Workers < 0 && a.blind(t.Name):
+			workers = "?"
 		case s.Workers < 0:
 			workers = "?"
 			notes = append(notes, legible(t.Name)+" "+unseenWhy)
@@ -176,9 +192,12 @@ func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []
 			alone = append(alone, legible(t.Name))
 		}
 		paused := ""
-		if s.Paused == t.Slots {
+		switch {
+		case s.Read < t.Slots:
+			paused = fmt.Sprintf("%d of %s", s.Read, things(t.Slots, "slot"))
+		case s.Paused == t.Slots:
 			paused = "paused"
-		} else if s.Paused > 0 {
+		case s.Paused > 0:
 			paused = things(s.Paused, "slot") + " paused"
 		}
 		cells := append([]any{legible(t.Name)}, counted(s.Counts, s.Overdue)...)
@@ -220,6 +239,14 @@ func (u undefined) Error() string {
 		verb = "have"
 	}
 	return fmt.Sprintf("%s %s no definition that can be read: rmq doctor tells more", strings.Join(names, ", "), verb)
+}
+
+// unread adds a topic, unless it is told already that its server does not answer.
+func (a *app) unread(u undefined, topic string) undefined {
+	if a.blind(topic) {
+		return u
+	}
+	return append(u, topic)
 }
 
 func (a *app) withoutDefinition(u undefined) error {

@@ -21,7 +21,7 @@ is a topic of its own: it has messages, and no worker.`,
 				return err
 			}
 			topics, err := i.Topics(cmd.Context())
-			if err != nil {
+			if err := a.partly(err); err != nil {
 				return err
 			}
 			return a.showTopics(topics)
@@ -65,7 +65,11 @@ func (a *app) showTopics(topics []inspector.Topic) error {
 	for _, t := range topics {
 		name := legible(t.Name)
 		if t.Kind == 0 {
-			table.row(name, painted{"no definition, see rmq doctor", red})
+			what := "no definition, see rmq doctor"
+			if a.blind(t.Name) {
+				what = "its server does not answer"
+			}
+			table.row(name, painted{what, red})
 			continue
 		}
 		kind, sharing, created := t.Kind.String(), t.Sharing, ""

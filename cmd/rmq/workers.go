@@ -28,11 +28,11 @@ unseen_topic.`,
 				return err
 			}
 			workers, err := i.Workers(ctx)
-			if err != nil {
+			if err := a.partly(err); err != nil {
 				return err
 			}
 			unseen, err := i.Unseen(ctx)
-			if err != nil {
+			if err := a.partly(err); err != nil {
 				return err
 			}
 			if a.json {
@@ -83,7 +83,7 @@ func (a *app) showWorkers(workers []inspector.Worker, unseen []string) error {
 		notes = append(notes, legible(topic)+" "+unseenWhy)
 	}
 	if len(workers) == 0 {
-		notes = append([]string{"no workers"}, notes...)
+		notes = append([]string{"no workers" + a.whereLooked()}, notes...)
 		for _, n := range notes {
 			a.say("%s", n)
 		}

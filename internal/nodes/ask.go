@@ -41,7 +41,7 @@ func Ask(ctx context.Context, rdb redis.UniversalClient, question func(ctx conte
 		switch at := master.Options().Addr; {
 		case err == nil:
 			answered = true
-		case unanswered(err):
+		case Unanswered(err):
 			silent = fmt.Errorf("server %s: %w", at, err)
 		default:
 			wrong = fmt.Errorf("server %s: %w", at, err)
@@ -59,9 +59,9 @@ func Ask(ctx context.Context, rdb redis.UniversalClient, question func(ctx conte
 	return nil
 }
 
-// unanswered reports whether err says that there is no answer, be it because a
+// Unanswered reports whether err says that there is no answer, be it because a
 // server is gone or because it is not ready for questions.
-func unanswered(err error) bool {
+func Unanswered(err error) bool {
 	var reply redis.Error
 	if errors.As(err, &reply) {
 		for _, prefix := range []string{"LOADING ", "MASTERDOWN ", "CLUSTERDOWN ", "BUSY ", "ERR max number of clients"} {

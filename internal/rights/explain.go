@@ -34,6 +34,14 @@ func denied(err error) bool {
 	return redis.HasErrorPrefix(err, "NOPERM") || redis.HasErrorPrefix(err, "ACL failure in script")
 }
 
+// Denied reports whether err says that the user lacks a right, in the words of any release.
+func Denied(err error) bool {
+	return err != nil && (denied(err) || strings.Contains(err.Error(), notInScripts))
+}
+
+// notInScripts is what Redis 7.0 says in scripts. It does not tell which right is missing.
+const notInScripts = "The user executing the script can't"
+
 // command is the one that err says may not be run, or empty.
 func command(err error) string {
 	if m := refused.FindStringSubmatch(err.Error()); m != nil {
@@ -54,7 +62,7 @@ func Explain(err error, user string) error {
 		return fmt.Errorf("grant Redis user %s +%s (%s has the whole line): %w", user, name, document, err)
 	case denied(err):
 		return fmt.Errorf("grant Redis user %s the keys and channels in %s: %w", user, document, err)
-	case strings.Contains(err.Error(), "The user executing the script can't"): // Redis 7.0 does not tell what
+	case strings.Contains(err.Error(), notInScripts):
 		return fmt.Errorf("grant Redis user %s the whole line in %s: %w", user, document, err)
 	case redis.HasErrorPrefix(err, "WRONGPASS"):
 		return fmt.Errorf("Redis does not know user %s with this password, or the user is off; "+

@@ -1,0 +1,117 @@
+package inspector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/internal/rights"
+)
+
+// PartialError says what could not be looked at: a key of a wrong type, say, or what a
+// master of a Cluster has that does not answer. It comes together with a result, which has
+// all the rest:
+//
+//	stats, err := i.Stats(ctx, "orders")
+//	var partial *inspector.PartialError
+//	if errors.As(err, &partial) {
+//		// stats are those of the other slots
+//	}
+//
+// What changes messages gives no such result: it returns the error, and so does every method
+// if nothing at all can be read, as when the one server does not answer.
+type PartialError struct {
+	Failures []Failed // at least one
+}
+
+// Failed is a slot or a topic that could not be looked at.
+type Failed struct {
+	Topic  string
+	Slot   int    // -1: what is stored of the topic as a whole, such as its definition or its workers
+	Server string // the master that does not answer; empty: it does
+	Err    error
+}
+
+// Error is the first failure, and how many more there are.
+func (p *PartialError) Error() string {
+	text := p.Failures[0].Err.Error()
+	if more := len(p.Failures) - 1; more > 0 {
+		text += fmt.Sprintf("; and %s more", plural(more, "failure"))
+	}
+	return text
+}
+
+// Unwrap is for errors.Is and errors.As: why each could not be looked at.
+func (p *PartialError) Unwrap() []error {
+	all := make([]error, len(p.Failures))
+	for n, f := range p.Failures {
+		all[n] = f.Err
+	}
+	return all
+}
+
+// failures collects what could not be looked at, while the rest is.
+type failures struct {
+	i   *Inspector
+	all []Failed
+}
+
+// add notes why something cannot be looked at. What concerns not this key alone, and so ends
+// the whole, it returns.
+func (f *failures) add(ctx context.Context, topic string, slot int, key string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil, rights.Denied(err), !nodes.Many(f.i.rdb) && ofServer(err):
+		return err
+	case !nodes.Unanswered(err):
+		f.all = append(f.all, Failed{Topic: topic, Slot: slot, Err: err})
+		return nil
+	}
+	var silent *silentError
+	if !errors.As(err, &silent) {
+		_, addr, _ := nodes.MasterFor(ctx, f.i.rdb, key)
+		silent = &silentError{addr, err}
+		f.i.heard.note(addr, err)
+	}
+	f.all = append(f.all, Failed{topic, slot, silent.addr, silent})
+	return nil
+}
+
+// ofServer reports whether err is of the server, and not of one key.
+func ofServer(err error) bool {
+	var reply redis.Error
+	return nodes.Unanswered(err) || errors.As(err, &reply) && !strings.Contains(err.Error(), "WRONGTYPE")
+}
+
+// merge takes over those of err, each slot once, though it is asked several questions. If it
+// is another error, it is returned.
+func (f *failures) merge(err error) error {
+	var p *PartialError
+	if err == nil || !errors.As(err, &p) {
+		return err
+	}
+	known := map[string]bool{}
+	id := func(one Failed) string { return fmt.Sprint(one.Slot, " ", one.Topic) }
+	for _, one := range f.all {
+		known[id(one)] = true
+	}
+	for _, one := range p.Failures {
+		if !known[id(one)] {
+			f.all = append(f.all, one)
+		}
+	}
+	return nil
+}
+
+// err is a [PartialError], or nil if there was no failure.
+func (f *failures) err() error {
+	if len(f.all) == 0 {
+		return nil
+	}
+	return &PartialError{f.all}
+}

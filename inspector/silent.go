@@ -1,0 +1,115 @@
+package inspector
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/nodes"
+)
+
+// A master of a Cluster that hangs holds up each question put to it for as long as the
+// client's limits and repetitions allow, and all that are in one pipeline with it. So each
+// master is asked first whether it answers at all.
+
+// answerWithin is how long it may take. One that did not is not asked again for silentFor,
+// and one that did, not for a moment: a question about a topic is many.
+const (
+	answerWithin = 2 * time.Second
+	silentFor    = 5 * time.Second
+	heardFor     = time.Second
+)
+
+// silentError is that a master does not answer.
+type silentError struct {
+	addr string
+	err  error
+}
+
+func (s *silentError) Error() string {
+	return "server " + s.addr + " does not answer: " + oneLine(s.err)
+}
+func (s *silentError) Unwrap() error { return s.err }
+
+// hearing is which masters answered when they were asked last.
+type hearing struct {
+	mu     sync.Mutex
+	latest map[string]heard // by address
+}
+
+type heard struct {
+	until time.Time // it counts
+	err   error     // nil: it answered
+}
+
+func (h *hearing) note(addr string, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.latest == nil {
+		h.latest = map[string]heard{}
+	}
+	if err != nil {
+		h.latest[addr] = heard{time.Now().Add(silentFor), &silentError{addr, err}}
+	} else {
+		h.latest[addr] = heard{time.Now().Add(heardFor), nil}
+	}
+}
+
+func (h *hearing) get(addr string) (heard, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	last, known := h.latest[addr]
+	return last, known && time.Now().Before(last.until)
+}
+
+// silent tells of each key why its master is not to be asked for it; nil: it answers. That of
+// one server, which has them all, is found out by the question itself.
+func (i *Inspector) silent(ctx context.Context, keys []string) []error {
+	errs := make([]error, len(keys))
+	if !nodes.Many(i.rdb) {
+		return errs
+	}
+	addrs := make([]string, len(keys))
+	var asked sync.WaitGroup
+	met := map[string]bool{}
+	for n, key := range keys {
+		master, addr, err := nodes.MasterFor(ctx, i.rdb, key)
+		if errs[n] = err; err != nil {
+			continue
+		}
+		addrs[n] = addr
+		if _, known := i.heard.get(addr); known || met[addr] {
+			continue
+		}
+		met[addr] = true
+		asked.Go(func() {
+			if err := answers(ctx, master); ctx.Err() == nil {
+				i.heard.note(addr, err)
+			}
+		})
+	}
+	asked.Wait()
+	for n, addr := range addrs {
+		if last, _ := i.heard.get(addr); errs[n] == nil && last.err != nil {
+			errs[n] = last.err
+		}
+	}
+	return errs
+}
+
+// answers is nil if a master answers, whatever it says.
+func answers(ctx context.Context, master redis.UniversalClient) error {
+	one, ok := master.(*redis.Client)
+	if !ok {
+		return nil
+	}
+	// The deadline bounds dialling and repeating; the time-outs, reading.
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	if err := one.WithTimeout(answerWithin).Ping(ctx).Err(); nodes.Unanswered(err) {
+		return err
+	}
+	return nil
+}
