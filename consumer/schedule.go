@@ -15,9 +15,9 @@ import (
 // Nothing here takes longer the more topics there are, but for what is done with
 // all of them at once.
 //
-// What others call locks mu. It is held already where use, weigh, free, take, lend,
-// release, giveBack, await, unqueue, yields, disown, ready, launch, set, sleep,
-// replace, forget and forsake are called.
+// Methods that other types call lock mu. Callers of these hold it already: use, weigh,
+// free, take, lend, release, giveBack, serveWaiting, await, unqueue, yields, ahead,
+// disown, ready, launch, set, sleep, replace, former, forget and forsake.
 type schedule struct {
 	limit  int
 	topics []*topic
