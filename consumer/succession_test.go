@@ -143,14 +143,20 @@ func TestNewIDInAnotherTree(t *testing.T) {
 	rdb, zks, other := shared(t), servertest.ZooKeeper(t), servertest.ZooKeeper(t)
 	topic := topicOf(t, message.KindPriority, 2)
 	n := newNotes()
-	how := sharedBy(t, zks, 2*time.Second)
+	how := sharedBy(t, zks, 3*time.Second)
 	how.Root = "/" + topic.Name // a node that can be made at both
 	release := make(chan struct{})
 	var once sync.Once
 	open := func() { once.Do(func() { close(release) }) }
-	a := work(t, rdb, Config{Slots: slots.ZooKeeper(how), Worker: "stays"}, topic, n.around(func(context.Context, *Delivery) error {
-		<-release
-		return nil
+	lasting := how
+	lasting.SessionTimeout = time.Minute // a's session must not end, however busy the machine is
+	a := work(t, rdb, Config{Slots: slots.ZooKeeper(lasting), Worker: "stays"}, topic, n.around(func(ctx context.Context, _ *Delivery) error {
+		select {
+		case <-release:
+			return nil
+		case <-ctx.Done(): // else a itself would begin again beside it, under its next id
+			return ctx.Err()
+		}
 	}))
 	var moved atomic.Bool
 	how.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {

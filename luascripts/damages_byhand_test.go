@@ -93,7 +93,7 @@ var rescheduleDamages = []damage{
 	{"but only then", "reschedule: what waits", ` and ARGV[4] == '1' then`, ` then`},
 	{"a retry has no priority", "reschedule: a retry", `elseif again and ARGV[2] == 'PRIORITY' then`, `elseif false then`},
 	{"a retry keeps its attempts", driven, `number * 100 + left`, `number * 100 + 16`},
-	{"whatever its score was", "any score in any key", `math.max(1, math.min(17, math.floor(again % 100)))`, `again % 100`},
+	{"whatever its score was", "a retry with any score is moved", `math.max(1, math.min(17, math.floor(again % 100)))`, `again % 100`},
 	{"the store passes above maxmemory", "full: reschedule", "  call('ZREM', store, x)  ", "  "},
 	{"the retry passes above maxmemory", "full: reschedule", "  call('ZREM', retry, x)\n", ""},
 	{"a wrong prepare shows", "wrong type: by hand", `local flying = call('ZSCORE', prepare, x)`, `local flying = not waits and call('ZSCORE', prepare, x)`},
