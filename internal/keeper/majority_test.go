@@ -50,9 +50,12 @@ func TestLeaderWithoutAMajority(t *testing.T) {
 	}()
 	select {
 	case <-m.Lost():
-	case <-gone:
-		t.Error("others can prove it dead, and it goes on")
+	case err := <-gone:
+		if until := m.session.confirmed().Add(m.session.timeout()); until.After(time.Now()) {
+			t.Errorf("others can prove it dead, and it believes in its session until %v later", time.Until(until))
+		}
 		await(t, "lost", m.Lost())
+		gone <- err
 	case <-timer.C:
 		t.Fatalf("%v after the leader was cut off, it believes in a session of %v", time.Since(cut).Round(time.Second), timeout)
 	}
