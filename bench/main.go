@@ -19,6 +19,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"runtime"
@@ -85,15 +86,15 @@ func main() {
 	}
 	flag.BoolVar(&o.quick, "quick", false, "the headline in a minute or two: fewer tables, smaller ones")
 	flag.StringVar(&o.only, "only", "", "tables to measure, separated by commas: "+strings.Join(names, ", "))
-	flag.IntVar(&o.rounds, "rounds", 5, "interleaved rounds, the medians of which are told")
+	flag.IntVar(&o.rounds, "rounds", 5, "interleaved rounds; the tables show their medians")
 	flag.IntVar(&o.runs, "runs", 1, "whole runs of the first table, for a headline that holds at different times")
-	flag.DurationVar(&o.pause, "pause", 10*time.Minute, "between those runs")
+	flag.DurationVar(&o.pause, "pause", 10*time.Minute, "how long to wait between the runs of -runs")
 	flag.IntVar(&o.messages, "messages", 0, "messages of a round of RMQ (default 400,000, with -quick 150,000)")
 	flag.IntVar(&o.callers, "callers", 256, "goroutines that call Send of RMQ, each waiting for its receipt")
 	flag.IntVar(&o.payload, "payload", 100, "bytes of a message")
-	flag.IntVar(&o.backlog, "backlog", 0, "instead: measure on top of so many waiting messages of 32 bytes")
+	flag.IntVar(&o.backlog, "backlog", 0, "measure only this: on top of so many waiting messages of 32 bytes")
 	flag.StringVar(&o.plots, "plots", "", "write the headline as pictures into this directory, too")
-	flag.Parse()
+	parse()
 	if o.messages == 0 {
 		if o.messages = 400_000; o.quick {
 			o.messages = 150_000
@@ -113,10 +114,27 @@ func main() {
 	}
 }
 
+// parse reads the flags. A typo is answered in one line.
+func parse() {
+	flags := flag.CommandLine
+	flags.Init("bench", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	switch err := flags.Parse(os.Args[1:]); {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Println("bench takes these flags:")
+		flags.SetOutput(os.Stdout)
+		flags.PrintDefaults()
+		os.Exit(0)
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "bench: %v (-h shows the flags)\n", err)
+		os.Exit(2)
+	}
+}
+
 // choose returns the sections that the options ask for.
 func choose(o options) (chosen []section, err error) {
 	if flag.NArg() > 0 {
-		return nil, fmt.Errorf("%q: no arguments are taken, only flags", flag.Arg(0))
+		return nil, fmt.Errorf("unexpected argument %q; only flags are taken", flag.Arg(0))
 	}
 	if o.rounds < 1 || o.runs < 1 || o.messages < 1000 || o.callers < 1 || o.payload < 16 {
 		return nil, errors.New("counts are at least 1, -messages at least 1000, and a -payload has at least 16 bytes")
@@ -140,7 +158,7 @@ func choose(o options) (chosen []section, err error) {
 		}
 	}
 	if len(asked) > 0 {
-		return nil, fmt.Errorf("-only %s: there is no such table", asked[0])
+		return nil, fmt.Errorf("-only %s: there is no such table; -h lists them", asked[0])
 	}
 	if o.plots != "" && !slices.ContainsFunc(chosen, func(s section) bool { return s.name == bothSection.name }) {
 		return nil, fmt.Errorf("-plots: the picture is of the table %q, which is not asked for", bothSection.name)

@@ -39,9 +39,13 @@ func (b *bench) plot(redis string, runs []headline, ours, naive, theirs, bare *c
 			{Label: "asynq", Value: theirs, Text: fmt.Sprintf("%.1f µs", theirs)},
 		}}
 	}
+	note := "asynq does more for each task: it keeps a state, statistics and a retention."
+	if len(runs) > 1 {
+		note += fmt.Sprintf(" The range is that of %d whole runs; the bars show the last one.", len(runs))
+	}
 	picture := report.Picture{
 		Title: headlineOf(runs),
-		Note:  "asynq does more for each task: it keeps a state, statistics and a retention",
+		Note:  note,
 		Subtitle: fmt.Sprintf("Medians of %d rounds · Redis %s, asynq %s, Go %s · %d processors · %d-byte messages · %s", b.rounds, redis,
 			version("github.com/hibiken/asynq"), strings.TrimPrefix(runtime.Version(), "go"), runtime.NumCPU(), b.payload, time.Now().Format(time.DateOnly)),
 		Panels: []report.Panel{rates, cpu("Redis CPU for each message: less is better", r.redis, a.redis), cpu("Client CPU for each message: less is better", r.client, a.client)},
@@ -61,7 +65,7 @@ func (b *bench) plot(redis string, runs []headline, ours, naive, theirs, bare *c
 func headlineOf(runs []headline) string {
 	least, most := slices.MinFunc(runs, byMedian), slices.MaxFunc(runs, byMedian)
 	last := runs[len(runs)-1]
-	return fmt.Sprintf("1/%.0f of asynq's Redis CPU for a message, and %.0f to %.0f times as many a second", last.redis, least.median, most.median)
+	return fmt.Sprintf("1/%.0f of asynq's Redis CPU for a message, and %.0f to %.0f times as fast", last.redis, least.median, most.median)
 }
 
 // version is that of a module this program is built with.

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // Picture is a title above panels of horizontal bars. The first panel has the
@@ -47,7 +48,6 @@ var (
 
 const (
 	pictureWidth = 720
-	titleHeight  = 78 // with the subtitle and the note
 	panelHeight  = 34 // its title only
 	barPitch     = 30
 	barHeight    = 20
@@ -55,11 +55,35 @@ const (
 	valueWidth   = 110 // right of the longest bar
 )
 
+// size is how large text is drawn, and how many characters then fit into the width of
+// the picture, whichever of its fonts there is.
+type size struct{ font, pitch, most int }
+
+var (
+	large = size{font: 18, pitch: 24, most: 68}
+	small = size{font: 12, pitch: 17, most: 112}
+)
+
 // SVG draws the picture. It needs nothing from elsewhere, and says in words what
 // it shows.
 func (p Picture) SVG(t Theme) string {
-	var w strings.Builder
-	height := titleHeight + p.Panels[0].height()
+	var w, above strings.Builder
+	y := 20
+	for _, text := range []struct {
+		size
+		look  string
+		words string
+	}{
+		{large, `font-weight="600"`, p.Title},
+		{small, fmt.Sprintf(`fill="%s"`, t.muted), p.Subtitle},
+		{small, fmt.Sprintf(`fill="%s"`, t.muted), p.Note},
+	} {
+		for _, line := range lines(text.words, text.most) {
+			fmt.Fprintf(&above, `<text y="%d" font-size="%d" %s>%s</text>`+"\n", y, text.font, text.look, escape(line))
+			y += text.pitch
+		}
+	}
+	height := y + p.Panels[0].height()
 	below := 0
 	for _, panel := range p.Panels[1:] {
 		below = max(below, panelGap+panel.height())
@@ -67,12 +91,8 @@ func (p Picture) SVG(t Theme) string {
 	fmt.Fprintf(&w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%[1]d" height="%[2]d" role="img" aria-labelledby="title desc"`+
 		` font-family="system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif" font-size="14" fill="%[3]s">`+"\n", pictureWidth, height+below, t.text)
 	fmt.Fprintf(&w, "<title id=\"title\">%s</title>\n<desc id=\"desc\">%s</desc>\n", escape(p.Title), escape(p.words()))
-	fmt.Fprintf(&w, `<text y="20" font-size="18" font-weight="600">%s</text>`+"\n", escape(p.Title))
-	fmt.Fprintf(&w, `<text y="42" font-size="12" fill="%s">%s</text>`+"\n", t.muted, escape(p.Subtitle))
-	if p.Note != "" {
-		fmt.Fprintf(&w, `<text y="60" font-size="12" fill="%s">%s</text>`+"\n", t.muted, escape(p.Note))
-	}
-	p.Panels[0].draw(&w, t, 0, titleHeight, pictureWidth)
+	w.WriteString(above.String())
+	p.Panels[0].draw(&w, t, 0, y, pictureWidth)
 	if n := len(p.Panels) - 1; n > 0 {
 		width := (pictureWidth - (n-1)*panelGap) / n
 		for i, panel := range p.Panels[1:] {
@@ -81,6 +101,21 @@ func (p Picture) SVG(t Theme) string {
 	}
 	w.WriteString("</svg>\n")
 	return w.String()
+}
+
+// lines breaks a text between words into lines of at most so many characters.
+func lines(text string, most int) (broken []string) {
+	length := 0
+	for _, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		if length > 0 && length+1+n <= most {
+			broken[len(broken)-1] += " " + word
+			length += 1 + n
+			continue
+		}
+		broken, length = append(broken, word), n
+	}
+	return broken
 }
 
 // words tell the same.

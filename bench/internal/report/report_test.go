@@ -2,9 +2,12 @@ package report
 
 import (
 	"encoding/xml"
+	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestNumbers(t *testing.T) {
@@ -90,5 +93,32 @@ func TestPicture(t *testing.T) {
 		if strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") || strings.Contains(svg, "href") {
 			t.Error(svg)
 		}
+	}
+}
+
+// Nothing of a picture is cut off at its edge: what is long is broken into lines, which
+// push down what stands below.
+func TestPictureBreaksLongTexts(t *testing.T) {
+	t.Parallel()
+	short := Picture{Title: "title", Subtitle: "subtitle", Panels: []Panel{{Title: "panel"}}}
+	long := short
+	long.Note = strings.Repeat("äöü ", 80) // 319 characters
+	parts := regexp.MustCompile(`<text y="(\d+)" font-size="12"[^>]*>([^<]*)<`).FindAllStringSubmatch(long.SVG(Light), -1)
+	var said []string
+	for i, p := range parts {
+		if utf8.RuneCountInString(p[2]) > small.most || i > 0 && p[1] == parts[i-1][1] {
+			t.Errorf("a line at %s: %s", p[1], p[2])
+		}
+		said = append(said, p[2])
+	}
+	if got := strings.Join(said, " "); got != strings.TrimSpace("subtitle "+long.Note) || len(parts) != 4 {
+		t.Errorf("%d lines say %q", len(parts), got)
+	}
+	high := func(p Picture) (n int) {
+		_, _ = fmt.Sscan(regexp.MustCompile(`viewBox="0 0 720 (\d+)"`).FindStringSubmatch(p.SVG(Light))[1], &n)
+		return n
+	}
+	if a, b := high(short), high(long); a != b-3*small.pitch {
+		t.Errorf("%d high without the note, and %d with it", a, b)
 	}
 }
