@@ -25,6 +25,17 @@ var leaseTrials = []trial{
 		w.turn(knowing("another", w.as("redis", 0)), luascripts.Busy)
 		w.tells(luascripts.Number, knowing("zookeeper", w.as("redis", 0)))
 	}},
+	{name: "a holder with another lease", run: func(w *world) {
+		w.clean(rangeMerge)
+		w.put("m")
+		w.lease = time.Second
+		a := w.took(w.as("a", 0), "m")
+		w.put("n")
+		w.lease = 5 * time.Second
+		w.took(w.as("a", a.Number), "n")
+		s := w.slot()
+		w.must(s.holder == "a" && s.lease == 5000 && s.until == w.now+5000, "lease %d until %d", s.lease, s.until)
+	}},
 	{name: "told again begins the lease anew", run: toldAgain},
 	{name: "a touch begins the lease anew", run: touchKeeps},
 	{name: "take-over tells the old holder", run: takeOverTells},

@@ -84,45 +84,32 @@ local function forget(done)
   if call('HLEN', why) <= call('ZCARD', dead) then call('HDEL', meta, 'why') end
 end
 
--- Notes in `why` that the delivery of x failed. The first failure starts a new record.
-local function note(x, left, priority, reason)
-  local old = left < RETRIES and call('HGET', why, x) or ''
-  local first, kept = string.match(old, '^%d+ (%d+) %d+ (%S+)')
-  if priority == '' then priority = kept or '-' end
-  local record = {17 - left, first or int(now), int(now), priority, holder == '' and '-' or holder, reason}
-  call('HSET', why, x, table.concat(record, ' '))
-end
-
--- Gives back what was not started: no attempt is spent.
-local function give_back(x, mark, left, priority)
-  local waits = tonumber(call('ZSCORE', store, x) or 0)
-  if left == RETRIES and kind ~= 'P' then
-    local due = mark - left                       -- the second it was taken
-    if not (due > RETRIES and due < now) then due = now end
-    if waits <= RETRIES or kind == 'R' and due < waits then call('ZADD', store, int(due), x) end
-  elseif waits > RETRIES then                     -- sent again: the fresh copy wins
-  elseif left == RETRIES and priority ~= '' then call('ZADD', store, priority, x)
-  else call('ZADD', retry, int(now * 100 + left + 1), x) end
-end
-
 -- What is told: x, and of each or of all of them `told`.
 local x, told = {}, {}
 -- Reads contents into x after the first `at`: n, or as many as may be in one batch with those, and tells how many
 -- and whether that was why. fetch(from, n) brings a piece, with scores if the step is 2. In pieces, as large as
 -- the mean lets expect, because what is read costs Redis time and memory even if it is not taken.
 local function read(at, n, mean, step, fetch)
-  local bytes, k, x, most = 0, at, x, MOST
+  local bytes, k = 0, at
   for i = 1, at do bytes = bytes + #x[i] end
   while k < at + n do
-    local size = math.max(1, math.min(64, math.floor((most - bytes) / mean)))
-    local piece, before = fetch(k - at, math.min(size, at + n - k)), k
-    for i = 1, #piece, step do
-      local content = piece[i]
-      bytes = bytes + #content
-      if bytes > most and k > 0 then return k - at, true end
-      k = k + 1
-      x[k] = content
-      if step == 2 then told[k] = piece[i + 1] end
+    local size = math.max(1, math.min(64, at + n - k, math.floor((MOST - bytes) / mean)))
+    local piece, before = fetch(k - at, size), k
+    for i = 1, #piece, step do bytes = bytes + #piece[i] end
+    k = k + #piece / step
+    if step == 2 then
+      for i = 1, k - before do x[before + i], told[before + i] = piece[2 * i - 1], piece[2 * i] end
+    elseif before > 0 then
+      for i = 1, k - before do x[before + i] = piece[i] end
+    else
+      x = piece                                   -- mostly the only one
+    end
+    if bytes > MOST and k > 1 then
+      repeat
+        bytes = bytes - #x[k]
+        x[k], told[k], k = nil, nil, k - 1
+      until bytes <= MOST or k == 1
+      return k - at, true
     end
     if k < before + size then break end           -- there are no more
     mean = bytes / k
@@ -136,6 +123,27 @@ if mine and #ARGV < FIRST_VERDICT then            -- all of it is done
   if m[6] then forget(call('ZRANGE', prepare, 0, -1)) end
   call('DEL', prepare)
 elseif call('ZCARD', prepare) > 0 then
+  -- Notes in `why` that the delivery of x failed. The first failure starts a new record.
+  local function note(x, left, priority, reason)
+    local old = left < RETRIES and call('HGET', why, x) or ''
+    local first, kept = string.match(old, '^%d+ (%d+) %d+ (%S+)')
+    if priority == '' then priority = kept or '-' end
+    local record = {17 - left, first or int(now), int(now), priority, holder == '' and '-' or holder, reason}
+    call('HSET', why, x, table.concat(record, ' '))
+  end
+
+  -- Gives back what was not started: no attempt is spent.
+  local function give_back(x, mark, left, priority)
+    local waits = tonumber(call('ZSCORE', store, x) or 0)
+    if left == RETRIES and kind ~= 'P' then
+      local due = mark - left                       -- the second it was taken
+      if not (due > RETRIES and due < now) then due = now end
+      if waits <= RETRIES or kind == 'R' and due < waits then call('ZADD', store, int(due), x) end
+    elseif waits > RETRIES then                     -- sent again: the fresh copy wins
+    elseif left == RETRIES and priority ~= '' then call('ZADD', store, priority, x)
+    else call('ZADD', retry, int(now * 100 + left + 1), x) end
+  end
+
   local till, lease = tonumber(m[3]) or 0, tonumber(m[4]) or 0
   if holder == me and not mine then               -- its answer got lost: tell it again
     local flying = call('ZCARD', prepare)
@@ -219,20 +227,20 @@ local left, from, to, above = RETRIES, nil, nil, 0
 local r = call('ZRANGE', retry, 0, 0, 'WITHSCORES')
 local due = r[1] and math.floor(r[2] / 100)
 local retries_first, late                          -- late: a retry is due, and fresh ones may pass it
+local oldest = math.huge                           -- when the next fresh one is due, where that is a time
 local passed = math.min(256 + PASS, tonumber(m[7]) or 0)
 local function alone(content, retries_left)
   x, told, left, from = {content}, {}, retries_in(retries_left - 1), nil
 end
 
 if kind ~= 'P' then
-  local first = call('ZRANGEBYSCORE', store, '-inf', now, 'LIMIT', 0, 1, 'WITHSCORES')
-  local oldest = first[1] and tonumber(first[2])
-  retries_first = due and (not oldest or due <= oldest)
-  if oldest and oldest <= RETRIES then
+  local first = call('ZRANGE', store, 0, 0, 'WITHSCORES')
+  oldest = tonumber(first[2]) or oldest
+  retries_first = due and due <= oldest
+  if oldest <= RETRIES then
     alone(first[1], oldest)
-  elseif oldest then
-    x[1] = first[1]
-    from, to = 0, read(1, count - 1, #x[1], 1, function(i, n) return call('ZRANGEBYSCORE', store, '-inf', now, 'LIMIT', i + 1, n) end)
+  elseif first[1] then
+    from, to = 0, read(0, count, #first[1], 1, function(i, n) return call('ZRANGEBYSCORE', store, '-inf', now, 'LIMIT', i, n) end) - 1
   end
 else
   local top, random = call('ZREVRANGE', store, 0, 0, 'WITHSCORES'), tonumber(ARGV[7])
@@ -281,8 +289,7 @@ if retries_first and due and due <= now then
   end
 end
 if not x[1] then
-  local next_due = kind ~= 'P' and call('ZRANGE', store, 0, 0, 'WITHSCORES')[2]
-  next_due = math.min(tonumber(next_due or math.huge), due or math.huge)
+  local next_due = math.min(oldest, due or math.huge)
   return {'EMPTY', int(batch), next_due < math.huge and wait(next_due) or '', int(time[2] % 1000)}
 end
 
@@ -300,7 +307,8 @@ if due then call('ZREM', retry, unpack(x)) end    -- a waiting retry of a fresh 
 local add, mark, n = {}, int(second * 1000 + left), #x
 for i = 1, n do add[2 * i - 1], add[2 * i] = mark, x[i] end
 call('ZADD', prepare, unpack(add))
-call('HSET', meta, 'holder', me, 'batch', following, 'until', now + ARGV[5], 'lease', ARGV[5])
+if holder == me and m[4] == ARGV[5] then call('HSET', meta, 'batch', following, 'until', now + ARGV[5])
+else call('HSET', meta, 'holder', me, 'batch', following, 'until', now + ARGV[5], 'lease', ARGV[5]) end
 passed = late and passed + (from and n or -PASS) or 0
 if passed > 0 then call('HSET', meta, 'passed', passed) elseif m[7] then call('HDEL', meta, 'passed') end
 local out = {'BATCH', following, 17 - left, n, unpack(x)}
