@@ -137,10 +137,11 @@ func (c *Consumer) Listen(t message.Topic, l MessageListener, o ListenOptions) e
 	return nil
 }
 
-// Start begins to work and returns when it has: the definitions agree, and the
-// worker is in the list of members or has a session with ZooKeeper. ctx bounds the start only; Close ends the
-// work. When ctx ends, Start returns at once, and what was begun is undone aside:
-// another Start waits for that.
+// Start begins to work and returns when it has: the definitions agree, and the worker
+// is in the list of members (or a newcomer on its way there), or has a session with
+// ZooKeeper. ctx bounds the start only; Close ends the work. When ctx ends, Start
+// returns at once, and what was begun is undone in the background: another Start waits
+// for that.
 func (c *Consumer) Start(ctx context.Context) error {
 	if ctx == nil {
 		return fmt.Errorf("start consumer: %w", errNilContext)

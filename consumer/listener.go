@@ -34,9 +34,10 @@ type Delivery struct {
 	Content string
 	Attempt int // 1 for the first delivery, up to 17
 
-	// Fence grows within the slot over all workers. A store that remembers the
-	// largest it has seen for an entity can refuse a worker that was frozen and
-	// overtaken.
+	// Fence grows within the slot over all workers; the messages of one batch have
+	// the same. A store that remembers the largest it has seen for an entity, and
+	// refuses smaller ones, is safe from a worker that was frozen and overtaken.
+	// docs/PROTOCOL.md says when a number can come again.
 	Fence int64
 
 	// Priority it was sent with, of a Priority message. 0 if nobody knows it any

@@ -15,9 +15,11 @@
 // safe after all of them: it merges if it still waits.
 //
 // Range and In are reckoned from the send on by the clock of the Redis server, so
-// the clocks of producers do not matter. A time that has passed is due now, and
-// the [Receipt] says so; [Config.RefusePast] refuses it. The first Send to a topic writes its definition or
-// compares it; a different one is refused with message.ErrTopicConflict.
+// the clocks of producers do not matter. A time that has passed is due now, and the
+// [Receipt] says so; [Config.RefusePast] refuses it.
+//
+// The first Send to a topic writes its definition or compares it; a different one
+// is refused with message.ErrTopicConflict.
 //
 // This package does not deliver messages: see package consumer.
 package producer

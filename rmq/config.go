@@ -26,7 +26,8 @@ type Config struct {
 
 	// Logger receives the life-cycle at Info, each failed delivery that will be
 	// retried at Debug, trouble that should pass by itself at Warn, and what a
-	// person must look at, such as a dead message, at Error. Defaults to silence.
+	// person must look at, such as a dead message, at Error. It may block: no worker
+	// waits for it. Defaults to silence.
 	Logger *zap.Logger
 
 	// Namespace stands in front of every topic's name. Defaults to none: the
@@ -42,8 +43,9 @@ type Config struct {
 	// it. Defaults to the host's name and the process id.
 	Worker string
 
-	// Concurrency is how many handlers run at once in this client. Defaults to
-	// 64.
+	// Concurrency is how many handlers run at once in this client. Each topic keeps
+	// at least one for itself; with more topics than this they take turns. Defaults
+	// to 64.
 	Concurrency int
 
 	// Timeout of a handler, after which its context is cancelled. Defaults to

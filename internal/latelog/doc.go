@@ -5,8 +5,8 @@
 //	logger, lines := latelog.Beside(logger)
 //	defer lines.Flush(ctx)
 //
-// Lines keep their order, and the time at which they were said. Some hundred of
-// them may wait. What comes beyond that is dropped, and the log says how much.
+// Lines keep their order, and the time at which they were said. A thousand of them
+// may wait. What comes beyond that is dropped, and the log says how many.
 //
 // It has no levels, fields or formats of its own; those are the logger's.
 package latelog
