@@ -15,6 +15,11 @@
 # any build tag that would leave a test out.
 set -euo pipefail
 cd "$(dirname "$0")"
+case ${1-} in -h | -help | --help) # the lines above
+	sed -n '2,/^set/s/^#[[:space:]]\{0,1\}//p' test.sh
+	exit
+	;;
+esac
 trap 'code=$?; [ $code = 0 ] || echo "FAILED after $SECONDS s" >&2' EXIT
 say() { printf '\n== %s\n' "$*"; }
 retry() { # the network has hiccups
