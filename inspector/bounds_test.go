@@ -67,7 +67,7 @@ func TestManySlots(t *testing.T) {
 		if err != nil || sum.Waiting != 300 {
 			t.Errorf("%+v, %v", sum, err)
 		}
-		first, err := i.Peek(ctx, topic.Name, Waiting, nil, 7)
+		first, err := each(i.Peek(ctx, topic.Name, Waiting, nil, 7))
 		if err != nil || len(first) != 7 || first[0].Content != "mail 0" || first[6].Content != "mail 6" {
 			t.Errorf("%+v, %v", first, err)
 		}
@@ -100,7 +100,7 @@ func TestInMemory(t *testing.T) {
 	if e := explain(t, i, topic.Name, "a"); e.Flight == nil && e.Waiting == nil {
 		t.Errorf("%+v", e)
 	}
-	flying, err := i.Peek(ctx, topic.Name, InFlight, nil, 10)
+	flying, err := each(i.Peek(ctx, topic.Name, InFlight, nil, 10))
 	if sum, err2 := i.Stats(ctx, topic.Name); err != nil || err2 != nil || len(flying) != sum.InFlight || sum.InFlight+sum.Waiting != 2 {
 		t.Errorf("%+v, %+v, %v, %v", flying, sum, err, err2)
 	}
@@ -130,7 +130,7 @@ func TestRights(t *testing.T) {
 		_, errs[1] = i.Slots(ctx, topic.Name)
 		_, errs[2] = i.Stats(ctx, topic.Name)
 		_, errs[3] = i.Workers(ctx)
-		_, errs[4] = i.Peek(ctx, topic.Name, Waiting, nil, 10)
+		_, errs[4] = each(i.Peek(ctx, topic.Name, Waiting, nil, 10))
 		_, errs[5] = i.Explain(ctx, topic.Name, "a", "")
 		_, errs[6] = i.DeadShow(ctx, topic.Name, "a", "")
 		return errs[:]

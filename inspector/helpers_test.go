@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -228,4 +229,15 @@ func elements(cmd redis.Cmder) int {
 		return 1
 	}
 	panic(fmt.Sprintf("how many elements has a %T?", cmd))
+}
+
+// each collects what is gone through, and the error that ends it.
+func each[E any](entries iter.Seq2[E, error]) (all []E, err error) {
+	for e, err := range entries {
+		if err != nil {
+			return all, err
+		}
+		all = append(all, e)
+	}
+	return all, nil
 }

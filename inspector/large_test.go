@@ -30,7 +30,7 @@ func TestAMillionMessages(t *testing.T) {
 			t.Errorf("%+v, %v", sum, err)
 		}
 		for _, limit := range []int{1, 500, 3000} {
-			first, err := i.Peek(ctx, topic.Name, Waiting, nil, limit)
+			first, err := each(i.Peek(ctx, topic.Name, Waiting, nil, limit))
 			must(t, err)
 			if len(first) != limit || !slices.IsSortedFunc(first, func(a, b Entry) int { return a.Due.Compare(b.Due) }) {
 				t.Errorf("limit %d: %d", limit, len(first))

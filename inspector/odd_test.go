@@ -29,7 +29,7 @@ func TestOddScores(t *testing.T) {
 		for state, want := range map[State][]string{
 			Waiting: {"infinite", "huge", "half"}, Dead: {"infinite", "huge", "half", "zero", "minus", "less"}, Retrying: {"less", "minus", "zero", "half", "huge", "infinite"},
 		} {
-			entries, err := i.Peek(ctx, topic.Name, state, nil, 10)
+			entries, err := each(i.Peek(ctx, topic.Name, state, nil, 10))
 			var got []string
 			for _, e := range entries {
 				got = append(got, e.Content)

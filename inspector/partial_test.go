@@ -59,7 +59,7 @@ func look(t testing.TB, i *Inspector, topic message.Topic, hidden []int) (all []
 		}
 	}
 	for _, state := range []State{Waiting, Dead} {
-		entries, err := i.Peek(ctx, topic.Name, state, nil, 100)
+		entries, err := each(i.Peek(ctx, topic.Name, state, nil, 100))
 		if failed("peek", err); len(entries) != rest {
 			t.Errorf("peek %s: %+v", state, entries)
 		}

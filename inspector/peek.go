@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -58,35 +59,64 @@ func entryOf(t Topic, slot int, state State, content string, score int64) Entry 
 // afterRetries is the attempt that comes next when so many retries are left.
 func afterRetries(left int) int { return message.MaxRetries + 2 - left }
 
-// Peek shows up to limit messages in a state, over all slots given, nil meaning all: of
-// those that wait, those that come next first, of those in flight, those that were taken
-// first, of the dead, the latest first. Slots that work go on meanwhile, so it is no
-// picture of one moment. With a [PartialError] they are of the slots that could be read.
-func (i *Inspector) Peek(ctx context.Context, topic string, state State, slots []int, limit int) ([]Entry, error) {
+// Peek goes through up to limit messages in a state, over all slots given, nil meaning all:
+// of those that wait, those that come next first, of those in flight, those that were taken
+// first, of the dead, the latest first. It reads page by page, and keeps none; slots that work
+// go on meanwhile, so it is no picture of one moment. An error is the last it yields: a
+// [PartialError], if some slots could not be read, and the others were.
+func (i *Inspector) Peek(ctx context.Context, topic string, state State, slots []int, limit int) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		failed := failures{i: i}
+		t, walks, err := i.peek(ctx, topic, state, slots, limit, &failed)
+		if err != nil {
+			yield(Entry{}, err)
+			return
+		}
+		met := 0
+		fail := func(w *walk, why error) error { return failed.add(ctx, t.Name, w.slot, w.key, why) }
+		for m, err := range i.merge(ctx, walks, 0, fail) {
+			if err != nil {
+				yield(Entry{}, fmt.Errorf("peek at topic %s: %w", topic, err))
+				return
+			}
+			if !yield(entryOf(t, m.in.slot, state, m.content, whole(m.score)), nil) {
+				return
+			}
+			if met++; met == limit {
+				break
+			}
+		}
+		if err := failed.err(); err != nil {
+			yield(Entry{}, err)
+		}
+	}
+}
+
+// peek prepares to go through messages. What cannot be counted is noted.
+func (i *Inspector) peek(ctx context.Context, topic string, state State, slots []int, limit int, failed *failures) (Topic, []*walk, error) {
 	if err := given(ctx, "peek at topic "+topic); err != nil {
-		return nil, err
+		return Topic{}, nil, err
 	}
 	if limit < 1 {
-		return nil, &message.InvalidError{Field: "limit", Value: strconv.Itoa(limit), Limit: "1 or more"}
+		return Topic{}, nil, &message.InvalidError{Field: "limit", Value: strconv.Itoa(limit), Limit: "1 or more"}
 	}
 	t, err := i.Topic(ctx, topic)
 	if err != nil {
-		return nil, err
+		return t, nil, err
 	}
 	which, err := chosen(t, slots)
 	if err != nil {
-		return nil, err
+		return t, nil, err
 	}
-	failed := failures{i: i}
 	counts, which, err := i.counts(ctx, t, which)
 	if err := failed.merge(err); err != nil {
-		return nil, err
+		return t, nil, err
 	}
 	var queues []queue
 	for n, c := range counts {
 		found, err := queuesOf(t, which[n], i.keys(t, which[n]), state, &c)
 		if err != nil {
-			return nil, err
+			return t, nil, err
 		}
 		queues = append(queues, found...)
 	}
@@ -98,17 +128,7 @@ func (i *Inspector) Peek(ctx context.Context, topic string, state State, slots [
 		walks[n] = newWalk(q.key, q.low, q.high, q.down, min(limit, max(1, min(100, 10_000/len(queues)))))
 		walks[n].slot, walks[n].from, walks[n].head = q.slot, q.from, q.first
 	}
-	var entries []Entry
-	for m, err := range i.merge(ctx, walks, 0, func(w *walk, why error) error { return failed.add(ctx, t.Name, w.slot, w.key, why) }) {
-		if err != nil {
-			return nil, fmt.Errorf("peek at topic %s: %w", topic, err)
-		}
-		entries = append(entries, entryOf(t, m.in.slot, state, m.content, whole(m.score)))
-		if len(entries) == limit {
-			break
-		}
-	}
-	return entries, failed.err()
+	return t, walks, nil
 }
 
 // queue is a part of a sorted set that holds messages in one state.

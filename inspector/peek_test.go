@@ -68,12 +68,12 @@ func TestPeek(t *testing.T) {
 			{"orders", InFlight, nil, 100, ""},
 			{"prices", Waiting, nil, 100, "due later"},
 		} {
-			got, err := i.Peek(ctx, c.topic, c.state, c.slots, c.limit)
+			got, err := each(i.Peek(ctx, c.topic, c.state, c.slots, c.limit))
 			if err != nil || line(got) != c.want {
 				t.Errorf("%s, %s, slots %v, limit %d: %q, %v, want %q", c.topic, c.state, c.slots, c.limit, line(got), err, c.want)
 			}
 		}
-		if got, err := i.Peek(ctx, "prices", Retrying, nil, 1000); err != nil || len(got) != 300 || got[0].Attempt != 17 || got[299].Attempt != 2 {
+		if got, err := each(i.Peek(ctx, "prices", Retrying, nil, 1000)); err != nil || len(got) != 300 || got[0].Attempt != 17 || got[299].Attempt != 2 {
 			t.Errorf("%d, %v", len(got), err)
 		}
 		at := func(n int) time.Time { return time.UnixMilli(second(n)) }
@@ -90,7 +90,7 @@ func TestPeek(t *testing.T) {
 			{"orders", Entry{Content: "f16", Slot: 1, State: Retrying, Attempt: 2}},
 			{"orders", Entry{Content: "back", Slot: 0, State: Retrying, Due: at(0), Attempt: 1}},
 		} {
-			got, err := i.Peek(ctx, want.topic, want.State, []int{want.Slot}, 100)
+			got, err := each(i.Peek(ctx, want.topic, want.State, []int{want.Slot}, 100))
 			must(t, err)
 			seen := false
 			for _, e := range got {
@@ -107,15 +107,15 @@ func TestPeekRefuses(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		define(t, rdb, message.Topic{Name: "mails", Kind: message.KindFixedTime, Slots: 4})
 		for says, call := range map[string]func() ([]Entry, error){
-			"limit is 0":       func() ([]Entry, error) { return i.Peek(ctx, "mails", Waiting, nil, 0) },
-			`state is "asleep`: func() ([]Entry, error) { return i.Peek(ctx, "mails", "asleep", nil, 1) },
-			"slot is 4; it must be from 0 to 3 in topic mails": func() ([]Entry, error) { return i.Peek(ctx, "mails", Waiting, []int{0, 4}, 1) },
-			"slot is -1": func() ([]Entry, error) { return i.Peek(ctx, "mails", Waiting, []int{-1}, 1) },
+			"limit is 0":       func() ([]Entry, error) { return each(i.Peek(ctx, "mails", Waiting, nil, 0)) },
+			`state is "asleep`: func() ([]Entry, error) { return each(i.Peek(ctx, "mails", "asleep", nil, 1)) },
+			"slot is 4; it must be from 0 to 3 in topic mails": func() ([]Entry, error) { return each(i.Peek(ctx, "mails", Waiting, []int{0, 4}, 1)) },
+			"slot is -1": func() ([]Entry, error) { return each(i.Peek(ctx, "mails", Waiting, []int{-1}, 1)) },
 		} {
 			_, err := call()
 			wantError(t, err, message.ErrInvalid, says)
 		}
-		_, err := i.Peek(ctx, "letters", Waiting, nil, 1)
+		_, err := each(i.Peek(ctx, "letters", Waiting, nil, 1))
 		wantError(t, err, ErrUnknownTopic)
 	})
 }

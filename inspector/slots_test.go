@@ -174,7 +174,7 @@ func TestKeysOfAnotherType(t *testing.T) {
 		calls := map[string]func() error{
 			"slots":   func() error { _, err := i.Slots(ctx, topic.Name); return err },
 			"stats":   func() error { _, err := i.Stats(ctx, topic.Name); return err },
-			"peek":    func() error { _, err := i.Peek(ctx, topic.Name, Waiting, nil, 1); return err },
+			"peek":    func() error { _, err := each(i.Peek(ctx, topic.Name, Waiting, nil, 1)); return err },
 			"explain": func() error { _, err := i.Explain(ctx, topic.Name, "x", ""); return err },
 		}
 		for _, key := range []string{k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, luascripts.WorkersKey(topic.Name), k.Why} {

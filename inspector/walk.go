@@ -46,6 +46,7 @@ type walk struct {
 	above int      // a guess that was too high; 0: none was
 	ready []member // read, and to be met next
 	full  bool     // what comes next is too large to be read ahead
+	stays bool     // the last page began with what was met before
 	over  bool     // there are no more pages
 }
 
@@ -74,6 +75,9 @@ func (w *walk) ask(room int, force bool) luascripts.PageAsk {
 	ask := luascripts.PageAsk{Key: w.key, From: w.from, Down: w.down, Most: w.page + 1, Bytes: room, Known: w.known}
 	if force {
 		ask.Least = 2 // the first one may be what was met before
+		if w.from == 0 && !w.stays {
+			ask.Least = 1 // it is not: one more of each slot, to be met much later, would be too much
+		}
 	}
 	return ask
 }
@@ -96,6 +100,7 @@ func (w *walk) take(page []member, next string) {
 		w.head = score
 		w.over = w.beyond(member{score: score})
 	}
+	w.stays = len(page) > 0 && !w.fresh(page[0])
 	first := slices.IndexFunc(page, w.fresh)
 	if first < 0 { // it is too early, or others have come
 		w.from = max(w.from+len(page)-1, (w.from+w.above)/2)

@@ -134,11 +134,9 @@ func (x *export) take(ctx context.Context, e inspector.DeadEntry) error {
 			return err
 		}
 	}
-	line, err := jsonLine(x.deadObject(e))
-	if err != nil {
+	if err := addLine(&x.pending, x.deadObject(e)); err != nil {
 		return fmt.Errorf("write JSON: %w", err)
 	}
-	x.pending.Write(line)
 	x.done++
 	return nil
 }

@@ -13,9 +13,10 @@ import (
 
 // object prints a line of JSON.
 func (a *app) object(v any) error {
-	line, err := jsonLine(v)
+	var b bytes.Buffer
+	err := addLine(&b, v)
 	if err == nil {
-		_, err = a.out.Write(line)
+		_, err = a.out.Write(b.Bytes())
 	}
 	if err != nil {
 		return fmt.Errorf("write JSON: %w", err)
@@ -23,31 +24,32 @@ func (a *app) object(v any) error {
 	return nil
 }
 
-// jsonLine is a line of JSON, with its end. What is not printable is escaped in it, also what
+// addLine adds a line of JSON, with its end. What is not printable is escaped in it, also what
 // JSON itself would leave as it is: a terminal obeys some of it, and some turns text around.
-func jsonLine(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
+func addLine(b *bytes.Buffer, v any) error {
+	begin := b.Len()
+	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		return nil, err
+		return err
 	}
-	line := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	line := bytes.TrimSuffix(b.Bytes()[begin:], []byte("\n"))
 	if !bytes.ContainsFunc(line, unprintable) {
-		return b.Bytes(), nil
+		return nil
 	}
-	var escaped []byte
-	for _, r := range string(line) {
+	text := string(line)
+	b.Truncate(begin)
+	for _, r := range text {
 		switch high, low := utf16.EncodeRune(r); {
 		case !unprintable(r):
-			escaped = utf8.AppendRune(escaped, r)
+			b.WriteRune(r)
 		case r > 0xffff:
-			escaped = fmt.Appendf(escaped, `\u%04x\u%04x`, high, low)
+			fmt.Fprintf(b, `\u%04x\u%04x`, high, low)
 		default:
-			escaped = fmt.Appendf(escaped, `\u%04x`, r)
+			fmt.Fprintf(b, `\u%04x`, r)
 		}
 	}
-	return append(escaped, '\n'), nil
+	return b.WriteByte('\n')
 }
 
 func unprintable(r rune) bool { return !unicode.IsPrint(r) }

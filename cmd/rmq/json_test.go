@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"strings"
@@ -20,7 +21,9 @@ import (
 func TestJSONIsPrintable(t *testing.T) {
 	t.Parallel()
 	all := "\x00\x1b[31m\x7f\u0085\u009b31m\u00a0\u00e9\u200b\u202e\u2066\ufeff\U0001f600\U000e0041\\u0041 \"<>&"
-	line, err := jsonLine(struct{ Text string }{all})
+	var b bytes.Buffer
+	err := addLine(&b, struct{ Text string }{all})
+	line := b.Bytes()
 	must(t, err)
 	text, ended := strings.CutSuffix(string(line), "\n")
 	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) || !ended {

@@ -43,33 +43,44 @@ latest first. Nothing is taken or changed.`,
 			if limit < math.MaxInt {
 				look++ // to know whether there are more
 			}
-			entries, err := i.Peek(ctx, args[0], inspector.State(state), slots, look)
-			if err := a.partly(err); err != nil {
-				return err
-			}
-			more := len(entries) > limit
-			entries = entries[:min(limit, len(entries))]
-			if a.json {
-				return a.entryObjects(args[0], entries)
-			}
-			if len(entries) == 0 {
-				a.say("nothing in %s is %s%s", legible(args[0]), state, a.whereLooked())
-				return nil
-			}
 			now, err := a.now(ctx)
 			if err != nil {
 				return err
 			}
 			table := a.table("slot#", "when", "attempt#", "content")
-			for _, e := range entries {
+			shown, more := 0, false
+			for e, err := range i.Peek(ctx, args[0], inspector.State(state), slots, look) {
+				if err := a.partly(err); err != nil {
+					return err
+				}
+				if err != nil { // it is the last
+					break
+				}
+				if more = shown == limit; more {
+					continue // there is no other, but what could not be read may be told
+				}
+				shown++
+				if a.json {
+					if err := a.object(a.entryOf(args[0], e)); err != nil {
+						return err
+					}
+					continue
+				}
 				attempt := ""
 				if e.Attempt > 0 {
 					attempt = fmt.Sprint(e.Attempt)
 				}
 				table.row(e.Slot, when(e, now), attempt, a.text(e.Content))
 			}
+			if a.json {
+				return nil
+			}
 			if err := table.end(); err != nil {
 				return err
+			}
+			if shown == 0 {
+				a.say("nothing in %s is %s%s", legible(args[0]), state, a.whereLooked())
+				return nil
 			}
 			if more {
 				a.say("and more; --limit shows more")
@@ -98,15 +109,6 @@ type entryJSON struct {
 
 func (a *app) entryOf(topic string, e inspector.Entry) entryJSON {
 	return entryJSON{topic, a.shown(e.Content), e.Slot, string(e.State), stamp{e.Due}, e.Priority, e.Attempt, stamp{e.Died}}
-}
-
-func (a *app) entryObjects(topic string, entries []inspector.Entry) error {
-	for _, e := range entries {
-		if err := a.object(a.entryOf(topic, e)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // when says what decides when an entry comes, or when it came, in a few words.
