@@ -1,14 +1,21 @@
 package consumer
 
 import (
+	"context"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/keeper"
+	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // crash is how long messages of a worker that is gone wait for their retry here, as
 // the topic's Backoff says. Every turn names it, and hardly any needs it. So Backoff,
-// which is the user's and may take its time, is asked when another worker's batch was
-// seen, and never by a turner.
+// which is the user's and may take its time, is asked when another worker's batch is about
+// to be taken over, and never by a turner.
 type crash struct {
 	mu     sync.Mutex
 	asking chan struct{} // closed with the answer; nil: nobody asks
@@ -20,6 +27,10 @@ const (
 	// unknownCrash is the delay while Backoff was not asked or has not answered: a
 	// batch that nobody has seen before is taken over by the turn that meets it.
 	unknownCrash = time.Second
+
+	// silentHolder is how little of its lease a holder has left that does not keep it: one
+	// that lives renews it before. A slot that is busy looks again sooner than that.
+	silentHolder = lastBusy + 100*time.Millisecond
 
 	// crashHolds is how long an answer is good, and how long it is waited for.
 	crashHolds = time.Second
@@ -60,13 +71,69 @@ func (c *Consumer) reckon(t *topic) <-chan struct{} {
 	return answered
 }
 
-// reckoned is reckon, and waits for the answer, though not for long.
+// reckoned is reckon, and waits for the answer, though not for long, if a batch in one of
+// the worker's slots is about to be taken over. One of a worker that lives, and hands its
+// slots over when it is through, is no failure.
 func (c *Consumer) reckoned(t *topic) {
+	if c.abandoned(t) {
+		c.await([]*topic{t})
+	}
+}
+
+// await asks the Backoff of each topic, and waits for the answers, though not for long.
+func (c *Consumer) await(topics []*topic) {
 	timer := time.NewTimer(crashHolds)
 	defer timer.Stop()
-	select {
-	case <-c.reckon(t):
-	case <-timer.C:
-	case <-c.background.Done():
+	var asked []<-chan struct{}
+	for _, t := range topics {
+		asked = append(asked, c.reckon(t))
 	}
+	for _, answered := range asked {
+		select {
+		case <-answered:
+		case <-timer.C:
+			return
+		case <-c.background.Done():
+			return
+		}
+	}
+}
+
+// abandoned reports whether the lease of a batch is over in a slot that is this worker's,
+// or its holder is proven dead.
+func (c *Consumer) abandoned(t *topic) bool {
+	ctx, cancel := context.WithTimeout(c.background, crashHolds)
+	defer cancel()
+	var slots []luascripts.SlotKeys
+	c.schedule.mu.Lock()
+	member := (*keeper.Member)(nil)
+	if t.term != nil {
+		member = t.term.member
+	}
+	for _, x := range t.slots {
+		if x.owned {
+			slots = append(slots, x.turn.Keys)
+		}
+	}
+	c.schedule.mu.Unlock()
+	pipe := c.rdb.Pipeline()
+	now, asked := pipe.Time(ctx), make([]*redis.SliceCmd, len(slots))
+	for i, k := range slots {
+		asked[i] = pipe.HMGet(ctx, k.Meta, "holder", "until", "lease")
+	}
+	_, _ = pipe.Exec(ctx) // each tells its own error
+	return slices.ContainsFunc(asked, func(cmd *redis.SliceCmd) bool {
+		var held struct {
+			Holder string `redis:"holder"`
+			Until  int64  `redis:"until"`
+			Lease  int64  `redis:"lease"`
+		}
+		if cmd.Scan(&held) != nil || held.Holder == "" {
+			return false
+		}
+		if member != nil {
+			return member.Dead(held.Holder)
+		}
+		return now.Err() == nil && held.Until < now.Val().UnixMilli()
+	})
 }

@@ -10,7 +10,10 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -54,6 +57,59 @@ func TestBackoffIsForFailures(t *testing.T) {
 	}
 	close(release)
 	n.await(t, "the retry comes", func() bool { return len(n.attempts["fails"]) == 2 })
+}
+
+// Slots that are handed over while their handlers run are no failure, though they are busy
+// for a while.
+func TestBackoffIsNotForHandOvers(t *testing.T) {
+	t.Parallel()
+	ways(t, func(t *testing.T, cfg Config) {
+		rdb, topic := shared(t), topicOf(t, message.KindPriority, 4)
+		var asked atomic.Int64
+		core, logs := observer.New(zap.DebugLevel)
+		cfg.Logger = zap.New(core)
+		cfg.Backoff = func(int) time.Duration { asked.Add(1); return time.Millisecond }
+		n, gate := newNotes(), make(chan struct{})
+		a := work(t, rdb, cfg, topic, gated(n, gate))
+		contents := oneForEachSlot(t, newSender(t, rdb, topic))
+		n.await(t, "all are in their handlers", func() bool { return n.running == topic.Slots })
+		b := work(t, rdb, cfg, topic, n.done())
+		eventually(t, "the other one has met slots that are busy", func() bool {
+			return owned(a) == 2 && owned(b) == 2 && logs.FilterMessage("slot is busy").Len() > 8
+		})
+		close(gate)
+		n.awaitAll(t, contents)
+		n.wantOnce(t, contents)
+		if asked.Load() > 0 {
+			t.Errorf("Backoff was asked %d times, and nothing failed", asked.Load())
+		}
+	})
+}
+
+// The messages of a worker that died wait as long as Backoff says, whether its lease was
+// over long before a worker came, or is over while one waits for it.
+func TestBackoffOfTheDead(t *testing.T) {
+	t.Parallel()
+	rdb := shared(t)
+	for _, lease := range []time.Duration{time.Millisecond, 2 * time.Second} {
+		topic := topicOf(t, message.KindPriority, 1)
+		newSender(t, rdb, topic).send(t, "m")
+		k := keysOf(topic, 0)
+		ghost := luascripts.Turn{Keys: k, Priority: true, Worker: "ghost", Lease: lease, Count: 1}
+		turn(t, rdb, &ghost, luascripts.Batch)
+		if lease == time.Millisecond {
+			eventually(t, "its lease is over", func() bool {
+				until, err := rdb.HGet(ctx, k.Meta, "until").Int64()
+				return err == nil && until < rdb.Time(ctx).Val().UnixMilli()
+			})
+		}
+		work(t, rdb, Config{Backoff: Schedule(time.Hour)}, topic, newNotes().done())
+		eventually(t, "its batch is taken over", func() bool { return rdb.ZCard(ctx, k.Retry).Val() == 1 })
+		due := time.UnixMilli(int64(rdb.ZScore(ctx, k.Retry, "m").Val()) / 100)
+		if in := time.Until(due); in < 30*time.Minute {
+			t.Errorf("with a lease of %v its message comes again in %v", lease, in)
+		}
+	}
 }
 
 // An idle worker keeps nothing of the large contents it has handled. (No other test

@@ -70,6 +70,7 @@ func (c *Consumer) suspect(x *slot, holder string) {
 					zap.String("holder", holder), zap.String("topic", x.topic.Name), zap.Int("slot", x.index), zap.Error(err))
 			}
 		case dead:
+			c.await(c.schedule.busyWith(holder))
 			n := c.schedule.wakeBusy(holder)
 			t.log.Warn("a worker is dead; its batches are taken over", zap.String("holder", holder), zap.Int("slots", n))
 		}

@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"container/heap"
+	"slices"
 	"time"
 )
 
@@ -137,6 +138,18 @@ func (s *schedule) holding(t *topic) (indexes []int) {
 		}
 	}
 	return indexes
+}
+
+// busyWith returns the topics of which a slot is busy with a holder.
+func (s *schedule) busyWith(holder string) (topics []*topic) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.topics {
+		if slices.ContainsFunc(t.slots, func(x *slot) bool { return x.owned && x.state == idle && x.holder == holder }) {
+			topics = append(topics, t)
+		}
+	}
+	return topics
 }
 
 // wakeBusy makes the slots ready that are busy with a holder.

@@ -155,7 +155,9 @@ func (c *Consumer) answer(x *slot, a luascripts.Answer) {
 		c.logOf(x).Debug("slot is busy", zap.String("holder", a.Holder), zap.Duration("lease", a.Wait))
 		x.patience = min(max(firstBusy, 2*x.patience), lastBusy)
 		c.suspect(x, a.Holder)
-		c.reckon(x.topic)
+		if x.term.member == nil && a.Wait < silentHolder { // else it is proven dead, or keeps its lease
+			c.reckon(x.topic)
+		}
 		c.schedule.rest(x, time.Now().Add(x.patience))
 	case luascripts.Paused:
 		c.schedule.rest(x, time.Now().Add(pausedLook))
