@@ -19,10 +19,31 @@ import (
 // throws them away. None of those counts: what was acknowledged is there.
 func TestAnswersOfAMasterThatWasAway(t *testing.T) {
 	t.Parallel()
-	cluster := servertest.Cluster(t, 3, 1)
+	topic := message.Topic{Name: "away", Kind: message.KindPriority, Slots: 1}
+	key := luascripts.StoreKey(topic.Name, 0)
 	// Answers are waited for as long as it takes: the late ones are what counts here.
-	rdb := cluster.Client(t, func(o *redis.ClusterOptions) { o.ReadTimeout = time.Minute })
-	p, topic := newProducer(t, rdb, Config{}), message.Topic{Name: "away", Kind: message.KindPriority, Slots: 1}
+	t.Run("cluster", func(t *testing.T) {
+		t.Parallel()
+		cluster := servertest.Cluster(t, 3, 1)
+		rdb := cluster.Client(t, func(o *redis.ClusterOptions) { o.ReadTimeout = time.Minute })
+		master := func() *servertest.Server { return cluster.MasterOf(t, key) }
+		answersOfAMasterThatWasAway(t, rdb, topic, master, func() { cluster.AwaitReady(t) })
+	})
+	// Behind Sentinels the client itself drops its connections to the old master when it
+	// hears of the new one, and so nothing that comes late.
+	t.Run("sentinel", func(t *testing.T) {
+		t.Parallel()
+		group := servertest.Sentinel(t)
+		rdb := group.Client(t, func(o *redis.FailoverOptions) { o.ReadTimeout = time.Minute })
+		master := func() *servertest.Server { return group.Master(t) }
+		answersOfAMasterThatWasAway(t, rdb, topic, master, func() { group.AwaitReady(t) })
+	})
+}
+
+// answersOfAMasterThatWasAway tries it; master waits for one that answers, and ready for the
+// old one to be a replica.
+func answersOfAMasterThatWasAway(t *testing.T, rdb redis.UniversalClient, topic message.Topic, master func() *servertest.Server, ready func()) {
+	p := newProducer(t, rdb, Config{})
 	mustSend(t, p, topic, message.Priority{Content: "first", Priority: 17})
 	p.idle.Wait()
 
@@ -43,8 +64,7 @@ func TestAnswersOfAMasterThatWasAway(t *testing.T) {
 			other = err
 		}
 	}
-	key := luascripts.StoreKey(topic.Name, 0)
-	hung := cluster.MasterOf(t, key)
+	hung := master()
 	hung.Pause()
 	for sender := range 8 {
 		all.Go(func() {
@@ -53,14 +73,14 @@ func TestAnswersOfAMasterThatWasAway(t *testing.T) {
 			}
 		})
 	}
-	if cluster.MasterOf(t, key) == hung { // waits for the promotion
+	if master() == hung { // waits for the promotion
 		t.Fatal("no replica has taken over")
 	}
 	hung.Resume()
 	all.Wait()
-	cluster.AwaitReady(t)
+	ready()
 	got := map[string]bool{}
-	for _, content := range rdb.ZRange(ctx, key, 0, -1).Val() {
+	for _, content := range rdb.ZRange(ctx, luascripts.StoreKey(topic.Name, 0), 0, -1).Val() {
 		got[content] = true
 	}
 	lost := 0
