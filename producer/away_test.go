@@ -97,3 +97,34 @@ func answersOfAMasterThatWasAway(t *testing.T, rdb redis.UniversalClient, topic 
 		t.Error("nothing was acknowledged")
 	}
 }
+
+// A master that has not answered for a while is doubted, also while it does not answer, so
+// that a quick answer that comes right after a late one must be confirmed, too. Confirmed
+// once, it is trusted again.
+func TestDoubts(t *testing.T) {
+	t.Parallel()
+	cluster := servertest.Cluster(t, 3, 0)
+	rdb := cluster.Client(t, func(o *redis.ClusterOptions) { o.ReadTimeout = time.Minute })
+	p, topic := newProducer(t, rdb, Config{}), message.Topic{Name: "doubts", Kind: message.KindPriority, Slots: 1}
+	master := cluster.MasterOf(t, luascripts.StoreKey(topic.Name, 0))
+	p.doubts.raise(master.Addr())
+	mustSend(t, p, topic, message.Priority{Content: "quick", Priority: 17})
+	if p.doubts.any(master.Addr()) {
+		t.Error("its quick answer was taken without a question, or it is not trusted though it was confirmed")
+	}
+	master.Pause()
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		_, _ = p.Send(ctx, topic, message.Priority{Content: "late", Priority: 17})
+	}()
+	for !p.doubts.any(master.Addr()) {
+		select {
+		case <-answered:
+			t.Fatal("it was never doubted")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	master.Resume()
+	<-answered
+}

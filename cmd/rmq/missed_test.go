@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -78,7 +79,7 @@ func TestHangingMasterHidesNoOther(t *testing.T) {
 	for _, n := range c.Nodes() {
 		addrs = append(addrs, n.Addr())
 	}
-	s := at{rdb, "redis-cluster://" + strings.Join(addrs, ",")}
+	s := at{rdb, "redis-cluster://" + strings.Join(addrs, ",") + "?read_timeout=1s"}
 	topic := message.Topic{Name: "mails", Kind: message.KindPriority, Slots: 16}
 	needed := []string{luascripts.TopicsKey, luascripts.DefinitionKey(topic.Name), luascripts.WorkersKey(topic.Name)}
 	hanging := c.Nodes()[slices.IndexFunc(c.Nodes(), func(n *servertest.Server) bool {
@@ -98,7 +99,43 @@ func TestHangingMasterHidesNoOther(t *testing.T) {
 	hanging.Pause()
 	defer hanging.Resume()
 	says := fmt.Sprintf("server %s does not answer: %d slots of mails are not shown", hanging.Addr(), hidden)
-	s.partOf(t, "stats", fmt.Sprintf("%d of 16 slots", 16-hidden), says)
-	s.partOf(t, "dead list mails", "corpse", says)
-	s.partOf(t, "explain mails nowhere --json", `"server":"`+hanging.Addr()+`"`, says, "where it could be looked")
+	var calls sync.WaitGroup // each waits for the one that hangs
+	calls.Go(func() { s.partOf(t, "stats", fmt.Sprintf("%d of 16 slots", 16-hidden), says) })
+	calls.Go(func() { s.partOf(t, "dead list mails", "corpse", says) })
+	calls.Go(func() {
+		s.partOf(t, "explain mails nowhere --json", `"server":"`+hanging.Addr()+`"`, says, "where it could be looked")
+	})
+	calls.Wait()
+}
+
+// Nobody but its master knows which topics there are. It is named; a topic that is named is
+// shown.
+func TestHangingMasterOfTheList(t *testing.T) {
+	t.Parallel()
+	c := servertest.Cluster(t, 3, 0)
+	rdb := c.Client(t)
+	hanging := c.MasterOf(t, luascripts.TopicsKey)
+	name := "mails"
+	for n := 0; c.MasterOf(t, luascripts.DefinitionKey(name)) == hanging; n++ {
+		name = fmt.Sprint("mails", n)
+	}
+	topic := message.Topic{Name: name, Kind: message.KindPriority, Slots: 16}
+	for n := range 64 {
+		send(t, rdb, topic, message.Priority{Content: fmt.Sprint("m", n), Priority: 20})
+	}
+	var addrs []string
+	for _, n := range c.Nodes() {
+		addrs = append(addrs, n.Addr())
+	}
+	s := at{rdb, "redis-cluster://" + strings.Join(addrs, ",") + "?read_timeout=1s"}
+	hanging.Pause()
+	defer hanging.Resume()
+	var calls sync.WaitGroup // each waits for the one that hangs
+	for _, line := range []string{"stats", "topics"} {
+		calls.Go(func() {
+			s.partOf(t, line, "", "list topics in "+luascripts.TopicsKey+": server "+hanging.Addr()+" does not answer")
+		})
+	}
+	calls.Go(func() { s.partOf(t, "stats "+name, "of 16 slots", "server "+hanging.Addr()+" does not answer: ") })
+	calls.Wait()
 }

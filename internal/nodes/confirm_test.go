@@ -1,9 +1,13 @@
 package nodes
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
 )
 
 func TestHashSlot(t *testing.T) {
@@ -32,5 +36,36 @@ func TestReadView(t *testing.T) {
 		if owner != want || len(masters) != 3 {
 			t.Errorf("slot %d: %q of %v", slot, owner, masters)
 		}
+	}
+}
+
+// A server is confirmed by so many other masters that the silent ones are no majority, and
+// by none that knows better. Its own word does not count.
+func TestStillMaster(t *testing.T) {
+	t.Parallel()
+	c := servertest.Cluster(t, 5, 0)
+	rdb := c.Client(t, func(o *redis.ClusterOptions) { o.ReadTimeout = 100 * time.Millisecond })
+	const key = "k"
+	master := c.MasterOf(t, key)
+	others := slices.DeleteFunc(c.Nodes(), func(s *servertest.Server) bool { return s == master })
+	for begun := time.Now(); !StillMaster(t.Context(), rdb, master.Addr(), key); {
+		if time.Since(begun) > 30*time.Second {
+			t.Fatal("the master is not confirmed")
+		}
+	}
+	if StillMaster(t.Context(), rdb, others[0].Addr(), key) {
+		t.Error("one that does not have the key is confirmed")
+	}
+	for n, silent := range others[:3] {
+		silent.Pause()
+		defer silent.Resume()
+		if n == 2 && StillMaster(t.Context(), rdb, master.Addr(), key) {
+			t.Error("confirmed by one of five, while three are silent")
+		}
+	}
+	others[3].Pause()
+	defer others[3].Resume()
+	if StillMaster(t.Context(), rdb, master.Addr(), key) {
+		t.Error("confirmed by nobody")
 	}
 }

@@ -1,0 +1,9 @@
+package nodes
+
+import (
+	"testing"
+
+	"github.com/slotmq/go-rmq/internal/servertest"
+)
+
+func TestMain(m *testing.M) { servertest.Main(m) }
