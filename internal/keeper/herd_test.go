@@ -18,6 +18,10 @@ type crowd struct {
 // follow counts how often the worker is woken, until the session is closed.
 func (w *crowd) follow(t *testing.T, path, id string, wakes *sync.Map) {
 	count, _ := wakes.LoadOrStore(id, new(atomic.Int64))
+	if _, err := w.conn.Sync(path); err != nil { // its server may lag behind the one that others asked
+		t.Errorf("sync %s: %v", path, err)
+		return
+	}
 	_, _, watch, err := w.conn.GetW(path)
 	if err != nil {
 		t.Errorf("read %s: %v", path, err)
