@@ -114,9 +114,31 @@ var largeTrials = []trial{
 		before.turn(t, w.now, a)
 		before.same(w.slot())
 	}},
+	{name: "large ones of a few priorities", run: func(w *world) {
+		for seed := range uint64(500) {
+			w.clean(priorityKind)
+			random, s, want := rand.New(rand.NewPCG(seed, 1)), w.telling(1000), map[string]int64{}
+			for i := range 4 + random.IntN(20) {
+				x := content(i, 4+random.IntN(480))
+				want[x] = int64(100 + random.IntN(3))
+				w.do("zadd", w.k.Store, want[x], x)
+			}
+			for number := int64(0); len(want) > 0; {
+				t := asking(maxBatch, w.as("a", number))
+				t.Random = random.IntN(1 << 30)
+				a, err := s.Turn(ctx, t)
+				w.must(err == nil && a.Code == luascripts.Batch, "seed %d: %v, %v", seed, a.Code, err)
+				number = a.Number
+				for i, x := range a.Contents {
+					w.must(want[x] == a.Priority(i), "seed %d: %.4s has priority %d, not %d", seed, x, a.Priority(i), want[x])
+					delete(want, x)
+				}
+			}
+		}
+	}},
 	{name: "little is read that is not taken", run: func(w *world) {
 		for _, k := range kinds {
-			for _, small := range []int{0, 20} {
+			for _, small := range []int{0, 1, 20} {
 				w.clean(k)
 				s := luascripts.Edited(w.rdb, func(name, _ string) string {
 					const loop = "    for i = 1, #piece, step do "
@@ -133,7 +155,10 @@ var largeTrials = []trial{
 				a, err := s.Turn(ctx, asking(maxBatch, w.as("a", 0)))
 				read, _ := w.rdb.Get(ctx, "bytes").Int()
 				most, want := 1<<20+1<<16, 16
-				if small > 0 {
+				switch small {
+				case 1:
+					most, want = 2<<20, 16
+				case 20:
 					most, want = most+64<<16, small+15
 				}
 				w.must(err == nil && len(a.Contents) == want && read > 1<<19 && read <= most, "%v: %d contents, %d bytes read, %v", k, len(a.Contents), read, err)

@@ -84,6 +84,12 @@ local function forget(done)
   if call('HLEN', why) <= call('ZCARD', dead) then call('HDEL', meta, 'why') end
 end
 
+-- The mean size of the first few contents, which come with scores.
+local function mean_of(few)
+  local bytes = 0
+  for i = 1, #few, 2 do bytes = bytes + #few[i] end
+  return 2 * bytes / #few
+end
 -- What is told: x, and of each or of all of them `told`.
 local x, told = {}, {}
 -- Reads contents into x after the first `at`: n, or as many as may be in one batch with those, and tells how many
@@ -107,7 +113,8 @@ local function read(at, n, mean, step, fetch)
     if bytes > MOST and k > 1 then
       repeat
         bytes = bytes - #x[k]
-        x[k], told[k], k = nil, nil, k - 1
+        if step == 2 then told[k] = nil end       -- else it is the level's, and another one may take its place
+        x[k], k = nil, k - 1
       until bytes <= MOST or k == 1
       return k - at, true
     end
@@ -227,23 +234,22 @@ local left, from, to, above = RETRIES, nil, nil, 0
 local r = call('ZRANGE', retry, 0, 0, 'WITHSCORES')
 local due = r[1] and math.floor(r[2] / 100)
 local retries_first, late                          -- late: a retry is due, and fresh ones may pass it
-local oldest = math.huge                           -- when the next fresh one is due, where that is a time
 local passed = math.min(256 + PASS, tonumber(m[7]) or 0)
 local function alone(content, retries_left)
   x, told, left, from = {content}, {}, retries_in(retries_left - 1), nil
 end
 
 if kind ~= 'P' then
-  local first = call('ZRANGE', store, 0, 0, 'WITHSCORES')
-  oldest = tonumber(first[2]) or oldest
+  local first = call('ZRANGEBYSCORE', store, '-inf', now, 'WITHSCORES', 'LIMIT', 0, 4)
+  local oldest = tonumber(first[2] or math.huge)
   retries_first = due and due <= oldest
   if oldest <= RETRIES then
     alone(first[1], oldest)
   elseif first[1] then
-    from, to = 0, read(0, count, #first[1], 1, function(i, n) return call('ZRANGEBYSCORE', store, '-inf', now, 'LIMIT', i, n) end) - 1
+    from, to = 0, read(0, count, mean_of(first), 1, function(i, n) return call('ZRANGEBYSCORE', store, '-inf', now, 'LIMIT', i, n) end) - 1
   end
 else
-  local top, random = call('ZREVRANGE', store, 0, 0, 'WITHSCORES'), tonumber(ARGV[7])
+  local top, random = call('ZREVRANGE', store, 0, 3, 'WITHSCORES'), tonumber(ARGV[7])
   -- Failed ones of a literal topic stand below every priority. Those that somebody else wrote are found in time.
   local low = (m[6] or m[7] or random % 16 == 0 or tonumber(top[2] or 0) <= RETRIES) and call('ZRANGE', store, 0, 0, 'WITHSCORES') or top
   local failed = tonumber(low[2] or math.huge) <= RETRIES
@@ -259,7 +265,7 @@ else
     if size >= count then
       told[1] = level
     else
-      k, full = read(0, count, #top[1], 2, function(i, n) return call('ZREVRANGE', store, i, i + n - 1, 'WITHSCORES') end)
+      k, full = read(0, count, mean_of(top), 2, function(i, n) return call('ZREVRANGE', store, i, i + n - 1, 'WITHSCORES') end)
       while tonumber(told[k]) <= RETRIES do x[k], told[k], k = nil, nil, k - 1 end   -- a retry goes alone
       level, above = told[k], k
       while told[above] == level do above = above - 1 end
@@ -270,7 +276,7 @@ else
     if size > k or not x[1] then
       local n = k
       local function window(i, some) return call('ZREVRANGE', store, above + skip + i, above + skip + i + some - 1) end
-      k, full = read(above, n, #top[1], 1, window)
+      k, full = read(above, n, mean_of(top), 1, window)
       if full then                                -- then from any of them on, or the last ones would starve
         local first = math.floor(random / (size + n - 1)) % n
         skip = skip + first
@@ -289,7 +295,8 @@ if retries_first and due and due <= now then
   end
 end
 if not x[1] then
-  local next_due = math.min(oldest, due or math.huge)
+  local next_due = kind ~= 'P' and call('ZRANGE', store, 0, 0, 'WITHSCORES')[2]
+  next_due = math.min(tonumber(next_due or math.huge), due or math.huge)
   return {'EMPTY', int(batch), next_due < math.huge and wait(next_due) or '', int(time[2] % 1000)}
 end
 
