@@ -43,13 +43,23 @@ func (s *Scripts) cancelArgs(k SlotKeys, content string) []any {
 // it out, and returns the list and whether it has changed since the last call
 // of anybody. The worker counts for ttl from now on.
 func (s *Scripts) Members(ctx context.Context, topic, worker string, ttl time.Duration, here bool) (members []string, changed bool, err error) {
+	cmd := s.MembersCmd(ctx, topic, worker, ttl, here)
+	s.Exec(ctx, cmd)
+	return MembersAnswer(topic, worker, cmd)
+}
+
+// MembersCmd is Members as a command, for Exec.
+func (s *Scripts) MembersCmd(ctx context.Context, topic, worker string, ttl time.Duration, here bool) redis.Cmder {
 	stay := 0
 	if here {
 		stay = 1
 	}
-	cmd := redis.NewStringSliceCmd(ctx, append(s.members.begin(4, 1), WorkersKey(topic), worker, ttl.Milliseconds(), stay)...)
-	s.Exec(ctx, cmd)
-	reply, err := cmd.Result()
+	return redis.NewStringSliceCmd(ctx, append(s.members.begin(4, 1), WorkersKey(topic), worker, ttl.Milliseconds(), stay)...)
+}
+
+// MembersAnswer is what Members returns, of a command that was executed.
+func MembersAnswer(topic, worker string, cmd redis.Cmder) (members []string, changed bool, err error) {
+	reply, err := cmd.(*redis.StringSliceCmd).Result()
 	if err != nil {
 		return nil, false, fmt.Errorf("enter or take out worker %s in %s: %w", worker, WorkersKey(topic), err)
 	}
@@ -87,47 +97,93 @@ type Definition struct {
 // Define writes the topic's definition unless it has one, enters the topic in
 // the list of all, and returns the definition that holds. The caller compares.
 func (s *Scripts) Define(ctx context.Context, topic string, d Definition) (Definition, error) {
-	literal := 0
-	if d.Literal {
-		literal = 1
+	held, errs := s.DefineAll(ctx, []string{topic}, []Definition{d})
+	return held[0], errs[0]
+}
+
+// DefineAll is Define for several topics, in one round trip each for the definitions
+// and the list.
+func (s *Scripts) DefineAll(ctx context.Context, topics []string, all []Definition) (held []Definition, errs []error) {
+	cmds := make([]redis.Cmder, len(all))
+	for i, d := range all {
+		literal := 0
+		if d.Literal {
+			literal = 1
+		}
+		args := append(s.define.begin(8, 1), DefinitionKey(topics[i]), d.Kind, d.Slots, literal, d.Sharing, d.Layout, d.Tree, d.Namespace)
+		cmds[i] = redis.NewStringSliceCmd(ctx, args...)
 	}
-	args := append(s.define.begin(8, 1), DefinitionKey(topic), d.Kind, d.Slots, literal, d.Sharing, d.Layout, d.Tree, d.Namespace)
-	cmd := redis.NewStringSliceCmd(ctx, args...)
-	s.Exec(ctx, cmd)
-	reply, err := cmd.Result()
-	if err != nil {
-		return Definition{}, fmt.Errorf("define topic %s in %s: %w", topic, DefinitionKey(topic), err)
+	s.Exec(ctx, cmds...)
+	held, errs = make([]Definition, len(all)), make([]error, len(all))
+	var defined []string
+	for i, cmd := range cmds {
+		reply, err := cmd.(*redis.StringSliceCmd).Result()
+		if err != nil {
+			errs[i] = fmt.Errorf("define topic %s in %s: %w", topics[i], DefinitionKey(topics[i]), err)
+			continue
+		}
+		defined = append(defined, topics[i])
+		h := &held[i]
+		*h = Definition{Kind: reply[0], Literal: reply[2] == "1", Sharing: reply[3], Tree: reply[5], Namespace: reply[6]}
+		h.Slots, _ = strconv.Atoi(reply[1])
+		h.Layout, _ = strconv.Atoi(reply[4])
 	}
-	// On a Cluster another server has the list of all, and may hang. Nothing but
-	// people depends on that, and the next comparison enters the topic again.
+	if err := s.listSoon(ctx, defined); err != nil {
+		for i := range errs {
+			if errs[i] == nil {
+				held[i], errs[i] = Definition{}, err
+			}
+		}
+	}
+	return held, errs
+}
+
+// listSoon enters topics in the list of all, and says what is wrong if the server does. On a
+// Cluster another server has that list, and may hang. Nothing but people depends on it,
+// and the next comparison enters the topics again.
+func (s *Scripts) listSoon(ctx context.Context, topics []string) error {
+	if len(topics) == 0 {
+		return nil
+	}
 	listed := make(chan error, 1)
-	go func() { listed <- s.list(ctx, topic) }()
+	go func() { listed <- s.list(ctx, topics) }()
 	patience := time.NewTimer(200 * time.Millisecond)
 	defer patience.Stop()
 	select {
 	case err := <-listed:
 		var answer redis.Error
 		if errors.As(err, &answer) {
-			return Definition{}, err
+			return err
 		}
 	case <-patience.C:
 	case <-ctx.Done():
 	}
-	held := Definition{Kind: reply[0], Literal: reply[2] == "1", Sharing: reply[3], Tree: reply[5], Namespace: reply[6]}
-	held.Slots, _ = strconv.Atoi(reply[1])
-	held.Layout, _ = strconv.Atoi(reply[4])
-	return held, nil
+	return nil
 }
 
-// list enters a topic in the list of all. It looks first, because an addition is
+// list enters topics in the list of all. It looks first, because an addition is
 // refused above maxmemory, where consumers must still be able to start.
-func (s *Scripts) list(ctx context.Context, topic string) error {
-	in, err := s.rdb.SIsMember(ctx, TopicsKey, topic).Result()
-	if err == nil && !in {
-		err = s.rdb.SAdd(ctx, TopicsKey, topic).Err()
+func (s *Scripts) list(ctx context.Context, topics []string) error {
+	looks := make([]redis.Cmder, len(topics))
+	for i, topic := range topics {
+		looks[i] = redis.NewBoolCmd(ctx, "sismember", TopicsKey, topic)
 	}
-	if err != nil {
-		return fmt.Errorf("enter topic %s in %s: %w", topic, TopicsKey, err)
+	s.ExecOnce(ctx, looks...)
+	var missing []any
+	for i, look := range looks {
+		in, err := look.(*redis.BoolCmd).Result()
+		if err != nil {
+			return fmt.Errorf("enter topic %s in %s: %w", topics[i], TopicsKey, err)
+		}
+		if !in {
+			missing = append(missing, topics[i])
+		}
+	}
+	if missing == nil {
+		return nil
+	}
+	if err := s.rdb.SAdd(ctx, TopicsKey, missing...).Err(); err != nil {
+		return fmt.Errorf("enter topic %v in %s: %w", missing[0], TopicsKey, err)
 	}
 	return nil
 }

@@ -36,23 +36,41 @@ type Sharing struct {
 // the topic has. A difference is message.ErrTopicConflict and says which field
 // differs.
 func Agree(ctx context.Context, s *luascripts.Scripts, name string, t message.Topic, by Sharing) (message.Topic, error) {
-	open := t.Slots == 0
-	t = t.WithDefaults()
-	want := luascripts.Definition{
-		Kind: t.Kind.String(), Slots: t.Slots, Literal: t.Literal, Sharing: by.Way, Layout: luascripts.Layout, Tree: by.Tree,
-		Namespace: strings.TrimSuffix(strings.TrimSuffix(name, t.Name), ":"),
+	full, errs := AgreeAll(ctx, s, []string{name}, []message.Topic{t}, by)
+	return full[0], errs[0]
+}
+
+// AgreeAll is Agree for several topics, in few round trips.
+func AgreeAll(ctx context.Context, s *luascripts.Scripts, names []string, topics []message.Topic, by Sharing) (full []message.Topic, errs []error) {
+	full = make([]message.Topic, len(topics))
+	wants := make([]luascripts.Definition, len(topics))
+	for i, t := range topics {
+		t = t.WithDefaults()
+		full[i], wants[i] = t, luascripts.Definition{
+			Kind: t.Kind.String(), Slots: t.Slots, Literal: t.Literal, Sharing: by.Way, Layout: luascripts.Layout, Tree: by.Tree,
+			Namespace: strings.TrimSuffix(strings.TrimSuffix(names[i], t.Name), ":"),
+		}
 	}
-	held, err := s.Define(ctx, name, want)
-	if err != nil {
-		return t, err
+	held, errs := s.DefineAll(ctx, names, wants)
+	for i, h := range held {
+		if errs[i] != nil {
+			continue
+		}
+		if open := topics[i].Slots == 0; open && h.Slots != full[i].Slots && h.Slots > 0 {
+			// Somebody defined the topic with another number. The script fills in what a
+			// definition leaves open only for who agrees with the rest, so it is asked
+			// once more, with that number.
+			full[i].Slots = h.Slots
+			full[i], errs[i] = Agree(ctx, s, names[i], full[i], by)
+			continue
+		}
+		errs[i] = compare(names[i], wants[i], h)
 	}
-	if open && held.Slots != t.Slots && held.Slots > 0 {
-		// Somebody defined the topic with another number. The script fills in what a
-		// definition leaves open only for who agrees with the rest, so it is asked
-		// once more, with that number.
-		t.Slots = held.Slots
-		return Agree(ctx, s, name, t, by)
-	}
+	return full, errs
+}
+
+// compare tells in what the definition that is wanted differs from the one that holds.
+func compare(name string, want, held luascripts.Definition) error {
 	var differs []string
 	compare := func(field, ours, theirs string) {
 		if ours != theirs {
@@ -64,16 +82,16 @@ func Agree(ctx context.Context, s *luascripts.Scripts, name string, t message.To
 	compare("Slots", strconv.Itoa(want.Slots), strconv.Itoa(held.Slots))
 	compare("Literal", strconv.FormatBool(want.Literal), strconv.FormatBool(held.Literal))
 	compare("layout version", strconv.Itoa(want.Layout), strconv.Itoa(held.Layout))
-	if by.Way != "" && held.Sharing != "" { // it stays open while the rest differs
-		compare("sharing of slots", by.Way, held.Sharing)
+	if want.Sharing != "" && held.Sharing != "" { // it stays open while the rest differs
+		compare("sharing of slots", want.Sharing, held.Sharing)
 	}
-	if by.Tree != "" && held.Tree != "" && by.Way == held.Sharing {
-		compare("tree in ZooKeeper (another ensemble, Root or Namespace)", by.Tree, held.Tree)
+	if want.Tree != "" && held.Tree != "" && want.Sharing == held.Sharing {
+		compare("tree in ZooKeeper (another ensemble, Root or Namespace)", want.Tree, held.Tree)
 	}
 	if differs != nil {
-		return t, fmt.Errorf("define topic %s: %w: %s", name, message.ErrTopicConflict, strings.Join(differs, ", "))
+		return fmt.Errorf("define topic %s: %w: %s", name, message.ErrTopicConflict, strings.Join(differs, ", "))
 	}
-	return t, nil
+	return nil
 }
 
 // split tells a qualified name by its parts.
