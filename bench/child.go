@@ -25,18 +25,21 @@ type request struct {
 	Messages, Slots, Callers, Payload int
 	Load                              int // messages a second
 	Part, Parts                       int // of the messages, for a sender
+	Topics                            int // that a worker listens to
 }
 
 // answer is what came of it. Most roles leave most of it empty.
 type answer struct {
 	servers.Sample
-	P99     time.Duration // from Send to the handler
-	Idle    float64       // commands a second before anything was sent
-	Worker  string        // the id of one
-	Handled int           // messages so far
-	Stopped bool          // the last but one of a worker
-	Seen    []uint64      // which messages it handled, a bit each
-	Again   int64         // deliveries of messages that it had handled before
+	P99     time.Duration    // from Send to the handler
+	First   time.Duration    // from Start to the first message
+	Rates   []servers.Sample // a round at each rate
+	Idle    float64          // commands a second before anything was sent
+	Worker  string           // the id of one
+	Handled int              // messages so far
+	Stopped bool             // the last but one of a worker
+	Seen    []uint64         // which messages it handled, a bit each
+	Again   int64            // deliveries of messages that it had handled before
 }
 
 // talk is one end of the pipes between a child and its parent.
@@ -62,6 +65,7 @@ var roles = map[string]func(job) (answer, error){
 		a.Sample, _, err = j.drain(j.place, j.Slots, j.Messages, risingDue())
 		return a, err
 	},
+	"crowd": job.crowd,
 	"paced": job.paced,
 	"send":  job.send,
 	"work":  job.work,

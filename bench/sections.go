@@ -17,6 +17,7 @@ var sections = []section{
 	clusterSection,
 	ablationsSection,
 	idleSection,
+	topicsSection,
 	backlogSection,
 }
 
