@@ -5,7 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -70,5 +73,51 @@ func TestHungMasterHoldsUpItsOwnSlotsOnly(t *testing.T) {
 			sender.send(t, there...)
 		}
 		n.awaitAll(t, there)
+	}
+}
+
+// A newcomer asks about the slots of a topic before it comes in, and one of the masters
+// hangs. In the lists of other topics it is shown as before.
+func TestNewcomerThatWaitsForAHungMaster(t *testing.T) {
+	t.Parallel()
+	cluster := servertest.Cluster(t, 2, 0, "--cluster-node-timeout", "60000")
+	rdb, hung := cluster.Client(t), cluster.Nodes()[1]
+	there := func() message.Topic { // with its list on the one that does not hang
+		for {
+			topic := topicOf(t, message.KindPriority, 16)
+			if cluster.MasterOf(t, luascripts.WorkersKey(topic.Name)) != hung {
+				return topic
+			}
+		}
+	}
+	in, out := there(), there()
+	n, scripts := newNotes(), luascripts.New(rdb)
+	c := newConsumer(t, cluster.Client(t, func(o *redis.ClusterOptions) { o.ReadTimeout, o.MaxRetries = 10*patience, -1 }), Config{Lease: 5 * time.Minute})
+	for _, topic := range []message.Topic{in, out} {
+		_, _, err := scripts.Members(ctx, topic.Name, "other", time.Hour, true)
+		must(t, err)
+		must(t, c.Listen(topic, n.done(), ListenOptions{}))
+	}
+	for i := range out.Slots { // somebody who is not in the list has a batch
+		if k := keysOf(out, i); cluster.MasterOf(t, k.Store) != hung {
+			must(t, rdb.ZAdd(ctx, k.Store, redisZ(100, "x")).Err())
+			ghost := luascripts.Turn{Keys: k, Priority: true, Worker: "ghost", Lease: time.Hour, Count: 1}
+			_, err := scripts.Turn(ctx, &ghost)
+			must(t, err)
+		}
+	}
+	must(t, c.Start(ctx))
+	shown := func() float64 {
+		return rdb.ZScore(ctx, luascripts.WorkersKey(in.Name), c.Worker()).Val()
+	}
+	eventually(t, "it has come in where nothing holds it up", func() bool { return shown() > 0 })
+	hung.Pause()
+	defer hung.Resume()
+	for range 4 {
+		last := shown()
+		eventually(t, "it is shown again", func() bool { return shown() > last })
+	}
+	if c.topics[1].listed.Load() {
+		t.Error("it has come in where a batch is in flight")
 	}
 }

@@ -34,14 +34,18 @@ type Consumer struct {
 	topics  []*topic
 	listens map[string]bool // to topics, by name
 	trying  *try            // a start that is under way, or being undone
-	gates   gates
-	ended   chan struct{} // closed when everything has ended after Close
-	result  error         // of Close
+	ended   chan struct{}   // closed when everything has ended after Close
+	result  error           // of Close
 
 	// Set by Start.
-	schedule *schedule
-	pace     pace
-	term     atomic.Pointer[term] // the present one, or the last
+	schedule  *schedule
+	pace      pace
+	term      atomic.Pointer[term] // the present one, or the last
+	looks     *timetable           // when each topic's slots are looked at
+	lists     *timetable           // when the worker shows itself in each topic's list of members
+	sights    *errands[sight]      // slots to be looked at
+	showing   *errands[*topic]     // lists to enter
+	comparing *errands[*topic]     // definitions to compare
 
 	requests     context.Context // of all commands; ended when Close gives up
 	stopRequests context.CancelFunc
@@ -223,13 +227,7 @@ func (c *Consumer) start(ctx context.Context) error {
 	if err := c.allowed(ctx); err != nil {
 		return err
 	}
-	if err := each(ctx, c.topics, func(ctx context.Context, t *topic) error {
-		full, err := c.agree(ctx, t)
-		if err == nil {
-			t.Topic = full
-		}
-		return err
-	}); err != nil {
+	if err := c.agree(ctx, c.topics); err != nil {
 		return err
 	}
 	c.requests, c.stopRequests = context.WithCancel(context.Background())
@@ -241,6 +239,10 @@ func (c *Consumer) start(ctx context.Context) error {
 		}
 	}
 	c.schedule = newSchedule(c.cfg.Concurrency, c.topics, func(x *slot) { go x.batch.run() })
+	c.looks = c.planLooks()
+	c.sights = newErrands(lookTaken, &c.running, c.look)
+	c.showing = newErrands(topicsAtOnce, &c.attending, c.refresh)
+	c.comparing = newErrands(topicsAtOnce, &c.attending, c.compare)
 	c.handlers, c.stopHandlers = context.WithCancelCause(context.Background())
 	c.background, c.stopRest = context.WithCancel(c.requests)
 	c.listening, c.stopHearing = context.WithCancel(c.requests)
@@ -276,6 +278,7 @@ func (c *Consumer) run(ctx context.Context, sub *subscription) error {
 		return ctx.Err()
 	}
 	c.phase = started
+	c.lists = c.planLists()
 	for range turners {
 		c.running.Go(c.turn)
 	}
@@ -284,10 +287,8 @@ func (c *Consumer) run(ctx context.Context, sub *subscription) error {
 	if c.cfg.Slots != nil {
 		c.running.Go(c.keep)
 	}
-	for _, t := range c.topics {
-		c.attending.Go(func() { c.attend(t) })
-		c.running.Go(func() { c.lookAfter(t) })
-	}
+	c.attending.Go(c.attend)
+	c.running.Go(c.lookAfter)
 	c.log.Info("worker started", zap.Int("topics", len(c.topics)))
 	return nil
 }

@@ -192,7 +192,7 @@ func (c *Consumer) heard(t *topic, payload string) {
 	switch {
 	case t == nil:
 	case payload == membersChanged:
-		signal(t.poke)
+		c.lists.hurry(t)
 	default:
 		if slot, holder, ok := luascripts.ParseQuestion(payload); ok {
 			c.schedule.asked(t, slot, holder)
@@ -204,8 +204,8 @@ func (c *Consumer) heard(t *topic, payload string) {
 
 // missed makes up for wake-ups that may have been missed.
 func (c *Consumer) missed(t *topic) {
-	signal(t.lookNow)
-	signal(t.poke)
+	c.looks.hurry(t)
+	c.lists.hurry(t)
 }
 
 // signal wakes whoever waits for the channel, once, however often it is called.

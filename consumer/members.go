@@ -1,11 +1,14 @@
 package consumer
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/definition"
@@ -36,9 +39,25 @@ func (c *Consumer) allowed(ctx context.Context) error {
 	return rights.Check(ctx, c.rdb, rights.Need{Worker: true}, topics...)
 }
 
-// agree compares the topic's definition with the stored one, and tells the number of
-// slots where the topic leaves it open.
-func (c *Consumer) agree(ctx context.Context, t *topic) (message.Topic, error) {
+// agree compares the topics' definitions with the stored ones, and fills in the number
+// of slots where a topic leaves it open.
+func (c *Consumer) agree(ctx context.Context, topics []*topic) error {
+	return each(ctx, c.byServer(ctx, topics, luascripts.DefinitionKey), func(ctx context.Context, some []*topic) error {
+		full, errs := c.agreeAt(ctx, some)
+		for i, t := range some {
+			if errs[i] != nil {
+				return errs[i]
+			}
+			if t.Topic != full[i] { // not when it is asked again, for there are readers by then
+				t.Topic = full[i]
+			}
+		}
+		return nil
+	})
+}
+
+// agreeAt is agree for topics of one server.
+func (c *Consumer) agreeAt(ctx context.Context, topics []*topic) ([]message.Topic, []error) {
 	by := definition.Sharing{Way: definition.SharingRedis}
 	if c.cfg.Slots != nil {
 		by.Way = definition.SharingZooKeeper
@@ -46,7 +65,11 @@ func (c *Consumer) agree(ctx context.Context, t *topic) (message.Topic, error) {
 			by.Tree = term.member.Tree()
 		}
 	}
-	return definition.Agree(ctx, c.scripts, t.name, t.Topic, by)
+	names, asked := make([]string, len(topics)), make([]message.Topic, len(topics))
+	for i, t := range topics {
+		names[i], asked[i] = t.name, t.Topic
+	}
+	return definition.AgreeAll(ctx, c.scripts, names, asked, by)
 }
 
 // join makes the worker known to the others, and begins its first term.
@@ -57,94 +80,179 @@ func (c *Consumer) join(ctx context.Context) error {
 	t := c.newTerm()
 	t.id = c.id
 	c.begin(t)
-	return each(ctx, c.topics, c.show)
+	return each(ctx, c.byServer(ctx, c.topics, luascripts.WorkersKey), c.show)
 }
 
-// show enters the worker in a topic's list of members, and works at the slots
-// that are its share by that list. A newcomer may have to wait.
-func (c *Consumer) show(ctx context.Context, t *topic) error {
+// topicsAtOnce is of how many topics the lists of members, or the definitions, are asked
+// for in one round trip.
+const topicsAtOnce = 64
+
+// byServer puts topics together that have a key on the same server, some at a time. If nobody
+// knows that server, the request will tell.
+func (c *Consumer) byServer(ctx context.Context, topics []*topic, key func(name string) string) (groups [][]*topic) {
+	of := map[string][]*topic{}
+	for _, t := range topics {
+		addr := c.serverOf(ctx, t, key)
+		of[addr] = append(of[addr], t)
+	}
+	for _, some := range of {
+		groups = slices.AppendSeq(groups, slices.Chunk(some, topicsAtOnce))
+	}
+	return groups
+}
+
+// serverOf is the address of the server that has a key of a topic, as far as it is known.
+func (c *Consumer) serverOf(ctx context.Context, t *topic, key func(name string) string) string {
+	_, addr, _ := nodes.MasterFor(ctx, c.rdb, key(t.name))
+	return addr
+}
+
+// show enters the worker in some topics' lists of members, and works at the slots
+// that are its share by them. A newcomer may have to wait.
+func (c *Consumer) show(ctx context.Context, topics []*topic) error {
 	now := time.Now()
-	if !t.listed {
-		others, changed, err := c.list(ctx, t, now, false)
-		if err != nil {
-			return err
-		}
-		t.newcomer = len(others) > 0
-		if c.kept(ctx, t, others, now) {
-			if changed { // one of the others has vanished
-				c.announce(t, luascripts.WorkersKey(t.name), []byte(membersChanged))
-			}
-			return nil
+	enter, out := []*topic{}, []*entry{}
+	for _, t := range topics {
+		if t.listed.Load() {
+			enter = append(enter, t)
+		} else {
+			out = append(out, &entry{topic: t})
 		}
 	}
-	members, changed, err := c.list(ctx, t, now, true)
+	c.list(ctx, out, now, false)
+	var wrong error
+	var changed []*topic
+	kept := c.kept(ctx, out, now)
+	for _, e := range out {
+		switch {
+		case e.err != nil:
+			wrong = cmp.Or(wrong, e.err)
+		case !kept[e.topic]:
+			enter = append(enter, e.topic)
+		case e.changed: // one of the others has vanished
+			changed = append(changed, e.topic)
+		}
+	}
+	in := make([]*entry, len(enter))
+	for i, t := range enter {
+		in[i] = &entry{topic: t}
+	}
+	c.list(ctx, in, now, true)
+	for _, e := range in {
+		t := e.topic
+		if e.err != nil {
+			wrong = cmp.Or(wrong, e.err)
+			continue
+		}
+		t.listed.Store(true)
+		if e.changed {
+			changed = append(changed, t)
+		}
+		c.assign(t, c.term.Load(), slots.Share(e.members, len(t.slots))[c.id])
+	}
+	c.announceMembers(changed)
+	return wrong
+}
+
+// entry is the worker's in a topic's list of members, and what it is told of the others.
+type entry struct {
+	topic   *topic
+	members []string
+	changed bool // somebody has come or gone
+	err     error
+}
+
+// list enters the worker in some topics' lists of members, or takes it out.
+func (c *Consumer) list(ctx context.Context, entries []*entry, now time.Time, here bool) {
+	cmds := make([]redis.Cmder, len(entries))
+	for i, e := range entries {
+		cmds[i] = c.scripts.MembersCmd(ctx, e.topic.name, c.id, c.counts(e.topic, now), here)
+	}
+	c.scripts.Exec(ctx, cmds...)
+	for i, e := range entries {
+		e.members, e.changed, e.err = luascripts.MembersAnswer(e.topic.name, c.id, cmds[i])
+	}
+}
+
+// announceMembers tells the other workers of some topics, whose lists are on one server,
+// that these have changed.
+func (c *Consumer) announceMembers(topics []*topic) {
+	if len(topics) == 0 {
+		return
+	}
+	server, _, err := nodes.MasterFor(c.requests, c.rdb, luascripts.WorkersKey(topics[0].name))
+	if err == nil {
+		pipe := server.Pipeline()
+		for _, t := range topics {
+			pipe.Publish(c.requests, luascripts.WakeChannel(t.name), membersChanged)
+		}
+		_, err = pipe.Exec(c.requests)
+	}
 	if err != nil {
-		return err
+		c.log.Debug("changes of the list of members were not published", zap.Error(err))
 	}
-	t.listed = true
-	if changed {
-		c.announce(t, luascripts.WorkersKey(t.name), []byte(membersChanged))
-	}
-	c.assign(t, c.term.Load(), slots.Share(members, len(t.slots))[c.id])
-	return nil
 }
 
-// list enters the worker in a topic's list of members, or takes it out.
-func (c *Consumer) list(ctx context.Context, t *topic, now time.Time, here bool) (members []string, changed bool, err error) {
-	err = c.beside(ctx, luascripts.WorkersKey(t.name), func() (err error) {
-		members, changed, err = c.scripts.Members(ctx, t.name, c.id, c.counts(t, now), here)
-		return err
-	})
-	return members, changed, err
+// planLists tells when the worker shows itself in each list.
+func (c *Consumer) planLists() *timetable {
+	plan := newTimetable(c.topics, gapOf(c.cfg.Lease/3), func(t *topic) time.Duration { return c.nextShow(t, time.Now()) })
+	for _, t := range c.topics {
+		if t.newcomer.Load() {
+			plan.set(t, time.Now().Add(c.nextShow(t, time.Now())))
+		}
+	}
+	return plan
 }
 
-// attend keeps the worker in a topic's list of members, if it has one, follows its
-// changes, and compares the definition now and then. Each topic has its own: the
-// server that holds one's list may hang.
-func (c *Consumer) attend(t *topic) {
-	period := c.nextShow(t, time.Now())
-	if !t.newcomer {
-		period = t.first(period)
-	}
-	refresh := time.NewTicker(period)
-	defer refresh.Stop()
-	compared, comparing := time.Now(), false
-	agreed := make(chan error, 1)
-	for {
-		due := false
-		select {
-		case <-refresh.C:
-			refresh.Reset(c.nextShow(t, time.Now()))
-			due = t.refused.Load() || time.Since(compared) > c.recheck
-		case <-t.poke:
-		case err := <-agreed:
-			comparing = false
-			if conflict := errors.Is(err, message.ErrTopicConflict); conflict && !t.refused.Swap(true) {
-				c.log.Error("topic is not worked at", zap.String("topic", t.Name), zap.Error(err))
-				c.workAt(t, c.term.Load())
-			} else if err != nil || !t.refused.Swap(false) {
-				continue // as before
+// attend keeps the worker in the topics' lists of members, if they have any, follows their
+// changes, and compares the definitions now and then.
+func (c *Consumer) attend() {
+	for topics := c.lists.next(c.background); topics != nil; topics = c.lists.next(c.background) {
+		for _, t := range topics {
+			refused := t.refused.Load()
+			if refused || time.Since(t.compared) > c.recheck {
+				t.compared = time.Now()
+				c.comparing.add(c.serverOf(c.background, t, luascripts.DefinitionKey), t)
 			}
-		case <-c.background.Done():
-			return
+			switch {
+			case refused:
+			case c.cfg.Slots != nil:
+				c.workAt(t, c.term.Load())
+			case t.listed.Load():
+				c.showing.add(c.serverOf(c.background, t, luascripts.WorkersKey), t)
+			default: // apart, since who comes in may have to ask a server that hangs about what is in flight
+				c.showing.add("new at "+c.serverOf(c.background, t, luascripts.WorkersKey), t)
+			}
 		}
-		if due && !comparing {
-			compared, comparing = time.Now(), true // aside: its server may hang, and the list be on another
-			c.attending.Go(func() {
-				_, err := c.agree(c.background, t)
-				agreed <- err
-			})
-		}
-		if t.refused.Load() {
-			continue
-		}
-		if c.cfg.Slots != nil {
+	}
+}
+
+// refresh keeps the worker in the lists of some topics.
+func (c *Consumer) refresh(_ string, topics []*topic) {
+	if c.background.Err() != nil {
+		return
+	}
+	if err := c.show(c.background, topics); err != nil && c.background.Err() == nil {
+		nodes.Failed(c.background, c.rdb, err)
+		c.log.Warn("lists of members could not be refreshed", zap.Error(err))
+	}
+}
+
+// compare compares the definitions of some topics. While one is another, the worker
+// works at none of the topic's slots.
+func (c *Consumer) compare(_ string, topics []*topic) {
+	if c.background.Err() != nil {
+		return
+	}
+	_, errs := c.agreeAt(c.background, topics)
+	for i, err := range errs {
+		t := topics[i]
+		switch conflict := errors.Is(err, message.ErrTopicConflict); {
+		case conflict && !t.refused.Swap(true):
+			c.log.Error("topic is not worked at", zap.String("topic", t.Name), zap.Error(err))
 			c.workAt(t, c.term.Load())
-			continue
-		}
-		if err := c.show(c.background, t); err != nil && c.background.Err() == nil {
-			nodes.Failed(c.background, c.rdb, err)
-			c.log.Warn("list of members could not be refreshed", zap.String("topic", t.Name), zap.Error(err))
+		case err == nil && t.refused.Swap(false):
+			c.lists.hurry(t)
 		}
 	}
 }
@@ -164,14 +272,24 @@ func (c *Consumer) resign() {
 		return
 	}
 	var resigning sync.WaitGroup
-	for _, t := range c.topics {
+	for _, some := range c.byServer(ctx, c.topics, luascripts.WorkersKey) {
 		resigning.Go(func() {
-			_, _, err := c.list(ctx, t, time.Now(), false)
-			if err != nil {
-				c.log.Warn("list of members could not be left", zap.String("topic", t.Name), zap.Error(err))
-				return
+			entries := make([]*entry, len(some))
+			for i, t := range some {
+				entries[i] = &entry{topic: t}
 			}
-			c.announce(t, luascripts.WorkersKey(t.name), []byte(membersChanged))
+			c.list(ctx, entries, time.Now(), false)
+			var left []*topic
+			var wrong error
+			for _, e := range entries {
+				if wrong = cmp.Or(wrong, e.err); e.err == nil {
+					left = append(left, e.topic)
+				}
+			}
+			if wrong != nil {
+				c.log.Warn("lists of members could not be left", zap.Error(wrong))
+			}
+			c.announceMembers(left)
 		})
 	}
 	within(ctx, &resigning)

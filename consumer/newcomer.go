@@ -7,8 +7,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
-
-	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // Newcomers, where a list of members shares the slots out. A worker that crashes soon
@@ -35,7 +33,7 @@ func (c *Consumer) trial() time.Duration {
 
 // counts is how long the worker counts from now on in the topic's list.
 func (c *Consumer) counts(t *topic, now time.Time) time.Duration {
-	if t.newcomer && now.Sub(t.born) < c.cfg.Lease {
+	if t.newcomer.Load() && now.Sub(t.born) < c.cfg.Lease {
 		return c.trial()
 	}
 	return c.cfg.Lease
@@ -43,56 +41,68 @@ func (c *Consumer) counts(t *topic, now time.Time) time.Duration {
 
 // nextShow is when the worker shows itself in the list again, or tries to come in.
 func (c *Consumer) nextShow(t *topic, now time.Time) time.Duration {
-	if age := now.Sub(t.born); t.newcomer && !t.listed && age < c.trial() {
+	if age := now.Sub(t.born); t.newcomer.Load() && !t.listed.Load() && age < c.trial() {
 		return c.trial() - age
 	}
 	return min(c.counts(t, now)/3, recheck)
 }
 
-// kept reports whether a newcomer has to stay out of the list, in which it finds others.
-func (c *Consumer) kept(ctx context.Context, t *topic, others []string, now time.Time) bool {
-	switch age := now.Sub(t.born); {
-	case t.listed || len(others) == 0 || age >= c.cfg.Lease:
-		return false
-	case age < c.trial():
-		return true
+// kept tells which of the topics' lists the worker has to stay out of, by what it was told of
+// them: a newcomer of those in which it finds others.
+func (c *Consumer) kept(ctx context.Context, found []*entry, now time.Time) map[*topic]bool {
+	out := map[*topic]bool{}
+	var tried []*entry
+	for _, e := range found {
+		t := e.topic
+		if e.err != nil {
+			continue
+		}
+		t.newcomer.Store(len(e.members) > 0)
+		switch age := now.Sub(t.born); {
+		case !t.newcomer.Load() || age >= c.cfg.Lease:
+		case age < c.trial():
+			out[t] = true
+		default:
+			tried = append(tried, e)
+		}
 	}
-	if !c.heldByNobody(ctx, t, others) {
-		return false
+	for t := range c.heldByNobody(ctx, tried) {
+		out[t] = true
+		if !t.kept {
+			t.kept = true
+			c.log.Info("slots are shared out later: a batch is in flight at a worker that died or leaves",
+				zap.String("topic", t.Name), zap.Duration("at most", c.cfg.Lease-now.Sub(t.born)))
+		}
 	}
-	if !t.kept {
-		t.kept = true
-		c.log.Info("slots are shared out later: a batch is in flight at a worker that died or leaves",
-			zap.String("topic", t.Name), zap.Duration("at most", c.cfg.Lease-now.Sub(t.born)))
-	}
-	return true
+	return out
 }
 
-// heldByNobody reports whether a batch is in the hands of somebody who is not in the list:
-// it died, or it leaves and is not through yet. A slot whose server does not answer
+// heldByNobody tells of which topics a batch is in the hands of somebody who is not in the
+// list: it died, or it leaves and is not through yet. A slot whose server does not answer
 // does not count, nor does one with nothing in flight, which may still name a holder.
-func (c *Consumer) heldByNobody(ctx context.Context, t *topic, members []string) (found bool) {
-	for some := range slices.Chunk(t.slots, lookSlots) {
+func (c *Consumer) heldByNobody(ctx context.Context, lists []*entry) map[*topic]bool {
+	held, members := map[*topic]bool{}, map[*topic][]string{}
+	var all []*slot
+	for _, e := range lists {
+		members[e.topic] = e.members
+		all = append(all, e.topic.slots...)
+	}
+	for some := range slices.Chunk(all, lookSlots) {
 		inFlight, holders := make([]*redis.IntCmd, len(some)), make([]*redis.SliceCmd, len(some))
-		if c.beside(ctx, luascripts.WorkersKey(t.name), func() error {
-			pipe := c.rdb.Pipeline()
-			for i, x := range some {
-				inFlight[i] = pipe.ZCard(ctx, x.turn.Keys.Prepare)
-				holders[i] = pipe.HMGet(ctx, x.turn.Keys.Meta, "holder")
-			}
-			_, _ = pipe.Exec(ctx) // each tells its own error
-			return nil
-		}) != nil {
-			return false // the worker ends
+		pipe := c.rdb.Pipeline()
+		for i, x := range some {
+			inFlight[i] = pipe.ZCard(ctx, x.turn.Keys.Prepare)
+			holders[i] = pipe.HMGet(ctx, x.turn.Keys.Meta, "holder")
 		}
-		for i := range some {
+		_, _ = pipe.Exec(ctx) // each tells its own error
+		for i, x := range some {
 			if inFlight[i].Val() == 0 || holders[i].Err() != nil {
 				continue
 			}
-			if holder, _ := holders[i].Val()[0].(string); holder != "" && !slices.Contains(members, holder) {
-				return true
+			if holder, _ := holders[i].Val()[0].(string); holder != "" && !slices.Contains(members[x.topic], holder) {
+				held[x.topic] = true
 			}
 		}
 	}
-	return false
+	return held
 }

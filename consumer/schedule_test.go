@@ -326,7 +326,7 @@ func TestLookDuringATurn(t *testing.T) {
 	t.Parallel()
 	s, topics := stage(16, 2)
 	slots, _ := s.next(8, nil, nil)
-	if idle := s.idle(topics[0]); len(idle) != 0 {
+	if idle := s.idle(topics[0].slots); len(idle) != 0 {
 		t.Errorf("%d sleep", len(idle))
 	}
 	for _, x := range slots {

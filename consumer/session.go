@@ -66,10 +66,7 @@ func (c *Consumer) enterFirst(ctx context.Context) error {
 	if err := c.enter(ctx); err != nil {
 		return err
 	}
-	err := each(ctx, c.topics, func(ctx context.Context, t *topic) error {
-		_, err := c.agree(ctx, t)
-		return err
-	})
+	err := c.agree(ctx, c.topics)
 	if err != nil {
 		c.term.Swap(nil).member.CloseIn(ctx)
 	}

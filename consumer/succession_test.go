@@ -352,14 +352,15 @@ func TestRefusedAndSharedOutAtOnce(t *testing.T) {
 	t.Parallel()
 	s, topics := stage(16, 1)
 	topic, in := topics[0], topics[0].term
-	c := &Consumer{schedule: s, log: zap.NewNop()}
+	c := &Consumer{schedule: s, log: zap.NewNop(), topics: topics}
+	c.looks = c.planLooks()
 	in.shares = map[string][]int{topic.Name: {0}}
 	for range 100_000 {
 		topic.refused.Store(false)
 		s.own(topic, in, nil)
 		var all sync.WaitGroup
 		all.Go(func() { c.workAt(topic, in) })
-		all.Go(func() { // as attend does
+		all.Go(func() { // as compare does
 			topic.refused.Store(true)
 			c.workAt(topic, in)
 		})

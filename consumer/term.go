@@ -86,7 +86,7 @@ func (c *Consumer) workAt(t *topic, in *term) {
 	}
 	gained, lost := c.schedule.own(t, in, share)
 	if gained > 0 {
-		signal(t.lookNow)
+		c.looks.hurry(t)
 	}
 	if gained+lost > 0 {
 		in.log.Info("slots were shared out", zap.String("topic", t.Name),

@@ -20,12 +20,11 @@ type topic struct {
 	slots         []*slot
 	size          batchSize
 	crash         crash
-	born          time.Time     // when the worker started
-	newcomer      bool          // it found others in the list of members
-	listed        bool          // it has entered that list
-	kept          bool          // it has told why it stays out after its trial
-	lookNow       chan struct{} // there is a reason for a safety look
-	poke          chan struct{} // the list of members has changed
+	born          time.Time   // when the worker started
+	newcomer      atomic.Bool // it found others in the list of members
+	listed        atomic.Bool // it has entered that list
+	kept          bool        // it has told why it stays out after its trial
+	compared      time.Time   // its definition with the stored one, last
 
 	// Guarded by schedule.mu.
 	term     *term   // of the worker; nil between two of them
@@ -38,14 +37,13 @@ type topic struct {
 }
 
 func newTopic(t message.Topic, namespace string, l MessageListener, o ListenOptions) *topic {
-	return &topic{
-		Topic: t, name: luascripts.Qualify(namespace, t.Name), opts: o, listener: l,
-		lookNow: make(chan struct{}, 1), poke: make(chan struct{}, 1),
-	}
+	return &topic{Topic: t, name: luascripts.Qualify(namespace, t.Name), opts: o, listener: l}
 }
 
 func (t *topic) makeSlots() {
-	t.born, t.newcomer, t.listed, t.kept = time.Now(), false, false, false
+	t.born, t.compared, t.kept = time.Now(), time.Now(), false
+	t.newcomer.Store(false)
+	t.listed.Store(false)
 	t.term, t.used, t.given, t.waiting, t.inHeap = nil, 0, 0, queue{}, -1
 	t.slots = make([]*slot, t.Slots)
 	for i := range t.slots {

@@ -43,11 +43,11 @@ func (n Need) keysOf(t Topic) []key {
 	if !n.Worker {
 		return []key{store, definition}
 	}
-	store.commands = append(store.commands, words("zcount zmscore zrange zrangebyscore zrem zremrangebyrank zrevrange")...)
+	store.commands = append(store.commands, words("exists zcount zmscore zrange zrangebyscore zrem zremrangebyrank zrevrange")...)
 	return []key{
 		store,
-		{k.Prepare, "prepare{" + slot + "}", words("del zadd zcard zrange zremrangebyrank zscore")},
-		{k.Retry, "retry{" + slot + "}", words("zadd zcard zcount zrange zrem")},
+		{k.Prepare, "prepare{" + slot + "}", words("del exists zadd zcard zrange zremrangebyrank zscore")},
+		{k.Retry, "retry{" + slot + "}", words("exists zadd zcard zcount zrange zrem")},
 		{k.Dead, "dead{" + slot + "}", words("zadd zcard zmscore")},
 		{k.Meta, "meta{" + slot + "}", words("hdel hmget hset")},
 		{k.Why, "why{" + slot + "}", words("hdel hget hlen hset")},

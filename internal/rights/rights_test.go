@@ -18,7 +18,7 @@ const (
 	sender = "~orders_* ~rmq:def{orders} ~rmq:topics &rmq:wake{orders} +evalsha +eval +time +publish " +
 		"+zadd +zcard +zscore +hdel +hmget +hset +sadd +sismember"
 	worker = sender + " ~prepare{orders_*} ~retry{orders_*} ~dead{orders_*} ~meta{orders_*} ~why{orders_*} ~rmq:workers{orders} " +
-		"+subscribe +ping +del +hget +hlen +zcount +zmscore +zrange +zrangebyscore +zrem +zremrangebyrank +zrevrange"
+		"+subscribe +ping +del +exists +hget +hlen +zcount +zmscore +zrange +zrangebyscore +zrem +zremrangebyrank +zrevrange"
 )
 
 // grant makes user u be what the line says, and nothing else.
@@ -65,7 +65,7 @@ func TestCheckNamesAllThatIsMissing(t *testing.T) {
 		{"a worker", Need{Worker: true}, []Topic{orders}, worker, ""},
 		{"everything", Need{Worker: true, Durable: true}, []Topic{orders, bills}, "~* &* +@all", ""},
 		{"a sender who works", Need{Worker: true}, []Topic{orders}, sender,
-			"+del, +hget, +hlen, +ping, +subscribe, +zcount, +zmscore, +zrange, +zrangebyscore, +zrem, +zremrangebyrank, +zrevrange, " +
+			"+del, +exists, +hget, +hlen, +ping, +subscribe, +zcount, +zmscore, +zrange, +zrangebyscore, +zrem, +zremrangebyrank, +zrevrange, " +
 				"~dead{orders_*}, ~meta{orders_*}, ~prepare{orders_*}, ~retry{orders_*}, ~rmq:workers{orders}, ~why{orders_*}"},
 		{"some of each", Need{Worker: true}, []Topic{orders}, without(worker, "+zrem", "~prepare{orders_*}", "&rmq:wake{orders}"),
 			"+zrem, ~prepare{orders_*}, &rmq:wake{orders}"},
