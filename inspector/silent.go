@@ -15,7 +15,9 @@ import (
 // master is asked first whether it answers at all.
 
 // answerWithin is how long it may take. One that did not is not asked again for silentFor,
-// and one that did, not for a moment: a question about a topic is many.
+// and one that did, not for a moment: a question about a topic is many. So a silent master
+// costs a look 2 s, and 2 s more for each further 7 s that it takes, however many slots there
+// are.
 const (
 	answerWithin = 2 * time.Second
 	silentFor    = 5 * time.Second

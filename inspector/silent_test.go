@@ -1,0 +1,54 @@
+package inspector
+
+import (
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// One master is silent, and the topic has thousands of slots. It is waited for once, and
+// again only when a look takes longer than its silence counts: not for each slot that it has,
+// and not for each hundred of them.
+func TestSilentMasterIsWaitedForOnce(t *testing.T) {
+	t.Parallel()
+	c := servertest.Cluster(t, 3, 0)
+	rdb := c.Client(t)
+	topic := define(t, rdb, message.Topic{Name: "orders", Kind: message.KindFixedTime, Slots: 4096})
+	must(t, rdb.SAdd(ctx, luascripts.TopicsKey, topic.Name).Err())
+	i := newInspector(t, rdb, Config{})
+	hidden := 0
+	hanging := c.MasterOf(t, luascripts.KeysOf(topic.Name, 0).Store)
+	for _, key := range []string{luascripts.TopicsKey, luascripts.DefinitionKey(topic.Name), luascripts.WorkersKey(topic.Name)} {
+		if c.MasterOf(t, key) == hanging {
+			t.Fatalf("%s is there as well: choose another topic", key)
+		}
+	}
+	for slot := range topic.Slots {
+		if _, addr, err := nodes.MasterFor(ctx, rdb, luascripts.KeysOf(topic.Name, slot).Store); err == nil && addr == hanging.Addr() {
+			hidden++
+		}
+	}
+	hanging.Pause()
+	defer hanging.Resume()
+	// A quiet machine needs some 3 s for each. To wait in each pipeline would take 80 s.
+	const bound = 40 * time.Second
+	begun := time.Now()
+	stats, err := i.Stats(ctx, topic.Name)
+	if took := time.Since(begun); took > bound || err == nil || stats.Read != topic.Slots-hidden {
+		t.Errorf("stats: %d of %d slots after %v, %v", stats.Read, topic.Slots, took, err)
+	}
+	t.Logf("stats took %v", time.Since(begun))
+	begun = time.Now()
+	checks := newInspector(t, rdb, Config{}).Doctor(ctx)
+	if took := time.Since(begun); took > bound {
+		t.Errorf("the doctor took %v", took)
+	} else {
+		t.Logf("the doctor took %v", took)
+	}
+	wantCheck(t, checks, "connection", Fail, hanging.Addr())
+	wantCheck(t, checks, "messages", Fail, "server "+hanging.Addr()+" does not answer")
+}
