@@ -18,6 +18,7 @@ type coordinator struct {
 	tree    tree
 	id      string
 	log     *zap.Logger
+	since   time.Time // of the member
 	recheck time.Duration
 	delays  delays
 
@@ -37,6 +38,8 @@ func (c *coordinator) lead(ctx context.Context) error {
 	defer again.Stop()
 	alarm := time.NewTimer(0)
 	defer alarm.Stop()
+	listen := time.NewTimer(0)
+	defer listen.Stop()
 
 	for all := true; ; {
 		now := time.Now()
@@ -44,7 +47,12 @@ func (c *coordinator) lead(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		plans, urgent := c.plan()
+		if newcomers, err := c.fleet.hear(ctx, c.s, c.tree, c.topics, now, c.log); err != nil {
+			return err
+		} else if newcomers {
+			listen.Reset(c.s.timeout() / beats / 2)
+		}
+		plans, urgent := c.plan(now)
 		switch {
 		case len(plans) == 0:
 			c.delay.reset()
@@ -60,6 +68,7 @@ func (c *coordinator) lead(ctx context.Context) error {
 			if err := c.write(ctx, plans); err != nil {
 				return err
 			}
+		case <-listen.C:
 		case <-c.fleet.watch:
 			c.fleet.watch = nil
 		case <-c.office:
@@ -130,10 +139,11 @@ func (c *coordinator) judge(h *shares, err error) error {
 }
 
 // plan tells the topics that are to be shared out anew, and how.
-func (c *coordinator) plan() (plans map[string][]string, urgent bool) {
+func (c *coordinator) plan(now time.Time) (plans map[string][]string, urgent bool) {
 	plans = map[string][]string{}
 	for topic := range c.fleet.topics() {
-		owners, soon := c.topics[topic].plan(c.fleet.of(topic))
+		h := c.topics[topic]
+		owners, soon := h.plan(c.fleet.admitted(topic, h.last.owners, c.s.timeout(), now))
 		if owners != nil {
 			plans[topic] = owners
 		}

@@ -266,7 +266,7 @@ func TestJoinsWaitAndLeavesDoNot(t *testing.T) {
 	p.comes(t, "w4", "x")
 	p.comes(t, "w5", "x")
 	p.comes(t, "w6", "x")
-	p.goes(t, "w1")
+	p.create(t, p.leaving("w1"), nil, zk.FlagEphemeral)
 	a := p.has(t, "x", map[string]int{"w2": 12, "w3": 12, "w4": 12, "w5": 12, "w6": 12})
 	if a.gen != 2 {
 		t.Errorf("gen is %d: something moved twice", a.gen)
@@ -530,6 +530,19 @@ func TestWorkerThatMayNotBeRead(t *testing.T) {
 	p.comes(t, "w1", "x")
 	c := p.candidate(t, "c", often)
 	p.has(t, "x", map[string]int{"w1": 4})
+	// Nor when it leaves, and newcomers wait for what it writes.
+	if _, err := p.conn.Create(p.owned("w0"), nil, zk.FlagEphemeral, zk.DigestACL(zk.PermAll, "rmq", "secret")); err != nil {
+		t.Fatal(err)
+	}
+	p.create(t, p.leaving("w0"), nil, zk.FlagEphemeral)
+	p.comes(t, "w2", "x")
+	if err := p.conn.AddAuth("digest", []byte("rmq:secret")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.conn.Set(p.owned("w0"), nil, -1); err != nil {
+		t.Fatal(err)
+	}
+	p.has(t, "x", map[string]int{"w1": 2, "w2": 2})
 	if n := c.said("coordinator was elected"); n != 1 {
 		t.Errorf("elected %d times", n)
 	}

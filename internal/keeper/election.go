@@ -14,6 +14,8 @@ import (
 const (
 	// spread is how long the members wait, at most, before they stand for election.
 	// Without it each of them would try in the same moment.
+	// One that has not lived for a session timeout waits for longer than all others: should
+	// it crash soon after each start, nobody would share slots out while it is dead.
 	spread = 300 * time.Millisecond
 
 	// vacating is how long a member may take that must tell that it is lost.
@@ -38,7 +40,7 @@ func (e *newerError) Unwrap() error { return errVersion }
 // out while this member is it, until ctx ends or the session is over. It gives the
 // office up before it returns, so that another member has it at once.
 func (m *Member) coordinate(ctx context.Context) {
-	c := &coordinator{s: m.session, tree: m.tree, id: m.id, log: m.log, recheck: m.keeper.recheck, delays: usualDelays}
+	c := &coordinator{s: m.session, tree: m.tree, id: m.id, log: m.log, since: time.Now(), recheck: m.keeper.recheck, delays: usualDelays}
 	c.run(ctx)
 }
 
@@ -99,7 +101,11 @@ func (c *coordinator) stand(ctx context.Context) error {
 		if there {
 			continue // it was
 		}
-		if !first && (c.wait(ctx, rand.N(spread), watch) || c.ended(ctx)) {
+		pause := rand.N(spread)
+		if time.Since(c.since) < c.s.timeout() {
+			pause += spread
+		}
+		if !first && (c.wait(ctx, pause, watch) || c.ended(ctx)) {
 			continue // somebody was quicker
 		}
 		if leaving, _, err := c.s.exists(ctx, c.tree.leaving(c.id)); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 	"go.uber.org/zap"
@@ -13,7 +14,10 @@ import (
 // never changes, and is read once.
 type fleet struct {
 	workers map[string]workerNode // without those that leave
+	lives   map[string]*life      // also of those that leave
 	watch   <-chan zk.Event       // nil when it has told that somebody came or went
+	leavers []string
+	newest  int64 // when somebody has written last, as far as is known
 }
 
 // look brings the fleet up to date, and tells whether it is another one now. A
@@ -40,14 +44,19 @@ func (f *fleet) look(ctx context.Context, s *session, t tree, log *zap.Logger) (
 			there[id] = true
 		}
 	}
-	workers := make(map[string]workerNode, len(there))
+	workers, lives := make(map[string]workerNode, len(there)), make(map[string]*life, len(there))
 	for id := range there {
-		if leaves[id] {
+		l := f.lives[id]
+		if l == nil {
+			l = &life{seen: time.Now()}
+		}
+		lives[id], l.leaves = l, leaves[id]
+		if l.leaves {
 			continue
 		}
 		w, seen := f.workers[id]
 		if !seen {
-			if w, err = readWorker(ctx, s, t.worker(id), log); errors.Is(err, zk.ErrNoNode) {
+			if w, err = readWorker(ctx, s, t.worker(id), l, log); errors.Is(err, zk.ErrNoNode) {
 				continue // gone since; the watch tells it, too
 			} else if err != nil {
 				return false, err
@@ -57,13 +66,13 @@ func (f *fleet) look(ctx context.Context, s *session, t tree, log *zap.Logger) (
 		workers[id] = w
 	}
 	changed = changed || len(workers) != len(f.workers)
-	f.workers = workers
+	f.workers, f.lives = workers, lives
 	return changed, nil
 }
 
-// readWorker tells what a worker says of itself. A node that is damaged, not for us to
-// read, or nobody's, is a worker that wants nothing.
-func readWorker(ctx context.Context, s *session, path string, log *zap.Logger) (workerNode, error) {
+// readWorker tells what a worker says of itself, and since when. A node that is damaged, not
+// for us to read, or nobody's, is a worker that wants nothing.
+func readWorker(ctx context.Context, s *session, path string, l *life, log *zap.Logger) (workerNode, error) {
 	data, stat, err := s.get(ctx, path)
 	if errors.Is(err, zk.ErrNoAuth) {
 		log.Error("worker gets no slots: its node may not be read, as with another ZooKeeperConfig.Auth", zap.String("path", path), zap.Error(err))
@@ -76,6 +85,7 @@ func readWorker(ctx context.Context, s *session, path string, log *zap.Logger) (
 		log.Error("worker gets no slots: its node belongs to no session, as in a copy of a tree", zap.String("path", path))
 		return workerNode{}, nil
 	}
+	l.came, l.born = stat.Czxid, stat.Ctime
 	w, err := decodeWorker(data)
 	if errors.Is(err, errVersion) {
 		return w, &newerError{path}

@@ -78,9 +78,12 @@ func TestNoHerd(t *testing.T) {
 		eventually(t, topic+" is shared out", func() error {
 			a, v := p.assigned(t, topic)
 			has := counts(a.owners)
+			if len(has) != workers {
+				return fmt.Errorf("among %d, not %d", len(has), workers)
+			}
 			for id, n := range has {
-				if n > ceil(len(a.owners), workers) || n < len(a.owners)/workers || len(has) != workers {
-					return fmt.Errorf("among %d, not %d; %s has %d of %d slots", len(has), workers, id, n, len(a.owners))
+				if n > ceil(len(a.owners), workers) || n < len(a.owners)/workers {
+					return fmt.Errorf("%s has %d of %d slots", id, n, len(a.owners))
 				}
 			}
 			version = v

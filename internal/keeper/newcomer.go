@@ -1,0 +1,182 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"go.uber.org/zap"
+)
+
+// Newcomers: workers that have no slots of a topic, while others have. A worker that
+// crashes soon after each start has another id each time, and for a session timeout each of
+// the dead is still there. If each of them got a share, they would keep most of the slots
+// from the living.
+//
+// So a newcomer has to prove itself first, for some beats, and gets nothing while anybody
+// who has slots has not written since it came: that may be who it was before. Zxids count
+// all that is written in ZooKeeper, so no clock decides that. When one that had slots has
+// vanished, they go to those who have some; newcomers get theirs afterwards. Else the same
+// slots would go from one dead worker to the next.
+//
+// Where nobody who has slots is proven and heard, nobody would lose them, and newcomers get
+// some at once: a fleet starts, or comes back after an outage.
+
+// trial is how many beats a worker has lived that is proven.
+const trial = 2
+
+// enough is after how many session timeouts a newcomer gets slots whatever there is: who it
+// may have been before is gone by then, also where the servers end sessions late.
+const enough = 2
+
+// life is what ZooKeeper tells of a worker's life, by its own clock in ms, and in zxids.
+type life struct {
+	seen  time.Time // since when the coordinator knows it
+	asked time.Time // when it has asked for what follows
+
+	came, born  int64 // its node
+	heard, last int64 // what it wrote last, and it writes in each beat; see Member.beat
+	mute        bool  // that node is not there, or not ours to see: nobody can tell
+	leaves      bool
+	told        bool // that it waits for somebody who is silent
+}
+
+func (l *life) proven(beat time.Duration) bool {
+	return l.mute || l.last-l.born >= trial*beat.Milliseconds()
+}
+
+func (l *life) heardSince(w *life) bool { return l.mute || l.heard > w.came }
+
+// hear asks when the worker has written last.
+func (l *life) hear(ctx context.Context, s *session, path string) error {
+	there, stat, err := s.exists(ctx, path)
+	if err != nil && !errors.Is(err, zk.ErrNoAuth) { // of a worker that has another password
+		return err
+	}
+	if l.mute = !there; there {
+		l.heard, l.last = stat.Mzxid, stat.Mtime
+	}
+	return nil
+}
+
+// sides are the workers of a topic.
+type sides struct {
+	holders, newcomers []weighted
+	vanished           bool // somebody had slots and is not there any more
+}
+
+func (f *fleet) sides(topic string, owners []string) (s sides) {
+	has := make(map[string]bool)
+	for _, owner := range owners {
+		has[owner] = true
+	}
+	delete(has, "")
+	for _, m := range f.of(topic) {
+		if has[m.id] {
+			s.holders = append(s.holders, m)
+		} else {
+			s.newcomers = append(s.newcomers, m)
+		}
+	}
+	for id := range has {
+		s.vanished = s.vanished || f.lives[id] == nil
+	}
+	return s
+}
+
+// hear brings up to date what newcomers depend on, and tells whether there are any. It
+// asks for what is missing only.
+func (f *fleet) hear(ctx context.Context, s *session, t tree, topics map[string]*shares, now time.Time, log *zap.Logger) (any bool, err error) {
+	timeout := s.timeout()
+	beat := timeout / beats
+	hear := func(id string) {
+		if l := f.lives[id]; err == nil && now.Sub(l.asked) >= beat/4 { // they may come by the hundred
+			l.asked, err = now, l.hear(ctx, s, t.owned(id))
+		}
+	}
+	f.newest, f.leavers = 0, nil
+	for id, l := range f.lives {
+		if l.leaves {
+			f.leavers = append(f.leavers, id)
+		}
+		any = any || now.Sub(l.seen) < enough*timeout
+	}
+	if !any {
+		return false, nil // nobody has come for long
+	}
+	any = false
+	for topic := range f.topics() {
+		is := f.sides(topic, topics[topic].last.owners)
+		before := slices.Clone(f.leavers)
+		for _, h := range is.holders {
+			before = append(before, h.id)
+		}
+		for _, m := range is.newcomers {
+			w := f.lives[m.id]
+			if len(is.holders) == 0 || now.Sub(w.seen) >= enough*timeout {
+				continue
+			}
+			any = true
+			hear(m.id)
+			for _, id := range before {
+				l := f.lives[id]
+				if !l.heardSince(w) && (w.proven(beat) || !l.proven(beat)) {
+					hear(id)
+				}
+				if err == nil && !w.told && w.proven(beat) && !l.heardSince(w) {
+					w.told = true
+					log.Info("a worker gets its slots later: another one is silent", zap.String("worker", m.id),
+						zap.String("silent", id), zap.Duration("at most", enough*timeout-now.Sub(w.seen)))
+				}
+			}
+		}
+	}
+	for _, l := range f.lives {
+		f.newest = max(f.newest, l.last)
+	}
+	return any, err
+}
+
+// admitted are the workers that a topic's slots are shared out among, as far as is known.
+func (f *fleet) admitted(topic string, owners []string, timeout time.Duration, now time.Time) []weighted {
+	is := f.sides(topic, owners)
+	switch {
+	case len(is.holders) == 0:
+		return is.newcomers
+	case is.vanished:
+		return is.holders
+	}
+	members := is.holders
+	for _, m := range is.newcomers {
+		if f.admits(f.lives[m.id], is.holders, timeout, now) {
+			members = append(members, m)
+		}
+	}
+	return members
+}
+
+// admits tells whether a newcomer gets slots beside those who have some.
+func (f *fleet) admits(w *life, holders []weighted, timeout time.Duration, now time.Time) bool {
+	beat := timeout / beats
+	proven, heard, silent := false, false, false
+	for _, h := range holders {
+		l := f.lives[h.id]
+		proven = proven || l.proven(beat)
+		heard = heard || l.proven(beat) && l.heardSince(w)
+		silent = silent || !l.heardSince(w)
+	}
+	for _, id := range f.leavers {
+		silent = silent || !f.lives[id].heardSince(w)
+	}
+	switch {
+	case now.Sub(w.seen) >= enough*timeout:
+		return true
+	case !w.proven(beat):
+		return !proven
+	case !w.mute && f.newest-w.last >= trial*beat.Milliseconds():
+		return false // of several that died one after the other, all but the last one
+	}
+	return !silent || !heard
+}
