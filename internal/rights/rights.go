@@ -14,7 +14,7 @@ import (
 )
 
 // topicsAtOnce are asked about together, so that no server is kept busy for long.
-const topicsAtOnce = 100
+const topicsAtOnce = 50
 
 // Check reports what the user of rdb must still be granted for the topics: everything
 // at once, or with very many topics everything for the first of them that lack
