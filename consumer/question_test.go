@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/keeper"
 )
 
 // Who is asked about what it carries lets it be; about what it does not carry, it takes
@@ -51,5 +55,35 @@ func TestAsked(t *testing.T) {
 	s.asked(one, 1, "me")
 	if got := turns(); got != nil {
 		t.Errorf("turns %v between two terms", got)
+	}
+}
+
+// An id of the term before is this worker's while that term's session lasts: as long as one
+// of its handlers runs.
+func TestAskedByTheIDBefore(t *testing.T) {
+	t.Parallel()
+	s, topics := stage(16, 3)
+	one := topics[0]
+	one.term.member = new(keeper.Member)
+	s.takeAll() // all slots have a batch
+	hung := one.slots[0]
+	s.dismiss()
+	s.begin(&term{id: "next", log: zap.NewNop(), member: new(keeper.Member)})
+	s.forget(hung) // it has returned; the two others have not
+	s.asked(one, 1, "me")
+	if s.queues.length > 0 {
+		t.Error("a turn at what hangs")
+	}
+	s.asked(one, 0, "me")
+	if s.queues.length != 1 {
+		t.Fatalf("%d turns, want one", s.queues.length)
+	}
+	if xs, leaves := s.next(8, nil, nil); xs[0].index != 0 || xs[0].worker != "me" || !leaves[0] {
+		t.Errorf("the turn of %s at slot %d", xs[0].worker, xs[0].index)
+	}
+	s.closed = true
+	s.asked(one, 0, "next")
+	if s.queues.length > 0 {
+		t.Error("a turn after the end")
 	}
 }
