@@ -274,7 +274,10 @@ func (c *Consumer) start(ctx context.Context) error {
 func (c *Consumer) run(ctx context.Context, sub *subscription) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if ctx.Err() != nil {
+	switch {
+	case c.phase == closed: // which is about to end ctx
+		return message.ErrClosed
+	case ctx.Err() != nil:
 		return ctx.Err()
 	}
 	c.phase = started

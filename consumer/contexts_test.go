@@ -85,6 +85,20 @@ func TestStartAndCloseHeedTheirContexts(t *testing.T) {
 	}
 }
 
+// Close comes when all is ready, and has not ended the context of the start yet.
+func TestClosedAtTheEndOfAStart(t *testing.T) {
+	t.Parallel()
+	c, err := New(shared(t), Config{})
+	must(t, err)
+	must(t, c.Listen(topicOf(t, message.KindPriority, 1), newNotes().done(), ListenOptions{}))
+	c.mu.Lock()
+	c.phase = closed
+	c.mu.Unlock()
+	if err := c.start(ctx); !errors.Is(err, message.ErrClosed) {
+		t.Errorf("start: %v", err)
+	}
+}
+
 // The Redis client was closed first: Close returns, and names what it could not report.
 func TestRedisClientIsClosedFirst(t *testing.T) {
 	t.Parallel()

@@ -99,7 +99,7 @@ func (c *Consumer) heldByNobody(ctx context.Context, lists []*entry) map[*topic]
 			if inFlight[i].Val() == 0 || holders[i].Err() != nil {
 				continue
 			}
-			if holder, _ := holders[i].Val()[0].(string); holder != "" && !slices.Contains(members[x.topic], holder) {
+			if holder, _ := holders[i].Val()[0].(string); holder != "" && !slices.Contains(members[x.topic], memberOf(holder)) {
 				held[x.topic] = true
 			}
 		}

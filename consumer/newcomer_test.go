@@ -176,3 +176,16 @@ func TestNewcomerWaitsForWhatTheDeadHold(t *testing.T) {
 		t.Errorf("it had its share after %v", took)
 	}
 }
+
+// A worker whose handler hangs goes on in that slot under its id and a number. It lives.
+func TestNewcomerBesideOneWhoseHandlerHung(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 2)
+	n := newNotes()
+	a := work(t, rdb, Config{Lease: time.Hour}, topic, n.done())
+	second := luascripts.Turn{Keys: keysOf(topic, 1), Priority: true, Worker: a.Worker() + "+1", Lease: time.Hour, Count: 1}
+	must(t, rdb.ZAdd(ctx, second.Keys.Store, redis.Z{Member: "x", Score: 500}).Err())
+	turn(t, rdb, &second, luascripts.Batch)
+	b := work(t, rdb, Config{Lease: time.Hour}, topic, n.done())
+	eventually(t, "the newcomer has its share", func() bool { return owned(b) == 1 })
+}

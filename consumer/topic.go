@@ -2,6 +2,8 @@ package consumer
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -70,4 +72,14 @@ func (s *slot) serve(t *term) {
 	if t.member == nil && s.incarnation > 0 {
 		s.worker = fmt.Sprintf("%s+%d", t.id, s.incarnation)
 	}
+}
+
+// memberOf is the id in the list of members of whoever holds a slot.
+func memberOf(holder string) string {
+	if id, n, found := strings.Cut(holder, "+"); found {
+		if _, err := strconv.Atoi(n); err == nil {
+			return id
+		}
+	}
+	return holder
 }

@@ -1,6 +1,7 @@
 package producer
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -127,4 +128,30 @@ func TestDoubts(t *testing.T) {
 	}
 	master.Resume()
 	<-answered
+}
+
+// A client may deal out the keys to servers that are no Cluster. One that was slow is
+// trusted: none of the others takes its place.
+func TestSlowServerThatIsNoClusters(t *testing.T) {
+	t.Parallel()
+	a, b := servertest.Redis(t), servertest.Redis(t)
+	rdb := redis.NewClusterClient(&redis.ClusterOptions{ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) {
+		return []redis.ClusterSlot{
+			{Start: 0, End: 8191, Nodes: []redis.ClusterNode{{Addr: a.Addr()}}},
+			{Start: 8192, End: 16383, Nodes: []redis.ClusterNode{{Addr: b.Addr()}}},
+		}, nil
+	}})
+	t.Cleanup(func() { rdb.Close() })
+	p, topic := newProducer(t, rdb, Config{}), message.Topic{Name: "apart", Kind: message.KindPriority, Slots: 1}
+	mustSend(t, p, topic, message.Priority{Content: "first", Priority: 17})
+	one, err := rdb.MasterForKey(ctx, luascripts.StoreKey(topic.Name, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := one.ClientPause(ctx, slowAnswer+200*time.Millisecond).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		mustSend(t, p, topic, message.Priority{Content: fmt.Sprint(i), Priority: 17})
+	}
 }

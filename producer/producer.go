@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/frozen"
+	"github.com/slotmq/go-rmq/internal/latelog"
 	"github.com/slotmq/go-rmq/internal/nodes"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -52,6 +53,7 @@ func New(rdb redis.UniversalClient, cfg Config) (*Producer, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("new producer: %w", err)
 	}
+	cfg.Logger, _ = latelog.Beside(cfg.Logger) // what it says is for debugging, and holds up no send
 	p := &Producer{
 		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), lines: map[route]*line{},
 		frozen: frozen.Clock(rdb), patience: patience,

@@ -2,11 +2,15 @@ package producer
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/slotmq/go-rmq/internal/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -189,4 +193,32 @@ func lineOf(t *testing.T, p *Producer, m message.Topic) (*topic, *line) {
 		t.Fatal(err)
 	}
 	return known, l
+}
+
+// shut is a log that blocks, like a full pipe.
+type shut chan struct{}
+
+func (s shut) Write(p []byte) (int, error) { <-s; return len(p), nil }
+func (s shut) Sync() error                 { return nil }
+
+// The user may not publish any more, and the log that would tell so blocks. Messages are sent.
+func TestLogThatBlocksHoldsUpNoSend(t *testing.T) {
+	t.Parallel()
+	rdb := servertest.Redis(t).Client(t)
+	log := shut(make(chan struct{}))
+	p := newProducer(t, rdb, Config{Logger: zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), log, zap.DebugLevel))})
+	t.Cleanup(func() { close(log) })
+	topic := topicOf(t, message.KindPriority)
+	mustSend(t, p, topic, message.Priority{Content: "first", Priority: 17})
+	if err := rdb.Do(ctx, "acl", "setuser", "default", "-publish").Err(); err != nil {
+		t.Fatal(err)
+	}
+	within, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	for i := range 3 {
+		if _, err := p.Send(within, topic, message.Priority{Content: fmt.Sprint(i), Priority: 17}); err != nil {
+			t.Fatalf("send %d: %v", i, err)
+		}
+		p.idle.Wait()
+	}
 }

@@ -15,7 +15,8 @@ import (
 // That one is not asked itself: when it has stood still, it does not know yet what
 // became of it. It is confirmed when so many other masters say so that those who do
 // not are no majority, which could have voted for a replica, and nobody names another
-// server. No answer is no confirmation.
+// server. No answer is no confirmation. Servers that are no Cluster's, which the user's
+// own options put together, make no replica master by themselves.
 func StillMaster(ctx context.Context, rdb redis.UniversalClient, addr, key string) bool {
 	c, many := rdb.(cluster)
 	if !many {
@@ -23,7 +24,7 @@ func StillMaster(ctx context.Context, rdb redis.UniversalClient, addr, key strin
 	}
 	slot := hashSlot(key)
 	var mu sync.Mutex
-	visited, masters, agree, otherwise := 0, 0, 0, false
+	visited, masters, agree, otherwise, apart := 0, 0, 0, false, false
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	err := wait.For(ctx, func(ctx context.Context) error {
@@ -36,8 +37,11 @@ func StillMaster(ctx context.Context, rdb redis.UniversalClient, addr, key strin
 			visited++
 			mu.Unlock()
 			view, err := server.WithTimeout(patience).ClusterSlots(ctx).Result()
-			if err != nil {
-				return nil // who is silent confirms nothing
+			if err != nil { // who is silent confirms nothing
+				mu.Lock()
+				defer mu.Unlock()
+				apart = apart || strings.Contains(err.Error(), "cluster support disabled")
+				return nil
 			}
 			owner, others := readView(view, slot, own)
 			mu.Lock()
@@ -52,7 +56,7 @@ func StillMaster(ctx context.Context, rdb redis.UniversalClient, addr, key strin
 	})
 	mu.Lock()
 	defer mu.Unlock()
-	if err == nil && visited == 0 {
+	if err == nil && (visited == 0 || apart) {
 		return true // nobody is there to take its place
 	}
 	return masters > 0 && !otherwise && agree >= masters/2
