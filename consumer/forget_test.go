@@ -274,3 +274,24 @@ func TestLeaseIsTrustedForLessLongThanItIs(t *testing.T) {
 		wait(t, "the message is handled", checked)
 	}
 }
+
+// Redis takes long to load its snapshot. The worker is connected meanwhile, and looks as
+// soon as it gets an answer: its next regular look comes too late.
+func TestLookWhileRedisLoads(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t, "--key-load-delay", "5000", "--loading-process-events-interval-bytes", "1024")
+	rdb, topic, n := server.Client(t), topicOf(t, message.KindPriority, 2), newNotes()
+	work(t, server.Client(t), Config{SafetyLook: time.Hour}, topic, n.done())
+	newSender(t, rdb, topic).send(t, "first")
+	n.awaitAll(t, []string{"first"})
+	pipe := rdb.Pipeline()
+	for i := range 800 {
+		pipe.Set(ctx, fmt.Sprint("filler", i), make([]byte, 2048), 0)
+	}
+	pipe.ZAdd(ctx, keysOf(topic, 1).Store, redis.Z{Score: 500, Member: "sent without a wake-up"})
+	_, err := pipe.Exec(ctx)
+	must(t, err)
+	must(t, rdb.Save(ctx).Err())
+	server.Restart(t)
+	n.awaitAll(t, []string{"sent without a wake-up"})
+}

@@ -110,6 +110,15 @@ func (c *Consumer) look(addr string, sights []sight) {
 		return
 	}
 	full, clock, err := c.lookEmpty(node, slots)
+	for told := false; notReady(err); full, clock, err = c.lookEmpty(node, slots) {
+		if !told {
+			c.log.Warn("safety look waits until the server is ready", zap.String("server", addr), zap.Error(err))
+			told = true
+		}
+		if !c.pause(readyAgain) {
+			return
+		}
+	}
 	silent := err != nil
 	for some := range slices.Chunk(full, lookSlots) {
 		if silent {
@@ -162,7 +171,7 @@ func (c *Consumer) lookEmpty(node redis.UniversalClient, slots []resting) (full 
 			full = append(full, empty[i*together:min((i+1)*together, len(empty))]...)
 		}
 	}
-	if reply := (redis.Error)(nil); errors.As(err, &reply) {
+	if reply := (redis.Error)(nil); errors.As(err, &reply) && !notReady(err) {
 		err = nil // each slot will tell its own
 	}
 	if now == nil {
@@ -172,6 +181,16 @@ func (c *Consumer) lookEmpty(node redis.UniversalClient, slots []resting) (full 
 		err = now.Err()
 	}
 	return full, func(at time.Time) time.Time { return now.Val().Add(at.Sub(answered)) }, err
+}
+
+// readyAgain is how long it takes until a server that is not ready is asked again.
+const readyAgain = 500 * time.Millisecond
+
+// notReady reports whether a server answers that it cannot answer yet: it loads its
+// snapshot, for example. Nothing would tell the worker when it can.
+func notReady(err error) bool {
+	var reply redis.Error
+	return errors.As(err, &reply) && nodes.Unanswered(err)
 }
 
 // lookFull looks for what is due or in flight in some slots. by tells a time by the
