@@ -161,6 +161,11 @@ func (c *Consumer) stuck() error {
 	if unanswered != nil {
 		errs = append(errs, fmt.Errorf("Redis did not answer about the following; their messages come again when the lease or the session has ended: %s", strings.Join(unanswered, ", ")))
 	}
+	for _, t := range s.topics {
+		if t.crash.pending() {
+			errs = append(errs, fmt.Errorf("Backoff did not return: topic %s", t.Name))
+		}
+	}
 	switch {
 	case errs != nil:
 		return errors.Join(errs...)

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -96,6 +97,29 @@ func TestClosedAtTheEndOfAStart(t *testing.T) {
 	c.mu.Unlock()
 	if err := c.start(ctx); !errors.Is(err, message.ErrClosed) {
 		t.Errorf("start: %v", err)
+	}
+}
+
+// Close names a Backoff that keeps it.
+func TestBackoffThatDoesNotReturn(t *testing.T) {
+	t.Parallel()
+	rdb, topic, release := shared(t), topicOf(t, message.KindPriority, 1), make(chan struct{})
+	t.Cleanup(func() { close(release) })
+	called := make(chan struct{})
+	ghost := luascripts.Turn{Keys: keysOf(topic, 0), Priority: true, Worker: "ghost", Lease: time.Millisecond, Count: 1}
+	must(t, rdb.ZAdd(ctx, ghost.Keys.Store, redisZ(100, "x")).Err())
+	turn(t, rdb, &ghost, luascripts.Batch)
+	c, err := New(rdb, Config{})
+	must(t, err)
+	must(t, c.Listen(topic, newNotes().done(), ListenOptions{Backoff: func(int) time.Duration {
+		close(called)
+		<-release
+		return time.Second
+	}}))
+	must(t, c.Start(ctx))
+	wait(t, "Backoff is asked", called)
+	if err := closeIn(c, 100*time.Millisecond); err == nil || !strings.Contains(err.Error(), "Backoff did not return: topic "+topic.Name) {
+		t.Errorf("close: %v", err)
 	}
 }
 

@@ -46,6 +46,13 @@ func (x *crash) delay() time.Duration {
 	return x.last
 }
 
+// pending reports whether Backoff has not returned.
+func (x *crash) pending() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.asking != nil
+}
+
 // reckon asks the topic's Backoff, unless it was asked a moment ago. What it returns is
 // closed when the answer is there.
 func (c *Consumer) reckon(t *topic) <-chan struct{} {
