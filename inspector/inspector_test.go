@@ -74,6 +74,9 @@ func TestNilContext(t *testing.T) {
 			case iter.Seq2[DeadEntry, error]:
 				for _, err = range result {
 				}
+			case iter.Seq2[Entry, error]:
+				for _, err = range result {
+				}
 			case []Check:
 				err = errors.New(result[0].Detail)
 			}

@@ -25,6 +25,26 @@ var orderTrials = []trial{
 		notStarved(w, time.Millisecond)
 	}},
 	{name: "a delivery in eight is a retry", run: shareOfRetries},
+	{name: "a failed one beside its dead copy", run: func(w *world) {
+		// The turn that finishes `done` also delivers a retry, so nothing counts what passes. The
+		// failed one counts all the same.
+		w.clean(priorityKind)
+		w.do("hset", w.k.Meta, "holder", "a", "batch", 7, "why", 1, "passed", 7)
+		w.do("zadd", w.k.Prepare, w.now+16, "done")
+		why := fmt.Sprintf("2 %d %d - a x", w.now, w.now)
+		w.do("hset", w.k.Why, "x", why)
+		w.do("zadd", w.k.Store, 15, "x", 100, "n")
+		w.do("zadd", w.k.Dead, w.now, "x")
+		w.do("zadd", w.k.Retry, w.now*100+17, "given back")
+		t := asking(1, w.as("a", 7))
+		t.Random = 1 // else the lowest is looked at now and then
+		a := w.took(t, "given back")
+		w.must(w.slot().passed == 0, "%d passed", w.slot().passed)
+		t = asking(1, w.as("a", a.Number))
+		t.Random = 1
+		w.took(t, "n")
+		w.must(w.slot().passed == 1, "%d passed the failed one, not 1", w.slot().passed)
+	}},
 	{name: "the highest first", run: highestFirst},
 	{name: "the oldest that are due first", run: oldestFirst},
 	{name: "due times are told to who asks", run: dueTold},

@@ -33,7 +33,8 @@
 --               started and whose priority nobody knows)
 --       4 dead  content -> ms of death
 --       5 meta  holder, batch (its number; only grows, and past the clock in us), until (end of its lease, ms), lease (ms; 0: none),
---               paused (if set, nothing is taken), why (set while `why` may name contents not dead),
+--               paused (if set, nothing is taken), why (set while `why` may name contents not dead, and while the
+--               store may hold failed ones),
 --               passed (how many fresh ones went before retries that were due, 7 taken off for each of these)
 --       6 why  content -> 'attempts first last priority worker reason', of retrying and dead ones
 -- ARGV  1 'P' priority: larger first; 'T' fixed time or 'R' range merge: due ones, oldest first; 'TD', 'RD': and
@@ -81,7 +82,10 @@ local function forget(done)
     if not buried[i] then names[#names + 1] = done[i] end
   end
   if names[1] then call('HDEL', why, unpack(names)) end
-  if call('HLEN', why) <= call('ZCARD', dead) then call('HDEL', meta, 'why') end
+  if call('HLEN', why) > call('ZCARD', dead) then return end
+  -- A failed one in the store may have its record in common with an older copy that is dead.
+  local low = call('ZRANGE', store, 0, 0, 'WITHSCORES')[2]
+  if tonumber(low or math.huge) > RETRIES then call('HDEL', meta, 'why') end
 end
 
 -- The mean size of the first few contents, which come with scores.
