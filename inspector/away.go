@@ -97,5 +97,5 @@ func (a away) stats(ctx context.Context, t Topic) (Stats, []finding, error) {
 }
 
 func (a away) hides(topic, what, addr string) finding {
-	return finding{Fail, fmt.Sprintf("topic %s: %s: server %s does not answer", topic, what, addr), "see connection"}
+	return fail(fmt.Sprintf("topic %s: %s: server %s does not answer", topic, what, addr), "see connection")
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -17,6 +18,7 @@ import (
 type definition struct {
 	Topic          // without Kind and Slots if something is wrong
 	tree    string // of ZooKeeper
+	untold  bool   // older programs did not store the namespace, and the name may begin with one
 	wrong   string // what is wrong with it; empty: nothing
 	missing bool   // it is not there at all
 }
@@ -44,7 +46,7 @@ func (i *Inspector) definitions(ctx context.Context, names []string) ([]definiti
 		cmds, silent := make([]*redis.SliceCmd, len(some)), i.silent(ctx, keys)
 		for n, key := range keys {
 			if silent[n] == nil {
-				cmds[n] = redis.NewSliceCmd(ctx, "hmget", key, "kind", "slots", "literal", "sharing", "layout", "created", "tree")
+				cmds[n] = redis.NewSliceCmd(ctx, "hmget", key, "kind", "slots", "literal", "sharing", "layout", "created", "tree", "namespace")
 				sent = append(sent, cmds[n])
 			}
 		}
@@ -57,7 +59,7 @@ func (i *Inspector) definitions(ctx context.Context, names []string) ([]definiti
 			}
 			switch {
 			case err == nil:
-				all = append(all, readDefinition(some[n], key, values))
+				all = append(all, i.readDefinition(some[n], key, values))
 			case redis.HasErrorPrefix(err, "WRONGTYPE"):
 				all = append(all, definition{Topic: Topic{Topic: message.Topic{Name: some[n]}}, wrong: key + " is not a hash"})
 			default:
@@ -72,7 +74,7 @@ func (i *Inspector) definitions(ctx context.Context, names []string) ([]definiti
 }
 
 // readDefinition reads the fields in the order in which definitions asks for them.
-func readDefinition(name, key string, values []any) definition {
+func (i *Inspector) readDefinition(name, key string, values []any) definition {
 	text := make([]string, len(values))
 	there := false
 	for n, v := range values {
@@ -80,7 +82,7 @@ func readDefinition(name, key string, values []any) definition {
 			text[n], there = s, true
 		}
 	}
-	d := definition{Topic: Topic{Topic: message.Topic{Name: name}, Sharing: text[3]}, tree: text[6]}
+	d := definition{Topic: Topic{Topic: message.Topic{Name: name}, Sharing: text[3], Namespace: i.cfg.Namespace}, tree: text[6]}
 	if !there {
 		d.wrong, d.missing = key+" is missing", true
 		return d
@@ -95,6 +97,11 @@ func readDefinition(name, key string, values []any) definition {
 		}
 	}
 	read.Slots, _ = strconv.Atoi(text[1])
+	if _, told := values[7].(string); told {
+		d.Namespace, d.Foreign = text[7], text[7] != i.cfg.Namespace
+	} else {
+		d.untold = strings.Contains(name, ":")
+	}
 	refuse := func(field, value string) { d.wrong = fmt.Sprintf("%s has %s %.40q", key, field, value) }
 	switch {
 	case text[4] != strconv.Itoa(luascripts.Layout):
@@ -108,6 +115,8 @@ func readDefinition(name, key string, values []any) definition {
 		refuse("literal", text[2])
 	case text[3] != "" && text[3] != "redis" && text[3] != "zookeeper":
 		refuse("sharing", text[3])
+	case d.Foreign && d.Namespace != "" && !strings.HasPrefix(i.qualified(name), d.Namespace+":"):
+		refuse("namespace", d.Namespace) // as programs do
 	default:
 		d.Topic.Topic = read
 	}

@@ -19,10 +19,11 @@ const (
 
 // Check is what was looked at, and what was found.
 type Check struct {
-	Name   string // such as "persistence"
-	Level  Level
-	Detail string // what is there, in one line
-	Advice string // what to do, in one line; empty if it is ok
+	Name    string // such as "persistence"
+	Level   Level
+	Detail  string // what is there, in one line
+	Advice  string // what to do, in one line; empty if it is ok
+	Command string // to be copied whole, where Advice ends with "this mends it"; empty: none
 }
 
 // Doctor looks at the servers and at the topics of the namespace, and changes nothing.
@@ -56,11 +57,15 @@ func (i *Inspector) Doctor(ctx context.Context) []Check {
 
 // finding is what was found at one server, or of one topic.
 type finding struct {
-	level          Level
-	detail, advice string
+	level                   Level
+	detail, advice, command string // as in [Check]
 }
 
-func ok(format string, args ...any) finding { return finding{OK, fmt.Sprintf(format, args...), ""} }
+func ok(format string, args ...any) finding {
+	return finding{level: OK, detail: fmt.Sprintf(format, args...)}
+}
+func warn(detail, advice string) finding { return finding{level: Warn, detail: detail, advice: advice} }
+func fail(detail, advice string) finding { return finding{level: Fail, detail: detail, advice: advice} }
 
 // check is the worst of several findings, with the details of all that are not ok.
 func check(name string, findings []finding) Check {
@@ -70,7 +75,7 @@ func check(name string, findings []finding) Check {
 		for _, f := range findings {
 			if f.level == level && (level != OK || c.Level == OK) {
 				if len(details) == 0 {
-					c.Level, c.Advice = level, f.advice
+					c.Level, c.Advice, c.Command = level, f.advice, f.command
 				}
 				if !slices.Contains(details, f.detail) {
 					details = append(details, f.detail)

@@ -291,9 +291,9 @@ func TestJudgements(t *testing.T) {
 	wantCheck(t, []Check{clocks(servers)}, "clock", OK, "at most 400ms")
 	many := make([]finding, 7)
 	for n := range many {
-		many[n] = finding{Warn, fmt.Sprint("thing ", n), "do"}
+		many[n] = warn(fmt.Sprint("thing ", n), "do")
 	}
-	if c := check("x", append(many, ok("fine"), finding{Fail, "worst", "mend"})); c.Detail != "worst; thing 0; thing 1; thing 2; thing 3; and 3 more" || c.Level != Fail || c.Advice != "mend" {
+	if c := check("x", append(many, ok("fine"), fail("worst", "mend"))); c.Detail != "worst; thing 0; thing 1; thing 2; thing 3; and 3 more" || c.Level != Fail || c.Advice != "mend" {
 		t.Errorf("%+v", c)
 	}
 }

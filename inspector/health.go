@@ -3,6 +3,8 @@ package inspector
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/slotmq/go-rmq/internal/keeper"
@@ -15,19 +17,19 @@ import (
 func (i *Inspector) rights(ctx context.Context, topics []definition, unknown error) Check {
 	var findings []finding
 	if unknown != nil {
-		findings = append(findings, finding{Warn, "not looked at: no topic is known", "see definitions"})
+		findings = append(findings, warn("not looked at: no topic is known", "see definitions"))
 	}
 	for _, t := range topics {
 		if t.wrong != "" {
 			continue
 		}
 		if ctx.Err() != nil {
-			findings = append(findings, finding{Warn, "not all looked at: no time left", "mend what took so long, see connection"})
+			findings = append(findings, warn("not all looked at: no time left", "mend what took so long, see connection"))
 			break
 		}
 		err := rights.Check(ctx, i.rdb, rights.Need{Worker: true}, rights.Topic{Name: i.qualified(t.Name), Slots: t.Slots})
 		if err != nil {
-			findings = append(findings, finding{Fail, oneLine(err), "grant them, or ask as the user of the workers"})
+			findings = append(findings, fail(oneLine(err), "grant them, or ask as the user of the workers"))
 		}
 		if len(findings) == 5 { // the others will be like these
 			break
@@ -44,26 +46,34 @@ func (i *Inspector) rights(ctx context.Context, topics []definition, unknown err
 func (i *Inspector) zooKeeper(ctx context.Context, topics []definition) []Check {
 	var there, here []finding // in ZooKeeper, and in Redis
 	shared := 0
+	foreign := map[string][]string{} // names by namespace
 	for _, t := range topics {
 		if t.wrong != "" {
-			here = append(here, finding{Fail, fmt.Sprintf("topic %s: %s", t.Name, t.wrong),
-				"write it again as the workers have it, or take the topic from rmq:topics"})
+			here = append(here, fail(fmt.Sprintf("topic %s: %s", t.Name, t.wrong),
+				"write it again as the workers have it, or take the topic from rmq:topics"))
 		}
-		if t.Sharing == "zookeeper" {
+		switch {
+		case t.Sharing != "zookeeper":
+		case t.Foreign:
+			foreign[t.Namespace] = append(foreign[t.Namespace], t.Name)
+		default:
 			shared++
 		}
 	}
 	here = append(here, ok("%s", plural(len(topics), "topic")))
-	switch {
-	case i.cfg.Slots == nil && shared == 0:
-		return []Check{check("definitions", here)}
-	case i.cfg.Slots == nil:
-		there = append(there, finding{Warn, "not asked, and " + areShared(shared), "say where it is"})
+	there = append(there, elsewhere(foreign)...)
+	if i.cfg.Slots == nil {
+		if shared > 0 {
+			there = append(there, warn("not asked, and "+areShared(shared), "say where it is"))
+		}
+		if there == nil {
+			return []Check{check("definitions", here)}
+		}
 		return []Check{check("zookeeper", there), check("definitions", here)}
 	}
 	view, err := i.view(ctx)
 	if err != nil {
-		there = append(there, finding{Fail, oneLine(err), "mend its address, or start it; until then workers stop or coast"})
+		there = append(there, fail(oneLine(err), "mend its address, or start it; until then workers stop or coast"))
 		return []Check{check("zookeeper", there), check("definitions", here)}
 	}
 	for _, t := range topics {
@@ -74,27 +84,45 @@ func (i *Inspector) zooKeeper(ctx context.Context, topics []definition) []Check 
 	return []Check{check("zookeeper", append(there, seenIn(view, shared)...)), check("definitions", here)}
 }
 
+// elsewhere says which topics are not looked at in ZooKeeper. Those of another namespace have
+// their nodes at another path, and what is at the path of this one says nothing about them.
+func elsewhere(foreign map[string][]string) []finding {
+	var all []finding
+	for _, namespace := range slices.Sorted(maps.Keys(foreign)) {
+		names, of, advice := foreign[namespace], "namespace "+namespace, "give --namespace "+namespace
+		if namespace == "" {
+			of, advice = "no namespace", "leave --namespace away"
+		}
+		which := "topic " + names[0] + " is"
+		if more := len(names) - 1; more > 0 {
+			which = fmt.Sprintf("topic %s and %d more are", names[0], more)
+		}
+		all = append(all, warn(fmt.Sprintf("%s of %s, and not looked at in ZooKeeper", which, of), advice))
+	}
+	return all
+}
+
 // seenIn judges what is in ZooKeeper.
 func seenIn(view keeper.View, shared int) []finding {
 	var all []finding
 	for _, w := range view.Workers {
 		if w.Err != nil {
-			all = append(all, finding{Warn, fmt.Sprintf("worker %s: %s", w.ID, oneLine(w.Err)), "look at its node, or use the newer version"})
+			all = append(all, warn(fmt.Sprintf("worker %s: %s", w.ID, oneLine(w.Err)), "look at its node, or use the newer version"))
 		}
 	}
 	for _, t := range view.Topics {
 		if t.Err != nil {
-			all = append(all, finding{Warn, fmt.Sprintf("topic %s: %s", t.Name, oneLine(t.Err)), "look at its nodes, or use the newer version"})
+			all = append(all, warn(fmt.Sprintf("topic %s: %s", t.Name, oneLine(t.Err)), "look at its nodes, or use the newer version"))
 		}
 	}
 	switch {
 	case view.Tree == "" && shared > 0:
-		all = append(all, finding{Fail, "nobody has worked there, and " + areShared(shared),
-			"mend the servers, Root or Namespace"})
+		all = append(all, fail("nobody has worked there, and "+areShared(shared),
+			"mend the servers, Root or Namespace"))
 	case view.Tree == "":
 		all = append(all, ok("it answers, and nobody has worked there yet"))
 	case len(view.Workers) > 0 && view.Coordinator == "":
-		all = append(all, finding{Warn, plural(len(view.Workers), "worker") + ", and none of them is coordinator", "look again in some seconds"})
+		all = append(all, warn(plural(len(view.Workers), "worker")+", and none of them is coordinator", "look again in some seconds"))
 	case view.Coordinator == "":
 		all = append(all, ok("no workers"))
 	default:
@@ -106,25 +134,35 @@ func seenIn(view keeper.View, shared int) []finding {
 // agrees compares a definition in Redis with that in ZooKeeper.
 func agrees(t definition, view keeper.View) []finding {
 	const change = `see "Changing how a topic is shared" in docs/DEPLOYMENT.md`
-	if t.Sharing == "zookeeper" && t.tree != "" && view.Tree != "" && t.tree != view.Tree {
-		return []finding{{Fail, fmt.Sprintf("topic %s is shared by tree %s, and the one in ZooKeeper there is %s", t.Name, t.tree, view.Tree),
-			"mend the servers, Root or Namespace, or " + change + "; " + view.Mend(t.tree)}}
+	if t.Foreign { // the view is not of its namespace
+		return nil
 	}
-	if t.Sharing == "zookeeper" && t.tree != "" && view.Tree == "" {
-		return []finding{{Fail, fmt.Sprintf("topic %s is shared by tree %s, and there is none in ZooKeeper there", t.Name, t.tree),
-			"mend the servers, Root or Namespace; " + view.Mend(t.tree)}}
+	if t.Sharing == "zookeeper" && t.tree != "" && t.tree != view.Tree {
+		f := fail(fmt.Sprintf("topic %s is shared by tree %s, and there is none in ZooKeeper there", t.Name, t.tree),
+			"mend the servers, Root or Namespace")
+		if view.Tree != "" {
+			f.detail = fmt.Sprintf("topic %s is shared by tree %s, and the one in ZooKeeper there is %s", t.Name, t.tree, view.Tree)
+			f.advice += ", or " + change
+		}
+		if t.untold { // then the command may be for another path
+			f.advice = "if it is of a namespace, give its --namespace; else " + f.advice
+		} else {
+			when, command := view.Mend(t.tree)
+			f.advice, f.command = f.advice+"; "+when, command
+		}
+		return []finding{f}
 	}
 	for _, seen := range view.Topics {
 		if seen.Name != t.Name || seen.Kind == "" { // the latter could not be read
 			continue
 		}
 		if seen.Kind != t.Kind.String() || seen.Slots != t.Slots || seen.Literal != t.Literal {
-			return []finding{{Fail, fmt.Sprintf("topic %s is %s with %s in Redis, and %s with %s in ZooKeeper", t.Name,
+			return []finding{fail(fmt.Sprintf("topic %s is %s with %s in Redis, and %s with %s in ZooKeeper", t.Name,
 				form(t.Kind.String(), t.Literal), plural(t.Slots, "slot"), form(seen.Kind, seen.Literal), plural(seen.Slots, "slot")),
-				"let all programs have the right one, and delete the wrong one"}}
+				"let all programs have the right one, and delete the wrong one")}
 		}
 		if t.Sharing == "redis" {
-			return []finding{{Warn, fmt.Sprintf("topic %s is shared by Redis, and ZooKeeper has nodes of it", t.Name), change}}
+			return []finding{warn(fmt.Sprintf("topic %s is shared by Redis, and ZooKeeper has nodes of it", t.Name), change)}
 		}
 	}
 	return nil
@@ -150,21 +188,21 @@ func (i *Inspector) messages(ctx context.Context, topics []definition, away away
 			continue
 		}
 		if ctx.Err() != nil {
-			broken = append(broken, finding{Fail, "no time left to look at " + plural(len(topics)-looked, "topic"), "mend what took so long, see connection"})
+			broken = append(broken, fail("no time left to look at "+plural(len(topics)-looked, "topic"), "mend what took so long, see connection"))
 			break
 		}
 		s, hidden, err := away.stats(ctx, t.Topic)
 		broken = append(broken, hidden...)
 		if err != nil {
-			broken = append(broken, finding{Fail, oneLine(err), "mend what it says; rmq verify tells more"})
+			broken = append(broken, fail(oneLine(err), "mend what it says; rmq verify tells more"))
 			continue
 		}
 		if s.Due > 0 && s.Workers == 0 {
-			idle = append(idle, finding{Warn, fmt.Sprintf("topic %s has %d due and no worker", t.Name, s.Due), "start workers that listen to it"})
+			idle = append(idle, warn(fmt.Sprintf("topic %s has %d due and no worker", t.Name, s.Due), "start workers that listen to it"))
 		}
 		some, err := i.seemStill(ctx, t.Topic, away.readable(ctx, t.Topic))
 		if err != nil && ctx.Err() == nil {
-			broken = append(broken, finding{Fail, oneLine(err), "mend what it says; rmq verify tells more"})
+			broken = append(broken, fail(oneLine(err), "mend what it says; rmq verify tells more"))
 		}
 		seem = append(seem, some...)
 		if s.Paused > 0 {
@@ -177,10 +215,10 @@ func (i *Inspector) messages(ctx context.Context, topics []definition, away away
 	var stopped []finding
 	still, err := i.standStill(ctx, seem)
 	for _, s := range still {
-		stopped = append(stopped, finding{s.level, s.String(), s.advice})
+		stopped = append(stopped, finding{level: s.level, detail: s.String(), advice: s.advice})
 	}
 	if err != nil {
-		stopped = append(stopped, finding{Warn, plural(len(seem), "slot") + " could not be looked at again: " + oneLine(err), "look again"})
+		stopped = append(stopped, warn(plural(len(seem), "slot")+" could not be looked at again: "+oneLine(err), "look again"))
 	}
 	where := "" // of what could be looked at
 	if broken != nil {
@@ -193,10 +231,10 @@ func (i *Inspector) messages(ctx context.Context, topics []definition, away away
 		{Name: "dead", Level: OK, Detail: "no message" + where},
 	}
 	if slots > 0 {
-		checks[2] = Check{"paused", Warn, plural(slots, "slot") + ": " + enough(paused, ", "), "rmq resume TOPIC when it is time"}
+		checks[2] = check("paused", []finding{warn(plural(slots, "slot")+": "+enough(paused, ", "), "rmq resume TOPIC when it is time")})
 	}
 	if n > 0 {
-		checks[3] = Check{"dead", Warn, plural(n, "message") + ": " + enough(dead, ", "), "rmq dead list TOPIC tells why; then requeue or delete them"}
+		checks[3] = check("dead", []finding{warn(plural(n, "message")+": "+enough(dead, ", "), "rmq dead list TOPIC tells why; then requeue or delete them")})
 	}
 	if broken != nil {
 		checks = append([]Check{check("messages", broken)}, checks...)

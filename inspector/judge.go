@@ -18,7 +18,7 @@ func judge(name string, servers []server, by func(redisinfo.Info) finding) Check
 	for _, s := range servers {
 		f := by(s.info)
 		if s.infoNo != nil {
-			f = finding{Warn, "not known: " + oneLine(s.infoNo), "grant the Redis user +info, as workers need it to start"}
+			f = warn("not known: "+oneLine(s.infoNo), "grant the Redis user +info, as workers need it to start")
 		}
 		if f.level != OK {
 			f.detail = s.at(servers) + f.detail
@@ -32,7 +32,7 @@ func version(info redisinfo.Info) finding {
 	v := info["redis_version"]
 	switch {
 	case !info.AtLeast(6, 2):
-		return finding{Fail, "Redis " + v, "use Redis 6.2 or newer"}
+		return fail("Redis "+v, "use Redis 6.2 or newer")
 	case v == "":
 		return silent
 	}
@@ -44,7 +44,7 @@ func role(info redisinfo.Info) finding {
 	case "":
 		return silent
 	case "slave":
-		return finding{Fail, "a read-only replica", "connect to its master, or by Sentinels or as to a Cluster"}
+		return fail("a read-only replica", "connect to its master, or by Sentinels or as to a Cluster")
 	}
 	return ok("a master")
 }
@@ -53,18 +53,18 @@ func persistence(info redisinfo.Info) finding {
 	const look = "look at the server's log and disk"
 	switch {
 	case info["loading"] == "1":
-		return finding{Fail, "the server is loading its data", "wait"}
+		return fail("the server is loading its data", "wait")
 	case info["aof_enabled"] == "":
 		return silent
 	case info["aof_enabled"] == "1" && info["aof_last_write_status"] == "err":
-		return finding{Fail, "the last write of the append-only file went wrong", look}
+		return fail("the last write of the append-only file went wrong", look)
 	case info["aof_enabled"] == "1" && info["aof_last_bgrewrite_status"] == "err":
-		return finding{Warn, "the last rewrite of the append-only file went wrong", look}
+		return warn("the last rewrite of the append-only file went wrong", look)
 	case info["rdb_last_bgsave_status"] == "err":
-		return finding{Warn, "the last snapshot went wrong", look + "; Redis may refuse writes meanwhile"}
+		return warn("the last snapshot went wrong", look+"; Redis may refuse writes meanwhile")
 	case info["aof_enabled"] != "1":
-		return finding{Warn, "no append-only file: all that came after the last snapshot, if any is made, is lost when the server stops",
-			"set appendonly yes and appendfsync everysec"}
+		return warn("no append-only file: all that came after the last snapshot, if any is made, is lost when the server stops",
+			"set appendonly yes and appendfsync everysec")
 	}
 	return ok("append-only file, last written well")
 }
@@ -77,8 +77,8 @@ func eviction(info redisinfo.Info) finding {
 	case "noeviction":
 		return ok("noeviction")
 	}
-	return finding{Fail, "maxmemory-policy " + policy + " deletes waiting messages when memory is full; workers do not start",
-		"set maxmemory-policy noeviction"}
+	return fail("maxmemory-policy "+policy+" deletes waiting messages when memory is full; workers do not start",
+		"set maxmemory-policy noeviction")
 }
 
 func memory(info redisinfo.Info) finding {
@@ -95,9 +95,9 @@ func memory(info redisinfo.Info) finding {
 	text := fmt.Sprintf("%s used, %d%% of %s", size(used), used*100/most, what)
 	switch advice := "make room, or raise maxmemory"; {
 	case info.Number("maxmemory") > 0 && used >= most:
-		return finding{Fail, text + ": sends are refused", advice}
+		return fail(text+": sends are refused", advice)
 	case used*100 >= most*80:
-		return finding{Warn, text, advice}
+		return warn(text, advice)
 	}
 	return ok("%s", text)
 }
@@ -109,8 +109,8 @@ func replicas(info redisinfo.Info) finding {
 	}
 	n := info.Number("connected_slaves")
 	if n == 0 {
-		return finding{Warn, "none: what the server holds is lost with its machine",
-			"add a replica, with Sentinels or a Cluster to fail over"}
+		return warn("none: what the server holds is lost with its machine",
+			"add a replica, with Sentinels or a Cluster to fail over")
 	}
 	for r := range n {
 		told := redisinfo.Info{} // ip=…,port=…,state=online,offset=…,lag=0
@@ -120,10 +120,10 @@ func replicas(info redisinfo.Info) finding {
 		}
 		where := told["ip"] + ":" + told["port"]
 		if state := told["state"]; state != "online" {
-			return finding{Warn, fmt.Sprintf("replica %s is not in sync (%s)", where, state), advice}
+			return warn(fmt.Sprintf("replica %s is not in sync (%s)", where, state), advice)
 		}
 		if lag := told.Number("lag"); lag > maxLag {
-			return finding{Warn, fmt.Sprintf("replica %s was last heard of %ds ago", where, lag), advice}
+			return warn(fmt.Sprintf("replica %s was last heard of %ds ago", where, lag), advice)
 		}
 	}
 	return ok("%d in sync", n)

@@ -78,10 +78,10 @@ func (i *Inspector) connection(servers []server) Check {
 		slowest = max(slowest, s.ping)
 		switch {
 		case s.err != nil:
-			findings = append(findings, finding{Fail, s.at(servers) + oneLine(i.explain(s.err)), "mend the address of Redis, or start it"})
+			findings = append(findings, fail(s.at(servers)+oneLine(i.explain(s.err)), "mend the address of Redis, or start it"))
 		case s.ping > slowPing:
-			findings = append(findings, finding{Warn, fmt.Sprintf("%sanswers in %s", s.at(servers), words.Duration(s.ping)),
-				"run workers and producers nearer to Redis: each turn takes a round trip"})
+			findings = append(findings, warn(fmt.Sprintf("%sanswers in %s", s.at(servers), words.Duration(s.ping)),
+				"run workers and producers nearer to Redis: each turn takes a round trip"))
 		}
 	}
 	which := "the server answers"
@@ -121,13 +121,13 @@ func clocks(servers []server) Check {
 			if s.ahead < 0 {
 				word = "behind"
 			}
-			findings = append(findings, finding{Warn, fmt.Sprintf("%sits clock is %s %s this machine's",
-				s.at(servers), words.Duration(s.ahead.Abs()), word), advice})
+			findings = append(findings, warn(fmt.Sprintf("%sits clock is %s %s this machine's",
+				s.at(servers), words.Duration(s.ahead.Abs()), word), advice))
 		}
 	}
 	if apart := last.ahead - first.ahead; apart-first.doubt-last.doubt > wrongClock {
-		findings = append(findings, finding{Warn, fmt.Sprintf("the clocks of %s and %s are %s apart",
-			first.addr, last.addr, words.Duration(apart)), advice})
+		findings = append(findings, warn(fmt.Sprintf("the clocks of %s and %s are %s apart",
+			first.addr, last.addr, words.Duration(apart)), advice))
 	}
 	return check("clock", append(findings, ok("at most %v from this machine's", off.Round(time.Millisecond))))
 }

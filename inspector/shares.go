@@ -39,7 +39,7 @@ func (i *Inspector) shares(ctx context.Context, t Topic) (shares, error) {
 		}
 		return s, nil
 	case "zookeeper":
-		if i.cfg.Slots == nil {
+		if i.cfg.Slots == nil || t.Foreign {
 			return shares{workers: -1}, nil
 		}
 		view, err := i.view(ctx)

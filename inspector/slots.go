@@ -35,6 +35,7 @@ type Slot struct {
 	LeaseEnds time.Time     // of the holder; zero: ZooKeeper judges it
 	Paused    time.Time     // since when; zero: it is not paused
 	Worker    string        // whom the slot is assigned to; empty: nobody, or it is not known
+	Unseen    bool          // it is not known, as with Stats.Workers
 }
 
 // Slots are those of a topic, by index. Each is a picture of one moment, all of them
@@ -59,7 +60,7 @@ func (i *Inspector) Slots(ctx context.Context, topic string) ([]Slot, error) {
 	all := make([]Slot, len(which))
 	for n, slot := range which {
 		all[n] = counted(t, slot, &counts[n])
-		all[n].Worker = shares.owner(slot)
+		all[n].Worker, all[n].Unseen = shares.owner(slot), shares.workers < 0
 	}
 	return all, failed.err()
 }

@@ -12,7 +12,7 @@ type Stats struct {
 	Overdue time.Duration // of the slot where it is longest
 	Read    int           // of its slots: fewer than all come with a [PartialError]
 	Paused  int           // slots
-	Workers int           // that share the topic; -1: not known, because ZooKeeper has them and Config.Slots is nil, or whoever has them does not answer
+	Workers int           // that share the topic; -1: not known, because ZooKeeper has them and Config.Slots is nil or the topic is Foreign, or whoever has them does not answer
 }
 
 // Stats adds up the slots of a topic. With a [PartialError] it is of those that could be

@@ -64,7 +64,7 @@ func (i *Inspector) seemStill(ctx context.Context, t Topic, which []int) ([]stil
 
 // heldOf are the slots of a topic that each worker with a session says it has.
 func (i *Inspector) heldOf(ctx context.Context, t Topic) (map[string][]int, error) {
-	if i.cfg.Slots == nil {
+	if i.cfg.Slots == nil || t.Foreign {
 		return nil, nil
 	}
 	view, err := i.view(ctx)

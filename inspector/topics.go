@@ -16,15 +16,18 @@ import (
 // Topic is a topic as it is defined in Redis.
 type Topic struct {
 	message.Topic
-	Sharing string    // how its slots are shared out: "redis", "zookeeper", or empty: no worker has started yet
-	Created time.Time // zero: it is not known
+	Sharing   string    // how its slots are shared out: "redis", "zookeeper", or empty: no worker has started yet
+	Created   time.Time // zero: it is not known
+	Namespace string    // that its programs give; if none is stored, that of the inspector
+	Foreign   bool      // Namespace is not the inspector's, so it cannot see the topic's workers in ZooKeeper
 }
 
 // Topics are those of the namespace, by name. One whose definition is missing or cannot be
 // read has no Kind and no Slots, so that it hides no other. Nothing else can be told of it;
 // Verify and Doctor say what is wrong. A [PartialError] names those whose master does not answer.
 //
-// Without a namespace, those of all namespaces are among them, with theirs in front.
+// Without a namespace, those of all namespaces are among them, with theirs in front, and
+// are Foreign.
 func (i *Inspector) Topics(ctx context.Context) ([]Topic, error) {
 	if err := given(ctx, "list topics"); err != nil {
 		return nil, err

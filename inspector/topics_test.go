@@ -3,11 +3,13 @@ package inspector
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/keeper"
 	"github.com/slotmq/go-rmq/internal/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -62,7 +64,7 @@ func TestTopicsThatCannotBeRead(t *testing.T) {
 		broken := map[string]string{"missing": "rmq:def{missing} is missing", "text": "rmq:def{text} is not a hash"}
 		must(t, rdb.SAdd(ctx, luascripts.TopicsKey, "missing", "text").Err())
 		must(t, rdb.Set(ctx, luascripts.DefinitionKey("text"), "x", 0).Err())
-		for field, value := range map[string]string{"kind": "stack", "slots": "3", "literal": "", "layout": "2", "sharing": "paper"} {
+		for field, value := range map[string]string{"kind": "stack", "slots": "3", "literal": "", "layout": "2", "sharing": "paper", "namespace": "paper"} {
 			define(t, rdb, message.Topic{Name: field, Kind: message.KindPriority})
 			must(t, rdb.HSet(ctx, luascripts.DefinitionKey(field), field, value).Err())
 			broken[field] = fmt.Sprintf("rmq:def{%s} has %s %q", field, field, value)
@@ -116,6 +118,57 @@ func TestTopicsOfANamespace(t *testing.T) {
 	got, err := newInspector(t, rdb, Config{Namespace: "shop"}).Topic(ctx, "orders")
 	if err != nil || got.Name != "orders" || got.Slots != 64 {
 		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// Whose a topic is says its definition, and not its name alone.
+func TestForeignTopics(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	rdb := server.Client(t)
+	for name, namespace := range map[string]string{"orders": "", "a:orders": "a", "a:b:orders": "a:b", "a:plain": ""} {
+		_, err := luascripts.New(rdb).Define(ctx, name, luascripts.Definition{
+			Kind: "priority", Slots: 1, Layout: luascripts.Layout, Sharing: "zookeeper", Tree: "T", Namespace: namespace,
+		})
+		must(t, err)
+	}
+	for ours, foreign := range map[string]map[string]string{ // theirs by name
+		"":    {"a:orders": "a", "a:b:orders": "a:b"},
+		"a":   {"b:orders": "a:b", "plain": ""},
+		"a:b": {},
+	} {
+		i := newInspector(t, server.Client(t), Config{Namespace: ours})
+		topics, err := i.Topics(ctx)
+		must(t, err)
+		for _, topic := range topics {
+			theirs, is := foreign[topic.Name]
+			if !is {
+				theirs = ours
+			}
+			if topic.Foreign != is || topic.Namespace != theirs {
+				t.Errorf("in %q: %+v, want that it is of %q", ours, topic, theirs)
+			}
+		}
+	}
+	wantCheck(t, newInspector(t, rdb, Config{}).Doctor(ctx), "zookeeper", Warn, "not asked, and 2 topics are shared by it",
+		"topic a:orders is of namespace a, and not looked at in ZooKeeper", "topic a:b:orders is of namespace a:b, and")
+	wantCheck(t, newInspector(t, rdb, Config{Namespace: "a"}).Doctor(ctx), "zookeeper", Warn, "topic plain is of no namespace, and")
+
+	// Older programs did not say whose it is. Then no command is told, which might be for another path.
+	must(t, rdb.HDel(ctx, luascripts.DefinitionKey("a:orders"), "namespace").Err())
+	must(t, rdb.HDel(ctx, luascripts.DefinitionKey("orders"), "namespace").Err())
+	all, err := newInspector(t, rdb, Config{}).defined(ctx)
+	must(t, err)
+	for _, d := range all {
+		found := agrees(d, keeper.View{})
+		switch {
+		case d.Foreign && found != nil, !d.Foreign && len(found) != 1:
+			t.Errorf("%+v: %+v", d, found)
+		case d.Name == "a:orders" && (found[0].command != "" || !strings.HasPrefix(found[0].advice, "if it is of a namespace, give its --namespace; else ")):
+			t.Errorf("%+v", found)
+		case d.Name == "orders" && !strings.HasPrefix(found[0].command, "create "):
+			t.Errorf("%+v", found)
+		}
 	}
 }
 

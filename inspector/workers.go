@@ -103,7 +103,7 @@ func (i *Inspector) workersByZooKeeper(ctx context.Context, topics []Topic, know
 	}
 	byZooKeeper := map[string]bool{} // others may have left something there
 	for _, t := range topics {
-		byZooKeeper[t.Name] = t.Sharing == "zookeeper"
+		byZooKeeper[t.Name] = t.Sharing == "zookeeper" && !t.Foreign
 	}
 	for _, t := range view.Topics {
 		for slot, owner := range t.Owners {
@@ -116,25 +116,19 @@ func (i *Inspector) workersByZooKeeper(ctx context.Context, topics []Topic, know
 }
 
 // Unseen are the topics whose workers cannot be told: they are shared by ZooKeeper, and
-// Config.Slots is nil. A [PartialError] names those of which it is not known.
-func (i *Inspector) Unseen(ctx context.Context) ([]string, error) {
+// Config.Slots is nil or they are Foreign. A [PartialError] names those of which it is not known.
+func (i *Inspector) Unseen(ctx context.Context) ([]Topic, error) {
 	if err := given(ctx, "list topics whose workers are not seen"); err != nil {
 		return nil, err
-	}
-	if i.cfg.Slots != nil {
-		return nil, nil
 	}
 	failed := failures{i: i}
 	topics, err := i.Topics(ctx)
 	if err := failed.merge(err); err != nil {
 		return nil, err
 	}
-	var unseen []string
-	for _, t := range topics {
-		if t.Sharing == "zookeeper" {
-			unseen = append(unseen, t.Name)
-		}
-	}
+	unseen := slices.DeleteFunc(topics, func(t Topic) bool {
+		return t.Sharing != "zookeeper" || i.cfg.Slots != nil && !t.Foreign
+	})
 	return unseen, failed.err()
 }
 

@@ -146,7 +146,7 @@ func TestWorkersByZooKeeper(t *testing.T) {
 	all, err := i.Slots(ctx, orders.Name)
 	must(t, err)
 	for _, s := range all {
-		if s.Worker != first.Worker() && s.Worker != second.Worker() {
+		if s.Worker != first.Worker() && s.Worker != second.Worker() || s.Unseen {
 			t.Errorf("%+v", s)
 		}
 	}
@@ -158,13 +158,13 @@ func TestWorkersByZooKeeper(t *testing.T) {
 	}
 
 	// Who is not told of ZooKeeper says so, and sees the others.
-	if unseen, err := blind.Unseen(ctx); err != nil || !slices.Equal(unseen, []string{orders.Name}) {
+	if unseen, err := blind.Unseen(ctx); err != nil || !slices.Equal(namesOf(unseen), []string{orders.Name}) {
 		t.Errorf("%v, %v", unseen, err)
 	}
 	if sum, err := blind.Stats(ctx, orders.Name); err != nil || sum.Workers != -1 {
 		t.Errorf("%+v, %v", sum, err)
 	}
-	if all, err := blind.Slots(ctx, orders.Name); err != nil || all[0].Worker != "" {
+	if all, err := blind.Slots(ctx, orders.Name); err != nil || all[0].Worker != "" || !all[0].Unseen {
 		t.Errorf("%+v, %v", all, err)
 	}
 	if all, err := blind.Workers(ctx); err != nil || len(all) != 1 || all[0].ID != third.Worker() {

@@ -47,7 +47,7 @@ func (a *app) connect() (*inspector.Inspector, error) {
 		a.rdb = rdb
 	}
 	cfg := inspector.Config{Namespace: a.space()}
-	if servers := firstOf(a.zk, "RMQ_ZK", ""); servers != "" {
+	if servers := a.zooKeeper(); servers != "" {
 		cfg.Slots = slots.ZooKeeper(slots.ZooKeeperConfig{
 			Servers: strings.Split(servers, ","),
 			Root:    firstOf(a.zkRoot, "RMQ_ZK_ROOT", ""),
@@ -104,6 +104,9 @@ func serverOf(rdb redis.UniversalClient) string {
 	}
 	return "the URL"
 }
+
+// zooKeeper is where it is; empty: nobody said.
+func (a *app) zooKeeper() string { return firstOf(a.zk, "RMQ_ZK", "") }
 
 // space is the namespace.
 func (a *app) space() string { return firstOf(a.namespace, "RMQ_NAMESPACE", "") }

@@ -61,22 +61,26 @@ func (a *app) examine(ctx context.Context) ([]inspector.Check, error) {
 }
 
 type checkJSON struct {
-	Check  string `json:"check"`
-	Level  string `json:"level"`
-	Detail string `json:"detail"`
-	Advice string `json:"advice,omitempty"`
+	Check   string `json:"check"`
+	Level   string `json:"level"`
+	Detail  string `json:"detail"`
+	Advice  string `json:"advice,omitempty"`
+	Command string `json:"command,omitempty"`
 }
 
 func (a *app) showCheck(c inspector.Check) error {
 	detail, advice := oneLine(strings.ToValidUTF8(c.Detail, "\ufffd")), oneLine(strings.ToValidUTF8(c.Advice, "\ufffd"))
 	if a.json {
-		return a.object(checkJSON{c.Name, string(c.Level), detail, advice})
+		return a.object(checkJSON{c.Name, string(c.Level), detail, advice, c.Command})
 	}
 	hues := map[inspector.Level]hue{inspector.OK: green, inspector.Warn: yellow, inspector.Fail: red}
 	const level = 6 // columns, with the gap
 	lines := wrap(c.Name+": "+legible(detail), a.width()-level)
 	if advice != "" {
 		lines = append(lines, wrap(legible(advice), a.width()-level)...)
+	}
+	if c.Command != "" { // whole, however wide the screen is: it is to be copied
+		lines = append(lines, oneLine(c.Command))
 	}
 	for n, line := range lines {
 		label := strings.Repeat(" ", level)

@@ -68,16 +68,24 @@ func (s at) text(t testing.TB, args ...string) string {
 // objects are the lines of JSON that it prints.
 func (s at) objects(t testing.TB, args ...string) []map[string]any {
 	t.Helper()
-	var all []map[string]any
-	for line := range strings.Lines(s.text(t, append(args, "--json")...)) {
+	return objectsOf(t, s.text(t, append(args, "--json")...))
+}
+
+// objectsOf are lines of JSON.
+func objectsOf(t testing.TB, out string) (all []map[string]any) {
+	t.Helper()
+	for line := range strings.Lines(out) {
 		var one map[string]any
 		if err := json.Unmarshal([]byte(line), &one); err != nil {
-			t.Fatalf("rmq %q --json: %q: %v", args, line, err)
+			t.Fatalf("%q: %v", line, err)
 		}
 		all = append(all, one)
 	}
 	return all
 }
+
+// flat is text in one line, as it was before it was broken at the end of the screen.
+func flat(s string) string { return strings.Join(strings.Fields(s), " ") + " " }
 
 // fits fails the test for a line that is too long, or has spaces at its end.
 func fits(t testing.TB, out string, width int) {

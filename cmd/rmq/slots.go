@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,26 +22,27 @@ func (a *app) slotsCommand() *cobra.Command {
 A slot is handled by one worker at a time, one batch after the other. WORKER is
 whom it is assigned to, HELD BY who has the batch in flight: they differ while
 slots move, or if a worker was lost; its lease tells until when. What waits in
-each slot is shown by rmq stats TOPIC --slots.`,
+each slot is shown by rmq stats TOPIC --slots. Where WORKER is ?, ZooKeeper has
+it, and there is no --zk or not the --namespace of the topic.`,
 		Example: "  rmq slots orders",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			i, err := a.inspector(ctx)
+			i, t, err := a.topic(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			slots, err := i.Slots(ctx, args[0])
+			slots, err := i.Slots(ctx, t.Name)
 			if err := a.partly(err); err != nil {
 				return err
 			}
 			if a.json {
-				return a.slotObjects(args[0], slots)
+				return a.slotObjects(t.Name, slots)
 			}
 			now, err := a.now(ctx)
 			if err != nil {
 				return err
 			}
-			return a.showHolders(slots, now, a.blind(args[0]))
+			return a.showHolders(t, slots, now)
 		},
 	}
 }
@@ -52,6 +54,7 @@ type slotJSON struct {
 	Next      stamp  `json:"next,omitzero"`
 	Priority  int64  `json:"priority,omitempty"`
 	Worker    string `json:"worker,omitempty"`
+	Unseen    bool   `json:"worker_unseen,omitempty"` // it is not known who it is
 	Holder    string `json:"holder,omitempty"`
 	Since     stamp  `json:"since,omitzero"`
 	Attempt   int    `json:"attempt,omitempty"`
@@ -63,7 +66,7 @@ func (a *app) slotObjects(topic string, slots []inspector.Slot) error {
 	for _, s := range slots {
 		err := a.object(slotJSON{
 			Topic: topic, Slot: s.Index, countsJSON: countsOf(s.Counts, s.Overdue), Next: stamp{s.Next}, Priority: s.Priority,
-			Worker: s.Worker, Holder: s.Holder, Since: stamp{s.Since}, Attempt: s.Attempt, LeaseEnds: stamp{s.LeaseEnds}, Paused: stamp{s.Paused},
+			Worker: s.Worker, Unseen: s.Unseen, Holder: s.Holder, Since: stamp{s.Since}, Attempt: s.Attempt, LeaseEnds: stamp{s.LeaseEnds}, Paused: stamp{s.Paused},
 		})
 		if err != nil {
 			return err
@@ -72,7 +75,7 @@ func (a *app) slotObjects(topic string, slots []inspector.Slot) error {
 	return nil
 }
 
-func (a *app) showHolders(slots []inspector.Slot, now time.Time, blind bool) error {
+func (a *app) showHolders(t inspector.Topic, slots []inspector.Slot, now time.Time) error {
 	table := a.table("slot#", "worker", "flight#", "since", "attempt#", "state", "held by")
 	for _, s := range slots {
 		var state []string // what is urgent first, since the end may be cut off
@@ -93,12 +96,15 @@ func (a *app) showHolders(slots []inspector.Slot, now time.Time, blind bool) err
 		worker := painted{text: legible(s.Worker)}
 		switch {
 		case s.Worker != "":
-		case blind: // to who works
+		case s.Unseen:
 			worker = painted{"?", yellow}
 		default:
 			worker = painted{"nobody", yellow}
 		}
 		table.row(s.Index, worker, s.InFlight, since, attempt, painted{strings.Join(state, ", "), yellow}, holder)
+	}
+	if !a.blind(t.Name) && slices.ContainsFunc(slots, func(s inspector.Slot) bool { return s.Unseen }) {
+		return a.withNotes(table, []string{legible(t.Name) + " " + a.unseenWhy(t)})
 	}
 	return table.end()
 }

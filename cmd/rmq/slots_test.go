@@ -25,8 +25,8 @@ func TestLeaseIsOver(t *testing.T) {
 	}
 	var out strings.Builder
 	a := on(screen{width: 80}, &out)
-	must(t, a.showHolders([]inspector.Slot{{Worker: worker, Holder: worker, Since: now.Add(-time.Minute), Attempt: 17,
-		LeaseEnds: now.Add(-time.Second), Paused: now.Add(-time.Hour)}}, now, false))
+	must(t, a.showHolders(inspector.Topic{}, []inspector.Slot{{Worker: worker, Holder: worker, Since: now.Add(-time.Minute), Attempt: 17,
+		LeaseEnds: now.Add(-time.Second), Paused: now.Add(-time.Hour)}}, now))
 	must(t, a.flush())
 	if !strings.Contains(out.String(), "lease over") {
 		t.Error(out.String())

@@ -27,7 +27,8 @@ func (a *app) statsCommand() *cobra.Command {
   flight    workers have them
   retry     failed, and wait for their next attempt
   dead      given up on; rmq dead list tells why
-  workers   that take part, ? if ZooKeeper has them and there is no --zk`,
+  workers   that take part; ? if ZooKeeper has them, and there is no --zk or
+            not the --namespace of the topic`,
 		Example: `  rmq stats
   rmq stats orders --slots
   rmq stats --watch=5s`,
@@ -187,7 +188,7 @@ func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []
 			workers = "?"
 		case s.Workers < 0:
 			workers = "?"
-			notes = append(notes, legible(t.Name)+" "+unseenWhy)
+			notes = append(notes, legible(t.Name)+" "+a.unseenWhy(t))
 		case s.Workers == 0 && s.Due > 0:
 			alone = append(alone, legible(t.Name))
 		}

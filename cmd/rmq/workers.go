@@ -16,9 +16,9 @@ func (a *app) workersCommand() *cobra.Command {
 		Short: "List the workers and the slots they have",
 		Long: `List the workers and the slots they have.
 
-Those of topics that are shared by ZooKeeper are seen with --zk only, and tell
-which slots they really have. Without it these topics are named, in JSON as
-unseen_topic.`,
+Those of topics that are shared by ZooKeeper are seen with --zk only, and with
+the --namespace of the topic, and tell which slots they really have. Without it
+these topics are named, in JSON as unseen_topic.`,
 		Example: `  rmq workers
   rmq workers --zk zk1:2181,zk2:2181,zk3:2181`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -60,27 +60,43 @@ type unseenJSON struct {
 	Why   string `json:"why"`
 }
 
-const unseenWhy = "is shared by ZooKeeper: --zk shows its workers"
+// unseenWhy is why the workers of a topic are not seen, and what shows them.
+func (a *app) unseenWhy(t inspector.Topic) string {
+	asked := a.zooKeeper() != ""
+	switch {
+	case t.Foreign && t.Namespace == "" && asked:
+		return "is of no namespace: without --namespace its workers are seen"
+	case t.Foreign && t.Namespace == "":
+		return "is of no namespace: --zk, without --namespace, shows its workers"
+	case t.Foreign && asked:
+		return "is of namespace " + t.Namespace + ": --namespace " + t.Namespace + " shows its workers"
+	case t.Foreign:
+		return "is of namespace " + t.Namespace + ": --zk and --namespace " + t.Namespace + " show its workers"
+	case asked:
+		return "is shared by ZooKeeper, which tells nothing: rmq doctor says why"
+	}
+	return "is shared by ZooKeeper: --zk shows its workers"
+}
 
-func (a *app) workerObjects(workers []inspector.Worker, unseen []string) error {
+func (a *app) workerObjects(workers []inspector.Worker, unseen []inspector.Topic) error {
 	for _, w := range workers {
 		err := a.object(workerJSON{w.ID, w.Host, w.PID, w.Version, w.Leaving, stamp{w.Until}, w.Assigned, w.Held})
 		if err != nil {
 			return err
 		}
 	}
-	for _, topic := range unseen {
-		if err := a.object(unseenJSON{topic, "it " + unseenWhy}); err != nil {
+	for _, t := range unseen {
+		if err := a.object(unseenJSON{t.Name, "it " + a.unseenWhy(t)}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *app) showWorkers(workers []inspector.Worker, unseen []string) error {
+func (a *app) showWorkers(workers []inspector.Worker, unseen []inspector.Topic) error {
 	var notes []string
-	for _, topic := range unseen {
-		notes = append(notes, legible(topic)+" "+unseenWhy)
+	for _, t := range unseen {
+		notes = append(notes, legible(t.Name)+" "+a.unseenWhy(t))
 	}
 	if len(workers) == 0 {
 		notes = append([]string{"no workers" + a.whereLooked()}, notes...)

@@ -104,7 +104,7 @@ func (m *Member) agreeOnLayout(ctx context.Context) error {
 			return err
 		}
 		if !there {
-			return fmt.Errorf("compare %s: %w: the tree was %s and is gone; %s", m.tree.meta(), ErrConflict, m.worker.Tree, m.tree.mend(m.worker.Tree, false))
+			return fmt.Errorf("compare %s: %w: the tree was %s and is gone; %s %s", m.tree.meta(), ErrConflict, m.worker.Tree, mendIf, m.tree.mend(m.worker.Tree, false))
 		}
 	default:
 		ours.Tree = rand.Text()[:8]
@@ -120,7 +120,7 @@ func (m *Member) agreeOnLayout(ctx context.Context) error {
 	case ours.Layout != theirs.Layout:
 		return fmt.Errorf("compare %s: %w: the layout is %d in this program and %d in ZooKeeper", m.tree.meta(), ErrConflict, ours.Layout, theirs.Layout)
 	case was != theirs.Tree:
-		return fmt.Errorf("compare %s: %w: the tree was %s and is now %s; %s", m.tree.meta(), ErrConflict, was, theirs.Tree, m.tree.mend(was, true))
+		return fmt.Errorf("compare %s: %w: the tree was %s and is now %s; %s %s", m.tree.meta(), ErrConflict, was, theirs.Tree, mendIf, m.tree.mend(was, true))
 	}
 	m.again = theirs.Again
 	return nil

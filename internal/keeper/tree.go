@@ -33,15 +33,18 @@ func (t tree) leaving(id string) string  { return t.worker(id) + leavingMark }
 func (t tree) assign(name string) string { return t.assigns() + "/" + escape(name) }
 func (t tree) owned(id string) string    { return t.owners() + "/" + escape(id) }
 
-// mend says what a person does about a tree that was deleted under its workers.
+// mend is the command, of zkCli.sh, by which a person mends a tree that was deleted under its
+// workers.
 func (t tree) mend(id string, other bool) string {
 	command := "create"
 	if other {
 		command = "set"
 	}
-	return fmt.Sprintf(`if somebody has deleted the nodes, and no worker works with other servers, this mends it, in zkCli.sh: %s %s {"layout":%d,"tree":%q,"again":true}`,
-		command, t.meta(), layout, id)
+	return fmt.Sprintf(`%s %s {"layout":%d,"tree":%q,"again":true}`, command, t.meta(), layout, id)
 }
+
+// mendIf says when to use it. Else each half would take the other's workers for dead.
+const mendIf = "if somebody has deleted the nodes, and no worker works with other servers, this mends it, in zkCli.sh:"
 
 // leavingMark stands behind the id of a worker that leaves. No escaped id has one.
 const leavingMark = "!leaving"

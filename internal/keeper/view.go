@@ -24,8 +24,8 @@ type View struct {
 }
 
 // Mend says what a person does who finds that a tree of the id is not there, as the
-// definitions in Redis have it.
-func (v View) Mend(id string) string { return v.path.mend(id, v.Tree != "") }
+// definitions in Redis have it: when, and by which command.
+func (v View) Mend(id string) (when, command string) { return mendIf, v.path.mend(id, v.Tree != "") }
 
 // WorkerView is one worker.
 type WorkerView struct {
