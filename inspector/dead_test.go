@@ -419,6 +419,10 @@ func TestDeadDeleteRefusesTimesToCome(t *testing.T) {
 			_, err = i.DeadRequeue(ctx, topic.Name, q, RequeueOptions{})
 			wantError(t, err, message.ErrInvalid, "Than is ")
 		}
+		for range 20 { // of two wrong ones the same is named each time
+			_, err := DeadQuery{OlderThan: time.Unix(1<<60, 0), NewerThan: time.Unix(1<<60, 0)}.slots(Topic{Topic: topic})
+			wantError(t, err, message.ErrInvalid, "OlderThan is ")
+		}
 		if n := rdb.ZCard(ctx, dead).Val(); n != 1 {
 			t.Errorf("%d of 1 are left", n)
 		}

@@ -17,8 +17,9 @@
 // [Inspector.Verify] holds all that is stored against the rules in docs/PROTOCOL.md.
 //
 // No call asks Redis for more than 500 elements, or for more than about 1 MiB of contents,
-// and none goes through all keys, however much is stored. (Redis scans small sets and hashes whole: 512 elements as it is set up.) What is told of one slot is of one moment; of several slots it is not.
-// All times are compared by the clock of the Redis server.
+// and none goes through all keys, however much is stored. (Redis scans small sets and hashes
+// whole: 512 elements as it is set up.) What is told of one slot is of one moment; of several
+// slots it is not. All times are compared by the clock of the Redis server.
 //
 // Besides what workers need, its Redis user needs +hexists +hscan +sscan +type and
 // +zrank. One that only looks needs no more than +eval +evalsha +hget +hmget +info +ping

@@ -288,7 +288,8 @@ func TestJudgements(t *testing.T) {
 	servers := []server{{addr: "a:1", ahead: -400 * time.Millisecond}, {addr: "b:2", ahead: 400 * time.Millisecond}}
 	wantCheck(t, []Check{clocks(servers)}, "clock", Warn, "the clocks of a:1 and b:2 are 800ms apart")
 	servers[0].doubt, servers[1].doubt = 200*time.Millisecond, 200*time.Millisecond
-	wantCheck(t, []Check{clocks(servers)}, "clock", OK, "at most 400ms")
+	wantCheck(t, []Check{clocks(servers)}, "clock", OK, "at most 400ms from this machine's")
+	wantCheck(t, []Check{clocks([]server{{ahead: -600 * time.Microsecond}})}, "clock", OK, "less than 1ms from this machine's")
 	many := make([]finding, 7)
 	for n := range many {
 		many[n] = warn(fmt.Sprint("thing ", n), "do")

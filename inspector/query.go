@@ -44,9 +44,12 @@ func (q DeadQuery) slots(t Topic) ([]int, error) {
 	if q.Limit < 0 {
 		return nil, &message.InvalidError{Field: "Limit", Value: strconv.Itoa(q.Limit), Limit: "1 or more, or 0 for all"}
 	}
-	for field, at := range map[string]time.Time{"OlderThan": q.OlderThan, "NewerThan": q.NewerThan} {
-		if y := at.UTC().Year(); y < 1 || y > 9999 { // it came from an overflow, and is none in ms
-			return nil, &message.InvalidError{Field: field, Value: at.String(), Limit: "in the years 1 to 9999, or zero for any"}
+	for _, given := range []struct {
+		field string
+		at    time.Time
+	}{{"OlderThan", q.OlderThan}, {"NewerThan", q.NewerThan}} {
+		if y := given.at.UTC().Year(); y < 1 || y > 9999 { // it came from an overflow, and is none in ms
+			return nil, &message.InvalidError{Field: given.field, Value: given.at.String(), Limit: "in the years 1 to 9999, or zero for any"}
 		}
 	}
 	which, err := chosen(t, q.Slots)

@@ -129,5 +129,9 @@ func clocks(servers []server) Check {
 		findings = append(findings, warn(fmt.Sprintf("the clocks of %s and %s are %s apart",
 			first.addr, last.addr, words.Duration(apart)), advice))
 	}
-	return check("clock", append(findings, ok("at most %v from this machine's", off.Round(time.Millisecond))))
+	far := "less than 1ms"
+	if off >= time.Millisecond {
+		far = "at most " + off.Round(time.Millisecond).String()
+	}
+	return check("clock", append(findings, ok("%s from this machine's", far)))
 }

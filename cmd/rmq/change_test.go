@@ -73,7 +73,7 @@ func TestReschedule(t *testing.T) {
 			{2, "needs one of", "orders sleepy --now --in 1h"},
 			{2, "needs one of", "orders sleepy --now=false"},
 			{2, "must be 17 or more", "audience 20 --priority 0"},
-			{2, "must be 17 to", "audience 20 --priority 16"},
+			{2, "--priority is 16; it must be 17 to", "audience 20 --priority 16"},
 			{2, "orders is a range-merge topic, which has no priorities: use --now, --in or --at", "orders sleepy --priority 20"},
 			{2, "audience is a priority topic: --now, --in and --at are for retries only; use --priority", "audience 20 --in 1h"},
 			{2, "in the year 2000 at the earliest", "orders sleepy --at 1999-12-31"},
@@ -104,7 +104,7 @@ func TestPauseAndResume(t *testing.T) {
 		if got := s.text(t, "pause", "orders", "--slot", "1,3"); got != "slots 1, 3 of orders: paused\n" {
 			t.Error(got)
 		}
-		if got := s.text(t, "pause", "orders", "--yes"); got != "4 slots of orders: paused (2 of them before)\n" {
+		if got := s.text(t, "pause", "orders", "--yes"); got != "4 slots of orders: paused (2 were paused before)\n" {
 			t.Error(got)
 		}
 		wantJSON(t, s.objects(t, "pause", "orders", "--yes")[0], `{"changed":0,"slots":4,"topic":"orders"}`)
@@ -115,7 +115,10 @@ func TestPauseAndResume(t *testing.T) {
 		if got := s.text(t, "resume", "orders", "--slot", "3"); got != "slot 3 of orders: resumed\n" {
 			t.Error(got)
 		}
-		wantJSON(t, s.objects(t, "resume", "orders")[0], `{"changed":3,"slots":4,"topic":"orders"}`)
+		if got := s.text(t, "resume", "orders", "--slot", "0,3"); got != "slots 0, 3 of orders: resumed (1 was not paused)\n" {
+			t.Error(got)
+		}
+		wantJSON(t, s.objects(t, "resume", "orders")[0], `{"changed":2,"slots":4,"topic":"orders"}`)
 		if got := s.text(t, "resume", "orders", "--slot", "3,3"); got != "slot 3 of orders: nothing to do, it was at work before\n" {
 			t.Error(got)
 		}

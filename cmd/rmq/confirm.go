@@ -28,7 +28,7 @@ func (a *app) confirm(ctx context.Context, yes bool, what string) error {
 	}
 	if f, ok := a.in.(*os.File); ok {
 		if !term.IsTerminal(int(f.Fd())) {
-			return misused("to %s needs --yes where nobody can be asked", what)
+			return misused("%s: needs --yes where nobody can be asked", what)
 		}
 	}
 	if err := a.flush(); err != nil {

@@ -30,7 +30,7 @@ func TestConfirmation(t *testing.T) {
 	}{
 		{"dead requeue orders --rate 100/s", "requeue 4,812 dead messages of orders, at 100/s (48s)? [y/N] ", func() bool { return len(members(t, s.rdb, orders, inDead)) == 4812 }},
 		{"dead delete orders", "delete 4,812 dead messages of orders for ever? [y/N] ", func() bool { return len(members(t, s.rdb, orders, inDead)) == 4812 }},
-		{"pause orders", "pause all of orders, 4 slots? [y/N] ", func() bool { return s.rdb.HExists(ctx, "meta{orders_0}", "paused").Val() == false }},
+		{"pause orders", "pause all 4 slots of orders? [y/N] ", func() bool { return s.rdb.HExists(ctx, "meta{orders_0}", "paused").Val() == false }},
 	} {
 		fill()
 		args := strings.Fields(c.args)
@@ -45,7 +45,7 @@ func TestConfirmation(t *testing.T) {
 		var out, errs bytes.Buffer
 		code := run(ctx, append([]string{"--redis", s.url}, args...), null, &out, &errs)
 		must(t, null.Close())
-		if code != 2 || strings.Count(errs.String(), "\n") != 1 || !strings.Contains(errs.String(), "needs --yes where nobody can be asked") || !c.undone() {
+		if code != 2 || strings.Count(errs.String(), "\n") != 1 || errs.String() != "rmq: "+strings.TrimSuffix(c.question, "? [y/N] ")+": needs --yes where nobody can be asked\n" || !c.undone() {
 			t.Errorf("%s: %d, %q", c.args, code, errs.String())
 		}
 		yes := "y\n"

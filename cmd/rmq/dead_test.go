@@ -158,9 +158,13 @@ func TestDeadRequeue(t *testing.T) {
 		}
 		wantJSON(t, s.objects(t, "dead", "requeue", "orders", "--yes", "--priority", "20", "--rate", "1000000")[0],
 			`{"gone":0,"merged":0,"priority_unknown":0,"stored":14,"topic":"orders"}`)
-		if got := s.text(t, "dead", "requeue", "orders"); got != "no dead message of orders is meant; nothing to do\n" {
+		if got := s.text(t, "dead", "requeue", "orders"); got != "no dead message of orders is meant; nothing to requeue\n" {
 			t.Error(got)
 		}
+		if got := s.text(t, "dead", "requeue", "orders", "--rate", "100/s", "--dry-run"); got != "no dead message of orders is meant; nothing to requeue\n" {
+			t.Error(got)
+		}
+		wantJSON(t, s.objects(t, "dead", "requeue", "orders", "--dry-run")[0], `{"topic":"orders","would_requeue":0}`)
 		if all := members(t, s.rdb, topic, inStore); all["order 4729"] != 20 || len(all) != 30 {
 			t.Error(all)
 		}
@@ -220,7 +224,7 @@ func TestRequeueWithWrongPriority(t *testing.T) {
 	bury(t, s.rdb, message.Topic{Name: "orders", Kind: message.KindPriority}, 1, func(int) corpse { return corpse{content: "x", died: time.Now().Add(-time.Hour)} })
 	for _, how := range [][]string{{"--dry-run"}, {"--yes"}, nil, {"x", "--dry-run"}, {"x"}} {
 		s.refused(t, 2, "prices is a range-merge topic", append([]string{"dead", "requeue", "prices", "--priority", "17"}, how...)...)
-		s.refused(t, 2, "Priority is 16; it must be 17 to", append([]string{"dead", "requeue", "orders", "--priority", "16"}, how...)...)
+		s.refused(t, 2, "--priority is 16; it must be 17 to", append([]string{"dead", "requeue", "orders", "--priority", "16"}, how...)...)
 	}
 	if n := len(members(t, s.rdb, rangeMerge("prices"), inDead)); n != 1 {
 		t.Error(n)
@@ -244,7 +248,7 @@ func TestDeadDelete(t *testing.T) {
 		if got := s.text(t, "dead", "delete", "orders", "--yes"); got != "deleted 15 dead messages of orders\n" {
 			t.Error(got)
 		}
-		if got := s.text(t, "dead", "delete", "orders"); got != "no dead message of orders is meant; nothing to do\n" {
+		if got := s.text(t, "dead", "delete", "orders"); got != "no dead message of orders is meant; nothing to delete\n" {
 			t.Error(got)
 		}
 		for slot := range 4 {

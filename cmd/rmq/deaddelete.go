@@ -101,7 +101,7 @@ func (a *app) deleted(done deletedJSON) error {
 		return a.object(done)
 	}
 	if done.Deleted+done.Lost == 0 {
-		a.say("no dead message of %s is meant; nothing to do", legible(done.Topic))
+		a.say("no dead message of %s is meant; nothing to delete", legible(done.Topic))
 		return nil
 	}
 	line := fmt.Sprintf("deleted %s of %s", things(done.Deleted, "dead message"), legible(done.Topic))

@@ -145,7 +145,7 @@ func (r *requeue) valid(ctx context.Context, i *inspector.Inspector) error {
 		return misused("--priority is %d, and %s is a %s topic, which has none", r.options.Priority, legible(t.Name), t.Kind)
 	}
 	_, err = message.Open(t.Topic, message.Priority{Content: "x", Priority: r.options.Priority}, message.DefaultMaxContent)
-	return err
+	return byFlag(err)
 }
 
 // what says what is about to happen.
@@ -166,8 +166,16 @@ func (r *requeue) would(n int) error {
 			Would int    `json:"would_requeue"`
 		}{r.args[0], n})
 	}
+	if n == 0 {
+		r.nothing()
+		return nil
+	}
 	r.say("would %s", r.what(n))
 	return nil
+}
+
+func (r *requeue) nothing() {
+	r.say("no dead message of %s is meant; nothing to requeue", legible(r.args[0]))
 }
 
 type requeuedJSON struct {
@@ -187,7 +195,7 @@ func (r *requeue) tell(total int, goOn string) error {
 		return r.object(requeuedJSON{r.args[0], d.Stored, d.Merged, d.Gone, d.Unknown, d.Lost, goOn})
 	}
 	if seen(d) == 0 && total == 0 {
-		r.say("no dead message of %s is meant; nothing to do", legible(r.args[0]))
+		r.nothing()
 		return nil
 	}
 	parts := []string{fmt.Sprintf("requeued %s of %s", things(d.Stored+d.Merged, "dead message"), legible(r.args[0]))}

@@ -32,6 +32,16 @@ func failed(format string, args ...any) error { return &failure{fmt.Errorf(forma
 // misused is one about how rmq was called.
 func misused(format string, args ...any) error { return &failure{fmt.Errorf(format, args...), 2} }
 
+// byFlag names the flag where an error names the field of a message that the flag is for.
+func byFlag(err error) error {
+	var invalid *message.InvalidError
+	flags := map[string]string{"Priority": "--priority", "Range": "--range", "At": "--at", "In": "--in", "SlotBasis": "--basis"}
+	if errors.As(err, &invalid) && flags[invalid.Field] != "" {
+		return &message.InvalidError{Field: flags[invalid.Field], Value: invalid.Value, Limit: invalid.Limit}
+	}
+	return err
+}
+
 // noAnswer is a Redis that is not there, or not for us.
 type noAnswer struct {
 	server string

@@ -28,8 +28,7 @@ Where some slots cannot be reached, the others are paused, and those are named.`
 				return err
 			}
 			if slots == nil {
-				what := fmt.Sprintf("pause all of %s, %s", legible(t.Name), things(t.Slots, "slot"))
-				if err := a.confirm(ctx, yes, what); err != nil {
+				if err := a.confirm(ctx, yes, "pause all "+things(t.Slots, "slot")+" of "+legible(t.Name)); err != nil {
 					return err
 				}
 			}
@@ -101,7 +100,8 @@ func (a *app) paused(t inspector.Topic, changed int, slots []int, done string) e
 	if rest := meant - changed; rest == meant {
 		line = fmt.Sprintf("%s of %s: nothing to do, %s %s before", which, legible(t.Name), were, map[string]string{"paused": "paused", "resumed": "at work"}[done])
 	} else if rest > 0 {
-		line += fmt.Sprintf(" (%d of them before)", rest)
+		were = map[bool]string{true: "was", false: "were"}[rest == 1]
+		line += fmt.Sprintf(" (%d %s %s)", rest, were, map[string]string{"paused": "paused before", "resumed": "not paused"}[done])
 	}
 	a.say("%s", line)
 	return nil

@@ -105,5 +105,5 @@ func (a *app) unmoved(ctx context.Context, i *inspector.Inspector, topic, conten
 			}
 		}
 	}
-	return err
+	return byFlag(err)
 }

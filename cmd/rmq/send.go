@@ -182,11 +182,11 @@ func (s *sending) sendOne(ctx context.Context) error {
 	}
 	m, err := p.message(s.topic)
 	if err != nil {
-		return misused("%w", err)
+		return misused("%w", byFlag(err))
 	}
 	receipt, err := s.producer.Send(ctx, s.topic, m)
 	if err != nil {
-		return err
+		return byFlag(err)
 	}
 	return s.tell(ctx, p, m, receipt)
 }
