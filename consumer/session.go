@@ -154,7 +154,7 @@ func (c *Consumer) watch(t *term) (why error, lost bool) {
 
 // enterAgain tries to get a session until it has one, or the worker closes.
 func (c *Consumer) enterAgain() bool {
-	wait := firstEntry
+	wait, told := firstEntry, false // told: a conflict, which waits for a person
 	for tries := 1; ; tries++ {
 		err := c.enter(c.background)
 		if err == nil {
@@ -164,10 +164,11 @@ func (c *Consumer) enterAgain() bool {
 		if c.background.Err() != nil {
 			return false
 		}
-		if tries == 1 || tries%10 == 0 {
+		conflict := errors.Is(err, message.ErrTopicConflict)
+		if tries == 1 || tries%10 == 0 || conflict && !told {
 			tell := c.log.Warn
-			if errors.Is(err, message.ErrTopicConflict) {
-				tell = c.log.Error
+			if conflict {
+				tell, told = c.log.Error, true
 			}
 			tell("no session with ZooKeeper; trying again", zap.Int("tries", tries), zap.Error(err))
 		}
