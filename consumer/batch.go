@@ -120,10 +120,11 @@ func (b *batch) serial() {
 
 // delivery is all that is known of message i.
 func (b *batch) delivery(i int) *Delivery {
-	d := &b.deliveries[i]
-	*d = Delivery{
-		Topic: b.topic.Topic, Slot: b.index, Content: b.answer.Contents[i], Attempt: b.answer.Attempt, Fence: b.answer.Number,
-		Priority: b.answer.Priority(i), Due: b.answer.Due(i),
+	d := &b.deliveries[i] // all zero, and large: what stays so is not written
+	d.Topic, d.Slot, d.Content = b.topic.Topic, b.index, b.answer.Contents[i]
+	d.Attempt, d.Fence, d.Priority = b.answer.Attempt, b.answer.Number, b.answer.Priority(i)
+	if b.turn.Due {
+		d.Due = b.answer.Due(i)
 	}
 	if why, ok := b.answer.Why(); ok {
 		d.Priority, d.LastError, d.FirstFailure = why.Priority, why.Reason, why.First

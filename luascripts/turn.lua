@@ -244,7 +244,7 @@ local function alone(content, retries_left)
 end
 
 if kind ~= 'P' then
-  local first = call('ZRANGEBYSCORE', store, '-inf', now, 'WITHSCORES', 'LIMIT', 0, 4)
+  local first = call('ZRANGEBYSCORE', store, '-inf', now, 'WITHSCORES', 'LIMIT', 0, 2)
   local oldest = tonumber(first[2] or math.huge)
   retries_first = due and due <= oldest
   if oldest <= RETRIES then
@@ -253,7 +253,7 @@ if kind ~= 'P' then
     from, to = 0, read(0, count, mean_of(first), 1, function(i, n) return call('ZRANGEBYSCORE', store, '-inf', now, 'LIMIT', i, n) end) - 1
   end
 else
-  local top, random = call('ZREVRANGE', store, 0, 3, 'WITHSCORES'), tonumber(ARGV[7])
+  local top, random = call('ZREVRANGE', store, 0, 1, 'WITHSCORES'), tonumber(ARGV[7])
   -- Failed ones of a literal topic stand below every priority. Those that somebody else wrote are found in time.
   local low = (m[6] or m[7] or random % 16 == 0 or tonumber(top[2] or 0) <= RETRIES) and call('ZRANGE', store, 0, 0, 'WITHSCORES') or top
   local failed = tonumber(low[2] or math.huge) <= RETRIES
