@@ -45,9 +45,9 @@ func (d *doubts) any(addr string) bool {
 	return d.about[addr]
 }
 
-// address is that of a server of a Cluster, and empty for any other.
+// address is that of a server of a Cluster.
 func (p *Producer) address(at server) string {
-	if one, ok := at.UniversalClient.(*redis.Client); ok && nodes.Many(p.rdb) {
+	if one, ok := at.UniversalClient.(*redis.Client); ok {
 		return one.Options().Addr
 	}
 	return ""

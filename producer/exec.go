@@ -97,14 +97,18 @@ func (p *Producer) pipeline(at server, wakes []publication, writes []*write) {
 		wait = redis.NewIntCmd(p.run, "wait", p.cfg.Durability.Replicas, p.cfg.Durability.Timeout.Milliseconds())
 		cmds = append(cmds, wait)
 	}
-	addr := p.address(at)
-	begun := time.Now()
-	stop := nodes.WhileSlow(p.run, p.rdb, func() { p.doubts.raise(addr) })
-	luascripts.New(at.UniversalClient).ExecOnce(p.run, cmds...)
-	stop()
-	if addr != "" && len(writes) > 0 && (time.Since(begun) > slowAnswer || p.doubts.any(addr)) {
-		p.doubts.raise(addr)
-		p.confirm(addr, writes)
+	scripts := luascripts.New(at.UniversalClient)
+	if !nodes.Many(p.rdb) {
+		scripts.ExecOnce(p.run, cmds...)
+	} else {
+		addr, begun := p.address(at), time.Now()
+		stop := nodes.WhileSlow(p.run, p.rdb, func() { p.doubts.raise(addr) })
+		scripts.ExecOnce(p.run, cmds...)
+		stop()
+		if addr != "" && len(writes) > 0 && (time.Since(begun) > slowAnswer || p.doubts.any(addr)) {
+			p.doubts.raise(addr)
+			p.confirm(addr, writes)
+		}
 	}
 	for _, w := range writes {
 		w.short = wait != nil && (wait.Err() != nil || int(wait.Val()) < p.cfg.Durability.Replicas)

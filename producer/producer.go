@@ -23,6 +23,7 @@ type Producer struct {
 	rdb     redis.UniversalClient
 	scripts *luascripts.Scripts
 	topics  atomic.Pointer[map[message.Topic]*topic] // replaced, never changed
+	first   atomic.Pointer[topic]                    // that was sent to
 
 	// Other values only in tests.
 	frozen   func() time.Time // the server's clock; nil: it is asked

@@ -19,8 +19,9 @@ const recheck = 30 * time.Second
 
 // topic is what a producer keeps about a topic it sends to.
 type topic struct {
-	message.Topic        // with the number of slots, once it has agreed
-	name          string // qualified by the namespace
+	message.Topic               // with the number of slots, once it has agreed
+	sent          message.Topic // as callers name it
+	name          string        // qualified by the namespace
 
 	agreed atomic.Int64 // when to compare the definition again, since epoch; 0: it does not agree, or nobody knows yet
 
@@ -47,7 +48,11 @@ var epoch = time.Now()
 // topic returns what is kept about t, once its definition has agreed with the
 // stored one. Now and then it is compared again, and nobody waits for that.
 func (p *Producer) topic(ctx context.Context, t message.Topic) (*topic, error) {
-	if known := (*p.topics.Load())[t]; known != nil && known.agreed.Load() > 0 {
+	known := p.first.Load() // often the only one, and quicker than a look into the map
+	if known == nil || known.sent != t {
+		known = (*p.topics.Load())[t]
+	}
+	if known != nil && known.agreed.Load() > 0 {
 		if known.due() {
 			p.comparison(known) // a conflict is for the next Send to tell
 		}
@@ -57,12 +62,13 @@ func (p *Producer) topic(ctx context.Context, t message.Topic) (*topic, error) {
 		return nil, err
 	}
 	p.mu.Lock()
-	known := (*p.topics.Load())[t]
+	known = (*p.topics.Load())[t]
 	if known == nil {
-		known = &topic{Topic: t, name: luascripts.Qualify(p.cfg.Namespace, t.Name)}
+		known = &topic{Topic: t, sent: t, name: luascripts.Qualify(p.cfg.Namespace, t.Name)}
 		grown := maps.Clone(*p.topics.Load())
 		grown[t] = known
 		p.topics.Store(&grown)
+		p.first.CompareAndSwap(nil, known)
 	}
 	p.mu.Unlock()
 	return known, p.agree(ctx, known)

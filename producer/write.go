@@ -20,17 +20,21 @@ const (
 
 // commands builds the commands of a flight.
 func (p *Producer) commands(to *line, f *flight) []*write {
+	var now int64 // by the clock of the server, which all lanes lead to; 0: not asked yet
 	for i := range f.lanes {
 		l := &f.lanes[i]
 		if l.fromNow {
-			now, err := to.clock.now(p.run, l.store())
-			if err != nil {
-				f.fail(l, err)
-				continue
+			if now == 0 {
+				at, err := to.clock.now(p.run, l.store())
+				if err != nil {
+					f.fail(l, err)
+					continue
+				}
+				now = ceilMilli(at.latest()) // late rather than early
 			}
 			f.each(l, func(e int32) {
 				if f.scores[e] < 0 {
-					f.scores[e] = ceilMilli(now.latest()) - f.scores[e] // late rather than early
+					f.scores[e] = now - f.scores[e]
 				}
 			})
 		}
