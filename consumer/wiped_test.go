@@ -53,7 +53,8 @@ func TestNodesDeletedUnderAFleet(t *testing.T) {
 	contents := numbered("m", 40)
 	s.send(t, contents...)
 	if _, err := conn.Create(path, []byte(data), 0, zk.WorldACL(zk.PermAll)); err != nil {
-		t.Fatalf("create %s %s: %v", path, data, err)
+		there, _, _ := conn.Get(path)
+		t.Fatalf("create %s %s: %v; there is %s", path, data, err, there)
 	}
 	n.awaitAll(t, contents)
 	n.wantOnce(t, contents)

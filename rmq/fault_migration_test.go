@@ -14,6 +14,7 @@ import (
 func TestFaultSlotsMove(t *testing.T) {
 	t.Log("figures: " + figuresHead)
 	cluster := servertest.Cluster(t, 3, 1)
+	configure(t, cluster, "cluster-node-timeout", "60000") // slots move, and no server is replaced, however busy the machine is
 	t.Run(waitNone, func(t *testing.T) { moveSlots(t, cluster, waitNone, 0) })
 	t.Run(waitOne, func(t *testing.T) { moveSlots(t, cluster, waitOne, 1) })
 }

@@ -297,7 +297,7 @@ func TestProcessFrozenLongerThanItsLease(t *testing.T) {
 		t.Run(order, func(t *testing.T) {
 			c := newCrash(t)
 			topic := rmq.Topic{Name: "orders", Kind: rmq.KindPriority, Slots: 8}
-			c.job.Topics, c.job.Lease = []rmq.Topic{topic}, time.Second
+			c.job.Topics, c.job.Lease = []rmq.Topic{topic}, 3*time.Second
 			a := c.run(1)[0]
 			b := c.warm()
 			c.AwaitKind(b.Name, proctest.Warm)

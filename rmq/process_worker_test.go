@@ -63,7 +63,7 @@ const (
 	hangDone = "hangdone" // wait until the context ends, then be done
 	failOnce = "failonce"
 	poison   = "poison" // fail always
-	slow     = "slow"   // take a second
+	slow     = "slow"   // take three seconds
 	stuck    = "stuck"  // heed nothing until the worker is to stop, then fail
 )
 
@@ -171,7 +171,7 @@ func (h handler) handle(ctx context.Context, d *rmq.Delivery) error {
 		<-h.stopping
 		return errAsked
 	}
-	work := time.Second
+	work := 3 * time.Second
 	if order != slow {
 		if h.Work <= 0 {
 			return nil

@@ -14,7 +14,7 @@ import (
 func impatient(o *redis.Options) {
 	o.MaxRetries = -1
 	o.DialerRetries = 1
-	o.ReadTimeout = 200 * time.Millisecond
+	o.ReadTimeout = time.Second
 	o.ContextTimeoutEnabled = true
 }
 
