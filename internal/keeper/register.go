@@ -95,21 +95,18 @@ func (m *Member) claimed(ctx context.Context, path string, data []byte) error {
 // out which tree this is.
 func (m *Member) agreeOnLayout(ctx context.Context) error {
 	ours, theirs := layoutNode{Layout: layout, Tree: m.treeID}, madeAgain{}
-	switch {
-	case ours.Tree != "":
-	case m.worker.Tree != "":
-		// It would be made without knowing whether these are the servers that had it.
-		there, _, err := m.session.exists(ctx, m.tree.meta())
-		if err != nil {
-			return err
-		}
-		if !there {
+	var err error
+	if ours.Tree == "" && m.worker.Tree != "" {
+		// Not made here: nobody knows whether these are the servers that had it.
+		err = m.read(ctx, m.tree.meta(), &theirs)
+		if errors.Is(err, zk.ErrNoNode) {
 			return fmt.Errorf("compare %s: %w: the tree was %s and is gone; %s %s", m.tree.meta(), ErrConflict, m.worker.Tree, mendIf, m.tree.mend(m.worker.Tree, false))
 		}
-	default:
-		ours.Tree = rand.Text()[:8]
+	} else {
+		ours.Tree = cmp.Or(ours.Tree, rand.Text()[:8])
+		err = m.writtenOnce(ctx, m.tree.meta(), ours, &theirs)
 	}
-	if err := m.writtenOnce(ctx, m.tree.meta(), ours, &theirs); err != nil {
+	if err != nil {
 		return err
 	}
 	if m.treeID == "" { // the start
@@ -151,19 +148,25 @@ func (m *Member) agree(ctx context.Context, t Topic) error {
 	return nil
 }
 
-// writtenOnce reads what is written at path, and writes it if nothing is.
+// writtenOnce writes a node that is not there, and reads what it holds: what was written
+// first counts, perhaps by another.
 func (m *Member) writtenOnce(ctx context.Context, path string, ours, theirs any) error {
-	data, _, err := m.session.get(ctx, path)
-	if errors.Is(err, zk.ErrNoNode) {
-		written, bad := json.Marshal(ours)
-		if bad != nil {
-			return bad
-		}
-		if err := m.session.create(ctx, path, written); err != nil && !errors.Is(err, zk.ErrNodeExists) {
-			return err
-		}
-		data, _, err = m.session.get(ctx, path) // the first one counts, perhaps another's
+	err := m.read(ctx, path, theirs)
+	if !errors.Is(err, zk.ErrNoNode) {
+		return err
 	}
+	written, err := json.Marshal(ours)
+	if err != nil {
+		return err
+	}
+	if err := m.session.create(ctx, path, written); err != nil && !errors.Is(err, zk.ErrNodeExists) {
+		return err
+	}
+	return m.read(ctx, path, theirs)
+}
+
+func (m *Member) read(ctx context.Context, path string, theirs any) error {
+	data, _, err := m.session.get(ctx, path)
 	if err != nil {
 		return err
 	}

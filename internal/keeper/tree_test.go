@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"errors"
 	"math/rand"
 	"strings"
 	"testing"
@@ -76,4 +77,35 @@ func TestForeignNodesHaveNoName(t *testing.T) {
 			t.Errorf("%q is taken for %q", component, id)
 		}
 	}
+}
+
+// A worker that comes back makes no tree, also when it goes while the worker looks at it.
+func TestTreeIsNotMadeAgain(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	s, err := open(within(t), config(string(p.tree), long, p.srv.Servers()...).withDefaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.abandon()
+	const ours = `{"layout":1,"tree":"OURS"}`
+	gone := 0
+	for range 300 {
+		m := &Member{session: s, tree: p.tree, worker: Worker{Tree: "OURS"}}
+		p.create(t, p.meta(), []byte(ours), 0)
+		deleted := make(chan error, 1)
+		go func() { deleted <- p.conn.Delete(p.meta(), -1) }()
+		if err := m.agreeOnLayout(within(t)); errors.Is(err, ErrConflict) {
+			gone++
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if err := <-deleted; err != nil {
+			t.Fatal(err)
+		}
+		if data, _, err := p.conn.Get(p.meta()); err == nil {
+			t.Fatalf("it was made again: %s", data)
+		}
+	}
+	t.Logf("it was gone %d times of 300", gone)
 }
