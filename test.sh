@@ -11,7 +11,7 @@
 #	                           Merge chooses among them
 #
 # Nothing is skipped, and nobody has to count: with RMQ_REQUIRE_SERVERS=1 a test
-# whose server is missing fails, and internal/layers fails for any other Skip and for
+# whose server is missing fails, and internal/testing/layers fails for any other Skip and for
 # any build tag that would leave a test out.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -60,7 +60,7 @@ retry go mod download
 
 if [ "${1-}" = -servers ]; then
 	shift
-	. internal/servertest/onreleases.sh
+	. internal/testing/servertest/onreleases.sh
 	exit
 fi
 if [ $# -gt 0 ]; then
@@ -88,7 +88,7 @@ go test -race -count=1 -shuffle=on -p 2 -timeout 30m $(go list ./... | grep -v i
 # The race detector makes random walks some ten times slower, so they shorten
 # themselves under it; here they run at full length.
 say "the long random tests, without it"
-go test -count=1 -p 2 -timeout 30m ./internal/model ./luascripts
+go test -count=1 -p 2 -timeout 30m ./internal/testing/model ./luascripts
 go test -count=1 -timeout 30m -run Storm ./producer
 
 for mod in $(find . -mindepth 2 -name go.mod -not -path '*/testdata/*'); do

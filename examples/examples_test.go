@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
 func TestMain(m *testing.M) { servertest.Main(m) }

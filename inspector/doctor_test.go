@@ -14,7 +14,7 @@ import (
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/internal/keeper"
 	"github.com/slotmq/go-rmq/internal/redisinfo"
-	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"

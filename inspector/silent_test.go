@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/nodes"
-	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/slotmq/go-rmq/internal/sharetest"
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
 // sortedSet is a sorted set as Redis keeps it.

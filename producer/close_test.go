@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
 // A client that closes its consumer first may have used up the context by then.

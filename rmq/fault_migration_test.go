@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
 // Hash slots move from one master to another while messages go in and out. Half

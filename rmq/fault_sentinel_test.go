@@ -3,7 +3,7 @@ package rmq_test
 import (
 	"testing"
 
-	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
 // The master of a Sentinel group dies under load. Nobody restarts or tells the

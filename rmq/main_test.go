@@ -4,8 +4,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/slotmq/go-rmq/internal/proctest"
-	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/proctest"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
 // TestMain runs the tests, or a worker, if a test has started this process as

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/slotmq/go-rmq/internal/redisinfo"
-	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/rmq"
 )
 

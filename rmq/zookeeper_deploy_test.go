@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/proctest"
-	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/proctest"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
 // pauseLimit is how long a slot may stand still when it moves. It is expected to be

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/proctest"
-	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/proctest"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/slots"
 )

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/proctest"
-	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/proctest"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
 // Workers that coast do not mind that ZooKeeper is away, for however long: nothing

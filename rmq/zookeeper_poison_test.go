@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/proctest"
-	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/proctest"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
 // What can only fail is dead after 17 deliveries. A handler that heeds nothing keeps

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/slotmq/go-rmq/internal/sharetest"
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
 func names(n int) (m []string) {

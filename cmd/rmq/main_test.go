@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
 func TestMain(m *testing.M) {

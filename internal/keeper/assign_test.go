@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/sharetest"
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
 // crew are n workers of the same weight.

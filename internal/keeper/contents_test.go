@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slotmq/go-rmq/internal/sharetest"
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
 // The contents of the nodes are part of the protocol: other versions meet them.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
 func TestJoinRegisters(t *testing.T) {

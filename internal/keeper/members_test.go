@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/sharetest"
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
 // team is members and what each was told.

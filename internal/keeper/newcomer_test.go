@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/servertest"
-	"github.com/slotmq/go-rmq/internal/sharetest"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
 // lived makes a fleet at a topic, with a beat of a second: of each worker since when it is

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
 func TestRemoveLeavesNothingOfANamespace(t *testing.T) {

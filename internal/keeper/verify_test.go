@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
 // verify fails unless the holder is found dead, or alive.

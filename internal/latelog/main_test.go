@@ -3,7 +3,7 @@ package latelog
 import (
 	"testing"
 
-	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
 func TestMain(m *testing.M) { servertest.Main(m) }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slotmq/go-rmq/internal/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
 // works sets a key through the client of a URL.

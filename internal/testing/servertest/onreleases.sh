@@ -14,7 +14,7 @@ told=() failed=
 for pair in "${pairs[@]}"; do
 	[ ${#chosen[@]} = 0 ] || [[ " ${chosen[*]} " =~ " ${pair% *} "|" ${pair#* } " ]] || continue
 	redis=${pair% *} zookeeper=${pair#* }
-	retry internal/servertest/releases.sh "$folder" $pair
+	retry internal/testing/servertest/releases.sh "$folder" $pair
 	export RMQ_TEST_REDIS_SERVER=$folder/$redis/redis-server RMQ_TEST_ZOOKEEPER_JARS=$folder/$zookeeper/usr/share/java
 	say "$redis and $zookeeper"
 	begun=$SECONDS ok=ok

@@ -59,7 +59,7 @@ func source(t *testing.T, name, text string) file {
 // a dot belong to tools, except those with instructions for the machines that test.
 func repository(t *testing.T) []file {
 	t.Helper()
-	const root = "../.."
+	const root = "../../.."
 	if mod, err := os.ReadFile(filepath.Join(root, "go.mod")); err != nil || !strings.HasPrefix(string(mod), "module "+module+"\n") {
 		t.Fatalf("%s is not the root of %s: %v", root, module, err)
 	}

@@ -35,13 +35,13 @@ var libraries = []string{
 // reserved says who may import something that most packages must not.
 var reserved = map[string][]string{
 	module + "/rmq":                 {"rmqtest", "cmd", "examples", "bench"},
-	"github.com/go-zookeeper/zk":    {"slots", "internal/keeper", "internal/servertest"},
-	"github.com/alicebob/miniredis": {"rmqtest", "internal/servertest", "examples"},
-	module + "/internal/servertest": {"bench"},
-	"github.com/spf13":              {"cmd"}, // cobra and what comes with it
+	"github.com/go-zookeeper/zk":    {"slots", "internal/keeper", "internal/testing/servertest"},
+	"github.com/alicebob/miniredis": {"rmqtest", "internal/testing/servertest", "examples"},
+	module + "/internal/testing":    {"bench"}, // and tests
+	"github.com/spf13":              {"cmd"},   // cobra and what comes with it
 	"golang.org/x":                  {"cmd"},
-	"go.uber.org/goleak":            {"internal/servertest"},
-	"testing":                       {"rmqtest", "internal"},
+	"go.uber.org/goleak":            {"internal/testing/servertest"},
+	"testing":                       {"rmqtest", "internal/testing"},
 }
 
 // wrongImports tells every import that breaks a rule.
@@ -122,7 +122,7 @@ func importsOf(files []file) graph {
 func TestImportsPointDown(t *testing.T) {
 	t.Parallel()
 	g := importsOf(repository(t))
-	if len(g["internal/servertest"]) == 0 {
+	if len(g["internal/testing/servertest"]) == 0 {
 		t.Fatal("the tree was not read") // a check of nothing finds nothing
 	}
 	for _, w := range wrongImports(g) {
@@ -155,8 +155,8 @@ func TestWrongImportsAreFound(t *testing.T) {
 		{"rmq", "github.com/spf13/cobra"},
 		{"rmq", mini},
 		{"consumer", "testing"},
-		{"consumer", module + "/internal/servertest"},
-		{"internal/model", module + "/rmq"},
+		{"consumer", module + "/internal/testing/servertest"},
+		{"internal/testing/model", module + "/rmq"},
 		{"internal/x", "github.com/spf13/cobra"},
 		{"examples/price", "golang.org/x/sys/unix"},
 		{"cmd/rmq", "testing"},
@@ -175,20 +175,20 @@ func TestWrongImportsAreFound(t *testing.T) {
 func TestRightImportsPass(t *testing.T) {
 	t.Parallel()
 	g := graph{
-		"message":             {"errors", "go/ast"},
-		"slots":               {"github.com/klauspost/crc32", "github.com/go-zookeeper/zk", "go.uber.org/zap", module + "/internal/x"},
-		"slots/zktree":        {module + "/slots"},
-		"luascripts":          {"embed", "github.com/redis/go-redis/v9", "github.com/redis/go-redis/v9/internal/pool"},
-		"producer":            {module + "/message", module + "/slots", module + "/luascripts", "go.uber.org/zap/zapcore"},
-		"consumer":            {module + "/message", module + "/slots", module + "/luascripts", module + "/internal/y"},
-		"inspector":           {module + "/luascripts"},
-		"rmq":                 {module + "/producer", module + "/consumer", module + "/message"},
-		"rmqtest":             {module + "/rmq", "github.com/alicebob/miniredis/v2", "testing"},
-		"cmd/rmq":             {module + "/rmq", module + "/inspector", "github.com/spf13/cobra"},
-		"examples/quickstart": {module + "/rmq", module + "/rmqtest"},
-		"internal/x":          {"sync"},
-		"internal/y":          {module + "/message"},
-		"internal/servertest": {"testing", "github.com/alicebob/miniredis/v2", "go.uber.org/goleak"},
+		"message":                     {"errors", "go/ast"},
+		"slots":                       {"github.com/klauspost/crc32", "github.com/go-zookeeper/zk", "go.uber.org/zap", module + "/internal/x"},
+		"slots/zktree":                {module + "/slots"},
+		"luascripts":                  {"embed", "github.com/redis/go-redis/v9", "github.com/redis/go-redis/v9/internal/pool"},
+		"producer":                    {module + "/message", module + "/slots", module + "/luascripts", "go.uber.org/zap/zapcore"},
+		"consumer":                    {module + "/message", module + "/slots", module + "/luascripts", module + "/internal/y"},
+		"inspector":                   {module + "/luascripts"},
+		"rmq":                         {module + "/producer", module + "/consumer", module + "/message"},
+		"rmqtest":                     {module + "/rmq", "github.com/alicebob/miniredis/v2", "testing"},
+		"cmd/rmq":                     {module + "/rmq", module + "/inspector", "github.com/spf13/cobra"},
+		"examples/quickstart":         {module + "/rmq", module + "/rmqtest"},
+		"internal/x":                  {"sync"},
+		"internal/y":                  {module + "/message"},
+		"internal/testing/servertest": {"testing", "github.com/alicebob/miniredis/v2", "go.uber.org/goleak"},
 	}
 	for _, w := range wrongImports(g) {
 		t.Error(w)

@@ -17,7 +17,7 @@ const maxLines = 400
 // servers is the one package that may skip a test: where servers are not required
 // and one is missing. With RMQ_REQUIRE_SERVERS=1 it fails instead, and so nothing
 // is skipped at all.
-const servers = "internal/servertest"
+const servers = "internal/testing/servertest"
 
 // machinePath finds paths that exist on one machine only. Inside a URL or a longer
 // path the same letters mean something else.
@@ -102,7 +102,7 @@ func constraints(code *ast.File) []string {
 func TestHabits(t *testing.T) {
 	t.Parallel()
 	files := repository(t)
-	if !slices.ContainsFunc(files, func(f file) bool { return f.path == "internal/layers/habits_test.go" }) {
+	if !slices.ContainsFunc(files, func(f file) bool { return f.path == "internal/testing/layers/habits_test.go" }) {
 		t.Fatal("the tree was not read") // a check of nothing finds nothing
 	}
 	for _, f := range files {
