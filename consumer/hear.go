@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -31,7 +31,7 @@ const (
 
 // silenceOf is how long the subscription of a worker on rdb may be silent.
 func silenceOf(rdb redis.UniversalClient) time.Duration {
-	if nodes.Alone(rdb) {
+	if cluster.IsSingle(rdb) {
 		return longSilence
 	}
 	return silence
@@ -71,13 +71,13 @@ func (c *Consumer) subscribe(ctx context.Context, avoid string) (*subscription, 
 // servers are those that hold slots of the topics, by address.
 func (c *Consumer) servers(ctx context.Context) map[string]redis.UniversalClient {
 	all := map[string]redis.UniversalClient{}
-	many := nodes.Many(c.rdb)
+	many := cluster.IsCluster(c.rdb)
 	for _, t := range c.topics {
 		for i := range t.Slots {
 			if len(all) > 0 && !many {
 				return all
 			}
-			if node, addr, err := nodes.MasterFor(ctx, c.rdb, luascripts.StoreKey(t.name, i)); err == nil {
+			if node, addr, err := cluster.MasterFor(ctx, c.rdb, luascripts.StoreKey(t.name, i)); err == nil {
 				all[addr] = node
 			}
 		}
@@ -139,7 +139,7 @@ func (c *Consumer) subscribeAnew(avoid string) *subscription {
 		if err == nil {
 			return sub
 		}
-		nodes.Failed(c.listening, c.rdb, err)
+		cluster.NoteError(c.listening, c.rdb, err)
 		if !c.pause(wait) {
 			return nil
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -78,7 +78,7 @@ func (c *Consumer) lookAfter() {
 func (c *Consumer) seek(slots []*slot) {
 	groups := map[string][]sight{}
 	for _, x := range slots {
-		_, addr, err := nodes.MasterFor(c.background, c.rdb, x.turn.Keys.Store)
+		_, addr, err := cluster.MasterFor(c.background, c.rdb, x.turn.Keys.Store)
 		if err != nil {
 			c.schedule.unseen(x)
 			continue
@@ -98,7 +98,7 @@ func (c *Consumer) look(addr string, sights []sight) {
 	var node redis.UniversalClient
 	var here, elsewhere []*slot
 	for _, x := range sights { // they may have moved since they were sought
-		if n, at, err := nodes.MasterFor(c.background, c.rdb, x.turn.Keys.Store); err == nil && at == addr {
+		if n, at, err := cluster.MasterFor(c.background, c.rdb, x.turn.Keys.Store); err == nil && at == addr {
 			node, here = n, append(here, x.slot)
 		} else {
 			elsewhere = append(elsewhere, x.slot)
@@ -110,7 +110,7 @@ func (c *Consumer) look(addr string, sights []sight) {
 		return
 	}
 	full, clock, err := c.lookEmpty(node, slots)
-	for told := false; notReady(err); full, clock, err = c.lookEmpty(node, slots) {
+	for told := false; cluster.NotReady(err); full, clock, err = c.lookEmpty(node, slots) {
 		if !told {
 			c.log.Warn("safety look waits until the server is ready", zap.String("server", addr), zap.Error(err))
 			told = true
@@ -127,10 +127,10 @@ func (c *Consumer) look(addr string, sights []sight) {
 		}
 		wrong := c.lookFull(node, some, clock)
 		err = cmp.Or(err, wrong)
-		silent = nodes.Unanswered(wrong) // and would be so again
+		silent = cluster.Unanswered(wrong) // and would be so again
 	}
 	if err != nil && c.background.Err() == nil {
-		nodes.Failed(c.background, c.rdb, err)
+		cluster.NoteError(c.background, c.rdb, err)
 		c.log.Warn("safety look failed", zap.Error(err))
 	}
 }
@@ -148,7 +148,7 @@ func (c *Consumer) lookEmpty(node redis.UniversalClient, slots []resting) (full 
 		}
 	}
 	together := lookTogether
-	if nodes.Many(c.rdb) { // which allows no keys of several slots in a command
+	if cluster.IsCluster(c.rdb) { // which allows no keys of several slots in a command
 		together = 1
 	}
 	pipe := node.Pipeline()
@@ -171,7 +171,7 @@ func (c *Consumer) lookEmpty(node redis.UniversalClient, slots []resting) (full 
 			full = append(full, empty[i*together:min((i+1)*together, len(empty))]...)
 		}
 	}
-	if reply := (redis.Error)(nil); errors.As(err, &reply) && !notReady(err) {
+	if reply := (redis.Error)(nil); errors.As(err, &reply) && !cluster.NotReady(err) {
 		err = nil // each slot will tell its own
 	}
 	if now == nil {
@@ -185,13 +185,6 @@ func (c *Consumer) lookEmpty(node redis.UniversalClient, slots []resting) (full 
 
 // readyAgain is how long it takes until a server that is not ready is asked again.
 const readyAgain = 500 * time.Millisecond
-
-// notReady reports whether a server answers that it cannot answer yet: it loads its
-// snapshot, for example. Nothing would tell the worker when it can.
-func notReady(err error) bool {
-	var reply redis.Error
-	return errors.As(err, &reply) && nodes.Unanswered(err)
-}
 
 // lookFull looks for what is due or in flight in some slots. by tells a time by the
 // server's clock.
@@ -226,7 +219,7 @@ func (c *Consumer) lookFull(node redis.UniversalClient, slots []resting, by func
 		failed := error(nil)
 		for _, cmd := range asked[i] {
 			// A slot that is on its way to another server: its turn will find it.
-			if cmd.Val() > 0 || nodes.Elsewhere(cmd.Err()) {
+			if cmd.Val() > 0 || cluster.Moved(cmd.Err()) {
 				c.schedule.wake(x.topic, x.index, 0)
 				failed = nil
 				break

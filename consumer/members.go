@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/definition"
-	"github.com/slotmq/go-rmq/internal/nodes"
 	"github.com/slotmq/go-rmq/internal/rights"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -103,7 +103,7 @@ func (c *Consumer) byServer(ctx context.Context, topics []*topic, key func(name 
 
 // serverOf is the address of the server that has a key of a topic, as far as it is known.
 func (c *Consumer) serverOf(ctx context.Context, t *topic, key func(name string) string) string {
-	_, addr, _ := nodes.MasterFor(ctx, c.rdb, key(t.name))
+	_, addr, _ := cluster.MasterFor(ctx, c.rdb, key(t.name))
 	return addr
 }
 
@@ -180,7 +180,7 @@ func (c *Consumer) announceMembers(topics []*topic) {
 	if len(topics) == 0 {
 		return
 	}
-	server, _, err := nodes.MasterFor(c.requests, c.rdb, luascripts.WorkersKey(topics[0].name))
+	server, _, err := cluster.MasterFor(c.requests, c.rdb, luascripts.WorkersKey(topics[0].name))
 	if err == nil {
 		pipe := server.Pipeline()
 		for _, t := range topics {
@@ -233,7 +233,7 @@ func (c *Consumer) refresh(_ string, topics []*topic) {
 		return
 	}
 	if err := c.show(c.background, topics); err != nil && c.background.Err() == nil {
-		nodes.Failed(c.background, c.rdb, err)
+		cluster.NoteError(c.background, c.rdb, err)
 		c.log.Warn("lists of members could not be refreshed", zap.Error(err))
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -35,7 +35,7 @@ const slowWrite = 200 * time.Millisecond
 
 // turn takes turns until the schedule is closed.
 func (c *Consumer) turn() {
-	many := nodes.Many(c.rdb)
+	many := cluster.IsCluster(c.rdb)
 	var (
 		slots []*slot
 		leave []bool
@@ -101,7 +101,7 @@ func (c *Consumer) execWatched(slots []*slot, cmds []redis.Cmder) (replaced bool
 			c.running.Go(c.turn)
 		}
 	})
-	stop := nodes.WhileSlow(c.requests, c.rdb)
+	stop := cluster.WhileSlow(c.requests, c.rdb)
 	c.scripts.Exec(c.requests, cmds...)
 	stop()
 	timer.Stop()
@@ -113,7 +113,7 @@ func (c *Consumer) execWatched(slots []*slot, cmds []redis.Cmder) (replaced bool
 
 // locate notes which node of a Cluster a slot is on.
 func (c *Consumer) locate(x *slot) {
-	if _, node, err := nodes.MasterFor(c.requests, c.rdb, x.turn.Keys.Store); err == nil {
+	if _, node, err := cluster.MasterFor(c.requests, c.rdb, x.turn.Keys.Store); err == nil {
 		x.node = node
 	}
 }
@@ -184,7 +184,7 @@ func (c *Consumer) unanswered(x *slot, err error) (tell bool) {
 	if errors.Is(err, redis.ErrClosed) && c.schedule.drop(x) {
 		return false // Close tells
 	}
-	nodes.Failed(c.requests, c.rdb, err)
+	cluster.NoteError(c.requests, c.rdb, err)
 	wait := firstRepeat
 	for i := 1; i < x.failures && wait < lastRepeat; i++ {
 		wait *= 2
@@ -207,7 +207,7 @@ func (c *Consumer) gone(x *slot) {
 // announce publishes on the topic's channel, through the server that holds a key,
 // because that one has just answered. What gets lost costs only time.
 func (c *Consumer) announce(t *topic, key string, payload []byte) {
-	server, _, err := nodes.MasterFor(c.requests, c.rdb, key)
+	server, _, err := cluster.MasterFor(c.requests, c.rdb, key)
 	if err == nil {
 		err = server.Publish(c.requests, luascripts.WakeChannel(t.name), payload).Err()
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -31,7 +31,7 @@ func (a away) holds(ctx context.Context, key string) (addr string) {
 	if len(a.addrs) == 0 {
 		return ""
 	}
-	_, addr, err := nodes.MasterFor(ctx, a.i.rdb, key)
+	_, addr, err := cluster.MasterFor(ctx, a.i.rdb, key)
 	if err != nil || !a.addrs[addr] {
 		return ""
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
@@ -38,7 +39,7 @@ func (i *Inspector) Cancel(ctx context.Context, topic, content, basis string) (r
 		var flying bool
 		removed, flying, err = i.scripts.CancelOnce(ctx, i.keys(t, slot), content)
 		inFlight = inFlight || flying
-		if err = i.explain(err); err != nil && !refused(err) {
+		if err = i.explain(err); err != nil && !cluster.Refused(err) {
 			err = fmt.Errorf("the answer is lost, so it may be cancelled: %w", err)
 		}
 		return removed, err

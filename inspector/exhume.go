@@ -2,17 +2,14 @@ package inspector
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
-	"net"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -139,9 +136,9 @@ func (i *Inspector) empty(ctx context.Context, graves []*grave, x exhumation) (t
 			for n, g := range some {
 				fortunes, wrong := luascripts.Fortunes(g.keys, cmds[n].(luascripts.Call))
 				if g.told = wrong == nil; !g.told {
-					nodes.Failed(ctx, i.rdb, wrong)
-					g.lost = g.lost || !refused(wrong)
-					if wrong = g.explain(i.explain(wrong)); passing(wrong) {
+					cluster.NoteError(ctx, i.rdb, wrong)
+					g.lost = g.lost || !cluster.Refused(wrong)
+					if wrong = g.explain(i.explain(wrong)); cluster.Passes(wrong) {
 						again, unanswered = append(again, g), wrong
 					} else {
 						err = wrong
@@ -173,28 +170,6 @@ func (g *grave) explain(err error) error {
 		return fmt.Errorf("the answer is lost, so %d of slot %d may have been taken out: %w", len(g.dead), g.slot, err)
 	}
 	return err
-}
-
-// refused reports whether an error proves that a call was not executed.
-func refused(err error) bool {
-	var reply redis.Error
-	var op *net.OpError
-	return errors.As(err, &reply) || errors.As(err, &op) && op.Op == "dial" ||
-		errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) || errors.Is(err, redis.ErrClosed)
-}
-
-// passing reports whether the same call may succeed a moment later.
-func passing(err error) bool {
-	var reply redis.Error
-	if !errors.As(err, &reply) {
-		return !errors.Is(err, redis.ErrClosed)
-	}
-	for _, prefix := range []string{"LOADING ", "READONLY ", "MASTERDOWN ", "CLUSTERDOWN ", "TRYAGAIN ", "MOVED ", "ASK ", "ERR max number of clients"} {
-		if strings.HasPrefix(reply.Error(), prefix) {
-			return true
-		}
-	}
-	return false
 }
 
 // until waits until a moment, or until ctx ends.

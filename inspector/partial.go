@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/rights"
 )
 
@@ -66,15 +66,15 @@ func (f *failures) add(ctx context.Context, topic string, slot int, key string, 
 	switch {
 	case err == nil:
 		return nil
-	case ctx.Err() != nil, rights.Denied(err), !nodes.Many(f.i.rdb) && ofServer(err):
+	case ctx.Err() != nil, rights.Denied(err), !cluster.IsCluster(f.i.rdb) && ofServer(err):
 		return err
-	case !nodes.Unanswered(err):
+	case !cluster.Unanswered(err):
 		f.all = append(f.all, Failed{Topic: topic, Slot: slot, Err: err})
 		return nil
 	}
 	var silent *silentError
 	if !errors.As(err, &silent) {
-		_, addr, _ := nodes.MasterFor(ctx, f.i.rdb, key)
+		_, addr, _ := cluster.MasterFor(ctx, f.i.rdb, key)
 		silent = &silentError{addr, err}
 		f.i.heard.note(addr, err)
 	}
@@ -85,7 +85,7 @@ func (f *failures) add(ctx context.Context, topic string, slot int, key string, 
 // ofServer reports whether err is of the server, and not of one key.
 func ofServer(err error) bool {
 	var reply redis.Error
-	return nodes.Unanswered(err) || errors.As(err, &reply) && !strings.Contains(err.Error(), "WRONGTYPE")
+	return cluster.Unanswered(err) || errors.As(err, &reply) && !strings.Contains(err.Error(), "WRONGTYPE")
 }
 
 // merge takes over those of err, each slot once, though it is asked several questions. If it

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -70,7 +70,7 @@ func (i *Inspector) pauseEach(ctx context.Context, t Topic, which []int, pause b
 		var cmds []redis.Cmder
 		for _, slot := range some {
 			k := i.keys(t, slot)
-			_, addr, _ := nodes.MasterFor(ctx, i.rdb, k.Meta)
+			_, addr, _ := cluster.MasterFor(ctx, i.rdb, k.Meta)
 			if gone[addr] {
 				failed = append(failed, strconv.Itoa(slot))
 				continue
@@ -108,7 +108,7 @@ func (i *Inspector) wake(ctx context.Context, t Topic, which []int, in time.Dura
 			payload = luascripts.AppendWake(payload, slot, in)
 		}
 		// Not just any server of a Cluster, which may hang: one that has just answered.
-		server, _, err := nodes.MasterFor(ctx, i.rdb, i.keys(t, some[0]).Store)
+		server, _, err := cluster.MasterFor(ctx, i.rdb, i.keys(t, some[0]).Store)
 		if err == nil {
 			_ = server.Publish(ctx, luascripts.WakeChannel(i.qualified(t.Name)), payload).Err()
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/redisinfo"
 	"github.com/slotmq/go-rmq/internal/words"
 )
@@ -35,7 +35,7 @@ func (i *Inspector) examine(ctx context.Context) ([]server, error) {
 		mu      sync.Mutex
 		servers []server
 	)
-	err := nodes.Each(ctx, i.rdb, func(ctx context.Context, addr string, rdb redis.UniversalClient) {
+	err := cluster.Each(ctx, i.rdb, func(ctx context.Context, addr string, rdb redis.UniversalClient) {
 		s := server{addr: addr}
 		s.err = s.ask(ctx, rdb)
 		mu.Lock()

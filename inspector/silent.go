@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/internal/cluster"
 )
 
 // A master of a Cluster that hangs holds up each question put to it for as long as the
@@ -70,14 +70,14 @@ func (h *hearing) get(addr string) (heard, bool) {
 // one server, which has them all, is found out by the question itself.
 func (i *Inspector) silent(ctx context.Context, keys []string) []error {
 	errs := make([]error, len(keys))
-	if !nodes.Many(i.rdb) {
+	if !cluster.IsCluster(i.rdb) {
 		return errs
 	}
 	addrs := make([]string, len(keys))
 	var asked sync.WaitGroup
 	met := map[string]bool{}
 	for n, key := range keys {
-		master, addr, err := nodes.MasterFor(ctx, i.rdb, key)
+		master, addr, err := cluster.MasterFor(ctx, i.rdb, key)
 		if errs[n] = err; err != nil {
 			continue
 		}
@@ -110,7 +110,7 @@ func answers(ctx context.Context, master redis.UniversalClient) error {
 	// The deadline bounds dialling and repeating; the time-outs, reading.
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	if err := one.WithTimeout(answerWithin).Ping(ctx).Err(); nodes.Unanswered(err) {
+	if err := one.WithTimeout(answerWithin).Ping(ctx).Err(); cluster.Unanswered(err) {
 		return err
 	}
 	return nil

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -28,7 +28,7 @@ func TestSilentMasterIsWaitedForOnce(t *testing.T) {
 		}
 	}
 	for slot := range topic.Slots {
-		if _, addr, err := nodes.MasterFor(ctx, rdb, luascripts.KeysOf(topic.Name, slot).Store); err == nil && addr == hanging.Addr() {
+		if _, addr, err := cluster.MasterFor(ctx, rdb, luascripts.KeysOf(topic.Name, slot).Store); err == nil && addr == hanging.Addr() {
 			hidden++
 		}
 	}

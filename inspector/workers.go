@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -197,7 +197,7 @@ func (i *Inspector) members(ctx context.Context, topics []Topic) (map[string]map
 // clock is the time of the server that holds a key. Each server is asked once for all that
 // shares known.
 func (i *Inspector) clock(ctx context.Context, key string, known map[string]time.Time) (time.Time, error) {
-	server, addr, err := nodes.MasterFor(ctx, i.rdb, key)
+	server, addr, err := cluster.MasterFor(ctx, i.rdb, key)
 	if err != nil {
 		return time.Time{}, err
 	}

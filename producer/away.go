@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/internal/cluster"
 )
 
 // slowAnswer is when an answer of a Cluster's master comes so late that another one
@@ -57,7 +57,7 @@ func (p *Producer) address(at server) string {
 // the master still, as the other masters say after it has answered. Else the writes are
 // as good as unanswered, and are sent again to whom the Cluster names.
 func (p *Producer) confirm(addr string, writes []*write) {
-	if nodes.StillMaster(p.run, p.rdb, addr, writes[0].lane.store()) {
+	if cluster.StillMaster(p.run, p.rdb, addr, writes[0].lane.store()) {
 		p.doubts.dispel(addr)
 		return
 	}

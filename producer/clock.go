@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -145,8 +145,8 @@ func (c *clock) look(key string) {
 
 // read takes readings, and returns the one with the shortest round trip.
 func (c *clock) read(key string) (best reading, err error) {
-	defer nodes.WhileSlow(c.p.run, c.p.rdb)()
-	node, _, err := nodes.MasterFor(c.p.run, c.p.rdb, key)
+	defer cluster.WhileSlow(c.p.run, c.p.rdb)()
+	node, _, err := cluster.MasterFor(c.p.run, c.p.rdb, key)
 	if err != nil {
 		return best, err
 	}

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -71,26 +69,8 @@ func past(b *message.Body, now time.Time) error {
 	})
 }
 
-// refused reports whether err proves that Redis did not execute the command:
-// it said so, or was never reached.
-func refused(err error) bool {
-	var reply redis.Error
-	var op *net.OpError
-	return errors.As(err, &reply) || errors.As(err, &op) && op.Op == "dial" ||
-		errors.Is(err, errUnsent) || errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) || errors.Is(err, redis.ErrClosed)
-}
+// refused reports whether err proves that Redis did not execute the command.
+func refused(err error) bool { return errors.Is(err, errUnsent) || cluster.Refused(err) }
 
-// passing reports whether the same command may succeed a moment later: a
-// connection that broke, or a server that is loading or failing over.
-func passing(err error) bool {
-	var reply redis.Error
-	if !errors.As(err, &reply) {
-		return !errors.Is(err, context.Canceled) && !errors.Is(err, redis.ErrClosed)
-	}
-	for _, prefix := range []string{"LOADING ", "READONLY ", "MASTERDOWN ", "CLUSTERDOWN ", "TRYAGAIN ", "MOVED ", "ASK ", "ERR max number of clients"} {
-		if strings.HasPrefix(reply.Error(), prefix) {
-			return true
-		}
-	}
-	return false
-}
+// passes reports whether the same command may succeed a moment later.
+func passes(err error) bool { return cluster.Passes(err) && !errors.Is(err, context.Canceled) }

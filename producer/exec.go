@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -29,7 +29,7 @@ func (p *Producer) exec(to *line, wakes []publication, writes []*write) {
 		x.SetErr(errUnsent)
 	}
 	if len(writes) == 0 {
-		if node, _, err := nodes.MasterFor(p.run, p.rdb, to.key); err == nil {
+		if node, _, err := cluster.MasterFor(p.run, p.rdb, to.key); err == nil {
 			p.pipeline(server{node, false}, wakes, nil)
 		}
 		return
@@ -57,7 +57,7 @@ func (p *Producer) byServer(writes []*write) iter.Seq2[server, []*write] {
 		if w.at.UniversalClient != nil {
 			continue
 		}
-		node, addr, err := nodes.MasterFor(p.run, p.rdb, w.lane.store())
+		node, addr, err := cluster.MasterFor(p.run, p.rdb, w.lane.store())
 		if err != nil {
 			w.SetErr(fmt.Errorf("%w: %w", errUnsent, err))
 			continue
@@ -98,11 +98,11 @@ func (p *Producer) pipeline(at server, wakes []publication, writes []*write) {
 		cmds = append(cmds, wait)
 	}
 	scripts := luascripts.New(at.UniversalClient)
-	if !nodes.Many(p.rdb) {
+	if !cluster.IsCluster(p.rdb) {
 		scripts.ExecOnce(p.run, cmds...)
 	} else {
 		addr, begun := p.address(at), time.Now()
-		stop := nodes.WhileSlow(p.run, p.rdb, func() { p.doubts.raise(addr) })
+		stop := cluster.WhileSlow(p.run, p.rdb, func() { p.doubts.raise(addr) })
 		scripts.ExecOnce(p.run, cmds...)
 		stop()
 		if addr != "" && len(writes) > 0 && (time.Since(begun) > slowAnswer || p.doubts.any(addr)) {
@@ -128,7 +128,7 @@ func (p *Producer) elsewhere(w *write) bool {
 		if addr, moved = redis.IsMovedError(w.Err()); !moved {
 			return false
 		}
-		nodes.Failed(p.run, p.rdb, w.Err())
+		cluster.NoteError(p.run, p.rdb, w.Err())
 	}
 	node := p.peers.At(addr, w.at.UniversalClient)
 	if node == nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/internal/cluster"
 )
 
 // patience is how long a command that failed is sent again before its failure is
@@ -100,7 +100,7 @@ func (p *Producer) write(to *line, f *flight) {
 // replaced reports whether another server has the slot by now than the one that
 // was tried: then another try may succeed at once.
 func (p *Producer) replaced(w *write) bool {
-	_, addr, err := nodes.MasterFor(p.run, p.rdb, w.lane.store())
+	_, addr, err := cluster.MasterFor(p.run, p.rdb, w.lane.store())
 	return err == nil && addr != w.tried
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/internal/cluster"
 )
 
 // line leads to one server: the flights that wait for it, and the flusher that
@@ -41,7 +41,7 @@ type route struct {
 // may be out of date, after a failover for example; then the writes find their way
 // all the same, only more slowly.
 func (p *Producer) line(ctx context.Context, t *topic, slot int) (*line, error) {
-	_, addr, err := nodes.MasterFor(ctx, p.rdb, t.slots[slot].store)
+	_, addr, err := cluster.MasterFor(ctx, p.rdb, t.slots[slot].store)
 	if err != nil {
 		return nil, err
 	}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/frozen"
 	"github.com/slotmq/go-rmq/internal/latelog"
-	"github.com/slotmq/go-rmq/internal/nodes"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -31,7 +31,7 @@ type Producer struct {
 
 	// Each line has a flusher, a goroutine that lives while there is something
 	// to write.
-	peers  nodes.Peers     // where slots are moving
+	peers  cluster.Peers   // where slots are moving
 	doubts doubts          // whether a server is the master still
 	run    context.Context // their commands'; ended when Close can wait no longer
 	stop   context.CancelFunc

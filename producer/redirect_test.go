@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -19,22 +19,22 @@ import (
 // which knows nothing of it (its own half was lost, or "fixed" by a person). The
 // write is stored nowhere, so it must fail.
 func TestEndlessRedirectionIsNoSuccess(t *testing.T) {
-	cluster := servertest.Cluster(t, 2, 0)
+	servers := servertest.Cluster(t, 2, 0)
 	for name, cfg := range map[string]Config{"plain": {}, "script": {MaxWaiting: 10}} {
 		t.Run(name, func(t *testing.T) {
-			rdb := cluster.Client(t)
+			rdb := servers.Client(t)
 			topic := message.Topic{Name: "loop " + name, Kind: message.KindPriority, Slots: 1}
 			key := luascripts.StoreKey(topic.Name, 0)
 			p := newProducer(t, rdb, cfg)
 			p.patience = 200 * time.Millisecond
 			mustSend(t, p, topic, message.Priority{Content: "first", Priority: 17})
 			rdb.Del(ctx, key)
-			move := cluster.Migrate(t, key)
+			move := servers.Migrate(t, key)
 			if err := move.To.Client(t).Do(ctx, "cluster", "setslot", move.Slot, "stable").Err(); err != nil {
 				t.Fatal(err)
 			}
 			r, err := p.Send(ctx, topic, message.Priority{Content: "x", Priority: 17})
-			for _, s := range cluster.Nodes() {
+			for _, s := range servers.Nodes() {
 				_ = s.Client(t, func(o *redis.Options) {}).Do(ctx, "cluster", "setslot", move.Slot, "stable").Err()
 			}
 			if n := rdb.ZCard(ctx, key).Val(); err == nil && n == 0 {
@@ -47,7 +47,7 @@ func TestEndlessRedirectionIsNoSuccess(t *testing.T) {
 // A Cluster grows: the first hash slot moves to a master that has none yet, which
 // CLUSTER SLOTS does not tell of.
 func TestSendsFollowToANewMaster(t *testing.T) {
-	cluster := servertest.Cluster(t, 2, 0)
+	servers := servertest.Cluster(t, 2, 0)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -57,13 +57,13 @@ func TestSendsFollowToANewMaster(t *testing.T) {
 	young := servertest.Redis(t, "--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(bus), "--cluster-config-file", "nodes.conf",
 		"--cluster-node-timeout", "500", "--cluster-require-full-coverage", "no")
 	_, port, _ := net.SplitHostPort(young.Addr())
-	rdb := cluster.Client(t)
+	rdb := servers.Client(t)
 	topic := message.Topic{Name: "growing", Kind: message.KindPriority, Slots: 1}
 	key := luascripts.StoreKey(topic.Name, 0)
 	p := newProducer(t, rdb, Config{})
 	mustSend(t, p, topic, message.Priority{Content: "first", Priority: 17})
 	rdb.Del(ctx, key)
-	from := cluster.MasterOf(t, key)
+	from := servers.MasterOf(t, key)
 	if err := from.Client(t).Do(ctx, "cluster", "meet", "127.0.0.1", port, bus).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestSendsFollowToANewMaster(t *testing.T) {
 	var fromID, youngID string
 	fromID, _ = c.Do(ctx, "cluster", "myid").Text()
 	youngID, _ = n.Do(ctx, "cluster", "myid").Text()
-	slot := cluster.Slot(t, key)
+	slot := servers.Slot(t, key)
 	for begun := time.Now(); ; {
 		err1 := n.Do(ctx, "cluster", "setslot", slot, "importing", fromID).Err()
 		var err2 error
@@ -98,8 +98,8 @@ func TestSendsFollowToANewMaster(t *testing.T) {
 // A hash slot moves to another master while nothing is sent to it, and the Cluster's
 // client learns of it by itself. That master hangs: only its slots may wait.
 func TestStaleLineIsHeldUpByAnotherMaster(t *testing.T) {
-	cluster := servertest.Cluster(t, 2, 0, "--cluster-node-timeout", "60000")
-	rdb := cluster.Client(t, patient)
+	servers := servertest.Cluster(t, 2, 0, "--cluster-node-timeout", "60000")
+	rdb := servers.Client(t, patient)
 	p := newProducer(t, rdb, Config{})
 	topic := message.Topic{Name: "stale", Kind: message.KindPriority, Slots: 16}
 	contentOf := map[int]string{} // slot: some content of it
@@ -108,19 +108,19 @@ func TestStaleLineIsHeldUpByAnotherMaster(t *testing.T) {
 		contentOf[r.Slot] = string(c)
 	}
 	p.idle.Wait()
-	home := cluster.MasterOf(t, luascripts.DefinitionKey(topic.Name))
+	home := servers.MasterOf(t, luascripts.DefinitionKey(topic.Name))
 	var there []int
 	for slot := range topic.Slots {
-		if cluster.MasterOf(t, luascripts.StoreKey(topic.Name, slot)) == home {
+		if servers.MasterOf(t, luascripts.StoreKey(topic.Name, slot)) == home {
 			there = append(there, slot)
 		}
 	}
 	moving, staying := there[0], there[1]
-	move := cluster.Migrate(t, luascripts.StoreKey(topic.Name, moving))
+	move := servers.Migrate(t, luascripts.StoreKey(topic.Name, moving))
 	move.Finish(t)
 	for { // until the client knows
 		rdb.ReloadState(ctx)
-		if _, addr, _ := nodes.MasterFor(ctx, rdb, luascripts.StoreKey(topic.Name, moving)); addr == move.To.Addr() {
+		if _, addr, _ := cluster.MasterFor(ctx, rdb, luascripts.StoreKey(topic.Name, moving)); addr == move.To.Addr() {
 			break
 		}
 		<-time.After(10 * time.Millisecond)
@@ -168,16 +168,16 @@ func promptly(t *testing.T, what string, do func() error) {
 // One master hangs. A hash slot moves between two others, so its sends are answered
 // with ASK, and they reach the server told, whatever the third does.
 func TestRedirectionAsksNoHungMaster(t *testing.T) {
-	cluster := servertest.Cluster(t, 3, 0, "--cluster-node-timeout", "60000")
-	rdb := cluster.Client(t, patient)
+	servers := servertest.Cluster(t, 3, 0, "--cluster-node-timeout", "60000")
+	rdb := servers.Client(t, patient)
 	p := newProducer(t, rdb, Config{})
 	topic := message.Topic{Name: "asked", Kind: message.KindPriority, Slots: 1}
 	key := luascripts.StoreKey(topic.Name, 0)
 	mustSend(t, p, topic, message.Priority{Content: "first", Priority: 17})
 	rdb.Del(ctx, key)
-	move := cluster.Migrate(t, key)
+	move := servers.Migrate(t, key)
 	mustSend(t, p, topic, message.Priority{Content: "followed", Priority: 17})
-	for _, s := range cluster.Nodes() {
+	for _, s := range servers.Nodes() {
 		if s != move.From && s != move.To {
 			s.Pause()
 			defer s.Resume() // or the producer could not be closed

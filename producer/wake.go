@@ -77,7 +77,7 @@ func (p *Producer) published(to *line, all []publication) {
 		} else if to.silent.IsZero() {
 			to.silent = time.Now()
 		}
-		if err != nil && passing(err) && time.Since(to.silent) < p.patience && p.run.Err() == nil {
+		if err != nil && passes(err) && time.Since(to.silent) < p.patience && p.run.Err() == nil {
 			continue
 		}
 		if err != nil {

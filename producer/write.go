@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -119,8 +119,8 @@ func (w *write) finish(p *Producer, f *flight, last bool) bool {
 		return true
 	}
 	w.uncertain = w.uncertain || !refused(err)
-	nodes.Failed(p.run, p.rdb, err)
-	if !last && passing(err) && p.run.Err() == nil {
+	cluster.NoteError(p.run, p.rdb, err)
+	if !last && passes(err) && p.run.Err() == nil {
 		w.reset()
 		return false
 	}

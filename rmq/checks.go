@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/redisinfo"
 	"github.com/slotmq/go-rmq/internal/rights"
 )
@@ -16,7 +16,7 @@ import (
 // would fail. Each refusal says what to change. Of a Cluster, a master that
 // cannot be reached is no reason to refuse while another one can.
 func checkServers(ctx context.Context, rdb redis.UniversalClient) error {
-	return rights.Explain(nodes.Ask(ctx, rdb, checkServer), rights.User(rdb))
+	return rights.Explain(cluster.Ask(ctx, rdb, checkServer), rights.User(rdb))
 }
 
 func checkServer(ctx context.Context, rdb redis.UniversalClient) error {

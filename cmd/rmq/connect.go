@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/redisurl"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -83,7 +83,7 @@ func (a *app) ask(ctx context.Context, question func(ctx context.Context, server
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
-		err := nodes.Ask(ctx, a.rdb, question)
+		err := cluster.Ask(ctx, a.rdb, question)
 		var late net.Error
 		if !errors.As(err, &late) || !late.Timeout() || ctx.Err() != nil {
 			return err

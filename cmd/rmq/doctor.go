@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/internal/cluster"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -46,7 +46,7 @@ func (a *app) examine(ctx context.Context) ([]inspector.Check, error) {
 	ctx, cancel := context.WithTimeout(ctx, 3*patience)
 	defer cancel()
 	i, err := a.connect()
-	if err == nil && !nodes.Many(a.rdb) { // of several, it finds out by itself who answers
+	if err == nil && !cluster.IsCluster(a.rdb) { // of several, it finds out by itself who answers
 		err = a.greet(ctx)
 	}
 	var silent *noAnswer

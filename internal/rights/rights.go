@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/nodes"
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -22,17 +22,17 @@ const topicsAtOnce = 50
 // since each has its own users. A producer asks the one that holds the
 // definition of its topic, because it must not wait for others.
 func Check(ctx context.Context, rdb redis.UniversalClient, n Need, topics ...Topic) error {
-	cluster := nodes.Many(rdb)
+	many := cluster.IsCluster(rdb)
 	for some := range slices.Chunk(topics, topicsAtOnce) {
 		question := func(ctx context.Context, server redis.UniversalClient) error {
-			return n.check(ctx, server, some, cluster)
+			return n.check(ctx, server, some, many)
 		}
 		var err error
 		if n.Worker {
-			err = nodes.Ask(ctx, rdb, question)
+			err = cluster.Ask(ctx, rdb, question)
 		} else {
 			var server redis.UniversalClient
-			if server, _, err = nodes.MasterFor(ctx, rdb, luascripts.DefinitionKey(topics[0].Name)); err == nil {
+			if server, _, err = cluster.MasterFor(ctx, rdb, luascripts.DefinitionKey(topics[0].Name)); err == nil {
 				err = question(ctx, server)
 			}
 		}
@@ -49,8 +49,8 @@ func Check(ctx context.Context, rdb redis.UniversalClient, n Need, topics ...Top
 
 // check asks one server: at first about what is needed, and, if something of it is
 // missing, about all that tells why.
-func (n Need) check(ctx context.Context, server redis.UniversalClient, topics []Topic, cluster bool) error {
-	plain, keys := n.plain(cluster), n.keys(topics)
+func (n Need) check(ctx context.Context, server redis.UniversalClient, topics []Topic, many bool) error {
+	plain, keys := n.plain(many), n.keys(topics)
 	calls := slices.Clone(plain)
 	for _, t := range topics {
 		channel := luascripts.WakeChannel(t.Name)

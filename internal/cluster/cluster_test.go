@@ -1,4 +1,4 @@
-package nodes
+package cluster
 
 import (
 	"testing"
@@ -16,8 +16,8 @@ func TestAlone(t *testing.T) {
 		},
 	} {
 		for _, c := range clients {
-			if Alone(c) != want {
-				t.Errorf("%T: %v", c, Alone(c))
+			if IsSingle(c) != want {
+				t.Errorf("%T: %v", c, IsSingle(c))
 			}
 			_ = c.Close()
 		}

@@ -1,4 +1,4 @@
-package nodes
+package cluster
 
 import (
 	"context"
@@ -17,7 +17,7 @@ const slow = 500 * time.Millisecond
 // breaks nothing, so nobody would learn that another one has taken its place
 // before the request's time-out. Each of noticed is called when it does take long.
 func WhileSlow(ctx context.Context, rdb redis.UniversalClient, noticed ...func()) (stop func()) {
-	c, many := rdb.(cluster)
+	c, many := rdb.(client)
 	if !many {
 		return func() {}
 	}
@@ -48,14 +48,14 @@ func WhileSlow(ctx context.Context, rdb redis.UniversalClient, noticed ...func()
 // Reloads under way in this process, and when each client began its last.
 var (
 	reloads     = make(chan struct{}, 64)
-	lastReloads sync.Map // cluster -> *atomic.Int64, since epoch
+	lastReloads sync.Map // client -> *atomic.Int64, since epoch
 )
 
 // reload has the Cluster's servers asked who its masters are, in the background.
 // The client asks any server that it knows. If that one hangs, it waits for
 // seconds, and ReloadState does nothing meanwhile; so this is tried several times
 // at once.
-func reload(ctx context.Context, c cluster) {
+func reload(ctx context.Context, c client) {
 	const gap = 50 * time.Millisecond
 	kept, _ := lastReloads.LoadOrStore(c, new(atomic.Int64))
 	began := kept.(*atomic.Int64)

@@ -1,4 +1,4 @@
-package nodes
+package cluster
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 // server. No answer is no confirmation. Servers that are no Cluster's, which the user's
 // own options put together, make no replica master by themselves.
 func StillMaster(ctx context.Context, rdb redis.UniversalClient, addr, key string) bool {
-	c, many := rdb.(cluster)
+	c, many := rdb.(client)
 	if !many {
 		return true
 	}

@@ -1,12 +1,9 @@
-package nodes
+package cluster
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"strings"
 	"sync"
 	"time"
 
@@ -21,7 +18,7 @@ const patience = time.Second
 // while another one answers: one dead server must not keep a program from
 // starting. What is wrong with one that does answer is the error.
 func Ask(ctx context.Context, rdb redis.UniversalClient, question func(ctx context.Context, server redis.UniversalClient) error) error {
-	c, many := rdb.(cluster)
+	c, many := rdb.(client)
 	if !many {
 		return question(ctx, rdb)
 	}
@@ -57,21 +54,4 @@ func Ask(ctx context.Context, rdb redis.UniversalClient, question func(ctx conte
 		return silent
 	}
 	return nil
-}
-
-// Unanswered reports whether err says that there is no answer, be it because a
-// server is gone or because it is not ready for questions.
-func Unanswered(err error) bool {
-	var reply redis.Error
-	if errors.As(err, &reply) {
-		for _, prefix := range []string{"LOADING ", "MASTERDOWN ", "CLUSTERDOWN ", "BUSY ", "ERR max number of clients"} {
-			if strings.HasPrefix(reply.Error(), prefix) {
-				return true
-			}
-		}
-		return false
-	}
-	var network net.Error
-	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, redis.ErrPoolTimeout)
 }

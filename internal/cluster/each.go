@@ -1,4 +1,4 @@
-package nodes
+package cluster
 
 import (
 	"context"
@@ -16,7 +16,7 @@ func Each(ctx context.Context, rdb redis.UniversalClient, visit func(ctx context
 		visit(ctx, one.Options().Addr, one.WithTimeout(2*patience))
 		return nil
 	}
-	if c, many := rdb.(cluster); many {
+	if c, many := rdb.(client); many {
 		return c.ForEachMaster(ctx, soon)
 	}
 	if one, ok := rdb.(*redis.Client); ok {

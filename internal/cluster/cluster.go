@@ -1,0 +1,62 @@
+// Package cluster tells which server of a Redis Cluster holds a key. For every
+// other client there is one server, and its address does not matter.
+//
+// It does not route commands: the Redis client does.
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// client is the part of redis.ClusterClient that is needed here.
+type client interface {
+	MasterForKey(ctx context.Context, key string) (*redis.Client, error)
+	ForEachMaster(ctx context.Context, do func(ctx context.Context, master *redis.Client) error) error
+	ForEachShard(ctx context.Context, do func(ctx context.Context, server *redis.Client) error) error
+	ReloadState(ctx context.Context)
+}
+
+// IsCluster reports whether rdb is a client of a Cluster.
+func IsCluster(rdb redis.UniversalClient) bool {
+	_, many := rdb.(client)
+	return many
+}
+
+// IsSingle reports whether rdb is a client of one server whose place no other takes:
+// not of a Cluster, nor of Sentinel, which gives this address to its clients.
+func IsSingle(rdb redis.UniversalClient) bool {
+	one, ok := rdb.(*redis.Client)
+	return ok && one.Options().Addr != "FailoverClient"
+}
+
+// MasterFor returns the client of the server that holds the key, and its
+// address: rdb itself and no address unless it is a Cluster.
+func MasterFor(ctx context.Context, rdb redis.UniversalClient, key string) (redis.UniversalClient, string, error) {
+	c, many := rdb.(client)
+	if !many {
+		return rdb, "", nil
+	}
+	master, err := c.MasterForKey(ctx, key)
+	if err != nil {
+		return nil, "", fmt.Errorf("find the master of %s: %w", key, err)
+	}
+	return master, master.Options().Addr, nil
+}
+
+// NoteError looks at a command's error, and reports whether it may mean that another
+// server holds the key by now. Then the client reloads which server has what, soon and
+// in the background: by itself it would go on with a dead server for a minute.
+func NoteError(ctx context.Context, rdb redis.UniversalClient, err error) bool {
+	c, many := rdb.(client)
+	if !many || err == nil {
+		return false
+	}
+	if f, reply := faultOf(err); reply && !f.moved {
+		return false
+	}
+	c.ReloadState(ctx) // no more often than five times a second
+	return true
+}
