@@ -60,7 +60,7 @@ func TestLogThatBlocks(t *testing.T) {
 		}), ListenOptions{}))
 		must(t, c.Start(ctx))
 		newSender(t, rdb, topic).send(t, "m")
-		wait(t, "the message is in its handler", begun)
+		waitFor(t, "the message is in its handler", begun)
 		close(logged.shut)
 		proxy.Freeze()
 		work(t, rdb, Config{Lease: time.Second, Backoff: Schedule(time.Millisecond)}, topic, n.done())

@@ -104,7 +104,7 @@ func TestConcurrencyIsNeverExceeded(t *testing.T) {
 					once.Do(func() { close(reached) })
 				}
 				n.mu.Unlock()
-				wait(t, "as many handlers as allowed run at once", reached)
+				waitFor(t, "as many handlers as allowed run at once", reached)
 				return nil
 			}), ListenOptions{Concurrency: c.most, Parallel: c.parallel})
 			n.awaitAll(t, contents)
@@ -235,7 +235,7 @@ func TestParallelBatch(t *testing.T) {
 			close(mine)
 		}
 		mu.Unlock()
-		wait(t, "the others of the batch are handled, too", mine)
+		waitFor(t, "the others of the batch are handled, too", mine)
 		// Slow enough for batches of one, were they handled one by one.
 		<-time.After(30 * time.Millisecond)
 		return nil

@@ -117,7 +117,7 @@ func TestBackoffThatDoesNotReturn(t *testing.T) {
 		return time.Second
 	}}))
 	must(t, c.Start(ctx))
-	wait(t, "Backoff is asked", called)
+	waitFor(t, "Backoff is asked", called)
 	if err := closeIn(c, 100*time.Millisecond); err == nil || !strings.Contains(err.Error(), "Backoff did not return: topic "+topic.Name) {
 		t.Errorf("close: %v", err)
 	}

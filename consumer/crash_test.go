@@ -43,7 +43,7 @@ func TestBackoffIsForFailures(t *testing.T) {
 		t.Errorf("Backoff was asked %d times, and nothing failed", asked.Load())
 	}
 	s.send(t, "fails")
-	wait(t, "Backoff is asked", reached)
+	waitFor(t, "Backoff is asked", reached)
 	var others []string
 	for _, content := range numbered("o", 100) {
 		if slotOf(topic, content) != slotOf(topic, "fails") {

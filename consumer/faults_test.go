@@ -130,7 +130,7 @@ func TestLostReplies(t *testing.T) {
 				contents = append(contents, these...)
 				s.send(t, these...)
 				if slices.ContainsFunc(these, func(c string) bool { return slotOf(topic, c) == 0 }) {
-					wait(t, "a reply is lost", lost)
+					waitFor(t, "a reply is lost", lost)
 				}
 				n.awaitAll(t, these)
 			}

@@ -94,7 +94,7 @@ func TestRedisForgetsThatAMessageFailed(t *testing.T) {
 	}))
 	s := newSender(t, rdb, topic)
 	s.send(t, "m")
-	wait(t, "the message is in its handler", begun)
+	waitFor(t, "the message is in its handler", begun)
 	inFlight := snapshotOf(t, rdb, topic)
 	close(fail)
 	eventually(t, "it has failed", func() bool { return rdb.ZCard(ctx, keysOf(topic, 0).Retry).Val() == 1 })
@@ -271,7 +271,7 @@ func TestLeaseIsTrustedForLessLongThanItIs(t *testing.T) {
 		})
 		close(started)
 		newSender(t, rdb, topic).send(t, "m")
-		wait(t, "the message is handled", checked)
+		waitFor(t, "the message is handled", checked)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -122,7 +123,7 @@ func (c *Consumer) hear(sub *subscription) {
 		}
 		c.log.Info("subscription to wake-ups is lost, and made anew", zap.String("server", sub.addr), zap.Error(err))
 		if time.Since(begun) < silence { // it may go on like that, and each time all slots are looked at
-			c.pause(lastRepeat)
+			wait.Sleep(c.listening, lastRepeat)
 		}
 		sub = c.subscribeAnew(sub.addr)
 		for _, t := range c.topics {
@@ -134,27 +135,15 @@ func (c *Consumer) hear(sub *subscription) {
 // subscribeAnew tries until there is a subscription, and returns none when the
 // worker closes.
 func (c *Consumer) subscribeAnew(avoid string) *subscription {
-	for wait := firstRepeat; ; wait = min(2*wait, lastRepeat) {
+	for pause := firstRepeat; ; pause = min(2*pause, lastRepeat) {
 		sub, err := c.subscribe(c.listening, avoid)
 		if err == nil {
 			return sub
 		}
 		cluster.NoteError(c.listening, c.rdb, err)
-		if !c.pause(wait) {
+		if !wait.Sleep(c.listening, pause) {
 			return nil
 		}
-	}
-}
-
-// pause waits, and reports false if the worker closes meanwhile.
-func (c *Consumer) pause(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-c.listening.Done():
-		return false
 	}
 }
 

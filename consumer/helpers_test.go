@@ -242,7 +242,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-func wait(t testing.TB, what string, signal <-chan struct{}) {
+func waitFor(t testing.TB, what string, signal <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-signal:

@@ -58,7 +58,7 @@ func TestTimeoutOfEachMessage(t *testing.T) {
 		if ctx.Err() != nil && time.Until(deadline) > 0 {
 			t.Errorf("%s begins with %v", d.Content, context.Cause(ctx))
 		}
-		wait(t, "the context is cancelled", ctx.Done())
+		waitFor(t, "the context is cancelled", ctx.Done())
 		if !errors.Is(context.Cause(ctx), ErrTimeout) {
 			t.Errorf("%s: cause %v", d.Content, context.Cause(ctx))
 		}
@@ -113,7 +113,7 @@ func TestHandlerThatIgnoresItsContext(t *testing.T) {
 			_, err := s.SendBatch(ctx, topic, ms)
 			must(t, err)
 			must(t, c.Start(ctx))
-			wait(t, "a handler hangs", hung)
+			waitFor(t, "a handler hangs", hung)
 			later := append(contents, "later")
 			s.send(t, "later")
 			n.await(t, "the others are handled while it hangs", func() bool {
@@ -203,7 +203,7 @@ func TestLeaseThatCannotBeRenewed(t *testing.T) {
 		return ctx.Err()
 	})
 	s.send(t, "x")
-	wait(t, "it is handled", begun)
+	waitFor(t, "it is handled", begun)
 	proxy.Freeze()
 	if cause := <-lost; !errors.Is(cause, ErrLeaseLost) {
 		t.Errorf("cause %v", cause)
@@ -233,7 +233,7 @@ func TestLongHandlerKeepsItsLease(t *testing.T) {
 		return nil
 	}))
 	newSender(t, rdb, topic).send(t, "x")
-	wait(t, "it is handled", begun)
+	waitFor(t, "it is handled", begun)
 	until := func() string { return rdb.HGet(ctx, keysOf(topic, 0).Meta, "until").Val() }
 	for range 5 { // each renewal moves the end of the lease
 		last := until()

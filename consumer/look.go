@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -115,7 +116,7 @@ func (c *Consumer) look(addr string, sights []sight) {
 			c.log.Warn("safety look waits until the server is ready", zap.String("server", addr), zap.Error(err))
 			told = true
 		}
-		if !c.pause(readyAgain) {
+		if !wait.Sleep(c.listening, readyAgain) {
 			return
 		}
 	}

@@ -296,7 +296,7 @@ func TestBackoffHoldsUpNoLook(t *testing.T) {
 	sound := topicOf(t, message.KindPriority, 1)
 	must(t, c.Listen(sound, n.done(), ListenOptions{}))
 	must(t, c.Start(ctx))
-	wait(t, "a look has seen a batch that is to be taken over", called)
+	waitFor(t, "a look has seen a batch that is to be taken over", called)
 	must(t, rdb.ZAdd(ctx, keysOf(sound, 0).Store, redisZ(100, "sound")).Err())
 	begin := time.Now()
 	c.missed(c.topics[topics])

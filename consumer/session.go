@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/keeper"
+	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -154,7 +155,7 @@ func (c *Consumer) watch(t *term) (why error, lost bool) {
 
 // enterAgain tries to get a session until it has one, or the worker closes.
 func (c *Consumer) enterAgain() bool {
-	wait, told := firstEntry, false // told: a conflict, which waits for a person
+	pause, told := firstEntry, false // told: a conflict, which waits for a person
 	for tries := 1; ; tries++ {
 		err := c.enter(c.background)
 		if err == nil {
@@ -172,14 +173,10 @@ func (c *Consumer) enterAgain() bool {
 			}
 			tell("no session with ZooKeeper; trying again", zap.Int("tries", tries), zap.Error(err))
 		}
-		timer := time.NewTimer(wait/2 + rand.N(wait/2))
-		select {
-		case <-timer.C:
-		case <-c.background.Done():
-			timer.Stop()
+		if !wait.Sleep(c.background, pause/2+rand.N(pause/2)) {
 			return false
 		}
-		wait = min(2*wait, lastEntry)
+		pause = min(2*pause, lastEntry)
 	}
 }
 

@@ -105,7 +105,7 @@ func TestSessionLost(t *testing.T) {
 	}
 	_, err := newSender(t, rdb, topic).SendBatch(ctx, topic, ms)
 	must(t, err)
-	wait(t, "the first message is in its handler", begun)
+	waitFor(t, "the first message is in its handler", begun)
 	first := c.Worker()
 	expire(t, zks, c)
 	if cause := <-cancelled; !errors.Is(cause, ErrLeaseLost) {
@@ -236,7 +236,7 @@ func TestSilenceBeforeTheAnswer(t *testing.T) {
 	eventually(t, "the message was taken, and is given back", func() bool {
 		return rdb.HGet(ctx, k.Meta, "batch").Val() != last && rdb.HGet(ctx, k.Meta, "holder").Val() == ""
 	})
-	wait(t, "the session is lost", first.member.Lost())
+	waitFor(t, "the session is lost", first.member.Lost())
 	if n.mu.Lock(); n.total >= sent {
 		t.Error("the message was handled in the silence")
 	}

@@ -227,7 +227,7 @@ func TestCloseEndsTheSessionBeforeToo(t *testing.T) {
 	eventually(t, "the worker has another id", func() bool { return c.Worker() != first })
 	closed := make(chan error, 1)
 	go func() { closed <- closeIn(c, patience) }()
-	wait(t, "it closes", c.background.Done())
+	waitFor(t, "it closes", c.background.Done())
 	close(hangs)
 	eventually(t, "one slot is left", func() bool {
 		c.schedule.mu.Lock()
@@ -308,12 +308,12 @@ func TestLostReplyOfALeave(t *testing.T) {
 		}))
 	eventually(t, "it has all slots", func() bool { return owned(c) == 2 })
 	newSender(t, rdb, topic).send(t, "m")
-	wait(t, "the message is in its handler", begun)
+	waitFor(t, "the message is in its handler", begun)
 	first, x := c.Worker(), c.topics[0].slots[slotOf(topic, "m")]
 	c.schedule.own(c.topics[0], c.term.Load(), nil)
 	lost := proxy.LoseNextReply("evalsha", x.turn.Keys.Store)
 	close(release)
-	wait(t, "the reply is lost", lost)
+	waitFor(t, "the reply is lost", lost)
 	must(t, c.Settle(ctx))
 	must(t, closeIn(c, patience))
 	if c.Worker() != first {

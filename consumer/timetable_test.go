@@ -91,7 +91,7 @@ func TestTimetableHeedsAHurry(t *testing.T) {
 		t.Errorf("%d are due", len(due))
 	}
 	cancel()
-	wait(t, "it ends", end)
+	waitFor(t, "it ends", end)
 }
 
 // What is for one server is asked together, once; what is added while it is asked is asked

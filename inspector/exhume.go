@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -67,8 +68,8 @@ func (i *Inspector) exhume(ctx context.Context, t Topic, q DeadQuery, rate float
 		if err != nil || n == 0 {
 			return err
 		}
-		if err := until(ctx, begin); err != nil {
-			return err
+		if !wait.Sleep(ctx, time.Until(begin)) {
+			return ctx.Err()
 		}
 		if rate > 0 {
 			// A step that was late may be made up for, but not many of them at once.
@@ -158,8 +159,8 @@ func (i *Inspector) empty(ctx context.Context, graves []*grave, x exhumation) (t
 		case time.Now().After(end):
 			return taken, unanswered
 		}
-		if err := until(ctx, time.Now().Add(pause)); err != nil {
-			return taken, fmt.Errorf("%w: %w", err, unanswered)
+		if !wait.Sleep(ctx, pause) {
+			return taken, fmt.Errorf("%w: %w", ctx.Err(), unanswered)
 		}
 	}
 }
@@ -170,19 +171,6 @@ func (g *grave) explain(err error) error {
 		return fmt.Errorf("the answer is lost, so %d of slot %d may have been taken out: %w", len(g.dead), g.slot, err)
 	}
 	return err
-}
-
-// until waits until a moment, or until ctx ends.
-func until(ctx context.Context, moment time.Time) error {
-	if wait := time.Until(moment); wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-	}
-	return ctx.Err()
 }
 
 // later is the later of two moments.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/luascripts"
 )
@@ -121,8 +122,8 @@ func (i *Inspector) standStill(ctx context.Context, seem []still) ([]still, erro
 	if len(seem) == 0 {
 		return nil, nil
 	}
-	if err := until(ctx, time.Now().Add(betweenLooks)); err != nil {
-		return nil, err
+	if !wait.Sleep(ctx, betweenLooks) {
+		return nil, ctx.Err()
 	}
 	var all []still
 	for _, s := range seem {

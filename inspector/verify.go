@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -132,8 +133,8 @@ func (v *verification) topic(ctx context.Context, t Topic, listed bool) error {
 			v.add(Violation{Topic: t.Name, Slot: -1, Rule: "LISTED", Key: luascripts.TopicsKey, Detail: "the topic is not in it"})
 			return nil
 		}
-		if err := until(ctx, time.Now().Add(50*time.Millisecond)); err != nil {
-			return err
+		if !wait.Sleep(ctx, 50*time.Millisecond) {
+			return ctx.Err()
 		}
 	}
 	return nil

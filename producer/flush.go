@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/wait"
 )
 
 // patience is how long a command that failed is sent again before its failure is
@@ -73,7 +74,7 @@ func (p *Producer) write(to *line, f *flight) {
 		all := p.publications(to)
 		p.exec(to, all, nil)
 		if p.published(to, all); len(to.wakes) > 0 {
-			p.rest(firstPause)
+			wait.Sleep(p.run, firstPause)
 		}
 		return
 	}
@@ -89,7 +90,7 @@ func (p *Producer) write(to *line, f *flight) {
 		writes = inOrder(writes, func(w *write) bool { return !w.finish(p, f, over && !p.replaced(w)) })
 		if len(writes) > 0 {
 			to.clock.expire()
-			p.rest(pause/2 + rand.N(pause))
+			wait.Sleep(p.run, pause/2+rand.N(pause))
 		}
 	}
 	close(f.done)
@@ -102,14 +103,4 @@ func (p *Producer) write(to *line, f *flight) {
 func (p *Producer) replaced(w *write) bool {
 	_, addr, err := cluster.MasterFor(p.run, p.rdb, w.lane.store())
 	return err == nil && addr != w.tried
-}
-
-// rest waits, unless Close gives up.
-func (p *Producer) rest(d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-p.run.Done():
-	}
 }

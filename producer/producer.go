@@ -13,6 +13,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/frozen"
 	"github.com/slotmq/go-rmq/internal/latelog"
+	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -79,30 +80,15 @@ func (p *Producer) Close(ctx context.Context) error {
 	p.mu.Unlock()
 	var err error
 	if busy > 0 { // else it does not matter whether ctx has ended
-		if err = wait(ctx, &p.idle); err != nil {
+		if err = wait.Group(ctx, &p.idle); err != nil {
 			err = fmt.Errorf("close producer: not everything was written: %w", err)
 		}
 	}
 	p.stop()
 	short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 	defer cancel()
-	_ = wait(short, &p.beside) // a server may not answer, and nothing depends on it
+	_ = wait.Group(short, &p.beside) // a server may not answer, and nothing depends on it
 	return err
-}
-
-// wait returns when all of a group have ended, or with an error when ctx has.
-func wait(ctx context.Context, group *sync.WaitGroup) error {
-	ended := make(chan struct{})
-	go func() {
-		group.Wait()
-		close(ended)
-	}()
-	select {
-	case <-ended:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // aside runs do in a goroutine of its own, unless everything has been written and

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/slotmq/go-rmq/internal/wait"
 )
 
 // call is what an error says of a call.
@@ -99,11 +101,7 @@ func insist(ctx context.Context, f func() error) error {
 		if !passing(err) {
 			return err
 		}
-		timer := time.NewTimer(50 * time.Millisecond)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !wait.Sleep(ctx, 50*time.Millisecond) {
 			return fmt.Errorf("%w (%w)", err, context.Cause(ctx))
 		}
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/wait"
 )
 
 // beats are how many writes a worker makes in a session timeout. More of them let it
@@ -142,12 +144,7 @@ func (m *Member) wedged() (time.Duration, error) {
 	}
 	other.close()
 	// If ZooKeeper has just come back, it is ours that must show it next.
-	timer := time.NewTimer(timeout)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-m.ctx.Done():
-	}
+	wait.Sleep(m.ctx, timeout)
 	if time.Since(m.session.confirmed()) < late {
 		return late, nil
 	}
