@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/hash"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
-	"github.com/slotmq/go-rmq/slots"
 )
 
 // Move is what a message gets that waits: one of a time and a priority. The zero Move is
@@ -60,7 +60,7 @@ func (i *Inspector) whereItWaits(ctx context.Context, t Topic, content, basis st
 	if content == "" {
 		return nil, &message.InvalidError{Field: "Content", Value: "empty", Limit: "what was sent"}
 	}
-	done, err := do(slots.Of(cmp.Or(basis, content), t.Slots))
+	done, err := do(hash.Slot(cmp.Or(basis, content), t.Slots))
 	if done || err != nil || basis != "" {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (i *Inspector) reschedule(ctx context.Context, t Topic, content, basis stri
 	if err := to.validate(t); err != nil {
 		return e, err
 	}
-	slot, due := slots.Of(cmp.Or(basis, content), t.Slots), to.In
+	slot, due := hash.Slot(cmp.Or(basis, content), t.Slots), to.In
 	if !to.At.IsZero() {
 		counts, _, err := i.counts(ctx, t, []int{slot})
 		if err != nil {

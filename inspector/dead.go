@@ -10,8 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/hash"
 	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/slots"
 )
 
 // DeadEntry is a dead message.
@@ -162,7 +162,7 @@ func (i *Inspector) DeadShow(ctx context.Context, topic, content, basis string) 
 	}
 	var which []int
 	if basis != "" {
-		which = []int{slots.Of(basis, t.Slots)}
+		which = []int{hash.Slot(basis, t.Slots)}
 	}
 	which, _ = chosen(t, which)
 	failed := failures{i: i}

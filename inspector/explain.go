@@ -7,9 +7,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/hash"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
-	"github.com/slotmq/go-rmq/slots"
 )
 
 // Explanation is all that is known of one content in one slot, as of one moment. It may be
@@ -92,7 +92,7 @@ type place struct {
 // lookUp finds the slots that have a content: that of the basis, or else that of the content,
 // and if it has nothing, all of them.
 func (i *Inspector) lookUp(ctx context.Context, t Topic, content, basis string) ([]place, error) {
-	there, err := i.lookIn(ctx, t, content, []int{slots.Of(cmp.Or(basis, content), t.Slots)})
+	there, err := i.lookIn(ctx, t, content, []int{hash.Slot(cmp.Or(basis, content), t.Slots)})
 	if (&failures{}).merge(err) != nil || len(there) > 0 || basis != "" {
 		return there, err
 	}

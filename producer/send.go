@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/slotmq/go-rmq/internal/hash"
 	"github.com/slotmq/go-rmq/message"
-	"github.com/slotmq/go-rmq/slots"
 )
 
 // Send stores one message and returns when Redis has answered. If ctx ends
@@ -127,7 +127,7 @@ func (p *Producer) open(ctx context.Context, t *topic, m message.Message) (o ope
 	if o.Body, err = message.Open(t.Topic, m, p.cfg.MaxContent); err != nil {
 		return o, err
 	}
-	o.slot = slots.Of(o.SlotBasis, t.Slots)
+	o.slot = hash.Slot(o.SlotBasis, t.Slots)
 	if o.to, err = p.line(ctx, t, o.slot); err != nil || o.Kind != message.KindFixedTime || o.FromNow {
 		return o, err
 	}

@@ -18,7 +18,7 @@ var below = map[string][]string{
 	"message":    {},
 	"slots":      {},
 	"luascripts": {},
-	"producer":   {"message", "slots", "luascripts"},
+	"producer":   {"message", "luascripts"}, // not slots, and so no ZooKeeper
 	"consumer":   {"message", "slots", "luascripts"},
 	"inspector":  {"message", "slots", "luascripts", "producer", "consumer"},
 	"rmq":        {"message", "slots", "luascripts", "producer", "consumer"},
@@ -75,6 +75,8 @@ func tooMuch(pkg, imp string, allowed []string) string {
 	switch {
 	case !ours && !strings.Contains(top(imp), "."): // the standard library
 		return ""
+	case top(pkg) == "producer" && within(imp, "github.com/go-zookeeper/zk"):
+		return "who only sends needs no ZooKeeper"
 	case top(pkg) == "message":
 		return "message needs the standard library only"
 	case !ours && !slices.ContainsFunc(libraries, func(l string) bool { return within(imp, l) }):
@@ -162,6 +164,8 @@ func TestWrongImportsAreFound(t *testing.T) {
 		{"cmd/rmq", "testing"},
 		{"cmd/rmq", zk},
 		{"cmd/rmq", mini},
+		{"producer", zk},
+		{"producer", module + "/slots"},
 	} {
 		if wrongImports(graph{c.pkg: {"context", c.imp}}) == nil {
 			t.Errorf("%s may import %s", c.pkg, c.imp)
@@ -179,7 +183,7 @@ func TestRightImportsPass(t *testing.T) {
 		"slots":                       {"github.com/klauspost/crc32", "github.com/go-zookeeper/zk", "go.uber.org/zap", module + "/internal/x"},
 		"slots/zktree":                {module + "/slots"},
 		"luascripts":                  {"embed", "github.com/redis/go-redis/v9", "github.com/redis/go-redis/v9/internal/pool"},
-		"producer":                    {module + "/message", module + "/slots", module + "/luascripts", "go.uber.org/zap/zapcore"},
+		"producer":                    {module + "/message", module + "/luascripts", "go.uber.org/zap/zapcore"},
 		"consumer":                    {module + "/message", module + "/slots", module + "/luascripts", module + "/internal/y"},
 		"inspector":                   {module + "/luascripts"},
 		"rmq":                         {module + "/producer", module + "/consumer", module + "/message"},
