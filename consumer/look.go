@@ -14,7 +14,6 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/wait"
-	"github.com/slotmq/go-rmq/message"
 )
 
 // The safety look. A wake-up may get lost, and whoever fills a topic by plain
@@ -201,7 +200,7 @@ func (c *Consumer) lookFull(node redis.UniversalClient, slots []resting, by func
 			retry = due*100 + 99
 		}
 		k, ctx := x.turn.Keys, c.background
-		if x.topic.Kind == message.KindPriority {
+		if !x.topic.Kind.Timed() {
 			asked[i][0] = pipe.ZCard(ctx, k.Store)
 		} else {
 			asked[i][0] = pipe.ZCount(ctx, k.Store, "-inf", strconv.FormatInt(due, 10))

@@ -60,7 +60,7 @@ func (t *topic) newSlot(index, incarnation int) *slot {
 		x.serve(t.term)
 	}
 	x.turn.Keys, x.turn.Due = luascripts.KeysOf(t.name, index), t.opts.Due
-	x.turn.Priority, x.turn.Merge = t.Kind == message.KindPriority, t.Kind == message.KindRangeMerge
+	x.turn.Priority, x.turn.Merge = !t.Kind.Timed(), t.Kind.FirstWins()
 	return x
 }
 

@@ -122,7 +122,7 @@ func (i *Inspector) reschedule(ctx context.Context, t Topic, content, basis stri
 		where, _, score, err = i.scripts.Reschedule(ctx, i.keys(t, in), content, to.script(t))
 		slot = in
 		switch {
-		case where == luascripts.InStore && (to.Priority > 0 || t.Kind != message.KindPriority):
+		case where == luascripts.InStore && (to.Priority > 0 || t.Kind.Timed()):
 			e, done = entryOf(t, in, Waiting, content, score), true
 		case where == luascripts.InRetry && to.Priority == 0:
 			e, done = entryOf(t, in, Retrying, content, score), true
@@ -186,7 +186,7 @@ func (m Move) validate(t Topic) error {
 }
 
 func validatePriority(t Topic, priority int64) error {
-	if t.Kind != message.KindPriority {
+	if t.Kind.Timed() {
 		return &message.InvalidError{Field: "Priority", Value: strconv.FormatInt(priority, 10), Limit: fmt.Sprintf("not given: topic %s is of kind %s", t.Name, t.Kind)}
 	}
 	if priority < message.MinPriority || priority > message.MaxPriority {
@@ -200,7 +200,7 @@ func (m Move) script(t Topic) luascripts.Move {
 	const almost = time.Millisecond - 1
 	to := luascripts.Move{
 		In: (m.In + almost).Truncate(time.Millisecond), Priority: m.Priority,
-		RetryOnly: t.Kind == message.KindPriority && m.Priority == 0,
+		RetryOnly: !t.Kind.Timed() && m.Priority == 0,
 	}
 	if !m.At.IsZero() {
 		to.At = m.At.Add(almost)

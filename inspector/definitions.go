@@ -91,11 +91,7 @@ func (i *Inspector) readDefinition(name, key string, values []any) definition {
 		d.Created = time.UnixMilli(created)
 	}
 	read := message.Topic{Name: name, Literal: text[2] == "1"}
-	for _, kind := range []message.Kind{message.KindRangeMerge, message.KindPriority, message.KindFixedTime} {
-		if text[0] == kind.String() {
-			read.Kind = kind
-		}
-	}
+	read.Kind, _ = message.ParseKind(text[0])
 	read.Slots, _ = strconv.Atoi(text[1])
 	if _, told := values[7].(string); told {
 		d.Namespace, d.Foreign = text[7], text[7] != i.cfg.Namespace

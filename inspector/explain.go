@@ -100,7 +100,7 @@ func (i *Inspector) lookUp(ctx context.Context, t Topic, content, basis string) 
 }
 
 func (i *Inspector) lookIn(ctx context.Context, t Topic, content string, which []int) ([]place, error) {
-	priority := t.Kind == message.KindPriority
+	priority := !t.Kind.Timed()
 	found, which, err := ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.StringSliceCmd {
 		return i.scripts.FindCmd(ctx, k, priority, content)
 	}, luascripts.FindAnswer)

@@ -40,7 +40,7 @@ type Entry struct {
 func entryOf(t Topic, slot int, state State, content string, score int64) Entry {
 	e := Entry{Content: content, Slot: slot, State: state}
 	switch {
-	case state == Waiting && t.Kind == message.KindPriority:
+	case state == Waiting && !t.Kind.Timed():
 		e.Priority, e.Attempt = score, 1
 	case state == Waiting:
 		e.Due, e.Attempt = time.UnixMilli(score), 1
@@ -149,7 +149,7 @@ func queuesOf(t Topic, slot int, k luascripts.SlotKeys, state State, c *luascrip
 	switch state {
 	case Waiting:
 		q := queue{slot: slot, key: k.Store, low: math.Nextafter(message.MaxRetries, highest), high: highest, head: c.Next, first: floor(c.Next), from: max(0, c.Failed-1)}
-		if t.Kind == message.KindPriority {
+		if !t.Kind.Timed() {
 			q.down, q.head, q.first, q.from = true, -c.Next, ceiling(c.Next), 0
 		}
 		if c.Stored > c.Failed {

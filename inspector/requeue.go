@@ -66,7 +66,7 @@ func (i *Inspector) DeadRequeue(ctx context.Context, topic string, q DeadQuery, 
 	if err = o.validate(t); err == nil {
 		err = i.exhume(ctx, t, q, o.Rate, exhumation{
 			call: func(k luascripts.SlotKeys, dead []luascripts.Corpse) luascripts.Call {
-				return i.scripts.RequeueCmd(context.WithoutCancel(ctx), k, t.Kind == message.KindPriority, o.Priority, dead)
+				return i.scripts.RequeueCmd(context.WithoutCancel(ctx), k, !t.Kind.Timed(), o.Priority, dead)
 			},
 			note: func(f luascripts.Fortune) {
 				switch f {

@@ -74,7 +74,7 @@ func counted(t Topic, index int, c *luascripts.Counts) Slot {
 	}
 	switch first := time.UnixMilli(c.Next); {
 	case c.Next <= message.MaxRetries: // none, or failed ones only
-	case t.Kind == message.KindPriority:
+	case !t.Kind.Timed():
 		s.Priority = c.Next
 	case s.Next.IsZero() || first.Before(s.Next):
 		s.Next = first
@@ -116,7 +116,7 @@ func allSlots(t Topic) []int {
 
 // counts counts slots of a topic, as [ofSlots] asks.
 func (i *Inspector) counts(ctx context.Context, t Topic, which []int) (counts []luascripts.Counts, read []int, err error) {
-	priority := t.Kind == message.KindPriority
+	priority := !t.Kind.Timed()
 	return ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.StringSliceCmd {
 		return i.scripts.CountCmd(ctx, k, priority)
 	}, luascripts.CountAnswer)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/message"
 )
 
 // Violation is a rule that does not hold.
@@ -155,7 +154,7 @@ func (v *verification) slot(ctx context.Context, t Topic, slot int) error {
 		if err != nil {
 			return nil, v.i.explain(err)
 		}
-		a.Priority, a.Literal = t.Kind == message.KindPriority, t.Literal
+		a.Priority, a.Literal = !t.Kind.Timed(), t.Literal
 		for _, b := range a.Broken() {
 			v.add(Violation{Topic: t.Name, Slot: slot, Rule: b.Rule, Key: b.Key, Content: b.Content, Detail: b.Detail})
 		}

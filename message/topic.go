@@ -17,31 +17,6 @@ const (
 	MaxNameBytes = 200 // of a namespace, too
 )
 
-// Kind is what the messages of a topic have in common. A topic has one kind
-// for ever.
-type Kind uint8
-
-// The kinds. The zero Kind is refused, so that a forgotten Kind is noticed.
-const (
-	KindRangeMerge Kind = iota + 1
-	KindPriority
-	KindFixedTime
-)
-
-// String returns the kind as it is stored: "range-merge", "priority",
-// "fixed-time".
-func (k Kind) String() string {
-	switch k {
-	case KindRangeMerge:
-		return "range-merge"
-	case KindPriority:
-		return "priority"
-	case KindFixedTime:
-		return "fixed-time"
-	}
-	return "Kind(" + strconv.Itoa(int(k)) + ")"
-}
-
 // Topic is a name and its definition. One name has one definition for ever: a
 // producer or consumer that brings a different one is refused with
 // [ErrTopicConflict].
@@ -80,11 +55,8 @@ func (t Topic) Validate() error {
 	if err := validateName("Topic.Name", t.Name); err != nil {
 		return err
 	}
-	if t.Kind == 0 {
-		return invalid("Topic.Kind", "not set", "KindRangeMerge, KindPriority or KindFixedTime")
-	}
-	if t.Kind > KindFixedTime {
-		return invalid("Topic.Kind", t.Kind.String(), "KindRangeMerge, KindPriority or KindFixedTime")
+	if err := t.Kind.valid(); err != nil {
+		return err
 	}
 	if s := t.Slots; s < 0 || s > MaxSlots || s&(s-1) != 0 {
 		return invalid("Topic.Slots", strconv.Itoa(s), "a power of two from 1 to 65536, or 0 for what the topic has")

@@ -2,8 +2,6 @@ package producer
 
 import (
 	"time"
-
-	"github.com/slotmq/go-rmq/message"
 )
 
 // Outcome is what a send did.
@@ -48,7 +46,7 @@ type Receipt struct {
 func (k *ticket) receipt() (Receipt, error) {
 	outcome, err := k.result(k.entry)
 	r := Receipt{Outcome: outcome, Slot: k.slot, Past: k.past}
-	if err == nil && (k.kind == message.KindFixedTime || k.kind == message.KindRangeMerge && outcome == Stored) {
+	if err == nil && k.kind.Timed() && (!k.kind.FirstWins() || outcome == Stored) {
 		r.Due = time.UnixMilli(k.scores[k.entry])
 	}
 	return r, err

@@ -8,7 +8,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/message"
 )
 
 // wakesApart is how long a line that is never at rest keeps wake-ups for the next
@@ -28,7 +27,7 @@ func (p *Producer) planWakes(to *line, f *flight) {
 			if f.errs != nil && f.errs[e] != nil && f.errs[e] != ErrNotReplicated && !errors.Is(f.errs[e], ErrUncertain) {
 				return // not stored
 			}
-			if l.topic.Kind == message.KindRangeMerge && f.outcomes[e] == Merged {
+			if l.topic.Kind.FirstWins() && f.outcomes[e] == Merged {
 				return // what it merged into has been announced
 			}
 			if !found || f.scores[e] < due {
@@ -39,7 +38,7 @@ func (p *Producer) planWakes(to *line, f *flight) {
 			continue
 		}
 		in := time.Duration(0)
-		if l.topic.Kind != message.KindPriority {
+		if l.topic.Kind.Timed() {
 			if now, err := to.clock.now(p.run, l.store()); err == nil {
 				in = time.UnixMilli(due).Sub(now.at)
 			}

@@ -8,7 +8,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
-	"github.com/slotmq/go-rmq/message"
 )
 
 // Limits of one command: long enough to be cheap, short enough not to hold up
@@ -71,7 +70,7 @@ func (p *Producer) split(f *flight, l *lane) {
 func (p *Producer) command(f *flight, l *lane, entries []int32) write {
 	store := l.topic.slots[l.slot].key
 	begin := len(f.args)
-	first := l.topic.Kind == message.KindRangeMerge // the first time wins, else the last time or priority
+	first := l.topic.Kind.FirstWins() // the first time wins, else the last time or priority
 	script := first && l.topic.Literal || p.cfg.MaxWaiting > 0
 	switch {
 	case script:
@@ -147,7 +146,7 @@ func inOrder(writes []*write, again func(*write) bool) (those []*write) {
 			w.reset()
 		case !again(w):
 			continue
-		case w.lane.topic.Kind != message.KindRangeMerge:
+		case !w.lane.topic.Kind.FirstWins():
 			behind = append(behind, w.lane)
 		}
 		those = append(those, w)

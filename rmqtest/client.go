@@ -12,6 +12,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/frozen"
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -129,7 +130,7 @@ func (c *Client) nextDue() (next time.Time, found bool) {
 		slots, _ := strconv.Atoi(definition["slots"])
 		for slot := range slots {
 			keys := luascripts.KeysOf(topic, slot)
-			if definition["kind"] != rmq.KindPriority.String() {
+			if kind, _ := message.ParseKind(definition["kind"]); kind.Timed() {
 				earliest(keys.Store, 1)
 			}
 			earliest(keys.Retry, 1.0/100) // ms × 100 + the retries left

@@ -141,7 +141,7 @@ func (r *requeue) valid(ctx context.Context, i *inspector.Inspector) error {
 	if err != nil {
 		return err
 	}
-	if t.Kind != message.KindPriority {
+	if t.Kind.Timed() {
 		return misused("--priority is %d, and %s is a %s topic, which has none", r.options.Priority, legible(t.Name), t.Kind)
 	}
 	_, err = message.Open(t.Topic, message.Priority{Content: "x", Priority: r.options.Priority}, message.DefaultMaxContent)

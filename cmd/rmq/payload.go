@@ -30,7 +30,7 @@ func (p payload) message(t message.Topic) (message.Message, error) {
 	case given != 1:
 	case p.merge != nil && t.Kind == message.KindRangeMerge:
 		m = message.RangeMerge{Content: p.content, SlotBasis: p.basis, Range: *p.merge}
-	case p.priority != nil && t.Kind == message.KindPriority:
+	case p.priority != nil && !t.Kind.Timed():
 		m = message.Priority{Content: p.content, SlotBasis: p.basis, Priority: *p.priority}
 	case p.at != nil && t.Kind == message.KindFixedTime:
 		m = message.FixedTime{Content: p.content, SlotBasis: p.basis, At: *p.at}
@@ -55,13 +55,16 @@ var needs = map[message.Kind]string{
 }
 
 // kindNames are the kinds, as they are written.
-var kindNames = []string{message.KindRangeMerge.String(), message.KindPriority.String(), message.KindFixedTime.String()}
+var kindNames = func() (names []string) {
+	for _, kind := range message.Kinds() {
+		names = append(names, kind.String())
+	}
+	return names
+}()
 
 func parseKind(name string) (message.Kind, error) {
-	for _, kind := range []message.Kind{message.KindRangeMerge, message.KindPriority, message.KindFixedTime} {
-		if kind.String() == name {
-			return kind, nil
-		}
+	if kind, known := message.ParseKind(name); known {
+		return kind, nil
 	}
 	return 0, errors.New("not " + alternatives(kindNames))
 }

@@ -91,7 +91,7 @@ func (a *app) unmoved(ctx context.Context, i *inspector.Inspector, topic, conten
 	case errors.As(err, &invalid) && invalid.Field == "Move":
 		return misused("%s is a priority topic: --now, --in and --at are for retries only; use --priority", legible(topic))
 	case errors.As(err, &invalid) && invalid.Field == "Priority":
-		if t, terr := i.Topic(ctx, topic); terr == nil && t.Kind != message.KindPriority {
+		if t, terr := i.Topic(ctx, topic); terr == nil && t.Kind.Timed() {
 			return misused("%s is a %s topic, which has no priorities: %s", legible(topic), t.Kind, times)
 		}
 	case errors.Is(err, inspector.ErrNotWaiting) && to.Priority > 0:
