@@ -14,6 +14,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/definition"
 	"github.com/slotmq/go-rmq/internal/rights"
+	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
@@ -264,7 +265,7 @@ func (c *Consumer) resign() {
 	defer cancel()
 	// A refresh under way would put it back after it was taken out.
 	c.stopRest()
-	within(ctx, &c.attending)
+	_ = wait.Group(ctx, &c.attending) // a Redis client need not heed ctx
 	if c.cfg.Slots != nil {
 		if err := c.term.Load().member.Leaving(ctx); err != nil {
 			c.log.Warn("the slots could not be offered to others", zap.Error(err))
@@ -292,19 +293,5 @@ func (c *Consumer) resign() {
 			c.announceMembers(left)
 		})
 	}
-	within(ctx, &resigning)
-}
-
-// within waits for a group, and no longer than ctx: a Redis client need not heed
-// that while it waits for an answer.
-func within(ctx context.Context, group *sync.WaitGroup) {
-	done := make(chan struct{})
-	go func() {
-		group.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-	case <-ctx.Done():
-	}
+	_ = wait.Group(ctx, &resigning)
 }

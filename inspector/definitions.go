@@ -21,6 +21,7 @@ type definition struct {
 	untold  bool   // older programs did not store the namespace, and the name may begin with one
 	wrong   string // what is wrong with it; empty: nothing
 	missing bool   // it is not there at all
+	hidden  bool   // it cannot be looked at
 }
 
 // defined are the definitions of all listed topics.
@@ -66,7 +67,7 @@ func (i *Inspector) definitions(ctx context.Context, names []string) ([]definiti
 				if err := failed.add(ctx, some[n], -1, key, fmt.Errorf("read %s: %w", key, i.explain(err))); err != nil {
 					return nil, err
 				}
-				all = append(all, definition{Topic: Topic{Topic: message.Topic{Name: some[n]}}, wrong: key + " cannot be read"})
+				all = append(all, definition{Topic: Topic{Topic: message.Topic{Name: some[n]}}, wrong: key + " cannot be read", hidden: true})
 			}
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/slotmq/go-rmq/internal/cluster"
 )
 
 // Level is how well something is.
@@ -38,12 +40,19 @@ func (i *Inspector) Doctor(ctx context.Context) []Check {
 		return []Check{{Name: "connection", Level: Fail, Detail: oneLine(i.explain(err)), Advice: "mend the address of Redis, or start it"}}
 	}
 	checks := []Check{i.connection(servers)}
-	away := i.away(servers)
+	for _, s := range servers { // to ask them again for each thing that they hold would take long
+		if cluster.Unanswered(s.err) {
+			i.heard.note(s.addr, s.err)
+		}
+	}
 	servers = slices.DeleteFunc(servers, func(s server) bool { return s.err != nil })
 	if len(servers) == 0 {
 		return checks
 	}
-	topics, hidden, err := away.defined(ctx)
+	failed := failures{i: i}
+	topics, err := i.defined(ctx)
+	err = failed.merge(err)
+	topics = slices.DeleteFunc(topics, func(d definition) bool { return d.hidden })
 	checks = append(checks,
 		judge("version", servers, version), judge("role", servers, role), i.rights(ctx, topics, err),
 		judge("persistence", servers, persistence), judge("eviction", servers, eviction),
@@ -52,7 +61,7 @@ func (i *Inspector) Doctor(ctx context.Context) []Check {
 		return append(checks, Check{Name: "definitions", Level: Fail, Detail: oneLine(err), Advice: "mend that first: no topic is known"})
 	}
 	checks = append(checks, i.zooKeeper(ctx, topics)...)
-	return append(checks, i.messages(ctx, topics, away, hidden)...)
+	return append(checks, i.messages(ctx, topics, failed.findings())...)
 }
 
 // finding is what was found at one server, or of one topic.

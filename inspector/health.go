@@ -176,7 +176,7 @@ func form(kind string, literal bool) string {
 }
 
 // messages looks for topics that need somebody. Of some it is known already what is hidden.
-func (i *Inspector) messages(ctx context.Context, topics []definition, away away, broken []finding) []Check {
+func (i *Inspector) messages(ctx context.Context, topics []definition, broken []finding) []Check {
 	var (
 		idle         []finding
 		paused, dead []string
@@ -191,20 +191,18 @@ func (i *Inspector) messages(ctx context.Context, topics []definition, away away
 			broken = append(broken, fail("no time left to look at "+plural(len(topics)-looked, "topic"), "mend what took so long, see connection"))
 			break
 		}
-		s, hidden, err := away.stats(ctx, t.Topic)
-		broken = append(broken, hidden...)
-		if err != nil {
+		failed := failures{i: i}
+		seen, err := i.look(ctx, t.Topic)
+		if err := failed.merge(err); err != nil {
 			broken = append(broken, fail(oneLine(err), "mend what it says; rmq verify tells more"))
 			continue
 		}
+		broken = append(broken, failed.findings()...)
+		s := sum(t.Topic, seen)
 		if s.Due > 0 && s.Workers == 0 {
 			idle = append(idle, warn(fmt.Sprintf("topic %s has %d due and no worker", t.Name, s.Due), "start workers that listen to it"))
 		}
-		some, err := i.seemStill(ctx, t.Topic, away.readable(ctx, t.Topic))
-		if err != nil && ctx.Err() == nil {
-			broken = append(broken, fail(oneLine(err), "mend what it says; rmq verify tells more"))
-		}
-		seem = append(seem, some...)
+		seem = append(seem, i.seemStill(ctx, t.Topic, seen)...)
 		if s.Paused > 0 {
 			paused, slots = append(paused, fmt.Sprintf("%s (%d)", t.Name, s.Paused)), slots+s.Paused
 		}
@@ -218,7 +216,7 @@ func (i *Inspector) messages(ctx context.Context, topics []definition, away away
 		stopped = append(stopped, finding{level: s.level, detail: s.String(), advice: s.advice})
 	}
 	if err != nil {
-		stopped = append(stopped, warn(plural(len(seem), "slot")+" could not be looked at again: "+oneLine(err), "look again"))
+		stopped = append(stopped, warn("not every slot could be looked at again: "+oneLine(err), "look again"))
 	}
 	where := "" // of what could be looked at
 	if broken != nil {

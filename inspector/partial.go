@@ -54,10 +54,33 @@ func (p *PartialError) Unwrap() []error {
 	return all
 }
 
+// Merge takes over the failures of err, if it is a PartialError, each topic and slot once:
+// two questions about one slot fail for one reason. Another error it returns.
+func (p *PartialError) Merge(err error) error {
+	var other *PartialError
+	if err == nil || !errors.As(err, &other) {
+		return err
+	}
+	type place struct {
+		topic string
+		slot  int
+	}
+	known := map[place]bool{}
+	for _, f := range p.Failures {
+		known[place{f.Topic, f.Slot}] = true
+	}
+	for _, f := range other.Failures {
+		if !known[place{f.Topic, f.Slot}] {
+			p.Failures = append(p.Failures, f)
+		}
+	}
+	return nil
+}
+
 // failures collects what could not be looked at, while the rest is.
 type failures struct {
-	i   *Inspector
-	all []Failed
+	i     *Inspector
+	found PartialError
 }
 
 // add notes why something cannot be looked at. What concerns not this key alone, and so ends
@@ -69,7 +92,7 @@ func (f *failures) add(ctx context.Context, topic string, slot int, key string, 
 	case ctx.Err() != nil, rights.Denied(err), !cluster.IsCluster(f.i.rdb) && ofServer(err):
 		return err
 	case !cluster.Unanswered(err):
-		f.all = append(f.all, Failed{Topic: topic, Slot: slot, Err: err})
+		f.note(Failed{Topic: topic, Slot: slot, Err: err})
 		return nil
 	}
 	var silent *silentError
@@ -78,9 +101,11 @@ func (f *failures) add(ctx context.Context, topic string, slot int, key string, 
 		silent = &silentError{addr, err}
 		f.i.heard.note(addr, err)
 	}
-	f.all = append(f.all, Failed{topic, slot, silent.addr, silent})
+	f.note(Failed{topic, slot, silent.addr, silent})
 	return nil
 }
+
+func (f *failures) note(one Failed) { f.found.Failures = append(f.found.Failures, one) }
 
 // ofServer reports whether err is of the server, and not of one key.
 func ofServer(err error) bool {
@@ -88,30 +113,43 @@ func ofServer(err error) bool {
 	return cluster.Unanswered(err) || errors.As(err, &reply) && !strings.Contains(err.Error(), "WRONGTYPE")
 }
 
-// merge takes over those of err, each slot once, though it is asked several questions. If it
-// is another error, it is returned.
-func (f *failures) merge(err error) error {
-	var p *PartialError
-	if err == nil || !errors.As(err, &p) {
-		return err
-	}
-	known := map[string]bool{}
-	id := func(one Failed) string { return fmt.Sprint(one.Slot, " ", one.Topic) }
-	for _, one := range f.all {
-		known[id(one)] = true
-	}
-	for _, one := range p.Failures {
-		if !known[id(one)] {
-			f.all = append(f.all, one)
-		}
-	}
-	return nil
-}
+// merge takes over those of err. If it is another error, it is returned.
+func (f *failures) merge(err error) error { return f.found.Merge(err) }
 
 // err is a [PartialError], or nil if there was no failure.
 func (f *failures) err() error {
-	if len(f.all) == 0 {
+	if len(f.found.Failures) == 0 {
 		return nil
 	}
-	return &PartialError{f.all}
+	return &f.found
+}
+
+// findings say to the doctor what could not be looked at, those that one silent server hides
+// of a topic together.
+func (f *failures) findings() []finding {
+	type part struct{ topic, server string }
+	var all []finding
+	var parts []part
+	slots := map[part][]int{}
+	for _, one := range f.found.Failures {
+		if one.Server == "" {
+			all = append(all, fail(oneLine(one.Err), "mend what it says; rmq verify tells more"))
+			continue
+		}
+		p := part{one.Topic, one.Server}
+		if _, met := slots[p]; !met {
+			parts, slots[p] = append(parts, p), nil
+		}
+		if one.Slot >= 0 {
+			slots[p] = append(slots[p], one.Slot)
+		}
+	}
+	for _, p := range parts {
+		what := "its definition or its workers cannot be read"
+		if n := len(slots[p]); n > 0 {
+			what = fmt.Sprintf("%s cannot be read, such as slot %d", plural(n, "slot"), slots[p][0])
+		}
+		all = append(all, fail(fmt.Sprintf("topic %s: %s: server %s does not answer", p.topic, what, p.server), "see connection"))
+	}
+	return all
 }

@@ -49,20 +49,37 @@ func (i *Inspector) Slots(ctx context.Context, topic string) ([]Slot, error) {
 		return nil, err
 	}
 	failed := failures{i: i}
-	counts, which, err := i.counts(ctx, t, allSlots(t))
+	seen, err := i.look(ctx, t)
 	if err := failed.merge(err); err != nil {
 		return nil, err
 	}
-	shares, err := i.shares(ctx, t)
-	if err := failed.merge(err); err != nil {
-		return nil, err
-	}
-	all := make([]Slot, len(which))
-	for n, slot := range which {
-		all[n] = counted(t, slot, &counts[n])
-		all[n].Worker, all[n].Unseen = shares.owner(slot), shares.workers < 0
+	all := make([]Slot, len(seen.slots))
+	for n, slot := range seen.slots {
+		all[n] = counted(t, slot, &seen.counts[n])
+		all[n].Worker, all[n].Unseen = seen.owner(slot), seen.workers < 0
 	}
 	return all, failed.err()
+}
+
+// seen is what the slots of a topic have, and who works at them.
+type seen struct {
+	slots  []int // that could be looked at
+	counts []luascripts.Counts
+	shares
+}
+
+// look looks at all slots of a topic. A [PartialError] comes with those that it could look at.
+func (i *Inspector) look(ctx context.Context, t Topic) (s seen, err error) {
+	failed := failures{i: i}
+	s.counts, s.slots, err = i.counts(ctx, t, allSlots(t))
+	if err := failed.merge(err); err != nil {
+		return s, err
+	}
+	s.shares, err = i.shares(ctx, t)
+	if err := failed.merge(err); err != nil {
+		return s, err
+	}
+	return s, failed.err()
 }
 
 // counted says in words of this package what was counted.

@@ -26,26 +26,20 @@ func (i *Inspector) Stats(ctx context.Context, topic string) (Stats, error) {
 		return Stats{}, err
 	}
 	failed := failures{i: i}
-	sum, err := i.sum(ctx, t, allSlots(t))
+	seen, err := i.look(ctx, t)
 	if err := failed.merge(err); err != nil {
 		return Stats{}, err
 	}
-	shares, err := i.shares(ctx, t)
-	if err := failed.merge(err); err != nil {
-		return Stats{}, err
-	}
-	sum.Workers = shares.workers
-	return sum, failed.err()
+	return sum(t, seen), failed.err()
 }
 
-// sum adds up some slots of a topic.
-func (i *Inspector) sum(ctx context.Context, t Topic, which []int) (Stats, error) {
-	counts, which, err := i.counts(ctx, t, which)
-	sum := Stats{Topic: t, Read: len(which)}
-	for n, c := range counts {
-		sum.add(counted(t, which[n], &c))
+// sum adds up the slots of a topic.
+func sum(t Topic, seen seen) Stats {
+	sum := Stats{Topic: t, Read: len(seen.slots), Workers: seen.workers}
+	for n, slot := range seen.slots {
+		sum.add(counted(t, slot, &seen.counts[n]))
 	}
-	return sum, err
+	return sum
 }
 
 func (sum *Stats) add(s Slot) {

@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -37,30 +38,20 @@ func (s *still) String() string {
 	return fmt.Sprintf("topic %s slot %d: %s", s.topic.Name, s.slot, s.detail)
 }
 
-// seemStill are slots of a topic that look like it.
-func (i *Inspector) seemStill(ctx context.Context, t Topic, which []int) ([]still, error) {
-	counts, _, err := i.counts(ctx, t, which)
-	if err != nil {
-		return nil, err
-	}
-	who, err := i.shares(ctx, t)
-	if err != nil {
-		return nil, err
-	}
+// seemStill are the slots of a topic that look like it.
+func (i *Inspector) seemStill(ctx context.Context, t Topic, seen seen) []still {
 	var held map[string][]int // by workers with a session; nil: they are not known
 	if t.Sharing == "zookeeper" {
-		if held, err = i.heldOf(ctx, t); err != nil {
-			held = nil
-		}
+		held, _ = i.heldOf(ctx, t)
 	}
 	var all []still
-	for n, slot := range which {
-		s := still{topic: t, slot: slot, was: counts[n]}
-		if s.seems(who, held) {
+	for n, slot := range seen.slots {
+		s := still{topic: t, slot: slot, was: seen.counts[n]}
+		if s.seems(seen.shares, held) {
 			all = append(all, s)
 		}
 	}
-	return all, nil
+	return all
 }
 
 // heldOf are the slots of a topic that each worker with a session says it has.
@@ -126,10 +117,12 @@ func (i *Inspector) standStill(ctx context.Context, seem []still) ([]still, erro
 		return nil, ctx.Err()
 	}
 	var all []still
+	var missed error // of one hides no other
 	for _, s := range seem {
 		counts, _, err := i.counts(ctx, s.topic, []int{s.slot})
 		if err != nil {
-			return all, err
+			missed = cmp.Or(missed, err)
+			continue
 		}
 		now := counts[0]
 		if now.Number == s.was.Number && now.Worker == s.was.Worker && now.InFlight == s.was.InFlight && now.Taken.Equal(s.was.Taken) &&
@@ -138,5 +131,5 @@ func (i *Inspector) standStill(ctx context.Context, seem []still) ([]still, erro
 			all = append(all, s)
 		}
 	}
-	return all, nil
+	return all, missed
 }

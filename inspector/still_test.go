@@ -109,5 +109,10 @@ func TestSlotsThatStandStill(t *testing.T) {
 		if err != nil || len(found) != 1 || found[0].Rule != "STANDS" || found[0].Topic != gone.Name || found[0].Slot != 1 {
 			t.Errorf("%+v, %v", found, err)
 		}
+
+		must(t, rdb.Set(ctx, luascripts.StoreKey(gone.Name, 0), "a string", 0).Err()) // which hides the other slot from nobody
+		checks = i.Doctor(ctx)
+		wantCheck(t, checks, "messages", Fail, luascripts.StoreKey(gone.Name, 0))
+		wantCheck(t, checks, "slots", Fail, "topic gone slot 1: a batch of 1")
 	})
 }

@@ -54,8 +54,8 @@ func (i *Inspector) Topic(ctx context.Context, name string) (Topic, error) {
 	switch err := failed.merge(err); {
 	case err != nil:
 		return Topic{}, err
-	case len(failed.all) > 0: // then there is no part of a result
-		return Topic{}, fmt.Errorf("look up topic %s: %w", name, failed.all[0].Err)
+	case failed.err() != nil: // then there is no part of a result
+		return Topic{}, fmt.Errorf("look up topic %s: %w", name, failed.found.Failures[0].Err)
 	case found[0].wrong == "":
 		return found[0].Topic, nil
 	case !found[0].missing:

@@ -98,10 +98,11 @@ func (v *verification) run(ctx context.Context, topics []string, progress func(t
 		if err := v.topic(ctx, d.Topic, isListed); err != nil {
 			return err
 		}
-		some, err := v.i.seemStill(ctx, d.Topic, allSlots(d.Topic))
+		seen, err := v.i.look(ctx, d.Topic)
 		if err != nil && v.found == nil { // else a key of a wrong type was told
 			return err
 		}
+		some := v.i.seemStill(ctx, d.Topic, seen)
 		v.seem = append(v.seem, slices.DeleteFunc(some, func(s still) bool { return s.level != Fail })...)
 	}
 	still, err := v.i.standStill(ctx, v.seem)

@@ -24,7 +24,7 @@ type app struct {
 
 	rdb redis.UniversalClient // nil until a command connects
 
-	missed []inspector.Failed // could not be looked at
+	missed inspector.PartialError // what could not be looked at, if there is any
 }
 
 // settings are the flags of all commands.

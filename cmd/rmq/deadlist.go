@@ -114,7 +114,7 @@ when it first failed, at which worker, and its whole last error.`,
 			if err := a.partly(err); err != nil {
 				return err
 			}
-			if len(found) == 0 && len(a.missed) > 0 {
+			if len(found) == 0 && len(a.missed.Failures) > 0 {
 				return failed("%s is not dead in %s%s, see above", shorten(a.text(content), 60), legible(args[0]), a.whereLooked())
 			}
 			if len(found) == 0 {

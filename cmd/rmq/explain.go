@@ -71,7 +71,7 @@ func (a *app) nowhere(t inspector.Topic, content, basis string) error {
 	} else if basis != "" {
 		looked = fmt.Sprintf("the slot of basis %s of %s; without --basis all are looked at", legible(shorten(basis, 40)), legible(t.Name))
 	}
-	if len(a.missed) > 0 {
+	if len(a.missed.Failures) > 0 {
 		return failed("%s is not here%s, see above", shorten(a.text(content), 60), a.whereLooked())
 	}
 	return failed("%s is not here: never sent, handled already, or sent with another content; looked in %s", shorten(a.text(content), 60), looked)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -15,32 +14,16 @@ import (
 const mostMissed = 10
 
 // partly notes what err says could not be looked at, and goes on. Another error it returns.
-func (a *app) partly(err error) error {
-	var partial *inspector.PartialError
-	if !errors.As(err, &partial) {
-		return err
-	}
-	known := map[string]bool{} // a command may ask twice
-	id := func(f inspector.Failed) string { return fmt.Sprint(f.Slot, " ", f.Topic) }
-	for _, f := range a.missed {
-		known[id(f)] = true
-	}
-	for _, f := range partial.Failures {
-		if !known[id(f)] {
-			a.missed = append(a.missed, f)
-		}
-	}
-	return nil
-}
+func (a *app) partly(err error) error { return a.missed.Merge(err) }
 
 // blind reports whether what a topic has as a whole could not be looked at.
 func (a *app) blind(topic string) bool {
-	return slices.ContainsFunc(a.missed, func(f inspector.Failed) bool { return f.Topic == topic && f.Slot < 0 })
+	return slices.ContainsFunc(a.missed.Failures, func(f inspector.Failed) bool { return f.Topic == topic && f.Slot < 0 })
 }
 
 // whereLooked is to be said behind "none", if not everything could be looked at.
 func (a *app) whereLooked() string {
-	if len(a.missed) == 0 {
+	if len(a.missed.Failures) == 0 {
 		return ""
 	}
 	return " where it could be looked"
@@ -57,8 +40,8 @@ type missedJSON struct {
 // tellMissed is what was missed, in lines for people; in JSON it is printed, too. Then it is
 // forgotten, for the next look.
 func (a *app) tellMissed() (lines []string, err error) {
-	missed := a.missed
-	a.missed = nil
+	missed := a.missed.Failures
+	a.missed.Failures = nil
 	type part struct{ server, topic string }
 	var parts []part // of servers that do not answer
 	slots := map[part]int{}

@@ -126,7 +126,7 @@ func (a *app) completeTopics(cmd *cobra.Command, args []string, begun string) ([
 	if err := a.partly(err); err != nil {
 		return nil, none
 	}
-	a.missed = nil // a shell does not want to know
+	a.missed.Failures = nil // a shell does not want to know
 	var names []string
 	for _, t := range topics {
 		// A shell prints names as they are, and could not type others.
