@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/keeper"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
 )
 
 // Who is asked about what it carries lets it be; about what it does not carry, it takes
@@ -22,6 +25,9 @@ func TestAsked(t *testing.T) {
 			for i, x := range xs {
 				if !leaves[i] {
 					t.Errorf("the turn of %s at slot %d may take", x.worker, x.index)
+				}
+				if !x.leaving.Load() {
+					t.Errorf("when %s has left slot %d, nobody is woken", x.worker, x.index)
 				}
 				ids = append(ids, fmt.Sprint(x.index, " ", x.worker))
 			}
@@ -51,10 +57,55 @@ func TestAsked(t *testing.T) {
 	if got := turns(); !slices.Equal(got, []string{"0 me", "0 me+1"}) {
 		t.Errorf("turns %v", got)
 	}
+	rests := one.slots[2]
+	rests.held = false
+	s.leave(rests)
 	s.dismiss()
-	s.asked(one, 1, "me")
+	s.asked(one, 1, "me") // carries its batch
+	s.asked(one, 2, "me") // carries nothing, and is about to get another id
 	if got := turns(); got != nil {
 		t.Errorf("turns %v between two terms", got)
+	}
+}
+
+// A holder is asked after it has been busy for a while, and not again at once. The next one
+// that is busy there is asked as soon, although somebody was asked about the slot just now.
+func TestQuestionsOfTwoHolders(t *testing.T) {
+	t.Parallel()
+	rdb := shared(t)
+	c := newConsumer(t, rdb, Config{})
+	c.requests = ctx // it does not start
+	_, topics := stage(16, 1)
+	one := topics[0]
+	one.name = topicOf(t, message.KindPriority, 1).Name
+	x := one.slots[0]
+	sub := rdb.Subscribe(ctx, luascripts.WakeChannel(one.name))
+	t.Cleanup(func() { sub.Close() })
+	_, err := sub.Receive(ctx)
+	must(t, err)
+	busyWith := func(holder string, since time.Duration) {
+		t.Helper()
+		c.suspect(x, holder)
+		x.busy = time.Now().Add(-since)
+		c.suspect(x, holder)
+		c.announcing.Wait()
+	}
+	busyWith("first", askAfter)
+	busyWith("first", 10*askAfter) // asked just now
+	busyWith("second", askAfter)
+	must(t, rdb.Publish(ctx, luascripts.WakeChannel(one.name), "end").Err())
+	var asked []string
+	for {
+		note, err := sub.ReceiveMessage(ctx)
+		must(t, err)
+		if note.Payload == "end" {
+			break
+		}
+		_, holder, _ := luascripts.ParseQuestion(note.Payload)
+		asked = append(asked, holder)
+	}
+	if !slices.Equal(asked, []string{"first", "second"}) {
+		t.Errorf("asked %q", asked)
 	}
 }
 

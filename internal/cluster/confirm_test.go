@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -68,4 +69,43 @@ func TestStillMaster(t *testing.T) {
 	if StillMaster(t.Context(), rdb, master.Addr(), key) {
 		t.Error("confirmed by nobody")
 	}
+}
+
+// A master stands still. One server that names another master outweighs all that do not,
+// and replicas confirm nothing, however many they are: they have no vote.
+func TestWhoConfirmsAMaster(t *testing.T) {
+	t.Parallel()
+	c := servertest.Cluster(t, 3, 1, "--cluster-node-timeout", "600000") // nothing is voted on
+	rdb := c.Client(t, func(o *redis.ClusterOptions) { o.ReadTimeout = 100 * time.Millisecond })
+	away, second, third := c.Nodes()[0], c.Nodes()[1], c.Nodes()[2]
+	key := ""
+	for n := 0; key == "" || c.MasterOf(t, key) != away; n++ {
+		key = fmt.Sprint("k", n)
+	}
+	confirmed := func(want bool, why string) {
+		t.Helper()
+		for begun := time.Now(); StillMaster(t.Context(), rdb, away.Addr(), key) != want; {
+			if !want || time.Since(begun) > 30*time.Second { // a busy server may be silent once, which confirms nothing
+				t.Fatalf("%s: confirmed is %t", why, !want)
+			}
+		}
+	}
+	confirmed(true, "all say so")
+	away.Pause()
+	defer away.Resume()
+	confirmed(true, "both others say so")
+	// As after an election of which only the third one has heard.
+	id, err := second.Client(t).ClusterMyID(t.Context()).Result()
+	if err == nil {
+		err = third.Client(t).Do(t.Context(), "cluster", "setslot", hashSlot(key), "node", id).Err()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	confirmed(false, "one of two masters names another server")
+	for _, silent := range []*servertest.Server{second, third} {
+		silent.Pause()
+		defer silent.Resume()
+	}
+	confirmed(false, "only replicas say so")
 }
