@@ -181,6 +181,55 @@ func TestRedisForgetsThatSlotsMoved(t *testing.T) {
 	}
 }
 
+// Both masters of a Cluster die, and replicas that lag behind take their places: they know of
+// all slots as of the time before half of them were given away.
+func TestLaggingReplicasTakeOver(t *testing.T) {
+	t.Parallel()
+	ways(t, func(t *testing.T, cfg Config) {
+		cluster := servertest.Cluster(t, 2, 1, "--cluster-node-timeout", "600000") // nothing is voted on
+		topic := topicOf(t, message.KindPriority, 8)
+		cfg.SafetyLook = 100 * time.Millisecond
+		client := func() redis.UniversalClient {
+			return cluster.Client(t, func(o *redis.ClusterOptions) { o.ReadTimeout = time.Second })
+		}
+		rdb, n, gate := client(), newNotes(), make(chan struct{})
+		a := work(t, client(), cfg, topic, gated(n, gate))
+		eventually(t, "it has all slots", func() bool { return owned(a) == 8 })
+		contents := oneForEachSlot(t, newSender(t, rdb, topic))
+		n.await(t, "all are in their handlers", func() bool { return n.running == 8 })
+		masters := cluster.Nodes()[:2]
+		var replicas []*servertest.Server
+		for _, master := range masters {
+			replicas = append(replicas, cluster.CutOff(t, master))
+		}
+		close(gate)
+		n.awaitAll(t, contents)
+		wantEmpty(t, rdb, topic)
+		b := work(t, client(), cfg, topic, n.done())
+		eventually(t, "both have half of them", func() bool { return owned(a) == 4 && owned(b) == 4 })
+		for _, master := range masters {
+			master.Kill()
+		}
+		begun := time.Now()
+		for _, replica := range replicas {
+			cluster.TakeOver(t, replica)
+		}
+		n.await(t, "all come again", func() bool { return n.total == 16 && n.running == 0 })
+		t.Logf("all have come again after %v", time.Since(begun))
+		wantEmpty(t, client(), topic) // the other one asks the dead for a while
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		for _, c := range contents {
+			if !slices.Equal(n.attempts[c], []int{1, 1}) {
+				t.Errorf("%s: attempts %v", c, n.attempts[c])
+			}
+		}
+		if n.overlaps > 0 {
+			t.Errorf("%d overlaps", n.overlaps)
+		}
+	})
+}
+
 // Redis forgets without a connection breaking, as when a replica takes over behind an
 // address: a safety look of whoever has the slot finds the batch.
 func TestSafetyLookFindsWhatIsInFlight(t *testing.T) {

@@ -145,6 +145,22 @@ func TestClusterPromotesWhenAMasterIsPaused(t *testing.T) {
 	wantValue(t, rdb, "k", "v")
 }
 
+// A replica that was cut off knows what was written before, and takes over with that.
+func TestClusterForgets(t *testing.T) {
+	t.Parallel()
+	c := Cluster(t, 2, 1)
+	rdb := c.Client(t, hasty)
+	awaitSet(t, rdb, "k", "before")
+	master := c.MasterOf(t, "k")
+	replica := c.CutOff(t, master)
+	awaitSet(t, rdb, "k", "after")
+	c.TakeOver(t, replica)
+	if now := c.MasterOf(t, "k"); now != replica {
+		t.Errorf("%s serves, not %s", now.Addr(), replica.Addr())
+	}
+	wantValue(t, rdb, "k", "before")
+}
+
 func TestClusterMigration(t *testing.T) {
 	t.Parallel()
 	c := Cluster(t, 2, 0)
