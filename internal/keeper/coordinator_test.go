@@ -640,3 +640,22 @@ func TestCoordinatorOfNobody(t *testing.T) {
 	p.comes(t, "w2", "x")
 	p.has(t, "x", map[string]int{"w1": 6, "w2": 6})
 }
+
+// Several members may oust the same coordinator. One that comes late, when another is
+// elected already, spares that one and says nothing.
+func TestOustComesLate(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	elected := p.candidate(t, "c1")
+	p.leader(t)
+	late := p.candidate(t, "c2")
+	if err := late.oust(within(t), nil); err != nil {
+		t.Error(err)
+	}
+	if id, session := p.leader(t); id != "c1" || session != elected.s.id() {
+		t.Errorf("the coordinator is %s", id)
+	}
+	if n := late.logs.FilterLevelExact(zap.WarnLevel).Len(); n > 0 {
+		t.Errorf("%d warnings", n)
+	}
+}

@@ -128,14 +128,14 @@ func (c *coordinator) oust(ctx context.Context, watch <-chan zk.Event) error {
 	if c.wait(ctx, rand.N(spread), watch) {
 		return nil // somebody was quicker
 	}
-	there, stat, err := c.s.exists(ctx, path)
-	if err != nil || !there || stat.EphemeralOwner != 0 {
-		return err
-	}
-	if err := c.s.remove(ctx, path); err != nil {
+	// Another member may have removed it since, and been elected.
+	removed, err := c.s.removeLasting(ctx, path)
+	if err != nil {
 		return fmt.Errorf("%w: it is no worker's, and keeps all slots as they are; deleteall %s in zkCli.sh mends it", err, path)
 	}
-	c.log.Warn("a coordinator that was no worker is removed: its node belonged to no session", zap.String("path", path))
+	if removed {
+		c.log.Warn("a coordinator that was no worker is removed: its node belonged to no session", zap.String("path", path))
+	}
 	return nil
 }
 

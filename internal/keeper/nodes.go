@@ -130,6 +130,23 @@ func (s *session) removeOwn(ctx context.Context, path string) error {
 	return s.remove(ctx, path)
 }
 
+// removeLasting deletes a node that belongs to no session, and reports whether it did. One
+// that belongs to a session, and has taken its place meanwhile, stays: no version tells the
+// two apart, since each begins at 0. But only a node of no session can have others below
+// it. So one is made there and deleted again in the same transaction, which fails as a
+// whole where that is not possible.
+func (s *session) removeLasting(ctx context.Context, path string) (removed bool, err error) {
+	below := path + "/removed"
+	_, err = ask(ctx, s, call{what: "remove", path: path, writes: true}, func(c *zk.Conn) ([]zk.MultiResponse, error) {
+		return c.Multi(&zk.CreateRequest{Path: below, Acl: s.acl}, &zk.DeleteRequest{Path: below, Version: -1},
+			&zk.DeleteRequest{Path: path, Version: -1})
+	})
+	if errors.Is(err, zk.ErrNoChildrenForEphemerals) || errors.Is(err, zk.ErrNoNode) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // sync makes the server catch up with the leader.
 func (s *session) sync(ctx context.Context, path string) error {
 	_, err := ask(ctx, s, call{what: "sync", path: path}, func(c *zk.Conn) (string, error) {

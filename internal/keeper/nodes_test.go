@@ -52,6 +52,45 @@ func openHere(t *testing.T, root string, servers ...string) *session {
 	return s
 }
 
+// Only a node that belongs to no session is deleted, and nothing is left below one that stays.
+func TestRemoveLasting(t *testing.T) {
+	t.Parallel()
+	srv := servertest.SharedZooKeeper(t)
+	root, conn := srv.Chroot(t), srv.Client(t, long)
+	s := openHere(t, root, srv.Addr())
+	path := root + "/a"
+	removes := func(want bool) {
+		t.Helper()
+		if removed, err := s.removeLasting(within(t), path); removed != want || err != nil {
+			t.Errorf("%v, %v; want %v", removed, err, want)
+		}
+	}
+	removes(false) // it is not there
+	comes(t, conn, path)
+	removes(false) // somebody else's
+	if !there(t, conn, path) {
+		t.Error("a node of a session is removed")
+	}
+	if err := conn.Delete(path, -1); err != nil {
+		t.Fatal(err)
+	}
+	put(t, conn, path, "")
+	removes(true)
+	if there(t, conn, path) {
+		t.Error("it is still there")
+	}
+	put(t, conn, path, "")
+	put(t, conn, path+"/below", "")
+	removed, err := s.removeLasting(within(t), path)
+	if removed || !errors.Is(err, zk.ErrNotEmpty) {
+		t.Errorf("%v, %v", removed, err)
+	}
+	wantError(t, err, "remove "+path)
+	if children, _, err := conn.Children(path); len(children) != 1 || err != nil {
+		t.Errorf("there is %q below it, %v", children, err)
+	}
+}
+
 // Each call says what it was about, and keeps what ZooKeeper said.
 func TestCallsNameTheirNode(t *testing.T) {
 	t.Parallel()
