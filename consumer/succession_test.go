@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -334,6 +335,42 @@ func TestLostReplyOfALeave(t *testing.T) {
 	}
 	n.wantOnce(t, []string{"m"})
 	wantEmpty(t, rdb, topic)
+}
+
+// A batch is taken over from a worker that lives, as its turn finds out. Its id has been
+// proven dead then. One that coasts hears that in no other way, and takes another id. One
+// that does not coast hears it from ZooKeeper, and goes by that alone.
+func TestTakenOverWhileItLives(t *testing.T) {
+	t.Parallel()
+	for _, outage := range []slots.Outage{slots.Coast, slots.Stop} {
+		t.Run(fmt.Sprint(outage), func(t *testing.T) {
+			t.Parallel()
+			rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
+			n := newNotes()
+			how := sharedBy(t, servertest.SharedZooKeeper(t), 10*time.Second)
+			how.OnOutage = outage
+			begun, release := make(chan struct{}, 2), make(chan struct{})
+			c := work(t, rdb, Config{Slots: slots.ZooKeeper(how)}, topic, n.around(func(context.Context, *Delivery) error {
+				begun <- struct{}{}
+				<-release
+				return nil
+			}))
+			newSender(t, rdb, topic).send(t, "m")
+			waitFor(t, "the message is in its handler", begun)
+			first := c.Worker()
+			other := luascripts.Turn{Keys: keysOf(topic, 0), Priority: true, Worker: "other", Gone: first, Count: 1, Crash: 300 * time.Millisecond}
+			_, err := luascripts.New(rdb).Turn(ctx, &other)
+			close(release)
+			must(t, err)
+			n.await(t, "it comes again", func() bool { return n.total == 2 && n.running == 0 })
+			if outage == slots.Coast {
+				eventually(t, "another id", func() bool { return c.Worker() != first })
+			} else if c.Worker() != first {
+				t.Error("it has another id")
+			}
+			wantEmpty(t, rdb, topic)
+		})
+	}
 }
 
 // On a Cluster the turner that has a slot in hand notes where it is.
