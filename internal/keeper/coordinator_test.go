@@ -646,6 +646,18 @@ func TestCoordinatorOfNobody(t *testing.T) {
 func TestOustComesLate(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
+	p.create(t, p.coordinator(), []byte("by hand"), 0)
+	idle := &coordinator{s: openHere(t, "", p.srv.Servers()...), tree: p.tree, log: zap.NewNop()}
+	changed := make(chan zk.Event)
+	close(changed)
+	if err := idle.oust(within(t), changed); err != nil {
+		t.Error(err)
+	}
+	if !there(t, p.conn, p.coordinator()) {
+		t.Error("it is removed although it has changed since")
+	}
+	p.remove(t, p.coordinator())
+
 	elected := p.candidate(t, "c1")
 	p.leader(t)
 	late := p.candidate(t, "c2")

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
@@ -170,7 +172,10 @@ func TestOwnedMayNotBeWritten(t *testing.T) {
 	cfg, conn := shared(t)
 	cfg.SessionTimeout = 3 * time.Second
 	k := New(cfg)
-	m, closed := join(t, k, worker()), join(t, k, worker())
+	core, logs := observer.New(zap.WarnLevel)
+	talks := worker()
+	talks.Logger = zap.New(core)
+	m, closed := join(t, k, talks), join(t, k, worker())
 	path := m.tree.owned(m.ID())
 	if _, err := conn.SetACL(path, zk.WorldACL(zk.PermRead), -1); err != nil {
 		t.Fatal(err)
@@ -180,6 +185,21 @@ func TestOwnedMayNotBeWritten(t *testing.T) {
 	}
 	closed.Close()
 	verify(t, m, closed.ID(), true)
-	confirms(t, m)
-	confirms(t, m)
+	said := func() int {
+		return logs.FilterMessage("people cannot see what the worker holds: its node may not be written").Len()
+	}
+	m.Hold("orders", []int{1})
+	eventually(t, "it is said", func() error {
+		if said() == 0 {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	m.Hold("orders", []int{2})
+	for held := time.Now(); time.Since(held) < 2*debounce; { // it tries to write that, too
+		confirms(t, m)
+	}
+	if n := said(); n != 1 {
+		t.Errorf("it is said %d times", n)
+	}
 }

@@ -213,3 +213,24 @@ func TestVerifyOfACopy(t *testing.T) {
 	put(t, conn, newTree(cfg.Root, "").worker("a copy"), `{"topics":{"orders":1}}`)
 	verify(t, m, "a copy", true)
 }
+
+// A person has made the tree again a moment ago. A worker whose node went with the old one
+// may not have heard of that, so nobody is dead before a session timeout has passed.
+func TestVerifyInATreeMadeAgain(t *testing.T) {
+	t.Parallel()
+	cfg, conn := shared(t)
+	put(t, conn, cfg.Root+"/meta", `{"layout":1,"tree":"OURS","again":true}`)
+	made := time.Now()
+	m := join(t, New(cfg), worker())
+	if left := time.Until(m.proves); left <= 0 || left > m.session.timeout() {
+		t.Errorf("deaths are proven in %v, with a session of %v", left, m.session.timeout())
+	}
+	verify(t, m, "whose node went with the tree", false)
+	m.proves = time.Now() // a session timeout later
+	verify(t, m, "whose node went with the tree", true)
+
+	cfg.SessionTimeout = time.Second
+	<-time.After(time.Until(made.Add(1500 * time.Millisecond)))
+	m = join(t, New(cfg), worker())
+	verify(t, m, "whose node went long ago", true)
+}
