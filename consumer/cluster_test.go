@@ -18,7 +18,7 @@ import (
 // the other one is handled meanwhile, and all of it afterwards.
 func TestHungMasterHoldsUpItsOwnSlotsOnly(t *testing.T) {
 	t.Parallel()
-	cluster := servertest.Cluster(t, 2, 0, "--cluster-node-timeout", "60000")
+	cluster := servertest.Cluster(t, 2, 0)
 	topic := topicOf(t, message.KindPriority, 32)
 	sender := newSender(t, cluster.Client(t), topic)
 	n := newNotes()
@@ -80,7 +80,7 @@ func TestHungMasterHoldsUpItsOwnSlotsOnly(t *testing.T) {
 // hangs. In the lists of other topics it is shown as before.
 func TestNewcomerThatWaitsForAHungMaster(t *testing.T) {
 	t.Parallel()
-	cluster := servertest.Cluster(t, 2, 0, "--cluster-node-timeout", "60000")
+	cluster := servertest.Cluster(t, 2, 0)
 	rdb, hung := cluster.Client(t), cluster.Nodes()[1]
 	there := func() message.Topic { // with its list on the one that does not hang
 		for {

@@ -14,7 +14,7 @@ import (
 // The master of the list of all topics hangs, and has nothing else of the topic.
 // The worker stays in the topic's list of members, which is on another one.
 func TestListOfTopicsKeepsNobodyFromBeingAMember(t *testing.T) {
-	cluster := servertest.Cluster(t, 2, 0, "--cluster-node-timeout", "60000")
+	cluster := servertest.Cluster(t, 2, 0)
 	rdb := cluster.Client(t, func(o *redis.ClusterOptions) { o.ReadTimeout = time.Hour }) // hangs with the server
 	hung := cluster.MasterOf(t, luascripts.TopicsKey)
 	var topic message.Topic

@@ -17,7 +17,7 @@ import (
 // One master hangs: sends to its slots wait, and those to the others do not, nor
 // the wake-ups for them, nor the comparison of definitions.
 func TestHungMasterHoldsUpItsOwnSlotsOnly(t *testing.T) {
-	cluster := servertest.Cluster(t, 2, 0, "--cluster-node-timeout", "60000")
+	cluster := servertest.Cluster(t, 2, 0)
 	rdb := cluster.Client(t)
 	p := newProducer(t, rdb, Config{})
 	topic := message.Topic{Name: "wide", Kind: message.KindFixedTime, Slots: 32}

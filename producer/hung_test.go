@@ -34,7 +34,7 @@ func topicAway(t *testing.T, cluster *servertest.RedisCluster, kind message.Kind
 
 // The master of the list of all topics hangs, and has nothing else of the topic.
 func TestFirstSendDoesNotNeedTheListOfTopics(t *testing.T) {
-	cluster := servertest.Cluster(t, 2, 0, "--cluster-node-timeout", "60000")
+	cluster := servertest.Cluster(t, 2, 0)
 	rdb := cluster.Client(t, patient)
 	topic := topicAway(t, cluster, message.KindPriority, luascripts.TopicsKey)
 	mustSend(t, newProducer(t, rdb, Config{}), topic, message.Priority{Content: "before", Priority: 17})
@@ -72,7 +72,7 @@ func TestContextWhileTheClockIsAsked(t *testing.T) {
 
 // Everything is written, and the master of the definition hangs while that is compared.
 func TestCloseDoesNotWaitForAComparison(t *testing.T) {
-	cluster := servertest.Cluster(t, 2, 0, "--cluster-node-timeout", "60000")
+	cluster := servertest.Cluster(t, 2, 0)
 	rdb := cluster.Client(t)
 	p, err := New(rdb, Config{})
 	if err != nil {

@@ -98,7 +98,7 @@ func TestSendsFollowToANewMaster(t *testing.T) {
 // A hash slot moves to another master while nothing is sent to it, and the Cluster's
 // client learns of it by itself. That master hangs: only its slots may wait.
 func TestStaleLineIsHeldUpByAnotherMaster(t *testing.T) {
-	servers := servertest.Cluster(t, 2, 0, "--cluster-node-timeout", "60000")
+	servers := servertest.Cluster(t, 2, 0)
 	rdb := servers.Client(t, patient)
 	p := newProducer(t, rdb, Config{})
 	topic := message.Topic{Name: "stale", Kind: message.KindPriority, Slots: 16}
@@ -168,7 +168,7 @@ func promptly(t *testing.T, what string, do func() error) {
 // One master hangs. A hash slot moves between two others, so its sends are answered
 // with ASK, and they reach the server told, whatever the third does.
 func TestRedirectionAsksNoHungMaster(t *testing.T) {
-	servers := servertest.Cluster(t, 3, 0, "--cluster-node-timeout", "60000")
+	servers := servertest.Cluster(t, 3, 0)
 	rdb := servers.Client(t, patient)
 	p := newProducer(t, rdb, Config{})
 	topic := message.Topic{Name: "asked", Kind: message.KindPriority, Slots: 1}

@@ -31,8 +31,9 @@ type RedisCluster struct {
 // Cluster starts a cluster with the slots spread over the masters, and returns when
 // every node says that it is complete, which takes about two seconds. The args are
 // passed to each node and win over the defaults, of which the most important is
-// "--cluster-node-timeout", "500": a replica is promoted less than two seconds
-// after its master was killed. With "--requirepass" the nodes know each other's
+// "--cluster-node-timeout". With replicas it is 500: one is promoted less than two seconds
+// after its master was killed. Without it is a minute: no node can take over, and those of
+// a busy machine do not take each other for dead. With "--requirepass" the nodes know each other's
 // password, and Client brings it.
 func Cluster(t testing.TB, masters, replicasPerMaster int, args ...string) *RedisCluster {
 	t.Helper()
@@ -42,7 +43,10 @@ func Cluster(t testing.TB, masters, replicasPerMaster int, args ...string) *Redi
 		masters: masters, replicas: replicasPerMaster, admin: map[*Server]*redis.Client{},
 		password: valueOf(args, "--requirepass"),
 	}
-	bus := map[*Server]int{}
+	bus, timeout := map[*Server]int{}, "500"
+	if replicasPerMaster == 0 {
+		timeout = "60000"
+	}
 	for range masters * (1 + replicasPerMaster) {
 		s := &Server{daemon: daemon{Dir: t.TempDir()}, password: c.password}
 		err := s.startOn(path, func(port int) ([]string, error) {
@@ -50,7 +54,7 @@ func Cluster(t testing.TB, masters, replicasPerMaster int, args ...string) *Redi
 			var err error
 			bus[s], err = freePort()
 			own := []string{argv0, "--port", fmt.Sprint(port), "--cluster-port", fmt.Sprint(bus[s])}
-			return slices.Concat(own, defaults(s.Dir), clusterDefaults, args), err
+			return slices.Concat(own, defaults(s.Dir), clusterDefaults, []string{"--cluster-node-timeout", timeout}, args), err
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -73,7 +77,7 @@ func Cluster(t testing.TB, masters, replicasPerMaster int, args ...string) *Redi
 
 var clusterDefaults = []string{
 	"--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf",
-	"--cluster-node-timeout", "500", "--cluster-require-full-coverage", "no",
+	"--cluster-require-full-coverage", "no",
 	"--cluster-replica-validity-factor", "0", "--cluster-allow-replica-migration", "no",
 	"--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1",
 }

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	startPatience = 20 * time.Second     // far above what a loaded machine needs
+	startPatience = time.Minute          // far above what a loaded machine needs
 	stopPatience  = 5 * time.Second      // then SIGKILL
 	pollInterval  = 5 * time.Millisecond // a Redis is ready after 7 to 20 ms
 )
