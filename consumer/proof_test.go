@@ -61,3 +61,17 @@ func TestDeathThatCannotBeProvenIsTold(t *testing.T) {
 		return rdb.ZCard(ctx, keys.Prepare).Val() == 0
 	})
 }
+
+// A person is told after some questions without an answer, and again after a while, not with
+// each of them.
+func TestWhenAPersonIsTold(t *testing.T) {
+	t.Parallel()
+	var d suspicion
+	begun := time.Now()
+	for i, at := range []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second, toldAgain, toldAgain + 2*time.Second, toldAgain + 3*time.Second} {
+		want := i+1 == patientWith || at == toldAgain+2*time.Second
+		if d.failed(begun.Add(at)) != want {
+			t.Errorf("question %d, after %v: told is %t", i+1, at, !want)
+		}
+	}
+}

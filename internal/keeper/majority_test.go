@@ -165,6 +165,45 @@ func TestWhatAWriteConfirms(t *testing.T) {
 	}
 }
 
+// A write that was long under way confirms the time when it was begun, and not that of its
+// answer: who has decided on it may have been lost since.
+func TestLateAnswerConfirmsTheBeginning(t *testing.T) {
+	t.Parallel()
+	srv := servertest.SharedZooKeeper(t)
+	proxy := servertest.NewProxy(t, srv.Addr())
+	root := srv.Chroot(t)
+	s := openHere(t, root, proxy.Addr())
+	if err := s.create(within(t), root+"/a", nil); err != nil {
+		t.Fatal(err)
+	}
+	asked, answer := make(chan struct{}), make(chan struct{})
+	proxy.OnRequest(func(b []byte) bool {
+		if asks(b, opSet) {
+			close(asked)
+			<-answer
+		}
+		return true
+	})
+	before := time.Now()
+	s.mu.Lock()
+	s.alive, s.heard = before.Add(-long), before.Add(-long) // so that the next write counts
+	s.mu.Unlock()
+	written := make(chan error, 1)
+	go func() {
+		_, err := s.set(within(t), root+"/a", nil, -1)
+		written <- err
+	}()
+	await(t, "the write", asked)
+	underWay := time.Now()
+	close(answer)
+	if err := <-written; err != nil {
+		t.Fatal(err)
+	}
+	if heard := s.answered(); heard.Before(before) || heard.After(underWay) {
+		t.Errorf("begun between 0 and %v, and taken for %v", underWay.Sub(before), heard.Sub(before))
+	}
+}
+
 // What a worker writes to may be closed to it, by a person or by a tool: then it lives all
 // the same, proves others dead, and says so once.
 func TestOwnedMayNotBeWritten(t *testing.T) {

@@ -123,3 +123,26 @@ func TestCoordinatorWhoseNodeIsDeleted(t *testing.T) {
 	c.leader(t, first)
 	c.share(t, orders, 1)
 }
+
+// The coordinator's own node is deleted, and nothing is heard of its office. It is told that
+// it is lost all the same, and at once: others may take its slots over.
+func TestLostBeforeTheOfficeIsGivenUp(t *testing.T) {
+	t.Parallel()
+	m, proxy, witness := behind(t, time.Minute, Stop)
+	office := m.tree.coordinator()
+	eventually(t, "it is elected", func() error {
+		_, _, err := witness.Get(office)
+		return err
+	})
+	proxy.OnRequest(func(b []byte) bool {
+		return !slices.Contains(requests(b), request{opExists, office})
+	})
+	begun := time.Now()
+	if err := witness.Delete(m.tree.worker(m.ID()), -1); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "lost", m.Lost())
+	if took := time.Since(begun); took > m.session.patience()/2 { // far longer than it may take
+		t.Errorf("lost after %v", took)
+	}
+}

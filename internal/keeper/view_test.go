@@ -75,6 +75,10 @@ func TestViewOfNothing(t *testing.T) {
 	if v, err := k.View(within(t), ""); err != nil || v.Coordinator != "" || v.Workers != nil || v.Topics != nil {
 		t.Errorf("%+v, %v", v, err)
 	}
+	p.create(t, p.coordinator(), []byte("by hand"), 0)
+	if v, err := k.View(within(t), ""); err != nil || v.Coordinator != "" {
+		t.Errorf("a coordinator of no session is shown: %+v, %v", v, err)
+	}
 	if _, err := k.View(within(t), "us"); err == nil || !strings.Contains(err.Error(), string(p.tree)+"/us") {
 		t.Error(err)
 	}
