@@ -109,3 +109,27 @@ func TestTreeIsNotMadeAgain(t *testing.T) {
 	}
 	t.Logf("it was gone %d times of 300", gone)
 }
+
+// A worker that finds its tree gone, or another one in its place, names the command that
+// mends it.
+func TestWhatMendsADeletedTree(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	m := &Member{session: openHere(t, "", p.srv.Servers()...), tree: p.tree, worker: Worker{Tree: "OURS"}}
+	contents := `{"layout":1,"tree":"OURS","again":true}`
+	err := m.agreeOnLayout(within(t))
+	wantError(t, err, "the tree was OURS and is gone", "in zkCli.sh: create "+p.meta()+" "+contents)
+	if !errors.Is(err, ErrConflict) {
+		t.Error(err)
+	}
+	p.create(t, p.meta(), []byte(`{"layout":1,"tree":"OTHER"}`), 0)
+	err = m.agreeOnLayout(within(t))
+	wantError(t, err, "the tree was OURS and is now OTHER", "in zkCli.sh: set "+p.meta()+" "+contents)
+	if !errors.Is(err, ErrConflict) {
+		t.Error(err)
+	}
+	put(t, p.conn, p.meta(), contents)
+	if err := m.agreeOnLayout(within(t)); err != nil || !m.again {
+		t.Errorf("%v, made again: %v", err, m.again)
+	}
+}
