@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/keeper"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
@@ -139,7 +140,7 @@ func plain(r rune) rune {
 const minLease = time.Second
 
 func (c Config) validate() error {
-	if err := message.ValidateNamespace(c.Namespace); err != nil {
+	if err := checked.Namespace(c.Namespace); err != nil {
 		return err
 	}
 	if c.Worker != strings.Map(plain, c.Worker) || len(c.Worker) > 100 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/definition"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -29,7 +30,7 @@ type snapshot struct {
 func snapshotOf(t testing.TB, rdb *redis.Client, topic message.Topic) snapshot {
 	t.Helper()
 	s := snapshot{dumps: map[string]string{}}
-	for slot := range topic.WithDefaults().Slots {
+	for slot := range definition.Full(topic).Slots {
 		k := keysOf(topic, slot)
 		s.keys = append(s.keys, k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/definition"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -259,7 +260,7 @@ func keysOf(topic message.Topic, slot int) luascripts.SlotKeys {
 // (A batch is finished by the turn after its last handler.)
 func wantEmpty(t testing.TB, rdb redis.UniversalClient, topic message.Topic) {
 	t.Helper()
-	for slot := range topic.WithDefaults().Slots {
+	for slot := range definition.Full(topic).Slots {
 		k := keysOf(topic, slot)
 		for _, key := range []string{k.Store, k.Prepare, k.Retry, k.Dead} {
 			eventually(t, key+" is empty", func() bool { return rdb.ZCard(ctx, key).Val() == 0 })
@@ -280,5 +281,5 @@ func awaitDead(t testing.TB, rdb redis.UniversalClient, topic message.Topic, slo
 }
 
 func slotOf(topic message.Topic, content string) int {
-	return slots.Of(content, topic.WithDefaults().Slots)
+	return slots.Of(content, definition.Full(topic).Slots)
 }

@@ -35,7 +35,7 @@ const recheck = 30 * time.Second
 func (c *Consumer) allowed(ctx context.Context) error {
 	topics := make([]rights.Topic, len(c.topics))
 	for i, t := range c.topics {
-		topics[i] = rights.Topic{Name: t.name, Slots: t.WithDefaults().Slots}
+		topics[i] = rights.Topic{Name: t.name, Slots: definition.Full(t.Topic).Slots}
 	}
 	return rights.Check(ctx, c.rdb, rights.Need{Worker: true}, topics...)
 }

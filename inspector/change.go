@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/hash"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -178,9 +179,7 @@ func (m Move) validate(t Topic) error {
 	case m.Priority != 0:
 		return validatePriority(t, m.Priority)
 	case m.In != 0 || !m.At.IsZero():
-		// The same limits as those of a send.
-		_, err := message.Open(message.Topic{Kind: message.KindFixedTime}, message.FixedTime{Content: "x", At: m.At, In: m.In}, 1)
-		return err
+		return checked.Due(m.At, m.In)
 	}
 	return nil
 }
@@ -189,10 +188,7 @@ func validatePriority(t Topic, priority int64) error {
 	if t.Kind.Timed() {
 		return &message.InvalidError{Field: "Priority", Value: strconv.FormatInt(priority, 10), Limit: fmt.Sprintf("not given: topic %s is of kind %s", t.Name, t.Kind)}
 	}
-	if priority < message.MinPriority || priority > message.MaxPriority {
-		return &message.InvalidError{Field: "Priority", Value: strconv.FormatInt(priority, 10), Limit: "17 to 9007199254740991 (2^53 - 1)"}
-	}
-	return nil
+	return checked.Priority(priority)
 }
 
 // script is the move in whole ms, rounded up: never early.

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -237,7 +238,7 @@ func TestBadMoves(t *testing.T) {
 	rdb, i := onRedis(t, Config{})
 	times := define(t, rdb, message.Topic{Name: topicOf(t, 0, 0).Name + "-times", Kind: message.KindFixedTime})
 	levels := define(t, rdb, message.Topic{Name: topicOf(t, 0, 0).Name + "-levels", Kind: message.KindPriority})
-	const tenYears = message.MaxRange
+	const tenYears = limits.Span
 	for _, c := range []struct {
 		topic message.Topic
 		to    Move

@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,7 +66,7 @@ func topicOf(t testing.TB, kind message.Kind, slots int) message.Topic {
 // define writes the topic's definition.
 func define(t testing.TB, rdb redis.UniversalClient, topic message.Topic) message.Topic {
 	t.Helper()
-	topic = topic.WithDefaults()
+	topic.Slots = cmp.Or(topic.Slots, message.DefaultSlots)
 	_, err := luascripts.New(rdb).Define(ctx, topic.Name, luascripts.Definition{
 		Kind: topic.Kind.String(), Slots: topic.Slots, Literal: topic.Literal, Layout: luascripts.Layout,
 	})

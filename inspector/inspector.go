@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/keeper"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -55,7 +56,7 @@ func validate(rdb redis.UniversalClient, cfg Config) error {
 			Limit: "a client of one server, of Sentinels or of a Cluster: a ring moves keys when a server is away",
 		}
 	}
-	if err := message.ValidateNamespace(cfg.Namespace); err != nil {
+	if err := checked.Namespace(cfg.Namespace); err != nil {
 		return err
 	}
 	if cfg.Slots == nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/internal/rights"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -78,7 +79,7 @@ func (i *Inspector) unknown(name string, names []string) error {
 		where = "in namespace " + i.cfg.Namespace
 	}
 	const most = 5
-	name = name[:min(len(name), message.MaxNameBytes)]
+	name = name[:min(len(name), limits.NameBytes)]
 	text := "; there is none " + where
 	if len(names) > 0 {
 		distance := make(map[string]int, len(names))

@@ -19,6 +19,6 @@
 // Every refusal is an [InvalidError] that names the field, the value and the
 // limit, and matches [ErrInvalid].
 //
-// This package does no I/O and imports the standard library only. It does not
-// know how messages are stored; package luascripts does.
+// This package does no I/O and needs no other library. It does not know how
+// messages are stored; package luascripts does.
 package message

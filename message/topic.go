@@ -4,17 +4,21 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/slotmq/go-rmq/internal/limits"
 )
 
 // MaxRetries is how often a failed message is delivered again: one first
 // delivery and sixteen retries make seventeen, then it is dead.
-const MaxRetries = 16
+const MaxRetries = limits.Retries
 
-// Limits of a topic.
+// DefaultSlots is the number of slots of a new topic that leaves Slots open.
+const DefaultSlots = limits.DefaultSlots
+
+// The least and the largest priority.
 const (
-	DefaultSlots = 64
-	MaxSlots     = 65536
-	MaxNameBytes = 200 // of a namespace, too
+	MinPriority = limits.MinPriority
+	MaxPriority = limits.MaxScore
 )
 
 // Topic is a name and its definition. One name has one definition for ever: a
@@ -40,15 +44,6 @@ type Topic struct {
 	Literal bool
 }
 
-// WithDefaults returns the topic with its zero fields filled in, as they are for a
-// new topic.
-func (t Topic) WithDefaults() Topic {
-	if t.Slots == 0 {
-		t.Slots = DefaultSlots
-	}
-	return t
-}
-
 // Validate reports the first field that cannot be accepted, as an
 // [InvalidError].
 func (t Topic) Validate() error {
@@ -58,19 +53,10 @@ func (t Topic) Validate() error {
 	if err := t.Kind.valid(); err != nil {
 		return err
 	}
-	if s := t.Slots; s < 0 || s > MaxSlots || s&(s-1) != 0 {
+	if s := t.Slots; s < 0 || s > limits.Slots || s&(s-1) != 0 {
 		return invalid("Topic.Slots", strconv.Itoa(s), "a power of two from 1 to 65536, or 0 for what the topic has")
 	}
 	return nil
-}
-
-// ValidateNamespace reports whether ns may stand in front of topic names. The
-// empty one may: it gives the documented keys.
-func ValidateNamespace(ns string) error {
-	if ns == "" {
-		return nil
-	}
-	return validateName("Namespace", ns)
 }
 
 // validateName keeps out what would break a key: braces end or begin the hash
@@ -79,7 +65,7 @@ func validateName(field, name string) error {
 	switch {
 	case name == "":
 		return invalid(field, `""`, "1 to 200 bytes")
-	case len(name) > MaxNameBytes:
+	case len(name) > limits.NameBytes:
 		return invalid(field, quote(name)+" ("+strconv.Itoa(len(name))+" bytes)", "1 to 200 bytes")
 	case !utf8.ValidString(name):
 		return invalid(field, quote(name), "valid UTF-8")

@@ -6,6 +6,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/checked"
+	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -58,7 +60,7 @@ type Durability struct {
 
 func (c Config) withDefaults() Config {
 	if c.MaxContent == 0 {
-		c.MaxContent = message.DefaultMaxContent
+		c.MaxContent = limits.DefaultContentBytes
 	}
 	if c.Durability.Timeout == 0 {
 		c.Durability.Timeout = time.Second
@@ -70,11 +72,11 @@ func (c Config) withDefaults() Config {
 }
 
 func (c Config) validate() error {
-	if err := message.ValidateNamespace(c.Namespace); err != nil {
+	if err := checked.Namespace(c.Namespace); err != nil {
 		return err
 	}
 	switch d := c.Durability; {
-	case c.MaxContent < 1 || c.MaxContent > message.MaxMaxContent:
+	case c.MaxContent < 1 || c.MaxContent > limits.ContentBytes:
 		return &message.InvalidError{Field: "Config.MaxContent", Value: strconv.Itoa(c.MaxContent),
 			Limit: "1 to 67108864 (64 MiB), or 0 for 256 KiB"}
 	case c.MaxWaiting < 0:

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -62,7 +63,7 @@ func (e *BatchError) Error() string {
 func (e *BatchError) Unwrap() []error { return e.Errs }
 
 // past refuses a message whose time is over at now.
-func past(b *message.Body, now time.Time) error {
+func past(b *checked.Message, now time.Time) error {
 	stamp := func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 	return fmt.Errorf("%w: %w", ErrPast, &message.InvalidError{
 		Field: "At", Value: stamp(time.UnixMilli(b.Value)), Limit: "after the server's clock, " + stamp(now),

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/internal/checked"
 )
 
 // Limits of one flight: enough to fill a write, little enough that a huge
@@ -79,7 +79,7 @@ func (f *flight) release() {
 func (f *flight) full() bool { return len(f.contents) >= flightMessages || f.bytes >= flightBytes }
 
 // add appends a message and returns its entry. The caller holds Producer.mu.
-func (f *flight) add(t *topic, slot int, b *message.Body) int {
+func (f *flight) add(t *topic, slot int, b *checked.Message) int {
 	entry := int32(len(f.contents))
 	f.contents = append(f.contents, b.Content)
 	score := b.Value

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/definition"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -48,7 +49,7 @@ func mustSend(t testing.TB, p *Producer, topic message.Topic, m message.Message)
 func waiting(t testing.TB, rdb redis.UniversalClient, topic message.Topic) map[string]float64 {
 	t.Helper()
 	all := map[string]float64{}
-	for slot := range topic.WithDefaults().Slots {
+	for slot := range definition.Full(topic).Slots {
 		for _, z := range rdb.ZRangeWithScores(context.Background(), luascripts.StoreKey(topic.Name, slot), 0, -1).Val() {
 			all[z.Member.(string)] = z.Score
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/hash"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -116,7 +117,7 @@ func (p *Producer) prepare(ctx context.Context, t message.Topic) (*topic, error)
 
 // opened is a message that may be sent.
 type opened struct {
-	message.Body
+	checked.Message
 	slot int
 	to   *line // leads there
 	past bool
@@ -124,11 +125,11 @@ type opened struct {
 
 // open validates a message, and finds its slot and the line that leads there.
 func (p *Producer) open(ctx context.Context, t *topic, m message.Message) (o opened, err error) {
-	if o.Body, err = message.Open(t.Topic, m, p.cfg.MaxContent); err != nil {
+	if o.Message, err = checked.Open(t.Topic, m, p.cfg.MaxContent); err != nil {
 		return o, err
 	}
 	o.slot = hash.Slot(o.SlotBasis, t.Slots)
-	if o.to, err = p.line(ctx, t, o.slot); err != nil || o.Kind != message.KindFixedTime || o.FromNow {
+	if o.to, err = p.line(ctx, t, o.slot); err != nil || !o.Kind.Timed() || o.FromNow {
 		return o, err
 	}
 	now, err := o.to.clock.about(ctx, t.slots[o.slot].store)
@@ -136,7 +137,7 @@ func (p *Producer) open(ctx context.Context, t *topic, m message.Message) (o ope
 		return o, err
 	}
 	if o.past = o.Past(now.earliest()); o.past && p.cfg.RefusePast {
-		return o, past(&o.Body, now.earliest())
+		return o, past(&o.Message, now.earliest())
 	}
 	return o, nil
 }
@@ -152,7 +153,7 @@ type ticket struct {
 
 // board adds the message to a flight. The caller holds Producer.mu.
 func (o *opened) board(f *flight, t *topic) ticket {
-	return ticket{flight: f, entry: f.add(t, o.slot, &o.Body), slot: o.slot, kind: o.Kind, past: o.past}
+	return ticket{flight: f, entry: f.add(t, o.slot, &o.Message), slot: o.slot, kind: o.Kind, past: o.past}
 }
 
 // await returns what became of a message. If ctx ends before it is written, it

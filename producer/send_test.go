@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -199,7 +200,7 @@ func TestBadInput(t *testing.T) {
 func TestContentsAreBinarySafe(t *testing.T) {
 	onEachServer(t, func(t *testing.T, rdb *redis.Client) {
 		p, topic := newProducer(t, rdb, Config{}), topicOf(t, message.KindPriority)
-		contents := []string{"\x00", "\xff\xfe", "a\r\nb", strings.Repeat("x", message.DefaultMaxContent), " "}
+		contents := []string{"\x00", "\xff\xfe", "a\r\nb", strings.Repeat("x", limits.DefaultContentBytes), " "}
 		for _, c := range contents {
 			mustSend(t, p, topic, message.Priority{Content: c, Priority: 17})
 		}

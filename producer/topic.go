@@ -125,7 +125,7 @@ func (p *Producer) comparison(t *topic) *comparison {
 
 func (p *Producer) compare(t *topic) (err error) {
 	if t.agreed.Load() == 0 {
-		err = rights.Check(p.run, p.rdb, rights.Need{Durable: p.cfg.Durability.Replicas > 0}, rights.Topic{Name: t.name, Slots: t.WithDefaults().Slots})
+		err = rights.Check(p.run, p.rdb, rights.Need{Durable: p.cfg.Durability.Replicas > 0}, rights.Topic{Name: t.name, Slots: definition.Full(t.Topic).Slots})
 	}
 	full := t.Topic
 	if err == nil {

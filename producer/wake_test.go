@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -100,7 +101,7 @@ func TestWakeUpsAreKeptForTheNextPublication(t *testing.T) {
 	known, to := lineOf(t, p, topic)
 	write := func(slot int) {
 		f := newFlight()
-		f.add(known, slot, &message.Body{Kind: message.KindPriority, Content: "x", Value: 17})
+		f.add(known, slot, &checked.Message{Kind: message.KindPriority, Content: "x", Value: 17})
 		p.write(to, f)
 	}
 	publishes := func() string {
@@ -150,7 +151,7 @@ func TestWakeUpsDoNotWaitForASecondWrite(t *testing.T) {
 	known, to := lineOf(t, p, topic)
 	for i := range 6 {
 		f := newFlight()
-		f.add(known, i*abreast, &message.Body{Kind: message.KindPriority, Content: "x", Value: 17})
+		f.add(known, i*abreast, &checked.Message{Kind: message.KindPriority, Content: "x", Value: 17})
 		p.write(to, f)
 		if got, want := string(to.wakes[known]), strconv.Itoa(i*abreast)+":0"; got != want {
 			t.Errorf("after write %d %q are kept, not %q", i, got, want)

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/internal/definition"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
@@ -104,7 +105,7 @@ func (b *bench) keys() int64 {
 // waiting is how many messages wait in a topic.
 func (b *bench) waiting(t rmq.Topic) (n int64) {
 	b.Helper()
-	for slot := range t.WithDefaults().Slots {
+	for slot := range definition.Full(t).Slots {
 		n += b.rdb.ZCard(background, luascripts.StoreKey(t.Name, slot)).Val()
 	}
 	return n

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/definition"
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/rmq"
@@ -112,7 +113,7 @@ func (c *cluster) awaitAtRest() {
 	c.t.Helper()
 	c.Await("no batch is in flight", func() bool {
 		for _, t := range c.job.Topics {
-			for slot := range t.WithDefaults().Slots {
+			for slot := range definition.Full(t).Slots {
 				if c.rdb.Exists(context.Background(), fmt.Sprintf("prepare{%s_%d}", t.Name, slot)).Val() > 0 {
 					return false
 				}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/definition"
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -121,7 +122,7 @@ func (l *load) drain() {
 	l.Await("what cannot be done is dead", func() bool {
 		dead := int64(0)
 		for _, t := range l.job.Topics {
-			for slot := range t.WithDefaults().Slots {
+			for slot := range definition.Full(t).Slots {
 				dead += l.rdb.ZCard(context.Background(), fmt.Sprintf("dead{%s_%d}", t.Name, slot)).Val()
 			}
 		}

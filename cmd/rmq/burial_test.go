@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/definition"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
@@ -35,7 +36,7 @@ func whyOf(died time.Time, priority, reason string) string {
 // bury makes a topic with n dead messages, each in the slot of its content.
 func bury(t testing.TB, rdb redis.UniversalClient, topic message.Topic, n int, of func(i int) corpse) {
 	t.Helper()
-	topic = topic.WithDefaults()
+	topic = definition.Full(topic)
 	_, err := luascripts.New(rdb).Define(ctx, topic.Name, luascripts.Definition{
 		Kind: topic.Kind.String(), Slots: topic.Slots, Literal: topic.Literal, Layout: luascripts.Layout,
 	})
@@ -71,7 +72,7 @@ func bury(t testing.TB, rdb redis.UniversalClient, topic message.Topic, n int, o
 // slots fails the test.
 func members(t testing.TB, rdb redis.UniversalClient, topic message.Topic, key func(luascripts.SlotKeys) string) map[string]float64 {
 	t.Helper()
-	topic = topic.WithDefaults()
+	topic = definition.Full(topic)
 	all := map[string]float64{}
 	for slot := range topic.Slots {
 		zs, err := rdb.ZRangeWithScores(ctx, key(luascripts.KeysOf(topic.Name, slot)), 0, -1).Result()

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/words"
-	"github.com/slotmq/go-rmq/message"
 )
 
 func (a *app) deadRequeueCommand() *cobra.Command {
@@ -144,8 +144,7 @@ func (r *requeue) valid(ctx context.Context, i *inspector.Inspector) error {
 	if t.Kind.Timed() {
 		return misused("--priority is %d, and %s is a %s topic, which has none", r.options.Priority, legible(t.Name), t.Kind)
 	}
-	_, err = message.Open(t.Topic, message.Priority{Content: "x", Priority: r.options.Priority}, message.DefaultMaxContent)
-	return byFlag(err)
+	return byFlag(checked.Priority(r.options.Priority))
 }
 
 // what says what is about to happen.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -43,7 +44,7 @@ func (p payload) message(t message.Topic) (message.Message, error) {
 	if m == nil {
 		return nil, fmt.Errorf("%s is a %s topic: %s", legible(t.Name), t.Kind, needs[t.Kind])
 	}
-	_, err := message.Open(t, m, longestContent)
+	_, err := checked.Open(t, m, longestContent)
 	return m, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -282,7 +283,7 @@ func TestReadme(t *testing.T) {
 func TestPageHolds(t *testing.T) {
 	onEach(t, func(t *testing.T, s at) {
 		long := strings.TrimSpace(strings.Repeat("long and broad 日本 ", 8_000))
-		name := strings.Repeat("n", message.MaxNameBytes)
+		name := strings.Repeat("n", limits.NameBytes)
 		topic := message.Topic{Name: name, Kind: message.KindPriority, Slots: 64}
 		send(t, s.rdb, topic,
 			message.Priority{Content: long, Priority: 1<<53 - 1}, message.Priority{Content: binary + long, Priority: 17})

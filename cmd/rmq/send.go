@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 )
@@ -193,7 +194,7 @@ func (s *sending) sendOne(ctx context.Context) error {
 
 // longestContent is what no producer may exceed. What a program sends is limited by its own
 // MaxContent, which nobody knows here, and what it sent must be known again.
-const longestContent = message.MaxMaxContent
+const longestContent = limits.ContentBytes
 
 // read is a CONTENT of the command line, or stdin. A read from a terminal or a pipe does not
 // end with ctx by itself.

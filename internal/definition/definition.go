@@ -31,6 +31,14 @@ type Sharing struct {
 	Tree string
 }
 
+// Full fills in the zero fields of a topic, as they are for a new one.
+func Full(t message.Topic) message.Topic {
+	if t.Slots == 0 {
+		t.Slots = message.DefaultSlots
+	}
+	return t
+}
+
 // Agree writes or compares the definition of topic t under its qualified name, and
 // returns t with all its fields: where it leaves Slots open, the number is the one
 // the topic has. A difference is message.ErrTopicConflict and says which field
@@ -45,7 +53,7 @@ func AgreeAll(ctx context.Context, s *luascripts.Scripts, names []string, topics
 	full = make([]message.Topic, len(topics))
 	wants := make([]luascripts.Definition, len(topics))
 	for i, t := range topics {
-		t = t.WithDefaults()
+		t = Full(t)
 		full[i], wants[i] = t, luascripts.Definition{
 			Kind: t.Kind.String(), Slots: t.Slots, Literal: t.Literal, Sharing: by.Way, Layout: luascripts.Layout, Tree: by.Tree,
 			Namespace: strings.TrimSuffix(strings.TrimSuffix(names[i], t.Name), ":"),

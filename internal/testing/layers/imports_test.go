@@ -77,8 +77,8 @@ func tooMuch(pkg, imp string, allowed []string) string {
 		return ""
 	case top(pkg) == "producer" && within(imp, "github.com/go-zookeeper/zk"):
 		return "who only sends needs no ZooKeeper"
-	case top(pkg) == "message":
-		return "message needs the standard library only"
+	case top(pkg) == "message" && rel != "internal/limits":
+		return "message needs the standard library and the table of limits only"
 	case !ours && !slices.ContainsFunc(libraries, func(l string) bool { return within(imp, l) }):
 		return "a library which users would get with it"
 	case !ours, top(rel) == top(pkg), top(rel) == "internal", slices.Contains(allowed, top(rel)):

@@ -1,0 +1,76 @@
+// Package checked validates what a program passes in, and takes a message apart. Its
+// errors are a [message.InvalidError] each: the field, its value, and the limit.
+package checked
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/slotmq/go-rmq/message"
+)
+
+// Message is a valid message taken apart: what its kinds have in common, and the one
+// number that is special to each.
+type Message struct {
+	Kind      message.Kind
+	Content   string
+	SlotBasis string // never empty
+	// Value is the priority, or when the message is due: in ms since 1970, or
+	// FromNow in ms after the server's time at the send. Parts of a millisecond
+	// are rounded up: never early.
+	Value   int64
+	FromNow bool
+}
+
+// Open validates m for topic t and takes it apart. maxContent bounds the content in
+// bytes. Whether its time has passed is a question of its own: see [Message.Past].
+func Open(t message.Topic, m message.Message, maxContent int) (Message, error) {
+	var c Message
+	var err error
+	// A type switch and no method call: so that a message passed by value
+	// need not be moved to the heap.
+	switch m := m.(type) {
+	case message.RangeMerge:
+		c = Message{Kind: message.KindRangeMerge, Content: m.Content, SlotBasis: m.SlotBasis, Value: ceilMillis(m.Range), FromNow: true}
+		err = span("Range", m.Range)
+	case message.Priority:
+		c = Message{Kind: message.KindPriority, Content: m.Content, SlotBasis: m.SlotBasis, Value: m.Priority}
+		err = Priority(m.Priority)
+	case message.FixedTime:
+		c = Message{Kind: message.KindFixedTime, Content: m.Content, SlotBasis: m.SlotBasis, Value: ceilUnixMilli(m.At)}
+		if err = Due(m.At, m.In); m.In != 0 {
+			c.Value, c.FromNow = ceilMillis(m.In), true
+		}
+	case nil:
+		return c, invalid("Message", "nil", "a RangeMerge, a Priority or a FixedTime")
+	default:
+		return c, invalid("Message", "a pointer", "a RangeMerge, a Priority or a FixedTime, by value")
+	}
+	if c.Kind != t.Kind {
+		return c, invalid("Message", c.Kind.String(), "of the kind of topic "+quote(t.Name)+": "+t.Kind.String())
+	}
+	if err != nil {
+		return c, err
+	}
+	if n := len(c.Content); n == 0 || n > maxContent {
+		return c, invalid("Content", strconv.Itoa(n)+" bytes long", "1 to "+strconv.Itoa(maxContent)+" bytes")
+	}
+	if c.SlotBasis == "" {
+		c.SlotBasis = c.Content
+	}
+	return c, nil
+}
+
+// Past reports whether the message has a time that is over at now, the time of
+// the server that will store it.
+func (c *Message) Past(now time.Time) bool {
+	return c.Kind.Timed() && !c.FromNow && c.Value <= now.UnixMilli()
+}
+
+func ceilMillis(d time.Duration) int64 {
+	return int64((d + time.Millisecond - 1) / time.Millisecond)
+}
+
+func ceilUnixMilli(t time.Time) int64 {
+	return t.Add(time.Millisecond - 1).UnixMilli()
+}

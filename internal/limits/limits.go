@@ -1,0 +1,45 @@
+// Package limits is the one table of the numbers that a message, its topic and its
+// stored form must keep to. Go code takes them from here. The scripts cannot, so a test
+// of luascripts compares every one that stands in them with this table.
+package limits
+
+import "time"
+
+// Deliveries of a message that fails each time.
+const (
+	Retries    = 16
+	Deliveries = 1 + Retries // then it is dead
+)
+
+// Scores in Redis.
+const (
+	// MinPriority is above every number of retries left, because a literal topic keeps
+	// those in the store, among the priorities.
+	MinPriority = Deliveries
+
+	// MaxScore is the largest integer that a score holds exactly.
+	MaxScore = 1<<53 - 1
+
+	// MinTime and MaxTime bound times in ms since 1970. What is below, in March 1973, is
+	// taken for a number of seconds, or a priority. At MaxTime the year 9999 is over.
+	MinTime = 1e11
+	MaxTime = 253402300800000
+
+	// MaxRetryTime bounds the time of a retry, in ms: in the year 4821. Its score is 100
+	// times as large, and exact.
+	MaxRetryTime = 9e13
+)
+
+// What a program may pass in.
+const (
+	NameBytes = 200 // of a topic, and of a namespace
+
+	Slots        = 65536
+	DefaultSlots = 64
+
+	ContentBytes        = 64 << 20
+	DefaultContentBytes = 256 << 10
+
+	// Span is the longest time to wait. A longer one is most likely a wrong unit.
+	Span = 10 * 365 * 24 * time.Hour
+)
