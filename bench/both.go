@@ -145,7 +145,7 @@ func listening(rdb redis.UniversalClient, topic rmq.Topic, on func(*rmq.Delivery
 	return client, client.Listen(topic, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
 		on(d)
 		return nil
-	}))
+	}), rmq.ListenOptions{})
 }
 
 // handleAll measures how a client handles all messages, of which those that are

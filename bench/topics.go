@@ -109,7 +109,7 @@ func (j job) crowd() (a answer, err error) {
 	all := make([]rmq.Topic, j.Topics)
 	for i := range all {
 		all[i] = rmq.Topic{Name: fmt.Sprint("bench", i), Kind: rmq.KindPriority, Slots: j.Slots}
-		if err := client.Listen(all[i], on); err != nil {
+		if err := client.Listen(all[i], on, rmq.ListenOptions{}); err != nil {
 			return a, err
 		}
 	}

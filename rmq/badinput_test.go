@@ -136,17 +136,17 @@ func TestBadTopics(t *testing.T) {
 	} {
 		topic := rmq.Topic{Name: c.name, Kind: rmq.KindPriority}
 		b.refused(b.send(topic, rmq.Priority{Content: "x", Priority: 17}), "Topic.Name", c.limit)
-		b.refused(b.client.Listen(topic, rmq.ListenerFunc(idle)), "Topic.Name", c.limit)
+		b.refused(b.client.Listen(topic, rmq.ListenerFunc(idle), rmq.ListenOptions{}), "Topic.Name", c.limit)
 	}
 	for _, n := range []int{3, -1, 1 << 17, 1<<16 + 1, math.MaxInt} {
 		topic := rmq.Topic{Name: "slots", Kind: rmq.KindPriority, Slots: n}
 		b.refused(b.send(topic, rmq.Priority{Content: "x", Priority: 17}), "Topic.Slots", "a power of two from 1 to 65536")
-		b.refused(b.client.Listen(topic, rmq.ListenerFunc(idle)), "Topic.Slots", "a power of two from 1 to 65536")
+		b.refused(b.client.Listen(topic, rmq.ListenerFunc(idle), rmq.ListenOptions{}), "Topic.Slots", "a power of two from 1 to 65536")
 	}
 	for _, kind := range []rmq.Kind{0, 4, 255} {
 		topic := rmq.Topic{Name: "kind", Kind: kind}
 		b.refused(b.send(topic, rmq.Priority{Content: "x", Priority: 17}), "Topic.Kind", "KindRangeMerge, KindPriority or KindFixedTime")
-		b.refused(b.client.Listen(topic, rmq.ListenerFunc(idle)), "Topic.Kind", "KindRangeMerge, KindPriority or KindFixedTime")
+		b.refused(b.client.Listen(topic, rmq.ListenerFunc(idle), rmq.ListenOptions{}), "Topic.Kind", "KindRangeMerge, KindPriority or KindFixedTime")
 	}
 	if n := b.keys(); n != 0 {
 		t.Errorf("%d keys were stored", n)
@@ -166,7 +166,7 @@ func TestBadMessages(t *testing.T) {
 	large := strings.Repeat("x", 256<<10)
 	soon := time.Now().Add(time.Hour)
 	for _, topic := range []rmq.Topic{merging, ranked, scheduled} {
-		b.must(b.client.Listen(topic, rmq.ListenerFunc(idle)))
+		b.must(b.client.Listen(topic, rmq.ListenerFunc(idle), rmq.ListenOptions{}))
 	}
 	b.must(b.send(merging, rmq.RangeMerge{Content: "first", Range: time.Hour})) // so that the topics are there
 	b.must(b.send(ranked, rmq.Priority{Content: "first", Priority: 17}))
@@ -242,18 +242,18 @@ func TestBadCalls(t *testing.T) {
 	b.says(b.client.Start(nobody), "start", "ctx is nil")
 	b.says(b.client.Close(nobody), "close", "ctx is nil")
 	var nothing rmq.ListenerFunc
-	b.says(b.client.Listen(ranked, nil), "listen to topic ranked", "the listener is nil")
-	b.says(b.client.Listen(ranked, nothing), "the listener is nil")
+	b.says(b.client.Listen(ranked, nil, rmq.ListenOptions{}), "listen to topic ranked", "the listener is nil")
+	b.says(b.client.Listen(ranked, nothing, rmq.ListenOptions{}), "the listener is nil")
 	b.says(b.client.Start(background), "no topic has a listener")
 
-	b.must(b.client.Listen(ranked, rmq.ListenerFunc(idle)))
-	b.says(b.client.Listen(ranked, rmq.ListenerFunc(idle)), "listen to topic ranked", "has a listener already")
-	b.says(b.client.Listen(rmq.Topic{Name: ranked.Name, Kind: rmq.KindFixedTime, Slots: 4}, rmq.ListenerFunc(idle)), "has a listener already")
+	b.must(b.client.Listen(ranked, rmq.ListenerFunc(idle), rmq.ListenOptions{}))
+	b.says(b.client.Listen(ranked, rmq.ListenerFunc(idle), rmq.ListenOptions{}), "listen to topic ranked", "has a listener already")
+	b.says(b.client.Listen(rmq.Topic{Name: ranked.Name, Kind: rmq.KindFixedTime, Slots: 4}, rmq.ListenerFunc(idle), rmq.ListenOptions{}), "has a listener already")
 	if n := b.keys(); n != 0 {
 		t.Errorf("%d keys were stored", n)
 	}
 	b.must(b.client.Start(background))
-	if err := b.client.Listen(merging, rmq.ListenerFunc(idle)); !errors.Is(err, rmq.ErrRunning) {
+	if err := b.client.Listen(merging, rmq.ListenerFunc(idle), rmq.ListenOptions{}); !errors.Is(err, rmq.ErrRunning) {
 		t.Errorf("Listen after Start: %v", err)
 	}
 	if err := b.client.Start(background); !errors.Is(err, rmq.ErrRunning) {
@@ -288,7 +288,7 @@ func TestCancelledContexts(t *testing.T) {
 		t.Errorf("cancelled before: %v", err)
 	}
 	got := make(chan string, 10)
-	b.must(b.client.Listen(ranked, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error { got <- d.Content; return nil })))
+	b.must(b.client.Listen(ranked, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error { got <- d.Content; return nil }), rmq.ListenOptions{}))
 	if err := b.client.Start(cancelled); !errors.Is(err, context.Canceled) {
 		t.Errorf("start with a cancelled context: %v", err)
 	}
@@ -330,7 +330,7 @@ func TestCancelledContexts(t *testing.T) {
 func TestRedisUnreachable(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, rmq.Config{})
-	b.must(b.client.Listen(ranked, rmq.ListenerFunc(idle)))
+	b.must(b.client.Listen(ranked, rmq.ListenerFunc(idle), rmq.ListenOptions{}))
 	b.server.Kill()
 	err := b.send(ranked, rmq.Priority{Content: "x", Priority: 17})
 	b.says(err, "send to topic ranked", "connection refused")
@@ -357,7 +357,7 @@ func TestRedisTurnsTheUserAway(t *testing.T) {
 		{account{user: "dumb"}.login, `grant Redis user "dumb" +evalsha`},
 	} {
 		b := benchOn(t, server, server.Client(t, hasty, c.adjust), rmq.Config{})
-		b.must(b.client.Listen(ranked, rmq.ListenerFunc(idle)))
+		b.must(b.client.Listen(ranked, rmq.ListenerFunc(idle), rmq.ListenOptions{}))
 		b.says(b.client.Start(background), "start", c.says)
 		b.says(b.send(ranked, rmq.Priority{Content: "x", Priority: 17}), "send to topic ranked", c.says)
 		if n := b.keys(); n != 0 {
@@ -371,7 +371,7 @@ func TestMaxmemoryReached(t *testing.T) {
 	t.Parallel()
 	got := make(chan string, 10)
 	b := newBench(t, rmq.Config{})
-	b.must(b.client.Listen(ranked, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error { got <- d.Content; return nil })))
+	b.must(b.client.Listen(ranked, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error { got <- d.Content; return nil }), rmq.ListenOptions{}))
 	b.must(b.send(ranked, rmq.Priority{Content: "before", Priority: 17}))
 	b.must(b.rdb.ConfigSet(background, "maxmemory", "1").Err())
 	err := b.send(ranked, rmq.Priority{Content: "refused", Priority: 17})
@@ -394,7 +394,7 @@ func TestMaxmemoryReached(t *testing.T) {
 func TestUnfitServers(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, rmq.Config{}, "--maxmemory-policy", "volatile-lru")
-	b.must(b.client.Listen(ranked, rmq.ListenerFunc(idle)))
+	b.must(b.client.Listen(ranked, rmq.ListenerFunc(idle), rmq.ListenOptions{}))
 	b.says(b.client.Start(background), "maxmemory-policy volatile-lru", "set maxmemory-policy noeviction")
 	if n := b.keys(); n != 0 {
 		t.Errorf("%d keys were stored", n)
@@ -403,7 +403,7 @@ func TestUnfitServers(t *testing.T) {
 	b.must(b.client.Start(background))
 
 	replica := newBench(t, rmq.Config{}, "--replicaof", strings.Replace(b.server.Addr(), ":", " ", 1))
-	replica.must(replica.client.Listen(ranked, rmq.ListenerFunc(idle)))
+	replica.must(replica.client.Listen(ranked, rmq.ListenerFunc(idle), rmq.ListenOptions{}))
 	replica.says(replica.client.Start(background), "read-only replica", "connect to its master")
 	replica.says(replica.send(ranked, rmq.Priority{Content: "x", Priority: 17}), "send to topic ranked", "READONLY")
 }
@@ -425,7 +425,7 @@ func TestWrongTypesAreNamed(t *testing.T) {
 			t.Parallel()
 			logged, logs := observer.New(zap.WarnLevel)
 			b, got := newBench(t, rmq.Config{Logger: zap.New(logged), SafetyLook: 50 * time.Millisecond}), make(chan string, 10)
-			b.must(b.client.Listen(topic, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error { got <- d.Content; return nil })))
+			b.must(b.client.Listen(topic, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error { got <- d.Content; return nil }), rmq.ListenOptions{}))
 			spoil := func() { b.must(b.rdb.Set(background, key, "something else", 0).Err()) }
 			mend := func() { b.must(b.rdb.Del(background, key).Err()) }
 			message := func(content, basis string) rmq.Priority {

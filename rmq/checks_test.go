@@ -44,7 +44,7 @@ func start(t *testing.T, rdb *redis.Client) error {
 	c, err := New(Config{Redis: rdb})
 	must(t, err)
 	t.Cleanup(func() { must(t, c.Close(context.Background())) })
-	must(t, c.Listen(Topic{Name: "orders", Kind: KindPriority}, ListenerFunc(func(context.Context, *Delivery) error { return nil })))
+	must(t, c.Listen(Topic{Name: "orders", Kind: KindPriority}, ListenerFunc(func(context.Context, *Delivery) error { return nil }), ListenOptions{}))
 	within, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	return c.Start(within)

@@ -56,17 +56,9 @@ func (c *Client) SendBatch(ctx context.Context, t Topic, ms []Message) ([]Receip
 	return c.producer.SendBatch(ctx, t, ms)
 }
 
-// Listen has l handle the messages of topic t: once for a topic, before Start.
-// At most one ListenOptions may be given.
-func (c *Client) Listen(t Topic, l MessageListener, options ...ListenOptions) error {
-	var o ListenOptions
-	switch len(options) {
-	case 0:
-	case 1:
-		o = options[0]
-	default:
-		return fmt.Errorf("listen to topic %s: %d ListenOptions were given, at most one is allowed", t.Name, len(options))
-	}
+// Listen has l handle the messages of topic t. Call it before Start, once for each
+// topic. With ListenOptions{} the topic has the values of the Config.
+func (c *Client) Listen(t Topic, l MessageListener, o ListenOptions) error {
 	return c.consumer.Listen(t, l, o)
 }
 

@@ -62,9 +62,6 @@ func TestNewWithoutRedis(t *testing.T) {
 	}
 	l := ListenerFunc(func(context.Context, *Delivery) error { return nil })
 	topic := Topic{Name: "orders", Kind: KindPriority}
-	if err := c.Listen(topic, l, ListenOptions{}, ListenOptions{}); err == nil {
-		t.Error("two sets of options were taken")
-	}
 	must(t, c.Listen(topic, l, ListenOptions{Parallel: true}))
 	if err := c.Start(nil); err == nil { //nolint:staticcheck // on purpose
 		t.Error("a nil context was taken")
@@ -93,7 +90,7 @@ func TestSendListenClose(t *testing.T) {
 			}
 			got <- fmt.Sprint(d.Content, d.Attempt)
 			return nil
-		})))
+		}), ListenOptions{}))
 		must(t, c.Start(ctx))
 		message := func(content string) Message {
 			switch kind {
@@ -164,7 +161,7 @@ func TestMiddleware(t *testing.T) {
 		mu.Unlock()
 		close(handled)
 		return nil
-	})))
+	}), ListenOptions{}))
 	must(t, c.Start(ctx))
 	_, err = c.Send(ctx, topic, Priority{Content: "x", Priority: 17})
 	must(t, err)

@@ -37,7 +37,7 @@ func onCluster(t *testing.T, rdb redis.UniversalClient, topic rmq.Topic) (*rmq.C
 		t.Fatal(err)
 	}
 	y := &tally{seen: map[string]int{}, news: make(chan struct{}, 100_000)}
-	if err := client.Listen(topic, y); err != nil {
+	if err := client.Listen(topic, y, rmq.ListenOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := client.Start(context.Background()); err != nil {

@@ -51,7 +51,7 @@ func TestContextsAreHeeded(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := client.Listen(ranked, rmq.ListenerFunc(idle)); err != nil {
+				if err := client.Listen(ranked, rmq.ListenerFunc(idle), rmq.ListenOptions{}); err != nil {
 					t.Fatal(err)
 				}
 				short, cancel := context.WithTimeout(background, 50*time.Millisecond)
@@ -99,7 +99,7 @@ func TestBackAfterContextsHaveEnded(t *testing.T) {
 	}
 	defer client.Close(background)
 	got := make(chan string, 10)
-	if err := client.Listen(ranked, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error { got <- d.Content; return nil })); err != nil {
+	if err := client.Listen(ranked, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error { got <- d.Content; return nil }), rmq.ListenOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	one := rmq.Priority{Content: "x", Priority: 17}

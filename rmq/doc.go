@@ -9,7 +9,7 @@
 //	orders := rmq.Topic{Name: "orders", Kind: rmq.KindFixedTime}
 //	err = client.Listen(orders, rmq.ListenerFunc(func(ctx context.Context, d *rmq.Delivery) error {
 //		return closeOrder(ctx, d.Content)
-//	}))
+//	}), rmq.ListenOptions{})
 //	err = client.Start(ctx)
 //	_, err = client.Send(ctx, orders, rmq.FixedTime{Content: "4711", In: 30 * time.Minute})
 //	…

@@ -24,7 +24,7 @@ func closeOrders(ctx context.Context, rdb redis.UniversalClient) error {
 	err = client.Listen(orders, rmq.ListenerFunc(func(ctx context.Context, d *rmq.Delivery) error {
 		closed <- d.Content
 		return nil // done; an error would make it come again
-	}))
+	}), rmq.ListenOptions{})
 	if err != nil {
 		return err
 	}

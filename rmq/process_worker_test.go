@@ -99,7 +99,7 @@ func (j job) run() error {
 	}
 	stopping := make(chan struct{})
 	for _, t := range j.Topics {
-		if err := client.Listen(t, handler{j, log, client, stopping}); err != nil {
+		if err := client.Listen(t, handler{j, log, client, stopping}, rmq.ListenOptions{}); err != nil {
 			return err
 		}
 	}

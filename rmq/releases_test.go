@@ -24,7 +24,7 @@ func TestReleaseOfRedis(t *testing.T) {
 		t.Fatal(err)
 	}
 	orders := rmq.Topic{Name: "orders", Kind: rmq.KindPriority}
-	if err := client.Listen(orders, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return nil })); err != nil {
+	if err := client.Listen(orders, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return nil }), rmq.ListenOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	err = client.Start(ctx)

@@ -110,7 +110,7 @@ func startWorker(rdb redis.UniversalClient, topic rmq.Topic, l rmq.MessageListen
 	cfg.Redis, cfg.Lease, cfg.SafetyLook, cfg.Backoff = rdb, time.Second, 50*time.Millisecond, rmq.Schedule(time.Millisecond)
 	client, err := rmq.New(cfg)
 	if err == nil {
-		err = client.Listen(topic, l)
+		err = client.Listen(topic, l, rmq.ListenOptions{})
 	}
 	if err == nil {
 		err = client.Start(context.Background())

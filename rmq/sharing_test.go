@@ -26,7 +26,7 @@ func works(t *testing.T, client *rmq.Client, content string) {
 	if err := client.Listen(shared, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
 		handled <- d.Content
 		return nil
-	})); err != nil {
+	}), rmq.ListenOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := client.Start(ctx); err != nil {
@@ -53,7 +53,7 @@ func conflicts(t *testing.T, client *rmq.Client) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if err := client.Listen(shared, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return nil })); err != nil {
+	if err := client.Listen(shared, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return nil }), rmq.ListenOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := client.Start(ctx); !errors.Is(err, rmq.ErrTopicConflict) {

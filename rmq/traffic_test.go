@@ -236,7 +236,7 @@ func (l *traffic) work() {
 	l.t.Helper()
 	w := l.newClient(l.on.client())
 	for _, topic := range l.topics {
-		if err := w.Listen(topic, rmq.ListenerFunc(l.handle)); err != nil {
+		if err := w.Listen(topic, rmq.ListenerFunc(l.handle), rmq.ListenOptions{}); err != nil {
 			l.t.Fatal(err)
 		}
 	}

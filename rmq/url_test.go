@@ -31,7 +31,7 @@ func handled(t *testing.T, cfg rmq.Config) {
 		t.Fatal(err)
 	}
 	orders, done := rmq.Topic{Name: "orders", Kind: rmq.KindPriority}, make(chan struct{})
-	err = client.Listen(orders, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { close(done); return nil }))
+	err = client.Listen(orders, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { close(done); return nil }), rmq.ListenOptions{})
 	if err == nil {
 		err = client.Start(ctx)
 	}

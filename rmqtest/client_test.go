@@ -19,7 +19,7 @@ func TestAdvanceDeliversWhatBecomesDue(t *testing.T) {
 	must(t, c.Listen(topic, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
 		got = append(got, fmt.Sprintf("%s at %v", d.Content, c.Now().Sub(start(c))))
 		return nil
-	})))
+	}), rmq.ListenOptions{}))
 	begin = c.Now()
 	must(t, c.Start(ctx))
 	send(t, c, topic, rmq.FixedTime{Content: "tomorrow", SlotBasis: "x", At: c.Now().Add(24 * time.Hour)})
@@ -42,7 +42,7 @@ func TestDueByTheFrozenClock(t *testing.T) {
 	if err := c.Listen(topic, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
 		got = append(got, d.Content)
 		return nil
-	})); err != nil {
+	}), rmq.ListenOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Start(context.Background()); err != nil {
@@ -84,7 +84,7 @@ func TestAdvanceWalksThroughRetries(t *testing.T) {
 			return errors.New("not yet")
 		}
 		return nil
-	})))
+	}), rmq.ListenOptions{}))
 	begin = c.Now()
 	must(t, c.Start(ctx))
 	send(t, c, topic, rmq.RangeMerge{Content: "x", Range: 10 * time.Second})

@@ -2,7 +2,7 @@
 // without waiting: a client on an in-memory Redis whose clock the test moves.
 //
 //	c := rmqtest.New(t, rmq.Config{})
-//	c.Listen(orders, listener)
+//	c.Listen(orders, listener, rmq.ListenOptions{})
 //	c.Start(ctx)
 //	c.Send(ctx, orders, rmq.FixedTime{Content: "4711", At: c.Now().Add(24 * time.Hour)})
 //	c.Advance(24 * time.Hour) // the listener has handled it when this returns

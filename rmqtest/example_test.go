@@ -22,7 +22,7 @@ func Example() {
 	err := c.Listen(reminders, rmq.ListenerFunc(func(ctx context.Context, d *rmq.Delivery) error {
 		fmt.Println("handled:", d.Content)
 		return nil
-	}))
+	}), rmq.ListenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func Example_retries() {
 			return errors.New("the mail server is away")
 		}
 		return nil
-	}))
+	}), rmq.ListenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,8 +76,8 @@ func (p *play) run() {
 	prices := rmq.Topic{Name: "prices", Kind: rmq.KindRangeMerge, Slots: 16}
 	client, err := rmq.New(rmq.Config{Redis: p.rdb, Worker: "app7", Backoff: rmq.Schedule(time.Millisecond)})
 	must(p, err)
-	must(p, client.Listen(orders, rmq.ListenerFunc(p.handle)))
-	must(p, client.Listen(prices, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return nil })))
+	must(p, client.Listen(orders, rmq.ListenerFunc(p.handle), rmq.ListenOptions{}))
+	must(p, client.Listen(prices, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return nil }), rmq.ListenOptions{}))
 	must(p, client.Start(ctx))
 	defer func() {
 		within, cancel := context.WithTimeout(ctx, testPatience)

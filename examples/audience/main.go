@@ -38,7 +38,7 @@ func run(ctx context.Context, s *store.Store) error {
 			return err
 		}
 		defer client.Close(context.Background())
-		if err := client.Listen(selections, rmq.ListenerFunc(w.selectAudience)); err != nil {
+		if err := client.Listen(selections, rmq.ListenerFunc(w.selectAudience), rmq.ListenOptions{}); err != nil {
 			return err
 		}
 		if err := client.Start(ctx); err != nil {

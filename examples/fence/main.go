@@ -54,7 +54,7 @@ func run(ctx context.Context, s *store.Store) (err error) {
 		defer cancel()
 		err = errors.Join(err, client.Close(closing))
 	}()
-	if err := client.Listen(parcels, &h); err != nil {
+	if err := client.Listen(parcels, &h, rmq.ListenOptions{}); err != nil {
 		return err
 	}
 	if err := client.Start(ctx); err != nil {

@@ -36,7 +36,7 @@ func run(ctx context.Context, s *store.Store) error {
 		return err
 	}
 	defer client.Close(context.Background())
-	if err := client.Listen(orderLimits, rmq.ListenerFunc(shop.timeIsUp)); err != nil {
+	if err := client.Listen(orderLimits, rmq.ListenerFunc(shop.timeIsUp), rmq.ListenOptions{}); err != nil {
 		return err
 	}
 	shop.begin = time.Now()

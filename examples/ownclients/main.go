@@ -101,7 +101,7 @@ func try(ctx context.Context, s *store.Store, what string, rdb redis.UniversalCl
 		copied := *d // a Delivery ends with its handler
 		handled <- &copied
 		return nil
-	})); err != nil {
+	}), rmq.ListenOptions{}); err != nil {
 		return err
 	}
 	if err := client.Start(ctx); err != nil {

@@ -61,10 +61,10 @@ func run(ctx context.Context, s *store.Store) error {
 		rendered <- d.Content
 		return nil
 	}
-	if err := client.Listen(changed, rmq.ListenerFunc(ask)); err != nil {
+	if err := client.Listen(changed, rmq.ListenerFunc(ask), rmq.ListenOptions{}); err != nil {
 		return err
 	}
-	if err := client.Listen(pictures, rmq.ListenerFunc(render)); err != nil {
+	if err := client.Listen(pictures, rmq.ListenerFunc(render), rmq.ListenOptions{}); err != nil {
 		return err
 	}
 	if err := client.Start(ctx); err != nil {

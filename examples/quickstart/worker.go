@@ -17,7 +17,7 @@ func startWorker(ctx context.Context, s *store.Store, cfg rmq.Config, t rmq.Topi
 	if err != nil {
 		return nil, err
 	}
-	if err := client.Listen(t, handle); err != nil {
+	if err := client.Listen(t, handle, rmq.ListenOptions{}); err != nil {
 		return nil, err
 	}
 	if err := client.Start(ctx); err != nil {

@@ -55,7 +55,7 @@ func run(_ context.Context, s *store.Store) error {
 			say("the %s handler stops, because %v", d.Content, context.Cause(ctx))
 			return ctx.Err()
 		}
-	})); err != nil {
+	}), rmq.ListenOptions{}); err != nil {
 		return err
 	}
 	if err := client.Start(ctx); err != nil {
@@ -104,7 +104,7 @@ func next(s *store.Store) error {
 		say("the next worker gets the %s one, as delivery %d: no attempt was spent", d.Content, d.Attempt)
 		got <- d.Attempt
 		return nil
-	})); err != nil {
+	}), rmq.ListenOptions{}); err != nil {
 		return err
 	}
 	if err := client.Start(ctx); err != nil {

@@ -72,7 +72,7 @@ func work(ctx context.Context, s *store.Store) error {
 			h.want = 20
 		}
 	}
-	if err := client.Listen(jobs, &h); err != nil {
+	if err := client.Listen(jobs, &h, rmq.ListenOptions{}); err != nil {
 		return err
 	}
 	if err := client.Start(ctx); err != nil {
