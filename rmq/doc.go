@@ -15,20 +15,22 @@
 //	…
 //	err = client.Close(ctx)
 //
-// Give Close a context with a deadline: it waits for handlers that run until
-// that ends, and one that hangs would hold it up for ever.
+// Give Close a context with a deadline. It waits for running handlers until then.
 //
-// A service that only sends leaves out Listen and Start. Any number of
-// processes may start a client with the same topics; they share the work, by a
-// list in Redis, or with Config.Slots from package slots by ZooKeeper.
+// A service that only sends needs no Listen and no Start. Start a client with the
+// same topics in as many processes as you like: they share the work.
 //
-// The words are aliases of those in packages message, producer and consumer,
-// which can also be used by themselves.
+// # Promises
 //
-// What is promised: a message whose Send returned nil is delivered at least
-// once, or dead after 17 failed deliveries, as long as Redis keeps what it
-// acknowledged. Messages of one slot basis are never handled at the same time
-// by live workers. A FixedTime message is never early. Not promised: exactly
-// once, first in first out, any order of equal scores, or the order of a retry
-// relative to later messages.
+//   - A message whose Send returned nil is delivered at least once, as long as Redis
+//     keeps what it acknowledged. After 17 failed deliveries it is dead: it stays in
+//     Redis until you requeue or delete it.
+//   - Messages of one slot basis are never handled at the same time by live workers.
+//   - A FixedTime message is never early.
+//
+// Not promised: exactly once; first in, first out; any order of equal priorities or
+// times; the order of a retry and later messages.
+//
+// Most types here are aliases of those in packages message, producer and consumer, which
+// you can also use by themselves.
 package rmq

@@ -1,0 +1,63 @@
+package rmq
+
+import (
+	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/producer"
+)
+
+// InvalidError says what was refused. It matches ErrInvalid.
+//
+//	type InvalidError struct {
+//		Field string // such as "Priority" or "Topic.Slots"
+//		Value string // what you passed
+//		Limit string // what it must be
+//	}
+type InvalidError = message.InvalidError
+
+// Errors of every call, to be compared by errors.Is.
+var (
+	// ErrInvalid: something that you passed is refused. Nothing was stored.
+	ErrInvalid = message.ErrInvalid
+
+	// ErrTopicConflict: the topic has another definition already.
+	ErrTopicConflict = message.ErrTopicConflict
+
+	// ErrClosed: the client was closed before.
+	ErrClosed = message.ErrClosed
+)
+
+// Errors of Send and SendBatch.
+var (
+	// ErrUncertain: the message may be stored or not. To send it again is safe: it merges.
+	ErrUncertain = producer.ErrUncertain
+
+	// ErrNotReplicated: the message is stored, but fewer replicas than Durability asks for
+	// have confirmed it in time.
+	ErrNotReplicated = producer.ErrNotReplicated
+
+	// ErrQueueFull: the slot holds Config.MaxWaiting messages. Nothing was stored.
+	ErrQueueFull = producer.ErrQueueFull
+
+	// ErrPast: with Config.RefusePast, the time of the message has passed.
+	ErrPast = producer.ErrPast
+)
+
+// Errors of Listen and Start.
+var (
+	// ErrRunning: the client was started before.
+	ErrRunning = consumer.ErrRunning
+)
+
+// Causes why the context of a handler was cancelled: see context.Cause.
+var (
+	// ErrClosing: Close does not wait any longer. An error that you return now spends no
+	// delivery.
+	ErrClosing = consumer.ErrClosing
+
+	// ErrLeaseLost: the worker could not keep the message. Another worker may get it.
+	ErrLeaseLost = consumer.ErrLeaseLost
+
+	// ErrTimeout: the handler has run for longer than its Timeout.
+	ErrTimeout = consumer.ErrTimeout
+)

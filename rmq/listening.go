@@ -1,0 +1,82 @@
+package rmq
+
+import (
+	"time"
+
+	"github.com/slotmq/go-rmq/consumer"
+)
+
+// MessageListener handles the messages of a topic.
+//
+//	type MessageListener interface {
+//		OnMessage(ctx context.Context, d *Delivery) error
+//	}
+//
+// Return nil when the message is done. After an error or a panic it comes again when its
+// Backoff is over, up to 16 times; then it is dead. Dead and RetryAfter return errors that
+// say otherwise.
+//
+// Each message is delivered at least once: be ready to see one twice.
+type MessageListener = consumer.MessageListener
+
+// ListenerFunc makes a function a MessageListener.
+//
+//	type ListenerFunc func(ctx context.Context, d *Delivery) error
+type ListenerFunc = consumer.ListenerFunc
+
+// Delivery is a message on its way to your listener. You may keep it: it is not used again.
+//
+//	type Delivery struct {
+//		Topic   Topic
+//		Slot    int
+//		Content string
+//		Attempt int   // 1 to 17
+//		Fence   int64 // grows within the slot: lets your database refuse a worker that was overtaken
+//
+//		Priority int64     // of a Priority message; 0 if it is not known
+//		Due      time.Time // with ListenOptions.Due: when it was due, on its first delivery
+//
+//		LastError    string    // why the delivery before this one failed
+//		FirstFailure time.Time // when the first of them failed
+//	}
+type Delivery = consumer.Delivery
+
+// ListenOptions are what one topic has otherwise than the Config. A zero field leaves it
+// as it is there.
+//
+//	type ListenOptions struct {
+//		Timeout        time.Duration // of a handler
+//		Backoff        Backoff       // between deliveries of a message that fails
+//		SafetyLook     time.Duration // how often idle slots are looked at
+//		MaxHandlerTime time.Duration // how long a handler that ignores its context keeps its slot
+//		Concurrency    int           // handlers of this topic at once
+//		Parallel       bool          // messages of one slot may be handled at once
+//		Due            bool          // fill in Delivery.Due
+//	}
+type ListenOptions = consumer.ListenOptions
+
+// Middleware wraps a listener, to measure it, or to log what it does.
+//
+//	type Middleware func(MessageListener) MessageListener
+type Middleware = consumer.Middleware
+
+// Backoff says how long a message waits for its retry 1, 2, … 16.
+//
+//	type Backoff func(retry int) time.Duration
+type Backoff = consumer.Backoff
+
+// Exponential doubles the waiting time with each retry, from base up to most. Each is up
+// to a fifth shorter or longer, so that messages which failed together come apart.
+func Exponential(base, most time.Duration) Backoff { return consumer.Exponential(base, most) }
+
+// Schedule waits d[0] for the first retry, d[1] for the second, and the last of them for
+// all others.
+func Schedule(d ...time.Duration) Backoff { return consumer.Schedule(d...) }
+
+// Dead is the error of a message that no retry can mend: it is dead at once, and err is
+// the reason.
+func Dead(err error) error { return consumer.Dead(err) }
+
+// RetryAfter is the error of a message that should come again after d, whatever the
+// Backoff says.
+func RetryAfter(d time.Duration, err error) error { return consumer.RetryAfter(d, err) }
