@@ -10,15 +10,16 @@ import (
 	"github.com/slotmq/go-rmq/internal/cluster"
 )
 
-// slowAnswer is when an answer of a Cluster's master comes so late that another one
-// may have taken its place meanwhile.
+// slowAnswer is how late an answer of a Cluster's master may be. After that, a replica may
+// have been made master in between.
 const slowAnswer = 500 * time.Millisecond
 
 var errAway = errors.New("the server was away for so long that another one may have taken its place, and it is not confirmed to be the master")
 
-// doubts are about masters that answered late, or have not answered yet. A master
-// that has stood still executes and acknowledges what it finds in its sockets when it
-// goes on, before it hears that a replica was made master; then it throws that away.
+// doubts are about masters that answered late, or have not answered yet. When a master
+// that was frozen goes on, it first executes and acknowledges what it finds in its
+// sockets. Only then it hears that a replica was made master, and throws those writes
+// away.
 type doubts struct {
 	mu    sync.Mutex
 	about map[string]bool // addresses
@@ -53,9 +54,9 @@ func (p *Producer) address(at server) string {
 	return ""
 }
 
-// confirm lets answers count only if their server, about which there are doubts, is
-// the master still, as the other masters say after it has answered. Else the writes are
-// as good as unanswered, and are sent again to whom the Cluster names.
+// confirm asks the other masters whether a server is still a master, after it answered
+// late. If they do not confirm it, its answers do not count, and the writes are sent again,
+// to the server that the Cluster names now.
 func (p *Producer) confirm(addr string, writes []*write) {
 	if cluster.StillMaster(p.run, p.rdb, addr, writes[0].lane.store()) {
 		p.doubts.dispel(addr)

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// clockEvery is how often a server's clock is looked at again; soonest is when
-	// the last reading was a poor one, and then twice as long each time.
+	// clockEvery is the time from one look at a server's clock to the next. After a poor
+	// reading it is soonest, and then twice as long each time.
 	clockEvery = 10 * time.Second
 	soonest    = time.Second
 
@@ -25,7 +25,7 @@ const (
 	drift = 1.0 / 10_000
 )
 
-// moment is a server's time, which is wrong by no more than the bound.
+// moment is a server's time, wrong by the bound at most.
 type moment struct {
 	at    time.Time
 	bound time.Duration
@@ -54,7 +54,7 @@ func (r *reading) moment(local time.Time) moment {
 
 func (r *reading) fresh() bool { return r != nil && time.Now().Before(r.expires) }
 
-// clock tells the time of one server.
+// clock knows the time of one server.
 type clock struct {
 	p    *Producer
 	last atomic.Pointer[reading]
@@ -63,19 +63,19 @@ type clock struct {
 	asking chan struct{} // closed when the server, which is being asked, has answered; or nil
 }
 
-// now returns the time of the server, which is the one that holds the key. It waits
-// for the server only where that has told no time yet, or may be another one.
+// now returns the time of the server that has the key. It waits for an answer only if
+// there is no reading yet, or if another server may have taken over.
 func (c *clock) now(ctx context.Context, key string) (moment, error) {
-	return c.tell(ctx, key, true)
+	return c.time(ctx, key, true)
 }
 
-// about returns the time as it was last known, which is good enough to tell what is
-// past, and waits only where it never was.
-func (c *clock) about(ctx context.Context, key string) (moment, error) {
-	return c.tell(ctx, key, false)
+// lastKnown returns the time by the last reading, good enough to know what is past. It
+// waits only if there is no reading.
+func (c *clock) lastKnown(ctx context.Context, key string) (moment, error) {
+	return c.time(ctx, key, false)
 }
 
-func (c *clock) tell(ctx context.Context, key string, sure bool) (moment, error) {
+func (c *clock) time(ctx context.Context, key string, sure bool) (moment, error) {
 	if c.p.frozen != nil {
 		return moment{at: c.p.frozen()}, nil
 	}
@@ -97,8 +97,8 @@ func (c *clock) tell(ctx context.Context, key string, sure bool) (moment, error)
 	return r.moment(time.Now()), r.err
 }
 
-// ask has the server asked, once for all who wait, and beside them: whoever it
-// keeps waiting may give up.
+// ask starts one question to the server for all callers that wait. It runs in the
+// background, so a caller whose context ends need not wait for it.
 func (c *clock) ask(key string) (answered <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,7 +106,7 @@ func (c *clock) ask(key string) (answered <-chan struct{}) {
 		return c.asking
 	}
 	done := make(chan struct{})
-	begun := !c.last.Load().fresh() && c.p.aside(func() {
+	begun := !c.last.Load().fresh() && c.p.goBackground(func() {
 		c.look(key)
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -121,8 +121,8 @@ func (c *clock) ask(key string) (answered <-chan struct{}) {
 	return done
 }
 
-// look asks the server. If it cannot be reached, the last reading goes on:
-// clocks drift little, and the write that follows will tell what is wrong.
+// look asks the server. If it does not answer, the last reading still holds: clocks drift
+// little, and the write that follows reports what is wrong.
 func (c *clock) look(key string) {
 	for known := false; !known; {
 		last := c.last.Load()
@@ -169,9 +169,9 @@ func (c *clock) read(key string) (best reading, err error) {
 	return best, nil
 }
 
-// better is the reading to go by: the new one, unless the last is still the more
-// exact of the two. Both can only be right if they agree within their bounds; else
-// the clock was set, or another server has taken over, and the last one is over.
+// better chooses between two readings: the new one, unless the last is more exact and they
+// agree within their bounds. If they do not agree, the clock was set, or another server
+// has taken over, and only the new one counts.
 func better(last *reading, r reading) reading {
 	r.pause = clockEvery
 	if last != nil && last.err == nil && !last.replaced {
@@ -191,8 +191,8 @@ func better(last *reading, r reading) reading {
 	return r
 }
 
-// expire makes the next look ask the server again, and wait for its answer, after
-// a connection was lost: another server may have taken over.
+// expire makes the next caller of now ask the server again and wait for the answer. It is
+// called when a connection was lost: another server may have taken over.
 func (c *clock) expire() {
 	if last := c.last.Load(); last != nil && (last.fresh() || !last.replaced) {
 		r := *last

@@ -22,28 +22,28 @@ type Config struct {
 	// Defaults to 256 KiB.
 	MaxContent int
 
-	// MaxWaiting is how many contents may wait in one slot. A send that would add
-	// one more is refused with [ErrQueueFull]; what merges into one that waits is
-	// not. What is dead does not count, nor what waits for its retry except in
-	// literal topics, where it waits among the others. Defaults to 0: as many as
-	// Redis has memory for.
+	// MaxWaiting is how many messages may wait in one slot. A send that would add one
+	// more gets [ErrQueueFull]; one that merges into a message that waits does not.
+	// Dead messages do not count. Messages that wait for a retry count in literal topics
+	// only. Defaults to 0: as many as Redis has memory for.
 	MaxWaiting int
 
-	// ExactReceipts tells for every single message whether it was stored or
-	// merged, where messages sent together else share one answer. It costs
-	// a command for each message. Defaults to false.
+	// ExactReceipts makes each receipt say whether its message was stored or merged.
+	// Otherwise messages that were sent together share one answer. It costs a command
+	// for each message. Defaults to false.
 	ExactReceipts bool
 
-	// RefusePast refuses a FixedTime whose At has passed with [ErrPast]. By default
-	// it is due now, as its [Receipt] says, and so a send that comes late or is
-	// repeated after an outage is stored. Defaults to false.
+	// RefusePast makes Send return [ErrPast] for a FixedTime whose At has passed. By
+	// default such a message is due now, so a send that is late, or repeated after an
+	// outage, is stored. Defaults to false.
 	RefusePast bool
 
 	// Durability is what a Send waits for beyond the master's answer. Defaults
 	// to nothing.
 	Durability Durability
 
-	// Logger receives what no caller is there to receive. Defaults to silence.
+	// Logger receives, at Debug, what concerns no single send, such as a lost wake-up.
+	// Defaults to silence.
 	Logger *zap.Logger
 }
 

@@ -39,7 +39,7 @@ var (
 	errNilContext = errors.New("ctx is nil")
 )
 
-// BatchError tells which messages of a SendBatch were not stored for certain.
+// BatchError says which messages of a SendBatch may not be stored.
 // The receipts of all others are valid.
 type BatchError struct {
 	Indexes []int   // of those messages, in order

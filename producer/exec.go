@@ -19,12 +19,12 @@ type server struct {
 	asking bool // for keys of a hash slot that is moving there
 }
 
-// exec sends the commands of a line, after the wake-ups of the flight before.
+// exec sends the commands of a writer, after the wake-ups of the flight before.
 //
-// On a Cluster they go to the server itself and not through the Cluster's
-// client, which would send what has no key, PUBLISH and WAIT, to any server, such
-// as one that hangs. So commands that have moved are followed here.
-func (p *Producer) exec(to *line, wakes []publication, writes []*write) {
+// On a Cluster they go to the server itself, not through the Cluster's client. That one
+// sends commands without a key, PUBLISH and WAIT, to any server, and it may be one that
+// hangs. So exec follows redirections itself.
+func (p *Producer) exec(to *writer, wakes []publication, writes []*write) {
 	for _, x := range wakes {
 		x.SetErr(errUnsent)
 	}
@@ -77,9 +77,8 @@ func (p *Producer) byServer(writes []*write) iter.Seq2[server, []*write] {
 	return maps.All(groups)
 }
 
-// pipeline sends commands to one server, and waits for its replicas where that is
-// asked for: behind the writes on the same connection, since WAIT speaks of
-// what that has written.
+// pipeline sends commands to one server. With Durability it adds WAIT, which must be on
+// the same connection, because it counts replicas for the writes of its own connection.
 func (p *Producer) pipeline(at server, wakes []publication, writes []*write) {
 	cmds := make([]redis.Cmder, 0, len(wakes)+2*len(writes)+1)
 	for _, x := range wakes {
@@ -111,13 +110,13 @@ func (p *Producer) pipeline(at server, wakes []publication, writes []*write) {
 		}
 	}
 	for _, w := range writes {
-		w.short = wait != nil && (wait.Err() != nil || int(wait.Val()) < p.cfg.Durability.Replicas)
+		w.underReplicated = wait != nil && (wait.Err() != nil || int(wait.Val()) < p.cfg.Durability.Replicas)
 	}
 }
 
-// elsewhere reports whether a write is to be sent again at once, by the answer of
-// its server: to another one of the Cluster, or with the script that it did not
-// know. That is not left to Exec, whose second pipeline would come after the WAIT.
+// elsewhere reports whether a write must be sent again at once: its server redirects it to
+// another one, or does not know the script. Exec could send the script, too, but in a
+// second pipeline, after the WAIT.
 func (p *Producer) elsewhere(w *write) bool {
 	if p.scripts.Unknown(w) {
 		return true

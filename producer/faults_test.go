@@ -23,7 +23,7 @@ func TestConnectionCutInTheMiddle(t *testing.T) {
 	server := servertest.Redis(t)
 	proxy := servertest.NewProxy(t, server.Addr())
 	p := newProducer(t, proxy.Client(t), Config{})
-	p.patience = 200 * time.Millisecond
+	p.retryFor = 200 * time.Millisecond
 	topic := message.Topic{Name: "cut", Kind: message.KindPriority}
 	mustSend(t, p, topic, message.Priority{Content: "first", Priority: 17})
 
@@ -86,7 +86,7 @@ func TestLostRepliesAreUncertain(t *testing.T) {
 	proxy := servertest.NewProxy(t, server.Addr())
 	rdb := proxy.Client(t, func(o *redis.Options) { o.ReadTimeout = 100 * time.Millisecond })
 	p, topic := newProducer(t, rdb, Config{}), topicOf(t, message.KindPriority)
-	p.patience = 500 * time.Millisecond
+	p.retryFor = 500 * time.Millisecond
 	mustSend(t, p, topic, message.Priority{Content: "first", Priority: 17})
 	p.idle.Wait() // for the wake-up of the first
 	proxy.DropReplies(true)
@@ -122,7 +122,7 @@ func TestUnreachableRedisIsCertain(t *testing.T) {
 	server := servertest.Redis(t)
 	impatient := func(o *redis.Options) { o.DialerRetries, o.MaxRetries = 1, -1 }
 	p, topic := newProducer(t, server.Client(t, impatient), Config{}), topicOf(t, message.KindPriority)
-	p.patience = 500 * time.Millisecond
+	p.retryFor = 500 * time.Millisecond
 	mustSend(t, p, topic, message.Priority{Content: "first", Priority: 17})
 	server.Kill()
 	// The pooled connection breaks first, which is a doubt about the message it
@@ -133,7 +133,7 @@ func TestUnreachableRedisIsCertain(t *testing.T) {
 		t.Errorf("got %v, want a definite error", err)
 	}
 	fresh := newProducer(t, server.Client(t, impatient), Config{})
-	fresh.patience = p.patience
+	fresh.retryFor = p.retryFor
 	if _, err := fresh.Send(ctx, topic, message.Priority{Content: "x", Priority: 17}); err == nil || errors.Is(err, ErrUncertain) {
 		t.Errorf("first send: got %v, want a definite error", err)
 	}
@@ -202,7 +202,7 @@ func TestCancelledContexts(t *testing.T) {
 func (p *Producer) queued() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, to := range p.lines {
+	for _, to := range p.writers {
 		if len(to.queue) > 0 {
 			return true
 		}

@@ -9,16 +9,16 @@ import (
 	"github.com/slotmq/go-rmq/internal/wait"
 )
 
-// patience is how long a command that failed is sent again before its failure is
-// told: a little longer than a quick failover takes. Between tries the flusher
-// waits, each time twice as long.
+// retryFor is how long a failed command is sent again before its callers get the error:
+// a little longer than a quick failover takes. The flusher waits between two tries, each
+// time twice as long.
 const (
-	patience              = 4 * time.Second
+	retryFor              = 4 * time.Second
 	firstPause, lastPause = 16 * time.Millisecond, 512 * time.Millisecond
 )
 
 // open returns the flight that messages may be added to. The caller holds p.mu.
-func (l *line) open() *flight {
+func (l *writer) open() *flight {
 	if n := len(l.queue); n > 0 && !l.queue[n-1].full() {
 		return l.queue[n-1]
 	}
@@ -27,8 +27,8 @@ func (l *line) open() *flight {
 	return f
 }
 
-// startFlusher makes sure that the line's flusher lives. The caller holds p.mu.
-func (p *Producer) startFlusher(l *line) {
+// startFlusher starts the writer's flusher unless it runs. The caller holds p.mu.
+func (p *Producer) startFlusher(l *writer) {
 	if !l.flushing {
 		l.flushing = true
 		p.busy++
@@ -39,20 +39,20 @@ func (p *Producer) startFlusher(l *line) {
 
 // flush writes flights until none waits. While it waits for the answers of
 // one, the next fills.
-func (p *Producer) flush(l *line) {
+func (p *Producer) flush(l *writer) {
 	defer p.idle.Done()
 	for {
 		end := len(l.wakes) == 0
 		f := p.take(l, end)
 		if f == nil && end {
-			return // another flusher of the line may live already
+			return // another flusher of the writer may run already
 		}
 		p.write(l, f)
 	}
 }
 
 // take returns the next flight, or nil. With end, nil also ends the flusher.
-func (p *Producer) take(l *line, end bool) *flight {
+func (p *Producer) take(l *writer, end bool) *flight {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(l.queue) == 0 {
@@ -69,7 +69,7 @@ func (p *Producer) take(l *line, end bool) *flight {
 }
 
 // write sends one flight, with the wake-ups of the one before, or these alone.
-func (p *Producer) write(to *line, f *flight) {
+func (p *Producer) write(to *writer, f *flight) {
 	if f == nil {
 		all := p.publications(to)
 		p.exec(to, all, nil)
@@ -81,12 +81,12 @@ func (p *Producer) write(to *line, f *flight) {
 	writes := p.commands(to, f)
 	for begun, pause := time.Now(), firstPause; len(writes) > 0; pause = min(2*pause, lastPause) {
 		var all []publication
-		if time.Since(to.told) > wakesApart {
+		if time.Since(to.published) > wakesApart {
 			all = p.publications(to)
 		}
 		p.exec(to, all, writes)
 		p.published(to, all)
-		over := time.Since(begun) > p.patience
+		over := time.Since(begun) > p.retryFor
 		writes = inOrder(writes, func(w *write) bool { return !w.finish(p, f, over && !p.replaced(w)) })
 		if len(writes) > 0 {
 			to.clock.expire()

@@ -51,12 +51,12 @@ func TestFirstSendDoesNotNeedTheListOfTopics(t *testing.T) {
 func TestContextWhileTheClockIsAsked(t *testing.T) {
 	server := servertest.Redis(t)
 	p, topic := newProducer(t, server.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Hour }), Config{}), topicOf(t, message.KindFixedTime)
-	p.patience = 100 * time.Millisecond
+	p.retryFor = 100 * time.Millisecond
 	m := message.FixedTime{Content: "x", At: time.Now().Add(time.Hour)}
 	mustSend(t, p, topic, m)
 	p.idle.Wait()
-	for _, line := range p.lines {
-		line.clock.expire() // 30 s later
+	for _, writer := range p.writers {
+		writer.clock.expire() // 30 s later
 	}
 	server.Pause()
 	defer server.Resume()

@@ -18,7 +18,7 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// Producer sends messages. It may be used by any number of goroutines.
+// Producer sends messages. Any number of goroutines may use it.
 type Producer struct {
 	cfg     Config
 	rdb     redis.UniversalClient
@@ -28,25 +28,24 @@ type Producer struct {
 
 	// Other values only in tests.
 	frozen   func() time.Time // the server's clock; nil: it is asked
-	patience time.Duration    // of the flushers
+	retryFor time.Duration    // of the flushers
 
-	// Each line has a flusher, a goroutine that lives while there is something
-	// to write.
-	peers  cluster.Peers   // where slots are moving
-	doubts doubts          // whether a server is the master still
-	run    context.Context // their commands'; ended when Close can wait no longer
-	stop   context.CancelFunc
-	idle   sync.WaitGroup // the flushers that live
-	beside sync.WaitGroup // what looks at definitions and clocks again
+	// Each writer has a flusher, a goroutine that runs while there is something to write.
+	peers      cluster.Peers   // where slots are moving
+	doubts     doubts          // whether a server is still the master
+	run        context.Context // of the flushers' commands; ends when Close waits no longer
+	stop       context.CancelFunc
+	idle       sync.WaitGroup // the flushers that run
+	background sync.WaitGroup // comparisons of definitions, looks at clocks
 
-	mu     sync.Mutex
-	closed bool
-	lines  map[route]*line
-	busy   int // lines that are flushing
+	mu      sync.Mutex
+	closed  bool
+	writers map[route]*writer
+	busy    int // writers that are flushing
 }
 
-// New returns a producer on rdb, which stays the caller's to close. It does no
-// I/O; the first Send does.
+// New returns a producer on rdb, which you close yourself. It does no I/O; the first Send
+// does.
 func New(rdb redis.UniversalClient, cfg Config) (*Producer, error) {
 	if rdb == nil {
 		return nil, errors.New("new producer: the Redis client is nil")
@@ -55,20 +54,19 @@ func New(rdb redis.UniversalClient, cfg Config) (*Producer, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("new producer: %w", err)
 	}
-	cfg.Logger, _ = latelog.Beside(cfg.Logger) // what it says is for debugging, and holds up no send
+	cfg.Logger, _ = latelog.Beside(cfg.Logger) // for debugging only; it delays no send
 	p := &Producer{
-		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), lines: map[route]*line{},
-		frozen: frozen.Clock(rdb), patience: patience,
+		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), writers: map[route]*writer{},
+		frozen: frozen.Clock(rdb), retryFor: retryFor,
 	}
 	p.topics.Store(&map[message.Topic]*topic{})
 	p.run, p.stop = context.WithCancel(context.Background())
 	return p, nil
 }
 
-// Close refuses further sends, writes what waits, and returns when all of it
-// is answered. When ctx ends first it gives up and returns an error; sends
-// still waiting then get theirs. It may be called more than once. It does not
-// close the Redis client.
+// Close refuses further sends, writes what waits, and returns when Redis has answered. If
+// ctx ends first, it gives up and returns an error, and so do the sends that still wait.
+// You may call it more than once. It does not close the Redis client.
 func (p *Producer) Close(ctx context.Context) error {
 	if ctx == nil {
 		return fmt.Errorf("close producer: %w", errNilContext)
@@ -87,18 +85,18 @@ func (p *Producer) Close(ctx context.Context) error {
 	p.stop()
 	short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 	defer cancel()
-	_ = wait.Group(short, &p.beside) // a server may not answer, and nothing depends on it
+	_ = wait.Group(short, &p.background) // a server may not answer, and nothing depends on it
 	return err
 }
 
-// aside runs do in a goroutine of its own, unless everything has been written and
-// the producer is closed.
-func (p *Producer) aside(do func()) bool {
+// goBackground runs do in a goroutine, unless the producer is closed and has written
+// everything.
+func (p *Producer) goBackground(do func()) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed && p.busy == 0 {
 		return false
 	}
-	p.beside.Go(do)
+	p.background.Go(do)
 	return true
 }

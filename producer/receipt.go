@@ -26,8 +26,8 @@ func (o Outcome) String() string {
 	return [...]string{"accepted", "stored", "merged"}[o]
 }
 
-// Receipt of a message that was sent. After a reply got lost and the send was
-// repeated, Merged may mean: with the first try of this very message.
+// Receipt of a message that was sent. If a reply got lost and the send was repeated, Merged
+// may mean: with the first try of this same message.
 type Receipt struct {
 	Outcome Outcome
 	Slot    int // of the topic, in which the message waits
@@ -42,7 +42,7 @@ type Receipt struct {
 	Past bool
 }
 
-// receipt tells what became of a message whose flight is done.
+// receipt says what became of a message whose flight is done.
 func (k *ticket) receipt() (Receipt, error) {
 	outcome, err := k.result(k.entry)
 	r := Receipt{Outcome: outcome, Slot: k.slot, Past: k.past}

@@ -26,7 +26,7 @@ func TestEndlessRedirectionIsNoSuccess(t *testing.T) {
 			topic := message.Topic{Name: "loop " + name, Kind: message.KindPriority, Slots: 1}
 			key := luascripts.StoreKey(topic.Name, 0)
 			p := newProducer(t, rdb, cfg)
-			p.patience = 200 * time.Millisecond
+			p.retryFor = 200 * time.Millisecond
 			mustSend(t, p, topic, message.Priority{Content: "first", Priority: 17})
 			rdb.Del(ctx, key)
 			move := servers.Migrate(t, key)

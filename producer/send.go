@@ -37,7 +37,7 @@ func (p *Producer) send(ctx context.Context, t message.Topic, m message.Message)
 	}
 	f := o.to.open()
 	f.refs.Add(1)
-	k := o.board(f, topic)
+	k := o.addTo(f, topic)
 	p.startFlusher(o.to)
 	p.mu.Unlock()
 
@@ -83,7 +83,7 @@ func (p *Producer) sendBatch(ctx context.Context, t message.Topic, ms []message.
 			mine = append(mine, f)
 			p.startFlusher(o.to) // which waits for p.mu
 		}
-		tickets[i] = o.board(f, topic)
+		tickets[i] = o.addTo(f, topic)
 	}
 	p.mu.Unlock()
 
@@ -119,20 +119,20 @@ func (p *Producer) prepare(ctx context.Context, t message.Topic) (*topic, error)
 type opened struct {
 	checked.Message
 	slot int
-	to   *line // leads there
+	to   *writer // leads there
 	past bool
 }
 
-// open validates a message, and finds its slot and the line that leads there.
+// open validates a message, and finds its slot and the writer that leads there.
 func (p *Producer) open(ctx context.Context, t *topic, m message.Message) (o opened, err error) {
 	if o.Message, err = checked.Open(t.Topic, m, p.cfg.MaxContent); err != nil {
 		return o, err
 	}
 	o.slot = hash.Slot(o.SlotBasis, t.Slots)
-	if o.to, err = p.line(ctx, t, o.slot); err != nil || !o.Kind.Timed() || o.FromNow {
+	if o.to, err = p.writer(ctx, t, o.slot); err != nil || !o.Kind.Timed() || o.FromNow {
 		return o, err
 	}
-	now, err := o.to.clock.about(ctx, t.slots[o.slot].store)
+	now, err := o.to.clock.lastKnown(ctx, t.slots[o.slot].store)
 	if err != nil {
 		return o, err
 	}
@@ -151,8 +151,8 @@ type ticket struct {
 	past  bool
 }
 
-// board adds the message to a flight. The caller holds Producer.mu.
-func (o *opened) board(f *flight, t *topic) ticket {
+// addTo adds the message to a flight. The caller holds Producer.mu.
+func (o *opened) addTo(f *flight, t *topic) ticket {
 	return ticket{flight: f, entry: f.add(t, o.slot, &o.Message), slot: o.slot, kind: o.Kind, past: o.past}
 }
 

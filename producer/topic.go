@@ -23,7 +23,7 @@ type topic struct {
 	sent          message.Topic // as callers name it
 	name          string        // qualified by the namespace
 
-	agreed atomic.Int64 // when to compare the definition again, since epoch; 0: it does not agree, or nobody knows yet
+	agreed atomic.Int64 // when to compare the definition again, since epoch; 0: it does not agree, or it is not known yet
 
 	mu        sync.Mutex
 	comparing *comparison // nil: none is under way
@@ -33,9 +33,9 @@ type topic struct {
 
 // slot is what a producer keeps about one slot of a topic.
 type slot struct {
-	store string // its key
-	key   any    // the same, so that a command need not allocate for it
-	line  atomic.Pointer[line]
+	store  string // its key
+	key    any    // the same, so that a command need not allocate for it
+	writer atomic.Pointer[writer]
 
 	// Guarded by Producer.mu.
 	flight uint64 // serial of the one that the slot was last added to
@@ -45,8 +45,8 @@ type slot struct {
 // epoch makes monotonic moments fit an atomic integer.
 var epoch = time.Now()
 
-// topic returns what is kept about t, once its definition has agreed with the
-// stored one. Now and then it is compared again, and nobody waits for that.
+// topic returns what is kept about t, once its definition agrees with the stored one.
+// Every 30 s it is compared again in the background.
 func (p *Producer) topic(ctx context.Context, t message.Topic) (*topic, error) {
 	known := p.first.Load() // often the only one, and quicker than a look into the map
 	if known == nil || known.sent != t {
@@ -54,7 +54,7 @@ func (p *Producer) topic(ctx context.Context, t message.Topic) (*topic, error) {
 	}
 	if known != nil && known.agreed.Load() > 0 {
 		if known.due() {
-			p.comparison(known) // a conflict is for the next Send to tell
+			p.comparison(known) // the next Send reports a conflict
 		}
 		return known, nil
 	}
@@ -95,9 +95,9 @@ func (p *Producer) agree(ctx context.Context, t *topic) error {
 	}
 }
 
-// comparison has the definition compared, once for all who wait, and beside them:
-// the Redis client does not heed their contexts. It is nil once the producer is
-// closed.
+// comparison starts one comparison of the definition for all callers that wait. It runs in
+// the background, because the Redis client does not end when their contexts do. It is nil
+// once the producer is closed.
 func (p *Producer) comparison(t *topic) *comparison {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -109,7 +109,7 @@ func (p *Producer) comparison(t *topic) *comparison {
 		close(c.done)
 		return c
 	}
-	begun := p.aside(func() {
+	begun := p.goBackground(func() {
 		c.err = p.compare(t)
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -142,8 +142,8 @@ func (p *Producer) compare(t *topic) (err error) {
 	case errors.Is(err, message.ErrTopicConflict):
 		t.agreed.Store(0)
 	case t.agreed.Load() > 0:
-		// It agreed before, and definitions do not change. The write that
-		// follows will tell what is wrong with Redis.
+		// It agreed before, and definitions do not change. The write that follows
+		// reports what is wrong with Redis.
 		t.agreed.Store(int64(now + time.Second))
 		return nil
 	}

@@ -131,7 +131,7 @@ func TestDefinitionIsComparedAgain(t *testing.T) {
 	rdb.Del(ctx, key)
 	later()
 	err := send()
-	p.beside.Wait() // for the comparison, which the send began
+	p.background.Wait() // for the comparison, which the send began
 	if err != nil || rdb.HGet(ctx, key, "slots").Val() != "4" {
 		t.Errorf("after it was deleted: %v, slots %s", err, rdb.HGet(ctx, key, "slots").Val())
 	}
@@ -140,7 +140,7 @@ func TestDefinitionIsComparedAgain(t *testing.T) {
 	if err := send(); err != nil {
 		t.Errorf("a send waits for the comparison: %v", err)
 	}
-	p.beside.Wait()
+	p.background.Wait()
 	for range 2 {
 		if err := send(); !errors.Is(err, message.ErrTopicConflict) {
 			t.Errorf("after it was changed: %v", err)
@@ -297,7 +297,7 @@ func TestWakeUpOfAnEmptyFlight(t *testing.T) {
 func (p *Producer) taking() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, to := range p.lines {
+	for _, to := range p.writers {
 		if to.flushing && len(to.queue) == 0 {
 			return true
 		}

@@ -10,16 +10,15 @@ import (
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
-// wakesApart is how long a line that is never at rest keeps wake-ups for the next
-// publication. Where messages come that fast the workers hardly sleep, and each
-// publication costs them and Redis as much as some messages do.
+// wakesApart is the least time between two publications of a writer that is always busy.
+// When messages come that fast, the workers hardly sleep, and each publication costs them
+// and Redis as much as a few messages.
 const wakesApart = time.Millisecond
 
-// planWakes collects the slots of a flight in which something new waits, for
-// the wake-ups of their topics' consumers. These are published after the
-// replies of the flight they speak of, because a look before them would find
-// nothing: with the next flight, or alone when none waits.
-func (p *Producer) planWakes(to *line, f *flight) {
+// planWakes collects the slots of a flight that have something new, for wake-ups of their
+// workers. A wake-up is published after the answers to its flight, because a worker that
+// looked earlier would find nothing. It goes with the next flight, or alone.
+func (p *Producer) planWakes(to *writer, f *flight) {
 	for i := range f.lanes {
 		l := &f.lanes[i]
 		due, found := int64(0), false
@@ -54,10 +53,10 @@ type publication struct {
 }
 
 // publications are the commands that publish what was planned.
-func (p *Producer) publications(to *line) []publication {
+func (p *Producer) publications(to *writer) []publication {
 	all := make([]publication, 0, len(to.wakes))
 	if len(to.wakes) > 0 {
-		to.told = time.Now() // and not when they got through: that may take longer than they are to be apart
+		to.published = time.Now() // not when they arrive: that may take longer than wakesApart
 	}
 	for t, payload := range to.wakes {
 		all = append(all, publication{redis.NewIntCmd(p.run, "publish", luascripts.WakeChannel(t.name), payload), t})
@@ -65,18 +64,18 @@ func (p *Producer) publications(to *line) []publication {
 	return all
 }
 
-// published forgets the wake-ups that got through, and those that will not. The
-// others go with the next write. None ever fails a send: the consumers' safety
-// look makes up for them.
-func (p *Producer) published(to *line, all []publication) {
+// published forgets the wake-ups that Redis has taken, and those that it never will. The
+// others go with the next write. A lost wake-up fails no send: the workers' safety look
+// finds the messages.
+func (p *Producer) published(to *writer, all []publication) {
 	for _, x := range all {
 		err := x.Err()
 		if err == nil {
-			to.silent = time.Time{}
-		} else if to.silent.IsZero() {
-			to.silent = time.Now()
+			to.silentSince = time.Time{}
+		} else if to.silentSince.IsZero() {
+			to.silentSince = time.Now()
 		}
-		if err != nil && passes(err) && time.Since(to.silent) < p.patience && p.run.Err() == nil {
+		if err != nil && passes(err) && time.Since(to.silentSince) < p.retryFor && p.run.Err() == nil {
 			continue
 		}
 		if err != nil {

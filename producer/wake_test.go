@@ -25,12 +25,12 @@ func TestWakeUpIsRepeatedWithTheSend(t *testing.T) {
 	direct := server.Client(t)
 	proxy := servertest.NewProxy(t, server.Addr())
 	topic := topicOf(t, message.KindPriority)
-	topic.Slots = 2 * abreast
-	content := [2]string{} // of two slots on one line
+	topic.Slots = 2 * writersPerServer
+	content := [2]string{} // of two slots on one writer
 	for c := 'a'; content[0] == "" || content[1] == ""; c++ {
 		slot := mustSend(t, newProducer(t, direct, Config{}), topic, message.Priority{Content: string(c), Priority: 17}).Slot
-		if slot%abreast == 0 {
-			content[slot/abreast] = string(c)
+		if slot%writersPerServer == 0 {
+			content[slot/writersPerServer] = string(c)
 		}
 	}
 	p := newProducer(t, proxy.Client(t), Config{})
@@ -87,18 +87,18 @@ func TestWakeUpIsRepeatedWithTheSend(t *testing.T) {
 	}
 }
 
-// A line that is never at rest keeps its wake-ups for the next publication, and
+// A writer that is never at rest keeps its wake-ups for the next publication, and
 // publishes all of them when it comes to rest.
 func TestWakeUpsAreKeptForTheNextPublication(t *testing.T) {
 	rdb := servertest.Redis(t).Client(t)
 	p, topic := newProducer(t, rdb, Config{}), topicOf(t, message.KindPriority)
-	topic.Slots = 4 * abreast
+	topic.Slots = 4 * writersPerServer
 	sub := rdb.Subscribe(ctx, luascripts.WakeChannel(topic.Name))
 	defer sub.Close()
 	if _, err := sub.Receive(ctx); err != nil {
 		t.Fatal(err)
 	}
-	known, to := lineOf(t, p, topic)
+	known, to := writerOf(t, p, topic)
 	write := func(slot int) {
 		f := newFlight()
 		f.add(known, slot, &checked.Message{Kind: message.KindPriority, Content: "x", Value: 17})
@@ -109,15 +109,15 @@ func TestWakeUpsAreKeptForTheNextPublication(t *testing.T) {
 		calls, _, _ := strings.Cut(stat, ",")
 		return calls
 	}
-	to.told = time.Now().Add(time.Hour) // a moment ago
-	for slot := 0; slot < 3*abreast; slot += abreast {
+	to.published = time.Now().Add(time.Hour) // a moment ago
+	for slot := 0; slot < 3*writersPerServer; slot += writersPerServer {
 		write(slot)
 	}
 	if n := publishes(); n != "" {
 		t.Errorf("%s publications at once", n)
 	}
-	to.told = time.Time{}
-	write(3 * abreast)
+	to.published = time.Time{}
+	write(3 * writersPerServer)
 	if n := publishes(); n != "1" {
 		t.Errorf("%q publications with the next write after a while", n)
 	}
@@ -135,7 +135,7 @@ func TestWakeUpsAreKeptForTheNextPublication(t *testing.T) {
 	}
 	want := ""
 	for i := range 4 {
-		want += strconv.Itoa(i*abreast) + ":0 "
+		want += strconv.Itoa(i*writersPerServer) + ":0 "
 	}
 	if told.String() != want {
 		t.Errorf("told %q, want %q", told.String(), want)
@@ -147,49 +147,49 @@ func TestWakeUpsAreKeptForTheNextPublication(t *testing.T) {
 func TestWakeUpsDoNotWaitForASecondWrite(t *testing.T) {
 	rdb := servertest.Redis(t).Client(t)
 	p, topic := newProducer(t, rdb, Config{Durability: Durability{Replicas: 1, Timeout: 20 * time.Millisecond}}), topicOf(t, message.KindPriority)
-	topic.Slots = 8 * abreast
-	known, to := lineOf(t, p, topic)
+	topic.Slots = 8 * writersPerServer
+	known, to := writerOf(t, p, topic)
 	for i := range 6 {
 		f := newFlight()
-		f.add(known, i*abreast, &checked.Message{Kind: message.KindPriority, Content: "x", Value: 17})
+		f.add(known, i*writersPerServer, &checked.Message{Kind: message.KindPriority, Content: "x", Value: 17})
 		p.write(to, f)
-		if got, want := string(to.wakes[known]), strconv.Itoa(i*abreast)+":0"; got != want {
+		if got, want := string(to.wakes[known]), strconv.Itoa(i*writersPerServer)+":0"; got != want {
 			t.Errorf("after write %d %q are kept, not %q", i, got, want)
 		}
 	}
 	p.write(to, nil)
 }
 
-// When a connection breaks another server may have taken over, for all lines.
+// When a connection breaks another server may have taken over, for all writers.
 func TestLinesToOneServerShareItsClock(t *testing.T) {
 	p, topic := newProducer(t, servertest.Redis(t).Client(t), Config{}), topicOf(t, message.KindPriority)
-	topic.Slots = 2 * abreast
+	topic.Slots = 2 * writersPerServer
 	known, err := p.topic(ctx, topic)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := map[*line]bool{}
+	writers := map[*writer]bool{}
 	clocks := map[*clock]bool{}
 	for slot := range topic.Slots {
-		l, err := p.line(ctx, known, slot)
+		l, err := p.writer(ctx, known, slot)
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines[l], clocks[l.clock] = true, true
+		writers[l], clocks[l.clock] = true, true
 	}
-	if len(lines) != abreast || len(clocks) != 1 {
-		t.Errorf("%d lines with %d clocks", len(lines), len(clocks))
+	if len(writers) != writersPerServer || len(clocks) != 1 {
+		t.Errorf("%d writers with %d clocks", len(writers), len(clocks))
 	}
 }
 
-// lineOf returns what the producer keeps about a topic, and the line of its slot 0.
-func lineOf(t *testing.T, p *Producer, m message.Topic) (*topic, *line) {
+// writerOf returns what the producer keeps about a topic, and the writer of its slot 0.
+func writerOf(t *testing.T, p *Producer, m message.Topic) (*topic, *writer) {
 	t.Helper()
 	known, err := p.topic(ctx, m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := p.line(ctx, known, 0)
+	l, err := p.writer(ctx, known, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

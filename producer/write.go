@@ -18,7 +18,7 @@ const (
 )
 
 // commands builds the commands of a flight.
-func (p *Producer) commands(to *line, f *flight) []*write {
+func (p *Producer) commands(to *writer, f *flight) []*write {
 	var now int64 // by the clock of the server, which all lanes lead to; 0: not asked yet
 	for i := range f.lanes {
 		l := &f.lanes[i]
@@ -97,16 +97,16 @@ func (p *Producer) command(f *flight, l *lane, entries []int32) write {
 // write is one command of a flight.
 type write struct {
 	redis.Cmder
-	lane      *lane
-	entries   []int32
-	uncertain bool   // a try of it may have been executed
-	short     bool   // of replicas
-	at        server // where this try goes, when that is known
-	tried     string // address of the first server of this try
+	lane            *lane
+	entries         []int32
+	uncertain       bool   // a try of it may have been executed
+	underReplicated bool   // fewer replicas than asked for have it
+	at              server // where this try goes, when that is known
+	tried           string // address of the first server of this try
 }
 
-// NoRetry keeps the Redis client from repeating the command by itself, which
-// would hide that an earlier try may have been executed.
+// NoRetry keeps the Redis client from repeating the command. A repetition would hide that
+// Redis may have executed an earlier try.
 func (w *write) NoRetry() bool { return true }
 
 // finish records the answer, and reports false if the command must be sent
@@ -135,8 +135,8 @@ func (w *write) finish(p *Producer, f *flight, last bool) bool {
 	return true
 }
 
-// inOrder returns the writes that are to be sent again and, where the last one
-// wins, what came behind them in the same slot: or the first would win.
+// inOrder returns the writes that must be sent again. Where the last send wins, the later
+// writes of the same slot are sent again behind them: else an older one would win.
 func inOrder(writes []*write, again func(*write) bool) (those []*write) {
 	var behind []*lane
 	for _, w := range writes {
@@ -179,7 +179,7 @@ func (w *write) record(p *Producer, f *flight) {
 	}
 	for _, e := range w.entries {
 		f.outcomes[e] = outcome
-		if w.short {
+		if w.underReplicated {
 			f.failOne(e, ErrNotReplicated)
 		}
 	}

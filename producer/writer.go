@@ -1,0 +1,66 @@
+package producer
+
+import (
+	"context"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/cluster"
+)
+
+// writer sends to one server. It has the flights that wait, and a flusher, the goroutine
+// that writes them. On a Cluster each master has its own writers, so a master that hangs
+// delays only its own slots.
+type writer struct {
+	addr  string // of the server; empty unless it is one of a Cluster
+	clock *clock // which the other writers to it share
+
+	// Guarded by Producer.mu.
+	flushing bool
+	queue    []*flight // those not yet taken by the flusher; the last may be open
+
+	// Used by the flusher only.
+	wakes       map[*topic][]byte // payloads to be published
+	published   time.Time         // when any were last
+	silentSince time.Time         // none got through since; zero: the last ones did
+	key         string            // a store that was written to, and so lies on this server
+}
+
+// writersPerServer is the number of writers of one server. A slot always has the same
+// writer, which keeps its messages in order. With two, Redis works for one while the
+// senders of the other read their answers and send again. With more, the writes get too
+// small.
+const writersPerServer = 2
+
+// route names a writer.
+type route struct {
+	addr   string
+	parity int // slot modulo writersPerServer
+}
+
+// writer returns the writer of a slot. The Cluster's client may not know the newest
+// masters, after a failover for example. Then the writes still arrive, more slowly.
+func (p *Producer) writer(ctx context.Context, t *topic, slot int) (*writer, error) {
+	_, addr, err := cluster.MasterFor(ctx, p.rdb, t.slots[slot].store)
+	if err != nil {
+		return nil, err
+	}
+	known := &t.slots[slot].writer
+	if l := known.Load(); l != nil && l.addr == addr {
+		return l, nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	to := route{addr, slot % writersPerServer}
+	l := p.writers[to]
+	if l == nil {
+		l = &writer{addr: addr, clock: &clock{p: p}, wakes: map[*topic][]byte{}}
+		for parity := range writersPerServer {
+			if other := p.writers[route{addr, parity}]; other != nil {
+				l.clock = other.clock
+			}
+		}
+		p.writers[to] = l
+	}
+	known.Store(l)
+	return l, nil
+}
