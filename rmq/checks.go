@@ -33,16 +33,16 @@ func checkServer(ctx context.Context, rdb redis.UniversalClient) error {
 	return checkInfo(info)
 }
 
-// checkInfo judges the answer of INFO. What is not told is not checked.
-func checkInfo(told redisinfo.Info) error {
-	if !told.AtLeast(6, 2) {
-		return fmt.Errorf("Redis is of version %s; RMQ needs 6.2 or newer", told["redis_version"])
+// checkInfo judges the answer of INFO. A field that is not there is not checked.
+func checkInfo(info redisinfo.Info) error {
+	if !info.AtLeast(6, 2) {
+		return fmt.Errorf("Redis is of version %s; RMQ needs 6.2 or newer", info["redis_version"])
 	}
-	if policy := told["maxmemory_policy"]; policy != "" && policy != "noeviction" {
+	if policy := info["maxmemory_policy"]; policy != "" && policy != "noeviction" {
 		return fmt.Errorf("Redis evicts keys when its memory is full (maxmemory-policy %s), which would delete waiting messages; "+
 			"set maxmemory-policy noeviction", policy)
 	}
-	if told["role"] == "slave" {
+	if info["role"] == "slave" {
 		return errors.New("Redis is a read-only replica; connect to its master, or use a Sentinel or Cluster client")
 	}
 	return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/slotmq/go-rmq/producer"
 )
 
-// Client sends messages and, once started, delivers them to its listeners. It
-// may be used by any number of goroutines.
+// Client sends messages and, once started, delivers them to its listeners. Any number of
+// goroutines may use it.
 type Client struct {
 	rdb      redis.UniversalClient
 	producer *producer.Producer
@@ -77,16 +77,16 @@ func (c *Client) Start(ctx context.Context) error {
 // Worker returns the id of this client as a worker.
 func (c *Client) Worker() string { return c.consumer.Worker() }
 
-// Close ends the work: it lets handlers finish until ctx ends, then cancels
-// them, gives back what was not handled without spending an attempt, hands the
-// slots to the other workers, and writes what is being sent. It may be called
-// at any time and more than once. The Redis client of the Config stays open.
+// Close shuts down gracefully. It lets running handlers finish until ctx ends, and then
+// cancels them. Messages that were not handled go back, without a delivery being spent;
+// the slots go to the other workers; and what is being sent is written. You may call it at
+// any time and more than once. The Redis client of the Config stays open.
 func (c *Client) Close(ctx context.Context) error {
 	if ctx == nil {
 		return errors.New("close: ctx is nil")
 	}
 	err := c.consumer.Close(ctx)
-	if ctx.Err() != nil { // handlers have used it up, and what they sent takes but a moment
+	if ctx.Err() != nil { // handlers have used it up; what they sent takes only a moment
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()

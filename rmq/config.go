@@ -15,60 +15,58 @@ import (
 
 // Config of a client. Only Redis or URL is required, and not both.
 type Config struct {
-	// Redis to use: standalone, Sentinel or Cluster. It stays yours; Close does
-	// not close it.
+	// Redis to use: one server, Sentinel or Cluster. You close it; Close does not.
 	Redis redis.UniversalClient
 
-	// URL of the Redis to use, in place of Redis, such as
-	// rediss://user:password@host:6379/3. docs/DEPLOYMENT.md tells all forms. The
-	// client that it makes is closed by Close.
+	// URL of the Redis to use, instead of Redis, such as
+	// rediss://user:password@host:6379/3. docs/DEPLOYMENT.md has all forms. Close
+	// closes the connections that it makes.
 	URL string
 
-	// Logger receives the life-cycle at Info, each failed delivery that will be
-	// retried at Debug, trouble that should pass by itself at Warn, and what a
-	// person must look at, such as a dead message, at Error. It may block: no worker
-	// waits for it. Defaults to silence.
+	// Logger receives starts and ends at Info, failed deliveries that will be retried
+	// at Debug, trouble that should pass by itself at Warn, and what a person must look
+	// at, such as a dead message, at Error. It may block: no worker waits for it.
+	// Defaults to silence.
 	Logger *zap.Logger
 
 	// Namespace stands in front of every topic's name. Defaults to none: the
 	// documented keys.
 	Namespace string
 
-	// Slots says how the workers of a topic share its slots out, which all of them
-	// must do in the same way: by ZooKeeper, slots.ZooKeeper(slots.ZooKeeperConfig{…}),
-	// or by a list of members in Redis. Defaults to Redis.
+	// Slots says how workers share the slots of a topic: by ZooKeeper,
+	// slots.ZooKeeper(slots.ZooKeeperConfig{…}), or by a list of members in Redis. All
+	// workers of a topic must use the same way. Defaults to Redis.
 	Slots slots.Sharing
 
-	// Worker is the name people see; an id that is never used again is built on
-	// it. Defaults to the host's name and the process id.
+	// Worker is the name that people see. The worker's id begins with it, and is used
+	// once. Defaults to the host's name and the process id.
 	Worker string
 
-	// Concurrency is how many handlers run at once in this client. Each topic keeps
-	// at least one for itself; with more topics than this they take turns. Defaults
-	// to 64.
+	// Concurrency is how many handlers run at once in this client. Each topic has at
+	// least one place of its own; if there are more topics than places, they take
+	// turns. Defaults to 64.
 	Concurrency int
 
 	// Timeout of a handler, after which its context is cancelled. Defaults to
 	// 30 s.
 	Timeout time.Duration
 
-	// MaxHandlerTime is how long a handler that ignores its context keeps its
-	// slot; with ZooKeeper, its worker keeps its session. Defaults to twice the
-	// Timeout.
+	// MaxHandlerTime is how long a handler that ignores its context keeps its slot.
+	// Then another handler gets its message; with ZooKeeper, when the worker's other
+	// handlers have returned. Defaults to twice the Timeout.
 	MaxHandlerTime time.Duration
 
-	// Lease is how long the messages of a worker that vanished stay with it. Let
-	// all workers of a topic have the same. With ZooKeeper the session takes its
-	// place. Defaults to 30 s.
+	// Lease is how long the messages of a worker that died stay with it. Give all
+	// workers of a topic the same. With ZooKeeper, the session's timeout counts
+	// instead. Defaults to 30 s.
 	Lease time.Duration
 
 	// Backoff between deliveries of a message that fails. Defaults to
 	// Exponential(1s, 30m): about 3 hours over 16 retries, 2 h 27 min to 3 h 41 min.
 	Backoff Backoff
 
-	// SafetyLook is how often idle slots are looked at in case a wake-up got
-	// lost. Make it 1 s if others fill the topics by plain ZADD. Defaults to
-	// 30 s.
+	// SafetyLook is how often a worker looks at idle slots, in case a wake-up got
+	// lost. Make it 1 s if other programs send by plain ZADD. Defaults to 30 s.
 	SafetyLook time.Duration
 
 	// Middleware wraps every listener, the first outermost. Defaults to none.
@@ -78,24 +76,23 @@ type Config struct {
 	// 256 KiB.
 	MaxContent int
 
-	// MaxWaiting is how many contents may wait in one slot before a Send of
-	// another one is refused with ErrQueueFull. Defaults to 0: as many as Redis has
-	// memory for.
+	// MaxWaiting is how many messages may wait in one slot. A Send of one more gets
+	// ErrQueueFull. Defaults to 0: as many as Redis has memory for.
 	MaxWaiting int
 
-	// ExactReceipts tells for every single message whether it was stored or
-	// merged, at the cost of a command for each. Defaults to false.
+	// ExactReceipts makes each receipt say whether its message was stored or merged.
+	// It costs a command for each message. Defaults to false.
 	ExactReceipts bool
 
-	// RefusePast refuses a FixedTime whose At has passed with ErrPast. By default it
-	// is due now, and the receipt says so. Defaults to false.
+	// RefusePast makes Send return ErrPast for a FixedTime whose At has passed. By
+	// default such a message is due now, and the receipt says so. Defaults to false.
 	RefusePast bool
 
 	// Durability is the number of replicas a Send waits for. Defaults to none.
 	Durability Durability
 }
 
-// client is the Redis client to use; own tells whether it was made here.
+// client is the Redis client to use; own reports whether it was made here.
 func (c Config) client() (rdb redis.UniversalClient, own bool, err error) {
 	one, isOne := c.Redis.(*redis.Client)
 	many, isMany := c.Redis.(*redis.ClusterClient)

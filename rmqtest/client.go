@@ -16,8 +16,8 @@ import (
 	"github.com/slotmq/go-rmq/rmq"
 )
 
-// patience is how long Advance waits, in real time, for handlers to return.
-const patience = 10 * time.Second
+// settleWithin is how long Advance waits, in real time, for handlers to return.
+const settleWithin = 10 * time.Second
 
 // Client is a client on an in-memory Redis of its own.
 type Client struct {
@@ -48,7 +48,7 @@ func New(t testing.TB, cfg rmq.Config) *Client {
 	}
 	c.Client = client
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), settleWithin)
 		defer cancel()
 		if err := client.Close(ctx); err != nil {
 			t.Error(err)
@@ -91,10 +91,10 @@ func (c *Client) Advance(d time.Duration) {
 
 func (c *Client) settle() {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), settleWithin)
 	defer cancel()
 	if err := c.Settle(ctx); err != nil {
-		c.t.Fatalf("rmqtest: handlers have not returned after %v of real time", patience)
+		c.t.Fatalf("rmqtest: handlers have not returned after %v of real time", settleWithin)
 	}
 }
 

@@ -7,6 +7,6 @@
 //	c.Send(ctx, orders, rmq.FixedTime{Content: "4711", At: c.Now().Add(24 * time.Hour)})
 //	c.Advance(24 * time.Hour) // the listener has handled it when this returns
 //
-// The scripts and the client are those of production. The in-memory Redis is
-// not made for speed or large backlogs.
+// The scripts and the client are those that run in production. The in-memory Redis is
+// not fast, and not for large backlogs.
 package rmqtest
