@@ -126,7 +126,7 @@ func (b *batch) delivery(i int) *Delivery {
 	if b.turn.Due {
 		d.Due = b.answer.Due(i)
 	}
-	if why, ok := b.answer.Why(); ok {
+	if why, ok := b.answer.Failure(); ok {
 		d.Priority, d.LastError, d.FirstFailure = why.Priority, why.Reason, why.First
 	}
 	return d

@@ -91,19 +91,17 @@ func TestNewcomerThatWaitsForAHungMaster(t *testing.T) {
 		}
 	}
 	in, out := there(), there()
-	n, scripts := newNotes(), luascripts.New(rdb)
+	n := newNotes()
 	c := newConsumer(t, cluster.Client(t, func(o *redis.ClusterOptions) { o.ReadTimeout, o.MaxRetries = 10*patience, -1 }), Config{Lease: 5 * time.Minute})
 	for _, topic := range []message.Topic{in, out} {
-		_, _, err := scripts.Members(ctx, topic.Name, "other", time.Hour, true)
-		must(t, err)
+		enter(t, rdb, topic, "other", time.Hour)
 		must(t, c.Listen(topic, n.done(), ListenOptions{}))
 	}
 	for i := range out.Slots { // somebody who is not in the list has a batch
 		if k := keysOf(out, i); cluster.MasterOf(t, k.Store) != hung {
 			must(t, rdb.ZAdd(ctx, k.Store, redisZ(100, "x")).Err())
 			ghost := luascripts.Turn{Keys: k, Priority: true, Worker: "ghost", Lease: time.Hour, Count: 1}
-			_, err := scripts.Turn(ctx, &ghost)
-			must(t, err)
+			takeTurn(t, rdb, &ghost)
 		}
 	}
 	must(t, c.Start(ctx))

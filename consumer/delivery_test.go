@@ -133,7 +133,6 @@ func TestDeliveriesOfWhatDiedBefore(t *testing.T) {
 func TestDeliveriesAfterATakeOver(t *testing.T) {
 	t.Parallel()
 	rdb := shared(t)
-	scripts := luascripts.New(rdb)
 	for _, retry := range []bool{false, true} {
 		t.Run(fmt.Sprint("retry-", retry), func(t *testing.T) {
 			t.Parallel()
@@ -142,8 +141,7 @@ func TestDeliveriesAfterATakeOver(t *testing.T) {
 			lost := luascripts.Turn{Keys: keysOf(topic, 0), Priority: true, Worker: "lost", Lease: time.Millisecond, Count: 8}
 			take := func() {
 				t.Helper()
-				a, err := scripts.Turn(ctx, &lost)
-				must(t, err)
+				a := takeTurn(t, rdb, &lost)
 				lost.Number, lost.Verdicts = a.Number, nil
 			}
 			attempt, priority := 2, int64(0)

@@ -256,6 +256,26 @@ func keysOf(topic message.Topic, slot int) luascripts.SlotKeys {
 	return luascripts.KeysOf(topic.Name, slot)
 }
 
+// takeTurn takes a turn for a worker of the test's own.
+func takeTurn(t testing.TB, rdb redis.UniversalClient, x *luascripts.Turn) luascripts.Answer {
+	t.Helper()
+	scripts := luascripts.New(rdb)
+	cmd := scripts.TurnCmd(ctx, x)
+	scripts.Exec(ctx, cmd)
+	answer, err := luascripts.TurnAnswer(x, cmd)
+	must(t, err)
+	return answer
+}
+
+// enter puts a worker of the test's own into the list of members of a topic.
+func enter(t testing.TB, rdb redis.UniversalClient, topic message.Topic, worker string, ttl time.Duration) {
+	t.Helper()
+	scripts := luascripts.New(rdb)
+	cmd := scripts.MembersCmd(ctx, topic.Name, worker, ttl, true)
+	scripts.Exec(ctx, cmd)
+	must(t, cmd.Err())
+}
+
 // wantEmpty returns when nothing of the topic waits, is in flight or is dead.
 // (A batch is finished by the turn after its last handler.)
 func wantEmpty(t testing.TB, rdb redis.UniversalClient, topic message.Topic) {
@@ -269,11 +289,11 @@ func wantEmpty(t testing.TB, rdb redis.UniversalClient, topic message.Topic) {
 }
 
 // awaitDead returns what `why` tells about a content when it is dead.
-func awaitDead(t testing.TB, rdb redis.UniversalClient, topic message.Topic, slot int, content string) luascripts.Why {
+func awaitDead(t testing.TB, rdb redis.UniversalClient, topic message.Topic, slot int, content string) luascripts.Failure {
 	t.Helper()
 	k := keysOf(topic, slot)
 	eventually(t, content+" is dead", func() bool { return rdb.ZScore(ctx, k.Dead, content).Err() == nil })
-	why, ok := luascripts.ParseWhy(rdb.HGet(ctx, k.Why, content).Val())
+	why, ok := luascripts.ParseFailure(rdb.HGet(ctx, k.Why, content).Val())
 	if !ok {
 		t.Errorf("no reason is kept why %s is dead", content)
 	}

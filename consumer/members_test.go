@@ -136,8 +136,7 @@ func TestSlotTakenAwayAndGivenBack(t *testing.T) {
 func TestWorkerThatVanished(t *testing.T) {
 	t.Parallel()
 	rdb, topic := shared(t), topicOf(t, message.KindPriority, 16)
-	_, _, err := luascripts.New(rdb).Members(ctx, topic.Name, "ghost", time.Second, true)
-	must(t, err)
+	enter(t, rdb, topic, "ghost", time.Second)
 	n := newNotes()
 	c := work(t, rdb, Config{Lease: time.Second}, topic, n.done())
 	contents := fill(t, newSender(t, rdb, topic), 2)

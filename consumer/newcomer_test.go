@@ -111,8 +111,7 @@ func TestWorkerThatCrashesAgainAndAgain(t *testing.T) {
 // turn takes a turn, and wants an answer.
 func turn(t *testing.T, rdb *redis.Client, x *luascripts.Turn, want luascripts.Code) {
 	t.Helper()
-	answer, err := luascripts.New(rdb).Turn(ctx, x)
-	must(t, err)
+	answer := takeTurn(t, rdb, x)
 	if answer.Code != want {
 		t.Fatalf("%s is told %v", x.Worker, answer.Code)
 	}

@@ -77,18 +77,18 @@ func (s *slot) ask(c *Consumer, leave bool) {
 	if !leave {
 		count = s.topic.size.count(1 + s.borrowed)
 	}
-	s.turn.Worker, s.turn.Lease, s.turn.Crash, s.turn.Gone = s.worker, c.cfg.Lease, s.topic.crash.delay(), ""
+	s.turn.Worker, s.turn.Lease, s.turn.TakeoverDelay, s.turn.DeadHolder = s.worker, c.cfg.Lease, s.topic.crash.delay(), ""
 	if s.topic.Literal {
-		s.turn.Crash = 0
+		s.turn.TakeoverDelay = 0
 	}
 	if m := s.term.member; m != nil { // the session takes the lease's place
 		s.turn.Lease = 0
 		if m.Dead(s.holder) {
-			s.turn.Gone = s.holder
+			s.turn.DeadHolder = s.holder
 		}
 	}
 	s.turn.Number, s.turn.Count, s.turn.Random, s.turn.Verdicts = s.number, count, rand.IntN(1<<30), s.verdicts
-	s.turn.Idle = !s.held
+	s.turn.HoldsNothing = !s.held
 	s.open = true
 }
 

@@ -111,11 +111,9 @@ func TestStrandedBatchIsFound(t *testing.T) {
 	work(t, rdb, Config{Lease: time.Second, SafetyLook: 20 * time.Millisecond}, topic, n.done())
 	// In one transaction, so that the owner cannot be quicker.
 	other := luascripts.Turn{Keys: k, Priority: true, Worker: "other", Lease: time.Second, Count: 1}
-	a, err := scripts.Turn(ctx, &other)
-	must(t, err)
-	other.Number = a.Number
-	var taken luascripts.Call
-	_, err = rdb.TxPipelined(ctx, func(tx redis.Pipeliner) error {
+	other.Number = takeTurn(t, rdb, &other).Number
+	var taken redis.Cmder
+	_, err := rdb.TxPipelined(ctx, func(tx redis.Pipeliner) error {
 		tx.ZAdd(ctx, k.Store, redis.Z{Member: "x", Score: 100})
 		taken = scripts.TurnCmd(ctx, &other)
 		return tx.Process(ctx, taken)

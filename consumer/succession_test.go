@@ -358,10 +358,12 @@ func TestTakenOverWhileItLives(t *testing.T) {
 			newSender(t, rdb, topic).send(t, "m")
 			waitFor(t, "the message is in its handler", begun)
 			first := c.Worker()
-			other := luascripts.Turn{Keys: keysOf(topic, 0), Priority: true, Worker: "other", Gone: first, Count: 1, Crash: 300 * time.Millisecond}
-			_, err := luascripts.New(rdb).Turn(ctx, &other)
+			other := luascripts.Turn{Keys: keysOf(topic, 0), Priority: true, Worker: "other", DeadHolder: first, Count: 1, TakeoverDelay: 300 * time.Millisecond}
+			scripts := luascripts.New(rdb)
+			turn := scripts.TurnCmd(ctx, &other)
+			scripts.Exec(ctx, turn)
 			close(release)
-			must(t, err)
+			must(t, turn.Err())
 			n.await(t, "it comes again", func() bool { return n.total == 2 && n.running == 0 })
 			if outage == slots.Coast {
 				eventually(t, "another id", func() bool { return c.Worker() != first })

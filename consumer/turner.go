@@ -62,7 +62,7 @@ func (c *Consumer) turn() {
 		small, taken, unanswered := 0, 0, 0
 		var why error
 		for i, x := range slots {
-			a, err := luascripts.TurnAnswer(&x.turn, cmds[i].(luascripts.Call))
+			a, err := luascripts.TurnAnswer(&x.turn, cmds[i])
 			taken += len(a.Contents)
 			if !filled(len(a.Contents), x.turn.Count) {
 				small++

@@ -11,7 +11,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/hash"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -38,7 +38,7 @@ func (i *Inspector) Cancel(ctx context.Context, topic, content, basis string) (r
 	}
 	there, err := i.whereItWaits(ctx, t, content, basis, func(slot int) (done bool, err error) {
 		var flying bool
-		removed, flying, err = i.scripts.CancelOnce(ctx, i.keys(t, slot), content)
+		removed, flying, err = i.scripts.Cancel(ctx, i.keys(t, slot), content)
 		inFlight = inFlight || flying
 		if err = i.explain(err); err != nil && !cluster.Refused(err) {
 			err = fmt.Errorf("the answer is lost, so it may be cancelled: %w", err)
@@ -117,15 +117,15 @@ func (i *Inspector) reschedule(ctx context.Context, t Topic, content, basis stri
 		}
 		due = to.At.Sub(counts[0].Now)
 	}
-	var where luascripts.Place
+	var where byhand.Place
 	there, err := i.whereItWaits(ctx, t, content, basis, func(in int) (done bool, err error) {
 		var score int64
-		where, _, score, err = i.scripts.Reschedule(ctx, i.keys(t, in), content, to.script(t))
+		where, _, score, err = byhand.Reschedule(ctx, i.rdb, i.keys(t, in), content, to.script(t))
 		slot = in
 		switch {
-		case where == luascripts.InStore && (to.Priority > 0 || t.Kind.Timed()):
+		case where == byhand.InStore && (to.Priority > 0 || t.Kind.Timed()):
 			e, done = entryOf(t, in, Waiting, content, score), true
-		case where == luascripts.InRetry && to.Priority == 0:
+		case where == byhand.InRetry && to.Priority == 0:
 			e, done = entryOf(t, in, Retrying, content, score), true
 		}
 		return done, i.explain(err)
@@ -139,18 +139,18 @@ func (i *Inspector) reschedule(ctx context.Context, t Topic, content, basis stri
 	case e != Entry{}:
 		i.wake(ctx, t, []int{slot}, due)
 		return e, nil
-	case where == luascripts.InStore: // with a priority, which a time shall not replace
+	case where == byhand.InStore: // with a priority, which a time shall not replace
 		return e, &message.InvalidError{Field: "Move", Value: "a time", Limit: "a priority: what waits in topic " + t.Name + " has no times"}
 	}
 	return e, fmt.Errorf("%w: %s", ErrNotWaiting, instead(t, where, slot, there))
 }
 
 // instead says where a message is that was to be rescheduled.
-func instead(t Topic, where luascripts.Place, slot int, there []place) string {
+func instead(t Topic, where byhand.Place, slot int, there []place) string {
 	switch where {
-	case luascripts.InRetry:
+	case byhand.InRetry:
 		return fmt.Sprintf("in slot %d it waits for its retry, which has a time and no priority", slot)
-	case luascripts.AtOnce:
+	case byhand.AtOnce:
 		return fmt.Sprintf("in slot %d it has failed, and is tried again at once, because topic %s is literal", slot, t.Name)
 	}
 	for _, p := range there {
@@ -192,9 +192,9 @@ func validatePriority(t Topic, priority int64) error {
 }
 
 // script is the move in whole ms, rounded up: never early.
-func (m Move) script(t Topic) luascripts.Move {
+func (m Move) script(t Topic) byhand.Move {
 	const almost = time.Millisecond - 1
-	to := luascripts.Move{
+	to := byhand.Move{
 		In: (m.In + almost).Truncate(time.Millisecond), Priority: m.Priority,
 		RetryOnly: !t.Kind.Timed() && m.Priority == 0,
 	}

@@ -13,8 +13,10 @@ import (
 
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/internal/script"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -52,7 +54,9 @@ func scoreOf(t testing.TB, rdb redis.UniversalClient, key, content string) float
 // serverNow is the time of the server that has a key.
 func serverNow(t testing.TB, rdb redis.UniversalClient, k luascripts.SlotKeys) time.Time {
 	t.Helper()
-	c, err := luascripts.New(rdb).Count(ctx, k, false)
+	cmd := byhand.CountCmd(ctx, k, false)
+	script.Exec(ctx, rdb, cmd)
+	c, err := byhand.CountAnswer(k, cmd)
 	must(t, err)
 	return c.Now
 }

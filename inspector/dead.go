@@ -140,7 +140,7 @@ func (i *Inspector) explainDead(ctx context.Context, t Topic, dead []DeadEntry) 
 		entries, err := cmd.Result()
 		for m, entry := range entries {
 			text, _ := entry.(string)
-			if why, ok := luascripts.ParseWhy(text); ok {
+			if why, ok := luascripts.ParseFailure(text); ok {
 				dead[places[k.Why][m]].Failure = failure(&why)
 			}
 		}

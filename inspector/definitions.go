@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/script"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -51,7 +52,7 @@ func (i *Inspector) definitions(ctx context.Context, names []string) ([]definiti
 				sent = append(sent, cmds[n])
 			}
 		}
-		i.scripts.ExecOnce(ctx, sent...)
+		script.ExecOnce(ctx, i.rdb, sent...)
 		for n, key := range keys {
 			var values []any
 			err := silent[n]

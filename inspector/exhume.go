@@ -10,8 +10,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/script"
 	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
 // A step takes so many dead messages at the most, of so many bytes, and so long if a rate
@@ -28,19 +30,19 @@ const answerPatience = 10 * time.Second
 
 // exhumation is what is done with dead messages.
 type exhumation struct {
-	call  func(luascripts.SlotKeys, []luascripts.Corpse) luascripts.Call
-	note  func(luascripts.Fortune) // what became of one
-	after func(graves []*grave)    // each step, with those of which there is an answer
+	call  func(luascripts.SlotKeys, []byhand.DeadItem) redis.Cmder
+	note  func(byhand.DeadResult) // what became of one
+	after func(graves []*grave)   // each step, with those of which there is an answer
 }
 
 // lost is the fortune of what may have been taken out by a call whose answer is lost.
-const lost luascripts.Fortune = "LOST"
+const lost byhand.DeadResult = "LOST"
 
 // grave is what one step takes out of one slot.
 type grave struct {
 	slot int
 	keys luascripts.SlotKeys
-	dead []luascripts.Corpse
+	dead []byhand.DeadItem
 	lost bool // an answer: a try of the call may have been executed
 	told bool // an answer came at last
 }
@@ -99,7 +101,7 @@ func (i *Inspector) dig(t Topic, next func() (DeadEntry, error, bool), most int)
 			at[e.Slot] = g
 			graves = append(graves, g)
 		}
-		g.dead = append(g.dead, luascripts.Corpse{Content: e.Content, Died: e.Died})
+		g.dead = append(g.dead, byhand.DeadItem{Content: e.Content, Died: e.Died})
 		bytes += len(e.Content)
 	}
 	return graves, n, nil
@@ -108,8 +110,8 @@ func (i *Inspector) dig(t Topic, next func() (DeadEntry, error, bool), most int)
 // empty takes out what a step is about, and tells how many messages that were, or may have
 // been. Calls that have no answer are repeated, unless ctx has ended.
 func (i *Inspector) empty(ctx context.Context, graves []*grave, x exhumation) (taken int, err error) {
-	note := func(f luascripts.Fortune) {
-		if f != luascripts.Unknown && f != luascripts.Gone {
+	note := func(f byhand.DeadResult) {
+		if f != byhand.Unknown && f != byhand.Gone {
 			taken++
 		}
 		x.note(f)
@@ -133,9 +135,9 @@ func (i *Inspector) empty(ctx context.Context, graves []*grave, x exhumation) (t
 			for n, g := range some {
 				cmds[n] = x.call(g.keys, g.dead)
 			}
-			i.scripts.Exec(context.WithoutCancel(ctx), cmds...)
+			script.Exec(context.WithoutCancel(ctx), i.rdb, cmds...)
 			for n, g := range some {
-				fortunes, wrong := luascripts.Fortunes(g.keys, cmds[n].(luascripts.Call))
+				fortunes, wrong := byhand.DeadResults(g.keys, cmds[n])
 				if g.told = wrong == nil; !g.told {
 					cluster.NoteError(ctx, i.rdb, wrong)
 					g.lost = g.lost || !cluster.Refused(wrong)
@@ -146,7 +148,7 @@ func (i *Inspector) empty(ctx context.Context, graves []*grave, x exhumation) (t
 					}
 				}
 				for _, f := range fortunes {
-					if f == luascripts.Gone && g.lost {
+					if f == byhand.Gone && g.lost {
 						f = lost
 					}
 					note(f)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/hash"
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -85,7 +86,7 @@ func (i *Inspector) Explain(ctx context.Context, topic, content, basis string) (
 
 // place is a content in a slot that has it.
 type place struct {
-	luascripts.Found
+	byhand.Found
 	slot int
 }
 
@@ -102,8 +103,8 @@ func (i *Inspector) lookUp(ctx context.Context, t Topic, content, basis string) 
 func (i *Inspector) lookIn(ctx context.Context, t Topic, content string, which []int) ([]place, error) {
 	priority := !t.Kind.Timed()
 	found, which, err := ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.StringSliceCmd {
-		return i.scripts.FindCmd(ctx, k, priority, content)
-	}, luascripts.FindAnswer)
+		return byhand.FindCmd(ctx, k, priority, content)
+	}, byhand.FindAnswer)
 	var there []place
 	for n, f := range found {
 		if !f.Nowhere() {
@@ -139,7 +140,7 @@ func explanation(t Topic, content string, f place) Explanation {
 }
 
 // failure is an entry of why in words of this package; nil stays nil.
-func failure(why *luascripts.Why) *Failure {
+func failure(why *luascripts.Failure) *Failure {
 	if why == nil {
 		return nil
 	}

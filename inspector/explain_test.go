@@ -13,6 +13,7 @@ import (
 
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -181,7 +182,7 @@ func TestExplainWithoutAnOwner(t *testing.T) {
 		"a worker: slot 1 is assigned to none": {workers: 2, owners: []string{"w1", ""}},
 		"its worker, w2, to look":              {workers: 2, owners: []string{"w1", "w2"}},
 	} {
-		if got := strings.Join(waitsFor(&e, &luascripts.Found{}, who), ", "); got != says {
+		if got := strings.Join(waitsFor(&e, &byhand.Found{}, who), ", "); got != says {
 			t.Errorf("%+v: %q, want %q", who, got, says)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/script"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -67,10 +68,10 @@ func topicOf(t testing.TB, kind message.Kind, slots int) message.Topic {
 func define(t testing.TB, rdb redis.UniversalClient, topic message.Topic) message.Topic {
 	t.Helper()
 	topic.Slots = cmp.Or(topic.Slots, message.DefaultSlots)
-	_, err := luascripts.New(rdb).Define(ctx, topic.Name, luascripts.Definition{
+	_, errs := luascripts.New(rdb).Define(ctx, []string{topic.Name}, []luascripts.Definition{{
 		Kind: topic.Kind.String(), Slots: topic.Slots, Literal: topic.Literal, Layout: luascripts.Layout,
-	})
-	must(t, err)
+	}})
+	must(t, errs[0])
 	return topic
 }
 
@@ -201,7 +202,7 @@ func elements(cmd redis.Cmder) int {
 	switch cmd := cmd.(type) {
 	case *redis.StringSliceCmd:
 		return len(cmd.Val())
-	case luascripts.Call:
+	case script.Once:
 		return len(cmd.Val())
 	case *redis.ZSliceCmd:
 		return len(cmd.Val())

@@ -11,7 +11,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/script"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
 // Contents may be large, and there may be thousands of slots. So nothing is asked for by
@@ -32,14 +33,14 @@ func (i *Inspector) read(ctx context.Context, walks []*walk, force bool, fail fa
 		if len(hungry) == 0 {
 			return full, nil
 		}
-		asks, cmds := make([]luascripts.PageAsk, len(hungry)), make([]redis.Cmder, len(hungry))
+		asks, cmds := make([]byhand.PageAsk, len(hungry)), make([]redis.Cmder, len(hungry))
 		for k, w := range hungry {
 			asks[k] = w.ask(min(w.room, pageBytes/len(hungry)), force)
-			cmds[k] = i.scripts.PageCmd(ctx, asks[k])
+			cmds[k] = byhand.PageCmd(ctx, asks[k])
 		}
-		i.scripts.Exec(ctx, cmds...)
+		script.Exec(ctx, i.rdb, cmds...)
 		for k, w := range hungry {
-			p, err := luascripts.PageAnswer(cmds[k].(*redis.StringSliceCmd))
+			p, err := byhand.PageAnswer(cmds[k].(*redis.StringSliceCmd))
 			if err != nil {
 				w.over = true
 				if err := fail(w, at(w.key, i.explain(err))); err != nil {
@@ -52,9 +53,9 @@ func (i *Inspector) read(ctx context.Context, walks []*walk, force bool, fail fa
 				page[n].content = e.Content
 				page[n].score, _ = strconv.ParseFloat(e.Score, 64)
 			}
-			if asks[k].Known != (luascripts.Known{}) && len(page) > 0 && page[0].content == "" {
+			if asks[k].Known != (byhand.Known{}) && len(page) > 0 && page[0].content == "" {
 				if page[0].score != w.met.score { // it has died again, say: then it is to be met again
-					w.known = luascripts.Known{}
+					w.known = byhand.Known{}
 					continue
 				}
 				page[0] = w.met

@@ -12,7 +12,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/script"
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
 // Pause stops slots of a topic, nil meaning all: from then on no worker takes anything from
@@ -75,11 +77,11 @@ func (i *Inspector) pauseEach(ctx context.Context, t Topic, which []int, pause b
 				failed = append(failed, strconv.Itoa(slot))
 				continue
 			}
-			tried, at, cmds = append(tried, slot), append(at, addr), append(cmds, i.scripts.PauseCmd(ctx, k, pause))
+			tried, at, cmds = append(tried, slot), append(at, addr), append(cmds, byhand.PauseCmd(ctx, k, pause))
 		}
-		i.scripts.Exec(ctx, cmds...)
+		script.Exec(ctx, i.rdb, cmds...)
 		for n, slot := range tried {
-			yes, _, err := luascripts.PauseAnswer(i.keys(t, slot), cmds[n].(*redis.StringSliceCmd))
+			yes, _, err := byhand.PauseAnswer(i.keys(t, slot), cmds[n].(*redis.StringSliceCmd))
 			var reply redis.Error
 			switch {
 			case err != nil:

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -144,7 +145,7 @@ type queue struct {
 
 // queuesOf are those of a slot that are not empty. In a literal topic failed ones wait in
 // two places: in the store, and if a worker handed them back, in retry.
-func queuesOf(t Topic, slot int, k luascripts.SlotKeys, state State, c *luascripts.Counts) ([]queue, error) {
+func queuesOf(t Topic, slot int, k luascripts.SlotKeys, state State, c *byhand.Counts) ([]queue, error) {
 	lowest, highest := math.Inf(-1), math.Inf(1) // anybody may have written a score
 	switch state {
 	case Waiting:

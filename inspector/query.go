@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -63,7 +64,7 @@ const allowance = 5 * time.Minute
 // and whoever wants all says so by the zero time: this one is an age that was less than
 // nothing, or overflowed. Where the server's clock was set back, the latest deaths are still
 // to come, too.
-func (q DeadQuery) past(counts []luascripts.Counts) error {
+func (q DeadQuery) past(counts []byhand.Counts) error {
 	var now, latest time.Time
 	for _, c := range counts {
 		now = later(now, c.Now)
@@ -123,7 +124,7 @@ func (i *Inspector) walks(ctx context.Context, t Topic, q DeadQuery) ([]*walk, e
 			return nil, err
 		}
 	}
-	count := map[int]luascripts.Counts{} // of the slots that have any
+	count := map[int]byhand.Counts{} // of the slots that have any
 	for n, slot := range which {
 		if c := counts[n]; c.Dead > 0 {
 			count[slot] = c

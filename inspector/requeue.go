@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -65,16 +68,16 @@ func (i *Inspector) DeadRequeue(ctx context.Context, topic string, q DeadQuery, 
 	}
 	if err = o.validate(t); err == nil {
 		err = i.exhume(ctx, t, q, o.Rate, exhumation{
-			call: func(k luascripts.SlotKeys, dead []luascripts.Corpse) luascripts.Call {
-				return i.scripts.RequeueCmd(context.WithoutCancel(ctx), k, !t.Kind.Timed(), o.Priority, dead)
+			call: func(k luascripts.SlotKeys, dead []byhand.DeadItem) redis.Cmder {
+				return byhand.RequeueCmd(context.WithoutCancel(ctx), k, !t.Kind.Timed(), o.Priority, dead)
 			},
-			note: func(f luascripts.Fortune) {
+			note: func(f byhand.DeadResult) {
 				switch f {
-				case luascripts.Revived:
+				case byhand.Stored:
 					done.Stored++
-				case luascripts.Merged:
+				case byhand.Merged:
 					done.Merged++
-				case luascripts.Unknown:
+				case byhand.Unknown:
 					done.Unknown++
 				case lost:
 					done.Lost++
@@ -112,12 +115,12 @@ func (i *Inspector) DeadDelete(ctx context.Context, topic string, q DeadQuery, p
 		return 0, 0, err
 	}
 	err = i.exhume(ctx, t, q, 0, exhumation{
-		call: func(k luascripts.SlotKeys, dead []luascripts.Corpse) luascripts.Call {
-			return i.scripts.DeleteCmd(context.WithoutCancel(ctx), k, dead)
+		call: func(k luascripts.SlotKeys, dead []byhand.DeadItem) redis.Cmder {
+			return byhand.DeleteCmd(context.WithoutCancel(ctx), k, dead)
 		},
-		note: func(f luascripts.Fortune) {
+		note: func(f byhand.DeadResult) {
 			switch f {
-			case luascripts.Deleted:
+			case byhand.Deleted:
 				deleted++
 			case lost:
 				unsure++

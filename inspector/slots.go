@@ -9,7 +9,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/script"
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -64,7 +66,7 @@ func (i *Inspector) Slots(ctx context.Context, topic string) ([]Slot, error) {
 // seen is what the slots of a topic have, and who works at them.
 type seen struct {
 	slots  []int // that could be looked at
-	counts []luascripts.Counts
+	counts []byhand.Counts
 	shares
 }
 
@@ -83,7 +85,7 @@ func (i *Inspector) look(ctx context.Context, t Topic) (s seen, err error) {
 }
 
 // counted says in words of this package what was counted.
-func counted(t Topic, index int, c *luascripts.Counts) Slot {
+func counted(t Topic, index int, c *byhand.Counts) Slot {
 	s := Slot{
 		Index:  index,
 		Counts: Counts{Waiting: c.Stored - c.Failed, Due: c.Due + c.RetryDue, InFlight: c.InFlight, Retrying: c.Retrying + c.Failed, Dead: c.Dead},
@@ -132,11 +134,11 @@ func allSlots(t Topic) []int {
 }
 
 // counts counts slots of a topic, as [ofSlots] asks.
-func (i *Inspector) counts(ctx context.Context, t Topic, which []int) (counts []luascripts.Counts, read []int, err error) {
+func (i *Inspector) counts(ctx context.Context, t Topic, which []int) (counts []byhand.Counts, read []int, err error) {
 	priority := !t.Kind.Timed()
 	return ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.StringSliceCmd {
-		return i.scripts.CountCmd(ctx, k, priority)
-	}, luascripts.CountAnswer)
+		return byhand.CountCmd(ctx, k, priority)
+	}, byhand.CountAnswer)
 }
 
 // perPipeline is how many calls go out at once.
@@ -164,7 +166,7 @@ func ofSlots[C redis.Cmder, A any](
 				sent = append(sent, cmds[n])
 			}
 		}
-		i.scripts.Exec(ctx, sent...)
+		script.Exec(ctx, i.rdb, sent...)
 		for n, slot := range some {
 			var a A
 			err := silent[n]

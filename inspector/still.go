@@ -9,7 +9,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/internal/words"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
 // A slot stands still if something in it should go on, and nothing does. One look cannot tell
@@ -28,7 +28,7 @@ const (
 type still struct {
 	topic  Topic
 	slot   int
-	was    luascripts.Counts
+	was    byhand.Counts
 	detail string // without its topic and slot
 	advice string
 	level  Level

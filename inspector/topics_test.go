@@ -127,10 +127,10 @@ func TestForeignTopics(t *testing.T) {
 	server := servertest.Redis(t)
 	rdb := server.Client(t)
 	for name, namespace := range map[string]string{"orders": "", "a:orders": "a", "a:b:orders": "a:b", "a:plain": ""} {
-		_, err := luascripts.New(rdb).Define(ctx, name, luascripts.Definition{
+		_, errs := luascripts.New(rdb).Define(ctx, []string{name}, []luascripts.Definition{{
 			Kind: "priority", Slots: 1, Layout: luascripts.Layout, Sharing: "zookeeper", Tree: "T", Namespace: namespace,
-		})
-		must(t, err)
+		}})
+		must(t, errs[0])
 	}
 	for ours, foreign := range map[string]map[string]string{ // theirs by name
 		"":    {"a:orders": "a", "a:b:orders": "a:b"},

@@ -12,20 +12,21 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
 // Violation is a rule that does not hold.
 type Violation struct {
 	Topic   string
 	Slot    int    // -1: it concerns the topic as a whole
-	Rule    string // one of luascripts.Invariants, or DEFINITION, LISTED or STANDS
+	Rule    string // one of byhand.Rules, or DEFINITION, LISTED or STANDS
 	Key     string // where it shows
 	Content string // which is concerned; empty: the key as a whole
 	Detail  string // what is there
 }
 
 // Verify holds topics, nil meaning all of the namespace, against the rules for what is
-// stored: those of a slot (luascripts.Invariants), that each topic has a definition that
+// stored: those of a slot (byhand.Rules), that each topic has a definition that
 // can be read (DEFINITION), and that it is listed in rmq:topics (LISTED). Last it looks for
 // slots with a batch in flight that stand still (STANDS), for which it looks twice.
 //
@@ -150,26 +151,26 @@ const (
 // slot looks at one slot.
 func (v *verification) slot(ctx context.Context, t Topic, slot int) error {
 	keys := v.i.keys(t, slot)
-	audit := func(part luascripts.Part, from string, count int) (*luascripts.Audit, error) {
-		a, err := v.i.scripts.Audit(ctx, keys, part, from, count)
+	audit := func(part byhand.Part, from string, count int) (*byhand.Audit, error) {
+		a, err := byhand.ReadAudit(ctx, v.i.rdb, keys, part, from, count)
 		if err != nil {
 			return nil, v.i.explain(err)
 		}
 		a.Priority, a.Literal = !t.Kind.Timed(), t.Literal
-		for _, b := range a.Broken() {
+		for _, b := range a.Violations() {
 			v.add(Violation{Topic: t.Name, Slot: slot, Rule: b.Rule, Key: b.Key, Content: b.Content, Detail: b.Detail})
 		}
 		return a, nil
 	}
 	sizes := [5]int{1} // the first call tells
 	for n, part := range []struct {
-		luascripts.Part
+		byhand.Part
 		size  int // its place among the sizes
-		score func(*luascripts.Entry) string
+		score func(*byhand.Entry) string
 	}{
-		{luascripts.PartStore, 0, func(e *luascripts.Entry) string { return e.Store }},
-		{luascripts.PartRetry, 2, func(e *luascripts.Entry) string { return e.Retry }},
-		{luascripts.PartDead, 3, func(e *luascripts.Entry) string { return e.Dead }},
+		{byhand.PartStore, 0, func(e *byhand.Entry) string { return e.Store }},
+		{byhand.PartRetry, 2, func(e *byhand.Entry) string { return e.Retry }},
+		{byhand.PartDead, 3, func(e *byhand.Entry) string { return e.Dead }},
 	} {
 		w := newWalk("", math.Inf(-1), math.Inf(1), false, auditPage-1)
 		w.over = sizes[part.size] == 0
@@ -198,7 +199,7 @@ func (v *verification) slot(ctx context.Context, t Topic, slot int) error {
 		}
 	}
 	for cursor, count := "0", whyFirst; sizes[4] > 0; {
-		a, err := audit(luascripts.PartWhy, cursor, count)
+		a, err := audit(byhand.PartWhy, cursor, count)
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -116,7 +117,7 @@ func TestVerifyFindsEachDamage(t *testing.T) {
 		{"META", meta, "", set(meta, "until", "-1"), false},
 		{"META", meta, "", set(meta, "lease", "1.5"), false},
 	}
-	for _, rule := range luascripts.Invariants {
+	for _, rule := range byhand.Rules {
 		if !slices.ContainsFunc(damages, func(d damage) bool { return d.rule == rule.Name }) {
 			t.Errorf("no damage breaks %s", rule.Name)
 		}

@@ -5,12 +5,12 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/words"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
 // waitsFor says what has to happen before a content is delivered: nothing if a worker has
 // it.
-func waitsFor(e *Explanation, f *luascripts.Found, who shares) []string {
+func waitsFor(e *Explanation, f *byhand.Found, who shares) []string {
 	var reasons []string
 	add := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
 // A sorted set is read page by page, by rank, while contents come and go. So that nothing
@@ -38,7 +38,7 @@ type walk struct {
 	began time.Time
 
 	met   member // the last one, or what stands before all that is to be met
-	known luascripts.Known
+	known byhand.Known
 	level bool     // all of the score of met count as met, and what met was is forgotten
 	begin bool     // nothing stands before all, not even met
 	from  int      // where the next page begins, if nothing has changed
@@ -71,8 +71,8 @@ func (w *walk) order(a, b member) int {
 
 // ask is for the next page. What comes next is read ahead if there is room for it, or else,
 // by force, however large it is.
-func (w *walk) ask(room int, force bool) luascripts.PageAsk {
-	ask := luascripts.PageAsk{Key: w.key, From: w.from, Down: w.down, Most: w.page + 1, Bytes: room, Known: w.known}
+func (w *walk) ask(room int, force bool) byhand.PageAsk {
+	ask := byhand.PageAsk{Key: w.key, From: w.from, Down: w.down, Most: w.page + 1, Bytes: room, Known: w.known}
 	if force {
 		ask.Least = 2 // the first one may be what was met before
 		if w.from == 0 && !w.stays {
@@ -110,8 +110,8 @@ func (w *walk) take(page []member, next string) {
 	w.from += len(page) - 1
 	page = page[first:]
 	w.met, w.level = page[len(page)-1], false
-	w.known = luascripts.Know(w.met.content)
-	if (err != nil || score != w.met.score) && w.known != (luascripts.Known{}) {
+	w.known = byhand.Know(w.met.content)
+	if (err != nil || score != w.met.score) && w.known != (byhand.Known{}) {
 		w.met.content, w.level = "", true // it is large, and thousands of walks may wait
 	}
 	if end := slices.IndexFunc(page, w.beyond); end >= 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/script"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -167,7 +168,7 @@ func (i *Inspector) members(ctx context.Context, topics []Topic) (map[string]map
 				sent = append(sent, cmds[n])
 			}
 		}
-		i.scripts.ExecOnce(ctx, sent...)
+		script.ExecOnce(ctx, i.rdb, sent...)
 		for n, t := range some {
 			cmd, err := cmds[n], errs[n]
 			for offset := page; ; offset += page {
@@ -187,7 +188,7 @@ func (i *Inspector) members(ctx context.Context, topics []Topic) (map[string]map
 					break
 				}
 				cmd, _ = ask(t, offset)
-				i.scripts.ExecOnce(ctx, cmd)
+				script.ExecOnce(ctx, i.rdb, cmd)
 			}
 		}
 	}

@@ -10,13 +10,14 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/script"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
 func answerOf(reply []string) (luascripts.Answer, error) { return answerTo(&luascripts.Turn{}, reply) }
 
 func answerTo(t *luascripts.Turn, reply []string) (luascripts.Answer, error) {
-	cmd := luascripts.Call{StringSliceCmd: redis.NewStringSliceCmd(ctx)}
+	cmd := script.Once{StringSliceCmd: redis.NewStringSliceCmd(ctx)}
 	cmd.SetVal(reply)
 	t.Keys = luascripts.KeysOf("orders", 3)
 	return luascripts.TurnAnswer(t, cmd)
@@ -71,7 +72,7 @@ func TestUnknownAnswers(t *testing.T) {
 			t.Errorf("%s: %+v, %v", reply, a, err)
 		}
 	}
-	cmd := luascripts.Call{StringSliceCmd: redis.NewStringSliceCmd(ctx)}
+	cmd := script.Once{StringSliceCmd: redis.NewStringSliceCmd(ctx)}
 	cmd.SetErr(redis.ErrClosed)
 	if _, err := luascripts.TurnAnswer(&luascripts.Turn{}, cmd); !errors.Is(err, redis.ErrClosed) {
 		t.Errorf("the error of the command is hidden: %v", err)
@@ -101,20 +102,20 @@ func FuzzAnswer(f *testing.F) {
 		for i := range a.Contents {
 			_, _ = a.Priority(i), a.Due(i)
 		}
-		_, _ = a.Why()
+		_, _ = a.Failure()
 	})
 }
 
 // What is told of a delivery depends on what was asked, and on the attempt: one
 // answer is never taken for another.
 func TestToldOfDeliveries(t *testing.T) {
-	failed := luascripts.Why{Attempts: 2, First: time.UnixMilli(5), Last: time.UnixMilli(6), Priority: 50, Worker: "w", Reason: "boom twice"}
+	failed := luascripts.Failure{Attempts: 2, First: time.UnixMilli(5), Last: time.UnixMilli(6), Priority: 50, Worker: "w", Reason: "boom twice"}
 	for _, c := range []struct {
 		asked    luascripts.Turn
 		reply    []string
 		priority int64
 		due      time.Time
-		why      luascripts.Why
+		why      luascripts.Failure
 	}{
 		{reply: []string{"BATCH", "9", "1", "1", "a"}},
 		{asked: luascripts.Turn{Due: true}, reply: []string{"BATCH", "9", "1", "1", "a"}}, // told again
@@ -129,8 +130,8 @@ func TestToldOfDeliveries(t *testing.T) {
 		{reply: []string{"BATCH", "9", "3", "1", "a", ""}},
 	} {
 		a, err := answerTo(&c.asked, c.reply)
-		why, told := a.Why()
-		if err != nil || a.Priority(0) != c.priority || !a.Due(0).Equal(c.due) || why != c.why || told != (c.why != luascripts.Why{}) {
+		why, told := a.Failure()
+		if err != nil || a.Priority(0) != c.priority || !a.Due(0).Equal(c.due) || why != c.why || told != (c.why != luascripts.Failure{}) {
 			t.Errorf("%q: priority %d, due %v, why %+v, %v; %v", c.reply, a.Priority(0), a.Due(0), why, told, err)
 		}
 	}
@@ -138,17 +139,17 @@ func TestToldOfDeliveries(t *testing.T) {
 
 func TestWhyEntries(t *testing.T) {
 	at := time.UnixMilli
-	for entry, want := range map[string]luascripts.Why{
+	for entry, want := range map[string]luascripts.Failure{
 		"1 2 3 - w boom":                     {Attempts: 1, First: at(2), Last: at(3), Worker: "w", Reason: "boom"},
 		"17 2 3 9007199254740991 w two w s ": {Attempts: 17, First: at(2), Last: at(3), Priority: 1<<53 - 1, Worker: "w", Reason: "two w s "},
 		"1 2 3 50 - ":                        {Attempts: 1, First: at(2), Last: at(3), Priority: 50, Worker: "-"},
 	} {
-		if got, ok := luascripts.ParseWhy(entry); !ok || got != want {
+		if got, ok := luascripts.ParseFailure(entry); !ok || got != want {
 			t.Errorf("%q: %+v, %v", entry, got, ok)
 		}
 	}
 	for _, entry := range []string{"", "1 2 3 - w", "x 2 3 - w r", "1 x 3 - w r", "1 2 x - w r", "1 2 3 x w r", "1 2 3  w r"} {
-		if got, ok := luascripts.ParseWhy(entry); ok {
+		if got, ok := luascripts.ParseFailure(entry); ok {
 			t.Errorf("%q: %+v", entry, got)
 		}
 	}
@@ -158,7 +159,7 @@ func FuzzWhy(f *testing.F) {
 	f.Add("1 2 3 - w boom")
 	f.Add("1 2 3 50 w")
 	f.Fuzz(func(t *testing.T, entry string) {
-		if why, ok := luascripts.ParseWhy(entry); ok && !strings.HasSuffix(entry, why.Reason) {
+		if why, ok := luascripts.ParseFailure(entry); ok && !strings.HasSuffix(entry, why.Reason) {
 			t.Errorf("%q: %+v", entry, why)
 		}
 	})

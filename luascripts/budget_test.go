@@ -71,7 +71,7 @@ func seventeen(w *world, k kind, how string, delay time.Duration) {
 		default:
 			w.must(s.retry["m"] == (w.now+1000)*100+left && len(s.store) == 0 && !buried, "after delivery %d: %+v", n, s)
 		}
-		why, _ := luascripts.ParseWhy(s.why["m"])
+		why, _ := luascripts.ParseFailure(s.why["m"])
 		w.must(why.Attempts == int(n), "record %q after delivery %d", s.why["m"], n)
 	}
 	w.later(time.Hour.Milliseconds())

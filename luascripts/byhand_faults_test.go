@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
 // The scripts for people where a key is broken, and where Redis is full: just
@@ -35,19 +36,19 @@ var illTrials = []trial{
 					w.clean(k)
 					w.put("m")
 					number := w.kill(0, "m")
-					m := luascripts.Corpse{Content: "m", Died: w.time()}
+					m := byhand.DeadItem{Content: "m", Died: w.time()}
 					w.later(5)
 					place.reach(w, number)
 					expected := w.slot()
-					expected.exhume(remove, k == priorityKind, 0, []luascripts.Corpse{m}, w.now)
+					expected.exhume(remove, k == priorityKind, 0, []byhand.DeadItem{m}, w.now)
 					w.do("hdel", w.k.Meta, "why") // so that it has to be set
 					w.full(true)
-					var words []luascripts.Fortune
+					var words []byhand.DeadResult
 					var err error
 					if remove {
-						words, err = w.s.Delete(ctx, w.k, []luascripts.Corpse{m})
+						words, err = w.s.Delete(ctx, w.k, []byhand.DeadItem{m})
 					} else {
-						words, err = w.s.Requeue(ctx, w.k, k == priorityKind, 0, []luascripts.Corpse{m})
+						words, err = w.s.Requeue(ctx, w.k, k == priorityKind, 0, []byhand.DeadItem{m})
 					}
 					w.full(false)
 					w.must(err == nil, "%v, %s: %v, %v", k, place.name, words, err)
@@ -64,11 +65,11 @@ var illTrials = []trial{
 			w.put("m", "n")
 			a := w.took(w.as("a", 0), "m", "n")
 			w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", time.Hour), giveBack("n", 50))))
-			to := luascripts.Move{In: time.Minute}
+			to := byhand.Move{In: time.Minute}
 			if k == priorityKind {
-				to = luascripts.Move{Priority: 99}
+				to = byhand.Move{Priority: 99}
 			}
-			for x, to := range map[string]luascripts.Move{"m": {In: time.Minute}, "n": to} {
+			for x, to := range map[string]byhand.Move{"m": {In: time.Minute}, "n": to} {
 				expected := w.slot()
 				w.full(true)
 				_, _, _, err := w.s.Reschedule(ctx, w.k, x, to)
@@ -85,7 +86,7 @@ var illTrials = []trial{
 		w.full(true)
 		_, err1 := w.s.Count(ctx, w.k, false)
 		_, err2 := w.s.Find(ctx, w.k, false, "m")
-		_, err3 := w.s.Audit(ctx, w.k, luascripts.PartWhy, "0", 10)
+		_, err3 := w.s.Audit(ctx, w.k, byhand.PartWhy, "0", 10)
 		w.full(false)
 		w.must(err1 == nil && err2 == nil && err3 == nil, "%v, %v, %v", err1, err2, err3)
 	}},
@@ -122,18 +123,18 @@ var byHandCalls = []struct {
 		return err
 	}},
 	{"reschedule", "store prepare retry", func(w *world) error {
-		_, _, _, err := w.s.Reschedule(ctx, w.k, "m", luascripts.Move{Priority: 1e12})
+		_, _, _, err := w.s.Reschedule(ctx, w.k, "m", byhand.Move{Priority: 1e12})
 		return err
 	}},
 	{"reschedule a retry", "store prepare retry", func(w *world) error {
-		_, _, _, err := w.s.Reschedule(ctx, w.k, "r", luascripts.Move{In: time.Minute})
+		_, _, _, err := w.s.Reschedule(ctx, w.k, "r", byhand.Move{In: time.Minute})
 		return err
 	}},
 }
 
 // corpses are the two dead ones of wrongTypesByHand: d merges into a retry.
-func (w *world) corpses() []luascripts.Corpse {
-	return []luascripts.Corpse{{Content: "d", Died: time.UnixMilli(startOfTime)}, {Content: "e", Died: time.UnixMilli(startOfTime)}}
+func (w *world) corpses() []byhand.DeadItem {
+	return []byhand.DeadItem{{Content: "d", Died: time.UnixMilli(startOfTime)}, {Content: "e", Died: time.UnixMilli(startOfTime)}}
 }
 
 func wrongTypesByHand(w *world) {
@@ -169,9 +170,9 @@ func wrongTypesByHand(w *world) {
 				w.must(c.call(w) == nil, "%v, %s, %s repaired", k, c.name, name)
 			}
 			w.breakKey(key)
-			a, err := w.s.Audit(ctx, w.k, luascripts.PartStore, "0", 10)
+			a, err := w.s.Audit(ctx, w.k, byhand.PartStore, "0", 10)
 			w.must(err == nil, "audit, wrong %s: %v", name, err)
-			b := a.Broken()
+			b := a.Violations()
 			w.must(len(b) == 1 && b[0].Rule == "TYPES" && b[0].Key == key, "audit, wrong %s: %s", name, inWords(b))
 			w.repairKey(key)
 		}

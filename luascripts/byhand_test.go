@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
 // What people change by hand: pause and resume, dead contents, and the time or
@@ -31,8 +32,8 @@ var byHandTrials = []trial{
 			w.must(err == nil && c.Paused.Equal(time.UnixMilli(since)), "%q: %+v, %v", text, c, err)
 			f, err := w.s.Find(ctx, w.k, false, "m")
 			w.must(err == nil && f.Paused.Equal(time.UnixMilli(since)), "%q: %+v, %v", text, f, err)
-			a, err := w.s.Audit(ctx, w.k, luascripts.PartStore, "0", 10)
-			w.must(err == nil && a.Meta.Paused != "" && a.Broken() == nil, "%q: %+v, %v", text, a, err)
+			a, err := w.s.Audit(ctx, w.k, byhand.PartStore, "0", 10)
+			w.must(err == nil && a.Meta.Paused != "" && a.Violations() == nil, "%q: %+v, %v", text, a, err)
 			changed, before, err = w.s.Pause(ctx, w.k, false)
 			w.must(changed && before.Equal(time.UnixMilli(since)) && err == nil, "%q: %v, %v, %v", text, changed, before, err)
 			w.took(w.as("a", 0), "m")
@@ -46,28 +47,28 @@ var byHandTrials = []trial{
 				w.clean(k)
 				w.put("m")
 				number := w.kill(0, "m")
-				seen := luascripts.Corpse{Content: "m", Died: w.time()}
+				seen := byhand.DeadItem{Content: "m", Died: w.time()}
 				w.later(10)
 				w.put("m")
 				w.kill(number, "m") // again
-				w.exhumes(remove, 0, []luascripts.Fortune{luascripts.Gone}, seen)
-				w.exhumes(remove, 0, []luascripts.Fortune{luascripts.Gone}, luascripts.Corpse{Content: "m", Died: w.time().Add(time.Millisecond)})
-				w.exhumes(remove, 0, []luascripts.Fortune{luascripts.Gone}, luascripts.Corpse{Content: "other", Died: w.time()})
-				word := map[bool]luascripts.Fortune{false: luascripts.Revived, true: luascripts.Deleted}[remove]
+				w.exhumes(remove, 0, []byhand.DeadResult{byhand.Gone}, seen)
+				w.exhumes(remove, 0, []byhand.DeadResult{byhand.Gone}, byhand.DeadItem{Content: "m", Died: w.time().Add(time.Millisecond)})
+				w.exhumes(remove, 0, []byhand.DeadResult{byhand.Gone}, byhand.DeadItem{Content: "other", Died: w.time()})
+				word := map[bool]byhand.DeadResult{false: byhand.Stored, true: byhand.Deleted}[remove]
 				seen.Died = w.time()
-				w.exhumes(remove, 0, []luascripts.Fortune{word, luascripts.Gone}, seen, seen)
-				w.exhumes(remove, 0, []luascripts.Fortune{luascripts.Gone}, seen)
+				w.exhumes(remove, 0, []byhand.DeadResult{word, byhand.Gone}, seen, seen)
+				w.exhumes(remove, 0, []byhand.DeadResult{byhand.Gone}, seen)
 				w.clean(k) // a time of death from other hands
 				w.do("zadd", w.k.Dead, fmt.Sprintf("%d.5", w.now), "m")
 				w.do("hset", w.k.Why, "m", "17 1700000000000 1700000000000 50 a it failed")
 				call := w.s.Delete
 				if !remove {
-					call = func(ctx context.Context, k luascripts.SlotKeys, dead []luascripts.Corpse) ([]luascripts.Fortune, error) {
+					call = func(ctx context.Context, k luascripts.SlotKeys, dead []byhand.DeadItem) ([]byhand.DeadResult, error) {
 						return w.s.Requeue(ctx, k, w.topic == priorityKind, 0, dead)
 					}
 				}
-				words, err := call(ctx, w.k, []luascripts.Corpse{{Content: "m", Died: w.time()}})
-				w.must(err == nil && slices.Equal(words, []luascripts.Fortune{word}), "%v: %v, %v", k, words, err)
+				words, err := call(ctx, w.k, []byhand.DeadItem{{Content: "m", Died: w.time()}})
+				w.must(err == nil && slices.Equal(words, []byhand.DeadResult{word}), "%v: %v, %v", k, words, err)
 			}
 		}
 	}},
@@ -122,11 +123,11 @@ func (w *world) kill(number int64, x string) int64 {
 }
 
 // exhumes requeues or removes dead contents, and compares what becomes of them.
-func (w *world) exhumes(remove bool, give int64, want []luascripts.Fortune, dead ...luascripts.Corpse) {
+func (w *world) exhumes(remove bool, give int64, want []byhand.DeadResult, dead ...byhand.DeadItem) {
 	w.Helper()
 	expected := w.slot()
 	words := expected.exhume(remove, w.topic == priorityKind, give, dead, w.now)
-	var got []luascripts.Fortune
+	var got []byhand.DeadResult
 	var err error
 	if remove {
 		got, err = w.s.Delete(ctx, w.k, dead)
@@ -167,7 +168,7 @@ func requeueAnew(w *world) {
 			}
 			died := time.UnixMilli(w.slot().dead["m"])
 			w.later(60_000)
-			w.exhumes(false, 0, []luascripts.Fortune{luascripts.Revived}, luascripts.Corpse{Content: "m", Died: died})
+			w.exhumes(false, 0, []byhand.DeadResult{byhand.Stored}, byhand.DeadItem{Content: "m", Died: died})
 			s := w.slot()
 			w.must(len(s.dead) == 0 && len(s.store) == 1 && s.why["m"] == "" && s.why["n"] != "", "%v: %+v", k, s)
 			for n := 1; n <= 17; n++ {
@@ -177,9 +178,9 @@ func requeueAnew(w *world) {
 				w.later(1000)
 			}
 			s = w.slot()
-			why, _ := luascripts.ParseWhy(s.why["m"])
+			why, _ := luascripts.ParseFailure(s.why["m"])
 			w.must(len(s.dead) == 1 && why.Attempts == 17 && why.First.After(died), "%v: %+v", k, s)
-			w.exhumes(true, 0, []luascripts.Fortune{luascripts.Deleted}, luascripts.Corpse{Content: "m", Died: time.UnixMilli(s.dead["m"])})
+			w.exhumes(true, 0, []byhand.DeadResult{byhand.Deleted}, byhand.DeadItem{Content: "m", Died: time.UnixMilli(s.dead["m"])})
 			s = w.slot()
 			w.must(len(s.dead)+len(s.store) == 0 && len(s.why) == 1, "%v: %+v", k, s)
 		}
@@ -187,30 +188,30 @@ func requeueAnew(w *world) {
 }
 
 func requeuePriorities(w *world) {
-	word := func(x luascripts.Fortune) []luascripts.Fortune { return []luascripts.Fortune{x} }
+	word := func(x byhand.DeadResult) []byhand.DeadResult { return []byhand.DeadResult{x} }
 	for _, sent := range []int64{17, 50, 1<<53 - 1} {
 		w.clean(priorityKind)
 		w.do("zadd", w.k.Store, sent, "m")
 		number := w.kill(0, "m")
-		m := luascripts.Corpse{Content: "m", Died: w.time()}
-		w.exhumes(false, 0, word(luascripts.Revived), m)
+		m := byhand.DeadItem{Content: "m", Died: w.time()}
+		w.exhumes(false, 0, word(byhand.Stored), m)
 		w.must(w.slot().store["m"] == sent, "%v, not %d", w.slot().store, sent)
 		number = w.kill(number, "m")
-		w.exhumes(false, 1<<53-2, word(luascripts.Revived), m)
+		w.exhumes(false, 1<<53-2, word(byhand.Stored), m)
 		w.must(w.slot().store["m"] == 1<<53-2, "%v", w.slot().store)
 		number = w.kill(number, "m")
-		w.exhumes(true, 0, word(luascripts.Deleted), m) // needs no priority
+		w.exhumes(true, 0, word(byhand.Deleted), m) // needs no priority
 
 		// One that nobody knows: not told with a batch that is told again, or changed by hand.
 		w.put("m", "n")
 		a := w.took(w.as("a", number), "m", "n")
 		w.tells(luascripts.Left, leaving(w.as("a", a.Number, bury("m"), bury("n"))))
-		n := luascripts.Corpse{Content: "n", Died: w.time()}
-		w.exhumes(false, 0, []luascripts.Fortune{luascripts.Unknown, luascripts.Unknown}, m, n)
+		n := byhand.DeadItem{Content: "n", Died: w.time()}
+		w.exhumes(false, 0, []byhand.DeadResult{byhand.Unknown, byhand.Unknown}, m, n)
 		w.do("hset", w.k.Why, "n", "1 1700000000000 1700000000000 16 a it failed")
-		w.exhumes(false, 0, word(luascripts.Unknown), n)
-		w.exhumes(false, 16, word(luascripts.Unknown), n) // would be retries left
-		w.exhumes(false, 17, []luascripts.Fortune{luascripts.Revived, luascripts.Revived}, m, n)
+		w.exhumes(false, 0, word(byhand.Unknown), n)
+		w.exhumes(false, 16, word(byhand.Unknown), n) // would be retries left
+		w.exhumes(false, 17, []byhand.DeadResult{byhand.Stored, byhand.Stored}, m, n)
 		w.must(w.slot().store["m"] == 17 && w.slot().store["n"] == 17, "%v", w.slot().store)
 	}
 }
@@ -219,7 +220,7 @@ func requeuePriorities(w *world) {
 func fiveHundred(w *world, remove bool) {
 	for _, k := range kinds {
 		w.clean(k)
-		var dead []luascripts.Corpse
+		var dead []byhand.DeadItem
 		pipe := w.rdb.Pipeline()
 		for i := range 500 {
 			x := fmt.Sprintf("%d\x00\xff\n", i)
@@ -227,14 +228,14 @@ func fiveHundred(w *world, remove bool) {
 				x = anyBytes[i]
 			}
 			died := w.now - int64(i)
-			dead = append(dead, luascripts.Corpse{Content: x, Died: time.UnixMilli(died)})
+			dead = append(dead, byhand.DeadItem{Content: x, Died: time.UnixMilli(died)})
 			pipe.Do(ctx, "zadd", w.k.Dead, died, x)
 			pipe.Do(ctx, "hset", w.k.Why, x, "17 1700000000000 1700000000000 50 a it failed\xff")
 		}
 		_, err := pipe.Exec(ctx)
 		w.must(err == nil, "%v", err)
-		word := map[bool]luascripts.Fortune{false: luascripts.Revived, true: luascripts.Deleted}[remove]
-		w.exhumes(remove, 0, slices.Repeat([]luascripts.Fortune{word}, 500), dead...)
+		word := map[bool]byhand.DeadResult{false: byhand.Stored, true: byhand.Deleted}[remove]
+		w.exhumes(remove, 0, slices.Repeat([]byhand.DeadResult{word}, 500), dead...)
 		s := w.slot()
 		w.must(len(s.dead)+len(s.why) == 0 && len(s.store) == map[bool]int{false: 500}[remove], "%v: %d dead, %d records, %d stored", k, len(s.dead), len(s.why), len(s.store))
 	}

@@ -35,7 +35,7 @@ func BenchmarkTurnCost(b *testing.B) {
 	rdb := server.Client(b)
 	ctx := context.Background()
 	baseline := redis.NewScript(baselineSource)
-	shipped := redis.NewScript(luascripts.Sources()["turn"])
+	shipped := redis.NewScript(sources["turn"])
 	for _, s := range []*redis.Script{baseline, shipped} {
 		if err := s.Load(ctx, rdb).Err(); err != nil {
 			b.Fatal(err)

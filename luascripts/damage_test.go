@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // Every rule of the scripts is broken, one at a time, and a test has to notice.
@@ -55,7 +54,7 @@ func TestDamages(t *testing.T) {
 		{"slot", slotDamages}, {"find", findDamages}, {"audit", auditDamages}, {"page", pageDamages},
 		{"pause", pauseDamages}, {"dead", deadDamages}, {"reschedule", rescheduleDamages},
 	} {
-		source := luascripts.Sources()[script.name]
+		source := sources[script.name]
 		for i, d := range script.damages {
 			if underRace && i%10 != 0 {
 				continue

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
 // What people do in a run of the driver.
@@ -49,7 +49,7 @@ func (d *driver) pause(on bool) {
 // exhume requeues or deletes some contents, as a person has seen them.
 func (d *driver) exhume(remove bool) {
 	d.at(d.now)
-	var dead []luascripts.Corpse
+	var dead []byhand.DeadItem
 	for _, x := range d.contents {
 		died, buried := d.state.dead[x]
 		switch {
@@ -58,12 +58,12 @@ func (d *driver) exhume(remove bool) {
 		case d.IntN(8) == 0:
 			died-- // it has died again
 		}
-		dead = append(dead, luascripts.Corpse{Content: x, Died: time.UnixMilli(died)})
+		dead = append(dead, byhand.DeadItem{Content: x, Died: time.UnixMilli(died)})
 	}
 	give := []int64{0, 0, 0, 17, 1<<53 - 1}[d.IntN(5)]
 	before, expected := d.state, d.state.clone()
 	want := expected.exhume(remove, d.kind == priorityKind, give, dead, d.now)
-	var got []luascripts.Fortune
+	var got []byhand.DeadResult
 	var err error
 	if remove {
 		got, err = d.s.Delete(ctx, d.k, dead)
@@ -71,9 +71,9 @@ func (d *driver) exhume(remove bool) {
 		got, err = d.s.Requeue(ctx, d.k, d.kind == priorityKind, give, dead)
 	}
 	for i, word := range want {
-		if x := dead[i].Content; word == luascripts.Revived { // like a send
+		if x := dead[i].Content; word == byhand.Stored { // like a send
 			d.ledger.send(x, expected.store[x])
-		} else if before.livesFailed(x) && (word == luascripts.Merged || word == luascripts.Deleted) {
+		} else if before.livesFailed(x) && (word == byhand.Merged || word == byhand.Deleted) {
 			d.count["a dead one gone beside a failed one"]++
 		}
 		d.count[string(word)]++
@@ -84,7 +84,7 @@ func (d *driver) exhume(remove bool) {
 
 func (d *driver) reschedule(x string) {
 	d.at(d.now)
-	var to luascripts.Move
+	var to byhand.Move
 	switch in := []time.Duration{0, time.Millisecond, 300 * time.Millisecond, 2500 * time.Millisecond}[d.IntN(4)]; {
 	case d.kind == priorityKind && d.IntN(2) == 0:
 		to.Priority = []int64{17, 40, 1<<53 - 1}[d.IntN(3)]
@@ -97,7 +97,7 @@ func (d *driver) reschedule(x string) {
 	expected := d.state.clone()
 	where, before, after := expected.reschedule(x, to, d.now)
 	gotWhere, gotBefore, gotAfter, err := d.s.Reschedule(ctx, d.k, x, to)
-	if where == luascripts.InStore {
+	if where == byhand.InStore {
 		d.ledger[x].promised = after
 	}
 	d.expects(expected, err, "reschedule %s to %+v: %s from %d to %d", x, to, gotWhere, gotBefore, gotAfter)

@@ -286,13 +286,13 @@ func (d *driver) deliver(w *worker) {
 // contents it wants.
 func (d *driver) ask(w *worker, count int) {
 	t := &luascripts.Turn{
-		Keys: d.k, Priority: d.kind == priorityKind, Merge: d.kind == rangeMerge, Worker: w.id, Number: w.number, Gone: w.gone, Lease: w.lease,
+		Keys: d.k, Priority: d.kind == priorityKind, Merge: d.kind == rangeMerge, Worker: w.id, Number: w.number, DeadHolder: w.gone, Lease: w.lease,
 		Count: count, Random: d.IntN(1 << 30), Due: d.kind != priorityKind && d.IntN(2) == 0,
 	}
 	if !d.literal {
-		t.Crash = 500 * time.Millisecond
+		t.TakeoverDelay = 500 * time.Millisecond
 	}
-	t.Idle = w.held == nil
+	t.HoldsNothing = w.held == nil
 	if w.held != nil {
 		for i, x := range w.held.Contents {
 			v := w.held.results[x]
@@ -363,9 +363,9 @@ func (d *driver) turn(what string, t *luascripts.Turn) luascripts.Answer {
 	return d.turnBy(d.s, what, t)
 }
 
-func (d *driver) turnBy(by *luascripts.Scripts, what string, t *luascripts.Turn) luascripts.Answer {
+func (d *driver) turnBy(by *scripts, what string, t *luascripts.Turn) luascripts.Answer {
 	cmd := by.TurnCmd(ctx, t)
-	e := &effect{what: what, turn: t, before: d.state, after: d.step(cmd)}
+	e := &effect{what: what, turn: t, before: d.state, after: d.stepBy(by, cmd)}
 	var err error
 	e.answer, err = luascripts.TurnAnswer(t, cmd)
 	d.note("%s%s -> %s", what, describe(t), tell(e.answer))

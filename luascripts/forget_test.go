@@ -42,13 +42,13 @@ var forgetTrials = []trial{
 func TestNumbersAfterARestart(t *testing.T) {
 	server := servertest.Redis(t)
 	rdb := server.Client(t)
-	s, k := luascripts.New(rdb), luascripts.KeysOf("orders", 3)
+	s, k := scriptsOn(rdb), luascripts.KeysOf("orders", 3)
 	given := map[int64]bool{}
 	number, batches := int64(0), 3000
 	take := func(worker string) {
 		t.Helper()
 		for n := 0; n < batches; {
-			turn := &luascripts.Turn{Keys: k, Worker: worker, Number: number, Count: 1, Idle: number == 0, Gone: "before"}
+			turn := &luascripts.Turn{Keys: k, Worker: worker, Number: number, Count: 1, HoldsNothing: number == 0, DeadHolder: "before"}
 			a, err := s.Turn(ctx, turn)
 			if err != nil {
 				t.Fatal(err)

@@ -10,9 +10,10 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
-// Every rule of luascripts.Invariants is broken by hand, in each of the ways in
+// Every rule of byhand.Rules is broken by hand, in each of the ways in
 // which it can be, and has to be found by its name, where it is broken. Nothing
 // else may be found.
 
@@ -35,15 +36,15 @@ func eachIsFound(w *world) {
 			for _, command := range d.commands(w.k, w.now) {
 				w.do(command...)
 			}
-			var want []luascripts.Broken
+			var want []byhand.Violation
 			for _, x := range strings.Split(d.content, " ") {
-				want = append(want, luascripts.Broken{Rule: d.rule, Key: d.key(w.k), Content: x})
+				want = append(want, byhand.Violation{Rule: d.rule, Key: d.key(w.k), Content: x})
 			}
 			w.finds(k, d.literal, d.rule+", "+d.what, want...)
 			broken[d.rule] = true
 		}
 	}
-	for _, rule := range luascripts.Invariants {
+	for _, rule := range byhand.Rules {
 		w.must(broken[rule.Name], "nothing breaks %s: %s", rule.Name, rule.Rule)
 		delete(broken, rule.Name)
 	}
@@ -66,14 +67,14 @@ func (w *world) aSlot(k kind) {
 }
 
 // finds audits all parts of the slot, and compares what is found.
-func (w *world) finds(k kind, literal bool, what string, want ...luascripts.Broken) {
+func (w *world) finds(k kind, literal bool, what string, want ...byhand.Violation) {
 	w.Helper()
-	found := map[luascripts.Broken]string{} // by itself without the detail
+	found := map[byhand.Violation]string{} // by itself without the detail
 	for _, part := range auditedParts {
 		a, err := w.s.Audit(ctx, w.k, part, "0", 400)
 		w.must(err == nil, "%v, %s: %v", k, what, err)
 		a.Priority, a.Literal = k == priorityKind, literal
-		for _, b := range a.Broken() {
+		for _, b := range a.Violations() {
 			detail := b.Detail
 			b.Detail = ""
 			found[b] = detail
@@ -243,7 +244,7 @@ func TestInvariantsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, rule := range luascripts.Invariants {
+	for _, rule := range byhand.Rules {
 		if row := "| `" + rule.Name + "` | " + rule.Rule + " |"; !strings.Contains(string(text), row) {
 			t.Errorf("docs/PROTOCOL.md does not have the row\n%s", row)
 		}

@@ -140,7 +140,7 @@ var largeTrials = []trial{
 		for _, k := range kinds {
 			for _, small := range []int{0, 1, 20} {
 				w.clean(k)
-				s := luascripts.Edited(w.rdb, func(name, _ string) string {
+				s := edited(w.rdb, func(name, _ string) string {
 					const loop = "    for i = 1, #piece, step do "
 					w.must(name != "turn" || strings.Count(w.sources[name], loop) == 1, "not found in turn.lua: %s", loop)
 					return strings.Replace(w.sources[name], loop, loop+"call('INCRBY', 'bytes', #piece[i]) end\n"+loop, 1)

@@ -34,7 +34,7 @@ var lateTrials = []trial{
 			before := w.slot()
 			w.turn(w.as("a", a.Number, fail("m", time.Hour)), luascripts.Empty)
 			w.restore(before)
-			idle := func(t *luascripts.Turn) { t.Idle = true }
+			idle := func(t *luascripts.Turn) { t.HoldsNothing = true }
 			again := w.took(with(w.as("a", a.Number), idle), "m")
 			w.must(again.Number == a.Number && again.Attempt == 1, "%+v", again)
 			again = w.took(with(leaving(w.as("a", a.Number)), idle), "m") // nor is it, when the worker leaves

@@ -247,7 +247,7 @@ func metaLost(w *world) {
 		w.do("del", w.k.Meta)
 		number := w.tells(luascripts.Number, knowing("another", w.as("b", 0)))
 		s := w.slot()
-		why, _ := luascripts.ParseWhy(s.why["m"])
+		why, _ := luascripts.ParseFailure(s.why["m"])
 		w.must(len(s.retry) == 1 && why.Worker == "-" && why.Reason == "its holder is unknown", "%v: %+v", k, s)
 		w.later(1000)
 		w.must(w.took(w.as("b", number), "m").Attempt == 2, "attempt")

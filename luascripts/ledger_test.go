@@ -45,7 +45,7 @@ var invariants = []struct {
 		}
 		byHolder := e.turn != nil && e.turn.Worker == b.holder && e.turn.Number == b.number
 		overdue := b.lease > 0 && b.until < d.now
-		proven := e.turn != nil && e.turn.Gone == b.holder && !d.alive[b.holder]
+		proven := e.turn != nil && e.turn.DeadHolder == b.holder && !d.alive[b.holder]
 		if e.out.again && e.turn.Worker == b.holder { // a part of it went back
 			return ""
 		}
@@ -193,7 +193,7 @@ func unexplained(s *slot) string {
 		}
 	}
 	for x := range s.dead {
-		if _, ok := luascripts.ParseWhy(s.why[x]); !ok {
+		if _, ok := luascripts.ParseFailure(s.why[x]); !ok {
 			return x + " is dead, but has no record"
 		}
 	}
@@ -211,7 +211,7 @@ func unexplained(s *slot) string {
 }
 
 func hasFailed(s *slot, x string, times int64) bool {
-	record, ok := luascripts.ParseWhy(s.why[x])
+	record, ok := luascripts.ParseFailure(s.why[x])
 	return ok && record.Attempts == int(times) && record.Reason != "" && !record.Last.Before(record.First)
 }
 

@@ -1,17 +1,22 @@
 package luascripts_test
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
 // What the scripts may use, and what their headers owe the reader.
@@ -26,35 +31,69 @@ var smallNumbers = []string{
 	`if tostring(known) ~= ARGV[3] then changed = changed + 1 end`,
 }
 
+// called is a client that notes which script is called, and answers nothing.
+type called struct {
+	redis.UniversalClient
+	hash any
+}
+
+func (c *called) Process(_ context.Context, cmd redis.Cmder) error {
+	c.hash = cmd.Args()[1]
+	cmd.SetErr(errors.New("no answer"))
+	return cmd.Err()
+}
+
+// documented calls each script by the function that doc.go names beside its file.
+var documented = map[string]func(s *scripts){
+	"Scripts.TurnCmd":    func(s *scripts) { _, _ = s.Turn(ctx, &luascripts.Turn{}) },
+	"Scripts.Touch":      func(s *scripts) { _, _ = s.Touch(ctx, luascripts.SlotKeys{}, "a", 1) },
+	"Scripts.Cancel":     func(s *scripts) { _, _, _ = s.Cancel(ctx, luascripts.SlotKeys{}, "x") },
+	"Scripts.SendArgs":   func(s *scripts) { s.Exec(ctx, redis.NewCmd(ctx, s.SendArgs("s", false, 1)...)) },
+	"Scripts.Define":     func(s *scripts) { _, _ = s.Define(ctx, "t", luascripts.Definition{}) },
+	"Scripts.MembersCmd": func(s *scripts) { _, _, _ = s.Members(ctx, "t", "a", time.Second, true) },
+	"Scripts.Rights":     func(s *scripts) { _, _ = s.Rights(ctx, [][]string{{"ping"}}) },
+	"CountCmd":           func(s *scripts) { _, _ = s.Count(ctx, luascripts.SlotKeys{}, true) },
+	"FindCmd":            func(s *scripts) { _, _ = s.Find(ctx, luascripts.SlotKeys{}, true, "x") },
+	"PageCmd":            func(s *scripts) { s.Exec(ctx, byhand.PageCmd(ctx, byhand.PageAsk{})) },
+	"ReadAudit":          func(s *scripts) { _, _ = s.Audit(ctx, luascripts.SlotKeys{}, byhand.PartWhy, "0", 1) },
+	"PauseCmd":           func(s *scripts) { _, _, _ = s.Pause(ctx, luascripts.SlotKeys{}, true) },
+	"Reschedule":         func(s *scripts) { _, _, _, _ = s.Reschedule(ctx, luascripts.SlotKeys{}, "x", byhand.Move{}) },
+	"RequeueCmd":         func(s *scripts) { _, _ = s.Requeue(ctx, luascripts.SlotKeys{}, true, 0, nil) },
+}
+
 func TestEveryScriptIsEmbedded(t *testing.T) {
-	files, err := filepath.Glob("*.lua")
-	if err != nil {
-		t.Fatal(err)
-	}
-	sources := luascripts.Sources()
-	if len(files) != len(sources) {
-		t.Errorf("%d files, %d scripts", len(files), len(sources))
-	}
-	doc, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	methods := reflect.TypeFor[*luascripts.Scripts]()
-	for _, file := range files {
-		text, err := os.ReadFile(file)
+	seen := 0
+	for _, folder := range []string{".", "byhand"} {
+		files, err := filepath.Glob(filepath.Join(folder, "*.lua"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		name := strings.TrimSuffix(file, ".lua")
-		if sources[name] != string(text) {
-			t.Errorf("%s is not embedded", file)
+		doc, err := os.ReadFile(filepath.Join(folder, "doc.go"))
+		if err != nil {
+			t.Fatal(err)
 		}
-		told := regexp.MustCompile(`\[Scripts\.(\w+)\] \(` + regexp.QuoteMeta(file) + `\)`).FindStringSubmatch(string(doc))
-		if told == nil {
-			t.Errorf("%s is not told of in doc.go, behind its method", file)
-		} else if _, typed := methods.MethodByName(told[1]); !typed {
-			t.Errorf("%s has no method %s", file, told[1])
+		for _, file := range files {
+			seen++
+			base := filepath.Base(file)
+			told := regexp.MustCompile(`\[([\w.]+)\] \(` + regexp.QuoteMeta(base) + `\)`).FindStringSubmatch(string(doc))
+			if told == nil {
+				t.Errorf("doc.go does not name %s behind its function", file)
+				continue
+			}
+			call, known := documented[told[1]]
+			if !known {
+				t.Errorf("doc.go names %s for %s, which this test does not know", told[1], file)
+				continue
+			}
+			c := &called{}
+			call(scriptsOn(c))
+			if source := sources[strings.TrimSuffix(base, ".lua")]; c.hash != hashOf(source) {
+				t.Errorf("%s does not call %s as it stands in the file", told[1], file)
+			}
 		}
+	}
+	if seen != len(sources) || seen != len(documented) {
+		t.Errorf("%d files, %d scripts, %d functions", seen, len(sources), len(documented))
 	}
 }
 
@@ -80,7 +119,7 @@ func parts(source string) (header, code string) {
 }
 
 func TestScriptsUseLittle(t *testing.T) {
-	for name, source := range luascripts.Sources() {
+	for name, source := range sources {
 		_, code := parts(source)
 		for _, m := range commandCall.FindAllStringSubmatch(code, -1) {
 			if !contains(commands, m[2]) {
@@ -101,7 +140,7 @@ func TestScriptsUseLittle(t *testing.T) {
 }
 
 func TestHeadersTellKeysArgumentsAndAnswers(t *testing.T) {
-	for name, source := range luascripts.Sources() {
+	for name, source := range sources {
 		header, code := parts(source)
 		if !strings.HasPrefix(header, "-- "+name+": ") {
 			t.Errorf("%s: the header does not begin with the name", name)

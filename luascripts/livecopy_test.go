@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
 // A content that is dead may live as well, wherever a content can be. What is
@@ -63,7 +64,7 @@ var livePlaces = func() []livePlace {
 }()
 
 func besideLiveCopies(w *world, remove bool) {
-	word := map[bool]luascripts.Fortune{false: luascripts.Merged, true: luascripts.Deleted}[remove]
+	word := map[bool]byhand.DeadResult{false: byhand.Merged, true: byhand.Deleted}[remove]
 	for _, place := range livePlaces {
 		for _, k := range kinds {
 			if place.only != nil && !place.only(k) {
@@ -73,12 +74,12 @@ func besideLiveCopies(w *world, remove bool) {
 				w.clean(k)
 				w.put("m")
 				number := w.kill(0, "m")
-				died := luascripts.Corpse{Content: "m", Died: w.time()}
+				died := byhand.DeadItem{Content: "m", Died: w.time()}
 				w.later(5)
 				number = place.reach(w, number)
 				before := w.slot()
 				w.must(before.why["m"] != "", "%s: %+v", place.name, before)
-				w.exhumes(remove, 0, []luascripts.Fortune{word}, died)
+				w.exhumes(remove, 0, []byhand.DeadResult{word}, died)
 				s := w.slot()
 				w.must(maps.Equal(s.store, before.store) && maps.Equal(s.prepare, before.prepare) && maps.Equal(s.retry, before.retry) && s.holder == before.holder && s.number == before.number,
 					"%s: was %+v, is %+v", place.name, before, s)
@@ -132,11 +133,11 @@ func (w *world) failOnce(where string, number int64) {
 	}
 	left, record, resent := s.prepare["m"]%1000, s.why["m"], s.store["m"] > retries
 	number = w.tells(luascripts.Left, leaving(w.as("a", number, fail("m", time.Second))))
-	want := luascripts.Why{Attempts: int(17 - left), First: w.time(), Last: w.time(), Worker: "a", Reason: "it failed"}
-	if old, known := luascripts.ParseWhy(record); known && left < retries {
+	want := luascripts.Failure{Attempts: int(17 - left), First: w.time(), Last: w.time(), Worker: "a", Reason: "it failed"}
+	if old, known := luascripts.ParseFailure(record); known && left < retries {
 		want.First, want.Priority = old.First, old.Priority
 	}
-	got, known := luascripts.ParseWhy(w.slot().why["m"])
+	got, known := luascripts.ParseFailure(w.slot().why["m"])
 	if !resent { // else the fresh copy wins, and nothing is noted
 		w.must(known && got == want, "%s: %q, not %+v", where, w.slot().why["m"], want)
 	}

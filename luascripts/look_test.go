@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
 // What people are told who look at a slot.
@@ -81,13 +82,13 @@ func plain(text string) string {
 }
 
 // audited compares an audit of a whole part with what was read of the slot.
-func (w *world) audited(s *slot, part luascripts.Part) {
+func (w *world) audited(s *slot, part byhand.Part) {
 	w.Helper()
 	from := "0"
 	got, err := w.s.Audit(ctx, w.k, part, from, 500)
 	w.must(err == nil, "audit: %v", err)
-	if part == luascripts.PartWhy {
-		slices.SortFunc(got.Entries, func(a, b luascripts.Entry) int { return cmp.Compare(a.Content, b.Content) })
+	if part == byhand.PartWhy {
+		slices.SortFunc(got.Entries, func(a, b byhand.Entry) int { return cmp.Compare(a.Content, b.Content) })
 	}
 	for i := range got.Entries { // the in-memory Redis writes 1.7e+12
 		e := &got.Entries[i]
@@ -176,20 +177,20 @@ func lookPages(w *world) {
 		for from, at, pages := "0", 0, 0; ; pages++ {
 			w.must(pages < 1000, "part %d: there is no end", part)
 			a, err := w.s.Audit(ctx, w.k, part, from, 100)
-			w.must(err == nil && a.Broken() == nil, "part %d: %v, %v", part, a.Broken(), err)
+			w.must(err == nil && a.Violations() == nil, "part %d: %v, %v", part, a.Violations(), err)
 			for _, e := range a.Entries {
 				w.must(e.Store != "" && e.Prepare == "" && e.Retry != "" && e.Dead != "" && e.Why != "", "part %d: %+v", part, e)
-				w.must(part == luascripts.PartWhy || !got[e.Content], "part %d: %s twice", part, e.Content)
+				w.must(part == byhand.PartWhy || !got[e.Content], "part %d: %s twice", part, e.Content)
 				got[e.Content] = true
 			}
 			at += len(a.Entries)
 			w.must((len(a.Flight) == 1) == (pages == 0), "part %d: the batch in flight comes with the first page, %d: %v", part, pages, a.Flight)
-			w.must(part == luascripts.PartWhy || len(a.Entries) == 100, "part %d: a page of %d", part, len(a.Entries))
+			w.must(part == byhand.PartWhy || len(a.Entries) == 100, "part %d: a page of %d", part, len(a.Entries))
 			if from = a.Next; from == "0" {
-				w.must(part == luascripts.PartWhy || at == 700, "part %d: the end is told after %d", part, at)
+				w.must(part == byhand.PartWhy || at == 700, "part %d: the end is told after %d", part, at)
 				break
 			}
-			w.must(part == luascripts.PartWhy || from == fmt.Sprint(at), "part %d: the next page begins at %s, not %d", part, from, at)
+			w.must(part == byhand.PartWhy || from == fmt.Sprint(at), "part %d: the next page begins at %s, not %d", part, from, at)
 		}
 		w.must(len(got) == len(want), "part %d: %d contents", part, len(got))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
 // A plain ZADD is a documented way to send, so any score may stand anywhere. None
@@ -61,7 +62,7 @@ var oddTrials = []trial{
 		} {
 			w.clean(fixedTime)
 			w.do("zadd", w.k.Retry, score, "m")
-			_, _, _, err := w.s.Reschedule(ctx, w.k, "m", luascripts.Move{In: time.Second})
+			_, _, _, err := w.s.Reschedule(ctx, w.k, "m", byhand.Move{In: time.Second})
 			w.must(err == nil, "%s: %v", score, err)
 			got := w.scores()[2]["m"]
 			w.must(got == float64((w.now+1000)*100+left), "%s: moved to %.1f, with other retries left than %d", score, got, left)
@@ -144,7 +145,7 @@ func (w *world) oddly(r *rand.Rand, score func() string) {
 		t := w.as("a", number, verdicts...)
 		t.Count, t.Random, t.Due, t.Lease = 1+r.IntN(6), r.IntN(1<<30), r.IntN(2) == 0, time.Second
 		if r.IntN(10) == 0 && turn < 100 {
-			t.Worker, t.Number, t.Verdicts, t.Gone = "b", 0, nil, "a" // a dies, or its answer is lost
+			t.Worker, t.Number, t.Verdicts, t.DeadHolder = "b", 0, nil, "a" // a dies, or its answer is lost
 		}
 		a, err := w.s.Turn(ctx, t)
 		w.must(err == nil, "%s: turn %d: %v", was, turn, err)
@@ -220,13 +221,13 @@ func (w *world) looked(was string, contents map[string]bool) {
 		a, err := w.s.Audit(ctx, w.k, part, "0", 500)
 		w.must(err == nil, "%s: audit: %v", was, err)
 		named := map[string]bool{}
-		for _, b := range a.Broken() {
+		for _, b := range a.Violations() {
 			named[b.Content] = true
 		}
 		for _, e := range a.Entries {
 			f, err := strconv.ParseFloat(e.Store, 64)
 			cannotBe := err == nil && (f != math.Trunc(f) || f < 1 || f > 1<<53)
-			w.must(part != luascripts.PartStore || !cannotBe || named[e.Content], "%s: %s in the store with %s is not named", was, e.Content, e.Store)
+			w.must(part != byhand.PartStore || !cannotBe || named[e.Content], "%s: %s in the store with %s is not named", was, e.Content, e.Store)
 		}
 	}
 }
@@ -237,16 +238,16 @@ func (w *world) byHandOn(x, was string, want map[string]bool, r *rand.Rand) {
 	priorities := w.topic == priorityKind
 	f, err := w.s.Find(ctx, w.k, priorities, x)
 	w.must(err == nil, "%v", err)
-	corpse := []luascripts.Corpse{{Content: x, Died: f.Died}}
-	var words []luascripts.Fortune
+	corpse := []byhand.DeadItem{{Content: x, Died: f.Died}}
+	var words []byhand.DeadResult
 	switch r.IntN(6) {
 	case 0:
 		_, _, err = w.s.Cancel(ctx, w.k, x)
 		delete(want, x)
 	case 1:
-		_, _, _, err = w.s.Reschedule(ctx, w.k, x, luascripts.Move{In: time.Second, RetryOnly: priorities})
+		_, _, _, err = w.s.Reschedule(ctx, w.k, x, byhand.Move{In: time.Second, RetryOnly: priorities})
 	case 2:
-		_, _, _, err = w.s.Reschedule(ctx, w.k, x, luascripts.Move{Priority: 50, RetryOnly: !priorities})
+		_, _, _, err = w.s.Reschedule(ctx, w.k, x, byhand.Move{Priority: 50, RetryOnly: !priorities})
 	case 3:
 		words, err = w.s.Requeue(ctx, w.k, priorities, 50, corpse)
 	case 4:
@@ -255,7 +256,7 @@ func (w *world) byHandOn(x, was string, want map[string]bool, r *rand.Rand) {
 		}
 	}
 	w.must(err == nil, "%s: by hand on %s: %v", was, x, err)
-	w.must(words == nil || (words[0] == luascripts.Gone) == f.Died.IsZero(), "%s: by hand on %s, dead since %v: %s", was, x, f.Died, words)
+	w.must(words == nil || (words[0] == byhand.Gone) == f.Died.IsZero(), "%s: by hand on %s, dead since %v: %s", was, x, f.Died, words)
 }
 
 // oddMarks: whatever stands in prepare, what comes back is due and counted.

@@ -111,7 +111,7 @@ func dueTold(w *world) {
 		w.later(1000)
 		for _, x := range []string{"m0", "m1"} { // from the store, and from the retries
 			a = w.took(asked(w.as("a", number)), x)
-			_, told := a.Why()
+			_, told := a.Failure()
 			w.must(a.Due(0).IsZero() && a.Attempt == 2 && told, "%v: retry of %s: %+v", k, x, a)
 			number = w.tells(luascripts.Left, leaving(w.as("a", a.Number)))
 		}

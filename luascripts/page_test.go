@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
 // Contents may be large, and people must not fill the server's memory by looking at them.
@@ -25,12 +25,12 @@ var pageDamages = []damage{
 // readPages compares pages with what they must be, for all ways of asking.
 func readPages(w *world) {
 	w.clean(rangeMerge)
-	var all []luascripts.Scored
+	var all []byhand.Scored
 	for n, length := range []int{10, 2000, 2000, 10, 500, 3000, 1, 1500} {
 		score := 100 + n/2 // some are equal
 		content := fmt.Sprintf("%d", n) + strings.Repeat("x", length-1)
 		w.do("zadd", w.k.Dead, score, content)
-		all = append(all, luascripts.Scored{Content: content, Score: fmt.Sprint(score)})
+		all = append(all, byhand.Scored{Content: content, Score: fmt.Sprint(score)})
 	}
 	w.do("zadd", w.k.Store, 1, "another key")
 	asks := 0
@@ -44,8 +44,8 @@ func readPages(w *world) {
 					for least := range 3 {
 						for _, known := range []string{"", all[min(from, len(all)-1)].Content, strings.Repeat("y", 2000)} {
 							asks++
-							ask := luascripts.PageAsk{Key: w.k.Dead, From: from, Down: down, Most: most, Bytes: bytes, Least: least, Known: luascripts.Know(known)}
-							var want luascripts.Page
+							ask := byhand.PageAsk{Key: w.k.Dead, From: from, Down: down, Most: most, Bytes: bytes, Least: least, Known: byhand.Know(known)}
+							var want byhand.Page
 							rest := all[min(from, len(all)):]
 							room := bytes
 							for n, e := range rest {
@@ -62,9 +62,9 @@ func readPages(w *world) {
 							if same {
 								want.Entries[0].Content = "" // it is not sent again
 							}
-							cmd := w.s.PageCmd(ctx, ask)
+							cmd := byhand.PageCmd(ctx, ask)
 							w.s.Exec(ctx, cmd)
-							got, err := luascripts.PageAnswer(cmd)
+							got, err := byhand.PageAnswer(cmd)
 							w.must(err == nil && got.Next == want.Next && slices.Equal(got.Entries, want.Entries), "%+v: %.200v, not %.200v; %v", ask, got, want, err)
 						}
 					}
@@ -84,7 +84,7 @@ func lookLarge(w *world) {
 		w.do("zadd", w.k.Prepare, w.now/1000*1000+16, content(100+n))
 	}
 	w.do("hset", w.k.Meta, "holder", "a", "batch", 1)
-	small := func(a *luascripts.Audit, err error, most int) {
+	small := func(a *byhand.Audit, err error, most int) {
 		w.Helper()
 		w.must(err == nil, "%v", err)
 		bytes := 0
@@ -98,7 +98,7 @@ func lookLarge(w *world) {
 	}
 	met := 0
 	for from := "0"; ; {
-		a, err := w.s.Audit(ctx, w.k, luascripts.PartDead, from, 100)
+		a, err := w.s.Audit(ctx, w.k, byhand.PartDead, from, 100)
 		small(a, err, 1<<20)
 		w.must(len(a.Entries) == 2 && (from != "0" || len(a.Flight) == 3), "%d entries, %d in flight", len(a.Entries), len(a.Flight))
 		met += len(a.Entries)
@@ -107,16 +107,16 @@ func lookLarge(w *world) {
 		}
 	}
 	w.must(met == 10, "%d of 10", met)
-	a, err := w.s.Audit(ctx, w.k, luascripts.PartStore, "0", 100)
-	w.must(err == nil && a.Broken() == nil && a.Sizes[1] == 10, "%v, %v", a.Broken(), err)
+	a, err := w.s.Audit(ctx, w.k, byhand.PartStore, "0", 100)
+	w.must(err == nil && a.Violations() == nil && a.Sizes[1] == 10, "%v, %v", a.Violations(), err)
 	// Two of more than that come all the same, or whoever begins one before would not get on.
 	for n := range 3 {
 		w.do("zadd", w.k.Store, w.now, fmt.Sprint(n)+strings.Repeat("y", 700<<10))
 	}
-	a, err = w.s.Audit(ctx, w.k, luascripts.PartStore, "0", 100)
+	a, err = w.s.Audit(ctx, w.k, byhand.PartStore, "0", 100)
 	w.must(err == nil && len(a.Entries) == 2 && a.Next == "2", "%d entries, then %s; %v", len(a.Entries), a.Next, err)
 	// A mark that is not like the others is found, even if its content is not told.
 	w.do("zadd", w.k.Prepare, w.now/1000*1000+5000+16, content(105))
-	a, err = w.s.Audit(ctx, w.k, luascripts.PartStore, "0", 100)
-	w.must(err == nil && len(a.Broken()) == 1 && a.Broken()[0].Rule == "BATCH", "%v, %v", a.Broken(), err)
+	a, err = w.s.Audit(ctx, w.k, byhand.PartStore, "0", 100)
+	w.must(err == nil && len(a.Violations()) == 1 && a.Violations()[0].Rule == "BATCH", "%v, %v", a.Violations(), err)
 }

@@ -5,10 +5,11 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
 // moves reschedules a content and compares what becomes of it.
-func (w *world) moves(x string, m luascripts.Move, want luascripts.Place) {
+func (w *world) moves(x string, m byhand.Move, want byhand.Place) {
 	w.Helper()
 	expected := w.slot()
 	where, before, after := expected.reschedule(x, m, w.now)
@@ -24,26 +25,26 @@ func rescheduleWaiting(w *world) {
 	for _, k := range []kind{rangeMerge, fixedTime} {
 		w.clean(k)
 		w.put("m", "n")
-		w.moves("m", luascripts.Move{In: 5 * time.Second}, luascripts.InStore)
+		w.moves("m", byhand.Move{In: 5 * time.Second}, byhand.InStore)
 		w.must(w.slot().store["m"] == w.now+5000, "%v", w.slot().store)
 		number := w.kill(0, "n")
 		w.later(10)
 		w.must(w.turn(w.as("a", number), luascripts.Empty).Wait == 4990*time.Millisecond, "not at its time")
-		w.moves("m", luascripts.Move{At: w.time().Add(-time.Hour)}, luascripts.InStore)
+		w.moves("m", byhand.Move{At: w.time().Add(-time.Hour)}, byhand.InStore)
 		a := w.took(w.as("a", number), "m")
 		w.must(a.Attempt == 1, "attempt %d", a.Attempt)
 		number = w.tells(luascripts.Left, leaving(w.as("a", a.Number)))
 		w.put("m")
-		w.moves("m", luascripts.Move{At: time.UnixMilli(maxTime)}, luascripts.InStore) // the year 9999 is over
-		w.moves("m", luascripts.Move{}, luascripts.InStore)                            // now
+		w.moves("m", byhand.Move{At: time.UnixMilli(maxTime)}, byhand.InStore) // the year 9999 is over
+		w.moves("m", byhand.Move{}, byhand.InStore)                            // now
 		w.took(w.as("a", number), "m")
 	}
 	w.clean(priorityKind)
 	w.put("m", "n")
-	w.moves("m", luascripts.Move{Priority: 17}, luascripts.InStore)
+	w.moves("m", byhand.Move{Priority: 17}, byhand.InStore)
 	a := w.took(asking(1, w.as("a", 0)), "n")
 	w.put("n")
-	w.moves("m", luascripts.Move{Priority: 1<<53 - 1}, luascripts.InStore)
+	w.moves("m", byhand.Move{Priority: 1<<53 - 1}, byhand.InStore)
 	a = w.took(asking(1, w.as("a", a.Number)), "m")
 	w.must(a.Priority(0) == 1<<53-1, "%+v", a)
 }
@@ -57,9 +58,9 @@ func rescheduleRetry(w *world) {
 		number := w.took(w.as("a", 0), "m").Number
 		for n := int64(1); n <= 16; n++ {
 			number = w.tells(luascripts.Left, leaving(w.as("a", number, fail("m", time.Hour))))
-			w.moves("m", luascripts.Move{Priority: 99}, luascripts.InRetry) // waits for its time, not for a priority
-			w.moves("m", luascripts.Move{In: 2 * time.Hour}, luascripts.InRetry)
-			w.moves("m", luascripts.Move{At: w.time().Add(time.Second)}, luascripts.InRetry)
+			w.moves("m", byhand.Move{Priority: 99}, byhand.InRetry) // waits for its time, not for a priority
+			w.moves("m", byhand.Move{In: 2 * time.Hour}, byhand.InRetry)
+			w.moves("m", byhand.Move{At: w.time().Add(time.Second)}, byhand.InRetry)
 			w.must(w.slot().retry["m"] == (w.now+1000)*100+17-n, "%v: %v", k, w.slot().retry)
 			w.turn(w.as("a", number), luascripts.Empty)
 			w.later(1000)
@@ -75,42 +76,42 @@ func rescheduleRetry(w *world) {
 		w.tells(luascripts.Left, leaving(w.as("a", number, fail("m", time.Hour))))
 		w.put("m")
 		retry := w.slot().retry["m"]
-		to := luascripts.Move{At: time.UnixMilli(maxTime)}
+		to := byhand.Move{At: time.UnixMilli(maxTime)}
 		if k == priorityKind {
-			to = luascripts.Move{Priority: 77}
+			to = byhand.Move{Priority: 77}
 		}
-		w.moves("m", to, luascripts.InStore)
+		w.moves("m", to, byhand.InStore)
 		w.must(w.slot().retry["m"] == retry, "%v: %v", k, w.slot().retry)
 
 		// Only a retry is moved, if that is asked for.
 		stored := w.slot().store["m"]
-		w.moves("m", luascripts.Move{In: time.Hour, RetryOnly: true}, luascripts.InStore)
+		w.moves("m", byhand.Move{In: time.Hour, RetryOnly: true}, byhand.InStore)
 		w.must(w.slot().store["m"] == stored && w.slot().retry["m"] == retry, "%v: %v", k, w.slot())
 		w.do("zrem", w.k.Store, "m")
-		w.moves("m", luascripts.Move{RetryOnly: true}, luascripts.InRetry)
+		w.moves("m", byhand.Move{RetryOnly: true}, byhand.InRetry)
 		w.must(w.slot().retry["m"]/100 == w.now, "%v: %v", k, w.slot().retry)
 	}
 }
 
 func rescheduleOthers(w *world) {
 	for _, k := range kinds {
-		to := luascripts.Move{In: time.Minute}
+		to := byhand.Move{In: time.Minute}
 		if k == priorityKind {
-			to = luascripts.Move{Priority: 77}
+			to = byhand.Move{Priority: 77}
 		}
 		w.clean(k)
-		w.moves("m", to, luascripts.Nowhere)
+		w.moves("m", to, byhand.Nowhere)
 		w.put("m")
 		a := w.took(w.as("a", 0), "m")
-		w.moves("m", to, luascripts.Flying)
+		w.moves("m", to, byhand.InFlight)
 		w.put("m") // a fresh one waits: the one in flight stays as it is
-		w.moves("m", to, luascripts.InStore)
+		w.moves("m", to, byhand.InStore)
 		w.must(w.slot().prepare["m"]%1000 == 16, "%v: %v", k, w.slot().prepare)
 		w.do("zrem", w.k.Store, "m")
 		number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", 0))))
-		w.moves("m", to, luascripts.AtOnce) // a literal topic
+		w.moves("m", to, byhand.AtOnce) // a literal topic
 		w.kill(number, "m")
-		w.moves("m", to, luascripts.Nowhere) // dead
+		w.moves("m", to, byhand.Nowhere) // dead
 	}
 }
 
@@ -123,26 +124,26 @@ func rescheduleRefused(w *world) {
 		y := map[string]string{"m": "n", "n": "m"}[x]
 		w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail(x, time.Hour)))) // x waits for its retry, y waits
 		before := w.slot()
-		refused := func(x string, m luascripts.Move) {
+		refused := func(x string, m byhand.Move) {
 			w.Helper()
 			where, _, _, err := w.s.Reschedule(ctx, w.k, x, m)
 			w.must(err != nil && strings.Contains(err.Error(), "RMQ bad time or priority"), "%v, %s to %+v: %s, %v", k, x, m, where, err)
 			before.same(w.slot())
 		}
 		for _, z := range []string{x, y} {
-			refused(z, luascripts.Move{Priority: 16})
-			refused(z, luascripts.Move{Priority: -1})
-			refused(z, luascripts.Move{Priority: 1 << 53})
-			refused(z, luascripts.Move{At: time.UnixMilli(1e11 - 1)})
-			refused(z, luascripts.Move{At: time.UnixMilli(maxTime + 1)})
-			refused(z, luascripts.Move{In: -60 * 365 * 24 * time.Hour})
+			refused(z, byhand.Move{Priority: 16})
+			refused(z, byhand.Move{Priority: -1})
+			refused(z, byhand.Move{Priority: 1 << 53})
+			refused(z, byhand.Move{At: time.UnixMilli(1e11 - 1)})
+			refused(z, byhand.Move{At: time.UnixMilli(maxTime + 1)})
+			refused(z, byhand.Move{In: -60 * 365 * 24 * time.Hour})
 		}
-		refused(x, luascripts.Move{At: time.UnixMilli(9e13 + 1)}) // a retry's score must stay exact
-		w.moves(x, luascripts.Move{At: time.UnixMilli(9e13)}, luascripts.InRetry)
-		w.moves(x, luascripts.Move{Priority: 17}, luascripts.InRetry)
-		w.moves(x, luascripts.Move{At: time.UnixMilli(1e11)}, luascripts.InRetry)
+		refused(x, byhand.Move{At: time.UnixMilli(9e13 + 1)}) // a retry's score must stay exact
+		w.moves(x, byhand.Move{At: time.UnixMilli(9e13)}, byhand.InRetry)
+		w.moves(x, byhand.Move{Priority: 17}, byhand.InRetry)
+		w.moves(x, byhand.Move{At: time.UnixMilli(1e11)}, byhand.InRetry)
 		if k != priorityKind {
-			w.moves(y, luascripts.Move{At: time.UnixMilli(1e11)}, luascripts.InStore)
+			w.moves(y, byhand.Move{At: time.UnixMilli(1e11)}, byhand.InStore)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
 // How the scripts reach Redis, and the clock they read there. These tests run
@@ -20,7 +21,7 @@ import (
 func TestServerClock(t *testing.T) {
 	onEachServer(t, []trial{{name: "of the server", run: func(w *world) {
 		w.clean(fixedTime)
-		s := luascripts.New(w.rdb)
+		s := scriptsOn(w.rdb)
 		started, err := w.rdb.Time(ctx).Result()
 		w.must(err == nil, "%v", err)
 		from := started.UnixMilli()
@@ -51,9 +52,9 @@ func TestUnknownScripts(t *testing.T) {
 	onEachServer(t, []trial{
 		{name: "in the middle of a pipeline", run: func(w *world) {
 			w.clean(priorityKind)
-			s := luascripts.New(w.rdb)
+			s := scriptsOn(w.rdb)
 			var turns []*luascripts.Turn
-			var takes []luascripts.Call
+			var takes []redis.Cmder
 			for slot := range 5 {
 				k := luascripts.KeysOf("flush", slot)
 				w.do("zadd", k.Store, 50+slot, "m")
@@ -77,7 +78,7 @@ func TestUnknownScripts(t *testing.T) {
 		}},
 		{name: "by every method", run: func(w *world) {
 			w.clean(rangeMerge)
-			s := luascripts.New(w.rdb)
+			s := scriptsOn(w.rdb)
 			w.do("zadd", w.k.Store, 1000, "m")
 			forget := func() { w.must(w.rdb.ScriptFlush(ctx).Err() == nil, "flush") }
 			forget()
@@ -98,7 +99,7 @@ func TestUnknownScripts(t *testing.T) {
 				w.must(c.call(w) == nil, "%s: %v", c.name, err)
 			}
 			forget()
-			_, err = s.Audit(ctx, w.k, luascripts.PartStore, "0", 1)
+			_, err = s.Audit(ctx, w.k, byhand.PartStore, "0", 1)
 			w.must(err == nil, "%v", err)
 		}},
 		{name: "an empty pipeline", run: func(w *world) { w.s.Exec(ctx) }},
@@ -108,7 +109,7 @@ func TestUnknownScripts(t *testing.T) {
 // A script is sent again only where it was unknown: Redis counts the calls.
 func TestOnlyUnknownScriptsAreSentAgain(t *testing.T) {
 	rdb := servertest.Redis(t).Client(t)
-	s := luascripts.New(rdb)
+	s := scriptsOn(rdb)
 	turn := func(slot int) redis.Cmder {
 		return s.TurnCmd(ctx, &luascripts.Turn{Keys: luascripts.KeysOf("count", slot), Worker: "a", Count: 1})
 	}
@@ -133,7 +134,7 @@ func TestOnlyUnknownScriptsAreSentAgain(t *testing.T) {
 // Every method tells which slot or topic failed, and keeps the cause.
 func TestErrors(t *testing.T) {
 	rdb := servertest.SharedRedis(t).Client(t)
-	s := luascripts.New(rdb)
+	s := scriptsOn(rdb)
 	over, cancel := context.WithCancel(ctx)
 	cancel()
 	k := luascripts.KeysOf("errors", 3)
@@ -143,11 +144,11 @@ func TestErrors(t *testing.T) {
 	_, define := s.Define(over, "errors", luascripts.Definition{})
 	_, count := s.Count(over, k, false)
 	_, find := s.Find(over, k, false, "m")
-	_, audit := s.Audit(over, k, luascripts.PartStore, "0", 1)
+	_, audit := s.Audit(over, k, byhand.PartStore, "0", 1)
 	_, _, pause := s.Pause(over, k, true)
 	_, requeue := s.Requeue(over, k, false, 0, nil)
 	_, forget := s.Delete(over, k, nil)
-	_, _, _, reschedule := s.Reschedule(over, k, "m", luascripts.Move{})
+	_, _, _, reschedule := s.Reschedule(over, k, "m", byhand.Move{})
 	for what, err := range map[string]error{
 		"turn": turn, "touch": touch, "cancel": remove, "define": define, "count": count, "look for": find, "audit": audit,
 		"pause or resume": pause, "requeue": requeue, "requeue or delete": forget, "reschedule": reschedule,

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
 // The scripts for people told a second time, in Go: what they do to a slot, and
@@ -29,12 +30,12 @@ func (s *slot) pause(on bool, now int64) (changed bool, before time.Time) {
 
 // exhume expects what dead.lua does and answers. Nothing is delivered again with
 // remove.
-func (s *slot) exhume(remove, priorities bool, give int64, dead []luascripts.Corpse, now int64) (words []luascripts.Fortune) {
+func (s *slot) exhume(remove, priorities bool, give int64, dead []byhand.DeadItem, now int64) (words []byhand.DeadResult) {
 	for _, c := range dead {
-		x, word := c.Content, luascripts.Revived
+		x, word := c.Content, byhand.Stored
 		score := now
 		if priorities {
-			why, _ := luascripts.ParseWhy(s.why[x])
+			why, _ := luascripts.ParseFailure(s.why[x])
 			if score = give; give == 0 {
 				score = why.Priority
 			}
@@ -43,23 +44,23 @@ func (s *slot) exhume(remove, priorities bool, give int64, dead []luascripts.Cor
 		_, alive := whereIs(s, x)
 		switch {
 		case !buried || died != c.Died.UnixMilli():
-			word = luascripts.Gone
+			word = byhand.Gone
 		case remove:
-			word = luascripts.Deleted
+			word = byhand.Deleted
 		case alive:
-			word = luascripts.Merged
+			word = byhand.Merged
 		case score <= retries:
-			word = luascripts.Unknown
+			word = byhand.Unknown
 		}
 		words = append(words, word)
-		if word == luascripts.Gone || word == luascripts.Unknown {
+		if word == byhand.Gone || word == byhand.Unknown {
 			continue
 		}
 		delete(s.dead, x)
 		if !s.livesFailed(x) {
 			delete(s.why, x)
 		}
-		if word == luascripts.Revived {
+		if word == byhand.Stored {
 			s.store[x] = score
 		}
 	}
@@ -75,7 +76,7 @@ func (s *slot) livesFailed(x string) bool {
 }
 
 // reschedule expects what reschedule.lua does and answers.
-func (s *slot) reschedule(x string, m luascripts.Move, now int64) (where luascripts.Place, before, after int64) {
+func (s *slot) reschedule(x string, m byhand.Move, now int64) (where byhand.Place, before, after int64) {
 	to := m.Priority
 	if to == 0 {
 		to = now + m.In.Milliseconds()
@@ -88,26 +89,26 @@ func (s *slot) reschedule(x string, m luascripts.Move, now int64) (where luascri
 	_, flying := s.prepare[x]
 	switch {
 	case stored && waits <= retries:
-		return luascripts.AtOnce, waits, waits
+		return byhand.AtOnce, waits, waits
 	case stored && m.RetryOnly:
-		return luascripts.InStore, waits, waits
+		return byhand.InStore, waits, waits
 	case stored:
 		s.store[x] = to
-		return luascripts.InStore, waits, to
+		return byhand.InStore, waits, to
 	case retrying && m.Priority == 0:
 		s.retry[x] = to*100 + again%100
-		return luascripts.InRetry, again, s.retry[x]
+		return byhand.InRetry, again, s.retry[x]
 	case retrying:
-		return luascripts.InRetry, again, again
+		return byhand.InRetry, again, again
 	case flying:
-		return luascripts.Flying, 0, 0
+		return byhand.InFlight, 0, 0
 	}
-	return luascripts.Nowhere, 0, 0
+	return byhand.Nowhere, 0, 0
 }
 
 // counted expects what slot.lua tells.
-func (s *slot) counted(priorities bool, now int64) luascripts.Counts {
-	c := luascripts.Counts{
+func (s *slot) counted(priorities bool, now int64) byhand.Counts {
+	c := byhand.Counts{
 		Holder: s.held(), Now: time.UnixMilli(now), Stored: len(s.store), Due: len(s.store),
 		InFlight: len(s.prepare), Retrying: len(s.retry), Dead: len(s.dead),
 	}
@@ -142,8 +143,8 @@ func (s *slot) counted(priorities bool, now int64) luascripts.Counts {
 }
 
 // found expects what find.lua tells of a content.
-func (s *slot) found(x string, priorities bool, now int64) luascripts.Found {
-	f := luascripts.Found{Holder: s.held(), Now: time.UnixMilli(now), Stored: s.store[x], Batch: len(s.prepare)}
+func (s *slot) found(x string, priorities bool, now int64) byhand.Found {
+	f := byhand.Found{Holder: s.held(), Now: time.UnixMilli(now), Stored: s.store[x], Batch: len(s.prepare)}
 	for _, w := range ordered(s.store) {
 		before := w.score < f.Stored || w.score == f.Stored && w.content < x
 		if priorities {
@@ -168,15 +169,15 @@ func (s *slot) found(x string, priorities bool, now int64) luascripts.Found {
 	if at, buried := s.dead[x]; buried {
 		f.Died = time.UnixMilli(at)
 	}
-	if why, known := luascripts.ParseWhy(s.why[x]); known {
+	if why, known := luascripts.ParseFailure(s.why[x]); known {
 		f.Why = &why
 	}
 	f.Taken, f.Attempt = s.flight()
 	return f
 }
 
-func (s *slot) held() luascripts.Holder {
-	h := luascripts.Holder{Worker: s.holder, Number: s.number, Lease: time.Duration(s.lease) * time.Millisecond}
+func (s *slot) held() byhand.Holder {
+	h := byhand.Holder{Worker: s.holder, Number: s.number, Lease: time.Duration(s.lease) * time.Millisecond}
 	if s.until != 0 {
 		h.Until = time.UnixMilli(s.until)
 	}
@@ -194,14 +195,14 @@ func (s *slot) flight() (taken time.Time, attempt int) {
 	return taken, 0
 }
 
-var auditedParts = []luascripts.Part{luascripts.PartStore, luascripts.PartRetry, luascripts.PartDead, luascripts.PartWhy}
+var auditedParts = []byhand.Part{byhand.PartStore, byhand.PartRetry, byhand.PartDead, byhand.PartWhy}
 
 // audit expects what audit.lua tells of a whole part.
-func (s *slot) audit(k luascripts.SlotKeys, part luascripts.Part, now int64) *luascripts.Audit {
-	a := &luascripts.Audit{
+func (s *slot) audit(k luascripts.SlotKeys, part byhand.Part, now int64) *byhand.Audit {
+	a := &byhand.Audit{
 		Keys: k, Part: part, Now: now, Next: "0",
 		Sizes: [5]int{len(s.store), len(s.prepare), len(s.retry), len(s.dead), len(s.why)},
-		Meta:  luascripts.Meta{Holder: s.holder, Batch: number(s.number), Until: number(s.until), Lease: number(s.lease)},
+		Meta:  byhand.Meta{Holder: s.holder, Batch: number(s.number), Until: number(s.until), Lease: number(s.lease)},
 	}
 	if s.explains {
 		a.Meta.Why = "1"
@@ -218,23 +219,23 @@ func (s *slot) audit(k luascripts.SlotKeys, part luascripts.Part, now int64) *lu
 	}
 	a.Types = append(a.Types, typeOf(meta, "hash"), typeOf(len(s.why), "hash"))
 	for _, x := range ordered(s.prepare) {
-		a.Flight = append(a.Flight, luascripts.Scored{Content: x.content, Score: number(x.score)})
+		a.Flight = append(a.Flight, byhand.Scored{Content: x.content, Score: number(x.score)})
 	}
 	var contents []string
 	switch part {
-	case luascripts.PartWhy:
+	case byhand.PartWhy:
 		for x := range s.why {
 			contents = append(contents, x)
 		}
 		slices.Sort(contents)
 	default:
-		set := map[luascripts.Part]map[string]int64{luascripts.PartStore: s.store, luascripts.PartRetry: s.retry, luascripts.PartDead: s.dead}[part]
+		set := map[byhand.Part]map[string]int64{byhand.PartStore: s.store, byhand.PartRetry: s.retry, byhand.PartDead: s.dead}[part]
 		for _, x := range ordered(set) {
 			contents = append(contents, x.content)
 		}
 	}
 	for _, x := range contents {
-		a.Entries = append(a.Entries, luascripts.Entry{
+		a.Entries = append(a.Entries, byhand.Entry{
 			Content: x, Store: number(s.store[x]), Prepare: number(s.prepare[x]), Retry: number(s.retry[x]), Dead: number(s.dead[x]), Why: s.why[x],
 		})
 	}
@@ -257,11 +258,11 @@ func typeOf(size int, full string) string {
 }
 
 // rulesBroken judges a slot by the rules of the package.
-func (s *slot) rulesBroken(k luascripts.SlotKeys, priority, literal bool, now int64) []luascripts.Broken {
+func (s *slot) rulesBroken(k luascripts.SlotKeys, priority, literal bool, now int64) []byhand.Violation {
 	for _, part := range auditedParts {
 		a := s.audit(k, part, now)
 		a.Priority, a.Literal = priority, literal
-		if b := a.Broken(); b != nil {
+		if b := a.Violations(); b != nil {
 			return b
 		}
 	}
@@ -269,7 +270,7 @@ func (s *slot) rulesBroken(k luascripts.SlotKeys, priority, literal bool, now in
 }
 
 // inWords tells of broken rules.
-func inWords(all []luascripts.Broken) string {
+func inWords(all []byhand.Violation) string {
 	var b strings.Builder
 	for _, x := range all {
 		b.WriteString(x.Rule + " " + x.Key + " " + strconv.Quote(x.Content) + ": " + x.Detail + "; ")

@@ -110,7 +110,7 @@ func (s *slot) turn(t *luascripts.Turn, now int64, a luascripts.Answer) (o outco
 		switch {
 		case s.holder == "":
 			o.over = "its holder is unknown"
-		case s.holder == t.Gone:
+		case s.holder == t.DeadHolder:
 			o.over = "its worker died"
 		case s.lease > 0 && s.until < now:
 			o.over = "the lease of its worker ended"
@@ -119,7 +119,7 @@ func (s *slot) turn(t *luascripts.Turn, now int64, a luascripts.Answer) (o outco
 			return o
 		}
 		for x, mark := range s.prepare {
-			v := luascripts.Verdict{Content: x, Delay: t.Crash, Reason: o.over}
+			v := luascripts.Verdict{Content: x, Delay: t.TakeoverDelay, Reason: o.over}
 			o.ended = append(o.ended, s.end(x, mark, &v, t, now))
 		}
 		clear(s.prepare)
@@ -363,12 +363,12 @@ func (s *slot) fresh(waiting []scored, t *luascripts.Turn, now int64, a luascrip
 // with its record, if there is one.
 func (s *slot) told(x string, a luascripts.Answer, i int, priority int64, due time.Time) {
 	need(a.Priority(i) == priority && a.Due(i).Equal(due), "TOLD", "priority %d, due %v of %q, not %d, %v", a.Priority(i), a.Due(i), x, priority, due)
-	var want luascripts.Why
+	var want luascripts.Failure
 	known := false
 	if a.Attempt > 1 {
-		want, known = luascripts.ParseWhy(s.why[x])
+		want, known = luascripts.ParseFailure(s.why[x])
 	}
-	got, told := a.Why()
+	got, told := a.Failure()
 	need(told == known && got == want, "TOLD", "of attempt %d of %q: %+v, not %+v", a.Attempt, x, got, want)
 }
 

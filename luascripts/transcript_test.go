@@ -57,7 +57,7 @@ func TestTranscript(t *testing.T) {
 				keys: luascripts.KeysOf(play.topic, 3), priority: play.priority, crash: play.crash, numbers: map[string]int64{},
 			}
 			tr.clock = "clock{" + tr.keys.Store + "}"
-			tr.scripts = luascripts.Edited(tr.rdb, func(_, source string) string { return luascripts.WithClock(source, tr.clock) })
+			tr.scripts = edited(tr.rdb, func(_, source string) string { return withClock(source, tr.clock) })
 			tr.later(0)
 			play.stages(tr)
 			tr.fence(false)
@@ -133,7 +133,7 @@ type transcript struct {
 	*testing.T
 	cli, port string
 	rdb       *redis.Client
-	scripts   *luascripts.Scripts
+	scripts   *scripts
 	keys      luascripts.SlotKeys
 	clock     string
 	elapsed   time.Duration
@@ -215,7 +215,7 @@ func (tr *transcript) turn(worker string, count int, verdicts ...luascripts.Verd
 	tr.Helper()
 	turn := &luascripts.Turn{
 		Keys: tr.keys, Priority: tr.priority, Merge: !tr.priority, Worker: worker, Number: tr.numbers[worker], Lease: transcriptLease,
-		Count: count, Random: 1, Crash: tr.crash, Verdicts: verdicts,
+		Count: count, Random: 1, TakeoverDelay: tr.crash, Verdicts: verdicts,
 	}
 	a, err := tr.scripts.Turn(tr.Context(), turn)
 	if err != nil {
@@ -261,7 +261,7 @@ func answerWords(a luascripts.Answer) string {
 		if p := a.Priority(0); p > 0 {
 			words += fmt.Sprintf(", priority %d", p)
 		}
-		if why, told := a.Why(); told {
+		if why, told := a.Failure(); told {
 			words += fmt.Sprintf(", failed before: %s", why.Reason)
 		}
 		return words

@@ -2,12 +2,23 @@ package luascripts
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/internal/score"
+	"github.com/slotmq/go-rmq/internal/script"
+)
+
+var (
+	//go:embed turn.lua
+	turnSource string
+	turnScript = script.New(turnSource)
 )
 
 // MaxBatch is the most contents one turn takes. Together they have no more than 1 MiB,
@@ -24,15 +35,17 @@ type Turn struct {
 	Due      bool          // kinds with a time: tell when each first delivery was due
 	Worker   string        // an id that is never used again
 	Number   int64         // the slot's number as this worker knows it; 0: unknown
-	Gone     string        // a holder proven dead, or empty
 	Lease    time.Duration // 0: this worker is judged by ZooKeeper
 	Count    int           // contents to take, up to MaxBatch; 0: leave the slot
 	Random   int           // draws among equal priorities; any number ≥ 0
-	Crash    time.Duration // delay of the retry of contents taken over from a lost worker
 
-	// Idle is set by a worker that holds no batch. One of its in flight is told
-	// again then: Redis has forgotten in a failover what became of it.
-	Idle bool
+	DeadHolder    string        // a holder proven dead, or empty
+	TakeoverDelay time.Duration // of the retry of contents that are taken over from a lost worker
+
+	// HoldsNothing is set by a worker that holds no batch. If one of its batches is in
+	// flight all the same, Redis has forgotten in a failover what became of it, and
+	// returns it once more.
+	HoldsNothing bool
 
 	// Verdicts on what was not done in the batch held. Whatever is not listed
 	// is done.
@@ -102,7 +115,7 @@ func (a *Answer) Priority(i int) int64 {
 	if text == "" || a.due {
 		return 0
 	}
-	return max(firstDelivery, score(text))
+	return max(limits.MinPriority, score.Parse(text))
 }
 
 // Due returns when content i was due, or the zero time where it is not told: if
@@ -111,7 +124,7 @@ func (a *Answer) Due(i int) time.Time {
 	if !a.due {
 		return time.Time{}
 	}
-	return ms(score(a.toldOf(i)))
+	return score.Time(score.Parse(a.toldOf(i)))
 }
 
 // toldOf is what is told of content i of a first delivery.
@@ -125,52 +138,39 @@ func (a *Answer) toldOf(i int) string {
 	return a.told[i]
 }
 
-// Why returns what is known of the failures before a retry.
-func (a *Answer) Why() (Why, bool) {
+// Failure returns what is known of the failures before a retry.
+func (a *Answer) Failure() (Failure, bool) {
 	if a.Attempt <= 1 || len(a.told) == 0 {
-		return Why{}, false
+		return Failure{}, false
 	}
-	return ParseWhy(a.told[0])
+	return ParseFailure(a.told[0])
 }
 
-// ErrAnswer is returned for an answer no script of this version gives.
-var ErrAnswer = errors.New("unknown answer of the turn script")
+// errAnswer is the error of an answer that no script of this version gives.
+var errAnswer = errors.New("unknown answer of the turn script")
 
-// Turn takes one turn.
-func (s *Scripts) Turn(ctx context.Context, t *Turn) (Answer, error) {
-	cmd := s.TurnCmd(ctx, t)
-	s.Exec(ctx, cmd)
-	return TurnAnswer(t, cmd)
+// TurnCmd is the command of a turn, for [Scripts.Exec] of several at once. The Redis client
+// does not repeat it by itself, with all others of its pipeline: the worker must repeat a
+// turn anyway, knows when, and does not have to wait meanwhile.
+func (s *Scripts) TurnCmd(ctx context.Context, t *Turn) redis.Cmder {
+	return script.Once{StringSliceCmd: redis.NewStringSliceCmd(ctx, t.args()...)}
 }
 
-// Call is a command that the Redis client must not repeat by itself.
-type Call struct{ *redis.StringSliceCmd }
-
-// NoRetry keeps the Redis client from repeating it by itself, together with all
-// others of its pipeline. Whoever takes a turn must repeat it anyway, knows
-// when, and is not kept waiting meanwhile.
-func (Call) NoRetry() bool { return true }
-
-// TurnCmd is the command of a turn, for [Scripts.Exec] of several at once.
-func (s *Scripts) TurnCmd(ctx context.Context, t *Turn) Call {
-	return Call{redis.NewStringSliceCmd(ctx, t.args(&s.turn)...)}
-}
-
-// TurnAnswer reads the answer of an executed command of [Scripts.TurnCmd].
-func TurnAnswer(t *Turn, cmd Call) (Answer, error) {
-	reply, err := cmd.Result()
-	if err != nil {
-		return Answer{}, fmt.Errorf("turn at slot %s: %w", t.Keys.Store, t.Keys.wrongType(turnSource, err))
+// TurnAnswer reads the answer to a command of [Scripts.TurnCmd] that was executed.
+func TurnAnswer(t *Turn, cmd redis.Cmder) (Answer, error) {
+	if err := script.Err(cmd); err != nil {
+		return Answer{}, fmt.Errorf("turn at slot %s: %w", t.Keys.Store, err)
 	}
+	reply := cmd.(script.Once).Val()
 	a, ok := parseAnswer(reply)
 	if !ok {
-		return Answer{}, fmt.Errorf("turn at slot %s: %w: %.3q", t.Keys.Store, ErrAnswer, reply)
+		return Answer{}, fmt.Errorf("turn at slot %s: %w: %.3q", t.Keys.Store, errAnswer, reply)
 	}
 	a.due = t.Due && !t.Priority
 	return a, nil
 }
 
-func (t *Turn) args(s *script) []any {
+func (t *Turn) args() []any {
 	kind := "T"
 	switch {
 	case t.Priority:
@@ -185,12 +185,12 @@ func (t *Turn) args(s *script) []any {
 	k := &t.Keys
 	// Pointers are written as what they point to, and cost no allocation.
 	idle := 0
-	if t.Idle {
+	if t.HoldsNothing {
 		idle = 1
 	}
-	args := s.begin(15+4*len(t.Verdicts), 6)
+	args := turnScript.Call(6, 15+4*len(t.Verdicts))
 	args = append(args, k.Store, &k.Prepare, &k.Retry, &k.Dead, &k.Meta, &k.Why,
-		kind, &t.Worker, &t.Number, &t.Gone, millis(t.Lease), &t.Count, &t.Random, millis(t.Crash), idle)
+		kind, &t.Worker, &t.Number, &t.DeadHolder, millis(t.Lease), &t.Count, &t.Random, millis(t.TakeoverDelay), idle)
 	for i := range t.Verdicts {
 		v := &t.Verdicts[i]
 		var n int64

@@ -162,7 +162,7 @@ func handBack(w *world) {
 			w.must(a.Attempt == 2, "%v: attempt %d of a retry handed back", k, a.Attempt)
 			number = w.tells(luascripts.Left, leaving(w.as("a", a.Number, giveBack("m", 50))))
 			s = w.slot()
-			why, _ := luascripts.ParseWhy(s.why["m"])
+			why, _ := luascripts.ParseFailure(s.why["m"])
 			w.must(s.retry["m"] == w.now*100+16 && len(s.store) == 0 && why.Attempts == 1, "%v: %+v", k, s)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/script"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -24,12 +25,12 @@ var whyTrials = []trial{
 		w.took(w.as("a", 0), "m")
 		w.later(1001)
 		number := w.tells(luascripts.Number, w.as("b", 0))
-		w.explained("m", luascripts.Why{Attempts: 1, First: w.time(), Last: w.time(), Worker: "a", Reason: "the lease of its worker ended"})
+		w.explained("m", luascripts.Failure{Attempts: 1, First: w.time(), Last: w.time(), Worker: "a", Reason: "the lease of its worker ended"})
 		first := w.time()
 		w.later(1000)
 		w.took(w.as("b", number), "m")
 		w.tells(luascripts.Number, knowing("b", w.as("c", 0)))
-		w.explained("m", luascripts.Why{Attempts: 2, First: first, Last: w.time(), Worker: "b", Reason: "its worker died"})
+		w.explained("m", luascripts.Failure{Attempts: 2, First: first, Last: w.time(), Worker: "b", Reason: "its worker died"})
 	}},
 	{name: "why: told with a retry", run: whyTold},
 	{name: "why: cancel forgets what it removed", run: whyCancelled},
@@ -41,7 +42,7 @@ var whyTrials = []trial{
 			v := fail("m", time.Second)
 			v.Reason = reason
 			w.tells(luascripts.Left, leaving(w.as("a", a.Number, v)))
-			w.explained("m", luascripts.Why{Attempts: 1, First: w.time(), Last: w.time(), Worker: "a", Reason: reason})
+			w.explained("m", luascripts.Failure{Attempts: 1, First: w.time(), Last: w.time(), Worker: "a", Reason: reason})
 		}
 	}},
 }
@@ -50,10 +51,10 @@ var whyTrials = []trial{
 func (w *world) time() time.Time { return time.UnixMilli(w.now) }
 
 // explained compares the record of a content.
-func (w *world) explained(x string, want luascripts.Why) {
+func (w *world) explained(x string, want luascripts.Failure) {
 	w.Helper()
 	entry, known := w.slot().why[x]
-	got, parsed := luascripts.ParseWhy(entry)
+	got, parsed := luascripts.ParseFailure(entry)
 	if !known || !parsed || got != want {
 		w.Fatalf("the record of %s is %q, not %+v", x, entry, want)
 	}
@@ -63,7 +64,7 @@ func whyRecords(w *world) {
 	for _, k := range kinds {
 		w.clean(k)
 		w.put("m")
-		want := luascripts.Why{First: w.time()}
+		want := luascripts.Failure{First: w.time()}
 		if k == priorityKind {
 			want.Priority = 50
 		}
@@ -111,7 +112,7 @@ func whyStays(w *world) {
 	w.clean(rangeMerge)
 	w.put("m", "n")
 	a := w.took(w.as("a", 0), "m", "n")
-	died := luascripts.Why{Attempts: 1, First: w.time(), Last: w.time(), Worker: "a", Reason: "it cannot be read"}
+	died := luascripts.Failure{Attempts: 1, First: w.time(), Last: w.time(), Worker: "a", Reason: "it cannot be read"}
 	number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, bury("m"), fail("n", time.Second))))
 	w.explained("m", died)
 	w.put("m") // sent again, and done this time
@@ -128,7 +129,7 @@ func whyStays(w *world) {
 	w.put("m")
 	a = w.took(w.as("a", number), "m")
 	number = w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", time.Second))))
-	w.explained("m", luascripts.Why{Attempts: 1, First: w.time(), Last: w.time(), Worker: "a", Reason: "it failed"})
+	w.explained("m", luascripts.Failure{Attempts: 1, First: w.time(), Last: w.time(), Worker: "a", Reason: "it failed"})
 	// A hand-back is no failure.
 	w.later(1000)
 	before := w.slot().why["m"]
@@ -150,7 +151,7 @@ func whyAnew(w *world) {
 	a = w.took(w.as("a", number), "m")
 	w.later(10)
 	w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", time.Hour))))
-	w.explained("m", luascripts.Why{Attempts: 1, First: w.time(), Last: w.time(), Worker: "a", Reason: "it failed"})
+	w.explained("m", luascripts.Failure{Attempts: 1, First: w.time(), Last: w.time(), Worker: "a", Reason: "it failed"})
 }
 
 // whyTold: a retry comes with its record, also when it is told again, and nothing
@@ -163,7 +164,7 @@ func whyTold(w *world) {
 			a := w.took(w.as("a", 0), "m")
 			number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, bury("m"))))
 			w.put("m") // its record tells why another copy is dead
-			v, want := fail("m", delay), luascripts.Why{Attempts: 1, Worker: "a", Reason: "out of paper"}
+			v, want := fail("m", delay), luascripts.Failure{Attempts: 1, Worker: "a", Reason: "out of paper"}
 			if k == priorityKind {
 				want.Priority = 50
 			}
@@ -196,9 +197,9 @@ func whyTold(w *world) {
 	}
 }
 
-func (w *world) toldWhy(a luascripts.Answer, want luascripts.Why) {
+func (w *world) toldWhy(a luascripts.Answer, want luascripts.Failure) {
 	w.Helper()
-	got, told := a.Why()
+	got, told := a.Failure()
 	w.must(told && got == want, "attempt %d was told %v: %+v, not %+v", a.Attempt, told, got, want)
 }
 
@@ -209,9 +210,10 @@ func (w *world) untold(t *luascripts.Turn) luascripts.Answer {
 	cmd := w.s.TurnCmd(ctx, t)
 	w.s.Exec(ctx, cmd)
 	a, err := luascripts.TurnAnswer(t, cmd)
-	rest := cmd.Val()[min(5, len(cmd.Val())):]
-	_, told := a.Why()
-	w.must(err == nil && a.Code == luascripts.Batch && !told, "%q: %v", cmd.Val(), err)
+	reply := cmd.(script.Once).Val()
+	rest := reply[min(5, len(reply)):]
+	_, told := a.Failure()
+	w.must(err == nil && a.Code == luascripts.Batch && !told, "%q: %v", reply, err)
 	w.must(len(rest) == 0 || len(rest) == 1 && rest[0] == "50", "attempt %d was told %q", a.Attempt, rest)
 	return a
 }

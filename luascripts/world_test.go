@@ -55,10 +55,10 @@ type world struct {
 	judge
 	rdb     *redis.Client
 	k       luascripts.SlotKeys
-	s       *luascripts.Scripts
-	sources map[string]string   // as edited
-	older   *luascripts.Scripts // of a program that did not know how much may be told
-	most    int                 // bytes of a batch, if not 1 MiB
+	s       *scripts
+	sources map[string]string // as edited
+	older   *scripts          // of a program that did not know how much may be told
+	most    int               // bytes of a batch, if not 1 MiB
 
 	clock    string
 	now      int64 // ms
@@ -89,11 +89,11 @@ type edit func(name, source string) string
 func newWorld(j judge, rdb *redis.Client, number int, change edit) *world {
 	w := &world{judge: j, rdb: rdb, k: luascripts.KeysOf("world", number), sources: map[string]string{}}
 	w.clock = "clock{" + w.k.Store + "}"
-	w.s = luascripts.Edited(rdb, func(name, source string) string {
+	w.s = edited(rdb, func(name, source string) string {
 		if change != nil {
 			source = change(name, source)
 		}
-		w.sources[name] = luascripts.WithClock(source, w.clock)
+		w.sources[name] = withClock(source, w.clock)
 		return w.sources[name]
 	})
 	for name, source := range w.sources {
@@ -106,8 +106,8 @@ func newWorld(j judge, rdb *redis.Client, number int, change edit) *world {
 }
 
 // telling is the world's scripts with another limit for the bytes of a batch.
-func (w *world) telling(most int) *luascripts.Scripts {
-	return luascripts.Edited(w.rdb, func(name, _ string) string {
+func (w *world) telling(most int) *scripts {
+	return edited(w.rdb, func(name, _ string) string {
 		source := w.sources[name]
 		if name == "turn" {
 			source = strings.Replace(source, ", 1048576, redis.call", fmt.Sprintf(", %d, redis.call", most), 1)
@@ -201,7 +201,10 @@ func (r *reading) slot() (*slot, error) {
 
 // step sends the clock if it moved, one command, and reads the slot
 // afterwards, all in one round trip.
-func (w *world) step(cmd redis.Cmder) *slot {
+func (w *world) step(cmd redis.Cmder) *slot { w.Helper(); return w.stepBy(w.s, cmd) }
+
+// stepBy is a step with a command of other scripts, such as those of an older program.
+func (w *world) stepBy(by *scripts, cmd redis.Cmder) *slot {
 	w.Helper()
 	cmds := make([]redis.Cmder, 0, 8)
 	if w.clockSet != w.now {
@@ -212,7 +215,7 @@ func (w *world) step(cmd redis.Cmder) *slot {
 		cmds = append(cmds, cmd)
 	}
 	r, cmds := w.reading(cmds)
-	w.s.Exec(ctx, cmds...)
+	by.Exec(ctx, cmds...)
 	s, err := r.slot()
 	if err != nil {
 		w.Fatalf("read the slot: %v", err)
@@ -308,7 +311,7 @@ func (w *world) put(contents ...string) {
 func (w *world) as(worker string, number int64, verdicts ...luascripts.Verdict) *luascripts.Turn {
 	return &luascripts.Turn{
 		Keys: w.k, Priority: w.topic == priorityKind, Merge: w.topic == rangeMerge, Worker: worker, Number: number, Lease: w.lease,
-		Count: 8, Random: 1, Crash: w.crash, Verdicts: verdicts,
+		Count: 8, Random: 1, TakeoverDelay: w.crash, Verdicts: verdicts,
 	}
 }
 
@@ -320,7 +323,7 @@ func (w *world) turn(t *luascripts.Turn, code luascripts.Code) luascripts.Answer
 		w.Fatalf("%v", err)
 	}
 	if a.Code != code {
-		w.Fatalf("%s (number %d, gone %q) was answered %+v, not %s", t.Worker, t.Number, t.Gone, a, code)
+		w.Fatalf("%s (number %d, gone %q) was answered %+v, not %s", t.Worker, t.Number, t.DeadHolder, a, code)
 	}
 	return a
 }
@@ -355,7 +358,7 @@ func asking(count int, t *luascripts.Turn) *luascripts.Turn {
 
 // knowing is a turn that brings the proof that a worker is dead.
 func knowing(gone string, t *luascripts.Turn) *luascripts.Turn {
-	return with(t, func(t *luascripts.Turn) { t.Gone = gone })
+	return with(t, func(t *luascripts.Turn) { t.DeadHolder = gone })
 }
 
 // must ends the check unless ok.

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/script"
 )
 
 // server is where commands go in one pipeline.
@@ -96,13 +96,12 @@ func (p *Producer) pipeline(at server, wakes []publication, writes []*write) {
 		wait = redis.NewIntCmd(p.run, "wait", p.cfg.Durability.Replicas, p.cfg.Durability.Timeout.Milliseconds())
 		cmds = append(cmds, wait)
 	}
-	scripts := luascripts.New(at.UniversalClient)
 	if !cluster.IsCluster(p.rdb) {
-		scripts.ExecOnce(p.run, cmds...)
+		script.ExecOnce(p.run, at.UniversalClient, cmds...)
 	} else {
 		addr, begun := p.address(at), time.Now()
 		stop := cluster.WhileSlow(p.run, p.rdb, func() { p.doubts.raise(addr) })
-		scripts.ExecOnce(p.run, cmds...)
+		script.ExecOnce(p.run, at.UniversalClient, cmds...)
 		stop()
 		if addr != "" && len(writes) > 0 && (time.Since(begun) > slowAnswer || p.doubts.any(addr)) {
 			p.doubts.raise(addr)
@@ -118,7 +117,7 @@ func (p *Producer) pipeline(at server, wakes []publication, writes []*write) {
 // another one, or does not know the script. Exec could send the script, too, but in a
 // second pipeline, after the WAIT.
 func (p *Producer) elsewhere(w *write) bool {
-	if p.scripts.Unknown(w) {
+	if script.Unknown(w) {
 		return true
 	}
 	addr, asking := redis.IsAskError(w.Err())

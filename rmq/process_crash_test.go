@@ -43,8 +43,10 @@ func (c *crash) victim() *proctest.Process {
 	c.t.Helper()
 	// The server must know the script, or the first turn would have to be sent twice.
 	leaves := &luascripts.Turn{Keys: luascripts.KeysOf("elsewhere", 0), Worker: "warm"}
-	if _, err := luascripts.New(c.rdb).Turn(context.Background(), leaves); err != nil {
-		c.t.Fatal(err)
+	scripts := luascripts.New(c.rdb)
+	turn := scripts.TurnCmd(context.Background(), leaves)
+	if scripts.Exec(context.Background(), turn); turn.Err() != nil {
+		c.t.Fatal(turn.Err())
 	}
 	p := c.warm(func(j *job) { j.Redis = c.proxy.Addr() })
 	c.goAll(p)

@@ -37,10 +37,10 @@ func whyOf(died time.Time, priority, reason string) string {
 func bury(t testing.TB, rdb redis.UniversalClient, topic message.Topic, n int, of func(i int) corpse) {
 	t.Helper()
 	topic = definition.Full(topic)
-	_, err := luascripts.New(rdb).Define(ctx, topic.Name, luascripts.Definition{
+	_, errs := luascripts.New(rdb).Define(ctx, []string{topic.Name}, []luascripts.Definition{{
 		Kind: topic.Kind.String(), Slots: topic.Slots, Literal: topic.Literal, Layout: luascripts.Layout,
-	})
-	must(t, err)
+	}})
+	must(t, errs[0])
 	must(t, rdb.SAdd(ctx, luascripts.TopicsKey, topic.Name).Err())
 	const some = 20_000
 	for from := 0; from < n; from += some {

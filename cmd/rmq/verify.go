@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
 func (a *app) verifyCommand() *cobra.Command {
@@ -91,7 +91,7 @@ func (a *app) broken(v inspector.Violation, explain bool) {
 		where += fmt.Sprintf(" slot %d", v.Slot)
 	}
 	fmt.Fprintf(a.out, "%s: %s\n", a.paint(red, where), v.Rule)
-	for _, rule := range luascripts.Invariants {
+	for _, rule := range byhand.Rules {
 		if explain && rule.Name == v.Rule {
 			fmt.Fprintf(a.out, "  rule     %s\n", rule.Rule)
 		}

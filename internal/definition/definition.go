@@ -59,7 +59,7 @@ func AgreeAll(ctx context.Context, s *luascripts.Scripts, names []string, topics
 			Namespace: strings.TrimSuffix(strings.TrimSuffix(names[i], t.Name), ":"),
 		}
 	}
-	held, errs := s.DefineAll(ctx, names, wants)
+	held, errs := s.Define(ctx, names, wants)
 	for i, h := range held {
 		if errs[i] != nil {
 			continue

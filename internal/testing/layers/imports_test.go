@@ -35,6 +35,7 @@ var libraries = []string{
 // reserved says who may import something that most packages must not.
 var reserved = map[string][]string{
 	module + "/rmq":                 {"rmqtest", "cmd", "examples", "bench"},
+	module + "/luascripts/byhand":   {"inspector", "cmd"}, // workers and senders need none of it
 	"github.com/go-zookeeper/zk":    {"slots", "internal/keeper", "internal/testing/servertest"},
 	"github.com/alicebob/miniredis": {"rmqtest", "internal/testing/servertest", "examples"},
 	module + "/internal/testing":    {"bench"}, // and tests
@@ -166,6 +167,8 @@ func TestWrongImportsAreFound(t *testing.T) {
 		{"cmd/rmq", mini},
 		{"producer", zk},
 		{"producer", module + "/slots"},
+		{"consumer", module + "/luascripts/byhand"},
+		{"internal/script", module + "/luascripts/byhand"},
 	} {
 		if wrongImports(graph{c.pkg: {"context", c.imp}}) == nil {
 			t.Errorf("%s may import %s", c.pkg, c.imp)
@@ -185,7 +188,8 @@ func TestRightImportsPass(t *testing.T) {
 		"luascripts":                  {"embed", "github.com/redis/go-redis/v9", "github.com/redis/go-redis/v9/internal/pool"},
 		"producer":                    {module + "/message", module + "/luascripts", "go.uber.org/zap/zapcore"},
 		"consumer":                    {module + "/message", module + "/slots", module + "/luascripts", module + "/internal/y"},
-		"inspector":                   {module + "/luascripts"},
+		"luascripts/byhand":           {module + "/luascripts", module + "/internal/x"},
+		"inspector":                   {module + "/luascripts", module + "/luascripts/byhand"},
 		"rmq":                         {module + "/producer", module + "/consumer", module + "/message"},
 		"rmqtest":                     {module + "/rmq", "github.com/alicebob/miniredis/v2", "testing"},
 		"cmd/rmq":                     {module + "/rmq", module + "/inspector", "github.com/spf13/cobra"},

@@ -1,16 +1,26 @@
-package luascripts
+package byhand
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/script"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+var (
+	//go:embed audit.lua
+	auditSource string
+	auditScript = script.New(auditSource)
 )
 
 // Part is a key of a slot that an audit goes through.
 type Part int
 
-// The parts. What is in prepare, and meta, comes with each audit.
+// The parts. What is in prepare and in meta comes with each audit.
 const (
 	PartStore Part = 1
 	PartRetry Part = 3
@@ -18,10 +28,10 @@ const (
 	PartWhy   Part = 6
 )
 
-// Audit is a part of one slot as of one moment, with all that the rules speak of:
-// see [Audit.Broken]. Scores and fields are as Redis tells them.
+// Audit is a part of one slot as of one moment, with all that the [Rules] are about. Scores
+// and fields are as Redis prints them.
 type Audit struct {
-	Keys     SlotKeys
+	Keys     luascripts.SlotKeys
 	Priority bool // of the topic
 	Literal  bool
 
@@ -41,7 +51,7 @@ type Meta struct{ Holder, Batch, Until, Lease, Paused, Why string }
 // Scored is a content with its score.
 type Scored struct{ Content, Score string }
 
-// Entry is a content of the part, and where it is. A score is empty where it is
+// Entry is a content of the part, and where it is. A score is empty where the content is
 // not.
 type Entry struct {
 	Content                     string
@@ -52,12 +62,12 @@ type Entry struct {
 // auditBytes is how many bytes of contents a page has.
 const auditBytes = 512 << 10
 
-// Audit reads count contents of a part, or fewer if they are long: of the sets from a rank
-// on, of why from a cursor on, "0" at first.
-func (s *Scripts) Audit(ctx context.Context, k SlotKeys, part Part, from string, count int) (*Audit, error) {
-	args := append(s.audit.begin(10, 6), k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why, int(part), from, count, auditBytes)
+// ReadAudit reads count contents of a part, or fewer if they are long: of the sets from a
+// rank on, of why from a cursor on, "0" at first.
+func ReadAudit(ctx context.Context, rdb redis.UniversalClient, k luascripts.SlotKeys, part Part, from string, count int) (*Audit, error) {
+	args := append(auditScript.Call(6, 10), k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why, int(part), from, count, auditBytes)
 	cmd := redis.NewSliceCmd(ctx, args...)
-	s.Exec(ctx, cmd)
+	script.Exec(ctx, rdb, cmd)
 	reply, err := cmd.Result()
 	if err != nil {
 		return nil, fmt.Errorf("audit slot %s: %w", k.Store, err)

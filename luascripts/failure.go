@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Why is what is known about a content that failed: an entry of the hash
-// `why`, kept while it waits for a retry and after its death.
-type Why struct {
+// Failure is what is known about a content that failed: an entry of the hash `why`, kept
+// while the content waits for a retry and after its death.
+type Failure struct {
 	Attempts    int // deliveries that failed since the last send
 	First, Last time.Time
 	Priority    int64  // it was sent with; 0: unknown, or not a Priority topic
@@ -16,21 +16,21 @@ type Why struct {
 	Reason      string // of the last failure
 }
 
-// ParseWhy reads 'attempts first last priority worker reason'.
-func ParseWhy(entry string) (w Why, ok bool) {
+// ParseFailure reads 'attempts first last priority worker reason'.
+func ParseFailure(entry string) (f Failure, ok bool) {
 	part := strings.SplitN(entry, " ", 6)
 	if len(part) != 6 {
-		return w, false
+		return f, false
 	}
 	attempts, err1 := strconv.Atoi(part[0])
 	first, err2 := strconv.ParseInt(part[1], 10, 64)
 	last, err3 := strconv.ParseInt(part[2], 10, 64)
 	if err1 != nil || err2 != nil || err3 != nil {
-		return w, false
+		return f, false
 	}
-	w = Why{Attempts: attempts, First: time.UnixMilli(first), Last: time.UnixMilli(last), Worker: part[4], Reason: part[5]}
+	f = Failure{Attempts: attempts, First: time.UnixMilli(first), Last: time.UnixMilli(last), Worker: part[4], Reason: part[5]}
 	if part[3] != "-" {
-		w.Priority, err1 = strconv.ParseInt(part[3], 10, 64)
+		f.Priority, err1 = strconv.ParseInt(part[3], 10, 64)
 	}
-	return w, err1 == nil
+	return f, err1 == nil
 }

@@ -1,11 +1,20 @@
-package luascripts
+package byhand
 
 import (
 	"context"
 	"crypto/sha1"
+	_ "embed"
 	"encoding/hex"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/script"
+)
+
+var (
+	//go:embed page.lua
+	pageSource string
+	pageScript = script.New(pageSource)
 )
 
 // Page is some contents of a sorted set, one after the other, as of one moment.
@@ -14,7 +23,7 @@ type Page struct {
 	Next    string // score of the content that follows; empty: none does
 }
 
-// PageAsk says which page is meant.
+// PageAsk says which page to read.
 type PageAsk struct {
 	Key   string // one of a slot's sorted sets
 	From  int    // rank of the first content
@@ -23,18 +32,19 @@ type PageAsk struct {
 	Bytes int    // of contents
 	Least int    // so many come however long they are
 
-	// Known is a content that the asker has met. If it is the first of the page, it comes without
-	// its content.
+	// Known is an element that the caller has read before. If it is the first of the page, it
+	// comes without its content.
 	Known Known
 }
 
-// Known is what a content is known again by. The zero value is of none.
+// Known is what a content is recognized by. The zero value is of no content.
 type Known struct {
 	length int
 	hash   string
 }
 
-// Know makes it of a content. Of a short one it is zero: to send that again costs less.
+// Know makes the Known of a content. For a short one it is zero: to send that again costs
+// less.
 func Know(content string) Known {
 	const worthHashing = 1 << 10
 	if len(content) < worthHashing {
@@ -44,19 +54,19 @@ func Know(content string) Known {
 	return Known{len(content), hex.EncodeToString(sum[:])}
 }
 
-// PageCmd is the command that reads a page, to be sent with others by [Scripts.Exec].
-func (s *Scripts) PageCmd(ctx context.Context, ask PageAsk) *redis.StringSliceCmd {
+// PageCmd reads a page.
+func PageCmd(ctx context.Context, ask PageAsk) *redis.StringSliceCmd {
 	direction := "U"
 	if ask.Down {
 		direction = "D"
 	}
-	args := append(s.page.begin(8, 1), ask.Key, ask.From, ask.Most, ask.Bytes, ask.Least, direction, ask.Known.length, ask.Known.hash)
+	args := append(pageScript.Call(1, 8), ask.Key, ask.From, ask.Most, ask.Bytes, ask.Least, direction, ask.Known.length, ask.Known.hash)
 	return redis.NewStringSliceCmd(ctx, args...)
 }
 
-// PageAnswer reads its answer.
+// PageAnswer reads the answer to a command of [PageCmd].
 func PageAnswer(cmd *redis.StringSliceCmd) (p Page, err error) {
-	r, err := cmd.Result()
+	r, err := cmd.Val(), script.Err(cmd)
 	if err != nil {
 		return p, err
 	}

@@ -1,21 +1,24 @@
-package luascripts
+package byhand
 
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/luascripts"
 )
 
-// Broken is a rule of a slot that does not hold.
-type Broken struct {
-	Rule    string // its name, see Invariants
+// Violation is a rule that does not hold in a slot.
+type Violation struct {
+	Rule    string // its name, see [Rules]
 	Key     string // where it shows
-	Content string // which is concerned; empty: the key as a whole
+	Content string // that it is about; empty: the key as a whole
 	Detail  string // what is there
 }
 
-// Invariants are the rules that hold for each slot at every moment, whatever its
-// workers do. docs/PROTOCOL.md says the same at length.
-var Invariants = []struct{ Name, Rule string }{
+// Rules hold for each slot at every moment, whatever its workers do. docs/PROTOCOL.md
+// explains them.
+var Rules = []struct{ Name, Rule string }{
 	{"TYPES", "store, prepare, retry and dead are sorted sets, meta and why hashes"},
 	{"STORE", "a score in the store is a time in ms, or a priority; in a literal topic also 1 to 16 retries left"},
 	{"BATCH", "what is in flight are at most 256 first deliveries of one moment, or one retry alone"},
@@ -32,18 +35,9 @@ var Invariants = []struct{ Name, Rule string }{
 	{"META", "batch, until and lease in meta are whole numbers, and of a size that can be"},
 }
 
-const (
-	minTime     = 1e11            // 1973: an earlier one is no ms since 1970
-	maxTime     = 253402300800000 // the year 9999 is over
-	maxScore    = 1<<53 - 1       // larger ones are not exact
-	retriesLeft = 16
-
-	firstDelivery = 17 // the least score of one
-)
-
-// Broken tells what is wrong with what was read. Each rule is judged on one
-// moment, so it finds nothing in a slot at work.
-func (a *Audit) Broken() []Broken {
+// Violations are the rules that what was read breaks. All of it is of one moment, so a slot
+// at work breaks none.
+func (a *Audit) Violations() []Violation {
 	c := check{a: a}
 	if c.types(); c.found != nil {
 		return c.found
@@ -58,11 +52,11 @@ func (a *Audit) Broken() []Broken {
 
 type check struct {
 	a     *Audit
-	found []Broken
+	found []Violation
 }
 
 func (c *check) add(rule, key, content, format string, args ...any) {
-	c.found = append(c.found, Broken{rule, key, content, fmt.Sprintf(format, args...)})
+	c.found = append(c.found, Violation{rule, key, content, fmt.Sprintf(format, args...)})
 }
 
 func (c *check) types() {
@@ -83,7 +77,7 @@ func (c *check) meta() {
 	for _, f := range []struct {
 		name, value string
 		most        int64
-	}{{"batch", m.Batch, maxScore}, {"until", m.Until, maxScore}, {"lease", m.Lease, 1e12}} {
+	}{{"batch", m.Batch, limits.MaxScore}, {"until", m.Until, limits.MaxScore}, {"lease", m.Lease, 1e12}} {
 		n, err := strconv.ParseInt(f.value, 10, 64)
 		if f.value != "" && (err != nil || n < 0 || n > f.most) {
 			c.add("META", key, "", "field %s is %q", f.name, f.value)
@@ -99,18 +93,18 @@ func (c *check) flight() {
 	if a.Meta.Holder == "" || a.Meta.Batch == "" {
 		c.add("HELD", a.Keys.Prepare, "", "%d in flight, and meta knows holder %q, number %q", a.Sizes[1], a.Meta.Holder, a.Meta.Batch)
 	}
-	if a.Sizes[1] > MaxBatch {
+	if a.Sizes[1] > luascripts.MaxBatch {
 		c.add("BATCH", a.Keys.Prepare, "", "%d in flight", a.Sizes[1])
 	}
 	for _, x := range a.Flight {
 		mark, whole := whole(x.Score)
 		left := mark % 1000
 		switch {
-		case !whole || left > retriesLeft || mark < minTime || mark > maxTime+999:
+		case !whole || left > limits.Retries || mark < limits.MinTime || mark > limits.MaxTime+999:
 			c.add("MARK", a.Keys.Prepare, x.Content, "its mark is %s", x.Score)
 		case x.Score != a.Flight[0].Score:
 			c.add("BATCH", a.Keys.Prepare, x.Content, "its mark is %s, and that of another one %s", x.Score, a.Flight[0].Score)
-		case left < retriesLeft && a.Sizes[1] > 1:
+		case left < limits.Retries && a.Sizes[1] > 1:
 			c.add("BATCH", a.Keys.Prepare, x.Content, "attempt %d beside %d others", 17-left, a.Sizes[1]-1)
 		}
 	}
@@ -123,23 +117,23 @@ func (c *check) entry(e *Entry) {
 		c.stored(e)
 	case PartRetry:
 		n, whole := whole(e.Retry)
-		if left := n % 100; !whole || left < 1 || left > 17 || n/100 < minTime || n > maxScore {
+		if left := n % 100; !whole || left < 1 || left > 17 || n/100 < limits.MinTime || n > limits.MaxScore {
 			c.add("RETRY", k.Retry, e.Content, "its score is %s", e.Retry)
-		} else if left <= retriesLeft && e.Why == "" {
+		} else if left <= limits.Retries && e.Why == "" {
 			c.add("FAILED", k.Retry, e.Content, "nothing about it in %s", k.Why)
 		}
 		if e.Prepare != "" {
 			c.add("ONCE", k.Retry, e.Content, "it is in %s, too", k.Prepare)
 		}
 	case PartDead:
-		if n, whole := whole(e.Dead); !whole || n < minTime || n > maxTime {
+		if n, whole := whole(e.Dead); !whole || n < limits.MinTime || n > limits.MaxTime {
 			c.add("DEAD", k.Dead, e.Content, "its score is %s", e.Dead)
 		}
 		if e.Why == "" {
 			c.add("DEATH", k.Dead, e.Content, "nothing about it in %s", k.Why)
 		}
 	case PartWhy:
-		if _, ok := ParseWhy(e.Why); !ok {
+		if _, ok := luascripts.ParseFailure(e.Why); !ok {
 			c.add("WHY", k.Why, e.Content, "its entry is %.80q", e.Why)
 		}
 		alive := e.Store != "" || e.Prepare != "" || e.Retry != ""
@@ -157,23 +151,23 @@ func (c *check) stored(e *Entry) {
 	sound := whole && n >= 1
 	switch {
 	case !sound:
-	case n <= retriesLeft:
+	case n <= limits.Retries:
 		sound = c.a.Literal
 	case c.a.Priority:
-		sound = n <= maxScore
+		sound = n <= limits.MaxScore
 	default:
-		sound = n >= minTime && n <= maxTime
+		sound = n >= limits.MinTime && n <= limits.MaxTime
 	}
 	if !sound {
 		c.add("STORE", c.a.Keys.Store, e.Content, "its score is %s", e.Store)
-	} else if n <= retriesLeft && e.Why == "" {
+	} else if n <= limits.Retries && e.Why == "" {
 		c.add("FAILED", c.a.Keys.Store, e.Content, "nothing about it in %s", c.a.Keys.Why)
 	}
 }
 
 // whole reads a score that must be a whole number.
-func whole(score string) (int64, bool) {
-	f, err := strconv.ParseFloat(score, 64) // 1e+15, say
+func whole(text string) (int64, bool) {
+	f, err := strconv.ParseFloat(text, 64) // 1e+15, say
 	n := int64(f)
 	return n, err == nil && float64(n) == f
 }

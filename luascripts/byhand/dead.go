@@ -1,0 +1,78 @@
+package byhand
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/script"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+var (
+	//go:embed dead.lua
+	deadSource string
+	deadScript = script.New(deadSource)
+)
+
+// DeadItem is a dead content, and when it died. One that has died again since is another
+// item.
+type DeadItem struct {
+	Content string
+	Died    time.Time
+}
+
+// DeadResult is what became of a dead content.
+type DeadResult string
+
+// The results.
+const (
+	Stored  DeadResult = "STORED"  // it waits like a new one
+	Merged  DeadResult = "MERGED"  // a live copy goes on, and this one is gone
+	Deleted DeadResult = "DELETED" // it is gone
+	Gone    DeadResult = "GONE"    // it was not dead any more, or had died again
+	Unknown DeadResult = "UNKNOWN" // its priority is not known; it is still dead
+)
+
+// RequeueCmd delivers dead contents again, with all deliveries. They are due now, or in a
+// priority topic have the priority given or, if that is 0, each its own.
+//
+// The Redis client does not repeat the command by itself: what the first try did would be
+// reported as Gone.
+func RequeueCmd(ctx context.Context, k luascripts.SlotKeys, priority bool, give int64, dead []DeadItem) redis.Cmder {
+	return takeOut(ctx, k, kindOf(priority), give, dead)
+}
+
+// DeleteCmd forgets dead contents. Like that of [RequeueCmd], the command is not repeated.
+func DeleteCmd(ctx context.Context, k luascripts.SlotKeys, dead []DeadItem) redis.Cmder {
+	return takeOut(ctx, k, "D", 0, dead)
+}
+
+func takeOut(ctx context.Context, k luascripts.SlotKeys, verb string, give int64, dead []DeadItem) redis.Cmder {
+	args := append(deadScript.Call(6, 8+2*len(dead)), k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why, verb)
+	if give == 0 {
+		args = append(args, "")
+	} else {
+		args = append(args, give)
+	}
+	for _, d := range dead {
+		args = append(args, d.Content, d.Died.UnixMilli())
+	}
+	return script.Once{StringSliceCmd: redis.NewStringSliceCmd(ctx, args...)}
+}
+
+// DeadResults reads the answer to a command of [RequeueCmd] or [DeleteCmd].
+func DeadResults(k luascripts.SlotKeys, cmd redis.Cmder) ([]DeadResult, error) {
+	if err := script.Err(cmd); err != nil {
+		return nil, fmt.Errorf("requeue or delete dead contents of slot %s: %w", k.Store, err)
+	}
+	r := cmd.(script.Once).Val()
+	results := make([]DeadResult, len(r))
+	for i, word := range r {
+		results[i] = DeadResult(word)
+	}
+	return results, nil
+}

@@ -1,0 +1,26 @@
+// Package byhand has the scripts by which people look at slots and change what is in them,
+// with a Go function for each. Package inspector and the command rmq call them; workers and
+// senders do not.
+//
+// They read only:
+//
+//   - [CountCmd] (slot.lua): what a slot holds, in numbers.
+//   - [FindCmd] (find.lua): where a content is in a slot.
+//   - [PageCmd] (page.lua): some contents of a sorted set, and not too many bytes.
+//   - [ReadAudit] (audit.lua): a part of a slot, to be held against the [Rules]
+//     ([Audit.Violations]).
+//
+// They change something:
+//
+//   - [PauseCmd] (pause.lua): stops a slot, or lets it go on.
+//   - [Reschedule] (reschedule.lua): gives a content that waits another time or priority.
+//   - [RequeueCmd] (dead.lua): delivers dead contents again. [DeleteCmd] forgets them.
+//
+// A function whose name ends in Cmd makes a command, which can be sent together with others.
+// The function that reads its answer stands next to it. Each answer is a picture of one
+// moment of one slot.
+//
+// This package does not look at more than one slot, and does not know what a topic is: see
+// package inspector. Its tests are those of package luascripts: they compare what these
+// scripts and those of workers do to the same slots.
+package byhand

@@ -1,0 +1,82 @@
+package byhand
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/internal/score"
+	"github.com/slotmq/go-rmq/internal/script"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+var (
+	//go:embed find.lua
+	findSource string
+	findScript = script.New(findSource)
+)
+
+// Found is where one content is. It may be in several places: a new copy waits while an
+// older one is in flight, waits for its retry, or is dead.
+type Found struct {
+	Holder
+	Now      time.Time // of the server
+	Stored   int64     // its score in the store, at least 1, which is a last delivery; 0: not there
+	Before   int       // how many of the store go before it for certain
+	Beside   int       // in a priority topic: how many others of the store have its priority
+	InFlight bool
+	Retry    time.Time           // when its retry is due; zero: none waits
+	Left     int                 // retries left, of the copy in flight or before its retry
+	Died     time.Time           // zero: not dead
+	Why      *luascripts.Failure // nil: nothing is known
+	Batch    int                 // how many contents of the slot are in flight
+	Taken    time.Time           // to the second: when they were
+	Attempt  int                 // of them
+}
+
+// Nowhere reports whether the content is in none of the places.
+func (f *Found) Nowhere() bool {
+	return f.Stored == 0 && !f.InFlight && f.Retry.IsZero() && f.Died.IsZero()
+}
+
+// FindCmd looks for a content in one slot.
+func FindCmd(ctx context.Context, k luascripts.SlotKeys, priority bool, content string) *redis.StringSliceCmd {
+	args := append(findScript.Call(6, 8), k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why, kindOf(priority), content)
+	return redis.NewStringSliceCmd(ctx, args...)
+}
+
+// FindAnswer reads the answer to a command of [FindCmd].
+func FindAnswer(k luascripts.SlotKeys, cmd *redis.StringSliceCmd) (f Found, err error) {
+	r, err := cmd.Val(), script.Err(cmd)
+	if err != nil {
+		return f, fmt.Errorf("look for a content in slot %s: %w", k.Store, err)
+	}
+	n := numbers(r)
+	f = Found{
+		Now: score.Time(n[0]), Stored: stored(r[1]), InFlight: r[2] != "",
+		Before: int(n[6]), Beside: int(n[7]), Batch: int(n[8]), Holder: holder(r[10:]),
+	}
+	if why, ok := luascripts.ParseFailure(r[5]); ok {
+		f.Why = &why
+	}
+	if r[3] != "" {
+		f.Retry = time.UnixMilli(n[3] / 100)
+	}
+	if r[4] != "" {
+		f.Died = time.UnixMilli(n[4])
+	}
+	switch {
+	case f.InFlight:
+		f.Left = left(n[2], 1000, 0, limits.Retries)
+	case r[3] != "":
+		f.Left = left(n[3], 100, 1, limits.Deliveries)
+	case f.Stored > 0 && f.Stored <= limits.Retries: // a failed one of a literal topic
+		f.Left = int(f.Stored)
+	}
+	f.Taken, f.Attempt = mark(r[9])
+	return f, nil
+}

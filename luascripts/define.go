@@ -1,0 +1,122 @@
+package luascripts
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/script"
+)
+
+var (
+	//go:embed define.lua
+	defineSource string
+	defineScript = script.New(defineSource)
+)
+
+// Definition is a topic's definition as it is stored.
+type Definition struct {
+	Kind    string
+	Slots   int
+	Literal bool
+	Sharing string // "redis", "zookeeper", or empty while no worker has started
+	Layout  int
+	Tree    string // id of the tree in ZooKeeper, or empty while no worker knows it
+
+	// Namespace that is a part of the topic's qualified name: namespace "a" and
+	// topic "b:c" have the keys of namespace "a:b" and topic "c".
+	Namespace string
+}
+
+// Define writes the definition of each topic that has none, adds the topics to the list of
+// all topics, and returns the definitions that hold. The caller compares. It takes one round
+// trip for the definitions and one for the list.
+func (s *Scripts) Define(ctx context.Context, topics []string, all []Definition) (held []Definition, errs []error) {
+	cmds := make([]redis.Cmder, len(all))
+	for i, d := range all {
+		literal := 0
+		if d.Literal {
+			literal = 1
+		}
+		args := append(defineScript.Call(1, 8), DefinitionKey(topics[i]), d.Kind, d.Slots, literal, d.Sharing, d.Layout, d.Tree, d.Namespace)
+		cmds[i] = redis.NewStringSliceCmd(ctx, args...)
+	}
+	s.Exec(ctx, cmds...)
+	held, errs = make([]Definition, len(all)), make([]error, len(all))
+	var defined []string
+	for i, cmd := range cmds {
+		reply, err := cmd.(*redis.StringSliceCmd).Result()
+		if err != nil {
+			errs[i] = fmt.Errorf("define topic %s in %s: %w", topics[i], DefinitionKey(topics[i]), err)
+			continue
+		}
+		defined = append(defined, topics[i])
+		h := &held[i]
+		*h = Definition{Kind: reply[0], Literal: reply[2] == "1", Sharing: reply[3], Tree: reply[5], Namespace: reply[6]}
+		h.Slots, _ = strconv.Atoi(reply[1])
+		h.Layout, _ = strconv.Atoi(reply[4])
+	}
+	if err := s.listSoon(ctx, defined); err != nil {
+		for i := range errs {
+			if errs[i] == nil {
+				held[i], errs[i] = Definition{}, err
+			}
+		}
+	}
+	return held, errs
+}
+
+// listSoon enters topics in the list of all, and says what is wrong if the server does. On a
+// Cluster another server has that list, and may hang. Nothing but people depends on it,
+// and the next comparison enters the topics again.
+func (s *Scripts) listSoon(ctx context.Context, topics []string) error {
+	if len(topics) == 0 {
+		return nil
+	}
+	listed := make(chan error, 1)
+	go func() { listed <- s.list(ctx, topics) }()
+	patience := time.NewTimer(200 * time.Millisecond)
+	defer patience.Stop()
+	select {
+	case err := <-listed:
+		var answer redis.Error
+		if errors.As(err, &answer) {
+			return err
+		}
+	case <-patience.C:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// list enters topics in the list of all. It looks first, because an addition is
+// refused above maxmemory, where consumers must still be able to start.
+func (s *Scripts) list(ctx context.Context, topics []string) error {
+	looks := make([]redis.Cmder, len(topics))
+	for i, topic := range topics {
+		looks[i] = redis.NewBoolCmd(ctx, "sismember", TopicsKey, topic)
+	}
+	script.ExecOnce(ctx, s.rdb, looks...)
+	var missing []any
+	for i, look := range looks {
+		in, err := look.(*redis.BoolCmd).Result()
+		if err != nil {
+			return fmt.Errorf("enter topic %s in %s: %w", topics[i], TopicsKey, err)
+		}
+		if !in {
+			missing = append(missing, topics[i])
+		}
+	}
+	if missing == nil {
+		return nil
+	}
+	if err := s.rdb.SAdd(ctx, TopicsKey, missing...).Err(); err != nil {
+		return fmt.Errorf("enter topic %v in %s: %w", missing[0], TopicsKey, err)
+	}
+	return nil
+}
