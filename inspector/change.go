@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/checked"
@@ -15,19 +14,18 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// Move is what a message gets that waits: one of a time and a priority. The zero Move is
-// now.
+// Move is the new time or priority of a message that waits. The zero Move is now.
 type Move struct {
 	At       time.Time     // due then, or now if that has passed. In priority topics that is for what waits for its retry
 	In       time.Duration // due so much after the server's present time, at least 1ms; likewise
 	Priority int64         // in priority topics, for what waits for its first delivery
 }
 
-// Cancel removes a message that waits: for its time, its turn or its retry. A copy in
-// flight goes on, and is reported.
+// Cancel removes a message that waits for its time, its turn or its retry. A copy in flight
+// goes on, and is reported.
 //
-// Without a basis it looks in the slot of the content, and if it does not wait there, in
-// all. One that waits in several is an error that names them.
+// Without a basis it looks in the slot of the content, and if the message does not wait there,
+// in all slots. If it waits in several, nothing is removed, and the error names the slots.
 func (i *Inspector) Cancel(ctx context.Context, topic, content, basis string) (removed, inFlight bool, err error) {
 	if err := given(ctx, "cancel in topic "+topic); err != nil {
 		return false, false, err
@@ -38,7 +36,7 @@ func (i *Inspector) Cancel(ctx context.Context, topic, content, basis string) (r
 	}
 	there, err := i.whereItWaits(ctx, t, content, basis, func(slot int) (done bool, err error) {
 		var flying bool
-		removed, flying, err = i.scripts.Cancel(ctx, i.keys(t, slot), content)
+		removed, flying, err = i.scripts.Cancel(ctx, i.keys(t.Name, slot), content)
 		inFlight = inFlight || flying
 		if err = i.explain(err); err != nil && !cluster.Refused(err) {
 			err = fmt.Errorf("the answer is lost, so it may be cancelled: %w", err)
@@ -54,41 +52,7 @@ func (i *Inspector) Cancel(ctx context.Context, topic, content, basis string) (r
 	return removed, inFlight, nil
 }
 
-// whereItWaits does something to a content in the slot of its basis. Without one that is the
-// slot of the content, or if nothing was to be done there, the one in which it waits. Then
-// it tells all places where the content is.
-func (i *Inspector) whereItWaits(ctx context.Context, t Topic, content, basis string, do func(slot int) (done bool, err error)) ([]place, error) {
-	if content == "" {
-		return nil, &message.InvalidError{Field: "Content", Value: "empty", Limit: "what was sent"}
-	}
-	done, err := do(hash.Slot(cmp.Or(basis, content), t.Slots))
-	if done || err != nil || basis != "" {
-		return nil, err
-	}
-	all, _ := chosen(t, nil)
-	there, err := i.lookIn(ctx, t, content, all)
-	if err != nil {
-		return nil, err
-	}
-	var waits []string
-	at := 0
-	for _, p := range there {
-		if p.Stored > 0 || !p.Retry.IsZero() {
-			waits, at = append(waits, strconv.Itoa(p.slot)), p.slot
-		}
-	}
-	switch n := len(waits); n {
-	case 0:
-		return there, nil
-	case 1:
-		_, err = do(at)
-		return there, err
-	default:
-		return there, fmt.Errorf("it is in slots %s and %s: give the basis it was sent with", strings.Join(waits[:n-1], ", "), waits[n-1])
-	}
-}
-
-// Reschedule gives a message that waits another time or priority, and tells how it waits
+// Reschedule gives a message that waits another time or priority, and returns how it waits
 // now. A retry keeps its attempts. It looks for the message as Cancel does.
 func (i *Inspector) Reschedule(ctx context.Context, topic, content, basis string, to Move) (Entry, error) {
 	if err := given(ctx, "reschedule in topic "+topic); err != nil {
@@ -120,7 +84,7 @@ func (i *Inspector) reschedule(ctx context.Context, t Topic, content, basis stri
 	var where byhand.Place
 	there, err := i.whereItWaits(ctx, t, content, basis, func(in int) (done bool, err error) {
 		var score int64
-		where, _, score, err = byhand.Reschedule(ctx, i.rdb, i.keys(t, in), content, to.script(t))
+		where, _, score, err = byhand.Reschedule(ctx, i.rdb, i.keys(t.Name, in), content, to.script(t))
 		slot = in
 		switch {
 		case where == byhand.InStore && (to.Priority > 0 || t.Kind.Timed()):
@@ -139,13 +103,13 @@ func (i *Inspector) reschedule(ctx context.Context, t Topic, content, basis stri
 	case e != Entry{}:
 		i.wake(ctx, t, []int{slot}, due)
 		return e, nil
-	case where == byhand.InStore: // with a priority, which a time shall not replace
+	case where == byhand.InStore: // with a priority, which a time must not replace
 		return e, &message.InvalidError{Field: "Move", Value: "a time", Limit: "a priority: what waits in topic " + t.Name + " has no times"}
 	}
 	return e, fmt.Errorf("%w: %s", ErrNotWaiting, instead(t, where, slot, there))
 }
 
-// instead says where a message is that was to be rescheduled.
+// instead says where a message is that could not be rescheduled.
 func instead(t Topic, where byhand.Place, slot int, there []place) string {
 	switch where {
 	case byhand.InRetry:
@@ -203,5 +167,3 @@ func (m Move) script(t Topic) byhand.Move {
 	}
 	return to
 }
-
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

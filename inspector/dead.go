@@ -11,30 +11,23 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/hash"
+	"github.com/slotmq/go-rmq/internal/score"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
-// DeadEntry is a dead message.
-type DeadEntry struct {
-	Content string
-	Slot    int
-	Died    time.Time
-	Failure *Failure // nil: nothing is known
-}
-
 // Dead goes through the dead messages of all slots in the order of their deaths. It reads
-// page by page while others die and are requeued: what stays dead is met exactly once, and
+// page by page while messages die and are requeued: what stays dead is met exactly once, and
 // what dies after the beginning is not met. An error is the last it yields: a
 // [PartialError], if the dead of some slots could not be read, and those of the others were.
-func (i *Inspector) Dead(ctx context.Context, topic string, q DeadQuery) iter.Seq2[DeadEntry, error] {
-	return func(yield func(DeadEntry, error) bool) {
+func (i *Inspector) Dead(ctx context.Context, topic string, q DeadQuery) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
 		if err := given(ctx, "list dead messages of topic "+topic); err != nil {
-			yield(DeadEntry{}, err)
+			yield(Entry{}, err)
 			return
 		}
 		t, err := i.Topic(ctx, topic)
 		if err != nil {
-			yield(DeadEntry{}, err)
+			yield(Entry{}, err)
 			return
 		}
 		for e, err := range i.dead(ctx, t, q, true) {
@@ -48,11 +41,11 @@ func (i *Inspector) Dead(ctx context.Context, topic string, q DeadQuery) iter.Se
 	}
 }
 
-// dead goes through the dead messages that are meant. With explain, what is known of their
-// failures comes with them.
-func (i *Inspector) dead(ctx context.Context, t Topic, q DeadQuery, explain bool) iter.Seq2[DeadEntry, error] {
+// dead goes through the dead messages that the query selects. With explain, they have their
+// Failure.
+func (i *Inspector) dead(ctx context.Context, t Topic, q DeadQuery, explain bool) iter.Seq2[Entry, error] {
 	explain = explain || q.Reason != ""
-	return func(yield func(DeadEntry, error) bool) {
+	return func(yield func(Entry, error) bool) {
 		failed := failures{i: i}
 		goOn := func(err error) error { // unless this is more than a part, or a part is too much
 			if q.Complete {
@@ -62,17 +55,17 @@ func (i *Inspector) dead(ctx context.Context, t Topic, q DeadQuery, explain bool
 		}
 		walks, err := i.walks(ctx, t, q)
 		if err := goOn(err); err != nil {
-			yield(DeadEntry{}, err)
+			yield(Entry{}, err)
 			return
 		}
 		met, refused := 0, false
-		var some []DeadEntry // that are explained together
-		bytes := 0           // of their contents
+		var some []Entry // that are explained together
+		bytes := 0       // of their contents
 		pass := func() (on bool) {
 			if explain {
 				if err := goOn(i.explainDead(ctx, t, some)); err != nil {
 					refused = true
-					yield(DeadEntry{}, err)
+					yield(Entry{}, err)
 					return false
 				}
 			}
@@ -97,13 +90,13 @@ func (i *Inspector) dead(ctx context.Context, t Topic, q DeadQuery, explain bool
 		on := true
 		for m, err := range i.merge(ctx, walks, q.few(), fail) {
 			if err != nil {
-				yield(DeadEntry{}, err)
+				yield(Entry{}, err)
 				return
 			}
 			if m.in.since(m.score) || q.Content != nil && !q.Content(m.content) {
 				continue
 			}
-			some = append(some, DeadEntry{Content: m.content, Slot: m.in.slot, Died: time.UnixMilli(whole(m.score))})
+			some = append(some, entryOf(t, m.in.slot, Dead, m.content, score.Whole(m.score)))
 			bytes += len(m.content)
 			enough := !explain || len(some) == deadPage || bytes >= pageBytes/2 || met+len(some) == q.Limit
 			if on = !enough || pass(); !on {
@@ -114,17 +107,17 @@ func (i *Inspector) dead(ctx context.Context, t Topic, q DeadQuery, explain bool
 			pass()
 		}
 		if err := failed.err(); err != nil && !refused {
-			yield(DeadEntry{}, err)
+			yield(Entry{}, err)
 		}
 	}
 }
 
-// explainDead adds what is known of failures.
-func (i *Inspector) explainDead(ctx context.Context, t Topic, dead []DeadEntry) error {
+// explainDead adds what is known about their failures.
+func (i *Inspector) explainDead(ctx context.Context, t Topic, dead []Entry) error {
 	var which []int
 	places := map[string][]int{} // of a slot's, by the key of why
 	for n, e := range dead {
-		key := i.keys(t, e.Slot).Why
+		key := i.keys(t.Name, e.Slot).Why
 		if places[key] == nil {
 			which = append(which, e.Slot)
 		}
@@ -149,10 +142,10 @@ func (i *Inspector) explainDead(ctx context.Context, t Topic, dead []DeadEntry) 
 	return err
 }
 
-// DeadShow looks a dead message up: nearly always there is one, and several if equal
+// DeadShow looks a dead message up. Nearly always there is one; there are several if equal
 // contents died in several slots. Without a basis it looks in all slots. With a
-// [PartialError] it may also be where nobody could look.
-func (i *Inspector) DeadShow(ctx context.Context, topic, content, basis string) ([]DeadEntry, error) {
+// [PartialError] it may also be where DeadShow could not look.
+func (i *Inspector) DeadShow(ctx context.Context, topic, content, basis string) ([]Entry, error) {
 	if err := given(ctx, "look for a dead message in topic "+topic); err != nil {
 		return nil, err
 	}
@@ -173,12 +166,12 @@ func (i *Inspector) DeadShow(ctx context.Context, topic, content, basis string) 
 		if errors.Is(err, redis.Nil) {
 			return time.Time{}, nil
 		}
-		return time.UnixMilli(whole(ms)), at(k.Dead, err)
+		return time.UnixMilli(score.Whole(ms)), at(k.Dead, err)
 	})
-	var dead []DeadEntry
+	var dead []Entry
 	for n, died := range times {
 		if !died.IsZero() {
-			dead = append(dead, DeadEntry{Content: content, Slot: which[n], Died: died})
+			dead = append(dead, Entry{Content: content, Slot: which[n], State: Dead, Died: died})
 		}
 	}
 	if err = failed.merge(err); err == nil {
@@ -190,8 +183,8 @@ func (i *Inspector) DeadShow(ctx context.Context, topic, content, basis string) 
 	return dead, failed.err()
 }
 
-// DeadCount counts the dead messages that are meant. With a [PartialError] they are those of
-// the slots that could be read.
+// DeadCount counts the dead messages that the query selects. With a [PartialError] they are
+// those of the slots that could be read.
 func (i *Inspector) DeadCount(ctx context.Context, topic string, q DeadQuery) (int, error) {
 	if err := given(ctx, "count dead messages of topic "+topic); err != nil {
 		return 0, err
@@ -230,12 +223,4 @@ func (i *Inspector) deadCount(ctx context.Context, t Topic, q DeadQuery) (n int,
 		n = min(n, q.Limit)
 	}
 	return n, err
-}
-
-// at names the key that an error is about.
-func at(key string, err error) error {
-	if err != nil {
-		return fmt.Errorf("read %s: %w", key, err)
-	}
-	return nil
 }

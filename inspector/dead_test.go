@@ -58,9 +58,9 @@ func buryOne(t testing.TB, rdb redis.UniversalClient, topic message.Topic, slot 
 }
 
 // collect goes through the dead ones that are meant.
-func collect(t testing.TB, i *Inspector, topic message.Topic, q DeadQuery) []DeadEntry {
+func collect(t testing.TB, i *Inspector, topic message.Topic, q DeadQuery) []Entry {
 	t.Helper()
-	var all []DeadEntry
+	var all []Entry
 	for e, err := range i.Dead(ctx, topic.Name, q) {
 		must(t, err)
 		all = append(all, e)
@@ -68,7 +68,7 @@ func collect(t testing.TB, i *Inspector, topic message.Topic, q DeadQuery) []Dea
 	return all
 }
 
-func contentsOf(dead []DeadEntry) []string {
+func contentsOf(dead []Entry) []string {
 	contents := make([]string, len(dead))
 	for n, e := range dead {
 		contents[n] = e.Content
@@ -209,7 +209,7 @@ func TestManyDeathsAtOnce(t *testing.T) {
 		for slot := range 2 {
 			bury(t, rdb, topic, slot, n/2, func(n int) (string, time.Time, string) { return name(2*n + slot), noon, whyOf(noon, "20", "x") })
 		}
-		ways := map[bool][]DeadEntry{}
+		ways := map[bool][]Entry{}
 		for _, newest := range []bool{false, true} {
 			for e, err := range i.dead(ctx, Topic{Topic: topic}, DeadQuery{Newest: newest}, false) {
 				must(t, err)
@@ -217,7 +217,7 @@ func TestManyDeathsAtOnce(t *testing.T) {
 			}
 		}
 		// Equal deaths come slot by slot, and in each by content.
-		inOrder := func(a, b DeadEntry) int {
+		inOrder := func(a, b Entry) int {
 			return cmp.Or(cmp.Compare(a.Slot, b.Slot), strings.Compare(a.Content, b.Content))
 		}
 		if len(ways[false]) != n || !slices.IsSortedFunc(ways[false], inOrder) {
@@ -313,7 +313,7 @@ func TestDeadShow(t *testing.T) {
 		buryOne(t, rdb, topic, slotOf(topic, binary), binary, noon)
 		buryOne(t, rdb, topic, slotOf(topic, "basis"), "x", noon)
 		buryOne(t, rdb, topic, slotOf(topic, "another"), "x", noon.Add(time.Second))
-		show := func(content, basis string) []DeadEntry {
+		show := func(content, basis string) []Entry {
 			dead, err := i.DeadShow(ctx, topic.Name, content, basis)
 			must(t, err)
 			return dead

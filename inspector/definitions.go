@@ -3,6 +3,7 @@ package inspector
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,13 +11,14 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/definition"
 	"github.com/slotmq/go-rmq/internal/script"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
-// definition is what is stored about a topic.
-type definition struct {
+// storedTopic is what is stored about a topic.
+type storedTopic struct {
 	Topic          // without Kind and Slots if something is wrong
 	tree    string // of ZooKeeper
 	untold  bool   // older programs did not store the namespace, and the name may begin with one
@@ -25,8 +27,8 @@ type definition struct {
 	hidden  bool   // it cannot be looked at
 }
 
-// defined are the definitions of all listed topics.
-func (i *Inspector) defined(ctx context.Context) ([]definition, error) {
+// defined reads the definitions of all listed topics.
+func (i *Inspector) defined(ctx context.Context) ([]storedTopic, error) {
 	names, err := i.names(ctx)
 	if err != nil {
 		return nil, err
@@ -34,10 +36,10 @@ func (i *Inspector) defined(ctx context.Context) ([]definition, error) {
 	return i.definitions(ctx, names)
 }
 
-// definitions reads those of some topics. With a [PartialError] something is wrong with those
-// that it is about.
-func (i *Inspector) definitions(ctx context.Context, names []string) ([]definition, error) {
-	all := make([]definition, 0, len(names))
+// definitions reads those of some topics. The topics that a [PartialError] names have
+// something wrong.
+func (i *Inspector) definitions(ctx context.Context, names []string) ([]storedTopic, error) {
+	all := make([]storedTopic, 0, len(names))
 	failed := failures{i: i}
 	for some := range slices.Chunk(names, perPipeline) {
 		keys := make([]string, len(some))
@@ -45,7 +47,7 @@ func (i *Inspector) definitions(ctx context.Context, names []string) ([]definiti
 			keys[n] = luascripts.DefinitionKey(i.qualified(name))
 		}
 		var sent []redis.Cmder
-		cmds, silent := make([]*redis.SliceCmd, len(some)), i.silent(ctx, keys)
+		cmds, silent := make([]*redis.SliceCmd, len(some)), i.heard.silent(ctx, i.rdb, keys)
 		for n, key := range keys {
 			if silent[n] == nil {
 				cmds[n] = redis.NewSliceCmd(ctx, "hmget", key, "kind", "slots", "literal", "sharing", "layout", "created", "tree", "namespace")
@@ -63,12 +65,12 @@ func (i *Inspector) definitions(ctx context.Context, names []string) ([]definiti
 			case err == nil:
 				all = append(all, i.readDefinition(some[n], key, values))
 			case redis.HasErrorPrefix(err, "WRONGTYPE"):
-				all = append(all, definition{Topic: Topic{Topic: message.Topic{Name: some[n]}}, wrong: key + " is not a hash"})
+				all = append(all, storedTopic{Topic: Topic{Topic: message.Topic{Name: some[n]}}, wrong: key + " is not a hash"})
 			default:
 				if err := failed.add(ctx, some[n], -1, key, fmt.Errorf("read %s: %w", key, i.explain(err))); err != nil {
 					return nil, err
 				}
-				all = append(all, definition{Topic: Topic{Topic: message.Topic{Name: some[n]}}, wrong: key + " cannot be read", hidden: true})
+				all = append(all, storedTopic{Topic: Topic{Topic: message.Topic{Name: some[n]}}, wrong: key + " cannot be read", hidden: true})
 			}
 		}
 	}
@@ -76,7 +78,7 @@ func (i *Inspector) definitions(ctx context.Context, names []string) ([]definiti
 }
 
 // readDefinition reads the fields in the order in which definitions asks for them.
-func (i *Inspector) readDefinition(name, key string, values []any) definition {
+func (i *Inspector) readDefinition(name, key string, values []any) storedTopic {
 	text := make([]string, len(values))
 	there := false
 	for n, v := range values {
@@ -84,7 +86,7 @@ func (i *Inspector) readDefinition(name, key string, values []any) definition {
 			text[n], there = s, true
 		}
 	}
-	d := definition{Topic: Topic{Topic: message.Topic{Name: name}, Sharing: text[3], Namespace: i.cfg.Namespace}, tree: text[6]}
+	d := storedTopic{Topic: Topic{Topic: message.Topic{Name: name}, Sharing: text[3], Namespace: i.cfg.Namespace}, tree: text[6]}
 	if !there {
 		d.wrong, d.missing = key+" is missing", true
 		return d
@@ -95,7 +97,7 @@ func (i *Inspector) readDefinition(name, key string, values []any) definition {
 	read := message.Topic{Name: name, Literal: text[2] == "1"}
 	read.Kind, _ = message.ParseKind(text[0])
 	read.Slots, _ = strconv.Atoi(text[1])
-	if _, told := values[7].(string); told {
+	if _, stored := values[7].(string); stored {
 		d.Namespace, d.Foreign = text[7], text[7] != i.cfg.Namespace
 	} else {
 		d.untold = strings.Contains(name, ":")
@@ -111,7 +113,7 @@ func (i *Inspector) readDefinition(name, key string, values []any) definition {
 		refuse("slots", text[1])
 	case text[2] != "0" && text[2] != "1":
 		refuse("literal", text[2])
-	case text[3] != "" && text[3] != "redis" && text[3] != "zookeeper":
+	case text[3] != "" && text[3] != definition.SharingRedis && text[3] != definition.SharingZooKeeper:
 		refuse("sharing", text[3])
 	case d.Foreign && d.Namespace != "" && !strings.HasPrefix(i.qualified(name), d.Namespace+":"):
 		refuse("namespace", d.Namespace) // as programs do
@@ -119,4 +121,28 @@ func (i *Inspector) readDefinition(name, key string, values []any) definition {
 		d.Topic.Topic = read
 	}
 	return d
+}
+
+// names returns the names of the namespace's topics, without the namespace.
+func (i *Inspector) names(ctx context.Context) ([]string, error) {
+	const page = 250 // Redis may bring somewhat more
+	names := map[string]bool{}
+	prefix := i.qualified("")
+	if err := i.heard.silent(ctx, i.rdb, []string{luascripts.TopicsKey})[0]; err != nil {
+		return nil, fmt.Errorf("list topics in %s: %w", luascripts.TopicsKey, err)
+	}
+	for cursor := uint64(0); ; {
+		found, next, err := i.rdb.SScan(ctx, luascripts.TopicsKey, cursor, "", page).Result()
+		if err != nil {
+			return nil, fmt.Errorf("list topics in %s: %w", luascripts.TopicsKey, i.explain(err))
+		}
+		for _, name := range found {
+			if name, ours := strings.CutPrefix(name, prefix); ours && name != "" {
+				names[name] = true
+			}
+		}
+		if cursor = next; cursor == 0 {
+			return slices.Sorted(maps.Keys(names)), nil
+		}
+	}
 }

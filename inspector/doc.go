@@ -1,25 +1,25 @@
-// Package inspector looks at topics, and changes what is in them by hand: what people want
-// from redis-cli, without knowing a key. The command rmq (cmd/rmq) is built on it.
+// Package inspector looks at topics and changes what is in them, without a key name: what you
+// would otherwise do with redis-cli. The command rmq (cmd/rmq) is built on it.
 //
 //	i, err := inspector.New(rdb, inspector.Config{})
 //	found, err := i.Explain(ctx, "orders", "order 4703", "") // where is it, and why has it not run?
 //
 // To look: [Inspector.Topics], [Inspector.Stats], [Inspector.Slots], [Inspector.Workers],
-// [Inspector.Peek], [Inspector.Explain], and of the dead [Inspector.Dead] and
+// [Inspector.Peek], [Inspector.Explain], and for dead messages [Inspector.Dead] and
 // [Inspector.DeadShow]. These only read, and workers go on meanwhile. If a part cannot be
-// looked at, the rest comes together with a [PartialError].
+// looked at, you get the rest, together with a [PartialError].
 //
 // To change: [Inspector.Cancel], [Inspector.Reschedule], [Inspector.Pause],
 // [Inspector.Resume], [Inspector.DeadRequeue], [Inspector.DeadDelete]. Each change is made
 // by a script at one slot, so no worker can come in between.
 //
-// To check: [Inspector.Doctor] looks at the servers and at what needs somebody,
-// [Inspector.Verify] holds all that is stored against the rules in docs/PROTOCOL.md.
+// To check: [Inspector.Doctor] looks at the servers and at topics that need attention,
+// [Inspector.Verify] compares all that is stored with the rules in docs/PROTOCOL.md.
 //
 // No call asks Redis for more than 500 elements, or for more than about 1 MiB of contents,
 // and none goes through all keys, however much is stored. (Redis scans small sets and hashes
-// whole: 512 elements as it is set up.) What is told of one slot is of one moment; of several
-// slots it is not. All times are compared by the clock of the Redis server.
+// whole: 512 elements by default.) What you see of one slot is of one moment; of several slots
+// it is not. All times are compared by the clock of the Redis server.
 //
 // Besides what workers need, its Redis user needs +hexists +hscan +sscan +type and
 // +zrank. One that only looks needs no more than +eval +evalsha +hget +hmget +info +ping

@@ -226,7 +226,7 @@ func TestDoctorOfAClusterThatHangs(t *testing.T) {
 
 	over, cancel := context.WithCancel(ctx) // whoever has no time is told what was not looked at
 	cancel()
-	wantCheck(t, newInspector(t, rdb, Config{}).messages(over, []definition{{Topic: Topic{Topic: topic}}}, nil), "messages", Fail, "1 topic")
+	wantCheck(t, newInspector(t, rdb, Config{}).messages(over, []storedTopic{{Topic: Topic{Topic: topic}}}, nil), "messages", Fail, "1 topic")
 }
 
 // A server in memory knows neither INFO nor access control, and its clock can be set.
@@ -254,14 +254,14 @@ func TestJudgements(t *testing.T) {
 	}{
 		{version, "redis_version:6.0.16", Fail, "Redis 6.0.16"},
 		{version, "redis_version:6.2.0", OK, "Redis 6.2.0"},
-		{version, "x:y", OK, "does not tell"},
-		{role, "x:y", OK, "does not tell"},
+		{version, "x:y", OK, "does not say"},
+		{role, "x:y", OK, "does not say"},
 		{role, "role:master", OK, "a master"},
 		{role, "role:slave", Fail, "read-only"},
-		{memory, "x:y", OK, "does not tell"},
-		{replicas, "x:y", OK, "does not tell"},
-		{eviction, "x:y", OK, "does not tell"},
-		{persistence, "x:y", OK, "does not tell"},
+		{memory, "x:y", OK, "does not say"},
+		{replicas, "x:y", OK, "does not say"},
+		{eviction, "x:y", OK, "does not say"},
+		{persistence, "x:y", OK, "does not say"},
 		{persistence, "loading:1\naof_enabled:1", Fail, "loading"},
 		{persistence, "aof_enabled:1\naof_last_write_status:err", Fail, "last write"},
 		{persistence, "aof_enabled:1\naof_last_write_status:ok\naof_last_bgrewrite_status:err", Warn, "rewrite"},
@@ -308,8 +308,8 @@ func TestJudgementsOfZooKeeper(t *testing.T) {
 		level  Level
 		says   string
 	}{
-		{keeper.View{}, 0, OK, "nobody has worked there yet"},
-		{keeper.View{}, 2, Fail, "nobody has worked there, and 2 topics are shared"},
+		{keeper.View{}, 0, OK, "no worker has been there yet"},
+		{keeper.View{}, 2, Fail, "no worker has been there, and 2 topics are shared"},
 		{keeper.View{Tree: "T"}, 1, OK, "no workers"},
 		{keeper.View{Tree: "T", Workers: []keeper.WorkerView{w}}, 1, Warn, "1 worker, and none of them is coordinator"},
 		{keeper.View{Tree: "T", Workers: []keeper.WorkerView{w, w}, Coordinator: "w1"}, 1, OK, "2 workers, coordinator w1"},
@@ -318,7 +318,7 @@ func TestJudgementsOfZooKeeper(t *testing.T) {
 	} {
 		wantCheck(t, []Check{check("zookeeper", seenIn(c.view, c.shared))}, "zookeeper", c.level, c.says)
 	}
-	literal := definition{Topic: Topic{Topic: message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 1, Literal: true}, Sharing: "zookeeper"}, tree: "T"}
+	literal := storedTopic{Topic: Topic{Topic: message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 1, Literal: true}, Sharing: "zookeeper"}, tree: "T"}
 	seen := keeper.TopicView{Name: "orders", Kind: "priority", Slots: 1, Literal: true}
 	view := func(t keeper.TopicView) keeper.View {
 		return keeper.View{Tree: "T", Topics: []keeper.TopicView{{Name: "mails"}, t}}
@@ -339,7 +339,7 @@ func TestDoctorLooksAtZooKeeper(t *testing.T) {
 	at := func(root string) *Inspector { // each anew, as it remembers for a moment what it saw
 		return newInspector(t, server.Client(t), Config{Slots: slots.ZooKeeper(slots.ZooKeeperConfig{Servers: zoo.Servers(), Root: root})})
 	}
-	wantCheck(t, at(root).Doctor(ctx), "zookeeper", OK, "nobody has worked there yet")
+	wantCheck(t, at(root).Doctor(ctx), "zookeeper", OK, "no worker has been there yet")
 	orders := message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 4}
 	c := work(t, rdb, consumer.Config{Slots: slots.ZooKeeper(slots.ZooKeeperConfig{Servers: zoo.Servers(), Root: root})}, orders, idle)
 	eventually(t, "its slots", func() bool {
@@ -352,7 +352,7 @@ func TestDoctorLooksAtZooKeeper(t *testing.T) {
 	wantCheck(t, checks, "definitions", OK)
 	wantCheck(t, checks, "workers", OK)
 	wantCheck(t, newInspector(t, rdb, Config{}).Doctor(ctx), "zookeeper", Warn, "not asked, and 1 topic is shared by it")
-	wantCheck(t, at(zoo.Chroot(t)).Doctor(ctx), "zookeeper", Fail, "nobody has worked there")
+	wantCheck(t, at(zoo.Chroot(t)).Doctor(ctx), "zookeeper", Fail, "no worker has been there")
 
 	key := luascripts.DefinitionKey(orders.Name)
 	tree := rdb.HGet(ctx, key, "tree").Val()

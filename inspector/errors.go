@@ -6,15 +6,15 @@ import (
 	"fmt"
 )
 
-// ErrUnknownTopic is returned for a topic that nobody has sent to or listened to. The error
-// that wraps it names the topic, and some of those that there are.
+// ErrUnknownTopic is returned for a topic that no program has sent to or listened to. The
+// error that wraps it names the topic, and some of those that exist.
 var ErrUnknownTopic = errors.New("no such topic")
 
 // ErrNotWaiting is returned by Reschedule for a message that has no time or priority to
 // change. The error that wraps it says where the message is instead.
 var ErrNotWaiting = errors.New("it does not wait")
 
-// given refuses to do anything without a context.
+// given is the error of a call without a context.
 func given(ctx context.Context, operation string) error {
 	if ctx == nil {
 		return fmt.Errorf("%s: ctx is nil", operation)

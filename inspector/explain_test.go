@@ -133,7 +133,7 @@ func TestExplainWhatItWaitsFor(t *testing.T) {
 		waits(mails, "later", "its time, in 2h", none)
 		waits(mails, "failed", "its retry, in 3h", none)
 		waits(mails, "failed, due", none)
-		waits(mails, "dead", "somebody who requeues or deletes it")
+		waits(mails, "dead", "you to requeue or delete it")
 
 		must(t, rdb.HSet(ctx, luascripts.DefinitionKey(mails.Name), "sharing", "redis").Err())
 		zadd(t, rdb, luascripts.WorkersKey(mails.Name), "w1", at(time.Hour))

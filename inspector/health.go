@@ -5,16 +5,17 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
+	"github.com/slotmq/go-rmq/internal/definition"
 	"github.com/slotmq/go-rmq/internal/keeper"
 	"github.com/slotmq/go-rmq/internal/rights"
 )
 
 // What the doctor looks at in topics.
 
-// rights asks what a worker at the topics would lack. They may be unknown.
-func (i *Inspector) rights(ctx context.Context, topics []definition, unknown error) Check {
+// rights checks what a worker of the topics may do. If unknown is not nil, it says why no
+// topic is known.
+func (i *Inspector) rights(ctx context.Context, topics []storedTopic, unknown error) Check {
 	var findings []finding
 	if unknown != nil {
 		findings = append(findings, warn("not looked at: no topic is known", "see definitions"))
@@ -43,7 +44,7 @@ func (i *Inspector) rights(ctx context.Context, topics []definition, unknown err
 }
 
 // zooKeeper looks at ZooKeeper where it is used, and at the definitions.
-func (i *Inspector) zooKeeper(ctx context.Context, topics []definition) []Check {
+func (i *Inspector) zooKeeper(ctx context.Context, topics []storedTopic) []Check {
 	var there, here []finding // in ZooKeeper, and in Redis
 	shared := 0
 	foreign := map[string][]string{} // names by namespace
@@ -53,7 +54,7 @@ func (i *Inspector) zooKeeper(ctx context.Context, topics []definition) []Check 
 				"write it again as the workers have it, or take the topic from rmq:topics"))
 		}
 		switch {
-		case t.Sharing != "zookeeper":
+		case t.Sharing != definition.SharingZooKeeper:
 		case t.Foreign:
 			foreign[t.Namespace] = append(foreign[t.Namespace], t.Name)
 		default:
@@ -71,7 +72,7 @@ func (i *Inspector) zooKeeper(ctx context.Context, topics []definition) []Check 
 		}
 		return []Check{check("zookeeper", there), check("definitions", here)}
 	}
-	view, err := i.view(ctx)
+	view, err := i.seen.look(ctx, i.cfg.Slots, i.cfg.Namespace)
 	if err != nil {
 		there = append(there, fail(oneLine(err), "mend its address, or start it; until then workers stop or coast"))
 		return []Check{check("zookeeper", there), check("definitions", here)}
@@ -84,8 +85,9 @@ func (i *Inspector) zooKeeper(ctx context.Context, topics []definition) []Check 
 	return []Check{check("zookeeper", append(there, seenIn(view, shared)...)), check("definitions", here)}
 }
 
-// elsewhere says which topics are not looked at in ZooKeeper. Those of another namespace have
-// their nodes at another path, and what is at the path of this one says nothing about them.
+// elsewhere names the topics that are not looked at in ZooKeeper. Topics of another namespace
+// have their nodes at another path, and what is at the path of this one says nothing about
+// them.
 func elsewhere(foreign map[string][]string) []finding {
 	var all []finding
 	for _, namespace := range slices.Sorted(maps.Keys(foreign)) {
@@ -117,10 +119,10 @@ func seenIn(view keeper.View, shared int) []finding {
 	}
 	switch {
 	case view.Tree == "" && shared > 0:
-		all = append(all, fail("nobody has worked there, and "+areShared(shared),
+		all = append(all, fail("no worker has been there, and "+areShared(shared),
 			"mend the servers, Root or Namespace"))
 	case view.Tree == "":
-		all = append(all, ok("it answers, and nobody has worked there yet"))
+		all = append(all, ok("it answers, and no worker has been there yet"))
 	case len(view.Workers) > 0 && view.Coordinator == "":
 		all = append(all, warn(plural(len(view.Workers), "worker")+", and none of them is coordinator", "look again in some seconds"))
 	case view.Coordinator == "":
@@ -132,12 +134,12 @@ func seenIn(view keeper.View, shared int) []finding {
 }
 
 // agrees compares a definition in Redis with that in ZooKeeper.
-func agrees(t definition, view keeper.View) []finding {
+func agrees(t storedTopic, view keeper.View) []finding {
 	const change = `see "Changing how a topic is shared" in docs/DEPLOYMENT.md`
 	if t.Foreign { // the view is not of its namespace
 		return nil
 	}
-	if t.Sharing == "zookeeper" && t.tree != "" && t.tree != view.Tree {
+	if t.Sharing == definition.SharingZooKeeper && t.tree != "" && t.tree != view.Tree {
 		f := fail(fmt.Sprintf("topic %s is shared by tree %s, and there is none in ZooKeeper there", t.Name, t.tree),
 			"mend the servers, Root or Namespace")
 		if view.Tree != "" {
@@ -161,7 +163,7 @@ func agrees(t definition, view keeper.View) []finding {
 				form(t.Kind.String(), t.Literal), plural(t.Slots, "slot"), form(seen.Kind, seen.Literal), plural(seen.Slots, "slot")),
 				"let all programs have the right one, and delete the wrong one")}
 		}
-		if t.Sharing == "redis" {
+		if t.Sharing == definition.SharingRedis {
 			return []finding{warn(fmt.Sprintf("topic %s is shared by Redis, and ZooKeeper has nodes of it", t.Name), change)}
 		}
 	}
@@ -175,8 +177,9 @@ func form(kind string, literal bool) string {
 	return kind
 }
 
-// messages looks for topics that need somebody. Of some it is known already what is hidden.
-func (i *Inspector) messages(ctx context.Context, topics []definition, broken []finding) []Check {
+// messages looks for topics that need attention. What could not be looked at is in broken
+// already for some of them.
+func (i *Inspector) messages(ctx context.Context, topics []storedTopic, broken []finding) []Check {
 	var (
 		idle         []finding
 		paused, dead []string
@@ -194,7 +197,7 @@ func (i *Inspector) messages(ctx context.Context, topics []definition, broken []
 		failed := failures{i: i}
 		seen, err := i.look(ctx, t.Topic)
 		if err := failed.merge(err); err != nil {
-			broken = append(broken, fail(oneLine(err), "mend what it says; rmq verify tells more"))
+			broken = append(broken, fail(oneLine(err), "mend what it says; rmq verify shows more"))
 			continue
 		}
 		broken = append(broken, failed.findings()...)
@@ -232,7 +235,7 @@ func (i *Inspector) messages(ctx context.Context, topics []definition, broken []
 		checks[2] = check("paused", []finding{warn(plural(slots, "slot")+": "+enough(paused, ", "), "rmq resume TOPIC when it is time")})
 	}
 	if n > 0 {
-		checks[3] = check("dead", []finding{warn(plural(n, "message")+": "+enough(dead, ", "), "rmq dead list TOPIC tells why; then requeue or delete them")})
+		checks[3] = check("dead", []finding{warn(plural(n, "message")+": "+enough(dead, ", "), "rmq dead list TOPIC shows why; then requeue or delete them")})
 	}
 	if broken != nil {
 		checks = append([]Check{check("messages", broken)}, checks...)
@@ -245,11 +248,4 @@ func areShared(topics int) string {
 		return "1 topic is shared by it"
 	}
 	return plural(topics, "topic") + " are shared by it"
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
 }

@@ -3,6 +3,7 @@ package inspector
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -19,14 +20,23 @@ type Config struct {
 	// none: the documented keys.
 	Namespace string
 
-	// Slots is that of the workers, slots.ZooKeeper(slots.ZooKeeperConfig{…}), so that
-	// those of topics which are shared by ZooKeeper are seen. Defaults to nil: workers
-	// of topics that are shared by Redis are seen.
+	// Slots is that of the workers, slots.ZooKeeper(slots.ZooKeeperConfig{…}), to see who
+	// works at topics that are shared by ZooKeeper. Defaults to nil: you see the workers of
+	// topics that are shared by Redis.
 	Slots slots.Sharing
 }
 
-// Inspector looks at topics, and changes what is in them by hand. It may be used by any
-// number of goroutines, and has nothing to close.
+// Topic is a topic as it is defined in Redis.
+type Topic struct {
+	message.Topic
+	Sharing   string    // how workers share its slots: "redis", "zookeeper", or empty: no worker has started yet
+	Created   time.Time // zero: it is not known
+	Namespace string    // that its programs use; if none is stored, that of the inspector
+	Foreign   bool      // Namespace is not the inspector's, so it cannot see the topic's workers in ZooKeeper
+}
+
+// Inspector looks at topics and changes what is in them. Any number of goroutines may use it.
+// It has nothing to close.
 type Inspector struct {
 	cfg     Config
 	rdb     redis.UniversalClient
@@ -35,8 +45,8 @@ type Inspector struct {
 	heard   hearing
 }
 
-// New returns an inspector on rdb, which stays the caller's to close. It validates, and
-// does no I/O.
+// New returns an inspector on rdb, which the caller closes. It checks its arguments and does
+// no I/O.
 func New(rdb redis.UniversalClient, cfg Config) (*Inspector, error) {
 	if err := validate(rdb, cfg); err != nil {
 		return nil, fmt.Errorf("new inspector: %w", err)
@@ -71,8 +81,8 @@ func validate(rdb redis.UniversalClient, cfg Config) error {
 }
 
 // keys are those of one slot of a topic.
-func (i *Inspector) keys(t Topic, slot int) luascripts.SlotKeys {
-	return luascripts.KeysOf(i.qualified(t.Name), slot)
+func (i *Inspector) keys(topic string, slot int) luascripts.SlotKeys {
+	return luascripts.KeysOf(i.qualified(topic), slot)
 }
 
 // qualified is the topic's name as it is in keys.

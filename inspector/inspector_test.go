@@ -71,9 +71,6 @@ func TestNilContext(t *testing.T) {
 			switch result := result.Interface().(type) {
 			case error:
 				err = result
-			case iter.Seq2[DeadEntry, error]:
-				for _, err = range result {
-				}
 			case iter.Seq2[Entry, error]:
 				for _, err = range result {
 				}

@@ -7,12 +7,12 @@ import (
 	"github.com/slotmq/go-rmq/internal/redisinfo"
 )
 
-// What the doctor makes of what servers tell of themselves.
+// What the doctor makes of what servers say about themselves.
 
-// silent is of a server that does not tell, such as one in memory.
-var silent = ok("the server does not tell")
+// unsaid is the finding for a server that does not say, such as one in memory.
+var unsaid = ok("the server does not say")
 
-// judge judges each server by what it told of itself.
+// judge judges each server by what it says about itself.
 func judge(name string, servers []server, by func(redisinfo.Info) finding) Check {
 	var findings []finding
 	for _, s := range servers {
@@ -34,7 +34,7 @@ func version(info redisinfo.Info) finding {
 	case !info.AtLeast(6, 2):
 		return fail("Redis "+v, "use Redis 6.2 or newer")
 	case v == "":
-		return silent
+		return unsaid
 	}
 	return ok("Redis %s", v)
 }
@@ -42,7 +42,7 @@ func version(info redisinfo.Info) finding {
 func role(info redisinfo.Info) finding {
 	switch info["role"] {
 	case "":
-		return silent
+		return unsaid
 	case "slave":
 		return fail("a read-only replica", "connect to its master, or by Sentinels or as to a Cluster")
 	}
@@ -55,7 +55,7 @@ func persistence(info redisinfo.Info) finding {
 	case info["loading"] == "1":
 		return fail("the server is loading its data", "wait")
 	case info["aof_enabled"] == "":
-		return silent
+		return unsaid
 	case info["aof_enabled"] == "1" && info["aof_last_write_status"] == "err":
 		return fail("the last write of the append-only file went wrong", look)
 	case info["aof_enabled"] == "1" && info["aof_last_bgrewrite_status"] == "err":
@@ -73,7 +73,7 @@ func eviction(info redisinfo.Info) finding {
 	policy := info["maxmemory_policy"]
 	switch policy {
 	case "":
-		return silent
+		return unsaid
 	case "noeviction":
 		return ok("noeviction")
 	}
@@ -88,7 +88,7 @@ func memory(info redisinfo.Info) finding {
 	}
 	switch {
 	case used == 0:
-		return silent
+		return unsaid
 	case most == 0:
 		return ok("%s used", size(used))
 	}
@@ -105,7 +105,7 @@ func memory(info redisinfo.Info) finding {
 func replicas(info redisinfo.Info) finding {
 	const advice, maxLag = "look at the replica and the network to it", 10
 	if info["connected_slaves"] == "" {
-		return silent
+		return unsaid
 	}
 	n := info.Number("connected_slaves")
 	if n == 0 {
@@ -113,16 +113,16 @@ func replicas(info redisinfo.Info) finding {
 			"add a replica, with Sentinels or a Cluster to fail over")
 	}
 	for r := range n {
-		told := redisinfo.Info{} // ip=…,port=…,state=online,offset=…,lag=0
+		replica := redisinfo.Info{} // ip=…,port=…,state=online,offset=…,lag=0
 		for field := range strings.SplitSeq(info[fmt.Sprintf("slave%d", r)], ",") {
 			key, value, _ := strings.Cut(field, "=")
-			told[key] = value
+			replica[key] = value
 		}
-		where := told["ip"] + ":" + told["port"]
-		if state := told["state"]; state != "online" {
+		where := replica["ip"] + ":" + replica["port"]
+		if state := replica["state"]; state != "online" {
 			return warn(fmt.Sprintf("replica %s is not in sync (%s)", where, state), advice)
 		}
-		if lag := told.Number("lag"); lag > maxLag {
+		if lag := replica.Number("lag"); lag > maxLag {
 			return warn(fmt.Sprintf("replica %s was last heard of %ds ago", where, lag), advice)
 		}
 	}

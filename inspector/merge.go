@@ -15,18 +15,9 @@ import (
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
-// Contents may be large, and there may be thousands of slots. So nothing is asked for by
-// number alone: no answer has more bytes than this, and all that was read and not met yet has
-// not more than that, but for a content that is larger by itself. Of what is too large to be
-// read ahead, only the score is known until it is met.
-const (
-	pageBytes = 512 << 10
-	heldBytes = 4 << 20
-)
-
 // read reads on for walks that have nothing ready, until each has or is over. Without force
-// it stops where what comes next is too large, and tells so. A walk that fails is over, unless
-// fail says that all is.
+// it stops where what comes next is too large, and reports that. A walk that fails is over,
+// unless fail returns an error: then all are.
 func (i *Inspector) read(ctx context.Context, walks []*walk, force bool, fail failing) (full bool, err error) {
 	for hungry := slices.Clone(walks); ; {
 		hungry = slices.DeleteFunc(hungry, func(w *walk) bool { return len(w.ready) > 0 || w.over || w.full && !force })
@@ -67,12 +58,12 @@ func (i *Inspector) read(ctx context.Context, walks []*walk, force bool, fail fa
 	}
 }
 
-// failing is told why a walk fails, and returns why all does.
+// failing gets the error of a walk. If it returns one, the whole ends with it.
 type failing func(w *walk, why error) error
 
-// merge goes through all walks in their common order, and tells which walk each member
-// is of. An error is the last it yields. If only few members are wanted, no more walks are
-// read ahead than these may be of; 0: all are wanted.
+// merge goes through all walks in their common order, and yields each member with the walk it
+// is from. An error is the last it yields. If only few members are wanted, it reads no more
+// walks ahead than these may come from; 0: all are wanted.
 func (i *Inspector) merge(ctx context.Context, walks []*walk, few int, fail failing) iter.Seq2[found, error] {
 	return func(yield func(found, error) bool) {
 		if few == 0 || few > len(walks) {
@@ -147,10 +138,14 @@ type found struct {
 // heads is a heap of walks by what comes next.
 type heads []*walk
 
-func (h heads) Len() int           { return len(h) }
+func (h heads) Len() int { return len(h) }
+
 func (h heads) Less(a, b int) bool { return h[a].before(h[b]) < 0 }
-func (h heads) Swap(a, b int)      { h[a], h[b] = h[b], h[a] }
-func (h *heads) Push(x any)        { *h = append(*h, x.(*walk)) }
+
+func (h heads) Swap(a, b int) { h[a], h[b] = h[b], h[a] }
+
+func (h *heads) Push(x any) { *h = append(*h, x.(*walk)) }
+
 func (h *heads) Pop() any {
 	last := (*h)[len(*h)-1]
 	*h = (*h)[:len(*h)-1]

@@ -12,9 +12,9 @@ import (
 	"github.com/slotmq/go-rmq/internal/rights"
 )
 
-// PartialError says what could not be looked at: a key of a wrong type, say, or what a
-// master of a Cluster has that does not answer. It comes together with a result, which has
-// all the rest:
+// PartialError says what could not be looked at: a key of a wrong type, say, or the slots of
+// a Cluster's master that does not answer. It comes together with a result, which has all the
+// rest:
 //
 //	stats, err := i.Stats(ctx, "orders")
 //	var partial *inspector.PartialError
@@ -22,8 +22,8 @@ import (
 //		// stats are those of the other slots
 //	}
 //
-// What changes messages gives no such result: it returns the error, and so does every method
-// if nothing at all can be read, as when the one server does not answer.
+// Methods that change messages return no such result, only the error. So does every method if
+// nothing at all can be read, for example because the only server does not answer.
 type PartialError struct {
 	Failures []Failed // at least one
 }
@@ -54,8 +54,8 @@ func (p *PartialError) Unwrap() []error {
 	return all
 }
 
-// Merge takes over the failures of err, if it is a PartialError, each topic and slot once:
-// two questions about one slot fail for one reason. Another error it returns.
+// Merge adds the failures of err, if that is a PartialError, each topic and slot once: two
+// questions about one slot fail for one reason. Any other error it returns.
 func (p *PartialError) Merge(err error) error {
 	var other *PartialError
 	if err == nil || !errors.As(err, &other) {
@@ -83,8 +83,8 @@ type failures struct {
 	found PartialError
 }
 
-// add notes why something cannot be looked at. What concerns not this key alone, and so ends
-// the whole, it returns.
+// add notes why something cannot be looked at. An error that is not about this key alone ends
+// the whole: add returns it.
 func (f *failures) add(ctx context.Context, topic string, slot int, key string, err error) error {
 	switch {
 	case err == nil:
@@ -107,13 +107,13 @@ func (f *failures) add(ctx context.Context, topic string, slot int, key string, 
 
 func (f *failures) note(one Failed) { f.found.Failures = append(f.found.Failures, one) }
 
-// ofServer reports whether err is of the server, and not of one key.
+// ofServer reports whether err is about the server, and not about one key.
 func ofServer(err error) bool {
 	var reply redis.Error
 	return cluster.Unanswered(err) || errors.As(err, &reply) && !strings.Contains(err.Error(), "WRONGTYPE")
 }
 
-// merge takes over those of err. If it is another error, it is returned.
+// merge adds the failures of err. Any other error it returns.
 func (f *failures) merge(err error) error { return f.found.Merge(err) }
 
 // err is a [PartialError], or nil if there was no failure.
@@ -124,8 +124,8 @@ func (f *failures) err() error {
 	return &f.found
 }
 
-// findings say to the doctor what could not be looked at, those that one silent server hides
-// of a topic together.
+// findings are the failures for the doctor. Those of one topic at one silent server are one
+// finding.
 func (f *failures) findings() []finding {
 	type part struct{ topic, server string }
 	var all []finding
@@ -133,7 +133,7 @@ func (f *failures) findings() []finding {
 	slots := map[part][]int{}
 	for _, one := range f.found.Failures {
 		if one.Server == "" {
-			all = append(all, fail(oneLine(one.Err), "mend what it says; rmq verify tells more"))
+			all = append(all, fail(oneLine(one.Err), "mend what it says; rmq verify shows more"))
 			continue
 		}
 		p := part{one.Topic, one.Server}

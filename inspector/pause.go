@@ -7,25 +7,24 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/script"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
 // Pause stops slots of a topic, nil meaning all: from then on no worker takes anything from
-// them. What is in flight is finished. It tells how many were not paused before. Where some
-// slots cannot be reached, the others are paused all the same, and the error names those.
+// them. What is in flight is finished. It returns how many were not paused before. If some
+// slots cannot be reached, the others are paused all the same, and the error names the slots
+// that may not be.
 func (i *Inspector) Pause(ctx context.Context, topic string, slots []int) (changed int, err error) {
 	return i.pause(ctx, topic, slots, true)
 }
 
-// Resume lets slots go on, nil meaning all, and wakes their workers. It tells how many were
-// paused. Slots that cannot be reached are as with Pause.
+// Resume lets slots go on, nil meaning all, and wakes their workers. It returns how many were
+// paused. Slots that cannot be reached are reported as by Pause.
 func (i *Inspector) Resume(ctx context.Context, topic string, slots []int) (changed int, err error) {
 	return i.pause(ctx, topic, slots, false)
 }
@@ -62,8 +61,8 @@ func (i *Inspector) pause(ctx context.Context, topic string, slots []int, pause 
 	}
 }
 
-// pauseEach tries all the slots, and tells which went wrong, and why the first one did. A
-// server that does not answer is not asked again.
+// pauseEach tries all the slots. It returns which ones failed, and the first error. A server
+// that does not answer is not asked again.
 func (i *Inspector) pauseEach(ctx context.Context, t Topic, which []int, pause bool) (changed int, failed []string, first error) {
 	gone := map[string]bool{} // by address
 	for some := range slices.Chunk(which, perPipeline) {
@@ -71,7 +70,7 @@ func (i *Inspector) pauseEach(ctx context.Context, t Topic, which []int, pause b
 		var at []string // which server
 		var cmds []redis.Cmder
 		for _, slot := range some {
-			k := i.keys(t, slot)
+			k := i.keys(t.Name, slot)
 			_, addr, _ := cluster.MasterFor(ctx, i.rdb, k.Meta)
 			if gone[addr] {
 				failed = append(failed, strconv.Itoa(slot))
@@ -81,7 +80,7 @@ func (i *Inspector) pauseEach(ctx context.Context, t Topic, which []int, pause b
 		}
 		script.Exec(ctx, i.rdb, cmds...)
 		for n, slot := range tried {
-			yes, _, err := byhand.PauseAnswer(i.keys(t, slot), cmds[n].(*redis.StringSliceCmd))
+			yes, _, err := byhand.PauseAnswer(i.keys(t.Name, slot), cmds[n].(*redis.StringSliceCmd))
 			var reply redis.Error
 			switch {
 			case err != nil:
@@ -99,20 +98,4 @@ func (i *Inspector) pauseEach(ctx context.Context, t Topic, which []int, pause b
 		}
 	}
 	return changed, failed, first
-}
-
-// wake has the workers of slots look at them when something there will be due. Workers look
-// by themselves now and then, so a wake-up that gets lost costs time and nothing else.
-func (i *Inspector) wake(ctx context.Context, t Topic, which []int, in time.Duration) {
-	for some := range slices.Chunk(which, perPipeline) {
-		var payload []byte
-		for _, slot := range some {
-			payload = luascripts.AppendWake(payload, slot, in)
-		}
-		// Not just any server of a Cluster, which may hang: one that has just answered.
-		server, _, err := cluster.MasterFor(ctx, i.rdb, i.keys(t, some[0]).Store)
-		if err == nil {
-			_ = server.Publish(ctx, luascripts.WakeChannel(i.qualified(t.Name)), payload).Err()
-		}
-	}
 }

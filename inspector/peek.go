@@ -8,63 +8,18 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"time"
 
+	"github.com/slotmq/go-rmq/internal/score"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 	"github.com/slotmq/go-rmq/message"
 )
 
-// State is where a message is.
-type State string
-
-// The states.
-const (
-	Waiting  State = "waiting"   // for its first delivery
-	InFlight State = "in-flight" // a worker has it
-	Retrying State = "retrying"  // failed, and waits for its next attempt
-	Dead     State = "dead"      // given up on
-)
-
-// Entry is one message where it is.
-type Entry struct {
-	Content  string
-	Slot     int
-	State    State
-	Due      time.Time // waiting (not in priority topics) or retrying; zero while retrying in a literal topic: at once
-	Priority int64     // waiting, in priority topics
-	Attempt  int       // the one in flight, or the next one: 1 is the first delivery; 0 for dead
-	Died     time.Time // dead
-}
-
-// entryOf is a message with its score, where it has that.
-func entryOf(t Topic, slot int, state State, content string, score int64) Entry {
-	e := Entry{Content: content, Slot: slot, State: state}
-	switch {
-	case state == Waiting && !t.Kind.Timed():
-		e.Priority, e.Attempt = score, 1
-	case state == Waiting:
-		e.Due, e.Attempt = time.UnixMilli(score), 1
-	case state == InFlight:
-		e.Attempt = message.MaxRetries + 1 - int(score%1000)
-	case state == Retrying && score <= message.MaxRetries: // in the store
-		e.Attempt = afterRetries(int(score))
-	case state == Retrying:
-		e.Due, e.Attempt = time.UnixMilli(score/100), afterRetries(int(score%100))
-	case state == Dead:
-		e.Died = time.UnixMilli(score)
-	}
-	return e
-}
-
-// afterRetries is the attempt that comes next when so many retries are left.
-func afterRetries(left int) int { return message.MaxRetries + 2 - left }
-
-// Peek goes through up to limit messages in a state, over all slots given, nil meaning all:
-// of those that wait, those that come next first, of those in flight, those that were taken
-// first, of the dead, the latest first. It reads page by page, and keeps none; slots that work
-// go on meanwhile, so it is no picture of one moment. An error is the last it yields: a
-// [PartialError], if some slots could not be read, and the others were.
+// Peek goes through up to limit messages in a state, in the slots given, nil meaning all.
+// Messages that wait come in the order in which they will be delivered, those in flight in the
+// order in which they were taken, and the dead from the latest on. It reads page by page and
+// keeps no page. Workers go on meanwhile, so it is no picture of one moment. An error is the
+// last it yields: a [PartialError], if some slots could not be read, and the others were.
 func (i *Inspector) Peek(ctx context.Context, topic string, state State, slots []int, limit int) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		failed := failures{i: i}
@@ -80,7 +35,7 @@ func (i *Inspector) Peek(ctx context.Context, topic string, state State, slots [
 				yield(Entry{}, fmt.Errorf("peek at topic %s: %w", topic, err))
 				return
 			}
-			if !yield(entryOf(t, m.in.slot, state, m.content, whole(m.score)), nil) {
+			if !yield(entryOf(t, m.in.slot, state, m.content, score.Whole(m.score)), nil) {
 				return
 			}
 			if met++; met == limit {
@@ -115,7 +70,7 @@ func (i *Inspector) peek(ctx context.Context, topic string, state State, slots [
 	}
 	var queues []queue
 	for n, c := range counts {
-		found, err := queuesOf(t, which[n], i.keys(t, which[n]), state, &c)
+		found, err := queuesOf(t, which[n], i.keys(t.Name, which[n]), state, &c)
 		if err != nil {
 			return t, nil, err
 		}
@@ -146,7 +101,7 @@ type queue struct {
 // queuesOf are those of a slot that are not empty. In a literal topic failed ones wait in
 // two places: in the store, and if a worker handed them back, in retry.
 func queuesOf(t Topic, slot int, k luascripts.SlotKeys, state State, c *byhand.Counts) ([]queue, error) {
-	lowest, highest := math.Inf(-1), math.Inf(1) // anybody may have written a score
+	lowest, highest := math.Inf(-1), math.Inf(1) // other programs may have written any score
 	switch state {
 	case Waiting:
 		q := queue{slot: slot, key: k.Store, low: math.Nextafter(message.MaxRetries, highest), high: highest, head: c.Next, first: floor(c.Next), from: max(0, c.Failed-1)}

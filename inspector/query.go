@@ -12,27 +12,28 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 	"github.com/slotmq/go-rmq/message"
 )
 
-// DeadQuery says which of a topic's dead messages are meant. The zero value means all.
+// DeadQuery selects dead messages of a topic. The zero value selects all.
 type DeadQuery struct {
 	Slots     []int                     // nil: all
 	Content   func(content string) bool // nil: any; see [Glob] and [Regexp]
 	Reason    string                    // a part of the last error; empty: any
-	OlderThan time.Time                 // died before; zero: any. What changes messages refuses one that is still to come
+	OlderThan time.Time                 // died before; zero: any. Methods that change messages refuse a time to come
 	NewerThan time.Time                 // died after; zero: any
 	Newest    bool                      // newest first instead of oldest first
 	Limit     int                       // how many at most; 0: all
 	Complete  bool                      // end with an error at the first slot that cannot be read, instead of going on with the others
 
-	likely  int  // how many will do, but for those that do not count; 0: all
-	changes bool // those that are met are taken out, if all can be read
+	likely  int  // how many are enough, unless some do not count; 0: all
+	changes bool // what it selects is taken out, if all can be read
 }
 
-// few is how many dead messages have to be read at least; 0: nobody knows, or all.
+// few is how many dead messages have to be read at least; 0: it is not known, or all.
 func (q DeadQuery) few() int {
 	if q.Content != nil || q.Reason != "" {
 		return 0
@@ -40,7 +41,7 @@ func (q DeadQuery) few() int {
 	return cmp.Or(q.Limit, q.likely)
 }
 
-// slots are those that are meant, each once.
+// slots are those that it selects, each once.
 func (q DeadQuery) slots(t Topic) ([]int, error) {
 	if q.Limit < 0 {
 		return nil, &message.InvalidError{Field: "Limit", Value: strconv.Itoa(q.Limit), Limit: "1 or more, or 0 for all"}
@@ -57,13 +58,12 @@ func (q DeadQuery) slots(t Topic) ([]int, error) {
 	return slices.Compact(slices.Sorted(slices.Values(which))), err
 }
 
-// allowance is how far clocks may be apart before a time counts as one that is still to come.
+// allowance is how far clocks may be apart before a time counts as one to come.
 const allowance = 5 * time.Minute
 
-// past refuses to change what is older than a time that is still to come. That would be all,
-// and whoever wants all says so by the zero time: this one is an age that was less than
-// nothing, or overflowed. Where the server's clock was set back, the latest deaths are still
-// to come, too.
+// past refuses to change what is older than a time to come. That would be all messages, and
+// to say all there is the zero time: this time comes from an age that was negative, or
+// overflowed. After the server's clock was set back, the latest deaths are to come, too.
 func (q DeadQuery) past(counts []byhand.Counts) error {
 	var now, latest time.Time
 	for _, c := range counts {
@@ -80,10 +80,10 @@ func (q DeadQuery) past(counts []byhand.Counts) error {
 	}
 }
 
-// wholeMs is what a time of death may have behind its ms, if somebody stored it by hand.
+// wholeMs is what a time of death may have behind its ms, if another program wrote it.
 const wholeMs = 0.999
 
-// times are the first and the last time of death that are meant, in ms.
+// times are the first and the last time of death that it selects, in ms.
 func (q DeadQuery) times() (low, high float64) {
 	low, high = math.Inf(-1), math.Inf(1)
 	if !q.NewerThan.IsZero() {
@@ -95,7 +95,7 @@ func (q DeadQuery) times() (low, high float64) {
 	return low, high
 }
 
-// bound is a time of death as commands want it.
+// bound is a time of death as an argument of a command.
 func bound(ms float64) string { return strings.ToLower(strconv.FormatFloat(ms, 'f', -1, 64)) }
 
 // How many dead messages are read ahead of those that are met: in all slots, and in one. If
@@ -106,8 +106,8 @@ const (
 	fewPage   = 10
 )
 
-// walks go through the slots that are meant and have dead messages, but for those that
-// die later. With a [PartialError] they are those that could be counted.
+// walks go through the slots that the query selects and that have dead messages. What dies
+// later is not met. With a [PartialError] they are the slots that could be counted.
 func (i *Inspector) walks(ctx context.Context, t Topic, q DeadQuery) ([]*walk, error) {
 	which, err := q.slots(t)
 	if err != nil {
@@ -149,10 +149,10 @@ func (i *Inspector) walks(ctx context.Context, t Topic, q DeadQuery) ([]*walk, e
 		}
 		c := count[slot]
 		latest := float64(c.Died[1].UnixMilli()) + wholeMs
-		if c.Died[1].UnixMilli() >= exact { // somebody wrote one that is no time
+		if c.Died[1].UnixMilli() >= limits.MaxScore { // another program wrote one that is no time
 			latest = math.Inf(1)
 		}
-		w := newWalk(i.keys(t, slot).Dead, low, min(high, latest), q.Newest, page)
+		w := newWalk(i.keys(t.Name, slot).Dead, low, min(high, latest), q.Newest, page)
 		w.slot, w.from, w.start, w.began = slot, max(0, before[n]-1), float64(c.Now.UnixMilli()), began
 		if !q.Newest {
 			w.head = max(w.head, floor(c.Died[0].UnixMilli()))
@@ -170,4 +170,14 @@ func (i *Inspector) countDead(ctx context.Context, t Topic, which []int, from, t
 		n, err := cmd.Result()
 		return int(n), at(k.Dead, err)
 	})
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// later is the later of two moments.
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }

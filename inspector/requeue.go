@@ -12,26 +12,27 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// Requeued is what became of dead messages.
+// Requeued counts what became of dead messages.
 type Requeued struct {
 	Stored  int // wait like new ones, with all deliveries
 	Merged  int // a live copy goes on as it was, and the dead one is gone
 	Gone    int // were not dead any more, or had died again; see [Inspector.DeadRequeue]
-	Unknown int // are dead still, because nobody knows their priority; see [RequeueOptions]
+	Unknown int // are still dead, because their priority is not known; see [RequeueOptions]
 	Lost    int // may be stored or merged, as the answer is lost; they count against a Limit
 }
 
 // RequeueOptions of [Inspector.DeadRequeue].
 type RequeueOptions struct {
-	// Rate is how many a second, in steps of a tenth of a second. Defaults to 0: as fast
-	// as it goes.
+	// Rate is how many messages a second, in steps of a tenth of a second. Defaults to 0: as
+	// fast as it goes.
 	Rate float64
 
 	// Priority is given to all of them, in a priority topic. Defaults to 0: each gets the
 	// one it was sent with.
 	Priority int64
 
-	// Progress is told after each step what became of all so far. Defaults to nobody.
+	// Progress is called after each step with what became of all messages so far. Defaults
+	// to nil: no calls.
 	Progress func(Requeued)
 }
 
@@ -46,17 +47,17 @@ func (o RequeueOptions) validate(t Topic) error {
 	return validatePriority(t, o.Priority)
 }
 
-// DeadRequeue has dead messages delivered again, with all 17 deliveries: those of the time
-// kinds now, those of priority topics with their priority. A message that waits, is in
-// flight or waits for its retry is left as it is, and the dead one merges into it.
+// DeadRequeue delivers dead messages again, with all 17 deliveries: those of the time kinds
+// now, those of priority topics with their priority. If an equal message waits, is in flight
+// or waits for its retry, that one is left as it is, and the dead one merges into it.
 //
-// Those that die after the beginning are left alone, so that what keeps failing does not go
-// round in a circle. With a Limit, so many are requeued, if there are so many.
+// Messages that die after the call has begun are left alone, so a message that keeps failing
+// is not requeued in a loop. At most Limit messages are requeued.
 //
-// When ctx ends it stops between two steps; the error wraps that of ctx. What was requeued
-// stays so, and calling it again goes on with the rest. If the answer to a step is lost, the
-// step is repeated, and what the first try did counts as Lost. So does the whole step if no
-// answer comes at all; then there is an error.
+// When ctx ends, it stops between two steps; the error wraps that of ctx. What was requeued
+// stays so. Call it again to go on with the rest. If the answer to a step is lost, the step is
+// repeated, and what the first try did counts as Lost. So does the whole step if no answer
+// comes at all; then there is an error.
 func (i *Inspector) DeadRequeue(ctx context.Context, topic string, q DeadQuery, o RequeueOptions) (Requeued, error) {
 	var done Requeued
 	if err := given(ctx, "requeue dead messages of topic "+topic); err != nil {
@@ -67,12 +68,12 @@ func (i *Inspector) DeadRequeue(ctx context.Context, topic string, q DeadQuery, 
 		return done, err
 	}
 	if err = o.validate(t); err == nil {
-		err = i.exhume(ctx, t, q, o.Rate, exhumation{
+		err = i.takeOut(ctx, t, q, o.Rate, removal{
 			call: func(k luascripts.SlotKeys, dead []byhand.DeadItem) redis.Cmder {
 				return byhand.RequeueCmd(context.WithoutCancel(ctx), k, !t.Kind.Timed(), o.Priority, dead)
 			},
-			note: func(f byhand.DeadResult) {
-				switch f {
+			note: func(r byhand.DeadResult) {
+				switch r {
 				case byhand.Stored:
 					done.Stored++
 				case byhand.Merged:
@@ -85,10 +86,10 @@ func (i *Inspector) DeadRequeue(ctx context.Context, topic string, q DeadQuery, 
 					done.Gone++
 				}
 			},
-			after: func(graves []*grave) {
-				which := make([]int, len(graves))
-				for n, g := range graves {
-					which[n] = g.slot
+			after: func(answered []*inSlot) {
+				which := make([]int, len(answered))
+				for n, s := range answered {
+					which[n] = s.slot
 				}
 				i.wake(context.WithoutCancel(ctx), t, which, 0)
 				if o.Progress != nil {
@@ -103,9 +104,9 @@ func (i *Inspector) DeadRequeue(ctx context.Context, topic string, q DeadQuery, 
 	return done, nil
 }
 
-// DeadDelete forgets dead messages, and tells how many, and how many more may be gone, as
-// the answer is lost. It goes on and stops as DeadRequeue does. progress is told after each
-// step how many so far; nil: nobody.
+// DeadDelete forgets dead messages, and returns how many, and how many more may be gone
+// because an answer is lost. It goes on and stops as DeadRequeue does. After each step it
+// calls progress, unless that is nil, with the number so far.
 func (i *Inspector) DeadDelete(ctx context.Context, topic string, q DeadQuery, progress func(deleted int)) (deleted, unsure int, err error) {
 	if err := given(ctx, "delete dead messages of topic "+topic); err != nil {
 		return 0, 0, err
@@ -114,19 +115,19 @@ func (i *Inspector) DeadDelete(ctx context.Context, topic string, q DeadQuery, p
 	if err != nil {
 		return 0, 0, err
 	}
-	err = i.exhume(ctx, t, q, 0, exhumation{
+	err = i.takeOut(ctx, t, q, 0, removal{
 		call: func(k luascripts.SlotKeys, dead []byhand.DeadItem) redis.Cmder {
 			return byhand.DeleteCmd(context.WithoutCancel(ctx), k, dead)
 		},
-		note: func(f byhand.DeadResult) {
-			switch f {
+		note: func(r byhand.DeadResult) {
+			switch r {
 			case byhand.Deleted:
 				deleted++
 			case lost:
 				unsure++
 			}
 		},
-		after: func([]*grave) {
+		after: func([]*inSlot) {
 			if progress != nil {
 				progress(deleted)
 			}

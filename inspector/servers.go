@@ -18,10 +18,10 @@ import (
 
 // How the doctor examines servers.
 
-// server is one Redis server, and what it told.
+// server is one Redis server, and what it says about itself.
 type server struct {
 	addr   string
-	err    error // why it told nothing
+	err    error // why it said nothing
 	ping   time.Duration
 	ahead  time.Duration // how much its clock is ahead of this machine's
 	doubt  time.Duration // how far that may be wrong
@@ -99,7 +99,7 @@ func (s *server) at(servers []server) string {
 	return "server " + s.addr + ": "
 }
 
-// wrongClock is how much clocks may differ before somebody should be told.
+// wrongClock is how much clocks may differ before the doctor warns.
 const wrongClock = 500 * time.Millisecond
 
 // clocks compares those of the servers with this machine's and with each other.

@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/keeper"
+	"github.com/slotmq/go-rmq/slots"
 )
 
-// sight is what was last seen in ZooKeeper. Each look opens a session, so calls for one
-// topic after the other share one.
+// sight is what was last seen in ZooKeeper. Each look opens a session, so questions about one
+// topic after the other share one look.
 type sight struct {
 	mu   sync.Mutex
 	at   time.Time
@@ -19,24 +20,22 @@ type sight struct {
 	err  error
 }
 
-// fresh is how long a sight serves.
+// fresh is how long a look serves.
 const fresh = time.Second
 
-// view is who works at what in ZooKeeper, where nobody is as good as nothing.
-func (i *Inspector) view(ctx context.Context) (keeper.View, error) {
-	zoo, ok := i.cfg.Slots.(interface {
-		View(ctx context.Context, namespace string) (keeper.View, error)
-	})
+// look returns who works at what in ZooKeeper. Where no worker has ever been there is
+// nothing to see, which is no error.
+func (s *sight) look(ctx context.Context, by slots.Sharing, namespace string) (keeper.View, error) {
+	zoo, ok := by.(*keeper.Keeper)
 	if !ok {
 		return keeper.View{}, errors.New("Config.Slots is not by slots.ZooKeeper")
 	}
-	s := &i.seen
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if time.Since(s.at) < fresh {
 		return s.view, s.err
 	}
-	view, err := zoo.View(ctx, i.cfg.Namespace)
+	view, err := zoo.View(ctx, namespace)
 	if errors.Is(err, keeper.ErrNoTree) {
 		err = nil
 	}

@@ -66,35 +66,35 @@ func (h *hearing) get(addr string) (heard, bool) {
 	return last, known && time.Now().Before(last.until)
 }
 
-// silent tells of each key why its master is not to be asked for it; nil: it answers. That of
-// one server, which has them all, is found out by the question itself.
-func (i *Inspector) silent(ctx context.Context, keys []string) []error {
+// silent returns for each key why its master must not be asked for it; nil: it answers. Of one
+// server, which has all keys, the question itself finds that out.
+func (h *hearing) silent(ctx context.Context, rdb redis.UniversalClient, keys []string) []error {
 	errs := make([]error, len(keys))
-	if !cluster.IsCluster(i.rdb) {
+	if !cluster.IsCluster(rdb) {
 		return errs
 	}
 	addrs := make([]string, len(keys))
 	var asked sync.WaitGroup
 	met := map[string]bool{}
 	for n, key := range keys {
-		master, addr, err := cluster.MasterFor(ctx, i.rdb, key)
+		master, addr, err := cluster.MasterFor(ctx, rdb, key)
 		if errs[n] = err; err != nil {
 			continue
 		}
 		addrs[n] = addr
-		if _, known := i.heard.get(addr); known || met[addr] {
+		if _, known := h.get(addr); known || met[addr] {
 			continue
 		}
 		met[addr] = true
 		asked.Go(func() {
 			if err := answers(ctx, master); ctx.Err() == nil {
-				i.heard.note(addr, err)
+				h.note(addr, err)
 			}
 		})
 	}
 	asked.Wait()
 	for n, addr := range addrs {
-		if last, _ := i.heard.get(addr); errs[n] == nil && last.err != nil {
+		if last, _ := h.get(addr); errs[n] == nil && last.err != nil {
 			errs[n] = last.err
 		}
 	}

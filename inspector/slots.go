@@ -2,15 +2,8 @@ package inspector
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"strconv"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/slotmq/go-rmq/internal/script"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -36,11 +29,11 @@ type Slot struct {
 	Attempt   int           // of it
 	LeaseEnds time.Time     // of the holder; zero: ZooKeeper judges it
 	Paused    time.Time     // since when; zero: it is not paused
-	Worker    string        // whom the slot is assigned to; empty: nobody, or it is not known
+	Worker    string        // that the slot is assigned to; empty: none, or it is not known
 	Unseen    bool          // it is not known, as with Stats.Workers
 }
 
-// Slots are those of a topic, by index. Each is a picture of one moment, all of them
+// Slots returns the slots of a topic, by index. Each is a picture of one moment, all of them
 // together are not. With a [PartialError] they are those that could be looked at.
 func (i *Inspector) Slots(ctx context.Context, topic string) ([]Slot, error) {
 	if err := given(ctx, "look at the slots of topic "+topic); err != nil {
@@ -63,7 +56,7 @@ func (i *Inspector) Slots(ctx context.Context, topic string) ([]Slot, error) {
 	return all, failed.err()
 }
 
-// seen is what the slots of a topic have, and who works at them.
+// seen is what the slots of a topic hold, and who works at them.
 type seen struct {
 	slots  []int // that could be looked at
 	counts []byhand.Counts
@@ -84,7 +77,7 @@ func (i *Inspector) look(ctx context.Context, t Topic) (s seen, err error) {
 	return s, failed.err()
 }
 
-// counted says in words of this package what was counted.
+// counted is a slot by what the script has counted.
 func counted(t Topic, index int, c *byhand.Counts) Slot {
 	s := Slot{
 		Index:  index,
@@ -110,75 +103,51 @@ func counted(t Topic, index int, c *byhand.Counts) Slot {
 	return s
 }
 
-// chosen are the slots that are meant, ascending: those given, or all of the topic.
-func chosen(t Topic, which []int) ([]int, error) {
-	for _, slot := range which {
-		if slot < 0 || slot >= t.Slots {
-			return nil, &message.InvalidError{
-				Field: "slot", Value: strconv.Itoa(slot), Limit: fmt.Sprintf("from 0 to %d in topic %s", t.Slots-1, t.Name),
-			}
-		}
-	}
-	if which != nil {
-		return slices.Compact(slices.Sorted(slices.Values(which))), nil
-	}
-	return allSlots(t), nil
+// Stats is what a topic holds.
+type Stats struct {
+	Counts
+	Topic   Topic
+	Overdue time.Duration // of the slot where it is longest
+	Read    int           // of its slots: fewer than all come with a [PartialError]
+	Paused  int           // slots
+	Workers int           // that share the topic; -1: not known: ZooKeeper knows them, and Config.Slots is nil or the topic is Foreign; or the server that knows them does not answer
 }
 
-func allSlots(t Topic) []int {
-	all := make([]int, t.Slots)
-	for slot := range all {
-		all[slot] = slot
+// Stats adds up the slots of a topic. With a [PartialError] it is of those that could be
+// counted.
+func (i *Inspector) Stats(ctx context.Context, topic string) (Stats, error) {
+	if err := given(ctx, "count topic "+topic); err != nil {
+		return Stats{}, err
 	}
-	return all
-}
-
-// counts counts slots of a topic, as [ofSlots] asks.
-func (i *Inspector) counts(ctx context.Context, t Topic, which []int) (counts []byhand.Counts, read []int, err error) {
-	priority := !t.Kind.Timed()
-	return ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.StringSliceCmd {
-		return byhand.CountCmd(ctx, k, priority)
-	}, byhand.CountAnswer)
-}
-
-// perPipeline is how many calls go out at once.
-const perPipeline = 100
-
-// ofSlots asks one question of each slot, in pipelines. The answers are in the order of the
-// slots, which it returns, too: with a [PartialError] they are those that could be asked.
-func ofSlots[C redis.Cmder, A any](
-	ctx context.Context, i *Inspector, t Topic, which []int,
-	question func(luascripts.SlotKeys) C, answer func(luascripts.SlotKeys, C) (A, error),
-) (answers []A, read []int, err error) {
+	t, err := i.Topic(ctx, topic)
+	if err != nil {
+		return Stats{}, err
+	}
 	failed := failures{i: i}
-	for some := range slices.Chunk(which, perPipeline) {
-		keys, cmds := make([]luascripts.SlotKeys, len(some)), make([]C, len(some))
-		stores := make([]string, len(some))
-		for n, slot := range some {
-			keys[n] = i.keys(t, slot)
-			stores[n] = keys[n].Store
-		}
-		var sent []redis.Cmder
-		silent := i.silent(ctx, stores)
-		for n, k := range keys {
-			if silent[n] == nil {
-				cmds[n] = question(k)
-				sent = append(sent, cmds[n])
-			}
-		}
-		script.Exec(ctx, i.rdb, sent...)
-		for n, slot := range some {
-			var a A
-			err := silent[n]
-			if err == nil {
-				a, err = answer(keys[n], cmds[n])
-			}
-			if err == nil {
-				answers, read = append(answers, a), append(read, slot)
-			} else if err := failed.add(ctx, t.Name, slot, stores[n], i.explain(err)); err != nil {
-				return nil, nil, err
-			}
-		}
+	seen, err := i.look(ctx, t)
+	if err := failed.merge(err); err != nil {
+		return Stats{}, err
 	}
-	return answers, read, failed.err()
+	return sum(t, seen), failed.err()
+}
+
+// sum adds up the slots of a topic.
+func sum(t Topic, seen seen) Stats {
+	sum := Stats{Topic: t, Read: len(seen.slots), Workers: seen.workers}
+	for n, slot := range seen.slots {
+		sum.add(counted(t, slot, &seen.counts[n]))
+	}
+	return sum
+}
+
+func (sum *Stats) add(s Slot) {
+	sum.Waiting += s.Waiting
+	sum.Due += s.Due
+	sum.InFlight += s.InFlight
+	sum.Retrying += s.Retrying
+	sum.Dead += s.Dead
+	sum.Overdue = max(sum.Overdue, s.Overdue)
+	if !s.Paused.IsZero() {
+		sum.Paused++
+	}
 }

@@ -7,15 +7,16 @@ import (
 	"slices"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/definition"
 	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
-// A slot stands still if something in it should go on, and nothing does. One look cannot tell
-// that from a slot at work: so those that look like it are looked at again after a while, and
-// count if nothing has moved, not even the number, which each turn that changes something
-// makes larger.
+// A slot stands still if something in it should go on, and nothing does. One look cannot
+// distinguish that from a slot at work. So slots that look like it are looked at again after a
+// while. They count if nothing has moved, not even the number, which grows with each turn that
+// changes something.
 
 // betweenLooks is the time from one look to the next. quiet is how long a slot may look like
 // standing still for good reasons, such as slots that move to another worker.
@@ -38,10 +39,10 @@ func (s *still) String() string {
 	return fmt.Sprintf("topic %s slot %d: %s", s.topic.Name, s.slot, s.detail)
 }
 
-// seemStill are the slots of a topic that look like it.
+// seemStill are the slots of a topic that look like standing still.
 func (i *Inspector) seemStill(ctx context.Context, t Topic, seen seen) []still {
 	var held map[string][]int // by workers with a session; nil: they are not known
-	if t.Sharing == "zookeeper" {
+	if t.Sharing == definition.SharingZooKeeper {
 		held, _ = i.heldOf(ctx, t)
 	}
 	var all []still
@@ -59,7 +60,7 @@ func (i *Inspector) heldOf(ctx context.Context, t Topic) (map[string][]int, erro
 	if i.cfg.Slots == nil || t.Foreign {
 		return nil, nil
 	}
-	view, err := i.view(ctx)
+	view, err := i.seen.look(ctx, i.cfg.Slots, i.cfg.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -78,13 +79,13 @@ func (s *still) seems(who shares, held map[string][]int) bool {
 	has, lives := held[s.was.Worker]
 	switch {
 	case c.InFlight > 0 && s.was.Lease > 0 && over > quiet:
-		s.level, s.detail = Fail, fmt.Sprintf("a batch of %d, taken %s by %s, whose lease ended %s, and nobody takes it over",
+		s.level, s.detail = Fail, fmt.Sprintf("a batch of %d, taken %s by %s, whose lease ended %s, and no worker takes it over",
 			c.InFlight, words.Ago(taken), s.was.Worker, words.Ago(over))
 		s.advice = "start workers that listen to the topic; if there are, look at their logs"
 	case c.InFlight == 0 || s.was.Lease > 0:
-	case held == nil || taken <= quiet: // nobody can tell
+	case held == nil || taken <= quiet: // it cannot be known
 	case !lives:
-		s.level, s.detail = Fail, fmt.Sprintf("a batch of %d, taken %s by %s, which has no session any more, and nobody takes it over",
+		s.level, s.detail = Fail, fmt.Sprintf("a batch of %d, taken %s by %s, which has no session any more, and no worker takes it over",
 			c.InFlight, words.Ago(taken), s.was.Worker)
 		s.advice = "start workers that listen to the topic; if there are, look at their logs"
 	case !slices.Contains(has, s.slot):
@@ -108,7 +109,8 @@ func (s *still) seems(who shares, held map[string][]int) bool {
 	return s.level != ""
 }
 
-// standStill are those of which nothing has moved after a while. It waits only if there are any.
+// standStill are those in which nothing has moved after a while. It waits only if there are
+// any.
 func (i *Inspector) standStill(ctx context.Context, seem []still) ([]still, error) {
 	if len(seem) == 0 {
 		return nil, nil

@@ -3,32 +3,18 @@ package inspector
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/slotmq/go-rmq/internal/limits"
-	"github.com/slotmq/go-rmq/internal/rights"
-	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/message"
 )
 
-// Topic is a topic as it is defined in Redis.
-type Topic struct {
-	message.Topic
-	Sharing   string    // how its slots are shared out: "redis", "zookeeper", or empty: no worker has started yet
-	Created   time.Time // zero: it is not known
-	Namespace string    // that its programs give; if none is stored, that of the inspector
-	Foreign   bool      // Namespace is not the inspector's, so it cannot see the topic's workers in ZooKeeper
-}
-
-// Topics are those of the namespace, by name. One whose definition is missing or cannot be
-// read has no Kind and no Slots, so that it hides no other. Nothing else can be told of it;
-// Verify and Doctor say what is wrong. A [PartialError] names those whose master does not answer.
+// Topics returns the topics of the namespace, by name. A topic whose definition is missing or
+// cannot be read has no Kind and no Slots: it does not hide the others. Verify and Doctor say
+// what is wrong with it. A [PartialError] names those whose master does not answer.
 //
-// Without a namespace, those of all namespaces are among them, with theirs in front, and
-// are Foreign.
+// An inspector without a namespace sees the topics of all namespaces. Their names begin with
+// the namespace, and they are Foreign.
 func (i *Inspector) Topics(ctx context.Context) ([]Topic, error) {
 	if err := given(ctx, "list topics"); err != nil {
 		return nil, err
@@ -45,7 +31,8 @@ func (i *Inspector) Topics(ctx context.Context) ([]Topic, error) {
 	return topics, failed.err()
 }
 
-// Topic is one of them. The error of one that is not there wraps [ErrUnknownTopic].
+// Topic returns one of them. If there is none of that name, the error wraps
+// [ErrUnknownTopic].
 func (i *Inspector) Topic(ctx context.Context, name string) (Topic, error) {
 	if err := given(ctx, "look up topic "+name); err != nil {
 		return Topic{}, err
@@ -72,7 +59,9 @@ func (i *Inspector) Topic(ctx context.Context, name string) (Topic, error) {
 	return Topic{}, i.unknown(name, names)
 }
 
-// unknown says which topics there are instead.
+// unknown is the error for a topic that is not there. It names topics that are, those first
+// whose names need the fewest changes: with hundreds of topics the one that was meant would
+// hardly be among the five that it names.
 func (i *Inspector) unknown(name string, names []string) error {
 	where := "in this Redis"
 	if i.cfg.Namespace != "" {
@@ -95,7 +84,7 @@ func (i *Inspector) unknown(name string, names []string) error {
 	return fmt.Errorf("%w: %q%s", ErrUnknownTopic, name, text)
 }
 
-// distanceOf counts how many bytes have to be typed differently.
+// distanceOf counts the bytes to type differently (Levenshtein's distance).
 func distanceOf(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -114,30 +103,3 @@ func distanceOf(a, b string) int {
 	}
 	return row[len(b)]
 }
-
-// names are the topics of the namespace that are listed, by name and without it.
-func (i *Inspector) names(ctx context.Context) ([]string, error) {
-	const page = 250 // Redis may bring somewhat more
-	names := map[string]bool{}
-	prefix := i.qualified("")
-	if err := i.silent(ctx, []string{luascripts.TopicsKey})[0]; err != nil {
-		return nil, fmt.Errorf("list topics in %s: %w", luascripts.TopicsKey, err)
-	}
-	for cursor := uint64(0); ; {
-		found, next, err := i.rdb.SScan(ctx, luascripts.TopicsKey, cursor, "", page).Result()
-		if err != nil {
-			return nil, fmt.Errorf("list topics in %s: %w", luascripts.TopicsKey, i.explain(err))
-		}
-		for _, name := range found {
-			if name, ours := strings.CutPrefix(name, prefix); ours && name != "" {
-				names[name] = true
-			}
-		}
-		if cursor = next; cursor == 0 {
-			return slices.Sorted(maps.Keys(names)), nil
-		}
-	}
-}
-
-// explain says what to do where Redis turned the user away.
-func (i *Inspector) explain(err error) error { return rights.Explain(err, rights.User(i.rdb)) }

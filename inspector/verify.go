@@ -15,24 +15,24 @@ import (
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
-// Violation is a rule that does not hold.
+// Violation is a rule that does not hold for what is stored.
 type Violation struct {
 	Topic   string
-	Slot    int    // -1: it concerns the topic as a whole
+	Slot    int    // -1: it is about the topic as a whole
 	Rule    string // one of byhand.Rules, or DEFINITION, LISTED or STANDS
 	Key     string // where it shows
-	Content string // which is concerned; empty: the key as a whole
+	Content string // that it is about; empty: the key as a whole
 	Detail  string // what is there
 }
 
-// Verify holds topics, nil meaning all of the namespace, against the rules for what is
-// stored: those of a slot (byhand.Rules), that each topic has a definition that
-// can be read (DEFINITION), and that it is listed in rmq:topics (LISTED). Last it looks for
-// slots with a batch in flight that stand still (STANDS), for which it looks twice.
+// Verify compares what is stored of topics, nil meaning all of the namespace, with the rules:
+// those of a slot (byhand.Rules), that each topic has a definition that can be read
+// (DEFINITION), and that it is listed in rmq:topics (LISTED). Last it looks, twice, for slots
+// with a batch in flight that stand still (STANDS).
 //
-// It reads page by page, and each page is judged as of one moment. So it finds nothing in a
-// topic at work, and workers go on meanwhile. progress is told of each slot when it has
-// been read, and of how many the topic has; nil: nobody.
+// It reads page by page, and each page is of one moment. So it finds nothing in a topic at
+// work, and workers go on meanwhile. If progress is not nil, Verify calls it for each slot
+// that it has read, with the number of slots the topic has.
 //
 // With an error come the violations that were found before it.
 func (i *Inspector) Verify(ctx context.Context, topics []string, progress func(topic string, slot, of int)) ([]Violation, error) {
@@ -86,7 +86,7 @@ func (v *verification) run(ctx context.Context, topics []string, progress func(t
 		}
 		if d.wrong != "" {
 			v.add(Violation{Topic: d.Name, Slot: -1, Rule: "DEFINITION", Key: luascripts.DefinitionKey(v.i.qualified(d.Name)), Detail: d.wrong})
-			continue // nobody knows its slots
+			continue // its slots are not known
 		}
 		for slot := range d.Slots {
 			if err := v.slot(ctx, d.Topic, slot); err != nil {
@@ -100,7 +100,7 @@ func (v *verification) run(ctx context.Context, topics []string, progress func(t
 			return err
 		}
 		seen, err := v.i.look(ctx, d.Topic)
-		if err != nil && v.found == nil { // else a key of a wrong type was told
+		if err != nil && v.found == nil { // else a key of a wrong type was reported
 			return err
 		}
 		some := v.i.seemStill(ctx, d.Topic, seen)
@@ -108,12 +108,12 @@ func (v *verification) run(ctx context.Context, topics []string, progress func(t
 	}
 	still, err := v.i.standStill(ctx, v.seem)
 	for _, s := range still {
-		v.add(Violation{Topic: s.topic.Name, Slot: s.slot, Rule: "STANDS", Key: v.i.keys(s.topic, s.slot).Prepare, Detail: s.detail + "; " + s.advice})
+		v.add(Violation{Topic: s.topic.Name, Slot: s.slot, Rule: "STANDS", Key: v.i.keys(s.topic.Name, s.slot).Prepare, Detail: s.detail + "; " + s.advice})
 	}
 	return err
 }
 
-// topic looks at what a topic has beside its slots.
+// topic looks at what is stored of a topic beside its slots.
 func (v *verification) topic(ctx context.Context, t Topic, listed bool) error {
 	workers := luascripts.WorkersKey(v.i.qualified(t.Name))
 	is, err := v.i.rdb.Type(ctx, workers).Result()
@@ -126,7 +126,7 @@ func (v *verification) topic(ctx context.Context, t Topic, listed bool) error {
 	// A new topic is listed a moment after its definition was written.
 	for end := time.Now().Add(time.Second); !listed; {
 		if listed, err = v.i.rdb.SIsMember(ctx, luascripts.TopicsKey, v.i.qualified(t.Name)).Result(); redis.HasErrorPrefix(err, "WRONGTYPE") {
-			return nil // told already
+			return nil // reported already
 		} else if err != nil {
 			return at(luascripts.TopicsKey, v.i.explain(err))
 		}
@@ -141,8 +141,8 @@ func (v *verification) topic(ctx context.Context, t Topic, listed bool) error {
 	return nil
 }
 
-// auditPage is how many contents are looked at in one call, while which the server does
-// nothing else. Of why it begins with few, as nobody knows how long they are.
+// auditPage is how many contents are looked at in one call. The server does nothing else
+// meanwhile. Of why it begins with few, as it is not known how long they are.
 const (
 	auditPage = 100
 	whyFirst  = 4
@@ -150,7 +150,7 @@ const (
 
 // slot looks at one slot.
 func (v *verification) slot(ctx context.Context, t Topic, slot int) error {
-	keys := v.i.keys(t, slot)
+	keys := v.i.keys(t.Name, slot)
 	audit := func(part byhand.Part, from string, count int) (*byhand.Audit, error) {
 		a, err := byhand.ReadAudit(ctx, v.i.rdb, keys, part, from, count)
 		if err != nil {
@@ -162,7 +162,7 @@ func (v *verification) slot(ctx context.Context, t Topic, slot int) error {
 		}
 		return a, nil
 	}
-	sizes := [5]int{1} // the first call tells
+	sizes := [5]int{1} // the first call returns them
 	for n, part := range []struct {
 		byhand.Part
 		size  int // its place among the sizes
@@ -179,7 +179,7 @@ func (v *verification) slot(ctx context.Context, t Topic, slot int) error {
 			if err != nil {
 				return err
 			}
-			if a.Now == 0 { // a key of a wrong type: no more can be told
+			if a.Now == 0 { // a key of a wrong type: there is no more
 				return nil
 			}
 			if n == 0 {

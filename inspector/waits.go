@@ -8,8 +8,7 @@ import (
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
-// waitsFor says what has to happen before a content is delivered: nothing if a worker has
-// it.
+// waitsFor says what must happen before a content is delivered: nothing if a worker has it.
 func waitsFor(e *Explanation, f *byhand.Found, who shares) []string {
 	var reasons []string
 	add := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
@@ -23,7 +22,7 @@ func waitsFor(e *Explanation, f *byhand.Found, who shares) []string {
 	case e.Flight != nil:
 		return nil
 	default:
-		add("somebody who requeues or deletes it")
+		add("you to requeue or delete it")
 		return reasons
 	}
 	switch {
@@ -63,7 +62,7 @@ func waitsFor(e *Explanation, f *byhand.Found, who shares) []string {
 	return reasons
 }
 
-// missing says whether there is anybody to deliver it.
+// missing says whether there is a worker to deliver it.
 func missing(e *Explanation, who shares) []string {
 	switch {
 	case who.workers == 0:

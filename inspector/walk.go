@@ -8,13 +8,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
-// A sorted set is read page by page, by rank, while contents come and go. So that nothing
-// that stays is passed over or met twice, each page begins one before what is to come next:
-// with a content that was met already. If it does not, contents before it have gone, and
-// what is to come next has moved to lower ranks: then an earlier page is read.
+// A sorted set is read page by page, by rank, while contents come and go. Nothing that stays
+// may be passed over or met twice. So each page begins one before what comes next, with a
+// content that was met already. If it does not begin with that, contents before it have gone,
+// and what comes next has moved to lower ranks: then an earlier page is read.
 
 // member is a content with its score.
 type member struct {
@@ -69,8 +70,8 @@ func (w *walk) order(a, b member) int {
 	return o
 }
 
-// ask is for the next page. What comes next is read ahead if there is room for it, or else,
-// by force, however large it is.
+// ask is the question for the next page. What comes next is read ahead if there is room for
+// it, or with force however large it is.
 func (w *walk) ask(room int, force bool) byhand.PageAsk {
 	ask := byhand.PageAsk{Key: w.key, From: w.from, Down: w.down, Most: w.page + 1, Bytes: room, Known: w.known}
 	if force {
@@ -82,8 +83,8 @@ func (w *walk) ask(room int, force bool) byhand.PageAsk {
 	return ask
 }
 
-// take makes of the page what is ready: nothing, if another page must be read. If next is
-// not empty, it is the score of what follows the page.
+// take makes the page ready, or nothing of it if another page must be read. If next is not
+// empty, it is the score of what follows the page.
 func (w *walk) take(page []member, next string) {
 	if w.from > 0 && len(page) == 0 && next != "" { // there was no room even for the one before
 		return
@@ -120,22 +121,17 @@ func (w *walk) take(page []member, next string) {
 	w.ready = page
 }
 
-// exact is the largest whole number that all scores below it can be told from.
-const exact = 1<<53 - 1
-
-// whole is a score in whole numbers, as the scripts take it. Anybody may have written it.
-func whole(score float64) int64 { return int64(math.Floor(max(-exact, min(exact, score)))) }
-
-// floor and ceiling are scores that those of which n is told are not below, or above.
+// floor and ceiling bound the scores that are read as n: none is below floor(n), and none
+// above ceiling(n).
 func floor(n int64) float64 {
-	if n <= -exact {
+	if n <= -limits.MaxScore {
 		return math.Inf(-1)
 	}
 	return float64(n)
 }
 
 func ceiling(n int64) float64 {
-	if n >= exact {
+	if n >= limits.MaxScore {
 		return math.Inf(1)
 	}
 	return float64(n + 1)
@@ -159,3 +155,12 @@ func (w *walk) beyond(m member) bool {
 func (w *walk) since(died float64) bool {
 	return died > w.start && died <= w.start+float64(time.Since(w.began).Milliseconds()+1)
 }
+
+// Contents may be large, and there may be thousands of slots. So no question asks for a
+// number of contents alone: no answer has more than pageBytes, and all that was read and not
+// met yet has no more than heldBytes, but for a content that is larger by itself. Of a content
+// that is too large to be read ahead, only the score is known until it is met.
+const (
+	pageBytes = 512 << 10
+	heldBytes = 4 << 20
+)

@@ -27,8 +27,8 @@ var (
 	membersScript = script.New(membersSource)
 )
 
-// Touch begins the worker's lease anew and reports whether it still holds
-// batch number. On false it must stop working on the batch.
+// Touch begins the worker's lease anew, and reports whether the worker still holds batch
+// number. On false it must stop working on the batch.
 func (s *Scripts) Touch(ctx context.Context, k SlotKeys, worker string, number int64) (bool, error) {
 	cmd := redis.NewIntCmd(ctx, append(touchScript.Call(1, 3), k.Meta, worker, number)...)
 	s.Exec(ctx, cmd)
@@ -68,17 +68,17 @@ func (s *Scripts) MembersCmd(ctx context.Context, topic, worker string, ttl time
 func MembersAnswer(topic, worker string, cmd redis.Cmder) (members []string, changed bool, err error) {
 	reply, err := cmd.(*redis.StringSliceCmd).Result()
 	if err != nil {
-		return nil, false, fmt.Errorf("enter or take out worker %s in %s: %w", worker, WorkersKey(topic), err)
+		return nil, false, fmt.Errorf("add or remove worker %s in %s: %w", worker, WorkersKey(topic), err)
 	}
 	return reply[1:], reply[0] == "1", nil
 }
 
-// SendArgs begins the arguments of a call of send.lua for one store. Pairs of
-// score and content follow. A content that waits keeps its score, or with last
-// takes the new one; most is how many contents may wait, 0 for any number.
+// SendArgs begins the arguments of a call of send.lua for one store. Append pairs of score and
+// content. A content that waits already keeps its score, or with last takes the new one; most
+// is how many contents may wait, 0 for any number.
 //
-// The reply is a list of integers: how many were stored, and the places of those
-// that were refused, 1 being the first pair.
+// The reply is a list of integers: how many were stored, and the places of those that were
+// refused; the first pair is 1.
 func (s *Scripts) SendArgs(store string, last bool, most int) []any {
 	rule := "first"
 	if last {

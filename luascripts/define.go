@@ -71,31 +71,31 @@ func (s *Scripts) Define(ctx context.Context, topics []string, all []Definition)
 	return held, errs
 }
 
-// listSoon enters topics in the list of all, and says what is wrong if the server does. On a
-// Cluster another server has that list, and may hang. Nothing but people depends on it,
-// and the next comparison enters the topics again.
+// listSoon adds topics to the list of all topics. It returns an error if the server answers
+// with one. On a Cluster another server has that list, and may hang; then listSoon does not
+// wait. Only people depend on the list, and the next comparison adds the topics again.
 func (s *Scripts) listSoon(ctx context.Context, topics []string) error {
 	if len(topics) == 0 {
 		return nil
 	}
 	listed := make(chan error, 1)
 	go func() { listed <- s.list(ctx, topics) }()
-	patience := time.NewTimer(200 * time.Millisecond)
-	defer patience.Stop()
+	longEnough := time.NewTimer(200 * time.Millisecond)
+	defer longEnough.Stop()
 	select {
 	case err := <-listed:
 		var answer redis.Error
 		if errors.As(err, &answer) {
 			return err
 		}
-	case <-patience.C:
+	case <-longEnough.C:
 	case <-ctx.Done():
 	}
 	return nil
 }
 
-// list enters topics in the list of all. It looks first, because an addition is
-// refused above maxmemory, where consumers must still be able to start.
+// list adds topics to the list of all topics. It looks first: above maxmemory Redis refuses
+// to add, and consumers must still be able to start.
 func (s *Scripts) list(ctx context.Context, topics []string) error {
 	looks := make([]redis.Cmder, len(topics))
 	for i, topic := range topics {
@@ -106,7 +106,7 @@ func (s *Scripts) list(ctx context.Context, topics []string) error {
 	for i, look := range looks {
 		in, err := look.(*redis.BoolCmd).Result()
 		if err != nil {
-			return fmt.Errorf("enter topic %s in %s: %w", topics[i], TopicsKey, err)
+			return fmt.Errorf("add topic %s to %s: %w", topics[i], TopicsKey, err)
 		}
 		if !in {
 			missing = append(missing, topics[i])
@@ -116,7 +116,7 @@ func (s *Scripts) list(ctx context.Context, topics []string) error {
 		return nil
 	}
 	if err := s.rdb.SAdd(ctx, TopicsKey, missing...).Err(); err != nil {
-		return fmt.Errorf("enter topic %v in %s: %w", missing[0], TopicsKey, err)
+		return fmt.Errorf("add topic %v to %s: %w", missing[0], TopicsKey, err)
 	}
 	return nil
 }

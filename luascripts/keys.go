@@ -6,12 +6,12 @@ import "strconv"
 // scripts keep in them. It is part of each topic's definition.
 const Layout = 1
 
-// TopicsKey names the set of all qualified topic names, so that nothing ever
-// has to scan the key space.
+// TopicsKey names the set of all qualified topic names. With it no program has to scan all
+// keys.
 const TopicsKey = "rmq:topics"
 
-// Qualify puts a namespace in front of a topic's name. Every other function
-// here takes the qualified name. An empty namespace gives the documented keys.
+// Qualify puts a namespace in front of a topic's name. All other functions here take the
+// qualified name. Without a namespace the keys are those in the documents.
 func Qualify(namespace, topic string) string {
 	if namespace == "" {
 		return topic
@@ -25,14 +25,14 @@ func StoreKey(topic string, slot int) string { return topic + "_" + strconv.Itoa
 // DefinitionKey names the hash that holds the topic's definition.
 func DefinitionKey(topic string) string { return "rmq:def{" + topic + "}" }
 
-// WorkersKey names the sorted set of the topic's Redis-only members.
+// WorkersKey names the sorted set of the workers that share the topic's slots by Redis.
 func WorkersKey(topic string) string { return "rmq:workers{" + topic + "}" }
 
 // WakeChannel names the channel on which sends announce what they stored.
 func WakeChannel(topic string) string { return "rmq:wake{" + topic + "}" }
 
-// SlotKeys are the keys of one slot. The store is its own hash tag and the tag
-// of the others, so a Redis Cluster keeps all of them together.
+// SlotKeys are the keys of one slot. The store's name is the hash tag of the others, so a Redis
+// Cluster keeps all of them together.
 type SlotKeys struct {
 	Store, Prepare, Retry, Dead, Meta, Why string
 }

@@ -17,7 +17,7 @@ type Scripts struct {
 func New(rdb redis.UniversalClient) *Scripts { return &Scripts{rdb} }
 
 // Exec sends commands, such as those of [Scripts.TurnCmd], in one pipeline (one per server
-// of a Cluster). A script that a server does not know, because it was restarted, failed over
-// or was told to forget, is sent again with its source; other commands are not repeated.
-// Each command holds its own error; Exec returns none.
+// of a Cluster). A script that a server does not know, after a restart, a failover or SCRIPT
+// FLUSH, is sent again with its source; other commands are not repeated. Each command holds
+// its own error; Exec returns none.
 func (s *Scripts) Exec(ctx context.Context, cmds ...redis.Cmder) { script.Exec(ctx, s.rdb, cmds...) }

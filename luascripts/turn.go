@@ -21,21 +21,21 @@ var (
 	turnScript = script.New(turnSource)
 )
 
-// MaxBatch is the most contents one turn takes. Together they have no more than 1 MiB,
-// or it takes one.
+// MaxBatch is the most contents that one turn takes. Together they have at most 1 MiB, unless
+// it takes only one.
 const MaxBatch = 256
 
-// Turn is one request of one worker at one slot: finish the batch it holds,
-// and take the next one. A turn without a definite answer must be repeated
-// unchanged until it has one; that changes nothing twice.
+// Turn is one request of a worker at a slot: finish the batch it holds, and take the next one.
+// A turn that gets no answer must be repeated unchanged until it gets one; that changes
+// nothing twice.
 type Turn struct {
 	Keys     SlotKeys
 	Priority bool          // a topic of the Priority kind: larger scores first
 	Merge    bool          // of the RangeMerge kind: the first time stays; neither: of two times the last one does
-	Due      bool          // kinds with a time: tell when each first delivery was due
+	Due      bool          // kinds with a time: return when each first delivery was due
 	Worker   string        // an id that is never used again
 	Number   int64         // the slot's number as this worker knows it; 0: unknown
-	Lease    time.Duration // 0: this worker is judged by ZooKeeper
+	Lease    time.Duration // 0: ZooKeeper says whether this worker is alive
 	Count    int           // contents to take, up to MaxBatch; 0: leave the slot
 	Random   int           // draws among equal priorities; any number ≥ 0
 
@@ -47,8 +47,7 @@ type Turn struct {
 	// returns it once more.
 	HoldsNothing bool
 
-	// Verdicts on what was not done in the batch held. Whatever is not listed
-	// is done.
+	// Verdicts on what was not done in the batch held. What is not listed is done.
 	Verdicts []Verdict
 }
 
@@ -58,11 +57,11 @@ type Verdict struct {
 	Fate    Fate
 	Delay   time.Duration // of the retry, for Failed; 0: back to the store at once (literal topics)
 
-	// Priority it was taken with; 0: unknown, or not a Priority topic. Kept for
-	// a person if it fails, and given back if it was not started.
+	// Priority it was taken with; 0: unknown, or not a Priority topic. If the content
+	// fails, it is kept for people who look; if it was not started, it is the priority again.
 	Priority int64
 
-	Reason string // why it failed, for a person
+	Reason string // why it failed, for people who look
 }
 
 // Fate is what becomes of a content that was not done.
@@ -91,9 +90,9 @@ const (
 // Answer of a turn.
 type Answer struct {
 	Code    Code
-	Number  int64  // of the batch or slot; not told by BUSY
+	Number  int64  // of the batch or slot; not with BUSY
 	Attempt int    // of every content of the batch, 1 to 17
-	Holder  string // told by BUSY
+	Holder  string // with BUSY
 
 	// Wait is the time until the next content is due (EMPTY; negative if none
 	// is known) or until the holder's lease ends (BUSY).
@@ -101,49 +100,49 @@ type Answer struct {
 
 	Contents []string
 
-	// Of first deliveries the priority or due time of each content, or one for all,
-	// or none. Of a retry its entry of `why`, if there is one.
-	told []string
-	due  bool // due times were asked for
+	// For first deliveries the priority or due time of each content, or one for all, or none.
+	// For a retry its entry of `why`, if there is one.
+	extra []string
+	due   bool // due times were asked for
 }
 
-// Priority returns the priority of content i, or 0 where it is not told: time
-// kinds, retries (see Why), and first deliveries that are told again. One that
-// cannot be, from a ZADD of somebody's own, is told as the nearest that can.
+// Priority returns the priority of content i, or 0 where it is not known: kinds with a time,
+// retries (see [Answer.Failure]), and first deliveries that are returned once more. For a
+// score that no priority can have, from a ZADD of another program, it is the nearest one.
 func (a *Answer) Priority(i int) int64 {
-	text := a.toldOf(i)
+	text := a.extraOf(i)
 	if text == "" || a.due {
 		return 0
 	}
 	return max(limits.MinPriority, score.Parse(text))
 }
 
-// Due returns when content i was due, or the zero time where it is not told: if
-// [Turn.Due] was not set, of retries, and of what is told again.
+// Due returns when content i was due, or the zero time where it is not known: if [Turn.Due]
+// was not set, for retries, and for what is returned once more.
 func (a *Answer) Due(i int) time.Time {
 	if !a.due {
 		return time.Time{}
 	}
-	return score.Time(score.Parse(a.toldOf(i)))
+	return score.Time(score.Parse(a.extraOf(i)))
 }
 
-// toldOf is what is told of content i of a first delivery.
-func (a *Answer) toldOf(i int) string {
+// extraOf is what the answer has about content i of a first delivery.
+func (a *Answer) extraOf(i int) string {
 	switch {
-	case a.Attempt > 1 || len(a.told) == 0:
+	case a.Attempt > 1 || len(a.extra) == 0:
 		return ""
-	case len(a.told) == 1:
-		return a.told[0]
+	case len(a.extra) == 1:
+		return a.extra[0]
 	}
-	return a.told[i]
+	return a.extra[i]
 }
 
-// Failure returns what is known of the failures before a retry.
+// Failure returns what is known about the failures before a retry.
 func (a *Answer) Failure() (Failure, bool) {
-	if a.Attempt <= 1 || len(a.told) == 0 {
+	if a.Attempt <= 1 || len(a.extra) == 0 {
 		return Failure{}, false
 	}
-	return ParseFailure(a.told[0])
+	return ParseFailure(a.extra[0])
 }
 
 // errAnswer is the error of an answer that no script of this version gives.
@@ -211,8 +210,8 @@ func (t *Turn) args() []any {
 	return args
 }
 
-// millis keeps apart what means something else: what is negative would be
-// another verdict, and 0 is a literal topic, or a worker without a lease.
+// millis keeps a time from meaning something else: a negative one would be another verdict,
+// and 0 means a literal topic, or a worker without a lease.
 func millis(d time.Duration) int64 {
 	if d <= 0 {
 		return 0
@@ -241,8 +240,8 @@ func parseAnswer(reply []string) (a Answer, ok bool) {
 		if a.Attempt < 1 || k < 1 || k > len(reply)-4 {
 			return a, false
 		}
-		a.Contents, a.told = reply[4:4+k:4+k], reply[4+k:]
-		return a, len(a.told) <= 1 || a.Attempt == 1 && len(a.told) == k
+		a.Contents, a.extra = reply[4:4+k:4+k], reply[4+k:]
+		return a, len(a.extra) <= 1 || a.Attempt == 1 && len(a.extra) == k
 	case Busy:
 		if len(reply) < 3 {
 			return a, false

@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// A wake-up is published on [WakeChannel] after messages were stored: pairs
-// 'slot:ms' separated by spaces, ms being the time until the earliest of them
-// is due (0: now). It only saves waiting: one that gets lost is made up for by
-// the consumers' safety look.
+// A wake-up is published on [WakeChannel] after messages were stored: pairs 'slot:ms'
+// separated by spaces, where ms is the time until the earliest of them is due (0: now). It only
+// saves waiting: if one gets lost, the consumers' safety look finds the messages.
 
 // AppendWake adds one slot to the payload of a wake-up.
 func AppendWake(payload []byte, slot int, in time.Duration) []byte {
@@ -22,9 +21,8 @@ func AppendWake(payload []byte, slot int, in time.Duration) []byte {
 	return strconv.AppendInt(payload, max(0, ms), 10)
 }
 
-// AppendQuestion adds the question to the holder of a slot whether it carries the
-// batch that is in flight there. It stands alone in its payload, and who does not
-// know it passes it over.
+// AppendQuestion adds a question to the holder of a slot: does it have the batch that is in
+// flight there? The question stands alone in its payload. Older workers ignore it.
 func AppendQuestion(payload []byte, slot int, holder string) []byte {
 	payload = append(payload, question...)
 	payload = strconv.AppendInt(payload, int64(slot), 10)
@@ -44,8 +42,7 @@ func ParseQuestion(payload string) (slot int, holder string, ok bool) {
 	return slot, holder, ok && err == nil
 }
 
-// ParseWake calls each for every slot of a payload. What it does not
-// understand it passes over.
+// ParseWake calls each for every slot of a payload. It ignores what it does not understand.
 func ParseWake(payload string, each func(slot int, in time.Duration)) {
 	for pair := range strings.SplitSeq(payload, " ") {
 		slot, ms, _ := strings.Cut(pair, ":")

@@ -155,7 +155,7 @@ func refused(err error) error {
 }
 
 // only is the query for one content, wherever it is dead: an entry of [inspector.DeadShow].
-func only(e inspector.DeadEntry) inspector.DeadQuery {
+func only(e inspector.Entry) inspector.DeadQuery {
 	return inspector.DeadQuery{
 		Slots: []int{e.Slot}, Content: func(content string) bool { return content == e.Content },
 		OlderThan: e.Died.Add(time.Millisecond), NewerThan: e.Died.Add(-time.Millisecond),
@@ -180,7 +180,7 @@ type deadJSON struct {
 	Reason   string `json:"reason,omitempty"`
 }
 
-func (a *app) deadObject(e inspector.DeadEntry) deadJSON {
+func (a *app) deadObject(e inspector.Entry) deadJSON {
 	j := deadJSON{shown: a.shown(e.Content), Slot: e.Slot, Died: stamp{e.Died}}
 	if f := failureOf(e.Failure); f != nil {
 		j.Attempts, j.First, j.Last, j.Worker, j.Priority, j.Reason = f.Attempts, f.First, f.Last, f.Worker, f.Priority, f.Reason
@@ -191,7 +191,7 @@ func (a *app) deadObject(e inspector.DeadEntry) deadJSON {
 // corpses are the dead messages of one content: nearly always one.
 type corpses struct {
 	inspector *inspector.Inspector
-	entries   []inspector.DeadEntry
+	entries   []inspector.Entry
 }
 
 // named finds those of the CONTENT of a command line. There is at least one.

@@ -116,7 +116,7 @@ func (x *export) all(ctx context.Context) (err error) {
 }
 
 // take adds a dead message to what is to be written, and writes when that is enough.
-func (x *export) take(ctx context.Context, e inspector.DeadEntry) error {
+func (x *export) take(ctx context.Context, e inspector.Entry) error {
 	if !e.Died.Equal(x.dying) {
 		x.complete()
 		x.dying = e.Died

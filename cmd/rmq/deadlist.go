@@ -140,7 +140,7 @@ when it first failed, at which worker, and its whole last error.`,
 }
 
 // showDead prints a dead message, with nothing shortened.
-func (a *app) showDead(topic string, e inspector.DeadEntry) {
+func (a *app) showDead(topic string, e inspector.Entry) {
 	const indent = 17
 	line := func(label, text string) { a.detail("  "+label, indent, text) }
 	fmt.Fprintln(a.out, a.paint(bold, a.text(e.Content)))

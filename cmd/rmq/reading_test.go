@@ -165,7 +165,7 @@ func lookForContents(t *testing.T, s at, worker string) {
 		"hopeless": `hopeless in slot 3 of orders
 			dead  died SPAN ago (TIME); rmq dead requeue has it delivered again
 			last error  no such shop (attempt 1, SPAN ago, by WORKER)
-			waits for  somebody who requeues or deletes it`,
+			waits for  you to requeue or delete it`,
 	} {
 		// Lines are broken where the page ends, so where depends on the times.
 		flat := strings.Join(strings.Fields(s.text(t, "explain", "orders", content)), " ")

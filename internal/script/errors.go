@@ -16,10 +16,9 @@ var (
 	commandOnKey = regexp.MustCompile(`\bcall\('[A-Z]+', (\w+)`)
 )
 
-// Err is the error of a call. When a key has a wrong type, because somebody stored
-// something else there, it names the keys it can be about. Redis only names the line of the
-// script. Without the key, whoever reads the log of a worker would have to look the line up,
-// or stop to check the topic while its slot stands still.
+// Err is the error of a call. When a key has a wrong type, because another program stored
+// something there, it names the keys it can be about. Redis only names the line of the script,
+// and a slot stands still until its key is mended: the log of its worker must name it.
 //
 // The scripts call a key by what its name begins with, as prepare{orders_3}, and the one
 // without a beginning, orders_3, store.

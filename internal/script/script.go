@@ -1,6 +1,6 @@
-// Package script runs Lua scripts in Redis by their hash. A server that does not know a
-// script, because it was restarted, failed over or was told to forget, gets its source:
-// once, and also in the middle of a pipeline, where go-redis does not do that.
+// Package script calls Lua scripts in Redis by their hash. A server that does not know a script
+// gets its source, once: after a restart, a failover or SCRIPT FLUSH. That also works in the
+// middle of a pipeline, where go-redis does not do it.
 //
 // It does not know what the scripts do: see packages luascripts and luascripts/byhand.
 package script
@@ -31,8 +31,8 @@ func New(source string) *Script {
 // Source is the text of the script.
 func (x *Script) Source() string { return x.source }
 
-// Call begins the arguments of a call. First come the keys, of which there are as many as
-// told, then the rest; size is how many there will be of both.
+// Call begins the arguments of a call. Append the keys, then the rest; keys is the number of
+// keys, and size the number of both.
 func (x *Script) Call(keys, size int) []any {
 	return append(make([]any, 0, 3+size), "evalsha", x.hash, keys)
 }

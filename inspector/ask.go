@@ -1,0 +1,121 @@
+package inspector
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/rights"
+	"github.com/slotmq/go-rmq/internal/script"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// What most questions about a topic need.
+
+// perPipeline is how many calls go out at once.
+const perPipeline = 100
+
+// ofSlots asks one question about each slot, in pipelines. The answers come in the order of
+// the slots, which it returns, too: with a [PartialError] these are the ones that could be
+// asked about.
+func ofSlots[C redis.Cmder, A any](
+	ctx context.Context, i *Inspector, t Topic, which []int,
+	question func(luascripts.SlotKeys) C, answer func(luascripts.SlotKeys, C) (A, error),
+) (answers []A, read []int, err error) {
+	failed := failures{i: i}
+	for some := range slices.Chunk(which, perPipeline) {
+		keys, cmds := make([]luascripts.SlotKeys, len(some)), make([]C, len(some))
+		stores := make([]string, len(some))
+		for n, slot := range some {
+			keys[n] = i.keys(t.Name, slot)
+			stores[n] = keys[n].Store
+		}
+		var sent []redis.Cmder
+		silent := i.heard.silent(ctx, i.rdb, stores)
+		for n, k := range keys {
+			if silent[n] == nil {
+				cmds[n] = question(k)
+				sent = append(sent, cmds[n])
+			}
+		}
+		script.Exec(ctx, i.rdb, sent...)
+		for n, slot := range some {
+			var a A
+			err := silent[n]
+			if err == nil {
+				a, err = answer(keys[n], cmds[n])
+			}
+			if err == nil {
+				answers, read = append(answers, a), append(read, slot)
+			} else if err := failed.add(ctx, t.Name, slot, stores[n], i.explain(err)); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return answers, read, failed.err()
+}
+
+// chosen are the slots that were named, ascending, or all of the topic.
+func chosen(t Topic, which []int) ([]int, error) {
+	for _, slot := range which {
+		if slot < 0 || slot >= t.Slots {
+			return nil, &message.InvalidError{
+				Field: "slot", Value: strconv.Itoa(slot), Limit: fmt.Sprintf("from 0 to %d in topic %s", t.Slots-1, t.Name),
+			}
+		}
+	}
+	if which != nil {
+		return slices.Compact(slices.Sorted(slices.Values(which))), nil
+	}
+	return allSlots(t), nil
+}
+
+func allSlots(t Topic) []int {
+	all := make([]int, t.Slots)
+	for slot := range all {
+		all[slot] = slot
+	}
+	return all
+}
+
+// counts counts slots of a topic, by [ofSlots].
+func (i *Inspector) counts(ctx context.Context, t Topic, which []int) (counts []byhand.Counts, read []int, err error) {
+	priority := !t.Kind.Timed()
+	return ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.StringSliceCmd {
+		return byhand.CountCmd(ctx, k, priority)
+	}, byhand.CountAnswer)
+}
+
+// wake makes the workers of slots look at them when something there will be due. Workers also
+// look now and then without being woken, so a wake-up that gets lost costs only time.
+func (i *Inspector) wake(ctx context.Context, t Topic, which []int, in time.Duration) {
+	for some := range slices.Chunk(which, perPipeline) {
+		var payload []byte
+		for _, slot := range some {
+			payload = luascripts.AppendWake(payload, slot, in)
+		}
+		// Not just any server of a Cluster, which may hang: one that has just answered.
+		server, _, err := cluster.MasterFor(ctx, i.rdb, i.keys(t.Name, some[0]).Store)
+		if err == nil {
+			_ = server.Publish(ctx, luascripts.WakeChannel(i.qualified(t.Name)), payload).Err()
+		}
+	}
+}
+
+// explain adds what to do to an error that says what the Redis user may not do.
+func (i *Inspector) explain(err error) error { return rights.Explain(err, rights.User(i.rdb)) }
+
+// at names the key that an error is about.
+func at(key string, err error) error {
+	if err != nil {
+		return fmt.Errorf("read %s: %w", key, err)
+	}
+	return nil
+}

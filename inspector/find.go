@@ -1,0 +1,80 @@
+package inspector
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/hash"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// place is a slot that has a content, and where it is there.
+type place struct {
+	byhand.Found
+	slot int
+}
+
+// lookUp finds the slots that have a content. It looks in the slot of the basis. Without a
+// basis it looks in the slot of the content, and if it is not there, in all slots.
+func (i *Inspector) lookUp(ctx context.Context, t Topic, content, basis string) ([]place, error) {
+	there, err := i.lookIn(ctx, t, content, []int{hash.Slot(cmp.Or(basis, content), t.Slots)})
+	if (&failures{}).merge(err) != nil || len(there) > 0 || basis != "" {
+		return there, err
+	}
+	return i.lookIn(ctx, t, content, allSlots(t))
+}
+
+func (i *Inspector) lookIn(ctx context.Context, t Topic, content string, which []int) ([]place, error) {
+	priority := !t.Kind.Timed()
+	found, which, err := ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.StringSliceCmd {
+		return byhand.FindCmd(ctx, k, priority, content)
+	}, byhand.FindAnswer)
+	var there []place
+	for n, f := range found {
+		if !f.Nowhere() {
+			there = append(there, place{f, which[n]})
+		}
+	}
+	return there, err
+}
+
+// whereItWaits does something to a content in the slot of its basis. Without a basis that is
+// the slot of the content, or if nothing could be done there, the one in which it waits. In
+// that case it returns all places where the content is.
+func (i *Inspector) whereItWaits(ctx context.Context, t Topic, content, basis string, do func(slot int) (done bool, err error)) ([]place, error) {
+	if content == "" {
+		return nil, &message.InvalidError{Field: "Content", Value: "empty", Limit: "what was sent"}
+	}
+	done, err := do(hash.Slot(cmp.Or(basis, content), t.Slots))
+	if done || err != nil || basis != "" {
+		return nil, err
+	}
+	all, _ := chosen(t, nil)
+	there, err := i.lookIn(ctx, t, content, all)
+	if err != nil {
+		return nil, err
+	}
+	var waits []string
+	at := 0
+	for _, p := range there {
+		if p.Stored > 0 || !p.Retry.IsZero() {
+			waits, at = append(waits, strconv.Itoa(p.slot)), p.slot
+		}
+	}
+	switch n := len(waits); n {
+	case 0:
+		return there, nil
+	case 1:
+		_, err = do(at)
+		return there, err
+	default:
+		return there, fmt.Errorf("it is in slots %s and %s: give the basis it was sent with", strings.Join(waits[:n-1], ", "), waits[n-1])
+	}
+}

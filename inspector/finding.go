@@ -1,0 +1,80 @@
+package inspector
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Level is how well something is.
+type Level string
+
+// The levels.
+const (
+	OK   Level = "ok"
+	Warn Level = "warn" // it works, and you should look at it
+	Fail Level = "fail" // it does not work, or messages may get lost
+)
+
+// Check is one thing that the doctor looks at, and what it found.
+type Check struct {
+	Name    string // such as "persistence"
+	Level   Level
+	Detail  string // what is there, in one line
+	Advice  string // what to do, in one line; empty if it is ok
+	Command string // to be copied whole, where Advice ends with "this mends it"; empty: none
+}
+
+// finding is what was found at one server or topic.
+type finding struct {
+	level                   Level
+	detail, advice, command string // as in [Check]
+}
+
+func ok(format string, args ...any) finding {
+	return finding{level: OK, detail: fmt.Sprintf(format, args...)}
+}
+
+func warn(detail, advice string) finding { return finding{level: Warn, detail: detail, advice: advice} }
+
+func fail(detail, advice string) finding { return finding{level: Fail, detail: detail, advice: advice} }
+
+// check is the worst of several findings, with the details of all that are not ok.
+func check(name string, findings []finding) Check {
+	c := Check{Name: name, Level: OK}
+	var details []string
+	for _, level := range []Level{Fail, Warn, OK} {
+		for _, f := range findings {
+			if f.level == level && (level != OK || c.Level == OK) {
+				if len(details) == 0 {
+					c.Level, c.Advice, c.Command = level, f.advice, f.command
+				}
+				if !slices.Contains(details, f.detail) {
+					details = append(details, f.detail)
+				}
+			}
+		}
+	}
+	c.Detail = enough(details, "; ")
+	return c
+}
+
+// enough shows the first of a list that may be long.
+func enough(list []string, separator string) string {
+	const most = 5
+	text := strings.Join(list[:min(most, len(list))], separator)
+	if rest := len(list) - most; rest > 0 {
+		text += fmt.Sprintf("%sand %d more", separator, rest)
+	}
+	return text
+}
+
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}

@@ -1,0 +1,176 @@
+package inspector
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/script"
+	"github.com/slotmq/go-rmq/internal/wait"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
+)
+
+// A step takes out at most so many dead messages, of so many bytes, and lasts so long if a
+// rate is kept.
+const (
+	stepMost  = 500
+	stepBytes = 1 << 20 // Redis holds each of them several times while a script runs
+	stepTime  = 100 * time.Millisecond
+)
+
+// retryFor is how long calls are repeated that have no answer, as while a server fails over.
+const retryFor = 10 * time.Second
+
+// removal is what is done with dead messages that are taken out.
+type removal struct {
+	call  func(luascripts.SlotKeys, []byhand.DeadItem) redis.Cmder
+	note  func(byhand.DeadResult)  // what became of one
+	after func(answered []*inSlot) // each step, with the parts of it that have an answer
+}
+
+// lost is the result for what may have been taken out by a call whose answer is lost.
+const lost byhand.DeadResult = "LOST"
+
+// inSlot is the part of a step that one call takes out of one slot.
+type inSlot struct {
+	slot     int
+	keys     luascripts.SlotKeys
+	dead     []byhand.DeadItem
+	lost     bool // an answer is: a try of the call may have been executed
+	answered bool // at last
+}
+
+// takeOut takes out the dead messages that the query selects, step by step. A step that has
+// begun is not cut short when ctx ends.
+func (i *Inspector) takeOut(ctx context.Context, t Topic, q DeadQuery, rate float64, x removal) error {
+	if _, err := q.slots(t); err != nil {
+		return err
+	}
+	limit := q.Limit // of those that are taken out, not of those that are met
+	q.Limit, q.likely, q.changes, q.Complete = 0, limit, true, true
+	next, stop := iter.Pull2(i.dead(ctx, t, q, false))
+	defer stop()
+	most := stepMost
+	if rate > 0 {
+		most = max(1, min(stepMost, int(rate*stepTime.Seconds())))
+	}
+	begin := time.Now() // of the next step
+	for out := 0; limit == 0 || out < limit; {
+		if limit > 0 {
+			most = min(most, limit-out)
+		}
+		step, n, err := i.collect(next, t, most)
+		if err != nil || n == 0 {
+			return err
+		}
+		if !wait.Sleep(ctx, time.Until(begin)) {
+			return ctx.Err()
+		}
+		if rate > 0 {
+			// A step that was late may be made up for, but not many of them at once.
+			begin = later(begin, time.Now().Add(-stepTime)).Add(time.Duration(float64(n) / rate * float64(time.Second)))
+		}
+		taken, err := i.step(ctx, step, x)
+		out += taken
+		x.after(slices.DeleteFunc(step, func(s *inSlot) bool { return !s.answered }))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// collect gathers the dead messages of the next step by slot, and returns how many they are.
+func (i *Inspector) collect(next func() (Entry, error, bool), t Topic, most int) (step []*inSlot, n int, err error) {
+	bySlot := map[int]*inSlot{}
+	for bytes := 0; n < most && bytes < stepBytes; n++ {
+		e, err, more := next()
+		if err != nil || !more {
+			return step, n, err
+		}
+		s := bySlot[e.Slot]
+		if s == nil {
+			s = &inSlot{slot: e.Slot, keys: i.keys(t.Name, e.Slot)}
+			bySlot[e.Slot] = s
+			step = append(step, s)
+		}
+		s.dead = append(s.dead, byhand.DeadItem{Content: e.Content, Died: e.Died})
+		bytes += len(e.Content)
+	}
+	return step, n, nil
+}
+
+// step takes out what one step is about, and returns how many messages that were, or may have
+// been. Calls that have no answer are repeated, unless ctx has ended.
+func (i *Inspector) step(ctx context.Context, step []*inSlot, x removal) (taken int, err error) {
+	note := func(r byhand.DeadResult) {
+		if r != byhand.Unknown && r != byhand.Gone {
+			taken++
+		}
+		x.note(r)
+	}
+	defer func() {
+		for _, s := range step {
+			if s.lost && !s.answered {
+				for range s.dead {
+					note(lost)
+				}
+			}
+		}
+	}()
+	end := time.Now().Add(retryFor)
+	open := step
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		var again []*inSlot
+		var unanswered error
+		for some := range slices.Chunk(open, perPipeline) {
+			cmds := make([]redis.Cmder, len(some))
+			for n, s := range some {
+				cmds[n] = x.call(s.keys, s.dead)
+			}
+			script.Exec(context.WithoutCancel(ctx), i.rdb, cmds...)
+			for n, s := range some {
+				results, wrong := byhand.DeadResults(s.keys, cmds[n])
+				if s.answered = wrong == nil; !s.answered {
+					cluster.NoteError(ctx, i.rdb, wrong)
+					s.lost = s.lost || !cluster.Refused(wrong)
+					if wrong = s.explain(i.explain(wrong)); cluster.Passes(wrong) {
+						again, unanswered = append(again, s), wrong
+					} else {
+						err = wrong
+					}
+				}
+				for _, r := range results {
+					// It is gone: was it the try whose answer is lost, or another program?
+					if r == byhand.Gone && s.lost {
+						r = lost
+					}
+					note(r)
+				}
+			}
+		}
+		switch open = again; {
+		case len(open) == 0:
+			return taken, err
+		case time.Now().After(end):
+			return taken, unanswered
+		}
+		if !wait.Sleep(ctx, pause) {
+			return taken, fmt.Errorf("%w: %w", ctx.Err(), unanswered)
+		}
+	}
+}
+
+// explain adds to an error what it leaves open.
+func (s *inSlot) explain(err error) error {
+	if s.lost {
+		return fmt.Errorf("the answer is lost, so %d of slot %d may have been taken out: %w", len(s.dead), s.slot, err)
+	}
+	return err
+}
