@@ -82,7 +82,7 @@ type Flight struct {
 	Batch     int       // how many contents are in it
 }
 
-// Explanation is all that is known about one content in one slot, as of one moment. It may be
+// Explanation is all that is known about one message in one slot, as of one moment. It may be
 // in several places: a new copy waits while an older one is in flight, waits for its
 // retry, or is dead.
 type Explanation struct {

@@ -6,7 +6,7 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// Explain returns, for each slot that has the content, where it is there and what it waits
+// Explain returns, for each slot that has the message, where it is there and what it waits
 // for. If it is nowhere, there is nothing to return. Without a basis it looks in the slot of
 // the content, and if it is not there, in all slots, so you need not know the basis. With a
 // [PartialError] it may also be where Explain could not look.

@@ -15,13 +15,13 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// place is a slot that has a content, and where it is there.
+// place is a slot that has a message, and where it is there.
 type place struct {
 	byhand.Found
 	slot int
 }
 
-// lookUp finds the slots that have a content. It looks in the slot of the basis. Without a
+// lookUp finds the slots that have a message. It looks in the slot of the basis. Without a
 // basis it looks in the slot of the content, and if it is not there, in all slots.
 func (i *Inspector) lookUp(ctx context.Context, t Topic, content, basis string) ([]place, error) {
 	there, err := i.lookIn(ctx, t, content, []int{hash.Slot(cmp.Or(basis, content), t.Slots)})
@@ -45,9 +45,9 @@ func (i *Inspector) lookIn(ctx context.Context, t Topic, content string, which [
 	return there, err
 }
 
-// whereItWaits does something to a content in the slot of its basis. Without a basis that is
+// whereItWaits does something to a message in the slot of its basis. Without a basis that is
 // the slot of the content, or if nothing could be done there, the one in which it waits. In
-// that case it returns all places where the content is.
+// that case it returns all places where the message is.
 func (i *Inspector) whereItWaits(ctx context.Context, t Topic, content, basis string, do func(slot int) (done bool, err error)) ([]place, error) {
 	if content == "" {
 		return nil, &message.InvalidError{Field: "Content", Value: "empty", Limit: "what was sent"}

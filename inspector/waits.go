@@ -8,7 +8,7 @@ import (
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
-// waitsFor says what must happen before a content is delivered: nothing if a worker has it.
+// waitsFor says what must happen before a message is delivered: nothing if a worker has it.
 func waitsFor(e *Explanation, f *byhand.Found, who shares) []string {
 	var reasons []string
 	add := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }

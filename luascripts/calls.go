@@ -39,7 +39,7 @@ func (s *Scripts) Touch(ctx context.Context, k SlotKeys, worker string, number i
 	return held == 1, nil
 }
 
-// Cancel removes a content that waits in the slot. A copy in flight goes on, and is
+// Cancel removes a message that waits in the slot. A copy in flight goes on, and is
 // reported. The Redis client does not repeat the call by itself: what the first try removed
 // would be reported as not there.
 func (s *Scripts) Cancel(ctx context.Context, k SlotKeys, content string) (removed, inFlight bool, err error) {
@@ -74,7 +74,7 @@ func MembersAnswer(topic, worker string, cmd redis.Cmder) (members []string, cha
 }
 
 // SendArgs begins the arguments of a call of send.lua for one store. Append pairs of score and
-// content. A content that waits already keeps its score, or with last takes the new one; most
+// content. A message that waits already keeps its score, or with last takes the new one; most
 // is how many contents may wait, 0 for any number.
 //
 // The reply is a list of integers: how many were stored, and the places of those that were

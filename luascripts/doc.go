@@ -6,7 +6,7 @@
 //     one. It is the lock, the fence and the counter of retries.
 //   - [Scripts.Touch] (touch.lua): a worker keeps a batch that takes long.
 //   - [Scripts.SendArgs] (send.lua): sends messages where a plain ZADD is not enough.
-//   - [Scripts.Cancel] (cancel.lua): removes a content that waits.
+//   - [Scripts.Cancel] (cancel.lua): removes a message that waits.
 //   - [Scripts.Define] (define.lua): writes or reads the definitions of topics.
 //   - [Scripts.MembersCmd] (members.lua): the list by which workers share the slots.
 //   - [Scripts.Rights] (rights.lua): which commands the Redis user may run.

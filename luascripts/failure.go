@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Failure is what is known about a content that failed: an entry of the hash `why`, kept
-// while the content waits for a retry and after its death.
+// Failure is what is known about a message that failed: an entry of the hash `why`, kept
+// while the message waits for a retry and after its death.
 type Failure struct {
 	Attempts    int // deliveries that failed since the last send
 	First, Last time.Time

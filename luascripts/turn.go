@@ -51,20 +51,20 @@ type Turn struct {
 	Verdicts []Verdict
 }
 
-// Verdict says what becomes of one content of a batch.
+// Verdict says what becomes of one message of a batch.
 type Verdict struct {
 	Content string
 	Fate    Fate
 	Delay   time.Duration // of the retry, for Failed; 0: back to the store at once (literal topics)
 
-	// Priority it was taken with; 0: unknown, or not a Priority topic. If the content
+	// Priority it was taken with; 0: unknown, or not a Priority topic. If the message
 	// fails, it is kept for people who look; if it was not started, it is the priority again.
 	Priority int64
 
 	Reason string // why it failed, for people who look
 }
 
-// Fate is what becomes of a content that was not done.
+// Fate is what becomes of a message that was not done.
 type Fate int
 
 // The fates.
@@ -100,7 +100,7 @@ type Answer struct {
 
 	Contents []string
 
-	// For first deliveries the priority or due time of each content, or one for all, or none.
+	// For first deliveries the priority or due time of each message, or one for all, or none.
 	// For a retry its entry of `why`, if there is one.
 	extra []string
 	due   bool // due times were asked for

@@ -51,7 +51,7 @@ type Meta struct{ Holder, Batch, Until, Lease, Paused, Why string }
 // Scored is a content with its score.
 type Scored struct{ Content, Score string }
 
-// Entry is a content of the part, and where it is. A score is empty where the content is
+// Entry is a message of the part, and where it is. A score is empty where the message is
 // not.
 type Entry struct {
 	Content                     string

@@ -18,14 +18,14 @@ var (
 	deadScript = script.New(deadSource)
 )
 
-// DeadItem is a dead content, and when it died. One that has died again since is another
+// DeadItem is a dead message, and when it died. One that has died again since is another
 // item.
 type DeadItem struct {
 	Content string
 	Died    time.Time
 }
 
-// DeadResult is what became of a dead content.
+// DeadResult is what became of a dead message.
 type DeadResult string
 
 // The results.
@@ -37,7 +37,7 @@ const (
 	Unknown DeadResult = "UNKNOWN" // its priority is not known; it is still dead
 )
 
-// RequeueCmd delivers dead contents again, with all deliveries. They are due now, or in a
+// RequeueCmd delivers dead messages again, with all deliveries. They are due now, or in a
 // priority topic have the priority given or, if that is 0, each its own.
 //
 // The Redis client does not repeat the command by itself: what the first try did would be
@@ -46,7 +46,7 @@ func RequeueCmd(ctx context.Context, k luascripts.SlotKeys, priority bool, give 
 	return takeOut(ctx, k, kindOf(priority), give, dead)
 }
 
-// DeleteCmd forgets dead contents. Like that of [RequeueCmd], the command is not repeated.
+// DeleteCmd forgets dead messages. Like that of [RequeueCmd], the command is not repeated.
 func DeleteCmd(ctx context.Context, k luascripts.SlotKeys, dead []DeadItem) redis.Cmder {
 	return takeOut(ctx, k, "D", 0, dead)
 }
@@ -67,7 +67,7 @@ func takeOut(ctx context.Context, k luascripts.SlotKeys, verb string, give int64
 // DeadResults reads the answer to a command of [RequeueCmd] or [DeleteCmd].
 func DeadResults(k luascripts.SlotKeys, cmd redis.Cmder) ([]DeadResult, error) {
 	if err := script.Err(cmd); err != nil {
-		return nil, fmt.Errorf("requeue or delete dead contents of slot %s: %w", k.Store, err)
+		return nil, fmt.Errorf("requeue or delete dead messages of slot %s: %w", k.Store, err)
 	}
 	r := cmd.(script.Once).Val()
 	results := make([]DeadResult, len(r))

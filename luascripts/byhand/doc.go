@@ -5,7 +5,7 @@
 // They read only:
 //
 //   - [CountCmd] (slot.lua): what a slot holds, in numbers.
-//   - [FindCmd] (find.lua): where a content is in a slot.
+//   - [FindCmd] (find.lua): where a message is in a slot.
 //   - [PageCmd] (page.lua): some contents of a sorted set, and not too many bytes.
 //   - [ReadAudit] (audit.lua): a part of a slot, to be held against the [Rules]
 //     ([Audit.Violations]).
@@ -13,8 +13,8 @@
 // They change something:
 //
 //   - [PauseCmd] (pause.lua): stops a slot, or lets it go on.
-//   - [Reschedule] (reschedule.lua): gives a content that waits another time or priority.
-//   - [RequeueCmd] (dead.lua): delivers dead contents again. [DeleteCmd] forgets them.
+//   - [Reschedule] (reschedule.lua): gives a message that waits another time or priority.
+//   - [RequeueCmd] (dead.lua): delivers dead messages again. [DeleteCmd] forgets them.
 //
 // A function whose name ends in Cmd makes a command, which can be sent together with others.
 // The function that reads its answer stands next to it. Each answer is a picture of one

@@ -20,7 +20,7 @@ var (
 	findScript = script.New(findSource)
 )
 
-// Found is where one content is. It may be in several places: a new copy waits while an
+// Found is where one message is. It may be in several places: a new copy waits while an
 // older one is in flight, waits for its retry, or is dead.
 type Found struct {
 	Holder
@@ -38,12 +38,12 @@ type Found struct {
 	Attempt  int                 // of them
 }
 
-// Nowhere reports whether the content is in none of the places.
+// Nowhere reports whether the message is in none of the places.
 func (f *Found) Nowhere() bool {
 	return f.Stored == 0 && !f.InFlight && f.Retry.IsZero() && f.Died.IsZero()
 }
 
-// FindCmd looks for a content in one slot.
+// FindCmd looks for a message in one slot.
 func FindCmd(ctx context.Context, k luascripts.SlotKeys, priority bool, content string) *redis.StringSliceCmd {
 	args := append(findScript.Call(6, 8), k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why, kindOf(priority), content)
 	return redis.NewStringSliceCmd(ctx, args...)
@@ -53,7 +53,7 @@ func FindCmd(ctx context.Context, k luascripts.SlotKeys, priority bool, content 
 func FindAnswer(k luascripts.SlotKeys, cmd *redis.StringSliceCmd) (f Found, err error) {
 	r, err := cmd.Val(), script.Err(cmd)
 	if err != nil {
-		return f, fmt.Errorf("look for a content in slot %s: %w", k.Store, err)
+		return f, fmt.Errorf("look for a message in slot %s: %w", k.Store, err)
 	}
 	n := numbers(r)
 	f = Found{

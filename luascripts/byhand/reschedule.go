@@ -19,7 +19,7 @@ var (
 	rescheduleScript = script.New(rescheduleSource)
 )
 
-// Move is what becomes of a content's time or priority.
+// Move is what becomes of a message's time or priority.
 type Move struct {
 	At       time.Time     // if it is not zero
 	In       time.Duration // from now on by the server's clock, if it has no other
@@ -30,7 +30,7 @@ type Move struct {
 	RetryOnly bool
 }
 
-// Place is where a content was that is to be rescheduled.
+// Place is where a message was that is to be rescheduled.
 type Place string
 
 // The places.
@@ -42,7 +42,7 @@ const (
 	Nowhere  Place = "NOWHERE"
 )
 
-// Reschedule gives a content that waits another time or priority. Before and after are its
+// Reschedule gives a message that waits another time or priority. Before and after are its
 // scores where it waits.
 func Reschedule(ctx context.Context, rdb redis.UniversalClient, k luascripts.SlotKeys, content string, m Move) (where Place, before, after int64, err error) {
 	verb, number := "IN", m.In.Milliseconds()
@@ -60,7 +60,7 @@ func Reschedule(ctx context.Context, rdb redis.UniversalClient, k luascripts.Slo
 	script.Exec(ctx, rdb, cmd)
 	r, err := cmd.Val(), script.Err(cmd)
 	if err != nil {
-		return "", 0, 0, fmt.Errorf("reschedule a content in slot %s: %w", k.Store, err)
+		return "", 0, 0, fmt.Errorf("reschedule a message in slot %s: %w", k.Store, err)
 	}
 	return Place(r[0]), score.Parse(r[1]), score.Parse(r[2]), nil
 }

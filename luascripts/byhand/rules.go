@@ -25,13 +25,13 @@ var Rules = []struct{ Name, Rule string }{
 	{"MARK", "a mark in prepare is a second times 1000, and 0 to 16 retries left"},
 	{"HELD", "what is in flight has a holder and a number"},
 	{"RETRY", "a score in retry is a time in ms times 100, and 1 to 17 retries left"},
-	{"ONCE", "no content is in flight and waits for a retry"},
+	{"ONCE", "no message is in flight and waits for a retry"},
 	{"DEAD", "a score in dead is a time in ms"},
-	{"DEATH", "each dead content has its entry in why"},
-	{"FAILED", "each failed content that waits for its retry has its entry in why"},
+	{"DEATH", "each dead message has its entry in why"},
+	{"FAILED", "each failed message that waits for its retry has its entry in why"},
 	{"WHY", "an entry of why can be read"},
-	{"ORPHAN", "an entry of why belongs to a content that is dead, in flight or waits"},
-	{"FLAG", "meta says so while why has an entry of a content that is not dead"},
+	{"ORPHAN", "an entry of why belongs to a message that is dead, in flight or waits"},
+	{"FLAG", "meta says so while why has an entry of a message that is not dead"},
 	{"META", "batch, until and lease in meta are whole numbers, and of a size that can be"},
 }
 

@@ -107,7 +107,7 @@ func left(n, unit, least, most int64) int {
 	return int(min(max(n%unit, least), most))
 }
 
-// mark takes the mark of a content in prepare apart.
+// mark takes the mark of a message in prepare apart.
 func mark(text string) (taken time.Time, attempt int) {
 	if text == "" {
 		return time.Time{}, 0
