@@ -343,7 +343,7 @@ func TestStartHeedsItsContext(t *testing.T) {
 		cancel()
 	}
 	proxy.OnRequest(nil)
-	must(t, c.Start(ctx))
+	eventually(t, "it starts", func() bool { return c.Start(ctx) == nil }) // a busy server may take longer than the client waits
 	newSender(t, server.Client(t), topic).send(t, "x")
 	n.awaitAll(t, []string{"x"})
 }
