@@ -40,7 +40,7 @@ var illTrials = []trial{
 					w.later(5)
 					place.reach(w, number)
 					expected := w.slot()
-					expected.exhume(remove, k == priorityKind, 0, []byhand.DeadItem{m}, w.now)
+					expected.takeOut(remove, k == priorityKind, 0, []byhand.DeadItem{m}, w.now)
 					w.do("hdel", w.k.Meta, "why") // so that it has to be set
 					w.full(true)
 					var words []byhand.DeadResult

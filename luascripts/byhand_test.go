@@ -51,13 +51,13 @@ var byHandTrials = []trial{
 				w.later(10)
 				w.put("m")
 				w.kill(number, "m") // again
-				w.exhumes(remove, 0, []byhand.DeadResult{byhand.Gone}, seen)
-				w.exhumes(remove, 0, []byhand.DeadResult{byhand.Gone}, byhand.DeadItem{Content: "m", Died: w.time().Add(time.Millisecond)})
-				w.exhumes(remove, 0, []byhand.DeadResult{byhand.Gone}, byhand.DeadItem{Content: "other", Died: w.time()})
+				w.takesOut(remove, 0, []byhand.DeadResult{byhand.Gone}, seen)
+				w.takesOut(remove, 0, []byhand.DeadResult{byhand.Gone}, byhand.DeadItem{Content: "m", Died: w.time().Add(time.Millisecond)})
+				w.takesOut(remove, 0, []byhand.DeadResult{byhand.Gone}, byhand.DeadItem{Content: "other", Died: w.time()})
 				word := map[bool]byhand.DeadResult{false: byhand.Stored, true: byhand.Deleted}[remove]
 				seen.Died = w.time()
-				w.exhumes(remove, 0, []byhand.DeadResult{word, byhand.Gone}, seen, seen)
-				w.exhumes(remove, 0, []byhand.DeadResult{byhand.Gone}, seen)
+				w.takesOut(remove, 0, []byhand.DeadResult{word, byhand.Gone}, seen, seen)
+				w.takesOut(remove, 0, []byhand.DeadResult{byhand.Gone}, seen)
 				w.clean(k) // a time of death from other hands
 				w.do("zadd", w.k.Dead, fmt.Sprintf("%d.5", w.now), "m")
 				w.do("hset", w.k.Why, "m", "17 1700000000000 1700000000000 50 a it failed")
@@ -122,11 +122,11 @@ func (w *world) kill(number int64, x string) int64 {
 	return w.tells(luascripts.Left, leaving(w.as("a", a.Number, v)))
 }
 
-// exhumes requeues or removes dead contents, and compares what becomes of them.
-func (w *world) exhumes(remove bool, give int64, want []byhand.DeadResult, dead ...byhand.DeadItem) {
+// takesOut requeues or removes dead contents, and compares what becomes of them.
+func (w *world) takesOut(remove bool, give int64, want []byhand.DeadResult, dead ...byhand.DeadItem) {
 	w.Helper()
 	expected := w.slot()
-	words := expected.exhume(remove, w.topic == priorityKind, give, dead, w.now)
+	words := expected.takeOut(remove, w.topic == priorityKind, give, dead, w.now)
 	var got []byhand.DeadResult
 	var err error
 	if remove {
@@ -168,7 +168,7 @@ func requeueAnew(w *world) {
 			}
 			died := time.UnixMilli(w.slot().dead["m"])
 			w.later(60_000)
-			w.exhumes(false, 0, []byhand.DeadResult{byhand.Stored}, byhand.DeadItem{Content: "m", Died: died})
+			w.takesOut(false, 0, []byhand.DeadResult{byhand.Stored}, byhand.DeadItem{Content: "m", Died: died})
 			s := w.slot()
 			w.must(len(s.dead) == 0 && len(s.store) == 1 && s.why["m"] == "" && s.why["n"] != "", "%v: %+v", k, s)
 			for n := 1; n <= 17; n++ {
@@ -180,7 +180,7 @@ func requeueAnew(w *world) {
 			s = w.slot()
 			why, _ := luascripts.ParseFailure(s.why["m"])
 			w.must(len(s.dead) == 1 && why.Attempts == 17 && why.First.After(died), "%v: %+v", k, s)
-			w.exhumes(true, 0, []byhand.DeadResult{byhand.Deleted}, byhand.DeadItem{Content: "m", Died: time.UnixMilli(s.dead["m"])})
+			w.takesOut(true, 0, []byhand.DeadResult{byhand.Deleted}, byhand.DeadItem{Content: "m", Died: time.UnixMilli(s.dead["m"])})
 			s = w.slot()
 			w.must(len(s.dead)+len(s.store) == 0 && len(s.why) == 1, "%v: %+v", k, s)
 		}
@@ -194,24 +194,24 @@ func requeuePriorities(w *world) {
 		w.do("zadd", w.k.Store, sent, "m")
 		number := w.kill(0, "m")
 		m := byhand.DeadItem{Content: "m", Died: w.time()}
-		w.exhumes(false, 0, word(byhand.Stored), m)
+		w.takesOut(false, 0, word(byhand.Stored), m)
 		w.must(w.slot().store["m"] == sent, "%v, not %d", w.slot().store, sent)
 		number = w.kill(number, "m")
-		w.exhumes(false, 1<<53-2, word(byhand.Stored), m)
+		w.takesOut(false, 1<<53-2, word(byhand.Stored), m)
 		w.must(w.slot().store["m"] == 1<<53-2, "%v", w.slot().store)
 		number = w.kill(number, "m")
-		w.exhumes(true, 0, word(byhand.Deleted), m) // needs no priority
+		w.takesOut(true, 0, word(byhand.Deleted), m) // needs no priority
 
 		// One that nobody knows: not told with a batch that is told again, or changed by hand.
 		w.put("m", "n")
 		a := w.took(w.as("a", number), "m", "n")
 		w.tells(luascripts.Left, leaving(w.as("a", a.Number, bury("m"), bury("n"))))
 		n := byhand.DeadItem{Content: "n", Died: w.time()}
-		w.exhumes(false, 0, []byhand.DeadResult{byhand.Unknown, byhand.Unknown}, m, n)
+		w.takesOut(false, 0, []byhand.DeadResult{byhand.Unknown, byhand.Unknown}, m, n)
 		w.do("hset", w.k.Why, "n", "1 1700000000000 1700000000000 16 a it failed")
-		w.exhumes(false, 0, word(byhand.Unknown), n)
-		w.exhumes(false, 16, word(byhand.Unknown), n) // would be retries left
-		w.exhumes(false, 17, []byhand.DeadResult{byhand.Stored, byhand.Stored}, m, n)
+		w.takesOut(false, 0, word(byhand.Unknown), n)
+		w.takesOut(false, 16, word(byhand.Unknown), n) // would be retries left
+		w.takesOut(false, 17, []byhand.DeadResult{byhand.Stored, byhand.Stored}, m, n)
 		w.must(w.slot().store["m"] == 17 && w.slot().store["n"] == 17, "%v", w.slot().store)
 	}
 }
@@ -235,7 +235,7 @@ func fiveHundred(w *world, remove bool) {
 		_, err := pipe.Exec(ctx)
 		w.must(err == nil, "%v", err)
 		word := map[bool]byhand.DeadResult{false: byhand.Stored, true: byhand.Deleted}[remove]
-		w.exhumes(remove, 0, slices.Repeat([]byhand.DeadResult{word}, 500), dead...)
+		w.takesOut(remove, 0, slices.Repeat([]byhand.DeadResult{word}, 500), dead...)
 		s := w.slot()
 		w.must(len(s.dead)+len(s.why) == 0 && len(s.store) == map[bool]int{false: 500}[remove], "%v: %d dead, %d records, %d stored", k, len(s.dead), len(s.why), len(s.store))
 	}

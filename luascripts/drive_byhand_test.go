@@ -16,7 +16,7 @@ func (d *driver) byHand() {
 	x := d.contents[d.IntN(len(d.contents))]
 	switch d.IntN(4) {
 	case 0:
-		d.exhume(d.IntN(3) == 0)
+		d.takeOut(d.IntN(3) == 0)
 	case 1, 2:
 		d.reschedule(x)
 	case 3:
@@ -46,8 +46,8 @@ func (d *driver) pause(on bool) {
 	}
 }
 
-// exhume requeues or deletes some contents, as a person has seen them.
-func (d *driver) exhume(remove bool) {
+// takeOut requeues or deletes some contents, as a person has seen them.
+func (d *driver) takeOut(remove bool) {
 	d.at(d.now)
 	var dead []byhand.DeadItem
 	for _, x := range d.contents {
@@ -62,7 +62,7 @@ func (d *driver) exhume(remove bool) {
 	}
 	give := []int64{0, 0, 0, 17, 1<<53 - 1}[d.IntN(5)]
 	before, expected := d.state, d.state.clone()
-	want := expected.exhume(remove, d.kind == priorityKind, give, dead, d.now)
+	want := expected.takeOut(remove, d.kind == priorityKind, give, dead, d.now)
 	var got []byhand.DeadResult
 	var err error
 	if remove {

@@ -174,7 +174,7 @@ func (d *driver) next() {
 		return
 	}
 	if len(d.state.dead) > 0 && d.Float64() < 2*q.hand {
-		d.exhume(d.IntN(3) == 0)
+		d.takeOut(d.IntN(3) == 0)
 		return
 	}
 	a := d.Float64()

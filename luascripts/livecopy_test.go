@@ -79,7 +79,7 @@ func besideLiveCopies(w *world, remove bool) {
 				number = place.reach(w, number)
 				before := w.slot()
 				w.must(before.why["m"] != "", "%s: %+v", place.name, before)
-				w.exhumes(remove, 0, []byhand.DeadResult{word}, died)
+				w.takesOut(remove, 0, []byhand.DeadResult{word}, died)
 				s := w.slot()
 				w.must(maps.Equal(s.store, before.store) && maps.Equal(s.prepare, before.prepare) && maps.Equal(s.retry, before.retry) && s.holder == before.holder && s.number == before.number,
 					"%s: was %+v, is %+v", place.name, before, s)

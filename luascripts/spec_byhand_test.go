@@ -28,9 +28,9 @@ func (s *slot) pause(on bool, now int64) (changed bool, before time.Time) {
 	return changed, before
 }
 
-// exhume expects what dead.lua does and answers. Nothing is delivered again with
+// takeOut expects what dead.lua does and answers. Nothing is delivered again with
 // remove.
-func (s *slot) exhume(remove, priorities bool, give int64, dead []byhand.DeadItem, now int64) (words []byhand.DeadResult) {
+func (s *slot) takeOut(remove, priorities bool, give int64, dead []byhand.DeadItem, now int64) (words []byhand.DeadResult) {
 	for _, c := range dead {
 		x, word := c.Content, byhand.Stored
 		score := now
