@@ -55,16 +55,8 @@ func New(rdb redis.UniversalClient, cfg Config) (*Inspector, error) {
 }
 
 func validate(rdb redis.UniversalClient, cfg Config) error {
-	one, isOne := rdb.(*redis.Client)
-	many, isMany := rdb.(*redis.ClusterClient)
-	if rdb == nil || isOne && one == nil || isMany && many == nil {
-		return &message.InvalidError{Field: "Redis client", Value: "nil", Limit: "a client of go-redis, such as redis.NewClient returns"}
-	}
-	if _, ring := rdb.(*redis.Ring); ring {
-		return &message.InvalidError{
-			Field: "Redis client", Value: "a redis.Ring",
-			Limit: "a client of one server, of Sentinels or of a Cluster: a ring moves keys when a server is away",
-		}
+	if err := checked.Client("Redis client", rdb); err != nil {
+		return err
 	}
 	if err := checked.Namespace(cfg.Namespace); err != nil {
 		return err

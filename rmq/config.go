@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/redisurl"
 	"github.com/slotmq/go-rmq/producer"
 	"github.com/slotmq/go-rmq/slots"
@@ -94,20 +95,12 @@ type Config struct {
 
 // client is the Redis client to use; own reports whether it was made here.
 func (c Config) client() (rdb redis.UniversalClient, own bool, err error) {
-	one, isOne := c.Redis.(*redis.Client)
-	many, isMany := c.Redis.(*redis.ClusterClient)
-	missing := c.Redis == nil || isOne && one == nil || isMany && many == nil
+	missing := checked.NoClient(c.Redis)
 	switch {
 	case !missing && c.URL != "":
 		return nil, false, &InvalidError{Field: "Config.URL", Value: "given beside Config.Redis", Limit: "the only one of the two, or empty"}
 	case !missing:
-		if _, ring := c.Redis.(*redis.Ring); ring {
-			return nil, false, &InvalidError{
-				Field: "Config.Redis", Value: "a redis.Ring",
-				Limit: "a client of one server, of Sentinels or of a Cluster: a ring moves keys when a server is away",
-			}
-		}
-		return c.Redis, false, nil
+		return c.Redis, false, checked.Client("Config.Redis", c.Redis)
 	case c.URL == "":
 		return nil, false, &InvalidError{
 			Field: "Config.Redis", Value: "nil",
