@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -33,7 +34,7 @@ const (
 
 // earlyFinish is how long a batch goes on before what is left of it is given
 // back, so that a crash repeats little and urgent messages get in. It is less where
-// others wait for a place: see slice.
+// others wait for a place: see schedule.Slice.
 const earlyFinish = time.Second
 
 // batch is what one turn took, on its way through the handlers.
@@ -41,6 +42,7 @@ type batch struct {
 	*slot
 	c      *Consumer
 	answer luascripts.Answer
+	since  time.Time     // when it got its place; zero: it has none, and is given back
 	begun  time.Time     // zero while it waits for a place
 	shared time.Time     // when it has had the place for long enough, if others wait for one
 	next   int           // the first message not started
@@ -58,24 +60,33 @@ func (c *Consumer) handle(x *slot, a luascripts.Answer) {
 	}
 	x.results = x.results[:len(a.Contents)]
 	clear(x.results)
-	x.held = true
+	x.facts.Held = true
 	b := &batch{slot: x, c: c, answer: a, deliveries: make([]Delivery, len(a.Contents))}
 	x.batch = b
 	c.batches.Add(1)
-	if c.schedule.work(x) {
+	if since, now := c.schedule.Work(&x.Slot, x.facts); now {
+		b.since = since
 		b.begin(time.Now())
 		x.minder.begin(b)
 		go b.run()
 		return
 	}
 	x.minder.begin(b)
-	c.schedule.line(x)
+	c.schedule.AwaitPlace(&x.Slot)
+}
+
+// goOn handles a batch that has waited for its place, and has it since a time. It is
+// called by the schedule.
+func goOn(x *schedule.Slot, since time.Time) {
+	b := asSlot(x).batch
+	b.since = since
+	go b.run()
 }
 
 // begin notes that the batch has its place.
 func (b *batch) begin(now time.Time) {
 	b.begun = now
-	b.shared = b.since.Add(slice)
+	b.shared = b.since.Add(schedule.Slice)
 	if least := now.Add(batchTarget); b.shared.Before(least) { // it has had the place for longer
 		b.shared = least
 	}
@@ -97,7 +108,7 @@ func (b *batch) run() {
 		}
 	}()
 	switch {
-	case b.denied: // all of it is given back
+	case b.since.IsZero(): // all of it is given back
 	case b.topic.opts.Parallel:
 		b.parallel()
 	default:
@@ -121,7 +132,7 @@ func (b *batch) serial() {
 // delivery is all that is known of message i.
 func (b *batch) delivery(i int) *Delivery {
 	d := &b.deliveries[i] // all zero, and large: what stays so is not written
-	d.Topic, d.Slot, d.Content = b.topic.Topic, b.index, b.answer.Contents[i]
+	d.Topic, d.Slot, d.Content = b.topic.Topic, b.Index, b.answer.Contents[i]
 	d.Attempt, d.Fence, d.Priority = b.answer.Attempt, b.answer.Number, b.answer.Priority(i)
 	if b.turn.Due {
 		d.Due = b.answer.Due(i)
@@ -136,7 +147,7 @@ func (b *batch) delivery(i int) *Delivery {
 // minder.start), or false if there is none or the rest is to be given back.
 func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 	now := time.Now()
-	if b.next == len(b.answer.Contents) || b.leaving.Load() || b.next > 0 && b.enough(now) {
+	if b.next == len(b.answer.Contents) || b.Leaving() || b.next > 0 && b.enough(now) {
 		return 0, nil, false
 	}
 	if ctx, ok = b.minder.start(now); !ok {
@@ -150,7 +161,7 @@ func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 
 // enough reports whether what is left of the batch shall wait for its next turn.
 func (b *batch) enough(now time.Time) bool {
-	return now.Sub(b.begun) > earlyFinish || now.After(b.shared) && b.c.schedule.wanted(b.slot)
+	return now.Sub(b.begun) > earlyFinish || now.After(b.shared) && b.c.schedule.Wanted(&b.Slot)
 }
 
 // call calls the listener with message i and notes the result. A panic is an
@@ -160,7 +171,7 @@ func (b *batch) call(ctx context.Context, i int, d *Delivery) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
-			b.term.log.Warn("handler panicked", zap.String("topic", d.Topic.Name), zap.Int("slot", d.Slot),
+			b.term().log.Warn("handler panicked", zap.String("topic", d.Topic.Name), zap.Int("slot", d.Slot),
 				zap.Int("attempt", d.Attempt), zap.Error(err), zap.ByteString("stack", debug.Stack()))
 		}
 		b.results[i] = b.judge(ctx, d, err)
@@ -194,9 +205,9 @@ func (b *batch) judge(ctx context.Context, d *Delivery, err error) result {
 	fields := []zap.Field{zap.String("topic", d.Topic.Name), zap.Int("slot", d.Slot), zap.Int("attempt", d.Attempt), zap.String("error", reason)}
 	switch {
 	case r.fate == dead || d.Attempt > message.MaxRetries:
-		b.term.log.Error("message is dead", append(fields, zap.String("key", b.turn.Keys.Dead), zap.String("content", shorten(d.Content)))...)
+		b.term().log.Error("message is dead", append(fields, zap.String("key", b.turn.Keys.Dead), zap.String("content", shorten(d.Content)))...)
 	default:
-		b.term.log.Debug("message failed and will be retried", append(fields, zap.Duration("in", r.delay))...)
+		b.term().log.Debug("message failed and will be retried", append(fields, zap.Duration("in", r.delay))...)
 	}
 	return r
 }
@@ -239,10 +250,10 @@ func (b *batch) finish() {
 	x.batch = nil
 	clear(x.results)
 	at, took := time.Time{}, len(b.answer.Contents)
-	if gap := b.c.pace.gap(took, filled(took, x.turn.Count) || x.leaving.Load()); gap > 0 {
+	if gap := b.c.pace.gap(took, filled(took, x.turn.Count) || x.Leaving()); gap > 0 {
 		at = time.Now().Add(gap)
 	}
-	b.c.schedule.again(x, at)
+	b.c.schedule.Again(&x.Slot, x.facts, at)
 }
 
 // shorten keeps what is stored or logged for a person readable.

@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/schedule"
 )
 
 // grace is how long Close waits for handlers whose context it has cancelled,
@@ -78,7 +79,7 @@ func (c *Consumer) close(ctx context.Context) error {
 	select {
 	case <-ended:
 	case <-ctx.Done():
-		c.schedule.stop() // Redis may keep leave waiting before it comes to that
+		c.schedule.Stop() // Redis may keep leave waiting before it comes to that
 		c.stopHandlers(ErrClosing)
 		timer := time.NewTimer(grace)
 		defer timer.Stop()
@@ -86,7 +87,7 @@ func (c *Consumer) close(ctx context.Context) error {
 		case <-ended:
 		case <-timer.C:
 			err := c.stuck()
-			c.schedule.close()
+			c.schedule.Close()
 			c.stopRequests()
 			c.abandoning.Go(c.abandon) // the library may take a while
 			c.log.Error("worker closed with slots still in hand", zap.Error(err))
@@ -95,9 +96,9 @@ func (c *Consumer) close(ctx context.Context) error {
 	}
 	c.stopHandlers(ErrClosing)
 	c.stopRequests()
-	if dropped := c.schedule.dropped; dropped != nil {
+	if dropped := c.schedule.Dropped(); dropped != nil {
 		err := fmt.Errorf("the Redis client was closed before the consumer, so nothing was reported of the following; "+
-			"what they had in hand comes again when the lease or the session has ended: %s", strings.Join(dropped, ", "))
+			"what they had in hand comes again when the lease or the session has ended: %s", named(dropped))
 		c.log.Error("worker closed too late", zap.Error(err))
 		return err
 	}
@@ -105,29 +106,14 @@ func (c *Consumer) close(ctx context.Context) error {
 	return nil
 }
 
-// drop gives up a slot that is to be left and cannot be: the Redis client is closed,
-// and no turn will ever have an answer.
-func (s *schedule) drop(x *slot) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.stopping {
-		return false
-	}
-	s.dropped = append(s.dropped, fmt.Sprintf("%s slot %d", x.topic.Name, x.index))
-	s.release(x)
-	s.set(x, idle)
-	s.forget(x)
-	return true
-}
-
 // leave leaves every slot and returns when nothing of the worker runs any more.
 func (c *Consumer) leave() {
 	// The others learn first that the slots are theirs, so that they wait for
 	// each as it is left.
 	c.resign()
-	c.schedule.stop()
-	<-c.schedule.watch()
-	c.schedule.close()
+	c.schedule.Stop()
+	c.schedule.WaitIdle()
+	c.schedule.Close()
 	c.stopHearing()
 	c.running.Wait()
 	c.attending.Wait()
@@ -139,29 +125,26 @@ func (c *Consumer) leave() {
 
 // stuck names the slots that could not be left.
 func (c *Consumer) stuck() error {
-	s := c.schedule
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var running, unanswered []string
-	for _, t := range s.topics {
-		for _, x := range slices.Concat(t.replaced, t.slots) {
-			switch name := fmt.Sprintf("%s slot %d", t.Name, x.index); x.state {
-			case idle:
-			case working:
-				running = append(running, name)
+	var running, unanswered []*schedule.Slot
+	for _, t := range c.topics {
+		for _, x := range c.schedule.Status(t.scheduled) {
+			switch x.State {
+			case schedule.Asleep:
+			case schedule.Working:
+				running = append(running, x.Slot)
 			default:
-				unanswered = append(unanswered, name)
+				unanswered = append(unanswered, x.Slot)
 			}
 		}
 	}
 	var errs []error
 	if running != nil {
-		errs = append(errs, fmt.Errorf("handlers did not return: %s", strings.Join(running, ", ")))
+		errs = append(errs, fmt.Errorf("handlers did not return: %s", named(running)))
 	}
 	if unanswered != nil {
-		errs = append(errs, fmt.Errorf("Redis did not answer about the following; their messages come again when the lease or the session has ended: %s", strings.Join(unanswered, ", ")))
+		errs = append(errs, fmt.Errorf("Redis did not answer about the following; their messages come again when the lease or the session has ended: %s", named(unanswered)))
 	}
-	for _, t := range s.topics {
+	for _, t := range c.topics {
 		if t.crash.pending() {
 			errs = append(errs, fmt.Errorf("Backoff did not return: topic %s", t.Name))
 		}
@@ -169,9 +152,18 @@ func (c *Consumer) stuck() error {
 	switch {
 	case errs != nil:
 		return errors.Join(errs...)
-	case s.active == 0 && c.cfg.Slots != nil:
+	case c.cfg.Slots != nil:
 		return errors.New("ZooKeeper does not answer; the slots are left, and go to others when the session has ended")
 	default:
 		return errors.New("Redis does not answer")
 	}
+}
+
+// named lists slots for people.
+func named(slots []*schedule.Slot) string {
+	names := make([]string, len(slots))
+	for i, x := range slots {
+		names[i] = fmt.Sprintf("%s slot %d", asSlot(x).topic.Name, x.Index)
+	}
+	return strings.Join(names, ", ")
 }

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/latelog"
+	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -38,7 +39,7 @@ type Consumer struct {
 	result  error           // of Close
 
 	// Set by Start.
-	schedule  *schedule
+	schedule  *schedule.Schedule
 	pace      pace
 	term      atomic.Pointer[term] // the present one, or the last
 	looks     *timetable           // when each topic's slots are looked at
@@ -231,14 +232,13 @@ func (c *Consumer) start(ctx context.Context) error {
 		return err
 	}
 	c.requests, c.stopRequests = context.WithCancel(context.Background())
+	var scheduled []*schedule.Topic
 	for i, t := range c.topics {
 		t.part = float64(i+1) / float64(len(c.topics))
-		t.makeSlots() // anew, if an earlier start failed
-		for _, x := range t.slots {
-			c.locate(x)
-		}
+		scheduled = append(scheduled, t.prepare()) // anew, if an earlier start failed
 	}
-	c.schedule = newSchedule(c.cfg.Concurrency, c.topics, func(x *slot) { go x.batch.run() })
+	c.schedule = schedule.New(c.cfg.Concurrency, scheduled, time.Now, goOn)
+	c.locateAll()
 	c.looks = c.planLooks()
 	c.sights = newErrands(lookTaken, &c.running, c.look)
 	c.showing = newErrands(topicsAtOnce, &c.attending, c.refresh)
@@ -285,7 +285,7 @@ func (c *Consumer) run(ctx context.Context, sub *subscription) error {
 	for range turners {
 		c.running.Go(c.turn)
 	}
-	c.running.Go(c.schedule.alarm)
+	c.running.Go(c.schedule.Alarm)
 	c.running.Go(func() { c.hear(sub) })
 	if c.cfg.Slots != nil {
 		c.running.Go(c.keep)

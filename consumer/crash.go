@@ -7,9 +7,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/slotmq/go-rmq/internal/keeper"
-	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // crash is how long messages of a worker that is gone wait for their retry here, as
@@ -111,22 +108,11 @@ func (c *Consumer) await(topics []*topic) {
 func (c *Consumer) abandoned(t *topic) bool {
 	ctx, cancel := context.WithTimeout(c.background, crashHolds)
 	defer cancel()
-	var slots []luascripts.SlotKeys
-	c.schedule.mu.Lock()
-	member := (*keeper.Member)(nil)
-	if t.term != nil {
-		member = t.term.member
-	}
-	for _, x := range t.slots {
-		if x.owned {
-			slots = append(slots, x.turn.Keys)
-		}
-	}
-	c.schedule.mu.Unlock()
+	slots, member := c.schedule.Assigned(t.scheduled), c.term.Load().member
 	pipe := c.rdb.Pipeline()
 	now, asked := pipe.Time(ctx), make([]*redis.SliceCmd, len(slots))
-	for i, k := range slots {
-		asked[i] = pipe.HMGet(ctx, k.Meta, "holder", "until", "lease")
+	for i, x := range slots {
+		asked[i] = pipe.HMGet(ctx, asSlot(x).turn.Keys.Meta, "holder", "until", "lease")
 	}
 	_, _ = pipe.Exec(ctx) // each tells its own error
 	return slices.ContainsFunc(asked, func(cmd *redis.SliceCmd) bool {

@@ -184,10 +184,10 @@ func (c *Consumer) heard(t *topic, payload string) {
 		c.lists.hurry(t)
 	default:
 		if slot, holder, ok := luascripts.ParseQuestion(payload); ok {
-			c.schedule.asked(t, slot, holder)
+			c.schedule.Asked(t.scheduled, slot, holder)
 			return
 		}
-		luascripts.ParseWake(payload, func(slot int, in time.Duration) { c.schedule.wake(t, slot, in) })
+		luascripts.ParseWake(payload, func(slot int, in time.Duration) { c.schedule.Wake(t.scheduled, slot, in) })
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/internal/wait"
 )
 
@@ -50,13 +51,6 @@ type sight struct {
 	addr string
 }
 
-// resting is a slot that sleeps until at, or until it is woken if that is zero.
-type resting struct {
-	*slot
-	at     time.Time
-	gained bool // and was never looked at since
-}
-
 // planLooks tells when each topic's slots are looked at.
 func (c *Consumer) planLooks() *timetable {
 	shortest := c.topics[0].opts.SafetyLook
@@ -70,20 +64,24 @@ func (c *Consumer) planLooks() *timetable {
 // lookAfter looks at each topic's idle slots every SafetyLook, and when told to.
 func (c *Consumer) lookAfter() {
 	for topics := c.looks.next(c.background); topics != nil; topics = c.looks.next(c.background) {
-		c.seek(c.schedule.ours(topics))
+		scheduled := make([]*schedule.Topic, len(topics))
+		for i, t := range topics {
+			scheduled[i] = t.scheduled
+		}
+		c.seek(c.schedule.Assigned(scheduled...))
 	}
 }
 
 // seek has slots looked at on the servers they are on.
-func (c *Consumer) seek(slots []*slot) {
+func (c *Consumer) seek(slots []*schedule.Slot) {
 	groups := map[string][]sight{}
 	for _, x := range slots {
-		_, addr, err := cluster.MasterFor(c.background, c.rdb, x.turn.Keys.Store)
-		if err != nil {
-			c.schedule.unseen(x)
+		_, addr, err := cluster.MasterFor(c.background, c.rdb, asSlot(x).turn.Keys.Store)
+		if err != nil { // nobody knows the server
+			c.lookFailed(c.schedule.Sleeping([]*schedule.Slot{x}))
 			continue
 		}
-		groups[addr] = append(groups[addr], sight{x, addr})
+		groups[addr] = append(groups[addr], sight{asSlot(x), addr})
 	}
 	for addr, sights := range groups {
 		c.sights.add(addr, sights...)
@@ -96,16 +94,16 @@ func (c *Consumer) look(addr string, sights []sight) {
 		return
 	}
 	var node redis.UniversalClient
-	var here, elsewhere []*slot
+	var here, elsewhere []*schedule.Slot
 	for _, x := range sights { // they may have moved since they were sought
 		if n, at, err := cluster.MasterFor(c.background, c.rdb, x.turn.Keys.Store); err == nil && at == addr {
-			node, here = n, append(here, x.slot)
+			node, here = n, append(here, &x.Slot)
 		} else {
-			elsewhere = append(elsewhere, x.slot)
+			elsewhere = append(elsewhere, &x.Slot)
 		}
 	}
 	c.seek(elsewhere)
-	slots := c.schedule.idle(here)
+	slots := c.schedule.Sleeping(here)
 	if len(slots) == 0 {
 		return
 	}
@@ -122,7 +120,7 @@ func (c *Consumer) look(addr string, sights []sight) {
 	silent := err != nil
 	for some := range slices.Chunk(full, lookSlots) {
 		if silent {
-			c.schedule.lookFailed(some)
+			c.lookFailed(some)
 			continue
 		}
 		wrong := c.lookFull(node, some, clock)
@@ -138,10 +136,10 @@ func (c *Consumer) look(addr string, sights []sight) {
 // lookEmpty returns the slots that are not empty, or were not before: of those there is
 // more to ask. It also tells the server's clock, which may have been set: messages are
 // due by it, and slots sleep by that of this process.
-func (c *Consumer) lookEmpty(node redis.UniversalClient, slots []resting) (full []resting, clock func(time.Time) time.Time, err error) {
-	var empty []resting
+func (c *Consumer) lookEmpty(node redis.UniversalClient, slots []schedule.Sleeper) (full []schedule.Sleeper, clock func(time.Time) time.Time, err error) {
+	var empty []schedule.Sleeper
 	for _, x := range slots {
-		if x.at.IsZero() {
+		if x.Until.IsZero() {
 			empty = append(empty, x)
 		} else {
 			full = append(full, x)
@@ -156,7 +154,8 @@ func (c *Consumer) lookEmpty(node redis.UniversalClient, slots []resting) (full 
 	for some := range slices.Chunk(empty, together) {
 		keys := make([]string, 0, 3*len(some))
 		for _, x := range some {
-			keys = append(keys, x.turn.Keys.Store, x.turn.Keys.Retry, x.turn.Keys.Prepare)
+			k := asSlot(x.Slot).turn.Keys
+			keys = append(keys, k.Store, k.Retry, k.Prepare)
 		}
 		exist = append(exist, pipe.Exists(c.background, keys...))
 	}
@@ -188,19 +187,19 @@ const readyAgain = 500 * time.Millisecond
 
 // lookFull looks for what is due or in flight in some slots. by tells a time by the
 // server's clock.
-func (c *Consumer) lookFull(node redis.UniversalClient, slots []resting, by func(time.Time) time.Time) error {
+func (c *Consumer) lookFull(node redis.UniversalClient, slots []schedule.Sleeper, by func(time.Time) time.Time) error {
 	const never = 1<<53 - 1 // as a score: nothing is due so late
 	pipe := node.Pipeline()
 	asked := make([][3]*redis.IntCmd, len(slots))
 	now := by(time.Now()).UnixMilli()
 	for i, x := range slots {
 		due, retry := int64(never), int64(never)
-		if !x.at.IsZero() {
-			due = max(now, by(x.at.Add(-early)).UnixMilli())
+		if !x.Until.IsZero() {
+			due = max(now, by(x.Until.Add(-early)).UnixMilli())
 			retry = due*100 + 99
 		}
-		k, ctx := x.turn.Keys, c.background
-		if !x.topic.Kind.Timed() {
+		k, ctx := asSlot(x.Slot).turn.Keys, c.background
+		if !asSlot(x.Slot).topic.Kind.Timed() {
 			asked[i][0] = pipe.ZCard(ctx, k.Store)
 		} else {
 			asked[i][0] = pipe.ZCount(ctx, k.Store, "-inf", strconv.FormatInt(due, 10))
@@ -210,86 +209,48 @@ func (c *Consumer) lookFull(node redis.UniversalClient, slots []resting, by func
 	}
 	_, _ = pipe.Exec(c.background) // each tells its own error
 	var wrong error
-	inFlight := map[*topic][]*slot{}
+	inFlight := map[*topic][]*schedule.Slot{}
 	for i, x := range slots {
+		t := asSlot(x.Slot).topic
 		if asked[i][2].Val() > 0 { // it may be another's, and to be taken over
-			inFlight[x.topic] = append(inFlight[x.topic], x.slot)
+			inFlight[t] = append(inFlight[t], x.Slot)
 			continue
 		}
 		failed := error(nil)
 		for _, cmd := range asked[i] {
 			// A slot that is on its way to another server: its turn will find it.
 			if cmd.Val() > 0 || cluster.Moved(cmd.Err()) {
-				c.schedule.wake(x.topic, x.index, 0)
+				c.schedule.Wake(t.scheduled, x.Index, 0)
 				failed = nil
 				break
 			}
 			failed = cmp.Or(failed, cmd.Err())
 		}
 		if failed != nil {
-			c.schedule.lookFailed(slots[i : i+1])
-			wrong = cmp.Or(wrong, fmt.Errorf("topic %s, slot %d: %w", x.topic.Name, x.index, failed))
+			c.lookFailed(slots[i : i+1])
+			wrong = cmp.Or(wrong, fmt.Errorf("topic %s, slot %d: %w", t.Name, x.Index, failed))
 		}
 	}
 	for t, some := range inFlight {
 		c.running.Go(func() { // aside, for Backoff is the user's and may take its time
 			c.reckoned(t)
 			for _, x := range some {
-				c.schedule.wake(t, x.index, 0)
+				c.schedule.Wake(t.scheduled, x.Index, 0)
 			}
 		})
 	}
 	return wrong
 }
 
-// ours returns the slots of some topics that are this worker's.
-func (s *schedule) ours(topics []*topic) (slots []*slot) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, t := range topics {
-		for _, x := range t.slots {
-			if x.owned {
-				slots = append(slots, x)
-			}
-		}
-	}
-	return slots
-}
-
-// idle returns those of some slots that sleep and are this worker's, but for those that
-// are paused or another's: they look by themselves. One whose turn is under way is to
-// turn again: the turn may have been executed before a message came whose wake-up got
-// lost, and its answer would send the slot to sleep after this look.
-func (s *schedule) idle(slots []*slot) (sleep []resting) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, x := range slots {
-		switch {
-		case !x.owned:
-		case x.state == idle:
-			if x.gained || !x.refused {
-				sleep = append(sleep, resting{x, x.at, x.gained})
-				x.gained = false
-			}
-		case x.state == turning:
-			x.woken = true
-		}
-	}
-	return sleep
-}
-
 // lookFailed has those of some slots that were gained take a turn, which is repeated
 // until it is answered.
-func (s *schedule) lookFailed(slots []resting) {
+func (c *Consumer) lookFailed(slots []schedule.Sleeper) {
 	for _, x := range slots {
-		if x.gained {
-			s.wake(x.topic, x.index, 0)
+		if x.Unseen {
+			c.schedule.Wake(asSlot(x.Slot).topic.scheduled, x.Index, 0)
 		}
 	}
 }
-
-// unseen is lookFailed for a slot of which nobody knows the server.
-func (s *schedule) unseen(x *slot) { s.lookFailed(s.idle([]*slot{x})) }
 
 // Settle looks at every slot of this worker now and returns when nothing is
 // due and no handler runs. It is meant for tests that move the clock of an
@@ -304,14 +265,18 @@ func (c *Consumer) Settle(ctx context.Context) error {
 	if !running {
 		return nil
 	}
-	s := c.schedule
 	for _, t := range c.topics {
 		for i := range t.Slots {
-			s.wake(t, i, 0)
+			c.schedule.Wake(t.scheduled, i, 0)
 		}
 	}
+	settled := make(chan struct{})
+	go func() {
+		defer close(settled)
+		c.schedule.WaitIdle()
+	}()
 	select {
-	case <-s.watch():
+	case <-settled:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("settle: %w", ctx.Err())

@@ -3,7 +3,6 @@ package consumer
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,45 +14,6 @@ import (
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
-
-// perTurn is what the schedule takes for a slot that is woken, turns and sleeps
-// again.
-func perTurn(topics int) time.Duration {
-	const turns = 4000
-	s, all := stage(64, slices.Repeat([]int{2}, topics)...)
-	rest := func() {
-		for s.queues.length > 0 {
-			slots, _ := s.next(8, nil, nil)
-			for _, x := range slots {
-				s.rest(x, time.Now().Add(time.Hour))
-			}
-		}
-	}
-	rest()
-	begin := time.Now()
-	for i := range turns {
-		s.wake(all[i*7919%topics], i%2, 0)
-		if i%8 == 7 {
-			rest()
-		}
-	}
-	rest()
-	return time.Since(begin) / turns
-}
-
-// The schedule takes about as long for a turn with thousands of topics as with a
-// few.
-func TestTurnsOfManyTopicsAreQuick(t *testing.T) {
-	t.Parallel()
-	few, many := time.Hour, time.Hour
-	for range 3 { // the best of some, as the machine may be busy
-		few, many = min(few, perTurn(10)), min(many, perTurn(3000))
-	}
-	t.Logf("%v with 10 topics, %v with 3000", few, many)
-	if many > 25*few {
-		t.Errorf("a turn takes %v with 10 topics, and %v with 3000", few, many)
-	}
-}
 
 // largest notes the longest command, and how many requests of one kind were under way
 // at the same time.
@@ -209,11 +169,9 @@ func TestIdleTopicsCostLittle(t *testing.T) {
 	must(t, c.Start(ctx))
 	seen := &trips{by: map[string]int{}, turned: map[string]bool{}}
 	eventually(t, "the first looks are through", func() bool {
-		c.schedule.mu.Lock()
-		defer c.schedule.mu.Unlock()
 		for _, topic := range c.topics {
-			for _, x := range topic.slots {
-				if x.gained {
+			for _, x := range c.schedule.Status(topic.scheduled) {
+				if x.Unseen {
 					return false
 				}
 			}

@@ -149,7 +149,7 @@ func (c *Consumer) show(ctx context.Context, topics []*topic) error {
 		if e.changed {
 			changed = append(changed, t)
 		}
-		c.assign(t, c.term.Load(), slots.Share(e.members, len(t.slots))[c.id])
+		c.assign(t, c.term.Load(), slots.Share(e.members, t.Slots)[c.id])
 	}
 	c.announceMembers(changed)
 	return wrong

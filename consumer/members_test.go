@@ -11,13 +11,29 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// owned counts the slots a consumer shall work at.
+// owned counts the slots a consumer is to work at.
 func owned(c *Consumer) (n int) {
-	c.schedule.mu.Lock()
-	defer c.schedule.mu.Unlock()
 	for _, t := range c.topics {
-		for _, x := range t.slots {
-			if x.owned {
+		n += len(c.schedule.Assigned(t.scheduled))
+	}
+	return n
+}
+
+// places counts the places that the slots of a consumer have.
+func places(c *Consumer) (n int) {
+	for _, t := range c.topics {
+		for _, x := range c.schedule.Status(t.scheduled) {
+			n += x.Places
+		}
+	}
+	return n
+}
+
+// setAside counts the slots of a consumer that others stand in the place of.
+func setAside(c *Consumer) (n int) {
+	for _, t := range c.topics {
+		for _, x := range c.schedule.Status(t.scheduled) {
+			if x.SetAside {
 				n++
 			}
 		}
@@ -117,18 +133,16 @@ func TestSlotTakenAwayAndGivenBack(t *testing.T) {
 	for i := range 50 {
 		n.await(t, "a handler runs", func() bool { return n.total > i })
 		for range i % 4 {
-			c.schedule.own(c.topics[0], c.term.Load(), nil)
-			c.schedule.own(c.topics[0], c.term.Load(), []int{0})
+			c.schedule.Assign(c.topics[0].scheduled, c.term.Load(), nil)
+			c.schedule.Assign(c.topics[0].scheduled, c.term.Load(), []int{0})
 		}
 		gate <- struct{}{}
 	}
 	n.awaitAll(t, contents)
 	n.wantOnce(t, contents)
 	must(t, c.Settle(ctx))
-	c.schedule.mu.Lock()
-	defer c.schedule.mu.Unlock()
-	if c.schedule.used != 0 || c.topics[0].used != 0 {
-		t.Errorf("%d places are still taken", c.schedule.used)
+	if n := places(c); n != 0 {
+		t.Errorf("%d places are still taken", n)
 	}
 }
 

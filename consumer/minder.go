@@ -71,7 +71,7 @@ func (m *minder) resume(b *batch) {
 // renewed notes that the lease was begun by a request sent at a time.
 func (m *minder) renewed(sent time.Time) {
 	lease := m.c.cfg.Lease
-	if m.b.term.member != nil {
+	if m.b.term().member != nil {
 		lease = endless // the session takes its place: see term.trusted
 	}
 	m.until, m.touchAt = sent.Add(lease-margin(lease)), sent.Add(lease/3)
@@ -87,13 +87,13 @@ func (m *minder) start(now time.Time) (context.Context, bool) {
 		m.touch(m.b) // late, by a slow network or a pause: ask before anything begins
 		now = time.Now()
 	}
-	if m.lost || m.deserted || now.After(m.until) || !m.b.term.trusted(now) {
+	if m.lost || m.deserted || now.After(m.until) || !m.b.term().trusted(now) {
 		return nil, false
 	}
 	timedOut := m.ctx != nil && m.ctx.Err() != nil
 	if m.ctx == nil || timedOut {
 		m.ctx = new(deadlineContext)
-		m.ctx.Context, m.cancel = context.WithCancelCause(m.b.term.handlers)
+		m.ctx.Context, m.cancel = context.WithCancelCause(m.b.term().handlers)
 	}
 	m.started = now
 	if m.b.topic.opts.Parallel {
@@ -196,7 +196,7 @@ func (m *minder) look() {
 func (m *minder) touch(b *batch) {
 	sent := time.Now()
 	m.mu.Unlock()
-	held, err := m.c.scripts.Touch(m.c.requests, b.turn.Keys, b.worker, b.answer.Number)
+	held, err := m.c.scripts.Touch(m.c.requests, b.turn.Keys, b.ID(), b.answer.Number)
 	m.mu.Lock()
 	switch now := time.Now(); {
 	case m.b != b || m.lost: // it ended meanwhile

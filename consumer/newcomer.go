@@ -7,6 +7,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // Newcomers, where a list of members shares the slots out. A worker that crashes soon
@@ -82,17 +84,23 @@ func (c *Consumer) kept(ctx context.Context, found []*entry, now time.Time) map[
 // does not count, nor does one with nothing in flight, which may still name a holder.
 func (c *Consumer) heldByNobody(ctx context.Context, lists []*entry) map[*topic]bool {
 	held, members := map[*topic]bool{}, map[*topic][]string{}
-	var all []*slot
+	type place struct {
+		topic *topic
+		keys  luascripts.SlotKeys
+	}
+	var all []place
 	for _, e := range lists {
 		members[e.topic] = e.members
-		all = append(all, e.topic.slots...)
+		for i := range e.topic.Slots {
+			all = append(all, place{e.topic, luascripts.KeysOf(e.topic.name, i)})
+		}
 	}
 	for some := range slices.Chunk(all, lookSlots) {
 		inFlight, holders := make([]*redis.IntCmd, len(some)), make([]*redis.SliceCmd, len(some))
 		pipe := c.rdb.Pipeline()
 		for i, x := range some {
-			inFlight[i] = pipe.ZCard(ctx, x.turn.Keys.Prepare)
-			holders[i] = pipe.HMGet(ctx, x.turn.Keys.Meta, "holder")
+			inFlight[i] = pipe.ZCard(ctx, x.keys.Prepare)
+			holders[i] = pipe.HMGet(ctx, x.keys.Meta, "holder")
 		}
 		_, _ = pipe.Exec(ctx) // each tells its own error
 		for i, x := range some {

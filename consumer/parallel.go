@@ -10,7 +10,7 @@ import (
 // other in the place the batch has, and as many more as there are places. The turn
 // has taken no more than there were then.
 func (b *batch) parallel() {
-	more := b.c.schedule.borrow(b.slot, len(b.answer.Contents)-b.next-1)
+	more := b.c.schedule.Borrow(&b.Slot, len(b.answer.Contents)-b.next-1)
 	var mu sync.Mutex
 	claim := func() (int, context.Context, bool) {
 		mu.Lock()
@@ -30,7 +30,7 @@ func (b *batch) parallel() {
 				all.Go(work)
 				return
 			}
-			b.c.schedule.repay(b.slot) // now: a neighbour may hang
+			b.c.schedule.ReturnOne(&b.Slot) // now: a neighbour may hang
 		}()
 		for {
 			i, ctx, ok := claim()

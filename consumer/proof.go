@@ -2,10 +2,13 @@ package consumer
 
 import (
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/schedule"
 )
 
 // Proofs of death. Without leases, a batch of a worker that is gone comes free by
@@ -44,11 +47,11 @@ func (d *suspicion) failed(now time.Time) bool {
 // ZooKeeper is asked about it. If it is dead, the slot's next turn says so.
 func (c *Consumer) suspect(x *slot, holder string) {
 	now := time.Now()
-	if x.holder != holder {
-		x.holder, x.busy, x.asked = holder, now, time.Time{}
+	if x.facts.Holder != holder {
+		x.facts.Holder, x.busy, x.asked = holder, now, time.Time{}
 	}
 	c.question(x, holder, now)
-	t := x.term
+	t := x.term()
 	if t.member == nil || now.Sub(x.busy) < proofAfter {
 		return
 	}
@@ -67,11 +70,11 @@ func (c *Consumer) suspect(x *slot, holder string) {
 		case err != nil:
 			if c.background.Err() == nil && doubt.failed(time.Now()) {
 				t.log.Warn("nobody can tell whether the holder of a slot is dead, so its messages wait; mend what the error names, or end this worker, so that another one asks",
-					zap.String("holder", holder), zap.String("topic", x.topic.Name), zap.Int("slot", x.index), zap.Error(err))
+					zap.String("holder", holder), zap.String("topic", x.topic.Name), zap.Int("slot", x.Index), zap.Error(err))
 			}
 		case dead:
-			c.await(c.schedule.busyWith(holder))
-			n := c.schedule.wakeBusy(holder)
+			c.await(topicsOf(c.schedule.HeldBy(holder)))
+			n := c.schedule.WakeHeldBy(holder)
 			t.log.Warn("a worker is dead; its batches are taken over", zap.String("holder", holder), zap.Int("slots", n))
 		}
 	})
@@ -91,7 +94,17 @@ func (c *Consumer) refused(x *slot, repeated bool) {
 		return
 	}
 	c.logOf(x).Warn("the batch was taken over before it was finished: its messages may be handled again")
-	if t := x.term; t.member != nil && t.member.Until().IsZero() {
+	if t := x.term(); t.member != nil && t.member.Until().IsZero() {
 		t.retire(errors.New("another worker has proven it dead"))
 	}
+}
+
+// topicsOf returns the topics of some slots, each once.
+func topicsOf(slots []*schedule.Slot) (topics []*topic) {
+	for _, x := range slots {
+		if t := asSlot(x).topic; !slices.Contains(topics, t) {
+			topics = append(topics, t)
+		}
+	}
+	return topics
 }

@@ -30,53 +30,6 @@ func (c *Consumer) question(x *slot, holder string, now time.Time) {
 	}
 	x.asked = now
 	c.announcing.Go(func() {
-		c.announce(x.topic, x.turn.Keys.Store, luascripts.AppendQuestion(nil, x.index, holder))
+		c.announce(x.topic, x.turn.Keys.Store, luascripts.AppendQuestion(nil, x.Index, holder))
 	})
-}
-
-// asked has a holder take its turn at a slot of which it carries nothing.
-func (s *schedule) asked(t *topic, index int, holder string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if index < 0 || index >= len(t.slots) || t.term == nil { // between two terms the slots change their ids
-		return
-	}
-	if s.closed || s.stopping && s.active == 0 { // all is left, and turners may be gone
-		return
-	}
-	for _, y := range t.replaced {
-		if y.index == index && y.worker == holder {
-			return
-		}
-	}
-	if x := t.slots[index]; x.worker == holder {
-		if x.state == idle { // also one that is not the worker's any more: its turn leaves
-			s.ready(x)
-		}
-	} else if y := s.former(x, holder); y != nil {
-		y.leaving.Store(true)
-		t.replaced = append(t.replaced, y)
-		s.ready(y)
-	}
-}
-
-// former makes a slot that takes its turns under an id this worker had before, if it
-// may still have it: that of an earlier incarnation, or of a term whose session lasts
-// until a handler has returned.
-func (s *schedule) former(x *slot, holder string) *slot {
-	for i := range x.incarnation {
-		if y := x.topic.newSlot(x.index, i); y.worker == holder {
-			return y
-		}
-	}
-	for _, t := range s.topics {
-		for _, other := range t.replaced {
-			if other.worker == holder && other.term.member != nil {
-				y := x.topic.newSlot(x.index, x.incarnation)
-				y.serve(other.term)
-				return y
-			}
-		}
-	}
-	return nil
 }

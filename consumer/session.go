@@ -92,18 +92,18 @@ func (c *Consumer) keep() {
 			t.end(fmt.Errorf("%w: %w", ErrLeaseLost, why))
 		}
 		if c.background.Err() != nil { // closing: nothing new is begun
-			<-c.schedule.done
+			<-c.schedule.Done()
 			return
 		}
 		t.log.Warn("the worker gives up its id", zap.Error(why))
-		c.schedule.dismiss()
+		c.schedule.EndTerm()
 		if lost {
 			t.member.Abandon()
 		} else {
 			c.retire(t)
 		}
 		if !c.enterAgain() {
-			<-c.schedule.done
+			<-c.schedule.Done()
 			return
 		}
 	}
@@ -131,7 +131,7 @@ func (c *Consumer) watch(t *term) (why error, lost bool) {
 			now := time.Now()
 			if t.heard(now) == suspended {
 				suspended = !suspended
-				c.schedule.suspend(suspended)
+				c.schedule.Suspend(suspended)
 				if suspended {
 					t.log.Warn("nothing is heard from ZooKeeper; no handler is started")
 				} else {
@@ -144,10 +144,10 @@ func (c *Consumer) watch(t *term) (why error, lost bool) {
 				trust.Reset(max(trustEvery, until.Sub(now)))
 			}
 		case <-show.C:
-			for _, topic := range c.topics {
-				t.member.Hold(topic.Name, c.schedule.holding(topic))
+			for _, moved := range c.schedule.Moved() { // all of them at first
+				t.member.Hold(moved.Name, c.schedule.Holding(moved))
 			}
-		case <-c.schedule.done:
+		case <-c.schedule.Done():
 			return nil, false
 		}
 	}
@@ -189,15 +189,15 @@ func (c *Consumer) retire(t *term) {
 		}
 		ticker := time.NewTicker(100 * time.Millisecond)
 		defer ticker.Stop()
-		for c.schedule.awaited(t) {
+		for c.schedule.Carrying(t) {
 			select {
 			case <-ticker.C:
 			case <-t.member.Lost():
 				t.end(fmt.Errorf("%w: %w", ErrLeaseLost, t.member.Err()))
 				t.member.Abandon()
 				return
-			case <-c.schedule.done: // all have returned, or they cannot be waited for
-				if c.schedule.awaited(t) {
+			case <-c.schedule.Done(): // all have returned, or they cannot be waited for
+				if c.schedule.Carrying(t) {
 					t.member.Abandon()
 					return
 				}
@@ -226,12 +226,12 @@ func (c *Consumer) abandon() {
 
 // desert leaves a slot to a handler that ignores its context.
 func (c *Consumer) desert(x *slot) {
-	if x.term.member == nil {
-		c.schedule.desert(x)
+	t := x.term()
+	if t.member == nil {
+		c.schedule.ReplaceHung(&x.Slot)
 		return
 	}
-	c.schedule.giveUp(x)
-	t := x.term
+	c.schedule.MarkHung(&x.Slot)
 	c.watching.Go(func() { // without ZooKeeper there is no other id, and what coasts goes on with this one
 		if err := t.member.Leaving(c.background); err == nil || t.member.Err() == nil {
 			t.retire(errHanging)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
@@ -206,11 +207,9 @@ func TestSilenceBeforeTheAnswer(t *testing.T) {
 	n := newNotes()
 	c := work(t, proxy.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Minute }),
 		Config{Slots: slots.ZooKeeper(sharedBy(t, zks, 6*time.Second))}, topic, n.done())
-	x := c.topics[0].slots[0]
 	sleeps := func() bool {
-		c.schedule.mu.Lock()
-		defer c.schedule.mu.Unlock()
-		return x.state == idle && !x.at.IsZero()
+		x := c.schedule.Status(c.topics[0].scheduled)[0]
+		return x.State == schedule.Asleep && !x.Until.IsZero()
 	}
 	s, content, sent := newSender(t, rdb, topic), "", 0
 	for { // until Redis falls silent while the slot sleeps to a message, which a busy machine may miss

@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -24,6 +25,15 @@ type term struct {
 
 	mu     sync.Mutex
 	shares map[string][]int // slots assigned, by topic
+}
+
+// ID of a slot in this term. Without a session each slot that stands in the place of
+// another has an id of its own, for the lease of the one before is not over yet.
+func (t *term) ID(replacement int) string {
+	if t.member == nil && replacement > 0 {
+		return fmt.Sprintf("%s+%d", t.id, replacement)
+	}
+	return t.id
 }
 
 func (c *Consumer) newTerm() *term {
@@ -54,7 +64,7 @@ func (t *term) retire(why error) {
 
 // begin makes t the worker's term.
 func (c *Consumer) begin(t *term) {
-	c.schedule.begin(t)
+	c.schedule.Begin(t)
 	c.term.Store(t)
 	for _, topic := range c.topics {
 		c.workAt(topic, t)
@@ -84,7 +94,7 @@ func (c *Consumer) workAt(t *topic, in *term) {
 	if t.refused.Load() { // asked while others wait, or they would work at it after all
 		share = nil
 	}
-	gained, lost := c.schedule.own(t, in, share)
+	gained, lost := c.schedule.Assign(t.scheduled, in, share)
 	if gained > 0 {
 		c.looks.hurry(t)
 	}

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -37,31 +38,32 @@ const slowWrite = 200 * time.Millisecond
 func (c *Consumer) turn() {
 	many := cluster.IsCluster(c.rdb)
 	var (
-		slots []*slot
-		leave []bool
+		hands []schedule.Hand
 		cmds  []redis.Cmder
 	)
 	for {
-		slots, leave = c.schedule.next(writeTurns, slots[:0], leave[:0])
-		if len(slots) == 0 {
+		hands = c.schedule.Next(writeTurns, hands[:0])
+		if len(hands) == 0 {
 			return
 		}
 		begin := time.Now()
 		cmds = cmds[:0]
-		for i, x := range slots {
-			x.ask(c, leave[i])
+		for _, h := range hands {
+			x := asSlot(h.Slot)
+			x.ask(c, h)
 			x.sent = begin
 			cmds = append(cmds, c.scripts.TurnCmd(c.requests, &x.turn))
 		}
 		replaced := false
 		if many {
-			replaced = c.execWatched(slots, cmds)
+			replaced = c.execWatched(hands, cmds)
 		} else {
 			c.scripts.Exec(c.requests, cmds...)
 		}
 		small, taken, unanswered := 0, 0, 0
 		var why error
-		for i, x := range slots {
+		for i, h := range hands {
+			x := asSlot(h.Slot)
 			a, err := luascripts.TurnAnswer(&x.turn, cmds[i])
 			taken += len(a.Contents)
 			if !filled(len(a.Contents), x.turn.Count) {
@@ -87,9 +89,12 @@ func (c *Consumer) turn() {
 
 // execWatched is Exec on a Cluster, and reports whether another turner has
 // taken this one's place meanwhile.
-func (c *Consumer) execWatched(slots []*slot, cmds []redis.Cmder) (replaced bool) {
-	for _, x := range slots {
-		c.locate(x)
+func (c *Consumer) execWatched(hands []schedule.Hand, cmds []redis.Cmder) (replaced bool) {
+	for _, h := range hands {
+		x := asSlot(h.Slot)
+		if server := c.locate(x); server != "" {
+			x.facts.Server = server
+		}
 	}
 	var mu sync.Mutex
 	over := false
@@ -111,30 +116,44 @@ func (c *Consumer) execWatched(slots []*slot, cmds []redis.Cmder) (replaced bool
 	return replaced
 }
 
-// locate notes which node of a Cluster a slot is on.
-func (c *Consumer) locate(x *slot) {
-	if _, node, err := cluster.MasterFor(c.requests, c.rdb, x.turn.Keys.Store); err == nil {
-		x.node = node
+// locate returns which server of a Cluster a slot is on, or nothing if that is not known.
+func (c *Consumer) locate(x *slot) string {
+	_, addr, _ := cluster.MasterFor(c.requests, c.rdb, x.turn.Keys.Store)
+	return addr
+}
+
+// locateAll notes where the slots are before the first turns, so that a server which hangs
+// holds up no turn at another one.
+func (c *Consumer) locateAll() {
+	if !cluster.IsCluster(c.rdb) {
+		return
+	}
+	for _, t := range c.topics {
+		for i := range t.Slots {
+			if _, addr, err := cluster.MasterFor(c.requests, c.rdb, luascripts.StoreKey(t.name, i)); err == nil {
+				c.schedule.Locate(t.scheduled, i, addr)
+			}
+		}
 	}
 }
 
 // answer does what the answer of a slot's turn says.
 func (c *Consumer) answer(x *slot, a luascripts.Answer) {
-	if x.failures > 0 {
-		c.logOf(x).Info("turns are answered again", zap.Int("repeated", x.failures))
+	if x.facts.Failures > 0 {
+		c.logOf(x).Info("turns are answered again", zap.Int("repeated", x.facts.Failures))
 	}
-	leaving, held, repeated := x.turn.Count == 0, x.held, x.failures > 0
+	leaving, held, repeated := x.turn.Count == 0, x.facts.Held, x.facts.Failures > 0
 	x.answered()
 	if held && (a.Code == luascripts.Number || a.Code == luascripts.Busy) {
 		c.refused(x, repeated)
 	}
-	x.refused = a.Code == luascripts.Busy || a.Code == luascripts.Paused
+	x.facts.Refused = a.Code == luascripts.Busy || a.Code == luascripts.Paused
 	if a.Code != luascripts.Batch && a.Code != luascripts.Number {
 		x.empty()
 	}
 	if a.Code != luascripts.Busy {
-		x.number = a.Number
-		x.patience, x.holder = 0, ""
+		x.facts.Fence = a.Number
+		x.patience, x.facts.Holder = 0, ""
 	}
 	switch a.Code {
 	case luascripts.Batch:
@@ -145,7 +164,7 @@ func (c *Consumer) answer(x *slot, a luascripts.Answer) {
 		if leaving {
 			c.gone(x)
 		} else {
-			c.schedule.again(x, time.Time{})
+			c.schedule.Again(&x.Slot, x.facts, time.Time{})
 		}
 	case luascripts.Busy:
 		if leaving {
@@ -155,24 +174,24 @@ func (c *Consumer) answer(x *slot, a luascripts.Answer) {
 		c.logOf(x).Debug("slot is busy", zap.String("holder", a.Holder), zap.Duration("lease", a.Wait))
 		x.patience = min(max(firstBusy, 2*x.patience), lastBusy)
 		c.suspect(x, a.Holder)
-		if x.term.member == nil && a.Wait < silentHolder { // else it is proven dead, or keeps its lease
+		if x.term().member == nil && a.Wait < silentHolder { // else it is proven dead, or keeps its lease
 			c.reckon(x.topic)
 		}
-		c.schedule.rest(x, time.Now().Add(x.patience))
+		c.schedule.Rest(&x.Slot, x.facts, time.Now().Add(x.patience))
 	case luascripts.Paused:
-		c.schedule.rest(x, time.Now().Add(pausedLook))
+		c.schedule.Rest(&x.Slot, x.facts, time.Now().Add(pausedLook))
 	case luascripts.Empty:
 		at := time.Time{}
 		if a.Wait >= 0 {
 			at = time.Now().Add(a.Wait)
 		}
-		c.schedule.rest(x, at)
+		c.schedule.Rest(&x.Slot, x.facts, at)
 	}
 }
 
 // logOf names the slot in every line.
 func (c *Consumer) logOf(x *slot) *zap.Logger {
-	return x.term.log.With(zap.String("topic", x.topic.Name), zap.Int("slot", x.index))
+	return x.term().log.With(zap.String("topic", x.topic.Name), zap.Int("slot", x.Index))
 }
 
 // unanswered sees to it that the same turn is taken again, whatever the error:
@@ -180,28 +199,28 @@ func (c *Consumer) logOf(x *slot) *zap.Logger {
 // reported. It tells whether a person should hear of it: at first, and now and
 // then while it lasts.
 func (c *Consumer) unanswered(x *slot, err error) (tell bool) {
-	x.failures++
-	if errors.Is(err, redis.ErrClosed) && c.schedule.drop(x) {
+	x.facts.Failures++
+	if errors.Is(err, redis.ErrClosed) && c.schedule.Drop(&x.Slot) {
 		return false // Close tells
 	}
 	cluster.NoteError(c.requests, c.rdb, err)
 	wait := firstRepeat
-	for i := 1; i < x.failures && wait < lastRepeat; i++ {
+	for i := 1; i < x.facts.Failures && wait < lastRepeat; i++ {
 		wait *= 2
 	}
 	wait = min(wait, lastRepeat)
-	tell = x.failures == 1 || wait == lastRepeat && x.failures%10 == 0 // before others have the slot in hand
-	c.schedule.pause(x, time.Now().Add(wait/2+rand.N(wait/2)))
+	tell = x.facts.Failures == 1 || wait == lastRepeat && x.facts.Failures%10 == 0 // before others have the slot in hand
+	c.schedule.Repeat(&x.Slot, x.facts, time.Now().Add(wait/2+rand.N(wait/2)))
 	return tell
 }
 
 // gone notes that a slot was left, and tells whoever works at it next.
 func (c *Consumer) gone(x *slot) {
-	if x.leaving.Load() {
-		x.number = 0
-		c.announcing.Go(func() { c.announce(x.topic, x.turn.Keys.Store, luascripts.AppendWake(nil, x.index, 0)) })
+	if x.Leaving() {
+		x.facts.Fence = 0
+		c.announcing.Go(func() { c.announce(x.topic, x.turn.Keys.Store, luascripts.AppendWake(nil, x.Index, 0)) })
 	}
-	c.schedule.leave(x)
+	c.schedule.Left(&x.Slot, x.facts)
 }
 
 // announce publishes on the topic's channel, through the server that holds a key,

@@ -1,19 +1,19 @@
-package consumer
+package schedule
 
 // queue holds slots in the order in which they came. One that is no longer to be
 // there is taken out without looking for it.
 type queue struct {
-	first, last *slot
+	first, last *Slot
 	length      int
 }
 
-// place of a slot in a queue; it is in one at most.
+// link is the place of a slot in a queue; it is in one at most.
 type link struct {
 	in            *queue
-	before, after *slot
+	before, after *Slot
 }
 
-func (q *queue) push(x *slot) {
+func (q *queue) push(x *Slot) {
 	x.link = link{in: q, before: q.last}
 	if q.last != nil {
 		q.last.after = x
@@ -25,7 +25,7 @@ func (q *queue) push(x *slot) {
 }
 
 // pushFront lets a slot go before all others.
-func (q *queue) pushFront(x *slot) {
+func (q *queue) pushFront(x *Slot) {
 	x.link = link{in: q, after: q.first}
 	if q.first != nil {
 		q.first.before = x
@@ -36,7 +36,7 @@ func (q *queue) pushFront(x *slot) {
 	q.length++
 }
 
-func (q *queue) remove(x *slot) {
+func (q *queue) remove(x *Slot) {
 	if x.before != nil {
 		x.before.after = x.after
 	} else {
@@ -51,36 +51,36 @@ func (q *queue) remove(x *slot) {
 	q.length--
 }
 
-// nodeQueues are the slots that are ready, with a queue for each node of a
-// Cluster. The nodes are served in turn.
-type nodeQueues struct {
+// byServer holds the slots that are ready, with a queue for each server of a Cluster.
+// The servers are served in turn.
+type byServer struct {
 	of     map[string]*queue
 	order  []*queue
 	served int // index in order
 	length int // of all together
 }
 
-func (q *nodeQueues) push(x *slot) {
-	mine := q.of[x.node]
+func (q *byServer) push(x *Slot) {
+	mine := q.of[x.facts.Server]
 	if mine == nil {
 		if q.of == nil {
 			q.of = map[string]*queue{}
 		}
 		mine = &queue{}
-		q.of[x.node] = mine
+		q.of[x.facts.Server] = mine
 		q.order = append(q.order, mine)
 	}
 	mine.push(x)
 	q.length++
 }
 
-func (q *nodeQueues) remove(x *slot) {
+func (q *byServer) remove(x *Slot) {
 	x.in.remove(x)
 	q.length--
 }
 
-// next returns the queue of the node whose turn it is, or nil if nothing is ready.
-func (q *nodeQueues) next() *queue {
+// next returns the queue of the server whose turn it is, or nil if nothing is ready.
+func (q *byServer) next() *queue {
 	for range q.order {
 		q.served = (q.served + 1) % len(q.order)
 		if q.order[q.served].length > 0 {

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -47,12 +48,8 @@ func TestNewIDDuringAFirstTurn(t *testing.T) {
 	must(t, err)
 	n.await(t, "it hangs", func() bool { return n.running == 1 })
 	proxy.Freeze()
-	c.schedule.wake(c.topics[0], 1, 0)
-	eventually(t, "the id is given up", func() bool {
-		c.schedule.mu.Lock()
-		defer c.schedule.mu.Unlock()
-		return len(c.topics[0].replaced) == 2
-	})
+	c.schedule.Wake(c.topics[0].scheduled, 1, 0)
+	eventually(t, "the id is given up", func() bool { return setAside(c) == 2 })
 	proxy.Thaw()
 	n.await(t, "the message is delivered again", func() bool { return len(n.attempts["hangs"]) == 2 })
 	if first.member.Err() != nil {
@@ -61,40 +58,7 @@ func TestNewIDDuringAFirstTurn(t *testing.T) {
 	open()
 	n.await(t, "all handlers return", func() bool { return n.running == 0 })
 	wantEmpty(t, rdb, topic)
-	eventually(t, "nothing is left of the old term", func() bool {
-		c.schedule.mu.Lock()
-		defer c.schedule.mu.Unlock()
-		return len(c.topics[0].replaced) == 0
-	})
-}
-
-// A handler that was given up and has returned after all does not make its slot one
-// that nobody waits for: the next batch there has a handler that is in order.
-func TestGivenUpForOneBatch(t *testing.T) {
-	t.Parallel()
-	s, topics := stage(4, 1)
-	x, me := topics[0].slots[0], topics[0].term
-	turnsAndWorks := func() {
-		t.Helper()
-		if taken, leave := s.next(1, nil, nil); len(taken) != 1 || leave[0] {
-			t.Fatalf("%d slots, leave %v", len(taken), leave)
-		}
-		s.work(x)
-		x.held = true
-	}
-	turnsAndWorks()
-	s.giveUp(x)
-	s.again(x, time.Time{}) // it has returned
-	if _, leave := s.next(1, nil, nil); !leave[0] {
-		t.Error("a slot without a place may take")
-	}
-	x.held = false
-	s.leave(x)
-	turnsAndWorks()
-	s.dismiss()
-	if !s.awaited(me) {
-		t.Error("nobody waits for a handler that may run")
-	}
+	eventually(t, "nothing is left of the old term", func() bool { return setAside(c) == 0 })
 }
 
 // A topic that is defined differently now is not worked at. The worker's other topics go
@@ -230,11 +194,7 @@ func TestCloseEndsTheSessionBeforeToo(t *testing.T) {
 	go func() { closed <- closeIn(c, patience) }()
 	waitFor(t, "it closes", c.background.Done())
 	close(hangs)
-	eventually(t, "one slot is left", func() bool {
-		c.schedule.mu.Lock()
-		defer c.schedule.mu.Unlock()
-		return len(c.topics[0].replaced) == 1
-	})
+	eventually(t, "one slot is left", func() bool { return setAside(c) == 1 })
 	close(takesLong)
 	must(t, <-closed)
 	if left := zks.Nodes(t).Children(how.Root + "/workers"); len(left) > 0 {
@@ -272,9 +232,7 @@ func TestHangingHandlerWhileCoasting(t *testing.T) {
 	}
 	send("hangs", 0)
 	eventually(t, "it is given up", func() bool {
-		c.schedule.mu.Lock()
-		defer c.schedule.mu.Unlock()
-		return c.topics[0].slots[0].forsaken || len(c.topics[0].replaced) > 0
+		return c.schedule.Status(c.topics[0].scheduled)[0].Hung || setAside(c) > 0
 	})
 	begun := time.Now()
 	for i := 0; time.Since(begun) < 2*time.Second; i++ {
@@ -310,9 +268,9 @@ func TestLostReplyOfALeave(t *testing.T) {
 	eventually(t, "it has all slots", func() bool { return owned(c) == 2 })
 	newSender(t, rdb, topic).send(t, "m")
 	waitFor(t, "the message is in its handler", begun)
-	first, x := c.Worker(), c.topics[0].slots[slotOf(topic, "m")]
-	c.schedule.own(c.topics[0], c.term.Load(), nil)
-	lost := proxy.LoseNextReply("evalsha", x.turn.Keys.Store)
+	first, store := c.Worker(), keysOf(topic, slotOf(topic, "m")).Store
+	c.schedule.Assign(c.topics[0].scheduled, c.term.Load(), nil)
+	lost := proxy.LoseNextReply("evalsha", store)
 	close(release)
 	waitFor(t, "the reply is lost", lost)
 	must(t, c.Settle(ctx))
@@ -375,36 +333,27 @@ func TestTakenOverWhileItLives(t *testing.T) {
 	}
 }
 
-// On a Cluster the turner that has a slot in hand notes where it is.
-func TestReplacedWhileItTurns(t *testing.T) {
-	t.Parallel()
-	s, _ := stage(4, 1)
-	taken, _ := s.next(1, nil, nil)
-	var turner sync.WaitGroup
-	turner.Go(func() { taken[0].node = "b" }) // see locate
-	s.dismiss()
-	turner.Wait()
-}
-
 // A topic is refused while slots of it are shared out.
 func TestRefusedAndSharedOutAtOnce(t *testing.T) {
 	t.Parallel()
-	s, topics := stage(16, 1)
-	topic, in := topics[0], topics[0].term
-	c := &Consumer{schedule: s, log: zap.NewNop(), topics: topics}
+	one := newTopic(message.Topic{Name: "t", Kind: message.KindPriority, Slots: 1}, "", nil, ListenOptions{Concurrency: 16})
+	s := schedule.New(16, []*schedule.Topic{one.prepare()}, time.Now, goOn)
+	in := &term{id: "me", log: zap.NewNop()}
+	s.Begin(in)
+	c := &Consumer{schedule: s, log: zap.NewNop(), topics: []*topic{one}}
 	c.looks = c.planLooks()
-	in.shares = map[string][]int{topic.Name: {0}}
+	in.shares = map[string][]int{one.Name: {0}}
 	for range 100_000 {
-		topic.refused.Store(false)
-		s.own(topic, in, nil)
+		one.refused.Store(false)
+		s.Assign(one.scheduled, in, nil)
 		var all sync.WaitGroup
-		all.Go(func() { c.workAt(topic, in) })
+		all.Go(func() { c.workAt(one, in) })
 		all.Go(func() { // as compare does
-			topic.refused.Store(true)
-			c.workAt(topic, in)
+			one.refused.Store(true)
+			c.workAt(one, in)
 		})
 		all.Wait()
-		if topic.slots[0].owned {
+		if len(s.Assigned(one.scheduled)) > 0 {
 			t.Fatal("a topic that was refused is worked at")
 		}
 	}
@@ -446,9 +395,7 @@ func TestHungHandlersOfABatchLeaveTheirPlaces(t *testing.T) {
 				return n.running == len(contents)
 			})
 			eventually(t, "all places are free", func() bool {
-				c.schedule.mu.Lock()
-				defer c.schedule.mu.Unlock()
-				return c.schedule.used == 0 && c.topics[0].used == 0
+				return places(c) == 0
 			})
 		})
 	}

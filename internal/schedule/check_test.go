@@ -1,0 +1,70 @@
+package schedule
+
+import "testing"
+
+// check looks whether all that is noted twice agrees: each slot is in one place, as its state
+// says, the sums are right, and nothing waits that could begin.
+func (p *play) check(t *testing.T) {
+	t.Helper()
+	used, kept, waiters, queued, asleepUntil, active, starving := 0, 0, 0, 0, 0, 0, 0
+	for _, x := range p.topics {
+		mine, waits := 0, 0
+		ids := map[string]bool{}
+		for i, s := range append(x.replaced[:len(x.replaced):len(x.replaced)], x.slots...) {
+			mine += s.borrowed
+			if s.place {
+				mine++
+			}
+			if s.state == Waiting {
+				waits++
+			}
+			if s.state == Ready {
+				queued++
+			}
+			if s.state != Asleep {
+				active++
+			}
+			if s.rank > 0 {
+				asleepUntil++
+			}
+			current := i >= len(x.replaced)
+			switch {
+			case (s.in == &x.waiting) != (s.state == Waiting), (s.in != nil) != (s.state == Waiting || s.state == Ready):
+				t.Errorf("topic %s slot %d is in a queue, or in none, in state %d", x.Name, s.Index, s.state)
+			case s.rank > 0 && s.state != Asleep && s.state != Delayed, (s.rank > 0) != !s.at.IsZero(), s.state == Delayed && s.rank == 0:
+				t.Errorf("topic %s slot %d is to wake at %v in state %d", x.Name, s.Index, s.at, s.state)
+			case s.state == Asleep && (s.place || s.borrowed > 0), s.hung && s.place && s.state == Working:
+				t.Errorf("topic %s slot %d has a place in state %d", x.Name, s.Index, s.state)
+			case !current && (s.assigned || s.state == Asleep):
+				t.Errorf("topic %s slot %d is kept for nothing: assigned %v, state %d", x.Name, s.Index, s.assigned, s.state)
+			case s.leaving.Load() && s.assigned:
+				t.Errorf("topic %s slot %d is this worker's, and leaves", x.Name, s.Index)
+			}
+			// Two turns under one id would be told the same batch.
+			if id := s.id + " " + string(rune(s.Index)); s.state != Asleep {
+				if ids[id] {
+					t.Errorf("topic %s slot %d has two turns under %s", x.Name, s.Index, s.id)
+				}
+				ids[id] = true
+			}
+		}
+		if mine != x.used || waits != x.waiting.length || mine > x.Most {
+			t.Errorf("topic %s: %d places counted as %d, %d waiting as %d", x.Name, mine, x.used, waits, x.waiting.length)
+		}
+		used, waiters, kept = used+mine, waiters+waits, kept+max(0, x.reserve-mine)
+		if hungry := waits > 0 && mine < x.Most; hungry != (x.rank > 0) {
+			t.Errorf("topic %s is hungry: %t, rank %d among them", x.Name, hungry, x.rank)
+		}
+		if waits > 0 && p.freeLocked(x) {
+			starving++
+		}
+	}
+	if used != p.used || kept != p.kept || waiters != int(p.waiters.Load()) || used+kept > p.limit || starving > 0 {
+		t.Errorf("%d places counted as %d, %d kept as %d, of %d; %d waiting as %d, of %d topics in vain",
+			used, p.used, kept, p.kept, p.limit, waiters, p.waiters.Load(), starving)
+	}
+	if queued != p.ready.length || asleepUntil != len(p.sleepers.all) || active != p.active {
+		t.Errorf("%d ready counted as %d, %d that will wake as %d, %d active as %d",
+			queued, p.ready.length, asleepUntil, len(p.sleepers.all), active, p.active)
+	}
+}

@@ -1,0 +1,314 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// When a term ends, what carries something is set aside under the old id, and everything
+// else lets go of all it has. The next term has a slot for each, under its own id.
+func TestEndOfATerm(t *testing.T) {
+	t.Parallel()
+	s := playOf(5, 9, 5)
+	s.term = &term{id: "first", session: true}
+	s.Begin(s.term)
+	s.assignAll()
+	one := s.topics[0]
+	slots := slices.Clone(one.slots)
+	hands := s.Next(8, nil) // slots 0 to 4; the others wait
+	s.Work(slots[0], took())
+	s.Repeat(slots[1], Facts{Open: true, Failures: 2}, s.clock.Add(time.Minute)) // slot 5 has its place
+	s.Rest(slots[2], Facts{Fence: 7}, s.clock.Add(time.Hour))                    // and 6 this one
+	s.Work(slots[3], took())
+	s.Again(slots[3], took(), time.Time{}) // ready to report
+	if len(hands) != 5 || slots[4].state != Turning || slots[5].state != Ready || slots[7].state != Waiting {
+		t.Fatalf("%d turn; the slots are %d, %d, %d", len(hands), slots[4].state, slots[5].state, slots[7].state)
+	}
+	s.EndTerm()
+	if want := []*Slot{slots[0], slots[1], slots[3], slots[4]}; !slices.Equal(one.replaced, want) {
+		t.Errorf("%d slots are set aside", len(one.replaced))
+	}
+	for _, x := range one.replaced {
+		if x.id != "first" || !x.Leaving() || x.assigned {
+			t.Errorf("slot %d finishes under %s, leaving %v", x.Index, x.id, x.Leaving())
+		}
+	}
+	s.check(t)
+	if s.used != 3 || one.waiting.length != 0 || len(s.Assigned(one)) != 0 || s.sleepers.all[0] != slots[1] || len(s.sleepers.all) != 1 {
+		t.Errorf("%d places are used, %d slots wait, %d are assigned", s.used, one.waiting.length, len(s.Assigned(one)))
+	}
+	if gained, lost := s.Assign(one, s.term, upTo(9)); gained+lost != 0 {
+		t.Error("a slot is assigned between two terms")
+	}
+	for i := range slots {
+		s.Wake(one, i, 0)
+	}
+	if s.ready.length != 1 || !s.Carrying(s.term) {
+		t.Errorf("%d are ready between two terms", s.ready.length)
+	}
+	if h := s.takeOne(t); h.Slot != slots[3] || !h.Leave {
+		t.Error("what is set aside may take")
+	}
+	s.Left(slots[3], Facts{})
+
+	next := &term{id: "next", session: true}
+	s.Begin(next)
+	s.Assign(one, next, upTo(9))
+	for i, x := range one.slots {
+		s.Wake(one, i, 0)
+		if x.id != "next" || x.facts.Fence != 0 {
+			t.Errorf("slot %d takes its turns under %s, with fence %d", x.Index, x.id, x.facts.Fence)
+		}
+	}
+	s.check(t)
+	// Each that was set aside finishes, and is waited for until then.
+	s.Left(slots[4], Facts{})
+	s.Again(slots[0], took(), time.Time{})
+	s.clock = s.clock.Add(time.Minute)
+	s.wakeDue()
+	for s.Carrying(s.term) {
+		for _, h := range s.Next(8, nil) {
+			if old := h.Slot.id == "first"; old != h.Leave {
+				t.Errorf("slot %d under %s leaves: %v", h.Slot.Index, h.Slot.id, h.Leave)
+			}
+			if h.Leave {
+				s.Left(h.Slot, Facts{})
+			} else {
+				s.Work(h.Slot, took())
+			}
+		}
+	}
+	if len(one.replaced) != 0 {
+		t.Errorf("%d slots are kept for nothing", len(one.replaced))
+	}
+	s.check(t)
+}
+
+// On a Cluster the taker that has a slot in hand notes where it is.
+func TestReplacedWhileItTurns(t *testing.T) {
+	t.Parallel()
+	s, _ := stage(4, 1)
+	h := s.takeOne(t)
+	var taker sync.WaitGroup
+	taker.Go(func() { h.Facts.Server = "b" })
+	s.EndTerm()
+	taker.Wait()
+}
+
+// A batch that waits for its place when the term ends begins nothing, and is given back.
+func TestEndOfATermForABatchThatWaits(t *testing.T) {
+	t.Parallel()
+	s, topics := stage(1, 2)
+	given := []time.Time{}
+	s.start = func(_ *Slot, since time.Time) { given = append(given, since) }
+	x := s.takeOne(t).Slot
+	s.Repeat(x, Facts{Open: true, Failures: 2}, s.clock)
+	s.Work(s.takeOne(t).Slot, took())
+	s.wakeDue()
+	s.takeOne(t)
+	if _, now := s.Work(x, took()); now {
+		t.Fatal("it has a place")
+	}
+	s.AwaitPlace(x)
+	s.EndTerm()
+	if len(given) != 1 || !given[0].IsZero() || x.state != Working || topics[0].waiting.length != 0 {
+		t.Errorf("given places since %v; %d wait", given, topics[0].waiting.length)
+	}
+	s.check(t)
+}
+
+// A slot whose handler hangs is given to another one, under another id, which turns at
+// once. The old one is forgotten when it returns. A slot that is not the worker's any
+// more is not turned at again.
+func TestHungSlotIsReplaced(t *testing.T) {
+	t.Parallel()
+	for _, mine := range []bool{true, false} {
+		s, topics := stage(4, 1)
+		one := topics[0]
+		for i, id := range []string{"me+1", "me+2"} {
+			hung := s.takeAll()[0]
+			if !mine {
+				s.Unassign(one)
+			}
+			s.ReplaceHung(hung)
+			x := one.slots[0]
+			if x == hung || x.id != id || !hung.Leaving() || x.assigned != mine || (s.ready.length == 1) != mine {
+				t.Fatalf("%s has the slot, assigned %v, with %d turns", x.id, x.assigned, s.ready.length)
+			}
+			if len(one.replaced) != i+1 {
+				t.Errorf("%d are set aside", len(one.replaced))
+			}
+			s.check(t)
+			if !mine {
+				break
+			}
+		}
+		for _, hung := range slices.Clone(one.replaced) {
+			s.Again(hung, took(), time.Time{}) // it has returned after all
+			for {
+				if h := s.takeOne(t); h.Slot == hung {
+					if !h.Leave {
+						t.Error("it may take")
+					}
+					break
+				}
+			}
+			s.Left(hung, Facts{})
+		}
+		if len(one.replaced) != 0 {
+			t.Errorf("%d are kept for nothing", len(one.replaced))
+		}
+	}
+}
+
+// A handler that was given up and has returned after all does not make its slot one
+// that nobody waits for: the next batch there has a handler that is in order.
+func TestGivenUpForOneBatch(t *testing.T) {
+	t.Parallel()
+	s, topics := stage(4, 1)
+	x := topics[0].slots[0]
+	turnsAndWorks := func() {
+		t.Helper()
+		if h := s.takeOne(t); h.Leave {
+			t.Fatal("it leaves")
+		}
+		s.Work(x, took())
+	}
+	turnsAndWorks()
+	s.MarkHung(x)
+	s.Again(x, took(), time.Time{}) // it has returned
+	if !s.takeOne(t).Leave {
+		t.Error("a slot without a place may take")
+	}
+	s.Left(x, Facts{})
+	turnsAndWorks()
+	s.EndTerm()
+	if !s.Carrying(s.term) {
+		t.Error("nobody waits for a handler that may run")
+	}
+}
+
+// One that hangs when the term ends is not waited for.
+func TestHungSlotIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	s, _ := stage(4, 2)
+	taken := s.takeAll()
+	s.MarkHung(taken[0])
+	s.EndTerm()
+	if !s.Carrying(s.term) {
+		t.Error("nobody waits for the other one")
+	}
+	s.Again(taken[1], took(), time.Time{})
+	s.Left(s.takeOne(t).Slot, Facts{})
+	if s.Carrying(s.term) {
+		t.Error("a handler that ignores its context is waited for")
+	}
+}
+
+// A worker that is asked about what it carries lets it be; about what it does not carry,
+// it takes a turn that leaves, under the id it is asked by, once at a time.
+func TestAsked(t *testing.T) {
+	t.Parallel()
+	s, topics := stage(16, 3)
+	one := topics[0]
+	turns := func() (ids []string) {
+		for s.ready.length > 0 {
+			for _, h := range s.Next(8, nil) {
+				if !h.Leave {
+					t.Errorf("the turn of %s at slot %d may take", h.Slot.ID(), h.Slot.Index)
+				}
+				if !h.Slot.Leaving() {
+					t.Errorf("when %s has left slot %d, nobody is woken", h.Slot.ID(), h.Slot.Index)
+				}
+				ids = append(ids, fmt.Sprint(h.Slot.Index, " ", h.Slot.ID()))
+			}
+		}
+		return ids
+	}
+	s.takeAll() // all slots have a batch
+	s.Asked(one, 0, "me")
+	s.Asked(one, 7, "me")
+	s.Asked(one, -1, "me")
+	s.Asked(one, 0, "stranger")
+	if got := turns(); got != nil {
+		t.Errorf("turns %v", got)
+	}
+	hung := one.slots[0]
+	s.Unassign(one)
+	s.ReplaceHung(hung) // me+1 has the slot then, and me still carries it
+	s.Asked(one, 0, "me")
+	if got := turns(); got != nil {
+		t.Errorf("turns %v at what hangs", got)
+	}
+	s.dropReplacedLocked(hung) // it has returned
+	for range 2 {
+		s.Asked(one, 0, "me")
+		s.Asked(one, 0, "me+1")
+	}
+	if got := turns(); !slices.Equal(got, []string{"0 me", "0 me+1"}) {
+		t.Errorf("turns %v", got)
+	}
+	s.Left(one.slots[2], Facts{Fence: 1})
+	s.EndTerm()
+	s.Asked(one, 1, "me") // carries its batch
+	s.Asked(one, 2, "me") // carries nothing, and is about to get another id
+	if got := turns(); got != nil {
+		t.Errorf("turns %v between two terms", got)
+	}
+}
+
+// An id of the term before is this worker's while that term's session lasts: as long as one
+// of its handlers runs.
+func TestAskedByTheIDBefore(t *testing.T) {
+	t.Parallel()
+	s := playOf(16, 3, 16)
+	s.term = &term{id: "me", session: true}
+	s.Begin(s.term)
+	s.assignAll()
+	one := s.topics[0]
+	s.takeAll() // all slots have a batch
+	hung := one.slots[0]
+	s.EndTerm()
+	s.Begin(&term{id: "next", session: true})
+	s.dropReplacedLocked(hung) // it has returned; the two others have not
+	s.Asked(one, 1, "me")
+	if s.ready.length > 0 {
+		t.Error("a turn at what hangs")
+	}
+	s.Asked(one, 0, "me")
+	if s.ready.length != 1 {
+		t.Fatalf("%d turns, want one", s.ready.length)
+	}
+	if h := s.takeOne(t); h.Slot.Index != 0 || h.Slot.ID() != "me" || h.Slot.Term() != Term(s.term) || !h.Leave {
+		t.Errorf("the turn of %s at slot %d", h.Slot.ID(), h.Slot.Index)
+	}
+	s.Close()
+	s.Asked(one, 0, "next")
+	if s.ready.length > 0 {
+		t.Error("a turn after the end")
+	}
+}
+
+// A worker that closes answers as long as it waits for another slot; then its takers may be
+// gone.
+func TestAskedWhileItCloses(t *testing.T) {
+	t.Parallel()
+	s, topics := stage(16, 2)
+	taken := s.takeAll()
+	s.Rest(taken[0], Facts{}, time.Time{})
+	s.Stop()
+	s.Asked(topics[0], 0, "me")
+	if h := s.takeOne(t); h.Slot != taken[0] || !h.Leave {
+		t.Errorf("slot %d, leave %v", h.Slot.Index, h.Leave)
+	}
+	for _, x := range taken {
+		s.Left(x, Facts{})
+	}
+	s.Asked(topics[0], 0, "me")
+	if s.ready.length > 0 {
+		t.Error("a turn after all is left")
+	}
+}

@@ -1,0 +1,318 @@
+package schedule
+
+import (
+	"testing"
+	"time"
+)
+
+func TestReserve(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ limit, topics, most, want int }{
+		{64, 1, 64, 32}, {64, 2, 64, 16}, {64, 33, 64, 1}, {64, 64, 64, 1}, {64, 65, 64, 0}, {1, 1, 1, 1}, {64, 2, 3, 3}, {64, 10_000, 64, 0},
+	} {
+		if got := reserve(c.limit, c.topics, c.most); got != c.want {
+			t.Errorf("%+v: %d are kept", c, got)
+		}
+	}
+}
+
+func TestPlacesAreShared(t *testing.T) {
+	t.Parallel()
+	s, topics := stage(8, 16, 16)
+	taken := s.takeAll()
+	slow, fast := topics[0], topics[1]
+	// The first topic came first; half of the other's share is kept for it.
+	if len(taken) != 8 || slow.used != 6 || fast.used != 2 || s.used != 8 {
+		t.Errorf("%d taken: %d and %d", len(taken), slow.used, fast.used)
+	}
+	// A place given back goes to the topic that uses fewest.
+	for _, x := range taken {
+		if x.topic == slow && fast.used < 4 {
+			s.Rest(x, Facts{Fence: 1}, time.Time{})
+			s.takeAll()
+		}
+	}
+	if slow.used != 4 || fast.used != 4 {
+		t.Errorf("later: %d and %d", slow.used, fast.used)
+	}
+}
+
+// A slot whose topic uses more than its share gives its place to another's,
+// and one that had it for long to any that waits.
+func TestSlotsYield(t *testing.T) {
+	t.Parallel()
+	s, topics := stage(8, 16, 16)
+	for _, x := range s.takeAll() {
+		s.Again(x, took(), time.Time{})
+	}
+	for _, h := range s.Next(100, nil) {
+		if want := h.Slot.topic == topics[0]; h.Leave != want { // 6 of 4, and 2 of 4
+			t.Errorf("%v slot %d leaves: %v", h.Slot.topic == topics[0], h.Slot.Index, h.Leave)
+		}
+	}
+
+	s, topics = stage(1, 2)
+	x := s.takeAll()[0]
+	s.Again(x, took(), time.Time{})
+	if s.takeOne(t).Leave {
+		t.Error("it yields at once")
+	}
+	if s.Wanted(x) != true {
+		t.Error("nobody wants its place")
+	}
+	s.Again(x, took(), time.Time{})
+	s.clock = s.clock.Add(time.Second)
+	if !s.takeOne(t).Leave {
+		t.Error("it never yields")
+	}
+	s.Left(x, Facts{Fence: 1})
+	next := s.takeAll()
+	if len(next) != 1 || next[0] == x || topics[0].waiting.first != x || topics[0].waiting.length != 1 {
+		t.Error("the other has no place, or this one does not wait")
+	}
+}
+
+// A slot that has finished nothing yields to nobody: it has just been given its place.
+func TestOnlyABatchYields(t *testing.T) {
+	t.Parallel()
+	s, _ := stage(1, 2)
+	s.clock = s.clock.Add(time.Hour)
+	if h := s.takeOne(t); h.Leave {
+		t.Error("a turn that was to take leaves")
+	}
+}
+
+// A slot keeps its place from batch to batch while nobody waits, and its place goes with it.
+func TestPlaceIsKeptFromBatchToBatch(t *testing.T) {
+	t.Parallel()
+	s, topics := stage(2, 1)
+	x := s.takeAll()[0]
+	for range 5 {
+		s.clock = s.clock.Add(time.Second)
+		s.Again(x, took(), time.Time{})
+		if h := s.takeOne(t); h.Leave || topics[0].used != 1 {
+			t.Fatalf("leaves %v, with %d places", h.Leave, topics[0].used)
+		}
+		if since, now := s.Work(x, took()); !now || s.clock.Sub(since) < time.Second {
+			t.Fatalf("it has its place since %v", since)
+		}
+	}
+}
+
+func TestBorrowedPlaces(t *testing.T) {
+	t.Parallel()
+	s, topics := stage(8, 1)
+	x := s.takeAll()[0]
+	for range 2 {
+		if got := s.Borrow(x, 100); got != 7 || s.used != 8 {
+			t.Errorf("borrowed %d", got)
+		}
+	}
+	for range 8 {
+		s.ReturnOne(x) // the last one has nothing to give back
+	}
+	if got := s.Borrow(x, -1); got != 0 || s.used != 1 {
+		t.Errorf("borrowed %d of -1; %d used", got, s.used)
+	}
+	s.Borrow(x, 5)
+	s.Rest(x, Facts{Fence: 1}, time.Time{})
+	if s.used != 0 || x.borrowed != 0 || topics[0].used != 0 {
+		t.Errorf("asleep with %d places", s.used)
+	}
+}
+
+// A parallel batch has its places before its turn, one for each message and no more than
+// there are. A turn that leaves, or has no answer, has none beside its own.
+func TestParallelBatchHasItsPlacesBeforeItsTurn(t *testing.T) {
+	t.Parallel()
+	s, topics := stage(8, 2)
+	topics[0].Together = func() int { return 5 }
+	first, second := s.takeOne(t), s.takeOne(t)
+	if first.Places != 5 || second.Places != 3 || s.used != 8 {
+		t.Errorf("they have %d and %d places", first.Places, second.Places)
+	}
+	open := took()
+	open.Open, open.Failures = true, 1
+	s.Repeat(first.Slot, open, s.clock)
+	if s.used != 4 || first.Slot.borrowed != 0 {
+		t.Errorf("a turn without an answer has %d places too many", first.Slot.borrowed)
+	}
+	s.wakeDue()
+	if h := s.takeOne(t); h.Places != 1 { // it is the same turn, which has taken what it has taken
+		t.Errorf("the repeated turn has %d places", h.Places)
+	}
+	s.Unassign(topics[0])
+	s.Again(second.Slot, took(), time.Time{})
+	if h := s.takeOne(t); !h.Leave || h.Places != 1 {
+		t.Errorf("the turn that leaves has %d places", h.Places)
+	}
+}
+
+// A turn without an answer keeps its place once: it may have taken a batch. When it has
+// none again, others get the place.
+func TestTurnWithoutAnAnswerKeepsItsPlaceOnce(t *testing.T) {
+	t.Parallel()
+	s, topics := stage(1, 2)
+	x := s.takeOne(t).Slot
+	s.Repeat(x, Facts{Open: true, Failures: 1}, s.clock.Add(time.Second))
+	if !x.place || s.ready.length != 0 {
+		t.Error("it has lost its place at once")
+	}
+	s.clock = s.clock.Add(time.Second)
+	s.wakeDue()
+	if h := s.takeOne(t); h.Slot != x || !h.Facts.Open {
+		t.Errorf("slot %d, open %v", h.Slot.Index, h.Facts.Open)
+	}
+	s.Repeat(x, Facts{Open: true, Failures: 2}, s.clock.Add(time.Second))
+	if x.place || s.takeOne(t).Slot != topics[0].slots[1] {
+		t.Error("it keeps its place from the others")
+	}
+	// It is repeated without a place, and takes part in no queue for one.
+	s.clock = s.clock.Add(time.Second)
+	s.wakeDue()
+	if h := s.takeOne(t); h.Slot != x || topics[0].waiting.length != 0 {
+		t.Error("a turn without an answer waits for a place")
+	}
+}
+
+// What a handler that hangs had goes to others at once.
+func TestHungHandlerHasNoPlace(t *testing.T) {
+	t.Parallel()
+	for _, replace := range []bool{false, true} {
+		s, topics := stage(3, 2)
+		topics[0].Together = func() int { return 3 }
+		x := s.takeOne(t).Slot
+		s.Work(x, took())
+		if s.used != 3 {
+			t.Fatalf("%d places are used", s.used)
+		}
+		if replace {
+			s.ReplaceHung(x)
+		} else {
+			s.MarkHung(x)
+		}
+		if x.place || x.borrowed != 0 {
+			t.Error("it keeps its places")
+		}
+		if h := s.takeOne(t); h.Slot != topics[0].slots[1] || h.Leave {
+			t.Error("the other slot gets none of them")
+		}
+	}
+}
+
+// A slot whose turn had no answer for long has given up its place. If its batch is
+// told after all, it waits for one.
+func TestBatchWaitsForItsPlace(t *testing.T) {
+	t.Parallel()
+	p := playOf(2, 4, 2)
+	p.takes = func(*Slot) time.Duration { return time.Hour }
+	given := map[*Slot]time.Time{}
+	p.start = func(x *Slot, since time.Time) {
+		given[x] = since
+		p.handle(x)
+	}
+	p.enter()
+	lost := p.topics[0].slots[0]
+	if p.running[lost].IsZero() {
+		t.Fatal("slot 0 is not the first")
+	}
+	noAnswer := func() {
+		delete(p.running, lost)
+		p.Again(lost, took(), time.Time{})
+		p.Next(8, nil)
+		f := took()
+		for f.Open, f.Failures = true, 1; f.Failures <= 2; f.Failures++ {
+			p.Repeat(lost, f, p.clock.Add(time.Hour))
+		}
+		p.turn() // another has the place now
+	}
+	told := func() {
+		p.clock = p.clock.Add(time.Hour)
+		p.wakeDue()
+		if h := p.takeOne(t); h.Slot != lost || !h.Facts.Open {
+			t.Fatalf("slot %d turns, open %v", h.Slot.Index, h.Facts.Open)
+		}
+		if _, now := p.Work(lost, took()); now {
+			t.Error("it is handled beyond the limit")
+		}
+		p.AwaitPlace(lost)
+	}
+	noAnswer()
+	if len(p.running) != 2 || p.used != 2 {
+		t.Fatalf("%d handlers, %d places", len(p.running), p.used)
+	}
+	told()
+	if len(p.running) != 2 || lost.state != Waiting || p.topics[0].waiting.first != lost {
+		t.Errorf("%d handlers; the slot is %d", len(p.running), lost.state)
+	}
+	for x := range p.running { // one ends, and yields to what waits
+		delete(p.running, x)
+		p.clock = p.clock.Add(time.Second)
+		p.Again(x, took(), time.Time{})
+		break
+	}
+	p.turn()
+	if p.running[lost].IsZero() || given[lost] != p.clock || !lost.place || p.most > 2 {
+		t.Errorf("the batch is not the next; %d handlers", p.most)
+	}
+
+	// One that is let go meanwhile is handed back without a place.
+	noAnswer()
+	told()
+	p.Unassign(p.topics[0])
+	if p.running[lost].IsZero() || !given[lost].IsZero() || lost.place {
+		t.Error("the batch still waits, or would be handled")
+	}
+}
+
+// A batch that a turn has taken for a slot that is to be left begins nothing, though
+// places are free.
+func TestBatchOfASlotToBeLeftIsGivenBack(t *testing.T) {
+	t.Parallel()
+	s, topics := stage(4, 1)
+	given := []time.Time{}
+	s.start = func(_ *Slot, since time.Time) { given = append(given, since) }
+	x := s.takeOne(t).Slot
+	s.Repeat(x, Facts{Open: true, Failures: 2}, s.clock) // it has no place any more
+	s.Unassign(topics[0])
+	s.wakeDue()
+	s.takeOne(t)
+	if _, now := s.Work(x, took()); now {
+		t.Error("it is handled")
+	}
+	s.AwaitPlace(x)
+	if len(given) != 1 || !given[0].IsZero() || s.used != 0 {
+		t.Errorf("it is started with places since %v; %d are used", given, s.used)
+	}
+}
+
+// While the schedule is suspended nothing is taken, also by what is ready already; what
+// is at work reports. Afterwards it goes on.
+func TestSuspended(t *testing.T) {
+	t.Parallel()
+	s, topics := stage(2, 4)
+	works := s.takeOne(t).Slot
+	s.Work(works, took())
+	s.Suspend(true)
+	for h := s.takeOne(t); ; h = s.takeOne(t) { // the other place was given before
+		if !h.Leave {
+			t.Error("a turn takes")
+		}
+		s.Left(h.Slot, Facts{Fence: 1})
+		if s.ready.length == 0 {
+			break
+		}
+	}
+	s.Again(works, took(), time.Time{})
+	if h := s.takeOne(t); h.Slot != works || !h.Leave {
+		t.Error("what is at work does not report, or takes")
+	}
+	s.Left(works, Facts{Fence: 1})
+	if s.ready.length != 0 || topics[0].waiting.length != 4 || s.used != 0 {
+		t.Errorf("%d are ready, %d wait, %d places are used", s.ready.length, topics[0].waiting.length, s.used)
+	}
+	s.Suspend(false)
+	if taken := s.takeAll(); len(taken) != 2 {
+		t.Errorf("%d go on", len(taken))
+	}
+}

@@ -1,0 +1,337 @@
+package schedule
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// Whatever happens, the sums are right, and nobody waits who could begin.
+func TestPlacesAreCountedRight(t *testing.T) {
+	t.Parallel()
+	random := seeded(t)
+	for range 30 {
+		n := 1 + random.IntN(12)
+		most := make([]int, n)
+		for i := range most {
+			most[i] = 1 + random.IntN(10)
+		}
+		p := playOf(1+random.IntN(16), 4, most...)
+		for _, x := range p.topics {
+			if random.IntN(3) == 0 {
+				x.Together = func() int { return 1 + random.IntN(4) }
+			}
+		}
+		p.waits = func(*Slot) bool { return random.IntN(3) > 0 }
+		p.takes = func(*Slot) time.Duration { return time.Duration(random.IntN(200)) * time.Millisecond }
+		p.enter()
+		for range 300 {
+			x := p.topics[random.IntN(n)]
+			switch random.IntN(8) {
+			case 0:
+				p.Assign(x, p.term, random.Perm(4)[:random.IntN(5)])
+			case 1:
+				p.Suspend(!p.suspended)
+			case 2, 3:
+				p.Wake(x, random.IntN(4), 0)
+			default:
+				if len(p.running) > 0 {
+					p.step()
+				}
+			}
+			p.turn()
+			p.check(t)
+		}
+		p.Suspend(false)
+		p.Stop()
+		p.waits = func(*Slot) bool { return false }
+		for len(p.running) > 0 {
+			p.step()
+		}
+		p.turn()
+		p.check(t)
+		if p.used != 0 || p.active != 0 || p.waiters.Load() != 0 || len(p.hungry.all) != 0 {
+			t.Errorf("in the end %d places are used, %d slots are active, %d wait", p.used, p.active, p.waiters.Load())
+		}
+	}
+}
+
+// world is a worker that does everything there is, in any order. The test plays the takers,
+// the handlers, and Redis.
+type world struct {
+	*play
+	t       *testing.T
+	random  *rand.Rand
+	turning []Hand          // with a taker
+	working []*Slot         // being handled
+	leaves  map[*Slot]bool  // of a turn without an answer: it was to leave
+	known   map[*Slot]Facts // of those in hand
+	need    map[*Slot]bool  // it was woken, and has not been turned at since
+	terms   int
+}
+
+func newWorld(t *testing.T, random *rand.Rand) *world {
+	most := make([]int, 1+random.IntN(6))
+	for i := range most {
+		most[i] = 1 + random.IntN(6)
+	}
+	w := &world{
+		play: playOf(1+random.IntN(8), 1+random.IntN(4), most...), t: t, random: random,
+		leaves: map[*Slot]bool{}, known: map[*Slot]Facts{}, need: map[*Slot]bool{},
+	}
+	for _, topic := range w.topics {
+		if random.IntN(3) == 0 {
+			topic.Together = func() int { return 1 + random.IntN(4) }
+		}
+	}
+	w.start = func(x *Slot, since time.Time) {
+		if since.IsZero() == x.place {
+			t.Errorf("a batch is started with a place since %v, and has one: %v", since, x.place)
+		}
+		w.working = append(w.working, x)
+	}
+	w.term.session = random.IntN(2) == 0
+	w.Begin(w.term)
+	return w
+}
+
+// do does one thing.
+func (w *world) do() {
+	topic := w.topics[w.random.IntN(len(w.topics))]
+	slot := w.random.IntN(topic.Slots)
+	switch w.random.IntN(24) {
+	case 0, 1:
+		w.Assign(topic, w.term, w.random.Perm(topic.Slots)[:w.random.IntN(topic.Slots+1)])
+	case 2, 3, 4:
+		w.wake(topic, slot)
+	case 5:
+		w.Wake(topic, slot, time.Duration(w.random.IntN(1000))*time.Millisecond)
+	case 6:
+		w.clock = w.clock.Add(time.Duration(w.random.IntN(500)) * time.Millisecond)
+		w.wakeDue()
+	case 7:
+		w.Suspend(!w.suspended)
+	case 8:
+		if len(w.working) > 0 && w.random.IntN(4) == 0 {
+			if x := w.working[w.random.IntN(len(w.working))]; x.hung {
+			} else if x.term.(*term).session {
+				w.MarkHung(x)
+			} else {
+				w.ReplaceHung(x)
+			}
+		}
+	case 9:
+		if w.term.session && w.random.IntN(4) == 0 {
+			w.EndTerm()
+			w.Wake(topic, slot, 0)
+			w.Asked(topic, slot, w.term.id)
+			w.check(w.t)
+			w.terms++
+			w.term = &term{id: fmt.Sprint("me", w.terms), session: true}
+			w.Begin(w.term)
+		}
+	case 10:
+		w.Asked(topic, slot, []string{w.term.id, "me", "me1", "me+1", "me+2", "stranger"}[w.random.IntN(6)])
+	case 11:
+		for _, x := range w.Sleeping(w.Assigned(topic)) {
+			if x.Unseen {
+				w.wake(topic, x.Index)
+			}
+		}
+	case 12:
+		if len(w.working) > 0 {
+			x := w.working[w.random.IntN(len(w.working))]
+			if x.topic.Together != nil && !x.hung && x.place {
+				w.Borrow(x, w.random.IntN(4))
+				w.ReturnOne(x)
+			}
+		}
+	case 13, 14, 15, 16:
+		w.next()
+	case 17, 18, 19, 20:
+		w.answer()
+	default:
+		w.finish()
+	}
+}
+
+func (w *world) wake(topic *Topic, index int) {
+	if x := topic.slots[index]; x.assigned {
+		w.need[x] = true
+	}
+	w.Wake(topic, index, 0)
+}
+
+// next takes some turns.
+func (w *world) next() {
+	if w.ready.length == 0 {
+		return
+	}
+	for _, h := range w.Next(1+w.random.IntN(4), nil) {
+		if !h.Facts.Open {
+			w.leaves[h.Slot] = h.Leave
+		}
+		if !h.Leave && !h.Facts.Open && !h.Slot.place {
+			w.t.Errorf("topic %s slot %d may take, and has no place", h.Slot.topic.Name, h.Slot.Index)
+		}
+		if !w.leaves[h.Slot] { // also if it is repeated
+			delete(w.need, h.Slot)
+		}
+		w.turning = append(w.turning, h)
+	}
+}
+
+// answer answers a turn.
+func (w *world) answer() {
+	if len(w.turning) == 0 {
+		return
+	}
+	i := w.random.IntN(len(w.turning))
+	h := w.turning[i]
+	w.turning = slices.Delete(w.turning, i, i+1)
+	x, f := h.Slot, h.Facts
+	if w.random.IntN(4) == 0 {
+		f.Open, f.Failures = true, f.Failures+1
+		w.Repeat(x, f, w.clock.Add(time.Duration(w.random.IntN(300))*time.Millisecond))
+		return
+	}
+	f.Open, f.Failures, f.Held = false, 0, false
+	if w.leaves[x] {
+		if x.Leaving() {
+			f.Fence = 0
+		}
+		w.Left(x, f)
+		return
+	}
+	f.Fence, f.Holder, f.Refused = f.Fence+1, "", false
+	at := []time.Time{{}, w.clock.Add(time.Duration(w.random.IntN(1000)) * time.Millisecond)}[w.random.IntN(2)]
+	switch w.random.IntN(8) {
+	case 0, 1:
+		w.Rest(x, f, at)
+	case 2:
+		f.Holder, f.Refused = "other", true
+		w.Rest(x, f, w.clock.Add(time.Second))
+	case 3:
+		w.Again(x, f, time.Time{})
+	default:
+		f.Held = true
+		w.known[x] = f
+		if _, now := w.Work(x, f); now {
+			w.working = append(w.working, x)
+		} else {
+			w.AwaitPlace(x)
+		}
+	}
+}
+
+// finish ends a batch.
+func (w *world) finish() {
+	if len(w.working) == 0 {
+		return
+	}
+	i := w.random.IntN(len(w.working))
+	x := w.working[i]
+	w.working = slices.Delete(w.working, i, i+1)
+	f := w.known[x]
+	at := []time.Time{{}, w.clock.Add(time.Millisecond)}[w.random.IntN(2)]
+	w.Again(x, f, at)
+}
+
+// hands looks whether each slot in hand is in one hand, and the schedule knows.
+func (w *world) hands() {
+	seen := map[*Slot]bool{}
+	note := func(x *Slot, want State) {
+		if seen[x] || x.state != want {
+			w.t.Errorf("topic %s slot %d is in hand, in state %d, twice: %v", x.topic.Name, x.Index, x.state, seen[x])
+		}
+		seen[x] = true
+	}
+	for _, h := range w.turning {
+		note(h.Slot, Turning)
+	}
+	for _, x := range w.working {
+		note(x, Working)
+	}
+	inHand := 0
+	for _, topic := range w.topics {
+		for _, x := range slices.Concat(topic.replaced, topic.slots) {
+			if x.state == Turning || x.state == Working {
+				inHand++
+			}
+		}
+	}
+	if inHand != len(seen) {
+		w.t.Errorf("%d slots are in hand, and the schedule believes %d", len(seen), inHand)
+	}
+}
+
+// calm goes on until there is nothing to do.
+func (w *world) calm() {
+	for w.ready.length+len(w.turning)+len(w.working)+w.delayed() > 0 {
+		w.next()
+		w.answer()
+		w.finish()
+		w.clock = w.clock.Add(time.Second)
+		w.wakeDue()
+		w.check(w.t)
+	}
+}
+
+func (w *world) delayed() (n int) {
+	for _, x := range w.sleepers.all {
+		if x.state == Delayed {
+			n++
+		}
+	}
+	return n
+}
+
+// Whatever happens in whatever order: no more places are in use than there are, each slot
+// is in one place, two turns under one id are never under way, a slot that was woken is
+// turned at, and in the end nothing is left over.
+func TestAnythingInAnyOrder(t *testing.T) {
+	t.Parallel()
+	random := seeded(t)
+	worlds := 400
+	if testing.Short() {
+		worlds = 50
+	}
+	for range worlds {
+		w := newWorld(t, random)
+		for range 400 {
+			w.do()
+			w.check(t)
+			w.hands()
+			for x := range w.need {
+				if !x.assigned { // if it comes back, it is looked at
+					delete(w.need, x)
+				}
+			}
+			if t.Failed() {
+				return
+			}
+		}
+		w.Suspend(false)
+		w.calm()
+		for x := range w.need {
+			if x.assigned {
+				t.Errorf("topic %s slot %d was woken, and is not turned at", x.topic.Name, x.Index)
+			}
+		}
+		w.Stop()
+		w.calm()
+		left := 0
+		for _, topic := range w.topics {
+			left += len(topic.replaced)
+		}
+		if w.used+w.active+left+int(w.waiters.Load())+len(w.sleepers.all)+len(w.hungry.all) > 0 {
+			t.Errorf("in the end %d places are used, %d slots are active, %d are set aside, %d wait, %d sleep until a time",
+				w.used, w.active, left, w.waiters.Load(), len(w.sleepers.all))
+		}
+		if t.Failed() {
+			return
+		}
+	}
+}

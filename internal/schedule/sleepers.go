@@ -1,0 +1,138 @@
+package schedule
+
+import "time"
+
+// newSleepers is a heap of slots by the time they wake.
+func newSleepers() ordered[*Slot] {
+	return ordered[*Slot]{
+		less: func(a, b *Slot) bool { return a.at.Before(b.at) },
+		rank: func(x *Slot) *int { return &x.rank },
+	}
+}
+
+// sleepLocked sets when a slot wakes by itself; never, if at is zero.
+func (s *Schedule) sleepLocked(x *Slot, at time.Time) {
+	if x.at = at; at.IsZero() {
+		s.sleepers.remove(x)
+		return
+	}
+	s.sleepers.put(x)
+	if s.sleepers.all[0] == x {
+		select {
+		case s.earlier <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Alarm wakes the slots whose time has come, until the schedule is closed. One goroutine
+// of the caller's runs it.
+func (s *Schedule) Alarm() {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		timer.Reset(s.wakeDue())
+		select {
+		case <-timer.C:
+		case <-s.earlier:
+		case <-s.done:
+			return
+		}
+	}
+}
+
+// wakeDue makes the slots ready whose time has come, and returns how long it is until
+// the next one's.
+func (s *Schedule) wakeDue() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	for len(s.sleepers.all) > 0 {
+		first := s.sleepers.all[0]
+		if in := first.at.Sub(now); in > 0 {
+			return in
+		}
+		s.readyLocked(first)
+	}
+	return time.Hour
+}
+
+// Wake makes a slot that is asleep ready after a while, at once if that is 0.
+func (s *Schedule) Wake(t *Topic, index int, in time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !t.hasLocked(index) {
+		return
+	}
+	x := t.slots[index]
+	switch {
+	case !x.assigned:
+	case x.state == Turning:
+		x.woken = true // the turn may have looked before the message was there
+	case x.state == Asleep && in <= 0:
+		s.readyLocked(x)
+	case x.state == Asleep:
+		if at := s.now().Add(in); x.at.IsZero() || at.Before(x.at) {
+			s.sleepLocked(x, at)
+		}
+	}
+}
+
+// Sleeper is a slot that sleeps until a time, or until it is woken if that is zero.
+type Sleeper struct {
+	*Slot
+	Until  time.Time
+	Unseen bool // it is new to this worker, and nobody has asked for it since
+}
+
+// Sleeping returns those of some slots that sleep and are this worker's, but for those
+// that are paused or another's: they look by themselves. One whose turn is under way is
+// to turn again: the turn may have been executed before a message came whose wake-up got
+// lost, and its answer would send the slot to sleep after this look.
+func (s *Schedule) Sleeping(slots []*Slot) (sleep []Sleeper) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, x := range slots {
+		switch {
+		case !x.assigned:
+		case x.state == Asleep:
+			if x.unseen || !x.facts.Refused {
+				sleep = append(sleep, Sleeper{x, x.at, x.unseen})
+				x.unseen = false
+			}
+		case x.state == Turning:
+			x.woken = true
+		}
+	}
+	return sleep
+}
+
+// HeldBy returns the slots that sleep because another worker holds them.
+func (s *Schedule) HeldBy(holder string) (slots []*Slot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.topics {
+		for _, x := range t.slots {
+			if x.assigned && x.state == Asleep && x.facts.Holder == holder {
+				slots = append(slots, x)
+			}
+		}
+	}
+	return slots
+}
+
+// WakeHeldBy makes the slots ready that sleep because another worker holds them, and
+// returns how many they are.
+func (s *Schedule) WakeHeldBy(holder string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.topics {
+		for _, x := range t.slots {
+			if x.assigned && x.state == Asleep && x.facts.Holder == holder {
+				s.readyLocked(x)
+				n++
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,120 @@
+package schedule
+
+import (
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// State of a slot in this worker.
+type State uint8
+
+const (
+	Asleep  State = iota // nothing to do before `at`, if that is set, or a wake-up
+	Delayed              // its next turn, or a repetition of the last, is due at `at`
+	Waiting              // for a place: for a turn that may take something, or for the batch it has
+	Ready                // in the queue of the takers
+	Turning              // in the hands of a taker
+	Working              // its batch is being handled
+)
+
+// Slot is one slot of a topic in this worker.
+type Slot struct {
+	Index int // within its topic; set by the schedule, and not changed
+	Value any // what the worker keeps for the slot; set by Topic.NewSlot, and not changed
+
+	topic       *Topic
+	replacement int         // how many slots stood in its place before
+	leaving     atomic.Bool // as !assigned, for the batch to see
+
+	// Whose turns it takes. They change only while it carries nothing.
+	term Term
+	id   string
+
+	// Guarded by the schedule's lock.
+	state    State
+	facts    Facts     // as they were when the slot was last given back
+	assigned bool      // this worker is to work at it
+	place    bool      // it has a place under the limit
+	borrowed int       // places its batch has beside that
+	since    time.Time // when it got the place
+	woken    bool      // a wake-up came while it was turning
+	unseen   bool      // it is new to this worker, and was not looked at yet
+	at       time.Time // when it wakes by itself; zero: never
+	rank     int       // in the heap of sleepers
+	link               // in the queue of those that are ready, or wait for a place
+	hung     bool      // its handler ignores its context
+}
+
+// Facts are what the slot's turns have shown, as far as the schedule goes by it. They
+// belong to whoever has the slot in hand. Next hands them out, and the methods that give
+// the slot back take a copy.
+type Facts struct {
+	Fence    int64  // of the slot, as last told; 0: unknown, and there is nothing to leave
+	Open     bool   // the last turn has no definite answer: it must be repeated unchanged
+	Held     bool   // there is a batch, or the next turn finishes one
+	Failures int    // times in a row that the turn had no answer
+	Holder   string // of the slot, while it is busy with another worker
+	Refused  bool   // it is paused, or another worker's
+	Server   string // that answered its last turn
+}
+
+// Term is a time during which the worker has one id. Terms are compared: let it be a
+// pointer.
+type Term interface {
+	// ID is that of a slot in this term which has stood in the place of so many others.
+	ID(replacement int) string
+}
+
+// Term is the one in which the slot takes its turns. It and ID are for whoever has the
+// slot in hand.
+func (x *Slot) Term() Term { return x.term }
+
+// ID is what the slot takes its turns under.
+func (x *Slot) ID() string { return x.id }
+
+// Leaving reports whether the slot is to be left: what has not begun does not begin.
+func (x *Slot) Leaving() bool { return x.leaving.Load() }
+
+// serveLocked has the slot take its turns in a term.
+func (x *Slot) serveLocked(in Term) { x.term, x.id = in, in.ID(x.replacement) }
+
+// carriesLocked reports whether the slot has a batch, or may have one.
+func (x *Slot) carriesLocked() bool {
+	return x.state == Turning || x.state == Working || x.facts.Open || x.facts.Held
+}
+
+// Hand is a slot as a taker gets it.
+type Hand struct {
+	Slot   *Slot
+	Facts  Facts
+	Places int  // that its batch has
+	Leave  bool // its turn is to leave the slot, and to take nothing
+}
+
+// Status is what a slot does at the moment.
+type Status struct {
+	Slot     *Slot
+	State    State
+	Assigned bool // to this worker
+	SetAside bool // it finishes what it carries; another slot stands in its place
+	Hung     bool // its handler ignores its context
+	Unseen   bool // it is new to this worker, and was not looked at yet
+	Places   int
+	Until    time.Time // when it wakes by itself; zero: never
+}
+
+// Status returns what the slots of a topic do, first of those that were set aside.
+func (s *Schedule) Status(t *Topic) []Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]Status, 0, len(t.replaced)+len(t.slots))
+	for _, x := range slices.Concat(t.replaced, t.slots) {
+		places := x.borrowed
+		if x.place {
+			places++
+		}
+		all = append(all, Status{x, x.state, x.assigned, t.slots[x.Index] != x, x.hung, x.unseen, places, x.at})
+	}
+	return all
+}

@@ -1,0 +1,39 @@
+package schedule
+
+// Topic is a topic that the worker listens to, with its slots.
+type Topic struct {
+	Name  string
+	Slots int // how many there are
+	Most  int // places it may have at the same time
+
+	// NewSlot makes a slot with its Value, as one that stands in the place of another,
+	// too. It is called with the lock held, and must not block.
+	NewSlot func(index int) *Slot
+
+	// Together is how many messages the next batch has at the most. It is set if they
+	// are handled at the same time, each in a place of its own. It must not block.
+	Together func() int
+
+	// Guarded by the schedule's lock.
+	slots    []*Slot
+	replaced []*Slot // those that others stand in the place of, until they have finished what they carry
+	term     Term    // of the worker; nil between two of them
+	used     int     // places taken
+	reserve  int     // places that no other topic may take
+	given    uint64  // the last place it was given, of those of the schedule
+	waiting  queue   // slots that are ready, or have a batch, but for a place
+	rank     int     // in the heap of hungry topics
+	moved    bool    // it is among the schedule's moved ones
+}
+
+func (t *Topic) newSlotLocked(index, replacement int) *Slot {
+	x := t.NewSlot(index)
+	x.topic, x.Index, x.replacement = t, index, replacement
+	if t.term != nil {
+		x.serveLocked(t.term)
+	}
+	return x
+}
+
+// hasLocked reports whether there is a slot of an index.
+func (t *Topic) hasLocked(index int) bool { return index >= 0 && index < len(t.slots) }
