@@ -63,7 +63,7 @@ func (s *Scripts) MembersCmd(ctx context.Context, topic, worker string, ttl time
 	return redis.NewStringSliceCmd(ctx, append(membersScript.Call(1, 4), WorkersKey(topic), worker, ttl.Milliseconds(), stay)...)
 }
 
-// MembersAnswer reads the answer to a command of [Scripts.MembersCmd] that was executed: the
+// MembersAnswer reads the answer to a command of [Scripts.MembersCmd] that was sent: the
 // list, and whether it has changed since the last call of any worker.
 func MembersAnswer(topic, worker string, cmd redis.Cmder) (members []string, changed bool, err error) {
 	reply, err := cmd.(*redis.StringSliceCmd).Result()

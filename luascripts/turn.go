@@ -57,8 +57,8 @@ type Verdict struct {
 	Fate    Fate
 	Delay   time.Duration // of the retry, for Failed; 0: back to the store at once (literal topics)
 
-	// Priority it was taken with; 0: unknown, or not a Priority topic. If the message
-	// fails, it is kept for people who look; if it was not started, it is the priority again.
+	// Priority it was taken with; 0: unknown, or not a Priority topic. It is kept for people
+	// who look if the message fails, and given back to it if it was not started.
 	Priority int64
 
 	Reason string // why it failed, for people who look
@@ -77,7 +77,7 @@ const (
 // Code is the kind of an [Answer].
 type Code string
 
-// The answers of a turn.
+// The codes of a turn's answer.
 const (
 	Batch  Code = "BATCH"  // the worker holds batch Number: Attempt, Contents
 	Empty  Code = "EMPTY"  // nothing is due before Wait is over
@@ -87,15 +87,15 @@ const (
 	Left   Code = "LEFT"   // the worker holds nothing
 )
 
-// Answer of a turn.
+// Answer is what a turn returns.
 type Answer struct {
 	Code    Code
 	Number  int64  // of the batch or slot; not with BUSY
-	Attempt int    // of every content of the batch, 1 to 17
+	Attempt int    // of every message of the batch, 1 to 17
 	Holder  string // with BUSY
 
-	// Wait is the time until the next content is due (EMPTY; negative if none
-	// is known) or until the holder's lease ends (BUSY).
+	// Wait is the time until the next message is due (EMPTY; negative if none is known) or
+	// until the holder's lease ends (BUSY).
 	Wait time.Duration
 
 	Contents []string
@@ -148,14 +148,14 @@ func (a *Answer) Failure() (Failure, bool) {
 // errAnswer is the error of an answer that no script of this version gives.
 var errAnswer = errors.New("unknown answer of the turn script")
 
-// TurnCmd is the command of a turn, for [Scripts.Exec] of several at once. The Redis client
-// does not repeat it by itself, with all others of its pipeline: the worker must repeat a
-// turn anyway, knows when, and does not have to wait meanwhile.
+// TurnCmd makes the command of a turn. Send several at once with [Scripts.Exec]. go-redis does
+// not repeat the command by itself: it would repeat all others of the pipeline, too. The
+// worker repeats it, knows when, and need not wait meanwhile.
 func (s *Scripts) TurnCmd(ctx context.Context, t *Turn) redis.Cmder {
 	return script.Once{StringSliceCmd: redis.NewStringSliceCmd(ctx, t.args()...)}
 }
 
-// TurnAnswer reads the answer to a command of [Scripts.TurnCmd] that was executed.
+// TurnAnswer reads the answer to a command of [Scripts.TurnCmd] that was sent.
 func TurnAnswer(t *Turn, cmd redis.Cmder) (Answer, error) {
 	if err := script.Err(cmd); err != nil {
 		return Answer{}, fmt.Errorf("turn at slot %s: %w", t.Keys.Store, err)
