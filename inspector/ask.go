@@ -38,7 +38,7 @@ func ofSlots[C redis.Cmder, A any](
 			stores[n] = keys[n].Store
 		}
 		var sent []redis.Cmder
-		silent := i.heard.silent(ctx, i.rdb, stores)
+		silent := i.masters.silent(ctx, i.rdb, stores)
 		for n, k := range keys {
 			if silent[n] == nil {
 				cmds[n] = question(k)

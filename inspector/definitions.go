@@ -47,7 +47,7 @@ func (i *Inspector) definitions(ctx context.Context, names []string) ([]storedTo
 			keys[n] = luascripts.DefinitionKey(i.qualified(name))
 		}
 		var sent []redis.Cmder
-		cmds, silent := make([]*redis.SliceCmd, len(some)), i.heard.silent(ctx, i.rdb, keys)
+		cmds, silent := make([]*redis.SliceCmd, len(some)), i.masters.silent(ctx, i.rdb, keys)
 		for n, key := range keys {
 			if silent[n] == nil {
 				cmds[n] = redis.NewSliceCmd(ctx, "hmget", key, "kind", "slots", "literal", "sharing", "layout", "created", "tree", "namespace")
@@ -128,7 +128,7 @@ func (i *Inspector) names(ctx context.Context) ([]string, error) {
 	const page = 250 // Redis may bring somewhat more
 	names := map[string]bool{}
 	prefix := i.qualified("")
-	if err := i.heard.silent(ctx, i.rdb, []string{luascripts.TopicsKey})[0]; err != nil {
+	if err := i.masters.silent(ctx, i.rdb, []string{luascripts.TopicsKey})[0]; err != nil {
 		return nil, fmt.Errorf("list topics in %s: %w", luascripts.TopicsKey, err)
 	}
 	for cursor := uint64(0); ; {

@@ -21,7 +21,7 @@ func (i *Inspector) Doctor(ctx context.Context) []Check {
 	checks := []Check{i.connection(servers)}
 	for _, s := range servers { // to ask them again for each thing that they hold would take long
 		if cluster.Unanswered(s.err) {
-			i.heard.note(s.addr, s.err)
+			i.masters.note(s.addr, s.err)
 		}
 	}
 	servers = slices.DeleteFunc(servers, func(s server) bool { return s.err != nil })

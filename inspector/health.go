@@ -72,7 +72,7 @@ func (i *Inspector) zooKeeper(ctx context.Context, topics []storedTopic) []Check
 		}
 		return []Check{check("zookeeper", there), check("definitions", here)}
 	}
-	view, err := i.seen.look(ctx, i.cfg.Slots, i.cfg.Namespace)
+	view, err := i.zookeeper.look(ctx, i.cfg.Slots, i.cfg.Namespace)
 	if err != nil {
 		there = append(there, fail(oneLine(err), "mend its address, or start it; until then workers stop or coast"))
 		return []Check{check("zookeeper", there), check("definitions", here)}

@@ -38,11 +38,11 @@ type Topic struct {
 // Inspector looks at topics and changes what is in them. Any number of goroutines may use it.
 // It has nothing to close.
 type Inspector struct {
-	cfg     Config
-	rdb     redis.UniversalClient
-	scripts *luascripts.Scripts
-	seen    sight
-	heard   hearing
+	cfg       Config
+	rdb       redis.UniversalClient
+	scripts   *luascripts.Scripts
+	zookeeper lastView
+	masters   lastAnswers
 }
 
 // New returns an inspector on rdb, which the caller closes. It checks its arguments and does

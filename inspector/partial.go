@@ -99,7 +99,7 @@ func (f *failures) add(ctx context.Context, topic string, slot int, key string, 
 	if !errors.As(err, &silent) {
 		_, addr, _ := cluster.MasterFor(ctx, f.i.rdb, key)
 		silent = &silentError{addr, err}
-		f.i.heard.note(addr, err)
+		f.i.masters.note(addr, err)
 	}
 	f.note(Failed{topic, slot, silent.addr, silent})
 	return nil

@@ -21,7 +21,7 @@ import (
 const (
 	answerWithin = 2 * time.Second
 	silentFor    = 5 * time.Second
-	heardFor     = time.Second
+	answeredFor  = time.Second
 )
 
 // silentError is that a master does not answer.
@@ -35,40 +35,40 @@ func (s *silentError) Error() string {
 }
 func (s *silentError) Unwrap() error { return s.err }
 
-// hearing is which masters answered when they were asked last.
-type hearing struct {
+// lastAnswers are those of the masters, to remember which ones do not answer.
+type lastAnswers struct {
 	mu     sync.Mutex
-	latest map[string]heard // by address
+	latest map[string]lastAnswer // by address
 }
 
-type heard struct {
+type lastAnswer struct {
 	until time.Time // it counts
 	err   error     // nil: it answered
 }
 
-func (h *hearing) note(addr string, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.latest == nil {
-		h.latest = map[string]heard{}
+func (l *lastAnswers) note(addr string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.latest == nil {
+		l.latest = map[string]lastAnswer{}
 	}
 	if err != nil {
-		h.latest[addr] = heard{time.Now().Add(silentFor), &silentError{addr, err}}
+		l.latest[addr] = lastAnswer{time.Now().Add(silentFor), &silentError{addr, err}}
 	} else {
-		h.latest[addr] = heard{time.Now().Add(heardFor), nil}
+		l.latest[addr] = lastAnswer{time.Now().Add(answeredFor), nil}
 	}
 }
 
-func (h *hearing) get(addr string) (heard, bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	last, known := h.latest[addr]
+func (l *lastAnswers) get(addr string) (lastAnswer, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last, known := l.latest[addr]
 	return last, known && time.Now().Before(last.until)
 }
 
 // silent returns for each key why its master must not be asked for it; nil: it answers. Of one
 // server, which has all keys, the question itself finds that out.
-func (h *hearing) silent(ctx context.Context, rdb redis.UniversalClient, keys []string) []error {
+func (l *lastAnswers) silent(ctx context.Context, rdb redis.UniversalClient, keys []string) []error {
 	errs := make([]error, len(keys))
 	if !cluster.IsCluster(rdb) {
 		return errs
@@ -82,19 +82,19 @@ func (h *hearing) silent(ctx context.Context, rdb redis.UniversalClient, keys []
 			continue
 		}
 		addrs[n] = addr
-		if _, known := h.get(addr); known || met[addr] {
+		if _, known := l.get(addr); known || met[addr] {
 			continue
 		}
 		met[addr] = true
 		asked.Go(func() {
 			if err := answers(ctx, master); ctx.Err() == nil {
-				h.note(addr, err)
+				l.note(addr, err)
 			}
 		})
 	}
 	asked.Wait()
 	for n, addr := range addrs {
-		if last, _ := h.get(addr); errs[n] == nil && last.err != nil {
+		if last, _ := l.get(addr); errs[n] == nil && last.err != nil {
 			errs[n] = last.err
 		}
 	}

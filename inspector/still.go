@@ -60,7 +60,7 @@ func (i *Inspector) heldOf(ctx context.Context, t Topic) (map[string][]int, erro
 	if i.cfg.Slots == nil || t.Foreign {
 		return nil, nil
 	}
-	view, err := i.seen.look(ctx, i.cfg.Slots, i.cfg.Namespace)
+	view, err := i.zookeeper.look(ctx, i.cfg.Slots, i.cfg.Namespace)
 	if err != nil {
 		return nil, err
 	}

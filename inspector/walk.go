@@ -17,6 +17,15 @@ import (
 // content that was met already. If it does not begin with that, contents before it have gone,
 // and what comes next has moved to lower ranks: then an earlier page is read.
 
+// Contents may be large, and there may be thousands of slots. So no question asks for a
+// number of contents alone: no answer has more than pageBytes, and all that was read and not
+// met yet has no more than heldBytes, but for a content that is larger by itself. Of a content
+// that is too large to be read ahead, only the score is known until it is met.
+const (
+	pageBytes = 512 << 10
+	heldBytes = 4 << 20
+)
+
 // member is a content with its score.
 type member struct {
 	content string
@@ -155,12 +164,3 @@ func (w *walk) beyond(m member) bool {
 func (w *walk) since(died float64) bool {
 	return died > w.start && died <= w.start+float64(time.Since(w.began).Milliseconds()+1)
 }
-
-// Contents may be large, and there may be thousands of slots. So no question asks for a
-// number of contents alone: no answer has more than pageBytes, and all that was read and not
-// met yet has no more than heldBytes, but for a content that is larger by itself. Of a content
-// that is too large to be read ahead, only the score is known until it is met.
-const (
-	pageBytes = 512 << 10
-	heldBytes = 4 << 20
-)

@@ -51,7 +51,7 @@ func (i *Inspector) shares(ctx context.Context, t Topic) (shares, error) {
 		if i.cfg.Slots == nil || t.Foreign {
 			return shares{workers: -1}, nil
 		}
-		view, err := i.seen.look(ctx, i.cfg.Slots, i.cfg.Namespace)
+		view, err := i.zookeeper.look(ctx, i.cfg.Slots, i.cfg.Namespace)
 		if err != nil {
 			return shares{workers: -1}, ctx.Err()
 		}
@@ -96,7 +96,7 @@ func (i *Inspector) members(ctx context.Context, topics []Topic) (map[string]map
 			keys[n] = luascripts.WorkersKey(i.qualified(t.Name))
 		}
 		var sent []redis.Cmder
-		cmds, errs := make([]*redis.ZSliceCmd, len(some)), i.heard.silent(ctx, i.rdb, keys)
+		cmds, errs := make([]*redis.ZSliceCmd, len(some)), i.masters.silent(ctx, i.rdb, keys)
 		for n, t := range some {
 			if errs[n] == nil {
 				cmds[n], errs[n] = ask(t, 0)

@@ -78,7 +78,7 @@ func (i *Inspector) workersByZooKeeper(ctx context.Context, topics []Topic, know
 	if i.cfg.Slots == nil {
 		return nil
 	}
-	view, err := i.seen.look(ctx, i.cfg.Slots, i.cfg.Namespace)
+	view, err := i.zookeeper.look(ctx, i.cfg.Slots, i.cfg.Namespace)
 	if err != nil {
 		return err
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/slotmq/go-rmq/slots"
 )
 
-// sight is what was last seen in ZooKeeper. Each look opens a session, so questions about one
+// lastView is what was last seen in ZooKeeper. Each look opens a session, so questions about one
 // topic after the other share one look.
-type sight struct {
+type lastView struct {
 	mu   sync.Mutex
 	at   time.Time
 	view keeper.View
@@ -25,15 +25,15 @@ const fresh = time.Second
 
 // look returns who works at what in ZooKeeper. Where no worker has ever been there is
 // nothing to see, which is no error.
-func (s *sight) look(ctx context.Context, by slots.Sharing, namespace string) (keeper.View, error) {
+func (l *lastView) look(ctx context.Context, by slots.Sharing, namespace string) (keeper.View, error) {
 	zoo, ok := by.(*keeper.Keeper)
 	if !ok {
 		return keeper.View{}, errors.New("Config.Slots is not by slots.ZooKeeper")
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if time.Since(s.at) < fresh {
-		return s.view, s.err
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Since(l.at) < fresh {
+		return l.view, l.err
 	}
 	view, err := zoo.View(ctx, namespace)
 	if errors.Is(err, keeper.ErrNoTree) {
@@ -43,7 +43,7 @@ func (s *sight) look(ctx context.Context, by slots.Sharing, namespace string) (k
 		err = fmt.Errorf("ask ZooKeeper who works: %w", err)
 	}
 	if ctx.Err() == nil { // else another caller may have more luck
-		s.at, s.view, s.err = time.Now(), view, err
+		l.at, l.view, l.err = time.Now(), view, err
 	}
 	return view, err
 }
