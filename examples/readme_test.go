@@ -5,12 +5,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/rmq"
 )
 
 // The whole programs of README.md are built as a newcomer would, in a module of their
@@ -54,6 +56,29 @@ func TestProgramsOfTheReadme(t *testing.T) {
 	}
 	if ran == 0 {
 		t.Fatal("README.md shows no whole program")
+	}
+}
+
+// The table of options in README.md has a row for each field of rmq.Config, and the
+// text below it names each of rmq.ListenOptions.
+func TestReadmeListsEveryOption(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(readme), "\n## Configuration\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	table, below, _ := strings.Cut(section, "\n`rmq.ListenOptions`")
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[rmq.Config]()) {
+		if !strings.Contains(table, "\n| `"+f.Name+"` |") {
+			t.Errorf("README.md has no row for rmq.Config.%s", f.Name)
+		}
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[rmq.ListenOptions]()) {
+		if !strings.Contains(below, "`"+f.Name+"`") {
+			t.Errorf("README.md does not name rmq.ListenOptions.%s", f.Name)
+		}
 	}
 }
 
