@@ -22,8 +22,8 @@ import (
 	"github.com/slotmq/go-rmq/rmq"
 )
 
-// docs/OPERATIONS.md tells what a night with a poison message looks like. The test plays it,
-// so the document cannot show anything else than what the commands print.
+// docs/OPERATIONS.md shows a night with a poison message. The test plays it,
+// so the document shows exactly what the commands print.
 
 var operationsUpdate = flag.Bool("update", false, "rewrite the transcript in docs/OPERATIONS.md")
 
@@ -100,27 +100,27 @@ func (p *play) run() {
 	must(p, err)
 	p.worker = workers[0]
 
-	p.say("Somebody calls: order 4711 has not been shipped. Is anything wrong?")
+	p.say("A customer calls: order 4711 has not been shipped. Is anything wrong?")
 	p.rmq("", "stats")
 	p.say("312 dead orders. Which are they, and why?")
 	p.rmq("", "dead", "list", "orders", "--limit", "5")
 	p.rmq("", "dead", "list", "orders", "--content", "order 4711*")
-	p.say("Where is the order of which the caller speaks, and all that is known of it?")
+	p.say("Where is the order of this customer, and what is known of it?")
 	p.rmq("", "explain", "orders", poison)
 	p.rmq("", "dead", "show", "orders", poison)
-	p.say("It was tried 17 times, and each time its amount could not be read: a poison message. Nothing has to be done for the " +
-		"others to go on; it is out of their way. The handler is mended and deployed: it reads a comma in an amount, and knows " +
-		"the tax code XI, which the other orders died of.")
+	p.say("It was tried 17 times, and each time its amount could not be read: a poison message. It does not block the others any " +
+		"more. You repair the handler and deploy it: it now reads a comma in an amount, and knows the tax code XI, for which " +
+		"the other orders died.")
 	p.mended.Store(true)
-	p.say("First the one alone, to see whether the handler is right now.")
+	p.say("First this one alone, to see whether the handler is right now.")
 	p.rmq("", "dead", "requeue", "orders", poison)
 	p.await("handled", func() bool { return len(members(p, p.rdb, orders, inStore)) == 0 && p.idle() })
 	p.rmq("", "explain", "orders", poison)
-	p.say("Handled. Now the others, slowly, since the shop is behind them. How many would it be?")
+	p.say("Handled. Now the others, slowly, so that the shop can keep up. How many are they?")
 	p.rmq("", "dead", "requeue", "orders", "--reason", "tax code", "--rate", "100/s", "--dry-run")
 	p.rmq("y\n", "dead", "requeue", "orders", "--reason", "tax code", "--rate", "100/s")
 	p.await("handled", func() bool { return len(members(p, p.rdb, orders, inDead)) == 0 && p.idle() })
-	p.say("Nothing is dead, nothing waits that should not, and what is stored is sound.")
+	p.say("No message is dead or late, and the stored data is sound.")
 	p.rmq("", "stats")
 	p.rmq("", "verify")
 }
