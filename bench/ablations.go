@@ -10,9 +10,9 @@ import (
 
 var ablationsSection = section{
 	name: "ablations", title: "What each rule is worth",
-	about: `One rule of RMQ is taken out of its source, the benchmark is built anew with that, and runs in turns with the one as it is, each round
-		in a process of its own on an empty Redis: send and handle at once, or handle a backlog. 16 slots unless said. What is slow has
-		fewer messages. A turn for each message is not paced either, or the pauses would make it slower still.`,
+	about: `One rule of RMQ is taken out of its source, the benchmark is built with that, and runs in turns with the unchanged one, each round
+		in a process of its own on an empty Redis: send and handle at once, or handle a backlog. 16 slots unless said. Slow ones have fewer
+		messages. A turn for each message is not paced either, or the pauses would make it slower still.`,
 	run: (*bench).ablations,
 }
 

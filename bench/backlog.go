@@ -12,10 +12,10 @@ import (
 
 var backlogSection = section{
 	name: "backlog", title: "On top of a huge backlog", alone: true,
-	about: `Two Redis without persistence, with a topic of 256 slots each, on which so many messages of 32 bytes wait, all of them due and
-		added in random order of their times; the rounds of both are interleaved. Sending: up to 200,000 messages that are due in a day, by
-		256 callers of Send and by SendBatch of 512 from two goroutines; they are removed again. Handling: a worker starts, handles as
-		many, and is closed. Adding: as many as it handled take their place, by ZADDs of up to 64 in random order among those that wait.`,
+	about: `Two Redis without persistence, with a topic of 256 slots each, on which so many messages of 32 bytes wait, all of them due and added
+		in random order of their times; the rounds of both are interleaved. Sending: up to 200,000 messages that are due in a day, by 256
+		callers of Send and by SendBatch of 512 from two goroutines; they are removed again. Handling: a worker starts, handles as many, and
+		is closed. Adding: as many as it handled take their place, by ZADDs of up to 64 in random order among those that wait.`,
 	run: (*bench).onTop,
 }
 

@@ -9,10 +9,10 @@ import (
 
 var batchesSection = section{
 	name: "batches", title: "Batch sizes",
-	about: `How many messages a turn takes at the most. RMQ finds that out by itself, from how long the handlers take and how large the messages
-		are: for handlers that only count it is 256. Here it is fixed, by a changed source that the benchmark is built with; each round
-		is a process of its own. First a backlog in rising order is handled, of 300,000, or fewer where batches are small; then messages
-		are sent and handled at once, where a turn finds no more messages than have come since the last one. 16 slots.`,
+	about: `How many messages a turn takes at most. RMQ finds that out by itself, from how long the handlers take and how large the messages
+		are: for handlers that only count it is 256. Here it is fixed, by a changed source with which the benchmark is built; each round is
+		a process of its own. First a backlog in rising order is handled, of 300,000, or fewer for small batches; then messages are sent and
+		handled at once, where a turn finds only the messages that have come since the last one. 16 slots.`,
 	run: (*bench).batches,
 }
 

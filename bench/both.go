@@ -19,12 +19,12 @@ const usual = 16
 
 var bothSection = section{
 	name: "both", title: "Send and handle at once", quick: true,
-	about: `All contestants through their public API, each on an empty Redis. RMQ has 256 callers of Send, and a listener that counts;
-		asynq as many callers of Enqueue as its Concurrency, which is 50, 200 and 800: it is compared by the best of them. RMQ
-		has 16 slots, 64, which is its default, and 256. The naive queue is what one writes on a sorted set in an
-		afternoon: a ZADD for each message, and 50 workers that take one by a script and remove it when it is done. The last two
-		handle nothing: they only add to 16 sorted sets, by single ZADDs, 64 in a write, on four connections, which no queue on
-		sorted sets can outrun unless it writes several with one command; and by ZADDs of 64 messages each.`,
+	about: `All contestants use their public API, each on an empty Redis. RMQ has 256 callers of Send, and a listener that counts; asynq has as
+		many callers of Enqueue as its Concurrency, 50, 200 and 800, and is compared by the best of them. RMQ has 16 slots, 64, which is its
+		default, and 256. The naive queue is what you write on a sorted set in an afternoon: a ZADD for each message, and 50 workers that
+		take one by a script and remove it when it is done. The last two handle nothing: they only add to 16 sorted sets, by single ZADDs,
+		64 in a write, on four connections, which no queue on sorted sets can beat unless it writes several messages with one command; and
+		by ZADDs of 64 messages each.`,
 	run: (*bench).both,
 }
 

@@ -15,13 +15,13 @@ const (
 
 var clusterSection = section{
 	name: "cluster", title: "A Cluster of three masters against one Redis",
-	about: `Send and handle at once, one topic of 64 slots: on a Cluster of three masters without replicas, and on one Redis. The processors
-		are the same, so the messages per second cannot grow; what counts is how many messages a second of Redis CPU handles, summed up
-		over all servers. A third contestant tells what several servers on few processors cost without being a Cluster: three Redis that do
-		not know each other, 16 slots each, with an RMQ client for each and the messages dealt out by hand. Turns are calls of the script,
-		reads are reads of the servers from their connections, bus are wake-ups that the nodes pass on to each other, all for 1000 messages.
-		The callers wait for their receipts and are spread over the masters: with three times as many (the second table) each master has as
-		many as the one Redis had.`,
+	about: `Send and handle at once, one topic of 64 slots: on a Cluster of three masters without replicas, and on one Redis. The processors are
+		the same, so the messages per second cannot grow; what counts is how many messages a second of Redis CPU handles, summed up over all
+		servers. A third contestant shows what several servers on few processors cost without being a Cluster: three Redis that do not know
+		each other, 16 slots each, with an RMQ client for each, and the benchmark divides the messages. Turns are calls of the script, reads
+		are reads of the servers from their connections, bus are wake-ups that the nodes pass on to each other, all for 1000 messages. The
+		callers wait for their receipts and are spread over the masters: with three times as many (the second table) each master has as many
+		as the one Redis had.`,
 	run: (*bench).cluster,
 }
 

@@ -11,9 +11,9 @@ import (
 
 var growthSection = section{
 	name: "growth", title: "Growth with the backlog",
-	about: `A topic of 256 slots on which so many messages wait, all of them due, added in random or in rising order. A worker starts, handles
-		100,000 of them, and is closed; then as many are added in their place, by ZADDs of 64 in the same order. Every backlog has a
-		Redis of its own, and the rounds of all are interleaved. Redis µs for each message: handling it, and adding it.`,
+	about: `So many messages wait on a topic of 256 slots, all of them due, added in random or in rising order. A worker starts, handles 100,000
+		of them, and is closed; then as many are added in their place, by ZADDs of 64 in the same order. Every backlog has a Redis of its
+		own, and the rounds of all are interleaved. Redis µs for each message: handling it, and adding it.`,
 	run: (*bench).growth,
 }
 

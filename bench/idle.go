@@ -12,7 +12,7 @@ var idleSection = section{
 	name: "idle", title: "What an idle worker asks of Redis", quick: true,
 	about: `Workers with default settings, each on a Redis of its own, were started before all other measurements and left alone. Every 30 s a
 		worker looks at its slots in case a wake-up got lost, so they were watched for 60 s (30 s in -quick). Commands are those that Redis
-		counts: those inside scripts, too, and not those of this program. A Redis that nobody uses tells what it costs to be there.`,
+		counts: those inside scripts, too, and not those of this program. The last row is a Redis without any client.`,
 	begin: (*bench).beginIdle,
 	run:   (*bench).idle,
 }
@@ -26,7 +26,7 @@ type idlers struct {
 
 // idler is one of them, and its Redis.
 type idler struct {
-	slots  int // 0: nobody
+	slots  int // 0: no worker
 	place  servers.Place
 	client *rmq.Client
 	asked  servers.Counts
@@ -82,7 +82,7 @@ func (b *bench) idle() error {
 	b.progress.Done()
 	var rows [][]string
 	for _, i := range b.idlers.all {
-		title, commands := "nobody", float64(i.asked.Commands)/b.idlers.took.Seconds()
+		title, commands := "no worker", float64(i.asked.Commands)/b.idlers.took.Seconds()
 		switch i.slots {
 		case usual:
 			b.Result("idle_cmds", "%.1f", commands)

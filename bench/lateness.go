@@ -15,10 +15,10 @@ import (
 var latenessSection = section{
 	name: "lateness", title: "Lateness of messages that are due at a known time", quick: true,
 	about: `A worker runs, and messages for fixed times are sent by SendBatch, all before the first is due: 200 at every whole second, or 200 a
-		second at milliseconds drawn at random. Late is from the time a message was sent for to the start of its handler, by the wall clock
-		of this machine, which is the server's, too; a handler that starts before that time is early. Milliseconds; medians of the
-		rounds, but the maximum and the early ones are those of all rounds. Redis's core and the commands of each message contain the
-		start of the worker and the sending. asynq has ProcessAt, which keeps whole seconds, and looks for due tasks every 5 s by default.`,
+		second at random milliseconds. Lateness is the time from the due time of a message to the start of its handler, by the wall clock of
+		this machine, which is the server's, too; a handler that starts before that time is early. Milliseconds; medians of the rounds, but
+		the maximum and the early ones are those of all rounds. Redis's core and the commands of each message include the start of the
+		worker and the sending. asynq has ProcessAt, which keeps whole seconds, and looks for due tasks every 5 s by default.`,
 	run: (*bench).lateness,
 }
 

@@ -11,8 +11,8 @@ import (
 
 var levelsSection = section{
 	name: "priorities", title: "Priorities",
-	about: `300,000 messages of the Priority kind are sent by SendBatch of 512 from two goroutines, with priorities drawn from so many, or all of
-		them different, in random order. Nobody handles them until all are sent; then a worker starts and handles them all. 16 slots.`,
+	about: `300,000 messages of the Priority kind are sent by SendBatch of 512 from two goroutines, with priorities drawn from so many, or all
+		of them different, in random order. A worker starts only when all are sent, and then handles them all. 16 slots.`,
 	run: (*bench).levels,
 }
 

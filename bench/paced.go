@@ -10,11 +10,11 @@ import (
 
 var pacedSection = section{
 	name: "paced", title: "From sending to handling, at a fixed rate", quick: true,
-	about: `Messages are sent and handled at once, at a rate that does not depend on how fast they come through: every millisecond a thousandth
+	about: `Messages are sent and handled at once, at a rate that does not depend on how fast they are handled: every millisecond a thousandth
 		of a second's messages, below 1,000 a second one at a time, each by a goroutine of its own that calls Send. They are of the kind
-		Priority, all of the same, so that they are due at once. The time is from the moment a message was to be sent to the start of its
-		handler, in milliseconds, with what its sender was late by itself, which is told apart, too. 100 messages go first and do not count.
-		Rounds of 3 s (1.5 s in -quick). The client's core contains the senders and the worker.`,
+		Priority, all with the same one, so that they are due at once. The time is from the moment a message was to be sent to the start of
+		its handler, in milliseconds; it includes the delay of the sender itself, which the table also shows. 100 messages go first and do
+		not count. Rounds of 3 s (1.5 s in -quick). The client's core includes the senders and the worker.`,
 	run: (*bench).paced,
 }
 

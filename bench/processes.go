@@ -14,10 +14,10 @@ import (
 
 var processesSection = section{
 	name: "processes", title: "Several processes",
-	about: `The workers share the slots out among them before the clock starts; then the senders begin, with 256 callers of Send altogether, and the
-		clock stops when the last message is handled. Every worker and every sender is a process with a client of its own, all on the same
-		processors, so that more of them cannot be faster: what counts is what they cost together. At the end, what each worker has handled is
-		put together: every message came to exactly one of them, once.`,
+	about: `The workers share the slots before the clock starts; then the senders begin, with 256 callers of Send altogether, and the clock
+		stops when the last message is handled. Every worker and every sender is a process with a client of its own. All are on the same
+		processors, so more of them cannot be faster: what counts is what they cost together. At the end the messages of all workers are
+		compared: every message was handled by exactly one of them, once.`,
 	run: (*bench).processes,
 }
 

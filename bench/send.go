@@ -11,7 +11,7 @@ import (
 
 var sendSection = section{
 	name: "send", title: "Sending alone", quick: true,
-	about: `Nobody handles. Send has 256 callers who each wait for their receipts; SendBatch sends 512 messages with each call, from two
+	about: `Nothing is handled. Send has 256 callers who each wait for their receipts; SendBatch sends 512 messages with each call, from two
 		goroutines; asynq's Enqueue has 50 callers. The two kinds of ZADD are those of the first table.`,
 	run: (*bench).send,
 }

@@ -11,8 +11,8 @@ import (
 var slotsSection = section{
 	name: "slots", title: "Numbers of slots",
 	about: `One worker has all slots of the topic. Messages are sent and handled at once, by 256 callers of Send and by 2048, who each wait for
-		their receipts: with few callers and many slots, few messages wait in a slot when its turn comes, and the turn costs the same.
-		Then a backlog of 300,000 in rising order is handled.`,
+		their receipts: with few callers and many slots, few messages wait in a slot when its turn comes, and the turn costs the same. Then
+		a backlog of 300,000 in rising order is handled.`,
 	run: (*bench).widths,
 }
 

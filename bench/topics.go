@@ -13,10 +13,10 @@ import (
 
 var topicsSection = section{
 	name: "topics", title: "A worker of many topics",
-	about: `A worker with default settings listens to topics of 16 slots each. Ten of them get messages of the kind Priority at a fixed rate, and
-		nothing ever comes to the others. Each round is in a process of its own, whose core contains the senders and the worker: 6 s without
-		messages, and then 6 s at each rate. "First" is the time from the call of Start until a message is handled that was sent to the last
-		of the topics before. In brackets: that many times what it costs with ten topics. Medians of three rounds.`,
+	about: `A worker with default settings listens to topics of 16 slots each. Ten of them get messages of the kind Priority at a fixed rate,
+		and the others get none. Each round is in a process of its own, whose core includes the senders and the worker: 6 s without
+		messages, and then 6 s at each rate. "First" is the time from the call of Start until the handling of a message that was sent to the
+		last of the topics before. In brackets: that many times the cost with ten topics. Medians of three rounds.`,
 	run: (*bench).topics,
 }
 

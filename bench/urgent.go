@@ -10,9 +10,9 @@ import (
 
 var urgentSection = section{
 	name: "urgent", title: "Urgent messages among slow ones",
-	about: `Every handler takes 1 ms (time.Sleep, which takes a little longer), and 16 slots make 16 handlers at a time. Every hundredth message has
-		a higher priority than the others. They are sent at a fixed rate for 2.5 s, as in the table above: one that can be handled, and one
-		that cannot, where the backlog that grew is handled to its end before the round is over. Milliseconds from the moment a message
+	about: `Every handler takes 1 ms (time.Sleep, which takes a little longer), and 16 slots allow 16 handlers at a time. Every hundredth
+		message has a higher priority than the others. They are sent at a fixed rate for 2.5 s, as in the table above: one rate that can be
+		handled, and one that cannot; there the whole backlog is handled before the round is over. Milliseconds from the moment a message
 		was to be sent to the start of its handler.`,
 	run: (*bench).urgent,
 }
