@@ -1,7 +1,6 @@
 package consumer
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/checked"
-	"github.com/slotmq/go-rmq/internal/keeper"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -166,12 +164,7 @@ func (c Config) validate() error {
 	if c.Slots == nil {
 		return nil
 	}
-	err := c.Slots.Validate(c.Namespace)
-	var wrong *keeper.InvalidError
-	if errors.As(err, &wrong) {
-		return &message.InvalidError{Field: wrong.Field, Value: wrong.Value, Limit: wrong.Limit}
-	}
-	return err
+	return c.Slots.Validate(c.Namespace)
 }
 
 // withDefaults takes the consumer's values where the options are zero.

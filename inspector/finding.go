@@ -23,7 +23,7 @@ type Check struct {
 	Level   Level
 	Detail  string // what is there, in one line
 	Advice  string // what to do, in one line; empty if it is ok
-	Command string // to be copied whole, where Advice ends with "this mends it"; empty: none
+	Command string // to be copied whole, where Advice ends with "this repairs it, in zkCli.sh:"; empty: none
 }
 
 // finding is what was found at one server or topic.

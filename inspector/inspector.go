@@ -1,14 +1,12 @@
 package inspector
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/checked"
-	"github.com/slotmq/go-rmq/internal/keeper"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
@@ -64,12 +62,7 @@ func validate(rdb redis.UniversalClient, cfg Config) error {
 	if cfg.Slots == nil {
 		return nil
 	}
-	err := cfg.Slots.Validate(cfg.Namespace)
-	var wrong *keeper.InvalidError
-	if errors.As(err, &wrong) {
-		return &message.InvalidError{Field: wrong.Field, Value: wrong.Value, Limit: wrong.Limit}
-	}
-	return err
+	return cfg.Slots.Validate(cfg.Namespace)
 }
 
 // keys are those of one slot of a topic.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slotmq/go-rmq/internal/diff"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -77,29 +78,22 @@ func AgreeAll(ctx context.Context, s *luascripts.Scripts, names []string, topics
 	return full, errs
 }
 
-// compare tells in what the definition that is wanted differs from the one that holds.
+// compare returns an error that names the fields in which the wanted definition differs
+// from the stored one.
 func compare(name string, want, held luascripts.Definition) error {
-	var differs []string
-	compare := func(field, ours, theirs string) {
-		if ours != theirs {
-			differs = append(differs, field+" is "+ours+" in this program and "+theirs+" in Redis")
-		}
-	}
-	compare("name", split(name, want.Namespace), split(name, held.Namespace)) // else both would have one set of keys
-	compare("Kind", want.Kind, held.Kind)
-	compare("Slots", strconv.Itoa(want.Slots), strconv.Itoa(held.Slots))
-	compare("Literal", strconv.FormatBool(want.Literal), strconv.FormatBool(held.Literal))
-	compare("layout version", strconv.Itoa(want.Layout), strconv.Itoa(held.Layout))
+	fields := diff.Fields{In: "Redis"}
+	fields.Compare("name", split(name, want.Namespace), split(name, held.Namespace)) // else both would have one set of keys
+	fields.Compare("Kind", want.Kind, held.Kind)
+	fields.Compare("Slots", want.Slots, held.Slots)
+	fields.Compare("Literal", want.Literal, held.Literal)
+	fields.Compare("layout version", want.Layout, held.Layout)
 	if want.Sharing != "" && held.Sharing != "" { // it stays open while the rest differs
-		compare("sharing of slots", want.Sharing, held.Sharing)
+		fields.Compare("sharing of slots", want.Sharing, held.Sharing)
 	}
 	if want.Tree != "" && held.Tree != "" && want.Sharing == held.Sharing {
-		compare("tree in ZooKeeper (another ensemble, Root or Namespace)", want.Tree, held.Tree)
+		fields.Compare("tree in ZooKeeper (another ensemble, Root or Namespace)", want.Tree, held.Tree)
 	}
-	if differs != nil {
-		return fmt.Errorf("define topic %s: %w: %s", name, message.ErrTopicConflict, strings.Join(differs, ", "))
-	}
-	return nil
+	return fields.Err(name, message.ErrTopicConflict)
 }
 
 // split tells a qualified name by its parts.

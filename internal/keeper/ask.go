@@ -11,7 +11,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/wait"
 )
 
-// call is what an error says of a call.
+// call describes a call, for its error.
 type call struct {
 	what, path string
 	writes     bool // so it is answered when a majority of the servers has decided on it
@@ -25,7 +25,7 @@ func ask[T any](ctx context.Context, s *session, c call, f func(*zk.Conn) (T, er
 		err   error
 	}
 	answered := make(chan answer, 1)
-	timer := time.NewTimer(s.patience())
+	timer := time.NewTimer(s.answerTimeout())
 	defer timer.Stop()
 	begun := time.Now()
 	if s.ctx.Err() == nil {
@@ -53,7 +53,7 @@ func ask[T any](ctx context.Context, s *session, c call, f func(*zk.Conn) (T, er
 		a.err = context.Cause(ctx)
 	case <-s.ctx.Done():
 	}
-	if s.ctx.Err() != nil { // whatever was answered: it is of no use any more
+	if s.ctx.Err() != nil { // whatever the answer was, it is of no use any more
 		a.err = context.Cause(s.ctx)
 	}
 	if a.err != nil {
@@ -62,7 +62,7 @@ func ask[T any](ctx context.Context, s *session, c call, f func(*zk.Conn) (T, er
 	return a.value, nil
 }
 
-// definite tells errors by which a server has answered, or always will.
+// definite reports whether a server has answered with this error, or always will.
 func definite(err error) bool {
 	for _, known := range []error{
 		zk.ErrNoNode, zk.ErrNodeExists, zk.ErrBadVersion, zk.ErrNoAuth, zk.ErrNotEmpty,
@@ -75,9 +75,9 @@ func definite(err error) bool {
 	return false
 }
 
-// refused tells errors by which ZooKeeper turns a write down. That is as much of a
-// decision of the majority as a write is: it has a place in their order, and whoever is
-// told has seen all that went before.
+// refused reports whether ZooKeeper has refused a write. A majority decides on a refusal
+// as on a write: it has a place in their order, and when we get it, we have seen all that
+// went before.
 func refused(err error) bool {
 	for _, known := range []error{zk.ErrNoNode, zk.ErrNodeExists, zk.ErrBadVersion, zk.ErrNoAuth, zk.ErrNotEmpty} {
 		if errors.Is(err, known) {
@@ -87,14 +87,14 @@ func refused(err error) bool {
 	return false
 }
 
-// passes is trouble that should pass by itself. What was asked may have been done.
+// passes is an error that should pass by itself. The call may have been executed.
 type passes struct{ error }
 
 func (p passes) Unwrap() error { return p.error }
 
 func passing(err error) bool { return errors.As(err, new(passes)) }
 
-// insist repeats f while there is trouble that should pass.
+// insist repeats f while its error is one that should pass.
 func insist(ctx context.Context, f func() error) error {
 	for {
 		err := f()

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// weighted is a worker that may be given slots: twice as many with twice the weight.
+// weighted is a worker that may get slots: twice as many with twice the weight.
 type weighted struct {
 	id     string
 	weight float64
 }
 
-// quota is how many slots a worker shall have.
+// quota is how many slots a worker should have.
 type quota struct {
 	weighted
 	slots    int
@@ -20,10 +20,10 @@ type quota struct {
 	has      int     // of the slots shared out, now
 }
 
-// assign shares n slots out among members and returns the owner of each. Everybody
-// gets as many as the weights say, give or take one. Of the previous owners each
-// keeps what it has up to that, so that nothing moves but what a worker leaves
-// behind, or a new one needs. Without members nobody has a slot.
+// assign shares n slots among members and returns the owner of each. Each member gets
+// as many as the weights say, give or take one. Each previous owner keeps its slots up
+// to that number, so only the slots move that a worker leaves behind, or that a new one
+// needs. Without members no slot has an owner.
 //
 // It depends on the set of members only, not on their order.
 func assign(previous []string, n int, members []weighted) []string {
@@ -37,7 +37,7 @@ func assign(previous []string, n int, members []weighted) []string {
 	}
 	for slot, owner := range owners {
 		if room[owner] == 0 {
-			owners[slot] = "" // the owner is gone, or has as many as it shall
+			owners[slot] = "" // the owner is gone, or has enough
 			continue
 		}
 		room[owner]--
@@ -54,10 +54,9 @@ func assign(previous []string, n int, members []weighted) []string {
 	return owners
 }
 
-// quotasOf says how many of the slots each member shall have, sorted by id. All
-// slots are shared out. What is left when everybody has the whole part of its
-// share goes to those who would have to give a slot away otherwise, then to the
-// largest fraction.
+// quotasOf returns how many of the slots each member should have, sorted by id. All
+// slots are assigned. First each member gets the whole part of its share; what is left
+// goes to members that would otherwise lose a slot, then to the largest fraction.
 func quotasOf(owners []string, members []weighted) []*quota {
 	quotas := make([]*quota, 0, len(members))
 	by := make(map[string]*quota, len(members))
@@ -71,7 +70,7 @@ func quotasOf(owners []string, members []weighted) []*quota {
 	}
 	slices.SortFunc(quotas, func(a, b *quota) int { return cmp.Compare(a.id, b.id) })
 	for _, q := range quotas {
-		all += q.weight / largest // the sum of all weights may be infinite
+		all += q.weight / largest // weights are read from ZooKeeper, where they may be anything; their sum may be infinite
 	}
 	for _, owner := range owners {
 		if q := by[owner]; q != nil {

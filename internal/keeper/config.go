@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Config of a Keeper. slots.ZooKeeperConfig tells what the fields mean.
+// Config of a Keeper. slots.ZooKeeperConfig says what the fields mean.
 type Config struct {
 	Servers        []string
 	SessionTimeout time.Duration
@@ -22,7 +22,7 @@ type Config struct {
 	Weight         float64
 }
 
-// What a member does that hears nothing.
+// What a member does if ZooKeeper does not answer.
 const (
 	Stop uint8 = iota
 	Coast
@@ -72,7 +72,7 @@ func (c Config) validate() error {
 	if c.OnOutage > Coast {
 		return invalid("OnOutage", c.OnOutage, "slots.Stop or slots.Coast")
 	}
-	if !(c.Weight >= 1.0/maxWeight && c.Weight <= maxWeight) { // so said, for NaN compares with nothing
+	if !(c.Weight >= 1.0/maxWeight && c.Weight <= maxWeight) { // written so that NaN is refused, too
 		return invalid("Weight", c.Weight, fmt.Sprintf("from %v to %v, or 0 for 1", 1.0/maxWeight, maxWeight))
 	}
 	return nil
@@ -95,7 +95,7 @@ func validRoot(root string) bool {
 }
 
 // notInPath are characters that ZooKeeper refuses in a path, and a few more that
-// nobody wants there.
+// make no sense there.
 func notInPath(r rune) bool {
 	return r < ' ' || 0x7f <= r && r <= 0x9f || r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0
 }

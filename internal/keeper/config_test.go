@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slotmq/go-rmq/message"
 )
 
 func TestValidate(t *testing.T) {
@@ -52,7 +54,7 @@ func TestValidate(t *testing.T) {
 			c := good
 			f(&c)
 			err := New(c).Validate("")
-			var invalid *InvalidError
+			var invalid *message.InvalidError
 			if !errors.As(err, &invalid) || invalid.Field != "ZooKeeperConfig."+field {
 				t.Errorf("%s %d: %v", field, i, err)
 			} else if strings.Contains(err.Error(), "hidden") {
@@ -103,7 +105,7 @@ func TestReservedNamespaces(t *testing.T) {
 	nowhere := Config{Servers: []string{"127.0.0.1:1"}}
 	refused := func(what, name string, err error) {
 		t.Helper()
-		var invalid *InvalidError
+		var invalid *message.InvalidError
 		if !errors.As(err, &invalid) || invalid.Field != "Config.Namespace" || !strings.Contains(invalid.Value, name) {
 			t.Errorf("%s %s: %v", what, name, err)
 		}

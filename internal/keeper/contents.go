@@ -24,16 +24,16 @@ const version = 1
 // guessed, and not be written over.
 var errVersion = errors.New("written by a newer version of RMQ")
 
-// nobody is the owner of a slot that has none.
-const nobody = math.MaxUint16
+// noWorker stands in the map for a slot without a worker.
+const noWorker = math.MaxUint16
 
 // layoutNode is the contents of meta.
 type layoutNode struct {
 	Layout int    `json:"layout"`
-	Tree   string `json:"tree"` // tells this tree from all others
+	Tree   string `json:"tree"` // distinguishes this tree from all others
 }
 
-// madeAgain is the contents of meta where a person has made it again after it was
+// madeAgain is the contents of meta after a person has made it again, since it was
 // deleted. See Member.recall.
 type madeAgain struct {
 	layoutNode
@@ -81,7 +81,7 @@ func known(data []byte) error {
 // assignment is the contents of assign/{topic}.
 type assignment struct {
 	gen    int64
-	owners []string // of each slot; empty if nobody has it
+	owners []string // of each slot; empty if none has it
 }
 
 // assignmentNode is how an assignment is stored: each slot is two bytes, big
@@ -93,7 +93,7 @@ type assignmentNode struct {
 	Map     []byte   `json:"map"`
 }
 
-// of are the slots that a worker is to work at.
+// of returns the slots that a worker should have.
 func (a assignment) of(id string) []int {
 	var own []int
 	for slot, owner := range a.owners {
@@ -104,7 +104,7 @@ func (a assignment) of(id string) []int {
 	return own
 }
 
-// workers are all who have a slot, sorted.
+// workers are all that have a slot, sorted.
 func (a assignment) workers() []string {
 	set := map[string]bool{}
 	for _, owner := range a.owners {
@@ -116,10 +116,10 @@ func (a assignment) workers() []string {
 
 func (a assignment) encode() ([]byte, error) {
 	n := assignmentNode{V: version, Gen: a.gen, Workers: a.workers(), Map: make([]byte, 0, 2*len(a.owners))}
-	if len(n.Workers) > nobody {
-		return nil, fmt.Errorf("%d workers; at most %d can have slots of one topic", len(n.Workers), nobody)
+	if len(n.Workers) > noWorker {
+		return nil, fmt.Errorf("%d workers; at most %d can have slots of one topic", len(n.Workers), noWorker)
 	}
-	place := map[string]uint16{"": nobody}
+	place := map[string]uint16{"": noWorker}
 	for i, id := range n.Workers {
 		place[id] = uint16(i)
 	}
@@ -145,7 +145,7 @@ func decodeAssignment(data []byte) (assignment, error) {
 		switch i := int(binary.BigEndian.Uint16(n.Map[2*slot:])); {
 		case i < len(n.Workers):
 			a.owners[slot] = n.Workers[i]
-		case i != nobody:
+		case i != noWorker:
 			return assignment{}, fmt.Errorf("slot %d has worker %d of %d", slot, i, len(n.Workers))
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// coordinator shares the slots of all topics out among the workers. The members
-// elect one of them; it need not work at a topic itself to share it out.
+// coordinator assigns the slots of all topics to the workers. The members elect one of
+// them; it need not handle a topic itself to assign its slots.
 type coordinator struct {
 	s       *session
 	tree    tree
@@ -22,14 +22,14 @@ type coordinator struct {
 	recheck time.Duration
 	delays  delays
 
-	office <-chan zk.Event // tells that the office was taken away; nil when it has
+	office <-chan zk.Event // fires when the office was taken away; nil when it has
 	fleet  fleet
 	topics map[string]*shares
 	delay  delay
 }
 
-// lead shares slots out until the office is lost, or there is an error. What was
-// known from an earlier time in office is not trusted.
+// lead assigns slots until the office is lost, or there is an error. It trusts nothing
+// from an earlier time in office.
 func (c *coordinator) lead(ctx context.Context) error {
 	c.office, c.fleet, c.topics, c.delay = nil, fleet{}, map[string]*shares{}, delay{}
 	back, stop := c.s.reconnected()
@@ -43,11 +43,11 @@ func (c *coordinator) lead(ctx context.Context) error {
 
 	for all := true; ; {
 		now := time.Now()
-		changed, err := c.look(ctx, all)
+		changed, err := c.refresh(ctx, all)
 		if err != nil {
 			return err
 		}
-		if newcomers, err := c.fleet.hear(ctx, c.s, c.tree, c.topics, now, c.log); err != nil {
+		if newcomers, err := c.fleet.readWrites(ctx, c.s, c.tree, c.topics, now, c.log); err != nil {
 			return err
 		} else if newcomers {
 			listen.Reset(c.s.timeout() / beats / 2)
@@ -85,16 +85,16 @@ func (c *coordinator) lead(ctx context.Context) error {
 	}
 }
 
-// look brings up to date what this member knows, and tells whether there are other
-// workers than before.
-func (c *coordinator) look(ctx context.Context, all bool) (changed bool, err error) {
+// refresh updates what this member knows, and reports whether there are other workers
+// than before.
+func (c *coordinator) refresh(ctx context.Context, all bool) (changed bool, err error) {
 	if all || c.office == nil {
 		if err := c.inOffice(ctx); err != nil {
 			return false, err
 		}
 	}
 	if all || c.fleet.watch == nil {
-		if changed, err = c.fleet.look(ctx, c.s, c.tree, c.log); err != nil {
+		if changed, err = c.fleet.refresh(ctx, c.s, c.tree, c.log); err != nil {
 			return false, err
 		}
 	}
@@ -107,7 +107,7 @@ func (c *coordinator) look(ctx context.Context, all bool) (changed bool, err err
 		if (h.known || h.broken) && !all {
 			continue
 		}
-		if err := c.judge(h, h.look(ctx, c.s, c.tree)); err != nil {
+		if err := c.judge(h, h.read(ctx, c.s, c.tree)); err != nil {
 			return false, err
 		}
 	}
@@ -129,7 +129,7 @@ func (c *coordinator) inOffice(ctx context.Context) (err error) {
 	return err
 }
 
-// judge keeps an error of one topic from all others, and returns any other error.
+// judge logs an error that concerns one topic only, and returns any other error.
 func (c *coordinator) judge(h *shares, err error) error {
 	if h.broken = errors.Is(err, errBroken); h.broken {
 		c.log.Error("topic is not shared out", zap.String("topic", h.topic), zap.Error(err))
@@ -138,7 +138,7 @@ func (c *coordinator) judge(h *shares, err error) error {
 	return err
 }
 
-// plan tells the topics that are to be shared out anew, and how.
+// plan returns the topics that need another assignment, and that assignment.
 func (c *coordinator) plan(now time.Time) (plans map[string][]string, urgent bool) {
 	plans = map[string][]string{}
 	for topic := range c.fleet.topics() {

@@ -423,7 +423,7 @@ func TestAssignmentOfAnotherCoordinator(t *testing.T) {
 
 func TestNewerContentsMakeTheCoordinatorStepDown(t *testing.T) {
 	t.Parallel()
-	const elected, down = "coordinator was elected", "coordinator steps down, as long as there is what it does not understand"
+	const elected, down = "coordinator was elected", "coordinator steps down while there is a node of a newer version"
 	for name, newer := range map[string]struct{ write, heal func(*place, *testing.T) }{
 		"assignment": {
 			func(p *place, t *testing.T) {
@@ -614,7 +614,7 @@ func TestCoordinatorOfNobody(t *testing.T) {
 	p.create(t, p.coordinator(), []byte("by hand"), 0)
 	first := p.candidate(t, "c1")
 	p.has(t, "x", map[string]int{"w1": 12})
-	if first.said("a coordinator that was no worker is removed: its node belonged to no session") != 1 {
+	if first.said("a coordinator node that belonged to no session was removed") != 1 {
 		t.Error("nothing is said of it")
 	}
 

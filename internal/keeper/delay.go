@@ -2,15 +2,15 @@ package keeper
 
 import "time"
 
-// delays are how long the coordinator waits before it shares slots out anew.
+// delays are how long the coordinator waits before it changes assignments.
 type delays struct {
-	// urgent is how long slots wait that nobody works at. Those who leave together
-	// are noticed together.
+	// urgent is how long slots without a worker wait. Workers that leave together are
+	// noticed together.
 	urgent time.Duration
 
-	// even is how long slots wait that somebody works at and somebody else shall:
-	// until nobody has come for so long, so that in a fleet that starts, or is
-	// replaced, a slot moves once. It ends after most in any case.
+	// even is how long slots wait that only move to another worker: until no worker has
+	// come for so long. So in a fleet that starts, or is replaced, a slot moves once. The
+	// wait ends after most in any case.
 	even, most time.Duration
 }
 
@@ -22,7 +22,7 @@ type delay struct {
 	urgent     bool
 }
 
-// note is told of every change until reset.
+// note must be called for every change until reset.
 func (d *delay) note(now time.Time, urgent bool, of delays) {
 	if d.first.IsZero() {
 		d.first = now

@@ -1,5 +1,5 @@
-// Package keeper shares slots out among workers by ZooKeeper, and proves a
-// worker dead.
+// Package keeper shares slots among workers by ZooKeeper, and proves a worker
+// dead.
 //
 //	m, err := keeper.New(cfg).Join(ctx, keeper.Worker{…})
 //	m.Until()                // nothing may be started after this, unless it has moved on
@@ -10,12 +10,12 @@
 //
 // A [Member] is one session with ZooKeeper, with a connection of its own and an id
 // that is never used again. One of the members is the coordinator: it writes for
-// each topic who works at which slots, so that every slot has a worker, all have
-// as many as the others, and little moves when one comes or goes.
+// each topic which worker gets which slots, so that every slot has a worker, all
+// have as many as the others, and little moves when one comes or goes.
 //
-// The package gives nobody a right to a slot. A late, wrong or second coordinator
-// costs time and nothing else: who may take a batch is decided by the turn script
-// in Redis. What that script needs from here is the proof that a holder is dead.
+// The package gives no worker a right to a slot. A late, wrong or second coordinator
+// costs time and nothing else: the turn script in Redis decides who may take a batch.
+// That script needs only one thing from here: the proof that a holder is dead.
 //
 // It does not know Redis, and not what a slot is.
 package keeper

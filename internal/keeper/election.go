@@ -14,11 +14,12 @@ import (
 const (
 	// spread is how long the members wait, at most, before they stand for election.
 	// Without it each of them would try in the same moment.
-	// One that has not lived for a session timeout waits for longer than all others: should
-	// it crash soon after each start, nobody would share slots out while it is dead.
+	// A member younger than a session timeout waits for longer than all others: if it
+	// crashes soon after each start, no slots would be assigned while it is dead.
 	spread = 300 * time.Millisecond
 
-	// vacating is how long a member may take that must tell that it is lost.
+	// vacating is how long a lost member may take to give up the office before it reports
+	// the loss.
 	vacating = 100 * time.Millisecond
 
 	// backOff is the pause after an error.
@@ -36,9 +37,9 @@ type newerError struct{ path string }
 func (e *newerError) Error() string { return "read " + e.path + ": " + errVersion.Error() }
 func (e *newerError) Unwrap() error { return errVersion }
 
-// coordinate takes part in the election of the coordinator, and shares the slots
-// out while this member is it, until ctx ends or the session is over. It gives the
-// office up before it returns, so that another member has it at once.
+// coordinate takes part in the election of the coordinator, and assigns the slots while
+// this member is the coordinator, until ctx ends or the session is over. It gives the
+// office up before it returns, so that another member gets it at once.
 func (m *Member) coordinate(ctx context.Context) {
 	c := &coordinator{s: m.session, tree: m.tree, id: m.id, log: m.log, since: time.Now(), recheck: m.keeper.recheck, delays: usualDelays}
 	c.run(ctx)
@@ -55,7 +56,7 @@ func (c *coordinator) run(ctx context.Context) {
 		}
 		var newer *newerError
 		if errors.As(err, &newer) {
-			c.log.Error("coordinator steps down, as long as there is what it does not understand", zap.Error(err))
+			c.log.Error("coordinator steps down while there is a node of a newer version", zap.Error(err))
 			err = c.outlive(ctx, newer.path)
 		}
 		switch {
@@ -71,9 +72,9 @@ func (c *coordinator) run(ctx context.Context) {
 	}
 }
 
-// stand returns nil when this member has become the coordinator, and waits as long
-// as another one is. It does not stand when it is about to leave: who is elected
-// then would have to be replaced soon, with all slots at rest in between.
+// stand returns nil when this member has become the coordinator, and waits while
+// another one is. A member that is about to leave does not stand for election: it would
+// have to be replaced soon, and no slots would be assigned in between.
 func (c *coordinator) stand(ctx context.Context) error {
 	path := c.tree.coordinator()
 	for first := true; !c.ended(ctx); first = false {
@@ -106,7 +107,7 @@ func (c *coordinator) stand(ctx context.Context) error {
 			pause += spread
 		}
 		if !first && (c.wait(ctx, pause, watch) || c.ended(ctx)) {
-			continue // somebody was quicker
+			continue // another member was quicker
 		}
 		if leaving, _, err := c.s.exists(ctx, c.tree.leaving(c.id)); err != nil {
 			return err
@@ -121,20 +122,20 @@ func (c *coordinator) stand(ctx context.Context) error {
 	return errOver
 }
 
-// oust removes a coordinator that belongs to no session, as a person makes one by hand, or
-// a tool that copies a tree: nobody would share slots out any more.
+// oust removes a coordinator node that belongs to no session, made by a person or by a
+// tool that copies a tree: while it exists, no slots are assigned.
 func (c *coordinator) oust(ctx context.Context, watch <-chan zk.Event) error {
 	path := c.tree.coordinator()
 	if c.wait(ctx, rand.N(spread), watch) {
-		return nil // somebody was quicker
+		return nil // another member was quicker
 	}
 	// Another member may have removed it since, and been elected.
 	removed, err := c.s.removeLasting(ctx, path)
 	if err != nil {
-		return fmt.Errorf("%w: it is no worker's, and keeps all slots as they are; deleteall %s in zkCli.sh mends it", err, path)
+		return fmt.Errorf("%w: it belongs to no worker, and keeps all slots as they are; deleteall %s in zkCli.sh repairs that", err, path)
 	}
 	if removed {
-		c.log.Warn("a coordinator that was no worker is removed: its node belonged to no session", zap.String("path", path))
+		c.log.Warn("a coordinator node that belonged to no session was removed", zap.String("path", path))
 	}
 	return nil
 }
@@ -147,17 +148,16 @@ func (c *coordinator) resign(ctx context.Context) {
 	}
 }
 
-// vacate gives up the office of a member whose node somebody has deleted, if it has
-// it: the session lives, and would keep the office from all others until its
-// timeout. It must not take long, for the member is about to be told.
+// vacate gives up the office of a member whose node was deleted, if it has the office:
+// the session lives, and would keep the office from all others until its timeout. It
+// must not take long, since the loss is reported after it.
 func (m *Member) vacate() error {
 	ctx, cancel := context.WithTimeout(m.ctx, vacating)
 	defer cancel()
 	return m.session.removeOwn(ctx, m.tree.coordinator())
 }
 
-// outlive returns nil when the node that a newer program wrote is gone, or can be
-// understood.
+// outlive returns nil when the node that a newer program wrote is gone, or can be read.
 func (c *coordinator) outlive(ctx context.Context, path string) error {
 	data, _, watch, err := c.s.getW(ctx, path)
 	for {
@@ -179,8 +179,8 @@ func (c *coordinator) outlive(ctx context.Context, path string) error {
 	}
 }
 
-// wait returns when the watch tells something, which is true, or after d, or when
-// there is nothing to wait for any more.
+// wait returns true when the watch fires, and false after d, or when there is nothing
+// to wait for any more.
 func (c *coordinator) wait(ctx context.Context, d time.Duration, watch <-chan zk.Event) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -3,28 +3,19 @@ package keeper
 import (
 	"errors"
 	"fmt"
+
+	"github.com/slotmq/go-rmq/message"
 )
 
 // ErrConflict is returned by Join when ZooKeeper has another definition of a topic,
 // or another layout of everything.
 var ErrConflict = errors.New("it is defined differently in ZooKeeper")
 
-// ErrNoTree is returned by View where nobody has joined yet.
-var ErrNoTree = errors.New("nobody has worked with ZooKeeper there")
-
-// InvalidError names what was refused.
-type InvalidError struct {
-	Field string // such as "ZooKeeperConfig.Root"
-	Value string // what was passed
-	Limit string // what it must be
-}
-
-func (e *InvalidError) Error() string {
-	return e.Field + " is " + e.Value + "; it must be " + e.Limit
-}
+// ErrNoTree is returned by View if no worker has joined yet.
+var ErrNoTree = errors.New("no worker has joined there yet")
 
 func invalid(field string, value any, limit string) error {
-	return &InvalidError{Field: "ZooKeeperConfig." + field, Value: fmt.Sprint(value), Limit: limit}
+	return &message.InvalidError{Field: "ZooKeeperConfig." + field, Value: fmt.Sprint(value), Limit: limit}
 }
 
 // Why a session is over.
@@ -36,5 +27,5 @@ var (
 	errAbandoned = errors.New("the session was abandoned")
 )
 
-// errNoAnswer is of a call whose time is over. It may be carried out yet.
+// errNoAnswer is the error of a call whose time is over. It may be executed yet.
 var errNoAnswer = errors.New("no answer")

@@ -10,19 +10,19 @@ import (
 	"go.uber.org/zap"
 )
 
-// fleet is what the coordinator knows of the workers. What a worker says of itself
-// never changes, and is read once.
+// fleet is what the coordinator knows of the workers. A worker's node never changes, and
+// is read once.
 type fleet struct {
 	workers map[string]workerNode // without those that leave
 	lives   map[string]*life      // also of those that leave
-	watch   <-chan zk.Event       // nil when it has told that somebody came or went
+	watch   <-chan zk.Event       // nil when it has fired: a worker came or went
 	leavers []string
-	newest  int64 // when somebody has written last, as far as is known
+	newest  int64 // the last write of any worker, as far as is known
 }
 
-// look brings the fleet up to date, and tells whether it is another one now. A
-// watch that is left from before is not doubled.
-func (f *fleet) look(ctx context.Context, s *session, t tree, log *zap.Logger) (changed bool, err error) {
+// refresh updates the fleet, and reports whether it has changed. If there is a watch
+// already it leaves no second one.
+func (f *fleet) refresh(ctx context.Context, s *session, t tree, log *zap.Logger) (changed bool, err error) {
 	var children []string
 	if f.watch == nil {
 		children, f.watch, err = s.childrenW(ctx, t.workers())
@@ -57,7 +57,7 @@ func (f *fleet) look(ctx context.Context, s *session, t tree, log *zap.Logger) (
 		w, seen := f.workers[id]
 		if !seen {
 			if w, err = readWorker(ctx, s, t.worker(id), l, log); errors.Is(err, zk.ErrNoNode) {
-				continue // gone since; the watch tells it, too
+				continue // gone since; the watch fires, too
 			} else if err != nil {
 				return false, err
 			}
@@ -70,8 +70,8 @@ func (f *fleet) look(ctx context.Context, s *session, t tree, log *zap.Logger) (
 	return changed, nil
 }
 
-// readWorker tells what a worker says of itself, and since when. A node that is damaged, not
-// for us to read, or nobody's, is a worker that wants nothing.
+// readWorker reads a worker's node. A node that is damaged, that we may not read, or that
+// belongs to no session, is a worker without topics.
 func readWorker(ctx context.Context, s *session, path string, l *life, log *zap.Logger) (workerNode, error) {
 	data, stat, err := s.get(ctx, path)
 	if errors.Is(err, zk.ErrNoAuth) {
@@ -97,7 +97,7 @@ func readWorker(ctx context.Context, s *session, path string, l *life, log *zap.
 	return w, nil
 }
 
-// of are the workers that may be given slots of a topic.
+// of returns the workers that may get slots of a topic.
 func (f *fleet) of(topic string) []weighted {
 	var members []weighted
 	for id, w := range f.workers {
@@ -108,7 +108,7 @@ func (f *fleet) of(topic string) []weighted {
 	return members
 }
 
-// topics are all that a worker wants slots of.
+// topics returns all topics that a worker handles.
 func (f *fleet) topics() map[string]bool {
 	topics := map[string]bool{}
 	for _, w := range f.workers {

@@ -11,17 +11,17 @@ import (
 	"go.uber.org/zap"
 )
 
-// portion is what a worker is to work at of one topic.
+// portion is a worker's share of one topic.
 type portion struct {
 	slots   []int
-	known   bool // there is an assignment
-	refused bool // the definition differs
-	told    []int
-	once    bool // Own was told
+	known   bool  // there is an assignment
+	refused bool  // the definition differs
+	passed  []int // to Own
+	once    bool  // Own was called
 }
 
-// tell changes a portion, and tells Own what has become of it.
-func (m *Member) tell(topic string, change func(*portion)) {
+// updateShare changes a portion, and calls Own if the worker's slots are others now.
+func (m *Member) updateShare(topic string, change func(*portion)) {
 	m.owning.Lock()
 	defer m.owning.Unlock()
 	s := m.shares[topic]
@@ -30,21 +30,21 @@ func (m *Member) tell(topic string, change func(*portion)) {
 	if s.refused {
 		own = nil
 	}
-	if !s.known || s.once && slices.Equal(own, s.told) {
+	if !s.known || s.once && slices.Equal(own, s.passed) {
 		return
 	}
-	s.told, s.once = own, true
+	s.passed, s.once = own, true
 	m.worker.Own(topic, slices.Clone(own))
 }
 
-// follow tells Own of each change of a topic's assignment. It reads it again, too,
+// follow passes each change of a topic's assignment to Own. It also reads it again
 // when a watch may have missed something. It calls read when it knows the present one.
 func (m *Member) follow(t Topic, read func()) {
 	defer read()
 	back, stop := m.session.reconnected()
 	defer stop()
 	var watch <-chan zk.Event
-	told := ""
+	logged := ""
 	for {
 		again := m.keeper.recheck
 		err := m.reread(t, &watch)
@@ -53,11 +53,11 @@ func (m *Member) follow(t Topic, read func()) {
 			return
 		case passing(err):
 			again = time.Second // or when the connection is back
-		case err != nil && err.Error() != told:
+		case err != nil && err.Error() != logged:
 			m.log.Error("the assignment cannot be used; the one before goes on", zap.String("topic", t.Name), zap.Error(err))
 		}
-		if told = ""; err != nil {
-			told = err.Error()
+		if logged = ""; err != nil {
+			logged = err.Error()
 		}
 		if !passing(err) {
 			read()
@@ -65,7 +65,7 @@ func (m *Member) follow(t Topic, read func()) {
 		timer := time.NewTimer(again)
 		select {
 		case <-watch:
-			watch = nil // it tells once
+			watch = nil // it fires once
 		case <-back:
 		case <-timer.C:
 		case <-m.ctx.Done():
@@ -78,7 +78,7 @@ func (m *Member) follow(t Topic, read func()) {
 func (m *Member) reread(t Topic, watch *<-chan zk.Event) error {
 	data, err := m.readAssignment(m.ctx, m.tree.assign(t.Name), watch)
 	if errors.Is(err, zk.ErrNoNode) {
-		return nil // nobody has shared the slots out yet, or somebody has deleted it
+		return nil // it was not written yet, or was deleted
 	}
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (m *Member) reread(t Topic, watch *<-chan zk.Event) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", m.tree.assign(t.Name), err)
 	}
-	m.tell(t.Name, func(s *portion) { s.slots, s.known = a.of(m.id), true })
+	m.updateShare(t.Name, func(s *portion) { s.slots, s.known = a.of(m.id), true })
 	return nil
 }
 
@@ -106,12 +106,12 @@ func (m *Member) readAssignment(ctx context.Context, path string, watch *<-chan 
 	if _, _, *watch, err = m.session.existsW(ctx, path); err != nil {
 		return nil, err
 	}
-	data, _, err = m.session.get(ctx, path) // it may have come in between
+	data, _, err = m.session.get(ctx, path) // it may have been written in between
 	return data, err
 }
 
-// compare compares the definitions again and again: somebody may have deleted one,
-// or replaced it while the topic rested.
+// compare compares the definitions again and again: one may have been deleted, or
+// replaced while the topic was not handled.
 func (m *Member) compare() {
 	ticker := time.NewTicker(m.keeper.recheck)
 	defer ticker.Stop()
@@ -135,14 +135,14 @@ func (m *Member) compare() {
 	}
 }
 
-// judge stops the work at a topic whose definition differs until it agrees again.
+// judge stops the handling of a topic whose definition differs until it agrees again.
 func (m *Member) judge(topic string, err error) {
 	conflict := errors.Is(err, ErrConflict)
 	if err != nil && !conflict {
 		m.log.Warn("the definition could not be compared", zap.String("topic", topic), zap.Error(err))
 		return
 	}
-	m.tell(topic, func(s *portion) {
+	m.updateShare(topic, func(s *portion) {
 		if conflict && !s.refused {
 			m.log.Error("topic is not worked at", zap.String("topic", topic), zap.Error(err))
 		}

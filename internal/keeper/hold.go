@@ -55,16 +55,17 @@ func (m *Member) Hold(topic string, slots []int) {
 // debounce keeps a rolling deploy from being a write for each slot that moves.
 const debounce = time.Second
 
-// tellPeople writes what the worker holds within a second after it has changed.
-func (m *Member) tellPeople() {
+// publishHoldings writes what the worker holds within a second after it has changed, for
+// people to see.
+func (m *Member) publishHoldings() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	<-timer.C
-	due, told := false, false
+	due, warned := false, false
 	for {
 		select {
 		case <-m.holdings.changed:
-			if !due { // or a change each second would put it off for ever
+			if !due { // otherwise a change each second would put it off for ever
 				due = true
 				timer.Reset(debounce)
 			}
@@ -73,14 +74,14 @@ func (m *Member) tellPeople() {
 			switch err := m.write(m.ctx); {
 			case err == nil || m.ctx.Err() != nil:
 			case errors.Is(err, zk.ErrNoAuth):
-				if !told {
+				if !warned {
 					m.log.Warn("people cannot see what the worker holds: its node may not be written", zap.Error(m.keeper.cfg.explain(err)))
 				}
-				told = true
+				warned = true
 			default:
 				m.log.Debug("what the worker holds is not written down yet", zap.Error(err))
 				due = true
-				timer.Reset(m.session.patience())
+				timer.Reset(m.session.answerTimeout())
 			}
 		case <-m.ctx.Done():
 			return

@@ -364,7 +364,7 @@ func TestGrantedTimeoutCounts(t *testing.T) {
 	if got := m.session.timeout(); got != 4*time.Second {
 		t.Errorf("timeout %v", got)
 	}
-	if call, dial := m.session.patience(), m.session.line.patience(); call != 4*time.Second/3 || dial != call {
+	if call, dial := m.session.answerTimeout(), m.session.dialer.connectTimeout(); call != 4*time.Second/3 || dial != call {
 		t.Errorf("waits %v for an answer, %v for a connection", call, dial)
 	}
 	if left := time.Until(m.Until()); left > 4*time.Second*2/3 {

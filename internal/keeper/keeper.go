@@ -12,6 +12,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/message"
 )
 
 // Keeper is a Config and what all its members know.
@@ -22,19 +24,19 @@ type Keeper struct {
 	recheck time.Duration
 }
 
-// Worker is who joins.
+// Worker describes the worker that joins.
 type Worker struct {
 	Name      string // shown to people
 	Namespace string
 	Topics    []Topic
 
-	// Tree is what it was before, of a worker that has lost a session; another one is
-	// ErrConflict. A topic whose definition differs by now is not worked at until it
-	// agrees, and keeps the worker from no other.
+	// Tree is the tree of the session before, of a worker that has lost one; another tree
+	// is ErrConflict. A topic whose definition differs by now is not handled until it
+	// agrees; the worker's other topics are.
 	Tree string
 
-	// Own is told which slots of a topic the worker shall work at, whenever that
-	// changes. It is called by one goroutine at a time, and must return soon.
+	// Own is called with the slots of a topic that the worker should have, whenever they
+	// change. It is called by one goroutine at a time, and must return soon.
 	Own func(topic string, slots []int)
 
 	Logger *zap.Logger
@@ -48,25 +50,26 @@ type Topic struct {
 	Literal bool
 }
 
-// recheck is how often what should have been heard of is looked at all the same.
+// recheck is how often everything that is watched is also read, in case a watch missed
+// a change.
 const recheck = 30 * time.Second
 
 func New(cfg Config) *Keeper { return &Keeper{cfg: cfg.withDefaults(), recheck: recheck} }
 
 // Validate reports what is wrong with the Config, or with the namespace of a worker,
-// as an *InvalidError.
+// as a *message.InvalidError.
 func (k *Keeper) Validate(namespace string) error {
 	if err := k.cfg.validate(); err != nil {
 		return err
 	}
 	if slices.Contains(ownNames, namespace) || k.cfg.Root == "/" && namespace == "zookeeper" {
-		return &InvalidError{Field: "Config.Namespace", Value: strconv.Quote(namespace), Limit: "another name: with ZooKeeper that one has a meaning of its own below ZooKeeperConfig.Root"}
+		return &message.InvalidError{Field: "Config.Namespace", Value: strconv.Quote(namespace), Limit: "another name: with ZooKeeper that one has a meaning of its own below ZooKeeperConfig.Root"}
 	}
 	return nil
 }
 
 // Join opens a session, compares the topics' definitions, registers the worker,
-// and returns when Own was told once of every topic that has an assignment.
+// and returns when Own was called once for every topic that has an assignment.
 // A difference of definitions is ErrConflict, at the first time.
 func (k *Keeper) Join(ctx context.Context, w Worker) (*Member, error) {
 	if err := k.Validate(w.Namespace); err != nil {
@@ -89,13 +92,13 @@ func (k *Keeper) Join(ctx context.Context, w Worker) (*Member, error) {
 	return m, nil
 }
 
-// explain adds what a person may do about an error.
+// explain adds what you can do about an error.
 func (c Config) explain(err error) error {
 	switch user, _, _ := strings.Cut(c.Auth, ":"); {
 	case !errors.Is(err, zk.ErrNoAuth) && !errors.Is(err, zk.ErrAuthFailed):
 		return err
 	case user == "":
-		return fmt.Errorf("%w: its ACL does not let everybody do that; see ZooKeeperConfig.Auth", err)
+		return fmt.Errorf("%w: its ACL does not let all users do that; see ZooKeeperConfig.Auth", err)
 	default:
 		return fmt.Errorf("%w: its ACL does not let %q do that, or ZooKeeperConfig.Auth has another password", err, user)
 	}

@@ -18,7 +18,7 @@ type Member struct {
 	tree    tree
 	treeID  string    // not changed after the start
 	again   bool      // the tree was made again
-	proves  time.Time // from when on deaths may be proven; see recall
+	proves  time.Time // from when on deaths may be proven; see checkMadeAgain
 	id      string
 	log     *zap.Logger // with the worker's id
 
@@ -51,12 +51,12 @@ func newMember(k *Keeper, w Worker, s *session) *Member {
 	return m
 }
 
-// start lets everything run, and returns when each topic's assignment was read.
+// start starts everything, and returns when each topic's assignment was read.
 func (m *Member) start(ctx context.Context) error {
 	m.log.Info("joined", zap.Int64("session", m.session.id()), zap.Duration("timeout", m.session.timeout()))
 	m.running.Go(m.beat)
-	m.running.Go(m.watch)
-	m.running.Go(m.tellPeople)
+	m.running.Go(m.watchDeadline)
+	m.running.Go(m.publishHoldings)
 	m.running.Go(m.compare)
 	m.running.Go(func() { m.coordinate(m.ctx) })
 	var reading sync.WaitGroup
@@ -84,7 +84,7 @@ func (m *Member) ID() string { return m.id }
 // namespaces. Members of two trees know nothing of each other.
 func (m *Member) Tree() string { return m.treeID }
 
-// Until is until when work may be begun without a further sign of life from
+// Until returns the time until which work may be begun without a further answer of
 // ZooKeeper; the zero time means without limit.
 func (m *Member) Until() time.Time {
 	confirmed := m.session.confirmed()
@@ -101,7 +101,7 @@ func (m *Member) Until() time.Time {
 // dead soon. It is not closed by Close.
 func (m *Member) Lost() <-chan struct{} { return m.session.lost }
 
-// Err tells why the session is lost.
+// Err returns why the session is lost.
 func (m *Member) Err() error {
 	select {
 	case <-m.session.lost:
@@ -111,7 +111,7 @@ func (m *Member) Err() error {
 	}
 }
 
-// Leaving tells the coordinator to give the slots to others, while this member
+// Leaving asks the coordinator to give the slots to others, while this member
 // still counts as alive.
 func (m *Member) Leaving(ctx context.Context) error {
 	return insist(ctx, func() error {
@@ -123,13 +123,13 @@ func (m *Member) Leaving(ctx context.Context) error {
 // Close ends the session. All slots must have been left.
 func (m *Member) Close() {
 	// Without ZooKeeper the session is left to its timeout.
-	timer := time.AfterFunc(m.session.patience(), m.session.leave)
+	timer := time.AfterFunc(m.session.answerTimeout(), m.session.leave)
 	defer timer.Stop()
 	m.stop()
 	m.running.Wait()
 	// The end of the session takes all of them, but a request for that gets lost when
 	// there is no connection at the moment. The mark goes last: without it, the
-	// coordinator would give slots to what is about to go.
+	// coordinator would give slots to a member that is about to go.
 	for _, path := range []string{m.tree.worker(m.id), m.tree.leaving(m.id), m.tree.owned(m.id)} {
 		err := insist(m.session.ctx, func() error { return m.session.remove(m.session.ctx, path) })
 		if err != nil {
@@ -139,8 +139,8 @@ func (m *Member) Close() {
 	m.session.close()
 }
 
-// CloseIn is Close for somebody who does not wait for longer than ctx. The rest of it
-// goes on aside, and gives ZooKeeper one second more.
+// CloseIn is Close, but returns when ctx ends. The rest of Close runs in the background,
+// and gives ZooKeeper one second more.
 func (m *Member) CloseIn(ctx context.Context) {
 	closed := make(chan struct{})
 	go func() {
@@ -154,8 +154,8 @@ func (m *Member) CloseIn(ctx context.Context) {
 	}
 }
 
-// Abandon leaves the session to its timeout: whatever this member holds stays its
-// own until then.
+// Abandon leaves the session to its timeout: this member keeps all that it holds until
+// then.
 func (m *Member) Abandon() {
 	m.session.abandon()
 	m.running.Wait()

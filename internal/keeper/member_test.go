@@ -270,7 +270,7 @@ func TestMissedEvent(t *testing.T) {
 			}
 			proxy.DropReplies(false)
 			if how == "with the connection" {
-				s.hear(zk.Event{Type: zk.EventSession, State: zk.StateHasSession})
+				s.onEvent(zk.Event{Type: zk.EventSession, State: zk.StateHasSession})
 			}
 			got.await(t, "orders", allSlots())
 		})

@@ -12,35 +12,35 @@ import (
 
 // Newcomers: workers that have no slots of a topic, while others have. A worker that
 // crashes soon after each start has another id each time, and for a session timeout each of
-// the dead is still there. If each of them got a share, they would keep most of the slots
+// the dead is still listed. If each of them got a share, they would keep most of the slots
 // from the living.
 //
-// So a newcomer has to prove itself first, for some beats, and gets nothing while anybody
-// who has slots has not written since it came: that may be who it was before. Zxids count
-// all that is written in ZooKeeper, so no clock decides that. When one that had slots has
-// vanished, they go to those who have some; newcomers get theirs afterwards. Else the same
-// slots would go from one dead worker to the next.
+// So a newcomer has to prove itself first, for some beats, and gets nothing while any
+// worker with slots has not written since it came: that one may be the newcomer's own life
+// before the crash. Zxids count all writes in ZooKeeper, so no clock decides that. When a
+// worker with slots has vanished, they go to workers that have some; newcomers get theirs
+// afterwards. Otherwise the same slots would go from one dead worker to the next.
 //
-// Where nobody who has slots is proven and heard, nobody would lose them, and newcomers get
-// some at once: a fleet starts, or comes back after an outage.
+// If no worker with slots is proven and heard, newcomers get slots at once: a fleet starts,
+// or comes back after an outage.
 
-// trial is how many beats a worker has lived that is proven.
+// trial is how many beats a worker must have lived to be proven.
 const trial = 2
 
-// enough is after how many session timeouts a newcomer gets slots whatever there is: who it
-// may have been before is gone by then, also where the servers end sessions late.
+// enough is after how many session timeouts a newcomer gets slots in any case: its life
+// before a crash has ended by then, even if the servers end sessions late.
 const enough = 2
 
-// life is what ZooKeeper tells of a worker's life, by its own clock in ms, and in zxids.
+// life is what ZooKeeper knows of a worker's life, by its own clock in ms, and in zxids.
 type life struct {
 	seen  time.Time // since when the coordinator knows it
 	asked time.Time // when it has asked for what follows
 
 	came, born  int64 // its node
 	heard, last int64 // what it wrote last, and it writes in each beat; see Member.beat
-	mute        bool  // that node is not there, or not ours to see: nobody can tell
+	mute        bool  // that node is missing, or we may not read it: nothing is known
 	leaves      bool
-	told        bool // that it waits for somebody who is silent
+	told        bool // logged: it waits for a silent worker
 }
 
 func (l *life) proven(beat time.Duration) bool {
@@ -49,8 +49,8 @@ func (l *life) proven(beat time.Duration) bool {
 
 func (l *life) heardSince(w *life) bool { return l.mute || l.heard > w.came }
 
-// hear asks when the worker has written last.
-func (l *life) hear(ctx context.Context, s *session, path string) error {
+// readWrite reads when the worker has written last.
+func (l *life) readWrite(ctx context.Context, s *session, path string) error {
 	there, stat, err := s.exists(ctx, path)
 	if err != nil && !errors.Is(err, zk.ErrNoAuth) { // of a worker that has another password
 		return err
@@ -64,7 +64,7 @@ func (l *life) hear(ctx context.Context, s *session, path string) error {
 // sides are the workers of a topic.
 type sides struct {
 	holders, newcomers []weighted
-	vanished           bool // somebody had slots and is not there any more
+	vanished           bool // a worker with slots is gone
 }
 
 func (f *fleet) sides(topic string, owners []string) (s sides) {
@@ -86,14 +86,14 @@ func (f *fleet) sides(topic string, owners []string) (s sides) {
 	return s
 }
 
-// hear brings up to date what newcomers depend on, and tells whether there are any. It
-// asks for what is missing only.
-func (f *fleet) hear(ctx context.Context, s *session, t tree, topics map[string]*shares, now time.Time, log *zap.Logger) (any bool, err error) {
+// readWrites updates what newcomers depend on, and reports whether there are any. It
+// reads only what is missing.
+func (f *fleet) readWrites(ctx context.Context, s *session, t tree, topics map[string]*shares, now time.Time, log *zap.Logger) (any bool, err error) {
 	timeout := s.timeout()
 	beat := timeout / beats
-	hear := func(id string) {
+	read := func(id string) {
 		if l := f.lives[id]; err == nil && now.Sub(l.asked) >= beat/4 { // they may come by the hundred
-			l.asked, err = now, l.hear(ctx, s, t.owned(id))
+			l.asked, err = now, l.readWrite(ctx, s, t.owned(id))
 		}
 	}
 	f.newest, f.leavers = 0, nil
@@ -104,7 +104,7 @@ func (f *fleet) hear(ctx context.Context, s *session, t tree, topics map[string]
 		any = any || now.Sub(l.seen) < enough*timeout
 	}
 	if !any {
-		return false, nil // nobody has come for long
+		return false, nil // no worker has come for long
 	}
 	any = false
 	for topic := range f.topics() {
@@ -119,11 +119,11 @@ func (f *fleet) hear(ctx context.Context, s *session, t tree, topics map[string]
 				continue
 			}
 			any = true
-			hear(m.id)
+			read(m.id)
 			for _, id := range before {
 				l := f.lives[id]
 				if !l.heardSince(w) && (w.proven(beat) || !l.proven(beat)) {
-					hear(id)
+					read(id)
 				}
 				if err == nil && !w.told && w.proven(beat) && !l.heardSince(w) {
 					w.told = true
@@ -139,7 +139,7 @@ func (f *fleet) hear(ctx context.Context, s *session, t tree, topics map[string]
 	return any, err
 }
 
-// admitted are the workers that a topic's slots are shared out among, as far as is known.
+// admitted returns the workers that get slots of a topic, as far as is known.
 func (f *fleet) admitted(topic string, owners []string, timeout time.Duration, now time.Time) []weighted {
 	is := f.sides(topic, owners)
 	switch {
@@ -157,7 +157,7 @@ func (f *fleet) admitted(topic string, owners []string, timeout time.Duration, n
 	return members
 }
 
-// admits tells whether a newcomer gets slots beside those who have some.
+// admits reports whether a newcomer gets slots beside the workers that have some.
 func (f *fleet) admits(w *life, holders []weighted, timeout time.Duration, now time.Time) bool {
 	beat := timeout / beats
 	proven, heard, silent := false, false, false

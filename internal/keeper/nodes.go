@@ -9,10 +9,10 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// What is asked of ZooKeeper. A call waits for its answer no longer than the
-// session's patience, and its error names what was done and where; errors.Is finds
-// zk.ErrNoNode and its kin in it. After zk.ErrConnectionClosed, or without an
-// answer, a write may have been carried out, or may be yet.
+// The calls to ZooKeeper. A call waits for its answer no longer than the session's
+// answerTimeout, and its error names the call and the path; errors.Is finds
+// zk.ErrNoNode and the like in it. After zk.ErrConnectionClosed, or without an
+// answer, a write may have been executed, or may be yet.
 
 func (s *session) get(ctx context.Context, path string) ([]byte, *zk.Stat, error) {
 	n, err := ask(ctx, s, call{what: "read", path: path}, func(c *zk.Conn) (n node, err error) {
@@ -22,8 +22,8 @@ func (s *session) get(ctx context.Context, path string) ([]byte, *zk.Stat, error
 	return n.data, n.stat, err
 }
 
-// getW leaves a watch that tells when the node changes or goes. It is closed, without
-// anything to tell, when the session is over.
+// getW leaves a watch that fires when the node changes or goes. It is closed, without
+// an event, when the session is over.
 func (s *session) getW(ctx context.Context, path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
 	n, err := ask(ctx, s, call{what: "read", path: path}, func(c *zk.Conn) (n node, err error) {
 		n.data, n.stat, n.watch, err = c.GetW(path)
@@ -32,7 +32,7 @@ func (s *session) getW(ctx context.Context, path string) ([]byte, *zk.Stat, <-ch
 	return n.data, n.stat, n.watch, err
 }
 
-// childrenW leaves a watch that tells when a child comes or goes.
+// childrenW leaves a watch that fires when a child comes or goes.
 func (s *session) childrenW(ctx context.Context, path string) ([]string, <-chan zk.Event, error) {
 	n, err := ask(ctx, s, call{what: "list", path: path}, func(c *zk.Conn) (n node, err error) {
 		n.children, n.stat, n.watch, err = c.ChildrenW(path)
@@ -58,7 +58,7 @@ func (s *session) exists(ctx context.Context, path string) (bool, *zk.Stat, erro
 	return n.there, n.stat, err
 }
 
-// existsW leaves a watch that tells when the node comes, changes or goes.
+// existsW leaves a watch that fires when the node comes, changes or goes.
 func (s *session) existsW(ctx context.Context, path string) (bool, *zk.Stat, <-chan zk.Event, error) {
 	n, err := ask(ctx, s, call{what: "look for", path: path}, func(c *zk.Conn) (n node, err error) {
 		n.there, n.stat, n.watch, err = c.ExistsW(path)
@@ -86,11 +86,11 @@ func (s *session) make(ctx context.Context, path string, data []byte, flags int3
 	return err
 }
 
-// claim makes a node that lives as long as the session, and tells whether it is this
+// claim makes a node that lives as long as the session, and reports whether it is this
 // session's. A create without an answer may have worked, and so a node that is there
 // already may be our own.
 func (s *session) claim(ctx context.Context, path string, data []byte) (mine bool, err error) {
-	const tries = 3 // whoever had it may have left just then
+	const tries = 3 // the one that had it may have left just then
 	for range tries {
 		err = s.make(ctx, path, data, zk.FlagEphemeral)
 		if err == nil {
@@ -155,7 +155,7 @@ func (s *session) sync(ctx context.Context, path string) error {
 	return err
 }
 
-// node is what a read brings.
+// node is what a read returns.
 type node struct {
 	data     []byte
 	children []string
@@ -164,8 +164,8 @@ type node struct {
 	watch    <-chan zk.Event
 }
 
-// ensure creates a node that stays, and leaves one that is there as it is: to create
-// it may not be allowed to us, and is not needed.
+// ensure creates a node that stays, unless it exists: we may lack the right to create
+// it, and do not need it then.
 func (s *session) ensure(ctx context.Context, path string, data []byte) error {
 	there, _, err := s.exists(ctx, path)
 	if there || err != nil {

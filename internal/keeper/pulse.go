@@ -12,13 +12,13 @@ import (
 	"github.com/slotmq/go-rmq/internal/wait"
 )
 
-// beats are how many writes a worker makes in a session timeout. More of them let it
-// bear longer outages. A beat must be longer than half a tick of the servers; see
+// beats is how many writes a worker makes in a session timeout. With more of them it
+// survives longer outages. A beat must be longer than half a tick of the servers; see
 // confirmed.
 const beats = 8
 
-// beat asks for a sign of life now and then, and whether the worker's node is still
-// there. A watch tells at once when it is not: from then on others may take over.
+// beat writes the worker's own node now and then, and checks that the node of the worker
+// still exists. A watch fires at once when it does not: from then on others may take over.
 func (m *Member) beat() {
 	back, stop := m.session.reconnected()
 	defer stop()
@@ -34,18 +34,18 @@ func (m *Member) beat() {
 		case <-m.ctx.Done():
 			return
 		}
-		if err := m.look(&touched); errors.Is(err, errNoAnswer) {
+		if err := m.checkNode(&touched); errors.Is(err, errNoAnswer) {
 			// The library would go on waiting for twice as long. Another server may answer.
-			m.session.line.drop()
+			m.session.dialer.drop()
 		}
 		timer.Reset(m.session.timeout() / beats)
 	}
 }
 
-// look writes first, for two reasons: only that is a sign of life, and what the server at
-// hand knows may be old. Nobody watches what is written. It leaves a watch on the
-// worker's node if there is none.
-func (m *Member) look(touched *<-chan zk.Event) error {
+// checkNode writes first, for two reasons: only an answered write proves that the session
+// lives, and the server we read from may be behind. No worker watches what is written.
+// It leaves a watch on the worker's node if there is none.
+func (m *Member) checkNode(touched *<-chan zk.Event) error {
 	written := m.write(m.ctx)
 	if written != nil && !refused(written) {
 		return written
@@ -64,12 +64,12 @@ func (m *Member) look(touched *<-chan zk.Event) error {
 		return err
 	case !there:
 		left := m.vacate()
-		m.lose(fmt.Errorf("somebody has deleted %s", path))
-		if left != nil { // told last, for a log may block
+		m.lose(fmt.Errorf("%s was deleted", path))
+		if left != nil { // logged last, since a log may block
 			m.log.Warn("office of the coordinator was not given up", zap.Error(left))
 		}
 	case stat.EphemeralOwner != m.session.id():
-		m.lose(fmt.Errorf("somebody has replaced %s", path))
+		m.lose(fmt.Errorf("%s was replaced", path))
 	case errors.Is(written, zk.ErrNoNode):
 		return m.rewrite(m.ctx)
 	}
@@ -82,8 +82,8 @@ func (m *Member) write(ctx context.Context) error {
 	return err
 }
 
-// rewrite makes the node that is written to again: somebody has deleted it, perhaps with
-// all others.
+// rewrite makes the node for the writes again after it was deleted, perhaps with all
+// others.
 func (m *Member) rewrite(ctx context.Context) error {
 	if err := m.session.ensure(ctx, m.tree.owners(), nil); err != nil {
 		return err
@@ -94,8 +94,8 @@ func (m *Member) rewrite(ctx context.Context) error {
 
 func (m *Member) lose(why error) { m.session.lose(why) }
 
-// watch ends the session when nobody can tell any more whether it lives.
-func (m *Member) watch() {
+// watchDeadline ends the session when it may not live any more.
+func (m *Member) watchDeadline() {
 	judge := m.overdue
 	if m.keeper.cfg.OnOutage == Coast {
 		judge = m.wedged
@@ -119,19 +119,19 @@ func (m *Member) watch() {
 	}
 }
 
-// overdue is when to judge again, or why the session cannot be trusted any more.
+// overdue returns when to judge again, or why the session cannot be trusted any more.
 func (m *Member) overdue() (time.Duration, error) {
 	left := time.Until(m.session.deadline())
 	if left <= 0 {
 		return 0, fmt.Errorf("ZooKeeper was not heard for %v, of a session of %v: %s",
-			time.Since(m.session.answered()).Round(time.Millisecond), m.session.timeout(), m.session.line.trouble())
+			time.Since(m.session.answered()).Round(time.Millisecond), m.session.timeout(), m.session.dialer.whyUnreachable())
 	}
 	return left, nil
 }
 
-// wedged finds out whether ZooKeeper is away, which a coasting worker sits out, or
-// answers others while we cannot reach it. A connection can get there: when the servers were
-// set back to older data they refuse a client that has seen newer.
+// wedged finds out whether ZooKeeper is away, which a coasting worker waits out, or
+// answers others while we cannot reach it. That can happen: servers that were set back to
+// older data refuse a client that has seen newer.
 func (m *Member) wedged() (time.Duration, error) {
 	timeout := m.session.timeout()
 	late := timeout * 3 / 2
@@ -143,7 +143,7 @@ func (m *Member) wedged() (time.Duration, error) {
 		return timeout, nil
 	}
 	other.close()
-	// If ZooKeeper has just come back, it is ours that must show it next.
+	// If ZooKeeper has just come back, our own session must get an answer next.
 	wait.Sleep(m.ctx, timeout)
 	if time.Since(m.session.confirmed()) < late {
 		return late, nil

@@ -10,11 +10,10 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
+	"github.com/slotmq/go-rmq/internal/diff"
 )
 
 // ownNames are the nodes of a tree. Without a namespace they lie where namespaces do.
@@ -58,13 +57,13 @@ func (m *Member) register(ctx context.Context) error {
 	if err := m.claimed(ctx, m.tree.worker(m.id), data); err != nil {
 		return err
 	}
-	return m.recall(ctx)
+	return m.checkMadeAgain(ctx)
 }
 
-// recall finds out whether the tree was made again a moment ago. With their nodes, workers
-// look dead that may not have heard of it yet, and have a handler running. They will have
-// stopped when a session timeout is over.
-func (m *Member) recall(ctx context.Context) error {
+// checkMadeAgain finds out whether the tree was made again a moment ago. Workers whose
+// nodes were deleted look dead, but may not have noticed yet, and have a handler running.
+// They will have stopped when a session timeout is over.
+func (m *Member) checkMadeAgain(ctx context.Context) error {
 	if !m.again {
 		return nil
 	}
@@ -82,7 +81,7 @@ func (m *Member) recall(ctx context.Context) error {
 	return nil
 }
 
-// claimed claims a node whose name nobody else knows.
+// claimed claims a node whose name no other worker knows.
 func (m *Member) claimed(ctx context.Context, path string, data []byte) error {
 	mine, err := m.session.claim(ctx, path, data)
 	if err == nil && !mine {
@@ -97,10 +96,10 @@ func (m *Member) agreeOnLayout(ctx context.Context) error {
 	ours, theirs := layoutNode{Layout: layout, Tree: m.treeID}, madeAgain{}
 	var err error
 	if ours.Tree == "" && m.worker.Tree != "" {
-		// Not made here: nobody knows whether these are the servers that had it.
+		// Not made here: these may be other servers than those that had it.
 		err = m.read(ctx, m.tree.meta(), &theirs)
 		if errors.Is(err, zk.ErrNoNode) {
-			return fmt.Errorf("compare %s: %w: the tree was %s and is gone; %s %s", m.tree.meta(), ErrConflict, m.worker.Tree, mendIf, m.tree.mend(m.worker.Tree, false))
+			return fmt.Errorf("compare %s: %w: the tree was %s and is gone; %s %s", m.tree.meta(), ErrConflict, m.worker.Tree, repairIf, m.tree.repair(m.worker.Tree, false))
 		}
 	} else {
 		ours.Tree = cmp.Or(ours.Tree, rand.Text()[:8])
@@ -117,39 +116,30 @@ func (m *Member) agreeOnLayout(ctx context.Context) error {
 	case ours.Layout != theirs.Layout:
 		return fmt.Errorf("compare %s: %w: the layout is %d in this program and %d in ZooKeeper", m.tree.meta(), ErrConflict, ours.Layout, theirs.Layout)
 	case was != theirs.Tree:
-		return fmt.Errorf("compare %s: %w: the tree was %s and is now %s; %s %s", m.tree.meta(), ErrConflict, was, theirs.Tree, mendIf, m.tree.mend(was, true))
+		return fmt.Errorf("compare %s: %w: the tree was %s and is now %s; %s %s", m.tree.meta(), ErrConflict, was, theirs.Tree, repairIf, m.tree.repair(was, true))
 	}
 	m.again = theirs.Again
 	return nil
 }
 
-// agree writes a topic's definition where there is none, and compares it where there
-// is one.
+// agree writes a topic's definition if there is none, and compares it otherwise.
 func (m *Member) agree(ctx context.Context, t Topic) error {
 	ours := topicNode{Kind: t.Kind, Slots: t.Slots, Literal: t.Literal, Sharing: "zookeeper", Layout: layout}
 	var theirs topicNode
 	if err := m.writtenOnce(ctx, m.tree.topic(t.Name), ours, &theirs); err != nil {
 		return err
 	}
-	var differs []string
-	compare := func(field, ours, theirs string) {
-		if ours != theirs {
-			differs = append(differs, field+" is "+ours+" in this program and "+theirs+" in ZooKeeper")
-		}
-	}
-	compare("Kind", ours.Kind, theirs.Kind)
-	compare("Slots", strconv.Itoa(ours.Slots), strconv.Itoa(theirs.Slots))
-	compare("Literal", strconv.FormatBool(ours.Literal), strconv.FormatBool(theirs.Literal))
-	compare("layout version", strconv.Itoa(ours.Layout), strconv.Itoa(theirs.Layout))
-	compare("sharing of slots", ours.Sharing, theirs.Sharing)
-	if differs != nil {
-		return fmt.Errorf("define topic %s: %w: %s", t.Name, ErrConflict, strings.Join(differs, ", "))
-	}
-	return nil
+	fields := diff.Fields{In: "ZooKeeper"}
+	fields.Compare("Kind", ours.Kind, theirs.Kind)
+	fields.Compare("Slots", ours.Slots, theirs.Slots)
+	fields.Compare("Literal", ours.Literal, theirs.Literal)
+	fields.Compare("layout version", ours.Layout, theirs.Layout)
+	fields.Compare("sharing of slots", ours.Sharing, theirs.Sharing)
+	return fields.Err(t.Name, ErrConflict)
 }
 
-// writtenOnce writes a node that is not there, and reads what it holds: what was written
-// first counts, perhaps by another.
+// writtenOnce writes a node if it does not exist, and reads it: what was written first
+// counts, perhaps by another worker.
 func (m *Member) writtenOnce(ctx context.Context, path string, ours, theirs any) error {
 	err := m.read(ctx, path, theirs)
 	if !errors.Is(err, zk.ErrNoNode) {

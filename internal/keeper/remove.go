@@ -8,7 +8,7 @@ import (
 )
 
 // Remove deletes all that a namespace has in ZooKeeper, and nothing above it. No
-// worker of it may be there: others would take it for dead.
+// worker of it may be running: others would take it for dead.
 func (k *Keeper) Remove(ctx context.Context, namespace string) error {
 	if err := k.Validate(namespace); err != nil {
 		return err
@@ -41,7 +41,7 @@ func (s *session) removeAll(ctx context.Context, path string) error {
 				return err
 			}
 		}
-		if err := s.remove(ctx, path); !errors.Is(err, zk.ErrNotEmpty) { // else one has come meanwhile
+		if err := s.remove(ctx, path); !errors.Is(err, zk.ErrNotEmpty) { // otherwise one has come meanwhile
 			return err
 		}
 	}

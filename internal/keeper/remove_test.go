@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/message"
 )
 
 func TestRemoveLeavesNothingOfANamespace(t *testing.T) {
@@ -48,7 +49,7 @@ func TestRemoveWithoutAServer(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "127.0.0.1:1: ") || !strings.Contains(err.Error(), "long enough") {
 		t.Errorf("err = %v", err)
 	}
-	if err := New(Config{}).Remove(ctx, "one"); !errors.As(err, new(*InvalidError)) {
+	if err := New(Config{}).Remove(ctx, "one"); !errors.As(err, new(*message.InvalidError)) {
 		t.Errorf("err = %v", err)
 	}
 }

@@ -13,9 +13,9 @@ import (
 // session is one session with ZooKeeper, on a zk.Conn of its own: after the end of a
 // session the library would go on with another one as if nothing had happened.
 type session struct {
-	conn *zk.Conn
-	line *line
-	acl  []zk.ACL
+	conn   *zk.Conn
+	dialer *dialer
+	acl    []zk.ACL
 
 	ctx  context.Context // until the session is lost, closed or abandoned
 	end  context.CancelCauseFunc
@@ -28,7 +28,7 @@ type session struct {
 	granted time.Duration // the timeout ZooKeeper has granted
 	alive   time.Time     // see confirmed
 	heard   time.Time     // when the last write was begun that was answered; not of each
-	dialed  time.Time     // when the connection of now was begun
+	dialed  time.Time     // when the present connection was begun
 	waiting map[chan struct{}]struct{}
 }
 
@@ -46,9 +46,9 @@ func open(ctx context.Context, cfg Config) (*session, error) {
 	s.alive = time.Now()
 	s.heard = s.alive
 	s.ctx, s.end = context.WithCancelCause(context.Background())
-	s.line = newLine(cfg, s.hello)
-	conn, events, err := zk.Connect(cfg.Servers, cfg.SessionTimeout, zk.WithHostProvider(&hosts{}), zk.WithDialer(s.line.dial),
-		zk.WithEventCallback(s.hear), zk.WithLogger(silent{}), zk.WithLogInfo(false))
+	s.dialer = newDialer(cfg, s.welcomed)
+	conn, events, err := zk.Connect(cfg.Servers, cfg.SessionTimeout, zk.WithHostProvider(&hosts{}), zk.WithDialer(s.dialer.dial),
+		zk.WithEventCallback(s.onEvent), zk.WithLogger(silent{}), zk.WithLogInfo(false))
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func open(ctx context.Context, cfg Config) (*session, error) {
 	return s, nil
 }
 
-// authenticate says who we are. The library says it again on each new connection,
+// authenticate sends the password. The library sends it again on each new connection,
 // but only if it got an answer the first time.
 func (s *session) authenticate(ctx context.Context, auth string) error {
 	user, password, _ := strings.Cut(auth, ":")
@@ -81,12 +81,12 @@ func (s *session) authenticate(ctx context.Context, auth string) error {
 	})
 }
 
-// attend outlasts the session, and returns when nothing of the library runs.
+// attend waits for the end of the session, and returns when nothing of the library runs.
 func (s *session) attend(events <-chan zk.Event) {
 	defer close(s.done)
 	<-s.ctx.Done()
-	s.conn.Close() // a last word of the session, unless the line is cut
-	s.line.cut()
+	s.conn.Close() // ends the session on the server, unless the dialer is cut
+	s.dialer.cut()
 	for range events {
 		continue
 	}
@@ -100,13 +100,13 @@ func (s *session) await(ctx context.Context) error {
 	case <-s.ctx.Done():
 		return context.Cause(s.ctx)
 	case <-ctx.Done():
-		return fmt.Errorf("ZooKeeper is unreachable: %s (%w)", s.line.trouble(), context.Cause(ctx))
+		return fmt.Errorf("ZooKeeper is unreachable: %s (%w)", s.dialer.whyUnreachable(), context.Cause(ctx))
 	}
 }
 
-// hello hears what a server says to each new connection. An error keeps the library
-// from using it.
-func (s *session) hello(dialed time.Time, granted time.Duration, number int64) error {
+// welcomed is called with the welcome of a server on each new connection. An error keeps
+// the library from using it.
+func (s *session) welcomed(dialed time.Time, granted time.Duration, number int64) error {
 	s.mu.Lock()
 	known := s.number
 	if known == 0 {
@@ -126,8 +126,8 @@ func (s *session) hello(dialed time.Time, granted time.Duration, number int64) e
 	return why
 }
 
-// hear is called by the library, and must not wait or ask anything of it.
-func (s *session) hear(e zk.Event) {
+// onEvent is called by the library, and must not wait or call it.
+func (s *session) onEvent(e zk.Event) {
 	if e.Type != zk.EventSession || e.State != zk.StateHasSession {
 		return
 	}
@@ -147,8 +147,8 @@ func (s *session) hear(e zk.Event) {
 	}
 }
 
-// reconnected is told after each return of the connection, until stop. A watch may
-// have missed something then.
+// reconnected returns a channel that gets a value after each return of the connection,
+// until stop. A watch may have missed something then.
 func (s *session) reconnected() (signal <-chan struct{}, stop func()) {
 	c := make(chan struct{}, 1)
 	s.mu.Lock()
@@ -168,26 +168,26 @@ func (s *session) id() int64 {
 	return s.number
 }
 
-// timeout is what ZooKeeper has granted.
+// timeout is the one that ZooKeeper has granted.
 func (s *session) timeout() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.granted
 }
 
-// patience is how long a call waits for its answer.
-func (s *session) patience() time.Duration { return s.timeout() / 3 }
+// answerTimeout is how long a call waits for its answer.
+func (s *session) answerTimeout() time.Duration { return s.timeout() / 3 }
 
-// confirmed is until when the session was surely alive: nobody ends it before the
-// session timeout is over from then on.
+// confirmed is the last time at which the session was surely alive: it does not end
+// before a whole session timeout has passed since then.
 //
-// That somebody has answered proves nothing. A leader that the others have lost goes on
+// An answer of one server proves nothing. A leader that has lost the others goes on
 // answering, even to a sync, until it notices; meanwhile they elect another one, which
-// may end the session. What a majority has decided on, a write, was not decided by such a
-// leader. But of a follower the leader hears only twice in a tick who has asked
+// may end the session. A write is decided by a majority, so not by such a leader. But a
+// follower reports only twice in a tick to the leader which sessions have asked
 // something; when both are cut off from each other before that, the leader counts from
 // the request before. So an answered write confirms the one before it, which is a beat
-// older, or the beginning of the connection, of which the leader is told at once.
+// older, or the beginning of the connection, of which the leader hears at once.
 func (s *session) confirmed() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,7 +201,7 @@ func (s *session) answered() time.Time {
 	return s.heard
 }
 
-// confirm is told when a write was begun that was answered.
+// confirm notes when a write was begun that was answered.
 func (s *session) confirm(begun time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -230,9 +230,9 @@ func (s *session) deadline() time.Time {
 // over is closed when the session is lost, closed or abandoned.
 func (s *session) over() <-chan struct{} { return s.ctx.Done() }
 
-// lose gives the session up: it has ended, or nobody can tell.
+// lose gives the session up: it has ended, or may have.
 func (s *session) lose(why error) {
-	s.line.cut()
+	s.dialer.cut()
 	if s.finish(why) {
 		close(s.lost)
 	}
@@ -245,7 +245,7 @@ func (s *session) abandon() {
 }
 
 func (s *session) leave() {
-	s.line.cut()
+	s.dialer.cut()
 	s.finish(errAbandoned)
 }
 
@@ -255,7 +255,7 @@ func (s *session) close() {
 	s.wait(context.Background())
 }
 
-// finish tells whether this call has ended it.
+// finish reports whether this call has ended it.
 func (s *session) finish(why error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -90,15 +90,15 @@ func TestNoSecondSessionOnAConnection(t *testing.T) {
 func TestReplacedSession(t *testing.T) {
 	t.Parallel()
 	lost := make(chan struct{})
-	s := &session{lost: lost, line: newLine(Config{}, nil)}
+	s := &session{lost: lost, dialer: newDialer(Config{}, nil)}
 	s.ctx, s.end = context.WithCancelCause(context.Background())
-	if err := s.hello(time.Now(), time.Second, 7); err != nil || s.id() != 7 || s.timeout() != time.Second {
+	if err := s.welcomed(time.Now(), time.Second, 7); err != nil || s.id() != 7 || s.timeout() != time.Second {
 		t.Fatal(err)
 	}
-	if err := s.hello(time.Now(), 2*time.Second, 7); err != nil || s.timeout() != 2*time.Second {
+	if err := s.welcomed(time.Now(), 2*time.Second, 7); err != nil || s.timeout() != 2*time.Second {
 		t.Fatal(err)
 	}
-	if err := s.hello(time.Now(), time.Second, 8); !errors.Is(err, errReplaced) {
+	if err := s.welcomed(time.Now(), time.Second, 8); !errors.Is(err, errReplaced) {
 		t.Error(err)
 	}
 	await(t, "lost", lost)
@@ -121,7 +121,7 @@ func TestNodeDeletedByAnOperator(t *testing.T) {
 	if took := time.Since(begun); took > m.session.timeout()/12 {
 		t.Errorf("it was not told, but has found out after %v", took)
 	}
-	wantError(t, m.Err(), "somebody has deleted "+path)
+	wantError(t, m.Err(), path+" was deleted")
 	if until := m.Until(); until.After(time.Now()) {
 		t.Errorf("work may be begun until %v", until)
 	}
@@ -135,7 +135,7 @@ func TestNodeDeletedByAnOperator(t *testing.T) {
 		t.Fatal(err)
 	}
 	await(t, "lost", m.Lost())
-	wantError(t, m.Err(), "somebody has replaced "+path)
+	wantError(t, m.Err(), path+" was replaced")
 }
 
 // Cut off from ZooKeeper, a worker first begins nothing any more, then it is lost, and
@@ -211,7 +211,7 @@ func TestReadsAreNoSignOfLife(t *testing.T) {
 	}
 	m := newMember(k, worker(), s)
 	defer m.Abandon()
-	m.running.Go(m.watch) // and no heart that beats
+	m.running.Go(m.watchDeadline) // and no heart that beats
 	m.running.Go(func() {
 		for s.ctx.Err() == nil {
 			s.exists(context.Background(), cfg.Root)

@@ -10,13 +10,13 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// shares is what the coordinator knows of one topic: how its slots are shared out.
+// shares is what the coordinator knows of one topic: its present assignment.
 type shares struct {
 	topic   string
 	slots   int
 	last    assignment
 	version int32 // of the node; absent if there is none
-	known   bool  // nothing was written since, as far as this member can tell
+	known   bool  // nothing was written since, as far as this member knows
 	broken  bool  // a person must act
 }
 
@@ -27,8 +27,8 @@ var errBroken = errors.New("topic is not shared out")
 
 func broken(err error) error { return fmt.Errorf("%w: %w", errBroken, err) }
 
-// look reads the topic's definition and its assignment.
-func (h *shares) look(ctx context.Context, s *session, t tree) error {
+// read reads the topic's definition and its assignment.
+func (h *shares) read(ctx context.Context, s *session, t tree) error {
 	data, _, err := s.get(ctx, t.topic(h.topic))
 	if errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrNoAuth) {
 		return broken(err)
@@ -39,14 +39,14 @@ func (h *shares) look(ctx context.Context, s *session, t tree) error {
 	if err := json.Unmarshal(data, &def); err != nil {
 		return broken(fmt.Errorf("read %s: %w", t.topic(h.topic), err))
 	}
-	if def.Slots < 1 || def.Slots > nobody+1 {
+	if def.Slots < 1 || def.Slots > noWorker+1 {
 		return broken(fmt.Errorf("read %s: slots are %d", t.topic(h.topic), def.Slots))
 	}
 	path := t.assign(h.topic)
 	data, stat, err := s.get(ctx, path)
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
-		h.version = absent // whoever had a slot before may have it still
+		h.version = absent // the workers before may still have their slots
 	case errors.Is(err, zk.ErrNoAuth):
 		return broken(err)
 	case err != nil:
@@ -66,11 +66,11 @@ func (h *shares) look(ctx context.Context, s *session, t tree) error {
 	return nil
 }
 
-// plan tells who shall have the slots from now on; nil if nothing is to be changed.
-// It is urgent if there are slots that nobody works at.
+// plan returns the owner of each slot from now on; nil if nothing changes.
+// It is urgent if there are slots without a worker.
 func (h *shares) plan(members []weighted) (owners []string, urgent bool) {
 	if len(members) == 0 || h.broken {
-		return nil, false // the slots stay with whoever had them, and messages wait
+		return nil, false // the last assignment stays, and messages wait
 	}
 	owners = assign(h.last.owners, h.slots, members)
 	if slices.Equal(owners, h.last.owners) && h.version != absent {
@@ -88,9 +88,9 @@ func (h *shares) plan(members []weighted) (owners []string, urgent bool) {
 	return owners, false
 }
 
-// write makes the plan the assignment and tells how many slots have another owner.
-// If somebody else has written meanwhile nothing is written, and h is not known any
-// more.
+// write makes the plan the assignment and returns how many slots have another owner.
+// If another coordinator has written meanwhile it writes nothing, and h is not known
+// any more.
 func (h *shares) write(ctx context.Context, s *session, t tree, owners []string) (moved int, err error) {
 	next := assignment{gen: h.last.gen + 1, owners: owners}
 	path := t.assign(h.topic)
@@ -101,7 +101,7 @@ func (h *shares) write(ctx context.Context, s *session, t tree, owners []string)
 	stat := &zk.Stat{}
 	h.known = false // until there is an answer
 	if h.version == absent {
-		if err = s.ensure(ctx, t.assigns(), nil); err == nil { // somebody may have deleted all of it
+		if err = s.ensure(ctx, t.assigns(), nil); err == nil { // all of it may have been deleted
 			err = s.create(ctx, path, data)
 		}
 	} else {

@@ -7,8 +7,8 @@ import (
 )
 
 // tree is the path of the node below which one namespace keeps everything. Names
-// that people choose are escaped in it, and escaped names are not given out: no
-// caller ever takes a path apart by itself.
+// that people choose are escaped in it, and escaped names stay inside: no caller ever
+// takes a path apart by itself.
 type tree string
 
 // newTree is the tree of a namespace below root, which may be empty as well.
@@ -33,9 +33,9 @@ func (t tree) leaving(id string) string  { return t.worker(id) + leavingMark }
 func (t tree) assign(name string) string { return t.assigns() + "/" + escape(name) }
 func (t tree) owned(id string) string    { return t.owners() + "/" + escape(id) }
 
-// mend is the command, of zkCli.sh, by which a person mends a tree that was deleted under its
+// repair returns the command of zkCli.sh that repairs a tree that was deleted under its
 // workers.
-func (t tree) mend(id string, other bool) string {
+func (t tree) repair(id string, other bool) string {
 	command := "create"
 	if other {
 		command = "set"
@@ -43,8 +43,8 @@ func (t tree) mend(id string, other bool) string {
 	return fmt.Sprintf(`%s %s {"layout":%d,"tree":%q,"again":true}`, command, t.meta(), layout, id)
 }
 
-// mendIf says when to use it. Else each half would take the other's workers for dead.
-const mendIf = "if somebody has deleted the nodes, and no worker works with other servers, this mends it, in zkCli.sh:"
+// repairIf says when to use it. Otherwise each half would take the other's workers for dead.
+const repairIf = "if the nodes were deleted, and no worker works with other servers, this repairs it, in zkCli.sh:"
 
 // leavingMark stands behind the id of a worker that leaves. No escaped id has one.
 const leavingMark = "!leaving"
@@ -56,8 +56,8 @@ func splitWorker(child string) (id string, leaving bool, err error) {
 	return id, leaving, err
 }
 
-// escape makes one component of a path of any name. ZooKeeper refuses some
-// characters, gives "." and ".." no node, and a slash would begin another one.
+// escape turns any name into one component of a path. ZooKeeper refuses some
+// characters, allows no node "." or "..", and a slash would begin another one.
 func escape(name string) string {
 	dots := name == "." || name == ".."
 	var b strings.Builder
@@ -73,7 +73,7 @@ func escape(name string) string {
 	return b.String()
 }
 
-// unescape is the name that escape made a component of. Whatever escape does not
+// unescape returns the name that escape turned into a component. What escape would not
 // write is no name: two nodes for one name would be two topics.
 func unescape(component string) (string, error) {
 	name, err := url.PathUnescape(component)

@@ -13,23 +13,23 @@ func (m *Member) Dead(holder string) bool {
 }
 
 // Verify finds out whether a holder is surely dead. The caller has seen the holder
-// in Redis. Whatever is no worker's id counts as dead: nobody of that name lives.
+// in Redis. A text that is no worker's id counts as dead: no worker of that name lives.
 //
-// The server at hand may be behind the others: so far that it does not know yet of a
-// worker that joined and took a batch since. Hence the write before the look. It is
-// decided on after all that went before it anywhere, the join included, and from then on
+// Our server may be so far behind the others that it does not know a worker yet that has
+// joined and taken a batch since. Hence the write before the look. A majority decides on
+// the write after all writes before it anywhere, the join included, and from then on
 // this session sees no older state, whichever server it asks. A write that is refused,
-// because somebody has deleted the node or changed its ACL, is a decision like any other.
+// because the node was deleted or its ACL changed, is a decision like any other.
 func (m *Member) Verify(ctx context.Context, holder string) (dead bool, err error) {
 	if holder == m.id || holder == "" {
-		return false, fmt.Errorf("verify %q: it is this worker itself, or nobody", holder)
+		return false, fmt.Errorf("verify %q: it is this worker itself, or empty", holder)
 	}
 	path := m.tree.worker(holder)
 	if m.Dead(holder) {
 		return true, nil
 	}
 	if time.Now().Before(m.proves) {
-		return false, nil // it is asked again
+		return false, nil // the caller asks again
 	}
 	if err := m.write(ctx); err != nil && !refused(err) {
 		return false, fmt.Errorf("verify %s: %w", holder, m.keeper.cfg.explain(err))

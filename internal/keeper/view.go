@@ -12,10 +12,10 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// View is who works at what, as ZooKeeper has it. It is read node by node, and so
-// no picture of one moment.
+// View is which worker has which slots, as ZooKeeper has it. It is read node by node, so
+// it is no picture of one moment.
 type View struct {
-	Tree        string       // its id, as in the definitions in Redis; empty if nobody has made one
+	Tree        string       // its id, as in the definitions in Redis; empty if there is none
 	Coordinator string       // id of a worker; empty if there is none
 	Workers     []WorkerView // by id
 	Topics      []TopicView  // by name
@@ -23,9 +23,11 @@ type View struct {
 	path tree
 }
 
-// Mend says what a person does who finds that a tree of the id is not there, as the
-// definitions in Redis have it: when, and by which command.
-func (v View) Mend(id string) (when, command string) { return mendIf, v.path.mend(id, v.Tree != "") }
+// Mend returns how to repair a tree if the one of this id, which the definitions in Redis
+// name, is missing: on which condition, and by which command.
+func (v View) Mend(id string) (when, command string) {
+	return repairIf, v.path.repair(id, v.Tree != "")
+}
 
 // WorkerView is one worker.
 type WorkerView struct {
@@ -33,12 +35,12 @@ type WorkerView struct {
 	PID               int
 	Topics            map[string]float64 // and its weight there
 	Leaving           bool
-	Held              map[string][]int // the slots it said it really has
+	Held              map[string][]int // the slots that it really has, by its own word
 	Since             time.Time        // since when, by its own clock
 	Err               error            // why some of it is not known
 }
 
-// TopicView is one topic, whether anybody works at it or not.
+// TopicView is one topic, with or without workers.
 type TopicView struct {
 	Name, Kind string
 	Slots      int
@@ -48,8 +50,8 @@ type TopicView struct {
 	Err        error    // why some of it is not known
 }
 
-// View reads who works at what in a namespace. It opens a session for it, which
-// nobody notices.
+// View reads which worker has which slots in a namespace. It opens a session for that,
+// which no worker notices.
 func (k *Keeper) View(ctx context.Context, namespace string) (View, error) {
 	if err := k.Validate(namespace); err != nil {
 		return View{}, err
@@ -87,7 +89,7 @@ func (v viewer) all(ctx context.Context) (seen View, err error) {
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return seen, err
 	}
-	if err == nil && stat.EphemeralOwner != 0 { // else a person has made it, and nobody coordinates
+	if err == nil && stat.EphemeralOwner != 0 { // otherwise a person has made it, and there is no coordinator
 		seen.Coordinator = string(coordinator)
 	}
 	if seen.Tree, err = v.seeTree(ctx); err != nil {
@@ -161,7 +163,7 @@ func (v viewer) seeWorker(ctx context.Context, id string) (w WorkerView, err err
 	w.Host, w.PID, w.Version, w.Topics, w.Err = said.Host, said.PID, said.Version, said.Topics, err
 	data, _, err = v.s.get(ctx, v.owned(id))
 	if errors.Is(err, zk.ErrNoNode) {
-		return w, nil // it has not said anything yet
+		return w, nil // it has not written yet
 	} else if err != nil {
 		return w, err
 	}
@@ -181,7 +183,7 @@ func (v viewer) seeTopic(ctx context.Context, name string) (t TopicView, err err
 	t.Kind, t.Slots, t.Literal = def.Kind, def.Slots, def.Literal
 	data, _, err = v.s.get(ctx, v.assign(name))
 	if errors.Is(err, zk.ErrNoNode) {
-		return t, nil // nobody has come yet who wants slots of it
+		return t, nil // no worker has come yet that handles it
 	} else if err != nil {
 		return t, err
 	}
