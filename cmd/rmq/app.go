@@ -24,7 +24,7 @@ type app struct {
 
 	rdb redis.UniversalClient // nil until a command connects
 
-	missed inspector.PartialError // what could not be looked at, if there is any
+	missed inspector.PartialError // the parts that could not be read
 }
 
 // settings are the flags of all commands.
@@ -50,7 +50,7 @@ func (a *app) flush() error {
 
 // finish ends the call, and says what went wrong.
 func (a *app) finish(err error) int {
-	missed, merr := a.tellMissed()
+	missed, merr := a.reportMissed()
 	if ferr := a.flush(); err == nil {
 		err = cmp.Or(merr, ferr)
 	}
@@ -71,9 +71,9 @@ func (a *app) finish(err error) int {
 	return code
 }
 
-// firstOf is what a flag says, or else the environment, or else a default. Defaults are not
-// left to the flags, since the help would show what may be a password.
-func firstOf(flag, variable, otherwise string) string {
+// flagOrEnv is the value of a flag, or else of the environment, or else a default. The
+// flags have no defaults of their own, since the help would show what may be a password.
+func flagOrEnv(flag, variable, otherwise string) string {
 	if flag != "" {
 		return flag
 	}

@@ -10,8 +10,8 @@ func (a *app) cancelCommand() *cobra.Command {
 		Use:   "cancel TOPIC CONTENT",
 		Short: "Remove a message that waits",
 		Long: `Remove a message that waits: for its time, its turn or its retry. A copy in
-flight goes on, and is told of. A dead one stays; rmq dead delete removes it.
-Nothing is asked, since it is the one message that was named.
+flight goes on, and rmq says so. A dead one stays; rmq dead delete removes it.
+rmq cancel does not ask; run rmq explain first to see the message.
 
 It is found by its content, whatever its basis. Exit code 1 if it does not wait.`,
 		Example: `  rmq cancel orders "order 4711"
@@ -45,14 +45,14 @@ It is found by its content, whatever its basis. Exit code 1 if it does not wait.
 			case flying:
 				return failed("%s does not wait: it is in flight, and goes on", name)
 			}
-			// Where it is instead is told as far as it can be seen.
+			// Say where it is instead, as far as that can be read.
 			found, err := i.Explain(cmd.Context(), args[0], content, basis)
 			if err == nil && len(found) == 0 {
 				if t, err := i.Topic(cmd.Context(), args[0]); err == nil {
 					return a.nowhere(t, content, basis)
 				}
 			}
-			return failed("%s does not wait; rmq explain tells where it is", name)
+			return failed("%s does not wait; rmq explain shows where it is", name)
 		},
 	}
 	cmd.Flags().StringVar(&basis, "basis", "", "the `SlotBasis` it was sent with: look in its slot only")

@@ -28,7 +28,7 @@ func (a *app) confirm(ctx context.Context, yes bool, what string) error {
 	}
 	if f, ok := a.in.(*os.File); ok {
 		if !term.IsTerminal(int(f.Fd())) {
-			return misused("%s: needs --yes where nobody can be asked", what)
+			return misused("%s: needs --yes, since stdin is no terminal", what)
 		}
 	}
 	if err := a.flush(); err != nil {
@@ -36,7 +36,7 @@ func (a *app) confirm(ctx context.Context, yes bool, what string) error {
 	}
 	fmt.Fprintf(a.errs, "%s? [y/N] ", what)
 	answer := make(chan string, 1)
-	go func() { // which ends with the process, if nobody answers
+	go func() { // ends with the process, if there is no answer
 		line, _ := bufio.NewReader(a.in).ReadString('\n')
 		answer <- line
 	}()

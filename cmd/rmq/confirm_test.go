@@ -45,7 +45,7 @@ func TestConfirmation(t *testing.T) {
 		var out, errs bytes.Buffer
 		code := run(ctx, append([]string{"--redis", s.url}, args...), null, &out, &errs)
 		must(t, null.Close())
-		if code != 2 || strings.Count(errs.String(), "\n") != 1 || errs.String() != "rmq: "+strings.TrimSuffix(c.question, "? [y/N] ")+": needs --yes where nobody can be asked\n" || !c.undone() {
+		if code != 2 || strings.Count(errs.String(), "\n") != 1 || errs.String() != "rmq: "+strings.TrimSuffix(c.question, "? [y/N] ")+": needs --yes, since stdin is no terminal\n" || !c.undone() {
 			t.Errorf("%s: %d, %q", c.args, code, errs.String())
 		}
 		yes := "y\n"

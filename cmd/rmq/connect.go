@@ -16,9 +16,9 @@ import (
 	"github.com/slotmq/go-rmq/slots"
 )
 
-// patience is how long Redis may take for its first answer. Without a limit the client
+// answerTimeout is how long Redis may take for its first answer. Without a limit the client
 // would try for minutes. Tests have more, since their machine may be busy.
-var patience = 5 * time.Second
+var answerTimeout = 5 * time.Second
 
 // What go-redis has to say is in its errors, too.
 func init() { redis.SetLogger(silence{}) }
@@ -27,7 +27,7 @@ type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
 
-// inspector connects, and sees that somebody answers. It may be called again.
+// inspector connects, and checks that the server answers. It may be called again.
 func (a *app) inspector(ctx context.Context) (*inspector.Inspector, error) {
 	connected := a.rdb != nil
 	i, err := a.connect()
@@ -37,10 +37,10 @@ func (a *app) inspector(ctx context.Context) (*inspector.Inspector, error) {
 	return i, a.greet(ctx)
 }
 
-// connect speaks to no server yet.
+// connect does no I/O yet.
 func (a *app) connect() (*inspector.Inspector, error) {
 	if a.rdb == nil {
-		rdb, err := redisurl.Open(firstOf(a.redis, "RMQ_REDIS", "redis://localhost:6379"))
+		rdb, err := redisurl.Open(flagOrEnv(a.redis, "RMQ_REDIS", "redis://localhost:6379"))
 		if err != nil {
 			return nil, misused("the URL of Redis (--redis or RMQ_REDIS): %w", err)
 		}
@@ -50,8 +50,8 @@ func (a *app) connect() (*inspector.Inspector, error) {
 	if servers := a.zooKeeper(); servers != "" {
 		cfg.Slots = slots.ZooKeeper(slots.ZooKeeperConfig{
 			Servers: strings.Split(servers, ","),
-			Root:    firstOf(a.zkRoot, "RMQ_ZK_ROOT", ""),
-			Auth:    firstOf(a.zkAuth, "RMQ_ZK_AUTH", ""),
+			Root:    flagOrEnv(a.zkRoot, "RMQ_ZK_ROOT", ""),
+			Auth:    flagOrEnv(a.zkAuth, "RMQ_ZK_AUTH", ""),
 		})
 	}
 	return inspector.New(a.rdb, cfg)
@@ -67,8 +67,8 @@ func (a *app) topic(ctx context.Context, name string) (*inspector.Inspector, ins
 	return i, t, err
 }
 
-// greet asks whether somebody answers, so that a wrong address is told at once, and in the
-// same words by all commands.
+// greet checks that the server answers, so that all commands report a wrong address at
+// once, and in the same words.
 func (a *app) greet(ctx context.Context) error {
 	err := a.ask(ctx, func(ctx context.Context, server redis.UniversalClient) error { return server.Ping(ctx).Err() })
 	if err == nil || redis.HasErrorPrefix(err, "NOPERM") { // it answers, and the command may do without
@@ -78,9 +78,9 @@ func (a *app) greet(ctx context.Context) error {
 }
 
 // ask puts a question to the server, or to all masters of a Cluster: one that hangs must not
-// keep anybody from seeing what the others have.
+// hide what the others have.
 func (a *app) ask(ctx context.Context, question func(ctx context.Context, server redis.UniversalClient) error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	for {
 		err := cluster.Ask(ctx, a.rdb, question)
@@ -105,11 +105,11 @@ func serverOf(rdb redis.UniversalClient) string {
 	return "the URL"
 }
 
-// zooKeeper is where it is; empty: nobody said.
-func (a *app) zooKeeper() string { return firstOf(a.zk, "RMQ_ZK", "") }
+// zooKeeper is where ZooKeeper is; empty if not given.
+func (a *app) zooKeeper() string { return flagOrEnv(a.zk, "RMQ_ZK", "") }
 
 // space is the namespace.
-func (a *app) space() string { return firstOf(a.namespace, "RMQ_NAMESPACE", "") }
+func (a *app) space() string { return flagOrEnv(a.namespace, "RMQ_NAMESPACE", "") }
 
 // now is the time of the server, or the latest of those that answer, to say how long ago
 // something was.

@@ -17,7 +17,7 @@ func (a *app) deadCommand() *cobra.Command {
 		Use:   "dead",
 		Short: "List, show, requeue, delete or export dead messages",
 		Long: `Dead messages: those whose 17 deliveries failed, and those whose handler gave
-them up. Nothing delivers them, and nothing removes them, until somebody does so.`,
+them up. They are neither delivered nor removed until you requeue or delete them.`,
 	}
 	cmd.AddCommand(a.deadListCommand(), a.deadShowCommand(), a.deadRequeueCommand(), a.deadDeleteCommand(), a.deadExportCommand())
 	return cmd
@@ -48,7 +48,7 @@ func filters(cmd *cobra.Command, limit int) *deadFilter {
 	return f
 }
 
-// any tells whether one of them was given.
+// any reports whether one of them was given.
 func (f *deadFilter) any(cmd *cobra.Command) bool {
 	for _, name := range []string{"content", "content-regex", "reason", "older-than", "newer-than", "died-before", "died-after", "slot", "limit"} {
 		if cmd.Flags().Changed(name) {
@@ -164,7 +164,7 @@ func only(e inspector.Entry) inspector.DeadQuery {
 
 // notDead says that a content is not there.
 func (a *app) notDead(topic, content string) error {
-	return failed("%s is not dead in %s; rmq explain tells where it is", shorten(a.text(content), 60), legible(topic))
+	return failed("%s is not dead in %s; rmq explain shows where it is", shorten(a.text(content), 60), legible(topic))
 }
 
 // deadJSON is a dead message, as it is listed and exported.

@@ -125,7 +125,7 @@ func TestDeadShow(t *testing.T) {
 		if out := s.call(t, "dead", "show", "orders", binary).out; strings.Contains(out, "\x1b") || !strings.Contains(out, `"\x1b[31mno\xff such shop"`) {
 			t.Error(out)
 		}
-		s.refused(t, 1, "nothing is not dead in orders; rmq explain tells where it is", "dead", "show", "orders", "nothing")
+		s.refused(t, 1, "nothing is not dead in orders; rmq explain shows where it is", "dead", "show", "orders", "nothing")
 	})
 }
 

@@ -37,7 +37,7 @@ func (a *app) deleteOne(ctx context.Context, cmd *cobra.Command, args []string, 
 	if err != nil {
 		return err
 	}
-	if err := a.confirm(ctx, yes, fmt.Sprintf("delete %s of %s for ever", things(len(found.entries), "dead message"), legible(args[0]))); err != nil {
+	if err := a.confirm(ctx, yes, fmt.Sprintf("delete %s of %s for ever", countOf(len(found.entries), "dead message"), legible(args[0]))); err != nil {
 		return err
 	}
 	done := deletedJSON{Topic: args[0]}
@@ -66,7 +66,7 @@ func (a *app) deleteMany(ctx context.Context, cmd *cobra.Command, args []string,
 	}
 	done := deletedJSON{Topic: args[0]}
 	if total > 0 {
-		if err := a.confirm(ctx, yes, fmt.Sprintf("delete %s of %s for ever", things(total, "dead message"), legible(args[0]))); err != nil {
+		if err := a.confirm(ctx, yes, fmt.Sprintf("delete %s of %s for ever", countOf(total, "dead message"), legible(args[0]))); err != nil {
 			return err
 		}
 		bar := a.progress("delete", total)
@@ -104,7 +104,7 @@ func (a *app) deleted(done deletedJSON) error {
 		a.say("no dead message of %s is meant; nothing to delete", legible(done.Topic))
 		return nil
 	}
-	line := fmt.Sprintf("deleted %s of %s", things(done.Deleted, "dead message"), legible(done.Topic))
+	line := fmt.Sprintf("deleted %s of %s", countOf(done.Deleted, "dead message"), legible(done.Topic))
 	if done.Lost > 0 {
 		line += fmt.Sprintf("; %s more were not dead any more when they were tried again, since an answer was lost: deleted most likely", grouped(done.Lost))
 	}

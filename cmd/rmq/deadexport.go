@@ -36,7 +36,7 @@ missed then.`,
 			if err != nil {
 				return err
 			}
-			q.Complete = true // else nobody could go on with what was left out
+			q.Complete = true // otherwise you could not go on with what was left out
 			x := &export{app: a, inspector: i, topic: args[0], query: q}
 			if to != "" && to != "-" {
 				return x.toFile(ctx, to, again(cmd, args, f.same(q, 0)))
@@ -60,7 +60,7 @@ missed then.`,
 	return cmd
 }
 
-// export writes dead messages.
+// export writes dead messages. It can go on after an interruption.
 type export struct {
 	*app
 	inspector *inspector.Inspector
@@ -69,8 +69,9 @@ type export struct {
 	total     int
 	done      int // were read
 
-	// What is read and not written yet. Those of one time of death are written together, so
-	// that another export can go on behind it.
+	// What is read and not written yet. Messages that died in the same ms are written
+	// together, so that another export can go on after that ms: only a time of death can be
+	// given to the next command, and a pipe into another program must get no line twice.
 	pending bytes.Buffer
 	dying   time.Time // death of the last that was read
 
@@ -83,8 +84,8 @@ type export struct {
 	refused bool      // the output did not take all it got
 }
 
-// An output gets so many bytes at once, if a death is complete, and so many if it is not:
-// then some lines may be written again by who goes on.
+// An output gets so many bytes at once if all lines of a ms are complete, and so many if
+// they are not: then the command that goes on may write some lines again.
 const (
 	together = 4 << 10
 	enough   = 4 << 20
@@ -92,7 +93,7 @@ const (
 
 // all writes them to the output.
 func (x *export) all(ctx context.Context) (err error) {
-	if x.query.Content == nil && x.query.Reason == "" { // else all would be read twice
+	if x.query.Content == nil && x.query.Reason == "" { // otherwise all would be read twice
 		if x.total, err = x.inspector.DeadCount(ctx, x.topic, x.query); err != nil {
 			return err
 		}
@@ -207,7 +208,7 @@ func (x *export) toFile(ctx context.Context, to, goOn string) error {
 	if x.json {
 		return x.object(exportedJSON{x.topic, y.done, to})
 	}
-	x.say("wrote %s of %s to %s", things(y.done, "dead message"), legible(x.topic), legible(to))
+	x.say("wrote %s of %s to %s", countOf(y.done, "dead message"), legible(x.topic), legible(to))
 	return nil
 }
 

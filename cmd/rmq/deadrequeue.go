@@ -83,7 +83,7 @@ func (r *requeue) one(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.tell(0, "")
+	return r.report(0, "")
 }
 
 // many requeues what the flags choose.
@@ -96,7 +96,7 @@ func (r *requeue) many(ctx context.Context, yes bool) error {
 	if err != nil {
 		return err
 	}
-	if err := r.valid(ctx, i); err != nil { // before anybody is asked
+	if err := r.valid(ctx, i); err != nil { // before the question
 		return err
 	}
 	total, err := i.DeadCount(ctx, r.args[0], q)
@@ -118,13 +118,13 @@ func (r *requeue) many(ctx context.Context, yes bool) error {
 	}
 	switch wrong := refused(err); {
 	case err == nil:
-		return r.tell(total, "")
+		return r.report(total, "")
 	case wrong != nil:
 		return wrong
 	}
 	goOn := r.filter.rest(r.cmd, r.args, q, r.done.Stored+r.done.Merged+r.done.Lost)
 	if r.json {
-		if err := r.tell(total, goOn); err != nil {
+		if err := r.report(total, goOn); err != nil {
 			return err
 		}
 	}
@@ -149,7 +149,7 @@ func (r *requeue) valid(ctx context.Context, i *inspector.Inspector) error {
 
 // what says what is about to happen.
 func (r *requeue) what(n int) string {
-	text := fmt.Sprintf("requeue %s of %s", things(n, "dead message"), legible(r.args[0]))
+	text := fmt.Sprintf("requeue %s of %s", countOf(n, "dead message"), legible(r.args[0]))
 	if rate := r.options.Rate; rate > 0 {
 		took := time.Duration(min(max(float64(n)/rate, 1), 1e9)) * time.Second
 		text += fmt.Sprintf(", at %v (%s)", r.cmd.Flag("rate").Value, words.Duration(took))
@@ -187,8 +187,8 @@ type requeuedJSON struct {
 	GoOn    string `json:"go_on,omitempty"` // if it was interrupted
 }
 
-// tell prints what became of them.
-func (r *requeue) tell(total int, goOn string) error {
+// report prints what became of them.
+func (r *requeue) report(total int, goOn string) error {
 	d := r.done
 	if r.json {
 		return r.object(requeuedJSON{r.args[0], d.Stored, d.Merged, d.Gone, d.Unknown, d.Lost, goOn})
@@ -197,7 +197,7 @@ func (r *requeue) tell(total int, goOn string) error {
 		r.nothing()
 		return nil
 	}
-	parts := []string{fmt.Sprintf("requeued %s of %s", things(d.Stored+d.Merged, "dead message"), legible(r.args[0]))}
+	parts := []string{fmt.Sprintf("requeued %s of %s", countOf(d.Stored+d.Merged, "dead message"), legible(r.args[0]))}
 	if d.Lost > 0 {
 		parts = append(parts, grouped(d.Lost)+" more were not dead any more when they were tried again, since an answer was lost: requeued most likely")
 	}

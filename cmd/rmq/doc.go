@@ -1,5 +1,5 @@
-// Command rmq is for people: what waits, what fails and why, who works at what, and how
-// to put it right.
+// Command rmq is for people: what waits, what fails and why, which worker has which slots,
+// and how to repair it.
 //
 //	rmq stats                       # is anything wrong?
 //	rmq explain orders "order 4711" # where is it, why has it not run?
@@ -11,7 +11,7 @@
 // # Adding a command
 //
 // Write a method of app that returns a *cobra.Command, in a file of its own, and put it
-// into the list looking (root.go) or changing (changing.go). Give it Use, Short, Example
+// into the list looking or changing (root.go). Give it Use, Short, Example
 // and RunE. What stands in Use is checked: "peek TOPIC" takes one argument, "stats
 // [TOPIC]" one or none, "cancel TOPIC CONTENT..." two or more. A first argument TOPIC is
 // completed. In RunE:

@@ -19,10 +19,10 @@ func (a *app) doctorCommand() *cobra.Command {
 		Long: `Check the servers and settings that RMQ depends on, and say what to do.
 
   ok     as it should be
-  warn   works, and somebody should look at it
+  warn   works, but you should look at it
   fail   does not work, or may lose messages
 
-Exit code 1 if a check fails. docs/DEPLOYMENT.md tells more of all settings.`,
+Exit code 1 if a check fails. docs/DEPLOYMENT.md explains all settings.`,
 		Example: `  rmq doctor
   rmq doctor --zk zk1:2181,zk2:2181,zk3:2181`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -43,7 +43,7 @@ Exit code 1 if a check fails. docs/DEPLOYMENT.md tells more of all settings.`,
 // examine is what the inspector finds. That there is no Redis is a finding, too, and servers
 // that hang must not keep the one waiting who wants to know why nothing works.
 func (a *app) examine(ctx context.Context) ([]inspector.Check, error) {
-	ctx, cancel := context.WithTimeout(ctx, 3*patience)
+	ctx, cancel := context.WithTimeout(ctx, 3*answerTimeout)
 	defer cancel()
 	i, err := a.connect()
 	if err == nil && !cluster.IsCluster(a.rdb) { // of several, it finds out by itself who answers
@@ -103,5 +103,5 @@ func verdict(checks []inspector.Check) error {
 	if bad == nil {
 		return nil
 	}
-	return failed("%s failed: %s; the lines above say what to do", things(len(bad), "check"), strings.Join(bad, ", "))
+	return failed("%s failed: %s; the lines above say what to do", countOf(len(bad), "check"), strings.Join(bad, ", "))
 }

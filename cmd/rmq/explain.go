@@ -15,8 +15,8 @@ func (a *app) explainCommand() *cobra.Command {
 	var basis string
 	cmd := &cobra.Command{
 		Use:   "explain TOPIC CONTENT",
-		Short: "Tell where a message is and what it waits for",
-		Long: `Tell where a message is, why it has not run, and what it waits for.
+		Short: "Show where a message is and what it waits for",
+		Long: `Show where a message is, why it has not run, and what it waits for.
 
 A message is found by its content, byte by byte. It may be in several places: a
 new copy waits while an older one is in flight, waits for its retry, or is dead.
@@ -54,7 +54,7 @@ Exit code 1 if it is nowhere.`,
 				if n > 0 {
 					fmt.Fprintln(a.out)
 				}
-				a.tell(e)
+				a.describe(e)
 			}
 			return nil
 		},
@@ -79,8 +79,8 @@ func (a *app) nowhere(t inspector.Topic, content, basis string) error {
 
 const indent = 16 // of what is said of a place, with its label
 
-// tell says it to people.
-func (a *app) tell(e inspector.Explanation) {
+// describe prints it for people.
+func (a *app) describe(e inspector.Explanation) {
 	where := fmt.Sprintf(" in slot %d of %s", e.Slot, shorten(legible(e.Topic.Name), max(a.width()/2, 20)))
 	content := shorten(a.text(e.Content), max(a.width()-columns(where), 20))
 	fmt.Fprintln(a.out, a.paint(bold, content)+where) // as it is: wrapping would lose spaces
@@ -212,7 +212,7 @@ func (a *app) explained(e inspector.Explanation) explanationJSON {
 			return nil
 		}
 		j := a.entryOf("", *at)
-		j.shown = shown{} // it is told once
+		j.shown = shown{} // it is printed once
 		return &j
 	}
 	j := explanationJSON{

@@ -103,13 +103,13 @@ func (a *app) advise(err error) error {
 	return err
 }
 
-// cause is what the network says at the bottom, without the address, which is told.
+// cause is the innermost error of the network, without the address, which the line has.
 func cause(err error) string {
 	var deepest *net.OpError
 	var call *os.SyscallError
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return "no answer within " + patience.String()
+		return "no answer within " + answerTimeout.String()
 	case errors.As(err, &call):
 		return call.Err.Error()
 	case errors.As(err, &deepest):

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// What people write behind flags, and in the lines of a batch.
+// The values of flags, and of the lines of a batch.
 
 // span is a length of time: 90s, 1h30m, and with days 7d or 2d12h.
 type span time.Duration
@@ -38,10 +38,10 @@ var spanUnits = map[string]time.Duration{
 	"ms": time.Millisecond, "us": time.Microsecond, "µs": time.Microsecond, "ns": 1,
 }
 
-// parseSpan reads a duration. It reckons with whole numbers of any size: one that is too
-// large must not come out as another one.
+// parseSpan reads a duration. It computes with whole numbers of any size: one that is too
+// large must not become another one.
 func parseSpan(text string) (time.Duration, error) {
-	const longest = 100 // bytes: nobody writes more
+	const longest = 100 // bytes: more makes no sense
 	wrong := errors.New("not a duration such as 90s, 1h30m or 7d")
 	switch {
 	case text == "0":
@@ -69,14 +69,14 @@ func parseSpan(text string) (time.Duration, error) {
 	return time.Duration(whole.Int64()), nil
 }
 
-// age is a span that tells old messages from new ones. None at all would mean each of them,
-// which is said by leaving the flag away.
+// age is a span that divides old messages from new ones. An age of nothing would mean all
+// messages; for that you leave the flag out.
 type age struct{ span }
 
 func (a *age) Set(text string) error {
 	err := a.span.Set(text)
 	if err == nil && time.Duration(a.span) < time.Millisecond {
-		return errors.New("less than 1ms; leave it away if the age does not matter")
+		return errors.New("less than 1ms; leave it out if the age does not matter")
 	}
 	return err
 }
@@ -190,8 +190,8 @@ func grouped(n int) string {
 	return text
 }
 
-// things is a number of things: "1 dead message", "4,812 dead messages".
-func things(n int, one string) string {
+// countOf is a number with its noun: "1 dead message", "4,812 dead messages".
+func countOf(n int, one string) string {
 	if n == 1 {
 		return "1 " + one
 	}

@@ -156,8 +156,8 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("%d: %s", n, got)
 		}
 	}
-	if things(1, "slot") != "1 slot" || things(4812, "slot") != "4,812 slots" {
-		t.Error(things(1, "slot"), things(4812, "slot"))
+	if countOf(1, "slot") != "1 slot" || countOf(4812, "slot") != "4,812 slots" {
+		t.Error(countOf(1, "slot"), countOf(4812, "slot"))
 	}
 }
 

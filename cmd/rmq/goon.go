@@ -14,8 +14,9 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 )
 
-// halted is what a long command returns that did not come to its end: why it stopped, how
-// far it got, and with which command to go on, if there is anything left to do.
+// halted is the error of a long command that was stopped: why it stopped, how far it got,
+// and the command that goes on, if there is anything left to do. Typing the same command
+// again would not be the same: --limit counts what is done already, and an age moves on.
 func (a *app) halted(ctx context.Context, err error, far, goOn string) error {
 	if goOn == "" {
 		far += "; that is all that --limit allows"
@@ -25,7 +26,7 @@ func (a *app) halted(ctx context.Context, err error, far, goOn string) error {
 	return a.ended(ctx, err, far)
 }
 
-// ended is such an error, with all that is to be said of how far it got.
+// ended is such an error; far says how far the command got.
 func (a *app) ended(ctx context.Context, err error, far string) error {
 	line, _ := a.explain(err)
 	switch {
@@ -47,7 +48,7 @@ func (f *deadFilter) rest(cmd *cobra.Command, args []string, q inspector.DeadQue
 	return again(cmd, args, flags)
 }
 
-// unsure says of how many nobody knows, since the answer is lost.
+// unsure says how many are uncertain, since an answer was lost.
 func unsure(lost int, done string) string {
 	if lost == 0 {
 		return ""
@@ -55,8 +56,8 @@ func unsure(lost int, done string) string {
 	return fmt.Sprintf(", and up to %s more may be %s, since the answer is lost", grouped(lost), done)
 }
 
-// again is the present command as a person would type it. The flags in instead have that
-// value, and are left out if it is empty.
+// again is the present command as you would type it. The flags in instead have that value,
+// and are left out if it is empty.
 func again(cmd *cobra.Command, args []string, instead map[string]string) string {
 	var words, flags []string
 	dashes := func(arg string) bool { return strings.HasPrefix(arg, "-") && arg != "-" }

@@ -51,7 +51,7 @@ func TestStrangeTopics(t *testing.T) {
 	}
 	for _, args := range [][]string{{"stats"}, {"stats", "--slots"}, {"stats", "--json"}, {"stats", "--slots", "--json"}} {
 		r := s.answered("", args...)
-		if r.code != 1 || !strings.Contains(r.out, "orders") || !strings.Contains(r.errs, "have no definition that can be read: rmq doctor tells more") ||
+		if r.code != 1 || !strings.Contains(r.out, "orders") || !strings.Contains(r.errs, "have no definition that can be read: rmq doctor says more") ||
 			strings.Count(r.errs, "\n") != 1 || strings.ContainsAny(r.out+r.errs, "\x1b\u009b") {
 			t.Errorf("%q: %+v", args, r)
 		}

@@ -12,6 +12,6 @@ func TestMain(m *testing.M) {
 	for _, v := range []string{"RMQ_REDIS", "RMQ_ZK", "RMQ_ZK_ROOT", "RMQ_ZK_AUTH", "RMQ_NAMESPACE", "NO_COLOR"} {
 		os.Unsetenv(v)
 	}
-	patience = testPatience
+	answerTimeout = testPatience
 	servertest.Main(m)
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 )
 
-// What could not be looked at hides nothing else: it is told at the end, a line for each, and
-// the exit code is 1.
+// A part that cannot be read hides nothing else: it is printed at the end, a line for each,
+// and the exit code is 1.
 
 // mostMissed is how many slots are named by themselves. More are counted.
 const mostMissed = 10
 
-// partly notes what err says could not be looked at, and goes on. Another error it returns.
+// partly notes the parts that could not be read, and returns any other error.
 func (a *app) partly(err error) error { return a.missed.Merge(err) }
 
 // blind reports whether what a topic has as a whole could not be looked at.
@@ -21,7 +21,7 @@ func (a *app) blind(topic string) bool {
 	return slices.ContainsFunc(a.missed.Failures, func(f inspector.Failed) bool { return f.Topic == topic && f.Slot < 0 })
 }
 
-// whereLooked is to be said behind "none", if not everything could be looked at.
+// whereLooked follows "none" if not everything could be read.
 func (a *app) whereLooked() string {
 	if len(a.missed.Failures) == 0 {
 		return ""
@@ -37,9 +37,9 @@ type missedJSON struct {
 	Error  string `json:"error"`
 }
 
-// tellMissed is what was missed, in lines for people; in JSON it is printed, too. Then it is
+// reportMissed is what was missed, in lines for people; in JSON it is printed, too. Then it is
 // forgotten, for the next look.
-func (a *app) tellMissed() (lines []string, err error) {
+func (a *app) reportMissed() (lines []string, err error) {
 	missed := a.missed.Failures
 	a.missed.Failures = nil
 	type part struct{ server, topic string }
@@ -74,14 +74,14 @@ func (a *app) tellMissed() (lines []string, err error) {
 		}
 	}
 	if more > 0 {
-		lines = append(lines, fmt.Sprintf("and %s more", things(more, "slot")))
+		lines = append(lines, fmt.Sprintf("and %s more", countOf(more, "slot")))
 	}
 	for _, p := range parts {
 		verb := "are"
 		if slots[p] == 1 {
 			verb = "is"
 		}
-		lines = append(lines, fmt.Sprintf("server %s does not answer: %s of %s %s not shown", p.server, things(slots[p], "slot"), legible(p.topic), verb))
+		lines = append(lines, fmt.Sprintf("server %s does not answer: %s of %s %s not shown", p.server, countOf(slots[p], "slot"), legible(p.topic), verb))
 	}
 	return lines, nil
 }

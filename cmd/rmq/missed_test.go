@@ -45,7 +45,7 @@ func TestWrongTypeHidesNoOther(t *testing.T) {
 		s.partOf(t, "stats", "1 of 2 slots", says)
 		s.partOf(t, "stats", "\nvotes ", bad)
 		s.partOf(t, "stats --slots", "\nvotes ", says)
-		s.partOf(t, "slots orders", "\n   0  nobody", says)
+		s.partOf(t, "slots orders", "\n   0  none", says)
 		s.partOf(t, "dead list orders", "corpse", says)
 		s.partOf(t, "dead list orders --limit 1", "corpse", says)
 		s.partOf(t, "dead list orders --content none", "where it could be looked", says)

@@ -28,7 +28,7 @@ Where some slots cannot be reached, the others are paused, and those are named.`
 				return err
 			}
 			if slots == nil {
-				if err := a.confirm(ctx, yes, "pause all "+things(t.Slots, "slot")+" of "+legible(t.Name)); err != nil {
+				if err := a.confirm(ctx, yes, "pause all "+countOf(t.Slots, "slot")+" of "+legible(t.Name)); err != nil {
 					return err
 				}
 			}
@@ -81,7 +81,7 @@ type pausedJSON struct {
 
 // paused says what was changed of the slots that were meant; nil means all.
 func (a *app) paused(t inspector.Topic, changed int, slots []int, done string) error {
-	meant, which := t.Slots, things(t.Slots, "slot")
+	meant, which := t.Slots, countOf(t.Slots, "slot")
 	if slots != nil {
 		slots = slices.Compact(slices.Sorted(slices.Values(slots)))
 		meant, which = len(slots), "slots "+ranges(slots)

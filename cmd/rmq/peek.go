@@ -57,7 +57,7 @@ latest first. Nothing is taken or changed.`,
 					break
 				}
 				if more = shown == limit; more {
-					continue // there is no other, but what could not be read may be told
+					continue // there is no other message, but parts that could not be read may follow
 				}
 				shown++
 				if a.json {

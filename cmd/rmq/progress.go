@@ -11,7 +11,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/words"
 )
 
-// progress tells on stderr how far a long command is: a bar on a terminal, elsewhere a
+// progress shows on stderr how far a long command is: a bar on a terminal, elsewhere a
 // line every few seconds.
 type progress struct {
 	w         io.Writer
@@ -36,7 +36,7 @@ func (a *app) progress(what string, total int) *progress {
 	return &progress{w: a.errs, on: a.status, what: what, total: total, begun: now, last: now}
 }
 
-// show tells how many are done, unless it just did.
+// show prints how many are done, unless it just did.
 func (p *progress) show(done int) {
 	p.done = done
 	every := lineEvery

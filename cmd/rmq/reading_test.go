@@ -258,7 +258,7 @@ func TestReadme(t *testing.T) {
 	now := time.Date(2026, 11, 21, 3, 3, 53, 678e6, time.Local)
 	var out strings.Builder
 	a := newApp(nil, &out, io.Discard)
-	a.tell(inspector.Explanation{
+	a.describe(inspector.Explanation{
 		Topic: inspector.Topic{Topic: rangeMerge("orders")}, Content: "order 4711", Slot: 7, Now: now,
 		Retry: &inspector.Entry{Due: now.Add(12 * time.Second), Attempt: 5},
 		Failure: &inspector.Failure{

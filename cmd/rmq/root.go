@@ -21,12 +21,20 @@ func (a *app) looking() []*cobra.Command {
 	}
 }
 
+// changing are the commands that change something.
+func (a *app) changing() []*cobra.Command {
+	return []*cobra.Command{
+		a.sendCommand(), a.cancelCommand(), a.rescheduleCommand(), a.deadCommand(),
+		a.pauseCommand(), a.resumeCommand(),
+	}
+}
+
 // root is the tree of all commands.
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "rmq",
-		Short: "Look into the queues of RMQ, and put things right by hand",
-		Long: `Look into the queues of RMQ, and put things right by hand.
+		Short: "Look into the queues of RMQ, and repair them",
+		Long: `Look into the queues of RMQ, and repair them.
 
 Where is a message, and why has it not run:  rmq explain orders "order 4711"
 What is late, failing or dead:               rmq stats
@@ -36,8 +44,8 @@ Redis is where --redis or RMQ_REDIS says, else at redis://localhost:6379. Forms:
   redis://user:password@host:6379/3              rediss:// is with TLS
   redis-cluster://user:password@host1:6379,host2:6379
   redis-sentinel://user:password@host1:26379,host2:26379?master_name=mymaster
-A password in a command line can be seen by everybody on this machine; one in
-RMQ_REDIS cannot.
+All users of this machine can see a password in a command line; they cannot see
+one in RMQ_REDIS.
 
 Tables are as wide as the terminal, 80 columns elsewhere, and shorten what does
 not fit; --wide and --json do not. Contents that are not printable are quoted as

@@ -146,7 +146,7 @@ func (s *sending) compare(t message.Topic, kind message.Kind) error {
 	case kind != t.Kind:
 		return failed("%s is a %s topic, not %s; leave --kind away", name, t.Kind, kind)
 	case changed("slots") && s.slots != t.Slots:
-		return failed("%s has %s, not %d; leave --slots away", name, things(t.Slots, "slot"), s.slots)
+		return failed("%s has %s, not %d; leave --slots away", name, countOf(t.Slots, "slot"), s.slots)
 	case changed("literal") && s.literal != t.Literal:
 		is := "is not literal"
 		if t.Literal {
@@ -189,11 +189,11 @@ func (s *sending) sendOne(ctx context.Context) error {
 	if err != nil {
 		return byFlag(err)
 	}
-	return s.tell(ctx, p, m, receipt)
+	return s.report(ctx, p, m, receipt)
 }
 
-// longestContent is what no producer may exceed. What a program sends is limited by its own
-// MaxContent, which nobody knows here, and what it sent must be known again.
+// longestContent is the limit of all producers. A program has a MaxContent of its own, which
+// is not known here, and rmq must accept every content that a program may have sent.
 const longestContent = limits.ContentBytes
 
 // read is a CONTENT of the command line, or stdin. A read from a terminal or a pipe does not
@@ -211,7 +211,7 @@ func (s *sending) read(ctx context.Context, arg string) (string, error) {
 		err error
 	}
 	come := make(chan input, 1)
-	go func() { // which ends with the process, if nothing comes
+	go func() { // ends with the process, if nothing comes
 		all, err := io.ReadAll(io.LimitReader(s.app.in, most+1))
 		come <- input{all, err}
 	}()
@@ -240,8 +240,8 @@ type receiptJSON struct {
 	Priority int64  `json:"priority,omitempty"`
 }
 
-// tell prints the receipt.
-func (s *sending) tell(ctx context.Context, p payload, m message.Message, r producer.Receipt) error {
+// report prints the receipt.
+func (s *sending) report(ctx context.Context, p payload, m message.Message, r producer.Receipt) error {
 	j := receiptJSON{Topic: s.topic.Name, shown: s.shown(p.content), Outcome: r.Outcome.String(), Slot: r.Slot, Due: stamp{r.Due}, Past: r.Past}
 	switch m := m.(type) {
 	case message.Priority:
@@ -261,7 +261,7 @@ func (s *sending) tell(ctx context.Context, p payload, m message.Message, r prod
 	case j.Past:
 		line += fmt.Sprintf(", due now, past its time (%s)", moment(j.Due.Time))
 	case !j.Due.IsZero():
-		in := "due" // it was sent all the same, if nobody tells the time
+		in := "due" // if the time cannot be read; the message was sent all the same
 		if now, err := s.now(ctx); err == nil {
 			in = until(j.Due.Time, now)
 		}

@@ -114,7 +114,7 @@ func (s *sending) sendBatch(ctx context.Context) error {
 	if err != nil {
 		return b.stopped(ctx, err)
 	}
-	return b.tell()
+	return b.report()
 }
 
 // all sends chunk after chunk. A signal ends it between two of them.
@@ -199,7 +199,7 @@ func (b *batch) end(err error) error {
 	case !errors.Is(err, io.EOF):
 		return &errLine{b.line + 1, err, false}
 	case b.line < b.fromLine-1:
-		return misused("--from-line is %d, and there are %s", b.fromLine, things(b.line, "line"))
+		return misused("--from-line is %d, and there are %s", b.fromLine, countOf(b.line, "line"))
 	}
 	return err
 }
@@ -230,7 +230,7 @@ func (b *batch) send(ctx context.Context) error {
 
 func (b *batch) sendMessages(ctx context.Context, messages []message.Message) error {
 	receipts, err := b.producer.SendBatch(ctx, b.topic, messages)
-	if errors.Is(err, message.ErrInvalid) { // nothing of it was sent; one by one tells which it is
+	if errors.Is(err, message.ErrInvalid) { // nothing of it was sent; one by one we find out which it is
 		for n, m := range messages {
 			receipt, err := b.producer.Send(ctx, b.topic, m)
 			if err != nil {
@@ -301,10 +301,10 @@ type batchJSON struct {
 	Line   int    `json:"last_line"`
 }
 
-func (b *batch) tell() error {
+func (b *batch) report() error {
 	if b.json {
 		return b.object(batchJSON{b.topic.Name, b.done, b.stored, b.merged, b.sent})
 	}
-	b.say("sent %s to %s: %s stored, %s merged", things(b.done, "message"), legible(b.topic.Name), grouped(b.stored), grouped(b.merged))
+	b.say("sent %s to %s: %s stored, %s merged", countOf(b.done, "message"), legible(b.topic.Name), grouped(b.stored), grouped(b.merged))
 	return nil
 }

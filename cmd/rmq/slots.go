@@ -16,14 +16,14 @@ import (
 func (a *app) slotsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "slots TOPIC",
-		Short: "Show who works each slot of a topic",
-		Long: `Show who works each slot of a topic, and what holds it up.
+		Short: "Show which worker has each slot of a topic",
+		Long: `Show which worker has each slot of a topic, and what blocks it.
 
 A slot is handled by one worker at a time, one batch after the other. WORKER is
-whom it is assigned to, HELD BY who has the batch in flight: they differ while
-slots move, or if a worker was lost; its lease tells until when. What waits in
-each slot is shown by rmq stats TOPIC --slots. Where WORKER is ?, ZooKeeper has
-it, and there is no --zk or not the --namespace of the topic.`,
+the worker to which it is assigned, HELD BY the one that has the batch in
+flight: they differ while slots move, or if a worker died, until its lease ends.
+rmq stats TOPIC --slots shows what waits in each slot. WORKER is ? if ZooKeeper
+has it, and you gave no --zk or not the --namespace of the topic.`,
 		Example: "  rmq slots orders",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -99,7 +99,7 @@ func (a *app) showHolders(t inspector.Topic, slots []inspector.Slot, now time.Ti
 		case s.Unseen:
 			worker = painted{"?", yellow}
 		default:
-			worker = painted{"nobody", yellow}
+			worker = painted{"none", yellow}
 		}
 		table.row(s.Index, worker, s.InFlight, since, attempt, painted{strings.Join(state, ", "), yellow}, holder)
 	}

@@ -16,7 +16,7 @@ func TestLeaseIsOver(t *testing.T) {
 	for ends, says := range map[time.Duration]string{-58 * time.Second: "lease ended 58s ago", 58 * time.Second: "lease ends in 58s", 0: "lease ends now"} {
 		var out strings.Builder
 		a := on(screen{width: 200}, &out)
-		a.tell(inspector.Explanation{Topic: inspector.Topic{Topic: rangeMerge("orders")}, Content: "x", Now: now,
+		a.describe(inspector.Explanation{Topic: inspector.Topic{Topic: rangeMerge("orders")}, Content: "x", Now: now,
 			Flight: &inspector.Flight{Worker: worker, Since: now, Attempt: 1, Batch: 1, LeaseEnds: now.Add(ends)}})
 		must(t, a.flush())
 		if !strings.Contains(out.String(), says+"\n") {

@@ -26,8 +26,8 @@ func (a *app) statsCommand() *cobra.Command {
   overdue   how long the oldest of these has been due; not known of priorities
   flight    workers have them
   retry     failed, and wait for their next attempt
-  dead      given up on; rmq dead list tells why
-  workers   that take part; ? if ZooKeeper has them, and there is no --zk or
+  dead      failed for good; rmq dead list shows why
+  workers   that take part; ? if ZooKeeper has them, and you gave no --zk or
             not the --namespace of the topic`,
 		Example: `  rmq stats
   rmq stats orders --slots
@@ -86,7 +86,7 @@ func (a *app) watch(ctx context.Context, every time.Duration, look func() error)
 		if err != nil && n == 0 && !errors.As(err, &some) {
 			return err
 		}
-		lines, merr := a.tellMissed()
+		lines, merr := a.reportMissed()
 		if merr != nil {
 			return merr
 		}
@@ -195,11 +195,11 @@ func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []
 		paused := ""
 		switch {
 		case s.Read < t.Slots:
-			paused = fmt.Sprintf("%d of %s", s.Read, things(t.Slots, "slot"))
+			paused = fmt.Sprintf("%d of %s", s.Read, countOf(t.Slots, "slot"))
 		case s.Paused == t.Slots:
 			paused = "paused"
 		case s.Paused > 0:
-			paused = things(s.Paused, "slot") + " paused"
+			paused = countOf(s.Paused, "slot") + " paused"
 		}
 		cells := append([]any{legible(t.Name)}, counted(s.Counts, s.Overdue)...)
 		table.row(append(cells, workers, painted{paused, yellow})...)
@@ -213,7 +213,7 @@ func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []
 	return a.withoutDefinition(unreadable)
 }
 
-// noWorker says in one line which topics have messages that are due, and nobody for them.
+// noWorker says in one line which topics have due messages, and no workers.
 func noWorker(topics []string) string {
 	const most = 3
 	them, names := "them", strings.Join(topics[:min(most, len(topics))], ", ")
@@ -227,7 +227,7 @@ func noWorker(topics []string) string {
 }
 
 // undefined are topics whose definition cannot be read, so that nothing can be counted. The
-// others are told all the same.
+// others are printed all the same.
 type undefined []string
 
 func (u undefined) Error() string {
@@ -239,10 +239,10 @@ func (u undefined) Error() string {
 	if len(u) > 1 {
 		verb = "have"
 	}
-	return fmt.Sprintf("%s %s no definition that can be read: rmq doctor tells more", strings.Join(names, ", "), verb)
+	return fmt.Sprintf("%s %s no definition that can be read: rmq doctor says more", strings.Join(names, ", "), verb)
 }
 
-// unread adds a topic, unless it is told already that its server does not answer.
+// unread adds a topic, unless the output has already that its server does not answer.
 func (a *app) unread(u undefined, topic string) undefined {
 	if a.blind(topic) {
 		return u
@@ -284,7 +284,7 @@ func counted(c inspector.Counts, overdue time.Duration) []any {
 	return []any{c.Waiting, c.Due, late, c.InFlight, c.Retrying, dead}
 }
 
-// withNotes ends a table and prints what is to be said about it. In JSON it says itself.
+// withNotes ends a table and prints notes about it. JSON needs none.
 func (a *app) withNotes(t *table, notes []string) error {
 	if err := t.end(); err != nil || a.json || len(notes) == 0 {
 		return err

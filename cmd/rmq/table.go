@@ -57,7 +57,7 @@ func (t *table) row(cells ...any) {
 // end prints what is left.
 func (t *table) end() error {
 	t.print()
-	return nil // what cannot be written is told by flush
+	return nil // flush returns the error of a write
 }
 
 func (t *table) print() {

@@ -59,11 +59,11 @@ func which(cmd *cobra.Command, args []string) error {
 	return misused("%s; %s -h shows those it has", line, cmd.CommandPath())
 }
 
-// helpCommand is cobra's, but for what it does with a command that there is not.
+// helpCommand is cobra's, with our error for unknown commands.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND...]",
-		Short: "Tell more of a command",
+		Short: "Explain a command",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)
 			if err == nil && len(rest) > 0 {
@@ -95,11 +95,11 @@ func arguments(use string) (least, most int) {
 func count(cmd *cobra.Command, n, least, most int) error {
 	switch {
 	case n < least:
-		return misused("too few arguments, %d of %d: %s; -h tells more", n, least, usageLine(cmd))
+		return misused("too few arguments, %d of %d: %s; -h says more", n, least, usageLine(cmd))
 	case most >= 0 && n > most && cmd.Flags().Lookup("watch") != nil && cmd.Flags().Changed("watch"):
 		return misused("too many arguments, %d and not %d: %s; what belongs to --watch stands behind =, as in --watch=5s", n, most, usageLine(cmd))
 	case most >= 0 && n > most:
-		return misused("too many arguments, %d and not %d: %s; quote contents with spaces, -h tells more", n, most, usageLine(cmd))
+		return misused("too many arguments, %d and not %d: %s; quote contents with spaces, -h says more", n, most, usageLine(cmd))
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func (a *app) completeTopics(cmd *cobra.Command, args []string, begun string) ([
 	if len(args) > 0 {
 		return nil, none
 	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), patience/5)
+	ctx, cancel := context.WithTimeout(cmd.Context(), answerTimeout/5)
 	defer cancel()
 	i, err := a.inspector(ctx)
 	if err != nil {

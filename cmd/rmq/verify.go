@@ -14,11 +14,11 @@ import (
 func (a *app) verifyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify [TOPIC...]",
-		Short: "Check the rules of what is stored",
+		Short: "Check whether the stored data is sound",
 		Long: `Check what is stored in topics, or in all of them, against the rules of
-docs/PROTOCOL.md. It only reads, and workers go on. A rule that is broken is
-told with its key and content; exit code 1. So is what was found before an error
-or a signal ended it.`,
+docs/PROTOCOL.md. It only reads, and workers go on. Broken rules are printed
+with their key and content; exit code 1. An error or a signal ends it, after it
+has printed what was found until then.`,
 		Example: `  rmq verify
   rmq verify orders prices`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -40,7 +40,7 @@ or a signal ended it.`,
 				bar.show(looked)
 			})
 			bar.end()
-			// What was found before an error is told, too.
+			// What was found before an error is printed, too.
 			if a.json {
 				j := a.verified(found, len(slots), looked)
 				if err != nil {
@@ -51,20 +51,20 @@ or a signal ended it.`,
 					err = werr
 				}
 			} else {
-				told := map[string]bool{}
+				explained := map[string]bool{}
 				for _, v := range found {
-					a.broken(v, !told[v.Rule])
-					told[v.Rule] = true
+					a.broken(v, !explained[v.Rule])
+					explained[v.Rule] = true
 				}
 			}
 			if err != nil {
 				return err
 			}
 			if len(found) > 0 {
-				return failed("%s; docs/PROTOCOL.md tells all rules", headline(found))
+				return failed("%s; docs/PROTOCOL.md has all rules", headline(found))
 			}
 			if !a.json {
-				a.say("ok: %s of %s, no rule broken", things(looked, "slot"), things(len(slots), "topic"))
+				a.say("ok: %s of %s, no rule broken", countOf(looked, "slot"), countOf(len(slots), "topic"))
 			}
 			return nil
 		},
@@ -80,7 +80,7 @@ func headline(found []inspector.Violation) string {
 		}
 	}
 	slices.Sort(rules)
-	return fmt.Sprintf("%s, %s (%s)", things(len(found), "finding"), things(len(rules), "rule"), strings.Join(rules, ", "))
+	return fmt.Sprintf("%s, %s (%s)", countOf(len(found), "finding"), countOf(len(rules), "rule"), strings.Join(rules, ", "))
 }
 
 // broken prints a violation, and what its rule says, if that is wanted. Nothing of it is

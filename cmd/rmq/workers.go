@@ -16,9 +16,9 @@ func (a *app) workersCommand() *cobra.Command {
 		Short: "List the workers and the slots they have",
 		Long: `List the workers and the slots they have.
 
-Those of topics that are shared by ZooKeeper are seen with --zk only, and with
-the --namespace of the topic, and tell which slots they really have. Without it
-these topics are named, in JSON as unseen_topic.`,
+Workers of topics that are shared by ZooKeeper are shown only with --zk and the
+--namespace of the topic, with the slots that they really have. Without these
+flags the topics are named, in JSON as unseen_topic.`,
 		Example: `  rmq workers
   rmq workers --zk zk1:2181,zk2:2181,zk3:2181`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -73,7 +73,7 @@ func (a *app) unseenWhy(t inspector.Topic) string {
 	case t.Foreign:
 		return "is of namespace " + t.Namespace + ": --zk and --namespace " + t.Namespace + " show its workers"
 	case asked:
-		return "is shared by ZooKeeper, which tells nothing: rmq doctor says why"
+		return "is shared by ZooKeeper, which does not answer: rmq doctor says why"
 	}
 	return "is shared by ZooKeeper: --zk shows its workers"
 }
@@ -108,7 +108,7 @@ func (a *app) showWorkers(workers []inspector.Worker, unseen []inspector.Topic) 
 	table := a.table("worker", "topic", "slots#", "which", "state")
 	for _, w := range workers {
 		names := slices.Collect(maps.Keys(w.Assigned))
-		for topic := range w.Held { // it may have some that it shall not have any more
+		for topic := range w.Held { // it may still have some that are no longer assigned to it
 			if _, both := w.Assigned[topic]; !both {
 				names = append(names, topic)
 			}

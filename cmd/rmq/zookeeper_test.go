@@ -39,7 +39,7 @@ func TestTopicOfAnotherNamespace(t *testing.T) {
 	shop := start("shop", "orders").Worker()
 	inShop := func(args ...string) []string { return append(with(args...), "--namespace", "shop") }
 	eventually(t, "its worker has all slots", func() bool {
-		return strings.Contains(s.text(t, inShop("slots", "orders")...), shop) && !strings.Contains(s.text(t, inShop("slots", "orders")...), "nobody")
+		return strings.Contains(s.text(t, inShop("slots", "orders")...), shop) && !strings.Contains(s.text(t, inShop("slots", "orders")...), "none")
 	})
 	if out := flat(s.text(t, inShop("doctor")...)); !strings.Contains(out, "zookeeper: 1 worker, coordinator "+shop) || !strings.Contains(out, "definitions: 1 topic ") {
 		t.Error(out)
@@ -55,7 +55,7 @@ func TestTopicOfAnotherNamespace(t *testing.T) {
 		if out := flat(s.text(t, with("stats", "shop:orders")...)); !strings.Contains(out, "?") || !strings.Contains(out, "shop:orders is of namespace shop: --namespace shop shows its workers") {
 			t.Error(out)
 		}
-		if out := flat(s.text(t, with("slots", "shop:orders")...)); strings.Count(out, "?") != 4 || strings.Contains(out, "nobody") || !strings.Contains(out, "--namespace shop shows its workers") {
+		if out := flat(s.text(t, with("slots", "shop:orders")...)); strings.Count(out, "?") != 4 || strings.Contains(out, "none") || !strings.Contains(out, "--namespace shop shows its workers") {
 			t.Error(out)
 		}
 		if out := flat(s.text(t, with("workers")...)); strings.Contains(out, shop) || !strings.Contains(out, "shop:orders is of namespace shop: --namespace shop shows its workers") {
@@ -67,7 +67,7 @@ func TestTopicOfAnotherNamespace(t *testing.T) {
 	start("", "mails")
 	look()
 	want(t, s.objects(t, with("stats", "mails")...)[0]["workers"], "1")
-	if out := flat(s.text(t, "slots", "shop:orders")); !strings.Contains(out, "--zk and --namespace shop show its workers") || strings.Contains(out, "nobody") {
+	if out := flat(s.text(t, "slots", "shop:orders")); !strings.Contains(out, "--zk and --namespace shop show its workers") || strings.Contains(out, "none") {
 		t.Error(out)
 	}
 }
@@ -132,7 +132,7 @@ func TestSharedByZooKeeper(t *testing.T) {
 	orders is shared by ZooKeeper: --zk shows its workers`)
 	wantText(t, s.text(t, "workers"), "no workers\norders is shared by ZooKeeper: --zk shows its workers")
 	want(t, s.objects(t, "stats")[0]["workers"], "<nil>")
-	if out := s.text(t, "slots", "orders"); strings.Count(out, "?") != 4 || strings.Contains(out, "nobody") || !strings.Contains(out, "--zk shows its workers") {
+	if out := s.text(t, "slots", "orders"); strings.Count(out, "?") != 4 || strings.Contains(out, "none") || !strings.Contains(out, "--zk shows its workers") {
 		t.Error(out)
 	}
 	wantJSON(t, s.objects(t, "workers")[0], `{"unseen_topic":"orders","why":"it is shared by ZooKeeper: --zk shows its workers"}`)
@@ -168,7 +168,7 @@ func TestWhyWorkersAreNotSeen(t *testing.T) {
 		says  string
 	}{
 		{inspector.Topic{}, "", "is shared by ZooKeeper: --zk shows its workers"},
-		{inspector.Topic{}, "h:1", "is shared by ZooKeeper, which tells nothing: rmq doctor says why"},
+		{inspector.Topic{}, "h:1", "is shared by ZooKeeper, which does not answer: rmq doctor says why"},
 		{inspector.Topic{Foreign: true, Namespace: "shop"}, "", "is of namespace shop: --zk and --namespace shop show its workers"},
 		{inspector.Topic{Foreign: true, Namespace: "shop"}, "h:1", "is of namespace shop: --namespace shop shows its workers"},
 		{inspector.Topic{Foreign: true}, "", "is of no namespace: --zk, without --namespace, shows its workers"},
