@@ -40,7 +40,7 @@ type life struct {
 	heard, last int64 // what it wrote last, and it writes in each beat; see Member.beat
 	mute        bool  // that node is missing, or we may not read it: nothing is known
 	leaves      bool
-	told        bool // logged: it waits for a silent worker
+	logged      bool // the log has that it waits for a silent worker
 }
 
 func (l *life) proven(beat time.Duration) bool {
@@ -125,8 +125,8 @@ func (f *fleet) readWrites(ctx context.Context, s *session, t tree, topics map[s
 				if !l.heardSince(w) && (w.proven(beat) || !l.proven(beat)) {
 					read(id)
 				}
-				if err == nil && !w.told && w.proven(beat) && !l.heardSince(w) {
-					w.told = true
+				if err == nil && !w.logged && w.proven(beat) && !l.heardSince(w) {
+					w.logged = true
 					log.Info("a worker gets its slots later: another one is silent", zap.String("worker", m.id),
 						zap.String("silent", id), zap.Duration("at most", enough*timeout-now.Sub(w.seen)))
 				}

@@ -130,11 +130,11 @@ func (s *session) removeOwn(ctx context.Context, path string) error {
 	return s.remove(ctx, path)
 }
 
-// removeLasting deletes a node that belongs to no session, and reports whether it did. One
-// that belongs to a session, and has taken its place meanwhile, stays: no version tells the
-// two apart, since each begins at 0. But only a node of no session can have others below
-// it. So one is made there and deleted again in the same transaction, which fails as a
-// whole where that is not possible.
+// removeLasting deletes a node that belongs to no session, and reports whether it did. A
+// node of a session that has taken its place meanwhile must stay, and no version shows the
+// difference, since each begins at 0. But only a node without a session can have children.
+// So the same transaction makes a child and deletes it again, and fails as a whole if that
+// is not possible.
 func (s *session) removeLasting(ctx context.Context, path string) (removed bool, err error) {
 	below := path + "/removed"
 	_, err = ask(ctx, s, call{what: "remove", path: path, writes: true}, func(c *zk.Conn) ([]zk.MultiResponse, error) {
