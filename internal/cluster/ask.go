@@ -10,13 +10,13 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// patience is how long one of several servers may take to answer.
-const patience = time.Second
+// answerTimeout is how long one of several servers may take to answer.
+const answerTimeout = time.Second
 
-// Ask puts a question to the server behind rdb, or to each master of a Cluster,
-// all at once. A master that cannot be reached or takes too long is passed over
-// while another one answers: one dead server must not keep a program from
-// starting. What is wrong with one that does answer is the error.
+// Ask calls question with the server behind rdb, or with each master of a Cluster at the
+// same time. A master that cannot be reached or takes too long is ignored if another one
+// answers: one dead server must not keep a program from starting. The error is that of a
+// server that does answer.
 func Ask(ctx context.Context, rdb redis.UniversalClient, question func(ctx context.Context, server redis.UniversalClient) error) error {
 	c, many := rdb.(client)
 	if !many {
@@ -30,9 +30,9 @@ func Ask(ctx context.Context, rdb redis.UniversalClient, question func(ctx conte
 	)
 	err := c.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
 		// The deadline bounds dialling and repeating; the time-outs, reading.
-		ctx, cancel := context.WithTimeout(ctx, patience)
+		ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 		defer cancel()
-		err := question(ctx, master.WithTimeout(patience))
+		err := question(ctx, master.WithTimeout(answerTimeout))
 		mu.Lock()
 		defer mu.Unlock()
 		switch at := master.Options().Addr; {
@@ -46,7 +46,7 @@ func Ask(ctx context.Context, rdb redis.UniversalClient, question func(ctx conte
 		return nil
 	})
 	switch {
-	case err != nil: // nobody told who the masters are
+	case err != nil: // the list of masters could not be read
 		return err
 	case wrong != nil:
 		return wrong

@@ -1,5 +1,5 @@
-// Package cluster tells which server of a Redis Cluster holds a key. For every
-// other client there is one server, and its address does not matter.
+// Package cluster finds the server of a Redis Cluster that holds a key. Every other
+// client has one server, whose address does not matter.
 //
 // It does not route commands: the Redis client does.
 package cluster
@@ -46,9 +46,9 @@ func MasterFor(ctx context.Context, rdb redis.UniversalClient, key string) (redi
 	return master, master.Options().Addr, nil
 }
 
-// NoteError looks at a command's error, and reports whether it may mean that another
-// server holds the key by now. Then the client reloads which server has what, soon and
-// in the background: by itself it would go on with a dead server for a minute.
+// NoteError looks at a command's error; if the key may have moved to another server, it
+// reloads the cluster map in the background and returns true. By itself the client would
+// go on with a dead server for a minute.
 func NoteError(ctx context.Context, rdb redis.UniversalClient, err error) bool {
 	c, many := rdb.(client)
 	if !many || err == nil {

@@ -12,10 +12,10 @@ import (
 )
 
 // StillMaster asks the servers of a Cluster whether the one at addr has the key now.
-// That one is not asked itself: when it has stood still, it does not know yet what
-// became of it. It is confirmed when so many other masters say so that those who do
-// not are no majority, which could have voted for a replica, and nobody names another
-// server. No answer is no confirmation. Servers that are no Cluster's, which the user's
+// It does not ask that one itself: after it has stood still, it does not know yet whether
+// it was replaced. It is confirmed when the masters that do not name it are no majority,
+// which could have voted for a replica, and none names another server. No answer is no
+// confirmation. Servers that are no Cluster's, which the user's
 // own options put together, make no replica master by themselves.
 func StillMaster(ctx context.Context, rdb redis.UniversalClient, addr, key string) bool {
 	c, many := rdb.(client)
@@ -25,7 +25,7 @@ func StillMaster(ctx context.Context, rdb redis.UniversalClient, addr, key strin
 	slot := hashSlot(key)
 	var mu sync.Mutex
 	visited, masters, agree, otherwise, apart := 0, 0, 0, false, false
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	err := wait.For(ctx, func(ctx context.Context) error {
 		return c.ForEachShard(ctx, func(ctx context.Context, server *redis.Client) error {
@@ -36,8 +36,8 @@ func StillMaster(ctx context.Context, rdb redis.UniversalClient, addr, key strin
 			mu.Lock()
 			visited++
 			mu.Unlock()
-			view, err := server.WithTimeout(patience).ClusterSlots(ctx).Result()
-			if err != nil { // who is silent confirms nothing
+			view, err := server.WithTimeout(answerTimeout).ClusterSlots(ctx).Result()
+			if err != nil { // a silent server confirms nothing
 				mu.Lock()
 				defer mu.Unlock()
 				apart = apart || strings.Contains(err.Error(), "cluster support disabled")
@@ -57,7 +57,7 @@ func StillMaster(ctx context.Context, rdb redis.UniversalClient, addr, key strin
 	mu.Lock()
 	defer mu.Unlock()
 	if err == nil && (visited == 0 || apart) {
-		return true // nobody is there to take its place
+		return true // there is no other server to replace it
 	}
 	return masters > 0 && !otherwise && agree >= masters/2
 }
@@ -79,7 +79,7 @@ func readView(view []redis.ClusterSlot, slot int, from string) (owner string, ma
 }
 
 // reachable is an address as the Cluster's client has it: one without a host, or
-// that only its own machine can use, has that of the server which told it.
+// that only its own machine can use, gets that of the server which named it.
 func reachable(addr, from string) string {
 	host, port, err := net.SplitHostPort(addr)
 	origin, _, err2 := net.SplitHostPort(from)

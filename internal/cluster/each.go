@@ -7,13 +7,13 @@ import (
 )
 
 // Each visits the server behind rdb, or all masters of a Cluster at the same time, also
-// those that do not answer: visit finds that out, and soon. The error is that nobody told
-// who the masters are.
+// those that do not answer: visit finds that out, and soon. It returns an error only if the
+// masters are not known.
 func Each(ctx context.Context, rdb redis.UniversalClient, visit func(ctx context.Context, addr string, server redis.UniversalClient)) error {
 	soon := func(ctx context.Context, one *redis.Client) error {
-		ctx, cancel := context.WithTimeout(ctx, 2*patience)
+		ctx, cancel := context.WithTimeout(ctx, 2*answerTimeout)
 		defer cancel()
-		visit(ctx, one.Options().Addr, one.WithTimeout(2*patience))
+		visit(ctx, one.Options().Addr, one.WithTimeout(2*answerTimeout))
 		return nil
 	}
 	if c, many := rdb.(client); many {

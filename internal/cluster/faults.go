@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// What an error of a command says. A server's reply begins with a word that tells why.
+// What an error of a command says. A server's reply begins with a word for the reason.
 
 // fault is what the replies that begin with a prefix have in common.
 type fault struct {

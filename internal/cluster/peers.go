@@ -19,16 +19,16 @@ type Peers struct {
 // At returns a client of the server with an address, which is made like that of
 // the server that gave it. It is nil if that cannot be done.
 func (p *Peers) At(addr string, like redis.UniversalClient) redis.UniversalClient {
-	told, ok := like.(*redis.Client)
+	one, ok := like.(*redis.Client)
 	if !ok {
 		return nil
 	}
-	options := *told.Options()
+	options := *one.Options()
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil
 	}
-	if host == "" { // that of who gave it
+	if host == "" { // that of the server that named it
 		host, _, _ = net.SplitHostPort(options.Addr)
 	}
 	options.Addr = net.JoinHostPort(host, port)

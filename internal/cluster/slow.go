@@ -12,10 +12,10 @@ import (
 // slow is when a request to a server of a Cluster takes suspiciously long.
 const slow = 500 * time.Millisecond
 
-// WhileSlow has the Cluster's servers asked anew, again and again, while a request
-// takes long, until stop is called. A server that hangs answers nothing and
-// breaks nothing, so nobody would learn that another one has taken its place
-// before the request's time-out. Each of noticed is called when it does take long.
+// WhileSlow reloads the cluster map again and again while a request takes long, until
+// stop is called. A server that hangs answers nothing and breaks no connection, so we
+// would learn only after the request's time-out that another one has taken its place.
+// Each of noticed is called when the request does take long.
 func WhileSlow(ctx context.Context, rdb redis.UniversalClient, noticed ...func()) (stop func()) {
 	c, many := rdb.(client)
 	if !many {
@@ -51,7 +51,7 @@ var (
 	lastReloads sync.Map // client -> *atomic.Int64, since epoch
 )
 
-// reload has the Cluster's servers asked who its masters are, in the background.
+// reload asks the Cluster's servers for its masters, in the background.
 // The client asks any server that it knows. If that one hangs, it waits for
 // seconds, and ReloadState does nothing meanwhile; so this is tried several times
 // at once.

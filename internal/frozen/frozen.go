@@ -1,6 +1,5 @@
-// Package frozen lets a test helper tell a producer that the clock of its
-// in-memory Redis stands still, where a producer otherwise reckons on from the
-// last time it asked. It does not move any clock, and production code sets none.
+// Package frozen lets a test helper give a producer the clock of its in-memory Redis,
+// which stands still. Otherwise a producer counts on from the last time it asked. It does not move any clock, and production code sets none.
 package frozen
 
 import (

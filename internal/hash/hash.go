@@ -1,5 +1,5 @@
-// Package hash tells which slot a basis belongs to. It is a package of its own so that
-// who only sends needs nothing of what shares the slots out.
+// Package hash computes the slot of a basis. It is a package of its own so that programs
+// that only send need nothing of the sharing of slots.
 package hash
 
 import (

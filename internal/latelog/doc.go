@@ -1,12 +1,12 @@
 // Package latelog writes the lines of a logger on a goroutine of its own, so that
-// a log which blocks (a full pipe, a disk that hangs) holds up nobody who writes to
-// it: not a timer that must cancel a handler, and not a worker that closes.
+// a log which blocks (a full pipe, a disk that hangs) does not hold up its callers:
+// not a timer that must cancel a handler, and not a worker that closes.
 //
 //	logger, lines := latelog.Beside(logger)
 //	defer lines.Flush(ctx)
 //
-// Lines keep their order, and the time at which they were said. A thousand of them
-// may wait. What comes beyond that is dropped, and the log says how many.
+// Lines keep their order and their time. A thousand of them may wait. Further ones are
+// dropped, and the log says how many.
 //
 // It has no levels, fields or formats of its own; those are the logger's.
 package latelog

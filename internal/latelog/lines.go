@@ -14,7 +14,7 @@ import (
 // most is how many lines may wait for a log that is slow.
 const most = 1000
 
-// Lines are what one logger, and all that were made of it, have not written yet.
+// Lines are the lines that one logger, and all that were made of it, have not written yet.
 type Lines struct {
 	mu      sync.Mutex
 	waiting []line
@@ -22,14 +22,14 @@ type Lines struct {
 	writing chan struct{} // closed when all is written; nil: nothing is being written
 }
 
-// line is what one call of a logger says.
+// line is one call of a logger.
 type line struct {
 	core   zapcore.Core
 	entry  zapcore.Entry
 	fields []zapcore.Field
 }
 
-// Beside returns a logger that says the same as the given one, and never waits for
+// Beside returns a logger that writes the same as the given one, and never waits for
 // it.
 func Beside(log *zap.Logger) (*zap.Logger, *Lines) {
 	lines := &Lines{}
@@ -91,10 +91,10 @@ func (l *Lines) write() {
 	}
 }
 
-// write has the logger's core decide once more, since it may be one that samples.
+// write lets the logger's core decide once more, since it may be one that samples.
 func (x line) write() {
 	if ce := x.core.Check(x.entry, nil); ce != nil {
-		ce.Entry = x.entry                          // with its caller and stack, which a check is not told
+		ce.Entry = x.entry                          // with its caller and stack, which Check does not get
 		ce.ErrorOutput = zapcore.AddSync(os.Stderr) // as loggers have it
 		ce.Write(x.fields...)
 	}

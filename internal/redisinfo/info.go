@@ -1,5 +1,5 @@
-// Package redisinfo reads what a Redis server tells of itself. What to make of it is for
-// others to say: package rmq refuses unfit servers, and the inspector's doctor judges them.
+// Package redisinfo reads what a Redis server reports about itself. It does not judge:
+// package rmq refuses unfit servers, and the inspector's doctor judges them.
 package redisinfo
 
 import (
@@ -11,10 +11,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Info is the answer of INFO, by field. What is not told is empty.
+// Info is the answer of INFO, by field. A missing field is empty.
 type Info map[string]string
 
-// Ask asks one server. One that does not know INFO, such as one in memory, tells nothing.
+// Ask asks one server. If it does not know INFO, like one in memory, all fields are empty.
 func Ask(ctx context.Context, server redis.UniversalClient) (Info, error) {
 	text, err := server.Info(ctx).Result()
 	if err != nil && !strings.HasPrefix(err.Error(), "ERR ") {
@@ -25,17 +25,17 @@ func Ask(ctx context.Context, server redis.UniversalClient) (Info, error) {
 
 // Parse reads an answer.
 func Parse(text string) Info {
-	told := Info{}
+	info := Info{}
 	for line := range strings.Lines(text) {
 		if key, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			told[key] = value
+			info[key] = value
 		}
 	}
-	return told
+	return info
 }
 
-// AtLeast reports whether the server has that version. One of its own kind, or one that
-// does not tell, is taken to have it.
+// AtLeast reports whether the server has that version. It returns true if the server does
+// not report a version, or one in another form.
 func (i Info) AtLeast(major, minor int) bool {
 	parts := strings.SplitN(i["redis_version"], ".", 3)
 	if len(parts) < 2 {

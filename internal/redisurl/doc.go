@@ -1,5 +1,5 @@
-// Package redisurl makes a Redis client from a URL, for those who configure
-// programs with texts.
+// Package redisurl makes a Redis client from a URL, for programs that are configured
+// by texts.
 //
 //	redis://user:password@host:6379/3
 //	rediss://user:password@host:6379/3                  TLS

@@ -1,15 +1,15 @@
-// Package rights tells a user of Redis access control (ACL) what he must be
-// granted. Redis itself says of a command within a script only that it may not
-// be run, and of a key that one of several may not be accessed; and it says so one
-// right at a time, when a message is under way already.
+// Package rights reports which rights a user of Redis access control (ACL) lacks.
+// Redis itself says of a command within a script only that it may not be run, and of
+// a key that one of several may not be accessed; and it says so one right at a time,
+// when a message is under way already.
 //
 //	err := rights.Check(ctx, rdb, rights.Need{Worker: true}, rights.Topic{Name: "orders", Slots: 16})
 //	// Redis user "orders" lacks rights: +zrem, ~prepare{orders_*}, &rmq:wake{orders}; see docs/DEPLOYMENT.md
 //
 // Workers ask when they start, producers before the first message of a topic.
-// Where Redis cannot tell, before version 7.0, nothing is checked.
+// Before version 7.0 Redis cannot report rights, and nothing is checked.
 //
-// It grants nothing and knows nothing of what commands are for. What is needed
-// stands in needs.go, and docs/DEPLOYMENT.md says the same in lines for ACL
+// It grants nothing and does not know what commands are for. The needs are listed in
+// needs.go, and docs/DEPLOYMENT.md says the same in lines for ACL
 // SETUSER, which the tests of package rmq try.
 package rights

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// User is whom rdb works as, in quotes; "default" unless a user is named.
+// User returns the name of the Redis user of rdb, in quotes; "default" unless it names one.
 func User(rdb redis.UniversalClient) string {
 	name := ""
 	switch c := rdb.(type) {
@@ -29,7 +29,7 @@ func User(rdb redis.UniversalClient) string {
 var refused = regexp.MustCompile(`run the '([^' ]+)' command`)
 
 // denied reports whether err says that the user lacks a right. From Redis 7.2 on, and
-// with Valkey, a script is told the same in other words.
+// with Valkey, the text is another one inside scripts.
 func denied(err error) bool {
 	return redis.HasErrorPrefix(err, "NOPERM") || redis.HasErrorPrefix(err, "ACL failure in script")
 }
@@ -39,7 +39,7 @@ func Denied(err error) bool {
 	return err != nil && (denied(err) || strings.Contains(err.Error(), notInScripts))
 }
 
-// notInScripts is what Redis 7.0 says in scripts. It does not tell which right is missing.
+// notInScripts is what Redis 7.0 says in scripts, without naming the missing right.
 const notInScripts = "The user executing the script can't"
 
 // command is the one that err says may not be run, or empty.
@@ -50,8 +50,8 @@ func command(err error) string {
 	return ""
 }
 
-// Explain adds what to do to an error by which Redis turns the user away, from a
-// command or altogether. Every other error stays as it is.
+// Explain adds what to do to an error by which Redis refuses a command, or the user
+// altogether. Every other error stays as it is.
 func Explain(err error, user string) error {
 	var reply redis.Error
 	if !errors.As(err, &reply) {

@@ -6,13 +6,13 @@ import (
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
-// Need is what somebody wants to do.
+// Need is what a program wants to do.
 type Need struct {
-	Worker  bool // handles messages and sends them; else it only sends
+	Worker  bool // handles messages and sends them; otherwise it only sends
 	Durable bool // waits for replicas
 }
 
-// Topic is with what.
+// Topic is the topic it wants to do that with.
 type Topic struct {
 	Name  string // with its namespace
 	Slots int

@@ -18,7 +18,7 @@ const topicsAtOnce = 50
 
 // Check reports what the user of rdb must still be granted for the topics: everything
 // at once, or with very many topics everything for the first of them that lack
-// something. A worker works at all servers of a Cluster and asks each of them,
+// something. A worker uses all servers of a Cluster and asks each of them,
 // since each has its own users. A producer asks the one that holds the
 // definition of its topic, because it must not wait for others.
 func Check(ctx context.Context, rdb redis.UniversalClient, n Need, topics ...Topic) error {
@@ -48,7 +48,7 @@ func Check(ctx context.Context, rdb redis.UniversalClient, n Need, topics ...Top
 }
 
 // check asks one server: at first about what is needed, and, if something of it is
-// missing, about all that tells why.
+// missing, about everything that shows why.
 func (n Need) check(ctx context.Context, server redis.UniversalClient, topics []Topic, many bool) error {
 	plain, keys := n.plain(many), n.keys(topics)
 	calls := slices.Clone(plain)
@@ -114,7 +114,7 @@ func (n Need) lacks(ctx context.Context, server redis.UniversalClient, topics []
 	return lacks, nil
 }
 
-// document tells all rights.
+// document lists all rights.
 const document = "docs/DEPLOYMENT.md"
 
 // commandsOf are the commands used on any of the keys, in order.
@@ -127,7 +127,7 @@ func commandsOf(keys []key) []string {
 	return slices.Compact(all)
 }
 
-// diagnose tells by which right each use of a key fails that fails. A command
+// diagnose finds the right that each failing use of a key lacks. A command
 // that fails on every key is missing, and so is a key on which every command
 // fails. If nothing works at all, it is most likely the keys that were forgotten
 // where commands without a key are granted, and else it may be both.
@@ -179,7 +179,7 @@ func (n Need) channelRights(ctx context.Context, server redis.UniversalClient, t
 		return []string{"+subscribe"}
 	}
 	// Redis says which of the two it is when it refuses a command outright. Should
-	// the right have been granted meanwhile: nobody minds an empty wake-up.
+	// the right have been granted meanwhile: an empty wake-up does no harm.
 	err := server.Publish(ctx, luascripts.WakeChannel(t.Name), "").Err()
 	if command(err) == "" {
 		return []string{channel}

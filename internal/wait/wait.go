@@ -1,5 +1,5 @@
 // Package wait ends a wait when a context ends. The Redis client does not do that
-// by itself: while it dials or reads, it goes by its own time-outs, unless the user
+// by itself: while it dials or reads, it uses its own time-outs, unless the user
 // has set ContextTimeoutEnabled.
 package wait
 

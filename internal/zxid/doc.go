@@ -1,14 +1,14 @@
 // Package zxid stands between go-zookeeper and its connections, and keeps the number
 // of the last change that the client has heard of: the zxid of ZooKeeper.
 //
-// On a new connection the client says that number together with its watches, and
-// ZooKeeper tells what has happened to them since. The library notes the number of
+// On a new connection the client sends that number together with its watches, and
+// ZooKeeper reports what has happened to them since. The library stores the number of
 // each answer without a lock while it reads it for that, so it is a race in the sense
 // of Go. Worse, an answer on the new connection may come before the watches were sent
-// again. Then its number goes with them, and what happened before it is never told.
+// again. Then its number goes with them, and earlier changes are never reported.
 //
-// Here the number is noted for the library: answers reach it without one, and on a new
-// connection the number is that of the connection before.
+// This package keeps the number for the library: answers reach the library without one,
+// and on a new connection it sends the number of the connection before.
 //
 // It knows three kinds of packets and nothing else of ZooKeeper, and retries nothing.
 package zxid

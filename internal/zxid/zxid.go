@@ -14,7 +14,7 @@ type Seen struct {
 	last int64
 }
 
-// Conn is what the library is given in place of a connection. It has one at a time,
+// Conn is what the library gets in place of a connection. It has one at a time,
 // writes whole packets, and closes one before it opens the next.
 func (s *Seen) Conn(c net.Conn) net.Conn { return &conn{Conn: c, seen: s} }
 
@@ -58,12 +58,12 @@ const (
 	opSetWatches   = 101
 
 	// A server's packets, all but the first: the number of the request, which is
-	// negative if nobody has asked, and the zxid.
+	// negative without a request, and the zxid.
 	answerZxid = length + 4
 	answered   = answerZxid + 8
 )
 
-// Write says the zxid where the library says one.
+// Write puts our zxid in place of the library's.
 func (c *conn) Write(p []byte) (int, error) {
 	at := 0
 	switch {
@@ -90,7 +90,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// hear is given all that is read, in pieces of any size.
+// hear is called with all that is read, in pieces of any size.
 func (c *conn) hear(b []byte) {
 	for len(b) > 0 {
 		if c.rest > 0 {
