@@ -312,8 +312,8 @@ func TestDeadDeleteProtectsWhatWasNotMeant(t *testing.T) {
 		for _, c := range []struct{ words, args string }{
 			{`--older-than is "65535d2000000h", more than 106751d`, "--older-than 65535d2000000h"},
 			{"more than 106751d", "--older-than 9223372036s1000ms"},
-			{"less than 1ms; leave it away", "--older-than 0s"},
-			{"less than 1ms; leave it away", "--newer-than 0s"},
+			{"less than 1ms; leave it out", "--older-than 0s"},
+			{"less than 1ms; leave it out", "--newer-than 0s"},
 			{"not a duration", "--older-than=-1h"},
 			{"not a duration", "--older-than="},
 			{"in the years 1970 to 9999", "--died-before 0001-01-01T00:00:00Z"},

@@ -109,7 +109,7 @@ func lookAtSlots(t *testing.T, s at, worker string) {
 	3  WORKER  0`, worker)
 	wantText(t, s.text(t, "slots", "audience"), `
 	SLOT  WORKER  FLIGHT  SINCE  ATTEMPT  STATE  HELD BY
-	0  nobody  0`)
+	0  none  0`)
 	objects := s.objects(t, "slots", "orders")
 	want(t, field(objects, "holder"), "[<nil> <nil> "+worker+" <nil>]")
 	want(t, field(objects, "worker"), strings.TrimSuffix("["+strings.Repeat(worker+" ", 4), " ")+"]")

@@ -274,7 +274,7 @@ func TestRights(t *testing.T) {
 	thief.Auth = "rmq:guess"
 	refused(thief, owner.Root, `"rmq"`, "another password")
 	thief.Auth = ""
-	refused(thief, owner.Root, "everybody")
+	refused(thief, owner.Root, "all users")
 
 	readOnly := cfg
 	readOnly.Root += "/readonly"

@@ -142,7 +142,7 @@ func TestLostBeforeTheOfficeIsGivenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	await(t, "lost", m.Lost())
-	if took := time.Since(begun); took > m.session.patience()/2 { // far longer than it may take
+	if took := time.Since(begun); took > m.session.answerTimeout()/2 { // far longer than it may take
 		t.Errorf("lost after %v", took)
 	}
 }
