@@ -12,9 +12,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Script is a source and the hash Redis knows it by.
+// Script is known to Redis by the hash of its source.
 type Script struct {
-	source, hash string
+	hash string
 }
 
 // sources are all scripts of the program by their hash. It is written while packages are
@@ -23,13 +23,10 @@ var sources = map[string]string{}
 
 // New returns the script of a source. It is for variables of packages.
 func New(source string) *Script {
-	x := &Script{source: source, hash: redis.NewScript(source).Hash()}
+	x := &Script{redis.NewScript(source).Hash()}
 	sources[x.hash] = source
 	return x
 }
-
-// Source is the text of the script.
-func (x *Script) Source() string { return x.source }
 
 // Call begins the arguments of a call. Append the keys, then the rest; keys is the number of
 // keys, and size the number of both.
