@@ -12,8 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/redisinfo"
-	"github.com/slotmq/go-rmq/internal/words"
 )
 
 // How the doctor examines servers.
@@ -80,7 +80,7 @@ func (i *Inspector) connection(servers []server) Check {
 		case s.err != nil:
 			findings = append(findings, fail(s.at(servers)+oneLine(i.explain(s.err)), "mend the address of Redis, or start it"))
 		case s.ping > slowPing:
-			findings = append(findings, warn(fmt.Sprintf("%sanswers in %s", s.at(servers), words.Duration(s.ping)),
+			findings = append(findings, warn(fmt.Sprintf("%sanswers in %s", s.at(servers), humantime.Duration(s.ping)),
 				"run workers and producers nearer to Redis: each turn takes a round trip"))
 		}
 	}
@@ -122,12 +122,12 @@ func clocks(servers []server) Check {
 				word = "behind"
 			}
 			findings = append(findings, warn(fmt.Sprintf("%sits clock is %s %s this machine's",
-				s.at(servers), words.Duration(s.ahead.Abs()), word), advice))
+				s.at(servers), humantime.Duration(s.ahead.Abs()), word), advice))
 		}
 	}
 	if apart := last.ahead - first.ahead; apart-first.doubt-last.doubt > wrongClock {
 		findings = append(findings, warn(fmt.Sprintf("the clocks of %s and %s are %s apart",
-			first.addr, last.addr, words.Duration(apart)), advice))
+			first.addr, last.addr, humantime.Duration(apart)), advice))
 	}
 	far := "less than 1ms"
 	if off >= time.Millisecond {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/definition"
+	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/wait"
-	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
@@ -80,24 +80,24 @@ func (s *still) seems(who shares, held map[string][]int) bool {
 	switch {
 	case c.InFlight > 0 && s.was.Lease > 0 && over > quiet:
 		s.level, s.detail = Fail, fmt.Sprintf("a batch of %d, taken %s by %s, whose lease ended %s, and no worker takes it over",
-			c.InFlight, words.Ago(taken), s.was.Worker, words.Ago(over))
+			c.InFlight, humantime.Ago(taken), s.was.Worker, humantime.Ago(over))
 		s.advice = "start workers that listen to the topic; if there are, look at their logs"
 	case c.InFlight == 0 || s.was.Lease > 0:
 	case held == nil || taken <= quiet: // it cannot be known
 	case !lives:
 		s.level, s.detail = Fail, fmt.Sprintf("a batch of %d, taken %s by %s, which has no session any more, and no worker takes it over",
-			c.InFlight, words.Ago(taken), s.was.Worker)
+			c.InFlight, humantime.Ago(taken), s.was.Worker)
 		s.advice = "start workers that listen to the topic; if there are, look at their logs"
 	case !slices.Contains(has, s.slot):
 		s.level, s.detail = Fail, fmt.Sprintf("a batch of %d, taken %s by %s, which lives, and does not carry it",
-			c.InFlight, words.Ago(taken), s.was.Worker)
+			c.InFlight, humantime.Ago(taken), s.was.Worker)
 		s.advice = "restart that worker: others take the batch over when its session has ended"
 	}
 	if s.level == "" && c.InFlight == 0 && c.Due > 0 && c.Paused.IsZero() && who.owner(s.slot) != "" &&
 		(c.Overdue > quiet || c.Overdue == 0) { // 0: of priorities it is not known
 		s.level, s.detail = Warn, fmt.Sprintf("%d due", c.Due)
 		if c.Overdue > 0 {
-			s.detail += ", the oldest for " + words.Duration(c.Overdue)
+			s.detail += ", the oldest for " + humantime.Duration(c.Overdue)
 		}
 		s.detail += ", and its worker " + who.owner(s.slot) + " takes none"
 		s.advice = "look at that worker's log, and whether its handlers keep all places of its Concurrency"
@@ -129,7 +129,7 @@ func (i *Inspector) standStill(ctx context.Context, seem []still) ([]still, erro
 		now := counts[0]
 		if now.Number == s.was.Number && now.Worker == s.was.Worker && now.InFlight == s.was.InFlight && now.Taken.Equal(s.was.Taken) &&
 			now.Until.Equal(s.was.Until) && (s.was.InFlight > 0 || now.Due+now.RetryDue > 0 && now.Paused.IsZero()) {
-			s.detail += fmt.Sprintf(" (nothing moved between two looks, %s apart)", words.Duration(betweenLooks))
+			s.detail += fmt.Sprintf(" (nothing moved between two looks, %s apart)", humantime.Duration(betweenLooks))
 			all = append(all, s)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
@@ -17,7 +17,7 @@ func waitsFor(e *Explanation, f *byhand.Found, who shares) []string {
 	switch {
 	case e.Waiting != nil || e.Retry != nil:
 	case over:
-		add("a worker to take it over: the lease of %s ended %s", f.Worker, words.Ago(f.Now.Sub(f.Until)))
+		add("a worker to take it over: the lease of %s ended %s", f.Worker, humantime.Ago(f.Now.Sub(f.Until)))
 		return append(reasons, missing(e, who)...)
 	case e.Flight != nil:
 		return nil
@@ -30,7 +30,7 @@ func waitsFor(e *Explanation, f *byhand.Found, who shares) []string {
 	case f.Paused.UnixMilli() == 0: // who paused it did not say when
 		add("slot %d to be resumed", e.Slot)
 	default:
-		add("slot %d to be resumed (paused %s)", e.Slot, words.Ago(f.Now.Sub(f.Paused)))
+		add("slot %d to be resumed (paused %s)", e.Slot, humantime.Ago(f.Now.Sub(f.Paused)))
 	}
 	due := time.Time{} // of what comes first: a fresh copy replaces one that waits for its retry
 	what := "its time"
@@ -41,13 +41,13 @@ func waitsFor(e *Explanation, f *byhand.Found, who shares) []string {
 	}
 	later := due.After(f.Now)
 	if later {
-		add("%s, %s", what, words.In(due.Sub(f.Now)))
+		add("%s, %s", what, humantime.In(due.Sub(f.Now)))
 	}
 	switch {
 	case over:
-		add("the batch of %s, whose lease ended %s, to be taken over", f.Worker, words.Ago(f.Now.Sub(f.Until)))
+		add("the batch of %s, whose lease ended %s, to be taken over", f.Worker, humantime.Ago(f.Now.Sub(f.Until)))
 	case f.Batch > 0:
-		add("the batch of %s, taken %s", f.Worker, words.Ago(f.Now.Sub(f.Taken)))
+		add("the batch of %s, taken %s", f.Worker, humantime.Ago(f.Now.Sub(f.Taken)))
 	}
 	if e.Waiting != nil && e.Before > 0 && !later {
 		add("%s before it in slot %d", plural(e.Before, "message"), e.Slot)

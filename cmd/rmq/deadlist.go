@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/internal/humantime"
 )
 
 func (a *app) deadListCommand() *cobra.Command {
@@ -55,7 +55,7 @@ say how many there are.`,
 				if e.Failure != nil {
 					attempts, reason = fmt.Sprint(e.Failure.Attempts), legible(e.Failure.Reason)
 				}
-				table.row(words.Ago(now.Sub(e.Died)), e.Slot, attempts, a.text(e.Content), reason)
+				table.row(humantime.Ago(now.Sub(e.Died)), e.Slot, attempts, a.text(e.Content), reason)
 			}
 			if a.json {
 				return nil

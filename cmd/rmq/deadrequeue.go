@@ -10,7 +10,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/checked"
-	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/internal/humantime"
 )
 
 func (a *app) deadRequeueCommand() *cobra.Command {
@@ -152,7 +152,7 @@ func (r *requeue) what(n int) string {
 	text := fmt.Sprintf("requeue %s of %s", countOf(n, "dead message"), legible(r.args[0]))
 	if rate := r.options.Rate; rate > 0 {
 		took := time.Duration(min(max(float64(n)/rate, 1), 1e9)) * time.Second
-		text += fmt.Sprintf(", at %v (%s)", r.cmd.Flag("rate").Value, words.Duration(took))
+		text += fmt.Sprintf(", at %v (%s)", r.cmd.Flag("rate").Value, humantime.Duration(took))
 	}
 	return text
 }

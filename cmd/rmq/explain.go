@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/internal/humantime"
 )
 
 func (a *app) explainCommand() *cobra.Command {
@@ -96,13 +96,13 @@ func (a *app) describe(e inspector.Explanation) {
 		}
 	}
 	if f := e.Flight; f != nil {
-		text := fmt.Sprintf("%s, taken %s by %s, in a batch of %d", ofAll(f.Attempt), words.Ago(e.Now.Sub(f.Since)), legible(f.Worker), f.Batch)
+		text := fmt.Sprintf("%s, taken %s by %s, in a batch of %d", ofAll(f.Attempt), humantime.Ago(e.Now.Sub(f.Since)), legible(f.Worker), f.Batch)
 		switch over := e.Now.Sub(f.LeaseEnds); {
 		case f.LeaseEnds.IsZero():
 		case over < time.Millisecond:
-			text += ", lease ends " + words.In(-over)
+			text += ", lease ends " + humantime.In(-over)
 		default:
-			text += ", lease ended " + words.Ago(over)
+			text += ", lease ended " + humantime.Ago(over)
 		}
 		line("in flight", text)
 	}
@@ -116,7 +116,7 @@ func (a *app) describe(e inspector.Explanation) {
 		line("retrying", text)
 	}
 	if d := e.Dead; d != nil {
-		line("dead", "died "+words.Ago(e.Now.Sub(d.Died))+exact(stamp{d.Died})+"; rmq dead requeue has it delivered again")
+		line("dead", "died "+humantime.Ago(e.Now.Sub(d.Died))+exact(stamp{d.Died})+"; rmq dead requeue has it delivered again")
 	}
 	if f := e.Failure; f != nil {
 		for n, text := range failureLines(f, e) {
@@ -138,13 +138,13 @@ func failureLines(f *inspector.Failure, e inspector.Explanation) []string {
 	if f.Reason == "" {
 		last = "not known"
 	}
-	last += fmt.Sprintf(" (attempt %d, %s", f.Attempts, words.Ago(e.Now.Sub(f.Last)))
+	last += fmt.Sprintf(" (attempt %d, %s", f.Attempts, humantime.Ago(e.Now.Sub(f.Last)))
 	if f.Worker != "" {
 		last += ", by " + legible(f.Worker)
 	}
 	lines := []string{last + ")"}
 	if f.Attempts > 1 && !f.First.IsZero() {
-		lines = append(lines, words.Ago(e.Now.Sub(f.First))+" ("+moment(f.First)+")")
+		lines = append(lines, humantime.Ago(e.Now.Sub(f.First))+" ("+moment(f.First)+")")
 	}
 	return lines
 }

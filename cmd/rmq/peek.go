@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -115,7 +115,7 @@ func (a *app) entryOf(topic string, e inspector.Entry) entryJSON {
 func when(e inspector.Entry, now time.Time) string {
 	switch {
 	case e.State == inspector.Dead:
-		return "died " + words.Ago(now.Sub(e.Died))
+		return "died " + humantime.Ago(now.Sub(e.Died))
 	case e.State == inspector.InFlight:
 		return "in flight"
 	case e.Priority > 0:
@@ -129,9 +129,9 @@ func when(e inspector.Entry, now time.Time) string {
 // until says when something is due, or for how long it has been.
 func until(t, now time.Time) string {
 	if d := now.Sub(t); d >= time.Millisecond {
-		return "due for " + words.Duration(d)
+		return "due for " + humantime.Duration(d)
 	}
-	return "due " + words.In(t.Sub(now))
+	return "due " + humantime.In(t.Sub(now))
 }
 
 // ofAll says which of all deliveries one is.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/internal/humantime"
 )
 
 // progress shows on stderr how far a long command is: a bar on a terminal, elsewhere a
@@ -99,7 +99,7 @@ func (p *progress) line(after time.Duration) string {
 	}
 	if rest := float64(p.total - done); rest > 0 && rate > 0 {
 		left := time.Duration(min(math.Ceil(rest/rate), 1e9)) * time.Second
-		figures += "  " + words.Duration(left) + " left"
+		figures += "  " + humantime.Duration(left) + " left"
 	}
 	const most = 20
 	bar := ""

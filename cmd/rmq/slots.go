@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/internal/humantime"
 )
 
 func (a *app) slotsCommand() *cobra.Command {
@@ -87,11 +87,11 @@ func (a *app) showHolders(t inspector.Topic, slots []inspector.Slot, now time.Ti
 		case s.Paused.UnixMilli() == 0: // who paused it did not say when
 			state = append(state, "paused")
 		default:
-			state = append(state, "paused "+words.Ago(now.Sub(s.Paused)))
+			state = append(state, "paused "+humantime.Ago(now.Sub(s.Paused)))
 		}
 		since, attempt, holder := "", "", ""
 		if s.Holder != "" {
-			since, attempt, holder = words.Ago(now.Sub(s.Since)), fmt.Sprint(s.Attempt), legible(s.Holder)
+			since, attempt, holder = humantime.Ago(now.Sub(s.Since)), fmt.Sprint(s.Attempt), legible(s.Holder)
 		}
 		worker := painted{text: legible(s.Worker)}
 		switch {
@@ -144,7 +144,7 @@ func (a *app) countSlots(ctx context.Context, i *inspector.Inspector, topics []i
 			case s.Priority > 0:
 				next = fmt.Sprintf("priority %d", s.Priority)
 			case s.Next.After(now):
-				next = words.In(s.Next.Sub(now))
+				next = humantime.In(s.Next.Sub(now))
 			}
 			cells := append([]any{legible(t.Name), s.Index}, counted(s.Counts, s.Overdue)...)
 			table.row(append(cells, next)...)

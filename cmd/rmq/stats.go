@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/internal/humantime"
 )
 
 func (a *app) statsCommand() *cobra.Command {
@@ -273,7 +273,7 @@ type undefinedJSON struct {
 func counted(c inspector.Counts, overdue time.Duration) []any {
 	late, dead := painted{text: "-"}, painted{text: fmt.Sprint(c.Dead)}
 	if overdue > 0 {
-		late.text = words.Duration(overdue)
+		late.text = humantime.Duration(overdue)
 	}
 	if overdue > time.Minute {
 		late.hue = yellow

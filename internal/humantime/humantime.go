@@ -1,5 +1,5 @@
-// Package words says times as people say them: "in 4m10s", "12s ago".
-package words
+// Package humantime writes times as people say them: "in 4m10s", "12s ago".
+package humantime
 
 import (
 	"strconv"
