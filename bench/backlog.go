@@ -123,7 +123,7 @@ func (b *bench) sendOnTop(l *backlog, n, perCall int) (servers.Sample, error) {
 	return result, l.check()
 }
 
-// clear kills the server of a backlog, and tells what it was like.
+// clear kills the server of a backlog, and reports what it was like.
 func (b *bench) clear(l *backlog) ([]string, error) {
 	b.progress.Say("removing %s …", report.Count(float64(l.size)))
 	defer b.progress.Done()

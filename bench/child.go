@@ -13,7 +13,7 @@ import (
 )
 
 // A child is this program once more, in a process of its own: for a round with a
-// changed product, or with several processes. It is told what to do on its
+// changed product, or with several processes. It gets its orders on its
 // standard input and answers on its standard output, both in JSON.
 
 // childArgument is the only argument of a child.
@@ -156,7 +156,7 @@ func (b *bench) inChild(program string, r request) (answer, error) {
 	return c.hear()
 }
 
-// request is one for a child that shall use the Redis of a place.
+// request is one for a child that should use the Redis of a place.
 func (b *bench) request(role string, p servers.Place, slots, messages int) request {
 	return request{Role: role, Redis: p.Servers[0].Addr, Messages: messages, Slots: slots, Callers: b.callers, Payload: b.payload}
 }

@@ -9,9 +9,9 @@ import (
 
 // The two kinds of processes of a company, as children.
 
-// work is a worker's part: it answers with its id when it works, and tells from then
+// work is a worker's part: it answers with its id when it works, and reports from then
 // on how many messages it has handled whenever that has changed, until it is
-// told to stop; then what that cost, and at last which messages they were.
+// asked to stop; then what that cost, and at last which messages they were.
 func (j job) work() (a answer, err error) {
 	ids, topic := newIdentities(j.Messages), rmq.Topic{Name: "bench", Kind: rmq.KindRangeMerge, Slots: j.Slots}
 	rdb := j.place.Dial()[0]
@@ -59,7 +59,7 @@ func (j job) work() (a answer, err error) {
 	return a, err
 }
 
-// send is a sender's part: it answers when it is ready, begins when it is told to,
+// send is a sender's part: it answers when it is ready, begins when it is asked to,
 // and answers when everything is sent.
 func (j job) send() (a answer, err error) {
 	topic := rmq.Topic{Name: "bench", Kind: rmq.KindRangeMerge, Slots: j.Slots}

@@ -47,7 +47,7 @@ func (b *bench) consume() error {
 	return nil
 }
 
-// randomDue and risingDue tell when message i is due: in the past.
+// randomDue and risingDue return when message i is due: in the past.
 func randomDue() func(int) float64 {
 	now := time.Now().UnixMilli()
 	return func(int) float64 { return float64(now - 1 - rand.Int64N(24*time.Hour.Milliseconds())) }
@@ -58,7 +58,7 @@ func risingDue() func(int) float64 {
 	return func(i int) float64 { return float64(first + int64(i)/4) } // 10^8 fit into a day
 }
 
-// drain handles a backlog to its end, and tells how many bytes each of its
+// drain handles a backlog to its end, and reports how many bytes each of its
 // messages took before.
 func (b *bench) drain(p servers.Place, slots, messages int, due func(int) float64) (result servers.Sample, bytes float64, err error) {
 	if err := p.Empty(); err != nil {

@@ -61,7 +61,7 @@ type rounds []latencies
 // ms is the median of the rounds.
 func (r rounds) ms(share float64) float64 { return r.sorted(share)[len(r)/2] }
 
-// spread tells the least and the most of the rounds.
+// spread reports the least and the most of the rounds.
 func (r rounds) spread(share float64) string {
 	all := r.sorted(share)
 	return fmt.Sprintf("%.2f .. %.2f", all[0], all[len(all)-1])

@@ -107,7 +107,7 @@ func (b *bench) dues(whole bool) []time.Time {
 	return all
 }
 
-// lateRMQ sends a message for each time, and tells how late they are handled.
+// lateRMQ sends a message for each time, and reports how late they are handled.
 func (b *bench) lateRMQ(p servers.Place, slots int, dues []time.Time) (result servers.Sample, late latencies, err error) {
 	if err := p.Empty(); err != nil {
 		return result, nil, err

@@ -8,7 +8,7 @@
 //	cd bench && go run . -only both -runs 5 -plots ../docs   the figures of README.md, in an hour
 //
 // Tables go to standard output, as Markdown, and progress to standard error. The
-// rounds of all contestants of a table are interleaved and medians are told,
+// rounds of all contestants of a table are interleaved and it shows their medians,
 // because a machine's speed moves from minute to minute. Only ratios within one
 // table mean something. Every message has an identity: a round in which one was
 // lost or came twice says so and fails the run.

@@ -4,7 +4,7 @@
 // for they write the same tables.
 //
 // Asking again merges. The audience is the slotBasis, and messages of one
-// slotBasis are handled one at a time. Nobody takes a lock.
+// slotBasis are handled one at a time. It takes no lock.
 //
 //	go run ./examples/audience
 //	go run ./examples/audience -redis redis://localhost:6379

@@ -72,7 +72,7 @@ func run(ctx context.Context, s *store.Store) (err error) {
 	}
 }
 
-// sum tells what is in the table now.
+// sum reports what is in the table now.
 func (h *handler) sum(late bool) error {
 	now := h.orders.read(order)
 	fmt.Printf("The order is %q. Without the number it would be %q.\n", now.state, now.unfenced)

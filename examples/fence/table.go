@@ -13,7 +13,7 @@ type row struct {
 	state string
 	fence int64
 
-	unfenced string // what the state would be if nobody looked at the number
+	unfenced string // what the state would be without a check of the number
 }
 
 // write writes a row, unless a later delivery did so before. Comparing and writing

@@ -1,4 +1,4 @@
-// Orderclose closes orders that nobody has paid for 30 minutes after they were
+// Orderclose closes orders that are not paid for 30 minutes after they were
 // made. Each order is one FixedTime message. Sending it again moves it, for a
 // customer who asks for more time. Paying needs no message: when its time comes
 // the handler looks at the order and finds that it is paid. It has to look

@@ -107,7 +107,7 @@ func (w *watch) handle(worker string, d *rmq.Delivery) {
 	w.handled <- struct{}{}
 }
 
-// owners tells which worker has handled each slot, and forgets earlier moves.
+// owners reports which worker has handled each slot, and forgets earlier moves.
 func (w *watch) owners() map[int]string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -119,7 +119,7 @@ func (w *watch) owners() map[int]string {
 	return owners
 }
 
-// moves tells which slots have moved, and when they were at work again.
+// moves reports which slots have moved, and when they were at work again.
 func (w *watch) moves(sent int, before map[int]string, leaving time.Time) (moved int, latest time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -57,7 +57,7 @@ func listed(ctx context.Context, s *store.Store, t rmq.Topic, workers int) error
 	}
 }
 
-// balanced tells whether all have the same number of slots, give or take one.
+// balanced reports whether all have the same number of slots, give or take one.
 func balanced(shown map[string][]int) bool {
 	var sizes []int
 	for _, own := range shown {

@@ -5,7 +5,7 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// eventLog writes what the client tells of its life, such as "slots were shared
+// eventLog writes what the client reports of its life, such as "slots were shared
 // out", between the lines of the handler.
 func eventLog() (*zap.Logger, error) {
 	cfg := zap.NewDevelopmentConfig()

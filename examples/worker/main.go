@@ -8,7 +8,7 @@
 //	/tmp/rmq-worker -redis redis://localhost:6379 -clean    # at the end
 //
 // With -zk localhost:2181 in each of these lines ZooKeeper shares the slots, and
-// tells when a worker is dead. If the lines were run without it, -clean comes first:
+// reports when a worker is dead. If the lines were run without it, -clean comes first:
 // a topic is shared in one way.
 //
 // Without -redis it sends 20 jobs to itself and ends.
@@ -112,7 +112,7 @@ func sendJobs(ctx context.Context, client *rmq.Client, n int) error {
 	return nil
 }
 
-// handler tells of each job, and keeps count.
+// handler prints each job, and keeps count.
 type handler struct {
 	mu      sync.Mutex
 	handled int

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Progress tells on standard error what is going on: on a terminal in one line
+// Progress shows on standard error what is going on: on a terminal in one line
 // that changes, elsewhere in a line for each step.
 type Progress struct {
 	to       *os.File
@@ -15,13 +15,13 @@ type Progress struct {
 	told     time.Time // the bar, last
 }
 
-// NewProgress returns a progress that is told on standard error.
+// NewProgress returns a progress on standard error.
 func NewProgress() *Progress {
 	info, err := os.Stderr.Stat()
 	return &Progress{to: os.Stderr, terminal: err == nil && info.Mode()&os.ModeCharDevice != 0}
 }
 
-// Say tells of one step.
+// Say reports one step.
 func (p *Progress) Say(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if p.terminal {
@@ -31,7 +31,7 @@ func (p *Progress) Say(format string, args ...any) {
 	}
 }
 
-// Bar tells how much of a long step is done, now and then.
+// Bar reports how much of a long step is done, now and then.
 func (p *Progress) Bar(label string, begun time.Time, done, total int) {
 	every := 10 * time.Second
 	if p.terminal {

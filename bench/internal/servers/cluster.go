@@ -18,7 +18,7 @@ func (f *Fleet) Cluster(masters int) (Place, error) {
 	var addrs []string
 	for range masters {
 		s, err := f.start(func(bus int) []string {
-			// The default bus port, port+10000, may not exist or belong to somebody.
+			// The default bus port, port+10000, may not exist or belong to another program.
 			return []string{"--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-port", strconv.Itoa(bus)}
 		})
 		if err != nil {

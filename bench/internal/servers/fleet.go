@@ -1,4 +1,4 @@
-// Package servers starts Redis servers for one run, and tells what work at them
+// Package servers starts Redis servers for one run, and reports what work at them
 // costs.
 package servers
 
@@ -121,7 +121,7 @@ func redisBinary() (string, error) {
 	return path, nil
 }
 
-// freePorts returns ports nobody listens on, all different.
+// freePorts returns ports without a listener, all different.
 func freePorts(n int) (ports []int, err error) {
 	for range n {
 		l, err := net.Listen("tcp", "127.0.0.1:0")

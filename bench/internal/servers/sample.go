@@ -24,7 +24,7 @@ func (s Sample) Busy() float64 { return s.Redis.CPU.Seconds() / s.Took.Seconds()
 // ClientBusy is the share of one core that this process used.
 func (s Sample) ClientBusy() float64 { return s.Client.Seconds() / s.Took.Seconds() }
 
-// Measure runs one round with so many messages, and tells what it cost.
+// Measure runs one round with so many messages, and reports what it cost.
 // Garbage of what went before is collected first.
 func (p Place) Measure(messages int, round func() error) (Sample, error) {
 	result := Sample{Messages: messages}

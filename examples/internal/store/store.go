@@ -85,7 +85,7 @@ func main(run func(ctx context.Context, s *Store) error, zk *string) {
 	}
 }
 
-// parse reads the command line. Whatever is wrong with it is told in one line.
+// parse reads the command line. Whatever is wrong with it is reported in one line.
 func parse(name string) (code int, done bool) {
 	flags := flag.CommandLine
 	flags.Init(name, flag.ContinueOnError)

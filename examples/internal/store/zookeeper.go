@@ -42,7 +42,7 @@ func (s *Store) sharing(lease time.Duration) slots.Sharing {
 	return slots.ZooKeeper(slots.ZooKeeperConfig{Servers: s.ZooKeeper, SessionTimeout: lease})
 }
 
-// Shown tells what ZooKeeper shows of a topic: each worker's id, and the slots that
+// Shown reports what ZooKeeper shows of a topic: each worker's id, and the slots that
 // it has.
 func (s *Store) Shown(ctx context.Context, topic string) (map[string][]int, error) {
 	view, err := s.keeper().View(ctx, s.Namespace)

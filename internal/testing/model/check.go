@@ -71,7 +71,7 @@ func (w *world) check() {
 	}
 }
 
-// handlesLive tells whether the worker's handler runs while the protocol promises that no other
+// handlesLive reports whether the worker's handler runs while the protocol promises that no other
 // does: the lease or the session lives. A handler that was started too late counts anyway, unless
 // its process is frozen: that is what the check before it is for.
 func (w *world) handlesLive(i int) bool {

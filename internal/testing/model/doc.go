@@ -18,7 +18,7 @@
 //	PRIORITY-LOST  a fresh content is delivered with another priority than the last one stored
 //	DEAD-EARLY     a content dies before its first delivery and all its retries
 //	OVERRUN        a content is delivered more often than that (dead late)
-//	STRANDED       a batch nobody works at, or something undelivered after the faults have ended
+//	STRANDED       a batch without a worker, or something undelivered after the faults have ended
 //	SPENT          a batch is taken over whose holder lives, since Redis forgot what became of it
 //	UNTOLD         a late holder is answered as if its finish had been applied
 //

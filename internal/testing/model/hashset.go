@@ -6,7 +6,7 @@ type hashSet struct {
 	n     int
 }
 
-// add tells whether the hash was new.
+// add reports whether the hash was new.
 func (h *hashSet) add(x uint64) bool {
 	if x == 0 {
 		x = 1

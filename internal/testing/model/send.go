@@ -21,7 +21,7 @@ func (w *world) send(c int, v int8) {
 	}
 }
 
-// touch renews the lease of a batch and tells whether it is still the asker's.
+// touch renews the lease of a batch and reports whether it is still the asker's.
 func (w *world) touch(who id, number int8) bool {
 	if w.Holder != who || w.Number != number {
 		return false

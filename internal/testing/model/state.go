@@ -1,6 +1,6 @@
 package model
 
-// id of one life of a worker process; 0 is nobody. An id is never used twice.
+// id of one life of a worker process; 0 is none. An id is never used twice.
 type id int8
 
 func idOf(worker int, incarnation int8) id {
@@ -164,7 +164,7 @@ func (s *state) hasSession(who id) bool {
 
 func (s *state) inFlight() bool { return s.Prepare != [maxContents]int8{} }
 
-// inTime tells whether a worker may trust its batch: its lease, counted from before the request, or
+// inTime reports whether a worker may trust its batch: its lease, counted from before the request, or
 // its session deadline is not over.
 func (w *world) inTime(i int) bool {
 	k := &w.Workers[i]

@@ -10,7 +10,7 @@ const (
 
 	// The network.
 	arrive    // the request reaches Redis, which answers
-	arriveDup // a late duplicate reaches Redis, the answer is nobody's
+	arriveDup // a late duplicate reaches Redis, the answer belongs to no worker
 	arriveOld // the request is carried out as an older program had it
 	duplicate // the request is on its way twice
 	loseReply // the reply gets lost, the turn is repeated
@@ -174,10 +174,10 @@ func (w *world) shareSteps(i int, to []step) []step {
 	return to
 }
 
-// shared tells whether a worker turns only at what is assigned to it.
+// shared reports whether a worker turns only at what is assigned to it.
 func (w *world) shared() bool { return w.ZooKeeper || w.Forgets }
 
-// listed tells whether who is alive as far as the worker has read.
+// listed reports whether who is alive, by what the worker has read.
 func (k *worker) listed(who id) bool { return k.Members[who.worker()] == who.incarnation()+1 }
 
 // workSteps are those of a process which is awake: it waits for a reply, or runs a handler, or

@@ -22,7 +22,7 @@ func nameOf(violation string) string {
 	return name
 }
 
-// String tells the trace in words, one step a line, with the answers Redis gave.
+// String reports the trace in words, one step a line, with the answers Redis gave.
 func (t *Trace) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v, leases %v, %d steps:\n", &t.Options, t.Options.Leases, len(t.steps))
@@ -48,7 +48,7 @@ func (t *Trace) shrink() {
 	}
 }
 
-// replay tells what the steps violate, and after how many of them. It stops at one that is not
+// replay reports what the steps violate, and after how many of them. It stops at one that is not
 // possible.
 func (t *Trace) replay(steps []step) (string, int) {
 	w := &world{Options: &t.Options, state: t.start}

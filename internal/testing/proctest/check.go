@@ -74,7 +74,7 @@ type handling struct {
 	outcome Kind  // Done, Fail, Kill, or Start: it has not returned
 }
 
-// running is what tells the handlers that run at a time apart.
+// running tracks the handlers that run at the same time.
 type running struct {
 	place
 	fence   int64
@@ -317,7 +317,7 @@ func (r *Report) Unexplained() (n int) {
 	return n
 }
 
-// String tells the figures.
+// String reports the figures.
 func (r *Report) String() string {
 	var by []string
 	for _, w := range slices.Sorted(maps.Keys(r.Done)) {

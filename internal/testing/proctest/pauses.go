@@ -50,7 +50,7 @@ func Pauses(events []Event) (killed, left []time.Duration) {
 	return killed, left
 }
 
-// Spread tells how durations are distributed.
+// Spread reports how durations are distributed.
 func Spread(d []time.Duration) string {
 	if len(d) == 0 {
 		return "none"

@@ -36,7 +36,7 @@ func AwaitGo() bool {
 	}
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		os.Exit(1) // nobody is there to read the log
+		os.Exit(1) // there is no reader of the log
 	}()
 	return true
 }
@@ -145,7 +145,7 @@ func (p *Process) Gone() (bool, error) {
 
 func (p *Process) signal(s os.Signal) { _ = p.cmd.Process.Signal(s) } // the only error is that it has ended
 
-// cleanUp ends the process and tells what the test may not have seen.
+// cleanUp ends the process and reports what the test may not have seen.
 func (p *Process) cleanUp() {
 	t := p.dir.t
 	gone, err := p.Gone()

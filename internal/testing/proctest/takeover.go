@@ -16,8 +16,8 @@ type Takeover struct {
 
 // Takeovers finds all of them: for each Kill, Freeze, Cut, Rob and Closing the slots
 // that its worker was the last to begin a handler in. "Another" is another worker,
-// or the same with another note in its starts, which tells who it is at the time. Due
-// tells when a content was to be handled, in nanoseconds.
+// or the same with another note in its starts, which says which one it is at the time. Due
+// returns when a content was to be handled, in nanoseconds.
 func Takeovers(events []Event, due func(content string) int64) (all []Takeover) {
 	type state struct {
 		last    Event // start

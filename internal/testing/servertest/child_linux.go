@@ -14,7 +14,7 @@ func diesWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }
 
-// stopped tells whether SIGSTOP has reached every thread of a child. The kernel
+// stopped reports whether SIGSTOP has reached every thread of a child. The kernel
 // hands it to one of them, and until that one gets a processor the others run on.
 func stopped(pid int) bool {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid)) // the pattern is good

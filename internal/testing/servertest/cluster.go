@@ -50,7 +50,7 @@ func Cluster(t testing.TB, masters, replicasPerMaster int, args ...string) *Redi
 	for range masters * (1 + replicasPerMaster) {
 		s := &Server{daemon: daemon{Dir: t.TempDir()}, password: c.password}
 		err := s.startOn(path, func(port int) ([]string, error) {
-			// The default bus port, port+10000, may not exist or belong to somebody.
+			// The default bus port, port+10000, may not exist or belong to another program.
 			var err error
 			bus[s], err = freePort()
 			own := []string{argv0, "--port", fmt.Sprint(port), "--cluster-port", fmt.Sprint(bus[s])}
@@ -83,7 +83,7 @@ var clusterDefaults = []string{
 }
 
 // create gives the masters their slots and makes all nodes known to each other, so
-// that nobody has to wait for gossip.
+// that no test waits for gossip.
 func (c *RedisCluster) create(ctx context.Context, bus map[*Server]int) error {
 	for i, s := range c.nodes[:c.masters] {
 		from, to := i*clusterSlots/c.masters, (i+1)*clusterSlots/c.masters-1
@@ -215,7 +215,7 @@ func (c *RedisCluster) masterOf(t testing.TB, slot int) *Server {
 	var master *Server
 	err := poll(ctx, func() error {
 		// A former master that came back believes in itself for a moment; the
-		// greater epoch tells who is right.
+		// greater epoch shows which is right.
 		var epoch uint64
 		master = nil
 		for s, view := range c.views(ctx) {

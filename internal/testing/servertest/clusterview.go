@@ -13,7 +13,7 @@ import (
 type member struct {
 	id, addr string
 	myself   bool
-	healthy  bool   // connected, and nobody suspects it
+	healthy  bool   // connected, and not suspected by others
 	master   string // whose replica it is; empty for a master
 	epoch    uint64
 	slots    [][2]int // ranges, both ends included

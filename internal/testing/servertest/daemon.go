@@ -133,7 +133,7 @@ var given struct {
 	ports map[int]bool
 }
 
-// freePort finds a port nobody listens on and gives no port twice. It stays below
+// freePort finds a port without a listener and gives no port twice. It stays below
 // the range from which a kernel takes the near ends of connections: some servers
 // leave a port of theirs unused for long, or for a restart, and want it back.
 func freePort() (int, error) {

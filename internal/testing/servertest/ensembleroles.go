@@ -43,7 +43,7 @@ func (e *ZooKeeperEnsemble) roles() (leader *ZooKeeperServer, followers []*ZooKe
 		switch answers[i].mode {
 		case "leader":
 			// A former leader that comes out of a pause believes in itself for a
-			// moment; the greater epoch tells who is right.
+			// moment; the greater epoch shows which is right.
 			if now := answers[i].zxid >> 32; leader == nil || now > epoch {
 				leader, epoch = m, now
 			}

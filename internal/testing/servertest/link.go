@@ -34,7 +34,7 @@ func (l *link) pump(to, from net.Conn, pass func(b []byte) bool) {
 	}
 }
 
-// wait holds a piece back while the proxy delays or is frozen, and tells whether
+// wait holds a piece back while the proxy delays or is frozen, and reports whether
 // the link still lives.
 func (l *link) wait() bool {
 	p := l.proxy
@@ -135,7 +135,7 @@ func newLoss(words []string) *loss {
 	return l
 }
 
-// meant tells whether b is the request in question.
+// meant reports whether b is the request in question.
 func (l *loss) meant(b []byte) bool {
 	b = bytes.ToLower(b)
 	if len(l.words) == 0 {

@@ -142,7 +142,7 @@ func (p *process) exited() bool {
 	}
 }
 
-// crashed tells how the child ended if nobody asked it to, otherwise nil.
+// crashed reports how the child ended if it was not asked to, otherwise nil.
 func (p *process) crashed() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -178,7 +178,7 @@ func (p *process) runLog() string {
 	return all[min(int(p.logStart), len(all)):]
 }
 
-// portTaken tells whether the child gave up because somebody else had its port:
+// portTaken reports whether the child gave up because another process had its port:
 // between choosing a free port and using it there is always a gap.
 func (p *process) portTaken() bool {
 	return strings.Contains(p.runLog(), "Address already in use")

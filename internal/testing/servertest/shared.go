@@ -100,7 +100,7 @@ func startSharedZooKeeper(t testing.TB) (*ZooKeeperServer, error) {
 	return s, nil
 }
 
-// stopShared ends the shared servers and tells if one had ended before, by itself.
+// stopShared ends the shared servers and reports if one had ended before, by itself.
 func stopShared() error {
 	sharedRedis.Lock()
 	defer sharedRedis.Unlock()

@@ -124,7 +124,7 @@ func (s *ZooKeeperServer) Client(t testing.TB, sessionTimeout time.Duration, on 
 	return newZooKeeperClient(t, s.Servers(), s.dial, sessionTimeout, on)
 }
 
-// ExpireSession makes the server end a session at once, whoever holds it: its
+// ExpireSession makes the server end a session at once, whichever client holds it: its
 // ephemeral nodes go, its client learns it when it comes back. The id is what
 // zk.Conn.SessionID tells, or zk.Stat.EphemeralOwner.
 func (s *ZooKeeperServer) ExpireSession(t testing.TB, id int64) {
