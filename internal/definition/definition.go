@@ -66,7 +66,7 @@ func AgreeAll(ctx context.Context, s *luascripts.Scripts, names []string, topics
 			continue
 		}
 		if open := topics[i].Slots == 0; open && h.Slots != full[i].Slots && h.Slots > 0 {
-			// Somebody defined the topic with another number. The script fills in what a
+			// The topic was defined with another number. The script fills in what a
 			// definition leaves open only for who agrees with the rest, so it is asked
 			// once more, with that number.
 			full[i].Slots = h.Slots
@@ -96,7 +96,7 @@ func compare(name string, want, held luascripts.Definition) error {
 	return fields.Err(name, message.ErrTopicConflict)
 }
 
-// split tells a qualified name by its parts.
+// split writes a qualified name by its parts.
 func split(name, namespace string) string {
 	if namespace == "" {
 		return strconv.Quote(name) + " without a namespace"
