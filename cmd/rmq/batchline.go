@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// batchLine is one line of what rmq send --batch reads.
+// batchLine is one line of the input of rmq send --batch.
 type batchLine struct {
 	Content  *string `json:"content"`
 	Base64   *[]byte `json:"content_base64"`
@@ -24,7 +24,7 @@ type batchLine struct {
 	At       *string `json:"at"`
 	Priority *int64  `json:"priority"`
 
-	// What rmq dead export writes besides. It is of no use here.
+	// Other fields that rmq dead export writes. They are ignored here.
 	Slot     any `json:"slot"`
 	Died     any `json:"died"`
 	Attempts any `json:"attempts"`
@@ -34,10 +34,10 @@ type batchLine struct {
 	Reason   any `json:"reason"`
 }
 
-// parseLine reads one. What it does not say is as in flags.
+// parseLine reads one line. Flags give what the line leaves out.
 func parseLine(line []byte, flags payload) (payload, error) {
 	var l batchLine
-	// The parser would replace such bytes without a word, and another content would be sent.
+	// The parser would silently replace such bytes, and another content would be sent.
 	if !utf8.Valid(line) {
 		return flags, errors.New("it is not UTF-8; write such contents as content_base64")
 	}
@@ -83,8 +83,8 @@ func parseLine(line []byte, flags payload) (payload, error) {
 	return p, nil
 }
 
-// halfCharacter finds an escape of JSON, such as \ud800, that is no character without a second
-// one, which is not there. The parser would replace it without a word.
+// halfCharacter finds an escape of JSON, such as \ud800, that is only half a character: the
+// second escape is missing. The parser would silently replace it.
 func halfCharacter(line []byte) string {
 	for i := 0; i < len(line); i++ {
 		if line[i] != '\\' {
@@ -105,7 +105,7 @@ func halfCharacter(line []byte) string {
 	return ""
 }
 
-// escaped is the number that a text begins with, as \u003f is one.
+// escaped returns the number of an escape such as \u003f at the beginning of a text.
 func escaped(text []byte) (rune, bool) {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return 0, false
@@ -114,7 +114,7 @@ func escaped(text []byte) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// orElse is what a text says, or if there is none, a default.
+// orElse returns the value of a text, or a default if there is no text.
 func orElse[T time.Duration | time.Time](otherwise *T, text *string, parse func(string) (T, error)) (*T, error) {
 	if text == nil {
 		return otherwise, nil
@@ -123,7 +123,7 @@ func orElse[T time.Duration | time.Time](otherwise *T, text *string, parse func(
 	return &value, err
 }
 
-// plainer says what is wrong with a line in words of this command.
+// plainer rewrites an error of the parser in the words of this command.
 func plainer(err error) error {
 	var wrong *json.UnmarshalTypeError
 	switch {

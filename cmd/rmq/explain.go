@@ -63,7 +63,7 @@ Exit code 1 if it is nowhere.`,
 	return cmd
 }
 
-// nowhere says that a content is not in a topic, and where it was looked for.
+// nowhere says that a message is not in a topic, and which slots were searched.
 func (a *app) nowhere(t inspector.Topic, content, basis string) error {
 	looked := fmt.Sprintf("all %d slots of %s", t.Slots, legible(t.Name))
 	if t.Slots == 1 {

@@ -79,7 +79,7 @@ type pausedJSON struct {
 	Changed int    `json:"changed"`
 }
 
-// paused says what was changed of the slots that were meant; nil means all.
+// paused reports which of the given slots were changed; nil means all.
 func (a *app) paused(t inspector.Topic, changed int, slots []int, done string) error {
 	meant, which := t.Slots, countOf(t.Slots, "slot")
 	if slots != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // payload is a message before the kind of its topic is known: in flags, and in the lines of a
-// batch. What is not given is nil.
+// batch. Fields that are not given are nil.
 type payload struct {
 	content, basis string
 	merge, in      *time.Duration

@@ -95,7 +95,7 @@ latest first. Nothing is taken or changed.`,
 	return cmd
 }
 
-// entryJSON is a message where it is.
+// entryJSON is a message and its place.
 type entryJSON struct {
 	Topic string `json:"topic,omitempty"`
 	shown
@@ -111,7 +111,7 @@ func (a *app) entryOf(topic string, e inspector.Entry) entryJSON {
 	return entryJSON{topic, a.shown(e.Content), e.Slot, string(e.State), stamp{e.Due}, e.Priority, e.Attempt, stamp{e.Died}}
 }
 
-// when says what decides when an entry comes, or when it came, in a few words.
+// when says in a few words when an entry will be delivered, or was.
 func when(e inspector.Entry, now time.Time) string {
 	switch {
 	case e.State == inspector.Dead:

@@ -82,8 +82,8 @@ Nothing is sent: exit code 1 if it does not wait.`,
 	return cmd
 }
 
-// unmoved says in words of this command why a message could not get what it was to get, and
-// which flag could give it.
+// unmoved says in the words of this command why a message could not be rescheduled, and
+// which flag could do it.
 func (a *app) unmoved(ctx context.Context, i *inspector.Inspector, topic, content, basis string, to inspector.Move, err error) error {
 	const times = "use --now, --in or --at"
 	var invalid *message.InvalidError

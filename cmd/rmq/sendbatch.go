@@ -15,7 +15,7 @@ import (
 	"github.com/slotmq/go-rmq/producer"
 )
 
-// A chunk has so many messages at the most, and about so many bytes. It is sent earlier when
+// A chunk has at most so many messages, and about so many bytes. It is sent earlier when
 // no further line has come for a while.
 const (
 	perChunk   = 500
@@ -23,10 +23,10 @@ const (
 	lull       = 100 * time.Millisecond
 )
 
-// longestLine is a content of which each byte is written as \u0000, and some.
+// longestLine has room for a content with each byte written as \u0000, and for the rest.
 const longestLine = 6*longestContent + 1<<20
 
-// batch is what is sent of a file, chunk by chunk.
+// batch sends a file, chunk by chunk.
 type batch struct {
 	*sending
 	lines <-chan textLine
@@ -47,7 +47,7 @@ type textLine struct {
 	err  error
 }
 
-// linesOf reads lines, one ahead of who takes them, until quit is closed.
+// linesOf reads lines, one ahead of the caller, until quit is closed.
 func linesOf(from io.Reader, longest int, quit <-chan struct{}) <-chan textLine {
 	lines := make(chan textLine)
 	pass := func(l textLine) bool {
@@ -78,7 +78,7 @@ func linesOf(from io.Reader, longest int, quit <-chan struct{}) <-chan textLine 
 	return lines
 }
 
-// errLine is what is wrong with a line.
+// errLine is the error of a line.
 type errLine struct {
 	line int
 	err  error
@@ -121,7 +121,7 @@ func (s *sending) sendBatch(ctx context.Context) error {
 func (b *batch) all(ctx context.Context, bar *progress) error {
 	for {
 		readErr := b.chunk(ctx)
-		// What was read is sent, also when what follows is wrong.
+		// The lines read so far are sent, even if the next one is wrong.
 		if err := b.send(context.WithoutCancel(ctx)); err != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func (b *batch) all(ctx context.Context, bar *progress) error {
 	}
 }
 
-// chunk reads the next lines. The error is io.EOF behind the last, that of ctx, or an errLine.
+// chunk reads the next lines. The error is io.EOF after the last, that of ctx, or an errLine.
 func (b *batch) chunk(ctx context.Context) error {
 	b.payloads, b.numbers = b.payloads[:0], b.numbers[:0]
 	flags := b.given()
@@ -167,11 +167,11 @@ func (b *batch) chunk(ctx context.Context) error {
 	return nil
 }
 
-// errLull is that no line has come for a while.
+// errLull means that no line has come for a while.
 var errLull = errors.New("no line has come")
 
-// next is the next line. In a hurry, as when others wait to be sent, it waits a short while
-// only.
+// next returns the next line. If hurried, since other lines wait to be sent, it waits only a
+// short while.
 func (b *batch) next(ctx context.Context, hurry bool) ([]byte, error) {
 	if err := ctx.Err(); err != nil { // also while lines come
 		return nil, err
@@ -204,12 +204,12 @@ func (b *batch) end(err error) error {
 	return err
 }
 
-// send sends the chunk, as far as its lines are right.
+// send sends the lines of the chunk before the first wrong one.
 func (b *batch) send(ctx context.Context) error {
 	if len(b.payloads) == 0 {
 		return nil
 	}
-	// What is due in some time is so from its send on, however long ago its line came.
+	// A delay counts from the send, not from when the line was read.
 	var err error
 	var messages []message.Message
 	for n, p := range b.payloads {

@@ -66,7 +66,7 @@ func (a *app) statsCommand() *cobra.Command {
 	return cmd
 }
 
-// watch looks again and again. What fails after the first look may work again.
+// watch counts again and again. An error after the first time may pass.
 func (a *app) watch(ctx context.Context, every time.Duration, look func() error) error {
 	again := time.NewTicker(every)
 	defer again.Stop()

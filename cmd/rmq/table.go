@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// table prints rows in columns. They fit the screen: where they do not, text is shortened,
-// the last column first. Numbers never are.
+// table prints rows in columns that fit the screen: if they do not, text is shortened, the
+// last column first. Numbers are never shortened.
 type table struct {
 	a       *app
 	titles  []string
@@ -17,8 +17,8 @@ type table struct {
 	begun   bool // the titles are printed
 }
 
-// So many rows are aligned together, or so many bytes: lists of any length begin at once, and
-// never take much memory.
+// Rows are aligned and printed in groups of so many rows or bytes, so lists of any length
+// begin at once and take little memory.
 const (
 	pageful      = 200
 	pagefulBytes = 1 << 20
@@ -43,7 +43,7 @@ func (t *table) row(cells ...any) {
 		} else {
 			row[i] = painted{text: fmt.Sprint(c)}
 		}
-		if !t.numbers[i] { // a content may be as long as a book, and no more of it can be shown
+		if !t.numbers[i] { // a content may be very long, and no more of it can be shown
 			row[i].text = strings.Clone(shorten(row[i].text, t.a.width()))
 		}
 		t.bytes += len(row[i].text)

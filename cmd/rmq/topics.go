@@ -29,8 +29,7 @@ is a topic of its own: it has messages, and no worker.`,
 	}
 }
 
-// topicJSON is how a topic is defined. Of one whose definition cannot be read, only the
-// name is known.
+// topicJSON is the definition of a topic. If it cannot be read, only the name is known.
 type topicJSON struct {
 	Topic   string `json:"topic"`
 	Kind    string `json:"kind,omitempty"`

@@ -7,7 +7,7 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// columns is how many columns of a terminal a text takes. What is shown as one character, such
+// columns returns how many columns of a terminal a text takes. One character on the screen, such
 // as a letter with its accents or a picture with its colour, may be several runes.
 func columns(s string) int { return displaywidth.String(s) }
 
@@ -20,7 +20,7 @@ func shorten(s string, most int) string {
 }
 
 // wrap breaks a text at spaces into lines of at most that many columns. A word that is
-// longer is broken, too. Several spaces stay several, but where a line ends.
+// longer is broken, too. Several spaces are kept, except at the end of a line.
 func wrap(s string, most int) []string {
 	var lines []string
 	line, n := "", 0
