@@ -3,6 +3,7 @@ package schedule
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -20,9 +21,13 @@ func TestAssignedAgainInAnyState(t *testing.T) {
 		t.Errorf("queued %d times, %d places", s.ready.length, s.used)
 	}
 	h := s.takeOne(t)
+	x.unseen = false
 	again() // in the hands of a taker
 	if s.ready.length != 0 || h.Leave {
 		t.Error("queued while it turns")
+	}
+	if x.unseen { // the taker goes on with it
+		t.Error("it is to be looked at")
 	}
 	s.Work(x, Facts{Fence: 7, Held: true})
 	again() // in the hands of a handler
@@ -153,7 +158,8 @@ func TestMoved(t *testing.T) {
 	s.ReplaceHung(topics[0].slots[0])
 	moved(topics[0])
 	s.EndTerm()
-	s.Begin(&term{id: "next"})
+	moved(topics...)
+	s.Begin(&term{id: "next"}) // whose session has heard of nothing yet
 	moved(topics...)
 }
 
@@ -178,6 +184,32 @@ func TestDrop(t *testing.T) {
 		t.Errorf("%d are dropped, %d are active", len(s.Dropped()), s.active)
 	}
 	s.WaitIdle() // does not wait
+}
+
+// Close waits until each slot is asleep, also when one goes to sleep and wakes at once.
+func TestWaitIdle(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, topics := stage(4, 1)
+		x := s.takeOne(t).Slot
+		idle := false
+		go func() {
+			s.WaitIdle()
+			idle = true
+		}()
+		synctest.Wait()
+		s.Unassign(topics[0])
+		s.Rest(x, Facts{Fence: 1}, time.Time{}) // it is to be left, so it is ready again
+		synctest.Wait()
+		if idle {
+			t.Error("it does not wait for the turn that leaves")
+		}
+		s.Left(s.takeOne(t).Slot, Facts{})
+		synctest.Wait()
+		if !idle {
+			t.Error("it waits for nothing")
+		}
+	})
 }
 
 // What the slots do, as Close tells it when it cannot wait any longer.

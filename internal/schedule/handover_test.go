@@ -69,6 +69,7 @@ func TestEndOfATerm(t *testing.T) {
 	s.Again(slots[0], took(), time.Time{})
 	s.clock = s.clock.Add(time.Minute)
 	s.wakeDue()
+	works := 0
 	for s.Carrying(s.term) {
 		for _, h := range s.Next(8, nil) {
 			if old := h.Slot.id == "first"; old != h.Leave {
@@ -78,11 +79,12 @@ func TestEndOfATerm(t *testing.T) {
 				s.Left(h.Slot, Facts{})
 			} else {
 				s.Work(h.Slot, took())
+				works++
 			}
 		}
 	}
-	if len(one.replaced) != 0 {
-		t.Errorf("%d slots are kept for nothing", len(one.replaced))
+	if len(one.replaced) != 0 || works == 0 {
+		t.Errorf("%d slots are kept for nothing; %d work in the next term", len(one.replaced), works)
 	}
 	s.check(t)
 }
@@ -96,6 +98,22 @@ func TestReplacedWhileItTurns(t *testing.T) {
 	taker.Go(func() { h.Facts.Server = "b" })
 	s.EndTerm()
 	taker.Wait()
+}
+
+// A turn that is under way when the term ends may take nothing. Then its slot, which no turn
+// was ever answered at, is not waited for any longer.
+func TestFirstTurnAtTheEndOfATerm(t *testing.T) {
+	t.Parallel()
+	s, topics := stage(2, 1)
+	x := s.takeOne(t).Slot
+	s.EndTerm()
+	if !s.Carrying(s.term) {
+		t.Error("a turn that may have taken a batch is not waited for")
+	}
+	s.Rest(x, Facts{}, time.Time{})
+	if s.Carrying(s.term) || len(topics[0].replaced) > 0 || s.ready.length > 0 {
+		t.Error("a slot that carries nothing is waited for")
+	}
 }
 
 // A batch that waits for its place when the term ends begins nothing, and is given back.
@@ -118,6 +136,34 @@ func TestEndOfATermForABatchThatWaits(t *testing.T) {
 		t.Errorf("given places since %v; %d wait", given, topics[0].waiting.length)
 	}
 	s.check(t)
+}
+
+// A place that comes free at the end of a term goes to no batch of that term: it begins nothing.
+func TestNoBatchGetsAPlaceAtTheEndOfATerm(t *testing.T) {
+	t.Parallel()
+	s, topics := stage(1, 2)
+	given := []time.Time{}
+	s.start = func(_ *Slot, since time.Time) { given = append(given, since) }
+	first, second := topics[0].slots[0], topics[0].slots[1]
+	s.Repeat(s.takeOne(t).Slot, Facts{Open: true, Failures: 2}, s.clock.Add(time.Second))
+	s.Repeat(s.takeOne(t).Slot, Facts{Open: true, Failures: 2}, s.clock)
+	s.wakeDue()
+	s.Rest(s.takeOne(t).Slot, Facts{Fence: 1}, time.Time{})
+	s.clock = s.clock.Add(time.Second)
+	s.wakeDue()
+	h := s.takeOne(t)
+	s.Wake(topics[0], 1, 0) // has the place, and is ready
+	s.Work(h.Slot, took())
+	s.AwaitPlace(h.Slot)
+	if first.state != Waiting || second.state != Ready || !second.place {
+		t.Fatalf("the slots are %d and %d", first.state, second.state)
+	}
+	topics[0].slots[0], topics[0].slots[1] = second, first // the one with the place is ended first
+	first.Index, second.Index = 1, 0
+	s.EndTerm()
+	if len(given) != 1 || !given[0].IsZero() {
+		t.Errorf("a batch begins with the place of a term that is over: %v", given)
+	}
 }
 
 // A slot whose handler hangs is given to another one, under another id, which turns at
@@ -198,8 +244,8 @@ func TestHungSlotIsNotWaitedFor(t *testing.T) {
 	taken := s.takeAll()
 	s.MarkHung(taken[0])
 	s.EndTerm()
-	if !s.Carrying(s.term) {
-		t.Error("nobody waits for the other one")
+	if !s.Carrying(s.term) || s.Carrying(&term{id: "me"}) {
+		t.Error("the other one is not waited for, or by another term")
 	}
 	s.Again(taken[1], took(), time.Time{})
 	s.Left(s.takeOne(t).Slot, Facts{})

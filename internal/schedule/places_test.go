@@ -57,7 +57,7 @@ func TestSlotsYield(t *testing.T) {
 	if s.takeOne(t).Leave {
 		t.Error("it yields at once")
 	}
-	if s.Wanted(x) != true {
+	if !s.Wanted(x) {
 		t.Error("nobody wants its place")
 	}
 	s.Again(x, took(), time.Time{})
@@ -69,6 +69,50 @@ func TestSlotsYield(t *testing.T) {
 	next := s.takeAll()
 	if len(next) != 1 || next[0] == x || topics[0].waiting.first != x || topics[0].waiting.length != 1 {
 		t.Error("the other has no place, or this one does not wait")
+	}
+}
+
+// A batch ends early when a slot of its own topic waits, or one of a topic with fewer places;
+// not for a topic that has as many.
+func TestWanted(t *testing.T) {
+	t.Parallel()
+	s, topics := stage(2, 1, 1)
+	one, other := s.takeOne(t).Slot, s.takeOne(t).Slot
+	s.Work(one, took())
+	s.Work(other, took())
+	if s.Wanted(one) {
+		t.Error("it is wanted, and nothing waits")
+	}
+	s, topics = stage(3, 4, 4)
+	s.Unassign(topics[1])
+	for _, h := range s.Next(8, nil) {
+		if h.Leave {
+			s.Left(h.Slot, Facts{})
+		} else {
+			s.Work(h.Slot, took())
+		}
+	}
+	var atWork []int
+	for _, x := range topics[0].slots {
+		if x.state == Working {
+			atWork = append(atWork, x.Index)
+		}
+	}
+	s.Assign(topics[0], s.term, atWork) // so that none of its slots waits
+	busy := topics[0].slots[0]
+	s.Assign(topics[1], s.term, upTo(4))
+	for i := range topics[1].slots {
+		s.Wake(topics[1], i, 0)
+	}
+	s.takeAll()
+	if topics[0].used <= topics[1].used || topics[0].waiting.length > 0 || topics[1].waiting.length == 0 {
+		t.Fatalf("%d and %d places are used", topics[0].used, topics[1].used)
+	}
+	if !s.Wanted(busy) {
+		t.Error("a topic with fewer places waits, and the place is not wanted")
+	}
+	if !s.Wanted(topics[1].slots[0]) { // its own topic's slots wait
+		t.Error("slots of its own topic wait, and the place is not wanted")
 	}
 }
 

@@ -224,8 +224,17 @@ func TestHeldBy(t *testing.T) {
 		t.Errorf("%d are woken, %d are ready", n, s.ready.length)
 	}
 	s.Next(8, nil)
+	if n := s.WakeHeldBy("ghost"); n != 0 {
+		t.Errorf("%d are woken that are turning", n)
+	}
+	other := topics[0].slots[1]
+	s.Wake(topics[0], 1, 0)
+	s.Rest(s.takeOne(t).Slot, Facts{Refused: true, Holder: "other"}, s.clock.Add(time.Minute)) // and there is nothing to leave
 	s.Unassign(topics[0])
-	if n := s.WakeHeldBy("other"); n != 1 {
+	if held := s.HeldBy("other"); len(held) != 1 || held[0] == other {
+		t.Errorf("%d slots are held, of which one is not this worker's any more", len(held))
+	}
+	if n := s.WakeHeldBy("other"); n != 1 || other.state != Asleep {
 		t.Errorf("%d are woken, of which one is not this worker's any more", n)
 	}
 }

@@ -66,6 +66,9 @@ type Term interface {
 	ID(replacement int) string
 }
 
+// Topic is the one of which it is a slot.
+func (x *Slot) Topic() *Topic { return x.topic }
+
 // Term is the one in which the slot takes its turns. It and ID are for whoever has the
 // slot in hand.
 func (x *Slot) Term() Term { return x.term }
