@@ -41,7 +41,7 @@ var ownContexts = []change{{"consumer/batch.go", "b.call(ctx, i, b.delivery(i))"
 var apart = []change{{"producer/flight.go", "flightMessages = 4096", "flightMessages = 1"}}
 
 var polling = []change{
-	{"consumer/turner.go", "c.schedule.Rest(&x.Slot, x.facts, at)", "_ = at\n\t\tc.schedule.Rest(&x.Slot, x.facts, time.Now().Add(time.Millisecond))"},
+	{"consumer/taker.go", "c.schedule.Rest(&x.Slot, x.facts, at)", "_ = at\n\t\tc.schedule.Rest(&x.Slot, x.facts, time.Now().Add(time.Millisecond))"},
 	{"producer/wake.go", "planWakes(to *line, f *flight) {\n", "planWakes(to *line, f *flight) {\n\treturn\n"},
 }
 

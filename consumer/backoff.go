@@ -7,7 +7,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// Backoff tells how long a message waits for its retry 1, 2, … 16.
+// Backoff returns how long a message waits for its retry 1, 2, … 16.
 type Backoff func(retry int) time.Duration
 
 // Exponential doubles the waiting from base up to most, and draws each from a
@@ -37,15 +37,15 @@ func Schedule(d ...time.Duration) Backoff {
 	}
 }
 
-// backoff asks the topic's Backoff, which is the user's and may panic.
-func (c *Consumer) backoff(t *topic, retry int) (d time.Duration) {
+// askBackoff asks a Backoff, which is the user's and may panic.
+func askBackoff(log *zap.Logger, topic string, ask Backoff, retry int) (d time.Duration) {
 	defer func() {
 		if p := recover(); p != nil {
 			d = 30 * time.Second
-			c.log.Error("Backoff panicked; 30s is taken instead", zap.String("topic", t.Name), zap.Int("retry", retry), zap.Any("panic", p))
+			log.Error("Backoff panicked; 30s is taken instead", zap.String("topic", topic), zap.Int("retry", retry), zap.Any("panic", p))
 		}
 	}()
-	return delay(t.opts.Backoff(retry))
+	return delay(ask(retry))
 }
 
 // delay keeps a back-off within what a turn takes; one of 0 would send the

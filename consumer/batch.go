@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -15,95 +16,82 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// result is what became of one message of a batch. A batch begins with all of
-// them not started, so that nothing is taken for done by mistake.
-type result struct {
-	fate   fate
-	delay  time.Duration
-	reason string
+// batches handles what turns take.
+type batches struct {
+	shift    *shift
+	schedule *schedule.Schedule
+	scripts  *luascripts.Scripts
+	pace     *pace
+	log      *zap.Logger
 }
-
-type fate uint8
-
-const (
-	notStarted fate = iota
-	done
-	failed
-	dead
-)
-
-// earlyFinish is how long a batch goes on before what is left of it is given
-// back, so that a crash repeats little and urgent messages get in. It is less where
-// others wait for a place: see schedule.Slice.
-const earlyFinish = time.Second
 
 // batch is what one turn took, on its way through the handlers.
 type batch struct {
 	*slot
-	c      *Consumer
-	answer luascripts.Answer
-	since  time.Time     // when it got its place; zero: it has none, and is given back
-	begun  time.Time     // zero while it waits for a place
-	shared time.Time     // when it has had the place for long enough, if others wait for one
-	next   int           // the first message not started
-	bytes  int           // of those handled
-	busy   time.Duration // all handlers together, in a parallel batch
+	*batches
+	watched watched
+	answer  luascripts.Answer
+	since   time.Time     // when it got its place; zero: it has none, and is given back
+	shared  time.Time     // when it has had the place for long enough, if others wait for one
+	next    int           // the first message not started
+	bytes   int           // of those handled
+	took    time.Duration // all handlers together, in a parallel batch
 
 	deliveries []Delivery // one for each message, since a listener may keep its own
 }
 
 // handle starts the goroutine that handles the batch, or has it wait for a place:
 // its lease is kept meanwhile.
-func (c *Consumer) handle(x *slot, a luascripts.Answer) {
+func (c *batches) handle(x *slot, a luascripts.Answer) {
 	if cap(x.results) < len(a.Contents) {
 		x.results = make([]result, len(a.Contents))
 	}
 	x.results = x.results[:len(a.Contents)]
 	clear(x.results)
 	x.facts.Held = true
-	b := &batch{slot: x, c: c, answer: a, deliveries: make([]Delivery, len(a.Contents))}
-	x.batch = b
-	c.batches.Add(1)
-	if since, now := c.schedule.Work(&x.Slot, x.facts); now {
-		b.since = since
-		b.begin(time.Now())
-		x.minder.begin(b)
+	b := &batch{slot: x, batches: c, answer: a, deliveries: make([]Delivery, len(a.Contents))}
+	b.watched = watched{slot: &x.Slot, opts: &x.topic.opts, keys: &x.turn.Keys, fence: a.Number, sent: x.sent}
+	x.watchdog.shift, x.watchdog.scripts = c.shift, c.scripts
+	c.shift.batches.Add(1)
+	since, now := c.schedule.Work(&x.Slot, x.facts)
+	if now {
+		b.watched.begun = time.Now()
+		b.placed(since)
+		x.watchdog.begin(&b.watched)
 		go b.run()
 		return
 	}
-	x.minder.begin(b)
+	x.watchdog.begin(&b.watched)
+	x.goOn = func(since time.Time) {
+		go func() {
+			b.watchdog.resume(time.Now())
+			b.placed(since)
+			b.run()
+		}()
+	}
 	c.schedule.AwaitPlace(&x.Slot)
 }
 
-// goOn handles a batch that has waited for its place, and has it since a time. It is
-// called by the schedule.
-func goOn(x *schedule.Slot, since time.Time) {
-	b := asSlot(x).batch
-	b.since = since
-	go b.run()
-}
+// goOn handles a batch that has waited for its place: see schedule.New.
+func goOn(x *schedule.Slot, since time.Time) { asSlot(x).goOn(since) }
 
-// begin notes that the batch has its place.
-func (b *batch) begin(now time.Time) {
-	b.begun = now
-	b.shared = b.since.Add(schedule.Slice)
-	if least := now.Add(batchTarget); b.shared.Before(least) { // it has had the place for longer
+// placed notes that the batch has its place since a time, or none if that is zero.
+func (b *batch) placed(since time.Time) {
+	b.since, b.shared = since, since.Add(schedule.Slice)
+	if least := b.watched.begun.Add(batchTarget); b.shared.Before(least) { // it has had the place for longer
 		b.shared = least
 	}
 }
 
 // run handles the messages and finishes the batch.
 func (b *batch) run() {
-	defer b.c.batches.Done()
-	if b.begun.IsZero() {
-		b.minder.resume(b)
-	}
+	defer b.shift.batches.Done()
 	// A handler may end its goroutine; then the rest of the batch goes on in
 	// another. A panic is caught closer to the handler.
 	ended := false
 	defer func() {
 		if !ended {
-			b.c.batches.Add(1)
+			b.shift.batches.Add(1)
 			go b.run()
 		}
 	}()
@@ -129,6 +117,54 @@ func (b *batch) serial() {
 	}
 }
 
+// parallel handles the messages of a batch at the same time: one after the
+// other in the place the batch has, and as many more as there are places. The turn
+// has taken no more than there were then.
+func (b *batch) parallel() {
+	more := b.schedule.Borrow(&b.Slot, len(b.answer.Contents)-b.next-1)
+	var mu sync.Mutex
+	claim := func() (int, context.Context, bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		return b.claim()
+	}
+	var work func()
+	var all sync.WaitGroup
+	work = func() {
+		returned := false
+		begun := time.Now()
+		defer func() {
+			mu.Lock()
+			b.took += time.Since(begun)
+			mu.Unlock()
+			if !returned { // a handler ended its goroutine
+				all.Go(work)
+				return
+			}
+			b.schedule.ReturnOne(&b.Slot) // now: a neighbour may hang
+		}()
+		for {
+			i, ctx, ok := claim()
+			if !ok {
+				break
+			}
+			b.one(ctx, i)
+		}
+		returned = true
+	}
+	for range 1 + more {
+		all.Go(work)
+	}
+	all.Wait()
+}
+
+// one handles message i under a context of its own.
+func (b *batch) one(ctx context.Context, i int) {
+	ctx, end := context.WithTimeoutCause(ctx, b.topic.opts.Timeout, ErrTimeout)
+	defer end()
+	b.call(ctx, i, b.delivery(i))
+}
+
 // delivery is all that is known of message i.
 func (b *batch) delivery(i int) *Delivery {
 	d := &b.deliveries[i] // all zero, and large: what stays so is not written
@@ -144,13 +180,13 @@ func (b *batch) delivery(i int) *Delivery {
 }
 
 // claim returns the message to be handled next and its context (see
-// minder.start), or false if there is none or the rest is to be given back.
+// watchdog.start), or false if there is none or the rest is to be given back.
 func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 	now := time.Now()
 	if b.next == len(b.answer.Contents) || b.Leaving() || b.next > 0 && b.enough(now) {
 		return 0, nil, false
 	}
-	if ctx, ok = b.minder.start(now); !ok {
+	if ctx, ok = b.watchdog.start(now); !ok {
 		return 0, nil, false
 	}
 	i = b.next
@@ -159,9 +195,9 @@ func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 	return i, ctx, true
 }
 
-// enough reports whether what is left of the batch shall wait for its next turn.
+// enough reports whether what is left of the batch is to wait for its next turn.
 func (b *batch) enough(now time.Time) bool {
-	return now.Sub(b.begun) > earlyFinish || now.After(b.shared) && b.c.schedule.Wanted(&b.Slot)
+	return now.Sub(b.watched.begun) > earlyFinish || now.After(b.shared) && b.schedule.Wanted(&b.Slot)
 }
 
 // call calls the listener with message i and notes the result. A panic is an
@@ -197,7 +233,7 @@ func (b *batch) judge(ctx context.Context, d *Delivery, err error) result {
 	case as(err, &retry):
 		r.delay = delay(retry.after)
 	case d.Attempt <= message.MaxRetries:
-		r.delay = b.c.backoff(b.topic, d.Attempt)
+		r.delay = askBackoff(b.log, b.topic.Name, b.topic.opts.Backoff, d.Attempt)
 	}
 	if b.topic.Literal {
 		r.delay = 0
@@ -225,35 +261,28 @@ func as[E error](err error, target *E) (ok bool) {
 // finish puts the verdicts together and queues the slot for the turn that
 // delivers them.
 func (b *batch) finish() {
-	b.minder.end()
+	b.watchdog.end()
 	x := b.slot
 	for i, r := range x.results {
 		if r.fate == done {
 			continue
 		}
-		v := luascripts.Verdict{Content: b.answer.Contents[i], Priority: b.answer.Priority(i), Delay: r.delay, Reason: r.reason}
-		switch r.fate {
-		case notStarted:
-			v.Fate = luascripts.NotStarted
-		case dead:
-			v.Fate = luascripts.Dead
-		}
-		x.verdicts = append(x.verdicts, v)
+		x.verdicts = append(x.verdicts, r.verdict(&b.answer, i))
 	}
 	if b.next > 0 {
-		took := b.busy // by several at the same time
+		took := b.took // by several at the same time
 		if !b.topic.opts.Parallel {
-			took = time.Since(b.begun)
+			took = time.Since(b.watched.begun)
 		}
 		x.topic.size.learn(took, b.next, b.bytes)
 	}
-	x.batch = nil
+	x.goOn = nil
 	clear(x.results)
 	at, took := time.Time{}, len(b.answer.Contents)
-	if gap := b.c.pace.gap(took, filled(took, x.turn.Count) || x.Leaving()); gap > 0 {
+	if gap := b.pace.gap(took, filled(took, x.turn.Count) || x.Leaving()); gap > 0 {
 		at = time.Now().Add(gap)
 	}
-	b.c.schedule.Again(&x.Slot, x.facts, at)
+	b.schedule.Again(&x.Slot, x.facts, at)
 }
 
 // shorten keeps what is stored or logged for a person readable.

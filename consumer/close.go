@@ -12,12 +12,8 @@ import (
 	"github.com/slotmq/go-rmq/internal/schedule"
 )
 
-// grace is how long Close waits for handlers whose context it has cancelled,
-// and for the last answers of Redis.
-const grace = 2 * time.Second
-
-// logPatience is how long Close waits until all that was said is in the log.
-const logPatience = 500 * time.Millisecond
+// flushWithin is how long Close waits until all that was said is in the log.
+const flushWithin = 500 * time.Millisecond
 
 // Close ends the work. It starts no handler any more, lets those that run
 // finish until ctx ends, then cancels their contexts, gives what was not
@@ -56,10 +52,10 @@ func (c *Consumer) Close(ctx context.Context) error {
 		}
 	}
 	if before == started {
-		if err := c.close(ctx); err != nil {
+		if err := c.close(ctx, c.crew); err != nil {
 			c.result = fmt.Errorf("close consumer: %w", err)
 		}
-		written, cancel := context.WithTimeout(context.Background(), logPatience)
+		written, cancel := context.WithTimeout(context.Background(), flushWithin)
 		c.lines.Flush(written)
 		cancel()
 	}
@@ -68,35 +64,34 @@ func (c *Consumer) Close(ctx context.Context) error {
 }
 
 // close is the first Close of a consumer that was started.
-func (c *Consumer) close(ctx context.Context) error {
+func (c *Consumer) close(ctx context.Context, w *crew) error {
 	c.log.Info("worker closes")
 	begun := time.Now()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		c.leave()
+		w.drain()
 	}()
 	select {
 	case <-ended:
 	case <-ctx.Done():
-		c.schedule.Stop() // Redis may keep leave waiting before it comes to that
-		c.stopHandlers(ErrClosing)
+		w.schedule.Stop() // Redis may keep drain waiting before it comes to that
+		w.shift.endHandlers(ErrClosing)
 		timer := time.NewTimer(grace)
 		defer timer.Stop()
 		select {
 		case <-ended:
 		case <-timer.C:
-			err := c.stuck()
-			c.schedule.Close()
-			c.stopRequests()
-			c.abandoning.Go(c.abandon) // the library may take a while
+			err := w.stuck()
+			w.schedule.Close()
+			w.shift.endRequests()
+			w.fleet.abandon()
 			c.log.Error("worker closed with slots still in hand", zap.Error(err))
 			return err
 		}
 	}
-	c.stopHandlers(ErrClosing)
-	c.stopRequests()
-	if dropped := c.schedule.Dropped(); dropped != nil {
+	w.shift.end(ErrClosing)
+	if dropped := w.schedule.Dropped(); dropped != nil {
 		err := fmt.Errorf("the Redis client was closed before the consumer, so nothing was reported of the following; "+
 			"what they had in hand comes again when the lease or the session has ended: %s", named(dropped))
 		c.log.Error("worker closed too late", zap.Error(err))
@@ -106,28 +101,11 @@ func (c *Consumer) close(ctx context.Context) error {
 	return nil
 }
 
-// leave leaves every slot and returns when nothing of the worker runs any more.
-func (c *Consumer) leave() {
-	// The others learn first that the slots are theirs, so that they wait for
-	// each as it is left.
-	c.resign()
-	c.schedule.Stop()
-	c.schedule.WaitIdle()
-	c.schedule.Close()
-	c.stopHearing()
-	c.running.Wait()
-	c.attending.Wait()
-	c.batches.Wait()
-	c.watching.Wait()
-	c.announcing.Wait()
-	c.endTerm()
-}
-
 // stuck names the slots that could not be left.
-func (c *Consumer) stuck() error {
+func (w *crew) stuck() error {
 	var running, unanswered []*schedule.Slot
-	for _, t := range c.topics {
-		for _, x := range c.schedule.Status(t.scheduled) {
+	for _, t := range w.parts.topics {
+		for _, x := range w.schedule.Status(t.scheduled) {
 			switch x.State {
 			case schedule.Asleep:
 			case schedule.Working:
@@ -144,19 +122,15 @@ func (c *Consumer) stuck() error {
 	if unanswered != nil {
 		errs = append(errs, fmt.Errorf("Redis did not answer about the following; their messages come again when the lease or the session has ended: %s", named(unanswered)))
 	}
-	for _, t := range c.topics {
+	for _, t := range w.parts.topics {
 		if t.crash.pending() {
 			errs = append(errs, fmt.Errorf("Backoff did not return: topic %s", t.Name))
 		}
 	}
-	switch {
-	case errs != nil:
-		return errors.Join(errs...)
-	case c.cfg.Slots != nil:
-		return errors.New("ZooKeeper does not answer; the slots are left, and go to others when the session has ended")
-	default:
-		return errors.New("Redis does not answer")
+	if errs == nil {
+		return w.fleet.silent()
 	}
+	return errors.Join(errs...)
 }
 
 // named lists slots for people.

@@ -161,10 +161,7 @@ func (c Config) validate() error {
 	case c.SafetyLook < 10*time.Millisecond:
 		return refuse("Config.SafetyLook", c.SafetyLook, "10ms or more, or 0 for 30s")
 	}
-	if c.Slots == nil {
-		return nil
-	}
-	return c.Slots.Validate(c.Namespace)
+	return nil
 }
 
 // withDefaults takes the consumer's values where the options are zero.

@@ -7,14 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/latelog"
-	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -25,10 +23,11 @@ type Consumer struct {
 	rdb     redis.UniversalClient
 	scripts *luascripts.Scripts
 	log     *zap.Logger
-	lines   *latelog.Lines // of the log, not written yet
-	id      string         // of this worker, never used again; with ZooKeeper, what its ids begin with
-	recheck time.Duration  // between comparisons of the definitions
-	silence time.Duration  // before the subscription is asked for a sign of life
+	lines   *latelog.Lines     // of the log, not written yet
+	id      string             // of this worker, never used again; with ZooKeeper, what its ids begin with
+	shares  func(*parts) fleet // the slots out
+	recheck time.Duration      // between comparisons of the definitions
+	silence time.Duration      // before the subscription is asked for a sign of life
 
 	mu      sync.Mutex
 	phase   phase
@@ -38,32 +37,9 @@ type Consumer struct {
 	ended   chan struct{}   // closed when everything has ended after Close
 	result  error           // of Close
 
-	// Set by Start.
-	schedule  *schedule.Schedule
-	pace      pace
-	term      atomic.Pointer[term] // the present one, or the last
-	looks     *timetable           // when each topic's slots are looked at
-	lists     *timetable           // when the worker shows itself in each topic's list of members
-	sights    *errands[sight]      // slots to be looked at
-	showing   *errands[*topic]     // lists to enter
-	comparing *errands[*topic]     // definitions to compare
-
-	requests     context.Context // of all commands; ended when Close gives up
-	stopRequests context.CancelFunc
-	handlers     context.Context // of all handlers; ended when Close can wait no longer
-	stopHandlers context.CancelCauseFunc
-	background   context.Context // of the goroutines beside the turners
-	stopRest     context.CancelFunc
-	listening    context.Context // of the one that hears wake-ups, until all slots are left
-	stopHearing  context.CancelFunc
-
-	running    sync.WaitGroup // turners and the goroutines beside them
-	attending  sync.WaitGroup // those that refresh the lists of members
-	batches    sync.WaitGroup // being handled
-	watching   sync.WaitGroup // timers of minders
-	announcing sync.WaitGroup // wake-ups for those who work at a slot next
-	abandoning sync.WaitGroup // of the last session, when leave waits for running already
-	suspects   sync.Map       // holder that ZooKeeper is asked about → *suspicion
+	pace  pace
+	terms terms
+	crew  *crew // set by Start
 }
 
 // phase of a consumer's life. It only goes forward.
@@ -85,17 +61,19 @@ func New(rdb redis.UniversalClient, cfg Config) (*Consumer, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("new consumer: %w", err)
 	}
-	id, called := cfg.Worker, "worker"
+	id, called, shares := cfg.Worker, "worker", newByZooKeeper // the ids come with the sessions
 	if cfg.Slots == nil {
 		random := make([]byte, 4)
 		_, _ = rand.Read(random) // never fails
-		id, called = id+"-"+hex.EncodeToString(random), "member"
+		id, called, shares = id+"-"+hex.EncodeToString(random), "member", newByRedis
+	} else if err := cfg.Slots.Keeper().Validate(cfg.Namespace); err != nil {
+		return nil, fmt.Errorf("new consumer: %w", err)
 	}
-	// A log that blocks must keep nobody from cancelling a handler in time.
+	// A log that blocks must keep nothing from cancelling a handler in time.
 	var lines *latelog.Lines
 	cfg.Logger, lines = latelog.Beside(cfg.Logger)
 	return &Consumer{
-		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), id: id, lines: lines,
+		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), id: id, shares: shares, lines: lines,
 		log: cfg.Logger.With(zap.String(called, id)), recheck: recheck, silence: silenceOf(rdb), listens: map[string]bool{},
 	}, nil
 }
@@ -104,7 +82,7 @@ func New(rdb redis.UniversalClient, cfg Config) (*Consumer, error) {
 // With ZooKeeper that is its name until it has started, and another id after each
 // session that was lost.
 func (c *Consumer) Worker() string {
-	if t := c.term.Load(); t != nil {
+	if t := c.terms.present.Load(); t != nil {
 		return t.id
 	}
 	return c.id
@@ -225,53 +203,35 @@ func (c *Consumer) try(ctx context.Context) (*try, error) {
 // start is one try of Start. When it fails it leaves nothing behind, and may be
 // repeated.
 func (c *Consumer) start(ctx context.Context) error {
-	if err := c.allowed(ctx); err != nil {
+	if err := allowed(ctx, c.rdb, c.topics); err != nil {
 		return err
 	}
-	if err := c.agree(ctx, c.topics); err != nil {
+	w := newCrew(c)
+	if err := w.definitions.agree(ctx, c.topics); err != nil {
+		w.shift.end(nil)
 		return err
 	}
-	c.requests, c.stopRequests = context.WithCancel(context.Background())
-	var scheduled []*schedule.Topic
-	for i, t := range c.topics {
-		t.part = float64(i+1) / float64(len(c.topics))
-		scheduled = append(scheduled, t.prepare()) // anew, if an earlier start failed
-	}
-	c.schedule = schedule.New(c.cfg.Concurrency, scheduled, time.Now, goOn)
-	c.locateAll()
-	c.looks = c.planLooks()
-	c.sights = newErrands(lookTaken, &c.running, c.look)
-	c.showing = newErrands(topicsAtOnce, &c.attending, c.refresh)
-	c.comparing = newErrands(topicsAtOnce, &c.attending, c.compare)
-	c.handlers, c.stopHandlers = context.WithCancelCause(context.Background())
-	c.background, c.stopRest = context.WithCancel(c.requests)
-	c.listening, c.stopHearing = context.WithCancel(c.requests)
-
+	w.prepare(c)
 	// Subscribed first, so that nothing sent after the first look is missed.
-	sub, err := c.subscribe(ctx, "")
+	sub, err := w.wakeups.subscribe(ctx, "")
 	if err == nil {
-		err = c.join(ctx)
+		err = w.fleet.join(ctx)
 	}
 	if err == nil {
-		err = c.run(ctx, sub)
+		err = c.run(ctx, w, sub)
 	}
 	if err != nil {
 		if sub != nil {
 			_ = sub.Close()
-			if c.cfg.Slots == nil {
-				c.resign()
-			} else if t := c.term.Swap(nil); t != nil { // it has nothing in hand
-				t.member.Close()
-			}
+			w.leave(w.fleet.undo)
 		}
-		c.stopRequests()
-		c.stopHandlers(nil)
+		w.shift.end(nil)
 	}
 	return err
 }
 
 // run begins the work, unless ctx has ended or the consumer was closed meanwhile.
-func (c *Consumer) run(ctx context.Context, sub *subscription) error {
+func (c *Consumer) run(ctx context.Context, w *crew, sub *subscription) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -280,18 +240,8 @@ func (c *Consumer) run(ctx context.Context, sub *subscription) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}
-	c.phase = started
-	c.lists = c.planLists()
-	for range turners {
-		c.running.Go(c.turn)
-	}
-	c.running.Go(c.schedule.Alarm)
-	c.running.Go(func() { c.hear(sub) })
-	if c.cfg.Slots != nil {
-		c.running.Go(c.keep)
-	}
-	c.attending.Go(c.attend)
-	c.running.Go(c.lookAfter)
+	c.phase, c.crew = started, w
+	w.run(c, sub)
 	c.log.Info("worker started", zap.Int("topics", len(c.topics)))
 	return nil
 }

@@ -43,17 +43,17 @@ func TestNewIDDuringAFirstTurn(t *testing.T) {
 		return nil
 	}), ListenOptions{Timeout: 100 * time.Millisecond, MaxHandlerTime: time.Second}))
 	must(t, c.Start(ctx))
-	first := c.term.Load()
+	first := c.terms.present.Load()
 	_, err := newSender(t, rdb, topic).Send(ctx, topic, message.Priority{Content: "hangs", SlotBasis: basisOf(topic)[0], Priority: 100})
 	must(t, err)
 	n.await(t, "it hangs", func() bool { return n.running == 1 })
 	proxy.Freeze()
-	c.schedule.Wake(c.topics[0].scheduled, 1, 0)
+	c.crew.schedule.Wake(c.topics[0].scheduled, 1, 0)
 	eventually(t, "the id is given up", func() bool { return setAside(c) == 2 })
 	proxy.Thaw()
 	n.await(t, "the message is delivered again", func() bool { return len(n.attempts["hangs"]) == 2 })
-	if first.member.Err() != nil {
-		t.Errorf("the session was not ended, but lost: %v", first.member.Err())
+	if first.hold.(*session).member.Err() != nil {
+		t.Errorf("the session was not ended, but lost: %v", first.hold.(*session).member.Err())
 	}
 	open()
 	n.await(t, "all handlers return", func() bool { return n.running == 0 })
@@ -192,7 +192,7 @@ func TestCloseEndsTheSessionBeforeToo(t *testing.T) {
 	eventually(t, "the worker has another id", func() bool { return c.Worker() != first })
 	closed := make(chan error, 1)
 	go func() { closed <- closeIn(c, patience) }()
-	waitFor(t, "it closes", c.background.Done())
+	waitFor(t, "it closes", c.crew.shift.background.Done())
 	close(hangs)
 	eventually(t, "one slot is left", func() bool { return setAside(c) == 1 })
 	close(takesLong)
@@ -232,7 +232,7 @@ func TestHangingHandlerWhileCoasting(t *testing.T) {
 	}
 	send("hangs", 0)
 	eventually(t, "it is given up", func() bool {
-		return c.schedule.Status(c.topics[0].scheduled)[0].Hung || setAside(c) > 0
+		return c.crew.schedule.Status(c.topics[0].scheduled)[0].Hung || setAside(c) > 0
 	})
 	begun := time.Now()
 	for i := 0; time.Since(begun) < 2*time.Second; i++ {
@@ -269,7 +269,7 @@ func TestLostReplyOfALeave(t *testing.T) {
 	newSender(t, rdb, topic).send(t, "m")
 	waitFor(t, "the message is in its handler", begun)
 	first, store := c.Worker(), keysOf(topic, slotOf(topic, "m")).Store
-	c.schedule.Assign(c.topics[0].scheduled, c.term.Load(), nil)
+	c.crew.schedule.Assign(c.topics[0].scheduled, c.terms.present.Load(), nil)
 	lost := proxy.LoseNextReply("evalsha", store)
 	close(release)
 	waitFor(t, "the reply is lost", lost)
@@ -337,20 +337,20 @@ func TestTakenOverWhileItLives(t *testing.T) {
 func TestRefusedAndSharedOutAtOnce(t *testing.T) {
 	t.Parallel()
 	one := newTopic(message.Topic{Name: "t", Kind: message.KindPriority, Slots: 1}, "", nil, ListenOptions{Concurrency: 16})
-	s := schedule.New(16, []*schedule.Topic{one.prepare()}, time.Now, goOn)
-	in := &term{id: "me", log: zap.NewNop()}
+	s := schedule.New(16, []*schedule.Topic{one.prepare(newSlot)}, time.Now, goOn)
+	in := &term{id: "me", log: zap.NewNop(), hold: &leases{id: "me"}}
 	s.Begin(in)
-	c := &Consumer{schedule: s, log: zap.NewNop(), topics: []*topic{one}}
-	c.looks = c.planLooks()
+	topics := []*topic{one}
+	w := &terms{schedule: s, topics: topics, looks: planLooks(topics)}
 	in.shares = map[string][]int{one.Name: {0}}
 	for range 100_000 {
 		one.refused.Store(false)
 		s.Assign(one.scheduled, in, nil)
 		var all sync.WaitGroup
-		all.Go(func() { c.workAt(one, in) })
+		all.Go(func() { w.workAt(one, in) })
 		all.Go(func() { // as compare does
 			one.refused.Store(true)
-			c.workAt(one, in)
+			w.workAt(one, in)
 		})
 		all.Wait()
 		if len(s.Assigned(one.scheduled)) > 0 {

@@ -273,7 +273,7 @@ func TestCloseWaits(t *testing.T) {
 	n.await(t, "both are handled", func() bool { return n.running == 2 })
 	closed := make(chan error, 1)
 	go func() { closed <- c.Close(ctx) }()
-	eventually(t, "the worker has resigned", func() bool { return rdb.ZCard(ctx, luascripts.WorkersKey(topic.Name)).Val() == 0 })
+	eventually(t, "the worker has left the list", func() bool { return rdb.ZCard(ctx, luascripts.WorkersKey(topic.Name)).Val() == 0 })
 	close(release)
 	must(t, <-closed)
 	n.wantOnce(t, contents)

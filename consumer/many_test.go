@@ -89,7 +89,7 @@ func TestManyTopics(t *testing.T) {
 	notes.mu.Unlock()
 	notes.wantOnce(t, n)
 	for _, topic := range c.topics {
-		c.missed(topic)
+		c.crew.wakeups.missed(topic)
 	}
 	must(t, c.Settle(ctx))
 	must(t, closeIn(c, patience))
@@ -170,7 +170,7 @@ func TestIdleTopicsCostLittle(t *testing.T) {
 	seen := &trips{by: map[string]int{}, turned: map[string]bool{}}
 	eventually(t, "the first looks are through", func() bool {
 		for _, topic := range c.topics {
-			for _, x := range c.schedule.Status(topic.scheduled) {
+			for _, x := range c.crew.schedule.Status(topic.scheduled) {
 				if x.Unseen {
 					return false
 				}
@@ -180,7 +180,7 @@ func TestIdleTopicsCostLittle(t *testing.T) {
 	})
 	rdb.AddHook(seen)
 	for _, topic := range c.topics {
-		c.missed(topic)
+		c.crew.wakeups.missed(topic)
 	}
 	eventually(t, "each topic is looked after", func() bool {
 		seen.mu.Lock()
@@ -214,7 +214,7 @@ func TestLookAmongManySlots(t *testing.T) {
 	must(t, c.Start(ctx))
 	must(t, rdb.ZAdd(ctx, keysOf(sound.Topic, 9).Store, redisZ(100, "a")).Err())
 	for _, topic := range c.topics {
-		c.missed(topic)
+		c.crew.wakeups.missed(topic)
 	}
 	n.awaitAll(t, []string{"a"})
 	seen.mu.Lock()
@@ -257,7 +257,7 @@ func TestBackoffHoldsUpNoLook(t *testing.T) {
 	waitFor(t, "a look has seen a batch that is to be taken over", called)
 	must(t, rdb.ZAdd(ctx, keysOf(sound, 0).Store, redisZ(100, "sound")).Err())
 	begin := time.Now()
-	c.missed(c.topics[topics])
+	c.crew.wakeups.missed(c.topics[topics])
 	n.awaitAll(t, []string{"sound"})
 	if took := time.Since(begin); took > topics*crashHolds/2 {
 		t.Errorf("it was looked at after %v", took)

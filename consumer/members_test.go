@@ -14,7 +14,7 @@ import (
 // owned counts the slots a consumer is to work at.
 func owned(c *Consumer) (n int) {
 	for _, t := range c.topics {
-		n += len(c.schedule.Assigned(t.scheduled))
+		n += len(c.crew.schedule.Assigned(t.scheduled))
 	}
 	return n
 }
@@ -22,7 +22,7 @@ func owned(c *Consumer) (n int) {
 // places counts the places that the slots of a consumer have.
 func places(c *Consumer) (n int) {
 	for _, t := range c.topics {
-		for _, x := range c.schedule.Status(t.scheduled) {
+		for _, x := range c.crew.schedule.Status(t.scheduled) {
 			n += x.Places
 		}
 	}
@@ -32,7 +32,7 @@ func places(c *Consumer) (n int) {
 // setAside counts the slots of a consumer that others stand in the place of.
 func setAside(c *Consumer) (n int) {
 	for _, t := range c.topics {
-		for _, x := range c.schedule.Status(t.scheduled) {
+		for _, x := range c.crew.schedule.Status(t.scheduled) {
 			if x.SetAside {
 				n++
 			}
@@ -133,8 +133,8 @@ func TestSlotTakenAwayAndGivenBack(t *testing.T) {
 	for i := range 50 {
 		n.await(t, "a handler runs", func() bool { return n.total > i })
 		for range i % 4 {
-			c.schedule.Assign(c.topics[0].scheduled, c.term.Load(), nil)
-			c.schedule.Assign(c.topics[0].scheduled, c.term.Load(), []int{0})
+			c.crew.schedule.Assign(c.topics[0].scheduled, c.terms.present.Load(), nil)
+			c.crew.schedule.Assign(c.topics[0].scheduled, c.terms.present.Load(), []int{0})
 		}
 		gate <- struct{}{}
 	}

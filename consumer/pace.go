@@ -21,7 +21,7 @@ const (
 	quietTurns = 3_000  // a second: nothing waits
 	busyTurns  = 10_000 // a second: each write waits for its share
 
-	turnShare    = 100 * time.Microsecond // of a turner's time
+	turnShare    = 100 * time.Microsecond // of a taker's time
 	messageShare = 1500 * time.Nanosecond
 
 	// Before the next turn of a slot whose batch was not full. With more than a few
@@ -30,9 +30,9 @@ const (
 	busyBatch         = 16
 )
 
-// rest waits after a write with some turns that came back with room left, since
+// wait waits after a write with some turns that came back with room left, since
 // for the others there is nothing to wait for, and took messages messages.
-func (p *pace) rest(turns, messages int, took time.Duration) {
+func (p *pace) wait(turns, messages int, took time.Duration) {
 	p.mu.Lock()
 	p.turns += turns
 	if since := time.Since(p.began); since > paceWindow {

@@ -70,7 +70,7 @@ func TestPace(t *testing.T) {
 	}
 	// A window later the rate is measured anew.
 	p.perSec, p.began, p.turns = 50_000, time.Now().Add(-time.Second), 99
-	p.rest(1, 0, 0)
+	p.wait(1, 0, 0)
 	if p.perSec > 100 || p.turns != 0 {
 		t.Errorf("%v turns a second, %d in this window", p.perSec, p.turns)
 	}
@@ -78,7 +78,7 @@ func TestPace(t *testing.T) {
 	// have cost already.
 	p.perSec, p.began = 50_000, time.Now().Add(time.Hour)
 	begin := time.Now()
-	p.rest(8, 0, 0)
+	p.wait(8, 0, 0)
 	if waited := time.Since(begin); waited < 8*turnShare {
 		t.Errorf("waited %v", waited)
 	}

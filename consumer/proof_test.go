@@ -43,14 +43,14 @@ func TestDeathThatCannotBeProvenIsTold(t *testing.T) {
 		return n
 	}
 	eventually(t, "a warning", func() bool { return told() > 0 })
-	doubt, _ := c.suspects.Load("ghost")
+	doubt, _ := c.crew.fleet.(*byZooKeeper).suspects.Load("ghost")
 	eventually(t, "more questions", func() bool {
 		d := doubt.(*suspicion)
 		if d.asking.Swap(true) {
 			return false // a question is being asked
 		}
 		defer d.asking.Store(false)
-		return d.tries >= 2*patientWith
+		return d.tries >= 2*failuresAllowed
 	})
 	if n := told(); n != 1 {
 		t.Errorf("it is told %d times", n)
@@ -68,8 +68,8 @@ func TestWhenAPersonIsTold(t *testing.T) {
 	t.Parallel()
 	var d suspicion
 	begun := time.Now()
-	for i, at := range []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second, toldAgain, toldAgain + 2*time.Second, toldAgain + 3*time.Second} {
-		want := i+1 == patientWith || at == toldAgain+2*time.Second
+	for i, at := range []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second, sayAgain, sayAgain + 2*time.Second, sayAgain + 3*time.Second} {
+		want := i+1 == failuresAllowed || at == sayAgain+2*time.Second
 		if d.failed(begun.Add(at)) != want {
 			t.Errorf("question %d, after %v: told is %t", i+1, at, !want)
 		}

@@ -11,10 +11,10 @@ import (
 // from worker a to b goes back to "a's batch in flight". b is told BUSY, and a, which
 // lives and has long reported that batch, does not look at a slot that is not its own.
 //
-// So whoever stays busy with a holder asks it, by a wake-up that names slot and
-// holder. A holder that carries nothing of the slot takes its turn there: it is told
+// So a worker whose slot stays busy with a holder asks it, by a wake-up that names slot
+// and holder. A holder that carries nothing of the slot takes its turn there: it is told
 // the batch again, hands it back as not begun, and leaves. One that does carry
-// something reports it in the end, and needs no question.
+// something reports it in the end, and needs no question. See schedule.Asked.
 
 // A slot that has been busy for askAfter asks its holder, and again every askEvery: a
 // question may get lost. Nearly always the holder is about to leave.
@@ -24,12 +24,10 @@ const (
 )
 
 // question asks the holder of a slot whether it carries the batch in flight there.
-func (c *Consumer) question(x *slot, holder string, now time.Time) {
+func (c *announcer) question(x *slot, holder string, now time.Time) {
 	if now.Sub(x.busy) < askAfter || now.Sub(x.asked) < askEvery {
 		return
 	}
 	x.asked = now
-	c.announcing.Go(func() {
-		c.announce(x.topic, x.turn.Keys.Store, luascripts.AppendQuestion(nil, x.Index, holder))
-	})
+	c.announce(x.topic, x.turn.Keys.Store, luascripts.AppendQuestion(nil, x.Index, holder))
 }

@@ -7,7 +7,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -17,22 +16,26 @@ import (
 func TestQuestionsOfTwoHolders(t *testing.T) {
 	t.Parallel()
 	rdb := shared(t)
+	topic := topicOf(t, message.KindPriority, 1)
 	c := newConsumer(t, rdb, Config{})
-	c.requests = ctx // it does not start
-	one := newTopic(topicOf(t, message.KindPriority, 1), "", nil, ListenOptions{Concurrency: 16})
-	s := schedule.New(16, []*schedule.Topic{one.prepare()}, time.Now, goOn)
-	s.Begin(&term{id: "me", log: zap.NewNop()})
-	x := asSlot(s.Status(one.scheduled)[0].Slot)
+	must(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
+	w := newCrew(c) // it does not start
+	w.prepare(c)
+	defer w.shift.end(nil)
+	one := c.topics[0]
+	w.schedule.Begin(&term{id: "me", log: zap.NewNop(), hold: &leases{id: "me", length: time.Second}})
+	x := asSlot(w.schedule.Status(one.scheduled)[0].Slot)
 	sub := rdb.Subscribe(ctx, luascripts.WakeChannel(one.name))
 	t.Cleanup(func() { sub.Close() })
 	_, err := sub.Receive(ctx)
 	must(t, err)
 	busyWith := func(holder string, since time.Duration) {
 		t.Helper()
-		c.suspect(x, holder)
+		answer := luascripts.Answer{Code: luascripts.Busy, Holder: holder, Wait: time.Hour}
+		w.takers.busy(x, answer)
 		x.busy = time.Now().Add(-since)
-		c.suspect(x, holder)
-		c.announcing.Wait()
+		w.takers.busy(x, answer)
+		w.shift.announcing.Wait()
 	}
 	busyWith("first", askAfter)
 	busyWith("first", 10*askAfter) // asked just now

@@ -1,240 +1,162 @@
 package consumer
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/keeper"
-	"github.com/slotmq/go-rmq/internal/wait"
-	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/internal/schedule"
 )
 
-// Sessions with ZooKeeper: one for each term of the worker.
+// session with ZooKeeper, which holds all batches of a term: there are no leases.
+type session struct {
+	*parts             // of the fleet
+	suspects *sync.Map // holder that ZooKeeper is asked about → *suspicion
+	term     *term
+	member   *keeper.Member
+	ending   chan error // why the term must end although the session lives
+}
 
-// Between tries to get a session the waiting doubles between these.
-const (
-	firstEntry = 100 * time.Millisecond
-	lastEntry  = 5 * time.Second
-)
+// ID is the session's, also for a slot that stands in the place of another: that one
+// is left to the session before.
+func (s *session) ID(int) string { return s.term.id }
 
-// holdEvery is how often the slots that the worker has are shown to people, and
-// trustEvery how often a worker that may start nothing looks whether it may again.
-const (
-	holdEvery  = 250 * time.Millisecond
-	trustEvery = 20 * time.Millisecond
-)
+func (s *session) lease() time.Duration { return 0 }
+
+// until is how long ZooKeeper has been heard recently enough. A worker that coasts does
+// not need to hear it.
+func (s *session) until() (until time.Time, coasts bool) {
+	until = s.member.Until()
+	return until, until.IsZero()
+}
+
+// trusted reports whether ZooKeeper has been heard recently enough.
+func (s *session) trusted(now time.Time) bool {
+	until, coasts := s.until()
+	return coasts || now.Before(until)
+}
+
+func (s *session) dead(holder string) bool { return s.member.Dead(holder) }
+
+// overtaken ends the term of a worker that coasts: its id has been proven dead.
+// ZooKeeper is there, this worker alone is cut off, and it draws the conclusion.
+func (s *session) overtaken() {
+	if _, coasts := s.until(); coasts {
+		s.requestEnd(errors.New("another worker has proven it dead"))
+	}
+}
 
 // errHanging is why a term ends that has a handler which does not return.
 var errHanging = errors.New("a handler ignores its context")
 
-// enter begins a term with a session of its own.
-func (c *Consumer) enter(ctx context.Context) error {
-	t := c.newTerm()
-	byName := map[string]*topic{}
-	w := keeper.Worker{Name: c.cfg.Worker, Namespace: c.cfg.Namespace, Logger: c.cfg.Logger}
-	if last := c.term.Load(); last != nil {
-		w.Tree = last.member.Tree() // in another one, all that it knows would look dead
-	}
-	for _, topic := range c.topics {
-		byName[topic.Name] = topic
-		w.Topics = append(w.Topics, keeper.Topic{
-			Name: topic.Name, Kind: topic.Kind.String(), Slots: topic.Slots, Literal: topic.Literal,
-		})
-	}
-	w.Own = func(name string, share []int) { c.assign(byName[name], t, share) }
-	var err error
-	if t.member, err = c.cfg.Slots.Join(ctx, w); err != nil {
-		t.end(nil)
-		if errors.Is(err, keeper.ErrConflict) {
-			err = conflict{err}
+// hung ends the term, so that its session can end, too, and the message be given to
+// another handler.
+func (s *session) hung(x *schedule.Slot) {
+	s.schedule.MarkHung(x)
+	s.shift.watching.Go(func() { // without ZooKeeper there is no other id, and what coasts goes on with this one
+		if err := s.member.Leaving(s.shift.background); err == nil || s.member.Err() == nil {
+			s.requestEnd(errHanging)
 		}
-		return err
-	}
-	t.id = t.member.ID()
-	t.log = c.cfg.Logger.With(zap.String("member", t.id))
-	c.begin(t)
-	return nil
-}
-
-// enterFirst is enter for a start. Workers of two trees in ZooKeeper would take each
-// other for dead, so the definitions are compared once more, with the tree's id.
-func (c *Consumer) enterFirst(ctx context.Context) error {
-	if err := c.enter(ctx); err != nil {
-		return err
-	}
-	err := c.agree(ctx, c.topics)
-	if err != nil {
-		c.term.Swap(nil).member.CloseIn(ctx)
-	}
-	return err
-}
-
-// conflict is a message.ErrTopicConflict that was found in ZooKeeper.
-type conflict struct{ error }
-
-func (c conflict) Unwrap() []error { return []error{message.ErrTopicConflict, c.error} }
-
-// keep keeps the worker in a term until it has left its slots: when a session is
-// lost, it gets another.
-func (c *Consumer) keep() {
-	for {
-		t := c.term.Load()
-		why, lost := c.watch(t)
-		if why == nil {
-			return
-		}
-		if lost {
-			t.end(fmt.Errorf("%w: %w", ErrLeaseLost, why))
-		}
-		if c.background.Err() != nil { // closing: nothing new is begun
-			<-c.schedule.Done()
-			return
-		}
-		t.log.Warn("the worker gives up its id", zap.Error(why))
-		c.schedule.EndTerm()
-		if lost {
-			t.member.Abandon()
-		} else {
-			c.retire(t)
-		}
-		if !c.enterAgain() {
-			<-c.schedule.Done()
-			return
-		}
-	}
-}
-
-// watch returns when the term must end: with lost, because the session is lost, and
-// else because a handler hangs. It returns no error when the slots have been left.
-func (c *Consumer) watch(t *term) (why error, lost bool) {
-	show := time.NewTicker(holdEvery)
-	defer show.Stop()
-	trust := time.NewTimer(0)
-	defer trust.Stop()
-	retiring := t.retiring
-	suspended := false
-	for {
-		select {
-		case <-t.member.Lost():
-			return t.member.Err(), true
-		case why := <-retiring:
-			if c.background.Err() == nil {
-				return why, false
-			}
-			retiring = nil // it will be named by Close
-		case <-trust.C:
-			now := time.Now()
-			if t.heard(now) == suspended {
-				suspended = !suspended
-				c.schedule.Suspend(suspended)
-				if suspended {
-					t.log.Warn("nothing is heard from ZooKeeper; no handler is started")
-				} else {
-					t.log.Info("ZooKeeper is heard again")
-				}
-			}
-			if until := t.member.Until(); until.IsZero() { // it coasts
-				trust.Reset(holdEvery)
-			} else {
-				trust.Reset(max(trustEvery, until.Sub(now)))
-			}
-		case <-show.C:
-			for _, moved := range c.schedule.Moved() { // all of them at first
-				t.member.Hold(moved.Name, c.schedule.Holding(moved))
-			}
-		case <-c.schedule.Done():
-			return nil, false
-		}
-	}
-}
-
-// enterAgain tries to get a session until it has one, or the worker closes.
-func (c *Consumer) enterAgain() bool {
-	pause, told := firstEntry, false // told: a conflict, which waits for a person
-	for tries := 1; ; tries++ {
-		err := c.enter(c.background)
-		if err == nil {
-			c.term.Load().log.Info("the worker has a new id")
-			return true
-		}
-		if c.background.Err() != nil {
-			return false
-		}
-		conflict := errors.Is(err, message.ErrTopicConflict)
-		if tries == 1 || tries%10 == 0 || conflict && !told {
-			tell := c.log.Warn
-			if conflict {
-				tell, told = c.log.Error, true
-			}
-			tell("no session with ZooKeeper; trying again", zap.Int("tries", tries), zap.Error(err))
-		}
-		if !wait.Sleep(c.background, pause/2+rand.N(pause/2)) {
-			return false
-		}
-		pause = min(2*pause, lastEntry)
-	}
-}
-
-// retire ends a term whose session lives: when all has returned that will, the
-// session is closed, and whoever hangs may be taken over from.
-func (c *Consumer) retire(t *term) {
-	c.running.Go(func() {
-		if err := t.member.Leaving(c.background); err != nil {
-			t.log.Warn("the slots could not be offered to others", zap.Error(err))
-		}
-		ticker := time.NewTicker(100 * time.Millisecond)
-		defer ticker.Stop()
-		for c.schedule.Carrying(t) {
-			select {
-			case <-ticker.C:
-			case <-t.member.Lost():
-				t.end(fmt.Errorf("%w: %w", ErrLeaseLost, t.member.Err()))
-				t.member.Abandon()
-				return
-			case <-c.schedule.Done(): // all have returned, or they cannot be waited for
-				if c.schedule.Carrying(t) {
-					t.member.Abandon()
-					return
-				}
-			}
-		}
-		t.member.Close()
-		t.end(nil)
 	})
 }
 
-// endTerm ends the last term when every slot has been left.
-func (c *Consumer) endTerm() {
-	t := c.term.Load()
-	if t.member != nil {
-		t.member.Close()
-	}
-	t.end(nil)
-}
-
-// abandon leaves the last session to its timeout: some handlers do not return.
-func (c *Consumer) abandon() {
-	if t := c.term.Load(); t.member != nil {
-		t.member.Abandon()
+// requestEnd asks for an end of the term that hurts no other handler.
+func (s *session) requestEnd(why error) {
+	select {
+	case s.ending <- why:
+	default: // it was asked for already
 	}
 }
 
-// desert leaves a slot to a handler that ignores its context.
-func (c *Consumer) desert(x *slot) {
-	t := x.term()
-	if t.member == nil {
-		c.schedule.ReplaceHung(&x.Slot)
+// endGently ends a term whose session lives: when all have returned that will, the
+// session is closed, and what hangs may be taken over.
+func (s *session) endGently() {
+	if err := s.member.Leaving(s.shift.background); err != nil {
+		s.term.log.Warn("the slots could not be offered to others", zap.Error(err))
+	}
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for s.schedule.Carrying(s.term) {
+		select {
+		case <-ticker.C:
+		case <-s.member.Lost():
+			s.term.end(fmt.Errorf("%w: %w", ErrLeaseLost, s.member.Err()))
+			s.member.Abandon()
+			return
+		case <-s.schedule.Done(): // all have returned, or they cannot be waited for
+			if s.schedule.Carrying(s.term) {
+				s.member.Abandon()
+				return
+			}
+		}
+	}
+	s.member.Close()
+	s.term.end(nil)
+}
+
+// Proofs of death. Without leases, a batch of a worker that died comes free by
+// nothing else.
+
+// proofAfter is how long a slot must have been busy before its holder's death is
+// looked into: nearly always it is about to leave.
+const proofAfter = 300 * time.Millisecond
+
+// suspicion is what became of the questions about one holder. Only one is asked at a
+// time.
+type suspicion struct {
+	asking atomic.Bool
+	tries  int
+	said   time.Time
+}
+
+// failuresAllowed is how many questions may fail before the log says so, since ZooKeeper
+// may be about to elect a leader; and sayAgain how often it says so again.
+const (
+	failuresAllowed = 3
+	sayAgain        = time.Minute
+)
+
+// failed counts a question without an answer, and reports whether to log it.
+func (d *suspicion) failed(now time.Time) bool {
+	d.tries++
+	if d.tries < failuresAllowed || now.Sub(d.said) < sayAgain {
+		return false
+	}
+	d.said = now
+	return true
+}
+
+// suspect asks ZooKeeper about the holder of a slot that stays busy.
+func (s *session) suspect(x *schedule.Slot, holder string, busy time.Duration) {
+	if busy < proofAfter {
 		return
 	}
-	c.schedule.MarkHung(&x.Slot)
-	c.watching.Go(func() { // without ZooKeeper there is no other id, and what coasts goes on with this one
-		if err := t.member.Leaving(c.background); err == nil || t.member.Err() == nil {
-			t.retire(errHanging)
+	known, _ := s.suspects.LoadOrStore(holder, new(suspicion))
+	doubt := known.(*suspicion)
+	if doubt.asking.Swap(true) {
+		return
+	}
+	s.shift.running.Go(func() {
+		defer doubt.asking.Store(false)
+		dead, err := s.member.Verify(s.shift.background, holder)
+		if err == nil {
+			s.suspects.Delete(holder)
+		}
+		switch {
+		case err != nil:
+			if s.shift.background.Err() == nil && doubt.failed(time.Now()) {
+				s.term.log.Warn("nobody can tell whether the holder of a slot is dead, so its messages wait; mend what the error names, or end this worker, so that another one asks",
+					zap.String("holder", holder), zap.String("topic", x.Topic().Name), zap.Int("slot", x.Index), zap.Error(err))
+			}
+		case dead:
+			s.takeovers.await(topicsOf(s.schedule.HeldBy(holder)))
+			n := s.schedule.WakeHeldBy(holder)
+			s.term.log.Warn("a worker is dead; its batches are taken over", zap.String("holder", holder), zap.Int("slots", n))
 		}
 	})
 }

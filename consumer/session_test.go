@@ -162,11 +162,11 @@ func TestSilenceStops(t *testing.T) {
 	must(t, err)
 	<-begun
 	<-begun
-	first := c.term.Load()
+	first := c.terms.present.Load()
 	zks.Pause()
-	eventually(t, "nothing may be started any more", func() bool { return !first.heard(time.Now()) })
+	eventually(t, "nothing may be started any more", func() bool { return !first.trusted(time.Now()) })
 	select {
-	case <-first.member.Lost():
+	case <-first.hold.(*session).member.Lost():
 		t.Error("the session was given up at once")
 	default:
 	}
@@ -208,7 +208,7 @@ func TestSilenceBeforeTheAnswer(t *testing.T) {
 	c := work(t, proxy.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Minute }),
 		Config{Slots: slots.ZooKeeper(sharedBy(t, zks, 6*time.Second))}, topic, n.done())
 	sleeps := func() bool {
-		x := c.schedule.Status(c.topics[0].scheduled)[0]
+		x := c.crew.schedule.Status(c.topics[0].scheduled)[0]
 		return x.State == schedule.Asleep && !x.Until.IsZero()
 	}
 	s, content, sent := newSender(t, rdb, topic), "", 0
@@ -228,14 +228,14 @@ func TestSilenceBeforeTheAnswer(t *testing.T) {
 	k := keysOf(topic, 0)
 	last := rdb.HGet(ctx, k.Meta, "batch").Val()
 	zks.Pause()
-	first := c.term.Load()
-	eventually(t, "nothing may be started any more", func() bool { return !first.heard(time.Now()) })
+	first := c.terms.present.Load()
+	eventually(t, "nothing may be started any more", func() bool { return !first.trusted(time.Now()) })
 	before := calls(t, rdb)["evalsha"]
 	proxy.Thaw()
 	eventually(t, "the message was taken, and is given back", func() bool {
 		return rdb.HGet(ctx, k.Meta, "batch").Val() != last && rdb.HGet(ctx, k.Meta, "holder").Val() == ""
 	})
-	waitFor(t, "the session is lost", first.member.Lost())
+	waitFor(t, "the session is lost", first.hold.(*session).member.Lost())
 	if n.mu.Lock(); n.total >= sent {
 		t.Error("the message was handled in the silence")
 	}
@@ -352,7 +352,7 @@ func TestCloseWithoutZooKeeper(t *testing.T) {
 			t.Errorf("slot %d still has holder %s", slot, holder)
 		}
 	}
-	c.abandoning.Wait()
+	c.crew.fleet.(*byZooKeeper).abandoning.Wait()
 }
 
 // A topic is shared out in one way.

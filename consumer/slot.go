@@ -9,33 +9,54 @@ import (
 )
 
 // slot is one slot of a topic as this worker sees it. Only one goroutine at a
-// time has it in hand: a turner, the one that handles its batch, or, while it
-// waits, the schedule. So its fields need no lock.
+// time has it in hand: a taker, or the one that handles its batch; else the schedule has
+// it. So its fields need no lock.
 type slot struct {
 	schedule.Slot
 	topic *topic // not changed
 
 	// In hand.
-	facts    schedule.Facts  // handed to the schedule with the slot, and back
-	turn     luascripts.Turn // the last one asked; its keys are not changed
-	sent     time.Time       // when it was last sent
-	batch    *batch          // that is handled, or waits for its place
+	facts    schedule.Facts        // handed to the schedule with the slot, and back
+	turn     luascripts.Turn       // the last one asked; its keys are not changed
+	sent     time.Time             // when it was last sent
+	goOn     func(since time.Time) // handles the batch that waits for its place; see schedule.New
 	verdicts []luascripts.Verdict
-	patience time.Duration // before another look at a slot that is busy
+	busyWait time.Duration // before another look at a slot that is busy
 	busy     time.Time     // since when its holder has it, while it is busy
 	asked    time.Time     // when that one was asked last
-	minder   minder
+	watchdog watchdog
 	results  []result
+}
+
+// newSlot makes the worker's side of a slot of the schedule.
+func newSlot(t *topic, index int) *schedule.Slot {
+	x := &slot{topic: t}
+	x.Value = x
+	x.turn.Keys, x.turn.Due = luascripts.KeysOf(t.name, index), t.opts.Due
+	x.turn.Priority, x.turn.Merge = !t.Kind.Timed(), t.Kind.FirstWins()
+	return &x.Slot
 }
 
 // asSlot is the worker's side of a slot of the schedule.
 func asSlot(x *schedule.Slot) *slot { return x.Value.(*slot) }
 
+// topicsOf returns the topics of some slots, each once.
+func topicsOf(slots []*schedule.Slot) (topics []*topic) {
+	seen := map[*topic]bool{}
+	for _, x := range slots {
+		if t := asSlot(x).topic; !seen[t] {
+			seen[t] = true
+			topics = append(topics, t)
+		}
+	}
+	return topics
+}
+
 // term is the one in which the slot takes its turns.
 func (s *slot) term() *term { return s.Term().(*term) }
 
 // ask prepares the next turn, unless the last one has no answer yet.
-func (s *slot) ask(c *Consumer, h schedule.Hand) {
+func (s *slot) ask(h schedule.Hand) {
 	s.facts = h.Facts
 	if s.facts.Open {
 		return
@@ -44,15 +65,13 @@ func (s *slot) ask(c *Consumer, h schedule.Hand) {
 	if !h.Leave {
 		count = s.topic.size.count(h.Places)
 	}
-	s.turn.Worker, s.turn.Lease, s.turn.TakeoverDelay, s.turn.DeadHolder = s.ID(), c.cfg.Lease, s.topic.crash.delay(), ""
+	t := s.term()
+	s.turn.Worker, s.turn.Lease, s.turn.TakeoverDelay, s.turn.DeadHolder = s.ID(), t.lease(), s.topic.crash.delay(), ""
 	if s.topic.Literal {
 		s.turn.TakeoverDelay = 0
 	}
-	if m := s.term().member; m != nil { // the session takes the lease's place
-		s.turn.Lease = 0
-		if m.Dead(s.facts.Holder) {
-			s.turn.DeadHolder = s.facts.Holder
-		}
+	if t.dead(s.facts.Holder) {
+		s.turn.DeadHolder = s.facts.Holder
 	}
 	s.turn.Number, s.turn.Count, s.turn.Random, s.turn.Verdicts = s.facts.Fence, count, rand.IntN(1<<30), s.verdicts
 	s.turn.HoldsNothing = !s.facts.Held

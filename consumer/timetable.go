@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// timetable tells when something that is done for each topic now and then is due. One
+// timetable says when something that is done for each topic now and then is due. One
 // goroutine goes by it, whatever number of topics there are. It gets those that are due
 // at about the same time together, so that one request serves many of them.
 type timetable struct {
 	period func(*topic) time.Duration
-	gap    time.Duration // between two lots, unless somebody is in a hurry
+	gap    time.Duration // between two lots, unless a topic is in a hurry
 	sooner chan struct{} // the first one is due sooner than it was
 
 	mu   sync.Mutex
@@ -128,4 +128,12 @@ func (h *rows) Pop() any { panic("no topic ever leaves") }
 // for this one, so that it is not done for all of them at the same time.
 func (t *topic) first(period time.Duration) time.Duration {
 	return max(1, time.Duration(float64(period)*t.part))
+}
+
+// signal wakes the goroutine that waits for the channel, once, however often it is called.
+func signal(ch chan struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
 }

@@ -25,7 +25,7 @@ type topic struct {
 	born          time.Time   // when the worker started
 	newcomer      atomic.Bool // it found others in the list of members
 	listed        atomic.Bool // it has entered that list
-	kept          bool        // it has told why it stays out after its trial
+	kept          bool        // it has said why it stays out after its trial
 	compared      time.Time   // its definition with the stored one, last
 }
 
@@ -34,26 +34,18 @@ func newTopic(t message.Topic, namespace string, l MessageListener, o ListenOpti
 }
 
 // prepare makes the topic ready for a start.
-func (t *topic) prepare() *schedule.Topic {
+func (t *topic) prepare(newSlot func(t *topic, index int) *schedule.Slot) *schedule.Topic {
 	t.born, t.compared, t.kept = time.Now(), time.Now(), false
 	t.newcomer.Store(false)
 	t.listed.Store(false)
-	t.scheduled = &schedule.Topic{Name: t.Name, Slots: t.Slots, Most: t.opts.Concurrency, NewSlot: t.newSlot}
+	t.scheduled = &schedule.Topic{Name: t.Name, Slots: t.Slots, Most: t.opts.Concurrency, NewSlot: func(index int) *schedule.Slot { return newSlot(t, index) }}
 	if t.opts.Parallel {
 		t.scheduled.Together = t.size.most
 	}
 	return t.scheduled
 }
 
-func (t *topic) newSlot(index int) *schedule.Slot {
-	x := &slot{topic: t}
-	x.Value = x
-	x.turn.Keys, x.turn.Due = luascripts.KeysOf(t.name, index), t.opts.Due
-	x.turn.Priority, x.turn.Merge = !t.Kind.Timed(), t.Kind.FirstWins()
-	return &x.Slot
-}
-
-// memberOf is the id in the list of members of whoever holds a slot.
+// memberOf is the id in the list of members of the worker that holds a slot.
 func memberOf(holder string) string {
 	if id, n, found := strings.Cut(holder, "+"); found {
 		if _, err := strconv.Atoi(n); err == nil {

@@ -62,7 +62,7 @@ func validate(rdb redis.UniversalClient, cfg Config) error {
 	if cfg.Slots == nil {
 		return nil
 	}
-	return cfg.Slots.Validate(cfg.Namespace)
+	return cfg.Slots.Keeper().Validate(cfg.Namespace)
 }
 
 // keys are those of one slot of a topic.

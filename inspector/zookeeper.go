@@ -26,8 +26,7 @@ const fresh = time.Second
 // look returns who works at what in ZooKeeper. Where no worker has ever been there is
 // nothing to see, which is no error.
 func (l *lastView) look(ctx context.Context, by slots.Sharing, namespace string) (keeper.View, error) {
-	zoo, ok := by.(*keeper.Keeper)
-	if !ok {
+	if by == nil {
 		return keeper.View{}, errors.New("Config.Slots is not by slots.ZooKeeper")
 	}
 	l.mu.Lock()
@@ -35,7 +34,7 @@ func (l *lastView) look(ctx context.Context, by slots.Sharing, namespace string)
 	if time.Since(l.at) < fresh {
 		return l.view, l.err
 	}
-	view, err := zoo.View(ctx, namespace)
+	view, err := by.Keeper().View(ctx, namespace)
 	if errors.Is(err, keeper.ErrNoTree) {
 		err = nil
 	}

@@ -11,11 +11,10 @@ import (
 )
 
 // Sharing says how the workers of a topic share its slots out. Only [ZooKeeper]
-// makes one; nil means by a list of members in Redis. The methods are for RMQ itself.
-// One Sharing may serve several clients, which then share what they know.
+// makes one; nil means by a list of members in Redis. One Sharing may serve several
+// clients, which then share what they know.
 type Sharing interface {
-	Validate(namespace string) error
-	Join(ctx context.Context, w keeper.Worker) (*keeper.Member, error)
+	Keeper() *keeper.Keeper // for RMQ itself
 }
 
 // ZooKeeperConfig says how to reach ZooKeeper. Only Servers is required. It is checked

@@ -56,6 +56,9 @@ const recheck = 30 * time.Second
 
 func New(cfg Config) *Keeper { return &Keeper{cfg: cfg.withDefaults(), recheck: recheck} }
 
+// Keeper makes k a slots.Sharing. Nothing outside this module can be one.
+func (k *Keeper) Keeper() *Keeper { return k }
+
 // Validate reports what is wrong with the Config, or with the namespace of a worker,
 // as a *message.InvalidError.
 func (k *Keeper) Validate(namespace string) error {

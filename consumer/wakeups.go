@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/luascripts"
 )
@@ -38,6 +39,18 @@ func silenceOf(rdb redis.UniversalClient) time.Duration {
 	return silence
 }
 
+// wakeups passes on what other workers and producers publish.
+type wakeups struct {
+	shift    *shift
+	rdb      redis.UniversalClient
+	topics   []*topic
+	schedule *schedule.Schedule
+	looks    *timetable
+	lists    *timetable
+	silence  time.Duration // before the subscription is asked for a sign of life
+	log      *zap.Logger
+}
+
 // subscription to the wake-ups of all topics, at one server.
 type subscription struct {
 	*redis.PubSub
@@ -46,7 +59,7 @@ type subscription struct {
 
 // subscribe makes a subscription at any server that answers, at the one to
 // avoid last.
-func (c *Consumer) subscribe(ctx context.Context, avoid string) (*subscription, error) {
+func (c *wakeups) subscribe(ctx context.Context, avoid string) (*subscription, error) {
 	channels := make([]string, len(c.topics))
 	for i, t := range c.topics {
 		channels[i] = luascripts.WakeChannel(t.name)
@@ -70,7 +83,7 @@ func (c *Consumer) subscribe(ctx context.Context, avoid string) (*subscription, 
 }
 
 // servers are those that hold slots of the topics, by address.
-func (c *Consumer) servers(ctx context.Context) map[string]redis.UniversalClient {
+func (c *wakeups) servers(ctx context.Context) map[string]redis.UniversalClient {
 	all := map[string]redis.UniversalClient{}
 	many := cluster.IsCluster(c.rdb)
 	for _, t := range c.topics {
@@ -109,21 +122,21 @@ func subscribeAt(ctx context.Context, server redis.UniversalClient, channels []s
 	return sub, nil
 }
 
-// hear passes wake-ups on to the schedule. When the subscription breaks it makes
+// run passes wake-ups on to the schedule. When the subscription breaks it makes
 // a new one, and looks at all slots, since wake-ups may be missing.
-func (c *Consumer) hear(sub *subscription) {
+func (c *wakeups) run(sub *subscription) {
 	for sub != nil {
 		begun := time.Now()
-		stop := context.AfterFunc(c.listening, func() { _ = sub.Close() })
+		stop := context.AfterFunc(c.shift.listening, func() { _ = sub.Close() })
 		err := c.receive(sub)
 		stop()
 		_ = sub.Close()
-		if c.listening.Err() != nil {
+		if c.shift.listening.Err() != nil {
 			return
 		}
 		c.log.Info("subscription to wake-ups is lost, and made anew", zap.String("server", sub.addr), zap.Error(err))
 		if time.Since(begun) < silence { // it may go on like that, and each time all slots are looked at
-			wait.Sleep(c.listening, lastRepeat)
+			wait.Sleep(c.shift.listening, lastRepeat)
 		}
 		sub = c.subscribeAnew(sub.addr)
 		for _, t := range c.topics {
@@ -134,34 +147,34 @@ func (c *Consumer) hear(sub *subscription) {
 
 // subscribeAnew tries until there is a subscription, and returns none when the
 // worker closes.
-func (c *Consumer) subscribeAnew(avoid string) *subscription {
+func (c *wakeups) subscribeAnew(avoid string) *subscription {
 	for pause := firstRepeat; ; pause = min(2*pause, lastRepeat) {
-		sub, err := c.subscribe(c.listening, avoid)
+		sub, err := c.subscribe(c.shift.listening, avoid)
 		if err == nil {
 			return sub
 		}
-		cluster.NoteError(c.listening, c.rdb, err)
-		if !wait.Sleep(c.listening, pause) {
+		cluster.NoteError(c.shift.listening, c.rdb, err)
+		if !wait.Sleep(c.shift.listening, pause) {
 			return nil
 		}
 	}
 }
 
 // receive passes wake-ups on until the subscription breaks.
-func (c *Consumer) receive(sub *subscription) error {
+func (c *wakeups) receive(sub *subscription) error {
 	byChannel := make(map[string]*topic, len(c.topics))
 	for _, t := range c.topics {
 		byChannel[luascripts.WakeChannel(t.name)] = t
 	}
 	for wait := c.silence; ; {
-		note, err := sub.ReceiveTimeout(c.listening, wait)
+		note, err := sub.ReceiveTimeout(c.shift.listening, wait)
 		if err != nil {
-			if wait == signOfLife || c.listening.Err() != nil {
+			if wait == signOfLife || c.shift.listening.Err() != nil {
 				return err
 			}
 			wait = signOfLife // the first error is silence, or the client has made a new connection
 			if timeout := (net.Error)(nil); errors.As(err, &timeout) && timeout.Timeout() {
-				_ = sub.Ping(c.listening)
+				_ = sub.Ping(c.shift.listening)
 			}
 			continue
 		}
@@ -172,12 +185,13 @@ func (c *Consumer) receive(sub *subscription) error {
 				c.missed(t)
 			}
 		case *redis.Message:
-			c.heard(byChannel[note.Channel], note.Payload)
+			c.pass(byChannel[note.Channel], note.Payload)
 		}
 	}
 }
 
-func (c *Consumer) heard(t *topic, payload string) {
+// pass does what a payload says.
+func (c *wakeups) pass(t *topic, payload string) {
 	switch {
 	case t == nil:
 	case payload == membersChanged:
@@ -192,15 +206,7 @@ func (c *Consumer) heard(t *topic, payload string) {
 }
 
 // missed makes up for wake-ups that may have been missed.
-func (c *Consumer) missed(t *topic) {
+func (c *wakeups) missed(t *topic) {
 	c.looks.hurry(t)
 	c.lists.hurry(t)
-}
-
-// signal wakes whoever waits for the channel, once, however often it is called.
-func signal(ch chan struct{}) {
-	select {
-	case ch <- struct{}{}:
-	default:
-	}
 }

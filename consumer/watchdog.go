@@ -7,28 +7,45 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/luascripts"
 )
 
-// minder watches over the batch of a slot while it is handled: it cancels a
+// watchdog watches over the batch of a slot while it is handled: it cancels a
 // handler that runs past its timeout, keeps the lease of a batch that takes
 // long, and stops the work when the lease is lost. One timer serves all of it,
 // and most batches end before it ever fires.
-type minder struct {
-	c  *Consumer
-	mu sync.Mutex
+type watchdog struct {
+	shift   *shift
+	scripts *luascripts.Scripts
+	mu      sync.Mutex
 
 	timer    *time.Timer
-	b        *batch    // nil: no batch
-	until    time.Time // the lease holds, reckoned from before the request, less a margin
+	watched  *watched  // nil: no batch
+	until    time.Time // the lease holds, counted from before the request, less a margin; zero: no lease
 	touchAt  time.Time
 	started  time.Time // the message handled last
 	lost     bool      // the lease
 	touching bool      // a touch has no answer yet
-	deserted bool      // the handler ignores its context: the lease is kept no longer
+	hung     bool      // the handler ignores its context: the lease is kept no longer
 
 	ctx    *deadlineContext // of the messages; renewed after one of them timed out
 	cancel context.CancelCauseFunc
 }
+
+// watched is a batch, as its watchdog knows it.
+type watched struct {
+	slot  *schedule.Slot
+	opts  *ListenOptions
+	keys  *luascripts.SlotKeys
+	fence int64
+	sent  time.Time // the turn that took it
+	begun time.Time // when its handlers did; zero while it waits for a place
+}
+
+// term is the one in which the batch was taken.
+func (b *watched) term() *term { return b.slot.Term().(*term) }
 
 // deadlineContext is the context of the messages of one batch: cancelled all
 // together, with a deadline for the one being handled. A context for each would
@@ -43,63 +60,69 @@ func (c *deadlineContext) Deadline() (time.Time, bool) { return time.Unix(0, c.n
 
 func (c *deadlineContext) set(t time.Time) { c.nanos.Store(t.UnixNano()) }
 
-// margin is what a lease is reckoned shorter by.
+// earlyFinish is how long a batch goes on before what is left of it is given
+// back, so that a crash repeats little and urgent messages get in. It is less where
+// others wait for a place: see schedule.Slice.
+const earlyFinish = time.Second
+
+// margin is how much shorter a lease is taken to be.
 func margin(lease time.Duration) time.Duration { return max(lease/10, 500*time.Millisecond) }
 
-const endless = 100 * 365 * 24 * time.Hour
-
 // begin watches over the batch from now on.
-func (m *minder) begin(b *batch) {
+func (m *watchdog) begin(b *watched) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.c, m.b = b.c, b
-	m.started, m.lost, m.touching, m.deserted = b.begun, false, false, false
+	m.watched = b
+	m.started, m.lost, m.touching, m.hung = b.begun, false, false, false
 	m.ctx, m.cancel = nil, nil
 	m.renewed(b.sent)
 	m.arm()
 }
 
 // resume notes that the batch, which has waited for a place, begins.
-func (m *minder) resume(b *batch) {
+func (m *watchdog) resume(now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	b.begin(time.Now())
-	m.started = b.begun
+	m.watched.begun, m.started = now, now
 	m.arm()
 }
 
-// renewed notes that the lease was begun by a request sent at a time.
-func (m *minder) renewed(sent time.Time) {
-	lease := m.c.cfg.Lease
-	if m.b.term().member != nil {
-		lease = endless // the session takes its place: see term.trusted
+// renewed notes that the lease was begun by a request sent at a time. Without a lease,
+// the session takes its place: see term.mayStart.
+func (m *watchdog) renewed(sent time.Time) {
+	m.until, m.touchAt = time.Time{}, time.Time{}
+	if lease := m.watched.term().lease(); lease > 0 {
+		m.until, m.touchAt = sent.Add(lease-margin(lease)), sent.Add(lease/3)
 	}
-	m.until, m.touchAt = sent.Add(lease-margin(lease)), sent.Add(lease/3)
 }
+
+// over reports whether the lease may be over.
+func (m *watchdog) over(now time.Time) bool { return !m.until.IsZero() && now.After(m.until) }
 
 // start notes that a message is handled from now on, and returns its context
 // (in a parallel batch, the parent of its context), or false if nothing may be
 // started any more.
-func (m *minder) start(now time.Time) (context.Context, bool) {
+func (m *watchdog) start(now time.Time) (context.Context, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.lost && now.After(m.until) {
-		m.touch(m.b) // late, by a slow network or a pause: ask before anything begins
+	if !m.lost && m.over(now) {
+		m.touch(m.watched) // late, by a slow network or a pause: ask before anything begins
 		now = time.Now()
 	}
-	if m.lost || m.deserted || now.After(m.until) || !m.b.term().trusted(now) {
+	term := m.watched.term()
+	if m.lost || m.hung || m.over(now) || !term.mayStart(now) {
 		return nil, false
 	}
 	timedOut := m.ctx != nil && m.ctx.Err() != nil
 	if m.ctx == nil || timedOut {
 		m.ctx = new(deadlineContext)
-		m.ctx.Context, m.cancel = context.WithCancelCause(m.b.term().handlers)
+		m.ctx.Context, m.cancel = context.WithCancelCause(term.handlers)
 	}
 	m.started = now
-	if m.b.topic.opts.Parallel {
+	if m.watched.opts.Parallel {
 		return m.ctx.Context, true // each message has a deadline of its own
 	}
-	m.ctx.set(now.Add(m.b.topic.opts.Timeout))
+	m.ctx.set(now.Add(m.watched.opts.Timeout))
 	if timedOut {
 		m.arm() // it is set for whatever came next for the one that timed out
 	}
@@ -107,83 +130,83 @@ func (m *minder) start(now time.Time) (context.Context, bool) {
 }
 
 // end ends the watching. The context of the batch is over with it.
-func (m *minder) end() {
+func (m *watchdog) end() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.timer.Stop() {
-		m.c.watching.Done()
+		m.shift.watching.Done()
 	}
 	if m.cancel != nil {
 		m.cancel(nil)
 	}
-	m.b = nil
+	m.watched = nil
 }
 
 // running is how long the oldest handler has surely been running.
-func (m *minder) running(now time.Time) time.Duration {
-	if m.b.begun.IsZero() {
+func (m *watchdog) running(now time.Time) time.Duration {
+	if m.watched.begun.IsZero() {
 		return 0 // it waits for a place
 	}
-	if m.b.topic.opts.Parallel {
-		return now.Sub(m.b.begun) - earlyFinish
+	if m.watched.opts.Parallel {
+		return now.Sub(m.watched.begun) - earlyFinish
 	}
 	return now.Sub(m.started)
 }
 
 // arm sets the timer to whatever comes next. The caller holds m.mu.
-func (m *minder) arm() {
-	o, now := m.b.topic.opts, time.Now()
+func (m *watchdog) arm() {
+	o, now := m.watched.opts, time.Now()
 	in := o.MaxHandlerTime - m.running(now)
 	if !o.Parallel && (m.ctx == nil || m.ctx.Err() == nil) {
 		in = min(in, o.Timeout-m.running(now))
 	}
 	switch {
-	case m.lost:
+	case m.lost || m.until.IsZero():
 	case m.touching:
 		in = min(in, m.until.Sub(now)+1) // After is true then
 	default:
 		in = min(in, m.touchAt.Sub(now))
 	}
-	m.c.watching.Add(1)
+	m.shift.watching.Add(1)
 	if m.timer == nil {
 		m.timer = time.AfterFunc(in, m.look)
 	} else if m.timer.Reset(in) {
-		m.c.watching.Done() // it had been set already
+		m.shift.watching.Done() // it had been set already
 	}
 }
 
 // look is what the timer does.
-func (m *minder) look() {
+func (m *watchdog) look() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	defer m.c.watching.Done()
-	if m.b == nil {
+	defer m.shift.watching.Done()
+	if m.watched == nil {
 		return // the batch ended as the timer fired
 	}
-	b, o, now := m.b, m.b.topic.opts, time.Now()
+	b, o, now := m.watched, m.watched.opts, time.Now()
 	running := m.running(now)
 	if !o.Parallel && m.ctx != nil && m.ctx.Err() == nil && running >= o.Timeout {
 		m.cancel(ErrTimeout)
 		m.log().Warn("handler has run for longer than its timeout; its context is cancelled")
 	}
 	if running >= o.MaxHandlerTime {
-		m.deserted = true
-		m.c.desert(b.slot)
+		m.hung = true
+		b.term().hung(b.slot)
 		m.log().Error("handler ignores its context; its batch is not kept any longer", zap.Duration("running", running))
 		return
 	}
-	if m.touching && !m.lost && now.After(m.until) {
+	if m.touching && !m.lost && m.over(now) {
 		m.lose(nil)
 	}
-	if !m.lost && !m.touching && !now.Before(m.touchAt) {
-		// Not waited for here: an answer that does not come must keep nobody from
+	if leased := !m.until.IsZero(); leased && !m.lost && !m.touching && !now.Before(m.touchAt) {
+		// Not waited for here: an answer that does not come must keep nothing from
 		// cancelling the handlers in time.
 		m.touching = true
-		m.c.watching.Go(func() {
+		m.shift.watching.Go(func() {
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			m.touch(b)
-			if m.b == b && !m.deserted {
+			if m.watched == b && !m.hung {
 				m.touching = false
 				m.arm()
 			}
@@ -193,26 +216,26 @@ func (m *minder) look() {
 }
 
 // touch begins the lease of batch b anew. m.mu is free meanwhile.
-func (m *minder) touch(b *batch) {
+func (m *watchdog) touch(b *watched) {
 	sent := time.Now()
 	m.mu.Unlock()
-	held, err := m.c.scripts.Touch(m.c.requests, b.turn.Keys, b.ID(), b.answer.Number)
+	held, err := m.scripts.Touch(m.shift.requests, *b.keys, b.slot.ID(), b.fence)
 	m.mu.Lock()
 	switch now := time.Now(); {
-	case m.b != b || m.lost: // it ended meanwhile
+	case m.watched != b || m.lost: // it ended meanwhile
 	case err == nil && held:
 		m.renewed(sent)
-	case err == nil || now.After(m.until):
+	case err == nil || m.over(now):
 		m.lose(err)
 	default:
 		m.log().Warn("the lease of a batch could not be renewed", zap.Error(err))
-		m.touchAt = now.Add(m.c.cfg.Lease / 20)
+		m.touchAt = now.Add(b.term().lease() / 20)
 	}
 }
 
 // lose notes that the lease is lost, to err or to another worker, and cancels
 // the handlers.
-func (m *minder) lose(err error) {
+func (m *watchdog) lose(err error) {
 	m.lost = true
 	if m.cancel != nil {
 		m.cancel(ErrLeaseLost)
@@ -220,4 +243,4 @@ func (m *minder) lose(err error) {
 	m.log().Warn("the lease of a batch is lost; its handlers are cancelled", zap.Error(err))
 }
 
-func (m *minder) log() *zap.Logger { return m.c.logOf(m.b.slot) }
+func (m *watchdog) log() *zap.Logger { return logOf(m.watched.slot) }

@@ -2,7 +2,6 @@ package consumer
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -44,26 +43,43 @@ const (
 // wakes, it sleeps to.
 const early = 10 * time.Millisecond
 
-// sight is a slot to be looked at on a server. When a slot moves, it may be looked at on
+// lookup is a slot to be looked at on a server. When a slot moves, it may be looked at on
 // both at the same time, since the old one may hang.
-type sight struct {
+type lookup struct {
 	*slot
 	addr string
 }
 
-// planLooks tells when each topic's slots are looked at.
-func (c *Consumer) planLooks() *timetable {
-	shortest := c.topics[0].opts.SafetyLook
-	for _, t := range c.topics {
+// lookout looks at idle slots.
+type lookout struct {
+	shift     *shift
+	rdb       redis.UniversalClient
+	schedule  *schedule.Schedule
+	takeovers *takeovers
+	log       *zap.Logger
+	plan      *timetable       // when each topic's slots are looked at
+	lookups   *errands[lookup] // slots to be looked at
+}
+
+func newLookout(s *shift, rdb redis.UniversalClient, sched *schedule.Schedule, t *takeovers, plan *timetable, log *zap.Logger) *lookout {
+	c := &lookout{shift: s, rdb: rdb, schedule: sched, takeovers: t, plan: plan, log: log}
+	c.lookups = newErrands(lookTaken, &s.running, c.look)
+	return c
+}
+
+// planLooks returns when each topic's slots are looked at.
+func planLooks(topics []*topic) *timetable {
+	shortest := topics[0].opts.SafetyLook
+	for _, t := range topics {
 		shortest = min(shortest, t.opts.SafetyLook)
 	}
 	gap := gapOf(shortest)
-	return newTimetable(c.topics, gap, func(t *topic) time.Duration { return t.opts.SafetyLook - gap })
+	return newTimetable(topics, gap, func(t *topic) time.Duration { return t.opts.SafetyLook - gap })
 }
 
-// lookAfter looks at each topic's idle slots every SafetyLook, and when told to.
-func (c *Consumer) lookAfter() {
-	for topics := c.looks.next(c.background); topics != nil; topics = c.looks.next(c.background) {
+// run looks at each topic's idle slots every SafetyLook, and when one is in a hurry.
+func (c *lookout) run() {
+	for topics := c.plan.next(c.shift.background); topics != nil; topics = c.plan.next(c.shift.background) {
 		scheduled := make([]*schedule.Topic, len(topics))
 		for i, t := range topics {
 			scheduled[i] = t.scheduled
@@ -73,30 +89,30 @@ func (c *Consumer) lookAfter() {
 }
 
 // seek has slots looked at on the servers they are on.
-func (c *Consumer) seek(slots []*schedule.Slot) {
-	groups := map[string][]sight{}
+func (c *lookout) seek(slots []*schedule.Slot) {
+	groups := map[string][]lookup{}
 	for _, x := range slots {
-		_, addr, err := cluster.MasterFor(c.background, c.rdb, asSlot(x).turn.Keys.Store)
+		_, addr, err := cluster.MasterFor(c.shift.background, c.rdb, asSlot(x).turn.Keys.Store)
 		if err != nil { // nobody knows the server
 			c.lookFailed(c.schedule.Sleeping([]*schedule.Slot{x}))
 			continue
 		}
-		groups[addr] = append(groups[addr], sight{asSlot(x), addr})
+		groups[addr] = append(groups[addr], lookup{asSlot(x), addr})
 	}
-	for addr, sights := range groups {
-		c.sights.add(addr, sights...)
+	for addr, lookups := range groups {
+		c.lookups.add(addr, lookups...)
 	}
 }
 
 // look wakes those of some slots of one server that have something to do.
-func (c *Consumer) look(addr string, sights []sight) {
-	if c.background.Err() != nil {
+func (c *lookout) look(addr string, lookups []lookup) {
+	if c.shift.background.Err() != nil {
 		return
 	}
 	var node redis.UniversalClient
 	var here, elsewhere []*schedule.Slot
-	for _, x := range sights { // they may have moved since they were sought
-		if n, at, err := cluster.MasterFor(c.background, c.rdb, x.turn.Keys.Store); err == nil && at == addr {
+	for _, x := range lookups { // they may have moved since they were sought
+		if n, at, err := cluster.MasterFor(c.shift.background, c.rdb, x.turn.Keys.Store); err == nil && at == addr {
 			node, here = n, append(here, &x.Slot)
 		} else {
 			elsewhere = append(elsewhere, &x.Slot)
@@ -108,12 +124,12 @@ func (c *Consumer) look(addr string, sights []sight) {
 		return
 	}
 	full, clock, err := c.lookEmpty(node, slots)
-	for told := false; cluster.NotReady(err); full, clock, err = c.lookEmpty(node, slots) {
-		if !told {
+	for said := false; cluster.NotReady(err); full, clock, err = c.lookEmpty(node, slots) {
+		if !said {
 			c.log.Warn("safety look waits until the server is ready", zap.String("server", addr), zap.Error(err))
-			told = true
+			said = true
 		}
-		if !wait.Sleep(c.listening, readyAgain) {
+		if !wait.Sleep(c.shift.listening, readyAgain) {
 			return
 		}
 	}
@@ -127,16 +143,16 @@ func (c *Consumer) look(addr string, sights []sight) {
 		err = cmp.Or(err, wrong)
 		silent = cluster.Unanswered(wrong) // and would be so again
 	}
-	if err != nil && c.background.Err() == nil {
-		cluster.NoteError(c.background, c.rdb, err)
+	if err != nil && c.shift.background.Err() == nil {
+		cluster.NoteError(c.shift.background, c.rdb, err)
 		c.log.Warn("safety look failed", zap.Error(err))
 	}
 }
 
 // lookEmpty returns the slots that are not empty, or were not before: of those there is
-// more to ask. It also tells the server's clock, which may have been set: messages are
+// more to ask. It also returns the server's clock, which may have been set: messages are
 // due by it, and slots sleep by that of this process.
-func (c *Consumer) lookEmpty(node redis.UniversalClient, slots []schedule.Sleeper) (full []schedule.Sleeper, clock func(time.Time) time.Time, err error) {
+func (c *lookout) lookEmpty(node redis.UniversalClient, slots []schedule.Sleeper) (full []schedule.Sleeper, clock func(time.Time) time.Time, err error) {
 	var empty []schedule.Sleeper
 	for _, x := range slots {
 		if x.Until.IsZero() {
@@ -157,13 +173,13 @@ func (c *Consumer) lookEmpty(node redis.UniversalClient, slots []schedule.Sleepe
 			k := asSlot(x.Slot).turn.Keys
 			keys = append(keys, k.Store, k.Retry, k.Prepare)
 		}
-		exist = append(exist, pipe.Exists(c.background, keys...))
+		exist = append(exist, pipe.Exists(c.shift.background, keys...))
 	}
 	var now *redis.TimeCmd
 	if len(full) > 0 {
-		now = pipe.Time(c.background)
+		now = pipe.Time(c.shift.background)
 	}
-	_, err = pipe.Exec(c.background)
+	_, err = pipe.Exec(c.shift.background)
 	answered := time.Now()
 	for i := range exist {
 		if exist[i].Err() != nil || exist[i].Val() > 0 {
@@ -171,7 +187,7 @@ func (c *Consumer) lookEmpty(node redis.UniversalClient, slots []schedule.Sleepe
 		}
 	}
 	if reply := (redis.Error)(nil); errors.As(err, &reply) && !cluster.NotReady(err) {
-		err = nil // each slot will tell its own
+		err = nil // each slot will have its own
 	}
 	if now == nil {
 		return full, func(at time.Time) time.Time { return at }, err
@@ -185,9 +201,9 @@ func (c *Consumer) lookEmpty(node redis.UniversalClient, slots []schedule.Sleepe
 // readyAgain is how long it takes until a server that is not ready is asked again.
 const readyAgain = 500 * time.Millisecond
 
-// lookFull looks for what is due or in flight in some slots. by tells a time by the
+// lookFull looks for what is due or in flight in some slots. by turns a time into the
 // server's clock.
-func (c *Consumer) lookFull(node redis.UniversalClient, slots []schedule.Sleeper, by func(time.Time) time.Time) error {
+func (c *lookout) lookFull(node redis.UniversalClient, slots []schedule.Sleeper, by func(time.Time) time.Time) error {
 	const never = 1<<53 - 1 // as a score: nothing is due so late
 	pipe := node.Pipeline()
 	asked := make([][3]*redis.IntCmd, len(slots))
@@ -198,7 +214,7 @@ func (c *Consumer) lookFull(node redis.UniversalClient, slots []schedule.Sleeper
 			due = max(now, by(x.Until.Add(-early)).UnixMilli())
 			retry = due*100 + 99
 		}
-		k, ctx := asSlot(x.Slot).turn.Keys, c.background
+		k, ctx := asSlot(x.Slot).turn.Keys, c.shift.background
 		if !asSlot(x.Slot).topic.Kind.Timed() {
 			asked[i][0] = pipe.ZCard(ctx, k.Store)
 		} else {
@@ -207,7 +223,7 @@ func (c *Consumer) lookFull(node redis.UniversalClient, slots []schedule.Sleeper
 		asked[i][1] = pipe.ZCount(ctx, k.Retry, "-inf", strconv.FormatInt(retry, 10))
 		asked[i][2] = pipe.ZCard(ctx, k.Prepare)
 	}
-	_, _ = pipe.Exec(c.background) // each tells its own error
+	_, _ = pipe.Exec(c.shift.background) // each has an error of its own
 	var wrong error
 	inFlight := map[*topic][]*schedule.Slot{}
 	for i, x := range slots {
@@ -232,8 +248,8 @@ func (c *Consumer) lookFull(node redis.UniversalClient, slots []schedule.Sleeper
 		}
 	}
 	for t, some := range inFlight {
-		c.running.Go(func() { // aside, for Backoff is the user's and may take its time
-			c.reckoned(t)
+		c.shift.running.Go(func() { // in the background, for Backoff is the user's and may take its time
+			c.takeovers.prepare(t)
 			for _, x := range some {
 				c.schedule.Wake(t.scheduled, x.Index, 0)
 			}
@@ -244,41 +260,10 @@ func (c *Consumer) lookFull(node redis.UniversalClient, slots []schedule.Sleeper
 
 // lookFailed has those of some slots that were gained take a turn, which is repeated
 // until it is answered.
-func (c *Consumer) lookFailed(slots []schedule.Sleeper) {
+func (c *lookout) lookFailed(slots []schedule.Sleeper) {
 	for _, x := range slots {
 		if x.Unseen {
 			c.schedule.Wake(asSlot(x.Slot).topic.scheduled, x.Index, 0)
 		}
-	}
-}
-
-// Settle looks at every slot of this worker now and returns when nothing is
-// due and no handler runs. It is meant for tests that move the clock of an
-// in-memory Redis.
-func (c *Consumer) Settle(ctx context.Context) error {
-	if ctx == nil {
-		return fmt.Errorf("settle: %w", errNilContext)
-	}
-	c.mu.Lock()
-	running := c.phase == started
-	c.mu.Unlock()
-	if !running {
-		return nil
-	}
-	for _, t := range c.topics {
-		for i := range t.Slots {
-			c.schedule.Wake(t.scheduled, i, 0)
-		}
-	}
-	settled := make(chan struct{})
-	go func() {
-		defer close(settled)
-		c.schedule.WaitIdle()
-	}()
-	select {
-	case <-settled:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("settle: %w", ctx.Err())
 	}
 }

@@ -1,0 +1,198 @@
+package consumer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/definition"
+	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/wait"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/slots"
+)
+
+// byRedis shares the slots out by a list of members in Redis for each topic. A batch is
+// held by its lease, and the worker has one id as long as it works.
+type byRedis struct {
+	*parts
+	showing *errands[*topic] // lists to enter
+}
+
+func newByRedis(p *parts) fleet {
+	f := &byRedis{parts: p}
+	f.showing = newErrands(topicsAtOnce, &f.shift.attending, f.refresh)
+	return f
+}
+
+func (f *byRedis) sharing() definition.Sharing {
+	return definition.Sharing{Way: definition.SharingRedis}
+}
+
+func (f *byRedis) join(ctx context.Context) error {
+	t := f.terms.open(f.log)
+	t.id, t.hold = f.id, &leases{id: f.id, length: f.cfg.Lease, schedule: f.schedule}
+	f.terms.begin(t)
+	return each(ctx, byServer(ctx, f.rdb, f.topics, luascripts.WorkersKey), f.show)
+}
+
+// run has nothing to do: the term lasts as long as the worker.
+func (f *byRedis) run() {}
+
+func (f *byRedis) attend(t *topic) {
+	line := serverOf(f.shift.background, f.rdb, t, luascripts.WorkersKey)
+	if !t.listed.Load() { // apart, since a newcomer may have to ask a server that hangs about what is in flight
+		line = "new at " + line
+	}
+	f.showing.add(line, t)
+}
+
+// refresh keeps the worker in the lists of some topics.
+func (f *byRedis) refresh(_ string, topics []*topic) {
+	if f.shift.background.Err() != nil {
+		return
+	}
+	if err := f.show(f.shift.background, topics); err != nil && f.shift.background.Err() == nil {
+		cluster.NoteError(f.shift.background, f.rdb, err)
+		f.log.Warn("lists of members could not be refreshed", zap.Error(err))
+	}
+}
+
+// show enters the worker in some topics' lists of members, and works at the slots
+// that are its share by them. A newcomer may have to wait.
+func (f *byRedis) show(ctx context.Context, topics []*topic) error {
+	now := time.Now()
+	enter, out := []*topic{}, []*entry{}
+	for _, t := range topics {
+		if t.listed.Load() {
+			enter = append(enter, t)
+		} else {
+			out = append(out, &entry{topic: t})
+		}
+	}
+	f.list(ctx, out, now, false)
+	var wrong error
+	var changed []*topic
+	kept := f.kept(ctx, out, now)
+	for _, e := range out {
+		switch {
+		case e.err != nil:
+			wrong = cmp.Or(wrong, e.err)
+		case !kept[e.topic]:
+			enter = append(enter, e.topic)
+		case e.changed: // one of the others has vanished
+			changed = append(changed, e.topic)
+		}
+	}
+	in := make([]*entry, len(enter))
+	for i, t := range enter {
+		in[i] = &entry{topic: t}
+	}
+	f.list(ctx, in, now, true)
+	for _, e := range in {
+		t := e.topic
+		if e.err != nil {
+			wrong = cmp.Or(wrong, e.err)
+			continue
+		}
+		t.listed.Store(true)
+		if e.changed {
+			changed = append(changed, t)
+		}
+		f.terms.assign(t, f.terms.present.Load(), slots.Share(e.members, t.Slots)[f.id])
+	}
+	f.announcer.announceMembers(changed)
+	return wrong
+}
+
+// entry is the worker's in a topic's list of members, and what the list says of the others.
+type entry struct {
+	topic   *topic
+	members []string
+	changed bool // a worker has come or gone
+	err     error
+}
+
+// list enters the worker in some topics' lists of members, or takes it out.
+func (f *byRedis) list(ctx context.Context, entries []*entry, now time.Time, here bool) {
+	cmds := make([]redis.Cmder, len(entries))
+	for i, e := range entries {
+		cmds[i] = f.scripts.MembersCmd(ctx, e.topic.name, f.id, f.counts(e.topic, now), here)
+	}
+	f.scripts.Exec(ctx, cmds...)
+	for i, e := range entries {
+		e.members, e.changed, e.err = luascripts.MembersAnswer(e.topic.name, f.id, cmds[i])
+	}
+}
+
+// leave takes the worker out of the lists of members.
+func (f *byRedis) leave(ctx context.Context) {
+	var leaving sync.WaitGroup
+	for _, some := range byServer(ctx, f.rdb, f.topics, luascripts.WorkersKey) {
+		leaving.Go(func() {
+			entries := make([]*entry, len(some))
+			for i, t := range some {
+				entries[i] = &entry{topic: t}
+			}
+			f.list(ctx, entries, time.Now(), false)
+			var left []*topic
+			var wrong error
+			for _, e := range entries {
+				if wrong = cmp.Or(wrong, e.err); e.err == nil {
+					left = append(left, e.topic)
+				}
+			}
+			if wrong != nil {
+				f.log.Warn("lists of members could not be left", zap.Error(wrong))
+			}
+			f.announcer.announceMembers(left)
+		})
+	}
+	_ = wait.Group(ctx, &leaving) // a Redis client need not heed ctx
+}
+
+func (f *byRedis) undo(ctx context.Context) { f.leave(ctx) }
+
+func (f *byRedis) end() { f.terms.present.Load().end(nil) }
+
+// abandon leaves what the worker holds to its lease.
+func (f *byRedis) abandon() {}
+
+func (f *byRedis) silent() error { return errors.New("Redis does not answer") }
+
+// leases hold the batches of a worker: each has its own.
+type leases struct {
+	id       string
+	length   time.Duration
+	schedule *schedule.Schedule
+}
+
+// ID of a slot that stands in the place of another is one of its own, for the lease of the
+// one before is not over yet.
+func (l *leases) ID(replacement int) string {
+	if replacement > 0 {
+		return fmt.Sprintf("%s+%d", l.id, replacement)
+	}
+	return l.id
+}
+
+func (l *leases) lease() time.Duration { return l.length }
+
+func (l *leases) trusted(time.Time) bool { return true }
+
+// dead is never known: a worker that died is missed when its lease is over.
+func (l *leases) dead(string) bool { return false }
+
+func (l *leases) suspect(*schedule.Slot, string, time.Duration) {}
+
+func (l *leases) overtaken() {}
+
+// hung has another slot go on in the place of this one when its lease is over.
+func (l *leases) hung(x *schedule.Slot) { l.schedule.ReplaceHung(x) }

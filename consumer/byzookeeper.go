@@ -1,0 +1,242 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/definition"
+	"github.com/slotmq/go-rmq/internal/keeper"
+	"github.com/slotmq/go-rmq/internal/wait"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// byZooKeeper shares the slots out by ZooKeeper. A worker has one session for each of its
+// terms, which holds its batches: see session.go.
+type byZooKeeper struct {
+	*parts
+	suspects   sync.Map       // holder that ZooKeeper is asked about → *suspicion
+	abandoning sync.WaitGroup // of the last session
+}
+
+func newByZooKeeper(p *parts) fleet { return &byZooKeeper{parts: p} }
+
+// Between tries to get a session the waiting doubles between these.
+const (
+	firstEntry = 100 * time.Millisecond
+	lastEntry  = 5 * time.Second
+)
+
+// holdEvery is how often the slots that the worker has are shown to people, and
+// trustEvery how often a worker that may start nothing looks whether it may again.
+const (
+	holdEvery  = 250 * time.Millisecond
+	trustEvery = 20 * time.Millisecond
+)
+
+// sharing names the tree that the worker is in, once it is in one.
+func (f *byZooKeeper) sharing() definition.Sharing {
+	by := definition.Sharing{Way: definition.SharingZooKeeper}
+	if s := f.present(); s != nil {
+		by.Tree = s.member.Tree()
+	}
+	return by
+}
+
+// present is the session of the present term, or the last; nil before the first.
+func (f *byZooKeeper) present() *session {
+	if t := f.terms.present.Load(); t != nil {
+		return t.hold.(*session)
+	}
+	return nil
+}
+
+// join is enter for a start. Workers of two trees in ZooKeeper would take each
+// other for dead, so the definitions are compared once more, with the tree's id.
+func (f *byZooKeeper) join(ctx context.Context) error {
+	if err := f.enter(ctx); err != nil {
+		return err
+	}
+	err := f.agree(ctx, f.topics)
+	if err != nil {
+		s := f.present()
+		f.terms.present.Store(nil)
+		s.member.CloseIn(ctx)
+	}
+	return err
+}
+
+func (f *byZooKeeper) undo(context.Context) {
+	if s := f.present(); s != nil { // it has nothing in hand
+		f.terms.present.Store(nil)
+		s.member.Close()
+	}
+}
+
+// enter begins a term with a session of its own.
+func (f *byZooKeeper) enter(ctx context.Context) error {
+	t := f.terms.open(f.log)
+	s := &session{parts: f.parts, suspects: &f.suspects, term: t, ending: make(chan error, 1)}
+	byName := map[string]*topic{}
+	w := keeper.Worker{Name: f.cfg.Worker, Namespace: f.cfg.Namespace, Logger: f.cfg.Logger}
+	if last := f.present(); last != nil {
+		w.Tree = last.member.Tree() // in another one, all that it knows would look dead
+	}
+	for _, topic := range f.topics {
+		byName[topic.Name] = topic
+		w.Topics = append(w.Topics, keeper.Topic{
+			Name: topic.Name, Kind: topic.Kind.String(), Slots: topic.Slots, Literal: topic.Literal,
+		})
+	}
+	w.Own = func(name string, share []int) { f.terms.assign(byName[name], t, share) }
+	var err error
+	if s.member, err = f.cfg.Slots.Keeper().Join(ctx, w); err != nil {
+		t.end(nil)
+		if errors.Is(err, keeper.ErrConflict) {
+			err = conflict{err}
+		}
+		return err
+	}
+	t.id, t.hold = s.member.ID(), s
+	t.log = f.cfg.Logger.With(zap.String("member", t.id))
+	f.terms.begin(t)
+	return nil
+}
+
+// conflict is a message.ErrTopicConflict that was found in ZooKeeper.
+type conflict struct{ error }
+
+func (c conflict) Unwrap() []error { return []error{message.ErrTopicConflict, c.error} }
+
+// run keeps the worker in a term until it has left its slots: when a session is
+// lost, it gets another.
+func (f *byZooKeeper) run() {
+	for {
+		s := f.present()
+		why, lost := f.watch(s)
+		if why == nil {
+			return
+		}
+		if lost {
+			s.term.end(fmt.Errorf("%w: %w", ErrLeaseLost, why))
+		}
+		if f.shift.background.Err() != nil { // closing: nothing new is begun
+			<-f.schedule.Done()
+			return
+		}
+		s.term.log.Warn("the worker gives up its id", zap.Error(why))
+		f.schedule.EndTerm()
+		if lost {
+			s.member.Abandon()
+		} else {
+			f.shift.running.Go(s.endGently)
+		}
+		if !f.enterAgain() {
+			<-f.schedule.Done()
+			return
+		}
+	}
+}
+
+// watch returns when the term must end: with lost, because the session is lost, and
+// else because a handler hangs. It returns no error when the slots have been left.
+func (f *byZooKeeper) watch(s *session) (why error, lost bool) {
+	show := time.NewTicker(holdEvery)
+	defer show.Stop()
+	trust := time.NewTimer(0)
+	defer trust.Stop()
+	ending := s.ending
+	suspended := false
+	for {
+		select {
+		case <-s.member.Lost():
+			return s.member.Err(), true
+		case why := <-ending:
+			if f.shift.background.Err() == nil {
+				return why, false
+			}
+			ending = nil // it will be named by Close
+		case <-trust.C:
+			now := time.Now()
+			if s.trusted(now) == suspended {
+				suspended = !suspended
+				f.schedule.Suspend(suspended)
+				if suspended {
+					s.term.log.Warn("nothing is heard from ZooKeeper; no handler is started")
+				} else {
+					s.term.log.Info("ZooKeeper is heard again")
+				}
+			}
+			if until, coasts := s.until(); coasts {
+				trust.Reset(holdEvery)
+			} else {
+				trust.Reset(max(trustEvery, until.Sub(now)))
+			}
+		case <-show.C:
+			for _, t := range f.schedule.Moved() { // all of them at first
+				s.member.Hold(t.Name, f.schedule.Holding(t))
+			}
+		case <-f.schedule.Done():
+			return nil, false
+		}
+	}
+}
+
+// enterAgain tries to get a session until it has one, or the worker closes.
+func (f *byZooKeeper) enterAgain() bool {
+	pause, said := firstEntry, false // said: a conflict, which waits for a person
+	for tries := 1; ; tries++ {
+		err := f.enter(f.shift.background)
+		if err == nil {
+			f.present().term.log.Info("the worker has a new id")
+			return true
+		}
+		if f.shift.background.Err() != nil {
+			return false
+		}
+		conflict := errors.Is(err, message.ErrTopicConflict)
+		if tries == 1 || tries%10 == 0 || conflict && !said {
+			say := f.log.Warn
+			if conflict {
+				say, said = f.log.Error, true
+			}
+			say("no session with ZooKeeper; trying again", zap.Int("tries", tries), zap.Error(err))
+		}
+		if !wait.Sleep(f.shift.background, pause/2+rand.N(pause/2)) {
+			return false
+		}
+		pause = min(2*pause, lastEntry)
+	}
+}
+
+// attend works again at a topic that was refused for a while.
+func (f *byZooKeeper) attend(t *topic) { f.terms.workAt(t, f.terms.present.Load()) }
+
+func (f *byZooKeeper) next(*topic, time.Time) time.Duration { return min(f.cfg.Lease/3, recheck) }
+
+// leave lets the coordinator give the slots to others.
+func (f *byZooKeeper) leave(ctx context.Context) {
+	if err := f.present().member.Leaving(ctx); err != nil {
+		f.log.Warn("the slots could not be offered to others", zap.Error(err))
+	}
+}
+
+func (f *byZooKeeper) end() {
+	s := f.present()
+	s.member.Close()
+	s.term.end(nil)
+}
+
+// abandon leaves the last session to its timeout.
+func (f *byZooKeeper) abandon() {
+	f.abandoning.Go(f.present().member.Abandon) // the library may take a while
+}
+
+func (f *byZooKeeper) silent() error {
+	return errors.New("ZooKeeper does not answer; the slots are left, and go to others when the session has ended")
+}

@@ -1,0 +1,99 @@
+package consumer
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/definition"
+	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// fleet is how this worker shares the slots out with the others: by a list of members in
+// Redis (byredis.go), or by ZooKeeper (byzookeeper.go).
+type fleet interface {
+	// sharing is what the topics' definitions say of it.
+	sharing() definition.Sharing
+
+	// join makes the worker known to the others, and begins its first term.
+	join(ctx context.Context) error
+
+	// undo undoes join after a start that failed. No slot was worked at.
+	undo(ctx context.Context)
+
+	// run keeps the worker in a term until the schedule is closed.
+	run()
+
+	// attend keeps the worker among those that share a topic's slots. It is called for
+	// each topic every now and then.
+	attend(t *topic)
+
+	// next is how long it is until attend is to be called for a topic again.
+	next(t *topic, now time.Time) time.Duration
+
+	// leave has the others take the worker's slots, which it has not left yet. If it
+	// cannot, they notice after the worker's lease or session.
+	leave(ctx context.Context)
+
+	// end ends the last term when every slot has been left.
+	end()
+
+	// abandon ends the last term while some slots could not be left.
+	abandon()
+
+	// silent is what Close says when every slot has been left, and something else does
+	// not end.
+	silent() error
+}
+
+// parts are what a fleet is made of.
+type parts struct {
+	cfg       Config
+	id        string // of the worker; with ZooKeeper, what its ids begin with
+	rdb       redis.UniversalClient
+	scripts   *luascripts.Scripts
+	shift     *shift
+	schedule  *schedule.Schedule
+	topics    []*topic
+	terms     *terms
+	takeovers *takeovers
+	announcer *announcer
+	agree     func(ctx context.Context, topics []*topic) error
+	log       *zap.Logger
+}
+
+// attendance has each topic attended to now and then: by the fleet, and its definition
+// compared.
+type attendance struct {
+	shift       *shift
+	fleet       fleet
+	definitions *definitions
+	plan        *timetable
+}
+
+// planAttendance returns when each topic is attended to.
+func planAttendance(topics []*topic, lease time.Duration, f fleet) *timetable {
+	plan := newTimetable(topics, gapOf(lease/3), func(t *topic) time.Duration { return f.next(t, time.Now()) })
+	for _, t := range topics {
+		if t.newcomer.Load() {
+			plan.set(t, time.Now().Add(f.next(t, time.Now())))
+		}
+	}
+	return plan
+}
+
+// run attends to the topics until the worker closes.
+func (c *attendance) run() {
+	for topics := c.plan.next(c.shift.background); topics != nil; topics = c.plan.next(c.shift.background) {
+		for _, t := range topics {
+			refused := t.refused.Load()
+			c.definitions.renew(t)
+			if !refused {
+				c.fleet.attend(t)
+			}
+		}
+	}
+}

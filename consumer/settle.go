@@ -1,0 +1,37 @@
+package consumer
+
+import (
+	"context"
+	"fmt"
+)
+
+// Settle looks at every slot of this worker now and returns when nothing is
+// due and no handler runs. It is meant for tests that move the clock of an
+// in-memory Redis.
+func (c *Consumer) Settle(ctx context.Context) error {
+	if ctx == nil {
+		return fmt.Errorf("settle: %w", errNilContext)
+	}
+	c.mu.Lock()
+	running := c.phase == started
+	c.mu.Unlock()
+	if !running {
+		return nil
+	}
+	for _, t := range c.topics {
+		for i := range t.Slots {
+			c.crew.schedule.Wake(t.scheduled, i, 0)
+		}
+	}
+	settled := make(chan struct{})
+	go func() {
+		defer close(settled)
+		c.crew.schedule.WaitIdle()
+	}()
+	select {
+	case <-settled:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("settle: %w", ctx.Err())
+	}
+}

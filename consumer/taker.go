@@ -1,0 +1,255 @@
+package consumer
+
+import (
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// Two takers keep Redis busy while one of them reads answers; more add
+// nothing. Each takes the turns of several slots in one write.
+const (
+	takerCount = 2
+	writeTurns = 8
+)
+
+// Between repetitions of a turn without an answer, and before another look at
+// a slot that is busy, the waiting doubles between these.
+const (
+	firstRepeat, lastRepeat = 20 * time.Millisecond, time.Second
+	firstBusy, lastBusy     = 50 * time.Millisecond, 500 * time.Millisecond
+	pausedLook              = 5 * time.Second
+)
+
+// silentHolder is how little of its lease a holder has left that does not keep it: one
+// that lives renews it before. A slot that is busy looks again sooner than that.
+const silentHolder = lastBusy + 100*time.Millisecond
+
+// On a Cluster, a taker whose write takes longer than slowWrite is replaced by
+// another one, and ends with its write: so a server that hangs does not hold up
+// the slots of the others.
+const slowWrite = 200 * time.Millisecond
+
+// takers take the turns, and do what the answers say.
+type takers struct {
+	shift     *shift
+	rdb       redis.UniversalClient
+	scripts   *luascripts.Scripts
+	schedule  *schedule.Schedule
+	pace      *pace
+	batches   *batches
+	takeovers *takeovers
+	announcer *announcer
+	log       *zap.Logger
+}
+
+// run takes turns until the schedule is closed. It is one taker.
+func (c *takers) run() {
+	many := cluster.IsCluster(c.rdb)
+	var (
+		hands []schedule.Hand
+		cmds  []redis.Cmder
+	)
+	for {
+		hands = c.schedule.Next(writeTurns, hands[:0])
+		if len(hands) == 0 {
+			return
+		}
+		begin := time.Now()
+		cmds = cmds[:0]
+		for _, h := range hands {
+			x := asSlot(h.Slot)
+			x.ask(h)
+			x.sent = begin
+			cmds = append(cmds, c.scripts.TurnCmd(c.shift.requests, &x.turn))
+		}
+		replaced := false
+		if many {
+			replaced = c.execWatched(hands, cmds)
+		} else {
+			c.scripts.Exec(c.shift.requests, cmds...)
+		}
+		small, taken, unanswered := 0, 0, 0
+		var why error
+		for i, h := range hands {
+			x := asSlot(h.Slot)
+			a, err := luascripts.TurnAnswer(&x.turn, cmds[i])
+			taken += len(a.Contents)
+			if !filled(len(a.Contents), x.turn.Count) {
+				small++
+			}
+			if err == nil {
+				c.answer(x, a)
+			} else if c.unanswered(x, err) {
+				unanswered++
+				why = err
+			}
+		}
+		if why != nil { // once for all of them: it is nearly always the server
+			c.log.Warn("turns have no answer and are repeated", zap.Int("slots", unanswered), zap.Error(why))
+		}
+		clear(cmds) // which have answers, and these what was large in them
+		if replaced {
+			return
+		}
+		c.pace.wait(small, taken, time.Since(begin))
+	}
+}
+
+// execWatched is Exec on a Cluster, and reports whether another taker has
+// taken this one's place meanwhile.
+func (c *takers) execWatched(hands []schedule.Hand, cmds []redis.Cmder) (replaced bool) {
+	for _, h := range hands {
+		x := asSlot(h.Slot)
+		if _, addr, err := cluster.MasterFor(c.shift.requests, c.rdb, x.turn.Keys.Store); err == nil {
+			x.facts.Server = addr
+		}
+	}
+	var mu sync.Mutex
+	over := false
+	timer := time.AfterFunc(slowWrite, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !over {
+			replaced = true
+			c.shift.running.Go(c.run)
+		}
+	})
+	stop := cluster.WhileSlow(c.shift.requests, c.rdb)
+	c.scripts.Exec(c.shift.requests, cmds...)
+	stop()
+	timer.Stop()
+	mu.Lock()
+	defer mu.Unlock()
+	over = true
+	return replaced
+}
+
+// locate notes where the slots of some topics are before the first turns, so that a server
+// which hangs holds up no turn at another one.
+func (c *takers) locate(topics []*topic) {
+	if !cluster.IsCluster(c.rdb) {
+		return
+	}
+	for _, t := range topics {
+		for i := range t.Slots {
+			if _, addr, err := cluster.MasterFor(c.shift.requests, c.rdb, luascripts.StoreKey(t.name, i)); err == nil {
+				c.schedule.Locate(t.scheduled, i, addr)
+			}
+		}
+	}
+}
+
+// answer does what the answer of a slot's turn says.
+func (c *takers) answer(x *slot, a luascripts.Answer) {
+	if x.facts.Failures > 0 {
+		logOf(&x.Slot).Info("turns are answered again", zap.Int("repeated", x.facts.Failures))
+	}
+	leaving, held, repeated := x.turn.Count == 0, x.facts.Held, x.facts.Failures > 0
+	x.answered()
+	if held && (a.Code == luascripts.Number || a.Code == luascripts.Busy) {
+		refused(x, repeated)
+	}
+	x.facts.Refused = a.Code == luascripts.Busy || a.Code == luascripts.Paused
+	if a.Code != luascripts.Batch && a.Code != luascripts.Number {
+		x.empty()
+	}
+	if a.Code != luascripts.Busy {
+		x.facts.Fence = a.Number
+		x.busyWait, x.facts.Holder = 0, ""
+	}
+	switch a.Code {
+	case luascripts.Batch:
+		c.batches.handle(x, a)
+	case luascripts.Left:
+		c.left(x)
+	case luascripts.Number:
+		if leaving {
+			c.left(x)
+		} else {
+			c.schedule.Again(&x.Slot, x.facts, time.Time{})
+		}
+	case luascripts.Busy:
+		if leaving {
+			c.left(x)
+		} else {
+			c.busy(x, a)
+		}
+	case luascripts.Paused:
+		c.schedule.Rest(&x.Slot, x.facts, time.Now().Add(pausedLook))
+	case luascripts.Empty:
+		at := time.Time{}
+		if a.Wait >= 0 {
+			at = time.Now().Add(a.Wait)
+		}
+		c.schedule.Rest(&x.Slot, x.facts, at)
+	}
+}
+
+// busy lets a slot sleep that another worker holds, and looks into that holder.
+func (c *takers) busy(x *slot, a luascripts.Answer) {
+	logOf(&x.Slot).Debug("slot is busy", zap.String("holder", a.Holder), zap.Duration("lease", a.Wait))
+	x.busyWait = min(max(firstBusy, 2*x.busyWait), lastBusy)
+	now := time.Now()
+	if x.facts.Holder != a.Holder {
+		x.facts.Holder, x.busy, x.asked = a.Holder, now, time.Time{}
+	}
+	c.announcer.question(x, a.Holder, now)
+	x.term().suspect(&x.Slot, a.Holder, now.Sub(x.busy))
+	if x.term().lease() > 0 && a.Wait < silentHolder { // else it is proven dead, or keeps its lease
+		c.takeovers.ask(x.topic)
+	}
+	c.schedule.Rest(&x.Slot, x.facts, time.Now().Add(x.busyWait))
+}
+
+// unanswered sees to it that the same turn is taken again, whatever the error:
+// it may have been executed, and going on with another would lose what it
+// reported. It reports whether a person should hear of it: at first, and now and
+// then while it lasts.
+func (c *takers) unanswered(x *slot, err error) (say bool) {
+	x.facts.Failures++
+	if errors.Is(err, redis.ErrClosed) && c.schedule.Drop(&x.Slot) {
+		return false // Close names it
+	}
+	cluster.NoteError(c.shift.requests, c.rdb, err)
+	wait := firstRepeat
+	for i := 1; i < x.facts.Failures && wait < lastRepeat; i++ {
+		wait *= 2
+	}
+	wait = min(wait, lastRepeat)
+	say = x.facts.Failures == 1 || wait == lastRepeat && x.facts.Failures%10 == 0
+	c.schedule.Repeat(&x.Slot, x.facts, time.Now().Add(wait/2+rand.N(wait/2)))
+	return say
+}
+
+// left notes that a slot was left, and wakes the worker that works at it next.
+func (c *takers) left(x *slot) {
+	if x.Leaving() {
+		x.facts.Fence = 0
+		c.announcer.announce(x.topic, x.turn.Keys.Store, luascripts.AppendWake(nil, x.Index, 0))
+	}
+	c.schedule.Left(&x.Slot, x.facts)
+}
+
+// refused notes that the turn which was to finish a batch was not the one that did.
+//
+// A turn that was sent once is refused because the batch was taken over. A turn that was
+// repeated may have been executed before, its answer lost, and the slot be another's by
+// now. (So it is with every leave whose answer gets lost.) That proves nothing. If the
+// batch was taken over after all, so will be the next one.
+func refused(x *slot, repeated bool) {
+	if repeated {
+		logOf(&x.Slot).Info("answers of Redis got lost: the batch was finished, or it was taken over and its messages may be handled again")
+		return
+	}
+	logOf(&x.Slot).Warn("the batch was taken over before it was finished: its messages may be handled again")
+	x.term().overtaken()
+}
