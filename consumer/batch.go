@@ -51,17 +51,16 @@ func (c *batches) handle(x *slot, a luascripts.Answer) {
 	x.facts.Held = true
 	b := &batch{slot: x, batches: c, answer: a, deliveries: make([]Delivery, len(a.Contents))}
 	b.watched = watched{slot: &x.Slot, opts: &x.topic.opts, keys: &x.turn.Keys, fence: a.Number, sent: x.sent}
-	x.watchdog.shift, x.watchdog.scripts = c.shift, c.scripts
 	c.shift.batches.Add(1)
 	since, now := c.schedule.Work(&x.Slot, x.facts)
 	if now {
 		b.watched.begun = time.Now()
 		b.placed(since)
-		x.watchdog.begin(&b.watched)
+		x.watchdog.begin(c.shift, c.scripts, &b.watched)
 		go b.run()
 		return
 	}
-	x.watchdog.begin(&b.watched)
+	x.watchdog.begin(c.shift, c.scripts, &b.watched)
 	x.goOn = func(since time.Time) {
 		go func() {
 			b.watchdog.resume(time.Now())

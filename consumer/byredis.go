@@ -80,7 +80,7 @@ func (f *byRedis) show(ctx context.Context, topics []*topic) error {
 	f.list(ctx, out, now, false)
 	var wrong error
 	var changed []*topic
-	kept := f.kept(ctx, out, now)
+	kept := f.keptOut(ctx, out, now)
 	for _, e := range out {
 		switch {
 		case e.err != nil:

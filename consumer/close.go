@@ -123,7 +123,7 @@ func (w *crew) stuck() error {
 		errs = append(errs, fmt.Errorf("Redis did not answer about the following; their messages come again when the lease or the session has ended: %s", named(unanswered)))
 	}
 	for _, t := range w.parts.topics {
-		if t.crash.pending() {
+		if t.takeover.pending() {
 			errs = append(errs, fmt.Errorf("Backoff did not return: topic %s", t.Name))
 		}
 	}

@@ -47,8 +47,8 @@ type Config struct {
 	MaxHandlerTime time.Duration
 
 	// Lease is how long the messages of a worker that vanished stay with it. Let
-	// all workers of a topic have the same: who has a shorter one takes the
-	// others for gone now and then, which costs time. With ZooKeeper the session
+	// all workers of a topic have the same: one with a shorter lease takes the
+	// others for dead now and then, which costs time. With ZooKeeper the session
 	// takes its place. Defaults to 30 s.
 	Lease time.Duration
 

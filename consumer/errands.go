@@ -27,7 +27,7 @@ type errand uint8
 const (
 	inLine errand = iota + 1
 	inHand
-	inHandAgain // and then once more: the answer may tell what was before
+	inHandAgain // and then once more: the answer may show what was before
 )
 
 func newErrands[K comparable](most int, all *sync.WaitGroup, do func(addr string, some []K)) *errands[K] {

@@ -26,8 +26,8 @@ type ListenerFunc func(ctx context.Context, d *Delivery) error
 func (f ListenerFunc) OnMessage(ctx context.Context, d *Delivery) error { return f(ctx, d) }
 
 // Delivery is one message on its way through OnMessage. It may be kept: no other
-// message is ever written into it. Whoever keeps one keeps its whole batch in
-// memory; to keep many for long, copy what is needed.
+// message is ever written into it. If you keep one, its whole batch stays in
+// memory; to keep many for long, copy what you need.
 type Delivery struct {
 	Topic   message.Topic
 	Slot    int
@@ -40,14 +40,14 @@ type Delivery struct {
 	// docs/PROTOCOL.md says when a number can come again.
 	Fence int64
 
-	// Priority it was sent with, of a Priority message. 0 if nobody knows it any
-	// more: when Redis had to tell the worker of its batch a second time, and when
-	// the first delivery ended with its worker.
+	// Priority it was sent with, of a Priority message. 0 if it is not known any
+	// more: when Redis had to give the worker its batch a second time, and when
+	// the worker of the first delivery died.
 	Priority int64
 
 	// Due is when a RangeMerge or FixedTime message was due, on its first delivery,
-	// if [ListenOptions].Due is set; zero otherwise, and when Redis had to tell the
-	// worker of its batch a second time. A message that a worker handed back is due
+	// if [ListenOptions].Due is set; zero otherwise, and when Redis had to give the
+	// worker its batch a second time. A message that a worker handed back is due
 	// since the second in which it was taken.
 	Due time.Time
 

@@ -16,8 +16,8 @@ import (
 	"github.com/slotmq/go-rmq/internal/wait"
 )
 
-// The safety look. A wake-up may get lost, and whoever fills a topic by plain
-// ZADD sends none. So now and then Redis is asked how many contents of each idle
+// The safety look. A wake-up may get lost, and a program that fills a topic by
+// plain ZADD sends none. So now and then Redis is asked how many contents of each idle
 // slot are due before the slot wakes by itself, and whether something of it is in
 // flight. Where there is something, the slot is woken. The answers are numbers,
 // however large the contents are.
@@ -93,7 +93,7 @@ func (c *lookout) seek(slots []*schedule.Slot) {
 	groups := map[string][]lookup{}
 	for _, x := range slots {
 		_, addr, err := cluster.MasterFor(c.shift.background, c.rdb, asSlot(x).turn.Keys.Store)
-		if err != nil { // nobody knows the server
+		if err != nil { // it is not known which server has it
 			c.lookFailed(c.schedule.Sleeping([]*schedule.Slot{x}))
 			continue
 		}

@@ -259,7 +259,7 @@ func TestBackoffHoldsUpNoLook(t *testing.T) {
 	begin := time.Now()
 	c.crew.wakeups.missed(c.topics[topics])
 	n.awaitAll(t, []string{"sound"})
-	if took := time.Since(begin); took > topics*crashHolds/2 {
+	if took := time.Since(begin); took > topics*delayHolds/2 {
 		t.Errorf("it was looked at after %v", took)
 	}
 }

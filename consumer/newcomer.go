@@ -22,7 +22,7 @@ import (
 // worker that is not in the list, no newcomer comes in. After a lease it does, whatever
 // there is: what a worker left behind that died before this one started is over by then.
 //
-// A worker that finds nobody in the list begins at once.
+// A worker that finds the list empty begins at once.
 
 // shortTrial is how long a newcomer has no slots; with a shorter lease, that.
 const shortTrial = 2 * time.Second
@@ -49,9 +49,9 @@ func (f *byRedis) next(t *topic, now time.Time) time.Duration {
 	return min(f.counts(t, now)/3, recheck)
 }
 
-// kept returns the topics whose lists the worker has to stay out of, by what they say: a
+// keptOut returns the topics whose lists the worker has to stay out of, by what they say: a
 // newcomer of those in which it finds others.
-func (f *byRedis) kept(ctx context.Context, found []*entry, now time.Time) map[*topic]bool {
+func (f *byRedis) keptOut(ctx context.Context, found []*entry, now time.Time) map[*topic]bool {
 	out := map[*topic]bool{}
 	var tried []*entry
 	for _, e := range found {
@@ -68,10 +68,10 @@ func (f *byRedis) kept(ctx context.Context, found []*entry, now time.Time) map[*
 			tried = append(tried, e)
 		}
 	}
-	for t := range f.heldByNobody(ctx, tried) {
+	for t := range f.heldByStrangers(ctx, tried) {
 		out[t] = true
-		if !t.kept {
-			t.kept = true
+		if !t.saidKeptOut {
+			t.saidKeptOut = true
 			f.log.Info("slots are shared out later: a batch is in flight at a worker that died or leaves",
 				zap.String("topic", t.Name), zap.Duration("at most", f.cfg.Lease-now.Sub(t.born)))
 		}
@@ -79,10 +79,10 @@ func (f *byRedis) kept(ctx context.Context, found []*entry, now time.Time) map[*
 	return out
 }
 
-// heldByNobody returns the topics of which a batch is held by a worker that is not in the
+// heldByStrangers returns the topics of which a batch is held by a worker that is not in the
 // list: it died, or it leaves and is not through yet. A slot whose server does not answer
 // does not count, nor does one with nothing in flight, which may still name a holder.
-func (f *byRedis) heldByNobody(ctx context.Context, lists []*entry) map[*topic]bool {
+func (f *byRedis) heldByStrangers(ctx context.Context, lists []*entry) map[*topic]bool {
 	held, members := map[*topic]bool{}, map[*topic][]string{}
 	type place struct {
 		topic *topic

@@ -8,11 +8,11 @@ import (
 
 // Questions about a batch. Redis may forget its last writes: it is restarted from an
 // older snapshot, or a replica that lags takes its place. Then a slot that has moved
-// from worker a to b goes back to "a's batch in flight". b is told BUSY, and a, which
+// from worker a to b goes back to "a's batch in flight". b gets BUSY, and a, which
 // lives and has long reported that batch, does not look at a slot that is not its own.
 //
 // So a worker whose slot stays busy with a holder asks it, by a wake-up that names slot
-// and holder. A holder that carries nothing of the slot takes its turn there: it is told
+// and holder. A holder that carries nothing of the slot takes its turn there: it gets
 // the batch again, hands it back as not begun, and leaves. One that does carry
 // something reports it in the end, and needs no question. See schedule.Asked.
 

@@ -39,7 +39,7 @@ func (b *batchSize) learn(took time.Duration, messages, bytes int) {
 	b.bytes += (size - b.bytes) / 4
 }
 
-// count is how many messages the next batch shall take, if so many are handled at
+// count is how many messages the next batch is to take, if so many are handled at
 // the same time.
 func (b *batchSize) count(together int) int {
 	b.mu.Lock()

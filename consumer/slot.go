@@ -66,7 +66,7 @@ func (s *slot) ask(h schedule.Hand) {
 		count = s.topic.size.count(h.Places)
 	}
 	t := s.term()
-	s.turn.Worker, s.turn.Lease, s.turn.TakeoverDelay, s.turn.DeadHolder = s.ID(), t.lease(), s.topic.crash.delay(), ""
+	s.turn.Worker, s.turn.Lease, s.turn.TakeoverDelay, s.turn.DeadHolder = s.ID(), t.lease(), s.topic.takeover.delay(), ""
 	if s.topic.Literal {
 		s.turn.TakeoverDelay = 0
 	}

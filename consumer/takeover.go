@@ -28,7 +28,7 @@ func (c *takeovers) ask(t *topic) <-chan struct{} {
 		close(none)
 		return none
 	}
-	return t.crash.ask(&c.shift.watching, func() time.Duration { return askBackoff(c.log, t.Name, t.opts.Backoff, 1) })
+	return t.takeover.ask(&c.shift.watching, func() time.Duration { return askBackoff(c.log, t.Name, t.opts.Backoff, 1) })
 }
 
 // prepare asks, and waits for the answer, though not for long, if a batch in one of
@@ -42,7 +42,7 @@ func (c *takeovers) prepare(t *topic) {
 
 // await asks the Backoff of each topic, and waits for the answers, though not for long.
 func (c *takeovers) await(topics []*topic) {
-	timer := time.NewTimer(crashHolds)
+	timer := time.NewTimer(delayHolds)
 	defer timer.Stop()
 	var asked []<-chan struct{}
 	for _, t := range topics {
@@ -62,7 +62,7 @@ func (c *takeovers) await(topics []*topic) {
 // due reports whether the lease of a batch is over in a slot that is this worker's,
 // or its holder is proven dead.
 func (c *takeovers) due(t *topic) bool {
-	ctx, cancel := context.WithTimeout(c.shift.background, crashHolds)
+	ctx, cancel := context.WithTimeout(c.shift.background, delayHolds)
 	defer cancel()
 	slots, term := c.schedule.Assigned(t.scheduled), c.terms.present.Load()
 	pipe := c.rdb.Pipeline()

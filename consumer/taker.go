@@ -156,9 +156,9 @@ func (c *takers) answer(x *slot, a luascripts.Answer) {
 	leaving, held, repeated := x.turn.Count == 0, x.facts.Held, x.facts.Failures > 0
 	x.answered()
 	if held && (a.Code == luascripts.Number || a.Code == luascripts.Busy) {
-		refused(x, repeated)
+		finishRefused(x, repeated)
 	}
-	x.facts.Refused = a.Code == luascripts.Busy || a.Code == luascripts.Paused
+	x.facts.Unavailable = a.Code == luascripts.Busy || a.Code == luascripts.Paused
 	if a.Code != luascripts.Batch && a.Code != luascripts.Number {
 		x.empty()
 	}
@@ -239,13 +239,13 @@ func (c *takers) left(x *slot) {
 	c.schedule.Left(&x.Slot, x.facts)
 }
 
-// refused notes that the turn which was to finish a batch was not the one that did.
+// finishRefused notes that the turn which was to finish a batch was not the one that did.
 //
 // A turn that was sent once is refused because the batch was taken over. A turn that was
 // repeated may have been executed before, its answer lost, and the slot be another's by
 // now. (So it is with every leave whose answer gets lost.) That proves nothing. If the
 // batch was taken over after all, so will be the next one.
-func refused(x *slot, repeated bool) {
+func finishRefused(x *slot, repeated bool) {
 	if repeated {
 		logOf(&x.Slot).Info("answers of Redis got lost: the batch was finished, or it was taken over and its messages may be handled again")
 		return

@@ -55,7 +55,7 @@ type hold interface {
 // mayStart reports whether a handler may be started. It is asked immediately before
 // each.
 func (t *term) mayStart(now time.Time) bool {
-	return t.handlers.Err() == nil && t.trusted(now) // else the lease tells
+	return t.handlers.Err() == nil && t.trusted(now)
 }
 
 // terms is under which id the worker works, and at which slots.

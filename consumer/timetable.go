@@ -24,7 +24,7 @@ type timetable struct {
 type row struct {
 	topic   *topic
 	at      time.Time
-	regular time.Time // as at, but for those who are in a hurry
+	regular time.Time // as at, but for topics that are in a hurry
 	index   int       // in the heap
 }
 
@@ -90,7 +90,7 @@ func (tt *timetable) next(ctx context.Context) []*topic {
 }
 
 // due returns the topics that are due and sets when they are next; if there is none, it
-// tells in what time there is.
+// returns how long it is until there is.
 func (tt *timetable) due(now time.Time) (due []*topic, in time.Duration) {
 	tt.mu.Lock()
 	defer tt.mu.Unlock()

@@ -21,11 +21,11 @@ type topic struct {
 	part          float64     // of a period after which it is first looked after: above 0, up to 1
 	scheduled     *schedule.Topic
 	size          batchSize
-	crash         crash
+	takeover      takeoverDelay
 	born          time.Time   // when the worker started
 	newcomer      atomic.Bool // it found others in the list of members
 	listed        atomic.Bool // it has entered that list
-	kept          bool        // it has said why it stays out after its trial
+	saidKeptOut   bool        // it has said why it stays out after its trial
 	compared      time.Time   // its definition with the stored one, last
 }
 
@@ -35,7 +35,7 @@ func newTopic(t message.Topic, namespace string, l MessageListener, o ListenOpti
 
 // prepare makes the topic ready for a start.
 func (t *topic) prepare(newSlot func(t *topic, index int) *schedule.Slot) *schedule.Topic {
-	t.born, t.compared, t.kept = time.Now(), time.Now(), false
+	t.born, t.compared, t.saidKeptOut = time.Now(), time.Now(), false
 	t.newcomer.Store(false)
 	t.listed.Store(false)
 	t.scheduled = &schedule.Topic{Name: t.Name, Slots: t.Slots, Most: t.opts.Concurrency, NewSlot: func(index int) *schedule.Slot { return newSlot(t, index) }}

@@ -69,10 +69,10 @@ const earlyFinish = time.Second
 func margin(lease time.Duration) time.Duration { return max(lease/10, 500*time.Millisecond) }
 
 // begin watches over the batch from now on.
-func (m *watchdog) begin(b *watched) {
-	m.mu.Lock()
+func (m *watchdog) begin(s *shift, scripts *luascripts.Scripts, b *watched) {
+	m.mu.Lock() // the timer may fire for the batch before
 	defer m.mu.Unlock()
-	m.watched = b
+	m.shift, m.scripts, m.watched = s, scripts, b
 	m.started, m.lost, m.touching, m.hung = b.begun, false, false, false
 	m.ctx, m.cancel = nil, nil
 	m.renewed(b.sent)
@@ -215,7 +215,7 @@ func (m *watchdog) look() {
 	m.arm()
 }
 
-// touch begins the lease of batch b anew. m.mu is free meanwhile.
+// touch renews the lease of batch b. m.mu is free meanwhile.
 func (m *watchdog) touch(b *watched) {
 	sent := time.Now()
 	m.mu.Unlock()

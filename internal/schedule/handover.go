@@ -113,8 +113,8 @@ func (s *Schedule) dropReplacedLocked(x *Slot) {
 }
 
 // Asked has a holder that this worker is, or was, take its turn at a slot of which it
-// carries nothing. A slot must not have two turns under one id at a time: told the same
-// batch, one would handle it while the other hands it back.
+// carries nothing. A slot must not have two turns under one id at a time: both get the
+// same batch, and one would handle it while the other hands it back.
 func (s *Schedule) Asked(t *Topic, index int, holder string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

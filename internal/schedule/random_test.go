@@ -205,13 +205,13 @@ func (w *world) answer() {
 		w.Left(x, f)
 		return
 	}
-	f.Fence, f.Holder, f.Refused = f.Fence+1, "", false
+	f.Fence, f.Holder, f.Unavailable = f.Fence+1, "", false
 	at := []time.Time{{}, w.clock.Add(time.Duration(w.random.IntN(1000)) * time.Millisecond)}[w.random.IntN(2)]
 	switch w.random.IntN(8) {
 	case 0, 1:
 		w.Rest(x, f, at)
 	case 2:
-		f.Holder, f.Refused = "other", true
+		f.Holder, f.Unavailable = "other", true
 		w.Rest(x, f, w.clock.Add(time.Second))
 	case 3:
 		w.Again(x, f, time.Time{})

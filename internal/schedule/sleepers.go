@@ -82,7 +82,7 @@ func (s *Schedule) Wake(t *Topic, index int, in time.Duration) {
 type Sleeper struct {
 	*Slot
 	Until  time.Time
-	Unseen bool // it is new to this worker, and nobody has asked for it since
+	Unseen bool // it is new to this worker, and was not looked at before
 }
 
 // Sleeping returns those of some slots that sleep and are this worker's, but for those
@@ -96,7 +96,7 @@ func (s *Schedule) Sleeping(slots []*Slot) (sleep []Sleeper) {
 		switch {
 		case !x.assigned:
 		case x.state == Asleep:
-			if x.unseen || !x.facts.Refused {
+			if x.unseen || !x.facts.Unavailable {
 				sleep = append(sleep, Sleeper{x, x.at, x.unseen})
 				x.unseen = false
 			}

@@ -163,7 +163,7 @@ func TestWhatALookIsToldOf(t *testing.T) {
 	for _, x := range s.takeAll() {
 		switch x.Index {
 		case 0, 1:
-			s.Rest(x, Facts{Fence: 1, Refused: true}, until)
+			s.Rest(x, Facts{Fence: 1, Unavailable: true}, until)
 		case 2:
 			s.Rest(x, Facts{Fence: 1}, until)
 		case 3:
@@ -195,7 +195,7 @@ func TestWhatALookIsToldOf(t *testing.T) {
 	if h.Slot.Index != 0 || !h.Leave {
 		t.Fatalf("slot %d, leave %v", h.Slot.Index, h.Leave)
 	}
-	s.Left(h.Slot, Facts{Refused: true})
+	s.Left(h.Slot, Facts{Unavailable: true})
 	s.Assign(one, s.term, upTo(6))
 	if got := told(); !got[0].Unseen {
 		t.Errorf("told of %v: not of the slot that is new", got)
@@ -209,9 +209,9 @@ func TestHeldBy(t *testing.T) {
 	for _, x := range s.takeAll() {
 		switch {
 		case x.Index == 0:
-			s.Rest(x, Facts{Fence: 1, Refused: true, Holder: "ghost"}, s.clock.Add(time.Minute))
+			s.Rest(x, Facts{Fence: 1, Unavailable: true, Holder: "ghost"}, s.clock.Add(time.Minute))
 		case x.Index == 1:
-			s.Rest(x, Facts{Fence: 1, Refused: true, Holder: "other"}, s.clock.Add(time.Minute))
+			s.Rest(x, Facts{Fence: 1, Unavailable: true, Holder: "other"}, s.clock.Add(time.Minute))
 		case x.Index == 2:
 			s.Rest(x, Facts{Fence: 1}, time.Time{})
 		}
@@ -229,7 +229,7 @@ func TestHeldBy(t *testing.T) {
 	}
 	other := topics[0].slots[1]
 	s.Wake(topics[0], 1, 0)
-	s.Rest(s.takeOne(t).Slot, Facts{Refused: true, Holder: "other"}, s.clock.Add(time.Minute)) // and there is nothing to leave
+	s.Rest(s.takeOne(t).Slot, Facts{Unavailable: true, Holder: "other"}, s.clock.Add(time.Minute)) // and there is nothing to leave
 	s.Unassign(topics[0])
 	if held := s.HeldBy("other"); len(held) != 1 || held[0] == other {
 		t.Errorf("%d slots are held, of which one is not this worker's any more", len(held))

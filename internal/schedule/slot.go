@@ -47,16 +47,16 @@ type Slot struct {
 }
 
 // Facts are what the slot's turns have shown, as far as the schedule goes by it. They
-// belong to whoever has the slot in hand. Next hands them out, and the methods that give
+// belong to the goroutine that has the slot in hand. Next hands them out, and the methods that give
 // the slot back take a copy.
 type Facts struct {
-	Fence    int64  // of the slot, as last told; 0: unknown, and there is nothing to leave
-	Open     bool   // the last turn has no definite answer: it must be repeated unchanged
-	Held     bool   // there is a batch, or the next turn finishes one
-	Failures int    // times in a row that the turn had no answer
-	Holder   string // of the slot, while it is busy with another worker
-	Refused  bool   // it is paused, or another worker's
-	Server   string // that answered its last turn
+	Fence       int64  // of the slot, as the last answer had it; 0: unknown, and there is nothing to leave
+	Open        bool   // the last turn has no definite answer: it must be repeated unchanged
+	Held        bool   // there is a batch, or the next turn finishes one
+	Failures    int    // times in a row that the turn had no answer
+	Holder      string // of the slot, while it is busy with another worker
+	Unavailable bool   // it is paused, or another worker's
+	Server      string // that answered its last turn
 }
 
 // Term is a time during which the worker has one id. Terms are compared: let it be a
@@ -69,8 +69,8 @@ type Term interface {
 // Topic is the one of which it is a slot.
 func (x *Slot) Topic() *Topic { return x.topic }
 
-// Term is the one in which the slot takes its turns. It and ID are for whoever has the
-// slot in hand.
+// Term is the one in which the slot takes its turns. It and ID are for the
+// goroutine that has the slot in hand.
 func (x *Slot) Term() Term { return x.term }
 
 // ID is what the slot takes its turns under.

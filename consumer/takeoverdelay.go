@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// crash is how long messages of a worker that died wait for their retry here, as
+// takeoverDelay is how long messages of a worker that died wait for their retry here, as
 // the topic's Backoff says. Every turn names it, and hardly any needs it. So Backoff,
 // which is the user's and may take its time, is asked when another worker's batch is about
 // to be taken over, and never by a taker.
-type crash struct {
+type takeoverDelay struct {
 	mu     sync.Mutex
 	asking chan struct{} // closed with the answer; nil: not asked
 	asked  time.Time     // last
@@ -17,26 +17,26 @@ type crash struct {
 }
 
 const (
-	// unknownCrash is the delay while Backoff was not asked or has not answered: a
-	// batch that nobody has seen before is taken over by the turn that meets it.
-	unknownCrash = time.Second
+	// unknownDelay is the delay while Backoff was not asked or has not answered: a
+	// batch that was not seen before is taken over by the turn that meets it.
+	unknownDelay = time.Second
 
-	// crashHolds is how long an answer is good, and how long it is waited for.
-	crashHolds = time.Second
+	// delayHolds is how long an answer is good, and how long it is waited for.
+	delayHolds = time.Second
 )
 
 // delay is what the next turn names.
-func (x *crash) delay() time.Duration {
+func (x *takeoverDelay) delay() time.Duration {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.last == 0 {
-		return unknownCrash
+		return unknownDelay
 	}
 	return x.last
 }
 
 // pending reports whether Backoff has not returned.
-func (x *crash) pending() bool {
+func (x *takeoverDelay) pending() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.asking != nil
@@ -44,14 +44,14 @@ func (x *crash) pending() bool {
 
 // ask asks for the delay in a goroutine of group, unless that was done a moment ago. What
 // it returns is closed when the answer is there.
-func (x *crash) ask(group *sync.WaitGroup, backoff func() time.Duration) <-chan struct{} {
+func (x *takeoverDelay) ask(group *sync.WaitGroup, backoff func() time.Duration) <-chan struct{} {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.asking != nil {
 		return x.asking
 	}
 	answered := make(chan struct{})
-	if x.last > 0 && time.Since(x.asked) < crashHolds {
+	if x.last > 0 && time.Since(x.asked) < delayHolds {
 		close(answered)
 		return answered
 	}
