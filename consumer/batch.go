@@ -50,7 +50,7 @@ func (c *batches) handle(x *slot, a luascripts.Answer) {
 	clear(x.results)
 	x.facts.Held = true
 	b := &batch{slot: x, batches: c, answer: a, deliveries: make([]Delivery, len(a.Contents))}
-	b.watched = watched{slot: &x.Slot, opts: &x.topic.opts, keys: &x.turn.Keys, fence: a.Number, sent: x.sent}
+	b.watched = watched{slot: &x.Slot, id: x.ID(), term: x.term(), opts: &x.topic.opts, keys: &x.turn.Keys, fence: a.Number, sent: x.sent}
 	c.shift.batches.Add(1)
 	since, now := c.schedule.Work(&x.Slot, x.facts)
 	if now {

@@ -37,15 +37,14 @@ type watchdog struct {
 // watched is a batch, as its watchdog knows it.
 type watched struct {
 	slot  *schedule.Slot
+	id    string // it was taken under
+	term  *term  // and in
 	opts  *ListenOptions
 	keys  *luascripts.SlotKeys
 	fence int64
 	sent  time.Time // the turn that took it
 	begun time.Time // when its handlers did; zero while it waits for a place
 }
-
-// term is the one in which the batch was taken.
-func (b *watched) term() *term { return b.slot.Term().(*term) }
 
 // deadlineContext is the context of the messages of one batch: cancelled all
 // together, with a deadline for the one being handled. A context for each would
@@ -91,7 +90,7 @@ func (m *watchdog) resume(now time.Time) {
 // the session takes its place: see term.mayStart.
 func (m *watchdog) renewed(sent time.Time) {
 	m.until, m.touchAt = time.Time{}, time.Time{}
-	if lease := m.watched.term().lease(); lease > 0 {
+	if lease := m.watched.term.lease(); lease > 0 {
 		m.until, m.touchAt = sent.Add(lease-margin(lease)), sent.Add(lease/3)
 	}
 }
@@ -109,7 +108,7 @@ func (m *watchdog) start(now time.Time) (context.Context, bool) {
 		m.touch(m.watched) // late, by a slow network or a pause: ask before anything begins
 		now = time.Now()
 	}
-	term := m.watched.term()
+	term := m.watched.term
 	if m.lost || m.hung || m.over(now) || !term.mayStart(now) {
 		return nil, false
 	}
@@ -191,7 +190,7 @@ func (m *watchdog) look() {
 	}
 	if running >= o.MaxHandlerTime {
 		m.hung = true
-		b.term().hung(b.slot)
+		b.term.hung(b.slot)
 		m.log().Error("handler ignores its context; its batch is not kept any longer", zap.Duration("running", running))
 		return
 	}
@@ -217,9 +216,9 @@ func (m *watchdog) look() {
 
 // touch renews the lease of batch b. m.mu is free meanwhile.
 func (m *watchdog) touch(b *watched) {
-	sent := time.Now()
+	sent, scripts, requests := time.Now(), m.scripts, m.shift.requests
 	m.mu.Unlock()
-	held, err := m.scripts.Touch(m.shift.requests, *b.keys, b.slot.ID(), b.fence)
+	held, err := scripts.Touch(requests, *b.keys, b.id, b.fence)
 	m.mu.Lock()
 	switch now := time.Now(); {
 	case m.watched != b || m.lost: // it ended meanwhile
@@ -229,7 +228,7 @@ func (m *watchdog) touch(b *watched) {
 		m.lose(err)
 	default:
 		m.log().Warn("the lease of a batch could not be renewed", zap.Error(err))
-		m.touchAt = now.Add(b.term().lease() / 20)
+		m.touchAt = now.Add(b.term.lease() / 20)
 	}
 }
 
