@@ -23,11 +23,12 @@ import (
 // held by its lease, and the worker has one id as long as it works.
 type byRedis struct {
 	*parts
-	showing *errands[*topic] // lists to enter
+	newcomers *newcomers
+	showing   *errands[*topic] // lists to enter
 }
 
 func newByRedis(p *parts) fleet {
-	f := &byRedis{parts: p}
+	f := &byRedis{parts: p, newcomers: &newcomers{lease: p.cfg.Lease, topics: len(p.topics), rdb: p.rdb, log: p.log}}
 	f.showing = newErrands(topicsAtOnce, &f.shift.attending, f.refresh)
 	return f
 }
@@ -53,6 +54,8 @@ func (f *byRedis) attend(t *topic) {
 	}
 	f.showing.add(line, t)
 }
+
+func (f *byRedis) next(t *topic, now time.Time) time.Duration { return f.newcomers.next(t, now) }
 
 // refresh keeps the worker in the lists of some topics.
 func (f *byRedis) refresh(_ string, topics []*topic) {
@@ -80,7 +83,7 @@ func (f *byRedis) show(ctx context.Context, topics []*topic) error {
 	f.list(ctx, out, now, false)
 	var wrong error
 	var changed []*topic
-	kept := f.keptOut(ctx, out, now)
+	kept := f.newcomers.keptOut(ctx, out, now)
 	for _, e := range out {
 		switch {
 		case e.err != nil:
@@ -112,19 +115,11 @@ func (f *byRedis) show(ctx context.Context, topics []*topic) error {
 	return wrong
 }
 
-// entry is the worker's in a topic's list of members, and what the list says of the others.
-type entry struct {
-	topic   *topic
-	members []string
-	changed bool // a worker has come or gone
-	err     error
-}
-
 // list enters the worker in some topics' lists of members, or takes it out.
 func (f *byRedis) list(ctx context.Context, entries []*entry, now time.Time, here bool) {
 	cmds := make([]redis.Cmder, len(entries))
 	for i, e := range entries {
-		cmds[i] = f.scripts.MembersCmd(ctx, e.topic.name, f.id, f.counts(e.topic, now), here)
+		cmds[i] = f.scripts.MembersCmd(ctx, e.topic.name, f.id, f.newcomers.counts(e.topic, now), here)
 	}
 	f.scripts.Exec(ctx, cmds...)
 	for i, e := range entries {

@@ -27,22 +27,38 @@ import (
 // shortTrial is how long a newcomer has no slots; with a shorter lease, that.
 const shortTrial = 2 * time.Second
 
+// newcomers is when a worker that has just come gets slots. It is of one worker.
+type newcomers struct {
+	lease  time.Duration
+	topics int
+	rdb    redis.UniversalClient
+	log    *zap.Logger
+}
+
+// entry is the worker's in a topic's list of members, and what the list says of the others.
+type entry struct {
+	topic   *topic
+	members []string
+	changed bool // a worker has come or gone
+	err     error
+}
+
 // trial is longer for a worker of thousands of topics, since it shows itself three times
 // in that time in each of their lists.
-func (f *byRedis) trial() time.Duration {
-	return min(f.cfg.Lease, max(shortTrial, time.Duration(len(f.topics))*time.Millisecond))
+func (f *newcomers) trial() time.Duration {
+	return min(f.lease, max(shortTrial, time.Duration(f.topics)*time.Millisecond))
 }
 
 // counts is how long the worker counts from now on in the topic's list.
-func (f *byRedis) counts(t *topic, now time.Time) time.Duration {
-	if t.newcomer.Load() && now.Sub(t.born) < f.cfg.Lease {
+func (f *newcomers) counts(t *topic, now time.Time) time.Duration {
+	if t.newcomer.Load() && now.Sub(t.born) < f.lease {
 		return f.trial()
 	}
-	return f.cfg.Lease
+	return f.lease
 }
 
 // next is how long it is until the worker shows itself in the list again, or tries to come in.
-func (f *byRedis) next(t *topic, now time.Time) time.Duration {
+func (f *newcomers) next(t *topic, now time.Time) time.Duration {
 	if age := now.Sub(t.born); t.newcomer.Load() && !t.listed.Load() && age < f.trial() {
 		return f.trial() - age
 	}
@@ -51,7 +67,7 @@ func (f *byRedis) next(t *topic, now time.Time) time.Duration {
 
 // keptOut returns the topics whose lists the worker has to stay out of, by what they say: a
 // newcomer of those in which it finds others.
-func (f *byRedis) keptOut(ctx context.Context, found []*entry, now time.Time) map[*topic]bool {
+func (f *newcomers) keptOut(ctx context.Context, found []*entry, now time.Time) map[*topic]bool {
 	out := map[*topic]bool{}
 	var tried []*entry
 	for _, e := range found {
@@ -61,7 +77,7 @@ func (f *byRedis) keptOut(ctx context.Context, found []*entry, now time.Time) ma
 		}
 		t.newcomer.Store(len(e.members) > 0)
 		switch age := now.Sub(t.born); {
-		case !t.newcomer.Load() || age >= f.cfg.Lease:
+		case !t.newcomer.Load() || age >= f.lease:
 		case age < f.trial():
 			out[t] = true
 		default:
@@ -73,7 +89,7 @@ func (f *byRedis) keptOut(ctx context.Context, found []*entry, now time.Time) ma
 		if !t.saidKeptOut {
 			t.saidKeptOut = true
 			f.log.Info("slots are shared out later: a batch is in flight at a worker that died or leaves",
-				zap.String("topic", t.Name), zap.Duration("at most", f.cfg.Lease-now.Sub(t.born)))
+				zap.String("topic", t.Name), zap.Duration("at most", f.lease-now.Sub(t.born)))
 		}
 	}
 	return out
@@ -82,7 +98,7 @@ func (f *byRedis) keptOut(ctx context.Context, found []*entry, now time.Time) ma
 // heldByStrangers returns the topics of which a batch is held by a worker that is not in the
 // list: it died, or it leaves and is not through yet. A slot whose server does not answer
 // does not count, nor does one with nothing in flight, which may still name a holder.
-func (f *byRedis) heldByStrangers(ctx context.Context, lists []*entry) map[*topic]bool {
+func (f *newcomers) heldByStrangers(ctx context.Context, lists []*entry) map[*topic]bool {
 	held, members := map[*topic]bool{}, map[*topic][]string{}
 	type place struct {
 		topic *topic
