@@ -70,12 +70,12 @@ func (c *Consumer) close(ctx context.Context, w *crew) error {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		w.drain()
+		w.leave()
 	}()
 	select {
 	case <-ended:
 	case <-ctx.Done():
-		w.schedule.Stop() // Redis may keep drain waiting before it comes to that
+		w.schedule.Stop() // Redis may keep leave waiting before it comes to that
 		w.shift.endHandlers(ErrClosing)
 		timer := time.NewTimer(grace)
 		defer timer.Stop()

@@ -223,7 +223,7 @@ func (c *Consumer) start(ctx context.Context) error {
 	if err != nil {
 		if sub != nil {
 			_ = sub.Close()
-			w.leave(w.fleet.undo)
+			w.leaveFleet(w.fleet.undo)
 		}
 		w.shift.end(nil)
 	}

@@ -75,9 +75,9 @@ func (w *crew) run(c *Consumer, sub *subscription) {
 	w.shift.running.Go(w.lookout.run)
 }
 
-// leave has the others take the worker's slots. What refreshes the lists of members must end
+// leaveFleet has the others take the worker's slots. What refreshes the lists of members must end
 // before: it would put the worker back after it was taken out.
-func (w *crew) leave(how func(ctx context.Context)) {
+func (w *crew) leaveFleet(how func(ctx context.Context)) {
 	ctx, cancel := context.WithTimeout(w.shift.requests, grace)
 	defer cancel()
 	w.shift.endBackground()
@@ -85,11 +85,11 @@ func (w *crew) leave(how func(ctx context.Context)) {
 	how(ctx)
 }
 
-// drain leaves every slot and returns when nothing of the worker runs any more.
-func (w *crew) drain() {
+// leave leaves every slot and returns when nothing of the worker runs any more.
+func (w *crew) leave() {
 	// The others learn first that the slots are theirs, so that they wait for
 	// each as it is left.
-	w.leave(w.fleet.leave)
+	w.leaveFleet(w.fleet.leave)
 	w.schedule.Stop()
 	w.schedule.WaitIdle()
 	w.schedule.Close()
