@@ -1,424 +1,77 @@
 package consumer
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
 
-// sharedBy is a way of sharing on a ZooKeeper server, below a root of the test's.
-func sharedBy(t testing.TB, zks *servertest.ZooKeeperServer, timeout time.Duration) slots.ZooKeeperConfig {
-	return slots.ZooKeeperConfig{Servers: zks.Servers(), Root: zks.Chroot(t), SessionTimeout: timeout}
-}
-
-// expire ends the session of a worker at once.
-func expire(t testing.TB, zks *servertest.ZooKeeperServer, c *Consumer) {
-	t.Helper()
-	// The id is name-session-random.
-	parts := strings.Split(c.Worker(), "-")
-	var session int64
-	if _, err := fmt.Sscanf(parts[len(parts)-2], "%x", &session); err != nil {
-		t.Fatalf("session of %s: %v", c.Worker(), err)
-	}
-	zks.ExpireSession(t, session)
-}
-
-// Two workers share the slots evenly, one leaves under load, another comes: every
-// message is handled once, none of them at the same time as another of its slot, and
-// no attempt is spent.
-func TestSessionsShareSlots(t *testing.T) {
-	t.Parallel()
-	rdb, zks := shared(t), servertest.SharedZooKeeper(t)
-	topic := topicOf(t, message.KindPriority, 16)
-	n := newNotes()
-	cfg := Config{Slots: slots.ZooKeeper(sharedBy(t, zks, 3*time.Second))}
-	start := func(name string) *Consumer {
-		cfg.Worker = name
-		return work(t, rdb, cfg, topic, n.around(func(context.Context, *Delivery) error {
-			<-time.After(time.Millisecond)
-			return nil
-		}))
-	}
-	a := start("a")
-	eventually(t, "the only worker has all slots", func() bool { return owned(a) == 16 })
-	b := start("b")
-	eventually(t, "both have half of them", func() bool { return owned(a) == 8 && owned(b) == 8 })
-	if a.Worker() == b.Worker() || !strings.HasPrefix(a.Worker(), "a-") {
-		t.Errorf("ids %s and %s", a.Worker(), b.Worker())
-	}
-
-	contents := numbered("m", 600)
-	s := newSender(t, rdb, topic)
-	s.send(t, contents[:300]...)
-	n.await(t, "some are handled", func() bool { return n.total > 50 })
-	must(t, closeIn(a, patience))
-	eventually(t, "the other one has all", func() bool { return owned(b) == 16 })
-	c := start("c")
-	s.send(t, contents[300:]...)
-	eventually(t, "the new one has half", func() bool { return owned(b) == 8 && owned(c) == 8 })
-	n.awaitAll(t, contents)
-	n.wantOnce(t, contents)
-	wantEmpty(t, rdb, topic)
-	if sharing := rdb.HGet(ctx, "rmq:def{"+topic.Name+"}", "sharing").Val(); sharing != "zookeeper" {
-		t.Errorf("the definition says sharing %q", sharing)
-	}
-}
-
-// A worker whose session has ended cancels its handlers, and gets another id. The
-// message is handled again under that, or by another worker: not before the old
-// id is proven dead, and what the old handler reports in the end is refused. The
-// rest of its batch is not begun.
-func TestSessionLost(t *testing.T) {
-	t.Parallel()
-	rdb, zks := shared(t), servertest.SharedZooKeeper(t)
-	topic := topicOf(t, message.KindFixedTime, 1)
-	n := newNotes()
-	begun, release, cancelled := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	var once sync.Once
-	t.Cleanup(func() { once.Do(func() { close(release) }) })
-	cfg := Config{Slots: slots.ZooKeeper(sharedBy(t, zks, 3*time.Second)), Backoff: Schedule(time.Millisecond), Worker: "w"}
-	c := work(t, rdb, cfg, topic, n.around(func(ctx context.Context, d *Delivery) error {
-		if d.Content == "m-0" && d.Attempt == 1 {
-			close(begun)
-			<-ctx.Done()
-			cancelled <- context.Cause(ctx)
-			<-release // it does not heed it
-		}
-		return nil
-	}))
-	contents := numbered("m", 3)
-	at := time.Now().Add(500 * time.Millisecond)
-	var ms []message.Message
-	for _, c := range contents {
-		ms = append(ms, message.FixedTime{Content: c, At: at})
-	}
-	_, err := newSender(t, rdb, topic).SendBatch(ctx, topic, ms)
-	must(t, err)
-	waitFor(t, "the first message is in its handler", begun)
-	first := c.Worker()
-	expire(t, zks, c)
-	if cause := <-cancelled; !errors.Is(cause, ErrLeaseLost) {
-		t.Errorf("the handler's context ended with %v", cause)
-	}
-	n.await(t, "the messages are delivered under the new id, while the old handler hangs", func() bool {
-		return len(n.attempts["m-0"]) == 2 && len(n.attempts["m-1"]) == 1 && len(n.attempts["m-2"]) == 1
-	})
-	if second := c.Worker(); second == first || !strings.HasPrefix(second, "w-") {
-		t.Errorf("the id was %s, and is %s", first, second)
-	}
-	once.Do(func() { close(release) })
-	n.await(t, "all handlers return", func() bool { return n.running == 0 })
-	wantEmpty(t, rdb, topic)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if !slices.Equal(n.attempts["m-0"], []int{1, 2}) || n.total != 4 {
-		t.Errorf("deliveries %v", n.attempts)
-	}
-}
-
-// When ZooKeeper is silent for two thirds of the session timeout, no handler is
-// begun any more: not the next one of a batch, and no batch. When the time is over,
-// the handlers are cancelled. When ZooKeeper is back, the work goes on.
-func TestSilenceStops(t *testing.T) {
+// A slot whose holder can be proven neither dead nor alive stands still until a person
+// acts. So a person is told, once and not with every question.
+func TestDeathThatCannotBeProvenIsTold(t *testing.T) {
 	t.Parallel()
 	rdb, zks := shared(t), servertest.ZooKeeper(t)
-	topic := topicOf(t, message.KindFixedTime, 2)
-	n := newNotes()
-	begun, release, ended := make(chan struct{}, 1), make(chan struct{}), make(chan error, 1)
-	cfg := Config{Slots: slots.ZooKeeper(sharedBy(t, zks, 3*time.Second)), Backoff: Schedule(time.Millisecond)}
-	c := work(t, rdb, cfg, topic, n.around(func(ctx context.Context, d *Delivery) error {
-		switch {
-		case d.Content == "in hand" && d.Attempt == 1:
-			begun <- struct{}{}
-			<-release
-		case d.Content == "waits" && d.Attempt == 1:
-			begun <- struct{}{}
-			<-ctx.Done()
-			ended <- context.Cause(ctx)
-			return context.Cause(ctx)
-		}
-		return nil
-	}))
-	s := newSender(t, rdb, topic)
-	at := time.Now().Add(500 * time.Millisecond)
-	// Two messages of one batch in one slot, and one in the other.
-	_, err := s.SendBatch(ctx, topic, []message.Message{
-		message.FixedTime{Content: "in hand", SlotBasis: basisOf(topic)[0], At: at},
-		message.FixedTime{Content: "next of the batch", SlotBasis: basisOf(topic)[0], At: at.Add(time.Millisecond)},
-		message.FixedTime{Content: "waits", SlotBasis: basisOf(topic)[1], At: at},
-	})
-	must(t, err)
-	<-begun
-	<-begun
-	first := c.terms.present.Load()
-	zks.Pause()
-	eventually(t, "nothing may be started any more", func() bool { return !first.trusted(time.Now()) })
-	select {
-	case <-first.hold.(*session).member.Lost():
-		t.Error("the session was given up at once")
-	default:
-	}
-	close(release)
-	s.send(t, "sent in the silence")
-	if cause := <-ended; !errors.Is(cause, ErrLeaseLost) {
-		t.Errorf("the context of the handler ended with %v", cause)
-	}
-	n.mu.Lock()
-	if n.attempts["next of the batch"] != nil || n.attempts["sent in the silence"] != nil {
-		t.Errorf("handlers were begun in the silence: %v", n.attempts)
-	}
-	n.mu.Unlock()
-	zks.Resume()
-	all := []string{"in hand", "next of the batch", "waits", "sent in the silence"}
-	n.await(t, "all are handled when ZooKeeper is back", func() bool {
-		return n.running == 0 && len(n.attempts) == len(all) && len(n.attempts["waits"]) == 2
-	})
-	wantEmpty(t, rdb, topic)
-	if c.Worker() == first.id {
-		t.Error("the worker kept an id that others may have proven dead")
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if !slices.Equal(n.attempts["next of the batch"], []int{1}) {
-		t.Errorf("what had not been begun has lost attempts: %v", n.attempts)
-	}
-}
-
-// A turn that Redis answers late, after two thirds of the session timeout without a
-// word from ZooKeeper: what it has taken is given back, with its attempt, and no
-// other turn takes anything.
-func TestSilenceBeforeTheAnswer(t *testing.T) {
-	t.Parallel()
-	server, zks := servertest.Redis(t), servertest.ZooKeeper(t)
-	proxy, rdb := servertest.NewProxy(t, server.Addr()), server.Client(t)
-	topic := topicOf(t, message.KindFixedTime, 1)
-	n := newNotes()
-	c := work(t, proxy.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Minute }),
-		Config{Slots: slots.ZooKeeper(sharedBy(t, zks, 6*time.Second))}, topic, n.done())
-	sleeps := func() bool {
-		x := c.crew.schedule.Status(c.topics[0].scheduled)[0]
-		return x.State == schedule.Asleep && !x.Until.IsZero()
-	}
-	s, content, sent := newSender(t, rdb, topic), "", 0
-	for { // until Redis falls silent while the slot sleeps to a message, which a busy machine may miss
-		content = fmt.Sprint("m-", sent)
-		_, err := s.Send(ctx, topic, message.FixedTime{Content: content, At: time.Now().Add(time.Second)})
-		must(t, err)
-		sent++
-		handled := func() bool { n.mu.Lock(); defer n.mu.Unlock(); return n.running == 0 && n.total == sent }
-		eventually(t, "the slot sleeps until the message is due", func() bool { return sleeps() || handled() })
-		if proxy.Freeze(); sleeps() && !handled() {
-			break
-		}
-		proxy.Thaw()
-		eventually(t, "it is handled", handled)
-	}
-	k := keysOf(topic, 0)
-	last := rdb.HGet(ctx, k.Meta, "batch").Val()
-	zks.Pause()
-	first := c.terms.present.Load()
-	eventually(t, "nothing may be started any more", func() bool { return !first.trusted(time.Now()) })
-	before := calls(t, rdb)["evalsha"]
-	proxy.Thaw()
-	eventually(t, "the message was taken, and is given back", func() bool {
-		return rdb.HGet(ctx, k.Meta, "batch").Val() != last && rdb.HGet(ctx, k.Meta, "holder").Val() == ""
-	})
-	waitFor(t, "the session is lost", first.hold.(*session).member.Lost())
-	if n.mu.Lock(); n.total >= sent {
-		t.Error("the message was handled in the silence")
-	}
-	n.mu.Unlock()
-	if turns := calls(t, rdb)["evalsha"] - before; turns > 10 {
-		t.Errorf("%d turns in the silence", turns)
-	}
-	zks.Resume()
-	n.awaitAll(t, []string{content})
-	n.wantOnce(t, numbered("m", sent))
-}
-
-// A worker that coasts does not notice that ZooKeeper is away.
-func TestCoast(t *testing.T) {
-	t.Parallel()
-	rdb, zks := shared(t), servertest.ZooKeeper(t)
-	topic := topicOf(t, message.KindPriority, 4)
-	n := newNotes()
+	topic := topicOf(t, message.KindPriority, 2)
 	how := sharedBy(t, zks, time.Second)
 	how.OnOutage = slots.Coast
-	c := work(t, rdb, Config{Slots: slots.ZooKeeper(how)}, topic, n.done())
-	s := newSender(t, rdb, topic)
-	eventually(t, "it has all slots", func() bool { return owned(c) == 4 })
-	first := c.Worker()
+	core, logs := observer.New(zap.WarnLevel)
+	c := work(t, rdb, Config{Slots: slots.ZooKeeper(how), Logger: zap.New(core)}, topic, newNotes().done())
+	eventually(t, "it has all slots", func() bool { return owned(c) == 2 })
 	zks.Kill()
-	end := time.Now().Add(3 * time.Second) // three session timeouts
-	contents := numbered("m", 30)
-	for i, content := range contents {
-		s.send(t, content)
-		n.await(t, "it is handled without ZooKeeper", func() bool { return n.running == 0 && n.total == i+1 })
-		<-time.After(time.Until(end) / time.Duration(len(contents)-i))
+	keys := keysOf(topic, 0)
+	must(t, rdb.ZAdd(ctx, keys.Prepare, redis.Z{Score: float64(time.Now().Unix()*1000 + 16), Member: "in flight"}).Err())
+	must(t, rdb.HSet(ctx, keys.Meta, "holder", "ghost", "batch", time.Now().UnixMilli(), "until", 0, "lease", 0).Err())
+	s := newSender(t, rdb, topic)
+	_, err := s.Send(ctx, topic, message.Priority{Content: "behind it", SlotBasis: basisOf(topic)[0], Priority: 100})
+	must(t, err)
+
+	const line = "nobody can tell whether the holder of a slot is dead"
+	told := func() (n int) {
+		for _, entry := range logs.All() {
+			if strings.HasPrefix(entry.Message, line) {
+				n++
+			}
+		}
+		return n
 	}
-	n.wantOnce(t, contents)
-	if c.Worker() != first {
-		t.Error("it has another id")
+	eventually(t, "a warning", func() bool { return told() > 0 })
+	doubt, _ := c.crew.fleet.(*byZooKeeper).suspects.Load("ghost")
+	eventually(t, "more questions", func() bool {
+		d := doubt.(*suspicion)
+		if d.asking.Swap(true) {
+			return false // a question is being asked
+		}
+		defer d.asking.Store(false)
+		return d.tries >= 2*failuresAllowed
+	})
+	if n := told(); n != 1 {
+		t.Errorf("it is told %d times", n)
 	}
 	zks.Restart(t)
 	s.send(t, "afterwards")
-	n.await(t, "it goes on when ZooKeeper is back", func() bool { return n.total == len(contents)+1 })
-}
-
-// A handler that never returns costs its worker the id and nobody else a thing: other
-// handlers end in peace, and its message is given to the next one.
-func TestHangingHandlerCostsTheID(t *testing.T) {
-	t.Parallel()
-	rdb, zks := shared(t), servertest.SharedZooKeeper(t)
-	topic := topicOf(t, message.KindFixedTime, 2)
-	n := newNotes()
-	release, long := make(chan struct{}), make(chan struct{})
-	var once sync.Once
-	open := func() { once.Do(func() { close(release) }) }
-	t.Cleanup(open)
-	cfg := Config{Slots: slots.ZooKeeper(sharedBy(t, zks, 3*time.Second)), Backoff: Schedule(time.Millisecond)}
-	c := newConsumer(t, rdb, cfg)
-	var first string
-	must(t, c.Listen(topic, n.around(func(ctx context.Context, d *Delivery) error {
-		switch {
-		case d.Content == "hangs" && d.Attempt == 1:
-			<-release
-		case d.Content == "long":
-			<-long
-		}
-		return nil
-	}), ListenOptions{Timeout: 100 * time.Millisecond, MaxHandlerTime: time.Second}))
-	must(t, c.Start(ctx))
-	first = c.Worker()
-	s := newSender(t, rdb, topic)
-	at := time.Now().Add(300 * time.Millisecond)
-	send := func(content string, slot int, at time.Time) {
-		t.Helper()
-		_, err := s.Send(ctx, topic, message.FixedTime{Content: content, SlotBasis: basisOf(topic)[slot], At: at})
-		must(t, err)
-	}
-	send("hangs", 0, at)
-	send("behind it", 0, at.Add(time.Millisecond))
-	n.await(t, "one hangs", func() bool { return n.attempts["hangs"] != nil })
-	send("long", 1, time.Now().Add(600*time.Millisecond))
-	n.await(t, "another one takes long", func() bool { return n.attempts["long"] != nil })
-	eventually(t, "the worker has another id", func() bool { return c.Worker() != first })
-	close(long)
-	n.await(t, "the message is delivered to another handler", func() bool {
-		return len(n.attempts["hangs"]) == 2 && n.attempts["behind it"] != nil
+	eventually(t, "the batch is taken over when ZooKeeper is back", func() bool {
+		return rdb.ZCard(ctx, keys.Prepare).Val() == 0
 	})
-	open()
-	n.await(t, "all handlers return", func() bool { return n.running == 0 })
-	wantEmpty(t, rdb, topic)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if !slices.Equal(n.attempts["long"], []int{1}) || !slices.Equal(n.attempts["hangs"], []int{1, 2}) {
-		t.Errorf("deliveries %v", n.attempts)
-	}
 }
 
-// A worker that closes while ZooKeeper is away leaves its slots all the same, and
-// within its time.
-func TestCloseWithoutZooKeeper(t *testing.T) {
+// A person is told after some questions without an answer, and again after a while, not with
+// each of them.
+func TestWhenAPersonIsTold(t *testing.T) {
 	t.Parallel()
-	rdb, zks := shared(t), servertest.ZooKeeper(t)
-	topic := topicOf(t, message.KindPriority, 4)
-	n := newNotes()
-	c, err := New(rdb, Config{Slots: slots.ZooKeeper(sharedBy(t, zks, 30*time.Second))})
-	must(t, err)
-	must(t, c.Listen(topic, n.done(), ListenOptions{}))
-	must(t, c.Start(ctx))
-	newSender(t, rdb, topic).send(t, numbered("m", 20)...)
-	n.awaitAll(t, numbered("m", 20))
-	zks.Pause()
-	err = closeIn(c, 100*time.Millisecond)
-	if err == nil || !strings.Contains(err.Error(), "ZooKeeper does not answer") {
-		t.Errorf("close: %v", err)
-	}
-	for slot := range topic.Slots {
-		if holder := rdb.HGet(ctx, keysOf(topic, slot).Meta, "holder").Val(); holder != "" {
-			t.Errorf("slot %d still has holder %s", slot, holder)
-		}
-	}
-	c.crew.fleet.(*byZooKeeper).abandoning.Wait()
-}
-
-// A topic is shared out in one way.
-func TestWaysOfSharingDoNotMix(t *testing.T) {
-	t.Parallel()
-	rdb, zks := shared(t), servertest.SharedZooKeeper(t)
-	how := slots.ZooKeeper(sharedBy(t, zks, 3*time.Second))
-	for _, c := range []struct{ first, second slots.Sharing }{{nil, how}, {how, nil}} {
-		topic := topicOf(t, message.KindPriority, 4)
-		work(t, rdb, Config{Slots: c.first}, topic, newNotes().done())
-		other := newConsumer(t, rdb, Config{Slots: c.second})
-		must(t, other.Listen(topic, newNotes().done(), ListenOptions{}))
-		err := other.Start(ctx)
-		if !errors.Is(err, message.ErrTopicConflict) || !strings.Contains(fmt.Sprint(err), "sharing of slots") {
-			t.Errorf("start gives %v", err)
-		}
-	}
-	// Redis may have forgotten a definition that ZooKeeper knows.
-	topic := topicOf(t, message.KindPriority, 4)
-	work(t, rdb, Config{Slots: how}, topic, newNotes().done())
-	must(t, rdb.Del(ctx, "rmq:def{"+topic.Name+"}").Err())
-	topic.Slots = 8
-	other := newConsumer(t, rdb, Config{Slots: how})
-	must(t, other.Listen(topic, newNotes().done(), ListenOptions{}))
-	if err := other.Start(ctx); !errors.Is(err, message.ErrTopicConflict) || !strings.Contains(fmt.Sprint(err), "Slots") {
-		t.Errorf("start gives %v", err)
-	}
-}
-
-// A start that fails leaves nothing behind, and can be repeated.
-func TestStartWithoutZooKeeper(t *testing.T) {
-	t.Parallel()
-	rdb, zks := shared(t), servertest.ZooKeeper(t)
-	topic := topicOf(t, message.KindPriority, 4)
-	n := newNotes()
-	how := sharedBy(t, zks, 2*time.Second)
-	zks.Kill()
-	c := newConsumer(t, rdb, Config{Slots: slots.ZooKeeper(how)})
-	must(t, c.Listen(topic, n.done(), ListenOptions{}))
-	err := c.Start(ctx)
-	if err == nil || !strings.Contains(err.Error(), zks.Addr()) {
-		t.Fatalf("start without ZooKeeper: %v", err)
-	}
-	zks.Restart(t)
-	must(t, c.Start(ctx))
-	newSender(t, rdb, topic).send(t, "m")
-	n.awaitAll(t, []string{"m"})
-}
-
-func TestZooKeeperConfigIsChecked(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		cfg   slots.ZooKeeperConfig
-		field string
-	}{
-		{slots.ZooKeeperConfig{}, "ZooKeeperConfig.Servers"},
-		{slots.ZooKeeperConfig{Servers: []string{"zk:2181/chroot"}}, "ZooKeeperConfig.Servers"},
-		{slots.ZooKeeperConfig{Servers: []string{"zk:2181"}, Root: "rmq"}, "ZooKeeperConfig.Root"},
-		{slots.ZooKeeperConfig{Servers: []string{"zk:2181"}, Auth: "me"}, "ZooKeeperConfig.Auth"},
-		{slots.ZooKeeperConfig{Servers: []string{"zk:2181"}, SessionTimeout: -1}, "ZooKeeperConfig.SessionTimeout"},
-		{slots.ZooKeeperConfig{Servers: []string{"zk:2181"}, Weight: -1}, "ZooKeeperConfig.Weight"},
-	} {
-		_, err := New(shared(t), Config{Slots: slots.ZooKeeper(c.cfg)})
-		var invalid *message.InvalidError
-		if !errors.As(err, &invalid) || invalid.Field != c.field {
-			t.Errorf("%+v: %v, want a complaint about %s", c.cfg, err, c.field)
+	var d suspicion
+	begun := time.Now()
+	for i, at := range []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second, sayAgain, sayAgain + 2*time.Second, sayAgain + 3*time.Second} {
+		want := i+1 == failuresAllowed || at == sayAgain+2*time.Second
+		if d.failed(begun.Add(at)) != want {
+			t.Errorf("question %d, after %v: told is %t", i+1, at, !want)
 		}
 	}
 }
