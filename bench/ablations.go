@@ -34,7 +34,7 @@ var unpaced = []change{
 	{"consumer/pace.go", "busyTurns  = 10_000", "busyTurns = 1 << 60"},
 }
 
-var ownContexts = []change{{"consumer/batch.go", "b.call(ctx, i, b.delivery(i))", `one, end := context.WithTimeoutCause(ctx.(*deadlineContext).Context, b.topic.opts.Timeout, ErrTimeout)
+var ownContexts = []change{{"consumer/batch.go", "\t\tb.call(ctx, i, b.delivery(i))", `		one, end := context.WithTimeoutCause(ctx.(*deadlineContext).Context, b.topic.opts.Timeout, ErrTimeout)
 		b.call(one, i, b.delivery(i))
 		end()`}}
 
@@ -42,7 +42,7 @@ var apart = []change{{"producer/flight.go", "flightMessages = 4096", "flightMess
 
 var polling = []change{
 	{"consumer/taker.go", "c.schedule.Rest(&x.Slot, x.facts, at)", "_ = at\n\t\tc.schedule.Rest(&x.Slot, x.facts, time.Now().Add(time.Millisecond))"},
-	{"producer/wake.go", "planWakes(to *line, f *flight) {\n", "planWakes(to *line, f *flight) {\n\treturn\n"},
+	{"producer/wake.go", "planWakes(to *writer, f *flight) {\n", "planWakes(to *writer, f *flight) {\n\treturn\n"},
 }
 
 var ablations = []ablation{
