@@ -150,7 +150,7 @@ func (s *session) suspect(x *schedule.Slot, holder string, busy time.Duration) {
 		switch {
 		case err != nil:
 			if s.shift.background.Err() == nil && doubt.failed(time.Now()) {
-				s.term.log.Warn("nobody can tell whether the holder of a slot is dead, so its messages wait; mend what the error names, or end this worker, so that another one asks",
+				s.term.log.Warn("it is not known whether the holder of a slot is dead, so its messages wait; mend what the error names, or end this worker, so that another one asks",
 					zap.String("holder", holder), zap.String("topic", x.Topic().Name), zap.Int("slot", x.Index), zap.Error(err))
 			}
 		case dead:

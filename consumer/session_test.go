@@ -33,7 +33,7 @@ func TestDeathThatCannotBeProvenIsTold(t *testing.T) {
 	_, err := s.Send(ctx, topic, message.Priority{Content: "behind it", SlotBasis: basisOf(topic)[0], Priority: 100})
 	must(t, err)
 
-	const line = "nobody can tell whether the holder of a slot is dead"
+	const line = "it is not known whether the holder of a slot is dead"
 	told := func() (n int) {
 		for _, entry := range logs.All() {
 			if strings.HasPrefix(entry.Message, line) {

@@ -10,7 +10,7 @@
 //	              waiting)            └──Again── working ◄┘
 //
 // Exported methods take the lock; those that end in Locked are called with it held. None
-// of them waits for anything but Next and WaitIdle, and nothing takes longer the more
+// of them waits but Next, WaitIdle and Alarm, and nothing takes longer the more
 // topics there are, but for what is done with all of them at once.
 //
 // The package knows no Redis, starts no goroutine, writes no log, and reads the time from
