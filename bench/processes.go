@@ -7,9 +7,9 @@ import (
 
 	"github.com/slotmq/go-rmq/bench/internal/report"
 	"github.com/slotmq/go-rmq/bench/internal/servers"
+	"github.com/slotmq/go-rmq/internal/share"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
-	"github.com/slotmq/go-rmq/slots"
 )
 
 var processesSection = section{
@@ -210,7 +210,7 @@ func (b *bench) shared(p servers.Place, c company, workers []answer, messages in
 	for _, w := range workers {
 		members = append(members, w.Worker)
 	}
-	shares, rdb := slots.Share(members, c.slots), p.Dial()[0]
+	shares, rdb := share.Of(members, c.slots), p.Dial()[0]
 	defer rdb.Close()
 	client, err := rmq.New(rmq.Config{Redis: rdb})
 	if err != nil {

@@ -192,7 +192,7 @@ func TestRetryAfter(t *testing.T) {
 	at := func(in time.Duration, deliveries int) {
 		t.Helper()
 		memory.SetTime(now.Add(in))
-		must(t, c.Settle(ctx))
+		must(t, c.settle(ctx))
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		if n.total != deliveries {

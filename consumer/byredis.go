@@ -14,9 +14,9 @@ import (
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/definition"
 	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/share"
 	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/slots"
 )
 
 // byRedis shares the slots out by a list of members in Redis for each topic. A batch is
@@ -109,7 +109,7 @@ func (f *byRedis) show(ctx context.Context, topics []*topic) error {
 		if e.changed {
 			changed = append(changed, t)
 		}
-		f.terms.assign(t, f.terms.present.Load(), slots.Share(e.members, t.Slots)[f.id])
+		f.terms.assign(t, f.terms.present.Load(), share.Of(e.members, t.Slots)[f.id])
 	}
 	f.announcer.announceMembers(changed)
 	return wrong

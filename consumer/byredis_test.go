@@ -140,7 +140,7 @@ func TestSlotTakenAwayAndGivenBack(t *testing.T) {
 	}
 	n.awaitAll(t, contents)
 	n.wantOnce(t, contents)
-	must(t, c.Settle(ctx))
+	must(t, c.settle(ctx))
 	if n := places(c); n != 0 {
 		t.Errorf("%d places are still taken", n)
 	}

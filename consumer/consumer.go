@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/frozen"
 	"github.com/slotmq/go-rmq/internal/latelog"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -72,10 +73,12 @@ func New(rdb redis.UniversalClient, cfg Config) (*Consumer, error) {
 	// A log that blocks must keep nothing from cancelling a handler in time.
 	var lines *latelog.Lines
 	cfg.Logger, lines = latelog.Beside(cfg.Logger)
-	return &Consumer{
+	c := &Consumer{
 		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), id: id, shares: shares, lines: lines,
 		log: cfg.Logger.With(zap.String(called, id)), recheck: recheck, silence: silenceOf(rdb), listens: map[string]bool{},
-	}, nil
+	}
+	frozen.Work(rdb, c.settle)
+	return c, nil
 }
 
 // Worker returns the id of this worker, which people see as the holder of slots.

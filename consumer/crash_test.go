@@ -142,7 +142,7 @@ func TestIdleWorkerKeepsLittle(t *testing.T) {
 		return nil
 	})
 	eventually(t, "all are handled", func() bool { return int(handled.Load()) == total })
-	must(t, c.Settle(ctx))
+	must(t, c.settle(ctx))
 	if kept := heap() - before; kept > 10 {
 		t.Errorf("an idle worker keeps %d MiB of %d", kept, total/2)
 	}

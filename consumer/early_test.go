@@ -97,14 +97,14 @@ func TestSkewedClocks(t *testing.T) {
 				t.Errorf("due %s after the server's minute", strconv.Quote(late.String()))
 			}
 			memory.SetTime(due.Add(-time.Millisecond))
-			must(t, c.Settle(ctx))
+			must(t, c.settle(ctx))
 			n.mu.Lock()
 			if n.total != 0 {
 				t.Errorf("skew %v, %v: handled a ms before its time", skew, kind)
 			}
 			n.mu.Unlock()
 			memory.SetTime(due)
-			must(t, c.Settle(ctx))
+			must(t, c.settle(ctx))
 			n.wantOnce(t, []string{"x"})
 		}
 	}

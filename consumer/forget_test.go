@@ -99,9 +99,9 @@ func TestRedisForgetsThatAMessageFailed(t *testing.T) {
 	inFlight := snapshotOf(t, rdb, topic)
 	close(fail)
 	eventually(t, "it has failed", func() bool { return rdb.ZCard(ctx, keysOf(topic, 0).Retry).Val() == 1 })
-	must(t, c.Settle(ctx))
+	must(t, c.settle(ctx))
 	inFlight.restore(t, rdb)
-	must(t, c.Settle(ctx)) // it looks at the slot
+	must(t, c.settle(ctx)) // it looks at the slot
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if got := n.attempts["m"]; len(got) != 2 || got[1] != 1 {

@@ -273,7 +273,7 @@ func TestLostReplyOfALeave(t *testing.T) {
 	lost := proxy.LoseNextReply("evalsha", store)
 	close(release)
 	waitFor(t, "the reply is lost", lost)
-	must(t, c.Settle(ctx))
+	must(t, c.settle(ctx))
 	must(t, closeIn(c, patience))
 	if c.Worker() != first {
 		t.Error("the worker has another id")

@@ -289,9 +289,9 @@ func TestCloseWithoutRedis(t *testing.T) {
 	must(t, err)
 	must(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
 	must(t, c.Start(ctx))
-	must(t, c.Settle(ctx))
+	must(t, c.settle(ctx))
 	newSender(t, server.Client(t), topic).send(t, numbered("m", 10)...)
-	must(t, c.Settle(ctx))
+	must(t, c.settle(ctx))
 	server.Kill()
 	if err := closeIn(c, 100*time.Millisecond); err == nil || !strings.Contains(err.Error(), "Redis did not answer about") {
 		t.Errorf("close: %v", err)

@@ -91,7 +91,7 @@ func TestManyTopics(t *testing.T) {
 	for _, topic := range c.topics {
 		c.crew.wakeups.missed(topic)
 	}
-	must(t, c.Settle(ctx))
+	must(t, c.settle(ctx))
 	must(t, closeIn(c, patience))
 	seen.mu.Lock()
 	defer seen.mu.Unlock()

@@ -104,7 +104,7 @@ func TestPaceCountsTurnsWithRoomLeft(t *testing.T) {
 	}), ListenOptions{}))
 	must(t, c.Start(ctx))
 	n.awaitAll(t, contents)
-	must(t, c.Settle(ctx))
+	must(t, c.settle(ctx))
 	mu.Lock()
 	defer mu.Unlock()
 	c.pace.mu.Lock()

@@ -125,7 +125,7 @@ func TestOutageKeepsTheLimit(t *testing.T) {
 		server.Resume()
 	}
 	n.await(t, "all are handled", func() bool { return n.total >= total && n.running == 0 })
-	must(t, c.Settle(ctx))
+	must(t, c.settle(ctx))
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.most > places {

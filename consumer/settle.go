@@ -5,13 +5,10 @@ import (
 	"fmt"
 )
 
-// Settle looks at every slot of this worker now and returns when nothing is
-// due and no handler runs. It is meant for tests that move the clock of an
-// in-memory Redis.
-func (c *Consumer) Settle(ctx context.Context) error {
-	if ctx == nil {
-		return fmt.Errorf("settle: %w", errNilContext)
-	}
+// settle looks at every slot of this worker now and returns when nothing is
+// due and no handler runs. It is for tests that move the clock of an in-memory
+// Redis: see package rmqtest.
+func (c *Consumer) settle(ctx context.Context) error {
 	c.mu.Lock()
 	running := c.phase == started
 	c.mu.Unlock()

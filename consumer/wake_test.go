@@ -127,7 +127,7 @@ func TestSafetyLookReadsNoContents(t *testing.T) {
 			from := looks.Load()
 			eventually(t, "looks go on", func() bool { return looks.Load() >= from+n })
 		}
-		must(t, c.Settle(ctx))
+		must(t, c.settle(ctx))
 		look(2)
 		sent := func() (bytes int64) {
 			info, err := rdb.Info(ctx, "stats").Result()
@@ -254,14 +254,14 @@ func TestIdleCost(t *testing.T) {
 	defer func() { must(t, closeIn(c, patience)) }()
 	s.send(t, numbered("m", 100)...)
 	n.await(t, "all are handled", func() bool { return n.total == 100 && n.running == 0 })
-	must(t, c.Settle(ctx))
+	must(t, c.settle(ctx))
 
 	look := func(k int64) {
 		from := looks.Load()
 		eventually(t, "looks go on", func() bool { return looks.Load() >= from+k })
 	}
 	look(2) // the first after the messages may wake slots
-	must(t, c.Settle(ctx))
+	must(t, c.settle(ctx))
 	before, first := calls(t, rdb), looks.Load()
 	look(10)
 	after, last := calls(t, rdb), looks.Load()
@@ -276,7 +276,7 @@ func TestIdleCost(t *testing.T) {
 	_, err := s.Send(ctx, topic, message.FixedTime{Content: "later", At: time.Now().Add(300 * time.Millisecond)})
 	must(t, err)
 	n.awaitAll(t, []string{"later"})
-	must(t, c.Settle(ctx)) // 16 turns
+	must(t, c.settle(ctx)) // 16 turns
 	if turns := calls(t, rdb)["evalsha"] - before["evalsha"] - topic.Slots; turns > 8 {
 		t.Errorf("%d turns for one message", turns)
 	}

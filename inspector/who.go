@@ -13,8 +13,8 @@ import (
 	"github.com/slotmq/go-rmq/internal/definition"
 	"github.com/slotmq/go-rmq/internal/score"
 	"github.com/slotmq/go-rmq/internal/script"
+	"github.com/slotmq/go-rmq/internal/share"
 	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/slots"
 )
 
 // shares is how the slots of one topic are shared out.
@@ -41,7 +41,7 @@ func (i *Inspector) shares(ctx context.Context, t Topic) (shares, error) {
 			return shares{workers: -1}, err
 		}
 		s := shares{workers: len(listed[t.Name]), owners: make([]string, t.Slots)}
-		for id, own := range slots.Share(slices.Collect(maps.Keys(listed[t.Name])), t.Slots) {
+		for id, own := range share.Of(slices.Collect(maps.Keys(listed[t.Name])), t.Slots) {
 			for _, slot := range own {
 				s.owners[slot] = id
 			}

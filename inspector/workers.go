@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/definition"
-	"github.com/slotmq/go-rmq/slots"
+	"github.com/slotmq/go-rmq/internal/share"
 )
 
 // Worker is one that shares the slots of topics with others.
@@ -58,7 +58,7 @@ func (i *Inspector) workersByRedis(ctx context.Context, topics []Topic, known ma
 	}
 	for _, t := range topics {
 		until := listed[t.Name]
-		shares := slots.Share(slices.Collect(maps.Keys(until)), t.Slots)
+		shares := share.Of(slices.Collect(maps.Keys(until)), t.Slots)
 		for id, end := range until {
 			w := known[id]
 			if w == nil {

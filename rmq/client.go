@@ -94,8 +94,3 @@ func (c *Client) Close(ctx context.Context) error {
 	err = errors.Join(err, c.producer.Close(ctx))
 	return errors.Join(err, c.closeRdb())
 }
-
-// Settle looks at every slot of this worker now and returns when nothing is
-// due and no handler runs. It is meant for tests that move the clock of an
-// in-memory Redis: see package rmqtest.
-func (c *Client) Settle(ctx context.Context) error { return c.consumer.Settle(ctx) }

@@ -66,7 +66,6 @@ func TestNewWithoutRedis(t *testing.T) {
 	if err := c.Start(nil); err == nil { //nolint:staticcheck // on purpose
 		t.Error("a nil context was taken")
 	}
-	must(t, c.Settle(context.Background())) // nothing to settle
 	must(t, c.Close(context.Background()))
 	must(t, c.Close(context.Background()))
 }

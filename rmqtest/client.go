@@ -93,7 +93,7 @@ func (c *Client) settle() {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), settleWithin)
 	defer cancel()
-	if err := c.Settle(ctx); err != nil {
+	if err := frozen.Settle(ctx, c.rdb); err != nil {
 		c.t.Fatalf("rmqtest: handlers have not returned after %v of real time", settleWithin)
 	}
 }

@@ -1,8 +1,8 @@
 // Package sharetest holds what is promised of every way to share slots out among
-// workers, as one check. There are two: by a list of members in Redis, slots.Share,
+// workers, as one check. There are two: by a list of members in Redis, share.Of,
 // and by ZooKeeper, internal/keeper.
 //
-//	err := sharetest.Check(slots.Share, seed)
+//	err := sharetest.Check(share.Of, seed)
 //
 // How much moves when a worker comes or goes is not in it: each way promises
 // something else there.

@@ -1,4 +1,4 @@
-package slots
+package share
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ func names(n int) (m []string) {
 // The same is checked of the other way, by ZooKeeper, in internal/keeper.
 func TestShareKeepsWhatIsPromised(t *testing.T) {
 	seed := sharetest.Seed(t)
-	if err := sharetest.Check(Share, seed); err != nil {
+	if err := sharetest.Check(Of, seed); err != nil {
 		t.Error(err)
 	}
 }
@@ -26,7 +26,7 @@ func TestShareKeepsWhatIsPromised(t *testing.T) {
 func TestShareMovesLittle(t *testing.T) {
 	owner := func(m []string) map[int]string {
 		of := map[int]string{}
-		for who, share := range Share(m, 256) {
+		for who, share := range Of(m, 256) {
 			for _, slot := range share {
 				of[slot] = who
 			}

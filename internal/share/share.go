@@ -1,4 +1,6 @@
-package slots
+// Package share shares the slots of a topic out among workers that know each other's names.
+// Every worker computes the same shares, so none has to assign them.
+package share
 
 import (
 	"cmp"
@@ -6,11 +8,11 @@ import (
 	"slices"
 )
 
-// Share shares n slots out among members and returns each member's slots. It
+// Of shares n slots out among members and returns each member's slots. It
 // depends on the set of members only, gives each of them the same number of
 // slots, give or take one, and moves little when one comes or goes: every slot
 // goes to the member it likes best of those that still have room.
-func Share(members []string, n int) map[string][]int {
+func Of(members []string, n int) map[string][]int {
 	members = slices.Compact(slices.Sorted(slices.Values(members)))
 	shares := make(map[string][]int, len(members))
 	if len(members) == 0 {
