@@ -105,7 +105,8 @@ func firstDifference(documented, happened string) string {
 			return "the end"
 		}
 		if line(was) != line(is) {
-			return fmt.Sprintf("line %d of the transcript\n  documented: %s\n  happened:   %s", i+1, line(was), line(is))
+			return fmt.Sprintf("line %d of the transcript\n  documented: %s\n  happened:   %s\n  and then:   %q",
+				i+1, line(was), line(is), is[min(i+1, len(is)):min(i+6, len(is))])
 		}
 	}
 	return "no difference"
@@ -195,7 +196,8 @@ func (tr *transcript) redisCLI(line string) string {
 	own := func(setting string) bool { return strings.HasPrefix(setting, "REDISCLI_") }
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), own), "REDISCLI_RCFILE="+os.DevNull)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(line+"\n"), &out, &out
-	if err := cmd.Run(); err != nil || strings.Contains(out.String(), "(error)") {
+	amiss := func(said string) bool { return strings.Contains(out.String(), said) }
+	if err := cmd.Run(); err != nil || amiss("(error)") || amiss("Could not connect") || amiss("Error:") {
 		tr.Fatalf("redis-cli %s: %v\n%s", line, err, &out)
 	}
 	printed := strings.TrimRight(out.String(), "\n")
