@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -187,6 +188,8 @@ func (tr *transcript) write(format string, args ...any) {
 	}
 }
 
+var tookLong = regexp.MustCompile(`(?m)^\(\d+\.\d+s\)\n`)
+
 // redisCLI gives redis-cli one line, as a person would type it, and returns what it prints.
 func (tr *transcript) redisCLI(line string) string {
 	tr.Helper()
@@ -200,7 +203,8 @@ func (tr *transcript) redisCLI(line string) string {
 	if err := cmd.Run(); err != nil || amiss("(error)") || amiss("Could not connect") || amiss("Error:") {
 		tr.Fatalf("redis-cli %s: %v\n%s", line, err, &out)
 	}
-	printed := strings.TrimRight(out.String(), "\n")
+	// After half a second, as on a busy machine, it adds how long the command took.
+	printed := strings.TrimRight(tookLong.ReplaceAllString(out.String(), ""), "\n")
 	tr.write("> %s\n%s\n", line, printed)
 	return printed
 }
