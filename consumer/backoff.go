@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/limits"
 )
 
 // Backoff returns how long a message waits for its retry 1, 2, … 16.
@@ -51,5 +53,5 @@ func askBackoff(log *zap.Logger, topic string, ask Backoff, retry int) (d time.D
 // delay keeps a back-off within what a turn takes; one of 0 would send the
 // message back to the store, which only literal topics do.
 func delay(d time.Duration) time.Duration {
-	return min(max(d, time.Millisecond), 10*365*24*time.Hour)
+	return min(max(d, time.Millisecond), limits.Span)
 }

@@ -214,7 +214,8 @@ func (b *batch) call(ctx context.Context, i int, d *Delivery) {
 	err = b.topic.listener.OnMessage(ctx, d)
 }
 
-// judge decides what becomes of a message whose handler returned.
+// judge returns what the worker reports of a message whose handler returned. A failure
+// that has no retry left is a death: the script decides that, and judge only logs it.
 func (b *batch) judge(ctx context.Context, d *Delivery, err error) result {
 	if err == nil {
 		return result{fate: done}

@@ -37,7 +37,8 @@ type Delivery struct {
 	// Fence grows within the slot over all workers; the messages of one batch have
 	// the same. A store that remembers the largest it has seen for an entity, and
 	// refuses smaller ones, is safe from a worker that was frozen and overtaken.
-	// docs/PROTOCOL.md says when a number can come again.
+	// Where Redis forgets its last writes, an older batch may come back with its older
+	// number: docs/PROTOCOL.md says when.
 	Fence int64
 
 	// Priority it was sent with, of a Priority message. 0 if it is not known any

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/internal/wait"
 )
@@ -204,7 +205,7 @@ const readyAgain = 500 * time.Millisecond
 // lookFull looks for what is due or in flight in some slots. by turns a time into the
 // server's clock.
 func (c *lookout) lookFull(node redis.UniversalClient, slots []schedule.Sleeper, by func(time.Time) time.Time) error {
-	const never = 1<<53 - 1 // as a score: nothing is due so late
+	const never = limits.MaxScore // nothing is due so late
 	pipe := node.Pipeline()
 	asked := make([][3]*redis.IntCmd, len(slots))
 	now := by(time.Now()).UnixMilli()

@@ -29,6 +29,8 @@ func (r result) verdict(a *luascripts.Answer, i int) luascripts.Verdict {
 	switch r.fate {
 	case notStarted:
 		v.Fate = luascripts.NotStarted
+	case failed:
+		v.Fate = luascripts.Failed
 	case dead:
 		v.Fate = luascripts.Dead
 	}

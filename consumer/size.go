@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -12,10 +13,7 @@ import (
 // turns cost little beside the work.
 const batchTarget = 10 * time.Millisecond
 
-const (
-	firstBatch = 16
-	batchBytes = 1 << 20
-)
+const firstBatch = 16
 
 // batchSize follows how long the topic's messages take and how large they are.
 type batchSize struct {
@@ -67,5 +65,5 @@ func (b *batchSize) fitting() int {
 	if b.bytes == 0 {
 		return luascripts.MaxBatch
 	}
-	return min(max(1, batchBytes/b.bytes), luascripts.MaxBatch)
+	return min(max(1, limits.BatchBytes/b.bytes), luascripts.MaxBatch)
 }

@@ -25,6 +25,8 @@ var numbersOfScripts = []struct {
 	{"1e11", limits.MinTime, map[string]int{"reschedule": 1}},
 	{"253402300800000", limits.MaxTime, map[string]int{"reschedule": 1}},
 	{"9e13", limits.MaxRetryTime, map[string]int{"reschedule": 1}},
+	{"1e12", limits.MaxDelay, map[string]int{"turn": 2}},
+	{"1048576", limits.BatchBytes, map[string]int{"turn": 1}},
 	{"256", luascripts.MaxBatch, map[string]int{"turn": 3}},
 }
 

@@ -268,5 +268,5 @@ func parseMillis(text string) (time.Duration, bool) {
 		return -1, true
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
-	return time.Duration(min(max(n, 0), 1e12)) * time.Millisecond, err == nil
+	return time.Duration(min(max(n, 0), limits.MaxDelay)) * time.Millisecond, err == nil
 }

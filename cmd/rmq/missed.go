@@ -7,8 +7,9 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 )
 
-// A part that cannot be read hides nothing else: it is printed at the end, a line for each,
-// and the exit code is 1.
+// For the commands that only look: a part that cannot be read hides nothing else. It is
+// printed at the end, a line for each, and the exit code is 1. Long commands that change
+// messages end with halted instead: see goon.go.
 
 // mostMissed is how many slots are named by themselves. More are counted.
 const mostMissed = 10

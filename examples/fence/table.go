@@ -22,7 +22,8 @@ type row struct {
 //	update orders set state = $2, fence = $3 where id = $1 and fence <= $3
 //
 // which changes no row if the number is older. In Redis it is a script. Equal
-// numbers come from one delivery, which may write twice.
+// numbers come from one batch, also when it is delivered again. So one message may
+// write twice.
 //
 // Only numbers of one slot can be compared. So all that writes to a row must have
 // the same slotBasis: here it is the order itself.

@@ -13,10 +13,11 @@ import (
 
 // StillMaster asks the servers of a Cluster whether the one at addr has the key now.
 // It does not ask that one itself: after it has stood still, it does not know yet whether
-// it was replaced. It is confirmed when the masters that do not name it are no majority,
-// which could have voted for a replica, and none names another server. No answer is no
-// confirmation. Servers that are no Cluster's, which the user's
-// own options put together, make no replica master by themselves.
+// it was replaced. The answer is yes if no server that answers names another owner, and
+// of the other masters at least masters/2 name addr: with addr itself, a majority. A
+// server that is silent confirms nothing. Servers that are no Cluster's, which the
+// user's own options put together, make no replica master by themselves: for them it
+// is always yes.
 func StillMaster(ctx context.Context, rdb redis.UniversalClient, addr, key string) bool {
 	c, many := rdb.(client)
 	if !many {

@@ -1,6 +1,7 @@
 // Package limits is the one table of the numbers that a message, its topic and its
-// stored form must keep to. Go code takes them from here. The scripts cannot, so a test
-// of luascripts compares every one that stands in them with this table.
+// stored form must keep to. Go code takes them from here, but for the words of its
+// errors. The scripts cannot, so TestLimitsOfScripts compares those that stand in them
+// with this table. It compares the numbers, and not whether a script writes < or <=.
 package limits
 
 import "time"
@@ -21,13 +22,17 @@ const (
 	MaxScore = 1<<53 - 1
 
 	// MinTime and MaxTime bound times in ms since 1970. What is below, in March 1973, is
-	// taken for a number of seconds, or a priority. At MaxTime the year 9999 is over.
+	// taken for a number of seconds, or a priority. At MaxTime the year 9999 is over:
+	// reschedule.lua still accepts MaxTime itself, a send must be earlier.
 	MinTime = 1e11
 	MaxTime = 253402300800000
 
 	// MaxRetryTime bounds the time of a retry, in ms: in the year 4821. Its score is 100
 	// times as large, and exact.
 	MaxRetryTime = 9e13
+
+	// MaxDelay bounds the delay of a retry, and other spans in ms that turns exchange.
+	MaxDelay = 1e12
 )
 
 // What a program may pass in.
@@ -39,6 +44,8 @@ const (
 
 	ContentBytes        = 64 << 20
 	DefaultContentBytes = 256 << 10
+
+	BatchBytes = 1 << 20 // of contents in one batch, unless it is a single message
 
 	// Span is the longest time to wait. A longer one is most likely a wrong unit.
 	Span = 10 * 365 * 24 * time.Hour

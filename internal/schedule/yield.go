@@ -8,7 +8,7 @@ import "time"
 // Slice is how long a slot that is busy keeps its place while others wait for one
 // that have no better right to it. The batch it has in hand when that is over ends
 // with the message being handled. So with more topics than places all of them busy,
-// each is served within topics/places × (a slice + the longest handler).
+// each is served within (topics/places, rounded up) × (a slice + the longest handler).
 const Slice = 100 * time.Millisecond
 
 // yieldsLocked reports whether a slot that finishes a batch must let another have
@@ -32,8 +32,8 @@ func (s *Schedule) aheadLocked(x *Slot) int {
 	return x.topic.used - s.hungry.all[0].used
 }
 
-// Wanted reports whether another could use the place of a slot that has had it for
-// a slice.
+// Wanted reports whether another could use the place of a slot. The caller knows that
+// the slot has had it for a slice.
 func (s *Schedule) Wanted(x *Slot) bool {
 	if s.waiters.Load() == 0 { // nearly always
 		return false

@@ -77,7 +77,7 @@ func (c *check) meta() {
 	for _, f := range []struct {
 		name, value string
 		most        int64
-	}{{"batch", m.Batch, limits.MaxScore}, {"until", m.Until, limits.MaxScore}, {"lease", m.Lease, 1e12}} {
+	}{{"batch", m.Batch, limits.MaxScore}, {"until", m.Until, limits.MaxScore}, {"lease", m.Lease, limits.MaxDelay}} {
 		n, err := strconv.ParseInt(f.value, 10, 64)
 		if f.value != "" && (err != nil || n < 0 || n > f.most) {
 			c.add("META", key, "", "field %s is %q", f.name, f.value)

@@ -57,6 +57,12 @@ func (p *Producer) address(at server) string {
 // confirm asks the other masters whether a server is still a master, after it answered
 // late. If they do not confirm it, its answers do not count, and the writes are sent again,
 // to the server that the Cluster names now.
+//
+// One key stands for all writes, whatever hash slots theirs are in. A replica that takes
+// over gets all hash slots of its master at once, so the server has lost all of them or
+// none. A single one leaves a master by a migration, in which the master takes part:
+// what it has acknowledged moves along. (Only a person can give away a single hash slot
+// of a server that stands still, and loses what is in it.)
 func (p *Producer) confirm(addr string, writes []*write) {
 	if cluster.StillMaster(p.run, p.rdb, addr, writes[0].lane.store()) {
 		p.doubts.dispel(addr)
