@@ -33,7 +33,7 @@ type batch struct {
 	answer  luascripts.Answer
 	since   time.Time     // when it got its place; zero: it has none, and is given back
 	shared  time.Time     // when it has had the place for long enough, if others wait for one
-	next    int           // the first message not started
+	next    int           // the first message not started, which is also how many were started
 	bytes   int           // of those handled
 	took    time.Duration // all handlers together, in a parallel batch
 
@@ -47,7 +47,7 @@ func (c *batches) handle(x *slot, a luascripts.Answer) {
 		x.results = make([]result, len(a.Contents))
 	}
 	x.results = x.results[:len(a.Contents)]
-	clear(x.results)
+	clear(x.results) // what is not started is handed back
 	x.facts.Held = true
 	b := &batch{slot: x, batches: c, answer: a, deliveries: make([]Delivery, len(a.Contents))}
 	b.watched = watched{slot: &x.Slot, id: x.ID(), term: x.term(), opts: &x.topic.opts, keys: &x.turn.Keys, fence: a.Number, sent: x.sent}

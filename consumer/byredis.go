@@ -169,8 +169,8 @@ type leases struct {
 	schedule *schedule.Schedule
 }
 
-// ID of a slot that stands in the place of another is one of its own, for the lease of the
-// one before is not over yet.
+// ID is the worker's. A slot that stands in the place of one whose handler hangs has an id
+// of its own, because the one before still has its batch until the lease is over.
 func (l *leases) ID(replacement int) string {
 	if replacement > 0 {
 		return fmt.Sprintf("%s+%d", l.id, replacement)

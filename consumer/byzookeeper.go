@@ -32,10 +32,10 @@ const (
 	lastEntry  = 5 * time.Second
 )
 
-// holdEvery is how often the slots that the worker has are shown to people, and
+// showEvery is how often the slots that the worker has are shown to people, and
 // trustEvery how often a worker that may start nothing looks whether it may again.
 const (
-	holdEvery  = 250 * time.Millisecond
+	showEvery  = 250 * time.Millisecond
 	trustEvery = 20 * time.Millisecond
 )
 
@@ -146,7 +146,7 @@ func (f *byZooKeeper) run() {
 // watch returns when the term must end: with lost, because the session is lost, and
 // else because a handler hangs. It returns no error when the slots have been left.
 func (f *byZooKeeper) watch(s *session) (why error, lost bool) {
-	show := time.NewTicker(holdEvery)
+	show := time.NewTicker(showEvery)
 	defer show.Stop()
 	trust := time.NewTimer(0)
 	defer trust.Stop()
@@ -173,13 +173,13 @@ func (f *byZooKeeper) watch(s *session) (why error, lost bool) {
 				}
 			}
 			if until, coasts := s.until(); coasts {
-				trust.Reset(holdEvery)
+				trust.Reset(showEvery)
 			} else {
 				trust.Reset(max(trustEvery, until.Sub(now)))
 			}
 		case <-show.C:
 			for _, t := range f.schedule.Moved() { // all of them at first
-				s.member.Hold(t.Name, f.schedule.Holding(t))
+				s.member.Show(t.Name, f.schedule.Holding(t))
 			}
 		case <-f.schedule.Done():
 			return nil, false

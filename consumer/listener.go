@@ -47,9 +47,9 @@ type Delivery struct {
 	Priority int64
 
 	// Due is when a RangeMerge or FixedTime message was due, on its first delivery,
-	// if [ListenOptions].Due is set; zero otherwise, and when Redis had to give the
-	// worker its batch a second time. A message that a worker handed back is due
-	// since the second in which it was taken.
+	// if [ListenOptions].Due is set. It is zero for a retry, for a Priority message,
+	// and when Redis had to give the worker its batch a second time. A message that a
+	// worker handed back is due since the second in which it was taken.
 	Due time.Time
 
 	// LastError is why the delivery before this one failed, in at most about 1000

@@ -40,8 +40,8 @@ const (
 	lookTaken, lookTogether = 512, 32
 )
 
-// early is how much less than a slot sleeps it is asked for: what is due about when it
-// wakes, it sleeps to.
+// early is the end of a slot's sleep that is not asked about: the message it sleeps to
+// is due about then.
 const early = 10 * time.Millisecond
 
 // lookup is a slot to be looked at on a server. When a slot moves, it may be looked at on
@@ -68,7 +68,8 @@ func newLookout(s *shift, rdb redis.UniversalClient, sched *schedule.Schedule, t
 	return c
 }
 
-// planLooks returns when each topic's slots are looked at.
+// planLooks returns when each topic's slots are looked at. A timetable may be a gap late,
+// so its period is a gap shorter: slots are looked at at least every SafetyLook.
 func planLooks(topics []*topic) *timetable {
 	shortest := topics[0].opts.SafetyLook
 	for _, t := range topics {
@@ -202,8 +203,8 @@ func (c *lookout) lookEmpty(node redis.UniversalClient, slots []schedule.Sleeper
 // readyAgain is how long it takes until a server that is not ready is asked again.
 const readyAgain = 500 * time.Millisecond
 
-// lookFull looks for what is due or in flight in some slots. by turns a time into the
-// server's clock.
+// lookFull looks for what is due or in flight in some slots. by returns what the
+// server's clock shows at a time of this process.
 func (c *lookout) lookFull(node redis.UniversalClient, slots []schedule.Sleeper, by func(time.Time) time.Time) error {
 	const never = limits.MaxScore // nothing is due so late
 	pipe := node.Pipeline()

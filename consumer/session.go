@@ -22,8 +22,8 @@ type session struct {
 	ending   chan error // why the term must end although the session lives
 }
 
-// ID is the session's, also for a slot that stands in the place of another: that one
-// is left to the session before.
+// ID is that of the session, also for a slot that stands in the place of
+// another: that one keeps the id of its own, earlier session.
 func (s *session) ID(int) string { return s.term.id }
 
 func (s *session) lease() time.Duration { return 0 }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// settle looks at every slot of this worker now and returns when nothing is
-// due and no handler runs. It is for tests that move the clock of an in-memory
-// Redis: see package rmqtest.
+// settle is for rmqtest only, whose users move the clock of an in-memory Redis in their
+// tests. It looks at every slot of this worker now and returns when nothing is due and
+// no handler runs.
 func (c *Consumer) settle(ctx context.Context) error {
 	c.mu.Lock()
 	running := c.phase == started

@@ -37,8 +37,8 @@ func (b *batchSize) learn(took time.Duration, messages, bytes int) {
 	b.bytes += (size - b.bytes) / 4
 }
 
-// count is how many messages the next batch is to take, if so many are handled at
-// the same time.
+// count is how many messages the next batch is to take; together is how many of them
+// are handled at the same time.
 func (b *batchSize) count(together int) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -27,7 +27,7 @@ type watchdog struct {
 	touchAt  time.Time
 	started  time.Time // the message handled last
 	lost     bool      // the lease
-	touching bool      // a touch has no answer yet
+	touching bool      // a touch by the timer has no answer yet; the one in start does not set it
 	hung     bool      // the handler ignores its context: the lease is kept no longer
 
 	ctx    *deadlineContext // of the messages; renewed after one of them timed out
@@ -211,6 +211,8 @@ func (m *watchdog) look() {
 			}
 		})
 	}
+	// After a freeze the time may be over already, and the touch has only been begun. Then
+	// the timer is set to the past, fires at once, and look cancels the handlers.
 	m.arm()
 }
 

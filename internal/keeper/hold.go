@@ -35,8 +35,8 @@ func (h *holdings) encode() []byte {
 	return data
 }
 
-// Hold notes the slots of a topic that the worker really has, for people to see.
-func (m *Member) Hold(topic string, slots []int) {
+// Show notes the slots of a topic that the worker really has, for people to see.
+func (m *Member) Show(topic string, slots []int) {
 	h := &m.holdings
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -227,14 +227,14 @@ func TestOwnedMayNotBeWritten(t *testing.T) {
 	said := func() int {
 		return logs.FilterMessage("people cannot see what the worker holds: its node may not be written").Len()
 	}
-	m.Hold("orders", []int{1})
+	m.Show("orders", []int{1})
 	eventually(t, "it is said", func() error {
 		if said() == 0 {
 			return errors.New("not yet")
 		}
 		return nil
 	})
-	m.Hold("orders", []int{2})
+	m.Show("orders", []int{2})
 	for held := time.Now(); time.Since(held) < 2*debounce; { // it tries to write that, too
 		confirms(t, m)
 	}

@@ -12,15 +12,15 @@ import (
 
 // Member is a worker with a session.
 type Member struct {
-	keeper  *Keeper
-	worker  Worker
-	session *session
-	tree    tree
-	treeID  string    // not changed after the start
-	again   bool      // the tree was made again
-	proves  time.Time // from when on deaths may be proven; see checkMadeAgain
-	id      string
-	log     *zap.Logger // with the worker's id
+	keeper     *Keeper
+	worker     Worker
+	session    *session
+	tree       tree
+	treeID     string    // not changed after the start
+	again      bool      // the tree was made again
+	provesFrom time.Time // from when on deaths may be proven; see checkMadeAgain
+	id         string
+	log        *zap.Logger // with the worker's id
 
 	ctx     context.Context // until the session is over, or Close
 	stop    context.CancelFunc

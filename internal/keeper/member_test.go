@@ -87,8 +87,8 @@ func TestHold(t *testing.T) {
 	m := join(t, New(cfg), worker())
 	path := m.tree.owned(m.ID())
 	begun := time.Now()
-	m.Hold("orders", []int{7, 12, 0, 1, 2})
-	m.Hold("price", nil)
+	m.Show("orders", []int{7, 12, 0, 1, 2})
+	m.Show("price", nil)
 	want := map[string]string{"orders": "0-2,7,12", "price": ""}
 	eventually(t, "it is written down", func() error {
 		n := read[ownedNode](t, conn, path)
@@ -100,7 +100,7 @@ func TestHold(t *testing.T) {
 		}
 		return nil
 	})
-	m.Hold("orders", []int{0, 1, 2, 7, 12}) // nothing new
+	m.Show("orders", []int{0, 1, 2, 7, 12}) // nothing new
 
 	// Many changes are few writes.
 	const changes = 100
@@ -110,7 +110,7 @@ func TestHold(t *testing.T) {
 	}
 	begun = time.Now()
 	for i := range changes {
-		m.Hold("orders", []int{i})
+		m.Show("orders", []int{i})
 		if _, _, err := m.session.exists(within(t), path); err != nil {
 			t.Fatal(err)
 		}

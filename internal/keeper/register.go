@@ -76,7 +76,7 @@ func (m *Member) checkMadeAgain(ctx context.Context) error {
 		return err
 	}
 	if timeout := m.session.timeout(); time.Duration(own.Ctime-tree.Mtime)*time.Millisecond < timeout {
-		m.proves = time.Now().Add(timeout)
+		m.provesFrom = time.Now().Add(timeout)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ func (m *Member) Dead(holder string) bool {
 
 // Verify finds out whether a holder is surely dead. The caller has seen the holder
 // in Redis. A text that is no worker's id counts as dead: no worker of that name lives.
+// False means alive, or that nothing can be proven yet: the caller asks again.
 //
 // Our server may be so far behind the others that it does not know a worker yet that has
 // joined and taken a batch since. Hence the write before the look. A majority decides on
@@ -28,8 +29,8 @@ func (m *Member) Verify(ctx context.Context, holder string) (dead bool, err erro
 	if m.Dead(holder) {
 		return true, nil
 	}
-	if time.Now().Before(m.proves) {
-		return false, nil // the caller asks again
+	if time.Now().Before(m.provesFrom) {
+		return false, nil // not known yet: see checkMadeAgain
 	}
 	if err := m.write(ctx); err != nil && !refused(err) {
 		return false, fmt.Errorf("verify %s: %w", holder, m.keeper.cfg.explain(err))

@@ -222,11 +222,11 @@ func TestVerifyInATreeMadeAgain(t *testing.T) {
 	put(t, conn, cfg.Root+"/meta", `{"layout":1,"tree":"OURS","again":true}`)
 	made := time.Now()
 	m := join(t, New(cfg), worker())
-	if left := time.Until(m.proves); left <= 0 || left > m.session.timeout() {
+	if left := time.Until(m.provesFrom); left <= 0 || left > m.session.timeout() {
 		t.Errorf("deaths are proven in %v, with a session of %v", left, m.session.timeout())
 	}
 	verify(t, m, "whose node went with the tree", false)
-	m.proves = time.Now() // a session timeout later
+	m.provesFrom = time.Now() // a session timeout later
 	verify(t, m, "whose node went with the tree", true)
 
 	cfg.SessionTimeout = time.Second

@@ -20,7 +20,7 @@ func TestViewShowsWhoWorksAtWhat(t *testing.T) {
 	m := join(t, k, first)
 	p.tree = newTree(string(p.tree), "eu")
 	p.has(t, "or ders", map[string]int{m.ID(): 8})
-	m.Hold("or ders", []int{0, 1, 2, 5})
+	m.Show("or ders", []int{0, 1, 2, 5})
 	p.define(t, "idle", 4)
 	p.comes(t, "z1", "or ders")
 	p.create(t, p.leaving("z1"), nil, zk.FlagEphemeral)

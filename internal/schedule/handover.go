@@ -140,9 +140,10 @@ func (s *Schedule) Asked(t *Topic, index int, holder string) {
 	}
 }
 
-// formerLocked makes a slot that takes its turns under an id this worker had before, if it
-// may still have it: that of an earlier slot in the same place, or of a term whose session
-// lasts until a handler has returned.
+// formerLocked makes a slot that takes its turns under an earlier id of this worker, and
+// returns nil if holder is none that may still be in use. Such an id is that of an
+// earlier slot in the same place, or of a term whose session is kept until a handler
+// has returned.
 func (s *Schedule) formerLocked(x *Slot, holder string) *Slot {
 	for i := range x.replacement {
 		if x.term.ID(i) == holder {

@@ -52,7 +52,7 @@ type Slot struct {
 type Facts struct {
 	Fence       int64  // of the slot, as the last answer had it; 0: unknown, and there is nothing to leave
 	Open        bool   // the last turn has no definite answer: it must be repeated unchanged
-	Held        bool   // there is a batch, or the next turn finishes one
+	Held        bool   // it has a batch: being handled, waiting for its place, or to be reported by the next turn
 	Failures    int    // times in a row that the turn had no answer
 	Holder      string // of the slot, while it is busy with another worker
 	Unavailable bool   // it is paused, or another worker's
