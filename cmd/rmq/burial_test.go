@@ -21,8 +21,8 @@ func init() {
 	filled["reschedule"] = []string{"--now"}
 }
 
-// corpse is a dead message, as a worker leaves it.
-type corpse struct {
+// deadOne is a dead message, as a worker leaves it.
+type deadOne struct {
 	content string
 	died    time.Time
 	why     string // as in why{T_N}; empty: nothing is known
@@ -34,7 +34,7 @@ func whyOf(died time.Time, priority, reason string) string {
 }
 
 // bury makes a topic with n dead messages, each in the slot of its content.
-func bury(t testing.TB, rdb redis.UniversalClient, topic message.Topic, n int, of func(i int) corpse) {
+func bury(t testing.TB, rdb redis.UniversalClient, topic message.Topic, n int, of func(i int) deadOne) {
 	t.Helper()
 	topic = definition.Full(topic)
 	_, errs := luascripts.New(rdb).Define(ctx, []string{topic.Name}, []luascripts.Definition{{

@@ -17,15 +17,15 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// graveyard is a topic with 30 dead messages, which died an hour ago and a minute apart. The
+// topicWithDead is a topic with 30 dead messages, which died an hour ago and a minute apart. The
 // first is the oldest, and of the last nothing is known.
-func graveyard(t testing.TB, rdb redis.UniversalClient) (topic message.Topic, died func(i int) time.Time) {
+func topicWithDead(t testing.TB, rdb redis.UniversalClient) (topic message.Topic, died func(i int) time.Time) {
 	t.Helper()
 	topic = message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 4}
 	first := time.Now().Add(-time.Hour).Truncate(time.Millisecond)
 	died = func(i int) time.Time { return first.Add(time.Duration(i) * time.Minute) }
-	bury(t, rdb, topic, 30, func(i int) corpse {
-		c := corpse{fmt.Sprintf("order %d", 4700+i), died(i), whyOf(died(i), "500", "the shop timed out\n\tat shop.go:"+strconv.Itoa(i))}
+	bury(t, rdb, topic, 30, func(i int) deadOne {
+		c := deadOne{fmt.Sprintf("order %d", 4700+i), died(i), whyOf(died(i), "500", "the shop timed out\n\tat shop.go:"+strconv.Itoa(i))}
 		switch {
 		case i == 7:
 			c.content, c.why = binary, whyOf(died(i), "700", "\x1b[31mno\xff such shop")
@@ -41,7 +41,7 @@ func graveyard(t testing.TB, rdb redis.UniversalClient) (topic message.Topic, di
 
 func TestDeadList(t *testing.T) {
 	onEach(t, func(t *testing.T, s at) {
-		_, died := graveyard(t, s.rdb)
+		_, died := topicWithDead(t, s.rdb)
 		rows := strings.SplitAfter(s.text(t, "dead", "list", "orders"), "\n")
 		wantText(t, rows[0]+rows[1]+rows[2]+rows[3], `
 			DIED  SLOT  ATTEMPTS  CONTENT  LAST ERROR
@@ -102,7 +102,7 @@ func TestDeadList(t *testing.T) {
 
 func TestDeadShow(t *testing.T) {
 	onEach(t, func(t *testing.T, s at) {
-		_, died := graveyard(t, s.rdb)
+		_, died := topicWithDead(t, s.rdb)
 		wantText(t, s.text(t, "dead", "show", "orders", "order 4728"), `
 			order 4728
 			  dead in  slot 1 of orders
@@ -131,7 +131,7 @@ func TestDeadShow(t *testing.T) {
 
 func TestDeadRequeue(t *testing.T) {
 	onEach(t, func(t *testing.T, s at) {
-		topic, _ := graveyard(t, s.rdb)
+		topic, _ := topicWithDead(t, s.rdb)
 		if got := s.text(t, "dead", "requeue", "orders", "--reason", "timed out", "--rate", "600/m", "--dry-run"); got != "would requeue 15 dead messages of orders, at 10/s (1s)\n" {
 			t.Error(got)
 		}
@@ -178,7 +178,7 @@ func TestDeadRequeue(t *testing.T) {
 			{"--priority is 0", "--priority 0"},
 			{"either a CONTENT or flags", "x --limit 3"},
 		} {
-			bury(t, s.rdb, topic, 1, func(int) corpse { return corpse{content: "x", died: time.Now().Add(-time.Hour)} })
+			bury(t, s.rdb, topic, 1, func(int) deadOne { return deadOne{content: "x", died: time.Now().Add(-time.Hour)} })
 			s.refused(t, 2, c.words, append([]string{"dead", "requeue", "orders"}, strings.Fields(c.args)...)...)
 		}
 	})
@@ -187,7 +187,7 @@ func TestDeadRequeue(t *testing.T) {
 // In JSON, too, a requeue that is interrupted says how to go on.
 func TestInterruptedInJSON(t *testing.T) {
 	onEach(t, func(t *testing.T, s at) {
-		topic, _ := graveyard(t, s.rdb)
+		topic, _ := topicWithDead(t, s.rdb)
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		var out, errs strings.Builder
@@ -220,8 +220,8 @@ func TestRequeueWithWrongPriority(t *testing.T) {
 	t.Parallel()
 	server := servertest.Redis(t)
 	s := at{server.Client(t), "redis://" + server.Addr()}
-	bury(t, s.rdb, rangeMerge("prices"), 1, func(int) corpse { return corpse{content: "x", died: time.Now().Add(-time.Hour)} })
-	bury(t, s.rdb, message.Topic{Name: "orders", Kind: message.KindPriority}, 1, func(int) corpse { return corpse{content: "x", died: time.Now().Add(-time.Hour)} })
+	bury(t, s.rdb, rangeMerge("prices"), 1, func(int) deadOne { return deadOne{content: "x", died: time.Now().Add(-time.Hour)} })
+	bury(t, s.rdb, message.Topic{Name: "orders", Kind: message.KindPriority}, 1, func(int) deadOne { return deadOne{content: "x", died: time.Now().Add(-time.Hour)} })
 	for _, how := range [][]string{{"--dry-run"}, {"--yes"}, nil, {"x", "--dry-run"}, {"x"}} {
 		s.refused(t, 2, "prices is a range-merge topic", append([]string{"dead", "requeue", "prices", "--priority", "17"}, how...)...)
 		s.refused(t, 2, "--priority is 16; it must be 17 to", append([]string{"dead", "requeue", "orders", "--priority", "16"}, how...)...)
@@ -233,7 +233,7 @@ func TestRequeueWithWrongPriority(t *testing.T) {
 
 func TestDeadDelete(t *testing.T) {
 	onEach(t, func(t *testing.T, s at) {
-		topic, died := graveyard(t, s.rdb)
+		topic, died := topicWithDead(t, s.rdb)
 		if r := s.answered("y\n", "dead", "delete", "orders", binary); r.code != 0 || r.errs != "delete 1 dead message of orders for ever? [y/N] " || r.out != "deleted 1 dead message of orders\n" {
 			t.Errorf("%+v", r)
 		}
@@ -261,7 +261,7 @@ func TestDeadDelete(t *testing.T) {
 
 func TestDeadExport(t *testing.T) {
 	onEach(t, func(t *testing.T, s at) {
-		topic, died := graveyard(t, s.rdb)
+		topic, died := topicWithDead(t, s.rdb)
 		exported := s.objects(t, "dead", "export", "orders")
 		listed := s.objects(t, "dead", "list", "orders", "--limit", "0")
 		for i := range exported {
@@ -306,8 +306,8 @@ func TestDeadExport(t *testing.T) {
 func TestDeadDeleteProtectsWhatWasNotMeant(t *testing.T) {
 	onEach(t, func(t *testing.T, s at) {
 		topic := message.Topic{Name: "orders", Kind: message.KindRangeMerge, Slots: 4}
-		bury(t, s.rdb, topic, 20, func(i int) corpse {
-			return corpse{content: fmt.Sprintf("order %d", i), died: time.Now().Add(-time.Hour)}
+		bury(t, s.rdb, topic, 20, func(i int) deadOne {
+			return deadOne{content: fmt.Sprintf("order %d", i), died: time.Now().Add(-time.Hour)}
 		})
 		for _, c := range []struct{ words, args string }{
 			{`--older-than is "65535d2000000h", more than 106751d`, "--older-than 65535d2000000h"},

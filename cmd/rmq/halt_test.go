@@ -31,7 +31,7 @@ func ties(t testing.TB, s at) int {
 	t.Helper()
 	const n = 750
 	first := time.Now().Add(-time.Hour).Truncate(time.Millisecond)
-	bury(t, s.rdb, message.Topic{Name: "orders", Kind: message.KindRangeMerge, Slots: 1}, n, func(i int) corpse {
+	bury(t, s.rdb, message.Topic{Name: "orders", Kind: message.KindRangeMerge, Slots: 1}, n, func(i int) deadOne {
 		died := first // 150 of them, then 500 a ms later, then others
 		if i >= 150 {
 			died = first.Add(time.Millisecond)
@@ -39,7 +39,7 @@ func ties(t testing.TB, s at) int {
 		if i >= 650 {
 			died = first.Add(time.Duration(i) * time.Millisecond)
 		}
-		return corpse{content: fmt.Sprintf("order %d", i), died: died}
+		return deadOne{content: fmt.Sprintf("order %d", i), died: died}
 	})
 	return n
 }
@@ -146,8 +146,8 @@ func TestDeathsAhead(t *testing.T) {
 		topic := message.Topic{Name: "orders", Kind: message.KindRangeMerge, Slots: 4}
 		now := time.Now()
 		fill := func() {
-			bury(t, s.rdb, topic, 20, func(i int) corpse {
-				return corpse{content: fmt.Sprintf("order %d", i), died: now.Add(time.Duration(i-10) * time.Hour)}
+			bury(t, s.rdb, topic, 20, func(i int) deadOne {
+				return deadOne{content: fmt.Sprintf("order %d", i), died: now.Add(time.Duration(i-10) * time.Hour)}
 			})
 		}
 		fill()
@@ -197,8 +197,8 @@ func TestLostAnswer(t *testing.T) {
 		does, done, flag string
 	}{{"requeue", "requeued", "--rate=10/s"}, {"delete", "deleted", "--yes"}} {
 		must(t, s.rdb.FlushDB(ctx).Err())
-		bury(t, s.rdb, topic, 1201, func(i int) corpse {
-			return corpse{content: fmt.Sprintf("order %d", i), died: time.Now().Add(-time.Hour)}
+		bury(t, s.rdb, topic, 1201, func(i int) deadOne {
+			return deadOne{content: fmt.Sprintf("order %d", i), died: time.Now().Add(-time.Hour)}
 		})
 		if r := s.answered("", "dead", c.does, "orders", "--yes", "--limit", "1"); r.code != 0 { // the script is there
 			t.Errorf("%+v", r)

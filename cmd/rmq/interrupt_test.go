@@ -128,8 +128,8 @@ func (c cemetery) fill() {
 		must(c.t, empty(ctx, c.rdb.(*redis.Client)))
 	}
 	died := time.Now().Add(-time.Hour)
-	bury(c.t, c.rdb, c.topic, c.n, func(i int) corpse {
-		return corpse{content: c.content(i), died: died.Add(time.Duration(i/3) * time.Millisecond)}
+	bury(c.t, c.rdb, c.topic, c.n, func(i int) deadOne {
+		return deadOne{content: c.content(i), died: died.Add(time.Duration(i/3) * time.Millisecond)}
 	})
 	var ms []message.Message
 	for i := range c.n {

@@ -37,7 +37,7 @@ func TestWrongTypeHidesNoOther(t *testing.T) {
 			for n := range 8 {
 				send(t, s.rdb, topic, message.Priority{Content: fmt.Sprint("m", n), Priority: 20})
 			}
-			must(t, s.rdb.ZAdd(ctx, luascripts.KeysOf(name, 0).Dead, redis.Z{Member: "corpse", Score: 1_700_000_000_000}).Err())
+			must(t, s.rdb.ZAdd(ctx, luascripts.KeysOf(name, 0).Dead, redis.Z{Member: "deadOne", Score: 1_700_000_000_000}).Err())
 		}
 		bad := luascripts.KeysOf("orders", 1).Dead
 		must(t, s.rdb.HSet(ctx, bad, "f", "v").Err())
@@ -46,15 +46,15 @@ func TestWrongTypeHidesNoOther(t *testing.T) {
 		s.partOf(t, "stats", "\nvotes ", bad)
 		s.partOf(t, "stats --slots", "\nvotes ", says)
 		s.partOf(t, "slots orders", "\n   0  none", says)
-		s.partOf(t, "dead list orders", "corpse", says)
-		s.partOf(t, "dead list orders --limit 1", "corpse", says)
+		s.partOf(t, "dead list orders", "deadOne", says)
+		s.partOf(t, "dead list orders --limit 1", "deadOne", says)
 		s.partOf(t, "dead list orders --content none", "where it could be looked", says)
 		s.partOf(t, "peek orders", "priority 20", says)
-		if out := s.text(t, "explain", "orders", "corpse"); !strings.Contains(out, "died") { // its own slot has it
+		if out := s.text(t, "explain", "orders", "deadOne"); !strings.Contains(out, "died") { // its own slot has it
 			t.Error(out)
 		}
 		s.partOf(t, "explain orders nowhere", "", says, "nowhere is not here where it could be looked")
-		s.partOf(t, "dead show orders corpse", "died", says)
+		s.partOf(t, "dead show orders deadOne", "died", says)
 		s.partOf(t, "stats --json", `{"topic":"orders","slot":1,"error":"`, says)
 		s.partOf(t, "stats --json", `"read_slots":1`, says)
 		s.partOf(t, "dead list orders --json", `{"topic":"orders","slot":1,"error":"`, says)
@@ -90,7 +90,7 @@ func TestHangingMasterHidesNoOther(t *testing.T) {
 		if k := luascripts.KeysOf(topic.Name, slot); c.MasterOf(t, k.Store) == hanging {
 			hidden++
 		} else {
-			must(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Member: fmt.Sprint("corpse", slot), Score: 1_700_000_000_000}).Err())
+			must(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Member: fmt.Sprint("deadOne", slot), Score: 1_700_000_000_000}).Err())
 		}
 	}
 	for n := range 64 {
@@ -101,7 +101,7 @@ func TestHangingMasterHidesNoOther(t *testing.T) {
 	says := fmt.Sprintf("server %s does not answer: %d slots of mails are not shown", hanging.Addr(), hidden)
 	var calls sync.WaitGroup // each waits for the one that hangs
 	calls.Go(func() { s.partOf(t, "stats", fmt.Sprintf("%d of 16 slots", 16-hidden), says) })
-	calls.Go(func() { s.partOf(t, "dead list mails", "corpse", says) })
+	calls.Go(func() { s.partOf(t, "dead list mails", "deadOne", says) })
 	calls.Go(func() {
 		s.partOf(t, "explain mails nowhere --json", `"server":"`+hanging.Addr()+`"`, says, "where it could be looked")
 	})

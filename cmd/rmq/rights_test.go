@@ -73,8 +73,8 @@ func atRest(t *testing.T, rdb redis.UniversalClient, kind message.Kind) {
 	k := luascripts.KeysOf("orders", 0)
 	forget(t, rdb)
 	died := time.Now().Add(-time.Hour)
-	bury(t, rdb, topic, 4, func(i int) corpse {
-		return corpse{content: fmt.Sprintf("dead %d", i), died: died, why: whyOf(died, "17", "no such shop")}
+	bury(t, rdb, topic, 4, func(i int) deadOne {
+		return deadOne{content: fmt.Sprintf("dead %d", i), died: died, why: whyOf(died, "17", "no such shop")}
 	})
 	must(t, rdb.ZAdd(ctx, k.Retry, redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()*100 + 15), Member: "flaky"}).Err())
 	must(t, rdb.ZAdd(ctx, k.Prepare, redis.Z{Score: float64(time.Now().Unix()*1000 + 16), Member: "busy"}).Err())
