@@ -110,7 +110,7 @@ func TestSlotsThatStandStill(t *testing.T) {
 			t.Errorf("%+v, %v", found, err)
 		}
 
-		must(t, rdb.Set(ctx, luascripts.StoreKey(gone.Name, 0), "a string", 0).Err()) // which hides the other slot from nobody
+		must(t, rdb.Set(ctx, luascripts.StoreKey(gone.Name, 0), "a string", 0).Err()) // the other slot is still seen
 		checks = i.Doctor(ctx)
 		wantCheck(t, checks, "messages", Fail, luascripts.StoreKey(gone.Name, 0))
 		wantCheck(t, checks, "slots", Fail, "topic gone slot 1: a batch of 1")

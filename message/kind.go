@@ -22,7 +22,7 @@ type nature struct {
 	firstWins bool
 }
 
-// natures are those of all kinds. Whoever adds a kind begins here.
+// natures are those of all kinds. A new kind begins here.
 var natures = [...]nature{
 	KindRangeMerge: {name: "range-merge", timed: true, firstWins: true},
 	KindPriority:   {name: "priority"},

@@ -15,7 +15,7 @@ func show(_ context.Context, d *rmq.Delivery) error {
 	return nil
 }
 
-// A price changes a thousand times a minute. Whoever shows it wants it once a minute.
+// A price changes a thousand times a minute. A page needs it once a minute.
 func ExampleRangeMerge() {
 	client := open(rmq.Config{})
 	defer client.close()

@@ -100,7 +100,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// What was written without its unit is told with it.
+// A duration without its unit: the error shows what it means.
 func TestUnitsAreTold(t *testing.T) {
 	_, err := Open(message.Topic{Name: "t", Kind: message.KindRangeMerge}, message.RangeMerge{Content: "x", Range: 10}, 100)
 	const want = "Range is 10ns; it must be at least 1ms and at most 10 years (did you mean 10 * time.Millisecond?)"

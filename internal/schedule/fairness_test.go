@@ -91,7 +91,7 @@ func TestTopicsTakeTurns(t *testing.T) {
 	}
 }
 
-// Places are shared out evenly in the end, whoever came first.
+// Places are shared out evenly in the end, in whatever order the slots came.
 func TestSharesBecomeEven(t *testing.T) {
 	t.Parallel()
 	p := playOf(30, 64, all(4, 30)...)
@@ -104,7 +104,7 @@ func TestSharesBecomeEven(t *testing.T) {
 			t.Errorf("topic %s has %d of 30 places", x.Name, x.used)
 		}
 	}
-	// Then nobody yields any more, but for the slice.
+	// Then no slot yields any more, but for the slice.
 	turns, begun := p.turns, 0
 	p.began = func(*Slot) { begun++ }
 	for range 3000 {
@@ -133,7 +133,7 @@ func TestTiesOfPlaces(t *testing.T) {
 	}
 }
 
-// A topic that is at its own limit could not use a place, so nobody yields to it.
+// A topic that is at its own limit could not use a place, so no slot yields to it.
 func TestNobodyYieldsInVain(t *testing.T) {
 	t.Parallel()
 	p := playOf(16, 16, 16, 2)

@@ -126,7 +126,7 @@ func TestOnlyABatchYields(t *testing.T) {
 	}
 }
 
-// A slot keeps its place from batch to batch while nobody waits, and its place goes with it.
+// A slot keeps its place from batch to batch while no other waits, and its place goes with it.
 func TestPlaceIsKeptFromBatchToBatch(t *testing.T) {
 	t.Parallel()
 	s, topics := stage(2, 1)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Whatever happens, the sums are right, and nobody waits who could begin.
+// Whatever happens, the sums are right, and no slot waits that could begin.
 func TestPlacesAreCountedRight(t *testing.T) {
 	t.Parallel()
 	random := seeded(t)
