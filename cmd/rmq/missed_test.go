@@ -31,13 +31,14 @@ func (s at) partOf(t testing.TB, line string, shows string, says ...string) {
 
 // A key of a wrong type hides no other slot and no other topic.
 func TestWrongTypeHidesNoOther(t *testing.T) {
+	const dead = "deadTwo" // its own slot is 0
 	onEach(t, func(t *testing.T, s at) {
 		for _, name := range []string{"mails", "orders", "votes"} {
 			topic := message.Topic{Name: name, Kind: message.KindPriority, Slots: 2}
 			for n := range 8 {
 				send(t, s.rdb, topic, message.Priority{Content: fmt.Sprint("m", n), Priority: 20})
 			}
-			must(t, s.rdb.ZAdd(ctx, luascripts.KeysOf(name, 0).Dead, redis.Z{Member: "deadOne", Score: 1_700_000_000_000}).Err())
+			must(t, s.rdb.ZAdd(ctx, luascripts.KeysOf(name, 0).Dead, redis.Z{Member: dead, Score: 1_700_000_000_000}).Err())
 		}
 		bad := luascripts.KeysOf("orders", 1).Dead
 		must(t, s.rdb.HSet(ctx, bad, "f", "v").Err())
@@ -46,15 +47,15 @@ func TestWrongTypeHidesNoOther(t *testing.T) {
 		s.partOf(t, "stats", "\nvotes ", bad)
 		s.partOf(t, "stats --slots", "\nvotes ", says)
 		s.partOf(t, "slots orders", "\n   0  none", says)
-		s.partOf(t, "dead list orders", "deadOne", says)
-		s.partOf(t, "dead list orders --limit 1", "deadOne", says)
+		s.partOf(t, "dead list orders", dead, says)
+		s.partOf(t, "dead list orders --limit 1", dead, says)
 		s.partOf(t, "dead list orders --content none", "where it could be looked", says)
 		s.partOf(t, "peek orders", "priority 20", says)
-		if out := s.text(t, "explain", "orders", "deadOne"); !strings.Contains(out, "died") { // its own slot has it
+		if out := s.text(t, "explain", "orders", dead); !strings.Contains(out, "died") { // its own slot has it
 			t.Error(out)
 		}
 		s.partOf(t, "explain orders nowhere", "", says, "nowhere is not here where it could be looked")
-		s.partOf(t, "dead show orders deadOne", "died", says)
+		s.partOf(t, "dead show orders "+dead, "died", says)
 		s.partOf(t, "stats --json", `{"topic":"orders","slot":1,"error":"`, says)
 		s.partOf(t, "stats --json", `"read_slots":1`, says)
 		s.partOf(t, "dead list orders --json", `{"topic":"orders","slot":1,"error":"`, says)
