@@ -223,7 +223,7 @@ func TestLongHandlerKeepsItsLease(t *testing.T) {
 	rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
 	n := newNotes()
 	begun, release := make(chan struct{}), make(chan struct{})
-	work(t, rdb, Config{Lease: time.Second}, topic, n.around(func(ctx context.Context, d *Delivery) error {
+	work(t, rdb, Config{Lease: 4 * time.Second}, topic, n.around(func(ctx context.Context, d *Delivery) error {
 		close(begun)
 		select {
 		case <-release:
@@ -235,7 +235,7 @@ func TestLongHandlerKeepsItsLease(t *testing.T) {
 	newSender(t, rdb, topic).send(t, "x")
 	waitFor(t, "it is handled", begun)
 	until := func() string { return rdb.HGet(ctx, keysOf(topic, 0).Meta, "until").Val() }
-	for range 5 { // each renewal moves the end of the lease
+	for range 4 { // each renewal, after a third of the lease, moves its end
 		last := until()
 		eventually(t, "the lease is renewed", func() bool { return until() != last })
 	}
