@@ -12,13 +12,14 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
 // batches handles what turns take.
 type batches struct {
-	shift    *shift
+	shift    *shift.Shift
 	schedule *schedule.Schedule
 	scripts  *luascripts.Scripts
 	pace     *pace
@@ -51,7 +52,7 @@ func (c *batches) handle(x *slot, a luascripts.Answer) {
 	x.facts.Held = true
 	b := &batch{slot: x, batches: c, answer: a, deliveries: make([]Delivery, len(a.Contents))}
 	b.watched = watched{slot: &x.Slot, id: x.ID(), term: x.term(), opts: &x.topic.opts, keys: &x.turn.Keys, fence: a.Number, sent: x.sent}
-	c.shift.batches.Add(1)
+	c.shift.Batches.Add(1)
 	since, now := c.schedule.Work(&x.Slot, x.facts)
 	if now {
 		b.watched.begun = time.Now()
@@ -84,13 +85,13 @@ func (b *batch) placed(since time.Time) {
 
 // run handles the messages and finishes the batch.
 func (b *batch) run() {
-	defer b.shift.batches.Done()
+	defer b.shift.Batches.Done()
 	// A handler may end its goroutine; then the rest of the batch goes on in
 	// another. A panic is caught closer to the handler.
 	ended := false
 	defer func() {
 		if !ended {
-			b.shift.batches.Add(1)
+			b.shift.Batches.Add(1)
 			go b.run()
 		}
 	}()
@@ -167,7 +168,7 @@ func (b *batch) one(ctx context.Context, i int) {
 // delivery is all that is known of message i.
 func (b *batch) delivery(i int) *Delivery {
 	d := &b.deliveries[i] // all zero, and large: what stays so is not written
-	d.Topic, d.Slot, d.Content = b.topic.Topic, b.Index, b.answer.Contents[i]
+	d.Topic, d.Slot, d.Content = b.topic.Topic.Topic, b.Index, b.answer.Contents[i]
 	d.Attempt, d.Fence, d.Priority = b.answer.Attempt, b.answer.Number, b.answer.Priority(i)
 	if b.turn.Due {
 		d.Due = b.answer.Due(i)
@@ -206,7 +207,7 @@ func (b *batch) call(ctx context.Context, i int, d *Delivery) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
-			b.term().log.Warn("handler panicked", zap.String("topic", d.Topic.Name), zap.Int("slot", d.Slot),
+			b.term().Log.Warn("handler panicked", zap.String("topic", d.Topic.Name), zap.Int("slot", d.Slot),
 				zap.Int("attempt", d.Attempt), zap.Error(err), zap.ByteString("stack", debug.Stack()))
 		}
 		b.results[i] = b.judge(ctx, d, err)
@@ -241,9 +242,9 @@ func (b *batch) judge(ctx context.Context, d *Delivery, err error) result {
 	fields := []zap.Field{zap.String("topic", d.Topic.Name), zap.Int("slot", d.Slot), zap.Int("attempt", d.Attempt), zap.String("error", reason)}
 	switch {
 	case r.fate == dead || d.Attempt > message.MaxRetries:
-		b.term().log.Error("message is dead", append(fields, zap.String("key", b.turn.Keys.Dead), zap.String("content", shorten(d.Content)))...)
+		b.term().Log.Error("message is dead", append(fields, zap.String("key", b.turn.Keys.Dead), zap.String("content", shorten(d.Content)))...)
 	default:
-		b.term().log.Debug("message failed and will be retried", append(fields, zap.Duration("in", r.delay))...)
+		b.term().Log.Debug("message failed and will be retried", append(fields, zap.Duration("in", r.delay))...)
 	}
 	return r
 }

@@ -133,8 +133,8 @@ func TestSlotTakenAwayAndGivenBack(t *testing.T) {
 	for i := range 50 {
 		n.await(t, "a handler runs", func() bool { return n.total > i })
 		for range i % 4 {
-			c.crew.schedule.Assign(c.topics[0].scheduled, c.terms.present.Load(), nil)
-			c.crew.schedule.Assign(c.topics[0].scheduled, c.terms.present.Load(), []int{0})
+			c.crew.schedule.Assign(c.topics[0].scheduled, c.crew.fleet.Present(), nil)
+			c.crew.schedule.Assign(c.topics[0].scheduled, c.crew.fleet.Present(), []int{0})
 		}
 		gate <- struct{}{}
 	}

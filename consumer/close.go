@@ -76,7 +76,7 @@ func (c *Consumer) close(ctx context.Context, w *crew) error {
 	case <-ended:
 	case <-ctx.Done():
 		w.schedule.Stop() // Redis may keep leave waiting before it comes to that
-		w.shift.endHandlers(ErrClosing)
+		w.shift.EndHandlers(ErrClosing)
 		timer := time.NewTimer(grace)
 		defer timer.Stop()
 		select {
@@ -84,13 +84,13 @@ func (c *Consumer) close(ctx context.Context, w *crew) error {
 		case <-timer.C:
 			err := w.stuck()
 			w.schedule.Close()
-			w.shift.endRequests()
-			w.fleet.abandon()
+			w.shift.EndRequests()
+			w.fleet.Abandon()
 			c.log.Error("worker closed with slots still in hand", zap.Error(err))
 			return err
 		}
 	}
-	w.shift.end(ErrClosing)
+	w.shift.End(ErrClosing)
 	if dropped := w.schedule.Dropped(); dropped != nil {
 		err := fmt.Errorf("the Redis client was closed before the consumer, so nothing was reported of the following; "+
 			"what they had in hand comes again when the lease or the session has ended: %s", named(dropped))
@@ -104,7 +104,7 @@ func (c *Consumer) close(ctx context.Context, w *crew) error {
 // stuck names the slots that could not be left.
 func (w *crew) stuck() error {
 	var running, unanswered []*schedule.Slot
-	for _, t := range w.parts.topics {
+	for _, t := range w.topics {
 		for _, x := range w.schedule.Status(t.scheduled) {
 			switch x.State {
 			case schedule.Asleep:
@@ -122,13 +122,13 @@ func (w *crew) stuck() error {
 	if unanswered != nil {
 		errs = append(errs, fmt.Errorf("Redis did not answer about the following; their messages come again when the lease or the session has ended: %s", named(unanswered)))
 	}
-	for _, t := range w.parts.topics {
+	for _, t := range w.topics {
 		if t.takeover.pending() {
 			errs = append(errs, fmt.Errorf("Backoff did not return: topic %s", t.Name))
 		}
 	}
 	if errs == nil {
-		return w.fleet.silent()
+		return w.fleet.Silent()
 	}
 	return errors.Join(errs...)
 }

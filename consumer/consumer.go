@@ -12,8 +12,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/fleet"
 	"github.com/slotmq/go-rmq/internal/frozen"
 	"github.com/slotmq/go-rmq/internal/latelog"
+	"github.com/slotmq/go-rmq/internal/wakeups"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -24,11 +26,11 @@ type Consumer struct {
 	rdb     redis.UniversalClient
 	scripts *luascripts.Scripts
 	log     *zap.Logger
-	lines   *latelog.Lines     // of the log, not written yet
-	id      string             // of this worker, never used again; with ZooKeeper, what its ids begin with
-	shares  func(*parts) fleet // the slots out
-	recheck time.Duration      // between comparisons of the definitions
-	silence time.Duration      // before the subscription is asked for a sign of life
+	lines   *latelog.Lines                  // of the log, not written yet
+	id      string                          // of this worker, never used again; with ZooKeeper, what its ids begin with
+	shares  func(fleet.Config) *fleet.Fleet // the slots out
+	recheck time.Duration                   // between comparisons of the definitions
+	silence time.Duration                   // before the subscription is asked for a sign of life
 
 	mu      sync.Mutex
 	phase   phase
@@ -38,9 +40,8 @@ type Consumer struct {
 	ended   chan struct{}   // closed when everything has ended after Close
 	result  error           // of Close
 
-	pace  pace
-	terms terms
-	crew  *crew // set by Start
+	pace pace
+	crew *crew // set by Start
 }
 
 // phase of a consumer's life. It only goes forward.
@@ -62,11 +63,11 @@ func New(rdb redis.UniversalClient, cfg Config) (*Consumer, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("new consumer: %w", err)
 	}
-	id, called, shares := cfg.Worker, "worker", newByZooKeeper // the ids come with the sessions
+	id, called, shares := cfg.Worker, "worker", fleet.ByZooKeeper // the ids come with the sessions
 	if cfg.Slots == nil {
 		random := make([]byte, 4)
 		_, _ = rand.Read(random) // never fails
-		id, called, shares = id+"-"+hex.EncodeToString(random), "member", newByRedis
+		id, called, shares = id+"-"+hex.EncodeToString(random), "member", fleet.ByRedis
 	} else if err := cfg.Slots.Keeper().Validate(cfg.Namespace); err != nil {
 		return nil, fmt.Errorf("new consumer: %w", err)
 	}
@@ -75,7 +76,7 @@ func New(rdb redis.UniversalClient, cfg Config) (*Consumer, error) {
 	cfg.Logger, lines = latelog.Beside(cfg.Logger)
 	c := &Consumer{
 		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), id: id, shares: shares, lines: lines,
-		log: cfg.Logger.With(zap.String(called, id)), recheck: recheck, silence: silenceOf(rdb), listens: map[string]bool{},
+		log: cfg.Logger.With(zap.String(called, id)), recheck: fleet.Recheck, silence: wakeups.SilenceOf(rdb), listens: map[string]bool{},
 	}
 	frozen.Work(rdb, c.settle)
 	return c, nil
@@ -85,10 +86,13 @@ func New(rdb redis.UniversalClient, cfg Config) (*Consumer, error) {
 // With ZooKeeper that is its name until it has started, and another id after each
 // session that was lost.
 func (c *Consumer) Worker() string {
-	if t := c.terms.present.Load(); t != nil {
-		return t.id
+	c.mu.Lock()
+	w := c.crew
+	c.mu.Unlock()
+	if w == nil {
+		return c.id
 	}
-	return c.id
+	return w.fleet.Present().Worker()
 }
 
 // Listen has l handle the messages of topic t. It is called once for a topic,
@@ -206,19 +210,16 @@ func (c *Consumer) try(ctx context.Context) (*try, error) {
 // start is one try of Start. When it fails it leaves nothing behind, and may be
 // repeated.
 func (c *Consumer) start(ctx context.Context) error {
-	if err := allowed(ctx, c.rdb, c.topics); err != nil {
-		return err
-	}
 	w := newCrew(c)
-	if err := w.definitions.agree(ctx, c.topics); err != nil {
-		w.shift.end(nil)
+	if err := w.fleet.Agree(ctx); err != nil {
+		w.shift.End(nil)
 		return err
 	}
 	w.prepare(c)
 	// Subscribed first, so that nothing sent after the first look is missed.
-	sub, err := w.wakeups.subscribe(ctx, "")
+	sub, err := w.ears.Subscribe(ctx)
 	if err == nil {
-		err = w.fleet.join(ctx)
+		err = w.fleet.Join(ctx, w.schedule, w.scheduled)
 	}
 	if err == nil {
 		err = c.run(ctx, w, sub)
@@ -226,15 +227,15 @@ func (c *Consumer) start(ctx context.Context) error {
 	if err != nil {
 		if sub != nil {
 			_ = sub.Close()
-			w.leaveFleet(w.fleet.undo)
+			w.leaveFleet(w.fleet.Undo)
 		}
-		w.shift.end(nil)
+		w.shift.End(nil)
 	}
 	return err
 }
 
 // run begins the work, unless ctx has ended or the consumer was closed meanwhile.
-func (c *Consumer) run(ctx context.Context, w *crew, sub *subscription) error {
+func (c *Consumer) run(ctx context.Context, w *crew, sub *wakeups.Subscription) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -244,7 +245,7 @@ func (c *Consumer) run(ctx context.Context, w *crew, sub *subscription) error {
 		return ctx.Err()
 	}
 	c.phase, c.crew = started, w
-	w.run(c, sub)
+	w.run(sub)
 	c.log.Info("worker started", zap.Int("topics", len(c.topics)))
 	return nil
 }

@@ -4,84 +4,86 @@ import (
 	"context"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/fleet"
+	"github.com/slotmq/go-rmq/internal/lookout"
 	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/internal/wait"
+	"github.com/slotmq/go-rmq/internal/shift"
+	"github.com/slotmq/go-rmq/internal/wakeups"
 )
 
 // crew is all that does the work between Start and Close.
 type crew struct {
-	shift       *shift
-	schedule    *schedule.Schedule
-	fleet       fleet
-	parts       *parts // of the fleet
-	definitions *definitions
-	takers      *takers
-	lookout     *lookout
-	wakeups     *wakeups
-	attendance  *attendance
+	shift     *shift.Shift
+	topics    []*topic
+	announcer *wakeups.Announcer
+	fleet     *fleet.Fleet
+	schedule  *schedule.Schedule
+	scheduled []*schedule.Topic // as topics
+	takers    *takers
+	lookout   *lookout.Lookout
+	ears      *wakeups.Ears
 }
 
-// newCrew makes what compares the definitions. The rest waits until they agree: only then is
-// it known how many slots there are.
+// newCrew makes the fleet, which compares the definitions. The rest waits until they agree:
+// only then is it known how many slots there are.
 func newCrew(c *Consumer) *crew {
-	s := newShift()
-	a := &announcer{shift: s, rdb: c.rdb, log: c.log}
-	p := &parts{
-		cfg: c.cfg, id: c.id, rdb: c.rdb, scripts: c.scripts, shift: s, topics: c.topics,
-		terms: &c.terms, announcer: a, log: c.log,
+	w := &crew{shift: shift.New(), topics: c.topics}
+	w.announcer = &wakeups.Announcer{Shift: w.shift, Redis: c.rdb, Log: c.log}
+	shared := make([]*fleet.Topic, len(c.topics))
+	for i, t := range c.topics {
+		shared[i] = &t.Topic
 	}
-	w := &crew{shift: s, parts: p, fleet: c.shares(p)}
-	w.definitions = newDefinitions(p, w.fleet.sharing, c.recheck)
-	p.agree = w.definitions.agree
+	w.fleet = c.shares(fleet.Config{
+		ID: c.id, Namespace: c.cfg.Namespace, Sharing: c.cfg.Slots, Lease: c.cfg.Lease, Recheck: c.recheck,
+		Redis: c.rdb, Scripts: c.scripts, Shift: w.shift, Announcer: w.announcer, Topics: shared,
+		Log: c.log, Logger: c.cfg.Logger,
+		Gained:         func(t *schedule.Topic) { w.lookout.Hurry(t) },
+		BeforeTakeover: func(slots []*schedule.Slot) { w.takers.takeovers.await(topicsOf(slots)) },
+	})
 	return w
 }
 
 // prepare makes everything else.
 func (w *crew) prepare(c *Consumer) {
-	var scheduled []*schedule.Topic
-	for i, t := range c.topics {
-		t.part = float64(i+1) / float64(len(c.topics))
-		scheduled = append(scheduled, t.prepare(newSlot)) // anew, if an earlier start failed
+	w.scheduled = make([]*schedule.Topic, len(w.topics))
+	for i, t := range w.topics {
+		w.scheduled[i] = t.schedule() // anew, if an earlier start failed
 	}
-	p, looks := w.parts, planLooks(c.topics)
-	w.schedule = schedule.New(c.cfg.Concurrency, scheduled, time.Now, goOn)
-	c.terms.shift, c.terms.schedule, c.terms.topics, c.terms.looks = w.shift, w.schedule, c.topics, looks
-	takeovers := &takeovers{shift: w.shift, rdb: c.rdb, schedule: w.schedule, terms: &c.terms, log: c.log}
-	p.schedule, p.takeovers = w.schedule, takeovers
+	w.schedule = schedule.New(c.cfg.Concurrency, w.scheduled, time.Now, goOn)
+	takeovers := &takeovers{shift: w.shift, rdb: c.rdb, schedule: w.schedule, fleet: w.fleet, log: c.log}
 	w.takers = &takers{
 		shift: w.shift, rdb: c.rdb, scripts: c.scripts, schedule: w.schedule, pace: &c.pace,
 		batches:   &batches{shift: w.shift, schedule: w.schedule, scripts: c.scripts, pace: &c.pace, log: c.log},
-		takeovers: takeovers, announcer: p.announcer, log: c.log,
+		takeovers: takeovers, announcer: w.announcer, log: c.log,
 	}
-	w.takers.locate(c.topics)
-	w.lookout = newLookout(w.shift, c.rdb, w.schedule, takeovers, looks, c.log)
-	w.wakeups = &wakeups{
-		shift: w.shift, rdb: c.rdb, topics: c.topics, schedule: w.schedule, looks: looks, silence: c.silence, log: c.log,
+	w.takers.locate(w.topics)
+	w.lookout = lookout.New(lookout.Config{
+		Shift: w.shift, Redis: c.rdb, Schedule: w.schedule, Log: c.log,
+		BeforeTakeover: func(slots []*schedule.Slot) { takeovers.prepare(asSlot(slots[0]).topic) },
+	}, w.scheduled, func(t *schedule.Topic) time.Duration { return asTopic(t).opts.SafetyLook })
+	heard := make([]wakeups.Topic, len(w.topics))
+	for i, t := range w.topics {
+		heard[i] = wakeups.Topic{Name: t.Qualified, Slots: t.Slots}
 	}
+	w.ears = &wakeups.Ears{Shift: w.shift, Redis: c.rdb, Topics: heard, Hearer: hearer{w}, Silence: c.silence, Log: c.log}
 }
 
 // run begins the work. The worker has joined the others.
-func (w *crew) run(c *Consumer, sub *subscription) {
-	plan := planAttendance(c.topics, c.cfg.Lease, w.fleet)
-	w.wakeups.lists, w.definitions.lists = plan, plan
-	w.attendance = &attendance{shift: w.shift, fleet: w.fleet, definitions: w.definitions, plan: plan}
+func (w *crew) run(sub *wakeups.Subscription) {
 	for range takerCount {
-		w.shift.running.Go(w.takers.run)
+		w.shift.Running.Go(w.takers.run)
 	}
-	w.shift.running.Go(w.schedule.Alarm)
-	w.shift.running.Go(func() { w.wakeups.run(sub) })
-	w.shift.running.Go(w.fleet.run)
-	w.shift.attending.Go(w.attendance.run)
-	w.shift.running.Go(w.lookout.run)
+	w.shift.Running.Go(w.schedule.Alarm)
+	w.shift.Running.Go(func() { w.ears.Run(sub) })
+	w.shift.Running.Go(w.fleet.Run)
+	w.shift.Attending.Go(w.fleet.Attend)
+	w.shift.Running.Go(w.lookout.Run)
 }
 
-// leaveFleet has the others take the worker's slots. What refreshes the lists of members must end
-// before: it would put the worker back after it was taken out.
+// leaveFleet has the others take the worker's slots.
 func (w *crew) leaveFleet(how func(ctx context.Context)) {
-	ctx, cancel := context.WithTimeout(w.shift.requests, grace)
+	ctx, cancel := context.WithTimeout(w.shift.Requests, grace)
 	defer cancel()
-	w.shift.endBackground()
-	_ = wait.Group(ctx, &w.shift.attending) // a Redis client need not heed ctx
 	how(ctx)
 }
 
@@ -89,13 +91,13 @@ func (w *crew) leaveFleet(how func(ctx context.Context)) {
 func (w *crew) leave() {
 	// The others learn first that the slots are theirs, so that they wait for
 	// each as it is left.
-	w.leaveFleet(w.fleet.leave)
+	w.leaveFleet(w.fleet.Leave)
 	w.schedule.Stop()
 	w.schedule.WaitIdle()
 	w.schedule.Close()
-	w.shift.endListening()
-	w.shift.wait()
-	w.fleet.end()
+	w.shift.EndListening()
+	w.shift.Wait()
+	w.fleet.End()
 }
 
 // grace is how long Close waits for handlers whose context it has cancelled,

@@ -3,6 +3,8 @@ package consumer
 import (
 	"errors"
 	"time"
+
+	"github.com/slotmq/go-rmq/internal/fleet"
 )
 
 var (
@@ -12,7 +14,7 @@ var (
 
 	// ErrLeaseLost is the cause of a handler's context when the worker could not
 	// keep its batch: another worker may be given the message.
-	ErrLeaseLost = errors.New("the lease of the batch is lost")
+	ErrLeaseLost = fleet.ErrLeaseLost
 
 	// ErrTimeout is the cause of a handler's context when the handler has run
 	// for longer than Timeout.

@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -14,7 +15,6 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -43,7 +43,7 @@ func TestNewIDDuringAFirstTurn(t *testing.T) {
 		return nil
 	}), ListenOptions{Timeout: 100 * time.Millisecond, MaxHandlerTime: time.Second}))
 	must(t, c.Start(ctx))
-	first := c.terms.present.Load()
+	first := c.crew.fleet.Present()
 	_, err := newSender(t, rdb, topic).Send(ctx, topic, message.Priority{Content: "hangs", SlotBasis: basisOf(topic)[0], Priority: 100})
 	must(t, err)
 	n.await(t, "it hangs", func() bool { return n.running == 1 })
@@ -52,8 +52,8 @@ func TestNewIDDuringAFirstTurn(t *testing.T) {
 	eventually(t, "the id is given up", func() bool { return setAside(c) == 2 })
 	proxy.Thaw()
 	n.await(t, "the message is delivered again", func() bool { return len(n.attempts["hangs"]) == 2 })
-	if first.hold.(*session).member.Err() != nil {
-		t.Errorf("the session was not ended, but lost: %v", first.hold.(*session).member.Err())
+	if why := context.Cause(first.Handlers); errors.Is(why, ErrLeaseLost) {
+		t.Errorf("the session was not ended, but lost: %v", why)
 	}
 	open()
 	n.await(t, "all handlers return", func() bool { return n.running == 0 })
@@ -192,7 +192,7 @@ func TestCloseEndsTheSessionBeforeToo(t *testing.T) {
 	eventually(t, "the worker has another id", func() bool { return c.Worker() != first })
 	closed := make(chan error, 1)
 	go func() { closed <- closeIn(c, patience) }()
-	waitFor(t, "it closes", c.crew.shift.background.Done())
+	waitFor(t, "it closes", c.crew.shift.Background.Done())
 	close(hangs)
 	eventually(t, "one slot is left", func() bool { return setAside(c) == 1 })
 	close(takesLong)
@@ -269,7 +269,7 @@ func TestLostReplyOfALeave(t *testing.T) {
 	newSender(t, rdb, topic).send(t, "m")
 	waitFor(t, "the message is in its handler", begun)
 	first, store := c.Worker(), keysOf(topic, slotOf(topic, "m")).Store
-	c.crew.schedule.Assign(c.topics[0].scheduled, c.terms.present.Load(), nil)
+	c.crew.schedule.Assign(c.topics[0].scheduled, c.crew.fleet.Present(), nil)
 	lost := proxy.LoseNextReply("evalsha", store)
 	close(release)
 	waitFor(t, "the reply is lost", lost)
@@ -330,32 +330,6 @@ func TestTakenOverWhileItLives(t *testing.T) {
 			}
 			wantEmpty(t, rdb, topic)
 		})
-	}
-}
-
-// A topic is refused while slots of it are shared out.
-func TestRefusedAndSharedOutAtOnce(t *testing.T) {
-	t.Parallel()
-	one := newTopic(message.Topic{Name: "t", Kind: message.KindPriority, Slots: 1}, "", nil, ListenOptions{Concurrency: 16})
-	s := schedule.New(16, []*schedule.Topic{one.prepare(newSlot)}, time.Now, goOn)
-	in := &term{id: "me", log: zap.NewNop(), hold: &leases{id: "me"}}
-	s.Begin(in)
-	topics := []*topic{one}
-	w := &terms{schedule: s, topics: topics, looks: planLooks(topics)}
-	in.shares = map[string][]int{one.Name: {0}}
-	for range 100_000 {
-		one.refused.Store(false)
-		s.Assign(one.scheduled, in, nil)
-		var all sync.WaitGroup
-		all.Go(func() { w.workAt(one, in) })
-		all.Go(func() { // as compare does
-			one.refused.Store(true)
-			w.workAt(one, in)
-		})
-		all.Wait()
-		if len(s.Assigned(one.scheduled)) > 0 {
-			t.Fatal("a topic that was refused is worked at")
-		}
 	}
 }
 

@@ -79,7 +79,7 @@ func TestManyTopics(t *testing.T) {
 	rdb.AddHook(seen)
 	must(t, c.Start(ctx))
 	seen.mu.Lock()
-	if most := 2*topics/topicsAtOnce + 10; seen.lists > most {
+	if most := 2*topics/64 + 10; seen.lists > most {
 		t.Errorf("the start asked %d times for lists of members", seen.lists)
 	}
 	seen.mu.Unlock()
@@ -88,30 +88,15 @@ func TestManyTopics(t *testing.T) {
 	notes.overlaps = 0 // in a slot, and here they are of many topics
 	notes.mu.Unlock()
 	notes.wantOnce(t, n)
-	for _, topic := range c.topics {
-		c.crew.wakeups.missed(topic)
+	for i := range c.topics {
+		hearer{c.crew}.Missed(i)
 	}
 	must(t, c.settle(ctx))
 	must(t, closeIn(c, patience))
 	seen.mu.Lock()
 	defer seen.mu.Unlock()
-	if seen.words > 5000 || seen.most > besides {
+	if seen.words > 5000 || seen.most > 16 {
 		t.Errorf("a command of %d words; %d lists of members asked for at a time", seen.words, seen.most)
-	}
-}
-
-// What is done for each topic now and then is spread over the time between.
-func TestTopicsAreLookedAfterOneByOne(t *testing.T) {
-	t.Parallel()
-	c := newConsumer(t, shared(t), Config{})
-	for range 10 {
-		must(t, c.Listen(topicOf(t, message.KindPriority, 1), newNotes().done(), ListenOptions{}))
-	}
-	must(t, c.Start(ctx))
-	for i, topic := range c.topics {
-		if got, want := topic.first(time.Minute), time.Duration(i+1)*6*time.Second; got != want {
-			t.Errorf("topic %d is first looked after in %v, want %v", i, got, want)
-		}
 	}
 }
 
@@ -179,8 +164,8 @@ func TestIdleTopicsCostLittle(t *testing.T) {
 		return true
 	})
 	rdb.AddHook(seen)
-	for _, topic := range c.topics {
-		c.crew.wakeups.missed(topic)
+	for i := range c.topics {
+		hearer{c.crew}.Missed(i)
 	}
 	eventually(t, "each topic is looked after", func() bool {
 		seen.mu.Lock()
@@ -207,26 +192,26 @@ func TestLookAmongManySlots(t *testing.T) {
 	}
 	ill, sound := c.topics[3], c.topics[20]
 	for i := range ill.Slots {
-		must(t, rdb.Set(ctx, keysOf(ill.Topic, i).Retry, "x", 0).Err())
+		must(t, rdb.Set(ctx, keysOf(ill.Topic.Topic, i).Retry, "x", 0).Err())
 	}
 	seen := &trips{by: map[string]int{}, turned: map[string]bool{}}
 	rdb.AddHook(seen)
 	must(t, c.Start(ctx))
-	must(t, rdb.ZAdd(ctx, keysOf(sound.Topic, 9).Store, redisZ(100, "a")).Err())
-	for _, topic := range c.topics {
-		c.crew.wakeups.missed(topic)
+	must(t, rdb.ZAdd(ctx, keysOf(sound.Topic.Topic, 9).Store, redisZ(100, "a")).Err())
+	for i := range c.topics {
+		hearer{c.crew}.Missed(i)
 	}
 	n.awaitAll(t, []string{"a"})
 	seen.mu.Lock()
 	for i := range ill.Slots {
-		delete(seen.turned, keysOf(ill.Topic, i).Store)
+		delete(seen.turned, keysOf(ill.Topic.Topic, i).Store)
 	}
 	if len(seen.turned) != 1 {
 		t.Errorf("turns at %v", seen.turned)
 	}
 	seen.mu.Unlock()
 	for i := range ill.Slots {
-		must(t, rdb.Del(ctx, keysOf(ill.Topic, i).Retry).Err())
+		must(t, rdb.Del(ctx, keysOf(ill.Topic.Topic, i).Retry).Err())
 	}
 }
 
@@ -257,7 +242,7 @@ func TestBackoffHoldsUpNoLook(t *testing.T) {
 	waitFor(t, "a look has seen a batch that is to be taken over", called)
 	must(t, rdb.ZAdd(ctx, keysOf(sound, 0).Store, redisZ(100, "sound")).Err())
 	begin := time.Now()
-	c.crew.wakeups.missed(c.topics[topics])
+	hearer{c.crew}.Missed(topics)
 	n.awaitAll(t, []string{"sound"})
 	if took := time.Since(begin); took > topics*delayHolds/2 {
 		t.Errorf("it was looked at after %v", took)

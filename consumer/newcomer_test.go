@@ -14,6 +14,10 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
+// shortTrial is how long a newcomer that finds others has no slots, if its lease is not
+// shorter.
+const shortTrial = 2 * time.Second
+
 // members are those that count in the topic's list now, with how long they do.
 func members(t *testing.T, rdb *redis.Client, topic message.Topic) map[string]time.Duration {
 	t.Helper()

@@ -2,8 +2,6 @@ package consumer
 
 import (
 	"time"
-
-	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // Questions about a batch. Redis may forget its last writes: it is restarted from an
@@ -24,10 +22,10 @@ const (
 )
 
 // question asks the holder of a slot whether it carries the batch in flight there.
-func (c *announcer) question(x *slot, holder string, now time.Time) {
+func (c *takers) question(x *slot, holder string, now time.Time) {
 	if now.Sub(x.busy) < askAfter || now.Sub(x.asked) < askEvery {
 		return
 	}
 	x.asked = now
-	c.announce(x.topic, x.turn.Keys.Store, luascripts.AppendQuestion(nil, x.Index, holder))
+	c.announcer.Ask(x.topic.Qualified, x.Index, holder)
 }

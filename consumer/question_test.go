@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -19,13 +17,15 @@ func TestQuestionsOfTwoHolders(t *testing.T) {
 	topic := topicOf(t, message.KindPriority, 1)
 	c := newConsumer(t, rdb, Config{})
 	must(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
-	w := newCrew(c) // it does not start
+	w := newCrew(c) // which joins, and does not run
+	must(t, w.fleet.Agree(ctx))
 	w.prepare(c)
-	defer w.shift.end(nil)
+	must(t, w.fleet.Join(ctx, w.schedule, w.scheduled))
+	defer w.shift.End(nil)
+	defer w.fleet.Undo(ctx)
 	one := c.topics[0]
-	w.schedule.Begin(&term{id: "me", log: zap.NewNop(), hold: &leases{id: "me", length: time.Second}})
 	x := asSlot(w.schedule.Status(one.scheduled)[0].Slot)
-	sub := rdb.Subscribe(ctx, luascripts.WakeChannel(one.name))
+	sub := rdb.Subscribe(ctx, luascripts.WakeChannel(one.Qualified))
 	t.Cleanup(func() { sub.Close() })
 	_, err := sub.Receive(ctx)
 	must(t, err)
@@ -35,12 +35,12 @@ func TestQuestionsOfTwoHolders(t *testing.T) {
 		w.takers.busy(x, answer)
 		x.busy = time.Now().Add(-since)
 		w.takers.busy(x, answer)
-		w.shift.announcing.Wait()
+		w.shift.Announcing.Wait()
 	}
 	busyWith("first", askAfter)
 	busyWith("first", 10*askAfter) // asked just now
 	busyWith("second", askAfter)
-	must(t, rdb.Publish(ctx, luascripts.WakeChannel(one.name), "end").Err())
+	must(t, rdb.Publish(ctx, luascripts.WakeChannel(one.Qualified), "end").Err())
 	var asked []string
 	for {
 		note, err := sub.ReceiveMessage(ctx)

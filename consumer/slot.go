@@ -4,8 +4,10 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/fleet"
 	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/luascripts"
+	"go.uber.org/zap"
 )
 
 // slot is one slot of a topic as this worker sees it. Only one goroutine at a
@@ -32,7 +34,7 @@ type slot struct {
 func newSlot(t *topic, index int) *schedule.Slot {
 	x := &slot{topic: t}
 	x.Value = x
-	x.turn.Keys, x.turn.Due = luascripts.KeysOf(t.name, index), t.opts.Due
+	x.turn.Keys, x.turn.Due = luascripts.KeysOf(t.Qualified, index), t.opts.Due
 	x.turn.Priority, x.turn.Merge = !t.Kind.Timed(), t.Kind.FirstWins()
 	return &x.Slot
 }
@@ -52,8 +54,20 @@ func topicsOf(slots []*schedule.Slot) (topics []*topic) {
 	return topics
 }
 
+// Keys and Timed are for the lookout.
+func (s *slot) Keys() *luascripts.SlotKeys { return &s.turn.Keys }
+
+// Timed reports whether the slot's messages are in the order of times.
+func (s *slot) Timed() bool { return s.topic.Kind.Timed() }
+
 // term is the one in which the slot takes its turns.
-func (s *slot) term() *term { return s.Term().(*term) }
+func (s *slot) term() *fleet.Term { return s.Term().(*fleet.Term) }
+
+// logOf names a slot, and the id it is worked at under, in every line. It is for whatever
+// has the slot in hand.
+func logOf(x *schedule.Slot) *zap.Logger {
+	return x.Term().(*fleet.Term).Log.With(zap.String("topic", x.Topic().Name), zap.Int("slot", x.Index))
+}
 
 // ask prepares the next turn, unless the last one has no answer yet.
 func (s *slot) ask(h schedule.Hand) {
@@ -66,11 +80,11 @@ func (s *slot) ask(h schedule.Hand) {
 		count = s.topic.size.count(h.Places)
 	}
 	t := s.term()
-	s.turn.Worker, s.turn.Lease, s.turn.TakeoverDelay, s.turn.DeadHolder = s.ID(), t.lease(), s.topic.takeover.delay(), ""
+	s.turn.Worker, s.turn.Lease, s.turn.TakeoverDelay, s.turn.DeadHolder = s.ID(), t.Lease(), s.topic.takeover.delay(), ""
 	if s.topic.Literal {
 		s.turn.TakeoverDelay = 0
 	}
-	if t.dead(s.facts.Holder) {
+	if t.Dead(s.facts.Holder) {
 		s.turn.DeadHolder = s.facts.Holder
 	}
 	s.turn.Number, s.turn.Count, s.turn.Random, s.turn.Verdicts = s.facts.Fence, count, rand.IntN(1<<30), s.verdicts

@@ -8,15 +8,17 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/fleet"
 	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/shift"
 )
 
 // takeovers asks the topics' Backoff before batches of workers that died are taken over.
 type takeovers struct {
-	shift    *shift
+	shift    *shift.Shift
 	rdb      redis.UniversalClient
 	schedule *schedule.Schedule
-	terms    *terms
+	fleet    *fleet.Fleet
 	log      *zap.Logger
 }
 
@@ -28,7 +30,7 @@ func (c *takeovers) ask(t *topic) <-chan struct{} {
 		close(none)
 		return none
 	}
-	return t.takeover.ask(&c.shift.watching, func() time.Duration { return askBackoff(c.log, t.Name, t.opts.Backoff, 1) })
+	return t.takeover.ask(&c.shift.Watching, func() time.Duration { return askBackoff(c.log, t.Name, t.opts.Backoff, 1) })
 }
 
 // prepare asks, and waits for the answer, though not for long, if a batch in one of
@@ -53,7 +55,7 @@ func (c *takeovers) await(topics []*topic) {
 		case <-answered:
 		case <-timer.C:
 			return
-		case <-c.shift.background.Done():
+		case <-c.shift.Background.Done():
 			return
 		}
 	}
@@ -62,9 +64,9 @@ func (c *takeovers) await(topics []*topic) {
 // due reports whether the lease of a batch is over in a slot that is this worker's,
 // or its holder is proven dead.
 func (c *takeovers) due(t *topic) bool {
-	ctx, cancel := context.WithTimeout(c.shift.background, delayHolds)
+	ctx, cancel := context.WithTimeout(c.shift.Background, delayHolds)
 	defer cancel()
-	slots, term := c.schedule.Assigned(t.scheduled), c.terms.present.Load()
+	slots, term := c.schedule.Assigned(t.scheduled), c.fleet.Present()
 	pipe := c.rdb.Pipeline()
 	now, asked := pipe.Time(ctx), make([]*redis.SliceCmd, len(slots))
 	for i, x := range slots {
@@ -80,7 +82,7 @@ func (c *takeovers) due(t *topic) bool {
 		if cmd.Scan(&held) != nil || held.Holder == "" {
 			return false
 		}
-		leaseOver := term.lease() > 0 && now.Err() == nil && held.Until < now.Val().UnixMilli()
-		return leaseOver || term.dead(held.Holder)
+		leaseOver := term.Lease() > 0 && now.Err() == nil && held.Until < now.Val().UnixMilli()
+		return leaseOver || term.Dead(held.Holder)
 	})
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/shift"
+	"github.com/slotmq/go-rmq/internal/wakeups"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -40,14 +42,14 @@ const slowWrite = 200 * time.Millisecond
 
 // takers take the turns, and do what the answers say.
 type takers struct {
-	shift     *shift
+	shift     *shift.Shift
 	rdb       redis.UniversalClient
 	scripts   *luascripts.Scripts
 	schedule  *schedule.Schedule
 	pace      *pace
 	batches   *batches
 	takeovers *takeovers
-	announcer *announcer
+	announcer *wakeups.Announcer
 	log       *zap.Logger
 }
 
@@ -69,13 +71,13 @@ func (c *takers) run() {
 			x := asSlot(h.Slot)
 			x.ask(h)
 			x.sent = begin
-			cmds = append(cmds, c.scripts.TurnCmd(c.shift.requests, &x.turn))
+			cmds = append(cmds, c.scripts.TurnCmd(c.shift.Requests, &x.turn))
 		}
 		replaced := false
 		if many {
 			replaced = c.execWatched(hands, cmds)
 		} else {
-			c.scripts.Exec(c.shift.requests, cmds...)
+			c.scripts.Exec(c.shift.Requests, cmds...)
 		}
 		small, taken, unanswered := 0, 0, 0
 		var why error
@@ -109,7 +111,7 @@ func (c *takers) run() {
 func (c *takers) execWatched(hands []schedule.Hand, cmds []redis.Cmder) (replaced bool) {
 	for _, h := range hands {
 		x := asSlot(h.Slot)
-		if _, addr, err := cluster.MasterFor(c.shift.requests, c.rdb, x.turn.Keys.Store); err == nil {
+		if _, addr, err := cluster.MasterFor(c.shift.Requests, c.rdb, x.turn.Keys.Store); err == nil {
 			x.facts.Server = addr
 		}
 	}
@@ -120,11 +122,11 @@ func (c *takers) execWatched(hands []schedule.Hand, cmds []redis.Cmder) (replace
 		defer mu.Unlock()
 		if !over {
 			replaced = true
-			c.shift.running.Go(c.run)
+			c.shift.Running.Go(c.run)
 		}
 	})
-	stop := cluster.WhileSlow(c.shift.requests, c.rdb)
-	c.scripts.Exec(c.shift.requests, cmds...)
+	stop := cluster.WhileSlow(c.shift.Requests, c.rdb)
+	c.scripts.Exec(c.shift.Requests, cmds...)
 	stop()
 	timer.Stop()
 	mu.Lock()
@@ -141,7 +143,7 @@ func (c *takers) locate(topics []*topic) {
 	}
 	for _, t := range topics {
 		for i := range t.Slots {
-			if _, addr, err := cluster.MasterFor(c.shift.requests, c.rdb, luascripts.StoreKey(t.name, i)); err == nil {
+			if _, addr, err := cluster.MasterFor(c.shift.Requests, c.rdb, luascripts.StoreKey(t.Qualified, i)); err == nil {
 				c.schedule.Locate(t.scheduled, i, addr)
 			}
 		}
@@ -202,9 +204,9 @@ func (c *takers) busy(x *slot, a luascripts.Answer) {
 	if x.facts.Holder != a.Holder {
 		x.facts.Holder, x.busy, x.asked = a.Holder, now, time.Time{}
 	}
-	c.announcer.question(x, a.Holder, now)
-	x.term().suspect(&x.Slot, a.Holder, now.Sub(x.busy))
-	if x.term().lease() > 0 && a.Wait < silentHolder { // else it is proven dead, or keeps its lease
+	c.question(x, a.Holder, now)
+	x.term().Suspect(&x.Slot, a.Holder, now.Sub(x.busy))
+	if x.term().Lease() > 0 && a.Wait < silentHolder { // else it is proven dead, or keeps its lease
 		c.takeovers.ask(x.topic)
 	}
 	c.schedule.Rest(&x.Slot, x.facts, time.Now().Add(x.busyWait))
@@ -219,7 +221,7 @@ func (c *takers) unanswered(x *slot, err error) (say bool) {
 	if errors.Is(err, redis.ErrClosed) && c.schedule.Drop(&x.Slot) {
 		return false // Close names it
 	}
-	cluster.NoteError(c.shift.requests, c.rdb, err)
+	cluster.NoteError(c.shift.Requests, c.rdb, err)
 	wait := firstRepeat
 	for i := 1; i < x.facts.Failures && wait < lastRepeat; i++ {
 		wait *= 2
@@ -234,7 +236,7 @@ func (c *takers) unanswered(x *slot, err error) (say bool) {
 func (c *takers) left(x *slot) {
 	if x.Leaving() {
 		x.facts.Fence = 0
-		c.announcer.announce(x.topic, x.turn.Keys.Store, luascripts.AppendWake(nil, x.Index, 0))
+		c.announcer.Left(x.topic.Qualified, x.Index)
 	}
 	c.schedule.Left(&x.Slot, x.facts)
 }
@@ -251,5 +253,5 @@ func finishRefused(x *slot, repeated bool) {
 		return
 	}
 	logOf(&x.Slot).Warn("the batch was taken over before it was finished: its messages may be handled again")
-	x.term().overtaken()
+	x.term().Overtaken()
 }

@@ -177,27 +177,10 @@ func TestSubscriptionCut(t *testing.T) {
 	n.wantOnce(t, contents)
 }
 
-// Only where there is one server, and no other to go to, a silent subscription is
-// left alone for long.
+// A subscription that is silent is asked for a sign of life.
 func TestSilence(t *testing.T) {
 	t.Parallel()
-	server := servertest.Redis(t)
-	failover := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "m", SentinelAddrs: []string{server.Addr()}})
-	cluster := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{server.Addr()}})
-	for _, x := range []struct {
-		rdb  redis.UniversalClient
-		want time.Duration
-	}{{server.Client(t), longSilence}, {failover, silence}, {cluster, silence}} {
-		c, err := New(x.rdb, Config{})
-		must(t, err)
-		if c.silence != x.want {
-			t.Errorf("%T: a sign of life is asked for after %v, want %v", x.rdb, c.silence, x.want)
-		}
-	}
-	must(t, failover.Close())
-	must(t, cluster.Close())
-
-	rdb, topic := server.Client(t), topicOf(t, message.KindPriority, 1)
+	rdb, topic := servertest.Redis(t).Client(t), topicOf(t, message.KindPriority, 1)
 	c := newConsumer(t, rdb, Config{})
 	c.silence = 5 * time.Millisecond
 	n := newNotes()

@@ -8,7 +8,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/fleet"
 	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -17,7 +19,7 @@ import (
 // long, and stops the work when the lease is lost. One timer serves all of it,
 // and most batches end before it ever fires.
 type watchdog struct {
-	shift   *shift
+	shift   *shift.Shift
 	scripts *luascripts.Scripts
 	mu      sync.Mutex
 
@@ -37,8 +39,8 @@ type watchdog struct {
 // watched is a batch, as its watchdog knows it.
 type watched struct {
 	slot  *schedule.Slot
-	id    string // it was taken under
-	term  *term  // and in
+	id    string      // it was taken under
+	term  *fleet.Term // and in
 	opts  *ListenOptions
 	keys  *luascripts.SlotKeys
 	fence int64
@@ -68,7 +70,7 @@ const earlyFinish = time.Second
 func margin(lease time.Duration) time.Duration { return max(lease/10, 500*time.Millisecond) }
 
 // begin watches over the batch from now on.
-func (m *watchdog) begin(s *shift, scripts *luascripts.Scripts, b *watched) {
+func (m *watchdog) begin(s *shift.Shift, scripts *luascripts.Scripts, b *watched) {
 	m.mu.Lock() // the timer may fire for the batch before
 	defer m.mu.Unlock()
 	m.shift, m.scripts, m.watched = s, scripts, b
@@ -87,10 +89,10 @@ func (m *watchdog) resume(now time.Time) {
 }
 
 // renewed notes that the lease was begun by a request sent at a time. Without a lease,
-// the session takes its place: see term.mayStart.
+// the session takes its place: see term.MayStart.
 func (m *watchdog) renewed(sent time.Time) {
 	m.until, m.touchAt = time.Time{}, time.Time{}
-	if lease := m.watched.term.lease(); lease > 0 {
+	if lease := m.watched.term.Lease(); lease > 0 {
 		m.until, m.touchAt = sent.Add(lease-margin(lease)), sent.Add(lease/3)
 	}
 }
@@ -109,13 +111,13 @@ func (m *watchdog) start(now time.Time) (context.Context, bool) {
 		now = time.Now()
 	}
 	term := m.watched.term
-	if m.lost || m.hung || m.over(now) || !term.mayStart(now) {
+	if m.lost || m.hung || m.over(now) || !term.MayStart(now) {
 		return nil, false
 	}
 	timedOut := m.ctx != nil && m.ctx.Err() != nil
 	if m.ctx == nil || timedOut {
 		m.ctx = new(deadlineContext)
-		m.ctx.Context, m.cancel = context.WithCancelCause(term.handlers)
+		m.ctx.Context, m.cancel = context.WithCancelCause(term.Handlers)
 	}
 	m.started = now
 	if m.watched.opts.Parallel {
@@ -133,7 +135,7 @@ func (m *watchdog) end() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.timer.Stop() {
-		m.shift.watching.Done()
+		m.shift.Watching.Done()
 	}
 	if m.cancel != nil {
 		m.cancel(nil)
@@ -166,11 +168,11 @@ func (m *watchdog) arm() {
 	default:
 		in = min(in, m.touchAt.Sub(now))
 	}
-	m.shift.watching.Add(1)
+	m.shift.Watching.Add(1)
 	if m.timer == nil {
 		m.timer = time.AfterFunc(in, m.look)
 	} else if m.timer.Reset(in) {
-		m.shift.watching.Done() // it had been set already
+		m.shift.Watching.Done() // it had been set already
 	}
 }
 
@@ -178,7 +180,7 @@ func (m *watchdog) arm() {
 func (m *watchdog) look() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	defer m.shift.watching.Done()
+	defer m.shift.Watching.Done()
 	if m.watched == nil {
 		return // the batch ended as the timer fired
 	}
@@ -190,7 +192,7 @@ func (m *watchdog) look() {
 	}
 	if running >= o.MaxHandlerTime {
 		m.hung = true
-		b.term.hung(b.slot)
+		b.term.Hung(b.slot)
 		m.log().Error("handler ignores its context; its batch is not kept any longer", zap.Duration("running", running))
 		return
 	}
@@ -201,7 +203,7 @@ func (m *watchdog) look() {
 		// Not waited for here: an answer that does not come must keep nothing from
 		// cancelling the handlers in time.
 		m.touching = true
-		m.shift.watching.Go(func() {
+		m.shift.Watching.Go(func() {
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			m.touch(b)
@@ -218,7 +220,7 @@ func (m *watchdog) look() {
 
 // touch renews the lease of batch b. m.mu is free meanwhile.
 func (m *watchdog) touch(b *watched) {
-	sent, scripts, requests := time.Now(), m.scripts, m.shift.requests
+	sent, scripts, requests := time.Now(), m.scripts, m.shift.Requests
 	m.mu.Unlock()
 	held, err := scripts.Touch(requests, *b.keys, b.id, b.fence)
 	m.mu.Lock()
@@ -230,7 +232,7 @@ func (m *watchdog) touch(b *watched) {
 		m.lose(err)
 	default:
 		m.log().Warn("the lease of a batch could not be renewed", zap.Error(err))
-		m.touchAt = now.Add(b.term.lease() / 20)
+		m.touchAt = now.Add(b.term.Lease() / 20)
 	}
 }
 

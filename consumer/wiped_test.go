@@ -124,5 +124,5 @@ func TestMuteZooKeeper(t *testing.T) {
 		t.Errorf("Close gives %v after %v", err, took)
 	}
 	proxy.Cut()
-	c.crew.fleet.(*byZooKeeper).abandoning.Wait()
+	c.crew.shift.Late.Wait()
 }

@@ -5,6 +5,7 @@ type Topic struct {
 	Name  string
 	Slots int // how many there are
 	Most  int // places it may have at the same time
+	Value any // what the worker keeps for the topic
 
 	// NewSlot makes a slot with its Value, as one that stands in the place of another,
 	// too. It is called with the lock held, and must not block.

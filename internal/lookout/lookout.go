@@ -1,4 +1,4 @@
-package consumer
+package lookout
 
 import (
 	"cmp"
@@ -12,23 +12,13 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/errands"
 	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/internal/wait"
+	"github.com/slotmq/go-rmq/luascripts"
 )
-
-// The safety look. A wake-up may get lost, and a program that fills a topic by
-// plain ZADD sends none. So now and then Redis is asked how many contents of each idle
-// slot are due before the slot wakes by itself, and whether something of it is in
-// flight. Where there is something, the slot is woken. The answers are numbers,
-// however large the contents are.
-//
-// Slots that are new to this worker are looked at in the same way before they are
-// asked for a turn, which costs ten times as much: most of them are empty.
-//
-// Of a slot that sleeps until it is woken, anything at all is a reason to wake it. So
-// first it is only asked whether any of its keys exists, of many slots by one command
-// where one server has all keys. Nearly always the answer is no for all of them.
 
 const (
 	// lookSlots is how many slots are asked for in one round trip for what is due.
@@ -44,117 +34,129 @@ const (
 // is due about then.
 const early = 10 * time.Millisecond
 
+// Slot is what a schedule's slots have as their Value, for those to be looked at.
+type Slot interface {
+	Keys() *luascripts.SlotKeys
+	Timed() bool // its store is in the order of times
+}
+
+func keysOf(x *schedule.Slot) *luascripts.SlotKeys { return x.Value.(Slot).Keys() }
+
 // lookup is a slot to be looked at on a server. When a slot moves, it may be looked at on
 // both at the same time, since the old one may hang.
 type lookup struct {
-	*slot
+	*schedule.Slot
 	addr string
 }
 
-// lookout looks at idle slots.
-type lookout struct {
-	shift     *shift
-	rdb       redis.UniversalClient
-	schedule  *schedule.Schedule
-	takeovers *takeovers
-	log       *zap.Logger
-	plan      *timetable       // when each topic's slots are looked at
-	lookups   *errands[lookup] // slots to be looked at
+// Lookout looks at idle slots.
+type Lookout struct {
+	Config
+	plan    *errands.Timetable[*schedule.Topic] // when each topic's slots are looked at
+	lookups *errands.Lines[lookup]              // slots to be looked at
 }
 
-func newLookout(s *shift, rdb redis.UniversalClient, sched *schedule.Schedule, t *takeovers, plan *timetable, log *zap.Logger) *lookout {
-	c := &lookout{shift: s, rdb: rdb, schedule: sched, takeovers: t, plan: plan, log: log}
-	c.lookups = newErrands(lookTaken, &s.running, c.look)
-	return c
+// Config of a lookout.
+type Config struct {
+	Shift    *shift.Shift
+	Redis    redis.UniversalClient
+	Schedule *schedule.Schedule
+	Log      *zap.Logger
+
+	// BeforeTakeover is called before slots are woken that have a batch in flight,
+	// perhaps of a worker that died. It may take its time.
+	BeforeTakeover func(slots []*schedule.Slot)
 }
 
-// planLooks returns when each topic's slots are looked at. A timetable may be a gap late,
-// so its period is a gap shorter: slots are looked at at least every SafetyLook.
-func planLooks(topics []*topic) *timetable {
-	shortest := topics[0].opts.SafetyLook
+// New returns a lookout over some topics' slots. Each is looked at at least every period.
+func New(c Config, topics []*schedule.Topic, period func(*schedule.Topic) time.Duration) *Lookout {
+	shortest := period(topics[0])
 	for _, t := range topics {
-		shortest = min(shortest, t.opts.SafetyLook)
+		shortest = min(shortest, period(t))
 	}
-	gap := gapOf(shortest)
-	return newTimetable(topics, gap, func(t *topic) time.Duration { return t.opts.SafetyLook - gap })
+	// A timetable may be a gap late, so its period is a gap shorter.
+	gap := errands.Gap(shortest)
+	o := &Lookout{Config: c}
+	o.plan = errands.NewTimetable(topics, gap, func(t *schedule.Topic) time.Duration { return period(t) - gap })
+	o.lookups = errands.NewLines(lookTaken, &c.Shift.Running, o.look)
+	return o
 }
 
-// run looks at each topic's idle slots every SafetyLook, and when one is in a hurry.
-func (c *lookout) run() {
-	for topics := c.plan.next(c.shift.background); topics != nil; topics = c.plan.next(c.shift.background) {
-		scheduled := make([]*schedule.Topic, len(topics))
-		for i, t := range topics {
-			scheduled[i] = t.scheduled
-		}
-		c.seek(c.schedule.Assigned(scheduled...))
+// Hurry has a topic's slots looked at now.
+func (o *Lookout) Hurry(t *schedule.Topic) { o.plan.Hurry(t) }
+
+// Run looks at each topic's idle slots every period, and when one is in a hurry.
+func (o *Lookout) Run() {
+	for topics := o.plan.Next(o.Shift.Background); topics != nil; topics = o.plan.Next(o.Shift.Background) {
+		o.seek(o.Schedule.Assigned(topics...))
 	}
 }
 
 // seek has slots looked at on the servers they are on.
-func (c *lookout) seek(slots []*schedule.Slot) {
+func (o *Lookout) seek(slots []*schedule.Slot) {
 	groups := map[string][]lookup{}
 	for _, x := range slots {
-		_, addr, err := cluster.MasterFor(c.shift.background, c.rdb, asSlot(x).turn.Keys.Store)
+		_, addr, err := cluster.MasterFor(o.Shift.Background, o.Redis, keysOf(x).Store)
 		if err != nil { // it is not known which server has it
-			c.lookFailed(c.schedule.Sleeping([]*schedule.Slot{x}))
+			o.lookFailed(o.Schedule.Sleeping([]*schedule.Slot{x}))
 			continue
 		}
-		groups[addr] = append(groups[addr], lookup{asSlot(x), addr})
+		groups[addr] = append(groups[addr], lookup{x, addr})
 	}
 	for addr, lookups := range groups {
-		c.lookups.add(addr, lookups...)
+		o.lookups.Add(addr, lookups...)
 	}
 }
 
 // look wakes those of some slots of one server that have something to do.
-func (c *lookout) look(addr string, lookups []lookup) {
-	if c.shift.background.Err() != nil {
+func (o *Lookout) look(addr string, lookups []lookup) {
+	if o.Shift.Background.Err() != nil {
 		return
 	}
 	var node redis.UniversalClient
 	var here, elsewhere []*schedule.Slot
 	for _, x := range lookups { // they may have moved since they were sought
-		if n, at, err := cluster.MasterFor(c.shift.background, c.rdb, x.turn.Keys.Store); err == nil && at == addr {
-			node, here = n, append(here, &x.Slot)
+		if n, at, err := cluster.MasterFor(o.Shift.Background, o.Redis, keysOf(x.Slot).Store); err == nil && at == addr {
+			node, here = n, append(here, x.Slot)
 		} else {
-			elsewhere = append(elsewhere, &x.Slot)
+			elsewhere = append(elsewhere, x.Slot)
 		}
 	}
-	c.seek(elsewhere)
-	slots := c.schedule.Sleeping(here)
+	o.seek(elsewhere)
+	slots := o.Schedule.Sleeping(here)
 	if len(slots) == 0 {
 		return
 	}
-	full, clock, err := c.lookEmpty(node, slots)
-	for said := false; cluster.NotReady(err); full, clock, err = c.lookEmpty(node, slots) {
+	full, clock, err := o.lookEmpty(node, slots)
+	for said := false; cluster.NotReady(err); full, clock, err = o.lookEmpty(node, slots) {
 		if !said {
-			c.log.Warn("safety look waits until the server is ready", zap.String("server", addr), zap.Error(err))
+			o.Log.Warn("safety look waits until the server is ready", zap.String("server", addr), zap.Error(err))
 			said = true
 		}
-		if !wait.Sleep(c.shift.listening, readyAgain) {
+		if !wait.Sleep(o.Shift.Listening, readyAgain) {
 			return
 		}
 	}
 	silent := err != nil
 	for some := range slices.Chunk(full, lookSlots) {
 		if silent {
-			c.lookFailed(some)
+			o.lookFailed(some)
 			continue
 		}
-		wrong := c.lookFull(node, some, clock)
+		wrong := o.lookFull(node, some, clock)
 		err = cmp.Or(err, wrong)
 		silent = cluster.Unanswered(wrong) // and would be so again
 	}
-	if err != nil && c.shift.background.Err() == nil {
-		cluster.NoteError(c.shift.background, c.rdb, err)
-		c.log.Warn("safety look failed", zap.Error(err))
+	if err != nil && o.Shift.Background.Err() == nil {
+		cluster.NoteError(o.Shift.Background, o.Redis, err)
+		o.Log.Warn("safety look failed", zap.Error(err))
 	}
 }
 
 // lookEmpty returns the slots that are not empty, or were not before: of those there is
 // more to ask. It also returns the server's clock, which may have been set: messages are
 // due by it, and slots sleep by that of this process.
-func (c *lookout) lookEmpty(node redis.UniversalClient, slots []schedule.Sleeper) (full []schedule.Sleeper, clock func(time.Time) time.Time, err error) {
+func (o *Lookout) lookEmpty(node redis.UniversalClient, slots []schedule.Sleeper) (full []schedule.Sleeper, clock func(time.Time) time.Time, err error) {
 	var empty []schedule.Sleeper
 	for _, x := range slots {
 		if x.Until.IsZero() {
@@ -164,7 +166,7 @@ func (c *lookout) lookEmpty(node redis.UniversalClient, slots []schedule.Sleeper
 		}
 	}
 	together := lookTogether
-	if cluster.IsCluster(c.rdb) { // which allows no keys of several slots in a command
+	if cluster.IsCluster(o.Redis) { // which allows no keys of several slots in a command
 		together = 1
 	}
 	pipe := node.Pipeline()
@@ -172,16 +174,16 @@ func (c *lookout) lookEmpty(node redis.UniversalClient, slots []schedule.Sleeper
 	for some := range slices.Chunk(empty, together) {
 		keys := make([]string, 0, 3*len(some))
 		for _, x := range some {
-			k := asSlot(x.Slot).turn.Keys
+			k := keysOf(x.Slot)
 			keys = append(keys, k.Store, k.Retry, k.Prepare)
 		}
-		exist = append(exist, pipe.Exists(c.shift.background, keys...))
+		exist = append(exist, pipe.Exists(o.Shift.Background, keys...))
 	}
 	var now *redis.TimeCmd
 	if len(full) > 0 {
-		now = pipe.Time(c.shift.background)
+		now = pipe.Time(o.Shift.Background)
 	}
-	_, err = pipe.Exec(c.shift.background)
+	_, err = pipe.Exec(o.Shift.Background)
 	answered := time.Now()
 	for i := range exist {
 		if exist[i].Err() != nil || exist[i].Val() > 0 {
@@ -205,7 +207,7 @@ const readyAgain = 500 * time.Millisecond
 
 // lookFull looks for what is due or in flight in some slots. by returns what the
 // server's clock shows at a time of this process.
-func (c *lookout) lookFull(node redis.UniversalClient, slots []schedule.Sleeper, by func(time.Time) time.Time) error {
+func (o *Lookout) lookFull(node redis.UniversalClient, slots []schedule.Sleeper, by func(time.Time) time.Time) error {
 	const never = limits.MaxScore // nothing is due so late
 	pipe := node.Pipeline()
 	asked := make([][3]*redis.IntCmd, len(slots))
@@ -216,8 +218,8 @@ func (c *lookout) lookFull(node redis.UniversalClient, slots []schedule.Sleeper,
 			due = max(now, by(x.Until.Add(-early)).UnixMilli())
 			retry = due*100 + 99
 		}
-		k, ctx := asSlot(x.Slot).turn.Keys, c.shift.background
-		if !asSlot(x.Slot).topic.Kind.Timed() {
+		k, ctx := keysOf(x.Slot), o.Shift.Background
+		if !x.Value.(Slot).Timed() {
 			asked[i][0] = pipe.ZCard(ctx, k.Store)
 		} else {
 			asked[i][0] = pipe.ZCount(ctx, k.Store, "-inf", strconv.FormatInt(due, 10))
@@ -225,11 +227,11 @@ func (c *lookout) lookFull(node redis.UniversalClient, slots []schedule.Sleeper,
 		asked[i][1] = pipe.ZCount(ctx, k.Retry, "-inf", strconv.FormatInt(retry, 10))
 		asked[i][2] = pipe.ZCard(ctx, k.Prepare)
 	}
-	_, _ = pipe.Exec(c.shift.background) // each has an error of its own
+	_, _ = pipe.Exec(o.Shift.Background) // each has an error of its own
 	var wrong error
-	inFlight := map[*topic][]*schedule.Slot{}
+	inFlight := map[*schedule.Topic][]*schedule.Slot{}
 	for i, x := range slots {
-		t := asSlot(x.Slot).topic
+		t := x.Topic()
 		if asked[i][2].Val() > 0 { // it may be another's, and to be taken over
 			inFlight[t] = append(inFlight[t], x.Slot)
 			continue
@@ -238,22 +240,22 @@ func (c *lookout) lookFull(node redis.UniversalClient, slots []schedule.Sleeper,
 		for _, cmd := range asked[i] {
 			// A slot that is on its way to another server: its turn will find it.
 			if cmd.Val() > 0 || cluster.Moved(cmd.Err()) {
-				c.schedule.Wake(t.scheduled, x.Index, 0)
+				o.Schedule.Wake(t, x.Index, 0)
 				failed = nil
 				break
 			}
 			failed = cmp.Or(failed, cmd.Err())
 		}
 		if failed != nil {
-			c.lookFailed(slots[i : i+1])
+			o.lookFailed(slots[i : i+1])
 			wrong = cmp.Or(wrong, fmt.Errorf("topic %s, slot %d: %w", t.Name, x.Index, failed))
 		}
 	}
 	for t, some := range inFlight {
-		c.shift.running.Go(func() { // in the background, for Backoff is the user's and may take its time
-			c.takeovers.prepare(t)
+		o.Shift.Running.Go(func() { // in the background, since it may take its time
+			o.BeforeTakeover(some)
 			for _, x := range some {
-				c.schedule.Wake(t.scheduled, x.Index, 0)
+				o.Schedule.Wake(t, x.Index, 0)
 			}
 		})
 	}
@@ -262,10 +264,10 @@ func (c *lookout) lookFull(node redis.UniversalClient, slots []schedule.Sleeper,
 
 // lookFailed has those of some slots that were gained take a turn, which is repeated
 // until it is answered.
-func (c *lookout) lookFailed(slots []schedule.Sleeper) {
+func (o *Lookout) lookFailed(slots []schedule.Sleeper) {
 	for _, x := range slots {
 		if x.Unseen {
-			c.schedule.Wake(asSlot(x.Slot).topic.scheduled, x.Index, 0)
+			o.Schedule.Wake(x.Topic(), x.Index, 0)
 		}
 	}
 }

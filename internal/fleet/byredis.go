@@ -1,4 +1,4 @@
-package consumer
+package fleet
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/definition"
+	"github.com/slotmq/go-rmq/internal/errands"
 	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/internal/share"
 	"github.com/slotmq/go-rmq/internal/wait"
@@ -24,12 +25,12 @@ import (
 type byRedis struct {
 	*parts
 	newcomers *newcomers
-	showing   *errands[*topic] // lists to enter
+	showing   *errands.Lines[*Topic] // lists to enter
 }
 
-func newByRedis(p *parts) fleet {
-	f := &byRedis{parts: p, newcomers: &newcomers{lease: p.cfg.Lease, topics: len(p.topics), rdb: p.rdb, log: p.log}}
-	f.showing = newErrands(topicsAtOnce, &f.shift.attending, f.refresh)
+func newByRedis(p *parts) way {
+	f := &byRedis{parts: p, newcomers: &newcomers{p}}
+	f.showing = errands.NewLines(topicsAtOnce, &f.Shift.Attending, f.refresh)
 	return f
 }
 
@@ -38,41 +39,41 @@ func (f *byRedis) sharing() definition.Sharing {
 }
 
 func (f *byRedis) join(ctx context.Context) error {
-	t := f.terms.open(f.log)
-	t.id, t.hold = f.id, &leases{id: f.id, length: f.cfg.Lease, schedule: f.schedule}
+	t := f.terms.open(f.Log)
+	t.id, t.hold = f.ID, &leases{id: f.ID, length: f.Lease, schedule: f.schedule}
 	f.terms.begin(t)
-	return each(ctx, byServer(ctx, f.rdb, f.topics, luascripts.WorkersKey), f.show)
+	return errands.Each(ctx, byServer(ctx, f.Redis, f.Topics, luascripts.WorkersKey), f.show)
 }
 
 // run has nothing to do: the term lasts as long as the worker.
 func (f *byRedis) run() {}
 
-func (f *byRedis) attend(t *topic) {
-	line := serverOf(f.shift.background, f.rdb, t, luascripts.WorkersKey)
+func (f *byRedis) attend(t *Topic) {
+	line := serverOf(f.Shift.Background, f.Redis, t, luascripts.WorkersKey)
 	if !t.listed.Load() { // apart, since a newcomer may have to ask a server that hangs about what is in flight
 		line = "new at " + line
 	}
-	f.showing.add(line, t)
+	f.showing.Add(line, t)
 }
 
-func (f *byRedis) next(t *topic, now time.Time) time.Duration { return f.newcomers.next(t, now) }
+func (f *byRedis) next(t *Topic, now time.Time) time.Duration { return f.newcomers.next(t, now) }
 
 // refresh keeps the worker in the lists of some topics.
-func (f *byRedis) refresh(_ string, topics []*topic) {
-	if f.shift.background.Err() != nil {
+func (f *byRedis) refresh(_ string, topics []*Topic) {
+	if f.Shift.Background.Err() != nil {
 		return
 	}
-	if err := f.show(f.shift.background, topics); err != nil && f.shift.background.Err() == nil {
-		cluster.NoteError(f.shift.background, f.rdb, err)
-		f.log.Warn("lists of members could not be refreshed", zap.Error(err))
+	if err := f.show(f.Shift.Background, topics); err != nil && f.Shift.Background.Err() == nil {
+		cluster.NoteError(f.Shift.Background, f.Redis, err)
+		f.Log.Warn("lists of members could not be refreshed", zap.Error(err))
 	}
 }
 
 // show enters the worker in some topics' lists of members, and works at the slots
 // that are its share by them. A newcomer may have to wait.
-func (f *byRedis) show(ctx context.Context, topics []*topic) error {
+func (f *byRedis) show(ctx context.Context, topics []*Topic) error {
 	now := time.Now()
-	enter, out := []*topic{}, []*entry{}
+	enter, out := []*Topic{}, []*entry{}
 	for _, t := range topics {
 		if t.listed.Load() {
 			enter = append(enter, t)
@@ -82,7 +83,7 @@ func (f *byRedis) show(ctx context.Context, topics []*topic) error {
 	}
 	f.list(ctx, out, now, false)
 	var wrong error
-	var changed []*topic
+	var changed []*Topic
 	kept := f.newcomers.keptOut(ctx, out, now)
 	for _, e := range out {
 		switch {
@@ -109,9 +110,9 @@ func (f *byRedis) show(ctx context.Context, topics []*topic) error {
 		if e.changed {
 			changed = append(changed, t)
 		}
-		f.terms.assign(t, f.terms.present.Load(), share.Of(e.members, t.Slots)[f.id])
+		f.terms.assign(t, f.terms.present.Load(), share.Of(e.members, t.Slots)[f.ID])
 	}
-	f.announcer.announceMembers(changed)
+	f.announceMembers(changed)
 	return wrong
 }
 
@@ -119,25 +120,25 @@ func (f *byRedis) show(ctx context.Context, topics []*topic) error {
 func (f *byRedis) list(ctx context.Context, entries []*entry, now time.Time, here bool) {
 	cmds := make([]redis.Cmder, len(entries))
 	for i, e := range entries {
-		cmds[i] = f.scripts.MembersCmd(ctx, e.topic.name, f.id, f.newcomers.counts(e.topic, now), here)
+		cmds[i] = f.Scripts.MembersCmd(ctx, e.topic.Qualified, f.ID, f.newcomers.counts(e.topic, now), here)
 	}
-	f.scripts.Exec(ctx, cmds...)
+	f.Scripts.Exec(ctx, cmds...)
 	for i, e := range entries {
-		e.members, e.changed, e.err = luascripts.MembersAnswer(e.topic.name, f.id, cmds[i])
+		e.members, e.changed, e.err = luascripts.MembersAnswer(e.topic.Qualified, f.ID, cmds[i])
 	}
 }
 
 // leave takes the worker out of the lists of members.
 func (f *byRedis) leave(ctx context.Context) {
 	var leaving sync.WaitGroup
-	for _, some := range byServer(ctx, f.rdb, f.topics, luascripts.WorkersKey) {
+	for _, some := range byServer(ctx, f.Redis, f.Topics, luascripts.WorkersKey) {
 		leaving.Go(func() {
 			entries := make([]*entry, len(some))
 			for i, t := range some {
 				entries[i] = &entry{topic: t}
 			}
 			f.list(ctx, entries, time.Now(), false)
-			var left []*topic
+			var left []*Topic
 			var wrong error
 			for _, e := range entries {
 				if wrong = cmp.Or(wrong, e.err); e.err == nil {
@@ -145,12 +146,21 @@ func (f *byRedis) leave(ctx context.Context) {
 				}
 			}
 			if wrong != nil {
-				f.log.Warn("lists of members could not be left", zap.Error(wrong))
+				f.Log.Warn("lists of members could not be left", zap.Error(wrong))
 			}
-			f.announcer.announceMembers(left)
+			f.announceMembers(left)
 		})
 	}
 	_ = wait.Group(ctx, &leaving) // a Redis client need not heed ctx
+}
+
+// announceMembers says that the lists of some topics, which are on one server, have changed.
+func (f *byRedis) announceMembers(topics []*Topic) {
+	names := make([]string, len(topics))
+	for i, t := range topics {
+		names[i] = t.Qualified
+	}
+	f.Announcer.MembersChanged(names)
 }
 
 func (f *byRedis) undo(ctx context.Context) { f.leave(ctx) }
@@ -178,16 +188,16 @@ func (l *leases) ID(replacement int) string {
 	return l.id
 }
 
-func (l *leases) lease() time.Duration { return l.length }
+func (l *leases) Lease() time.Duration { return l.length }
 
 func (l *leases) trusted(time.Time) bool { return true }
 
-// dead is never known: a worker that died is missed when its lease is over.
-func (l *leases) dead(string) bool { return false }
+// Dead is never known: a worker that died is missed when its lease is over.
+func (l *leases) Dead(string) bool { return false }
 
-func (l *leases) suspect(*schedule.Slot, string, time.Duration) {}
+func (l *leases) Suspect(*schedule.Slot, string, time.Duration) {}
 
-func (l *leases) overtaken() {}
+func (l *leases) Overtaken() {}
 
-// hung has another slot go on in the place of this one when its lease is over.
-func (l *leases) hung(x *schedule.Slot) { l.schedule.ReplaceHung(x) }
+// Hung has another slot go on in the place of this one when its lease is over.
+func (l *leases) Hung(x *schedule.Slot) { l.schedule.ReplaceHung(x) }

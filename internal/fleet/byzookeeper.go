@@ -1,4 +1,4 @@
-package consumer
+package fleet
 
 import (
 	"context"
@@ -20,11 +20,10 @@ import (
 // terms, which holds its batches: see session.go.
 type byZooKeeper struct {
 	*parts
-	suspects   sync.Map       // holder that ZooKeeper is asked about → *suspicion
-	abandoning sync.WaitGroup // of the last session
+	suspects sync.Map // holder that ZooKeeper is asked about → *suspicion
 }
 
-func newByZooKeeper(p *parts) fleet { return &byZooKeeper{parts: p} }
+func newByZooKeeper(p *parts) way { return &byZooKeeper{parts: p} }
 
 // Between tries to get a session the waiting doubles between these.
 const (
@@ -62,7 +61,7 @@ func (f *byZooKeeper) join(ctx context.Context) error {
 	if err := f.enter(ctx); err != nil {
 		return err
 	}
-	err := f.agree(ctx, f.topics)
+	err := f.agree(ctx)
 	if err != nil {
 		s := f.present()
 		f.terms.present.Store(nil)
@@ -80,14 +79,14 @@ func (f *byZooKeeper) undo(context.Context) {
 
 // enter begins a term with a session of its own.
 func (f *byZooKeeper) enter(ctx context.Context) error {
-	t := f.terms.open(f.log)
+	t := f.terms.open(f.Log)
 	s := &session{parts: f.parts, suspects: &f.suspects, term: t, ending: make(chan error, 1)}
-	byName := map[string]*topic{}
-	w := keeper.Worker{Name: f.cfg.Worker, Namespace: f.cfg.Namespace, Logger: f.cfg.Logger}
+	byName := map[string]*Topic{}
+	w := keeper.Worker{Name: f.ID, Namespace: f.Namespace, Logger: f.Logger}
 	if last := f.present(); last != nil {
 		w.Tree = last.member.Tree() // in another one, all that it knows would look dead
 	}
-	for _, topic := range f.topics {
+	for _, topic := range f.Topics {
 		byName[topic.Name] = topic
 		w.Topics = append(w.Topics, keeper.Topic{
 			Name: topic.Name, Kind: topic.Kind.String(), Slots: topic.Slots, Literal: topic.Literal,
@@ -95,7 +94,7 @@ func (f *byZooKeeper) enter(ctx context.Context) error {
 	}
 	w.Own = func(name string, share []int) { f.terms.assign(byName[name], t, share) }
 	var err error
-	if s.member, err = f.cfg.Slots.Keeper().Join(ctx, w); err != nil {
+	if s.member, err = f.Sharing.Keeper().Join(ctx, w); err != nil {
 		t.end(nil)
 		if errors.Is(err, keeper.ErrConflict) {
 			err = conflict{err}
@@ -103,7 +102,7 @@ func (f *byZooKeeper) enter(ctx context.Context) error {
 		return err
 	}
 	t.id, t.hold = s.member.ID(), s
-	t.log = f.cfg.Logger.With(zap.String("member", t.id))
+	t.Log = f.Logger.With(zap.String("member", t.id))
 	f.terms.begin(t)
 	return nil
 }
@@ -125,16 +124,16 @@ func (f *byZooKeeper) run() {
 		if lost {
 			s.term.end(fmt.Errorf("%w: %w", ErrLeaseLost, why))
 		}
-		if f.shift.background.Err() != nil { // closing: nothing new is begun
+		if f.Shift.Background.Err() != nil { // closing: nothing new is begun
 			<-f.schedule.Done()
 			return
 		}
-		s.term.log.Warn("the worker gives up its id", zap.Error(why))
+		s.term.Log.Warn("the worker gives up its id", zap.Error(why))
 		f.schedule.EndTerm()
 		if lost {
 			s.member.Abandon()
 		} else {
-			f.shift.running.Go(s.endGently)
+			f.Shift.Running.Go(s.endGently)
 		}
 		if !f.enterAgain() {
 			<-f.schedule.Done()
@@ -157,7 +156,7 @@ func (f *byZooKeeper) watch(s *session) (why error, lost bool) {
 		case <-s.member.Lost():
 			return s.member.Err(), true
 		case why := <-ending:
-			if f.shift.background.Err() == nil {
+			if f.Shift.Background.Err() == nil {
 				return why, false
 			}
 			ending = nil // it will be named by Close
@@ -167,9 +166,9 @@ func (f *byZooKeeper) watch(s *session) (why error, lost bool) {
 				suspended = !suspended
 				f.schedule.Suspend(suspended)
 				if suspended {
-					s.term.log.Warn("nothing is heard from ZooKeeper; no handler is started")
+					s.term.Log.Warn("nothing is heard from ZooKeeper; no handler is started")
 				} else {
-					s.term.log.Info("ZooKeeper is heard again")
+					s.term.Log.Info("ZooKeeper is heard again")
 				}
 			}
 			if until, coasts := s.until(); coasts {
@@ -191,23 +190,23 @@ func (f *byZooKeeper) watch(s *session) (why error, lost bool) {
 func (f *byZooKeeper) enterAgain() bool {
 	pause, said := firstEntry, false // said: a conflict, which waits for a person
 	for tries := 1; ; tries++ {
-		err := f.enter(f.shift.background)
+		err := f.enter(f.Shift.Background)
 		if err == nil {
-			f.present().term.log.Info("the worker has a new id")
+			f.present().term.Log.Info("the worker has a new id")
 			return true
 		}
-		if f.shift.background.Err() != nil {
+		if f.Shift.Background.Err() != nil {
 			return false
 		}
 		conflict := errors.Is(err, message.ErrTopicConflict)
 		if tries == 1 || tries%10 == 0 || conflict && !said {
-			say := f.log.Warn
+			say := f.Log.Warn
 			if conflict {
-				say, said = f.log.Error, true
+				say, said = f.Log.Error, true
 			}
 			say("no session with ZooKeeper; trying again", zap.Int("tries", tries), zap.Error(err))
 		}
-		if !wait.Sleep(f.shift.background, pause/2+rand.N(pause/2)) {
+		if !wait.Sleep(f.Shift.Background, pause/2+rand.N(pause/2)) {
 			return false
 		}
 		pause = min(2*pause, lastEntry)
@@ -215,14 +214,14 @@ func (f *byZooKeeper) enterAgain() bool {
 }
 
 // attend works again at a topic that was refused for a while.
-func (f *byZooKeeper) attend(t *topic) { f.terms.workAt(t, f.terms.present.Load()) }
+func (f *byZooKeeper) attend(t *Topic) { f.terms.workAt(t, f.terms.present.Load()) }
 
-func (f *byZooKeeper) next(*topic, time.Time) time.Duration { return min(f.cfg.Lease/3, recheck) }
+func (f *byZooKeeper) next(*Topic, time.Time) time.Duration { return min(f.Lease/3, Recheck) }
 
 // leave lets the coordinator give the slots to others.
 func (f *byZooKeeper) leave(ctx context.Context) {
 	if err := f.present().member.Leaving(ctx); err != nil {
-		f.log.Warn("the slots could not be offered to others", zap.Error(err))
+		f.Log.Warn("the slots could not be offered to others", zap.Error(err))
 	}
 }
 
@@ -234,7 +233,7 @@ func (f *byZooKeeper) end() {
 
 // abandon leaves the last session to its timeout.
 func (f *byZooKeeper) abandon() {
-	f.abandoning.Go(f.present().member.Abandon) // the library may take a while
+	f.Shift.Late.Go(f.present().member.Abandon) // the library may take a while
 }
 
 func (f *byZooKeeper) silent() error {

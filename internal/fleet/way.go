@@ -1,20 +1,15 @@
-package consumer
+package fleet
 
 import (
 	"context"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-	"go.uber.org/zap"
-
 	"github.com/slotmq/go-rmq/internal/definition"
-	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/luascripts"
 )
 
-// fleet is how this worker shares the slots out with the others: by a list of members in
+// way is how this worker shares the slots out with the others: by a list of members in
 // Redis (byredis.go), or by ZooKeeper (byzookeeper.go).
-type fleet interface {
+type way interface {
 	// sharing is what the topics' definitions say of it.
 	sharing() definition.Sharing
 
@@ -29,10 +24,10 @@ type fleet interface {
 
 	// attend keeps the worker among those that share a topic's slots. It is called for
 	// each topic every now and then.
-	attend(t *topic)
+	attend(t *Topic)
 
 	// next is how long it is until attend is to be called for a topic again.
-	next(t *topic, now time.Time) time.Duration
+	next(t *Topic, now time.Time) time.Duration
 
 	// leave has the others take the worker's slots, which it has not left yet. If it
 	// cannot, they notice after the worker's lease or session.
@@ -47,20 +42,4 @@ type fleet interface {
 	// silent is what Close says when every slot has been left, and something else does
 	// not end.
 	silent() error
-}
-
-// parts are what a fleet is made of.
-type parts struct {
-	cfg       Config
-	id        string // of the worker; with ZooKeeper, what its ids begin with
-	rdb       redis.UniversalClient
-	scripts   *luascripts.Scripts
-	shift     *shift
-	schedule  *schedule.Schedule
-	topics    []*topic
-	terms     *terms
-	takeovers *takeovers
-	announcer *announcer
-	agree     func(ctx context.Context, topics []*topic) error
-	log       *zap.Logger
 }

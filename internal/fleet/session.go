@@ -1,4 +1,4 @@
-package consumer
+package fleet
 
 import (
 	"errors"
@@ -17,7 +17,7 @@ import (
 type session struct {
 	*parts             // of the fleet
 	suspects *sync.Map // holder that ZooKeeper is asked about → *suspicion
-	term     *term
+	term     *Term
 	member   *keeper.Member
 	ending   chan error // why the term must end although the session lives
 }
@@ -26,7 +26,7 @@ type session struct {
 // another: that one keeps the id of its own, earlier session.
 func (s *session) ID(int) string { return s.term.id }
 
-func (s *session) lease() time.Duration { return 0 }
+func (s *session) Lease() time.Duration { return 0 }
 
 // until is how long ZooKeeper has been heard recently enough. A worker that coasts does
 // not need to hear it.
@@ -41,11 +41,11 @@ func (s *session) trusted(now time.Time) bool {
 	return coasts || now.Before(until)
 }
 
-func (s *session) dead(holder string) bool { return s.member.Dead(holder) }
+func (s *session) Dead(holder string) bool { return s.member.Dead(holder) }
 
-// overtaken ends the term of a worker that coasts: its id has been proven dead.
+// Overtaken ends the term of a worker that coasts: its id has been proven dead.
 // ZooKeeper is there, this worker alone is cut off, and it draws the conclusion.
-func (s *session) overtaken() {
+func (s *session) Overtaken() {
 	if _, coasts := s.until(); coasts {
 		s.requestEnd(errors.New("another worker has proven it dead"))
 	}
@@ -54,12 +54,12 @@ func (s *session) overtaken() {
 // errHanging is why a term ends that has a handler which does not return.
 var errHanging = errors.New("a handler ignores its context")
 
-// hung ends the term, so that its session can end, too, and the message be given to
+// Hung ends the term, so that its session can end, too, and the message be given to
 // another handler.
-func (s *session) hung(x *schedule.Slot) {
+func (s *session) Hung(x *schedule.Slot) {
 	s.schedule.MarkHung(x)
-	s.shift.watching.Go(func() { // without ZooKeeper there is no other id, and what coasts goes on with this one
-		if err := s.member.Leaving(s.shift.background); err == nil || s.member.Err() == nil {
+	s.Shift.Watching.Go(func() { // without ZooKeeper there is no other id, and what coasts goes on with this one
+		if err := s.member.Leaving(s.Shift.Background); err == nil || s.member.Err() == nil {
 			s.requestEnd(errHanging)
 		}
 	})
@@ -76,8 +76,8 @@ func (s *session) requestEnd(why error) {
 // endGently ends a term whose session lives: when all have returned that will, the
 // session is closed, and what hangs may be taken over.
 func (s *session) endGently() {
-	if err := s.member.Leaving(s.shift.background); err != nil {
-		s.term.log.Warn("the slots could not be offered to others", zap.Error(err))
+	if err := s.member.Leaving(s.Shift.Background); err != nil {
+		s.term.Log.Warn("the slots could not be offered to others", zap.Error(err))
 	}
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
@@ -114,14 +114,14 @@ type suspicion struct {
 	said   time.Time
 }
 
-// failuresAllowed is how many questions may fail before the log says so, since ZooKeeper
+// failuresAllowed is how many questions may fail before the log warns, since ZooKeeper
 // may be about to elect a leader; and sayAgain how often it says so again.
 const (
 	failuresAllowed = 3
 	sayAgain        = time.Minute
 )
 
-// failed counts a question without an answer, and reports whether to log it.
+// failed counts a question without an answer, and reports whether a person should hear of it.
 func (d *suspicion) failed(now time.Time) bool {
 	d.tries++
 	if d.tries < failuresAllowed || now.Sub(d.said) < sayAgain {
@@ -131,8 +131,8 @@ func (d *suspicion) failed(now time.Time) bool {
 	return true
 }
 
-// suspect asks ZooKeeper about the holder of a slot that stays busy.
-func (s *session) suspect(x *schedule.Slot, holder string, busy time.Duration) {
+// Suspect asks ZooKeeper about the holder of a slot that stays busy.
+func (s *session) Suspect(x *schedule.Slot, holder string, busy time.Duration) {
 	if busy < proofAfter {
 		return
 	}
@@ -141,22 +141,26 @@ func (s *session) suspect(x *schedule.Slot, holder string, busy time.Duration) {
 	if doubt.asking.Swap(true) {
 		return
 	}
-	s.shift.running.Go(func() {
+	s.Shift.Running.Go(func() {
 		defer doubt.asking.Store(false)
-		dead, err := s.member.Verify(s.shift.background, holder)
+		dead, err := s.member.Verify(s.Shift.Background, holder)
 		if err == nil {
 			s.suspects.Delete(holder)
 		}
 		switch {
 		case err != nil:
-			if s.shift.background.Err() == nil && doubt.failed(time.Now()) {
-				s.term.log.Warn("it is not known whether the holder of a slot is dead, so its messages wait; mend what the error names, or end this worker, so that another one asks",
+			if s.Shift.Background.Err() == nil {
+				level := zap.DebugLevel
+				if doubt.failed(time.Now()) {
+					level = zap.WarnLevel
+				}
+				s.term.Log.Log(level, "it is not known whether the holder of a slot is dead, so its messages wait; mend what the error names, or end this worker, so that another one asks",
 					zap.String("holder", holder), zap.String("topic", x.Topic().Name), zap.Int("slot", x.Index), zap.Error(err))
 			}
 		case dead:
-			s.takeovers.await(topicsOf(s.schedule.HeldBy(holder)))
+			s.BeforeTakeover(s.schedule.HeldBy(holder))
 			n := s.schedule.WakeHeldBy(holder)
-			s.term.log.Warn("a worker is dead; its batches are taken over", zap.String("holder", holder), zap.Int("slots", n))
+			s.term.Log.Warn("a worker is dead; its batches are taken over", zap.String("holder", holder), zap.Int("slots", n))
 		}
 	})
 }

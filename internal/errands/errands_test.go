@@ -1,4 +1,4 @@
-package consumer
+package errands
 
 import (
 	"context"
@@ -6,18 +6,15 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/slotmq/go-rmq/message"
 )
 
 // planned is a timetable of some topics.
-func planned(n int, gap, period time.Duration) (*timetable, []*topic) {
-	all := make([]*topic, n)
+func planned(n int, gap, period time.Duration) (*Timetable[int], []int) {
+	all := make([]int, n)
 	for i := range all {
-		all[i] = newTopic(message.Topic{Name: "t"}, "", nil, ListenOptions{})
-		all[i].part = float64(i+1) / float64(n)
+		all[i] = i
 	}
-	return newTimetable(all, gap, func(*topic) time.Duration { return period }), all
+	return NewTimetable(all, gap, func(int) time.Duration { return period }), all
 }
 
 // Each topic is due once in a period, spread over it, also after all of them were in a
@@ -27,13 +24,13 @@ func TestTimetableKeepsTopicsApart(t *testing.T) {
 	tt, all := planned(100, 0, 100*time.Hour)
 	begin := tt.of[all[0]].at.Add(-time.Hour)
 	for _, topic := range all {
-		tt.hurry(topic)
+		tt.Hurry(topic)
 	}
 	if due, _ := tt.due(time.Now()); len(due) != 100 {
 		t.Fatalf("%d of those in a hurry are due", len(due))
 	}
 	for round := range 3 {
-		seen := map[*topic]int{}
+		seen := map[int]int{}
 		for hour := 1; hour <= 100; hour++ {
 			due, in := tt.due(begin.Add(time.Duration(100*round+hour)*time.Hour + time.Second))
 			for _, topic := range due {
@@ -54,11 +51,11 @@ func TestTimetableHandsOutLots(t *testing.T) {
 	t.Parallel()
 	tt, all := planned(3*mostDue, 0, time.Hour)
 	for _, topic := range all {
-		tt.hurry(topic)
+		tt.Hurry(topic)
 	}
-	var got []*topic
+	var got []int
 	for range 3 {
-		due := tt.next(ctx)
+		due := tt.Next(t.Context())
 		if len(due) != mostDue {
 			t.Fatalf("%d are handed out together", len(due))
 		}
@@ -78,30 +75,30 @@ func TestTimetableHandsOutLots(t *testing.T) {
 func TestTimetableHeedsAHurry(t *testing.T) {
 	t.Parallel()
 	tt, all := planned(2, time.Hour, time.Hour)
-	got, end := make(chan []*topic), make(chan struct{})
-	over, cancel := context.WithCancel(ctx)
+	got, end := make(chan []int), make(chan struct{})
+	over, cancel := context.WithCancel(t.Context())
 	go func() {
 		defer close(end)
-		for due := tt.next(over); due != nil; due = tt.next(over) {
+		for due := tt.Next(over); due != nil; due = tt.Next(over) {
 			got <- due
 		}
 	}()
-	tt.hurry(all[1])
+	tt.Hurry(all[1])
 	if due := <-got; len(due) != 1 || due[0] != all[1] {
 		t.Errorf("%d are due", len(due))
 	}
 	cancel()
-	waitFor(t, "it ends", end)
+	<-end
 }
 
 // What is for one server is asked together, once; what is added while it is asked is asked
 // again; and a server that does not answer holds up no other.
-func TestErrands(t *testing.T) {
+func TestLines(t *testing.T) {
 	t.Parallel()
 	var all sync.WaitGroup
 	asked, answer := make(chan []int), make(chan struct{})
 	hung := make(chan struct{})
-	e := newErrands(3, &all, func(addr string, some []int) {
+	e := NewLines(3, &all, func(addr string, some []int) {
 		if addr == "hung" {
 			<-hung
 			return
@@ -115,10 +112,10 @@ func TestErrands(t *testing.T) {
 			t.Errorf("asked for %v, want %v", got, things)
 		}
 	}
-	e.add("hung", 100, 101, 102, 103)
-	e.add("a", 1)
+	e.Add("hung", 100, 101, 102, 103)
+	e.Add("a", 1)
 	want(1)
-	e.add("a", 2, 3, 2, 4, 5, 1, 3) // 1 is in hand, and may have been answered before
+	e.Add("a", 2, 3, 2, 4, 5, 1, 3) // 1 is in hand, and may have been answered before
 	answer <- struct{}{}
 	want(2, 3, 4)
 	answer <- struct{}{}

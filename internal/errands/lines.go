@@ -1,16 +1,13 @@
-package consumer
+package errands
 
-import (
-	"context"
-	"sync"
-)
+import "sync"
 
-// errands are things to be asked of servers beside turns: the looks at slots, the lists
+// Lines are things to be asked of servers beside turns: the looks at slots, the lists
 // of members, the definitions. What is for one server waits in one line, and a
 // goroutine, which lives while there is something in the line, asks for some of it at
 // a time. So thousands of topics are asked for in few round trips, the turns never wait
 // behind all of them at once, and a server that hangs holds up its own line only.
-type errands[K comparable] struct {
+type Lines[K comparable] struct {
 	most int                         // asked for together
 	do   func(addr string, some []K) // asks a server
 	all  *sync.WaitGroup             // of the goroutines
@@ -30,12 +27,13 @@ const (
 	inHandAgain // and then once more: the answer may show what was before
 )
 
-func newErrands[K comparable](most int, all *sync.WaitGroup, do func(addr string, some []K)) *errands[K] {
-	return &errands[K]{most: most, do: do, all: all, lines: map[string][]K{}, known: map[K]errand{}}
+// NewLines makes lines that are empty. The goroutines are of a group.
+func NewLines[K comparable](most int, all *sync.WaitGroup, do func(addr string, some []K)) *Lines[K] {
+	return &Lines[K]{most: most, do: do, all: all, lines: map[string][]K{}, known: map[K]errand{}}
 }
 
-// add has some things asked of a server.
-func (e *errands[K]) add(addr string, things ...K) {
+// Add has some things asked of a server.
+func (e *Lines[K]) Add(addr string, things ...K) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	line, runs := e.lines[addr]
@@ -58,7 +56,7 @@ func (e *errands[K]) add(addr string, things ...K) {
 }
 
 // run asks a server until its line is empty.
-func (e *errands[K]) run(addr string) {
+func (e *Lines[K]) run(addr string) {
 	for some := e.take(addr); some != nil; some = e.take(addr) {
 		e.do(addr, some)
 		e.finish(addr, some)
@@ -67,7 +65,7 @@ func (e *errands[K]) run(addr string) {
 
 // take returns the first of a line, which are in hand from then on. Of an empty one it
 // returns nothing, and its goroutine ends.
-func (e *errands[K]) take(addr string) []K {
+func (e *Lines[K]) take(addr string) []K {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	line := e.lines[addr]
@@ -84,7 +82,7 @@ func (e *errands[K]) take(addr string) []K {
 }
 
 // finish ends what was in hand. What was added meanwhile waits again.
-func (e *errands[K]) finish(addr string, some []K) {
+func (e *Lines[K]) finish(addr string, some []K) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, k := range some {
@@ -95,34 +93,4 @@ func (e *errands[K]) finish(addr string, some []K) {
 			delete(e.known, k)
 		}
 	}
-}
-
-// besides is how many requests are on their way at a time while the worker starts.
-const besides = 16
-
-// each calls do for every one of all, some at a time, until they are through or one has
-// failed.
-func each[T any](ctx context.Context, all []T, do func(context.Context, T) error) error {
-	ctx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	next := make(chan T)
-	var doing sync.WaitGroup
-	for range min(besides, len(all)) {
-		doing.Go(func() {
-			for t := range next {
-				if err := do(ctx, t); err != nil {
-					fail(err)
-				}
-			}
-		})
-	}
-	for _, t := range all {
-		if ctx.Err() != nil {
-			break
-		}
-		next <- t
-	}
-	close(next)
-	doing.Wait()
-	return context.Cause(ctx)
 }

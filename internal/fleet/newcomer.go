@@ -1,8 +1,10 @@
-package consumer
+package fleet
 
 import (
 	"context"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -24,20 +26,18 @@ import (
 //
 // A worker that finds the list empty begins at once.
 
+// slotsAtOnce is of how many slots the holders are asked for in one round trip.
+const slotsAtOnce = 128
+
 // shortTrial is how long a newcomer has no slots; with a shorter lease, that.
 const shortTrial = 2 * time.Second
 
 // newcomers is when a worker that has just come gets slots. It is of one worker.
-type newcomers struct {
-	lease  time.Duration
-	topics int
-	rdb    redis.UniversalClient
-	log    *zap.Logger
-}
+type newcomers struct{ *parts }
 
 // entry is the worker's in a topic's list of members, and what the list says of the others.
 type entry struct {
-	topic   *topic
+	topic   *Topic
 	members []string
 	changed bool // a worker has come or gone
 	err     error
@@ -46,29 +46,29 @@ type entry struct {
 // trial is longer for a worker of thousands of topics, since it shows itself three times
 // in that time in each of their lists.
 func (f *newcomers) trial() time.Duration {
-	return min(f.lease, max(shortTrial, time.Duration(f.topics)*time.Millisecond))
+	return min(f.Lease, max(shortTrial, time.Duration(len(f.Topics))*time.Millisecond))
 }
 
 // counts is how long the worker counts from now on in the topic's list.
-func (f *newcomers) counts(t *topic, now time.Time) time.Duration {
-	if t.newcomer.Load() && now.Sub(t.born) < f.lease {
+func (f *newcomers) counts(t *Topic, now time.Time) time.Duration {
+	if t.newcomer.Load() && now.Sub(t.born) < f.Lease {
 		return f.trial()
 	}
-	return f.lease
+	return f.Lease
 }
 
 // next is how long it is until the worker shows itself in the list again, or tries to come in.
-func (f *newcomers) next(t *topic, now time.Time) time.Duration {
+func (f *newcomers) next(t *Topic, now time.Time) time.Duration {
 	if age := now.Sub(t.born); t.newcomer.Load() && !t.listed.Load() && age < f.trial() {
 		return f.trial() - age
 	}
-	return min(f.counts(t, now)/3, recheck)
+	return min(f.counts(t, now)/3, Recheck)
 }
 
 // keptOut returns the topics whose lists the worker has to stay out of, by what they say: a
 // newcomer of those in which it finds others.
-func (f *newcomers) keptOut(ctx context.Context, found []*entry, now time.Time) map[*topic]bool {
-	out := map[*topic]bool{}
+func (f *newcomers) keptOut(ctx context.Context, found []*entry, now time.Time) map[*Topic]bool {
+	out := map[*Topic]bool{}
 	var tried []*entry
 	for _, e := range found {
 		t := e.topic
@@ -77,7 +77,7 @@ func (f *newcomers) keptOut(ctx context.Context, found []*entry, now time.Time) 
 		}
 		t.newcomer.Store(len(e.members) > 0)
 		switch age := now.Sub(t.born); {
-		case !t.newcomer.Load() || age >= f.lease:
+		case !t.newcomer.Load() || age >= f.Lease:
 		case age < f.trial():
 			out[t] = true
 		default:
@@ -88,8 +88,8 @@ func (f *newcomers) keptOut(ctx context.Context, found []*entry, now time.Time) 
 		out[t] = true
 		if !t.saidKeptOut {
 			t.saidKeptOut = true
-			f.log.Info("slots are shared out later: a batch is in flight at a worker that died or leaves",
-				zap.String("topic", t.Name), zap.Duration("at most", f.lease-now.Sub(t.born)))
+			f.Log.Info("slots are shared out later: a batch is in flight at a worker that died or leaves",
+				zap.String("topic", t.Name), zap.Duration("at most", f.Lease-now.Sub(t.born)))
 		}
 	}
 	return out
@@ -98,22 +98,22 @@ func (f *newcomers) keptOut(ctx context.Context, found []*entry, now time.Time) 
 // heldByStrangers returns the topics of which a batch is held by a worker that is not in the
 // list: it died, or it leaves and is not through yet. A slot whose server does not answer
 // does not count, nor does one with nothing in flight, which may still name a holder.
-func (f *newcomers) heldByStrangers(ctx context.Context, lists []*entry) map[*topic]bool {
-	held, members := map[*topic]bool{}, map[*topic][]string{}
+func (f *newcomers) heldByStrangers(ctx context.Context, lists []*entry) map[*Topic]bool {
+	held, members := map[*Topic]bool{}, map[*Topic][]string{}
 	type place struct {
-		topic *topic
+		topic *Topic
 		keys  luascripts.SlotKeys
 	}
 	var all []place
 	for _, e := range lists {
 		members[e.topic] = e.members
 		for i := range e.topic.Slots {
-			all = append(all, place{e.topic, luascripts.KeysOf(e.topic.name, i)})
+			all = append(all, place{e.topic, luascripts.KeysOf(e.topic.Qualified, i)})
 		}
 	}
-	for some := range slices.Chunk(all, lookSlots) {
+	for some := range slices.Chunk(all, slotsAtOnce) {
 		inFlight, holders := make([]*redis.IntCmd, len(some)), make([]*redis.SliceCmd, len(some))
-		pipe := f.rdb.Pipeline()
+		pipe := f.Redis.Pipeline()
 		for i, x := range some {
 			inFlight[i] = pipe.ZCard(ctx, x.keys.Prepare)
 			holders[i] = pipe.HMGet(ctx, x.keys.Meta, "holder")
@@ -129,4 +129,14 @@ func (f *newcomers) heldByStrangers(ctx context.Context, lists []*entry) map[*to
 		}
 	}
 	return held
+}
+
+// memberOf is the id in the list of members of the worker that holds a slot.
+func memberOf(holder string) string {
+	if id, n, found := strings.Cut(holder, "+"); found {
+		if _, err := strconv.Atoi(n); err == nil {
+			return id
+		}
+	}
+	return holder
 }

@@ -1,7 +1,8 @@
-package consumer
+package fleet
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -9,22 +10,26 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/shift"
 )
 
-// term is a time during which this worker has one id. Where the slots are shared
+// Term is a time during which this worker has one id. Where the slots are shared
 // out in Redis it lasts as long as the worker. Where ZooKeeper does it, it is one
 // session: when that is lost the others may prove the id dead, and the next term
 // has another session and another id.
-type term struct {
+type Term struct {
 	hold
 	id       string
-	log      *zap.Logger             // names the id
-	handlers context.Context         // of all handlers begun in it
+	Log      *zap.Logger             // names the id
+	Handlers context.Context         // of all handlers begun in it
 	end      context.CancelCauseFunc // of them
 
 	mu     sync.Mutex
 	shares map[string][]int // slots assigned, by topic
 }
+
+// ErrLeaseLost is why handlers are cancelled whose batch may become another worker's.
+var ErrLeaseLost = errors.New("the lease of the batch is lost")
 
 // hold is what keeps the batches of a term: a lease for each of them in Redis, or one
 // session with ZooKeeper for all.
@@ -32,50 +37,53 @@ type hold interface {
 	// ID is what a slot takes its turns under that stands in the place of so many others.
 	ID(replacement int) string
 
-	// lease of a batch; 0: it has none, the session takes its place.
-	lease() time.Duration
+	// Lease of a batch; 0: it has none, the session takes its place.
+	Lease() time.Duration
 
 	// trusted reports whether a handler may be started, beside what the batch's lease says.
 	trusted(now time.Time) bool
 
-	// dead reports whether a holder is proven dead. It does not block.
-	dead(holder string) bool
+	// Dead reports whether a holder is proven dead. It does not block.
+	Dead(holder string) bool
 
-	// suspect looks into the holder of a slot that has been busy with it for a while. If
+	// Suspect looks into the holder of a slot that has been busy with it for a while. If
 	// it is dead, the slot's next turn says so.
-	suspect(x *schedule.Slot, holder string, busy time.Duration)
+	Suspect(x *schedule.Slot, holder string, busy time.Duration)
 
-	// overtaken notes that a batch was taken over before it was finished.
-	overtaken()
+	// Overtaken notes that a batch was taken over before it was finished.
+	Overtaken()
 
-	// hung leaves a slot to a handler that ignores its context.
-	hung(x *schedule.Slot)
+	// Hung leaves a slot to a handler that ignores its context.
+	Hung(x *schedule.Slot)
 }
 
-// mayStart reports whether a handler may be started. It is asked immediately before
+// Worker is the id of the worker in this term.
+func (t *Term) Worker() string { return t.id }
+
+// MayStart reports whether a handler may be started. It is asked immediately before
 // each.
-func (t *term) mayStart(now time.Time) bool {
-	return t.handlers.Err() == nil && t.trusted(now)
+func (t *Term) MayStart(now time.Time) bool {
+	return t.Handlers.Err() == nil && t.trusted(now)
 }
 
 // terms is under which id the worker works, and at which slots.
 type terms struct {
-	shift    *shift
+	shift    *shift.Shift
 	schedule *schedule.Schedule
-	topics   []*topic
-	looks    *timetable // when each topic's slots are looked at
-	present  atomic.Pointer[term]
+	topics   []*Topic
+	gained   func(t *schedule.Topic)
+	present  atomic.Pointer[Term]
 }
 
 // open makes a term, which begins later.
-func (w *terms) open(log *zap.Logger) *term {
-	t := &term{log: log, shares: map[string][]int{}}
-	t.handlers, t.end = context.WithCancelCause(w.shift.handlers)
+func (w *terms) open(log *zap.Logger) *Term {
+	t := &Term{Log: log, shares: map[string][]int{}}
+	t.Handlers, t.end = context.WithCancelCause(w.shift.Handlers)
 	return t
 }
 
 // begin makes t the worker's term.
-func (w *terms) begin(t *term) {
+func (w *terms) begin(t *Term) {
 	w.schedule.Begin(t)
 	w.present.Store(t)
 	for _, topic := range w.topics {
@@ -85,7 +93,7 @@ func (w *terms) begin(t *term) {
 
 // assign notes which slots of a topic are the worker's in a term, and begins to
 // work there. It may be called before the term begins.
-func (w *terms) assign(t *topic, in *term, share []int) {
+func (w *terms) assign(t *Topic, in *Term, share []int) {
 	in.mu.Lock()
 	in.shares[t.Name] = share
 	in.mu.Unlock()
@@ -96,7 +104,7 @@ func (w *terms) assign(t *topic, in *term, share []int) {
 
 // workAt makes the worker work at the slots of a topic that are its own, and at
 // no others: at none while the topic is refused.
-func (w *terms) workAt(t *topic, in *term) {
+func (w *terms) workAt(t *Topic, in *Term) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	share, known := in.shares[t.Name]
@@ -108,16 +116,10 @@ func (w *terms) workAt(t *topic, in *term) {
 	}
 	gained, lost := w.schedule.Assign(t.scheduled, in, share)
 	if gained > 0 {
-		w.looks.hurry(t)
+		w.gained(t.scheduled)
 	}
 	if gained+lost > 0 {
-		in.log.Info("slots were shared out", zap.String("topic", t.Name),
+		in.Log.Info("slots were shared out", zap.String("topic", t.Name),
 			zap.Int("slots", len(share)), zap.Int("gained", gained), zap.Int("given_away", lost))
 	}
-}
-
-// logOf names a slot, and the id it is worked at under, in every line. It is for whatever
-// has the slot in hand.
-func logOf(x *schedule.Slot) *zap.Logger {
-	return x.Term().(*term).log.With(zap.String("topic", x.Topic().Name), zap.Int("slot", x.Index))
 }

@@ -1,0 +1,25 @@
+package consumer
+
+import "time"
+
+// hearer does what other workers and producers publish.
+type hearer struct{ *crew }
+
+// Woken has a slot look when something is due there.
+func (h hearer) Woken(topic, slot int, in time.Duration) {
+	h.schedule.Wake(h.scheduled[topic], slot, in)
+}
+
+// Asked has a slot take its turn of which this worker carries nothing: see question.go.
+func (h hearer) Asked(topic, slot int, holder string) {
+	h.schedule.Asked(h.scheduled[topic], slot, holder)
+}
+
+// MembersChanged has the slots shared out again.
+func (h hearer) MembersChanged(topic int) { h.fleet.Hurry(&h.topics[topic].Topic) }
+
+// Missed makes up for wake-ups that may have been missed.
+func (h hearer) Missed(topic int) {
+	h.lookout.Hurry(h.scheduled[topic])
+	h.MembersChanged(topic)
+}

@@ -1,0 +1,41 @@
+package fleet
+
+import (
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/errands"
+)
+
+// attendance has each topic attended to now and then: by the way its slots are shared out,
+// and its definition compared.
+type attendance struct {
+	*parts
+	way         way
+	definitions *definitions
+	plan        *errands.Timetable[*Topic]
+}
+
+// newAttendance makes the plan. The worker has joined the others.
+func newAttendance(p *parts, w way, d *definitions) *attendance {
+	plan := errands.NewTimetable(p.Topics, errands.Gap(p.Lease/3), func(t *Topic) time.Duration { return w.next(t, time.Now()) })
+	for _, t := range p.Topics {
+		if t.newcomer.Load() {
+			plan.Set(t, time.Now().Add(w.next(t, time.Now())))
+		}
+	}
+	d.mended = plan.Hurry
+	return &attendance{parts: p, way: w, definitions: d, plan: plan}
+}
+
+// run attends to the topics until the worker closes.
+func (a *attendance) run() {
+	for topics := a.plan.Next(a.Shift.Background); topics != nil; topics = a.plan.Next(a.Shift.Background) {
+		for _, t := range topics {
+			refused := t.refused.Load()
+			a.definitions.renew(t)
+			if !refused {
+				a.way.attend(t)
+			}
+		}
+	}
+}

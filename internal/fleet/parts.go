@@ -1,0 +1,47 @@
+package fleet
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/shift"
+	"github.com/slotmq/go-rmq/internal/wakeups"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/slots"
+)
+
+// Config of a fleet.
+type Config struct {
+	ID        string        // of the worker; with ZooKeeper, what its ids begin with
+	Namespace string        // of all topics
+	Sharing   slots.Sharing // by ZooKeeper; nil: by a list of members in Redis
+	Lease     time.Duration // of a batch, and how long the worker counts in a list
+	Recheck   time.Duration // between comparisons of the definitions
+
+	Redis     redis.UniversalClient
+	Scripts   *luascripts.Scripts
+	Shift     *shift.Shift
+	Announcer *wakeups.Announcer
+	Topics    []*Topic
+	Log       *zap.Logger // names the worker
+	Logger    *zap.Logger // does not: the ids of sessions are named instead
+
+	// Gained is called when the worker has gained slots of a topic.
+	Gained func(t *schedule.Topic)
+
+	// BeforeTakeover is called before slots are woken whose holder is dead. It may take
+	// its time.
+	BeforeTakeover func(slots []*schedule.Slot)
+}
+
+// parts are what both ways are made of.
+type parts struct {
+	Config
+	schedule *schedule.Schedule
+	terms    *terms
+	agree    func(ctx context.Context) error
+}

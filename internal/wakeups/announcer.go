@@ -1,0 +1,65 @@
+package wakeups
+
+import (
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/shift"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// Announcer publishes what the other workers of a topic are to know. What gets lost costs
+// only time. A topic is named with its namespace.
+type Announcer struct {
+	Shift *shift.Shift
+	Redis redis.UniversalClient
+	Log   *zap.Logger
+}
+
+// Left says that a slot was left, so that the worker that is to work at it begins.
+func (a *Announcer) Left(topic string, slot int) {
+	a.publish(topic, slot, luascripts.AppendWake(nil, slot, 0))
+}
+
+// Ask asks the holder of a slot whether it carries the batch that is in flight there.
+func (a *Announcer) Ask(topic string, slot int, holder string) {
+	a.publish(topic, slot, luascripts.AppendQuestion(nil, slot, holder))
+}
+
+// publish publishes in the background, through the server that holds the slot, because that
+// one has just answered.
+func (a *Announcer) publish(topic string, slot int, payload []byte) {
+	a.Shift.Announcing.Go(func() {
+		server, _, err := cluster.MasterFor(a.Shift.Requests, a.Redis, luascripts.StoreKey(topic, slot))
+		if err == nil {
+			err = server.Publish(a.Shift.Requests, luascripts.WakeChannel(topic), payload).Err()
+		}
+		if err != nil {
+			a.Log.Debug("wake-up was not published", zap.String("topic", topic), zap.Error(err))
+		}
+	})
+}
+
+// membersChanged is what a worker publishes on a topic's channel when it comes
+// or goes.
+const membersChanged = "members"
+
+// MembersChanged says that the lists of members of some topics, which are on one server,
+// have changed.
+func (a *Announcer) MembersChanged(topics []string) {
+	if len(topics) == 0 {
+		return
+	}
+	server, _, err := cluster.MasterFor(a.Shift.Requests, a.Redis, luascripts.WorkersKey(topics[0]))
+	if err == nil {
+		pipe := server.Pipeline()
+		for _, t := range topics {
+			pipe.Publish(a.Shift.Requests, luascripts.WakeChannel(t), membersChanged)
+		}
+		_, err = pipe.Exec(a.Shift.Requests)
+	}
+	if err != nil {
+		a.Log.Debug("changes of the list of members were not published", zap.Error(err))
+	}
+}

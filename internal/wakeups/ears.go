@@ -1,0 +1,223 @@
+package wakeups
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/shift"
+	"github.com/slotmq/go-rmq/internal/wait"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// Every server of a Cluster passes on what is published at any of them, so one
+// subscription hears all wake-ups. It is watched, and moved to another server
+// when its own hangs: after some silence it asks for a sign of life, and ends
+// when that does not come in time. With Sentinel the new master is subscribed at
+// in the same way. Where there is one server only, nothing can be done about one
+// that hangs, and it is asked less often: only the connection may have died
+// without a word.
+const (
+	silence     = 2 * time.Second
+	longSilence = 10 * time.Second
+	signOfLife  = time.Second
+)
+
+// Between tries to subscribe the waiting doubles between these.
+const firstTry, lastTry = 20 * time.Millisecond, time.Second
+
+// SilenceOf is how long the subscription of a worker on rdb may be silent.
+func SilenceOf(rdb redis.UniversalClient) time.Duration {
+	if cluster.IsSingle(rdb) {
+		return longSilence
+	}
+	return silence
+}
+
+// Hearer does what is heard of a topic, which is named by its index.
+type Hearer interface {
+	Woken(topic, slot int, in time.Duration) // something is due in a slot
+	Asked(topic, slot int, holder string)    // does the holder carry the batch in flight there?
+	MembersChanged(topic int)                // workers came or went
+	Missed(topic int)                        // wake-ups may have been missed
+}
+
+// Topic is one to be heard of.
+type Topic struct {
+	Name  string // with its namespace
+	Slots int
+}
+
+// Ears hear what is published of some topics.
+type Ears struct {
+	Shift   *shift.Shift
+	Redis   redis.UniversalClient
+	Topics  []Topic
+	Hearer  Hearer
+	Silence time.Duration // before the subscription is asked for a sign of life: see SilenceOf
+	Log     *zap.Logger
+}
+
+// Subscription to the channels of all topics, at one server.
+type Subscription struct {
+	*redis.PubSub
+	addr string
+}
+
+// Subscribe makes a subscription at any server that answers.
+func (e *Ears) Subscribe(ctx context.Context) (*Subscription, error) { return e.subscribe(ctx, "") }
+
+// subscribe is Subscribe, at the server to avoid last.
+func (e *Ears) subscribe(ctx context.Context, avoid string) (*Subscription, error) {
+	channels := make([]string, len(e.Topics))
+	for i, t := range e.Topics {
+		channels[i] = luascripts.WakeChannel(t.Name)
+	}
+	err := errors.New("no master of the Cluster is known")
+	servers := e.servers(ctx)
+	addrs := slices.Collect(maps.Keys(servers)) // in random order, as Go has it
+	if last := slices.Index(addrs, avoid); last >= 0 {
+		addrs = append(slices.Delete(addrs, last, last+1), avoid)
+	}
+	for _, addr := range addrs {
+		var sub *redis.PubSub
+		if sub, err = subscribeAt(ctx, servers[addr], channels); err == nil {
+			return &Subscription{sub, addr}, nil
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, fmt.Errorf("subscribe to wake-ups: %w", err)
+}
+
+// servers are those that hold slots of the topics, by address.
+func (e *Ears) servers(ctx context.Context) map[string]redis.UniversalClient {
+	all := map[string]redis.UniversalClient{}
+	many := cluster.IsCluster(e.Redis)
+	for _, t := range e.Topics {
+		for i := range t.Slots {
+			if len(all) > 0 && !many {
+				return all
+			}
+			if node, addr, err := cluster.MasterFor(ctx, e.Redis, luascripts.StoreKey(t.Name, i)); err == nil {
+				all[addr] = node
+			}
+		}
+	}
+	return all
+}
+
+// channelsAtOnce are subscribed to by one command.
+const channelsAtOnce = 500
+
+func subscribeAt(ctx context.Context, server redis.UniversalClient, channels []string) (*redis.PubSub, error) {
+	sub := server.Subscribe(ctx)
+	// ReceiveTimeout heeds a deadline of ctx, and not that it is cancelled.
+	stop := context.AfterFunc(ctx, func() { _ = sub.Close() })
+	defer stop()
+	for some := range slices.Chunk(channels, channelsAtOnce) {
+		err := sub.Subscribe(ctx, some...)
+		for range some {
+			if err == nil {
+				_, err = sub.ReceiveTimeout(ctx, silence)
+			}
+		}
+		if err != nil {
+			_ = sub.Close()
+			return nil, err
+		}
+	}
+	return sub, nil
+}
+
+// Run passes on what is heard until the worker stops listening. When the subscription
+// breaks it makes a new one, and says that wake-ups may have been missed.
+func (e *Ears) Run(sub *Subscription) {
+	for sub != nil {
+		begun := time.Now()
+		stop := context.AfterFunc(e.Shift.Listening, func() { _ = sub.Close() })
+		err := e.receive(sub)
+		stop()
+		_ = sub.Close()
+		if e.Shift.Listening.Err() != nil {
+			return
+		}
+		e.Log.Info("subscription to wake-ups is lost, and made anew", zap.String("server", sub.addr), zap.Error(err))
+		if time.Since(begun) < silence { // it may go on like that, and each time all slots are looked at
+			wait.Sleep(e.Shift.Listening, lastTry)
+		}
+		sub = e.subscribeAnew(sub.addr)
+		for i := range e.Topics {
+			e.Hearer.Missed(i)
+		}
+	}
+}
+
+// subscribeAnew tries until there is a subscription, and returns none when the
+// worker closes.
+func (e *Ears) subscribeAnew(avoid string) *Subscription {
+	for pause := firstTry; ; pause = min(2*pause, lastTry) {
+		sub, err := e.subscribe(e.Shift.Listening, avoid)
+		if err == nil {
+			return sub
+		}
+		cluster.NoteError(e.Shift.Listening, e.Redis, err)
+		if !wait.Sleep(e.Shift.Listening, pause) {
+			return nil
+		}
+	}
+}
+
+// receive passes wake-ups on until the subscription breaks.
+func (e *Ears) receive(sub *Subscription) error {
+	byChannel := make(map[string]int, len(e.Topics))
+	for i, t := range e.Topics {
+		byChannel[luascripts.WakeChannel(t.Name)] = i
+	}
+	for wait := e.Silence; ; {
+		note, err := sub.ReceiveTimeout(e.Shift.Listening, wait)
+		if err != nil {
+			if wait == signOfLife || e.Shift.Listening.Err() != nil {
+				return err
+			}
+			wait = signOfLife // the first error is silence, or the client has made a new connection
+			if timeout := (net.Error)(nil); errors.As(err, &timeout) && timeout.Timeout() {
+				_ = sub.Ping(e.Shift.Listening)
+			}
+			continue
+		}
+		wait = e.Silence
+		switch note := note.(type) {
+		case *redis.Subscription: // on a new connection
+			if i, ok := byChannel[note.Channel]; ok {
+				e.Hearer.Missed(i)
+			}
+		case *redis.Message:
+			if i, ok := byChannel[note.Channel]; ok {
+				e.pass(i, note.Payload)
+			}
+		}
+	}
+}
+
+// pass passes on what a payload says.
+func (e *Ears) pass(topic int, payload string) {
+	if payload == membersChanged {
+		e.Hearer.MembersChanged(topic)
+		return
+	}
+	if slot, holder, ok := luascripts.ParseQuestion(payload); ok {
+		e.Hearer.Asked(topic, slot, holder)
+		return
+	}
+	luascripts.ParseWake(payload, func(slot int, in time.Duration) { e.Hearer.Woken(topic, slot, in) })
+}
