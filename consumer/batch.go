@@ -51,7 +51,7 @@ func (c *batches) handle(x *slot, a luascripts.Answer) {
 	clear(x.results) // what is not started is handed back
 	x.facts.Held = true
 	b := &batch{slot: x, batches: c, answer: a, deliveries: make([]Delivery, len(a.Contents))}
-	b.watched = watched{slot: &x.Slot, id: x.ID(), term: x.term(), opts: &x.topic.opts, keys: &x.turn.Keys, fence: a.Number, sent: x.sent}
+	b.watched = watched{slot: &x.Slot, id: x.ID(), term: x.term(), opts: &x.topic.opts, keys: &x.turn.Keys, fence: a.Fence, sent: x.sent}
 	c.shift.Batches.Add(1)
 	since, now := c.schedule.Work(&x.Slot, x.facts)
 	if now {
@@ -169,7 +169,7 @@ func (b *batch) one(ctx context.Context, i int) {
 func (b *batch) delivery(i int) *Delivery {
 	d := &b.deliveries[i] // all zero, and large: what stays so is not written
 	d.Topic, d.Slot, d.Content = b.topic.Topic.Topic, b.Index, b.answer.Contents[i]
-	d.Attempt, d.Fence, d.Priority = b.answer.Attempt, b.answer.Number, b.answer.Priority(i)
+	d.Attempt, d.Fence, d.Priority = b.answer.Attempt, b.answer.Fence, b.answer.Priority(i)
 	if b.turn.Due {
 		d.Due = b.answer.Due(i)
 	}

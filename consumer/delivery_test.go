@@ -142,7 +142,7 @@ func TestDeliveriesAfterATakeOver(t *testing.T) {
 			take := func() {
 				t.Helper()
 				a := takeTurn(t, rdb, &lost)
-				lost.Number, lost.Verdicts = a.Number, nil
+				lost.Fence, lost.Verdicts = a.Fence, nil
 			}
 			attempt, priority := 2, int64(0)
 			take()

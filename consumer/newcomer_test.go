@@ -119,7 +119,7 @@ func turn(t *testing.T, rdb *redis.Client, x *luascripts.Turn, want luascripts.C
 	if answer.Code != want {
 		t.Fatalf("%s is told %v", x.Worker, answer.Code)
 	}
-	x.Number = answer.Number
+	x.Fence = answer.Fence
 }
 
 // A newcomer that finds others has its share after its trial, and counts for no longer

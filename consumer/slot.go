@@ -87,7 +87,7 @@ func (s *slot) ask(h schedule.Hand) {
 	if t.Dead(s.facts.Holder) {
 		s.turn.DeadHolder = s.facts.Holder
 	}
-	s.turn.Number, s.turn.Count, s.turn.Random, s.turn.Verdicts = s.facts.Fence, count, rand.IntN(1<<30), s.verdicts
+	s.turn.Fence, s.turn.Count, s.turn.Random, s.turn.Verdicts = s.facts.Fence, count, rand.IntN(1<<30), s.verdicts
 	s.turn.HoldsNothing = !s.facts.Held
 	s.facts.Open = true
 }

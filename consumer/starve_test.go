@@ -111,7 +111,7 @@ func TestStrandedBatchIsFound(t *testing.T) {
 	work(t, rdb, Config{Lease: time.Second, SafetyLook: 20 * time.Millisecond}, topic, n.done())
 	// In one transaction, so that the owner cannot be quicker.
 	other := luascripts.Turn{Keys: k, Priority: true, Worker: "other", Lease: time.Second, Count: 1}
-	other.Number = takeTurn(t, rdb, &other).Number
+	other.Fence = takeTurn(t, rdb, &other).Fence
 	var taken redis.Cmder
 	_, err := rdb.TxPipelined(ctx, func(tx redis.Pipeliner) error {
 		tx.ZAdd(ctx, k.Store, redis.Z{Member: "x", Score: 100})

@@ -165,7 +165,7 @@ func (c *takers) answer(x *slot, a luascripts.Answer) {
 		x.empty()
 	}
 	if a.Code != luascripts.Busy {
-		x.facts.Fence = a.Number
+		x.facts.Fence = a.Fence
 		x.busyWait, x.facts.Holder = 0, ""
 	}
 	switch a.Code {

@@ -127,7 +127,7 @@ func (i *Inspector) standStill(ctx context.Context, seem []still) ([]still, erro
 			continue
 		}
 		now := counts[0]
-		if now.Number == s.was.Number && now.Worker == s.was.Worker && now.InFlight == s.was.InFlight && now.Taken.Equal(s.was.Taken) &&
+		if now.Fence == s.was.Fence && now.Worker == s.was.Worker && now.InFlight == s.was.InFlight && now.Taken.Equal(s.was.Taken) &&
 			now.Until.Equal(s.was.Until) && (s.was.InFlight > 0 || now.Due+now.RetryDue > 0 && now.Paused.IsZero()) {
 			s.detail += fmt.Sprintf(" (nothing moved between two looks, %s apart)", humantime.Duration(betweenLooks))
 			all = append(all, s)

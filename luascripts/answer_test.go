@@ -29,21 +29,21 @@ func TestAnswers(t *testing.T) {
 		want       luascripts.Answer
 		priorities []int64
 	}{
-		{"BATCH 17 1 2 a b", luascripts.Answer{Code: luascripts.Batch, Number: 17, Attempt: 1, Contents: []string{"a", "b"}}, []int64{0, 0}},
-		{"BATCH 17 1 2 a b 50", luascripts.Answer{Code: luascripts.Batch, Number: 17, Attempt: 1, Contents: []string{"a", "b"}}, []int64{50, 50}},
-		{"BATCH 17 1 2 a b 9007199254740991 17", luascripts.Answer{Code: luascripts.Batch, Number: 17, Attempt: 1, Contents: []string{"a", "b"}}, []int64{1<<53 - 1, 17}},
-		{"BATCH 9007199254740991 17 1 _", luascripts.Answer{Code: luascripts.Batch, Number: 1<<53 - 1, Attempt: 17, Contents: []string{""}}, []int64{0}},
-		{"BATCH 17 2 1 a", luascripts.Answer{Code: luascripts.Batch, Number: 17, Attempt: 2, Contents: []string{"a"}}, []int64{0}},
-		{"BATCH 17 2 1 a 50", luascripts.Answer{Code: luascripts.Batch, Number: 17, Attempt: 2, Contents: []string{"a"}}, []int64{0}},
-		{"EMPTY 3 1500 0", luascripts.Answer{Code: luascripts.Empty, Number: 3, Wait: 1500 * time.Millisecond}, nil},
-		{"EMPTY 3 1500 300", luascripts.Answer{Code: luascripts.Empty, Number: 3, Wait: 1499700 * time.Microsecond}, nil},
-		{"EMPTY 3 0 300", luascripts.Answer{Code: luascripts.Empty, Number: 3}, nil},
-		{"EMPTY 3 _ 300", luascripts.Answer{Code: luascripts.Empty, Number: 3, Wait: -1}, nil},
+		{"BATCH 17 1 2 a b", luascripts.Answer{Code: luascripts.Batch, Fence: 17, Attempt: 1, Contents: []string{"a", "b"}}, []int64{0, 0}},
+		{"BATCH 17 1 2 a b 50", luascripts.Answer{Code: luascripts.Batch, Fence: 17, Attempt: 1, Contents: []string{"a", "b"}}, []int64{50, 50}},
+		{"BATCH 17 1 2 a b 9007199254740991 17", luascripts.Answer{Code: luascripts.Batch, Fence: 17, Attempt: 1, Contents: []string{"a", "b"}}, []int64{1<<53 - 1, 17}},
+		{"BATCH 9007199254740991 17 1 _", luascripts.Answer{Code: luascripts.Batch, Fence: 1<<53 - 1, Attempt: 17, Contents: []string{""}}, []int64{0}},
+		{"BATCH 17 2 1 a", luascripts.Answer{Code: luascripts.Batch, Fence: 17, Attempt: 2, Contents: []string{"a"}}, []int64{0}},
+		{"BATCH 17 2 1 a 50", luascripts.Answer{Code: luascripts.Batch, Fence: 17, Attempt: 2, Contents: []string{"a"}}, []int64{0}},
+		{"EMPTY 3 1500 0", luascripts.Answer{Code: luascripts.Empty, Fence: 3, Wait: 1500 * time.Millisecond}, nil},
+		{"EMPTY 3 1500 300", luascripts.Answer{Code: luascripts.Empty, Fence: 3, Wait: 1499700 * time.Microsecond}, nil},
+		{"EMPTY 3 0 300", luascripts.Answer{Code: luascripts.Empty, Fence: 3}, nil},
+		{"EMPTY 3 _ 300", luascripts.Answer{Code: luascripts.Empty, Fence: 3, Wait: -1}, nil},
 		{"BUSY w1 0", luascripts.Answer{Code: luascripts.Busy, Holder: "w1"}, nil},
 		{"BUSY 12 2000", luascripts.Answer{Code: luascripts.Busy, Holder: "12", Wait: 2 * time.Second}, nil},
-		{"NUMBER 4", luascripts.Answer{Code: luascripts.Number, Number: 4}, nil},
-		{"PAUSED 5", luascripts.Answer{Code: luascripts.Paused, Number: 5}, nil},
-		{"LEFT 6", luascripts.Answer{Code: luascripts.Left, Number: 6}, nil},
+		{"NUMBER 4", luascripts.Answer{Code: luascripts.Number, Fence: 4}, nil},
+		{"PAUSED 5", luascripts.Answer{Code: luascripts.Paused, Fence: 5}, nil},
+		{"LEFT 6", luascripts.Answer{Code: luascripts.Left, Fence: 6}, nil},
 	} {
 		a, err := answerOf(words(c.reply))
 		if err != nil {
@@ -55,7 +55,7 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("%s: priority %d is %d, not %d", c.reply, i, got, want)
 			}
 		}
-		got := luascripts.Answer{Code: a.Code, Number: a.Number, Attempt: a.Attempt, Holder: a.Holder, Wait: a.Wait, Contents: a.Contents}
+		got := luascripts.Answer{Code: a.Code, Fence: a.Fence, Attempt: a.Attempt, Holder: a.Holder, Wait: a.Wait, Contents: a.Contents}
 		if !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, not %+v", c.reply, got, c.want)
 		}

@@ -54,7 +54,7 @@ func seventeen(w *world, k kind, how string, delay time.Duration) {
 		switch how {
 		case "failure":
 			worker--
-			number = w.tells(luascripts.Left, leaving(w.as(id(), a.Number, fail("m", delay))))
+			number = w.tells(luascripts.Left, leaving(w.as(id(), a.Fence, fail("m", delay))))
 		case "end of lease":
 			w.later(2000)
 			number = w.tells(luascripts.Number, w.as(id(), 0))
@@ -90,7 +90,7 @@ func killerAmongNeighbours(w *world, k kind) {
 		t := knowing(fmt.Sprint("w", worker-1), w.as(fmt.Sprint("w", worker), number))
 		a, err := w.s.Turn(ctx, t)
 		w.must(err == nil, "%v", err)
-		number = a.Number
+		number = a.Fence
 		killed := false
 		for _, x := range a.Contents {
 			deliveries[x]++
@@ -118,7 +118,7 @@ func deadAtOnce(w *world) {
 		w.clean(k)
 		w.put("m", "n")
 		a := w.took(w.as("a", 0), "m", "n")
-		w.tells(luascripts.Empty, w.as("a", a.Number, bury("m")))
+		w.tells(luascripts.Empty, w.as("a", a.Fence, bury("m")))
 		s := w.slot()
 		w.must(s.dead["m"] == w.now && len(s.dead) == 1 && len(s.store)+len(s.retry)+len(s.prepare) == 0, "%v: %+v", k, s)
 	}

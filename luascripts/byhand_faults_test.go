@@ -64,7 +64,7 @@ var illTrials = []trial{
 			w.clean(k)
 			w.put("m", "n")
 			a := w.took(w.as("a", 0), "m", "n")
-			w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", time.Hour), giveBack("n", 50))))
+			w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("m", time.Hour), giveBack("n", 50))))
 			to := byhand.Move{In: time.Minute}
 			if k == priorityKind {
 				to = byhand.Move{Priority: 99}
@@ -146,10 +146,10 @@ func wrongTypesByHand(w *world) {
 				a := w.took(w.as("a", 0), "d", "e")
 				d, e := bury("d"), bury("e")
 				d.Priority, e.Priority = a.Priority(0), a.Priority(1)
-				number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, d, e)))
+				number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, d, e)))
 				w.later(10)
 				w.put("d", "r")
-				number = w.tells(luascripts.Left, leaving(w.as("a", w.took(w.as("a", number), "d", "r").Number, fail("d", time.Hour), fail("r", time.Hour))))
+				number = w.tells(luascripts.Left, leaving(w.as("a", w.took(w.as("a", number), "d", "r").Fence, fail("d", time.Hour), fail("r", time.Hour))))
 				w.put("f")
 				w.took(w.as("a", number), "f")
 				w.put("m")

@@ -104,11 +104,11 @@ func pauseAndResume(w *world) {
 		w.later(10)
 		paused(true)
 		w.must(w.slot().since == since, "paused since %d, not %d", w.slot().since, since)
-		b := w.turn(w.as("a", a.Number), luascripts.Paused) // what was in flight is finished
+		b := w.turn(w.as("a", a.Fence), luascripts.Paused) // what was in flight is finished
 		w.must(len(w.slot().prepare) == 0, "%v: %+v", k, w.slot())
 		paused(false)
 		paused(false)
-		w.turn(w.as("a", b.Number), luascripts.Batch)
+		w.turn(w.as("a", b.Fence), luascripts.Batch)
 		paused(true)
 	}
 }
@@ -119,7 +119,7 @@ func (w *world) kill(number int64, x string) int64 {
 	a := w.took(w.as("a", number), x)
 	v := bury(x)
 	v.Priority = a.Priority(0)
-	return w.tells(luascripts.Left, leaving(w.as("a", a.Number, v)))
+	return w.tells(luascripts.Left, leaving(w.as("a", a.Fence, v)))
 }
 
 // takesOut requeues or removes dead contents, and compares what becomes of them.
@@ -153,7 +153,7 @@ func requeueAnew(w *world) {
 		for _, delay := range []time.Duration{0, time.Second} {
 			w.clean(k)
 			w.put("m", "n") // n keeps its record
-			number := w.took(w.as("a", 0), "m", "n").Number
+			number := w.took(w.as("a", 0), "m", "n").Fence
 			for n := 1; n <= 17; n++ {
 				verdicts := []luascripts.Verdict{fail("m", delay)}
 				if n == 1 {
@@ -163,7 +163,7 @@ func requeueAnew(w *world) {
 				number = w.tells(luascripts.Left, leaving(w.as("a", number, verdicts...)))
 				w.later(1000)
 				if n < 17 {
-					number = w.took(w.as("a", number), "m").Number
+					number = w.took(w.as("a", number), "m").Fence
 				}
 			}
 			died := time.UnixMilli(w.slot().dead["m"])
@@ -174,7 +174,7 @@ func requeueAnew(w *world) {
 			for n := 1; n <= 17; n++ {
 				a := w.took(w.as("a", number), "m")
 				w.must(a.Attempt == n && (n > 1 || a.Priority(0) == s.store["m"] || k != priorityKind), "%v: delivery %d: %+v", k, n, a)
-				number = w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", delay))))
+				number = w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("m", delay))))
 				w.later(1000)
 			}
 			s = w.slot()
@@ -205,7 +205,7 @@ func requeuePriorities(w *world) {
 		// One that nobody knows: not told with a batch that is told again, or changed by hand.
 		w.put("m", "n")
 		a := w.took(w.as("a", number), "m", "n")
-		w.tells(luascripts.Left, leaving(w.as("a", a.Number, bury("m"), bury("n"))))
+		w.tells(luascripts.Left, leaving(w.as("a", a.Fence, bury("m"), bury("n"))))
 		n := byhand.DeadItem{Content: "n", Died: w.time()}
 		w.takesOut(false, 0, []byhand.DeadResult{byhand.Unknown, byhand.Unknown}, m, n)
 		w.do("hset", w.k.Why, "n", "1 1700000000000 1700000000000 16 a it failed")

@@ -117,7 +117,7 @@ func (d *driver) story() string {
 }
 
 func describe(t *luascripts.Turn) string {
-	text := fmt.Sprintf("turn of %s, number %d, gone %q, lease %v, count %d, random %d, due %v", t.Worker, t.Number, t.DeadHolder, t.Lease, t.Count, t.Random%16, t.Due)
+	text := fmt.Sprintf("turn of %s, number %d, gone %q, lease %v, count %d, random %d, due %v", t.Worker, t.Fence, t.DeadHolder, t.Lease, t.Count, t.Random%16, t.Due)
 	for _, v := range t.Verdicts {
 		text += fmt.Sprintf(", %s: fate %d delay %v priority %d", v.Content, v.Fate, v.Delay, v.Priority)
 	}
@@ -125,7 +125,7 @@ func describe(t *luascripts.Turn) string {
 }
 
 func tell(a luascripts.Answer) string {
-	return fmt.Sprintf("%s %d attempt %d %q %s wait %v", a.Code, a.Number, a.Attempt, a.Contents, a.Holder, a.Wait)
+	return fmt.Sprintf("%s %d attempt %d %q %s wait %v", a.Code, a.Fence, a.Attempt, a.Contents, a.Holder, a.Wait)
 }
 
 // coverage counts what the runs really did.

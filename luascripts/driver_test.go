@@ -286,7 +286,7 @@ func (d *driver) deliver(w *worker) {
 // contents it wants.
 func (d *driver) ask(w *worker, count int) {
 	t := &luascripts.Turn{
-		Keys: d.k, Priority: d.kind == priorityKind, Merge: d.kind == rangeMerge, Worker: w.id, Number: w.number, DeadHolder: w.gone, Lease: w.lease,
+		Keys: d.k, Priority: d.kind == priorityKind, Merge: d.kind == rangeMerge, Worker: w.id, Fence: w.number, DeadHolder: w.gone, Lease: w.lease,
 		Count: count, Random: d.IntN(1 << 30), Due: d.kind != priorityKind && d.IntN(2) == 0,
 	}
 	if !d.literal {
@@ -317,13 +317,13 @@ func (d *driver) hear(w *worker) {
 	w.sent, w.held, w.leaving = nil, nil, false
 	switch a.Code {
 	case luascripts.Batch:
-		w.number = a.Number
+		w.number = a.Fence
 		w.held = &held{Answer: a, since: since, results: map[string]*luascripts.Verdict{}}
 		return
 	case luascripts.Busy:
 		w.named = a.Holder
 	default:
-		w.number = a.Number
+		w.number = a.Fence
 	}
 	if leaving {
 		w.joined, w.number = false, 0
@@ -337,15 +337,15 @@ func (d *driver) mayStart(w *worker) bool {
 
 // handle runs the handler of the next content.
 func (d *driver) handle(w *worker) {
-	need(d.state.holder == w.id && d.state.number == w.held.Number, "STARTED: a handler starts only while Redis names its worker and number",
-		"%s, batch %d; Redis has %s, batch %d", w.id, w.held.Number, d.state.holder, d.state.number)
+	need(d.state.holder == w.id && d.state.number == w.held.Fence, "STARTED: a handler starts only while Redis names its worker and number",
+		"%s, batch %d; Redis has %s, batch %d", w.id, w.held.Fence, d.state.holder, d.state.number)
 	i := len(w.held.results)
 	x := w.held.Contents[i]
 	v := &luascripts.Verdict{Content: x, Priority: w.held.Priority(i), Reason: fmt.Sprintf("step %d", d.steps)}
 	switch z := d.Float64(); {
 	case z < d.weights.ok:
 		v = ok
-		if a := d.ledger[x]; d.sendsAt[w.held.Number][x] == a.sends {
+		if a := d.ledger[x]; d.sendsAt[w.held.Fence][x] == a.sends {
 			a.owed = false
 		}
 		d.count["handled"]++
@@ -381,14 +381,14 @@ func (d *driver) turnBy(by *scripts, what string, t *luascripts.Turn) luascripts
 	d.ledger.delivered(e)
 	d.count.turn(e)
 	if e.out.again {
-		d.sendsAt[e.answer.Number] = d.sendsAt[e.before.number]
+		d.sendsAt[e.answer.Fence] = d.sendsAt[e.before.number]
 	}
 	if len(e.out.taken) > 0 {
 		sends := map[string]int{}
 		for _, x := range e.out.taken {
 			sends[x.content] = d.ledger[x.content].sends
 		}
-		d.sendsAt[e.answer.Number] = sends
+		d.sendsAt[e.answer.Fence] = sends
 	}
 	return e.answer
 }

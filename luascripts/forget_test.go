@@ -27,13 +27,13 @@ var forgetTrials = []trial{
 				before = w.slot()
 			}
 			a := w.took(w.as("a", last), "m")
-			w.must(a.Number == startOfTime*1000+2*n, "number %d at %d µs", a.Number, startOfTime*1000+2*n)
-			last = a.Number
+			w.must(a.Fence == startOfTime*1000+2*n, "number %d at %d µs", a.Fence, startOfTime*1000+2*n)
+			last = a.Fence
 		}
 		w.restore(before)
 		clock(800)
 		a := w.took(w.as("b", w.tells(luascripts.Number, knowing("a", w.as("b", 0)))), "m")
-		w.must(a.Number > last, "number %d again, after %d was given", a.Number, last)
+		w.must(a.Fence > last, "number %d again, after %d was given", a.Fence, last)
 	}},
 }
 
@@ -48,19 +48,19 @@ func TestNumbersAfterARestart(t *testing.T) {
 	take := func(worker string) {
 		t.Helper()
 		for n := 0; n < batches; {
-			turn := &luascripts.Turn{Keys: k, Worker: worker, Number: number, Count: 1, HoldsNothing: number == 0, DeadHolder: "before"}
+			turn := &luascripts.Turn{Keys: k, Worker: worker, Fence: number, Count: 1, HoldsNothing: number == 0, DeadHolder: "before"}
 			a, err := s.Turn(ctx, turn)
 			if err != nil {
 				t.Fatal(err)
 			}
-			number = a.Number
+			number = a.Fence
 			if a.Code != luascripts.Batch {
 				continue
 			}
-			if given[a.Number] {
-				t.Fatalf("%s: number %d was given before, with batch %d of %d", worker, a.Number, n, batches)
+			if given[a.Fence] {
+				t.Fatalf("%s: number %d was given before, with batch %d of %d", worker, a.Fence, n, batches)
 			}
-			given[a.Number] = true
+			given[a.Fence] = true
 			n++
 		}
 	}

@@ -59,7 +59,7 @@ func (w *world) aSlot(k kind) {
 	w.lease = 30 * time.Second
 	w.put("both", "dead", "failed")
 	a := w.took(w.as("a", 0), "both", "dead", "failed")
-	number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, bury("both"), bury("dead"), fail("failed", time.Hour))))
+	number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, bury("both"), bury("dead"), fail("failed", time.Hour))))
 	w.put("due", "also")
 	w.took(w.as("a", number), "due", "also")
 	w.put("both", "waits")
@@ -220,12 +220,12 @@ func nothingIsFound(w *world) {
 		a := w.took(w.as("a", 0), "m")
 		w.finds(k, false, "no lease")
 		for n := range 16 {
-			number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", 0))))
+			number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("m", 0))))
 			w.finds(k, true, fmt.Sprint(n, " failures"))
 			a = w.took(w.as("a", number), "m")
 			w.finds(k, true, fmt.Sprint(n, " failures, in flight"))
 		}
-		w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", 0))))
+		w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("m", 0))))
 		w.finds(k, true, "dead")
 
 		w.clean(k)

@@ -35,7 +35,7 @@ var largeTrials = []trial{
 				for n, want := range c.want {
 					a := w.turn(asking(maxBatch, w.as("a", number)), luascripts.Batch)
 					w.must(len(a.Contents) == want, "%v: batch %d of %v has %d contents, not %d", k, n, c.sizes, len(a.Contents), want)
-					number = a.Number
+					number = a.Fence
 				}
 				w.turn(w.as("a", number), luascripts.Empty)
 			}
@@ -55,7 +55,7 @@ var largeTrials = []trial{
 		w.must(err == nil && len(a.Contents) == 2 && a.Priority(0) == 90 && a.Priority(1) == 80, "%d, %d, %v", a.Priority(0), len(a.Contents), err)
 		before.turn(t, w.now, a)
 		before.same(w.slot())
-		a, err = s.Turn(ctx, asking(2, w.as("a", a.Number)))
+		a, err = s.Turn(ctx, asking(2, w.as("a", a.Fence)))
 		w.must(err == nil && len(a.Contents) == 2, "%d, %v", len(a.Contents), err)
 	}},
 	{name: "large equal ones do not starve", run: func(w *world) {
@@ -84,7 +84,7 @@ var largeTrials = []trial{
 				t.Random = random.IntN(1 << 30)
 				a, err := s.Turn(ctx, t)
 				w.must(err == nil && a.Code == luascripts.Batch && fits(a.Contents, 1000), "%v, %d contents, %v", a.Code, len(a.Contents), err)
-				number = a.Number
+				number = a.Fence
 				again := []any{"zadd", w.k.Store}
 				for i, x := range a.Contents {
 					w.must(a.Priority(i) == sizes[x], "%.4s has priority %d", x, a.Priority(i))
@@ -128,7 +128,7 @@ var largeTrials = []trial{
 				t.Random = random.IntN(1 << 30)
 				a, err := s.Turn(ctx, t)
 				w.must(err == nil && a.Code == luascripts.Batch, "seed %d: %v, %v", seed, a.Code, err)
-				number = a.Number
+				number = a.Fence
 				for i, x := range a.Contents {
 					w.must(want[x] == a.Priority(i), "seed %d: %.4s has priority %d, not %d", seed, x, a.Priority(i), want[x])
 					delete(want, x)
@@ -193,18 +193,18 @@ var largeTrials = []trial{
 				expected.turn(take, w.now, a)
 				s := w.slot()
 				expected.same(s)
-				w.must(len(a.Contents) < sent && a.Number == w.now*1000 && a.Attempt == 1, "%v: %d contents, number %d", k, len(a.Contents), a.Number)
+				w.must(len(a.Contents) < sent && a.Fence == w.now*1000 && a.Attempt == 1, "%v: %d contents, number %d", k, len(a.Contents), a.Fence)
 				due := s.store[again]
 				w.must(due == map[kind]int64{rangeMerge: startOfTime, fixedTime: w.now + 5000, priorityKind: w.now + 5000}[k], "%v: sent again for %d", k, due)
 				b := w.turn(take, luascripts.Batch) // late, or because this answer got lost, too
-				w.must(b.Number == a.Number && slices.Equal(b.Contents, a.Contents), "%v: told again: %d", k, b.Number)
+				w.must(b.Fence == a.Fence && slices.Equal(b.Contents, a.Contents), "%v: told again: %d", k, b.Fence)
 				w.do("zadd", w.k.Store, map[bool]int64{true: 50, false: 1000}[k == priorityKind], again)
 				for a.Code == luascripts.Batch {
 					for _, x := range a.Contents {
 						w.must(want[x] && a.Attempt == 1, "%v: %.4s comes twice, or as attempt %d", k, x, a.Attempt)
 						delete(want, x)
 					}
-					a = w.turnAny(asking(maxBatch, w.as("a", a.Number)))
+					a = w.turnAny(asking(maxBatch, w.as("a", a.Fence)))
 				}
 				w.must(len(want) == 0, "%v: %d are lost", k, len(want))
 			}

@@ -32,15 +32,15 @@ var lateTrials = []trial{
 			w.put("m")
 			a := w.took(w.as("a", 0), "m")
 			before := w.slot()
-			w.turn(w.as("a", a.Number, fail("m", time.Hour)), luascripts.Empty)
+			w.turn(w.as("a", a.Fence, fail("m", time.Hour)), luascripts.Empty)
 			w.restore(before)
 			idle := func(t *luascripts.Turn) { t.HoldsNothing = true }
-			again := w.took(with(w.as("a", a.Number), idle), "m")
-			w.must(again.Number == a.Number && again.Attempt == 1, "%+v", again)
-			again = w.took(with(leaving(w.as("a", a.Number)), idle), "m") // nor is it, when the worker leaves
-			w.must(again.Number == a.Number, "%+v", again)
-			w.turn(w.as("a", a.Number), luascripts.Empty)
-			w.turn(with(w.as("a", a.Number), idle), luascripts.Empty)
+			again := w.took(with(w.as("a", a.Fence), idle), "m")
+			w.must(again.Fence == a.Fence && again.Attempt == 1, "%+v", again)
+			again = w.took(with(leaving(w.as("a", a.Fence)), idle), "m") // nor is it, when the worker leaves
+			w.must(again.Fence == a.Fence, "%+v", again)
+			w.turn(w.as("a", a.Fence), luascripts.Empty)
+			w.turn(with(w.as("a", a.Fence), idle), luascripts.Empty)
 			w.must(len(w.slot().prepare) == 0, "%v", w.slot())
 		}
 	}},
@@ -50,7 +50,7 @@ var lateTrials = []trial{
 			number := int64(0)
 			if !empty {
 				w.put("x")
-				number = w.took(w.as("a", 0), "x").Number
+				number = w.took(w.as("a", 0), "x").Fence
 			}
 			late := w.as("a", number)
 			w.turn(late, luascripts.Empty)
@@ -158,6 +158,6 @@ func (w *world) duplicate(m moment, where string) {
 	}
 	w.must(maps.Equal(before.dead, after.dead) && maps.Equal(before.why, after.why), "%s: dead %v, why %q", where, after.dead, after.why)
 	if len(before.prepare) == 0 && len(after.prepare) > 0 {
-		w.must(m.turn.Worker == after.holder && m.turn.Number == before.number, "%s: %s has taken", where, after.holder)
+		w.must(m.turn.Worker == after.holder && m.turn.Fence == before.number, "%s: %s has taken", where, after.holder)
 	}
 }

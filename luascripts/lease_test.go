@@ -32,7 +32,7 @@ var leaseTrials = []trial{
 		a := w.took(w.as("a", 0), "m")
 		w.put("n")
 		w.lease = 5 * time.Second
-		w.took(w.as("a", a.Number), "n")
+		w.took(w.as("a", a.Fence), "n")
 		s := w.slot()
 		w.must(s.holder == "a" && s.lease == 5000 && s.until == w.now+5000, "lease %d until %d", s.lease, s.until)
 	}},
@@ -43,8 +43,8 @@ var leaseTrials = []trial{
 		w.clean(rangeMerge)
 		w.put("m", "n")
 		a := w.took(asking(1, w.as("a", 0)), "m")
-		number := w.tells(luascripts.Left, leaving(w.as("a", a.Number)))
-		for _, wrong := range []int64{0, 1, a.Number, number + 1} {
+		number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence)))
+		for _, wrong := range []int64{0, 1, a.Fence, number + 1} {
 			w.must(w.tells(luascripts.Number, w.as("b", wrong)) == number, "told another number")
 		}
 		w.took(w.as("b", number), "n")
@@ -53,8 +53,8 @@ var leaseTrials = []trial{
 		w.clean(rangeMerge)
 		w.put("m")
 		a := w.took(w.as("a", 0), "m")
-		b := w.turn(w.as("b", a.Number), luascripts.Busy)
-		w.must(b.Number == 0 && b.Holder == "a", "%+v", b)
+		b := w.turn(w.as("b", a.Fence), luascripts.Busy)
+		w.must(b.Fence == 0 && b.Holder == "a", "%+v", b)
 		w.took(w.as("a", 0), "m")
 	}},
 	{name: "the server's clock steps back", run: clockBack},
@@ -78,7 +78,7 @@ func leasesDiffer(w *world) {
 	w.turn(w.as("long", 0), luascripts.Batch) // alive, and told again
 	w.later(5001)
 	number := w.tells(luascripts.Number, w.as("short", 0))
-	w.must(number > a.Number, "number %d after %d", number, a.Number)
+	w.must(number > a.Fence, "number %d after %d", number, a.Fence)
 
 	// And the other way round: a long lease of the asker saves nobody.
 	w.later(1000)
@@ -97,7 +97,7 @@ func toldAgain(w *world) {
 		w.later(1900)
 		before := w.slot()
 		again := w.took(w.as("a", 0), "m", "n")
-		w.must(again.Number == first.Number && again.Attempt == 1 && again.Priority(0) == 0, "%+v after %+v", again, first)
+		w.must(again.Fence == first.Fence && again.Attempt == 1 && again.Priority(0) == 0, "%+v after %+v", again, first)
 		s := w.slot()
 		w.must(s.until == w.now+2000 && s.lease == 2000, "lease %d until %d", s.lease, s.until)
 		s.until = before.until
@@ -112,7 +112,7 @@ func toldAgain(w *world) {
 		w.must(s.until == w.now+7000 && s.lease == 7000, "lease %d until %d", s.lease, s.until)
 
 		// A retry is told again with its attempt.
-		number := w.tells(luascripts.Left, leaving(w.as("a", first.Number, fail("m", time.Second))))
+		number := w.tells(luascripts.Left, leaving(w.as("a", first.Fence, fail("m", time.Second))))
 		w.later(1000)
 		w.must(w.took(w.as("a", number), "m").Attempt == 2, "attempt")
 		w.must(w.took(w.as("a", 0), "m").Attempt == 2, "attempt told again")
@@ -134,14 +134,14 @@ func touchKeeps(w *world) {
 	}
 	for range 4 {
 		w.later(2000)
-		w.must(touch("a", a.Number), "not held any more")
-		w.must(!touch("b", a.Number) && !touch("a", a.Number-1) && !touch("a", 0), "held by another")
+		w.must(touch("a", a.Fence), "not held any more")
+		w.must(!touch("b", a.Fence) && !touch("a", a.Fence-1) && !touch("a", 0), "held by another")
 	}
 	w.later(2999)
 	w.turn(w.as("b", 0), luascripts.Busy)
 	w.later(2)
 	w.tells(luascripts.Number, w.as("b", 0))
-	w.must(!touch("a", a.Number), "held after the take-over")
+	w.must(!touch("a", a.Fence), "held after the take-over")
 }
 
 // takeOverTells: the holder that was taken over learns it from its next turn,
@@ -155,8 +155,8 @@ func takeOverTells(w *world) {
 		number := w.tells(luascripts.Number, knowing("a", w.as("b", 0)))
 		s := w.slot()
 		w.must(s.holder == "" && s.number == number && len(s.store)+len(s.retry) == 1, "%+v", s)
-		w.must(w.tells(luascripts.Number, w.as("a", a.Number)) == number, "a late finish was taken for real")
-		w.must(w.tells(luascripts.Number, w.as("a", a.Number, fail("m", time.Hour))) == number, "a late failure was taken for real")
+		w.must(w.tells(luascripts.Number, w.as("a", a.Fence)) == number, "a late finish was taken for real")
+		w.must(w.tells(luascripts.Number, w.as("a", a.Fence, fail("m", time.Hour))) == number, "a late failure was taken for real")
 		s.same(w.slot())
 	}
 }
@@ -174,10 +174,10 @@ func clockBack(w *world) {
 	w.turn(w.as("b", 0), luascripts.Busy)
 	w.later(1)
 	number := w.tells(luascripts.Number, w.as("b", 0))
-	w.must(number > a.Number, "number %d after %d", number, a.Number)
+	w.must(number > a.Fence, "number %d after %d", number, a.Fence)
 	w.later(1000)
 	c := w.took(w.as("b", number), "m")
-	w.must(c.Attempt == 2 && c.Number > number, "%+v", c)
+	w.must(c.Attempt == 2 && c.Fence > number, "%+v", c)
 
 	// An end of up to two leases ahead is nothing odd, and a later one is mended.
 	for ahead, wait := range map[int64]int64{10_000: 10_000, 10_001: 5000} {
@@ -208,7 +208,7 @@ func clockForward(w *world) {
 	a := w.took(w.as("a", 0), "m")
 	w.later(time.Hour.Milliseconds())
 	number := w.tells(luascripts.Number, w.as("b", 0))
-	w.tells(luascripts.Number, w.as("a", a.Number)) // its late finish ends nothing
+	w.tells(luascripts.Number, w.as("a", a.Fence)) // its late finish ends nothing
 	w.later(1000)
 	w.must(w.took(w.as("b", number), "m").Attempt == 2, "attempt")
 }
@@ -218,15 +218,15 @@ func numbersGrow(w *world) {
 	w.clean(rangeMerge)
 	w.put("m", "n")
 	a := w.took(asking(1, w.as("a", 0)), "m")
-	w.must(a.Number == w.now*1000, "number %d at %d ms", a.Number, w.now)
+	w.must(a.Fence == w.now*1000, "number %d at %d ms", a.Fence, w.now)
 	w.do("del", w.k.Meta, w.k.Prepare)
 	w.later(1)
 	b := w.took(asking(1, w.as("b", 0)), "n")
-	w.must(b.Number > a.Number, "number %d after %d", b.Number, a.Number)
+	w.must(b.Fence > a.Fence, "number %d after %d", b.Fence, a.Fence)
 
 	w.later(-5000) // and while the clock steps back
-	left := w.tells(luascripts.Left, leaving(w.as("b", b.Number)))
-	w.must(left == b.Number+1, "number %d after %d", left, b.Number)
+	left := w.tells(luascripts.Left, leaving(w.as("b", b.Fence)))
+	w.must(left == b.Fence+1, "number %d after %d", left, b.Fence)
 
 	// Whatever is written there, the slot goes on, and its numbers grow from then on.
 	for _, odd := range []string{"x", "", "inf", "-inf", "nan", "1e300", "9007199254740992", "-7", "1.5", "-0.5"} {
@@ -234,8 +234,8 @@ func numbersGrow(w *world) {
 		n := w.tells(luascripts.Empty, w.as("a", w.tells(luascripts.Number, w.as("a", 17))))
 		w.put("m")
 		a := w.took(w.as("a", n), "m")
-		w.must(a.Number == w.now*1000, "number %d at %d ms, after %q", a.Number, w.now, odd)
-		w.turn(w.as("a", a.Number), luascripts.Empty)
+		w.must(a.Fence == w.now*1000, "number %d at %d ms, after %q", a.Fence, w.now, odd)
+		w.turn(w.as("a", a.Fence), luascripts.Empty)
 	}
 }
 

@@ -43,7 +43,7 @@ var invariants = []struct {
 		if len(b.prepare) == 0 || maps.Equal(b.prepare, e.after.prepare) && b.number == e.after.number {
 			return ""
 		}
-		byHolder := e.turn != nil && e.turn.Worker == b.holder && e.turn.Number == b.number
+		byHolder := e.turn != nil && e.turn.Worker == b.holder && e.turn.Fence == b.number
 		overdue := b.lease > 0 && b.until < d.now
 		proven := e.turn != nil && e.turn.DeadHolder == b.holder && !d.alive[b.holder]
 		if e.out.again && e.turn.Worker == b.holder { // a part of it went back

@@ -24,7 +24,7 @@ var livePlaces = func() []livePlace {
 	sent := func(w *world, number int64) int64 { w.put("m"); return number }
 	inFlight := func(w *world, number int64) int64 {
 		w.put("m")
-		return w.took(w.as("a", number), "m").Number
+		return w.took(w.as("a", number), "m").Fence
 	}
 	failing := func(delay time.Duration) func(w *world, number int64) int64 {
 		return func(w *world, number int64) int64 {
@@ -37,7 +37,7 @@ var livePlaces = func() []livePlace {
 		return func(w *world, number int64) int64 {
 			number = reach(w, number)
 			w.later(1000)
-			return w.took(w.as("a", number), "m").Number
+			return w.took(w.as("a", number), "m").Fence
 		}
 	}
 	and := func(first, then func(w *world, number int64) int64) func(w *world, number int64) int64 {
@@ -113,7 +113,7 @@ func (w *world) finishAll(number int64) {
 		a, err := w.s.Turn(ctx, w.as("a", number))
 		w.must(err == nil && slices.Contains([]luascripts.Code{luascripts.Batch, luascripts.Empty, luascripts.Number}, a.Code), "%+v, %v", a, err)
 		w.sound(w.slot())
-		number = a.Number
+		number = a.Fence
 		if a.Code == luascripts.Empty && a.Wait < 0 {
 			return
 		}
@@ -128,7 +128,7 @@ func (w *world) failOnce(where string, number int64) {
 	s := w.slot()
 	w.later(2000)
 	if len(s.prepare) == 0 {
-		number = w.took(w.as("a", number), "m").Number
+		number = w.took(w.as("a", number), "m").Fence
 		s = w.slot()
 	}
 	left, record, resent := s.prepare["m"]%1000, s.why["m"], s.store["m"] > retries

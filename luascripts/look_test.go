@@ -50,7 +50,7 @@ var lookTrials = []trial{
 			for i, x := range anyBytes {
 				verdicts = append(verdicts, []luascripts.Verdict{fail(x, time.Second), bury(x)}[i%2])
 			}
-			w.tells(luascripts.Left, leaving(w.as("a", a.Number, verdicts...)))
+			w.tells(luascripts.Left, leaving(w.as("a", a.Fence, verdicts...)))
 			w.told(anyBytes...)
 		}
 	}},
@@ -109,7 +109,7 @@ func lookEverywhere(w *world) {
 			w.lease = 5 * time.Second
 			w.put("one", "two")
 			a := w.took(w.as("a", 0), "one", "two")
-			number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("one", delay), bury("two"))))
+			number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("one", delay), bury("two"))))
 			w.told("one", "two")
 			w.do("zrem", w.k.Store, "one")
 			w.later(1000)
@@ -117,7 +117,7 @@ func lookEverywhere(w *world) {
 			a = w.took(w.as("a", number), "dead", "failed", "flying", "retried")
 			w.told("dead", "failed", "x")
 			w.later(1500)
-			number = w.tells(luascripts.Left, leaving(w.as("a", a.Number, bury("dead"), fail("failed", delay), fail("retried", time.Minute), giveBack("flying", 60))))
+			number = w.tells(luascripts.Left, leaving(w.as("a", a.Fence, bury("dead"), fail("failed", delay), fail("retried", time.Minute), giveBack("flying", 60))))
 			w.told("dead", "failed", "flying", "retried")
 			w.took(asking(1, w.as("b", number)), map[bool]string{true: "failed", false: "flying"}[delay == 0 && k != priorityKind])
 			w.later(60_000)
@@ -146,7 +146,7 @@ func lookOrder(w *world) {
 			w.told("m0", "m1", "m2", "m3", "m4")
 			before := w.slot()
 			a := w.turn(asking(1, w.as("a", number)), luascripts.Batch)
-			number = a.Number
+			number = a.Fence
 			f := before.found(a.Contents[0], k == priorityKind, w.now)
 			w.must(f.Before == 0 && f.Stored != 0, "%v, %s: %+v", k, a.Contents[0], f)
 		}

@@ -28,7 +28,7 @@ var memoryTrials = []trial{
 			w.must(err != nil && strings.HasPrefix(err.Error(), "OOM"), "a merging send passes: %v", err)
 			a := w.took(w.as("a", 0), "m", "n")
 			w.took(w.as("a", 0), "m", "n")
-			held, err := w.s.Touch(ctx, w.k, "a", a.Number)
+			held, err := w.s.Touch(ctx, w.k, "a", a.Fence)
 			w.must(held && err == nil, "touch: %v, %v", held, err)
 			w.full(false)
 		}
@@ -39,7 +39,7 @@ var memoryTrials = []trial{
 				w.clean(k)
 				w.put("m")
 				a := w.took(w.as("a", 0), "m")
-				number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", delay))))
+				number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("m", delay))))
 				w.later(1000)
 				w.full(true)
 				w.took(w.as("a", number), "m")
@@ -66,7 +66,7 @@ var memoryTrials = []trial{
 		w.put("m")
 		a := w.took(w.as("a", 0), "m")
 		w.full(true)
-		number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", time.Second))))
+		number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("m", time.Second))))
 		w.tells(luascripts.Left, leaving(w.as("a", number)))
 		w.full(false)
 		w.must(w.slot().holder == "", "still held")
@@ -147,11 +147,11 @@ func finishWhenFull(w *world) {
 			w.put("m")
 			a := w.took(w.as("a", 0), "m")
 			if end.Reason == "" {
-				number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", time.Second))))
+				number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("m", time.Second))))
 				w.later(1000)
 				a = w.took(w.as("a", number), "m")
 			}
-			t := leaving(w.as("a", a.Number))
+			t := leaving(w.as("a", a.Fence))
 			if end.Reason != "" {
 				t.Verdicts = []luascripts.Verdict{end}
 			}

@@ -51,7 +51,7 @@ var oddTrials = []trial{
 			w.do("zadd", w.k.Store, score, "m")
 			a := w.took(asking(1, w.as("a", 0)), "m")
 			w.must(a.Attempt == 1 && a.Priority(0) == want, "%s: attempt %d, priority %d", score, a.Attempt, a.Priority(0))
-			number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, giveBack("m", a.Priority(0)))))
+			number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, giveBack("m", a.Priority(0)))))
 			w.must(w.slot().store["m"] == want, "%s: handed back with %d", score, w.slot().store["m"])
 			w.took(w.as("a", number), "m")
 		}
@@ -145,11 +145,11 @@ func (w *world) oddly(r *rand.Rand, score func() string) {
 		t := w.as("a", number, verdicts...)
 		t.Count, t.Random, t.Due, t.Lease = 1+r.IntN(6), r.IntN(1<<30), r.IntN(2) == 0, time.Second
 		if r.IntN(10) == 0 && turn < 100 {
-			t.Worker, t.Number, t.Verdicts, t.DeadHolder = "b", 0, nil, "a" // a dies, or its answer is lost
+			t.Worker, t.Fence, t.Verdicts, t.DeadHolder = "b", 0, nil, "a" // a dies, or its answer is lost
 		}
 		a, err := w.s.Turn(ctx, t)
 		w.must(err == nil, "%s: turn %d: %v", was, turn, err)
-		number, verdicts = a.Number, nil
+		number, verdicts = a.Fence, nil
 		for i, x := range a.Contents {
 			v := luascripts.Verdict{Content: x, Priority: a.Priority(i), Reason: "it failed"}
 			switch {
@@ -276,7 +276,7 @@ func oddMarks(w *world) {
 				} else {
 					left = int64(17 - a.Attempt)
 				}
-				w.turn(with(w.as("a", a.Number, fate), func(t *luascripts.Turn) { w.do("hset", w.k.Meta, "paused", 1) }), luascripts.Paused)
+				w.turn(with(w.as("a", a.Fence, fate), func(t *luascripts.Turn) { w.do("hset", w.k.Meta, "paused", 1) }), luascripts.Paused)
 				s := w.slot()
 				switch {
 				case fate.Fate == luascripts.Failed && left == 0:

@@ -40,7 +40,7 @@ var orderTrials = []trial{
 		t.Random = 1 // else the lowest is looked at now and then
 		a := w.took(t, "given back")
 		w.must(w.slot().passed == 0, "%d passed", w.slot().passed)
-		t = asking(1, w.as("a", a.Number))
+		t = asking(1, w.as("a", a.Fence))
 		t.Random = 1
 		w.took(t, "n")
 		w.must(w.slot().passed == 1, "%d passed the failed one, not 1", w.slot().passed)
@@ -55,14 +55,14 @@ var orderTrials = []trial{
 			w.clean(priorityKind)
 			w.put("m")
 			a := w.took(w.as("a", 0), "m")
-			number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", delay))))
+			number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("m", delay))))
 			w.later(1000)
 			w.put("n")
 			w.do("zadd", w.k.Store, 60, "o")
 			w.do("hset", w.k.Meta, "passed", 7) // as many as may
 			a = w.took(w.as("a", number), "m")
 			w.must(a.Attempt == 2 && a.Priority(0) == 0, "%+v", a)
-			w.took(w.as("a", a.Number), "n", "o")
+			w.took(w.as("a", a.Fence), "n", "o")
 		}
 	}},
 	{name: "a score below 1 is a last delivery", run: func(w *world) {
@@ -72,7 +72,7 @@ var orderTrials = []trial{
 				w.do("zadd", w.k.Store, score, "m")
 				a := w.took(w.as("a", 0), "m")
 				w.must(a.Attempt == 17 && w.slot().prepare["m"] == w.now, "%v: attempt %d, %v", k, a.Attempt, w.slot().prepare)
-				w.turn(w.as("a", a.Number, fail("m", time.Second)), luascripts.Empty)
+				w.turn(w.as("a", a.Fence, fail("m", time.Second)), luascripts.Empty)
 				w.must(w.slot().dead["m"] == w.now, "%v: not dead", k)
 			}
 		}
@@ -83,7 +83,7 @@ var orderTrials = []trial{
 			w.do("zadd", w.k.Retry, 12345, "m") // nothing RMQ writes: due in 1970, 45 retries left
 			a := w.took(w.as("a", 0), "m")
 			w.must(a.Attempt == 1, "%v: attempt %d", k, a.Attempt)
-			w.tells(luascripts.Empty, w.as("a", a.Number))
+			w.tells(luascripts.Empty, w.as("a", a.Fence))
 			w.do("zadd", w.k.Prepare, 45, "m")
 			w.do("hset", w.k.Meta, "holder", "a")
 			a = w.took(w.as("a", 0), "m") // told again
@@ -107,13 +107,13 @@ func dueTold(w *world) {
 		}
 		a = w.took(asked(w.as("a", 0)), "m0", "m1", "m2") // told again
 		w.must(a.Due(0).IsZero() && a.Due(2).IsZero(), "%v: told again: %v", k, a.Due(0))
-		number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m0", 0), fail("m1", time.Second))))
+		number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("m0", 0), fail("m1", time.Second))))
 		w.later(1000)
 		for _, x := range []string{"m0", "m1"} { // from the store, and from the retries
 			a = w.took(asked(w.as("a", number)), x)
 			_, told := a.Failure()
 			w.must(a.Due(0).IsZero() && a.Attempt == 2 && told, "%v: retry of %s: %+v", k, x, a)
-			number = w.tells(luascripts.Left, leaving(w.as("a", a.Number)))
+			number = w.tells(luascripts.Left, leaving(w.as("a", a.Fence)))
 		}
 		w.put("m3")
 		a = w.took(w.as("a", number), "m3")
@@ -146,7 +146,7 @@ func fair(w *world, count int, above bool) {
 		t := asking(count, w.as("a", number))
 		t.Random = random.IntN(1 << 30)
 		a := w.turn(t, luascripts.Batch)
-		number = a.Number
+		number = a.Fence
 		again := []any{"zadd", w.k.Store}
 		for i, x := range a.Contents {
 			p := int64(50)
@@ -173,7 +173,7 @@ func notStarved(w *world, delay time.Duration) {
 	w.put("failed")
 	a := w.took(w.as("a", 0), "failed")
 	random := rand.New(rand.NewPCG(7, 0))
-	t := w.as("a", a.Number, fail("failed", delay))
+	t := w.as("a", a.Fence, fail("failed", delay))
 	for turn := range 200 {
 		w.later(10)
 		w.do("zadd", w.k.Store, 90, turn)
@@ -183,7 +183,7 @@ func notStarved(w *world, delay time.Duration) {
 			w.must(a.Attempt == 2 && turn > 0, "attempt %d in turn %d", a.Attempt, turn)
 			return
 		}
-		t = w.as("a", a.Number)
+		t = w.as("a", a.Fence)
 	}
 	w.Fatalf("not retried in 200 turns")
 }
@@ -210,7 +210,7 @@ func shareOfRetries(w *world) {
 				}
 				w.do(args...)
 				a := w.turn(asking(count, w.as("a", number)), luascripts.Batch)
-				if number = a.Number; a.Attempt == 1 {
+				if number = a.Fence; a.Attempt == 1 {
 					w.must(len(a.Contents) == count, "%d fresh ones taken of %d", len(a.Contents), count)
 					fresh += count
 				} else {
@@ -233,7 +233,7 @@ func shareOfRetries(w *world) {
 		w.do("zadd", w.k.Store, 90, turn)
 		t.Random = random.IntN(1 << 30)
 		a := w.turn(asking(1, t), luascripts.Batch)
-		if t = w.as("a", a.Number); a.Contents[0] == "failed" {
+		if t = w.as("a", a.Fence); a.Contents[0] == "failed" {
 			break
 		}
 	}
@@ -248,7 +248,7 @@ func shareOfRetries(w *world) {
 			w.must(turns < 9, "%q: no retry in 9 turns", odd)
 			w.do("zadd", w.k.Store, 90, turns)
 			a := w.turn(asking(1, w.as("a", number)), luascripts.Batch)
-			number, attempt = a.Number, a.Attempt
+			number, attempt = a.Fence, a.Attempt
 		}
 		w.do("zadd", w.k.Retry, w.now*100+16, "1", w.now*100+16, "2")
 		for i := range 40 {
@@ -258,7 +258,7 @@ func shareOfRetries(w *world) {
 		for i := range 40 {
 			w.do("zadd", w.k.Store, 90, fmt.Sprint("fresh", i))
 			a := w.turn(asking(1, w.as("a", number)), luascripts.Batch)
-			if number = a.Number; a.Attempt == 1 {
+			if number = a.Fence; a.Attempt == 1 {
 				fresh++
 			}
 		}
@@ -285,7 +285,7 @@ func highestFirst(w *world) {
 				t := asking(count, w.as("a", number))
 				t.Random = seed*7919 + count
 				a := w.turn(t, luascripts.Batch)
-				number = a.Number
+				number = a.Fence
 				expected.turn(t, w.now, a)
 				expected.same(w.slot())
 			}
@@ -302,7 +302,7 @@ func oldestFirst(w *world) {
 	number := int64(0)
 	for _, want := range [][]string{{"m0", "m1"}, {"m2", "m3"}, {"m4"}} {
 		a := w.turn(asking(2, w.as("a", number)), luascripts.Batch)
-		number = a.Number
+		number = a.Fence
 		w.must(slices.Equal(a.Contents, want), "took %q, not %q", a.Contents, want)
 	}
 	w.must(w.turn(w.as("a", number), luascripts.Empty).Wait == time.Millisecond, "wait")
@@ -319,7 +319,7 @@ func dueRetryMerges(w *world) {
 	w.clean(fixedTime)
 	w.put("m", "n")
 	a := w.took(w.as("a", 0), "m", "n")
-	number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", time.Second), fail("n", 2*time.Second))))
+	number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("m", time.Second), fail("n", 2*time.Second))))
 	due := w.now + 3000
 	w.do("zadd", w.k.Store, due, "m")
 	w.later(2000) // both retries are due
@@ -328,17 +328,17 @@ func dueRetryMerges(w *world) {
 	w.must(s.store["m"] == due && len(s.retry) == 1, "%+v", s)
 	a = w.took(w.as("a", number), "n")
 	w.must(a.Attempt == 2, "attempt")
-	a = w.turn(w.as("a", a.Number), luascripts.Empty)
+	a = w.turn(w.as("a", a.Fence), luascripts.Empty)
 	w.must(a.Wait == time.Second, "wait %v", a.Wait)
 	w.later(1000)
-	w.must(w.took(w.as("a", a.Number), "m").Attempt == 1, "attempt")
+	w.must(w.took(w.as("a", a.Fence), "m").Attempt == 1, "attempt")
 
 	// A fresh copy that is due first supersedes a retry that is not.
 	for _, k := range kinds {
 		w.clean(k)
 		w.put("m")
 		a := w.took(w.as("a", 0), "m")
-		number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", time.Second))))
+		number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("m", time.Second))))
 		w.put("m")
 		a = w.took(w.as("a", number), "m")
 		s := w.slot()
@@ -352,7 +352,7 @@ func retryAlone(w *world) {
 			w.clean(k)
 			w.put("m")
 			a := w.took(w.as("a", 0), "m")
-			number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", delay))))
+			number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("m", delay))))
 			w.later(1000)
 			for i := range 5 {
 				score := int64(50)
@@ -363,7 +363,7 @@ func retryAlone(w *world) {
 			}
 			if k == priorityKind { // fresh ones first, and not the retry with them
 				a = w.took(w.as("a", number), "0", "1", "2", "3", "4")
-				number = a.Number
+				number = a.Fence
 				w.must(a.Attempt == 1 && a.Priority(4) == 50, "%v: %+v", k, a)
 			}
 			a = w.took(w.as("a", number), "m")
@@ -371,7 +371,7 @@ func retryAlone(w *world) {
 			if k == priorityKind {
 				continue
 			}
-			w.must(w.took(w.as("a", a.Number), "0", "1", "2", "3", "4").Attempt == 1, "attempt of the others")
+			w.must(w.took(w.as("a", a.Fence), "0", "1", "2", "3", "4").Attempt == 1, "attempt of the others")
 		}
 	}
 }
@@ -382,16 +382,16 @@ func emptyTells(w *world) {
 		w.must(w.turn(w.as("a", 0), luascripts.Empty).Wait < 0, "%v: something is due", k)
 		w.put("m")
 		a := w.took(w.as("a", 0), "m")
-		a = w.turn(w.as("a", a.Number, fail("m", 7*time.Second)), luascripts.Empty)
+		a = w.turn(w.as("a", a.Fence, fail("m", 7*time.Second)), luascripts.Empty)
 		w.must(a.Wait == 7*time.Second, "%v: wait %v", k, a.Wait)
 		w.later(6999)
-		w.must(w.turn(w.as("a", a.Number), luascripts.Empty).Wait == time.Millisecond, "%v: wait", k)
+		w.must(w.turn(w.as("a", a.Fence), luascripts.Empty).Wait == time.Millisecond, "%v: wait", k)
 		if k != priorityKind {
 			w.do("zadd", w.k.Store, w.now+5, "n", w.now+900, "o")
 			w.later(-10)
-			w.must(w.turn(w.as("a", a.Number), luascripts.Empty).Wait == 11*time.Millisecond, "%v: wait", k)
+			w.must(w.turn(w.as("a", a.Fence), luascripts.Empty).Wait == 11*time.Millisecond, "%v: wait", k)
 			w.do("zadd", w.k.Store, w.now+5, "n")
-			w.must(w.turn(w.as("a", a.Number), luascripts.Empty).Wait == 5*time.Millisecond, "%v: wait", k)
+			w.must(w.turn(w.as("a", a.Fence), luascripts.Empty).Wait == 5*time.Millisecond, "%v: wait", k)
 		}
 	}
 }
@@ -406,16 +406,16 @@ func paused(w *world) {
 		w.do("hset", w.k.Meta, "paused", 1)
 		w.took(w.as("a", 0), x) // told again: it is in flight already
 		w.turn(w.as("b", 0), luascripts.Busy)
-		b := w.turn(w.as("a", a.Number, fail(x, time.Second)), luascripts.Paused)
-		w.must(b.Number == a.Number, "%v: number %d", k, b.Number)
+		b := w.turn(w.as("a", a.Fence, fail(x, time.Second)), luascripts.Paused)
+		w.must(b.Fence == a.Fence, "%v: number %d", k, b.Fence)
 		s := w.slot()
 		w.must(len(s.prepare) == 0 && s.retry[x] != 0 && len(s.store) == 1, "%v: %+v", k, s)
 		w.later(5000)
 		for range 3 {
-			w.turn(w.as("a", b.Number), luascripts.Paused)
-			w.turn(w.as("b", b.Number), luascripts.Paused)
+			w.turn(w.as("a", b.Fence), luascripts.Paused)
+			w.turn(w.as("b", b.Fence), luascripts.Paused)
 		}
-		number := w.tells(luascripts.Left, leaving(w.as("a", b.Number)))
+		number := w.tells(luascripts.Left, leaving(w.as("a", b.Fence)))
 		w.do("hdel", w.k.Meta, "paused")
 		w.turn(w.as("b", number), luascripts.Batch)
 		w.do("hset", w.k.Meta, "paused", 1)

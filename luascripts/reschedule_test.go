@@ -33,7 +33,7 @@ func rescheduleWaiting(w *world) {
 		w.moves("m", byhand.Move{At: w.time().Add(-time.Hour)}, byhand.InStore)
 		a := w.took(w.as("a", number), "m")
 		w.must(a.Attempt == 1, "attempt %d", a.Attempt)
-		number = w.tells(luascripts.Left, leaving(w.as("a", a.Number)))
+		number = w.tells(luascripts.Left, leaving(w.as("a", a.Fence)))
 		w.put("m")
 		w.moves("m", byhand.Move{At: time.UnixMilli(maxTime)}, byhand.InStore) // the year 9999 is over
 		w.moves("m", byhand.Move{}, byhand.InStore)                            // now
@@ -45,7 +45,7 @@ func rescheduleWaiting(w *world) {
 	a := w.took(asking(1, w.as("a", 0)), "n")
 	w.put("n")
 	w.moves("m", byhand.Move{Priority: 1<<53 - 1}, byhand.InStore)
-	a = w.took(asking(1, w.as("a", a.Number)), "m")
+	a = w.took(asking(1, w.as("a", a.Fence)), "m")
 	w.must(a.Priority(0) == 1<<53-1, "%+v", a)
 }
 
@@ -55,7 +55,7 @@ func rescheduleRetry(w *world) {
 	for _, k := range kinds {
 		w.clean(k)
 		w.put("m")
-		number := w.took(w.as("a", 0), "m").Number
+		number := w.took(w.as("a", 0), "m").Fence
 		for n := int64(1); n <= 16; n++ {
 			number = w.tells(luascripts.Left, leaving(w.as("a", number, fail("m", time.Hour))))
 			w.moves("m", byhand.Move{Priority: 99}, byhand.InRetry) // waits for its time, not for a priority
@@ -66,13 +66,13 @@ func rescheduleRetry(w *world) {
 			w.later(1000)
 			a := w.took(w.as("a", number), "m")
 			w.must(int64(a.Attempt) == n+1, "%v: attempt %d", k, a.Attempt)
-			number = a.Number
+			number = a.Fence
 		}
 
 		// Beside a fresh one that waits, it is that one which is moved.
 		w.clean(k)
 		w.put("m")
-		number = w.took(w.as("a", 0), "m").Number
+		number = w.took(w.as("a", 0), "m").Fence
 		w.tells(luascripts.Left, leaving(w.as("a", number, fail("m", time.Hour))))
 		w.put("m")
 		retry := w.slot().retry["m"]
@@ -108,7 +108,7 @@ func rescheduleOthers(w *world) {
 		w.moves("m", to, byhand.InStore)
 		w.must(w.slot().prepare["m"]%1000 == 16, "%v: %v", k, w.slot().prepare)
 		w.do("zrem", w.k.Store, "m")
-		number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", 0))))
+		number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("m", 0))))
 		w.moves("m", to, byhand.AtOnce) // a literal topic
 		w.kill(number, "m")
 		w.moves("m", to, byhand.Nowhere) // dead
@@ -122,7 +122,7 @@ func rescheduleRefused(w *world) {
 		a := w.took(asking(1, w.as("a", 0)), w.turn(asking(1, w.as("a", 0)), luascripts.Batch).Contents[0])
 		x := a.Contents[0]
 		y := map[string]string{"m": "n", "n": "m"}[x]
-		w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail(x, time.Hour)))) // x waits for its retry, y waits
+		w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail(x, time.Hour)))) // x waits for its retry, y waits
 		before := w.slot()
 		refused := func(x string, m byhand.Move) {
 			w.Helper()

@@ -30,7 +30,7 @@ func TestServerClock(t *testing.T) {
 		turn.Lease = time.Minute
 		a, err := s.Turn(ctx, turn)
 		w.must(err == nil && len(a.Contents) == 1, "%+v, %v", a, err)
-		held, err := s.Touch(ctx, w.k, "a", a.Number)
+		held, err := s.Touch(ctx, w.k, "a", a.Fence)
 		w.must(held && err == nil, "%v, %v", held, err)
 		definition := luascripts.Definition{Kind: "fixed-time", Slots: 1, Layout: 1}
 		_, err = s.Define(ctx, "world", definition)
@@ -42,7 +42,7 @@ func TestServerClock(t *testing.T) {
 		after := w.slot()
 		created, _ := w.do("hget", luascripts.DefinitionKey("world"), "created").(string)
 		ms, _ := strconv.ParseInt(created, 10, 64)
-		w.must(during(a.Number/1000) && during(after.until-60_000) && during(ms), "number %d, lease until %d, created %s; it is %d to %d", a.Number, after.until, created, from, to)
+		w.must(during(a.Fence/1000) && during(after.until-60_000) && during(ms), "number %d, lease until %d, created %s; it is %d to %d", a.Fence, after.until, created, from, to)
 		mark := after.prepare["m"]
 		w.must(mark%1000 == 16 && from/1000 <= mark/1000 && mark/1000 <= to/1000, "prepare score %d", mark)
 	}}})
@@ -85,7 +85,7 @@ func TestUnknownScripts(t *testing.T) {
 			a, err := s.Turn(ctx, w.as("a", 0))
 			w.must(err == nil && a.Code == luascripts.Batch, "%+v, %v", a, err)
 			forget()
-			held, err := s.Touch(ctx, w.k, "a", a.Number)
+			held, err := s.Touch(ctx, w.k, "a", a.Fence)
 			w.must(held && err == nil, "%v, %v", held, err)
 			forget()
 			_, inFlight, err := s.Cancel(ctx, w.k, "m")

@@ -120,13 +120,13 @@ func mergeRule(w *world, k kind, literal bool, state string, stored bool) {
 	}
 	switch state {
 	case "in flight":
-		number = w.took(w.as("a", 0), "m").Number
+		number = w.took(w.as("a", 0), "m").Fence
 	case "retrying":
 		a := w.took(w.as("a", 0), "m")
-		number = w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", delay))))
+		number = w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("m", delay))))
 	case "dead":
 		a := w.took(w.as("a", 0), "m")
-		number = w.tells(luascripts.Left, leaving(w.as("a", a.Number, bury("m"))))
+		number = w.tells(luascripts.Left, leaving(w.as("a", a.Fence, bury("m"))))
 	}
 
 	where := k.String() + ", " + state
@@ -155,7 +155,7 @@ func mergeRule(w *world, k kind, literal bool, state string, stored bool) {
 	w.must(a.Attempt == 1 && (k != priorityKind || a.Priority(0) == 70), "%s: %+v", where, a)
 	s = w.slot()
 	w.must(len(s.store)+len(s.retry) == 0 && s.prepare["m"]%1000 == 16, "%s: a copy is left, or not the full budget: %+v", where, s)
-	number = w.tells(luascripts.Left, leaving(w.as("a", a.Number)))
+	number = w.tells(luascripts.Left, leaving(w.as("a", a.Fence)))
 	w.later(time.Hour.Milliseconds())
 	w.turn(w.as("a", number), luascripts.Empty)
 }
@@ -177,7 +177,7 @@ var cancelTrials = []trial{
 		w.clean(fixedTime)
 		w.put("m")
 		a := w.took(w.as("a", 0), "m")
-		w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", time.Second))))
+		w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("m", time.Second))))
 		w.put("m")
 		w.cancels("m", true, false)
 		s := w.slot()
@@ -191,7 +191,7 @@ var cancelTrials = []trial{
 			w.cancels("m", false, true)
 			w.put("m")
 			w.cancels("m", true, true)
-			number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", time.Second))))
+			number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("m", time.Second))))
 			w.later(1000)
 			w.must(w.took(w.as("a", number), "m").Attempt == 2, "attempt")
 		}
@@ -200,7 +200,7 @@ var cancelTrials = []trial{
 		w.clean(rangeMerge)
 		w.put("m")
 		a := w.took(w.as("a", 0), "m")
-		w.tells(luascripts.Left, leaving(w.as("a", a.Number, bury("m"))))
+		w.tells(luascripts.Left, leaving(w.as("a", a.Fence, bury("m"))))
 		w.cancels("m", false, false)
 		s := w.slot()
 		w.must(len(s.dead) == 1 && len(s.why) == 1, "%+v", s)
@@ -229,7 +229,7 @@ var contentTrials = []trial{{name: "contents of any bytes", run: func(w *world) 
 			verdicts = append(verdicts, []luascripts.Verdict{fail(x, time.Second), giveBack(x, 50), bury(x)}[i%3])
 		}
 		expected := w.slot()
-		t := leaving(w.as("a", a.Number, verdicts...))
+		t := leaving(w.as("a", a.Fence, verdicts...))
 		expected.turn(t, w.now, w.turn(t, luascripts.Left))
 		expected.same(w.slot())
 		for i, x := range contents {

@@ -177,7 +177,7 @@ func (s *slot) found(x string, priorities bool, now int64) byhand.Found {
 }
 
 func (s *slot) held() byhand.Holder {
-	h := byhand.Holder{Worker: s.holder, Number: s.number, Lease: time.Duration(s.lease) * time.Millisecond}
+	h := byhand.Holder{Worker: s.holder, Fence: s.number, Lease: time.Duration(s.lease) * time.Millisecond}
 	if s.until != 0 {
 		h.Until = time.UnixMilli(s.until)
 	}

@@ -100,7 +100,7 @@ type delivery struct {
 // turn expects what turn.lua does at the time now.
 func (s *slot) turn(t *luascripts.Turn, now int64, a luascripts.Answer) (o outcome) {
 	following := max(s.number+1, now*1000) // the clock of the tests has whole ms
-	mine := s.holder == t.Worker && s.number == t.Number
+	mine := s.holder == t.Worker && s.number == t.Fence
 	if len(s.prepare) > 0 && s.holder == t.Worker && !mine {
 		s.again(t, now, a, &o)
 		o.again = true
@@ -124,24 +124,24 @@ func (s *slot) turn(t *luascripts.Turn, now int64, a luascripts.Answer) (o outco
 		}
 		clear(s.prepare)
 		s.holder, s.number = "", following
-		need(a.Code == luascripts.Number && a.Number == following, "NUMBER", "of a take-over must be NUMBER %d, not %s %d", following, a.Code, a.Number)
+		need(a.Code == luascripts.Number && a.Fence == following, "NUMBER", "of a take-over must be NUMBER %d, not %s %d", following, a.Code, a.Fence)
 		return o
 	}
-	if !mine && t.Number != s.number {
-		need(a.Code == luascripts.Number && a.Number == s.number, "NUMBER", "must be told to who does not know it (%d), not %s %d", s.number, a.Code, a.Number)
+	if !mine && t.Fence != s.number {
+		need(a.Code == luascripts.Number && a.Fence == s.number, "NUMBER", "must be told to who does not know it (%d), not %s %d", s.number, a.Code, a.Fence)
 		return o
 	}
 	o.ended = s.finish(t, now)
 	switch {
 	case t.Count == 0:
 		s.holder, s.number = "", following
-		need(a.Code == luascripts.Left && a.Number == following, "LEAVE", "must answer LEFT %d, not %s %d", following, a.Code, a.Number)
+		need(a.Code == luascripts.Left && a.Fence == following, "LEAVE", "must answer LEFT %d, not %s %d", following, a.Code, a.Fence)
 	case s.paused:
-		need(a.Code == luascripts.Paused && a.Number == s.number, "PAUSED", "must be answered with number %d, not %s %d", s.number, a.Code, a.Number)
+		need(a.Code == luascripts.Paused && a.Fence == s.number, "PAUSED", "must be answered with number %d, not %s %d", s.number, a.Code, a.Fence)
 	default:
 		s.take(t, now, a, &o)
 		if len(o.taken) > 0 {
-			need(a.Number == following, "NUMBER", "of a new batch must be %d, not %d", following, a.Number)
+			need(a.Fence == following, "NUMBER", "of a new batch must be %d, not %d", following, a.Fence)
 			s.holder, s.number, s.lease = t.Worker, following, t.Lease.Milliseconds()
 			s.until = now + s.lease
 		}
@@ -163,7 +163,7 @@ func (s *slot) again(t *luascripts.Turn, now int64, a luascripts.Answer, o *outc
 	if len(o.ended) > 0 {
 		s.number = max(s.number+1, now*1000)
 	}
-	need(a.Code == luascripts.Batch && a.Number == s.number, "AGAIN", "must tell batch %d, not %s %d", s.number, a.Code, a.Number)
+	need(a.Code == luascripts.Batch && a.Fence == s.number, "AGAIN", "must tell batch %d, not %s %d", s.number, a.Code, a.Fence)
 	need(sameSet(a.Contents, s.prepare), "AGAIN", "told %q of %v", a.Contents, s.prepare)
 	for i, x := range a.Contents {
 		need(int64(a.Attempt) == 17-s.prepare[x]%1000, "AGAIN", "attempt %d of %s", a.Attempt, x)
@@ -294,7 +294,7 @@ func (s *slot) take(t *luascripts.Turn, now int64, a luascripts.Answer, o *outco
 	}
 	switch {
 	case len(waiting) == 0:
-		need(a.Code == luascripts.Empty && a.Number == s.number, "EMPTY", "must be answered with number %d, not %s %d", s.number, a.Code, a.Number)
+		need(a.Code == luascripts.Empty && a.Fence == s.number, "EMPTY", "must be answered with number %d, not %s %d", s.number, a.Code, a.Fence)
 		known := next < math.MaxInt64
 		need(known == (a.Wait >= 0) && (!known || (a.Wait+time.Millisecond-1).Milliseconds() == max(0, next-now)), "EMPTY", "for %v at %d, the next is due at %d", a.Wait, now, next)
 	case waiting[0].score <= retries && retriesFirst, waiting[0].score <= retries && !t.Priority:

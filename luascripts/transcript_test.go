@@ -220,7 +220,7 @@ func (tr *transcript) look(lines ...string) {
 func (tr *transcript) turn(worker string, count int, verdicts ...luascripts.Verdict) luascripts.Answer {
 	tr.Helper()
 	turn := &luascripts.Turn{
-		Keys: tr.keys, Priority: tr.priority, Merge: !tr.priority, Worker: worker, Number: tr.numbers[worker], Lease: transcriptLease,
+		Keys: tr.keys, Priority: tr.priority, Merge: !tr.priority, Worker: worker, Fence: tr.numbers[worker], Lease: transcriptLease,
 		Count: count, Random: 1, TakeoverDelay: tr.crash, Verdicts: verdicts,
 	}
 	a, err := tr.scripts.Turn(tr.Context(), turn)
@@ -231,13 +231,13 @@ func (tr *transcript) turn(worker string, count int, verdicts ...luascripts.Verd
 	if count == 0 {
 		wants = "leave"
 	}
-	tr.write("# turn of %s: number %d, %s%s\n# -> %s\n", worker, turn.Number, wants, verdictWords(verdicts), answerWords(a))
+	tr.write("# turn of %s: number %d, %s%s\n# -> %s\n", worker, turn.Fence, wants, verdictWords(verdicts), answerWords(a))
 	switch a.Code {
 	case luascripts.Left:
 		delete(tr.numbers, worker)
 	case luascripts.Busy: // tells no number
 	default:
-		tr.numbers[worker] = a.Number
+		tr.numbers[worker] = a.Fence
 	}
 	return a
 }
@@ -263,7 +263,7 @@ func verdictWords(verdicts []luascripts.Verdict) string {
 func answerWords(a luascripts.Answer) string {
 	switch a.Code {
 	case luascripts.Batch:
-		words := fmt.Sprintf("BATCH %d, attempt %d: %q", a.Number, a.Attempt, a.Contents)
+		words := fmt.Sprintf("BATCH %d, attempt %d: %q", a.Fence, a.Attempt, a.Contents)
 		if p := a.Priority(0); p > 0 {
 			words += fmt.Sprintf(", priority %d", p)
 		}
@@ -273,13 +273,13 @@ func answerWords(a luascripts.Answer) string {
 		return words
 	case luascripts.Empty:
 		if a.Wait < 0 {
-			return fmt.Sprintf("EMPTY %d", a.Number)
+			return fmt.Sprintf("EMPTY %d", a.Fence)
 		}
-		return fmt.Sprintf("EMPTY %d, the next is due in %d ms", a.Number, a.Wait.Milliseconds())
+		return fmt.Sprintf("EMPTY %d, the next is due in %d ms", a.Fence, a.Wait.Milliseconds())
 	case luascripts.Busy:
 		return fmt.Sprintf("BUSY %s, its lease ends in %d ms", a.Holder, a.Wait.Milliseconds())
 	}
-	return fmt.Sprintf("%s %d", a.Code, a.Number)
+	return fmt.Sprintf("%s %d", a.Code, a.Fence)
 }
 
 // expect keeps a play from telling something else than its words say.

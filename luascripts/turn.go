@@ -34,7 +34,7 @@ type Turn struct {
 	Merge    bool          // of the RangeMerge kind: the first time stays; neither: of two times the last one does
 	Due      bool          // kinds with a time: return when each first delivery was due
 	Worker   string        // an id that is never used again
-	Number   int64         // the slot's number as this worker knows it; 0: unknown
+	Fence    int64         // of the slot, as this worker knows it; 0: unknown
 	Lease    time.Duration // 0: ZooKeeper says whether this worker is alive
 	Count    int           // contents to take, up to MaxBatch; 0: leave the slot
 	Random   int           // draws among equal priorities; any number ≥ 0
@@ -79,9 +79,9 @@ type Code string
 
 // The codes of a turn's answer.
 const (
-	Batch  Code = "BATCH"  // the worker holds batch Number: Attempt, Contents
+	Batch  Code = "BATCH"  // the worker holds the batch of Fence: Attempt, Contents
 	Empty  Code = "EMPTY"  // nothing is due before Wait is over
-	Number Code = "NUMBER" // nothing was taken; use Number in the next turn
+	Number Code = "NUMBER" // nothing was taken; use Fence in the next turn
 	Busy   Code = "BUSY"   // Holder holds the slot; its lease ends in Wait
 	Paused Code = "PAUSED" // a person has paused the slot
 	Left   Code = "LEFT"   // the worker holds nothing
@@ -90,7 +90,7 @@ const (
 // Answer is what a turn returns.
 type Answer struct {
 	Code    Code
-	Number  int64  // of the batch or slot; not with BUSY
+	Fence   int64  // of the batch, or of the slot; not with BUSY
 	Attempt int    // of every message of the batch, 1 to 17
 	Holder  string // with BUSY
 
@@ -189,7 +189,7 @@ func (t *Turn) args() []any {
 	}
 	args := turnScript.Call(6, 15+4*len(t.Verdicts))
 	args = append(args, k.Store, &k.Prepare, &k.Retry, &k.Dead, &k.Meta, &k.Why,
-		kind, &t.Worker, &t.Number, &t.DeadHolder, millis(t.Lease), &t.Count, &t.Random, millis(t.TakeoverDelay), idle)
+		kind, &t.Worker, &t.Fence, &t.DeadHolder, millis(t.Lease), &t.Count, &t.Random, millis(t.TakeoverDelay), idle)
 	for i := range t.Verdicts {
 		v := &t.Verdicts[i]
 		var n int64
@@ -227,7 +227,7 @@ func parseAnswer(reply []string) (a Answer, ok bool) {
 	var err error
 	if a.Code == Busy {
 		a.Holder = reply[1]
-	} else if a.Number, err = strconv.ParseInt(reply[1], 10, 64); err != nil {
+	} else if a.Fence, err = strconv.ParseInt(reply[1], 10, 64); err != nil {
 		return a, false
 	}
 	switch a.Code {

@@ -84,7 +84,7 @@ func wrongTypes(w *world, stage string) {
 			if stage == "finish after a failure" || stage == "retry" {
 				w.put("m0")
 				a := w.took(w.as("a", 0), "m0")
-				w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m0", time.Hour))))
+				w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("m0", time.Hour))))
 			}
 			if stage == "retry" {
 				w.later(time.Hour.Milliseconds())
@@ -96,7 +96,7 @@ func wrongTypes(w *world, stage string) {
 			if stage != "first take" && stage != "retry" {
 				a := w.turn(asking(2, t), luascripts.Batch)
 				x, y := a.Contents[0], a.Contents[1]
-				t.Number = a.Number
+				t.Fence = a.Fence
 				switch stage {
 				case "fail":
 					t.Verdicts = []luascripts.Verdict{fail(x, time.Second), bury(y)}
@@ -136,7 +136,7 @@ func wrongTypeCancel(w *world) {
 		w.clean(rangeMerge)
 		w.put("m")
 		a := w.took(w.as("a", 0), "m")
-		w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", time.Hour))))
+		w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("m", time.Hour))))
 		w.put("m")
 		before := w.everywhere()
 		w.breakKey(key)

@@ -23,7 +23,7 @@ var verdictTrials = []trial{
 		for range 3 {
 			a := w.took(w.as("a", number), "m", "n")
 			w.must(a.Priority(0) == 1<<53-1 && a.Priority(1) == 1<<53-2, "priorities %d and %d", a.Priority(0), a.Priority(1))
-			number = w.tells(luascripts.Left, leaving(w.as("a", a.Number, giveBack("m", a.Priority(0)), giveBack("n", a.Priority(1)))))
+			number = w.tells(luascripts.Left, leaving(w.as("a", a.Fence, giveBack("m", a.Priority(0)), giveBack("n", a.Priority(1)))))
 			s := w.slot()
 			w.must(s.store["m"] == 1<<53-1 && s.store["n"] == 1<<53-2, "%v", s.store)
 		}
@@ -33,7 +33,7 @@ var verdictTrials = []trial{
 		w.put("m")
 		a := w.took(w.as("a", 0), "m")
 		w.later(-3_600_000)
-		w.tells(luascripts.Left, leaving(w.as("a", a.Number, giveBack("m", 0))))
+		w.tells(luascripts.Left, leaving(w.as("a", a.Fence, giveBack("m", 0))))
 		w.must(w.slot().store["m"] == w.now, "due at %d, now is %d", w.slot().store["m"], w.now)
 	}},
 	{name: "handed back: the first time of a range merge stays", run: firstTimeStays},
@@ -42,7 +42,7 @@ var verdictTrials = []trial{
 			w.clean(rangeMerge)
 			w.put("m")
 			a := w.took(w.as("a", 0), "m")
-			number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", delay))))
+			number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("m", delay))))
 			w.waitsFor("m", want, 16)
 			w.later(10)
 			w.lease = time.Microsecond // is a lease
@@ -59,7 +59,7 @@ var verdictTrials = []trial{
 			w.clean(k)
 			w.put("m")
 			a := w.took(w.as("a", 0), "m")
-			w.tells(luascripts.Empty, w.as("a", a.Number, fail("x", time.Second), bury("y"), giveBack("z", 77)))
+			w.tells(luascripts.Empty, w.as("a", a.Fence, fail("x", time.Second), bury("y"), giveBack("z", 77)))
 			s := w.slot()
 			w.must(len(s.store)+len(s.prepare)+len(s.retry)+len(s.dead)+len(s.why) == 0, "%v: %+v", k, s)
 		}
@@ -116,12 +116,12 @@ func badVerdicts(w *world) {
 			"priority is nan":          {"m", 1000, "nan", "why"},
 			"a second one":             {"m", 1000, "", "why", "n", "x", "", "why"},
 		} {
-			err := w.raw(append([]any{letter, "a", a.Number, "", 0, 1, 1, 1000, 0}, verdict...)...)
+			err := w.raw(append([]any{letter, "a", a.Fence, "", 0, 1, 1, 1000, 0}, verdict...)...)
 			w.must(err != nil && strings.Contains(err.Error(), "RMQ bad verdict"), "%v, %s: %v", k, name, err)
 			before.same(w.slot())
 		}
 		// Nothing but the verdicts was wrong.
-		err := w.raw(letter, "a", a.Number, "", 0, 1, 1, 1000, 0, "m", 1000000000000, "", "", "n", -2, 1<<53-1, "why")
+		err := w.raw(letter, "a", a.Fence, "", 0, 1, 1, 1000, 0, "m", 1000000000000, "", "", "n", -2, 1<<53-1, "why")
 		w.must(err == nil, "%v: %v", k, err)
 	}
 }
@@ -134,7 +134,7 @@ func handBack(w *world) {
 		taken := w.now / 1000 * 1000
 		a := w.took(w.as("a", 0), "m", "n")
 		w.later(5000)
-		number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, giveBack("m", a.Priority(0)), giveBack("n", a.Priority(1)))))
+		number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, giveBack("m", a.Priority(0)), giveBack("n", a.Priority(1)))))
 		s := w.slot()
 		want := taken
 		if k == priorityKind {
@@ -146,7 +146,7 @@ func handBack(w *world) {
 
 		// Of a batch told again no priority is known: such a content comes alone,
 		// and has not spent an attempt either.
-		number = w.tells(luascripts.Left, leaving(w.as("a", a.Number, giveBack("m", 0))))
+		number = w.tells(luascripts.Left, leaving(w.as("a", a.Fence, giveBack("m", 0))))
 		s = w.slot()
 		if k == priorityKind {
 			w.must(s.retry["m"] == w.now*100+17 && len(s.store) == 0, "%+v", s)
@@ -155,12 +155,12 @@ func handBack(w *world) {
 		w.must(a.Attempt == 1 && w.slot().prepare["m"]%1000 == 16, "%v: attempt %d", k, a.Attempt)
 
 		// A retry that is handed back keeps its attempt.
-		number = w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", time.Second))))
+		number = w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("m", time.Second))))
 		for range 3 {
 			w.later(1000)
 			a = w.took(w.as("a", number), "m")
 			w.must(a.Attempt == 2, "%v: attempt %d of a retry handed back", k, a.Attempt)
-			number = w.tells(luascripts.Left, leaving(w.as("a", a.Number, giveBack("m", 50))))
+			number = w.tells(luascripts.Left, leaving(w.as("a", a.Fence, giveBack("m", 50))))
 			s = w.slot()
 			why, _ := luascripts.ParseFailure(s.why["m"])
 			w.must(s.retry["m"] == w.now*100+16 && len(s.store) == 0 && why.Attempts == 1, "%v: %+v", k, s)
@@ -180,7 +180,7 @@ func firstTimeStays(w *world) {
 			a := w.took(w.as("a", 0), "m", "begun")
 			w.do("zadd", w.k.Store, taken+again, "m", taken+again, "begun")
 			w.later(200)
-			number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, giveBack("m", 60), fail("begun", time.Second))))
+			number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, giveBack("m", 60), fail("begun", time.Second))))
 			s, want := w.slot(), taken+again
 			if k == rangeMerge {
 				want = min(want, taken)
@@ -190,11 +190,11 @@ func firstTimeStays(w *world) {
 			// A retry was begun before: the fresh copy has another story, and its own time.
 			w.do("del", w.k.Store)
 			w.put("m")
-			number = w.tells(luascripts.Left, leaving(w.as("a", w.took(w.as("a", number), "m").Number, fail("m", time.Millisecond))))
+			number = w.tells(luascripts.Left, leaving(w.as("a", w.took(w.as("a", number), "m").Fence, fail("m", time.Millisecond))))
 			w.later(1)
 			a = w.took(w.as("a", number), "m")
 			w.do("zadd", w.k.Store, w.now+5000, "m")
-			w.tells(luascripts.Left, leaving(w.as("a", a.Number, giveBack("m", 0))))
+			w.tells(luascripts.Left, leaving(w.as("a", a.Fence, giveBack("m", 0))))
 			s = w.slot()
 			w.must(a.Attempt == 2 && s.store["m"] == w.now+5000 && len(s.retry) == 0, "%v: a retry: %+v", k, s)
 		}
@@ -213,7 +213,7 @@ func freshCopyWins(w *world) {
 			a := w.took(w.as("a", 0), "m")
 			due := w.now + 5000
 			w.do("zadd", w.k.Store, due, "m")
-			number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, end)))
+			number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, end)))
 			s := w.slot()
 			if k == rangeMerge && end.Fate == luascripts.NotStarted {
 				due = startOfTime

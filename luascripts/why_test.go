@@ -41,7 +41,7 @@ var whyTrials = []trial{
 			a := w.took(w.as("a", 0), "m")
 			v := fail("m", time.Second)
 			v.Reason = reason
-			w.tells(luascripts.Left, leaving(w.as("a", a.Number, v)))
+			w.tells(luascripts.Left, leaving(w.as("a", a.Fence, v)))
 			w.explained("m", luascripts.Failure{Attempts: 1, First: w.time(), Last: w.time(), Worker: "a", Reason: reason})
 		}
 	}},
@@ -73,7 +73,7 @@ func whyRecords(w *world) {
 			a := w.took(w.as("a", number), "m")
 			v := fail("m", time.Second)
 			v.Priority, v.Reason = a.Priority(0), fmt.Sprint("reason ", n)
-			number = w.tells(luascripts.Left, leaving(w.as("a", a.Number, v)))
+			number = w.tells(luascripts.Left, leaving(w.as("a", a.Fence, v)))
 			want.Attempts, want.Last, want.Worker, want.Reason = n, w.time(), "a", v.Reason
 			w.explained("m", want) // with the first failure, and the priority of the first delivery
 			w.must(n == 17 || w.slot().explains, "the flag is not set")
@@ -89,17 +89,17 @@ func whyForgotten(w *world) {
 			w.put("m", "n", "o")
 			a := w.took(w.as("a", 0), "m", "n", "o")
 			// o is done; the others fail.
-			number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", delay), fail("n", delay))))
+			number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("m", delay), fail("n", delay))))
 			s := w.slot()
 			w.must(len(s.why) == 2 && s.explains, "%v: %+v", k, s)
 			w.later(1000)
 			a = w.turn(w.as("a", number), luascripts.Batch)
 			first := a.Contents[0]
-			a = w.turn(w.as("a", a.Number), luascripts.Batch) // all done
+			a = w.turn(w.as("a", a.Fence), luascripts.Batch) // all done
 			s = w.slot()
 			w.must(len(s.why) == 1 && s.why[first] == "" && s.explains, "%v: one is done: %+v", k, s)
 			// The last one with something else undone, which is not found in the batch.
-			w.tells(luascripts.Empty, w.as("a", a.Number, fail("x", 0)))
+			w.tells(luascripts.Empty, w.as("a", a.Fence, fail("x", 0)))
 			s = w.slot()
 			w.must(len(s.why) == 0 && !s.explains, "%v: all are done: %+v", k, s)
 			n, _ := w.do("hlen", w.k.Meta).(int64)
@@ -113,28 +113,28 @@ func whyStays(w *world) {
 	w.put("m", "n")
 	a := w.took(w.as("a", 0), "m", "n")
 	died := luascripts.Failure{Attempts: 1, First: w.time(), Last: w.time(), Worker: "a", Reason: "it cannot be read"}
-	number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, bury("m"), fail("n", time.Second))))
+	number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, bury("m"), fail("n", time.Second))))
 	w.explained("m", died)
 	w.put("m") // sent again, and done this time
 	a = w.took(w.as("a", number), "m")
-	number = w.tells(luascripts.Empty, w.as("a", a.Number))
+	number = w.tells(luascripts.Empty, w.as("a", a.Fence))
 	w.explained("m", died)
 	w.later(1000)
 	a = w.took(w.as("a", number), "n")
-	number = w.tells(luascripts.Empty, w.as("a", a.Number))
+	number = w.tells(luascripts.Empty, w.as("a", a.Fence))
 	s := w.slot()
 	w.must(len(s.why) == 1 && !s.explains, "%+v", s)
 
 	// A failure of the new copy is the newer story.
 	w.put("m")
 	a = w.took(w.as("a", number), "m")
-	number = w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", time.Second))))
+	number = w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("m", time.Second))))
 	w.explained("m", luascripts.Failure{Attempts: 1, First: w.time(), Last: w.time(), Worker: "a", Reason: "it failed"})
 	// A hand-back is no failure.
 	w.later(1000)
 	before := w.slot().why["m"]
 	a = w.took(w.as("a", number), "m")
-	w.tells(luascripts.Left, leaving(w.as("a", a.Number, giveBack("m", 0))))
+	w.tells(luascripts.Left, leaving(w.as("a", a.Fence, giveBack("m", 0))))
 	w.must(w.slot().why["m"] == before, "a hand-back is noted: %q", w.slot().why["m"])
 }
 
@@ -145,12 +145,12 @@ func whyAnew(w *world) {
 	a := w.took(w.as("a", 0), "m")
 	v := fail("m", time.Hour)
 	v.Priority = 50
-	number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, v)))
+	number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, v)))
 	w.later(10)
 	w.put("m")
 	a = w.took(w.as("a", number), "m")
 	w.later(10)
-	w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", time.Hour))))
+	w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("m", time.Hour))))
 	w.explained("m", luascripts.Failure{Attempts: 1, First: w.time(), Last: w.time(), Worker: "a", Reason: "it failed"})
 }
 
@@ -162,7 +162,7 @@ func whyTold(w *world) {
 			w.clean(k)
 			w.put("m")
 			a := w.took(w.as("a", 0), "m")
-			number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, bury("m"))))
+			number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, bury("m"))))
 			w.put("m") // its record tells why another copy is dead
 			v, want := fail("m", delay), luascripts.Failure{Attempts: 1, Worker: "a", Reason: "out of paper"}
 			if k == priorityKind {
@@ -174,21 +174,21 @@ func whyTold(w *world) {
 			v.Priority, v.Reason = want.Priority, want.Reason
 			w.later(5)
 			want.First, want.Last = w.time(), w.time()
-			number = w.tells(luascripts.Left, leaving(w.as("a", a.Number, v)))
+			number = w.tells(luascripts.Left, leaving(w.as("a", a.Fence, v)))
 			w.later(1000)
 			a = w.took(w.as("a", number), "m")
 			w.toldWhy(a, want)
 			w.toldWhy(w.took(w.as("a", 0), "m"), want)
-			number = w.tells(luascripts.Left, leaving(w.as("a", a.Number, giveBack("m", 0)))) // not a failure
+			number = w.tells(luascripts.Left, leaving(w.as("a", a.Fence, giveBack("m", 0)))) // not a failure
 			a = w.took(w.as("a", number), "m")
 			w.toldWhy(a, want)
 			v.Priority, v.Reason = 0, "out of ink"
-			number = w.tells(luascripts.Left, leaving(w.as("a", a.Number, v)))
+			number = w.tells(luascripts.Left, leaving(w.as("a", a.Fence, v)))
 			want.Attempts, want.Last, want.Reason = 2, w.time(), v.Reason
 			w.later(1000)
 			a = w.took(w.as("a", number), "m")
 			w.toldWhy(a, want)
-			w.tells(luascripts.Left, leaving(w.as("a", a.Number, v)))
+			w.tells(luascripts.Left, leaving(w.as("a", a.Fence, v)))
 			w.later(1000)
 			w.do("del", w.k.Why) // somebody did that
 			w.untold(w.as("a", w.slot().number))
@@ -231,7 +231,7 @@ func whyCancelled(w *world) {
 		w.clean(k)
 		w.put("m", "n")
 		a := w.took(w.as("a", 0), "m", "n")
-		number := w.tells(luascripts.Left, leaving(w.as("a", a.Number, fail("m", time.Second), bury("n"))))
+		number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("m", time.Second), bury("n"))))
 		cancel("x") // waits nowhere
 		w.put("n")
 		cancel("n") // waits, and is dead

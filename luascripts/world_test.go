@@ -310,7 +310,7 @@ func (w *world) put(contents ...string) {
 // as is a turn of one worker that asks for up to 8 contents.
 func (w *world) as(worker string, number int64, verdicts ...luascripts.Verdict) *luascripts.Turn {
 	return &luascripts.Turn{
-		Keys: w.k, Priority: w.topic == priorityKind, Merge: w.topic == rangeMerge, Worker: worker, Number: number, Lease: w.lease,
+		Keys: w.k, Priority: w.topic == priorityKind, Merge: w.topic == rangeMerge, Worker: worker, Fence: number, Lease: w.lease,
 		Count: 8, Random: 1, TakeoverDelay: w.crash, Verdicts: verdicts,
 	}
 }
@@ -323,7 +323,7 @@ func (w *world) turn(t *luascripts.Turn, code luascripts.Code) luascripts.Answer
 		w.Fatalf("%v", err)
 	}
 	if a.Code != code {
-		w.Fatalf("%s (number %d, gone %q) was answered %+v, not %s", t.Worker, t.Number, t.DeadHolder, a, code)
+		w.Fatalf("%s (number %d, gone %q) was answered %+v, not %s", t.Worker, t.Fence, t.DeadHolder, a, code)
 	}
 	return a
 }
@@ -343,7 +343,7 @@ func (w *world) took(t *luascripts.Turn, contents ...string) luascripts.Answer {
 // tells takes a turn that must be answered with code, and returns the number.
 func (w *world) tells(code luascripts.Code, t *luascripts.Turn) int64 {
 	w.Helper()
-	return w.turn(t, code).Number
+	return w.turn(t, code).Fence
 }
 
 // leaving is a turn that leaves the slot.

@@ -25,7 +25,7 @@ var (
 // [Found] that batch may be over: the holder stays noted until it leaves the slot.
 type Holder struct {
 	Worker string // or empty
-	Number int64  // of the batch, or of the slot since; 0: never touched
+	Fence  int64  // of the batch, or of the slot since; 0: never touched
 	Until  time.Time
 	Lease  time.Duration // 0: ZooKeeper judges the worker
 	Paused time.Time     // since when the slot is paused; zero: it is not; 1970: it is not known since when
@@ -119,7 +119,7 @@ func mark(text string) (taken time.Time, attempt int) {
 // holder reads holder, number, until, lease and paused.
 func holder(r []string) Holder {
 	n := numbers(r)
-	return Holder{Worker: r[0], Number: n[1], Until: score.Time(n[2]), Lease: time.Duration(n[3]) * time.Millisecond, Paused: since(r[4])}
+	return Holder{Worker: r[0], Fence: n[1], Until: score.Time(n[2]), Lease: time.Duration(n[3]) * time.Millisecond, Paused: since(r[4])}
 }
 
 // since is when a slot was paused. Any text in the field pauses it.
