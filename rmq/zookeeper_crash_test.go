@@ -63,5 +63,5 @@ func TestZooKeeperWorkerThatCrashesAgainAndAgain(t *testing.T) {
 	}
 	t.Logf("%d workers were killed, %d of them with a share; no more than %d slots of a topic stood still", len(dead), withShare, most)
 	f.drain()
-	f.judge()
+	f.judge(2) // on a busy machine a slot is given on before it was taken over
 }
