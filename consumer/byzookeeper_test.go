@@ -233,7 +233,10 @@ func TestSilenceBeforeTheAnswer(t *testing.T) {
 	eventually(t, "the message was taken, and is given back", func() bool {
 		return rdb.HGet(ctx, k.Meta, "batch").Val() != last && rdb.HGet(ctx, k.Meta, "holder").Val() == ""
 	})
-	waitFor(t, "the session is lost", first.Handlers.Done())
+	waitFor(t, "the term ends", first.Handlers.Done())
+	if why := context.Cause(first.Handlers); !errors.Is(why, ErrLeaseLost) {
+		t.Errorf("the session was not lost: %v", why)
+	}
 	if n.mu.Lock(); n.total >= sent {
 		t.Error("the message was handled in the silence")
 	}

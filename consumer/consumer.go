@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -28,7 +29,7 @@ type Consumer struct {
 	log     *zap.Logger
 	lines   *latelog.Lines                  // of the log, not written yet
 	id      string                          // of this worker, never used again; with ZooKeeper, what its ids begin with
-	shares  func(fleet.Config) *fleet.Fleet // the slots out
+	shares  func(fleet.Config) *fleet.Fleet // makes the fleet: by Redis or by ZooKeeper
 	recheck time.Duration                   // between comparisons of the definitions
 	silence time.Duration                   // before the subscription is asked for a sign of life
 
@@ -40,8 +41,9 @@ type Consumer struct {
 	ended   chan struct{}   // closed when everything has ended after Close
 	result  error           // of Close
 
-	pace pace
-	crew *crew // set by Start
+	pace   pace
+	crew   *crew                       // set by Start
+	joined atomic.Pointer[fleet.Fleet] // the crew's; not under mu, since a Middleware may call Worker
 }
 
 // phase of a consumer's life. It only goes forward.
@@ -86,13 +88,10 @@ func New(rdb redis.UniversalClient, cfg Config) (*Consumer, error) {
 // With ZooKeeper that is its name until it has started, and another id after each
 // session that was lost.
 func (c *Consumer) Worker() string {
-	c.mu.Lock()
-	w := c.crew
-	c.mu.Unlock()
-	if w == nil {
-		return c.id
+	if f := c.joined.Load(); f != nil {
+		return f.Present().Worker()
 	}
-	return w.fleet.Present().Worker()
+	return c.id
 }
 
 // Listen has l handle the messages of topic t. It is called once for a topic,
@@ -215,7 +214,7 @@ func (c *Consumer) start(ctx context.Context) error {
 		w.shift.End(nil)
 		return err
 	}
-	w.prepare(c)
+	w.build(c)
 	// Subscribed first, so that nothing sent after the first look is missed.
 	sub, err := w.ears.Subscribe(ctx)
 	if err == nil {
@@ -245,6 +244,7 @@ func (c *Consumer) run(ctx context.Context, w *crew, sub *wakeups.Subscription) 
 		return ctx.Err()
 	}
 	c.phase, c.crew = started, w
+	c.joined.Store(w.fleet)
 	w.run(sub)
 	c.log.Info("worker started", zap.Int("topics", len(c.topics)))
 	return nil

@@ -37,14 +37,14 @@ func newCrew(c *Consumer) *crew {
 		ID: c.id, Namespace: c.cfg.Namespace, Sharing: c.cfg.Slots, Lease: c.cfg.Lease, Recheck: c.recheck,
 		Redis: c.rdb, Scripts: c.scripts, Shift: w.shift, Announcer: w.announcer, Topics: shared,
 		Log: c.log, Logger: c.cfg.Logger,
-		Gained:         func(t *schedule.Topic) { w.lookout.Hurry(t) },
-		BeforeTakeover: func(slots []*schedule.Slot) { w.takers.takeovers.await(topicsOf(slots)) },
+		Gained:     func(t *schedule.Topic) { w.lookout.Hurry(t) },
+		HolderDied: func(slots []*schedule.Slot) { w.takers.takeovers.await(topicsOf(slots)) },
 	})
 	return w
 }
 
-// prepare makes everything else.
-func (w *crew) prepare(c *Consumer) {
+// build makes everything else.
+func (w *crew) build(c *Consumer) {
 	w.scheduled = make([]*schedule.Topic, len(w.topics))
 	for i, t := range w.topics {
 		w.scheduled[i] = t.schedule() // anew, if an earlier start failed
@@ -59,7 +59,7 @@ func (w *crew) prepare(c *Consumer) {
 	w.takers.locate(w.topics)
 	w.lookout = lookout.New(lookout.Config{
 		Shift: w.shift, Redis: c.rdb, Schedule: w.schedule, Log: c.log,
-		BeforeTakeover: func(slots []*schedule.Slot) { takeovers.prepare(asSlot(slots[0]).topic) },
+		BeforeTakeover: func(t *schedule.Topic) { takeovers.askIfDue(asTopic(t)) },
 	}, w.scheduled, func(t *schedule.Topic) time.Duration { return asTopic(t).opts.SafetyLook })
 	heard := make([]wakeups.Topic, len(w.topics))
 	for i, t := range w.topics {
@@ -80,7 +80,7 @@ func (w *crew) run(sub *wakeups.Subscription) {
 	w.shift.Running.Go(w.lookout.Run)
 }
 
-// leaveFleet has the others take the worker's slots.
+// leaveFleet takes the worker out, within grace.
 func (w *crew) leaveFleet(how func(ctx context.Context)) {
 	ctx, cancel := context.WithTimeout(w.shift.Requests, grace)
 	defer cancel()

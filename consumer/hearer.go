@@ -2,7 +2,7 @@ package consumer
 
 import "time"
 
-// hearer does what other workers and producers publish.
+// hearer acts on what other workers and producers publish.
 type hearer struct{ *crew }
 
 // Woken has a slot look when something is due there.
@@ -10,7 +10,7 @@ func (h hearer) Woken(topic, slot int, in time.Duration) {
 	h.schedule.Wake(h.scheduled[topic], slot, in)
 }
 
-// Asked has a slot take its turn of which this worker carries nothing: see question.go.
+// Asked lets a slot take a turn if this worker carries nothing of it: see question.go.
 func (h hearer) Asked(topic, slot int, holder string) {
 	h.schedule.Asked(h.scheduled[topic], slot, holder)
 }

@@ -19,7 +19,7 @@ func TestQuestionsOfTwoHolders(t *testing.T) {
 	must(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
 	w := newCrew(c) // which joins, and does not run
 	must(t, w.fleet.Agree(ctx))
-	w.prepare(c)
+	w.build(c)
 	must(t, w.fleet.Join(ctx, w.schedule, w.scheduled))
 	defer w.shift.End(nil)
 	defer w.fleet.Undo(ctx)

@@ -100,6 +100,22 @@ func TestMiddlewareIsChecked(t *testing.T) {
 	}
 }
 
+// A middleware may ask for the worker's id while it wraps.
+func TestMiddlewareMayAskForTheWorker(t *testing.T) {
+	t.Parallel()
+	var c *Consumer
+	id := ""
+	c, err := New(shared(t), Config{Middleware: []Middleware{func(l MessageListener) MessageListener {
+		id = c.Worker()
+		return l
+	}}})
+	must(t, err)
+	must(t, c.Listen(topicOf(t, message.KindPriority, 1), newNotes().done(), ListenOptions{}))
+	if id == "" || id != c.Worker() {
+		t.Errorf("it was %q, and is %q", id, c.Worker())
+	}
+}
+
 // Another worker with an old view takes a batch and dies, and nobody was woken
 // for it: the safety look finds what is in flight.
 func TestStrandedBatchIsFound(t *testing.T) {

@@ -33,10 +33,10 @@ func (c *takeovers) ask(t *topic) <-chan struct{} {
 	return t.takeover.ask(&c.shift.Watching, func() time.Duration { return askBackoff(c.log, t.Name, t.opts.Backoff, 1) })
 }
 
-// prepare asks, and waits for the answer, though not for long, if a batch in one of
+// askIfDue asks, and waits for the answer, though not for long, if a batch in one of
 // the worker's slots is about to be taken over. One of a worker that lives, and hands its
 // slots over when it is through, is no failure.
-func (c *takeovers) prepare(t *topic) {
+func (c *takeovers) askIfDue(t *topic) {
 	if c.due(t) {
 		c.await([]*topic{t})
 	}

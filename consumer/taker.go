@@ -31,8 +31,8 @@ const (
 	pausedLook              = 5 * time.Second
 )
 
-// silentHolder is how little of its lease a holder has left that does not keep it: one
-// that lives renews it before. A slot that is busy looks again sooner than that.
+// silentHolder is what a holder that lives never has left of its lease: it renews it before.
+// It is longer than lastBusy, so that a busy slot looks at least once in that time.
 const silentHolder = lastBusy + 100*time.Millisecond
 
 // On a Cluster, a taker whose write takes longer than slowWrite is replaced by

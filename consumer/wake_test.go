@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/wakeups"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -182,6 +183,9 @@ func TestSilence(t *testing.T) {
 	t.Parallel()
 	rdb, topic := servertest.Redis(t).Client(t), topicOf(t, message.KindPriority, 1)
 	c := newConsumer(t, rdb, Config{})
+	if want := wakeups.SilenceOf(rdb); c.silence != want {
+		t.Errorf("it asks after %v, want %v", c.silence, want)
+	}
 	c.silence = 5 * time.Millisecond
 	n := newNotes()
 	must(t, c.Listen(topic, n.done(), ListenOptions{}))

@@ -89,7 +89,7 @@ func (m *watchdog) resume(now time.Time) {
 }
 
 // renewed notes that the lease was begun by a request sent at a time. Without a lease,
-// the session takes its place: see term.MayStart.
+// the session takes its place: see fleet.Term.MayStart.
 func (m *watchdog) renewed(sent time.Time) {
 	m.until, m.touchAt = time.Time{}, time.Time{}
 	if lease := m.watched.term.Lease(); lease > 0 {

@@ -1,3 +1,3 @@
-// Package errands has what a worker asks of servers beside its turns: when it is due for
-// each topic ([Timetable]), and how it waits for each server ([Lines]).
+// Package errands spreads periodic work over time ([Timetable]), and asks each server for
+// much in one round trip ([Lines], and [Each] for a start). It does not know what is asked.
 package errands

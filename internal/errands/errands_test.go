@@ -21,7 +21,13 @@ func planned(n int, gap, period time.Duration) (*Timetable[int], []int) {
 // hurry together.
 func TestTimetableKeepsTopicsApart(t *testing.T) {
 	t.Parallel()
+	made := time.Now()
 	tt, all := planned(100, 0, 100*time.Hour)
+	for i, topic := range all {
+		if first := tt.of[topic].at.Sub(made).Round(time.Hour); first != time.Duration(i+1)*time.Hour {
+			t.Errorf("topic %d is due for the first time in %v", i, first)
+		}
+	}
 	begin := tt.of[all[0]].at.Add(-time.Hour)
 	for _, topic := range all {
 		tt.Hurry(topic)
@@ -88,7 +94,11 @@ func TestTimetableHeedsAHurry(t *testing.T) {
 		t.Errorf("%d are due", len(due))
 	}
 	cancel()
-	<-end
+	select {
+	case <-end:
+	case <-time.After(time.Minute):
+		t.Error("it does not end")
+	}
 }
 
 // What is for one server is asked together, once; what is added while it is asked is asked

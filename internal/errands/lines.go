@@ -9,7 +9,7 @@ import "sync"
 // behind all of them at once, and a server that hangs holds up its own line only.
 type Lines[K comparable] struct {
 	most int                         // asked for together
-	do   func(addr string, some []K) // asks a server
+	do   func(line string, some []K) // asks a server
 	all  *sync.WaitGroup             // of the goroutines
 
 	mu    sync.Mutex
@@ -27,68 +27,69 @@ const (
 	inHandAgain // and then once more: the answer may show what was before
 )
 
-// NewLines makes lines that are empty. The goroutines are of a group.
-func NewLines[K comparable](most int, all *sync.WaitGroup, do func(addr string, some []K)) *Lines[K] {
+// NewLines makes lines that are empty. Their goroutines run in the group all.
+func NewLines[K comparable](most int, all *sync.WaitGroup, do func(line string, some []K)) *Lines[K] {
 	return &Lines[K]{most: most, do: do, all: all, lines: map[string][]K{}, known: map[K]errand{}}
 }
 
-// Add has some things asked of a server.
-func (e *Lines[K]) Add(addr string, things ...K) {
+// Add has some things asked of a server. Each waits in the line that is named: normally the
+// server's address.
+func (e *Lines[K]) Add(line string, things ...K) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	line, runs := e.lines[addr]
+	waiting, runs := e.lines[line]
 	for _, k := range things {
 		switch e.known[k] {
 		case 0:
 			e.known[k] = inLine
-			line = append(line, k)
+			waiting = append(waiting, k)
 		case inHand:
 			e.known[k] = inHandAgain
 		}
 	}
-	if len(line) == 0 && !runs {
+	if len(waiting) == 0 && !runs {
 		return
 	}
-	e.lines[addr] = line
+	e.lines[line] = waiting
 	if !runs {
-		e.all.Go(func() { e.run(addr) })
+		e.all.Go(func() { e.run(line) })
 	}
 }
 
 // run asks a server until its line is empty.
-func (e *Lines[K]) run(addr string) {
-	for some := e.take(addr); some != nil; some = e.take(addr) {
-		e.do(addr, some)
-		e.finish(addr, some)
+func (e *Lines[K]) run(line string) {
+	for some := e.take(line); some != nil; some = e.take(line) {
+		e.do(line, some)
+		e.finish(line, some)
 	}
 }
 
 // take returns the first of a line, which are in hand from then on. Of an empty one it
 // returns nothing, and its goroutine ends.
-func (e *Lines[K]) take(addr string) []K {
+func (e *Lines[K]) take(line string) []K {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	line := e.lines[addr]
-	some := line[:min(e.most, len(line))]
+	waiting := e.lines[line]
+	some := waiting[:min(e.most, len(waiting))]
 	if len(some) == 0 {
-		delete(e.lines, addr)
+		delete(e.lines, line)
 		return nil
 	}
 	for _, k := range some {
 		e.known[k] = inHand
 	}
-	e.lines[addr] = line[len(some):]
+	e.lines[line] = waiting[len(some):]
 	return some[:len(some):len(some)]
 }
 
 // finish ends what was in hand. What was added meanwhile waits again.
-func (e *Lines[K]) finish(addr string, some []K) {
+func (e *Lines[K]) finish(line string, some []K) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, k := range some {
 		if e.known[k] == inHandAgain {
 			e.known[k] = inLine
-			e.lines[addr] = append(e.lines[addr], k)
+			e.lines[line] = append(e.lines[line], k)
 		} else {
 			delete(e.known, k)
 		}

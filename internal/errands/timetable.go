@@ -31,7 +31,7 @@ type row[T comparable] struct {
 // mostDue is how many topics are in a lot.
 const mostDue = 256
 
-// Gap is the gap that is right where the shortest period is so long.
+// Gap returns the gap between two lots: an eighth of the shortest period, at most 100 ms.
 func Gap(shortest time.Duration) time.Duration { return min(100*time.Millisecond, shortest/8) }
 
 // NewTimetable has each topic due for the first time within its first period, one after the

@@ -6,8 +6,8 @@ import (
 	"github.com/slotmq/go-rmq/internal/errands"
 )
 
-// attendance has each topic attended to now and then: by the way its slots are shared out,
-// and its definition compared.
+// attendance goes through the topics now and then: it has the definition compared, and calls
+// way.attend. Of a topic that is refused, only the definition is compared.
 type attendance struct {
 	*parts
 	way         way

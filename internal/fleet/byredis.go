@@ -25,12 +25,12 @@ import (
 type byRedis struct {
 	*parts
 	newcomers *newcomers
-	showing   *errands.Lines[*Topic] // lists to enter
+	entering  *errands.Lines[*Topic] // lists to enter
 }
 
 func newByRedis(p *parts) way {
 	f := &byRedis{parts: p, newcomers: &newcomers{p}}
-	f.showing = errands.NewLines(topicsAtOnce, &f.Shift.Attending, f.refresh)
+	f.entering = errands.NewLines(topicsAtOnce, &f.Shift.Attending, f.refresh)
 	return f
 }
 
@@ -40,9 +40,9 @@ func (f *byRedis) sharing() definition.Sharing {
 
 func (f *byRedis) join(ctx context.Context) error {
 	t := f.terms.open(f.Log)
-	t.id, t.hold = f.ID, &leases{id: f.ID, length: f.Lease, schedule: f.schedule}
+	t.id, t.Hold = f.ID, &leases{id: f.ID, length: f.Lease, schedule: f.schedule}
 	f.terms.begin(t)
-	return errands.Each(ctx, byServer(ctx, f.Redis, f.Topics, luascripts.WorkersKey), f.show)
+	return errands.Each(ctx, byServer(ctx, f.Redis, f.Topics, luascripts.WorkersKey), f.enter)
 }
 
 // run has nothing to do: the term lasts as long as the worker.
@@ -53,7 +53,7 @@ func (f *byRedis) attend(t *Topic) {
 	if !t.listed.Load() { // apart, since a newcomer may have to ask a server that hangs about what is in flight
 		line = "new at " + line
 	}
-	f.showing.Add(line, t)
+	f.entering.Add(line, t)
 }
 
 func (f *byRedis) next(t *Topic, now time.Time) time.Duration { return f.newcomers.next(t, now) }
@@ -63,15 +63,15 @@ func (f *byRedis) refresh(_ string, topics []*Topic) {
 	if f.Shift.Background.Err() != nil {
 		return
 	}
-	if err := f.show(f.Shift.Background, topics); err != nil && f.Shift.Background.Err() == nil {
+	if err := f.enter(f.Shift.Background, topics); err != nil && f.Shift.Background.Err() == nil {
 		cluster.NoteError(f.Shift.Background, f.Redis, err)
 		f.Log.Warn("lists of members could not be refreshed", zap.Error(err))
 	}
 }
 
-// show enters the worker in some topics' lists of members, and works at the slots
+// enter enters the worker in some topics' lists of members, and works at the slots
 // that are its share by them. A newcomer may have to wait.
-func (f *byRedis) show(ctx context.Context, topics []*Topic) error {
+func (f *byRedis) enter(ctx context.Context, topics []*Topic) error {
 	now := time.Now()
 	enter, out := []*Topic{}, []*entry{}
 	for _, t := range topics {

@@ -50,12 +50,12 @@ func (f *byZooKeeper) sharing() definition.Sharing {
 // present is the session of the present term, or the last; nil before the first.
 func (f *byZooKeeper) present() *session {
 	if t := f.terms.present.Load(); t != nil {
-		return t.hold.(*session)
+		return t.Hold.(*session)
 	}
 	return nil
 }
 
-// join is enter for a start. Workers of two trees in ZooKeeper would take each
+// join gets the first session. Workers of two trees in ZooKeeper would take each
 // other for dead, so the definitions are compared once more, with the tree's id.
 func (f *byZooKeeper) join(ctx context.Context) error {
 	if err := f.enter(ctx); err != nil {
@@ -101,7 +101,7 @@ func (f *byZooKeeper) enter(ctx context.Context) error {
 		}
 		return err
 	}
-	t.id, t.hold = s.member.ID(), s
+	t.id, t.Hold = s.member.ID(), s
 	t.Log = f.Logger.With(zap.String("member", t.id))
 	f.terms.begin(t)
 	return nil
@@ -142,8 +142,9 @@ func (f *byZooKeeper) run() {
 	}
 }
 
-// watch returns when the term must end: with lost, because the session is lost, and
-// else because a handler hangs. It returns no error when the slots have been left.
+// watch returns when the term must end, and why: the session is lost, or it lives, and a
+// handler hangs or another worker has proven this one dead. It returns no error when the
+// slots have been left.
 func (f *byZooKeeper) watch(s *session) (why error, lost bool) {
 	show := time.NewTicker(showEvery)
 	defer show.Stop()
@@ -159,7 +160,7 @@ func (f *byZooKeeper) watch(s *session) (why error, lost bool) {
 			if f.Shift.Background.Err() == nil {
 				return why, false
 			}
-			ending = nil // it will be named by Close
+			ending = nil // Close names the handler that hangs
 		case <-trust.C:
 			now := time.Now()
 			if s.trusted(now) == suspended {

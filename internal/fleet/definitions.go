@@ -14,7 +14,8 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// Recheck is how often the topics' definitions are compared again.
+// Recheck is how often the topics' definitions are compared again, and so how often each topic
+// is attended to at the least.
 const Recheck = 30 * time.Second
 
 // definitions compares the topics' definitions with those that are stored.

@@ -7,8 +7,9 @@ import (
 	"github.com/slotmq/go-rmq/internal/wait"
 )
 
-// Fleet is the workers that share the slots of some topics out, for one of them. Its
-// methods are called in the order in which they stand here.
+// Fleet is this worker's side of the sharing. Call Agree, then Join. After that call either
+// Undo, or Run and Attend in goroutines of their own, then Leave, and then End or Abandon.
+// Hurry and Present may be called from Join on.
 type Fleet struct {
 	parts       *parts
 	way         way

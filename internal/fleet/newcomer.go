@@ -22,17 +22,17 @@ import (
 // died young is out of the list before the next one comes in. What it had in hand stays
 // its own for a whole lease, as with every worker; and while a slot is held by a
 // worker that is not in the list, no newcomer comes in. After a lease it does, whatever
-// there is: what a worker left behind that died before this one started is over by then.
+// there is: the batches of workers that died before this one started have ended by then.
 //
 // A worker that finds the list empty begins at once.
 
 // slotsAtOnce is of how many slots the holders are asked for in one round trip.
 const slotsAtOnce = 128
 
-// shortTrial is how long a newcomer has no slots; with a shorter lease, that.
+// shortTrial is how long a newcomer has no slots, or its lease if that is shorter.
 const shortTrial = 2 * time.Second
 
-// newcomers is when a worker that has just come gets slots. It is of one worker.
+// newcomers decides when this worker, which has just come, gets slots.
 type newcomers struct{ *parts }
 
 // entry is the worker's in a topic's list of members, and what the list says of the others.
@@ -45,29 +45,29 @@ type entry struct {
 
 // trial is longer for a worker of thousands of topics, since it shows itself three times
 // in that time in each of their lists.
-func (f *newcomers) trial() time.Duration {
-	return min(f.Lease, max(shortTrial, time.Duration(len(f.Topics))*time.Millisecond))
+func (n *newcomers) trial() time.Duration {
+	return min(n.Lease, max(shortTrial, time.Duration(len(n.Topics))*time.Millisecond))
 }
 
 // counts is how long the worker counts from now on in the topic's list.
-func (f *newcomers) counts(t *Topic, now time.Time) time.Duration {
-	if t.newcomer.Load() && now.Sub(t.born) < f.Lease {
-		return f.trial()
+func (n *newcomers) counts(t *Topic, now time.Time) time.Duration {
+	if t.newcomer.Load() && now.Sub(t.born) < n.Lease {
+		return n.trial()
 	}
-	return f.Lease
+	return n.Lease
 }
 
 // next is how long it is until the worker shows itself in the list again, or tries to come in.
-func (f *newcomers) next(t *Topic, now time.Time) time.Duration {
-	if age := now.Sub(t.born); t.newcomer.Load() && !t.listed.Load() && age < f.trial() {
-		return f.trial() - age
+func (n *newcomers) next(t *Topic, now time.Time) time.Duration {
+	if age := now.Sub(t.born); t.newcomer.Load() && !t.listed.Load() && age < n.trial() {
+		return n.trial() - age
 	}
-	return min(f.counts(t, now)/3, Recheck)
+	return min(n.counts(t, now)/3, Recheck)
 }
 
-// keptOut returns the topics whose lists the worker has to stay out of, by what they say: a
-// newcomer of those in which it finds others.
-func (f *newcomers) keptOut(ctx context.Context, found []*entry, now time.Time) map[*Topic]bool {
+// keptOut returns the topics whose lists the worker has to stay out of for now. found is what
+// the lists say. It also notes where the worker is a newcomer: where it finds others.
+func (n *newcomers) keptOut(ctx context.Context, found []*entry, now time.Time) map[*Topic]bool {
 	out := map[*Topic]bool{}
 	var tried []*entry
 	for _, e := range found {
@@ -77,19 +77,19 @@ func (f *newcomers) keptOut(ctx context.Context, found []*entry, now time.Time) 
 		}
 		t.newcomer.Store(len(e.members) > 0)
 		switch age := now.Sub(t.born); {
-		case !t.newcomer.Load() || age >= f.Lease:
-		case age < f.trial():
+		case !t.newcomer.Load() || age >= n.Lease:
+		case age < n.trial():
 			out[t] = true
 		default:
 			tried = append(tried, e)
 		}
 	}
-	for t := range f.heldByStrangers(ctx, tried) {
+	for t := range n.heldByStrangers(ctx, tried) {
 		out[t] = true
 		if !t.saidKeptOut {
 			t.saidKeptOut = true
-			f.Log.Info("slots are shared out later: a batch is in flight at a worker that died or leaves",
-				zap.String("topic", t.Name), zap.Duration("at most", f.Lease-now.Sub(t.born)))
+			n.Log.Info("slots are shared out later: a batch is in flight at a worker that died or leaves",
+				zap.String("topic", t.Name), zap.Duration("at most", n.Lease-now.Sub(t.born)))
 		}
 	}
 	return out
@@ -98,7 +98,7 @@ func (f *newcomers) keptOut(ctx context.Context, found []*entry, now time.Time) 
 // heldByStrangers returns the topics of which a batch is held by a worker that is not in the
 // list: it died, or it leaves and is not through yet. A slot whose server does not answer
 // does not count, nor does one with nothing in flight, which may still name a holder.
-func (f *newcomers) heldByStrangers(ctx context.Context, lists []*entry) map[*Topic]bool {
+func (n *newcomers) heldByStrangers(ctx context.Context, lists []*entry) map[*Topic]bool {
 	held, members := map[*Topic]bool{}, map[*Topic][]string{}
 	type place struct {
 		topic *Topic
@@ -113,7 +113,7 @@ func (f *newcomers) heldByStrangers(ctx context.Context, lists []*entry) map[*To
 	}
 	for some := range slices.Chunk(all, slotsAtOnce) {
 		inFlight, holders := make([]*redis.IntCmd, len(some)), make([]*redis.SliceCmd, len(some))
-		pipe := f.Redis.Pipeline()
+		pipe := n.Redis.Pipeline()
 		for i, x := range some {
 			inFlight[i] = pipe.ZCard(ctx, x.keys.Prepare)
 			holders[i] = pipe.HMGet(ctx, x.keys.Meta, "holder")

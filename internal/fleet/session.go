@@ -28,8 +28,8 @@ func (s *session) ID(int) string { return s.term.id }
 
 func (s *session) Lease() time.Duration { return 0 }
 
-// until is how long ZooKeeper has been heard recently enough. A worker that coasts does
-// not need to hear it.
+// until returns the time until which handlers may begin if ZooKeeper stays silent. A worker
+// that coasts does not need to hear it.
 func (s *session) until() (until time.Time, coasts bool) {
 	until = s.member.Until()
 	return until, until.IsZero()
@@ -58,7 +58,7 @@ var errHanging = errors.New("a handler ignores its context")
 // another handler.
 func (s *session) Hung(x *schedule.Slot) {
 	s.schedule.MarkHung(x)
-	s.Shift.Watching.Go(func() { // without ZooKeeper there is no other id, and what coasts goes on with this one
+	s.Shift.Watching.Go(func() { // Leaving waits for ZooKeeper: without it there is no other id
 		if err := s.member.Leaving(s.Shift.Background); err == nil || s.member.Err() == nil {
 			s.requestEnd(errHanging)
 		}
@@ -158,7 +158,7 @@ func (s *session) Suspect(x *schedule.Slot, holder string, busy time.Duration) {
 					zap.String("holder", holder), zap.String("topic", x.Topic().Name), zap.Int("slot", x.Index), zap.Error(err))
 			}
 		case dead:
-			s.BeforeTakeover(s.schedule.HeldBy(holder))
+			s.HolderDied(s.schedule.HeldBy(holder))
 			n := s.schedule.WakeHeldBy(holder)
 			s.term.Log.Warn("a worker is dead; its batches are taken over", zap.String("holder", holder), zap.Int("slots", n))
 		}

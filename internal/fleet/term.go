@@ -16,9 +16,9 @@ import (
 // Term is a time during which this worker has one id. Where the slots are shared
 // out in Redis it lasts as long as the worker. Where ZooKeeper does it, it is one
 // session: when that is lost the others may prove the id dead, and the next term
-// has another session and another id.
+// has another session and another id. What keeps its batches is its Hold.
 type Term struct {
-	hold
+	Hold
 	id       string
 	Log      *zap.Logger             // names the id
 	Handlers context.Context         // of all handlers begun in it
@@ -31,10 +31,11 @@ type Term struct {
 // ErrLeaseLost is why handlers are cancelled whose batch may become another worker's.
 var ErrLeaseLost = errors.New("the lease of the batch is lost")
 
-// hold is what keeps the batches of a term: a lease for each of them in Redis, or one
+// Hold is what keeps the batches of a term: a lease for each of them in Redis, or one
 // session with ZooKeeper for all.
-type hold interface {
-	// ID is what a slot takes its turns under that stands in the place of so many others.
+type Hold interface {
+	// ID returns the id for a slot's turns. Replacement is how many slots stood in its place
+	// before.
 	ID(replacement int) string
 
 	// Lease of a batch; 0: it has none, the session takes its place.
@@ -66,7 +67,7 @@ func (t *Term) MayStart(now time.Time) bool {
 	return t.Handlers.Err() == nil && t.trusted(now)
 }
 
-// terms is under which id the worker works, and at which slots.
+// terms knows under which id the worker works, and at which slots.
 type terms struct {
 	shift    *shift.Shift
 	schedule *schedule.Schedule

@@ -20,7 +20,7 @@ type Topic struct {
 
 	scheduled   *schedule.Topic
 	refused     atomic.Bool // its definition is another one now
-	born        time.Time   // when the worker started
+	born        time.Time   // when the worker joined
 	newcomer    atomic.Bool // it found others in the list of members
 	listed      atomic.Bool // it has entered that list
 	saidKeptOut bool        // it has said why it stays out after its trial

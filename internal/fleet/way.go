@@ -23,7 +23,7 @@ type way interface {
 	run()
 
 	// attend keeps the worker among those that share a topic's slots. It is called for
-	// each topic every now and then.
+	// each topic that is not refused, every now and then.
 	attend(t *Topic)
 
 	// next is how long it is until attend is to be called for a topic again.

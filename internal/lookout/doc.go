@@ -4,8 +4,8 @@
 // flight. Where there is something, the slot is woken. The answers are numbers,
 // however large the contents are.
 //
-// Slots that are new to this worker are looked at in the same way before they are
-// asked for a turn, which costs ten times as much: most of them are empty.
+// Slots that are new to this worker are looked at in the same way before they get a turn.
+// Most of them are empty, and a turn costs ten times as much as a look.
 //
 // Of a slot that sleeps until it is woken, anything at all is a reason to wake it. So
 // first it is only asked whether any of its keys exists, of many slots by one command

@@ -21,20 +21,20 @@ import (
 )
 
 const (
-	// lookSlots is how many slots are asked for in one round trip for what is due.
-	lookSlots = 128
+	// fullAtOnce is how many slots are asked for in one round trip for what is due.
+	fullAtOnce = 128
 
-	// lookTaken is how many slots are looked at together, and asked for in one round trip
-	// for whether they are empty; lookTogether is how many of them one command names, with
+	// emptyAtOnce is how many slots are looked at together, and asked for in one round trip
+	// for whether they are empty; slotsInOneExists is how many of them one command names, with
 	// three keys each.
-	lookTaken, lookTogether = 512, 32
+	emptyAtOnce, slotsInOneExists = 512, 32
 )
 
-// early is the end of a slot's sleep that is not asked about: the message it sleeps to
-// is due about then.
+// early is the end of a slot's sleep for which nothing is asked: what is due then is the
+// message for which it will wake.
 const early = 10 * time.Millisecond
 
-// Slot is what a schedule's slots have as their Value, for those to be looked at.
+// Slot is what the Value of each slot of the schedule must be.
 type Slot interface {
 	Keys() *luascripts.SlotKeys
 	Timed() bool // its store is in the order of times
@@ -63,9 +63,9 @@ type Config struct {
 	Schedule *schedule.Schedule
 	Log      *zap.Logger
 
-	// BeforeTakeover is called before slots are woken that have a batch in flight,
-	// perhaps of a worker that died. It may take its time.
-	BeforeTakeover func(slots []*schedule.Slot)
+	// BeforeTakeover is called before slots of a topic are woken that have a batch in
+	// flight, perhaps of a worker that died. It may wait for a second.
+	BeforeTakeover func(t *schedule.Topic)
 }
 
 // New returns a lookout over some topics' slots. Each is looked at at least every period.
@@ -78,7 +78,7 @@ func New(c Config, topics []*schedule.Topic, period func(*schedule.Topic) time.D
 	gap := errands.Gap(shortest)
 	o := &Lookout{Config: c}
 	o.plan = errands.NewTimetable(topics, gap, func(t *schedule.Topic) time.Duration { return period(t) - gap })
-	o.lookups = errands.NewLines(lookTaken, &c.Shift.Running, o.look)
+	o.lookups = errands.NewLines(emptyAtOnce, &c.Shift.Running, o.look)
 	return o
 }
 
@@ -138,7 +138,7 @@ func (o *Lookout) look(addr string, lookups []lookup) {
 		}
 	}
 	silent := err != nil
-	for some := range slices.Chunk(full, lookSlots) {
+	for some := range slices.Chunk(full, fullAtOnce) {
 		if silent {
 			o.lookFailed(some)
 			continue
@@ -153,8 +153,8 @@ func (o *Lookout) look(addr string, lookups []lookup) {
 	}
 }
 
-// lookEmpty returns the slots that are not empty, or were not before: of those there is
-// more to ask. It also returns the server's clock, which may have been set: messages are
+// lookEmpty asks whether slots that know of no message are still empty. It returns all
+// others, of which there is more to ask. It also returns the server's clock, which may have been set: messages are
 // due by it, and slots sleep by that of this process.
 func (o *Lookout) lookEmpty(node redis.UniversalClient, slots []schedule.Sleeper) (full []schedule.Sleeper, clock func(time.Time) time.Time, err error) {
 	var empty []schedule.Sleeper
@@ -165,7 +165,7 @@ func (o *Lookout) lookEmpty(node redis.UniversalClient, slots []schedule.Sleeper
 			full = append(full, x)
 		}
 	}
-	together := lookTogether
+	together := slotsInOneExists
 	if cluster.IsCluster(o.Redis) { // which allows no keys of several slots in a command
 		together = 1
 	}
@@ -252,8 +252,8 @@ func (o *Lookout) lookFull(node redis.UniversalClient, slots []schedule.Sleeper,
 		}
 	}
 	for t, some := range inFlight {
-		o.Shift.Running.Go(func() { // in the background, since it may take its time
-			o.BeforeTakeover(some)
+		o.Shift.Running.Go(func() { // in the background, since it may wait
+			o.BeforeTakeover(t)
 			for _, x := range some {
 				o.Schedule.Wake(t, x.Index, 0)
 			}

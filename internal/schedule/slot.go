@@ -62,7 +62,8 @@ type Facts struct {
 // Term is a time during which the worker has one id. Terms are compared: let it be a
 // pointer.
 type Term interface {
-	// ID is that of a slot in this term which has stood in the place of so many others.
+	// ID returns the id for a slot's turns in this term. Replacement is how many slots stood
+	// in its place before.
 	ID(replacement int) string
 }
 

@@ -1,5 +1,5 @@
-// Package shift is the work of one worker between Start and Close: the contexts of what is
-// done in it, and the goroutines that must have ended before it is over.
+// Package shift is one start of a worker: the contexts of what is done until Close, and the
+// goroutines that must have ended before it is over.
 package shift
 
 import (
@@ -7,23 +7,23 @@ import (
 	"sync"
 )
 
-// Shift is one of them.
+// Shift holds the contexts and the groups of goroutines of one start.
 type Shift struct {
-	Requests   context.Context // of all commands; ended when Close gives up
-	Handlers   context.Context // of all handlers; ended when Close can wait no longer
-	Background context.Context // of the goroutines beside the takers
-	Listening  context.Context // of the one that hears wake-ups, until all slots are left
+	Requests   context.Context // of all commands; ends when Close gives up
+	Handlers   context.Context // of all handlers; ends when Close can wait for them no longer
+	Background context.Context // of the goroutines beside the takers; ends when Close begins
+	Listening  context.Context // of the one that hears wake-ups; ends when all slots are left
 
 	EndRequests   context.CancelFunc
 	EndHandlers   context.CancelCauseFunc
 	EndBackground context.CancelFunc
 	EndListening  context.CancelFunc
 
-	Running    sync.WaitGroup // takers and the goroutines beside them
-	Attending  sync.WaitGroup // those that refresh the lists of members
+	Running    sync.WaitGroup // takers, and goroutines beside them that last or look something up
+	Attending  sync.WaitGroup // what refreshes the lists of members and compares definitions
 	Batches    sync.WaitGroup // being handled
-	Watching   sync.WaitGroup // timers of watchdogs
-	Announcing sync.WaitGroup // wake-ups for the workers that work at a slot next
+	Watching   sync.WaitGroup // timers of watchdogs, renewals of leases, calls of Backoff
+	Announcing sync.WaitGroup // messages to the workers that work at a slot next
 	Late       sync.WaitGroup // what is not waited for: the end of a session that cannot be ended in time
 }
 
@@ -46,7 +46,7 @@ func (s *Shift) Wait() {
 	s.Announcing.Wait()
 }
 
-// End ends what is still waiting for an answer.
+// End cancels all handlers and all requests: nothing goes on after it.
 func (s *Shift) End(cause error) {
 	s.EndHandlers(cause)
 	s.EndRequests()

@@ -10,7 +10,8 @@ import (
 )
 
 // Announcer publishes what the other workers of a topic are to know. What gets lost costs
-// only time. A topic is named with its namespace.
+// only time. A topic is named with its namespace. Left and Ask return at once;
+// MembersChanged waits for Redis.
 type Announcer struct {
 	Shift *shift.Shift
 	Redis redis.UniversalClient
@@ -36,7 +37,7 @@ func (a *Announcer) publish(topic string, slot int, payload []byte) {
 			err = server.Publish(a.Shift.Requests, luascripts.WakeChannel(topic), payload).Err()
 		}
 		if err != nil {
-			a.Log.Debug("wake-up was not published", zap.String("topic", topic), zap.Error(err))
+			a.Log.Debug("wake-up or question was not published", zap.String("topic", topic), zap.Error(err))
 		}
 	})
 }

@@ -1,5 +1,7 @@
-// Package wakeups is what workers and producers publish on the topics' channels, so that
-// nobody has to poll: a worker publishes by an [Announcer], and hears by [Ears].
+// Package wakeups is a worker's side of the topics' channels, by which nobody has to poll. An
+// [Announcer] tells other workers that a slot was left or that workers came or went, and asks
+// a holder about its batch. [Ears] hear that, and the wake-ups that producers publish.
 //
-// A wake-up may get lost. What it announced is found by the safety look: see package lookout.
+// A message that gets lost costs only time: what it announced is found by the safety look, see
+// package lookout.
 package wakeups

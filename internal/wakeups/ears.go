@@ -42,7 +42,7 @@ func SilenceOf(rdb redis.UniversalClient) time.Duration {
 	return silence
 }
 
-// Hearer does what is heard of a topic, which is named by its index.
+// Hearer acts on what is heard of a topic: an index into Ears.Topics.
 type Hearer interface {
 	Woken(topic, slot int, in time.Duration) // something is due in a slot
 	Asked(topic, slot int, holder string)    // does the holder carry the batch in flight there?

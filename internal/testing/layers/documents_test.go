@@ -14,6 +14,7 @@ var (
 	testName = regexp.MustCompile("`(Test[A-Z]\\w*)`")
 	testFunc = regexp.MustCompile(`(?m)^func (Test[A-Z]\w*)\(`)
 	link     = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`) // without a scheme: to a file
+	goPath   = regexp.MustCompile("`([a-z]+/[\\w/]+\\.(?:go|lua))`")
 )
 
 // inventory is what documents may name.
@@ -90,6 +91,11 @@ func deadNames(f file, known inventory) []string {
 			dead[fmt.Sprintf("%s links to %s, which is not there", f.path, m[1])] = true
 		}
 	}
+	for _, m := range goPath.FindAllStringSubmatch(f.text, -1) {
+		if !known.paths[m[1]] {
+			dead[fmt.Sprintf("%s names %s, which is not there", f.path, m[1])] = true
+		}
+	}
 	return slices.Sorted(maps.Keys(dead))
 }
 
@@ -113,12 +119,12 @@ func TestDeadNamesAreFound(t *testing.T) {
 		source(t, "slots/of_test.go", "package slots\n\nfunc TestOf(t *testing.T) {}\n"),
 		source(t, "docs/DESIGN.md", ""),
 	})
-	for _, bad := range []string{"see `TestGone`", "[x](gone.go)", "[x](../slots/gone.go)", "[x](slots)", "[x](GONE.md#of)"} {
+	for _, bad := range []string{"see `TestGone`", "[x](gone.go)", "[x](../slots/gone.go)", "[x](slots)", "[x](GONE.md#of)", "in `slots/gone.go`", "`a/b/gone.lua`"} {
 		if deadNames(source(t, "docs/a.md", bad), known) == nil {
 			t.Errorf("a document may say %q", bad)
 		}
 	}
-	good := strings.Join([]string{"`TestOf`, Testing, `go test`", "[x](../slots/of_test.go)", "[x](../slots)", "[x](DESIGN.md#x)", "[x](#x)", "[x](https://example.org/y)"}, " ")
+	good := strings.Join([]string{"`TestOf`, Testing, `go test`, `slots/of_test.go`, `gone.go`", "[x](../slots/of_test.go)", "[x](../slots)", "[x](DESIGN.md#x)", "[x](#x)", "[x](https://example.org/y)"}, " ")
 	for _, d := range deadNames(source(t, "docs/a.md", good), known) {
 		t.Error(d)
 	}

@@ -36,6 +36,10 @@ var libraries = []string{
 var reserved = map[string][]string{
 	module + "/rmq":                 {"rmqtest", "cmd", "examples", "bench"},
 	module + "/luascripts/byhand":   {"inspector", "cmd"}, // workers and senders need none of it
+	module + "/internal/fleet":      {"consumer"},
+	module + "/internal/lookout":    {"consumer"},
+	module + "/internal/wakeups":    {"consumer", "internal/fleet"},
+	module + "/internal/errands":    {"internal/fleet", "internal/lookout"},
 	"github.com/go-zookeeper/zk":    {"slots", "internal/keeper", "internal/testing/servertest"},
 	"github.com/alicebob/miniredis": {"rmqtest", "internal/testing/servertest", "examples"},
 	module + "/internal/testing":    {"bench"}, // and tests

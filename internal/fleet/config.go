@@ -18,7 +18,7 @@ import (
 type Config struct {
 	ID        string        // of the worker; with ZooKeeper, what its ids begin with
 	Namespace string        // of all topics
-	Sharing   slots.Sharing // by ZooKeeper; nil: by a list of members in Redis
+	Sharing   slots.Sharing // for ByZooKeeper
 	Lease     time.Duration // of a batch, and how long the worker counts in a list
 	Recheck   time.Duration // between comparisons of the definitions
 
@@ -30,12 +30,13 @@ type Config struct {
 	Log       *zap.Logger // names the worker
 	Logger    *zap.Logger // does not: the ids of sessions are named instead
 
-	// Gained is called when the worker has gained slots of a topic.
+	// Gained is called when the worker has gained slots of a topic. It must not block, and
+	// must not call the fleet.
 	Gained func(t *schedule.Topic)
 
-	// BeforeTakeover is called before slots are woken whose holder is dead. It may take
-	// its time.
-	BeforeTakeover func(slots []*schedule.Slot)
+	// HolderDied is called before slots are woken whose holder is proven dead. It may wait
+	// for a second.
+	HolderDied func(slots []*schedule.Slot)
 }
 
 // parts are what both ways are made of.
