@@ -42,7 +42,7 @@ var apart = []change{{"producer/flight.go", "flightMessages = 4096", "flightMess
 
 var polling = []change{
 	{"consumer/taker.go", "c.schedule.Rest(&x.Slot, x.facts, at)", "_ = at\n\t\tc.schedule.Rest(&x.Slot, x.facts, time.Now().Add(time.Millisecond))"},
-	{"producer/wake.go", "planWakes(to *writer, f *flight) {\n", "planWakes(to *writer, f *flight) {\n\treturn\n"},
+	{"producer/wake.go", "planWakes(f *flight) {\n", "planWakes(f *flight) {\n\treturn\n"},
 }
 
 var ablations = []ablation{

@@ -56,8 +56,8 @@ func (r *reading) fresh() bool { return r != nil && time.Now().Before(r.expires)
 
 // clock knows the time of one server.
 type clock struct {
-	p    *Producer
-	last atomic.Pointer[reading]
+	shared *shared
+	last   atomic.Pointer[reading]
 
 	mu     sync.Mutex
 	asking chan struct{} // closed when the server, which is being asked, has answered; or nil
@@ -76,8 +76,8 @@ func (c *clock) lastKnown(ctx context.Context, key string) (moment, error) {
 }
 
 func (c *clock) time(ctx context.Context, key string, sure bool) (moment, error) {
-	if c.p.frozen != nil {
-		return moment{at: c.p.frozen()}, nil
+	if c.shared.frozen != nil {
+		return moment{at: c.shared.frozen()}, nil
 	}
 	r := c.last.Load()
 	if !r.fresh() {
@@ -106,7 +106,7 @@ func (c *clock) ask(key string) (answered <-chan struct{}) {
 		return c.asking
 	}
 	done := make(chan struct{})
-	begun := !c.last.Load().fresh() && c.p.goBackground(func() {
+	begun := !c.last.Load().fresh() && c.shared.goBackground(func() {
 		c.look(key)
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -145,14 +145,14 @@ func (c *clock) look(key string) {
 
 // read takes readings, and returns the one with the shortest round trip.
 func (c *clock) read(key string) (best reading, err error) {
-	defer cluster.WhileSlow(c.p.run, c.p.rdb)()
-	node, _, err := cluster.MasterFor(c.p.run, c.p.rdb, key)
+	defer cluster.WhileSlow(c.shared.run, c.shared.rdb)()
+	node, _, err := cluster.MasterFor(c.shared.run, c.shared.rdb, key)
 	if err != nil {
 		return best, err
 	}
 	for n := range readings {
 		before := time.Now()
-		server, err := node.Time(c.p.run).Result()
+		server, err := node.Time(c.shared.run).Result()
 		half := time.Since(before) / 2
 		switch {
 		case err != nil && n == 0:

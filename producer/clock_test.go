@@ -156,7 +156,7 @@ func TestNeverEarlyWithinTheBound(t *testing.T) {
 func clockOf(p *Producer) *clock {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, to := range p.writers {
+	for _, to := range p.writers.all {
 		return to.clock
 	}
 	return nil

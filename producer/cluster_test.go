@@ -50,7 +50,7 @@ func TestHungMasterHoldsUpItsOwnSlotsOnly(t *testing.T) {
 	hung.Pause()
 	stuck := make(chan error, 1)
 	go func() { stuck <- send(there[0]) }()
-	(*p.topics.Load())[topic].agreed.Store(1) // it is time to compare the definition, which cannot be had
+	(*p.topics.known.Load())[topic].agreed.Store(1) // it is time to compare the definition, which cannot be had
 	for _, i := range elsewhere {
 		if err := send(i); err != nil {
 			t.Error(err)

@@ -19,18 +19,25 @@ type server struct {
 	asking bool // for keys of a hash slot that is moving there
 }
 
+// executor sends commands to the servers that hold their keys.
+type executor struct {
+	*shared
+	peers  cluster.Peers // where slots are moving
+	doubts doubts        // whether a server is still the master
+}
+
 // exec sends the commands of a writer, after the wake-ups of the flight before.
 //
 // On a Cluster they go to the server itself, not through the Cluster's client. That one
 // sends commands without a key, PUBLISH and WAIT, to any server, and it may be one that
 // hangs. So exec follows redirections itself.
-func (p *Producer) exec(to *writer, wakes []publication, writes []*write) {
+func (e *executor) exec(to *writer, wakes []publication, writes []*write) {
 	for _, x := range wakes {
 		x.SetErr(errUnsent)
 	}
 	if len(writes) == 0 {
-		if node, _, err := cluster.MasterFor(p.run, p.rdb, to.key); err == nil {
-			p.pipeline(server{node, false}, wakes, nil)
+		if node, _, err := cluster.MasterFor(e.run, e.rdb, to.key); err == nil {
+			e.pipeline(server{node, false}, wakes, nil)
 		}
 		return
 	}
@@ -43,21 +50,21 @@ func (p *Producer) exec(to *writer, wakes []publication, writes []*write) {
 			}
 			return
 		}
-		for at, same := range p.byServer(writes) {
-			p.pipeline(at, wakes, same)
+		for at, same := range e.byServer(writes) {
+			e.pipeline(at, wakes, same)
 			wakes = nil
 		}
-		writes = inOrder(writes, p.elsewhere)
+		writes = inOrder(writes, e.elsewhere)
 	}
 }
 
 // byServer groups writes. Nearly always all go to one server.
-func (p *Producer) byServer(writes []*write) iter.Seq2[server, []*write] {
+func (e *executor) byServer(writes []*write) iter.Seq2[server, []*write] {
 	for _, w := range writes {
 		if w.at.UniversalClient != nil {
 			continue
 		}
-		node, addr, err := cluster.MasterFor(p.run, p.rdb, w.lane.store())
+		node, addr, err := cluster.MasterFor(e.run, e.rdb, w.lane.store())
 		if err != nil {
 			w.SetErr(fmt.Errorf("%w: %w", errUnsent, err))
 			continue
@@ -79,7 +86,7 @@ func (p *Producer) byServer(writes []*write) iter.Seq2[server, []*write] {
 
 // pipeline sends commands to one server. With Durability it adds WAIT, which must be on
 // the same connection, because it counts replicas for the writes of its own connection.
-func (p *Producer) pipeline(at server, wakes []publication, writes []*write) {
+func (e *executor) pipeline(at server, wakes []publication, writes []*write) {
 	cmds := make([]redis.Cmder, 0, len(wakes)+2*len(writes)+1)
 	for _, x := range wakes {
 		x.SetErr(nil)
@@ -87,36 +94,36 @@ func (p *Producer) pipeline(at server, wakes []publication, writes []*write) {
 	}
 	for _, w := range writes {
 		if at.asking {
-			cmds = append(cmds, redis.NewStatusCmd(p.run, "asking"))
+			cmds = append(cmds, redis.NewStatusCmd(e.run, "asking"))
 		}
 		cmds = append(cmds, w)
 	}
 	var wait *redis.IntCmd
-	if p.cfg.Durability.Replicas > 0 && len(writes) > 0 {
-		wait = redis.NewIntCmd(p.run, "wait", p.cfg.Durability.Replicas, p.cfg.Durability.Timeout.Milliseconds())
+	if e.cfg.Durability.Replicas > 0 && len(writes) > 0 {
+		wait = redis.NewIntCmd(e.run, "wait", e.cfg.Durability.Replicas, e.cfg.Durability.Timeout.Milliseconds())
 		cmds = append(cmds, wait)
 	}
-	if !cluster.IsCluster(p.rdb) {
-		script.ExecOnce(p.run, at.UniversalClient, cmds...)
+	if !cluster.IsCluster(e.rdb) {
+		script.ExecOnce(e.run, at.UniversalClient, cmds...)
 	} else {
-		addr, begun := p.address(at), time.Now()
-		stop := cluster.WhileSlow(p.run, p.rdb, func() { p.doubts.raise(addr) })
-		script.ExecOnce(p.run, at.UniversalClient, cmds...)
+		addr, begun := e.address(at), time.Now()
+		stop := cluster.WhileSlow(e.run, e.rdb, func() { e.doubts.raise(addr) })
+		script.ExecOnce(e.run, at.UniversalClient, cmds...)
 		stop()
-		if addr != "" && len(writes) > 0 && (time.Since(begun) > slowAnswer || p.doubts.any(addr)) {
-			p.doubts.raise(addr)
-			p.confirm(addr, writes)
+		if addr != "" && len(writes) > 0 && (time.Since(begun) > slowAnswer || e.doubts.any(addr)) {
+			e.doubts.raise(addr)
+			e.confirm(addr, writes)
 		}
 	}
 	for _, w := range writes {
-		w.underReplicated = wait != nil && (wait.Err() != nil || int(wait.Val()) < p.cfg.Durability.Replicas)
+		w.underReplicated = wait != nil && (wait.Err() != nil || int(wait.Val()) < e.cfg.Durability.Replicas)
 	}
 }
 
 // elsewhere reports whether a write must be sent again at once: its server redirects it to
 // another one, or does not know the script. Exec could send the script, too, but in a
 // second pipeline, after the WAIT.
-func (p *Producer) elsewhere(w *write) bool {
+func (e *executor) elsewhere(w *write) bool {
 	if script.Unknown(w) {
 		return true
 	}
@@ -126,9 +133,9 @@ func (p *Producer) elsewhere(w *write) bool {
 		if addr, moved = redis.IsMovedError(w.Err()); !moved {
 			return false
 		}
-		cluster.NoteError(p.run, p.rdb, w.Err())
+		cluster.NoteError(e.run, e.rdb, w.Err())
 	}
-	node := p.peers.At(addr, w.at.UniversalClient)
+	node := e.peers.At(addr, w.at.UniversalClient)
 	if node == nil {
 		return false
 	}

@@ -202,7 +202,7 @@ func TestCancelledContexts(t *testing.T) {
 func (p *Producer) queued() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, to := range p.writers {
+	for _, to := range p.writers.all {
 		if len(to.queue) > 0 {
 			return true
 		}

@@ -15,7 +15,7 @@ const (
 )
 
 // flight is a group of messages that are written together, in columns: one
-// entry per message. Callers add to the open flight under Producer.mu; from
+// entry per message. Callers add to the open flight under shared.mu; from
 // the moment the flusher takes it, only the flusher touches it, until done is
 // closed. Then callers only read.
 type flight struct {
@@ -28,7 +28,7 @@ type flight struct {
 	bytes    int
 
 	serial uint64        // of this use of the columns
-	taken  bool          // by the flusher; guarded by Producer.mu
+	taken  bool          // by the flusher; guarded by shared.mu
 	done   chan struct{} // closed when outcomes and errs are final
 	refs   atomic.Int32  // callers that will still read, and the flusher
 
@@ -78,7 +78,7 @@ func (f *flight) release() {
 
 func (f *flight) full() bool { return len(f.contents) >= flightMessages || f.bytes >= flightBytes }
 
-// add appends a message and returns its entry. The caller holds Producer.mu.
+// add appends a message and returns its entry. The caller holds shared.mu.
 func (f *flight) add(t *topic, slot int, b *checked.Message) int {
 	entry := int32(len(f.contents))
 	f.contents = append(f.contents, b.Content)

@@ -17,90 +17,90 @@ const (
 	firstPause, lastPause = 16 * time.Millisecond, 512 * time.Millisecond
 )
 
-// open returns the flight that messages may be added to. The caller holds p.mu.
-func (l *writer) open() *flight {
-	if n := len(l.queue); n > 0 && !l.queue[n-1].full() {
-		return l.queue[n-1]
+// open returns the flight that messages may be added to. The caller holds to.mu.
+func (to *writer) open() *flight {
+	if n := len(to.queue); n > 0 && !to.queue[n-1].full() {
+		return to.queue[n-1]
 	}
 	f := newFlight()
-	l.queue = append(l.queue, f)
+	to.queue = append(to.queue, f)
 	return f
 }
 
-// startFlusher starts the writer's flusher unless it runs. The caller holds p.mu.
-func (p *Producer) startFlusher(l *writer) {
-	if !l.flushing {
-		l.flushing = true
-		p.busy++
-		p.idle.Add(1)
-		go p.flush(l)
+// start starts the writer's flusher unless it runs. The caller holds to.mu.
+func (to *writer) start() {
+	if !to.flushing {
+		to.flushing = true
+		to.busy++
+		to.idle.Add(1)
+		go to.flush()
 	}
 }
 
 // flush writes flights until none waits. While it waits for the answers of
 // one, the next fills.
-func (p *Producer) flush(l *writer) {
-	defer p.idle.Done()
+func (to *writer) flush() {
+	defer to.idle.Done()
 	for {
-		end := len(l.wakes) == 0
-		f := p.take(l, end)
+		end := len(to.wakes) == 0
+		f := to.take(end)
 		if f == nil && end {
 			return // another flusher of the writer may run already
 		}
-		p.write(l, f)
+		to.write(f)
 	}
 }
 
 // take returns the next flight, or nil. With end, nil also ends the flusher.
-func (p *Producer) take(l *writer, end bool) *flight {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(l.queue) == 0 {
+func (to *writer) take(end bool) *flight {
+	to.mu.Lock()
+	defer to.mu.Unlock()
+	if len(to.queue) == 0 {
 		if end {
-			l.flushing = false
-			p.busy--
+			to.flushing = false
+			to.busy--
 		}
 		return nil
 	}
-	f := l.queue[0]
-	l.queue = slices.Delete(l.queue, 0, 1)
+	f := to.queue[0]
+	to.queue = slices.Delete(to.queue, 0, 1)
 	f.taken = true
 	return f
 }
 
 // write sends one flight, with the wake-ups of the one before, or these alone.
-func (p *Producer) write(to *writer, f *flight) {
+func (to *writer) write(f *flight) {
 	if f == nil {
-		all := p.publications(to)
-		p.exec(to, all, nil)
-		if p.published(to, all); len(to.wakes) > 0 {
-			wait.Sleep(p.run, firstPause)
+		all := to.publications()
+		to.executor.exec(to, all, nil)
+		if to.published(all); len(to.wakes) > 0 {
+			wait.Sleep(to.run, firstPause)
 		}
 		return
 	}
-	writes := p.commands(to, f)
+	writes := to.commands(f)
 	for begun, pause := time.Now(), firstPause; len(writes) > 0; pause = min(2*pause, lastPause) {
 		var all []publication
-		if time.Since(to.published) > wakesApart {
-			all = p.publications(to)
+		if time.Since(to.lastPublished) > wakesApart {
+			all = to.publications()
 		}
-		p.exec(to, all, writes)
-		p.published(to, all)
-		over := time.Since(begun) > p.retryFor
-		writes = inOrder(writes, func(w *write) bool { return !w.finish(p, f, over && !p.replaced(w)) })
+		to.executor.exec(to, all, writes)
+		to.published(all)
+		over := time.Since(begun) > to.retryFor
+		writes = inOrder(writes, func(w *write) bool { return !w.finish(to, f, over && !to.replaced(w)) })
 		if len(writes) > 0 {
 			to.clock.expire()
-			wait.Sleep(p.run, pause/2+rand.N(pause))
+			wait.Sleep(to.run, pause/2+rand.N(pause))
 		}
 	}
 	close(f.done)
-	p.planWakes(to, f)
+	to.planWakes(f)
 	f.release()
 }
 
 // replaced reports whether another server has the slot by now than the one that
 // was tried: then another try may succeed at once.
-func (p *Producer) replaced(w *write) bool {
-	_, addr, err := cluster.MasterFor(p.run, p.rdb, w.lane.store())
+func (to *writer) replaced(w *write) bool {
+	_, addr, err := cluster.MasterFor(to.run, to.rdb, w.lane.store())
 	return err == nil && addr != w.tried
 }

@@ -55,7 +55,7 @@ func TestContextWhileTheClockIsAsked(t *testing.T) {
 	m := message.FixedTime{Content: "x", At: time.Now().Add(time.Hour)}
 	mustSend(t, p, topic, m)
 	p.idle.Wait()
-	for _, writer := range p.writers {
+	for _, writer := range p.writers.all {
 		writer.clock.expire() // 30 s later
 	}
 	server.Pause()
@@ -84,7 +84,7 @@ func TestCloseDoesNotWaitForAComparison(t *testing.T) {
 	hung := cluster.MasterOf(t, luascripts.TopicsKey)
 	hung.Pause()
 	defer hung.Resume()
-	(*p.topics.Load())[topic].agreed.Store(1) // it is time to compare
+	(*p.topics.known.Load())[topic].agreed.Store(1) // it is time to compare
 	mustSend(t, p, topic, message.Priority{Content: "x", Priority: 17})
 	within, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

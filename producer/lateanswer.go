@@ -47,7 +47,7 @@ func (d *doubts) any(addr string) bool {
 }
 
 // address is that of a server of a Cluster.
-func (p *Producer) address(at server) string {
+func (e *executor) address(at server) string {
 	if one, ok := at.UniversalClient.(*redis.Client); ok {
 		return one.Options().Addr
 	}
@@ -63,9 +63,9 @@ func (p *Producer) address(at server) string {
 // none. A single one leaves a master by a migration, in which the master takes part:
 // what it has acknowledged moves along. (Only a person can give away a single hash slot
 // of a server that stands still, and loses what is in it.)
-func (p *Producer) confirm(addr string, writes []*write) {
-	if cluster.StillMaster(p.run, p.rdb, addr, writes[0].lane.store()) {
-		p.doubts.dispel(addr)
+func (e *executor) confirm(addr string, writes []*write) {
+	if cluster.StillMaster(e.run, e.rdb, addr, writes[0].lane.store()) {
+		e.doubts.dispel(addr)
 		return
 	}
 	for _, w := range writes {

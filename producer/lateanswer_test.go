@@ -108,9 +108,9 @@ func TestDoubts(t *testing.T) {
 	rdb := cluster.Client(t, func(o *redis.ClusterOptions) { o.ReadTimeout = time.Minute })
 	p, topic := newProducer(t, rdb, Config{}), message.Topic{Name: "doubts", Kind: message.KindPriority, Slots: 1}
 	master := cluster.MasterOf(t, luascripts.StoreKey(topic.Name, 0))
-	p.doubts.raise(master.Addr())
+	p.executor.doubts.raise(master.Addr())
 	mustSend(t, p, topic, message.Priority{Content: "quick", Priority: 17})
-	if p.doubts.any(master.Addr()) {
+	if p.executor.doubts.any(master.Addr()) {
 		t.Error("its quick answer was taken without a question, or it is not trusted though it was confirmed")
 	}
 	master.Pause()
@@ -119,7 +119,7 @@ func TestDoubts(t *testing.T) {
 		defer close(answered)
 		_, _ = p.Send(ctx, topic, message.Priority{Content: "late", Priority: 17})
 	}()
-	for !p.doubts.any(master.Addr()) {
+	for !p.executor.doubts.any(master.Addr()) {
 		select {
 		case <-answered:
 			t.Fatal("it was never doubted")

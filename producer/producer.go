@@ -4,44 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/frozen"
 	"github.com/slotmq/go-rmq/internal/latelog"
 	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/message"
 )
 
 // Producer sends messages. Any number of goroutines may use it.
 type Producer struct {
-	cfg     Config
-	rdb     redis.UniversalClient
-	scripts *luascripts.Scripts
-	topics  atomic.Pointer[map[message.Topic]*topic] // replaced, never changed
-	first   atomic.Pointer[topic]                    // that was sent to
-
-	// Other values only in tests.
-	frozen   func() time.Time // the server's clock; nil: it is asked
-	retryFor time.Duration    // of the flushers
-
-	// Each writer has a flusher, a goroutine that runs while there is something to write.
-	peers      cluster.Peers   // where slots are moving
-	doubts     doubts          // whether a server is still the master
-	run        context.Context // of the flushers' commands; ends when Close waits no longer
-	stop       context.CancelFunc
-	idle       sync.WaitGroup // the flushers that run
-	background sync.WaitGroup // comparisons of definitions, looks at clocks
-
-	mu      sync.Mutex
-	closed  bool
-	writers map[route]*writer
-	busy    int // writers that are flushing
+	*shared
+	stop     context.CancelFunc // ends shared.run
+	topics   *topics
+	executor *executor
+	writers  *writers
 }
 
 // New returns a producer on rdb, which you close yourself. It does no I/O; the first Send
@@ -55,12 +34,10 @@ func New(rdb redis.UniversalClient, cfg Config) (*Producer, error) {
 		return nil, fmt.Errorf("new producer: %w", err)
 	}
 	cfg.Logger, _ = latelog.Beside(cfg.Logger) // for debugging only; it delays no send
-	p := &Producer{
-		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), writers: map[route]*writer{},
-		frozen: frozen.Clock(rdb), retryFor: retryFor,
-	}
-	p.topics.Store(&map[message.Topic]*topic{})
+	all := &shared{cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), frozen: frozen.Clock(rdb), retryFor: retryFor}
+	p := &Producer{shared: all, topics: newTopics(all), executor: &executor{shared: all}}
 	p.run, p.stop = context.WithCancel(context.Background())
+	p.writers = &writers{shared: all, executor: p.executor, all: map[route]*writer{}}
 	return p, nil
 }
 
@@ -71,7 +48,7 @@ func (p *Producer) Close(ctx context.Context) error {
 	if ctx == nil {
 		return fmt.Errorf("close producer: %w", errNilContext)
 	}
-	defer p.peers.Close()
+	defer p.executor.peers.Close()
 	p.mu.Lock()
 	p.closed = true
 	busy := p.busy
@@ -87,16 +64,4 @@ func (p *Producer) Close(ctx context.Context) error {
 	defer cancel()
 	_ = wait.Group(short, &p.background) // a server may not answer, and nothing depends on it
 	return err
-}
-
-// goBackground runs do in a goroutine, unless the producer is closed and has written
-// everything.
-func (p *Producer) goBackground(do func()) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed && p.busy == 0 {
-		return false
-	}
-	p.background.Go(do)
-	return true
 }

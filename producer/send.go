@@ -38,7 +38,7 @@ func (p *Producer) send(ctx context.Context, t message.Topic, m message.Message)
 	f := o.to.open()
 	f.refs.Add(1)
 	k := o.addTo(f, topic)
-	p.startFlusher(o.to)
+	o.to.start()
 	p.mu.Unlock()
 
 	defer f.release()
@@ -81,7 +81,7 @@ func (p *Producer) sendBatch(ctx context.Context, t message.Topic, ms []message.
 		if !slices.Contains(mine, f) {
 			f.refs.Add(1)
 			mine = append(mine, f)
-			p.startFlusher(o.to) // which waits for p.mu
+			o.to.start() // it waits for p.mu
 		}
 		tickets[i] = o.addTo(f, topic)
 	}
@@ -112,7 +112,7 @@ func (p *Producer) prepare(ctx context.Context, t message.Topic) (*topic, error)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return p.topic(ctx, t)
+	return p.topics.of(ctx, t)
 }
 
 // opened is a message that may be sent.
@@ -129,7 +129,7 @@ func (p *Producer) open(ctx context.Context, t *topic, m message.Message) (o ope
 		return o, err
 	}
 	o.slot = hash.Slot(o.SlotBasis, t.Slots)
-	if o.to, err = p.writer(ctx, t, o.slot); err != nil || !o.Kind.Timed() || o.FromNow {
+	if o.to, err = p.writers.of(ctx, t, o.slot); err != nil || !o.Kind.Timed() || o.FromNow {
 		return o, err
 	}
 	now, err := o.to.clock.lastKnown(ctx, t.slots[o.slot].store)
@@ -151,7 +151,7 @@ type ticket struct {
 	past  bool
 }
 
-// addTo adds the message to a flight. The caller holds Producer.mu.
+// addTo adds the message to a flight. The caller holds shared.mu.
 func (o *opened) addTo(f *flight, t *topic) ticket {
 	return ticket{flight: f, entry: f.add(t, o.slot, &o.Message), slot: o.slot, kind: o.Kind, past: o.past}
 }

@@ -37,7 +37,7 @@ type slot struct {
 	key    any    // the same, so that a command need not allocate for it
 	writer atomic.Pointer[writer]
 
-	// Guarded by Producer.mu.
+	// Guarded by shared.mu.
 	flight uint64 // serial of the one that the slot was last added to
 	lane   int32  // index of its lane there
 }
@@ -45,33 +45,46 @@ type slot struct {
 // epoch makes monotonic moments fit an atomic integer.
 var epoch = time.Now()
 
-// topic returns what is kept about t, once its definition agrees with the stored one.
+// topics are those that were sent to.
+type topics struct {
+	*shared
+	known atomic.Pointer[map[message.Topic]*topic] // replaced, never changed
+	first atomic.Pointer[topic]                    // that was sent to
+}
+
+func newTopics(all *shared) *topics {
+	s := &topics{shared: all}
+	s.known.Store(&map[message.Topic]*topic{})
+	return s
+}
+
+// of returns what is kept about t, once its definition agrees with the stored one.
 // Every 30 s it is compared again in the background.
-func (p *Producer) topic(ctx context.Context, t message.Topic) (*topic, error) {
-	known := p.first.Load() // often the only one, and quicker than a look into the map
+func (s *topics) of(ctx context.Context, t message.Topic) (*topic, error) {
+	known := s.first.Load() // often the only one, and quicker than a look into the map
 	if known == nil || known.sent != t {
-		known = (*p.topics.Load())[t]
+		known = (*s.known.Load())[t]
 	}
 	if known != nil && known.agreed.Load() > 0 {
 		if known.due() {
-			p.comparison(known) // the next Send reports a conflict
+			s.comparison(known) // the next Send reports a conflict
 		}
 		return known, nil
 	}
 	if err := t.Validate(); err != nil {
 		return nil, err
 	}
-	p.mu.Lock()
-	known = (*p.topics.Load())[t]
+	s.mu.Lock()
+	known = (*s.known.Load())[t]
 	if known == nil {
-		known = &topic{Topic: t, sent: t, name: luascripts.Qualify(p.cfg.Namespace, t.Name)}
-		grown := maps.Clone(*p.topics.Load())
+		known = &topic{Topic: t, sent: t, name: luascripts.Qualify(s.cfg.Namespace, t.Name)}
+		grown := maps.Clone(*s.known.Load())
 		grown[t] = known
-		p.topics.Store(&grown)
-		p.first.CompareAndSwap(nil, known)
+		s.known.Store(&grown)
+		s.first.CompareAndSwap(nil, known)
 	}
-	p.mu.Unlock()
-	return known, p.agree(ctx, known)
+	s.mu.Unlock()
+	return known, s.agree(ctx, known)
 }
 
 // comparison of a topic's definition with the stored one, under way.
@@ -82,8 +95,8 @@ type comparison struct {
 
 // agree returns when the topic's definition has been compared with the stored one,
 // or when ctx ends.
-func (p *Producer) agree(ctx context.Context, t *topic) error {
-	c := p.comparison(t)
+func (s *topics) agree(ctx context.Context, t *topic) error {
+	c := s.comparison(t)
 	if c == nil {
 		return message.ErrClosed
 	}
@@ -98,7 +111,7 @@ func (p *Producer) agree(ctx context.Context, t *topic) error {
 // comparison starts one comparison of the definition for all callers that wait. It runs in
 // the background, because the Redis client does not end when their contexts do. It is nil
 // once the producer is closed.
-func (p *Producer) comparison(t *topic) *comparison {
+func (s *topics) comparison(t *topic) *comparison {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.comparing != nil {
@@ -109,8 +122,8 @@ func (p *Producer) comparison(t *topic) *comparison {
 		close(c.done)
 		return c
 	}
-	begun := p.goBackground(func() {
-		c.err = p.compare(t)
+	begun := s.goBackground(func() {
+		c.err = s.compare(t)
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.comparing = nil
@@ -123,13 +136,13 @@ func (p *Producer) comparison(t *topic) *comparison {
 	return c
 }
 
-func (p *Producer) compare(t *topic) (err error) {
+func (s *topics) compare(t *topic) (err error) {
 	if t.agreed.Load() == 0 {
-		err = rights.Check(p.run, p.rdb, rights.Need{Durable: p.cfg.Durability.Replicas > 0}, rights.Topic{Name: t.name, Slots: definition.Full(t.Topic).Slots})
+		err = rights.Check(s.run, s.rdb, rights.Need{Durable: s.cfg.Durability.Replicas > 0}, rights.Topic{Name: t.name, Slots: definition.Full(t.Topic).Slots})
 	}
 	full := t.Topic
 	if err == nil {
-		full, err = definition.Agree(p.run, p.scripts, t.name, t.Topic, definition.Sharing{})
+		full, err = definition.Agree(s.run, s.scripts, t.name, t.Topic, definition.Sharing{})
 	}
 	now := time.Since(epoch)
 	switch {

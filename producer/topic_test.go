@@ -123,7 +123,7 @@ func TestDefinitionIsComparedAgain(t *testing.T) {
 		_, err := p.Send(ctx, topic, message.Priority{Content: "x", Priority: 17})
 		return err
 	}
-	later := func() { (*p.topics.Load())[topic].agreed.Store(1) }
+	later := func() { (*p.topics.known.Load())[topic].agreed.Store(1) }
 	if err := send(); err != nil {
 		t.Fatal(err)
 	}
@@ -297,7 +297,7 @@ func TestWakeUpOfAnEmptyFlight(t *testing.T) {
 func (p *Producer) taking() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, to := range p.writers {
+	for _, to := range p.writers.all {
 		if to.flushing && len(to.queue) == 0 {
 			return true
 		}

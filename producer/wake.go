@@ -18,7 +18,7 @@ const wakesApart = time.Millisecond
 // planWakes collects the slots of a flight that have something new, for wake-ups of their
 // workers. A wake-up is published after the answers to its flight, because a worker that
 // looked earlier would find nothing. It goes with the next flight, or alone.
-func (p *Producer) planWakes(to *writer, f *flight) {
+func (to *writer) planWakes(f *flight) {
 	for i := range f.lanes {
 		l := &f.lanes[i]
 		due, found := int64(0), false
@@ -38,7 +38,7 @@ func (p *Producer) planWakes(to *writer, f *flight) {
 		}
 		in := time.Duration(0)
 		if l.topic.Kind.Timed() {
-			if now, err := to.clock.now(p.run, l.store()); err == nil {
+			if now, err := to.clock.now(to.run, l.store()); err == nil {
 				in = time.UnixMilli(due).Sub(now.at)
 			}
 		}
@@ -53,13 +53,13 @@ type publication struct {
 }
 
 // publications are the commands that publish what was planned.
-func (p *Producer) publications(to *writer) []publication {
+func (to *writer) publications() []publication {
 	all := make([]publication, 0, len(to.wakes))
 	if len(to.wakes) > 0 {
-		to.published = time.Now() // not when they arrive: that may take longer than wakesApart
+		to.lastPublished = time.Now() // not when they arrive: that may take longer than wakesApart
 	}
 	for t, payload := range to.wakes {
-		all = append(all, publication{redis.NewIntCmd(p.run, "publish", luascripts.WakeChannel(t.name), payload), t})
+		all = append(all, publication{redis.NewIntCmd(to.run, "publish", luascripts.WakeChannel(t.name), payload), t})
 	}
 	return all
 }
@@ -67,7 +67,7 @@ func (p *Producer) publications(to *writer) []publication {
 // published forgets the wake-ups that Redis has taken, and those that it never will. The
 // others go with the next write. A lost wake-up fails no send: the workers' safety look
 // finds the messages.
-func (p *Producer) published(to *writer, all []publication) {
+func (to *writer) published(all []publication) {
 	for _, x := range all {
 		err := x.Err()
 		if err == nil {
@@ -75,11 +75,11 @@ func (p *Producer) published(to *writer, all []publication) {
 		} else if to.silentSince.IsZero() {
 			to.silentSince = time.Now()
 		}
-		if err != nil && passes(err) && time.Since(to.silentSince) < p.retryFor && p.run.Err() == nil {
+		if err != nil && passes(err) && time.Since(to.silentSince) < to.retryFor && to.run.Err() == nil {
 			continue
 		}
 		if err != nil {
-			p.cfg.Logger.Debug("wake-up was not published", zap.Error(err))
+			to.cfg.Logger.Debug("wake-up was not published", zap.Error(err))
 		}
 		delete(to.wakes, x.topic)
 	}

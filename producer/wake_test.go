@@ -36,8 +36,8 @@ func TestWakeUpIsRepeatedWithTheSend(t *testing.T) {
 	p := newProducer(t, proxy.Client(t), Config{})
 	mustSend(t, p, topic, message.Priority{Content: content[0], Priority: 17})
 	p.idle.Wait()
-	for _, to := range p.writers {
-		to.published = time.Time{} // so long ago that the next wake-up need not wait
+	for _, to := range p.writers.all {
+		to.lastPublished = time.Time{} // so long ago that the next wake-up need not wait
 	}
 	sub := direct.Subscribe(ctx, luascripts.WakeChannel(topic.Name))
 	defer sub.Close()
@@ -105,26 +105,26 @@ func TestWakeUpsAreKeptForTheNextPublication(t *testing.T) {
 	write := func(slot int) {
 		f := newFlight()
 		f.add(known, slot, &checked.Message{Kind: message.KindPriority, Content: "x", Value: 17})
-		p.write(to, f)
+		to.write(f)
 	}
 	publishes := func() string {
 		_, stat, _ := strings.Cut(rdb.Info(ctx, "commandstats").Val(), "cmdstat_publish:calls=")
 		calls, _, _ := strings.Cut(stat, ",")
 		return calls
 	}
-	to.published = time.Now().Add(time.Hour) // a moment ago
+	to.lastPublished = time.Now().Add(time.Hour) // a moment ago
 	for slot := 0; slot < 3*writersPerServer; slot += writersPerServer {
 		write(slot)
 	}
 	if n := publishes(); n != "" {
 		t.Errorf("%s publications at once", n)
 	}
-	to.published = time.Time{}
+	to.lastPublished = time.Time{}
 	write(3 * writersPerServer)
 	if n := publishes(); n != "1" {
 		t.Errorf("%q publications with the next write after a while", n)
 	}
-	p.write(to, nil)
+	to.write(nil)
 	if n := publishes(); n != "2" || len(to.wakes) > 0 {
 		t.Errorf("%q publications at rest, and %d kept", n, len(to.wakes))
 	}
@@ -155,26 +155,26 @@ func TestWakeUpsDoNotWaitForASecondWrite(t *testing.T) {
 	for i := range 6 {
 		f := newFlight()
 		f.add(known, i*writersPerServer, &checked.Message{Kind: message.KindPriority, Content: "x", Value: 17})
-		p.write(to, f)
+		to.write(f)
 		if got, want := string(to.wakes[known]), strconv.Itoa(i*writersPerServer)+":0"; got != want {
 			t.Errorf("after write %d %q are kept, not %q", i, got, want)
 		}
 	}
-	p.write(to, nil)
+	to.write(nil)
 }
 
 // When a connection breaks another server may have taken over, for all writers.
 func TestLinesToOneServerShareItsClock(t *testing.T) {
 	p, topic := newProducer(t, servertest.Redis(t).Client(t), Config{}), topicOf(t, message.KindPriority)
 	topic.Slots = 2 * writersPerServer
-	known, err := p.topic(ctx, topic)
+	known, err := p.topics.of(ctx, topic)
 	if err != nil {
 		t.Fatal(err)
 	}
 	writers := map[*writer]bool{}
 	clocks := map[*clock]bool{}
 	for slot := range topic.Slots {
-		l, err := p.writer(ctx, known, slot)
+		l, err := p.writers.of(ctx, known, slot)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,11 +188,11 @@ func TestLinesToOneServerShareItsClock(t *testing.T) {
 // writerOf returns what the producer keeps about a topic, and the writer of its slot 0.
 func writerOf(t *testing.T, p *Producer, m message.Topic) (*topic, *writer) {
 	t.Helper()
-	known, err := p.topic(ctx, m)
+	known, err := p.topics.of(ctx, m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := p.writer(ctx, known, 0)
+	l, err := p.writers.of(ctx, known, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

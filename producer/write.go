@@ -18,13 +18,13 @@ const (
 )
 
 // commands builds the commands of a flight.
-func (p *Producer) commands(to *writer, f *flight) []*write {
+func (to *writer) commands(f *flight) []*write {
 	var now int64 // by the clock of the server, which all lanes lead to; 0: not asked yet
 	for i := range f.lanes {
 		l := &f.lanes[i]
 		if l.fromNow {
 			if now == 0 {
-				at, err := to.clock.now(p.run, l.store())
+				at, err := to.clock.now(to.run, l.store())
 				if err != nil {
 					f.fail(l, err)
 					continue
@@ -37,7 +37,7 @@ func (p *Producer) commands(to *writer, f *flight) []*write {
 				}
 			})
 		}
-		p.split(f, l)
+		to.split(f, l)
 	}
 	for i := range f.writes { // they stay where they are from now on
 		f.pending = append(f.pending, &f.writes[i])
@@ -48,18 +48,18 @@ func (p *Producer) commands(to *writer, f *flight) []*write {
 func ceilMilli(t time.Time) int64 { return t.Add(time.Millisecond - 1).UnixMilli() }
 
 // split makes the commands of one lane.
-func (p *Producer) split(f *flight, l *lane) {
+func (to *writer) split(f *flight, l *lane) {
 	begin, bytes := len(f.entries), 0
 	cut := func() {
 		if entries := f.entries[begin:len(f.entries):len(f.entries)]; len(entries) > 0 {
-			f.writes = append(f.writes, p.command(f, l, entries))
+			f.writes = append(f.writes, to.command(f, l, entries))
 		}
 		begin, bytes = len(f.entries), 0
 	}
 	f.each(l, func(e int32) {
 		f.entries = append(f.entries, e)
 		bytes += len(f.contents[e])
-		if p.cfg.ExactReceipts || len(f.entries)-begin == commandMessages || bytes >= commandBytes {
+		if to.cfg.ExactReceipts || len(f.entries)-begin == commandMessages || bytes >= commandBytes {
 			cut()
 		}
 	})
@@ -67,14 +67,14 @@ func (p *Producer) split(f *flight, l *lane) {
 }
 
 // command makes one variadic ZADD, or a call of send.lua where that does not do.
-func (p *Producer) command(f *flight, l *lane, entries []int32) write {
+func (to *writer) command(f *flight, l *lane, entries []int32) write {
 	store := l.topic.slots[l.slot].key
 	begin := len(f.args)
 	first := l.topic.Kind.FirstWins() // the first time wins, else the last time or priority
-	script := first && l.topic.Literal || p.cfg.MaxWaiting > 0
+	script := first && l.topic.Literal || to.cfg.MaxWaiting > 0
 	switch {
 	case script:
-		f.args = append(f.args, p.scripts.SendArgs(l.store(), !first, p.cfg.MaxWaiting)...)
+		f.args = append(f.args, to.scripts.SendArgs(l.store(), !first, to.cfg.MaxWaiting)...)
 	case first:
 		f.args = append(f.args, "zadd", store, "nx")
 	default:
@@ -87,9 +87,9 @@ func (p *Producer) command(f *flight, l *lane, entries []int32) write {
 	args := f.args[begin:len(f.args):len(f.args)]
 	w := write{lane: l, entries: entries}
 	if script {
-		w.Cmder = redis.NewIntSliceCmd(p.run, args...)
+		w.Cmder = redis.NewIntSliceCmd(to.run, args...)
 	} else {
-		w.Cmder = redis.NewIntCmd(p.run, args...)
+		w.Cmder = redis.NewIntCmd(to.run, args...)
 	}
 	return w
 }
@@ -111,15 +111,15 @@ func (w *write) NoRetry() bool { return true }
 
 // finish records the answer, and reports false if the command must be sent
 // again.
-func (w *write) finish(p *Producer, f *flight, last bool) bool {
+func (w *write) finish(by *writer, f *flight, last bool) bool {
 	err := w.Err()
 	if err == nil {
-		w.record(p, f)
+		w.record(by, f)
 		return true
 	}
 	w.uncertain = w.uncertain || !refused(err)
-	cluster.NoteError(p.run, p.rdb, err)
-	if !last && passes(err) && p.run.Err() == nil {
+	cluster.NoteError(by.run, by.rdb, err)
+	if !last && passes(err) && by.run.Err() == nil {
 		w.reset()
 		return false
 	}
@@ -161,7 +161,7 @@ func (w *write) reset() {
 }
 
 // record notes what the answer says of each entry.
-func (w *write) record(p *Producer, f *flight) {
+func (w *write) record(by *writer, f *flight) {
 	var stored int64
 	var refused []int64
 	switch cmd := w.Cmder.(type) {
@@ -184,7 +184,7 @@ func (w *write) record(p *Producer, f *flight) {
 		}
 	}
 	for _, at := range refused {
-		err := fmt.Errorf("%w: slot %d holds %d", ErrQueueFull, w.lane.slot, p.cfg.MaxWaiting)
+		err := fmt.Errorf("%w: slot %d holds %d", ErrQueueFull, w.lane.slot, by.cfg.MaxWaiting)
 		if w.uncertain { // an earlier try may have stored it, and a worker taken it since
 			err = fmt.Errorf("%w: %w", ErrUncertain, err)
 		}

@@ -11,18 +11,20 @@ import (
 // that writes them. On a Cluster each master has its own writers, so a master that hangs
 // delays only its own slots.
 type writer struct {
-	addr  string // of the server; empty unless it is one of a Cluster
-	clock *clock // which the other writers to it share
+	*shared
+	executor *executor
+	addr     string // of the server; empty unless it is one of a Cluster
+	clock    *clock // which the other writers to it share
 
-	// Guarded by Producer.mu.
+	// Guarded by shared.mu.
 	flushing bool
 	queue    []*flight // those not yet taken by the flusher; the last may be open
 
 	// Used by the flusher only.
-	wakes       map[*topic][]byte // payloads to be published
-	published   time.Time         // when any were last
-	silentSince time.Time         // none got through since; zero: the last ones did
-	key         string            // a store that was written to, and so lies on this server
+	wakes         map[*topic][]byte // payloads to be published
+	lastPublished time.Time         // when any were
+	silentSince   time.Time         // none got through since; zero: the last ones did
+	key           string            // a store that was written to, and so lies on this server
 }
 
 // writersPerServer is the number of writers of one server. A slot always has the same
@@ -37,10 +39,17 @@ type route struct {
 	parity int // slot modulo writersPerServer
 }
 
-// writer returns the writer of a slot. The Cluster's client may not know the newest
+// writers are those of a producer.
+type writers struct {
+	*shared
+	executor *executor
+	all      map[route]*writer // guarded by shared.mu
+}
+
+// of returns the writer of a slot. The Cluster's client may not know the newest
 // masters, after a failover for example. Then the writes still arrive, more slowly.
-func (p *Producer) writer(ctx context.Context, t *topic, slot int) (*writer, error) {
-	_, addr, err := cluster.MasterFor(ctx, p.rdb, t.slots[slot].store)
+func (s *writers) of(ctx context.Context, t *topic, slot int) (*writer, error) {
+	_, addr, err := cluster.MasterFor(ctx, s.rdb, t.slots[slot].store)
 	if err != nil {
 		return nil, err
 	}
@@ -48,18 +57,18 @@ func (p *Producer) writer(ctx context.Context, t *topic, slot int) (*writer, err
 	if l := known.Load(); l != nil && l.addr == addr {
 		return l, nil
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	to := route{addr, slot % writersPerServer}
-	l := p.writers[to]
+	l := s.all[to]
 	if l == nil {
-		l = &writer{addr: addr, clock: &clock{p: p}, wakes: map[*topic][]byte{}}
+		l = &writer{shared: s.shared, executor: s.executor, addr: addr, clock: &clock{shared: s.shared}, wakes: map[*topic][]byte{}}
 		for parity := range writersPerServer {
-			if other := p.writers[route{addr, parity}]; other != nil {
+			if other := s.all[route{addr, parity}]; other != nil {
 				l.clock = other.clock
 			}
 		}
-		p.writers[to] = l
+		s.all[to] = l
 	}
 	known.Store(l)
 	return l, nil
