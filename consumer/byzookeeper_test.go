@@ -278,7 +278,7 @@ func TestCoast(t *testing.T) {
 	n.await(t, "it goes on when ZooKeeper is back", func() bool { return n.total == len(contents)+1 })
 }
 
-// A handler that never returns costs its worker the id and nobody else a thing: other
+// A handler that never returns costs its worker the id and the others nothing: other
 // handlers end in peace, and its message is given to the next one.
 func TestHangingHandlerCostsTheID(t *testing.T) {
 	t.Parallel()

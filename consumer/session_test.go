@@ -16,7 +16,7 @@ import (
 )
 
 // A slot whose holder can be proven neither dead nor alive stands still until a person
-// acts. So a person is told, once and not with every question.
+// acts. So the log warns, once and not with every question.
 func TestDeathThatCannotBeProvenIsTold(t *testing.T) {
 	t.Parallel()
 	rdb, zks := shared(t), servertest.ZooKeeper(t)

@@ -72,7 +72,7 @@ func TestZooKeeperFaults(t *testing.T) {
 	f.judge(1)
 }
 
-// judge checks the logs of a run with faults, and tells the figures. A slot may be with so
+// judge checks the logs of a run with faults, and logs the figures. A slot may be with so
 // many workers in a row that die.
 func (f *fleet) judge(inARow int) proctest.Report {
 	f.t.Helper()

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A person is told after some questions without an answer, and again after a while, not with
+// The log warns after some questions without an answer, and again after a while, not with
 // each of them.
 func TestWhenAPersonIsTold(t *testing.T) {
 	t.Parallel()
