@@ -22,6 +22,7 @@ var below = map[string][]string{
 	"consumer":   {"message", "slots", "luascripts"},
 	"inspector":  {"message", "slots", "luascripts", "producer", "consumer"},
 	"rmq":        {"message", "slots", "luascripts", "producer", "consumer"},
+	"typed":      {"message", "slots", "luascripts", "producer", "consumer"},
 }
 
 // libraries are all that the heart needs from others, so all that its users get.

@@ -1,0 +1,73 @@
+package typed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/producer"
+)
+
+// Ref is a topic whose messages refer to values: the content is the identity of a value,
+// and the handler gets the value as it is when it is handled. So changes of one value merge
+// while they wait, whatever has changed.
+type Ref[T any] struct {
+	message.Topic
+
+	// Identity returns what names a value, such as its key in your database. Required to
+	// send.
+	Identity func(T) string
+
+	// Basis returns the SlotBasis: values with the same one are handled one at a time.
+	// It must be the same for values of one identity, or they would wait in two slots and
+	// not merge. Defaults to the identity.
+	Basis func(T) string
+
+	// Load returns the value of an identity. Required to listen. If the value is gone, and
+	// there is nothing to do for it, let the error be or wrap [ErrGone]: the message is
+	// done.
+	Load func(ctx context.Context, identity string) (T, error)
+}
+
+// ErrGone is returned by a [Ref.Load] whose value is not there any more.
+var ErrGone = errors.New("the value is gone")
+
+// Message returns the message about a value, to be sent in a batch.
+func (r Ref[T]) Message(v T, how How) (message.Message, error) {
+	if r.Identity == nil {
+		return nil, fmt.Errorf("send to topic %s: typed.Ref has no Identity", r.Name)
+	}
+	return how(r.Identity(v), basisOf(r.Basis, v)), nil
+}
+
+// Send sends that a value has changed, or is to be handled.
+func (r Ref[T]) Send(ctx context.Context, by Sender, v T, how How) (producer.Receipt, error) {
+	m, err := r.Message(v, how)
+	if err != nil {
+		return producer.Receipt{}, err
+	}
+	return by.Send(ctx, r.Topic, m)
+}
+
+// Listen has handle handle the values that the messages refer to. An error of Load fails the
+// delivery, as one of handle does.
+func (r Ref[T]) Listen(on Listener, handle Handler[T], o consumer.ListenOptions) error {
+	if handle == nil {
+		return errNoHandler(r.Name)
+	}
+	if r.Load == nil {
+		return fmt.Errorf("listen to topic %s: typed.Ref has no Load", r.Name)
+	}
+	return on.Listen(r.Topic, consumer.ListenerFunc(func(ctx context.Context, d *consumer.Delivery) error {
+		v, err := r.Load(ctx, d.Content)
+		switch {
+		case errors.Is(err, ErrGone):
+			return nil
+		case err != nil:
+			return fmt.Errorf("load the value: %w", err)
+		}
+		return handle(ctx, &Delivery[T]{Delivery: d, Value: v})
+	}), o)
+}

@@ -1,0 +1,84 @@
+package typed
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/producer"
+)
+
+// Topic is a topic whose messages are values of T: the whole value is the content. Values
+// that differ in one field do not merge; where the last state should replace the ones
+// before, use [Ref].
+type Topic[T any] struct {
+	message.Topic
+
+	// Codec turns a value into a content and back. Defaults to [JSON].
+	Codec Codec[T]
+
+	// Basis returns the SlotBasis: values with the same one are handled one at a time.
+	// Defaults to the content, so that only equal values are.
+	Basis func(T) string
+}
+
+// Content returns the content of a value: what [rmq] cancels or explains a message by.
+//
+// [rmq]: https://pkg.go.dev/github.com/slotmq/go-rmq/rmq
+func (t Topic[T]) Content(v T) (string, error) {
+	content, err := t.codec().Encode(v)
+	if err != nil {
+		return "", fmt.Errorf("encode a %T for topic %s: %w", v, t.Name, err)
+	}
+	return content, nil
+}
+
+// Message returns a value as a message, to be sent in a batch.
+func (t Topic[T]) Message(v T, how How) (message.Message, error) {
+	content, err := t.Content(v)
+	if err != nil {
+		return nil, err
+	}
+	return how(content, basisOf(t.Basis, v)), nil
+}
+
+// Send sends a value.
+func (t Topic[T]) Send(ctx context.Context, by Sender, v T, how How) (producer.Receipt, error) {
+	m, err := t.Message(v, how)
+	if err != nil {
+		return producer.Receipt{}, err
+	}
+	return by.Send(ctx, t.Topic, m)
+}
+
+// Listen has handle handle the values of the topic. A content that the codec cannot decode
+// is dead at once, with the reason: no retry would help.
+func (t Topic[T]) Listen(on Listener, handle Handler[T], o consumer.ListenOptions) error {
+	if handle == nil {
+		return errNoHandler(t.Name)
+	}
+	codec := t.codec()
+	return on.Listen(t.Topic, consumer.ListenerFunc(func(ctx context.Context, d *consumer.Delivery) error {
+		v, err := codec.Decode(d.Content)
+		if err != nil {
+			return consumer.Dead(fmt.Errorf("decode the content as a %T: %w", v, err))
+		}
+		return handle(ctx, &Delivery[T]{Delivery: d, Value: v})
+	}), o)
+}
+
+func (t Topic[T]) codec() Codec[T] {
+	if t.Codec == nil {
+		return JSON[T]()
+	}
+	return t.Codec
+}
+
+// basisOf is the SlotBasis of a value; empty where it is the content.
+func basisOf[T any](basis func(T) string, v T) string {
+	if basis == nil {
+		return ""
+	}
+	return basis(v)
+}

@@ -1,0 +1,296 @@
+package typed_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/rmq"
+	"github.com/slotmq/go-rmq/typed"
+)
+
+func TestMain(m *testing.M) { servertest.Main(m) }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// on runs a test with a client on one server, and with one on a Cluster.
+func on(t *testing.T, do func(t *testing.T, rdb redis.UniversalClient, client *rmq.Client)) {
+	for where, rdb := range map[string]func(t *testing.T) redis.UniversalClient{
+		"redis":   func(t *testing.T) redis.UniversalClient { return servertest.Redis(t).Client(t) },
+		"cluster": func(t *testing.T) redis.UniversalClient { return servertest.Cluster(t, 2, 0).Client(t) },
+	} {
+		t.Run(where, func(t *testing.T) {
+			t.Parallel()
+			rdb := rdb(t)
+			client, err := rmq.New(rmq.Config{Redis: rdb, Backoff: rmq.Schedule(time.Millisecond)})
+			must(t, err)
+			t.Cleanup(func() {
+				within, cancel := context.WithTimeout(context.Background(), time.Minute)
+				defer cancel()
+				if err := client.Close(within); err != nil {
+					t.Error(err)
+				}
+			})
+			do(t, rdb, client)
+		})
+	}
+}
+
+// next is what comes next out of a channel.
+func next[T any](t *testing.T, from <-chan T) (x T) {
+	t.Helper()
+	select {
+	case x = <-from:
+	case <-time.After(time.Minute):
+		t.Fatal("nothing comes")
+	}
+	return x
+}
+
+// price of a product, as a shop keeps it.
+type price struct {
+	Product string `json:"product"`
+	Cents   int64  `json:"cents"`
+}
+
+// shop is where the prices are.
+type shop struct {
+	mu    sync.Mutex
+	cents map[string]int64
+}
+
+func (s *shop) set(p price) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cents[p.Product] = p.Cents
+}
+
+func (s *shop) load(_ context.Context, product string) (price, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cents, ok := s.cents[product]
+	if !ok {
+		return price{}, fmt.Errorf("product %s: %w", product, typed.ErrGone)
+	}
+	return price{product, cents}, nil
+}
+
+// A thousand changes of one price are one delivery, with the last one.
+func TestFloodOfChanges(t *testing.T) {
+	t.Parallel()
+	on(t, func(t *testing.T, rdb redis.UniversalClient, client *rmq.Client) {
+		prices := &shop{cents: map[string]int64{}}
+		changed := typed.Ref[price]{
+			Topic:    rmq.Topic{Name: "prices", Kind: rmq.KindRangeMerge},
+			Identity: func(p price) string { return p.Product },
+			Load:     prices.load,
+		}
+		drawn := make(chan price, 1000)
+		must(t, changed.Listen(client, func(_ context.Context, d *typed.Delivery[price]) error {
+			if d.Content != d.Value.Product {
+				t.Errorf("%q is about %q", d.Content, d.Value.Product)
+			}
+			drawn <- d.Value
+			return nil
+		}, rmq.ListenOptions{}))
+		ctx := t.Context()
+		merged := 0
+		for cents := range int64(1000) { // before any worker is there
+			p := price{"bike", cents}
+			prices.set(p)
+			receipt, err := changed.Send(ctx, client, p, typed.Within(time.Millisecond))
+			must(t, err)
+			if receipt.Outcome != rmq.Stored {
+				merged++
+			}
+		}
+		_, err := changed.Send(ctx, client, price{"gone", 1}, typed.Within(time.Millisecond))
+		must(t, err)
+		must(t, client.Start(ctx))
+		if got := next(t, drawn); got != (price{"bike", 999}) || merged != 999 {
+			t.Errorf("drawn with %v, %d merged", got, merged)
+		}
+		eventually(t, "nothing waits", func() bool { return waiting(t, rdb, "prices") == 0 })
+		if len(drawn) > 0 {
+			t.Errorf("drawn again with %v", <-drawn)
+		}
+	})
+}
+
+// waiting is how many messages of a topic are not handled yet.
+func waiting(t *testing.T, rdb redis.UniversalClient, topic string) (n int) {
+	t.Helper()
+	i, err := inspector.New(rdb, inspector.Config{})
+	must(t, err)
+	s, err := i.Stats(t.Context(), topic)
+	must(t, err)
+	return s.Waiting + s.InFlight + s.Retrying
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	end := time.After(time.Minute)
+	for !ok() {
+		select {
+		case <-end:
+			t.Fatalf("%s: in vain", what)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// order is a value that travels whole.
+type order struct {
+	ID       int64          `json:"id"`
+	Customer string         `json:"customer"`
+	Items    map[string]int `json:"items"`
+}
+
+// Equal values merge, others do not; a handler gets the value; and values of one basis are
+// handled one at a time.
+func TestValues(t *testing.T) {
+	t.Parallel()
+	on(t, func(t *testing.T, _ redis.UniversalClient, client *rmq.Client) {
+		orders := typed.Topic[order]{
+			Topic: rmq.Topic{Name: "orders", Kind: rmq.KindPriority},
+			Basis: func(o order) string { return o.Customer },
+		}
+		ctx := t.Context()
+		a, b := order{4711, "c1", map[string]int{"x": 1, "y": 2}}, order{4712, "c1", nil}
+		first, err := orders.Send(ctx, client, a, typed.Priority(100))
+		must(t, err)
+		again, err := orders.Send(ctx, client, order{4711, "c1", map[string]int{"y": 2, "x": 1}}, typed.Priority(200))
+		must(t, err)
+		other, err := orders.Send(ctx, client, b, typed.Priority(100))
+		must(t, err)
+		if again.Outcome != rmq.Merged || other.Outcome != rmq.Stored || first.Slot != other.Slot || first.Slot != again.Slot {
+			t.Errorf("%+v, %+v, %+v", first, again, other)
+		}
+		got := make(chan order, 3)
+		must(t, orders.Listen(client, func(_ context.Context, d *typed.Delivery[order]) error {
+			if d.Attempt == 1 && d.Value.ID == b.ID {
+				return errors.New("once more")
+			}
+			got <- d.Value
+			return nil
+		}, rmq.ListenOptions{}))
+		must(t, client.Start(ctx))
+		if o := next(t, got); o.ID != 4711 || o.Items["y"] != 2 {
+			t.Errorf("%+v comes first", o)
+		}
+		if o := next(t, got); o.ID != 4712 {
+			t.Errorf("%+v comes then", o)
+		}
+	})
+}
+
+// What the codec cannot read is dead at once, with the reason, and its neighbours go on.
+func TestUndecodableIsDead(t *testing.T) {
+	t.Parallel()
+	on(t, func(t *testing.T, rdb redis.UniversalClient, client *rmq.Client) {
+		orders := typed.Topic[order]{Topic: rmq.Topic{Name: "orders", Kind: rmq.KindPriority, Slots: 1}}
+		ctx := t.Context()
+		_, err := client.Send(ctx, orders.Topic, rmq.Priority{Content: `{"id":"x"}`, Priority: 900})
+		must(t, err)
+		_, err = orders.Send(ctx, client, order{ID: 1}, typed.Priority(100))
+		must(t, err)
+		got := make(chan order, 1)
+		must(t, orders.Listen(client, func(_ context.Context, d *typed.Delivery[order]) error {
+			got <- d.Value
+			return nil
+		}, rmq.ListenOptions{}))
+		must(t, client.Start(ctx))
+		if o := next(t, got); o.ID != 1 {
+			t.Errorf("%+v", o)
+		}
+		i, err := inspector.New(rdb, inspector.Config{})
+		must(t, err)
+		died := func() (all []inspector.Entry) {
+			for dead, err := range i.Dead(ctx, "orders", inspector.DeadQuery{}) {
+				must(t, err)
+				all = append(all, dead)
+			}
+			return all
+		}
+		eventually(t, "it is dead", func() bool { return len(died()) > 0 })
+		const reason = "decode the content as a typed_test.order: json: cannot unmarshal string"
+		if f := died()[0].Failure; f == nil || !strings.Contains(f.Reason, reason) {
+			t.Errorf("%+v", f)
+		}
+	})
+}
+
+// Distinct messages never merge, and the handler gets the value alone.
+func TestDistinct(t *testing.T) {
+	t.Parallel()
+	on(t, func(t *testing.T, _ redis.UniversalClient, client *rmq.Client) {
+		mails := typed.Topic[string]{
+			Topic: rmq.Topic{Name: "mails", Kind: rmq.KindFixedTime},
+			Codec: typed.Distinct(typed.Raw[string]()),
+			Basis: func(to string) string { return to },
+		}
+		ctx := t.Context()
+		got := make(chan string, 10)
+		must(t, mails.Listen(client, func(_ context.Context, d *typed.Delivery[string]) error {
+			got <- d.Value
+			return nil
+		}, rmq.ListenOptions{}))
+		for _, how := range []typed.How{typed.In(time.Millisecond), typed.In(2 * time.Millisecond), typed.At(time.Now())} {
+			receipt, err := mails.Send(ctx, client, "ada", how)
+			if err != nil || receipt.Outcome == rmq.Merged {
+				t.Error(receipt, err)
+			}
+		}
+		must(t, client.Start(ctx))
+		for range 3 {
+			if to := next(t, got); to != "ada" {
+				t.Errorf("it is for %q", to)
+			}
+		}
+		for _, bad := range []string{"", "ada", strings.Repeat("x", 40), strings.Repeat("\xff", 26) + " ada"} {
+			if v, err := mails.Codec.Decode(bad); err == nil {
+				t.Errorf("%q is read as %q", bad, v)
+			}
+		}
+	})
+}
+
+// What is missing, or cannot be encoded, is said before anything is sent or begun.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	client, err := rmq.New(rmq.Config{Redis: servertest.SharedRedis(t).Client(t)})
+	must(t, err)
+	ctx := t.Context()
+	handle := func(context.Context, *typed.Delivery[price]) error { return nil }
+	topic := rmq.Topic{Name: "refused", Kind: rmq.KindPriority}
+	for want, got := range map[string]error{
+		"listen to topic refused: typed.Ref has no Load":    typed.Ref[price]{Topic: topic}.Listen(client, handle, rmq.ListenOptions{}),
+		"listen to topic refused: the handler is nil":       typed.Ref[price]{Topic: topic}.Listen(client, nil, rmq.ListenOptions{}),
+		"listen to topic refused: the handler is nil ":      typed.Topic[price]{Topic: topic}.Listen(client, nil, rmq.ListenOptions{}),
+		"send to topic refused: typed.Ref has no Identity":  second(typed.Ref[price]{Topic: topic}.Send(ctx, client, price{}, typed.Priority(100))),
+		"encode a string for topic refused: a string is no": second(typed.Topic[string]{Topic: topic}.Send(ctx, client, "\xff", typed.Priority(100))),
+	} {
+		if got == nil || !strings.HasPrefix(got.Error(), strings.TrimSpace(want)) {
+			t.Errorf("%v, want %s", got, want)
+		}
+	}
+	if err := second(typed.Topic[string]{Topic: topic}.Send(ctx, client, "x", typed.In(time.Hour))); !errors.Is(err, rmq.ErrInvalid) {
+		t.Errorf("a time for a topic of priorities: %v", err)
+	}
+	must(t, client.Close(ctx))
+}
+
+func second[T any](_ T, err error) error { return err }

@@ -1,0 +1,67 @@
+package typed
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/producer"
+)
+
+// Sender sends messages: an rmq.Client, or a [producer.Producer].
+type Sender interface {
+	Send(ctx context.Context, t message.Topic, m message.Message) (producer.Receipt, error)
+}
+
+// Listener takes listeners before it starts: an rmq.Client, or a [consumer.Consumer].
+type Listener interface {
+	Listen(t message.Topic, l consumer.MessageListener, o consumer.ListenOptions) error
+}
+
+// Handler handles one value. What it returns means the same as with
+// [consumer.MessageListener].
+type Handler[T any] func(ctx context.Context, d *Delivery[T]) error
+
+// Delivery is a value on its way to your handler.
+type Delivery[T any] struct {
+	*consumer.Delivery
+	Value T
+}
+
+// How says when a message is handled. It must fit the kind of the topic.
+type How func(content, basis string) message.Message
+
+// Priority is for topics of the Priority kind: 17 to 2^53 − 1.
+func Priority(p int64) How {
+	return func(content, basis string) message.Message {
+		return message.Priority{Content: content, SlotBasis: basis, Priority: p}
+	}
+}
+
+// Within is for topics of the RangeMerge kind: the message is handled d after the first of
+// those that merged.
+func Within(d time.Duration) How {
+	return func(content, basis string) message.Message {
+		return message.RangeMerge{Content: content, SlotBasis: basis, Range: d}
+	}
+}
+
+// At is for topics of the FixedTime kind.
+func At(t time.Time) How {
+	return func(content, basis string) message.Message {
+		return message.FixedTime{Content: content, SlotBasis: basis, At: t}
+	}
+}
+
+// In is for topics of the FixedTime kind: after d, by the clock of the Redis server.
+func In(d time.Duration) How {
+	return func(content, basis string) message.Message {
+		return message.FixedTime{Content: content, SlotBasis: basis, In: d}
+	}
+}
+
+func errNoHandler(topic string) error {
+	return fmt.Errorf("listen to topic %s: the handler is nil", topic)
+}
