@@ -14,7 +14,6 @@ import (
 	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/message"
 )
 
 // batches handles what turns take.
@@ -215,8 +214,7 @@ func (b *batch) call(ctx context.Context, i int, d *Delivery) {
 	err = b.topic.listener.OnMessage(ctx, d)
 }
 
-// judge returns what the worker reports of a message whose handler returned. A failure
-// that has no retry left is a death: the script decides that, and judge only logs it.
+// judge returns what the worker reports of a message whose handler returned.
 func (b *batch) judge(ctx context.Context, d *Delivery, err error) result {
 	if err == nil {
 		return result{fate: done}
@@ -229,21 +227,20 @@ func (b *batch) judge(ctx context.Context, d *Delivery, err error) result {
 	var declared deadError
 	var retry retryError
 	switch {
-	case as(err, &declared):
+	case as(err, &declared), d.Attempt >= b.topic.opts.MaxAttempts:
 		r.fate = dead
 	case as(err, &retry):
 		r.delay = delay(retry.after)
-	case d.Attempt <= message.MaxRetries:
+	default:
 		r.delay = askBackoff(b.log, b.topic.Name, b.topic.opts.Backoff, d.Attempt)
 	}
 	if b.topic.Literal {
 		r.delay = 0
 	}
 	fields := []zap.Field{zap.String("topic", d.Topic.Name), zap.Int("slot", d.Slot), zap.Int("attempt", d.Attempt), zap.String("error", reason)}
-	switch {
-	case r.fate == dead || d.Attempt > message.MaxRetries:
+	if r.fate == dead {
 		b.term().Log.Error("message is dead", append(fields, zap.String("key", b.turn.Keys.Dead), zap.String("content", shorten(d.Content)))...)
-	default:
+	} else {
 		b.term().Log.Debug("message failed and will be retried", append(fields, zap.Duration("in", r.delay))...)
 	}
 	return r

@@ -56,6 +56,11 @@ type Config struct {
 	// Exponential(1s, 30m): about 3 hours over 16 retries, 2 h 27 min to 3 h 41 min.
 	Backoff Backoff
 
+	// MaxAttempts is after how many deliveries a message that fails is dead, from 1 to
+	// 17. A message whose worker died gets all 17, since it may not be its fault. Defaults
+	// to 17.
+	MaxAttempts int
+
 	// SafetyLook is how often idle slots are looked at in case a wake-up got
 	// lost. Make it 1 s for topics that others fill by plain ZADD. Defaults to
 	// 30 s.
@@ -76,6 +81,8 @@ type ListenOptions struct {
 	Timeout    time.Duration // Defaults to the consumer's.
 	Backoff    Backoff       // Defaults to the consumer's.
 	SafetyLook time.Duration // Defaults to the consumer's.
+
+	MaxAttempts int // Defaults to the consumer's.
 
 	// MaxHandlerTime defaults to the consumer's, or twice this topic's Timeout if
 	// that is longer.
@@ -117,6 +124,9 @@ func (c Config) withDefaults() Config {
 	if c.Backoff == nil {
 		c.Backoff = Exponential(time.Second, 30*time.Minute)
 	}
+	if c.MaxAttempts == 0 {
+		c.MaxAttempts = mostAttempts
+	}
 	if c.SafetyLook == 0 {
 		c.SafetyLook = 30 * time.Second
 	}
@@ -133,6 +143,9 @@ func plain(r rune) rune {
 	}
 	return r
 }
+
+// mostAttempts is how many deliveries a message has.
+const mostAttempts = message.MaxRetries + 1
 
 // minLease leaves room for the margin and some round trips.
 const minLease = time.Second
@@ -158,6 +171,8 @@ func (c Config) validate() error {
 		return refuse("Config.MaxHandlerTime", c.MaxHandlerTime, fmt.Sprintf("at least the Timeout, %v", c.Timeout))
 	case c.Lease < minLease:
 		return refuse("Config.Lease", c.Lease, "1s or more, or 0 for 30s")
+	case c.MaxAttempts < 1 || c.MaxAttempts > mostAttempts:
+		return refuse("Config.MaxAttempts", c.MaxAttempts, "1 to 17, or 0 for 17")
 	case c.SafetyLook < 10*time.Millisecond:
 		return refuse("Config.SafetyLook", c.SafetyLook, "10ms or more, or 0 for 30s")
 	}
@@ -174,6 +189,9 @@ func (o ListenOptions) withDefaults(c Config) ListenOptions {
 	}
 	if o.Backoff == nil {
 		o.Backoff = c.Backoff
+	}
+	if o.MaxAttempts == 0 {
+		o.MaxAttempts = c.MaxAttempts
 	}
 	if o.SafetyLook == 0 {
 		o.SafetyLook = c.SafetyLook
@@ -192,6 +210,8 @@ func (o ListenOptions) validate() error {
 		return refuse("ListenOptions.Timeout", o.Timeout, "1ms or more, or 0 for the consumer's")
 	case o.MaxHandlerTime < o.Timeout:
 		return refuse("ListenOptions.MaxHandlerTime", o.MaxHandlerTime, fmt.Sprintf("at least the Timeout, %v", o.Timeout))
+	case o.MaxAttempts < 1 || o.MaxAttempts > mostAttempts:
+		return refuse("ListenOptions.MaxAttempts", o.MaxAttempts, "1 to 17, or 0 for the consumer's")
 	case o.SafetyLook < 10*time.Millisecond:
 		return refuse("ListenOptions.SafetyLook", o.SafetyLook, "10ms or more, or 0 for the consumer's")
 	}

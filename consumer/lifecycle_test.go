@@ -105,6 +105,7 @@ func TestWrongArguments(t *testing.T) {
 		"Config.MaxHandlerTime": {MaxHandlerTime: time.Second},
 		"Config.Lease":          {Lease: 999 * time.Millisecond},
 		"Config.SafetyLook":     {SafetyLook: time.Millisecond},
+		"Config.MaxAttempts":    {MaxAttempts: 18},
 		"Namespace":             {Namespace: "a{b}"},
 	} {
 		_, err := New(rdb, cfg)
@@ -116,6 +117,7 @@ func TestWrongArguments(t *testing.T) {
 		"ListenOptions.Timeout":        {Timeout: time.Microsecond},
 		"ListenOptions.MaxHandlerTime": {MaxHandlerTime: time.Second},
 		"ListenOptions.SafetyLook":     {SafetyLook: -1},
+		"ListenOptions.MaxAttempts":    {MaxAttempts: -1},
 	} {
 		wantInvalid(t, fresh.Listen(topic, l, o), field)
 	}

@@ -39,6 +39,7 @@ func TestNewWithoutRedis(t *testing.T) {
 		"Config.Timeout":             {Timeout: time.Microsecond},
 		"Config.Lease":               {Lease: time.Millisecond},
 		"Config.SafetyLook":          {SafetyLook: -1},
+		"Config.MaxAttempts":         {MaxAttempts: 18},
 		"Config.MaxContent":          {MaxContent: -1},
 		"Config.Durability.Replicas": {Durability: Durability{Replicas: -1}},
 		"Config.Durability.Timeout":  {Durability: Durability{Timeout: 1}},

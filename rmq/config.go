@@ -66,6 +66,10 @@ type Config struct {
 	// Exponential(1s, 30m): about 3 hours over 16 retries, 2 h 27 min to 3 h 41 min.
 	Backoff Backoff
 
+	// MaxAttempts is after how many deliveries a message that fails is dead: 1 to 17. One
+	// whose worker died gets all 17. Defaults to 17.
+	MaxAttempts int
+
 	// SafetyLook is how often a worker looks at idle slots, in case a wake-up got
 	// lost. Make it 1 s if other programs send by plain ZADD. Defaults to 30 s.
 	SafetyLook time.Duration
@@ -123,7 +127,7 @@ func (c Config) producer() producer.Config {
 func (c Config) consumer() consumer.Config {
 	return consumer.Config{
 		Namespace: c.Namespace, Slots: c.Slots, Worker: c.Worker, Concurrency: c.Concurrency, Timeout: c.Timeout,
-		MaxHandlerTime: c.MaxHandlerTime, Lease: c.Lease, Backoff: c.Backoff, SafetyLook: c.SafetyLook,
-		Middleware: c.Middleware, Logger: c.Logger,
+		MaxHandlerTime: c.MaxHandlerTime, Lease: c.Lease, Backoff: c.Backoff, MaxAttempts: c.MaxAttempts,
+		SafetyLook: c.SafetyLook, Middleware: c.Middleware, Logger: c.Logger,
 	}
 }

@@ -98,6 +98,35 @@ func ExampleListenOptions_due() {
 	// Output: order 4711 is late by 59m0s
 }
 
+// Ten deliveries with the pauses that you give, and then the message is dead. A pause of 0
+// is the shortest there is, a millisecond.
+func ExampleListenOptions_maxAttempts() {
+	client := open(rmq.Config{})
+	defer client.close()
+
+	const m, h = time.Minute, time.Hour
+	payments := rmq.Topic{Name: "payments", Kind: rmq.KindFixedTime}
+	last := client.Now()
+	client.listen(payments, func(_ context.Context, d *rmq.Delivery) error {
+		fmt.Println(d.Attempt, client.Now().Sub(last))
+		last = client.Now()
+		return errors.New("the bank does not answer")
+	}, rmq.ListenOptions{MaxAttempts: 10, Backoff: rmq.Schedule(0, 0, 2*m, 10*m, 10*m, 1*h, 2*h, 6*h, 15*h)})
+	client.send(payments, rmq.FixedTime{Content: "payment 4711", In: time.Millisecond})
+	client.Advance(1000 * h)
+	// Output:
+	// 1 1ms
+	// 2 1ms
+	// 3 1ms
+	// 4 2m0s
+	// 5 10m0s
+	// 6 10m0s
+	// 7 1h0m0s
+	// 8 2h0m0s
+	// 9 6h0m0s
+	// 10 15h0m0s
+}
+
 // A failure that no retry can mend: the message is dead at once. The command rmq lists
 // dead messages and requeues them.
 func ExampleDead() {

@@ -47,6 +47,7 @@ type Delivery = consumer.Delivery
 //	type ListenOptions struct {
 //		Timeout        time.Duration // of a handler
 //		Backoff        Backoff       // between deliveries of a message that fails
+//		MaxAttempts    int           // deliveries, after which one that fails is dead
 //		SafetyLook     time.Duration // how often idle slots are looked at
 //		MaxHandlerTime time.Duration // how long a handler that ignores its context keeps its slot
 //		Concurrency    int           // handlers of this topic at once
