@@ -1,0 +1,129 @@
+package message
+
+import "time"
+
+// Event is what has happened to messages of one slot, in the process that reports it. It is
+// about one answer of Redis, and comes after that answer is definite: what is not known to
+// have happened is not reported.
+type Event struct {
+	Topic Topic // with the namespace in front of its name
+	Slot  int
+
+	// Fence of the batch; 0 for what a producer reports.
+	Fence int64
+
+	// Worker is the id of the worker; empty for what a producer reports.
+	Worker string
+
+	// At is when the answer came, by the clock of this process.
+	At time.Time
+
+	// Merged is how many of the messages sent met an equal one that waited. It is exact
+	// also where no item is Merged, because several sends shared one answer.
+	Merged int
+
+	Items []Item
+}
+
+// Item is one message of an event.
+type Item struct {
+	What    What
+	Content string // empty for Moved
+
+	// Score is the priority, or when it is due in ms since 1970. 0 if it is not known.
+	Score int64
+
+	// Attempt is the delivery that this is about, from 1; 0 for what a producer reports.
+	Attempt int
+
+	// Took is how long the handler had it. 0 for one that was in no handler.
+	Took time.Duration
+
+	// In is after how long it is delivered again, of one that is Failed or Snoozed.
+	In time.Duration
+
+	// Reason is why it failed, died, was dropped or refused. Of Moved: "gained" or "left".
+	Reason string
+}
+
+// What is what has happened to a message.
+type What uint8
+
+// What a producer reports.
+const (
+	// Sent: Redis has it. It was stored or it merged.
+	Sent What = iota + 1
+	// Merged: it was sent, and it is known that it met an equal one that waited.
+	Merged
+	// Refused: it could not be sent, or it is not known whether it was. Reason says which.
+	Refused
+)
+
+// What a worker reports.
+const (
+	// Taken: the worker has it. Each item of a batch is taken before anything else of it.
+	Taken What = iota + 10
+	// Done: it was handled, and Redis has let go of it.
+	Done
+	// Failed: the delivery has failed, and there will be another one.
+	Failed
+	// Died: it failed for the last time. It is among the dead.
+	Died
+	// Snoozed: its handler wanted it later. The delivery does not count.
+	Snoozed
+	// Dropped: it is gone without being handled to its end: cancelled, or too late.
+	Dropped
+	// HandedBack: it was taken, but not handled. The delivery does not count.
+	HandedBack
+	// Overtaken: another worker was given the batch, or may have been. What became of the
+	// message is what that one reports.
+	Overtaken
+	// Moved: the slot has come to this worker, or left it. No message is named.
+	Moved
+)
+
+// String returns the word for it, such as "done" or "handed back".
+func (w What) String() string {
+	switch w {
+	case Sent:
+		return "sent"
+	case Merged:
+		return "merged"
+	case Refused:
+		return "refused"
+	case Taken:
+		return "taken"
+	case Done:
+		return "done"
+	case Failed:
+		return "failed"
+	case Died:
+		return "died"
+	case Snoozed:
+		return "snoozed"
+	case Dropped:
+		return "dropped"
+	case HandedBack:
+		return "handed back"
+	case Overtaken:
+		return "overtaken"
+	case Moved:
+		return "moved"
+	}
+	return "unknown"
+}
+
+// Observer sees what happens to messages.
+//
+// Observe is called by the goroutine that has the news, several at a time, so it must be
+// safe for that and must not block: a slow observer slows the queue. The event and its
+// items are only valid until it returns; strings may be kept. A panic in it is logged.
+type Observer interface {
+	Observe(e *Event)
+}
+
+// ObserverFunc is a function that is an Observer.
+type ObserverFunc func(e *Event)
+
+// Observe calls f.
+func (f ObserverFunc) Observe(e *Event) { f(e) }
