@@ -15,8 +15,11 @@ type Event struct {
 	// Worker is the id of the worker; empty for what a producer reports.
 	Worker string
 
-	// At is when the answer came, by the clock of this process.
-	At time.Time
+	// At is when the answer came, by the clock of this process, and Took how long it was in
+	// coming: since a producer began to write, repetitions included, or since a worker last
+	// asked. 0 for Moved.
+	At   time.Time
+	Took time.Duration
 
 	// Merged is how many of the messages sent met an equal one that waited. It is exact
 	// also where no item is Merged, because several sends shared one answer.
@@ -30,7 +33,8 @@ type Item struct {
 	What    What
 	Content string // empty for Moved
 
-	// Score is the priority, or when it is due in ms since 1970. 0 if it is not known.
+	// Score is the priority, or when it is due in ms since 1970. 0 if it is not known: a
+	// worker knows times with ListenOptions.Due only, and the one of a retry never.
 	Score int64
 
 	// Attempt is the delivery that this is about, from 1; 0 for what a producer reports.
@@ -42,8 +46,13 @@ type Item struct {
 	// In is after how long it is delivered again, of one that is Failed or Snoozed.
 	In time.Duration
 
-	// Reason is why it failed, died, was dropped or refused. Of Moved: "gained" or "left".
+	// Reason is why it failed, died, was dropped, refused or overtaken. Of Moved: "gained"
+	// or "left".
 	Reason string
+
+	// Err is the error behind the reason, for errors.Is: of the send that was refused, or
+	// what the listener returned. nil if there is none.
+	Err error
 }
 
 // What is what has happened to a message.
@@ -55,7 +64,8 @@ const (
 	Sent What = iota + 1
 	// Merged: it was sent, and it is known that it met an equal one that waited.
 	Merged
-	// Refused: it could not be sent, or it is not known whether it was. Reason says which.
+	// Refused: it was written to Redis, and the send has failed. Err says how: it is not
+	// stored, or that is not known (ErrUncertain), or too few replicas have it (ErrNotReplicated).
 	Refused
 )
 
@@ -75,8 +85,9 @@ const (
 	Dropped
 	// HandedBack: it was taken, but not handled. The delivery does not count.
 	HandedBack
-	// Overtaken: another worker was given the batch, or may have been. What became of the
-	// message is what that one reports.
+	// Overtaken: what this worker made of it may not count. Another worker was given the
+	// batch, or may have been, or Redis has forgotten it: Reason says which. If the message
+	// comes again, the worker that gets it reports what becomes of it.
 	Overtaken
 	// Moved: the slot has come to this worker, or left it. No message is named.
 	Moved
