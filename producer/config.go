@@ -1,6 +1,7 @@
 package producer
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
@@ -42,6 +43,9 @@ type Config struct {
 	// to nothing.
 	Durability Durability
 
+	// Middleware wraps Send and SendBatch, the first outermost. Defaults to none.
+	Middleware []Middleware
+
 	// Logger receives, at Debug, what concerns no single send, such as a lost wake-up.
 	// Defaults to silence.
 	Logger *zap.Logger
@@ -74,6 +78,11 @@ func (c Config) withDefaults() Config {
 func (c Config) validate() error {
 	if err := checked.Namespace(c.Namespace); err != nil {
 		return err
+	}
+	for i, m := range c.Middleware {
+		if m == nil {
+			return &message.InvalidError{Field: "Config.Middleware", Value: fmt.Sprintf("nil at index %d", i), Limit: "functions"}
+		}
 	}
 	switch d := c.Durability; {
 	case c.MaxContent < 1 || c.MaxContent > limits.ContentBytes:

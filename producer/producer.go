@@ -21,6 +21,7 @@ type Producer struct {
 	topics   *topics
 	executor *executor
 	writers  *writers
+	wrapped  Sender // in all middleware; nil: there is none
 }
 
 // New returns a producer on rdb, which you close yourself. It does no I/O; the first Send
@@ -38,6 +39,9 @@ func New(rdb redis.UniversalClient, cfg Config) (*Producer, error) {
 	p := &Producer{shared: all, topics: newTopics(all), executor: &executor{shared: all}}
 	p.run, p.stop = context.WithCancel(context.Background())
 	p.writers = &writers{shared: all, executor: p.executor, all: map[route]*writer{}}
+	if err := p.wrap(); err != nil {
+		return nil, fmt.Errorf("new producer: %w", err)
+	}
 	return p, nil
 }
 

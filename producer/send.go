@@ -14,11 +14,10 @@ import (
 // before the message is written, it is not sent; if it ends later, the error
 // is [ErrUncertain].
 func (p *Producer) Send(ctx context.Context, t message.Topic, m message.Message) (Receipt, error) {
-	receipt, err := p.send(ctx, t, m)
-	if err != nil {
-		return receipt, fmt.Errorf("send to topic %s: %w", t.Name, err)
+	if p.wrapped != nil && ctx != nil {
+		return p.wrapped.Send(ctx, t, m)
 	}
-	return receipt, nil
+	return innermost{p}.Send(ctx, t, m)
 }
 
 func (p *Producer) send(ctx context.Context, t message.Topic, m message.Message) (Receipt, error) {
@@ -50,11 +49,10 @@ func (p *Producer) send(ctx context.Context, t message.Topic, m message.Message)
 // nothing is sent and the error names its index. If some cannot be stored, the
 // error is a [BatchError], and the receipts of the others are valid.
 func (p *Producer) SendBatch(ctx context.Context, t message.Topic, ms []message.Message) ([]Receipt, error) {
-	receipts, err := p.sendBatch(ctx, t, ms)
-	if err != nil {
-		return receipts, fmt.Errorf("send batch of %d to topic %s: %w", len(ms), t.Name, err)
+	if p.wrapped != nil && ctx != nil {
+		return p.wrapped.SendBatch(ctx, t, ms)
 	}
-	return receipts, nil
+	return innermost{p}.SendBatch(ctx, t, ms)
 }
 
 func (p *Producer) sendBatch(ctx context.Context, t message.Topic, ms []message.Message) ([]Receipt, error) {

@@ -41,6 +41,7 @@ func TestNewWithoutRedis(t *testing.T) {
 		"Config.SafetyLook":          {SafetyLook: -1},
 		"Config.MaxAttempts":         {MaxAttempts: 18},
 		"Config.MaxContent":          {MaxContent: -1},
+		"Config.Middleware":          {SendMiddleware: []SendMiddleware{nil}},
 		"Config.Durability.Replicas": {Durability: Durability{Replicas: -1}},
 		"Config.Durability.Timeout":  {Durability: Durability{Timeout: 1}},
 	} {

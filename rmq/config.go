@@ -77,6 +77,9 @@ type Config struct {
 	// Middleware wraps every listener, the first outermost. Defaults to none.
 	Middleware []Middleware
 
+	// SendMiddleware wraps Send and SendBatch, the first outermost. Defaults to none.
+	SendMiddleware []SendMiddleware
+
 	// MaxContent is the largest content in bytes, at most 64 MiB. Defaults to
 	// 256 KiB.
 	MaxContent int
@@ -120,7 +123,8 @@ func (c Config) client() (rdb redis.UniversalClient, own bool, err error) {
 func (c Config) producer() producer.Config {
 	return producer.Config{
 		Namespace: c.Namespace, MaxContent: c.MaxContent, MaxWaiting: c.MaxWaiting,
-		ExactReceipts: c.ExactReceipts, RefusePast: c.RefusePast, Durability: c.Durability, Logger: c.Logger,
+		ExactReceipts: c.ExactReceipts, RefusePast: c.RefusePast, Durability: c.Durability, Middleware: c.SendMiddleware,
+		Logger: c.Logger,
 	}
 }
 

@@ -111,6 +111,56 @@ func ExampleConfig_middleware() {
 	// Output: jobs invoice 7 <nil>
 }
 
+// ofTenant gives each tenant topics of its own.
+type ofTenant struct{ rmq.Sender }
+
+type tenantKey struct{}
+
+func (s ofTenant) Send(ctx context.Context, t rmq.Topic, m rmq.Message) (rmq.Receipt, error) {
+	if err := name(ctx, &t); err != nil {
+		return rmq.Receipt{}, err
+	}
+	return s.Sender.Send(ctx, t, m)
+}
+
+func (s ofTenant) SendBatch(ctx context.Context, t rmq.Topic, ms []rmq.Message) ([]rmq.Receipt, error) {
+	if err := name(ctx, &t); err != nil {
+		return nil, err
+	}
+	return s.Sender.SendBatch(ctx, t, ms)
+}
+
+func name(ctx context.Context, t *rmq.Topic) error {
+	tenant, ok := ctx.Value(tenantKey{}).(string)
+	if !ok {
+		return errors.New("no tenant")
+	}
+	t.Name = tenant + ":" + t.Name
+	return nil
+}
+
+// SendMiddleware sees each message before it is sent, may refuse it, or send it elsewhere.
+func ExampleConfig_sendMiddleware() {
+	client := open(rmq.Config{SendMiddleware: []rmq.SendMiddleware{func(next rmq.Sender) rmq.Sender { return ofTenant{next} }}})
+	defer client.close()
+
+	jobs := rmq.Topic{Name: "jobs", Kind: rmq.KindPriority}
+	client.listen(rmq.Topic{Name: "acme:jobs", Kind: rmq.KindPriority}, func(_ context.Context, d *rmq.Delivery) error {
+		fmt.Println(d.Topic.Name, d.Content)
+		return nil
+	}, rmq.ListenOptions{})
+	_, err := client.Send(context.Background(), jobs, rmq.Priority{Content: "invoice 7", Priority: 100})
+	fmt.Println(err)
+	acme := context.WithValue(context.Background(), tenantKey{}, "acme")
+	if _, err := client.Send(acme, jobs, rmq.Priority{Content: "invoice 7", Priority: 100}); err != nil {
+		fmt.Println(err)
+	}
+	client.Advance(0)
+	// Output:
+	// no tenant
+	// acme:jobs invoice 7
+}
+
 // A slot that is full refuses new messages, so that a sender notices. What merges into a
 // message that waits is stored.
 func ExampleConfig_maxWaiting() {
