@@ -205,7 +205,7 @@ func (b *batch) call(ctx context.Context, i int, d *Delivery) {
 	err := errGoexit
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
+			err = fmt.Errorf("%w: %v", ErrPanic, p)
 			b.term().Log.Warn("handler panicked", zap.String("topic", d.Topic.Name), zap.Int("slot", d.Slot),
 				zap.Int("attempt", d.Attempt), zap.Error(err), zap.ByteString("stack", debug.Stack()))
 		}

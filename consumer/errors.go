@@ -20,6 +20,11 @@ var (
 	// for longer than Timeout.
 	ErrTimeout = errors.New("the handler has run for longer than its timeout")
 
+	// ErrDead is found by errors.Is in the errors that [Dead] returns, and ErrPanic in the
+	// failure of a handler that panicked or ended its goroutine, which observers see.
+	ErrDead  = errors.New("declared dead by its listener")
+	ErrPanic = errors.New("panic")
+
 	// ErrRunning is returned by Listen after Start, and by a second Start.
 	ErrRunning = errors.New("it has been started already")
 )
@@ -32,17 +37,25 @@ var (
 
 // errGoexit is the failure of a handler that called runtime.Goexit, as
 // testing.T.FailNow does.
-var errGoexit = errors.New("the handler ended its goroutine")
+var errGoexit error = goexitError{}
+
+type goexitError struct{}
+
+func (goexitError) Error() string { return "the handler ended its goroutine" }
+
+func (goexitError) Is(target error) bool { return target == ErrPanic }
 
 type deadError struct{ error }
 
 func (e deadError) Unwrap() error { return e.error }
 
+func (e deadError) Is(target error) bool { return target == ErrDead }
+
 // Dead marks a failure that no retry can mend: the message is dead at once,
 // with err as the reason.
 func Dead(err error) error {
 	if err == nil {
-		err = errors.New("declared dead by its listener")
+		err = ErrDead
 	}
 	return deadError{err}
 }
