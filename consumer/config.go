@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/checked"
+	"github.com/slotmq/go-rmq/internal/observers"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -68,6 +69,10 @@ type Config struct {
 
 	// Middleware wraps every listener, the first outermost. Defaults to none.
 	Middleware []Middleware
+
+	// Observers see what happens to messages: see [message.Event]. They are called in the
+	// middle of the work, so they must not block. Defaults to none, which costs nothing.
+	Observers []message.Observer
 
 	// Logger receives the life-cycle at Info, each failed delivery that will be
 	// retried at Debug, trouble that should pass by itself at Warn, and what a
@@ -161,6 +166,9 @@ func (c Config) validate() error {
 		if m == nil {
 			return refuse("Config.Middleware", fmt.Sprintf("nil at index %d", i), "functions")
 		}
+	}
+	if err := observers.Valid(c.Observers); err != nil {
+		return err
 	}
 	switch {
 	case c.Concurrency < 1:

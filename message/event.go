@@ -64,7 +64,7 @@ const (
 	Sent What = iota + 1
 	// Merged: it was sent, and it is known that it met an equal one that waited.
 	Merged
-	// Refused: it was written to Redis, and the send has failed. Err says how: it is not
+	// Refused: it was to be written, and the send has failed. Err says how: it is not
 	// stored, or that is not known (ErrUncertain), or too few replicas have it (ErrNotReplicated).
 	Refused
 )

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/internal/observers"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -46,8 +47,12 @@ type Config struct {
 	// Middleware wraps Send and SendBatch, the first outermost. Defaults to none.
 	Middleware []Middleware
 
-	// Logger receives, at Debug, what concerns no single send, such as a lost wake-up.
-	// Defaults to silence.
+	// Observers see what happens to messages: see [message.Event]. They are called in the
+	// middle of the work, so they must not block. Defaults to none, which costs nothing.
+	Observers []message.Observer
+
+	// Logger receives, at Debug, what concerns no single send, such as a lost wake-up, and
+	// at Error an observer that panics. Defaults to silence.
 	Logger *zap.Logger
 }
 
@@ -83,6 +88,9 @@ func (c Config) validate() error {
 		if m == nil {
 			return &message.InvalidError{Field: "Config.Middleware", Value: fmt.Sprintf("nil at index %d", i), Limit: "functions"}
 		}
+	}
+	if err := observers.Valid(c.Observers); err != nil {
+		return err
 	}
 	switch d := c.Durability; {
 	case c.MaxContent < 1 || c.MaxContent > limits.ContentBytes:

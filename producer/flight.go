@@ -45,6 +45,7 @@ type lane struct {
 	slot        int
 	first, last int32 // entries
 	fromNow     bool  // some are due so long after the time at which they are written
+	merged      int   // entries that met an equal one that waited
 }
 
 func (l *lane) store() string { return l.topic.slots[l.slot].store }

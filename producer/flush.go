@@ -78,8 +78,9 @@ func (to *writer) write(f *flight) {
 		}
 		return
 	}
+	begun := time.Now()
 	writes := to.commands(f)
-	for begun, pause := time.Now(), firstPause; len(writes) > 0; pause = min(2*pause, lastPause) {
+	for pause := firstPause; len(writes) > 0; pause = min(2*pause, lastPause) {
 		var all []publication
 		if time.Since(to.lastPublished) > wakesApart {
 			all = to.publications()
@@ -92,6 +93,9 @@ func (to *writer) write(f *flight) {
 			to.clock.expire()
 			wait.Sleep(to.run, pause/2+rand.N(pause))
 		}
+	}
+	if to.observers != nil {
+		to.report(f, begun)
 	}
 	close(f.done)
 	to.planWakes(f)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/frozen"
 	"github.com/slotmq/go-rmq/internal/latelog"
+	"github.com/slotmq/go-rmq/internal/observers"
 	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/luascripts"
 )
@@ -36,6 +37,7 @@ func New(rdb redis.UniversalClient, cfg Config) (*Producer, error) {
 	}
 	cfg.Logger, _ = latelog.Beside(cfg.Logger) // for debugging only; it delays no send
 	all := &shared{cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), frozen: frozen.Clock(rdb), retryFor: retryFor}
+	all.observers = observers.New(cfg.Observers, cfg.Logger)
 	p := &Producer{shared: all, topics: newTopics(all), executor: &executor{shared: all}}
 	p.run, p.stop = context.WithCancel(context.Background())
 	p.writers = &writers{shared: all, executor: p.executor, all: map[route]*writer{}}

@@ -186,6 +186,7 @@ func TestBadInput(t *testing.T) {
 	for field, cfg := range map[string]Config{
 		"Namespace":                  {Namespace: "a/b"},
 		"Config.MaxContent":          {MaxContent: -1},
+		"Config.Observers":           {Observers: []message.Observer{message.ObserverFunc(nil)}},
 		"Config.Durability.Replicas": {Durability: Durability{Replicas: -1}},
 		"Config.Durability.Timeout":  {Durability: Durability{Timeout: -1}},
 	} {

@@ -7,15 +7,17 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/observers"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // shared is what all parts of a producer have in common.
 type shared struct {
-	cfg     Config
-	rdb     redis.UniversalClient
-	scripts *luascripts.Scripts
-	run     context.Context // of the flushers' commands; ends when Close waits no longer
+	cfg       Config
+	rdb       redis.UniversalClient
+	scripts   *luascripts.Scripts
+	observers *observers.Observers // nil: none
+	run       context.Context      // of the flushers' commands; ends when Close waits no longer
 
 	// Other values only in tests.
 	frozen   func() time.Time // the server's clock; nil: it is asked

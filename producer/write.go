@@ -170,12 +170,15 @@ func (w *write) record(by *writer, f *flight) {
 	case *redis.IntSliceCmd:
 		stored, refused = cmd.Val()[0], cmd.Val()[1:]
 	}
-	outcome := Accepted
+	outcome, accepted := Accepted, len(w.entries)-len(refused)
 	switch int(stored) {
-	case len(w.entries) - len(refused):
+	case accepted:
 		outcome = Stored
 	case 0:
 		outcome = Merged
+	}
+	if !w.underReplicated { // those have failed
+		w.lane.merged += accepted - int(stored)
 	}
 	for _, e := range w.entries {
 		f.outcomes[e] = outcome

@@ -40,6 +40,7 @@ func TestNewWithoutRedis(t *testing.T) {
 		"Config.Lease":               {Lease: time.Millisecond},
 		"Config.SafetyLook":          {SafetyLook: -1},
 		"Config.MaxAttempts":         {MaxAttempts: 18},
+		"Config.Observers":           {Observers: []Observer{nil}},
 		"Config.MaxContent":          {MaxContent: -1},
 		"Config.Middleware":          {SendMiddleware: []SendMiddleware{nil}},
 		"Config.Durability.Replicas": {Durability: Durability{Replicas: -1}},

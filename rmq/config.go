@@ -80,6 +80,11 @@ type Config struct {
 	// SendMiddleware wraps Send and SendBatch, the first outermost. Defaults to none.
 	SendMiddleware []SendMiddleware
 
+	// Observers see what happens to the messages that this client sends and handles, for
+	// metrics for example. They must not block: a slow one slows the queue. A panic in one
+	// is logged. Defaults to none, which costs nothing.
+	Observers []Observer
+
 	// MaxContent is the largest content in bytes, at most 64 MiB. Defaults to
 	// 256 KiB.
 	MaxContent int
@@ -124,7 +129,7 @@ func (c Config) producer() producer.Config {
 	return producer.Config{
 		Namespace: c.Namespace, MaxContent: c.MaxContent, MaxWaiting: c.MaxWaiting,
 		ExactReceipts: c.ExactReceipts, RefusePast: c.RefusePast, Durability: c.Durability, Middleware: c.SendMiddleware,
-		Logger: c.Logger,
+		Observers: c.Observers, Logger: c.Logger,
 	}
 }
 
@@ -132,6 +137,6 @@ func (c Config) consumer() consumer.Config {
 	return consumer.Config{
 		Namespace: c.Namespace, Slots: c.Slots, Worker: c.Worker, Concurrency: c.Concurrency, Timeout: c.Timeout,
 		MaxHandlerTime: c.MaxHandlerTime, Lease: c.Lease, Backoff: c.Backoff, MaxAttempts: c.MaxAttempts,
-		SafetyLook: c.SafetyLook, Middleware: c.Middleware, Logger: c.Logger,
+		SafetyLook: c.SafetyLook, Middleware: c.Middleware, Observers: c.Observers, Logger: c.Logger,
 	}
 }

@@ -1,0 +1,16 @@
+// Package observers passes events on to the observers of a program.
+//
+//	o := observers.New(cfg.Observers, log) // nil if there are none
+//	if o != nil {
+//		e := o.Event()
+//		e.Items = append(e.Items, …)
+//		o.Report(e)
+//		o.Release(e)
+//	}
+//
+// An observer that panics costs a line in the log, and the others see the event all the
+// same. Events are used again, so one that is full of messages costs no memory each time.
+//
+// It does not decide what is an event and when: see producer/events.go and
+// consumer/events.go.
+package observers

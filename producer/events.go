@@ -1,0 +1,44 @@
+package producer
+
+import (
+	"time"
+
+	"github.com/slotmq/go-rmq/message"
+)
+
+// report reports what became of a flight, an event for each slot, before its senders learn
+// it. What a caller has withdrawn was never sent.
+//
+// What Send refuses before it adds the message to a flight is no event: nothing has
+// happened to a message, and the caller has the error.
+func (to *writer) report(f *flight, begun time.Time) {
+	e := to.observers.Event()
+	defer to.observers.Release(e)
+	now := time.Now()
+	for i := range f.lanes {
+		l := &f.lanes[i]
+		e.Topic, e.Slot, e.At, e.Took, e.Merged, e.Items = l.topic.Topic, l.slot, now, now.Sub(begun), l.merged, e.Items[:0]
+		e.Topic.Name = l.topic.name
+		f.each(l, func(entry int32) { e.Items = append(e.Items, f.item(l.topic.Kind, entry)) })
+		if len(e.Items) > 0 {
+			to.observers.Report(e)
+		}
+	}
+}
+
+// item is what became of one entry of a flight that is done.
+func (f *flight) item(kind message.Kind, entry int32) message.Item {
+	x := message.Item{What: message.Sent, Content: f.contents[entry]}
+	outcome, err := f.result(int(entry))
+	switch {
+	case err != nil:
+		x.What, x.Err, x.Reason = message.Refused, err, err.Error()
+		return x
+	case outcome == Merged:
+		x.What = message.Merged
+	}
+	if !kind.FirstWins() || outcome == Stored { // else what it merged into keeps its time
+		x.Score = f.scores[entry]
+	}
+	return x
+}

@@ -1,0 +1,69 @@
+package rmq
+
+import "github.com/slotmq/go-rmq/message"
+
+// Observer sees what happens to messages, for metrics, a log, or an alert: see
+// Config.Observers. It is called by several goroutines at a time and must not block.
+//
+//	type Observer interface {
+//		Observe(e *Event)
+//	}
+type Observer = message.Observer
+
+// ObserverFunc makes a function an Observer.
+//
+//	type ObserverFunc func(e *Event)
+type ObserverFunc = message.ObserverFunc
+
+// Event is what has happened to messages of one slot. It comes after the answer of Redis.
+// The event and its items are valid until Observe returns; strings may be kept.
+//
+//	type Event struct {
+//		Topic  Topic         // with the namespace in front of its name
+//		Slot   int
+//		Fence  int64         // of the batch; 0 for what was sent
+//		Worker string        // its id; empty for what was sent
+//		At     time.Time     // when the answer came
+//		Took   time.Duration // and how long it was in coming
+//		Merged int           // how many of the messages sent met an equal one that waited: exact
+//		Items  []Item
+//	}
+type Event = message.Event
+
+// Item is one message of an Event.
+//
+//	type Item struct {
+//		What    What
+//		Content string        // empty for Moved
+//		Score   int64         // priority, or when it is due in ms; 0 if it is not known
+//		Attempt int           // from 1; 0 for what was sent
+//		Took    time.Duration // how long the handler had it
+//		In      time.Duration // after how long it comes again
+//		Reason  string        // why it failed, died, was dropped, refused or overtaken
+//		Err     error         // behind the reason, if there is one
+//	}
+type Item = message.Item
+
+// What is what has happened to a message.
+type What = message.What
+
+// What happens to messages that are sent. One that Send refuses before it is written, for
+// example because it is invalid, is no event.
+const (
+	EventSent    = message.Sent    // stored, or merged
+	EventMerged  = message.Merged  // merged for certain: see Config.ExactReceipts
+	EventRefused = message.Refused // the send has failed: Item.Err says how
+)
+
+// What happens to messages that are handled.
+const (
+	EventTaken      = message.Taken      // comes first, of each message of a batch
+	EventDone       = message.Done       // handled
+	EventFailed     = message.Failed     // comes again
+	EventDied       = message.Died       // is among the dead
+	EventSnoozed    = message.Snoozed    // comes again; the delivery does not count
+	EventDropped    = message.Dropped    // gone without being handled to its end
+	EventHandedBack = message.HandedBack // was not begun; the delivery does not count
+	EventOvertaken  = message.Overtaken  // what this worker made of it may not count
+	EventMoved      = message.Moved      // no message: the slot has come to the worker, or left it
+)
