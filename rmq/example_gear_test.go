@@ -2,9 +2,8 @@ package rmq_test
 
 import (
 	"context"
-	"fmt"
-	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/exampletest"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/rmqtest"
 )
@@ -20,8 +19,8 @@ type exampleClient struct {
 
 // open is rmq.New on an in-memory Redis.
 func open(cfg rmq.Config) exampleClient {
-	t := new(exampleTB)
-	return exampleClient{rmqtest.New(t, cfg), t.end}
+	t := new(exampletest.T)
+	return exampleClient{rmqtest.New(t, cfg), t.End}
 }
 
 // close ends the client and its Redis.
@@ -43,24 +42,5 @@ func (c exampleClient) send(t rmq.Topic, m rmq.Message) rmq.Receipt {
 func check(err error) {
 	if err != nil {
 		panic(err)
-	}
-}
-
-// exampleTB stands for the *testing.T that examples do not have.
-type exampleTB struct {
-	testing.TB
-	atEnd []func()
-}
-
-func (t *exampleTB) Helper()                   {}
-func (t *exampleTB) Cleanup(f func())          { t.atEnd = append(t.atEnd, f) }
-func (t *exampleTB) Error(args ...any)         { fmt.Println(args...) }
-func (t *exampleTB) Fatal(args ...any)         { panic(fmt.Sprint(args...)) }
-func (t *exampleTB) Fatalf(f string, a ...any) { panic(fmt.Sprintf(f, a...)) }
-func (t *exampleTB) Logf(string, ...any)       {}
-
-func (t *exampleTB) end() {
-	for i := len(t.atEnd) - 1; i >= 0; i-- {
-		t.atEnd[i]()
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/exampletest"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/rmqtest"
 )
@@ -14,8 +14,8 @@ import (
 // A message that is due tomorrow is handled in no time, because the test moves
 // the clock.
 func Example() {
-	t := theTest() // in a test of yours: its *testing.T
-	defer t.end()
+	t := new(exampletest.T) // in a test of yours: its *testing.T
+	defer t.End()
 
 	c := rmqtest.New(t, rmq.Config{})
 	reminders := rmq.Topic{Name: "reminders", Kind: rmq.KindFixedTime}
@@ -44,8 +44,8 @@ func Example() {
 
 // Retries come when their time has come, on the way that Advance goes.
 func Example_retries() {
-	t := theTest()
-	defer t.end()
+	t := new(exampletest.T)
+	defer t.End()
 
 	c := rmqtest.New(t, rmq.Config{Backoff: rmq.Schedule(time.Second, time.Minute)})
 	begin := c.Now()
@@ -72,25 +72,4 @@ func Example_retries() {
 	// delivery 2 after 1s
 	// delivery 3 after 1m1s
 	// delivery 4 after 2m1s
-}
-
-// exampleTest stands for the *testing.T that examples do not have.
-type exampleTest struct {
-	testing.TB
-	atEnd []func()
-}
-
-func theTest() *exampleTest { return new(exampleTest) }
-
-func (t *exampleTest) Helper()                   {}
-func (t *exampleTest) Cleanup(f func())          { t.atEnd = append(t.atEnd, f) }
-func (t *exampleTest) Error(args ...any)         { fmt.Println(args...) }
-func (t *exampleTest) Fatal(args ...any)         { panic(fmt.Sprint(args...)) }
-func (t *exampleTest) Fatalf(f string, a ...any) { panic(fmt.Sprintf(f, a...)) }
-func (t *exampleTest) Logf(string, ...any)       {}
-
-func (t *exampleTest) end() {
-	for i := len(t.atEnd) - 1; i >= 0; i-- {
-		t.atEnd[i]()
-	}
 }

@@ -3,9 +3,9 @@ package typed_test
 import (
 	"context"
 	"fmt"
-	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/exampletest"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/rmqtest"
 	"github.com/slotmq/go-rmq/typed"
@@ -102,26 +102,9 @@ func ExampleDistinct() {
 
 // inMemory is rmq.New on an in-memory Redis, whose clock the examples move.
 func inMemory() (*rmqtest.Client, func()) {
-	t := new(exampleTB)
-	return rmqtest.New(t, rmq.Config{}), func() {
-		for _, f := range t.atEnd {
-			defer f()
-		}
-	}
+	t := new(exampletest.T)
+	return rmqtest.New(t, rmq.Config{}), t.End
 }
-
-// exampleTB stands for the *testing.T that examples do not have.
-type exampleTB struct {
-	testing.TB
-	atEnd []func()
-}
-
-func (t *exampleTB) Helper()                   {}
-func (t *exampleTB) Cleanup(f func())          { t.atEnd = append(t.atEnd, f) }
-func (t *exampleTB) Error(args ...any)         { fmt.Println(args...) }
-func (t *exampleTB) Fatal(args ...any)         { panic(fmt.Sprint(args...)) }
-func (t *exampleTB) Fatalf(f string, a ...any) { panic(fmt.Sprintf(f, a...)) }
-func (t *exampleTB) Logf(string, ...any)       {}
 
 func check(err error) {
 	if err != nil {

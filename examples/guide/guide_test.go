@@ -1,0 +1,66 @@
+package guide_test
+
+import (
+	"go/ast"
+	"go/doc"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// others are files of modules that this one cannot import, with code of the guide.
+var others = []string{"../../bench/fromasynq_test.go"}
+
+// All code of the guide stands in these files, and what an example here prints is
+// compared. That no other document shows code that no test has is checked by
+// TestDocumentsShowCodeThatRuns.
+func TestGuideShowsWhatRuns(t *testing.T) {
+	t.Parallel()
+	names, err := filepath.Glob("*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sources []string
+	for _, name := range append(names, others...) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range doc.Examples([]*ast.File{code}...) {
+			if e.Output == "" {
+				t.Errorf("%s: Example%s prints nothing, so it is not run", name, e.Name)
+			}
+		}
+		sources = append(sources, flat(string(text)))
+	}
+	guide, err := os.ReadFile("../../docs/GUIDE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := strings.Split(string(guide), "```go\n")[1:]
+	if len(blocks) == 0 {
+		t.Fatal("the guide shows no code") // a check of nothing finds nothing
+	}
+	for _, block := range blocks {
+		block, _, _ = strings.Cut(block, "```")
+		if !strings.Contains(strings.Join(sources, ""), "\n"+flat(block)) {
+			t.Errorf("GUIDE.md shows what no example runs:\n%s", block)
+		}
+	}
+}
+
+// flat is code without its indentation.
+func flat(code string) string {
+	lines := strings.Split(code, "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimSpace(line)
+	}
+	return strings.Join(lines, "\n")
+}

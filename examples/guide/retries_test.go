@@ -1,0 +1,71 @@
+package guide_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/slotmq/go-rmq/rmq"
+)
+
+var errNoAccount = errors.New("no such account")
+
+// busy is what a bank answers that wants to be asked later.
+type busy struct{ until time.Duration }
+
+func (b busy) Error() string { return "too many requests" }
+
+// charge stands for a call of a bank.
+func charge(_ context.Context, payment string, attempt int) error {
+	switch {
+	case payment == "payment 1":
+		return errNoAccount
+	case payment == "payment 2" && attempt == 1:
+		return busy{until: 10 * time.Minute}
+	case payment == "payment 3":
+		return errors.New("the bank does not answer")
+	}
+	return nil
+}
+
+// An array of pauses, and the errors for which they do not hold.
+func Example_retries() {
+	client, end := open(rmq.Config{})
+	defer end()
+	payments := rmq.Topic{Name: "payments", Kind: rmq.KindPriority, Slots: 1}
+	for n := range 3 {
+		_, err := client.Send(ctx, payments, rmq.Priority{Content: fmt.Sprint("payment ", n+1), Priority: int64(100 - n)})
+		check(err)
+	}
+	begin := client.Now()
+	report := func(d *rmq.Delivery, err error) {
+		fmt.Println(d.Content, "delivery", d.Attempt, "after", client.Now().Sub(begin), err)
+	}
+
+	check(client.Listen(payments, rmq.ListenerFunc(func(ctx context.Context, d *rmq.Delivery) error {
+		err := charge(ctx, d.Content, d.Attempt)
+		report(d, err)
+		var wait busy
+		switch {
+		case errors.Is(err, errNoAccount):
+			return rmq.Dead(err) // no retry helps
+		case errors.As(err, &wait):
+			return rmq.RetryAfter(wait.until, err) // the bank said when
+		}
+		return err // nil is done; any other error comes again after the next pause
+	}), rmq.ListenOptions{
+		MaxAttempts: 4,
+		Backoff:     rmq.Schedule(time.Second, time.Minute, time.Hour),
+	}))
+	check(client.Start(ctx))
+	client.Advance(24 * time.Hour)
+	// Output:
+	// payment 1 delivery 1 after 0s no such account
+	// payment 2 delivery 1 after 0s too many requests
+	// payment 3 delivery 1 after 0s the bank does not answer
+	// payment 3 delivery 2 after 1s the bank does not answer
+	// payment 3 delivery 3 after 1m1s the bank does not answer
+	// payment 2 delivery 2 after 10m0s <nil>
+	// payment 3 delivery 4 after 1h1m1s the bank does not answer
+}
