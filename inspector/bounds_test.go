@@ -162,7 +162,7 @@ func TestRightsToChange(t *testing.T) {
 	worker := strings.Fields("acl setuser all on >x ~* &rmq:wake{*} +del +eval +evalsha +exists +hdel +hget +hlen +hmget +hset +info +ping +publish +sadd " +
 		"+sismember +subscribe +time +zadd +zcard +zcount +zmscore +zrange +zrangebyscore +zrem +zremrangebyrank +zrevrange +zscore") // as in docs/DEPLOYMENT.md
 	var rule []any
-	for _, w := range append(worker, "+hexists", "+hscan", "+sscan", "+type", "+zrank") {
+	for _, w := range append(worker, "+hscan", "+sscan", "+type", "+zrank") {
 		rule = append(rule, w)
 	}
 	must(t, admin.Do(ctx, rule...).Err())

@@ -21,7 +21,7 @@
 // whole: 512 elements by default.) What you see of one slot is of one moment; of several slots
 // it is not. All times are compared by the clock of the Redis server.
 //
-// Besides what workers need, its Redis user needs +hexists +hscan +sscan +type and
+// Besides what workers need, its Redis user needs +hscan +sscan +type and
 // +zrank. One that only looks needs no more than +eval +evalsha +hget +hmget +info +ping
 // +sscan +time +zcard +zcount +zrange +zrank +zscore.
 //

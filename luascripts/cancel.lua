@@ -7,7 +7,7 @@ local store, prepare, retry, dead, why, call = KEYS[1], KEYS[2], KEYS[3], KEYS[4
 local x = ARGV[1]
 local flying = call('ZSCORE', prepare, x) and 1 or 0
 call('ZCARD', retry)                              -- a wrong type shows before the first write
-local explained = call('HEXISTS', why, x) == 1 and flying == 0 and not call('ZSCORE', dead, x)
+local explained = call('HGET', why, x) and flying == 0 and not call('ZSCORE', dead, x)
 local removed = call('ZREM', store, x) + call('ZREM', retry, x)
 if explained then call('HDEL', why, x) end
 return {math.min(removed, 1), flying}

@@ -22,7 +22,7 @@ import (
 // What the scripts may use, and what their headers owe the reader.
 
 // commands of Redis 6.2, and of the in-memory Redis.
-const commands = "DEL HDEL HEXISTS HGET HLEN HMGET HSCAN HSET TIME TYPE ZADD ZCARD ZCOUNT ZMSCORE ZRANGE ZRANGEBYSCORE ZRANK ZREM ZREMRANGEBYRANK ZREMRANGEBYSCORE ZREVRANGE ZSCORE"
+const commands = "DEL HDEL HGET HLEN HMGET HSCAN HSET TIME TYPE ZADD ZCARD ZCOUNT ZMSCORE ZRANGE ZRANGEBYSCORE ZRANK ZREM ZREMRANGEBYRANK ZREMRANGEBYSCORE ZREVRANGE ZSCORE"
 
 // Lua makes texts of 14 digits from numbers. Where a script does that, the
 // number is a small one.

@@ -65,7 +65,7 @@ func form(t *testing.T, x ast.Expr) string {
 func TestCommentsShowTheTypes(t *testing.T) {
 	t.Parallel()
 	there := map[string]string{}
-	for _, folder := range []string{"../message", "../producer", "../consumer"} {
+	for _, folder := range []string{"../message", "../producer", "../consumer", "../inspector"} {
 		for _, typ := range declared(t, folder).Types {
 			there[filepath.Base(folder)+"."+typ.Name] = form(t, typ.Decl.Specs[0].(*ast.TypeSpec).Type)
 		}

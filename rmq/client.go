@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/producer"
 )
@@ -21,6 +22,9 @@ type Client struct {
 	producer *producer.Producer
 	consumer *consumer.Consumer
 	closeRdb func() error // if it was made from a URL; else does nothing
+
+	namespace string
+	inspector func() (*inspector.Inspector, error) // makes it at first
 }
 
 // New returns a client. It validates the Config and does no I/O; the first
@@ -30,7 +34,10 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rmq: %w", err)
 	}
-	c := &Client{rdb: rdb, closeRdb: func() error { return nil }}
+	c := &Client{rdb: rdb, closeRdb: func() error { return nil }, namespace: cfg.Namespace}
+	c.inspector = sync.OnceValues(func() (*inspector.Inspector, error) {
+		return inspector.New(rdb, inspector.Config{Namespace: cfg.Namespace, Slots: cfg.Slots})
+	})
 	if own {
 		c.closeRdb = sync.OnceValue(rdb.Close)
 	}

@@ -2,6 +2,7 @@ package rmq
 
 import (
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 )
@@ -41,6 +42,16 @@ var (
 
 	// ErrPast: with Config.RefusePast, the time of the message has passed.
 	ErrPast = producer.ErrPast
+)
+
+// Errors of Cancel, Reschedule and Explain.
+var (
+	// ErrUnknownTopic: no program has sent to the topic or listened to it.
+	ErrUnknownTopic = inspector.ErrUnknownTopic
+
+	// ErrNotWaiting: Reschedule found no time or priority to change. The error says where
+	// the message is instead.
+	ErrNotWaiting = inspector.ErrNotWaiting
 )
 
 // Errors of Listen and Start.

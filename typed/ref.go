@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 )
@@ -34,10 +35,12 @@ type Ref[T any] struct {
 // ErrGone is returned by a [Ref.Load] whose value is not there any more.
 var ErrGone = errors.New("the value is gone")
 
+var errNoIdentity = errors.New("typed.Ref has no Identity")
+
 // Message returns the message about a value, to be sent in a batch.
 func (r Ref[T]) Message(v T, how How) (message.Message, error) {
 	if r.Identity == nil {
-		return nil, fmt.Errorf("send to topic %s: typed.Ref has no Identity", r.Name)
+		return nil, fmt.Errorf("send to topic %s: %w", r.Name, errNoIdentity)
 	}
 	return how(r.Identity(v), basisOf(r.Basis, v)), nil
 }
@@ -49,6 +52,23 @@ func (r Ref[T]) Send(ctx context.Context, by Sender, v T, how How) (producer.Rec
 		return producer.Receipt{}, err
 	}
 	return by.Send(ctx, r.Topic, m)
+}
+
+// Cancel removes the message about a value that waits; see rmq.Client.
+func (r Ref[T]) Cancel(ctx context.Context, by Changer, v T) (removed, inFlight bool, err error) {
+	if r.Identity == nil {
+		return false, false, fmt.Errorf("cancel in topic %s: %w", r.Name, errNoIdentity)
+	}
+	return by.Cancel(ctx, r.Topic, r.Identity(v), basisOf(r.Basis, v))
+}
+
+// Reschedule gives the message about a value that waits another time or priority; see
+// rmq.Client.
+func (r Ref[T]) Reschedule(ctx context.Context, by Changer, v T, to inspector.Move) (inspector.Entry, error) {
+	if r.Identity == nil {
+		return inspector.Entry{}, fmt.Errorf("reschedule in topic %s: %w", r.Name, errNoIdentity)
+	}
+	return by.Reschedule(ctx, r.Topic, r.Identity(v), basisOf(r.Basis, v), to)
 }
 
 // Listen has handle handle the values that the messages refer to. An error of Load fails the

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 )
@@ -23,9 +24,7 @@ type Topic[T any] struct {
 	Basis func(T) string
 }
 
-// Content returns the content of a value: what [rmq] cancels or explains a message by.
-//
-// [rmq]: https://pkg.go.dev/github.com/slotmq/go-rmq/rmq
+// Content returns the content of a value: what rmq.Client explains a message by.
 func (t Topic[T]) Content(v T) (string, error) {
 	content, err := t.codec().Encode(v)
 	if err != nil {
@@ -50,6 +49,26 @@ func (t Topic[T]) Send(ctx context.Context, by Sender, v T, how How) (producer.R
 		return producer.Receipt{}, err
 	}
 	return by.Send(ctx, t.Topic, m)
+}
+
+// Cancel removes the message of a value that waits; see rmq.Client. It does not find one sent
+// by [Distinct].
+func (t Topic[T]) Cancel(ctx context.Context, by Changer, v T) (removed, inFlight bool, err error) {
+	content, err := t.Content(v)
+	if err != nil {
+		return false, false, err
+	}
+	return by.Cancel(ctx, t.Topic, content, basisOf(t.Basis, v))
+}
+
+// Reschedule gives the message of a value that waits another time or priority; see
+// rmq.Client. It does not find one sent by [Distinct].
+func (t Topic[T]) Reschedule(ctx context.Context, by Changer, v T, to inspector.Move) (inspector.Entry, error) {
+	content, err := t.Content(v)
+	if err != nil {
+		return inspector.Entry{}, err
+	}
+	return by.Reschedule(ctx, t.Topic, content, basisOf(t.Basis, v), to)
 }
 
 // Listen has handle handle the values of the topic. A content that the codec cannot decode

@@ -294,3 +294,39 @@ func TestRefused(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// Values are moved and taken back by what they are sent with.
+func TestValuesAreTakenBack(t *testing.T) {
+	t.Parallel()
+	on(t, func(t *testing.T, _ redis.UniversalClient, client *rmq.Client) {
+		ctx := context.Background()
+		order := Order{ID: 7, Customer: "12"}
+		customer := func(o Order) string { return o.Customer }
+		orders := typed.Topic[Order]{Topic: rmq.Topic{Name: "orders", Kind: rmq.KindFixedTime}, Basis: customer}
+		changed := typed.Ref[Order]{
+			Topic: rmq.Topic{Name: "changed", Kind: rmq.KindFixedTime}, Basis: customer,
+			Identity: func(o Order) string { return fmt.Sprint(o.ID) },
+		}
+		type topic interface {
+			Send(context.Context, typed.Sender, Order, typed.How) (rmq.Receipt, error)
+			Reschedule(context.Context, typed.Changer, Order, rmq.Move) (rmq.Entry, error)
+			Cancel(context.Context, typed.Changer, Order) (removed, inFlight bool, err error)
+		}
+		for _, topic := range []topic{orders, changed} {
+			receipt, err := topic.Send(ctx, client, order, typed.In(time.Hour))
+			must(t, err)
+			moved, err := topic.Reschedule(ctx, client, order, rmq.Move{In: 2 * time.Hour})
+			must(t, err)
+			if moved.Slot != receipt.Slot || !moved.Due.After(receipt.Due) {
+				t.Errorf("%T: %+v became %+v", topic, receipt, moved)
+			}
+			for _, there := range []bool{true, false} {
+				removed, _, err := topic.Cancel(ctx, client, order)
+				must(t, err)
+				if removed != there {
+					t.Errorf("%T: removed %v, not %v", topic, removed, there)
+				}
+			}
+		}
+	})
+}

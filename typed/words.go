@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 )
@@ -13,6 +14,12 @@ import (
 // Sender sends messages: an rmq.Client, or a [producer.Producer].
 type Sender interface {
 	Send(ctx context.Context, t message.Topic, m message.Message) (producer.Receipt, error)
+}
+
+// Changer changes messages that wait: an rmq.Client.
+type Changer interface {
+	Cancel(ctx context.Context, t message.Topic, content, basis string) (removed, inFlight bool, err error)
+	Reschedule(ctx context.Context, t message.Topic, content, basis string, to inspector.Move) (inspector.Entry, error)
 }
 
 // Listener takes listeners before it starts: an rmq.Client, or a [consumer.Consumer].

@@ -9,6 +9,7 @@ import (
 // Need is what a program wants to do.
 type Need struct {
 	Worker  bool // handles messages and sends them; otherwise it only sends
+	Changes bool // sends messages, and cancels, reschedules and explains them
 	Durable bool // waits for replicas
 }
 
@@ -28,6 +29,9 @@ type key struct {
 // keys are those used, each with the commands used on it.
 func (n Need) keys(topics []Topic) []key {
 	all := []key{{luascripts.TopicsKey, luascripts.TopicsKey, words("sadd sismember")}}
+	if n.Changes {
+		all[0].commands = append(all[0].commands, "sscan")
+	}
 	for _, t := range topics {
 		all = append(all, n.keysOf(t)...)
 	}
@@ -40,6 +44,9 @@ func (n Need) keysOf(t Topic) []key {
 	slot := glob(t.Name) + "_*"
 	store := key{k.Store, slot, words("zadd zcard zscore")}
 	definition := key{luascripts.DefinitionKey(t.Name), luascripts.DefinitionKey(glob(t.Name)), words("hdel hmget hset")}
+	if n.Changes {
+		return n.changing(t, k, slot, store, definition)
+	}
 	if !n.Worker {
 		return []key{store, definition}
 	}
@@ -53,6 +60,21 @@ func (n Need) keysOf(t Topic) []key {
 		{k.Why, "why{" + slot + "}", words("hdel hget hlen hset")},
 		definition,
 		{luascripts.WorkersKey(t.Name), luascripts.WorkersKey(glob(t.Name)), words("zadd zrange zrem")},
+	}
+}
+
+// changing are the keys for cancelling, rescheduling and explaining.
+func (n Need) changing(t Topic, k luascripts.SlotKeys, slot string, store, definition key) []key {
+	store.commands = append(store.commands, words("zcount zrange zrank zrem")...)
+	return []key{
+		store,
+		{k.Prepare, "prepare{" + slot + "}", words("zcard zrange zscore")},
+		{k.Retry, "retry{" + slot + "}", words("zadd zcard zcount zrange zrem zscore")},
+		{k.Dead, "dead{" + slot + "}", words("zcard zrange zscore")},
+		{k.Meta, "meta{" + slot + "}", words("hdel hmget hset")},
+		{k.Why, "why{" + slot + "}", words("hdel hget")},
+		definition,
+		{luascripts.WorkersKey(t.Name), luascripts.WorkersKey(glob(t.Name)), words("zrange")},
 	}
 }
 

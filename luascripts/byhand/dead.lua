@@ -40,7 +40,7 @@ for i = 3, #ARGV, 2 do
     -- is not a dead one's any more. Any other must go, or a first delivery would be told of failures.
     local explains = waits and tonumber(waits) <= 16 or flying and flying % 1000 < 16 or again and again % 100 <= 16
     if not explains then call('HDEL', why, x)
-    elseif call('HEXISTS', why, x) == 1 then call('HSET', meta, 'why', 1) end
+    elseif call('HGET', why, x) then call('HSET', meta, 'why', 1) end
     if word == 'STORED' then call('ZADD', store, score, x) end
   end
   words[#words + 1] = word

@@ -21,8 +21,8 @@ var below = map[string][]string{
 	"producer":   {"message", "luascripts"}, // not slots, and so no ZooKeeper
 	"consumer":   {"message", "slots", "luascripts"},
 	"inspector":  {"message", "slots", "luascripts", "producer", "consumer"},
-	"rmq":        {"message", "slots", "luascripts", "producer", "consumer"},
-	"typed":      {"message", "slots", "luascripts", "producer", "consumer"},
+	"rmq":        {"message", "slots", "luascripts", "producer", "consumer", "inspector"},
+	"typed":      {"message", "slots", "luascripts", "producer", "consumer", "inspector"},
 }
 
 // libraries are all that the heart needs from others, so all that its users get.
@@ -158,7 +158,7 @@ func TestWrongImportsAreFound(t *testing.T) {
 		{"consumer", module + "/producer"},
 		{"consumer", module + "/inspector"},
 		{"inspector", module + "/rmq"},
-		{"rmq", module + "/inspector"},
+		{"rmq", module + "/luascripts/byhand"},
 		{"rmq", module + "/rmqtest"},
 		{"rmq", "github.com/spf13/cobra"},
 		{"rmq", mini},
@@ -195,7 +195,7 @@ func TestRightImportsPass(t *testing.T) {
 		"consumer":                    {module + "/message", module + "/slots", module + "/luascripts", module + "/internal/y"},
 		"luascripts/byhand":           {module + "/luascripts", module + "/internal/x"},
 		"inspector":                   {module + "/luascripts", module + "/luascripts/byhand"},
-		"rmq":                         {module + "/producer", module + "/consumer", module + "/message"},
+		"rmq":                         {module + "/producer", module + "/consumer", module + "/inspector", module + "/message"},
 		"rmqtest":                     {module + "/rmq", "github.com/alicebob/miniredis/v2", "testing"},
 		"cmd/rmq":                     {module + "/rmq", module + "/inspector", "github.com/spf13/cobra"},
 		"examples/quickstart":         {module + "/rmq", module + "/rmqtest"},

@@ -1,0 +1,103 @@
+package rmq
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/rights"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// What a program does with messages that it has sent before. All of it is in package
+// inspector, which is made when it is first needed.
+
+// Move is the new time or priority of a message that waits. The zero Move is now.
+//
+//	type Move struct {
+//		At       time.Time     // due then, or now if that has passed
+//		In       time.Duration // due so much after the server's present time, at least 1ms
+//		Priority int64         // in priority topics
+//	}
+type Move = inspector.Move
+
+// Entry is one message where it is.
+//
+//	type Entry struct {
+//		Content  string
+//		Slot     int
+//		State    State     // "waiting", "in-flight", "retrying" or "dead"
+//		Due      time.Time // waiting or retrying
+//		Priority int64     // waiting, in priority topics
+//		Attempt  int       // the one in flight, or the next one; 0 for dead
+//		Died     time.Time // dead
+//		Failure  *Failure  // why it died; nil: nothing is known
+//	}
+type Entry = inspector.Entry
+
+// Explanation is all that is known about a message in one slot. It may be in several places:
+// a new copy waits while an older one is in flight, waits for its retry, or is dead.
+//
+//	type Explanation struct {
+//		Topic    Topic // with what is stored of it
+//		Content  string
+//		Slot     int
+//		Now      time.Time // the server's
+//		Waiting  *Entry    // nil: no first delivery waits
+//		Before   int       // if Waiting: how many of the slot go before it for certain
+//		Beside   int       // if Waiting: how many more may, because they have the same priority
+//		Flight   *Flight   // nil: it is not in flight
+//		Retry    *Entry    // nil: it waits for no retry
+//		Dead     *Entry    // nil: it is not dead
+//		Failure  *Failure  // nil: nothing is known of a failure
+//		WaitsFor []string  // what must happen before it is delivered, such as "its time, in 4m10s"
+//	}
+type Explanation = inspector.Explanation
+
+// Cancel removes a message that waits for its time, its turn or its retry, and reports
+// whether it did. A copy in flight goes on, and is reported.
+//
+// basis is the SlotBasis that the message was sent with. Leave it empty if it had none. If you
+// do not know it, leave it empty, too: then all slots are searched, and a message that waits in
+// several is an error.
+func (c *Client) Cancel(ctx context.Context, t Topic, content, basis string) (removed, inFlight bool, err error) {
+	i, err := c.inspector()
+	if err == nil {
+		removed, inFlight, err = i.Cancel(ctx, t.Name, content, basis)
+	}
+	return removed, inFlight, c.lacking(ctx, "cancel", t, err)
+}
+
+// Reschedule gives a message that waits another time or priority, and returns how it waits
+// now. A retry keeps its attempts. It finds the message as Cancel does. One that does not wait
+// is ErrNotWaiting, and the error says where it is.
+func (c *Client) Reschedule(ctx context.Context, t Topic, content, basis string, to Move) (e Entry, err error) {
+	i, err := c.inspector()
+	if err == nil {
+		e, err = i.Reschedule(ctx, t.Name, content, basis, to)
+	}
+	return e, c.lacking(ctx, "reschedule", t, err)
+}
+
+// Explain returns, for each slot that has the message, where it is there and what it waits
+// for. It returns nothing if the message is nowhere: handled, cancelled, or never sent. It
+// finds the message as Cancel does.
+func (c *Client) Explain(ctx context.Context, t Topic, content, basis string) (all []Explanation, err error) {
+	i, err := c.inspector()
+	if err == nil {
+		all, err = i.Explain(ctx, t.Name, content, basis)
+	}
+	return all, c.lacking(ctx, "explain", t, err)
+}
+
+// lacking names all rights that are missing where err says only that one is.
+func (c *Client) lacking(ctx context.Context, operation string, t Topic, err error) error {
+	if !rights.Denied(err) {
+		return err
+	}
+	name := luascripts.Qualify(c.namespace, t.Name)
+	if lacks := rights.Check(ctx, c.rdb, rights.Need{Changes: true}, rights.Topic{Name: name, Slots: max(1, t.Slots)}); lacks != nil {
+		return fmt.Errorf("%s in topic %s: %w", operation, t.Name, lacks)
+	}
+	return err
+}
