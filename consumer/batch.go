@@ -2,7 +2,6 @@ package consumer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
 )
 
 // batches handles what turns take.
@@ -172,6 +172,9 @@ func (b *batch) delivery(i int) *Delivery {
 	if b.turn.Due {
 		d.Due = b.answer.Due(i)
 	}
+	if d.Attempt >= b.topic.opts.MaxAttempts {
+		d.Last = true
+	}
 	if why, ok := b.answer.Failure(); ok {
 		d.Priority, d.LastError, d.FirstFailure = why.Priority, why.Reason, why.First
 	}
@@ -203,6 +206,10 @@ func (b *batch) enough(now time.Time) bool {
 // error, and so is the end of the goroutine.
 func (b *batch) call(ctx context.Context, i int, d *Delivery) {
 	err := errGoexit
+	var begun time.Time
+	if b.event != nil {
+		begun = time.Now()
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%w: %v", ErrPanic, p)
@@ -210,24 +217,27 @@ func (b *batch) call(ctx context.Context, i int, d *Delivery) {
 				zap.Int("attempt", d.Attempt), zap.Error(err), zap.ByteString("stack", debug.Stack()))
 		}
 		b.results[i] = b.judge(ctx, d, err)
+		if b.event != nil {
+			b.results[i].took = time.Since(begun)
+		}
 	}()
 	err = b.topic.listener.OnMessage(ctx, d)
 }
 
 // judge returns what the worker reports of a message whose handler returned.
 func (b *batch) judge(ctx context.Context, d *Delivery, err error) result {
-	if err == nil {
+	what := OutcomeOf(ctx, d, err)
+	switch what {
+	case message.Done:
 		return result{fate: done}
-	}
-	if errors.Is(context.Cause(ctx), ErrClosing) {
+	case message.HandedBack:
 		return result{} // as if it had not been started
 	}
 	reason := fmt.Sprint(err) // which bears an Error method that panics
-	r := result{fate: failed, reason: shorten(reason)}
-	var declared deadError
+	r := result{fate: failed, reason: shorten(reason), err: err}
 	var retry retryError
 	switch {
-	case as(err, &declared), d.Attempt >= b.topic.opts.MaxAttempts:
+	case what == message.Died:
 		r.fate = dead
 	case as(err, &retry):
 		r.delay = delay(retry.after)
@@ -246,16 +256,6 @@ func (b *batch) judge(ctx context.Context, d *Delivery, err error) result {
 	return r
 }
 
-// as is errors.As for an error of the user's, whose methods may panic.
-func as[E error](err error, target *E) (ok bool) {
-	defer func() {
-		if recover() != nil {
-			ok = false
-		}
-	}()
-	return errors.As(err, target)
-}
-
 // finish puts the verdicts together and queues the slot for the turn that
 // delivers them.
 func (b *batch) finish() {
@@ -266,6 +266,9 @@ func (b *batch) finish() {
 			continue
 		}
 		x.verdicts = append(x.verdicts, r.verdict(&b.answer, i))
+	}
+	if x.event != nil {
+		x.finished()
 	}
 	if b.next > 0 {
 		took := b.took // by several at the same time

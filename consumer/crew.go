@@ -6,6 +6,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/fleet"
 	"github.com/slotmq/go-rmq/internal/lookout"
+	"github.com/slotmq/go-rmq/internal/observers"
 	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/internal/wakeups"
@@ -22,6 +23,7 @@ type crew struct {
 	takers    *takers
 	lookout   *lookout.Lookout
 	ears      *wakeups.Ears
+	news      *news // nil: nothing observes
 }
 
 // newCrew makes the fleet, which compares the definitions. The rest waits until they agree:
@@ -50,11 +52,15 @@ func (w *crew) build(c *Consumer) {
 		w.scheduled[i] = t.schedule() // anew, if an earlier start failed
 	}
 	w.schedule = schedule.New(c.cfg.Concurrency, w.scheduled, time.Now, goOn)
+	if o := observers.New(c.cfg.Observers, c.log); o != nil {
+		w.news = &news{observers: o, schedule: w.schedule}
+		w.schedule.RecordMoves()
+	}
 	takeovers := &takeovers{shift: w.shift, rdb: c.rdb, schedule: w.schedule, fleet: w.fleet, log: c.log}
 	w.takers = &takers{
 		shift: w.shift, rdb: c.rdb, scripts: c.scripts, schedule: w.schedule, pace: &c.pace,
 		batches:   &batches{shift: w.shift, schedule: w.schedule, scripts: c.scripts, pace: &c.pace, log: c.log},
-		takeovers: takeovers, announcer: w.announcer, log: c.log,
+		takeovers: takeovers, announcer: w.announcer, news: w.news, log: c.log,
 	}
 	w.takers.locate(w.topics)
 	w.lookout = lookout.New(lookout.Config{
@@ -78,6 +84,9 @@ func (w *crew) run(sub *wakeups.Subscription) {
 	w.shift.Running.Go(w.fleet.Run)
 	w.shift.Attending.Go(w.fleet.Attend)
 	w.shift.Running.Go(w.lookout.Run)
+	if w.news != nil {
+		w.shift.Running.Go(w.news.run)
+	}
 }
 
 // leaveFleet takes the worker out, within grace.

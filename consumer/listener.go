@@ -34,6 +34,9 @@ type Delivery struct {
 	Content string
 	Attempt int // 1 for the first delivery, up to 17
 
+	// Last: it is dead if this delivery fails, by MaxAttempts.
+	Last bool
+
 	// Fence grows within the slot over all workers; the messages of one batch have
 	// the same. A store that remembers the largest it has seen for an entity, and
 	// refuses smaller ones, is safe from a worker that was frozen and overtaken.

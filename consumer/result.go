@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
 )
 
 // result is what became of one message of a batch. A batch begins with all of
@@ -12,6 +13,8 @@ type result struct {
 	fate   fate
 	delay  time.Duration
 	reason string
+	err    error         // that the listener returned
+	took   time.Duration // by the listener; only if there are observers
 }
 
 type fate uint8
@@ -22,6 +25,15 @@ const (
 	failed
 	dead
 )
+
+// describe says to observers what has become of a message, once Redis has heard it.
+func (r *result) describe(x *message.Item) {
+	x.What = [...]message.What{notStarted: message.HandedBack, done: message.Done, failed: message.Failed, dead: message.Died}[r.fate]
+	x.Took, x.In, x.Reason, x.Err = r.took, r.delay, r.reason, r.err
+	if r.fate == failed && x.Attempt > message.MaxRetries { // so the script has it die
+		x.What, x.In = message.Died, 0
+	}
+}
 
 // verdict is what the next turn reports of message i of an answer, unless it is done.
 func (r result) verdict(a *luascripts.Answer, i int) luascripts.Verdict {

@@ -7,6 +7,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/fleet"
 	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
 	"go.uber.org/zap"
 )
 
@@ -28,6 +29,7 @@ type slot struct {
 	asked    time.Time     // when that one was asked last
 	watchdog watchdog
 	results  []result
+	event    *message.Event // of what the next turn says of the batch; nil if nothing observes
 }
 
 // newSlot makes the worker's side of a slot of the schedule.

@@ -50,6 +50,7 @@ type takers struct {
 	batches   *batches
 	takeovers *takeovers
 	announcer *wakeups.Announcer
+	news      *news // nil: nothing observes
 	log       *zap.Logger
 }
 
@@ -157,6 +158,9 @@ func (c *takers) answer(x *slot, a luascripts.Answer) {
 	}
 	leaving, held, repeated := x.turn.Count == 0, x.facts.Held, x.facts.Failures > 0
 	x.answered()
+	if x.event != nil {
+		c.news.settle(x, &a, repeated)
+	}
 	if held && (a.Code == luascripts.Number || a.Code == luascripts.Busy) {
 		finishRefused(x, repeated)
 	}
@@ -170,6 +174,9 @@ func (c *takers) answer(x *slot, a luascripts.Answer) {
 	}
 	switch a.Code {
 	case luascripts.Batch:
+		if c.news != nil {
+			c.news.taken(x, &a)
+		}
 		c.batches.handle(x, a)
 	case luascripts.Left:
 		c.left(x)

@@ -31,6 +31,7 @@ type ListenerFunc = consumer.ListenerFunc
 //		Slot    int
 //		Content string
 //		Attempt int   // 1 to 17
+//		Last    bool  // it is dead if this delivery fails: see MaxAttempts
 //		Fence   int64 // grows within the slot: lets your database refuse a worker that was overtaken
 //
 //		Priority int64     // of a Priority message; 0 if it is not known

@@ -1,6 +1,11 @@
 package rmq
 
-import "github.com/slotmq/go-rmq/message"
+import (
+	"context"
+
+	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/message"
+)
 
 // Observer sees what happens to messages, for metrics, a log, or an alert: see
 // Config.Observers. It is called by several goroutines at a time and must not block.
@@ -67,3 +72,10 @@ const (
 	EventOvertaken  = message.Overtaken  // what this worker made of it may not count
 	EventMoved      = message.Moved      // no message: the slot has come to the worker, or left it
 )
+
+// OutcomeOf returns what becomes of a message whose listener has returned err: EventDone,
+// EventFailed, EventDied, or EventHandedBack if the worker is closing. It is for a
+// Middleware. An Observer learns later whether Redis has heard it.
+func OutcomeOf(ctx context.Context, d *Delivery, err error) What {
+	return consumer.OutcomeOf(ctx, d, err)
+}

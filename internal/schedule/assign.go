@@ -54,6 +54,7 @@ func (s *Schedule) markLocked(x *Slot, assigned bool) {
 	x.assigned = assigned
 	x.leaving.Store(!assigned)
 	s.moveLocked(x.topic)
+	s.recordLocked(x)
 }
 
 // moveLocked notes that what Holding says of a topic may have changed.

@@ -64,11 +64,12 @@ type world struct {
 	*play
 	t       *testing.T
 	random  *rand.Rand
-	turning []Hand          // with a taker
-	working []*Slot         // being handled
-	leaves  map[*Slot]bool  // of a turn without an answer: it was to leave
-	known   map[*Slot]Facts // of those in hand
-	need    map[*Slot]bool  // it was woken, and has not been turned at since
+	turning []Hand                  // with a taker
+	working []*Slot                 // being handled
+	leaves  map[*Slot]bool          // of a turn without an answer: it was to leave
+	known   map[*Slot]Facts         // of those in hand
+	need    map[*Slot]bool          // it was woken, and has not been turned at since
+	held    map[*Topic]map[int]bool // as the moves have it
 	terms   int
 }
 
@@ -79,8 +80,9 @@ func newWorld(t *testing.T, random *rand.Rand) *world {
 	}
 	w := &world{
 		play: playOf(1+random.IntN(8), 1+random.IntN(4), most...), t: t, random: random,
-		leaves: map[*Slot]bool{}, known: map[*Slot]Facts{}, need: map[*Slot]bool{},
+		leaves: map[*Slot]bool{}, known: map[*Slot]Facts{}, need: map[*Slot]bool{}, held: map[*Topic]map[int]bool{},
 	}
+	w.RecordMoves()
 	for _, topic := range w.topics {
 		if random.IntN(3) == 0 {
 			topic.Together = func() int { return 1 + random.IntN(4) }
@@ -267,6 +269,28 @@ func (w *world) hands() {
 	}
 }
 
+// moved looks whether the moves lead to what the worker holds.
+func (w *world) moved() {
+	if len(w.moves) > 0 {
+		for _, m := range w.NextMoves(nil) {
+			if w.held[m.Topic] == nil {
+				w.held[m.Topic] = map[int]bool{}
+			}
+			if w.held[m.Topic][m.Slot] == m.Gained || m.ID == "" {
+				w.t.Errorf("topic %s slot %d moves to where it is: %+v", m.Topic.Name, m.Slot, m)
+			}
+			w.held[m.Topic][m.Slot] = m.Gained
+		}
+	}
+	for _, topic := range w.topics {
+		for i := range topic.slots {
+			if held := slices.Contains(w.Holding(topic), i); held != w.held[topic][i] {
+				w.t.Errorf("topic %s slot %d is held: %v, and the moves say %v", topic.Name, i, held, !held)
+			}
+		}
+	}
+}
+
 // calm goes on until there is nothing to do.
 func (w *world) calm() {
 	for w.ready.length+len(w.turning)+len(w.working)+w.delayed() > 0 {
@@ -304,6 +328,7 @@ func TestAnythingInAnyOrder(t *testing.T) {
 			w.do()
 			w.check(t)
 			w.hands()
+			w.moved()
 			for x := range w.need {
 				if !x.assigned { // if it comes back, it is looked at
 					delete(w.need, x)
@@ -322,6 +347,7 @@ func TestAnythingInAnyOrder(t *testing.T) {
 		}
 		w.Stop()
 		w.calm()
+		w.moved()
 		left := 0
 		for _, topic := range w.topics {
 			left += len(topic.replaced)

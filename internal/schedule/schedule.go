@@ -26,12 +26,14 @@ type Schedule struct {
 	hungry    ordered[*Topic]
 	active    int      // slots that are not asleep
 	moved     []*Topic // whose slots were gained or left, since Moved was called
+	moves     []Move   // since NextMoves was called
 	stopping  bool
 	dropped   []*Slot // that could not be left
 	suspended bool    // no slot may take anything
 	closed    bool
 	takers    *sync.Cond    // there is something ready, or closed
 	settled   *sync.Cond    // active is 0, or closed
+	moving    *sync.Cond    // there are moves, or closed
 	earlier   chan struct{} // the first sleeper wakes earlier than it did
 	done      chan struct{} // closed with the schedule
 }
@@ -46,7 +48,7 @@ func New(limit int, topics []*Topic, now func() time.Time, start func(x *Slot, s
 		sleepers: newSleepers(), hungry: newHungry(),
 		earlier: make(chan struct{}, 1), done: make(chan struct{}),
 	}
-	s.takers, s.settled = sync.NewCond(&s.mu), sync.NewCond(&s.mu)
+	s.takers, s.settled, s.moving = sync.NewCond(&s.mu), sync.NewCond(&s.mu), sync.NewCond(&s.mu)
 	for _, t := range topics {
 		for i := range t.Slots {
 			t.slots = append(t.slots, t.newSlotLocked(i, 0))
@@ -237,6 +239,7 @@ func (s *Schedule) setLocked(x *Slot, to State) {
 		s.moveLocked(x.topic)
 	}
 	x.state = to
+	s.recordLocked(x)
 }
 
 // WaitIdle returns when every slot is asleep, or the schedule is closed.
@@ -259,6 +262,7 @@ func (s *Schedule) Close() {
 	close(s.done)
 	s.takers.Broadcast()
 	s.settled.Broadcast()
+	s.moving.Broadcast()
 }
 
 // Done is closed with the schedule.

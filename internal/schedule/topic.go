@@ -17,14 +17,15 @@ type Topic struct {
 
 	// Guarded by the schedule's lock.
 	slots    []*Slot
-	replaced []*Slot // those that others stand in the place of, until they have finished what they carry
-	term     Term    // of the worker; nil between two of them
-	used     int     // places taken
-	reserve  int     // places that no other topic may take
-	given    uint64  // the last place it was given, of those of the schedule
-	waiting  queue   // slots that are ready, or have a batch, but for a place
-	rank     int     // in the heap of hungry topics
-	moved    bool    // it is among the schedule's moved ones
+	replaced []*Slot  // those that others stand in the place of, until they have finished what they carry
+	term     Term     // of the worker; nil between two of them
+	used     int      // places taken
+	reserve  int      // places that no other topic may take
+	given    uint64   // the last place it was given, of those of the schedule
+	waiting  queue    // slots that are ready, or have a batch, but for a place
+	rank     int      // in the heap of hungry topics
+	moved    bool     // it is among the schedule's moved ones
+	held     []string // by slot, for NextMoves: the id under which the worker holds it; nil: that is not used
 }
 
 func (t *Topic) newSlotLocked(index, replacement int) *Slot {

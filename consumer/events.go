@@ -1,0 +1,109 @@
+package consumer
+
+import (
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/observers"
+	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// news reports what happens to the messages of a worker. It is nil where nothing observes.
+//
+// What becomes of a batch is reported when the turn that finished it has an answer which
+// proves that Redis has heard it. So the event goes with the slot: begun when the batch is
+// taken, filled in when its handlers are through, and settled by that answer.
+type news struct {
+	observers *observers.Observers
+	schedule  *schedule.Schedule
+}
+
+// taken reports the batch that a slot has, and begins the event of what becomes of it.
+func (n *news) taken(x *slot, a *luascripts.Answer) {
+	e := n.observers.Event()
+	e.Topic, e.Slot, e.Fence, e.Worker = x.topic.Topic.Topic, x.Index, a.Fence, x.ID()
+	e.Topic.Name = x.topic.Qualified
+	for i, content := range a.Contents {
+		e.Items = append(e.Items, message.Item{What: message.Taken, Content: content, Score: scoreOf(a, i), Attempt: a.Attempt})
+	}
+	n.report(x, e)
+	x.event = e
+}
+
+// report shows an event that the answer to the slot's last turn has brought.
+func (n *news) report(x *slot, e *message.Event) {
+	e.At = time.Now()
+	e.Took = e.At.Sub(x.sent)
+	n.observers.Report(e)
+}
+
+// scoreOf is what an answer knows of the priority or the time of message i.
+func scoreOf(a *luascripts.Answer, i int) int64 {
+	if why, ok := a.Failure(); ok {
+		return why.Priority
+	}
+	if due := a.Due(i); !due.IsZero() {
+		return due.UnixMilli()
+	}
+	return a.Priority(i)
+}
+
+// finished fills in what the next turn says of a batch.
+func (s *slot) finished() {
+	for i := range s.event.Items {
+		s.results[i].describe(&s.event.Items[i])
+	}
+}
+
+// settle reports what has become of the batch that a turn was to finish, or that its
+// answer does not prove that Redis has heard it.
+func (n *news) settle(x *slot, a *luascripts.Answer, repeated bool) {
+	e := x.event
+	x.event = nil
+	if why := unheard(a, e.Fence, repeated); why != "" {
+		for i := range e.Items {
+			item := &e.Items[i]
+			item.What, item.In, item.Reason, item.Err = message.Overtaken, 0, why, nil
+		}
+	}
+	n.report(x, e)
+	n.observers.Release(e)
+}
+
+// unheard says why an answer does not prove that Redis has applied what the turn said of the
+// batch of a fence. It is empty if it does: see "The answers" in docs/PROTOCOL.md.
+//
+// EMPTY, PAUSED and LEFT come only from behind the finish. So does a new batch; but one with
+// a smaller fence is returned by a Redis that has forgotten all that came after it.
+func unheard(a *luascripts.Answer, fence int64, repeated bool) string {
+	switch {
+	case a.Code == luascripts.Number || a.Code == luascripts.Busy:
+		if repeated {
+			return "answers of Redis got lost: the batch was finished, or it was taken over"
+		}
+		return "the batch was taken over before it was finished"
+	case a.Fence < fence:
+		return "Redis has forgotten the batch"
+	}
+	return ""
+}
+
+// run reports which slots come and go, until all are left.
+func (n *news) run() {
+	for moves := n.schedule.NextMoves(nil); len(moves) > 0; moves = n.schedule.NextMoves(moves) {
+		for _, m := range moves {
+			e := n.observers.Event()
+			t := asTopic(m.Topic)
+			e.Topic, e.Slot, e.Worker, e.At = t.Topic.Topic, m.Slot, m.ID, time.Now()
+			e.Topic.Name = t.Qualified
+			reason := "left"
+			if m.Gained {
+				reason = "gained"
+			}
+			e.Items = append(e.Items, message.Item{What: message.Moved, Reason: reason})
+			n.observers.Report(e)
+			n.observers.Release(e)
+		}
+	}
+}

@@ -1,0 +1,568 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/slots"
+)
+
+// ledger is an observer that keeps what it is shown, and checks that what is taken ends
+// once, and nothing else does.
+type ledger struct {
+	t       testing.TB
+	mu      sync.Mutex
+	changed chan struct{}
+	lines   []string // what, content, attempt
+	items   []message.Item
+	ends    map[message.What]int
+	open    map[string]bool // fence and content of those taken
+	held    map[string]bool // slots gained
+}
+
+func newLedger(t testing.TB) *ledger {
+	return &ledger{t: t, changed: make(chan struct{}), ends: map[message.What]int{}, open: map[string]bool{}, held: map[string]bool{}}
+}
+
+func (l *ledger) Observe(e *message.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e.At.IsZero() || e.Worker == "" || e.Topic.Name == "" || e.Topic.Slots == 0 {
+		l.t.Errorf("event %+v", e)
+	}
+	for _, x := range e.Items {
+		key := fmt.Sprint(e.Worker, e.Topic.Name, e.Slot, " ", e.Fence, x.Content)
+		switch slot := fmt.Sprint(e.Topic.Name, e.Slot); x.What {
+		case message.Moved:
+			if gained := x.Reason == "gained"; gained == l.held[slot] {
+				l.t.Errorf("slot %s is %s again", slot, x.Reason)
+			}
+			l.held[slot] = x.Reason == "gained"
+			continue
+		case message.Taken:
+			if l.open[key] || e.Fence == 0 || e.Took <= 0 {
+				l.t.Errorf("taken with fence %d, again: %v: %+v", e.Fence, l.open[key], x)
+			}
+			l.open[key] = true
+		default:
+			if !l.open[key] {
+				l.t.Errorf("not taken: %+v", x)
+			}
+			delete(l.open, key)
+		}
+		l.ends[x.What]++
+		l.items = append(l.items, x)
+		l.lines = append(l.lines, fmt.Sprintf("%s %s %d", x.What, x.Content, x.Attempt))
+	}
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// await returns when ok, which is called with l locked, is true.
+func (l *ledger) await(what string, ok func() bool) {
+	l.t.Helper()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for {
+		l.mu.Lock()
+		fine, changed, lines := ok(), l.changed, len(l.lines)
+		l.mu.Unlock()
+		if fine {
+			return
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			l.t.Fatalf("%s: not so after %v, and %d lines", what, patience, lines)
+		}
+	}
+}
+
+// want fails unless these and no other lines come.
+func (l *ledger) want(lines ...string) {
+	l.t.Helper()
+	l.await(fmt.Sprintf("%q is reported", lines), func() bool { return len(l.lines) >= len(lines) })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !slices.Equal(l.lines, lines) {
+		l.t.Errorf("events %q, want %q", l.lines, lines)
+	}
+	l.lines, l.items = nil, nil
+}
+
+// last is the last item.
+func (l *ledger) last() message.Item {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.items[len(l.items)-1]
+}
+
+// closed fails if something that was taken has not ended.
+func (l *ledger) closed() {
+	l.t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.open) > 0 {
+		l.t.Errorf("%d messages were taken and have no end", len(l.open))
+	}
+}
+
+// Whatever a listener does, the event says what Redis made of it, after the answer.
+func TestEventsOfEachResult(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
+	l := newLedger(t)
+	oops := errors.New("oops")
+	c := work(t, rdb, Config{Observers: []message.Observer{l}, Backoff: Schedule(time.Millisecond), MaxAttempts: 3}, topic, func(_ context.Context, d *Delivery) error {
+		<-time.After(time.Millisecond)
+		if last := d.Attempt == 3; d.Last != last {
+			t.Errorf("attempt %d is the last: %v", d.Attempt, d.Last)
+		}
+		switch {
+		case d.Content == "dead":
+			return Dead(oops)
+		case d.Content == "poison", d.Content == "fails" && d.Attempt == 1:
+			return oops
+		case d.Content == "goes":
+			runtime.Goexit()
+		}
+		return nil
+	})
+	s := newSender(t, rdb, topic)
+	send := func(content string) { s.send(t, content) }
+	send("good")
+	l.want("taken good 1", "done good 1")
+
+	send("fails")
+	l.await("it fails", func() bool { return len(l.items) > 1 })
+	if x := l.items[1]; x.In != time.Millisecond || x.Reason != "oops" || !errors.Is(x.Err, oops) || x.Took < time.Millisecond || x.Score != 100 {
+		t.Errorf("failed: %+v", x)
+	}
+	l.await("the retry is done", func() bool { return l.ends[message.Done] == 2 })
+	if x := l.last(); x.Score != 100 || x.Took < time.Millisecond || x.Reason != "" {
+		t.Errorf("the retry: %+v", x)
+	}
+	l.want("taken fails 1", "failed fails 1", "taken fails 2", "done fails 2")
+
+	send("dead")
+	l.await("it is dead", func() bool { return l.ends[message.Died] == 1 })
+	if x := l.last(); x.Reason != "oops" || !errors.Is(x.Err, ErrDead) || x.In != 0 {
+		t.Errorf("dead: %+v", x)
+	}
+	if rdb.ZCard(ctx, keysOf(topic, 0).Dead).Val() != 1 {
+		t.Error("reported as dead before it is")
+	}
+	l.want("taken dead 1", "died dead 1")
+
+	send("poison")
+	l.want("taken poison 1", "failed poison 1", "taken poison 2", "failed poison 2", "taken poison 3", "died poison 3")
+	send("goes")
+	l.await("it fails", func() bool { return l.ends[message.Failed] == 4 })
+	if x := l.items[1]; !errors.Is(x.Err, ErrPanic) {
+		t.Errorf("a handler that ended its goroutine: %+v", x)
+	}
+	l.await("it is dead", func() bool { return l.ends[message.Died] == 3 })
+	must(t, closeIn(c, patience))
+	l.closed()
+	if l.held[topic.Name+"0"] {
+		t.Error("the slot was not left")
+	}
+}
+
+// The last of 17 deliveries: the script has it die, whatever the verdict was.
+func TestEventOfTheSeventeenthDelivery(t *testing.T) {
+	t.Parallel()
+	x := message.Item{Attempt: 17}
+	r := result{fate: failed, delay: time.Second, reason: "oops"}
+	r.describe(&x)
+	if x.What != message.Died || x.In != 0 || x.Reason != "oops" {
+		t.Errorf("%+v", x)
+	}
+	rdb, topic := shared(t), topicOf(t, message.KindFixedTime, 1)
+	topic.Literal = true
+	l := newLedger(t)
+	work(t, rdb, Config{Observers: []message.Observer{l}}, topic, func(context.Context, *Delivery) error { return errors.New("oops") })
+	newSender(t, rdb, topic).send(t, "m")
+	var lines []string
+	for i := range 17 {
+		lines = append(lines, fmt.Sprint("taken m ", i+1), fmt.Sprint("failed m ", i+1))
+	}
+	lines[33] = "died m 17"
+	l.want(lines...)
+	if rdb.ZCard(ctx, keysOf(topic, 0).Dead).Val() != 1 {
+		t.Error("it is not dead")
+	}
+}
+
+// A worker whose handler waits in the middle of a batch of three, of which "b" is handled
+// next. Each answer that can come to the turn that finishes it says something else.
+type settling struct {
+	t      *testing.T
+	rdb    *redis.Client
+	proxy  *servertest.Proxy
+	topic  message.Topic
+	l      *ledger
+	c      *Consumer
+	sender sender
+	begun  chan string
+	goOn   chan struct{}
+}
+
+func newSettling(t *testing.T) *settling {
+	t.Helper()
+	t.Parallel()
+	server := servertest.Redis(t)
+	x := &settling{
+		t: t, rdb: server.Client(t), proxy: servertest.NewProxy(t, server.Addr()), topic: topicOf(t, message.KindPriority, 1),
+		l: newLedger(t), begun: make(chan string), goOn: make(chan struct{}),
+	}
+	x.sender = newSender(t, x.rdb, x.topic)
+	x.c = work(t, x.proxy.Client(t, func(o *redis.Options) { o.MaxRetries = -1 }), Config{Observers: []message.Observer{x.l}, Lease: 5 * time.Minute}, x.topic,
+		func(_ context.Context, d *Delivery) error {
+			x.begun <- d.Content
+			<-x.goOn
+			return nil
+		})
+	return x
+}
+
+// take has the worker take contents, in their order, and handle the first.
+func (x *settling) take(contents ...string) {
+	x.t.Helper()
+	ms := make([]message.Message, len(contents))
+	for i, s := range contents {
+		ms[i] = message.Priority{Content: s, Priority: int64(1000 - i)}
+	}
+	_, err := x.sender.SendBatch(ctx, x.topic, ms)
+	must(x.t, err)
+	x.begins(contents[0])
+}
+
+// begins returns when the handler of a content has begun.
+func (x *settling) begins(content string) {
+	x.t.Helper()
+	select {
+	case got := <-x.begun:
+		if got != content {
+			x.t.Fatalf("%s is handled, want %s", got, content)
+		}
+	case <-time.After(patience):
+		x.t.Fatalf("%s is not handled", content)
+	}
+}
+
+// handle lets the handler that waits return.
+func (x *settling) handle() { x.goOn <- struct{}{} }
+
+// takeOver has another worker take the batch over.
+func (x *settling) takeOver() (fence int64) {
+	a := takeTurn(x.t, x.rdb, &luascripts.Turn{Keys: keysOf(x.topic, 0), Priority: true, Worker: "other", DeadHolder: x.c.Worker(), Count: 10, Lease: time.Hour, TakeoverDelay: time.Hour})
+	if a.Code != luascripts.Number {
+		x.t.Fatalf("the take-over is answered %s", a.Code)
+	}
+	return a.Fence
+}
+
+func TestEventsAfterEachAnswer(t *testing.T) {
+	t.Parallel()
+	t.Run("EMPTY", func(t *testing.T) {
+		x := newSettling(t)
+		x.take("a", "b")
+		x.l.want("taken a 1", "taken b 1")
+		x.handle()
+		x.begins("b")
+		x.handle()
+		x.l.want("done a 1", "done b 1")
+		if n := x.rdb.Exists(ctx, keysOf(x.topic, 0).Prepare).Val(); n != 0 {
+			t.Error("reported before it is finished")
+		}
+	})
+	t.Run("BATCH", func(t *testing.T) {
+		x := newSettling(t)
+		x.take("a")
+		x.sender.send(t, "b")
+		x.handle()
+		x.begins("b")
+		x.l.want("taken a 1", "done a 1", "taken b 1")
+		x.handle()
+		x.l.want("done b 1")
+	})
+	t.Run("PAUSED", func(t *testing.T) {
+		x := newSettling(t)
+		x.take("a")
+		x.rdb.HSet(ctx, keysOf(x.topic, 0).Meta, "paused", "1")
+		x.sender.send(t, "b")
+		x.handle()
+		x.l.want("taken a 1", "done a 1")
+	})
+	t.Run("LEFT", func(t *testing.T) {
+		x := newSettling(t)
+		x.take("a", "b")
+		closing := make(chan error)
+		go func() { closing <- closeIn(x.c, patience) }()
+		eventually(t, "the slot is to be left", func() bool { return owned(x.c) == 0 })
+		x.handle()
+		must(t, <-closing)
+		x.l.want("taken a 1", "taken b 1", "done a 1", "handed back b 1") // when Close returns, all is reported
+		x.l.closed()
+	})
+	t.Run("NUMBER", func(t *testing.T) {
+		x := newSettling(t)
+		x.take("a")
+		x.takeOver()
+		x.handle()
+		x.l.want("taken a 1", "overtaken a 1")
+	})
+	t.Run("BUSY", func(t *testing.T) {
+		x := newSettling(t)
+		x.take("a")
+		fence := x.takeOver()
+		x.sender.send(t, "b")
+		if a := takeTurn(t, x.rdb, &luascripts.Turn{Keys: keysOf(x.topic, 0), Priority: true, Worker: "other", Fence: fence, Count: 10, Lease: time.Hour}); a.Code != luascripts.Batch {
+			t.Fatal(a.Code)
+		}
+		x.handle()
+		x.l.await("it is reported", func() bool { return len(x.l.lines) == 2 })
+		if reason := x.l.last().Reason; !strings.Contains(reason, "taken over before") {
+			t.Errorf("reason %q", reason)
+		}
+		x.l.want("taken a 1", "overtaken a 1")
+	})
+	t.Run("EMPTY again", func(t *testing.T) { // the reply of the finish was lost
+		x := newSettling(t)
+		x.take("a")
+		lost := x.proxy.LoseNextReply("evalsha", keysOf(x.topic, 0).Store)
+		x.handle()
+		waitFor(t, "the reply is lost", lost)
+		x.l.want("taken a 1", "done a 1")
+	})
+	t.Run("BATCH again", func(t *testing.T) { // the reply was lost that took the next batch
+		x := newSettling(t)
+		x.take("a")
+		x.sender.send(t, "b")
+		lost := x.proxy.LoseNextReply("evalsha", keysOf(x.topic, 0).Store)
+		x.handle()
+		waitFor(t, "the reply is lost", lost)
+		x.begins("b")
+		x.l.want("taken a 1", "done a 1", "taken b 1")
+		x.handle()
+		x.l.want("done b 1")
+	})
+	t.Run("NUMBER after a reply was lost", func(t *testing.T) {
+		// It was finished, and the slot left. The worker cannot know.
+		x := newSettling(t)
+		x.take("a")
+		lost := x.proxy.LoseNextReply("evalsha", keysOf(x.topic, 0).Store)
+		closing := make(chan error)
+		go func() { closing <- closeIn(x.c, patience) }()
+		eventually(t, "the slot is to be left", func() bool { return owned(x.c) == 0 })
+		x.handle()
+		waitFor(t, "the reply is lost", lost)
+		must(t, <-closing)
+		if reason := x.l.last().Reason; !strings.Contains(reason, "got lost") {
+			t.Errorf("reason %q", reason)
+		}
+		x.l.want("taken a 1", "overtaken a 1")
+	})
+	t.Run("BATCH of a Redis that has forgotten", func(t *testing.T) {
+		x := newSettling(t)
+		x.take("a")
+		before := snapshotOf(t, x.rdb, x.topic)
+		x.sender.send(t, "b")
+		x.handle()
+		x.begins("b")
+		x.l.want("taken a 1", "done a 1", "taken b 1")
+		before.restore(t, x.rdb) // a is in flight again, and b was never sent
+		x.handle()
+		x.begins("a")
+		x.l.await("it is reported", func() bool { return len(x.l.items) == 2 })
+		if reason := x.l.items[0].Reason; !strings.Contains(reason, "forgotten") {
+			t.Errorf("reason %q", reason)
+		}
+		x.l.want("overtaken b 1", "taken a 1")
+		x.handle()
+		x.l.want("done a 1")
+	})
+}
+
+// Replies get lost, sessions end, workers come and go, and messages fail: all that is
+// taken ends once, and the ends add up to what the test sees by itself.
+func TestEventsAddUp(t *testing.T) {
+	t.Parallel()
+	cluster := servertest.Cluster(t, 2, 0)
+	zks := servertest.SharedZooKeeper(t)
+	for name, ways := range map[string]struct {
+		rdb redis.UniversalClient
+		cfg Config
+	}{
+		"redis":     {shared(t), Config{Lease: 5 * time.Minute}},
+		"cluster":   {cluster.Client(t), Config{Lease: 5 * time.Minute}},
+		"zookeeper": {shared(t), Config{Slots: slots.ZooKeeper(sharedBy(t, zks, 3*time.Second))}},
+		"parallel":  {shared(t), Config{Lease: 5 * time.Minute}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			topic := topicOf(t, message.KindPriority, 16)
+			n := newNotes()
+			var workers []*Consumer
+			var ledgers []*ledger
+			join := func() {
+				cfg := ways.cfg
+				cfg.Backoff = Schedule(time.Millisecond)
+				ledgers = append(ledgers, newLedger(t))
+				cfg.Observers = []message.Observer{ledgers[len(ledgers)-1]}
+				workers = append(workers, work(t, ways.rdb, cfg, topic, n.around(func(_ context.Context, d *Delivery) error {
+					<-time.After(100 * time.Microsecond)
+					switch {
+					case strings.HasSuffix(d.Content, "7") && d.Attempt == 1:
+						return errors.New("oops")
+					case strings.HasSuffix(d.Content, "13"):
+						return Dead(nil)
+					}
+					return nil
+				}), ListenOptions{Parallel: name == "parallel"}))
+			}
+			s := newSender(t, ways.rdb, topic)
+			join()
+			var contents []string
+			fails, deaths := 0, 0
+			for round := range 4 {
+				these := numbered(fmt.Sprint(round), 500)
+				for _, content := range these {
+					if strings.HasSuffix(content, "7") {
+						fails++
+					} else if strings.HasSuffix(content, "13") {
+						deaths++
+					}
+				}
+				s.send(t, these...)
+				contents = append(contents, these...)
+				n.await(t, "some are handled", func() bool { return len(n.attempts) > len(contents)-400 })
+				if name == "zookeeper" && round == 1 {
+					expire(t, zks, workers[0])
+				}
+				if round > 0 && name != "zookeeper" {
+					must(t, closeIn(workers[0], patience))
+					workers = workers[1:]
+				}
+				join()
+			}
+			n.awaitAll(t, contents)
+			wantEmptyBut := func() bool {
+				sum := int64(0)
+				for slot := range topic.Slots {
+					k := keysOf(topic, slot)
+					sum += ways.rdb.ZCard(ctx, k.Store).Val() + ways.rdb.ZCard(ctx, k.Prepare).Val() + ways.rdb.ZCard(ctx, k.Retry).Val()
+				}
+				return sum == 0
+			}
+			eventually(t, "all is finished", wantEmptyBut)
+			for _, c := range workers {
+				must(t, closeIn(c, patience))
+			}
+			ends := map[message.What]int{}
+			for _, l := range ledgers {
+				l.closed()
+				for what, k := range l.ends {
+					ends[what] += k
+				}
+				for slot, held := range l.held {
+					if held {
+						t.Errorf("slot %s was gained and not left", slot)
+					}
+				}
+			}
+			t.Logf("%v", ends)
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			handled := ends[message.Done] + ends[message.Failed] + ends[message.Died]
+			switch over := ends[message.Overtaken]; {
+			case over == 0 && (handled != n.total || ends[message.Failed] != fails || ends[message.Died] != deaths):
+				t.Errorf("%d deliveries, %d failed and %d died; events say %v", n.total, fails, deaths, ends)
+			case ends[message.Done]+ends[message.Died]+over < len(contents) || handled > n.total:
+				t.Errorf("%d deliveries of %d messages; events say %v", n.total, len(contents), ends)
+			}
+		})
+	}
+}
+
+// An observer that panics kills no taker and no batch.
+func TestObserverThatPanics(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 2)
+	core, logs := observer.New(zap.ErrorLevel)
+	l := newLedger(t)
+	panics := message.ObserverFunc(func(*message.Event) { panic("oops") })
+	c := work(t, rdb, Config{Observers: []message.Observer{panics, l}, Logger: zap.New(core)}, topic, func(context.Context, *Delivery) error { return nil })
+	contents := numbered("m", 50)
+	newSender(t, rdb, topic).send(t, contents...)
+	l.await("all are done", func() bool { return l.ends[message.Done] == len(contents) })
+	must(t, closeIn(c, patience))
+	if logs.FilterMessageSnippet("observer panicked").Len() == 0 {
+		t.Error("the log says nothing")
+	}
+}
+
+// Scores are what a delivery has as its priority or its time.
+func TestEventsHaveDueTimes(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), topicOf(t, message.KindFixedTime, 1)
+	for _, due := range []bool{true, false} {
+		l := newLedger(t)
+		c := work(t, rdb, Config{Observers: []message.Observer{l}}, topic, func(context.Context, *Delivery) error { return nil }, ListenOptions{Due: due})
+		r, err := newSender(t, rdb, topic).Send(ctx, topic, soon(topic, "m", ""))
+		must(t, err)
+		l.await("it is done", func() bool { return l.ends[message.Done] == 1 })
+		want := int64(0)
+		if due {
+			want = r.Due.UnixMilli()
+		}
+		for _, x := range l.items {
+			if x.Score != want {
+				t.Errorf("score %d, want %d: %+v", x.Score, want, x)
+			}
+		}
+		must(t, closeIn(c, patience))
+	}
+}
+
+// What a middleware learns of an error is what the worker makes of it.
+func TestOutcomeOf(t *testing.T) {
+	t.Parallel()
+	closing, end := context.WithCancelCause(ctx)
+	end(ErrClosing)
+	oops := errors.New("oops")
+	for _, c := range []struct {
+		ctx  context.Context
+		last bool
+		err  error
+		want message.What
+	}{
+		{ctx, false, nil, message.Done},
+		{closing, true, nil, message.Done},
+		{ctx, false, oops, message.Failed},
+		{ctx, false, RetryAfter(time.Second, oops), message.Failed},
+		{ctx, true, RetryAfter(time.Second, oops), message.Died},
+		{ctx, true, oops, message.Died},
+		{ctx, false, fmt.Errorf("wrapped: %w", Dead(oops)), message.Died},
+		{closing, true, Dead(oops), message.HandedBack},
+	} {
+		if got := OutcomeOf(c.ctx, &Delivery{Last: c.last}, c.err); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+
+	"github.com/slotmq/go-rmq/message"
+)
+
+// OutcomeOf returns what becomes of a message whose listener has returned err: Done, Failed,
+// Died, or HandedBack if the worker is closing. It is for a [Middleware], with what that was
+// given and what the listener inside returned.
+//
+// It is what the worker will ask of Redis, if the middleware returns the same error. Whether
+// Redis has heard it, only an [message.Observer] learns: the batch may be taken over before
+// that, and then the message comes again.
+func OutcomeOf(ctx context.Context, d *Delivery, err error) message.What {
+	var declared deadError
+	switch {
+	case err == nil:
+		return message.Done
+	case errors.Is(context.Cause(ctx), ErrClosing):
+		return message.HandedBack
+	case as(err, &declared), d.Last:
+		return message.Died
+	}
+	return message.Failed
+}
+
+// as is errors.As for an error of the user's, whose methods may panic.
+func as[E error](err error, target *E) (ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
+	return errors.As(err, target)
+}
