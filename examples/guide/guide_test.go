@@ -56,6 +56,23 @@ func TestGuideShowsWhatRuns(t *testing.T) {
 	}
 }
 
+// The contents at the beginning of the guide lead to every task.
+func TestGuideHasContents(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/GUIDE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	contents, tasks, _ := strings.Cut(string(text), "\n## ")
+	for _, task := range strings.Split(tasks, "\n## ") {
+		title, _, _ := strings.Cut(task, "\n")
+		anchor := strings.NewReplacer(" ", "-", ",", "", ":", "").Replace(strings.ToLower(title))
+		if !strings.Contains(contents, "(#"+anchor+")") {
+			t.Errorf("the contents of GUIDE.md do not have %q (#%s)", title, anchor)
+		}
+	}
+}
+
 // flat is code without its indentation.
 func flat(code string) string {
 	lines := strings.Split(code, "\n")
