@@ -31,9 +31,10 @@ func (t *T) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args.
 // Cleanup leaves f for End.
 func (t *T) Cleanup(f func()) { t.atEnd = append(t.atEnd, f) }
 
-// End does what Cleanup was given, the last first, as at the end of a test.
+// End does what Cleanup was given, the last first, as at the end of a test. Only the first call does.
 func (t *T) End() {
 	for _, f := range t.atEnd {
 		defer f()
 	}
+	t.atEnd = nil
 }
