@@ -2,32 +2,39 @@ package guide_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/slotmq/go-rmq/rmq"
 )
 
-// shipping is a table of orders: paid, and shipped or not.
-type shipping map[string]bool
-
-func (s shipping) notShipped(context.Context) (ids []string, err error) {
-	for _, id := range []string{"order 1", "order 2", "order 3"} {
-		if !s[id] {
-			ids = append(ids, id)
-		}
-	}
-	return ids, nil
+// outbox is a table of orders that are paid. Its first update fails.
+type outbox struct {
+	unsent []string
+	failed bool
 }
 
-// What was committed is sent at last, and once, although it is sent again and again.
+func (o *outbox) notSent(context.Context) ([]string, error) { return slices.Clone(o.unsent), nil }
+
+func (o *outbox) markSent(_ context.Context, ids []string) error {
+	if !o.failed {
+		o.failed = true
+		return errors.New("the database is away")
+	}
+	o.unsent = slices.DeleteFunc(o.unsent, func(id string) bool { return slices.Contains(ids, id) })
+	return nil
+}
+
+// What was committed is sent at last, and handled once, although it is sent twice.
 func Example_commit() {
 	client, end := open(rmq.Config{})
 	defer end()
-	db := shipping{"order 2": true}
+	db := &outbox{unsent: []string{"order 1", "order 2"}}
 	shipments := rmq.Topic{Name: "shipments", Kind: rmq.KindPriority, Slots: 1}
 
 	sweep := func(ctx context.Context) error {
-		ids, err := db.notShipped(ctx) // select id from orders where state = 'paid'
+		ids, err := db.notSent(ctx) // select id from orders where state = 'paid' and not sent
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -35,22 +42,20 @@ func Example_commit() {
 		for i, id := range ids {
 			messages[i] = rmq.Priority{Content: id, Priority: 100}
 		}
-		_, err = client.SendBatch(ctx, shipments, messages)
-		return err
+		if _, err := client.SendBatch(ctx, shipments, messages); err != nil {
+			return err
+		}
+		return db.markSent(ctx, ids) // if this fails they are sent again, and merge
 	}
-	for range 3 {
-		check(sweep(ctx))
-	}
+	fmt.Println(sweep(ctx))
+	fmt.Println(sweep(ctx))
 
-	handled := 0
-	check(client.Listen(shipments, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
-		db[d.Content], handled = true, handled+1
-		return nil
-	}), rmq.ListenOptions{}))
+	check(client.Listen(shipments, rmq.ListenerFunc(show), rmq.ListenOptions{}))
 	check(client.Start(ctx))
 	client.Advance(0)
-	check(sweep(ctx))
-	client.Advance(0)
-	fmt.Println(len(db), "orders are shipped,", handled, "of them by messages")
-	// Output: 3 orders are shipped, 2 of them by messages
+	// Unordered output:
+	// the database is away
+	// <nil>
+	// order 1
+	// order 2
 }

@@ -30,7 +30,6 @@ func Example_fence() {
 	defer end()
 	db := parcels{}
 	ask := func(string) string { return "delivered" } // the carrier
-	var fence int64
 
 	track := rmq.Topic{Name: "track", Kind: rmq.KindPriority}
 	check(client.Listen(track, rmq.ListenerFunc(func(ctx context.Context, d *rmq.Delivery) error {
@@ -38,7 +37,6 @@ func Example_fence() {
 		if !db.set(ctx, d.Content, state, d.Fence) {
 			return nil // a later delivery has written: this one was overtaken
 		}
-		fence = d.Fence
 		return nil
 	}), rmq.ListenOptions{}))
 	check(client.Start(ctx))
@@ -46,7 +44,7 @@ func Example_fence() {
 	check(err)
 	client.Advance(0)
 
-	fmt.Println("too late:", db.set(ctx, "parcel 7", "at the warehouse", fence-1))
+	fmt.Println("too late:", db.set(ctx, "parcel 7", "at the warehouse", db["parcel 7"].fence-1))
 	fmt.Println(db["parcel 7"].state)
 	// Output:
 	// too late: false

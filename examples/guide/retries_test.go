@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/rmq"
+	"github.com/slotmq/go-rmq/rmqtest"
 )
 
 var errNoAccount = errors.New("no such account")
@@ -16,17 +17,25 @@ type busy struct{ until time.Duration }
 
 func (b busy) Error() string { return "too many requests" }
 
-// charge stands for a call of a bank.
-func charge(_ context.Context, payment string, attempt int) error {
+// bank answers in several ways.
+type bank struct {
+	client *rmqtest.Client
+	begin  time.Time
+	asked  map[string]int
+}
+
+func (b *bank) charge(_ context.Context, payment string) (err error) {
+	b.asked[payment]++
 	switch {
 	case payment == "payment 1":
-		return errNoAccount
-	case payment == "payment 2" && attempt == 1:
-		return busy{until: 10 * time.Minute}
+		err = errNoAccount
+	case payment == "payment 2" && b.asked[payment] == 1:
+		err = busy{until: 10 * time.Minute}
 	case payment == "payment 3":
-		return errors.New("the bank does not answer")
+		err = errors.New("the bank does not answer")
 	}
-	return nil
+	fmt.Println(payment, "after", b.client.Now().Sub(b.begin), err)
+	return err
 }
 
 // An array of pauses, and the errors for which they do not hold.
@@ -38,14 +47,10 @@ func Example_retries() {
 		_, err := client.Send(ctx, payments, rmq.Priority{Content: fmt.Sprint("payment ", n+1), Priority: int64(100 - n)})
 		check(err)
 	}
-	begin := client.Now()
-	report := func(d *rmq.Delivery, err error) {
-		fmt.Println(d.Content, "delivery", d.Attempt, "after", client.Now().Sub(begin), err)
-	}
+	bank := &bank{client: client, begin: client.Now(), asked: map[string]int{}}
 
 	check(client.Listen(payments, rmq.ListenerFunc(func(ctx context.Context, d *rmq.Delivery) error {
-		err := charge(ctx, d.Content, d.Attempt)
-		report(d, err)
+		err := bank.charge(ctx, d.Content)
 		var wait busy
 		switch {
 		case errors.Is(err, errNoAccount):
@@ -61,11 +66,11 @@ func Example_retries() {
 	check(client.Start(ctx))
 	client.Advance(24 * time.Hour)
 	// Output:
-	// payment 1 delivery 1 after 0s no such account
-	// payment 2 delivery 1 after 0s too many requests
-	// payment 3 delivery 1 after 0s the bank does not answer
-	// payment 3 delivery 2 after 1s the bank does not answer
-	// payment 3 delivery 3 after 1m1s the bank does not answer
-	// payment 2 delivery 2 after 10m0s <nil>
-	// payment 3 delivery 4 after 1h1m1s the bank does not answer
+	// payment 1 after 0s no such account
+	// payment 2 after 0s too many requests
+	// payment 3 after 0s the bank does not answer
+	// payment 3 after 1s the bank does not answer
+	// payment 3 after 1m1s the bank does not answer
+	// payment 2 after 10m0s <nil>
+	// payment 3 after 1h1m1s the bank does not answer
 }
