@@ -234,7 +234,7 @@ func (b *batch) judge(ctx context.Context, d *Delivery, err error) result {
 		return result{} // as if it had not been started
 	}
 	reason := fmt.Sprint(err) // which bears an Error method that panics
-	r := result{fate: failed, reason: shorten(reason), err: err}
+	r := result{fate: failed, reason: shorten(reason), err: withCause(ctx, err)}
 	var retry retryError
 	switch {
 	case what == message.Died:

@@ -183,6 +183,25 @@ func TestEventsOfEachResult(t *testing.T) {
 	}
 }
 
+// A listener that returns only context.Canceled has failed for the reason for which its
+// context ended.
+func TestEventNamesTheCause(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
+	l := newLedger(t)
+	cfg := Config{Observers: []message.Observer{l}, Timeout: 50 * time.Millisecond, MaxAttempts: 1}
+	c := work(t, rdb, cfg, topic, func(ctx context.Context, d *Delivery) error {
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	newSender(t, rdb, topic).send(t, "slow")
+	l.await("it is dead", func() bool { return l.ends[message.Died] == 1 })
+	if x := l.last(); !errors.Is(x.Err, context.Canceled) || !errors.Is(x.Err, ErrTimeout) || x.Reason != context.Canceled.Error() {
+		t.Errorf("%+v", x)
+	}
+	must(t, closeIn(c, patience))
+}
+
 // The last of 17 deliveries: the script has it die, whatever the verdict was.
 func TestEventOfTheSeventeenthDelivery(t *testing.T) {
 	t.Parallel()

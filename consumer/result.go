@@ -1,6 +1,8 @@
 package consumer
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	"github.com/slotmq/go-rmq/luascripts"
@@ -13,7 +15,7 @@ type result struct {
 	fate   fate
 	delay  time.Duration
 	reason string
-	err    error         // that the listener returned
+	err    error         // that the listener returned, and why its context had ended
 	took   time.Duration // by the listener; only if there are observers
 }
 
@@ -25,6 +27,15 @@ const (
 	failed
 	dead
 )
+
+// withCause is what a listener returned, and why its context had ended, if it had: many
+// return context.Canceled whatever the cause.
+func withCause(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return errors.Join(err, cause)
+	}
+	return err
+}
 
 // describe says to observers what has become of a message, once Redis has heard it.
 func (r *result) describe(x *message.Item) {

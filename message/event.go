@@ -51,7 +51,8 @@ type Item struct {
 	Reason string
 
 	// Err is the error behind the reason, for errors.Is: of the send that was refused, or
-	// what the listener returned. nil if there is none.
+	// what the listener returned, together with the cause if its context had ended. nil if
+	// there is none.
 	Err error
 }
 
