@@ -48,7 +48,7 @@ func (c *batches) handle(x *slot, a luascripts.Answer) {
 	}
 	x.results = x.results[:len(a.Contents)]
 	clear(x.results) // what is not started is handed back
-	x.facts.Held = true
+	x.facts.Held, x.facts.Few = true, x.topic.gather() > 0 && few(&a, x.turn.Count)
 	b := &batch{slot: x, batches: c, answer: a, deliveries: make([]Delivery, len(a.Contents))}
 	b.watched = watched{slot: &x.Slot, id: x.ID(), term: x.term(), opts: &x.topic.opts, keys: &x.turn.Keys, fence: a.Fence, sent: x.sent}
 	c.shift.Batches.Add(1)
@@ -96,6 +96,8 @@ func (b *batch) run() {
 	}()
 	switch {
 	case b.since.IsZero(): // all of it is given back
+	case b.topic.calls != nil:
+		b.together()
 	case b.topic.opts.Parallel:
 		b.parallel()
 	default:
@@ -212,9 +214,7 @@ func (b *batch) call(ctx context.Context, i int, d *Delivery) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v", ErrPanic, p)
-			b.term().Log.Warn("handler panicked", zap.String("topic", d.Topic.Name), zap.Int("slot", d.Slot),
-				zap.Int("attempt", d.Attempt), zap.Error(err), zap.ByteString("stack", debug.Stack()))
+			err = b.panicked(p)
 		}
 		b.results[i] = b.judge(ctx, d, err)
 		if b.event != nil {
@@ -222,6 +222,14 @@ func (b *batch) call(ctx context.Context, i int, d *Delivery) {
 		}
 	}()
 	err = b.topic.listener.OnMessage(ctx, d)
+}
+
+// panicked is the error of a handler that panicked.
+func (b *batch) panicked(p any) error {
+	err := fmt.Errorf("%w: %v", ErrPanic, p)
+	b.term().Log.Warn("handler panicked", zap.String("topic", b.topic.Name), zap.Int("slot", b.Index),
+		zap.Int("attempt", b.answer.Attempt), zap.Error(err), zap.ByteString("stack", debug.Stack()))
+	return err
 }
 
 // judge returns what the worker reports of a message whose handler returned.

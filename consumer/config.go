@@ -67,8 +67,13 @@ type Config struct {
 	// 30 s.
 	SafetyLook time.Duration
 
-	// Middleware wraps every listener, the first outermost. Defaults to none.
+	// Middleware wraps every listener of single messages, the first outermost. Defaults to
+	// none.
 	Middleware []Middleware
+
+	// BatchMiddleware wraps every batch listener, the first outermost; Middleware does not.
+	// Defaults to none.
+	BatchMiddleware []BatchMiddleware
 
 	// Observers see what happens to messages: see [message.Event]. They are called in the
 	// middle of the work, so they must not block. Defaults to none, which costs nothing.
@@ -169,6 +174,11 @@ func (c Config) validate() error {
 	}
 	if err := observers.Valid(c.Observers); err != nil {
 		return err
+	}
+	for i, m := range c.BatchMiddleware {
+		if m == nil {
+			return refuse("Config.BatchMiddleware", fmt.Sprintf("nil at index %d", i), "functions")
+		}
 	}
 	switch {
 	case c.Concurrency < 1:

@@ -94,38 +94,6 @@ func (c *Consumer) Worker() string {
 	return c.id
 }
 
-// Listen has l handle the messages of topic t. It is called once for a topic,
-// before Start.
-func (c *Consumer) Listen(t message.Topic, l MessageListener, o ListenOptions) error {
-	fail := func(err error) error { return fmt.Errorf("listen to topic %s: %w", t.Name, err) }
-	if f, isFunc := l.(ListenerFunc); l == nil || isFunc && f == nil {
-		return fail(errNilListener)
-	}
-	if err := t.Validate(); err != nil {
-		return fail(err)
-	}
-	o = o.withDefaults(c.cfg)
-	if err := o.validate(); err != nil {
-		return fail(err)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.phase != fresh || c.trying != nil {
-		return fail(ErrRunning)
-	}
-	if c.listens[t.Name] {
-		return fail(errors.New("the topic has a listener already"))
-	}
-	for i := len(c.cfg.Middleware) - 1; i >= 0; i-- {
-		if l = c.cfg.Middleware[i](l); l == nil {
-			return fail(fmt.Errorf("middleware %d returned no listener", i))
-		}
-	}
-	c.topics = append(c.topics, newTopic(t, c.cfg.Namespace, l, o))
-	c.listens[t.Name] = true
-	return nil
-}
-
 // Start begins to work and returns when it has: the definitions agree, and the worker
 // is in the list of members (or a newcomer on its way there), or has a session with
 // ZooKeeper. ctx bounds the start only; Close ends the work. When ctx ends, Start

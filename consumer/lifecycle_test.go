@@ -107,6 +107,8 @@ func TestWrongArguments(t *testing.T) {
 		"Config.SafetyLook":     {SafetyLook: time.Millisecond},
 		"Config.MaxAttempts":    {MaxAttempts: 18},
 		"Namespace":             {Namespace: "a{b}"},
+
+		"Config.BatchMiddleware": {BatchMiddleware: []BatchMiddleware{nil}},
 	} {
 		_, err := New(rdb, cfg)
 		wantInvalid(t, err, field)
@@ -121,6 +123,20 @@ func TestWrongArguments(t *testing.T) {
 	} {
 		wantInvalid(t, fresh.Listen(topic, l, o), field)
 	}
+	together := BatchFunc(func(context.Context, *Batch) error { return nil })
+	for field, o := range map[string]BatchOptions{
+		"BatchOptions.Parallel":    {ListenOptions: ListenOptions{Parallel: true}},
+		"BatchOptions.Most":        {Most: 257},
+		"BatchOptions.Gather":      {Gather: time.Minute + 1},
+		"BatchOptions.SameDue":     {SameDue: time.Second}, // its messages have priorities
+		"ListenOptions.SafetyLook": {ListenOptions: ListenOptions{SafetyLook: -1}},
+	} {
+		wantInvalid(t, fresh.ListenBatch(topic, together, o), field)
+	}
+	says(fresh.ListenBatch(topic, nil, BatchOptions{}), "listener is nil")
+	says(fresh.ListenBatch(topic, BatchFunc(nil), BatchOptions{}), "listener is nil")
+	must(t, fresh.ListenBatch(topic, together, BatchOptions{}))
+	says(fresh.Listen(topic, l, ListenOptions{}), "has a listener already")
 	named := newConsumer(t, rdb, Config{Worker: "mail-7"})
 	if id := named.Worker(); !strings.HasPrefix(id, "mail-7-") || id == newConsumer(t, rdb, Config{Worker: "mail-7"}).Worker() {
 		t.Errorf("worker %s", id)

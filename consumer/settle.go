@@ -23,7 +23,7 @@ func (c *Consumer) settle(ctx context.Context) error {
 	settled := make(chan struct{})
 	go func() {
 		defer close(settled)
-		c.crew.schedule.WaitIdle()
+		c.crew.schedule.Settle()
 	}()
 	select {
 	case <-settled:

@@ -79,7 +79,7 @@ func (s *slot) ask(h schedule.Hand) {
 	}
 	count := 0
 	if !h.Leave {
-		count = s.topic.size.count(h.Places)
+		count = s.topic.count(h.Places)
 	}
 	t := s.term()
 	s.turn.Worker, s.turn.Lease, s.turn.TakeoverDelay, s.turn.DeadHolder = s.ID(), t.Lease(), s.topic.takeover.delay(), ""

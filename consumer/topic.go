@@ -12,13 +12,14 @@ type topic struct {
 	fleet.Topic
 	opts      ListenOptions
 	listener  MessageListener
+	calls     *batchCalls // nil: the listener is called with one message after the other
 	scheduled *schedule.Topic
 	size      batchSize
 	takeover  takeoverDelay
 }
 
-func newTopic(t message.Topic, namespace string, l MessageListener, o ListenOptions) *topic {
-	x := &topic{opts: o, listener: l}
+func newTopic(t message.Topic, namespace string) *topic {
+	x := new(topic)
 	x.Topic.Topic, x.Qualified = t, luascripts.Qualify(namespace, t.Name)
 	return x
 }
@@ -27,6 +28,7 @@ func newTopic(t message.Topic, namespace string, l MessageListener, o ListenOpti
 func (t *topic) schedule() *schedule.Topic {
 	t.scheduled = &schedule.Topic{
 		Name: t.Name, Slots: t.Slots, Most: t.opts.Concurrency, Value: t,
+		Gather:  t.gather(),
 		NewSlot: func(index int) *schedule.Slot { return newSlot(t, index) },
 	}
 	if t.opts.Parallel {

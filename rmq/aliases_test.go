@@ -44,6 +44,9 @@ func form(t *testing.T, x ast.Expr) string {
 	list := func(fields *ast.FieldList) string {
 		var all []string
 		for _, f := range fields.List {
+			if f.Names == nil {
+				all = append(all, text(f.Type)) // embedded
+			}
 			for _, name := range f.Names {
 				all = append(all, name.Name+" "+text(f.Type))
 			}

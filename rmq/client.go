@@ -69,6 +69,12 @@ func (c *Client) Listen(t Topic, l MessageListener, o ListenOptions) error {
 	return c.consumer.Listen(t, l, o)
 }
 
+// ListenBatch has l handle the messages of topic t together: those of one slot that could
+// be taken at once, in one call. It takes the place of Listen for this topic.
+func (c *Client) ListenBatch(t Topic, l BatchListener, o BatchOptions) error {
+	return c.consumer.ListenBatch(t, l, o)
+}
+
 // Start checks the Redis server, begins to deliver, and returns when the
 // worker is running. ctx bounds the start only; Close ends the work.
 func (c *Client) Start(ctx context.Context) error {

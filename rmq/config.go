@@ -74,8 +74,13 @@ type Config struct {
 	// lost. Make it 1 s if other programs send by plain ZADD. Defaults to 30 s.
 	SafetyLook time.Duration
 
-	// Middleware wraps every listener, the first outermost. Defaults to none.
+	// Middleware wraps every listener of single messages, the first outermost. Defaults to
+	// none.
 	Middleware []Middleware
+
+	// BatchMiddleware wraps every batch listener, the first outermost; Middleware does not.
+	// Defaults to none.
+	BatchMiddleware []BatchMiddleware
 
 	// SendMiddleware wraps Send and SendBatch, the first outermost. Defaults to none.
 	SendMiddleware []SendMiddleware
@@ -137,6 +142,7 @@ func (c Config) consumer() consumer.Config {
 	return consumer.Config{
 		Namespace: c.Namespace, Slots: c.Slots, Worker: c.Worker, Concurrency: c.Concurrency, Timeout: c.Timeout,
 		MaxHandlerTime: c.MaxHandlerTime, Lease: c.Lease, Backoff: c.Backoff, MaxAttempts: c.MaxAttempts,
-		SafetyLook: c.SafetyLook, Middleware: c.Middleware, Observers: c.Observers, Logger: c.Logger,
+		SafetyLook: c.SafetyLook, Middleware: c.Middleware, BatchMiddleware: c.BatchMiddleware,
+		Observers: c.Observers, Logger: c.Logger,
 	}
 }

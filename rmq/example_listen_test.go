@@ -82,6 +82,42 @@ func ExampleListenOptions_concurrency() {
 	// Output: never more than two: true
 }
 
+// Messages of a slot are handled together, by one write for all of them. It fails for one,
+// which comes again.
+func ExampleClient_ListenBatch() {
+	client := open(rmq.Config{})
+	defer client.close()
+
+	prices := rmq.Topic{Name: "prices", Kind: rmq.KindPriority, Slots: 1}
+	save := func(_ context.Context, all []*rmq.Delivery) []error {
+		errs := make([]error, len(all))
+		for i, d := range all {
+			if d.Content == "product 3" && d.Attempt == 1 {
+				errs[i] = errors.New("its row is locked")
+			}
+		}
+		fmt.Println("written together:", len(all))
+		return errs
+	}
+	for n := range 5 {
+		client.send(prices, rmq.Priority{Content: fmt.Sprint("product ", n), Priority: 100})
+	}
+	err := client.ListenBatch(prices, rmq.BatchFunc(func(ctx context.Context, b *rmq.Batch) error {
+		for i, err := range save(ctx, b.Messages) { // one write for all of them
+			if err != nil {
+				b.Fail(i, err)
+			}
+		}
+		return nil // the others are done
+	}), rmq.BatchOptions{Most: 100, Gather: 50 * time.Millisecond})
+	check(err)
+	check(client.Start(context.Background()))
+	client.Advance(time.Hour)
+	// Output:
+	// written together: 5
+	// written together: 1
+}
+
 // Due says how late a message is.
 func ExampleListenOptions_due() {
 	client := open(rmq.Config{})

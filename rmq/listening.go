@@ -57,6 +57,58 @@ type Delivery = consumer.Delivery
 //	}
 type ListenOptions = consumer.ListenOptions
 
+// BatchListener handles messages of a topic together: see Client.ListenBatch.
+//
+//	type BatchListener interface {
+//		OnBatch(ctx context.Context, b *Batch) error
+//	}
+//
+// Name the messages that fail, by Fail, Dead and RetryAfter of the Batch. What you return is
+// about all others: nil means done; after an error or a panic they come again. A message
+// that comes again is alone in its Batch.
+type BatchListener = consumer.BatchListener
+
+// BatchFunc makes a function a BatchListener.
+//
+//	type BatchFunc func(ctx context.Context, b *Batch) error
+type BatchFunc = consumer.BatchFunc
+
+// Batch is the messages of one call of a BatchListener: first deliveries, or one retry
+// alone.
+//
+//	type Batch struct {
+//		Topic    Topic
+//		Slot     int
+//		Attempt  int   // of each message
+//		Fence    int64 // of each message
+//		Messages []*Delivery
+//	}
+//
+//
+//	func (b *Batch) Fail(i int, err error)                        // as if you had returned err for it
+//	func (b *Batch) Dead(i int, err error)                        // no retry can mend it
+//	func (b *Batch) RetryAfter(i int, d time.Duration, err error) // it comes again after d
+//
+// The methods say what becomes of message i, if that is something else than what you
+// return. Several goroutines may call them, until your listener returns.
+type Batch = consumer.Batch
+
+// BatchOptions are how a topic is listened to by ListenBatch. A handler is a call then.
+//
+//	type BatchOptions struct {
+//		ListenOptions // but for Parallel, which is refused
+//
+//		Most    int           // messages in one call at the most: 1 to 256, or 0 for 256
+//		Gather  time.Duration // how long a slot waits for more messages before a call
+//		SameDue time.Duration // messages of one call were due no further apart
+//	}
+type BatchOptions = consumer.BatchOptions
+
+// BatchMiddleware wraps a batch listener, as Middleware does others.
+//
+//	type BatchMiddleware func(BatchListener) BatchListener
+type BatchMiddleware = consumer.BatchMiddleware
+
 // Middleware wraps a listener, to measure it, or to log what it does.
 //
 //	type Middleware func(MessageListener) MessageListener

@@ -27,6 +27,7 @@ type job struct {
 	Lease     time.Duration
 	Work      time.Duration // a handler takes a random part of it
 	Backoff   time.Duration
+	Together  bool // its listener handles whole batches
 
 	ZooKeeper []string      // none: the slots are shared out in Redis
 	Session   time.Duration // with ZooKeeper
@@ -99,7 +100,13 @@ func (j job) run() error {
 	}
 	stopping := make(chan struct{})
 	for _, t := range j.Topics {
-		if err := client.Listen(t, handler{j, log, client, stopping}, rmq.ListenOptions{}); err != nil {
+		h := handler{j, log, client, stopping}
+		if j.Together {
+			err = client.ListenBatch(t, h, rmq.BatchOptions{})
+		} else {
+			err = client.Listen(t, h, rmq.ListenOptions{})
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -154,6 +161,25 @@ func (h handler) OnMessage(ctx context.Context, d *rmq.Delivery) error {
 	}
 	h.log.Write(e)
 	return err
+}
+
+// OnBatch notes that all of it has begun, and then handles one after the other.
+func (h handler) OnBatch(ctx context.Context, b *rmq.Batch) error {
+	for _, d := range b.Messages {
+		h.log.Write(proctest.Event{
+			Kind: proctest.Start, Topic: d.Topic.Name, Slot: d.Slot, Fence: d.Fence,
+			Attempt: d.Attempt, Content: d.Content, Note: fmt.Sprint(len(b.Messages)),
+		})
+	}
+	for i, d := range b.Messages {
+		e := proctest.Event{Kind: proctest.Done, Topic: d.Topic.Name, Slot: d.Slot, Fence: d.Fence, Attempt: d.Attempt, Content: d.Content}
+		if err := h.handle(ctx, d); err != nil {
+			b.Fail(i, err)
+			e.Kind, e.Note = proctest.Fail, err.Error()
+		}
+		h.log.Write(e)
+	}
+	return nil
 }
 
 func (h handler) handle(ctx context.Context, d *rmq.Delivery) error {

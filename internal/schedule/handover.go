@@ -36,8 +36,8 @@ func (s *Schedule) EndTerm() {
 				continue
 			}
 			s.unqueueLocked(x)
-			s.sleepers.remove(x)
-			x.at, x.facts.Fence = time.Time{}, 0
+			s.sleepLocked(x, time.Time{})
+			x.facts.Fence = 0
 			s.markLocked(x, false)
 			s.releaseLocked(x)
 			s.setLocked(x, Asleep)

@@ -87,6 +87,9 @@ func newWorld(t *testing.T, random *rand.Rand) *world {
 		if random.IntN(3) == 0 {
 			topic.Together = func() int { return 1 + random.IntN(4) }
 		}
+		if random.IntN(3) == 0 {
+			topic.Gather = time.Duration(1+random.IntN(300)) * time.Millisecond
+		}
 	}
 	w.start = func(x *Slot, since time.Time) {
 		if since.IsZero() == x.place {
@@ -218,7 +221,7 @@ func (w *world) answer() {
 	case 3:
 		w.Again(x, f, time.Time{})
 	default:
-		f.Held = true
+		f.Held, f.Few = true, w.random.IntN(2) == 0
 		w.known[x] = f
 		if _, now := w.Work(x, f); now {
 			w.working = append(w.working, x)
@@ -305,7 +308,7 @@ func (w *world) calm() {
 
 func (w *world) delayed() (n int) {
 	for _, x := range w.sleepers.all {
-		if x.state == Delayed {
+		if x.state == Delayed || x.gathers {
 			n++
 		}
 	}

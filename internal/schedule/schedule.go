@@ -76,7 +76,7 @@ func (s *Schedule) Next(most int, hands []Hand) []Hand {
 		s.setLocked(x, Turning)
 		// One that was to be left, and was assigned anew while it was queued, has
 		// no place: it is left, and then waits for one.
-		leave := !x.assigned || !x.place || s.suspended || s.yieldsLocked(x, now)
+		leave := !x.assigned || !x.place || s.suspended || s.gathersLocked(x) || s.yieldsLocked(x, now)
 		if x.topic.Together != nil && !x.facts.Open {
 			n := 0
 			if !leave { // before the turn, so that it takes no more than can be handled at once
@@ -100,8 +100,10 @@ func (s *Schedule) Rest(x *Slot, f Facts, at time.Time) {
 	s.releaseLocked(x)
 	s.setLocked(x, Asleep)
 	switch {
-	case !x.assigned && f.Fence > 0, x.assigned && x.woken:
+	case !x.assigned && f.Fence > 0:
 		s.readyLocked(x)
+	case x.assigned && x.woken:
+		s.gatherLocked(x)
 	case x.assigned:
 		s.sleepLocked(x, at)
 	default: // a turn that was under way when it was let go has taken nothing
@@ -144,7 +146,10 @@ func (s *Schedule) Left(x *Slot, f Facts) {
 	x.facts = f
 	s.releaseLocked(x)
 	s.setLocked(x, Asleep)
-	if x.assigned {
+	switch {
+	case x.assigned && f.Few:
+		s.gatherLocked(x)
+	case x.assigned:
 		s.readyLocked(x)
 	}
 	s.dropReplacedLocked(x)
@@ -197,8 +202,7 @@ func (s *Schedule) launchLocked(x *Slot) {
 
 // readyLocked queues a slot, if it needs no place or gets one.
 func (s *Schedule) readyLocked(x *Slot) {
-	s.sleepers.remove(x)
-	x.at = time.Time{}
+	s.sleepLocked(x, time.Time{})
 	if x.assigned && !x.place && !x.facts.Open && !x.facts.Held {
 		if !s.freeLocked(x.topic) {
 			s.awaitPlaceLocked(x)
@@ -246,6 +250,10 @@ func (s *Schedule) setLocked(x *Slot, to State) {
 func (s *Schedule) WaitIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.waitIdleLocked()
+}
+
+func (s *Schedule) waitIdleLocked() {
 	for s.active > 0 && !s.closed {
 		s.settled.Wait()
 	}

@@ -12,6 +12,7 @@ func newSleepers() ordered[*Slot] {
 
 // sleepLocked sets when a slot wakes by itself; never, if at is zero.
 func (s *Schedule) sleepLocked(x *Slot, at time.Time) {
+	x.gathers = false
 	if x.at = at; at.IsZero() {
 		s.sleepers.remove(x)
 		return
@@ -52,7 +53,11 @@ func (s *Schedule) wakeDue() time.Duration {
 		if in := first.at.Sub(now); in > 0 {
 			return in
 		}
-		s.readyLocked(first)
+		if first.state == Asleep && !first.gathers {
+			s.gatherLocked(first)
+		} else {
+			s.readyLocked(first)
+		}
 	}
 	return time.Hour
 }
@@ -70,8 +75,8 @@ func (s *Schedule) Wake(t *Topic, index int, in time.Duration) {
 	case x.state == Turning:
 		x.woken = true // the turn may have looked before the message was there
 	case x.state == Asleep && in <= 0:
-		s.readyLocked(x)
-	case x.state == Asleep:
+		s.gatherLocked(x)
+	case x.state == Asleep && !x.gathers:
 		if at := s.now().Add(in); x.at.IsZero() || at.Before(x.at) {
 			s.sleepLocked(x, at)
 		}

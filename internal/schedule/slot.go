@@ -41,6 +41,7 @@ type Slot struct {
 	woken    bool      // a wake-up came while it was turning
 	unseen   bool      // it is new to this worker, and was not looked at yet
 	at       time.Time // when it wakes by itself; zero: never
+	gathers  bool      // it sleeps until `at` because more messages may come: see Topic.Gather
 	rank     int       // in the heap of sleepers
 	link               // in the queue of those that are ready, or wait for a place
 	hung     bool      // its handler ignores its context
@@ -53,6 +54,7 @@ type Facts struct {
 	Fence       int64  // of the slot, as the last answer had it; 0: unknown, and there is nothing to leave
 	Open        bool   // the last turn has no definite answer: it must be repeated unchanged
 	Held        bool   // it has a batch: being handled, waiting for its place, or to be reported by the next turn
+	Few         bool   // its batch was all there was, as far as is known
 	Failures    int    // times in a row that the turn had no answer
 	Holder      string // of the slot, while it is busy with another worker
 	Unavailable bool   // it is paused, or another worker's

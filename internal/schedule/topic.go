@@ -1,5 +1,7 @@
 package schedule
 
+import "time"
+
 // Topic is a topic that the worker listens to, with its slots.
 type Topic struct {
 	Name  string
@@ -14,6 +16,10 @@ type Topic struct {
 	// Together is how many messages the next batch has at the most. It is set if they
 	// are handled at the same time, each in a place of its own. It must not block.
 	Together func() int
+
+	// Gather is how long a slot that has something to do waits for more first; 0: it does
+	// not wait.
+	Gather time.Duration
 
 	// Guarded by the schedule's lock.
 	slots    []*Slot

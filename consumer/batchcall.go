@@ -1,0 +1,92 @@
+package consumer
+
+import (
+	"context"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// together handles the messages of a batch in one call, or in several where SameDue cuts
+// it. Once a call has begun nothing of it is handed back, but for what fails while the
+// worker closes. Between two calls the batch may end as it does between two messages.
+func (b *batch) together() {
+	for {
+		i, ctx, ok := b.claim()
+		if !ok {
+			return
+		}
+		for b.next < len(b.answer.Contents) && b.sameDue(i, b.next) {
+			b.bytes += len(b.answer.Contents[b.next])
+			b.next++
+		}
+		b.callTogether(ctx, i, b.next)
+	}
+}
+
+// sameDue reports whether a later message may be in one call with an earlier one. They
+// stand in the order of their times.
+func (b *batch) sameDue(earlier, later int) bool {
+	most := b.topic.calls.SameDue
+	if most == 0 {
+		return true
+	}
+	first, last := b.answer.Due(earlier), b.answer.Due(later)
+	return !first.IsZero() && !last.IsZero() && last.Sub(first) <= most
+}
+
+// callTogether calls the listener with the messages from one on, up to another, and notes
+// the results.
+func (b *batch) callTogether(ctx context.Context, from, to int) {
+	x := &Batch{Topic: b.topic.Topic.Topic, Slot: b.Index, Attempt: b.answer.Attempt, Fence: b.answer.Fence}
+	for i := from; i < to; i++ {
+		x.Messages = append(x.Messages, b.delivery(i))
+	}
+	err, begun := errGoexit, time.Now()
+	defer func() {
+		took := time.Since(begun)
+		if p := recover(); p != nil {
+			err = b.panicked(p)
+		}
+		for i, err := range x.end(err) {
+			b.results[from+i] = b.judge(ctx, &b.deliveries[from+i], err)
+			b.results[from+i].took = took
+		}
+	}()
+	err = b.topic.calls.listener.OnBatch(ctx, x)
+}
+
+// batchCalls is how the messages of a topic are handled together.
+type batchCalls struct {
+	BatchOptions
+	listener BatchListener
+}
+
+// few reports whether a turn that might take count contents was given all that was due, as
+// far as one can see: neither so many nor so large ones that more would not have fitted.
+// Retries come one by one, so after one there may be others.
+func few(a *luascripts.Answer, count int) bool {
+	n, bytes := len(a.Contents), 0
+	for _, content := range a.Contents {
+		bytes += len(content)
+	}
+	return a.Attempt == 1 && n < count && bytes+bytes/n <= limits.BatchBytes
+}
+
+// count is how many messages the next batch of a slot is to take, with places to handle
+// them at the same time.
+func (t *topic) count(places int) int {
+	if t.calls != nil {
+		return t.calls.Most
+	}
+	return t.size.count(places)
+}
+
+// gather is how long a slot waits for more messages.
+func (t *topic) gather() time.Duration {
+	if t.calls == nil {
+		return 0
+	}
+	return t.calls.Gather
+}
