@@ -4,8 +4,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/slotmq/go-rmq/internal/limits"
 )
 
@@ -39,12 +37,14 @@ func Schedule(d ...time.Duration) Backoff {
 	}
 }
 
+const backoffPanicked = "Backoff panicked; 30s is taken instead"
+
 // askBackoff asks a Backoff, which is the user's and may panic.
-func askBackoff(log *zap.Logger, topic string, ask Backoff, retry int) (d time.Duration) {
+func askBackoff(ask Backoff, retry int, panicked func(p any)) (d time.Duration) {
 	defer func() {
 		if p := recover(); p != nil {
 			d = 30 * time.Second
-			log.Error("Backoff panicked; 30s is taken instead", zap.String("topic", topic), zap.Int("retry", retry), zap.Any("panic", p))
+			panicked(p)
 		}
 	}()
 	return delay(ask(retry))

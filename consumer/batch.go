@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -23,6 +24,8 @@ type batches struct {
 	scripts  *luascripts.Scripts
 	pace     *pace
 	log      *zap.Logger
+	away     *away.Watch
+	hide     privacy
 }
 
 // batch is what one turn took, on its way through the handlers.
@@ -50,7 +53,7 @@ func (c *batches) handle(x *slot, a luascripts.Answer) {
 	clear(x.results) // what is not started is handed back
 	x.facts.Held, x.facts.Few = true, x.topic.gather() > 0 && few(&a, x.turn.Count)
 	b := &batch{slot: x, batches: c, answer: a, deliveries: make([]Delivery, len(a.Contents))}
-	b.watched = watched{slot: &x.Slot, id: x.ID(), term: x.term(), opts: &x.topic.opts, keys: &x.turn.Keys, fence: a.Fence, sent: x.sent}
+	b.watched = watched{slot: &x.Slot, id: x.ID(), term: x.term(), opts: &x.topic.opts, keys: &x.turn.Keys, fence: a.Fence, sent: x.sent, away: c.away, hide: c.hide}
 	c.shift.Batches.Add(1)
 	since, now := c.schedule.Work(&x.Slot, x.facts)
 	if now {
@@ -190,7 +193,7 @@ func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 	if b.next == len(b.answer.Contents) || b.Leaving() || b.next > 0 && b.enough(now) {
 		return 0, nil, false
 	}
-	if ctx, ok = b.watchdog.start(now); !ok {
+	if ctx, ok = b.watchdog.start(now, b.answer.Contents[b.next]); !ok {
 		return 0, nil, false
 	}
 	i = b.next
@@ -214,7 +217,7 @@ func (b *batch) call(ctx context.Context, i int, d *Delivery) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = b.panicked(p)
+			err = b.panicked(p, d)
 		}
 		b.results[i] = b.judge(ctx, d, err)
 		if b.event != nil {
@@ -224,11 +227,10 @@ func (b *batch) call(ctx context.Context, i int, d *Delivery) {
 	err = b.topic.listener.OnMessage(ctx, d)
 }
 
-// panicked is the error of a handler that panicked.
-func (b *batch) panicked(p any) error {
+// panicked is the error of a handler that panicked over some messages.
+func (b *batch) panicked(p any, ds ...*Delivery) error {
 	err := fmt.Errorf("%w: %v", ErrPanic, p)
-	b.term().Log.Warn("handler panicked", zap.String("topic", b.topic.Name), zap.Int("slot", b.Index),
-		zap.Int("attempt", b.answer.Attempt), zap.Error(err), zap.ByteString("stack", debug.Stack()))
+	b.term().Log.Warn("handler panicked", b.about(ds[0], zap.Int("messages", len(ds)), zap.String("error", b.text(err)), zap.ByteString("stack", debug.Stack()))...)
 	return err
 }
 
@@ -250,14 +252,16 @@ func (b *batch) judge(ctx context.Context, d *Delivery, err error) result {
 	case as(err, &retry):
 		r.delay = delay(retry.after)
 	default:
-		r.delay = askBackoff(b.log, b.topic.Name, b.topic.opts.Backoff, d.Attempt)
+		r.delay = askBackoff(b.topic.opts.Backoff, d.Attempt, func(p any) {
+			b.log.Error(backoffPanicked, b.about(d, zap.String("panic", b.text(p)))...)
+		})
 	}
 	if b.topic.Literal {
 		r.delay = 0
 	}
-	fields := []zap.Field{zap.String("topic", d.Topic.Name), zap.Int("slot", d.Slot), zap.Int("attempt", d.Attempt), zap.String("error", reason)}
+	fields := b.about(d, zap.String("error", b.text(reason)))
 	if r.fate == dead {
-		b.term().Log.Error("message is dead", append(fields, zap.String("key", b.turn.Keys.Dead), zap.String("content", shorten(d.Content)))...)
+		b.term().Log.Error("message is dead", append(fields, zap.String("key", b.turn.Keys.Dead))...)
 	} else {
 		b.term().Log.Debug("message failed and will be retried", append(fields, zap.Duration("in", r.delay))...)
 	}

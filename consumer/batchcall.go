@@ -47,7 +47,7 @@ func (b *batch) callTogether(ctx context.Context, from, to int) {
 	defer func() {
 		took := time.Since(begun)
 		if p := recover(); p != nil {
-			err = b.panicked(p)
+			err = b.panicked(p, x.Messages...)
 		}
 		for i, err := range x.end(err) {
 			b.results[from+i] = b.judge(ctx, &b.deliveries[from+i], err)

@@ -57,6 +57,7 @@ func (c *Consumer) Close(ctx context.Context) error {
 		}
 		written, cancel := context.WithTimeout(context.Background(), flushWithin)
 		c.lines.Flush(written)
+		c.away.Flush(written)
 		cancel()
 	}
 	close(c.ended)

@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/checked"
+	"github.com/slotmq/go-rmq/internal/logs"
 	"github.com/slotmq/go-rmq/internal/observers"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
@@ -79,11 +81,20 @@ type Config struct {
 	// middle of the work, so they must not block. Defaults to none, which costs nothing.
 	Observers []message.Observer
 
-	// Logger receives the life-cycle at Info, each failed delivery that will be
-	// retried at Debug, trouble that should pass by itself at Warn, and what a
-	// person must look at, such as a dead message, at Error. It may block: lines
-	// then wait, and beyond a thousand are dropped and counted. Defaults to silence.
+	// Logger receives starts and ends at Info, failed deliveries that will be retried
+	// at Debug, trouble that passes by itself at Warn, and what a person must look at,
+	// such as a dead message, at Error. It may block: lines then wait, and beyond a
+	// thousand are dropped and counted. Defaults to Slog; zap.NewNop() is silence.
 	Logger *zap.Logger
+
+	// Slog is the same for slog; set one of the two. Defaults to slog.Default(), which
+	// gets what is at Warn and Error.
+	Slog *slog.Logger
+
+	// HideContents keeps the contents of messages out of the log, also where the text of
+	// an error repeats one. By default each line about a message has the first 1,000
+	// bytes of its content. Defaults to false.
+	HideContents bool
 }
 
 // ListenOptions of one topic. Fields that [Config] has, too, mean the same here.
@@ -140,9 +151,6 @@ func (c Config) withDefaults() Config {
 	if c.SafetyLook == 0 {
 		c.SafetyLook = 30 * time.Second
 	}
-	if c.Logger == nil {
-		c.Logger = zap.NewNop()
-	}
 	return c
 }
 
@@ -162,6 +170,9 @@ const minLease = time.Second
 
 func (c Config) validate() error {
 	if err := checked.Namespace(c.Namespace); err != nil {
+		return err
+	}
+	if err := logs.Check(c.Logger, c.Slog); err != nil {
 		return err
 	}
 	if c.Worker != strings.Map(plain, c.Worker) || len(c.Worker) > 100 {

@@ -13,9 +13,11 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/fleet"
 	"github.com/slotmq/go-rmq/internal/frozen"
 	"github.com/slotmq/go-rmq/internal/latelog"
+	"github.com/slotmq/go-rmq/internal/logs"
 	"github.com/slotmq/go-rmq/internal/wakeups"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -28,6 +30,7 @@ type Consumer struct {
 	scripts *luascripts.Scripts
 	log     *zap.Logger
 	lines   *latelog.Lines                  // of the log, not written yet
+	away    *away.Log                       // what it says of servers that are away
 	id      string                          // of this worker, never used again; with ZooKeeper, what its ids begin with
 	shares  func(fleet.Config) *fleet.Fleet // makes the fleet: by Redis or by ZooKeeper
 	recheck time.Duration                   // between comparisons of the definitions
@@ -73,11 +76,13 @@ func New(rdb redis.UniversalClient, cfg Config) (*Consumer, error) {
 	} else if err := cfg.Slots.Keeper().Validate(cfg.Namespace); err != nil {
 		return nil, fmt.Errorf("new consumer: %w", err)
 	}
+	cfg.Logger = logs.Choose(cfg.Logger, cfg.Slog)
+	said := away.In(cfg.Logger)
 	// A log that blocks must keep nothing from cancelling a handler in time.
 	var lines *latelog.Lines
 	cfg.Logger, lines = latelog.Beside(cfg.Logger)
 	c := &Consumer{
-		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), id: id, shares: shares, lines: lines,
+		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), id: id, shares: shares, lines: lines, away: said,
 		log: cfg.Logger.With(zap.String(called, id)), recheck: fleet.Recheck, silence: wakeups.SilenceOf(rdb), listens: map[string]bool{},
 	}
 	frozen.Work(rdb, c.settle)

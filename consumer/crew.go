@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/fleet"
 	"github.com/slotmq/go-rmq/internal/lookout"
 	"github.com/slotmq/go-rmq/internal/observers"
@@ -15,6 +16,7 @@ import (
 // crew is all that does the work between Start and Close.
 type crew struct {
 	shift     *shift.Shift
+	away      *away.Watch
 	topics    []*topic
 	announcer *wakeups.Announcer
 	fleet     *fleet.Fleet
@@ -30,6 +32,10 @@ type crew struct {
 // only then is it known how many slots there are.
 func newCrew(c *Consumer) *crew {
 	w := &crew{shift: shift.New(), topics: c.topics}
+	w.away = &away.Watch{Log: c.away, Redis: c.rdb, Ctx: w.shift.Background, Go: func(look func()) bool {
+		w.shift.Running.Go(look)
+		return true
+	}}
 	w.announcer = &wakeups.Announcer{Shift: w.shift, Redis: c.rdb, Log: c.log}
 	shared := make([]*fleet.Topic, len(c.topics))
 	for i, t := range c.topics {
@@ -37,7 +43,7 @@ func newCrew(c *Consumer) *crew {
 	}
 	w.fleet = c.shares(fleet.Config{
 		ID: c.id, Namespace: c.cfg.Namespace, Sharing: c.cfg.Slots, Lease: c.cfg.Lease, Recheck: c.recheck,
-		Redis: c.rdb, Scripts: c.scripts, Shift: w.shift, Announcer: w.announcer, Topics: shared,
+		Redis: c.rdb, Scripts: c.scripts, Shift: w.shift, Announcer: w.announcer, Topics: shared, Away: w.away,
 		Log: c.log, Logger: c.cfg.Logger,
 		Gained:     func(t *schedule.Topic) { w.lookout.Hurry(t) },
 		HolderDied: func(slots []*schedule.Slot) { w.takers.takeovers.await(topicsOf(slots)) },
@@ -59,19 +65,19 @@ func (w *crew) build(c *Consumer) {
 	takeovers := &takeovers{shift: w.shift, rdb: c.rdb, schedule: w.schedule, fleet: w.fleet, log: c.log}
 	w.takers = &takers{
 		shift: w.shift, rdb: c.rdb, scripts: c.scripts, schedule: w.schedule, pace: &c.pace,
-		batches:   &batches{shift: w.shift, schedule: w.schedule, scripts: c.scripts, pace: &c.pace, log: c.log},
-		takeovers: takeovers, announcer: w.announcer, news: w.news, log: c.log,
+		batches:   &batches{shift: w.shift, schedule: w.schedule, scripts: c.scripts, pace: &c.pace, log: c.log, away: w.away, hide: privacy(c.cfg.HideContents)},
+		takeovers: takeovers, announcer: w.announcer, news: w.news, log: c.log, away: w.away,
 	}
 	w.takers.locate(w.topics)
 	w.lookout = lookout.New(lookout.Config{
-		Shift: w.shift, Redis: c.rdb, Schedule: w.schedule, Log: c.log,
+		Shift: w.shift, Redis: c.rdb, Schedule: w.schedule, Log: c.log, Away: w.away,
 		BeforeTakeover: func(t *schedule.Topic) { takeovers.askIfDue(asTopic(t)) },
 	}, w.scheduled, func(t *schedule.Topic) time.Duration { return asTopic(t).opts.SafetyLook })
 	heard := make([]wakeups.Topic, len(w.topics))
 	for i, t := range w.topics {
 		heard[i] = wakeups.Topic{Name: t.Qualified, Slots: t.Slots}
 	}
-	w.ears = &wakeups.Ears{Shift: w.shift, Redis: c.rdb, Topics: heard, Hearer: hearer{w}, Silence: c.silence, Log: c.log}
+	w.ears = &wakeups.Ears{Shift: w.shift, Redis: c.rdb, Topics: heard, Hearer: hearer{w}, Silence: c.silence, Log: c.log, Away: w.away}
 }
 
 // run begins the work. The worker has joined the others.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/definition"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
@@ -105,6 +107,7 @@ func TestWrongArguments(t *testing.T) {
 		"Config.MaxHandlerTime": {MaxHandlerTime: time.Second},
 		"Config.Lease":          {Lease: 999 * time.Millisecond},
 		"Config.SafetyLook":     {SafetyLook: time.Millisecond},
+		"Config.Slog":           {Logger: zap.NewNop(), Slog: slog.Default()},
 		"Config.MaxAttempts":    {MaxAttempts: 18},
 		"Namespace":             {Namespace: "a{b}"},
 

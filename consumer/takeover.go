@@ -30,7 +30,11 @@ func (c *takeovers) ask(t *topic) <-chan struct{} {
 		close(none)
 		return none
 	}
-	return t.takeover.ask(&c.shift.Watching, func() time.Duration { return askBackoff(c.log, t.Name, t.opts.Backoff, 1) })
+	return t.takeover.ask(&c.shift.Watching, func() time.Duration {
+		return askBackoff(t.opts.Backoff, 1, func(p any) {
+			c.log.Error(backoffPanicked, zap.String("topic", t.Name), zap.Any("panic", p))
+		})
+	})
 }
 
 // askIfDue asks, and waits for the answer, though not for long, if a batch in one of

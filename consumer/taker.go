@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/internal/shift"
@@ -52,6 +53,7 @@ type takers struct {
 	announcer *wakeups.Announcer
 	news      *news // nil: nothing observes
 	log       *zap.Logger
+	away      *away.Watch
 }
 
 // run takes turns until the schedule is closed. It is one taker.
@@ -154,7 +156,7 @@ func (c *takers) locate(topics []*topic) {
 // answer does what the answer of a slot's turn says.
 func (c *takers) answer(x *slot, a luascripts.Answer) {
 	if x.facts.Failures > 0 {
-		logOf(&x.Slot).Info("turns are answered again", zap.Int("repeated", x.facts.Failures))
+		logOf(&x.Slot).Debug("turns are answered again", zap.Int("repeated", x.facts.Failures))
 	}
 	leaving, held, repeated := x.turn.Count == 0, x.facts.Held, x.facts.Failures > 0
 	x.answered()
@@ -221,8 +223,9 @@ func (c *takers) busy(x *slot, a luascripts.Answer) {
 
 // unanswered sees to it that the same turn is taken again, whatever the error:
 // it may have been executed, and going on with another would lose what it
-// reported. It reports whether a person should hear of it: at first, and now and
-// then while it lasts.
+// reported. It reports whether a person should hear of it. Of a server that is away they
+// hear once, by another line. Of turns that get no answer although it is there, or get an
+// error, they hear now and then while it lasts.
 func (c *takers) unanswered(x *slot, err error) (say bool) {
 	x.facts.Failures++
 	if errors.Is(err, redis.ErrClosed) && c.schedule.Drop(&x.Slot) {
@@ -234,7 +237,8 @@ func (c *takers) unanswered(x *slot, err error) (say bool) {
 		wait *= 2
 	}
 	wait = min(wait, lastRepeat)
-	say = x.facts.Failures == 1 || wait == lastRepeat && x.facts.Failures%10 == 0
+	say = x.facts.Failures == 1 && !cluster.Unanswered(err) || wait == lastRepeat && x.facts.Failures%10 == 0
+	say = !c.away.DoubtAt(x.facts.Server, x.turn.Keys.Store, err) && say
 	c.schedule.Repeat(&x.Slot, x.facts, time.Now().Add(wait/2+rand.N(wait/2)))
 	return say
 }

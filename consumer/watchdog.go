@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/fleet"
 	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/internal/shift"
@@ -28,6 +29,7 @@ type watchdog struct {
 	until    time.Time // the lease holds, counted from before the request, less a margin; zero: no lease
 	touchAt  time.Time
 	started  time.Time // the message handled last
+	content  string    // of that message; empty: several are handled at the same time
 	lost     bool      // the lease
 	touching bool      // a touch by the timer has no answer yet; the one in start does not set it
 	hung     bool      // the handler ignores its context: the lease is kept no longer
@@ -44,6 +46,8 @@ type watched struct {
 	opts  *ListenOptions
 	keys  *luascripts.SlotKeys
 	fence int64
+	away  *away.Watch
+	hide  privacy
 	sent  time.Time // the turn that took it
 	begun time.Time // when its handlers did; zero while it waits for a place
 }
@@ -74,7 +78,7 @@ func (m *watchdog) begin(s *shift.Shift, scripts *luascripts.Scripts, b *watched
 	m.mu.Lock() // the timer may fire for the batch before
 	defer m.mu.Unlock()
 	m.shift, m.scripts, m.watched = s, scripts, b
-	m.started, m.lost, m.touching, m.hung = b.begun, false, false, false
+	m.started, m.content, m.lost, m.touching, m.hung = b.begun, "", false, false, false
 	m.ctx, m.cancel = nil, nil
 	m.renewed(b.sent)
 	m.arm()
@@ -100,10 +104,10 @@ func (m *watchdog) renewed(sent time.Time) {
 // over reports whether the lease may be over.
 func (m *watchdog) over(now time.Time) bool { return !m.until.IsZero() && now.After(m.until) }
 
-// start notes that a message is handled from now on, and returns its context
+// start notes that a message with a content is handled from now on, and returns its context
 // (in a parallel batch, the parent of its context), or false if nothing may be
 // started any more.
-func (m *watchdog) start(now time.Time) (context.Context, bool) {
+func (m *watchdog) start(now time.Time, content string) (context.Context, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.lost && m.over(now) {
@@ -123,6 +127,7 @@ func (m *watchdog) start(now time.Time) (context.Context, bool) {
 	if m.watched.opts.Parallel {
 		return m.ctx.Context, true // each message has a deadline of its own
 	}
+	m.content = content
 	m.ctx.set(now.Add(m.watched.opts.Timeout))
 	if timedOut {
 		m.arm() // it is set for whatever came next for the one that timed out
@@ -140,7 +145,7 @@ func (m *watchdog) end() {
 	if m.cancel != nil {
 		m.cancel(nil)
 	}
-	m.watched = nil
+	m.watched, m.content = nil, ""
 }
 
 // running is how long the oldest handler has surely been running.
@@ -223,6 +228,7 @@ func (m *watchdog) touch(b *watched) {
 	sent, scripts, requests := time.Now(), m.scripts, m.shift.Requests
 	m.mu.Unlock()
 	held, err := scripts.Touch(requests, *b.keys, b.id, b.fence)
+	level := b.away.Level(b.keys.Store, err)
 	m.mu.Lock()
 	switch now := time.Now(); {
 	case m.watched != b || m.lost: // it ended meanwhile
@@ -231,7 +237,7 @@ func (m *watchdog) touch(b *watched) {
 	case err == nil || m.over(now):
 		m.lose(err)
 	default:
-		m.log().Warn("the lease of a batch could not be renewed", zap.Error(err))
+		m.log().Log(level, "the lease of a batch could not be renewed", zap.Error(err))
 		m.touchAt = now.Add(b.term.Lease() / 20)
 	}
 }
@@ -246,4 +252,6 @@ func (m *watchdog) lose(err error) {
 	m.log().Warn("the lease of a batch is lost; its handlers are cancelled", zap.Error(err))
 }
 
-func (m *watchdog) log() *zap.Logger { return logOf(m.watched.slot) }
+func (m *watchdog) log() *zap.Logger {
+	return logOf(m.watched.slot).With(m.watched.hide.content(m.content)...)
+}

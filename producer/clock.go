@@ -133,6 +133,7 @@ func (c *clock) look(key string) {
 			r = better(last, r)
 			r.expires = now.Add(r.pause)
 		case last == nil || last.err != nil:
+			c.shared.away.Doubt(key, err)
 			// Kept for a moment, so that the messages of one flight fail together.
 			r = reading{err: fmt.Errorf("ask Redis for its time: %w", err), expires: now.Add(100 * time.Millisecond)}
 		default:

@@ -2,6 +2,7 @@ package producer
 
 import (
 	"fmt"
+	"log/slog"
 	"strconv"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/internal/logs"
 	"github.com/slotmq/go-rmq/internal/observers"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -51,9 +53,14 @@ type Config struct {
 	// middle of the work, so they must not block. Defaults to none, which costs nothing.
 	Observers []message.Observer
 
-	// Logger receives, at Debug, what concerns no single send, such as a lost wake-up, and
-	// at Error an observer that panics. Defaults to silence.
+	// Logger receives what concerns no single send: a lost wake-up at Debug, a server
+	// that is away or answers again at Warn, an observer that panics at Error. Defaults
+	// to Slog; zap.NewNop() is silence.
 	Logger *zap.Logger
+
+	// Slog is the same for slog; set one of the two. Defaults to slog.Default(), which
+	// gets what is at Warn and Error.
+	Slog *slog.Logger
 }
 
 // Durability is a number of replicas to wait for.
@@ -74,14 +81,14 @@ func (c Config) withDefaults() Config {
 	if c.Durability.Timeout == 0 {
 		c.Durability.Timeout = time.Second
 	}
-	if c.Logger == nil {
-		c.Logger = zap.NewNop()
-	}
 	return c
 }
 
 func (c Config) validate() error {
 	if err := checked.Namespace(c.Namespace); err != nil {
+		return err
+	}
+	if err := logs.Check(c.Logger, c.Slog); err != nil {
 		return err
 	}
 	for i, m := range c.Middleware {

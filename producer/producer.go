@@ -8,8 +8,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/frozen"
 	"github.com/slotmq/go-rmq/internal/latelog"
+	"github.com/slotmq/go-rmq/internal/logs"
 	"github.com/slotmq/go-rmq/internal/observers"
 	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -35,11 +37,14 @@ func New(rdb redis.UniversalClient, cfg Config) (*Producer, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("new producer: %w", err)
 	}
+	cfg.Logger = logs.Choose(cfg.Logger, cfg.Slog)
+	said := away.In(cfg.Logger)
 	cfg.Logger, _ = latelog.Beside(cfg.Logger) // for debugging only; it delays no send
 	all := &shared{cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), frozen: frozen.Clock(rdb), retryFor: retryFor}
 	all.observers = observers.New(cfg.Observers, cfg.Logger)
 	p := &Producer{shared: all, topics: newTopics(all), executor: &executor{shared: all}}
 	p.run, p.stop = context.WithCancel(context.Background())
+	all.away = &away.Watch{Log: said, Redis: rdb, Ctx: p.run, Go: all.goBackground}
 	p.writers = &writers{shared: all, executor: p.executor, all: map[route]*writer{}}
 	if err := p.wrap(); err != nil {
 		return nil, fmt.Errorf("new producer: %w", err)

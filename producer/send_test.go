@@ -3,11 +3,13 @@ package producer
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
@@ -186,6 +188,7 @@ func TestBadInput(t *testing.T) {
 	for field, cfg := range map[string]Config{
 		"Namespace":                  {Namespace: "a/b"},
 		"Config.MaxContent":          {MaxContent: -1},
+		"Config.Slog":                {Logger: zap.NewNop(), Slog: slog.Default()},
 		"Config.Observers":           {Observers: []message.Observer{message.ObserverFunc(nil)}},
 		"Config.Durability.Replicas": {Durability: Durability{Replicas: -1}},
 		"Config.Durability.Timeout":  {Durability: Durability{Timeout: -1}},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/observers"
 	"github.com/slotmq/go-rmq/luascripts"
 )
@@ -16,6 +17,7 @@ type shared struct {
 	cfg       Config
 	rdb       redis.UniversalClient
 	scripts   *luascripts.Scripts
+	away      *away.Watch
 	observers *observers.Observers // nil: none
 	run       context.Context      // of the flushers' commands; ends when Close waits no longer
 

@@ -144,6 +144,7 @@ func (s *topics) compare(t *topic) (err error) {
 	if err == nil {
 		full, err = definition.Agree(s.run, s.scripts, t.name, t.Topic, definition.Sharing{})
 	}
+	s.away.Doubt(luascripts.DefinitionKey(t.name), err)
 	now := time.Since(epoch)
 	switch {
 	case err == nil:

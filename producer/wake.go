@@ -79,7 +79,7 @@ func (to *writer) published(all []publication) {
 			continue
 		}
 		if err != nil {
-			to.cfg.Logger.Debug("wake-up was not published", zap.Error(err))
+			to.cfg.Logger.Debug("wake-up was not published", zap.String("topic", x.topic.Name), zap.Error(err))
 		}
 		delete(to.wakes, x.topic)
 	}

@@ -119,6 +119,7 @@ func (w *write) finish(by *writer, f *flight, last bool) bool {
 	}
 	w.uncertain = w.uncertain || !refused(err)
 	cluster.NoteError(by.run, by.rdb, err)
+	by.away.DoubtAt(w.tried, w.lane.store(), err)
 	if !last && passes(err) && by.run.Err() == nil {
 		w.reset()
 		return false

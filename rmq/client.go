@@ -11,6 +11,8 @@ import (
 
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/away"
+	"github.com/slotmq/go-rmq/internal/logs"
 	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/producer"
 )
@@ -30,6 +32,10 @@ type Client struct {
 // New returns a client. It validates the Config and does no I/O; the first
 // Send or Start does.
 func New(cfg Config) (*Client, error) {
+	if err := logs.Check(cfg.Logger, cfg.Slog); err != nil {
+		return nil, fmt.Errorf("rmq: %w", err)
+	}
+	cfg.Logger = away.Share(logs.Choose(cfg.Logger, cfg.Slog)) // the producer's and the consumer's
 	rdb, own, err := cfg.client()
 	if err != nil {
 		return nil, fmt.Errorf("rmq: %w", err)

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
@@ -42,6 +44,7 @@ func TestNewWithoutRedis(t *testing.T) {
 		"Config.MaxAttempts":         {MaxAttempts: 18},
 		"Config.Observers":           {Observers: []Observer{nil}},
 		"Config.MaxContent":          {MaxContent: -1},
+		"Config.Slog":                {Logger: zap.NewNop(), Slog: slog.Default()},
 		"Config.Middleware":          {SendMiddleware: []SendMiddleware{nil}},
 		"Config.Durability.Replicas": {Durability: Durability{Replicas: -1}},
 		"Config.Durability.Timeout":  {Durability: Durability{Timeout: 1}},

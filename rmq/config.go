@@ -2,6 +2,7 @@ package rmq
 
 import (
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -25,10 +26,19 @@ type Config struct {
 	URL string
 
 	// Logger receives starts and ends at Info, failed deliveries that will be retried
-	// at Debug, trouble that should pass by itself at Warn, and what a person must look
-	// at, such as a dead message, at Error. It may block: no worker waits for it.
-	// Defaults to silence.
+	// at Debug, trouble that passes by itself at Warn, and what a person must look at,
+	// such as a dead message, at Error. It may block: no worker waits for it.
+	// Defaults to Slog; zap.NewNop() is silence.
 	Logger *zap.Logger
+
+	// Slog is the same for slog; set one of the two. Defaults to slog.Default(), which
+	// gets what is at Warn and Error.
+	Slog *slog.Logger
+
+	// HideContents keeps the contents of messages out of the log, also where the text of
+	// an error repeats one. By default each line about a message has the first 1,000
+	// bytes of its content. Defaults to false.
+	HideContents bool
 
 	// Namespace stands in front of every topic's name. Defaults to none: the
 	// documented keys.
@@ -143,6 +153,6 @@ func (c Config) consumer() consumer.Config {
 		Namespace: c.Namespace, Slots: c.Slots, Worker: c.Worker, Concurrency: c.Concurrency, Timeout: c.Timeout,
 		MaxHandlerTime: c.MaxHandlerTime, Lease: c.Lease, Backoff: c.Backoff, MaxAttempts: c.MaxAttempts,
 		SafetyLook: c.SafetyLook, Middleware: c.Middleware, BatchMiddleware: c.BatchMiddleware,
-		Observers: c.Observers, Logger: c.Logger,
+		Observers: c.Observers, Logger: c.Logger, HideContents: c.HideContents,
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"os"
 	"strings"
 	"time"
 
@@ -220,6 +222,27 @@ func ExampleConfig_refusePast() {
 	_, err := client.Send(context.Background(), orders, rmq.FixedTime{Content: "4711", At: client.Now().Add(-time.Hour)})
 	fmt.Println(errors.Is(err, rmq.ErrPast))
 	// Output: true
+}
+
+// Lines go to slog. Without the contents of messages, if those are nobody's business.
+func ExampleConfig_slog() {
+	lines := slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey || a.Key == "member" {
+			return slog.Attr{} // other ones in each run
+		}
+		return a
+	}})
+	client := open(rmq.Config{Slog: slog.New(lines), HideContents: true})
+	defer client.close()
+
+	jobs := rmq.Topic{Name: "jobs", Kind: rmq.KindPriority}
+	client.listen(jobs, func(_ context.Context, d *rmq.Delivery) error {
+		return rmq.Dead(fmt.Errorf("no customer %s", d.Content))
+	}, rmq.ListenOptions{})
+	client.send(jobs, rmq.Priority{Content: "Ada Lovelace", Priority: 100})
+	client.Advance(0)
+	// Output:
+	// level=ERROR msg="message is dead" topic=jobs slot=55 attempt=1 error="no customer …" key=dead{jobs_55}
 }
 
 // What a person must look at is logged at Error, such as a dead message.

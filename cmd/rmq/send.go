@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/limits"
@@ -95,7 +96,7 @@ func (s *sending) run(ctx context.Context) error {
 	if s.topic, err = s.define(ctx); err != nil {
 		return err
 	}
-	if s.producer, err = producer.New(s.rdb, producer.Config{Namespace: s.space(), ExactReceipts: true, MaxContent: longestContent}); err != nil {
+	if s.producer, err = producer.New(s.rdb, producer.Config{Namespace: s.space(), ExactReceipts: true, MaxContent: longestContent, Logger: zap.NewNop()}); err != nil {
 		return err
 	}
 	defer func() { _ = s.producer.Close(context.WithoutCancel(ctx)) }() // all sends have been answered

@@ -65,7 +65,8 @@ func (f *byRedis) refresh(_ string, topics []*Topic) {
 	}
 	if err := f.enter(f.Shift.Background, topics); err != nil && f.Shift.Background.Err() == nil {
 		cluster.NoteError(f.Shift.Background, f.Redis, err)
-		f.Log.Warn("lists of members could not be refreshed", zap.Error(err))
+		level := f.Away.Level(luascripts.WorkersKey(topics[0].Qualified), err)
+		f.Log.Log(level, "lists of members could not be refreshed", zap.Error(err))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/internal/wakeups"
@@ -27,6 +28,7 @@ type Config struct {
 	Shift     *shift.Shift
 	Announcer *wakeups.Announcer
 	Topics    []*Topic
+	Away      *away.Watch
 	Log       *zap.Logger // names the worker
 	Logger    *zap.Logger // does not: the ids of sessions are named instead
 

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/errands"
 	"github.com/slotmq/go-rmq/internal/limits"
@@ -62,6 +63,7 @@ type Config struct {
 	Redis    redis.UniversalClient
 	Schedule *schedule.Schedule
 	Log      *zap.Logger
+	Away     *away.Watch
 
 	// BeforeTakeover is called before slots of a topic are woken that have a batch in
 	// flight, perhaps of a worker that died. It may wait for a second.
@@ -130,7 +132,8 @@ func (o *Lookout) look(addr string, lookups []lookup) {
 	full, clock, err := o.lookEmpty(node, slots)
 	for said := false; cluster.NotReady(err); full, clock, err = o.lookEmpty(node, slots) {
 		if !said {
-			o.Log.Warn("safety look waits until the server is ready", zap.String("server", addr), zap.Error(err))
+			o.Away.DoubtAt(addr, keysOf(here[0]).Store, err)
+			o.Log.Debug("safety look waits until the server is ready", zap.String("server", addr), zap.Error(err))
 			said = true
 		}
 		if !wait.Sleep(o.Shift.Listening, readyAgain) {
@@ -149,7 +152,7 @@ func (o *Lookout) look(addr string, lookups []lookup) {
 	}
 	if err != nil && o.Shift.Background.Err() == nil {
 		cluster.NoteError(o.Shift.Background, o.Redis, err)
-		o.Log.Warn("safety look failed", zap.Error(err))
+		o.Log.Log(o.Away.Level(keysOf(here[0]).Store, err), "safety look failed", zap.Error(err))
 	}
 }
 

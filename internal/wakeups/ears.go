@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/internal/wait"
@@ -64,13 +65,17 @@ type Ears struct {
 	Hearer  Hearer
 	Silence time.Duration // before the subscription is asked for a sign of life: see SilenceOf
 	Log     *zap.Logger
+	Away    *away.Watch
 }
 
 // Subscription to the channels of all topics, at one server.
 type Subscription struct {
 	*redis.PubSub
-	addr string
+	place
 }
+
+// place is a server, and a key that it holds.
+type place struct{ addr, key string }
 
 // Subscribe makes a subscription at any server that answers.
 func (e *Ears) Subscribe(ctx context.Context) (*Subscription, error) { return e.subscribe(ctx, "") }
@@ -82,7 +87,7 @@ func (e *Ears) subscribe(ctx context.Context, avoid string) (*Subscription, erro
 		channels[i] = luascripts.WakeChannel(t.Name)
 	}
 	err := errors.New("no master of the Cluster is known")
-	servers := e.servers(ctx)
+	servers, keys := e.servers(ctx)
 	addrs := slices.Collect(maps.Keys(servers)) // in random order, as Go has it
 	if last := slices.Index(addrs, avoid); last >= 0 {
 		addrs = append(slices.Delete(addrs, last, last+1), avoid)
@@ -90,7 +95,7 @@ func (e *Ears) subscribe(ctx context.Context, avoid string) (*Subscription, erro
 	for _, addr := range addrs {
 		var sub *redis.PubSub
 		if sub, err = subscribeAt(ctx, servers[addr], channels); err == nil {
-			return &Subscription{sub, addr}, nil
+			return &Subscription{sub, place{addr, keys[addr]}}, nil
 		}
 		if ctx.Err() != nil {
 			break
@@ -99,21 +104,22 @@ func (e *Ears) subscribe(ctx context.Context, avoid string) (*Subscription, erro
 	return nil, fmt.Errorf("subscribe to wake-ups: %w", err)
 }
 
-// servers are those that hold slots of the topics, by address.
-func (e *Ears) servers(ctx context.Context) map[string]redis.UniversalClient {
-	all := map[string]redis.UniversalClient{}
+// servers are those that hold slots of the topics, by address, and keys a key of each.
+func (e *Ears) servers(ctx context.Context) (all map[string]redis.UniversalClient, keys map[string]string) {
+	all, keys = map[string]redis.UniversalClient{}, map[string]string{}
 	many := cluster.IsCluster(e.Redis)
 	for _, t := range e.Topics {
 		for i := range t.Slots {
 			if len(all) > 0 && !many {
-				return all
+				return all, keys
 			}
-			if node, addr, err := cluster.MasterFor(ctx, e.Redis, luascripts.StoreKey(t.Name, i)); err == nil {
-				all[addr] = node
+			key := luascripts.StoreKey(t.Name, i)
+			if node, addr, err := cluster.MasterFor(ctx, e.Redis, key); err == nil {
+				all[addr], keys[addr] = node, key
 			}
 		}
 	}
-	return all
+	return all, keys
 }
 
 // channelsAtOnce are subscribed to by one command.
@@ -152,6 +158,7 @@ func (e *Ears) Run(sub *Subscription) {
 			return
 		}
 		e.Log.Info("subscription to wake-ups is lost, and made anew", zap.String("server", sub.addr), zap.Error(err))
+		e.Away.DoubtAt(sub.addr, sub.key, err)
 		if time.Since(begun) < silence { // it may go on like that, and each time all slots are looked at
 			wait.Sleep(e.Shift.Listening, lastTry)
 		}

@@ -2,6 +2,7 @@ package servertest
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 // Main runs the tests of a package, stops the servers they shared, and fails when
 // a goroutine is left over. Call it from TestMain; it does not return.
 func Main(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // what clients without a logger say is no test's
 	code := m.Run()
 	if err := stopShared(); err != nil {
 		code = fail(code, err)

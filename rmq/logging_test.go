@@ -1,0 +1,206 @@
+package rmq
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+)
+
+// logged is what a log got: JSON, an object in each line.
+type logged struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.Write(b)
+}
+
+func (l *logged) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.String()
+}
+
+// lines returns the lines with a text, or all if that is empty.
+func (l *logged) lines(t *testing.T, msg string) (lines []map[string]any) {
+	t.Helper()
+	for line := range strings.Lines(l.text()) {
+		var m map[string]any
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		if msg == "" || m["msg"] == msg {
+			lines = append(lines, m)
+		}
+	}
+	return lines
+}
+
+// await returns when a line with a text is there.
+func (l *logged) await(t *testing.T, msg string) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); len(l.lines(t, msg)) == 0; <-time.After(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the log does not say %q, but\n%s", msg, l.text())
+		}
+	}
+}
+
+// toDefault makes l the slog.Default until the test ends. Such a test is not parallel.
+func toDefault(t *testing.T) *logged {
+	l, before := &logged{}, slog.Default()
+	slog.SetDefault(slog.New(slog.NewJSONHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	t.Cleanup(func() { slog.SetDefault(before) })
+	return l
+}
+
+// station is a client without a logger that sends to itself all the time.
+type station struct {
+	failed atomic.Int64 // sends
+	*Client
+	handled chan string
+	end     func()
+}
+
+func newStation(t *testing.T, rdb redis.UniversalClient) *station {
+	t.Helper()
+	client, err := New(Config{Redis: rdb, SafetyLook: 100 * time.Millisecond, Lease: 3 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &station{Client: client, handled: make(chan string)}
+	topics := []Topic{{Name: "many", Kind: KindPriority, Slots: 64}, {Name: "few", Kind: KindRangeMerge, Slots: 8}}
+	ctx, cancel := context.WithCancel(context.Background())
+	for _, topic := range topics {
+		must(t, client.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
+			select {
+			case s.handled <- d.Content:
+			default:
+			}
+			return nil
+		}), ListenOptions{}))
+	}
+	must(t, client.Start(ctx))
+	var sending sync.WaitGroup
+	for _, topic := range topics {
+		sending.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				var m Message = Priority{Content: fmt.Sprint("p-", i), Priority: 100}
+				if topic.Kind == KindRangeMerge {
+					m = RangeMerge{Content: fmt.Sprint("r-", i), Range: time.Millisecond}
+				}
+				if _, err := client.Send(ctx, topic, m); err != nil {
+					s.failed.Add(1)
+				}
+				<-time.After(time.Millisecond)
+			}
+		})
+	}
+	s.end = sync.OnceFunc(func() {
+		cancel()
+		sending.Wait()
+		if err := client.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(s.end)
+	return s
+}
+
+// flows returns when messages are handled.
+func (s *station) flows(t *testing.T) {
+	t.Helper()
+	for range 100 {
+		select {
+		case <-s.handled:
+		case <-time.After(patience):
+			t.Fatal("nothing is handled")
+		}
+	}
+}
+
+// fails returns when some more sends have failed.
+func (s *station) fails(t *testing.T, n int64) {
+	t.Helper()
+	for begun, deadline := s.failed.Load(), time.Now().Add(patience); s.failed.Load() < begun+n; <-time.After(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the sends do not fail")
+		}
+	}
+}
+
+// A server that goes and comes back is said in two lines, in the log that a program has
+// without asking for one: not by each slot, topic, look or send, and not again while it lasts.
+func TestAwayIsSaidOnce(t *testing.T) { // not in parallel: there is one slog.Default
+	server := servertest.Redis(t)
+	l := toDefault(t)
+	s := newStation(t, server.Client(t))
+	s.flows(t)
+	server.Kill()
+	l.await(t, "Redis is away")
+	s.fails(t, 6) // each is tried for seconds, and turns and looks meanwhile
+	server.Restart(t)
+	l.await(t, "Redis answers again")
+	s.flows(t)
+	s.end()
+	wantPair(t, l, server.Addr())
+}
+
+// The same of one master of a Cluster, whose place another one takes much later.
+func TestAwayMasterIsSaidOnce(t *testing.T) { // not in parallel
+	c := servertest.Cluster(t, 3, 1)
+	l := toDefault(t)
+	s := newStation(t, c.Client(t))
+	s.flows(t)
+	master := c.MasterOf(t, "many_0")
+	configureBut(t, c, master, "cluster-replica-no-failover", "yes")
+	master.Kill()
+	l.await(t, "Redis is away")
+	s.fails(t, 6)
+	configureBut(t, c, master, "cluster-replica-no-failover", "no")
+	l.await(t, "Redis answers again")
+	s.flows(t)
+	s.end()
+	wantPair(t, l, master.Addr())
+	if at := l.lines(t, "Redis answers again")[0]["in its place"]; at != c.MasterOf(t, "many_0").Addr() {
+		t.Errorf("in its place is %v", at)
+	}
+}
+
+func configureBut(t *testing.T, c *servertest.RedisCluster, but *servertest.Server, name, value string) {
+	t.Helper()
+	for _, s := range c.Nodes() {
+		if s != but {
+			must(t, s.Client(t).ConfigSet(context.Background(), name, value).Err())
+		}
+	}
+}
+
+// wantPair fails unless the log says of one server that it is away and answers again, and
+// nothing else.
+func wantPair(t *testing.T, l *logged, addr string) {
+	t.Helper()
+	var got []string
+	for _, m := range l.lines(t, "") {
+		got = append(got, fmt.Sprint(m["level"], ": ", m["msg"], ", ", m["server"]))
+	}
+	want := []string{"WARN: Redis is away, " + addr, "WARN: Redis answers again, " + addr}
+	if !slices.Equal(got, want) {
+		t.Errorf("the log says\n%s", l.text())
+	}
+}
