@@ -178,8 +178,8 @@ func TestEventsOfEachResult(t *testing.T) {
 	l.await("it is dead", func() bool { return l.ends[message.Died] == 3 })
 	must(t, closeIn(c, patience))
 	l.closed()
-	if l.held[topic.Name+"0"] {
-		t.Error("the slot was not left")
+	if held, moved := l.held[topic.Name+"0"]; held || !moved {
+		t.Errorf("the slot was gained and left: %v; it is held: %v", moved, held)
 	}
 }
 

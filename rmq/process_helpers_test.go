@@ -21,17 +21,26 @@ type cluster struct {
 	*proctest.Dir
 	t      *testing.T
 	server *servertest.Server
-	rdb    *redis.Client
+	rdb    redis.UniversalClient
 	client *rmq.Client
 	job    job
 	sent   []string
+	dead   map[string]bool // that Redis holds in the end, if the test has looked
 	names  int
 }
 
 func newCluster(t *testing.T, j job) *cluster {
 	t.Helper()
-	c := &cluster{Dir: proctest.New(t), t: t, server: servertest.Redis(t), job: j}
-	c.rdb = c.server.Client(t)
+	server := servertest.Redis(t)
+	c := newClusterOn(t, j, server.Client(t), server.Addr())
+	c.server = server
+	return c
+}
+
+// newClusterOn is newCluster on servers that are there.
+func newClusterOn(t *testing.T, j job, rdb redis.UniversalClient, addrs ...string) *cluster {
+	t.Helper()
+	c := &cluster{Dir: proctest.New(t), t: t, rdb: rdb, job: j}
 	var err error
 	if c.client, err = rmq.New(rmq.Config{Redis: c.rdb}); err != nil {
 		t.Fatal(err)
@@ -41,7 +50,7 @@ func newCluster(t *testing.T, j job) *cluster {
 			t.Error(err)
 		}
 	})
-	c.job.Dir, c.job.Redis = c.Path, c.server.Addr()
+	c.job.Dir, c.job.Redis = c.Path, strings.Join(addrs, ",")
 	return c
 }
 
@@ -127,7 +136,7 @@ func (c *cluster) awaitAtRest() {
 func (c *cluster) check() proctest.Report {
 	c.t.Helper()
 	r := proctest.Check(c.Events(), c.sent, proctest.Rules{
-		MaxAttempts: rmq.MaxRetries + 1, Basis: basisOf,
+		MaxAttempts: rmq.MaxRetries + 1, Dead: c.dead, Basis: basisOf,
 		Lease: c.job.Lease, Session: c.job.Session, Coasts: c.job.Coast, MaxHandlerTime: c.job.MaxHandlerTime,
 	})
 	for _, f := range r.Faults {

@@ -22,7 +22,7 @@ import (
 // job is what a worker process is told.
 type job struct {
 	Dir, Name string
-	Redis     string
+	Redis     string // of a Cluster, the addresses of several nodes, with commas
 	Topics    []rmq.Topic
 	Lease     time.Duration
 	Work      time.Duration // a handler takes a random part of it
@@ -35,6 +35,8 @@ type job struct {
 	Coast     bool
 
 	Timeout, MaxHandlerTime time.Duration
+
+	Observe bool // log the events, too
 }
 
 // sharing is how the slots are shared out.
@@ -68,6 +70,9 @@ const (
 	stuck    = "stuck"  // heed nothing until the worker is to stop, then fail
 )
 
+// contentsEnd separates the contents of an event in the log.
+const contentsEnd = "\n"
+
 var errAsked = errors.New("the content asks for it")
 
 // work is the main function of a worker process; it returns the exit code.
@@ -89,11 +94,15 @@ func (j job) run() error {
 		return err
 	}
 	// Without repetitions of its own: what is repeated, the library repeats.
-	rdb := redis.NewClient(&redis.Options{Addr: j.Redis, MaxRetries: -1})
+	rdb := redis.NewUniversalClient(&redis.UniversalOptions{Addrs: strings.Split(j.Redis, ","), MaxRetries: -1})
 	defer rdb.Close()
+	var observers []rmq.Observer
+	if j.Observe {
+		observers = append(observers, eventLog{log})
+	}
 	client, err := rmq.New(rmq.Config{
 		Redis: rdb, Worker: j.Name, Lease: j.Lease, Backoff: rmq.Schedule(j.Backoff), Logger: logger,
-		Slots: j.sharing(), Timeout: j.Timeout, MaxHandlerTime: j.MaxHandlerTime,
+		Slots: j.sharing(), Timeout: j.Timeout, MaxHandlerTime: j.MaxHandlerTime, Observers: observers,
 	})
 	if err != nil {
 		return err
@@ -212,4 +221,26 @@ func (h handler) handle(ctx context.Context, d *rmq.Delivery) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// eventLog is an observer that logs the events of messages, those of one kind in one line.
+type eventLog struct{ log *proctest.Log }
+
+func (o eventLog) Observe(e *rmq.Event) {
+	line := proctest.Event{Kind: proctest.Seen, Topic: e.Topic.Name, Slot: e.Slot, Fence: e.Fence}
+	for i, x := range e.Items {
+		if x.What == rmq.EventMoved {
+			return
+		}
+		if note := x.What.String(); note != line.Note {
+			if i > 0 {
+				o.log.Write(line)
+			}
+			line.Note, line.Content = note, ""
+		} else {
+			line.Content += contentsEnd
+		}
+		line.Content += x.Content
+	}
+	o.log.Write(line)
 }

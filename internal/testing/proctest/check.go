@@ -14,6 +14,10 @@ type Rules struct {
 	// MaxAttempts after which a content that was never done may be dead.
 	MaxAttempts int
 
+	// Dead are contents that are known to be dead, though the logs may lack the last
+	// delivery: its worker was killed before the handler began.
+	Dead map[string]bool
+
 	// Basis of a content. All contents of one basis must be in one slot.
 	Basis func(content string) string
 
@@ -275,7 +279,7 @@ func (c *check) contents(sent []string) {
 		}
 		switch {
 		case done:
-		case spent == c.rules.MaxAttempts:
+		case spent == c.rules.MaxAttempts, c.rules.Dead[content]:
 			c.Dead++
 		case len(life) == 0:
 			c.fault("lost: %q was never delivered", content)

@@ -21,6 +21,7 @@ const (
 	Start   Kind = "start"   // a handler begins
 	Done    Kind = "done"    // a handler returns nil
 	Fail    Kind = "fail"    // a handler returns an error: the note
+	Seen    Kind = "seen"    // an observer is shown an event of what the note says
 	Closing Kind = "closing" // the polite stop begins
 	Closed  Kind = "closed"  // and is through
 	Stall   Kind = "stall"   // the machine gave the process no time: the note tells for how long

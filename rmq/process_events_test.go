@@ -1,0 +1,216 @@
+package rmq_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/testing/proctest"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/rmq"
+)
+
+// What observers of processes that are killed have been shown, against what was handled,
+// and what Redis holds in the end.
+
+// round is a number of messages, and of workers that are killed in the middle of them. One
+// more is frozen until the others have done nearly all, so it loses what it has.
+type round struct{ messages, kills int }
+
+var (
+	events = rmq.Topic{Name: "events", Kind: rmq.KindPriority, Slots: 64}
+	eventJ = job{Topics: []rmq.Topic{events}, Lease: time.Second, Work: time.Millisecond, Backoff: 10 * time.Millisecond, Observe: true}
+)
+
+// 100,000 messages under 50 kills.
+func TestEventsUnderKills(t *testing.T) {
+	eventsUnderKills(newLoad(t, eventJ), 10, round{10_000, 5})
+}
+
+func TestEventsUnderKillsOnACluster(t *testing.T) {
+	servers := servertest.Cluster(t, 3, 0)
+	var addrs []string
+	for _, s := range servers.Nodes() {
+		addrs = append(addrs, s.Addr())
+	}
+	l := newLoad(t, eventJ)
+	l.cluster = newClusterOn(t, eventJ, servers.Client(t), addrs...)
+	eventsUnderKills(l, 3, round{6000, 3})
+}
+
+func TestEventsUnderKillsWithZooKeeper(t *testing.T) {
+	j := eventJ
+	zks := servertest.SharedZooKeeper(t)
+	j.ZooKeeper, j.Root, j.Session = zks.Servers(), zks.Chroot(t), 2*time.Second
+	eventsUnderKills(newLoad(t, j), 3, round{6000, 3})
+}
+
+func eventsUnderKills(l *load, rounds int, each round) {
+	t := l.t
+	l.poisonous = 500
+	begun := time.Now()
+	alive := l.run(3 + each.kills)
+	for range rounds {
+		spares := make([]*proctest.Process, each.kills)
+		for i := range spares {
+			spares[i] = l.warm()
+		}
+		for range each.messages / 1000 {
+			l.batch(events, 1000)
+		}
+		l.random.Shuffle(len(alive), func(i, k int) { alive[i], alive[k] = alive[k], alive[i] })
+		for _, victim := range alive[:each.kills] {
+			before := l.done()
+			l.Await("a worker is busy", func() bool {
+				return l.Open(victim.Name) > 0 && l.done() > before+50 || len(l.Handled)+l.poisoned == len(l.sent)
+			})
+			victim.Kill()
+		}
+		sleeper := alive[each.kills] // it is overtaken
+		l.Await("a worker is busy", func() bool { return l.Open(sleeper.Name) > 0 || len(l.Handled)+l.poisoned == len(l.sent) })
+		sleeper.Freeze()
+		alive = append(alive[each.kills:], spares...)
+		l.goAll(spares...)
+		l.Await("most are done", func() bool { return len(l.Handled) > len(l.sent)-l.poisoned-each.messages/10 })
+		sleeper.Thaw()
+	}
+	l.drain()
+	for _, p := range alive {
+		p.Term()
+	}
+	for _, p := range alive {
+		l.AwaitKind(p.Name, proctest.Closed)
+	}
+	took := time.Since(begun)
+	verdict := l.lookAtTheDead()
+	r := l.check()
+	seen := l.compare(verdict)
+	if n := rounds * each.messages; len(l.sent) != n || seen.kills != rounds*each.kills {
+		t.Errorf("%d messages and %d kills, want %d and %d", len(l.sent), seen.kills, n, rounds*each.kills)
+	}
+	if seen.hit < seen.kills/4 {
+		t.Errorf("%d of %d kills hit a worker that held something: that proves little", seen.hit, seen.kills)
+	}
+	t.Logf("%d messages, %d kills (%d hit workers that held batches) in %v; %d contents are dead; %v",
+		len(l.sent), seen.kills, seen.hit, took.Round(time.Millisecond), r.Dead, seen.what)
+}
+
+// seenEvents is what the events of all workers amount to.
+type seenEvents struct {
+	what       map[string]int // items of each kind
+	kills, hit int            // kills, and those of workers that held something by then
+}
+
+// compare fails the test unless each thing that an observer was shown is so.
+func (l *load) compare(verdict map[string]bool) seenEvents {
+	t := l.t
+	s := seenEvents{what: map[string]int{}}
+	type delivery struct {
+		content string
+		fence   int64
+	}
+	started := map[string][]proctest.Event{}         // by content, in the order of time
+	taken := map[delivery]string{}                   // worker
+	ends := map[string]map[string][]proctest.Event{} // content, what
+	killed := map[string]bool{}
+	held := map[string]int{} // by worker
+	for _, e := range l.Events() {
+		switch e.Kind {
+		case proctest.Kill:
+			s.kills++
+			killed[e.Note] = true
+		case proctest.Start:
+			started[e.Content] = append(started[e.Content], e)
+		case proctest.Seen:
+			for _, content := range strings.Split(e.Content, contentsEnd) {
+				s.what[e.Note]++
+				d := delivery{content, e.Fence}
+				if e.Note == "taken" {
+					taken[d] = e.Worker
+					held[e.Worker]++
+					continue
+				}
+				if taken[d] != e.Worker {
+					t.Errorf("%s: %q with fence %d is %s, and was not taken", e.Worker, content, e.Fence, e.Note)
+				}
+				delete(taken, d)
+				held[e.Worker]--
+				if ends[content] == nil {
+					ends[content] = map[string][]proctest.Event{}
+				}
+				ends[content][e.Note] = append(ends[content][e.Note], e)
+			}
+		}
+	}
+	for worker, n := range held {
+		if n > 0 && killed[worker] {
+			s.hit++
+		}
+	}
+	for d, worker := range taken {
+		if !killed[worker] {
+			t.Errorf("%s took %q with fence %d, and no end of it was seen", worker, d.content, d.fence)
+		}
+	}
+
+	unseen := 0
+	for _, content := range l.sent { // each was sent once
+		x := ends[content]
+		for _, what := range []string{"done", "died"} {
+			if len(x[what]) > 1 || len(x["done"]) > 0 && len(x["died"]) > 0 {
+				t.Errorf("%q has two ends: %v", content, x)
+			}
+			for _, end := range x[what] {
+				for _, start := range started[content] {
+					if start.Fence > end.Fence || start.At > end.At {
+						t.Errorf("%q was %s with fence %d, and is delivered again: %+v", content, what, end.Fence, start)
+					}
+				}
+				if is := l.dead[content]; is != (what == "died") {
+					t.Errorf("%q was %s, and is among the dead: %v", content, what, is)
+				}
+			}
+		}
+		last := ""
+		if n := len(started[content]); n > 0 {
+			last = started[content][n-1].Worker
+		}
+		switch {
+		case len(x["done"])+len(x["died"]) > 0:
+		case l.dead[content] && !verdict[content]: // taken over for the last time: that is in no answer
+		case killed[last], len(x["overtaken"]) > 0:
+			unseen++ // what was not known for certain before the kill was not reported
+		default:
+			t.Errorf("%q has no end, and no kill explains it: %v, handled by %s", content, x, last)
+		}
+	}
+	t.Logf("the end of %d contents was not seen, because their worker was killed, or its batch was taken over", unseen)
+	return s
+}
+
+// lookAtTheDead notes which contents are dead, and returns those that died by the verdict of
+// a worker, not by a take-over.
+func (l *load) lookAtTheDead() (verdict map[string]bool) {
+	verdict, l.dead = map[string]bool{}, map[string]bool{}
+	for slot := range events.Slots {
+		k := luascripts.KeysOf(events.Name, slot)
+		for _, key := range []string{k.Store, k.Prepare, k.Retry} {
+			if n := l.rdb.ZCard(context.Background(), key).Val(); n != 0 {
+				l.t.Errorf("%s holds %d in the end", key, n)
+			}
+		}
+		for _, content := range l.rdb.ZRange(context.Background(), k.Dead, 0, -1).Val() {
+			why, ok := luascripts.ParseFailure(l.rdb.HGet(context.Background(), k.Why, content).Val())
+			if !ok {
+				l.t.Errorf("no reason why %q is dead", content)
+			}
+			l.dead[content], verdict[content] = true, why.Reason == errAsked.Error()
+		}
+	}
+	if len(l.dead) != l.poisoned {
+		l.t.Errorf("%d are dead, want the %d poisonous ones", len(l.dead), l.poisoned)
+	}
+	return verdict
+}
