@@ -1,0 +1,40 @@
+package rmqprom
+
+import (
+	"slices"
+
+	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/rmq"
+)
+
+// errorNames are the values of the label error_type, and no others: the words of
+// rmq.ErrorType.
+var errorNames = [...]string{
+	none: "", leaseLost: "lease_lost", closing: "closing",
+	3: "timeout", "panic", "dead", "invalid", "topic_conflict", "uncertain", "not_replicated", "queue_full", "oom", "_OTHER",
+}
+
+// Indexes of errorNames.
+const (
+	none = iota // it did not fail
+	leaseLost
+	closing
+	otherError = errorTypes - 1
+	errorTypes = len(errorNames)
+)
+
+// errorOf is the index of the error type of an item.
+func errorOf(item *message.Item) int {
+	switch item.What {
+	case message.Overtaken:
+		return leaseLost
+	case message.HandedBack:
+		return closing
+	case message.Refused, message.Failed, message.Died, message.Dropped:
+		if i := slices.Index(errorNames[1:], rmq.ErrorType(item.Err)); i >= 0 {
+			return 1 + i
+		}
+		return otherError
+	}
+	return none
+}

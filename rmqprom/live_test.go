@@ -1,0 +1,114 @@
+package rmqprom_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/rmq"
+	"github.com/slotmq/go-rmq/rmqprom"
+)
+
+// await scrapes until what is asked for has that value.
+func await(t testing.TB, scraping func() scraped, value float64, name string, labels ...string) scraped {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; {
+		s := scraping()
+		if s.value(name, labels...) == value {
+			return s
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s %s is %v, not %v", name, labels, s.value(name, labels...), value)
+		}
+	}
+}
+
+// The story of examples/quickstart: 1,000 price changes of 50 items are 50 deliveries. 950 of
+// 1,000 merged, and /metrics says so.
+func TestMergeRatioOfTheQuickstart(t *testing.T) {
+	t.Parallel()
+	for name, rdb := range map[string]redis.UniversalClient{"redis": servertest.Redis(t).Client(t), "cluster": servertest.Cluster(t, 2, 0).Client(t)} {
+		t.Run(name, func(t *testing.T) {
+			const items, rounds = 50, 20
+			metrics, registry := newMetrics(t, rmqprom.Config{})
+			client := newClient(t, rmq.Config{Redis: rdb, Namespace: "shop", Observers: []rmq.Observer{metrics}})
+			prices := rmq.Topic{Name: "prices", Kind: rmq.KindRangeMerge}
+			must(t, client.Listen(prices, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return nil }), rmq.ListenOptions{Due: true}))
+			must(t, client.Start(ctx))
+			// Long enough for all rounds, on a machine that is busy: what comes after a
+			// delivery is a new message.
+			const window = 3 * time.Second
+			begun := time.Now()
+			for range rounds {
+				changes := make([]rmq.Message, items)
+				for i := range changes {
+					changes[i] = rmq.RangeMerge{Content: fmt.Sprint("item ", i), Range: window}
+				}
+				_, err := client.SendBatch(ctx, prices, changes)
+				must(t, err)
+			}
+			if took := time.Since(begun); took >= window {
+				t.Fatalf("to send took %v", took)
+			}
+			s := await(t, func() scraped { return scrape(t, registry) }, items, "messaging_client_consumed_messages_total")
+			s.want(t,
+				"messaging_client_sent_messages_total messaging_destination_name=shop:prices error_type= = 1000",
+				"rmq_merged_total topic=shop:prices = 950",
+				"messaging_client_consumed_messages_total messaging_destination_name=shop:prices error_type= = 50",
+				"messaging_process_duration_seconds messaging_destination_name=shop:prices = 50",
+				"rmq_lateness_seconds topic=shop:prices = 50")
+			if ratio := s.value("rmq_merged_total") / s.value("messaging_client_sent_messages_total"); ratio != 0.95 {
+				t.Errorf("the merge ratio is %v", ratio)
+			}
+			late := s.series("rmq_lateness_seconds")[0].GetHistogram().GetSampleSum()
+			if late <= 0 || late > items*patience.Seconds() {
+				t.Errorf("all together were late by %v s", late)
+			}
+		})
+	}
+}
+
+// What handlers do is counted by what became of it, with the error that they had.
+func TestDeliveriesThatFail(t *testing.T) {
+	t.Parallel()
+	metrics, registry := newMetrics(t, rmqprom.Config{})
+	client := newClient(t, rmq.Config{
+		Redis: servertest.Redis(t).Client(t), Observers: []rmq.Observer{metrics}, Middleware: []rmq.Middleware{metrics.Middleware},
+		Backoff: rmq.Schedule(time.Millisecond), Timeout: 500 * time.Millisecond,
+	})
+	jobs := rmq.Topic{Name: "jobs", Kind: rmq.KindPriority, Slots: 8}
+	must(t, client.Listen(jobs, rmq.ListenerFunc(func(ctx context.Context, d *rmq.Delivery) error {
+		switch {
+		case d.Content == "dead":
+			return rmq.Dead(errors.New("no such job"))
+		case d.Attempt > 1:
+			return nil
+		case d.Content == "panic":
+			panic("out of ink")
+		case d.Content == "timeout":
+			<-ctx.Done()
+			return ctx.Err()
+		case d.Content == "full":
+			return fmt.Errorf("send the next step: %w", rmq.ErrQueueFull)
+		}
+		return errors.New("no luck")
+	}), rmq.ListenOptions{}))
+	must(t, client.Start(ctx))
+	for _, content := range []string{"dead", "panic", "timeout", "full", "other"} {
+		_, err := client.Send(ctx, jobs, rmq.Priority{Content: content, Priority: 100})
+		must(t, err)
+	}
+	s := await(t, func() scraped { return scrape(t, registry) }, 9, "messaging_client_consumed_messages_total")
+	const consumed = "messaging_client_consumed_messages_total "
+	s.want(t, "rmq_failed_total = 4", "rmq_dead_total = 1", consumed+"error_type= = 4", consumed+"error_type=dead = 1", consumed+"error_type=panic = 1",
+		consumed+"error_type=timeout = 1", consumed+"error_type=queue_full = 1", consumed+"error_type=_OTHER = 1",
+		"rmq_slot_moves_total direction=gained = 8", "rmq_handlers_running = 0", "rmq_handed_back_total = 0", "rmq_taken_over_total = 0")
+	if n := len(s.series("rmq_lateness_seconds")); n != 0 {
+		t.Error("a priority topic knows no lateness")
+	}
+}

@@ -1,0 +1,104 @@
+package rmqprom
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// Metrics counts what the clients of this process do. It is an observer for
+// rmq.Config.Observers, and a collector that [New] has registered.
+type Metrics struct {
+	most int // topics
+
+	topics atomic.Pointer[map[string]*topic] // not changed but replaced
+	adding sync.Mutex
+
+	measured atomic.Bool // whether handlers are counted
+	handlers atomic.Int64
+}
+
+var (
+	_ message.Observer     = (*Metrics)(nil)
+	_ prometheus.Collector = (*Metrics)(nil)
+	_ consumer.Middleware  = (*Metrics)(nil).Middleware
+)
+
+// Observe counts an event.
+func (m *Metrics) Observe(e *message.Event) {
+	t := m.topic(e.Topic.Name)
+	if e.Worker == "" {
+		t.sends.count(e)
+	} else {
+		t.work.count(e)
+	}
+}
+
+// Middleware counts the handlers that run now: an event comes only when one has ended.
+func (m *Metrics) Middleware(next consumer.MessageListener) consumer.MessageListener {
+	m.measured.Store(true)
+	return consumer.ListenerFunc(func(ctx context.Context, d *consumer.Delivery) error {
+		m.handlers.Add(1)
+		defer m.handlers.Add(-1)
+		return next.OnMessage(ctx, d)
+	})
+}
+
+// topic has the figures of the topic of that name.
+func (m *Metrics) topic(name string) *topic {
+	if t := (*m.topics.Load())[name]; t != nil {
+		return t
+	}
+	return m.add(name)
+}
+
+// add makes room for the figures of a topic that is met first.
+func (m *Metrics) add(name string) *topic {
+	m.adding.Lock()
+	defer m.adding.Unlock()
+	known := *m.topics.Load()
+	if t := known[name]; t != nil {
+		return t
+	}
+	if len(known) >= m.most { // and that one is not counted
+		if t := known[otherName]; t != nil {
+			return t
+		}
+		name = otherName
+	}
+	more := maps.Clone(known)
+	more[name] = &topic{name: name}
+	m.topics.Store(&more)
+	return more[name]
+}
+
+// Describe is for the registry.
+func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range ofMetrics {
+		to <- d
+	}
+}
+
+// Collect is for the registry.
+func (m *Metrics) Collect(to chan<- prometheus.Metric) {
+	for _, t := range *m.topics.Load() {
+		t.sends.collect(t.name, to)
+		t.work.collect(t.name, to)
+	}
+	if m.measured.Load() {
+		to <- gauge(handlersRunning, float64(m.handlers.Load()))
+	}
+}
+
+// topic has the figures of one topic. Senders and workers do not wait for each other.
+type topic struct {
+	name  string
+	sends sends
+	work  work
+}
