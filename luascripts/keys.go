@@ -31,6 +31,10 @@ func WorkersKey(topic string) string { return "rmq:workers{" + topic + "}" }
 // WakeChannel names the channel on which sends announce what they stored.
 func WakeChannel(topic string) string { return "rmq:wake{" + topic + "}" }
 
+// TraceKey names the hash in which module rmqotel keeps, if it is asked to, from which spans the
+// contents of a slot were sent. No script here uses it.
+func TraceKey(topic string, slot int) string { return "trace{" + StoreKey(topic, slot) + "}" }
+
 // SlotKeys are the keys of one slot. The store's name is the hash tag of the others, so a Redis
 // Cluster keeps all of them together.
 type SlotKeys struct {

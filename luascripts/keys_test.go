@@ -21,6 +21,7 @@ func TestKeys(t *testing.T) {
 		{orders.Why, "why{orders_3}"},
 		{luascripts.StoreKey("orders", 3), "orders_3"},
 		{luascripts.StoreKey("a_b_1", 1023), "a_b_1_1023"},
+		{luascripts.TraceKey("orders", 3), "trace{orders_3}"},
 		{luascripts.TopicsKey, "rmq:topics"},
 		{luascripts.DefinitionKey("orders"), "rmq:def{orders}"},
 		{luascripts.WorkersKey("orders"), "rmq:workers{orders}"},
@@ -34,6 +35,7 @@ func TestKeys(t *testing.T) {
 		{inNamespace.Dead, "dead{ns:orders_3}"},
 		{inNamespace.Meta, "meta{ns:orders_3}"},
 		{inNamespace.Why, "why{ns:orders_3}"},
+		{luascripts.TraceKey(qualified, 3), "trace{ns:orders_3}"},
 		{luascripts.DefinitionKey(qualified), "rmq:def{ns:orders}"},
 		{luascripts.WorkersKey(qualified), "rmq:workers{ns:orders}"},
 		{luascripts.WakeChannel(qualified), "rmq:wake{ns:orders}"},
@@ -55,7 +57,7 @@ func TestKeysShareTheirHashSlot(t *testing.T) {
 		for _, slot := range []int{0, 3, 1023, 65535} {
 			k := luascripts.KeysOf(topic, slot)
 			home := hashSlot(k.Store)
-			for _, key := range []string{k.Prepare, k.Retry, k.Dead, k.Meta, k.Why} {
+			for _, key := range []string{k.Prepare, k.Retry, k.Dead, k.Meta, k.Why, luascripts.TraceKey(topic, slot)} {
 				if hashSlot(key) != home {
 					t.Errorf("%q is in hash slot %d, %q in %d", key, hashSlot(key), k.Store, home)
 				}

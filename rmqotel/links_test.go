@@ -1,0 +1,268 @@
+package rmqotel
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/rmq"
+)
+
+// Of sends that merged, the one span of the handler links to the first and to the last, and
+// says how many there were. A content that was handled is forgotten.
+func TestLinksOfMergedSends(t *testing.T) {
+	t.Parallel()
+	merged(t, servertest.SharedRedis(t).Client(t))
+}
+
+func TestLinksOfMergedSendsOnACluster(t *testing.T) {
+	t.Parallel()
+	merged(t, servertest.Cluster(t, 3, 0).Client(t))
+}
+
+func merged(t *testing.T, rdb redis.UniversalClient) {
+	t.Helper()
+	ctx := context.Background()
+	w := newWorld(t, rdb, rmq.Config{}, Config{Links: true, Contents: true})
+	topic := rmq.Topic{Name: "prices", Kind: rmq.KindPriority, Slots: 8}
+	for range 3 {
+		w.send(topic, rmq.Priority{Content: "apple", Priority: 17})
+	}
+	w.send(topic, rmq.Priority{Content: "pear", Priority: 17})
+	if _, err := w.client.SendBatch(ctx, topic, []rmq.Message{
+		rmq.Priority{Content: "apple", Priority: 18}, rmq.Priority{Content: "plum", Priority: 17}, rmq.Priority{Content: "apple", Priority: 19},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	handled := make(chan string, 3)
+	w.listen(topic, rmq.ListenOptions{}, func(_ context.Context, d *rmq.Delivery) error {
+		handled <- d.Content
+		return nil
+	})
+	w.start()
+	for range 3 {
+		<-handled
+	}
+	w.close()
+
+	dest := w.tel.destination(topic)
+	sent, lists := w.ended("send "+dest), conventions(t)
+	if len(sent) != 5 || sent[4].SpanKind() != trace.SpanKindProducer {
+		t.Fatalf("%d spans of sends, the last %v", len(sent), sent[len(sent)-1].SpanKind())
+	}
+	for _, s := range w.ended("process " + dest) {
+		set := holdSpan(t, lists, s)
+		var want []sdktrace.ReadOnlySpan
+		count := ""
+		switch content := word(set, "messaging.message.id"); content {
+		case "apple":
+			want, count = []sdktrace.ReadOnlySpan{sent[0], sent[4]}, "5"
+		case "pear":
+			want, count = sent[3:4], "1"
+		case "plum":
+			want, count = sent[4:5], "1"
+		default:
+			t.Errorf("handled %q", content)
+		}
+		wantLinks(t, s, want...)
+		if got := word(set, "messaging.rmq.message.merged"); got != count {
+			t.Errorf("%s: %q sends merged, not %s", s.Name(), got, count)
+		}
+	}
+	for slot := range topic.Slots {
+		if left := rdb.HGetAll(ctx, luascripts.TraceKey(dest, slot)).Val(); len(left) > 0 {
+			t.Errorf("slot %d remembers %v", slot, left)
+		}
+	}
+}
+
+func wantLinks(t *testing.T, s sdktrace.ReadOnlySpan, want ...sdktrace.ReadOnlySpan) {
+	t.Helper()
+	var got, wanted []string
+	for _, l := range s.Links() {
+		got = append(got, l.SpanContext.TraceID().String()+l.SpanContext.SpanID().String())
+	}
+	for _, w := range want {
+		wanted = append(wanted, w.SpanContext().TraceID().String()+w.SpanContext().SpanID().String())
+	}
+	if fmt.Sprint(got) != fmt.Sprint(wanted) {
+		t.Errorf("%s %v links to %v, not %v", s.Name(), s.Attributes(), got, wanted)
+	}
+}
+
+// A content that is sent again while its batch is in flight has two copies: each delivery
+// links to its own sends, and forgets only these.
+func TestLinksOfACopySentMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, servertest.SharedRedis(t).Client(t), rmq.Config{}, Config{Links: true})
+	topic := rmq.Topic{Name: "prices", Kind: rmq.KindPriority, Slots: 1}
+	fences := make(chan int64, 3)
+	w.listen(topic, rmq.ListenOptions{}, func(_ context.Context, d *rmq.Delivery) error {
+		if d.Content == "first" {
+			for range 2 {
+				w.send(topic, rmq.Priority{Content: "apple", Priority: 17})
+			}
+		}
+		fences <- d.Fence
+		return nil
+	})
+	w.send(topic, rmq.Priority{Content: "first", Priority: 18})
+	w.send(topic, rmq.Priority{Content: "apple", Priority: 17})
+	w.start()
+	if first, second := <-fences, <-fences; first != second {
+		t.Fatal("the two messages came in two batches")
+	}
+	<-fences
+	w.close()
+	dest := w.tel.destination(topic)
+	sent, handled := w.ended("send "+dest), w.ended("process "+dest)
+	if len(sent) != 4 || len(handled) != 3 {
+		t.Fatalf("%d sent, %d handled", len(sent), len(handled))
+	}
+	wantLinks(t, handled[0], sent[0])
+	wantLinks(t, handled[1], sent[1])
+	wantLinks(t, handled[2], sent[2], sent[3])
+}
+
+// A content is not remembered where there is no room, and the hash of a slot ends when
+// nothing new comes.
+func TestLinksAreBounded(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	rdb := servertest.Redis(t).Client(t)
+	store := "bounded-links_0"
+	keys := []string{luascripts.TraceKey("bounded-links", 0), store, luascripts.KeysOf("bounded-links", 0).Meta}
+	remember := func(expiry time.Duration, contents ...any) int {
+		t.Helper()
+		left, err := rememberScript.Run(ctx, rdb, keys, append([]any{"00-aa-bb-01", expiry.Milliseconds(), 3}, contents...)...).Int()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return left
+	}
+	if left := remember(time.Hour, "a", "b"); left != 0 {
+		t.Errorf("%d had no room", left)
+	}
+	if ttl := rdb.PTTL(ctx, keys[0]).Val(); ttl <= 59*time.Minute || ttl > time.Hour {
+		t.Errorf("it ends in %v", ttl)
+	}
+	if left := remember(2*time.Hour, "c", "d", "e"); left != 2 {
+		t.Errorf("%d had no room", left)
+	}
+	if ttl := rdb.PTTL(ctx, keys[0]).Val(); ttl <= time.Hour {
+		t.Errorf("what was added does not keep it: %v", ttl)
+	}
+	if left := remember(9*time.Hour, "a", "d"); left != 1 {
+		t.Errorf("%d had no room", left)
+	}
+	if ttl := rdb.PTTL(ctx, keys[0]).Val(); ttl > 2*time.Hour {
+		t.Errorf("a full one is kept alive: %v", ttl)
+	}
+	if n := rdb.HLen(ctx, keys[0]).Val(); n != 3 {
+		t.Errorf("%d are remembered", n)
+	}
+}
+
+// The steps of remember and forget, and which copy a batch has.
+func TestCopies(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	rdb := servertest.Redis(t).Client(t)
+	k := luascripts.KeysOf("copies", 0)
+	key := luascripts.TraceKey("copies", 0)
+	n := 0
+	remember := func() {
+		t.Helper()
+		n++
+		span := fmt.Sprintf("00-%032x-%016x-01", n, n)
+		if err := rememberScript.Run(ctx, rdb, []string{key, k.Store, k.Meta}, span, 60_000, 10, "x").Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send := func() { // remembered, and stored
+		t.Helper()
+		remember()
+		rdb.ZAdd(ctx, k.Store, redis.Z{Score: 17, Member: "x"})
+	}
+	take := func(fence int) { // whatever is in the store
+		rdb.HSet(ctx, k.Meta, "batch", fence)
+		rdb.Del(ctx, k.Store)
+	}
+	pass := func(fence int) { rdb.HSet(ctx, k.Meta, "batch", fence) } // a turn that takes something else
+	finish := func(fence int) {
+		t.Helper()
+		if err := forgetScript.Run(ctx, rdb, []string{key}, fence, "x").Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(fence int64, first, last, count int) {
+		t.Helper()
+		got := sendsOf(rdb.HGet(ctx, key, "x").Val(), fence)
+		var ids [2]string
+		for i, c := range []trace.SpanContext{got.first, got.last} {
+			if c.IsValid() {
+				ids[i] = c.SpanID().String()
+			}
+		}
+		if wanted := [2]string{fmt.Sprintf("%016x", first), fmt.Sprintf("%016x", last)}; count == 0 && got.count != 0 || count > 0 && (ids != wanted || got.count != int64(count)) {
+			t.Errorf("batch %d has %v of %d sends, not %v of %d", fence, ids, got.count, wanted, count)
+		}
+	}
+
+	remember() // 1 is not stored yet
+	send()     // 2
+	want(5, 1, 2, 2)
+	pass(5)
+	send() // 3 merges, though the slot has gone on
+	take(7)
+	want(7, 1, 3, 3)
+	send() // 4 is another copy
+	send() // 5
+	want(7, 1, 3, 3)
+	want(9, 4, 5, 2)
+	finish(7)
+	want(7, 0, 0, 0)
+	want(9, 4, 5, 2)
+	take(9)
+	send() // 6
+	want(9, 4, 5, 2)
+	take(11) // 9 was never finished here
+	send()   // 7
+	want(11, 6, 6, 1)
+	want(13, 7, 7, 1)
+	take(13)
+	finish(13)
+	if left := rdb.HGetAll(ctx, key).Val(); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func TestTraceparent(t *testing.T) {
+	t.Parallel()
+	for _, flags := range []trace.TraceFlags{0, trace.FlagsSampled} {
+		c := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1, 2, 0xff}, SpanID: trace.SpanID{3}, TraceFlags: flags, Remote: true})
+		if got := spanOf(traceparent(c)); !got.Equal(c) {
+			t.Errorf("%v became %v", c, got)
+		}
+	}
+	for _, bad := range []string{"", "x", "00-x-y-01", "00-" + fmt.Sprintf("%032x", 0) + "-" + fmt.Sprintf("%016x", 1) + "-01"} {
+		if spanOf(bad).IsValid() {
+			t.Errorf("%q is read", bad)
+		}
+	}
+	for _, bad := range []string{"", "1 2 3", "x a b 1", "1 a b x", "é é é é"} {
+		if got := sendsOf(bad, 99); len(got.links()) != 0 {
+			t.Errorf("%q is read as %v", bad, got)
+		}
+	}
+	if traceparent(trace.SpanContext{}) != "" {
+		t.Error("no span has a traceparent")
+	}
+}

@@ -1,0 +1,49 @@
+-- Remembers from which span contents are sent, before they are, so that the span of their
+-- handler can link to it. For traces only: nothing else depends on it.
+--
+-- Guarantee: the hash has at most `most` contents; each has the copy that was sent last, and
+-- the one before it, which may be in flight. Once it is full it is not kept alive any more, so it
+-- ends by its expiry and begins anew.
+--
+-- KEYS: 1 trace{T_N}: content -> copy [older copy]
+--         copy = stamp first last sends: the number of the slot at the first send; the
+--         traceparents of the first and the last send that merged; how many did
+--       2 the store T_N
+--       3 meta{T_N}
+-- ARGV: 1 traceparent of this send
+--       2 expiry in ms
+--       3 most
+--       4 … contents
+-- Returns how many contents were not remembered, because there was no room.
+local trace, store, meta = KEYS[1], KEYS[2], KEYS[3]
+local span, expiry, most = ARGV[1], ARGV[2], tonumber(ARGV[3])
+
+local number = redis.call('HMGET', meta, 'batch')[1] or '0'
+local room = most - redis.call('HLEN', trace)
+local added, left = false, 0
+for i = 4, #ARGV do
+  local content = ARGV[i]
+  local known = redis.call('HMGET', trace, content)[1]
+  local copy
+  if known then
+    local stamp, first, last, sends, older = string.match(known, '^(%d+) (%S+) (%S+) (%d+)(.*)$')
+    -- Nothing was taken since, or it waits still: this send will merge into it.
+    if stamp == number or redis.call('ZSCORE', store, content) then
+      copy = stamp .. ' ' .. first .. ' ' .. span .. ' ' .. (sends + 1) .. older
+    else
+      copy = number .. ' ' .. span .. ' ' .. span .. ' 1 ' .. stamp .. ' ' .. first .. ' ' .. last .. ' ' .. sends
+    end
+  elseif room > 0 then
+    copy = number .. ' ' .. span .. ' ' .. span .. ' 1'
+    room, added = room - 1, true
+  end
+  if copy then
+    redis.call('HSET', trace, content, copy)
+  else
+    left = left + 1
+  end
+end
+if added then
+  redis.call('PEXPIRE', trace, expiry)
+end
+return left

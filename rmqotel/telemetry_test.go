@@ -1,0 +1,105 @@
+package rmqotel
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/rmq"
+)
+
+func TestInstrument(t *testing.T) {
+	t.Parallel()
+	inSpan := false
+	own := func(next rmq.Sender) rmq.Sender { return checking{next, &inSpan} }
+	cfg := rmq.Config{URL: "redis://example.org", Namespace: "shop", SendMiddleware: []rmq.SendMiddleware{own}}
+	tel, err := Instrument(&cfg, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(cfg.SendMiddleware) != 2 || len(cfg.Middleware) != 1 || len(cfg.Observers) != 1 {
+		t.Errorf("the client has %d, %d and %d parts", len(cfg.SendMiddleware), len(cfg.Middleware), len(cfg.Observers))
+	}
+	if got := tel.destination(rmq.Topic{Name: "jobs"}); got != "shop:jobs" {
+		t.Errorf("the topic is called %s", got)
+	}
+	if tel.server.one != "example.org:6379" {
+		t.Errorf("the server is %s", tel.server.one)
+	}
+
+	w := newWorld(t, servertest.SharedRedis(t).Client(t), rmq.Config{SendMiddleware: []rmq.SendMiddleware{own}}, Config{})
+	w.send(rmq.Topic{Name: "jobs", Kind: rmq.KindPriority}, rmq.Priority{Content: "x", Priority: 17})
+	if !inSpan {
+		t.Error("other middleware is not within the span")
+	}
+	// Which slot it was is known from the receipt, though not to the sampler.
+	if got := word(holdSpan(t, conventions(t), w.only("send testinstrument:jobs")), "messaging.destination.partition.id"); got == "" {
+		t.Error("the slot is not named")
+	}
+}
+
+// checking notes whether a send is in a span.
+type checking struct {
+	rmq.Sender
+	inSpan *bool
+}
+
+func (c checking) Send(ctx context.Context, t rmq.Topic, m rmq.Message) (rmq.Receipt, error) {
+	*c.inSpan = trace.SpanContextFromContext(ctx).IsValid()
+	return c.Sender.Send(ctx, t, m)
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	t.Parallel()
+	for field, cfg := range map[string]Config{
+		"Config.Redis":       {Links: true},
+		"Config.LinksExpire": {LinksExpire: 1},
+	} {
+		_, err := Instrument(&rmq.Config{}, cfg)
+		var invalid *rmq.InvalidError
+		if !errors.As(err, &invalid) || invalid.Field != field || !strings.HasPrefix(err.Error(), "rmqotel: ") {
+			t.Errorf("%v, not an InvalidError about %s", err, field)
+		}
+	}
+}
+
+// A batch counts each message by what became of it.
+func TestErrorTypesOfABatch(t *testing.T) {
+	t.Parallel()
+	some := &rmq.BatchError{Indexes: []int{1, 2, 4}, Errs: []error{rmq.ErrQueueFull, rmq.ErrUncertain, rmq.ErrQueueFull}}
+	got := errorTypes(errors.Join(some), 5)
+	if len(got) != 3 || got[""] != 2 || got["queue_full"] != 2 || got["uncertain"] != 1 {
+		t.Errorf("%v", got)
+	}
+	if got = errorTypes(rmq.ErrInvalid, 5); len(got) != 1 || got["invalid"] != 5 {
+		t.Errorf("%v", got)
+	}
+	if got = errorTypes(nil, 0); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestServersAreNamed(t *testing.T) {
+	t.Parallel()
+	for addr, want := range map[string][2]int{ // how many attributes: server, peer
+		"127.0.0.1:6379": {2, 2}, "[::1]:6379": {2, 2}, "redis.example.org:6379": {2, 0}, "/run/redis.sock": {1, 1},
+		"FailoverClient": {0, 0}, "": {0, 0}, "x:y": {0, 0},
+	} {
+		if got := [2]int{len(named(addr)), len(peer(addr))}; got != want {
+			t.Errorf("%q: %v, not %v", addr, got, want)
+		}
+	}
+	sentinel := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "m", SentinelAddrs: []string{"127.0.0.1:1"}})
+	defer sentinel.Close()
+	if got := named(serverOf(sentinel).of(context.Background(), "k")); len(got) != 0 {
+		t.Errorf("behind Sentinels: %v", got)
+	}
+	if got := serverOf(nil).of(context.Background(), "k"); got != "" {
+		t.Errorf("no client: %q", got)
+	}
+}
