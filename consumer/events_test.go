@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -583,5 +584,47 @@ func TestOutcomeOf(t *testing.T) {
 		if got := OutcomeOf(c.ctx, &Delivery{Last: c.last}, c.err); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
+	}
+}
+
+// Observers cost no memory for each message. (Not in parallel: all allocations are counted.)
+func TestObserversCostNoMemoryForEachMessage(t *testing.T) {
+	const messages = 20_000
+	rdb := shared(t)
+	each := map[bool]float64{}
+	for _, observed := range []bool{false, true} {
+		topic := topicOf(t, message.KindPriority, 4)
+		newSender(t, rdb, topic).send(t, numbered("m", messages)...)
+		var done atomic.Int64
+		all := make(chan struct{})
+		cfg := Config{}
+		seen := 0
+		if observed {
+			var mu sync.Mutex
+			cfg.Observers = []message.Observer{message.ObserverFunc(func(e *message.Event) {
+				mu.Lock()
+				defer mu.Unlock()
+				seen += len(e.Items)
+			})}
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		c := work(t, rdb, cfg, topic, func(context.Context, *Delivery) error {
+			if done.Add(1) == messages {
+				close(all)
+			}
+			return nil
+		})
+		waitFor(t, "all are handled", all)
+		must(t, closeIn(c, patience))
+		runtime.ReadMemStats(&after)
+		each[observed] = float64(after.Mallocs-before.Mallocs) / messages
+		if observed && seen < 2*messages {
+			t.Errorf("%d items seen, want %d taken and %d done", seen, messages, messages)
+		}
+	}
+	t.Logf("allocations for each message: %.2f, and %.2f with an observer", each[false], each[true])
+	if each[true] > each[false]+0.5 {
+		t.Error("observers cost memory for each message")
 	}
 }

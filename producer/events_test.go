@@ -227,18 +227,18 @@ func TestEventsOfSendsThatAreNotReplicated(t *testing.T) {
 func TestObserverThatPanics(t *testing.T) {
 	core, logs := observer.New(zap.InfoLevel)
 	events := &seen{}
-	panics := message.ObserverFunc(func(*message.Event) { panic("oops") })
+	panics := message.ObserverFunc(func(e *message.Event) { panic("oops at " + e.Items[0].Content) })
 	p := newProducer(t, servertest.SharedRedis(t).Client(t), Config{Observers: []message.Observer{panics, events}, Logger: zap.New(core)})
 	topic := topicOf(t, message.KindPriority)
 	for range 3 {
-		mustSend(t, p, topic, message.Priority{Content: "a", Priority: 18})
+		mustSend(t, p, topic, message.Priority{Content: "secret", Priority: 18})
 	}
-	events.want(t, "sent a 18", "merged a 18", "1 merged", "merged a 18", "1 merged")
+	events.want(t, "sent secret 18", "merged secret 18", "1 merged", "merged secret 18", "1 merged")
 	for logs.Len() == 0 { // it is written beside the sends
 		<-time.After(time.Millisecond)
 	}
 	line := logs.All()[0]
-	if line.Level != zap.ErrorLevel || !strings.Contains(line.Message, "observer") || line.ContextMap()["panic"] != "oops" {
+	if line.Level != zap.ErrorLevel || !strings.Contains(line.Message, "observer") || line.ContextMap()["panic"] != "oops at …" {
 		t.Errorf("the log says %+v", line)
 	}
 }

@@ -113,6 +113,25 @@ func ExampleConfig_middleware() {
 	// Output: jobs invoice 7 <nil>
 }
 
+// An observer sees what has become of messages, after Redis has heard it.
+func ExampleConfig_observers() {
+	alarm := rmq.ObserverFunc(func(e *rmq.Event) {
+		for _, x := range e.Items {
+			if x.What == rmq.EventDied {
+				fmt.Printf("%s: %s is dead after %d deliveries: %s\n", e.Topic.Name, x.Content, x.Attempt, x.Reason)
+			}
+		}
+	})
+	client := open(rmq.Config{Observers: []rmq.Observer{alarm}})
+	defer client.close()
+
+	jobs := rmq.Topic{Name: "jobs", Kind: rmq.KindPriority}
+	client.listen(jobs, func(context.Context, *rmq.Delivery) error { return rmq.Dead(errors.New("no such customer")) }, rmq.ListenOptions{})
+	client.send(jobs, rmq.Priority{Content: "invoice 7", Priority: 100})
+	client.Advance(0)
+	// Output: jobs: invoice 7 is dead after 1 deliveries: no such customer
+}
+
 // ofTenant gives each tenant topics of its own.
 type ofTenant struct{ rmq.Sender }
 

@@ -3,7 +3,9 @@ package observers
 import (
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -69,8 +71,24 @@ func (o *Observers) show(one message.Observer, e *message.Event) {
 		now := time.Now().UnixNano()
 		if until := o.silent.Load(); now >= until && o.silent.CompareAndSwap(until, now+int64(panicsApart)) {
 			o.log.Error("an observer panicked; the queue goes on", zap.String("observer", fmt.Sprintf("%T", one)),
-				zap.String("topic", e.Topic.Name), zap.Int("slot", e.Slot), zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
+				zap.String("topic", e.Topic.Name), zap.Int("slot", e.Slot), zap.String("panic", without(e, fmt.Sprint(p))), zap.ByteString("stack", debug.Stack()))
 		}
 	}()
 	one.Observe(e)
+}
+
+// without keeps the contents of messages out of the log: the line is about the observer.
+func without(e *message.Event, text string) string {
+	contents := make([]string, len(e.Items))
+	for i, x := range e.Items {
+		contents[i] = x.Content
+	}
+	slices.SortFunc(contents, func(a, b string) int { return len(b) - len(a) }) // one may be a part of another
+	var hidden []string
+	for _, content := range contents {
+		if content != "" {
+			hidden = append(hidden, content, "…")
+		}
+	}
+	return strings.NewReplacer(hidden...).Replace(text)
 }
