@@ -53,8 +53,8 @@ func goBlocks(f file) []string {
 }
 
 // madeUp are those pieces that no test runs: they stand in no test file, even
-// if one looks past the indentation. Whole programs in README.md are run as they stand
-// there, by TestProgramsOfTheReadme in package examples.
+// if one looks past the indentation. Whole programs in README.md and GUIDE.md are run as
+// they stand there, by TestProgramsOfTheReadme and TestServiceOfTheGuide in package examples.
 func madeUp(f file, files []file) []string {
 	flat := func(code string) string {
 		lines := strings.Split(code, "\n")
@@ -65,7 +65,7 @@ func madeUp(f file, files []file) []string {
 	}
 	var wrong []string
 	for _, block := range goBlocks(f) {
-		if whole := strings.HasPrefix(block, "package main\n"); whole && f.path == "README.md" {
+		if whole := strings.HasPrefix(block, "package main\n"); whole && (f.path == "README.md" || f.path == "docs/GUIDE.md") {
 			continue
 		}
 		if !slices.ContainsFunc(files, func(f file) bool { return f.goFile() && f.test() && strings.Contains(flat(f.text), "\n"+flat(block)) }) {

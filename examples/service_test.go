@@ -1,0 +1,119 @@
+package examples_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+)
+
+// The whole service of docs/GUIDE.md is built as it stands there, in a module of its own,
+// and does on a real Redis what the page says: it sends, cancels, handles, answers probes,
+// counts, and ends by SIGTERM.
+func TestServiceOfTheGuide(t *testing.T) {
+	t.Parallel()
+	guide, err := os.ReadFile("../docs/GUIDE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const begin = "```go\npackage main\n"
+	if strings.Count(string(guide), begin) != 1 {
+		t.Fatal("GUIDE.md does not show one whole program")
+	}
+	_, program, _ := strings.Cut(string(guide), begin)
+	program, _, _ = strings.Cut("package main\n"+program, "```")
+	addr := nobody(t)
+	for old, changed := range map[string]string{"redis://localhost:6379": "redis://" + servertest.Redis(t).Addr(), `":8080"`: fmt.Sprintf("%q", addr)} {
+		if strings.Count(program, old) != 1 {
+			t.Fatalf("the program does not name %s once", old)
+		}
+		program = strings.Replace(program, old, changed, 1)
+	}
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := module(t, "module reminders\n\ngo 1.26.0\n", program)
+	sums, err := os.ReadFile("../rmqprom/go.sum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tool(t, dir, "go", "mod", "edit", "-replace", "github.com/slotmq/go-rmq="+root, "-replace", "github.com/slotmq/go-rmq/rmqprom="+root+"/rmqprom")
+	tool(t, dir, "go", "mod", "tidy")
+	tool(t, dir, "go", "vet", ".")
+	tool(t, dir, "go", "build", "-o", "reminders", ".")
+
+	var said strings.Builder
+	cmd := exec.Command(filepath.Join(dir, "reminders"))
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	defer func() { _ = cmd.Process.Kill() }() // it has ended unless the test fails
+
+	ask := service("http://" + addr)
+	ask.until(t, "GET", "/metrics", "go_goroutines")
+	ask.until(t, "PUT", "/reminders?to=ann&text=hello&in=1h", "stored, due at ")
+	ask.until(t, "PUT", "/reminders?to=ann&text=hello&in=2h", "merged, due at ")
+	ask.until(t, "DELETE", "/reminders?to=ann&text=hello", "removed: true, being handled: false")
+	ask.until(t, "DELETE", "/reminders?to=ann&text=hello", "removed: false, being handled: false")
+	ask.until(t, "PUT", "/reminders?to=bob&text=now&in=1ms", "stored, due at ")
+	ask.until(t, "GET", "/metrics", `messaging_client_consumed_messages_total{`)
+	ask.until(t, "GET", "/metrics", `rmq_merged_total{topic="reminders"} 1`)
+
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Errorf("SIGTERM: %v", err)
+		}
+	case <-time.After(patience):
+		t.Fatal("SIGTERM does not end it")
+	}
+	if !strings.Contains(said.String(), "remind bob: now\n") || strings.Contains(said.String(), "ann") {
+		t.Errorf("it said\n%s", said.String())
+	}
+}
+
+// service is where one answers HTTP.
+type service string
+
+// until asks until the answer has what is wanted.
+func (s service) until(t *testing.T, method, path, want string) {
+	t.Helper()
+	last := ""
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for end := time.Now().Add(patience); time.Now().Before(end); <-again.C {
+		request, err := http.NewRequestWithContext(t.Context(), method, string(s)+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			last = err.Error()
+			continue
+		}
+		body, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		if last = string(body); err == nil && response.StatusCode == http.StatusOK && strings.Contains(last, want) {
+			return
+		}
+	}
+	t.Fatalf("%s %s never says %q, but\n%s", method, path, want, last)
+}
