@@ -246,7 +246,13 @@ func (b *batch) judge(ctx context.Context, d *Delivery, err error) result {
 	reason := fmt.Sprint(err) // which bears an Error method that panics
 	r := result{fate: failed, reason: shorten(reason), err: withCause(ctx, err)}
 	var retry retryError
+	var later laterError
 	switch {
+	case what == message.Snoozed && as(err, &later):
+		b.term().Log.Debug("message is put back by its handler", zap.String("topic", d.Topic.Name), zap.Int("slot", d.Slot),
+			zap.Int("attempt", d.Attempt), zap.String("reason", reason), zap.Duration("in", later.after))
+		r.fate, r.delay = snoozed, later.after
+		return r
 	case what == message.Died:
 		r.fate = dead
 	case as(err, &retry):

@@ -60,6 +60,17 @@ func Dead(err error) error {
 	return deadError{err}
 }
 
+type laterError struct {
+	after time.Duration
+}
+
+func (e laterError) Error() string { return "put back by its handler for " + e.after.String() }
+
+// Later puts a message back: it comes again after d, and the delivery does not count. It is
+// no failure, so a message may be put back for ever. Its priority stays, and when d is over
+// it takes its place among the others again. You may wrap the error, to say why.
+func Later(d time.Duration) error { return laterError{delay(d)} }
+
 type retryError struct {
 	error
 	after time.Duration

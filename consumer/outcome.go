@@ -8,7 +8,7 @@ import (
 )
 
 // OutcomeOf returns what becomes of a message whose listener has returned err: Done, Failed,
-// Died, or HandedBack if the worker is closing. It is for a [Middleware], with what that was
+// Died, Snoozed after [Later], or HandedBack if the worker is closing. It is for a [Middleware], with what that was
 // given and what the listener inside returned.
 //
 // It is what the worker will ask of Redis, if the middleware returns the same error. Whether
@@ -16,9 +16,12 @@ import (
 // that, and then the message comes again.
 func OutcomeOf(ctx context.Context, d *Delivery, err error) message.What {
 	var declared deadError
+	var later laterError
 	switch {
 	case err == nil:
 		return message.Done
+	case as(err, &later) && !as(err, &declared):
+		return message.Snoozed // also while closing: for as long as it was meant to wait
 	case errors.Is(context.Cause(ctx), ErrClosing):
 		return message.HandedBack
 	case as(err, &declared), d.Last:

@@ -26,6 +26,7 @@ const (
 	done
 	failed
 	dead
+	snoozed
 )
 
 // withCause is what a listener returned, and why its context had ended, if it had: many
@@ -39,7 +40,7 @@ func withCause(ctx context.Context, err error) error {
 
 // describe says to observers what has become of a message, once Redis has heard it.
 func (r *result) describe(x *message.Item) {
-	x.What = [...]message.What{notStarted: message.HandedBack, done: message.Done, failed: message.Failed, dead: message.Died}[r.fate]
+	x.What = [...]message.What{notStarted: message.HandedBack, done: message.Done, failed: message.Failed, dead: message.Died, snoozed: message.Snoozed}[r.fate]
 	x.Took, x.In, x.Reason, x.Err = r.took, r.delay, r.reason, r.err
 	if r.fate == failed && x.Attempt > message.MaxRetries { // so the script has it die
 		x.What, x.In = message.Died, 0
@@ -56,6 +57,8 @@ func (r result) verdict(a *luascripts.Answer, i int) luascripts.Verdict {
 		v.Fate = luascripts.Failed
 	case dead:
 		v.Fate = luascripts.Dead
+	case snoozed:
+		v.Fate = luascripts.PutBack
 	}
 	return v
 }

@@ -97,7 +97,8 @@ func TestVerifyFindsEachDamage(t *testing.T) {
 		{"HELD", prepare, "", func(rdb redis.UniversalClient, k luascripts.SlotKeys) error {
 			return rdb.HDel(ctx, k.Meta, "batch").Err()
 		}, false},
-		{"RETRY", retry, x, all(add(retry, ms*100+18), explained), false},
+		{"RETRY", retry, x, all(add(retry, ms*100+19), explained), false},
+		{"BACK", retry, x, all(add(retry, ms*100+18), explained), false}, // explained by failures
 		{"RETRY", retry, x, all(add(retry, ms*100), explained), false},
 		{"RETRY", retry, x, all(add(retry, 12), explained), false},
 		{"FAILED", retry, x, add(retry, ms*100+12), false},

@@ -30,7 +30,7 @@ var trialsOf = func() map[string]trial {
 	all := map[string]trial{}
 	for _, theme := range [][]trial{
 		budgetTrials, leaseTrials, memoryTrials, typeTrials, verdictTrials, whyTrials, mergeTrials, cancelTrials, contentTrials, orderTrials, lateTrials, defineTrials, memberTrials,
-		lookTrials, byHandTrials, illTrials, invariantTrials, oddTrials, forgetTrials, largeTrials,
+		lookTrials, byHandTrials, illTrials, invariantTrials, oddTrials, forgetTrials, largeTrials, putBackTrials,
 	} {
 		for _, trial := range theme {
 			if _, taken := all[trial.name]; taken {

@@ -97,8 +97,11 @@ func (d *driver) reschedule(x string) {
 	expected := d.state.clone()
 	where, before, after := expected.reschedule(x, to, d.now)
 	gotWhere, gotBefore, gotAfter, err := d.s.Reschedule(ctx, d.k, x, to)
-	if where == byhand.InStore {
-		d.ledger[x].promised = after
+	switch where {
+	case byhand.InStore:
+		d.ledger[x].promised, d.ledger[x].later = after, 0
+	case byhand.InRetry:
+		d.ledger[x].later = after / 100
 	}
 	d.expects(expected, err, "reschedule %s to %+v: %s from %d to %d", x, to, gotWhere, gotBefore, gotAfter)
 	need(gotWhere == where && gotBefore == before && gotAfter == after, "MOVE", "of %s: %s from %d to %d, not %s from %d to %d", x, gotWhere, gotBefore, gotAfter, where, before, after)

@@ -135,6 +135,7 @@ type coverage map[string]int
 var mustHappen = []string{
 	"handled", "too large to be told", "delivered", "batch of several", "retry delivered", "taken over by lease", "taken over by proof", "told again",
 	"late duplicate", "late request of a crashed worker", "lost answer", "fresh copy won", "due retry merged",
+	"put back", "a retry put back", "put back with its priority", "put back, and its priority is not known", "what was put back took its place",
 	"fresh handed back", "first time kept", "retry handed back", "unknown priority handed back", "dead after its last delivery", "dead by verdict",
 	"cancelled", "cancelled in flight", "touched", "touched in vain", "send merged", "sent while in flight",
 	"EMPTY", "NUMBER", "BUSY", "PAUSED", "LEFT",
@@ -149,6 +150,17 @@ func (c coverage) turn(e *effect) {
 			c["fresh copy won"]++
 		case first:
 			c["first time kept"]++
+		case snoozed:
+			switch mark := e.after.retry[end.content] % 100; {
+			case end.left < retries:
+				c["a retry put back"]++
+			case mark == putBack:
+				c["put back with its priority"]++
+			case mark == 17:
+				c["put back, and its priority is not known"]++
+			default:
+				c["put back"]++
+			}
 		case back:
 			if end.left == retries {
 				c["fresh handed back"]++
@@ -180,6 +192,7 @@ func (c coverage) turn(e *effect) {
 	if e.out.dropped {
 		c["due retry merged"]++
 	}
+	c["what was put back took its place"] += len(e.out.takenUp)
 	c[string(e.answer.Code)]++
 }
 

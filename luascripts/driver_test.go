@@ -63,7 +63,7 @@ type driver struct {
 	state   *slot
 	trace   [30]event
 	steps   int
-	weights struct{ send, tick, crash, cancel, pause, hand, lose, ghost, older, ok, bury, run float64 }
+	weights struct{ send, tick, crash, cancel, pause, hand, lose, ghost, older, ok, bury, snooze, run float64 }
 }
 
 type worker struct {
@@ -132,10 +132,11 @@ func (d *driver) drawWeights() {
 	q.send, q.tick, q.crash = pick(0.002, 0.03, 0.1, 0.15), pick(0.1, 0.2), pick(0, 0, 0.02, 0.06)
 	q.cancel, q.pause, q.lose, q.ghost = pick(0, 0.003, 0.02), pick(0, 0, 0.005), pick(0, 0.15, 0.3), pick(0, 0.1, 0.2)
 	q.older = pick(0, 0, 0.05)
+	q.snooze = pick(0, 0.1, 0.4)
 	q.ok, q.bury, q.run, q.hand = pick(0, 0.15, 0.5), pick(0, 0.02, 0.2), pick(0.5, 0.9, 1), pick(0, 0.01, 0.06)
 	d.contents = d.contents[:int(pick(1, 3, 4, 4))]
 	if d.IntN(10) == 0 { // time enough to fail 17 times
-		q.send, q.crash, q.cancel, q.hand, q.lose, q.ok, q.bury, q.run = 0, 0, 0, 0, 0, 0, 0, 1
+		q.send, q.crash, q.cancel, q.hand, q.lose, q.ok, q.bury, q.snooze, q.run = 0, 0, 0, 0, 0, 0, 0, 0, 1
 		d.contents = d.contents[:1]
 	}
 }
@@ -351,6 +352,8 @@ func (d *driver) handle(w *worker) {
 		d.count["handled"]++
 	case z < d.weights.ok+d.weights.bury:
 		v.Fate = luascripts.Dead
+	case z < d.weights.ok+d.weights.bury+d.weights.snooze:
+		v.Fate, v.Delay = luascripts.PutBack, []time.Duration{1, 300, 2500}[d.IntN(3)]*time.Millisecond
 	case !d.literal:
 		v.Delay = 500 * time.Millisecond << d.IntN(4)
 	}
@@ -376,7 +379,7 @@ func (d *driver) turnBy(by *scripts, what string, t *luascripts.Turn) luascripts
 	}
 	e.out = expected.turn(t, d.now, e.answer)
 	expected.same(e.after)
-	d.ledger.apply(e)
+	d.ledger.apply(d, e)
 	d.check(e)
 	d.ledger.delivered(e)
 	d.count.turn(e)

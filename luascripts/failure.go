@@ -7,7 +7,8 @@ import (
 )
 
 // Failure is what is known about a message that failed: an entry of the hash `why`, kept
-// while the message waits for a retry and after its death.
+// while the message waits for a retry and after its death. Without a failed attempt it is
+// about a first delivery that its handler put back: First and Last are when it did.
 type Failure struct {
 	Attempts    int // deliveries that failed since the last send
 	First, Last time.Time
@@ -15,6 +16,9 @@ type Failure struct {
 	Worker      string // that reported or lost the last delivery
 	Reason      string // of the last failure
 }
+
+// PutBack reports whether it is about a first delivery that its handler put back.
+func (f *Failure) PutBack() bool { return f.Attempts == 0 }
 
 // ParseFailure reads 'attempts first last priority worker reason'.
 func ParseFailure(entry string) (f Failure, ok bool) {

@@ -140,7 +140,7 @@ var handMade = func() (all []handDamage) {
 	for _, to := range []any{17, 1_700_000_000, 99_999_999_999, 253402300800001} { // seconds, and µs, say
 		score("STORE", inStore, "waits", to).only = "range-merge fixed-time"
 	}
-	for _, to := range []any{"170000000000016.5", "170000000000000", "170000000000018", "170000000000099", "1700000000016", "-170000000000016", "9999999999999", 9007199254740992 + 16} {
+	for _, to := range []any{"170000000000016.5", "170000000000000", "170000000000019", "170000000000099", "1700000000016", "-170000000000016", "9999999999999", 9007199254740992 + 16} {
 		score("RETRY", inRetry, "failed", to)
 	}
 	for _, to := range []any{"1700000000000.5", 1_700_000_000, 99_999_999_999, 253402300800001, -1700000000000} {
@@ -188,6 +188,19 @@ var handMade = func() (all []handDamage) {
 	add("ONCE", "both", inRetry, "due", func(k luascripts.SlotKeys, now int64) [][]any {
 		return [][]any{{"zadd", k.Retry, now*100 + 17, "due"}}
 	})
+	score("RETRY", inRetry, "failed", "170000000000018").only = "range-merge fixed-time"
+	score("BACK", inRetry, "failed", "170000000000018").only = "priority" // its record is that of a failure
+	for _, record := range []string{"", "0 1 2 - a reason", "0 1 2 16 a reason"} {
+		add("BACK", "record "+record, inRetry, "failed", func(k luascripts.SlotKeys, now int64) [][]any {
+			if record == "" {
+				return [][]any{{"zadd", k.Retry, now*100 + putBack, "failed"}, {"hdel", k.Why, "failed"}}
+			}
+			return [][]any{{"zadd", k.Retry, now*100 + putBack, "failed"}, {"hset", k.Why, "failed", record}}
+		}).only = "priority"
+	}
+	const back = "0 1 2 50 a reason"
+	add("DEATH", "a record of no failure", inDead, "dead", func(k luascripts.SlotKeys, _ int64) [][]any { return [][]any{{"hset", k.Why, "dead", back}} })
+	add("FAILED", "a record of no failure", inRetry, "failed", func(k luascripts.SlotKeys, _ int64) [][]any { return [][]any{{"hset", k.Why, "failed", back}} })
 	add("DEATH", "no record", inDead, "dead", func(k luascripts.SlotKeys, _ int64) [][]any { return [][]any{{"hdel", k.Why, "dead"}} })
 	add("FAILED", "no record", inRetry, "failed", func(k luascripts.SlotKeys, _ int64) [][]any { return [][]any{{"hdel", k.Why, "failed"}} })
 	add("FAILED", "no record, in the store", inStore, "waits", func(k luascripts.SlotKeys, _ int64) [][]any {

@@ -13,8 +13,10 @@ type ledger map[string]*account
 type account struct {
 	owed       bool  // a send is neither handled, nor dead, nor cancelled
 	sends      int   // counted
-	deliveries int   // since the last send that was stored, and not handed back
+	deliveries int   // since the last send that was stored, and neither handed back nor put back
 	promised   int64 // due or priority of the copy that waits fresh; 0: no promise
+	later      int64 // when the copy that waits may be delivered, since its handler put it back
+	kept       int64 // the priority of that copy, if it is a first delivery
 }
 
 // invariants hold after every request that reaches Redis. What turn, touch and
@@ -103,6 +105,25 @@ var invariants = []struct {
 			}
 			if d.kind == priorityKind && t.score != promised || d.kind != priorityKind && d.now < promised {
 				return t.content
+			}
+		}
+		return ""
+	}},
+	{"LATER: what its handler put back does not come before its time", func(d *driver, e *effect) string {
+		for _, t := range e.out.taken {
+			if d.now < d.ledger[t.content].later {
+				return t.content
+			}
+		}
+		return ""
+	}},
+	{"PLACE: what was put back in a priority topic goes in the order of priorities", func(d *driver, e *effect) string {
+		if d.kind != priorityKind || len(e.out.taken) == 0 || e.out.taken[0].score == 0 {
+			return ""
+		}
+		for x, a := range d.ledger {
+			if _, waits := e.after.retry[x]; waits && a.kept > e.out.taken[0].score && a.later <= d.now && e.after.store[x] <= retries {
+				return x
 			}
 		}
 		return ""
@@ -216,7 +237,7 @@ func hasFailed(s *slot, x string, times int64) bool {
 }
 
 // apply enters what a turn did.
-func (l ledger) apply(e *effect) {
+func (l ledger) apply(d *driver, e *effect) {
 	for _, end := range e.out.ended {
 		a := l[end.content]
 		switch end.fate {
@@ -228,7 +249,19 @@ func (l ledger) apply(e *effect) {
 				}
 			}
 		case first:
-			a.promised = e.after.store[end.content]
+			a.promised, a.later = e.after.store[end.content], 0
+		case snoozed:
+			a.deliveries--
+			a.kept = 0
+			for _, v := range e.turn.Verdicts {
+				if v.Content != end.content {
+					continue
+				}
+				a.later = d.now + v.Delay.Milliseconds()
+				if end.left == retries {
+					a.promised, a.kept = v.Priority, v.Priority
+				}
+			}
 		case deadNow, deadLast:
 			a.owed = false
 		}
@@ -241,14 +274,14 @@ func (l ledger) apply(e *effect) {
 // delivered forgets the promises that were kept.
 func (l ledger) delivered(e *effect) {
 	for _, t := range e.out.taken {
-		l[t.content].promised = 0
+		l[t.content].promised, l[t.content].later, l[t.content].kept = 0, 0, 0
 	}
 }
 
 // send enters a send that was stored, or merged with what waits for `at`.
 func (l ledger) send(x string, at int64) {
 	a := l[x]
-	a.owed, a.promised, a.deliveries = true, at, 0
+	a.owed, a.promised, a.deliveries, a.later, a.kept = true, at, 0, 0, 0
 	a.sends++
 }
 
@@ -256,7 +289,7 @@ func (l ledger) send(x string, at int64) {
 // flight goes on, with its own count.
 func (l ledger) cancelled(s *slot, x string) {
 	a := l[x]
-	a.owed, a.promised = false, 0
+	a.owed, a.promised, a.later, a.kept = false, 0, 0, 0
 	if mark, flying := s.prepare[x]; flying {
 		a.deliveries = int(17 - mark%1000)
 	}

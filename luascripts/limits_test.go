@@ -20,14 +20,15 @@ var numbersOfScripts = []struct {
 	{"16", limits.Retries, map[string]int{"turn": 2, "send": 1, "slot": 1, "dead": 4, "reschedule": 2}}, // in turn also the draw of one turn in 16
 	{"17", limits.Deliveries, map[string]int{"turn": 3, "reschedule": 2}},
 	{"17", limits.MinPriority, map[string]int{"turn": 3, "reschedule": 2}},
+	{"18", limits.PutBack, map[string]int{"turn": 1, "dead": 1, "reschedule": 1}},
 	{"2 ^ 53 - 1", limits.MaxScore, map[string]int{"dead": 1, "reschedule": 1}},
 	{"2 ^ 53", limits.MaxScore + 1, map[string]int{"turn": 1, "dead": 2, "reschedule": 1}},
 	{"1e11", limits.MinTime, map[string]int{"reschedule": 1}},
 	{"253402300800000", limits.MaxTime, map[string]int{"reschedule": 1}},
 	{"9e13", limits.MaxRetryTime, map[string]int{"reschedule": 1}},
-	{"1e12", limits.MaxDelay, map[string]int{"turn": 2}},
+	{"1e12", limits.MaxDelay, map[string]int{"turn": 3}},
 	{"1048576", limits.BatchBytes, map[string]int{"turn": 1}},
-	{"256", luascripts.MaxBatch, map[string]int{"turn": 3}},
+	{"256", luascripts.MaxBatch, map[string]int{"turn": 4}},
 }
 
 func TestLimitsOfScripts(t *testing.T) {

@@ -46,6 +46,11 @@ var livePlaces = func() []livePlace {
 	unknown := func(w *world, number int64) int64 { // its priority
 		return w.tells(luascripts.Left, leaving(w.as("a", inFlight(w, number), giveBack("m", 0))))
 	}
+	snoozed := func(w *world, number int64) int64 {
+		w.put("m")
+		a := w.took(w.as("a", number), "m")
+		return w.tells(luascripts.Left, leaving(w.as("a", a.Fence, later("m", time.Second, a.Priority(0)))))
+	}
 	priorities := func(k kind) bool { return k == priorityKind }
 	return []livePlace{
 		{name: "it waits", reach: sent},
@@ -53,6 +58,9 @@ var livePlaces = func() []livePlace {
 		{name: "a first delivery, and one more waits", reach: and(inFlight, sent)},
 		{name: "before a retry", reach: failing(time.Second)},
 		{name: "before a retry, and a fresh one waits", reach: and(failing(time.Second), sent)},
+		{name: "put back", reach: snoozed},
+		{name: "put back, and a fresh one waits", reach: and(snoozed, sent)},
+		{name: "in flight again after it was put back", reach: again(snoozed)},
 		{name: "a retry in flight", reach: again(failing(time.Second))},
 		{name: "a retry in flight, and a fresh one waits", reach: and(again(failing(time.Second)), sent)},
 		{name: "failed in the store", reach: failing(0)},
@@ -84,7 +92,12 @@ func besideLiveCopies(w *world, remove bool) {
 				w.must(maps.Equal(s.store, before.store) && maps.Equal(s.prepare, before.prepare) && maps.Equal(s.retry, before.retry) && s.holder == before.holder && s.number == before.number,
 					"%s: was %+v, is %+v", place.name, before, s)
 				failed := before.livesFailed("m")
-				w.must(!failed && s.why["m"] == "" || failed && s.why["m"] == before.why["m"] && s.explains, "%s, failed before %v: %+v", place.name, failed, s)
+				if before.retry["m"]%100 == putBack { // of its own it has a priority
+					own, known := luascripts.ParseFailure(s.why["m"])
+					w.must(known && own.PutBack() && own.Priority == 50 && s.explains, "%s: %+v", place.name, s)
+				} else {
+					w.must(!failed && s.why["m"] == "" || failed && s.why["m"] == before.why["m"] && s.explains, "%s, failed before %v: %+v", place.name, failed, s)
+				}
 				switch end {
 				case "done":
 					w.finishAll(number)

@@ -47,6 +47,18 @@ var memoryTrials = []trial{
 			}
 		}
 	}},
+	{name: "full: put back, and back in its place", live: true, run: func(w *world) {
+		w.clean(priorityKind)
+		w.put("m")
+		a := w.took(w.as("a", 0), "m")
+		w.full(true)
+		number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, later("m", time.Second, 50))))
+		w.full(false)
+		w.later(1000)
+		w.full(true)
+		w.took(w.as("a", number), "m")
+		w.full(false)
+	}},
 	{name: "full: finish", live: true, run: finishWhenFull},
 	{name: "full: take-over", live: true, run: func(w *world) {
 		for _, delay := range []time.Duration{0, time.Second} {
@@ -141,6 +153,7 @@ func finishWhenFull(w *world) {
 			"dead":                    bury("m"),
 			"handed back":             giveBack("m", 50),
 			"handed back, not known":  giveBack("m", 0),
+			"put back":                later("m", time.Second, 50),
 			"done, and was a failure": {},
 		} {
 			w.clean(k)

@@ -57,7 +57,11 @@ func (s *slot) takeOut(remove, priorities bool, give int64, dead []byhand.DeadIt
 			continue
 		}
 		delete(s.dead, x)
-		if !s.livesFailed(x) {
+		part := strings.SplitN(s.why[x], " ", 6)
+		switch {
+		case s.retry[x]%100 == putBack && len(part) == 6:
+			s.why[x] = strings.Join([]string{"0", part[1], part[2], part[3], "- put back by its handler"}, " ")
+		case !s.livesFailed(x):
 			delete(s.why, x)
 		}
 		if word == byhand.Stored {
@@ -72,7 +76,7 @@ func (s *slot) livesFailed(x string) bool {
 	waits, stored := s.store[x]
 	mark, flying := s.prepare[x]
 	again, retrying := s.retry[x]
-	return stored && waits <= retries || flying && mark%1000 != retries || retrying && again%100 != 17
+	return stored && waits <= retries || flying && mark%1000 != retries || retrying && again%100 <= retries
 }
 
 // reschedule expects what reschedule.lua does and answers.
@@ -161,7 +165,7 @@ func (s *slot) found(x string, priorities bool, now int64) byhand.Found {
 		f.Left = int(f.Stored)
 	}
 	if score, retrying := s.retry[x]; retrying {
-		f.Retry, f.Left = time.UnixMilli(score/100), int(score%100)
+		f.Retry, f.Left = time.UnixMilli(score/100), int(min(score%100, 17))
 	}
 	if mark, flying := s.prepare[x]; flying {
 		f.InFlight, f.Left = true, int(mark%1000)

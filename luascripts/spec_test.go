@@ -20,6 +20,7 @@ import (
 
 const (
 	retries  = 16 // after the first delivery
+	putBack  = 18 // marks a first delivery in retry that was put back with its priority
 	maxBatch = luascripts.MaxBatch
 )
 
@@ -33,7 +34,8 @@ type slot struct {
 	paused, explains     bool
 	since                int64 // when it was paused; 0 also where that is no number
 
-	passed int // fresh ones that went before due retries
+	passed int   // fresh ones that went before due retries
+	later  int64 // when the last one that was put back is due
 
 	most int // bytes of a batch, for the script that answers; 0: 1 MiB
 }
@@ -73,6 +75,7 @@ type outcome struct {
 	over    string     // the reason why a batch was taken over
 	again   bool       // a batch was told again
 	dropped bool       // a due retry merged into a fresh copy
+	takenUp []string   // what was put back before, and took its place
 }
 
 type ending struct {
@@ -85,7 +88,8 @@ const (
 	done     = "done"
 	merged   = "merged" // a fresh copy won
 	back     = "back"   // not started
-	first    = "first"  // not started, and the fresh copy takes its time
+	first    = "first"  // not started, or put back, and the fresh copy takes its time
+	snoozed  = "snoozed"
 	failed   = "failed"
 	deadLast = "dead after its last delivery"
 	deadNow  = "dead by verdict"
@@ -204,6 +208,9 @@ func (s *slot) finish(t *luascripts.Turn, now int64) (ended []ending) {
 // end expects the end of one content that was not done.
 func (s *slot) end(x string, mark int64, v *luascripts.Verdict, t *luascripts.Turn, now int64) ending {
 	left := mark % 1000
+	if v.Fate == luascripts.PutBack {
+		return s.putOff(x, left, v, t, now+v.Delay.Milliseconds(), now)
+	}
 	if due := min(now, mark-left); v.Fate == luascripts.NotStarted && t.Merge && left == retries && s.store[x] > due {
 		s.store[x] = due
 		return ending{x, left, first}
@@ -240,6 +247,67 @@ func (s *slot) end(x string, mark int64, v *luascripts.Verdict, t *luascripts.Tu
 	return ending{x, left, failed}
 }
 
+// putOff expects the end of one content that its handler put back.
+func (s *slot) putOff(x string, left int64, v *luascripts.Verdict, t *luascripts.Turn, due, now int64) ending {
+	e := ending{x, left, snoozed}
+	switch waits := s.store[x]; {
+	case waits > retries && t.Merge && left == retries && due < waits:
+		e.fate = first
+	case waits > retries:
+		return ending{x, left, merged}
+	}
+	switch {
+	case left < retries: // its record stays what it is
+		s.retry[x] = due*100 + left + 1
+		return e
+	case !t.Priority:
+		s.store[x] = due
+	case v.Priority == 0:
+		s.retry[x] = due*100 + 17
+	default:
+		s.retry[x] = due*100 + putBack
+		s.later = max(s.later, due)
+	}
+	since, priority := now, "-"
+	if v.Priority > 0 {
+		priority = strconv.FormatInt(v.Priority, 10)
+	}
+	_, buried := s.dead[x]
+	if part := strings.SplitN(s.why[x], " ", 6); len(part) == 6 && (buried || part[0] == "0") {
+		if v.Priority == 0 {
+			priority = part[3]
+		}
+		if buried { // it is of another copy
+			part[3] = priority
+			s.why[x] = strings.Join(part, " ")
+			return e
+		}
+		since, _ = strconv.ParseInt(part[1], 10, 64)
+	}
+	s.why[x] = fmt.Sprintf("0 %d %d %s %s %s", since, now, priority, cmp.Or(s.holder, "-"), v.Reason)
+	return e
+}
+
+// takeUp expects those that were put back, and whose time has come, in the store again.
+func (s *slot) takeUp(now int64, o *outcome) {
+	for _, x := range ordered(s.retry) {
+		record, _ := luascripts.ParseFailure(s.why[x.content])
+		if x.score/100 > now || x.score%100 != putBack || record.Priority <= retries {
+			continue
+		}
+		delete(s.retry, x.content)
+		if s.store[x.content] > retries {
+			o.dropped = true
+			continue
+		}
+		s.store[x.content] = record.Priority
+		o.takenUp = append(o.takenUp, x.content)
+	}
+	if now >= s.later {
+		s.later = 0
+	}
+}
+
 func (s *slot) note(x string, left int64, v *luascripts.Verdict, now int64) {
 	first, priority := strconv.FormatInt(now, 10), "-"
 	if part := strings.SplitN(s.why[x], " ", 6); left < retries && len(part) == 6 {
@@ -253,9 +321,13 @@ func (s *slot) note(x string, left int64, v *luascripts.Verdict, now int64) {
 
 // take expects the next batch, or that there is none.
 func (s *slot) take(t *luascripts.Turn, now int64, a luascripts.Answer, o *outcome) {
-	waiting := ordered(s.store) // ascending
 	soonest := int64(math.MaxInt64)
 	failures := ordered(s.retry)
+	if t.Priority && len(failures) > 0 && failures[0].score/100 <= now {
+		s.takeUp(now, o)
+		failures = ordered(s.retry)
+	}
+	waiting := ordered(s.store) // ascending
 	if len(failures) > 0 {
 		soonest = failures[0].score / 100
 	}
@@ -430,5 +502,6 @@ func (s *slot) same(actual *slot) {
 	need(s.holder == actual.holder && s.number == actual.number, "NUMBER", "%q holds batch %d, not %q %d", actual.holder, actual.number, s.holder, s.number)
 	need(s.until == actual.until && s.lease == actual.lease, "LEASE", "%d until %d, not %d until %d", actual.lease, actual.until, s.lease, s.until)
 	need(s.passed == actual.passed, "PASSED", "%d fresh ones, not %d", actual.passed, s.passed)
+	need(s.later == actual.later, "LATER", "is %d, not %d", actual.later, s.later)
 	need(s.paused == actual.paused && s.since == actual.since, "PAUSED", "is %v since %d, not %v since %d", actual.paused, actual.since, s.paused, s.since)
 }

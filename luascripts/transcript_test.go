@@ -51,6 +51,7 @@ func TestTranscript(t *testing.T) {
 	}{
 		{"literal", "orders", true, 0, literalTranscript},
 		{"backoff", "prices", false, time.Second, backoffTranscript},
+		{"putback", "orders", true, time.Second, putBackTranscript},
 	} {
 		t.Run(play.name, func(t *testing.T) {
 			tr := &transcript{
@@ -59,6 +60,7 @@ func TestTranscript(t *testing.T) {
 			}
 			tr.clock = "clock{" + tr.keys.Store + "}"
 			tr.scripts = edited(tr.rdb, func(_, source string) string { return withClock(source, tr.clock) })
+			tr.rdb.FlushAll(tr.Context())
 			tr.later(0)
 			play.stages(tr)
 			tr.fence(false)
@@ -251,6 +253,8 @@ func verdictWords(verdicts []luascripts.Verdict) string {
 			fmt.Fprintf(&b, "was not started, priority %d", v.Priority)
 		case v.Fate == luascripts.NotStarted:
 			b.WriteString("was not started")
+		case v.Fate == luascripts.PutBack:
+			fmt.Fprintf(&b, "is put back for %v, priority %d: %s", v.Delay, v.Priority, v.Reason)
 		case v.Delay == 0:
 			fmt.Fprintf(&b, "failed: %s", v.Reason)
 		default:
@@ -397,6 +401,38 @@ func literalTranscript(tr *transcript) {
 	tr.look(`HGET "why{orders_3}" "order 4703"`)
 	tr.expect(tr.turn("w2", 10), luascripts.Batch, 2)
 	tr.see("prepare", "meta")
+}
+
+func putBackTranscript(tr *transcript) {
+	const x, y = "order 4703", "order 4734"
+	tr.inSlot3(x, y)
+	later := luascripts.Verdict{Content: x, Fate: luascripts.PutBack, Delay: time.Minute, Priority: 900, Reason: "the shop is closed"}
+
+	tr.stage("Put back", "The worker takes the order. Its handler cannot do anything yet, and wants it in a minute. It waits in `retry`, with the mark 18 in the place of the retries left, and `why` keeps its priority. No attempt is spent.")
+	tr.look(`ZADD orders_3 900 "order 4703"`)
+	tr.expect(tr.turn("w1", 10), luascripts.Batch, 1)
+	tr.expect(tr.turn("w1", 10, later), luascripts.Empty, 0)
+	tr.see("store", "prepare", "retry")
+	tr.look(`HGET "why{orders_3}" "order 4703"`)
+	tr.see("meta")
+
+	tr.later(time.Minute)
+	tr.stage("In its place again", "A minute later it stands in the store again, before the turn chooses. It is delivered as attempt 1, with its priority, and the order with a lower one waits.")
+	tr.look(`ZADD orders_3 500 "order 4734"`)
+	tr.expect(tr.turn("w1", 1), luascripts.Batch, 1)
+	tr.see("store", "prepare", "retry")
+
+	tr.later(time.Second)
+	tr.stage("Put back again", "The handler may put it back as often as it wants. `why` knows the first and the last time.")
+	tr.expect(tr.turn("w1", 10, later), luascripts.Batch, 1)
+	tr.see("prepare", "retry")
+	tr.look(`HGET "why{orders_3}" "order 4703"`)
+
+	tr.later(time.Minute)
+	tr.stage("Done", "Now it can be handled. When it is done, nothing is left of it.")
+	tr.expect(tr.turn("w1", 10), luascripts.Batch, 1)
+	tr.expect(tr.turn("w1", 10), luascripts.Empty, 0)
+	tr.look(`EXISTS orders_3 "prepare{orders_3}" "retry{orders_3}" "why{orders_3}"`)
 }
 
 func backoffTranscript(tr *transcript) {

@@ -55,13 +55,13 @@ type Turn struct {
 type Verdict struct {
 	Content string
 	Fate    Fate
-	Delay   time.Duration // of the retry, for Failed; 0: back to the store at once (literal topics)
+	Delay   time.Duration // of the retry, for Failed; 0: back to the store at once (literal topics); how long it waits, for PutBack
 
 	// Priority it was taken with; 0: unknown, or not a Priority topic. It is kept for people
-	// who look if the message fails, and given back to it if it was not started.
+	// who look if the message fails, and given back to it if it was not started, or put back.
 	Priority int64
 
-	Reason string // why it failed, for people who look
+	Reason string // why it failed or was put back, for people who look
 }
 
 // Fate is what becomes of a message that was not done.
@@ -72,6 +72,7 @@ const (
 	Failed     Fate = iota // spends an attempt; dead if it was the last
 	Dead                   // dead now, whatever attempts are left
 	NotStarted             // goes back with its attempt, time or priority kept
+	PutBack                // by its handler: waits for Delay, 1 ms at least, with its attempt and priority kept
 )
 
 // Code is the kind of an [Answer].
@@ -200,6 +201,8 @@ func (t *Turn) args() []any {
 			n = -1
 		case NotStarted:
 			n = -2
+		case PutBack:
+			n = -2 - max(1, millis(v.Delay))
 		}
 		priority := ""
 		if v.Priority > 0 {

@@ -25,18 +25,24 @@
 --   the old copy is dropped when it comes back, even to die, when it comes due, or when the fresh one is
 --   taken; and the fresh one has the full 17 deliveries. A content that is dead may wait as well. If the old
 --   copy was a first delivery of a range merge, and was not started, its time stays: it was the first one.
+-- PUT BACK   by its handler, a content waits for so many ms, and spends no attempt: a first delivery of a time kind
+--   in the store, a retry in `retry`, and a first delivery with a priority there, too, its priority in `why`. When
+--   its time has come it stands in the store again, before anything is chosen. It may be put back for ever.
 -- DEAD   when its 17th delivery failed or was taken over (no retries left), or its worker said so.
 --
 -- KEYS  1 store  content -> due ms, or priority (both above 16), or 1..16: retries left of a failed one
 --       2 prepare  content -> second it was taken * 1000 + retries left if this delivery fails
 --       3 retry  content -> due ms * 100 + retries left, as above (17: a first delivery that was not
---               started and whose priority nobody knows)
+--               started, or was put back, and whose priority nobody knows; 18: one that was put back and whose
+--               priority stands in `why`)
 --       4 dead  content -> ms of death
 --       5 meta  holder, batch (its number; only grows, and past the clock in us), until (end of its lease, ms), lease (ms; 0: none),
 --               paused (if set, nothing is taken), why (set while `why` may name contents not dead, and while the
 --               store may hold failed ones),
---               passed (how many fresh ones went before retries that were due, 7 taken off for each of these)
---       6 why  content -> 'attempts first last priority worker reason', of retrying and dead ones
+--               passed (how many fresh ones went before retries that were due, 7 taken off for each of these),
+--               later (priorities: when the last of those that were put back is due, ms)
+--       6 why  content -> 'attempts first last priority worker reason', of retrying and dead ones, and with 0
+--               attempts of first deliveries that were put back
 -- ARGV  1 'P' priority: larger first; 'T' fixed time or 'R' range merge: due ones, oldest first; 'TD', 'RD': and
 --         tell when each was due       2 me
 --       3 number of the slot as I know it, 0: unknown     4 holder proven dead, or ''
@@ -45,25 +51,26 @@
 --       9 1: I hold nothing, so a batch of mine in flight is told again (Redis forgot in a failover what I
 --           said of it); 0: I hold the batch of that number, if any
 --       10.. in fours, what was not done in my batch (whatever is not listed is done):
---           content,  >= 0 failed, delay ms of its retry | -1 failed, dead now | -2 not started,
---           its priority or '' if unknown,  reason
+--           content,  >= 0 failed, delay ms of its retry | -1 failed, dead now | -2 not started |
+--           below -2 put back by its handler for -2 - n ms,  its priority or '' if unknown,  reason
 -- ANSWERS
 --   BATCH number, attempt 1..17, k, k contents, told   I hold this batch. Told: of a retry its entry of `why`,
 --         if there is one; of first deliveries their priorities, one for each content or one for all, or
 --         with 'D' when each was due; nothing in other topics, and when first deliveries are told again
---   EMPTY number, ms until the next is due or '', us of the present ms that are over: to be precise
+--   EMPTY number, ms until the next is due or '' (0: more had been put back than one turn can put into its place:
+--         ask again), us of the present ms that are over: to be precise
 --   NUMBER number: nothing taken, use this number
 --   BUSY holder, ms of its lease    PAUSED number    LEFT number: I hold nothing, and late
 --         duplicates of my turns can take nothing
 local store, prepare, retry, dead, meta, why = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local kind, tells_due = string.sub(ARGV[1], 1, 1), #ARGV[1] > 1
 local me, known, count = ARGV[2], tonumber(ARGV[3]), math.min(tonumber(ARGV[6]), 256)
-local RETRIES, PASS, FIRST_VERDICT, MOST, call = 16, 7, 10, 1048576, redis.call
+local RETRIES, BACK, PASS, FIRST_VERDICT, MOST, call = 16, 18, 7, 10, 1048576, redis.call
 
 local time = call('TIME')
 local second = tonumber(time[1])
 local now = second * 1000 + math.floor(time[2] / 1000)
-local m = call('HMGET', meta, 'holder', 'batch', 'until', 'lease', 'paused', 'why', 'passed')
+local m = call('HMGET', meta, 'holder', 'batch', 'until', 'lease', 'paused', 'why', 'passed', 'later')
 local holder, batch = m[1] or '', math.floor(tonumber(m[2]) or 0)
 if not (batch >= 0 and batch < 2 ^ 53) then batch = 0 end   -- nothing RMQ writes
 local function int(x) return string.format('%.0f', x) end   -- tostring() keeps 14 digits only
@@ -134,25 +141,45 @@ if mine and #ARGV < FIRST_VERDICT then            -- all of it is done
   if m[6] then forget(call('ZRANGE', prepare, 0, -1)) end
   call('DEL', prepare)
 elseif call('ZCARD', prepare) > 0 then
-  -- Notes in `why` that the delivery of x failed. The first failure starts a new record.
+  -- Notes in `why` that the delivery of x failed, or did not count. The first failure starts a new record.
   local function note(x, left, priority, reason)
-    local old = left < RETRIES and call('HGET', why, x) or ''
+    local old = left ~= RETRIES and call('HGET', why, x) or ''
+    local died = left > RETRIES and call('ZSCORE', dead, x)
+    if left > RETRIES and not died and string.sub(old, 1, 2) ~= '0 ' then old = '' end   -- of a copy that is gone
     local first, kept = string.match(old, '^%d+ (%d+) %d+ (%S+)')
     if priority == '' then priority = kept or '-' end
     local record = {17 - left, first or int(now), int(now), priority, holder == '' and '-' or holder, reason}
+    if died then                                  -- and this one of another copy, but for the priority
+      local failures, rest = string.match(old, '^(%d+ %d+ %d+) %S+ (.*)$')
+      if failures then record = {failures, priority, rest} end
+    end
     call('HSET', why, x, table.concat(record, ' '))
   end
+  local function remember()
+    call('HSET', meta, 'why', 1)
+    m[6] = '1'
+  end
 
-  -- Gives back what was not started: no attempt is spent.
-  local function give_back(x, mark, left, priority)
-    local waits = tonumber(call('ZSCORE', store, x) or 0)
+  -- Gives back what was not done: no attempt is spent. What its handler put back waits for `later` ms.
+  local function give_back(x, mark, left, priority, later, reason)
+    local waits, due = tonumber(call('ZSCORE', store, x) or 0), now + later
     if left == RETRIES and kind ~= 'P' then
-      local due = mark - left                       -- the second it was taken
-      if not (due > RETRIES and due < now) then due = now end
-      if waits <= RETRIES or kind == 'R' and due < waits then call('ZADD', store, int(due), x) end
-    elseif waits > RETRIES then                     -- sent again: the fresh copy wins
-    elseif left == RETRIES and priority ~= '' then call('ZADD', store, priority, x)
-    else call('ZADD', retry, int(now * 100 + left + 1), x) end
+      local taken = mark - left                     -- the second it was
+      if later == 0 and taken > RETRIES and taken < now then due = taken end
+      if waits > RETRIES and not (kind == 'R' and due < waits) then return end   -- sent again: the fresh copy wins
+      call('ZADD', store, int(due), x)
+    elseif waits > RETRIES then return              -- and here
+    elseif left < RETRIES or priority == '' then call('ZADD', retry, int(due * 100 + left + 1), x)
+    elseif later == 0 then call('ZADD', store, priority, x)
+    else
+      call('ZADD', retry, int(due * 100 + BACK), x)
+      m[8] = math.max(due, tonumber(m[8]) or 0)
+      call('HSET', meta, 'later', int(m[8]))
+    end
+    if later > 0 and left == RETRIES then
+      note(x, RETRIES + 1, priority, reason)
+      remember()
+    end
   end
 
   local till, lease = tonumber(m[3]) or 0, tonumber(m[4]) or 0
@@ -165,7 +192,7 @@ elseif call('ZCARD', prepare) > 0 then
     call('HDEL', meta, 'until')                   -- (a first write that takes away passes above maxmemory)
     while flying > k do
       local surplus = call('ZRANGE', prepare, k, k + 15, 'WITHSCORES')
-      for i = 1, #surplus, 2 do give_back(surplus[i], tonumber(surplus[i + 1]), retries_in(surplus[i + 1] % 1000), '') end
+      for i = 1, #surplus, 2 do give_back(surplus[i], tonumber(surplus[i + 1]), retries_in(surplus[i + 1] % 1000), '', 0) end
       flying = flying - call('ZREMRANGEBYRANK', prepare, k, k + 15)
       batch = tonumber(following)
     end
@@ -186,7 +213,7 @@ elseif call('ZCARD', prepare) > 0 then
   local verdicts = {}
   for i = FIRST_VERDICT, #ARGV, 4 do
     local n, p = tonumber(ARGV[i + 1]), ARGV[i + 2]
-    local sound = n and n >= -2 and n <= 1e12 and n % 1 == 0 and ARGV[i + 3] and (p == '' or tonumber(p) and tonumber(p) > RETRIES)
+    local sound = n and n >= -2 - 1e12 and n <= 1e12 and n % 1 == 0 and ARGV[i + 3] and (p == '' or tonumber(p) and tonumber(p) > RETRIES)
     if not sound then
       return redis.error_reply('RMQ bad verdict on argument ' .. i)
     end
@@ -203,14 +230,13 @@ elseif call('ZCARD', prepare) > 0 then
     if at and not over then n, priority, reason = tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3] end
     if not over and not at then
       done[#done + 1] = x
-    elseif n == -2 then
-      give_back(x, mark, left, priority)
+    elseif n <= -2 then
+      give_back(x, mark, left, priority, -2 - n, reason)
     elseif tonumber(call('ZSCORE', store, x) or 0) <= RETRIES then   -- else sent again: the fresh copy wins
       note(x, left, priority, reason)
       if n == -1 or left == 0 then call('ZADD', dead, int(now), x)
       else
-        call('HSET', meta, 'why', 1)
-        m[6] = '1'
+        remember()
         if n > 0 then call('ZADD', retry, int((now + n) * 100 + left), x) else call('ZADD', store, left, x) end
       end
     end
@@ -235,8 +261,11 @@ if m[5] then return {'PAUSED', int(batch)} end
 -- 3. Choose the next batch: all fresh, or one retry alone with `left` retries after this one. Fresh ones stand
 -- in the store at ranks from..to, and (priorities) the `above` highest.
 local left, from, to, above = RETRIES, nil, nil, 0
-local r = call('ZRANGE', retry, 0, 0, 'WITHSCORES')
-local due = r[1] and math.floor(r[2] / 100)
+local function next_retry()
+  local r = call('ZRANGE', retry, 0, 0, 'WITHSCORES')
+  return r, r[1] and math.floor(r[2] / 100)
+end
+local r, due = next_retry()
 local retries_first, late                          -- late: a retry is due, and fresh ones may pass it
 local passed = math.min(256 + PASS, tonumber(m[7]) or 0)
 local function alone(content, retries_left)
@@ -253,6 +282,29 @@ if kind ~= 'P' then
     from, to = 0, read(0, count, mean_of(first), 1, function(i, n) return call('ZRANGEBYSCORE', store, '-inf', now, 'LIMIT', i, n) end) - 1
   end
 else
+  -- What was put back takes its place in the store again, once its time has come. Retries may stand before it.
+  if due and due <= now and (m[8] or r[2] % 100 == BACK) then
+    local waiting = call('ZRANGEBYSCORE', retry, '-inf', int(now * 100 + 99), 'WITHSCORES', 'LIMIT', 0, 256)
+    local back, moved, fresh = {}, {}, {}
+    for i = 1, #waiting, 2 do
+      if waiting[i + 1] % 100 == BACK then back[#back + 1] = waiting[i] end
+    end
+    if back[1] then
+      local stored, records = call('ZMSCORE', store, unpack(back)), call('HMGET', why, unpack(back))
+      for i = 1, #back do
+        local again = tonumber(stored[i] or 0) > RETRIES   -- sent again: merges into the fresh copy
+        local priority = tonumber(string.match(records[i] or '', '^%d+ %d+ %d+ (%d+) ') or 0)
+        if again or priority > RETRIES then moved[#moved + 1] = back[i] end   -- else unknown: it goes alone
+        if not again and priority > RETRIES then fresh[#fresh + 1], fresh[#fresh + 2] = int(priority), back[i] end
+      end
+    end
+    if moved[1] then call('ZREM', retry, unpack(moved)) end
+    if fresh[1] then call('ZADD', store, unpack(fresh)) end
+    local more = #waiting == 512
+    if more and #moved > 128 then return {'EMPTY', int(batch), 0, 0} end   -- others may go before these
+    if m[8] and now >= (tonumber(m[8]) or 0) and not more then call('HDEL', meta, 'later') end
+    r, due = next_retry()
+  end
   local top, random = call('ZREVRANGE', store, 0, 1, 'WITHSCORES'), tonumber(ARGV[7])
   -- Failed ones of a literal topic stand below every priority. Those that somebody else wrote are found in time.
   local low = (m[6] or m[7] or random % 16 == 0 or tonumber(top[2] or 0) <= RETRIES) and call('ZRANGE', store, 0, 0, 'WITHSCORES') or top

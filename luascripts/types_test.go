@@ -24,6 +24,8 @@ var typeTrials = []trial{
 	{name: "wrong type: retry", run: func(w *world) { wrongTypes(w, "retry") }},
 	{name: "wrong type: fail", run: func(w *world) { wrongTypes(w, "fail") }},
 	{name: "wrong type: hand back", run: func(w *world) { wrongTypes(w, "hand back") }},
+	{name: "wrong type: put back", run: func(w *world) { wrongTypes(w, "put back") }},
+	{name: "wrong type: back in its place", run: func(w *world) { wrongTypes(w, "back in its place") }},
 	{name: "wrong type: take-over", run: func(w *world) { wrongTypes(w, "take-over") }},
 	{name: "wrong type: cancel", run: wrongTypeCancel},
 	{name: "wrong type: others", run: wrongTypeOthers},
@@ -74,6 +76,7 @@ var mayPass = map[string]string{
 	"finish":                 "dead why prepare", // an own batch that is done is deleted, whatever it is
 	"finish after a failure": "",
 	"retry":                  "dead",
+	"back in its place":      "dead why", // which the time kinds do not ask
 }
 
 func wrongTypes(w *world, stage string) {
@@ -86,14 +89,19 @@ func wrongTypes(w *world, stage string) {
 				a := w.took(w.as("a", 0), "m0")
 				w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("m0", time.Hour))))
 			}
-			if stage == "retry" {
+			if stage == "back in its place" {
+				w.put("m0")
+				a := w.took(w.as("a", 0), "m0")
+				w.tells(luascripts.Left, leaving(w.as("a", a.Fence, later("m0", time.Hour, a.Priority(0)))))
+			}
+			if stage == "retry" || stage == "back in its place" {
 				w.later(time.Hour.Milliseconds())
 			} else {
 				w.put("m1", "m2", "m3", "m4")
 			}
 			t := w.as("a", w.slot().number)
 			done := map[string]bool{}
-			if stage != "first take" && stage != "retry" {
+			if stage != "first take" && stage != "retry" && stage != "back in its place" {
 				a := w.turn(asking(2, t), luascripts.Batch)
 				x, y := a.Contents[0], a.Contents[1]
 				t.Fence = a.Fence
@@ -102,6 +110,8 @@ func wrongTypes(w *world, stage string) {
 					t.Verdicts = []luascripts.Verdict{fail(x, time.Second), bury(y)}
 				case "hand back":
 					t.Verdicts = []luascripts.Verdict{giveBack(x, 50), giveBack(y, 0)}
+				case "put back":
+					t.Verdicts = []luascripts.Verdict{later(x, time.Second, 50), later(y, time.Second, 0)}
 				case "take-over":
 					t = w.as("b", 0)
 					w.later(9000)

@@ -106,7 +106,9 @@ func badVerdicts(w *world) {
 			"-inf":                     {"m", "-inf", "", "why"},
 			"too long a delay":         {"m", "1000000000001", "", "why"},
 			"a fraction":               {"m", "1.5", "", "why"},
-			"below -2":                 {"m", -3, "", "why"},
+			"too long put back":        {"m", "-1000000000003", "", "why"},
+			"put back for a fraction":  {"m", "-3.5", "", "why"},
+			"priority 16 of one back":  {"m", -3, 16, "why"},
 			"no reason":                {"m", 1000, ""},
 			"no priority":              {"m", 1000},
 			"no fate":                  {"m"},
@@ -207,6 +209,7 @@ func freshCopyWins(w *world) {
 	for _, k := range kinds {
 		for name, end := range map[string]luascripts.Verdict{
 			"failed": fail("m", time.Second), "literal": fail("m", 0), "dead": bury("m"), "back": giveBack("m", 60), "unknown": giveBack("m", 0),
+			"put back": later("m", time.Second, 60), "put back for longer": later("m", time.Minute, 60), "put back, unknown": later("m", time.Second, 0),
 		} {
 			w.clean(k)
 			w.put("m")
@@ -217,6 +220,9 @@ func freshCopyWins(w *world) {
 			s := w.slot()
 			if k == rangeMerge && end.Fate == luascripts.NotStarted {
 				due = startOfTime
+			}
+			if k == rangeMerge && end.Fate == luascripts.PutBack {
+				due = min(due, w.now+end.Delay.Milliseconds())
 			}
 			w.must(s.store["m"] == due && len(s.retry)+len(s.prepare)+len(s.dead) == 0, "%v, %s: %+v", k, name, s)
 			w.at(due)

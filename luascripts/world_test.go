@@ -196,6 +196,7 @@ func (r *reading) slot() (*slot, error) {
 	s.since, _ = strconv.ParseInt(m["paused"], 10, 64)
 	_, s.explains = m["why"]
 	s.passed, _ = strconv.Atoi(m["passed"])
+	s.later, _ = strconv.ParseInt(m["later"], 10, 64)
 	return s, nil
 }
 
@@ -252,6 +253,9 @@ func (w *world) restore(s *slot) {
 	}
 	if s.passed > 0 {
 		pipe.HSet(ctx, w.k.Meta, "passed", s.passed)
+	}
+	if s.later > 0 {
+		pipe.HSet(ctx, k.Meta, "later", s.later)
 	}
 	if s.explains {
 		pipe.HSet(ctx, k.Meta, "why", 1)
@@ -375,6 +379,11 @@ func fail(x string, delay time.Duration) luascripts.Verdict {
 
 func giveBack(x string, priority int64) luascripts.Verdict {
 	return luascripts.Verdict{Content: x, Fate: luascripts.NotStarted, Priority: priority, Reason: "not started"}
+}
+
+// later puts back.
+func later(x string, d time.Duration, priority int64) luascripts.Verdict {
+	return luascripts.Verdict{Content: x, Fate: luascripts.PutBack, Delay: d, Priority: priority, Reason: "the shop is closed"}
 }
 
 func bury(x string) luascripts.Verdict {

@@ -13,8 +13,8 @@ import (
 //	}
 //
 // Return nil when the message is done. After an error or a panic it comes again when its
-// Backoff is over, up to 16 times; then it is dead. Dead and RetryAfter return errors that
-// say otherwise.
+// Backoff is over, up to 16 times; then it is dead. Dead, RetryAfter and Later return errors
+// that say otherwise.
 //
 // Each message is delivered at least once: be ready to see one twice.
 type MessageListener = consumer.MessageListener
@@ -134,3 +134,8 @@ func Dead(err error) error { return consumer.Dead(err) }
 // RetryAfter is the error of a message that should come again after d, whatever the
 // Backoff says.
 func RetryAfter(d time.Duration, err error) error { return consumer.RetryAfter(d, err) }
+
+// Later is the error of a message that cannot be handled yet, for example because a shop is
+// closed: it comes again after d, and the delivery does not count. It keeps its priority, and
+// may be put back for ever. You may wrap the error, to say why.
+func Later(d time.Duration) error { return consumer.Later(d) }

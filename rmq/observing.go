@@ -74,8 +74,8 @@ const (
 )
 
 // OutcomeOf returns what becomes of a message whose listener has returned err: EventDone,
-// EventFailed, EventDied, or EventHandedBack if the worker is closing. It is for a
-// Middleware. An Observer learns later whether Redis has heard it.
+// EventFailed, EventDied, EventSnoozed after Later, or EventHandedBack if the worker is
+// closing. It is for a Middleware. An Observer learns later whether Redis has heard it.
 func OutcomeOf(ctx context.Context, d *Delivery, err error) What {
 	return consumer.OutcomeOf(ctx, d, err)
 }

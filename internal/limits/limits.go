@@ -10,6 +10,10 @@ import "time"
 const (
 	Retries    = 16
 	Deliveries = 1 + Retries // then it is dead
+
+	// PutBack stands for the retries left where a first delivery waits that its handler
+	// put back, and whose priority is known.
+	PutBack = Deliveries + 1
 )
 
 // Scores in Redis.

@@ -39,8 +39,12 @@ for i = 3, #ARGV, 2 do
     -- A copy that has failed and lives still needs the entry of why, which was not about this death then, and
     -- is not a dead one's any more. Any other must go, or a first delivery would be told of failures.
     local explains = waits and tonumber(waits) <= 16 or flying and flying % 1000 < 16 or again and again % 100 <= 16
-    if not explains then call('HDEL', why, x)
-    elseif call('HGET', why, x) then call('HSET', meta, 'why', 1) end
+    local record = call('HGET', why, x)
+    if record and again and again % 100 == 18 then   -- put back by its handler: only the priority is of that copy
+      call('HSET', why, x, (string.gsub(record, '^%d+ (%d+ %d+ %S+) .*$', '0 %1 - put back by its handler')))
+      call('HSET', meta, 'why', 1)
+    elseif not explains then call('HDEL', why, x)
+    elseif record then call('HSET', meta, 'why', 1) end
     if word == 'STORED' then call('ZADD', store, score, x) end
   end
   words[#words + 1] = word

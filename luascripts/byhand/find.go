@@ -30,7 +30,7 @@ type Found struct {
 	Beside   int       // in a priority topic: how many others of the store have its priority
 	InFlight bool
 	Retry    time.Time           // when its retry is due; zero: none waits
-	Left     int                 // retries left, of the copy in flight or before its retry
+	Left     int                 // retries left, of the copy in flight or before its retry; 17: that is a first delivery
 	Died     time.Time           // zero: not dead
 	Why      *luascripts.Failure // nil: nothing is known
 	Batch    int                 // how many contents of the slot are in flight

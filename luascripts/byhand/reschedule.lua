@@ -32,7 +32,8 @@ elseif waits then
 elseif again and ARGV[2] == 'PRIORITY' then
   return {'RETRY', again, again}
 elseif again then
-  local left = math.max(1, math.min(17, math.floor(again % 100)))   -- also of a score that nothing of RMQ wrote
+  local left = math.floor(again % 100)
+  if left ~= 18 then left = math.max(1, math.min(17, left)) end   -- also of a score that nothing of RMQ wrote
   local score = int(number * 100 + left)
   call('ZREM', retry, x)
   call('ZADD', retry, score, x)

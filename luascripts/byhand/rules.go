@@ -24,11 +24,12 @@ var Rules = []struct{ Name, Rule string }{
 	{"BATCH", "what is in flight are at most 256 first deliveries of one moment, or one retry alone"},
 	{"MARK", "a mark in prepare is a second times 1000, and 0 to 16 retries left"},
 	{"HELD", "what is in flight has a holder and a number"},
-	{"RETRY", "a score in retry is a time in ms times 100, and 1 to 17 retries left"},
+	{"RETRY", "a score in retry is a time in ms times 100, and 1 to 17 retries left, or the mark 18 in a priority topic"},
 	{"ONCE", "no message is in flight and waits for a retry"},
 	{"DEAD", "a score in dead is a time in ms"},
 	{"DEATH", "each dead message has its entry in why"},
 	{"FAILED", "each failed message that waits for its retry has its entry in why"},
+	{"BACK", "each message that waits in retry with the mark 18 was put back, and has its priority in why"},
 	{"WHY", "an entry of why can be read"},
 	{"ORPHAN", "an entry of why belongs to a message that is dead, in flight or waits"},
 	{"FLAG", "meta says so while why has an entry of a message that is not dead"},
@@ -117,10 +118,15 @@ func (c *check) entry(e *Entry) {
 		c.stored(e)
 	case PartRetry:
 		n, whole := whole(e.Retry)
-		if left := n % 100; !whole || left < 1 || left > 17 || n/100 < limits.MinTime || n > limits.MaxScore {
+		if left := n % 100; !whole || left < 1 || left > limits.PutBack || left == limits.PutBack && !a.Priority || n/100 < limits.MinTime || n > limits.MaxScore {
 			c.add("RETRY", k.Retry, e.Content, "its score is %s", e.Retry)
-		} else if left <= limits.Retries && e.Why == "" {
-			c.add("FAILED", k.Retry, e.Content, "nothing about it in %s", k.Why)
+		} else if left == limits.PutBack {
+			f, _ := luascripts.ParseFailure(e.Why)
+			if f.Priority <= limits.Retries || !f.PutBack() && e.Dead == "" { // of the dead copy all but the priority
+				c.add("BACK", k.Retry, e.Content, "its score is %s, and its entry in %s %.80q", e.Retry, k.Why, e.Why)
+			}
+		} else if left <= limits.Retries {
+			c.failed(e, "FAILED", k.Retry)
 		}
 		if e.Prepare != "" {
 			c.add("ONCE", k.Retry, e.Content, "it is in %s, too", k.Prepare)
@@ -129,9 +135,7 @@ func (c *check) entry(e *Entry) {
 		if n, whole := whole(e.Dead); !whole || n < limits.MinTime || n > limits.MaxTime {
 			c.add("DEAD", k.Dead, e.Content, "its score is %s", e.Dead)
 		}
-		if e.Why == "" {
-			c.add("DEATH", k.Dead, e.Content, "nothing about it in %s", k.Why)
-		}
+		c.failed(e, "DEATH", k.Dead)
 	case PartWhy:
 		if _, ok := luascripts.ParseFailure(e.Why); !ok {
 			c.add("WHY", k.Why, e.Content, "its entry is %.80q", e.Why)
@@ -160,8 +164,17 @@ func (c *check) stored(e *Entry) {
 	}
 	if !sound {
 		c.add("STORE", c.a.Keys.Store, e.Content, "its score is %s", e.Store)
-	} else if n <= limits.Retries && e.Why == "" {
-		c.add("FAILED", c.a.Keys.Store, e.Content, "nothing about it in %s", c.a.Keys.Why)
+	} else if n <= limits.Retries {
+		c.failed(e, "FAILED", c.a.Keys.Store)
+	}
+}
+
+// failed: a message that has failed has an entry that tells of it.
+func (c *check) failed(e *Entry, rule, key string) {
+	if e.Why == "" {
+		c.add(rule, key, e.Content, "nothing about it in %s", c.a.Keys.Why)
+	} else if f, ok := luascripts.ParseFailure(e.Why); ok && f.PutBack() {
+		c.add(rule, key, e.Content, "no failure of it in %s, but %.80q", c.a.Keys.Why, e.Why)
 	}
 }
 

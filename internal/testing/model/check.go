@@ -31,7 +31,10 @@ func (w *world) watch(c int, retried bool) {
 	if w.Unseen[c] && w.Kind == FixedTime && fresh+w.Now < w.Last[c] {
 		w.violate("EARLY", "%c taken %d ticks before its time", letter(c), w.Last[c]-fresh-w.Now)
 	}
-	w.Unseen[c] = false
+	if w.Now < w.Later[c] {
+		w.violate("SOON", "%c taken %d ticks before its handler wanted it", letter(c), w.Later[c]-w.Now)
+	}
+	w.Unseen[c], w.Later[c] = false, 0
 	w.Deliveries[c]++
 	if w.Deliveries[c] > w.Retries+1 {
 		w.violate("OVERRUN", "%c is delivered for the %dth time", letter(c), w.Deliveries[c])

@@ -15,6 +15,7 @@
 //	CONCURRENT     one content is handled twice at the same time
 //	EARLY          a fixed-time content is delivered before its last accepted time
 //	LATE           a range-merge content that was taken and not begun waits for a later time
+//	SOON           a content that its handler put back comes before its time
 //	PRIORITY-LOST  a fresh content is delivered with another priority than the last one stored
 //	DEAD-EARLY     a content dies before its first delivery and all its retries
 //	OVERRUN        a content is delivered more often than that (dead late)

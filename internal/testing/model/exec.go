@@ -164,7 +164,7 @@ func (w *world) ask(i int, count int8, low bool) {
 	if k.Holds {
 		q.Verdicts = k.Verdicts
 		for c, v := range k.Verdicts {
-			if v == notStarted {
+			if v == notStarted || v == snoozed {
 				q.Priority[c] = k.Priority[c]
 			}
 		}

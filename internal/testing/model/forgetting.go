@@ -8,13 +8,13 @@ import "math/rand/v2"
 
 // redis is what Redis has of a slot, and may go back to.
 type redis struct {
-	Store, Prepare, RetryDue, RetryLeft [maxContents]int8
-	Holder                              id
-	Number, Until, Lease, Taken         int8
+	Store, Prepare, RetryDue, RetryLeft, Kept [maxContents]int8
+	Holder                                    id
+	Number, Until, Lease, Taken               int8
 }
 
 func (s *state) redis() redis {
-	return redis{s.Store, s.Prepare, s.RetryDue, s.RetryLeft, s.Holder, s.Number, s.Until, s.Lease, s.Taken}
+	return redis{s.Store, s.Prepare, s.RetryDue, s.RetryLeft, s.Kept, s.Holder, s.Number, s.Until, s.Lease, s.Taken}
 }
 
 // remember notes what Redis was like, each time it has changed.
@@ -29,6 +29,7 @@ func (w *world) remember() {
 func (w *world) goBack(changes int) {
 	r := w.history[len(w.history)-1-changes]
 	w.Store, w.Prepare, w.RetryDue, w.RetryLeft = r.Store, r.Prepare, r.RetryDue, r.RetryLeft
+	w.Kept, w.Later = r.Kept, [maxContents]int8{}
 	w.Holder, w.Number, w.Until, w.Lease, w.Taken = r.Holder, r.Number, r.Until, r.Lease, r.Taken
 	w.Forgot, w.Unseen = true, [maxContents]bool{}
 	for c := range w.Owed {

@@ -84,6 +84,9 @@ func (w *world) normaliseContent(c int) {
 	if !waits && !w.Owed[c] {
 		w.Deliveries[c], w.Last[c], w.Unseen[c] = 0, 0, false
 	}
+	if w.Later[c] <= w.Now {
+		w.Later[c] = 0
+	}
 	switch w.Kind {
 	case RangeMerge:
 		w.Last[c] = 0

@@ -35,6 +35,7 @@ type Options struct {
 	// More ways to go, which make the world wider.
 	NoDelay  bool // handlers also fail with delay 0, back into the store
 	DeadNow  bool // handlers also end a content for good
+	Snooze   bool // handlers also put a content back
 	HandBack bool // workers also leave while they could go on
 	Single   bool // workers also ask for one content only
 	Forgets  bool // Redis goes back to what it was; and without ZooKeeper, too, the slot is shared out

@@ -22,6 +22,9 @@ type Rules struct {
 	RetryAlone           bool // a retry is a batch of its own
 	HandBackKeepsAttempt bool // what was not started goes back without spending an attempt
 	HandBackKeepsTime    bool // and, in a range merge, to its time, though it was sent again for a later one
+	SnoozeKeepsAttempt   bool // what its handler put back goes back without spending an attempt
+	SnoozeWaits          bool // and waits for as long as it was put back
+	SnoozeKeepsPriority  bool // and then takes its place by its priority
 
 	// Of the client.
 	CheckBeforeHandler bool // lease or session deadline is looked at before a handler starts
@@ -54,6 +57,9 @@ func AllRules() Rules {
 		RetryAlone:           true,
 		HandBackKeepsAttempt: true,
 		HandBackKeepsTime:    true,
+		SnoozeKeepsAttempt:   true,
+		SnoozeWaits:          true,
+		SnoozeKeepsPriority:  true,
 		CheckBeforeHandler:   true,
 		RepeatTurn:           true,
 		AskHolder:            true,

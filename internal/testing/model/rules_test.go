@@ -129,6 +129,22 @@ var rules = []struct {
 		}},
 	},
 	{
+		name: "SnoozeKeepsAttempt", off: func(r *Rules) { r.SnoozeKeepsAttempt = false },
+		proofs: []proof{byWalks(redisOnly, "DEAD-EARLY"), byWalks(zooKeeper, "DEAD-EARLY")},
+	},
+	{
+		name: "SnoozeWaits", off: func(r *Rules) { r.SnoozeWaits = false },
+		proofs: []proof{byWalks(redisOnly, "SOON"), byWalks(zooKeeper, "SOON")},
+	},
+	{
+		name: "SnoozeKeepsPriority", off: func(r *Rules) { r.SnoozeKeepsPriority = false },
+		proofs: []proof{byWalks([]cell{{Priority, false}, {Priority, true}}, "PRIORITY-LOST")},
+		silent: []silence{{
+			[]cell{{RangeMerge, false}, {RangeMerge, true}, {FixedTime, false}, {FixedTime, true}},
+			"there are no priorities", "",
+		}},
+	},
+	{
 		name: "CheckBeforeHandler", off: func(r *Rules) { r.CheckBeforeHandler = false },
 		proofs: []proof{
 			byWalks(redisOnly, "SERIAL"), byWalks(redisOnly, "CONCURRENT"),

@@ -47,6 +47,21 @@ func TestExhaustive(t *testing.T) {
 	}
 }
 
+// TestExhaustiveSnooze visits every state of the six protocols whose handlers put back what they
+// want later, in worlds without faults.
+func TestExhaustiveSnooze(t *testing.T) {
+	for _, c := range cells() {
+		o := searchOptions(c)
+		o.Snooze, o.Max.Faults = true, 0
+		if c.zooKeeper {
+			o.Max.Faults, o.Max.Ticks = 1, 2
+		}
+		if found := exhaust(t, o, scaled(2_000_000, 60_000)); !found.Complete && !raceDetector {
+			t.Errorf("%v: cut off", &o)
+		}
+	}
+}
+
 func exhaust(t *testing.T, o Options, limit int) Found {
 	t.Helper()
 	began := time.Now()

@@ -24,6 +24,7 @@ const (
 	failed    // tries again after a delay
 	failedNow // tries again without delay
 	failedForGood
+	snoozed // its handler wants it later
 )
 
 // answer of a script.
@@ -102,7 +103,8 @@ type state struct {
 	Store     [maxContents]int8 // score; 0 not there
 	Prepare   [maxContents]int8 // retries left if this delivery fails, + 1; 0 not there
 	RetryDue  [maxContents]int8 // time + 1; 0 not there
-	RetryLeft [maxContents]int8
+	RetryLeft [maxContents]int8 // Retries + 1: a first delivery, + 2: and Kept is its priority
+	Kept      [maxContents]int8
 	Holder    id
 	Number    int8
 	Until     int8 // end of the holder's lease
@@ -117,7 +119,8 @@ type state struct {
 	Unseen     [maxContents]bool // waits fresh, with the time or priority of the last send
 	Newest     [maxContents]bool // the copy in flight is of the last send
 	Last       [maxContents]int8 // score of the last send
-	Deliveries [maxContents]int8 // since the last send; what was handed back does not count
+	Deliveries [maxContents]int8 // since the last send; what was handed back or put back does not count
+	Later      [maxContents]int8 // before this its handler did not want it; 0: no matter
 
 	Sends, Faults int8 // that may still happen
 	Drain         bool // neither sends nor faults any more

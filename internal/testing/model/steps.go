@@ -202,6 +202,9 @@ func (w *world) workSteps(i int, to []step) []step {
 			if w.DeadNow {
 				to = append(to, step{Op: fail, Worker: at, Value: int8(failedForGood)})
 			}
+			if w.Snooze {
+				to = append(to, step{Op: fail, Worker: at, Value: int8(snoozed)})
+			}
 		}
 		if !w.ZooKeeper && inTime && w.Now > k.Since {
 			to = append(to, step{Op: touch, Worker: at})

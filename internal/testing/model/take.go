@@ -15,6 +15,9 @@ func (p *pick) add(c int) {
 
 // take moves the next batch into prepare.
 func (w *world) take(q *request) reply {
+	if w.Kind == Priority {
+		w.takeUp()
+	}
 	p, dueRetryFirst := w.pickTime(q), false
 	if w.Kind == Priority {
 		p, dueRetryFirst = w.pickPriority(q)
@@ -23,7 +26,7 @@ func (w *world) take(q *request) reply {
 	}
 	if r := w.nextRetry(); dueRetryFirst && r >= 0 && w.RetryDue[r]-1 <= w.Now {
 		if w.Store[r] > w.Retries && w.DueRetryMerges {
-			w.RetryDue[r], w.RetryLeft[r] = 0, 0
+			w.RetryDue[r], w.RetryLeft[r], w.Kept[r] = 0, 0, 0
 		} else {
 			p = w.pickRetry(r, p, q.Count)
 		}
@@ -40,7 +43,7 @@ func (w *world) take(q *request) reply {
 	w.Until = w.Now + w.Lease
 	left := w.Retries // one mark for all of the batch
 	if p.score <= w.Retries || p.fromRetry {
-		left = p.score - 1
+		left = min(w.Retries, p.score-1)
 	}
 	r := reply{Answer: answerBatch, Number: w.Number}
 	for i, c := range p.contents[:p.n] {
@@ -51,13 +54,26 @@ func (w *world) take(q *request) reply {
 		}
 		w.Store[c] = 0
 		if retried || w.TakeSupersedesRetry {
-			w.RetryDue[c], w.RetryLeft[c] = 0, 0
+			w.RetryDue[c], w.RetryLeft[c], w.Kept[c] = 0, 0, 0
 		}
 		w.Prepare[c] = left + 1
 		w.Newest[c] = true
 		r.Has[c], r.Newest[c] = true, true
 	}
 	return r
+}
+
+// takeUp gives what was put back its place in the store again, once its time has come.
+func (w *world) takeUp() {
+	for c, due := range w.RetryDue {
+		if due == 0 || due-1 > w.Now || w.Kept[c] == 0 {
+			continue
+		}
+		if w.Store[c] <= w.Retries || !w.DueRetryMerges {
+			w.Store[c] = w.Kept[c]
+		}
+		w.RetryDue[c], w.RetryLeft[c], w.Kept[c] = 0, 0, 0
+	}
 }
 
 // nextRetry is the content whose retry is due first, or -1.

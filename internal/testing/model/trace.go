@@ -112,7 +112,7 @@ func (w *world) words(s step, before *state) string {
 	case begin:
 		return fmt.Sprintf("%sstarts the handler of %c", who, letter(int(s.Content)))
 	case fail:
-		how := map[verdict]string{failed: "", failedNow: ", no delay", failedForGood: " for good"}
+		how := map[verdict]string{failed: "", failedNow: ", no delay", failedForGood: " for good", snoozed: ": not now"}
 		return who + "handler fails" + how[verdict(s.Value)]
 	}
 	return who + opWords[s.Op]

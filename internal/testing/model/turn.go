@@ -43,7 +43,7 @@ func (w *world) nextNumber() {
 func (w *world) putBack(c int, v verdict, priority int8) {
 	left, newest := w.Prepare[c]-1, w.Newest[c]
 	w.Prepare[c], w.Newest[c] = 0, false
-	if v == notStarted && newest {
+	if (v == notStarted || v == snoozed) && newest {
 		w.Deliveries[c]-- // nobody handled it, whatever the rules make of it
 	}
 	if v == done || v == notMine { // what a finish does not list is done
@@ -56,9 +56,11 @@ func (w *world) putBack(c int, v verdict, priority int8) {
 			}
 			w.watchTime(c)
 		}
-		return
+		return // a range merge that was put back, too: no send is due later here
 	}
 	switch {
+	case v == snoozed && w.SnoozeKeepsAttempt:
+		w.snooze(c, left, priority, newest)
 	case v == notStarted && w.HandBackKeepsAttempt:
 		switch {
 		case left < w.Retries || w.Kind == Priority && priority == 0:
@@ -78,8 +80,30 @@ func (w *world) putBack(c int, v verdict, priority int8) {
 	}
 }
 
+// snooze puts c back for a while. A first delivery keeps its priority, if it is known.
+func (w *world) snooze(c int, left, priority int8, newest bool) {
+	delay := w.Delay
+	if newest {
+		w.Later[c] = w.Now + delay
+	}
+	if !w.SnoozeWaits {
+		delay = 0
+	}
+	switch {
+	case left < w.Retries || w.Kind == Priority && priority == 0:
+		w.retry(c, delay, left+1)
+	case w.Kind == Priority:
+		w.retry(c, delay, left+1)
+		if w.Unseen[c] = newest; w.SnoozeKeepsPriority {
+			w.RetryLeft[c], w.Kept[c] = left+2, priority
+		}
+	default:
+		w.Store[c], w.Unseen[c] = fresh+w.Now+delay, true
+	}
+}
+
 func (w *world) retry(c int, delay, left int8) {
-	w.RetryDue[c], w.RetryLeft[c] = w.Now+delay+1, left
+	w.RetryDue[c], w.RetryLeft[c], w.Kept[c] = w.Now+delay+1, left, 0
 }
 
 func (w *world) die(c int, v verdict, newest bool) {

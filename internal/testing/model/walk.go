@@ -13,7 +13,7 @@ func WideOptions(kind Kind, zooKeeper bool) Options {
 	return Options{
 		Rules: AllRules(), Kind: kind, ZooKeeper: zooKeeper, Retries: 2,
 		Max:     Bounds{Contents: 2, Workers: 3, Sends: 5, Faults: 5, Ticks: 16},
-		NoDelay: true, DeadNow: true, HandBack: true, Single: true,
+		NoDelay: true, DeadNow: true, Snooze: true, HandBack: true, Single: true,
 	}
 }
 
@@ -27,6 +27,7 @@ func Walk(o Options, seed, n uint64) (int, *Trace) {
 	}
 	o.Delay = []int8{1, 1, 2, 4}[r.IntN(4)]
 	o.Large = n%4 == 3
+	o.Snooze = o.Snooze && n%2 == 0
 	t := &Trace{Options: o, start: start(&o)}
 	w := &world{Options: &o, state: t.start}
 	w.wander(r, t)

@@ -1,0 +1,327 @@
+-- turn: one turn of one worker at one slot. It finishes the batch the worker holds, then takes the
+-- next one, atomically.
+--
+-- GUARANTEE
+--   What is in `prepare` is the one batch of this slot that is in flight. Nothing is taken while
+--   it is not empty, so no two workers hold messages of one slot, whoever believes to own it.
+--   A batch is all fresh (first deliveries) or one retry alone, so one attempt number fits all
+--   of it, and a message that kills its worker dies without its neighbours. It is 256 contents at most,
+--   and 1 MiB of them or one alone: so it can be told on a slow link, too.
+--
+-- WHO MAY TAKE   any worker whose request names the slot's present number, while prepare is empty and the
+--   slot is not paused. A worker that names another number is told it and takes nothing, so a late
+--   duplicate of an old turn is harmless. (A slot never touched has number 0.)
+-- WHO MAY TAKE OVER   a batch of another holder is given back to the queue only if that holder's own lease,
+--   stored with the batch, is over by this server's clock; or the holder is the one the asker has proven
+--   dead; or nobody knows the holder, because meta was deleted. Its contents spend an attempt: the batch
+--   may have killed it. The answer is NUMBER, and the next turn takes.
+-- A REPEATED REQUEST   changes nothing twice: holder and number say whether it was applied. A worker that
+--   holds a batch whose answer got lost is told that batch again, whatever else it asked, with its lease
+--   begun anew. (If it is larger than may be told, an older program took it. The surplus was not started, and
+--   goes back; the rest is a batch of another number.) NUMBER or BUSY in answer to verdicts means: your batch was taken over.
+-- WHILE A RETRY IS DUE   in a priority slot with fresh ones, one delivery in eight is a retry: 7 fresh ones may
+--   pass it, or a batch of them, which is then made up for. In the other kinds the older one comes first.
+-- A FRESH COPY   a content sent again while an older copy of it is in flight or waits for its retry wins:
+--   the old copy is dropped when it comes back, even to die, when it comes due, or when the fresh one is
+--   taken; and the fresh one has the full 17 deliveries. A content that is dead may wait as well. If the old
+--   copy was a first delivery of a range merge, and was not started, its time stays: it was the first one.
+-- DEAD   when its 17th delivery failed or was taken over (no retries left), or its worker said so.
+--
+-- KEYS  1 store  content -> due ms, or priority (both above 16), or 1..16: retries left of a failed one
+--       2 prepare  content -> second it was taken * 1000 + retries left if this delivery fails
+--       3 retry  content -> due ms * 100 + retries left, as above (17: a first delivery that was not
+--               started and whose priority nobody knows)
+--       4 dead  content -> ms of death
+--       5 meta  holder, batch (its number; only grows, and past the clock in us), until (end of its lease, ms), lease (ms; 0: none),
+--               paused (if set, nothing is taken), why (set while `why` may name contents not dead, and while the
+--               store may hold failed ones),
+--               passed (how many fresh ones went before retries that were due, 7 taken off for each of these)
+--       6 why  content -> 'attempts first last priority worker reason', of retrying and dead ones
+-- ARGV  1 'P' priority: larger first; 'T' fixed time or 'R' range merge: due ones, oldest first; 'TD', 'RD': and
+--         tell when each was due       2 me
+--       3 number of the slot as I know it, 0: unknown     4 holder proven dead, or ''
+--       5 my lease in ms, 0: I am judged by ZooKeeper     6 how many contents, up to 256; 0: leave the slot
+--       7 a random integer, draws among equal priorities     8 delay in ms for contents of a batch taken over
+--       9 1: I hold nothing, so a batch of mine in flight is told again (Redis forgot in a failover what I
+--           said of it); 0: I hold the batch of that number, if any
+--       10.. in fours, what was not done in my batch (whatever is not listed is done):
+--           content,  >= 0 failed, delay ms of its retry | -1 failed, dead now | -2 not started,
+--           its priority or '' if unknown,  reason
+-- ANSWERS
+--   BATCH number, attempt 1..17, k, k contents, told   I hold this batch. Told: of a retry its entry of `why`,
+--         if there is one; of first deliveries their priorities, one for each content or one for all, or
+--         with 'D' when each was due; nothing in other topics, and when first deliveries are told again
+--   EMPTY number, ms until the next is due or '', us of the present ms that are over: to be precise
+--   NUMBER number: nothing taken, use this number
+--   BUSY holder, ms of its lease    PAUSED number    LEFT number: I hold nothing, and late
+--         duplicates of my turns can take nothing
+local store, prepare, retry, dead, meta, why = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local kind, tells_due = string.sub(ARGV[1], 1, 1), #ARGV[1] > 1
+local me, known, count = ARGV[2], tonumber(ARGV[3]), math.min(tonumber(ARGV[6]), 256)
+local RETRIES, PASS, FIRST_VERDICT, MOST, call = 16, 7, 10, 1048576, redis.call
+
+local time = call('TIME')
+local second = tonumber(time[1])
+local now = second * 1000 + math.floor(time[2] / 1000)
+local m = call('HMGET', meta, 'holder', 'batch', 'until', 'lease', 'paused', 'why', 'passed')
+local holder, batch = m[1] or '', math.floor(tonumber(m[2]) or 0)
+if not (batch >= 0 and batch < 2 ^ 53) then batch = 0 end   -- nothing RMQ writes
+local function int(x) return string.format('%.0f', x) end   -- tostring() keeps 14 digits only
+-- A number past every one that Redis may have forgotten: no slot has as many batches as there are us.
+local following = int(math.max(batch + 1, second * 1000000 + time[2]))
+local function wait(till) return int(math.max(0, math.min(till - now, 1e12))) end
+-- Anybody may add to a sorted set, with any score. The retries left are 0 to 16 whatever it is; the rest of
+-- an infinity is no number, for which min takes the 16.
+local function retries_in(score) return math.max(0, math.min(RETRIES, math.floor(score))) end
+
+-- Lets `why` forget contents that are done. What explains a death stays.
+local function forget(done)
+  if not m[6] or not done[1] then return end
+  local buried, names = call('ZMSCORE', dead, unpack(done)), {}
+  for i = 1, #done do
+    if not buried[i] then names[#names + 1] = done[i] end
+  end
+  if names[1] then call('HDEL', why, unpack(names)) end
+  if call('HLEN', why) > call('ZCARD', dead) then return end
+  -- A failed one in the store may have its record in common with an older copy that is dead.
+  local low = call('ZRANGE', store, 0, 0, 'WITHSCORES')[2]
+  if tonumber(low or math.huge) > RETRIES then call('HDEL', meta, 'why') end
+end
+
+-- The mean size of the first few contents, which come with scores.
+local function mean_of(few)
+  local bytes = 0
+  for i = 1, #few, 2 do bytes = bytes + #few[i] end
+  return 2 * bytes / #few
+end
+-- What is told: x, and of each or of all of them `told`.
+local x, told = {}, {}
+-- Reads contents into x after the first `at`: n, or as many as may be in one batch with those, and tells how many
+-- and whether that was why. fetch(from, n) brings a piece, with scores if the step is 2. In pieces, as large as
+-- the mean lets expect, because what is read costs Redis time and memory even if it is not taken.
+local function read(at, n, mean, step, fetch)
+  local bytes, k = 0, at
+  for i = 1, at do bytes = bytes + #x[i] end
+  while k < at + n do
+    local size = math.max(1, math.min(64, at + n - k, math.floor((MOST - bytes) / mean)))
+    local piece, before = fetch(k - at, size), k
+    for i = 1, #piece, step do bytes = bytes + #piece[i] end
+    k = k + #piece / step
+    if step == 2 then
+      for i = 1, k - before do x[before + i], told[before + i] = piece[2 * i - 1], piece[2 * i] end
+    elseif before > 0 then
+      for i = 1, k - before do x[before + i] = piece[i] end
+    else
+      x = piece                                   -- mostly the only one
+    end
+    if bytes > MOST and k > 1 then
+      repeat
+        bytes = bytes - #x[k]
+        if step == 2 then told[k] = nil end       -- else it is the level's, and another one may take its place
+        x[k], k = nil, k - 1
+      until bytes <= MOST or k == 1
+      return k - at, true
+    end
+    if k < before + size then break end           -- there are no more
+    mean = bytes / k
+  end
+  return k - at, false
+end
+
+-- 1. Finish.
+local mine = holder == me and known == batch and ARGV[9] ~= '1'
+if mine and #ARGV < FIRST_VERDICT then            -- all of it is done
+  if m[6] then forget(call('ZRANGE', prepare, 0, -1)) end
+  call('DEL', prepare)
+elseif call('ZCARD', prepare) > 0 then
+  -- Notes in `why` that the delivery of x failed. The first failure starts a new record.
+  local function note(x, left, priority, reason)
+    local old = left < RETRIES and call('HGET', why, x) or ''
+    local first, kept = string.match(old, '^%d+ (%d+) %d+ (%S+)')
+    if priority == '' then priority = kept or '-' end
+    local record = {17 - left, first or int(now), int(now), priority, holder == '' and '-' or holder, reason}
+    call('HSET', why, x, table.concat(record, ' '))
+  end
+
+  -- Gives back what was not started: no attempt is spent.
+  local function give_back(x, mark, left, priority)
+    local waits = tonumber(call('ZSCORE', store, x) or 0)
+    if left == RETRIES and kind ~= 'P' then
+      local due = mark - left                       -- the second it was taken
+      if not (due > RETRIES and due < now) then due = now end
+      if waits <= RETRIES or kind == 'R' and due < waits then call('ZADD', store, int(due), x) end
+    elseif waits > RETRIES then                     -- sent again: the fresh copy wins
+    elseif left == RETRIES and priority ~= '' then call('ZADD', store, priority, x)
+    else call('ZADD', retry, int(now * 100 + left + 1), x) end
+  end
+
+  local till, lease = tonumber(m[3]) or 0, tonumber(m[4]) or 0
+  if holder == me and not mine then               -- its answer got lost: tell it again
+    local flying = call('ZCARD', prepare)
+    local k = read(0, math.min(flying, 256), MOST / 4, 1, function(i, n) return call('ZRANGE', prepare, i, i + n - 1) end)
+    local left = retries_in(call('ZSCORE', prepare, x[1]) % 1000)
+    local explained = left < RETRIES and call('HGET', why, x[1]) or nil
+    if flying > k then call('ZCARD', store) call('ZCARD', retry) end   -- (a wrong type)
+    call('HDEL', meta, 'until')                   -- (a first write that takes away passes above maxmemory)
+    while flying > k do
+      local surplus = call('ZRANGE', prepare, k, k + 15, 'WITHSCORES')
+      for i = 1, #surplus, 2 do give_back(surplus[i], tonumber(surplus[i + 1]), retries_in(surplus[i + 1] % 1000), '') end
+      flying = flying - call('ZREMRANGEBYRANK', prepare, k, k + 15)
+      batch = tonumber(following)
+    end
+    call('HSET', meta, 'batch', int(batch), 'until', now + ARGV[5], 'lease', ARGV[5])
+    local out = {'BATCH', int(batch), 17 - left, k, unpack(x)}
+    out[k + 5] = explained
+    return out
+  end
+  if not mine and holder ~= '' and holder ~= ARGV[4] and not (lease > 0 and till < now) then
+    if lease > 0 and till > now + 2 * lease then  -- the server's clock stepped back
+      till = now + lease
+      call('HDEL', meta, 'until')
+      call('HSET', meta, 'until', int(till))
+    end
+    return {'BUSY', holder, wait(till)}
+  end
+
+  local verdicts = {}
+  for i = FIRST_VERDICT, #ARGV, 4 do
+    local n, p = tonumber(ARGV[i + 1]), ARGV[i + 2]
+    local sound = n and n >= -2 and n <= 1e12 and n % 1 == 0 and ARGV[i + 3] and (p == '' or tonumber(p) and tonumber(p) > RETRIES)
+    if not sound then
+      return redis.error_reply('RMQ bad verdict on argument ' .. i)
+    end
+    verdicts[ARGV[i]] = i
+  end
+  local over = not mine and (holder == '' and 'its holder is unknown' or holder == ARGV[4] and 'its worker died' or 'the lease of its worker ended')
+  local done, batched = {}, call('ZRANGE', prepare, 0, -1, 'WITHSCORES')
+  call('ZCARD', store) call('ZCARD', retry) call('ZCARD', dead) call('HLEN', why) -- a wrong type shows before the first write
+  call('DEL', prepare)
+  for i = 1, #batched, 2 do
+    local x, mark = batched[i], tonumber(batched[i + 1])
+    local left, at = retries_in(mark % 1000), verdicts[x]
+    local n, priority, reason = tonumber(ARGV[8]), '', over
+    if at and not over then n, priority, reason = tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3] end
+    if not over and not at then
+      done[#done + 1] = x
+    elseif n == -2 then
+      give_back(x, mark, left, priority)
+    elseif tonumber(call('ZSCORE', store, x) or 0) <= RETRIES then   -- else sent again: the fresh copy wins
+      note(x, left, priority, reason)
+      if n == -1 or left == 0 then call('ZADD', dead, int(now), x)
+      else
+        call('HSET', meta, 'why', 1)
+        m[6] = '1'
+        if n > 0 then call('ZADD', retry, int((now + n) * 100 + left), x) else call('ZADD', store, left, x) end
+      end
+    end
+  end
+  if over then
+    call('HSET', meta, 'holder', '', 'batch', following)
+    return {'NUMBER', following}
+  end
+  forget(done)
+elseif known ~= batch then
+  return {'NUMBER', int(batch)}
+end
+
+-- 2. Leave, or take nothing.
+if count == 0 then
+  call('HDEL', meta, 'holder')
+  call('HSET', meta, 'batch', following)
+  return {'LEFT', following}
+end
+if m[5] then return {'PAUSED', int(batch)} end
+
+-- 3. Choose the next batch: all fresh, or one retry alone with `left` retries after this one. Fresh ones stand
+-- in the store at ranks from..to, and (priorities) the `above` highest.
+local left, from, to, above = RETRIES, nil, nil, 0
+local r = call('ZRANGE', retry, 0, 0, 'WITHSCORES')
+local due = r[1] and math.floor(r[2] / 100)
+local retries_first, late                          -- late: a retry is due, and fresh ones may pass it
+local passed = math.min(256 + PASS, tonumber(m[7]) or 0)
+local function alone(content, retries_left)
+  x, told, left, from = {content}, {}, retries_in(retries_left - 1), nil
+end
+
+if kind ~= 'P' then
+  local first = call('ZRANGEBYSCORE', store, '-inf', now, 'WITHSCORES', 'LIMIT', 0, 2)
+  local oldest = tonumber(first[2] or math.huge)
+  retries_first = due and due <= oldest
+  if oldest <= RETRIES then
+    alone(first[1], oldest)
+  elseif first[1] then
+    from, to = 0, read(0, count, mean_of(first), 1, function(i, n) return call('ZRANGEBYSCORE', store, '-inf', now, 'LIMIT', i, n) end) - 1
+  end
+else
+  local top, random = call('ZREVRANGE', store, 0, 1, 'WITHSCORES'), tonumber(ARGV[7])
+  -- Failed ones of a literal topic stand below every priority. Those that somebody else wrote are found in time.
+  local low = (m[6] or m[7] or random % 16 == 0 or tonumber(top[2] or 0) <= RETRIES) and call('ZRANGE', store, 0, 0, 'WITHSCORES') or top
+  local failed = tonumber(low[2] or math.huge) <= RETRIES
+  late = failed or due and due <= now
+  retries_first = tonumber(top[2] or 0) <= RETRIES or late and passed >= PASS
+  if failed and retries_first then
+    alone(low[1], tonumber(low[2]))
+  elseif top[1] then
+    -- Of the lowest level taken, `size` contents stand in the store and k of them are taken, from a random
+    -- place: else the equal ones that sort last would starve. (Some near the ends of the level are drawn up
+    -- to twice as often as the mean, none much less.)
+    local level, size, k, full = top[2], call('ZCOUNT', store, top[2], top[2]), count, nil
+    if size >= count then
+      told[1] = level
+    else
+      k, full = read(0, count, mean_of(top), 2, function(i, n) return call('ZREVRANGE', store, i, i + n - 1, 'WITHSCORES') end)
+      while tonumber(told[k]) <= RETRIES do x[k], told[k], k = nil, nil, k - 1 end   -- a retry goes alone
+      level, above = told[k], k
+      while told[above] == level do above = above - 1 end
+      size = (full or k == count) and call('ZCOUNT', store, level, level) or k - above
+      k = k - above
+    end
+    local skip = math.max(0, math.min(size - k, random % (size + k - 1) - k + 1))
+    if size > k or not x[1] then
+      local n = k
+      local function window(i, some) return call('ZREVRANGE', store, above + skip + i, above + skip + i + some - 1) end
+      k, full = read(above, n, mean_of(top), 1, window)
+      if full then                                -- then from any of them on, or the last ones would starve
+        local first = math.floor(random / (size + n - 1)) % n
+        skip = skip + first
+        k = read(above, n - first, MOST / 4, 1, window)
+      end
+      for i = above + n, above + k + 1, -1 do x[i], told[i] = nil, nil end
+    end
+    from, to = -above - skip - k, -above - skip - 1
+  end
+end
+if retries_first and due and due <= now then
+  if tonumber(call('ZSCORE', store, r[1]) or 0) > RETRIES then
+    call('ZREM', retry, r[1])                     -- sent again: the old copy merges into the fresh one
+  else
+    alone(r[1], r[2] % 100)
+  end
+end
+if not x[1] then
+  local next_due = kind ~= 'P' and call('ZRANGE', store, 0, 0, 'WITHSCORES')[2]
+  next_due = math.min(tonumber(next_due or math.huge), due or math.huge)
+  return {'EMPTY', int(batch), next_due < math.huge and wait(next_due) or '', int(time[2] % 1000)}
+end
+
+if left < RETRIES then told[1] = call('HGET', why, x[1]) or nil
+elseif tells_due then told = call('ZMSCORE', store, unpack(x)) end
+
+-- 4. Move it to prepare. The first write takes away, so it passes above maxmemory.
+if from then
+  call('ZREMRANGEBYRANK', store, from, to)
+  if above > 0 then call('ZREMRANGEBYRANK', store, -above, -1) end
+else
+  call('ZREM', store, x[1])
+end
+if due then call('ZREM', retry, unpack(x)) end    -- a waiting retry of a fresh content is superseded
+local add, mark, n = {}, int(second * 1000 + left), #x
+for i = 1, n do add[2 * i - 1], add[2 * i] = mark, x[i] end
+call('ZADD', prepare, unpack(add))
+if holder == me and m[4] == ARGV[5] then call('HSET', meta, 'batch', following, 'until', now + ARGV[5])
+else call('HSET', meta, 'holder', me, 'batch', following, 'until', now + ARGV[5], 'lease', ARGV[5]) end
+passed = late and passed + (from and n or -PASS) or 0
+if passed > 0 then call('HSET', meta, 'passed', passed) elseif m[7] then call('HDEL', meta, 'passed') end
+local out = {'BATCH', following, 17 - left, n, unpack(x)}
+for i = 1, #told do out[n + 4 + i] = told[i] end
+return out
