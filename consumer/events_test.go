@@ -628,3 +628,10 @@ func TestObserversCostNoMemoryForEachMessage(t *testing.T) {
 		t.Error("observers cost memory for each message")
 	}
 }
+
+// Every message passes here, and nearly all have succeeded.
+func TestOutcomeOfWhatSucceededAsksForNoMemory(t *testing.T) {
+	if n := testing.AllocsPerRun(100, func() { OutcomeOf(ctx, &Delivery{}, nil) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

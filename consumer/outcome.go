@@ -15,11 +15,14 @@ import (
 // Redis has heard it, only an [message.Observer] learns: the batch may be taken over before
 // that, and then the message comes again.
 func OutcomeOf(ctx context.Context, d *Delivery, err error) message.What {
-	var declared deadError
-	var later laterError
-	switch {
-	case err == nil:
+	if err == nil {
 		return message.Done
+	}
+	var ( // these cost memory, so not before they are needed
+		declared deadError
+		later    laterError
+	)
+	switch {
 	case as(err, &later) && !as(err, &declared):
 		return message.Snoozed // also while closing: for as long as it was meant to wait
 	case errors.Is(context.Cause(ctx), ErrClosing):

@@ -32,6 +32,21 @@ func (p *Producer) wrap() error {
 	return nil
 }
 
+// moved is a message in memory of its own, since middleware may keep it. If m itself were
+// passed on, each Send would ask for memory for the message that it is called with, also
+// without middleware. It is false for what Send refuses anyway: nil, and pointers.
+func moved(m message.Message) (message.Message, bool) {
+	switch m := m.(type) {
+	case message.RangeMerge:
+		return m, true
+	case message.Priority:
+		return m, true
+	case message.FixedTime:
+		return m, true
+	}
+	return nil, false
+}
+
 // innermost is the Sender inside all middleware.
 type innermost struct{ p *Producer }
 

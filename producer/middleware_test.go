@@ -108,3 +108,27 @@ func TestMiddlewareIsChecked(t *testing.T) {
 		t.Error("a middleware that returns nil is accepted")
 	}
 }
+
+// A message that is passed by value stays where it is, as long as there is no middleware.
+func TestSendAsksForNoMemoryForItsMessage(t *testing.T) {
+	rdb := servertest.SharedRedis(t).Client(t)
+	p, topic := newProducer(t, rdb, Config{}), topicOf(t, message.KindPriority)
+	ended, end := context.WithCancel(context.Background())
+	end()
+	var kept message.Message = message.Priority{Content: topic.Name, Priority: 17}
+	least := testing.AllocsPerRun(100, func() { _, _ = p.Send(ended, topic, kept) })
+	if n := testing.AllocsPerRun(100, func() { _, _ = p.Send(ended, topic, message.Priority{Content: topic.Name, Priority: 17}) }); n > least {
+		t.Errorf("%v allocations, and %v for a message that is there already", n, least)
+	}
+}
+
+// What is no message is refused, with middleware, too.
+func TestMiddlewareSeesMessagesOnly(t *testing.T) {
+	rdb := servertest.SharedRedis(t).Client(t)
+	p := newProducer(t, rdb, Config{Middleware: []Middleware{func(next Sender) Sender { return next }}})
+	for _, m := range []message.Message{nil, &message.Priority{Content: "a", Priority: 17}} {
+		if _, err := p.Send(context.Background(), topicOf(t, message.KindPriority), m); !errors.Is(err, message.ErrInvalid) {
+			t.Errorf("%T: %v", m, err)
+		}
+	}
+}

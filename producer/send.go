@@ -15,7 +15,9 @@ import (
 // is [ErrUncertain].
 func (p *Producer) Send(ctx context.Context, t message.Topic, m message.Message) (Receipt, error) {
 	if p.wrapped != nil && ctx != nil {
-		return p.wrapped.Send(ctx, t, m)
+		if m, valid := moved(m); valid {
+			return p.wrapped.Send(ctx, t, m)
+		}
 	}
 	return innermost{p}.Send(ctx, t, m)
 }
