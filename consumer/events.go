@@ -74,19 +74,18 @@ func (n *news) settle(x *slot, a *luascripts.Answer, repeated bool) {
 // unheard says why an answer does not prove that Redis has applied what the turn said of the
 // batch of a fence. It is empty if it does: see "The answers" in docs/PROTOCOL.md.
 //
-// EMPTY, PAUSED and LEFT come only from behind the finish. So does a new batch; but one with
-// a smaller fence is returned by a Redis that has forgotten all that came after it.
+// EMPTY, PAUSED and LEFT come only from behind the finish. So does a new batch; but a smaller
+// fence is that of a Redis which has forgotten all that came after it.
 func unheard(a *luascripts.Answer, fence int64, repeated bool) string {
 	switch {
-	case a.Code == luascripts.Number || a.Code == luascripts.Busy:
-		if repeated {
-			return "answers of Redis got lost: the batch was finished, or it was taken over"
-		}
-		return "the batch was taken over before it was finished"
-	case a.Fence < fence:
+	case a.Code != luascripts.Busy && a.Fence < fence:
 		return "Redis has forgotten the batch"
+	case a.Code != luascripts.Number && a.Code != luascripts.Busy:
+		return ""
+	case repeated:
+		return "answers of Redis got lost: the batch was finished, or it was taken over"
 	}
-	return ""
+	return "the batch was taken over before it was finished"
 }
 
 // run reports which slots come and go, until all are left.

@@ -417,6 +417,21 @@ func TestEventsAfterEachAnswer(t *testing.T) {
 		x.handle()
 		x.l.want("done a 1")
 	})
+	t.Run("NUMBER of a Redis that has forgotten", func(t *testing.T) {
+		x := newSettling(t)
+		x.take("a")
+		x.handle()
+		x.l.want("taken a 1", "done a 1")
+		before := snapshotOf(t, x.rdb, x.topic)
+		x.take("b")
+		before.restore(t, x.rdb) // b was never sent
+		x.handle()
+		x.l.await("it is reported", func() bool { return len(x.l.items) == 2 })
+		if reason := x.l.last().Reason; !strings.Contains(reason, "forgotten") {
+			t.Errorf("reason %q", reason)
+		}
+		x.l.want("taken b 1", "overtaken b 1")
+	})
 }
 
 // Replies get lost, sessions end, workers come and go, and messages fail: all that is
