@@ -43,6 +43,10 @@ type Config struct {
 	// Defaults to false.
 	Contents bool
 
+	// HideContents keeps the text of an error, which may repeat a content, out of the status of
+	// a span. Defaults to what the rmq.Config given to [Instrument] says.
+	HideContents bool
+
 	// BodySize puts the length of the content into messaging.message.body.size. Defaults to
 	// false.
 	BodySize bool
@@ -65,6 +69,8 @@ func (c Config) validate() error {
 	switch {
 	case c.Links && c.Redis == nil:
 		return &rmq.InvalidError{Field: "Config.Redis", Value: "nil", Limit: "a client of go-redis, if Links are on"}
+	case c.Contents && c.HideContents:
+		return &rmq.InvalidError{Field: "Config.Contents", Value: "true", Limit: "false, where HideContents is set"}
 	case c.LinksExpire < time.Second:
 		return &rmq.InvalidError{Field: "Config.LinksExpire", Value: fmt.Sprint(c.LinksExpire), Limit: "1s or more, or 0 for 24h"}
 	}

@@ -14,7 +14,7 @@
 //
 //	send {topic}      PRODUCER  one Send
 //	send {topic}      CLIENT    one SendBatch; PRODUCER with Config.Links
-//	process {topic}   CONSUMER  one call of a handler
+//	process {topic}   CONSUMER  one call of a handler, or of a batch listener
 //	cancel {topic} …  CLIENT    what you pass to Telemetry.Operation
 //
 // A handler runs in a trace of its own: several sends may have merged into what it handles,
@@ -30,9 +30,10 @@
 // Those of OpenTelemetry's messaging conventions, messaging.client.sent.messages,
 // messaging.client.consumed.messages, messaging.client.operation.duration and
 // messaging.process.duration; and what only RMQ has, rmq.merged, rmq.lateness and others:
-// names.go lists them. Their words are those of module rmqprom. What waits in Redis is the same
-// wherever you ask, and to ask costs Redis something for every slot: [State] is for one
-// process, not for every worker.
+// instruments.go lists them. Their words are those of module rmqprom, and what is counted is the
+// same: events, each of which is definite. What waits in Redis is the same wherever you ask,
+// and to ask costs Redis something for every slot: [State] is for one process, not for every
+// worker.
 //
 // # Attributes
 //

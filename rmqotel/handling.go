@@ -3,16 +3,24 @@ package rmqotel
 import (
 	"context"
 	"errors"
-	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/slotmq/go-rmq/rmq"
 )
 
-// Middleware makes spans of handlers and measures them: it is an rmq.Middleware.
+// Middleware makes spans of handlers and counts those that run: it is an rmq.Middleware.
 func (t *Telemetry) Middleware(next rmq.MessageListener) rmq.MessageListener {
 	return listener{t, next}
+}
+
+// BatchMiddleware does the same for batch listeners: it is an rmq.BatchMiddleware. Of a batch
+// whose listener has returned an error, or has named messages that failed, links are kept until they
+// expire.
+func (t *Telemetry) BatchMiddleware(next rmq.BatchListener) rmq.BatchListener {
+	return batchListener{t, next}
 }
 
 // listener is the MessageListener around another one.
@@ -23,49 +31,102 @@ type listener struct {
 
 // OnMessage handles a message in a span of its own.
 func (l listener) OnMessage(ctx context.Context, d *rmq.Delivery) (err error) {
-	dest := l.destination(d.Topic)
-	at := append(l.atCreation(isProcess, dest, d.Topic.Kind, ""), partition(d.Slot), attemptKey.Int(d.Attempt), fenceKey.Int64(d.Fence))
-	at = l.about(at, d.Content)
-	options := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindConsumer)}
-	if l.links != nil {
-		sends := l.links.recall(ctx, dest, d)
-		options = append(options, trace.WithLinks(sends.links()...))
-		if sends.count > 0 {
-			at = append(at, mergedKey.Int64(sends.count))
-		}
-	}
-	ctx, span := l.tracer.Start(ctx, "process "+dest, append(options, trace.WithAttributes(at...))...)
-	l.meters.running.Add(ctx, 1)
-	begun := time.Now()
+	h := l.begin(ctx, handling{d.Topic, d.Slot, d.Attempt, d.Fence, []string{d.Content}}, l.about(nil, d.Content)...)
 	returned := false
 	defer func() { // also after a panic, which goes on, and when the handler ends its goroutine
-		what, word := rmq.EventFailed, "panic"
-		if returned {
-			what, word = outcome(ctx, d, err)
+		if !returned {
+			h.end(rmq.EventFailed, "panic", nil)
+			return
 		}
-		l.meters.running.Add(ctx, -1)
-		l.meters.consumed.Add(ctx, 1, l.measured(processName, dest, word, l.server.one))
-		l.meters.process.Record(ctx, time.Since(begun).Seconds(), l.measured(processName, dest, word, l.server.one))
-		failed(span, err, word)
-		span.End()
-		if l.links != nil && (what == rmq.EventDone || what == rmq.EventDied || what == rmq.EventDropped) {
-			l.links.forget(ctx, dest, d)
-		}
+		what := rmq.OutcomeOf(h.ctx, d, err)
+		h.end(what, h.class(what, err), err)
 	}()
-	err = l.next.OnMessage(ctx, d)
+	err = l.next.OnMessage(h.ctx, d)
 	returned = true
 	return err
 }
 
-// outcome is what becomes of a message whose handler has returned, and the class of its error
-// if it failed. Why its context was cancelled says more than the error that it made of that.
-func outcome(ctx context.Context, d *rmq.Delivery, err error) (what rmq.What, word string) {
-	switch what = rmq.OutcomeOf(ctx, d, err); what {
-	case rmq.EventDone, rmq.EventSnoozed:
-		return what, ""
+// batchListener is the BatchListener around another one.
+type batchListener struct {
+	*Telemetry
+	next rmq.BatchListener
+}
+
+// OnBatch handles messages in one span.
+func (l batchListener) OnBatch(ctx context.Context, b *rmq.Batch) (err error) {
+	contents := make([]string, len(b.Messages))
+	for i, d := range b.Messages {
+		contents[i] = d.Content
 	}
-	if cause := context.Cause(ctx); cause != nil {
-		err = errors.Join(err, cause)
+	h := l.begin(ctx, handling{b.Topic, b.Slot, b.Attempt, b.Fence, contents}, semconv.MessagingBatchMessageCount(len(contents)))
+	returned := false
+	defer func() {
+		if !returned {
+			h.end(rmq.EventFailed, "panic", nil)
+			return
+		}
+		what := rmq.EventFailed
+		if err == nil {
+			what = rmq.EventDone
+		}
+		h.end(what, h.class(what, err), err)
+	}()
+	err = l.next.OnBatch(h.ctx, b)
+	returned = true
+	return err
+}
+
+// handling is one call of a handler: what it is about.
+type handling struct {
+	topic    rmq.Topic
+	slot     int
+	attempt  int
+	fence    int64
+	contents []string
+}
+
+// span is a handling that runs.
+type span struct {
+	*Telemetry
+	trace.Span
+	handling
+	dest string
+	ctx  context.Context // of the handler
+}
+
+// begin begins the span of a handling.
+func (t *Telemetry) begin(ctx context.Context, h handling, more ...attribute.KeyValue) span {
+	dest := t.destination(h.topic)
+	at := append(t.atCreation(isProcess, dest, h.topic.Kind, ""), partition(h.slot), attemptKey.Int(h.attempt), fenceKey.Int64(h.fence))
+	at = append(at, more...)
+	options := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindConsumer)}
+	if t.links != nil {
+		links, merged := t.links.recall(ctx, dest, h)
+		options = append(options, trace.WithLinks(links...))
+		if merged > 0 {
+			at = append(at, mergedKey.Int64(merged))
+		}
 	}
-	return what, rmq.ErrorType(err)
+	ctx, s := t.tracer.Start(ctx, processName+" "+dest, append(options, trace.WithAttributes(at...))...)
+	t.meters.running.Add(ctx, 1)
+	return span{t, s, h, dest, ctx}
+}
+
+// end ends it. word is the class of the failure; empty if it did not fail.
+func (s span) end(what rmq.What, word string, err error) {
+	s.meters.running.Add(s.ctx, -1)
+	s.blame(s.Span, word, err)
+	s.End()
+	if s.links != nil && (what == rmq.EventDone || what == rmq.EventDied || what == rmq.EventDropped) {
+		s.links.forget(s.ctx, s.dest, s.handling)
+	}
+}
+
+// class is the class of the error of a handling that has ended in some way. Why its context was
+// cancelled says more than the error that the handler made of that.
+func (s span) class(what rmq.What, err error) string {
+	if what == rmq.EventDone || what == rmq.EventSnoozed {
+		return ""
+	}
+	return rmq.ErrorType(errors.Join(err, context.Cause(s.ctx)))
 }

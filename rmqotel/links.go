@@ -13,7 +13,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/rmq"
 )
 
 var (
@@ -33,6 +32,9 @@ const (
 	// perScript is how many contents one script remembers.
 	perScript = 500
 
+	// mostLinks is about how many links a span has: of a batch, that is. It is what SDKs keep.
+	mostLinks = 128
+
 	// patience is how long a send or a delivery waits for Redis because of links.
 	patience = 250 * time.Millisecond
 
@@ -46,12 +48,14 @@ const (
 //
 // It remembers a send just before the send, for a handler may begin just after it. With each
 // copy of a content it keeps the number of the slot: a handler whose batch has no larger
-// number does not have that copy, but the one before.
+// number does not have that copy, but the one before. So no handling links to a send that
+// began after its batch was taken.
 //
-// What can be wrong, all of it only while several do something to one content at once: a send
-// that is remembered and then fails is linked; of two sends that begin together, the first link
-// may be missing and the count be too small; a send that is remembered just before another
-// worker's take, and stored just after it, is linked to the earlier delivery.
+// What can be wrong: a send that is remembered and then fails is linked. A send that is
+// remembered just before its content is taken, and stored just after that, is linked to the
+// earlier handling, and the later one may have no link to it. Of two sends that begin
+// together just when a batch is taken, the first may be missing. And where some programs send
+// with links and some without, what waits for the latter may get a link that was left.
 type links struct {
 	rdb     redis.UniversalClient
 	expire  time.Duration
@@ -78,30 +82,39 @@ func (l *links) remember(ctx context.Context, dest string, contents map[int][]st
 					args = append(args, content)
 				}
 				k := luascripts.KeysOf(dest, slot)
-				calls = append(calls, call{keys: []string{luascripts.TraceKey(dest, slot), k.Store, k.Meta}, args: args})
+				calls = append(calls, call{keys: []string{luascripts.TraceKey(dest, slot), k.Store, k.Meta, k.Prepare}, args: args})
 			}
 		}
 		return struct{}{}, l.run(ctx, rememberScript, calls)
 	})
 }
 
-// recall returns the sends that a delivery is for; none if they are not known.
-func (l *links) recall(ctx context.Context, dest string, d *rmq.Delivery) sends {
-	kept, _ := within(ctx, l, func(ctx context.Context) (string, error) {
-		kept, err := l.rdb.HGet(ctx, luascripts.TraceKey(dest, d.Slot), d.Content).Result()
-		if errors.Is(err, redis.Nil) {
-			err = nil
-		}
-		return kept, err
+// recall returns links to the sends that a handling is for, as far as they are known, and how
+// many sends there were.
+func (l *links) recall(ctx context.Context, dest string, h handling) (all []trace.Link, merged int64) {
+	kept, _ := within(ctx, l, func(ctx context.Context) ([]any, error) {
+		return l.rdb.HMGet(ctx, luascripts.TraceKey(dest, h.slot), h.contents...).Result()
 	})
-	return sendsOf(kept, d.Fence)
+	for _, one := range kept {
+		text, _ := one.(string) // nil: nothing is kept
+		sends := sendsOf(text, h.fence)
+		merged += sends.count
+		if len(all) < mostLinks {
+			all = append(all, sends.links()...)
+		}
+	}
+	return all, merged
 }
 
-// forget deletes what is kept for a delivery that is not to be repeated.
-func (l *links) forget(ctx context.Context, dest string, d *rmq.Delivery) {
+// forget deletes what is kept for messages that do not come again.
+func (l *links) forget(ctx context.Context, dest string, h handling) {
 	// The context of a handler that took its time may have ended.
 	within(context.WithoutCancel(ctx), l, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, l.run(ctx, forgetScript, []call{{keys: []string{luascripts.TraceKey(dest, d.Slot)}, args: []any{d.Fence, d.Content}}})
+		args := []any{h.fence}
+		for _, content := range h.contents {
+			args = append(args, content)
+		}
+		return struct{}{}, l.run(ctx, forgetScript, []call{{keys: []string{luascripts.TraceKey(dest, h.slot)}, args: args}})
 	})
 }
 

@@ -2,7 +2,10 @@ package rmqotel
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -131,14 +134,101 @@ func TestLinksOfACopySentMeanwhile(t *testing.T) {
 	wantLinks(t, handled[2], sent[2], sent[3])
 }
 
+// Under many sends of few contents at once, with handlers that fail, no handling links to a
+// send that began after it.
+func TestNoHandlingLinksToALaterSend(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	w := newWorld(t, servertest.Redis(t).Client(t), rmq.Config{Backoff: rmq.Schedule(time.Millisecond)}, Config{Links: true, Contents: true})
+	topic := rmq.Topic{Name: "prices", Kind: rmq.KindPriority, Slots: 2}
+	var calls atomic.Int64
+	w.listen(topic, rmq.ListenOptions{}, func(context.Context, *rmq.Delivery) error {
+		if calls.Add(1)%7 == 0 {
+			return errors.New("again")
+		}
+		return nil
+	})
+	w.start()
+	const senders, sends, contents = 8, 150, 5
+	var all sync.WaitGroup
+	for sender := range senders {
+		all.Go(func() {
+			for i := range sends {
+				if _, err := w.client.Send(ctx, topic, rmq.Priority{Content: fmt.Sprint("price ", (sender+i)%contents), Priority: 17}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	w.close()
+	dest := w.tel.destination(topic)
+	began := map[trace.SpanID]time.Time{}
+	for _, s := range w.ended("send " + dest) {
+		began[s.SpanContext().SpanID()] = s.StartTime()
+	}
+	handled := w.ended("process " + dest)
+	linked := 0
+	for _, s := range handled {
+		for _, l := range s.Links() {
+			switch at, ok := began[l.SpanContext.SpanID()]; {
+			case !ok:
+				t.Error("a link leads nowhere")
+			case at.After(s.StartTime()):
+				t.Errorf("a link leads to a send that began %v after the handling", at.Sub(s.StartTime()))
+			}
+			linked++
+		}
+	}
+	if len(began) != senders*sends || linked < len(handled)/2 {
+		t.Errorf("%d sends, %d handled, %d links", len(began), len(handled), linked)
+	}
+	t.Logf("%d sends, %d handled, %d links", len(began), len(handled), linked)
+}
+
+// A batch listener has one span, with links to the sends of all its messages.
+func TestLinksOfABatchListener(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, servertest.SharedRedis(t).Client(t), rmq.Config{}, Config{Links: true})
+	topic := rmq.Topic{Name: "pages", Kind: rmq.KindFixedTime, Slots: 1}
+	past := time.Now().Add(-time.Minute)
+	for _, content := range []string{"a", "b", "a", "c"} {
+		w.send(topic, rmq.FixedTime{Content: content, At: past})
+		past = past.Add(time.Second)
+	}
+	called := make(chan int, 2)
+	w.must(w.client.ListenBatch(topic, rmq.BatchFunc(func(ctx context.Context, b *rmq.Batch) error {
+		if !trace.SpanContextFromContext(ctx).IsValid() {
+			t.Error("the handler is in no span")
+		}
+		called <- len(b.Messages)
+		return nil
+	}), rmq.BatchOptions{}))
+	w.start()
+	if n := <-called; n != 3 {
+		t.Fatalf("called with %d messages", n)
+	}
+	w.close()
+	dest := w.tel.destination(topic)
+	sent, s := w.ended("send "+dest), w.only("process "+dest)
+	wantLinks(t, s, sent[1], sent[0], sent[2], sent[3]) // b is due first, as a was sent again
+	set := holdSpan(t, conventions(t), s)
+	if word(set, "messaging.batch.message_count") != "3" || word(set, "messaging.rmq.message.merged") != "4" {
+		t.Errorf("%v", set.ToSlice())
+	}
+	if n := w.sum("messaging.client.consumed.messages"); n != 3 {
+		t.Errorf("%v were consumed", n)
+	}
+}
+
 // A content is not remembered where there is no room, and the hash of a slot ends when
 // nothing new comes.
 func TestLinksAreBounded(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	rdb := servertest.Redis(t).Client(t)
-	store := "bounded-links_0"
-	keys := []string{luascripts.TraceKey("bounded-links", 0), store, luascripts.KeysOf("bounded-links", 0).Meta}
+	k := luascripts.KeysOf("bounded-links", 0)
+	keys := []string{luascripts.TraceKey("bounded-links", 0), k.Store, k.Meta, k.Prepare}
 	remember := func(expiry time.Duration, contents ...any) int {
 		t.Helper()
 		left, err := rememberScript.Run(ctx, rdb, keys, append([]any{"00-aa-bb-01", expiry.Milliseconds(), 3}, contents...)...).Int()
@@ -182,7 +272,7 @@ func TestCopies(t *testing.T) {
 		t.Helper()
 		n++
 		span := fmt.Sprintf("00-%032x-%016x-01", n, n)
-		if err := rememberScript.Run(ctx, rdb, []string{key, k.Store, k.Meta}, span, 60_000, 10, "x").Err(); err != nil {
+		if err := rememberScript.Run(ctx, rdb, []string{key, k.Store, k.Meta, k.Prepare}, span, 60_000, 10, "x").Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -194,10 +284,12 @@ func TestCopies(t *testing.T) {
 	take := func(fence int) { // whatever is in the store
 		rdb.HSet(ctx, k.Meta, "batch", fence)
 		rdb.Del(ctx, k.Store)
+		rdb.ZAdd(ctx, k.Prepare, redis.Z{Score: 1, Member: "x"})
 	}
 	pass := func(fence int) { rdb.HSet(ctx, k.Meta, "batch", fence) } // a turn that takes something else
 	finish := func(fence int) {
 		t.Helper()
+		rdb.Del(ctx, k.Prepare)
 		if err := forgetScript.Run(ctx, rdb, []string{key}, fence, "x").Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -238,7 +330,13 @@ func TestCopies(t *testing.T) {
 	want(11, 6, 6, 1)
 	want(13, 7, 7, 1)
 	take(13)
+	rdb.ZAdd(ctx, k.Store, redis.Z{Score: 17, Member: "x"}) // of a send that was remembered before the take
+	send()                                                  // 8 does not belong to the batch
+	want(13, 7, 7, 1)
+	want(15, 8, 8, 1)
 	finish(13)
+	take(15)
+	finish(15)
 	if left := rdb.HGetAll(ctx, key).Val(); len(left) != 0 {
 		t.Errorf("left: %v", left)
 	}

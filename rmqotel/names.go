@@ -18,6 +18,7 @@ const (
 const (
 	sendName    = "send"
 	processName = "process"
+	receiveName = "receive"
 )
 
 var (

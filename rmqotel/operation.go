@@ -21,8 +21,7 @@ func (t *Telemetry) Operation(ctx context.Context, name string, topic rmq.Topic,
 	defer span.End()
 	begun := time.Now()
 	err := do(ctx)
-	word := rmq.ErrorType(err)
-	failed(span, err, word)
-	t.took(ctx, begun, attribute.KeyValue{}, name, dest, word)
+	word := t.failed(span, err)
+	t.took(ctx, time.Since(begun), operation{name, "", dest, word})
 	return err
 }

@@ -10,12 +10,13 @@
 --         traceparents of the first and the last send that merged; how many did
 --       2 the store T_N
 --       3 meta{T_N}
+--       4 prepare{T_N}
 -- ARGV: 1 traceparent of this send
 --       2 expiry in ms
 --       3 most
 --       4 … contents
 -- Returns how many contents were not remembered, because there was no room.
-local trace, store, meta = KEYS[1], KEYS[2], KEYS[3]
+local trace, store, meta, prepare = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local span, expiry, most = ARGV[1], ARGV[2], tonumber(ARGV[3])
 
 local number = redis.call('HMGET', meta, 'batch')[1] or '0'
@@ -27,8 +28,13 @@ for i = 4, #ARGV do
   local copy
   if known then
     local stamp, first, last, sends, older = string.match(known, '^(%d+) (%S+) (%S+) (%d+)(.*)$')
-    -- Nothing was taken since, or it waits still: this send will merge into it.
-    if stamp == number or redis.call('ZSCORE', store, content) then
+    -- Nothing was taken since, or it waits still: this send will merge into it. If it is in
+    -- flight, what waits is another copy.
+    local same = stamp == number
+    if not same and redis.call('ZSCORE', store, content) then
+      same = not redis.call('ZSCORE', prepare, content)
+    end
+    if same then
       copy = stamp .. ' ' .. first .. ' ' .. span .. ' ' .. (sends + 1) .. older
     else
       copy = number .. ' ' .. span .. ' ' .. span .. ' 1 ' .. stamp .. ' ' .. first .. ' ' .. last .. ' ' .. sends

@@ -153,6 +153,9 @@ func everything(t *testing.T, rdb redis.UniversalClient, dest string) {
 			t.Errorf("%s has bounds %v", name, bounds)
 		}
 	}
+	if n := w.sum("messaging.client.operation.duration", "messaging.operation.name=receive", "messaging.operation.type=receive"); n != w.sum("rmq.batch.size") || n == 0 {
+		t.Errorf("%v batches were asked for", n)
+	}
 	if in, out := w.sum("rmq.slot.moves", "direction=gained"), w.sum("rmq.slot.moves", "direction=left"); in < 4 || in != out {
 		t.Errorf("%v slots came and %v left", in, out)
 	}
@@ -162,12 +165,13 @@ func everything(t *testing.T, rdb redis.UniversalClient, dest string) {
 		want float64
 	}{
 		{"messaging.client.sent.messages", []string{"messaging.operation.name=send", "error.type="}, 6},
-		{"messaging.client.sent.messages", []string{"messaging.operation.name=send", "error.type=invalid"}, 1},
+		{"messaging.client.sent.messages", []string{"messaging.operation.name=send", "error.type=invalid"}, 0}, // it was never sent
 		{"messaging.client.consumed.messages", []string{"messaging.operation.name=process", "error.type="}, 5},
 		{"messaging.client.consumed.messages", []string{"error.type=panic"}, 2},
 		{"messaging.client.consumed.messages", []string{"error.type=timeout"}, 1},
 		{"messaging.client.consumed.messages", []string{"error.type=dead"}, 1},
 		{"messaging.client.operation.duration", []string{"messaging.operation.name=send", "messaging.operation.type=send"}, 3},
+		{"messaging.client.operation.duration", []string{"messaging.operation.name=send", "error.type=invalid"}, 1},
 		{"messaging.client.operation.duration", []string{"messaging.operation.name=cancel", "messaging.operation.type="}, 1},
 		{"messaging.process.duration", nil, 10},
 		{"rmq.handlers.running", nil, 0},

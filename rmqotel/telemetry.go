@@ -22,10 +22,11 @@ type Telemetry struct {
 
 	worker atomic.Pointer[string] // its id; nil: it has not taken anything yet
 	slots  sync.Map               // name of a topic -> its number of slots, once something was sent to it
+	lines  sync.Map               // of metrics: operation, or name of a topic -> attributes
 }
 
-// New returns the parts for one client: give it SendMiddleware, Middleware and the Telemetry
-// itself, as an observer. [Instrument] does that for you.
+// New returns the parts for one client: give it SendMiddleware, Middleware, BatchMiddleware
+// and the Telemetry itself, as an observer. [Instrument] does that for you.
 func New(cfg Config) (*Telemetry, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -53,6 +54,7 @@ func Instrument(client *rmq.Config, cfg Config) (*Telemetry, error) {
 	if cfg.Redis == nil {
 		cfg.Redis = client.Redis
 	}
+	cfg.HideContents = cfg.HideContents || client.HideContents
 	t, err := New(cfg)
 	if err != nil {
 		return nil, err
@@ -62,6 +64,7 @@ func Instrument(client *rmq.Config, cfg Config) (*Telemetry, error) {
 	}
 	client.SendMiddleware = append([]rmq.SendMiddleware{t.SendMiddleware}, client.SendMiddleware...)
 	client.Middleware = append([]rmq.Middleware{t.Middleware}, client.Middleware...)
+	client.BatchMiddleware = append([]rmq.BatchMiddleware{t.BatchMiddleware}, client.BatchMiddleware...)
 	client.Observers = append([]rmq.Observer{t}, client.Observers...)
 	return t, nil
 }

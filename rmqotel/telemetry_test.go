@@ -22,8 +22,8 @@ func TestInstrument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(cfg.SendMiddleware) != 2 || len(cfg.Middleware) != 1 || len(cfg.Observers) != 1 {
-		t.Errorf("the client has %d, %d and %d parts", len(cfg.SendMiddleware), len(cfg.Middleware), len(cfg.Observers))
+	if len(cfg.SendMiddleware) != 2 || len(cfg.Middleware) != 1 || len(cfg.BatchMiddleware) != 1 || len(cfg.Observers) != 1 {
+		t.Errorf("the client has %d, %d, %d and %d parts", len(cfg.SendMiddleware), len(cfg.Middleware), len(cfg.BatchMiddleware), len(cfg.Observers))
 	}
 	if got := tel.destination(rmq.Topic{Name: "jobs"}); got != "shop:jobs" {
 		t.Errorf("the topic is called %s", got)
@@ -59,6 +59,7 @@ func TestConfigIsChecked(t *testing.T) {
 	for field, cfg := range map[string]Config{
 		"Config.Redis":       {Links: true},
 		"Config.LinksExpire": {LinksExpire: 1},
+		"Config.Contents":    {Contents: true, HideContents: true},
 	} {
 		_, err := Instrument(&rmq.Config{}, cfg)
 		var invalid *rmq.InvalidError
@@ -69,18 +70,23 @@ func TestConfigIsChecked(t *testing.T) {
 }
 
 // A batch counts each message by what became of it.
-func TestErrorTypesOfABatch(t *testing.T) {
+func TestBatchThatIsStoredInPart(t *testing.T) {
 	t.Parallel()
-	some := &rmq.BatchError{Indexes: []int{1, 2, 4}, Errs: []error{rmq.ErrQueueFull, rmq.ErrUncertain, rmq.ErrQueueFull}}
-	got := errorTypes(errors.Join(some), 5)
-	if len(got) != 3 || got[""] != 2 || got["queue_full"] != 2 || got["uncertain"] != 1 {
-		t.Errorf("%v", got)
+	w := newWorld(t, servertest.SharedRedis(t).Client(t), rmq.Config{MaxWaiting: 2, HideContents: true}, Config{})
+	var batch []rmq.Message
+	for _, content := range []string{"a", "b", "c", "d", "e"} {
+		batch = append(batch, rmq.Priority{Content: content, Priority: 17})
 	}
-	if got = errorTypes(rmq.ErrInvalid, 5); len(got) != 1 || got["invalid"] != 5 {
-		t.Errorf("%v", got)
+	topic := rmq.Topic{Name: "full", Kind: rmq.KindPriority, Slots: 1}
+	if _, err := w.client.SendBatch(context.Background(), topic, batch); !errors.Is(err, rmq.ErrQueueFull) {
+		t.Fatal(err)
 	}
-	if got = errorTypes(nil, 0); len(got) != 0 {
-		t.Errorf("%v", got)
+	if stored, full := w.sum("messaging.client.sent.messages", "error.type="), w.sum("messaging.client.sent.messages", "error.type=queue_full"); stored != 2 || full != 3 {
+		t.Errorf("%v were stored, %v refused", stored, full)
+	}
+	s := w.only("send " + w.tel.destination(topic))
+	if got := word(holdSpan(t, conventions(t), s), "error.type"); got != "queue_full" || s.Status().Description != "queue_full" {
+		t.Errorf("error.type %q, described as %q", got, s.Status().Description)
 	}
 }
 
