@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/away"
@@ -21,6 +22,7 @@ import (
 type batches struct {
 	shift    *shift.Shift
 	schedule *schedule.Schedule
+	rdb      redis.UniversalClient
 	scripts  *luascripts.Scripts
 	pace     *pace
 	log      *zap.Logger
@@ -39,6 +41,8 @@ type batch struct {
 	next    int           // the first message not started, which is also how many were started
 	bytes   int           // of those handled
 	took    time.Duration // all handlers together, in a parallel batch
+	late    int           // of those before next: they came too late, and were not handled
+	clock   serverClock   // for these
 
 	deliveries []Delivery // one for each message, since a listener may keep its own
 }
@@ -193,6 +197,12 @@ func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 	if b.next == len(b.answer.Contents) || b.Leaving() || b.next > 0 && b.enough(now) {
 		return 0, nil, false
 	}
+	if b.topic.opts.MaxLate > 0 {
+		if !b.passLate() {
+			return 0, nil, false
+		}
+		now = time.Now()
+	}
 	if ctx, ok = b.watchdog.start(now, b.answer.Contents[b.next]); !ok {
 		return 0, nil, false
 	}
@@ -280,7 +290,7 @@ func (b *batch) finish() {
 	b.watchdog.end()
 	x := b.slot
 	for i, r := range x.results {
-		if r.fate == done {
+		if r.fate == done || r.fate == dropped {
 			continue
 		}
 		x.verdicts = append(x.verdicts, r.verdict(&b.answer, i))
@@ -288,12 +298,12 @@ func (b *batch) finish() {
 	if x.event != nil {
 		x.finished()
 	}
-	if b.next > 0 {
+	if handled := b.next - b.late; handled > 0 {
 		took := b.took // by several at the same time
 		if !b.topic.opts.Parallel {
 			took = time.Since(b.watched.begun)
 		}
-		x.topic.size.learn(took, b.next, b.bytes)
+		x.topic.size.learn(took, handled, b.bytes)
 	}
 	x.goOn = nil
 	clear(x.results)

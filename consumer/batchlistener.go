@@ -13,8 +13,9 @@ import (
 
 // BatchListener handles messages of one topic together: those of one slot that could be
 // taken at once, in one call. It names the messages that fail, by [Batch.Fail],
-// [Batch.Dead] and [Batch.RetryAfter]. What it returns is about all others: nil means
-// done, an error that they failed as with a [MessageListener]. A panic is an error.
+// [Batch.Dead] and [Batch.RetryAfter], and those that it wants later by [Batch.Later]. What
+// it returns is about all others: nil means done, an error the same as with a
+// [MessageListener]. A panic is an error.
 //
 // A message that has failed comes again alone, in a Batch of one, however it failed: so
 // what keeps failing harms no other. Delivery is at least once: when a worker dies, all
@@ -65,6 +66,10 @@ func (b *Batch) Dead(i int, err error) { b.Fail(i, Dead(err)) }
 
 // RetryAfter says that message i is to come again after d: see [RetryAfter].
 func (b *Batch) RetryAfter(i int, d time.Duration, err error) { b.Fail(i, RetryAfter(d, err)) }
+
+// Later says that message i is to come again after d, and that this delivery does not count:
+// see [Later].
+func (b *Batch) Later(i int, d time.Duration) { b.Fail(i, Later(d)) }
 
 // errNamed is the failure of a message that its listener gave no reason for.
 var errNamed = errors.New("failed, as its listener says")
@@ -133,5 +138,5 @@ func (o BatchOptions) validate(t message.Topic) error {
 	case o.SameDue != 0 && !t.Kind.Timed():
 		return refuse("BatchOptions.SameDue", o.SameDue, "0: messages of a Priority topic are not due at a time")
 	}
-	return o.ListenOptions.validate()
+	return o.ListenOptions.validate(t)
 }

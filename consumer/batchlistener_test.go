@@ -107,7 +107,7 @@ func TestBatchResults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
-			newSender(t, rdb, topic).send(t, "dead", "failed", "nameless", "other", "retry", "twice")
+			newSender(t, rdb, topic).send(t, "dead", "failed", "later", "nameless", "other", "retry", "twice")
 			_, calls := handleTogether(t, rdb, Config{Backoff: Schedule(2 * time.Hour)}, topic, BatchOptions{}, func(_ context.Context, b *Batch) error {
 				var all sync.WaitGroup
 				for i, d := range b.Messages {
@@ -119,6 +119,8 @@ func TestBatchResults(t *testing.T) {
 							b.Fail(i, errors.New("named failed"))
 						case "nameless":
 							b.Fail(i, nil)
+						case "later":
+							b.Later(i, 5*time.Hour)
 						case "retry":
 							b.RetryAfter(i, 3*time.Hour, errors.New("named retry"))
 						case "twice":
@@ -141,7 +143,7 @@ func TestBatchResults(t *testing.T) {
 			}
 			want := map[string]fate{
 				"dead": {true, 0, "named dead"}, "failed": {false, 2 * time.Hour, "named failed"}, "nameless": {false, 2 * time.Hour, errNamed.Error()},
-				"retry": {false, 3 * time.Hour, "named retry"}, "twice": {false, 4 * time.Hour, "last"},
+				"later": {false, 5 * time.Hour, "put back by its handler for 5h0m0s"}, "retry": {false, 3 * time.Hour, "named retry"}, "twice": {false, 4 * time.Hour, "last"},
 			}
 			switch name {
 			case "error":

@@ -120,6 +120,17 @@ type ListenOptions struct {
 	// Due fills Delivery.Due in, which costs Redis about a quarter more for each
 	// message. It has no effect on topics of the Priority kind. Defaults to false.
 	Due bool
+
+	// MaxLate is how late a message may be when its handler would be called, by the clock
+	// of Redis; one that is later is not handled. It is about messages as Delivery.Due knows
+	// them, and fills that in: a retry always comes, and so does a message that Redis had to
+	// give the worker a second time; one that was handed back is due since it had been
+	// taken, and one that was put back by [Later] when that was over. It is refused for topics of the Priority kind. Defaults to 0: none is too late.
+	MaxLate time.Duration
+
+	// Expired says what becomes of a message that is later than MaxLate. Defaults to
+	// ExpiredDead.
+	Expired Expired
 }
 
 func (c Config) withDefaults() Config {
@@ -228,10 +239,11 @@ func (o ListenOptions) withDefaults(c Config) ListenOptions {
 	if o.Concurrency == 0 {
 		o.Concurrency = c.Concurrency
 	}
+	o.Due = o.Due || o.MaxLate > 0
 	return o
 }
 
-func (o ListenOptions) validate() error {
+func (o ListenOptions) validate(t message.Topic) error {
 	switch {
 	case o.Concurrency < 1:
 		return refuse("ListenOptions.Concurrency", o.Concurrency, "1 or more, or 0 for the consumer's")
@@ -243,6 +255,14 @@ func (o ListenOptions) validate() error {
 		return refuse("ListenOptions.MaxAttempts", o.MaxAttempts, "1 to 17, or 0 for the consumer's")
 	case o.SafetyLook < 10*time.Millisecond:
 		return refuse("ListenOptions.SafetyLook", o.SafetyLook, "10ms or more, or 0 for the consumer's")
+	case o.MaxLate != 0 && o.MaxLate < time.Millisecond:
+		return refuse("ListenOptions.MaxLate", o.MaxLate, "1ms or more, or 0 for none")
+	case o.MaxLate != 0 && !t.Kind.Timed():
+		return refuse("ListenOptions.MaxLate", o.MaxLate, "0: messages of a Priority topic are not due at a time")
+	case o.Expired > ExpiredDrop:
+		return refuse("ListenOptions.Expired", o.Expired, "ExpiredDead or ExpiredDrop")
+	case o.Expired != 0 && o.MaxLate == 0:
+		return refuse("ListenOptions.Expired", o.Expired, "used with MaxLate")
 	}
 	return nil
 }

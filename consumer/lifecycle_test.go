@@ -123,9 +123,14 @@ func TestWrongArguments(t *testing.T) {
 		"ListenOptions.MaxHandlerTime": {MaxHandlerTime: time.Second},
 		"ListenOptions.SafetyLook":     {SafetyLook: -1},
 		"ListenOptions.MaxAttempts":    {MaxAttempts: -1},
+		"ListenOptions.MaxLate":        {MaxLate: time.Minute}, // its messages have priorities
+		"ListenOptions.Expired":        {Expired: ExpiredDrop}, // without MaxLate
 	} {
 		wantInvalid(t, fresh.Listen(topic, l, o), field)
 	}
+	timed := topicOf(t, message.KindFixedTime, 4)
+	wantInvalid(t, fresh.Listen(timed, l, ListenOptions{MaxLate: -1}), "ListenOptions.MaxLate")
+	wantInvalid(t, fresh.Listen(timed, l, ListenOptions{MaxLate: time.Minute, Expired: 7}), "ListenOptions.Expired")
 	together := BatchFunc(func(context.Context, *Batch) error { return nil })
 	for field, o := range map[string]BatchOptions{
 		"BatchOptions.Parallel":    {ListenOptions: ListenOptions{Parallel: true}},

@@ -12,7 +12,8 @@ import (
 func (c *Consumer) Listen(t message.Topic, l MessageListener, o ListenOptions) error {
 	o = o.withDefaults(c.cfg)
 	f, isFunc := l.(ListenerFunc)
-	return c.listen(t, l == nil || isFunc && f == nil, o.validate, func(x *topic) (err error) {
+	valid := func() error { return o.validate(t) }
+	return c.listen(t, l == nil || isFunc && f == nil, valid, func(x *topic) (err error) {
 		x.opts = o
 		x.listener, err = wrap(l, c.cfg.Middleware)
 		return err

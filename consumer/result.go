@@ -27,6 +27,7 @@ const (
 	failed
 	dead
 	snoozed
+	dropped // it came too late
 )
 
 // withCause is what a listener returned, and why its context had ended, if it had: many
@@ -40,7 +41,7 @@ func withCause(ctx context.Context, err error) error {
 
 // describe says to observers what has become of a message, once Redis has heard it.
 func (r *result) describe(x *message.Item) {
-	x.What = [...]message.What{notStarted: message.HandedBack, done: message.Done, failed: message.Failed, dead: message.Died, snoozed: message.Snoozed}[r.fate]
+	x.What = [...]message.What{notStarted: message.HandedBack, done: message.Done, failed: message.Failed, dead: message.Died, snoozed: message.Snoozed, dropped: message.Dropped}[r.fate]
 	x.Took, x.In, x.Reason, x.Err = r.took, r.delay, r.reason, r.err
 	if r.fate == failed && x.Attempt > message.MaxRetries { // so the script has it die
 		x.What, x.In = message.Died, 0

@@ -104,6 +104,13 @@ func (m *watchdog) renewed(sent time.Time) {
 // over reports whether the lease may be over.
 func (m *watchdog) over(now time.Time) bool { return !m.until.IsZero() && now.After(m.until) }
 
+// holds reports whether the batch is still the worker's, as far as it knows.
+func (m *watchdog) holds(now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return !m.lost && !m.hung && !m.over(now) && m.watched.term.MayStart(now)
+}
+
 // start notes that a message with a content is handled from now on, and returns its context
 // (in a parallel batch, the parent of its context), or false if nothing may be
 // started any more.

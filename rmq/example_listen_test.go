@@ -134,6 +134,27 @@ func ExampleListenOptions_due() {
 	// Output: order 4711 is late by 59m0s
 }
 
+// A code that comes more than a minute late is of no use any more: it is dead, or with
+// ExpiredDrop gone.
+func ExampleListenOptions_maxLate() {
+	client := open(rmq.Config{})
+	defer client.close()
+
+	codes := rmq.Topic{Name: "codes", Kind: rmq.KindFixedTime, Slots: 1}
+	for i, user := range []string{"ann", "bob", "eve"} {
+		client.send(codes, rmq.FixedTime{Content: user, In: time.Duration(i+1) * time.Minute})
+	}
+	client.Advance(3 * time.Minute) // no worker runs
+	client.listen(codes, func(_ context.Context, d *rmq.Delivery) error {
+		fmt.Println(d.Content, "is late by", client.Now().Sub(d.Due))
+		return nil
+	}, rmq.ListenOptions{MaxLate: time.Minute})
+	client.Advance(0)
+	// Output:
+	// bob is late by 1m0s
+	// eve is late by 0s
+}
+
 // Ten deliveries with the pauses that you give, and then the message is dead. A pause of 0
 // is the shortest there is, a millisecond.
 func ExampleListenOptions_maxAttempts() {

@@ -54,8 +54,24 @@ type Delivery = consumer.Delivery
 //		Concurrency    int           // handlers of this topic at once
 //		Parallel       bool          // messages of one slot may be handled at once
 //		Due            bool          // fill in Delivery.Due
+//		MaxLate        time.Duration // a message that is later than this is not handled
+//		Expired        Expired       // what becomes of it: ExpiredDead or ExpiredDrop
 //	}
 type ListenOptions = consumer.ListenOptions
+
+// Expired says what becomes of a message that comes later than ListenOptions.MaxLate.
+//
+//	type Expired uint8
+type Expired = consumer.Expired
+
+// What becomes of a message that comes too late.
+const (
+	// ExpiredDead: it is dead, and the reason says how late it was.
+	ExpiredDead = consumer.ExpiredDead
+
+	// ExpiredDrop: it is gone. The log and the observers say so.
+	ExpiredDrop = consumer.ExpiredDrop
+)
 
 // BatchListener handles messages of a topic together: see Client.ListenBatch.
 //
@@ -63,7 +79,7 @@ type ListenOptions = consumer.ListenOptions
 //		OnBatch(ctx context.Context, b *Batch) error
 //	}
 //
-// Name the messages that fail, by Fail, Dead and RetryAfter of the Batch. What you return is
+// Name the messages that fail, by Fail, Dead, RetryAfter and Later of the Batch. What you return is
 // about all others: nil means done; after an error or a panic they come again. A message
 // that comes again is alone in its Batch.
 type BatchListener = consumer.BatchListener
@@ -88,6 +104,7 @@ type BatchFunc = consumer.BatchFunc
 //	func (b *Batch) Fail(i int, err error)                        // as if you had returned err for it
 //	func (b *Batch) Dead(i int, err error)                        // no retry can mend it
 //	func (b *Batch) RetryAfter(i int, d time.Duration, err error) // it comes again after d
+//	func (b *Batch) Later(i int, d time.Duration)                 // it comes again after d, and this delivery does not count
 //
 // The methods say what becomes of message i, if that is something else than what you
 // return. Several goroutines may call them, until your listener returns.

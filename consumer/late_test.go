@@ -1,0 +1,263 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/slots"
+)
+
+// clockHook counts how often a client asks for the time, and has it fail some times.
+type clockHook struct{ asked, fail atomic.Int64 }
+
+func (h *clockHook) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+}
+
+func (h *clockHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == "time" {
+			h.asked.Add(1)
+			if h.fail.Add(-1) >= 0 {
+				err := errors.New("no answer")
+				cmd.SetErr(err)
+				return err
+			}
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (h *clockHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// listenLate starts a worker whose messages may be late by half an hour, one by one, in
+// parallel or together.
+func listenLate(t testing.TB, rdb redis.UniversalClient, cfg Config, topic message.Topic, how string, expired Expired, l ListenerFunc) *Consumer {
+	t.Helper()
+	o := ListenOptions{MaxLate: 30 * time.Minute, Expired: expired, Parallel: how == "parallel"}
+	c := newConsumer(t, rdb, cfg)
+	if how == "together" {
+		must(t, c.ListenBatch(topic, BatchFunc(func(ctx context.Context, b *Batch) error {
+			for i, d := range b.Messages {
+				if err := l(ctx, d); err != nil {
+					b.Fail(i, err)
+				}
+			}
+			return nil
+		}), BatchOptions{ListenOptions: o}))
+	} else {
+		must(t, c.Listen(topic, l, o))
+	}
+	must(t, c.Start(ctx))
+	return c
+}
+
+// What comes too late is not handled but dead, with a reason that says how late it was, or
+// gone; the rest is handled. So it is wherever the messages are.
+func TestMaxLate(t *testing.T) {
+	t.Parallel()
+	for where, on := range map[string]func(t *testing.T) (redis.UniversalClient, Config){
+		"redis": func(t *testing.T) (redis.UniversalClient, Config) { return shared(t), Config{} },
+		"cluster": func(t *testing.T) (redis.UniversalClient, Config) {
+			return servertest.Cluster(t, 2, 0).Client(t), Config{}
+		},
+		"zookeeper": func(t *testing.T) (redis.UniversalClient, Config) {
+			return shared(t), Config{Slots: slots.ZooKeeper(sharedBy(t, servertest.SharedZooKeeper(t), 3*time.Second))}
+		},
+	} {
+		t.Run(where, func(t *testing.T) {
+			t.Parallel()
+			rdb, cfg := on(t)
+			for _, kind := range []message.Kind{message.KindRangeMerge, message.KindFixedTime} {
+				for _, how := range []string{"one by one", "parallel", "together"} {
+					for _, expired := range []Expired{ExpiredDead, ExpiredDrop} {
+						testMaxLate(t, rdb, cfg, topicOf(t, kind, 4), how, expired)
+					}
+				}
+			}
+		})
+	}
+}
+
+func testMaxLate(t *testing.T, rdb redis.UniversalClient, cfg Config, topic message.Topic, how string, expired Expired) {
+	t.Helper()
+	now := rdb.Time(ctx).Val()
+	late, inTime := numbered("late", 60), numbered("in-time", 60)
+	for i := range late {
+		dueAt(t, rdb, topic, now, time.Hour+time.Duration(i)*time.Second, late[i])
+		dueAt(t, rdb, topic, now, time.Duration(i)*time.Second, inTime[i])
+	}
+	core, logs := observer.New(zap.InfoLevel)
+	seen, n := newLedger(t), newNotes()
+	cfg.Logger, cfg.Observers = zap.New(core), []message.Observer{seen}
+	listenLate(t, rdb, cfg, topic, how, expired, n.around(func(_ context.Context, d *Delivery) error {
+		if strings.HasPrefix(d.Content, "late") || d.Due.IsZero() {
+			t.Errorf("%s was due at %v", d.Content, d.Due)
+		}
+		return nil
+	}))
+	n.awaitAll(t, inTime)
+	what := map[Expired]message.What{ExpiredDead: message.Died, ExpiredDrop: message.Dropped}[expired]
+	seen.await("all have ended", func() bool { return seen.ends[what] == len(late) && seen.ends[message.Done] == len(inTime) })
+	seen.mu.Lock()
+	for _, x := range seen.items {
+		if x.What == what && (!strings.HasPrefix(x.Reason, "expired: due 2") || !strings.Contains(x.Reason, ", late by 1h") || x.Took != 0) {
+			t.Errorf("%s: %s, after %v", x.What, x.Reason, x.Took)
+		}
+		if x.What == message.Done && x.Took <= 0 {
+			t.Errorf("%s: %s was handled in %v", how, x.Content, x.Took)
+		}
+	}
+	seen.mu.Unlock()
+	said := 0
+	for _, line := range logs.FilterMessageSnippet("messages came too late").All() {
+		said += int(line.ContextMap()["messages"].(int64))
+	}
+	if said != len(late) {
+		t.Errorf("the log has %d that came too late", said)
+	}
+	for _, content := range late {
+		k := keysOf(topic, slotOf(topic, content))
+		died := rdb.ZScore(ctx, k.Dead, content).Err() == nil
+		if died != (expired == ExpiredDead) {
+			t.Fatalf("%s %s, expired %v: dead is %v", how, content, expired, died)
+		}
+		if why, _ := luascripts.ParseFailure(rdb.HGet(ctx, k.Why, content).Val()); died && (why.Attempts != 1 || !strings.Contains(why.Reason, ", late by 1h")) {
+			t.Errorf("%s: %+v", content, why)
+		}
+		if died {
+			must(t, rdb.ZRem(ctx, k.Dead, content).Err())
+		}
+	}
+	wantEmpty(t, rdb, topic)
+}
+
+// Redis is asked for its time once for a batch with messages that may be too late, and
+// never for others.
+func TestMaxLateAsksRedisSeldom(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"one by one", "together"} {
+		rdb, topic := shared(t), topicOf(t, message.KindFixedTime, 1)
+		hook := new(clockHook)
+		rdb.AddHook(hook)
+		now := rdb.Time(ctx).Val()
+		hook.asked.Store(0)
+		inTime := numbered("in-time", 1000)
+		for i, content := range inTime {
+			dueAt(t, rdb, topic, now, time.Duration(i)*time.Second, content)
+		}
+		n := newNotes()
+		fences := map[int64]bool{}
+		listenLate(t, rdb, Config{}, topic, how, ExpiredDrop, n.around(func(_ context.Context, d *Delivery) error {
+			fences[d.Fence] = true
+			return nil
+		}))
+		n.awaitAll(t, inTime)
+		if asked := hook.asked.Load(); asked > 0 {
+			t.Errorf("%s: asked %d times for %d batches that were in time", how, asked, len(fences))
+		}
+		late := numbered("late", 1000)
+		for i, content := range late {
+			dueAt(t, rdb, topic, now, time.Hour+time.Duration(i)*time.Second, content)
+		}
+		before := rdb.HGet(ctx, keysOf(topic, 0).Meta, "batch").Val()
+		newSender(t, rdb, topic).send(t, "after") // which wakes the worker
+		n.awaitAll(t, append(inTime, "after"))
+		wantEmpty(t, rdb, topic)
+		// The first batch has at least a few.
+		if asked := hook.asked.Load(); asked == 0 || asked > int64(len(late)/8) {
+			t.Errorf("%s: asked %d times for %d messages that came late, after fence %s", how, asked, len(late), before)
+		}
+	}
+}
+
+// A retry comes however late it is.
+func TestMaxLateIsForFirstDeliveries(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), topicOf(t, message.KindFixedTime, 1)
+	yesterday := rdb.Time(ctx).Val().Add(-24 * time.Hour)
+	must(t, rdb.ZAdd(ctx, keysOf(topic, 0).Retry, redisZ(float64(yesterday.UnixMilli()*100+16), "retry")).Err())
+	n := newNotes()
+	listenLate(t, rdb, Config{}, topic, "one by one", ExpiredDead, n.done())
+	n.awaitAll(t, []string{"retry"})
+	if a := n.attempts["retry"]; !slices.Equal(a, []int{2}) {
+		t.Errorf("attempts %v", a)
+	}
+}
+
+func TestMessageWhoseTimeIsNotKnownIsNotLate(t *testing.T) {
+	t.Parallel()
+	toldAgain := batch{slot: &slot{topic: new(topic)}, answer: luascripts.Answer{Attempt: 1, Contents: []string{"a"}}}
+	if !toldAgain.passLate() || toldAgain.next > 0 {
+		t.Error("it is not handled")
+	}
+}
+
+// While Redis does not say how late a message is, it is neither handled nor handed back:
+// then it would be due later.
+func TestMaxLateWhileRedisDoesNotSay(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), topicOf(t, message.KindFixedTime, 1)
+	hook := new(clockHook)
+	rdb.AddHook(hook)
+	dueAt(t, rdb, topic, rdb.Time(ctx).Val(), time.Hour, "late")
+	hook.asked.Store(0)
+	hook.fail.Store(1)
+	c := listenLate(t, rdb, Config{}, topic, "one by one", ExpiredDead, func(_ context.Context, d *Delivery) error {
+		t.Errorf("%s is handled", d.Content)
+		return nil
+	})
+	awaitDead(t, rdb, topic, 0, "late")
+	if asked := hook.asked.Load(); asked != 2 {
+		t.Errorf("asked %d times", asked)
+	}
+	if c.topics[0].size.known {
+		t.Error("a message that was not handled counts for how long one takes")
+	}
+}
+
+// Close does not wait for a Redis that does not say how late a message is.
+func TestCloseWhileRedisDoesNotSay(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), topicOf(t, message.KindFixedTime, 1)
+	hook := new(clockHook)
+	rdb.AddHook(hook)
+	dueAt(t, rdb, topic, rdb.Time(ctx).Val(), time.Hour, "late")
+	hook.fail.Store(1 << 60)
+	c := work(t, rdb, Config{}, topic, newNotes().done(), ListenOptions{MaxLate: time.Minute})
+	eventually(t, "it is asked", func() bool { return hook.asked.Load() > 1 })
+	must(t, closeIn(c, patience))
+	if rdb.ZCard(ctx, keysOf(topic, 0).Store).Val() != 1 {
+		t.Error("it is not handed back")
+	}
+}
+
+func TestServerClock(t *testing.T) {
+	t.Parallel()
+	at, read := time.Now(), time.UnixMilli(1_000_000)
+	for _, still := range []bool{true, false} {
+		c := serverClock{read: read, at: at, still: still}
+		if passed := c.now(at.Add(time.Second)).Sub(read); (passed == 0) != still || passed > time.Second {
+			t.Errorf("still %v: %v passed", still, passed)
+		}
+	}
+	if got := fmt.Sprint(ExpiredDead, ExpiredDrop, Expired(7)); got != "dead drop Expired(7)" {
+		t.Error(got)
+	}
+}
