@@ -128,6 +128,7 @@ func TestEventsOfEachResult(t *testing.T) {
 	rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
 	l := newLedger(t)
 	oops := errors.New("oops")
+	var snoozes atomic.Int64
 	c := work(t, rdb, Config{Observers: []message.Observer{l}, Backoff: Schedule(time.Millisecond), MaxAttempts: 3}, topic, func(_ context.Context, d *Delivery) error {
 		<-time.After(time.Millisecond)
 		if last := d.Attempt == 3; d.Last != last {
@@ -138,6 +139,8 @@ func TestEventsOfEachResult(t *testing.T) {
 			return Dead(oops)
 		case d.Content == "poison", d.Content == "fails" && d.Attempt == 1:
 			return oops
+		case d.Content == "later" && snoozes.Add(1) < 3:
+			return Later(time.Millisecond)
 		case d.Content == "goes":
 			runtime.Goexit()
 		}
@@ -171,6 +174,12 @@ func TestEventsOfEachResult(t *testing.T) {
 
 	send("poison")
 	l.want("taken poison 1", "failed poison 1", "taken poison 2", "failed poison 2", "taken poison 3", "died poison 3")
+	send("later")
+	l.await("it is put back", func() bool { return len(l.items) > 1 })
+	if x := l.items[1]; x.In != time.Millisecond || x.Took < time.Millisecond || x.Reason == "" {
+		t.Errorf("snoozed: %+v", x)
+	}
+	l.want("taken later 1", "snoozed later 1", "taken later 1", "snoozed later 1", "taken later 1", "done later 1")
 	send("goes")
 	l.await("it fails", func() bool { return l.ends[message.Failed] == 4 })
 	if x := l.items[1]; !errors.Is(x.Err, ErrPanic) {
@@ -595,6 +604,7 @@ func TestOutcomeOf(t *testing.T) {
 		{ctx, true, oops, message.Died},
 		{ctx, false, fmt.Errorf("wrapped: %w", Dead(oops)), message.Died},
 		{closing, true, Dead(oops), message.HandedBack},
+		{ctx, true, Later(time.Second), message.Snoozed},
 	} {
 		if got := OutcomeOf(c.ctx, &Delivery{Last: c.last}, c.err); got != c.want {
 			t.Errorf("%+v: %v", c, got)

@@ -8,8 +8,8 @@ import (
 )
 
 // OutcomeOf returns what becomes of a message whose listener has returned err: Done, Failed,
-// Died, Snoozed after [Later], or HandedBack if the worker is closing. It is for a [Middleware], with what that was
-// given and what the listener inside returned.
+// Died, Snoozed after [Later], or HandedBack if the worker is closing. It is for a
+// [Middleware], with what that was given and what the listener inside returned.
 //
 // It is what the worker will ask of Redis, if the middleware returns the same error. Whether
 // Redis has heard it, only an [message.Observer] learns: the batch may be taken over before

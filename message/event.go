@@ -46,8 +46,8 @@ type Item struct {
 	// In is after how long it is delivered again, of one that is Failed or Snoozed.
 	In time.Duration
 
-	// Reason is why it failed, died, was dropped, refused or overtaken. Of Moved: "gained"
-	// or "left".
+	// Reason is why it failed, died, was snoozed, dropped, refused or overtaken. Of Moved:
+	// "gained" or "left".
 	Reason string
 
 	// Err is the error behind the reason, for errors.Is: of the send that was refused, or

@@ -44,7 +44,7 @@ type Event = message.Event
 //		Attempt int           // from 1; 0 for what was sent
 //		Took    time.Duration // how long the handler had it
 //		In      time.Duration // after how long it comes again
-//		Reason  string        // why it failed, died, was dropped, refused or overtaken
+//		Reason  string        // why it failed, died, was snoozed, dropped, refused or overtaken
 //		Err     error         // behind the reason, if there is one
 //	}
 type Item = message.Item
