@@ -209,6 +209,9 @@ func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 	i = b.next
 	b.next++
 	b.bytes += len(b.answer.Contents[i])
+	if b.event != nil {
+		b.results[i].took = now.Sub(b.watched.begun) // until call has its end
+	}
 	return i, ctx, true
 }
 
@@ -221,18 +224,15 @@ func (b *batch) enough(now time.Time) bool {
 // error, and so is the end of the goroutine.
 func (b *batch) call(ctx context.Context, i int, d *Delivery) {
 	err := errGoexit
-	var begun time.Time
-	if b.event != nil {
-		begun = time.Now()
-	}
 	defer func() {
 		if p := recover(); p != nil {
 			err = b.panicked(p, d)
 		}
-		b.results[i] = b.judge(ctx, d, err)
+		r := b.judge(ctx, d, err)
 		if b.event != nil {
-			b.results[i].took = time.Since(begun)
+			r.took = time.Since(b.watched.begun) - b.results[i].took
 		}
+		b.results[i] = r
 	}()
 	err = b.topic.listener.OnMessage(ctx, d)
 }
