@@ -128,6 +128,11 @@ func (w *crew) stuck() error {
 			errs = append(errs, fmt.Errorf("Backoff did not return: topic %s", t.Name))
 		}
 	}
+	if w.deaths != nil {
+		for _, name := range w.deaths.Telling() {
+			errs = append(errs, fmt.Errorf("the listener to the dead did not return: topic %s", name))
+		}
+	}
 	if errs == nil {
 		return w.fleet.Silent()
 	}

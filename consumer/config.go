@@ -131,6 +131,11 @@ type ListenOptions struct {
 	// Expired says what becomes of a message that is later than MaxLate. Defaults to
 	// ExpiredDead.
 	Expired Expired
+
+	// DeadTopic is where rmq.Client sends each message that died, with the same content:
+	// at least once, and due now, or with the priority it had. It stays among the dead,
+	// too. A consumer by itself refuses it, since it does not send. Defaults to none.
+	DeadTopic message.Topic
 }
 
 func (c Config) withDefaults() Config {
@@ -263,6 +268,8 @@ func (o ListenOptions) validate(t message.Topic) error {
 		return refuse("ListenOptions.Expired", o.Expired, "ExpiredDead or ExpiredDrop")
 	case o.Expired != 0 && o.MaxLate == 0:
 		return refuse("ListenOptions.Expired", o.Expired, "used with MaxLate")
+	case o.DeadTopic != (message.Topic{}):
+		return refuse("ListenOptions.DeadTopic", o.DeadTopic.Name, "left to rmq.Client, because a consumer does not send")
 	}
 	return nil
 }

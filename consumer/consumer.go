@@ -39,10 +39,11 @@ type Consumer struct {
 	mu      sync.Mutex
 	phase   phase
 	topics  []*topic
-	listens map[string]bool // to topics, by name
-	trying  *try            // a start that is under way, or being undone
-	ended   chan struct{}   // closed when everything has ended after Close
-	result  error           // of Close
+	listens map[string]bool      // to topics, by name
+	mourns  map[string]DeathFunc // for the deaths of topics, by name
+	trying  *try                 // a start that is under way, or being undone
+	ended   chan struct{}        // closed when everything has ended after Close
+	result  error                // of Close
 
 	pace   pace
 	crew   *crew                       // set by Start
@@ -83,7 +84,7 @@ func New(rdb redis.UniversalClient, cfg Config) (*Consumer, error) {
 	cfg.Logger, lines = latelog.Beside(cfg.Logger)
 	c := &Consumer{
 		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), id: id, shares: shares, lines: lines, away: said,
-		log: cfg.Logger.With(zap.String(called, id)), recheck: fleet.Recheck, silence: wakeups.SilenceOf(rdb), listens: map[string]bool{},
+		log: cfg.Logger.With(zap.String(called, id)), recheck: fleet.Recheck, silence: wakeups.SilenceOf(rdb), listens: map[string]bool{}, mourns: map[string]DeathFunc{},
 	}
 	frozen.Work(rdb, c.settle)
 	return c, nil
@@ -157,6 +158,9 @@ func (c *Consumer) try(ctx context.Context) (*try, error) {
 		return nil, ErrRunning
 	case len(c.topics) == 0:
 		return nil, errors.New("no topic has a listener")
+	}
+	if err := c.checkDeaths(); err != nil {
+		return nil, err
 	}
 	within, cancel := context.WithCancel(ctx)
 	t := &try{cancel: cancel, done: make(chan struct{})}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/away"
+	"github.com/slotmq/go-rmq/internal/deaths"
 	"github.com/slotmq/go-rmq/internal/fleet"
 	"github.com/slotmq/go-rmq/internal/lookout"
 	"github.com/slotmq/go-rmq/internal/observers"
@@ -25,7 +26,8 @@ type crew struct {
 	takers    *takers
 	lookout   *lookout.Lookout
 	ears      *wakeups.Ears
-	news      *news // nil: nothing observes
+	deaths    *deaths.Teller // nil: no deaths are listened to
+	news      *news          // nil: nothing observes
 }
 
 // newCrew makes the fleet, which compares the definitions. The rest waits until they agree:
@@ -45,7 +47,7 @@ func newCrew(c *Consumer) *crew {
 		ID: c.id, Namespace: c.cfg.Namespace, Sharing: c.cfg.Slots, Lease: c.cfg.Lease, Recheck: c.recheck,
 		Redis: c.rdb, Scripts: c.scripts, Shift: w.shift, Announcer: w.announcer, Topics: shared, Away: w.away,
 		Log: c.log, Logger: c.cfg.Logger,
-		Gained:     func(t *schedule.Topic) { w.lookout.Hurry(t) },
+		Gained:     w.gained,
 		HolderDied: func(slots []*schedule.Slot) { w.takers.takeovers.await(topicsOf(slots)) },
 	})
 	return w
@@ -62,11 +64,12 @@ func (w *crew) build(c *Consumer) {
 		w.news = &news{observers: o, schedule: w.schedule}
 		w.schedule.RecordMoves()
 	}
+	w.tellDeaths(c)
 	takeovers := &takeovers{shift: w.shift, rdb: c.rdb, schedule: w.schedule, fleet: w.fleet, log: c.log}
 	w.takers = &takers{
 		shift: w.shift, rdb: c.rdb, scripts: c.scripts, schedule: w.schedule, pace: &c.pace,
 		batches:   &batches{shift: w.shift, schedule: w.schedule, rdb: c.rdb, scripts: c.scripts, pace: &c.pace, log: c.log, away: w.away, hide: privacy(c.cfg.HideContents)},
-		takeovers: takeovers, announcer: w.announcer, news: w.news, log: c.log, away: w.away,
+		takeovers: takeovers, announcer: w.announcer, deaths: w.deaths, news: w.news, log: c.log, away: w.away,
 	}
 	w.takers.locate(w.topics)
 	w.lookout = lookout.New(lookout.Config{
@@ -80,6 +83,14 @@ func (w *crew) build(c *Consumer) {
 	w.ears = &wakeups.Ears{Shift: w.shift, Redis: c.rdb, Topics: heard, Hearer: hearer{w}, Silence: c.silence, Log: c.log, Away: w.away}
 }
 
+// gained has the slots of a topic looked at, some of which are new to the worker.
+func (w *crew) gained(t *schedule.Topic) {
+	w.lookout.Hurry(t)
+	if w.deaths != nil {
+		w.deaths.Hurry(t)
+	}
+}
+
 // run begins the work. The worker has joined the others.
 func (w *crew) run(sub *wakeups.Subscription) {
 	for range takerCount {
@@ -90,6 +101,9 @@ func (w *crew) run(sub *wakeups.Subscription) {
 	w.shift.Running.Go(w.fleet.Run)
 	w.shift.Attending.Go(w.fleet.Attend)
 	w.shift.Running.Go(w.lookout.Run)
+	if w.deaths != nil {
+		w.shift.Running.Go(w.deaths.Run)
+	}
 	if w.news != nil {
 		w.shift.Running.Go(w.news.run)
 	}

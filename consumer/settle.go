@@ -27,8 +27,13 @@ func (c *Consumer) settle(ctx context.Context) error {
 	}()
 	select {
 	case <-settled:
-		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("settle: %w", ctx.Err())
 	}
+	if c.crew.deaths != nil {
+		if err := c.crew.deaths.Settle(ctx); err != nil {
+			return fmt.Errorf("settle the deaths: %w", err)
+		}
+	}
+	return nil
 }

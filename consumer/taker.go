@@ -11,6 +11,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/deaths"
 	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/internal/wakeups"
@@ -51,7 +52,8 @@ type takers struct {
 	batches   *batches
 	takeovers *takeovers
 	announcer *wakeups.Announcer
-	news      *news // nil: nothing observes
+	deaths    *deaths.Teller // nil: no deaths are listened to
+	news      *news          // nil: nothing observes
 	log       *zap.Logger
 	away      *away.Watch
 }
@@ -159,6 +161,9 @@ func (c *takers) answer(x *slot, a luascripts.Answer) {
 		logOf(&x.Slot).Debug("turns are answered again", zap.Int("repeated", x.facts.Failures))
 	}
 	leaving, held, repeated := x.turn.Count == 0, x.facts.Held, x.facts.Failures > 0
+	if c.deaths != nil && mayHaveKilled(x, &a) {
+		c.deaths.Look(x.Slot.Topic(), x.Index)
+	}
 	x.answered()
 	if x.event != nil {
 		c.news.settle(x, &a, repeated)

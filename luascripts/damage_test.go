@@ -29,7 +29,7 @@ const damagedRuns = 1500
 var trialsOf = func() map[string]trial {
 	all := map[string]trial{}
 	for _, theme := range [][]trial{
-		budgetTrials, leaseTrials, memoryTrials, typeTrials, verdictTrials, whyTrials, mergeTrials, cancelTrials, contentTrials, orderTrials, lateTrials, defineTrials, memberTrials,
+		budgetTrials, leaseTrials, memoryTrials, typeTrials, verdictTrials, whyTrials, mergeTrials, cancelTrials, deathTrials, contentTrials, orderTrials, lateTrials, defineTrials, memberTrials,
 		lookTrials, byHandTrials, illTrials, invariantTrials, oddTrials, forgetTrials, largeTrials, putBackTrials,
 	} {
 		for _, trial := range theme {
@@ -49,7 +49,7 @@ func TestDamages(t *testing.T) {
 		name    string
 		damages []damage
 	}{
-		{"turn", turnDamages}, {"turn", whyDamages}, {"touch", touchDamages}, {"cancel", cancelDamages}, {"send", sendDamages}, {"define", defineDamages},
+		{"turn", turnDamages}, {"turn", whyDamages}, {"touch", touchDamages}, {"cancel", cancelDamages}, {"deaths", deathsDamages}, {"send", sendDamages}, {"define", defineDamages},
 		{"members", membersDamages},
 		{"slot", slotDamages}, {"find", findDamages}, {"audit", auditDamages}, {"page", pageDamages},
 		{"pause", pauseDamages}, {"dead", deadDamages}, {"reschedule", rescheduleDamages},

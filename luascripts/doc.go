@@ -7,6 +7,7 @@
 //   - [Scripts.Touch] (touch.lua): a worker keeps a batch that takes long.
 //   - [Scripts.SendArgs] (send.lua): sends messages where a plain ZADD is not enough.
 //   - [Scripts.Cancel] (cancel.lua): removes a message that waits.
+//   - [Scripts.Deaths] (deaths.lua): which messages have died since the last time.
 //   - [Scripts.Define] (define.lua): writes or reads the definitions of topics.
 //   - [Scripts.MembersCmd] (members.lua): the list by which workers share the slots.
 //   - [Scripts.Rights] (rights.lua): which commands the Redis user may run.

@@ -48,6 +48,7 @@ var documented = map[string]func(s *scripts){
 	"Scripts.TurnCmd":    func(s *scripts) { _, _ = s.Turn(ctx, &luascripts.Turn{}) },
 	"Scripts.Touch":      func(s *scripts) { _, _ = s.Touch(ctx, luascripts.SlotKeys{}, "a", 1) },
 	"Scripts.Cancel":     func(s *scripts) { _, _, _ = s.Cancel(ctx, luascripts.SlotKeys{}, "x") },
+	"Scripts.Deaths":     func(s *scripts) { _, _ = s.Deaths(ctx, luascripts.SlotKeys{}, "", 1) },
 	"Scripts.SendArgs":   func(s *scripts) { s.Exec(ctx, redis.NewCmd(ctx, s.SendArgs("s", false, 1)...)) },
 	"Scripts.Define":     func(s *scripts) { _, _ = s.Define(ctx, "t", luascripts.Definition{}) },
 	"Scripts.MembersCmd": func(s *scripts) { _, _, _ = s.Members(ctx, "t", "a", time.Second, true) },

@@ -141,6 +141,7 @@ func TestErrors(t *testing.T) {
 	_, turn := s.Turn(over, &luascripts.Turn{Keys: k})
 	_, touch := s.Touch(over, k, "a", 1)
 	_, _, remove := s.Cancel(over, k, "m")
+	_, deaths := s.Deaths(over, k, "", 1)
 	_, define := s.Define(over, "errors", luascripts.Definition{})
 	_, count := s.Count(over, k, false)
 	_, find := s.Find(over, k, false, "m")
@@ -150,7 +151,7 @@ func TestErrors(t *testing.T) {
 	_, forget := s.Delete(over, k, nil)
 	_, _, _, reschedule := s.Reschedule(over, k, "m", byhand.Move{})
 	for what, err := range map[string]error{
-		"turn": turn, "touch": touch, "cancel": remove, "define": define, "count": count, "look for": find, "audit": audit,
+		"turn": turn, "touch": touch, "cancel": remove, "read the deaths": deaths, "define": define, "count": count, "look for": find, "audit": audit,
 		"pause or resume": pause, "requeue": requeue, "requeue or delete": forget, "reschedule": reschedule,
 	} {
 		if !errors.Is(err, context.Canceled) || !strings.HasPrefix(err.Error(), what) || !strings.Contains(err.Error(), "errors") {

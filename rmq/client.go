@@ -72,13 +72,13 @@ func (c *Client) SendBatch(ctx context.Context, t Topic, ms []Message) ([]Receip
 // Listen has l handle the messages of topic t. Call it before Start, once for each
 // topic. With ListenOptions{} the topic has the values of the Config.
 func (c *Client) Listen(t Topic, l MessageListener, o ListenOptions) error {
-	return c.consumer.Listen(t, l, o)
+	return c.withDeadTopic(t, &o, func() error { return c.consumer.Listen(t, l, o) })
 }
 
 // ListenBatch has l handle the messages of topic t together: those of one slot that could
 // be taken at once, in one call. It takes the place of Listen for this topic.
 func (c *Client) ListenBatch(t Topic, l BatchListener, o BatchOptions) error {
-	return c.consumer.ListenBatch(t, l, o)
+	return c.withDeadTopic(t, &o.ListenOptions, func() error { return c.consumer.ListenBatch(t, l, o) })
 }
 
 // Start checks the Redis server, begins to deliver, and returns when the

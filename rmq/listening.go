@@ -56,6 +56,7 @@ type Delivery = consumer.Delivery
 //		Due            bool          // fill in Delivery.Due
 //		MaxLate        time.Duration // a message that is later than this is not handled
 //		Expired        Expired       // what becomes of it: ExpiredDead or ExpiredDrop
+//		DeadTopic      Topic         // where messages that died are sent, too
 //	}
 type ListenOptions = consumer.ListenOptions
 

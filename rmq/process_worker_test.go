@@ -37,6 +37,9 @@ type job struct {
 	Timeout, MaxHandlerTime time.Duration
 
 	Observe bool // log the events, too
+
+	SafetyLook time.Duration
+	Mourns     bool // listens to the dead: see noteDeath
 }
 
 // sharing is how the slots are shared out.
@@ -65,9 +68,11 @@ const (
 	hang     = "hang"     // wait until the context ends, then fail
 	hangDone = "hangdone" // wait until the context ends, then be done
 	failOnce = "failonce"
-	poison   = "poison" // fail always
-	slow     = "slow"   // take three seconds
-	stuck    = "stuck"  // heed nothing until the worker is to stop, then fail
+	poison   = "poison"   // fail always
+	slow     = "slow"     // take three seconds
+	stuck    = "stuck"    // heed nothing until the worker is to stop, then fail
+	hopeless = "hopeless" // is declared dead
+	hold     = "hold"     // wait until the context ends, then fail, on each attempt
 )
 
 // contentsEnd separates the contents of an event in the log.
@@ -102,7 +107,7 @@ func (j job) run() error {
 	}
 	client, err := rmq.New(rmq.Config{
 		Redis: rdb, Worker: j.Name, Lease: j.Lease, Backoff: rmq.Schedule(j.Backoff), Logger: logger,
-		Slots: j.sharing(), Timeout: j.Timeout, MaxHandlerTime: j.MaxHandlerTime, Observers: observers,
+		Slots: j.sharing(), Timeout: j.Timeout, MaxHandlerTime: j.MaxHandlerTime, Observers: observers, SafetyLook: j.SafetyLook,
 	})
 	if err != nil {
 		return err
@@ -117,6 +122,11 @@ func (j job) run() error {
 		}
 		if err != nil {
 			return err
+		}
+		if j.Mourns {
+			if err := client.ListenDead(t, noteDeath(rdb)); err != nil {
+				return err
+			}
 		}
 	}
 	ctx := context.Background()
@@ -196,7 +206,9 @@ func (h handler) handle(ctx context.Context, d *rmq.Delivery) error {
 	switch {
 	case order == poison, order == failOnce && d.Attempt == 1:
 		return errAsked
-	case order == hang && d.Attempt == 1:
+	case order == hopeless:
+		return rmq.Dead(errAsked)
+	case order == hold, order == hang && d.Attempt == 1:
 		<-ctx.Done()
 		return context.Cause(ctx)
 	case order == hangDone && d.Attempt == 1:

@@ -1,0 +1,114 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/deaths"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// Death is a message that is dead: it failed for the last time, its handler gave it up, or
+// its workers died with it.
+type Death struct {
+	Topic   message.Topic
+	Slot    int
+	Content string
+	At      time.Time // by the clock of Redis
+
+	// What is known of the failures since it was sent. It is all zero if another copy of
+	// the message has failed meanwhile.
+	Attempts     int
+	FirstFailure time.Time
+	Priority     int64  // it was sent with; 0: not known, or not in a priority topic
+	Worker       string // that reported or lost the last delivery
+	Reason       string // of the last failure
+}
+
+// DeathFunc is called for each message that died. If it returns an error or panics, it is
+// called again after 1 s, then 2 s, and so on up to a minute; deaths that came later in the
+// same slot wait. Its context ends after the Timeout of the topic.
+type DeathFunc func(ctx context.Context, d *Death) error
+
+// ListenDead has f called for each message of topic t that died, at least once, and at first
+// for those that are dead already. Call it before Start, once for each topic. The topic must
+// have a listener, too: the worker that has a slot reports the deaths in it. So have all
+// workers of the topic call ListenDead.
+//
+// A death is told in a moment. If the worker that knew of it died with it, it is told after
+// SafetyLook at the latest, once another has the slot. A message that was requeued or
+// deleted before it was told is not told.
+func (c *Consumer) ListenDead(t message.Topic, f DeathFunc) error {
+	fail := func(err error) error { return fmt.Errorf("listen to the dead of topic %s: %w", t.Name, err) }
+	if f == nil {
+		return fail(errNilListener)
+	}
+	if err := t.Validate(); err != nil {
+		return fail(err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.phase != fresh || c.trying != nil {
+		return fail(ErrRunning)
+	}
+	if c.mourns[t.Name] != nil {
+		return fail(errors.New("its dead have a listener already"))
+	}
+	c.mourns[t.Name] = f
+	return nil
+}
+
+// checkDeaths returns an error if the deaths of a topic are listened to that has no listener.
+func (c *Consumer) checkDeaths() error {
+	for name := range c.mourns {
+		if !c.listens[name] {
+			return fmt.Errorf("topic %s has a listener for its dead and none for its messages", name)
+		}
+	}
+	return nil
+}
+
+// tellDeaths makes what tells the deaths, if anything listens to them.
+func (w *crew) tellDeaths(c *Consumer) {
+	var topics []*deaths.Topic
+	for _, t := range w.topics {
+		f := c.mourns[t.Name]
+		if f == nil {
+			continue
+		}
+		topics = append(topics, &deaths.Topic{
+			Name: t.Qualified, Scheduled: t.scheduled, Look: t.opts.SafetyLook, Timeout: t.opts.Timeout,
+			Tell: func(ctx context.Context, slot int, d *luascripts.Death) error { return f(ctx, deathOf(t, slot, d)) },
+		})
+	}
+	if topics != nil {
+		w.deaths = deaths.New(deaths.Config{
+			Shift: w.shift, Redis: c.rdb, Scripts: c.scripts, Schedule: w.schedule, Log: c.log, TimedOut: ErrTimeout,
+		}, topics)
+	}
+}
+
+func deathOf(t *topic, slot int, d *luascripts.Death) *Death {
+	return &Death{
+		Topic: t.Topic.Topic, Slot: slot, Content: d.Content, At: d.At,
+		Attempts: d.Failure.Attempts, FirstFailure: d.Failure.First, Priority: d.Failure.Priority,
+		Worker: d.Failure.Worker, Reason: d.Failure.Reason,
+	}
+}
+
+// mayHaveKilled reports whether messages may have died by the slot's last turn: because it
+// reported that, or because it took another worker's batch over.
+func mayHaveKilled(x *slot, a *luascripts.Answer) bool {
+	if a.Code == luascripts.Number {
+		return true
+	}
+	for i := range x.turn.Verdicts {
+		if x.turn.Verdicts[i].Fate == luascripts.Dead {
+			return true
+		}
+	}
+	return false
+}

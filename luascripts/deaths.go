@@ -1,0 +1,66 @@
+package luascripts
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/script"
+)
+
+var (
+	//go:embed deaths.lua
+	deathsSource string
+	deathsScript = script.New(deathsSource)
+)
+
+// Death is a message that is dead.
+type Death struct {
+	Content string
+	At      time.Time
+	Failure Failure // of the delivery that killed it; zero if nothing is known
+	Score   string  // of At, as Redis has it
+}
+
+// Deaths are those of a slot that were not told yet, the oldest first.
+type Deaths struct {
+	List []Death
+	More time.Duration // after which there will be more; 0: none is known
+}
+
+// deathsBytes of contents end an answer of [Scripts.Deaths].
+const deathsBytes = 1 << 20
+
+// Deaths notes that all deaths up to the one of a score were told, unless that is empty, and
+// returns about so many of the next ones: all of a millisecond come together.
+func (s *Scripts) Deaths(ctx context.Context, k SlotKeys, told string, count int) (Deaths, error) {
+	cmd := redis.NewStringSliceCmd(ctx, append(deathsScript.Call(3, 6), k.Dead, k.Meta, k.Why, told, count, deathsBytes)...)
+	s.Exec(ctx, cmd)
+	reply, err := cmd.Result()
+	if err != nil {
+		return Deaths{}, fmt.Errorf("read the deaths in %s: %w", k.Dead, err)
+	}
+	var d Deaths
+	if ms, err := strconv.ParseInt(reply[0], 10, 64); err == nil {
+		d.More = time.Duration(min(ms, 1_000_000)) * time.Millisecond // whatever the score, which another program may have written
+	}
+	for e := reply[1:]; len(e) >= 3; e = e[3:] {
+		d.List = append(d.List, readDeath(e[0], e[1], e[2]))
+	}
+	return d, nil
+}
+
+// readDeath reads one death. Its entry of why may be that of another copy, which has failed
+// since.
+func readDeath(content, score, why string) Death {
+	ms, _ := strconv.ParseFloat(score, 64)
+	d := Death{Content: content, Score: score, At: time.UnixMilli(int64(ms))}
+	if f, ok := ParseFailure(why); ok && f.Last.Equal(d.At) {
+		d.Failure = f
+	}
+	return d
+}

@@ -1,0 +1,33 @@
+-- deaths: notes up to which ms the deaths of a slot were told, and returns the next ones.
+--
+-- GUARANTEE  a death is left out only if it was told, up to the ms that was noted. Deaths of one ms come in one answer.
+--   Those of the present ms come later: another may still die in it. If the clock was set back behind what was noted,
+--   all that are dead are told again, since new ones may be among those already told.
+-- KEYS  1 dead   2 meta   3 why
+-- ARGV  1 ms up to which all deaths were told; '': what is noted   2 how many, 0: only note   3 bytes of contents after
+--   which no more come. Those of one ms all come, however many they are
+-- ANSWERS  {in how many ms there will be more, '' if none is known; for each death: content, its ms, its entry of why
+--   or ''}
+local dead, meta, why, call = KEYS[1], KEYS[2], KEYS[3], redis.call
+local most, room = tonumber(ARGV[2]), tonumber(ARGV[3])
+local time = call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local told = tonumber(ARGV[1]) or tonumber(call('HGET', meta, 'mourned') or '') or 0
+if told >= now then told = 0 end
+local from, before = string.format('(%.17g', told), string.format('(%.0f', now)
+local deaths, n, last = {''}, 0, nil
+while true do
+  local e = call('ZRANGEBYSCORE', dead, from, before, 'WITHSCORES', 'LIMIT', n, 1)
+  if not e[1] or (n >= most or room <= 0) and e[2] ~= last then break end
+  deaths[#deaths + 1], deaths[#deaths + 2], deaths[#deaths + 3] = e[1], e[2], call('HGET', why, e[1]) or ''
+  n, room, last = n + 1, room - #e[1], e[2]
+end
+if n == 0 then
+  local at = call('ZRANGEBYSCORE', dead, string.format('%.0f', now), '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
+  if at then deaths[1] = string.format('%.0f', at - now + 1) end
+end
+if ARGV[1] ~= '' then
+  call('HDEL', meta, 'mourned')                   -- (a first write that takes away passes above maxmemory)
+  call('HSET', meta, 'mourned', ARGV[1])
+end
+return deaths

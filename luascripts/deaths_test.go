@@ -1,0 +1,195 @@
+package luascripts_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+func TestDeaths(t *testing.T) { onEachServer(t, deathTrials) }
+
+var deathTrials = []trial{
+	{name: "deaths: each once, with what is known", run: func(w *world) {
+		w.clean(priorityKind)
+		w.die("a", "b")
+		w.later(1)
+		w.die("c")
+		w.tellsNow("", "a", "b")
+		w.later(1)
+		list := w.tellsNow("", "a", "b", "c")
+		a := list[0]
+		w.must(a.At.UnixMilli() == w.now-2 && a.Failure.Reason == "no such shop" && a.Failure.Attempts == 1 && a.Failure.Priority == 50, "%+v", a)
+		w.tellsNow("", "a", "b", "c") // nothing was noted
+		w.tellsNow(list[1].Score, "c")
+		w.tellsNow("", "c")
+		w.tellsNow(list[2].Score)
+		w.tellsNow("")
+	}},
+	{name: "deaths: of one ms together", run: func(w *world) {
+		w.clean(fixedTime)
+		var all []string
+		for i := range 50 {
+			all = append(all, fmt.Sprintf("m%02d", i))
+		}
+		w.die(all...)
+		w.later(1)
+		w.die("z")
+		w.later(1)
+		w.tellsNow("", all...)
+		w.tellsNow(strconv.FormatInt(w.now-2, 10), "z")
+	}},
+	{name: "deaths: as many as asked for", run: func(w *world) {
+		w.clean(fixedTime)
+		for _, x := range []string{"a", "b", "c", "d", "e"} {
+			w.die(x)
+			w.later(1)
+		}
+		d, err := w.s.Deaths(ctx, w.k, "", 2)
+		w.must(err == nil && len(d.List) == 2 && d.List[1].Content == "b", "%+v, %v", d, err)
+		d, err = w.s.Deaths(ctx, w.k, d.List[1].Score, 0)
+		w.must(err == nil && len(d.List) == 0, "%+v, %v", d, err)
+		w.tellsNow("", "c", "d", "e")
+	}},
+	{name: "deaths: not too many bytes", run: func(w *world) {
+		w.clean(fixedTime)
+		for _, x := range []string{"a", "b", "c"} {
+			w.die(x + strings.Repeat("x", 600<<10))
+			w.later(1)
+		}
+		d, err := w.s.Deaths(ctx, w.k, "", 100)
+		w.must(err == nil && len(d.List) == 2, "%d, %v", len(d.List), err)
+	}},
+	{name: "deaths: when there will be more", run: func(w *world) {
+		w.clean(fixedTime)
+		more := func(want time.Duration) {
+			w.Helper()
+			d, err := w.s.Deaths(ctx, w.k, "", 10)
+			w.must(err == nil && len(d.List) == 0 && d.More == want, "%+v, %v", d, err)
+		}
+		more(0)
+		w.die("a")
+		more(time.Millisecond)
+		w.later(-500)
+		more(501 * time.Millisecond)
+		w.do("zadd", w.k.Dead, "XX", "+inf", "a") // by another program
+		more(0)
+	}},
+	{name: "deaths: again after a requeue", run: func(w *world) {
+		w.clean(rangeMerge)
+		w.die("a")
+		w.later(1)
+		list := w.tellsNow("", "a")
+		w.tellsNow(list[0].Score)
+		w.die("a") // a requeue leaves nothing, and then it dies again
+		w.later(1)
+		w.tellsNow("", "a")
+	}},
+	{name: "deaths: another copy has failed since", run: func(w *world) {
+		w.clean(fixedTime)
+		w.die("a")
+		w.later(1)
+		w.put("a")
+		a := w.took(w.as("w", w.slot().number), "a")
+		w.tells(luascripts.Left, leaving(w.as("w", a.Fence, fail("a", time.Second))))
+		w.later(1)
+		list := w.tellsNow("", "a")
+		w.must(list[0].Failure == luascripts.Failure{}, "%+v", list)
+	}},
+	{name: "deaths: the clock is set back", run: func(w *world) {
+		w.clean(fixedTime)
+		w.die("a")
+		w.later(100)
+		w.die("b")
+		w.later(1)
+		list := w.tellsNow("", "a", "b")
+		w.tellsNow(list[1].Score)
+		w.later(-50)
+		w.die("c") // before the ms that is noted
+		w.later(1)
+		w.tellsNow("", "a", "c")
+	}},
+	{name: "deaths: meta is lost", run: func(w *world) {
+		w.clean(fixedTime)
+		w.die("a")
+		w.later(1)
+		w.tellsNow(w.tellsNow("", "a")[0].Score)
+		w.do("del", w.k.Meta)
+		w.tellsNow("", "a")
+	}},
+	{name: "deaths: nothing else of meta is touched", run: func(w *world) {
+		w.clean(fixedTime)
+		w.die("a")
+		w.put("b")
+		w.took(w.as("w", w.slot().number), "b")
+		before := w.slot()
+		w.later(1)
+		w.tellsNow(w.tellsNow("", "a")[0].Score)
+		before.same(w.slot())
+	}},
+	{name: "deaths: a wrong type", run: func(w *world) {
+		w.clean(fixedTime)
+		w.die("a")
+		w.later(1)
+		for _, key := range []string{w.k.Dead, w.k.Meta, w.k.Why} {
+			w.breakKey(key)
+			_, err := w.s.Deaths(ctx, w.k, "5", 10)
+			w.repairKey(key)
+			w.must(err != nil && w.do("hget", w.k.Meta, "mourned") == nil, "%s: %v", key, err)
+		}
+	}},
+	{name: "deaths: Redis is full", live: true, run: func(w *world) {
+		w.clean(fixedTime)
+		w.die("a")
+		w.later(1)
+		list := w.tellsNow("", "a")
+		w.tellsNow("1", "a") // so that there is something to take away
+		w.full(true)
+		_, err := w.s.Deaths(ctx, w.k, list[0].Score, 10)
+		w.full(false)
+		w.must(err == nil, "%v", err)
+		w.tellsNow("")
+	}},
+}
+
+// die sends contents which their handler gives up at once.
+func (w *world) die(contents ...string) {
+	w.Helper()
+	w.put(contents...)
+	at := w.now
+	a := w.took(asking(len(contents), w.as("killer", w.slot().number)), contents...)
+	var verdicts []luascripts.Verdict
+	for _, x := range a.Contents {
+		verdicts = append(verdicts, luascripts.Verdict{Content: x, Fate: luascripts.Dead, Reason: "no such shop", Priority: 50})
+	}
+	w.tells(luascripts.Left, leaving(w.as("killer", a.Fence, verdicts...)))
+	w.must(w.now == at, "the clock was moved")
+}
+
+// tellsNow notes what was told, and expects the next deaths.
+func (w *world) tellsNow(told string, contents ...string) []luascripts.Death {
+	w.Helper()
+	d, err := w.s.Deaths(ctx, w.k, told, 10)
+	got := make([]string, len(d.List))
+	for i, one := range d.List {
+		got[i] = one.Content
+	}
+	w.must(err == nil && fmt.Sprint(got) == fmt.Sprint(contents), "%q, not %q: %v", got, contents, err)
+	return d.List
+}
+
+var deathsDamages = []damage{
+	{"from what is noted", "deaths: each once, with what is known", `tonumber(call('HGET', meta, 'mourned') or '') or 0`, `0`},
+	{"from what the caller has told", "deaths: each once, with what is known", `tonumber(ARGV[1]) or tonumber(`, `tonumber(`},
+	{"what was told is noted", "deaths: each once, with what is known", "  call('HSET', meta, 'mourned', ARGV[1])\n", ""},
+	{"a clock that was set back", "deaths: the clock is set back", "if told >= now then told = 0 end\n", ""},
+	{"not those of the present ms", "deaths: each once, with what is known", `string.format('(%.0f', now)`, `string.format('%.0f', now)`},
+	{"those of one ms together", "deaths: of one ms together", ` and e[2] ~= last`, ``},
+	{"no more than asked for", "deaths: as many as asked for", `(n >= most or room <= 0)`, `(room <= 0)`},
+	{"no more bytes than allowed", "deaths: not too many bytes", `(n >= most or room <= 0)`, `(n >= most)`},
+	{"when there will be more", "deaths: when there will be more", `at - now + 1`, `at - now`},
+	{"passes above maxmemory", "deaths: Redis is full", "call('HDEL', meta, 'mourned')  ", "  "},
+}

@@ -1,0 +1,417 @@
+package rmq_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/hash"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/rmq"
+	"github.com/slotmq/go-rmq/slots"
+)
+
+// onEachWay runs a test on one Redis, on a Cluster, and with ZooKeeper.
+func onEachWay(t *testing.T, test func(t *testing.T, rdb redis.UniversalClient, cfg rmq.Config)) {
+	onOneAndMany(t, func(t *testing.T, rdb redis.UniversalClient) {
+		test(t, rdb, rmq.Config{Redis: rdb, Lease: 2 * time.Second})
+	})
+	t.Run("ZooKeeper", func(t *testing.T) {
+		t.Parallel()
+		rdb, zoo := servertest.Redis(t).Client(t), servertest.SharedZooKeeper(t)
+		test(t, rdb, rmq.Config{Redis: rdb, Slots: slots.ZooKeeper(slots.ZooKeeperConfig{
+			Servers: zoo.Servers(), Root: "/" + strings.ReplaceAll(t.Name(), "/", "-"), SessionTimeout: 4 * time.Second,
+		})})
+	})
+}
+
+// nextDeath is what is told next.
+func nextDeath(t *testing.T, told <-chan rmq.Death) rmq.Death {
+	t.Helper()
+	select {
+	case d := <-told:
+		return d
+	case <-time.After(time.Minute):
+		t.Fatal("no death is told")
+		panic("unreachable")
+	}
+}
+
+// begin starts a client, which is closed with the test.
+func begin(t *testing.T, client *rmq.Client) {
+	t.Helper()
+	if err := client.Start(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// inFlightAtADeadWorker puts a message into the batch of a worker that is no more.
+func inFlightAtADeadWorker(t *testing.T, rdb redis.UniversalClient, topic rmq.Topic, content string, retriesLeft int, lease time.Duration) {
+	t.Helper()
+	ctx, now := context.Background(), time.Now()
+	k := luascripts.KeysOf(topic.Name, hash.Slot(content, topic.Slots))
+	pipe := rdb.TxPipeline()
+	pipe.ZAdd(ctx, k.Prepare, redis.Z{Score: float64(now.Unix()*1000 + int64(retriesLeft)), Member: content})
+	pipe.HSet(ctx, k.Meta, "holder", "gone-1", "batch", now.UnixMicro()-1, "until", now.Add(-time.Second).UnixMilli(), "lease", lease.Milliseconds())
+	if _, err := pipe.Exec(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Each death is told: by the last failure, by the verdict of the handler, by a worker that
+// died with the message, and once more after a requeue.
+func TestDeathsAreTold(t *testing.T) {
+	t.Parallel()
+	onEachWay(t, func(t *testing.T, rdb redis.UniversalClient, cfg rmq.Config) {
+		ctx := context.Background()
+		cfg.Backoff, cfg.MaxAttempts, cfg.SafetyLook = rmq.Schedule(time.Millisecond), 3, time.Hour
+		client := opened(t, cfg)
+		jobs := rmq.Topic{Name: "jobs", Kind: rmq.KindPriority, Slots: 4}
+		told := make(chan rmq.Death, 100)
+		if err := client.Listen(jobs, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
+			if strings.HasPrefix(d.Content, "hopeless") {
+				return rmq.Dead(errors.New("no such shop"))
+			}
+			return errors.New("the shop timed out")
+		}), rmq.ListenOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := client.ListenDead(jobs, func(_ context.Context, d *rmq.Death) error {
+			told <- *d
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		send := func(content string) {
+			t.Helper()
+			if _, err := client.Send(ctx, jobs, rmq.Priority{Content: content, Priority: 70}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		send("before anything listens") // dead a moment after the start, like those that follow
+		taken := "taken over"           // in another slot, where nothing else happens
+		for hash.Slot(taken, 4) == hash.Slot("before anything listens", 4) {
+			taken += "!"
+		}
+		inFlightAtADeadWorker(t, rdb, jobs, taken, 0, cfg.Lease)
+		begin(t, client)
+		seen := map[string]rmq.Death{}
+		for len(seen) < 2 {
+			d := nextDeath(t, told)
+			seen[d.Content] = d
+		}
+		if d := seen[taken]; d.Attempts != 17 || d.Worker != "gone-1" || !strings.Contains(d.Reason, "its worker") || d.At.IsZero() {
+			t.Errorf("%+v", d)
+		}
+		if d := seen["before anything listens"]; d.Attempts != 3 || d.Reason != "the shop timed out" || d.Priority != 70 || d.Topic != jobs || !strings.HasPrefix(d.Worker, client.Worker()) {
+			t.Errorf("%+v", d)
+		}
+		send("hopeless")
+		first := nextDeath(t, told)
+		if first.Content != "hopeless" || first.Attempts != 1 || first.Reason != "no such shop" || first.FirstFailure.After(first.At) {
+			t.Errorf("%+v", first)
+		}
+		i, err := inspector.New(rdb, inspector.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := i.DeadRequeue(ctx, "jobs", inspector.DeadQuery{Content: func(x string) bool { return x == "hopeless" }}, inspector.RequeueOptions{}); err != nil || n.Stored != 1 {
+			t.Fatal(n, err)
+		}
+		if again := nextDeath(t, told); again.Content != "hopeless" || !again.At.After(first.At) {
+			t.Errorf("%+v, then %+v", first, again)
+		}
+		select {
+		case d := <-told:
+			t.Errorf("told once more: %+v", d)
+		default:
+		}
+	})
+}
+
+// A worker that begins to listen hears of those that are dead already, once.
+func TestDeathsOfBeforeAreTold(t *testing.T) {
+	t.Parallel()
+	onOneAndMany(t, func(t *testing.T, rdb redis.UniversalClient) {
+		ctx := context.Background()
+		jobs := rmq.Topic{Name: "jobs", Kind: rmq.KindFixedTime, Slots: 8}
+		died := time.Now().Add(-time.Hour)
+		var want []string
+		for n := range 100 {
+			content := fmt.Sprintf("job %d", n)
+			want = append(want, content)
+			k := luascripts.KeysOf("jobs", hash.Slot(content, 8))
+			noError(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Score: float64(died.UnixMilli() + int64(n/20)), Member: content}).Err())
+		}
+		for range 2 { // the second worker hears of nothing
+			var mu sync.Mutex
+			var got []string
+			all := make(chan struct{})
+			client := opened(t, rmq.Config{Redis: rdb, SafetyLook: time.Hour})
+			noError(t, client.Listen(jobs, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return rmq.Dead(nil) }), rmq.ListenOptions{}))
+			noError(t, client.ListenDead(jobs, func(_ context.Context, d *rmq.Death) error {
+				mu.Lock()
+				defer mu.Unlock()
+				got = append(got, d.Content)
+				if d.Content == "last" {
+					close(all)
+				}
+				return nil
+			}))
+			begin(t, client)
+			_, err := client.Send(ctx, jobs, rmq.FixedTime{Content: "last", In: time.Millisecond})
+			noError(t, err)
+			<-all
+			awaitTold(t, rdb, jobs)
+			noError(t, client.Close(ctx))
+			for _, x := range append(slices.Clone(want), "last") {
+				if n := count(got, x); n != 1 {
+					t.Errorf("%s was told %d times", x, n)
+				}
+			}
+			want = nil
+		}
+	})
+}
+
+func count(all []string, x string) (n int) {
+	for _, y := range all {
+		if x == y {
+			n++
+		}
+	}
+	return n
+}
+
+// awaitTold waits until it is noted of each slot that all its deaths were told.
+func awaitTold(t *testing.T, rdb redis.UniversalClient, topic rmq.Topic) {
+	t.Helper()
+	ctx := context.Background()
+	eventually(t, "all deaths are told", func() bool {
+		for slot := range topic.Slots {
+			k := luascripts.KeysOf(topic.Name, slot)
+			up := rdb.HGet(ctx, k.Meta, "mourned").Val()
+			if up == "" {
+				up = "0"
+			}
+			if rdb.ZCount(ctx, k.Dead, "("+up, "+inf").Val() > 0 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// A death that cannot be told is told again, and holds up neither messages nor other slots.
+func TestDeathsAreToldAgain(t *testing.T) {
+	t.Parallel()
+	rdb := servertest.Redis(t).Client(t)
+	client := opened(t, rmq.Config{Redis: rdb})
+	jobs := rmq.Topic{Name: "jobs", Kind: rmq.KindPriority, Slots: 4}
+	handled, told := make(chan string, 100), make(chan rmq.Death, 100)
+	noError(t, client.Listen(jobs, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
+		if strings.HasPrefix(d.Content, "fine") {
+			handled <- d.Content
+			return nil
+		}
+		return rmq.Dead(errors.New("no"))
+	}), rmq.ListenOptions{}))
+	heal := make(chan struct{})
+	tries := make(chan struct{}, 100)
+	noError(t, client.ListenDead(jobs, func(_ context.Context, d *rmq.Death) error {
+		if d.Content == "bad" || d.Content == "worse" {
+			select {
+			case <-heal:
+			default:
+				tries <- struct{}{}
+				if d.Content == "worse" {
+					panic("the pager is away")
+				}
+				return errors.New("the pager is away")
+			}
+		}
+		told <- *d
+		return nil
+	}))
+	begin(t, client)
+	send := func(content, basis string) {
+		t.Helper()
+		_, err := client.Send(context.Background(), jobs, rmq.Priority{Content: content, SlotBasis: basis, Priority: 20})
+		noError(t, err)
+	}
+	send("bad", "a")
+	<-tries
+	send("fine in the same slot", "a")
+	<-handled
+	other := "b"
+	for hash.Slot(other, 4) == hash.Slot("a", 4) {
+		other += "b"
+	}
+	send("in another slot", other)
+	if d := nextDeath(t, told); d.Content != "in another slot" {
+		t.Errorf("%+v", d)
+	}
+	third := other
+	for hash.Slot(third, 4) == hash.Slot("a", 4) || hash.Slot(third, 4) == hash.Slot(other, 4) {
+		third += "c"
+	}
+	send("worse", third)
+	<-tries
+	close(heal)
+	var rest []string
+	for range 2 {
+		rest = append(rest, nextDeath(t, told).Content)
+	}
+	slices.Sort(rest)
+	if !slices.Equal(rest, []string{"bad", "worse"}) {
+		t.Errorf("%q", rest)
+	}
+}
+
+// Close waits for what is being told, until its context ends.
+func TestCloseWaitsForDeaths(t *testing.T) {
+	t.Parallel()
+	rdb := servertest.Redis(t).Client(t)
+	jobs := rmq.Topic{Name: "jobs", Kind: rmq.KindPriority, Slots: 1}
+	for _, patient := range []bool{true, false} {
+		client := opened(t, rmq.Config{Redis: rdb})
+		noError(t, client.Listen(jobs, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return rmq.Dead(nil) }), rmq.ListenOptions{}))
+		telling, goOn, cause := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+		noError(t, client.ListenDead(jobs, func(ctx context.Context, d *rmq.Death) error {
+			close(telling)
+			select {
+			case <-goOn:
+			case <-ctx.Done():
+			}
+			cause <- context.Cause(ctx)
+			return context.Cause(ctx)
+		}))
+		begin(t, client)
+		content := fmt.Sprint("patient ", patient)
+		_, err := client.Send(context.Background(), jobs, rmq.Priority{Content: content, Priority: 20})
+		noError(t, err)
+		<-telling
+		within, cancel := context.WithCancel(context.Background())
+		closed := make(chan error, 1)
+		go func() { closed <- client.Close(within) }()
+		if patient {
+			close(goOn)
+		} else {
+			cancel()
+		}
+		if err := <-cause; patient != (err == nil) || !patient && !errors.Is(err, rmq.ErrClosing) {
+			t.Errorf("patient %v: %v", patient, err)
+		}
+		noError(t, <-closed)
+		cancel()
+		up := rdb.HGet(context.Background(), luascripts.KeysOf("jobs", 0).Meta, "mourned").Val()
+		if died := rdb.ZScore(context.Background(), luascripts.KeysOf("jobs", 0).Dead, content).Val(); patient != (up == fmt.Sprintf("%.0f", died)) {
+			t.Errorf("patient %v: told up to %s, and it died at %.0f", patient, up, died)
+		}
+	}
+}
+
+// What a listener to the dead cannot be.
+func TestBadListenersToTheDead(t *testing.T) {
+	t.Parallel()
+	rdb := servertest.SharedRedis(t).Client(t)
+	client := opened(t, rmq.Config{Redis: rdb})
+	f := func(context.Context, *rmq.Death) error { return nil }
+	jobs := rmq.Topic{Name: "bad-deaths", Kind: rmq.KindPriority}
+	nothing := rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return nil })
+	if err := client.ListenDead(jobs, nil); err == nil {
+		t.Error("nil")
+	}
+	if err := client.ListenDead(rmq.Topic{Name: "x"}, f); !errors.Is(err, rmq.ErrInvalid) {
+		t.Error(err)
+	}
+	if err := client.Listen(jobs, nothing, rmq.ListenOptions{DeadTopic: jobs}); !errors.Is(err, rmq.ErrInvalid) || !strings.Contains(err.Error(), "DeadTopic") {
+		t.Error(err)
+	}
+	if err := client.Listen(jobs, nothing, rmq.ListenOptions{DeadTopic: rmq.Topic{Name: "{"}}); !errors.Is(err, rmq.ErrInvalid) {
+		t.Error(err)
+	}
+	noError(t, client.ListenDead(jobs, f))
+	if err := client.ListenDead(jobs, f); err == nil {
+		t.Error("twice")
+	}
+	noError(t, client.Listen(rmq.Topic{Name: "bad-deaths-2", Kind: rmq.KindPriority}, nothing, rmq.ListenOptions{}))
+	if err := client.Start(context.Background()); err == nil || !strings.Contains(err.Error(), "bad-deaths has a listener for its dead and none for its messages") {
+		t.Error(err)
+	}
+}
+
+// Dead messages are sent to another topic, of whatever kind, and stay.
+func TestDeadTopic(t *testing.T) {
+	t.Parallel()
+	onOneAndMany(t, func(t *testing.T, rdb redis.UniversalClient) {
+		ctx := context.Background()
+		for _, kind := range []rmq.Kind{rmq.KindPriority, rmq.KindFixedTime, rmq.KindRangeMerge} {
+			client := opened(t, rmq.Config{Redis: rdb, RefusePast: true})
+			jobs := rmq.Topic{Name: "jobs-" + kind.String(), Kind: rmq.KindPriority, Slots: 2}
+			buried := rmq.Topic{Name: jobs.Name + "-dead", Kind: kind, Slots: 2}
+			got := make(chan rmq.Delivery, 10)
+			o := rmq.ListenOptions{DeadTopic: buried}
+			if kind == rmq.KindPriority {
+				noError(t, client.ListenBatch(jobs, rmq.BatchFunc(func(context.Context, *rmq.Batch) error { return rmq.Dead(nil) }), rmq.BatchOptions{ListenOptions: o}))
+			} else {
+				noError(t, client.Listen(jobs, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return rmq.Dead(nil) }), o))
+			}
+			noError(t, client.Listen(buried, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error { got <- *d; return nil }), rmq.ListenOptions{}))
+			begin(t, client)
+			_, err := client.Send(ctx, jobs, rmq.Priority{Content: "m", Priority: 90})
+			noError(t, err)
+			if d := <-got; d.Content != "m" || kind == rmq.KindPriority && d.Priority != 90 {
+				t.Errorf("%v: %+v", kind, d)
+			}
+			k := luascripts.KeysOf(jobs.Name, hash.Slot("m", 2))
+			if n := rdb.ZCard(ctx, k.Dead).Val(); n != 1 {
+				t.Errorf("%v: %d dead", kind, n)
+			}
+			noError(t, client.Close(ctx))
+		}
+	})
+}
+
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// eventually waits until something is so.
+func eventually(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !so(); <-time.After(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not in a minute: %s", what)
+		}
+	}
+}
+
+// The rights of a worker are enough, and nothing is refused.
+func TestDeathsWithDocumentedRights(t *testing.T) {
+	t.Parallel()
+	server, user := servertest.Redis(t), documented(t, "worker")
+	user.grant(t, server.Client(t))
+	client := opened(t, rmq.Config{Redis: server.Client(t, user.login)})
+	orders, told := rmq.Topic{Name: "orders", Kind: rmq.KindPriority}, make(chan rmq.Death, 1)
+	noError(t, client.Listen(orders, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return rmq.Dead(nil) }), rmq.ListenOptions{}))
+	noError(t, client.ListenDead(orders, func(_ context.Context, d *rmq.Death) error { told <- *d; return nil }))
+	begin(t, client)
+	_, err := client.Send(context.Background(), orders, rmq.Priority{Content: "x", Priority: 20})
+	noError(t, err)
+	nextDeath(t, told)
+	noError(t, client.Close(context.Background()))
+	neverRefused(t, server.Client(t))
+}
