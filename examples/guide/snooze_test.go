@@ -18,8 +18,9 @@ func Example_snooze() {
 		deliveries++
 		return begin.Add(9 * time.Hour).Sub(client.Now())
 	}
-	deliver := func(_ context.Context, order string) error {
-		fmt.Println(order, "after", client.Now().Sub(begin), "and", deliveries, "deliveries")
+	deliver := func(_ context.Context, d *rmq.Delivery) error {
+		fmt.Println(d.Content, "after", client.Now().Sub(begin), "and", deliveries, "deliveries")
+		fmt.Println("attempt", d.Attempt, "priority", d.Priority)
 		return nil
 	}
 
@@ -28,14 +29,13 @@ func Example_snooze() {
 		if wait := opensIn(d.Content); wait > 0 {
 			return fmt.Errorf("the shop is closed: %w", rmq.Later(min(wait, time.Hour)))
 		}
-		fmt.Println("attempt", d.Attempt, "priority", d.Priority)
-		return deliver(ctx, d.Content)
+		return deliver(ctx, d)
 	}), rmq.ListenOptions{}))
 	check(client.Start(ctx))
 	_, err := client.Send(ctx, orders, rmq.Priority{Content: "order 7", Priority: 500})
 	check(err)
 	client.Advance(24 * time.Hour)
 	// Output:
-	// attempt 1 priority 500
 	// order 7 after 9h0m0s and 10 deliveries
+	// attempt 1 priority 500
 }
