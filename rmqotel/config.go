@@ -30,9 +30,11 @@ type Config struct {
 
 	// Links makes the span of a handler link to the first and the last of the sends that
 	// merged into its message, and count them in messaging.rmq.message.merged. All programs
-	// that send to a topic and handle it need it. It costs a script for each Send, and two
-	// round trips for each delivery; and a Redis user needs more rights: see
-	// docs/DEPLOYMENT.md. Defaults to false, which costs nothing.
+	// that send to a topic and handle it need it. A content longer than 4 KiB has no links, nor
+	// has a client's first send to a topic that leaves Slots open.
+	//
+	// It costs a script for each Send, and two round trips for each delivery; and a Redis
+	// user needs more rights: see docs/DEPLOYMENT.md. Defaults to false, which costs nothing.
 	Links bool
 
 	// LinksExpire is after how long without a new message in its slot what Links keeps is

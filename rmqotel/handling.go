@@ -65,10 +65,7 @@ func (l batchListener) OnBatch(ctx context.Context, b *rmq.Batch) (err error) {
 			h.end(rmq.EventFailed, "panic", nil)
 			return
 		}
-		what := rmq.EventFailed
-		if err == nil {
-			what = rmq.EventDone
-		}
+		what := rmq.OutcomeOf(h.ctx, b.Messages[0], err) // of all that the listener has not named
 		h.end(what, h.class(what, err), err)
 	}()
 	err = l.next.OnBatch(h.ctx, b)

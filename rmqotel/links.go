@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -28,6 +29,9 @@ var (
 const (
 	// mostContents is how many contents of one slot are remembered.
 	mostContents = 10_000
+
+	// mostBytes is how long a content may be to be remembered.
+	mostBytes = 4096
 
 	// perScript is how many contents one script remembers.
 	perScript = 500
@@ -70,23 +74,24 @@ func newLinks(cfg Config) *links {
 // remember keeps the span of ctx for contents, by their slots.
 func (l *links) remember(ctx context.Context, dest string, contents map[int][]string) {
 	span := traceparent(trace.SpanContextFromContext(ctx))
-	if span == "" || len(contents) == 0 {
+	if span == "" {
 		return
 	}
-	within(ctx, l, func(ctx context.Context) (struct{}, error) {
-		var calls []call
-		for slot, all := range contents {
-			for ; len(all) > 0; all = all[min(perScript, len(all)):] {
-				args := []any{span, l.expire.Milliseconds(), mostContents}
-				for _, content := range all[:min(perScript, len(all))] {
-					args = append(args, content)
-				}
-				k := luascripts.KeysOf(dest, slot)
-				calls = append(calls, call{keys: []string{luascripts.TraceKey(dest, slot), k.Store, k.Meta, k.Prepare}, args: args})
+	var calls []call
+	for slot, all := range contents {
+		all = slices.DeleteFunc(all, func(c string) bool { return c == "" || len(c) > mostBytes })
+		for some := range slices.Chunk(all, perScript) {
+			k := luascripts.KeysOf(dest, slot)
+			one := call{keys: []string{luascripts.TraceKey(dest, slot), k.Store, k.Meta, k.Prepare}, args: []any{span, l.expire.Milliseconds(), mostContents}}
+			for _, content := range some {
+				one.args = append(one.args, content)
 			}
+			calls = append(calls, one)
 		}
-		return struct{}{}, l.run(ctx, rememberScript, calls)
-	})
+	}
+	if len(calls) > 0 {
+		within(ctx, l, func(ctx context.Context) (struct{}, error) { return struct{}{}, l.run(ctx, rememberScript, calls) })
+	}
 }
 
 // recall returns links to the sends that a handling is for, as far as they are known, and how

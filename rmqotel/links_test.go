@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -218,6 +219,36 @@ func TestLinksOfABatchListener(t *testing.T) {
 	}
 	if n := w.sum("messaging.client.consumed.messages"); n != 3 {
 		t.Errorf("%v were consumed", n)
+	}
+}
+
+// What Send refuses is not remembered, nor what is very long; nor does it get a slot.
+func TestLinksOfWhatIsNotSent(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	rdb := servertest.Redis(t).Client(t)
+	w := newWorld(t, rdb, rmq.Config{}, Config{Links: true})
+	for _, topic := range []rmq.Topic{{Name: "a{b", Kind: rmq.KindPriority, Slots: 4}, {Name: "a", Kind: rmq.KindPriority, Slots: 3}, {}} {
+		if _, err := w.client.Send(ctx, topic, rmq.Priority{Content: "x", Priority: 17}); !errors.Is(err, rmq.ErrInvalid) {
+			t.Errorf("%+v: %v", topic, err)
+		}
+		if _, err := w.client.SendBatch(ctx, topic, []rmq.Message{rmq.Priority{Content: "x", Priority: 17}, nil}); !errors.Is(err, rmq.ErrInvalid) {
+			t.Errorf("%+v: %v", topic, err)
+		}
+	}
+	topic := rmq.Topic{Name: "a", Kind: rmq.KindPriority, Slots: 1}
+	for _, m := range []rmq.Message{nil, rmq.Priority{}} {
+		if _, err := w.client.Send(ctx, topic, m); !errors.Is(err, rmq.ErrInvalid) {
+			t.Errorf("%v: %v", m, err)
+		}
+	}
+	w.send(topic, rmq.Priority{Content: strings.Repeat("x", mostBytes+1), Priority: 17})
+	if keys := rdb.Keys(ctx, "trace*").Val(); len(keys) != 0 {
+		t.Errorf("there is %v", keys)
+	}
+	w.send(topic, rmq.Priority{Content: strings.Repeat("x", mostBytes), Priority: 17})
+	if keys := rdb.Keys(ctx, "trace*").Val(); len(keys) != 1 {
+		t.Errorf("there is %v", keys)
 	}
 }
 

@@ -9,6 +9,10 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 )
 
+// mostLines is how many attributes are kept made. A program that invents names of topics gets
+// them made each time.
+const mostLines = 10_000
+
 // operation is what a line of the conventions' metrics is about. There are as many as there
 // are topics, times a small number.
 type operation struct {
@@ -30,7 +34,7 @@ func (t *Telemetry) measured(o operation) metric.MeasurementOption {
 		at = append(at, semconv.ErrorTypeKey.String(o.errorType))
 	}
 	made := metric.WithAttributeSet(attribute.NewSet(at...))
-	t.lines.Store(o, made)
+	t.keep(o, made)
 	return made
 }
 
@@ -40,8 +44,14 @@ func (t *Telemetry) topic(dest string) metric.MeasurementOption {
 		return known.(metric.MeasurementOption)
 	}
 	made := metric.WithAttributeSet(attribute.NewSet(topicKey.String(dest)))
-	t.lines.Store(dest, made)
+	t.keep(dest, made)
 	return made
+}
+
+func (t *Telemetry) keep(of any, made metric.MeasurementOption) {
+	if t.kept.Add(1) <= mostLines {
+		t.lines.Store(of, made)
+	}
 }
 
 // took records how long an operation took that Redis had to answer.

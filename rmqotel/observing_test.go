@@ -58,7 +58,7 @@ func TestEventsAreCounted(t *testing.T) {
 	if id := w.tel.worker.Load(); id == nil || *id != "w-2" {
 		t.Error("the worker is not known")
 	}
-	if slot, ok := w.tel.slotOf(rmq.Topic{Name: "mails"}, "ns:mails", "x"); !ok || slot > 3 {
+	if slot, ok := w.tel.slotOf(rmq.Topic{Name: "mails", Kind: rmq.KindFixedTime}, "ns:mails", "x"); !ok || slot > 3 {
 		t.Errorf("slot %d, %v", slot, ok)
 	}
 	if m := w.metrics()["rmq.lateness"]; fmt.Sprint(m.Unit) != "s" {

@@ -11,7 +11,8 @@ import (
 	"github.com/slotmq/go-rmq/slots"
 )
 
-// SendMiddleware makes spans of sends and counts them: it is an rmq.SendMiddleware.
+// SendMiddleware makes spans of sends and measures how long they take: it is an
+// rmq.SendMiddleware.
 func (t *Telemetry) SendMiddleware(next rmq.Sender) rmq.Sender { return sender{t, next} }
 
 // sender is the Sender around another one.
@@ -96,8 +97,11 @@ func (s sender) bySlot(topic rmq.Topic, dest string, ms []rmq.Message) map[int][
 }
 
 // slotOf is the slot of a basis. How many slots a topic has that leaves it open is known
-// once something was sent to it.
+// once something was sent to it. A topic that Send is about to refuse has none.
 func (t *Telemetry) slotOf(topic rmq.Topic, dest, basis string) (slot int, ok bool) {
+	if topic.Validate() != nil {
+		return 0, false
+	}
 	n := topic.Slots
 	if n == 0 {
 		if known, ok := t.slots.Load(dest); ok {

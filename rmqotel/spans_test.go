@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,6 +37,7 @@ func everything(t *testing.T, rdb redis.UniversalClient, dest string) {
 	w := newWorld(t, rdb, rmq.Config{Worker: "unit", MaxAttempts: 2, Backoff: rmq.Schedule(time.Millisecond)}, Config{Contents: true, BodySize: true})
 	topic := rmq.Topic{Name: "jobs", Kind: rmq.KindPriority, Slots: 4}
 	seen := make(chan string, 100)
+	var asked atomic.Bool
 	w.listen(topic, rmq.ListenOptions{Timeout: 50 * time.Millisecond}, func(ctx context.Context, d *rmq.Delivery) error {
 		defer func() { seen <- d.Content + " " + strconv.Itoa(d.Attempt) }()
 		if !trace.SpanContextFromContext(ctx).IsValid() {
@@ -54,6 +56,10 @@ func everything(t *testing.T, rdb redis.UniversalClient, dest string) {
 		case "hangs":
 			<-ctx.Done()
 			return ctx.Err()
+		case "later":
+			if !asked.Swap(true) {
+				return rmq.Later(time.Millisecond)
+			}
 		case "dies":
 			return rmq.Dead(errors.New("no such order"))
 		}
@@ -62,7 +68,7 @@ func everything(t *testing.T, rdb redis.UniversalClient, dest string) {
 	w.start()
 	w.send(topic, rmq.Priority{Content: "works", Priority: 17})
 	var batch []rmq.Message
-	for _, content := range []string{"fails", "panics", "exits", "hangs", "dies"} {
+	for _, content := range []string{"fails", "panics", "exits", "hangs", "dies", "later"} {
 		batch = append(batch, rmq.Priority{Content: content, Priority: 17})
 	}
 	if _, err := w.client.SendBatch(ctx, topic, batch); err != nil {
@@ -77,7 +83,7 @@ func everything(t *testing.T, rdb redis.UniversalClient, dest string) {
 		}
 		return nil
 	}))
-	for range 10 { // of six messages; four of them come twice
+	for range 12 { // of seven messages; five of them come twice
 		<-seen
 	}
 	w.close()
@@ -101,7 +107,7 @@ func everything(t *testing.T, rdb redis.UniversalClient, dest string) {
 		}
 	}
 	for about, want := range map[string]string{
-		"works 1": "", "fails 1": "_OTHER", "fails 2": "", "panics 1": "panic", "exits 1": "panic", "hangs 1": "timeout", "hangs 2": "", "dies 1": "dead",
+		"works 1": "", "fails 1": "_OTHER", "fails 2": "", "panics 1": "panic", "exits 1": "panic", "hangs 1": "timeout", "hangs 2": "", "dies 1": "dead", "later 1": "",
 	} {
 		if got, ok := errorTypes["process "+dest+" "+about]; !ok || got != want {
 			t.Errorf("process %s: error.type %q (%v), not %q", about, got, ok, want)
@@ -126,7 +132,7 @@ func everything(t *testing.T, rdb redis.UniversalClient, dest string) {
 		word(first, "network.peer.port") != word(first, "server.port") {
 		t.Errorf("the server of a send is %v", first.ToSlice())
 	}
-	if got := word(all, "messaging.batch.message_count"); got != "5" {
+	if got := word(all, "messaging.batch.message_count"); got != "6" {
 		t.Errorf("a batch of %q", got)
 	}
 	for _, s := range w.ended("process " + dest) {
@@ -164,19 +170,20 @@ func everything(t *testing.T, rdb redis.UniversalClient, dest string) {
 		with []string
 		want float64
 	}{
-		{"messaging.client.sent.messages", []string{"messaging.operation.name=send", "error.type="}, 6},
+		{"messaging.client.sent.messages", []string{"messaging.operation.name=send", "error.type="}, 7},
 		{"messaging.client.sent.messages", []string{"messaging.operation.name=send", "error.type=invalid"}, 0}, // it was never sent
-		{"messaging.client.consumed.messages", []string{"messaging.operation.name=process", "error.type="}, 5},
+		{"messaging.client.consumed.messages", []string{"messaging.operation.name=process", "error.type="}, 7},
 		{"messaging.client.consumed.messages", []string{"error.type=panic"}, 2},
 		{"messaging.client.consumed.messages", []string{"error.type=timeout"}, 1},
 		{"messaging.client.consumed.messages", []string{"error.type=dead"}, 1},
 		{"messaging.client.operation.duration", []string{"messaging.operation.name=send", "messaging.operation.type=send"}, 3},
 		{"messaging.client.operation.duration", []string{"messaging.operation.name=send", "error.type=invalid"}, 1},
 		{"messaging.client.operation.duration", []string{"messaging.operation.name=cancel", "messaging.operation.type="}, 1},
-		{"messaging.process.duration", nil, 10},
+		{"messaging.process.duration", nil, 12},
 		{"rmq.handlers.running", nil, 0},
 		{"rmq.failed", []string{"topic=" + dest}, 4},
 		{"rmq.dead", []string{"topic=" + dest}, 1},
+		{"rmq.snoozed", []string{"topic=" + dest}, 1},
 	} {
 		if got := w.sum(c.name, c.with...); got != c.want {
 			t.Errorf("%s %q: %v, not %v", c.name, c.with, got, c.want)

@@ -23,6 +23,7 @@ type Telemetry struct {
 	worker atomic.Pointer[string] // its id; nil: it has not taken anything yet
 	slots  sync.Map               // name of a topic -> its number of slots, once something was sent to it
 	lines  sync.Map               // of metrics: operation, or name of a topic -> attributes
+	kept   atomic.Int64           // how many of them
 }
 
 // New returns the parts for one client: give it SendMiddleware, Middleware, BatchMiddleware
