@@ -604,7 +604,9 @@ func TestOutcomeOf(t *testing.T) {
 		{ctx, true, oops, message.Died},
 		{ctx, false, fmt.Errorf("wrapped: %w", Dead(oops)), message.Died},
 		{closing, true, Dead(oops), message.HandedBack},
-		{ctx, true, Later(time.Second), message.Snoozed},
+		{ctx, true, fmt.Errorf("wrapped: %w", Later(time.Second)), message.Snoozed},
+		{closing, false, Later(time.Second), message.Snoozed},
+		{ctx, false, Dead(Later(time.Second)), message.Died},
 	} {
 		if got := OutcomeOf(c.ctx, &Delivery{Last: c.last}, c.err); got != c.want {
 			t.Errorf("%+v: %v", c, got)

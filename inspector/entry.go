@@ -14,7 +14,7 @@ type State string
 const (
 	Waiting  State = "waiting"   // for its first delivery
 	InFlight State = "in-flight" // a worker has it
-	Retrying State = "retrying"  // failed, and waits for its next attempt
+	Retrying State = "retrying"  // failed, and waits for its next attempt; in a priority topic also put back by its handler
 	Dead     State = "dead"      // given up on
 )
 
@@ -24,7 +24,7 @@ type Entry struct {
 	Slot     int
 	State    State
 	Due      time.Time // waiting (not in priority topics) or retrying; zero while retrying in a literal topic: at once
-	Priority int64     // waiting, in priority topics
+	Priority int64     // in priority topics: of one that waits, or was put back by its handler
 	Attempt  int       // the one in flight, or the next one: 1 is the first delivery; 0 for dead
 	Died     time.Time // dead
 	Failure  *Failure  // why it died, from Dead and DeadShow; nil: nothing is known
@@ -50,8 +50,9 @@ func entryOf(t Topic, slot int, state State, content string, score int64) Entry 
 	return e
 }
 
-// afterRetries is the attempt that comes next when so many retries are left.
-func afterRetries(left int) int { return message.MaxRetries + 2 - left }
+// afterRetries is the attempt that comes next when so many retries are left. What is more than
+// there can be marks a first delivery.
+func afterRetries(left int) int { return max(1, message.MaxRetries+2-left) }
 
 // Failure is what is known about the failures of a message since it was sent.
 type Failure struct {
@@ -62,15 +63,31 @@ type Failure struct {
 	Reason      string // of the last failure
 }
 
-// failure is what the scripts know of a failure; nil stays nil.
+// failure is what the scripts know of a failure, or nil.
 func failure(why *luascripts.Failure) *Failure {
-	if why == nil {
+	if why == nil || why.PutBack() {
 		return nil
 	}
 	return &Failure{
 		Attempts: why.Attempts, First: why.First, Last: why.Last,
 		Priority: why.Priority, Worker: why.Worker, Reason: why.Reason,
 	}
+}
+
+// PutBack is what is known about a message whose first delivery its handler has put back, by
+// rmq.Later. A retry that is put back keeps its [Failure] instead.
+type PutBack struct {
+	First, Last time.Time // when it was
+	Worker      string
+	Reason      string // what the handler said, the last time
+}
+
+// putBack is what the scripts know of a message that was put back, or nil.
+func putBack(why *luascripts.Failure) *PutBack {
+	if why == nil || !why.PutBack() {
+		return nil
+	}
+	return &PutBack{First: why.First, Last: why.Last, Worker: why.Worker, Reason: why.Reason}
 }
 
 // Flight is a batch in flight.
@@ -94,9 +111,10 @@ type Explanation struct {
 	Before  int       // if Waiting: how many of the slot go before it for certain
 	Beside  int       // if Waiting: how many more may, because they have the same priority
 	Flight  *Flight   // nil: it is not in flight
-	Retry   *Entry    // nil: it waits for no retry
+	Retry   *Entry    // nil: it waits for no retry. Attempt 1: for its first delivery, since it was put back
 	Dead    *Entry    // nil: it is not dead
 	Failure *Failure  // nil: nothing is known of a failure
+	PutBack *PutBack  // nil: its handler has not put it back
 
 	// WaitsFor says in words what must happen before it is delivered, such as "its time,
 	// in 4m10s". Empty if nothing must, or it does not wait.

@@ -40,7 +40,7 @@ func (i *Inspector) Explain(ctx context.Context, topic, content, basis string) (
 
 // explanation is what the script has found, without what it waits for.
 func explanation(t Topic, content string, f place) Explanation {
-	e := Explanation{Topic: t, Content: content, Slot: f.slot, Now: f.Now, Failure: failure(f.Why)}
+	e := Explanation{Topic: t, Content: content, Slot: f.slot, Now: f.Now, Failure: failure(f.Why), PutBack: putBack(f.Why)}
 	if f.Stored > message.MaxRetries {
 		waiting := entryOf(t, f.slot, Waiting, content, f.Stored)
 		e.Waiting, e.Before, e.Beside = &waiting, f.Before, f.Beside
@@ -56,6 +56,9 @@ func explanation(t Topic, content string, f place) Explanation {
 	}
 	if !f.Retry.IsZero() {
 		e.Retry = &Entry{Content: content, Slot: f.slot, State: Retrying, Due: f.Retry, Attempt: afterRetries(f.Left)}
+		if e.Retry.Attempt == 1 && f.Why != nil {
+			e.Retry.Priority = f.Why.Priority
+		}
 	}
 	if !f.Died.IsZero() {
 		e.Dead = &Entry{Content: content, Slot: f.slot, State: Dead, Died: f.Died}

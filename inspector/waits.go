@@ -37,7 +37,10 @@ func waitsFor(e *Explanation, f *byhand.Found, who shares) []string {
 	if e.Waiting != nil {
 		due = e.Waiting.Due
 	} else {
-		due, what = e.Retry.Due, "its retry"
+		due = e.Retry.Due
+		if e.Retry.Attempt > 1 {
+			what = "its retry"
+		}
 	}
 	later := due.After(f.Now)
 	if later {

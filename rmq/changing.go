@@ -50,6 +50,7 @@ type Entry = inspector.Entry
 //		Retry    *Entry    // nil: it waits for no retry
 //		Dead     *Entry    // nil: it is not dead
 //		Failure  *Failure  // nil: nothing is known of a failure
+//		PutBack  *PutBack  // nil: its handler has not put it back
 //		WaitsFor []string  // what must happen before it is delivered, such as "its time, in 4m10s"
 //	}
 type Explanation = inspector.Explanation

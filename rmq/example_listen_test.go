@@ -33,6 +33,30 @@ func ExampleListenOptions_timeout() {
 	// done in delivery 2
 }
 
+// A handler that cannot do anything yet puts its message back. That is no failure: it costs no
+// delivery, and the message keeps its priority.
+func ExampleLater() {
+	client := open(rmq.Config{})
+	defer client.close()
+
+	opens := client.Now().Add(90 * time.Minute)
+	orders := rmq.Topic{Name: "orders", Kind: rmq.KindPriority}
+	client.listen(orders, func(_ context.Context, d *rmq.Delivery) error {
+		if client.Now().Before(opens) {
+			fmt.Println("the shop is closed")
+			return fmt.Errorf("the shop is closed: %w", rmq.Later(time.Hour))
+		}
+		fmt.Printf("%s with priority %d: delivery %d\n", d.Content, d.Priority, d.Attempt)
+		return nil
+	}, rmq.ListenOptions{})
+	client.send(orders, rmq.Priority{Content: "order 4711", Priority: 900})
+	client.Advance(2 * time.Hour)
+	// Output:
+	// the shop is closed
+	// the shop is closed
+	// order 4711 with priority 900: delivery 1
+}
+
 // With Parallel, messages of one slot run at the same time.
 func ExampleListenOptions_parallel() {
 	client := open(rmq.Config{})

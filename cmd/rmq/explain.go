@@ -107,16 +107,26 @@ func (a *app) describe(e inspector.Explanation) {
 		line("in flight", text)
 	}
 	if r := e.Retry; r != nil {
-		text := ofAll(r.Attempt)
+		label, text := "retrying", ofAll(r.Attempt)
 		if r.Due.IsZero() {
 			text += ", at once"
 		} else {
 			text += ", " + until(r.Due, e.Now) + exact(stamp{r.Due})
 		}
-		line("retrying", text)
+		if e.PutBack != nil && r.Attempt == 1 {
+			label = "waiting"
+			text += ", put back by its handler"
+			if r.Priority > 0 {
+				text += fmt.Sprintf(", with priority %d", r.Priority)
+			}
+		}
+		line(label, text)
 	}
 	if d := e.Dead; d != nil {
 		line("dead", "died "+humantime.Ago(e.Now.Sub(d.Died))+exact(stamp{d.Died})+"; rmq dead requeue has it delivered again")
+	}
+	if p := e.PutBack; p != nil {
+		line("put back", putBackLine(p, e.Now))
 	}
 	if f := e.Failure; f != nil {
 		for n, text := range failureLines(f, e) {
@@ -149,6 +159,18 @@ func failureLines(f *inspector.Failure, e inspector.Explanation) []string {
 	return lines
 }
 
+// putBackLine says when a handler put a message back, and why.
+func putBackLine(p *inspector.PutBack, now time.Time) string {
+	text := humantime.Ago(now.Sub(p.Last))
+	if p.First.Before(p.Last) {
+		text += ", first " + humantime.Ago(now.Sub(p.First))
+	}
+	if p.Worker != "" && p.Worker != "-" {
+		text += ", by " + legible(p.Worker)
+	}
+	return text + "; no delivery is spent: " + legible(p.Reason)
+}
+
 // before says how many go before a message for certain, and how many more may.
 func before(n, beside int) string {
 	text := fmt.Sprintf("%d go before it", n)
@@ -178,6 +200,7 @@ type explanationJSON struct {
 	Retry    *entryJSON   `json:"retrying,omitempty"`
 	Dead     *entryJSON   `json:"dead,omitempty"`
 	Failure  *failureJSON `json:"failure,omitempty"`
+	PutBack  *putBackJSON `json:"put_back,omitempty"`
 	WaitsFor []string     `json:"waits_for"`
 }
 
@@ -199,6 +222,21 @@ type failureJSON struct {
 	Reason   string `json:"reason,omitempty"`
 }
 
+// putBackJSON is what is known of a message that its handler put back.
+type putBackJSON struct {
+	First  stamp  `json:"first"`
+	Last   stamp  `json:"last"`
+	Worker string `json:"worker,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+func putBackOf(p *inspector.PutBack) *putBackJSON {
+	if p == nil {
+		return nil
+	}
+	return &putBackJSON{stamp{p.First}, stamp{p.Last}, p.Worker, strings.ToValidUTF8(p.Reason, "\ufffd")}
+}
+
 func failureOf(f *inspector.Failure) *failureJSON {
 	if f == nil {
 		return nil
@@ -217,7 +255,7 @@ func (a *app) explained(e inspector.Explanation) explanationJSON {
 	}
 	j := explanationJSON{
 		Topic: e.Topic.Name, shown: a.shown(e.Content), Slot: e.Slot, Now: stamp{e.Now},
-		Waiting: entry(e.Waiting), Retry: entry(e.Retry), Dead: entry(e.Dead), Failure: failureOf(e.Failure),
+		Waiting: entry(e.Waiting), Retry: entry(e.Retry), Dead: entry(e.Dead), Failure: failureOf(e.Failure), PutBack: putBackOf(e.PutBack),
 		WaitsFor: append([]string{}, e.WaitsFor...),
 	}
 	if e.Waiting != nil {

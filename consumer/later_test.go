@@ -1,0 +1,140 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// waitsIn returns when a first delivery that was put back is due, and its record; zero while it is in
+// flight, or failed.
+func waitsIn(rdb redis.UniversalClient, topic message.Topic, content string) (due time.Time, record luascripts.Failure) {
+	k := keysOf(topic, 0)
+	key, unit := k.Store, 1.0
+	if !topic.Kind.Timed() {
+		key, unit = k.Retry, 100
+	}
+	score := rdb.ZScore(ctx, key, content).Val()
+	record, known := luascripts.ParseFailure(rdb.HGet(ctx, k.Why, content).Val())
+	if score == 0 || !known || !record.PutBack() {
+		return due, record
+	}
+	return time.UnixMilli(int64(score / unit)), record
+}
+
+// A message whose handler wants it later waits for so long, whatever its kind, and in literal topics, too. It
+// spends no delivery, so it does not die of it.
+func TestLater(t *testing.T) {
+	t.Parallel()
+	rdb := shared(t)
+	for _, kind := range kinds {
+		for _, literal := range []bool{false, true} {
+			for says, result := range map[string]error{
+				"Later":        Later(time.Hour),
+				"wrapped":      fmt.Errorf("the shop is closed: %w", Later(time.Hour)),
+				"joined":       errors.Join(errors.New("the shop is closed"), Later(time.Hour)),
+				"with a retry": RetryAfter(time.Second, Later(time.Hour)),
+			} {
+				topic := topicOf(t, kind, 1)
+				topic.Literal = literal
+				core, logs := observer.New(zap.DebugLevel)
+				newSender(t, rdb, topic).send(t, "m")
+				c := work(t, rdb, Config{Logger: zap.New(core), MaxAttempts: 1}, topic, func(context.Context, *Delivery) error { return result }, ListenOptions{})
+				eventually(t, "it waits", func() bool { due, _ := waitsIn(rdb, topic, "m"); return !due.IsZero() })
+				due, record := waitsIn(rdb, topic, "m")
+				if in := due.Sub(record.Last); in != time.Hour || record.Worker != c.Worker() || record.Reason == "" {
+					t.Errorf("%v, %s: in %v, %+v", kind, says, in, record)
+				}
+				if lines := logs.FilterMessage("message is put back by its handler"); lines.Len() != 1 || lines.All()[0].Level != zap.DebugLevel {
+					t.Errorf("%v, %s: logged %+v", kind, says, logs.All())
+				}
+				must(t, closeIn(c, patience))
+			}
+		}
+	}
+}
+
+// What cannot wait is put back for a millisecond, and a death is a death.
+func TestLaterAtItsLimits(t *testing.T) {
+	t.Parallel()
+	rdb := shared(t)
+	for _, kind := range kinds {
+		for _, d := range []time.Duration{-time.Hour, 0, 1} {
+			topic := topicOf(t, kind, 1)
+			came, times := make(chan int, 3), 0
+			newSender(t, rdb, topic).send(t, "m")
+			work(t, rdb, Config{}, topic, func(_ context.Context, x *Delivery) error {
+				came <- x.Attempt
+				if times++; times < 3 {
+					return Later(d)
+				}
+				return Dead(fmt.Errorf("never: %w", Later(time.Hour)))
+			}, ListenOptions{})
+			for range 3 {
+				if attempt := next(t, came); attempt != 1 {
+					t.Errorf("%v, %v: attempt %d", kind, d, attempt)
+				}
+			}
+			eventually(t, "it is dead", func() bool { return rdb.ZCard(ctx, keysOf(topic, 0).Dead).Val() == 1 })
+		}
+	}
+}
+
+// A handler that is cancelled because its worker closes may still put its message back: it waits for as
+// long as that, and does not come at once.
+func TestLaterWhileClosing(t *testing.T) {
+	t.Parallel()
+	rdb := shared(t)
+	for _, kind := range kinds {
+		topic := topicOf(t, kind, 1)
+		newSender(t, rdb, topic).send(t, "m")
+		begun := make(chan int, 1)
+		c := work(t, rdb, Config{}, topic, func(ctx context.Context, _ *Delivery) error {
+			begun <- 1
+			<-ctx.Done()
+			return fmt.Errorf("%w: %w", Later(time.Hour), context.Cause(ctx))
+		}, ListenOptions{})
+		next(t, begun)
+		over, cancel := context.WithCancel(ctx)
+		cancel()
+		must(t, c.Close(over))
+		if due, record := waitsIn(rdb, topic, "m"); due.Sub(record.Last) != time.Hour {
+			t.Errorf("%v: due %v, %+v", kind, due, record)
+		}
+	}
+}
+
+// One message of a call may be put back, and the others are done.
+func TestLaterInABatch(t *testing.T) {
+	t.Parallel()
+	rdb := shared(t)
+	for _, kind := range kinds {
+		topic := topicOf(t, kind, 1)
+		newSender(t, rdb, topic).send(t, "a", "b", "c")
+		handleTogether(t, rdb, Config{}, topic, BatchOptions{}, func(_ context.Context, b *Batch) error {
+			for i, d := range b.Messages {
+				if d.Content == "b" {
+					b.Fail(i, Later(time.Hour))
+				}
+			}
+			return nil
+		})
+		eventually(t, "it waits", func() bool { due, _ := waitsIn(rdb, topic, "b"); return !due.IsZero() })
+		eventually(t, "the others are done", func() bool { return left(rdb, topic) == 1 })
+	}
+}
+
+// left counts what is anywhere in the one slot of a topic.
+func left(rdb redis.UniversalClient, topic message.Topic) int64 {
+	k := keysOf(topic, 0)
+	return rdb.ZCard(ctx, k.Store).Val() + rdb.ZCard(ctx, k.Prepare).Val() + rdb.ZCard(ctx, k.Retry).Val() + rdb.ZCard(ctx, k.Dead).Val()
+}
