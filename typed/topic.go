@@ -79,12 +79,22 @@ func (t Topic[T]) Listen(on Listener, handle Handler[T], o consumer.ListenOption
 	}
 	codec := t.codec()
 	return on.Listen(t.Topic, consumer.ListenerFunc(func(ctx context.Context, d *consumer.Delivery) error {
-		v, err := codec.Decode(d.Content)
+		x, err := decode(codec, d)
 		if err != nil {
-			return consumer.Dead(fmt.Errorf("decode the content as a %T: %w", v, err))
+			return err
 		}
-		return handle(ctx, &Delivery[T]{Delivery: d, Value: v})
+		return handle(ctx, x)
 	}), o)
+}
+
+// decode returns a delivery with its value. The error of a content that cannot be decoded
+// has its message die.
+func decode[T any](codec Codec[T], d *consumer.Delivery) (*Delivery[T], error) {
+	v, err := codec.Decode(d.Content)
+	if err != nil {
+		return nil, consumer.Dead(fmt.Errorf("decode the content as a %T: %w", v, err))
+	}
+	return &Delivery[T]{Delivery: d, Value: v}, nil
 }
 
 func (t Topic[T]) codec() Codec[T] {
