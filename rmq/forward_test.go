@@ -1,0 +1,57 @@
+package rmq_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/rmq"
+)
+
+func TestForward(t *testing.T) {
+	t.Parallel()
+	onOneAndMany(t, func(t *testing.T, rdb redis.UniversalClient) {
+		client := opened(t, rmq.Config{Redis: rdb})
+		from := rmq.Topic{Name: "from", Kind: rmq.KindPriority, Slots: 2}
+		to := rmq.Topic{Name: "to", Kind: rmq.KindPriority, Slots: 2}
+		forward := rmq.Forward(client, to, func(d *rmq.Delivery) rmq.Message {
+			switch d.Content {
+			case "stays":
+				return nil
+			case "bad":
+				return rmq.Priority{Content: d.Content, Priority: 1}
+			}
+			return rmq.Priority{Content: d.Content, Priority: 2 * d.Priority}
+		})
+		handled, got, died := make(chan error, 10), make(chan rmq.Delivery, 10), make(chan rmq.Death, 10)
+		noError(t, client.Listen(from, rmq.ListenerFunc(func(ctx context.Context, d *rmq.Delivery) error {
+			err := forward.OnMessage(ctx, d)
+			handled <- err
+			return err
+		}), rmq.ListenOptions{}))
+		noError(t, client.ListenDead(from, func(_ context.Context, d *rmq.Death) error { died <- *d; return nil }))
+		noError(t, client.Listen(to, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error { got <- *d; return nil }), rmq.ListenOptions{}))
+		begin(t, client)
+		send := func(content string) {
+			t.Helper()
+			_, err := client.Send(context.Background(), from, rmq.Priority{Content: content, SlotBasis: "one", Priority: 100})
+			noError(t, err)
+		}
+		send("stays")
+		noError(t, <-handled)
+		send("bad")
+		if err := <-handled; !errors.Is(err, rmq.ErrInvalid) {
+			t.Error(err)
+		}
+		if d := nextDeath(t, died); d.Content != "bad" || d.Attempts != 1 {
+			t.Errorf("%+v", d)
+		}
+		send("goes")
+		noError(t, <-handled)
+		if d := <-got; d.Content != "goes" || d.Priority != 200 {
+			t.Errorf("%+v", d)
+		}
+	})
+}
