@@ -1,0 +1,157 @@
+package rmqotel
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// A content is not remembered where there is no room, and the hash of a slot ends when
+// nothing new comes.
+func TestLinksAreBounded(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	rdb := servertest.Redis(t).Client(t)
+	k := luascripts.KeysOf("bounded-links", 0)
+	keys := []string{luascripts.TraceKey("bounded-links", 0), k.Store, k.Meta, k.Prepare}
+	remember := func(expiry time.Duration, contents ...any) int {
+		t.Helper()
+		left, err := rememberScript.Run(ctx, rdb, keys, append([]any{"00-aa-bb-01", expiry.Milliseconds(), 3}, contents...)...).Int()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return left
+	}
+	if left := remember(time.Hour, "a", "b"); left != 0 {
+		t.Errorf("%d had no room", left)
+	}
+	if ttl := rdb.PTTL(ctx, keys[0]).Val(); ttl <= 59*time.Minute || ttl > time.Hour {
+		t.Errorf("it ends in %v", ttl)
+	}
+	if left := remember(2*time.Hour, "c", "d", "e"); left != 2 {
+		t.Errorf("%d had no room", left)
+	}
+	if ttl := rdb.PTTL(ctx, keys[0]).Val(); ttl <= time.Hour {
+		t.Errorf("what was added does not keep it: %v", ttl)
+	}
+	if left := remember(9*time.Hour, "a", "d"); left != 1 {
+		t.Errorf("%d had no room", left)
+	}
+	if ttl := rdb.PTTL(ctx, keys[0]).Val(); ttl > 2*time.Hour {
+		t.Errorf("a full one is kept alive: %v", ttl)
+	}
+	if n := rdb.HLen(ctx, keys[0]).Val(); n != 3 {
+		t.Errorf("%d are remembered", n)
+	}
+}
+
+// The steps of remember and forget, and which copy a batch has.
+func TestCopies(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	rdb := servertest.Redis(t).Client(t)
+	k := luascripts.KeysOf("copies", 0)
+	key := luascripts.TraceKey("copies", 0)
+	n := 0
+	remember := func() {
+		t.Helper()
+		n++
+		span := fmt.Sprintf("00-%032x-%016x-01", n, n)
+		if err := rememberScript.Run(ctx, rdb, []string{key, k.Store, k.Meta, k.Prepare}, span, 60_000, 10, "x").Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send := func() { // remembered, and stored
+		t.Helper()
+		remember()
+		rdb.ZAdd(ctx, k.Store, redis.Z{Score: 17, Member: "x"})
+	}
+	take := func(fence int) { // whatever is in the store
+		rdb.HSet(ctx, k.Meta, "batch", fence)
+		rdb.Del(ctx, k.Store)
+		rdb.ZAdd(ctx, k.Prepare, redis.Z{Score: 1, Member: "x"})
+	}
+	pass := func(fence int) { rdb.HSet(ctx, k.Meta, "batch", fence) } // a turn that takes something else
+	finish := func(fence int) {
+		t.Helper()
+		rdb.Del(ctx, k.Prepare)
+		if err := forgetScript.Run(ctx, rdb, []string{key}, fence, "x").Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(fence int64, first, last, count int) {
+		t.Helper()
+		got := sendsOf(rdb.HGet(ctx, key, "x").Val(), fence)
+		var ids [2]string
+		for i, c := range []trace.SpanContext{got.first, got.last} {
+			if c.IsValid() {
+				ids[i] = c.SpanID().String()
+			}
+		}
+		if wanted := [2]string{fmt.Sprintf("%016x", first), fmt.Sprintf("%016x", last)}; count == 0 && got.count != 0 || count > 0 && (ids != wanted || got.count != int64(count)) {
+			t.Errorf("batch %d has %v of %d sends, not %v of %d", fence, ids, got.count, wanted, count)
+		}
+	}
+
+	remember() // 1 is not stored yet
+	send()     // 2
+	want(5, 1, 2, 2)
+	pass(5)
+	send() // 3 merges, though the slot has gone on
+	take(7)
+	want(7, 1, 3, 3)
+	send() // 4 is another copy
+	send() // 5
+	want(7, 1, 3, 3)
+	want(9, 4, 5, 2)
+	finish(7)
+	want(7, 0, 0, 0)
+	want(9, 4, 5, 2)
+	take(9)
+	send() // 6
+	want(9, 4, 5, 2)
+	take(11) // 9 was never finished here
+	send()   // 7
+	want(11, 6, 6, 1)
+	want(13, 7, 7, 1)
+	take(13)
+	rdb.ZAdd(ctx, k.Store, redis.Z{Score: 17, Member: "x"}) // of a send that was remembered before the take
+	send()                                                  // 8 does not belong to the batch
+	want(13, 7, 7, 1)
+	want(15, 8, 8, 1)
+	finish(13)
+	take(15)
+	finish(15)
+	if left := rdb.HGetAll(ctx, key).Val(); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func TestTraceparent(t *testing.T) {
+	t.Parallel()
+	for _, flags := range []trace.TraceFlags{0, trace.FlagsSampled} {
+		c := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1, 2, 0xff}, SpanID: trace.SpanID{3}, TraceFlags: flags, Remote: true})
+		if got := spanOf(traceparent(c)); !got.Equal(c) {
+			t.Errorf("%v became %v", c, got)
+		}
+	}
+	for _, bad := range []string{"", "x", "00-x-y-01", "00-" + fmt.Sprintf("%032x", 0) + "-" + fmt.Sprintf("%016x", 1) + "-01"} {
+		if spanOf(bad).IsValid() {
+			t.Errorf("%q is read", bad)
+		}
+	}
+	for _, bad := range []string{"", "1 2 3", "x a b 1", "1 a b x", "é é é é"} {
+		if got := sendsOf(bad, 99); len(got.links()) != 0 {
+			t.Errorf("%q is read as %v", bad, got)
+		}
+	}
+	if traceparent(trace.SpanContext{}) != "" {
+		t.Error("no span has a traceparent")
+	}
+}
