@@ -355,6 +355,27 @@ func TestGather(t *testing.T) {
 	wantEmpty(t, rdb, topic) // it was reported before the slot gathers again
 }
 
+// Close does not wait for what a slot gathers. It stays where it is, for the next worker.
+func TestCloseWhileItGathers(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
+	c, calls := handleTogether(t, rdb, Config{}, topic, BatchOptions{Gather: time.Minute}, allDone)
+	must(t, c.settle(ctx))
+	newSender(t, rdb, topic).send(t, "m")
+	begun := time.Now()
+	must(t, closeIn(c, patience))
+	if took := time.Since(begun); took > 50*time.Second {
+		t.Errorf("Close took %v", took)
+	}
+	if len(calls) > 0 {
+		t.Error("it was handled")
+	}
+	n := newNotes()
+	work(t, rdb, Config{}, topic, n.done())
+	n.awaitAll(t, []string{"m"})
+	n.wantOnce(t, []string{"m"})
+}
+
 // The wait begins with the first message, and those that come meanwhile make it no longer.
 func TestGatherEnds(t *testing.T) {
 	t.Parallel()

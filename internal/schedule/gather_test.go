@@ -180,3 +180,20 @@ func TestSettleEndsGathering(t *testing.T) {
 		}
 	}
 }
+
+// Topics that gather and have nothing to do cost nothing, however many they are.
+func TestIdleTopicsThatGather(t *testing.T) {
+	t.Parallel()
+	p := playOf(64, 2, all(10_000, 64)...)
+	for _, topic := range p.topics {
+		topic.Gather = gather
+		p.Assign(topic, p.term, upTo(2))
+	}
+	p.Wake(p.topics[7], 1, 0)
+	if n := len(p.sleepers.all); n != 1 {
+		t.Errorf("%d slots sleep until a time, and one gathers", n)
+	}
+	if in := p.wakeDue(); in != gather {
+		t.Errorf("the alarm rings in %v", in)
+	}
+}
