@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
-	"go.opentelemetry.io/otel/trace"
 )
 
 // A content is not remembered where there is no room, and the hash of a slot ends when
