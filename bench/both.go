@@ -102,7 +102,7 @@ func (b *bench) bothRMQ(p servers.Place, slots, messages int) (servers.Sample, e
 	var clients []*rmq.Client
 	for _, rdb := range p.Dial() {
 		defer rdb.Close()
-		client, err := listening(rdb, topic, func(d *rmq.Delivery) { ids.handled(d.Content) })
+		client, err := listening(rdb, topic, func(d *rmq.Delivery) { ids.handled(d.Content) }, watchers[b.watcher])
 		if err != nil {
 			return servers.Sample{}, err
 		}
@@ -137,8 +137,14 @@ func (b *bench) bothRMQ(p servers.Place, slots, messages int) (servers.Sample, e
 // listening returns a client that is yet to be started, whose listener calls on.
 // Where there are more slots than the 64 handlers that run at once by default, it
 // has a handler for each slot: otherwise slots wait for each other.
-func listening(rdb redis.UniversalClient, topic rmq.Topic, on func(*rmq.Delivery)) (*rmq.Client, error) {
-	client, err := rmq.New(rmq.Config{Redis: rdb, Concurrency: max(64, topic.Slots)})
+func listening(rdb redis.UniversalClient, topic rmq.Topic, on func(*rmq.Delivery), adjust ...func(*rmq.Config) error) (*rmq.Client, error) {
+	cfg := rmq.Config{Redis: rdb, Concurrency: max(64, topic.Slots)}
+	for _, f := range adjust {
+		if err := f(&cfg); err != nil {
+			return nil, err
+		}
+	}
+	client, err := rmq.New(cfg)
 	if err != nil {
 		return nil, err
 	}

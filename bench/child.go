@@ -26,6 +26,7 @@ type request struct {
 	Load                              int // messages a second
 	Part, Parts                       int // of the messages, for a sender
 	Topics                            int // that a worker listens to
+	Watcher                           string
 }
 
 // answer is what came of it. Most roles leave most of it empty.
@@ -81,7 +82,7 @@ func childMain(in io.Reader, out io.Writer) error {
 	if role == nil {
 		return fmt.Errorf("there is no role %q", j.Role)
 	}
-	j.bench = &bench{options: options{messages: j.Messages, callers: j.Callers, payload: j.Payload}}
+	j.bench = &bench{options: options{messages: j.Messages, callers: j.Callers, payload: j.Payload, watcher: j.Watcher}}
 	j.place = servers.At(j.Redis)
 	a, err := role(j)
 	if err != nil {
