@@ -112,3 +112,47 @@ func TestDeliveriesThatFail(t *testing.T) {
 		t.Error("a priority topic knows no lateness")
 	}
 }
+
+// What is put back, is too late, or was taken and not begun is no failure, and counted as
+// what it is.
+func TestDeliveriesThatDoNotCount(t *testing.T) {
+	t.Parallel()
+	metrics, registry := newMetrics(t, rmqprom.Config{})
+	client := newClient(t, rmq.Config{Redis: servertest.Redis(t).Client(t), Observers: []rmq.Observer{metrics}})
+	jobs := rmq.Topic{Name: "jobs", Kind: rmq.KindFixedTime, Slots: 1}
+	put, begun, leave := false, make(chan struct{}), make(chan struct{})
+	must(t, client.Listen(jobs, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
+		switch {
+		case d.Content == "not yet" && !put:
+			put = true
+			return rmq.Later(time.Millisecond)
+		case d.Content == "long":
+			close(begun)
+			<-leave
+		}
+		return nil
+	}), rmq.ListenOptions{MaxLate: time.Hour, Expired: rmq.ExpiredDrop}))
+	must(t, client.Start(ctx))
+	now := func() scraped { return scrape(t, registry) }
+
+	_, err := client.SendBatch(ctx, jobs, []rmq.Message{rmq.FixedTime{Content: "not yet", At: time.Now()}, rmq.FixedTime{Content: "too late", At: time.Now().Add(-2 * time.Hour)}})
+	must(t, err)
+	await(t, now, 2, "messaging_client_consumed_messages_total", "error_type=")
+	await(t, now, 1, "rmq_dropped_total").want(t, "rmq_snoozed_total = 1", "rmq_failed_total = 0", "rmq_dead_total = 0")
+
+	// One runs, and the others of its batch have not begun when the worker closes.
+	_, err = client.SendBatch(ctx, jobs, []rmq.Message{
+		rmq.FixedTime{Content: "long", At: time.Now().Add(-time.Second)}, rmq.FixedTime{Content: "a", At: time.Now()}, rmq.FixedTime{Content: "b", At: time.Now()}})
+	must(t, err)
+	<-begun
+	closed := make(chan error)
+	go func() { closed <- client.Close(ctx) }()
+	await(t, now, 1, "rmq_slot_moves_total", "direction=gained") // it is still there
+	close(leave)
+	must(t, <-closed)
+	s := now()
+	s.want(t, "messaging_client_consumed_messages_total = 3", "rmq_slot_moves_total direction=left = 1", "rmq_taken_over_total = 0")
+	if n := s.value("rmq_handed_back_total"); n > 2 { // a handler may end before Close is heard
+		t.Errorf("%v handed back", n)
+	}
+}

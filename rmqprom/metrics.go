@@ -1,7 +1,6 @@
 package rmqprom
 
 import (
-	"context"
 	"maps"
 	"sync"
 	"sync/atomic"
@@ -20,8 +19,7 @@ type Metrics struct {
 	topics atomic.Pointer[map[string]*topic] // not changed but replaced
 	adding sync.Mutex
 
-	measured atomic.Bool // whether handlers are counted
-	handlers atomic.Int64
+	handlers handlers
 }
 
 var (
@@ -38,16 +36,6 @@ func (m *Metrics) Observe(e *message.Event) {
 	} else {
 		t.work.count(e)
 	}
-}
-
-// Middleware counts the handlers that run now: an event comes only when one has ended.
-func (m *Metrics) Middleware(next consumer.MessageListener) consumer.MessageListener {
-	m.measured.Store(true)
-	return consumer.ListenerFunc(func(ctx context.Context, d *consumer.Delivery) error {
-		m.handlers.Add(1)
-		defer m.handlers.Add(-1)
-		return next.OnMessage(ctx, d)
-	})
 }
 
 // topic has the figures of the topic of that name.
@@ -91,8 +79,8 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 		t.sends.collect(t.name, to)
 		t.work.collect(t.name, to)
 	}
-	if m.measured.Load() {
-		to <- gauge(handlersRunning, float64(m.handlers.Load()))
+	if m.handlers.wanted.Load() {
+		to <- gauge(handlersRunning, float64(m.handlers.running()))
 	}
 }
 

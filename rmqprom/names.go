@@ -74,7 +74,7 @@ func own(name, help string, more ...string) *prometheus.Desc {
 
 // Upper bounds of the buckets. Those of durations are given by the conventions.
 var (
-	durationBounds = []float64{0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10}
-	latenessBounds = []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800}
-	batchBounds    = []float64{1, 2, 4, 8, 16, 32, 64, 128, 256}
+	durations  = seconds(0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
+	latenesses = seconds(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
+	sizes      = buckets{[]int64{1, 2, 4, 8, 16, 32, 64, 128, 256}, 1}
 )

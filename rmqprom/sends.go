@@ -18,20 +18,20 @@ type sends struct {
 
 // count counts an event of a producer.
 func (s *sends) count(e *message.Event) {
-	took := e.Took.Seconds()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.any = true
 	s.merged += uint64(e.Merged)
 	var fine uint64
 	for i := range e.Items {
-		if failure := errorOf(&e.Items[i]); failure == none {
+		switch item := &e.Items[i]; item.What {
+		case message.Sent, message.Merged:
 			fine++
-		} else {
-			s.took[failure].add(durationBounds, took, 1)
+		default:
+			s.took[errorOf(item)].add(&durations, int64(e.Took), 1)
 		}
 	}
-	s.took[none].add(durationBounds, took, fine)
+	s.took[none].add(&durations, int64(e.Took), fine)
 }
 
 func (s *sends) collect(topic string, to chan<- prometheus.Metric) {
@@ -44,7 +44,7 @@ func (s *sends) collect(topic string, to chan<- prometheus.Metric) {
 		h := &s.took[failure]
 		if n := h.count(); n > 0 || failure == none {
 			to <- counter(sentMessages, n, system, send, topic, errorNames[failure])
-			to <- h.metric(operationDuration, durationBounds, system, send, topic, errorNames[failure], send)
+			to <- h.metric(operationDuration, &durations, system, send, topic, errorNames[failure], send)
 		}
 	}
 	to <- counter(merged, s.merged, topic)

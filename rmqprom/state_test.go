@@ -14,6 +14,7 @@ import (
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/rmqprom"
+	"github.com/slotmq/go-rmq/slots"
 )
 
 // newState returns a State in a registry of its own, which asks Redis at each scrape.
@@ -86,6 +87,25 @@ func stateOf(t *testing.T, rdb redis.UniversalClient, namespace string) {
 	}
 	if old := s.value("rmq_state_age_seconds"); old <= 0 || old > 60 {
 		t.Errorf("%v s old", old)
+	}
+}
+
+// Workers that share by ZooKeeper are counted there; without it, nothing is said of them.
+func TestStateWithZooKeeper(t *testing.T) {
+	t.Parallel()
+	zoo := servertest.SharedZooKeeper(t)
+	root := zoo.Chroot(t)
+	rdb := servertest.Redis(t).Client(t)
+	sharing := func() slots.Sharing {
+		return slots.ZooKeeper(slots.ZooKeeperConfig{Servers: zoo.Servers(), Root: root})
+	}
+	c := newClient(t, rmq.Config{Redis: rdb, Slots: sharing()})
+	must(t, c.Listen(rmq.Topic{Name: "idle", Kind: rmq.KindPriority, Slots: 4}, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return nil }), rmq.ListenOptions{}))
+	must(t, c.Start(ctx))
+	registry := newState(t, rdb, rmqprom.StateConfig{Slots: sharing()})
+	await(t, func() scraped { return scrape(t, registry) }, 1, "rmq_workers", "topic=idle")
+	if n := len(scrape(t, newState(t, rdb, rmqprom.StateConfig{})).series("rmq_workers")); n != 0 {
+		t.Error("it counts workers without knowing of them")
 	}
 }
 

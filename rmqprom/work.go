@@ -34,7 +34,7 @@ func (w *work) count(e *message.Event) {
 		case message.Taken:
 			taken++
 			if late, known := latenessOf(e, item); known {
-				w.late.add(latenessBounds, late.Seconds(), 1)
+				w.late.add(&latenesses, int64(late), 1)
 			}
 		case message.Moved:
 			if item.Reason == gained {
@@ -47,13 +47,13 @@ func (w *work) count(e *message.Event) {
 				w.ends[item.What]++
 			}
 			if item.Took > 0 { // it was in a handler
-				w.handled[errorOf(item)].add(durationBounds, item.Took.Seconds(), 1)
+				w.handled[errorOf(item)].add(&durations, int64(item.Took), 1)
 			}
 		}
 	}
 	if taken > 0 {
-		w.asked.add(durationBounds, e.Took.Seconds(), 1)
-		w.batch.add(batchBounds, float64(taken), 1)
+		w.asked.add(&durations, int64(e.Took), 1)
+		w.batch.add(&sizes, int64(taken), 1)
 	}
 }
 
@@ -80,13 +80,13 @@ func (w *work) collect(topic string, to chan<- prometheus.Metric) {
 		h := &w.handled[failure]
 		if n := h.count(); n > 0 || failure == none {
 			to <- counter(consumedMessages, n, system, process, topic, errorNames[failure])
-			to <- h.metric(processDuration, durationBounds, system, process, topic, errorNames[failure])
+			to <- h.metric(processDuration, &durations, system, process, topic, errorNames[failure])
 		}
 	}
-	to <- w.asked.metric(operationDuration, durationBounds, system, receive, topic, errorNames[none], receive)
-	to <- w.batch.metric(batchSize, batchBounds, topic)
+	to <- w.asked.metric(operationDuration, &durations, system, receive, topic, errorNames[none], receive)
+	to <- w.batch.metric(batchSize, &sizes, topic)
 	if w.late.counts != nil { // due times are known
-		to <- w.late.metric(lateness, latenessBounds, topic)
+		to <- w.late.metric(lateness, &latenesses, topic)
 	}
 	for what, d := range ofEnds {
 		to <- counter(d, w.ends[what], topic)
