@@ -20,7 +20,11 @@ const flushWithin = 500 * time.Millisecond
 // handled back with its attempt, time and priority kept, and hands the slots
 // to the other workers. A handler that returns an error after its context was
 // cancelled for this reason spends no attempt. Close may be called more than
-// once and before Start; all calls return when the first is through.
+// once and before Start; all calls return when the first is through, or their ctx ends.
+//
+// It returns at most 3 s after ctx has ended, whatever Redis, ZooKeeper, the handlers or the
+// log do: 2 s are for handlers that were cancelled and for the last answers of Redis, and
+// half a second is for the log.
 //
 // The error names the slots whose handlers did not return. They stay with this
 // worker until its lease or its session ends.

@@ -36,6 +36,8 @@ type Consumer struct {
 	recheck time.Duration                   // between comparisons of the definitions
 	silence time.Duration                   // before the subscription is asked for a sign of life
 
+	stuckAfter time.Duration // see Alive
+
 	mu      sync.Mutex
 	phase   phase
 	topics  []*topic
@@ -85,6 +87,7 @@ func New(rdb redis.UniversalClient, cfg Config) (*Consumer, error) {
 	c := &Consumer{
 		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), id: id, shares: shares, lines: lines, away: said,
 		log: cfg.Logger.With(zap.String(called, id)), recheck: fleet.Recheck, silence: wakeups.SilenceOf(rdb), listens: map[string]bool{}, mourns: map[string]DeathFunc{},
+		stuckAfter: stuckAfter,
 	}
 	frozen.Work(rdb, c.settle)
 	return c, nil

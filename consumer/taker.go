@@ -56,6 +56,7 @@ type takers struct {
 	news      *news          // nil: nothing observes
 	log       *zap.Logger
 	away      *away.Watch
+	beats     beats
 }
 
 // run takes turns until the schedule is closed. It is one taker.
@@ -65,11 +66,15 @@ func (c *takers) run() {
 		hands []schedule.Hand
 		cmds  []redis.Cmder
 	)
+	beat := c.beats.add()
+	defer c.beats.remove(beat)
 	for {
+		beat.waits()
 		hands = c.schedule.Next(writeTurns, hands[:0])
 		if len(hands) == 0 {
 			return
 		}
+		beat.works()
 		begin := time.Now()
 		cmds = cmds[:0]
 		for _, h := range hands {
@@ -78,13 +83,15 @@ func (c *takers) run() {
 			x.sent = begin
 			cmds = append(cmds, c.scripts.TurnCmd(c.shift.Requests, &x.turn))
 		}
+		beat.waits()
 		replaced := false
 		if many {
 			replaced = c.execWatched(hands, cmds)
 		} else {
 			c.scripts.Exec(c.shift.Requests, cmds...)
 		}
-		small, taken, unanswered := 0, 0, 0
+		beat.works()
+		small, taken, unanswered, answered := 0, 0, 0, false
 		var why error
 		for i, h := range hands {
 			x := asSlot(h.Slot)
@@ -94,6 +101,7 @@ func (c *takers) run() {
 				small++
 			}
 			if err == nil {
+				answered = true
 				c.answer(x, a)
 			} else if c.unanswered(x, err) {
 				unanswered++
@@ -102,6 +110,9 @@ func (c *takers) run() {
 		}
 		if why != nil { // once for all of them: it is nearly always the server
 			c.log.Warn("turns have no answer and are repeated", zap.Int("slots", unanswered), zap.Error(why))
+		}
+		if answered {
+			c.shift.Heard()
 		}
 		clear(cmds) // which have answers, and these what was large in them
 		if replaced {

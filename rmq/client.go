@@ -100,6 +100,10 @@ func (c *Client) Worker() string { return c.consumer.Worker() }
 // cancels them. Messages that were not handled go back, without a delivery being spent;
 // the slots go to the other workers; and what is being sent is written. You may call it at
 // any time and more than once. The Redis client of the Config stays open.
+//
+// Close returns at most 4 s after ctx has ended, whatever Redis, ZooKeeper, the handlers or
+// the log do: then what could not be finished comes again later, and the error says what it
+// is. So a deployment that gives ctx the Timeout of the handlers waits for Timeout + 5 s.
 func (c *Client) Close(ctx context.Context) error {
 	if ctx == nil {
 		return errors.New("close: ctx is nil")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"sync"
 	"testing"
 	"time"
@@ -94,6 +95,37 @@ func TestLostReplies(t *testing.T) {
 	w, looked = watcher(t, log, closed)
 	w.Doubt("store{x_0}", io.EOF)
 	looked.Wait() // it looks no more
+	wantLines(t, log, lines)
+}
+
+// A server that comes back in time was asked more than once, and nothing is said of it.
+func TestBackInTime(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	log, lines := logged()
+	log.after = time.Hour
+	asked := make(chan struct{}, 100)
+	w, looked := watcher(t, log, server.Client(t, func(o *redis.Options) {
+		o.MaxRetries, o.DialerRetries = -1, 1
+		o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			select {
+			case asked <- struct{}{}:
+			default:
+			}
+			return new(net.Dialer).DialContext(ctx, network, addr)
+		}
+	}))
+	server.Kill()
+	w.Doubt("store{x_0}", io.EOF)
+	for range 3 {
+		select {
+		case <-asked:
+		case <-time.After(patience):
+			t.Fatal("the server is not asked again")
+		}
+	}
+	server.Restart(t)
+	looked.Wait()
 	wantLines(t, log, lines)
 }
 

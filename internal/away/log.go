@@ -3,6 +3,7 @@ package away
 import (
 	"context"
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -14,6 +15,7 @@ import (
 type Log struct {
 	*zap.Logger
 	lines *latelog.Lines
+	after time.Duration // without an answer a server is said to be away; enough, but in tests
 
 	mu      sync.Mutex
 	servers map[string]*server // by address; only those that are looked at, or were said to be away
@@ -36,7 +38,7 @@ func In(log *zap.Logger) *Log {
 	if c, shared := log.Core().(carrier); shared {
 		return c.log
 	}
-	l := &Log{servers: map[string]*server{}}
+	l := &Log{after: enough, servers: map[string]*server{}}
 	l.Logger, l.lines = latelog.Beside(log)
 	return l
 }

@@ -83,7 +83,7 @@ func (w *Watch) look(addr, key string) {
 		case w.Ctx.Err() != nil, over && !said: // the client was closed; or its server has left the Cluster
 			w.Log.end(addr, false)
 			return
-		case time.Since(begun) >= enough && w.Log.say(addr):
+		case time.Since(begun) >= w.Log.after && w.Log.say(addr):
 			w.Log.Warn("Redis is away", append(w.named(addr, addr), zap.Error(err))...)
 		}
 		cluster.NoteError(w.Ctx, w.Redis, err)

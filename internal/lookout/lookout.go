@@ -90,7 +90,11 @@ func (o *Lookout) Hurry(t *schedule.Topic) { o.plan.Hurry(t) }
 // Run looks at each topic's idle slots every period, and when one is in a hurry.
 func (o *Lookout) Run() {
 	for topics := o.plan.Next(o.Shift.Background); topics != nil; topics = o.plan.Next(o.Shift.Background) {
-		o.seek(o.Schedule.Assigned(topics...))
+		slots := o.Schedule.Assigned(topics...)
+		if len(slots) == 0 { // there is nothing to look at
+			o.Shift.Heard()
+		}
+		o.seek(slots)
 	}
 }
 
@@ -126,7 +130,10 @@ func (o *Lookout) look(addr string, lookups []lookup) {
 	}
 	o.seek(elsewhere)
 	slots := o.Schedule.Sleeping(here)
-	if len(slots) == 0 {
+	if len(slots) == 0 { // all are at work, or look by themselves
+		if len(here) > 0 && !o.Schedule.Failing(here) {
+			o.Shift.Heard()
+		}
 		return
 	}
 	full, clock, err := o.lookEmpty(node, slots)
@@ -150,7 +157,9 @@ func (o *Lookout) look(addr string, lookups []lookup) {
 		err = cmp.Or(err, wrong)
 		silent = cluster.Unanswered(wrong) // and would be so again
 	}
-	if err != nil && o.Shift.Background.Err() == nil {
+	if err == nil {
+		o.Shift.Heard()
+	} else if o.Shift.Background.Err() == nil {
 		cluster.NoteError(o.Shift.Background, o.Redis, err)
 		o.Log.Log(o.Away.Level(keysOf(here[0]).Store, err), "safety look failed", zap.Error(err))
 	}

@@ -1,6 +1,9 @@
 package schedule
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // newSleepers is a heap of slots by the time they wake.
 func newSleepers() ordered[*Slot] {
@@ -110,6 +113,14 @@ func (s *Schedule) Sleeping(slots []*Slot) (sleep []Sleeper) {
 		}
 	}
 	return sleep
+}
+
+// Failing reports whether some of these slots have a turn that has no answer yet, although
+// it was tried.
+func (s *Schedule) Failing(slots []*Slot) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(slots, func(x *Slot) bool { return x.facts.Failures > 0 })
 }
 
 // HeldBy returns the slots that sleep because another worker holds them.

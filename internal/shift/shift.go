@@ -5,6 +5,8 @@ package shift
 import (
 	"context"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // Shift holds the contexts and the groups of goroutines of one start.
@@ -25,11 +27,23 @@ type Shift struct {
 	Watching   sync.WaitGroup // timers of watchdogs, renewals of leases, calls of Backoff
 	Announcing sync.WaitGroup // messages to the workers that work at a slot next
 	Late       sync.WaitGroup // what is not waited for: the end of a session that cannot be ended in time
+
+	heard atomic.Int64 // see Heard; since epoch
 }
+
+var epoch = time.Now()
+
+// Heard notes that the work goes as it should: Redis has answered a turn or a look at slots,
+// or there was nothing to look at.
+func (s *Shift) Heard() { s.heard.Store(int64(time.Since(epoch))) }
+
+// Quiet is how long ago that was.
+func (s *Shift) Quiet() time.Duration { return time.Since(epoch) - time.Duration(s.heard.Load()) }
 
 // New begins a shift.
 func New() *Shift {
 	s := &Shift{}
+	s.Heard()
 	s.Requests, s.EndRequests = context.WithCancel(context.Background())
 	s.Handlers, s.EndHandlers = context.WithCancelCause(context.Background())
 	s.Background, s.EndBackground = context.WithCancel(s.Requests)

@@ -22,6 +22,7 @@ var below = map[string][]string{
 	"consumer":   {"message", "slots", "luascripts"},
 	"inspector":  {"message", "slots", "luascripts", "producer", "consumer"},
 	"rmq":        {"message", "slots", "luascripts", "producer", "consumer", "inspector"},
+	"rmqhttp":    {"rmq"}, // and the standard library
 	"typed":      {"message", "slots", "luascripts", "producer", "consumer", "inspector"},
 }
 
@@ -35,7 +36,7 @@ var libraries = []string{
 
 // reserved says who may import something that most packages must not.
 var reserved = map[string][]string{
-	module + "/rmq":                 {"rmqtest", "cmd", "examples", "bench"},
+	module + "/rmq":                 {"rmqtest", "rmqhttp", "cmd", "examples", "bench"},
 	module + "/luascripts/byhand":   {"inspector", "cmd"}, // workers and senders need none of it
 	module + "/internal/fleet":      {"consumer"},
 	module + "/internal/lookout":    {"consumer"},
@@ -86,6 +87,8 @@ func tooMuch(pkg, imp string, allowed []string) string {
 		return "who only sends needs no ZooKeeper"
 	case top(pkg) == "message" && rel != "internal/limits":
 		return "message needs the standard library and the table of limits only"
+	case top(pkg) == "rmqhttp" && rel != "rmq":
+		return "rmqhttp needs rmq and the standard library only"
 	case !ours && !slices.ContainsFunc(libraries, func(l string) bool { return within(imp, l) }):
 		return "a library which users would get with it"
 	case !ours, top(rel) == top(pkg), top(rel) == "internal", slices.Contains(allowed, top(rel)):
@@ -161,6 +164,9 @@ func TestWrongImportsAreFound(t *testing.T) {
 		{"inspector", module + "/rmq"},
 		{"rmq", module + "/luascripts/byhand"},
 		{"rmq", module + "/rmqtest"},
+		{"rmqhttp", redis},
+		{"rmqhttp", module + "/consumer"},
+		{"rmqhttp", module + "/internal/cluster"},
 		{"rmq", "github.com/spf13/cobra"},
 		{"rmq", mini},
 		{"consumer", "testing"},
@@ -197,6 +203,7 @@ func TestRightImportsPass(t *testing.T) {
 		"luascripts/byhand":           {module + "/luascripts", module + "/internal/x"},
 		"inspector":                   {module + "/luascripts", module + "/luascripts/byhand"},
 		"rmq":                         {module + "/producer", module + "/consumer", module + "/inspector", module + "/message"},
+		"rmqhttp":                     {module + "/rmq", "net/http"},
 		"rmqtest":                     {module + "/rmq", "github.com/alicebob/miniredis/v2", "testing"},
 		"cmd/rmq":                     {module + "/rmq", module + "/inspector", "github.com/spf13/cobra"},
 		"examples/quickstart":         {module + "/rmq", module + "/rmqtest"},

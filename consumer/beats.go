@@ -1,0 +1,54 @@
+package consumer
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// beats show whether takers come round. What they do between two waits takes moments, with
+// whatever code of yours they call, such as an observer. The waits, for Redis and for
+// something to do, may take any time, and prove nothing.
+type beats struct {
+	mu  sync.Mutex
+	all map[*beat]struct{}
+}
+
+// beat is one taker's: since when it has been at work without a wait, in ns since epoch;
+// 0 while it waits.
+type beat struct{ since atomic.Int64 }
+
+var epoch = time.Now().Add(-time.Hour)
+
+func (b *beat) works() { b.since.Store(int64(time.Since(epoch))) }
+func (b *beat) waits() { b.since.Store(0) }
+
+func (b *beats) add() *beat {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.all == nil {
+		b.all = map[*beat]struct{}{}
+	}
+	one := new(beat)
+	b.all[one] = struct{}{}
+	return one
+}
+
+func (b *beats) remove(one *beat) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.all, one)
+}
+
+// longest is for how long a taker has been at work, the one that is for the longest.
+func (b *beats) longest() (d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Since(epoch)
+	for one := range b.all {
+		if since := one.since.Load(); since > 0 {
+			d = max(d, now-time.Duration(since))
+		}
+	}
+	return d
+}

@@ -1,0 +1,71 @@
+package consumer
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/slotmq/go-rmq/message"
+)
+
+// stuckAfter is how long a taker may be at work without a wait. It takes moments; a machine
+// that stands still for a while must not be taken for a taker that does.
+const stuckAfter = 30 * time.Second
+
+// leastQuiet is how long nothing need be heard of Redis, where SafetyLook is short.
+const leastQuiet = 5 * time.Second
+
+// Health returns why the worker does not do its work; nil if it does, or listens to no topic.
+// It does if it has started and does not close, if Redis has answered it within twice its
+// SafetyLook (the shortest of its topics; at least 5 s), and if its session with ZooKeeper
+// lets it begin handlers. It asks nothing, and so does not wait.
+func (c *Consumer) Health() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.phase == closed && c.ended != nil && !isClosed(c.ended):
+		return errors.New("the worker closes")
+	case c.phase == closed:
+		return message.ErrClosed
+	case len(c.topics) == 0:
+		return nil
+	case c.phase == fresh:
+		return errors.New("the worker has not started")
+	case !c.crew.fleet.Present().MayStart(time.Now()):
+		return errors.New("no session with ZooKeeper is heard of: no handler is started")
+	}
+	look := c.topics[0].opts.SafetyLook
+	for _, t := range c.topics {
+		look = min(look, t.opts.SafetyLook)
+	}
+	if quiet := c.crew.shift.Quiet(); quiet > max(2*look, leastQuiet) {
+		return fmt.Errorf("Redis has answered no turn and no look at the slots for %v", quiet.Round(time.Second))
+	}
+	return nil
+}
+
+// Alive returns an error if the worker is stuck for good: what takes turns has not come
+// round for 30 s, which only an observer that blocks, or an error in this package, can do.
+// To start the process again is what helps. It waits for nothing, and nothing that Redis,
+// ZooKeeper, a handler or the log does makes it fail.
+func (c *Consumer) Alive() error {
+	c.mu.Lock()
+	w := c.crew
+	c.mu.Unlock()
+	if w == nil { // not started
+		return nil
+	}
+	if d := w.takers.beats.longest(); d > c.stuckAfter {
+		return fmt.Errorf("a taker of turns is stuck for %v", d.Round(time.Second))
+	}
+	return nil
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,189 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/slots"
+)
+
+// wantHealth fails unless Health says what is wanted; empty: that all is well.
+func wantHealth(t *testing.T, c *Consumer, want string) {
+	t.Helper()
+	if err := c.Health(); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		t.Errorf("health is %v, want %q", err, want)
+	}
+}
+
+// A worker does its work between its start and its end.
+func TestHealthOfALife(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
+	c := newConsumer(t, rdb, Config{})
+	wantHealth(t, c, "") // it listens to nothing
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	must(t, c.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error {
+		close(begun)
+		<-goOn
+		return nil
+	}), ListenOptions{}))
+	wantHealth(t, c, "has not started")
+	must(t, c.Start(ctx))
+	wantHealth(t, c, "")
+	newSender(t, rdb, topic).send(t, "m")
+	waitFor(t, "the handler runs", begun)
+	wantHealth(t, c, "")
+	closed := make(chan error, 1)
+	go func() { closed <- c.Close(ctx) }()
+	eventually(t, "it closes", func() bool { return c.Health() != nil })
+	wantHealth(t, c, "the worker closes")
+	close(goOn)
+	must(t, <-closed)
+	if err := c.Health(); !errors.Is(err, message.ErrClosed) {
+		t.Errorf("after the end: %v", err)
+	}
+	must(t, c.Alive())
+}
+
+// While Redis hangs, a worker is not healthy, after a while, and stays alive, however long that
+// takes: to start it again would help nothing. It is healthy when Redis answers again.
+func TestHealthWithoutRedis(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	rdb, topic := server.Client(t), topicOf(t, message.KindPriority, 4)
+	n := newNotes()
+	c := newConsumer(t, rdb, Config{SafetyLook: 50 * time.Millisecond})
+	c.stuckAfter = 2 * time.Second // less than a request waits for its answer
+	must(t, c.Listen(topic, n.done(), ListenOptions{}))
+	must(t, c.Start(ctx))
+	s := newSender(t, rdb, topic)
+	s.send(t, numbered("before", 20)...)
+	n.awaitAll(t, numbered("before", 20))
+	wantHealth(t, c, "")
+	server.Pause()
+	c.crew.schedule.Wake(c.topics[0].scheduled, 0, 0) // a turn, which waits for its answer
+	eventually(t, "it is not healthy", func() bool {
+		if err := c.Alive(); err != nil {
+			t.Fatal(err)
+		}
+		return c.Health() != nil
+	})
+	wantHealth(t, c, "no turn and no look")
+	server.Resume()
+	eventually(t, "it is healthy", func() bool { return c.Health() == nil })
+	s.send(t, "after")
+	n.await(t, "it works", func() bool { return len(n.attempts["after"]) == 1 })
+	must(t, c.Alive())
+}
+
+// Slots that are all busy for long are looked at by nobody, and that is well.
+func TestHealthWhileHandlersAreLong(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	c := work(t, rdb, Config{SafetyLook: 20 * time.Millisecond}, topic, func(context.Context, *Delivery) error {
+		close(begun)
+		<-goOn
+		return nil
+	})
+	newSender(t, rdb, topic).send(t, "m")
+	waitFor(t, "the handler runs", begun)
+	for range 20 {
+		before := c.crew.shift.Quiet()
+		eventually(t, "it goes on", func() bool { return c.crew.shift.Quiet() < before })
+	}
+	wantHealth(t, c, "")
+	close(goOn)
+}
+
+// A worker all of whose turns fail is not healthy, although Redis answers something.
+func TestHealthWhileTurnsFail(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
+	must(t, rdb.Set(ctx, keysOf(topic, 0).Store, "no sorted set", 0).Err())
+	c := work(t, rdb, Config{SafetyLook: 20 * time.Millisecond}, topic, newNotes().done())
+	eventually(t, "it is not healthy", func() bool { return c.Health() != nil })
+	wantHealth(t, c, "no turn and no look")
+	must(t, rdb.Del(ctx, keysOf(topic, 0).Store).Err())
+	eventually(t, "it is healthy", func() bool { return c.Health() == nil })
+}
+
+// wedge is an observer that blocks: whoever calls it is stuck.
+type wedge struct {
+	once    sync.Once
+	reached chan struct{}
+	free    chan struct{}
+}
+
+func (w *wedge) Observe(*message.Event) {
+	w.once.Do(func() { close(w.reached) })
+	<-w.free
+}
+
+// What takes turns is stuck: the worker is not alive. A log that blocks, and a handler that
+// hangs, are no reason.
+func TestAlive(t *testing.T) {
+	t.Parallel()
+	t.Run("stuck", func(t *testing.T) {
+		t.Parallel()
+		rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
+		w := &wedge{reached: make(chan struct{}), free: make(chan struct{})}
+		c := newConsumer(t, rdb, Config{Observers: []message.Observer{w}})
+		t.Cleanup(func() { close(w.free) }) // before it is closed
+		c.stuckAfter = 100 * time.Millisecond
+		must(t, c.Alive())
+		must(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
+		must(t, c.Start(ctx))
+		must(t, c.Alive())
+		newSender(t, rdb, topic).send(t, "m")
+		waitFor(t, "the observer is called", w.reached)
+		eventually(t, "it is not alive", func() bool { return c.Alive() != nil })
+		if err := c.Alive(); !strings.Contains(err.Error(), "stuck") {
+			t.Error(err)
+		}
+	})
+	t.Run("not stuck", func(t *testing.T) {
+		t.Parallel()
+		rdb, topic := shared(t), topicOf(t, message.KindPriority, 2)
+		log, logged := blockedLog(t)
+		begun, goOn := make(chan struct{}, 100), make(chan struct{})
+		c := newConsumer(t, rdb, Config{Logger: log, SafetyLook: 20 * time.Millisecond, Concurrency: 1})
+		t.Cleanup(func() { close(goOn) })
+		c.stuckAfter = 3 * time.Second
+		must(t, c.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error {
+			begun <- struct{}{}
+			<-goOn
+			return nil
+		}), ListenOptions{Timeout: time.Millisecond}))
+		must(t, c.Start(ctx))
+		close(logged.shut)
+		newSender(t, rdb, topic).send(t, numbered("m", 20)...)
+		waitFor(t, "the handler runs", begun)
+		for end := time.Now().Add(c.stuckAfter + time.Second); time.Now().Before(end); <-time.After(time.Millisecond) {
+			must(t, c.Alive())
+		}
+	})
+}
+
+// A worker that may begin no handler, since nothing is heard from ZooKeeper, is not healthy.
+func TestHealthWithoutZooKeeper(t *testing.T) {
+	t.Parallel()
+	zoo := servertest.ZooKeeper(t)
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 2)
+	c := work(t, rdb, Config{Slots: slots.ZooKeeper(slots.ZooKeeperConfig{
+		Servers: zoo.Servers(), Root: "/" + topic.Name, SessionTimeout: 4 * time.Second,
+	})}, topic, newNotes().done())
+	wantHealth(t, c, "")
+	zoo.Pause()
+	eventually(t, "it is not healthy", func() bool { return c.Health() != nil })
+	wantHealth(t, c, "ZooKeeper")
+	must(t, c.Alive())
+	zoo.Resume()
+	eventually(t, "it is healthy", func() bool { return c.Health() == nil })
+}
