@@ -10,6 +10,9 @@
 //	})
 //	http.Handle("/metrics", promhttp.Handler())
 //
+// The middleware counts handlers that run; for batch listeners there is
+// [Metrics.BatchMiddleware].
+//
 // [State] shows what is stored in Redis: how much waits, what is overdue, who works. It is
 // the same wherever you ask, and to ask costs Redis something for every slot. So one
 // process has it for all, and not every worker.

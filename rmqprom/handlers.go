@@ -28,7 +28,8 @@ func (h *handlers) running() (n int64) {
 	return n
 }
 
-// Middleware counts the handlers that run now: an event comes only when one has ended.
+// Middleware counts the handlers that run now, as rmq_handlers_running: an event comes only
+// when one has ended.
 func (m *Metrics) Middleware(next consumer.MessageListener) consumer.MessageListener {
 	m.handlers.wanted.Store(true)
 	return consumer.ListenerFunc(func(ctx context.Context, d *consumer.Delivery) error {
@@ -36,5 +37,16 @@ func (m *Metrics) Middleware(next consumer.MessageListener) consumer.MessageList
 		running.Add(1)
 		defer running.Add(-1)
 		return next.OnMessage(ctx, d)
+	})
+}
+
+// BatchMiddleware does the same for batch listeners: a call is one handler.
+func (m *Metrics) BatchMiddleware(next consumer.BatchListener) consumer.BatchListener {
+	m.handlers.wanted.Store(true)
+	return consumer.BatchFunc(func(ctx context.Context, b *consumer.Batch) error {
+		running := m.handlers.of(b.Slot)
+		running.Add(1)
+		defer running.Add(-1)
+		return next.OnBatch(ctx, b)
 	})
 }

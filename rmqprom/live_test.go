@@ -156,3 +156,44 @@ func TestDeliveriesThatDoNotCount(t *testing.T) {
 		t.Errorf("%v handed back", n)
 	}
 }
+
+// The messages of a batch listener are counted one by one, and its calls as handlers.
+func TestBatchListeners(t *testing.T) {
+	t.Parallel()
+	metrics, registry := newMetrics(t, rmqprom.Config{})
+	client := newClient(t, rmq.Config{
+		Redis: servertest.Redis(t).Client(t), Observers: []rmq.Observer{metrics}, BatchMiddleware: []rmq.BatchMiddleware{metrics.BatchMiddleware},
+	})
+	jobs := rmq.Topic{Name: "jobs", Kind: rmq.KindPriority, Slots: 1}
+	begun, leave := make(chan struct{}), make(chan struct{})
+	must(t, client.ListenBatch(jobs, rmq.BatchFunc(func(_ context.Context, b *rmq.Batch) error {
+		begun <- struct{}{}
+		<-leave
+		for i, d := range b.Messages {
+			if d.Content == "job 7" {
+				b.Dead(i, errors.New("no such job"))
+			}
+		}
+		return nil
+	}), rmq.BatchOptions{}))
+	messages := make([]rmq.Message, 20)
+	for i := range messages {
+		messages[i] = rmq.Priority{Content: fmt.Sprint("job ", i), Priority: 100}
+	}
+	_, err := client.SendBatch(ctx, jobs, messages)
+	must(t, err)
+	must(t, client.Start(ctx))
+	<-begun
+	if n := scrape(t, registry).value("rmq_handlers_running"); n != 1 {
+		t.Errorf("%v handlers run", n)
+	}
+	go func() {
+		for range begun { // the other calls
+		}
+	}()
+	defer close(begun)
+	close(leave)
+	s := await(t, func() scraped { return scrape(t, registry) }, 20, "messaging_client_consumed_messages_total")
+	s.want(t, "messaging_client_consumed_messages_total error_type= = 19", "messaging_client_consumed_messages_total error_type=dead = 1", "rmq_dead_total = 1")
+	await(t, func() scraped { return scrape(t, registry) }, 0, "rmq_handlers_running")
+}
