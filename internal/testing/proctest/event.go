@@ -106,9 +106,9 @@ func OpenLog(dir, worker string) (*Log, error) {
 // process, however that ends. A log that cannot be written proves nothing, so
 // that is the end of the process.
 func (l *Log) Write(e Event) {
+	e.Worker, e.At = l.worker, time.Now().UnixNano() // not after a wait for other lines: a process may be frozen in it
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e.Worker, e.At = l.worker, time.Now().UnixNano()
 	if _, err := l.file.Write(e.line()); err != nil {
 		panic(err)
 	}
