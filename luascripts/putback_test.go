@@ -47,6 +47,17 @@ var putBackTrials = []trial{
 			w.must(len(s.why)+len(s.retry)+len(s.store) == 0 && !s.explains && s.later == 0, "%v: left over: %+v", k, s)
 		}
 	}},
+	{name: "put back: never early", run: func(w *world) {
+		for _, k := range kinds {
+			w.clean(k)
+			w.put("m", "n")
+			a := w.took(w.as("a", 0), "m", "n")
+			w.do("set", w.clock, fmt.Sprintf("%d.75", w.now)) // so much of the present ms is over
+			w.turn(w.as("a", a.Fence, later("m", 5*time.Millisecond, a.Priority(0)), giveBack("n", 0)), luascripts.Batch)
+			s := w.slot()
+			w.must(max(s.store["m"], s.retry["m"]/100) == w.now+6, "%v: at %d: %+v", k, w.now, s)
+		}
+	}},
 	{name: "put back: a retry keeps its attempt", run: func(w *world) {
 		for _, k := range kinds {
 			w.clean(k)

@@ -163,6 +163,7 @@ elseif call('ZCARD', prepare) > 0 then
   -- Gives back what was not done: no attempt is spent. What its handler put back waits for `later` ms.
   local function give_back(x, mark, left, priority, later, reason)
     local waits, due = tonumber(call('ZSCORE', store, x) or 0), now + later
+    if later > 0 and time[2] % 1000 > 0 then due = due + 1 end   -- never early
     if left == RETRIES and kind ~= 'P' then
       local taken = mark - left                     -- the second it was
       if later == 0 and taken > RETRIES and taken < now then due = taken end
