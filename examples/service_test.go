@@ -65,7 +65,8 @@ func TestServiceOfTheGuide(t *testing.T) {
 	defer func() { _ = cmd.Process.Kill() }() // it has ended unless the test fails
 
 	ask := service("http://" + addr)
-	ask.until(t, "GET", "/metrics", "go_goroutines")
+	ask.until(t, "GET", "/readyz", "ok")
+	ask.until(t, "GET", "/livez", "ok")
 	ask.until(t, "PUT", "/reminders?to=ann&text=hello&in=1h", "stored, due at ")
 	ask.until(t, "PUT", "/reminders?to=ann&text=hello&in=2h", "merged, due at ")
 	ask.until(t, "DELETE", "/reminders?to=ann&text=hello", "removed: true, being handled: false")
