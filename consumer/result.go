@@ -39,9 +39,15 @@ func withCause(ctx context.Context, err error) error {
 	return err
 }
 
+// ends are the fates as observers see them.
+var ends = [...]message.What{
+	notStarted: message.HandedBack, done: message.Done, failed: message.Failed,
+	dead: message.Died, snoozed: message.Snoozed, dropped: message.Dropped,
+}
+
 // describe says to observers what has become of a message, once Redis has heard it.
 func (r *result) describe(x *message.Item) {
-	x.What = [...]message.What{notStarted: message.HandedBack, done: message.Done, failed: message.Failed, dead: message.Died, snoozed: message.Snoozed, dropped: message.Dropped}[r.fate]
+	x.What = ends[r.fate]
 	x.Took, x.In, x.Reason, x.Err = r.took, r.delay, r.reason, r.err
 	if r.fate == failed && x.Attempt > message.MaxRetries { // so the script has it die
 		x.What, x.In = message.Died, 0

@@ -78,7 +78,8 @@ const (
 	Done
 	// Failed: the delivery has failed, and there will be another one.
 	Failed
-	// Died: it failed for the last time. It is among the dead.
+	// Died: it failed for the last time. It is among the dead. One whose last worker died is
+	// in no event: a Client's ListenDead reports those, too.
 	Died
 	// Snoozed: its handler wanted it later. The delivery does not count.
 	Snoozed

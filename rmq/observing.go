@@ -65,7 +65,7 @@ const (
 	EventTaken      = message.Taken      // comes first, of each message of a batch
 	EventDone       = message.Done       // handled
 	EventFailed     = message.Failed     // comes again
-	EventDied       = message.Died       // is among the dead
+	EventDied       = message.Died       // is among the dead; ListenDead knows those whose worker died, too
 	EventSnoozed    = message.Snoozed    // comes again; the delivery does not count
 	EventDropped    = message.Dropped    // gone without being handled to its end
 	EventHandedBack = message.HandedBack // was not begun; the delivery does not count
