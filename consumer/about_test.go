@@ -74,6 +74,8 @@ func TestLinesAboutMessages(t *testing.T) {
 					panic("never seen: " + d.Content)
 				case "secret-hung":
 					<-released
+				case "secret-later":
+					return fmt.Errorf("%s: %w", d.Content, Later(time.Hour))
 				case "secret-slow":
 					return fmt.Errorf("%s is too slow", d.Content)
 				}
@@ -90,6 +92,7 @@ func TestLinesAboutMessages(t *testing.T) {
 				"secret-panic": "handler panicked",
 				"secret-retry": "message failed and will be retried",
 				"secret-slow":  "Backoff panicked",
+				"secret-later": "message is put back by its handler",
 			} {
 				s.send(t, content)
 				wants[line] = content

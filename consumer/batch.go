@@ -259,8 +259,7 @@ func (b *batch) judge(ctx context.Context, d *Delivery, err error) result {
 	var later laterError
 	switch {
 	case what == message.Snoozed && as(err, &later):
-		b.term().Log.Debug("message is put back by its handler", zap.String("topic", d.Topic.Name), zap.Int("slot", d.Slot),
-			zap.Int("attempt", d.Attempt), zap.String("reason", reason), zap.Duration("in", later.after))
+		b.term().Log.Debug("message is put back by its handler", b.about(d, zap.String("reason", b.text(reason)), zap.Duration("in", later.after))...)
 		r.fate, r.delay = snoozed, later.after
 		return r
 	case what == message.Died:

@@ -92,8 +92,8 @@ type Config struct {
 	Slog *slog.Logger
 
 	// HideContents keeps the contents of messages out of the log, also where the text of
-	// an error repeats one. By default each line about a message has the first 1,000
-	// bytes of its content. Defaults to false.
+	// an error repeats a whole one. By default each line about a message has the first
+	// 1,000 bytes of its content. Defaults to false.
 	HideContents bool
 }
 
