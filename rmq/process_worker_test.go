@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -73,7 +74,11 @@ const (
 	stuck    = "stuck"    // heed nothing until the worker is to stop, then fail
 	hopeless = "hopeless" // is declared dead
 	hold     = "hold"     // wait until the context ends, then fail, on each attempt
+	closed   = "closed"   // put back, until there is the file shopOpens
 )
+
+// shopOpens is the file by which a test lets go of what is put back.
+const shopOpens = "the shop opens"
 
 // contentsEnd separates the contents of an event in the log.
 const contentsEnd = "\n"
@@ -214,6 +219,10 @@ func (h handler) handle(ctx context.Context, d *rmq.Delivery) error {
 	case order == hangDone && d.Attempt == 1:
 		<-ctx.Done()
 		return nil
+	case order == closed:
+		if _, err := os.Stat(filepath.Join(h.Dir, shopOpens)); err != nil {
+			return rmq.Later(time.Millisecond + rand.N(40*time.Millisecond))
+		}
 	case order == stuck && d.Attempt == 1:
 		<-h.stopping
 		return errAsked
