@@ -28,6 +28,7 @@ type batches struct {
 	log      *zap.Logger
 	away     *away.Watch
 	hide     privacy
+	look     time.Duration // how often a batch without a lease is asked about
 }
 
 // batch is what one turn took, on its way through the handlers.
@@ -41,7 +42,7 @@ type batch struct {
 	next    int           // the first message not started, which is also how many were started
 	bytes   int           // of those handled
 	took    time.Duration // all handlers together, in a parallel batch
-	late    int           // of those before next: they came too late, and were not handled
+	late    int           // of those before next: they came too late or were cancelled, and were not handled
 	clock   serverClock   // for these
 
 	deliveries []Delivery // one for each message, since a listener may keep its own
@@ -57,7 +58,8 @@ func (c *batches) handle(x *slot, a luascripts.Answer) {
 	clear(x.results) // what is not started is handed back
 	x.facts.Held, x.facts.Few = true, x.topic.gather() > 0 && few(&a, x.turn.Count)
 	b := &batch{slot: x, batches: c, answer: a, deliveries: make([]Delivery, len(a.Contents))}
-	b.watched = watched{slot: &x.Slot, id: x.ID(), term: x.term(), opts: &x.topic.opts, keys: &x.turn.Keys, fence: a.Fence, sent: x.sent, away: c.away, hide: c.hide}
+	b.watched = watched{slot: &x.Slot, id: x.ID(), term: x.term(), opts: &x.topic.opts, keys: &x.turn.Keys, fence: a.Fence, sent: x.sent, away: c.away, hide: c.hide,
+		contents: a.Contents, together: x.topic.calls != nil, look: c.look}
 	c.shift.Batches.Add(1)
 	since, now := c.schedule.Work(&x.Slot, x.facts)
 	if now {
@@ -194,6 +196,7 @@ func (b *batch) delivery(i int) *Delivery {
 // watchdog.start), or false if there is none or the rest is to be given back.
 func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 	now := time.Now()
+	b.passCancelled()
 	if b.next == len(b.answer.Contents) || b.Leaving() || b.next > 0 && b.enough(now) {
 		return 0, nil, false
 	}
@@ -203,7 +206,7 @@ func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 		}
 		now = time.Now()
 	}
-	if ctx, ok = b.watchdog.start(now, b.answer.Contents[b.next]); !ok {
+	if ctx, ok = b.watchdog.start(now, b.next); !ok {
 		return 0, nil, false
 	}
 	i = b.next
@@ -247,9 +250,14 @@ func (b *batch) panicked(p any, ds ...*Delivery) error {
 // judge returns what the worker reports of a message whose handler returned.
 func (b *batch) judge(ctx context.Context, d *Delivery, err error) result {
 	what := OutcomeOf(ctx, d, err)
+	if what != message.Done && b.wasCancelled(d) {
+		what = message.Dropped
+	}
 	switch what {
 	case message.Done:
 		return result{fate: done}
+	case message.Dropped:
+		return cancelledResult
 	case message.HandedBack:
 		return result{} // as if it had not been started
 	}
@@ -288,6 +296,7 @@ func (b *batch) judge(ctx context.Context, d *Delivery, err error) result {
 func (b *batch) finish() {
 	b.watchdog.end()
 	x := b.slot
+	b.dropCancelled()
 	for i, r := range x.results {
 		if r.fate == done || r.fate == dropped {
 			continue

@@ -17,7 +17,7 @@ func (b *batch) together() {
 		if !ok {
 			return
 		}
-		for b.next < len(b.answer.Contents) && b.sameDue(i, b.next) {
+		for b.next < len(b.answer.Contents) && b.sameDue(i, b.next) && !b.watchdog.cancelled(b.next) {
 			b.bytes += len(b.answer.Contents[b.next])
 			b.next++
 		}

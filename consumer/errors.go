@@ -25,6 +25,11 @@ var (
 	ErrDead  = errors.New("declared dead by its listener")
 	ErrPanic = errors.New("panic")
 
+	// ErrCancelled is the cause of a handler's context when the message was cancelled
+	// meanwhile. Unless the handler returns nil, the message is dropped: it is neither
+	// tried again nor dead.
+	ErrCancelled = errors.New("the message was cancelled")
+
 	// ErrRunning is returned by Listen after Start, and by a second Start.
 	ErrRunning = errors.New("it has been started already")
 )

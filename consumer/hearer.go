@@ -15,6 +15,13 @@ func (h hearer) Asked(topic, slot int, holder string) {
 	h.schedule.Asked(h.scheduled[topic], slot, holder)
 }
 
+// Cancelled has the batch of a slot look which of its messages are to be cancelled.
+func (h hearer) Cancelled(topic, slot int) {
+	for _, x := range h.schedule.Standing(h.scheduled[topic], slot) {
+		asSlot(x).watchdog.hurry()
+	}
+}
+
 // MembersChanged has the slots shared out again.
 func (h hearer) MembersChanged(topic int) { h.fleet.Hurry(&h.topics[topic].Topic) }
 

@@ -27,7 +27,7 @@ const (
 	failed
 	dead
 	snoozed
-	dropped // it came too late
+	dropped // it came too late, or was cancelled
 )
 
 // withCause is what a listener returned, and why its context had ended, if it had: many

@@ -33,6 +33,7 @@ type watchdog struct {
 	lost     bool      // the lease
 	touching bool      // a touch by the timer has no answer yet; the one in start does not set it
 	hung     bool      // the handler ignores its context: the lease is kept no longer
+	cancels
 
 	ctx    *deadlineContext // of the messages; renewed after one of them timed out
 	cancel context.CancelCauseFunc
@@ -50,6 +51,10 @@ type watched struct {
 	hide  privacy
 	sent  time.Time // the turn that took it
 	begun time.Time // when its handlers did; zero while it waits for a place
+
+	contents []string
+	together bool          // several are handled in one call
+	look     time.Duration // how often it is asked about without a lease
 }
 
 // deadlineContext is the context of the messages of one batch: cancelled all
@@ -80,6 +85,7 @@ func (m *watchdog) begin(s *shift.Shift, scripts *luascripts.Scripts, b *watched
 	m.shift, m.scripts, m.watched = s, scripts, b
 	m.started, m.content, m.lost, m.touching, m.hung = b.begun, "", false, false, false
 	m.ctx, m.cancel = nil, nil
+	m.cancels.clear()
 	m.renewed(b.sent)
 	m.arm()
 }
@@ -93,9 +99,10 @@ func (m *watchdog) resume(now time.Time) {
 }
 
 // renewed notes that the lease was begun by a request sent at a time. Without a lease,
-// the session takes its place: see fleet.Term.MayStart.
+// the session takes its place: see fleet.Term.MayStart. Then a touch only asks which messages
+// are to be cancelled.
 func (m *watchdog) renewed(sent time.Time) {
-	m.until, m.touchAt = time.Time{}, time.Time{}
+	m.until, m.touchAt = time.Time{}, sent.Add(m.watched.look)
 	if lease := m.watched.term.Lease(); lease > 0 {
 		m.until, m.touchAt = sent.Add(lease-margin(lease)), sent.Add(lease/3)
 	}
@@ -111,10 +118,10 @@ func (m *watchdog) holds(now time.Time) bool {
 	return !m.lost && !m.hung && !m.over(now) && m.watched.term.MayStart(now)
 }
 
-// start notes that a message with a content is handled from now on, and returns its context
+// start notes that message i is handled from now on, and returns its context
 // (in a parallel batch, the parent of its context), or false if nothing may be
 // started any more.
-func (m *watchdog) start(now time.Time, content string) (context.Context, bool) {
+func (m *watchdog) start(now time.Time, i int) (context.Context, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.lost && m.over(now) {
@@ -132,9 +139,12 @@ func (m *watchdog) start(now time.Time, content string) (context.Context, bool) 
 	}
 	m.started = now
 	if m.watched.opts.Parallel {
-		return m.ctx.Context, true // each message has a deadline of its own
+		return m.alone(i), true // each message has a deadline of its own
 	}
-	m.content = content
+	m.content, m.current = m.watched.contents[i], i
+	if m.is(i) {
+		m.cancel(ErrCancelled)
+	}
 	m.ctx.set(now.Add(m.watched.opts.Timeout))
 	if timedOut {
 		m.arm() // it is set for whatever came next for the one that timed out
@@ -174,7 +184,7 @@ func (m *watchdog) arm() {
 		in = min(in, o.Timeout-m.running(now))
 	}
 	switch {
-	case m.lost || m.until.IsZero():
+	case m.lost, m.touching && m.until.IsZero():
 	case m.touching:
 		in = min(in, m.until.Sub(now)+1) // After is true then
 	default:
@@ -211,7 +221,7 @@ func (m *watchdog) look() {
 	if m.touching && !m.lost && m.over(now) {
 		m.lose(nil)
 	}
-	if leased := !m.until.IsZero(); leased && !m.lost && !m.touching && !now.Before(m.touchAt) {
+	if !m.lost && !m.touching && !now.Before(m.touchAt) {
 		// Not waited for here: an answer that does not come must keep nothing from
 		// cancelling the handlers in time.
 		m.touching = true
@@ -221,6 +231,7 @@ func (m *watchdog) look() {
 			m.touch(b)
 			if m.watched == b && !m.hung {
 				m.touching = false
+				m.askAgain()
 				m.arm()
 			}
 		})
@@ -230,17 +241,22 @@ func (m *watchdog) look() {
 	m.arm()
 }
 
-// touch renews the lease of batch b. m.mu is free meanwhile.
+// touch renews the lease of batch b, if it has one, and asks which of its messages are to be
+// cancelled. m.mu is free meanwhile.
 func (m *watchdog) touch(b *watched) {
 	sent, scripts, requests := time.Now(), m.scripts, m.shift.Requests
 	m.mu.Unlock()
-	held, err := scripts.Touch(requests, *b.keys, b.id, b.fence)
+	leased := b.term.Lease() > 0
+	held, asked, err := scripts.Keep(requests, *b.keys, b.id, b.fence, leased)
 	level := b.away.Level(b.keys.Store, err)
 	m.mu.Lock()
 	switch now := time.Now(); {
 	case m.watched != b || m.lost: // it ended meanwhile
 	case err == nil && held:
 		m.renewed(sent)
+		m.heed(asked)
+	case !leased:
+		m.touchAt = now.Add(b.look / 10)
 	case err == nil || m.over(now):
 		m.lose(err)
 	default:

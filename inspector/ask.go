@@ -101,11 +101,16 @@ func (i *Inspector) wake(ctx context.Context, t Topic, which []int, in time.Dura
 		for _, slot := range some {
 			payload = luascripts.AppendWake(payload, slot, in)
 		}
-		// Not just any server of a Cluster, which may hang: one that has just answered.
-		server, _, err := cluster.MasterFor(ctx, i.rdb, i.keys(t.Name, some[0]).Store)
-		if err == nil {
-			_ = server.Publish(ctx, luascripts.WakeChannel(i.qualified(t.Name)), payload).Err()
-		}
+		i.publish(ctx, t, some[0], payload)
+	}
+}
+
+// publish publishes something to the workers of a topic through the server of a slot: not just
+// any of a Cluster, which may hang, but one that has just answered.
+func (i *Inspector) publish(ctx context.Context, t Topic, slot int, payload []byte) {
+	server, _, err := cluster.MasterFor(ctx, i.rdb, i.keys(t.Name, slot).Store)
+	if err == nil {
+		_ = server.Publish(ctx, luascripts.WakeChannel(i.qualified(t.Name)), payload).Err()
 	}
 }
 

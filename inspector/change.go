@@ -10,6 +10,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/hash"
+	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -21,12 +22,16 @@ type Move struct {
 	Priority int64         // in priority topics, for what waits for its first delivery
 }
 
-// Cancel removes a message that waits for its time, its turn or its retry. A copy in flight
-// goes on, and is reported.
+// Cancel removes a message that waits for its time, its turn or its retry. If a copy is in
+// flight, its handler is asked to stop: its context is cancelled, and unless it returns nil
+// all the same the message is dropped, neither tried again nor dead. It hears of that in a
+// moment, or after a third of the worker's lease if the wake-up is lost. A delivery that ends
+// before counts as it ends, and so does one whose worker dies or takes no notice for its
+// MaxHandlerTime: then cancel again.
 //
-// Without a basis it looks in the slot of the content, and if the message does not wait there,
-// in all slots. If it waits in several, nothing is removed, and the error names the slots.
-func (i *Inspector) Cancel(ctx context.Context, topic, content, basis string) (removed, inFlight bool, err error) {
+// Without a basis it looks in the slot of the content, and if the message is not there, in
+// all slots. If it is in several, nothing is removed, and the error names the slots.
+func (i *Inspector) Cancel(ctx context.Context, topic, content, basis string) (removed, asked bool, err error) {
 	if err := given(ctx, "cancel in topic "+topic); err != nil {
 		return false, false, err
 	}
@@ -34,22 +39,31 @@ func (i *Inspector) Cancel(ctx context.Context, topic, content, basis string) (r
 	if err != nil {
 		return false, false, err
 	}
-	there, err := i.whereItWaits(ctx, t, content, basis, func(slot int) (done bool, err error) {
-		var flying bool
-		removed, flying, err = i.scripts.Cancel(ctx, i.keys(t.Name, slot), content)
-		inFlight = inFlight || flying
-		if err = i.explain(err); err != nil && !cluster.Refused(err) {
-			err = fmt.Errorf("the answer is lost, so it may be cancelled: %w", err)
-		}
-		return removed, err
-	})
-	for _, p := range there {
-		inFlight = inFlight || p.InFlight
+	do := func(slot int) (bool, error) {
+		gone, flying, err := i.cancelIn(ctx, t, slot, content)
+		removed, asked = removed || gone, asked || flying
+		return gone, err
+	}
+	there, err := i.whereItWaits(ctx, t, content, basis, do)
+	if err == nil && !removed && !asked {
+		err = inTheOne(there, func(p place) bool { return p.InFlight }, do)
 	}
 	if err != nil {
-		return removed, inFlight, fmt.Errorf("cancel in topic %s: %w", topic, err)
+		return removed, asked, fmt.Errorf("cancel in topic %s: %w", topic, err)
 	}
-	return removed, inFlight, nil
+	return removed, asked, nil
+}
+
+// cancelIn cancels a message in one slot, and wakes its worker if it has the message.
+func (i *Inspector) cancelIn(ctx context.Context, t Topic, slot int, content string) (removed, asked bool, err error) {
+	removed, asked, err = i.scripts.Cancel(ctx, i.keys(t.Name, slot), content)
+	if err = i.explain(err); err != nil && !cluster.Refused(err) {
+		err = fmt.Errorf("the answer is lost, so it may be cancelled: %w", err)
+	}
+	if asked {
+		i.publish(ctx, t, slot, luascripts.AppendCancel(nil, slot))
+	}
+	return removed, asked, err
 }
 
 // Reschedule gives a message that waits another time or priority, and returns how it waits

@@ -61,20 +61,26 @@ func (i *Inspector) whereItWaits(ctx context.Context, t Topic, content, basis st
 	if err != nil {
 		return nil, err
 	}
-	var waits []string
+	return there, inTheOne(there, func(p place) bool { return p.Stored > 0 || !p.Retry.IsZero() }, do)
+}
+
+// inTheOne does something in the slot of the only place that is so. If there are several, it
+// returns an error that names them, and does nothing.
+func inTheOne(there []place, is func(place) bool, do func(slot int) (bool, error)) error {
+	var slots []string
 	at := 0
 	for _, p := range there {
-		if p.Stored > 0 || !p.Retry.IsZero() {
-			waits, at = append(waits, strconv.Itoa(p.slot)), p.slot
+		if is(p) {
+			slots, at = append(slots, strconv.Itoa(p.slot)), p.slot
 		}
 	}
-	switch n := len(waits); n {
+	switch n := len(slots); n {
 	case 0:
-		return there, nil
+		return nil
 	case 1:
-		_, err = do(at)
-		return there, err
+		_, err := do(at)
+		return err
 	default:
-		return there, fmt.Errorf("it is in slots %s and %s: give the basis it was sent with", strings.Join(waits[:n-1], ", "), waits[n-1])
+		return fmt.Errorf("it is in slots %s and %s: give the basis it was sent with", strings.Join(slots[:n-1], ", "), slots[n-1])
 	}
 }

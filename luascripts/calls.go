@@ -27,23 +27,32 @@ var (
 	membersScript = script.New(membersSource)
 )
 
-// Touch begins the worker's lease anew, and reports whether the worker still holds batch
-// number. On false it must stop working on the batch.
-func (s *Scripts) Touch(ctx context.Context, k SlotKeys, worker string, number int64) (bool, error) {
-	cmd := redis.NewIntCmd(ctx, append(touchScript.Call(1, 3), k.Meta, worker, number)...)
-	s.Exec(ctx, cmd)
-	held, err := cmd.Result()
-	if err != nil {
-		return false, fmt.Errorf("touch batch %d in %s: %w", number, k.Meta, err)
+// Keep begins the lease of the worker's batch anew, if it has one, and reports whether the
+// worker still holds the batch. On false it must stop working on it. Keep also returns which
+// messages of the batch are to be cancelled.
+func (s *Scripts) Keep(ctx context.Context, k SlotKeys, worker string, number int64, leased bool) (held bool, c Cancels, err error) {
+	touch := redis.NewIntCmd(ctx, append(touchScript.Call(1, 3), k.Meta, worker, number)...)
+	noted := redis.NewStringCmd(ctx, "hget", k.Meta, "cancel")
+	if leased {
+		s.Exec(ctx, touch, noted)
+	} else {
+		s.Exec(ctx, noted)
+		touch.SetVal(1)
 	}
-	return held == 1, nil
+	if err = touch.Err(); err == nil && noted.Err() != redis.Nil {
+		err = noted.Err()
+	}
+	if err != nil {
+		return false, nil, fmt.Errorf("touch batch %d in %s: %w", number, k.Meta, err)
+	}
+	return touch.Val() == 1, parseCancels(noted.Val(), number), nil
 }
 
-// Cancel removes a message that waits in the slot. A copy in flight goes on, and is
-// reported. The Redis client does not repeat the call by itself: what the first try removed
+// Cancel removes a message that waits in the slot. A copy in flight is reported, and its
+// worker is asked to end it: see [Cancels]. The Redis client does not repeat the call by itself: what the first try removed
 // would be reported as not there.
 func (s *Scripts) Cancel(ctx context.Context, k SlotKeys, content string) (removed, inFlight bool, err error) {
-	args := append(cancelScript.Call(5, 6), k.Store, k.Prepare, k.Retry, k.Dead, k.Why, content)
+	args := append(cancelScript.Call(6, 7), k.Store, k.Prepare, k.Retry, k.Dead, k.Why, k.Meta, content)
 	cmd := script.Once{StringSliceCmd: redis.NewStringSliceCmd(ctx, args...)}
 	s.Exec(ctx, cmd)
 	r, err := cmd.Result()

@@ -1,13 +1,20 @@
--- cancel: removes a content that waits, be it for its time, its turn or its retry.
+-- cancel: removes a content that waits, be it for its time, its turn or its retry, and asks for the end of one in flight.
 --
--- GUARANTEE  a copy in flight is not touched: it will be done, retried or dead as if nothing happened.
--- KEYS  1 store   2 prepare   3 retry   4 dead   5 why       ARGV  1 content
+-- GUARANTEE  a copy in flight is not touched: meta notes that its worker is asked to end it, with the number of the batch
+--   and the hash of the content. With any other number the note is stale, and overwritten by the next one.
+-- KEYS  1 store   2 prepare   3 retry   4 dead   5 why   6 meta       ARGV  1 content
 -- ANSWERS  {removed, in flight}, each 1 or 0
-local store, prepare, retry, dead, why, call = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], redis.call
+local store, prepare, retry, dead, why, meta, call = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], redis.call
 local x = ARGV[1]
 local flying = call('ZSCORE', prepare, x) and 1 or 0
 call('ZCARD', retry)                              -- a wrong type shows before the first write
+local m = call('HMGET', meta, 'batch', 'cancel')
 local explained = call('HGET', why, x) and flying == 0 and not call('ZSCORE', dead, x)
 local removed = call('ZREM', store, x) + call('ZREM', retry, x)
 if explained then call('HDEL', why, x) end
+if flying == 1 and m[1] then
+  local hash, note = redis.sha1hex(x), m[2] or ''
+  if note:match('^%d+') ~= m[1] then note = m[1] end
+  if not note:find(hash, 1, true) then call('HSET', meta, 'cancel', string.format('%s %s', note, hash)) end
+end
 return {math.min(removed, 1), flying}

@@ -79,6 +79,12 @@ var cancelDamages = []damage{
 	{"forgets the failure", driven, "if explained then call('HDEL', why, x) end\n", ""},
 	{"not that of a dead one", "why: cancel forgets what it removed", ` and not call('ZSCORE', dead, x)`, ``},
 	{"not that of one in flight", driven, ` and flying == 0`, ``},
+	{"a worker is asked to end what is in flight", "cancel: the worker is asked", `if flying == 1 and m[1] then`, `if false then`},
+	{"only what is in flight", "cancel: the worker is asked", `if flying == 1 and m[1] then`, `if m[1] then`},
+	{"only of a batch that is known", "cancel: the worker is asked", ` and m[1] then`, ` then`},
+	{"a note about another batch is stale", "cancel: the worker is asked", `note:match('^%d+') ~= m[1]`, `note == ''`},
+	{"each content once", "cancel: the worker is asked", `if not note:find(hash, 1, true) then`, `if true then`},
+	{"all that were asked for", "cancel: the worker is asked", `'%s %s', note, hash`, `'%s %s', m[1], hash`},
 	{"a wrong retry shows before the first write", "wrong type: cancel", "call('ZCARD', retry)  ", "  "},
 }
 

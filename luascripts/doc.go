@@ -4,7 +4,7 @@
 //
 //   - [Scripts.TurnCmd] (turn.lua): a worker finishes its batch of a slot and takes the next
 //     one. It is the lock, the fence and the counter of retries.
-//   - [Scripts.Touch] (touch.lua): a worker keeps a batch that takes long.
+//   - [Scripts.Keep] (touch.lua): a worker keeps a batch that takes long.
 //   - [Scripts.SendArgs] (send.lua): sends messages where a plain ZADD is not enough.
 //   - [Scripts.Cancel] (cancel.lua): removes a message that waits.
 //   - [Scripts.Deaths] (deaths.lua): which messages have died since the last time.

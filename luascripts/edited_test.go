@@ -130,6 +130,12 @@ func (s *scripts) Turn(ctx context.Context, t *luascripts.Turn) (luascripts.Answ
 	return luascripts.TurnAnswer(t, cmd)
 }
 
+// Touch begins the lease of a batch anew.
+func (s *scripts) Touch(ctx context.Context, k luascripts.SlotKeys, worker string, number int64) (held bool, err error) {
+	held, _, err = s.Keep(ctx, k, worker, number, true)
+	return held, err
+}
+
 // Define defines one topic.
 func (s *scripts) Define(ctx context.Context, topic string, d luascripts.Definition) (luascripts.Definition, error) {
 	held, errs := s.Scripts.Define(ctx, []string{topic}, []luascripts.Definition{d})

@@ -43,10 +43,27 @@ func (c *called) Process(_ context.Context, cmd redis.Cmder) error {
 	return cmd.Err()
 }
 
+func (c *called) Pipeline() redis.Pipeliner { return calledPipe{nil, c} }
+
+// calledPipe is a pipeline whose first command calls a script.
+type calledPipe struct {
+	redis.Pipeliner
+	c *called
+}
+
+func (p calledPipe) BatchProcess(ctx context.Context, cmds ...redis.Cmder) error {
+	for _, cmd := range cmds[1:] {
+		cmd.SetErr(errors.New("no answer"))
+	}
+	return p.c.Process(ctx, cmds[0])
+}
+
+func (p calledPipe) Exec(context.Context) ([]redis.Cmder, error) { return nil, nil }
+
 // documented calls each script by the function that doc.go names beside its file.
 var documented = map[string]func(s *scripts){
 	"Scripts.TurnCmd":    func(s *scripts) { _, _ = s.Turn(ctx, &luascripts.Turn{}) },
-	"Scripts.Touch":      func(s *scripts) { _, _ = s.Touch(ctx, luascripts.SlotKeys{}, "a", 1) },
+	"Scripts.Keep":       func(s *scripts) { _, _ = s.Touch(ctx, luascripts.SlotKeys{}, "a", 1) },
 	"Scripts.Cancel":     func(s *scripts) { _, _, _ = s.Cancel(ctx, luascripts.SlotKeys{}, "x") },
 	"Scripts.Deaths":     func(s *scripts) { _, _ = s.Deaths(ctx, luascripts.SlotKeys{}, "", 1) },
 	"Scripts.SendArgs":   func(s *scripts) { s.Exec(ctx, redis.NewCmd(ctx, s.SendArgs("s", false, 1)...)) },

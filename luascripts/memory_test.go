@@ -101,6 +101,17 @@ var memoryTrials = []trial{
 		w.full(false)
 		w.must(removed && err == nil, "cancel: %v, %v", removed, err)
 	}},
+	{name: "full: cancel in flight", live: true, run: func(w *world) {
+		w.clean(rangeMerge)
+		w.put("m")
+		a := w.took(w.as("a", 0), "m")
+		w.full(true)
+		_, flying, err := w.s.Cancel(ctx, w.k, "m")
+		w.full(false)
+		w.must(flying && err == nil, "cancel: %v, %v", flying, err)
+		_, asked, err := w.s.Keep(ctx, w.k, "a", a.Fence, true)
+		w.must(err == nil && asked.Has("m"), "%q, %v", asked, err)
+	}},
 	{name: "full: define an existing topic", live: true, run: func(w *world) {
 		w.clean(rangeMerge)
 		want := luascripts.Definition{Kind: "range-merge", Slots: 4, Layout: 1}

@@ -196,6 +196,36 @@ var cancelTrials = []trial{
 			w.must(w.took(w.as("a", number), "m").Attempt == 2, "attempt")
 		}
 	}},
+	{name: "cancel: the worker is asked", run: func(w *world) {
+		w.clean(fixedTime)
+		asked := func(number int64, want ...string) {
+			w.Helper()
+			_, c, err := w.s.Keep(ctx, w.k, "a", number, false)
+			w.must(err == nil && len(c) == len(want), "%q, not %q: %v", c, want, err)
+			for _, x := range want {
+				w.must(c.Has(x), "%s is not asked for: %q", x, c)
+			}
+		}
+		w.put("m", "n", "o")
+		w.cancels("m", true, false)
+		a := w.took(w.as("a", 0), "n", "o")
+		w.cancels("m", false, false)
+		asked(a.Fence)
+		w.cancels("n", false, true)
+		w.cancels("n", false, true)
+		asked(a.Fence, "n")
+		w.cancels("o", false, true)
+		asked(a.Fence, "n", "o")
+		b := w.tells(luascripts.Left, leaving(w.as("a", a.Fence)))
+		w.put("n", "p") // another send of the same content
+		next := w.took(w.as("a", b), "n", "p")
+		asked(next.Fence)
+		w.cancels("p", false, true)
+		asked(next.Fence, "p")
+		w.do("del", w.k.Meta) // then nothing is known of the batch
+		w.cancels("p", false, true)
+		asked(next.Fence)
+	}},
 	{name: "cancel: the dead stay", run: func(w *world) {
 		w.clean(rangeMerge)
 		w.put("m")

@@ -42,6 +42,21 @@ func ParseQuestion(payload string) (slot int, holder string, ok bool) {
 	return slot, holder, ok && err == nil
 }
 
+// AppendCancel asks the worker of a slot to look which messages of its batch are to be
+// cancelled. It stands alone in its payload. Older workers ignore it.
+func AppendCancel(payload []byte, slot int) []byte {
+	return strconv.AppendInt(append(payload, cancel...), int64(slot), 10)
+}
+
+const cancel = "cancel:"
+
+// ParseCancel reads the payload of AppendCancel.
+func ParseCancel(payload string) (slot int, ok bool) {
+	rest, ok := strings.CutPrefix(payload, cancel)
+	slot, err := strconv.Atoi(rest)
+	return slot, ok && err == nil
+}
+
 // ParseWake calls each for every slot of a payload. It ignores what it does not understand.
 func ParseWake(payload string, each func(slot int, in time.Duration)) {
 	for pair := range strings.SplitSeq(payload, " ") {

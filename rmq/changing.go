@@ -55,18 +55,24 @@ type Entry = inspector.Entry
 //	}
 type Explanation = inspector.Explanation
 
-// Cancel removes a message that waits for its time, its turn or its retry, and reports
-// whether it did. A copy in flight goes on, and is reported.
+// Cancel removes a message that waits for its time, its turn or its retry, and reports whether
+// it did. If a copy of it is being handled, its handler is asked to stop, and asked is true: its
+// context is cancelled with ErrCancelled, and unless it returns nil all the same, the message
+// is dropped. If neither was the case, the message is not there: handled, dead, or never sent.
+//
+// The handler hears of it in a moment, or after a third of its worker's lease if Redis loses
+// the wake-up. A delivery that ends before that counts as it ends, and so does one whose
+// worker dies or whose handler ignores its context for MaxHandlerTime: then cancel again.
 //
 // basis is the SlotBasis that the message was sent with. Leave it empty if it had none. If you
 // do not know it, leave it empty, too: then all slots are searched, and a message that waits in
 // several is an error.
-func (c *Client) Cancel(ctx context.Context, t Topic, content, basis string) (removed, inFlight bool, err error) {
+func (c *Client) Cancel(ctx context.Context, t Topic, content, basis string) (removed, asked bool, err error) {
 	i, err := c.inspector()
 	if err == nil {
-		removed, inFlight, err = i.Cancel(ctx, t.Name, content, basis)
+		removed, asked, err = i.Cancel(ctx, t.Name, content, basis)
 	}
-	return removed, inFlight, c.lacking(ctx, "cancel", t, err)
+	return removed, asked, c.lacking(ctx, "cancel", t, err)
 }
 
 // Reschedule gives a message that waits another time or priority, and returns how it waits

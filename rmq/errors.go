@@ -69,6 +69,10 @@ var (
 	// ErrLeaseLost: the worker could not keep the message. Another worker may get it.
 	ErrLeaseLost = consumer.ErrLeaseLost
 
+	// ErrCancelled: the message was cancelled by Client.Cancel. Whatever error you return,
+	// it does not come again.
+	ErrCancelled = consumer.ErrCancelled
+
 	// ErrTimeout: the handler has run for longer than its Timeout.
 	ErrTimeout = consumer.ErrTimeout
 )

@@ -15,6 +15,7 @@ var errorTypes = []struct {
 	err  error
 	word string
 }{
+	{ErrCancelled, "cancelled"},
 	{ErrClosing, "closing"},
 	{ErrClosed, "closing"},
 	{consumer.ErrDead, "dead"},
@@ -30,7 +31,7 @@ var errorTypes = []struct {
 }
 
 // ErrorType is the class of an error of this package in one word, as metrics and traces have
-// it in error.type: closing, dead, panic, lease_lost, timeout, uncertain, not_replicated,
+// it in error.type: cancelled, closing, dead, panic, lease_lost, timeout, uncertain, not_replicated,
 // queue_full, topic_conflict, invalid, oom, or _OTHER for every other error. It is empty for
 // nil.
 func ErrorType(err error) (word string) {

@@ -17,8 +17,8 @@ func ExampleClient_Cancel() {
 	unpaid := rmq.Topic{Name: "orders-unpaid", Kind: rmq.KindFixedTime}
 	client.send(unpaid, rmq.FixedTime{Content: "order 4711", In: 30 * time.Minute})
 
-	removed, inFlight, err := client.Cancel(ctx, unpaid, "order 4711", "")
-	fmt.Println(removed, inFlight, err)
+	removed, asked, err := client.Cancel(ctx, unpaid, "order 4711", "")
+	fmt.Println(removed, asked, err)
 	// Output: true false <nil>
 }
 

@@ -54,8 +54,8 @@ func (r Ref[T]) Send(ctx context.Context, by Sender, v T, how How) (producer.Rec
 	return by.Send(ctx, r.Topic, m)
 }
 
-// Cancel removes the message about a value that waits; see rmq.Client.
-func (r Ref[T]) Cancel(ctx context.Context, by Changer, v T) (removed, inFlight bool, err error) {
+// Cancel removes the message about a value, or asks its handler to stop; see rmq.Client.
+func (r Ref[T]) Cancel(ctx context.Context, by Changer, v T) (removed, asked bool, err error) {
 	if r.Identity == nil {
 		return false, false, fmt.Errorf("cancel in topic %s: %w", r.Name, errNoIdentity)
 	}

@@ -51,9 +51,9 @@ func (t Topic[T]) Send(ctx context.Context, by Sender, v T, how How) (producer.R
 	return by.Send(ctx, t.Topic, m)
 }
 
-// Cancel removes the message of a value that waits; see rmq.Client. It does not find one sent
+// Cancel removes the message of a value, or asks its handler to stop; see rmq.Client. It does not find one sent
 // by [Distinct].
-func (t Topic[T]) Cancel(ctx context.Context, by Changer, v T) (removed, inFlight bool, err error) {
+func (t Topic[T]) Cancel(ctx context.Context, by Changer, v T) (removed, asked bool, err error) {
 	content, err := t.Content(v)
 	if err != nil {
 		return false, false, err

@@ -18,7 +18,7 @@ type Sender interface {
 
 // Changer changes messages that wait: an rmq.Client.
 type Changer interface {
-	Cancel(ctx context.Context, t message.Topic, content, basis string) (removed, inFlight bool, err error)
+	Cancel(ctx context.Context, t message.Topic, content, basis string) (removed, asked bool, err error)
 	Reschedule(ctx context.Context, t message.Topic, content, basis string, to inspector.Move) (inspector.Entry, error)
 }
 

@@ -8,12 +8,13 @@ func (a *app) cancelCommand() *cobra.Command {
 	var basis string
 	cmd := &cobra.Command{
 		Use:   "cancel TOPIC CONTENT",
-		Short: "Remove a message that waits",
-		Long: `Remove a message that waits: for its time, its turn or its retry. A copy in
-flight goes on, and rmq says so. A dead one stays; rmq dead delete removes it.
+		Short: "Remove a message that waits, or stop its handler",
+		Long: `Remove a message that waits: for its time, its turn or its retry. If it is in
+flight, its worker is asked to stop: the context of its handler is cancelled, and
+the message is not tried again. A dead one stays; rmq dead delete removes it.
 rmq cancel does not ask; run rmq explain first to see the message.
 
-It is found by its content, whatever its basis. Exit code 1 if it does not wait.`,
+It is found by its content, whatever its basis. Exit code 1 if it neither waits nor is in flight.`,
 		Example: `  rmq cancel orders "order 4711"
   rmq cancel orders "order 4711" --basis "customer 12"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -35,15 +36,14 @@ It is found by its content, whatever its basis. Exit code 1 if it does not wait.
 					return err
 				}
 			} else if removed && flying {
-				a.say("%s does not wait any more; a copy of it is in flight, and goes on", name)
+				a.say("%s does not wait any more; a copy of it is in flight: asked its worker to stop", name)
 			} else if removed {
 				a.say("%s is cancelled", name)
+			} else if flying {
+				a.say("%s is in flight: asked its worker to stop", name)
 			}
-			switch {
-			case removed:
+			if removed || flying {
 				return nil
-			case flying:
-				return failed("%s does not wait: it is in flight, and goes on", name)
 			}
 			// Say where it is instead, as far as that can be read.
 			found, err := i.Explain(cmd.Context(), args[0], content, basis)

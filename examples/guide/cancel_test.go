@@ -18,8 +18,8 @@ func Example_cancel() {
 		check(err)
 	}
 
-	removed, inFlight, err := client.Cancel(ctx, unpaid, "order 1", "customer 12")
-	check(err) // not removed: it is being handled (inFlight), or it was handled, or never sent
+	removed, asked, err := client.Cancel(ctx, unpaid, "order 1", "customer 12")
+	check(err) // asked: it is being handled, and its handler is asked to stop
 
 	_, err = client.Reschedule(ctx, unpaid, "order 2", "customer 12", rmq.Move{In: 2 * time.Hour})
 	check(err) // rmq.ErrNotWaiting: there is nothing to move
@@ -30,7 +30,7 @@ func Example_cancel() {
 		fmt.Println("slot", e.Slot, "waits for", strings.Join(e.WaitsFor, ", "))
 	}
 
-	fmt.Println(removed, inFlight)
+	fmt.Println(removed, asked)
 	// Output:
 	// slot 3 waits for its time, in 2h, a worker: none listens to this topic
 	// true false

@@ -115,6 +115,22 @@ func (s *Schedule) Assigned(topics ...*Topic) (slots []*Slot) {
 	return slots
 }
 
+// Standing returns what stands in the place of a slot: it, and those set aside that have not
+// finished what they carry.
+func (s *Schedule) Standing(t *Topic, index int) (slots []*Slot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !t.hasLocked(index) {
+		return nil
+	}
+	for _, x := range t.replaced {
+		if x.Index == index {
+			slots = append(slots, x)
+		}
+	}
+	return append(slots, t.slots[index])
+}
+
 // Holding returns the slots of a topic that are this worker's, or that it has not left.
 func (s *Schedule) Holding(t *Topic) (indexes []int) {
 	s.mu.Lock()

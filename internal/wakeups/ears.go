@@ -47,6 +47,7 @@ func SilenceOf(rdb redis.UniversalClient) time.Duration {
 type Hearer interface {
 	Woken(topic, slot int, in time.Duration) // something is due in a slot
 	Asked(topic, slot int, holder string)    // does the holder carry the batch in flight there?
+	Cancelled(topic, slot int)               // something in flight there is to be cancelled
 	MembersChanged(topic int)                // workers came or went
 	Missed(topic int)                        // wake-ups may have been missed
 }
@@ -224,6 +225,10 @@ func (e *Ears) pass(topic int, payload string) {
 	}
 	if slot, holder, ok := luascripts.ParseQuestion(payload); ok {
 		e.Hearer.Asked(topic, slot, holder)
+		return
+	}
+	if slot, ok := luascripts.ParseCancel(payload); ok {
+		e.Hearer.Cancelled(topic, slot)
 		return
 	}
 	luascripts.ParseWake(payload, func(slot int, in time.Duration) { e.Hearer.Woken(topic, slot, in) })
