@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/slotmq/go-rmq/examples/internal/store"
@@ -44,6 +45,7 @@ func run(ctx context.Context, s *store.Store) (err error) {
 		MaxHandlerTime: 400 * time.Millisecond, // then the slot is not kept for it any longer
 		Lease:          time.Second,
 		Backoff:        rmq.Schedule(10 * time.Millisecond),
+		Slog:           slog.New(slog.DiscardHandler), // it would warn of what is done here on purpose
 	})
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/slotmq/go-rmq/examples/internal/store"
@@ -24,7 +25,10 @@ func poison(ctx context.Context, s *store.Store) (result measured, err error) {
 	}
 	tries := make(chan try, 100)
 	// By default the 16 retries take about 3 hours. Here they come quickly.
-	cfg := rmq.Config{Backoff: rmq.Schedule(5*time.Millisecond, 10*time.Millisecond, 20*time.Millisecond)}
+	cfg := rmq.Config{
+		Backoff: rmq.Schedule(5*time.Millisecond, 10*time.Millisecond, 20*time.Millisecond),
+		Slog:    slog.New(slog.DiscardHandler), // a death is an error in the log, which is not the story here
+	}
 	worker, err := startWorker(ctx, s, cfg, imports, func(_ context.Context, d *rmq.Delivery) error {
 		tries <- try{d.Content, d.Attempt, time.Now()}
 		if d.Content == bad {
