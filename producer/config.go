@@ -46,8 +46,8 @@ type Config struct {
 	// to nothing.
 	Durability Durability
 
-	// Middleware wraps Send and SendBatch, the first outermost. Defaults to none.
-	Middleware []Middleware
+	// SendMiddleware wraps Send and SendBatch, the first outermost. Defaults to none.
+	SendMiddleware []Middleware
 
 	// Observers see what happens to messages: see [message.Event]. They are called in the
 	// middle of the work, so they must not block. Defaults to none, which costs nothing.
@@ -91,9 +91,9 @@ func (c Config) validate() error {
 	if err := logs.Check(c.Logger, c.Slog); err != nil {
 		return err
 	}
-	for i, m := range c.Middleware {
+	for i, m := range c.SendMiddleware {
 		if m == nil {
-			return &message.InvalidError{Field: "Config.Middleware", Value: fmt.Sprintf("nil at index %d", i), Limit: "functions"}
+			return &message.InvalidError{Field: "Config.SendMiddleware", Value: fmt.Sprintf("nil at index %d", i), Limit: "functions"}
 		}
 	}
 	if err := observers.Valid(c.Observers); err != nil {

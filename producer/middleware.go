@@ -21,7 +21,7 @@ type Middleware func(Sender) Sender
 
 // wrap puts the middleware of the Config around the producer.
 func (p *Producer) wrap() error {
-	for i, m := range slices.Backward(p.cfg.Middleware) {
+	for i, m := range slices.Backward(p.cfg.SendMiddleware) {
 		if p.wrapped == nil {
 			p.wrapped = innermost{p}
 		}

@@ -40,7 +40,7 @@ func TestMiddlewareWrapsSends(t *testing.T) {
 	layer := func(name string) Middleware {
 		return func(next Sender) Sender { return spy{next, name, &notes} }
 	}
-	p := newProducer(t, rdb, Config{Middleware: []Middleware{layer("-a"), layer("-b")}})
+	p := newProducer(t, rdb, Config{SendMiddleware: []Middleware{layer("-a"), layer("-b")}})
 	topic := topicOf(t, message.KindPriority)
 	r := mustSend(t, p, topic, message.Priority{Content: "one", Priority: 17})
 	if r.Outcome != Stored {
@@ -86,7 +86,7 @@ func (stopper) Send(context.Context, message.Topic, message.Message) (Receipt, e
 func TestMiddlewareMayRefuse(t *testing.T) {
 	t.Parallel()
 	rdb := servertest.SharedRedis(t).Client(t)
-	p := newProducer(t, rdb, Config{Middleware: []Middleware{func(next Sender) Sender { return stopper{next} }}})
+	p := newProducer(t, rdb, Config{SendMiddleware: []Middleware{func(next Sender) Sender { return stopper{next} }}})
 	topic := topicOf(t, message.KindPriority)
 	if _, err := p.Send(context.Background(), topic, message.Priority{Content: "one", Priority: 17}); err != errStopped { //nolint:errorlint // the same one
 		t.Errorf("error %v", err)
@@ -102,9 +102,9 @@ func TestMiddlewareMayRefuse(t *testing.T) {
 func TestMiddlewareIsChecked(t *testing.T) {
 	t.Parallel()
 	rdb := servertest.SharedRedis(t).Client(t)
-	_, err := New(rdb, Config{Middleware: []Middleware{nil}})
-	wantInvalid(t, errors.Unwrap(err), "Config.Middleware")
-	if _, err := New(rdb, Config{Middleware: []Middleware{func(Sender) Sender { return nil }}}); err == nil {
+	_, err := New(rdb, Config{SendMiddleware: []Middleware{nil}})
+	wantInvalid(t, errors.Unwrap(err), "Config.SendMiddleware")
+	if _, err := New(rdb, Config{SendMiddleware: []Middleware{func(Sender) Sender { return nil }}}); err == nil {
 		t.Error("a middleware that returns nil is accepted")
 	}
 }
@@ -125,7 +125,7 @@ func TestSendAsksForNoMemoryForItsMessage(t *testing.T) {
 // What is no message is refused, with middleware, too.
 func TestMiddlewareSeesMessagesOnly(t *testing.T) {
 	rdb := servertest.SharedRedis(t).Client(t)
-	p := newProducer(t, rdb, Config{Middleware: []Middleware{func(next Sender) Sender { return next }}})
+	p := newProducer(t, rdb, Config{SendMiddleware: []Middleware{func(next Sender) Sender { return next }}})
 	for _, m := range []message.Message{nil, &message.Priority{Content: "a", Priority: 17}} {
 		if _, err := p.Send(context.Background(), topicOf(t, message.KindPriority), m); !errors.Is(err, message.ErrInvalid) {
 			t.Errorf("%T: %v", m, err)

@@ -45,7 +45,7 @@ func TestNewWithoutRedis(t *testing.T) {
 		"Config.Observers":           {Observers: []Observer{nil}},
 		"Config.MaxContent":          {MaxContent: -1},
 		"Config.Slog":                {Logger: zap.NewNop(), Slog: slog.Default()},
-		"Config.Middleware":          {SendMiddleware: []SendMiddleware{nil}},
+		"Config.SendMiddleware":      {SendMiddleware: []SendMiddleware{nil}},
 		"Config.Durability.Replicas": {Durability: Durability{Replicas: -1}},
 		"Config.Durability.Timeout":  {Durability: Durability{Timeout: 1}},
 	} {

@@ -143,7 +143,7 @@ func (c Config) client() (rdb redis.UniversalClient, own bool, err error) {
 func (c Config) producer() producer.Config {
 	return producer.Config{
 		Namespace: c.Namespace, MaxContent: c.MaxContent, MaxWaiting: c.MaxWaiting,
-		ExactReceipts: c.ExactReceipts, RefusePast: c.RefusePast, Durability: c.Durability, Middleware: c.SendMiddleware,
+		ExactReceipts: c.ExactReceipts, RefusePast: c.RefusePast, Durability: c.Durability, SendMiddleware: c.SendMiddleware,
 		Observers: c.Observers, Logger: c.Logger,
 	}
 }
