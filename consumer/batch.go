@@ -42,6 +42,8 @@ type batch struct {
 	next    int           // the first message not started, which is also how many were started
 	bytes   int           // of those handled
 	took    time.Duration // all handlers together, in a parallel batch
+	claimed time.Time     // when the last message was, in a serial batch with observers
+	untimed int           // 1 + the message whose handler has just returned there; 0: none
 	late    int           // of those before next: they came too late or were cancelled, and were not handled
 	clock   serverClock   // for these
 
@@ -196,6 +198,9 @@ func (b *batch) delivery(i int) *Delivery {
 // watchdog.start), or false if there is none or the rest is to be given back.
 func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 	now := time.Now()
+	if b.untimed > 0 { // so observers cost no look at the clock
+		b.results[b.untimed-1].took, b.untimed = now.Sub(b.claimed), 0
+	}
 	b.passCancelled()
 	if b.next == len(b.answer.Contents) || b.Leaving() || b.next > 0 && b.enough(now) {
 		return 0, nil, false
@@ -212,8 +217,12 @@ func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 	i = b.next
 	b.next++
 	b.bytes += len(b.answer.Contents[i])
-	if b.event != nil {
+	switch {
+	case b.event == nil:
+	case b.topic.opts.Parallel:
 		b.results[i].took = now.Sub(b.watched.begun) // until call has its end
+	default:
+		b.claimed = now
 	}
 	return i, ctx, true
 }
@@ -232,8 +241,12 @@ func (b *batch) call(ctx context.Context, i int, d *Delivery) {
 			err = b.panicked(p, d)
 		}
 		r := b.judge(ctx, d, err)
-		if b.event != nil {
+		switch {
+		case b.event == nil:
+		case b.topic.opts.Parallel:
 			r.took = time.Since(b.watched.begun) - b.results[i].took
+		default:
+			b.untimed = i + 1 // claim, which is next, knows the time
 		}
 		b.results[i] = r
 	}()
