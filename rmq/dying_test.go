@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -414,4 +415,53 @@ func TestDeathsWithDocumentedRights(t *testing.T) {
 	nextDeath(t, told)
 	noError(t, client.Close(context.Background()))
 	neverRefused(t, server.Client(t))
+}
+
+// deathLooks counts what is asked about the dead.
+type deathLooks struct{ commands, slots, scripts atomic.Int64 }
+
+func (l *deathLooks) count(cmd redis.Cmder) {
+	args := cmd.Args()
+	switch {
+	case args[0] == "exists" && strings.HasPrefix(args[1].(string), "dead{"):
+		l.commands.Add(1)
+		l.slots.Add(int64(len(args) - 1))
+	case args[0] == "evalsha" && len(args) > 3 && strings.HasPrefix(fmt.Sprint(args[3]), "dead{"):
+		l.scripts.Add(1)
+	}
+}
+
+func (l *deathLooks) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (l *deathLooks) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		l.count(cmd)
+		return next(ctx, cmd)
+	}
+}
+
+func (l *deathLooks) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		for _, cmd := range cmds {
+			l.count(cmd)
+		}
+		return next(ctx, cmds)
+	}
+}
+
+// Where nothing is dead, a look costs one command for 32 slots, and no script runs.
+func TestLooksForDeathsAreCheap(t *testing.T) {
+	t.Parallel()
+	rdb, looks := servertest.Redis(t).Client(t), new(deathLooks)
+	rdb.AddHook(looks)
+	client := opened(t, rmq.Config{Redis: rdb, SafetyLook: 20 * time.Millisecond})
+	idle := rmq.Topic{Name: "idle", Kind: rmq.KindPriority, Slots: 64}
+	noError(t, client.Listen(idle, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return nil }), rmq.ListenOptions{}))
+	noError(t, client.ListenDead(idle, func(context.Context, *rmq.Death) error { return nil }))
+	begin(t, client)
+	eventually(t, "it has looked ten times", func() bool { return looks.slots.Load() >= 640 })
+	noError(t, client.Close(context.Background()))
+	if commands, slots := looks.commands.Load(), looks.slots.Load(); slots != 32*commands || looks.scripts.Load() > 0 {
+		t.Errorf("%d slots by %d commands, and %d scripts", slots, commands, looks.scripts.Load())
+	}
 }
