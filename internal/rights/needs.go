@@ -54,10 +54,10 @@ func (n Need) keysOf(t Topic) []key {
 	return []key{
 		store,
 		{k.Prepare, "prepare{" + slot + "}", words("del exists zadd zcard zrange zremrangebyrank zscore")},
-		{k.Retry, "retry{" + slot + "}", words("exists zadd zcard zcount zrange zrem")},
-		{k.Dead, "dead{" + slot + "}", words("zadd zcard zmscore")},
-		{k.Meta, "meta{" + slot + "}", words("hdel hmget hset")},
-		{k.Why, "why{" + slot + "}", words("hdel hget hlen hset")},
+		{k.Retry, "retry{" + slot + "}", words("exists zadd zcard zcount zrange zrangebyscore zrem")},
+		{k.Dead, "dead{" + slot + "}", words("exists zadd zcard zmscore zrangebyscore zscore")},
+		{k.Meta, "meta{" + slot + "}", words("hdel hget hmget hset")},
+		{k.Why, "why{" + slot + "}", words("hdel hget hlen hmget hset")},
 		definition,
 		{luascripts.WorkersKey(t.Name), luascripts.WorkersKey(glob(t.Name)), words("zadd zrange zrem")},
 	}

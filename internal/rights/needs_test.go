@@ -45,10 +45,10 @@ func TestNeedsAreWhatIsUsed(t *testing.T) {
 		want := map[string]bool{"zadd store": true, "sismember topics": true, "sadd topics": true}
 		used(t, want, "send", "define")
 		if worker {
-			for _, look := range []string{"zcard store", "zcount store", "zcount retry", "zcard prepare", "exists store", "exists retry", "exists prepare"} {
+			for _, look := range []string{"zcard store", "zcount store", "zcount retry", "zcard prepare", "exists store", "exists retry", "exists prepare", "exists dead"} {
 				want[look] = true
 			}
-			used(t, want, "turn", "touch", "members")
+			used(t, want, "turn", "touch", "members", "deaths")
 		}
 		got := map[string]bool{}
 		for _, key := range (Need{Worker: worker}).keys([]Topic{topic}) {
