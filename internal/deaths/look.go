@@ -30,13 +30,17 @@ func (t *Teller) Hurry(of *schedule.Topic) {
 // what it knew, and others may have killed messages in a slot which this one has now.
 func (t *Teller) Run() {
 	for topics := t.plan.Next(t.Shift.Background); topics != nil; topics = t.plan.Next(t.Shift.Background) {
+		groups := map[string][]place{} // by server
 		for _, topic := range topics {
 			for _, x := range t.Schedule.Assigned(topic.Scheduled) {
 				p := place{topic, x.Index}
 				if _, addr, err := cluster.MasterFor(t.Shift.Background, t.Redis, p.keys().Dead); err == nil {
-					t.lines.Add(addr, p)
+					groups[addr] = append(groups[addr], p)
 				}
 			}
+		}
+		for addr, places := range groups {
+			t.lines.Add(addr, places...)
 		}
 	}
 }
