@@ -10,11 +10,12 @@ func (a *app) cancelCommand() *cobra.Command {
 		Use:   "cancel TOPIC CONTENT",
 		Short: "Remove a message that waits, or stop its handler",
 		Long: `Remove a message that waits: for its time, its turn or its retry. If it is in
-flight, its worker is asked to stop: the context of its handler is cancelled, and
-the message is not tried again. A dead one stays; rmq dead delete removes it.
-rmq cancel does not ask; run rmq explain first to see the message.
+flight, its worker is asked to stop: the context of its handler is cancelled,
+and the message is not tried again. A dead one stays; rmq dead delete removes
+it. rmq cancel does not ask; run rmq explain first to see the message.
 
-It is found by its content, whatever its basis. Exit code 1 if it neither waits nor is in flight.`,
+It is found by its content, whatever its basis. Exit code 1 if it neither waits
+nor is in flight.`,
 		Example: `  rmq cancel orders "order 4711"
   rmq cancel orders "order 4711" --basis "customer 12"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
