@@ -23,7 +23,7 @@ type Log struct {
 
 // server is one that did not answer.
 type server struct {
-	looking bool // somebody asks it
+	looking bool // it is being asked
 	said    bool // that it is away
 }
 
@@ -52,7 +52,7 @@ type carrier struct {
 // Flush returns when all that was said is written, or when ctx ends.
 func (l *Log) Flush(ctx context.Context) { l.lines.Flush(ctx) }
 
-// begin reports whether to look at a server: if nobody does already.
+// begin reports whether to look at a server: if that is not done already.
 func (l *Log) begin(addr string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -169,7 +169,7 @@ func (f *byZooKeeper) watch(s *session) (why error, lost bool) {
 				if suspended {
 					s.term.Log.Warn("nothing is heard from ZooKeeper; no handler is started")
 				} else {
-					s.term.Log.Warn("ZooKeeper is heard again") // for whoever has read that it was not
+					s.term.Log.Warn("ZooKeeper is heard again") // since the log said that it was not
 				}
 			}
 			if until, coasts := s.until(); coasts {
@@ -193,7 +193,7 @@ func (f *byZooKeeper) enterAgain() bool {
 	for tries := 1; ; tries++ {
 		err := f.enter(f.Shift.Background)
 		if err == nil {
-			f.present().term.Log.Warn("the worker has a new id") // for whoever has read that it gave its id up
+			f.present().term.Log.Warn("the worker has a new id") // since the log said that it gave its id up
 			return true
 		}
 		if f.Shift.Background.Err() != nil {

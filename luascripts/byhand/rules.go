@@ -169,7 +169,7 @@ func (c *check) stored(e *Entry) {
 	}
 }
 
-// failed: a message that has failed has an entry that tells of it.
+// failed: a message that has failed has an entry about it.
 func (c *check) failed(e *Entry, rule, key string) {
 	if e.Why == "" {
 		c.add(rule, key, e.Content, "nothing about it in %s", c.a.Keys.Why)
