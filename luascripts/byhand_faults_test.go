@@ -122,11 +122,11 @@ var byHandCalls = []struct {
 		_, err := w.s.Delete(ctx, w.k, w.corpses())
 		return err
 	}},
-	{"reschedule", "store prepare retry", func(w *world) error {
+	{"reschedule", "store prepare retry meta", func(w *world) error {
 		_, _, _, err := w.s.Reschedule(ctx, w.k, "m", byhand.Move{Priority: 1e12})
 		return err
 	}},
-	{"reschedule a retry", "store prepare retry", func(w *world) error {
+	{"reschedule a retry", "store prepare retry meta", func(w *world) error {
 		_, _, _, err := w.s.Reschedule(ctx, w.k, "r", byhand.Move{In: time.Minute})
 		return err
 	}},

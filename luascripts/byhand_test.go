@@ -78,6 +78,7 @@ var byHandTrials = []trial{
 	{name: "delete: 500 of any bytes", run: func(w *world) { fiveHundred(w, true) }},
 	{name: "reschedule: what waits", run: rescheduleWaiting},
 	{name: "reschedule: a retry", run: rescheduleRetry},
+	{name: "reschedule: one that was put back", run: reschedulePutBack},
 	{name: "reschedule: what does not wait", run: rescheduleOthers},
 	{name: "reschedule: times and priorities that cannot be", run: rescheduleRefused},
 }

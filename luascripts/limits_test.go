@@ -20,7 +20,7 @@ var numbersOfScripts = []struct {
 	{"16", limits.Retries, map[string]int{"turn": 2, "send": 1, "slot": 1, "dead": 4, "reschedule": 2}}, // in turn also the draw of one turn in 16
 	{"17", limits.Deliveries, map[string]int{"turn": 3, "reschedule": 2}},
 	{"17", limits.MinPriority, map[string]int{"turn": 3, "reschedule": 2}},
-	{"18", limits.PutBack, map[string]int{"turn": 1, "dead": 1, "reschedule": 1}},
+	{"18", limits.PutBack, map[string]int{"turn": 1, "dead": 1, "reschedule": 2}},
 	{"2 ^ 53 - 1", limits.MaxScore, map[string]int{"dead": 1, "reschedule": 1}},
 	{"2 ^ 53", limits.MaxScore + 1, map[string]int{"turn": 1, "dead": 2, "reschedule": 1}},
 	{"1e11", limits.MinTime, map[string]int{"reschedule": 1}},

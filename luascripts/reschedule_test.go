@@ -93,6 +93,25 @@ func rescheduleRetry(w *world) {
 	}
 }
 
+// reschedulePutBack: it takes its place at its new time, though failed ones stand before it, and the
+// time that it had first is over.
+func reschedulePutBack(w *world) {
+	w.clean(priorityKind)
+	w.do("zadd", w.k.Store, 9000, "urgent", 70, "f")
+	a := w.took(w.as("a", 0), "urgent", "f")
+	number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, later("urgent", 100*time.Millisecond, 9000), fail("f", 150*time.Millisecond))))
+	w.moves("urgent", byhand.Move{In: 50 * time.Millisecond, RetryOnly: true}, byhand.InRetry)
+	w.must(w.slot().later == w.now+100, "it comes earlier: %+v", w.slot())
+	w.moves("urgent", byhand.Move{In: 400 * time.Millisecond, RetryOnly: true}, byhand.InRetry)
+	w.moves("f", byhand.Move{In: 150 * time.Millisecond, RetryOnly: true}, byhand.InRetry)
+	w.do("zadd", w.k.Store, 60, "m", 50, "n")
+	w.later(200)
+	number = w.took(asking(1, w.as("a", number)), "m").Fence
+	w.later(200)
+	a = w.took(asking(1, w.as("a", number)), "urgent")
+	w.must(a.Attempt == 1 && a.Priority(0) == 9000 && w.slot().later == 0, "%+v, %+v", a, w.slot())
+}
+
 func rescheduleOthers(w *world) {
 	for _, k := range kinds {
 		to := byhand.Move{In: time.Minute}

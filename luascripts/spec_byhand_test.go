@@ -101,6 +101,9 @@ func (s *slot) reschedule(x string, m byhand.Move, now int64) (where byhand.Plac
 		return byhand.InStore, waits, to
 	case retrying && m.Priority == 0:
 		s.retry[x] = to*100 + again%100
+		if again%100 == putBack {
+			s.later = max(s.later, to)
+		}
 		return byhand.InRetry, again, s.retry[x]
 	case retrying:
 		return byhand.InRetry, again, again

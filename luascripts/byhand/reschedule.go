@@ -56,7 +56,7 @@ func Reschedule(ctx context.Context, rdb redis.UniversalClient, k luascripts.Slo
 	if m.RetryOnly {
 		stays = 1
 	}
-	cmd := redis.NewStringSliceCmd(ctx, append(rescheduleScript.Call(3, 7), k.Store, k.Prepare, k.Retry, content, verb, number, stays)...)
+	cmd := redis.NewStringSliceCmd(ctx, append(rescheduleScript.Call(4, 8), k.Store, k.Prepare, k.Retry, k.Meta, content, verb, number, stays)...)
 	script.Exec(ctx, rdb, cmd)
 	r, err := cmd.Val(), script.Err(cmd)
 	if err != nil {
