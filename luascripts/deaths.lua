@@ -16,11 +16,14 @@ local told = tonumber(ARGV[1]) or tonumber(call('HGET', meta, 'mourned') or '') 
 if told >= now then told = 0 end
 local from, before = string.format('(%.17g', told), string.format('(%.0f', now)
 local deaths, n, last = {''}, 0, nil
-while true do
-  local e = call('ZRANGEBYSCORE', dead, from, before, 'WITHSCORES', 'LIMIT', n, 1)
-  if not e[1] or (n >= most or room <= 0) and e[2] ~= last then break end
-  deaths[#deaths + 1], deaths[#deaths + 2], deaths[#deaths + 3] = e[1], e[2], call('HGET', why, e[1]) or ''
-  n, room, last = n + 1, room - #e[1], e[2]
+while n < most and room > 0 do
+  local at = call('ZRANGEBYSCORE', dead, from, before, 'WITHSCORES', 'LIMIT', 0, 1)[2]
+  if not at then break end
+  for _, x in ipairs(call('ZRANGEBYSCORE', dead, at, at)) do
+    deaths[#deaths + 1], deaths[#deaths + 2], deaths[#deaths + 3] = x, at, call('HGET', why, x) or ''
+    n, room = n + 1, room - #x
+  end
+  last, from = at, string.format('(%s', at)
 end
 if n == 0 then
   local at = call('ZRANGEBYSCORE', dead, string.format('%.0f', now), '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]

@@ -42,6 +42,21 @@ var deathTrials = []trial{
 		w.tellsNow("", all...)
 		w.tellsNow(strconv.FormatInt(w.now-2, 10), "z")
 	}},
+	{name: "deaths: very many of one ms", live: true, run: func(w *world) {
+		w.clean(fixedTime)
+		const many = 5000
+		for i := range many {
+			w.do("zadd", w.k.Dead, w.now, fmt.Sprintf("m%04d", i))
+		}
+		w.later(1)
+		w.do("config", "resetstat")
+		d, err := w.s.Deaths(ctx, w.k, "", 10)
+		w.must(err == nil && len(d.List) == many && d.List[many-1].Content == "m4999", "%d, %v", len(d.List), err)
+		// Each of these counts from the first one of its answer.
+		_, rest, _ := strings.Cut(w.do("info", "commandstats").(string), "cmdstat_zrangebyscore:calls=")
+		calls, _, _ := strings.Cut(rest, ",")
+		w.must(len(calls) == 1, "%s looks for them", calls)
+	}},
 	{name: "deaths: as many as asked for", run: func(w *world) {
 		w.clean(fixedTime)
 		for _, x := range []string{"a", "b", "c", "d", "e"} {
@@ -187,9 +202,10 @@ var deathsDamages = []damage{
 	{"what was told is noted", "deaths: each once, with what is known", "  call('HSET', meta, 'mourned', ARGV[1])\n", ""},
 	{"a clock that was set back", "deaths: the clock is set back", "if told >= now then told = 0 end\n", ""},
 	{"not those of the present ms", "deaths: each once, with what is known", `string.format('(%.0f', now)`, `string.format('%.0f', now)`},
-	{"those of one ms together", "deaths: of one ms together", ` and e[2] ~= last`, ``},
-	{"no more than asked for", "deaths: as many as asked for", `(n >= most or room <= 0)`, `(room <= 0)`},
-	{"no more bytes than allowed", "deaths: not too many bytes", `(n >= most or room <= 0)`, `(n >= most)`},
+	{"those of one ms together", "deaths: of one ms together", `call('ZRANGEBYSCORE', dead, at, at)`, `call('ZRANGEBYSCORE', dead, at, at, 'LIMIT', 0, 10)`},
+	{"and with two questions", "deaths: very many of one ms", `dead, at, at)) do`, `dead, at, at)) do call('ZRANGEBYSCORE', dead, at, at, 'LIMIT', n, 1)`},
+	{"no more than asked for", "deaths: as many as asked for", `n < most and room > 0`, `room > 0`},
+	{"no more bytes than allowed", "deaths: not too many bytes", `n < most and room > 0`, `n < most`},
 	{"when there will be more", "deaths: when there will be more", `at - now + 1`, `at - now`},
 	{"passes above maxmemory", "deaths: Redis is full", "call('HDEL', meta, 'mourned')  ", "  "},
 }
