@@ -123,9 +123,53 @@ var deathTrials = []trial{
 		list := w.tellsNow("", "a", "b")
 		w.tellsNow(list[1].Score)
 		w.later(-50)
-		w.die("c") // before the ms that is noted
+		w.tellsNow("") // nothing died before the ms that is noted
+		w.die("c")     // now it did
+		w.later(100)   // that ms is over again
+		list = w.tellsNow("", "a", "c", "b")
+		w.tellsNow(list[2].Score)
+		w.tellsNow("")
+		w.die("d") // after all that is noted
 		w.later(1)
-		w.tellsNow("", "a", "c")
+		w.tellsNow("", "d")
+	}},
+	{name: "deaths: the clock is set back, to the ms that is noted", run: func(w *world) {
+		w.clean(fixedTime)
+		w.die("a")
+		w.later(1)
+		w.tellsNow(w.tellsNow("", "a")[0].Score)
+		w.later(-1)
+		w.die("b")
+		w.later(1)
+		w.tellsNow("", "a", "b")
+	}},
+	{name: "deaths: the clock is set back while they are told", run: func(w *world) {
+		w.clean(fixedTime)
+		w.die("a")
+		w.later(100)
+		w.die("b")
+		w.later(1)
+		list := w.tellsNow("", "a", "b")
+		w.later(-50)
+		w.die("c")
+		w.later(100)
+		for range 2 { // the second one because its answer got lost
+			d, err := w.s.Deaths(ctx, w.k, list[1].Score, 10)
+			w.must(err == nil && len(d.List) == 0 && d.More == time.Millisecond, "%+v, %v", d, err)
+		}
+		w.tellsNow("", "a", "c", "b")
+	}},
+	{name: "deaths: the clock is set back, and a batch is taken over", run: func(w *world) {
+		w.clean(fixedTime)
+		w.die("a")
+		w.later(1)
+		w.tellsNow(w.tellsNow("", "a")[0].Score)
+		w.later(-100)
+		w.do("zadd", w.k.Store, 1, "b", 1, "c") // their last deliveries
+		number := w.took(w.as("w", w.slot().number), "b").Fence
+		w.tells(luascripts.Number, knowing("w", w.as("x", number)))
+		w.later(200)
+		w.tellsNow("", "b", "a")
 	}},
 	{name: "deaths: meta is lost", run: func(w *world) {
 		w.clean(fixedTime)
@@ -149,6 +193,7 @@ var deathTrials = []trial{
 		w.clean(fixedTime)
 		w.die("a")
 		w.later(1)
+		w.tellsNow("", "a") // so that something can be noted
 		for _, key := range []string{w.k.Dead, w.k.Meta, w.k.Why} {
 			w.breakKey(key)
 			_, err := w.s.Deaths(ctx, w.k, "5", 10)
@@ -156,12 +201,36 @@ var deathTrials = []trial{
 			w.must(err != nil && w.do("hget", w.k.Meta, "mourned") == nil, "%s: %v", key, err)
 		}
 	}},
+	{name: "deaths: less is returned again", run: func(w *world) {
+		w.clean(fixedTime)
+		w.die("a")
+		w.later(100)
+		w.die("b")
+		w.later(1)
+		list := w.tellsNow("", "a", "b")
+		_, err := w.s.Deaths(ctx, w.k, "", 1)
+		w.must(err == nil, "%v", err)
+		w.later(-50)
+		w.die("c")
+		w.later(100)
+		_, err = w.s.Deaths(ctx, w.k, list[1].Score, 0)
+		w.must(err == nil, "%v", err)
+		w.tellsNow("", "a", "c", "b")
+	}},
+	{name: "deaths: noted by an older program", run: func(w *world) {
+		w.clean(fixedTime)
+		w.die("a")
+		w.do("hset", w.k.Meta, "mourned", w.now)
+		w.later(1)
+		w.tellsNow("", "a")
+	}},
 	{name: "deaths: Redis is full", live: true, run: func(w *world) {
 		w.clean(fixedTime)
 		w.die("a")
 		w.later(1)
+		w.full(true)
 		list := w.tellsNow("", "a")
-		w.tellsNow("1", "a") // so that there is something to take away
+		w.full(false)
 		w.full(true)
 		_, err := w.s.Deaths(ctx, w.k, list[0].Score, 10)
 		w.full(false)
@@ -197,15 +266,19 @@ func (w *world) tellsNow(told string, contents ...string) []luascripts.Death {
 }
 
 var deathsDamages = []damage{
-	{"from what is noted", "deaths: each once, with what is known", `tonumber(call('HGET', meta, 'mourned') or '') or 0`, `0`},
-	{"from what the caller has told", "deaths: each once, with what is known", `tonumber(ARGV[1]) or tonumber(`, `tonumber(`},
+	{"from what is noted", "deaths: each once, with what is known", `tonumber(m[1] or '') or 0, tonumber`, `0, tonumber`},
+	{"from what the caller has told", "deaths: each once, with what is known", `told = tonumber(ARGV[1])`, `told = told`},
 	{"what was told is noted", "deaths: each once, with what is known", "  call('HSET', meta, 'mourned', ARGV[1])\n", ""},
-	{"a clock that was set back", "deaths: the clock is set back", "if told >= now then told = 0 end\n", ""},
+	{"what was returned is noted", "deaths: each once, with what is known", "  call('HSET', meta, 'mourning', last)\n", ""},
+	{"never less of it", "deaths: less is returned again", `tonumber(last) > (mourning or 0)`, `true`},
+	{"what was returned before the clock was set back is not noted", "deaths: the clock is set back while they are told", "  if ARGV[1] ~= '' then return {'1'} end          -- of an answer before they were taken away: ask again\n", ""},
+	{"nor what an older program has noted", "deaths: noted by an older program", "  told = 0\n", ""},
 	{"not those of the present ms", "deaths: each once, with what is known", `string.format('(%.0f', now)`, `string.format('%.0f', now)`},
 	{"those of one ms together", "deaths: of one ms together", `call('ZRANGEBYSCORE', dead, at, at)`, `call('ZRANGEBYSCORE', dead, at, at, 'LIMIT', 0, 10)`},
 	{"and with two questions", "deaths: very many of one ms", `dead, at, at)) do`, `dead, at, at)) do call('ZRANGEBYSCORE', dead, at, at, 'LIMIT', n, 1)`},
 	{"no more than asked for", "deaths: as many as asked for", `n < most and room > 0`, `room > 0`},
 	{"no more bytes than allowed", "deaths: not too many bytes", `n < most and room > 0`, `n < most`},
 	{"when there will be more", "deaths: when there will be more", `at - now + 1`, `at - now`},
-	{"passes above maxmemory", "deaths: Redis is full", "call('HDEL', meta, 'mourned')  ", "  "},
+	{"a note passes above maxmemory", "deaths: Redis is full", "call('HDEL', meta, 'mourned')  ", "  "},
+	{"a look passes above maxmemory", "deaths: Redis is full", "call('HDEL', meta, 'mourning')  ", "  "},
 }

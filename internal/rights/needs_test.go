@@ -45,7 +45,7 @@ func TestNeedsAreWhatIsUsed(t *testing.T) {
 		want := map[string]bool{"zadd store": true, "sismember topics": true, "sadd topics": true}
 		used(t, want, "send", "define")
 		if worker {
-			for _, look := range []string{"zcard store", "zcount store", "zcount retry", "zcard prepare", "exists store", "exists retry", "exists prepare", "exists dead"} {
+			for _, look := range []string{"zcard store", "zcount store", "zcount retry", "zcard prepare", "exists store", "exists retry", "exists prepare", "exists dead", "hget meta"} {
 				want[look] = true
 			}
 			used(t, want, "turn", "touch", "members", "deaths")
