@@ -223,7 +223,8 @@ elseif call('ZCARD', prepare) > 0 then
   end
   local over = not mine and (holder == '' and 'its holder is unknown' or holder == ARGV[4] and 'its worker died' or 'the lease of its worker ended')
   local done, batched, mourning = {}, call('ZRANGE', prepare, 0, -1, 'WITHSCORES')
-  call('ZCARD', store) call('ZCARD', retry) call('ZCARD', dead) call('HLEN', why) -- a wrong type shows before the first write
+  -- What is read below is read once before the first write: so a wrong type shows, or a right that is missing.
+  call('ZSCORE', store, batched[1]) call('ZCARD', retry) call('ZSCORE', dead, batched[1]) call('HGET', why, batched[1])
   call('DEL', prepare)
   for i = 1, #batched, 2 do
     local x, mark = batched[i], tonumber(batched[i + 1])

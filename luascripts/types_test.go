@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -27,6 +29,7 @@ var typeTrials = []trial{
 	{name: "wrong type: put back", run: func(w *world) { wrongTypes(w, "put back") }},
 	{name: "wrong type: back in its place", run: func(w *world) { wrongTypes(w, "back in its place") }},
 	{name: "wrong type: take-over", run: func(w *world) { wrongTypes(w, "take-over") }},
+	{name: "rights: what is read", live: true, run: missingRights},
 	{name: "wrong type: cancel", run: wrongTypeCancel},
 	{name: "wrong type: others", run: wrongTypeOthers},
 }
@@ -136,6 +139,53 @@ func wrongTypes(w *world, stage string) {
 			w.must(err == nil, "%v, %s, %s repaired: %v", k, stage, name, err)
 		}
 	}
+}
+
+// missingRights: a Redis user may lack a command that a turn reads a key with. That costs an error,
+// and no message.
+func missingRights(w *world) {
+	for _, k := range kinds {
+		for name, key := range w.slotKeys() {
+			for _, command := range strings.Fields("hget hlen hmget zcard zcount zmscore zrange zrangebyscore zrevrange zscore") {
+				w.clean(k)
+				w.put("m0")
+				number := w.took(w.as("a", 0), "m0").Fence
+				number = w.tells(luascripts.Left, leaving(w.as("a", number, fail("m0", time.Hour)))) // so that why is looked at
+				w.put("m1", "m2", "m3", "m4", "m5")
+				number = w.took(w.as("a", number), "m1", "m2", "m3", "m4", "m5").Fence
+				t := w.as("a", number, fail("m1", time.Second), later("m2", time.Second, 50), giveBack("m3", 50), bury("m4"))
+				before := w.everywhere()
+				delete(before, "m5")
+				without := w.turnWithout(command, key, t)
+				after := w.everywhere()
+				maps.DeleteFunc(before, func(x string, _ bool) bool { return after[x] })
+				w.must(len(before) == 0, "%v, without %s on %s: lost %v; %v", k, command, name, before, without)
+				_, err := w.s.Turn(ctx, t)
+				w.must(err == nil, "%v, with %s on %s again: %v", k, command, name, err)
+			}
+		}
+	}
+}
+
+// turnWithout takes a turn as a Redis user who may do everything but use one command on one key.
+func (w *world) turnWithout(command, key string, t *luascripts.Turn) error {
+	w.Helper()
+	o := *w.rdb.Options()
+	o.Username, o.Password = "nearly", "secret"
+	setUser := []any{"acl", "setuser", o.Username, "reset", "on", ">" + o.Password, "~*", "+eval", "+evalsha", "+get"}
+	for _, other := range w.slotKeys() {
+		if other == key {
+			setUser = append(setUser, "(~"+key+" +@all -"+command+")")
+		} else {
+			setUser = append(setUser, "(~"+other+" +@all)")
+		}
+	}
+	w.do(setUser...)
+	rdb := redis.NewClient(&o)
+	_, err := edited(rdb, func(name, _ string) string { return w.sources[name] }).Turn(ctx, t)
+	_ = rdb.Close()
+	w.do("acl", "deluser", o.Username)
+	return err
 }
 
 func wrongTypeCancel(w *world) {
