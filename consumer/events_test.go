@@ -193,6 +193,38 @@ func TestEventsOfEachResult(t *testing.T) {
 	}
 }
 
+// A content that is sent again while it is in flight: the event says what the worker asked for, but
+// the old copy is dropped, and nothing of it is left.
+func TestEventsOfWhatWasSentAgain(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
+	l := newLedger(t)
+	s := newSender(t, rdb, topic)
+	var calls sync.Map
+	c := work(t, rdb, Config{Observers: []message.Observer{l}, Backoff: Schedule(time.Hour)}, topic, func(_ context.Context, d *Delivery) error {
+		if _, again := calls.LoadOrStore(d.Content, true); again {
+			return nil
+		}
+		s.send(t, d.Content)
+		switch d.Content {
+		case "dies":
+			return Dead(errors.New("oops"))
+		case "later":
+			return Later(time.Hour)
+		}
+		return errors.New("oops")
+	})
+	for content, what := range map[string]message.What{"dies": message.Died, "fails": message.Failed, "later": message.Snoozed} {
+		s.send(t, content)
+		l.want("taken "+content+" 1", what.String()+" "+content+" 1", "taken "+content+" 1", "done "+content+" 1")
+		if k := keysOf(topic, 0); rdb.Exists(ctx, k.Store, k.Retry, k.Dead, k.Prepare).Val() != 0 {
+			t.Errorf("%s: the old copy is still there", content)
+		}
+	}
+	must(t, closeIn(c, patience))
+	l.closed()
+}
+
 // A listener that returns only context.Canceled has failed for the reason for which its
 // context ended.
 func TestEventNamesTheCause(t *testing.T) {

@@ -70,16 +70,20 @@ const (
 	Refused
 )
 
-// What a worker reports.
+// What a worker reports. Failed, Died, Snoozed and HandedBack say what the worker asked for. If
+// the content was sent again while the message was in flight, Redis drops the old copy instead:
+// it is not among the dead, and what is delivered is the new one, when that is due, as attempt
+// 1. No event says which of the two it was.
 const (
 	// Taken: the worker has it. Each item of a batch is taken before anything else of it.
 	Taken What = iota + 10
 	// Done: it was handled, and Redis has let go of it.
 	Done
-	// Failed: the delivery has failed, and there will be another one.
+	// Failed: the delivery has failed, and there will be another one, or one of the new copy.
 	Failed
-	// Died: it failed for the last time. It is among the dead. One whose last worker died is
-	// in no event: a Client's ListenDead reports those, too.
+	// Died: it failed for the last time, or was given up. It is among the dead, unless there
+	// is a new copy. One whose last worker died is in no event. A Client's ListenDead is about
+	// what is dead in Redis.
 	Died
 	// Snoozed: its handler wanted it later. The delivery does not count.
 	Snoozed

@@ -60,7 +60,8 @@ const (
 	EventRefused = message.Refused // the send has failed: Item.Err says how
 )
 
-// What happens to messages that are handled.
+// What happens to messages that are handled. One that fails, dies, is snoozed or handed back after
+// its content was sent again is dropped: the new copy goes on, and nothing is dead.
 const (
 	EventTaken      = message.Taken      // comes first, of each message of a batch
 	EventDone       = message.Done       // handled
