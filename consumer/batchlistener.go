@@ -102,8 +102,8 @@ type BatchOptions struct {
 	// Gather is how long a slot that has a message to handle waits for more of them. It
 	// waits again after each call, unless that had Most messages. So a message is handled
 	// up to Gather later than without; longer only if its slot goes to another worker,
-	// which waits anew. The wait holds up no other slot. At most 1 minute. Defaults to 0:
-	// what is there is handled.
+	// which waits anew. The wait holds up no other slot. At most 1 minute, and less than
+	// MaxLate, if that is set. Defaults to 0: what is there is handled.
 	Gather time.Duration
 
 	// SameDue cuts a batch into several calls, so that no two messages of a call were due
@@ -133,6 +133,8 @@ func (o BatchOptions) validate(t message.Topic) error {
 		return refuse("BatchOptions.Most", o.Most, fmt.Sprintf("1 to %d, or 0 for %[1]d", luascripts.MaxBatch))
 	case o.Gather != 0 && o.Gather < time.Millisecond || o.Gather > mostGather:
 		return refuse("BatchOptions.Gather", o.Gather, "1ms to 1m, or 0 for no wait")
+	case o.MaxLate > 0 && o.MaxLate <= o.Gather:
+		return refuse("BatchOptions.MaxLate", o.MaxLate, fmt.Sprintf("more than Gather, %v: it makes what is on time that late", o.Gather))
 	case o.SameDue != 0 && o.SameDue < time.Millisecond:
 		return refuse("BatchOptions.SameDue", o.SameDue, "1ms or more, or 0")
 	case o.SameDue != 0 && !t.Kind.Timed():

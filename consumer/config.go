@@ -125,7 +125,11 @@ type ListenOptions struct {
 	// of Redis; one that is later is not handled. It is about messages as Delivery.Due knows
 	// them, and fills that in: a retry always comes, and so does a message that Redis had to
 	// give the worker a second time; one that was handed back is due since it had been
-	// taken, and one that was put back by [Later] when that was over. It is refused for topics of the Priority kind. Defaults to 0: none is too late.
+	// taken, and one that was put back by [Later] when that was over.
+	//
+	// With BatchOptions.Gather it must be longer than that, since a message is that late when
+	// its slot has gathered; leave room for the call before. It is refused for topics of the
+	// Priority kind. Defaults to 0: none is too late.
 	MaxLate time.Duration
 
 	// Expired says what becomes of a message that is later than MaxLate. Defaults to

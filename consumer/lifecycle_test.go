@@ -141,6 +141,10 @@ func TestWrongArguments(t *testing.T) {
 	} {
 		wantInvalid(t, fresh.ListenBatch(topic, together, o), field)
 	}
+	late := BatchOptions{Gather: time.Second, ListenOptions: ListenOptions{MaxLate: time.Second}}
+	wantInvalid(t, fresh.ListenBatch(timed, together, late), "BatchOptions.MaxLate")
+	late.MaxLate++ // more than Gather
+	must(t, fresh.ListenBatch(timed, together, late))
 	says(fresh.ListenBatch(topic, nil, BatchOptions{}), "listener is nil")
 	says(fresh.ListenBatch(topic, BatchFunc(nil), BatchOptions{}), "listener is nil")
 	must(t, fresh.ListenBatch(topic, together, BatchOptions{}))
