@@ -419,6 +419,31 @@ func TestRetriesDoNotGather(t *testing.T) {
 	}
 }
 
+// Nor does what was put back, when so much of it is due that a turn can only put a part into its
+// place: the wait is one, however many turns that takes.
+func TestGatherIsPaidOnceForWhatWasPutBack(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
+	k, contents := keysOf(topic, 0), numbered("m", 30*256)
+	past := rdb.Time(ctx).Val().Add(-time.Hour).UnixMilli()
+	pipe := rdb.Pipeline()
+	for _, content := range contents {
+		pipe.ZAdd(ctx, k.Retry, redisZ(float64(past*100+18), content))
+		pipe.HSet(ctx, k.Why, content, fmt.Sprintf("0 %d %d 900 w later", past, past))
+	}
+	_, err := pipe.Exec(ctx)
+	must(t, err)
+	begun := time.Now()
+	_, calls := handleTogether(t, rdb, Config{}, topic, BatchOptions{Gather: 2 * time.Second}, allDone)
+	for handled := 0; handled < len(contents); {
+		handled += len(next(t, calls).Messages)
+	}
+	if took := time.Since(begun); took > 50*time.Second {
+		t.Errorf("they took %v", took)
+	}
+	wantEmpty(t, rdb, topic)
+}
+
 func TestFew(t *testing.T) {
 	t.Parallel()
 	large := strings.Repeat("x", 400<<10)

@@ -183,6 +183,7 @@ func (c *takers) answer(x *slot, a luascripts.Answer) {
 		finishRefused(x, repeated)
 	}
 	x.facts.Unavailable = a.Code == luascripts.Busy || a.Code == luascripts.Paused
+	x.facts.More = a.Code == luascripts.Empty && a.Wait == 0
 	if a.Code != luascripts.Batch && a.Code != luascripts.Number {
 		x.empty()
 	}

@@ -95,8 +95,8 @@ type Answer struct {
 	Attempt int    // of every message of the batch, 1 to 17
 	Holder  string // with BUSY
 
-	// Wait is the time until the next message is due (EMPTY; negative if none is known) or
-	// until the holder's lease ends (BUSY).
+	// Wait is the time until the next message is due (EMPTY; negative if none is known; 0 if
+	// another turn may take something now) or until the holder's lease ends (BUSY).
 	Wait time.Duration
 
 	Contents []string

@@ -105,6 +105,34 @@ func TestSlotWokenInItsTurnGathers(t *testing.T) {
 	}
 }
 
+// A turn that only put messages into their place is followed by the next at once, behind the
+// slots that wait for a place.
+func TestSlotWithMoreToDoDoesNotGatherAgain(t *testing.T) {
+	t.Parallel()
+	p, topic := gathering(1, 2)
+	p.Wake(topic, 0, 0)
+	p.Wake(topic, 1, 0)
+	p.pass(gather)
+	first, more := p.takeOne(t).Slot, Facts{Fence: 1, More: true}
+	p.Wake(topic, first.Index, 0) // meanwhile
+	p.Rest(first, more, p.clock)
+	second := p.takeOne(t).Slot
+	if second == first {
+		t.Fatal("it keeps its place while another waits for one")
+	}
+	p.Rest(second, more, p.clock)
+	for range 2 {
+		h := p.takeOne(t)
+		if h.Leave {
+			t.Error("it leaves")
+		}
+		p.Rest(h.Slot, Facts{Fence: 2}, time.Time{})
+	}
+	if p.used > 0 || p.active > 0 {
+		t.Errorf("%d places, %d active", p.used, p.active)
+	}
+}
+
 // What another worker holds, or a person has paused, is only looked at.
 func TestUnavailableSlotDoesNotGather(t *testing.T) {
 	t.Parallel()

@@ -210,10 +210,11 @@ func (w *world) answer() {
 		w.Left(x, f)
 		return
 	}
-	f.Fence, f.Holder, f.Unavailable = f.Fence+1, "", false
+	f.Fence, f.Holder, f.Unavailable, f.More = f.Fence+1, "", false, false
 	at := []time.Time{{}, w.clock.Add(time.Duration(w.random.IntN(1000)) * time.Millisecond)}[w.random.IntN(2)]
 	switch w.random.IntN(8) {
 	case 0, 1:
+		f.More = w.random.IntN(4) == 0
 		w.Rest(x, f, at)
 	case 2:
 		f.Holder, f.Unavailable = "other", true

@@ -92,7 +92,9 @@ func (s *Schedule) Next(most int, hands []Hand) []Hand {
 	return hands
 }
 
-// Rest lets a slot sleep until at (zero: until it is woken) and gives back its place.
+// Rest lets a slot sleep until at (zero: until it is woken) and gives back its place. One that
+// has more to do turns again as soon as it gets a place. It does not gather for that: it had
+// gathered before this turn.
 func (s *Schedule) Rest(x *Slot, f Facts, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,6 +103,8 @@ func (s *Schedule) Rest(x *Slot, f Facts, at time.Time) {
 	s.setLocked(x, Asleep)
 	switch {
 	case !x.assigned && f.Fence > 0:
+		s.readyLocked(x)
+	case x.assigned && f.More:
 		s.readyLocked(x)
 	case x.assigned && x.woken:
 		s.gatherLocked(x)

@@ -58,6 +58,7 @@ type Facts struct {
 	Failures    int    // times in a row that the turn had no answer
 	Holder      string // of the slot, while it is busy with another worker
 	Unavailable bool   // it is paused, or another worker's
+	More        bool   // its last turn took nothing, though something is due: the next one may
 	Server      string // that answered its last turn
 }
 
