@@ -13,10 +13,12 @@ import (
 	"unicode/utf8"
 )
 
-// canonical rewrites what package encoding/json has written in the form of RFC 8785.
+// canonical rewrites what package encoding/json has written in the form of RFC 8785. It
+// refuses what the decoder would make something else of: half a surrogate pair, and two members
+// of one name.
 func canonical(text string) (string, error) {
-	if replaced(text) {
-		return "", errors.New("a string is not valid UTF-8")
+	if lone := half(text); lone != "" {
+		return "", fmt.Errorf("a string has %s, which is half a character", lone)
 	}
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
@@ -25,22 +27,31 @@ func canonical(text string) (string, error) {
 		return "", err
 	}
 	out, err := appendValue(make([]byte, 0, len(text)), v)
-	return string(out), err
+	if err != nil {
+		return "", err
+	}
+	if members(out) < members(text) {
+		return "", errors.New("an object has two members of one name")
+	}
+	return string(out), nil
 }
 
-// replaced reports whether the encoder has replaced what is not UTF-8. It writes this one
-// escape for nothing else: the character itself it writes as it is.
-func replaced(text string) bool {
-	for {
-		i := strings.IndexByte(text, '\\')
-		switch {
-		case i < 0:
-			return false
-		case strings.HasPrefix(text[i:], `\ufffd`):
-			return true
+// members counts the members of all objects in a text: each has a colon.
+func members[T string | []byte](text T) (n int) {
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			quoted = !quoted
+		case '\\':
+			i++
+		case ':':
+			if !quoted {
+				n++
+			}
 		}
-		text = text[i+2:]
 	}
+	return n
 }
 
 func appendValue(out []byte, v any) (_ []byte, err error) {

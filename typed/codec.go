@@ -20,10 +20,18 @@ type Codec[T any] interface {
 // JSON is a codec for whatever package encoding/json can read and write. Contents are
 // canonical, as RFC 8785 says: names sorted, no spaces, numbers and strings in their shortest
 // form. So the order of a struct's fields does not matter, and programs in other languages
-// that follow the RFC send the same contents. Only whole numbers beyond 2^53 keep all their
-// digits, where the RFC has none.
+// that follow the RFC send the same contents. Numbers with a point or an exponent are float64,
+// as they are there. Only whole numbers beyond 2^53 keep all their digits, where the RFC has
+// none.
 //
-// Text that is not valid UTF-8 is refused, since JSON cannot hold it.
+// Refused is what JSON cannot hold, so that it would merge with other values: text that is not
+// valid UTF-8, half a surrogate pair, two members of one name. A json.Marshaler must write the
+// character U+FFFD itself, not \ufffd: that is what text which is not UTF-8 becomes.
+//
+// Numbers in a value of type any, such as those of a map[string]any, reach the handler as
+// float64, as with package encoding/json. Whole numbers beyond 2^53 are others then, and
+// [Topic.Cancel] does not find the message by what the handler was given. Use a field of type
+// int64, or json.Number.
 func JSON[T any]() Codec[T] { return jsonCodec[T]{} }
 
 type jsonCodec[T any] struct{}
@@ -33,6 +41,9 @@ func (jsonCodec[T]) Encode(v T) (string, error) {
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
+		return "", err
+	}
+	if err := faithful(text.String(), v); err != nil {
 		return "", err
 	}
 	return canonical(text.String())
