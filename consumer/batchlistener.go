@@ -71,21 +71,33 @@ func (b *Batch) RetryAfter(i int, d time.Duration, err error) { b.Fail(i, RetryA
 // see [Later].
 func (b *Batch) Later(i int, d time.Duration) { b.Fail(i, Later(d)) }
 
+// Outcome returns what becomes of message i when the listener has returned err: what
+// [OutcomeOf] says of that, or of what message i was named with. It is for a
+// [BatchMiddleware], with the context of its call and after the listener inside has returned.
+func (b *Batch) Outcome(ctx context.Context, i int, err error) message.What {
+	return OutcomeOf(ctx, b.Messages[i], b.endOf(i, err))
+}
+
 // errNamed is the failure of a message that its listener gave no reason for.
 var errNamed = errors.New("failed, as its listener says")
 
 // end returns what became of each message when the listener has returned err.
 func (b *Batch) end(err error) []error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	all := make([]error, len(b.Messages))
 	for i := range all {
-		all[i] = err
-		if b.named != nil && b.named[i] != nil {
-			all[i] = b.named[i]
-		}
+		all[i] = b.endOf(i, err)
 	}
 	return all
+}
+
+// endOf returns what became of message i when the listener has returned err.
+func (b *Batch) endOf(i int, err error) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.named != nil && b.named[i] != nil {
+		return b.named[i]
+	}
+	return err
 }
 
 // BatchOptions of one topic whose messages are handled together. Those of [ListenOptions]

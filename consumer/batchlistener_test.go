@@ -173,6 +173,29 @@ func TestBatchResults(t *testing.T) {
 	}
 }
 
+// A middleware sees what becomes of each message: of one that was named by that.
+func TestOutcomeInABatch(t *testing.T) {
+	t.Parallel()
+	failed := errors.New("failed")
+	b := &Batch{Messages: []*Delivery{{}, {}, {}, {}, {Last: true}, {}}}
+	wants := func(err error, want ...message.What) {
+		t.Helper()
+		for i, what := range want {
+			if got := b.Outcome(ctx, i, err); got != what {
+				t.Errorf("message %d is %v after %v, want %v", i, got, err, what)
+			}
+		}
+	}
+	wants(nil, message.Done, message.Done)
+	b.Fail(0, nil)
+	b.Later(1, time.Hour)
+	b.Dead(2, failed)
+	b.RetryAfter(3, time.Hour, failed)
+	b.Fail(4, failed)
+	wants(nil, message.Failed, message.Snoozed, message.Died, message.Failed, message.Died, message.Done)
+	wants(Dead(failed), message.Failed, message.Snoozed, message.Died, message.Failed, message.Died, message.Died)
+}
+
 // A panic, and the end of the goroutine, fail every message of the call. Then each comes
 // alone, so the others are handled.
 func TestBatchThatPanics(t *testing.T) {

@@ -101,7 +101,6 @@ type BatchFunc = consumer.BatchFunc
 //		Messages []*Delivery
 //	}
 //
-//
 //	func (b *Batch) Fail(i int, err error)                        // as if you had returned err for it
 //	func (b *Batch) Dead(i int, err error)                        // no retry can mend it
 //	func (b *Batch) RetryAfter(i int, d time.Duration, err error) // it comes again after d
@@ -109,6 +108,11 @@ type BatchFunc = consumer.BatchFunc
 //
 // The methods say what becomes of message i, if that is something else than what you
 // return. Several goroutines may call them, until your listener returns.
+//
+// Outcome is OutcomeOf for message i, with what was said of it. It is for a BatchMiddleware,
+// with what it was given and what the listener inside has returned.
+//
+//	func (b *Batch) Outcome(ctx context.Context, i int, err error) What
 type Batch = consumer.Batch
 
 // BatchOptions are how a topic is listened to by ListenBatch. A handler is a call then.

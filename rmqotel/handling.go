@@ -16,9 +16,7 @@ func (t *Telemetry) Middleware(next rmq.MessageListener) rmq.MessageListener {
 	return listener{t, next}
 }
 
-// BatchMiddleware does the same for batch listeners: it is an rmq.BatchMiddleware. Of a batch
-// whose listener has returned an error, or has named messages that failed, links are kept until they
-// expire.
+// BatchMiddleware does the same for batch listeners: it is an rmq.BatchMiddleware.
 func (t *Telemetry) BatchMiddleware(next rmq.BatchListener) rmq.BatchListener {
 	return batchListener{t, next}
 }
@@ -35,11 +33,14 @@ func (l listener) OnMessage(ctx context.Context, d *rmq.Delivery) (err error) {
 	returned := false
 	defer func() { // also after a panic, which goes on, and when the handler ends its goroutine
 		if !returned {
-			h.end(rmq.EventFailed, "panic", nil)
+			h.end("panic", nil)
 			return
 		}
 		what := rmq.OutcomeOf(h.ctx, d, err)
-		h.end(what, h.class(what, err), err)
+		h.end(h.class(what, err), err)
+		if over(what) {
+			h.forget(d.Content)
+		}
 	}()
 	err = l.next.OnMessage(h.ctx, d)
 	returned = true
@@ -62,11 +63,12 @@ func (l batchListener) OnBatch(ctx context.Context, b *rmq.Batch) (err error) {
 	returned := false
 	defer func() {
 		if !returned {
-			h.end(rmq.EventFailed, "panic", nil)
+			h.end("panic", nil)
 			return
 		}
 		what := rmq.OutcomeOf(h.ctx, b.Messages[0], err) // of all that the listener has not named
-		h.end(what, h.class(what, err), err)
+		h.end(h.class(what, err), err)
+		h.forget(h.ended(b, err)...)
 	}()
 	err = l.next.OnBatch(h.ctx, b)
 	returned = true
@@ -110,12 +112,32 @@ func (t *Telemetry) begin(ctx context.Context, h handling, more ...attribute.Key
 }
 
 // end ends it. word is the class of the failure; empty if it did not fail.
-func (s span) end(what rmq.What, word string, err error) {
+func (s span) end(word string, err error) {
 	s.meters.running.Add(s.ctx, -1)
 	s.blame(s.Span, word, err)
 	s.End()
-	if s.links != nil && (what == rmq.EventDone || what == rmq.EventDied || what == rmq.EventDropped) {
-		s.links.forget(s.ctx, s.dest, s.handling)
+}
+
+// over reports whether a message does not come again.
+func over(what rmq.What) bool {
+	return what == rmq.EventDone || what == rmq.EventDied || what == rmq.EventDropped
+}
+
+// ended are the contents of a batch that do not come again. Those that the listener has named
+// as failed do.
+func (s span) ended(b *rmq.Batch, err error) (all []string) {
+	for i, d := range b.Messages {
+		if over(b.Outcome(s.ctx, i, err)) {
+			all = append(all, d.Content)
+		}
+	}
+	return all
+}
+
+// forget deletes the links of messages that do not come again.
+func (s span) forget(contents ...string) {
+	if s.links != nil && len(contents) > 0 {
+		s.links.forget(s.ctx, s.dest, s.slot, s.fence, contents)
 	}
 }
 

@@ -112,14 +112,14 @@ func (l *links) recall(ctx context.Context, dest string, h handling) (all []trac
 }
 
 // forget deletes what is kept for messages that do not come again.
-func (l *links) forget(ctx context.Context, dest string, h handling) {
+func (l *links) forget(ctx context.Context, dest string, slot int, fence int64, contents []string) {
 	// The context of a handler that took its time may have ended.
 	within(context.WithoutCancel(ctx), l, func(ctx context.Context) (struct{}, error) {
-		args := []any{h.fence}
-		for _, content := range h.contents {
+		args := []any{fence}
+		for _, content := range contents {
 			args = append(args, content)
 		}
-		return struct{}{}, l.run(ctx, forgetScript, []call{{keys: []string{luascripts.TraceKey(dest, h.slot)}, args: args}})
+		return struct{}{}, l.run(ctx, forgetScript, []call{{keys: []string{luascripts.TraceKey(dest, slot)}, args: args}})
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -219,6 +220,53 @@ func TestLinksOfABatchListener(t *testing.T) {
 	}
 	if n := w.sum("messaging.client.consumed.messages"); n != 3 {
 		t.Errorf("%v were consumed", n)
+	}
+}
+
+// Of a batch, what the listener has named as failed, or wants later, keeps its links for the
+// next delivery. The others are forgotten, also when the listener returns an error that ends them.
+func TestLinksOfMessagesNamedInABatch(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	rdb := servertest.SharedRedis(t).Client(t)
+	for how, returned := range map[string]error{"done": nil, "dead": rmq.Dead(errors.New("all others"))} {
+		w := newWorld(t, rdb, rmq.Config{Namespace: "named" + how, Backoff: rmq.Schedule(time.Hour)}, Config{Links: true})
+		topic := rmq.Topic{Name: "pages", Kind: rmq.KindFixedTime, Slots: 1}
+		past := time.Now().Add(-time.Minute)
+		for i, content := range []string{"other", "failed", "later", "dead", "again"} {
+			w.send(topic, rmq.FixedTime{Content: content, At: past.Add(time.Duration(i) * time.Second)})
+		}
+		dest := w.tel.destination(topic)
+		kept, alone := make(chan []string, 1), make(chan struct{})
+		w.must(w.client.ListenBatch(topic, rmq.BatchFunc(func(ctx context.Context, b *rmq.Batch) error {
+			if b.Attempt > 1 {
+				kept <- rdb.HKeys(ctx, luascripts.TraceKey(dest, 0)).Val()
+				defer close(alone)
+				return nil
+			}
+			b.Fail(1, errors.New("no"))
+			b.Later(2, time.Hour)
+			b.Dead(3, errors.New("never"))
+			b.RetryAfter(4, time.Millisecond, errors.New("no"))
+			return returned
+		}), rmq.BatchOptions{}))
+		w.start()
+		all := <-kept
+		slices.Sort(all)
+		if !slices.Equal(all, []string{"again", "failed", "later"}) {
+			t.Errorf("%s: %v is kept for the next delivery", how, all)
+		}
+		<-alone
+		w.close()
+		sent, handled := w.ended("send "+dest), w.ended("process "+dest)
+		if len(handled) != 2 {
+			t.Fatalf("%s: %d calls", how, len(handled))
+		}
+		wantLinks(t, handled[0], sent...)
+		wantLinks(t, handled[1], sent[4])
+		if n := rdb.HLen(ctx, luascripts.TraceKey(dest, 0)).Val(); n != 2 {
+			t.Errorf("%s: %d are kept when another was handled", how, n)
+		}
 	}
 }
 
