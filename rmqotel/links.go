@@ -82,7 +82,7 @@ func (l *links) remember(ctx context.Context, dest string, contents map[int][]st
 		all = slices.DeleteFunc(all, func(c string) bool { return c == "" || len(c) > mostBytes })
 		for some := range slices.Chunk(all, perScript) {
 			k := luascripts.KeysOf(dest, slot)
-			one := call{keys: []string{luascripts.TraceKey(dest, slot), k.Store, k.Meta, k.Prepare}, args: []any{span, l.expire.Milliseconds(), mostContents}}
+			one := call{keys: []string{luascripts.TraceKey(dest, slot), k.Store, k.Meta, k.Prepare, k.Retry}, args: []any{span, l.expire.Milliseconds(), mostContents}}
 			for _, content := range some {
 				one.args = append(one.args, content)
 			}

@@ -2,6 +2,7 @@ package rmqotel
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -51,6 +53,15 @@ func TestRightsForLinks(t *testing.T) {
 	sender := newWorld(t, as("producer"), rmq.Config{Namespace: none}, Config{Links: true})
 	worker := newWorld(t, as("worker"), rmq.Config{Namespace: none}, Config{Links: true})
 	topic := rmq.Topic{Name: "orders", Kind: rmq.KindPriority, Slots: 4}
+	full := map[string]any{}
+	for i := range mostContents {
+		full[fmt.Sprint("cancelled ", i)] = "0 00-aa-bb-01 00-aa-bb-01 1"
+	}
+	for slot := range topic.Slots { // so that room is made
+		if err := server.Client(t).HSet(ctx, luascripts.TraceKey("orders", slot), full).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for range 2 {
 		sender.send(topic, rmq.Priority{Content: "order 4711", Priority: 17})
 	}

@@ -3,6 +3,7 @@ package rmqotel
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/rmq"
 )
 
 // A content is not remembered where there is no room, and the hash of a slot ends when
@@ -20,7 +22,10 @@ func TestLinksAreBounded(t *testing.T) {
 	ctx := context.Background()
 	rdb := servertest.Redis(t).Client(t)
 	k := luascripts.KeysOf("bounded-links", 0)
-	keys := []string{luascripts.TraceKey("bounded-links", 0), k.Store, k.Meta, k.Prepare}
+	keys := []string{luascripts.TraceKey("bounded-links", 0), k.Store, k.Meta, k.Prepare, k.Retry}
+	for content, key := range map[string]string{"a": k.Store, "b": k.Prepare, "c": k.Retry} {
+		rdb.ZAdd(ctx, key, redis.Z{Score: 1, Member: content})
+	}
 	remember := func(expiry time.Duration, contents ...any) int {
 		t.Helper()
 		left, err := rememberScript.Run(ctx, rdb, keys, append([]any{"00-aa-bb-01", expiry.Milliseconds(), 3}, contents...)...).Int()
@@ -52,6 +57,57 @@ func TestLinksAreBounded(t *testing.T) {
 	}
 }
 
+// What was cancelled, or came too late, never reaches the middleware. It takes no room from what
+// is sent later, nor does it from what waits.
+func TestLinksOfWhatWasCancelledMakeRoom(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	rdb := servertest.SharedRedis(t).Client(t)
+	w := newWorld(t, rdb, rmq.Config{}, Config{Links: true})
+	topic := rmq.Topic{Name: "offers", Kind: rmq.KindPriority, Slots: 1}
+	dest := w.tel.destination(topic)
+	send := func(name string, n int) (contents []string) {
+		t.Helper()
+		for i := range n {
+			contents = append(contents, fmt.Sprint(name, i))
+		}
+		for some := range slices.Chunk(contents, perScript) {
+			var batch []rmq.Message
+			for _, content := range some {
+				batch = append(batch, rmq.Priority{Content: content, Priority: 17})
+			}
+			_, err := w.client.SendBatch(ctx, topic, batch)
+			w.must(err)
+		}
+		return contents
+	}
+	waiting := send("waits", mostContents/10)
+	w.must(rdb.ZRem(ctx, luascripts.StoreKey(dest, 0), anys(send("cancelled", mostContents-len(waiting)))...).Err())
+	later := send("later", 2*perScript)
+	last := send("last", 1)
+	for i, one := range rdb.HMGet(ctx, luascripts.TraceKey(dest, 0), slices.Concat(waiting, last)...).Val() {
+		if one == nil {
+			t.Fatalf("%s is not remembered", slices.Concat(waiting, last)[i])
+		}
+	}
+	kept := 0
+	for _, one := range rdb.HMGet(ctx, luascripts.TraceKey(dest, 0), later...).Val() {
+		if one != nil {
+			kept++
+		}
+	}
+	if n := rdb.HLen(ctx, luascripts.TraceKey(dest, 0)).Val(); n > mostContents || kept < len(later)*3/4 {
+		t.Errorf("%d are remembered, with %d of the %d that were sent when there was no room", n, kept, len(later))
+	}
+}
+
+func anys(all []string) (anys []any) {
+	for _, s := range all {
+		anys = append(anys, s)
+	}
+	return anys
+}
+
 // The steps of remember and forget, and which copy a batch has.
 func TestCopies(t *testing.T) {
 	t.Parallel()
@@ -64,7 +120,7 @@ func TestCopies(t *testing.T) {
 		t.Helper()
 		n++
 		span := fmt.Sprintf("00-%032x-%016x-01", n, n)
-		if err := rememberScript.Run(ctx, rdb, []string{key, k.Store, k.Meta, k.Prepare}, span, 60_000, 10, "x").Err(); err != nil {
+		if err := rememberScript.Run(ctx, rdb, []string{key, k.Store, k.Meta, k.Prepare, k.Retry}, span, 60_000, 10, "x").Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
