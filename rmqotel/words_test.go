@@ -22,6 +22,10 @@ func TestMetricsHaveTheWordsOfPrometheus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	_, version, _ := strings.Cut(schemaURL, "schemas/")
+	if !strings.Contains(string(text), "conventions of OpenTelemetry, v"+version+",") {
+		t.Errorf("rmqprom does not follow version %s of the conventions, or does not say so", version)
+	}
 	there := map[string]bool{}
 	for _, m := range regexp.MustCompile(`"((?:rmq|messaging)_[a-z_]+_?[a-z]+)",`).FindAllStringSubmatch(string(text), -1) {
 		there[m[1]] = !strings.HasPrefix(m[1], "rmq_state_") && !strings.HasPrefix(m[1], "messaging_system") &&
