@@ -10,8 +10,9 @@ import (
 // whatever code of yours they call, such as an observer. The waits, for Redis and for
 // something to do, may take any time, and prove nothing.
 type beats struct {
-	mu  sync.Mutex
-	all map[*beat]struct{}
+	mu    sync.Mutex
+	all   map[*beat]struct{}
+	ended int // takers that ended in the middle of their work
 }
 
 // beat is one taker's: since when it has been at work without a wait, in ns since epoch;
@@ -34,10 +35,22 @@ func (b *beats) add() *beat {
 	return one
 }
 
-func (b *beats) remove(one *beat) {
+// remove takes out the beat of a taker that ends. One that is not through has had its goroutine
+// ended by code that it called, with turns in its hands.
+func (b *beats) remove(one *beat, through bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.all, one)
+	if !through {
+		b.ended++
+	}
+}
+
+// missing is how many takers have ended in the middle of their work.
+func (b *beats) missing() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ended
 }
 
 // longest is for how long a taker has been at work, the one that is for the longest.

@@ -593,6 +593,26 @@ func TestObserverThatPanics(t *testing.T) {
 	}
 }
 
+// An observer may end its goroutine, as t.FailNow does. It kills no taker either.
+func TestObserverThatEndsItsGoroutine(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 2)
+	core, logs := observer.New(zap.ErrorLevel)
+	l := newLedger(t)
+	ends := message.ObserverFunc(func(*message.Event) { runtime.Goexit() })
+	c := work(t, rdb, Config{Observers: []message.Observer{ends, l, ends}, Logger: zap.New(core)}, topic, func(context.Context, *Delivery) error { return nil })
+	s := newSender(t, rdb, topic)
+	for i := range 10 { // in batches of their own, each more than takers
+		content := fmt.Sprint("m", i)
+		s.send(t, content)
+		l.await(content+" is done", func() bool { return l.ends[message.Done] == i+1 })
+	}
+	must(t, c.Alive())
+	must(t, closeIn(c, patience))
+	l.closed()
+	eventually(t, "the log says it", func() bool { return logs.FilterMessageSnippet("observer ended its goroutine").Len() > 0 })
+}
+
 // Scores are what a delivery has as its priority or its time.
 func TestEventsHaveDueTimes(t *testing.T) {
 	t.Parallel()

@@ -45,7 +45,8 @@ func (c *Consumer) Health() error {
 }
 
 // Alive returns an error if the worker is stuck for good: what takes turns has not come
-// round for 30 s, which only an observer that blocks, or an error in this package, can do.
+// round for 30 s, or has ended, which only an observer that blocks, a hook of the Redis client
+// that ends its goroutine, or an error in this package can do.
 // To start the process again is what helps. It waits for nothing, and nothing that Redis,
 // ZooKeeper, a handler or the log does makes it fail.
 func (c *Consumer) Alive() error {
@@ -54,6 +55,9 @@ func (c *Consumer) Alive() error {
 	c.mu.Unlock()
 	if w == nil { // not started
 		return nil
+	}
+	if n := w.takers.beats.missing(); n > 0 {
+		return fmt.Errorf("%d takers of turns had their goroutines ended", n)
 	}
 	if d := w.takers.beats.longest(); d > c.stuckAfter {
 		return fmt.Errorf("a taker of turns is stuck for %v", d.Round(time.Second))

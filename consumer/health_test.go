@@ -3,10 +3,14 @@ package consumer
 import (
 	"context"
 	"errors"
+	"io"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
@@ -127,6 +131,26 @@ func (w *wedge) Observe(*message.Event) {
 	<-w.free
 }
 
+// leaver is a hook of the Redis client that ends the goroutine of the first turn.
+type leaver struct {
+	store string // of its slot
+	once  sync.Once
+}
+
+func (l *leaver) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (l *leaver) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (l *leaver) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if args := cmd.Args(); args[0] == "evalsha" && args[3] == l.store {
+			l.once.Do(runtime.Goexit)
+		}
+		return next(ctx, cmd)
+	}
+}
+
 // What takes turns is stuck: the worker is not alive. A log that blocks, and a handler that
 // hangs, are no reason.
 func TestAlive(t *testing.T) {
@@ -148,6 +172,21 @@ func TestAlive(t *testing.T) {
 		if err := c.Alive(); !strings.Contains(err.Error(), "stuck") {
 			t.Error(err)
 		}
+	})
+	t.Run("ended", func(t *testing.T) {
+		t.Parallel()
+		rdb, topic := servertest.SharedRedis(t).Client(t), topicOf(t, message.KindPriority, 1)
+		rdb.AddHook(&leaver{store: keysOf(topic, 0).Store})
+		c := newConsumer(t, rdb, Config{})
+		must(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
+		must(t, c.Start(ctx))
+		newSender(t, shared(t), topic).send(t, "m")
+		eventually(t, "it is not alive", func() bool { return c.Alive() != nil })
+		if err := c.Alive(); !strings.Contains(err.Error(), "ended") {
+			t.Error(err)
+		}
+		x := asSlot(c.crew.schedule.Status(c.topics[0].scheduled)[0].Slot)
+		c.crew.takers.unanswered(x, io.EOF) // or the slot is never left
 	})
 	t.Run("not stuck", func(t *testing.T) {
 		t.Parallel()

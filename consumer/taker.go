@@ -66,12 +66,13 @@ func (c *takers) run() {
 		hands []schedule.Hand
 		cmds  []redis.Cmder
 	)
-	beat := c.beats.add()
-	defer c.beats.remove(beat)
+	beat, through := c.beats.add(), false
+	defer func() { c.beats.remove(beat, through) }()
 	for {
 		beat.waits()
 		hands = c.schedule.Next(writeTurns, hands[:0])
 		if len(hands) == 0 {
+			through = true
 			return
 		}
 		beat.works()
@@ -116,6 +117,7 @@ func (c *takers) run() {
 		}
 		clear(cmds) // which have answers, and these what was large in them
 		if replaced {
+			through = true
 			return
 		}
 		c.pace.wait(small, taken, time.Since(begin))

@@ -134,7 +134,8 @@ func (w What) String() string {
 //
 // Observe is called by the goroutine that has the news, several at a time, so it must be
 // safe for that and must not block: a slow observer slows the queue. The event and its
-// items are only valid until it returns; strings may be kept. A panic in it is logged.
+// items are only valid until it returns; strings may be kept. A panic in it is logged, and
+// so is an end of its goroutine, by t.FailNow for example; the queue goes on.
 type Observer interface {
 	Observe(e *Event)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -240,6 +241,29 @@ func TestObserverThatPanics(t *testing.T) {
 	line := logs.All()[0]
 	if line.Level != zap.ErrorLevel || !strings.Contains(line.Message, "observer") || line.ContextMap()["panic"] != "oops at …" {
 		t.Errorf("the log says %+v", line)
+	}
+}
+
+// An observer may end its goroutine, as t.FailNow does. The sends go on.
+func TestObserverThatEndsItsGoroutine(t *testing.T) {
+	core, logs := observer.New(zap.ErrorLevel)
+	events := &seen{}
+	ends := message.ObserverFunc(func(*message.Event) { runtime.Goexit() })
+	p := newProducer(t, servertest.SharedRedis(t).Client(t), Config{Observers: []message.Observer{ends, events, ends}, Logger: zap.New(core)})
+	topic := topicOf(t, message.KindPriority)
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	for range 3 {
+		if _, err := p.Send(ctx, topic, message.Priority{Content: "a", Priority: 18}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	events.want(t, "sent a 18", "merged a 18", "1 merged", "merged a 18", "1 merged")
+	if err := p.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for logs.FilterMessageSnippet("observer ended its goroutine").Len() == 0 { // it is written beside the sends
+		<-time.After(time.Millisecond)
 	}
 }
 

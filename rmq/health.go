@@ -42,7 +42,7 @@ func ping(ctx context.Context, server redis.UniversalClient) error {
 
 // Alive returns an error if the client is stuck for good, and only a new start of its process
 // helps: what takes turns at Redis has been busy with something else for 30 s, such as an
-// observer that blocks. Redis, ZooKeeper, handlers and the log may be away or hang for any
+// observer that blocks, or has had its goroutine ended. Redis, ZooKeeper, handlers and the log may be away or hang for any
 // time without that. It does not wait.
 //
 // It is for a liveness probe: see package rmqhttp.

@@ -8,8 +8,9 @@
 //		o.Release(e)
 //	}
 //
-// An observer that panics costs a line in the log, and the others see the event all the
-// same. Events are used again, so one that is full of messages costs no memory each time.
+// An observer that panics, or ends its goroutine, costs a line in the log. The others see the
+// event all the same, and what reports it, such as a taker of turns, goes on. Events are used
+// again, so one that is full of messages costs no memory each time.
 //
 // It does not decide what is an event and when: see producer/events.go and
 // consumer/events.go.

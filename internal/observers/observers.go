@@ -20,12 +20,13 @@ import (
 type Observers struct {
 	all    []message.Observer
 	log    *zap.Logger
-	unused sync.Pool
-	silent atomic.Int64 // no line about a panic before this time, in ns
+	unused sync.Pool    // of events
+	idle   sync.Pool    // of shows
+	silent atomic.Int64 // no line about an observer that failed before this time, in ns
 }
 
-// panicsApart keeps an observer that panics each time from filling the log.
-const panicsApart = time.Second
+// linesApart keeps an observer that fails each time from filling the log.
+const linesApart = time.Second
 
 // Valid refuses observers that are nil.
 func Valid(all []message.Observer) error {
@@ -42,7 +43,10 @@ func New(all []message.Observer, log *zap.Logger) *Observers {
 	if len(all) == 0 {
 		return nil
 	}
-	return &Observers{all: append([]message.Observer(nil), all...), log: log, unused: sync.Pool{New: func() any { return new(message.Event) }}}
+	o := &Observers{all: slices.Clone(all), log: log}
+	o.unused.New = func() any { return new(message.Event) }
+	o.idle.New = func() any { return newShow(o) }
+	return o
 }
 
 // Event returns one without items.
@@ -55,26 +59,31 @@ func (o *Observers) Release(e *message.Event) {
 	o.unused.Put(e)
 }
 
-// Report shows an event to each observer, and returns when all have seen it.
+// Report shows an event to each observer, and returns when all have seen it. The observers
+// run in a goroutine of their own, since one may end it.
 func (o *Observers) Report(e *message.Event) {
-	for _, one := range o.all {
-		o.show(one, e)
-	}
+	s := o.idle.Get().(*show)
+	s.event, s.next = e, 0
+	s.running.Add(1)
+	go s.run()
+	s.running.Wait()
+	s.event = nil
+	o.idle.Put(s)
 }
 
-func (o *Observers) show(one message.Observer, e *message.Event) {
-	defer func() {
-		p := recover()
-		if p == nil {
-			return
-		}
-		now := time.Now().UnixNano()
-		if until := o.silent.Load(); now >= until && o.silent.CompareAndSwap(until, now+int64(panicsApart)) {
-			o.log.Error("an observer panicked; the queue goes on", zap.String("observer", fmt.Sprintf("%T", one)),
-				zap.String("topic", e.Topic.Name), zap.Int("slot", e.Slot), zap.String("panic", without(e, fmt.Sprint(p))), zap.ByteString("stack", debug.Stack()))
-		}
-	}()
-	one.Observe(e)
+// failed says that an observer did not return, now and then. A reason that is nil: it has
+// ended its goroutine.
+func (o *Observers) failed(one message.Observer, e *message.Event, reason any) {
+	now := time.Now().UnixNano()
+	if until := o.silent.Load(); now < until || !o.silent.CompareAndSwap(until, now+int64(linesApart)) {
+		return
+	}
+	about := []zap.Field{zap.String("observer", fmt.Sprintf("%T", one)), zap.String("topic", e.Topic.Name), zap.Int("slot", e.Slot)}
+	if reason == nil {
+		o.log.Error("an observer ended its goroutine; the queue goes on", about...)
+		return
+	}
+	o.log.Error("an observer panicked; the queue goes on", append(about, zap.String("panic", without(e, fmt.Sprint(reason))), zap.ByteString("stack", debug.Stack()))...)
 }
 
 // without keeps the contents of messages out of the log: the line is about the observer.
