@@ -1,12 +1,12 @@
 package consumer
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
-	"strings"
 
 	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/logs"
+	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // What the log says about messages.
@@ -29,18 +29,26 @@ func (b *batch) about(d *Delivery, more ...zap.Field) []zap.Field {
 	return append(append(fields, zap.Int("attempt", d.Attempt)), more...)
 }
 
-// text is what somebody has said about messages of the batch, such as an error of a
-// handler. It may repeat their contents.
+// text is what was said about messages of the batch, such as an error of a handler, without
+// their contents if these are hidden. It is shortened last: half a content would not be found.
 func (b *batch) text(said any) string {
 	text := fmt.Sprint(said)
-	if !b.hide {
-		return text
+	if b.hide {
+		b.hideOnce.Do(func() { b.hider = logs.Without(b.answer.Contents...) })
+		text = b.hider.Replace(text)
 	}
-	contents := slices.Clone(b.answer.Contents)
-	slices.SortFunc(contents, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // one may be a part of another
-	var hidden []string
-	for _, content := range contents {
-		hidden = append(hidden, content, "…")
+	return shorten(text)
+}
+
+// aboutDeath are the fields of a line about a death that could not be told. With nil, there
+// was none yet.
+func (hide privacy) aboutDeath(d *luascripts.Death, err error) []zap.Field {
+	if d == nil {
+		return []zap.Field{zap.Error(err)}
 	}
-	return strings.NewReplacer(hidden...).Replace(text)
+	text := fmt.Sprint(err)
+	if hide {
+		text = logs.Without(d.Content).Replace(text)
+	}
+	return append(hide.content(d.Content), zap.String("error", shorten(text)))
 }

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -74,6 +76,8 @@ func TestLinesAboutMessages(t *testing.T) {
 					panic("never seen: " + d.Content)
 				case "secret-hung":
 					<-released
+				case `{"name": "secret-quoted"}`:
+					return Dead(fmt.Errorf("bad order %q", d.Content))
 				case "secret-later":
 					return fmt.Errorf("%s: %w", d.Content, Later(time.Hour))
 				case "secret-slow":
@@ -98,6 +102,8 @@ func TestLinesAboutMessages(t *testing.T) {
 				wants[line] = content
 				b.await(t, line)
 			}
+			s.send(t, `{"name": "secret-quoted"}`)
+			eventually(t, "it is dead", func() bool { return strings.Contains(b.text(), "bad order") })
 			s.send(t, "secret-hung")
 			wants["handler has run for longer than its timeout"] = "secret-hung"
 			wants["handler ignores its context"] = "secret-hung"
@@ -157,5 +163,73 @@ func TestLongContentInTheLog(t *testing.T) {
 	got := b.await(t, "message is dead")["content"].(string)
 	if want := strings.Repeat("é", 500) + "…"; got != want {
 		t.Errorf("the content is shortened to %d bytes: %.20s…", len(got), got)
+	}
+}
+
+// A line about a death that cannot be told names it, or hides it with all that repeats it.
+func TestLinesAboutDeaths(t *testing.T) {
+	t.Parallel()
+	const quoted, panics, ends = `{"name": "secret-quoted"}`, "secret-panics", "secret-ends"
+	for _, hide := range []bool{false, true} {
+		t.Run(fmt.Sprint("hidden-", hide), func(t *testing.T) {
+			t.Parallel()
+			b := &book{}
+			for content, want := range map[string]string{
+				quoted: `no mail for "…"`, panics: "panic: no mail for …", ends: "its goroutine was ended",
+			} {
+				topic := topicOf(t, message.KindFixedTime, 1)
+				topic.Name += fmt.Sprint(len(content))
+				c := newConsumer(t, shared(t), Config{Slog: b.logger(), HideContents: hide})
+				must(t, c.ListenDead(topic, func(_ context.Context, d *Death) error {
+					switch content {
+					case panics:
+						panic("no mail for " + d.Content)
+					case ends:
+						runtime.Goexit()
+					}
+					return fmt.Errorf("no mail for %q", d.Content)
+				}))
+				must(t, c.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error { return Dead(errors.New("no")) }), ListenOptions{}))
+				must(t, c.Start(ctx))
+				newSender(t, shared(t), topic).send(t, content)
+				var line map[string]any
+				eventually(t, "the log says it", func() bool {
+					for text := range strings.Lines(b.text()) {
+						line = nil
+						must(t, json.Unmarshal([]byte(text), &line))
+						if line["topic"] == topic.Name && line["msg"] == "a death could not be told, and will be told again" {
+							return true
+						}
+					}
+					return false
+				})
+				if line["slot"] != 0.0 || line["times"] != 1.0 {
+					t.Errorf("the line is %v", line)
+				}
+				if _, said := line["content"]; said == hide || !hide && line["content"] != content {
+					t.Errorf("the line is %v", line)
+				}
+				if hide && line["error"] != want {
+					t.Errorf("the error is %v, want %v", line["error"], want)
+				}
+			}
+			if n := strings.Count(b.text(), "secret-"); hide == (n > 0) {
+				t.Errorf("%d contents are in the log:\n%s", n, b.text())
+			}
+		})
+	}
+}
+
+// An error is shortened without the contents: what is left of one could not be found.
+func TestLongErrorInTheLog(t *testing.T) {
+	t.Parallel()
+	b := &book{}
+	topic := topicOf(t, message.KindFixedTime, 1)
+	work(t, shared(t), Config{Slog: b.logger(), HideContents: true}, topic, func(_ context.Context, d *Delivery) error {
+		return Dead(errors.New(strings.Repeat("x", 990) + d.Content))
+	})
+	newSender(t, shared(t), topic).send(t, "a secret for which is no room")
+	if got := b.await(t, "message is dead")["error"]; got != strings.Repeat("x", 990)+"…" {
+		t.Errorf("the error is %v", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -46,6 +47,9 @@ type batch struct {
 	untimed int           // 1 + the message whose handler has just returned there; 0: none
 	late    int           // of those before next: they came too late or were cancelled, and were not handled
 	clock   serverClock   // for these
+
+	hider    *strings.Replacer // takes the contents out of texts; made when it is needed first
+	hideOnce sync.Once
 
 	deliveries []Delivery // one for each message, since a listener may keep its own
 }

@@ -87,6 +87,7 @@ func (w *crew) tellDeaths(c *Consumer) {
 	if topics != nil {
 		w.deaths = deaths.New(deaths.Config{
 			Shift: w.shift, Redis: c.rdb, Scripts: c.scripts, Schedule: w.schedule, Log: c.log, TimedOut: ErrTimeout,
+			About: privacy(c.cfg.HideContents).aboutDeath,
 		}, topics)
 	}
 }

@@ -52,6 +52,10 @@ type Config struct {
 	Schedule *schedule.Schedule
 	Log      *zap.Logger
 	TimedOut error // the cause of a context that ends because Tell takes too long
+
+	// About are the fields of a line about what failed: to tell a death, or, with nil, to read
+	// which there are.
+	About func(d *luascripts.Death, err error) []zap.Field
 }
 
 // Teller tells the deaths of some topics.
@@ -142,7 +146,7 @@ func (t *Teller) run(p place, s *telling) {
 	ended := false
 	defer func() {
 		if !ended { // Tell has ended its goroutine
-			again := t.failed(p, s, errors.New("its goroutine was ended"))
+			again := t.failed(p, s, &s.list[0], errors.New("its goroutine was ended"))
 			t.Shift.Running.Go(func() {
 				t.wait(s, again)
 				t.run(p, s)
@@ -222,7 +226,7 @@ func (t *Teller) next(p place, s *telling) (wait time.Duration) {
 		if len(s.list) == 0 {
 			found, err := t.Scripts.Deaths(t.Shift.Requests, p.keys(), s.told, perAnswer)
 			if err != nil {
-				return t.failed(p, s, err)
+				return t.failed(p, s, nil, err)
 			}
 			if s.told, s.list = "", found.List; len(s.list) == 0 {
 				s.failures = 0
@@ -231,7 +235,7 @@ func (t *Teller) next(p place, s *telling) (wait time.Duration) {
 		}
 		d := &s.list[0]
 		if err := t.tell(p, d); err != nil {
-			return t.failed(p, s, err)
+			return t.failed(p, s, d, err)
 		}
 		s.failures, s.looks = 0, 0
 		if len(s.list) == 1 || s.list[1].Score != d.Score {
@@ -253,12 +257,13 @@ func (s *telling) later(more time.Duration) time.Duration {
 	return min(max(more, time.Millisecond<<min(s.looks, 10)), longestWait)
 }
 
-// failed notes that deaths could not be told, and returns how long to wait.
-func (t *Teller) failed(p place, s *telling, err error) time.Duration {
+// failed notes that a death could not be told, or, with nil, that they could not be read. It
+// returns how long to wait.
+func (t *Teller) failed(p place, s *telling, d *luascripts.Death, err error) time.Duration {
 	s.failures++
 	if t.Shift.Background.Err() == nil {
-		t.Log.Warn("a death could not be told, and will be told again", zap.String("topic", p.topic.Scheduled.Name), zap.Int("slot", p.slot),
-			zap.Int("times", s.failures), zap.Duration("in", s.backoff()), zap.Error(err))
+		fields := []zap.Field{zap.String("topic", p.topic.Scheduled.Name), zap.Int("slot", p.slot), zap.Int("times", s.failures), zap.Duration("in", s.backoff())}
+		t.Log.Warn("a death could not be told, and will be told again", append(fields, t.About(d, err)...)...)
 	}
 	t.note(p, s)
 	return s.backoff()

@@ -5,13 +5,13 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/logs"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -92,12 +92,5 @@ func without(e *message.Event, text string) string {
 	for i, x := range e.Items {
 		contents[i] = x.Content
 	}
-	slices.SortFunc(contents, func(a, b string) int { return len(b) - len(a) }) // one may be a part of another
-	var hidden []string
-	for _, content := range contents {
-		if content != "" {
-			hidden = append(hidden, content, "…")
-		}
-	}
-	return strings.NewReplacer(hidden...).Replace(text)
+	return logs.Without(contents...).Replace(text)
 }
