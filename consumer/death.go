@@ -30,7 +30,8 @@ type Death struct {
 
 // DeathFunc is called for each message that died. If it returns an error or panics, it is
 // called again after 1 s, then 2 s, and so on up to a minute; deaths that came later in the
-// same slot wait. Its context ends after the Timeout of the topic.
+// same slot wait. Its context ends after the Timeout of the topic. 16 slots of a topic are told
+// at the same time; one that ignores its context keeps its place for MaxHandlerTime.
 type DeathFunc func(ctx context.Context, d *Death) error
 
 // ListenDead has f called for each message of topic t that died, at least once, and at first
@@ -80,7 +81,7 @@ func (w *crew) tellDeaths(c *Consumer) {
 			continue
 		}
 		topics = append(topics, &deaths.Topic{
-			Name: t.Qualified, Scheduled: t.scheduled, Look: t.opts.SafetyLook, Timeout: t.opts.Timeout,
+			Name: t.Qualified, Scheduled: t.scheduled, Look: t.opts.SafetyLook, Timeout: t.opts.Timeout, Hung: t.opts.MaxHandlerTime,
 			Tell: func(ctx context.Context, slot int, d *luascripts.Death) error { return f(ctx, deathOf(t, slot, d)) },
 		})
 	}

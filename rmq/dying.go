@@ -33,6 +33,10 @@ type Death = consumer.Death
 // minute. Other messages do not wait for it, only later deaths in the same slot. The message
 // stays among the dead until you requeue or delete it.
 //
+// f is called for 16 slots of a topic at the same time, by each worker, and other topics do
+// not wait for it. Its context ends after the Timeout of the topic. If it does not return by
+// then, the log says so after MaxHandlerTime, and its slot alone waits on.
+//
 // A death is told in a moment. If the worker that knew of it died with it, the next one at
 // the slot tells it, SafetyLook after it has come at the latest. A message that was requeued
 // or deleted before its death was told is not told.

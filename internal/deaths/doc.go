@@ -7,7 +7,8 @@
 // when one of its own turns has killed or taken over, when it gains the slot, and at each
 // safety look.
 //
-// A slot whose deaths cannot be told keeps neither its messages nor other slots waiting.
+// A slot whose deaths cannot be told keeps neither its messages nor other slots waiting. Slots
+// of a topic take turns at some places, and a call that hangs gives its place up.
 //
 // It does not know who listens, nor take anything out of the dead.
 package deaths

@@ -17,11 +17,14 @@ import (
 )
 
 const (
-	// atOnce is how many deaths are told at the same time, in all topics.
+	// atOnce is how many deaths of a topic are told at the same time.
 	atOnce = 16
 
 	// perAnswer is how many deaths of a slot are read at once.
 	perAnswer = 32
+
+	// slice is for how long a slot has a place, where each takes long, while others wait.
+	slice = time.Second
 )
 
 // A slot whose deaths could not be told is tried again after a time that doubles between
@@ -39,9 +42,12 @@ type Topic struct {
 	Scheduled *schedule.Topic
 	Look      time.Duration // how often its slots are looked at, without being asked to
 	Timeout   time.Duration // of Tell
+	Hung      time.Duration // how long a Tell that ignores its context keeps others waiting
 
 	// Tell tells one death. It is called by several goroutines, one for each slot.
 	Tell func(ctx context.Context, slot int, d *luascripts.Death) error
+
+	places chan struct{} // one for each slot whose deaths are being told
 }
 
 // Config of a teller.
@@ -61,9 +67,8 @@ type Config struct {
 // Teller tells the deaths of some topics.
 type Teller struct {
 	Config
-	plan   *errands.Timetable[*Topic]
-	lines  *errands.Lines[place] // slots to be looked at
-	places chan struct{}         // one for each death that is being told
+	plan  *errands.Timetable[*Topic]
+	lines *errands.Lines[place] // slots to be looked at
 
 	mu      sync.Mutex
 	of      map[*schedule.Topic]*Topic
@@ -91,19 +96,19 @@ type telling struct {
 	told     string             // the score up to which all were told, not noted yet; empty: it is noted
 	failures int                // in a row
 	looks    int                // for deaths of the present ms
+	placed   bool               // it has one of the topic's places
+	since    time.Time          // when it got that
 }
 
 // New returns a teller for some topics, at least one.
 func New(c Config, topics []*Topic) *Teller {
-	t := &Teller{
-		Config: c, places: make(chan struct{}, atOnce),
-		of: map[*schedule.Topic]*Topic{}, telling: map[place]*telling{},
-	}
+	t := &Teller{Config: c, of: map[*schedule.Topic]*Topic{}, telling: map[place]*telling{}}
 	t.settled = sync.NewCond(&t.mu)
 	shortest := topics[0].Look
 	for _, topic := range topics {
 		shortest = min(shortest, topic.Look)
 		t.of[topic.Scheduled] = topic
+		topic.places = make(chan struct{}, atOnce)
 	}
 	gap := errands.Gap(shortest) // a timetable may be so late
 	t.plan = errands.NewTimetable(topics, gap, func(topic *Topic) time.Duration { return topic.Look - gap })
@@ -217,12 +222,8 @@ func (t *Teller) wait(s *telling, d time.Duration) {
 // next tells deaths until there is none left, and returns how long to wait until there may
 // be more; 0 if none is known.
 func (t *Teller) next(p place, s *telling) (wait time.Duration) {
-	select {
-	case t.places <- struct{}{}:
-		defer func() { <-t.places }()
-	case <-t.Shift.Background.Done():
-	}
-	for t.Shift.Background.Err() == nil {
+	defer t.leave(p, s)
+	for t.enter(p, s) {
 		if len(s.list) == 0 {
 			found, err := t.Scripts.Deaths(t.Shift.Requests, p.keys(), s.told, perAnswer)
 			if err != nil {
@@ -234,17 +235,39 @@ func (t *Teller) next(p place, s *telling) (wait time.Duration) {
 			}
 		}
 		d := &s.list[0]
-		if err := t.tell(p, d); err != nil {
+		if err := t.tell(p, s, d); err != nil {
 			return t.failed(p, s, d, err)
 		}
 		s.failures, s.looks = 0, 0
 		if len(s.list) == 1 || s.list[1].Score != d.Score {
 			s.told = d.Score // else what was told of the ms would be all of it
 		}
-		s.list = s.list[1:]
+		if s.list = s.list[1:]; len(s.list) == 0 || time.Since(s.since) > slice {
+			t.leave(p, s) // others may wait for it
+		}
 	}
 	t.note(p, s)
 	return 0
+}
+
+// enter waits for a place, unless the slot has one. It returns false when the worker closes.
+func (t *Teller) enter(p place, s *telling) bool {
+	if !s.placed {
+		select {
+		case p.topic.places <- struct{}{}:
+			s.placed, s.since = true, time.Now()
+		case <-t.Shift.Background.Done():
+		}
+	}
+	return t.Shift.Background.Err() == nil
+}
+
+// leave gives up the place, if the slot has one. Who waits for the longest gets it.
+func (t *Teller) leave(p place, s *telling) {
+	if s.placed {
+		s.placed = false
+		<-p.topic.places
+	}
 }
 
 // later is how long to wait for deaths of the present ms, longer each time.
@@ -284,10 +307,17 @@ func (t *Teller) note(p place, s *telling) {
 	}
 }
 
-// tell tells one death. A panic is an error.
-func (t *Teller) tell(p place, d *luascripts.Death) (err error) {
+// tell tells one death. A panic is an error. If it does not return although its context has
+// ended, the place is given up: the slot waits on, and no other does.
+func (t *Teller) tell(p place, s *telling, d *luascripts.Death) (err error) {
 	ctx, cancel := context.WithTimeoutCause(t.Shift.Handlers, p.topic.Timeout, t.TimedOut)
 	defer cancel()
+	hangs := time.AfterFunc(p.topic.Hung, func() {
+		t.Log.Error("a listener to the dead ignores its context: no death in this slot is told until it returns",
+			append([]zap.Field{zap.String("topic", p.topic.Scheduled.Name), zap.Int("slot", p.slot)}, t.About(d, t.TimedOut)...)...)
+		<-p.topic.places
+	})
+	defer func() { s.placed = hangs.Stop() }()
 	defer func() {
 		if caught := recover(); caught != nil {
 			err = fmt.Errorf("panic: %v", caught)

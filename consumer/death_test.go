@@ -1,0 +1,114 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/message"
+)
+
+// bury puts n messages among the dead of a slot, each in a ms of its own that is over.
+func bury(t *testing.T, rdb redis.UniversalClient, topic message.Topic, slot, n int) {
+	t.Helper()
+	ms := rdb.Time(ctx).Val().UnixMilli() - int64(n)
+	var dead []redis.Z
+	for i := range n {
+		dead = append(dead, redis.Z{Score: float64(ms + int64(i)), Member: fmt.Sprint("dead", i)})
+	}
+	must(t, rdb.ZAdd(ctx, keysOf(topic, slot).Dead, dead...).Err())
+}
+
+// hang starts a worker at a topic with a death in each of 64 slots. What it calls for them
+// ignores its context, and its calls are in the channel.
+func hang(t *testing.T, c *Consumer, rdb redis.UniversalClient, most time.Duration) (stuck message.Topic, calls chan int) {
+	t.Helper()
+	stuck, calls = topicOf(t, message.KindFixedTime, 64), make(chan int, 100)
+	for i := range stuck.Slots {
+		bury(t, rdb, stuck, i, 1)
+	}
+	goOn := make(chan struct{})
+	t.Cleanup(func() { close(goOn) }) // before it is closed
+	must(t, c.Listen(stuck, newNotes().done(), ListenOptions{Timeout: time.Millisecond, MaxHandlerTime: most}))
+	must(t, c.ListenDead(stuck, func(_ context.Context, d *Death) error {
+		calls <- d.Slot
+		<-goOn
+		return nil
+	}))
+	return stuck, calls
+}
+
+// What is called for the deaths of a topic may hang in more slots than are told at the same
+// time. The deaths of another topic are told.
+func TestDeathsThatHangHoldUpNoOtherTopic(t *testing.T) {
+	t.Parallel()
+	rdb, fine := shared(t), topicOf(t, message.KindFixedTime, 1)
+	c := newConsumer(t, rdb, Config{})
+	_, calls := hang(t, c, rdb, time.Hour)
+	told := make(chan string, 10)
+	must(t, c.Listen(fine, ListenerFunc(func(context.Context, *Delivery) error { return Dead(errors.New("no")) }), ListenOptions{}))
+	must(t, c.ListenDead(fine, func(_ context.Context, d *Death) error {
+		told <- d.Content
+		return nil
+	}))
+	must(t, c.Start(ctx))
+	for range 16 {
+		next(t, calls)
+	}
+	newSender(t, rdb, fine).send(t, "m")
+	if content := next(t, told); content != "m" {
+		t.Errorf("%s is told", content)
+	}
+}
+
+// A call that hangs for longer than MaxHandlerTime keeps its own slot waiting, and no other.
+func TestDeathsThatHangHoldUpNoOtherSlot(t *testing.T) {
+	t.Parallel()
+	rdb, b := shared(t), &book{}
+	c := newConsumer(t, rdb, Config{Slog: b.logger()})
+	stuck, calls := hang(t, c, rdb, 100*time.Millisecond)
+	must(t, c.Start(ctx))
+	slots := map[int]bool{}
+	for len(slots) < stuck.Slots {
+		slots[next(t, calls)] = true
+	}
+	line := b.await(t, "a listener to the dead ignores its context")
+	if line["topic"] != stuck.Name || line["content"] != "dead0" {
+		t.Errorf("the line is %v", line)
+	}
+}
+
+// Slots that have many deaths to tell take turns with the others.
+func TestDeathsOfSlotsTakeTurns(t *testing.T) {
+	t.Parallel()
+	const each = 640
+	rdb, topic := shared(t), topicOf(t, message.KindFixedTime, 32)
+	for i := range topic.Slots {
+		bury(t, rdb, topic, i, each)
+	}
+	var mu sync.Mutex
+	told, all := make([]int, topic.Slots), make(chan struct{})
+	c := newConsumer(t, rdb, Config{})
+	must(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
+	must(t, c.ListenDead(topic, func(_ context.Context, d *Death) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if told[d.Slot]++; told[d.Slot] == each && all != nil {
+			if least := slices.Min(told); least == 0 {
+				t.Errorf("slot %d has told all its deaths, and another none", d.Slot)
+			}
+			close(all)
+			all = nil
+		}
+		return nil
+	}))
+	ended := all
+	must(t, c.Start(ctx))
+	waitFor(t, "a slot has told all", ended)
+}
