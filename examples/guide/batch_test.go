@@ -4,15 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/slotmq/go-rmq/rmq"
 )
 
 // warehouse is a table that takes many rows in one write, and refuses bad ones.
-type warehouse struct{ writes, rows int }
+// Batches of several slots are saved at the same time.
+type warehouse struct {
+	mu           sync.Mutex
+	writes, rows int
+}
 
 func (w *warehouse) save(_ context.Context, clicks []*rmq.Delivery) (bad map[int]error, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.writes++
 	bad = map[int]error{}
 	for i, c := range clicks {
