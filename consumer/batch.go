@@ -29,7 +29,7 @@ type batches struct {
 	log      *zap.Logger
 	away     *away.Watch
 	hide     privacy
-	look     time.Duration // how often a batch without a lease is asked about
+	askEvery time.Duration // how often a batch without a lease is asked about
 }
 
 // batch is what one turn took, on its way through the handlers.
@@ -43,10 +43,10 @@ type batch struct {
 	next    int           // the first message not started, which is also how many were started
 	bytes   int           // of those handled
 	took    time.Duration // all handlers together, in a parallel batch
-	claimed time.Time     // when the last message was, in a serial batch with observers
-	untimed int           // 1 + the message whose handler has just returned there; 0: none
-	late    int           // of those before next: they came too late or were cancelled, and were not handled
-	clock   serverClock   // for these
+	claimed time.Duration // when the last message was, since begun, in a serial batch with observers
+	untimed int32         // 1 + the message whose handler has just returned there; 0: none
+	late    int32         // of those before next: they came too late or were cancelled, and were not handled
+	clock   *serverClock  // for these; nil: not looked at yet
 
 	hider    *strings.Replacer // takes the contents out of texts; made when it is needed first
 	hideOnce sync.Once
@@ -64,18 +64,18 @@ func (c *batches) handle(x *slot, a luascripts.Answer) {
 	clear(x.results) // what is not started is handed back
 	x.facts.Held, x.facts.Few = true, x.topic.gather() > 0 && few(&a, x.turn.Count)
 	b := &batch{slot: x, batches: c, answer: a, deliveries: make([]Delivery, len(a.Contents))}
-	b.watched = watched{slot: &x.Slot, id: x.ID(), term: x.term(), opts: &x.topic.opts, keys: &x.turn.Keys, fence: a.Fence, sent: x.sent, away: c.away, hide: c.hide,
-		contents: a.Contents, together: x.topic.calls != nil, look: c.look}
+	b.watched = watched{slot: &x.Slot, id: x.ID(), term: x.term(), opts: &x.topic.opts, keys: &x.turn.Keys, fence: a.Fence, sent: x.sent,
+		contents: a.Contents, together: x.topic.calls != nil}
 	c.shift.Batches.Add(1)
 	since, now := c.schedule.Work(&x.Slot, x.facts)
 	if now {
 		b.watched.begun = time.Now()
 		b.placed(since)
-		x.watchdog.begin(c.shift, c.scripts, &b.watched)
+		x.watchdog.begin(c, &b.watched)
 		go b.run()
 		return
 	}
-	x.watchdog.begin(c.shift, c.scripts, &b.watched)
+	x.watchdog.begin(c, &b.watched)
 	x.goOn = func(since time.Time) {
 		go func() {
 			b.watchdog.resume(time.Now())
@@ -203,9 +203,11 @@ func (b *batch) delivery(i int) *Delivery {
 func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 	now := time.Now()
 	if b.untimed > 0 { // so observers cost no look at the clock
-		b.results[b.untimed-1].took, b.untimed = now.Sub(b.claimed), 0
+		b.results[b.untimed-1].took, b.untimed = now.Sub(b.watched.begun)-b.claimed, 0
 	}
-	b.passCancelled()
+	if b.watchdog.some.Load() {
+		b.passCancelled()
+	}
 	if b.next == len(b.answer.Contents) || b.Leaving() || b.next > 0 && b.enough(now) {
 		return 0, nil, false
 	}
@@ -226,7 +228,7 @@ func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 	case b.topic.opts.Parallel:
 		b.results[i].took = now.Sub(b.watched.begun) // until call has its end
 	default:
-		b.claimed = now
+		b.claimed = now.Sub(b.watched.begun)
 	}
 	return i, ctx, true
 }
@@ -244,17 +246,28 @@ func (b *batch) call(ctx context.Context, i int, d *Delivery) {
 		if p := recover(); p != nil {
 			err = b.panicked(p, d)
 		}
-		r := b.judge(ctx, d, err)
+		b.ended(ctx, i, d, err)
 		switch {
 		case b.event == nil:
 		case b.topic.opts.Parallel:
-			r.took = time.Since(b.watched.begun) - b.results[i].took
+			b.results[i].took = time.Since(b.watched.begun) - b.results[i].took
 		default:
-			b.untimed = i + 1 // claim, which is next, knows the time
+			b.untimed = int32(i + 1) // claim, which is next, knows the time
 		}
-		b.results[i] = r
 	}()
 	err = b.topic.listener.OnMessage(ctx, d)
+}
+
+// ended notes what became of message i, whose listener returned an error or nil.
+func (b *batch) ended(ctx context.Context, i int, d *Delivery, err error) {
+	r := &b.results[i]
+	if err == nil {
+		r.fate = done
+		return
+	}
+	took := r.took
+	*r = b.judge(ctx, d, err)
+	r.took = took
 }
 
 // panicked is the error of a handler that panicked over some messages.
@@ -264,15 +277,13 @@ func (b *batch) panicked(p any, ds ...*Delivery) error {
 	return err
 }
 
-// judge returns what the worker reports of a message whose handler returned.
+// judge returns what the worker reports of a message whose handler returned an error.
 func (b *batch) judge(ctx context.Context, d *Delivery, err error) result {
 	what := OutcomeOf(ctx, d, err)
-	if what != message.Done && b.wasCancelled(d) {
+	if b.wasCancelled(d) {
 		what = message.Dropped
 	}
 	switch what {
-	case message.Done:
-		return result{fate: done}
 	case message.Dropped:
 		return cancelledResult
 	case message.HandedBack:
@@ -323,7 +334,7 @@ func (b *batch) finish() {
 	if x.event != nil {
 		x.finished()
 	}
-	if handled := b.next - b.late; handled > 0 {
+	if handled := b.next - int(b.late); handled > 0 {
 		took := b.took // by several at the same time
 		if !b.topic.opts.Parallel {
 			took = time.Since(b.watched.begun)

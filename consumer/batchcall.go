@@ -50,7 +50,7 @@ func (b *batch) callTogether(ctx context.Context, from, to int) {
 			err = b.panicked(p, x.Messages...)
 		}
 		for i, err := range x.end(err) {
-			b.results[from+i] = b.judge(ctx, &b.deliveries[from+i], err)
+			b.ended(ctx, from+i, &b.deliveries[from+i], err)
 			b.results[from+i].took = took
 		}
 	}()

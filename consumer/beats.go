@@ -21,8 +21,8 @@ type beat struct{ since atomic.Int64 }
 
 var epoch = time.Now().Add(-time.Hour)
 
-func (b *beat) works() { b.since.Store(int64(time.Since(epoch))) }
-func (b *beat) waits() { b.since.Store(0) }
+func (b *beat) works(since time.Time) { b.since.Store(int64(since.Sub(epoch))) }
+func (b *beat) waits()                { b.since.Store(0) }
 
 func (b *beats) add() *beat {
 	b.mu.Lock()

@@ -68,7 +68,7 @@ func (m *watchdog) heed(asked luascripts.Cancels) {
 		}
 		m.which[i] = true
 		m.some.Store(true)
-		logOf(b.slot).Info("a message is cancelled that is in flight", b.hide.content(content)...)
+		logOf(b.slot).Info("a message is cancelled that is in flight", m.hide.content(content)...)
 		switch {
 		case b.together: // others are handled in the same call
 		case b.opts.Parallel:

@@ -68,7 +68,10 @@ func (w *crew) build(c *Consumer) {
 	takeovers := &takeovers{shift: w.shift, rdb: c.rdb, schedule: w.schedule, fleet: w.fleet, log: c.log}
 	w.takers = &takers{
 		shift: w.shift, rdb: c.rdb, scripts: c.scripts, schedule: w.schedule, pace: &c.pace,
-		batches:   &batches{shift: w.shift, schedule: w.schedule, rdb: c.rdb, scripts: c.scripts, pace: &c.pace, log: c.log, away: w.away, hide: privacy(c.cfg.HideContents), look: c.cfg.Lease / 3},
+		batches: &batches{
+			shift: w.shift, schedule: w.schedule, rdb: c.rdb, scripts: c.scripts, pace: &c.pace, log: c.log, away: w.away,
+			hide: privacy(c.cfg.HideContents), askEvery: c.cfg.Lease / 3,
+		},
 		takeovers: takeovers, announcer: w.announcer, deaths: w.deaths, news: w.news, log: c.log, away: w.away,
 	}
 	w.takers.locate(w.topics)

@@ -86,8 +86,8 @@ func (b *batch) passLate() bool {
 // is surely so late. It is not known (not ok) if the server could not be asked as long as
 // the batch was held.
 func (b *batch) lateBy(due time.Time) (by time.Duration, ok bool) {
-	if b.clock.at.IsZero() {
-		b.clock = serverClock{read: time.UnixMicro(b.answer.Fence), at: b.sent, still: frozen.Clock(b.rdb) != nil}
+	if b.clock == nil {
+		b.clock = &serverClock{read: time.UnixMicro(b.answer.Fence), at: b.sent, still: frozen.Clock(b.rdb) != nil}
 	}
 	by = b.clock.now(time.Now()).Sub(due)
 	if by <= b.topic.opts.MaxLate || b.clock.exact {
@@ -100,7 +100,7 @@ func (b *batch) lateBy(due time.Time) (by time.Duration, ok bool) {
 			return 0, false
 		}
 	}
-	b.clock.read, b.clock.at, b.clock.exact = read, time.Now(), true
+	*b.clock = serverClock{read: read, at: time.Now(), exact: true, still: b.clock.still}
 	return read.Sub(due), true
 }
 

@@ -75,8 +75,8 @@ func (c *takers) run() {
 			through = true
 			return
 		}
-		beat.works()
 		begin := time.Now()
+		beat.works(begin)
 		cmds = cmds[:0]
 		for _, h := range hands {
 			x := asSlot(h.Slot)
@@ -91,7 +91,8 @@ func (c *takers) run() {
 		} else {
 			c.scripts.Exec(c.shift.Requests, cmds...)
 		}
-		beat.works()
+		end := time.Now()
+		beat.works(end)
 		small, taken, unanswered, answered := 0, 0, 0, false
 		var why error
 		for i, h := range hands {
@@ -113,7 +114,7 @@ func (c *takers) run() {
 			c.log.Warn("turns have no answer and are repeated", zap.Int("slots", unanswered), zap.Error(why))
 		}
 		if answered {
-			c.shift.Heard()
+			c.shift.Heard(end)
 		}
 		clear(cmds) // which have answers, and these what was large in them
 		if replaced {

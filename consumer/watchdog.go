@@ -8,10 +8,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/fleet"
 	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -20,16 +18,14 @@ import (
 // long, and stops the work when the lease is lost. One timer serves all of it,
 // and most batches end before it ever fires.
 type watchdog struct {
-	shift   *shift.Shift
-	scripts *luascripts.Scripts
-	mu      sync.Mutex
+	*batches // of the worker
+	mu       sync.Mutex
 
 	timer    *time.Timer
 	watched  *watched  // nil: no batch
 	until    time.Time // the lease holds, counted from before the request, less a margin; zero: no lease
 	touchAt  time.Time
 	started  time.Time // the message handled last
-	content  string    // of that message; empty: several are handled at the same time
 	lost     bool      // the lease
 	touching bool      // a touch by the timer has no answer yet; the one in start does not set it
 	hung     bool      // the handler ignores its context: the lease is kept no longer
@@ -47,14 +43,11 @@ type watched struct {
 	opts  *ListenOptions
 	keys  *luascripts.SlotKeys
 	fence int64
-	away  *away.Watch
-	hide  privacy
 	sent  time.Time // the turn that took it
 	begun time.Time // when its handlers did; zero while it waits for a place
 
 	contents []string
-	together bool          // several are handled in one call
-	look     time.Duration // how often it is asked about without a lease
+	together bool // several are handled in one call
 }
 
 // deadlineContext is the context of the messages of one batch: cancelled all
@@ -79,11 +72,11 @@ const earlyFinish = time.Second
 func margin(lease time.Duration) time.Duration { return max(lease/10, 500*time.Millisecond) }
 
 // begin watches over the batch from now on.
-func (m *watchdog) begin(s *shift.Shift, scripts *luascripts.Scripts, b *watched) {
+func (m *watchdog) begin(c *batches, b *watched) {
 	m.mu.Lock() // the timer may fire for the batch before
 	defer m.mu.Unlock()
-	m.shift, m.scripts, m.watched = s, scripts, b
-	m.started, m.content, m.lost, m.touching, m.hung = b.begun, "", false, false, false
+	m.batches, m.watched = c, b
+	m.started, m.lost, m.touching, m.hung = b.begun, false, false, false
 	m.ctx, m.cancel = nil, nil
 	m.cancels.clear()
 	m.renewed(b.sent)
@@ -102,7 +95,7 @@ func (m *watchdog) resume(now time.Time) {
 // the session takes its place: see fleet.Term.MayStart. Then a touch only asks which messages
 // are to be cancelled.
 func (m *watchdog) renewed(sent time.Time) {
-	m.until, m.touchAt = time.Time{}, sent.Add(m.watched.look)
+	m.until, m.touchAt = time.Time{}, sent.Add(m.askEvery)
 	if lease := m.watched.term.Lease(); lease > 0 {
 		m.until, m.touchAt = sent.Add(lease-margin(lease)), sent.Add(lease/3)
 	}
@@ -141,8 +134,7 @@ func (m *watchdog) start(now time.Time, i int) (context.Context, bool) {
 	if m.watched.opts.Parallel {
 		return m.alone(i), true // each message has a deadline of its own
 	}
-	m.content, m.current = m.watched.contents[i], i
-	if m.is(i) {
+	if m.current = i; m.is(i) {
 		m.cancel(ErrCancelled)
 	}
 	m.ctx.set(now.Add(m.watched.opts.Timeout))
@@ -162,7 +154,7 @@ func (m *watchdog) end() {
 	if m.cancel != nil {
 		m.cancel(nil)
 	}
-	m.watched, m.content = nil, ""
+	m.watched = nil
 }
 
 // running is how long the oldest handler has surely been running.
@@ -248,7 +240,7 @@ func (m *watchdog) touch(b *watched) {
 	m.mu.Unlock()
 	leased := b.term.Lease() > 0
 	held, asked, err := scripts.Keep(requests, *b.keys, b.id, b.fence, leased)
-	level := b.away.Level(b.keys.Store, err)
+	level := m.away.Level(b.keys.Store, err)
 	m.mu.Lock()
 	switch now := time.Now(); {
 	case m.watched != b || m.lost: // it ended meanwhile
@@ -256,7 +248,7 @@ func (m *watchdog) touch(b *watched) {
 		m.renewed(sent)
 		m.heed(asked)
 	case !leased:
-		m.touchAt = now.Add(b.look / 10)
+		m.touchAt = now.Add(m.askEvery / 10)
 	case err == nil || m.over(now):
 		m.lose(err)
 	default:
@@ -275,6 +267,11 @@ func (m *watchdog) lose(err error) {
 	m.log().Warn("the lease of a batch is lost; its handlers are cancelled", zap.Error(err))
 }
 
+// log is for lines about the message handled last, unless several are handled at the same time.
 func (m *watchdog) log() *zap.Logger {
-	return logOf(m.watched.slot).With(m.watched.hide.content(m.content)...)
+	log := logOf(m.watched.slot)
+	if m.current < 0 {
+		return log
+	}
+	return log.With(m.hide.content(m.watched.contents[m.current])...)
 }

@@ -252,7 +252,7 @@ var turnDamages = []damage{
 	{"more than those would take too long", "put back: more than one turn puts into place",
 		`'LIMIT', 0, 256)`, `'LIMIT', 0, 2560)`},
 	{"what stands first then is looked up again", driven,
-		"    r, due = next_retry()\n", ""},
+		"    r, due = call('ZRANGE', retry, 0, 0, 'WITHSCORES'), nil\n", ""},
 
 	// Failures.
 	{"17 deliveries, not 16", "17 deliveries that fail",

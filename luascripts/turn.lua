@@ -269,11 +269,8 @@ if m[5] then return {'PAUSED', int(batch)} end
 -- 3. Choose the next batch: all fresh, or one retry alone with `left` retries after this one. Fresh ones stand
 -- in the store at ranks from..to, and (priorities) the `above` highest.
 local left, from, to, above = RETRIES, nil, nil, 0
-local function next_retry()
-  local r = call('ZRANGE', retry, 0, 0, 'WITHSCORES')
-  return r, r[1] and math.floor(r[2] / 100)
-end
-local r, due = next_retry()
+local r = call('ZRANGE', retry, 0, 0, 'WITHSCORES')
+local due = r[1] and math.floor(r[2] / 100)
 local retries_first, late                          -- late: a retry is due, and fresh ones may pass it
 local passed = math.min(256 + PASS, tonumber(m[7]) or 0)
 local function alone(content, retries_left)
@@ -311,7 +308,8 @@ else
     local more = #waiting == 512
     if more and #moved > 128 then return {'EMPTY', int(batch), 0, 0} end   -- others may go before these
     if m[8] and now >= (tonumber(m[8]) or 0) and not more then call('HDEL', meta, 'later') end
-    r, due = next_retry()
+    r, due = call('ZRANGE', retry, 0, 0, 'WITHSCORES'), nil
+    if r[1] then due = math.floor(r[2] / 100) end  -- not by `and`: the Lua of rmqtest would keep the old one
   end
   local top, random = call('ZREVRANGE', store, 0, 1, 'WITHSCORES'), tonumber(ARGV[7])
   -- Failed ones of a literal topic stand below every priority. Those that somebody else wrote are found in time.

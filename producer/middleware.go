@@ -54,7 +54,7 @@ type innermost struct{ p *Producer }
 func (s innermost) Send(ctx context.Context, t message.Topic, m message.Message) (Receipt, error) {
 	receipt, err := s.p.send(ctx, t, m)
 	if err != nil {
-		return receipt, fmt.Errorf("send to topic %s: %w", t.Name, err)
+		return receipt, sendError(t, err)
 	}
 	return receipt, nil
 }

@@ -19,8 +19,14 @@ func (p *Producer) Send(ctx context.Context, t message.Topic, m message.Message)
 			return p.wrapped.Send(ctx, t, m)
 		}
 	}
-	return innermost{p}.Send(ctx, t, m)
+	receipt, err := p.send(ctx, t, m)
+	if err != nil {
+		return receipt, sendError(t, err)
+	}
+	return receipt, nil
 }
+
+func sendError(t message.Topic, err error) error { return fmt.Errorf("send to topic %s: %w", t.Name, err) }
 
 func (p *Producer) send(ctx context.Context, t message.Topic, m message.Message) (Receipt, error) {
 	topic, err := p.prepare(ctx, t)

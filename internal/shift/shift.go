@@ -35,7 +35,7 @@ var epoch = time.Now()
 
 // Heard notes that the work goes as it should: Redis has answered a turn or a look at slots,
 // or there was nothing to look at.
-func (s *Shift) Heard() { s.heard.Store(int64(time.Since(epoch))) }
+func (s *Shift) Heard(now time.Time) { s.heard.Store(int64(now.Sub(epoch))) }
 
 // Quiet is how long ago that was.
 func (s *Shift) Quiet() time.Duration { return time.Since(epoch) - time.Duration(s.heard.Load()) }
@@ -43,7 +43,7 @@ func (s *Shift) Quiet() time.Duration { return time.Since(epoch) - time.Duration
 // New begins a shift.
 func New() *Shift {
 	s := &Shift{}
-	s.Heard()
+	s.Heard(time.Now())
 	s.Requests, s.EndRequests = context.WithCancel(context.Background())
 	s.Handlers, s.EndHandlers = context.WithCancelCause(context.Background())
 	s.Background, s.EndBackground = context.WithCancel(s.Requests)
