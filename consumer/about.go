@@ -40,8 +40,8 @@ func (b *batch) text(said any) string {
 	return shorten(text)
 }
 
-// aboutDeath are the fields of a line about a death that could not be told. With nil, there
-// was none yet.
+// aboutDeath are the fields of a line about a death that could not be reported, or, with nil,
+// about deaths that could not be read.
 func (hide privacy) aboutDeath(d *luascripts.Death, err error) []zap.Field {
 	if d == nil {
 		return []zap.Field{zap.Error(err)}

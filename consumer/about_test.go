@@ -166,7 +166,7 @@ func TestLongContentInTheLog(t *testing.T) {
 	}
 }
 
-// A line about a death that cannot be told names it, or hides it with all that repeats it.
+// A line about a death that cannot be reported names it, or hides it with all that repeats it.
 func TestLinesAboutDeaths(t *testing.T) {
 	t.Parallel()
 	const quoted, panics, ends = `{"name": "secret-quoted"}`, "secret-panics", "secret-ends"
@@ -197,7 +197,7 @@ func TestLinesAboutDeaths(t *testing.T) {
 					for text := range strings.Lines(b.text()) {
 						line = nil
 						must(t, json.Unmarshal([]byte(text), &line))
-						if line["topic"] == topic.Name && line["msg"] == "a death could not be told, and will be told again" {
+						if line["topic"] == topic.Name && line["msg"] == "a death could not be reported, and will be reported again" {
 							return true
 						}
 					}

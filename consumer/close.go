@@ -133,7 +133,7 @@ func (w *crew) stuck() error {
 		}
 	}
 	if w.deaths != nil {
-		for _, name := range w.deaths.Telling() {
+		for _, name := range w.deaths.Reporting() {
 			errs = append(errs, fmt.Errorf("the listener to the dead did not return: topic %s", name))
 		}
 	}

@@ -42,7 +42,7 @@ type Consumer struct {
 	phase   phase
 	topics  []*topic
 	listens map[string]bool      // to topics, by name
-	mourns  map[string]DeathFunc // for the deaths of topics, by name
+	onDeath map[string]DeathFunc // by the name of the topic
 	trying  *try                 // a start that is under way, or being undone
 	ended   chan struct{}        // closed when everything has ended after Close
 	result  error                // of Close
@@ -86,7 +86,7 @@ func New(rdb redis.UniversalClient, cfg Config) (*Consumer, error) {
 	cfg.Logger, lines = latelog.Beside(cfg.Logger)
 	c := &Consumer{
 		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), id: id, shares: shares, lines: lines, away: said,
-		log: cfg.Logger.With(zap.String(called, id)), recheck: fleet.Recheck, silence: wakeups.SilenceOf(rdb), listens: map[string]bool{}, mourns: map[string]DeathFunc{},
+		log: cfg.Logger.With(zap.String(called, id)), recheck: fleet.Recheck, silence: wakeups.SilenceOf(rdb), listens: map[string]bool{}, onDeath: map[string]DeathFunc{},
 		stuckAfter: stuckAfter,
 	}
 	frozen.Work(rdb, c.settle)

@@ -26,8 +26,8 @@ type crew struct {
 	takers    *takers
 	lookout   *lookout.Lookout
 	ears      *wakeups.Ears
-	deaths    *deaths.Teller // nil: no deaths are listened to
-	news      *news          // nil: nothing observes
+	deaths    *deaths.Reporter // nil: no topic has a listener to the dead
+	news      *news            // nil: nothing observes
 }
 
 // newCrew makes the fleet, which compares the definitions. The rest waits until they agree:
@@ -64,7 +64,7 @@ func (w *crew) build(c *Consumer) {
 		w.news = &news{observers: o, schedule: w.schedule}
 		w.schedule.RecordMoves()
 	}
-	w.tellDeaths(c)
+	w.reportDeaths(c)
 	takeovers := &takeovers{shift: w.shift, rdb: c.rdb, schedule: w.schedule, fleet: w.fleet, log: c.log}
 	w.takers = &takers{
 		shift: w.shift, rdb: c.rdb, scripts: c.scripts, schedule: w.schedule, pace: &c.pace,

@@ -30,8 +30,9 @@ type Death struct {
 
 // DeathFunc is called for each message that died. If it returns an error or panics, it is
 // called again after 1 s, then 2 s, and so on up to a minute; deaths that came later in the
-// same slot wait. Its context ends after the Timeout of the topic. 16 slots of a topic are told
-// at the same time; one that ignores its context keeps its place for MaxHandlerTime.
+// same slot wait. Its context ends after the Timeout of the topic. It is called for 16 slots
+// of a topic at the same time. A call that ignores its context counts as one of those until
+// MaxHandlerTime is over.
 type DeathFunc func(ctx context.Context, d *Death) error
 
 // ListenDead has f called for each message of topic t that died, at least once, and at first
@@ -39,9 +40,9 @@ type DeathFunc func(ctx context.Context, d *Death) error
 // have a listener, too: the worker that has a slot reports the deaths in it. So have all
 // workers of the topic call ListenDead.
 //
-// A death is told in a moment. If the worker that knew of it died with it, it is told after
-// SafetyLook at the latest, once another has the slot. A message that was requeued or
-// deleted before it was told is not told.
+// A death is reported right away. If the worker that knew of it died with it, it is reported
+// after SafetyLook at the latest, once another has the slot. The death of a message that was
+// requeued or deleted before is not reported.
 func (c *Consumer) ListenDead(t message.Topic, f DeathFunc) error {
 	fail := func(err error) error { return fmt.Errorf("listen to the dead of topic %s: %w", t.Name, err) }
 	if f == nil {
@@ -55,16 +56,16 @@ func (c *Consumer) ListenDead(t message.Topic, f DeathFunc) error {
 	if c.phase != fresh || c.trying != nil {
 		return fail(ErrRunning)
 	}
-	if c.mourns[t.Name] != nil {
+	if c.onDeath[t.Name] != nil {
 		return fail(errors.New("its dead have a listener already"))
 	}
-	c.mourns[t.Name] = f
+	c.onDeath[t.Name] = f
 	return nil
 }
 
 // checkDeaths returns an error if the deaths of a topic are listened to that has no listener.
 func (c *Consumer) checkDeaths() error {
-	for name := range c.mourns {
+	for name := range c.onDeath {
 		if !c.listens[name] {
 			return fmt.Errorf("topic %s has a listener for its dead and none for its messages", name)
 		}
@@ -72,17 +73,18 @@ func (c *Consumer) checkDeaths() error {
 	return nil
 }
 
-// tellDeaths makes what tells the deaths, if anything listens to them.
-func (w *crew) tellDeaths(c *Consumer) {
+// reportDeaths makes what reports the deaths of topics with a listener to the dead, if there
+// are any.
+func (w *crew) reportDeaths(c *Consumer) {
 	var topics []*deaths.Topic
 	for _, t := range w.topics {
-		f := c.mourns[t.Name]
+		f := c.onDeath[t.Name]
 		if f == nil {
 			continue
 		}
 		topics = append(topics, &deaths.Topic{
 			Name: t.Qualified, Scheduled: t.scheduled, Look: t.opts.SafetyLook, Timeout: t.opts.Timeout, Hung: t.opts.MaxHandlerTime,
-			Tell: func(ctx context.Context, slot int, d *luascripts.Death) error { return f(ctx, deathOf(t, slot, d)) },
+			Report: func(ctx context.Context, slot int, d *luascripts.Death) error { return f(ctx, deathOf(t, slot, d)) },
 		})
 	}
 	if topics != nil {

@@ -44,17 +44,17 @@ func hang(t *testing.T, c *Consumer, rdb redis.UniversalClient, most time.Durati
 	return stuck, calls
 }
 
-// What is called for the deaths of a topic may hang in more slots than are told at the same
-// time. The deaths of another topic are told.
+// A DeathFunc may hang in more slots than it is called for at the same time. The deaths of
+// another topic are reported.
 func TestDeathsThatHangHoldUpNoOtherTopic(t *testing.T) {
 	t.Parallel()
 	rdb, fine := shared(t), topicOf(t, message.KindFixedTime, 1)
 	c := newConsumer(t, rdb, Config{})
 	_, calls := hang(t, c, rdb, time.Hour)
-	told := make(chan string, 10)
+	reported := make(chan string, 10)
 	must(t, c.Listen(fine, ListenerFunc(func(context.Context, *Delivery) error { return Dead(errors.New("no")) }), ListenOptions{}))
 	must(t, c.ListenDead(fine, func(_ context.Context, d *Death) error {
-		told <- d.Content
+		reported <- d.Content
 		return nil
 	}))
 	must(t, c.Start(ctx))
@@ -62,8 +62,8 @@ func TestDeathsThatHangHoldUpNoOtherTopic(t *testing.T) {
 		next(t, calls)
 	}
 	newSender(t, rdb, fine).send(t, "m")
-	if content := next(t, told); content != "m" {
-		t.Errorf("%s is told", content)
+	if content := next(t, reported); content != "m" {
+		t.Errorf("%s is reported", content)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestDeathsThatHangHoldUpNoOtherSlot(t *testing.T) {
 	}
 }
 
-// Slots that have many deaths to tell take turns with the others.
+// Slots that have many deaths to report take turns with the others.
 func TestDeathsOfSlotsTakeTurns(t *testing.T) {
 	t.Parallel()
 	const each = 640
@@ -93,15 +93,15 @@ func TestDeathsOfSlotsTakeTurns(t *testing.T) {
 		bury(t, rdb, topic, i, each)
 	}
 	var mu sync.Mutex
-	told, all := make([]int, topic.Slots), make(chan struct{})
+	reported, all := make([]int, topic.Slots), make(chan struct{})
 	c := newConsumer(t, rdb, Config{})
 	must(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
 	must(t, c.ListenDead(topic, func(_ context.Context, d *Death) error {
 		mu.Lock()
 		defer mu.Unlock()
-		if told[d.Slot]++; told[d.Slot] == each && all != nil {
-			if least := slices.Min(told); least == 0 {
-				t.Errorf("slot %d has told all its deaths, and another none", d.Slot)
+		if reported[d.Slot]++; reported[d.Slot] == each && all != nil {
+			if least := slices.Min(reported); least == 0 {
+				t.Errorf("all deaths of slot %d are reported, and none of another", d.Slot)
 			}
 			close(all)
 			all = nil
@@ -110,5 +110,5 @@ func TestDeathsOfSlotsTakeTurns(t *testing.T) {
 	}))
 	ended := all
 	must(t, c.Start(ctx))
-	waitFor(t, "a slot has told all", ended)
+	waitFor(t, "all deaths of a slot are reported", ended)
 }

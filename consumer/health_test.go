@@ -86,7 +86,7 @@ func TestHealthWithoutRedis(t *testing.T) {
 	must(t, c.Alive())
 }
 
-// Slots that are all busy for long are looked at by nobody, and that is well.
+// Slots that are all busy for long are not looked at, and the worker is healthy all the same.
 func TestHealthWhileHandlersAreLong(t *testing.T) {
 	t.Parallel()
 	rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
@@ -119,7 +119,7 @@ func TestHealthWhileTurnsFail(t *testing.T) {
 	eventually(t, "it is healthy", func() bool { return c.Health() == nil })
 }
 
-// wedge is an observer that blocks: whoever calls it is stuck.
+// wedge is an observer that blocks what calls it.
 type wedge struct {
 	once    sync.Once
 	reached chan struct{}

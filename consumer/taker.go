@@ -52,8 +52,8 @@ type takers struct {
 	batches   *batches
 	takeovers *takeovers
 	announcer *wakeups.Announcer
-	deaths    *deaths.Teller // nil: no deaths are listened to
-	news      *news          // nil: nothing observes
+	deaths    *deaths.Reporter // nil: no topic has a listener to the dead
+	news      *news            // nil: nothing observes
 	log       *zap.Logger
 	away      *away.Watch
 	beats     beats

@@ -26,7 +26,7 @@ type Death struct {
 	Score   string  // of At, as Redis has it
 }
 
-// Deaths are those of a slot that were not told yet, the oldest first.
+// Deaths are those of a slot that were not reported yet, the oldest first.
 type Deaths struct {
 	List []Death
 	More time.Duration // after which there will be more; 0: none is known
@@ -35,10 +35,10 @@ type Deaths struct {
 // deathsBytes of contents end an answer of [Scripts.Deaths].
 const deathsBytes = 1 << 20
 
-// Deaths notes that all deaths up to the one of a score were told, unless that is empty, and
-// returns about so many of the next ones: all of a millisecond come together.
-func (s *Scripts) Deaths(ctx context.Context, k SlotKeys, told string, count int) (Deaths, error) {
-	cmd := redis.NewStringSliceCmd(ctx, append(deathsScript.Call(3, 6), k.Dead, k.Meta, k.Why, told, count, deathsBytes)...)
+// Deaths notes that all deaths up to the score `reported` were reported, unless that is
+// empty, and returns about `count` of the next ones: all of a millisecond come together.
+func (s *Scripts) Deaths(ctx context.Context, k SlotKeys, reported string, count int) (Deaths, error) {
+	cmd := redis.NewStringSliceCmd(ctx, append(deathsScript.Call(3, 6), k.Dead, k.Meta, k.Why, reported, count, deathsBytes)...)
 	s.Exec(ctx, cmd)
 	reply, err := cmd.Result()
 	if err != nil {

@@ -18,16 +18,16 @@ var deathTrials = []trial{
 		w.die("a", "b")
 		w.later(1)
 		w.die("c")
-		w.tellsNow("", "a", "b")
+		w.nextDeaths("", "a", "b")
 		w.later(1)
-		list := w.tellsNow("", "a", "b", "c")
+		list := w.nextDeaths("", "a", "b", "c")
 		a := list[0]
 		w.must(a.At.UnixMilli() == w.now-2 && a.Failure.Reason == "no such shop" && a.Failure.Attempts == 1 && a.Failure.Priority == 50, "%+v", a)
-		w.tellsNow("", "a", "b", "c") // nothing was noted
-		w.tellsNow(list[1].Score, "c")
-		w.tellsNow("", "c")
-		w.tellsNow(list[2].Score)
-		w.tellsNow("")
+		w.nextDeaths("", "a", "b", "c") // nothing was noted
+		w.nextDeaths(list[1].Score, "c")
+		w.nextDeaths("", "c")
+		w.nextDeaths(list[2].Score)
+		w.nextDeaths("")
 	}},
 	{name: "deaths: of one ms together", run: func(w *world) {
 		w.clean(fixedTime)
@@ -39,8 +39,8 @@ var deathTrials = []trial{
 		w.later(1)
 		w.die("z")
 		w.later(1)
-		w.tellsNow("", all...)
-		w.tellsNow(strconv.FormatInt(w.now-2, 10), "z")
+		w.nextDeaths("", all...)
+		w.nextDeaths(strconv.FormatInt(w.now-2, 10), "z")
 	}},
 	{name: "deaths: very many of one ms", live: true, run: func(w *world) {
 		w.clean(fixedTime)
@@ -67,7 +67,7 @@ var deathTrials = []trial{
 		w.must(err == nil && len(d.List) == 2 && d.List[1].Content == "b", "%+v, %v", d, err)
 		d, err = w.s.Deaths(ctx, w.k, d.List[1].Score, 0)
 		w.must(err == nil && len(d.List) == 0, "%+v, %v", d, err)
-		w.tellsNow("", "c", "d", "e")
+		w.nextDeaths("", "c", "d", "e")
 	}},
 	{name: "deaths: not too many bytes", run: func(w *world) {
 		w.clean(fixedTime)
@@ -97,11 +97,11 @@ var deathTrials = []trial{
 		w.clean(rangeMerge)
 		w.die("a")
 		w.later(1)
-		list := w.tellsNow("", "a")
-		w.tellsNow(list[0].Score)
+		list := w.nextDeaths("", "a")
+		w.nextDeaths(list[0].Score)
 		w.die("a") // a requeue leaves nothing, and then it dies again
 		w.later(1)
-		w.tellsNow("", "a")
+		w.nextDeaths("", "a")
 	}},
 	{name: "deaths: another copy has failed since", run: func(w *world) {
 		w.clean(fixedTime)
@@ -111,7 +111,7 @@ var deathTrials = []trial{
 		a := w.took(w.as("w", w.slot().number), "a")
 		w.tells(luascripts.Left, leaving(w.as("w", a.Fence, fail("a", time.Second))))
 		w.later(1)
-		list := w.tellsNow("", "a")
+		list := w.nextDeaths("", "a")
 		w.must(list[0].Failure == luascripts.Failure{}, "%+v", list)
 	}},
 	{name: "deaths: the clock is set back", run: func(w *world) {
@@ -120,36 +120,36 @@ var deathTrials = []trial{
 		w.later(100)
 		w.die("b")
 		w.later(1)
-		list := w.tellsNow("", "a", "b")
-		w.tellsNow(list[1].Score)
+		list := w.nextDeaths("", "a", "b")
+		w.nextDeaths(list[1].Score)
 		w.later(-50)
-		w.tellsNow("") // nothing died before the ms that is noted
-		w.die("c")     // now it did
-		w.later(100)   // that ms is over again
-		list = w.tellsNow("", "a", "c", "b")
-		w.tellsNow(list[2].Score)
-		w.tellsNow("")
+		w.nextDeaths("") // nothing died before the ms that is noted
+		w.die("c")       // now it did
+		w.later(100)     // that ms is over again
+		list = w.nextDeaths("", "a", "c", "b")
+		w.nextDeaths(list[2].Score)
+		w.nextDeaths("")
 		w.die("d") // after all that is noted
 		w.later(1)
-		w.tellsNow("", "d")
+		w.nextDeaths("", "d")
 	}},
 	{name: "deaths: the clock is set back, to the ms that is noted", run: func(w *world) {
 		w.clean(fixedTime)
 		w.die("a")
 		w.later(1)
-		w.tellsNow(w.tellsNow("", "a")[0].Score)
+		w.nextDeaths(w.nextDeaths("", "a")[0].Score)
 		w.later(-1)
 		w.die("b")
 		w.later(1)
-		w.tellsNow("", "a", "b")
+		w.nextDeaths("", "a", "b")
 	}},
-	{name: "deaths: the clock is set back while they are told", run: func(w *world) {
+	{name: "deaths: the clock is set back while they are reported", run: func(w *world) {
 		w.clean(fixedTime)
 		w.die("a")
 		w.later(100)
 		w.die("b")
 		w.later(1)
-		list := w.tellsNow("", "a", "b")
+		list := w.nextDeaths("", "a", "b")
 		w.later(-50)
 		w.die("c")
 		w.later(100)
@@ -157,27 +157,27 @@ var deathTrials = []trial{
 			d, err := w.s.Deaths(ctx, w.k, list[1].Score, 10)
 			w.must(err == nil && len(d.List) == 0 && d.More == time.Millisecond, "%+v, %v", d, err)
 		}
-		w.tellsNow("", "a", "c", "b")
+		w.nextDeaths("", "a", "c", "b")
 	}},
 	{name: "deaths: the clock is set back, and a batch is taken over", run: func(w *world) {
 		w.clean(fixedTime)
 		w.die("a")
 		w.later(1)
-		w.tellsNow(w.tellsNow("", "a")[0].Score)
+		w.nextDeaths(w.nextDeaths("", "a")[0].Score)
 		w.later(-100)
 		w.do("zadd", w.k.Store, 1, "b", 1, "c") // their last deliveries
 		number := w.took(w.as("w", w.slot().number), "b").Fence
 		w.tells(luascripts.Number, knowing("w", w.as("x", number)))
 		w.later(200)
-		w.tellsNow("", "b", "a")
+		w.nextDeaths("", "b", "a")
 	}},
 	{name: "deaths: meta is lost", run: func(w *world) {
 		w.clean(fixedTime)
 		w.die("a")
 		w.later(1)
-		w.tellsNow(w.tellsNow("", "a")[0].Score)
+		w.nextDeaths(w.nextDeaths("", "a")[0].Score)
 		w.do("del", w.k.Meta)
-		w.tellsNow("", "a")
+		w.nextDeaths("", "a")
 	}},
 	{name: "deaths: nothing else of meta is touched", run: func(w *world) {
 		w.clean(fixedTime)
@@ -186,14 +186,14 @@ var deathTrials = []trial{
 		w.took(w.as("w", w.slot().number), "b")
 		before := w.slot()
 		w.later(1)
-		w.tellsNow(w.tellsNow("", "a")[0].Score)
+		w.nextDeaths(w.nextDeaths("", "a")[0].Score)
 		before.same(w.slot())
 	}},
 	{name: "deaths: a wrong type", run: func(w *world) {
 		w.clean(fixedTime)
 		w.die("a")
 		w.later(1)
-		w.tellsNow("", "a") // so that something can be noted
+		w.nextDeaths("", "a") // so that something can be noted
 		for _, key := range []string{w.k.Dead, w.k.Meta, w.k.Why} {
 			w.breakKey(key)
 			_, err := w.s.Deaths(ctx, w.k, "5", 10)
@@ -207,7 +207,7 @@ var deathTrials = []trial{
 		w.later(100)
 		w.die("b")
 		w.later(1)
-		list := w.tellsNow("", "a", "b")
+		list := w.nextDeaths("", "a", "b")
 		_, err := w.s.Deaths(ctx, w.k, "", 1)
 		w.must(err == nil, "%v", err)
 		w.later(-50)
@@ -215,27 +215,27 @@ var deathTrials = []trial{
 		w.later(100)
 		_, err = w.s.Deaths(ctx, w.k, list[1].Score, 0)
 		w.must(err == nil, "%v", err)
-		w.tellsNow("", "a", "c", "b")
+		w.nextDeaths("", "a", "c", "b")
 	}},
 	{name: "deaths: noted by an older program", run: func(w *world) {
 		w.clean(fixedTime)
 		w.die("a")
 		w.do("hset", w.k.Meta, "mourned", w.now)
 		w.later(1)
-		w.tellsNow("", "a")
+		w.nextDeaths("", "a")
 	}},
 	{name: "deaths: Redis is full", live: true, run: func(w *world) {
 		w.clean(fixedTime)
 		w.die("a")
 		w.later(1)
 		w.full(true)
-		list := w.tellsNow("", "a")
+		list := w.nextDeaths("", "a")
 		w.full(false)
 		w.full(true)
 		_, err := w.s.Deaths(ctx, w.k, list[0].Score, 10)
 		w.full(false)
 		w.must(err == nil, "%v", err)
-		w.tellsNow("")
+		w.nextDeaths("")
 	}},
 }
 
@@ -253,10 +253,10 @@ func (w *world) die(contents ...string) {
 	w.must(w.now == at, "the clock was moved")
 }
 
-// tellsNow notes what was told, and expects the next deaths.
-func (w *world) tellsNow(told string, contents ...string) []luascripts.Death {
+// nextDeaths notes what was reported, and expects these to be next.
+func (w *world) nextDeaths(reported string, contents ...string) []luascripts.Death {
 	w.Helper()
-	d, err := w.s.Deaths(ctx, w.k, told, 10)
+	d, err := w.s.Deaths(ctx, w.k, reported, 10)
 	got := make([]string, len(d.List))
 	for i, one := range d.List {
 		got[i] = one.Content
@@ -267,12 +267,12 @@ func (w *world) tellsNow(told string, contents ...string) []luascripts.Death {
 
 var deathsDamages = []damage{
 	{"from what is noted", "deaths: each once, with what is known", `tonumber(m[1] or '') or 0, tonumber`, `0, tonumber`},
-	{"from what the caller has told", "deaths: each once, with what is known", `told = tonumber(ARGV[1])`, `told = told`},
-	{"what was told is noted", "deaths: each once, with what is known", "  call('HSET', meta, 'mourned', ARGV[1])\n", ""},
+	{"from what the caller has reported", "deaths: each once, with what is known", `reported = tonumber(ARGV[1])`, `reported = reported`},
+	{"what was reported is noted", "deaths: each once, with what is known", "  call('HSET', meta, 'mourned', ARGV[1])\n", ""},
 	{"what was returned is noted", "deaths: each once, with what is known", "  call('HSET', meta, 'mourning', last)\n", ""},
 	{"never less of it", "deaths: less is returned again", `tonumber(last) > (mourning or 0)`, `true`},
-	{"what was returned before the clock was set back is not noted", "deaths: the clock is set back while they are told", "  if ARGV[1] ~= '' then return {'1'} end          -- of an answer before they were taken away: ask again\n", ""},
-	{"nor what an older program has noted", "deaths: noted by an older program", "  told = 0\n", ""},
+	{"what was returned before the clock was set back is not noted", "deaths: the clock is set back while they are reported", "  if ARGV[1] ~= '' then return {'1'} end          -- of an answer before they were taken away: ask again\n", ""},
+	{"nor what an older program has noted", "deaths: noted by an older program", "  reported = 0\n", ""},
 	{"not those of the present ms", "deaths: each once, with what is known", `string.format('(%.0f', now)`, `string.format('%.0f', now)`},
 	{"those of one ms together", "deaths: of one ms together", `call('ZRANGEBYSCORE', dead, at, at)`, `call('ZRANGEBYSCORE', dead, at, at, 'LIMIT', 0, 10)`},
 	{"and with two questions", "deaths: very many of one ms", `dead, at, at)) do`, `dead, at, at)) do call('ZRANGEBYSCORE', dead, at, at, 'LIMIT', n, 1)`},

@@ -60,9 +60,9 @@ type Explanation = inspector.Explanation
 // context is cancelled with ErrCancelled, and unless it returns nil all the same, the message
 // is dropped. If neither was the case, the message is not there: handled, dead, or never sent.
 //
-// The handler hears of it in a moment, or after a third of its worker's lease if Redis loses
-// the wake-up. A delivery that ends before that counts as it ends, and so does one whose
-// worker dies or whose handler ignores its context for MaxHandlerTime: then cancel again.
+// The handler's context ends right away, or after a third of its worker's lease if Redis loses
+// the wake-up. A delivery that ends before that counts as usual, and so does one whose worker
+// dies or whose handler ignores its context for MaxHandlerTime: then cancel again.
 //
 // basis is the SlotBasis that the message was sent with. Leave it empty if it had none. If you
 // do not know it, leave it empty, too: then all slots are searched, and a message that waits in

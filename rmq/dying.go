@@ -37,9 +37,9 @@ type Death = consumer.Death
 // not wait for it. Its context ends after the Timeout of the topic. If it does not return by
 // then, the log says so after MaxHandlerTime, and its slot alone waits on.
 //
-// A death is told in a moment. If the worker that knew of it died with it, the next one at
-// the slot tells it, SafetyLook after it has come at the latest. A message that was requeued
-// or deleted before its death was told is not told.
+// A death is reported right away. If the worker that knew of it died with it, the
+// next one at the slot reports it, SafetyLook after it has come at the latest. The death of a
+// message that was requeued or deleted before is not reported.
 func (c *Client) ListenDead(t Topic, f func(ctx context.Context, d *Death) error) error {
 	return c.consumer.ListenDead(t, f)
 }

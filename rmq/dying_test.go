@@ -35,14 +35,14 @@ func onEachWay(t *testing.T, test func(t *testing.T, rdb redis.UniversalClient, 
 	})
 }
 
-// nextDeath is what is told next.
-func nextDeath(t *testing.T, told <-chan rmq.Death) rmq.Death {
+// nextDeath is the one that is reported next.
+func nextDeath(t *testing.T, reported <-chan rmq.Death) rmq.Death {
 	t.Helper()
 	select {
-	case d := <-told:
+	case d := <-reported:
 		return d
 	case <-time.After(time.Minute):
-		t.Fatal("no death is told")
+		t.Fatal("no death is reported")
 		panic("unreachable")
 	}
 }
@@ -68,16 +68,16 @@ func inFlightAtADeadWorker(t *testing.T, rdb redis.UniversalClient, topic rmq.To
 	}
 }
 
-// Each death is told: by the last failure, by the verdict of the handler, by a worker that
+// Each death is reported: by the last failure, by the verdict of the handler, by a worker that
 // died with the message, and once more after a requeue.
-func TestDeathsAreTold(t *testing.T) {
+func TestDeathsAreReported(t *testing.T) {
 	t.Parallel()
 	onEachWay(t, func(t *testing.T, rdb redis.UniversalClient, cfg rmq.Config) {
 		ctx := context.Background()
 		cfg.Backoff, cfg.MaxAttempts, cfg.SafetyLook = rmq.Schedule(time.Millisecond), 3, time.Hour
 		client := opened(t, cfg)
 		jobs := rmq.Topic{Name: "jobs", Kind: rmq.KindPriority, Slots: 4}
-		told := make(chan rmq.Death, 100)
+		reported := make(chan rmq.Death, 100)
 		if err := client.Listen(jobs, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
 			if strings.HasPrefix(d.Content, "hopeless") {
 				return rmq.Dead(errors.New("no such shop"))
@@ -87,7 +87,7 @@ func TestDeathsAreTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := client.ListenDead(jobs, func(_ context.Context, d *rmq.Death) error {
-			told <- *d
+			reported <- *d
 			return nil
 		}); err != nil {
 			t.Fatal(err)
@@ -107,7 +107,7 @@ func TestDeathsAreTold(t *testing.T) {
 		begin(t, client)
 		seen := map[string]rmq.Death{}
 		for len(seen) < 2 {
-			d := nextDeath(t, told)
+			d := nextDeath(t, reported)
 			seen[d.Content] = d
 		}
 		if d := seen[taken]; d.Attempts != 17 || d.Worker != "gone-1" || !strings.Contains(d.Reason, "its worker") || d.At.IsZero() {
@@ -117,7 +117,7 @@ func TestDeathsAreTold(t *testing.T) {
 			t.Errorf("%+v", d)
 		}
 		send("hopeless")
-		first := nextDeath(t, told)
+		first := nextDeath(t, reported)
 		if first.Content != "hopeless" || first.Attempts != 1 || first.Reason != "no such shop" || first.FirstFailure.After(first.At) {
 			t.Errorf("%+v", first)
 		}
@@ -128,19 +128,19 @@ func TestDeathsAreTold(t *testing.T) {
 		if n, err := i.DeadRequeue(ctx, "jobs", inspector.DeadQuery{Content: func(x string) bool { return x == "hopeless" }}, inspector.RequeueOptions{}); err != nil || n.Stored != 1 {
 			t.Fatal(n, err)
 		}
-		if again := nextDeath(t, told); again.Content != "hopeless" || !again.At.After(first.At) {
+		if again := nextDeath(t, reported); again.Content != "hopeless" || !again.At.After(first.At) {
 			t.Errorf("%+v, then %+v", first, again)
 		}
 		select {
-		case d := <-told:
-			t.Errorf("told once more: %+v", d)
+		case d := <-reported:
+			t.Errorf("reported once more: %+v", d)
 		default:
 		}
 	})
 }
 
-// A worker that begins to listen hears of those that are dead already, once.
-func TestDeathsOfBeforeAreTold(t *testing.T) {
+// Those that were dead before a worker listened to the dead are reported, once.
+func TestDeathsOfBeforeAreReported(t *testing.T) {
 	t.Parallel()
 	onOneAndMany(t, func(t *testing.T, rdb redis.UniversalClient) {
 		ctx := context.Background()
@@ -153,7 +153,7 @@ func TestDeathsOfBeforeAreTold(t *testing.T) {
 			k := luascripts.KeysOf("jobs", hash.Slot(content, 8))
 			noError(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Score: float64(died.UnixMilli() + int64(n/20)), Member: content}).Err())
 		}
-		for range 2 { // the second worker hears of nothing
+		for range 2 { // to the second worker, nothing
 			var mu sync.Mutex
 			var got []string
 			all := make(chan struct{})
@@ -172,11 +172,11 @@ func TestDeathsOfBeforeAreTold(t *testing.T) {
 			_, err := client.Send(ctx, jobs, rmq.FixedTime{Content: "last", In: time.Millisecond})
 			noError(t, err)
 			<-all
-			awaitTold(t, rdb, jobs)
+			awaitReported(t, rdb, jobs)
 			noError(t, client.Close(ctx))
 			for _, x := range append(slices.Clone(want), "last") {
 				if n := count(got, x); n != 1 {
-					t.Errorf("%s was told %d times", x, n)
+					t.Errorf("%s was reported %d times", x, n)
 				}
 			}
 			want = nil
@@ -193,11 +193,11 @@ func count(all []string, x string) (n int) {
 	return n
 }
 
-// awaitTold waits until it is noted of each slot that all its deaths were told.
-func awaitTold(t *testing.T, rdb redis.UniversalClient, topic rmq.Topic) {
+// awaitReported waits until it is noted of each slot that all its deaths were reported.
+func awaitReported(t *testing.T, rdb redis.UniversalClient, topic rmq.Topic) {
 	t.Helper()
 	ctx := context.Background()
-	eventually(t, "all deaths are told", func() bool {
+	eventually(t, "all deaths are reported", func() bool {
 		for slot := range topic.Slots {
 			k := luascripts.KeysOf(topic.Name, slot)
 			up := rdb.HGet(ctx, k.Meta, "mourned").Val()
@@ -212,13 +212,14 @@ func awaitTold(t *testing.T, rdb redis.UniversalClient, topic rmq.Topic) {
 	})
 }
 
-// A death that cannot be told is told again, and holds up neither messages nor other slots.
-func TestDeathsAreToldAgain(t *testing.T) {
+// A death that cannot be reported is reported again, and holds up neither messages nor other
+// slots.
+func TestDeathsAreReportedAgain(t *testing.T) {
 	t.Parallel()
 	rdb := servertest.Redis(t).Client(t)
 	client := opened(t, rmq.Config{Redis: rdb})
 	jobs := rmq.Topic{Name: "jobs", Kind: rmq.KindPriority, Slots: 4}
-	handled, told := make(chan string, 100), make(chan rmq.Death, 100)
+	handled, reported := make(chan string, 100), make(chan rmq.Death, 100)
 	noError(t, client.Listen(jobs, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
 		if strings.HasPrefix(d.Content, "fine") {
 			handled <- d.Content
@@ -240,7 +241,7 @@ func TestDeathsAreToldAgain(t *testing.T) {
 				return errors.New("the pager is away")
 			}
 		}
-		told <- *d
+		reported <- *d
 		return nil
 	}))
 	begin(t, client)
@@ -258,7 +259,7 @@ func TestDeathsAreToldAgain(t *testing.T) {
 		other += "b"
 	}
 	send("in another slot", other)
-	if d := nextDeath(t, told); d.Content != "in another slot" {
+	if d := nextDeath(t, reported); d.Content != "in another slot" {
 		t.Errorf("%+v", d)
 	}
 	third := other
@@ -270,7 +271,7 @@ func TestDeathsAreToldAgain(t *testing.T) {
 	close(heal)
 	var rest []string
 	for range 2 {
-		rest = append(rest, nextDeath(t, told).Content)
+		rest = append(rest, nextDeath(t, reported).Content)
 	}
 	slices.Sort(rest)
 	if !slices.Equal(rest, []string{"bad", "worse"}) {
@@ -278,7 +279,7 @@ func TestDeathsAreToldAgain(t *testing.T) {
 	}
 }
 
-// Close waits for what is being told, until its context ends.
+// Close waits for a death that is being reported, until its context ends.
 func TestCloseWaitsForDeaths(t *testing.T) {
 	t.Parallel()
 	rdb := servertest.Redis(t).Client(t)
@@ -286,9 +287,9 @@ func TestCloseWaitsForDeaths(t *testing.T) {
 	for _, patient := range []bool{true, false} {
 		client := opened(t, rmq.Config{Redis: rdb})
 		noError(t, client.Listen(jobs, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return rmq.Dead(nil) }), rmq.ListenOptions{}))
-		telling, goOn, cause := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+		calls, goOn, cause := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 		noError(t, client.ListenDead(jobs, func(ctx context.Context, d *rmq.Death) error {
-			close(telling)
+			close(calls)
 			select {
 			case <-goOn:
 			case <-ctx.Done():
@@ -300,7 +301,7 @@ func TestCloseWaitsForDeaths(t *testing.T) {
 		content := fmt.Sprint("patient ", patient)
 		_, err := client.Send(context.Background(), jobs, rmq.Priority{Content: content, Priority: 20})
 		noError(t, err)
-		<-telling
+		<-calls
 		within, cancel := context.WithCancel(context.Background())
 		closed := make(chan error, 1)
 		go func() { closed <- client.Close(within) }()
@@ -316,7 +317,7 @@ func TestCloseWaitsForDeaths(t *testing.T) {
 		cancel()
 		up := rdb.HGet(context.Background(), luascripts.KeysOf("jobs", 0).Meta, "mourned").Val()
 		if died := rdb.ZScore(context.Background(), luascripts.KeysOf("jobs", 0).Dead, content).Val(); patient != (up == fmt.Sprintf("%.0f", died)) {
-			t.Errorf("patient %v: told up to %s, and it died at %.0f", patient, up, died)
+			t.Errorf("patient %v: reported up to %s, and it died at %.0f", patient, up, died)
 		}
 	}
 }
@@ -406,13 +407,13 @@ func TestDeathsWithDocumentedRights(t *testing.T) {
 	server, user := servertest.Redis(t), documented(t, "worker")
 	user.grant(t, server.Client(t))
 	client := opened(t, rmq.Config{Redis: server.Client(t, user.login)})
-	orders, told := rmq.Topic{Name: "orders", Kind: rmq.KindPriority}, make(chan rmq.Death, 1)
+	orders, reported := rmq.Topic{Name: "orders", Kind: rmq.KindPriority}, make(chan rmq.Death, 1)
 	noError(t, client.Listen(orders, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return rmq.Dead(nil) }), rmq.ListenOptions{}))
-	noError(t, client.ListenDead(orders, func(_ context.Context, d *rmq.Death) error { told <- *d; return nil }))
+	noError(t, client.ListenDead(orders, func(_ context.Context, d *rmq.Death) error { reported <- *d; return nil }))
 	begin(t, client)
 	_, err := client.Send(context.Background(), orders, rmq.Priority{Content: "x", Priority: 20})
 	noError(t, err)
-	nextDeath(t, told)
+	nextDeath(t, reported)
 	noError(t, client.Close(context.Background()))
 	neverRefused(t, server.Client(t))
 }

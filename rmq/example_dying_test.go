@@ -9,8 +9,8 @@ import (
 	"github.com/slotmq/go-rmq/rmq"
 )
 
-// Each message that died is told once, or now and then twice: to page somebody, or to note
-// it in your database.
+// Each death is reported once, or now and then twice: to page someone, or to note it in your
+// database.
 func ExampleClient_ListenDead() {
 	client := open(rmq.Config{})
 	defer client.close()

@@ -17,29 +17,29 @@ import (
 	"github.com/slotmq/go-rmq/rmq"
 )
 
-// toldKey is a list of the deaths that were told: content and ms.
-const toldKey = "told"
+// reportedKey is a list of the deaths that were reported: content and ms.
+const reportedKey = "reported"
 
 // noteDeath writes a death down, in some milliseconds, so that kills hit it.
 func noteDeath(rdb redis.UniversalClient) func(context.Context, *rmq.Death) error {
 	return func(ctx context.Context, d *rmq.Death) error {
 		<-time.After(rand.N(3 * time.Millisecond))
-		err := rdb.RPush(ctx, toldKey, fmt.Sprintf("%s@%d", d.Content, d.At.UnixMilli())).Err()
+		err := rdb.RPush(ctx, reportedKey, fmt.Sprintf("%s@%d", d.Content, d.At.UnixMilli())).Err()
 		<-time.After(rand.N(3 * time.Millisecond))
 		return err
 	}
 }
 
 // Workers are killed fifty times, while messages die by failures, by verdicts and by those
-// kills, and some of the dead are requeued. Whatever is dead in the end was told.
-func TestDeathsAreToldOverKills(t *testing.T) {
+// kills, and some of the dead are requeued. All that are dead in the end were reported.
+func TestDeathsAreReportedOverKills(t *testing.T) {
 	t.Parallel()
 	const kills, workers = 50, 4
 	ctx, draw := context.Background(), drawn(t)
 	jobs := rmq.Topic{Name: "jobs", Kind: rmq.KindFixedTime, Slots: 16}
 	c := newCluster(t, job{
 		Topics: []rmq.Topic{jobs}, Lease: 2 * time.Second, Backoff: time.Millisecond, Timeout: 5 * time.Second,
-		SafetyLook: 500 * time.Millisecond, Mourns: true,
+		SafetyLook: 500 * time.Millisecond, ListensToDead: true,
 	})
 	look, err := inspector.New(c.rdb, inspector.Config{})
 	noError(t, err)
@@ -80,15 +80,15 @@ func TestDeathsAreToldOverKills(t *testing.T) {
 		return len(dead) == sent
 	})
 	missing := func() (all []string) {
-		told := c.rdb.LRange(ctx, toldKey, 0, -1).Val()
+		reported := c.rdb.LRange(ctx, reportedKey, 0, -1).Val()
 		for _, d := range dead {
-			if !slices.Contains(told, d) {
+			if !slices.Contains(reported, d) {
 				all = append(all, d)
 			}
 		}
 		return all
 	}
-	eventually(t, "all deaths are told", func() bool { return len(missing()) == 0 })
+	eventually(t, "all deaths are reported", func() bool { return len(missing()) == 0 })
 	byKill := 0
 	for slot := range jobs.Slots {
 		for _, why := range c.rdb.HVals(ctx, luascripts.KeysOf("jobs", slot).Why).Val() {
@@ -97,8 +97,8 @@ func TestDeathsAreToldOverKills(t *testing.T) {
 			}
 		}
 	}
-	told := c.rdb.LLen(ctx, toldKey).Val()
-	t.Logf("%d kills: %d dead, %d of them by a kill, %d requeued before; told %d times", kills, len(dead), byKill, requeued, told)
+	reported := c.rdb.LLen(ctx, reportedKey).Val()
+	t.Logf("%d kills: %d dead, %d of them by a kill, %d requeued before; reported %d times", kills, len(dead), byKill, requeued, reported)
 	if byKill == 0 || requeued == 0 {
 		t.Error("the test has not tried what it should")
 	}

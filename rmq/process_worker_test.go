@@ -39,8 +39,8 @@ type job struct {
 
 	Observe bool // log the events, too
 
-	SafetyLook time.Duration
-	Mourns     bool // listens to the dead: see noteDeath
+	SafetyLook    time.Duration
+	ListensToDead bool // listens to the dead: see noteDeath
 }
 
 // sharing is how the slots are shared out.
@@ -128,7 +128,7 @@ func (j job) run() error {
 		if err != nil {
 			return err
 		}
-		if j.Mourns {
+		if j.ListensToDead {
 			if err := client.ListenDead(t, noteDeath(rdb)); err != nil {
 				return err
 			}

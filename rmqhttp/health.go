@@ -9,7 +9,7 @@ import (
 	"github.com/slotmq/go-rmq/rmq"
 )
 
-// timeout of a look at Redis. A probe of Kubernetes waits for 1 s unless told otherwise.
+// timeout of a look at Redis. A probe of Kubernetes waits for 1 s by default.
 const timeout = 800 * time.Millisecond
 
 // Health returns a handler for /livez and /readyz, by GET or HEAD. Other paths are 404: to

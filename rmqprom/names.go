@@ -3,7 +3,7 @@ package rmqprom
 import "github.com/prometheus/client_golang/prometheus"
 
 // The names and labels of all metrics. Those that begin with messaging_ are of the semantic
-// conventions of OpenTelemetry, v1.43.0, which do not set them in stone yet.
+// conventions of OpenTelemetry, v1.43.0, which may still change them.
 
 // Values of labels.
 const (

@@ -16,10 +16,10 @@ import (
 )
 
 // written are all metrics with their type and labels. The first four were copied from the
-// semantic conventions of OpenTelemetry v1.44.0 (docs/messaging/messaging-metrics.md), as the
+// semantic conventions of OpenTelemetry v1.43.0 (docs/messaging/messaging-metrics.md), as the
 // Prometheus exporter of the OpenTelemetry Collector writes them: dots become _, the unit is
 // put behind, then _total behind counters, and units such as {message} are left out. The
-// others follow the same rules. Whoever changes one breaks dashboards and alerts.
+// others follow the same rules. A change of one breaks dashboards and alerts.
 var written = strings.Fields(`
 	messaging_client_consumed_messages_total COUNTER error_type,messaging_destination_name,messaging_operation_name,messaging_system
 	messaging_client_operation_duration_seconds HISTOGRAM error_type,messaging_destination_name,messaging_operation_name,messaging_operation_type,messaging_system

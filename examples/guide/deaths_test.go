@@ -9,7 +9,7 @@ import (
 	"github.com/slotmq/go-rmq/rmq"
 )
 
-// Each death is heard of, whatever the message died of.
+// Each death is reported, whatever the message died of.
 func Example_deaths() {
 	client, end := open(rmq.Config{})
 	defer end()

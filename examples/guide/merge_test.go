@@ -60,7 +60,7 @@ func Example_merge() {
 	// Output: draw bike with 999
 }
 
-// A search index that is built when nobody has typed for a second.
+// A search index that is built when a page has not been edited for a second.
 func Example_debounce() {
 	client, end := open(rmq.Config{})
 	defer end()
@@ -73,9 +73,9 @@ func Example_debounce() {
 		check(err)
 		client.Advance(100 * time.Millisecond)
 	}
-	fmt.Println("nobody types any more")
+	fmt.Println("no more edits")
 	client.Advance(time.Second)
 	// Output:
-	// nobody types any more
+	// no more edits
 	// page 12
 }

@@ -15,7 +15,7 @@ func Example_priority() {
 		_, err := client.Send(ctx, photos, rmq.Priority{Content: p.photo, Priority: plans[p.plan]})
 		check(err)
 	}
-	// Somebody looks at d.png right now: sent again, it has the new priority.
+	// A user looks at d.png right now: sent again, it has the new priority.
 	_, err := client.Send(ctx, photos, rmq.Priority{Content: "d.png", Priority: 1000})
 	check(err)
 

@@ -9,7 +9,7 @@ import (
 	"github.com/slotmq/go-rmq/rmq"
 )
 
-// A render that nobody wants any more stops in the middle.
+// A render that is not wanted any more stops in the middle.
 func Example_stop() {
 	client, end := open(rmq.Config{})
 	defer end()

@@ -129,8 +129,8 @@ func TestBackInTime(t *testing.T) {
 	wantLines(t, log, lines)
 }
 
-// A server is killed and restarted, twice. Whoever notices, and however often, it is said once
-// each time, and once that it answers again.
+// A server is killed and restarted, twice. Whatever notices, and however often, the log says it
+// once each time, and once that it answers again.
 func TestKilledAndRestarted(t *testing.T) {
 	t.Parallel()
 	server := servertest.Redis(t)
@@ -246,7 +246,7 @@ func TestNeverBack(t *testing.T) {
 	await(t, log, lines, 1)
 	cancel()
 	looked.Wait()
-	w.Doubt("store{x_0}", io.EOF) // whoever has ended asks no more
+	w.Doubt("store{x_0}", io.EOF) // after its end it asks no more
 	looked.Wait()
 	other, otherLooked := watcher(t, log, server.Client(t)) // of the same log
 	if !other.Doubt("store{x_0}", io.EOF) {

@@ -20,56 +20,56 @@ const (
 )
 
 // Hurry has all slots of a topic looked at that are this worker's: some may be new to it.
-func (t *Teller) Hurry(of *schedule.Topic) {
-	if topic := t.of[of]; topic != nil {
-		t.plan.Hurry(topic)
+func (r *Reporter) Hurry(of *schedule.Topic) {
+	if topic := r.of[of]; topic != nil {
+		r.plan.Hurry(topic)
 	}
 }
 
-// Run looks at the slots of each topic now and then: a worker may have died before it told
-// what it knew, and others may have killed messages in a slot which this one has now.
-func (t *Teller) Run() {
-	for topics := t.plan.Next(t.Shift.Background); topics != nil; topics = t.plan.Next(t.Shift.Background) {
+// Run looks at the slots of each topic now and then: a worker may have died before it reported
+// what it knew, and others may have killed messages in a slot that is this one's now.
+func (r *Reporter) Run() {
+	for topics := r.plan.Next(r.Shift.Background); topics != nil; topics = r.plan.Next(r.Shift.Background) {
 		groups := map[string][]place{} // by server
 		for _, topic := range topics {
-			for _, x := range t.Schedule.Assigned(topic.Scheduled) {
+			for _, x := range r.Schedule.Assigned(topic.Scheduled) {
 				p := place{topic, x.Index}
-				if _, addr, err := cluster.MasterFor(t.Shift.Background, t.Redis, p.keys().Dead); err == nil {
+				if _, addr, err := cluster.MasterFor(r.Shift.Background, r.Redis, p.keys().Dead); err == nil {
 					groups[addr] = append(groups[addr], p)
 				}
 			}
 		}
 		for addr, places := range groups {
-			t.lines.Add(addr, places...)
+			r.lines.Add(addr, places...)
 		}
 	}
 }
 
-// look begins to tell in those of some slots of one server that have dead messages. Nearly
-// always there is none at all, which one command says of many slots.
-func (t *Teller) look(_ string, slots []place) {
-	if t.Shift.Background.Err() != nil {
+// look begins to report the deaths in those of some slots, all of one server, that have any.
+// Nearly always none has, and one command finds that out for many slots.
+func (r *Reporter) look(_ string, slots []place) {
+	if r.Shift.Background.Err() != nil {
 		return
 	}
-	node, _, err := cluster.MasterFor(t.Shift.Background, t.Redis, slots[0].keys().Dead)
+	node, _, err := cluster.MasterFor(r.Shift.Background, r.Redis, slots[0].keys().Dead)
 	if err != nil {
 		return
 	}
 	together := slotsInOneExists
-	if cluster.IsCluster(t.Redis) { // which allows no keys of several slots in a command
+	if cluster.IsCluster(r.Redis) { // which allows no keys of several slots in a command
 		together = 1
 	}
 	if together > 1 {
-		slots = t.withDead(node, slots, together)
+		slots = r.withDead(node, slots, together)
 	}
-	for _, p := range t.withDead(node, slots, 1) {
-		t.begin(p)
+	for _, p := range r.withDead(node, slots, 1) {
+		r.begin(p)
 	}
 }
 
-// withDead returns those of some slots that have dead messages, or may have: it asks about
-// so many of them together.
-func (t *Teller) withDead(node redis.UniversalClient, slots []place, together int) (some []place) {
+// withDead returns those of some slots that have dead messages, or may have. It asks about
+// `together` slots in one command.
+func (r *Reporter) withDead(node redis.UniversalClient, slots []place, together int) (some []place) {
 	if len(slots) == 0 {
 		return nil
 	}
@@ -80,11 +80,11 @@ func (t *Teller) withDead(node redis.UniversalClient, slots []place, together in
 		for i, p := range group {
 			keys[i] = p.keys().Dead
 		}
-		exist = append(exist, pipe.Exists(t.Shift.Background, keys...))
+		exist = append(exist, pipe.Exists(r.Shift.Background, keys...))
 	}
-	if _, err := pipe.Exec(t.Shift.Background); cluster.Unanswered(err) {
-		cluster.NoteError(t.Shift.Background, t.Redis, err)
-		t.Log.Debug("the look for deaths failed", zap.Error(err))
+	if _, err := pipe.Exec(r.Shift.Background); cluster.Unanswered(err) {
+		cluster.NoteError(r.Shift.Background, r.Redis, err)
+		r.Log.Debug("the look for deaths failed", zap.Error(err))
 		return nil // the next look finds them
 	}
 	for i, group := range slices.Collect(slices.Chunk(slots, together)) {
@@ -96,20 +96,20 @@ func (t *Teller) withDead(node redis.UniversalClient, slots []place, together in
 }
 
 // Settle is for tests that stop the clock: it looks at all slots and returns when all deaths
-// are told, but for those that failed, and those of the ms at which the clock stands.
-func (t *Teller) Settle(ctx context.Context) error {
-	for _, topic := range t.of {
-		for _, x := range t.Schedule.Assigned(topic.Scheduled) {
-			t.begin(place{topic, x.Index})
+// are reported, but for those that failed, and those of the ms at which the clock stands.
+func (r *Reporter) Settle(ctx context.Context) error {
+	for _, topic := range r.of {
+		for _, x := range r.Schedule.Assigned(topic.Scheduled) {
+			r.begin(place{topic, x.Index})
 		}
 	}
 	settled := make(chan struct{})
 	go func() {
 		defer close(settled)
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		for t.active > 0 {
-			t.settled.Wait()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for r.active > 0 {
+			r.settled.Wait()
 		}
 	}()
 	select {
