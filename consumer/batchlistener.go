@@ -72,8 +72,9 @@ func (b *Batch) RetryAfter(i int, d time.Duration, err error) { b.Fail(i, RetryA
 func (b *Batch) Later(i int, d time.Duration) { b.Fail(i, Later(d)) }
 
 // Outcome returns what becomes of message i when the listener has returned err: what
-// [OutcomeOf] says of that, or of what message i was named with. It is for a
-// [BatchMiddleware], with the context of its call and after the listener inside has returned.
+// [OutcomeOf] says of err, or of the error that Fail, Dead, RetryAfter or Later gave to message
+// i. It is for a [BatchMiddleware], with the context of its call and after the listener inside
+// has returned.
 func (b *Batch) Outcome(ctx context.Context, i int, err error) message.What {
 	return OutcomeOf(ctx, b.Messages[i], b.endOf(i, err))
 }

@@ -122,13 +122,13 @@ type ListenOptions struct {
 	Due bool
 
 	// MaxLate is how late a message may be when its handler would be called, by the clock
-	// of Redis; one that is later is not handled. It is about messages as Delivery.Due knows
-	// them, and fills that in: a retry always comes, and so does a message that Redis had to
-	// give the worker a second time; one that was handed back is due since it had been
-	// taken, and one that was put back by [Later] when that was over.
+	// of Redis; one that is later is not handled. It goes by Delivery.Due, and sets it. A
+	// retry has no Due, and neither has a message that Redis had to give the worker a second
+	// time: these are never too late. A message that was handed back counts as due when it
+	// was taken, and one that was put back by [Later] when that time is over.
 	//
-	// With BatchOptions.Gather it must be longer than that, since a message is that late when
-	// its slot has gathered; leave room for the call before. It is refused for topics of the
+	// It must be longer than BatchOptions.Gather, by which messages of a slot that gathers
+	// are late already; leave room for the call before, too. It is refused for topics of the
 	// Priority kind. Defaults to 0: none is too late.
 	MaxLate time.Duration
 

@@ -12,7 +12,7 @@ import (
 // news reports what happens to the messages of a worker. It is nil where nothing observes.
 //
 // What becomes of a batch is reported when the turn that finished it has an answer which
-// proves that Redis has heard it. So the event goes with the slot: begun when the batch is
+// proves that Redis has applied it. So the event goes with the slot: begun when the batch is
 // taken, filled in when its handlers are through, and settled by that answer.
 type news struct {
 	observers *observers.Observers
@@ -56,12 +56,12 @@ func (s *slot) finished() {
 	}
 }
 
-// settle reports what has become of the batch that a turn was to finish, or that its
-// answer does not prove that Redis has heard it.
+// settle reports what has become of the batch that a turn was to finish, or that it was
+// overtaken, if the answer does not prove that Redis has applied the turn.
 func (n *news) settle(x *slot, a *luascripts.Answer, repeated bool) {
 	e := x.event
 	x.event = nil
-	if why := unheard(a, e.Fence, repeated); why != "" {
+	if why := unproven(a, e.Fence, repeated); why != "" {
 		for i := range e.Items {
 			item := &e.Items[i]
 			item.What, item.In, item.Reason, item.Err = message.Overtaken, 0, why, nil
@@ -71,12 +71,12 @@ func (n *news) settle(x *slot, a *luascripts.Answer, repeated bool) {
 	n.observers.Release(e)
 }
 
-// unheard says why an answer does not prove that Redis has applied what the turn said of the
+// unproven says why an answer does not prove that Redis has applied what the turn said of the
 // batch of a fence. It is empty if it does: see "The answers" in docs/PROTOCOL.md.
 //
 // EMPTY, PAUSED and LEFT come only from behind the finish. So does a new batch; but a smaller
 // fence is that of a Redis which has forgotten all that came after it.
-func unheard(a *luascripts.Answer, fence int64, repeated bool) string {
+func unproven(a *luascripts.Answer, fence int64, repeated bool) string {
 	switch {
 	case a.Code != luascripts.Busy && a.Fence < fence:
 		return "Redis has forgotten the batch"

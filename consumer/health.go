@@ -44,11 +44,10 @@ func (c *Consumer) Health() error {
 	return nil
 }
 
-// Alive returns an error if the worker is stuck for good: what takes turns has not come
-// round for 30 s, or has ended, which only an observer that blocks, a hook of the Redis client
-// that ends its goroutine, or an error in this package can do.
-// To start the process again is what helps. It waits for nothing, and nothing that Redis,
-// ZooKeeper, a handler or the log does makes it fail.
+// Alive returns an error if the worker is stuck for good, and only a new start of its process
+// helps: what takes turns has been busy with something else than Redis for 30 s, or has ended.
+// An observer that blocks can do that, a hook of the Redis client that ends its goroutine, or
+// an error in this package; but not Redis, ZooKeeper, a handler or the log. It does not wait.
 func (c *Consumer) Alive() error {
 	c.mu.Lock()
 	w := c.crew

@@ -9,11 +9,11 @@ import (
 
 // OutcomeOf returns what becomes of a message whose listener has returned err: Done, Failed,
 // Died, Snoozed after [Later], Dropped if it was cancelled, or HandedBack if the worker is
-// closing. It is for a
-// [Middleware], with what that was given and what the listener inside returned.
+// closing. It is for a [Middleware], with what that was given and what the listener inside
+// returned.
 //
-// It is what the worker will ask of Redis, if the middleware returns the same error. Whether
-// Redis has heard it, only an [message.Observer] learns: the batch may be taken over before
+// It is what the worker will ask of Redis, if the middleware returns the same error. Only a
+// [message.Observer] learns whether Redis has done it: the batch may be taken over before
 // that, and then the message comes again.
 func OutcomeOf(ctx context.Context, d *Delivery, err error) message.What {
 	if err == nil {

@@ -45,7 +45,7 @@ var ends = [...]message.What{
 	dead: message.Died, snoozed: message.Snoozed, dropped: message.Dropped,
 }
 
-// describe says to observers what has become of a message, once Redis has heard it.
+// describe says to observers what has become of a message, once Redis has applied it.
 func (r *result) describe(x *message.Item) {
 	x.What = ends[r.fate]
 	x.Took, x.In, x.Reason, x.Err = r.took, r.delay, r.reason, r.err

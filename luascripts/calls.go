@@ -49,8 +49,8 @@ func (s *Scripts) Keep(ctx context.Context, k SlotKeys, worker string, number in
 }
 
 // Cancel removes a message that waits in the slot. A copy in flight is reported, and its
-// worker is asked to end it: see [Cancels]. The Redis client does not repeat the call by itself: what the first try removed
-// would be reported as not there.
+// worker is asked to end it: see [Cancels]. The Redis client does not repeat the call by
+// itself: what the first try removed would be reported as not there.
 func (s *Scripts) Cancel(ctx context.Context, k SlotKeys, content string) (removed, inFlight bool, err error) {
 	args := append(cancelScript.Call(6, 7), k.Store, k.Prepare, k.Retry, k.Dead, k.Why, k.Meta, content)
 	cmd := script.Once{StringSliceCmd: redis.NewStringSliceCmd(ctx, args...)}

@@ -15,9 +15,9 @@ type Event struct {
 	// Worker is the id of the worker; empty for what a producer reports.
 	Worker string
 
-	// At is when the answer came, by the clock of this process, and Took how long it was in
-	// coming: since a producer began to write, repetitions included, or since a worker last
-	// asked. 0 for Moved.
+	// At is when the answer came, by the clock of this process. Took is how long the answer
+	// took: since a producer began to write, repetitions included, or since a worker last
+	// asked. It is 0 for Moved.
 	At   time.Time
 	Took time.Duration
 
@@ -79,7 +79,7 @@ const (
 	Taken What = iota + 10
 	// Done: it was handled, and Redis has let go of it.
 	Done
-	// Failed: the delivery has failed, and there will be another one, or one of the new copy.
+	// Failed: the delivery has failed, and another one follows, of this copy or the new one.
 	Failed
 	// Died: it failed for the last time, or was given up. It is among the dead, unless there
 	// is a new copy. One whose last worker died is in no event. A Client's ListenDead is about
@@ -89,7 +89,7 @@ const (
 	Snoozed
 	// Dropped: it is gone without being handled to its end: cancelled, or too late.
 	Dropped
-	// HandedBack: it was taken, but not handled. The delivery does not count.
+	// HandedBack: it was taken, and not begun, or ended by Close. The delivery does not count.
 	HandedBack
 	// Overtaken: what this worker made of it may not count. Another worker was given the
 	// batch, or may have been, or Redis has forgotten it: Reason says which. If the message

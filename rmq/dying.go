@@ -34,8 +34,8 @@ type Death = consumer.Death
 // stays among the dead until you requeue or delete it.
 //
 // f is called for 16 slots of a topic at the same time, by each worker, and other topics do
-// not wait for it. Its context ends after the Timeout of the topic. If it does not return by
-// then, the log says so after MaxHandlerTime, and its slot alone waits on.
+// not wait for it. Its context ends after the Timeout of the topic. If it has not returned
+// after MaxHandlerTime, the log says so, and only its slot still waits.
 //
 // A death is reported right away. If the worker that knew of it died with it, the
 // next one at the slot reports it, SafetyLook after it has come at the latest. The death of a

@@ -113,7 +113,7 @@ func ExampleConfig_middleware() {
 	// Output: jobs invoice 7 <nil>
 }
 
-// An observer sees what has become of messages, after Redis has heard it.
+// An observer sees what has become of messages, after Redis has applied it.
 func ExampleConfig_observers() {
 	alarm := rmq.ObserverFunc(func(e *rmq.Event) {
 		for _, x := range e.Items {

@@ -5,13 +5,13 @@ import (
 	"errors"
 )
 
-// Forward returns a listener that sends each message on to another topic: as what next makes
-// of it, or not at all if that is nil. So a message may wait for its time first, and then be
-// ordered by its priority.
+// Forward returns a listener that sends each message on to another topic, as the message that
+// next returns; if that is nil, nothing is sent. So a message may wait for its time first, and
+// then be ordered by its priority.
 //
-// It is done once Redis has stored it there. If its worker dies in between, it is sent again,
-// and merges if it still waits. A message that the other topic refuses as ErrInvalid is dead
-// at once.
+// A message is done once Redis has stored the next one. If its worker dies in between, the
+// next one is sent again, and merges if it still waits. A message that the other topic refuses
+// as ErrInvalid is dead at once.
 func Forward(client *Client, to Topic, next func(d *Delivery) Message) MessageListener {
 	return ListenerFunc(func(ctx context.Context, d *Delivery) error {
 		m := next(d)

@@ -41,9 +41,9 @@ func ping(ctx context.Context, server redis.UniversalClient) error {
 }
 
 // Alive returns an error if the client is stuck for good, and only a new start of its process
-// helps: what takes turns at Redis has been busy with something else for 30 s, such as an
-// observer that blocks, or has had its goroutine ended. Redis, ZooKeeper, handlers and the log may be away or hang for any
-// time without that. It does not wait.
+// helps. It is stuck if what asks Redis for messages has been busy with something else for
+// 30 s, such as an observer that blocks, or if its goroutine was ended. Redis, ZooKeeper,
+// handlers and the log never make it fail, however long they hang. It does not wait.
 //
 // It is for a liveness probe: see package rmqhttp.
 func (c *Client) Alive() error {

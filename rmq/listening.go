@@ -104,18 +104,19 @@ type BatchFunc = consumer.BatchFunc
 //	func (b *Batch) Fail(i int, err error)                        // as if you had returned err for it
 //	func (b *Batch) Dead(i int, err error)                        // no retry can mend it
 //	func (b *Batch) RetryAfter(i int, d time.Duration, err error) // it comes again after d
-//	func (b *Batch) Later(i int, d time.Duration)                 // it comes again after d, and this delivery does not count
+//	func (b *Batch) Later(i int, d time.Duration)                 // the same; this delivery does not count
 //
-// The methods say what becomes of message i, if that is something else than what you
-// return. Several goroutines may call them, until your listener returns.
+// Call them for message i if something else is to become of it than your return value says.
+// Several goroutines may call them, until your listener returns.
 //
-// Outcome is OutcomeOf for message i, with what was said of it. It is for a BatchMiddleware,
-// with what it was given and what the listener inside has returned.
+// Outcome is OutcomeOf for message i, after such calls. It is for a BatchMiddleware, with what
+// it was given and what the listener inside has returned.
 //
 //	func (b *Batch) Outcome(ctx context.Context, i int, err error) What
 type Batch = consumer.Batch
 
-// BatchOptions are how a topic is listened to by ListenBatch. A handler is a call then.
+// BatchOptions are how a topic is listened to by ListenBatch. What its ListenOptions say of a
+// handler is about a call of the BatchListener.
 //
 //	type BatchOptions struct {
 //		ListenOptions // but for Parallel, which is refused

@@ -29,7 +29,7 @@ type ObserverFunc = message.ObserverFunc
 //		Fence  int64         // of the batch; 0 for what was sent
 //		Worker string        // its id; empty for what was sent
 //		At     time.Time     // when the answer came
-//		Took   time.Duration // and how long it was in coming
+//		Took   time.Duration // how long the answer took
 //		Merged int           // how many of the messages sent met an equal one that waited: exact
 //		Items  []Item
 //	}
@@ -60,8 +60,9 @@ const (
 	EventRefused = message.Refused // the send has failed: Item.Err says how
 )
 
-// What happens to messages that are handled. One that fails, dies, is snoozed or handed back after
-// its content was sent again is dropped: the new copy goes on, and nothing is dead.
+// What happens to messages that are handled. If the content was sent again meanwhile, the events
+// are the same, but of a message that fails, dies, is snoozed or handed back nothing is left:
+// the new copy goes on.
 const (
 	EventTaken      = message.Taken      // comes first, of each message of a batch
 	EventDone       = message.Done       // handled
@@ -69,14 +70,15 @@ const (
 	EventDied       = message.Died       // is among the dead; ListenDead knows those whose worker died, too
 	EventSnoozed    = message.Snoozed    // comes again; the delivery does not count
 	EventDropped    = message.Dropped    // gone without being handled to its end
-	EventHandedBack = message.HandedBack // was not begun; the delivery does not count
+	EventHandedBack = message.HandedBack // not begun, or ended by Close; the delivery does not count
 	EventOvertaken  = message.Overtaken  // what this worker made of it may not count
 	EventMoved      = message.Moved      // no message: the slot has come to the worker, or left it
 )
 
 // OutcomeOf returns what becomes of a message whose listener has returned err: EventDone,
-// EventFailed, EventDied, EventSnoozed after Later, or EventHandedBack if the worker is
-// closing. It is for a Middleware. An Observer learns later whether Redis has heard it.
+// EventFailed, EventDied, EventSnoozed after Later, EventDropped if it was cancelled, or
+// EventHandedBack if the worker is closing. It is for a Middleware. An Observer learns later
+// whether Redis has done it.
 func OutcomeOf(ctx context.Context, d *Delivery, err error) What {
 	return consumer.OutcomeOf(ctx, d, err)
 }

@@ -37,8 +37,8 @@ type Config struct {
 	// user needs more rights: see docs/DEPLOYMENT.md. Defaults to false, which costs nothing.
 	Links bool
 
-	// LinksExpire is after how long without a new message in its slot what Links keeps is
-	// deleted: a message that waits for longer may have no links. Defaults to 24 h.
+	// LinksExpire is after how long what Links keeps of a slot is deleted, if the slot gets
+	// no new message. A message that waits for longer may have no links. Defaults to 24 h.
 	LinksExpire time.Duration
 
 	// Contents puts the content of a message into messaging.message.id. It may be personal.

@@ -19,8 +19,9 @@
 //
 // A handler runs in a trace of its own: several sends may have merged into what it handles,
 // and it may run days later. With [Config.Links] its span links to the first and to the last
-// of those sends; the context of a send has no place in a message, since the content is its
-// identity, so it is kept beside, in Redis, which costs something: see [Config.Links].
+// of those sends. A message has no place for the context of a send, since its content is its
+// identity. So the context is kept in Redis beside the message: see [Config.Links] for what
+// that costs.
 //
 // There are no spans for messages that were taken and not begun, nor for finishing them: one
 // turn of a slot reports many.

@@ -16,7 +16,8 @@ func (t *Telemetry) Middleware(next rmq.MessageListener) rmq.MessageListener {
 	return listener{t, next}
 }
 
-// BatchMiddleware does the same for batch listeners: it is an rmq.BatchMiddleware.
+// BatchMiddleware does for batch listeners what Middleware does for others: it is an
+// rmq.BatchMiddleware.
 func (t *Telemetry) BatchMiddleware(next rmq.BatchListener) rmq.BatchListener {
 	return batchListener{t, next}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Observe counts what became of messages: the Telemetry is an rmq.Observer. An event is
-// definite: what a handler did is counted once Redis has heard of it.
+// definite: what a handler did is counted once Redis has applied it.
 func (t *Telemetry) Observe(e *message.Event) {
 	if e.Worker == "" {
 		t.observeSends(e)

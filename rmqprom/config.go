@@ -18,8 +18,8 @@ type Config struct {
 	// promhttp.Handler serves.
 	Registerer prometheus.Registerer
 
-	// MaxTopics is how many topics have figures of their own, those first that are met
-	// first. The others are counted together, as topic _OTHER: a program that takes
+	// MaxTopics is how many topics have figures of their own: the first ones that occur.
+	// The others are counted together, as topic _OTHER, so that a program that takes
 	// names of topics from outside cannot flood Prometheus. Defaults to 1000.
 	MaxTopics int
 }

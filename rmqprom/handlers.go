@@ -40,7 +40,7 @@ func (m *Metrics) Middleware(next consumer.MessageListener) consumer.MessageList
 	})
 }
 
-// BatchMiddleware does the same for batch listeners: a call is one handler.
+// BatchMiddleware counts calls of batch listeners, as Middleware counts handlers.
 func (m *Metrics) BatchMiddleware(next consumer.BatchListener) consumer.BatchListener {
 	m.handlers.wanted.Store(true)
 	return consumer.BatchFunc(func(ctx context.Context, b *consumer.Batch) error {

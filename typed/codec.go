@@ -21,15 +21,15 @@ type Codec[T any] interface {
 // canonical, as RFC 8785 says: names sorted, no spaces, numbers and strings in their shortest
 // form. So the order of a struct's fields does not matter, and programs in other languages
 // that follow the RFC send the same contents. Numbers with a point or an exponent are float64,
-// as they are there. Only whole numbers beyond 2^53 keep all their digits, where the RFC has
-// none.
+// as in the RFC. Unlike there, whole numbers beyond 2^53 keep all their digits.
 //
-// Refused is what JSON cannot hold, so that it would merge with other values: text that is not
+// A value that JSON cannot hold is refused, since it would merge with others: text that is not
 // valid UTF-8, half a surrogate pair, two members of one name. A json.Marshaler must write the
-// character U+FFFD itself, not \ufffd: that is what text which is not UTF-8 becomes.
+// character U+FFFD itself and not \ufffd, which is what package encoding/json makes of text
+// that is not UTF-8.
 //
 // Numbers in a value of type any, such as those of a map[string]any, reach the handler as
-// float64, as with package encoding/json. Whole numbers beyond 2^53 are others then, and
+// float64, as with package encoding/json. That changes whole numbers beyond 2^53, so
 // [Topic.Cancel] does not find the message by what the handler was given. Use a field of type
 // int64, or json.Number.
 func JSON[T any]() Codec[T] { return jsonCodec[T]{} }
@@ -68,8 +68,8 @@ type rawCodec[T ~string | ~[]byte] struct{}
 func (rawCodec[T]) Encode(v T) (string, error)       { return string(v), nil }
 func (rawCodec[T]) Decode(content string) (T, error) { return T(content), nil }
 
-// Distinct is another codec, with an id in front of each content: no two messages merge, not
-// even of the same value. Send again after an error and it is another message, so use it
+// Distinct is codec c with a random id in front of each content: no two messages merge, not
+// even of the same value. A send that you repeat after an error is another message, so use it
 // only where each send must be handled.
 func Distinct[T any](c Codec[T]) Codec[T] { return distinct[T]{c} }
 

@@ -10,6 +10,6 @@
 //     values merge, and values that differ in one field are two messages.
 //   - They must never merge: use [Topic] with [Distinct].
 //
-// The package knows no Redis. It turns a value into a message for a client or a producer,
+// The package does not use Redis. It turns a value into a message for a client or a producer,
 // and a delivery into a value for your handler.
 package typed

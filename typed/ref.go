@@ -45,7 +45,7 @@ func (r Ref[T]) Message(v T, how How) (message.Message, error) {
 	return how(r.Identity(v), basisOf(r.Basis, v)), nil
 }
 
-// Send sends that a value has changed, or is to be handled.
+// Send sends a message about a value: that it has changed, or is to be handled.
 func (r Ref[T]) Send(ctx context.Context, by Sender, v T, how How) (producer.Receipt, error) {
 	m, err := r.Message(v, how)
 	if err != nil {

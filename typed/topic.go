@@ -24,7 +24,7 @@ type Topic[T any] struct {
 	Basis func(T) string
 }
 
-// Content returns the content of a value: what rmq.Client explains a message by.
+// Content returns the content of a value, by which Client.Explain finds its message.
 func (t Topic[T]) Content(v T) (string, error) {
 	content, err := t.codec().Encode(v)
 	if err != nil {
@@ -51,8 +51,8 @@ func (t Topic[T]) Send(ctx context.Context, by Sender, v T, how How) (producer.R
 	return by.Send(ctx, t.Topic, m)
 }
 
-// Cancel removes the message of a value, or asks its handler to stop; see rmq.Client. It does not find one sent
-// by [Distinct].
+// Cancel removes the message of a value, or asks its handler to stop; see rmq.Client. It does
+// not find one sent by [Distinct].
 func (t Topic[T]) Cancel(ctx context.Context, by Changer, v T) (removed, asked bool, err error) {
 	content, err := t.Content(v)
 	if err != nil {
