@@ -72,7 +72,7 @@ func TestServiceOfTheGuide(t *testing.T) {
 	ask.until(t, "DELETE", "/reminders?to=ann&text=hello", "removed: true, asked to stop: false")
 	ask.until(t, "DELETE", "/reminders?to=ann&text=hello", "removed: false, asked to stop: false")
 	ask.until(t, "PUT", "/reminders?to=bob&text=now&in=1ms", "stored, due at ")
-	ask.until(t, "GET", "/metrics", `messaging_client_consumed_messages_total{`)
+	ask.until(t, "GET", "/metrics", `messaging_client_consumed_messages_total{error_type="",messaging_destination_name="reminders",messaging_operation_name="process",messaging_system="rmq"} 1`)
 	ask.until(t, "GET", "/metrics", `rmq_merged_total{topic="reminders"} 1`)
 
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
