@@ -101,9 +101,9 @@ func (b *Batch) endOf(i int, err error) error {
 	return err
 }
 
-// BatchOptions of one topic whose messages are handled together. Those of [ListenOptions]
-// mean the same, where a handler is a call: Timeout is for the call, and Concurrency for
-// calls at once. Parallel is refused.
+// BatchOptions of one topic whose messages are handled together. What [ListenOptions] say of a
+// handler is about a call here: Timeout is that of a call, and Concurrency is how many calls
+// run at once. Parallel is refused.
 type BatchOptions struct {
 	ListenOptions
 

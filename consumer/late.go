@@ -37,8 +37,8 @@ func (e Expired) String() string {
 // read at some moment, and counted on from there.
 //
 // At first it is the fence, which is no smaller than the clock when the batch was taken,
-// counted on from before that turn was sent. So it is never slow, and who is in time by it
-// is in time. Where it says that a message is late the server itself is asked, once for a
+// counted on from before that turn was sent. So it is never slow: a message that is in time by
+// it is in time. Where it says that a message is late the server itself is asked, once for a
 // batch.
 type serverClock struct {
 	read  time.Time // of the server

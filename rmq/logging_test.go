@@ -144,7 +144,7 @@ func (s *station) fails(t *testing.T, n int64) {
 	}
 }
 
-// A server that goes and comes back is said in two lines, in the log that a program has
+// A server that goes and comes back is logged in two lines, in the log that a program has
 // without asking for one: not by each slot, topic, look or send, and not again while it lasts.
 func TestAwayIsSaidOnce(t *testing.T) { // not in parallel: there is one slog.Default
 	server := servertest.Redis(t)

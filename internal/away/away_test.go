@@ -70,7 +70,7 @@ func wantLines(t *testing.T, log *Log, lines *observer.ObservedLogs, want ...str
 	}
 }
 
-// A reply that got lost, from a server that is there, is not said, however often it happens;
+// A reply that got lost, from a server that is there, is not logged, however often it happens;
 // and what is an answer, or comes from a client that was closed, is no reason to look.
 func TestLostReplies(t *testing.T) {
 	t.Parallel()
@@ -79,7 +79,7 @@ func TestLostReplies(t *testing.T) {
 	w, looked := watcher(t, log, rdb)
 	for range 50 {
 		if w.Doubt("store{x_0}", io.EOF) {
-			t.Fatal("it is said to be away")
+			t.Fatal("it is logged as away")
 		}
 	}
 	looked.Wait()
@@ -98,7 +98,7 @@ func TestLostReplies(t *testing.T) {
 	wantLines(t, log, lines)
 }
 
-// A server that comes back in time was asked more than once, and nothing is said of it.
+// A server that comes back in time was asked more than once, and nothing is logged about it.
 func TestBackInTime(t *testing.T) {
 	t.Parallel()
 	server := servertest.Redis(t)
@@ -157,7 +157,7 @@ func TestKilledAndRestarted(t *testing.T) {
 		want = append(want, "Redis is away", "Redis answers again")
 		await(t, log, lines, len(want)-1)
 		if !w.Doubt("store{x_0}", io.EOF) || !other.DoubtAt("", "store{x_1}", io.EOF) {
-			t.Error("it is not known that it was said")
+			t.Error("it is not known that it was logged")
 		}
 		server.Restart(t)
 		looked.Wait()
@@ -233,7 +233,7 @@ func TestMasterOfACluster(t *testing.T) {
 	}
 }
 
-// A server that does not come back is said to be away once, as long as it is watched.
+// A server that does not come back is logged as away once, as long as it is watched.
 func TestNeverBack(t *testing.T) {
 	t.Parallel()
 	server := servertest.Redis(t)

@@ -11,23 +11,23 @@ import (
 	"github.com/slotmq/go-rmq/internal/latelog"
 )
 
-// Log is where it is said, and what was said there.
+// Log is where the lines go, and which servers are away by what was logged.
 type Log struct {
 	*zap.Logger
 	lines *latelog.Lines
-	after time.Duration // without an answer a server is said to be away; enough, but in tests
+	after time.Duration // without an answer a server is logged as away; enough, but in tests
 
 	mu      sync.Mutex
-	servers map[string]*server // by address; only those that are looked at, or were said to be away
+	servers map[string]*server // by address; only those that are looked at, or were logged as away
 }
 
 // server is one that did not answer.
 type server struct {
 	looking bool // it is being asked
-	said    bool // that it is away
+	logged  bool // as away
 }
 
-// Share returns a logger that writes the same. All who are given it share what was said.
+// Share returns a logger that writes the same. All that get it share what was logged.
 func Share(log *zap.Logger) *zap.Logger {
 	l := In(log)
 	return log.WithOptions(zap.WrapCore(func(c zapcore.Core) zapcore.Core { return carrier{c, l} }))
@@ -49,7 +49,7 @@ type carrier struct {
 	log *Log
 }
 
-// Flush returns when all that was said is written, or when ctx ends.
+// Flush returns when all lines are written, or when ctx ends.
 func (l *Log) Flush(ctx context.Context) { l.lines.Flush(ctx) }
 
 // begin reports whether to look at a server: if that is not done already.
@@ -68,32 +68,32 @@ func (l *Log) begin(addr string) bool {
 	return true
 }
 
-// end notes that the look is over, with an answer or without. What was said is kept until
-// there is one.
+// end notes that the look is over, with an answer or without. That the server was logged as
+// away is kept until there is one.
 func (l *Log) end(addr string, answered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.servers[addr]
 	s.looking = false
-	if answered || !s.said {
+	if answered || !s.logged {
 		delete(l.servers, addr)
 	}
 }
 
-// said reports whether a server was said to be away.
-func (l *Log) said(addr string) bool {
+// logged reports whether a server was logged as away.
+func (l *Log) logged(addr string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.servers[addr]
-	return s != nil && s.said
+	return s != nil && s.logged
 }
 
-// say notes that it is said now, and reports whether it was not before.
-func (l *Log) say(addr string) bool {
+// note notes that a server is logged as away now, and reports whether it was not before.
+func (l *Log) note(addr string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.servers[addr]
-	first := !s.said
-	s.said = true
+	first := !s.logged
+	s.logged = true
 	return first
 }

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// enough is how long a server gives no answer until it is said to be away, and how long
+	// enough is how long a server gives no answer until it is logged as away, and how long
 	// one question waits for one.
 	enough = time.Second
 
@@ -30,9 +30,8 @@ type Watch struct {
 	Go    func(func()) bool // runs it, unless its owner has ended
 }
 
-// Level is the level at which to say that a request failed which has the key: Warn, or Debug
-// if it has no answer. Then the server is looked at, and that will say what a person needs
-// to know.
+// Level is the level at which to log that a request about a key failed: Warn, or Debug if it
+// has no answer. Then the server is looked at, and that look logs what a person needs to know.
 func (w *Watch) Level(key string, err error) zapcore.Level {
 	if !cluster.Unanswered(err) {
 		return zap.WarnLevel
@@ -42,8 +41,8 @@ func (w *Watch) Level(key string, err error) zapcore.Level {
 }
 
 // Doubt notes what a request came to that was sent to the server of a key. If that is no
-// answer, the server is looked at, unless it is already. It returns whether it is said to
-// be away, so that the caller need not say so, too.
+// answer, the server is looked at, unless it is already. It returns whether it was logged as
+// away, so that the caller need not do so, too.
 func (w *Watch) Doubt(key string, err error) (away bool) {
 	if !cluster.Unanswered(err) || w.Ctx.Err() != nil {
 		return false
@@ -64,7 +63,7 @@ func (w *Watch) DoubtAt(addr, key string, err error) (away bool) {
 	if w.Log.begin(addr) && !w.Go(func() { w.look(addr, key) }) {
 		w.Log.end(addr, false)
 	}
-	return w.Log.said(addr)
+	return w.Log.logged(addr)
 }
 
 // look asks until there is an answer.
@@ -72,18 +71,18 @@ func (w *Watch) look(addr, key string) {
 	begun := time.Now()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		by, err := w.ask(key)
-		said := w.Log.said(addr)
+		logged := w.Log.logged(addr)
 		switch over := errors.Is(err, redis.ErrClosed); {
 		case err == nil:
 			w.Log.end(addr, true)
-			if said {
+			if logged {
 				w.Log.Warn("Redis answers again", w.named(addr, by)...)
 			}
 			return
-		case w.Ctx.Err() != nil, over && !said: // the client was closed; or its server has left the Cluster
+		case w.Ctx.Err() != nil, over && !logged: // the client was closed; or its server has left the Cluster
 			w.Log.end(addr, false)
 			return
-		case time.Since(begun) >= w.Log.after && w.Log.say(addr):
+		case time.Since(begun) >= w.Log.after && w.Log.note(addr):
 			w.Log.Warn("Redis is away", append(w.named(addr, addr), zap.Error(err))...)
 		}
 		cluster.NoteError(w.Ctx, w.Redis, err)

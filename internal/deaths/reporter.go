@@ -31,8 +31,8 @@ const (
 const firstAgain, lastAgain = time.Second, time.Minute
 
 // longestWait is for how long a goroutine waits for deaths of the present ms, which are
-// reported when it is over. It is short unless the server's clock was set back; then the safety look
-// finds them.
+// reported when it is over. That is soon, unless the server's clock was set back; then the
+// safety look finds them.
 const longestWait = time.Second
 
 // Topic is one whose deaths are reported.
