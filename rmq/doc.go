@@ -31,6 +31,6 @@
 // Not promised: exactly once; first in, first out; any order of equal priorities or
 // times; the order of a retry and later messages.
 //
-// Most types here are aliases of those in packages message, producer and consumer, which
-// you can also use by themselves.
+// docs/GUIDE.md has the usual tasks, with code to copy. Most types here are aliases of those in
+// packages message, producer and consumer, which you can also use by themselves.
 package rmq

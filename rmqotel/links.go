@@ -51,15 +51,15 @@ const (
 // it is best effort: nothing that fails here fails a send or a delivery.
 //
 // It remembers a send just before the send, for a handler may begin just after it. With each
-// copy of a content it keeps the number of the slot: a handler whose batch has no larger
-// number does not have that copy, but the one before. So no handling links to a send that
+// copy of a content it keeps the fence that the slot had by then: a batch whose fence is not
+// larger does not have that copy, but the one before. So no handling links to a send that
 // began after its batch was taken.
 //
 // What can be wrong: a send that is remembered and then fails is linked. A send that is
 // remembered just before its content is taken, and stored just after that, is linked to the
 // earlier handling, and the later one may have no link to it. Of two sends that begin
 // together just when a batch is taken, the first may be missing. And where some programs send
-// with links and some without, what waits for the latter may get a link that was left.
+// with links and some without, a message of the latter may get a link that is left over.
 type links struct {
 	rdb     redis.UniversalClient
 	expire  time.Duration

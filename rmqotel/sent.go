@@ -15,9 +15,8 @@ type sends struct {
 }
 
 // sendsOf reads what is kept for a content: up to two copies of it, the last first. The copy
-// that a batch has was sent before the batch was taken, when the number of the slot was
-// smaller than the fence of the batch. Of two such copies the last one has taken the place
-// of the other.
+// that a batch has was sent before the batch was taken, when the slot's fence was smaller than
+// that of the batch. Of two such copies the last one has taken the place of the other.
 func sendsOf(kept string, fence int64) sends {
 	words := strings.Fields(kept)
 	for ; len(words) >= 4; words = words[4:] {
