@@ -88,6 +88,7 @@ func (s *Schedule) Drop(x *Slot) bool {
 		return false
 	}
 	s.dropped = append(s.dropped, x)
+	x.facts.Fence = 0 // nothing will leave it
 	s.releaseLocked(x)
 	s.setLocked(x, Asleep)
 	s.dropReplacedLocked(x)

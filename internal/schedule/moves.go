@@ -29,13 +29,14 @@ func (s *Schedule) NextMoves(before []Move) []Move {
 	return moves
 }
 
-// recordLocked notes whether the worker holds a slot, as Holding does.
+// recordLocked notes whether the worker holds a slot, as Holding does. One that was taken away is
+// held until it was left, also in the moments before the turn that leaves it is queued.
 func (s *Schedule) recordLocked(x *Slot) {
 	t := x.topic
 	if t.held == nil || t.slots[x.Index] != x {
 		return
 	}
-	held, by := x.assigned || x.state != Asleep, &t.held[x.Index]
+	held, by := x.assigned || x.state != Asleep || x.facts.Fence > 0, &t.held[x.Index]
 	if held == (*by != "") {
 		return
 	}

@@ -276,7 +276,13 @@ func (w *world) hands() {
 // moved looks whether the moves lead to what the worker holds.
 func (w *world) moved() {
 	if len(w.moves) > 0 {
+		moved := map[Move]bool{} // in this step
 		for _, m := range w.NextMoves(nil) {
+			back := m
+			back.Gained = !m.Gained
+			if moved[m] = true; moved[back] {
+				w.t.Errorf("topic %s slot %d moves to and fro: %+v", m.Topic.Name, m.Slot, m)
+			}
 			if w.held[m.Topic] == nil {
 				w.held[m.Topic] = map[int]bool{}
 			}
