@@ -11,7 +11,7 @@ import (
 // rmq.ErrorType.
 var errorNames = [...]string{
 	none: "", leaseLost: "lease_lost", closing: "closing",
-	3: "timeout", "panic", "dead", "invalid", "topic_conflict", "uncertain", "not_replicated", "queue_full", "oom", "_OTHER",
+	3: "timeout", "cancelled", "panic", "dead", "invalid", "topic_conflict", "uncertain", "not_replicated", "queue_full", "oom", "_OTHER",
 }
 
 // Indexes of errorNames.

@@ -152,10 +152,10 @@ func TestTopicsAreBounded(t *testing.T) {
 // Whatever errors come, error_type has only the words that are written down.
 func TestErrorTypesAreBounded(t *testing.T) {
 	t.Parallel()
-	words := strings.Fields("timeout lease_lost closing panic dead invalid topic_conflict uncertain not_replicated queue_full oom _OTHER")
+	words := strings.Fields("timeout cancelled lease_lost closing panic dead invalid topic_conflict uncertain not_replicated queue_full oom _OTHER")
 	m, registry := newMetrics(t, rmqprom.Config{})
 	for _, err := range []error{
-		rmq.ErrTimeout, rmq.ErrLeaseLost, rmq.ErrClosing, consumer.ErrPanic, rmq.Dead(nil), rmq.ErrInvalid, rmq.ErrTopicConflict,
+		rmq.ErrTimeout, rmq.ErrCancelled, rmq.ErrLeaseLost, rmq.ErrClosing, consumer.ErrPanic, rmq.Dead(nil), rmq.ErrInvalid, rmq.ErrTopicConflict,
 		rmq.ErrUncertain, rmq.ErrNotReplicated, rmq.ErrQueueFull, errors.New("no such order 4711"), errors.New("no such order 4712"), nil,
 	} {
 		m.Observe(worked("orders", message.Item{What: message.Failed, Took: 1, Err: err, Reason: "x"}))
