@@ -40,7 +40,7 @@ type Batch struct {
 	Slot     int
 	Attempt  int   // of each message
 	Fence    int64 // of each message: see [Delivery]
-	Messages []*Delivery
+	Messages []*Delivery // leave the slice as it is: the methods count in it
 
 	mu    sync.Mutex
 	named []error // of each message; nil: what the listener returns is about it, too
@@ -146,7 +146,7 @@ func (o BatchOptions) validate(t message.Topic) error {
 		return refuse("BatchOptions.Most", o.Most, fmt.Sprintf("1 to %d, or 0 for %[1]d", luascripts.MaxBatch))
 	case o.Gather != 0 && o.Gather < time.Millisecond || o.Gather > mostGather:
 		return refuse("BatchOptions.Gather", o.Gather, "1ms to 1m, or 0 for no wait")
-	case o.MaxLate > 0 && o.MaxLate <= o.Gather:
+	case t.Kind.Timed() && o.MaxLate > 0 && o.MaxLate <= o.Gather:
 		return refuse("BatchOptions.MaxLate", o.MaxLate, fmt.Sprintf("more than Gather, %v: it makes what is on time that late", o.Gather))
 	case o.SameDue != 0 && o.SameDue < time.Millisecond:
 		return refuse("BatchOptions.SameDue", o.SameDue, "1ms or more, or 0")

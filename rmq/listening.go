@@ -98,7 +98,7 @@ type BatchFunc = consumer.BatchFunc
 //		Slot     int
 //		Attempt  int   // of each message
 //		Fence    int64 // of each message
-//		Messages []*Delivery
+//		Messages []*Delivery // leave the slice as it is
 //	}
 //
 //	func (b *Batch) Fail(i int, err error)                        // as if you had returned err for it
