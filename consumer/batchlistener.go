@@ -38,8 +38,8 @@ type BatchMiddleware func(BatchListener) BatchListener
 type Batch struct {
 	Topic    message.Topic
 	Slot     int
-	Attempt  int   // of each message
-	Fence    int64 // of each message: see [Delivery]
+	Attempt  int         // of each message
+	Fence    int64       // of each message: see [Delivery]
 	Messages []*Delivery // leave the slice as it is: the methods count in it
 
 	mu    sync.Mutex

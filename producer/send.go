@@ -26,7 +26,9 @@ func (p *Producer) Send(ctx context.Context, t message.Topic, m message.Message)
 	return receipt, nil
 }
 
-func sendError(t message.Topic, err error) error { return fmt.Errorf("send to topic %s: %w", t.Name, err) }
+func sendError(t message.Topic, err error) error {
+	return fmt.Errorf("send to topic %s: %w", t.Name, err)
+}
 
 func (p *Producer) send(ctx context.Context, t message.Topic, m message.Message) (Receipt, error) {
 	topic, err := p.prepare(ctx, t)
