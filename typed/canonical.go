@@ -14,12 +14,8 @@ import (
 )
 
 // canonical rewrites what package encoding/json has written in the form of RFC 8785. It
-// refuses what the decoder would make something else of: half a surrogate pair, and two members
-// of one name.
+// refuses a text that other values could have, too.
 func canonical(text string) (string, error) {
-	if lone := half(text); lone != "" {
-		return "", fmt.Errorf("a string has %s, which is half a character", lone)
-	}
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
 	var v any
@@ -30,14 +26,41 @@ func canonical(text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if members(out) < members(text) {
+	content := string(out)
+	if members(content) < members(text) {
 		return "", errors.New("an object has two members of one name")
 	}
-	return string(out), nil
+	if n := strings.Count(content, replacement); n > strings.Count(text, replacement) || n > 0 && writesReplacement {
+		return "", errReplaced
+	}
+	return content, nil
+}
+
+// replacement is what the decoder makes of what is not Unicode: of bytes that are not UTF-8, of
+// half a surrogate pair, and of escaped, which the encoder writes for bytes that are not UTF-8.
+// So there must not be more of it in a content than in the text.
+const (
+	replacement = "\ufffd"
+	escaped     = `\ufffd`
+)
+
+var errReplaced = errors.New("a string is not valid Unicode, or has " + escaped + ", which is written for that (see typed.JSON)")
+
+// writesReplacement is whether the encoder writes the character at once, as it does with
+// GOEXPERIMENT=jsonv2. Then it may always stand for something else.
+var writesReplacement = func() bool {
+	text, _ := json.Marshal("\xff")
+	return strings.Contains(string(text), replacement)
+}()
+
+// replacedInside reports whether the encoder has replaced something in a string that it has
+// written as JSON within a string, as a field with the option "string" asks for.
+func replacedInside(s string) bool {
+	return strings.HasPrefix(s, `"`) && strings.Contains(strings.ReplaceAll(s, `\\`, ""), escaped) && json.Valid([]byte(s))
 }
 
 // members counts the members of all objects in a text: each has a colon.
-func members[T string | []byte](text T) (n int) {
+func members(text string) (n int) {
 	quoted := false
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
@@ -63,6 +86,9 @@ func appendValue(out []byte, v any) (_ []byte, err error) {
 	case json.Number:
 		return appendNumber(out, v.String())
 	case string:
+		if replacedInside(v) {
+			return nil, errReplaced
+		}
 		return appendString(out, v), nil
 	case []any:
 		out = append(out, '[')

@@ -24,9 +24,11 @@ type Codec[T any] interface {
 // as in the RFC. Unlike there, whole numbers beyond 2^53 keep all their digits.
 //
 // A value that JSON cannot hold is refused, since it would merge with others: text that is not
-// valid UTF-8, half a surrogate pair, two members of one name. A json.Marshaler must write the
-// character U+FFFD itself and not \ufffd, which is what package encoding/json makes of text
-// that is not UTF-8.
+// valid UTF-8, half a surrogate pair, two members of one name. Package encoding/json writes the
+// escape \ufffd for what is not UTF-8. So this escape is refused, too, in a json.RawMessage, in
+// what a json.Marshaler writes, and in a string that is a string of JSON itself: write the
+// character U+FFFD. With GOEXPERIMENT=jsonv2 the package writes that character for what is not
+// UTF-8, so all text with it is refused.
 //
 // Numbers in a value of type any, such as those of a map[string]any, reach the handler as
 // float64, as with package encoding/json. That changes whole numbers beyond 2^53, so
@@ -41,9 +43,6 @@ func (jsonCodec[T]) Encode(v T) (string, error) {
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return "", err
-	}
-	if err := faithful(text.String(), v); err != nil {
 		return "", err
 	}
 	return canonical(text.String())
