@@ -61,7 +61,7 @@ func (w *crew) build(c *Consumer) {
 	}
 	w.schedule = schedule.New(c.cfg.Concurrency, w.scheduled, time.Now, goOn)
 	if o := observers.New(c.cfg.Observers, c.log); o != nil {
-		w.news = &news{observers: o, schedule: w.schedule}
+		w.news = &news{shift: w.shift, observers: o, schedule: w.schedule}
 		w.schedule.RecordMoves()
 	}
 	w.reportDeaths(c)

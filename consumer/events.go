@@ -5,6 +5,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/observers"
 	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -15,27 +16,47 @@ import (
 // proves that Redis has applied it. So the event goes with the slot: begun when the batch is
 // taken, filled in when its handlers are through, and settled by that answer.
 type news struct {
+	shift     *shift.Shift
 	observers *observers.Observers
 	schedule  *schedule.Schedule
 }
 
-// taken reports the batch that a slot has, and begins the event of what becomes of it.
-func (n *news) taken(x *slot, a *luascripts.Answer) {
+// answers reports what the answers of one write bring, before anything is done about them.
+func (n *news) answers(all []answer) {
+	var events, settled []*message.Event
+	now := time.Now()
+	add := func(x *slot, e *message.Event) {
+		e.At, e.Took = now, now.Sub(x.sent)
+		events = append(events, e)
+	}
+	for i := range all {
+		x, a := all[i].slot, &all[i].Answer
+		if all[i].err != nil {
+			continue
+		}
+		if e := x.event; e != nil {
+			settle(e, a, x.facts.Failures > 0)
+			add(x, e)
+			x.event, settled = nil, append(settled, e)
+		}
+		if a.Code == luascripts.Batch {
+			x.event = n.taken(x, a)
+			add(x, x.event)
+		}
+	}
+	n.observers.Report(events)
+	n.observers.Release(settled...)
+}
+
+// taken is the event of the batch that a slot has. It becomes that of what becomes of it.
+func (n *news) taken(x *slot, a *luascripts.Answer) *message.Event {
 	e := n.observers.Event()
 	e.Topic, e.Slot, e.Fence, e.Worker = x.topic.Topic.Topic, x.Index, a.Fence, x.ID()
 	e.Topic.Name = x.topic.Qualified
 	for i, content := range a.Contents {
 		e.Items = append(e.Items, message.Item{What: message.Taken, Content: content, Score: scoreOf(a, i), Attempt: a.Attempt})
 	}
-	n.report(x, e)
-	x.event = e
-}
-
-// report shows an event that the answer to the slot's last turn has brought.
-func (n *news) report(x *slot, e *message.Event) {
-	e.At = time.Now()
-	e.Took = e.At.Sub(x.sent)
-	n.observers.Report(e)
+	return e
 }
 
 // scoreOf is what an answer knows of the priority or the time of message i.
@@ -56,19 +77,15 @@ func (s *slot) finished() {
 	}
 }
 
-// settle reports what has become of the batch that a turn was to finish, or that it was
-// overtaken, if the answer does not prove that Redis has applied the turn.
-func (n *news) settle(x *slot, a *luascripts.Answer, repeated bool) {
-	e := x.event
-	x.event = nil
+// settle has the event of a batch that a turn was to finish say that it was overtaken, if the
+// answer does not prove that Redis has applied the turn.
+func settle(e *message.Event, a *luascripts.Answer, repeated bool) {
 	if why := unproven(a, e.Fence, repeated); why != "" {
 		for i := range e.Items {
 			item := &e.Items[i]
 			item.What, item.In, item.Reason, item.Err = message.Overtaken, 0, why, nil
 		}
 	}
-	n.report(x, e)
-	n.observers.Release(e)
 }
 
 // unproven says why an answer does not prove that Redis has applied what the turn said of the
@@ -88,9 +105,17 @@ func unproven(a *luascripts.Answer, fence int64, repeated bool) string {
 	return "the batch was taken over before it was finished"
 }
 
-// run reports which slots come and go, until all are left.
+// run reports which slots come and go, until all are left. If an observer ends the goroutine,
+// another one goes on.
 func (n *news) run() {
+	through := false
+	defer func() {
+		if !through {
+			n.shift.Running.Go(n.run)
+		}
+	}()
 	for moves := n.schedule.NextMoves(nil); len(moves) > 0; moves = n.schedule.NextMoves(moves) {
+		var all []*message.Event
 		for _, m := range moves {
 			e := n.observers.Event()
 			t := asTopic(m.Topic)
@@ -101,8 +126,10 @@ func (n *news) run() {
 				reason = "gained"
 			}
 			e.Items = append(e.Items, message.Item{What: message.Moved, Reason: reason})
-			n.observers.Report(e)
-			n.observers.Release(e)
+			all = append(all, e)
 		}
+		n.observers.Report(all)
+		n.observers.Release(all...)
 	}
+	through = true
 }

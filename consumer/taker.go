@@ -59,70 +59,121 @@ type takers struct {
 	beats     beats
 }
 
+// taker is one that takes turns, with the write it is at.
+type taker struct {
+	*takers
+	beat      *beat
+	hands     []schedule.Hand
+	cmds      []redis.Cmder
+	answers   []answer
+	begin     time.Time // of the write
+	replaced  bool      // another taker has taken this one's place meanwhile
+	reporting bool      // the answers are shown to observers, and nothing is done about them yet
+}
+
 // run takes turns until the schedule is closed. It is one taker.
 func (c *takers) run() {
-	many := cluster.IsCluster(c.rdb)
-	var (
-		hands []schedule.Hand
-		cmds  []redis.Cmder
-	)
-	beat, through := c.beats.add(), false
-	defer func() { c.beats.remove(beat, through) }()
-	for {
-		beat.waits()
-		hands = c.schedule.Next(writeTurns, hands[:0])
-		if len(hands) == 0 {
-			through = true
-			return
-		}
-		begin := time.Now()
-		beat.works(begin)
-		cmds = cmds[:0]
-		for _, h := range hands {
-			x := asSlot(h.Slot)
-			x.ask(h)
-			x.sent = begin
-			cmds = append(cmds, c.scripts.TurnCmd(c.shift.Requests, &x.turn))
-		}
-		beat.waits()
-		replaced := false
-		if many {
-			replaced = c.execWatched(hands, cmds)
+	t := &taker{takers: c, beat: c.beats.add()}
+	t.run()
+}
+
+// run takes turns. If an observer ends the goroutine, another one goes on.
+func (t *taker) run() {
+	through := false
+	defer func() {
+		if !through && t.reporting {
+			t.shift.Running.Go(t.run)
 		} else {
-			c.scripts.Exec(c.shift.Requests, cmds...)
+			t.beats.remove(t.beat, through)
 		}
-		end := time.Now()
-		beat.works(end)
-		small, taken, unanswered, answered := 0, 0, 0, false
-		var why error
-		for i, h := range hands {
-			x := asSlot(h.Slot)
-			a, err := luascripts.TurnAnswer(&x.turn, cmds[i])
-			taken += len(a.Contents)
-			if !filled(len(a.Contents), x.turn.Count) {
-				small++
+	}()
+	for {
+		if !t.reporting {
+			if !t.ask() {
+				through = true
+				return
 			}
-			if err == nil {
-				answered = true
-				c.answer(x, a)
-			} else if c.unanswered(x, err) {
-				unanswered++
-				why = err
+			t.reporting = true
+			if t.news != nil {
+				t.news.answers(t.answers)
 			}
 		}
-		if why != nil { // once for all of them: it is nearly always the server
-			c.log.Warn("turns have no answer and are repeated", zap.Int("slots", unanswered), zap.Error(why))
-		}
-		if answered {
-			c.shift.Heard(end)
-		}
-		clear(cmds) // which have answers, and these what was large in them
-		if replaced {
+		t.reporting = false
+		if t.heed(); t.replaced {
 			through = true
 			return
 		}
-		c.pace.wait(small, taken, time.Since(begin))
 	}
+}
+
+// ask takes the turns of the next slots, in one write. It returns false when the schedule is
+// closed.
+func (t *taker) ask() bool {
+	t.beat.waits()
+	t.hands = t.schedule.Next(writeTurns, t.hands[:0])
+	if len(t.hands) == 0 {
+		return false
+	}
+	t.begin = time.Now()
+	t.beat.works(t.begin)
+	t.cmds, t.answers = t.cmds[:0], t.answers[:0]
+	for _, h := range t.hands {
+		x := asSlot(h.Slot)
+		x.ask(h)
+		x.sent = t.begin
+		t.cmds = append(t.cmds, t.scripts.TurnCmd(t.shift.Requests, &x.turn))
+	}
+	t.beat.waits()
+	if cluster.IsCluster(t.rdb) {
+		t.replaced = t.execWatched(t.hands, t.cmds)
+	} else {
+		t.scripts.Exec(t.shift.Requests, t.cmds...)
+	}
+	t.beat.works(time.Now())
+	for i, h := range t.hands {
+		x := asSlot(h.Slot)
+		a, err := luascripts.TurnAnswer(&x.turn, t.cmds[i])
+		t.answers = append(t.answers, answer{a, x, err})
+	}
+	clear(t.cmds) // which have answers, and these what was large in them
+	return true
+}
+
+// heed does what the answers say.
+func (t *taker) heed() {
+	small, taken, unanswered, answered := 0, 0, 0, false
+	var why error
+	for i := range t.answers {
+		a := &t.answers[i]
+		taken += len(a.Contents)
+		if !filled(len(a.Contents), a.slot.turn.Count) {
+			small++
+		}
+		if a.err == nil {
+			answered = true
+			t.answer(a.slot, a.Answer)
+		} else if t.unanswered(a.slot, a.err) {
+			unanswered++
+			why = a.err
+		}
+	}
+	clear(t.answers)
+	if why != nil { // once for all of them: it is nearly always the server
+		t.log.Warn("turns have no answer and are repeated", zap.Int("slots", unanswered), zap.Error(why))
+	}
+	if answered {
+		t.shift.Heard(time.Now())
+	}
+	if !t.replaced {
+		t.pace.wait(small, taken, time.Since(t.begin))
+	}
+}
+
+// answer is that of a slot's turn, or why there is none.
+type answer struct {
+	luascripts.Answer
+	slot *slot
+	err  error
 }
 
 // execWatched is Exec on a Cluster, and reports whether another taker has
@@ -179,9 +230,6 @@ func (c *takers) answer(x *slot, a luascripts.Answer) {
 		c.deaths.Look(x.Slot.Topic(), x.Index)
 	}
 	x.answered()
-	if x.event != nil {
-		c.news.settle(x, &a, repeated)
-	}
 	if held && (a.Code == luascripts.Number || a.Code == luascripts.Busy) {
 		finishRefused(x, repeated)
 	}
@@ -196,9 +244,6 @@ func (c *takers) answer(x *slot, a luascripts.Answer) {
 	}
 	switch a.Code {
 	case luascripts.Batch:
-		if c.news != nil {
-			c.news.taken(x, &a)
-		}
 		c.batches.handle(x, a)
 	case luascripts.Left:
 		c.left(x)

@@ -12,18 +12,39 @@ import (
 // What Send refuses before it adds the message to a flight is no event: nothing has
 // happened to a message, and the caller has the error.
 func (to *writer) report(f *flight, begun time.Time) {
-	e := to.observers.Event()
-	defer to.observers.Release(e)
 	now := time.Now()
 	for i := range f.lanes {
-		l := &f.lanes[i]
-		e.Topic, e.Slot, e.At, e.Took, e.Merged, e.Items = l.topic.Topic, l.slot, now, now.Sub(begun), l.merged, e.Items[:0]
+		l, e := &f.lanes[i], to.observers.Event()
+		e.Topic, e.Slot, e.At, e.Took, e.Merged = l.topic.Topic, l.slot, now, now.Sub(begun), l.merged
 		e.Topic.Name = l.topic.name
 		f.each(l, func(entry int32) { e.Items = append(e.Items, f.item(l.topic.Kind, entry)) })
 		if len(e.Items) > 0 {
-			to.observers.Report(e)
+			to.events = append(to.events, e)
+		} else {
+			to.observers.Release(e)
 		}
 	}
+	defer func() {
+		to.observers.Release(to.events...)
+		to.events = to.events[:0]
+	}()
+	to.observers.Report(to.events)
+}
+
+// show reports a flight. If an observer ends the goroutine, another flusher goes on.
+func (to *writer) show(f *flight, begun time.Time) {
+	returned := false
+	defer func() {
+		if !returned {
+			to.idle.Add(1)
+			go func() {
+				to.written(f)
+				to.flush()
+			}()
+		}
+	}()
+	to.report(f, begun)
+	returned = true
 }
 
 // item is what became of one entry of a flight that is done.

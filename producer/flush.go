@@ -95,8 +95,13 @@ func (to *writer) write(f *flight) {
 		}
 	}
 	if to.observers != nil {
-		to.report(f, begun)
+		to.show(f, begun)
 	}
+	to.written(f)
+}
+
+// written ends a flight that has its answers.
+func (to *writer) written(f *flight) {
 	close(f.done)
 	to.planWakes(f)
 	f.release()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/message"
 )
 
 // writer sends to one server. It has the flights that wait, and a flusher, the goroutine
@@ -25,6 +26,7 @@ type writer struct {
 	lastPublished time.Time         // when any were
 	silentSince   time.Time         // none got through since; zero: the last ones did
 	key           string            // a store that was written to, and so lies on this server
+	events        []*message.Event  // of a flight, while they are reported
 }
 
 // writersPerServer is the number of writers of one server. A slot always has the same

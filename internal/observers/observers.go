@@ -21,7 +21,6 @@ type Observers struct {
 	all    []message.Observer
 	log    *zap.Logger
 	unused sync.Pool    // of events
-	idle   sync.Pool    // of shows
 	silent atomic.Int64 // no line about an observer that failed before this time, in ns
 }
 
@@ -45,30 +44,28 @@ func New(all []message.Observer, log *zap.Logger) *Observers {
 	}
 	o := &Observers{all: slices.Clone(all), log: log}
 	o.unused.New = func() any { return new(message.Event) }
-	o.idle.New = func() any { return newShow(o) }
 	return o
 }
 
 // Event returns one without items.
 func (o *Observers) Event() *message.Event { return o.unused.Get().(*message.Event) }
 
-// Release gives an event back. No observer may use it any more.
-func (o *Observers) Release(e *message.Event) {
-	clear(e.Items)
-	*e = message.Event{Items: e.Items[:0]}
-	o.unused.Put(e)
+// Release gives events back, and clears the list of them. No observer may use them any more.
+func (o *Observers) Release(all ...*message.Event) {
+	for i, e := range all {
+		clear(e.Items)
+		*e = message.Event{Items: e.Items[:0]}
+		o.unused.Put(e)
+		all[i] = nil
+	}
 }
 
-// Report shows an event to each observer, and returns when all have seen it. The observers
-// run in a goroutine of their own, since one may end it.
-func (o *Observers) Report(e *message.Event) {
-	s := o.idle.Get().(*show)
-	s.event, s.next = e, 0
-	s.running.Add(1)
-	go s.run()
-	s.running.Wait()
-	s.event = nil
-	o.idle.Put(s)
+// Report shows events to each observer, one event after the other. If an observer ends the
+// goroutine, all of them still see all events, but Report does not return: it is for the caller
+// to go on in another goroutine. Another one for each call would cost more than the observers do.
+func (o *Observers) Report(all []*message.Event) {
+	s := show{of: o, events: all}
+	s.rest()
 }
 
 // failed says that an observer did not return, now and then. A reason that is nil: it has

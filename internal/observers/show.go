@@ -1,49 +1,38 @@
 package observers
 
-import (
-	"sync"
+import "github.com/slotmq/go-rmq/message"
 
-	"github.com/slotmq/go-rmq/message"
-)
-
-// show is one event on its way through the observers.
+// show is some events on their way through the observers.
 type show struct {
-	of      *Observers
-	event   *message.Event
-	next    int // the first observer that has not been called
-	running sync.WaitGroup
-	run     func() // a method value, made once: it would be an allocation for each event
+	of     *Observers
+	events []*message.Event
+	at     int // the event that is shown
+	next   int // the first observer that has not been called with it
 }
 
-func newShow(of *Observers) *show {
-	s := &show{of: of}
-	s.run = s.rest
-	return s
-}
-
-// rest calls the observers that have not been called. Each is called once. If one ends the
-// goroutine, which no recover prevents, the others are called in another.
+// rest makes the calls that have not been made. Each observer is called once with an event. If
+// one ends the goroutine, which no recover prevents, the other calls are made while it ends.
 func (s *show) rest() {
 	defer func() {
-		if s.next < len(s.of.all) {
-			go s.run()
-			return
+		if s.at < len(s.events) {
+			s.rest()
 		}
-		s.running.Done()
 	}()
-	for s.next < len(s.of.all) {
-		s.call(s.of.all[s.next])
+	for ; s.at < len(s.events); s.at, s.next = s.at+1, 0 {
+		for s.next < len(s.of.all) {
+			s.call(s.of.all[s.next], s.events[s.at])
+		}
 	}
 }
 
-func (s *show) call(one message.Observer) {
+func (s *show) call(one message.Observer, e *message.Event) {
 	s.next++
 	returned := false
 	defer func() {
 		if p := recover(); !returned {
-			s.of.failed(one, s.event, p)
+			s.of.failed(one, e, p)
 		}
 	}()
-	one.Observe(s.event)
+	one.Observe(e)
 	returned = true
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync"
 	"testing"
 
 	"go.uber.org/zap"
@@ -32,12 +33,16 @@ func TestEachObserverIsCalledOnce(t *testing.T) {
 	} {
 		calls = nil
 		o := New(c.all, zap.NewNop())
+		var events []*message.Event
 		for slot := range 2 {
 			e := o.Event()
 			e.Slot = slot
-			o.Report(e)
-			o.Release(e)
+			events = append(events, e)
 		}
+		var reporter sync.WaitGroup
+		reporter.Go(func() { o.Report(events) })
+		reporter.Wait()
+		o.Release(events...)
 		if !slices.Equal(calls, c.want) {
 			t.Errorf("called %q, want %q", calls, c.want)
 		}
@@ -46,7 +51,7 @@ func TestEachObserverIsCalledOnce(t *testing.T) {
 
 func TestReportAsksForNoMemory(t *testing.T) {
 	o := New([]message.Observer{message.ObserverFunc(func(*message.Event) {})}, zap.NewNop())
-	e := o.Event()
+	e := []*message.Event{o.Event()}
 	if n := testing.AllocsPerRun(1000, func() { o.Report(e) }); n >= 1 {
 		t.Errorf("%v allocations", n)
 	}
@@ -54,7 +59,7 @@ func TestReportAsksForNoMemory(t *testing.T) {
 
 func BenchmarkReport(b *testing.B) {
 	o := New([]message.Observer{message.ObserverFunc(func(*message.Event) {})}, zap.NewNop())
-	e := o.Event()
+	e := []*message.Event{o.Event()}
 	for b.Loop() {
 		o.Report(e)
 	}
