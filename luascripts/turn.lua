@@ -40,8 +40,8 @@
 --               paused (if set, nothing is taken), why (set while `why` may name contents not dead, and while the
 --               store may hold failed ones),
 --               passed (how many fresh ones went before retries that were due, 7 taken off for each of these),
---               later (priorities: when the last of those that were put back is due, ms), mourned and mourning (taken
---               away where one dies at a ms that is not above mourning: deaths.lua says why)
+--               later (priorities: when the last of those that were put back is due, ms), mourned (deaths.lua has it; taken
+--               away where one dies at a ms that is not above its second number, up to which deaths were returned)
 --       6 why  content -> 'attempts first last priority worker reason', of retrying and dead ones, and with 0
 --               attempts of first deliveries that were put back
 -- ARGV  1 'P' priority: larger first; 'T' fixed time or 'R' range merge: due ones, oldest first; 'TD', 'RD': and
@@ -222,7 +222,7 @@ elseif call('ZCARD', prepare) > 0 then
     verdicts[ARGV[i]] = i
   end
   local over = not mine and (holder == '' and 'its holder is unknown' or holder == ARGV[4] and 'its worker died' or 'the lease of its worker ended')
-  local done, batched, mourning = {}, call('ZRANGE', prepare, 0, -1, 'WITHSCORES')
+  local done, batched, returned = {}, call('ZRANGE', prepare, 0, -1, 'WITHSCORES')
   -- What is read below is read once before the first write: so a wrong type shows, or a right that is missing.
   call('ZSCORE', store, batched[1]) call('ZCARD', retry) call('ZSCORE', dead, batched[1]) call('HGET', why, batched[1])
   call('DEL', prepare)
@@ -238,9 +238,9 @@ elseif call('ZCARD', prepare) > 0 then
     elseif tonumber(call('ZSCORE', store, x) or 0) <= RETRIES then   -- else sent again: the fresh copy wins
       note(x, left, priority, reason)
       if n == -1 or left == 0 then
-        mourning = mourning or tonumber(call('HMGET', meta, 'mourning')[1] or '') or 0
-        if mourning >= now then                   -- the clock was set back: deaths.lua would leave this one out
-          call('HDEL', meta, 'mourned', 'mourning')
+        returned = returned or tonumber(string.match(call('HGET', meta, 'mourned') or '', ' (.-)@') or '') or 0
+        if returned >= now then                   -- the clock was set back: deaths.lua would leave this one out
+          call('HDEL', meta, 'mourned')
         end
         call('ZADD', dead, int(now), x)
       else

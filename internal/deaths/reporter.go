@@ -92,7 +92,7 @@ type progress struct {
 
 	// Of the goroutine.
 	list     []luascripts.Death // read, and not reported
-	reported string             // the score up to which all were reported, not noted yet; empty: it is noted
+	reported string             // UpTo of the last one that was reported, not noted yet; empty: it is noted
 	failures int                // in a row
 	looks    int                // for deaths of the present ms
 	placed   bool               // it has one of the topic's places
@@ -238,8 +238,8 @@ func (r *Reporter) next(p place, s *progress) (wait time.Duration) {
 			return r.failed(p, s, d, err)
 		}
 		s.failures, s.looks = 0, 0
-		if len(s.list) == 1 || s.list[1].Score != d.Score {
-			s.reported = d.Score // else: the rest of that ms is not reported yet
+		if len(s.list) == 1 || s.list[1].UpTo != d.UpTo {
+			s.reported = d.UpTo // else: the rest of that ms is not reported yet
 		}
 		if s.list = s.list[1:]; len(s.list) == 0 || time.Since(s.since) > slice {
 			r.leave(p, s) // others may wait for it
