@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -81,6 +84,49 @@ func TestDeathsThatHangHoldUpNoOtherSlot(t *testing.T) {
 	line := b.await(t, "a listener to the dead ignores its context")
 	if line["topic"] != stuck.Name || line["content"] != "dead0" {
 		t.Errorf("the line is %v", line)
+	}
+}
+
+// endsOnce is a hook that ends the goroutine of the first command that reads deaths.
+type endsOnce struct{ done atomic.Bool }
+
+func (h *endsOnce) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h *endsOnce) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if reads(cmd) && h.done.CompareAndSwap(false, true) {
+			runtime.Goexit()
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (h *endsOnce) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// reads reports whether a command reads deaths or notes that they were reported.
+func reads(cmd redis.Cmder) bool {
+	args := cmd.Args()
+	return len(args) > 3 && strings.HasPrefix(fmt.Sprint(args[0]), "eval") && strings.HasPrefix(fmt.Sprint(args[3]), "dead{")
+}
+
+// A hook of the Redis client ends the goroutine that reads deaths. They are read again.
+func TestDeathsAreReadAgainIfAHookEndsTheGoroutine(t *testing.T) {
+	t.Parallel()
+	rdb, topic, hook := shared(t), topicOf(t, message.KindFixedTime, 1), &endsOnce{}
+	bury(t, rdb, topic, 0, 1)
+	rdb.AddHook(hook)
+	c := newConsumer(t, rdb, Config{})
+	reported := make(chan string, 10)
+	must(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
+	must(t, c.ListenDead(topic, func(_ context.Context, d *Death) error {
+		reported <- d.Content
+		return nil
+	}))
+	must(t, c.Start(ctx))
+	if content := next(t, reported); content != "dead0" || !hook.done.Load() {
+		t.Errorf("%s is reported, and a goroutine was ended: %v", content, hook.done.Load())
 	}
 }
 

@@ -150,7 +150,11 @@ func (r *Reporter) run(p place, s *progress) {
 	ended := false
 	defer func() {
 		if !ended { // Report has ended its goroutine
-			again := r.failed(p, s, &s.list[0], errors.New("its goroutine was ended"))
+			var d *luascripts.Death
+			if len(s.list) > 0 { // else a hook of the Redis client has
+				d = &s.list[0]
+			}
+			again := r.failed(p, s, d, errors.New("its goroutine was ended"))
 			r.Shift.Running.Go(func() {
 				r.wait(s, again)
 				r.run(p, s)
