@@ -31,8 +31,8 @@ type Death struct {
 // DeathFunc is called for each message that died. If it returns an error or panics, it is
 // called again after 1 s, then 2 s, and so on up to a minute; deaths that came later in the
 // same slot wait. Its context ends after the Timeout of the topic. It is called for 16 slots
-// of a topic at the same time. A call that ignores its context counts as one of those until
-// MaxHandlerTime is over.
+// of a topic at the same time, 256 of all topics. A call that ignores its context counts as
+// one of those until MaxHandlerTime is over.
 type DeathFunc func(ctx context.Context, d *Death) error
 
 // ListenDead has f called for each message of topic t that died, at least once, and at first

@@ -87,6 +87,80 @@ func TestDeathsThatHangHoldUpNoOtherSlot(t *testing.T) {
 	}
 }
 
+// counts is a hook that holds what reads deaths for a moment, and counts how many do at once.
+type counts struct {
+	mu        sync.Mutex
+	now, most int
+}
+
+func (h *counts) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h *counts) add(n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.now += n
+	h.most = max(h.most, h.now)
+}
+
+func (h *counts) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if reads(cmd) {
+			h.add(1)
+			defer h.add(-1)
+			time.Sleep(time.Millisecond)
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (h *counts) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// Many topics have deaths. Few connections are used for them, and the calls for all topics
+// together are limited, too.
+func TestDeathsOfManyTopicsAtOnce(t *testing.T) {
+	t.Parallel()
+	const topics, all = 20, 256
+	rdb, hook := shared(t), &counts{}
+	rdb.AddHook(hook)
+	c := newConsumer(t, rdb, Config{})
+	goOn := make(chan struct{})
+	var under atomic.Int64
+	calls := make(chan struct{}, topics*64)
+	let := sync.OnceFunc(func() { close(goOn) })
+	t.Cleanup(let) // before it is closed
+	for range topics {
+		topic := topicOf(t, message.KindFixedTime, 32)
+		for i := range topic.Slots {
+			bury(t, rdb, topic, i, 1)
+		}
+		must(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
+		must(t, c.ListenDead(topic, func(context.Context, *Death) error {
+			if n := under.Add(1); n > all {
+				t.Errorf("%d calls at once", n)
+			}
+			calls <- struct{}{}
+			<-goOn
+			under.Add(-1)
+			return nil
+		}))
+	}
+	must(t, c.Start(ctx))
+	for range all {
+		next(t, calls)
+	}
+	let()
+	for range topics*32 - all {
+		next(t, calls)
+	}
+	hook.mu.Lock()
+	defer hook.mu.Unlock()
+	if hook.most > 16 || hook.most < 2 {
+		t.Errorf("%d requests at once", hook.most)
+	}
+}
+
 // endsOnce is a hook that ends the goroutine of the first command that reads deaths.
 type endsOnce struct{ done atomic.Bool }
 

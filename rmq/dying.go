@@ -33,9 +33,10 @@ type Death = consumer.Death
 // minute. Other messages do not wait for it, only later deaths in the same slot. The message
 // stays among the dead until you requeue or delete it.
 //
-// f is called for 16 slots of a topic at the same time, by each worker, and other topics do
-// not wait for it. Its context ends after the Timeout of the topic. If it has not returned
-// after MaxHandlerTime, the log says so, and only its slot still waits.
+// f is called for 16 slots of a topic at the same time, 256 of all topics, by each worker. So
+// other topics do not wait for it, unless those of 16 topics hang. Its context ends after the
+// Timeout of the topic. If it has not returned after MaxHandlerTime, the log says so, and only
+// its slot still waits.
 //
 // A death is reported right away. If the worker that knew of it died with it, the
 // next one at the slot reports it, SafetyLook after it has come at the latest. The death of a

@@ -17,8 +17,13 @@ import (
 )
 
 const (
-	// atOnce is how many deaths of a topic are reported at the same time.
-	atOnce = 16
+	// atOnce is how many deaths of a topic are reported at the same time, and allAtOnce how
+	// many of all topics.
+	atOnce, allAtOnce = 16, 256
+
+	// requestsAtOnce is how many requests about deaths are under way. Turns need connections,
+	// too.
+	requestsAtOnce = 16
 
 	// perAnswer is how many deaths of a slot are read at once.
 	perAnswer = 32
@@ -46,7 +51,7 @@ type Topic struct {
 	// Report is called for each death, by several goroutines: one for each slot.
 	Report func(ctx context.Context, slot int, d *luascripts.Death) error
 
-	places chan struct{} // one for each slot whose deaths are being reported
+	places places // one for each slot whose deaths are being reported
 }
 
 // Config of a [Reporter].
@@ -69,12 +74,31 @@ type Reporter struct {
 	plan  *errands.Timetable[*Topic]
 	lines *errands.Lines[place] // slots to be looked at
 
+	places   places // as those of each topic, for all together
+	requests places
+
 	mu        sync.Mutex
 	of        map[*schedule.Topic]*Topic
 	reporting map[place]*progress
 	active    int        // of those that do not wait for a time
 	settled   *sync.Cond // active is 0
 }
+
+// places are how many may do something at the same time.
+type places chan struct{}
+
+// enter waits for a place. It returns false if it has none when the worker closes.
+func (p places) enter(closing context.Context) bool {
+	select {
+	case p <- struct{}{}:
+		return true
+	case <-closing.Done():
+		return false
+	}
+}
+
+// leave gives a place up. Who waited longest gets it.
+func (p places) leave() { <-p }
 
 // place is a slot of a topic.
 type place struct {
@@ -102,12 +126,13 @@ type progress struct {
 // New returns a reporter for some topics, at least one.
 func New(c Config, topics []*Topic) *Reporter {
 	r := &Reporter{Config: c, of: map[*schedule.Topic]*Topic{}, reporting: map[place]*progress{}}
+	r.places, r.requests = make(places, allAtOnce), make(places, requestsAtOnce)
 	r.settled = sync.NewCond(&r.mu)
 	shortest := topics[0].Look
 	for _, topic := range topics {
 		shortest = min(shortest, topic.Look)
 		r.of[topic.Scheduled] = topic
-		topic.places = make(chan struct{}, atOnce)
+		topic.places = make(places, atOnce)
 	}
 	gap := errands.Gap(shortest) // a timetable may be so late
 	r.plan = errands.NewTimetable(topics, gap, func(topic *Topic) time.Duration { return topic.Look - gap })
@@ -228,7 +253,7 @@ func (r *Reporter) next(p place, s *progress) (wait time.Duration) {
 	defer r.leave(p, s)
 	for r.enter(p, s) {
 		if len(s.list) == 0 {
-			found, err := r.Scripts.Deaths(r.Shift.Requests, p.keys(), s.reported, perAnswer)
+			found, err := r.request(p, s.reported, perAnswer)
 			if err != nil {
 				return r.failed(p, s, nil, err)
 			}
@@ -253,24 +278,37 @@ func (r *Reporter) next(p place, s *progress) (wait time.Duration) {
 	return 0
 }
 
-// enter waits for a place, unless the slot has one. It returns false when the worker closes.
+// request notes what was reported, and reads the next deaths.
+func (r *Reporter) request(p place, reported string, count int) (luascripts.Deaths, error) {
+	r.requests <- struct{}{}
+	defer r.requests.leave()
+	return r.Scripts.Deaths(r.Shift.Requests, p.keys(), reported, count)
+}
+
+// enter waits for a place, unless the slot has one: among those of its topic, then among all.
+// It returns false when the worker closes.
 func (r *Reporter) enter(p place, s *progress) bool {
-	if !s.placed {
-		select {
-		case p.topic.places <- struct{}{}:
-			s.placed, s.since = true, time.Now()
-		case <-r.Shift.Background.Done():
+	if !s.placed && p.topic.places.enter(r.Shift.Background) {
+		if s.placed = r.places.enter(r.Shift.Background); s.placed {
+			s.since = time.Now()
+		} else {
+			p.topic.places.leave()
 		}
 	}
 	return r.Shift.Background.Err() == nil
 }
 
-// leave gives up the place, if the slot has one. The slot that waited longest gets it.
+// leave gives up the place, if the slot has one.
 func (r *Reporter) leave(p place, s *progress) {
 	if s.placed {
 		s.placed = false
-		<-p.topic.places
+		r.release(p)
 	}
+}
+
+func (r *Reporter) release(p place) {
+	r.places.leave()
+	p.topic.places.leave()
 }
 
 // later is how long to wait for deaths of the present ms, longer each time.
@@ -305,7 +343,7 @@ func (r *Reporter) note(p place, s *progress) {
 	if s.reported == "" {
 		return
 	}
-	if _, err := r.Scripts.Deaths(r.Shift.Requests, p.keys(), s.reported, 0); err == nil {
+	if _, err := r.request(p, s.reported, 0); err == nil {
 		s.reported = ""
 	}
 }
@@ -318,7 +356,7 @@ func (r *Reporter) report(p place, s *progress, d *luascripts.Death) (err error)
 	hangs := time.AfterFunc(p.topic.Hung, func() {
 		r.Log.Error("a listener to the dead ignores its context: no death in this slot is reported until it returns",
 			append([]zap.Field{zap.String("topic", p.topic.Scheduled.Name), zap.Int("slot", p.slot)}, r.About(d, r.TimedOut)...)...)
-		<-p.topic.places
+		r.release(p)
 	})
 	defer func() { s.placed = hangs.Stop() }()
 	defer func() {
