@@ -14,6 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -107,7 +108,7 @@ func (h *counts) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		if reads(cmd) {
 			h.add(1)
 			defer h.add(-1)
-			time.Sleep(time.Millisecond)
+			wait.Sleep(ctx, time.Millisecond) // a server that is not quick
 		}
 		return next(ctx, cmd)
 	}
