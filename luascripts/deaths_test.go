@@ -399,7 +399,7 @@ var deathsDamages = []damage{
 	{"what was returned before the clock was set back is not noted", "deaths: the clock is set back while they are reported", `not mark or of ~= mark`, `mark and of ~= mark`},
 	{"nor if others were returned since", "deaths: the clock is set back while two workers report them", `not mark or of ~= mark`, `not mark`},
 	{"nor what Redis forgot that it was returned", "deaths: Redis forgets what was returned", `'@', time[1], '.', time[2]`, `'@'`},
-	{"nor what an older program has noted", "deaths: noted by an older program", `reported, mark = string.match(call('HGET', meta, 'mourned') or '', '^(%S+) (%S+)$')`, `reported, mark = string.match(call('HGET', meta, 'mourned') or '', '^(%S+) ?(%S*)$')`},
+	{"nor what an older program has noted", "deaths: noted by an older program", `reported, mark = string.match(call('HMGET', meta, 'mourned')[1] or '', '^(%S+) (%S+)$')`, `reported, mark = string.match(call('HMGET', meta, 'mourned')[1] or '', '^(%S+) ?(%S*)$')`},
 	{"not those of the present ms", "deaths: each once, with what is known", `string.format('(%.0f', now)`, `string.format('%.0f', now)`},
 	{"those of one ms together", "deaths: of one ms together", `call('ZRANGEBYSCORE', dead, at, at)`, `call('ZRANGEBYSCORE', dead, at, at, 'LIMIT', 0, 10)`},
 	{"and with two questions", "deaths: very many of one ms", `dead, at, at)) do`, `dead, at, at)) do call('ZRANGEBYSCORE', dead, at, at, 'LIMIT', n, 1)`},

@@ -238,7 +238,7 @@ elseif call('ZCARD', prepare) > 0 then
     elseif tonumber(call('ZSCORE', store, x) or 0) <= RETRIES then   -- else sent again: the fresh copy wins
       note(x, left, priority, reason)
       if n == -1 or left == 0 then
-        returned = returned or tonumber(string.match(call('HGET', meta, 'mourned') or '', ' (.-)@') or '') or 0
+        returned = returned or tonumber(string.match(call('HMGET', meta, 'mourned')[1] or '', ' (.-)@') or '') or 0
         if returned >= now then                   -- the clock was set back: deaths.lua would leave this one out
           call('HDEL', meta, 'mourned')
         end
