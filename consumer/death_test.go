@@ -14,7 +14,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -88,33 +87,22 @@ func TestDeathsThatHangHoldUpNoOtherSlot(t *testing.T) {
 	}
 }
 
-// counts is a hook that holds what reads deaths for a moment, and counts how many do at once.
-type counts struct {
-	mu        sync.Mutex
-	now, most int
-}
+// holds is a hook that holds all that reads deaths, and says so.
+type holds struct{ held, goOn chan struct{} }
 
-func (h *counts) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (h holds) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-func (h *counts) add(n int) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.now += n
-	h.most = max(h.most, h.now)
-}
-
-func (h *counts) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (h holds) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		if reads(cmd) {
-			h.add(1)
-			defer h.add(-1)
-			wait.Sleep(ctx, time.Millisecond) // a server that is not quick
+			h.held <- struct{}{}
+			<-h.goOn
 		}
 		return next(ctx, cmd)
 	}
 }
 
-func (h *counts) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (h holds) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return next
 }
 
@@ -122,43 +110,44 @@ func (h *counts) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proce
 // together are limited, too.
 func TestDeathsOfManyTopicsAtOnce(t *testing.T) {
 	t.Parallel()
-	const topics, all = 20, 256
-	rdb, hook := shared(t), &counts{}
-	rdb.AddHook(hook)
+	const topics, slots = 20, 32
+	rdb := shared(t)
+	reading := holds{make(chan struct{}, 10*topics*slots), make(chan struct{})}
+	calls, goOn := make(chan struct{}, topics*slots), make(chan struct{})
+	rdb.AddHook(reading)
 	c := newConsumer(t, rdb, Config{})
-	goOn := make(chan struct{})
-	var under atomic.Int64
-	calls := make(chan struct{}, topics*64)
-	let := sync.OnceFunc(func() { close(goOn) })
-	t.Cleanup(let) // before it is closed
+	read, report := sync.OnceFunc(func() { close(reading.goOn) }), sync.OnceFunc(func() { close(goOn) })
+	t.Cleanup(read) // both before it is closed
+	t.Cleanup(report)
 	for range topics {
-		topic := topicOf(t, message.KindFixedTime, 32)
-		for i := range topic.Slots {
+		topic := topicOf(t, message.KindFixedTime, slots)
+		for i := range slots {
 			bury(t, rdb, topic, i, 1)
 		}
 		must(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
 		must(t, c.ListenDead(topic, func(context.Context, *Death) error {
-			if n := under.Add(1); n > all {
-				t.Errorf("%d calls at once", n)
-			}
 			calls <- struct{}{}
 			<-goOn
-			under.Add(-1)
 			return nil
 		}))
 	}
 	must(t, c.Start(ctx))
-	for range all {
-		next(t, calls)
+	exactly := func(n int, what string, began <-chan struct{}) {
+		for range n {
+			next(t, began)
+		}
+		select {
+		case <-began:
+			t.Errorf("more than %d %s at once", n, what)
+		case <-time.After(200 * time.Millisecond):
+		}
 	}
-	let()
-	for range topics*32 - all {
+	exactly(16, "requests", reading.held)
+	read()
+	exactly(256, "calls", calls)
+	report()
+	for range topics*slots - 256 {
 		next(t, calls)
-	}
-	hook.mu.Lock()
-	defer hook.mu.Unlock()
-	if hook.most > 16 || hook.most < 2 {
-		t.Errorf("%d requests at once", hook.most)
 	}
 }
 
