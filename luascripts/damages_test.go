@@ -229,7 +229,7 @@ var turnDamages = []damage{
 	{"at the head of the retries, even so", "put back: found without the mark in meta",
 		`(m[8] or r[2] % 100 == BACK)`, `m[8]`},
 	{"a retry there is none of them", driven,
-		`if told[i] % 100 == BACK then`, `if true then`},
+		`if waiting[i + 1] % 100 == BACK then`, `if true then`},
 	{"not before its time", driven,
 		`int(now * 100 + 99)`, `'+inf'`},
 	{"in its millisecond", driven,
@@ -250,7 +250,7 @@ var turnDamages = []damage{
 	{"but not as long as any comes", "put back: more than one turn puts into place",
 		`if more and #moved > 128 then`, `if moved[1] then`},
 	{"more than those would take too long", "put back: more than one turn puts into place",
-		`read(0, 256,`, `read(0, 2560,`},
+		`'LIMIT', 0, 256)`, `'LIMIT', 0, 2560)`},
 	{"what stands first then is looked up again", driven,
 		"    r, due = call('ZRANGE', retry, 0, 0, 'WITHSCORES'), nil\n", ""},
 

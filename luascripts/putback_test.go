@@ -95,22 +95,6 @@ var putBackTrials = []trial{
 		}
 	}},
 	{name: "put back: more than one turn puts into place", run: putBackMany},
-	{name: "put back: behind large retries, of which a turn reads 1 MiB", run: func(w *world) {
-		w.clean(priorityKind)
-		w.put("m")
-		a := w.took(w.as("a", 0), "m")
-		number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, later("m", time.Second, a.Priority(0)))))
-		for i := range 18 { // due before it; 15 are 1 MiB
-			w.do("zadd", w.k.Retry, w.now*100+10, fmt.Sprint(i, " ", strings.Repeat("x", 64<<10)))
-		}
-		w.later(1000)
-		for range 3 {
-			b := w.turn(w.as("a", number), luascripts.Batch)
-			w.must(b.Attempt > 1, "%+v", b)
-			number = w.tells(luascripts.Left, leaving(w.as("a", b.Fence)))
-		}
-		w.took(w.as("a", number), "m")
-	}},
 	{name: "put back: found without the mark in meta", run: func(w *world) {
 		w.clean(priorityKind)
 		w.put("m")

@@ -289,13 +289,11 @@ if kind ~= 'P' then
 else
   -- What was put back takes its place in the store again, once its time has come. Retries may stand before it.
   if due and due <= now and (m[8] or r[2] % 100 == BACK) then
-    local upto = int(now * 100 + 99)
-    local n, full = read(0, 256, #r[1], 2, function(i, n) return call('ZRANGEBYSCORE', retry, '-inf', upto, 'WITHSCORES', 'LIMIT', i, n) end)
-    local back, moved, fresh, more = {}, {}, {}, full or n == 256
-    for i = 1, n do
-      if told[i] % 100 == BACK then back[#back + 1] = x[i] end
+    local waiting = call('ZRANGEBYSCORE', retry, '-inf', int(now * 100 + 99), 'WITHSCORES', 'LIMIT', 0, 256)
+    local back, moved, fresh = {}, {}, {}
+    for i = 1, #waiting, 2 do
+      if waiting[i + 1] % 100 == BACK then back[#back + 1] = waiting[i] end
     end
-    x, told = {}, {}
     if back[1] then
       local stored, records = call('ZMSCORE', store, unpack(back)), call('HMGET', why, unpack(back))
       for i = 1, #back do
@@ -307,6 +305,7 @@ else
     end
     if moved[1] then call('ZREM', retry, unpack(moved)) end
     if fresh[1] then call('ZADD', store, unpack(fresh)) end
+    local more = #waiting == 512
     if more and #moved > 128 then return {'EMPTY', int(batch), 0, 0} end   -- others may go before these
     if m[8] and now >= (tonumber(m[8]) or 0) and not more then call('HDEL', meta, 'later') end
     r, due = call('ZRANGE', retry, 0, 0, 'WITHSCORES'), nil
