@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/fleet"
+	"github.com/slotmq/go-rmq/message"
 )
 
 var (
@@ -36,7 +37,7 @@ var (
 
 var (
 	errNilContext  = errors.New("ctx is nil")
-	errNilListener = errors.New("the listener is nil")
+	errNilListener = &message.InvalidError{Field: "the listener", Value: "nil", Limit: "what handles the messages"}
 	errNilRedis    = errors.New("the Redis client is nil")
 )
 

@@ -41,7 +41,7 @@ type FixedTime struct {
 	At time.Time
 
 	// In is how long after the send it is due, by the clock of the Redis server:
-	// the clock of the sender does not matter.
+	// the clock of the sender does not matter. At least 1 ms; 0 if At is given.
 	In time.Duration
 }
 

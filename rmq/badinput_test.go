@@ -194,7 +194,7 @@ func TestBadMessages(t *testing.T) {
 		{ranked, rmq.Priority{Content: "x", Priority: math.MinInt64}, "Priority", "17 to 9007199254740991"},
 		{ranked, rmq.Priority{Content: "x", Priority: 1 << 53}, "Priority", "17 to 9007199254740991"},
 		{ranked, rmq.Priority{Content: "x", Priority: math.MaxInt64}, "Priority", "17 to 9007199254740991"},
-		{scheduled, rmq.FixedTime{Content: "x"}, "At", "a time, unless In says how long from now"},
+		{scheduled, rmq.FixedTime{Content: "x"}, "At", "a time (time.Now() for now), unless In is 1ms or more"},
 		{scheduled, rmq.FixedTime{Content: "x", At: time.Unix(900_000_000, 0)}, "At", "in the year 2000 at the earliest"},
 		{scheduled, rmq.FixedTime{Content: "x", At: soon, In: time.Second}, "In", "one of the two"},
 		{scheduled, rmq.FixedTime{Content: "x", In: -time.Second}, "In", "at least 1ms and at most 10 years"},

@@ -66,7 +66,7 @@ type Explanation = inspector.Explanation
 //
 // basis is the SlotBasis that the message was sent with. Leave it empty if it had none. If you
 // do not know it, leave it empty, too: then all slots are searched, and a message that waits in
-// several is an error.
+// several is an error. After an error of Redis, call it again: it may have had its effect.
 func (c *Client) Cancel(ctx context.Context, t Topic, content, basis string) (removed, asked bool, err error) {
 	i, err := c.inspector()
 	if err == nil {

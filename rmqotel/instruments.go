@@ -53,7 +53,7 @@ func newInstruments(p metric.MeterProvider) (*instruments, error) {
 		failed:     counter("rmq.failed", "{message}", "Deliveries that failed; the message comes again."),
 		dead:       counter("rmq.dead", "{message}", "Messages that failed for the last time."),
 		snoozed:    counter("rmq.snoozed", "{message}", "Messages that their handler wanted later."),
-		dropped:    counter("rmq.dropped", "{message}", "Messages that were cancelled or too late, and went unhandled."),
+		dropped:    counter("rmq.dropped", "{message}", "Messages that a worker had taken and dropped: cancelled, or too late."),
 		handedBack: counter("rmq.handed_back", "{message}", "Messages that were taken, but not begun, and went back."),
 		takenOver:  counter("rmq.taken_over", "{message}", "Messages that this worker lost to another one."),
 		slotMoves:  counter("rmq.slot.moves", "{slot}", "Slots that came to this worker, or left it."),

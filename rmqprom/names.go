@@ -29,7 +29,7 @@ var (
 	failed     = own("rmq_failed_total", "Deliveries that failed; the message comes again.")
 	dead       = own("rmq_dead_total", "Messages that failed for the last time.")
 	snoozed    = own("rmq_snoozed_total", "Messages that their handler wanted later.")
-	dropped    = own("rmq_dropped_total", "Messages that were cancelled or too late, and went unhandled.")
+	dropped    = own("rmq_dropped_total", "Messages that a worker had taken and dropped: cancelled, or too late.")
 	handedBack = own("rmq_handed_back_total", "Messages that were taken, but not begun, and went back.")
 	takenOver  = own("rmq_taken_over_total", "Messages that this worker lost to another one.")
 	slotMoves  = own("rmq_slot_moves_total", "Slots that came to this worker, or left it.", "direction")

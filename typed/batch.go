@@ -44,7 +44,7 @@ func (b *Batch[T]) Later(i int, d time.Duration) { b.all.Later(b.place[i], d) }
 // cannot decode is dead at once and not in the Batch. If none is left, handle is not called.
 func (t Topic[T]) ListenBatch(on BatchListener, handle BatchHandler[T], o consumer.BatchOptions) error {
 	if handle == nil {
-		return errNoHandler(t.Name)
+		return missing("listen to", t.Name, "handle")
 	}
 	codec := t.codec()
 	return on.ListenBatch(t.Topic, consumer.BatchFunc(func(ctx context.Context, all *consumer.Batch) error {

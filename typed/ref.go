@@ -35,12 +35,13 @@ type Ref[T any] struct {
 // ErrGone is returned by a [Ref.Load] whose value is not there any more.
 var ErrGone = errors.New("the value is gone")
 
-var errNoIdentity = errors.New("typed.Ref has no Identity")
-
 // Message returns the message about a value, to be sent in a batch.
 func (r Ref[T]) Message(v T, how How) (message.Message, error) {
 	if r.Identity == nil {
-		return nil, fmt.Errorf("send to topic %s: %w", r.Name, errNoIdentity)
+		return nil, missing("send to", r.Name, "Ref.Identity")
+	}
+	if how == nil {
+		return nil, missing("send to", r.Name, "How")
 	}
 	return how(r.Identity(v), basisOf(r.Basis, v)), nil
 }
@@ -57,7 +58,7 @@ func (r Ref[T]) Send(ctx context.Context, by Sender, v T, how How) (producer.Rec
 // Cancel removes the message about a value, or asks its handler to stop; see rmq.Client.
 func (r Ref[T]) Cancel(ctx context.Context, by Changer, v T) (removed, asked bool, err error) {
 	if r.Identity == nil {
-		return false, false, fmt.Errorf("cancel in topic %s: %w", r.Name, errNoIdentity)
+		return false, false, missing("cancel in", r.Name, "Ref.Identity")
 	}
 	return by.Cancel(ctx, r.Topic, r.Identity(v), basisOf(r.Basis, v))
 }
@@ -66,7 +67,7 @@ func (r Ref[T]) Cancel(ctx context.Context, by Changer, v T) (removed, asked boo
 // rmq.Client.
 func (r Ref[T]) Reschedule(ctx context.Context, by Changer, v T, to inspector.Move) (inspector.Entry, error) {
 	if r.Identity == nil {
-		return inspector.Entry{}, fmt.Errorf("reschedule in topic %s: %w", r.Name, errNoIdentity)
+		return inspector.Entry{}, missing("reschedule in", r.Name, "Ref.Identity")
 	}
 	return by.Reschedule(ctx, r.Topic, r.Identity(v), basisOf(r.Basis, v), to)
 }
@@ -75,10 +76,10 @@ func (r Ref[T]) Reschedule(ctx context.Context, by Changer, v T, to inspector.Mo
 // delivery, as one of handle does.
 func (r Ref[T]) Listen(on Listener, handle Handler[T], o consumer.ListenOptions) error {
 	if handle == nil {
-		return errNoHandler(r.Name)
+		return missing("listen to", r.Name, "handle")
 	}
 	if r.Load == nil {
-		return fmt.Errorf("listen to topic %s: typed.Ref has no Load", r.Name)
+		return missing("listen to", r.Name, "Ref.Load")
 	}
 	return on.Listen(r.Topic, consumer.ListenerFunc(func(ctx context.Context, d *consumer.Delivery) error {
 		v, err := r.Load(ctx, d.Content)

@@ -35,6 +35,9 @@ func (t Topic[T]) Content(v T) (string, error) {
 
 // Message returns a value as a message, to be sent in a batch.
 func (t Topic[T]) Message(v T, how How) (message.Message, error) {
+	if how == nil {
+		return nil, missing("send to", t.Name, "How")
+	}
 	content, err := t.Content(v)
 	if err != nil {
 		return nil, err
@@ -75,7 +78,7 @@ func (t Topic[T]) Reschedule(ctx context.Context, by Changer, v T, to inspector.
 // is dead at once, with the reason: no retry would help.
 func (t Topic[T]) Listen(on Listener, handle Handler[T], o consumer.ListenOptions) error {
 	if handle == nil {
-		return errNoHandler(t.Name)
+		return missing("listen to", t.Name, "handle")
 	}
 	codec := t.codec()
 	return on.Listen(t.Topic, consumer.ListenerFunc(func(ctx context.Context, d *consumer.Delivery) error {

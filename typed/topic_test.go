@@ -277,14 +277,19 @@ func TestRefused(t *testing.T) {
 	handle := func(context.Context, *typed.Delivery[price]) error { return nil }
 	topic := rmq.Topic{Name: "refused", Kind: rmq.KindPriority}
 	for want, got := range map[string]error{
-		"listen to topic refused: typed.Ref has no Load":    typed.Ref[price]{Topic: topic}.Listen(client, handle, rmq.ListenOptions{}),
-		"listen to topic refused: the handler is nil":       typed.Ref[price]{Topic: topic}.Listen(client, nil, rmq.ListenOptions{}),
-		"listen to topic refused: the handler is nil ":      typed.Topic[price]{Topic: topic}.Listen(client, nil, rmq.ListenOptions{}),
-		"send to topic refused: typed.Ref has no Identity":  second(typed.Ref[price]{Topic: topic}.Send(ctx, client, price{}, typed.Priority(100))),
-		"encode a string for topic refused: a string is no": second(typed.Topic[string]{Topic: topic}.Send(ctx, client, "\xff", typed.Priority(100))),
+		"listen to topic refused: Ref.Load is nil; it must be a function":   typed.Ref[price]{Topic: topic}.Listen(client, handle, rmq.ListenOptions{}),
+		"listen to topic refused: handle is nil; it must be a function":     typed.Ref[price]{Topic: topic}.Listen(client, nil, rmq.ListenOptions{}),
+		"listen to topic refused: handle is nil; it must be a function ":    typed.Topic[price]{Topic: topic}.Listen(client, nil, rmq.ListenOptions{}),
+		"send to topic refused: Ref.Identity is nil; it must be a function": second(typed.Ref[price]{Topic: topic}.Send(ctx, client, price{}, typed.Priority(100))),
+		"send to topic refused: How is nil; it must be a function":          second(typed.Topic[price]{Topic: topic}.Send(ctx, client, price{}, nil)),
+		"send to topic refused: How is nil; it must be a function ":         second(typed.Ref[price]{Topic: topic, Identity: func(price) string { return "x" }}.Send(ctx, client, price{}, nil)),
+		"encode a string for topic refused: a string is no":                 second(typed.Topic[string]{Topic: topic}.Send(ctx, client, "\xff", typed.Priority(100))),
 	} {
 		if got == nil || !strings.HasPrefix(got.Error(), strings.TrimSpace(want)) {
 			t.Errorf("%v, want %s", got, want)
+		}
+		if !errors.Is(got, rmq.ErrInvalid) && !strings.HasPrefix(want, "encode") {
+			t.Errorf("%v is no ErrInvalid", got)
 		}
 	}
 	if err := second(typed.Topic[string]{Topic: topic}.Send(ctx, client, "x", typed.In(time.Hour))); !errors.Is(err, rmq.ErrInvalid) {

@@ -62,13 +62,15 @@ func At(t time.Time) How {
 	}
 }
 
-// In is for topics of the FixedTime kind: after d, by the clock of the Redis server.
+// In is for topics of the FixedTime kind: after d, 1 ms or more, by the clock of the Redis server.
+// What is due now is sent with At(time.Now()).
 func In(d time.Duration) How {
 	return func(content, basis string) message.Message {
 		return message.FixedTime{Content: content, SlotBasis: basis, In: d}
 	}
 }
 
-func errNoHandler(topic string) error {
-	return fmt.Errorf("listen to topic %s: the handler is nil", topic)
+// missing is the error for a function that has to be there.
+func missing(operation, topic, field string) error {
+	return fmt.Errorf("%s topic %s: %w", operation, topic, &message.InvalidError{Field: field, Value: "nil", Limit: "a function"})
 }

@@ -38,7 +38,7 @@ func checkAt(at time.Time) error {
 	const field = "At"
 	switch {
 	case at.IsZero():
-		return invalid(field, "the zero time", "a time, unless In says how long from now")
+		return invalid(field, "the zero time", "a time (time.Now() for now), unless In is 1ms or more")
 	case at.Before(minAt):
 		return invalid(field, at.UTC().Format(time.RFC3339Nano), "in the year 2000 at the earliest (did you pass seconds as milliseconds?)")
 	case at.After(maxAt):
