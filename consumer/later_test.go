@@ -56,10 +56,12 @@ func TestLater(t *testing.T) {
 				if in := due.Sub(record.Last); in < time.Hour || in > time.Hour+time.Millisecond || record.Worker != c.Worker() || record.Reason == "" {
 					t.Errorf("%v, %s: in %v, %+v", kind, says, in, record)
 				}
-				if lines := logs.FilterMessage("message is put back by its handler"); lines.Len() != 1 || lines.All()[0].Level != zap.DebugLevel {
+				line := func() []observer.LoggedEntry { return logs.FilterMessage("message is put back by its handler").All() }
+				eventually(t, "it is logged", func() bool { return len(line()) > 0 })
+				must(t, closeIn(c, patience))
+				if lines := line(); len(lines) != 1 || lines[0].Level != zap.DebugLevel {
 					t.Errorf("%v, %s: logged %+v", kind, says, logs.All())
 				}
-				must(t, closeIn(c, patience))
 			}
 		}
 	}
