@@ -116,10 +116,20 @@ func TestSendAsksForNoMemoryForItsMessage(t *testing.T) {
 	ended, end := context.WithCancel(context.Background())
 	end()
 	var kept message.Message = message.Priority{Content: topic.Name, Priority: 17}
-	least := testing.AllocsPerRun(100, func() { _, _ = p.Send(ended, topic, kept) })
-	if n := testing.AllocsPerRun(100, func() { _, _ = p.Send(ended, topic, message.Priority{Content: topic.Name, Priority: 17}) }); n > least {
+	least := fewest(func() { _, _ = p.Send(ended, topic, kept) })
+	if n := fewest(func() { _, _ = p.Send(ended, topic, message.Priority{Content: topic.Name, Priority: 17}) }); n > least {
 		t.Errorf("%v allocations, and %v for a message that is there already", n, least)
 	}
+}
+
+// fewest is how often f asks for memory, at the least: with the race detector a sync.Pool now and
+// then forgets what it has.
+func fewest(f func()) float64 {
+	n := testing.AllocsPerRun(100, f)
+	for range 9 {
+		n = min(n, testing.AllocsPerRun(100, f))
+	}
+	return n
 }
 
 // What is no message is refused, with middleware, too.
