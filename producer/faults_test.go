@@ -138,6 +138,8 @@ func TestUnreachableRedisIsCertain(t *testing.T) {
 		t.Errorf("first send: got %v, want a definite error", err)
 	}
 	server.Restart(t)
+	p.idle.Wait()
+	p.retryFor = retryFor // after many dials that failed, the pool of the client dials once a second
 	mustSend(t, p, topic, message.Priority{Content: "y", Priority: 17})
 }
 
