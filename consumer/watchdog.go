@@ -236,11 +236,11 @@ func (m *watchdog) look() {
 // touch renews the lease of batch b, if it has one, and asks which of its messages are to be
 // cancelled. m.mu is free meanwhile.
 func (m *watchdog) touch(b *watched) {
-	sent, scripts, requests := time.Now(), m.scripts, m.shift.Requests
+	sent, c := time.Now(), m.batches // m may watch over another batch meanwhile
 	m.mu.Unlock()
 	leased := b.term.Lease() > 0
-	held, asked, err := scripts.Keep(requests, *b.keys, b.id, b.fence, leased)
-	level := m.away.Level(b.keys.Store, err)
+	held, asked, err := c.scripts.Keep(c.shift.Requests, *b.keys, b.id, b.fence, leased)
+	level := c.away.Level(b.keys.Store, err)
 	m.mu.Lock()
 	switch now := time.Now(); {
 	case m.watched != b || m.lost: // it ended meanwhile
