@@ -208,7 +208,7 @@ func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 	if b.watchdog.some.Load() {
 		b.passCancelled()
 	}
-	if b.next == len(b.answer.Contents) || b.Leaving() || b.next > 0 && b.enough(now) {
+	if b.next == len(b.answer.Contents) || b.Leaving() || b.next > 0 && b.enough(now) || b.schedule.GiveUp(&b.Slot) {
 		return 0, nil, false
 	}
 	if b.topic.opts.MaxLate > 0 {

@@ -48,18 +48,26 @@ func (p *play) check(t *testing.T) {
 				ids[id] = true
 			}
 		}
-		if mine != x.used || waits != x.waiting.length || mine > x.Most {
-			t.Errorf("topic %s: %d places counted as %d, %d waiting as %d", x.Name, mine, x.used, waits, x.waiting.length)
+		if mine != x.used || waits != x.waiting.length || mine > x.Most || int(x.excess.Load()) != max(0, mine-x.allowed) {
+			t.Errorf("topic %s: %d places counted as %d, %d too many, %d waiting as %d", x.Name, mine, x.used, x.excess.Load(), waits, x.waiting.length)
 		}
 		used, waiters, kept = used+mine, waiters+waits, kept+max(0, x.reserve-mine)
-		if hungry := waits > 0 && mine < x.Most; hungry != (x.rank > 0) {
+		if hungry := waits > 0 && mine < x.allowed; hungry != (x.rank > 0) {
 			t.Errorf("topic %s is hungry: %t, rank %d among them", x.Name, hungry, x.rank)
 		}
+		if x.allowed == 0 && waits > 0 && x.waiting.first.facts.Held {
+			t.Errorf("topic %s may have no place, and a batch of it waits for one", x.Name)
+		}
+		// It never grows beyond what it may have.
+		if mine > max(p.had[x], x.allowed) {
+			t.Errorf("topic %s has %d places, of %d", x.Name, mine, x.allowed)
+		}
+		p.had[x] = mine
 		if waits > 0 && p.freeLocked(x) {
 			starving++
 		}
 	}
-	if used != p.used || kept != p.kept || waiters != int(p.waiters.Load()) || used+kept > p.limit || starving > 0 {
+	if used != p.used || kept != p.kept || waiters != int(p.waiters.Load()) || used > p.limit || used+kept > p.limit && !p.limited || starving > 0 {
 		t.Errorf("%d places counted as %d, %d kept as %d, of %d; %d waiting as %d, of %d topics in vain",
 			used, p.used, kept, p.kept, p.limit, waiters, p.waiters.Load(), starving)
 	}

@@ -37,11 +37,13 @@ type play struct {
 	turns   int
 	most    int // handlers at once
 	began   func(x *Slot)
+	had     map[*Topic]int // places, when check or allow was called last
+	limited bool           // a topic was, and gets back what others may have taken meanwhile
 }
 
 // playOf has as many topics as most has entries, each the places that the topic may have.
 func playOf(limit, slots int, most ...int) *play {
-	p := &play{clock: time.Now(), running: map[*Slot]time.Time{}, began: func(*Slot) {}, term: &term{id: "me"}}
+	p := &play{clock: time.Now(), running: map[*Slot]time.Time{}, began: func(*Slot) {}, had: map[*Topic]int{}, term: &term{id: "me"}}
 	var topics []*Topic
 	for i, n := range most {
 		topics = append(topics, &Topic{Name: strconv.Itoa(i), Slots: slots, Most: n, NewSlot: func(int) *Slot { return &Slot{} }})
@@ -141,6 +143,20 @@ func (p *play) handle(x *Slot) {
 	p.running[x] = p.clock.Add(p.takes(x))
 	p.most = max(p.most, len(p.running))
 	p.began(x)
+}
+
+// allow limits the places of a topic.
+func (p *play) allow(t *Topic, by Limiter, places int) {
+	p.limited = true
+	p.had[t] = t.used
+	p.Allow(t, by, places)
+}
+
+// unlimit takes all limits of a topic away.
+func (p *play) unlimit(t *Topic) {
+	for by := range limiters {
+		p.allow(t, by, t.Most)
+	}
 }
 
 // step moves the clock to when the next handler ends.

@@ -20,23 +20,24 @@ func reserve(limit, topics, most int) int {
 
 // freeLocked reports whether the topic may have one more place.
 func (s *Schedule) freeLocked(t *Topic) bool {
-	return !s.suspended && s.used < s.limit && t.used < t.Most && (t.used < t.reserve || s.used+s.kept < s.limit)
+	return !s.suspended && s.used < s.limit && t.used < t.allowed && (t.used < t.reserve || s.used+s.kept < s.limit)
 }
 
 // countLocked notes that a topic has n more places, or fewer. All changes pass here, so
 // that kept and hungry are right.
 func (s *Schedule) countLocked(t *Topic, n int) {
-	s.kept -= max(0, t.reserve-t.used)
+	s.kept -= t.lacksLocked()
 	t.used += n
 	s.used += n
-	s.kept += max(0, t.reserve-t.used)
+	s.kept += t.lacksLocked()
+	t.excessLocked()
 	s.weighLocked(t)
 }
 
 // weighLocked enters a topic among the hungry ones, or takes it out, after a change of
-// what it has or which of its slots wait.
+// what it has, of what it may have, or of which of its slots wait.
 func (s *Schedule) weighLocked(t *Topic) {
-	if t.waiting.length > 0 && t.used < t.Most {
+	if t.waiting.length > 0 && t.used < t.allowed {
 		s.hungry.put(t)
 	} else {
 		s.hungry.remove(t)
@@ -84,8 +85,9 @@ func (s *Schedule) awaitPlaceLocked(x *Slot) {
 }
 
 // serveWaitingLocked gives free places to slots that wait for one. If the first of the
-// hungry topics may have none, no other may: it has the fewest, and if it has what
-// is kept for it, so have the others.
+// hungry topics may have none, no other may. It has all that is kept for it, and could use
+// more: so that is the share of a topic, and not less because of a limit of its own. The
+// others have as many places or more, and for none of them more than that share is kept.
 func (s *Schedule) serveWaitingLocked() {
 	for len(s.hungry.all) > 0 && s.freeLocked(s.hungry.all[0]) {
 		x := s.hungry.all[0].waiting.first

@@ -29,13 +29,15 @@ func TestPlacesAreCountedRight(t *testing.T) {
 		p.enter()
 		for range 300 {
 			x := p.topics[random.IntN(n)]
-			switch random.IntN(8) {
+			switch random.IntN(9) {
 			case 0:
 				p.Assign(x, p.term, random.Perm(4)[:random.IntN(5)])
 			case 1:
 				p.Suspend(!p.suspended)
 			case 2, 3:
 				p.Wake(x, random.IntN(4), 0)
+			case 4:
+				p.allow(x, Limiter(random.IntN(int(limiters))), random.IntN(12))
 			default:
 				if len(p.running) > 0 {
 					p.step()
@@ -45,6 +47,10 @@ func TestPlacesAreCountedRight(t *testing.T) {
 			p.check(t)
 		}
 		p.Suspend(false)
+		for _, x := range p.topics {
+			p.unlimit(x)
+		}
+		p.check(t)
 		p.Stop()
 		p.waits = func(*Slot) bool { return false }
 		for len(p.running) > 0 {
@@ -106,7 +112,7 @@ func newWorld(t *testing.T, random *rand.Rand) *world {
 func (w *world) do() {
 	topic := w.topics[w.random.IntN(len(w.topics))]
 	slot := w.random.IntN(topic.Slots)
-	switch w.random.IntN(24) {
+	switch w.random.IntN(26) {
 	case 0, 1:
 		w.Assign(topic, w.term, w.random.Perm(topic.Slots)[:w.random.IntN(topic.Slots+1)])
 	case 2, 3, 4:
@@ -153,9 +159,15 @@ func (w *world) do() {
 				w.ReturnOne(x)
 			}
 		}
-	case 13, 14, 15, 16:
+	case 13:
+		w.allow(topic, Limiter(w.random.IntN(int(limiters))), w.random.IntN(8)-1)
+	case 14:
+		if len(w.working) > 0 {
+			w.giveUp(w.working[w.random.IntN(len(w.working))])
+		}
+	case 15, 16, 17, 18:
 		w.next()
-	case 17, 18, 19, 20:
+	case 19, 20, 21, 22:
 		w.answer()
 	default:
 		w.finish()
@@ -167,6 +179,22 @@ func (w *world) wake(topic *Topic, index int) {
 		w.need[x] = true
 	}
 	w.Wake(topic, index, 0)
+}
+
+// giveUp asks for a batch whether it must end.
+func (w *world) giveUp(x *Slot) {
+	places := func() int { return x.topic.used }
+	before, allowed, borrowed, place := places(), x.topic.allowed, x.borrowed, x.place
+	over := w.GiveUp(x)
+	if over != (before > allowed) {
+		w.t.Errorf("topic %s uses %d places of %d, and a batch ends: %v", x.topic.Name, before, allowed, over)
+	}
+	if over && borrowed == 0 && place && places() != before-1 {
+		w.t.Errorf("topic %s uses %d places, and %d after a batch ended", x.topic.Name, before, places())
+	}
+	if over {
+		w.ReturnOne(x)
+	}
 }
 
 // next takes some turns.
@@ -349,9 +377,15 @@ func TestAnythingInAnyOrder(t *testing.T) {
 			}
 		}
 		w.Suspend(false)
+		if random.IntN(2) == 0 {
+			for _, topic := range w.topics {
+				w.unlimit(topic)
+			}
+			w.check(t)
+		}
 		w.calm()
 		for x := range w.need {
-			if x.assigned {
+			if x.assigned && x.topic.allowed > 0 {
 				t.Errorf("topic %s slot %d was woken, and is not turned at", x.topic.Name, x.Index)
 			}
 		}

@@ -53,8 +53,8 @@ func New(limit int, topics []*Topic, now func() time.Time, start func(x *Slot, s
 		for i := range t.Slots {
 			t.slots = append(t.slots, t.newSlotLocked(i, 0))
 		}
-		t.reserve = reserve(limit, len(topics), t.Most)
-		s.kept += t.reserve
+		t.unlimit()
+		s.allowLocked(t)
 	}
 	return s
 }
@@ -77,6 +77,10 @@ func (s *Schedule) Next(most int, hands []Hand) []Hand {
 		// One that was to be left, and was assigned anew while it was queued, has
 		// no place: it is left, and then waits for one.
 		leave := !x.assigned || !x.place || s.suspended || s.gathersLocked(x) || s.yieldsLocked(x, now)
+		if x.topic.excess.Load() > 0 && !x.facts.Open {
+			leave = true
+			s.releaseLocked(x) // at once, or more slots would give theirs up than must
+		}
 		if x.topic.Together != nil && !x.facts.Open {
 			n := 0
 			if !leave { // before the turn, so that it takes no more than can be handled at once
@@ -179,12 +183,12 @@ func (s *Schedule) Work(x *Slot, f Facts) (since time.Time, now bool) {
 }
 
 // AwaitPlace has the slot wait for a place to handle its batch in. One that is to be
-// left gets none, and begins nothing of the batch.
+// left, or whose topic may have none, gets none, and begins nothing of the batch.
 func (s *Schedule) AwaitPlace(x *Slot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case !x.assigned:
+	case !x.assigned || x.topic.allowed == 0:
 		s.launchLocked(x)
 	case s.freeLocked(x.topic):
 		s.placeLocked(x)

@@ -1,12 +1,15 @@
 package schedule
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // Topic is a topic that the worker listens to, with its slots.
 type Topic struct {
 	Name  string
 	Slots int // how many there are
-	Most  int // places it may have at the same time
+	Most  int // places it may have at the same time; see Allow
 	Value any // what the worker keeps for the topic
 
 	// NewSlot makes a slot with its Value, as one that stands in the place of another,
@@ -21,12 +24,16 @@ type Topic struct {
 	// not wait.
 	Gather time.Duration
 
+	excess atomic.Int32 // places it has and may not have any more; changed with the schedule's lock
+
 	// Guarded by the schedule's lock.
 	slots    []*Slot
-	replaced []*Slot  // those that others stand in the place of, until they have finished what they carry
-	term     Term     // of the worker; nil between two of them
-	used     int      // places taken
-	reserve  int      // places that no other topic may take
+	replaced []*Slot // those that others stand in the place of, until they have finished what they carry
+	term     Term    // of the worker; nil between two of them
+	used     int     // places taken
+	reserve  int     // places that no other topic may take
+	limits   [limiters]int
+	allowed  int      // places it may have: the smallest of Most and the limits
 	given    uint64   // the last place it was given, of those of the schedule
 	waiting  queue    // slots that are ready, or have a batch, but for a place
 	rank     int      // in the heap of hungry topics

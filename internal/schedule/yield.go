@@ -23,7 +23,7 @@ func (s *Schedule) yieldsLocked(x *Slot, now time.Time) bool {
 
 // aheadLocked is how many more places the slot's topic has than the hungriest one.
 // A difference of two means that they would be shared out more evenly if the slot
-// had none. With one, the two topics take turns. A topic that is at its own limit
+// had none. With one, the two topics take turns. A topic that has all it may have
 // is not hungry: it could not use the place.
 func (s *Schedule) aheadLocked(x *Slot) int {
 	if len(s.hungry.all) == 0 {

@@ -1,0 +1,92 @@
+package schedule
+
+// A topic may have Topic.Most places, and at times fewer: each limiter says how many, and the
+// schedule goes by the smallest. Whoever limits a topic touches none of its slots. Those that
+// get no place wait, as they always do for one, and go on by themselves when more is allowed.
+//
+// A place in use is not taken away, since a handler runs in it. It comes back after the
+// message in hand: the rest of the batch is handed back, and the next turn only reports.
+
+// Limiter is one of those who limit the places of a topic.
+type Limiter uint8
+
+const (
+	ByFlow     Limiter = iota // by how long its handlers take
+	ByBreaker                 // all of them fail
+	ByPushback                // its handlers want no more for a while
+	ByPolicy                  // a person has set it
+	ByRate                    // of messages per second
+	limiters                  // how many there are
+)
+
+// Allow sets how many places a topic may have in the eyes of a limiter, from now on. With 0
+// nothing of it is begun, and batches that wait for their place are given back.
+func (s *Schedule) Allow(t *Topic, by Limiter, places int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.limits[by] = max(places, 0)
+	s.allowLocked(t)
+}
+
+// Allowed returns how many places a topic may have, in the eyes of all.
+func (s *Schedule) Allowed(t *Topic) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return t.allowed
+}
+
+// unlimit lets a new topic have all its places.
+func (t *Topic) unlimit() {
+	for by := range t.limits {
+		t.limits[by] = t.Most
+	}
+}
+
+// allowLocked has a topic's places follow its limits. What is kept for it does, too: a place
+// that it may not take is for others. When that is grown again there may be less than is kept,
+// until others give places back.
+func (s *Schedule) allowLocked(t *Topic) {
+	t.allowed = t.Most
+	for _, n := range t.limits {
+		t.allowed = min(t.allowed, n)
+	}
+	s.kept -= t.lacksLocked()
+	t.reserve = min(reserve(s.limit, len(s.topics), t.Most), t.allowed)
+	s.kept += t.lacksLocked()
+	t.excessLocked()
+	s.weighLocked(t)
+	for x := t.waiting.first; t.allowed == 0 && x != nil && x.facts.Held; x = t.waiting.first {
+		s.unqueueLocked(x)
+		s.launchLocked(x) // without a place, which gives its batch back
+	}
+	s.serveWaitingLocked()
+}
+
+// lacksLocked is how many of the places that are kept for a topic it does not have.
+func (t *Topic) lacksLocked() int { return max(0, t.reserve-t.used) }
+
+// excessLocked notes how many places a topic has that it may not have any more, for the
+// batches under way to see.
+func (t *Topic) excessLocked() {
+	if n := int32(max(0, t.used-t.allowed)); n != t.excess.Load() {
+		t.excess.Store(n)
+	}
+}
+
+// GiveUp gives a place of a slot's batch back if its topic has more than it may have, and
+// reports whether it did: then whoever asks begins no other message of the batch. A borrowed
+// place is left to ReturnOne.
+func (s *Schedule) GiveUp(x *Slot) bool {
+	if x.topic.excess.Load() == 0 { // nearly always
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if x.topic.excess.Load() == 0 {
+		return false
+	}
+	if x.borrowed == 0 {
+		s.releaseLocked(x)
+	}
+	return true
+}
