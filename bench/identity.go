@@ -62,6 +62,9 @@ func (ids *identities) merge(seen []uint64, again int64) {
 	}
 }
 
+// has reports whether a message has come.
+func (ids *identities) has(n int) bool { return ids.seen[n/64].Load()&(1<<(n%64)) != 0 }
+
 // once is how many messages have come.
 func (ids *identities) once() int { return ids.size - int(ids.left.Load()) }
 
@@ -84,6 +87,16 @@ func (ids *identities) wait() error {
 func (ids *identities) check() error {
 	if lost, again := ids.left.Load(), ids.again.Load(); lost+again > 0 {
 		return fmt.Errorf("of %d messages %d were lost, and %d deliveries were not the first", ids.size, lost, again)
+	}
+	return nil
+}
+
+// checkRest fails unless every message either came exactly once or is among those
+// that the queue still holds.
+func (ids *identities) checkRest(held int) error {
+	left, again := int(ids.left.Load()), ids.again.Load()
+	if left != held || again > 0 {
+		return fmt.Errorf("of %d messages %d did not come, %d are held, and %d deliveries were not the first", ids.size, left, held, again)
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func (b *bench) offer(p servers.Place, l load) (result offered, err error) {
 		begin := time.Now()
 		result.arrivals = newArrivals(l.messages, begin)
 		noted.Store(result.arrivals)
-		err := l.play(begin, func(i int) error {
+		err := play(l.messages, l.pace, begin, func(i int) error {
 			result.behind[i] = time.Since(begin) - l.pace(i)
 			return send(i)
 		})
@@ -106,12 +106,12 @@ func (b *bench) offer(p servers.Place, l load) (result offered, err error) {
 	return result, err
 }
 
-// play has every message sent at its time, and returns when all are.
-func (l load) play(begin time.Time, send func(i int) error) (first error) {
+// play has each of n messages sent at its time, and returns when all are.
+func play(n int, pace func(i int) time.Duration, begin time.Time, send func(i int) error) (first error) {
 	var all sync.WaitGroup
 	var once sync.Once
-	for i := range l.messages {
-		sleep(l.pace(i) - time.Since(begin))
+	for i := range n {
+		sleep(pace(i) - time.Since(begin))
 		all.Go(func() {
 			if err := send(i); err != nil {
 				once.Do(func() { first = err })

@@ -8,6 +8,7 @@ var sections = []section{
 	latenessSection,
 	pacedSection,
 	urgentSection,
+	fairnessSection,
 	batchesSection,
 	slotsSection,
 	levelsSection,

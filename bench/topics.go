@@ -135,7 +135,7 @@ func (j job) crowd() (a answer, err error) {
 				time.Sleep(crowdTook)
 				return nil
 			}
-			return l.play(time.Now(), func(i int) error { return send(all[i%crowdBusy], text[sent+i]) })
+			return play(l.messages, l.pace, time.Now(), func(i int) error { return send(all[i%crowdBusy], text[sent+i]) })
 		})
 		if err != nil {
 			return a, err
