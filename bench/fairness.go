@@ -17,7 +17,7 @@ var fairnessSection = section{
 	about: `One of 100 tenants imports 100,000 rows at once, as fast as the queue takes them. Each of the others sends one message a second at
 		random times for 8 s, the same times for all contestants. Every handler takes 5 ms (time.Sleep), and 64 of them run at once. The wait
 		is from the moment a message was to be sent to the start of its handler, in milliseconds; what has not been handled 6 s after the
-		last send has waited until then, at least, and is counted as "still waiting". RMQ has 64 slots unless said. Where the tenant is the
+		last send has waited until then, at least, and is counted as "still waiting". Rows that are left are counted in Redis. RMQ has 64 slots unless said. Where the tenant is the
 		slot basis, the import has one slot, and so one handler at a time: that is the price, which the column "import takes" shows, from
 		the rate. Two quiet tenants share that slot, since 99 in 64 slots make 1.5 for each. "Lower priority" means
 		that the rows have a lower one than all else; asynq has queues with weights for that, here 9 to 1, and looks every 10 ms for tasks
