@@ -19,12 +19,8 @@ type headline struct {
 // compareWith makes the headline of the rounds that two contestants have behind them.
 func compareWith(ours, theirs *contestant) headline {
 	r, a := summarize(ours.all), summarize(theirs.all)
-	h := headline{redis: a.redis / r.redis, client: a.client / r.client, against: theirs.title}
-	for i, one := range ours.all {
-		h.pairs = append(h.pairs, one.Rate()/theirs.all[i].Rate())
-	}
-	sorted := slices.Sorted(slices.Values(h.pairs))
-	h.median, h.least, h.most = sorted[len(sorted)/2], sorted[0], sorted[len(sorted)-1]
+	h := headline{redis: a.redis / r.redis, client: a.client / r.client, against: theirs.title, pairs: pairs(ours, theirs, servers.Sample.Rate)}
+	h.median, h.least, h.most = median(h.pairs), slices.Min(h.pairs), slices.Max(h.pairs)
 	return h
 }
 

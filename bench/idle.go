@@ -2,9 +2,12 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/slotmq/go-rmq/bench/internal/report"
 	"github.com/slotmq/go-rmq/bench/internal/servers"
+	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -33,10 +36,13 @@ type idler struct {
 }
 
 func (b *bench) beginIdle() error {
+	if b.idlers != nil { // for another section
+		return nil
+	}
 	b.idlers = &idlers{watched: make(chan struct{}), took: 60 * time.Second}
-	widths := []int{usual, 256, 0}
+	widths := []int{usual, message.DefaultSlots, 256, 0}
 	if b.quick {
-		b.idlers.took, widths = 30*time.Second, []int{usual, 0}
+		b.idlers.took, widths = 30*time.Second, []int{usual, message.DefaultSlots, 0}
 	}
 	for _, slots := range widths {
 		p, err := b.fleet.Apart(1)
@@ -76,22 +82,37 @@ func (w *idlers) watch() {
 	}
 }
 
-func (b *bench) idle() error {
-	b.progress.Say("until %.0f s have passed …", b.idlers.took.Seconds())
-	<-b.idlers.watched
-	b.progress.Done()
-	var rows [][]string
-	for _, i := range b.idlers.all {
-		title, commands := "no worker", float64(i.asked.Commands)/b.idlers.took.Seconds()
-		switch i.slots {
-		case usual:
-			b.Result("idle_cmds", "%.1f", commands)
-			fallthrough
-		case 256:
-			title = fmt.Sprintf("a worker, %d slots", i.slots)
+// wait returns when the counts are there, and the workers are closed.
+func (w *idlers) wait(progress *report.Progress) error {
+	progress.Say("until %.0f s have passed …", w.took.Seconds())
+	<-w.watched
+	progress.Done()
+	for _, i := range w.all {
+		if i.client != nil {
 			if err := i.client.Close(ctx); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// commands is how many a second a worker with so many slots has asked for.
+func (w *idlers) commands(slots int) float64 {
+	at := slices.IndexFunc(w.all, func(i *idler) bool { return i.slots == slots })
+	return float64(w.all[at].asked.Commands) / w.took.Seconds()
+}
+
+func (b *bench) idle() error {
+	if err := b.idlers.wait(b.progress); err != nil {
+		return err
+	}
+	b.Result("idle_cmds", "%.1f", b.idlers.commands(usual))
+	var rows [][]string
+	for _, i := range b.idlers.all {
+		title, commands := "no worker", b.idlers.commands(i.slots)
+		if i.slots > 0 {
+			title = fmt.Sprintf("a worker, %d slots", i.slots)
 		}
 		rows = append(rows, []string{title, fmt.Sprintf("%.2f", commands), fmt.Sprintf("%d", i.asked.Turns),
 			fmt.Sprintf("%.3f %%", 100*i.asked.CPU.Seconds()/b.idlers.took.Seconds())})

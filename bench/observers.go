@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -68,10 +67,10 @@ func (b *bench) observers() error {
 	for i, c := range all {
 		m := summarize(c.all)
 		rows = append(rows, []string{c.title, report.Round(m.rate), report.Round(m.least) + " .. " + report.Round(m.most),
-			fmt.Sprintf("%.3f", pairs(c, off[i], servers.Sample.Rate)), fmt.Sprintf("%.2f", m.client), fmt.Sprintf("%.3f", pairs(c, off[i], clientCPU)),
+			fmt.Sprintf("%.3f", median(pairs(c, off[i], servers.Sample.Rate))), fmt.Sprintf("%.2f", m.client), fmt.Sprintf("%.3f", median(pairs(c, off[i], clientCPU))),
 			fmt.Sprintf("%.2f", m.redis), fmt.Sprintf("%.2f", m.mallocs)})
 		if c.name == "rmqprom" && i < len(all)/2 {
-			b.Result("metrics", "%.2f", pairs(c, off[i], servers.Sample.Rate))
+			b.Result("metrics", "%.2f", median(pairs(c, off[i], servers.Sample.Rate)))
 		}
 	}
 	b.Table([]string{"observers", "messages/s", "least .. most", "to none", "client µs", "to none", "Redis µs", "allocations"}, rows)
@@ -79,14 +78,3 @@ func (b *bench) observers() error {
 }
 
 func clientCPU(s servers.Sample) float64 { return float64(s.Client) / float64(s.Messages) }
-
-// pairs is the median of what a figure of c is to that of other, each round to the one
-// beside it.
-func pairs(c, other *contestant, figure func(servers.Sample) float64) float64 {
-	ratios := make([]float64, len(c.all))
-	for i, s := range c.all {
-		ratios[i] = figure(s) / figure(other.all[i])
-	}
-	slices.Sort(ratios)
-	return ratios[len(ratios)/2]
-}

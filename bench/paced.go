@@ -31,24 +31,16 @@ func (b *bench) paced() error {
 		return err
 	}
 	took, most := 3*time.Second, b.rounds
-	cells := []*paced{{load: load{slots: usual, rate: 100}}, {load: load{slots: usual, rate: 1_000}}, {load: load{slots: usual, rate: 10_000}},
-		{load: load{slots: usual, rate: 50_000}}, {load: load{slots: usual, rate: 100_000}}, {load: load{slots: usual, rate: 200_000}},
-		{load: load{slots: 256, rate: 10_000}}, {load: load{slots: 256, rate: 50_000}}}
+	loads := []load{{slots: usual, rate: 100}, {slots: usual, rate: 1_000}, {slots: usual, rate: 10_000}, {slots: usual, rate: 50_000},
+		{slots: usual, rate: 100_000}, {slots: usual, rate: 200_000}, {slots: 256, rate: 10_000}, {slots: 256, rate: 50_000}}
 	if b.quick {
-		took, most, cells = 1500*time.Millisecond, 1, cells[3:4]
+		took, most, loads = 1500*time.Millisecond, 1, loads[3:4]
 	}
+	var cells []*paced
 	var all []*contestant
-	for _, c := range cells {
-		c.messages = int(took.Seconds() * float64(c.rate))
-		c.name = fmt.Sprintf("%s/s, %d slots", report.Count(float64(c.rate)), c.slots)
-		c.run = func() (servers.Sample, error) {
-			o, err := b.offer(p, c.load)
-			if err == nil {
-				c.late, c.behind = append(c.late, o.since(c.pace, nil)), append(c.behind, o.behind)
-			}
-			return o.Sample, err
-		}
-		all = append(all, &c.contestant)
+	for _, l := range loads {
+		c := b.pacedCell(p, l.slots, l.rate, took)
+		cells, all = append(cells, c), append(all, &c.contestant)
 	}
 	if err := b.interleave(all, most); err != nil {
 		return err
@@ -71,6 +63,20 @@ func (b *bench) paced() error {
 		}
 	}
 	return nil
+}
+
+// pacedCell is a contestant with so many messages a second.
+func (b *bench) pacedCell(p servers.Place, slots, rate int, took time.Duration) *paced {
+	c := &paced{load: load{slots: slots, rate: rate, messages: int(took.Seconds() * float64(rate))}}
+	c.name = fmt.Sprintf("%s/s, %d slots", report.Count(float64(rate)), slots)
+	c.run = func() (servers.Sample, error) {
+		o, err := b.offer(p, c.load)
+		if err == nil {
+			c.late, c.behind = append(c.late, o.since(c.pace, nil)), append(c.behind, o.behind)
+		}
+		return o.Sample, err
+	}
+	return c
 }
 
 // clientBusy is the median share of a core.

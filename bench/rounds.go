@@ -54,7 +54,7 @@ func summarize(all []servers.Sample) (m summary) {
 	rates := column(all, servers.Sample.Rate)
 	m.rate, m.least, m.most = rates[len(all)/2], rates[0], rates[len(all)-1]
 	m.busy = column(all, servers.Sample.Busy)[len(all)/2]
-	m.redis = perMessage(all, func(s servers.Sample) float64 { return float64(s.Redis.CPU.Nanoseconds()) / 1000 })
+	m.redis = column(all, redisMicros)[len(all)/2]
 	m.client = perMessage(all, func(s servers.Sample) float64 { return float64(s.Client.Nanoseconds()) / 1000 })
 	m.commands = perMessage(all, func(s servers.Sample) float64 { return float64(s.Redis.Commands) })
 	m.mallocs = perMessage(all, func(s servers.Sample) float64 { return float64(s.Mallocs) })
@@ -65,6 +65,22 @@ func summarize(all []servers.Sample) (m summary) {
 func perMessage(all []servers.Sample, of func(servers.Sample) float64) float64 {
 	return column(all, func(s servers.Sample) float64 { return of(s) / float64(s.Messages) })[len(all)/2]
 }
+
+// redisMicros is how much CPU of Redis a message cost, in microseconds.
+func redisMicros(s servers.Sample) float64 {
+	return float64(s.Redis.CPU.Nanoseconds()) / 1000 / float64(s.Messages)
+}
+
+// pairs are how many times as large one figure is with ours as with theirs, of each pair
+// of rounds.
+func pairs(ours, theirs *contestant, of func(servers.Sample) float64) (ratios []float64) {
+	for i, one := range ours.all {
+		ratios = append(ratios, of(one)/of(theirs.all[i]))
+	}
+	return ratios
+}
+
+func median(values []float64) float64 { return slices.Sorted(slices.Values(values))[len(values)/2] }
 
 // column is one figure of all rounds, sorted.
 func column(all []servers.Sample, of func(servers.Sample) float64) []float64 {

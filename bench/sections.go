@@ -21,6 +21,7 @@ var sections = []section{
 	idleSection,
 	topicsSection,
 	backlogSection,
+	goalsSection,
 }
 
 // results are the figures of the last line.

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// goal is a line of the table of goals: a figure that is to be at most so much, or at
+// least.
+type goal struct {
+	what   string
+	least  bool // the bound is a lower one
+	bound  float64
+	unit   string
+	rounds []float64 // their median counts
+}
+
+func atMost(bound float64, unit, what string, rounds ...float64) goal {
+	return goal{what: what, bound: bound, unit: unit, rounds: rounds}
+}
+
+func atLeast(bound float64, unit, what string, rounds ...float64) goal {
+	return goal{what: what, least: true, bound: bound, unit: unit, rounds: rounds}
+}
+
+// figure is the median of the rounds.
+func (g goal) figure() float64 { return median(g.rounds) }
+
+func (g goal) met() bool {
+	if g.least {
+		return g.figure() >= g.bound
+	}
+	return g.figure() <= g.bound
+}
+
+// row is the goal in the table.
+func (g goal) row() []string {
+	sign, verdict := "≤", "missed"
+	if g.least {
+		sign = "≥"
+	}
+	if g.met() {
+		verdict = "met"
+	}
+	bound := strconv.FormatFloat(g.bound, 'f', -1, 64)
+	return []string{g.what, strings.TrimSpace(sign + " " + bound + " " + g.unit), fmt.Sprintf("%.2f", g.figure()),
+		fmt.Sprintf("%.2f .. %.2f", slices.Min(g.rounds), slices.Max(g.rounds)), verdict}
+}
