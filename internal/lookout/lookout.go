@@ -92,7 +92,7 @@ func (o *Lookout) Run() {
 	for topics := o.plan.Next(o.Shift.Background); topics != nil; topics = o.plan.Next(o.Shift.Background) {
 		slots := o.Schedule.Assigned(topics...)
 		if len(slots) == 0 { // there is nothing to look at
-			o.Shift.Heard(time.Now())
+			o.Shift.Idle(time.Now())
 		}
 		o.seek(slots)
 	}
@@ -132,7 +132,7 @@ func (o *Lookout) look(addr string, lookups []lookup) {
 	slots := o.Schedule.Sleeping(here)
 	if len(slots) == 0 { // all are at work, or look by themselves
 		if len(here) > 0 && !o.Schedule.Failing(here) {
-			o.Shift.Heard(time.Now())
+			o.Shift.Idle(time.Now())
 		}
 		return
 	}

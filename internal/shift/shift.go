@@ -28,17 +28,24 @@ type Shift struct {
 	Announcing sync.WaitGroup // messages to the workers that work at a slot next
 	Late       sync.WaitGroup // what is not waited for: the end of a session that cannot be ended in time
 
-	heard atomic.Int64 // see Heard; since epoch
+	heard, idle atomic.Int64 // see Heard and Idle; since epoch
 }
 
 var epoch = time.Now()
 
-// Heard notes that the work goes as it should: Redis has answered a turn or a look at slots,
-// or there was nothing to look at.
+// Heard notes that Redis has answered a turn or a look at slots.
 func (s *Shift) Heard(now time.Time) { s.heard.Store(int64(now.Sub(epoch))) }
 
-// Quiet is how long ago that was.
-func (s *Shift) Quiet() time.Duration { return time.Since(epoch) - time.Duration(s.heard.Load()) }
+// Idle notes that there was nothing to look at.
+func (s *Shift) Idle(now time.Time) { s.idle.Store(int64(now.Sub(epoch))) }
+
+// Unheard is how long ago Redis answered.
+func (s *Shift) Unheard() time.Duration { return time.Since(epoch) - time.Duration(s.heard.Load()) }
+
+// Quiet is how long ago the work went as it should: Redis answered, or need not be asked.
+func (s *Shift) Quiet() time.Duration {
+	return time.Since(epoch) - time.Duration(max(s.heard.Load(), s.idle.Load()))
+}
 
 // New begins a shift.
 func New() *Shift {
