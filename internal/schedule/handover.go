@@ -107,6 +107,23 @@ func (s *Schedule) Carrying(in Term) bool {
 	return false
 }
 
+// Handling reports whether a handler may run that was begun in a term, unless it ignores its
+// context.
+func (s *Schedule) Handling(in Term) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.topics {
+		for _, slots := range [][]*Slot{t.replaced, t.slots} {
+			for _, x := range slots {
+				if x.term == in && x.state == Working && !x.hung {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // dropReplacedLocked ends the waiting for a slot that another one stands in the place of.
 func (s *Schedule) dropReplacedLocked(x *Slot) {
 	x.topic.replaced = slices.DeleteFunc(x.topic.replaced, func(other *Slot) bool { return other == x })

@@ -8,6 +8,40 @@ import (
 	"time"
 )
 
+// While a handler may run that was begun in a term the schedule says so, also when the slot was
+// set aside; not of one that ignores its context, and not of a result that waits to be reported.
+func TestHandling(t *testing.T) {
+	t.Parallel()
+	s := playOf(2, 3, 2)
+	s.term = &term{id: "first", session: true}
+	s.Begin(s.term)
+	s.assignAll()
+	slots := slices.Clone(s.topics[0].slots)
+	s.Next(8, nil) // slots 0 and 1
+	if s.Handling(s.term) {
+		t.Error("nothing is handled yet")
+	}
+	for i, x := range slots[:2] {
+		s.Work(x, took())
+		for _, ended := range []bool{false, true} {
+			if ended {
+				s.EndTerm()
+			}
+			if !s.Handling(s.term) || s.Handling(&term{id: "first"}) {
+				t.Errorf("slot %d is being handled, and the schedule does not say so; the term has ended: %t", x.Index, ended)
+			}
+		}
+		if i == 0 {
+			s.Again(x, took(), time.Time{})
+		} else {
+			s.MarkHung(x)
+		}
+		if s.Handling(s.term) {
+			t.Errorf("slot %d is not waited for", x.Index)
+		}
+	}
+}
+
 // When a term ends, what carries something is set aside under the old id, and everything
 // else lets go of all it has. The next term has a slot for each, under its own id.
 func TestEndOfATerm(t *testing.T) {
