@@ -156,6 +156,10 @@ func decodeAssignment(data []byte) (assignment, error) {
 type ownedNode struct {
 	Topics map[string]string `json:"topics"` // and the slots, as formatSlots writes them
 	Since  int64             `json:"since"`  // in ms of the worker's clock
+
+	// Quiet is for how many ms the worker had been without an answer when it wrote this; nil:
+	// it does not say. See alone.go.
+	Quiet *int64 `json:"quiet,omitempty"`
 }
 
 func decodeOwned(data []byte) (held map[string][]int, since time.Time, err error) {

@@ -17,10 +17,11 @@ type holdings struct {
 	topics  map[string][]int
 	since   time.Time
 	changed chan struct{}
+	quiet   func() time.Duration // see Worker; nil: it does not say
 }
 
-func (h *holdings) init() {
-	h.topics, h.since, h.changed = map[string][]int{}, time.Now(), make(chan struct{}, 1)
+func (h *holdings) init(quiet func() time.Duration) {
+	h.topics, h.since, h.changed, h.quiet = map[string][]int{}, time.Now(), make(chan struct{}, 1), quiet
 }
 
 // encode is the contents of owned/{id}.
@@ -30,6 +31,10 @@ func (h *holdings) encode() []byte {
 	n := ownedNode{Topics: map[string]string{}, Since: h.since.UnixMilli()}
 	for topic, held := range h.topics {
 		n.Topics[topic] = formatSlots(held)
+	}
+	if h.quiet != nil {
+		quiet := h.quiet().Milliseconds()
+		n.Quiet = &quiet
 	}
 	data, _ := json.Marshal(n) // strings and numbers
 	return data

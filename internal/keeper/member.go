@@ -26,6 +26,7 @@ type Member struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup
 
+	alone    chan struct{} // see Alone
 	holdings holdings
 	owning   sync.Mutex // Own is being called; and for shares
 	shares   map[string]*portion
@@ -40,13 +41,13 @@ func newMember(k *Keeper, w Worker, s *session) *Member {
 	m := &Member{
 		keeper: k, worker: w, session: s, tree: newTree(k.cfg.Root, w.Namespace),
 		id:     fmt.Sprintf("%s-%x-%x", w.Name, uint64(s.id()), random),
-		shares: map[string]*portion{},
+		shares: map[string]*portion{}, alone: make(chan struct{}),
 	}
 	for _, t := range w.Topics {
 		m.shares[t.Name] = &portion{}
 	}
 	m.log = w.Logger.With(zap.String("member", m.id))
-	m.holdings.init()
+	m.holdings.init(w.Quiet)
 	m.ctx, m.stop = context.WithCancel(s.ctx)
 	return m
 }
@@ -58,6 +59,9 @@ func (m *Member) start(ctx context.Context) error {
 	m.running.Go(m.watchDeadline)
 	m.running.Go(m.publishHoldings)
 	m.running.Go(m.compare)
+	if m.worker.Quiet != nil {
+		m.running.Go(m.watchAlone)
+	}
 	m.running.Go(func() { m.coordinate(m.ctx) })
 	var reading sync.WaitGroup
 	for _, t := range m.worker.Topics {
