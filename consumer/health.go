@@ -1,10 +1,12 @@
 package consumer
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/fleet"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -18,7 +20,8 @@ const leastQuiet = 5 * time.Second
 // Health returns why the worker does not do its work; nil if it does, or listens to no topic.
 // It does if it has started and does not close, if Redis has answered it within twice its
 // SafetyLook (the shortest of its topics; at least 5 s), and if its session with ZooKeeper
-// lets it begin handlers. It asks nothing, and so does not wait.
+// lets it begin handlers: not when it is cut off from Redis and has given its slots up. It
+// asks nothing, and so does not wait.
 func (c *Consumer) Health() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -31,6 +34,8 @@ func (c *Consumer) Health() error {
 		return nil
 	case c.phase == fresh:
 		return errors.New("the worker has not started")
+	case errors.Is(context.Cause(c.crew.fleet.Present().Handlers), fleet.ErrCutOff):
+		return fmt.Errorf("the slots were given up: %w", fleet.ErrCutOff)
 	case !c.crew.fleet.Present().MayStart(time.Now()):
 		return errors.New("no session with ZooKeeper is heard of: no handler is started")
 	}

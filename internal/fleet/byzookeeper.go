@@ -21,6 +21,7 @@ import (
 type byZooKeeper struct {
 	*parts
 	suspects sync.Map // holder that ZooKeeper is asked about → *suspicion
+	answers  *answers // set by join
 }
 
 func newByZooKeeper(p *parts) way { return &byZooKeeper{parts: p} }
@@ -58,12 +59,14 @@ func (f *byZooKeeper) present() *session {
 // join gets the first session. Workers of two trees in ZooKeeper would take each
 // other for dead, so the definitions are compared once more, with the tree's id.
 func (f *byZooKeeper) join(ctx context.Context) error {
+	f.answers = &answers{parts: f.parts, begun: time.Now()}
 	if err := f.enter(ctx); err != nil {
 		return err
 	}
-	err := f.agree(ctx)
+	f.Shift.Running.Go(f.answers.keep)
+	s := f.present()
+	err := f.answers.unlessAlone(ctx, s.member, f.agree)
 	if err != nil {
-		s := f.present()
 		f.terms.present.Store(nil)
 		s.member.CloseIn(ctx)
 	}
@@ -92,6 +95,7 @@ func (f *byZooKeeper) enter(ctx context.Context) error {
 			Name: topic.Name, Kind: topic.Kind.String(), Slots: topic.Slots, Literal: topic.Literal,
 		})
 	}
+	w.Quiet = f.answers.quiet
 	w.Own = func(name string, share []int) { f.terms.assign(byName[name], t, share) }
 	var err error
 	if s.member, err = f.Sharing.Keeper().Join(ctx, w); err != nil {
@@ -101,6 +105,7 @@ func (f *byZooKeeper) enter(ctx context.Context) error {
 		}
 		return err
 	}
+	f.answers.timeout.Store(int64(s.member.Timeout()))
 	t.id, t.Hold = s.member.ID(), s
 	t.Log = f.Logger.With(zap.String("member", t.id))
 	f.terms.begin(t)
@@ -121,30 +126,38 @@ func (f *byZooKeeper) run() {
 		if why == nil {
 			return
 		}
-		if lost {
+		cutOff := errors.Is(why, ErrCutOff)
+		if lost || cutOff {
 			s.term.end(fmt.Errorf("%w: %w", ErrLeaseLost, why))
+		}
+		if cutOff {
+			s.term.Log.Warn("cut off from Redis: the worker gives up its slots", zap.Error(why))
+			f.Shift.Running.Go(s.endCutOff)
 		}
 		if f.Shift.Background.Err() != nil { // closing: nothing new is begun
 			<-f.schedule.Done()
 			return
 		}
-		s.term.Log.Warn("the worker gives up its id", zap.Error(why))
+		if !cutOff {
+			s.term.Log.Warn("the worker gives up its id", zap.Error(why))
+		}
 		f.schedule.EndTerm()
-		if lost {
+		switch {
+		case lost:
 			s.member.Abandon()
-		} else {
+		case !cutOff:
 			f.Shift.Running.Go(s.endGently)
 		}
-		if !f.enterAgain() {
+		if cutOff && !f.answers.await() || !f.enterAgain() {
 			<-f.schedule.Done()
 			return
 		}
 	}
 }
 
-// watch returns when the term must end, and why: the session is lost, or it lives, and a
-// handler hangs or another worker has proven this one dead. It returns no error when the
-// slots have been left.
+// watch returns when the term must end, and why: the session is lost, or it lives, and the
+// worker is cut off from Redis, a handler hangs, or another worker has proven this one dead.
+// It returns no error when the slots have been left.
 func (f *byZooKeeper) watch(s *session) (why error, lost bool) {
 	show := time.NewTicker(showEvery)
 	defer show.Stop()
@@ -156,6 +169,8 @@ func (f *byZooKeeper) watch(s *session) (why error, lost bool) {
 		select {
 		case <-s.member.Lost():
 			return s.member.Err(), true
+		case <-s.member.Alone():
+			return ErrCutOff, false
 		case why := <-ending:
 			if f.Shift.Background.Err() == nil {
 				return why, false

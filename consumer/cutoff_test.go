@@ -1,0 +1,323 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/fleet"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/slots"
+)
+
+// cutOffLimit is within how long after the cut another worker works at the slots, and busy
+// what the machine of the tests may add.
+func cutOffLimit(timeout time.Duration) time.Duration { return 2*timeout + 2*time.Second }
+
+const busy = 5 * time.Second
+
+// quickly is for clients whose network is cut: they notice within a second.
+func quickly(o *redis.Options) {
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = time.Second, time.Second, time.Second
+}
+
+// pair is two workers of a topic. One of them has a network to Redis of its own.
+type pair struct {
+	topic     message.Topic
+	sender    sender
+	rdb       *redis.Client // of neither
+	proxy     *servertest.Proxy
+	cut, well *Consumer
+	*notes
+
+	began chan *Delivery // handlers of the one that is cut off; they last until they are cancelled
+	ended chan error     // why they were
+}
+
+const pairSlots = 8
+
+// lingers is how long a handler goes on that was cancelled. Another worker could take a batch
+// over in less.
+const lingers = 600 * time.Millisecond
+
+// newPair returns two workers that have half of the slots each.
+func newPair(t *testing.T, timeout time.Duration) *pair {
+	t.Helper()
+	server, zks := servertest.SharedRedis(t), servertest.SharedZooKeeper(t)
+	p := &pair{topic: topicOf(t, message.KindFixedTime, pairSlots), proxy: servertest.NewProxy(t, server.Addr()), notes: newNotes(),
+		began: make(chan *Delivery, 100), ended: make(chan error, 100)}
+	p.rdb = server.Client(t)
+	p.sender = newSender(t, p.rdb, p.topic)
+	cfg := Config{Slots: slots.ZooKeeper(sharedBy(t, zks, timeout)), Backoff: Schedule(time.Millisecond), Worker: "cut",
+		SafetyLook: 100 * time.Millisecond} // which finds nothing to look at while all slots are at work
+	p.cut = work(t, p.proxy.Client(t, quickly), cfg, p.topic, p.around(func(ctx context.Context, d *Delivery) error {
+		if strings.HasPrefix(d.Content, "long") {
+			p.began <- d
+			<-ctx.Done()
+			p.ended <- context.Cause(ctx)
+			<-time.After(lingers)
+			return context.Cause(ctx)
+		}
+		return nil
+	}))
+	cfg.Worker, cfg.SafetyLook = "well", 0
+	p.well = work(t, server.Client(t), cfg, p.topic, p.done())
+	p.evenly(t)
+	return p
+}
+
+// why returns why the next handler was cancelled.
+func (p *pair) why(t *testing.T) error {
+	t.Helper()
+	select {
+	case cause := <-p.ended:
+		return cause
+	case <-time.After(patience):
+		t.Fatalf("no handler was cancelled within %v", patience)
+		return nil
+	}
+}
+
+// evenly returns when each worker has half of the slots.
+func (p *pair) evenly(t *testing.T) {
+	t.Helper()
+	eventually(t, "both have half of the slots", func() bool { return owned(p.cut) == pairSlots/2 && owned(p.well) == pairSlots/2 })
+}
+
+// each sends one message to each slot.
+func (p *pair) each(t *testing.T, prefix string) (contents []string) {
+	t.Helper()
+	var ms []message.Message
+	for i, basis := range basisOf(p.topic) {
+		contents = append(contents, fmt.Sprint(prefix, "-", i))
+		ms = append(ms, message.FixedTime{Content: contents[i], SlotBasis: basis, At: time.Now()})
+	}
+	_, err := p.sender.SendBatch(ctx, p.topic, ms)
+	must(t, err)
+	return contents
+}
+
+// occupied has handlers begin in all slots of the worker that will be cut off.
+func (p *pair) occupied(t *testing.T) (contents []string) {
+	t.Helper()
+	contents = p.each(t, "long")
+	p.await(t, "each slot has its message", func() bool { return len(p.attempts) == pairSlots })
+	p.await(t, "the other one is through", func() bool { return p.running == pairSlots/2 })
+	return contents
+}
+
+// A worker that is cut off from Redis alone, be it that nothing passes, that connections are
+// reset, or that only replies are lost, cancels its handlers and gives its slots up after two
+// session timeouts, and not before. The other one works at them within 2 s after that.
+// When the network is back, both have half of the slots again.
+func TestCutOffFromRedis(t *testing.T) {
+	t.Parallel()
+	const timeout = 3 * time.Second
+	for _, c := range []struct {
+		name      string
+		cut, mend func(p *servertest.Proxy)
+	}{
+		{"nothing passes", (*servertest.Proxy).Freeze, (*servertest.Proxy).Thaw},
+		{"connections are reset", (*servertest.Proxy).Cut, (*servertest.Proxy).Mend},
+		{"replies are lost", func(p *servertest.Proxy) { p.DropReplies(true) }, func(p *servertest.Proxy) { p.DropReplies(false) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPair(t, timeout)
+			contents := p.occupied(t)
+			first := p.cut.Worker()
+			c.cut(p.proxy)
+			begun := time.Now()
+			for range pairSlots / 2 {
+				if cause := p.why(t); !errors.Is(cause, ErrLeaseLost) || !errors.Is(cause, fleet.ErrCutOff) {
+					t.Errorf("the handler's context ended with %v", cause)
+				}
+			}
+			if noticed := time.Since(begun); noticed < timeout*7/4 { // the last answer may be a quarter older
+				t.Errorf("it gave up after %v", noticed)
+			}
+			p.await(t, "the other one handles what it had in hand", func() bool {
+				return !slices.ContainsFunc(contents, func(c string) bool { return len(p.attempts[c]) < 1 }) && p.total >= pairSlots*3/2
+			})
+			took := time.Since(begun)
+			t.Logf("after %v, of a session of %v, the other one had taken over all slots", took.Round(time.Millisecond), timeout)
+			if took > cutOffLimit(timeout)+busy {
+				t.Errorf("that is longer than %v", cutOffLimit(timeout))
+			}
+			if err := p.cut.Health(); !errors.Is(err, fleet.ErrCutOff) {
+				t.Errorf("its health is %v", err)
+			}
+			must(t, p.cut.Alive())
+			fresh := p.each(t, "meanwhile")
+			p.awaitAll(t, fresh)
+			if p.cut.Worker() != first {
+				t.Error("it came back although it is cut off")
+			}
+			c.mend(p.proxy)
+			p.evenly(t)
+			if p.cut.Worker() == first {
+				t.Error("it has kept its id")
+			}
+			eventually(t, "it is healthy", func() bool { return p.cut.Health() == nil })
+			p.awaitAll(t, p.each(t, "back"))
+			wantEmpty(t, p.rdb, p.topic)
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			again := 0
+			for _, a := range p.attempts {
+				if !slices.Equal(a, []int{1}) {
+					again++
+				}
+				if !slices.Equal(a, []int{1}) && !slices.Equal(a, []int{1, 2}) {
+					t.Errorf("attempts %v", a)
+				}
+			}
+			if again != pairSlots/2 || p.overlaps > 0 {
+				t.Errorf("%d messages were handled again, and %d at the same time", again, p.overlaps)
+			}
+		})
+	}
+}
+
+// Redis is away for all, for longer than two session timeouts. Nobody gives anything up: what
+// was in hand is reported when it is back, by the same ids, and nothing is handled again.
+func TestRedisAwayForAll(t *testing.T) {
+	t.Parallel()
+	const timeout = 2 * time.Second
+	server, zks := servertest.Redis(t), servertest.SharedZooKeeper(t)
+	topic := topicOf(t, message.KindFixedTime, pairSlots)
+	n, goOn := newNotes(), make(chan struct{})
+	var workers []*Consumer
+	cfg := Config{Slots: slots.ZooKeeper(sharedBy(t, zks, timeout)), Backoff: Schedule(time.Millisecond)}
+	for range 2 {
+		workers = append(workers, work(t, server.Client(t, quickly), cfg, topic, n.around(func(context.Context, *Delivery) error {
+			<-goOn
+			return nil
+		})))
+	}
+	a, b := workers[0], workers[1]
+	eventually(t, "both have half of the slots", func() bool { return owned(a) == pairSlots/2 && owned(b) == pairSlots/2 })
+	s := newSender(t, server.Client(t), topic)
+	p := &pair{topic: topic, sender: s, notes: n}
+	contents := p.each(t, "in hand")
+	n.await(t, "all are in their handlers", func() bool { return n.running == len(contents) })
+	ids := []string{a.Worker(), b.Worker()}
+	server.Pause()
+	begun := time.Now()
+	close(goOn) // what they come to cannot be reported
+	n.await(t, "all handlers have returned", func() bool { return n.running == 0 })
+	<-time.After(timeout*7/2 - time.Since(begun))
+	server.Resume()
+	back := time.Now()
+	contents = append(contents, p.each(t, "back")...)
+	n.awaitAll(t, contents)
+	t.Logf("all slots were worked at %v after Redis was back", time.Since(back).Round(time.Millisecond))
+	<-time.After(timeout) // nor does anybody give up afterwards
+	n.wantOnce(t, contents)
+	wantEmpty(t, server.Client(t), topic)
+	if now := []string{a.Worker(), b.Worker()}; !slices.Equal(now, ids) {
+		t.Errorf("the workers were %v and are %v", ids, now)
+	}
+}
+
+// A worker keeps its id if it has nothing to do, also while others do, and if it is cut off
+// and no other has its topic.
+func TestNotCutOff(t *testing.T) {
+	t.Parallel()
+	const timeout = time.Second
+	server, zks := servertest.SharedRedis(t), servertest.SharedZooKeeper(t)
+	cfg := Config{Slots: slots.ZooKeeper(sharedBy(t, zks, timeout))}
+	topic := topicOf(t, message.KindPriority, pairSlots)
+	n := newNotes()
+	a, b := work(t, server.Client(t), cfg, topic, n.done()), work(t, server.Client(t), cfg, topic, n.done())
+	(&pair{topic: topic, cut: a, well: b}).evenly(t)
+	proxy := servertest.NewProxy(t, server.Addr())
+	alone := work(t, proxy.Client(t, quickly), cfg, topicOf(t, message.KindPriority, pairSlots), newNotes().done())
+	ids := []string{a.Worker(), b.Worker(), alone.Worker()}
+	proxy.Freeze()
+	sender := newSender(t, server.Client(t), topic)
+	for begun, i := time.Now(), 0; time.Since(begun) < 4*timeout; i++ { // only one of the two has something to do
+		_, err := sender.Send(ctx, topic, message.Priority{Content: fmt.Sprint("m-", i), SlotBasis: basisOf(topic)[0], Priority: 100})
+		must(t, err)
+		n.await(t, "it is handled", func() bool { return n.total == i+1 && n.running == 0 })
+		<-time.After(20 * time.Millisecond)
+	}
+	for _, c := range []*Consumer{a, b, alone} {
+		if errors.Is(c.Health(), fleet.ErrCutOff) {
+			t.Errorf("%s has given its slots up", c.Worker())
+		}
+	}
+	proxy.Thaw()
+	if now := []string{a.Worker(), b.Worker(), alone.Worker()}; !slices.Equal(now, ids) {
+		t.Errorf("the workers were %v and are %v", ids, now)
+	}
+}
+
+// A worker that is cut off while it closes gives its slots up as well, although Close may wait
+// for longer; and Close returns when the network is back.
+func TestCutOffWhileClosing(t *testing.T) {
+	t.Parallel()
+	const timeout = 3 * time.Second
+	p := newPair(t, timeout)
+	contents := p.occupied(t)
+	closed := make(chan error, 1)
+	go func() { closed <- closeIn(p.cut, patience) }()
+	eventually(t, "it has given its slots to the other one", func() bool { return owned(p.well) == pairSlots })
+	p.proxy.Freeze()
+	begun := time.Now()
+	p.await(t, "the other one handles what it had in hand", func() bool { return p.total == len(contents)*3/2 && p.running == 0 })
+	took := time.Since(begun)
+	t.Logf("after %v, of a session of %v, the other one had taken over all slots", took.Round(time.Millisecond), timeout)
+	if took > cutOffLimit(timeout)+busy {
+		t.Errorf("that is longer than %v", cutOffLimit(timeout))
+	}
+	p.proxy.Thaw()
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	wantEmpty(t, p.rdb, p.topic)
+	if p.overlaps > 0 {
+		t.Errorf("%d handlers at the same time", p.overlaps)
+	}
+}
+
+// A worker that is cut off while it starts, when it has its session already, does not keep it.
+func TestCutOffWhileStarting(t *testing.T) {
+	t.Parallel()
+	const timeout = 2 * time.Second
+	p := newPair(t, timeout)
+	must(t, closeIn(p.cut, patience))
+	eventually(t, "the other one has all slots", func() bool { return owned(p.well) == pairSlots })
+	patient := p.proxy.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Minute })
+	c := newConsumer(t, patient, Config{Slots: p.well.cfg.Slots, Worker: "late"})
+	must(t, c.Listen(p.topic, p.done(), ListenOptions{}))
+	tree := p.rdb.HGet(ctx, "rmq:def{"+p.topic.Name+"}", "tree").Val()
+	var once sync.Once
+	joined := make(chan time.Time, 1)
+	p.proxy.OnRequest(func(b []byte) bool {
+		if tree != "" && strings.Contains(string(b), tree) { // it knows that from its session
+			once.Do(func() {
+				p.proxy.DropReplies(true)
+				joined <- time.Now()
+			})
+		}
+		return true
+	})
+	if err := c.Start(ctx); !errors.Is(err, fleet.ErrCutOff) {
+		t.Errorf("start: %v", err)
+	}
+	t.Logf("Start gave up %v after the cut", time.Since(<-joined).Round(time.Millisecond))
+	eventually(t, "the other one has all slots", func() bool { return owned(p.well) == pairSlots })
+	p.awaitAll(t, p.each(t, "m"))
+	p.proxy.DropReplies(false)
+	must(t, c.Start(ctx))
+	eventually(t, "it has its share", func() bool { return owned(c) == pairSlots/2 })
+}
