@@ -15,7 +15,6 @@ const (
 	ByBreaker                 // all of them fail
 	ByPushback                // its handlers want no more for a while
 	ByPolicy                  // a person has set it
-	ByRate                    // of messages per second
 	limiters                  // how many there are
 )
 

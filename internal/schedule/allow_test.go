@@ -11,7 +11,7 @@ func TestAllow(t *testing.T) {
 	t.Parallel()
 	s, topics := stage(8, 8)
 	s.allow(topics[0], ByFlow, 3)
-	s.allow(topics[0], ByRate, 5)
+	s.allow(topics[0], ByPushback, 5)
 	s.allow(topics[0], ByPolicy, 100)
 	if got := s.Allowed(topics[0]); got != 3 {
 		t.Errorf("%d are allowed", got)
@@ -31,7 +31,7 @@ func TestAllow(t *testing.T) {
 	if taken := s.takeAll(); len(taken) != 2 || topics[0].used != 5 {
 		t.Errorf("%d more are taken, %d in use", len(taken), topics[0].used)
 	}
-	s.allow(topics[0], ByRate, -1)
+	s.allow(topics[0], ByPushback, -1)
 	if got := s.Allowed(topics[0]); got != 0 {
 		t.Errorf("%d are allowed", got)
 	}

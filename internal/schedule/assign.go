@@ -51,6 +51,12 @@ func (s *Schedule) unassignLocked(x *Slot) {
 
 // markLocked notes whether a slot is assigned to this worker.
 func (s *Schedule) markLocked(x *Slot, assigned bool) {
+	if x.assigned != assigned {
+		if x.topic.own--; assigned {
+			x.topic.own += 2
+		}
+		s.partLocked(x.topic)
+	}
 	x.assigned = assigned
 	x.leaving.Store(!assigned)
 	s.moveLocked(x.topic)
@@ -89,6 +95,7 @@ func (s *Schedule) Drop(x *Slot) bool {
 	}
 	s.dropped = append(s.dropped, x)
 	x.facts.Fence = 0 // nothing will leave it
+	s.settleLocked(x, 0)
 	s.releaseLocked(x)
 	s.setLocked(x, Asleep)
 	s.dropReplacedLocked(x)

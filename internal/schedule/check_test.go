@@ -1,6 +1,9 @@
 package schedule
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 // check looks whether all that is noted twice agrees: each slot is in one place, as its state
 // says, the sums are right, and nothing waits that could begin.
@@ -51,8 +54,10 @@ func (p *play) check(t *testing.T) {
 		if mine != x.used || waits != x.waiting.length || mine > x.Most || int(x.excess.Load()) != max(0, mine-x.allowed) {
 			t.Errorf("topic %s: %d places counted as %d, %d too many, %d waiting as %d", x.Name, mine, x.used, x.excess.Load(), waits, x.waiting.length)
 		}
+		x.checkRate(t)
+		dry := x.rated != nil && x.rated.dry
 		used, waiters, kept = used+mine, waiters+waits, kept+max(0, x.reserve-mine)
-		if hungry := waits > 0 && mine < x.allowed; hungry != (x.rank > 0) {
+		if hungry := waits > 0 && mine < x.allowed && !dry; hungry != (x.rank > 0) {
 			t.Errorf("topic %s is hungry: %t, rank %d among them", x.Name, hungry, x.rank)
 		}
 		if x.allowed == 0 && waits > 0 && x.waiting.first.facts.Held {
@@ -63,7 +68,7 @@ func (p *play) check(t *testing.T) {
 			t.Errorf("topic %s has %d places, of %d", x.Name, mine, x.allowed)
 		}
 		p.had[x] = mine
-		if waits > 0 && p.freeLocked(x) {
+		if waits > 0 && p.freeLocked(x) && !dry {
 			starving++
 		}
 	}
@@ -74,5 +79,33 @@ func (p *play) check(t *testing.T) {
 	if queued != p.ready.length || asleepUntil != len(p.sleepers.all) || active != p.active {
 		t.Errorf("%d ready counted as %d, %d that will wake as %d, %d active as %d",
 			queued, p.ready.length, asleepUntil, len(p.sleepers.all), active, p.active)
+	}
+}
+
+// checkRate looks whether what is noted of a topic's rate agrees.
+func (x *Topic) checkRate(t *testing.T) {
+	t.Helper()
+	own := 0
+	for _, s := range append(x.replaced[:len(x.replaced):len(x.replaced)], x.slots...) {
+		if s.assigned {
+			own++
+		}
+		if s.paid < 0 || s.paid > 0 && s.state == Asleep {
+			t.Errorf("topic %s slot %d has paid for %d messages in state %d", x.Name, s.Index, s.paid, s.state)
+		}
+	}
+	if own != x.own {
+		t.Errorf("topic %s has %d slots counted as %d", x.Name, own, x.own)
+	}
+	r := x.rated
+	if r == nil {
+		return
+	}
+	b := &r.bucket
+	if part := r.PerSecond * float64(own) / float64(x.Slots); math.Abs(b.rate-part) > some || b.tokens < 0 || b.tokens > b.most+r.PerSecond*owed.Seconds()+some {
+		t.Errorf("topic %s has %d of %d slots, and %v; its bucket is %+v", x.Name, own, x.Slots, r.Rate, *b)
+	}
+	if r.dry != (r.rank > 0) || r.dry && (x.waiting.length == 0 || x.waiting.first.facts.Held) {
+		t.Errorf("topic %s is dry: %v, rank %d, %d slots wait", x.Name, r.dry, r.rank, x.waiting.length)
 	}
 }

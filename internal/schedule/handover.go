@@ -39,6 +39,7 @@ func (s *Schedule) EndTerm() {
 			s.sleepLocked(x, time.Time{})
 			x.facts.Fence = 0
 			s.markLocked(x, false)
+			s.settleLocked(x, 0)
 			s.releaseLocked(x)
 			s.setLocked(x, Asleep)
 		}

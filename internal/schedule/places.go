@@ -37,7 +37,7 @@ func (s *Schedule) countLocked(t *Topic, n int) {
 // weighLocked enters a topic among the hungry ones, or takes it out, after a change of
 // what it has, of what it may have, or of which of its slots wait.
 func (s *Schedule) weighLocked(t *Topic) {
-	if t.waiting.length > 0 && t.used < t.allowed {
+	if !s.drainedLocked(t) && t.waiting.length > 0 && t.used < t.allowed {
 		s.hungry.put(t)
 	} else {
 		s.hungry.remove(t)
@@ -91,6 +91,10 @@ func (s *Schedule) awaitPlaceLocked(x *Slot) {
 func (s *Schedule) serveWaitingLocked() {
 	for len(s.hungry.all) > 0 && s.freeLocked(s.hungry.all[0]) {
 		x := s.hungry.all[0].waiting.first
+		if !x.facts.Held && !s.payLocked(x) { // which the topic's weight says already
+			s.weighLocked(x.topic)
+			continue
+		}
 		s.unqueueLocked(x)
 		if x.facts.Held {
 			s.placeLocked(x)

@@ -112,7 +112,7 @@ func newWorld(t *testing.T, random *rand.Rand) *world {
 func (w *world) do() {
 	topic := w.topics[w.random.IntN(len(w.topics))]
 	slot := w.random.IntN(topic.Slots)
-	switch w.random.IntN(26) {
+	switch w.random.IntN(27) {
 	case 0, 1:
 		w.Assign(topic, w.term, w.random.Perm(topic.Slots)[:w.random.IntN(topic.Slots+1)])
 	case 2, 3, 4:
@@ -165,6 +165,12 @@ func (w *world) do() {
 		if len(w.working) > 0 {
 			w.giveUp(w.working[w.random.IntN(len(w.working))])
 		}
+	case 26:
+		r := Rate{Phase: w.random.Float64()}
+		if w.random.IntN(3) > 0 {
+			r.PerSecond, r.Burst = 0.5+10*w.random.Float64(), float64(w.random.IntN(20))
+		}
+		w.SetRate(topic, r)
 	case 15, 16, 17, 18:
 		w.next()
 	case 19, 20, 21, 22:
@@ -209,6 +215,9 @@ func (w *world) next() {
 		if !h.Leave && !h.Facts.Open && !h.Slot.place {
 			w.t.Errorf("topic %s slot %d may take, and has no place", h.Slot.topic.Name, h.Slot.Index)
 		}
+		if rated := h.Slot.topic.rated != nil; !h.Facts.Open && (h.Most > 0) != (rated && !h.Leave) {
+			w.t.Errorf("topic %s slot %d may take %d, by a rate: %v, leave: %v", h.Slot.topic.Name, h.Slot.Index, h.Most, rated, h.Leave)
+		}
 		if !w.leaves[h.Slot] { // also if it is repeated
 			delete(w.need, h.Slot)
 		}
@@ -230,7 +239,7 @@ func (w *world) answer() {
 		w.Repeat(x, f, w.clock.Add(time.Duration(w.random.IntN(300))*time.Millisecond))
 		return
 	}
-	f.Open, f.Failures, f.Held = false, 0, false
+	f.Open, f.Failures, f.Held, f.Taken = false, 0, false, 0
 	if w.leaves[x] {
 		if x.Leaving() {
 			f.Fence = 0
@@ -250,7 +259,10 @@ func (w *world) answer() {
 	case 3:
 		w.Again(x, f, time.Time{})
 	default:
-		f.Held, f.Few = true, w.random.IntN(2) == 0
+		f.Held, f.Few, f.Taken = true, w.random.IntN(2) == 0, 1+w.random.IntN(8)
+		if h.Most > 0 {
+			f.Taken = min(f.Taken, h.Most)
+		}
 		w.known[x] = f
 		if _, now := w.Work(x, f); now {
 			w.working = append(w.working, x)
@@ -269,6 +281,7 @@ func (w *world) finish() {
 	x := w.working[i]
 	w.working = slices.Delete(w.working, i, i+1)
 	f := w.known[x]
+	f.Taken = w.random.IntN(f.Taken + 1)
 	at := []time.Time{{}, w.clock.Add(time.Millisecond)}[w.random.IntN(2)]
 	w.Again(x, f, at)
 }
@@ -331,7 +344,7 @@ func (w *world) moved() {
 
 // calm goes on until there is nothing to do.
 func (w *world) calm() {
-	for w.ready.length+len(w.turning)+len(w.working)+w.delayed() > 0 {
+	for w.ready.length+len(w.turning)+len(w.working)+w.delayed()+len(w.dry.all) > 0 {
 		w.next()
 		w.answer()
 		w.finish()
@@ -396,7 +409,7 @@ func TestAnythingInAnyOrder(t *testing.T) {
 		for _, topic := range w.topics {
 			left += len(topic.replaced)
 		}
-		if w.used+w.active+left+int(w.waiters.Load())+len(w.sleepers.all)+len(w.hungry.all) > 0 {
+		if w.used+w.active+left+int(w.waiters.Load())+len(w.sleepers.all)+len(w.hungry.all)+len(w.dry.all) > 0 {
 			t.Errorf("in the end %d places are used, %d slots are active, %d are set aside, %d wait, %d sleep until a time",
 				w.used, w.active, left, w.waiters.Load(), len(w.sleepers.all))
 		}

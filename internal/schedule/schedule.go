@@ -24,9 +24,10 @@ type Schedule struct {
 	kept      int    // places that are free, and only their topic may take
 	given     uint64 // places so far
 	hungry    ordered[*Topic]
-	active    int      // slots that are not asleep
-	moved     []*Topic // whose slots were gained or left, since Moved was called
-	moves     []Move   // since NextMoves was called
+	dry       ordered[*Topic] // without tokens, while slots wait for them
+	active    int             // slots that are not asleep
+	moved     []*Topic        // whose slots were gained or left, since Moved was called
+	moves     []Move          // since NextMoves was called
 	stopping  bool
 	dropped   []*Slot // that could not be left
 	suspended bool    // no slot may take anything
@@ -45,7 +46,7 @@ type Schedule struct {
 func New(limit int, topics []*Topic, now func() time.Time, start func(x *Slot, since time.Time)) *Schedule {
 	s := &Schedule{
 		limit: limit, topics: topics, now: now, start: start,
-		sleepers: newSleepers(), hungry: newHungry(),
+		sleepers: newSleepers(), hungry: newHungry(), dry: newDry(),
 		earlier: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	s.takers, s.settled, s.moving = sync.NewCond(&s.mu), sync.NewCond(&s.mu), sync.NewCond(&s.mu)
@@ -81,14 +82,24 @@ func (s *Schedule) Next(most int, hands []Hand) []Hand {
 			leave = true
 			s.releaseLocked(x) // at once, or more slots would give theirs up than must
 		}
+		most := 0
+		if x.topic.rated != nil && !x.facts.Open {
+			if leave = leave || s.reportsLocked(x); leave {
+				s.settleLocked(x, 0)
+			}
+			most = x.paid
+		}
 		if x.topic.Together != nil && !x.facts.Open {
 			n := 0
 			if !leave { // before the turn, so that it takes no more than can be handled at once
 				n = x.topic.Together() - 1
 			}
+			if most > 0 {
+				n = min(n, most-1)
+			}
 			s.lendLocked(x, n)
 		}
-		hands = append(hands, Hand{Slot: x, Facts: x.facts, Places: 1 + x.borrowed, Leave: leave})
+		hands = append(hands, Hand{Slot: x, Facts: x.facts, Places: 1 + x.borrowed, Most: most, Leave: leave})
 	}
 	if s.ready.length > 0 {
 		s.takers.Signal()
@@ -103,6 +114,7 @@ func (s *Schedule) Rest(x *Slot, f Facts, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x.facts = f
+	s.settleLocked(x, 0)
 	s.releaseLocked(x)
 	s.setLocked(x, Asleep)
 	switch {
@@ -138,6 +150,8 @@ func (s *Schedule) Again(x *Slot, f Facts, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x.facts = f
+	s.settleLocked(x, min(x.paid, f.Taken))
+	x.paid = 0 // it is spent
 	if at.IsZero() {
 		s.readyLocked(x)
 		return
@@ -152,6 +166,7 @@ func (s *Schedule) Left(x *Slot, f Facts) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x.facts = f
+	s.settleLocked(x, 0)
 	s.releaseLocked(x)
 	s.setLocked(x, Asleep)
 	switch {
@@ -171,7 +186,9 @@ func (s *Schedule) Work(x *Slot, f Facts) (since time.Time, now bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x.facts = f
-	x.hung = false // it was for the batch before
+	x.took = f.Taken
+	s.settleLocked(x, min(x.paid, f.Taken)) // what the turn asked for before there was a rate is free
+	x.hung = false                          // it was for the batch before
 	if !x.place {
 		if !x.assigned || !s.freeLocked(x.topic) {
 			return time.Time{}, false
@@ -212,7 +229,7 @@ func (s *Schedule) launchLocked(x *Slot) {
 func (s *Schedule) readyLocked(x *Slot) {
 	s.sleepLocked(x, time.Time{})
 	if x.assigned && !x.place && !x.facts.Open && !x.facts.Held {
-		if !s.freeLocked(x.topic) {
+		if x.queuesLocked() || !s.freeLocked(x.topic) || !s.payLocked(x) {
 			s.awaitPlaceLocked(x)
 			return
 		}

@@ -22,10 +22,15 @@ func (s *Schedule) sleepLocked(x *Slot, at time.Time) {
 	}
 	s.sleepers.put(x)
 	if s.sleepers.all[0] == x {
-		select {
-		case s.earlier <- struct{}{}:
-		default:
-		}
+		s.soonerLocked()
+	}
+}
+
+// soonerLocked has the alarm look again: something is to be done sooner than before.
+func (s *Schedule) soonerLocked() {
+	select {
+	case s.earlier <- struct{}{}:
+	default:
 	}
 }
 
@@ -51,10 +56,11 @@ func (s *Schedule) wakeDue() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
+	in := s.refillLocked(now)
 	for len(s.sleepers.all) > 0 {
 		first := s.sleepers.all[0]
-		if in := first.at.Sub(now); in > 0 {
-			return in
+		if until := first.at.Sub(now); until > 0 {
+			return min(in, until)
 		}
 		if first.state == Asleep && !first.gathers {
 			s.gatherLocked(first)
@@ -62,7 +68,7 @@ func (s *Schedule) wakeDue() time.Duration {
 			s.readyLocked(first)
 		}
 	}
-	return time.Hour
+	return in
 }
 
 // Wake makes a slot that is asleep ready after a while, at once if that is 0.

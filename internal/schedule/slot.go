@@ -38,6 +38,8 @@ type Slot struct {
 	place    bool      // it has a place under the limit
 	borrowed int       // places its batch has beside that
 	since    time.Time // when it got the place
+	paid     int       // messages it has paid for: see rate.go
+	took     int       // messages its last batch had
 	woken    bool      // a wake-up came while it was turning
 	unseen   bool      // it is new to this worker, and was not looked at yet
 	at       time.Time // when it wakes by itself; zero: never
@@ -60,6 +62,7 @@ type Facts struct {
 	Unavailable bool   // it is paused, or another worker's
 	More        bool   // its last turn took nothing, though something is due: the next one may
 	Server      string // that answered its last turn
+	Taken       int    // messages of its batch; once it is handled, those that were begun
 }
 
 // Term is a time during which the worker has one id. Terms are compared: let it be a
@@ -96,6 +99,7 @@ type Hand struct {
 	Slot   *Slot
 	Facts  Facts
 	Places int  // that its batch has
+	Most   int  // messages its turn may take, by the rate of the topic; 0: any number
 	Leave  bool // its turn is to leave the slot, and to take nothing
 }
 

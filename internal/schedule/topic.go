@@ -20,6 +20,10 @@ type Topic struct {
 	// are handled at the same time, each in a place of its own. It must not block.
 	Together func() int
 
+	// Wants is how many messages a turn wants at the least, if the topic has a rate and there
+	// are so many tokens; 0: one.
+	Wants int
+
 	// Gather is how long a slot that has something to do waits for more first; 0: it does
 	// not wait.
 	Gather time.Duration
@@ -34,6 +38,8 @@ type Topic struct {
 	reserve  int     // places that no other topic may take
 	limits   [limiters]int
 	allowed  int      // places it may have: the smallest of Most and the limits
+	own      int      // slots that are this worker's
+	rated    *rated   // nil: it has no rate
 	given    uint64   // the last place it was given, of those of the schedule
 	waiting  queue    // slots that are ready, or have a batch, but for a place
 	rank     int      // in the heap of hungry topics

@@ -1,0 +1,321 @@
+package schedule
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/share"
+)
+
+// shop is several workers of one topic that has a rate, on one clock of their own.
+type shop struct {
+	t        *testing.T
+	random   *rand.Rand
+	rate     Rate
+	slots    int
+	clock    time.Time
+	tick     time.Duration
+	workers  map[string]*hand
+	backlog  func(slot int) int // how many messages a turn finds there
+	handBack bool               // some of what is taken
+	begun    int
+	waits    map[int]time.Time // slot → when its last batch was begun, or it was first there
+	longest  time.Duration     // that a slot waited
+}
+
+// hand is one of them.
+type hand struct {
+	*play
+	topic *Topic
+	moves time.Time // when it hears of the present members
+	own   []int     // the slots that it will have then
+	ends  map[*Slot]time.Time
+	taken map[*Slot]Facts
+}
+
+func newShop(t *testing.T, random *rand.Rand, slots int, r Rate) *shop {
+	return &shop{t: t, random: random, rate: r, slots: slots, clock: time.Now(), tick: time.Millisecond, workers: map[string]*hand{},
+		backlog: func(int) int { return 1000 }, waits: map[int]time.Time{}}
+}
+
+// come has a worker join.
+func (s *shop) come(id string) {
+	h := &hand{play: playOf(s.slots, s.slots, s.slots), ends: map[*Slot]time.Time{}, taken: map[*Slot]Facts{}}
+	h.clock = s.clock
+	h.topic = h.topics[0]
+	r := s.rate
+	r.Phase = s.random.Float64()
+	h.SetRate(h.topic, r)
+	h.start = func(*Slot, time.Time) { panic("a batch waited for its place") }
+	s.workers[id] = h
+	s.shareOut()
+}
+
+// leave has a worker go. What it has in hand is handed back.
+func (s *shop) leave(id string) {
+	delete(s.workers, id)
+	s.shareOut()
+}
+
+// shareOut shares the slots out. Each worker hears of it by itself.
+func (s *shop) shareOut() {
+	ids := make([]string, 0, len(s.workers))
+	for id := range s.workers {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	for id, own := range share.Of(ids, s.slots) {
+		s.workers[id].own = own
+		s.workers[id].moves = s.clock.Add(time.Duration(s.random.IntN(10)) * time.Millisecond)
+	}
+}
+
+// pass lets time pass, and returns how many messages were begun.
+func (s *shop) pass(d time.Duration) int {
+	before := s.begun
+	for end := s.clock.Add(d); s.clock.Before(end); {
+		s.clock = s.clock.Add(s.tick)
+		for _, h := range s.workers {
+			h.clock = s.clock
+			s.work(h)
+		}
+	}
+	return s.begun - before
+}
+
+func (s *shop) work(h *hand) {
+	if !h.moves.IsZero() && !h.moves.After(s.clock) {
+		h.moves = time.Time{}
+		h.Assign(h.topic, h.term, h.own)
+		for _, i := range h.own {
+			h.Wake(h.topic, i, 0)
+			if _, known := s.waits[i]; !known {
+				s.waits[i] = s.clock
+			}
+		}
+	}
+	h.wakeDue()
+	for x, end := range h.ends {
+		if !end.After(s.clock) {
+			delete(h.ends, x)
+			f := h.taken[x]
+			h.Again(x, f, time.Time{})
+		}
+	}
+	for h.ready.length > 0 {
+		for _, hand := range h.Next(8, nil) {
+			s.turn(h, hand)
+		}
+	}
+	if s.random.IntN(16) == 0 {
+		h.check(s.t)
+	}
+}
+
+// turn answers a turn: batches are of what was paid for or less, and take some ms.
+func (s *shop) turn(h *hand, hand Hand) {
+	x := hand.Slot
+	f := Facts{Fence: 1}
+	if hand.Leave {
+		if x.Leaving() {
+			f.Fence = 0
+		}
+		h.Left(x, f)
+		return
+	}
+	n := min(s.backlog(x.Index), hand.Most)
+	if n == 0 {
+		h.Rest(x, f, s.clock.Add(20*time.Millisecond))
+		return
+	}
+	f.Held, f.Taken = true, n
+	if _, now := h.Work(x, f); !now {
+		s.t.Fatal("a slot paid, and has no place")
+	}
+	if s.handBack && s.random.IntN(10) == 0 { // some are handed back
+		f.Taken = s.random.IntN(n + 1)
+	}
+	s.begun += f.Taken
+	if f.Taken > 0 {
+		s.longest = max(s.longest, s.clock.Sub(s.waits[x.Index]))
+		s.waits[x.Index] = s.clock
+	}
+	h.taken[x], h.ends[x] = f, s.clock.Add(time.Duration(1+s.random.IntN(5))*time.Millisecond)
+}
+
+// churn has workers come and go, and keeps three to five.
+func (s *shop) churn(names *int) {
+	if len(s.workers) > 3 && (len(s.workers) == 5 || s.random.IntN(2) == 0) {
+		for id := range s.workers {
+			s.leave(id)
+			return
+		}
+	}
+	*names++
+	s.come("w" + strconv.Itoa(*names))
+}
+
+// The rate holds within 5 % in every second, while workers come and go.
+func TestRateHoldsInEverySecond(t *testing.T) {
+	t.Parallel()
+	random := seeded(t)
+	for _, perSecond := range []float64{500, 3000} {
+		s := newShop(t, random, 64, Rate{PerSecond: perSecond, Burst: perSecond / 20})
+		s.handBack = true
+		names := 0
+		for range 3 {
+			s.churn(&names)
+		}
+		s.pass(time.Second) // they begin
+		least, most := 1e9, 0.0
+		for range 40 {
+			s.pass(time.Duration(random.IntN(1000)) * time.Millisecond)
+			s.churn(&names)
+			n := float64(s.pass(time.Second))
+			least, most = min(least, n), max(most, n)
+		}
+		t.Logf("%g/s: %g to %g in a second, with %d workers in all", perSecond, least, most, names)
+		if least < 0.95*perSecond || most > 1.05*perSecond {
+			t.Errorf("%g/s: %g to %g in a second", perSecond, least, most)
+		}
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// A rate that is much lower than the number of slots holds over a long time, also where workers
+// live shorter than the time for one message, and no slot waits for ever.
+func TestLowRates(t *testing.T) {
+	t.Parallel()
+	random := seeded(t)
+	for _, perSecond := range []float64{0.1, 1.0 / 60} {
+		s := newShop(t, random, 64, Rate{PerSecond: perSecond, Burst: 1})
+		s.tick = 100 * time.Millisecond
+		names := 0
+		for range 3 {
+			s.churn(&names)
+		}
+		seconds := 300 / perSecond
+		n := s.pass(time.Duration(seconds) * time.Second)
+		if t.Failed() {
+			return
+		}
+		want := perSecond * seconds
+		bound := time.Duration((float64(s.slots)+1)/perSecond*float64(time.Second)) + time.Second
+		t.Logf("%g/s over %g s: %d, %g are right; a slot waited %v at the longest, %v are promised", perSecond, seconds, n, want, s.longest, bound)
+		if float64(n) < 0.97*want-3 || float64(n) > 1.03*want+4 {
+			t.Errorf("%g/s over %g s: %d begun, %g are right", perSecond, seconds, n, want)
+		}
+		if s.longest > bound {
+			t.Errorf("a slot waited %v, with %g/s", s.longest, perSecond)
+		}
+		// Workers that live for half the time that one of them needs for a message.
+		s = newShop(t, random, 64, Rate{PerSecond: perSecond, Burst: 1})
+		s.tick = 200 * time.Millisecond
+		for range 3 {
+			s.churn(&names)
+		}
+		n = 0
+		for range 300 {
+			n += s.pass(time.Duration(0.5 / perSecond * float64(time.Second)))
+			for id := range s.workers {
+				s.leave(id)
+				break
+			}
+			s.come(fmt.Sprint("short", names))
+			names++
+		}
+		if n < 100 || n > 200 {
+			t.Errorf("workers that come and go begin %d messages, and not about 150", n)
+		}
+		t.Logf("workers that come and go begin %d messages of 150", n)
+	}
+}
+
+// After a time with nothing to do no more than the burst begins at once, and one of each worker.
+func TestBurst(t *testing.T) {
+	t.Parallel()
+	random := seeded(t)
+	for _, burst := range []float64{1, 40, 400} {
+		s := newShop(t, random, 64, Rate{PerSecond: 500, Burst: burst})
+		full := false
+		s.backlog = func(int) int {
+			if !full {
+				return 0
+			}
+			return 1000
+		}
+		for _, id := range []string{"a", "b", "c"} {
+			s.come(id)
+		}
+		s.pass(10 * time.Second)
+		full = true
+		n := s.pass(time.Second)
+		if most := int(525 + burst + 3); n > most || float64(n) < 475+burst-3 {
+			t.Errorf("%d begin in the first second, after a burst of %g", n, burst)
+		}
+		if n = s.pass(time.Second); n < 475 || n > 525 {
+			t.Errorf("%d begin in the next", n)
+		}
+	}
+}
+
+// Slots that are gained bring their part of the rate, and no tokens.
+func TestGainedSlotsDoNotBurst(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, seeded(t), 64, Rate{PerSecond: 500, Burst: 500})
+	s.come("a")
+	s.come("b")
+	s.pass(5 * time.Second)
+	s.leave("a")
+	if n := s.pass(time.Second); n < 475 || n > 525 {
+		t.Errorf("%d begin in the second in which all slots move", n)
+	}
+}
+
+// A topic that waits for tokens keeps no other from its places, reports its batches at once, and
+// goes on by itself.
+func TestDryTopic(t *testing.T) {
+	t.Parallel()
+	s, topics := stage(4, 4, 4)
+	s.SetRate(topics[0], Rate{PerSecond: 1, Burst: 1})
+	s.clock = s.clock.Add(time.Second)
+	s.wakeDue()
+	begun := 0
+	for s.ready.length > 0 {
+		h := s.takeOne(t)
+		switch {
+		case h.Slot.topic == topics[0] && h.Leave:
+			s.Left(h.Slot, Facts{})
+		case h.Slot.topic == topics[0]:
+			begun++
+			f := took()
+			f.Taken = 1
+			s.Work(h.Slot, f)
+			s.Again(h.Slot, f, time.Time{})
+		default:
+			s.Work(h.Slot, took())
+		}
+		s.check(t)
+	}
+	if begun != 1 || topics[0].used != 0 || topics[1].used != 3 { // one is kept for the other
+		t.Errorf("%d begun, %d and %d places in use", begun, topics[0].used, topics[1].used)
+	}
+	s.clock = s.clock.Add(time.Second - time.Millisecond)
+	if s.wakeDue(); s.ready.length != 0 {
+		t.Error("a slot takes a turn without a token")
+	}
+	s.clock = s.clock.Add(time.Millisecond)
+	if s.wakeDue(); s.ready.length != 1 {
+		t.Error("no slot takes a turn with a token")
+	}
+	s.SetRate(topics[0], Rate{})
+	if s.check(t); topics[0].used != 1 { // the other has the rest
+		t.Errorf("without a rate it has %d places", topics[0].used)
+	}
+}
