@@ -62,7 +62,7 @@ func (c *batches) handle(x *slot, a luascripts.Answer) {
 	}
 	x.results = x.results[:len(a.Contents)]
 	clear(x.results) // what is not started is handed back
-	x.facts.Held, x.facts.Few = true, x.topic.gather() > 0 && few(&a, x.turn.Count)
+	x.facts.Held, x.facts.Few, x.facts.Taken = true, x.topic.gather() > 0 && few(&a, x.turn.Count), len(a.Contents)
 	b := &batch{slot: x, batches: c, answer: a, deliveries: make([]Delivery, len(a.Contents))}
 	b.watched = watched{slot: &x.Slot, id: x.ID(), term: x.term(), opts: &x.topic.opts, keys: &x.turn.Keys, fence: a.Fence, sent: x.sent,
 		contents: a.Contents, together: x.topic.calls != nil}
@@ -334,7 +334,8 @@ func (b *batch) finish() {
 	if x.event != nil {
 		x.finished()
 	}
-	if handled := b.next - int(b.late); handled > 0 {
+	handled := b.next - int(b.late)
+	if x.facts.Taken = handled; handled > 0 {
 		took := b.took // by several at the same time
 		if !b.topic.opts.Parallel {
 			took = time.Since(b.watched.begun)

@@ -90,6 +90,7 @@ func (c *Consumer) close(ctx context.Context, w *crew) error {
 			err := w.stuck()
 			w.schedule.Close()
 			w.shift.EndRequests()
+			w.policies.End()
 			w.fleet.Abandon()
 			c.log.Error("worker closed with slots still in hand", zap.Error(err))
 			return err

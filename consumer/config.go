@@ -113,6 +113,10 @@ type ListenOptions struct {
 	// Defaults to the consumer's.
 	Concurrency int
 
+	// Rate is how many messages of this topic all its workers begin in a second. Defaults to
+	// any number.
+	Rate Rate
+
 	// Parallel gives up the serial order of this topic: messages of one batch
 	// are handled at the same time. Defaults to false.
 	Parallel bool
@@ -275,7 +279,7 @@ func (o ListenOptions) validate(t message.Topic) error {
 	case o.DeadTopic != (message.Topic{}):
 		return refuse("ListenOptions.DeadTopic", o.DeadTopic.Name, "left to rmq.Client, because a consumer does not send")
 	}
-	return nil
+	return o.Rate.validate()
 }
 
 func refuse(field string, value any, limit string) error {

@@ -198,6 +198,9 @@ func (c *Consumer) start(ctx context.Context) error {
 	// Subscribed first, so that nothing sent after the first look is missed.
 	sub, err := w.ears.Subscribe(ctx)
 	if err == nil {
+		w.policies.Begin(ctx)
+	}
+	if err == nil {
 		err = w.fleet.Join(ctx, w.schedule, w.scheduled)
 	}
 	if err == nil {
@@ -208,6 +211,7 @@ func (c *Consumer) start(ctx context.Context) error {
 			_ = sub.Close()
 			w.leaveFleet(w.fleet.Undo)
 		}
+		w.policies.End()
 		w.shift.End(nil)
 	}
 	return err

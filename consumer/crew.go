@@ -9,9 +9,11 @@ import (
 	"github.com/slotmq/go-rmq/internal/fleet"
 	"github.com/slotmq/go-rmq/internal/lookout"
 	"github.com/slotmq/go-rmq/internal/observers"
+	"github.com/slotmq/go-rmq/internal/policies"
 	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/internal/wakeups"
+	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // crew is all that does the work between Start and Close.
@@ -26,6 +28,7 @@ type crew struct {
 	takers    *takers
 	lookout   *lookout.Lookout
 	ears      *wakeups.Ears
+	policies  *policies.Policies
 	deaths    *deaths.Reporter // nil: no topic has a listener to the dead
 	news      *news            // nil: nothing observes
 }
@@ -79,10 +82,15 @@ func (w *crew) build(c *Consumer) {
 		Shift: w.shift, Redis: c.rdb, Schedule: w.schedule, Log: c.log, Away: w.away,
 		BeforeTakeover: func(t *schedule.Topic) { takeovers.askIfDue(asTopic(t)) },
 	}, w.scheduled, func(t *schedule.Topic) time.Duration { return asTopic(t).opts.SafetyLook })
-	heard := make([]wakeups.Topic, len(w.topics))
+	heard, names := make([]wakeups.Topic, len(w.topics)), make([]string, len(w.topics))
 	for i, t := range w.topics {
-		heard[i] = wakeups.Topic{Name: t.Qualified, Slots: t.Slots}
+		heard[i], names[i] = wakeups.Topic{Name: t.Qualified, Slots: t.Slots}, t.Qualified
+		w.limit(t, luascripts.Policy{})
 	}
+	w.policies = policies.New(policies.Config{
+		Shift: w.shift, Redis: c.rdb, Scripts: c.scripts, Topics: names, Period: fleet.Recheck, Log: c.log, Away: w.away,
+		Changed: func(topic int, p luascripts.Policy) { w.limit(w.topics[topic], p) },
+	})
 	w.ears = &wakeups.Ears{Shift: w.shift, Redis: c.rdb, Topics: heard, Hearer: hearer{w}, Silence: c.silence, Log: c.log, Away: w.away}
 }
 
@@ -104,6 +112,7 @@ func (w *crew) run(sub *wakeups.Subscription) {
 	w.shift.Running.Go(w.fleet.Run)
 	w.shift.Attending.Go(w.fleet.Attend)
 	w.shift.Running.Go(w.lookout.Run)
+	w.shift.Running.Go(w.policies.Run)
 	if w.deaths != nil {
 		w.shift.Running.Go(w.deaths.Run)
 	}
@@ -129,6 +138,7 @@ func (w *crew) leave() {
 	w.schedule.Close()
 	w.shift.EndListening()
 	w.shift.Wait()
+	w.policies.End()
 	w.fleet.End()
 }
 

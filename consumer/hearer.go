@@ -25,8 +25,12 @@ func (h hearer) Cancelled(topic, slot int) {
 // MembersChanged has the slots shared out again.
 func (h hearer) MembersChanged(topic int) { h.fleet.Hurry(&h.topics[topic].Topic) }
 
+// PolicyChanged has the limit of a topic read.
+func (h hearer) PolicyChanged(topic int) { h.policies.Hurry(topic) }
+
 // Missed makes up for wake-ups that may have been missed.
 func (h hearer) Missed(topic int) {
 	h.lookout.Hurry(h.scheduled[topic])
 	h.MembersChanged(topic)
+	h.PolicyChanged(topic)
 }

@@ -79,7 +79,9 @@ func (s *slot) ask(h schedule.Hand) {
 	}
 	count := 0
 	if !h.Leave {
-		count = s.topic.count(h.Places)
+		if count = s.topic.count(h.Places); h.Most > 0 {
+			count = min(count, h.Most)
+		}
 	}
 	t := s.term()
 	s.turn.Worker, s.turn.Lease, s.turn.TakeoverDelay, s.turn.DeadHolder = s.ID(), t.Lease(), s.topic.takeover.delay(), ""
@@ -96,7 +98,7 @@ func (s *slot) ask(h schedule.Hand) {
 
 // answered notes that the turn has a definite answer.
 func (s *slot) answered() {
-	s.facts.Open, s.facts.Failures, s.facts.Held = false, 0, false
+	s.facts.Open, s.facts.Failures, s.facts.Held, s.facts.Taken = false, 0, false, 0
 	clear(s.verdicts)
 	s.turn.Verdicts, s.verdicts = nil, s.verdicts[:0]
 }

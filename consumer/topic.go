@@ -31,6 +31,9 @@ func (t *topic) schedule() *schedule.Topic {
 		Gather:  t.gather(),
 		NewSlot: func(index int) *schedule.Slot { return newSlot(t, index) },
 	}
+	if t.calls != nil {
+		t.scheduled.Wants = t.calls.Most
+	}
 	if t.opts.Parallel {
 		t.scheduled.Together = t.size.most
 	}

@@ -183,6 +183,7 @@ func (i *Inspector) messages(ctx context.Context, topics []storedTopic, broken [
 	var (
 		idle         []finding
 		paused, dead []string
+		limited      []string
 		slots, n     int
 		seem         []still // slots, to be looked at again
 	)
@@ -196,12 +197,20 @@ func (i *Inspector) messages(ctx context.Context, topics []storedTopic, broken [
 		}
 		failed := failures{i: i}
 		seen, err := i.look(ctx, t.Topic)
-		if err := failed.merge(err); err != nil {
+		var policy Policy
+		if err = failed.merge(err); err == nil {
+			policy, err = i.policy(ctx, t.Topic)
+			err = failed.merge(err)
+		}
+		if err != nil {
 			broken = append(broken, fail(oneLine(err), "mend what it says; rmq verify shows more"))
 			continue
 		}
 		broken = append(broken, failed.findings()...)
 		s := sum(t.Topic, seen)
+		if policy != (Policy{}) {
+			limited = append(limited, fmt.Sprintf("%s (%s)", t.Name, policy))
+		}
 		if s.Due > 0 && s.Workers == 0 {
 			idle = append(idle, warn(fmt.Sprintf("topic %s has %d due and no worker", t.Name, s.Due), "start workers that listen to it"))
 		}
@@ -229,13 +238,17 @@ func (i *Inspector) messages(ctx context.Context, topics []storedTopic, broken [
 		check("workers", append(idle, ok("no topic has messages due and no worker%s", where))),
 		check("slots", append(stopped, ok("none stands still%s", where))),
 		{Name: "paused", Level: OK, Detail: "no slot" + where},
+		{Name: "limited", Level: OK, Detail: "no topic" + where},
 		{Name: "dead", Level: OK, Detail: "no message" + where},
 	}
 	if slots > 0 {
 		checks[2] = check("paused", []finding{warn(plural(slots, "slot")+": "+enough(paused, ", "), "rmq resume TOPIC when it is time")})
 	}
+	if limited != nil {
+		checks[3] = check("limited", []finding{warn(plural(len(limited), "topic")+": "+enough(limited, ", "), "rmq limit TOPIC --off ends it before its time")})
+	}
 	if n > 0 {
-		checks[3] = check("dead", []finding{warn(plural(n, "message")+": "+enough(dead, ", "), "rmq dead list TOPIC shows why; then requeue or delete them")})
+		checks[4] = check("dead", []finding{warn(plural(n, "message")+": "+enough(dead, ", "), "rmq dead list TOPIC shows why; then requeue or delete them")})
 	}
 	if broken != nil {
 		checks = append([]Check{check("messages", broken)}, checks...)

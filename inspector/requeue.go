@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 	"github.com/slotmq/go-rmq/message"
@@ -37,8 +38,7 @@ type RequeueOptions struct {
 }
 
 func (o RequeueOptions) validate(t Topic) error {
-	const slowest, fastest = 0.001, 1e6
-	if r := o.Rate; r != 0 && !(r >= slowest && r <= fastest) {
+	if r := o.Rate; r != 0 && !limits.Rate(r) {
 		return &message.InvalidError{Field: "Rate", Value: strconv.FormatFloat(r, 'g', -1, 64), Limit: "from 0.001 to 1000000 a second, or 0 for as fast as it goes"}
 	}
 	if o.Priority == 0 {

@@ -110,6 +110,7 @@ type Stats struct {
 	Overdue time.Duration // of the slot where it is longest
 	Read    int           // of its slots: fewer than all come with a [PartialError]
 	Paused  int           // slots
+	Policy  Policy        // the limit that holds, see Limit
 	Workers int           // that share the topic; -1: not known: ZooKeeper knows them, and Config.Slots is nil or the topic is Foreign; or the server that knows them does not answer
 }
 
@@ -128,7 +129,11 @@ func (i *Inspector) Stats(ctx context.Context, topic string) (Stats, error) {
 	if err := failed.merge(err); err != nil {
 		return Stats{}, err
 	}
-	return sum(t, seen), failed.err()
+	stats := sum(t, seen)
+	if stats.Policy, err = i.policy(ctx, t); failed.merge(err) != nil {
+		return Stats{}, err
+	}
+	return stats, failed.err()
 }
 
 // sum adds up the slots of a topic.

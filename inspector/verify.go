@@ -19,7 +19,7 @@ import (
 type Violation struct {
 	Topic   string
 	Slot    int    // -1: it is about the topic as a whole
-	Rule    string // one of byhand.Rules, or DEFINITION, LISTED or STANDS
+	Rule    string // one of byhand.Rules, or DEFINITION, LISTED, POLICY or STANDS
 	Key     string // where it shows
 	Content string // that it is about; empty: the key as a whole
 	Detail  string // what is there
@@ -27,7 +27,8 @@ type Violation struct {
 
 // Verify compares what is stored of topics, nil meaning all of the namespace, with the rules:
 // those of a slot (byhand.Rules), that each topic has a definition that can be read
-// (DEFINITION), and that it is listed in rmq:topics (LISTED). Last it looks, twice, for slots
+// (DEFINITION), that it is listed in rmq:topics (LISTED), and that its limit, if it has one, can
+// be read (POLICY). Last it looks, twice, for slots
 // with a batch in flight that stand still (STANDS).
 //
 // It reads page by page, and each page is of one moment. So it finds nothing in a topic at
@@ -123,6 +124,9 @@ func (v *verification) topic(ctx context.Context, t Topic, listed bool) error {
 	if is != "none" && is != "zset" {
 		v.add(Violation{Topic: t.Name, Slot: -1, Rule: "TYPES", Key: workers, Detail: "is a " + is})
 	}
+	if err := v.policy(ctx, t); err != nil {
+		return err
+	}
 	// A new topic is listed a moment after its definition was written.
 	for end := time.Now().Add(time.Second); !listed; {
 		if listed, err = v.i.rdb.SIsMember(ctx, luascripts.TopicsKey, v.i.qualified(t.Name)).Result(); redis.HasErrorPrefix(err, "WRONGTYPE") {
@@ -136,6 +140,24 @@ func (v *verification) topic(ctx context.Context, t Topic, listed bool) error {
 		}
 		if !wait.Sleep(ctx, 50*time.Millisecond) {
 			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// policy looks at the limit of a topic.
+func (v *verification) policy(ctx context.Context, t Topic) error {
+	key := luascripts.PolicyKey(v.i.qualified(t.Name))
+	fields := []string{"rate", "concurrency", "until"}
+	values, err := v.i.rdb.HMGet(ctx, key, fields...).Result()
+	switch {
+	case redis.HasErrorPrefix(err, "WRONGTYPE"):
+		v.add(Violation{Topic: t.Name, Slot: -1, Rule: "TYPES", Key: key, Detail: "is not a hash"})
+	case err != nil:
+		return at(key, v.i.explain(err))
+	default:
+		if odd := policyOdd(values); odd != "" {
+			v.add(Violation{Topic: t.Name, Slot: -1, Rule: "POLICY", Key: key, Detail: odd})
 		}
 	}
 	return nil

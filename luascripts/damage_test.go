@@ -29,7 +29,7 @@ const damagedRuns = 1500
 var trialsOf = func() map[string]trial {
 	all := map[string]trial{}
 	for _, theme := range [][]trial{
-		budgetTrials, leaseTrials, memoryTrials, typeTrials, verdictTrials, whyTrials, mergeTrials, cancelTrials, deathTrials, contentTrials, orderTrials, lateTrials, defineTrials, memberTrials,
+		budgetTrials, leaseTrials, memoryTrials, typeTrials, verdictTrials, whyTrials, mergeTrials, cancelTrials, deathTrials, contentTrials, orderTrials, lateTrials, defineTrials, memberTrials, policyTrials,
 		lookTrials, byHandTrials, illTrials, invariantTrials, oddTrials, forgetTrials, largeTrials, putBackTrials,
 	} {
 		for _, trial := range theme {
@@ -50,9 +50,9 @@ func TestDamages(t *testing.T) {
 		damages []damage
 	}{
 		{"turn", turnDamages}, {"turn", whyDamages}, {"touch", touchDamages}, {"cancel", cancelDamages}, {"deaths", deathsDamages}, {"send", sendDamages}, {"define", defineDamages},
-		{"members", membersDamages},
+		{"members", membersDamages}, {"policy", policyDamages},
 		{"slot", slotDamages}, {"find", findDamages}, {"audit", auditDamages}, {"page", pageDamages},
-		{"pause", pauseDamages}, {"dead", deadDamages}, {"reschedule", rescheduleDamages},
+		{"pause", pauseDamages}, {"limit", limitDamages}, {"dead", deadDamages}, {"reschedule", rescheduleDamages},
 	} {
 		source := sources[script.name]
 		for i, d := range script.damages {

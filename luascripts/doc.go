@@ -10,6 +10,7 @@
 //   - [Scripts.Deaths] (deaths.lua): which messages have died since the last time.
 //   - [Scripts.Define] (define.lua): writes or reads the definitions of topics.
 //   - [Scripts.MembersCmd] (members.lua): the list by which workers share the slots.
+//   - [Scripts.PolicyCmd] (policy.lua): the limit that a person has set to a topic.
 //   - [Scripts.Rights] (rights.lua): which commands the Redis user may run.
 //
 // The scripts for people, who look at slots and change what is in them, are in package

@@ -28,6 +28,9 @@ func DefinitionKey(topic string) string { return "rmq:def{" + topic + "}" }
 // WorkersKey names the sorted set of the workers that share the topic's slots by Redis.
 func WorkersKey(topic string) string { return "rmq:workers{" + topic + "}" }
 
+// PolicyKey names the hash that holds the limit which a person has set to the topic's workers.
+func PolicyKey(topic string) string { return "rmq:policy{" + topic + "}" }
+
 // WakeChannel names the channel on which sends announce what they stored.
 func WakeChannel(topic string) string { return "rmq:wake{" + topic + "}" }
 

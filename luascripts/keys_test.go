@@ -25,6 +25,7 @@ func TestKeys(t *testing.T) {
 		{luascripts.TopicsKey, "rmq:topics"},
 		{luascripts.DefinitionKey("orders"), "rmq:def{orders}"},
 		{luascripts.WorkersKey("orders"), "rmq:workers{orders}"},
+		{luascripts.PolicyKey("orders"), "rmq:policy{orders}"},
 		{luascripts.WakeChannel("orders"), "rmq:wake{orders}"},
 
 		{luascripts.Qualify("", "orders"), "orders"},
@@ -38,6 +39,7 @@ func TestKeys(t *testing.T) {
 		{luascripts.TraceKey(qualified, 3), "trace{ns:orders_3}"},
 		{luascripts.DefinitionKey(qualified), "rmq:def{ns:orders}"},
 		{luascripts.WorkersKey(qualified), "rmq:workers{ns:orders}"},
+		{luascripts.PolicyKey(qualified), "rmq:policy{ns:orders}"},
 		{luascripts.WakeChannel(qualified), "rmq:wake{ns:orders}"},
 	} {
 		if c.got != c.want {
@@ -63,8 +65,10 @@ func TestKeysShareTheirHashSlot(t *testing.T) {
 				}
 			}
 		}
-		if hashSlot(luascripts.DefinitionKey(topic)) != hashSlot(topic) || hashSlot(luascripts.WorkersKey(topic)) != hashSlot(topic) {
-			t.Errorf("the keys of topic %q are in several hash slots", topic)
+		for _, key := range []string{luascripts.DefinitionKey(topic), luascripts.WorkersKey(topic), luascripts.PolicyKey(topic)} {
+			if hashSlot(key) != hashSlot(topic) {
+				t.Errorf("%q is not in the hash slot of topic %q", key, topic)
+			}
 		}
 	}
 	// Known from the Redis Cluster specification and from CLUSTER KEYSLOT.

@@ -22,7 +22,7 @@ import (
 // What the scripts may use, and what their headers owe the reader.
 
 // commands of Redis 6.2, and of the in-memory Redis.
-const commands = "DEL HDEL HGET HLEN HMGET HSCAN HSET TIME TYPE ZADD ZCARD ZCOUNT ZMSCORE ZRANGE ZRANGEBYSCORE ZRANK ZREM ZREMRANGEBYRANK ZREMRANGEBYSCORE ZREVRANGE ZSCORE"
+const commands = "DEL HDEL HGET HLEN HMGET HSCAN HSET PEXPIRE TIME TYPE ZADD ZCARD ZCOUNT ZMSCORE ZRANGE ZRANGEBYSCORE ZRANK ZREM ZREMRANGEBYRANK ZREMRANGEBYSCORE ZREVRANGE ZSCORE"
 
 // Lua makes texts of 14 digits from numbers. Where a script does that, the
 // number is a small one.
@@ -70,12 +70,14 @@ var documented = map[string]func(s *scripts){
 	"Scripts.Define":     func(s *scripts) { _, _ = s.Define(ctx, "t", luascripts.Definition{}) },
 	"Scripts.MembersCmd": func(s *scripts) { _, _, _ = s.Members(ctx, "t", "a", time.Second, true) },
 	"Scripts.Rights":     func(s *scripts) { _, _ = s.Rights(ctx, [][]string{{"ping"}}) },
+	"Scripts.PolicyCmd":  func(s *scripts) { s.Exec(ctx, s.PolicyCmd(ctx, "t")) },
 	"CountCmd":           func(s *scripts) { _, _ = s.Count(ctx, luascripts.SlotKeys{}, true) },
 	"FindCmd":            func(s *scripts) { _, _ = s.Find(ctx, luascripts.SlotKeys{}, true, "x") },
 	"PageCmd":            func(s *scripts) { s.Exec(ctx, byhand.PageCmd(ctx, byhand.PageAsk{})) },
 	"ReadAudit":          func(s *scripts) { _, _ = s.Audit(ctx, luascripts.SlotKeys{}, byhand.PartWhy, "0", 1) },
 	"PauseCmd":           func(s *scripts) { _, _, _ = s.Pause(ctx, luascripts.SlotKeys{}, true) },
 	"Reschedule":         func(s *scripts) { _, _, _, _ = s.Reschedule(ctx, luascripts.SlotKeys{}, "x", byhand.Move{}) },
+	"Limit":              func(s *scripts) { _, _ = byhand.Limit(ctx, s.rdb, "t", luascripts.Policy{}) },
 	"RequeueCmd":         func(s *scripts) { _, _ = s.Requeue(ctx, luascripts.SlotKeys{}, true, 0, nil) },
 }
 

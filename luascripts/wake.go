@@ -57,6 +57,10 @@ func ParseCancel(payload string) (slot int, ok bool) {
 	return slot, ok && err == nil
 }
 
+// PolicyChanged is published on [WakeChannel] when the limit of a topic was set or ended. It
+// stands alone in its payload. Older workers ignore it.
+const PolicyChanged = "policy"
+
 // ParseWake calls each for every slot of a payload. It ignores what it does not understand.
 func ParseWake(payload string, each func(slot int, in time.Duration)) {
 	for pair := range strings.SplitSeq(payload, " ") {

@@ -52,6 +52,7 @@ type Delivery = consumer.Delivery
 //		SafetyLook     time.Duration // how often idle slots are looked at
 //		MaxHandlerTime time.Duration // how long a handler that ignores its context keeps its slot
 //		Concurrency    int           // handlers of this topic at once
+//		Rate           Rate          // messages of this topic that all workers begin in a second
 //		Parallel       bool          // messages of one slot may be handled at once
 //		Due            bool          // fill in Delivery.Due
 //		MaxLate        time.Duration // a message that is later than this is not handled
@@ -59,6 +60,18 @@ type Delivery = consumer.Delivery
 //		DeadTopic      Topic         // where messages that died are sent, too
 //	}
 type ListenOptions = consumer.ListenOptions
+
+// Rate is how many messages of a topic all its workers begin together, however many workers
+// there are. Let all of them have the same.
+//
+//	type Rate struct {
+//		PerSecond float64 // from 0.001, which is 3.6 an hour, to 1000000; 0: any number
+//		Burst     int     // at once after a time with less to do; 0: PerSecond / 20, at least 1
+//	}
+//
+// With 64 slots and 0.1 a second a slot waits for up to 11 minutes: (slots + Burst) / PerSecond
+// seconds. The command rmq limit sets a rate for some time, while your program runs.
+type Rate = consumer.Rate
 
 // Expired says what becomes of a message that comes later than ListenOptions.MaxLate.
 //

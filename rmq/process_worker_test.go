@@ -29,6 +29,7 @@ type job struct {
 	Work      time.Duration // a handler takes a random part of it
 	Backoff   time.Duration
 	Together  bool // its listener handles whole batches
+	Rate      rmq.Rate
 
 	ZooKeeper []string      // none: the slots are shared out in Redis
 	Session   time.Duration // with ZooKeeper
@@ -121,9 +122,9 @@ func (j job) run() error {
 	for _, t := range j.Topics {
 		h := handler{j, log, client, stopping}
 		if j.Together {
-			err = client.ListenBatch(t, h, rmq.BatchOptions{})
+			err = client.ListenBatch(t, h, rmq.BatchOptions{ListenOptions: rmq.ListenOptions{Rate: j.Rate}})
 		} else {
-			err = client.Listen(t, h, rmq.ListenOptions{})
+			err = client.Listen(t, h, rmq.ListenOptions{Rate: j.Rate})
 		}
 		if err != nil {
 			return err

@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/limits"
 )
 
 // The values of flags, and of the lines of a batch.
@@ -160,7 +163,7 @@ func (p *pace) Set(text string) error {
 	if err != nil || !known || math.IsNaN(n) || math.IsInf(n, 0) {
 		return errors.New("not a rate such as 100/s, 5000/m or 20000/h")
 	}
-	if rate := n / per; !(rate >= 0.001 && rate <= 1e6) { // which the inspector would refuse, too
+	if !limits.Rate(n / per) { // which the inspector would refuse, too
 		return errors.New("not a rate from 4/h to 1000000/s")
 	}
 	*p = pace(n / per)
@@ -168,18 +171,23 @@ func (p *pace) Set(text string) error {
 }
 
 func (p *pace) String() string {
-	switch rate := float64(*p); {
-	case rate == 0:
+	if *p == 0 {
 		return ""
-	case rate >= 1:
-		return strconv.FormatFloat(rate, 'g', 6, 64) + "/s"
-	case rate*60 >= 1:
-		return strconv.FormatFloat(rate*60, 'g', 6, 64) + "/m"
-	default:
-		return strconv.FormatFloat(rate*3600, 'g', 6, 64) + "/h"
 	}
+	return humantime.Rate(float64(*p))
 }
 func (*pace) Type() string { return "rate" }
+
+// limitRate is the pace of a topic that is limited.
+type limitRate struct{ pace }
+
+func (r *limitRate) Set(text string) error {
+	number, _, _ := strings.Cut(text, "/")
+	if n, err := strconv.ParseFloat(number, 64); err == nil && n == 0 {
+		return errors.New("nothing at all; to stop a topic, use rmq pause")
+	}
+	return r.pace.Set(text)
+}
 
 // grouped writes a number as people read it: 4,812.
 func grouped(n int) string {

@@ -27,6 +27,7 @@ func (a *app) statsCommand() *cobra.Command {
   flight    workers have them
   retry     failed, and wait for their next attempt
   dead      failed for good; rmq dead list shows why
+  limited   by rmq limit: how, and for how long, stands below the table
   workers   that take part; ? if ZooKeeper has them, and you gave no --zk or
             not the --namespace of the topic`,
 		Example: `  rmq stats
@@ -144,9 +145,10 @@ func countsOf(c inspector.Counts, overdue time.Duration) countsJSON {
 type statsJSON struct {
 	topicJSON
 	countsJSON
-	Read    int  `json:"read_slots,omitempty"` // if not all could be read
-	Paused  int  `json:"paused_slots"`
-	Workers *int `json:"workers"` // null: not known
+	Read    int        `json:"read_slots,omitempty"` // if not all could be read
+	Paused  int        `json:"paused_slots"`
+	Workers *int       `json:"workers"` // null: not known
+	Limit   *limitJSON `json:"limit,omitempty"`
 }
 
 func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []inspector.Topic) error {
@@ -170,7 +172,7 @@ func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []
 			continue
 		}
 		if a.json {
-			j := statsJSON{definitionOf(s.Topic), countsOf(s.Counts, s.Overdue), s.Read, s.Paused, &s.Workers}
+			j := statsJSON{definitionOf(s.Topic), countsOf(s.Counts, s.Overdue), s.Read, s.Paused, &s.Workers, limitOf(s.Policy)}
 			if s.Read == t.Slots {
 				j.Read = 0
 			}
@@ -200,6 +202,9 @@ func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []
 			paused = "paused"
 		case s.Paused > 0:
 			paused = countOf(s.Paused, "slot") + " paused"
+		}
+		if s.Policy != (inspector.Policy{}) {
+			notes = append(notes, legible(t.Name)+" is limited: "+s.Policy.String())
 		}
 		cells := append([]any{legible(t.Name)}, counted(s.Counts, s.Overdue)...)
 		table.row(append(cells, workers, painted{paused, yellow})...)

@@ -1,4 +1,4 @@
-// Package humantime writes times as people say them: "in 4m10s", "12s ago".
+// Package humantime writes times and rates as people say them: "in 4m10s", "12s ago", "50/s".
 package humantime
 
 import (
@@ -32,6 +32,19 @@ func Duration(d time.Duration) string {
 		return text
 	}
 	return "0s" // not reached
+}
+
+// Rate is how many a second in the unit in which that is 1 or more: 50/s, 7.5/m, 10/h.
+func Rate(perSecond float64) string {
+	unit, n := "/s", perSecond
+	switch {
+	case n >= 1:
+	case n*60 >= 1:
+		unit, n = "/m", n*60
+	default:
+		unit, n = "/h", n*3600
+	}
+	return strconv.FormatFloat(n, 'g', 6, 64) + unit
 }
 
 // In says how far away something in the future is: "in 4m10s", or "now" if it is not.

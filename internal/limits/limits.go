@@ -39,6 +39,15 @@ const (
 	MaxDelay = 1e12
 )
 
+// What may be asked for as a number of messages a second: 3.6 an hour to a million a second.
+const (
+	SlowestRate = 0.001
+	FastestRate = 1e6
+)
+
+// Rate reports whether so many messages a second may be asked for. No number that is none may.
+func Rate(perSecond float64) bool { return perSecond >= SlowestRate && perSecond <= FastestRate }
+
 // What a program may pass in.
 const (
 	NameBytes = 200 // of a topic, and of a namespace

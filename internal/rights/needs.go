@@ -60,6 +60,7 @@ func (n Need) keysOf(t Topic) []key {
 		{k.Why, "why{" + slot + "}", words("hdel hget hlen hmget hset")},
 		definition,
 		{luascripts.WorkersKey(t.Name), luascripts.WorkersKey(glob(t.Name)), words("zadd zrange zrem")},
+		{luascripts.PolicyKey(t.Name), luascripts.PolicyKey(glob(t.Name)), words("hmget")},
 	}
 }
 

@@ -40,6 +40,7 @@ func TestNeedsAreWhatIsUsed(t *testing.T) {
 	called := map[string]string{
 		k.Store: "store", k.Prepare: "prepare", k.Retry: "retry", k.Dead: "dead", k.Meta: "meta", k.Why: "why",
 		luascripts.TopicsKey: "topics", luascripts.DefinitionKey("orders"): "definition", luascripts.WorkersKey("orders"): "workers",
+		luascripts.PolicyKey("orders"): "policy",
 	}
 	for _, worker := range []bool{false, true} {
 		want := map[string]bool{"zadd store": true, "sismember topics": true, "sadd topics": true}
@@ -48,7 +49,7 @@ func TestNeedsAreWhatIsUsed(t *testing.T) {
 			for _, look := range []string{"zcard store", "zcount store", "zcount retry", "zcard prepare", "exists store", "exists retry", "exists prepare", "exists dead", "hget meta"} {
 				want[look] = true
 			}
-			used(t, want, "turn", "touch", "members", "deaths")
+			used(t, want, "turn", "touch", "members", "deaths", "policy")
 		}
 		got := map[string]bool{}
 		for _, key := range (Need{Worker: worker}).keys([]Topic{topic}) {

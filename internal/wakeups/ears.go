@@ -49,6 +49,7 @@ type Hearer interface {
 	Asked(topic, slot int, holder string)    // does the holder carry the batch in flight there?
 	Cancelled(topic, slot int)               // something in flight there is to be cancelled
 	MembersChanged(topic int)                // workers came or went
+	PolicyChanged(topic int)                 // a person has limited the topic, or ended that
 	Missed(topic int)                        // wake-ups may have been missed
 }
 
@@ -219,8 +220,12 @@ func (e *Ears) receive(sub *Subscription) error {
 
 // pass passes on what a payload says.
 func (e *Ears) pass(topic int, payload string) {
-	if payload == membersChanged {
+	switch payload {
+	case membersChanged:
 		e.Hearer.MembersChanged(topic)
+		return
+	case luascripts.PolicyChanged:
+		e.Hearer.PolicyChanged(topic)
 		return
 	}
 	if slot, holder, ok := luascripts.ParseQuestion(payload); ok {

@@ -13,6 +13,7 @@
 // They change something:
 //
 //   - [PauseCmd] (pause.lua): stops a slot, or lets it go on.
+//   - [Limit] (limit.lua): limits the workers of a topic for some time.
 //   - [Reschedule] (reschedule.lua): gives a message that waits another time or priority.
 //   - [RequeueCmd] (dead.lua): delivers dead messages again. [DeleteCmd] forgets them.
 //
@@ -20,7 +21,7 @@
 // The function that reads its answer stands next to it. Each answer is a picture of one
 // moment of one slot.
 //
-// This package does not look at more than one slot, and does not know what a topic is: see
+// But for Limit, this package does not look at more than one slot, and does not know what a topic is: see
 // package inspector. Its tests are those of package luascripts: they compare what these
 // scripts and those of workers do to the same slots.
 package byhand

@@ -1,0 +1,67 @@
+package consumer
+
+import (
+	"math/rand/v2"
+	"strconv"
+
+	"github.com/slotmq/go-rmq/internal/frozen"
+	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// Rate is how many messages of a topic all its workers begin together. Each worker has the part
+// of it that its slots are of all slots; so the rate is the same however many workers there
+// are, and let all of them have the same Rate. A delivery counts when its handler is called;
+// what is handed back before does not.
+//
+// While more is due than the rate allows, the slots take turns: one waits (Slots + Burst) /
+// PerSecond seconds at the longest, which is 11 minutes for 64 slots and 0.1 a second. What is
+// begun is finished and reported at once, and other topics have the places meanwhile. With
+// package rmqtest, whose clock stands still, a Rate has no effect.
+type Rate struct {
+	// PerSecond is how many begin in a second, from 0.001 (3.6 an hour) to 1000000. Defaults
+	// to 0: any number.
+	PerSecond float64
+
+	// Burst is how many may begin at once after a time with less to do, in all workers
+	// together; each may begin one in any case. Defaults to PerSecond / 20, and at least 1: so
+	// no second has more than 5 % too many.
+	Burst int
+}
+
+func (r Rate) validate() error {
+	switch {
+	case r == Rate{}:
+		return nil
+	case !limits.Rate(r.PerSecond):
+		return refuse("ListenOptions.Rate.PerSecond", strconv.FormatFloat(r.PerSecond, 'g', -1, 64), "from 0.001 to 1000000, or no Rate at all")
+	case r.Burst < 0 || r.Burst > limits.FastestRate:
+		return refuse("ListenOptions.Rate.Burst", r.Burst, "1 to 1000000, or 0 for a twentieth of PerSecond")
+	}
+	return nil
+}
+
+// limit has a topic go by its Rate and by the limit that a person has set: the smaller counts.
+func (w *crew) limit(t *topic, p luascripts.Policy) {
+	r := t.opts.Rate
+	if p.Rate > 0 && (r.PerSecond == 0 || p.Rate < r.PerSecond) {
+		r = Rate{PerSecond: p.Rate, Burst: r.Burst}
+		if usual := int(max(1, p.Rate/20)); r.Burst == 0 || usual < r.Burst {
+			r.Burst = usual
+		}
+	}
+	if frozen.Clock(w.takers.rdb) != nil { // as in package rmqtest
+		r = Rate{}
+	}
+	burst := float64(r.Burst)
+	if r.Burst == 0 {
+		burst = max(1, r.PerSecond/20)
+	}
+	w.schedule.SetRate(t.scheduled, schedule.Rate{PerSecond: r.PerSecond, Burst: burst, Phase: rand.Float64()})
+	most := t.opts.Concurrency
+	if p.Concurrency > 0 {
+		most = min(most, p.Concurrency)
+	}
+	w.schedule.Allow(t.scheduled, schedule.ByPolicy, most)
+}

@@ -1,0 +1,185 @@
+package policies
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/away"
+	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/errands"
+	"github.com/slotmq/go-rmq/internal/shift"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// atOnce is of how many topics the limits are asked for in one round trip.
+const atOnce = 64
+
+// Policies are the limits that people have set to some topics.
+type Policies struct {
+	Config
+	plan   *errands.Timetable[int]
+	asking *errands.Lines[int]
+
+	mu   sync.Mutex
+	held []*held // of each topic; nil: none
+}
+
+// held is a limit that holds until its end.
+type held struct {
+	luascripts.Policy
+	end *time.Timer
+}
+
+// Config of policies.
+type Config struct {
+	Shift   *shift.Shift
+	Redis   redis.UniversalClient
+	Scripts *luascripts.Scripts
+	Topics  []string      // with their namespace
+	Period  time.Duration // after which each is read again
+	Log     *zap.Logger
+	Away    *away.Watch
+
+	// Changed is called with a topic, an index into Topics, when another limit holds for it
+	// than before. The zero Policy is none. It must not block.
+	Changed func(topic int, p luascripts.Policy)
+}
+
+// New returns the limits of some topics, of which none is known yet.
+func New(c Config) *Policies {
+	p := &Policies{Config: c, held: make([]*held, len(c.Topics))}
+	p.plan = errands.NewTimetable(p.all(), errands.Gap(c.Period), func(int) time.Duration { return c.Period })
+	p.asking = errands.NewLines(atOnce, &c.Shift.Running, func(_ string, some []int) {
+		if c.Shift.Background.Err() == nil {
+			p.read(c.Shift.Background, some)
+		}
+	})
+	return p
+}
+
+// all are the indexes of all topics.
+func (p *Policies) all() []int {
+	all := make([]int, len(p.Topics))
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// Begin reads the limits of all topics, so that no work begins without them. What cannot be
+// read holds up no start: it is read again when Run begins.
+func (p *Policies) Begin(ctx context.Context) {
+	var groups [][]int
+	for _, some := range p.byServer(ctx, p.all()) {
+		groups = slices.AppendSeq(groups, slices.Chunk(some, atOnce))
+	}
+	_ = errands.Each(ctx, groups, func(ctx context.Context, some []int) error {
+		for _, topic := range p.read(ctx, some) {
+			p.plan.Hurry(topic)
+		}
+		return nil
+	})
+}
+
+// Hurry has the limit of a topic read now.
+func (p *Policies) Hurry(topic int) { p.plan.Hurry(topic) }
+
+// Run reads the limits until the worker closes.
+func (p *Policies) Run() {
+	for topics := p.plan.Next(p.Shift.Background); topics != nil; topics = p.plan.Next(p.Shift.Background) {
+		for addr, some := range p.byServer(p.Shift.Background, topics) {
+			p.asking.Add(addr, some...)
+		}
+	}
+}
+
+// End forgets all limits. The schedule they were for is over.
+func (p *Policies) End() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, h := range p.held {
+		if h != nil {
+			h.end.Stop()
+			p.held[i] = nil
+		}
+	}
+}
+
+// byServer puts topics together whose keys are on one server.
+func (p *Policies) byServer(ctx context.Context, topics []int) map[string][]int {
+	groups := map[string][]int{}
+	for _, i := range topics {
+		_, addr, _ := cluster.MasterFor(ctx, p.Redis, luascripts.PolicyKey(p.Topics[i])) // if it is not known, the request will show it
+		groups[addr] = append(groups[addr], i)
+	}
+	return groups
+}
+
+// read reads the limits of some topics, and returns those that it could not read: what holds
+// for them goes on.
+func (p *Policies) read(ctx context.Context, topics []int) (failed []int) {
+	cmds := make([]redis.Cmder, len(topics))
+	for n, i := range topics {
+		cmds[n] = p.Scripts.PolicyCmd(ctx, p.Topics[i])
+	}
+	p.Scripts.Exec(ctx, cmds...)
+	for n, i := range topics {
+		policy, err := luascripts.PolicyAnswer(p.Topics[i], cmds[n])
+		switch {
+		case err == nil:
+			p.set(i, policy)
+		case ctx.Err() == nil && !errors.Is(err, redis.ErrClosed):
+			cluster.NoteError(ctx, p.Redis, err)
+			p.Log.Log(p.Away.Level(luascripts.PolicyKey(p.Topics[i]), err), "the limit of a topic cannot be read",
+				zap.String("topic", p.Topics[i]), zap.Error(err))
+			failed = append(failed, i)
+		}
+	}
+	return failed
+}
+
+// set notes which limit holds for a topic now.
+func (p *Policies) set(topic int, now luascripts.Policy) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := p.held[topic]
+	if before != nil {
+		before.end.Stop()
+	}
+	if now.Left <= 0 {
+		if p.held[topic] = nil; before != nil {
+			p.changed(topic, luascripts.Policy{})
+		}
+		return
+	}
+	h := &held{Policy: now}
+	h.end = time.AfterFunc(now.Left, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.held[topic] == h { // no other was read meanwhile
+			p.held[topic] = nil
+			p.changed(topic, luascripts.Policy{})
+		}
+	})
+	p.held[topic] = h
+	if before == nil || before.Rate != now.Rate || before.Concurrency != now.Concurrency {
+		p.changed(topic, now)
+	}
+}
+
+// changed passes on which limit holds for a topic from now on.
+func (p *Policies) changed(topic int, now luascripts.Policy) {
+	name := zap.String("topic", p.Topics[topic])
+	if now == (luascripts.Policy{}) {
+		p.Log.Info("the limit of the topic is over", name)
+	} else {
+		p.Log.Info("the topic is limited", name, zap.Float64("rate", now.Rate), zap.Int("concurrency", now.Concurrency), zap.Duration("for", now.Left))
+	}
+	p.Changed(topic, now)
+}

@@ -1,0 +1,39 @@
+package byhand
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/script"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+var (
+	//go:embed limit.lua
+	limitSource string
+	limitScript = script.New(limitSource)
+)
+
+// Limit limits the workers of a topic for p.Left, or with the zero Policy ends the limit that
+// holds. It returns whether one held before.
+func Limit(ctx context.Context, rdb redis.UniversalClient, topic string, p luascripts.Policy) (before bool, err error) {
+	rate, concurrency := "", ""
+	if p.Rate > 0 {
+		rate = strconv.FormatFloat(p.Rate, 'g', -1, 64)
+	}
+	if p.Concurrency > 0 {
+		concurrency = strconv.Itoa(p.Concurrency)
+	}
+	key := luascripts.PolicyKey(topic)
+	cmd := redis.NewIntSliceCmd(ctx, append(limitScript.Call(1, 4), key, rate, concurrency, p.Left.Milliseconds())...)
+	script.Exec(ctx, rdb, cmd)
+	r, err := cmd.Val(), script.Err(cmd)
+	if err != nil {
+		return false, fmt.Errorf("limit topic %s in %s: %w", topic, key, err)
+	}
+	return r[0] == 1, nil
+}

@@ -1,0 +1,103 @@
+package luascripts_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
+)
+
+func TestPolicy(t *testing.T) { onEachServer(t, policyTrials) }
+
+var policyTrials = []trial{
+	{name: "policy: holds for its time", run: func(w *world) {
+		w.clean(rangeMerge)
+		w.policyIs(luascripts.Policy{})
+		w.limits(luascripts.Policy{Rate: 0.1, Concurrency: 4, Left: time.Hour}, false)
+		w.policyIs(luascripts.Policy{Rate: 0.1, Concurrency: 4, Left: time.Hour})
+		w.later(3_599_999)
+		w.policyIs(luascripts.Policy{Rate: 0.1, Concurrency: 4, Left: time.Millisecond})
+		w.later(1)
+		w.policyIs(luascripts.Policy{})
+		w.limits(luascripts.Policy{}, false) // it was over
+	}},
+	{name: "policy: the last one replaces the others", run: func(w *world) {
+		w.clean(rangeMerge)
+		w.limits(luascripts.Policy{Rate: 50, Concurrency: 4, Left: time.Hour}, false)
+		w.limits(luascripts.Policy{Concurrency: 2, Left: time.Minute}, true)
+		w.policyIs(luascripts.Policy{Concurrency: 2, Left: time.Minute})
+		ms, _ := w.do("pttl", luascripts.PolicyKey("ns:orders")).(int64)
+		w.must(ms > 0 && ms <= 60_000, "its key goes in %d ms", ms)
+		w.limits(luascripts.Policy{}, true)
+		w.policyIs(luascripts.Policy{})
+		n, _ := w.do("exists", luascripts.PolicyKey("ns:orders")).(int64)
+		w.must(n == 0, "the key is still there")
+	}},
+	{name: "policy: what cannot be a limit is none", run: func(w *world) {
+		w.clean(rangeMerge)
+		for _, fields := range [][]any{
+			{"rate", "fast", "concurrency", "-1"}, {"rate", "NaN", "concurrency", "0"}, {"rate", "inf"}, {"rate", "0"}, {"rate", "-5"}, {"concurrency", "2.5"}, {"other", 1},
+		} {
+			w.do("del", luascripts.PolicyKey("ns:orders"))
+			w.do(append([]any{"hset", luascripts.PolicyKey("ns:orders"), "until", w.now + 1000}, fields...)...)
+			w.policyIs(luascripts.Policy{})
+		}
+		w.do("hset", luascripts.PolicyKey("ns:orders"), "concurrency", 3)
+		w.policyIs(luascripts.Policy{Concurrency: 3, Left: time.Second})
+		w.do("hset", luascripts.PolicyKey("ns:orders"), "until", "for ever")
+		w.policyIs(luascripts.Policy{})
+	}},
+	{name: "wrong type: policy", run: func(w *world) {
+		w.clean(rangeMerge)
+		w.breakKey(luascripts.PolicyKey("ns:orders"))
+		_, err := w.policy()
+		w.must(err != nil, "read: no error")
+		_, err = byhand.Limit(ctx, w.s.rdb, "ns:orders", luascripts.Policy{Rate: 1, Left: time.Hour})
+		w.must(err != nil, "limit: no error")
+	}},
+	{name: "full: limit", live: true, run: func(w *world) {
+		w.clean(rangeMerge)
+		w.limits(luascripts.Policy{Rate: 50, Left: time.Hour}, false)
+		w.full(true)
+		b := caught(func() {
+			w.limits(luascripts.Policy{Rate: 5, Left: time.Minute}, true)
+			w.policyIs(luascripts.Policy{Rate: 5, Left: time.Minute})
+			w.limits(luascripts.Policy{}, true)
+		})
+		w.full(false)
+		w.must(b == nil, "%+v", b)
+	}},
+}
+
+func (w *world) policy() (luascripts.Policy, error) {
+	cmd := w.s.PolicyCmd(ctx, "ns:orders")
+	w.s.Exec(ctx, cmd)
+	return luascripts.PolicyAnswer("ns:orders", cmd)
+}
+
+func (w *world) policyIs(want luascripts.Policy) {
+	w.Helper()
+	got, err := w.policy()
+	w.must(err == nil && got == want, "policy %+v, want %+v, %v", got, want, err)
+}
+
+func (w *world) limits(p luascripts.Policy, want bool) {
+	w.Helper()
+	before, err := byhand.Limit(ctx, w.s.rdb, "ns:orders", p)
+	w.must(err == nil && before == want, "a limit held before: %v, want %v, %v", before, want, err)
+}
+
+var policyDamages = []damage{
+	{"it ends", "policy: holds for its time", `if not (left > 0)`, `if false`},
+	{"not before its time", "policy: holds for its time", `if not (left > 0)`, `if not (left > 1)`},
+	{"not after it", "policy: holds for its time", `if not (left > 0)`, `if not (left >= 0)`},
+}
+
+var limitDamages = []damage{
+	{"it ends", "policy: holds for its time", `now + ms`, `now + 2 * ms`},
+	{"one that is over held no more", "policy: holds for its time", `before > now and`, `before > 0 and`},
+	{"its key goes", "policy: the last one replaces the others", `call('PEXPIRE', policy, ms)`, ``},
+	{"the end takes all away", "policy: the last one replaces the others", `'until', 'since')`, `'until')`},
+	{"passes above maxmemory", "full: limit", `call('HDEL', policy, 'rate'`, "call('HSET', policy, 'rate', '')\ncall('HDEL', policy, 'rate'"},
+}
