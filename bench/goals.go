@@ -4,14 +4,15 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/slotmq/go-rmq/bench/internal/report"
 	"github.com/slotmq/go-rmq/bench/internal/servers"
 	"github.com/slotmq/go-rmq/message"
 )
 
 var goalsSection = section{
 	name: "goals", title: "The goals for many slots, and for flow that regulates itself", alone: true,
-	about: `Each line is measured as in the table of its name (both, lateness, paced, idle, flow, outage), with 256 callers of Send, rounds of 5 s where messages are due at
-		whole seconds and of 3 s at a fixed rate. A ratio is the median of those of each round; a ZADD of its own is one of the 64 in a write.`,
+	about: `Each line is measured as in a table of its own: both, lateness, paced, idle, flow and outage. A ratio is the median of those of
+		the rounds; a ZADD of its own is one of 64 in a write.`,
 	begin: (*bench).beginIdle,
 	run:   (*bench).goals,
 }
@@ -19,7 +20,7 @@ var goalsSection = section{
 // goals measures all of them, and prints one table.
 func (b *bench) goals() error {
 	var all []goal
-	for _, measure := range []func(servers.Place) ([]goal, error){b.widthGoals, b.lateGoals, b.pacedGoals, b.idleGoals} {
+	for _, measure := range []func(servers.Place) ([]goal, error){b.widthGoals, b.lateGoals, b.pacedGoals, b.idleGoals, b.flowGoals, b.outageGoals} {
 		p, err := b.fleet.Apart(1)
 		if err != nil {
 			return err
@@ -108,4 +109,43 @@ func (b *bench) idleGoals(servers.Place) ([]goal, error) {
 		return nil, err
 	}
 	return []goal{atMost(3, "/s", fmt.Sprintf("commands of an idle worker with %d slots", message.DefaultSlots), b.idlers.commands(message.DefaultSlots))}, nil
+}
+
+// flowGoals are about a topic with a bottleneck behind it, as it is by default.
+func (b *bench) flowGoals(p servers.Place) ([]goal, error) {
+	cells, err := b.flowRounds(p)
+	if err != nil {
+		return nil, err
+	}
+	alone, ours, best := cells[0], cells[1], cells[1]
+	for _, c := range cells[2:] {
+		if summarize(c.all).rate > summarize(best.all).rate {
+			best = c
+		}
+	}
+	var waits []float64
+	for i, one := range ours.late {
+		waits = append(waits, one.ms(0.99)/alone.late[i].ms(0.99))
+	}
+	settles := fmt.Sprintf("handlers before a bottleneck of %d, with 64 places", picturesAtOnce)
+	return []goal{
+		atLeast(6, "", settles, ours.handlers(0.5)...),
+		atMost(14, "", settles, ours.handlers(0.5)...),
+		atLeast(0.95, "", "what they handle a second to the best there is", pairs(&ours.contestant, &best.contestant, servers.Sample.Rate)...),
+		atMost(1.2, "", "their neighbour's wait at p99 to what it is alone", waits...),
+	}, nil
+}
+
+// outageGoals are about handlers that all fail.
+func (b *bench) outageGoals(p servers.Place) ([]goal, error) {
+	all, err := b.outageRounds(p)
+	if err != nil {
+		return nil, err
+	}
+	var spent, dead []float64
+	for _, o := range all {
+		spent, dead = append(spent, o.inAnHour()), append(dead, float64(o.dead))
+	}
+	what := fmt.Sprintf("an hour of outage behind the handlers, %s due: ", report.Count(outageDue))
+	return []goal{atMost(0, "", what+"dead", dead...), atMost(200, "", what+"deliveries spent", spent...)}, nil
 }

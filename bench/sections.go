@@ -9,6 +9,8 @@ var sections = []section{
 	pacedSection,
 	urgentSection,
 	fairnessSection,
+	flowSection,
+	outageSection,
 	batchesSection,
 	slotsSection,
 	levelsSection,
