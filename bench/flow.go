@@ -110,7 +110,7 @@ func (b *bench) flow(p servers.Place, c *flowing) (result servers.Sample, err er
 		measured = 2 * time.Second
 	}
 	during := flowSettles + measured
-	times := poisson(neighbourRate, during)
+	times := poisson(rand.New(rand.NewPCG(1, 0)), neighbourRate, during) // the same in all rounds
 	pace := func(i int) time.Duration { return times[i] }
 	texts := contents(len(times), b.payload)
 	pictures := rmq.Topic{Name: "pictures", Kind: rmq.KindFixedTime, Slots: message.DefaultSlots}
@@ -178,16 +178,6 @@ func (b *bench) flow(p servers.Place, c *flowing) (result servers.Sample, err er
 	c.late = append(c.late, noted.since(pace, func(i int) bool { return times[i] >= flowSettles }))
 	result.Messages, result.Took = int(served), measured
 	return result, err
-}
-
-// poisson are random times of so many messages a second, always the same ones.
-func poisson(rate float64, during time.Duration) (times []time.Duration) {
-	random := rand.New(rand.NewPCG(1, 0))
-	pause := func() time.Duration { return time.Duration(random.ExpFloat64() / rate * float64(time.Second)) }
-	for at := pause(); at < during; at += pause() {
-		times = append(times, at)
-	}
-	return times
 }
 
 // backlogOfPictures sends more than can be handled in some time.

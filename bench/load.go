@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -120,6 +121,15 @@ func play(n int, pace func(i int) time.Duration, begin time.Time, send func(i in
 	}
 	all.Wait()
 	return first
+}
+
+// poisson are random times, so many a second.
+func poisson(random *rand.Rand, rate float64, during time.Duration) (times []time.Duration) {
+	pause := func() time.Duration { return time.Duration(random.ExpFloat64() / rate * float64(time.Second)) }
+	for at := pause(); at < during; at += pause() {
+		times = append(times, at)
+	}
+	return times
 }
 
 // sleep is precise. time.Sleep wakes up to a millisecond late in a process that

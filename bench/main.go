@@ -2,8 +2,9 @@
 // the public API, side by side with what people use today:
 //
 //	cd bench && go run . -quick              the headline, in a minute or two
-//	cd bench && go run .                     every table, in about half an hour
+//	cd bench && go run .                     every table, in about 50 minutes
 //	cd bench && go run . -only both,consume  some of them
+//	cd bench && go run . -only goals         the goals for many slots and for flow, met or not
 //	cd bench && go run . -backlog 100000000  on top of 10^8 waiting messages
 //	cd bench && go run . -only both -runs 5 -plots ../docs   the figures of README.md, in an hour
 //

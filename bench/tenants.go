@@ -37,10 +37,9 @@ func newTenants(n, slots, rows int, during time.Duration) tenants {
 	t.importer = slices.MinFunc(t.names, func(a, b string) int {
 		return distance(len(t.beside(a, slots)), usually) - distance(len(t.beside(b, slots)), usually)
 	})
-	pause := func() time.Duration { return time.Duration(random.ExpFloat64() * float64(time.Second)) }
 	for _, name := range t.names {
 		if name != t.importer {
-			for at := pause(); at < during; at += pause() {
+			for _, at := range poisson(random, 1, during) {
 				t.quiet = append(t.quiet, moment{at, name})
 			}
 		}
