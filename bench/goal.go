@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,7 +44,9 @@ func (g goal) row() []string {
 	if g.met() {
 		verdict = "met"
 	}
-	bound := strconv.FormatFloat(g.bound, 'f', -1, 64)
-	return []string{g.what, strings.TrimSpace(sign + " " + bound + " " + g.unit), fmt.Sprintf("%.2f", g.figure()),
-		fmt.Sprintf("%.2f .. %.2f", slices.Min(g.rounds), slices.Max(g.rounds)), verdict}
+	return []string{g.what, strings.TrimSpace(sign + " " + short(g.bound) + " " + g.unit), short(g.figure()),
+		short(slices.Min(g.rounds)) + " .. " + short(slices.Max(g.rounds)), verdict}
 }
+
+// short writes a figure with two decimals at most.
+func short(value float64) string { return strconv.FormatFloat(math.Round(100*value)/100, 'f', -1, 64) }
