@@ -37,6 +37,8 @@ var zkFaults = []struct {
 	{name: "cut off from ZooKeeper by resets", harm: (*ensembleFleet).resets, soak: true},
 	{name: "cut off from Redis, which it is not told", harm: (*ensembleFleet).mutesRedis},
 	{name: "cut off from Redis by resets", harm: (*ensembleFleet).resetsRedis, soak: true},
+	{name: "cut off from Redis for two sessions, which it is not told", harm: (*ensembleFleet).partsSilently},
+	{name: "cut off from Redis for two sessions by resets", harm: (*ensembleFleet).partsByResets, soak: true},
 	{name: "session ended by force", harm: (*ensembleFleet).expires},
 	{name: "its node deleted by an operator", harm: (*ensembleFleet).deletes},
 	{name: "ZooKeeper's leader killed", harm: (*ensembleFleet).killsLeader},
@@ -97,9 +99,13 @@ func (f *fleet) judge(inARow int) proctest.Report {
 		}
 	}
 	after := map[proctest.Kind][]time.Duration{}
-	for _, x := range f.takeovers(proctest.Kill, proctest.Freeze, proctest.Cut, proctest.Rob) {
+	for _, x := range f.takeovers(proctest.Kill, proctest.Freeze, proctest.Cut, proctest.Part, proctest.Rob) {
 		after[x.Fault.Kind] = append(after[x.Fault.Kind], x.After)
-		if limit := time.Duration(inARow)*f.job.Session + takeoverLimit; x.After > limit {
+		limit := time.Duration(inARow)*f.job.Session + takeoverLimit
+		if x.Fault.Kind == proctest.Part {
+			limit += f.job.Session
+		}
+		if x.After > limit {
 			f.t.Errorf("%s/%d was taken over %v after %s was hit by %q, want at most %v",
 				x.Next.Topic, x.Next.Slot, x.After.Round(time.Millisecond), x.Fault.Note, x.Fault.Kind, limit)
 		}
@@ -190,6 +196,25 @@ func (f *ensembleFleet) cutsRedis(w *worker, cut, mend func(*servertest.Proxy)) 
 	if now := f.ids()[w.Name]; now != id || len(f.moved(before)) > 0 {
 		f.t.Errorf("%s became %s, and slots were moved: %v; it has lost Redis, not its session", id, now, f.moved(before))
 	}
+}
+
+func (f *ensembleFleet) partsSilently(w *worker) {
+	f.parts(w, (*servertest.Proxy).Freeze, (*servertest.Proxy).Thaw)
+}
+
+func (f *ensembleFleet) partsByResets(w *worker) {
+	f.parts(w, (*servertest.Proxy).Cut, (*servertest.Proxy).Mend)
+}
+
+// parts cuts a worker off from Redis until others have its slots.
+func (f *ensembleFleet) parts(w *worker, cut, mend func(*servertest.Proxy)) {
+	f.strike(w, func() {
+		cut(w.toRedis)
+		f.Note(proctest.Part, w.Name)
+	})
+	f.Note(proctest.Join, w.Name)
+	mend(w.toRedis)
+	f.settle("it was cut off from Redis")
 }
 
 func (f *ensembleFleet) expires(w *worker) {

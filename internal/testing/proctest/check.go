@@ -141,12 +141,14 @@ func (c *check) collect(events []Event) {
 		case Kill:
 			c.began(e)
 			ended[e.Note] = e.At
-		case Freeze, Cut, Down:
+		case Freeze, Cut, Part, Down:
 			c.began(e)
 		case Thaw:
 			c.ended(Freeze, e)
 		case Mend:
 			c.ended(Cut, e)
+		case Join:
+			c.ended(Part, e)
 		case Up:
 			c.ended(Down, e)
 		case Rob:

@@ -31,6 +31,8 @@ const (
 	Term    Kind = "term"
 	Cut     Kind = "cut"  // it is cut off from the keeper of its session
 	Mend    Kind = "mend" // until now
+	Part    Kind = "part" // it is cut off from Redis, for longer than its session may bear
+	Join    Kind = "join" // until now
 	Rob     Kind = "rob"  // its session is ended by force
 	Down    Kind = "down" // the keeper of the sessions is away: no note, it concerns all
 	Up      Kind = "up"   // until now

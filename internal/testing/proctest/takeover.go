@@ -14,7 +14,7 @@ type Takeover struct {
 	Stood time.Duration // for how long of it nothing was handled although something was due
 }
 
-// Takeovers finds all of them: for each Kill, Freeze, Cut, Rob and Closing the slots
+// Takeovers finds all of them: for each Kill, Freeze, Cut, Part, Rob and Closing the slots
 // that its worker was the last to begin a handler in. "Another" is another worker,
 // or the same with another note in its starts, which says which one it is at the time. Due
 // returns when a content was to be handled, in nanoseconds.
@@ -29,7 +29,7 @@ func Takeovers(events []Event, due func(content string) int64) (all []Takeover) 
 	waiting := waitingOf(events, due)
 	for i, e := range events {
 		switch e.Kind {
-		case Kill, Freeze, Cut, Rob, Closing:
+		case Kill, Freeze, Cut, Part, Rob, Closing:
 			victim := e.Note
 			if e.Kind == Closing {
 				victim = e.Worker
@@ -39,7 +39,7 @@ func Takeovers(events []Event, due func(content string) int64) (all []Takeover) 
 					s.fault, s.pending = &events[i], true
 				}
 			}
-		case Thaw, Mend: // it may have them still, and keep them
+		case Thaw, Mend, Join: // it may have them still, and keep them
 			for _, s := range slots {
 				if s.pending && s.fault.Note == e.Note {
 					s.pending = false
