@@ -45,7 +45,7 @@ type batch struct {
 	took    time.Duration // all handlers together, in a parallel batch
 	claimed time.Duration // when the last message was, since begun, in a serial batch with observers
 	untimed int32         // 1 + the message whose handler has just returned there; 0: none
-	late    int32         // of those before next: they came too late or were cancelled, and were not handled
+	late    int32         // of those before next: they came too late, were cancelled or passed over, and were not handled
 	clock   *serverClock  // for these; nil: not looked at yet
 
 	hider    *strings.Replacer // takes the contents out of texts; made when it is needed first
@@ -66,6 +66,10 @@ func (c *batches) handle(x *slot, a luascripts.Answer) {
 	b := &batch{slot: x, batches: c, answer: a, deliveries: make([]Delivery, len(a.Contents))}
 	b.watched = watched{slot: &x.Slot, id: x.ID(), term: x.term(), opts: &x.topic.opts, keys: &x.turn.Keys, fence: a.Fence, sent: x.sent,
 		contents: a.Contents, together: x.topic.calls != nil}
+	if _, deep := x.topic.gate.limited(); deep && x.deep {
+		b.next = len(a.Contents) - 1
+		b.late = int32(b.next)
+	}
 	c.shift.Batches.Add(1)
 	since, now := c.schedule.Work(&x.Slot, x.facts)
 	if now {
@@ -220,6 +224,9 @@ func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 	if ctx, ok = b.watchdog.start(now, b.next); !ok {
 		return 0, nil, false
 	}
+	if b.results[b.next].permit, ok = b.topic.gate.begin(); !ok {
+		return 0, nil, false
+	}
 	i = b.next
 	b.next++
 	b.bytes += len(b.answer.Contents[i])
@@ -246,7 +253,7 @@ func (b *batch) call(ctx context.Context, i int, d *Delivery) {
 		if p := recover(); p != nil {
 			err = b.panicked(p, d)
 		}
-		b.ended(ctx, i, d, err)
+		b.topic.gate.ended(b, i, b.ended(ctx, i, d, err))
 		switch {
 		case b.event == nil:
 		case b.topic.opts.Parallel:
@@ -258,16 +265,18 @@ func (b *batch) call(ctx context.Context, i int, d *Delivery) {
 	err = b.topic.listener.OnMessage(ctx, d)
 }
 
-// ended notes what became of message i, whose listener returned an error or nil.
-func (b *batch) ended(ctx context.Context, i int, d *Delivery, err error) {
+// ended notes what became of message i, whose listener returned an error or nil, and returns what
+// that is a sign of.
+func (b *batch) ended(ctx context.Context, i int, d *Delivery, err error) sign {
 	r := &b.results[i]
 	if err == nil {
 		r.fate = done
-		return
+		return success
 	}
-	took := r.took
+	took, permit := r.took, r.permit
 	*r = b.judge(ctx, d, err)
-	r.took = took
+	r.took, r.permit = took, permit
+	return signOf(ctx, r.fate, err)
 }
 
 // panicked is the error of a handler that panicked over some messages.
@@ -283,17 +292,19 @@ func (b *batch) judge(ctx context.Context, d *Delivery, err error) result {
 	if b.wasCancelled(d) {
 		what = message.Dropped
 	}
-	switch what {
-	case message.Dropped:
+	if what == message.Dropped {
 		return cancelledResult
-	case message.HandedBack:
-		return result{} // as if it had not been started
 	}
 	reason := fmt.Sprint(err) // which bears an Error method that panics
 	r := result{fate: failed, reason: shorten(reason), err: withCause(ctx, err)}
 	var retry retryError
 	var later laterError
+	var pushed pushbackError
 	switch {
+	case what == message.HandedBack && as(err, &pushed):
+		return b.pushedBack(d, pushed, r)
+	case what == message.HandedBack:
+		return result{} // as if it had not been started
 	case what == message.Snoozed && as(err, &later):
 		b.term().Log.Debug("message is put back by its handler", b.about(d, zap.String("reason", b.text(reason)), zap.Duration("in", later.after))...)
 		r.fate, r.delay = snoozed, later.after
@@ -325,11 +336,16 @@ func (b *batch) finish() {
 	b.watchdog.end()
 	x := b.slot
 	b.dropCancelled()
+	good := false
 	for i, r := range x.results {
 		if r.fate == done || r.fate == dropped {
+			good = good || r.fate == done
 			continue
 		}
 		x.verdicts = append(x.verdicts, r.verdict(&b.answer, i))
+	}
+	if good {
+		x.topic.gate.succeeded(b.answer.Fence, b.sent)
 	}
 	if x.event != nil {
 		x.finished()

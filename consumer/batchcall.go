@@ -10,14 +10,14 @@ import (
 
 // together handles the messages of a batch in one call, or in several where SameDue cuts
 // it. Once a call has begun nothing of it is handed back, but for what fails while the
-// worker closes. Between two calls the batch may end as it does between two messages.
+// worker closes, and what is pushed back. Between two calls the batch may end as it does between two messages.
 func (b *batch) together() {
 	for {
 		i, ctx, ok := b.claim()
 		if !ok {
 			return
 		}
-		for b.next < len(b.answer.Contents) && b.sameDue(i, b.next) && !b.watchdog.cancelled(b.next) {
+		for b.results[i].permit == 0 && b.next < len(b.answer.Contents) && b.sameDue(i, b.next) && !b.watchdog.cancelled(b.next) {
 			b.bytes += len(b.answer.Contents[b.next])
 			b.next++
 		}
@@ -49,10 +49,14 @@ func (b *batch) callTogether(ctx context.Context, from, to int) {
 		if p := recover(); p != nil {
 			err = b.panicked(p, x.Messages...)
 		}
+		all := neither // of the call: one success, or else one failure, however many messages it had
 		for i, err := range x.end(err) {
-			b.ended(ctx, from+i, &b.deliveries[from+i], err)
+			if s := b.ended(ctx, from+i, &b.deliveries[from+i], err); s == success || all == neither {
+				all = s
+			}
 			b.results[from+i].took = took
 		}
+		b.topic.gate.ended(b, from, all)
 	}()
 	err = b.topic.calls.listener.OnBatch(ctx, x)
 }
@@ -75,8 +79,28 @@ func few(a *luascripts.Answer, count int) bool {
 }
 
 // count is how many messages the next batch of a slot is to take, with places to handle
-// them at the same time.
-func (t *topic) count(places int) int {
+// them at the same time, and whether only the last of them is to be handled: see gate.
+func (t *topic) count(places int) (n int, deep bool) {
+	one, deep := t.gate.limited()
+	switch deep = deep && t.opts.MaxLate == 0; { // what is handed back is due anew
+	case deep:
+		return t.largest(), true
+	case one:
+		return 1, false
+	}
+	return t.usual(places), false
+}
+
+// largest is how many messages a batch of the topic has at the most.
+func (t *topic) largest() int {
+	if t.calls != nil {
+		return t.calls.Most
+	}
+	return t.size.most()
+}
+
+// usual is count where nothing is wrong.
+func (t *topic) usual(places int) int {
 	if t.calls != nil {
 		return t.calls.Most
 	}

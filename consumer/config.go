@@ -117,6 +117,13 @@ type ListenOptions struct {
 	// any number.
 	Rate Rate
 
+	// NoBreaker has every message tried when it is due, also while all of them fail. By
+	// default an outage of what the handlers need spends few attempts: when 20 different
+	// messages have failed and none succeeded between, the worker only probes, one message
+	// after 0.1 s and then after longer pauses, up to 30 s, until one succeeds. Defaults to
+	// false.
+	NoBreaker bool
+
 	// Parallel gives up the serial order of this topic: messages of one batch
 	// are handled at the same time. Defaults to false.
 	Parallel bool

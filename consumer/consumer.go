@@ -36,7 +36,8 @@ type Consumer struct {
 	recheck time.Duration                   // between comparisons of the definitions
 	silence time.Duration                   // before the subscription is asked for a sign of life
 
-	stuckAfter time.Duration // see Alive
+	stuckAfter   time.Duration // see Alive
+	longestPause time.Duration // see breaker
 
 	mu      sync.Mutex
 	phase   phase
@@ -87,7 +88,7 @@ func New(rdb redis.UniversalClient, cfg Config) (*Consumer, error) {
 	c := &Consumer{
 		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), id: id, shares: shares, lines: lines, away: said,
 		log: cfg.Logger.With(zap.String(called, id)), recheck: fleet.Recheck, silence: wakeups.SilenceOf(rdb), listens: map[string]bool{}, onDeath: map[string]DeathFunc{},
-		stuckAfter: stuckAfter,
+		stuckAfter: stuckAfter, longestPause: longestPause,
 	}
 	frozen.Work(rdb, c.settle)
 	return c, nil

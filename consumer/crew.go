@@ -7,6 +7,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/deaths"
 	"github.com/slotmq/go-rmq/internal/fleet"
+	"github.com/slotmq/go-rmq/internal/frozen"
 	"github.com/slotmq/go-rmq/internal/lookout"
 	"github.com/slotmq/go-rmq/internal/observers"
 	"github.com/slotmq/go-rmq/internal/policies"
@@ -31,6 +32,7 @@ type crew struct {
 	policies  *policies.Policies
 	deaths    *deaths.Reporter // nil: no topic has a listener to the dead
 	news      *news            // nil: nothing observes
+	outages   *outages
 }
 
 // newCrew makes the fleet, which compares the definitions. The rest waits until they agree:
@@ -67,6 +69,10 @@ func (w *crew) build(c *Consumer) {
 		w.news = &news{shift: w.shift, observers: o, schedule: w.schedule}
 		w.schedule.RecordMoves()
 	}
+	w.outages = newOutages(c, w)
+	for _, t := range w.topics {
+		t.gate = w.newGate(c, t)
+	}
 	w.reportDeaths(c)
 	takeovers := &takeovers{shift: w.shift, rdb: c.rdb, schedule: w.schedule, fleet: w.fleet, log: c.log}
 	w.takers = &takers{
@@ -94,6 +100,17 @@ func (w *crew) build(c *Consumer) {
 	w.ears = &wakeups.Ears{Shift: w.shift, Redis: c.rdb, Topics: heard, Hearer: hearer{w}, Silence: c.silence, Log: c.log, Away: w.away}
 }
 
+// newGate makes the gate of a topic. Where a test moves the clock of Redis no breaker would ever
+// see its pauses end.
+func (w *crew) newGate(c *Consumer, t *topic) *gate {
+	g := &gate{within: t.opts.MaxHandlerTime, most: t.opts.Concurrency, places: allowance{w.schedule, t.scheduled}}
+	if !t.opts.NoBreaker && frozen.Clock(c.rdb) == nil {
+		g.breaker = newBreaker(g.most, c.longestPause)
+		g.report = func(x outage) { w.outages.add(t, x) }
+	}
+	return g
+}
+
 // gained has the slots of a topic looked at, some of which are new to the worker.
 func (w *crew) gained(t *schedule.Topic) {
 	w.lookout.Hurry(t)
@@ -113,6 +130,7 @@ func (w *crew) run(sub *wakeups.Subscription) {
 	w.shift.Attending.Go(w.fleet.Attend)
 	w.shift.Running.Go(w.lookout.Run)
 	w.shift.Running.Go(w.policies.Run)
+	w.shift.Running.Go(w.outages.run)
 	if w.deaths != nil {
 		w.shift.Running.Go(w.deaths.Run)
 	}
@@ -136,6 +154,9 @@ func (w *crew) leave() {
 	w.schedule.Stop()
 	w.schedule.WaitIdle()
 	w.schedule.Close()
+	for _, t := range w.topics {
+		t.gate.close()
+	}
 	w.shift.EndListening()
 	w.shift.Wait()
 	w.policies.End()

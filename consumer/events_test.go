@@ -48,6 +48,8 @@ func (l *ledger) Observe(e *message.Event) {
 	for _, x := range e.Items {
 		key := fmt.Sprint(e.Worker, e.Topic.Name, e.Slot, " ", e.Fence, x.Content)
 		switch slot := fmt.Sprint(e.Topic.Name, e.Slot); x.What {
+		case message.Probing:
+			continue
 		case message.Moved:
 			if gained := x.Reason == "gained"; gained == l.held[slot] {
 				l.t.Errorf("slot %s is %s again", slot, x.Reason)

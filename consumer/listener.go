@@ -10,7 +10,7 @@ import (
 // MessageListener handles the messages of one topic. Its return value is the
 // protocol: nil means done; an error means that this delivery failed and the
 // message is delivered again after its back-off, up to seventeen deliveries in
-// all, and then is dead; [Dead], [RetryAfter] and [Later] say otherwise. A panic is an
+// all, and then is dead; [Dead], [RetryAfter], [Later] and [Pushback] say otherwise. A panic is an
 // error. Messages of one slot come one after the other, those of different
 // slots at the same time.
 //

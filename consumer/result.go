@@ -13,6 +13,7 @@ import (
 // them not started, so that nothing is taken for done by mistake.
 type result struct {
 	fate   fate
+	permit uint32 // that it was begun with; see gate
 	delay  time.Duration
 	reason string
 	err    error         // that the listener returned, and why its context had ended

@@ -27,6 +27,7 @@ type slot struct {
 	busyWait time.Duration // before another look at a slot that is busy
 	busy     time.Time     // since when its holder has it, while it is busy
 	asked    time.Time     // when that one was asked last
+	deep     bool          // of what the turn takes, only the last message is to be handled
 	watchdog watchdog
 	results  []result
 	event    *message.Event // of what the next turn says of the batch; nil if nothing observes
@@ -78,8 +79,8 @@ func (s *slot) ask(h schedule.Hand) {
 		return
 	}
 	count := 0
-	if !h.Leave {
-		if count = s.topic.count(h.Places); h.Most > 0 {
+	if s.deep = false; !h.Leave {
+		if count, s.deep = s.topic.count(h.Places); h.Most > 0 {
 			count = min(count, h.Most)
 		}
 	}

@@ -15,6 +15,7 @@ type topic struct {
 	calls     *batchCalls // nil: the listener is called with one message after the other
 	scheduled *schedule.Topic
 	size      batchSize
+	gate      *gate
 	takeover  takeoverDelay
 }
 

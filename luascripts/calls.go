@@ -95,3 +95,23 @@ func (s *Scripts) SendArgs(store string, last bool, most int) []any {
 	}
 	return append(sendScript.Call(1, 3), store, rule, most)
 }
+
+// Probing notes that a worker only probes at a topic since a time, or does not, if that is zero.
+// Redis forgets what is noted of the topic some time after the last note.
+func (s *Scripts) Probing(ctx context.Context, topic, worker string, since time.Time, after time.Duration) error {
+	key := ProbingKey(topic)
+	cmds := []redis.Cmder{redis.NewIntCmd(ctx, "hdel", key, worker)}
+	if !since.IsZero() {
+		cmds = []redis.Cmder{
+			redis.NewIntCmd(ctx, "hset", key, worker, since.UnixMilli()),
+			redis.NewBoolCmd(ctx, "pexpire", key, after.Milliseconds()),
+		}
+	}
+	s.Exec(ctx, cmds...)
+	for _, cmd := range cmds {
+		if err := cmd.Err(); err != nil {
+			return fmt.Errorf("note in %s that a worker probes: %w", key, err)
+		}
+	}
+	return nil
+}

@@ -31,6 +31,9 @@ func WorkersKey(topic string) string { return "rmq:workers{" + topic + "}" }
 // PolicyKey names the hash that holds the limit which a person has set to the topic's workers.
 func PolicyKey(topic string) string { return "rmq:policy{" + topic + "}" }
 
+// ProbingKey names the hash of the workers that only probe at the topic, and since when.
+func ProbingKey(topic string) string { return "rmq:probing{" + topic + "}" }
+
 // WakeChannel names the channel on which sends announce what they stored.
 func WakeChannel(topic string) string { return "rmq:wake{" + topic + "}" }
 

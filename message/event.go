@@ -2,8 +2,8 @@ package message
 
 import "time"
 
-// Event is what has happened to messages of one slot, in the process that reports it. It is
-// about one answer of Redis, and comes after that answer is definite: what is not known to
+// Event is what has happened to messages of one slot, in the process that reports it. But for
+// Probing it is about one answer of Redis, and comes after that answer is definite: what is not known to
 // have happened is not reported.
 type Event struct {
 	Topic Topic // with the namespace in front of its name
@@ -17,7 +17,7 @@ type Event struct {
 
 	// At is when the answer came, by the clock of this process. Took is how long the answer
 	// took: since a producer began to write, repetitions included, or since a worker last
-	// asked. It is 0 for Moved.
+	// asked. It is 0 for Moved and Probing.
 	At   time.Time
 	Took time.Duration
 
@@ -31,7 +31,7 @@ type Event struct {
 // Item is one message of an event.
 type Item struct {
 	What    What
-	Content string // empty for Moved
+	Content string // empty for Moved and Probing
 
 	// Score is the priority, or when it is due in ms since 1970. 0 if it is not known: a
 	// worker knows times with ListenOptions.Due only, and the one of a retry never.
@@ -47,7 +47,7 @@ type Item struct {
 	In time.Duration
 
 	// Reason is why it failed, died, was snoozed, dropped, refused or overtaken. Of Moved:
-	// "gained" or "left".
+	// "gained" or "left". Of Probing: "began" or "ended".
 	Reason string
 
 	// Err is the error behind the reason, for errors.Is: of the send that was refused, or
@@ -89,7 +89,8 @@ const (
 	Snoozed
 	// Dropped: it is gone without being handled to its end: cancelled, or too late.
 	Dropped
-	// HandedBack: it was taken, and not begun, or ended by Close. The delivery does not count.
+	// HandedBack: it was taken, and not begun, pushed back by its handler, or ended by Close. The
+	// delivery does not count.
 	HandedBack
 	// Overtaken: what this worker made of it may not count. Another worker was given the
 	// batch, or may have been, or Redis has forgotten it: Reason says which. If the message
@@ -97,6 +98,9 @@ const (
 	Overtaken
 	// Moved: the slot has come to this worker, or left it. No message is named.
 	Moved
+	// Probing: every message of the topic fails, so this worker only tries one now and then; or
+	// that is over. No message is named, and Event.Slot is -1.
+	Probing
 )
 
 // String returns the word for it, such as "done" or "handed back".
@@ -126,6 +130,8 @@ func (w What) String() string {
 		return "overtaken"
 	case Moved:
 		return "moved"
+	case Probing:
+		return "probing"
 	}
 	return "unknown"
 }

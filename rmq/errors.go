@@ -60,6 +60,9 @@ var (
 	ErrRunning = consumer.ErrRunning
 )
 
+// ErrPushedBack is in the errors that Pushback returns, for observers.
+var ErrPushedBack = consumer.ErrPushedBack
+
 // Causes why the context of a handler was cancelled: see context.Cause.
 var (
 	// ErrClosing: Close does not wait any longer. An error that you return now spends no

@@ -20,6 +20,7 @@ var errorTypes = []struct {
 	{ErrClosed, "closing"},
 	{consumer.ErrDead, "dead"},
 	{consumer.ErrPanic, "panic"},
+	{ErrPushedBack, "pushed_back"},
 	{ErrLeaseLost, "lease_lost"},
 	{ErrTimeout, "timeout"},
 	{ErrUncertain, "uncertain"}, // before the time-out that is often its cause
@@ -31,7 +32,7 @@ var errorTypes = []struct {
 }
 
 // ErrorType is the class of an error of this package in one word, as metrics and traces have
-// it in error.type: cancelled, closing, dead, panic, lease_lost, timeout, uncertain,
+// it in error.type: cancelled, closing, dead, panic, pushed_back, lease_lost, timeout, uncertain,
 // not_replicated, queue_full, topic_conflict, invalid, oom, or _OTHER for every other error. It
 // is empty for nil.
 func ErrorType(err error) (word string) {

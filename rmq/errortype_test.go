@@ -40,6 +40,7 @@ func TestErrorType(t *testing.T) {
 		{Dead(errors.New("no")), "dead"},
 		{fmt.Errorf("x: %w", Dead(nil)), "dead"},
 		{Dead(ErrTimeout), "dead"},
+		{Pushback(1, ErrTimeout), "pushed_back"},
 		{RetryAfter(1, errors.New("no")), "_OTHER"},
 		{RetryAfter(1, ErrQueueFull), "queue_full"},
 		{fmt.Errorf("%w: boom", consumer.ErrPanic), "panic"},

@@ -13,8 +13,8 @@ import (
 //	}
 //
 // Return nil when the message is done. After an error or a panic it comes again when its
-// Backoff is over, up to 16 times; then it is dead. Dead, RetryAfter and Later return errors
-// that say otherwise.
+// Backoff is over, up to 16 times; then it is dead. Dead, RetryAfter, Later and Pushback return
+// errors that say otherwise.
 //
 // Each message is delivered at least once: be ready to see one twice.
 type MessageListener = consumer.MessageListener
@@ -53,6 +53,7 @@ type Delivery = consumer.Delivery
 //		MaxHandlerTime time.Duration // how long a handler that ignores its context keeps its slot
 //		Concurrency    int           // handlers of this topic at once
 //		Rate           Rate          // messages of this topic that all workers begin in a second
+//		NoBreaker      bool          // try every message when it is due, also while all of them fail
 //		Parallel       bool          // messages of one slot may be handled at once
 //		Due            bool          // fill in Delivery.Due
 //		MaxLate        time.Duration // a message that is later than this is not handled
@@ -175,3 +176,9 @@ func RetryAfter(d time.Duration, err error) error { return consumer.RetryAfter(d
 // closed: it comes again after d, and the delivery does not count. It keeps its priority, and
 // may be put back for ever. You may wrap the error, to say why.
 func Later(d time.Duration) error { return consumer.Later(d) }
+
+// Pushback is the error of a handler that finds what is behind it overloaded: the message goes
+// back, the delivery does not count, and this worker begins nothing else of the topic for d, from 1
+// ms to 1 hour. err says why, and is found by errors.Is, as ErrPushedBack is. A message may be
+// pushed back for ever.
+func Pushback(d time.Duration, err error) error { return consumer.Pushback(d, err) }

@@ -39,7 +39,7 @@ type Event = message.Event
 //
 //	type Item struct {
 //		What    What
-//		Content string        // empty for Moved
+//		Content string        // empty for Moved and Probing
 //		Score   int64         // priority, or when it is due in ms; 0 if it is not known
 //		Attempt int           // from 1; 0 for what was sent
 //		Took    time.Duration // how long the handler had it
@@ -70,14 +70,15 @@ const (
 	EventDied       = message.Died       // is among the dead; ListenDead knows those whose worker died, too
 	EventSnoozed    = message.Snoozed    // comes again; the delivery does not count
 	EventDropped    = message.Dropped    // gone without being handled to its end
-	EventHandedBack = message.HandedBack // not begun, or ended by Close; the delivery does not count
+	EventHandedBack = message.HandedBack // not begun, pushed back, or ended by Close; the delivery does not count
 	EventOvertaken  = message.Overtaken  // what this worker made of it may not count
 	EventMoved      = message.Moved      // no message: the slot has come to the worker, or left it
+	EventProbing    = message.Probing    // no message: only one is tried now and then, since all fail; or that has ended
 )
 
 // OutcomeOf returns what becomes of a message whose listener has returned err: EventDone,
 // EventFailed, EventDied, EventSnoozed after Later, EventDropped if it was cancelled, or
-// EventHandedBack if the worker is closing. It is for a Middleware. An Observer learns later
+// EventHandedBack after Pushback or if the worker is closing. It is for a Middleware. An Observer learns later
 // whether Redis has done it.
 func OutcomeOf(ctx context.Context, d *Delivery, err error) What {
 	return consumer.OutcomeOf(ctx, d, err)

@@ -22,6 +22,7 @@ type instruments struct {
 	handedBack metric.Int64Counter
 	takenOver  metric.Int64Counter
 	slotMoves  metric.Int64Counter
+	probing    metric.Int64UpDownCounter
 	running    metric.Int64UpDownCounter
 	lateness   metric.Float64Histogram
 	batchSize  metric.Int64Histogram
@@ -62,6 +63,8 @@ func newInstruments(p metric.MeterProvider) (*instruments, error) {
 		metric.WithDescription("How long after it was due a message was taken, by the clock of Redis."), metric.WithExplicitBucketBoundaries(latenessBounds...))
 	errs = append(errs, err)
 	x.running, err = meter.Int64UpDownCounter("rmq.handlers.running", metric.WithUnit("{handler}"), metric.WithDescription("Handlers that run now in this process."))
+	errs = append(errs, err)
+	x.probing, err = meter.Int64UpDownCounter("rmq.probing", metric.WithUnit("{worker}"), metric.WithDescription("Workers of this process that only try a message now and then, because all of the topic fail."))
 	errs = append(errs, err)
 	x.batchSize, err = meter.Int64Histogram("rmq.batch.size", metric.WithUnit("{message}"),
 		metric.WithDescription("Messages that a worker took at once from a slot."), metric.WithExplicitBucketBoundaries(batchBounds...))

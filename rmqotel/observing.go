@@ -62,6 +62,13 @@ func (t *Telemetry) observeWork(e *message.Event) {
 		case message.Moved:
 			t.meters.slotMoves.Add(ctx, 1, metric.WithAttributes(topicKey.String(dest), directionKey.String(item.Reason)))
 			continue
+		case message.Probing:
+			change := int64(1)
+			if item.Reason != "began" {
+				change = -1
+			}
+			t.meters.probing.Add(ctx, change, topic)
+			continue
 		}
 		if counter := t.meters.of(item.What); counter != nil {
 			counter.Add(ctx, 1, topic)
@@ -84,6 +91,9 @@ func classOf(item *message.Item) string {
 	case message.Overtaken:
 		return "lease_lost"
 	case message.HandedBack:
+		if errors.Is(item.Err, rmq.ErrPushedBack) {
+			return "pushed_back"
+		}
 		return "closing"
 	case message.Refused, message.Failed, message.Died, message.Dropped:
 		if item.Err == nil {

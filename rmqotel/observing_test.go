@@ -30,6 +30,7 @@ func TestEventsAreCounted(t *testing.T) {
 		}
 	}
 	event("w-2", 0, message.Item{What: message.Moved, Reason: "gained"}, message.Item{What: message.Moved, Reason: "left"}, message.Item{What: message.Moved, Reason: "gained"})
+	event("w-2", 0, message.Item{What: message.Probing, Reason: "began"}, message.Item{What: message.Probing, Reason: "ended"}, message.Item{What: message.Probing, Reason: "began"})
 
 	for _, c := range []struct {
 		name string
@@ -39,6 +40,7 @@ func TestEventsAreCounted(t *testing.T) {
 		{"rmq.merged", nil, 2}, {"rmq.failed", nil, 1}, {"rmq.dead", nil, 2}, {"rmq.snoozed", nil, 3}, {"rmq.dropped", nil, 4},
 		{"rmq.handed_back", nil, 5}, {"rmq.taken_over", nil, 6}, {"rmq.batch.size", nil, 1}, {"rmq.lateness", nil, 2},
 		{"rmq.slot.moves", []string{"direction=gained"}, 2}, {"rmq.slot.moves", []string{"direction=left"}, 1},
+		{"rmq.probing", nil, 1},
 	} {
 		if got := w.sum(c.name, append(c.with, "topic=ns:mails")...); got != c.want {
 			t.Errorf("%s: %v, not %v", c.name, got, c.want)

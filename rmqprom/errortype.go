@@ -1,6 +1,7 @@
 package rmqprom
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/slotmq/go-rmq/message"
@@ -10,8 +11,8 @@ import (
 // errorNames are the values of the label error_type, and no others: the words of
 // rmq.ErrorType.
 var errorNames = [...]string{
-	none: "", leaseLost: "lease_lost", closing: "closing",
-	3: "timeout", "cancelled", "panic", "dead", "invalid", "topic_conflict", "uncertain", "not_replicated", "queue_full", "oom", "_OTHER",
+	none: "", leaseLost: "lease_lost", closing: "closing", pushedBack: "pushed_back",
+	4: "timeout", "cancelled", "panic", "dead", "invalid", "topic_conflict", "uncertain", "not_replicated", "queue_full", "oom", "_OTHER",
 }
 
 // Indexes of errorNames.
@@ -19,6 +20,7 @@ const (
 	none = iota // it did not fail
 	leaseLost
 	closing
+	pushedBack
 	otherError = errorTypes - 1
 	errorTypes = len(errorNames)
 )
@@ -29,6 +31,9 @@ func errorOf(item *message.Item) int {
 	case message.Overtaken:
 		return leaseLost
 	case message.HandedBack:
+		if errors.Is(item.Err, rmq.ErrPushedBack) {
+			return pushedBack
+		}
 		return closing
 	case message.Refused, message.Failed, message.Died, message.Dropped:
 		if i := slices.Index(errorNames[1:], rmq.ErrorType(item.Err)); i >= 0 {

@@ -69,6 +69,8 @@ func TestWhatIsCounted(t *testing.T) {
 		message.Item{What: message.Overtaken, Took: took}, message.Item{What: message.Overtaken}))
 	m.Observe(worked("shop:orders", message.Item{What: message.Moved, Reason: "gained"}, message.Item{What: message.Moved, Reason: "gained"}))
 	m.Observe(worked("shop:orders", message.Item{What: message.Moved, Reason: "left"}))
+	m.Observe(worked("shop:orders", message.Item{What: message.Probing, Reason: "began"}, message.Item{What: message.Probing, Reason: "began"}))
+	m.Observe(worked("shop:orders", message.Item{What: message.Probing, Reason: "ended"}))
 
 	s := scrape(t, registry)
 	const orders = " messaging_destination_name=shop:orders "
@@ -100,6 +102,7 @@ func TestWhatIsCounted(t *testing.T) {
 		"rmq_taken_over_total topic=shop:orders = 2",
 		"rmq_slot_moves_total topic=shop:orders direction=gained = 2",
 		"rmq_slot_moves_total topic=shop:orders direction=left = 1",
+		"rmq_probing topic=shop:orders = 1",
 		"rmq_lateness_seconds topic=shop:orders = 3",
 		"rmq_batch_size topic=shop:orders = 1")
 	if n := len(s.series("rmq_failed_total", "topic=mails")); n != 0 {
@@ -152,11 +155,11 @@ func TestTopicsAreBounded(t *testing.T) {
 // Whatever errors come, error_type has only the words that are written down.
 func TestErrorTypesAreBounded(t *testing.T) {
 	t.Parallel()
-	words := strings.Fields("timeout cancelled lease_lost closing panic dead invalid topic_conflict uncertain not_replicated queue_full oom _OTHER")
+	words := strings.Fields("timeout cancelled lease_lost closing panic dead invalid topic_conflict uncertain not_replicated queue_full oom pushed_back _OTHER")
 	m, registry := newMetrics(t, rmqprom.Config{})
 	for _, err := range []error{
 		rmq.ErrTimeout, rmq.ErrCancelled, rmq.ErrLeaseLost, rmq.ErrClosing, consumer.ErrPanic, rmq.Dead(nil), rmq.ErrInvalid, rmq.ErrTopicConflict,
-		rmq.ErrUncertain, rmq.ErrNotReplicated, rmq.ErrQueueFull, errors.New("no such order 4711"), errors.New("no such order 4712"), nil,
+		rmq.ErrUncertain, rmq.ErrNotReplicated, rmq.ErrQueueFull, rmq.ErrPushedBack, errors.New("no such order 4711"), errors.New("no such order 4712"), nil,
 	} {
 		m.Observe(worked("orders", message.Item{What: message.Failed, Took: 1, Err: err, Reason: "x"}))
 	}

@@ -33,6 +33,7 @@ var (
 	handedBack = own("rmq_handed_back_total", "Messages that were taken, but not begun, and went back.")
 	takenOver  = own("rmq_taken_over_total", "Messages that this worker lost to another one.")
 	slotMoves  = own("rmq_slot_moves_total", "Slots that came to this worker, or left it.", "direction")
+	probing    = own("rmq_probing", "Workers of this process that only try a message now and then, because all of the topic fail.")
 	lateness   = own("rmq_lateness_seconds", "How long after it was due a message was taken, by the clock of Redis.")
 	batchSize  = own("rmq_batch_size", "Messages that a worker took at once from a slot.")
 
@@ -56,7 +57,7 @@ var (
 var (
 	ofMetrics = []*prometheus.Desc{
 		sentMessages, consumedMessages, operationDuration, processDuration, merged, failed, dead, snoozed, dropped,
-		handedBack, takenOver, slotMoves, lateness, batchSize, handlersRunning,
+		handedBack, takenOver, slotMoves, probing, lateness, batchSize, handlersRunning,
 	}
 	ofState = []*prometheus.Desc{messages, due, overdue, paused, unread, workers, stateErrors, stateAge}
 )

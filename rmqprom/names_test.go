@@ -36,6 +36,7 @@ var written = strings.Fields(`
 	rmq_messages GAUGE state,topic
 	rmq_messages_due GAUGE topic
 	rmq_overdue_seconds GAUGE topic
+	rmq_probing GAUGE topic
 	rmq_slot_moves_total COUNTER direction,topic
 	rmq_slots_paused GAUGE topic
 	rmq_slots_unread GAUGE topic

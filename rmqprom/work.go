@@ -20,6 +20,7 @@ type work struct {
 	ends    [message.Moved + 1]uint64 // what became of messages, besides Done
 	gained  uint64                    // slots
 	left    uint64
+	probing int // workers
 }
 
 // count counts an event of a worker.
@@ -42,6 +43,12 @@ func (w *work) count(e *message.Event) {
 			} else {
 				w.left++
 			}
+		case message.Probing:
+			if item.Reason == began {
+				w.probing++
+			} else {
+				w.probing--
+			}
 		default:
 			if int(item.What) < len(w.ends) {
 				w.ends[item.What]++
@@ -59,6 +66,9 @@ func (w *work) count(e *message.Event) {
 
 // The directions of a slot that moves. These are also the reasons of Moved.
 const gained, left = "gained", "left"
+
+// began is the reason of Probing when it begins.
+const began = "began"
 
 // latenessOf is how long after it was due a message was taken. The fence of a batch is the
 // time of its take in µs, and the due time is of the same clock, that of Redis. (After a
@@ -93,6 +103,7 @@ func (w *work) collect(topic string, to chan<- prometheus.Metric) {
 	}
 	to <- counter(slotMoves, w.gained, topic, gained)
 	to <- counter(slotMoves, w.left, topic, left)
+	to <- gauge(probing, float64(w.probing), topic)
 }
 
 // ofEnds are the counters of what becomes of messages.

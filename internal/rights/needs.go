@@ -61,6 +61,7 @@ func (n Need) keysOf(t Topic) []key {
 		definition,
 		{luascripts.WorkersKey(t.Name), luascripts.WorkersKey(glob(t.Name)), words("zadd zrange zrem")},
 		{luascripts.PolicyKey(t.Name), luascripts.PolicyKey(glob(t.Name)), words("hmget")},
+		{luascripts.ProbingKey(t.Name), luascripts.ProbingKey(glob(t.Name)), words("hdel hset pexpire")},
 	}
 }
 

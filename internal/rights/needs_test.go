@@ -40,13 +40,15 @@ func TestNeedsAreWhatIsUsed(t *testing.T) {
 	called := map[string]string{
 		k.Store: "store", k.Prepare: "prepare", k.Retry: "retry", k.Dead: "dead", k.Meta: "meta", k.Why: "why",
 		luascripts.TopicsKey: "topics", luascripts.DefinitionKey("orders"): "definition", luascripts.WorkersKey("orders"): "workers",
-		luascripts.PolicyKey("orders"): "policy",
+		luascripts.PolicyKey("orders"):  "policy",
+		luascripts.ProbingKey("orders"): "probing",
 	}
 	for _, worker := range []bool{false, true} {
 		want := map[string]bool{"zadd store": true, "sismember topics": true, "sadd topics": true}
 		used(t, want, "send", "define")
 		if worker {
-			for _, look := range []string{"zcard store", "zcount store", "zcount retry", "zcard prepare", "exists store", "exists retry", "exists prepare", "exists dead", "hget meta"} {
+			for _, look := range []string{"zcard store", "zcount store", "zcount retry", "zcard prepare", "exists store", "exists retry", "exists prepare", "exists dead", "hget meta",
+				"hset probing", "hdel probing", "pexpire probing"} {
 				want[look] = true
 			}
 			used(t, want, "turn", "touch", "members", "deaths", "policy")

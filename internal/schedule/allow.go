@@ -34,6 +34,13 @@ func (s *Schedule) Allowed(t *Topic) int {
 	return t.allowed
 }
 
+// Used returns how many places a topic has.
+func (s *Schedule) Used(t *Topic) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return t.used
+}
+
 // unlimit lets a new topic have all its places.
 func (t *Topic) unlimit() {
 	for by := range t.limits {

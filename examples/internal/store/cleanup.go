@@ -43,7 +43,9 @@ func (s *Store) forget(ctx context.Context, topic string) error {
 			return err
 		}
 	}
-	for _, key := range []string{luascripts.WorkersKey(topic), luascripts.PolicyKey(topic), luascripts.DefinitionKey(topic)} {
+	for _, key := range []string{
+		luascripts.WorkersKey(topic), luascripts.PolicyKey(topic), luascripts.ProbingKey(topic), luascripts.DefinitionKey(topic),
+	} {
 		if err := s.Redis.Del(ctx, key).Err(); err != nil {
 			return err
 		}

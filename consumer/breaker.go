@@ -1,0 +1,150 @@
+package consumer
+
+import (
+	"slices"
+	"time"
+)
+
+// breaker notices that what the handlers of a topic need is away: then every message fails. It
+// is plain arithmetic, and says how many handlers may run; gate goes by it.
+//
+// It counts the different contents that have failed since the last success.
+//
+//   - From the 8th on, one message is begun at a time, and those that run decide: a success
+//     ends it at once.
+//   - From the 20th on only probes are begun: one message after 0.1 s, the next 0.3 s after that
+//     has failed, and so on up to 30 s. If one fails 2 s later or more, it is an outage, which
+//     people hear of.
+//   - A success ends that. Two handlers may run then, and one more with each success.
+//
+// So an hour's outage costs less than 200 attempts, if 64 handlers fail in no time: 8 messages,
+// 63 that run at that moment, one or two until they have failed, and 124 probes.
+type breaker struct {
+	most    int           // places of the topic
+	longest time.Duration // pause
+
+	failed []uint64 // different contents, by their hash, since the last success
+	open   int      // places, but for what is below
+
+	since   time.Time // only probes are begun; zero: more is
+	outage  bool      // and it is called one
+	probes  int       // begun since
+	pause   time.Duration
+	probeAt time.Time
+
+	// Where one message is begun at a time it has a permit.
+	permits uint32 // so far
+	out     uint32 // the one that a handler has; 0: none
+	giveUp  time.Time
+}
+
+const (
+	carefulAfter, probeAfter = 8, 20 // different contents
+	firstPause, longestPause = 100 * time.Millisecond, 30 * time.Second
+	pauseGrowth              = 3
+	outageAfter              = 2 * time.Second
+)
+
+func newBreaker(most int, longest time.Duration) *breaker {
+	return &breaker{most: most, longest: longest, open: most}
+}
+
+// probing reports whether only probes are begun.
+func (b *breaker) probing() bool { return !b.since.IsZero() }
+
+// oneByOne reports whether a message needs a permit.
+func (b *breaker) oneByOne() bool { return b.probing() || len(b.failed) >= carefulAfter }
+
+// calm reports whether a success would change nothing.
+func (b *breaker) calm() bool { return len(b.failed) == 0 && b.open == b.most && !b.probing() }
+
+// places is how many handlers may run; 1 if messages are begun one by one.
+func (b *breaker) places(now time.Time) int {
+	switch {
+	case b.probing() && b.out == 0 && now.Before(b.probeAt):
+		return 0
+	case b.oneByOne():
+		return 1
+	}
+	return b.open
+}
+
+// next is when look is to be called, if nothing happens before; zero: never.
+func (b *breaker) next() time.Time {
+	switch {
+	case b.out != 0:
+		return b.giveUp
+	case b.probing():
+		return b.probeAt
+	}
+	return time.Time{}
+}
+
+// begin reports whether a message may be begun. Its end goes with the permit, which is 0 if it
+// needs none. A handler is not waited for longer than some time.
+func (b *breaker) begin(now time.Time, within time.Duration) (permit uint32, ok bool) {
+	switch {
+	case !b.oneByOne():
+		return 0, true
+	case b.out != 0 || b.probing() && now.Before(b.probeAt):
+		return 0, false
+	}
+	b.permits = max(1, b.permits+1)
+	b.out, b.giveUp = b.permits, now.Add(within)
+	if b.probing() {
+		b.probes++
+	}
+	return b.out, true
+}
+
+// returned notes that a handler with a permit has ended, and reports whether that was the one
+// waited for.
+func (b *breaker) returned(permit uint32) bool {
+	if permit == 0 || permit != b.out {
+		return false
+	}
+	b.out = 0
+	return true
+}
+
+// fails notes that the handler of a content has failed. A content that is known to fail beside
+// others that succeed says nothing about these.
+func (b *breaker) fails(now time.Time, permit uint32, content uint64, known bool) {
+	mine := b.returned(permit)
+	if !known && len(b.failed) < probeAfter && !slices.Contains(b.failed, content) {
+		b.failed = append(b.failed, content)
+	}
+	switch {
+	case !b.probing() && len(b.failed) >= probeAfter:
+		b.since, b.probes, b.pause, b.probeAt = now, 0, firstPause, now.Add(firstPause)
+	case b.probing() && mine:
+		b.probeFailed(now)
+	}
+}
+
+func (b *breaker) probeFailed(now time.Time) {
+	b.outage = b.outage || now.Sub(b.since) >= outageAfter
+	b.pause = min(pauseGrowth*b.pause, b.longest)
+	b.probeAt = now.Add(b.pause)
+}
+
+// succeeds notes that a handler has succeeded.
+func (b *breaker) succeeds(permit uint32) {
+	b.returned(permit)
+	b.failed = b.failed[:0]
+	if b.probing() {
+		b.since, b.outage, b.open = time.Time{}, false, 1
+	}
+	b.open = min(b.open+1, b.most) // only a topic that may not have more has one
+}
+
+// look notes that a time has passed: see next.
+func (b *breaker) look(now time.Time) {
+	if b.out == 0 || now.Before(b.giveUp) {
+		return
+	}
+	b.out = 0
+	if b.probing() {
+		b.probeFailed(now)
+	}
+}

@@ -1,0 +1,208 @@
+package consumer
+
+import (
+	"container/heap"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// rig is a breaker with handlers that run in virtual time: so many at once, each with the next
+// message that may begin. It is not told how the schedule works.
+type rig struct {
+	*breaker
+	now     time.Time
+	running handlerEnds
+	begun   int
+	outages int
+	lost    time.Duration // while fewer handlers ran than could have
+}
+
+type handlerEnd struct {
+	at      time.Time
+	permit  uint32
+	content uint64
+	fails   bool
+}
+
+type handlerEnds []handlerEnd
+
+func (e handlerEnds) Len() int           { return len(e) }
+func (e handlerEnds) Less(i, j int) bool { return e[i].at.Before(e[j].at) }
+func (e handlerEnds) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
+func (e *handlerEnds) Push(x any)        { *e = append(*e, x.(handlerEnd)) }
+func (e *handlerEnds) Pop() (x any)      { x, *e = (*e)[len(*e)-1], (*e)[:len(*e)-1]; return x }
+
+func newRig(most int) *rig {
+	return &rig{breaker: newBreaker(most, longestPause), now: time.Unix(1e9, 0)}
+}
+
+// run goes on until a time, with messages from next: how long the handler takes, and if it fails.
+func (r *rig) run(until time.Time, next func() (content uint64, took time.Duration, fails bool)) {
+	for r.now.Before(until) {
+		for len(r.running) < min(r.most, max(r.places(r.now), 1)) || r.oneByOne() && len(r.running) < r.most {
+			permit, ok := r.begin(r.now, time.Minute)
+			if !ok {
+				break
+			}
+			r.begun++
+			content, took, fails := next()
+			heap.Push(&r.running, handlerEnd{r.now.Add(took), permit, content, fails})
+		}
+		at, handler := r.next(), false
+		if len(r.running) > 0 && (at.IsZero() || !r.running[0].at.After(at) || !at.After(r.now)) {
+			at, handler = r.running[0].at, true
+		}
+		if r.now = at; !handler {
+			r.look(r.now)
+			continue
+		}
+		e := heap.Pop(&r.running).(handlerEnd)
+		was := r.outage
+		if e.fails {
+			r.fails(r.now, e.permit, e.content, false)
+		} else {
+			r.succeeds(e.permit)
+		}
+		if r.outage && !was {
+			r.outages++
+		}
+	}
+}
+
+// An hour in which everything fails at once, with 64 handlers.
+func TestBreakerSpendsLittleInAnHour(t *testing.T) {
+	for _, most := range []int{1, 8, 64} {
+		for _, took := range []time.Duration{time.Microsecond, time.Millisecond, time.Second, 30 * time.Second} {
+			r := newRig(most)
+			content := uint64(0)
+			r.run(r.now.Add(time.Hour), func() (uint64, time.Duration, bool) {
+				content++
+				return content, took, true
+			})
+			t.Logf("%d handlers of %v: %d attempts, %d of them probes", most, took, r.begun, r.probes)
+			if r.begun > 200 || r.outages != 1 || r.probes < 50 {
+				t.Errorf("%d handlers of %v: %d attempts, %d probes, %d outages", most, took, r.begun, r.probes, r.outages)
+			}
+			ended := r.now
+			r.run(r.now.Add(longestPause+took+2*time.Second), func() (uint64, time.Duration, bool) { return 0, time.Second, false })
+			if r.probing() || r.open < min(2, most) {
+				t.Errorf("%d handlers of %v: still probing %v after the outage", most, took, r.now.Sub(ended))
+			}
+		}
+	}
+}
+
+// Poison beside good messages is never taken for an outage, and costs the good ones little: in any
+// mixture up to one third, whichever of the two takes longer, and however many handlers there are.
+func TestBreakerIgnoresPoison(t *testing.T) {
+	for range 100 {
+		seed := rand.Uint64()
+		random := rand.New(rand.NewPCG(seed, 0))
+		most := 1 + random.IntN(64)
+		poison := random.Float64() / 3
+		good, bad := time.Duration(1+random.IntN(1000))*time.Millisecond, time.Duration(1+random.IntN(1000))*time.Millisecond
+		r := newRig(most)
+		done, content := 0, uint64(0)
+		const long = 10 * time.Minute
+		r.run(r.now.Add(long), func() (uint64, time.Duration, bool) {
+			content++
+			if random.Float64() < poison {
+				return content, bad, true
+			}
+			done++
+			return content, good, false
+		})
+		// What as many handlers would have done without it.
+		each := (1-poison)*good.Seconds() + poison*bad.Seconds()
+		all := (1 - poison) * long.Seconds() / each * float64(most)
+		if r.outages > 0 || float64(done) < 0.9*all-float64(most) {
+			t.Errorf("seed %d: %d handlers, %.2f poison of %v beside %v: %d outages, %d done of %.0f", seed, most, poison, bad, good, r.outages, done, all)
+		}
+	}
+}
+
+// Contents that failed beside others which succeeded since, and few that fail again and again,
+// are no outage. Nor is one message that has failed, whatever it was in.
+func TestBreakerCountsContents(t *testing.T) {
+	r := newRig(64)
+	for i := range 1000 {
+		r.fails(r.now, 0, uint64(i), true)
+		r.fails(r.now, 0, uint64(i%(carefulAfter-1)), false)
+	}
+	if r.oneByOne() {
+		t.Errorf("%d different contents that failed are taken for an outage", len(r.failed))
+	}
+	r.fails(r.now, 0, carefulAfter, false)
+	if !r.oneByOne() || r.probing() {
+		t.Errorf("%d different contents have failed: one by one %v, probing %v", len(r.failed), r.oneByOne(), r.probing())
+	}
+	r.succeeds(0)
+	if !r.calm() || r.places(r.now) != 64 {
+		t.Errorf("after a success: %+v", r.breaker)
+	}
+}
+
+// trip has as many contents fail as it takes.
+func (r *rig) trip() {
+	for i := range probeAfter {
+		r.fails(r.now, 0, uint64(i), false)
+	}
+}
+
+// A probe whose handler never returns counts as one that has failed, and when it does return it
+// does not end the next one.
+func TestBreakerGivesUpAProbe(t *testing.T) {
+	r := newRig(64)
+	r.trip()
+	if _, ok := r.begin(r.now, time.Minute); ok || r.places(r.now) != 0 {
+		t.Error("a probe has begun without a pause")
+	}
+	r.now = r.next()
+	first, ok := r.begin(r.now, time.Minute)
+	if !ok || first == 0 || r.places(r.now) != 1 {
+		t.Errorf("a probe after %v: %v, permit %d", firstPause, ok, first)
+	}
+	if _, ok := r.begin(r.now, time.Minute); ok {
+		t.Error("two probes at a time")
+	}
+	if r.now = r.next(); !r.now.Equal(r.since.Add(firstPause + time.Minute)) {
+		t.Errorf("the probe is given up at %v", r.now)
+	}
+	r.look(r.now)
+	if !r.outage || r.places(r.now) != 0 {
+		t.Errorf("a probe without an end: outage %v, %d places", r.outage, r.places(r.now))
+	}
+	r.now = r.next()
+	second, _ := r.begin(r.now, time.Minute)
+	r.fails(r.now, first, 1, false)
+	if _, ok := r.begin(r.now, time.Minute); ok {
+		t.Error("another probe has begun while one was out")
+	}
+	r.returned(second) // neither: nothing is known, so another one may begin at once
+	if _, ok := r.begin(r.now, time.Minute); !ok {
+		t.Error("no probe after one that says nothing")
+	}
+}
+
+// After a success the handlers come back by and by; after another failure they stop at once.
+func TestBreakerOpensStepwise(t *testing.T) {
+	r := newRig(8)
+	r.trip()
+	r.succeeds(0) // one that ran already
+	for n := 2; n < 8; n++ {
+		if r.places(r.now) != n {
+			t.Errorf("%d places instead of %d", r.places(r.now), n)
+		}
+		r.succeeds(0)
+	}
+	if !r.calm() || r.places(r.now) != 8 || !r.next().IsZero() {
+		t.Errorf("it is not as it was: %+v", r.breaker)
+	}
+	r.trip()
+	r.succeeds(0)
+	r.trip()
+	if r.places(r.now) != 0 || r.pause != firstPause {
+		t.Errorf("%d places, next probe after %v", r.places(r.now), r.pause)
+	}
+}

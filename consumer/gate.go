@@ -1,0 +1,253 @@
+package consumer
+
+import (
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/schedule"
+)
+
+// gate is what the batches of a topic pass before each message and after it. Nearly always it is
+// open, and costs an atomic load each time. It lets nothing through, or one message at a time, as the
+// topic's breaker wants it, and nothing while the topic rests after a Pushback. The schedule is
+// informed, so that nothing is taken that may not begin.
+type gate struct {
+	mood atomic.Uint32
+	good atomic.Int64 // the last time that something had succeeded, by the clock of Redis, in µs
+
+	most   int           // places of the topic
+	within time.Duration // a handler is waited for
+	places allowance
+	report func(outage) // called with the lock held
+
+	mu      sync.Mutex
+	breaker *breaker  // nil: it is switched off
+	wanted  int       // places, as the breaker last had it
+	single  int       // places while it wants one: see passLocked
+	rests   time.Time // nothing is begun before
+	resting bool      // as the schedule was last informed
+	said    outage    // as it was last reported
+	why     string    // the last message failed
+
+	timer  *time.Timer // for what changes by itself; nil: it was not needed yet
+	alarm  time.Time   // that it is set to; zero: it is not
+	closed bool
+}
+
+// allowance is what the schedule lets a topic have.
+type allowance struct {
+	schedule *schedule.Schedule
+	topic    *schedule.Topic
+}
+
+func (p allowance) allow(by schedule.Limiter, n int) { p.schedule.Allow(p.topic, by, n) }
+
+// The moods of a gate.
+const (
+	calm      uint32 = iota // a success changes nothing
+	counting                // it may
+	oneByOne                // a message needs a permit
+	searching               // and what is taken for it is to be a look behind the first messages
+)
+
+var seed = maphash.MakeSeed()
+
+// limited reports whether the next batch is for one message, and whether that is not to be the
+// first one.
+func (g *gate) limited() (one, deep bool) {
+	mood := g.mood.Load()
+	return mood >= oneByOne, mood == searching
+}
+
+// begin reports whether a message may be begun, and with which permit it ends.
+func (g *gate) begin() (permit uint32, ok bool) {
+	if g.mood.Load() < oneByOne { // nearly always
+		return 0, true
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	if now.Before(g.rests) {
+		return 0, false
+	}
+	if g.breaker == nil {
+		return 0, true
+	}
+	permit, ok = g.breaker.begin(now, g.within)
+	g.settleLocked(now)
+	if !ok && g.wanted == 1 && g.single > 1 { // the slot that asks has a place too many
+		g.single--
+		g.places.allow(schedule.ByBreaker, g.single)
+	}
+	return permit, ok
+}
+
+// ended notes what the end of a handler is a sign of. Message i stands for all that it had.
+func (g *gate) ended(b *batch, i int, s sign) {
+	permit := b.results[i].permit
+	if permit == 0 && (s == neither || s == success && g.mood.Load() == calm) { // nearly always
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.breaker == nil {
+		return
+	}
+	now := time.Now()
+	switch s {
+	case success:
+		g.breaker.succeeds(permit)
+	case failure:
+		d := &b.deliveries[i]
+		known := !d.FirstFailure.IsZero() && d.FirstFailure.UnixMicro() < g.good.Load()
+		g.breaker.fails(now, permit, maphash.String(seed, d.Content), known)
+		if g.breaker.outage && g.said.since.IsZero() {
+			g.why = b.text(b.results[i].reason)
+		}
+	default:
+		g.breaker.returned(permit)
+	}
+	if permit != 0 {
+		g.wanted = asBefore
+	}
+	g.settleLocked(now)
+}
+
+// succeeded notes that messages of a batch have: its fence is the clock of Redis when it was taken,
+// by a turn that was sent at a time.
+func (g *gate) succeeded(fence int64, sent time.Time) {
+	at := fence + time.Since(sent).Microseconds()
+	if at > g.good.Load()+1000 { // so it is seldom written
+		g.good.Store(at)
+	}
+}
+
+// rest lets nothing begin for a while.
+func (g *gate) rest(d time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	if until := now.Add(d); until.After(g.rests) {
+		g.rests = until
+	}
+	g.settleLocked(now)
+}
+
+// look does what has become due.
+func (g *gate) look() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	g.alarm = time.Time{}
+	if g.breaker != nil {
+		g.breaker.look(now)
+	}
+	g.settleLocked(now)
+}
+
+// settleLocked makes known what has changed.
+func (g *gate) settleLocked(now time.Time) {
+	mood, next := calm, time.Time{}
+	if b := g.breaker; b != nil {
+		next = b.next()
+		switch {
+		case b.probing() && !b.outage:
+			mood = searching
+		case b.oneByOne():
+			mood = oneByOne
+		case !b.calm():
+			mood = counting
+		}
+		g.passLocked(b.places(now))
+		g.reportLocked(now)
+	}
+	if resting := now.Before(g.rests); resting || g.resting {
+		g.restLocked(resting)
+		if resting {
+			mood = max(mood, oneByOne)
+			next = g.rests
+		}
+	}
+	g.mood.Store(mood)
+	g.wakeLocked(now, next)
+}
+
+// passLocked informs the schedule of how many places the breaker wants. A handler that runs
+// on keeps its own, for as long as it likes. So where one message is begun at a time there is one
+// place beside those that are taken; and one less when a slot that has one may not begin.
+func (g *gate) passLocked(n int) {
+	if n == g.wanted {
+		return
+	}
+	if g.wanted = n; n == 1 {
+		g.single = g.places.schedule.Used(g.places.topic) + 1
+		n = g.single
+	}
+	g.places.allow(schedule.ByBreaker, n)
+}
+
+// asBefore is a number of places that the breaker never wants, so that the schedule is informed again.
+const asBefore = -1
+
+// restLocked informs the schedule that the topic rests, or does not rest any more.
+func (g *gate) restLocked(resting bool) {
+	if resting == g.resting {
+		return
+	}
+	g.resting = resting
+	n := g.most
+	if resting {
+		n = 0
+	}
+	g.places.allow(schedule.ByPushback, n)
+}
+
+// wakeLocked has look called at a time; not if that is zero.
+func (g *gate) wakeLocked(now, at time.Time) {
+	if at.IsZero() || g.closed || !g.alarm.IsZero() && !at.Before(g.alarm) { // it is called before, and goes on from there
+		return
+	}
+	g.alarm = at
+	if g.timer == nil {
+		g.timer = time.AfterFunc(at.Sub(now), g.look)
+	} else {
+		g.timer.Reset(at.Sub(now))
+	}
+}
+
+// close ends what happens by itself.
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+	if g.timer != nil {
+		g.timer.Stop()
+	}
+}
+
+// outage is one as people hear of it.
+type outage struct {
+	since  time.Time // zero: there is none
+	over   time.Time // zero: it goes on
+	probes int
+	why    string // the last message failed
+}
+
+// reportLocked has people informed when an outage begins, and when it ends.
+func (g *gate) reportLocked(now time.Time) {
+	b := g.breaker
+	switch {
+	case b.outage && g.said.since.IsZero():
+		g.said = outage{since: b.since, why: g.why}
+	case !b.outage && !g.said.since.IsZero():
+		g.said.over, g.said.probes = now, b.probes
+	default:
+		return
+	}
+	g.report(g.said)
+	if !b.outage {
+		g.said = outage{}
+	}
+}

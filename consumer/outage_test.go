@@ -1,0 +1,257 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+var errAway = errors.New("the database is away")
+
+// database is what handlers need, and counts how often they do in vain.
+type database struct {
+	away  atomic.Bool
+	tries atomic.Int64
+}
+
+func (d *database) write() error {
+	if d.away.Load() {
+		d.tries.Add(1)
+		return errAway
+	}
+	return nil
+}
+
+// outageRig is a worker whose handlers need a database, with many messages due.
+type outageRig struct {
+	database
+	*notes
+	worker   *Consumer
+	topic    message.Topic
+	logs     *observer.ObservedLogs
+	ledger   *ledger
+	contents []string
+}
+
+// wayToListen has a consumer listen to a topic with a listener of single messages.
+type wayToListen func(c *Consumer, t message.Topic, l ListenerFunc) error
+
+func oneAfterTheOther(c *Consumer, t message.Topic, l ListenerFunc) error {
+	return c.Listen(t, l, ListenOptions{})
+}
+
+func sideBySide(c *Consumer, t message.Topic, l ListenerFunc) error {
+	return c.Listen(t, l, ListenOptions{Parallel: true})
+}
+
+// together handles some messages in one call, each by itself.
+func together(c *Consumer, t message.Topic, l ListenerFunc) error {
+	return c.ListenBatch(t, BatchFunc(func(ctx context.Context, b *Batch) error {
+		for i, d := range b.Messages {
+			if err := l(ctx, d); err != nil {
+				b.Fail(i, err)
+			}
+		}
+		return nil
+	}), BatchOptions{Most: 4})
+}
+
+func startOutage(t *testing.T, rdb redis.UniversalClient, n int, pause time.Duration, listen wayToListen) *outageRig {
+	t.Helper()
+	core, logs := observer.New(zap.InfoLevel)
+	r := &outageRig{notes: newNotes(), topic: topicOf(t, message.KindRangeMerge, 64), logs: logs, ledger: newLedger(t), contents: numbered("m", n)}
+	r.away.Store(true)
+	newSender(t, rdb, r.topic).send(t, r.contents...)
+	r.worker = newConsumer(t, rdb, Config{
+		Logger: zap.New(core), Observers: []message.Observer{r.ledger}, SafetyLook: time.Second,
+		Backoff: Schedule(time.Second), // as many retries as there can be
+	})
+	r.worker.longestPause = pause
+	must(t, listen(r.worker, r.topic, r.around(func(context.Context, *Delivery) error { return r.write() })))
+	must(t, r.worker.Start(ctx))
+	return r
+}
+
+// line is the one of the log that begins with a text, if it was written.
+func (r *outageRig) line(text string) (fields map[string]any, ok bool) {
+	for _, e := range r.logs.FilterMessageSnippet(text).All() {
+		return e.ContextMap(), true
+	}
+	return nil, false
+}
+
+// An outage of what is behind the handlers spends few attempts, kills nothing, and the work goes on by
+// itself; however the messages are handled.
+func TestOutageBehindTheHandlers(t *testing.T) {
+	t.Parallel()
+	for name, listen := range map[string]wayToListen{"serial": oneAfterTheOther, "parallel": sideBySide, "together": together} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rdb := shared(t)
+			const pause = 500 * time.Millisecond
+			r := startOutage(t, rdb, 10_000, pause, listen)
+			begun := time.Now()
+			eventually(t, "it is called an outage", func() bool { _, ok := r.line("every message of a topic fails"); return ok })
+			workers := func() map[string]string { return rdb.HGetAll(ctx, luascripts.ProbingKey(r.topic.Name)).Val() }
+			eventually(t, "it is to be seen in Redis", func() bool { return workers()[r.worker.Worker()] != "" })
+			if ttl := rdb.PTTL(ctx, luascripts.ProbingKey(r.topic.Name)).Val(); ttl <= 0 || ttl > 3*renewal {
+				t.Errorf("it is forgotten after %v", ttl)
+			}
+			<-time.After(10 * pause)
+			lasted, spent := time.Since(begun), r.tries.Load()
+			// Those in flight when it began, messages that are handled together counted together; and the probes.
+			flying := int64(carefulAfter + 63 + 3)
+			if name == "together" {
+				flying *= 4
+			}
+			probes := int64(lasted/pause) + 6
+			t.Logf("%d attempts in %v", spent, lasted)
+			if spent > flying+probes || spent < 10 {
+				t.Errorf("%d attempts are spent in %v, of at most %d and %d probes", spent, lasted, flying, probes)
+			}
+			r.away.Store(false)
+			r.await(t, "all are handled", func() bool { return len(r.attempts) == len(r.contents) })
+			wantEmpty(t, rdb, r.topic)
+			eventually(t, "its end is logged", func() bool { _, ok := r.line("messages of a topic succeed again"); return ok })
+			eventually(t, "Redis forgets it", func() bool { return len(workers()) == 0 })
+			if line, _ := r.line("every message"); line["topic"] != r.topic.Name || line["error"] != errAway.Error() || line["since"] == nil {
+				t.Errorf("logged %v", line)
+			}
+			if line, _ := r.line("messages of a topic succeed"); line["topic"] != r.topic.Name || line["probes"] == int64(0) || line["after"] == nil {
+				t.Errorf("logged %v", line)
+			}
+			must(t, closeIn(r.worker, patience))
+			for c, a := range r.attempts {
+				if len(a) > 10 {
+					t.Errorf("%s was tried %d times", c, len(a))
+				}
+			}
+		})
+	}
+}
+
+// Contents that fail for ever, also first of their slot, keep no others from being handled: many of
+// them come before the good ones, and the worker begins with them.
+func TestPoisonBesideGoodMessages(t *testing.T) {
+	t.Parallel()
+	rdb := shared(t)
+	for _, slots := range []int{1, 8, 64} {
+		topic := topicOf(t, message.KindRangeMerge, slots)
+		bad, good := numbered("bad", 6*slots), numbered("good", 300)
+		s := newSender(t, rdb, topic)
+		s.send(t, bad...)
+		<-time.After(5 * time.Millisecond)
+		s.send(t, good...)
+		core, logs := observer.New(zap.InfoLevel)
+		var mu sync.Mutex
+		done := map[string]bool{}
+		c := work(t, rdb, Config{Logger: zap.New(core)}, topic, func(_ context.Context, d *Delivery) error {
+			if d.Content[0] == 'b' {
+				return errors.New("poison")
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			done[d.Content] = true
+			return nil
+		}, ListenOptions{})
+		eventually(t, "all good ones are handled", func() bool { mu.Lock(); defer mu.Unlock(); return len(done) == len(good) })
+		if lines := logs.FilterMessageSnippet("every message").All(); len(lines) > 0 {
+			t.Errorf("%d slots: it is called an outage: %v", slots, lines)
+		}
+		must(t, closeIn(c, patience))
+	}
+}
+
+// One content that always fails and one good one in another slot, after an outage: the probes go round
+// the slots, so the work goes on.
+func TestProbesGoRoundTheSlots(t *testing.T) {
+	t.Parallel()
+	rdb := shared(t)
+	topic := topicOf(t, message.KindPriority, 64)
+	topic.Literal = true // what fails comes again at once
+	s := newSender(t, rdb, topic)
+	var away atomic.Bool
+	away.Store(true)
+	handled := make(chan string, 100)
+	c := newConsumer(t, rdb, Config{})
+	c.longestPause = 20 * time.Millisecond
+	must(t, c.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
+		if away.Load() || d.Content == "poison" {
+			return errAway
+		}
+		handled <- d.Content
+		return nil
+	}), ListenOptions{}))
+	s.send(t, numbered("first", probeAfter)...)
+	must(t, c.Start(ctx))
+	eventually(t, "only probes are begun", func() bool {
+		g := c.topics[0].gate
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return g.breaker.outage
+	})
+	for i := range 64 {
+		s.send(t, fmt.Sprint("poison", i))
+	}
+	s.send(t, "good")
+	away.Store(false)
+	for next(t, handled) != "good" {
+	}
+}
+
+// A handler that has been running since before the outage, and goes on, does not keep probes from being
+// made.
+func TestProbesBesideALongHandler(t *testing.T) {
+	t.Parallel()
+	rdb := shared(t)
+	topic := topicOf(t, message.KindRangeMerge, 4)
+	s := newSender(t, rdb, topic)
+	long, begun, over := "long", make(chan int, 1), make(chan struct{})
+	var db database
+	db.away.Store(true)
+	handled := make(chan string, 1000)
+	c := newConsumer(t, rdb, Config{Timeout: time.Hour})
+	c.longestPause = 20 * time.Millisecond
+	must(t, c.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
+		if d.Content == long {
+			begun <- 1
+			<-over
+			return nil
+		}
+		if err := db.write(); err != nil {
+			return err
+		}
+		handled <- d.Content
+		return nil
+	}), ListenOptions{}))
+	s.send(t, long)
+	must(t, c.Start(ctx))
+	next(t, begun)
+	s.send(t, numbered("m", 200)...)
+	eventually(t, "probes are made", func() bool { return db.tries.Load() > probeAfter+10 })
+	db.away.Store(false)
+	next(t, handled)
+	close(over)
+}
+
+// A topic without a breaker tries everything.
+func TestNoBreaker(t *testing.T) {
+	t.Parallel()
+	rdb := shared(t)
+	topic := topicOf(t, message.KindRangeMerge, 8)
+	n := newNotes()
+	newSender(t, rdb, topic).send(t, numbered("m", 500)...)
+	work(t, rdb, Config{Backoff: Schedule(time.Hour)}, topic, n.around(func(context.Context, *Delivery) error { return errAway }), ListenOptions{NoBreaker: true})
+	n.awaitAll(t, numbered("m", 500))
+}

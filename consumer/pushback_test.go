@@ -1,0 +1,161 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// What is pushed back comes again as if it had not been delivered, whatever its kind and however it is
+// handled, and it is no failure, however often that happens. Nothing of the topic begins meanwhile.
+func TestPushback(t *testing.T) {
+	t.Parallel()
+	rdb := shared(t)
+	const rest = 150 * time.Millisecond
+	full := errors.New("full")
+	for _, kind := range kinds {
+		for says, result := range map[string]error{
+			"Pushback": Pushback(rest, full),
+			"no cause": Pushback(rest, nil),
+			"wrapped":  fmt.Errorf("the shop: %w", Pushback(rest, full)),
+			"joined":   errors.Join(full, Pushback(rest, full)),
+		} {
+			for name, listen := range map[string]wayToListen{"serial": oneAfterTheOther, "parallel": sideBySide, "together": together} {
+				topic := topicOf(t, kind, 4)
+				l, n := newLedger(t), newNotes()
+				contents := numbered("m", 40)
+				newSender(t, rdb, topic).send(t, contents...)
+				c := newConsumer(t, rdb, Config{Observers: []message.Observer{l}, MaxAttempts: 1})
+				pushed, last := map[string]int{}, map[string]time.Time{}
+				must(t, listen(c, topic, n.around(func(ctx context.Context, d *Delivery) error {
+					n.mu.Lock()
+					defer n.mu.Unlock()
+					if at := last[d.Content]; !at.IsZero() && time.Since(at) < rest {
+						t.Errorf("%v, %s, %s: %s begins after %v of rest", kind, says, name, d.Content, time.Since(at))
+					}
+					if d.Attempt != 1 || d.LastError != "" || !d.Last {
+						t.Errorf("%v, %s, %s: delivery %+v", kind, says, name, d)
+					}
+					if pushed[d.Content]++; pushed[d.Content] <= 2 && len(pushed) <= 4 {
+						last[d.Content] = time.Now()
+						if got := OutcomeOf(ctx, d, result); got != message.HandedBack {
+							t.Errorf("%s: %v", says, got)
+						}
+						return result
+					}
+					return nil
+				})))
+				must(t, c.Start(ctx))
+				n.awaitAll(t, contents)
+				wantEmpty(t, rdb, topic)
+				must(t, closeIn(c, patience))
+				l.mu.Lock()
+				for _, x := range l.items {
+					if x.What == message.HandedBack && x.Reason != "" && (!errors.Is(x.Err, ErrPushedBack) || says != "no cause" && !errors.Is(x.Err, full) || !strings.Contains(result.Error(), x.Reason)) {
+						t.Errorf("%v, %s, %s: %+v", kind, says, name, x)
+					}
+				}
+				if l.ends[message.Failed]+l.ends[message.Died] > 0 || l.ends[message.HandedBack] == 0 {
+					t.Errorf("%v, %s, %s: %v", kind, says, name, l.ends)
+				}
+				l.mu.Unlock()
+			}
+		}
+	}
+}
+
+// A rest has bounds; one that is declared dead is dead; and one that is wanted later waits in Redis.
+func TestPushbackAtItsLimits(t *testing.T) {
+	d := &Delivery{Last: true}
+	for _, x := range []struct{ asked, want time.Duration }{
+		{-time.Hour, time.Millisecond}, {0, time.Millisecond}, {time.Second, time.Second}, {1000 * time.Hour, time.Hour},
+	} {
+		var pushed pushbackError
+		if err := Pushback(x.asked, nil); !as(err, &pushed) || pushed.rest != x.want || !errors.Is(err, ErrPushedBack) {
+			t.Errorf("Pushback(%v): %v, %v", x.asked, pushed.rest, err)
+		}
+	}
+	for err, want := range map[error]message.What{
+		Dead(Pushback(time.Second, nil)):          message.Died,
+		Pushback(time.Second, Dead(nil)):          message.Died,
+		Pushback(time.Second, Later(1)):           message.Snoozed,
+		RetryAfter(1, Pushback(time.Second, nil)): message.HandedBack,
+	} {
+		if got := OutcomeOf(ctx, d, err); got != want {
+			t.Errorf("%v: %v instead of %v", err, got, want)
+		}
+	}
+}
+
+// testGate is the gate of a topic with so many places.
+func testGate(most int, b *breaker) (*gate, *schedule.Schedule) {
+	x := &schedule.Topic{Name: "t", Slots: 1, Most: most, NewSlot: func(int) *schedule.Slot { return &schedule.Slot{} }}
+	s := schedule.New(most, []*schedule.Topic{x}, time.Now, func(*schedule.Slot, time.Time) {})
+	return &gate{most: most, within: time.Minute, breaker: b, places: allowance{s, x}, report: func(outage) {}}, s
+}
+
+// ends has a handler of one message end.
+func (g *gate) ends(s sign, d Delivery) {
+	g.ended(&batch{slot: &slot{results: make([]result, 1)}, deliveries: []Delivery{d}, batches: &batches{}}, 0, s)
+}
+
+// While a topic rests nothing of it begins, for as long as the last one wanted it; then all may.
+func TestRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, b := range []*breaker{nil, newBreaker(64, longestPause)} {
+			g, s := testGate(64, b)
+			begun := time.Now()
+			g.rest(5 * time.Second)
+			g.rest(8 * time.Second)
+			g.rest(time.Second)
+			for time.Since(begun) < 8*time.Second {
+				if _, ok := g.begin(); ok || s.Allowed(g.places.topic) != 0 {
+					t.Errorf("something begins after %v", time.Since(begun))
+				}
+				<-time.After(time.Second)
+				synctest.Wait()
+			}
+			if permit, ok := g.begin(); !ok || permit != 0 || s.Allowed(g.places.topic) != 64 || g.mood.Load() != calm {
+				t.Errorf("after a rest: %v, %d places", ok, s.Allowed(g.places.topic))
+			}
+			g.close()
+		}
+	})
+}
+
+// What failed before others succeeded is no sign of an outage when it fails again; what has failed
+// since is.
+func TestOldFailuresAreNoSign(t *testing.T) {
+	g, s := testGate(64, newBreaker(64, longestPause))
+	defer g.close()
+	taken := time.Now()
+	old, since := taken.Add(-time.Minute), taken.Add(time.Minute)
+	g.succeeded(taken.UnixMicro(), taken)
+	for i := range 100 {
+		g.ends(failure, Delivery{Content: fmt.Sprint(i), Attempt: 2, FirstFailure: old})
+	}
+	if one, _ := g.limited(); one || s.Allowed(g.places.topic) != 64 {
+		t.Errorf("old failures: %d places", s.Allowed(g.places.topic))
+	}
+	for i := range probeAfter {
+		g.ends(failure, Delivery{Content: fmt.Sprint(i), Attempt: 2, FirstFailure: since})
+	}
+	if one, deep := g.limited(); !one || !deep || s.Allowed(g.places.topic) != 0 {
+		t.Errorf("new failures: %d places", s.Allowed(g.places.topic))
+	}
+	g.ends(neither, Delivery{Content: "dead"})
+	if _, ok := g.begin(); ok {
+		t.Error("something begins after what is no success")
+	}
+	g.ends(success, Delivery{Content: "good"})
+	if _, ok := g.begin(); !ok || s.Allowed(g.places.topic) != 2 {
+		t.Errorf("after a success: %d places", s.Allowed(g.places.topic))
+	}
+}
