@@ -101,3 +101,14 @@ var limitDamages = []damage{
 	{"the end takes all away", "policy: the last one replaces the others", `'until', 'since')`, `'until')`},
 	{"passes above maxmemory", "full: limit", `call('HDEL', policy, 'rate'`, "call('HSET', policy, 'rate', '')\ncall('HDEL', policy, 'rate'"},
 }
+
+// Workers that do not know the wake-up take nothing of it for a slot.
+func TestOlderWorkersIgnoreThatAPolicyChanged(t *testing.T) {
+	luascripts.ParseWake(luascripts.PolicyChanged, func(slot int, in time.Duration) { t.Errorf("slot %d is woken, in %v", slot, in) })
+	if slot, _, ok := luascripts.ParseQuestion(luascripts.PolicyChanged); ok {
+		t.Errorf("slot %d is asked about", slot)
+	}
+	if slot, ok := luascripts.ParseCancel(luascripts.PolicyChanged); ok {
+		t.Errorf("slot %d is to look", slot)
+	}
+}

@@ -319,3 +319,111 @@ func TestDryTopic(t *testing.T) {
 		t.Errorf("without a rate it has %d places", topics[0].used)
 	}
 }
+
+// counter is a stage of one topic with a rate and n slots that are all asleep, with tokens for
+// some messages.
+func counter(n int, tokens float64) (*play, *Topic) {
+	s := playOf(n, n, n)
+	t := s.topics[0]
+	s.SetRate(t, Rate{PerSecond: 1, Burst: 100, Phase: 0})
+	s.Assign(t, s.term, upTo(n))
+	t.rated.bucket.tokens = tokens
+	return s, t
+}
+
+// taken is what is known of a slot whose turn was given n messages.
+func taken(n int) Facts { return Facts{Held: true, Fence: 1, Taken: n} }
+
+// What a turn did not take is there for the next slot at once; also while the batch goes on, and
+// what was taken and not begun when it ends.
+func TestTokensComeBackAtOnce(t *testing.T) {
+	t.Parallel()
+	s, topic := counter(3, 4)
+	topic.slots[0].took = 2 // so it pays for 4
+	for i := range 3 {
+		s.Wake(topic, i, 0)
+	}
+	first := s.takeOne(t)
+	if first.Most != 4 || s.ready.length != 0 {
+		t.Fatalf("it pays for %d, and %d others can pay", first.Most, s.ready.length)
+	}
+	s.Work(first.Slot, taken(3))
+	s.check(t)
+	second := s.takeOne(t) // with what the first did not take
+	if second.Most != 1 || s.ready.length != 0 {
+		t.Fatalf("it pays for %d, and %d others can pay", second.Most, s.ready.length)
+	}
+	s.Rest(second.Slot, Facts{Fence: 1}, time.Time{})
+	s.check(t)
+	third := s.takeOne(t) // with that of the second, which found nothing
+	s.Work(third.Slot, taken(1))
+	s.Wake(topic, 1, 0)
+	if s.ready.length != 0 {
+		t.Fatal("a slot can pay")
+	}
+	s.Again(first.Slot, taken(1), time.Time{}) // two were not begun
+	s.check(t)
+	for i := range 2 {
+		if h := s.takeOne(t); h.Leave || h.Most != 1 || h.Slot.Index != 1-i && h.Slot != first.Slot {
+			t.Errorf("slot %d pays for %d, leaves: %v", h.Slot.Index, h.Most, h.Leave)
+		}
+	}
+}
+
+// Slots that need few messages do not wait for one another: each pays for twice what it took
+// last, and the first time for one, or for what its listener wants.
+func TestSlotsPayForWhatTheyTake(t *testing.T) {
+	t.Parallel()
+	for wants, want := range map[int][]int{0: {1, 6, 1}, 5: {5, 6, 5}} {
+		s, topic := counter(3, 50)
+		topic.Wants = wants
+		topic.slots[1].took = 3
+		for i := range 3 {
+			s.Wake(topic, i, 0)
+			if h := s.takeOne(t); h.Most != want[i] {
+				t.Errorf("slot %d pays for %d, not %d", i, h.Most, want[i])
+			}
+		}
+	}
+}
+
+// A slot whose messages are handled side by side takes no more places than it has paid for.
+func TestPlacesOfABatchThatIsPaidFor(t *testing.T) {
+	t.Parallel()
+	s, topic := counter(8, 50)
+	topic.Together = func() int { return 8 }
+	topic.slots[0].took = 1
+	s.Wake(topic, 0, 0)
+	if h := s.takeOne(t); h.Most != 2 || h.Places != 2 {
+		t.Errorf("it pays for %d, and has %d places", h.Most, h.Places)
+	}
+}
+
+// A slot that comes while others wait for tokens goes behind them, also where there are some
+// already that they have not been given yet.
+func TestNoSlotOvertakes(t *testing.T) {
+	t.Parallel()
+	s, topic := counter(3, 0)
+	s.SetRate(topic, Rate{PerSecond: 1000, Burst: 50})
+	s.Wake(topic, 0, 0)
+	s.clock = s.clock.Add(2 * time.Millisecond) // they are given 5 at a time
+	s.Wake(topic, 1, 0)
+	if s.ready.length != 0 {
+		t.Fatalf("%d overtake", s.ready.length)
+	}
+	// Nor does one that has its place already.
+	topic.slots[2].took = 3
+	s.setLocked(topic.slots[2], Working)
+	s.placeLocked(topic.slots[2])
+	s.Again(topic.slots[2], taken(3), time.Time{})
+	if h := s.takeOne(t); h.Slot.Index != 2 || !h.Leave {
+		t.Errorf("slot %d leaves: %v", h.Slot.Index, h.Leave)
+	}
+	s.clock = s.clock.Add(3 * time.Millisecond)
+	s.wakeDue()
+	for i := range 2 {
+		if h := s.takeOne(t); h.Slot.Index != i {
+			t.Errorf("slot %d is served, not %d", h.Slot.Index, i)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package policies
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/away"
+	"github.com/slotmq/go-rmq/internal/shift"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
+)
+
+var ctx = context.Background()
+
+// heard is a limit that a worker hears of.
+type heard struct {
+	topic int
+	luascripts.Policy
+}
+
+// listen has the limits of two topics heard.
+func listen(t *testing.T, rdb *redis.Client, period time.Duration) (p *Policies, news chan heard) {
+	s := shift.New()
+	news = make(chan heard, 100)
+	log := zap.NewNop()
+	p = New(Config{
+		Shift: s, Redis: rdb, Scripts: luascripts.New(rdb), Topics: []string{"a", "b"}, Period: period, Log: log,
+		Away:    &away.Watch{Log: away.In(log), Redis: rdb, Ctx: s.Background, Go: func(look func()) bool { s.Running.Go(look); return true }},
+		Changed: func(topic int, now luascripts.Policy) { news <- heard{topic, now} },
+	})
+	p.Begin(ctx)
+	s.Running.Go(p.Run)
+	t.Cleanup(func() {
+		s.End(nil)
+		s.Wait()
+		p.End()
+	})
+	return p, news
+}
+
+func limit(t *testing.T, rdb *redis.Client, topic string, p luascripts.Policy) {
+	t.Helper()
+	if _, err := byhand.Limit(ctx, rdb, topic, p); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// next is what is heard next.
+func next(t *testing.T, news chan heard, topic int, rate float64) {
+	t.Helper()
+	select {
+	case got := <-news:
+		if got.topic != topic || got.Rate != rate {
+			t.Errorf("%+v is heard, not %g of topic %d", got, rate, topic)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("nothing is heard")
+	}
+}
+
+// Limits are known from the start on, are read again when a period is over, and heard of once.
+func TestPeriod(t *testing.T) {
+	t.Parallel()
+	rdb := servertest.Redis(t).Client(t)
+	limit(t, rdb, "a", luascripts.Policy{Rate: 5, Left: time.Hour})
+	_, news := listen(t, rdb, 20*time.Millisecond)
+	if len(news) != 1 {
+		t.Errorf("%d limits are known at the start", len(news))
+	}
+	next(t, news, 0, 5)
+	limit(t, rdb, "a", luascripts.Policy{Rate: 5, Left: 2 * time.Hour}) // the same, for longer
+	limit(t, rdb, "b", luascripts.Policy{Rate: 7, Left: time.Hour})
+	next(t, news, 1, 7)
+	limit(t, rdb, "a", luascripts.Policy{})
+	next(t, news, 0, 0)
+}
+
+// One that ends is over in time, though Redis is not asked.
+func TestEnd(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	rdb := server.Client(t)
+	limit(t, rdb, "a", luascripts.Policy{Rate: 5, Left: 300 * time.Millisecond})
+	_, news := listen(t, rdb, time.Hour)
+	next(t, news, 0, 5)
+	next(t, news, 0, 0)
+}
+
+// While Redis does not answer, what holds goes on; and when it does again, the rest is read.
+func TestAway(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	rdb := server.Client(t, func(o *redis.Options) { o.MaxRetries, o.DialerRetries, o.ReadTimeout = -1, 1, 100*time.Millisecond })
+	limit(t, rdb, "a", luascripts.Policy{Rate: 5, Left: time.Hour})
+	p, news := listen(t, rdb, 20*time.Millisecond)
+	next(t, news, 0, 5)
+	server.Pause()
+	if failed := p.read(ctx, p.all()); fmt.Sprint(failed) != "[0 1]" || len(news) != 0 {
+		t.Errorf("%v could not be read, %d are heard", failed, len(news))
+	}
+	server.Resume()
+	limit(t, server.Client(t), "b", luascripts.Policy{Rate: 7, Left: time.Hour})
+	next(t, news, 1, 7)
+}
