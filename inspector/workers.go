@@ -21,6 +21,10 @@ type Worker struct {
 	Until    time.Time        // until when it counts unless it shows itself again; zero with ZooKeeper
 	Assigned map[string][]int // topic → slots that are assigned to it
 	Held     map[string][]int // topic → slots it says it has; nil with Redis
+
+	// Probing is since when the worker only tries a message of a topic now and then, because all
+	// of them fail there. nil: nowhere.
+	Probing map[string]time.Time
 }
 
 // Workers are those of all topics of the namespace, by id. Workers of topics in Unseen are not
@@ -39,6 +43,9 @@ func (i *Inspector) Workers(ctx context.Context) ([]Worker, error) {
 		return nil, err
 	}
 	if err := i.workersByZooKeeper(ctx, topics, known); err != nil {
+		return nil, err
+	}
+	if err := failed.merge(i.probing(ctx, topics, known)); err != nil {
 		return nil, err
 	}
 	all := make([]Worker, 0, len(known))

@@ -197,3 +197,32 @@ func TestZooKeeperAway(t *testing.T) {
 		t.Error("a cancelled context is not noticed")
 	}
 }
+
+// A worker that only probes at a topic is seen, whatever those that are gone have left there.
+func TestWorkersThatProbe(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
+		orders := message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 8}
+		c := work(t, rdb, consumer.Config{Worker: "first"}, orders, idle)
+		scripts, since := luascripts.New(rdb), time.UnixMilli(1_900_000_000_123)
+		must(t, scripts.Probing(ctx, orders.Name, c.Worker(), since, time.Minute))
+		must(t, scripts.Probing(ctx, orders.Name, "gone", since, time.Minute))
+		probing := func() map[string]time.Time {
+			workers, err := i.Workers(ctx)
+			must(t, err)
+			if len(workers) != 1 {
+				t.Fatalf("%+v", workers)
+			}
+			return workers[0].Probing
+		}
+		if got := probing(); len(got) != 1 || !got[orders.Name].Equal(since) {
+			t.Errorf("%v", got)
+		}
+		must(t, scripts.Probing(ctx, orders.Name, c.Worker(), time.Time{}, time.Minute))
+		if got := probing(); got != nil {
+			t.Errorf("%v", got)
+		}
+		if ttl := rdb.PTTL(ctx, luascripts.ProbingKey(orders.Name)).Val(); ttl <= 0 || ttl > time.Minute {
+			t.Errorf("forgotten in %v", ttl)
+		}
+	})
+}

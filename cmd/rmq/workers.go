@@ -18,7 +18,10 @@ func (a *app) workersCommand() *cobra.Command {
 
 Workers of topics that are shared by ZooKeeper are shown only with --zk and the
 --namespace of the topic, with the slots that they really have. Without these
-flags the topics are named, in JSON as unseen_topic.`,
+flags the topics are named, in JSON as unseen_topic.
+
+A worker that is "probing" tries only one message of the topic now and then,
+because all of them fail: what its handlers need is away.`,
 		Example: `  rmq workers
   rmq workers --zk zk1:2181,zk2:2181,zk3:2181`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -52,6 +55,7 @@ type workerJSON struct {
 	Until    stamp            `json:"until,omitzero"`
 	Assigned map[string][]int `json:"assigned"`
 	Held     map[string][]int `json:"held,omitempty"`
+	Probing  map[string]stamp `json:"probing,omitempty"`
 }
 
 // unseenJSON is a topic whose workers are not among the others.
@@ -80,7 +84,11 @@ func (a *app) unseenWhy(t inspector.Topic) string {
 
 func (a *app) workerObjects(workers []inspector.Worker, unseen []inspector.Topic) error {
 	for _, w := range workers {
-		err := a.object(workerJSON{w.ID, w.Host, w.PID, w.Version, w.Leaving, stamp{w.Until}, w.Assigned, w.Held})
+		probing := map[string]stamp{}
+		for topic, since := range w.Probing {
+			probing[topic] = stamp{since}
+		}
+		err := a.object(workerJSON{w.ID, w.Host, w.PID, w.Version, w.Leaving, stamp{w.Until}, w.Assigned, w.Held, probing})
 		if err != nil {
 			return err
 		}
@@ -128,6 +136,9 @@ func (a *app) showWorkers(workers []inspector.Worker, unseen []inspector.Topic) 
 					has = ranges(w.Held[topic])
 				}
 				state = append(state, "still has "+has)
+			}
+			if since, probing := w.Probing[topic]; probing {
+				state = append(state, "probing since "+moment(since))
 			}
 			name := ""
 			if topic != "" {
