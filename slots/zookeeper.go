@@ -26,8 +26,9 @@ type ZooKeeperConfig struct {
 	Servers []string
 
 	// SessionTimeout is how long a worker that vanished keeps its slots, from 0.5 s
-	// to an hour. The server has limits of its own, 2 to 20 of its ticks, and what
-	// it grants counts. Defaults to 10 s.
+	// to an hour; one that is cut off from Redis alone keeps them twice as long. The
+	// server has limits of its own, 2 to 20 of its ticks, and what it grants counts.
+	// Defaults to 10 s.
 	SessionTimeout time.Duration
 
 	// Root is the node below which everything is kept. It is created; the node

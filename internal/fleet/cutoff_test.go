@@ -1,0 +1,50 @@
+package fleet
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/shift"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+)
+
+// Of a Cluster, the answer of any master counts, and a master that hangs holds up none of the
+// others. No answer counts only if none of them gives one. A refusal is an answer.
+func TestWhatIsAnAnswer(t *testing.T) {
+	t.Parallel()
+	c := servertest.Cluster(t, 3, 0, "--cluster-node-timeout", "600000")
+	one := servertest.Redis(t)
+	refused := one.Client(t, func(o *redis.Options) { o.Password = "wrong"; o.Username = "stranger" })
+	closed := one.Client(t)
+	closed.Close()
+	answered := func(rdb redis.UniversalClient) bool {
+		t.Helper()
+		a := &answers{parts: &parts{Config: Config{Redis: rdb, Shift: shift.New()}}, begun: time.Now().Add(-time.Hour)}
+		defer a.Shift.End(nil)
+		a.ask()
+		return time.Duration(a.last.Load()) > time.Hour
+	}
+	want := func(what string, rdb redis.UniversalClient, is bool) {
+		t.Helper()
+		if answered(rdb) != is {
+			t.Errorf("%s: answered is %t", what, !is)
+		}
+	}
+	want("one server", one.Client(t), true)
+	want("a server that refuses", refused, true)
+	want("a client that was closed", closed, false)
+	rdb := c.Client(t)
+	want("all masters", rdb, true)
+	for i, s := range c.Nodes() {
+		s.Pause()
+		want("masters that hang", rdb, i < 2)
+	}
+	for _, s := range c.Nodes() {
+		s.Resume()
+	}
+	one.Pause()
+	want("a server that hangs", one.Client(t), false)
+	one.Resume()
+}
