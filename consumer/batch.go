@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -296,7 +297,7 @@ func (b *batch) judge(ctx context.Context, d *Delivery, err error) result {
 		return cancelledResult
 	}
 	reason := fmt.Sprint(err) // which bears an Error method that panics
-	r := result{fate: failed, reason: shorten(reason), err: withCause(ctx, err)}
+	r := result{fate: failed, over: errors.Is(context.Cause(ctx), ErrTimeout), reason: shorten(reason), err: withCause(ctx, err)}
 	var retry retryError
 	var later laterError
 	var pushed pushbackError
@@ -352,11 +353,15 @@ func (b *batch) finish() {
 	}
 	handled := b.next - int(b.late)
 	if x.facts.Taken = handled; handled > 0 {
+		lasted := time.Since(b.watched.begun)
 		took := b.took // by several at the same time
 		if !b.topic.opts.Parallel {
-			took = time.Since(b.watched.begun)
+			took = lasted
 		}
 		x.topic.size.learn(took, handled, b.bytes)
+		if x.topic.flow != nil {
+			x.topic.flow.learn(b, lasted, took)
+		}
 	}
 	x.goOn = nil
 	clear(x.results)

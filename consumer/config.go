@@ -124,6 +124,10 @@ type ListenOptions struct {
 	// false.
 	NoBreaker bool
 
+	// Flow says how far fewer handlers of this topic may run at once where more would
+	// not handle more: see [Flow]. Defaults to automatic, between 1 and Concurrency.
+	Flow Flow
+
 	// Parallel gives up the serial order of this topic: messages of one batch
 	// are handled at the same time. Defaults to false.
 	Parallel bool
@@ -259,6 +263,7 @@ func (o ListenOptions) withDefaults(c Config) ListenOptions {
 	if o.Concurrency == 0 {
 		o.Concurrency = c.Concurrency
 	}
+	o.Flow = o.Flow.withDefaults(o.Concurrency)
 	o.Due = o.Due || o.MaxLate > 0
 	return o
 }
@@ -283,6 +288,10 @@ func (o ListenOptions) validate(t message.Topic) error {
 		return refuse("ListenOptions.Expired", o.Expired, "ExpiredDead or ExpiredDrop")
 	case o.Expired != 0 && o.MaxLate == 0:
 		return refuse("ListenOptions.Expired", o.Expired, "used with MaxLate")
+	case o.Flow.Min < 1 || o.Flow.Min > o.Concurrency:
+		return refuse("ListenOptions.Flow.Min", o.Flow.Min, fmt.Sprintf("1 to the Concurrency, %d, or 0 for 1", o.Concurrency))
+	case o.Flow.Max < o.Flow.Min || o.Flow.Max > o.Concurrency:
+		return refuse("ListenOptions.Flow.Max", o.Flow.Max, fmt.Sprintf("from Min, %d, to the Concurrency, %d, or 0 for that", o.Flow.Min, o.Concurrency))
 	case o.DeadTopic != (message.Topic{}):
 		return refuse("ListenOptions.DeadTopic", o.DeadTopic.Name, "left to rmq.Client, because a consumer does not send")
 	}

@@ -125,8 +125,13 @@ func TestWrongArguments(t *testing.T) {
 		"ListenOptions.MaxAttempts":    {MaxAttempts: -1},
 		"ListenOptions.MaxLate":        {MaxLate: time.Minute}, // its messages have priorities
 		"ListenOptions.Expired":        {Expired: ExpiredDrop}, // without MaxLate
+		"ListenOptions.Flow.Min":       {Flow: Flow{Min: -1}},
+		"ListenOptions.Flow.Max":       {Flow: Flow{Min: 9, Max: 8}},
 	} {
 		wantInvalid(t, fresh.Listen(topic, l, o), field)
+	}
+	for _, flow := range []Flow{{Min: 5}, {Max: -1}, {Max: 5}} {
+		wantInvalid(t, fresh.Listen(topic, l, ListenOptions{Concurrency: 4, Flow: flow}), "Flow."+map[bool]string{true: "Min", false: "Max"}[flow.Min > 0])
 	}
 	timed := topicOf(t, message.KindFixedTime, 4)
 	wantInvalid(t, fresh.Listen(timed, l, ListenOptions{MaxLate: -1}), "ListenOptions.MaxLate")

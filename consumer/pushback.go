@@ -45,6 +45,6 @@ func (b *batch) pushedBack(d *Delivery, x pushbackError, r result) result {
 		return r
 	}
 	b.topic.gate.rest(x.rest)
-	r.fate = notStarted
+	r.fate, r.over = notStarted, true
 	return r
 }

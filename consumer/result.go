@@ -13,6 +13,7 @@ import (
 // them not started, so that nothing is taken for done by mistake.
 type result struct {
 	fate   fate
+	over   bool   // too much for what is behind the handler: it timed out, or was pushed back
 	permit uint32 // that it was begun with; see gate
 	delay  time.Duration
 	reason string

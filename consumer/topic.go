@@ -17,6 +17,7 @@ type topic struct {
 	size      batchSize
 	gate      *gate
 	takeover  takeoverDelay
+	flow      *flowControl // nil: nothing is to be found out
 }
 
 func newTopic(t message.Topic, namespace string) *topic {
@@ -28,10 +29,11 @@ func newTopic(t message.Topic, namespace string) *topic {
 // schedule makes the topic as the schedule knows it.
 func (t *topic) schedule() *schedule.Topic {
 	t.scheduled = &schedule.Topic{
-		Name: t.Name, Slots: t.Slots, Most: t.opts.Concurrency, Value: t,
+		Name: t.Name, Slots: t.Slots, Most: t.opts.Flow.Max, Value: t,
 		Gather:  t.gather(),
 		NewSlot: func(index int) *schedule.Slot { return newSlot(t, index) },
 	}
+	t.flow = newFlowControl(t.opts.Flow)
 	if t.calls != nil {
 		t.scheduled.Wants = t.calls.Most
 	}

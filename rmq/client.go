@@ -96,6 +96,11 @@ func (c *Client) Start(ctx context.Context) error {
 // Worker returns the id of this client as a worker.
 func (c *Client) Worker() string { return c.consumer.Worker() }
 
+// Handlers returns how many handlers of a topic may run at once in this client at present: its
+// Concurrency, or fewer while something limits it, such as its Flow. It returns 0 of a topic that
+// the client does not listen to. It does not wait, so it may feed a gauge.
+func (c *Client) Handlers(t Topic) int { return c.consumer.Handlers(t) }
+
 // Close shuts down gracefully. It lets running handlers finish until ctx ends, and then
 // cancels them. Messages that were not handled go back, without a delivery being spent;
 // the slots go to the other workers; and what is being sent is written. You may call it at

@@ -54,6 +54,7 @@ type Delivery = consumer.Delivery
 //		Concurrency    int           // handlers of this topic at once
 //		Rate           Rate          // messages of this topic that all workers begin in a second
 //		NoBreaker      bool          // try every message when it is due, also while all of them fail
+//		Flow           Flow          // fewer handlers where more would not handle more; or Fixed
 //		Parallel       bool          // messages of one slot may be handled at once
 //		Due            bool          // fill in Delivery.Due
 //		MaxLate        time.Duration // a message that is later than this is not handled
@@ -73,6 +74,18 @@ type ListenOptions = consumer.ListenOptions
 // With 64 slots and 0.1 a second a slot waits for up to 11 minutes: (slots + Burst) / PerSecond
 // seconds. The command rmq limit sets a rate for some time, while your program runs.
 type Rate = consumer.Rate
+
+// Flow is between which bounds the worker finds out how many handlers of a topic are of use. It
+// does so by itself: where what is behind them is the bottleneck, fewer of them run.
+//
+//	type Flow struct {
+//		Min int // handlers at the least; 0: 1
+//		Max int // handlers at the most; 0: the Concurrency of the topic
+//	}
+type Flow = consumer.Flow
+
+// Fixed is a Flow that finds nothing out: as many handlers may run as Concurrency says.
+var Fixed = consumer.Fixed
 
 // Expired says what becomes of a message that comes later than ListenOptions.MaxLate.
 //

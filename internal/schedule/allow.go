@@ -41,6 +41,25 @@ func (s *Schedule) Used(t *Topic) int {
 	return t.used
 }
 
+// Demand is how much a topic makes of the places it may have.
+type Demand struct {
+	Places  int  // in use
+	Waiting bool // slots of it wait for a place
+	Full    bool // nearly all that it could have without any limit are in use
+	Others  bool // another limiter allows it fewer than its flow does
+}
+
+// Demand returns that of a topic.
+func (s *Schedule) Demand(t *Topic) Demand {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	could := min(t.Most, s.limit)
+	if t.Together == nil {
+		could = min(could, t.own)
+	}
+	return Demand{Places: t.used, Waiting: t.waiting.length > 0, Full: 10*t.used >= 9*could, Others: t.allowed < t.limits[ByFlow]}
+}
+
 // unlimit lets a new topic have all its places.
 func (t *Topic) unlimit() {
 	for by := range t.limits {

@@ -11,12 +11,15 @@ func (p *play) check(t *testing.T) {
 	t.Helper()
 	used, kept, waiters, queued, asleepUntil, active, starving := 0, 0, 0, 0, 0, 0, 0
 	for _, x := range p.topics {
-		mine, waits := 0, 0
+		mine, waits, assigned := 0, 0, 0
 		ids := map[string]bool{}
 		for i, s := range append(x.replaced[:len(x.replaced):len(x.replaced)], x.slots...) {
 			mine += s.borrowed
 			if s.place {
 				mine++
+			}
+			if s.assigned {
+				assigned++
 			}
 			if s.state == Waiting {
 				waits++
@@ -51,8 +54,8 @@ func (p *play) check(t *testing.T) {
 				ids[id] = true
 			}
 		}
-		if mine != x.used || waits != x.waiting.length || mine > x.Most || int(x.excess.Load()) != max(0, mine-x.allowed) {
-			t.Errorf("topic %s: %d places counted as %d, %d too many, %d waiting as %d", x.Name, mine, x.used, x.excess.Load(), waits, x.waiting.length)
+		if mine != x.used || waits != x.waiting.length || assigned != x.own || mine > x.Most || int(x.excess.Load()) != max(0, mine-x.allowed) {
+			t.Errorf("topic %s: %d places counted as %d, %d slots assigned, counted as %d, %d places too many, %d waiting as %d", x.Name, mine, x.used, assigned, x.own, x.excess.Load(), waits, x.waiting.length)
 		}
 		x.checkRate(t)
 		dry := x.rated != nil && x.rated.dry

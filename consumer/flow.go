@@ -1,0 +1,106 @@
+package consumer
+
+import (
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/flow"
+	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// Flow is how many handlers of a topic run at once in this worker. Where what is behind them
+// is the bottleneck, such as a database that serves eight at a time, more of them only wait
+// there, in places that other topics could have. So the worker tries, while messages wait and
+// for a moment, how many messages fewer handlers handle, and stays with fewer if it is as
+// many. It takes more again as soon as more handle more. Handlers that time out make it fewer
+// at once, and so does a [Pushback]. Each worker does that by itself, with what it sees.
+type Flow struct {
+	Min int // handlers at the least; 0: 1
+	Max int // handlers at the most; 0: the Concurrency of the topic
+
+	fixed bool
+}
+
+// Fixed has the handlers of a topic limited by its Concurrency alone.
+var Fixed = Flow{fixed: true}
+
+func (f Flow) withDefaults(concurrency int) Flow {
+	if f.Min == 0 {
+		f.Min = 1
+	}
+	if f.Max == 0 {
+		f.Max = concurrency
+	}
+	return f
+}
+
+// flowControl keeps a topic's handlers as many as are of use.
+type flowControl struct {
+	mu    sync.Mutex
+	limit *flow.Limit
+	said  int // how many they were, when the log was told last
+}
+
+// newFlowControl returns nil where there is nothing to find out.
+func newFlowControl(f Flow) *flowControl {
+	if f.fixed || f.Min == f.Max {
+		return nil
+	}
+	return &flowControl{limit: flow.New(f.Min, f.Max), said: f.Max}
+}
+
+// learn takes a finished batch into account, which lasted for a time and had handlers at work
+// for a time together.
+func (c *flowControl) learn(b *batch, lasted, busy time.Duration) {
+	good, over, pushed := 0, 0, false
+	for _, r := range b.results {
+		switch {
+		case r.over:
+			over++
+			pushed = pushed || r.fate == notStarted
+		case r.fate == done, r.fate == snoozed:
+			good++
+		}
+	}
+	t := b.topic.scheduled
+	demand := b.schedule.Demand(t)
+	if demand.Others && !pushed { // what comes out shows what they allow
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := c.limit.Places()
+	after := c.limit.Finished(flow.Batch{
+		End: time.Now(), Took: lasted, Busy: busy, Good: good, Overload: over, Pushed: pushed,
+		Places: demand.Places, Waiting: demand.Waiting, Full: demand.Full,
+	})
+	if after != before {
+		b.schedule.Allow(t, schedule.ByFlow, after)
+	}
+	if stays := c.limit.Stays(); stays > 2*c.said || 2*stays < c.said {
+		b.log.Debug("more handlers handle no more, or do again: their number follows", zap.String("topic", t.Name),
+			zap.Int("handlers", stays), zap.Int("before", c.said))
+		c.said = stays
+	}
+}
+
+// Handlers returns how many handlers of a topic may run at once in this worker at present: its
+// Concurrency, or fewer while something limits it, such as its [Flow]. It returns 0 of a topic
+// that the worker does not listen to.
+func (c *Consumer) Handlers(t message.Topic) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, x := range c.topics {
+		switch {
+		case x.Name != t.Name:
+		case c.crew == nil: // not started
+			return x.opts.Flow.Max
+		default:
+			return c.crew.schedule.Allowed(x.scheduled)
+		}
+	}
+	return 0
+}

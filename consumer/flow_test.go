@@ -1,0 +1,116 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/message"
+)
+
+// Behind 64 handlers something serves eight at a time. Fewer handlers are left, and as long as
+// messages wait there are enough of them to keep it busy.
+func TestFewerHandlersWhereMoreHandleNoMore(t *testing.T) {
+	t.Parallel()
+	const capacity = 8
+	rdb, topic, untouched := shared(t), topicOf(t, message.KindPriority, 64), topicOf(t, message.KindPriority, 4)
+	s := newSender(t, rdb, topic)
+	fed := make(chan struct{})
+	stop := make(chan struct{})
+	go func() { // as fast as the messages are handled, about
+		defer close(fed)
+		for i := 0; ; i++ {
+			contents := numbered("m", 4096)
+			s.send(t, contents...)
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Second):
+			}
+		}
+	}()
+	behind := make(chan struct{}, capacity)
+	var running, most atomic.Int64
+	c := newConsumer(t, rdb, Config{Concurrency: 64})
+	must(t, c.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error {
+		most.Store(max(most.Load(), running.Add(1)))
+		defer running.Add(-1)
+		behind <- struct{}{}
+		<-time.After(5 * time.Millisecond)
+		<-behind
+		return nil
+	}), ListenOptions{}))
+	must(t, c.Listen(untouched, newNotes().done(), ListenOptions{Concurrency: 8}))
+	if got := c.Handlers(topic); got != 64 {
+		t.Errorf("%d handlers before it has started", got)
+	}
+	must(t, c.Start(ctx))
+	last, few := 0, time.Time{}
+	eventually(t, "it stays with few handlers", func() bool {
+		now := c.Handlers(topic)
+		if now != last {
+			t.Logf("%d handlers, %d run", now, running.Load())
+			last = now
+		}
+		if now > 3*capacity {
+			few = time.Time{}
+		} else if few.IsZero() {
+			few = time.Now()
+		}
+		return !few.IsZero() && time.Since(few) > time.Second
+	})
+	close(stop)
+	<-fed
+	if last < capacity/2 || most.Load() < 32 {
+		t.Errorf("%d handlers are left, of %d", last, most.Load())
+	}
+	if got := c.Handlers(untouched); got != 8 {
+		t.Errorf("%d handlers of another topic", got)
+	}
+	if got := c.Handlers(message.Topic{Name: "unknown"}); got != 0 {
+		t.Errorf("%d handlers of a topic without a listener", got)
+	}
+}
+
+// Handlers that time out make their number smaller, unless it is fixed.
+func TestTimeoutsMakeHandlersFewer(t *testing.T) {
+	t.Parallel()
+	rdb := shared(t)
+	c := newConsumer(t, rdb, Config{Concurrency: 64, Timeout: 50 * time.Millisecond, Backoff: Schedule(10 * time.Millisecond)})
+	var topics []message.Topic
+	for _, flow := range []Flow{{Min: 5, Max: 20}, Fixed} {
+		topic := topicOf(t, message.KindPriority, 32)
+		topics = append(topics, topic)
+		fill(t, newSender(t, rdb, topic), 2)
+		must(t, c.Listen(topic, ListenerFunc(func(ctx context.Context, _ *Delivery) error {
+			<-ctx.Done()
+			return errors.Join(ctx.Err(), context.Cause(ctx))
+		}), ListenOptions{Flow: flow, NoBreaker: true}))
+	}
+	must(t, c.Start(ctx))
+	if got := c.Handlers(topics[0]); got > 20 {
+		t.Errorf("%d handlers, at most 20", got)
+	}
+	eventually(t, "there are fewer", func() bool { return c.Handlers(topics[0]) <= 14 })
+	if few, fixed := c.Handlers(topics[0]), c.Handlers(topics[1]); few < 5 || fixed != 64 {
+		t.Errorf("%d handlers, at least 5; %d, which is fixed", few, fixed)
+	}
+}
+
+// A handler that pushes back makes the handlers fewer, also those that begin when the rest is over.
+func TestPushbackMakesHandlersFewer(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 16)
+	fill(t, newSender(t, rdb, topic), 2)
+	full := errors.New("full")
+	var times atomic.Int64
+	c := work(t, rdb, Config{Concurrency: 64}, topic, func(context.Context, *Delivery) error {
+		if times.Add(1) == 1 {
+			return Pushback(10*time.Millisecond, full)
+		}
+		return nil
+	}, ListenOptions{Flow: Flow{Max: 10}})
+	eventually(t, "there are fewer", func() bool { return c.Handlers(topic) == 7 })
+}

@@ -1,0 +1,143 @@
+package flow
+
+import (
+	"container/heap"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// place is one that is at work until a time.
+type place struct{ begun, end time.Time }
+
+type byEnd []place
+
+func (p byEnd) Len() int           { return len(p) }
+func (p byEnd) Less(i, j int) bool { return p[i].end.Before(p[j].end) }
+func (p byEnd) Swap(i, j int)      { p[i], p[j] = p[j], p[i] }
+func (p *byEnd) Push(x any)        { *p = append(*p, x.(place)) }
+func (p *byEnd) Pop() any {
+	old := *p
+	x := old[len(old)-1]
+	*p = old[:len(old)-1]
+	return x
+}
+
+// world is a worker with a backlog that never ends, and what is behind its handlers, in a time
+// of its own.
+type world struct {
+	random  *rand.Rand
+	now     time.Time
+	limit   *Limit // nil: none
+	places  int
+	running byEnd
+	turn    time.Duration // between two batches of a place
+	each    int           // messages in a batch
+
+	servers []time.Time // when each is free; empty: nothing is behind the handlers
+	service func(*rand.Rand) time.Duration
+
+	good int
+}
+
+func constant(d time.Duration) func(*rand.Rand) time.Duration {
+	return func(*rand.Rand) time.Duration { return d }
+}
+
+// around is a time that is up to half as long again, or half as short.
+func around(d time.Duration) func(*rand.Rand) time.Duration {
+	return func(r *rand.Rand) time.Duration { return d/2 + time.Duration(r.Int64N(int64(d))) }
+}
+
+func exponential(d time.Duration) func(*rand.Rand) time.Duration {
+	return func(r *rand.Rand) time.Duration { return time.Duration(r.ExpFloat64() * float64(d)) }
+}
+
+func bimodal(short, long time.Duration, one int) func(*rand.Rand) time.Duration {
+	return func(r *rand.Rand) time.Duration {
+		if r.IntN(one) == 0 {
+			return long
+		}
+		return short
+	}
+}
+
+func newWorld(random *rand.Rand, limit *Limit, each int, service func(*rand.Rand) time.Duration) *world {
+	return &world{random: random, now: time.Now(), limit: limit, places: 64, turn: time.Millisecond, each: each, service: service}
+}
+
+// capacity sets how many messages are served at once.
+func (w *world) capacity(n int) {
+	for len(w.servers) < n {
+		w.servers = append(w.servers, w.now)
+	}
+	w.servers = w.servers[:n]
+}
+
+// begin has a place handle its next batch.
+func (w *world) begin() {
+	begun := w.now.Add(w.turn)
+	at := begun
+	for range w.each {
+		if len(w.servers) == 0 {
+			at = at.Add(w.service(w.random))
+			continue
+		}
+		first := 0
+		for i, free := range w.servers {
+			if free.Before(w.servers[first]) {
+				first = i
+			}
+		}
+		if w.servers[first].After(at) {
+			at = w.servers[first]
+		}
+		at = at.Add(w.service(w.random))
+		w.servers[first] = at
+	}
+	heap.Push(&w.running, place{begun, at})
+}
+
+// run goes on for a time, and returns how many messages a second came out.
+func (w *world) run(d time.Duration) float64 {
+	until, good := w.now.Add(d), w.good
+	for {
+		most := w.places
+		if w.limit != nil {
+			most = w.limit.Places()
+		}
+		for len(w.running) < most {
+			w.begin()
+		}
+		if w.running[0].end.After(until) {
+			break
+		}
+		p := heap.Pop(&w.running).(place)
+		w.now = p.end
+		w.good += w.each
+		if w.limit != nil {
+			w.limit.Finished(Batch{
+				End: w.now, Took: p.end.Sub(p.begun), Busy: p.end.Sub(p.begun), Good: w.each,
+				Places: len(w.running) + 1, Waiting: len(w.running)+1 < w.places, Full: len(w.running)+1 == w.places,
+			})
+			if len(w.running) >= w.limit.Places() {
+				continue
+			}
+		}
+		w.begin()
+	}
+	w.now = until
+	return float64(w.good-good) / d.Seconds()
+}
+
+func seeded(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	if s := os.Getenv("RMQ_SEED"); s != "" {
+		seed, _ = strconv.ParseUint(s, 10, 64)
+	}
+	t.Logf("RMQ_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, seed))
+}
