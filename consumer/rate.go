@@ -13,7 +13,8 @@ import (
 // Rate is how many messages of a topic all its workers begin together. Each worker has the part
 // of it that its slots are of all slots; so the rate is the same however many workers there
 // are, and let all of them have the same Rate. A delivery counts when its handler is called;
-// what is handed back before does not.
+// what is handed back before does not. In a batch each message counts, and no call has more of
+// them than may begin then: for large calls set Burst.
 //
 // While more is due than the rate allows, the slots take turns: one waits (Slots + Burst) /
 // PerSecond seconds at the longest, which is 11 minutes for 64 slots and 0.1 a second. What is

@@ -5,13 +5,14 @@
 //	found, err := i.Explain(ctx, "orders", "order 4703", "") // where is it, and why has it not run?
 //
 // To look: [Inspector.Topics], [Inspector.Stats], [Inspector.Slots], [Inspector.Workers],
-// [Inspector.Peek], [Inspector.Explain], and for dead messages [Inspector.Dead] and
+// [Inspector.Peek], [Inspector.Explain], [Inspector.Policy], and for dead messages [Inspector.Dead] and
 // [Inspector.DeadShow]. These only read, and workers go on meanwhile. If a part cannot be
 // looked at, you get the rest, together with a [PartialError].
 //
 // To change: [Inspector.Cancel], [Inspector.Reschedule], [Inspector.Pause],
 // [Inspector.Resume], [Inspector.DeadRequeue], [Inspector.DeadDelete]. Each change is made
-// by a script at one slot, so no worker can come in between.
+// by a script at one slot, so no worker can come in between. [Inspector.Limit] and
+// [Inspector.Unlimit] slow the workers of a topic down for some time.
 //
 // To check: [Inspector.Doctor] looks at the servers and at topics that need attention,
 // [Inspector.Verify] compares all that is stored with the rules in docs/PROTOCOL.md.
@@ -21,7 +22,7 @@
 // whole: 512 elements by default.) What you see of one slot is of one moment; of several slots
 // it is not. All times are compared by the clock of the Redis server.
 //
-// Besides what workers need, its Redis user needs +hscan +sscan +type and
+// Besides what workers need, its Redis user needs +hscan +pexpire +sscan +type and
 // +zrank. One that only looks needs no more than +eval +evalsha +hget +hmget +info +ping
 // +sscan +time +zcard +zcount +zrange +zrank +zscore.
 //

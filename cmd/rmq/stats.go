@@ -27,9 +27,10 @@ func (a *app) statsCommand() *cobra.Command {
   flight    workers have them
   retry     failed, and wait for their next attempt
   dead      failed for good; rmq dead list shows why
-  limited   by rmq limit: how, and for how long, stands below the table
   workers   that take part; ? if ZooKeeper has them, and you gave no --zk or
-            not the --namespace of the topic`,
+            not the --namespace of the topic
+
+Below the table stands which topics are limited by rmq limit, and for how long.`,
 		Example: `  rmq stats
   rmq stats orders --slots
   rmq stats --watch=5s`,

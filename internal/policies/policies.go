@@ -26,8 +26,9 @@ type Policies struct {
 	plan   *errands.Timetable[int]
 	asking *errands.Lines[int]
 
-	mu   sync.Mutex
-	held []*held // of each topic; nil: none
+	mu     sync.Mutex
+	held   []*held      // of each topic; nil: none
+	unread map[int]bool // topics of which the log says that they cannot be read
 }
 
 // held is a limit that holds until its end.
@@ -53,7 +54,7 @@ type Config struct {
 
 // New returns the limits of some topics, of which none is known yet.
 func New(c Config) *Policies {
-	p := &Policies{Config: c, held: make([]*held, len(c.Topics))}
+	p := &Policies{Config: c, held: make([]*held, len(c.Topics)), unread: map[int]bool{}}
 	p.plan = errands.NewTimetable(p.all(), errands.Gap(c.Period), func(int) time.Duration { return c.Period })
 	p.asking = errands.NewLines(atOnce, &c.Shift.Running, func(_ string, some []int) {
 		if c.Shift.Background.Err() == nil {
@@ -136,18 +137,30 @@ func (p *Policies) read(ctx context.Context, topics []int) (failed []int) {
 			p.set(i, policy)
 		case ctx.Err() == nil && !errors.Is(err, redis.ErrClosed):
 			cluster.NoteError(ctx, p.Redis, err)
-			p.Log.Log(p.Away.Level(luascripts.PolicyKey(p.Topics[i]), err), "the limit of a topic cannot be read",
-				zap.String("topic", p.Topics[i]), zap.Error(err))
+			p.sayUnread(i, err)
 			failed = append(failed, i)
 		}
 	}
 	return failed
 }
 
+// sayUnread logs that the limit of a topic cannot be read, once until it can.
+func (p *Policies) sayUnread(topic int, err error) {
+	level := p.Away.Level(luascripts.PolicyKey(p.Topics[topic]), err)
+	p.mu.Lock()
+	said := p.unread[topic]
+	p.unread[topic] = said || level > zap.DebugLevel
+	p.mu.Unlock()
+	if !said {
+		p.Log.Log(level, "the limit of a topic cannot be read", zap.String("topic", p.Topics[topic]), zap.Error(err))
+	}
+}
+
 // set notes which limit holds for a topic now.
 func (p *Policies) set(topic int, now luascripts.Policy) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	delete(p.unread, topic)
 	before := p.held[topic]
 	if before != nil {
 		before.end.Stop()
