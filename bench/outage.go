@@ -20,8 +20,8 @@ import (
 var outageSection = section{
 	name: "outage", title: "An outage behind the handlers",
 	about: `10,000 messages are due, and every handler fails at once, with 64 slots and 64 handlers. After 60 s (5 s in -quick) what is behind them
-		works again. Deliveries are those that failed; in an hour there is one more each 30 s, which is the longest pause between two looks
-		if the worker has settled. The work goes on by itself; the time to the first success and until all are handled is from the end of
+		works again. Deliveries are those that failed; in an hour there is one more each 30 s, which is the longest pause between two
+		probes. The work goes on by itself; the time to the first success and until all are handled is from the end of
 		the outage.`,
 	run: (*bench).outages,
 }
