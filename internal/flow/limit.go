@@ -9,8 +9,11 @@ import (
 // fewer of them handle as much; if each was of use, less by as many as are left out.
 const (
 	fewer, more, muchMore = 0.7, 1.4, 2.0
+	muchFewer             = 0.55 // of more than many, as long as that is as good
+	many                  = 24
 	fewest                = 0.3  // after the rate has fallen
 	mayLose               = 0.18 // of what the handlers left out would have handled, if each was of use
+	mayLoseMuch           = 0.3  // where they are much fewer: it goes on from there
 	mustGain              = 0.35 // of what the handlers added could handle
 	overload              = 0.7  // by which time-outs and push-back shrink the limit
 )
@@ -52,6 +55,7 @@ type Limit struct {
 	fell  float64 // to how much of itself the rate did, since the last trial; 0: it did not
 	size  float64 // of the trial: how many times as many as in use before
 	grows bool    // the last trial that helped was one with more
+	dives bool    // none with much fewer was in vain
 
 	less, more time.Time // when a trial with fewer is due, or with more
 	times      int       // as long as at first is waited for one with fewer
@@ -59,7 +63,9 @@ type Limit struct {
 }
 
 // New returns a limit between two bounds that begins with the larger one.
-func New(min, max int) *Limit { return &Limit{min: min, max: max, places: max, stay: max, times: 1} }
+func New(min, max int) *Limit {
+	return &Limit{min: min, max: max, places: max, stay: max, times: 1, dives: true}
+}
 
 // Places is how many handlers may run at once.
 func (l *Limit) Places() int { return l.places }
@@ -139,6 +145,9 @@ func (l *Limit) try(b Batch) {
 		places = l.raised(more)
 	case down:
 		by := fewer
+		if l.dives = l.dives && used > many; l.dives {
+			by = muchFewer
+		}
 		if l.fell > 0 {
 			by = max(fewest, min(by, l.fell/fewer))
 		}
@@ -159,8 +168,11 @@ func (l *Limit) judge(b Batch) {
 	}
 	grows := l.places > l.stay
 	least := 1 - (1-l.size)*mayLose
-	if grows {
+	switch {
+	case grows:
 		least = 1 + (l.size-1)*mustGain
+	case l.dives:
+		least = 1 - (1-l.size)*mayLoseMuch
 	}
 	gain := w.rate() / l.rate
 	if clear := math.Abs(gain-least) > clearly*math.Hypot(w.doubt(), l.doubt); !clear && !w.longest() {
@@ -182,12 +194,16 @@ func (l *Limit) judge(b Batch) {
 		l.more = b.End.Add(max(leastWait, lasted))
 	default:
 		wait := doubtWait * lasted
-		if gain < (1+l.size)/2 { // each handler is of use
+		switch {
+		case gain >= (1+l.size)/2 && l.dives: // some are too many, so it looks how many
+			wait = 0
+		case gain < (1+l.size)/2: // each handler is of use
 			lost := time.Duration((1 - gain) * float64(lasted) * lossWait)
-			wait = min(lost, max(mostWait, 5*lasted)) * time.Duration(l.times)
+			wait = max(leastWait, min(lost, max(mostWait, 5*lasted))*time.Duration(l.times))
 			l.times = min(2*l.times, mostTimes)
 		}
-		l.less = b.End.Add(max(leastWait, wait))
+		l.dives = false
+		l.less = b.End.Add(wait)
 	}
 	l.set(l.stay, b.End)
 }

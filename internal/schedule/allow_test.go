@@ -247,3 +247,28 @@ func TestParallelBatchGivesUpItsBorrowedPlaces(t *testing.T) {
 	}
 	s.check(t)
 }
+
+// What a topic makes of its places: whether its slots wait for one, whether all that may have one
+// do, and whether it is its flow that allows it so few.
+func TestDemand(t *testing.T) {
+	t.Parallel()
+	s, topics := stage(8, 16, 16)
+	x := topics[0]
+	if d := s.Demand(x); !d.Waiting || d.Full || d.Others { // the other topic has two of the places
+		t.Errorf("of a topic whose slots wait: %+v", d)
+	}
+	s.Unassign(x)
+	s.Assign(x, s.term, []int{0, 1})
+	s.turn()
+	if d := s.Demand(x); d.Places != 2 || d.Waiting || !d.Full {
+		t.Errorf("of a topic with two slots, both of which have a place: %+v", d)
+	}
+	s.allow(x, ByFlow, 1)
+	if d := s.Demand(x); d.Others {
+		t.Errorf("with a limit by its flow: %+v", d)
+	}
+	s.allow(x, ByPolicy, 0)
+	if d := s.Demand(x); !d.Others {
+		t.Errorf("with a stricter one: %+v", d)
+	}
+}
