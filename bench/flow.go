@@ -91,6 +91,7 @@ func (b *bench) flowRounds(p servers.Place) (cells []*flowing, err error) {
 	for _, c := range []*flowing{
 		{contestant: contestant{title: "no pictures"}},
 		{contestant: contestant{title: "as it is by default"}, pictures: &rmq.ListenOptions{}},
+		{contestant: contestant{title: "Flow: rmq.Fixed"}, pictures: &rmq.ListenOptions{Flow: rmq.Fixed}},
 		{contestant: contestant{title: "8 handlers, set by a person"}, pictures: &rmq.ListenOptions{Concurrency: picturesAtOnce}},
 	} {
 		c.name = c.title
