@@ -42,6 +42,14 @@ var oddTrials = []trial{
 			}
 		}
 	}, live: true},
+	{name: "no wait is endless", run: func(w *world) {
+		for _, score := range []string{"1e300", "1e18"} {
+			w.clean(fixedTime)
+			w.do("zadd", w.k.Store, score, "m")
+			a := w.turn(w.as("a", 0), luascripts.Empty)
+			w.must(a.Wait > 0 && a.Wait <= 1e12*time.Millisecond, "%s: due in %v", score, a.Wait)
+		}
+	}, live: true},
 	{name: "odd marks", run: oddMarks, live: true},
 	{name: "a priority that cannot be", run: func(w *world) {
 		for score, want := range map[string]int64{

@@ -33,7 +33,7 @@ var orderTrials = []trial{
 		w.do("zadd", w.k.Prepare, w.now+16, "done")
 		why := fmt.Sprintf("2 %d %d - a x", w.now, w.now)
 		w.do("hset", w.k.Why, "x", why)
-		w.do("zadd", w.k.Store, 15, "x", 100, "n")
+		w.do("zadd", w.k.Store, 15, "x", 100, "n", 90, "o", 90, "p", 90, "q") // so that the first few are not all
 		w.do("zadd", w.k.Dead, w.now, "x")
 		w.do("zadd", w.k.Retry, w.now*100+17, "given back")
 		t := asking(1, w.as("a", 7))
@@ -41,6 +41,18 @@ var orderTrials = []trial{
 		a := w.took(t, "given back")
 		w.must(w.slot().passed == 0, "%d passed", w.slot().passed)
 		t = asking(1, w.as("a", a.Fence))
+		t.Random = 1
+		w.took(t, "n")
+		w.must(w.slot().passed == 1, "%d passed the failed one, not 1", w.slot().passed)
+	}},
+	{name: "a failed one counts at once", run: func(w *world) {
+		// The turn that puts it back takes a fresh one, which passes it.
+		w.clean(priorityKind)
+		w.do("zadd", w.k.Store, 100, "x", 90, "n", 80, "o", 80, "p", 80, "q")
+		t := asking(1, w.as("a", 0))
+		t.Random = 1 // else the lowest is looked at now and then
+		a := w.took(t, "x")
+		t = asking(1, w.as("a", a.Fence, fail("x", 0)))
 		t.Random = 1
 		w.took(t, "n")
 		w.must(w.slot().passed == 1, "%d passed the failed one, not 1", w.slot().passed)
@@ -226,7 +238,7 @@ func shareOfRetries(w *world) {
 
 	// A failed one in the store that nothing of RMQ wrote: it is found, if not at once.
 	w.clean(priorityKind)
-	w.do("zadd", w.k.Store, 3, "failed")
+	w.do("zadd", w.k.Store, 3, "failed", 80, "o", 80, "p", 80, "q")
 	random := rand.New(rand.NewPCG(9, 0))
 	for turn, t := 0, w.as("a", 0); ; turn++ {
 		w.must(turn < 500, "not found in 500 turns")

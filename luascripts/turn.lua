@@ -4,13 +4,11 @@
 -- GUARANTEE
 --   What is in `prepare` is the one batch of this slot that is in flight. Nothing is taken while
 --   it is not empty, so no two workers hold messages of one slot, whoever believes to own it.
---   A batch is all fresh (first deliveries) or one retry alone, so one attempt number fits all
---   of it, and a message that kills its worker dies without its neighbours. It is 256 contents at most,
---   and 1 MiB of them or one alone: so it can be told on a slow link, too.
+--   A batch is all fresh (first deliveries) or one retry alone, so one attempt number fits all of it, and a message that kills
+--   its worker dies without its neighbours. It is 256 contents at most, and 1 MiB of them or one alone: fit for a slow link.
 --
--- WHO MAY TAKE   any worker whose request names the slot's present number, while prepare is empty and the
---   slot is not paused. A worker that names another number is told it and takes nothing, so a late
---   duplicate of an old turn is harmless. (A slot never touched has number 0.)
+-- WHO MAY TAKE   any worker whose request names the slot's present number, while prepare is empty and the slot is not paused. One
+--   that names another number is told it and takes nothing, so a late duplicate is harmless. (A slot never touched has number 0.)
 -- WHO MAY TAKE OVER   a batch of another holder is given back to the queue only if that holder's own lease,
 --   stored with the batch, is over by this server's clock; or the holder is the one the asker has proven
 --   dead; or nobody knows the holder, because meta was deleted. Its contents spend an attempt: the batch
@@ -66,15 +64,16 @@
 local store, prepare, retry, dead, meta, why = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local kind, tells_due = string.sub(ARGV[1], 1, 1), #ARGV[1] > 1
 local me, known, count = ARGV[2], tonumber(ARGV[3]), math.min(tonumber(ARGV[6]), 256)
-local RETRIES, BACK, PASS, FIRST_VERDICT, MOST, call = 16, 18, 7, 10, 1048576, redis.call
+local RETRIES, BACK, PASS, LARGEST, FIRST_VERDICT, MOST, call = 16, 18, 7, 2 ^ 53, 10, 1048576, redis.call
 
 local time = call('TIME')
 local second = tonumber(time[1])
 local now = second * 1000 + math.floor(time[2] / 1000)
 local m = call('HMGET', meta, 'holder', 'batch', 'until', 'lease', 'paused', 'why', 'passed', 'later')
 local holder, batch = m[1] or '', math.floor(tonumber(m[2]) or 0)
-if not (batch >= 0 and batch < 2 ^ 53) then batch = 0 end   -- nothing RMQ writes
-local function int(x) return string.format('%.0f', x) end   -- tostring() keeps 14 digits only
+if not (batch >= 0 and batch < LARGEST) then batch = 0 end   -- nothing RMQ writes
+-- A number that Redis must make a text of costs more, so even small ones are texts below; tostring() keeps 14 digits only.
+local function int(x) return string.format('%d', x) end
 -- A number past every one that Redis may have forgotten: no slot has as many batches as there are us.
 local following = int(math.max(batch + 1, second * 1000000 + time[2]))
 local function wait(till) return int(math.max(0, math.min(till - now, 1e12))) end
@@ -96,14 +95,21 @@ local function forget(done)
   if tonumber(low or math.huge) > RETRIES then call('HDEL', meta, 'why') end
 end
 
--- The mean size of the first few contents, which come with scores.
-local function mean_of(few)
+-- How many bytes some contents have, which come with scores if the step is 2.
+local function bytes_of(few, step)
   local bytes = 0
-  for i = 1, #few, 2 do bytes = bytes + #few[i] end
-  return 2 * bytes / #few
+  for i = 1, #few, step do bytes = bytes + #few[i] end
+  return bytes
 end
--- What is told: x, and of each or of all of them `told`.
-local x, told = {}, {}
+local function mean_of(few, step) return step * bytes_of(few, step) / #few end
+local x, told = {}, {}                            -- what is told: x, and of each or of all of them `told`
+-- Takes the first few, if they are all there are and may be one batch. Mostly they are, and then nothing more is read.
+local function take_all(few, asked, step)
+  local n = #few / step
+  if n == 0 or n == asked or bytes_of(few, step) > MOST then return false end
+  for i = 1, n do x[i], told[i] = few[step * (i - 1) + 1], step == 2 and few[2 * i] or nil end
+  return true
+end
 -- Reads contents into x after the first `at`: n, or as many as may be in one batch with those, and tells how many
 -- and whether that was why. fetch(from, n) brings a piece, with scores if the step is 2. In pieces, as large as
 -- the mean lets expect, because what is read costs Redis time and memory even if it is not taken.
@@ -175,7 +181,7 @@ elseif call('ZCARD', prepare) > 0 then
     elseif later == 0 then call('ZADD', store, priority, x)
     else
       call('ZADD', retry, int(due * 100 + BACK), x)
-      m[8] = math.max(due, tonumber(m[8]) or 0)
+      m[8] = math.max(due, math.min(LARGEST, tonumber(m[8]) or 0))
       call('HSET', meta, 'later', int(m[8]))
     end
     if later > 0 and left == RETRIES then
@@ -184,7 +190,7 @@ elseif call('ZCARD', prepare) > 0 then
     end
   end
 
-  local till, lease = tonumber(m[3]) or 0, tonumber(m[4]) or 0
+  local till, lease = tonumber(m[3]) or 0, math.min(LARGEST, tonumber(m[4]) or 0)
   if holder == me and not mine then               -- its answer got lost: tell it again
     local flying = call('ZCARD', prepare)
     local k = read(0, math.min(flying, 256), MOST / 4, 1, function(i, n) return call('ZRANGE', prepare, i, i + n - 1) end)
@@ -269,7 +275,7 @@ if m[5] then return {'PAUSED', int(batch)} end
 -- 3. Choose the next batch: all fresh, or one retry alone with `left` retries after this one. Fresh ones stand
 -- in the store at ranks from..to, and (priorities) the `above` highest.
 local left, from, to, above = RETRIES, nil, nil, 0
-local r = call('ZRANGE', retry, 0, 0, 'WITHSCORES')
+local r = call('ZRANGE', retry, '0', '0', 'WITHSCORES')
 local due = r[1] and math.floor(r[2] / 100)
 local retries_first, late                          -- late: a retry is due, and fresh ones may pass it
 local passed = math.min(256 + PASS, tonumber(m[7]) or 0)
@@ -278,13 +284,16 @@ local function alone(content, retries_left)
 end
 
 if kind ~= 'P' then
-  local first = call('ZRANGEBYSCORE', store, '-inf', now, 'WITHSCORES', 'LIMIT', 0, 2)
-  local oldest = tonumber(first[2] or math.huge)
+  local few, till = math.min(8, count + 1), int(now)
+  local first = call('ZRANGEBYSCORE', store, '-inf', till, 'LIMIT', '0', int(few))
+  local oldest = tonumber(first[1] and call('ZSCORE', store, first[1]) or math.huge)
   retries_first = due and due <= oldest
   if oldest <= RETRIES then
     alone(first[1], oldest)
+  elseif take_all(first, few, 1) then
+    from, to = 0, #x - 1
   elseif first[1] then
-    from, to = 0, read(0, count, mean_of(first), 1, function(i, n) return call('ZRANGEBYSCORE', store, '-inf', now, 'LIMIT', i, n) end) - 1
+    from, to = 0, read(0, count, mean_of(first, 1), 1, function(i, n) return call('ZRANGEBYSCORE', store, '-inf', till, 'LIMIT', int(i), int(n)) end) - 1
   end
 else
   -- What was put back takes its place in the store again, once its time has come. Retries may stand before it.
@@ -298,7 +307,7 @@ else
       local stored, records = call('ZMSCORE', store, unpack(back)), call('HMGET', why, unpack(back))
       for i = 1, #back do
         local again = tonumber(stored[i] or 0) > RETRIES   -- sent again: merges into the fresh copy
-        local priority = tonumber(string.match(records[i] or '', '^%d+ %d+ %d+ (%d+) ') or 0)
+        local priority = math.min(LARGEST, tonumber(string.match(records[i] or '', '^%d+ %d+ %d+ (%d+) ') or 0))
         if again or priority > RETRIES then moved[#moved + 1] = back[i] end   -- else unknown: it goes alone
         if not again and priority > RETRIES then fresh[#fresh + 1], fresh[#fresh + 2] = int(priority), back[i] end
       end
@@ -311,14 +320,19 @@ else
     r, due = call('ZRANGE', retry, 0, 0, 'WITHSCORES'), nil
     if r[1] then due = math.floor(r[2] / 100) end  -- not by `and`: the Lua of rmqtest would keep the old one
   end
-  local top, random = call('ZREVRANGE', store, 0, 1, 'WITHSCORES'), tonumber(ARGV[7])
+  local few, random = math.min(4, count + 1), tonumber(ARGV[7])
+  local top = call('ZREVRANGE', store, '0', int(few - 1), 'WITHSCORES')
   -- Failed ones of a literal topic stand below every priority. Those that somebody else wrote are found in time.
-  local low = (m[6] or m[7] or random % 16 == 0 or tonumber(top[2] or 0) <= RETRIES) and call('ZRANGE', store, 0, 0, 'WITHSCORES') or top
+  local low = top
+  if #top < 2 * few then low = {top[#top - 1], top[#top]}
+  elseif m[6] or m[7] or random % 16 == 0 or tonumber(top[2]) <= RETRIES then low = call('ZRANGE', store, 0, 0, 'WITHSCORES') end
   local failed = tonumber(low[2] or math.huge) <= RETRIES
   late = failed or due and due <= now
   retries_first = tonumber(top[2] or 0) <= RETRIES or late and passed >= PASS
   if failed and retries_first then
     alone(low[1], tonumber(low[2]))
+  elseif not failed and take_all(top, few, 2) then
+    from, to = -#x, -1
   elseif top[1] then
     -- Of the lowest level taken, `size` contents stand in the store and k of them are taken, from a random
     -- place: else the equal ones that sort last would starve. (Some near the ends of the level are drawn up
@@ -327,7 +341,7 @@ else
     if size >= count then
       told[1] = level
     else
-      k, full = read(0, count, mean_of(top), 2, function(i, n) return call('ZREVRANGE', store, i, i + n - 1, 'WITHSCORES') end)
+      k, full = read(0, count, mean_of(top, 2), 2, function(i, n) return call('ZREVRANGE', store, i, i + n - 1, 'WITHSCORES') end)
       while tonumber(told[k]) <= RETRIES do x[k], told[k], k = nil, nil, k - 1 end   -- a retry goes alone
       level, above = told[k], k
       while told[above] == level do above = above - 1 end
@@ -338,7 +352,7 @@ else
     if size > k or not x[1] then
       local n = k
       local function window(i, some) return call('ZREVRANGE', store, above + skip + i, above + skip + i + some - 1) end
-      k, full = read(above, n, mean_of(top), 1, window)
+      k, full = read(above, n, mean_of(top, 2), 1, window)
       if full then                                -- then from any of them on, or the last ones would starve
         local first = math.floor(random / (size + n - 1)) % n
         skip = skip + first
@@ -367,7 +381,7 @@ elseif tells_due then told = call('ZMSCORE', store, unpack(x)) end
 
 -- 4. Move it to prepare. The first write takes away, so it passes above maxmemory.
 if from then
-  call('ZREMRANGEBYRANK', store, from, to)
+  call('ZREMRANGEBYRANK', store, int(from), int(to))
   if above > 0 then call('ZREMRANGEBYRANK', store, -above, -1) end
 else
   call('ZREM', store, x[1])
@@ -376,8 +390,8 @@ if due then call('ZREM', retry, unpack(x)) end    -- a waiting retry of a fresh 
 local add, mark, n = {}, int(second * 1000 + left), #x
 for i = 1, n do add[2 * i - 1], add[2 * i] = mark, x[i] end
 call('ZADD', prepare, unpack(add))
-if holder == me and m[4] == ARGV[5] then call('HSET', meta, 'batch', following, 'until', now + ARGV[5])
-else call('HSET', meta, 'holder', me, 'batch', following, 'until', now + ARGV[5], 'lease', ARGV[5]) end
+if holder == me and m[4] == ARGV[5] then call('HSET', meta, 'batch', following, 'until', int(now + ARGV[5]))
+else call('HSET', meta, 'holder', me, 'batch', following, 'until', int(now + ARGV[5]), 'lease', ARGV[5]) end
 passed = late and passed + (from and n or -PASS) or 0
 if passed > 0 then call('HSET', meta, 'passed', passed) elseif m[7] then call('HDEL', meta, 'passed') end
 local out = {'BATCH', following, 17 - left, n, unpack(x)}
