@@ -365,9 +365,9 @@ func (b *batch) finish() {
 	}
 	x.goOn = nil
 	clear(x.results)
-	at, took := time.Time{}, len(b.answer.Contents)
-	if gap := b.pace.gap(took, filled(took, x.turn.Count) || x.Leaving()); gap > 0 {
-		at = time.Now().Add(gap)
+	at := time.Time{}
+	if !filled(len(b.answer.Contents), x.turn.Count) && !x.Leaving() {
+		at = b.pace.next(x.sent, time.Now())
 	}
 	b.schedule.Again(&x.Slot, x.facts, at)
 }

@@ -1,68 +1,77 @@
 package consumer
 
 import (
+	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// pace keeps the cost of turns low when there are many of them: a turn costs
-// Redis about ten times what a message in a batch does, so waiting a little
-// for fuller batches is cheaper than asking at once. At a few thousand turns a
-// second and below there is no waiting at all.
+// pace has slots wait for fuller batches when there is much to do: a turn costs Redis as
+// much as ten messages in a batch do. The gap between two turns of a slot grows with the
+// number of slots that have something to do, so that more slots do not mean more turns; and
+// with the root of how many messages there are a second: at a low rate none should wait
+// for long, at a high one Redis has no time for turns. It is as if this worker had
+// all slots, so many workers together take no more turns than one would.
 type pace struct {
-	mu     sync.Mutex
-	began  time.Time
-	turns  int     // that came back with room left, since began
-	perSec float64 // in the last window
+	mu       sync.Mutex
+	began    time.Time // the window
+	messages int       // taken since then
+
+	gap atomic.Int64 // ns; of the last window
 }
 
 const (
 	paceWindow = 50 * time.Millisecond
-	quietTurns = 3_000  // a second: nothing waits
-	busyTurns  = 10_000 // a second: each write waits for its share
 
-	turnShare    = 100 * time.Microsecond // of a taker's time
-	messageShare = 1500 * time.Nanosecond
+	// For each slot and each root of a message a second: 2.9 ms for 64 slots at 50,000 a second.
+	gapUnit = 200 * time.Nanosecond
 
-	// Before the next turn of a slot whose batch was not full. With more than a few
-	// messages in a batch the slot is busy, and waiting longer saves half the turns.
-	smallGap, busyGap = time.Millisecond, 2 * time.Millisecond
-	busyBatch         = 16
+	leastGap, mostGap = 200 * time.Microsecond, 20 * time.Millisecond
+
+	// Gaps end together, in so many steps of one, so that turns share a write.
+	gapSteps = 8
 )
 
-// wait waits after a write with some turns that came back with room left, since
-// for the others there is nothing to wait for, and took messages messages.
-func (p *pace) wait(turns, messages int, took time.Duration) {
+// took notes that turns took so many messages. busy is asked once in a window: how many slots
+// have something to do, and which share of all slots is this worker's.
+func (p *pace) took(messages int, now time.Time, busy func() (slots int, share float64)) {
 	p.mu.Lock()
-	p.turns += turns
-	if since := time.Since(p.began); since > paceWindow {
-		p.perSec = float64(p.turns) / since.Seconds()
-		p.turns, p.began = 0, time.Now()
+	defer p.mu.Unlock()
+	p.messages += messages
+	if since := now.Sub(p.began); since > paceWindow {
+		slots, share := busy()
+		p.gap.Store(int64(gapFor(float64(p.messages)/since.Seconds(), slots, share)))
+		p.began, p.messages = now, 0
 	}
-	busy := p.perSec > busyTurns
-	p.mu.Unlock()
-	if !busy {
-		return
+}
+
+// gapFor is the gap of slots that take so many messages a second together.
+func gapFor(perSec float64, slots int, share float64) time.Duration {
+	if share <= 0 {
+		return 0
 	}
-	if d := time.Duration(turns)*turnShare - time.Duration(messages)*messageShare - took; d > 0 {
-		time.Sleep(d)
+	gap := time.Duration(float64(slots) / share * math.Sqrt(perSec/share) * float64(gapUnit))
+	if gap < leastGap {
+		return 0
 	}
+	return min(gap, mostGap)
+}
+
+// next is when a slot is to take its next turn, whose last one was sent at a time. Zero
+// means at once.
+func (p *pace) next(sent, now time.Time) time.Time {
+	gap := time.Duration(p.gap.Load())
+	if gap == 0 {
+		return time.Time{}
+	}
+	at, step := sent.Add(gap), gap/gapSteps
+	if at = at.Add(step - at.Sub(epoch)%step); at.After(now) {
+		return at
+	}
+	return time.Time{}
 }
 
 // filled reports whether a turn that might take so many messages took about as
 // many, so that more wait very likely.
 func filled(took, most int) bool { return 2*took > most }
-
-// gap is how long a slot waits before its next turn, after a batch of some
-// messages.
-func (p *pace) gap(messages int, full bool) time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case full || p.perSec < quietTurns:
-		return 0
-	case messages >= busyBatch:
-		return busyGap
-	}
-	return smallGap
-}

@@ -55,61 +55,107 @@ func TestBatchSize(t *testing.T) {
 	}
 }
 
-func TestPace(t *testing.T) {
+func TestGap(t *testing.T) {
 	t.Parallel()
-	var p pace
+	ms := func(x float64) time.Duration { return time.Duration(x * float64(time.Millisecond)) }
 	for _, c := range []struct {
-		perSec      float64
-		small, busy time.Duration
-	}{{0, 0, 0}, {quietTurns - 1, 0, 0}, {quietTurns, smallGap, busyGap}, {50_000, smallGap, busyGap}} {
-		p.perSec = c.perSec
-		small, busy, full := p.gap(busyBatch-1, false), p.gap(busyBatch, false), p.gap(busyBatch, true)
-		if small != c.small || busy != c.busy || full != 0 {
-			t.Errorf("%v turns a second: gap %v after a small batch, %v after a larger and %v after a full one", c.perSec, small, busy, full)
+		perSec float64
+		slots  int
+		share  float64
+		want   time.Duration
+	}{
+		{0, 64, 1, 0},
+		{100, 64, 1, 0}, // less than the least
+		{1000, 4, 1, 0},
+		{10_000, 50, 1, ms(1)},
+		{40_000, 64, 1, ms(2.56)},
+		{360_000, 16, 1, ms(1.92)},
+		{360_000, 64, 1, ms(7.68)},
+		{360_000, 256, 1, mostGap},
+		{10_000, 16, 0.25, ms(2.56)}, // as the worker that has all of 40,000 on 64 slots
+		{1e9, 65_536, 0.001, mostGap},
+		{1e5, 64, 0, 0}, // all are being left
+	} {
+		if got := gapFor(c.perSec, c.slots, c.share); (got - c.want).Abs() > time.Microsecond {
+			t.Errorf("%v messages a second on %d slots, %v of all: %v, want %v", c.perSec, c.slots, c.share, got, c.want)
 		}
-	}
-	// A window later the rate is measured anew.
-	p.perSec, p.began, p.turns = 50_000, time.Now().Add(-time.Second), 99
-	p.wait(1, 0, 0)
-	if p.perSec > 100 || p.turns != 0 {
-		t.Errorf("%v turns a second, %d in this window", p.perSec, p.turns)
-	}
-	// Busy, a write waits for its share, less what its messages and its answer
-	// have cost already.
-	p.perSec, p.began = 50_000, time.Now().Add(time.Hour)
-	begin := time.Now()
-	p.wait(8, 0, 0)
-	if waited := time.Since(begin); waited < 8*turnShare {
-		t.Errorf("waited %v", waited)
 	}
 }
 
-// Turns that come back full are not counted: more messages wait there, and to ask
-// less often would gain nothing.
-func TestPaceCountsTurnsWithRoomLeft(t *testing.T) {
+func TestPace(t *testing.T) {
+	t.Parallel()
+	p, now, asked := pace{}, time.Now(), 0
+	busy := func() (int, float64) { asked++; return 64, 1 }
+	if at := p.next(now, now); !at.IsZero() {
+		t.Errorf("at first a slot waits until %v", at)
+	}
+	p.took(0, now, busy) // the first window begins
+	for range 40 {       // 40,000 a second
+		now = now.Add(paceWindow / 39)
+		p.took(2000/40, now, busy)
+	}
+	if asked != 2 {
+		t.Errorf("%d windows", asked)
+	}
+	const gap, step = 2560 * time.Microsecond, 320 * time.Microsecond
+	ends := map[time.Duration]bool{}
+	for since := time.Duration(0); since < gap; since += 10 * time.Microsecond {
+		at := p.next(now.Add(since), now.Add(since))
+		if wait := at.Sub(now) - since; wait < gap*9/10 || wait > gap+step*11/10 {
+			t.Fatalf("a slot waits for %v, not about %v", wait, gap)
+		}
+		ends[at.Sub(epoch)] = true
+	}
+	if len(ends) > gapSteps+2 { // and those of the gaps before and behind
+		t.Errorf("gaps end at %d times, not at %d", len(ends), gapSteps)
+	}
+	if at := p.next(now, now.Add(2*gap)); !at.IsZero() {
+		t.Errorf("a slot whose handlers took longer than the gap waits until %v", at)
+	}
+	p.took(0, now.Add(time.Hour), busy)
+	if at := p.next(now, now); !at.IsZero() {
+		t.Errorf("after an hour without messages a slot waits until %v", at)
+	}
+}
+
+// Under load a slot waits for a fuller batch, unless its batch was full.
+func TestSlotsWaitForFullerBatches(t *testing.T) {
 	t.Parallel()
 	rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
-	contents := numbered("m", 20_000)
-	newSender(t, rdb, topic).send(t, contents...)
+	const backlog, single, gap = 4000, 50, 2 * time.Second
+	contents := numbered("m", backlog+single)
 	n := newNotes()
 	var mu sync.Mutex
-	batches := map[int64]bool{}
+	batches := map[int64]int{}
 	c := newConsumer(t, rdb, Config{})
-	c.pace.began = time.Now().Add(time.Hour) // so that one window holds all
+	c.pace.began = time.Now().Add(time.Hour) // so that the gap stays
+	c.pace.gap.Store(int64(gap))
 	must(t, c.Listen(topic, n.around(func(_ context.Context, d *Delivery) error {
 		mu.Lock()
 		defer mu.Unlock()
-		batches[d.Fence] = true
+		batches[d.Fence]++
 		return nil
 	}), ListenOptions{}))
+	s := newSender(t, rdb, topic)
+	s.send(t, contents[:backlog]...)
 	must(t, c.Start(ctx))
+	begin := time.Now()
+	n.awaitAll(t, contents[:backlog])
+	mu.Lock()
+	if waits := int(time.Since(begin) / gap); waits > len(batches)/2 {
+		t.Errorf("%d batches, nearly all of them full, were begun in the time of %d gaps", len(batches), waits)
+	}
+	clear(batches)
+	mu.Unlock()
+	begin = time.Now()
+	for _, x := range contents[backlog:] {
+		s.send(t, x)
+	}
 	n.awaitAll(t, contents)
 	must(t, c.settle(ctx))
 	mu.Lock()
 	defer mu.Unlock()
-	c.pace.mu.Lock()
-	defer c.pace.mu.Unlock()
-	if counted := c.pace.turns; counted == 0 || counted > len(batches)/2 {
-		t.Errorf("%d turns were counted, with %d batches, nearly all of them full", counted, len(batches))
+	if most := 2 + int(time.Since(begin)/gap); len(batches) > most {
+		t.Errorf("%d messages that were sent one by one came in %d batches, not at most %d", single, len(batches), most)
 	}
 }

@@ -66,7 +66,7 @@ type taker struct {
 	hands     []schedule.Hand
 	cmds      []redis.Cmder
 	answers   []answer
-	begin     time.Time // of the write
+	answered  time.Time // when the write was
 	replaced  bool      // another taker has taken this one's place meanwhile
 	reporting bool      // the answers are shown to observers, and nothing is done about them yet
 }
@@ -114,13 +114,13 @@ func (t *taker) ask() bool {
 	if len(t.hands) == 0 {
 		return false
 	}
-	t.begin = time.Now()
-	t.beat.works(t.begin)
+	begin := time.Now()
+	t.beat.works(begin)
 	t.cmds, t.answers = t.cmds[:0], t.answers[:0]
 	for _, h := range t.hands {
 		x := asSlot(h.Slot)
 		x.ask(h)
-		x.sent = t.begin
+		x.sent = begin
 		t.cmds = append(t.cmds, t.scripts.TurnCmd(t.shift.Requests, &x.turn))
 	}
 	t.beat.waits()
@@ -129,7 +129,8 @@ func (t *taker) ask() bool {
 	} else {
 		t.scripts.Exec(t.shift.Requests, t.cmds...)
 	}
-	t.beat.works(time.Now())
+	t.answered = time.Now()
+	t.beat.works(t.answered)
 	for i, h := range t.hands {
 		x := asSlot(h.Slot)
 		a, err := luascripts.TurnAnswer(&x.turn, t.cmds[i])
@@ -141,14 +142,14 @@ func (t *taker) ask() bool {
 
 // heed does what the answers say.
 func (t *taker) heed() {
-	small, taken, unanswered, answered := 0, 0, 0, false
+	taken, unanswered, answered := 0, 0, false
+	for i := range t.answers {
+		taken += len(t.answers[i].Contents)
+	}
+	t.pace.took(taken, t.answered, t.schedule.Busy) // first: the batches go by it
 	var why error
 	for i := range t.answers {
 		a := &t.answers[i]
-		taken += len(a.Contents)
-		if !filled(len(a.Contents), a.slot.turn.Count) {
-			small++
-		}
 		if a.err == nil {
 			answered = true
 			t.answer(a.slot, a.Answer)
@@ -162,10 +163,7 @@ func (t *taker) heed() {
 		t.log.Warn("turns have no answer and are repeated", zap.Int("slots", unanswered), zap.Error(why))
 	}
 	if answered {
-		t.shift.Heard(time.Now())
-	}
-	if !t.replaced {
-		t.pace.wait(small, taken, time.Since(t.begin))
+		t.shift.Heard(t.answered)
 	}
 }
 

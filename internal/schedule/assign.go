@@ -52,9 +52,12 @@ func (s *Schedule) unassignLocked(x *Slot) {
 // markLocked notes whether a slot is assigned to this worker.
 func (s *Schedule) markLocked(x *Slot, assigned bool) {
 	if x.assigned != assigned {
-		if x.topic.own--; assigned {
-			x.topic.own += 2
+		n := -1
+		if assigned {
+			n = 1
 		}
+		x.topic.own += n
+		s.own += n
 		s.partLocked(x.topic)
 	}
 	x.assigned = assigned

@@ -9,7 +9,7 @@ import (
 // says, the sums are right, and nothing waits that could begin.
 func (p *play) check(t *testing.T) {
 	t.Helper()
-	used, kept, waiters, queued, asleepUntil, active, starving := 0, 0, 0, 0, 0, 0, 0
+	used, kept, waiters, queued, asleepUntil, active, starving, own, all := 0, 0, 0, 0, 0, 0, 0, 0, 0
 	for _, x := range p.topics {
 		mine, waits, assigned := 0, 0, 0
 		ids := map[string]bool{}
@@ -58,6 +58,7 @@ func (p *play) check(t *testing.T) {
 			t.Errorf("topic %s: %d places counted as %d, %d slots assigned, counted as %d, %d places too many, %d waiting as %d", x.Name, mine, x.used, assigned, x.own, x.excess.Load(), waits, x.waiting.length)
 		}
 		x.checkRate(t)
+		own, all = own+x.own, all+x.Slots
 		dry := x.rated != nil && x.rated.dry
 		used, waiters, kept = used+mine, waiters+waits, kept+max(0, x.reserve-mine)
 		if hungry := waits > 0 && mine < x.allowed && !dry; hungry != (x.rank > 0) {
@@ -78,6 +79,9 @@ func (p *play) check(t *testing.T) {
 	if used != p.used || kept != p.kept || waiters != int(p.waiters.Load()) || used > p.limit || used+kept > p.limit && !p.limited || starving > 0 {
 		t.Errorf("%d places counted as %d, %d kept as %d, of %d; %d waiting as %d, of %d topics in vain",
 			used, p.used, kept, p.kept, p.limit, waiters, p.waiters.Load(), starving)
+	}
+	if own != p.own || all != p.all {
+		t.Errorf("%d of %d slots are counted as %d of %d", own, all, p.own, p.all)
 	}
 	if queued != p.ready.length || asleepUntil != len(p.sleepers.all) || active != p.active {
 		t.Errorf("%d ready counted as %d, %d that will wake as %d, %d active as %d",

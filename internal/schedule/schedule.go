@@ -26,6 +26,7 @@ type Schedule struct {
 	hungry    ordered[*Topic]
 	dry       ordered[*Topic] // without tokens, while slots wait for them
 	active    int             // slots that are not asleep
+	own, all  int             // slots that are this worker's, and all of the topics
 	moved     []*Topic        // whose slots were gained or left, since Moved was called
 	moves     []Move          // since NextMoves was called
 	stopping  bool
@@ -54,6 +55,7 @@ func New(limit int, topics []*Topic, now func() time.Time, start func(x *Slot, s
 		for i := range t.Slots {
 			t.slots = append(t.slots, t.newSlotLocked(i, 0))
 		}
+		s.all += len(t.slots)
 		t.unlimit()
 		s.allowLocked(t)
 	}
@@ -269,6 +271,13 @@ func (s *Schedule) setLocked(x *Slot, to State) {
 	}
 	x.state = to
 	s.recordLocked(x)
+}
+
+// Busy returns how many slots are not asleep, and which share of all slots is this worker's.
+func (s *Schedule) Busy() (slots int, share float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.active, float64(s.own) / float64(max(1, s.all))
 }
 
 // WaitIdle returns when every slot is asleep, or the schedule is closed.
