@@ -76,6 +76,8 @@ const (
 	hopeless = "hopeless" // is declared dead
 	hold     = "hold"     // wait until the context ends, then fail, on each attempt
 	closed   = "closed"   // put back, until there is the file shopOpens
+	away     = "away"     // fail, until then
+	full     = "full"     // push back for a moment, until then
 )
 
 // shopOpens is the file by which a test lets go of what is put back.
@@ -84,7 +86,10 @@ const shopOpens = "the shop opens"
 // contentsEnd separates the contents of an event in the log.
 const contentsEnd = "\n"
 
-var errAsked = errors.New("the content asks for it")
+var (
+	errAsked = errors.New("the content asks for it")
+	errAway  = errors.New("the database is away")
+)
 
 // work is the main function of a worker process; it returns the exit code.
 func (j job) work() int {
@@ -220,10 +225,12 @@ func (h handler) handle(ctx context.Context, d *rmq.Delivery) error {
 	case order == hangDone && d.Attempt == 1:
 		<-ctx.Done()
 		return nil
-	case order == closed:
-		if _, err := os.Stat(filepath.Join(h.Dir, shopOpens)); err != nil {
-			return rmq.Later(time.Millisecond + rand.N(40*time.Millisecond))
-		}
+	case order == closed && !h.shopOpen():
+		return rmq.Later(time.Millisecond + rand.N(40*time.Millisecond))
+	case order == away && !h.shopOpen():
+		return errAway
+	case order == full && !h.shopOpen():
+		return rmq.Pushback(20*time.Millisecond, errAway)
 	case order == stuck && d.Attempt == 1:
 		<-h.stopping
 		return errAsked
@@ -245,13 +252,18 @@ func (h handler) handle(ctx context.Context, d *rmq.Delivery) error {
 	}
 }
 
+func (h handler) shopOpen() bool {
+	_, err := os.Stat(filepath.Join(h.Dir, shopOpens))
+	return err == nil
+}
+
 // eventLog is an observer that logs the events of messages, those of one kind in one line.
 type eventLog struct{ log *proctest.Log }
 
 func (o eventLog) Observe(e *rmq.Event) {
 	line := proctest.Event{Kind: proctest.Seen, Topic: e.Topic.Name, Slot: e.Slot, Fence: e.Fence}
 	for i, x := range e.Items {
-		if x.What == rmq.EventMoved {
+		if x.What == rmq.EventMoved || x.What == rmq.EventProbing {
 			return
 		}
 		if note := x.What.String(); note != line.Note {
