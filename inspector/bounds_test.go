@@ -118,7 +118,7 @@ func TestRights(t *testing.T) {
 	work(t, admin, consumer.Config{}, topic, idle)
 	send(t, admin, topic, message.FixedTime{Content: "a", At: time.Now().Add(time.Hour)})
 	calls := func(user string, not ...any) []error {
-		words := strings.Fields("acl setuser " + user + " on >x ~* +eval +evalsha +hget +hmget +sscan +time +zcard +zcount +zrange +zrank +zscore")
+		words := strings.Fields("acl setuser " + user + " on >x ~* +eval +evalsha +hget +hmget +hscan +sscan +time +zcard +zcount +zrange +zrank +zscore")
 		var rule []any
 		for _, w := range words {
 			rule = append(rule, w)
@@ -140,7 +140,7 @@ func TestRights(t *testing.T) {
 			t.Errorf("call %d: %v", n, err)
 		}
 	}
-	for _, right := range strings.Fields("-evalsha -hget -hmget -sscan -time -zcard -zcount -zrange -zrank -zscore resetkeys") {
+	for _, right := range strings.Fields("-evalsha -hget -hmget -hscan -sscan -time -zcard -zcount -zrange -zrank -zscore resetkeys") {
 		missed := 0
 		for _, err := range calls("without-"+right, right) {
 			if err != nil {

@@ -23,8 +23,8 @@
 // it is not. All times are compared by the clock of the Redis server.
 //
 // Besides what workers need, its Redis user needs +hscan +pexpire +sscan +type and
-// +zrank. One that only looks needs no more than +eval +evalsha +hget +hmget +info +ping
-// +sscan +time +zcard +zcount +zrange +zrank +zscore.
+// +zrank. One that only looks needs no more than +eval +evalsha +hget +hmget +hscan +info
+// +ping +sscan +time +zcard +zcount +zrange +zrank +zscore.
 //
 // It does not send messages, see package producer, and keeps no history.
 package inspector
