@@ -196,7 +196,7 @@ func (l *Limit) judge(b Batch) {
 		wait := doubtWait * lasted
 		switch {
 		case gain >= (1+l.size)/2 && l.dives: // some are too many, so it looks how many
-			wait = 0
+			wait, l.rate = 0, 0
 		case gain < (1+l.size)/2: // each handler is of use
 			lost := time.Duration((1 - gain) * float64(lasted) * lossWait)
 			wait = max(leastWait, min(lost, max(mostWait, 5*lasted))*time.Duration(l.times))

@@ -41,7 +41,7 @@ type window struct {
 // add counts a batch, and reports whether it did: not in the time before, or after a gap.
 func (w *window) add(b Batch) bool {
 	if w.from.IsZero() || w.batches > 0 && b.End.Sub(w.last) > gapBatches*w.mean()+leastGap {
-		*w = window{from: b.End}
+		*w = window{from: b.End.Add(b.Took)} // what runs has begun before
 		return false
 	}
 	if b.End.Before(w.from) {
