@@ -3,6 +3,7 @@ package keeper
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -85,13 +86,15 @@ func TestAlone(t *testing.T) {
 				if c.zooKeeper != nil {
 					n.broken = func(now time.Time) bool { return !c.zooKeeper(now.Sub(begun)) }
 				}
-				last := begun
+				var last atomic.Pointer[time.Time]
+				last.Store(&begun)
 				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 				defer cancel()
 				go func() {
 					for tick := time.NewTicker(time.Millisecond * 10); ; {
 						if c.mine(time.Since(begun)) {
-							last = time.Now()
+							now := time.Now()
+							last.Store(&now)
 						}
 						select {
 						case <-tick.C:
@@ -101,7 +104,7 @@ func TestAlone(t *testing.T) {
 						}
 					}
 				}()
-				d := doubt{others: n, quiet: func() time.Duration { return time.Since(last) }, timeout: func() time.Duration { return timeout }}
+				d := doubt{others: n, quiet: func() time.Duration { return time.Since(*last.Load()) }, timeout: func() time.Duration { return timeout }}
 				alone := d.wait(ctx)
 				at := time.Since(begun)
 				switch {
