@@ -28,7 +28,14 @@ func TestWhatIsAnAnswer(t *testing.T) {
 	}
 	want := func(what string, rdb redis.UniversalClient, is bool) {
 		t.Helper()
-		if answered(rdb) != is {
+		got := answered(rdb)
+		for range 30 { // a busy machine may take longer than one question waits
+			if got || !is {
+				break
+			}
+			got = answered(rdb)
+		}
+		if got != is {
 			t.Errorf("%s: answered is %t", what, !is)
 		}
 	}
