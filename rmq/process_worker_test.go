@@ -42,6 +42,7 @@ type job struct {
 
 	SafetyLook    time.Duration
 	ListensToDead bool // listens to the dead: see noteDeath
+	NoBreaker     bool
 }
 
 // sharing is how the slots are shared out.
@@ -127,9 +128,9 @@ func (j job) run() error {
 	for _, t := range j.Topics {
 		h := handler{j, log, client, stopping}
 		if j.Together {
-			err = client.ListenBatch(t, h, rmq.BatchOptions{ListenOptions: rmq.ListenOptions{Rate: j.Rate}})
+			err = client.ListenBatch(t, h, rmq.BatchOptions{ListenOptions: rmq.ListenOptions{Rate: j.Rate, NoBreaker: j.NoBreaker}})
 		} else {
-			err = client.Listen(t, h, rmq.ListenOptions{Rate: j.Rate})
+			err = client.Listen(t, h, rmq.ListenOptions{Rate: j.Rate, NoBreaker: j.NoBreaker})
 		}
 		if err != nil {
 			return err
