@@ -48,6 +48,7 @@ type Limit struct {
 	places   int // now, also in a trial
 	stay     int // outside of it
 	measure  window
+	begun    time.Time // since when it measures with these places, gaps or not
 
 	rate  float64 // messages a second outside of a trial; 0: unknown
 	doubt float64 // of that
@@ -76,6 +77,9 @@ func (l *Limit) Stays() int { return l.stay }
 // Finished learns of a batch, and returns how many handlers may run at once from now on.
 func (l *Limit) Finished(b Batch) int {
 	w := &l.measure
+	if l.places != l.stay && b.End.Sub(l.begun) > 2*w.most() { // the work ended before the trial did
+		l.set(l.stay, b.End)
+	}
 	switch {
 	case b.Pushed:
 		l.shrink(b.End)
@@ -96,7 +100,7 @@ func (l *Limit) set(places int, now time.Time) {
 	if places != l.places { // what runs is of before, and so is the queue behind it
 		settled = now.Add(l.measure.mean())
 	}
-	l.places = places
+	l.places, l.begun = places, settled
 	l.measure = window{from: settled}
 }
 

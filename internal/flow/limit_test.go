@@ -216,6 +216,30 @@ func TestPauseIsNotSlow(t *testing.T) {
 	}
 }
 
+// The work ends while fewer handlers are tried: short bursts of work later have all of them again.
+func TestTrialEndsWithTheWork(t *testing.T) {
+	t.Parallel()
+	l, now := New(1, 64), time.Now()
+	for l.Places() == 64 {
+		now = feed(l, now, 10*time.Millisecond, func(*Batch) {})
+	}
+	now = feed(l, now, 50*time.Millisecond, func(*Batch) {})
+	for burst := range 10 {
+		now = now.Add(time.Minute)
+		for left := 60; left > 0; {
+			at := min(left, l.Places())
+			left -= at
+			now = now.Add(100 * time.Millisecond)
+			for range at {
+				l.Finished(Batch{End: now, Took: 100 * time.Millisecond, Busy: 100 * time.Millisecond, Good: 1, Places: at, Waiting: left > 0})
+			}
+		}
+		if got := l.Places(); got != 64 {
+			t.Errorf("%d handlers after burst %d", got, burst)
+		}
+	}
+}
+
 // It stays between its bounds, whatever is learned.
 func TestBounds(t *testing.T) {
 	t.Parallel()

@@ -72,7 +72,9 @@ func (w *window) long() bool {
 }
 
 // longest reports whether it must be judged.
-func (w *window) longest() bool { return w.lasts() > max(mostTime, mostBatches*w.mean()) }
+func (w *window) longest() bool { return w.lasts() > w.most() }
+
+func (w *window) most() time.Duration { return max(mostTime, mostBatches*w.mean()) }
 
 // pressed reports whether there was more work than handlers all the time.
 func (w *window) pressed() bool { return 10*w.slack <= w.batches }
