@@ -105,7 +105,7 @@ func (o *outages) say(x outageOf) {
 		log.Warn("every message of a topic fails: only one is tried now and then, until one succeeds",
 			zap.Time("since", x.since), zap.String("error", x.why))
 	} else {
-		log.Info("messages of a topic succeed again", zap.Duration("after", x.over.Sub(x.since)), zap.Int("probes", x.probes))
+		log.Warn("messages of a topic succeed again", zap.Duration("after", x.over.Sub(x.since)), zap.Int("probes", x.probes))
 	}
 }
 

@@ -44,7 +44,12 @@ Exit code 1 if it is nowhere.`,
 				}
 				return a.nowhere(t, content, basis)
 			}
+			limit, err := i.Policy(cmd.Context(), args[0])
+			if err := a.partly(err); err != nil {
+				return err
+			}
 			for n, e := range found {
+				e.WaitsFor = append(e.WaitsFor, slowed(e, limit)...)
 				if a.json {
 					if err := a.object(a.explained(e)); err != nil {
 						return err
@@ -75,6 +80,14 @@ func (a *app) nowhere(t inspector.Topic, content, basis string) error {
 		return failed("%s is not here%s, see above", shorten(a.text(content), 60), a.whereLooked())
 	}
 	return failed("%s is not here: never sent, handled already, or sent with another content; looked in %s", shorten(a.text(content), 60), looked)
+}
+
+// slowed says that a message may wait because its topic is limited.
+func slowed(e inspector.Explanation, limit inspector.Policy) []string {
+	if e.Waiting == nil && e.Retry == nil || limit == (inspector.Policy{}) {
+		return nil
+	}
+	return []string{"the limit of its topic: " + limit.String()}
 }
 
 const indent = 16 // of what is said of a place, with its label

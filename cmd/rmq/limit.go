@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/limits"
 )
 
 func (a *app) limitCommand() *cobra.Command {
@@ -32,18 +33,18 @@ Without flags it shows the limit that holds, which rmq stats does, too.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags := cmd.Flags()
 			given := func(name string) bool { return flags.Changed(name) }
-			limits := given("rate") || given("concurrency")
+			sets := given("rate") || given("concurrency")
 			switch {
-			case off && (limits || given("for")):
+			case off && (sets || given("for")):
 				return misused("--off ends a limit; it stands alone")
-			case limits && !given("for"):
+			case sets && !given("for"):
 				return misused("--for is missing: how long the limit is to hold, as in --for 1h")
-			case given("for") && !limits:
+			case given("for") && !sets:
 				return misused("--rate and --concurrency are missing: what to limit, as in --rate 50/s")
 			case given("concurrency") && each < 1:
 				return misused("--concurrency is %d; it must be 1 or more; to stop a topic, use rmq pause", each)
-			case given("for") && time.Duration(long) < time.Second:
-				return misused("--for is %s; it must be 1s or more", time.Duration(long))
+			case given("for") && (time.Duration(long) < time.Second || time.Duration(long) > limits.Span):
+				return misused("--for is %s; it must be from 1s to 10 years", time.Duration(long))
 			}
 			ctx := cmd.Context()
 			i, t, err := a.topic(ctx, args[0])
@@ -57,7 +58,7 @@ Without flags it shows the limit that holds, which rmq stats does, too.`,
 					return err
 				}
 				return a.unlimited(t, was)
-			case limits:
+			case sets:
 				p := inspector.Policy{Rate: float64(rate.pace), Concurrency: each, For: time.Duration(long)}
 				if err := i.Limit(ctx, t.Name, p); err != nil {
 					return err
@@ -72,10 +73,9 @@ Without flags it shows the limit that holds, which rmq stats does, too.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.Var(&rate, "rate", "`messages` that begin, as in 50/s, 600/m or 10/h: all workers together")
-	flags.IntVar(&each, "concurrency", 0, "`handlers` that run at once in each worker")
-	flags.Lookup("concurrency").DefValue = "" // or the help would show 0, which is refused
-	flags.Var(&long, "for", "how `long`, as in 90s, 1h30m or 2d")
+	flags.Var(&rate, "rate", "messages that begin, as in 50/s, 600/m or 10/h: all workers together")
+	flags.IntVar(&each, "concurrency", 0, "at most `n` handlers at once in each worker")
+	flags.Var(&long, "for", "how long, as in 90s, 1h30m or 2d")
 	flags.BoolVar(&off, "off", false, "end the limit now")
 	return cmd
 }

@@ -32,6 +32,9 @@ func TestLimit(t *testing.T) {
 		if got := s.text(t, "stats", "orders"); !strings.Contains(got, "\norders is limited: 50/s, 4 handlers in each worker, for ") {
 			t.Errorf("%q", got)
 		}
+		if got := s.text(t, "explain", "orders", "a"); !strings.Contains(got, " the limit of its topic: 50/s, 4 handlers in each worker, for") {
+			t.Errorf("%q", got)
+		}
 		if got := s.text(t, "stats", "orders", "--json"); !strings.Contains(got, `"limit":{"rate_per_second":50,"concurrency":4,"for_ms":3`) {
 			t.Errorf("%q", got)
 		}
@@ -65,9 +68,9 @@ func TestLimitRefuses(t *testing.T) {
 			{"orders --concurrency -1 --for 1h", 2, "--concurrency is -1"},
 			{"orders --rate 50/s", 2, "--for is missing"},
 			{"orders --for 1h", 2, "--rate and --concurrency are missing"},
-			{"orders --rate 50/s --for 0", 2, "--for is 0s; it must be 1s or more"},
+			{"orders --rate 50/s --for 0", 2, "--for is 0s; it must be from 1s to 10 years"},
 			{"orders --rate 50/s --for -1h", 2, "--for is"},
-			{"orders --rate 50/s --for 4000d", 2, "Policy.For"},
+			{"orders --rate 50/s --for 4000d", 2, "--for is 96000h0m0s; it must be from 1s to 10 years"},
 			{"orders --off --for 1h", 2, "--off"},
 			{"", 2, "too few arguments"},
 			{"oders --rate 50/s --for 1h", 1, "orders"},
