@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
@@ -21,6 +22,27 @@ import (
 // (The Lua of the in-memory server cannot read "inf" and "1e+300".)
 
 func TestOddScores(t *testing.T) { onEachServer(t, oddTrials) }
+
+// Where a long has 32 bits, as on small machines and on Windows, %d makes one and the same number of all
+// times, and of all numbers of slots.
+func TestTurnWhereLongIsShort(t *testing.T) {
+	const short = `local string = {sub = string.sub, match = string.match, format = function(f, ...)
+		if f == '%d' then return string.format(f, math.max(-2147483648, math.min(2147483647, (...)))) end
+		return string.format(f, ...)
+	end}
+	`
+	rdb := servertest.Redis(t).Client(t)
+	rdb.FlushAll(ctx)
+	w := newWorld(t, rdb, 3, func(name, source string) string {
+		if name == "turn" {
+			return short + source
+		}
+		return source
+	})
+	for _, trial := range []func(*world){retryAlone, emptyTells, oldestFirst, highestFirst} {
+		trial(w)
+	}
+}
 
 var oddTrials = []trial{
 	{name: "any score in any key", run: func(w *world) {

@@ -72,8 +72,9 @@ local now = second * 1000 + math.floor(time[2] / 1000)
 local m = call('HMGET', meta, 'holder', 'batch', 'until', 'lease', 'paused', 'why', 'passed', 'later')
 local holder, batch = m[1] or '', math.floor(tonumber(m[2]) or 0)
 if not (batch >= 0 and batch < LARGEST) then batch = 0 end   -- nothing RMQ writes
--- A number that Redis must make a text of costs more, so even small ones are texts below; tostring() keeps 14 digits only.
-local function int(x) return string.format('%d', x) end
+-- Even small numbers are texts below, which costs less. tostring() keeps 14 digits only, and %d what a long of the server can.
+local whole = #string.format('%d', LARGEST) == 16 and '%d' or '%.0f'
+local function int(x) return string.format(whole, x) end
 -- A number past every one that Redis may have forgotten: no slot has as many batches as there are us.
 local following = int(math.max(batch + 1, second * 1000000 + time[2]))
 local function wait(till) return int(math.max(0, math.min(till - now, 1e12))) end
