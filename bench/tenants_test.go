@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// All contestants and all rounds have the same load, in which somebody shares the slot
-// of the tenant that imports.
+// All contestants and all rounds have the same load, in which a quiet tenant shares
+// the slot of the one that imports.
 func TestTenants(t *testing.T) {
 	t.Parallel()
 	const seconds = 20

@@ -187,7 +187,7 @@ func TestCutOffFromRedis(t *testing.T) {
 	}
 }
 
-// Redis is away for all, for longer than two session timeouts. Nobody gives anything up: what
+// Redis is away for all, for longer than two session timeouts. No worker gives anything up: what
 // was in hand is reported when it is back, by the same ids, and nothing is handled again.
 func TestRedisAwayForAll(t *testing.T) {
 	t.Parallel()

@@ -41,7 +41,7 @@ func (f Flow) withDefaults(concurrency int) Flow {
 type flowControl struct {
 	mu    sync.Mutex
 	limit *flow.Limit
-	said  int // how many they were, when the log was told last
+	said  int // how many they were, as last logged
 }
 
 // newFlowControl returns nil where there is nothing to find out.
@@ -52,8 +52,8 @@ func newFlowControl(f Flow) *flowControl {
 	return &flowControl{limit: flow.New(f.Min, f.Max), said: f.Max}
 }
 
-// learn takes a finished batch into account, which lasted for a time and had handlers at work
-// for a time together.
+// learn takes a finished batch into account: how long it lasted, and how long its handlers were
+// busy, added up.
 func (c *flowControl) learn(b *batch, lasted, busy time.Duration) {
 	good, over, pushed := 0, 0, false
 	for _, r := range b.results {

@@ -29,7 +29,8 @@ const (
 
 	leastGap, mostGap = 200 * time.Microsecond, 20 * time.Millisecond
 
-	// Gaps end together, in so many steps of one, so that turns share a write.
+	// Gaps end together, in so many steps of one, so that turns share a write: so a slot waits
+	// for an eighth more at the most, 22.5 ms.
 	gapSteps = 8
 )
 

@@ -127,8 +127,8 @@ func (p Policy) validate() error {
 	return nil
 }
 
-// policyOdd says what is wrong with the stored rate, concurrency and until of a limit, or nothing. A worker reads what cannot be
-// a limit as none.
+// policyOdd says what is wrong with the stored rate, concurrency and until of a limit, or
+// nothing. A worker reads what cannot be a limit as none.
 func policyOdd(values []any) string {
 	text := func(n int) string { s, _ := values[n].(string); return s }
 	rate, concurrency, until := text(0), text(1), text(2)

@@ -17,7 +17,7 @@ import (
 // Cut off from Redis. The session with ZooKeeper of such a worker lives, and so it would keep
 // its slots, in which nothing moves. It gives them up when Redis has answered it nothing for
 // two session timeouts while it did answer others: see keeper.Member.Alone. It cancels its
-// handlers first, whose results nobody could report, and ends its session when they have
+// handlers first, whose results it could not report, and ends its session when they have
 // returned. It comes back with a new session when Redis answers it.
 
 // ErrCutOff is why a worker has given its slots up.

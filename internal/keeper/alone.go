@@ -13,8 +13,8 @@ import (
 )
 
 // A worker that gets no answers from what it works with, while other workers do, is alone.
-// Its session lives, and so it would keep its slots. If nobody gets answers, that is right:
-// no other could take them, and it goes on with what it has in hand when there are answers
+// Its session lives, and so it would keep its slots. If no worker gets answers, that is right:
+// none could take them, and it goes on with what it has in hand when there are answers
 // again. So it asks the others first. Each of them writes how long it has been without an
 // answer, with the writes that it makes anyway; only a worker in doubt reads that.
 

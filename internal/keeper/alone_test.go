@@ -48,7 +48,7 @@ func (n *neighbours) answered(_ context.Context, mark int64, quiet time.Duration
 }
 
 // A worker is alone after two session timeouts without an answer, if others had some.
-// In an outage for all nobody is, however long it lasts, and not when all come back
+// In an outage for all no worker is, however long it lasts, and not when all come back
 // one after the other.
 func TestAlone(t *testing.T) {
 	t.Parallel()

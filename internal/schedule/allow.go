@@ -1,13 +1,13 @@
 package schedule
 
 // A topic may have Topic.Most places, and at times fewer: each limiter says how many, and the
-// schedule goes by the smallest. Whoever limits a topic touches none of its slots. Those that
+// schedule goes by the smallest. A limiter touches no slot of the topic. Those that
 // get no place wait, as they always do for one, and go on by themselves when more is allowed.
 //
 // A place in use is not taken away, since a handler runs in it. It comes back after the
 // message in hand: the rest of the batch is handed back, and the next turn only reports.
 
-// Limiter is one of those who limit the places of a topic.
+// Limiter is a reason for which a topic may have fewer places.
 type Limiter uint8
 
 const (
@@ -99,8 +99,8 @@ func (t *Topic) excessLocked() {
 }
 
 // GiveUp gives a place of a slot's batch back if its topic has more than it may have, and
-// reports whether it did: then whoever asks begins no other message of the batch. A borrowed
-// place is left to ReturnOne.
+// reports whether it did: then no other message of the batch may begin. A borrowed place is left
+// to ReturnOne.
 func (s *Schedule) GiveUp(x *Slot) bool {
 	if x.topic.excess.Load() == 0 { // nearly always
 		return false

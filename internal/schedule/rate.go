@@ -4,8 +4,8 @@ import "time"
 
 // A topic may have a rate: so many messages a second in the whole cluster. Each worker has a
 // bucket with the part of it that its slots are of all slots. So the parts follow the slots
-// with no word between workers, and together they are the rate: whoever has all slots has all
-// of it.
+// with no word between workers, and together they are the rate: a worker with all slots has
+// all of it.
 //
 // A slot pays for the messages of a turn before the turn, when it gets its place: one token
 // each, at most twice as many as its last turn took. What was not taken is given back, and so
