@@ -24,10 +24,10 @@ type breaker struct {
 	longest time.Duration // pause
 
 	failed []uint64 // different contents, by their hash, since the last success
-	open   int      // places, but for what is below
+	open   int      // places while messages are not begun one by one
 
-	since   time.Time // only probes are begun; zero: more is
-	outage  bool      // and it is called one
+	since   time.Time // when probing began; zero: it has not
+	outage  bool      // people hear of it
 	probes  int       // begun since
 	pause   time.Duration
 	probeAt time.Time

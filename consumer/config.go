@@ -124,8 +124,9 @@ type ListenOptions struct {
 	// false.
 	NoBreaker bool
 
-	// Flow says how far fewer handlers of this topic may run at once where more would
-	// not handle more: see [Flow]. Defaults to automatic, between 1 and Concurrency.
+	// Flow bounds how many handlers of this topic the worker lets run at once. It finds that
+	// out by itself, and takes fewer where more would handle no more: see [Flow]. Defaults to
+	// from 1 to Concurrency. [Fixed] is always Concurrency.
 	Flow Flow
 
 	// Parallel gives up the serial order of this topic: messages of one batch

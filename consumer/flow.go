@@ -11,20 +11,26 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// Flow is how many handlers of a topic run at once in this worker. Where what is behind them
-// is the bottleneck, such as a database that serves eight at a time, more of them only wait
-// there, in places that other topics could have. So the worker tries, while messages wait and
-// for a moment, how many messages fewer handlers handle, and stays with fewer if it is as
-// many. It takes more again as soon as more handle more. Handlers that time out make it fewer
-// at once, and so does a [Pushback]. Each worker does that by itself, with what it sees.
+// Flow has a worker find out how many handlers of a topic are of use, and bounds that. If what
+// is behind the handlers is the bottleneck, such as a database that serves eight at a time,
+// more than eight only wait there, in places that other topics could have. So while messages
+// wait, the worker tries fewer handlers for a moment. If these handle as many messages, it stays
+// with fewer. Now and then it tries more, and stays with more if they handle more. When
+// handlers time out or push back, it takes fewer at once. Each worker goes by what it sees
+// itself. The zero Flow is from 1 to the Concurrency of the topic.
 type Flow struct {
-	Min int // handlers at the least; 0: 1
-	Max int // handlers at the most; 0: the Concurrency of the topic
+	// Min is how many handlers may run at once at the least, from 1 to the Concurrency of the
+	// topic. Defaults to 1.
+	Min int
+
+	// Max is how many may run at once at the most, from Min to the Concurrency of the topic.
+	// Defaults to that.
+	Max int
 
 	fixed bool
 }
 
-// Fixed has the handlers of a topic limited by its Concurrency alone.
+// Fixed is a Flow that finds nothing out: as many handlers may run as Concurrency says.
 var Fixed = Flow{fixed: true}
 
 func (f Flow) withDefaults(concurrency int) Flow {

@@ -49,13 +49,13 @@ const (
 	calm      uint32 = iota // a success changes nothing
 	counting                // it may
 	oneByOne                // a message needs a permit
-	searching               // and what is taken for it is to be a look behind the first messages
+	searching               // and it is looked for behind the first messages
 )
 
 var seed = maphash.MakeSeed()
 
-// limited reports whether the next batch is for one message, and whether that is not to be the
-// first one.
+// limited reports whether the next batch is for one message, and whether that is looked for
+// behind the first ones.
 func (g *gate) limited() (one, deep bool) {
 	mood := g.mood.Load()
 	return mood >= oneByOne, mood == searching
@@ -84,7 +84,7 @@ func (g *gate) begin() (permit uint32, ok bool) {
 	return permit, ok
 }
 
-// ended notes what the end of a handler is a sign of. Message i stands for all that it had.
+// ended notes what the end of a handler is a sign of. If it had several messages, i is the first.
 func (g *gate) ended(b *batch, i int, s sign) {
 	permit := b.results[i].permit
 	if permit == 0 && (s == neither || s == success && g.mood.Load() == calm) { // nearly always
@@ -174,9 +174,9 @@ func (g *gate) settleLocked(now time.Time) {
 	g.wakeLocked(now, next)
 }
 
-// passLocked informs the schedule of how many places the breaker wants. A handler that runs
-// on keeps its own, for as long as it likes. So where one message is begun at a time there is one
-// place beside those that are taken; and one less when a slot that has one may not begin.
+// passLocked informs the schedule of how many places the breaker wants. Handlers that run keep
+// theirs. So where one message is begun at a time, the topic may have one place more than it
+// uses; and one less again when a slot that has a place may not begin.
 func (g *gate) passLocked(n int) {
 	if n == g.wanted {
 		return
@@ -235,7 +235,7 @@ type outage struct {
 	why    string // the last message failed
 }
 
-// reportLocked has people informed when an outage begins, and when it ends.
+// reportLocked reports to people when an outage begins, and when it ends.
 func (g *gate) reportLocked(now time.Time) {
 	b := g.breaker
 	switch {

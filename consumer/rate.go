@@ -10,11 +10,11 @@ import (
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
-// Rate is how many messages of a topic all its workers begin together. Each worker has the part
-// of it that its slots are of all slots; so the rate is the same however many workers there
-// are, and let all of them have the same Rate. A delivery counts when its handler is called;
-// what is handed back before does not. In a batch each message counts, and no call has more of
-// them than may begin then: for large calls set Burst.
+// Rate is how many messages of a topic all its workers begin together. A worker with a quarter
+// of the slots has a quarter of the rate; so it is the same however many workers there are.
+// Give all of them the same Rate. A delivery counts when its handler is called; what is handed
+// back before does not. In a batch each message counts, and no call has more of them than may
+// begin then: for large calls set Burst.
 //
 // While more is due than the rate allows, the slots take turns: one waits (Slots + Burst) /
 // PerSecond seconds at the longest, which is 11 minutes for 64 slots and 0.1 a second. What is
@@ -26,8 +26,8 @@ type Rate struct {
 	PerSecond float64
 
 	// Burst is how many may begin at once after a time with less to do, in all workers
-	// together; each may begin one in any case. Defaults to PerSecond / 20, and at least 1: so
-	// no second has more than 5 % too many.
+	// together, from 1 to 1000000; each worker may begin one in any case. Defaults to PerSecond
+	// / 20, and at least 1: so no second has more than 5 % too many.
 	Burst int
 }
 

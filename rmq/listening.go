@@ -68,19 +68,19 @@ type ListenOptions = consumer.ListenOptions
 //
 //	type Rate struct {
 //		PerSecond float64 // from 0.001, which is 3.6 an hour, to 1000000; 0: any number
-//		Burst     int     // at once after a time with less to do; 0: PerSecond / 20, at least 1
+//		Burst     int     // at once after a time with less to do, to 1000000; 0: PerSecond / 20, at least 1
 //	}
 //
 // With 64 slots and 0.1 a second a slot waits for up to 11 minutes: (slots + Burst) / PerSecond
 // seconds. The command rmq limit sets a rate for some time, while your program runs.
 type Rate = consumer.Rate
 
-// Flow is between which bounds the worker finds out how many handlers of a topic are of use. It
-// does so by itself: where what is behind them is the bottleneck, fewer of them run.
+// Flow bounds how many handlers of a topic run at once in a worker, which finds out by itself
+// how many are of use: where what is behind them is the bottleneck, fewer of them run.
 //
 //	type Flow struct {
-//		Min int // handlers at the least; 0: 1
-//		Max int // handlers at the most; 0: the Concurrency of the topic
+//		Min int // handlers at the least, from 1 to Concurrency; 0: 1
+//		Max int // handlers at the most, from Min to Concurrency; 0: Concurrency
 //	}
 type Flow = consumer.Flow
 

@@ -5,21 +5,23 @@ import (
 	"time"
 )
 
-// How much a trial changes, and what it must bring to be kept. If the handlers were too many,
-// fewer of them handle as much; if each was of use, less by as many as are left out.
+// By how much a trial changes the number of handlers, and what it must bring to be kept. If there
+// were too many handlers, fewer handle as much. If each was of use, what comes out falls as their
+// number does.
 const (
 	fewer, more, muchMore = 0.7, 1.4, 2.0
-	muchFewer             = 0.55 // of more than many, as long as that is as good
+	muchFewer             = 0.55 // the first trials, from many handlers on
 	many                  = 24
-	fewest                = 0.3  // after the rate has fallen
+	fewest                = 0.3  // a trial after the rate has fallen, at the least
 	mayLose               = 0.18 // of what the handlers left out would have handled, if each was of use
-	mayLoseMuch           = 0.3  // where they are much fewer: it goes on from there
+	mayLoseMuch           = 0.3  // the same in a trial with much fewer: it goes on from there
 	mustGain              = 0.35 // of what the handlers added could handle
 	overload              = 0.7  // by which time-outs and push-back shrink the limit
 )
 
-// When there is another trial. After one that showed that each handler is of use, it waits a
-// hundred times as long as it takes to make up for what was lost, and each time twice as long.
+// When there is another trial. After one that showed that each handler is of use, the limit
+// waits a hundred times as long as the time that this trial has lost, and each time twice as
+// long.
 const (
 	leastWait  = 2 * time.Second
 	lossWait   = 100
@@ -53,14 +55,14 @@ type Limit struct {
 	rate  float64 // messages a second outside of a trial; 0: unknown
 	doubt float64 // of that
 	other bool    // the rate was another one in the last window
-	fell  float64 // to how much of itself the rate did, since the last trial; 0: it did not
+	fell  float64 // since the last trial, to which part of itself the rate fell; 0: no new rate
 	size  float64 // of the trial: how many times as many as in use before
 	grows bool    // the last trial that helped was one with more
-	dives bool    // none with much fewer was in vain
+	dives bool    // the next trial is one with much fewer: none of those was in vain
 
 	less, more time.Time // when a trial with fewer is due, or with more
-	times      int       // as long as at first is waited for one with fewer
-	calm       time.Time // what was overloaded before counts no more
+	times      int       // by which the wait for a trial with fewer has grown: 1, 2, 4, 8
+	calm       time.Time // an overload before then is the one that was noted
 }
 
 // New returns a limit between two bounds that begins with the larger one.

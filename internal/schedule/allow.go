@@ -11,7 +11,7 @@ package schedule
 type Limiter uint8
 
 const (
-	ByFlow     Limiter = iota // by how long its handlers take
+	ByFlow     Limiter = iota // more handlers would handle no more
 	ByBreaker                 // all of them fail
 	ByPushback                // its handlers want no more for a while
 	ByPolicy                  // a person has set it
