@@ -11,8 +11,9 @@ import (
 // much as ten messages in a batch do. The gap between two turns of a slot grows with the
 // number of slots that have something to do, so that more slots do not mean more turns; and
 // with the root of how many messages there are a second: at a low rate none should wait
-// for long, at a high one Redis has no time for turns. It is as if this worker had
-// all slots, so many workers together take no more turns than one would.
+// for long, at a high one Redis has no time for turns. Slots that wait for a place do not count,
+// since the others keep theirs in the gap. It is as if this worker had all slots, so many
+// workers together take no more turns than one would.
 type pace struct {
 	mu       sync.Mutex
 	began    time.Time // the window

@@ -360,3 +360,17 @@ func TestSuspended(t *testing.T) {
 		t.Errorf("%d go on", len(taken))
 	}
 }
+
+// With few places for many slots, those that wait for one are not busy: the gap between the turns of the
+// others would grow with them, and the places be idle in it.
+func TestWhatWaitsForAPlaceIsNotBusy(t *testing.T) {
+	t.Parallel()
+	p, _ := stage(3, 8, 8)
+	if n, share := p.Busy(); n != 3 || share != 1 {
+		t.Errorf("%d slots are busy, with %v of all", n, share)
+	}
+	p.takeAll()
+	if n, _ := p.Busy(); n != 3 {
+		t.Errorf("%d slots are busy with batches", n)
+	}
+}

@@ -273,11 +273,12 @@ func (s *Schedule) setLocked(x *Slot, to State) {
 	s.recordLocked(x)
 }
 
-// Busy returns how many slots are not asleep, and which share of all slots is this worker's.
+// Busy returns how many slots have something to do and need not wait for a place, and which share of
+// all slots is this worker's.
 func (s *Schedule) Busy() (slots int, share float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.active, float64(s.own) / float64(max(1, s.all))
+	return s.active - int(s.waiters.Load()), float64(s.own) / float64(max(1, s.all))
 }
 
 // WaitIdle returns when every slot is asleep, or the schedule is closed.
