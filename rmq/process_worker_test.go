@@ -227,6 +227,7 @@ func (h handler) handle(ctx context.Context, d *rmq.Delivery) error {
 		<-ctx.Done()
 		return nil
 	case order == closed && !h.shopOpen():
+		<-time.After(h.Work) // or a kill would hardly ever find it at work
 		return rmq.Later(time.Millisecond + rand.N(40*time.Millisecond))
 	case order == away && !h.shopOpen():
 		return errAway
