@@ -25,7 +25,8 @@ type gate struct {
 	mu      sync.Mutex
 	breaker *breaker  // nil: it is switched off
 	wanted  int       // places, as the breaker last had it
-	single  int       // places while it wants one: see passLocked
+	single  int       // places while it wants one, and 0 when it wants more: see passLocked
+	beside  int       // places of handlers that ran already when it wanted more than one again
 	rests   time.Time // nothing is begun before
 	resting bool      // as the schedule was last informed
 	said    outage    // as it was last reported
@@ -181,9 +182,15 @@ func (g *gate) passLocked(n int) {
 	if n == g.wanted {
 		return
 	}
-	if g.wanted = n; n == 1 {
+	switch g.wanted = n; {
+	case n == 1:
 		g.single = g.places.schedule.Used(g.places.topic) + 1
 		n = g.single
+	case n > 1:
+		if g.single > 0 {
+			g.single, g.beside = 0, max(0, g.places.schedule.Used(g.places.topic)-1)
+		}
+		n = min(n+g.beside, g.most)
 	}
 	g.places.allow(schedule.ByBreaker, n)
 }

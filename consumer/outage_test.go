@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -219,21 +220,21 @@ func TestProbesGoRoundTheSlots(t *testing.T) {
 	}
 }
 
-// A handler that has been running since before the outage, and goes on, does not keep probes from being
-// made.
-func TestProbesBesideALongHandler(t *testing.T) {
+// Handlers that have been running since before the outage, and go on, do not keep probes from being
+// made, nor the work from going on.
+func TestProbesBesideLongHandlers(t *testing.T) {
 	t.Parallel()
 	rdb := shared(t)
-	topic := topicOf(t, message.KindRangeMerge, 4)
+	topic := topicOf(t, message.KindRangeMerge, 16)
 	s := newSender(t, rdb, topic)
-	long, begun, over := "long", make(chan int, 1), make(chan struct{})
+	long, begun, over := numbered("long", 3), make(chan int, 3), make(chan struct{})
 	var db database
 	db.away.Store(true)
 	handled := make(chan string, 1000)
 	c := newConsumer(t, rdb, Config{Timeout: time.Hour})
 	c.longestPause = 20 * time.Millisecond
 	must(t, c.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
-		if d.Content == long {
+		if slices.Contains(long, d.Content) {
 			begun <- 1
 			<-over
 			return nil
@@ -244,13 +245,17 @@ func TestProbesBesideALongHandler(t *testing.T) {
 		handled <- d.Content
 		return nil
 	}), ListenOptions{}))
-	s.send(t, long)
+	s.send(t, long...)
 	must(t, c.Start(ctx))
-	next(t, begun)
+	for range long {
+		next(t, begun)
+	}
 	s.send(t, numbered("m", 200)...)
 	eventually(t, "probes are made", func() bool { return db.tries.Load() > probeAfter+10 })
 	db.away.Store(false)
-	next(t, handled)
+	for range 100 {
+		next(t, handled)
+	}
 	close(over)
 }
 
