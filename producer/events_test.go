@@ -285,8 +285,8 @@ func TestEventsComeBeforeSendReturns(t *testing.T) {
 
 // Events and their items are used again: an observer costs no allocation for each message.
 func TestEventsAreUsedAgain(t *testing.T) {
-	items := 0
-	count := message.ObserverFunc(func(e *message.Event) { items += len(e.Items) })
+	var items atomic.Int64
+	count := message.ObserverFunc(func(e *message.Event) { items.Add(int64(len(e.Items))) })
 	p := newProducer(t, servertest.SharedRedis(t).Client(t), Config{Observers: []message.Observer{count}})
 	topic := topicOf(t, message.KindPriority)
 	ms := make([]message.Message, 1000)
@@ -309,9 +309,9 @@ func TestEventsAreUsedAgain(t *testing.T) {
 		}
 		o.addTo(f, (*p.topics.known.Load())[topic])
 	}
-	items = 0
+	items.Store(0)
 	each := testing.AllocsPerRun(100, func() { to.report(f, time.Now()) })
-	if items != 101*len(ms) || each > 100 {
-		t.Errorf("%d items; %.0f allocations for %d messages", items, each, len(ms))
+	if items.Load() != int64(101*len(ms)) || each > 100 {
+		t.Errorf("%d items; %.0f allocations for %d messages", items.Load(), each, len(ms))
 	}
 }
