@@ -73,7 +73,7 @@ local m = call('HMGET', meta, 'holder', 'batch', 'until', 'lease', 'paused', 'wh
 local holder, batch = m[1] or '', math.floor(tonumber(m[2]) or 0)
 if not (batch >= 0 and batch < LARGEST) then batch = 0 end   -- nothing RMQ writes
 -- Even small numbers are texts below, which costs less. tostring() keeps 14 digits only, and %d what a long of the server can.
-local whole = #string.format('%d', LARGEST) == 16 and '%d' or '%.0f'
+local whole = string.format('%d', LARGEST) == string.format('%.0f', LARGEST) and '%d' or '%.0f'
 local function int(x) return string.format(whole, x) end
 -- A number past every one that Redis may have forgotten: no slot has as many batches as there are us.
 local following = int(math.max(batch + 1, second * 1000000 + time[2]))
