@@ -29,7 +29,7 @@ func fixed(batch int) []change {
 	return []change{{"consumer/size.go", "(b *batchSize) count(together int) int {\n", fmt.Sprintf("(b *batchSize) count(together int) int {\n\treturn %d\n", batch)}}
 }
 
-var unpaced = []change{{"consumer/pace.go", "gapUnit = 200 * time.Nanosecond", "gapUnit = 0 * time.Nanosecond"}}
+var unpaced = []change{{"consumer/pace.go", "gapUnit, gapPower = 10.7, 0.75", "gapUnit, gapPower = 0, 0.75"}}
 
 var ownContexts = []change{{"consumer/batch.go", "\t\tb.call(ctx, i, b.delivery(i))", `		one, end := context.WithTimeoutCause(ctx.(*deadlineContext).Context, b.topic.opts.Timeout, ErrTimeout)
 		b.call(one, i, b.delivery(i))

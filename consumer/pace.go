@@ -10,8 +10,8 @@ import (
 // pace has slots wait for fuller batches when there is much to do: a turn costs Redis as
 // much as ten messages in a batch do. The gap between two turns of a slot grows with the
 // number of slots that have something to do, so that more slots do not mean more turns; and
-// with the root of how many messages there are a second: at a low rate none should wait
-// for long, at a high one Redis has no time for turns. Slots that wait for a place do not count,
+// nearly with how many messages there are a second: at a low rate none should wait for
+// long, at a high one Redis has no time for turns. Slots that wait for a place do not count,
 // since the others keep theirs in the gap. It is as if this worker had all slots, so many
 // workers together take no more turns than one would.
 type pace struct {
@@ -25,8 +25,9 @@ type pace struct {
 const (
 	paceWindow = 50 * time.Millisecond
 
-	// For each slot and each root of a message a second: 2.9 ms for 64 slots at 50,000 a second.
-	gapUnit = 200 * time.Nanosecond
+	// The gap in ns is gapUnit, times the slots, times the messages a second to the power of gapPower: 2.3 ms for 64
+	// slots at 50,000 a second. It was measured: so that is handled within 4 ms at p99, and 400,000 cost little.
+	gapUnit, gapPower = 10.7, 0.75
 
 	leastGap, mostGap = 200 * time.Microsecond, 20 * time.Millisecond
 
@@ -53,7 +54,7 @@ func gapFor(perSec float64, slots int, share float64) time.Duration {
 	if share <= 0 {
 		return 0
 	}
-	gap := time.Duration(float64(slots) / share * math.Sqrt(perSec/share) * float64(gapUnit))
+	gap := time.Duration(float64(slots) / share * math.Pow(perSec/share, gapPower) * gapUnit)
 	if gap < leastGap {
 		return 0
 	}
