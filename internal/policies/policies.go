@@ -29,6 +29,7 @@ type Policies struct {
 	mu     sync.Mutex
 	held   []*held      // of each topic; nil: none
 	unread map[int]bool // topics of which the log says that they cannot be read
+	ended  bool
 }
 
 // held is a limit that holds until its end.
@@ -100,10 +101,11 @@ func (p *Policies) Run() {
 	}
 }
 
-// End forgets all limits. The schedule they were for is over.
+// End forgets all limits, and what is being read. The schedule they were for is over.
 func (p *Policies) End() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.ended = true
 	for i, h := range p.held {
 		if h != nil {
 			h.end.Stop()
@@ -160,6 +162,9 @@ func (p *Policies) sayUnread(topic int, err error) {
 func (p *Policies) set(topic int, now luascripts.Policy) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.ended {
+		return
+	}
 	delete(p.unread, topic)
 	before := p.held[topic]
 	if before != nil {

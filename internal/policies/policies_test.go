@@ -108,3 +108,17 @@ func TestAway(t *testing.T) {
 	limit(t, server.Client(t), "b", luascripts.Policy{Rate: 7, Left: time.Hour})
 	next(t, news, 1, 7)
 }
+
+// A limit whose answer comes when the worker has ended is not held: its timer would keep all of the
+// worker for as long as the limit lasts.
+func TestNothingIsHeldAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	p := New(Config{Topics: []string{"mails"}, Log: zap.NewNop(), Shift: shift.New(), Period: time.Hour,
+		Changed: func(int, luascripts.Policy) { t.Error("a limit is passed on") }})
+	defer p.Shift.End(nil)
+	p.End()
+	p.set(0, luascripts.Policy{Rate: 1, Left: time.Hour})
+	if p.held[0] != nil {
+		t.Error("a limit is held")
+	}
+}
