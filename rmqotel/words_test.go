@@ -33,7 +33,7 @@ func TestMetricsHaveTheWordsOfPrometheus(t *testing.T) {
 	}
 	w := newWorld(t, servertest.SharedRedis(t).Client(t), rmq.Config{}, Config{})
 	w.send(rmq.Topic{Name: "jobs", Kind: rmq.KindPriority}, rmq.Priority{Content: "x", Priority: 17})
-	items := []message.Item{{What: message.Moved, Reason: "gained"}, {What: message.Taken, Score: 1}}
+	items := []message.Item{{What: message.Moved, Reason: "gained"}, {What: message.Probing, Reason: "began"}, {What: message.Taken, Score: 1}}
 	for what := message.Done; what < message.Moved; what++ {
 		items = append(items, message.Item{What: what, Took: 1})
 	}
