@@ -75,6 +75,12 @@ func (c *clock) lastKnown(ctx context.Context, key string) (moment, error) {
 	return c.time(ctx, key, false)
 }
 
+// sure reports whether now need not wait for an answer.
+func (c *clock) sure() bool {
+	r := c.last.Load()
+	return c.shared.frozen != nil || r != nil && r.err == nil && !r.replaced
+}
+
 func (c *clock) time(ctx context.Context, key string, sure bool) (moment, error) {
 	if c.shared.frozen != nil {
 		return moment{at: c.shared.frozen()}, nil

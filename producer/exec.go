@@ -26,12 +26,13 @@ type executor struct {
 	doubts doubts        // whether a server is still the master
 }
 
-// exec sends the commands of a writer, after the wake-ups of the flight before.
+// exec sends the commands of a writer, and wake-ups behind them. It returns whether they were
+// behind all of them: commands that were redirected came later.
 //
 // On a Cluster they go to the server itself, not through the Cluster's client. That one
 // sends commands without a key, PUBLISH and WAIT, to any server, and it may be one that
 // hangs. So exec follows redirections itself.
-func (e *executor) exec(to *writer, wakes []publication, writes []*write) {
+func (e *executor) exec(to *writer, wakes []publication, writes []*write) (behind bool) {
 	for _, x := range wakes {
 		x.SetErr(errUnsent)
 	}
@@ -39,7 +40,7 @@ func (e *executor) exec(to *writer, wakes []publication, writes []*write) {
 		if node, _, err := cluster.MasterFor(e.run, e.rdb, to.key); err == nil {
 			e.pipeline(server{node, false}, wakes, nil)
 		}
-		return
+		return true
 	}
 	to.key = writes[0].lane.store()
 	const hops = 5 // a forgotten script in a hash slot that is moving takes three
@@ -48,14 +49,18 @@ func (e *executor) exec(to *writer, wakes []publication, writes []*write) {
 			for _, w := range writes {
 				w.SetErr(fmt.Errorf("%w: the servers of the Cluster refer to each other for %s", errUnsent, w.lane.store()))
 			}
-			return
+			return false
 		}
+		servers := 0
 		for at, same := range e.byServer(writes) {
 			e.pipeline(at, wakes, same)
 			wakes = nil
+			servers++
 		}
 		writes = inOrder(writes, e.elsewhere)
+		behind = hop == 0 && servers == 1 && len(writes) == 0
 	}
+	return behind
 }
 
 // byServer groups writes. Nearly always all go to one server.
@@ -88,15 +93,15 @@ func (e *executor) byServer(writes []*write) iter.Seq2[server, []*write] {
 // the same connection, because it counts replicas for the writes of its own connection.
 func (e *executor) pipeline(at server, wakes []publication, writes []*write) {
 	cmds := make([]redis.Cmder, 0, len(wakes)+2*len(writes)+1)
-	for _, x := range wakes {
-		x.SetErr(nil)
-		cmds = append(cmds, x)
-	}
 	for _, w := range writes {
 		if at.asking {
 			cmds = append(cmds, redis.NewStatusCmd(e.run, "asking"))
 		}
 		cmds = append(cmds, w)
+	}
+	for _, x := range wakes {
+		x.SetErr(nil)
+		cmds = append(cmds, x)
 	}
 	var wait *redis.IntCmd
 	if e.cfg.Durability.Replicas > 0 && len(writes) > 0 {

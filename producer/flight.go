@@ -46,6 +46,7 @@ type lane struct {
 	first, last int32 // entries
 	fromNow     bool  // some are due so long after the time at which they are written
 	merged      int   // entries that met an equal one that waited
+	announced   bool  // its wake-up was written behind it
 }
 
 func (l *lane) store() string { return l.topic.slots[l.slot].store }

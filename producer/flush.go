@@ -68,7 +68,7 @@ func (to *writer) take(end bool) *flight {
 	return f
 }
 
-// write sends one flight, with the wake-ups of the one before, or these alone.
+// write sends one flight and its wake-ups, or only those that are left of the flights before.
 func (to *writer) write(f *flight) {
 	if f == nil {
 		all := to.publications()
@@ -79,17 +79,24 @@ func (to *writer) write(f *flight) {
 		return
 	}
 	begun := time.Now()
-	writes := to.commands(f)
+	writes, tried := to.commands(f), false
 	for pause := firstPause; len(writes) > 0; pause = min(2*pause, lastPause) {
 		var all []publication
 		if time.Since(to.lastPublished) > wakesApart {
+			if !tried {
+				to.announce(f)
+			}
 			all = to.publications()
 		}
-		to.executor.exec(to, all, writes)
+		tried = true
+		if !to.executor.exec(to, all, writes) {
+			f.unannounce()
+		}
 		to.published(all)
 		over := time.Since(begun) > to.retryFor
 		writes = inOrder(writes, func(w *write) bool { return !w.finish(to, f, over && !to.replaced(w)) })
 		if len(writes) > 0 {
+			f.unannounce()
 			to.clock.expire()
 			wait.Sleep(to.run, pause/2+rand.N(pause))
 		}

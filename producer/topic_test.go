@@ -249,6 +249,9 @@ func TestWakeUpOfAnEmptyFlight(t *testing.T) {
 	p, topic := newProducer(t, proxy.Client(t), Config{}), topicOf(t, message.KindPriority)
 	mustSend(t, p, topic, message.Priority{Content: "first", Priority: 17})
 	p.idle.Wait()
+	for _, to := range p.writers.all {
+		to.lastPublished = time.Now().Add(time.Hour) // a moment ago, so the next wake-up waits for a later write
+	}
 	sub := server.Client(t).Subscribe(ctx, luascripts.WakeChannel(topic.Name))
 	defer sub.Close()
 	if _, err := sub.Receive(ctx); err != nil {

@@ -15,35 +15,64 @@ import (
 // and Redis as much as a few messages.
 const wakesApart = time.Millisecond
 
-// planWakes collects the slots of a flight that have something new, for wake-ups of their
-// workers. A wake-up is published after the answers to its flight, because a worker that
-// looked earlier would find nothing. It goes with the next flight, or alone.
+// announce plans the wake-ups of a flight that is about to be written. They stand behind its
+// commands in the same write: a worker that looked earlier would find nothing. One for a message
+// that is not stored after all costs a look. Where sends merge that would be most of them, so
+// these wait for their answers. So do those whose delay is known only when the server has answered.
+func (to *writer) announce(f *flight) {
+	for i := range f.lanes {
+		l := &f.lanes[i]
+		if l.topic.Kind.FirstWins() || l.topic.Kind.Timed() && !to.clock.sure() {
+			continue
+		}
+		l.announced = true
+		to.planWake(f, l, func(int32) bool { return true })
+	}
+}
+
+// unannounce has the wake-ups of a flight come again, because some were sent before all of it
+// was stored.
+func (f *flight) unannounce() {
+	for i := range f.lanes {
+		f.lanes[i].announced = false
+	}
+}
+
+// planWakes plans the wake-ups of a flight that has its answers, but for those that were
+// announced. They go with a later write, or alone.
 func (to *writer) planWakes(f *flight) {
 	for i := range f.lanes {
 		l := &f.lanes[i]
-		due, found := int64(0), false
-		f.each(l, func(e int32) {
-			if f.errs != nil && f.errs[e] != nil && f.errs[e] != ErrNotReplicated && !errors.Is(f.errs[e], ErrUncertain) {
-				return // not stored
-			}
-			if l.topic.Kind.FirstWins() && f.outcomes[e] == Merged {
-				return // what it merged into has been announced
-			}
-			if !found || f.scores[e] < due {
-				due, found = f.scores[e], true
-			}
-		})
-		if !found {
+		if l.announced {
 			continue
 		}
-		in := time.Duration(0)
-		if l.topic.Kind.Timed() {
-			if now, err := to.clock.now(to.run, l.store()); err == nil {
-				in = time.UnixMilli(due).Sub(now.at)
+		to.planWake(f, l, func(e int32) bool {
+			if f.errs != nil && f.errs[e] != nil && f.errs[e] != ErrNotReplicated && !errors.Is(f.errs[e], ErrUncertain) {
+				return false // not stored
 			}
-		}
-		to.wakes[l.topic] = luascripts.AppendWake(to.wakes[l.topic], l.slot, in)
+			return !l.topic.Kind.FirstWins() || f.outcomes[e] != Merged // what it merged into has been announced
+		})
 	}
+}
+
+// planWake plans the wake-up of a slot, for when the earliest of its new messages is due.
+func (to *writer) planWake(f *flight, l *lane, isNew func(entry int32) bool) {
+	due, found := int64(0), false
+	f.each(l, func(e int32) {
+		if isNew(e) && (!found || f.scores[e] < due) {
+			due, found = f.scores[e], true
+		}
+	})
+	if !found {
+		return
+	}
+	in := time.Duration(0)
+	if l.topic.Kind.Timed() {
+		if now, err := to.clock.now(to.run, l.store()); err == nil {
+			in = time.UnixMilli(due).Sub(now.at)
+		}
+	}
+	to.wakes[l.topic] = luascripts.AppendWake(to.wakes[l.topic], l.slot, in)
 }
 
 // publication is a wake-up on its way.

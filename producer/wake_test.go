@@ -3,6 +3,7 @@ package producer
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -18,23 +19,15 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// The wake-up of one send rides with the next one, whose connection breaks before
-// the server has read it. The send is repeated; so must the wake-up be.
+// The wake-up of a send is written with it, and the connection breaks before the server has
+// read either. The send is repeated; so must the wake-up be, when the message is there.
 func TestWakeUpIsRepeatedWithTheSend(t *testing.T) {
 	server := servertest.Redis(t)
 	direct := server.Client(t)
 	proxy := servertest.NewProxy(t, server.Addr())
 	topic := topicOf(t, message.KindPriority)
-	topic.Slots = 2 * writersPerServer
-	content := [2]string{} // of two slots on one writer
-	for c := 'a'; content[0] == "" || content[1] == ""; c++ {
-		slot := mustSend(t, newProducer(t, direct, Config{}), topic, message.Priority{Content: string(c), Priority: 17}).Slot
-		if slot%writersPerServer == 0 {
-			content[slot/writersPerServer] = string(c)
-		}
-	}
 	p := newProducer(t, proxy.Client(t), Config{})
-	mustSend(t, p, topic, message.Priority{Content: content[0], Priority: 17})
+	slot := mustSend(t, p, topic, message.Priority{Content: "a", Priority: 17}).Slot
 	p.idle.Wait()
 	for _, to := range p.writers.all {
 		to.lastPublished = time.Time{} // so long ago that the next wake-up need not wait
@@ -44,54 +37,74 @@ func TestWakeUpIsRepeatedWithTheSend(t *testing.T) {
 	if _, err := sub.Receive(ctx); err != nil {
 		t.Fatal(err)
 	}
-
-	// The second send is queued while the first is on its way.
-	var zadds, cuts atomic.Int32
-	second := make(chan error, 1)
+	var cuts atomic.Int32
 	proxy.OnRequest(func(b []byte) bool {
 		text := string(b)
-		switch {
-		case strings.Contains(text, "publish") && strings.Contains(text, "zadd") && cuts.Add(1) == 1:
+		if strings.Contains(text, "publish") && strings.Contains(text, "zadd") && cuts.Add(1) == 1 {
 			proxy.Cut()
 			proxy.Mend()
 			return false
-		case strings.Contains(text, "zadd") && zadds.Add(1) == 1:
-			go func() {
-				_, err := p.Send(ctx, topic, message.Priority{Content: content[1], Priority: 18})
-				second <- err
-			}()
-			for !p.queued() {
-				<-time.After(time.Millisecond)
-			}
 		}
 		return true
 	})
-	mustSend(t, p, topic, message.Priority{Content: content[0], Priority: 18})
-	if err := <-second; err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, p, topic, message.Priority{Content: "a", Priority: 18})
 	p.idle.Wait()
 	if cuts.Load() == 0 {
 		t.Fatal("the test did not do what it says")
 	}
-	heard := map[int]bool{}
-	within, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	for len(heard) < 2 {
-		note, err := sub.ReceiveTimeout(within, time.Second)
-		if err != nil {
-			t.Errorf("heard of slots %v only: %v", heard, err)
-			return
-		}
-		if m, is := note.(interface{ String() string }); is {
-			_, payload, _ := strings.Cut(m.String(), ": ")
-			luascripts.ParseWake(strings.TrimSuffix(payload, ">"), func(slot int, _ time.Duration) { heard[slot] = true })
-		}
+	note, err := sub.ReceiveMessage(ctx)
+	if want := strconv.Itoa(slot) + ":0"; err != nil || !strings.Contains(note.Payload, want) {
+		t.Errorf("heard %v, %v; want %s", note, err, want)
 	}
 }
 
-// A writer that is never at rest keeps its wake-ups for the next publication, and
-// publishes all of them when it comes to rest.
+// A wake-up that was written with a message which the server refused, for now, comes again when
+// the message is there.
+func TestWakeUpComesAgainBehindARetry(t *testing.T) {
+	server := servertest.Redis(t)
+	rdb, admin := server.Client(t), server.Client(t)
+	p, topic := newProducer(t, rdb, Config{}), topicOf(t, message.KindPriority)
+	slot := mustSend(t, p, topic, message.Priority{Content: "a", Priority: 17}).Slot
+	p.idle.Wait()
+	for _, to := range p.writers.all {
+		to.lastPublished = time.Time{}
+	}
+	sub := admin.Subscribe(ctx, luascripts.WakeChannel(topic.Name))
+	defer sub.Close()
+	if _, err := sub.Receive(ctx); err != nil {
+		t.Fatal(err)
+	}
+	host, port, _ := strings.Cut(servertest.Redis(t).Addr(), ":")
+	if err := admin.SlaveOf(ctx, host, port).Err(); err != nil { // a replica publishes, and stores nothing
+		t.Fatal(err)
+	}
+	sent := make(chan error, 1)
+	go func() {
+		_, err := p.Send(ctx, topic, message.Priority{Content: "a", Priority: 18})
+		sent <- err
+	}()
+	within, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for want, n := strconv.Itoa(slot)+":0", 0; n < 2; n++ {
+		note, err := sub.ReceiveMessage(within)
+		if err != nil || note.Payload != want {
+			t.Fatalf("wake-up %d is %v, %v; want %s", n, note, err, want)
+		}
+		if n == 0 {
+			if err := admin.SlaveOf(ctx, "no", "one").Err(); err != nil {
+				t.Fatal(err)
+			}
+		} else if got := waiting(t, admin, topic)["a"]; got != 18 {
+			t.Errorf("the wake-up came before the message: it has %v", got)
+		}
+	}
+	if err := <-sent; err != nil {
+		t.Error(err)
+	}
+}
+
+// A writer that is never at rest keeps its wake-ups for the next publication, which has those of
+// its own messages, too. It publishes what is left when it comes to rest.
 func TestWakeUpsAreKeptForTheNextPublication(t *testing.T) {
 	rdb := servertest.Redis(t).Client(t)
 	p, topic := newProducer(t, rdb, Config{}), topicOf(t, message.KindPriority)
@@ -124,43 +137,75 @@ func TestWakeUpsAreKeptForTheNextPublication(t *testing.T) {
 	if n := publishes(); n != "1" {
 		t.Errorf("%q publications with the next write after a while", n)
 	}
+	to.lastPublished = time.Now().Add(time.Hour)
+	write(0)
 	to.write(nil)
 	if n := publishes(); n != "2" || len(to.wakes) > 0 {
 		t.Errorf("%q publications at rest, and %d kept", n, len(to.wakes))
 	}
-	var told strings.Builder
-	for range 2 {
+	all := []int{0, writersPerServer, 2 * writersPerServer, 3 * writersPerServer}
+	for _, want := range [][]int{all, {0}} {
 		note, err := sub.ReceiveMessage(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
-		told.WriteString(note.Payload + " ")
-	}
-	want := ""
-	for i := range 4 {
-		want += strconv.Itoa(i*writersPerServer) + ":0 "
-	}
-	if told.String() != want {
-		t.Errorf("told %q, want %q", told.String(), want)
+		var got []int
+		luascripts.ParseWake(note.Payload, func(slot int, _ time.Duration) { got = append(got, slot) })
+		if !slices.Equal(got, want) {
+			t.Errorf("wake-ups of slots %v, want %v", got, want)
+		}
 	}
 }
 
-// Where writes take longer than publications are to be apart, each one carries the
-// wake-ups of the one before.
+// Where writes take longer than publications are to be apart, each one carries its own
+// wake-ups; those of a kind whose sends merge go with the next one, when their answers are known.
 func TestWakeUpsDoNotWaitForASecondWrite(t *testing.T) {
 	rdb := servertest.Redis(t).Client(t)
-	p, topic := newProducer(t, rdb, Config{Durability: Durability{Replicas: 1, Timeout: 20 * time.Millisecond}}), topicOf(t, message.KindPriority)
-	topic.Slots = 8 * writersPerServer
-	known, to := writerOf(t, p, topic)
-	for i := range 6 {
-		f := newFlight()
-		f.add(known, i*writersPerServer, &checked.Message{Kind: message.KindPriority, Content: "x", Value: 17})
-		to.write(f)
-		if got, want := string(to.wakes[known]), strconv.Itoa(i*writersPerServer)+":0"; got != want {
-			t.Errorf("after write %d %q are kept, not %q", i, got, want)
+	for _, kind := range []message.Kind{message.KindPriority, message.KindRangeMerge} {
+		p, topic := newProducer(t, rdb, Config{Durability: Durability{Replicas: 1, Timeout: 20 * time.Millisecond}}), topicOf(t, kind)
+		topic.Slots = 8 * writersPerServer
+		known, to := writerOf(t, p, topic)
+		for i := range 6 {
+			f := newFlight()
+			f.add(known, i*writersPerServer, &checked.Message{Kind: kind, Content: "x", Value: 17})
+			to.write(f)
+			want := ""
+			if kind.FirstWins() {
+				want = strconv.Itoa(i*writersPerServer) + ":0"
+			}
+			if got := string(to.wakes[known]); got != want {
+				t.Errorf("%v: after write %d %q are kept, not %q", kind, i, got, want)
+			}
 		}
+		to.write(nil)
 	}
-	to.write(nil)
+}
+
+// The wake-up of a message with a time needs the server's clock. A write does not wait for that:
+// the wake-up then follows the answers.
+func TestNoWriteWaitsForTheClockOfItsWakeUp(t *testing.T) {
+	p, topic := newProducer(t, servertest.Redis(t).Client(t), Config{}), topicOf(t, message.KindFixedTime)
+	known, to := writerOf(t, p, topic)
+	announced := func() bool {
+		f := newFlight()
+		f.add(known, 0, &checked.Message{Kind: message.KindFixedTime, Content: "x", Value: time.Now().UnixMilli()})
+		to.announce(f)
+		return f.lanes[0].announced && len(to.wakes) > 0
+	}
+	if _, err := to.clock.now(ctx, known.slots[0].store); err != nil {
+		t.Fatal(err)
+	}
+	to.clock.expire() // another server may have taken over, so only its answer says what time it is
+	if announced() {
+		t.Error("announced before the server has said what time it is")
+	}
+	if _, err := to.clock.now(ctx, known.slots[0].store); err != nil {
+		t.Fatal(err)
+	}
+	if !announced() {
+		t.Error("not announced although the time is known")
+	}
+	clear(to.wakes)
 }
 
 // When a connection breaks another server may have taken over, for all writers.
