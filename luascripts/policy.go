@@ -25,6 +25,7 @@ type Policy struct {
 	Rate        float64       // messages a second that all workers begin together; 0: any number
 	Concurrency int           // handlers that run at once in each worker; 0: any number
 	Left        time.Duration // for how long it still holds
+	Term        string        // from when to when, as stored: with another one it is another limit
 }
 
 // PolicyCmd asks for the policy of a topic.
@@ -39,7 +40,7 @@ func PolicyAnswer(topic string, cmd redis.Cmder) (p Policy, err error) {
 	switch {
 	case err != nil:
 		return p, fmt.Errorf("read the policy in %s: %w", PolicyKey(topic), err)
-	case len(reply) < 3:
+	case len(reply) < 4:
 		return p, nil
 	}
 	if rate, err := strconv.ParseFloat(reply[0], 64); err == nil && limits.Rate(rate) {
@@ -56,5 +57,6 @@ func PolicyAnswer(topic string, cmd redis.Cmder) (p Policy, err error) {
 		return Policy{}, nil
 	}
 	p.Left = time.Duration(min(left, math.MaxInt64/2e6)) * time.Millisecond
+	p.Term = reply[3]
 	return p, nil
 }

@@ -34,6 +34,23 @@ var policyTrials = []trial{
 		n, _ := w.do("exists", luascripts.PolicyKey("ns:orders")).(int64)
 		w.must(n == 0, "the key is still there")
 	}},
+	{name: "policy: each has a term of its own", run: func(w *world) {
+		w.clean(rangeMerge)
+		term := func() string {
+			p, err := w.policy()
+			w.must(err == nil && p.Term != "", "%+v, %v", p, err)
+			return p.Term
+		}
+		w.limits(luascripts.Policy{Rate: 5, Left: time.Hour}, false)
+		first := term()
+		w.later(-1000) // the clock is set back
+		w.must(term() == first, "another term %q, was %q", term(), first)
+		w.limits(luascripts.Policy{Rate: 5, Left: time.Hour + time.Second}, true) // until the same moment
+		second := term()
+		w.must(second != first, "the same term %q", second)
+		w.limits(luascripts.Policy{Rate: 5, Left: time.Hour}, true) // set in the same one
+		w.must(term() != second, "the same term %q", second)
+	}},
 	{name: "policy: what cannot be a limit is none", run: func(w *world) {
 		w.clean(rangeMerge)
 		for _, fields := range [][]any{
@@ -79,6 +96,7 @@ func (w *world) policy() (luascripts.Policy, error) {
 func (w *world) policyIs(want luascripts.Policy) {
 	w.Helper()
 	got, err := w.policy()
+	got.Term = ""
 	w.must(err == nil && got == want, "policy %+v, want %+v, %v", got, want, err)
 }
 
@@ -92,6 +110,8 @@ var policyDamages = []damage{
 	{"it ends", "policy: holds for its time", `if not (left > 0)`, `if false`},
 	{"not before its time", "policy: holds for its time", `if not (left > 0)`, `if not (left > 1)`},
 	{"not after it", "policy: holds for its time", `if not (left > 0)`, `if not (left >= 0)`},
+	{"one that was set at another time is another", "policy: each has a term of its own", `(held[4] or '') .. ' ' .. held[3]`, `held[3]`},
+	{"one that ends at another time is another", "policy: each has a term of its own", `(held[4] or '') .. ' ' .. held[3]`, `held[4]`},
 }
 
 var limitDamages = []damage{

@@ -27,15 +27,24 @@ type Policies struct {
 	asking *errands.Lines[int]
 
 	mu     sync.Mutex
-	held   []*held      // of each topic; nil: none
+	held   []*held      // the last one of each topic; nil: none so far
 	unread map[int]bool // topics of which the log says that they cannot be read
 	ended  bool
 }
 
-// held is a limit that holds until its end.
+// held is a limit that holds until its end. It is remembered after that: if the clock of Redis
+// was set back, Redis says that it still holds, or for longer.
 type held struct {
 	luascripts.Policy
-	end *time.Timer
+	until time.Time // by the clock of this process
+	end   *time.Timer
+	over  bool
+}
+
+// is reports whether p is the same limit.
+func (h *held) is(p luascripts.Policy) bool {
+	p.Left = h.Left
+	return h.Policy == p
 }
 
 // Config of policies.
@@ -167,27 +176,35 @@ func (p *Policies) set(topic int, now luascripts.Policy) {
 	}
 	delete(p.unread, topic)
 	before := p.held[topic]
-	if before != nil {
+	h := &held{Policy: now, until: time.Now().Add(now.Left)}
+	switch {
+	case now.Left <= 0:
+		p.end(topic, before)
+		return
+	case before != nil && before.is(now) && (before.over || !h.until.Before(before.until)):
+		return // never longer than it said first
+	case before != nil:
 		before.end.Stop()
 	}
-	if now.Left <= 0 {
-		if p.held[topic] = nil; before != nil {
-			p.changed(topic, luascripts.Policy{})
-		}
-		return
-	}
-	h := &held{Policy: now}
 	h.end = time.AfterFunc(now.Left, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.held[topic] == h { // no other was read meanwhile
-			p.held[topic] = nil
-			p.changed(topic, luascripts.Policy{})
+			p.end(topic, h)
 		}
 	})
 	p.held[topic] = h
-	if before == nil || before.Rate != now.Rate || before.Concurrency != now.Concurrency {
+	if before == nil || before.over || before.Rate != now.Rate || before.Concurrency != now.Concurrency {
 		p.changed(topic, now)
+	}
+}
+
+// end ends a limit, if there is one that holds. The caller holds p.mu.
+func (p *Policies) end(topic int, h *held) {
+	if h != nil && !h.over {
+		h.end.Stop()
+		h.over = true
+		p.changed(topic, luascripts.Policy{})
 	}
 }
 

@@ -92,6 +92,45 @@ func TestEnd(t *testing.T) {
 	next(t, news, 0, 0)
 }
 
+// A worker that has heard of a limit goes by what it heard first. Redis says that it holds for
+// longer if its clock was set back, also when it was over.
+func TestClockOfRedisIsSetBack(t *testing.T) {
+	t.Parallel()
+	server, rdb := servertest.Memory(t)
+	begun := time.UnixMilli(1_767_225_600_000)
+	server.SetTime(begun)
+	p, news := listen(t, rdb, time.Hour)
+	limit(t, rdb, "a", luascripts.Policy{Rate: 5, Left: time.Hour})
+	read := func(at time.Duration) {
+		t.Helper()
+		server.SetTime(begun.Add(at))
+		if failed := p.read(ctx, p.all()); failed != nil {
+			t.Fatalf("%v could not be read", failed)
+		}
+	}
+	read(0)
+	next(t, news, 0, 5)
+	first := p.held[0].until
+	read(-time.Hour)
+	if got := p.held[0].until; got != first {
+		t.Errorf("it ends %v later than it said first", got.Sub(first))
+	}
+	read(59 * time.Minute) // set forward: it ends as Redis says
+	if got := p.held[0].until; first.Sub(got) < 58*time.Minute {
+		t.Errorf("it ends %v sooner than it said first", first.Sub(got))
+	}
+	read(time.Hour)
+	next(t, news, 0, 0)
+	read(0)
+	if len(news) != 0 || !p.held[0].over {
+		t.Error("it has begun again after its end")
+	}
+	server.SetTime(begun.Add(time.Second))
+	limit(t, rdb, "a", luascripts.Policy{Rate: 5, Left: time.Hour}) // the same once more
+	read(time.Second)
+	next(t, news, 0, 5)
+}
+
 // While Redis does not answer, what holds goes on; and when it does again, the rest is read.
 func TestAway(t *testing.T) {
 	t.Parallel()
