@@ -259,6 +259,35 @@ func TestProbesBesideLongHandlers(t *testing.T) {
 	close(over)
 }
 
+// A worker that is closed while it probes does not any more: who counts those that do hears of it
+// before Close returns, once.
+func TestProbingEndsWithTheWorker(t *testing.T) {
+	t.Parallel()
+	rdb := shared(t)
+	topic, news := topicOf(t, message.KindRangeMerge, 16), make(chan message.Event, 10)
+	newSender(t, rdb, topic).send(t, numbered("m", 500)...)
+	c := newConsumer(t, rdb, Config{Observers: []message.Observer{message.ObserverFunc(func(e *message.Event) {
+		if e.Items[0].What == message.Probing {
+			x := *e
+			x.Items = slices.Clone(e.Items)
+			news <- x
+		}
+	})}})
+	c.longestPause = 100 * time.Millisecond
+	must(t, c.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error { return errAway }), ListenOptions{}))
+	must(t, c.Start(ctx))
+	if began := next(t, news); began.Items[0].Reason != "began" {
+		t.Fatalf("%+v", began)
+	}
+	must(t, closeIn(c, patience))
+	if len(news) != 1 {
+		t.Fatalf("%d events", len(news))
+	}
+	if ended := next(t, news); ended.Items[0].Reason != "ended" || ended.Topic.Name != topic.Name || ended.Worker != c.Worker() || ended.Slot != -1 || ended.At.IsZero() {
+		t.Errorf("%+v", ended)
+	}
+}
+
 // A topic without a breaker tries everything.
 func TestNoBreaker(t *testing.T) {
 	t.Parallel()

@@ -69,6 +69,7 @@ func (o *outages) run() {
 			}
 			timer.Reset(renewal)
 		case <-o.schedule.Done():
+			o.close()
 			through = true
 		}
 	}
@@ -92,6 +93,24 @@ func (o *outages) report() {
 			delete(o.present, x.topic)
 		}
 		o.publish(x.topic, x.outage)
+	}
+	if o.news != nil {
+		o.news.observers.Report(events)
+		o.news.observers.Release(events...)
+	}
+}
+
+// close reports that the worker does not probe any more, to who counts those that do. Redis forgets
+// it by itself: Close does not wait for that.
+func (o *outages) close() {
+	o.report() // what was on its way
+	var events []*message.Event
+	for t, x := range o.present {
+		delete(o.present, t)
+		if o.news != nil {
+			x.over = time.Now()
+			events = append(events, o.event(outageOf{t, x}))
+		}
 	}
 	if o.news != nil {
 		o.news.observers.Report(events)

@@ -99,7 +99,7 @@ const (
 	// Moved: the slot has come to this worker, or left it. No message is named.
 	Moved
 	// Probing: every message of the topic fails, so this worker only tries one now and then; or
-	// that is over. No message is named, and Event.Slot is -1.
+	// that is over, or the worker is. No message is named, and Event.Slot is -1.
 	Probing
 )
 
