@@ -16,8 +16,12 @@ import (
 // more than eight only wait there, in places that other topics could have. So while messages
 // wait, the worker tries fewer handlers for a moment. If these handle as many messages, it stays
 // with fewer. Now and then it tries more, and stays with more if they handle more. When
-// handlers time out or push back, it takes fewer at once. Each worker goes by what it sees
-// itself. The zero Flow is from 1 to the Concurrency of the topic.
+// handlers time out or push back, it takes fewer at once. The zero Flow is from 1 to the
+// Concurrency of the topic.
+//
+// Each worker goes by what it sees itself. Where several share the bottleneck, the others would
+// take what one leaves, so none stays with fewer: there set the Concurrency. And where it takes
+// longer than 10 s until a handler returns, nothing is tried.
 type Flow struct {
 	// Min is how many handlers may run at once at the least, from 1 to the Concurrency of the
 	// topic. Defaults to 1.

@@ -5,8 +5,12 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -113,4 +117,43 @@ func TestPushbackMakesHandlersFewer(t *testing.T) {
 		return nil
 	}, ListenOptions{Flow: Flow{Max: 10}})
 	eventually(t, "there are fewer", func() bool { return c.Handlers(topic) == 7 })
+}
+
+// While something else allows a topic fewer handlers than its flow does, what comes out shows only
+// that, and nothing is learned. A push-back counts all the same: the rest that it asks for has begun.
+func TestNothingIsLearnedWhereOthersAllowLess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, by := range []schedule.Limiter{schedule.ByBreaker, schedule.ByPushback, schedule.ByPolicy} {
+			g, s := testGate(64, nil)
+			x := g.places.topic
+			c := newFlowControl(Flow{Min: 1, Max: 64})
+			end := func(r result) (handlers int) {
+				b := &batch{
+					slot:    &slot{results: []result{r, r, r, r}, topic: &topic{scheduled: x}},
+					batches: &batches{schedule: s, log: zap.NewNop()},
+				}
+				for range 4 {
+					<-time.After(10 * time.Millisecond)
+					c.learn(b, 10*time.Millisecond, 10*time.Millisecond)
+				}
+				s.Allow(x, by, 64)
+				return s.Allowed(x)
+			}
+			timedOut, pushed := result{fate: failed, over: true}, result{fate: notStarted, over: true}
+			for _, few := range []int{0, 5, 63} {
+				s.Allow(x, by, few)
+				if got := end(timedOut); got != 64 {
+					t.Errorf("limiter %d, which allows %d: time-outs leave %d handlers", by, few, got)
+				}
+			}
+			s.Allow(x, by, 0)
+			if got := end(pushed); got != 44 {
+				t.Errorf("limiter %d: a push-back leaves %d handlers", by, got)
+			}
+			<-time.After(time.Minute)
+			if got := end(timedOut); got != 30 {
+				t.Errorf("without limiter %d: time-outs leave %d handlers", by, got)
+			}
+		}
+	})
 }

@@ -31,6 +31,9 @@ const (
 	otherSpeed = 0.2 // a rate that differs by so much begins everything anew
 )
 
+// slow is how long a batch takes where no fewer handlers are tried: a trial would last for minutes.
+const slow = 10 * time.Second
+
 // Batch is what the limit learns of one that was handled.
 type Batch struct {
 	End      time.Time
@@ -143,7 +146,7 @@ func (l *Limit) consider(b Batch) {
 func (l *Limit) try(b Batch) {
 	places, used := l.stay, min(l.stay, b.Places)
 	up := l.stay < l.max && b.Waiting && !b.End.Before(l.more)
-	down := l.stay > l.min && l.measure.busy() && !b.End.Before(l.less)
+	down := l.stay > l.min && l.measure.busy() && l.measure.mean() <= slow && !b.End.Before(l.less)
 	switch {
 	case up && l.grows:
 		places = l.raised(muchMore)

@@ -36,7 +36,7 @@ type world struct {
 	turn    time.Duration // between two batches of a place
 	each    int           // messages in a batch
 
-	servers []time.Time // when each is free; empty: nothing is behind the handlers
+	behind  *[]time.Time // the handlers: when each of those that serve is free; empty: nothing
 	service func(*rand.Rand) time.Duration
 
 	good int
@@ -65,71 +65,93 @@ func bimodal(short, long time.Duration, one int) func(*rand.Rand) time.Duration 
 }
 
 func newWorld(random *rand.Rand, limit *Limit, each int, service func(*rand.Rand) time.Duration) *world {
-	return &world{random: random, now: time.Now(), limit: limit, places: 64, turn: time.Millisecond, each: each, service: service}
+	return &world{random: random, now: time.Now(), limit: limit, places: 64, turn: time.Millisecond, each: each, behind: new([]time.Time), service: service}
 }
 
 // capacity sets how many messages are served at once.
 func (w *world) capacity(n int) {
-	for len(w.servers) < n {
-		w.servers = append(w.servers, w.now)
+	for len(*w.behind) < n {
+		*w.behind = append(*w.behind, w.now)
 	}
-	w.servers = w.servers[:n]
+	*w.behind = (*w.behind)[:n]
 }
 
 // begin has a place handle its next batch.
 func (w *world) begin() {
 	begun := w.now.Add(w.turn)
-	at := begun
+	at, servers := begun, *w.behind
 	for range w.each {
-		if len(w.servers) == 0 {
+		if len(servers) == 0 {
 			at = at.Add(w.service(w.random))
 			continue
 		}
 		first := 0
-		for i, free := range w.servers {
-			if free.Before(w.servers[first]) {
+		for i, free := range servers {
+			if free.Before(servers[first]) {
 				first = i
 			}
 		}
-		if w.servers[first].After(at) {
-			at = w.servers[first]
+		if servers[first].After(at) {
+			at = servers[first]
 		}
 		at = at.Add(w.service(w.random))
-		w.servers[first] = at
+		servers[first] = at
 	}
 	heap.Push(&w.running, place{begun, at})
 }
 
 // run goes on for a time, and returns how many messages a second came out.
-func (w *world) run(d time.Duration) float64 {
-	until, good := w.now.Add(d), w.good
+func (w *world) run(d time.Duration) float64 { return run(d, w) }
+
+// run has worlds go on side by side, that may share what is behind their handlers.
+func run(d time.Duration, worlds ...*world) float64 {
+	until, good := worlds[0].now.Add(d), 0
+	for _, w := range worlds {
+		good -= w.good
+	}
 	for {
-		most := w.places
-		if w.limit != nil {
-			most = w.limit.Places()
-		}
-		for len(w.running) < most {
-			w.begin()
-		}
-		if w.running[0].end.After(until) {
-			break
-		}
-		p := heap.Pop(&w.running).(place)
-		w.now = p.end
-		w.good += w.each
-		if w.limit != nil {
-			w.limit.Finished(Batch{
-				End: w.now, Took: p.end.Sub(p.begun), Busy: p.end.Sub(p.begun), Good: w.each,
-				Places: len(w.running) + 1, Waiting: len(w.running)+1 < w.places, Full: len(w.running)+1 == w.places,
-			})
-			if len(w.running) >= w.limit.Places() {
-				continue
+		var next *world
+		for _, w := range worlds {
+			w.fill()
+			if next == nil || w.running[0].end.Before(next.running[0].end) {
+				next = w
 			}
 		}
+		if next.running[0].end.After(until) {
+			break
+		}
+		next.step()
+	}
+	for _, w := range worlds {
+		w.now = until
+		good += w.good
+	}
+	return float64(good) / d.Seconds()
+}
+
+// fill has all places handle something.
+func (w *world) fill() {
+	most := w.places
+	if w.limit != nil {
+		most = w.limit.Places()
+	}
+	for len(w.running) < most {
 		w.begin()
 	}
-	w.now = until
-	return float64(w.good-good) / d.Seconds()
+}
+
+// step goes on to the end of the next batch.
+func (w *world) step() {
+	p := heap.Pop(&w.running).(place)
+	w.now = p.end
+	w.good += w.each
+	if w.limit != nil {
+		used := len(w.running) + 1
+		w.limit.Finished(Batch{
+			End: w.now, Took: p.end.Sub(p.begun), Busy: p.end.Sub(p.begun), Good: w.each,
+			Places: used, Waiting: used < w.places, Full: used == w.places,
+		})
+	}
 }
 
 func seeded(t *testing.T) *rand.Rand {

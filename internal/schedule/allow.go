@@ -44,7 +44,7 @@ func (s *Schedule) Used(t *Topic) int {
 // Demand is how much a topic makes of the places it may have.
 type Demand struct {
 	Places  int  // in use
-	Waiting bool // slots of it wait for a place
+	Waiting bool // slots of it wait for a place; not where they wait for tokens
 	Full    bool // nearly all that it could have without any limit are in use
 	Others  bool // another limiter allows it fewer than its flow does
 }
@@ -57,7 +57,8 @@ func (s *Schedule) Demand(t *Topic) Demand {
 	if t.Together == nil {
 		could = min(could, t.own)
 	}
-	return Demand{Places: t.used, Waiting: t.waiting.length > 0, Full: 10*t.used >= 9*could, Others: t.allowed < t.limits[ByFlow]}
+	waiting := t.waiting.length > 0 && (t.rated == nil || !t.rated.dry)
+	return Demand{Places: t.used, Waiting: waiting, Full: 10*t.used >= 9*could, Others: t.allowed < t.limits[ByFlow]}
 }
 
 // unlimit lets a new topic have all its places.

@@ -267,8 +267,14 @@ func TestDemand(t *testing.T) {
 	if d := s.Demand(x); d.Others {
 		t.Errorf("with a limit by its flow: %+v", d)
 	}
-	s.allow(x, ByPolicy, 0)
-	if d := s.Demand(x); !d.Others {
-		t.Errorf("with a stricter one: %+v", d)
+	for _, by := range []Limiter{ByBreaker, ByPushback, ByPolicy} {
+		s.allow(x, by, 0)
+		if d := s.Demand(x); !d.Others {
+			t.Errorf("with a stricter one: %+v", d)
+		}
+		s.allow(x, by, 1)
+		if d := s.Demand(x); d.Others {
+			t.Errorf("with one that is as strict: %+v", d)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/flow"
 	"github.com/slotmq/go-rmq/internal/share"
 )
 
@@ -22,6 +23,8 @@ type shop struct {
 	workers  map[string]*hand
 	backlog  func(slot int) int // how many messages a turn finds there
 	handBack bool               // some of what is taken
+	takes    func() time.Duration
+	ended    func(h *hand, x *Slot) // nil: no matter; x has its place still
 	begun    int
 	waits    map[int]time.Time // slot → when its last batch was begun, or it was first there
 	longest  time.Duration     // that a slot waited
@@ -39,7 +42,8 @@ type hand struct {
 
 func newShop(t *testing.T, random *rand.Rand, slots int, r Rate) *shop {
 	return &shop{t: t, random: random, rate: r, slots: slots, clock: time.Now(), tick: time.Millisecond, workers: map[string]*hand{},
-		backlog: func(int) int { return 1000 }, waits: map[int]time.Time{}}
+		backlog: func(int) int { return 1000 }, waits: map[int]time.Time{},
+		takes: func() time.Duration { return time.Duration(1+random.IntN(5)) * time.Millisecond }}
 }
 
 // come has a worker join.
@@ -103,6 +107,9 @@ func (s *shop) work(h *hand) {
 		if !end.After(s.clock) {
 			delete(h.ends, x)
 			f := h.taken[x]
+			if s.ended != nil {
+				s.ended(h, x)
+			}
 			h.Again(x, f, time.Time{})
 		}
 	}
@@ -144,7 +151,7 @@ func (s *shop) turn(h *hand, hand Hand) {
 		s.longest = max(s.longest, s.clock.Sub(s.waits[x.Index]))
 		s.waits[x.Index] = s.clock
 	}
-	h.taken[x], h.ends[x] = f, s.clock.Add(time.Duration(1+s.random.IntN(5))*time.Millisecond)
+	h.taken[x], h.ends[x] = f, s.clock.Add(s.takes())
 }
 
 // churn has workers come and go, and keeps three to five.
@@ -234,6 +241,30 @@ func TestLowRates(t *testing.T) {
 			t.Errorf("workers that come and go begin %d messages, and not about 150", n)
 		}
 		t.Logf("workers that come and go begin %d messages of 150", n)
+	}
+}
+
+// A rate is no reason for fewer handlers, or all would be fewer when it is raised. Where it does not
+// bind, fewer are tried.
+func TestRateIsNoBottleneck(t *testing.T) {
+	t.Parallel()
+	const takes = 100 * time.Millisecond
+	for _, perSecond := range []float64{200, 2000} { // 640 could be handled
+		s := newShop(t, seeded(t), 64, Rate{PerSecond: perSecond, Burst: perSecond / 20})
+		s.backlog, s.takes = func(int) int { return 1 }, func() time.Duration { return takes }
+		limit, least, most := flow.New(1, 64), 64, 0
+		s.ended = func(h *hand, x *Slot) {
+			d := h.Demand(x.topic)
+			n := limit.Finished(flow.Batch{End: s.clock, Took: takes, Busy: takes, Good: 1, Places: d.Places, Waiting: d.Waiting, Full: d.Full})
+			h.Allow(x.topic, ByFlow, n)
+			least, most = min(least, n), max(most, d.Places)
+		}
+		s.come("me")
+		s.pass(30 * time.Second)
+		t.Logf("%g/s: %d handlers at the least, %d have run", perSecond, least, most)
+		if binds := perSecond == 200; binds != (least == 64) || binds != (most < 64) {
+			t.Errorf("%g/s: %d handlers at the least, %d have run", perSecond, least, most)
+		}
 	}
 }
 
