@@ -98,8 +98,9 @@ func (c *flowControl) learn(b *batch, lasted, busy time.Duration) {
 }
 
 // Handlers returns how many handlers of a topic may run at once in this worker at present: its
-// Concurrency, or fewer while something limits it, such as its [Flow]. It returns 0 of a topic
-// that the worker does not listen to.
+// Concurrency, or fewer while something limits it, such as its [Flow]. While only one message is
+// tried now and then, since all fail, that is 1, and 0 while the topic rests after a [Pushback]. It
+// is 0 of a topic that the worker does not listen to, too.
 func (c *Consumer) Handlers(t message.Topic) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,8 +110,34 @@ func (c *Consumer) Handlers(t message.Topic) int {
 		case c.crew == nil: // not started
 			return x.opts.Flow.Max
 		default:
-			return c.crew.schedule.Allowed(x.scheduled)
+			return c.crew.handlers(x)
 		}
 	}
 	return 0
+}
+
+// AllHandlers returns what Handlers does for each topic that the worker works at, by its name with
+// the namespace. It is empty before Start, and nil from Close on.
+func (c *Consumer) AllHandlers() map[string]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.phase == closed {
+		return nil
+	}
+	all := make(map[string]int, len(c.topics))
+	for _, x := range c.topics {
+		if c.phase == started {
+			all[x.Qualified] = c.crew.handlers(x)
+		}
+	}
+	return all
+}
+
+// handlers is how many of a topic may run at once. Between two probes the schedule allows none.
+func (w *crew) handlers(t *topic) int {
+	n := w.schedule.Allowed(t.scheduled)
+	if n == 0 && !t.gate.atRest() {
+		return 1
+	}
+	return n
 }

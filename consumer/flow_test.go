@@ -157,3 +157,35 @@ func TestNothingIsLearnedWhereOthersAllowLess(t *testing.T) {
 		}
 	})
 }
+
+// While only one message is tried now and then, one handler may run, also between two of these. 0
+// is that of a topic that rests.
+func TestHandlersWhileAllFail(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 16)
+	c := newConsumer(t, rdb, Config{Concurrency: 8})
+	must(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
+	if all := c.AllHandlers(); all == nil || len(all) != 0 {
+		t.Errorf("%v before the start", all)
+	}
+	must(t, c.Start(ctx))
+	x := c.crew.topics[0]
+	for _, step := range []struct {
+		change func()
+		want   int
+	}{
+		{func() {}, 8},
+		{func() { c.crew.schedule.Allow(x.scheduled, schedule.ByBreaker, 0) }, 1},
+		{func() { x.gate.rest(time.Hour) }, 0},
+		{func() { c.crew.schedule.Allow(x.scheduled, schedule.ByBreaker, 8) }, 0},
+	} {
+		step.change()
+		if one, all := c.Handlers(topic), c.AllHandlers(); one != step.want || len(all) != 1 || all[topic.Name] != step.want {
+			t.Errorf("%d handlers, and %v: not %d", one, all, step.want)
+		}
+	}
+	must(t, c.Close(ctx))
+	if all := c.AllHandlers(); all != nil {
+		t.Errorf("%v after the end", all)
+	}
+}

@@ -136,6 +136,13 @@ func (g *gate) rest(d time.Duration) {
 	g.settleLocked(now)
 }
 
+// atRest reports whether nothing is begun for a while, as a handler has wanted it.
+func (g *gate) atRest() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.resting
+}
+
 // look does what has become due.
 func (g *gate) look() {
 	g.mu.Lock()

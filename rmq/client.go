@@ -54,6 +54,11 @@ func New(cfg Config) (*Client, error) {
 		_ = c.closeRdb()
 		return nil, fmt.Errorf("rmq: %w", err)
 	}
+	for _, o := range cfg.Observers {
+		if w, ok := o.(interface{ Watch(*Client) }); ok {
+			w.Watch(c)
+		}
+	}
 	return c, nil
 }
 
@@ -97,9 +102,15 @@ func (c *Client) Start(ctx context.Context) error {
 func (c *Client) Worker() string { return c.consumer.Worker() }
 
 // Handlers returns how many handlers of a topic may run at once in this client at present: its
-// Concurrency, or fewer while something limits it, such as its Flow. It returns 0 of a topic that
-// the client does not listen to. It does not wait, so it may feed a gauge.
+// Concurrency, or fewer while something limits it, such as its Flow. While only one message is
+// tried now and then, since all fail, that is 1, and 0 while the topic rests after a Pushback. It
+// is 0 of a topic that the client does not listen to, too. It does not wait.
 func (c *Client) Handlers(t Topic) int { return c.consumer.Handlers(t) }
+
+// AllHandlers returns what Handlers does for each topic that the client listens to, by its name
+// with the namespace. It is empty before Start, and nil from Close on. It feeds the gauge
+// rmq_handlers_allowed.
+func (c *Client) AllHandlers() map[string]int { return c.consumer.AllHandlers() }
 
 // Close shuts down gracefully. It lets running handlers finish until ctx ends, and then
 // cancels them. Messages that were not handled go back, without a delivery being spent;

@@ -97,7 +97,8 @@ type Config struct {
 
 	// Observers see what happens to the messages that this client sends and handles, for
 	// metrics for example. They must not block: a slow one slows the queue. A panic in one
-	// is logged. Defaults to none, which costs nothing.
+	// is logged. One that has a method Watch(*Client) is given the client when it is made.
+	// Defaults to none, which costs nothing.
 	Observers []Observer
 
 	// MaxContent is the largest content in bytes, at most 64 MiB. Defaults to

@@ -1,6 +1,7 @@
 package rmqotel
 
 import (
+	"context"
 	"os"
 	"regexp"
 	"strings"
@@ -40,7 +41,12 @@ func TestMetricsHaveTheWordsOfPrometheus(t *testing.T) {
 	w.tel.Observe(&message.Event{Topic: rmq.Topic{Name: "jobs", Kind: rmq.KindFixedTime}, Merged: 1})
 	w.tel.Observe(&message.Event{Topic: rmq.Topic{Name: "jobs", Kind: rmq.KindFixedTime}, Worker: "w", Items: items})
 	w.tel.meters.running.Add(t.Context(), 1)
+	w.listen(rmq.Topic{Name: "jobs", Kind: rmq.KindPriority}, rmq.ListenOptions{Concurrency: 5}, func(context.Context, *rmq.Delivery) error { return nil })
+	w.start()
 	all := w.metrics()
+	if n := w.sum("rmq.handlers.allowed", "topic="+strings.ToLower(t.Name())+":jobs"); n != 5 {
+		t.Errorf("%v handlers may run", n)
+	}
 	stop, err := State(StateConfig{
 		Redis: servertest.SharedRedis(t).Client(t), Namespace: strings.ToLower(t.Name()),
 		MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(w.nextReader())),

@@ -199,3 +199,35 @@ func TestBatchListeners(t *testing.T) {
 	s.want(t, "messaging_client_consumed_messages_total error_type= = 19", "messaging_client_consumed_messages_total error_type=dead = 1", "rmq_dead_total = 1")
 	await(t, func() scraped { return scrape(t, registry) }, 0, "rmq_handlers_running")
 }
+
+// How many handlers of a topic may run is shown of all clients of a process together, while they
+// work: fewer while the topic rests.
+func TestHandlersAllowed(t *testing.T) {
+	t.Parallel()
+	metrics, registry := newMetrics(t, rmqprom.Config{})
+	rdb := servertest.Redis(t).Client(t)
+	jobs := rmq.Topic{Name: "jobs", Kind: rmq.KindPriority, Slots: 8}
+	now, client := func() scraped { return scrape(t, registry) }, [2]*rmq.Client{}
+	for i, handlers := range []int{5, 3} {
+		client[i] = newClient(t, rmq.Config{Redis: rdb, Namespace: "shop", Observers: []rmq.Observer{metrics}})
+		must(t, client[i].Listen(jobs, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error {
+			return rmq.Pushback(time.Hour, errors.New("full"))
+		}), rmq.ListenOptions{Concurrency: handlers}))
+		if i == 0 {
+			if _, there := now()["rmq_handlers_allowed"]; there {
+				t.Error("before the start it is known how many may run")
+			}
+		}
+		must(t, client[i].Start(ctx))
+	}
+	await(t, now, 8, "rmq_handlers_allowed", "topic=shop:jobs")
+	must(t, client[0].Close(ctx))
+	now().want(t, "rmq_handlers_allowed topic=shop:jobs = 3")
+	_, err := client[1].Send(ctx, jobs, rmq.Priority{Content: "x", Priority: 17})
+	must(t, err)
+	await(t, now, 0, "rmq_handlers_allowed", "topic=shop:jobs").want(t, "rmq_handlers_allowed topic=shop:jobs = 0")
+	must(t, client[1].Close(ctx))
+	if _, there := now()["rmq_handlers_allowed"]; there {
+		t.Error("a client that is closed is shown")
+	}
+}

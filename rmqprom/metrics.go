@@ -20,6 +20,7 @@ type Metrics struct {
 	adding sync.Mutex
 
 	handlers handlers
+	watched  watched
 }
 
 var (
@@ -79,6 +80,7 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 		t.sends.collect(t.name, to)
 		t.work.collect(t.name, to)
 	}
+	m.watched.collect(func(name string) string { return m.topic(name).name }, to)
 	if m.handlers.wanted.Load() {
 		to <- gauge(handlersRunning, float64(m.handlers.running()))
 	}

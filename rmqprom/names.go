@@ -34,6 +34,7 @@ var (
 	takenOver  = own("rmq_taken_over_total", "Messages that this worker lost to another one.")
 	slotMoves  = own("rmq_slot_moves_total", "Slots that came to this worker, or left it.", "direction")
 	probing    = own("rmq_probing", "Workers of this process that only try a message now and then, because all of the topic fail.")
+	allowed    = own("rmq_handlers_allowed", "Handlers of the topic that may run at once in this process: fewer than its Concurrency while something limits it.")
 	lateness   = own("rmq_lateness_seconds", "How long after it was due a message was taken, by the clock of Redis.")
 	batchSize  = own("rmq_batch_size", "Messages that a worker took at once from a slot.")
 
@@ -57,7 +58,7 @@ var (
 var (
 	ofMetrics = []*prometheus.Desc{
 		sentMessages, consumedMessages, operationDuration, processDuration, merged, failed, dead, snoozed, dropped,
-		handedBack, takenOver, slotMoves, probing, lateness, batchSize, handlersRunning,
+		handedBack, takenOver, slotMoves, probing, allowed, lateness, batchSize, handlersRunning,
 	}
 	ofState = []*prometheus.Desc{messages, due, overdue, paused, unread, workers, stateErrors, stateAge}
 )

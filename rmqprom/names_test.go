@@ -30,6 +30,7 @@ var written = strings.Fields(`
 	rmq_dropped_total COUNTER topic
 	rmq_failed_total COUNTER topic
 	rmq_handed_back_total COUNTER topic
+	rmq_handlers_allowed GAUGE topic
 	rmq_handlers_running GAUGE -
 	rmq_lateness_seconds HISTOGRAM topic
 	rmq_merged_total COUNTER topic
