@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/slotmq/go-rmq/internal/definition"
+	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/keeper"
 	"github.com/slotmq/go-rmq/internal/rights"
 )
@@ -209,6 +210,7 @@ func (i *Inspector) messages(ctx context.Context, topics []storedTopic, broken [
 		broken = append(broken, failed.findings()...)
 		s := sum(t.Topic, seen)
 		if policy != (Policy{}) {
+			policy.For = humantime.Round(policy.For)
 			limited = append(limited, fmt.Sprintf("%s (%s)", t.Name, policy))
 		}
 		if s.Due > 0 && s.Workers == 0 {

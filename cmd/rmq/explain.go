@@ -87,7 +87,7 @@ func slowed(e inspector.Explanation, limit inspector.Policy) []string {
 	if e.Waiting == nil && e.Retry == nil || limit == (inspector.Policy{}) {
 		return nil
 	}
-	return []string{"the limit of its topic: " + limit.String()}
+	return []string{"the limit of its topic: " + left(limit)}
 }
 
 const indent = 16 // of what is said of a place, with its label

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/limits"
 )
 
@@ -63,13 +64,13 @@ Without flags it shows the limit that holds, which rmq stats does, too.`,
 				if err := i.Limit(ctx, t.Name, p); err != nil {
 					return err
 				}
-				return a.limited(t, p)
+				return a.limited(t, p, p.String())
 			}
 			p, err := i.Policy(ctx, t.Name)
 			if err != nil {
 				return err
 			}
-			return a.limited(t, p)
+			return a.limited(t, p, left(p))
 		},
 	}
 	flags := cmd.Flags()
@@ -94,15 +95,21 @@ func limitOf(p inspector.Policy) *limitJSON {
 	return &limitJSON{p.Rate, p.Concurrency, millis(p.For)}
 }
 
-// limited shows the limit that holds for a topic.
-func (a *app) limited(t inspector.Topic, p inspector.Policy) error {
+// left is a limit that holds in words, for about how long.
+func left(p inspector.Policy) string {
+	p.For = humantime.Round(p.For)
+	return p.String()
+}
+
+// limited shows the limit that holds for a topic: in JSON, or as words.
+func (a *app) limited(t inspector.Topic, p inspector.Policy, words string) error {
 	if a.json {
 		return a.object(struct {
 			Topic string     `json:"topic"`
 			Limit *limitJSON `json:"limit"`
 		}{t.Name, limitOf(p)})
 	}
-	a.say("%s: %s", legible(t.Name), p)
+	a.say("%s: %s", legible(t.Name), words)
 	return nil
 }
 

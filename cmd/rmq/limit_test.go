@@ -28,17 +28,19 @@ func TestLimit(t *testing.T) {
 		if note := <-channel.Channel(); note.Payload != "policy" {
 			t.Errorf("%q is published", note.Payload)
 		}
-		says("orders: 50/s, 4 handlers in each worker, for ", "limit", "orders")
-		if got := s.text(t, "stats", "orders"); !strings.Contains(got, "\norders is limited: 50/s, 4 handlers in each worker, for ") {
+		says("orders: 50/s, 4 handlers in each worker, for 1h\n", "limit", "orders")
+		if got := s.text(t, "stats", "orders"); !strings.Contains(got, "\norders is limited: 50/s, 4 handlers in each worker, for 1h\n") {
 			t.Errorf("%q", got)
 		}
-		if got := s.text(t, "explain", "orders", "a"); !strings.Contains(got, " the limit of its topic: 50/s, 4 handlers in each worker, for") {
+		if got := s.text(t, "explain", "orders", "a"); !strings.Contains(got, " the limit of its topic: 50/s, 4 handlers in each worker, for 1h") {
 			t.Errorf("%q", got)
 		}
 		if got := s.text(t, "stats", "orders", "--json"); !strings.Contains(got, `"limit":{"rate_per_second":50,"concurrency":4,"for_ms":3`) {
 			t.Errorf("%q", got)
 		}
 		says("orders: 10/h, for 1m30s\n", "limit", "orders", "--rate", "10/h", "--for", "90s") // and nothing of the one before
+		says("orders: 20000/h, for 15m30s\n", "limit", "orders", "--rate", "20000/h", "--for", "15m30s")
+		says("orders: 20000/h, for 1", "limit", "orders") // 15m or 16m
 		says("orders: 1 handler in each worker, for 1s\n", "limit", "orders", "--concurrency", "1", "--for", "1s")
 		says("orders: 10/m, for ", "limit", "orders", "--rate", "600/h", "--for", "2d")
 		says("orders: the limit is over\n", "limit", "orders", "--off")

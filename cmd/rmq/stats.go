@@ -205,7 +205,7 @@ func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []
 			paused = countOf(s.Paused, "slot") + " paused"
 		}
 		if s.Policy != (inspector.Policy{}) {
-			notes = append(notes, legible(t.Name)+" is limited: "+s.Policy.String())
+			notes = append(notes, legible(t.Name)+" is limited: "+left(s.Policy))
 		}
 		cells := append([]any{legible(t.Name)}, counted(s.Counts, s.Overdue)...)
 		table.row(append(cells, workers, painted{paused, yellow})...)

@@ -2,6 +2,7 @@
 package humantime
 
 import (
+	"math"
 	"strconv"
 	"time"
 )
@@ -34,17 +35,36 @@ func Duration(d time.Duration) string {
 	return "0s" // not reached
 }
 
-// Rate is how many a second in the unit in which that is 1 or more: 50/s, 7.5/m, 10/h.
-func Rate(perSecond float64) string {
-	unit, n := "/s", perSecond
+// Round is d as precise as people want it who wait for its end: in seconds, from 10 minutes on in
+// minutes, and from a day on in hours.
+func Round(d time.Duration) time.Duration {
 	switch {
-	case n >= 1:
-	case n*60 >= 1:
-		unit, n = "/m", n*60
-	default:
-		unit, n = "/h", n*3600
+	case d >= 24*time.Hour:
+		return d.Round(time.Hour)
+	case d >= 10*time.Minute:
+		return d.Round(time.Minute)
 	}
-	return strconv.FormatFloat(n, 'g', 6, 64) + unit
+	return max(d.Round(time.Second), min(d, time.Second))
+}
+
+// Rate is how many a second, by the shortest unit in which that is 1 or more and has no more than
+// two decimals: 50/s, 7.5/m, 20000/h.
+func Rate(perSecond float64) string {
+	text := ""
+	for _, unit := range []struct {
+		name    string
+		seconds float64
+	}{{"/s", 1}, {"/m", 60}, {"/h", 3600}} {
+		n := perSecond * unit.seconds
+		short := math.Round(100*n) / 100
+		switch {
+		case n >= 1 && math.Abs(n-short) < n/1e9:
+			return strconv.FormatFloat(short, 'f', -1, 64) + unit.name
+		case text == "" && (n >= 1 || unit.name == "/h"):
+			text = strconv.FormatFloat(n, 'g', 6, 64) + unit.name
+		}
+	}
+	return text
 }
 
 // In says how far away something in the future is: "in 4m10s", or "now" if it is not.
