@@ -136,13 +136,19 @@ func (p *Policies) byServer(ctx context.Context, topics []int) map[string][]int 
 // read reads the limits of some topics, and returns those that it could not read: what holds
 // for them goes on.
 func (p *Policies) read(ctx context.Context, topics []int) (failed []int) {
+	none, unread := p.none(ctx, topics)
 	cmds := make([]redis.Cmder, len(topics))
-	for n, i := range topics {
-		cmds[n] = p.Scripts.PolicyCmd(ctx, p.Topics[i])
+	if unread == nil && !none {
+		for n, i := range topics {
+			cmds[n] = p.Scripts.PolicyCmd(ctx, p.Topics[i])
+		}
+		p.Scripts.Exec(ctx, cmds...)
 	}
-	p.Scripts.Exec(ctx, cmds...)
 	for n, i := range topics {
-		policy, err := luascripts.PolicyAnswer(p.Topics[i], cmds[n])
+		policy, err := luascripts.Policy{}, unread
+		if cmds[n] != nil {
+			policy, err = luascripts.PolicyAnswer(p.Topics[i], cmds[n])
+		}
 		switch {
 		case err == nil:
 			p.set(i, policy)
@@ -153,6 +159,20 @@ func (p *Policies) read(ctx context.Context, topics []int) (failed []int) {
 		}
 	}
 	return failed
+}
+
+// none reports whether none of some topics has a limit, which is nearly always so. Outside of a
+// Cluster one command says it for all of them.
+func (p *Policies) none(ctx context.Context, topics []int) (bool, error) {
+	if len(topics) == 1 || cluster.IsCluster(p.Redis) {
+		return false, nil
+	}
+	keys := make([]string, len(topics))
+	for n, i := range topics {
+		keys[n] = luascripts.PolicyKey(p.Topics[i])
+	}
+	there, err := p.Redis.Exists(ctx, keys...).Result()
+	return there == 0, err
 }
 
 // sayUnread logs that the limit of a topic cannot be read, once until it can.

@@ -3,6 +3,7 @@ package policies
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -129,6 +130,27 @@ func TestClockOfRedisIsSetBack(t *testing.T) {
 	limit(t, rdb, "a", luascripts.Policy{Rate: 5, Left: time.Hour}) // the same once more
 	read(time.Second)
 	next(t, news, 0, 5)
+}
+
+// Where no topic has a limit, many of them cost Redis one command.
+func TestManyTopicsWithoutALimit(t *testing.T) {
+	t.Parallel()
+	rdb := servertest.Redis(t).Client(t)
+	p, news := listen(t, rdb, time.Hour)
+	calls := func(command string) string {
+		_, stat, _ := strings.Cut(rdb.Info(ctx, "commandstats").Val(), "cmdstat_"+command+":calls=")
+		n, _, _ := strings.Cut(stat, ",")
+		return n
+	}
+	if all, each := calls("exists"), calls("evalsha"); all != "1" || each != "" {
+		t.Errorf("%q commands for all of the topics, and %q for each", all, each)
+	}
+	limit(t, rdb, "b", luascripts.Policy{Rate: 7, Left: time.Hour})
+	p.read(ctx, p.all())
+	next(t, news, 1, 7)
+	limit(t, rdb, "b", luascripts.Policy{})
+	p.read(ctx, p.all())
+	next(t, news, 1, 0)
 }
 
 // While Redis does not answer, what holds goes on; and when it does again, the rest is read.
