@@ -10,6 +10,7 @@ var sections = []section{
 	urgentSection,
 	fairnessSection,
 	flowSection,
+	adaptiveSection,
 	outageSection,
 	batchesSection,
 	slotsSection,

@@ -20,7 +20,7 @@ import (
 // Concurrency of the topic.
 //
 // Each worker goes by what it sees itself. Where several share the bottleneck, the others would
-// take what one leaves, so none stays with fewer: there set the Concurrency. And where it takes
+// take what one leaves, so they rarely stay with fewer: there set the Concurrency. And where it takes
 // longer than 10 s until a handler returns, nothing is tried.
 type Flow struct {
 	// Min is how many handlers may run at once at the least, from 1 to the Concurrency of the

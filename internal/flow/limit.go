@@ -26,7 +26,6 @@ const (
 	leastWait  = 2 * time.Second
 	lossWait   = 100
 	doubtWait  = 8 // times as long as a trial that showed little
-	mostWait   = 15 * time.Second
 	mostTimes  = 8
 	otherSpeed = 0.2 // a rate that differs by so much begins everything anew
 )
@@ -128,14 +127,14 @@ func (l *Limit) consider(b Batch) {
 		return
 	case l.rate == 0:
 		l.rate = rate
-	case math.Abs(rate/l.rate-1) <= otherSpeed+2*doubt:
+	case math.Abs(rate/l.rate-1) <= otherSpeed:
 		l.rate, l.other = (l.rate+rate)/2, false
 	case !l.other: // the window may have begun before that
 		l.other = true
 		l.set(l.places, b.End)
 		return
 	default: // other messages, or another speed of what is behind
-		l.other, l.grows, l.fell = false, rate > l.rate, min(rate/l.rate, 1)
+		l.other, l.fell = false, min(rate/l.rate, 1)
 		l.rate, l.less, l.more, l.times = rate, time.Time{}, time.Time{}, 1
 	}
 	l.doubt = doubt
@@ -145,7 +144,7 @@ func (l *Limit) consider(b Batch) {
 // try begins a trial, if one is due.
 func (l *Limit) try(b Batch) {
 	places, used := l.stay, min(l.stay, b.Places)
-	up := l.stay < l.max && b.Waiting && !b.End.Before(l.more)
+	up := l.stay < l.max && !b.End.Before(l.more)
 	down := l.stay > l.min && l.measure.busy() && l.measure.mean() <= slow && !b.End.Before(l.less)
 	switch {
 	case up && l.grows:
@@ -203,12 +202,9 @@ func (l *Limit) judge(b Batch) {
 		l.more = b.End.Add(max(leastWait, lasted))
 	default:
 		wait := doubtWait * lasted
-		switch {
-		case gain >= (1+l.size)/2 && l.dives: // some are too many, so it looks how many
-			wait, l.rate = 0, 0
-		case gain < (1+l.size)/2: // each handler is of use
-			lost := time.Duration((1 - gain) * float64(lasted) * lossWait)
-			wait = max(leastWait, min(lost, max(mostWait, 5*lasted))*time.Duration(l.times))
+		if gain < (1+l.size)/2 { // each handler is of use
+			lost := time.Duration((1 - gain) * float64(lasted))
+			wait = max(leastWait, lossWait*lost*time.Duration(l.times))
 			l.times = min(2*l.times, mostTimes)
 		}
 		l.dives = false

@@ -16,8 +16,8 @@ func TestSettlesWhereMoreHandleNoMore(t *testing.T) {
 		settles time.Duration
 		in      float64 // this part of the time it is between 6 and 14
 	}{
-		"constant":    {constant(20 * time.Millisecond), 15 * time.Second, 1},
-		"around":      {around(20 * time.Millisecond), 20 * time.Second, 0.9},
+		"constant":    {constant(20 * time.Millisecond), 8 * time.Second, 1},
+		"around":      {around(20 * time.Millisecond), 20 * time.Second, 0.8},
 		"quick":       {around(3 * time.Millisecond), 20 * time.Second, 0.9},
 		"exponential": {exponential(20 * time.Millisecond), 5 * time.Minute, 0.6},
 	} {

@@ -6,8 +6,8 @@ import (
 )
 
 // Several workers share something that serves eight at a time. What it serves is all served, and
-// each worker has its share of it; but none stays with fewer handlers, since the others would take
-// what it left.
+// each worker has about its share of it; but they rarely stay with fewer handlers, since the others
+// would take what one left.
 func TestSeveralWorkersShareABottleneck(t *testing.T) {
 	t.Parallel()
 	random := seeded(t)
@@ -33,7 +33,7 @@ func TestSeveralWorkersShareABottleneck(t *testing.T) {
 			least = min(least, float64(w.good-before[i])/seconds/rate*float64(n))
 		}
 		t.Logf("%d workers with %d handlers: %.0f of 400 messages a second; one has %.2f of its share", n, handlers, rate, least)
-		if rate < 0.97*400 || least < 0.8 {
+		if rate < 0.97*400 || least < 0.6 {
 			t.Error("too little is handled, by all or by one")
 		}
 	}

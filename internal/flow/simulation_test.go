@@ -133,7 +133,7 @@ func run(d time.Duration, worlds ...*world) float64 {
 func (w *world) fill() {
 	most := w.places
 	if w.limit != nil {
-		most = w.limit.Places()
+		most = min(most, w.limit.Places())
 	}
 	for len(w.running) < most {
 		w.begin()

@@ -18,7 +18,7 @@ func TestSlowHandlersLoseLittle(t *testing.T) {
 		fixed := newWorld(random, nil, 1, constant(d)).run(during)
 		lost := 1 - newWorld(random, New(1, 64), 1, constant(d)).run(during)/fixed
 		t.Logf("handlers of %v lose %.2f %% in %v", d, 100*lost, during)
-		if lost > 0.03 || d > slow && lost > 0 {
+		if lost > 0.015 || d > slow && lost > 0 {
 			t.Errorf("handlers of %v lose too much", d)
 		}
 	}

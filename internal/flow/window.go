@@ -10,7 +10,6 @@ import (
 const (
 	leastTime, mostTime       = 100 * time.Millisecond, 3 * time.Second
 	leastBatches, mostBatches = 4, 10 // of one handler
-	leastMessages             = 40
 )
 
 // How sure one can be of a rate. It is clearly another one if it differs by so many times its
@@ -68,7 +67,7 @@ func (w *window) lasts() time.Duration { return w.last.Sub(w.from) }
 
 // long reports whether it may be looked at.
 func (w *window) long() bool {
-	return w.good >= leastMessages && w.lasts() >= max(leastTime, leastBatches*w.mean()) || w.longest()
+	return w.lasts() >= max(leastTime, leastBatches*w.mean()) || w.longest()
 }
 
 // longest reports whether it must be judged.

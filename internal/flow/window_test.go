@@ -25,3 +25,30 @@ func TestWindowBeginsWithWhatBeginsInIt(t *testing.T) {
 		}
 	}
 }
+
+// A rate is as sure as its messages are many, and less sure where they take very different times.
+func TestDoubt(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		batches, each int
+		short, long   time.Duration
+		want          float64
+	}{
+		"few":       {25, 1, time.Second, time.Second, 0.2},
+		"many":      {100, 100, time.Second, time.Second, 0.01},
+		"different": {100, 100, time.Millisecond, 999 * time.Millisecond, 0.1},
+	} {
+		now := time.Now()
+		w := window{from: now}
+		for i := range c.batches {
+			took := c.short
+			if i%2 == 0 {
+				took = c.long
+			}
+			w.add(Batch{End: now, Took: took, Good: c.each})
+		}
+		if got := w.doubt(); got < 0.99*c.want || got > 1.01*c.want {
+			t.Errorf("%s: %.3f", name, got)
+		}
+	}
+}
