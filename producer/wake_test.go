@@ -103,6 +103,35 @@ func TestWakeUpComesAgainBehindARetry(t *testing.T) {
 	}
 }
 
+// A command that is sent a second time at once, because the server did not know its script, comes
+// behind the wake-up that was written with it. So the wake-up comes again, too.
+func TestWakeUpComesAgainBehindACommandThatIsSentTwice(t *testing.T) {
+	rdb := servertest.Redis(t).Client(t)
+	p, topic := newProducer(t, rdb, Config{MaxWaiting: 100}), topicOf(t, message.KindPriority)
+	slot := mustSend(t, p, topic, message.Priority{Content: "a", Priority: 17}).Slot
+	p.idle.Wait()
+	for _, to := range p.writers.all {
+		to.lastPublished = time.Time{}
+	}
+	if err := rdb.ScriptFlush(ctx).Err(); err != nil {
+		t.Fatal(err)
+	}
+	sub := rdb.Subscribe(ctx, luascripts.WakeChannel(topic.Name))
+	defer sub.Close()
+	if _, err := sub.Receive(ctx); err != nil {
+		t.Fatal(err)
+	}
+	mustSend(t, p, topic, message.Priority{Content: "a", Priority: 18})
+	within, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for n := range 2 {
+		note, err := sub.ReceiveMessage(within)
+		if want := strconv.Itoa(slot) + ":0"; err != nil || note.Payload != want {
+			t.Fatalf("wake-up %d is %v, %v; want %s", n, note, err, want)
+		}
+	}
+}
+
 // A writer that is never at rest keeps its wake-ups for the next publication, which has those of
 // its own messages, too. It publishes what is left when it comes to rest.
 func TestWakeUpsAreKeptForTheNextPublication(t *testing.T) {
