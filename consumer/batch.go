@@ -67,7 +67,7 @@ func (c *batches) handle(x *slot, a luascripts.Answer) {
 	b := &batch{slot: x, batches: c, answer: a, deliveries: make([]Delivery, len(a.Contents))}
 	b.watched = watched{slot: &x.Slot, id: x.ID(), term: x.term(), opts: &x.topic.opts, keys: &x.turn.Keys, fence: a.Fence, sent: x.sent,
 		contents: a.Contents, together: x.topic.calls != nil}
-	if _, deep := x.topic.gate.limited(); deep && x.deep {
+	if x.mood == probeBehind && x.topic.gate.probing() {
 		b.next = len(a.Contents) - 1
 		b.late = int32(b.next)
 	}
@@ -225,7 +225,7 @@ func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 	if ctx, ok = b.watchdog.start(now, b.next); !ok {
 		return 0, nil, false
 	}
-	if b.results[b.next].permit, ok = b.topic.gate.begin(); !ok {
+	if b.results[b.next].permit, ok = b.topic.gate.begin(b.mood); !ok {
 		return 0, nil, false
 	}
 	i = b.next

@@ -79,16 +79,15 @@ func few(a *luascripts.Answer, count int) bool {
 }
 
 // count is how many messages the next batch of a slot is to take, with places to handle
-// them at the same time, and whether only the last of them is to be handled: see gate.
-func (t *topic) count(places int) (n int, deep bool) {
-	one, deep := t.gate.limited()
-	switch deep = deep && t.opts.MaxLate == 0; { // what is handed back is due anew
-	case deep:
-		return t.largest(), true
-	case one:
-		return 1, false
+// them at the same time, in a mood of the topic's gate.
+func (t *topic) count(places int, m mood) int {
+	switch {
+	case m == probeBehind:
+		return t.largest()
+	case m >= oneByOne:
+		return 1
 	}
-	return t.usual(places), false
+	return t.usual(places)
 }
 
 // largest is how many messages a batch of the topic has at the most.

@@ -150,6 +150,55 @@ func (r *rig) trip() {
 	}
 }
 
+// A probe that met what is known to fail does not make the pause longer. That ends after some, or
+// much that is known to fail would spend all it has.
+func TestBreakerSparesSomeProbes(t *testing.T) {
+	r := newRig(64)
+	r.trip()
+	for i := range probeAfter + 5 {
+		r.now = r.next()
+		permit, ok := r.begin(r.now, time.Minute)
+		if !ok {
+			t.Fatal("no probe")
+		}
+		r.fails(r.now, permit, uint64(i), true)
+		want := firstPause
+		for range max(0, i+1-probeAfter) {
+			want *= pauseGrowth
+		}
+		if r.pause != want || !r.probeAt.Equal(r.now.Add(want)) {
+			t.Errorf("%d probes: the next one after %v, not %v", i+1, r.probeAt.Sub(r.now), want)
+		}
+	}
+	r.succeeds(0)
+	r.trip()
+	r.now = r.next()
+	permit, _ := r.begin(r.now, time.Minute)
+	if r.fails(r.now, permit, 1, true); r.pause != firstPause {
+		t.Errorf("in the next outage a pause of %v", r.pause)
+	}
+}
+
+// The first probe looks behind the first messages, and so does half of the others.
+func TestBreakerProbesInThreeWays(t *testing.T) {
+	r := newRig(64)
+	r.trip()
+	if r.way != probeBehind {
+		t.Errorf("the first probe: %d", r.way)
+	}
+	count := map[mood]int{}
+	const n = 4000
+	for range n {
+		r.now = r.next()
+		permit, _ := r.begin(r.now, time.Minute)
+		count[r.way]++
+		r.fails(r.now, permit, 1, false)
+	}
+	if len(count) != 3 || count[probeBehind] < n/2-200 || count[probeRetry] < n/4-200 || count[probeFirst] < n/4-200 {
+		t.Errorf("%v of %d probes", count, n)
+	}
+}
+
 // A probe whose handler never returns counts as one that has failed, and when it does return it
 // does not end the next one.
 func TestBreakerGivesUpAProbe(t *testing.T) {

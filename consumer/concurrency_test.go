@@ -143,7 +143,7 @@ func TestSerialWithinSlotAndBasis(t *testing.T) {
 					return fmt.Errorf("once")
 				}
 				return nil
-			}), ListenOptions{NoBreaker: true}) // hundreds of new messages fail in a row
+			}), ListenOptions{})
 			var ms []message.Message
 			var contents []string
 			for i := range 800 {

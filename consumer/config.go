@@ -140,8 +140,8 @@ type ListenOptions struct {
 	// MaxLate is how late a message may be when its handler would be called, by the clock
 	// of Redis; one that is later is not handled. It goes by Delivery.Due, and sets it. A
 	// retry has no Due, and neither has a message that Redis had to give the worker a second
-	// time: these are never too late. A message that was handed back counts as due when it
-	// was taken, and one that was put back by [Later] when that time is over.
+	// time: these are never too late. A message that was put back by [Later] is due when that
+	// time is over.
 	//
 	// It must be longer than BatchOptions.Gather, by which messages of a slot that gathers
 	// are late already; leave room for the call before, too. It is refused for topics of the

@@ -45,25 +45,27 @@ type allowance struct {
 
 func (p allowance) allow(by schedule.Limiter, n int) { p.schedule.Allow(p.topic, by, n) }
 
-// The moods of a gate.
+// mood is how a gate is.
+type mood = uint32
+
+// The moods. In those of probes, too, a message needs a permit.
 const (
-	calm      uint32 = iota // a success changes nothing
+	calm        mood = iota // a success changes nothing
 	counting                // it may
 	oneByOne                // a message needs a permit
-	searching               // and it is looked for behind the first messages
+	probeBehind             // the next probe is the last message of a whole batch
+	probeRetry              // it is a retry, if one is due
+	probeFirst              // it is what would come first
 )
 
 var seed = maphash.MakeSeed()
 
-// limited reports whether the next batch is for one message, and whether that is looked for
-// behind the first ones.
-func (g *gate) limited() (one, deep bool) {
-	mood := g.mood.Load()
-	return mood >= oneByOne, mood == searching
-}
+// probing reports whether only probes are begun.
+func (g *gate) probing() bool { return g.mood.Load() >= probeBehind }
 
-// begin reports whether a message may be begun, and with which permit it ends.
-func (g *gate) begin() (permit uint32, ok bool) {
+// begin reports whether a message may be begun of a batch that was taken in a mood, and with which
+// permit it ends.
+func (g *gate) begin(taken mood) (permit uint32, ok bool) {
 	if g.mood.Load() < oneByOne { // nearly always
 		return 0, true
 	}
@@ -75,6 +77,9 @@ func (g *gate) begin() (permit uint32, ok bool) {
 	}
 	if g.breaker == nil {
 		return 0, true
+	}
+	if g.breaker.probing() && taken != g.mood.Load() { // it was not taken as this probe
+		return 0, false
 	}
 	permit, ok = g.breaker.begin(now, g.within)
 	g.settleLocked(now)
@@ -157,16 +162,16 @@ func (g *gate) look() {
 
 // settleLocked makes known what has changed.
 func (g *gate) settleLocked(now time.Time) {
-	mood, next := calm, time.Time{}
+	m, next := calm, time.Time{}
 	if b := g.breaker; b != nil {
 		next = b.next()
 		switch {
-		case b.probing() && !b.outage:
-			mood = searching
+		case b.probing():
+			m = b.way
 		case b.oneByOne():
-			mood = oneByOne
+			m = oneByOne
 		case !b.calm():
-			mood = counting
+			m = counting
 		}
 		g.passLocked(b.places(now))
 		g.reportLocked(now)
@@ -174,11 +179,11 @@ func (g *gate) settleLocked(now time.Time) {
 	if resting := now.Before(g.rests); resting || g.resting {
 		g.restLocked(resting)
 		if resting {
-			mood = max(mood, oneByOne)
+			m = max(m, oneByOne)
 			next = g.rests
 		}
 	}
-	g.mood.Store(mood)
+	g.mood.Store(m)
 	g.wakeLocked(now, next)
 }
 
@@ -218,9 +223,10 @@ func (g *gate) restLocked(resting bool) {
 	g.places.allow(schedule.ByPushback, n)
 }
 
-// wakeLocked has look called at a time; not if that is zero.
+// wakeLocked has look called at a time; not if that is zero or over: a probe that may begin waits
+// for a message, however long that takes.
 func (g *gate) wakeLocked(now, at time.Time) {
-	if at.IsZero() || g.closed || !g.alarm.IsZero() && !at.Before(g.alarm) { // it is called before, and goes on from there
+	if !at.After(now) || g.closed || !g.alarm.IsZero() && !at.Before(g.alarm) { // it is called before, and goes on from there
 		return
 	}
 	g.alarm = at

@@ -116,16 +116,53 @@ func TestRest(t *testing.T) {
 			g.rest(8 * time.Second)
 			g.rest(time.Second)
 			for time.Since(begun) < 8*time.Second {
-				if _, ok := g.begin(); ok || s.Allowed(g.places.topic) != 0 {
+				if _, ok := g.begin(g.mood.Load()); ok || s.Allowed(g.places.topic) != 0 {
 					t.Errorf("something begins after %v", time.Since(begun))
 				}
 				<-time.After(time.Second)
 				synctest.Wait()
 			}
-			if permit, ok := g.begin(); !ok || permit != 0 || s.Allowed(g.places.topic) != 64 || g.mood.Load() != calm {
+			if permit, ok := g.begin(g.mood.Load()); !ok || permit != 0 || s.Allowed(g.places.topic) != 64 || g.mood.Load() != calm {
 				t.Errorf("after a rest: %v, %d places", ok, s.Allowed(g.places.topic))
 			}
 			g.close()
+		}
+	})
+}
+
+// While the next probe waits for a message, no clock runs: a timer that is over already would be
+// set again and again, and this test would never end.
+func TestProbeWaitsForAMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, s := testGate(64, newBreaker(64, longestPause))
+		defer g.close()
+		for i := range probeAfter {
+			g.ends(failure, Delivery{Content: fmt.Sprint(i)})
+		}
+		time.Sleep(time.Hour)
+		if synctest.Wait(); s.Allowed(g.places.topic) != 1 || !g.alarm.IsZero() {
+			t.Errorf("%d places, a timer until %v", s.Allowed(g.places.topic), g.alarm)
+		}
+	})
+}
+
+// A probe is taken as one: what was taken before, or for another probe, does not begin.
+func TestProbesAreTakenAsSuch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, _ := testGate(64, newBreaker(64, longestPause))
+		defer g.close()
+		for i := range probeAfter {
+			g.ends(failure, Delivery{Content: fmt.Sprint(i)})
+		}
+		time.Sleep(firstPause)
+		synctest.Wait()
+		for _, taken := range []mood{calm, counting, oneByOne, probeRetry, probeFirst} {
+			if _, ok := g.begin(taken); ok {
+				t.Errorf("what was taken in mood %d begins as the probe of mood %d", taken, g.mood.Load())
+			}
+		}
+		if _, ok := g.begin(probeBehind); !ok {
+			t.Error("the probe does not begin")
 		}
 	})
 }
@@ -141,21 +178,21 @@ func TestOldFailuresAreNoSign(t *testing.T) {
 	for i := range 100 {
 		g.ends(failure, Delivery{Content: fmt.Sprint(i), Attempt: 2, FirstFailure: old})
 	}
-	if one, _ := g.limited(); one || s.Allowed(g.places.topic) != 64 {
+	if m := g.mood.Load(); m >= oneByOne || s.Allowed(g.places.topic) != 64 {
 		t.Errorf("old failures: %d places", s.Allowed(g.places.topic))
 	}
 	for i := range probeAfter {
 		g.ends(failure, Delivery{Content: fmt.Sprint(i), Attempt: 2, FirstFailure: since})
 	}
-	if one, deep := g.limited(); !one || !deep || s.Allowed(g.places.topic) != 0 {
+	if m := g.mood.Load(); m != probeBehind || s.Allowed(g.places.topic) != 0 {
 		t.Errorf("new failures: %d places", s.Allowed(g.places.topic))
 	}
 	g.ends(neither, Delivery{Content: "dead"})
-	if _, ok := g.begin(); ok {
+	if _, ok := g.begin(g.mood.Load()); ok {
 		t.Error("something begins after what is no success")
 	}
 	g.ends(success, Delivery{Content: "good"})
-	if _, ok := g.begin(); !ok || s.Allowed(g.places.topic) != 2 {
+	if _, ok := g.begin(g.mood.Load()); !ok || s.Allowed(g.places.topic) != 2 {
 		t.Errorf("after a success: %d places", s.Allowed(g.places.topic))
 	}
 }

@@ -58,7 +58,7 @@ func (r *result) describe(x *message.Item) {
 
 // verdict is what the next turn reports of message i of an answer, unless it is done.
 func (r result) verdict(a *luascripts.Answer, i int) luascripts.Verdict {
-	v := luascripts.Verdict{Content: a.Contents[i], Priority: a.Priority(i), Delay: r.delay, Reason: r.reason}
+	v := luascripts.Verdict{Content: a.Contents[i], Priority: a.Priority(i), Due: a.Due(i), Delay: r.delay, Reason: r.reason}
 	switch r.fate {
 	case notStarted:
 		v.Fate = luascripts.NotStarted

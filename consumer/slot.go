@@ -27,7 +27,7 @@ type slot struct {
 	busyWait time.Duration // before another look at a slot that is busy
 	busy     time.Time     // since when its holder has it, while it is busy
 	asked    time.Time     // when that one was asked last
-	deep     bool          // of what the turn takes, only the last message is to be handled
+	mood     mood          // of the topic's gate, when the turn was first sent
 	watchdog watchdog
 	results  []result
 	event    *message.Event // of what the next turn says of the batch; nil if nothing observes
@@ -79,8 +79,8 @@ func (s *slot) ask(h schedule.Hand) {
 		return
 	}
 	count := 0
-	if s.deep = false; !h.Leave {
-		if count, s.deep = s.topic.count(h.Places); h.Most > 0 {
+	if s.mood = s.topic.gate.mood.Load(); !h.Leave {
+		if count = s.topic.count(h.Places, s.mood); h.Most > 0 {
 			count = min(count, h.Most)
 		}
 	}
@@ -94,6 +94,15 @@ func (s *slot) ask(h schedule.Hand) {
 	}
 	s.turn.Fence, s.turn.Count, s.turn.Random, s.turn.Verdicts = s.facts.Fence, count, rand.IntN(1<<30), s.verdicts
 	s.turn.HoldsNothing = !s.facts.Held
+	s.turn.Due = s.topic.opts.Due || s.mood == probeBehind // what is handed back keeps its time
+	switch s.mood {
+	case probeBehind:
+		s.turn.Wants = luascripts.FirstDeliveries
+	case probeRetry:
+		s.turn.Wants = luascripts.Retries
+	default:
+		s.turn.Wants = luascripts.InOrder
+	}
 	s.facts.Open = true
 }
 

@@ -117,7 +117,7 @@ func (d *driver) story() string {
 }
 
 func describe(t *luascripts.Turn) string {
-	text := fmt.Sprintf("turn of %s, number %d, gone %q, lease %v, count %d, random %d, due %v", t.Worker, t.Fence, t.DeadHolder, t.Lease, t.Count, t.Random%16, t.Due)
+	text := fmt.Sprintf("turn of %s, number %d, gone %q, lease %v, count %d, random %d, due %v, wants %d", t.Worker, t.Fence, t.DeadHolder, t.Lease, t.Count, t.Random%16, t.Due, t.Wants)
 	for _, v := range t.Verdicts {
 		text += fmt.Sprintf(", %s: fate %d delay %v priority %d", v.Content, v.Fate, v.Delay, v.Priority)
 	}
@@ -133,7 +133,7 @@ type coverage map[string]int
 
 // mustHappen are the things every series of runs has to do.
 var mustHappen = []string{
-	"handled", "too large to be told", "delivered", "batch of several", "retry delivered", "taken over by lease", "taken over by proof", "told again",
+	"handled", "too large to be told", "delivered", "batch of several", "retry delivered", "a retry that was wanted came first", "a retry that was not wanted waited", "taken over by lease", "taken over by proof", "told again",
 	"late duplicate", "late request of a crashed worker", "lost answer", "fresh copy won", "due retry merged",
 	"put back", "a retry put back", "put back with its priority", "put back, and its priority is not known", "what was put back took its place",
 	"fresh handed back", "first time kept", "retry handed back", "unknown priority handed back", "dead after its last delivery", "dead by verdict",
@@ -188,6 +188,11 @@ func (c coverage) turn(e *effect) {
 	}
 	if e.out.again {
 		c["told again"]++
+	}
+	if e.out.wanted && e.out.taken[0].attempt > 1 {
+		c["a retry that was wanted came first"]++
+	} else if e.out.wanted {
+		c["a retry that was not wanted waited"]++
 	}
 	if e.out.dropped {
 		c["due retry merged"]++

@@ -289,6 +289,7 @@ func (d *driver) ask(w *worker, count int) {
 	t := &luascripts.Turn{
 		Keys: d.k, Priority: d.kind == priorityKind, Merge: d.kind == rangeMerge, Worker: w.id, Fence: w.number, DeadHolder: w.gone, Lease: w.lease,
 		Count: count, Random: d.IntN(1 << 30), Due: d.kind != priorityKind && d.IntN(2) == 0,
+		Wants: luascripts.Wants(max(0, d.IntN(6)-3)),
 	}
 	if !d.literal {
 		t.TakeoverDelay = 500 * time.Millisecond
@@ -298,7 +299,7 @@ func (d *driver) ask(w *worker, count int) {
 		for i, x := range w.held.Contents {
 			v := w.held.results[x]
 			if v == nil {
-				v = &luascripts.Verdict{Content: x, Fate: luascripts.NotStarted, Priority: w.held.Priority(i)}
+				v = &luascripts.Verdict{Content: x, Fate: luascripts.NotStarted, Priority: w.held.Priority(i), Due: w.held.Due(i)}
 				if v.Priority == 0 && d.kind == priorityKind && w.held.Attempt == 1 {
 					d.count["unknown priority handed back"]++
 				}

@@ -181,7 +181,7 @@ func (w *world) oddly(r *rand.Rand, score func() string) {
 		w.must(err == nil, "%s: turn %d: %v", was, turn, err)
 		number, verdicts = a.Fence, nil
 		for i, x := range a.Contents {
-			v := luascripts.Verdict{Content: x, Priority: a.Priority(i), Reason: "it failed"}
+			v := luascripts.Verdict{Content: x, Priority: a.Priority(i), Due: a.Due(i), Reason: "it failed"}
 			switch {
 			case turn < 100 && r.IntN(3) == 0:
 				v.Fate = luascripts.NotStarted

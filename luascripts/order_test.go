@@ -77,6 +77,28 @@ var orderTrials = []trial{
 			w.took(w.as("a", a.Fence), "n", "o")
 		}
 	}},
+	{name: "what is wanted comes first", run: func(w *world) {
+		for _, k := range kinds {
+			w.clean(k)
+			w.put("m")
+			a := w.took(w.as("a", 0), "m")
+			number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("m", 2*time.Second))))
+			w.later(1000)
+			w.put("n")
+			w.later(1500)
+			retry := func(t *luascripts.Turn) { t.Wants = luascripts.Retries }
+			first := func(t *luascripts.Turn) { t.Wants = luascripts.FirstDeliveries }
+			a = w.took(with(asking(1, w.as("a", number)), retry), "m")
+			w.must(a.Attempt == 2, "%v: %+v", k, a)
+			a = w.took(with(asking(1, w.as("a", a.Fence, fail("m", time.Second))), retry), "n") // none is due
+			number = w.tells(luascripts.Empty, with(w.as("a", a.Fence), retry))
+			w.later(1000)
+			w.put("o")
+			w.do("hset", w.k.Meta, "passed", 7)
+			a = w.took(with(asking(1, w.as("a", number)), first), "o")
+			w.took(with(asking(1, w.as("a", a.Fence)), first), "m") // there is nothing else
+		}
+	}},
 	{name: "a score below 1 is a last delivery", run: func(w *world) {
 		for _, k := range kinds {
 			for _, score := range []int64{0, -5} { // nothing RMQ writes

@@ -74,6 +74,7 @@ type outcome struct {
 	taken   []delivery // the batch that is
 	over    string     // the reason why a batch was taken over
 	again   bool       // a batch was told again
+	wanted  bool       // it took what was wanted before what would have come first
 	dropped bool       // a due retry merged into a fresh copy
 	takenUp []string   // what was put back before, and took its place
 }
@@ -211,7 +212,11 @@ func (s *slot) end(x string, mark int64, v *luascripts.Verdict, t *luascripts.Tu
 	if v.Fate == luascripts.PutBack {
 		return s.putOff(x, left, v, t, now+v.Delay.Milliseconds(), now)
 	}
-	if due := min(now, mark-left); v.Fate == luascripts.NotStarted && t.Merge && left == retries && s.store[x] > due {
+	due := min(now, mark-left)
+	if at := v.Due.UnixMilli(); at > retries && v.Fate == luascripts.NotStarted {
+		due = min(now, at)
+	}
+	if v.Fate == luascripts.NotStarted && t.Merge && left == retries && s.store[x] > due {
 		s.store[x] = due
 		return ending{x, left, first}
 	}
@@ -223,7 +228,7 @@ func (s *slot) end(x string, mark int64, v *luascripts.Verdict, t *luascripts.Tu
 		case left < retries:
 			s.retry[x] = now*100 + left + 1
 		case !t.Priority:
-			s.store[x] = min(now, mark-left)
+			s.store[x] = due
 		case v.Priority > 0:
 			s.store[x] = v.Priority
 		default:
@@ -336,16 +341,17 @@ func (s *slot) take(t *luascripts.Turn, now int64, a luascripts.Answer, o *outco
 	if t.Priority {
 		none := len(waiting) == 0 || waiting[len(waiting)-1].score <= retries
 		late := soonest <= now || len(waiting) > 0 && waiting[0].score <= retries
-		retriesFirst = none || late && s.passed >= 7
+		o.wanted = late && !none && (t.Wants == luascripts.Retries && s.passed < 7 || t.Wants == luascripts.FirstDeliveries && s.passed >= 7)
+		retriesFirst = none || late && (s.passed >= 7) != o.wanted
 		defer func() {
 			switch {
 			case len(o.taken) == 0:
 			case !late:
 				s.passed = 0
 			case o.taken[0].score == 0: // a retry
-				s.passed = max(0, s.passed-7)
+				s.passed = max(0, min(s.passed, 263)-7)
 			default:
-				s.passed += len(o.taken)
+				s.passed = min(s.passed, 263) + len(o.taken)
 			}
 		}()
 	} else {
@@ -353,7 +359,10 @@ func (s *slot) take(t *luascripts.Turn, now int64, a luascripts.Answer, o *outco
 			next = min(next, waiting[0].score)
 		}
 		waiting = slices.DeleteFunc(waiting, func(w scored) bool { return w.score > now })
-		retriesFirst = len(waiting) == 0 || soonest <= waiting[0].score
+		none := len(waiting) == 0
+		older := !none && soonest <= waiting[0].score
+		o.wanted = !none && soonest <= now && (t.Wants == luascripts.Retries && !older || t.Wants == luascripts.FirstDeliveries && older)
+		retriesFirst = none || older != o.wanted
 	}
 	if retriesFirst && soonest <= now {
 		x := failures[0]

@@ -39,6 +39,8 @@ type Turn struct {
 	Count    int           // contents to take, up to MaxBatch; 0: leave the slot
 	Random   int           // draws among equal priorities; any number ≥ 0
 
+	Wants Wants // of what is due
+
 	DeadHolder    string        // a holder proven dead, or empty
 	TakeoverDelay time.Duration // of the retry of contents that are taken over from a lost worker
 
@@ -51,6 +53,16 @@ type Turn struct {
 	Verdicts []Verdict
 }
 
+// Wants is what a worker wants first of what is due.
+type Wants uint8
+
+// What it may want. If none of that is due it gets what is.
+const (
+	InOrder Wants = iota // what comes first
+	Retries
+	FirstDeliveries // in literal topics a failed one comes before them all the same
+)
+
 // Verdict says what becomes of one message of a batch.
 type Verdict struct {
 	Content string
@@ -60,6 +72,10 @@ type Verdict struct {
 	// Priority it was taken with; 0: unknown, or not a Priority topic. It is kept for people
 	// who look if the message fails, and given back to it if it was not started, or put back.
 	Priority int64
+
+	// Due is when it was due, which a message not started keeps; zero: unknown, or not a kind
+	// with a time.
+	Due time.Time
 
 	Reason string // why it failed or was put back, for people who look
 }
@@ -182,6 +198,12 @@ func (t *Turn) args() []any {
 	case t.Due:
 		kind = "TD"
 	}
+	switch t.Wants {
+	case Retries:
+		kind += "F"
+	case FirstDeliveries:
+		kind += "N"
+	}
 	k := &t.Keys
 	// Pointers are written as what they point to, and cost no allocation.
 	idle := 0
@@ -205,8 +227,11 @@ func (t *Turn) args() []any {
 			n = -2 - max(1, millis(v.Delay))
 		}
 		priority := ""
-		if v.Priority > 0 {
+		switch {
+		case v.Priority > 0 && (t.Priority || v.Fate != NotStarted):
 			priority = strconv.FormatInt(v.Priority, 10)
+		case v.Fate == NotStarted && v.Due.UnixMilli() >= limits.MinPriority:
+			priority = strconv.FormatInt(v.Due.UnixMilli(), 10)
 		}
 		args = append(args, &v.Content, n, priority, &v.Reason)
 	}

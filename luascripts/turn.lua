@@ -17,8 +17,8 @@
 --   holds a batch whose answer got lost is told that batch again, whatever else it asked, with its lease
 --   begun anew. (If it is larger than may be told, an older program took it. The surplus was not started, and
 --   goes back; the rest is a batch of another number.) NUMBER or BUSY in answer to verdicts means: your batch was taken over.
--- WHILE A RETRY IS DUE   in a priority slot with fresh ones, one delivery in eight is a retry: 7 fresh ones may
---   pass it, or a batch of them, which is then made up for. In the other kinds the older one comes first.
+-- WHILE A RETRY IS DUE   in a priority slot with fresh ones, one delivery in eight is a retry: 7 fresh ones may pass it, or a batch
+--   of them, which is then made up for. In the other kinds the older one comes first. A worker may want the retry first, or last.
 -- A FRESH COPY   a content sent again while an older copy of it is in flight or waits for its retry wins:
 --   the old copy is dropped when it comes back, even to die, when it comes due, or when the fresh one is
 --   taken; and the fresh one has the full 17 deliveries. A content that is dead may wait as well. If the old
@@ -43,15 +43,15 @@
 --       6 why  content -> 'attempts first last priority worker reason', of retrying and dead ones, and with 0
 --               attempts of first deliveries that were put back
 -- ARGV  1 'P' priority: larger first; 'T' fixed time or 'R' range merge: due ones, oldest first; 'TD', 'RD': and
---         tell when each was due       2 me
+--         tell when each was due; behind that N: but a retry last, or F: but first       2 me
 --       3 number of the slot as I know it, 0: unknown     4 holder proven dead, or ''
 --       5 my lease in ms, 0: I am judged by ZooKeeper     6 how many contents, up to 256; 0: leave the slot
 --       7 a random integer, draws among equal priorities     8 delay in ms for contents of a batch taken over
 --       9 1: I hold nothing, so a batch of mine in flight is told again (Redis forgot in a failover what I
 --           said of it); 0: I hold the batch of that number, if any
 --       10.. in fours, what was not done in my batch (whatever is not listed is done):
---           content,  >= 0 failed, delay ms of its retry | -1 failed, dead now | -2 not started |
---           below -2 put back by its handler for -2 - n ms,  its priority or '' if unknown,  reason
+--           content,  >= 0 failed, delay ms of its retry | -1 failed, dead now | -2 not started | below -2 put back by
+--           its handler for -2 - n ms,  its priority, or (-2) when it was due, or '' if unknown,  reason
 -- ANSWERS
 --   BATCH number, attempt 1..17, k, k contents, told   I hold this batch. Told: of a retry its entry of `why`,
 --         if there is one; of first deliveries their priorities, one for each content or one for all, or
@@ -62,7 +62,7 @@
 --   BUSY holder, ms of its lease    PAUSED number    LEFT number: I hold nothing, and late
 --         duplicates of my turns can take nothing
 local store, prepare, retry, dead, meta, why = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local kind, tells_due = string.sub(ARGV[1], 1, 1), #ARGV[1] > 1
+local kind, tells_due, wanted = string.sub(ARGV[1], 1, 1), string.sub(ARGV[1], 2, 2) == 'D', string.sub(ARGV[1], -1)
 local me, known, count = ARGV[2], tonumber(ARGV[3]), math.min(tonumber(ARGV[6]), 256)
 local RETRIES, BACK, PASS, LARGEST, FIRST_VERDICT, MOST, call = 16, 18, 7, 2 ^ 53, 10, 1048576, redis.call
 
@@ -173,8 +173,8 @@ elseif call('ZCARD', prepare) > 0 then
     local waits, due = tonumber(call('ZSCORE', store, x) or 0), now + later
     if later > 0 and time[2] % 1000 > 0 then due = due + 1 end   -- never early
     if left == RETRIES and kind ~= 'P' then
-      local taken = mark - left                     -- the second it was
-      if later == 0 and taken > RETRIES and taken < now then due = taken end
+      local was = tonumber(priority) or mark - left -- due then, if that is known; else the second it was taken
+      if later == 0 and was > RETRIES and was < now then due = was end
       if waits > RETRIES and not (kind == 'R' and due < waits) then return end   -- sent again: the fresh copy wins
       call('ZADD', store, int(due), x)
     elseif waits > RETRIES then return              -- and here
@@ -288,7 +288,7 @@ if kind ~= 'P' then
   local few, till = math.min(8, count + 1), int(now)
   local first = call('ZRANGEBYSCORE', store, '-inf', till, 'LIMIT', '0', int(few))
   local oldest = tonumber(first[1] and call('ZSCORE', store, first[1]) or math.huge)
-  retries_first = due and due <= oldest
+  retries_first = due and (wanted == 'F' or due <= oldest and not (wanted == 'N' and first[1]))
   if oldest <= RETRIES then
     alone(first[1], oldest)
   elseif take_all(first, few, 1) then
@@ -329,7 +329,7 @@ else
   elseif m[6] or m[7] or random % 16 == 0 or tonumber(top[2]) <= RETRIES then low = call('ZRANGE', store, 0, 0, 'WITHSCORES') end
   local failed = tonumber(low[2] or math.huge) <= RETRIES
   late = failed or due and due <= now
-  retries_first = tonumber(top[2] or 0) <= RETRIES or late and passed >= PASS
+  retries_first = tonumber(top[2] or 0) <= RETRIES or late and (wanted == 'F' or passed >= PASS and wanted ~= 'N')
   if failed and retries_first then
     alone(low[1], tonumber(low[2]))
   elseif not failed and take_all(top, few, 2) then

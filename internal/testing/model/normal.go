@@ -56,6 +56,8 @@ func (w *world) normaliseWorker(i int) {
 	}
 	w.normaliseRequest(&k.Request)
 	w.normaliseRequest(&k.Ghost)
+	w.normaliseTimes(&k.Priority)
+	w.normaliseTimes(&k.Reply.Priority)
 	if w.ZooKeeper && k.Ghost.Gone == 0 && w.outdated(&k.Ghost) {
 		k.Ghost = request{}
 	}
@@ -71,12 +73,23 @@ func (w *world) normaliseRequest(q *request) {
 	if q.From != 0 && w.outdated(q) {
 		*q = request{From: q.From, Number: q.Number, Gone: q.Gone}
 	}
+	w.normaliseTimes(&q.Priority)
 	q.Low = q.Low && !w.orderless()
 }
 
 // orderless: of one content alone, the fresh copy and a waiting retry become one in either order.
 func (w *world) orderless() bool {
 	return w.Max.Contents == 1 && w.DueRetryMerges && w.TakeSupersedesRetry
+}
+
+// normaliseTimes: of one content alone it does not matter for how long it had been due.
+func (w *world) normaliseTimes(known *[maxContents]int8) {
+	if w.Kind == Priority || !w.orderless() {
+		return
+	}
+	for c, at := range known {
+		known[c] = min(at, fresh)
+	}
 }
 
 func (w *world) normaliseContent(c int) {

@@ -46,9 +46,9 @@ type request struct {
 	Gone     id   // holder proven dead
 	Idle     bool // the worker holds nothing
 	Count    int8 // how many contents; 0 leaves the slot
-	Low      bool // the random number lets a retry pass higher priorities
+	Low      bool // a due retry passes what would come first: by the random number, or as the worker wants it
 	Verdicts [maxContents]verdict
-	Priority [maxContents]int8 // of what was not started; 0 unknown
+	Priority [maxContents]int8 // of what was not started, or when it was due; 0 unknown
 }
 
 // reply is the answer to a turn on its way back.

@@ -231,9 +231,7 @@ func (w *world) workSteps(i int, to []step) []step {
 		if w.Single {
 			to = append(to, step{Op: turn, Worker: at, Value: 1})
 		}
-		if w.Kind == Priority {
-			to = append(to, step{Op: turn, Worker: at, Value: maxContents, Low: true})
-		}
+		to = append(to, step{Op: turn, Worker: at, Value: maxContents, Low: true})
 	}
 	if w.mayLeave(k, assigned) || k.Asked && !k.Holds {
 		to = append(to, step{Op: leave, Worker: at})

@@ -22,7 +22,7 @@ func (w *world) take(q *request) reply {
 	if w.Kind == Priority {
 		p, dueRetryFirst = w.pickPriority(q)
 	} else if r := w.nextRetry(); r >= 0 {
-		dueRetryFirst = p.n == 0 || fresh+w.RetryDue[r]-1 <= p.score
+		dueRetryFirst = p.n == 0 || q.Low || fresh+w.RetryDue[r]-1 <= p.score
 	}
 	if r := w.nextRetry(); dueRetryFirst && r >= 0 && w.RetryDue[r]-1 <= w.Now {
 		if w.Store[r] > w.Retries && w.DueRetryMerges {
@@ -49,7 +49,7 @@ func (w *world) take(q *request) reply {
 	for i, c := range p.contents[:p.n] {
 		retried := p.fromRetry && i == 0
 		w.watch(c, retried)
-		if w.Kind == Priority && w.Store[c] > w.Retries && !retried {
+		if w.Store[c] > w.Retries && !retried {
 			r.Priority[c] = w.Store[c]
 		}
 		w.Store[c] = 0

@@ -52,7 +52,7 @@ func (w *world) putBack(c int, v verdict, priority int8) {
 	if w.FreshCopyWins && w.Store[c] > w.Retries {
 		if v == notStarted && left == w.Retries && w.Kind == RangeMerge {
 			if w.HandBackKeepsTime {
-				w.Store[c] = min(w.Store[c], fresh+w.Taken)
+				w.Store[c] = min(w.Store[c], w.wasDue(priority))
 			}
 			w.watchTime(c)
 		}
@@ -69,7 +69,7 @@ func (w *world) putBack(c int, v verdict, priority int8) {
 		case w.Kind == Priority:
 			w.Store[c], w.Unseen[c] = priority, true
 		default:
-			w.Store[c], w.Unseen[c] = fresh+w.Taken, true
+			w.Store[c], w.Unseen[c] = w.wasDue(priority), true
 		}
 	case v == failedForGood || left == 0:
 		w.die(c, v, newest)
@@ -78,6 +78,15 @@ func (w *world) putBack(c int, v verdict, priority int8) {
 	default:
 		w.retry(c, w.Delay, left)
 	}
+}
+
+// wasDue is when a content was due that is handed back: if the worker does not know it, when it
+// was taken.
+func (w *world) wasDue(known int8) int8 {
+	if known > 0 {
+		return known
+	}
+	return fresh + w.Taken
 }
 
 // snooze puts c back for a while. A first delivery keeps its priority, if it is known.
