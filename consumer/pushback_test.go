@@ -139,7 +139,7 @@ func TestProbeWaitsForAMessage(t *testing.T) {
 		for i := range probeAfter {
 			g.ends(failure, Delivery{Content: fmt.Sprint(i)})
 		}
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		if synctest.Wait(); s.Allowed(g.places.topic) != 1 || !g.alarm.IsZero() {
 			t.Errorf("%d places, a timer until %v", s.Allowed(g.places.topic), g.alarm)
 		}
@@ -154,7 +154,7 @@ func TestProbesAreTakenAsSuch(t *testing.T) {
 		for i := range probeAfter {
 			g.ends(failure, Delivery{Content: fmt.Sprint(i)})
 		}
-		time.Sleep(firstPause)
+		<-time.After(firstPause)
 		synctest.Wait()
 		for _, taken := range []mood{calm, counting, oneByOne, probeRetry, probeFirst} {
 			if _, ok := g.begin(taken); ok {
