@@ -26,7 +26,7 @@ func TestFollowsSoon(t *testing.T) {
 		capacity, least, most int
 		within                time.Duration
 	}{
-		{8, 6, 14, 8 * time.Second}, {2, 2, 4, 8 * time.Second}, {32, 28, 48, 4 * time.Second}, {8, 6, 14, 4 * time.Second}, {64, 64, 64, 4 * time.Second},
+		{8, 6, 14, 6500 * time.Millisecond}, {2, 2, 4, 8 * time.Second}, {32, 28, 48, 4 * time.Second}, {8, 6, 14, 4 * time.Second}, {64, 64, 64, 4 * time.Second},
 	} {
 		w.capacity(step.capacity)
 		took := w.until(t, func(stays int) bool { return stays >= step.least && stays <= step.most })
@@ -183,5 +183,88 @@ func TestChanceIsWaitedOut(t *testing.T) {
 	t.Logf("%.1f %% are lost", 100*(1-flows/fixed))
 	if flows < 0.955*fixed {
 		t.Error("too much is lost")
+	}
+}
+
+// A trial goes on while chance may explain what it shows, and then it is given up, or kept. Only one
+// that shows that each handler is of use makes the waits longer.
+func TestTrialLastsUntilItIsClear(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		good        float64 // messages of a batch in the trial, if 64 handlers have one each
+		least, most time.Duration
+		times       int
+	}{
+		{1, 0, 500 * time.Millisecond, 2}, {64.0 / 35, 0, 500 * time.Millisecond, 1},
+		{0.999 * (1 - (1-35.0/64)*mayLoseMuch) * 64 / 35, 2 * time.Second, 4 * time.Second, 1},
+	} {
+		l, sum, times := New(1, 64), 0.0, 0
+		var begun, ended time.Time
+		feed(l, time.Now(), 10*time.Second, func(b *Batch) {
+			switch {
+			case l.Places() == 35 && begun.IsZero():
+				begun = b.End
+			case l.Places() != 35 && !begun.IsZero() && ended.IsZero():
+				ended, times = b.End, l.times
+			}
+			if l.Places() == 35 {
+				sum += c.good
+				b.Good = int(sum)
+				sum -= float64(b.Good)
+			}
+		})
+		if took := ended.Sub(begun); begun.IsZero() || took < c.least || took > c.most {
+			t.Errorf("with %.2f messages each the trial lasts %v", c.good, took)
+		}
+		if times != c.times {
+			t.Errorf("with %.2f messages each the waits are %d times as long", c.good, times)
+		}
+	}
+}
+
+// The first trial is one with much fewer, and those after one in vain are with fewer. One that
+// helps ends the growth of the waits.
+func TestTrialsAfterOneInVain(t *testing.T) {
+	t.Parallel()
+	l, tried := New(1, 64), []int(nil)
+	now := feed(l, time.Now(), 30*time.Second, func(*Batch) {
+		if p := l.Places(); p != 64 && (len(tried) == 0 || tried[len(tried)-1] != p) {
+			tried = append(tried, p)
+		}
+	})
+	if len(tried) != 2 || tried[0] != 35 || tried[1] != 44 || l.times < 4 {
+		t.Errorf("%v were tried, and the waits are %d times as long", tried, l.times)
+	}
+	for until := now.Add(10 * time.Minute); l.Stays() == 64 && l.times > 1 && now.Before(until); {
+		now = feed(l, now, 10*time.Millisecond, func(b *Batch) {
+			if l.Places() == 44 {
+				b.Good = 2
+			}
+		})
+	}
+	if l.times != 1 {
+		t.Errorf("after one that helped the waits are %d times as long", l.times)
+	}
+}
+
+// What is behind the handlers has served more for a while, and serves eight at a time again: trials
+// with more, which had helped, do not come before one with fewer.
+func TestFollowsDownAfterGrowth(t *testing.T) {
+	t.Parallel()
+	random := seeded(t)
+	const worlds = 20
+	took := time.Duration(0)
+	for range worlds {
+		w := newWorld(random, New(1, 64), 1, around(20*time.Millisecond))
+		for _, capacity := range []int{8, 2, 32} {
+			w.capacity(capacity)
+			w.run(30 * time.Second)
+		}
+		w.capacity(8)
+		took += w.until(t, func(stays int) bool { return stays <= 14 }) / worlds
+	}
+	t.Logf("it takes %v", took)
+	if took > 4500*time.Millisecond {
+		t.Errorf("it takes %v", took)
 	}
 }
