@@ -9,4 +9,4 @@ local held = call('HMGET', policy, 'rate', 'concurrency', 'until', 'since')
 local time = call('TIME')
 local left = (tonumber(held[3] or '') or 0) - time[1] * 1000 - math.floor(time[2] / 1000)
 if not (left > 0) then return {} end
-return {held[1] or '', held[2] or '', string.format('%.0f', left), (held[4] or '') .. ' ' .. held[3]}
+return {held[1] or '', held[2] or '', string.format('%.0f', left), table.concat({held[4] or '', held[3]}, ' ')}
