@@ -110,8 +110,8 @@ var policyDamages = []damage{
 	{"it ends", "policy: holds for its time", `if not (left > 0)`, `if false`},
 	{"not before its time", "policy: holds for its time", `if not (left > 0)`, `if not (left > 1)`},
 	{"not after it", "policy: holds for its time", `if not (left > 0)`, `if not (left >= 0)`},
-	{"one that was set at another time is another", "policy: each has a term of its own", `(held[4] or '') .. ' ' .. held[3]`, `held[3]`},
-	{"one that ends at another time is another", "policy: each has a term of its own", `(held[4] or '') .. ' ' .. held[3]`, `held[4]`},
+	{"one that was set at another time is another", "policy: each has a term of its own", `table.concat({held[4] or '', held[3]}, ' ')`, `held[3]`},
+	{"one that ends at another time is another", "policy: each has a term of its own", `table.concat({held[4] or '', held[3]}, ' ')`, `held[4]`},
 }
 
 var limitDamages = []damage{
