@@ -32,13 +32,13 @@ type Policies struct {
 	ended  bool
 }
 
-// held is a limit that holds until its end. It is remembered after that: if the clock of Redis
-// was set back, Redis says that it still holds, or for longer.
+// held is a limit that holds until its end. It is remembered after that: Redis may say that it
+// still holds, or for longer, because its clock was set back, or was ahead for a moment.
 type held struct {
 	luascripts.Policy
-	until time.Time // by the clock of this process
-	end   *time.Timer
-	over  bool
+	last time.Time // it never holds longer: by the clock of this process, as it was said first
+	end  *time.Timer
+	over bool
 }
 
 // is reports whether p is the same limit.
@@ -196,16 +196,19 @@ func (p *Policies) set(topic int, now luascripts.Policy) {
 	}
 	delete(p.unread, topic)
 	before := p.held[topic]
-	h := &held{Policy: now, until: time.Now().Add(now.Left)}
-	switch {
-	case now.Left <= 0:
+	last := time.Now().Add(now.Left)
+	if before != nil && before.is(now) {
+		last = before.last
+		now.Left = min(now.Left, time.Until(last))
+	}
+	if now.Left <= 0 {
 		p.end(topic, before)
 		return
-	case before != nil && before.is(now) && (before.over || !h.until.Before(before.until)):
-		return // never longer than it said first
-	case before != nil:
+	}
+	if before != nil {
 		before.end.Stop()
 	}
+	h := &held{Policy: now, last: last}
 	h.end = time.AfterFunc(now.Left, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -93,9 +94,9 @@ func TestEnd(t *testing.T) {
 	next(t, news, 0, 0)
 }
 
-// A worker that has heard of a limit goes by what it heard first. Redis says that it holds for
-// longer if its clock was set back, also when it was over.
-func TestClockOfRedisIsSetBack(t *testing.T) {
+// A clock of Redis that is wrong neither makes a limit longer than it was at first, nor has it
+// forgotten.
+func TestClockOfRedisIsSet(t *testing.T) {
 	t.Parallel()
 	server, rdb := servertest.Memory(t)
 	begun := time.UnixMilli(1_767_225_600_000)
@@ -111,25 +112,62 @@ func TestClockOfRedisIsSetBack(t *testing.T) {
 	}
 	read(0)
 	next(t, news, 0, 5)
-	first := p.held[0].until
-	read(-time.Hour)
-	if got := p.held[0].until; got != first {
-		t.Errorf("it ends %v later than it said first", got.Sub(first))
+	first := p.held[0].last
+	read(-time.Hour) // set back
+	if got := p.held[0]; got.last != first || got.Left > time.Hour {
+		t.Errorf("it holds for %v, until %v later than it said first", got.Left, got.last.Sub(first))
 	}
 	read(59 * time.Minute) // set forward: it ends as Redis says
-	if got := p.held[0].until; first.Sub(got) < 58*time.Minute {
-		t.Errorf("it ends %v sooner than it said first", first.Sub(got))
+	if got := p.held[0].Left; got > time.Minute {
+		t.Errorf("it holds for %v", got)
 	}
-	read(time.Hour)
+	read(2 * time.Hour)
 	next(t, news, 0, 0)
-	read(0)
-	if len(news) != 0 || !p.held[0].over {
-		t.Error("it has begun again after its end")
-	}
-	server.SetTime(begun.Add(time.Second))
-	limit(t, rdb, "a", luascripts.Policy{Rate: 5, Left: time.Hour}) // the same once more
-	read(time.Second)
+	read(time.Minute) // that was wrong
 	next(t, news, 0, 5)
+	if got := p.held[0]; got.last != first || got.Left > 59*time.Minute {
+		t.Errorf("it holds for %v, until %v later than it said first", got.Left, got.last.Sub(first))
+	}
+	limit(t, rdb, "a", luascripts.Policy{Rate: 5, Left: time.Hour}) // the same once more
+	read(time.Minute)
+	if got := p.held[0].last; !got.After(first) || len(news) != 0 {
+		t.Errorf("what was set again lasts %v longer, and %d are heard", got.Sub(first), len(news))
+	}
+}
+
+// Whatever Redis says of a limit, it lasts no longer than was left when it was heard of first, by
+// the clock of this process. Before that, what Redis says counts.
+func TestNeverLongerThanHeardFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		var got []string
+		p := New(Config{Topics: []string{"mails"}, Log: zap.NewNop(), Shift: shift.New(), Period: time.Hour,
+			Changed: func(_ int, p luascripts.Policy) {
+				got = append(got, fmt.Sprint(time.Since(begun).Minutes(), " min: ", p.Rate))
+			}})
+		defer p.Shift.End(nil)
+		defer p.End()
+		says := func(at time.Duration, policy luascripts.Policy) {
+			<-time.After(time.Until(begun.Add(at)))
+			p.set(0, policy)
+		}
+		said := func(at, left time.Duration) {
+			says(at*time.Minute, luascripts.Policy{Rate: 5, Left: left * time.Minute, Term: "x"})
+		}
+		none := func(at time.Duration) { says(at*time.Minute, luascripts.Policy{}) }
+		said(0, 60)
+		none(10)
+		said(15, 45)  // it was away, or Redis' clock ahead, for one look
+		said(20, 10)  // until 30
+		said(25, 600) // until 60, not longer
+		said(65, 600) // is over
+		none(70)
+		said(75, 600)
+		if want := "[0 min: 5 10 min: 0 15 min: 5 60 min: 0]"; fmt.Sprint(got) != want {
+			t.Errorf("%v, not %s", got, want)
+		}
+	})
 }
 
 // Where no topic has a limit, many of them cost Redis one command.
