@@ -22,7 +22,8 @@ import (
 // once, where a retry succeeds. So probes are chosen in three ways: see nextWay.
 //
 // So an hour's outage costs less than 200 attempts, if 64 handlers fail in no time: 8 messages,
-// 63 that run at that moment, one or two until they have failed, and 124 probes.
+// 63 that run at that moment, one or two until they have failed, and 124 probes; and up to 20 more
+// for retries of messages that had failed before the last success: see spared.
 type breaker struct {
 	most    int           // places of the topic
 	longest time.Duration // pause

@@ -51,8 +51,9 @@ type Delivery struct {
 
 	// Due is when a RangeMerge or FixedTime message was due, on its first delivery,
 	// if [ListenOptions].Due is set. It is zero for a retry, for a Priority message,
-	// and when Redis had to give the worker its batch a second time. A message that a
-	// worker handed back is due since the second in which it was taken.
+	// and when Redis had to give the worker its batch a second time. A message that was
+	// handed back keeps its time; by a worker without Due and MaxLate, it is due since
+	// the second in which it was taken.
 	Due time.Time
 
 	// LastError is why the delivery before this one failed, in at most about 1000
