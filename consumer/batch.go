@@ -63,14 +63,10 @@ func (c *batches) handle(x *slot, a luascripts.Answer) {
 	}
 	x.results = x.results[:len(a.Contents)]
 	clear(x.results) // what is not started is handed back
-	x.facts.Held, x.facts.Few, x.facts.Taken = true, x.topic.gather() > 0 && few(&a, x.turn.Count), len(a.Contents)
+	x.facts.Held, x.facts.Few, x.facts.Taken = true, x.topic.gather() > 0 && x.mood < oneByOne && few(&a, x.turn.Count), len(a.Contents)
 	b := &batch{slot: x, batches: c, answer: a, deliveries: make([]Delivery, len(a.Contents))}
 	b.watched = watched{slot: &x.Slot, id: x.ID(), term: x.term(), opts: &x.topic.opts, keys: &x.turn.Keys, fence: a.Fence, sent: x.sent,
 		contents: a.Contents, together: x.topic.calls != nil}
-	if x.mood == probeBehind && x.topic.gate.probing() {
-		b.next = len(a.Contents) - 1
-		b.late = int32(b.next)
-	}
 	c.shift.Batches.Add(1)
 	since, now := c.schedule.Work(&x.Slot, x.facts)
 	if now {

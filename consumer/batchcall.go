@@ -79,28 +79,14 @@ func few(a *luascripts.Answer, count int) bool {
 }
 
 // count is how many messages the next batch of a slot is to take, with places to handle
-// them at the same time, in a mood of the topic's gate.
+// them at the same time, in a mood of the topic's gate; or behind how many a probe looks.
 func (t *topic) count(places int, m mood) int {
 	switch {
 	case m == probeBehind:
-		return t.largest()
+		return luascripts.MaxBatch
 	case m >= oneByOne:
 		return 1
-	}
-	return t.usual(places)
-}
-
-// largest is how many messages a batch of the topic has at the most.
-func (t *topic) largest() int {
-	if t.calls != nil {
-		return t.calls.Most
-	}
-	return t.size.most()
-}
-
-// usual is count where nothing is wrong.
-func (t *topic) usual(places int) int {
-	if t.calls != nil {
+	case t.calls != nil:
 		return t.calls.Most
 	}
 	return t.size.count(places)

@@ -53,15 +53,12 @@ const (
 	calm        mood = iota // a success changes nothing
 	counting                // it may
 	oneByOne                // a message needs a permit
-	probeBehind             // the next probe is the last message of a whole batch
+	probeBehind             // the next probe is a first delivery behind others
 	probeRetry              // it is a retry, if one is due
 	probeFirst              // it is what would come first
 )
 
 var seed = maphash.MakeSeed()
-
-// probing reports whether only probes are begun.
-func (g *gate) probing() bool { return g.mood.Load() >= probeBehind }
 
 // begin reports whether a message may be begun of a batch that was taken in a mood, and with which
 // permit it ends.

@@ -80,7 +80,7 @@ func (s *slot) ask(h schedule.Hand) {
 	}
 	count := 0
 	if s.mood = s.topic.gate.mood.Load(); !h.Leave {
-		if count = s.topic.count(h.Places, s.mood); h.Most > 0 {
+		if count = s.topic.count(h.Places, s.mood); h.Most > 0 && s.mood != probeBehind {
 			count = min(count, h.Most)
 		}
 	}
@@ -94,14 +94,13 @@ func (s *slot) ask(h schedule.Hand) {
 	}
 	s.turn.Fence, s.turn.Count, s.turn.Random, s.turn.Verdicts = s.facts.Fence, count, rand.IntN(1<<30), s.verdicts
 	s.turn.HoldsNothing = !s.facts.Held
-	s.turn.Due = s.topic.opts.Due || s.mood == probeBehind // what is handed back keeps its time
 	switch s.mood {
 	case probeBehind:
-		s.turn.Wants = luascripts.FirstDeliveries
+		s.turn.Wants = luascripts.Behind
 	case probeRetry:
-		s.turn.Wants = luascripts.Retries
+		s.turn.Wants = luascripts.Retry
 	default:
-		s.turn.Wants = luascripts.InOrder
+		s.turn.Wants = luascripts.First
 	}
 	s.facts.Open = true
 }

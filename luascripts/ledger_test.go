@@ -118,7 +118,7 @@ var invariants = []struct {
 		return ""
 	}},
 	{"PLACE: what was put back in a priority topic goes in the order of priorities", func(d *driver, e *effect) string {
-		if d.kind != priorityKind || len(e.out.taken) == 0 || e.out.taken[0].score == 0 {
+		if d.kind != priorityKind || e.out.place > 0 || len(e.out.taken) == 0 || e.out.taken[0].score == 0 {
 			return ""
 		}
 		for x, a := range d.ledger {

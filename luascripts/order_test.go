@@ -86,17 +86,23 @@ var orderTrials = []trial{
 			w.later(1000)
 			w.put("n")
 			w.later(1500)
-			retry := func(t *luascripts.Turn) { t.Wants = luascripts.Retries }
-			first := func(t *luascripts.Turn) { t.Wants = luascripts.FirstDeliveries }
-			a = w.took(with(asking(1, w.as("a", number)), retry), "m")
+			wants := func(t *luascripts.Turn, x luascripts.Wants) *luascripts.Turn { t.Wants = x; return t }
+			a = w.took(wants(asking(1, w.as("a", number)), luascripts.Retry), "m")
 			w.must(a.Attempt == 2, "%v: %+v", k, a)
-			a = w.took(with(asking(1, w.as("a", a.Fence, fail("m", time.Second))), retry), "n") // none is due
-			number = w.tells(luascripts.Empty, with(w.as("a", a.Fence), retry))
+			a = w.took(wants(asking(1, w.as("a", a.Fence, fail("m", time.Second))), luascripts.Retry), "n") // none is due
+			number = w.tells(luascripts.Empty, wants(w.as("a", a.Fence), luascripts.Retry))
 			w.later(1000)
-			w.put("o")
-			w.do("hset", w.k.Meta, "passed", 7)
-			a = w.took(with(asking(1, w.as("a", number)), first), "o")
-			w.took(with(asking(1, w.as("a", a.Fence)), first), "m") // there is nothing else
+			if k == priorityKind {
+				w.do("zadd", w.k.Store, 70, "o", 60, "p", 50, "q")
+				w.do("hset", w.k.Meta, "passed", 7)
+			} else {
+				w.do("zadd", w.k.Store, w.now-30, "o", w.now-20, "p", w.now-10, "q", w.now+10, "not due")
+			}
+			a = w.took(wants(asking(2, w.as("a", number)), luascripts.Behind), "p")
+			a = w.took(wants(asking(256, w.as("a", a.Fence)), luascripts.Behind), "q")
+			w.must(k != priorityKind || w.slot().passed == 7, "%d passed", w.slot().passed)
+			a = w.took(wants(asking(256, w.as("a", a.Fence)), luascripts.Behind), "o")
+			w.took(wants(asking(256, w.as("a", a.Fence)), luascripts.Behind), "m") // there is nothing else
 		}
 	}},
 	{name: "a score below 1 is a last delivery", run: func(w *world) {

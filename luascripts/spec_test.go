@@ -74,7 +74,8 @@ type outcome struct {
 	taken   []delivery // the batch that is
 	over    string     // the reason why a batch was taken over
 	again   bool       // a batch was told again
-	wanted  bool       // it took what was wanted before what would have come first
+	wanted  bool       // it took a retry that was wanted before what would have come first
+	place   int        // of the one that it took alone from behind others; 0: it did not
 	dropped bool       // a due retry merged into a fresh copy
 	takenUp []string   // what was put back before, and took its place
 }
@@ -326,6 +327,9 @@ func (s *slot) note(x string, left int64, v *luascripts.Verdict, now int64) {
 
 // take expects the next batch, or that there is none.
 func (s *slot) take(t *luascripts.Turn, now int64, a luascripts.Answer, o *outcome) {
+	if t.Wants == luascripts.Behind && s.behind(t, now, a, o) {
+		return
+	}
 	soonest := int64(math.MaxInt64)
 	failures := ordered(s.retry)
 	if t.Priority && len(failures) > 0 && failures[0].score/100 <= now {
@@ -341,17 +345,17 @@ func (s *slot) take(t *luascripts.Turn, now int64, a luascripts.Answer, o *outco
 	if t.Priority {
 		none := len(waiting) == 0 || waiting[len(waiting)-1].score <= retries
 		late := soonest <= now || len(waiting) > 0 && waiting[0].score <= retries
-		o.wanted = late && !none && (t.Wants == luascripts.Retries && s.passed < 7 || t.Wants == luascripts.FirstDeliveries && s.passed >= 7)
-		retriesFirst = none || late && (s.passed >= 7) != o.wanted
+		o.wanted = late && !none && t.Wants == luascripts.Retry && s.passed < 7
+		retriesFirst = none || late && s.passed >= 7 || o.wanted
 		defer func() {
 			switch {
 			case len(o.taken) == 0:
 			case !late:
 				s.passed = 0
 			case o.taken[0].score == 0: // a retry
-				s.passed = max(0, min(s.passed, 263)-7)
+				s.passed = max(0, s.passed-7)
 			default:
-				s.passed = min(s.passed, 263) + len(o.taken)
+				s.passed += len(o.taken)
 			}
 		}()
 	} else {
@@ -359,10 +363,8 @@ func (s *slot) take(t *luascripts.Turn, now int64, a luascripts.Answer, o *outco
 			next = min(next, waiting[0].score)
 		}
 		waiting = slices.DeleteFunc(waiting, func(w scored) bool { return w.score > now })
-		none := len(waiting) == 0
-		older := !none && soonest <= waiting[0].score
-		o.wanted = !none && soonest <= now && (t.Wants == luascripts.Retries && !older || t.Wants == luascripts.FirstDeliveries && older)
-		retriesFirst = none || older != o.wanted
+		o.wanted = t.Wants == luascripts.Retry && soonest <= now && len(waiting) > 0 && soonest > waiting[0].score
+		retriesFirst = len(waiting) == 0 || soonest <= waiting[0].score || o.wanted
 	}
 	if retriesFirst && soonest <= now {
 		x := failures[0]
@@ -423,21 +425,43 @@ func (s *slot) fresh(waiting []scored, t *luascripts.Turn, now int64, a luascrip
 		need(!fits(first, s.most), "FILLED", "took %q, %d of %v", a.Contents, t.Count, waiting)
 	}
 	for i, x := range a.Contents {
-		score := s.store[x]
-		need(score == waiting[i].score, "ORDER", "%q at %d: has score %d, not %d", x, i, score, waiting[i].score)
-		switch {
-		case t.Priority:
-			s.told(x, a, i, score, time.Time{})
-		case t.Due:
-			s.told(x, a, i, 0, time.UnixMilli(score))
-		default:
-			s.told(x, a, i, 0, time.Time{})
-		}
-		delete(s.store, x)
-		delete(s.retry, x)
-		s.prepare[x] = now/1000*1000 + retries
-		o.taken = append(o.taken, delivery{x, 1, score})
+		need(s.store[x] == waiting[i].score, "ORDER", "%q at %d: has score %d, not %d", x, i, s.store[x], waiting[i].score)
+		s.first(x, t, now, a, i, o)
 	}
+}
+
+// first expects content i of a batch of first deliveries.
+func (s *slot) first(x string, t *luascripts.Turn, now int64, a luascripts.Answer, i int, o *outcome) {
+	score := s.store[x]
+	switch {
+	case t.Priority:
+		s.told(x, a, i, score, time.Time{})
+	case t.Due:
+		s.told(x, a, i, 0, time.UnixMilli(score))
+	default:
+		s.told(x, a, i, 0, time.Time{})
+	}
+	delete(s.store, x)
+	delete(s.retry, x)
+	s.prepare[x] = now/1000*1000 + retries
+	o.taken = append(o.taken, delivery{x, 1, score})
+}
+
+// behind expects one first delivery alone, if there is any: in place Count, or the last. Nothing
+// else happens then: nothing takes its place again, and nothing counts as passed.
+func (s *slot) behind(t *luascripts.Turn, now int64, a luascripts.Answer, o *outcome) bool {
+	waiting := slices.DeleteFunc(ordered(s.store), func(w scored) bool { return w.score <= retries || !t.Priority && w.score > now })
+	if len(waiting) == 0 {
+		return false
+	}
+	if t.Priority {
+		slices.Reverse(waiting)
+	}
+	n := min(t.Count, maxBatch, len(waiting))
+	need(a.Code == luascripts.Batch && a.Attempt == 1 && len(a.Contents) == 1 && a.Contents[0] == waiting[n-1].content, "BEHIND", "%s of %v, not number %d: %s %q", a.Code, waiting, n, a.Code, a.Contents)
+	s.first(waiting[n-1].content, t, now, a, 0, o)
+	o.place = n
+	return true
 }
 
 // told expects what an answer tells of content i beside its attempt; a retry comes

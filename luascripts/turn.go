@@ -39,7 +39,7 @@ type Turn struct {
 	Count    int           // contents to take, up to MaxBatch; 0: leave the slot
 	Random   int           // draws among equal priorities; any number ≥ 0
 
-	Wants Wants // of what is due
+	Wants Wants // what of all that is due
 
 	DeadHolder    string        // a holder proven dead, or empty
 	TakeoverDelay time.Duration // of the retry of contents that are taken over from a lost worker
@@ -53,14 +53,14 @@ type Turn struct {
 	Verdicts []Verdict
 }
 
-// Wants is what a worker wants first of what is due.
+// Wants is what a worker wants of what is due.
 type Wants uint8
 
-// What it may want. If none of that is due it gets what is.
+// What it may want. If there is none of that it gets what comes first.
 const (
-	InOrder Wants = iota // what comes first
-	Retries
-	FirstDeliveries // in literal topics a failed one comes before them all the same
+	First  Wants = iota // what comes first
+	Retry               // a retry, also where others would come before it
+	Behind              // one first delivery alone: of those in their order number Count, or the last
 )
 
 // Verdict says what becomes of one message of a batch.
@@ -199,9 +199,9 @@ func (t *Turn) args() []any {
 		kind = "TD"
 	}
 	switch t.Wants {
-	case Retries:
+	case Retry:
 		kind += "F"
-	case FirstDeliveries:
+	case Behind:
 		kind += "N"
 	}
 	k := &t.Keys

@@ -1,5 +1,4 @@
--- turn: one turn of one worker at one slot. It finishes the batch the worker holds, then takes the
--- next one, atomically.
+-- turn: one turn of one worker at one slot. It finishes the batch the worker holds, then takes the next one, atomically.
 --
 -- GUARANTEE
 --   What is in `prepare` is the one batch of this slot that is in flight. Nothing is taken while
@@ -9,16 +8,15 @@
 --
 -- WHO MAY TAKE   any worker whose request names the slot's present number, while prepare is empty and the slot is not paused. One
 --   that names another number is told it and takes nothing, so a late duplicate is harmless. (A slot never touched has number 0.)
--- WHO MAY TAKE OVER   a batch of another holder is given back to the queue only if that holder's own lease,
---   stored with the batch, is over by this server's clock; or the holder is the one the asker has proven
---   dead; or nobody knows the holder, because meta was deleted. Its contents spend an attempt: the batch
---   may have killed it. The answer is NUMBER, and the next turn takes.
+-- WHO MAY TAKE OVER   a batch of another holder is given back to the queue only if that holder's own lease, stored with the batch, is over
+--   by this server's clock; or the holder is the one the asker has proven dead; or nobody knows the holder, because meta was deleted. Its
+--   contents spend an attempt: the batch may have killed it. The answer is NUMBER, and the next turn takes.
 -- A REPEATED REQUEST   changes nothing twice: holder and number say whether it was applied. A worker that
 --   holds a batch whose answer got lost is told that batch again, whatever else it asked, with its lease
 --   begun anew. (If it is larger than may be told, an older program took it. The surplus was not started, and
 --   goes back; the rest is a batch of another number.) NUMBER or BUSY in answer to verdicts means: your batch was taken over.
 -- WHILE A RETRY IS DUE   in a priority slot with fresh ones, one delivery in eight is a retry: 7 fresh ones may pass it, or a batch
---   of them, which is then made up for. In the other kinds the older one comes first. A worker may want the retry first, or last.
+--   of them, which is then made up for. In the other kinds the older one comes first. A worker may want a retry first.
 -- A FRESH COPY   a content sent again while an older copy of it is in flight or waits for its retry wins:
 --   the old copy is dropped when it comes back, even to die, when it comes due, or when the fresh one is
 --   taken; and the fresh one has the full 17 deliveries. A content that is dead may wait as well. If the old
@@ -30,37 +28,34 @@
 --
 -- KEYS  1 store  content -> due ms, or priority (both above 16), or 1..16: retries left of a failed one
 --       2 prepare  content -> second it was taken * 1000 + retries left if this delivery fails
---       3 retry  content -> due ms * 100 + retries left, as above (17: a first delivery that was not
---               started, or was put back, and whose priority nobody knows; 18: one that was put back and whose
---               priority stands in `why`)
+--       3 retry  content -> due ms * 100 + retries left, as above (17: a first delivery that was not started, or was put back, and whose
+--               priority nobody knows; 18: one that was put back and whose priority stands in `why`)
 --       4 dead  content -> ms of death
 --       5 meta  holder, batch (its number; only grows, and past the clock in us), until (end of its lease, ms), lease (ms; 0: none),
---               paused (if set, nothing is taken), why (set while `why` may name contents not dead, and while the
---               store may hold failed ones),
---               passed (how many fresh ones went before retries that were due, 7 taken off for each of these),
+--               paused (if set, nothing is taken), why (set while `why` may name contents not dead, and while the store may hold
+--               failed ones), passed (how many fresh ones went before retries that were due, 7 taken off for each of these),
 --               later (priorities: when the last of those that were put back is due, ms), mourned (deaths.lua has it; taken
 --               away where one dies at a ms that is not above its second number, up to which deaths were returned)
 --       6 why  content -> 'attempts first last priority worker reason', of retrying and dead ones, and with 0
 --               attempts of first deliveries that were put back
--- ARGV  1 'P' priority: larger first; 'T' fixed time or 'R' range merge: due ones, oldest first; 'TD', 'RD': and
---         tell when each was due; behind that N: but a retry last, or F: but first       2 me
+-- ARGV  1 'P' priority: larger first; 'T' fixed time or 'R' range merge: due ones, oldest first; 'TD', 'RD': and tell when each was
+--         due; and at the end F: but a retry first, or N: one first delivery alone, in place ARGV 6 or the last one       2 me
 --       3 number of the slot as I know it, 0: unknown     4 holder proven dead, or ''
 --       5 my lease in ms, 0: I am judged by ZooKeeper     6 how many contents, up to 256; 0: leave the slot
 --       7 a random integer, draws among equal priorities     8 delay in ms for contents of a batch taken over
---       9 1: I hold nothing, so a batch of mine in flight is told again (Redis forgot in a failover what I
---           said of it); 0: I hold the batch of that number, if any
+--       9 1: I hold nothing, so a batch of mine in flight is told again (Redis forgot in a failover what I said of it); 0: I hold
+--           the batch of that number, if any
 --       10.. in fours, what was not done in my batch (whatever is not listed is done):
 --           content,  >= 0 failed, delay ms of its retry | -1 failed, dead now | -2 not started | below -2 put back by
 --           its handler for -2 - n ms,  its priority, or (-2) when it was due, or '' if unknown,  reason
 -- ANSWERS
---   BATCH number, attempt 1..17, k, k contents, told   I hold this batch. Told: of a retry its entry of `why`,
---         if there is one; of first deliveries their priorities, one for each content or one for all, or
---         with 'D' when each was due; nothing in other topics, and when first deliveries are told again
---   EMPTY number, ms until the next is due or '' (0: more had been put back than one turn can put into its place:
---         ask again), us of the present ms that are over: to be precise
+--   BATCH number, attempt 1..17, k, k contents, told   I hold this batch. Told: of a retry its entry of `why`, if there is one; of
+--         first deliveries their priorities, one for each content or one for all, or with 'D' when each was due; nothing in
+--         other topics, and when first deliveries are told again
+--   EMPTY number, ms until the next is due or '' (0: more had been put back than one turn can put into its place: ask again),
+--         us of the present ms that are over: to be precise
 --   NUMBER number: nothing taken, use this number
---   BUSY holder, ms of its lease    PAUSED number    LEFT number: I hold nothing, and late
---         duplicates of my turns can take nothing
+--   BUSY holder, ms of its lease    PAUSED number    LEFT number: I hold nothing, and late duplicates of my turns can take nothing
 local store, prepare, retry, dead, meta, why = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local kind, tells_due, wanted = string.sub(ARGV[1], 1, 1), string.sub(ARGV[1], 2, 2) == 'D', string.sub(ARGV[1], -1)
 local me, known, count = ARGV[2], tonumber(ARGV[3]), math.min(tonumber(ARGV[6]), 256)
@@ -280,15 +275,20 @@ local r = call('ZRANGE', retry, '0', '0', 'WITHSCORES')
 local due = r[1] and math.floor(r[2] / 100)
 local retries_first, late                          -- late: a retry is due, and fresh ones may pass it
 local passed = math.min(256 + PASS, tonumber(m[7]) or 0)
+local behind = wanted == 'N' and math.min(count, call('ZCOUNT', store, '(16', kind == 'P' and '+inf' or int(now))) or 0
 local function alone(content, retries_left)
   x, told, left, from = {content}, {}, retries_in(retries_left - 1), nil
 end
 
-if kind ~= 'P' then
+if behind > 0 then
+  from = kind == 'P' and -behind or call('ZCOUNT', store, '-inf', '16') + behind - 1
+  to, x = from, call('ZRANGE', store, int(from), int(from))
+  if kind == 'P' then told[1] = call('ZSCORE', store, x[1]) end
+elseif kind ~= 'P' then
   local few, till = math.min(8, count + 1), int(now)
   local first = call('ZRANGEBYSCORE', store, '-inf', till, 'LIMIT', '0', int(few))
   local oldest = tonumber(first[1] and call('ZSCORE', store, first[1]) or math.huge)
-  retries_first = due and (wanted == 'F' or due <= oldest and not (wanted == 'N' and first[1]))
+  retries_first = due and (wanted == 'F' or due <= oldest)
   if oldest <= RETRIES then
     alone(first[1], oldest)
   elseif take_all(first, few, 1) then
@@ -329,7 +329,7 @@ else
   elseif m[6] or m[7] or random % 16 == 0 or tonumber(top[2]) <= RETRIES then low = call('ZRANGE', store, 0, 0, 'WITHSCORES') end
   local failed = tonumber(low[2] or math.huge) <= RETRIES
   late = failed or due and due <= now
-  retries_first = tonumber(top[2] or 0) <= RETRIES or late and (wanted == 'F' or passed >= PASS and wanted ~= 'N')
+  retries_first = tonumber(top[2] or 0) <= RETRIES or late and (wanted == 'F' or passed >= PASS)
   if failed and retries_first then
     alone(low[1], tonumber(low[2]))
   elseif not failed and take_all(top, few, 2) then
@@ -394,7 +394,7 @@ call('ZADD', prepare, unpack(add))
 if holder == me and m[4] == ARGV[5] then call('HSET', meta, 'batch', following, 'until', int(now + ARGV[5]))
 else call('HSET', meta, 'holder', me, 'batch', following, 'until', int(now + ARGV[5]), 'lease', ARGV[5]) end
 passed = late and passed + (from and n or -PASS) or 0
-if passed > 0 then call('HSET', meta, 'passed', passed) elseif m[7] then call('HDEL', meta, 'passed') end
+if behind > 0 then passed = nil elseif passed > 0 then call('HSET', meta, 'passed', passed) elseif m[7] then call('HDEL', meta, 'passed') end
 local out = {'BATCH', following, 17 - left, n, unpack(x)}
 for i = 1, #told do out[n + 4 + i] = told[i] end
 return out
