@@ -52,10 +52,18 @@ const (
 	outageAfter              = 2 * time.Second
 )
 
-// nextWay is how the next probe is chosen, by the moods of probes: half of them look behind the
-// first messages. It is drawn: else a slot whose turn it is each second time would always see the
-// same way.
-func nextWay() mood { return probeBehind + mood(max(0, rand.IntN(4)-1)) }
+// nextWay is how the next probe is chosen: behind the first messages and among the retries in
+// turn, but now and then it is what comes first. When that is, is drawn: else a slot whose turn it
+// is each second time would always see the same way.
+func nextWay(last mood) mood {
+	switch {
+	case rand.IntN(8) == 0:
+		return probeFirst
+	case last == probeBehind:
+		return probeRetry
+	}
+	return probeBehind
+}
 
 func newBreaker(most int, longest time.Duration) *breaker {
 	return &breaker{most: most, longest: longest, open: most}
@@ -105,7 +113,7 @@ func (b *breaker) begin(now time.Time, within time.Duration) (permit uint32, ok 
 	b.out, b.giveUp = b.permits, now.Add(within)
 	if b.probing() {
 		b.probes++
-		b.way = nextWay()
+		b.way = nextWay(b.way)
 	}
 	return b.out, true
 }
