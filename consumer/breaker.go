@@ -13,7 +13,7 @@ import (
 //
 //   - From the 8th on, one message is begun at a time, and those that run decide: a success
 //     ends it at once.
-//   - From the 20th on only probes are begun: one message after 0.1 s, the next 0.3 s after that
+//   - From the 20th on only probes are begun: one message after 0.1 s, the next 0.2 s after that
 //     has failed, and so on up to 30 s. If one fails 2 s later or more, it is an outage, which
 //     people hear of.
 //   - A success ends that. Two handlers may run then, and one more with each success.
@@ -21,9 +21,9 @@ import (
 // What comes first may be poison, of which much was sent together; and what is new may fail
 // once, where a retry succeeds. So probes are chosen in three ways: see nextWay.
 //
-// So an hour's outage costs less than 200 attempts, if 64 handlers fail in no time: 8 messages,
-// 63 that run at that moment, one or two until they have failed, and 124 probes; and up to 20 more
-// for retries of messages that had failed before the last success: see spared.
+// So an hour's outage costs less than 220 attempts, if 64 handlers fail in no time: 8 messages,
+// 63 that run at that moment, one or two until they have failed, 126 probes, and up to 20 more that
+// did not make the pause longer: see spares.
 type breaker struct {
 	most    int           // places of the topic
 	longest time.Duration // pause
@@ -48,7 +48,8 @@ type breaker struct {
 const (
 	carefulAfter, probeAfter = 8, 20 // different contents
 	firstPause, longestPause = 100 * time.Millisecond, 30 * time.Second
-	pauseGrowth              = 3
+	pauseGrowth              = 2
+	spares                   = 20
 	outageAfter              = 2 * time.Second
 )
 
@@ -128,18 +129,26 @@ func (b *breaker) returned(permit uint32) bool {
 	return true
 }
 
-// fails notes that the handler of a content has failed. A content that is known to fail beside
-// others that succeed says nothing about these.
-func (b *breaker) fails(now time.Time, permit uint32, content uint64, known bool) {
+// failedMessage is one whose handler has failed.
+type failedMessage struct {
+	content uint64 // its hash
+	retry   bool
+	known   bool // it had failed before the last success
+}
+
+// fails notes that the handler of a message has failed. One that is known to fail beside others
+// that succeed says nothing about these. Retries that fail say little: the first ones do not make
+// the pause between probes longer.
+func (b *breaker) fails(now time.Time, permit uint32, m failedMessage) {
 	mine := b.returned(permit)
-	if !known && len(b.failed) < probeAfter && !slices.Contains(b.failed, content) {
-		b.failed = append(b.failed, content)
+	if !m.known && len(b.failed) < probeAfter && !slices.Contains(b.failed, m.content) {
+		b.failed = append(b.failed, m.content)
 	}
 	switch {
 	case !b.probing() && len(b.failed) >= probeAfter:
 		b.since, b.probes, b.spared, b.way = now, 0, 0, probeBehind
 		b.pause, b.probeAt = firstPause, now.Add(firstPause)
-	case b.probing() && mine && known && b.spared < probeAfter: // the probe was wasted
+	case b.probing() && mine && m.retry && b.spared < spares:
 		b.spared++
 		b.probeAt = now.Add(b.pause)
 	case b.probing() && mine:

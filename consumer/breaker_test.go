@@ -60,7 +60,7 @@ func (r *rig) run(until time.Time, next func() (content uint64, took time.Durati
 		e := heap.Pop(&r.running).(handlerEnd)
 		was := r.outage
 		if e.fails {
-			r.fails(r.now, e.permit, e.content, false)
+			r.fails(r.now, e.permit, failedMessage{content: e.content, retry: e.permit%2 == 1})
 		} else {
 			r.succeeds(e.permit)
 		}
@@ -81,7 +81,7 @@ func TestBreakerSpendsLittleInAnHour(t *testing.T) {
 				return content, took, true
 			})
 			t.Logf("%d handlers of %v: %d attempts, %d of them probes", most, took, r.begun, r.probes)
-			if r.begun > 200 || r.outages != 1 || r.probes < 50 {
+			if r.begun > 220 || r.outages != 1 || r.probes < 50 {
 				t.Errorf("%d handlers of %v: %d attempts, %d probes, %d outages", most, took, r.begun, r.probes, r.outages)
 			}
 			ended := r.now
@@ -127,13 +127,13 @@ func TestBreakerIgnoresPoison(t *testing.T) {
 func TestBreakerCountsContents(t *testing.T) {
 	r := newRig(64)
 	for i := range 1000 {
-		r.fails(r.now, 0, uint64(i), true)
-		r.fails(r.now, 0, uint64(i%(carefulAfter-1)), false)
+		r.fails(r.now, 0, failedMessage{uint64(i), true, true})
+		r.fails(r.now, 0, failedMessage{content: uint64(i % (carefulAfter - 1))})
 	}
 	if r.oneByOne() {
 		t.Errorf("%d different contents that failed are taken for an outage", len(r.failed))
 	}
-	r.fails(r.now, 0, carefulAfter, false)
+	r.fails(r.now, 0, failedMessage{content: carefulAfter})
 	if !r.oneByOne() || r.probing() {
 		t.Errorf("%d different contents have failed: one by one %v, probing %v", len(r.failed), r.oneByOne(), r.probing())
 	}
@@ -146,24 +146,24 @@ func TestBreakerCountsContents(t *testing.T) {
 // trip has as many contents fail as it takes.
 func (r *rig) trip() {
 	for i := range probeAfter {
-		r.fails(r.now, 0, uint64(i), false)
+		r.fails(r.now, 0, failedMessage{content: uint64(i)})
 	}
 }
 
-// A probe that met what is known to fail does not make the pause longer. That ends after some, or
-// much that is known to fail would spend all it has.
+// A probe that was a retry does not make the pause longer. That ends after some, or retries would
+// spend all they have.
 func TestBreakerSparesSomeProbes(t *testing.T) {
 	r := newRig(64)
 	r.trip()
-	for i := range probeAfter + 5 {
+	for i := range spares + 5 {
 		r.now = r.next()
 		permit, ok := r.begin(r.now, time.Minute)
 		if !ok {
 			t.Fatal("no probe")
 		}
-		r.fails(r.now, permit, uint64(i), true)
+		r.fails(r.now, permit, failedMessage{content: uint64(i), retry: true})
 		want := firstPause
-		for range max(0, i+1-probeAfter) {
+		for range max(0, i+1-spares) {
 			want *= pauseGrowth
 		}
 		if r.pause != want || !r.probeAt.Equal(r.now.Add(want)) {
@@ -174,7 +174,7 @@ func TestBreakerSparesSomeProbes(t *testing.T) {
 	r.trip()
 	r.now = r.next()
 	permit, _ := r.begin(r.now, time.Minute)
-	if r.fails(r.now, permit, 1, true); r.pause != firstPause {
+	if r.fails(r.now, permit, failedMessage{content: 1, retry: true}); r.pause != firstPause {
 		t.Errorf("in the next outage a pause of %v", r.pause)
 	}
 }
@@ -192,7 +192,7 @@ func TestBreakerProbesInThreeWays(t *testing.T) {
 		r.now = r.next()
 		permit, _ := r.begin(r.now, time.Minute)
 		count[r.way]++
-		r.fails(r.now, permit, 1, false)
+		r.fails(r.now, permit, failedMessage{content: 1})
 	}
 	if len(count) != 3 || count[probeBehind] < n*2/5 || count[probeRetry] < n/3 || count[probeFirst] < n/12 {
 		t.Errorf("%v of %d probes", count, n)
@@ -224,7 +224,7 @@ func TestBreakerGivesUpAProbe(t *testing.T) {
 	}
 	r.now = r.next()
 	second, _ := r.begin(r.now, time.Minute)
-	r.fails(r.now, first, 1, false)
+	r.fails(r.now, first, failedMessage{content: 1})
 	if _, ok := r.begin(r.now, time.Minute); ok {
 		t.Error("another probe has begun while one was out")
 	}

@@ -105,7 +105,7 @@ func (g *gate) ended(b *batch, i int, s sign) {
 	case failure:
 		d := &b.deliveries[i]
 		known := !d.FirstFailure.IsZero() && d.FirstFailure.UnixMicro() < g.good.Load()
-		g.breaker.fails(now, permit, maphash.String(seed, d.Content), known)
+		g.breaker.fails(now, permit, failedMessage{maphash.String(seed, d.Content), d.Attempt > 1, known})
 		if g.breaker.outage && g.said.since.IsZero() {
 			g.why = b.text(b.results[i].reason)
 		}
