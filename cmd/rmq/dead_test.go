@@ -174,7 +174,7 @@ func TestDeadRequeue(t *testing.T) {
 		s.refused(t, 1, "order 4700 is not dead in orders", "dead", "requeue", "orders", "order 4700")
 		for _, c := range []struct{ words, args string }{
 			{"not a rate such as 100/s", "--rate fast"},
-			{"not a rate from 4/h", "--rate 1/h"},
+			{"not a rate from 3.6/h", "--rate 1/h"},
 			{"--priority is 0", "--priority 0"},
 			{"either a CONTENT or flags", "x --limit 3"},
 		} {

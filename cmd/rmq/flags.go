@@ -164,7 +164,7 @@ func (p *pace) Set(text string) error {
 		return errors.New("not a rate such as 100/s, 5000/m or 20000/h")
 	}
 	if !limits.Rate(n / per) { // which the inspector would refuse, too
-		return errors.New("not a rate from 4/h to 1000000/s")
+		return errors.New("not a rate from 3.6/h to 1000000/s")
 	}
 	*p = pace(n / per)
 	return nil

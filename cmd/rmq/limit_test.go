@@ -65,7 +65,7 @@ func TestLimitRefuses(t *testing.T) {
 			{"orders --rate NaN --for 1h", 2, "--rate is"},
 			{"orders --rate Inf --for 1h", 2, "--rate is"},
 			{"orders --rate 50/d --for 1h", 2, "--rate is"},
-			{"orders --rate 1/h --for 1h", 2, "from 4/h"},
+			{"orders --rate 1/h --for 1h", 2, "from 3.6/h"},
 			{"orders --concurrency 0 --for 1h", 2, "--concurrency is 0; it must be 1 or more; to stop a topic, use rmq pause"},
 			{"orders --concurrency -1 --for 1h", 2, "--concurrency is -1"},
 			{"orders --rate 50/s", 2, "--for is missing"},
