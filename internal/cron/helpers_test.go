@@ -1,0 +1,67 @@
+package cron
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+	_ "time/tzdata" // where the machine has no zones
+)
+
+// scaled is how often something is done; ten times as often with RMQ_SOAK.
+func scaled(times int) int {
+	if os.Getenv("RMQ_SOAK") != "" {
+		return 10 * times
+	}
+	return times
+}
+
+// seeded draws by RMQ_SEED, or by a seed of its own.
+func seeded(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	if text := os.Getenv("RMQ_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("RMQ_SEED: %v", err)
+		}
+	}
+	t.Logf("RMQ_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, seed))
+}
+
+func mustParse(t testing.TB, text string) *Expression {
+	t.Helper()
+	e, err := Parse(text)
+	if err != nil {
+		t.Fatalf("%q: %v", text, err)
+	}
+	return e
+}
+
+func mustLoad(t testing.TB, zone string) *time.Location {
+	t.Helper()
+	l, err := time.LoadLocation(zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// form is how the tables write times.
+const form = "2006-01-02 15:04:05 -0700"
+
+// following are the next times of an expression.
+func following(e *Expression, after time.Time, zone *time.Location, most int) []string {
+	var times []string
+	for range most {
+		next, found := e.Next(after, zone)
+		if !found {
+			break
+		}
+		times = append(times, next.Format(form))
+		after = next
+	}
+	return times
+}
