@@ -97,8 +97,14 @@ func TestBetweenTheTwo(t *testing.T) {
 			t.Errorf("after %v comes %s", after.In(zone), got)
 		}
 	}
-	if got := following(mustParse(t, "30 * * * *"), second.Add(-time.Second), zone, 1)[0]; got != "2026-10-25 02:30:00 +0100" {
-		t.Errorf("each hour: %s", got)
+	for text, want := range map[string]string{
+		"59 2 * * *": "2026-10-26 02:59:00 +0100",
+		"30 * * * *": "2026-10-25 02:30:00 +0100",
+		"0 3 * * *":  "2026-10-25 03:00:00 +0100", // the first that the clock has not shown
+	} {
+		if got := following(mustParse(t, text), second.Add(-time.Second), zone, 1)[0]; got != want {
+			t.Errorf("%q comes at %s, not %s", text, got, want)
+		}
 	}
 }
 

@@ -73,6 +73,17 @@ func drawPlan(random *rand.Rand, most int) *plan {
 	}
 }
 
+// eachMinute are the plans that come in each minute: one by real time, one that names hours.
+func eachMinute() []*plan {
+	all := func(first, last int) []bool {
+		return append(make([]bool, first), slices.Repeat([]bool{true}, last-first+1)...)
+	}
+	real := plan{text: "* * * * *", minutes: all(0, 59), hours: all(0, 23), dates: all(1, 31), months: all(1, 12), weekdays: all(0, 6), everyHour: true}
+	named := real
+	named.text, named.hours, named.everyHour = "* 0-22 * * *", append(all(0, 22), false), false
+	return []*plan{&real, &named}
+}
+
 // drawField draws a field, * with a chance of stars in ten.
 func drawField(random *rand.Rand, first, last, stars int, names string) (string, []bool) {
 	in := make([]bool, last+1)

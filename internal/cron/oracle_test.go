@@ -32,6 +32,9 @@ func TestOracle(t *testing.T) {
 			plan := drawPlan(random, most)
 			walks = append(walks, &walk{t: t, zone: zone, plan: plan, next: mustParse(t, plan.text)})
 		}
+		for _, plan := range eachMinute() {
+			walks = append(walks, &walk{t: t, zone: zone, plan: plan, next: mustParse(t, plan.text), near: true})
+		}
 		walkThrough(zone, from, from.AddDate(years, 0, 0), walks, random)
 		for _, w := range walks {
 			came += w.came
@@ -69,17 +72,22 @@ func walkThrough(zone *time.Location, from, to time.Time, walks []*walk, random 
 		} else {
 			r.minute++
 		}
-		for _, w := range walks {
-			w.see(now, r, shown, highest)
-		}
 		if shown != last+1 {
-			asks, near = now, now+180 // ask often in the next three hours
+			asks, near = now, now+180 // ask for each minute of the next three hours
 		}
-		if now == asks {
-			for _, w := range walks {
+		for _, w := range walks {
+			switch {
+			case now < near || !w.near && (now == asks || w.plan.minutes[r.minute]): // else see finds nothing
+				w.see(now, r, shown, highest)
+			case now == near:
+				w.asked, w.last = w.asked[:0], 0
+			}
+			if now == asks && (now < near || !w.near) {
 				w.ask(now)
 			}
-			if asks += 1 + random.Int64N(10); now >= near {
+		}
+		if now == asks {
+			if asks++; now >= near {
 				asks += random.Int64N(100_000)
 			}
 		}
@@ -120,6 +128,7 @@ type walk struct {
 	zone *time.Location
 	plan *plan
 	next *Expression
+	near bool // only in the hours after a change of the clock
 
 	came   int
 	asked  []int64 // minutes after which nothing came since

@@ -29,8 +29,6 @@ func TestParse(t *testing.T) {
 		"0 0 * * sun-tue":           "0 0 * * 0,1,2",
 		"0 0 * * 0-7":               "0 0 * * 0,1,2,3,4,5,6",
 		"0 0 * * 1-7/2":             "0 0 * * 0,1,3,5",
-		"0 0 * * */7":               "0 0 * * */6,0,*/7",
-		"0 0 30 feb *":              "0 0 31 2 *", // neither ever comes
 		"0 0 29-31/2,30 2,4-6/2 * ": "0 0 29,30,31 2,4,6 *",
 		"0 0 31 * *":                "0 0 31 1,3,5,7,8,10,12 *",
 		"0 0 30 * *":                "0 0 30 1,3-12 *",
@@ -44,10 +42,6 @@ func TestParse(t *testing.T) {
 		if err != nil {
 			t.Errorf("%q: %v", same, err)
 			continue
-		}
-		got.days, want.days = got.days*min(1, got.months), want.days*min(1, want.months) // days of no month mean nothing
-		if text == "0 0 * * */7" {
-			want.weekdays = span(0, 0)
 		}
 		if *got != *want {
 			t.Errorf("%q is %+v, and %q is %+v", text, *got, same, *want)
