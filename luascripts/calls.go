@@ -16,14 +16,11 @@ var (
 	touchSource string
 	//go:embed cancel.lua
 	cancelSource string
-	//go:embed send.lua
-	sendSource string
 	//go:embed members.lua
 	membersSource string
 
 	touchScript   = script.New(touchSource)
 	cancelScript  = script.New(cancelSource)
-	sendScript    = script.New(sendSource)
 	membersScript = script.New(membersSource)
 )
 
@@ -80,20 +77,6 @@ func MembersAnswer(topic, worker string, cmd redis.Cmder) (members []string, cha
 		return nil, false, fmt.Errorf("add or remove worker %s in %s: %w", worker, WorkersKey(topic), err)
 	}
 	return reply[1:], reply[0] == "1", nil
-}
-
-// SendArgs begins the arguments of a call of send.lua for one store. Append pairs of score and
-// content. A message that waits already keeps its score, or with last takes the new one; most
-// is how many contents may wait, 0 for any number.
-//
-// The reply is a list of integers: how many were stored, and the places of those that were
-// refused; the first pair is 1.
-func (s *Scripts) SendArgs(store string, last bool, most int) []any {
-	rule := "first"
-	if last {
-		rule = "last"
-	}
-	return append(sendScript.Call(1, 3), store, rule, most)
 }
 
 // Probing notes that a worker only probes at a topic since a time, or does not, if that is zero.

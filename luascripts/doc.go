@@ -5,7 +5,8 @@
 //   - [Scripts.TurnCmd] (turn.lua): a worker finishes its batch of a slot and takes the next
 //     one. It is the lock, the fence and the counter of retries.
 //   - [Scripts.Keep] (touch.lua): a worker keeps a batch that takes long.
-//   - [Scripts.SendArgs] (send.lua): sends messages where a plain ZADD is not enough.
+//   - [Scripts.SendArgs] (send.lua): sends messages where a plain ZADD is not enough. So does
+//     [Scripts.SendEachArgs], also those whose time moves with each send.
 //   - [Scripts.Cancel] (cancel.lua): removes a message that waits.
 //   - [Scripts.Deaths] (deaths.lua): which messages have died since the last time.
 //   - [Scripts.Define] (define.lua): writes or reads the definitions of topics.

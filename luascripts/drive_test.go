@@ -22,6 +22,10 @@ import (
 
 // send brings one message to Redis.
 func (d *driver) send(x string) {
+	if d.kind == rangeMerge && d.IntN(3) == 0 {
+		d.extend(x)
+		return
+	}
 	at := d.now + 1000
 	args := []any{"zadd", d.k.Store, at, x}
 	switch {
@@ -47,6 +51,38 @@ func (d *driver) send(x string) {
 	expected.same(e.after)
 	if _, flying := e.before.prepare[x]; flying {
 		d.count["sent while in flight"]++
+	}
+	d.ledger.send(x, at)
+	d.check(e)
+}
+
+// extend sends one whose time moves with each send.
+func (d *driver) extend(x string) {
+	wait, ceiling := []int64{300, 2000}[d.IntN(2)], []int64{2500, 6000}[d.IntN(2)]
+	cmd := redis.NewIntSliceCmd(ctx, append(d.s.SendEachArgs(d.k.Store, d.first, false, 0), wait, x, ceiling)...)
+	e := &effect{what: fmt.Sprintf("send %s for %d after this, and %d after the first", x, wait, ceiling), before: d.state, after: d.step(cmd)}
+	d.note("%s", e.what)
+	need(cmd.Err() == nil, "ERROR: a send is answered", "%v", cmd.Err())
+	expected := e.before.clone()
+	waited := expected.store[x]
+	outcome, at := luascripts.SendStored, expected.extend(x, wait, ceiling, d.now)
+	if waited > retries {
+		outcome = luascripts.SendMerged
+	}
+	expected.same(e.after)
+	need(slices.Equal(cmd.Val(), []int64{int64(outcome), at}), "TOLD", "%v, not %d and %d", cmd.Val(), outcome, at)
+	switch {
+	case outcome == luascripts.SendStored:
+		d.count["extended: stored"]++
+	case waited <= d.now:
+		d.count["extended: overdue"]++
+	case at == d.now+wait:
+		d.count["extended: moved"]++
+	default:
+		d.count["extended: to its ceiling"]++
+	}
+	if len(e.after.firsts) < len(e.before.firsts) {
+		d.count["extended: leftover trimmed"]++
 	}
 	d.ledger.send(x, at)
 	d.check(e)
@@ -138,6 +174,7 @@ var mustHappen = []string{
 	"put back", "a retry put back", "put back with its priority", "put back, and its priority is not known", "what was put back took its place",
 	"fresh handed back", "first time kept", "retry handed back", "unknown priority handed back", "dead after its last delivery", "dead by verdict",
 	"cancelled", "cancelled in flight", "touched", "touched in vain", "send merged", "sent while in flight",
+	"extended: stored", "extended: overdue", "extended: moved", "extended: to its ceiling", "extended: leftover trimmed",
 	"EMPTY", "NUMBER", "BUSY", "PAUSED", "LEFT",
 	"paused", "resumed", "STORED", "MERGED", "DELETED", "GONE", "UNKNOWN", "a dead one gone beside a failed one",
 	"reschedule STORE", "reschedule RETRY", "reschedule FAILED", "reschedule FLYING", "reschedule NOWHERE", "looked",

@@ -41,6 +41,10 @@ func WakeChannel(topic string) string { return "rmq:wake{" + topic + "}" }
 // contents of a slot were sent. No script here uses it.
 func TraceKey(topic string, slot int) string { return "trace{" + StoreKey(topic, slot) + "}" }
 
+// FirstKey names the sorted set of the contents of a slot whose time moves with each send: since
+// when each waits.
+func FirstKey(topic string, slot int) string { return "first{" + StoreKey(topic, slot) + "}" }
+
 // SlotKeys are the keys of one slot. The store's name is the hash tag of the others, so a Redis
 // Cluster keeps all of them together.
 type SlotKeys struct {

@@ -22,6 +22,7 @@ func TestKeys(t *testing.T) {
 		{luascripts.StoreKey("orders", 3), "orders_3"},
 		{luascripts.StoreKey("a_b_1", 1023), "a_b_1_1023"},
 		{luascripts.TraceKey("orders", 3), "trace{orders_3}"},
+		{luascripts.FirstKey("orders", 3), "first{orders_3}"},
 		{luascripts.TopicsKey, "rmq:topics"},
 		{luascripts.DefinitionKey("orders"), "rmq:def{orders}"},
 		{luascripts.WorkersKey("orders"), "rmq:workers{orders}"},
@@ -59,7 +60,7 @@ func TestKeysShareTheirHashSlot(t *testing.T) {
 		for _, slot := range []int{0, 3, 1023, 65535} {
 			k := luascripts.KeysOf(topic, slot)
 			home := hashSlot(k.Store)
-			for _, key := range []string{k.Prepare, k.Retry, k.Dead, k.Meta, k.Why, luascripts.TraceKey(topic, slot)} {
+			for _, key := range []string{k.Prepare, k.Retry, k.Dead, k.Meta, k.Why, luascripts.TraceKey(topic, slot), luascripts.FirstKey(topic, slot)} {
 				if hashSlot(key) != home {
 					t.Errorf("%q is in hash slot %d, %q in %d", key, hashSlot(key), k.Store, home)
 				}

@@ -27,6 +27,7 @@ const (
 // slot is everything Redis knows about one slot.
 type slot struct {
 	store, prepare, retry, dead map[string]int64
+	firsts                      map[string]int64 // since when what extends waits
 	why                         map[string]string
 
 	holder               string
@@ -55,7 +56,7 @@ func fits(contents []string, most int) bool {
 func (s *slot) clone() *slot {
 	c := *s
 	c.store, c.prepare, c.retry, c.dead = maps.Clone(s.store), maps.Clone(s.prepare), maps.Clone(s.retry), maps.Clone(s.dead)
-	c.why = maps.Clone(s.why)
+	c.why, c.firsts = maps.Clone(s.why), maps.Clone(s.firsts)
 	return &c
 }
 
@@ -503,6 +504,28 @@ func sameSet(contents []string, set map[string]int64) bool {
 	return len(contents) == len(set)
 }
 
+// extend expects what send.lua does with a message with a ceiling, and returns the score it
+// waits with then.
+func (s *slot) extend(x string, wait, ceiling, now int64) int64 {
+	eldest := ordered(s.firsts)
+	due := s.store[x]
+	if waits := due > retries; !waits || due > now {
+		since := s.firsts[x]
+		if !waits || since+ceiling <= now {
+			since = now
+			s.firsts[x] = now
+		}
+		due = min(now+wait, since+ceiling)
+		s.store[x] = due
+	}
+	for _, old := range eldest[:min(10, len(eldest))] {
+		if s.store[old.content] <= retries {
+			delete(s.firsts, old.content)
+		}
+	}
+	return due
+}
+
 // touch expects what touch.lua does.
 func (s *slot) touch(worker string, number, now int64, held bool) {
 	need(held == (s.holder == worker && s.number == number), "TOUCH", "by %s, batch %d: %v", worker, number, held)
@@ -531,6 +554,7 @@ func (s *slot) same(actual *slot) {
 	need(maps.Equal(s.prepare, actual.prepare), "PREPARE", "is %v, not %v", actual.prepare, s.prepare)
 	need(maps.Equal(s.retry, actual.retry), "RETRY", "is %v, not %v", actual.retry, s.retry)
 	need(maps.Equal(s.dead, actual.dead), "DEAD", "is %v, not %v", actual.dead, s.dead)
+	need(maps.Equal(s.firsts, actual.firsts), "FIRST", "is %v, not %v", actual.firsts, s.firsts)
 	need(maps.Equal(s.why, actual.why), "WHY", "is %q, not %q", actual.why, s.why)
 	need(s.holder == actual.holder && s.number == actual.number, "NUMBER", "%q holds batch %d, not %q %d", actual.holder, actual.number, s.holder, s.number)
 	need(s.until == actual.until && s.lease == actual.lease, "LEASE", "%d until %d, not %d until %d", actual.lease, actual.until, s.lease, s.until)

@@ -55,6 +55,7 @@ type world struct {
 	judge
 	rdb     *redis.Client
 	k       luascripts.SlotKeys
+	first   string // key of since when contents wait
 	s       *scripts
 	sources map[string]string // as edited
 	older   *scripts          // of a program that did not know how much may be told
@@ -87,7 +88,7 @@ func (k kind) String() string { return [...]string{"range-merge", "priority", "f
 type edit func(name, source string) string
 
 func newWorld(j judge, rdb *redis.Client, number int, change edit) *world {
-	w := &world{judge: j, rdb: rdb, k: luascripts.KeysOf("world", number), sources: map[string]string{}}
+	w := &world{judge: j, rdb: rdb, k: luascripts.KeysOf("world", number), first: luascripts.FirstKey("world", number), sources: map[string]string{}}
 	w.clock = "clock{" + w.k.Store + "}"
 	w.s = edited(rdb, func(name, source string) string {
 		if change != nil {
@@ -149,14 +150,14 @@ func (w *world) clean(k kind) {
 
 // reading is the commands that read a whole slot.
 type reading struct {
-	sets [4]*redis.ZSliceCmd
+	sets [5]*redis.ZSliceCmd
 	meta *redis.MapStringStringCmd
 	why  *redis.MapStringStringCmd
 }
 
 func (w *world) reading(cmds []redis.Cmder) (*reading, []redis.Cmder) {
 	r := &reading{}
-	for i, key := range []string{w.k.Store, w.k.Prepare, w.k.Retry, w.k.Dead} {
+	for i, key := range []string{w.k.Store, w.k.Prepare, w.k.Retry, w.k.Dead, w.first} {
 		r.sets[i] = redis.NewZSliceCmd(ctx, "zrange", key, 0, -1, "withscores")
 		cmds = append(cmds, r.sets[i])
 	}
@@ -167,7 +168,7 @@ func (w *world) reading(cmds []redis.Cmder) (*reading, []redis.Cmder) {
 
 func (r *reading) slot() (*slot, error) {
 	s := &slot{}
-	for i, set := range []*map[string]int64{&s.store, &s.prepare, &s.retry, &s.dead} {
+	for i, set := range []*map[string]int64{&s.store, &s.prepare, &s.retry, &s.dead, &s.firsts} {
 		members, err := r.sets[i].Result()
 		if err != nil {
 			return nil, err

@@ -13,11 +13,20 @@ type Message interface {
 
 // RangeMerge is handled Range after the first send of its content. Equal
 // content sent while it waits, overdue or not, merges into it and keeps the
-// first time.
+// first time, or with Extend moves it on.
 type RangeMerge struct {
 	Content   string // what it is about, and its identity: see [Message]
 	SlotBasis string // decides the slot; Content when empty
 	Range     time.Duration
+
+	// Extend makes each send of a content that waits move its time on: to Range after this
+	// send, but not beyond Ceiling after the first one. What is overdue is never moved. By
+	// the clock of the Redis server. Send a content always with the same three.
+	Extend bool
+
+	// Ceiling is required with Extend, and larger than Range. Without a ceiling, send a
+	// FixedTime with In.
+	Ceiling time.Duration
 }
 
 // Priority is handled before every message of a smaller priority in its slot: a

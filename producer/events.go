@@ -58,7 +58,7 @@ func (f *flight) item(kind message.Kind, entry int32) message.Item {
 	case outcome == Merged:
 		x.What = message.Merged
 	}
-	if !kind.FirstWins() || outcome == Stored { // else what it merged into keeps its time
+	if f.knows(kind, entry) { // else what it merged into keeps its time
 		x.Score = f.scores[entry]
 	}
 	return x

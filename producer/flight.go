@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/slotmq/go-rmq/internal/checked"
+	"github.com/slotmq/go-rmq/message"
 )
 
 // Limits of one flight: enough to fill a write, little enough that a huge
@@ -21,6 +22,7 @@ const (
 type flight struct {
 	contents []string // "" for one that was withdrawn
 	scores   []int64  // priority, or due ms; below 0: due so many ms after the time that the flusher will add
+	more     []more   // what some have besides, up to the last of them
 	next     []int32  // 1 + the next entry of the same lane; 0: it is the last
 	outcomes []Outcome
 	errs     []error // nil unless some entry failed
@@ -38,12 +40,18 @@ type flight struct {
 	pending []*write
 }
 
+// more is what a message has that only send.lua knows.
+type more struct {
+	wait, ceiling int64 // ms; 0: later sends do not move it
+}
+
 // lane is the part of a flight that goes to one slot: a chain of entries in
 // the order they were sent.
 type lane struct {
 	topic       *topic
 	slot        int
 	first, last int32 // entries
+	each        bool  // some have more, so the answer says of each what became of it
 	fromNow     bool  // some are due so long after the time at which they are written
 	merged      int   // entries that met an equal one that waited
 	announced   bool  // its wake-up was written behind it
@@ -69,10 +77,11 @@ func (f *flight) release() {
 		return
 	}
 	clear(f.contents)
+	clear(f.more)
 	clear(f.lanes)
 	clear(f.args)
 	clear(f.writes)
-	f.contents, f.scores, f.next, f.outcomes = f.contents[:0], f.scores[:0], f.next[:0], f.outcomes[:0]
+	f.contents, f.scores, f.more, f.next, f.outcomes = f.contents[:0], f.scores[:0], f.more[:0], f.next[:0], f.outcomes[:0]
 	f.lanes, f.args, f.entries, f.writes, f.pending = f.lanes[:0], f.args[:0], f.entries[:0], f.writes[:0], f.pending[:0]
 	f.errs, f.bytes, f.taken = nil, 0, false
 	flights.Put(f)
@@ -101,7 +110,26 @@ func (f *flight) add(t *topic, slot int, b *checked.Message) int {
 		x.flight, x.lane = f.serial, int32(len(f.lanes))
 		f.lanes = append(f.lanes, lane{topic: t, slot: slot, first: entry, last: entry, fromNow: b.FromNow})
 	}
+	if b.Ceiling > 0 {
+		f.growMore(int(entry) + 1)
+		f.more[entry] = more{wait: b.Value, ceiling: b.Ceiling}
+		f.lanes[t.slots[slot].lane].each = true
+	}
 	return int(entry)
+}
+
+// growMore makes room for what the first n entries have besides.
+func (f *flight) growMore(n int) { f.more = append(f.more, make([]more, n-len(f.more))...) }
+
+// extends reports whether an entry moves what it merges into.
+func (f *flight) extends(entry int32) bool {
+	return int(entry) < len(f.more) && f.more[entry].ceiling > 0
+}
+
+// knows reports whether the score of an entry that is done is the one in Redis: what merged may have
+// kept the first.
+func (f *flight) knows(kind message.Kind, entry int32) bool {
+	return !kind.FirstWins() || f.outcomes[entry] == Stored || f.extends(entry)
 }
 
 // each calls do for the entries of a lane that were not withdrawn.

@@ -16,8 +16,8 @@ const (
 	// dead does not count as waiting (but in literal topics of the Priority and
 	// FixedTime kinds, one that waits for its retry does).
 	Stored
-	// Merged: the content waited already. A RangeMerge keeps its first time; a
-	// Priority or FixedTime has taken the new priority or time.
+	// Merged: the content waited already. A RangeMerge keeps its first time, or has moved
+	// it if it Extends; a Priority or FixedTime has taken the new priority or time.
 	Merged
 )
 
@@ -33,8 +33,8 @@ type Receipt struct {
 	Slot    int // of the topic, in which the message waits
 
 	// Due is when the message is due, by the clock of the Redis server. Zero for a
-	// Priority, and for a RangeMerge that is not known to be Stored: what it merged
-	// into keeps its own time.
+	// Priority, and for a RangeMerge that is not known to be Stored and does not
+	// Extend: what it merged into keeps its own time.
 	Due time.Time
 
 	// Past: the At of the message had passed when it was sent. It is due now. See
@@ -46,7 +46,7 @@ type Receipt struct {
 func (k *ticket) receipt() (Receipt, error) {
 	outcome, err := k.result(k.entry)
 	r := Receipt{Outcome: outcome, Slot: k.slot, Past: k.past}
-	if err == nil && k.kind.Timed() && (!k.kind.FirstWins() || outcome == Stored) {
+	if err == nil && k.kind.Timed() && k.knows(k.kind, int32(k.entry)) {
 		r.Due = time.UnixMilli(k.scores[k.entry])
 	}
 	return r, err

@@ -50,7 +50,7 @@ func (to *writer) planWakes(f *flight) {
 			if f.errs != nil && f.errs[e] != nil && f.errs[e] != ErrNotReplicated && !errors.Is(f.errs[e], ErrUncertain) {
 				return false // not stored
 			}
-			return !l.topic.Kind.FirstWins() || f.outcomes[e] != Merged // what it merged into has been announced
+			return !l.topic.Kind.FirstWins() || f.outcomes[e] != Merged || f.extends(e) // what it merged into has been announced
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // Limits of one command: long enough to be cheap, short enough not to hold up
@@ -19,6 +20,9 @@ const (
 
 // commands builds the commands of a flight.
 func (to *writer) commands(f *flight) []*write {
+	if len(f.more) > 0 {
+		f.growMore(len(f.contents))
+	}
 	var now int64 // by the clock of the server, which all lanes lead to; 0: not asked yet
 	for i := range f.lanes {
 		l := &f.lanes[i]
@@ -71,8 +75,10 @@ func (to *writer) command(f *flight, l *lane, entries []int32) write {
 	store := l.topic.slots[l.slot].key
 	begin := len(f.args)
 	first := l.topic.Kind.FirstWins() // the first time wins, else the last time or priority
-	script := first && l.topic.Literal || to.cfg.MaxWaiting > 0
+	script := l.each || first && l.topic.Literal || to.cfg.MaxWaiting > 0
 	switch {
+	case l.each:
+		f.args = append(f.args, to.scripts.SendEachArgs(l.store(), luascripts.FirstKey(l.topic.name, l.slot), !first, to.cfg.MaxWaiting)...)
 	case script:
 		f.args = append(f.args, to.scripts.SendArgs(l.store(), !first, to.cfg.MaxWaiting)...)
 	case first:
@@ -82,7 +88,14 @@ func (to *writer) command(f *flight, l *lane, entries []int32) write {
 	}
 	for _, e := range entries {
 		// Pointers are written as what they point to, and cost no allocation.
-		f.args = append(f.args, &f.scores[e], &f.contents[e])
+		switch {
+		case f.extends(e):
+			f.args = append(f.args, &f.more[e].wait, &f.contents[e], &f.more[e].ceiling)
+		case l.each:
+			f.args = append(f.args, &f.scores[e], &f.contents[e], "")
+		default:
+			f.args = append(f.args, &f.scores[e], &f.contents[e])
+		}
 	}
 	args := f.args[begin:len(f.args):len(f.args)]
 	w := write{lane: l, entries: entries}
@@ -136,8 +149,8 @@ func (w *write) finish(by *writer, f *flight, last bool) bool {
 	return true
 }
 
-// inOrder returns the writes that must be sent again. Where the last send wins, the later
-// writes of the same slot are sent again behind them: else an older one would win.
+// inOrder returns the writes that must be sent again. Where the last send wins, or moves what
+// waits, the later writes of the same slot are sent again behind them: else an older one would win.
 func inOrder(writes []*write, again func(*write) bool) (those []*write) {
 	var behind []*lane
 	for _, w := range writes {
@@ -147,7 +160,7 @@ func inOrder(writes []*write, again func(*write) bool) (those []*write) {
 			w.reset()
 		case !again(w):
 			continue
-		case !w.lane.topic.Kind.FirstWins():
+		case !w.lane.topic.Kind.FirstWins() || w.lane.each:
 			behind = append(behind, w.lane)
 		}
 		those = append(those, w)
@@ -163,14 +176,25 @@ func (w *write) reset() {
 
 // record notes what the answer says of each entry.
 func (w *write) record(by *writer, f *flight) {
-	var stored int64
-	var refused []int64
 	switch cmd := w.Cmder.(type) {
 	case *redis.IntCmd:
-		stored = cmd.Val()
+		w.recordAll(by, f, cmd.Val(), nil)
 	case *redis.IntSliceCmd:
-		stored, refused = cmd.Val()[0], cmd.Val()[1:]
+		if w.lane.each {
+			w.recordEach(by, f, cmd.Val())
+		} else {
+			w.recordAll(by, f, cmd.Val()[0], cmd.Val()[1:])
+		}
 	}
+	if w.underReplicated {
+		for _, e := range w.entries {
+			f.failOne(e, ErrNotReplicated)
+		}
+	}
+}
+
+// recordAll notes an answer that all entries share, but for the places of those refused.
+func (w *write) recordAll(by *writer, f *flight, stored int64, refused []int64) {
 	outcome, accepted := Accepted, len(w.entries)-len(refused)
 	switch int(stored) {
 	case accepted:
@@ -183,15 +207,34 @@ func (w *write) record(by *writer, f *flight) {
 	}
 	for _, e := range w.entries {
 		f.outcomes[e] = outcome
-		if w.underReplicated {
-			f.failOne(e, ErrNotReplicated)
-		}
 	}
 	for _, at := range refused {
-		err := fmt.Errorf("%w: slot %d holds %d", ErrQueueFull, w.lane.slot, by.cfg.MaxWaiting)
-		if w.uncertain { // an earlier try may have stored it, and a worker taken it since
-			err = fmt.Errorf("%w: %w", ErrUncertain, err)
-		}
-		f.failOne(w.entries[at-1], err)
+		w.refuse(by, f, w.entries[at-1])
 	}
+}
+
+// recordEach notes an answer of two integers for each entry: what became of it, and its score.
+func (w *write) recordEach(by *writer, f *flight, answers []int64) {
+	for i, e := range w.entries {
+		switch f.scores[e] = answers[2*i+1]; luascripts.SendOutcome(answers[2*i]) {
+		case luascripts.SendStored:
+			f.outcomes[e] = Stored
+		case luascripts.SendMerged:
+			f.outcomes[e] = Merged
+			if !w.underReplicated {
+				w.lane.merged++
+			}
+		case luascripts.SendRefused:
+			w.refuse(by, f, e)
+		}
+	}
+}
+
+// refuse notes that the slot was full.
+func (w *write) refuse(by *writer, f *flight, e int32) {
+	err := fmt.Errorf("%w: slot %d holds %d", ErrQueueFull, w.lane.slot, by.cfg.MaxWaiting)
+	if w.uncertain { // an earlier try may have stored it, and a worker taken it since
+		err = fmt.Errorf("%w: %w", ErrUncertain, err)
+	}
+	f.failOne(e, err)
 }

@@ -148,7 +148,7 @@ func TestRightsToTakeBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err := client.Cancel(context.Background(), orders, "x", "")
-	for _, right := range []string{"~retry{orders_*}", "~why{orders_*}", "+zrem"} {
+	for _, right := range []string{"~retry{orders_*}", "~why{orders_*}", "+zcount"} {
 		if !slices.Contains(named(err), right) {
 			t.Errorf("%s is not named: %v", right, err)
 		}

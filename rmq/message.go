@@ -40,12 +40,15 @@ const (
 type Message = message.Message
 
 // RangeMerge is handled once, Range after the first send of its content. What you send
-// meanwhile merges into it.
+// meanwhile merges into it. With Extend it is handled Range after the last send, but no later than
+// Ceiling after the first.
 //
 //	type RangeMerge struct {
 //		Content   string        // what it is about, and its identity
 //		SlotBasis string        // equal ones are in one slot; Content when empty
 //		Range     time.Duration // 1 ms to 10 years
+//		Extend    bool          // each send moves it, unless it is overdue
+//		Ceiling   time.Duration // with Extend: larger than Range, up to 10 years
 //	}
 type RangeMerge = message.RangeMerge
 

@@ -250,6 +250,12 @@ func TestProducersWithDocumentedRights(t *testing.T) {
 			if _, err := client.Send(context.Background(), topic, rmq.RangeMerge{Content: fmt.Sprint(most), Range: time.Minute}); err != nil {
 				t.Error(err)
 			}
+			extends := rmq.RangeMerge{Content: fmt.Sprint("extends", most), Range: time.Minute, Extend: true, Ceiling: time.Hour}
+			for range 2 {
+				if _, err := client.Send(context.Background(), topic, extends); err != nil {
+					t.Error(err)
+				}
+			}
 			if err := client.Close(context.Background()); err != nil {
 				t.Error(err)
 			}

@@ -79,3 +79,28 @@ func Example_debounce() {
 	// no more edits
 	// page 12
 }
+
+// The same, but the index is never more than three seconds behind.
+func Example_ceiling() {
+	client, end := open(rmq.Config{})
+	defer end()
+	edits := rmq.Topic{Name: "edits", Kind: rmq.KindRangeMerge}
+	check(client.Listen(edits, rmq.ListenerFunc(show), rmq.ListenOptions{}))
+	check(client.Start(ctx))
+
+	for i := range 40 {
+		_, err := client.Send(ctx, edits, rmq.RangeMerge{
+			Content: "page 12", Range: time.Second, Extend: true, Ceiling: 3 * time.Second,
+		})
+		check(err)
+		if i == 39 {
+			fmt.Println("no more edits")
+		}
+		client.Advance(100 * time.Millisecond)
+	}
+	client.Advance(time.Second)
+	// Output:
+	// page 12
+	// no more edits
+	// page 12
+}

@@ -28,6 +28,20 @@ func Due(at time.Time, in time.Duration) error {
 	return span("In", in)
 }
 
+// ceiling checks how far later sends may move a range merge.
+func ceiling(m message.RangeMerge) error {
+	const field = "Ceiling"
+	switch value := m.Ceiling.String(); {
+	case !m.Extend:
+		return invalid(field, value, "0 where Extend is not set")
+	case m.Ceiling == 0:
+		return invalid(field, "not set", "larger than Range where Extend is set (for a message that any number of sends may move, use a FixedTime with In)")
+	case m.Ceiling <= m.Range:
+		return invalid(field, value, "larger than Range, which is "+m.Range.String())
+	}
+	return span(field, m.Ceiling)
+}
+
 // minAt: an earlier time is most likely a number of seconds that was taken for
 // milliseconds.
 var minAt = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)

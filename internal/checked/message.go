@@ -20,6 +20,7 @@ type Message struct {
 	// are rounded up: never early.
 	Value   int64
 	FromNow bool
+	Ceiling int64 // ms after its first send beyond which later ones do not move it; 0: they never do
 }
 
 // Open validates m for topic t and takes it apart. maxContent bounds the content in
@@ -32,7 +33,9 @@ func Open(t message.Topic, m message.Message, maxContent int) (Message, error) {
 	switch m := m.(type) {
 	case message.RangeMerge:
 		c = Message{Kind: message.KindRangeMerge, Content: m.Content, SlotBasis: m.SlotBasis, Value: ceilMillis(m.Range), FromNow: true}
-		err = span("Range", m.Range)
+		if err = span("Range", m.Range); err == nil && (m.Extend || m.Ceiling != 0) {
+			c.Ceiling, err = ceilMillis(m.Ceiling), ceiling(m)
+		}
 	case message.Priority:
 		c = Message{Kind: message.KindPriority, Content: m.Content, SlotBasis: m.SlotBasis, Value: m.Priority}
 		err = Priority(m.Priority)

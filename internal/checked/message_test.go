@@ -52,6 +52,12 @@ func TestOpen(t *testing.T) {
 		{"range negative", message.RangeMerge{Content: "x", Range: -1}, message.KindRangeMerge, 0, "Range", "-1ns"},
 		{"range too long", message.RangeMerge{Content: "x", Range: limits.Span + 1}, message.KindRangeMerge, 0, "Range", "87600h"},
 		{"range overflowing", message.RangeMerge{Content: "x", Range: math.MaxInt64}, message.KindRangeMerge, 0, "Range", "h"},
+		{"range that extends", message.RangeMerge{Content: "x", Range: time.Second, Extend: true, Ceiling: time.Second + 1}, message.KindRangeMerge, 1000, "", ""},
+		{"range without a ceiling", message.RangeMerge{Content: "x", Range: time.Second, Extend: true}, message.KindRangeMerge, 0, "Ceiling", "not set"},
+		{"range as large as its ceiling", message.RangeMerge{Content: "x", Range: time.Second, Extend: true, Ceiling: time.Second}, message.KindRangeMerge, 0, "Ceiling", "1s"},
+		{"range with a negative ceiling", message.RangeMerge{Content: "x", Range: time.Second, Extend: true, Ceiling: -1}, message.KindRangeMerge, 0, "Ceiling", "-1ns"},
+		{"range with a ceiling too far", message.RangeMerge{Content: "x", Range: time.Second, Extend: true, Ceiling: limits.Span + 1}, message.KindRangeMerge, 0, "Ceiling", "87600h"},
+		{"range with a ceiling for nothing", message.RangeMerge{Content: "x", Range: time.Second, Ceiling: time.Minute}, message.KindRangeMerge, 0, "Ceiling", "1m0s"},
 
 		{"priority 17", message.Priority{Content: "x", Priority: 17}, message.KindPriority, 17, "", ""},
 		{"priority 2^53-1", message.Priority{Content: "x", Priority: 1<<53 - 1}, message.KindPriority, 1<<53 - 1, "", ""},
@@ -97,6 +103,14 @@ func TestOpen(t *testing.T) {
 				t.Errorf("got %+v, %v; want value %d", body, err, test.want)
 			}
 		})
+	}
+}
+
+// Who wants no ceiling is shown the other way.
+func TestCeilingIsExplained(t *testing.T) {
+	_, err := Open(message.Topic{Name: "t", Kind: message.KindRangeMerge}, message.RangeMerge{Content: "x", Range: time.Second, Extend: true}, 100)
+	if err == nil || !strings.Contains(err.Error(), "use a FixedTime with In") {
+		t.Errorf("got %v", err)
 	}
 }
 

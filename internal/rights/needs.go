@@ -43,16 +43,18 @@ func (n Need) keysOf(t Topic) []key {
 	k := luascripts.KeysOf(t.Name, t.Slots-1)
 	slot := glob(t.Name) + "_*"
 	store := key{k.Store, slot, words("zadd zcard zscore")}
+	first := key{luascripts.FirstKey(t.Name, t.Slots-1), "first{" + slot + "}", words("zadd zrange zrem zscore")}
 	definition := key{luascripts.DefinitionKey(t.Name), luascripts.DefinitionKey(glob(t.Name)), words("hdel hmget hset")}
 	if n.Changes {
-		return n.changing(t, k, slot, store, definition)
+		return n.changing(t, k, slot, store, first, definition)
 	}
 	if !n.Worker {
-		return []key{store, definition}
+		return []key{store, first, definition}
 	}
 	store.commands = append(store.commands, words("exists zcount zmscore zrange zrangebyscore zrem zremrangebyrank zrevrange")...)
 	return []key{
 		store,
+		first,
 		{k.Prepare, "prepare{" + slot + "}", words("del exists zadd zcard zrange zremrangebyrank zscore")},
 		{k.Retry, "retry{" + slot + "}", words("exists zadd zcard zcount zrange zrangebyscore zrem")},
 		{k.Dead, "dead{" + slot + "}", words("exists zadd zcard zmscore zrangebyscore zscore")},
@@ -66,10 +68,11 @@ func (n Need) keysOf(t Topic) []key {
 }
 
 // changing are the keys for cancelling, rescheduling and explaining.
-func (n Need) changing(t Topic, k luascripts.SlotKeys, slot string, store, definition key) []key {
+func (n Need) changing(t Topic, k luascripts.SlotKeys, slot string, store, first, definition key) []key {
 	store.commands = append(store.commands, words("zcount zrange zrank zrem")...)
 	return []key{
 		store,
+		first,
 		{k.Prepare, "prepare{" + slot + "}", words("zcard zrange zscore")},
 		{k.Retry, "retry{" + slot + "}", words("zadd zcard zcount zrange zrem zscore")},
 		{k.Dead, "dead{" + slot + "}", words("zcard zrange zscore")},

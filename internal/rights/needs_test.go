@@ -38,7 +38,8 @@ func TestNeedsAreWhatIsUsed(t *testing.T) {
 	topic := Topic{"orders", 16}
 	k := luascripts.KeysOf("orders", 15)
 	called := map[string]string{
-		k.Store: "store", k.Prepare: "prepare", k.Retry: "retry", k.Dead: "dead", k.Meta: "meta", k.Why: "why",
+		luascripts.FirstKey("orders", 15): "first",
+		k.Store:                           "store", k.Prepare: "prepare", k.Retry: "retry", k.Dead: "dead", k.Meta: "meta", k.Why: "why",
 		luascripts.TopicsKey: "topics", luascripts.DefinitionKey("orders"): "definition", luascripts.WorkersKey("orders"): "workers",
 		luascripts.PolicyKey("orders"):  "policy",
 		luascripts.ProbingKey("orders"): "probing",
@@ -75,7 +76,7 @@ func TestPatternsFitOneName(t *testing.T) {
 		}
 	}
 	keys := Need{Worker: true}.keys([]Topic{{"a*", 4}})
-	if got := fmt.Sprint(keys[1].name, " ", keys[2].pattern); got != `a*_3 prepare{a\*_*}` {
+	if got := fmt.Sprint(keys[1].name, " ", keys[3].pattern); got != `a*_3 prepare{a\*_*}` {
 		t.Error(got)
 	}
 }
