@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/slotmq/go-rmq/internal/definition"
 	"github.com/slotmq/go-rmq/internal/humantime"
@@ -183,6 +184,7 @@ func form(kind string, literal bool) string {
 func (i *Inspector) messages(ctx context.Context, topics []storedTopic, broken []finding) []Check {
 	var (
 		idle         []finding
+		stopped      []finding
 		paused, dead []string
 		limited      []string
 		slots, n     int
@@ -203,6 +205,11 @@ func (i *Inspector) messages(ctx context.Context, topics []storedTopic, broken [
 			policy, err = i.policy(ctx, t.Topic)
 			err = failed.merge(err)
 		}
+		var probing map[string]time.Time
+		if err == nil {
+			probing, err = i.probingAt(ctx, t.Topic, seen.shares)
+			err = failed.merge(err)
+		}
 		if err != nil {
 			broken = append(broken, fail(oneLine(err), "mend what it says; rmq verify shows more"))
 			continue
@@ -216,7 +223,17 @@ func (i *Inspector) messages(ctx context.Context, topics []storedTopic, broken [
 		if s.Due > 0 && s.Workers == 0 {
 			idle = append(idle, warn(fmt.Sprintf("topic %s has %d due and no worker", t.Name, s.Due), "start workers that listen to it"))
 		}
-		seem = append(seem, i.seemStill(ctx, t.Topic, seen)...)
+		if probing != nil {
+			stopped = append(stopped, warn(fmt.Sprintf("topic %s: %s: what its handlers need is away", t.Name, onlyProbe(probing)),
+				"look for the error in that worker's log, or by rmq peek TOPIC --state retrying, and mend what is away"))
+		}
+		for _, s := range i.seemStill(ctx, t.Topic, seen) {
+			_, probes := probing[seen.owner(s.slot)]
+			if slowly := probes || policy != (Policy{}); s.level == Warn && slowly { // and why is known
+				continue
+			}
+			seem = append(seem, s)
+		}
 		if s.Paused > 0 {
 			paused, slots = append(paused, fmt.Sprintf("%s (%d)", t.Name, s.Paused)), slots+s.Paused
 		}
@@ -224,7 +241,6 @@ func (i *Inspector) messages(ctx context.Context, topics []storedTopic, broken [
 			dead, n = append(dead, fmt.Sprintf("%s (%d)", t.Name, s.Dead)), n+s.Dead
 		}
 	}
-	var stopped []finding
 	still, err := i.standStill(ctx, seem)
 	for _, s := range still {
 		stopped = append(stopped, finding{level: s.level, detail: s.String(), advice: s.advice})

@@ -3,6 +3,7 @@ package inspector
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -13,9 +14,10 @@ import (
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
-// probing notes of each worker at which topics it only probes, and since when. What workers that are
-// gone have left there is passed over.
-func (i *Inspector) probing(ctx context.Context, topics []Topic, known map[string]*Worker) error {
+// probing is which workers only probe at which topics, and since when: topic → worker → time. Those
+// that are gone may be among them.
+func (i *Inspector) probing(ctx context.Context, topics []Topic) (map[string]map[string]time.Time, error) {
+	found := map[string]map[string]time.Time{}
 	failed := failures{i: i}
 	for some := range slices.Chunk(topics, perPipeline) {
 		keys, cmds := make([]string, len(some)), make([]*redis.ScanCmd, len(some))
@@ -39,7 +41,10 @@ func (i *Inspector) probing(ctx context.Context, topics []Topic, known map[strin
 					break
 				}
 				for at := 0; at+1 < len(page); at += 2 {
-					known[page[at]].probes(t.Name, page[at+1])
+					if found[t.Name] == nil {
+						found[t.Name] = map[string]time.Time{}
+					}
+					found[t.Name][page[at]] = time.UnixMilli(score.Parse(page[at+1]))
 				}
 				if cursor == 0 {
 					break
@@ -51,24 +56,52 @@ func (i *Inspector) probing(ctx context.Context, topics []Topic, known map[strin
 				err = fmt.Errorf("read who probes in %s: %w", keys[n], i.explain(err))
 			}
 			if err := failed.add(ctx, t.Name, -1, keys[n], err); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
-	return failed.err()
+	return found, failed.err()
+}
+
+// probingAt is which workers of one topic only probe, and since when; nil: none. If it is known
+// who has its slots, it is only those.
+func (i *Inspector) probingAt(ctx context.Context, t Topic, who shares) (map[string]time.Time, error) {
+	found, err := i.probing(ctx, []Topic{t})
+	at := found[t.Name]
+	if who.workers >= 0 {
+		maps.DeleteFunc(at, func(worker string, _ time.Time) bool { return !slices.Contains(who.owners, worker) })
+	}
+	if len(at) == 0 {
+		return nil, err
+	}
+	return at, err
 }
 
 func pageOf(ctx context.Context, key string, cursor uint64) *redis.ScanCmd {
 	return redis.NewScanCmd(ctx, nil, "hscan", key, cursor, "count", 500)
 }
 
-// probes notes that a worker probes at a topic since a time, in ms.
-func (w *Worker) probes(topic, since string) {
+// probes notes that a worker probes at a topic since a time.
+func (w *Worker) probes(topic string, since time.Time) {
 	if w == nil { // it is gone
 		return
 	}
 	if w.Probing == nil {
 		w.Probing = map[string]time.Time{}
 	}
-	w.Probing[topic] = time.UnixMilli(score.Parse(since))
+	w.Probing[topic] = since
+}
+
+// onlyProbe says in words which workers only probe, and since when.
+func onlyProbe(probing map[string]time.Time) string {
+	first := ""
+	for worker, since := range probing {
+		if first == "" || since.Before(probing[first]) || since.Equal(probing[first]) && worker < first {
+			first = worker
+		}
+	}
+	if n := len(probing); n > 1 {
+		return fmt.Sprintf("%d workers only probe, the first, %s, since %s", n, first, probing[first].Format(time.DateTime))
+	}
+	return fmt.Sprintf("its worker %s only probes since %s", first, probing[first].Format(time.DateTime))
 }

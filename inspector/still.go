@@ -100,7 +100,7 @@ func (s *still) seems(who shares, held map[string][]int) bool {
 			s.detail += ", the oldest for " + humantime.Duration(c.Overdue)
 		}
 		s.detail += ", and its worker " + who.owner(s.slot) + " takes none"
-		s.advice = "look at that worker's log, and whether its handlers keep all places of its Concurrency"
+		s.advice = "look at that worker's log, whether its handlers keep all places of its Concurrency, or whether it has a Rate, or rests after a Pushback"
 		return true
 	}
 	if s.level != "" && c.Due > 0 {

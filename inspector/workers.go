@@ -45,8 +45,14 @@ func (i *Inspector) Workers(ctx context.Context) ([]Worker, error) {
 	if err := i.workersByZooKeeper(ctx, topics, known); err != nil {
 		return nil, err
 	}
-	if err := failed.merge(i.probing(ctx, topics, known)); err != nil {
+	probing, err := i.probing(ctx, topics)
+	if err := failed.merge(err); err != nil {
 		return nil, err
+	}
+	for topic, workers := range probing {
+		for id, since := range workers {
+			known[id].probes(topic, since)
+		}
 	}
 	all := make([]Worker, 0, len(known))
 	for _, w := range known {

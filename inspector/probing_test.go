@@ -1,0 +1,53 @@
+package inspector
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// lag makes a topic of two slots whose messages have long been due, and whose worker, w1, takes
+// none. note writes that a worker probes there.
+func lag(t testing.TB, rdb redis.UniversalClient, name string) (note func(worker string, since time.Time)) {
+	t.Helper()
+	topic := define(t, rdb, message.Topic{Name: name, Kind: message.KindFixedTime, Slots: 2})
+	must(t, rdb.HSet(ctx, luascripts.DefinitionKey(name), "sharing", "redis").Err())
+	must(t, rdb.SAdd(ctx, luascripts.TopicsKey, name).Err())
+	zadd(t, rdb, luascripts.WorkersKey(name), "w1", time.Now().Add(time.Hour).UnixMilli())
+	for slot := range topic.Slots {
+		zadd(t, rdb, luascripts.StoreKey(name, slot), "due", time.Now().Add(-time.Hour).UnixMilli())
+		zadd(t, rdb, luascripts.StoreKey(name, slot), "due, too", time.Now().Add(-time.Minute).UnixMilli())
+	}
+	return func(worker string, since time.Time) {
+		t.Helper()
+		must(t, rdb.HSet(ctx, luascripts.ProbingKey(name), worker, since.UnixMilli()).Err())
+	}
+}
+
+// The doctor says why a worker takes little, where that is known, instead of naming each slot.
+func TestDoctorKnowsWhyLittleIsTaken(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
+		since := time.Now().Add(-time.Hour)
+		probes := lag(t, rdb, "orders")
+		wantCheck(t, i.Doctor(ctx), "slots", Warn, "topic orders slot 0: 2 due", "topic orders slot 1: 2 due", "its worker w1 takes none")
+		probes("gone", since)
+		wantCheck(t, i.Doctor(ctx), "slots", Warn, "topic orders slot 0: 2 due", "its worker w1 takes none")
+		probes("w1", since)
+		is := func(level Level, detail string) {
+			t.Helper()
+			for _, c := range i.Doctor(ctx) {
+				if c.Name == "slots" && (c.Level != level || c.Detail != detail) {
+					t.Errorf("%+v, want %q", c, detail)
+				}
+			}
+		}
+		is(Warn, "topic orders: its worker w1 only probes since "+since.Format(time.DateTime)+": what its handlers need is away")
+		must(t, rdb.Del(ctx, luascripts.ProbingKey("orders")).Err())
+		must(t, i.Limit(ctx, "orders", Policy{Rate: 1, For: time.Hour}))
+		is(OK, "none stands still")
+	})
+}
