@@ -88,7 +88,7 @@ go test -race -count=1 -shuffle=on -p 2 -timeout 30m $(go list ./... | grep -v i
 # The race detector makes random walks some ten times slower, so they shorten
 # themselves under it; here they run at full length.
 say "the long random tests, without it"
-go test -count=1 -p 2 -timeout 30m ./internal/testing/model ./luascripts
+go test -count=1 -p 2 -timeout 30m ./internal/testing/model ./internal/cron ./luascripts
 go test -count=1 -timeout 30m -run Storm ./producer
 
 for mod in $(find . -mindepth 2 -name go.mod -not -path '*/testdata/*'); do
