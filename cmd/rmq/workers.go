@@ -84,11 +84,7 @@ func (a *app) unseenWhy(t inspector.Topic) string {
 
 func (a *app) workerObjects(workers []inspector.Worker, unseen []inspector.Topic) error {
 	for _, w := range workers {
-		probing := map[string]stamp{}
-		for topic, since := range w.Probing {
-			probing[topic] = stamp{since}
-		}
-		err := a.object(workerJSON{w.ID, w.Host, w.PID, w.Version, w.Leaving, stamp{w.Until}, w.Assigned, w.Held, probing})
+		err := a.object(workerJSON{w.ID, w.Host, w.PID, w.Version, w.Leaving, stamp{w.Until}, w.Assigned, w.Held, stamps(w.Probing)})
 		if err != nil {
 			return err
 		}
