@@ -30,14 +30,10 @@ func (i *Inspector) Explain(ctx context.Context, topic, content, basis string) (
 	if err := failed.merge(err); err != nil {
 		return nil, err
 	}
-	probing, err := i.probingAt(ctx, t, who)
-	if err := failed.merge(err); err != nil {
-		return nil, err
-	}
 	all := make([]Explanation, len(found))
 	for n, f := range found {
 		all[n] = explanation(t, content, f)
-		all[n].WaitsFor = waitsFor(&all[n], &f.Found, who, probing)
+		all[n].WaitsFor = waitsFor(&all[n], &f.Found, who)
 	}
 	return all, failed.err()
 }

@@ -1,7 +1,6 @@
 package inspector
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -50,43 +49,5 @@ func TestDoctorKnowsWhyLittleIsTaken(t *testing.T) {
 		must(t, rdb.Del(ctx, luascripts.ProbingKey("orders")).Err())
 		must(t, i.Limit(ctx, "orders", Policy{Rate: 1, For: time.Hour}))
 		is(OK, "none stands still")
-	})
-}
-
-func TestExplainOfWorkerThatProbes(t *testing.T) {
-	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
-		since := time.Now().Add(-time.Hour)
-		probes := lag(t, rdb, "orders")
-		waits := func(content string, want ...string) {
-			t.Helper()
-			all, err := i.Explain(ctx, "orders", content, "")
-			must(t, err)
-			for _, e := range all {
-				if !slices.Equal(e.WaitsFor, want) {
-					t.Errorf("%q waits for %q, want %q", content, e.WaitsFor, want)
-				}
-			}
-		}
-		probes("gone", since)
-		waits("due", "its worker, w1, to look")
-		probes("w1", since)
-		waits("due", "what its handlers need: its worker, w1, only probes since "+since.Format(time.DateTime))
-		zadd(t, rdb, luascripts.KeysOf("orders", 0).Dead, "dead", since.UnixMilli())
-		waits("dead", "you to requeue or delete it")
-	})
-}
-
-func TestStatsOfWorkerThatProbes(t *testing.T) {
-	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
-		since := time.UnixMilli(1_790_000_000_123)
-		probes := lag(t, rdb, "orders")
-		probes("gone", since)
-		if s, err := i.Stats(ctx, "orders"); err != nil || s.Probing != nil {
-			t.Errorf("%v, %v", s.Probing, err)
-		}
-		probes("w1", since)
-		if s, err := i.Stats(ctx, "orders"); err != nil || len(s.Probing) != 1 || !s.Probing["w1"].Equal(since) {
-			t.Errorf("%v, %v", s.Probing, err)
-		}
 	})
 }

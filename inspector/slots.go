@@ -107,12 +107,11 @@ func counted(t Topic, index int, c *byhand.Counts) Slot {
 type Stats struct {
 	Counts
 	Topic   Topic
-	Overdue time.Duration        // of the slot where it is longest
-	Read    int                  // of its slots: fewer than all come with a [PartialError]
-	Paused  int                  // slots
-	Policy  Policy               // the limit that holds, see Limit
-	Probing map[string]time.Time // which of the workers only probe, see Worker, and since when; nil: none
-	Workers int                  // that share the topic; -1: not known: ZooKeeper knows them, and Config.Slots is nil or the topic is Foreign; or the server that knows them does not answer
+	Overdue time.Duration // of the slot where it is longest
+	Read    int           // of its slots: fewer than all come with a [PartialError]
+	Paused  int           // slots
+	Policy  Policy        // the limit that holds, see Limit
+	Workers int           // that share the topic; -1: not known: ZooKeeper knows them, and Config.Slots is nil or the topic is Foreign; or the server that knows them does not answer
 }
 
 // Stats adds up the slots of a topic. With a [PartialError] it is of those that could be
@@ -132,9 +131,6 @@ func (i *Inspector) Stats(ctx context.Context, topic string) (Stats, error) {
 	}
 	stats := sum(t, seen)
 	if stats.Policy, err = i.policy(ctx, t); failed.merge(err) != nil {
-		return Stats{}, err
-	}
-	if stats.Probing, err = i.probingAt(ctx, t, seen.shares); failed.merge(err) != nil {
 		return Stats{}, err
 	}
 	return stats, failed.err()

@@ -8,9 +8,8 @@ import (
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
-// waitsFor says what must happen before a message is delivered: nothing if a worker has it. probing
-// is which workers only probe, and since when.
-func waitsFor(e *Explanation, f *byhand.Found, who shares, probing map[string]time.Time) []string {
+// waitsFor says what must happen before a message is delivered: nothing if a worker has it.
+func waitsFor(e *Explanation, f *byhand.Found, who shares) []string {
 	var reasons []string
 	add := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
 
@@ -60,9 +59,6 @@ func waitsFor(e *Explanation, f *byhand.Found, who shares, probing map[string]ti
 		add("perhaps %s with the same priority in slot %d", plural(e.Beside, "message"), e.Slot)
 	}
 	reasons = append(reasons, missing(e, who)...)
-	if since, probes := probing[who.owner(e.Slot)]; probes {
-		add("what its handlers need: its worker, %s, only probes since %s", who.owner(e.Slot), since.Format(time.DateTime))
-	}
 	if len(reasons) == 0 && who.owner(e.Slot) != "" {
 		add("its worker, %s, to look", who.owner(e.Slot))
 	}

@@ -76,15 +76,6 @@ func (s stamp) MarshalJSON() ([]byte, error) {
 	return []byte(s.UTC().Format(`"2006-01-02T15:04:05.000Z"`)), nil
 }
 
-// stamps are several times, by a name.
-func stamps(times map[string]time.Time) map[string]stamp {
-	all := make(map[string]stamp, len(times))
-	for name, t := range times {
-		all[name] = stamp{t}
-	}
-	return all
-}
-
 // millis is a duration in JSON. The name of its field ends with _ms.
 type millis time.Duration
 

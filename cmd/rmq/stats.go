@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -32,8 +30,7 @@ func (a *app) statsCommand() *cobra.Command {
   workers   that take part; ? if ZooKeeper has them, and you gave no --zk or
             not the --namespace of the topic
 
-Below the table stands which topics are limited by rmq limit, and for how long;
-and where workers only probe, see rmq workers, and since when.`,
+Below the table stands which topics are limited by rmq limit, and for how long.`,
 		Example: `  rmq stats
   rmq stats orders --slots
   rmq stats --watch=5s`,
@@ -149,11 +146,10 @@ func countsOf(c inspector.Counts, overdue time.Duration) countsJSON {
 type statsJSON struct {
 	topicJSON
 	countsJSON
-	Read    int              `json:"read_slots,omitempty"` // if not all could be read
-	Paused  int              `json:"paused_slots"`
-	Workers *int             `json:"workers"` // null: not known
-	Limit   *limitJSON       `json:"limit,omitempty"`
-	Probing map[string]stamp `json:"probing,omitempty"` // by worker
+	Read    int        `json:"read_slots,omitempty"` // if not all could be read
+	Paused  int        `json:"paused_slots"`
+	Workers *int       `json:"workers"` // null: not known
+	Limit   *limitJSON `json:"limit,omitempty"`
 }
 
 func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []inspector.Topic) error {
@@ -177,7 +173,7 @@ func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []
 			continue
 		}
 		if a.json {
-			j := statsJSON{definitionOf(s.Topic), countsOf(s.Counts, s.Overdue), s.Read, s.Paused, &s.Workers, limitOf(s.Policy), stamps(s.Probing)}
+			j := statsJSON{definitionOf(s.Topic), countsOf(s.Counts, s.Overdue), s.Read, s.Paused, &s.Workers, limitOf(s.Policy)}
 			if s.Read == t.Slots {
 				j.Read = 0
 			}
@@ -211,9 +207,6 @@ func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []
 		if s.Policy != (inspector.Policy{}) {
 			notes = append(notes, legible(t.Name)+" is limited: "+left(s.Policy))
 		}
-		if len(s.Probing) > 0 {
-			notes = append(notes, legible(t.Name)+": "+probing(s.Probing))
-		}
 		cells := append([]any{legible(t.Name)}, counted(s.Counts, s.Overdue)...)
 		table.row(append(cells, workers, painted{paused, yellow})...)
 	}
@@ -224,15 +217,6 @@ func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []
 		return err
 	}
 	return a.withoutDefinition(unreadable)
-}
-
-// probing says in one line that workers of a topic only probe, and since when.
-func probing(since map[string]time.Time) string {
-	first := slices.MinFunc(slices.Collect(maps.Values(since)), time.Time.Compare)
-	if len(since) == 1 {
-		return "1 worker probes since " + moment(first)
-	}
-	return fmt.Sprintf("%d workers probe, the first since %s", len(since), moment(first))
 }
 
 // noWorker says in one line which topics have due messages, and no workers.

@@ -84,7 +84,11 @@ func (a *app) unseenWhy(t inspector.Topic) string {
 
 func (a *app) workerObjects(workers []inspector.Worker, unseen []inspector.Topic) error {
 	for _, w := range workers {
-		err := a.object(workerJSON{w.ID, w.Host, w.PID, w.Version, w.Leaving, stamp{w.Until}, w.Assigned, w.Held, stamps(w.Probing)})
+		probing := map[string]stamp{}
+		for topic, since := range w.Probing {
+			probing[topic] = stamp{since}
+		}
+		err := a.object(workerJSON{w.ID, w.Host, w.PID, w.Version, w.Leaving, stamp{w.Until}, w.Assigned, w.Held, probing})
 		if err != nil {
 			return err
 		}
