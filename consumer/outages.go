@@ -100,8 +100,8 @@ func (o *outages) report() {
 	}
 }
 
-// close reports that the worker does not probe any more, to who counts those that do. Redis forgets
-// it by itself: Close does not wait for that.
+// close reports to observers that the worker does not probe any more. Redis forgets it by itself:
+// Close does not wait for that.
 func (o *outages) close() {
 	o.report() // what was on its way
 	var events []*message.Event

@@ -101,6 +101,15 @@ func testGate(most int, b *breaker) (*gate, *schedule.Schedule) {
 	return &gate{most: most, within: time.Minute, breaker: b, places: allowance{s, x}, report: func(outage) {}}, s
 }
 
+// probingGate is the gate of a topic that probes: too many of its messages failed in a row.
+func probingGate() (*gate, *schedule.Schedule) {
+	g, s := testGate(64, newBreaker(64, longestPause))
+	for i := range probeAfter {
+		g.ends(failure, Delivery{Content: fmt.Sprint(i)})
+	}
+	return g, s
+}
+
 // ends has a handler of one message end.
 func (g *gate) ends(s sign, d Delivery) {
 	g.ended(&batch{slot: &slot{results: make([]result, 1)}, deliveries: []Delivery{d}, batches: &batches{}}, 0, s)
@@ -134,11 +143,8 @@ func TestRest(t *testing.T) {
 // set again and again, and this test would never end.
 func TestProbeWaitsForAMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, s := testGate(64, newBreaker(64, longestPause))
+		g, s := probingGate()
 		defer g.close()
-		for i := range probeAfter {
-			g.ends(failure, Delivery{Content: fmt.Sprint(i)})
-		}
 		<-time.After(time.Hour)
 		if synctest.Wait(); s.Allowed(g.places.topic) != 1 || !g.alarm.IsZero() {
 			t.Errorf("%d places, a timer until %v", s.Allowed(g.places.topic), g.alarm)
@@ -149,11 +155,8 @@ func TestProbeWaitsForAMessage(t *testing.T) {
 // A probe is taken as one: what was taken before, or for another probe, does not begin.
 func TestProbesAreTakenAsSuch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, _ := testGate(64, newBreaker(64, longestPause))
+		g, _ := probingGate()
 		defer g.close()
-		for i := range probeAfter {
-			g.ends(failure, Delivery{Content: fmt.Sprint(i)})
-		}
 		<-time.After(firstPause)
 		synctest.Wait()
 		for _, taken := range []mood{calm, counting, oneByOne, probeRetry, probeFirst} {

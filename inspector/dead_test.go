@@ -81,7 +81,7 @@ func contentsOf(dead []Entry) []string {
 func TestAMillionDead(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		const slots, each = 4, 250_000
-		random := rand.New(rand.NewPCG(uint64(sharetest.Seed(t)), 0))
+		random := sharetest.Rand(t)
 		topic := define(t, rdb, topicOf(t, message.KindFixedTime, slots))
 		for slot := range slots {
 			bury(t, rdb, topic, slot, each, func(n int) (string, time.Time, string) {

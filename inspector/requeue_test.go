@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"reflect"
 	"sync"
 	"testing"
@@ -46,7 +45,7 @@ func (d *deliveries) total() int {
 func TestRequeueBrokenOffAgainAndAgain(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		const slots, most = 16, 40_000
-		random := rand.New(rand.NewPCG(uint64(sharetest.Seed(t)), 0))
+		random := sharetest.Rand(t)
 		topic := define(t, rdb, topicOf(t, message.KindPriority, slots))
 		buried := 0
 		more := func() { // so that there is always something to be requeued

@@ -3,7 +3,6 @@ package inspector
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"testing"
@@ -45,7 +44,7 @@ func (s sortedSet) page(w *walk, room int) (page []member, next string) {
 // order, and nothing that is not meant; and it ends.
 func TestWalkMeetsWhatStaysOnce(t *testing.T) {
 	t.Parallel()
-	random := rand.New(rand.NewPCG(uint64(sharetest.Seed(t)), 0))
+	random := sharetest.Rand(t)
 	for run := range 200 {
 		levels := 1 + random.IntN(20) // few levels: many ties
 		drawn := func() member {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
 // Every rule of the scripts is broken, one at a time, and a test has to notice.
@@ -44,7 +45,7 @@ var trialsOf = func() map[string]trial {
 
 func TestDamages(t *testing.T) {
 	rdb := servertest.Redis(t).Client(t)
-	seed := seedOf(t)
+	seed := uint64(sharetest.Seed(t))
 	for _, script := range []struct {
 		name    string
 		damages []damage

@@ -2,9 +2,7 @@ package luascripts_test
 
 import (
 	"fmt"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -291,19 +290,6 @@ func (s series) start(world func(lane int) *world) (runs int, count coverage, fa
 	return count["runs"], count, failure
 }
 
-func seedOf(t *testing.T) uint64 {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano()) / 1000
-	if text := os.Getenv("RMQ_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("RMQ_SEED: %v", err)
-		}
-	}
-	t.Logf("RMQ_SEED=%d", seed)
-	return seed
-}
-
 // TestDriver drives the scripts on a real Redis and on the in-memory one.
 func TestDriver(t *testing.T) {
 	for _, server := range []string{"redis", "memory"} {
@@ -317,7 +303,7 @@ func TestDriver(t *testing.T) {
 			missing := func() []string {
 				return slices.DeleteFunc(slices.Clone(mustHappen), func(what string) bool { return happened[what] > 0 })
 			}
-			seed, began := seedOf(t), time.Now()
+			seed, began := uint64(sharetest.Seed(t)), time.Now()
 			// What is rare may not happen in one series. In ten of them it has to.
 			for i := uint64(0); i == 0 || i < 10 && len(missing()) > 0 && !underRace; i++ {
 				s := series{seed: seed + i*1e6, runs: runs, lanes: 2}

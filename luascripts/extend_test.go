@@ -3,7 +3,6 @@ package luascripts_test
 import (
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -93,7 +93,7 @@ func TestExtendInAnyOrder(t *testing.T) {
 		rounds = 5
 	}
 	w := newWorld(t, servertest.Redis(t).Client(t), 0, nil)
-	random := rand.New(rand.NewPCG(seedOf(t), 2))
+	random := sharetest.Rand(t)
 	type wait struct{ first, due, step, ceiling int64 }
 	moved, capped, overdue := 0, 0, 0
 	for round := range rounds {

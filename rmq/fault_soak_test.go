@@ -3,15 +3,14 @@ package rmq_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
-	"strconv"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
 // One fault after the other on one Cluster, in an order drawn by RMQ_SEED, while
@@ -21,7 +20,7 @@ func TestFaultsInARow(t *testing.T) {
 	if soak {
 		rounds = 100
 	}
-	random := drawn(t)
+	random := sharetest.Rand(t)
 
 	cluster := servertest.Cluster(t, 3, 1)
 	l := newTraffic(t, onRedisCluster(t, cluster), fmt.Sprint(rounds, " faults in a row"), waitOne, replicated(1)).begin()
@@ -60,18 +59,4 @@ func TestFaultsInARow(t *testing.T) {
 	}
 	l.harmed, l.hit = begun, l.shards // all of it counts
 	l.figures().kept()
-}
-
-// drawn draws by RMQ_SEED, or by a seed of its own.
-func drawn(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := rand.Uint64()
-	if text := os.Getenv("RMQ_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("RMQ_SEED: %v", err)
-		}
-	}
-	t.Logf("RMQ_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
 }

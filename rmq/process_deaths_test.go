@@ -13,6 +13,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/hash"
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -35,7 +36,7 @@ func noteDeath(rdb redis.UniversalClient) func(context.Context, *rmq.Death) erro
 func TestDeathsAreReportedOverKills(t *testing.T) {
 	t.Parallel()
 	const kills, workers = 50, 4
-	ctx, draw := context.Background(), drawn(t)
+	ctx, draw := context.Background(), sharetest.Rand(t)
 	jobs := rmq.Topic{Name: "jobs", Kind: rmq.KindFixedTime, Slots: 16}
 	c := newCluster(t, job{
 		Topics: []rmq.Topic{jobs}, Lease: 2 * time.Second, Backoff: time.Millisecond, Timeout: 5 * time.Second,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -54,7 +55,7 @@ func TestZooKeeperFaults(t *testing.T) {
 	if soak {
 		rounds = 12
 	}
-	random := drawn(t)
+	random := sharetest.Rand(t)
 
 	ensemble := servertest.Ensemble(t, 3)
 	f := &ensembleFleet{newFleet(t, ensemble), ensemble}

@@ -4,14 +4,12 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"math/rand/v2"
-	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 	"github.com/spf13/cobra"
 )
 
@@ -52,11 +50,7 @@ func TestSpansThatOverflow(t *testing.T) {
 		}
 	}
 	// Whatever is written, it comes out as what it says, or is refused.
-	seed := uint64(time.Now().UnixNano())
-	if s := os.Getenv("RMQ_SEED"); s != "" {
-		seed, _ = strconv.ParseUint(s, 10, 64)
-	}
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := sharetest.Rand(t)
 	for range 20_000 {
 		var text strings.Builder
 		exact, scale := new(big.Int), big.NewInt(int64(time.Hour))
@@ -69,7 +63,7 @@ func TestSpansThatOverflow(t *testing.T) {
 		}
 		got, err := parseSpan(text.String())
 		if (err == nil) != exact.IsInt64() || err == nil && int64(got) != exact.Int64() {
-			t.Fatalf("RMQ_SEED=%d: %s is %d, %v; want %s", seed, &text, got, err, exact)
+			t.Fatalf("%s is %d, %v; want %s", &text, got, err, exact)
 		}
 	}
 }

@@ -255,7 +255,7 @@ func interruptedOnCluster(t *testing.T, dir string) {
 	}
 	c := cemetery{t, nodes.Client(t), message.Topic{Name: "orders", Kind: message.KindRangeMerge, Slots: 16}, 3000}
 	s := shell{t, dir, "redis-cluster://" + strings.Join(addrs, ",")}
-	random := rand.New(rand.NewPCG(uint64(sharetest.Seed(t)), 0))
+	random := sharetest.Rand(t)
 	stopped := 0
 	for range 12 {
 		c.fill()
@@ -371,7 +371,7 @@ func interruptedDeleteAndExport(t *testing.T, dir string) {
 	proxy := servertest.NewProxy(t, server.Addr())
 	c := cemetery{t, server.Client(t), message.Topic{Name: "orders", Kind: message.KindRangeMerge, Slots: 16}, 3000}
 	s := shell{t, dir, "redis://" + server.Addr()}
-	random := rand.New(rand.NewPCG(uint64(sharetest.Seed(t)), 0))
+	random := sharetest.Rand(t)
 	out := t.TempDir()
 
 	remove := []string{"dead", "delete", "orders", "--yes"}

@@ -1,9 +1,7 @@
 package cron
 
 import (
-	"math/rand/v2"
 	"os"
-	"strconv"
 	"testing"
 	"time"
 	_ "time/tzdata" // where the machine has no zones
@@ -15,20 +13,6 @@ func scaled(times int) int {
 		return 10 * times
 	}
 	return times
-}
-
-// seeded draws by RMQ_SEED, or by a seed of its own.
-func seeded(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := rand.Uint64()
-	if text := os.Getenv("RMQ_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("RMQ_SEED: %v", err)
-		}
-	}
-	t.Logf("RMQ_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, seed))
 }
 
 func mustParse(t testing.TB, text string) *Expression {

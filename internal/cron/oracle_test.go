@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
 // The zones of the oracle: rules of each kind, zones that changed their rules, and one that
@@ -23,7 +25,7 @@ const years = 40
 // with which there is nothing to find, gets three of the zones.
 func TestOracle(t *testing.T) {
 	t.Parallel()
-	random := seeded(t)
+	random := sharetest.Rand(t)
 	zones, came := slices.Clone(zones), 0
 	if raceDetector { // ten times slower
 		random.Shuffle(len(zones), func(i, j int) { zones[i], zones[j] = zones[j], zones[i] })

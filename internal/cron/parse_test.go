@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
 // Expressions that mean the same.
@@ -134,7 +136,7 @@ func TestWrong(t *testing.T) {
 // Whatever a program passes in, Parse answers.
 func TestAnyText(t *testing.T) {
 	t.Parallel()
-	random := seeded(t)
+	random := sharetest.Rand(t)
 	pieces := []string{"*", "/", "-", ",", " ", " ", " ", "0", "1", "7", "12", "59", "60", "sun", "Mon", "jan", "dec", "@", "daily", "\x00", "é", "?"}
 	good := 0
 	for range scaled(200_000) {

@@ -4,13 +4,15 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
 // Eight are served at a time, under 64 places: between 6 and 14 handlers are left, and handle as
 // much as 64 did.
 func TestSettlesWhereMoreHandleNoMore(t *testing.T) {
 	t.Parallel()
-	random := seeded(t)
+	random := sharetest.Rand(t)
 	for name, c := range map[string]struct {
 		service func(*rand.Rand) time.Duration
 		settles time.Duration
@@ -54,7 +56,7 @@ func TestSettlesWhereMoreHandleNoMore(t *testing.T) {
 // Where every handler is of use, or none costs anything, next to nothing is lost.
 func TestLosesLittle(t *testing.T) {
 	t.Parallel()
-	random := seeded(t)
+	random := sharetest.Rand(t)
 	for name, c := range map[string]struct {
 		each, capacity int
 		service        func(*rand.Rand) time.Duration
@@ -92,7 +94,7 @@ func TestLosesLittle(t *testing.T) {
 // follows within ten seconds.
 func TestFollowsAStep(t *testing.T) {
 	t.Parallel()
-	random := seeded(t)
+	random := sharetest.Rand(t)
 	const worlds = 10
 	late := 0
 	for range worlds {
@@ -243,7 +245,7 @@ func TestTrialEndsWithTheWork(t *testing.T) {
 // It stays between its bounds, whatever is learned.
 func TestBounds(t *testing.T) {
 	t.Parallel()
-	random := seeded(t)
+	random := sharetest.Rand(t)
 	for range 200 {
 		least := 1 + random.IntN(20)
 		most := least + random.IntN(50)

@@ -3,6 +3,8 @@ package flow
 import (
 	"testing"
 	"time"
+
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
 // until has a world go on until the limit is as it is to be, and returns after which time it was.
@@ -173,7 +175,7 @@ func TestTrialCountsWhatBeginsInIt(t *testing.T) {
 // gain for long. Nothing is tried before the rate is fairly sure.
 func TestChanceIsWaitedOut(t *testing.T) {
 	t.Parallel()
-	random := seeded(t)
+	random := sharetest.Rand(t)
 	fixed, flows := 0.0, 0.0
 	for range 12 {
 		service := bimodal(10*time.Millisecond, 2*time.Second, 20)
@@ -251,7 +253,7 @@ func TestTrialsAfterOneInVain(t *testing.T) {
 // with more, which had helped, do not come before one with fewer.
 func TestFollowsDownAfterGrowth(t *testing.T) {
 	t.Parallel()
-	random := seeded(t)
+	random := sharetest.Rand(t)
 	const worlds = 20
 	took := time.Duration(0)
 	for range worlds {

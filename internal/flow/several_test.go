@@ -3,6 +3,8 @@ package flow
 import (
 	"testing"
 	"time"
+
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
 // Several workers share something that serves eight at a time. What it serves is all served, and
@@ -10,7 +12,7 @@ import (
 // would take what one left.
 func TestSeveralWorkersShareABottleneck(t *testing.T) {
 	t.Parallel()
-	random := seeded(t)
+	random := sharetest.Rand(t)
 	for _, n := range []int{1, 2, 4} {
 		var all []*world
 		for range n {

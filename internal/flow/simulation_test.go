@@ -3,9 +3,6 @@ package flow
 import (
 	"container/heap"
 	"math/rand/v2"
-	"os"
-	"strconv"
-	"testing"
 	"time"
 )
 
@@ -152,14 +149,4 @@ func (w *world) step() {
 			Places: used, Waiting: used < w.places, Full: used == w.places,
 		})
 	}
-}
-
-func seeded(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := rand.Uint64()
-	if s := os.Getenv("RMQ_SEED"); s != "" {
-		seed, _ = strconv.ParseUint(s, 10, 64)
-	}
-	t.Logf("RMQ_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, seed))
 }

@@ -3,13 +3,15 @@ package flow
 import (
 	"testing"
 	"time"
+
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
 // In an hour that begins with the first message, handlers lose little by the trials, however long
 // they take; and those that take very long lose nothing.
 func TestSlowHandlersLoseLittle(t *testing.T) {
 	t.Parallel()
-	random := seeded(t)
+	random := sharetest.Rand(t)
 	for _, d := range []time.Duration{
 		time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second,
 		10 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute,
@@ -27,7 +29,7 @@ func TestSlowHandlersLoseLittle(t *testing.T) {
 // Slow handlers that push back are fewer at once, and become more again.
 func TestSlowHandlersRecover(t *testing.T) {
 	t.Parallel()
-	w := newWorld(seeded(t), New(1, 64), 1, constant(30*time.Second))
+	w := newWorld(sharetest.Rand(t), New(1, 64), 1, constant(30*time.Second))
 	w.run(time.Minute)
 	w.limit.Finished(Batch{End: w.now, Pushed: true})
 	few := w.limit.Stays()

@@ -3,7 +3,6 @@ package keeper
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -115,7 +114,7 @@ func TestNewcomerGetsItsShare(t *testing.T) {
 // stands still because of it, and no slot goes from one that is dead to the next.
 func TestWorkerThatCrashesAgainAndAgain(t *testing.T) {
 	t.Parallel()
-	random := rand.New(rand.NewPCG(uint64(sharetest.Seed(t)), 0))
+	random := sharetest.Rand(t)
 	p := newPlace(t)
 	k := New(config(string(p.tree), 3*time.Second, p.srv.Servers()...))
 	living := map[string]bool{}

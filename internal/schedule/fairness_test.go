@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
 // While there are as many places as topics, each topic keeps some for itself: a
@@ -52,7 +54,7 @@ func TestEachTopicKeepsAPlace(t *testing.T) {
 // and the handler that is running then.
 func TestTopicsTakeTurns(t *testing.T) {
 	t.Parallel()
-	random := seeded(t)
+	random := sharetest.Rand(t)
 	for range 60 {
 		places := 1 + random.IntN(20)
 		n := places + 1 + random.IntN(100)

@@ -1,8 +1,6 @@
 package schedule
 
 import (
-	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"testing"
@@ -174,13 +172,3 @@ func (p *play) step() {
 }
 
 func all(n, most int) []int { return slices.Repeat([]int{most}, n) }
-
-func seeded(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := rand.Uint64()
-	if s := os.Getenv("RMQ_SEED"); s != "" {
-		seed, _ = strconv.ParseUint(s, 10, 64)
-	}
-	t.Logf("RMQ_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, seed))
-}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/flow"
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
 // worker is one with two topics, whose schedule is the real one. Turns take no time. What is
@@ -136,7 +137,7 @@ func (w *worker) p99() time.Duration {
 // The bottleneck of one topic does not slow another one: it has fewer places, which the other has.
 func TestNeighbourIsNotSlowed(t *testing.T) {
 	t.Parallel()
-	random := seeded(t)
+	random := sharetest.Rand(t)
 	measure := func(limit *flow.Limit, busy bool) time.Duration {
 		w := newWorker(random, limit, busy)
 		w.run(30 * time.Second)

@@ -6,12 +6,14 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
 // Whatever happens, the sums are right, and no slot waits that could begin.
 func TestPlacesAreCountedRight(t *testing.T) {
 	t.Parallel()
-	random := seeded(t)
+	random := sharetest.Rand(t)
 	for range 30 {
 		n := 1 + random.IntN(12)
 		most := make([]int, n)
@@ -368,7 +370,7 @@ func (w *world) delayed() (n int) {
 // turned at, and in the end nothing is left over.
 func TestAnythingInAnyOrder(t *testing.T) {
 	t.Parallel()
-	random := seeded(t)
+	random := sharetest.Rand(t)
 	worlds := 400
 	if testing.Short() {
 		worlds = 50

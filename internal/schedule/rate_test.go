@@ -10,6 +10,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/flow"
 	"github.com/slotmq/go-rmq/internal/share"
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
 // shop is several workers of one topic that has a rate, on one clock of their own.
@@ -169,7 +170,7 @@ func (s *shop) churn(names *int) {
 // The rate holds within 5 % in every second, while workers come and go.
 func TestRateHoldsInEverySecond(t *testing.T) {
 	t.Parallel()
-	random := seeded(t)
+	random := sharetest.Rand(t)
 	for _, perSecond := range []float64{500, 3000} {
 		s := newShop(t, random, 64, Rate{PerSecond: perSecond, Burst: perSecond / 20})
 		s.handBack = true
@@ -199,7 +200,7 @@ func TestRateHoldsInEverySecond(t *testing.T) {
 // live shorter than the time for one message, and no slot waits for ever.
 func TestLowRates(t *testing.T) {
 	t.Parallel()
-	random := seeded(t)
+	random := sharetest.Rand(t)
 	for _, perSecond := range []float64{0.1, 1.0 / 60} {
 		s := newShop(t, random, 64, Rate{PerSecond: perSecond, Burst: 1})
 		s.tick = 100 * time.Millisecond
@@ -250,7 +251,7 @@ func TestRateIsNoBottleneck(t *testing.T) {
 	t.Parallel()
 	const takes = 100 * time.Millisecond
 	for _, perSecond := range []float64{200, 2000} { // 640 could be handled
-		s := newShop(t, seeded(t), 64, Rate{PerSecond: perSecond, Burst: perSecond / 20})
+		s := newShop(t, sharetest.Rand(t), 64, Rate{PerSecond: perSecond, Burst: perSecond / 20})
 		s.backlog, s.takes = func(int) int { return 1 }, func() time.Duration { return takes }
 		limit, least, most := flow.New(1, 64), 64, 0
 		s.ended = func(h *hand, x *Slot) {
@@ -271,7 +272,7 @@ func TestRateIsNoBottleneck(t *testing.T) {
 // After a time with nothing to do no more than the burst begins at once, and one of each worker.
 func TestBurst(t *testing.T) {
 	t.Parallel()
-	random := seeded(t)
+	random := sharetest.Rand(t)
 	for _, burst := range []float64{1, 40, 400} {
 		s := newShop(t, random, 64, Rate{PerSecond: 500, Burst: burst})
 		full := false
@@ -299,7 +300,7 @@ func TestBurst(t *testing.T) {
 // Slots that are gained bring their part of the rate, and no tokens.
 func TestGainedSlotsDoNotBurst(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, seeded(t), 64, Rate{PerSecond: 500, Burst: 500})
+	s := newShop(t, sharetest.Rand(t), 64, Rate{PerSecond: 500, Burst: 500})
 	s.come("a")
 	s.come("b")
 	s.pass(5 * time.Second)

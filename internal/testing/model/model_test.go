@@ -1,12 +1,5 @@
 package model
 
-import (
-	"os"
-	"strconv"
-	"testing"
-	"time"
-)
-
 // cell is one of the six protocols: a kind and a way of sharing.
 type cell struct {
 	kind      Kind
@@ -29,18 +22,4 @@ func scaled(normal, race int) int {
 		return race
 	}
 	return normal
-}
-
-// seedOf is RMQ_SEED, or another one in every run.
-func seedOf(t *testing.T) uint64 {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("RMQ_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("RMQ_SEED: %v", err)
-		}
-	}
-	t.Logf("RMQ_SEED=%d", seed)
-	return seed
 }

@@ -4,13 +4,15 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
 // TestNormalFormHidesNothing walks the same steps twice, once in a world that is normalised after
 // each of them. It must be able to do the same, break at the same step, and look the same once both
 // are normalised.
 func TestNormalFormHidesNothing(t *testing.T) {
-	seed := seedOf(t)
+	seed := uint64(sharetest.Seed(t))
 	for _, c := range cells() {
 		for n := range uint64(scaled(6000, 600)) {
 			o := searchOptions(c)

@@ -1,11 +1,15 @@
 package model
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
+)
 
 // TestRandomWalks looks for a violation of the protocol as it is. A walk that fails can be taken
 // again: RMQ_SEED and its number tell all of it.
 func TestRandomWalks(t *testing.T) {
-	seed := seedOf(t)
+	seed := uint64(sharetest.Seed(t))
 	walks := scaled(30_000, 1_000)
 	total := 0
 	for _, c := range cells() {
@@ -39,7 +43,7 @@ func TestRandomWalks(t *testing.T) {
 // TestForgetting: whatever Redis forgets, the slot goes on, and no attempt is spent on a batch whose
 // holder lives.
 func TestForgetting(t *testing.T) {
-	seed := seedOf(t)
+	seed := uint64(sharetest.Seed(t))
 	for _, c := range cells() {
 		o := ForgettingOptions(c.kind, c.zooKeeper)
 		steps, walks := 0, scaled(20_000, 500)

@@ -1,6 +1,7 @@
 package sharetest
 
 import (
+	"math/rand/v2"
 	"os"
 	"strconv"
 	"testing"
@@ -20,4 +21,10 @@ func Seed(t testing.TB) int64 {
 	}
 	t.Logf("RMQ_SEED=%d", seed)
 	return seed
+}
+
+// Rand draws by the Seed of a test.
+func Rand(t testing.TB) *rand.Rand {
+	t.Helper()
+	return rand.New(rand.NewPCG(uint64(Seed(t)), 0))
 }
