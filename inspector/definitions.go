@@ -94,7 +94,7 @@ func (i *Inspector) readDefinition(name, key string, values []any) storedTopic {
 	if created, err := strconv.ParseInt(text[5], 10, 64); err == nil && created > 0 {
 		d.Created = time.UnixMilli(created)
 	}
-	read := message.Topic{Name: name, Literal: text[2] == "1"}
+	read := message.Topic{Name: name, Literal: text[2] == "1", Notes: text[4] == strconv.Itoa(luascripts.NotesLayout)}
 	read.Kind, _ = message.ParseKind(text[0])
 	read.Slots, _ = strconv.Atoi(text[1])
 	if _, stored := values[7].(string); stored {
@@ -104,9 +104,9 @@ func (i *Inspector) readDefinition(name, key string, values []any) storedTopic {
 	}
 	refuse := func(field, value string) { d.wrong = fmt.Sprintf("%s has %s %.40q", key, field, value) }
 	switch {
-	case text[4] != strconv.Itoa(luascripts.Layout):
+	case text[4] != strconv.Itoa(luascripts.LayoutOf(read.Notes)):
 		refuse("layout", text[4])
-		d.wrong += "; this program knows " + strconv.Itoa(luascripts.Layout)
+		d.wrong += fmt.Sprintf("; this program knows %d and %d", luascripts.Layout, luascripts.NotesLayout)
 	case read.Kind == 0:
 		refuse("kind", text[0])
 	case read.Slots == 0 || message.Topic{Name: "any", Kind: read.Kind, Slots: read.Slots}.Validate() != nil:

@@ -360,7 +360,9 @@ func TestDoctorLooksAtZooKeeper(t *testing.T) {
 	wantCheck(t, at(root).Doctor(ctx), "definitions", Fail, "tree ANOTHER", tree)
 	must(t, rdb.HSet(ctx, key, "tree", tree, "slots", 8).Err())
 	wantCheck(t, at(root).Doctor(ctx), "definitions", Fail, "priority with 8 slots in Redis, and priority with 4 slots in ZooKeeper")
-	must(t, rdb.HSet(ctx, key, "slots", 4, "sharing", "redis").Err())
+	must(t, rdb.HSet(ctx, key, "slots", 4, "layout", luascripts.LayoutOf(true)).Err())
+	wantCheck(t, at(root).Doctor(ctx), "definitions", Fail, "priority with 4 slots and notes in Redis, and priority with 4 slots in ZooKeeper")
+	must(t, rdb.HSet(ctx, key, "layout", luascripts.LayoutOf(false), "sharing", "redis").Err())
 	wantCheck(t, at(root).Doctor(ctx), "definitions", Warn, "shared by Redis, and ZooKeeper has nodes of it")
 
 	gone := servertest.ZooKeeper(t)

@@ -160,9 +160,9 @@ func agrees(t storedTopic, view keeper.View) []finding {
 		if seen.Name != t.Name || seen.Kind == "" { // the latter could not be read
 			continue
 		}
-		if seen.Kind != t.Kind.String() || seen.Slots != t.Slots || seen.Literal != t.Literal {
-			return []finding{fail(fmt.Sprintf("topic %s is %s with %s in Redis, and %s with %s in ZooKeeper", t.Name,
-				form(t.Kind.String(), t.Literal), plural(t.Slots, "slot"), form(seen.Kind, seen.Literal), plural(seen.Slots, "slot")),
+		if seen.Kind != t.Kind.String() || seen.Slots != t.Slots || seen.Literal != t.Literal || seen.Notes != t.Notes {
+			return []finding{fail(fmt.Sprintf("topic %s is %s in Redis, and %s in ZooKeeper", t.Name,
+				form(t.Kind.String(), t.Slots, t.Literal, t.Notes), form(seen.Kind, seen.Slots, seen.Literal, seen.Notes)),
 				"let all programs have the right one, and delete the wrong one")}
 		}
 		if t.Sharing == definition.SharingRedis {
@@ -172,11 +172,16 @@ func agrees(t storedTopic, view keeper.View) []finding {
 	return nil
 }
 
-func form(kind string, literal bool) string {
+// form tells a definition in words: literal priority with 16 slots and notes.
+func form(kind string, slots int, literal, notes bool) string {
+	form := kind + " with " + plural(slots, "slot")
 	if literal {
-		return "literal " + kind
+		form = "literal " + form
 	}
-	return kind
+	if notes {
+		form += " and notes"
+	}
+	return form
 }
 
 // messages looks for topics that need attention. What could not be looked at is in broken

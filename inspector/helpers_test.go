@@ -69,7 +69,7 @@ func define(t testing.TB, rdb redis.UniversalClient, topic message.Topic) messag
 	t.Helper()
 	topic.Slots = cmp.Or(topic.Slots, message.DefaultSlots)
 	_, errs := luascripts.New(rdb).Define(ctx, []string{topic.Name}, []luascripts.Definition{{
-		Kind: topic.Kind.String(), Slots: topic.Slots, Literal: topic.Literal, Layout: luascripts.Layout,
+		Kind: topic.Kind.String(), Slots: topic.Slots, Literal: topic.Literal, Layout: luascripts.LayoutOf(topic.Notes),
 	}})
 	must(t, errs[0])
 	return topic

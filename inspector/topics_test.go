@@ -32,7 +32,7 @@ func TestTopics(t *testing.T) {
 		wantError(t, err, ErrUnknownTopic, `"orders"`, "there is none in this Redis")
 
 		before := time.Now().Add(-time.Minute)
-		prices := define(t, rdb, message.Topic{Name: "prices", Kind: message.KindRangeMerge, Slots: 4, Literal: true})
+		prices := define(t, rdb, message.Topic{Name: "prices", Kind: message.KindRangeMerge, Slots: 4, Literal: true, Notes: true})
 		orders := define(t, rdb, message.Topic{Name: "or ders: 订单", Kind: message.KindPriority})
 		topics, err := i.Topics(ctx)
 		must(t, err)
@@ -64,7 +64,7 @@ func TestTopicsThatCannotBeRead(t *testing.T) {
 		broken := map[string]string{"missing": "rmq:def{missing} is missing", "text": "rmq:def{text} is not a hash"}
 		must(t, rdb.SAdd(ctx, luascripts.TopicsKey, "missing", "text").Err())
 		must(t, rdb.Set(ctx, luascripts.DefinitionKey("text"), "x", 0).Err())
-		for field, value := range map[string]string{"kind": "stack", "slots": "3", "literal": "", "layout": "2", "sharing": "paper", "namespace": "paper"} {
+		for field, value := range map[string]string{"kind": "stack", "slots": "3", "literal": "", "layout": "3", "sharing": "paper", "namespace": "paper"} {
 			define(t, rdb, message.Topic{Name: field, Kind: message.KindPriority})
 			must(t, rdb.HSet(ctx, luascripts.DefinitionKey(field), field, value).Err())
 			broken[field] = fmt.Sprintf("rmq:def{%s} has %s %q", field, field, value)

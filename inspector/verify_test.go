@@ -201,7 +201,7 @@ func TestVerifyDefinitions(t *testing.T) {
 		damage("kind", "DEFINITION", key(kind), `kind "fifo"`, rdb.HSet(ctx, key(kind), "kind", "fifo").Err())
 		damage("none", "DEFINITION", key(none), `slots ""`, rdb.HDel(ctx, key(none), "slots").Err())
 		damage("odd", "DEFINITION", key(odd), `slots "3"`, rdb.HSet(ctx, key(odd), "slots", 3).Err())
-		damage("layout", "DEFINITION", key(layout), `layout "2"`, rdb.HSet(ctx, key(layout), "layout", 2).Err())
+		damage("layout", "DEFINITION", key(layout), `layout "3"`, rdb.HSet(ctx, key(layout), "layout", 3).Err())
 		damage("literal", "DEFINITION", key(literal), `literal "x"`, rdb.HSet(ctx, key(literal), "literal", "x").Err())
 		damage("sharing", "DEFINITION", key(sharing), `sharing "etcd"`, rdb.HSet(ctx, key(sharing), "sharing", "etcd").Err())
 		damage("workers", "TYPES", luascripts.WorkersKey(workers), "list", rdb.LPush(ctx, luascripts.WorkersKey(workers), "x").Err())

@@ -96,6 +96,17 @@ var defineTrials = []trial{
 		w.defines(d, d)
 		w.defines(ours, d) // none is one, too
 	}},
+	{name: "define: older programs keep out of a topic with notes", run: func(w *world) {
+		w.clean(rangeMerge)
+		old := luascripts.Definition{Kind: "priority", Slots: 2, Layout: luascripts.LayoutOf(false)}
+		noted := old
+		noted.Layout = luascripts.LayoutOf(true)
+		w.defines(noted, noted)
+		worker := old
+		worker.Sharing, worker.Namespace = "redis", "ns"
+		w.defines(worker, noted) // it compares the layout, and has filled in nothing
+		w.defines(noted, noted)
+	}},
 	{name: "define: written again when it is missing", run: func(w *world) {
 		w.clean(rangeMerge)
 		d := luascripts.Definition{Kind: "range-merge", Slots: 1, Sharing: "redis", Layout: 1}

@@ -6,6 +6,17 @@ import "strconv"
 // scripts keep in them. It is part of each topic's definition.
 const Layout = 1
 
+// NotesLayout is that of the topics with notes: programs that know no notes refuse it.
+const NotesLayout = Layout + 1
+
+// LayoutOf returns the layout of a topic with notes, or without.
+func LayoutOf(notes bool) int {
+	if notes {
+		return NotesLayout
+	}
+	return Layout
+}
+
 // TopicsKey names the set of all qualified topic names. With it no program has to scan all
 // keys.
 const TopicsKey = "rmq:topics"
@@ -44,6 +55,10 @@ func TraceKey(topic string, slot int) string { return "trace{" + StoreKey(topic,
 // FirstKey names the sorted set of the contents of a slot whose time moves with each send: since
 // when each waits.
 func FirstKey(topic string, slot int) string { return "first{" + StoreKey(topic, slot) + "}" }
+
+// NoteKey names the hash of what is kept of the sends of each content of a slot: see [Note].
+// Only topics with notes have it.
+func NoteKey(topic string, slot int) string { return "note{" + StoreKey(topic, slot) + "}" }
 
 // SlotKeys are the keys of one slot. The store's name is the hash tag of the others, so a Redis
 // Cluster keeps all of them together.

@@ -23,6 +23,7 @@ func TestKeys(t *testing.T) {
 		{luascripts.StoreKey("a_b_1", 1023), "a_b_1_1023"},
 		{luascripts.TraceKey("orders", 3), "trace{orders_3}"},
 		{luascripts.FirstKey("orders", 3), "first{orders_3}"},
+		{luascripts.NoteKey("orders", 3), "note{orders_3}"},
 		{luascripts.TopicsKey, "rmq:topics"},
 		{luascripts.DefinitionKey("orders"), "rmq:def{orders}"},
 		{luascripts.WorkersKey("orders"), "rmq:workers{orders}"},
@@ -47,8 +48,8 @@ func TestKeys(t *testing.T) {
 			t.Errorf("%q, not %q", c.got, c.want)
 		}
 	}
-	if luascripts.Layout != 1 {
-		t.Errorf("layout %d: tell it in the protocol", luascripts.Layout)
+	if luascripts.LayoutOf(false) != 1 || luascripts.LayoutOf(true) != 2 {
+		t.Errorf("layout %d, with notes %d: tell it in the protocol", luascripts.LayoutOf(false), luascripts.LayoutOf(true))
 	}
 }
 
@@ -60,7 +61,7 @@ func TestKeysShareTheirHashSlot(t *testing.T) {
 		for _, slot := range []int{0, 3, 1023, 65535} {
 			k := luascripts.KeysOf(topic, slot)
 			home := hashSlot(k.Store)
-			for _, key := range []string{k.Prepare, k.Retry, k.Dead, k.Meta, k.Why, luascripts.TraceKey(topic, slot), luascripts.FirstKey(topic, slot)} {
+			for _, key := range []string{k.Prepare, k.Retry, k.Dead, k.Meta, k.Why, luascripts.TraceKey(topic, slot), luascripts.FirstKey(topic, slot), luascripts.NoteKey(topic, slot)} {
 				if hashSlot(key) != home {
 					t.Errorf("%q is in hash slot %d, %q in %d", key, hashSlot(key), k.Store, home)
 				}

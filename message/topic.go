@@ -42,6 +42,12 @@ type Topic struct {
 	// its remaining retries as score, without waiting: the published form of
 	// the design. Defaults to false: failures wait for their back-off.
 	Literal bool
+
+	// Notes keeps beside each message that waits how often and when it was sent,
+	// and lets a message have what a note holds. A send then costs up to three
+	// times as much of Redis. Programs that know no notes refuse such a topic.
+	// Defaults to false.
+	Notes bool
 }
 
 // Validate reports the first field that cannot be accepted, as an

@@ -26,6 +26,7 @@ func TestTopicConflict(t *testing.T) {
 			"Kind":    func(o *message.Topic) { o.Kind = message.KindFixedTime },
 			"Slots":   func(o *message.Topic) { o.Slots = 8 },
 			"Literal": func(o *message.Topic) { o.Literal = true },
+			"Notes":   func(o *message.Topic) { o.Notes = true },
 		} {
 			changed := topic
 			change(&changed)

@@ -35,12 +35,13 @@ type topicJSON struct {
 	Kind    string `json:"kind,omitempty"`
 	Slots   int    `json:"slots,omitempty"`
 	Literal bool   `json:"literal,omitempty"`
+	Notes   bool   `json:"notes,omitempty"`
 	Sharing string `json:"sharing,omitempty"`
 	Created stamp  `json:"created,omitzero"`
 }
 
 func definitionOf(t inspector.Topic) topicJSON {
-	j := topicJSON{Topic: t.Name, Slots: t.Slots, Literal: t.Literal, Sharing: t.Sharing, Created: stamp{t.Created}}
+	j := topicJSON{Topic: t.Name, Slots: t.Slots, Literal: t.Literal, Notes: t.Notes, Sharing: t.Sharing, Created: stamp{t.Created}}
 	if t.Kind != 0 {
 		j.Kind = t.Kind.String()
 	}
@@ -74,6 +75,9 @@ func (a *app) showTopics(topics []inspector.Topic) error {
 		kind, sharing, created := t.Kind.String(), t.Sharing, ""
 		if t.Literal {
 			kind += ", literal"
+		}
+		if t.Notes {
+			kind += ", notes"
 		}
 		if sharing == "" {
 			sharing = "no worker yet"

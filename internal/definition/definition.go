@@ -56,7 +56,7 @@ func AgreeAll(ctx context.Context, s *luascripts.Scripts, names []string, topics
 	for i, t := range topics {
 		t = Full(t)
 		full[i], wants[i] = t, luascripts.Definition{
-			Kind: t.Kind.String(), Slots: t.Slots, Literal: t.Literal, Sharing: by.Way, Layout: luascripts.Layout, Tree: by.Tree,
+			Kind: t.Kind.String(), Slots: t.Slots, Literal: t.Literal, Sharing: by.Way, Layout: luascripts.LayoutOf(t.Notes), Tree: by.Tree,
 			Namespace: strings.TrimSuffix(strings.TrimSuffix(names[i], t.Name), ":"),
 		}
 	}
@@ -86,7 +86,7 @@ func compare(name string, want, held luascripts.Definition) error {
 	fields.Compare("Kind", want.Kind, held.Kind)
 	fields.Compare("Slots", want.Slots, held.Slots)
 	fields.Compare("Literal", want.Literal, held.Literal)
-	fields.Compare("layout version", want.Layout, held.Layout)
+	fields.CompareLayout(luascripts.Layout, want.Layout, held.Layout)
 	if want.Sharing != "" && held.Sharing != "" { // it stays open while the rest differs
 		fields.Compare("sharing of slots", want.Sharing, held.Sharing)
 	}

@@ -92,7 +92,7 @@ func (f *byZooKeeper) enter(ctx context.Context) error {
 	for _, topic := range f.Topics {
 		byName[topic.Name] = topic
 		w.Topics = append(w.Topics, keeper.Topic{
-			Name: topic.Name, Kind: topic.Kind.String(), Slots: topic.Slots, Literal: topic.Literal,
+			Name: topic.Name, Kind: topic.Kind.String(), Slots: topic.Slots, Literal: topic.Literal, Notes: topic.Notes,
 		})
 	}
 	w.Quiet = f.answers.quiet

@@ -21,7 +21,7 @@ func TestJoinRegisters(t *testing.T) {
 	root := cfg.Root
 	cfg.Root, cfg.Weight = root+"/rmq", 2
 	k := New(cfg)
-	w := worker(orders, Topic{Name: "price/1", Kind: "priority", Slots: 4, Literal: true})
+	w := worker(orders, Topic{Name: "price/1", Kind: "priority", Slots: 4, Literal: true}, Topic{Name: "mails", Kind: "priority", Slots: 4, Notes: true})
 	w.Namespace = "ns"
 	m := join(t, k, w)
 
@@ -31,6 +31,9 @@ func TestJoinRegisters(t *testing.T) {
 	}
 	if got, want := read[topicNode](t, conn, tr.topic("price/1")), (topicNode{Kind: "priority", Slots: 4, Literal: true, Sharing: "zookeeper", Layout: layout}); got != want {
 		t.Errorf("%+v", got)
+	}
+	if got := read[topicNode](t, conn, tr.topic("mails")); got.Layout != layout+1 {
+		t.Errorf("with notes: %+v", got)
 	}
 	got := read[workerNode](t, conn, tr.worker(m.ID()))
 	if got.Topics["orders"] != 2 || got.Topics["price/1"] != 2 || got.PID == 0 || got.Host == "" {
@@ -95,8 +98,12 @@ func TestConflicts(t *testing.T) {
 	other.Slots, other.Literal = 8, true
 	refused("slots", other, "Slots is 8 in this program and 16", "Literal is true in this program and false")
 
-	put(t, conn, tr.topic("orders"), `{"kind":"range-merge","slots":16,"literal":false,"sharing":"redis","layout":2}`)
-	refused("sharing", orders, "sharing of slots is zookeeper in this program and redis", "layout version is 1 in this program and 2")
+	other = orders
+	other.Notes = true
+	refused("notes", other, "Notes is true in this program and false")
+
+	put(t, conn, tr.topic("orders"), `{"kind":"range-merge","slots":16,"literal":false,"sharing":"redis","layout":3}`)
+	refused("sharing", orders, "sharing of slots is zookeeper in this program and redis", "layout version is 1 in this program and 3")
 	put(t, conn, tr.meta(), `{"layout":2}`)
 	refused("layout", orders, tr.meta(), "the layout is 1 in this program and 2 in ZooKeeper")
 	put(t, conn, tr.meta(), `nonsense`)

@@ -52,6 +52,15 @@ type Topic struct {
 	Kind    string
 	Slots   int
 	Literal bool
+	Notes   bool
+}
+
+// layout is one higher for a topic with notes, as it is in Redis.
+func (t Topic) layout() int {
+	if t.Notes {
+		return layout + 1
+	}
+	return layout
 }
 
 // recheck is how often everything that is watched is also read, in case a watch missed

@@ -124,7 +124,7 @@ func (m *Member) agreeOnLayout(ctx context.Context) error {
 
 // agree writes a topic's definition if there is none, and compares it otherwise.
 func (m *Member) agree(ctx context.Context, t Topic) error {
-	ours := topicNode{Kind: t.Kind, Slots: t.Slots, Literal: t.Literal, Sharing: "zookeeper", Layout: layout}
+	ours := topicNode{Kind: t.Kind, Slots: t.Slots, Literal: t.Literal, Sharing: "zookeeper", Layout: t.layout()}
 	var theirs topicNode
 	if err := m.writtenOnce(ctx, m.tree.topic(t.Name), ours, &theirs); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (m *Member) agree(ctx context.Context, t Topic) error {
 	fields.Compare("Kind", ours.Kind, theirs.Kind)
 	fields.Compare("Slots", ours.Slots, theirs.Slots)
 	fields.Compare("Literal", ours.Literal, theirs.Literal)
-	fields.Compare("layout version", ours.Layout, theirs.Layout)
+	fields.CompareLayout(layout, ours.Layout, theirs.Layout)
 	fields.Compare("sharing of slots", ours.Sharing, theirs.Sharing)
 	return fields.Err(t.Name, ErrConflict)
 }

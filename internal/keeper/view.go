@@ -45,6 +45,7 @@ type TopicView struct {
 	Name, Kind string
 	Slots      int
 	Literal    bool
+	Notes      bool
 	Gen        int64    // counts the assignments
 	Owners     []string // the id of the worker that each slot was assigned to, or empty
 	Err        error    // why some of it is not known
@@ -180,7 +181,7 @@ func (v viewer) seeTopic(ctx context.Context, name string) (t TopicView, err err
 	}
 	var def topicNode
 	t.Err = json.Unmarshal(data, &def)
-	t.Kind, t.Slots, t.Literal = def.Kind, def.Slots, def.Literal
+	t.Kind, t.Slots, t.Literal, t.Notes = def.Kind, def.Slots, def.Literal, def.Layout > layout
 	data, _, err = v.s.get(ctx, v.assign(name))
 	if errors.Is(err, zk.ErrNoNode) {
 		return t, nil // no worker has come yet that handles it

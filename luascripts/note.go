@@ -1,0 +1,54 @@
+package luascripts
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// Note is what a topic with notes keeps of the sends that merged into a message: an entry of
+// [NoteKey], written by send.lua as 'stamp sends first last expires headers'.
+//
+// No turn touches it. So it may be of an earlier copy of the content, or of one that was sent
+// while another is in flight: see [Note.Tells].
+type Note struct {
+	Stamp       int64 // the fence of the slot at the newest send
+	Sends       int64 // how many there were
+	First, Last int64 // when, in ms
+	Expires     int64 // ms after which the message is not handled; 0: never
+	Headers     map[string]string
+}
+
+// Tells reports whether the note is about the copy in the batch of that fence. A take makes the
+// fence larger, so a send at the fence of a batch, or behind it, is of a later copy.
+func (n *Note) Tells(fence int64) bool { return n.Stamp < fence }
+
+// ParseNote reads a note. It is false for a text that is none.
+func ParseNote(text string) (n Note, ok bool) {
+	words := strings.SplitN(text, " ", 6)
+	if len(words) < 5 {
+		return Note{}, false
+	}
+	for i, number := range []*int64{&n.Stamp, &n.Sends, &n.First, &n.Last, &n.Expires} {
+		var err error
+		if *number, err = strconv.ParseInt(words[i], 10, 64); err != nil {
+			return Note{}, false
+		}
+	}
+	if len(words) > 5 && json.Unmarshal([]byte(words[5]), &n.Headers) != nil {
+		return Note{}, false
+	}
+	return n, true
+}
+
+// HeadersText returns headers as a note has them: JSON, sorted by key, and nothing if there are none.
+func HeadersText(headers map[string]string) string {
+	if len(headers) == 0 {
+		return ""
+	}
+	var text strings.Builder
+	to := json.NewEncoder(&text)
+	to.SetEscapeHTML(false) // a query in a URL stays as short as it is
+	_ = to.Encode(headers)  // texts can always be written
+	return strings.TrimSuffix(text.String(), "\n")
+}
