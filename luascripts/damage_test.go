@@ -30,7 +30,7 @@ const damagedRuns = 1500
 var trialsOf = func() map[string]trial {
 	all := map[string]trial{}
 	for _, theme := range [][]trial{
-		budgetTrials, leaseTrials, memoryTrials, typeTrials, verdictTrials, whyTrials, mergeTrials, extendTrials, cancelTrials, deathTrials, contentTrials, orderTrials, lateTrials, defineTrials, memberTrials, policyTrials,
+		budgetTrials, leaseTrials, memoryTrials, typeTrials, verdictTrials, whyTrials, mergeTrials, extendTrials, planTrials, cancelTrials, deathTrials, contentTrials, orderTrials, lateTrials, defineTrials, memberTrials, policyTrials,
 		lookTrials, byHandTrials, illTrials, invariantTrials, oddTrials, forgetTrials, largeTrials, putBackTrials,
 	} {
 		for _, trial := range theme {
@@ -50,7 +50,7 @@ func TestDamages(t *testing.T) {
 		name    string
 		damages []damage
 	}{
-		{"turn", turnDamages}, {"turn", whyDamages}, {"touch", touchDamages}, {"cancel", cancelDamages}, {"deaths", deathsDamages}, {"send", sendDamages}, {"define", defineDamages},
+		{"turn", turnDamages}, {"turn", whyDamages}, {"touch", touchDamages}, {"cancel", cancelDamages}, {"deaths", deathsDamages}, {"send", sendDamages}, {"plan", planDamages}, {"define", defineDamages},
 		{"members", membersDamages}, {"policy", policyDamages},
 		{"slot", slotDamages}, {"find", findDamages}, {"audit", auditDamages}, {"page", pageDamages},
 		{"pause", pauseDamages}, {"limit", limitDamages}, {"dead", deadDamages}, {"reschedule", rescheduleDamages},

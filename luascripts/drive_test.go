@@ -174,6 +174,8 @@ var mustHappen = []string{
 	"fresh handed back", "first time kept", "retry handed back", "unknown priority handed back", "dead after its last delivery", "dead by verdict",
 	"cancelled", "cancelled in flight", "touched", "touched in vain", "send merged", "sent while in flight",
 	"extended: stored", "extended: overdue", "extended: moved", "extended: to its ceiling", "extended: leftover trimmed",
+	"plan ADDED", "plan CHANGED", "plan KEPT", "plan KEPT at its end", "plan NEVER", "plan stopped", "plan not stopped", "plan due",
+	"plan FIRED", "plan FIRED beside a copy in flight", "plan WAITS", "plan SKIPPED", "plan STALE", "plan STALE by another rule", "plan ended",
 	"EMPTY", "NUMBER", "BUSY", "PAUSED", "LEFT",
 	"paused", "resumed", "STORED", "MERGED", "DELETED", "GONE", "UNKNOWN", "a dead one gone beside a failed one",
 	"reschedule STORE", "reschedule RETRY", "reschedule FAILED", "reschedule FLYING", "reschedule NOWHERE", "looked",

@@ -59,11 +59,13 @@ type driver struct {
 	born     int
 	assigned int // the worker the slot is assigned to (zookeeper)
 	orphans  []*luascripts.Turn
+	planned  []luascripts.Occurrence // as some worker was told, perhaps long ago
+	sent     map[string]string       // which occurrence of a plan was sent last
 
 	state   *slot
 	trace   [30]event
 	steps   int
-	weights struct{ send, tick, crash, cancel, pause, hand, lose, ghost, older, ok, bury, snooze, run float64 }
+	weights struct{ send, tick, crash, cancel, pause, hand, lose, ghost, older, ok, bury, snooze, run, plan float64 }
 }
 
 type worker struct {
@@ -98,6 +100,7 @@ type effect struct {
 	what          string
 	before, after *slot
 	turn          *luascripts.Turn // nil for other requests
+	sends         string           // the content of an occurrence that it tried to send
 	answer        luascripts.Answer
 	out           outcome
 }
@@ -112,7 +115,7 @@ func newDriver(w *world, c cell, seed uint64, count coverage) *driver {
 	}
 	d := &driver{
 		world: w, cell: c, Rand: rand.New(rand.NewPCG(seed, 1)), count: count,
-		contents: []string{"a", "bb", "ccccc", "d"}, ledger: ledger{}, sendsAt: map[int64]map[string]int{}, alive: map[string]bool{},
+		contents: []string{"a", "bb", "ccccc", "d"}, ledger: ledger{}, sendsAt: map[int64]map[string]int{}, alive: map[string]bool{}, sent: map[string]string{},
 	}
 	for _, x := range d.contents {
 		d.ledger[x] = &account{}
@@ -132,11 +135,12 @@ func (d *driver) drawWeights() {
 	q.send, q.tick, q.crash = pick(0.002, 0.03, 0.1, 0.15), pick(0.1, 0.2), pick(0, 0, 0.02, 0.06)
 	q.cancel, q.pause, q.lose, q.ghost = pick(0, 0.003, 0.02), pick(0, 0, 0.005), pick(0, 0.15, 0.3), pick(0, 0.1, 0.2)
 	q.older = pick(0, 0, 0.05)
+	q.plan = pick(0, 0.03, 0.1)
 	q.snooze = pick(0, 0.1, 0.4)
 	q.ok, q.bury, q.run, q.hand = pick(0, 0.15, 0.5), pick(0, 0.02, 0.2), pick(0.5, 0.9, 1), pick(0, 0.01, 0.06)
 	d.contents = d.contents[:int(pick(1, 3, 4, 4))]
 	if d.IntN(10) == 0 { // time enough to fail 17 times
-		q.send, q.crash, q.cancel, q.hand, q.lose, q.ok, q.bury, q.snooze, q.run = 0, 0, 0, 0, 0, 0, 0, 0, 1
+		q.send, q.crash, q.cancel, q.hand, q.lose, q.ok, q.bury, q.snooze, q.plan, q.run = 0, 0, 0, 0, 0, 0, 0, 0, 0, 1
 		d.contents = d.contents[:1]
 	}
 }
@@ -156,7 +160,7 @@ func (d *driver) birth(place int) *worker {
 func (d *driver) run(steps int) *broken {
 	return caught(func() {
 		k := d.k
-		d.do("del", k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why, d.first)
+		d.do("del", k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why, d.first, d.plans.Plan, d.plans.Rule)
 		d.state = d.slot()
 		for ; d.steps < steps; d.steps++ {
 			if d.steps < len(d.contents) {
@@ -204,6 +208,8 @@ func (d *driver) next() {
 		d.work(place)
 	case chance(q.hand):
 		d.byHand()
+	case chance(q.plan):
+		d.plan()
 	case chance(q.cancel):
 		d.cancelOne(d.contents[d.IntN(len(d.contents))])
 	default:

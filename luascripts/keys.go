@@ -60,6 +60,15 @@ func FirstKey(topic string, slot int) string { return "first{" + StoreKey(topic,
 // Only topics with notes have it.
 func NoteKey(topic string, slot int) string { return "note{" + StoreKey(topic, slot) + "}" }
 
+// PlanKey names the sorted set of the plans of a slot: when each occurs next.
+func PlanKey(topic string, slot int) string { return "plan{" + StoreKey(topic, slot) + "}" }
+
+// RuleKey names the hash of the rules by which the plans of a slot go on.
+func RuleKey(topic string, slot int) string { return "rule{" + StoreKey(topic, slot) + "}" }
+
+// PlansKey names the set of the slots of a topic that may have plans.
+func PlansKey(topic string) string { return "rmq:plans{" + topic + "}" }
+
 // SlotKeys are the keys of one slot. The store's name is the hash tag of the others, so a Redis
 // Cluster keeps all of them together.
 type SlotKeys struct {

@@ -24,10 +24,13 @@ func TestKeys(t *testing.T) {
 		{luascripts.TraceKey("orders", 3), "trace{orders_3}"},
 		{luascripts.FirstKey("orders", 3), "first{orders_3}"},
 		{luascripts.NoteKey("orders", 3), "note{orders_3}"},
+		{luascripts.PlanKey("orders", 3), "plan{orders_3}"},
+		{luascripts.RuleKey("orders", 3), "rule{orders_3}"},
 		{luascripts.TopicsKey, "rmq:topics"},
 		{luascripts.DefinitionKey("orders"), "rmq:def{orders}"},
 		{luascripts.WorkersKey("orders"), "rmq:workers{orders}"},
 		{luascripts.PolicyKey("orders"), "rmq:policy{orders}"},
+		{luascripts.PlansKey("orders"), "rmq:plans{orders}"},
 		{luascripts.WakeChannel("orders"), "rmq:wake{orders}"},
 
 		{luascripts.Qualify("", "orders"), "orders"},
@@ -61,13 +64,13 @@ func TestKeysShareTheirHashSlot(t *testing.T) {
 		for _, slot := range []int{0, 3, 1023, 65535} {
 			k := luascripts.KeysOf(topic, slot)
 			home := hashSlot(k.Store)
-			for _, key := range []string{k.Prepare, k.Retry, k.Dead, k.Meta, k.Why, luascripts.TraceKey(topic, slot), luascripts.FirstKey(topic, slot), luascripts.NoteKey(topic, slot)} {
+			for _, key := range []string{k.Prepare, k.Retry, k.Dead, k.Meta, k.Why, luascripts.TraceKey(topic, slot), luascripts.FirstKey(topic, slot), luascripts.NoteKey(topic, slot), luascripts.PlanKey(topic, slot), luascripts.RuleKey(topic, slot)} {
 				if hashSlot(key) != home {
 					t.Errorf("%q is in hash slot %d, %q in %d", key, hashSlot(key), k.Store, home)
 				}
 			}
 		}
-		for _, key := range []string{luascripts.DefinitionKey(topic), luascripts.WorkersKey(topic), luascripts.PolicyKey(topic)} {
+		for _, key := range []string{luascripts.DefinitionKey(topic), luascripts.WorkersKey(topic), luascripts.PolicyKey(topic), luascripts.PlansKey(topic)} {
 			if hashSlot(key) != hashSlot(topic) {
 				t.Errorf("%q is not in the hash slot of topic %q", key, topic)
 			}

@@ -179,6 +179,20 @@ var invariants = []struct {
 		}
 		return ""
 	}},
+	{"PLAN: what stands for a time has a rule", func(_ *driver, e *effect) string {
+		for name := range e.after.plans {
+			if e.after.rules[name] == "" {
+				return name
+			}
+		}
+		return ""
+	}},
+	{"ONE COPY: an occurrence leaves alone what waits", func(_ *driver, e *effect) string {
+		if waited := e.before.store[e.sends]; waited > retries && e.after.store[e.sends] != waited {
+			return e.sends
+		}
+		return ""
+	}},
 	{"RULES: those of the package hold", func(d *driver, e *effect) string {
 		return inWords(e.after.rulesBroken(d.k, d.kind == priorityKind, d.literal, d.now))
 	}},

@@ -64,6 +64,7 @@ func (p calledPipe) Exec(context.Context) ([]redis.Cmder, error) { return nil, n
 var documented = map[string]func(s *scripts){
 	"Scripts.TurnCmd":    func(s *scripts) { _, _ = s.Turn(ctx, &luascripts.Turn{}) },
 	"Scripts.Keep":       func(s *scripts) { _, _ = s.Touch(ctx, luascripts.SlotKeys{}, "a", 1) },
+	"Scripts.FirePlan":   func(s *scripts) { _, _ = s.FirePlan(ctx, luascripts.PlanKeys{}, luascripts.Occurrence{}, 0, "x", 1) },
 	"Scripts.Cancel":     func(s *scripts) { _, _, _ = s.Cancel(ctx, luascripts.SlotKeys{}, "x") },
 	"Scripts.Deaths":     func(s *scripts) { _, _ = s.Deaths(ctx, luascripts.SlotKeys{}, "", 1) },
 	"Scripts.SendArgs":   func(s *scripts) { s.Exec(ctx, redis.NewCmd(ctx, s.SendArgs("s", false, 1)...)) },

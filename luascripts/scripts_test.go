@@ -93,6 +93,10 @@ func TestUnknownScripts(t *testing.T) {
 			forget()
 			_, err = s.Define(ctx, "world", luascripts.Definition{Kind: "range-merge", Slots: 1, Layout: 1})
 			w.must(err == nil, "%v", err)
+			for _, call := range planCalls {
+				forget()
+				w.must(call(s, ctx, w.plans) == nil, "%v", call(s, ctx, w.plans))
+			}
 			for _, c := range byHandCalls {
 				forget()
 				w.s = s
@@ -142,6 +146,10 @@ func TestErrors(t *testing.T) {
 	_, touch := s.Touch(over, k, "a", 1)
 	_, _, remove := s.Cancel(over, k, "m")
 	_, deaths := s.Deaths(over, k, "", 1)
+	plans := map[string]error{}
+	for what, call := range planCalls {
+		plans[what] = call(s, over, luascripts.PlanKeysOf("errors", 3, false))
+	}
 	_, define := s.Define(over, "errors", luascripts.Definition{})
 	_, count := s.Count(over, k, false)
 	_, find := s.Find(over, k, false, "m")
@@ -153,6 +161,7 @@ func TestErrors(t *testing.T) {
 	for what, err := range map[string]error{
 		"turn": turn, "touch": touch, "cancel": remove, "read the deaths": deaths, "define": define, "count": count, "look for": find, "audit": audit,
 		"pause or resume": pause, "requeue": requeue, "requeue or delete": forget, "reschedule": reschedule,
+		"set plan p": plans["set"], "read the plans": plans["due"], "send an occurrence of plan p": plans["fire"], "stop plan p": plans["stop"],
 	} {
 		if !errors.Is(err, context.Canceled) || !strings.HasPrefix(err.Error(), what) || !strings.Contains(err.Error(), "errors") {
 			t.Errorf("%s: %v", what, err)

@@ -29,6 +29,8 @@ type slot struct {
 	store, prepare, retry, dead map[string]int64
 	firsts                      map[string]int64 // since when what extends waits
 	why                         map[string]string
+	plans                       map[string]int64  // name -> when its rule occurs next
+	rules                       map[string]string // name -> base and rule
 
 	holder               string
 	number, until, lease int64
@@ -57,6 +59,7 @@ func (s *slot) clone() *slot {
 	c := *s
 	c.store, c.prepare, c.retry, c.dead = maps.Clone(s.store), maps.Clone(s.prepare), maps.Clone(s.retry), maps.Clone(s.dead)
 	c.why, c.firsts = maps.Clone(s.why), maps.Clone(s.firsts)
+	c.plans, c.rules = maps.Clone(s.plans), maps.Clone(s.rules)
 	return &c
 }
 
@@ -555,6 +558,8 @@ func (s *slot) same(actual *slot) {
 	need(maps.Equal(s.retry, actual.retry), "RETRY", "is %v, not %v", actual.retry, s.retry)
 	need(maps.Equal(s.dead, actual.dead), "DEAD", "is %v, not %v", actual.dead, s.dead)
 	need(maps.Equal(s.firsts, actual.firsts), "FIRST", "is %v, not %v", actual.firsts, s.firsts)
+	need(maps.Equal(s.plans, actual.plans), "PLANS", "are %v, not %v", actual.plans, s.plans)
+	need(maps.Equal(s.rules, actual.rules), "RULES OF PLANS", "are %q, not %q", actual.rules, s.rules)
 	need(maps.Equal(s.why, actual.why), "WHY", "is %q, not %q", actual.why, s.why)
 	need(s.holder == actual.holder && s.number == actual.number, "NUMBER", "%q holds batch %d, not %q %d", actual.holder, actual.number, s.holder, s.number)
 	need(s.until == actual.until && s.lease == actual.lease, "LEASE", "%d until %d, not %d until %d", actual.lease, actual.until, s.lease, s.until)

@@ -52,6 +52,7 @@ func TestTranscript(t *testing.T) {
 		{"literal", "orders", true, 0, literalTranscript},
 		{"backoff", "prices", false, time.Second, backoffTranscript},
 		{"putback", "orders", true, time.Second, putBackTranscript},
+		{"plan", "reports", false, time.Second, planTranscript},
 	} {
 		t.Run(play.name, func(t *testing.T) {
 			tr := &transcript{
@@ -526,4 +527,57 @@ func backoffTranscript(tr *transcript) {
 	tr.later(time.Second)
 	tr.expect(tr.turn("w2", 10), luascripts.Batch, 2)
 	tr.see("prepare", "meta")
+}
+
+func planTranscript(tr *transcript) {
+	const name, x, rule = "hourly", "report of shop 28", `{"content":"report of shop 28","cron":"0 * * * *","zone":"UTC"}`
+	tr.inSlot3(x)
+	keys := luascripts.PlanKeysOf("reports", 3, false)
+	hour := func(n int64) int64 { return transcriptStart + n*time.Hour.Milliseconds() }
+	set := func(base int64) {
+		answer, _, err := tr.scripts.SetPlan(tr.Context(), keys, name, rule, base, hour(1))
+		if err != nil {
+			tr.Fatal(err)
+		}
+		tr.write("# plan.lua: set %q, first at %d\n# -> %s\n", name, hour(1), answer)
+	}
+	var due luascripts.Occurrence
+	fire := func(next int64) {
+		answer, err := tr.scripts.FirePlan(tr.Context(), keys, due, next, x, due.At.UnixMilli())
+		if err != nil {
+			tr.Fatal(err)
+		}
+		tr.write("# plan.lua: send the one of %d, the next is at %d\n# -> %s\n", due.At.UnixMilli(), next, answer)
+	}
+	ask := func() {
+		d, err := tr.scripts.DuePlans(tr.Context(), keys, 1)
+		if err != nil || len(d.List) != 1 {
+			tr.Fatalf("%+v, %v", d, err)
+		}
+		due = d.List[0]
+		tr.write("# plan.lua: what is due?\n# -> %q, at %d\n", due.Name, due.At.UnixMilli())
+	}
+
+	tr.stage("Set", "A program declares at its start that a report is to be written each hour. The slot is noted before, so that its worker looks for plans there. The rule is stored with the moment at which it was set.")
+	tr.look("SADD rmq:plans{reports} 3")
+	set(hour(0))
+	tr.look(`ZRANGE "plan{reports_3}" 0 -1 WITHSCORES`, `HGETALL "rule{reports_3}"`)
+
+	tr.later(10 * time.Second)
+	tr.stage("Set again", "Another instance of the program starts. The rule is the same, so its plan stays as it is.")
+	set(hour(0) + 10_000)
+
+	tr.later(time.Hour - 10*time.Second)
+	tr.stage("Sent", "The worker that has the slot sends the first one, and moves the plan on, in one step.")
+	ask()
+	fire(hour(2))
+	tr.see("store", "plan")
+	tr.say("If the answer gets lost, it tries again. So does another worker that believes to have the slot. Neither sends it twice.")
+	fire(hour(2))
+
+	tr.later(time.Hour)
+	tr.stage("One waits already", "No worker has taken it for an hour. The second one merges into it, and the plan moves on.")
+	ask()
+	fire(hour(3))
+	tr.see("store", "plan")
 }

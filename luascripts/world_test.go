@@ -56,6 +56,7 @@ type world struct {
 	rdb     *redis.Client
 	k       luascripts.SlotKeys
 	first   string // key of since when contents wait
+	plans   luascripts.PlanKeys
 	s       *scripts
 	sources map[string]string // as edited
 	older   *scripts          // of a program that did not know how much may be told
@@ -88,7 +89,7 @@ func (k kind) String() string { return [...]string{"range-merge", "priority", "f
 type edit func(name, source string) string
 
 func newWorld(j judge, rdb *redis.Client, number int, change edit) *world {
-	w := &world{judge: j, rdb: rdb, k: luascripts.KeysOf("world", number), first: luascripts.FirstKey("world", number), sources: map[string]string{}}
+	w := &world{judge: j, rdb: rdb, k: luascripts.KeysOf("world", number), first: luascripts.FirstKey("world", number), plans: luascripts.PlanKeysOf("world", number, false), sources: map[string]string{}}
 	w.clock = "clock{" + w.k.Store + "}"
 	w.s = edited(rdb, func(name, source string) string {
 		if change != nil {
@@ -150,25 +151,27 @@ func (w *world) clean(k kind) {
 
 // reading is the commands that read a whole slot.
 type reading struct {
-	sets [5]*redis.ZSliceCmd
-	meta *redis.MapStringStringCmd
-	why  *redis.MapStringStringCmd
+	sets  [6]*redis.ZSliceCmd
+	meta  *redis.MapStringStringCmd
+	why   *redis.MapStringStringCmd
+	rules *redis.MapStringStringCmd
 }
 
 func (w *world) reading(cmds []redis.Cmder) (*reading, []redis.Cmder) {
 	r := &reading{}
-	for i, key := range []string{w.k.Store, w.k.Prepare, w.k.Retry, w.k.Dead, w.first} {
+	for i, key := range []string{w.k.Store, w.k.Prepare, w.k.Retry, w.k.Dead, w.first, w.plans.Plan} {
 		r.sets[i] = redis.NewZSliceCmd(ctx, "zrange", key, 0, -1, "withscores")
 		cmds = append(cmds, r.sets[i])
 	}
 	r.meta = redis.NewMapStringStringCmd(ctx, "hgetall", w.k.Meta)
 	r.why = redis.NewMapStringStringCmd(ctx, "hgetall", w.k.Why)
-	return r, append(cmds, r.meta, r.why)
+	r.rules = redis.NewMapStringStringCmd(ctx, "hgetall", w.plans.Rule)
+	return r, append(cmds, r.meta, r.why, r.rules)
 }
 
 func (r *reading) slot() (*slot, error) {
 	s := &slot{}
-	for i, set := range []*map[string]int64{&s.store, &s.prepare, &s.retry, &s.dead, &s.firsts} {
+	for i, set := range []*map[string]int64{&s.store, &s.prepare, &s.retry, &s.dead, &s.firsts, &s.plans} {
 		members, err := r.sets[i].Result()
 		if err != nil {
 			return nil, err
@@ -183,6 +186,9 @@ func (r *reading) slot() (*slot, error) {
 		return nil, err
 	}
 	if s.why, err = r.why.Result(); err != nil {
+		return nil, err
+	}
+	if s.rules, err = r.rules.Result(); err != nil {
 		return nil, err
 	}
 	s.holder = m["holder"]

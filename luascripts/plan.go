@@ -1,0 +1,142 @@
+package luascripts
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/script"
+)
+
+var (
+	//go:embed plan.lua
+	planSource string
+	planScript = script.New(planSource)
+)
+
+// PlanKeys are the keys of the plans of one slot. Note is empty where the topic has no notes.
+type PlanKeys struct {
+	Store, Plan, Rule, Note string
+}
+
+// PlanKeysOf returns the keys of the plans of one slot.
+func PlanKeysOf(topic string, slot int, notes bool) PlanKeys {
+	k := PlanKeys{Store: StoreKey(topic, slot), Plan: PlanKey(topic, slot), Rule: RuleKey(topic, slot)}
+	if notes {
+		k.Note = NoteKey(topic, slot)
+	}
+	return k
+}
+
+// PlanAnswer is what plan.lua did.
+type PlanAnswer string
+
+// The answers to [Scripts.SetPlan] and [Scripts.FirePlan].
+const (
+	PlanAdded   PlanAnswer = "ADDED"
+	PlanChanged PlanAnswer = "CHANGED" // there was another rule of this name
+	PlanKept    PlanAnswer = "KEPT"    // it was set before; its plan stays as it is, also at its end
+	PlanNever   PlanAnswer = "NEVER"   // it has no occurrence, and was not set before
+	PlanFired   PlanAnswer = "FIRED"
+	PlanWaits   PlanAnswer = "WAITS" // a message of the same content waits; the plan has moved on
+	PlanSkipped PlanAnswer = "SKIPPED"
+	PlanStale   PlanAnswer = "STALE" // this occurrence was sent before, or the rule is another now
+)
+
+// SetPlan sets a rule: JSON, and the ms by the server's clock as its base. next is when it
+// occurs first, in ms, or 0 if it never does. With PlanChanged it also returns the rule before,
+// as it was stored.
+func (s *Scripts) SetPlan(ctx context.Context, k PlanKeys, name, json string, base, next int64) (PlanAnswer, string, error) {
+	reply, err := s.plan(ctx, k, "SET", name, json, base, someTime(next))
+	if err != nil {
+		return "", "", fmt.Errorf("set plan %s in %s: %w", name, k.Plan, err)
+	}
+	return PlanAnswer(reply[0]), append(reply, "")[1], nil
+}
+
+// StopPlan ends a rule. If rule is not empty, it does so only where that is the rule, as it is
+// stored. It reports whether there was one.
+func (s *Scripts) StopPlan(ctx context.Context, k PlanKeys, name, rule string) (bool, error) {
+	cmd := redis.NewIntCmd(ctx, k.call("STOP", name, rule)...)
+	s.Exec(ctx, cmd)
+	if err := cmd.Err(); err != nil {
+		return false, fmt.Errorf("stop plan %s in %s: %w", name, k.Plan, err)
+	}
+	return cmd.Val() == 1, nil
+}
+
+// Due are the occurrences of a slot that are due.
+type Due struct {
+	Now  time.Time // by the server's clock
+	Next time.Time // when the first is due that is not in the list; zero if there is none
+	List []Occurrence
+}
+
+// Occurrence is one occurrence of a plan.
+type Occurrence struct {
+	Name string
+	At   time.Time
+	Rule string // as it is stored; empty if there is none, which RMQ never writes
+
+	score string // At, as it is stored
+}
+
+// DuePlans returns the occurrences of a slot that are due: as many as that at most, the eldest first.
+func (s *Scripts) DuePlans(ctx context.Context, k PlanKeys, most int) (Due, error) {
+	reply, err := s.plan(ctx, k, "DUE", most)
+	if err != nil {
+		return Due{}, fmt.Errorf("read the plans in %s: %w", k.Plan, err)
+	}
+	d := Due{Now: msTime(reply[0])}
+	if wait, err := strconv.ParseInt(reply[1], 10, 64); err == nil {
+		d.Next = d.Now.Add(time.Duration(wait) * time.Millisecond)
+	}
+	for e := reply[2:]; len(e) >= 3; e = e[3:] {
+		d.List = append(d.List, Occurrence{Name: e[0], At: msTime(e[1]), Rule: e[2], score: e[1]})
+	}
+	return d, nil
+}
+
+// FirePlan sends an occurrence with that content and score, and moves its plan on to the next
+// one, a ms, or 0 at the end of the rule. Without a content the occurrence is left out. After an
+// error it may have been sent. To try again does no harm: it is PlanStale then.
+func (s *Scripts) FirePlan(ctx context.Context, k PlanKeys, o Occurrence, next int64, content string, score int64) (PlanAnswer, error) {
+	reply, err := s.plan(ctx, k, "FIRE", o.Name, o.Rule, o.score, someTime(next), content, score)
+	if err != nil {
+		return "", fmt.Errorf("send an occurrence of plan %s in %s: %w", o.Name, k.Plan, err)
+	}
+	return PlanAnswer(reply[0]), nil
+}
+
+func (s *Scripts) plan(ctx context.Context, k PlanKeys, args ...any) ([]string, error) {
+	cmd := redis.NewStringSliceCmd(ctx, k.call(args...)...)
+	s.Exec(ctx, cmd)
+	return cmd.Result()
+}
+
+// call begins with the keys, of which a topic without notes has three.
+func (k PlanKeys) call(args ...any) []any {
+	keys := []any{k.Store, k.Plan, k.Rule, k.Note}
+	if k.Note == "" {
+		keys = keys[:3]
+	}
+	return append(append(planScript.Call(len(keys), len(keys)+len(args)), keys...), args...)
+}
+
+// someTime is a ms as an argument of plan.lua.
+func someTime(ms int64) string {
+	if ms == 0 {
+		return ""
+	}
+	return strconv.FormatInt(ms, 10)
+}
+
+// msTime reads a ms. Another program may have written any number.
+func msTime(text string) time.Time {
+	ms, _ := strconv.ParseFloat(text, 64)
+	return time.UnixMilli(int64(min(max(ms, 0), 253402300799999)))
+}

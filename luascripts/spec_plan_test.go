@@ -1,0 +1,71 @@
+package luascripts_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// plan.lua told a second time, in Go.
+
+// setPlan expects what becomes of a rule that is set, and returns the answer and the rule before.
+func (s *slot) setPlan(name, rule string, base, next int64) (answer luascripts.PlanAnswer, was string) {
+	held, known := s.rules[name]
+	_, same, _ := strings.Cut(held, " ")
+	switch {
+	case known && same == rule:
+		return luascripts.PlanKept, ""
+	case next == 0:
+		return luascripts.PlanNever, ""
+	}
+	s.rules[name], s.plans[name] = fmt.Sprint(base, " ", rule), next
+	if known {
+		return luascripts.PlanChanged, held
+	}
+	return luascripts.PlanAdded, ""
+}
+
+// stopPlan expects the end of a rule, if it is this one.
+func (s *slot) stopPlan(name, rule string) bool {
+	held, known := s.rules[name]
+	if !known || rule != "" && rule != held {
+		return false
+	}
+	delete(s.rules, name)
+	delete(s.plans, name)
+	return true
+}
+
+// duePlans expects which occurrences are due, and when the next one is.
+func (s *slot) duePlans(most int, now int64) (due []scored, next time.Time) {
+	all := ordered(s.plans)
+	n := slices.IndexFunc(all, func(p scored) bool { return p.score > now })
+	if n < 0 {
+		n = len(all)
+	}
+	if n = min(n, most); n < len(all) {
+		next = time.UnixMilli(max(now, all[n].score))
+	}
+	return all[:n], next
+}
+
+// firePlan expects what becomes of an occurrence.
+func (s *slot) firePlan(o luascripts.Occurrence, next int64, x string, score int64) luascripts.PlanAnswer {
+	if at, stands := s.plans[o.Name]; !stands || at != o.At.UnixMilli() || s.rules[o.Name] != o.Rule {
+		return luascripts.PlanStale
+	}
+	if s.plans[o.Name] = next; next == 0 {
+		delete(s.plans, o.Name)
+	}
+	switch {
+	case x == "":
+		return luascripts.PlanSkipped
+	case s.store[x] > retries:
+		return luascripts.PlanWaits
+	}
+	s.store[x] = score
+	return luascripts.PlanFired
+}
