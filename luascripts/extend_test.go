@@ -84,9 +84,9 @@ func (w *world) extends(most int, messages ...any) []int64 {
 	return cmd.Val()
 }
 
-// The property, over 10^5 random sequences of sends with handling in between: due no later than the
-// ceiling after the first send of the wait, and no earlier than the range after the last, unless the
-// ceiling wants it; what is overdue keeps its time.
+// The property, over 10^5 random sequences of sends with handling in between, some of it in vain: due no
+// later than the ceiling after the first send of the wait, and no earlier than the range after the last,
+// unless the ceiling wants it. What is overdue keeps its time. A full slot refuses what is new to it.
 func TestExtendInAnyOrder(t *testing.T) {
 	rounds, contents := 100, 1000
 	if underRace || testing.Short() {
@@ -94,15 +94,19 @@ func TestExtendInAnyOrder(t *testing.T) {
 	}
 	w := newWorld(t, servertest.Redis(t).Client(t), 0, nil)
 	random := sharetest.Rand(t)
-	type wait struct{ first, due, step, ceiling int64 }
-	moved, capped, overdue := 0, 0, 0
+	happened := map[string]int{}
 	for round := range rounds {
 		w.clean(rangeMerge)
-		waits := make([]wait, contents)
+		literal, most := round%2 == 0, 0
+		if round%4 < 2 {
+			most = contents / 2
+		}
+		waits := make([]extending, contents)
 		for i := range waits {
 			waits[i].step = 1 + random.Int64N(1000)
 			waits[i].ceiling = waits[i].step + 1 + random.Int64N(3000)
 		}
+		held := 0
 		for range 12 {
 			w.later(1 + random.Int64N(600))
 			var sent []int
@@ -112,37 +116,86 @@ func TestExtendInAnyOrder(t *testing.T) {
 					sent, messages = append(sent, i), append(messages, waits[i].step, fmt.Sprint(i), waits[i].ceiling)
 				}
 			}
-			told := w.extends(0, messages...)
+			told := w.extends(most, messages...)
 			for n, i := range sent {
-				x, outcome, due := &waits[i], told[2*n], told[2*n+1]
-				switch {
-				case x.due == 0:
-					w.must(outcome == int64(luascripts.SendStored) && due == w.now+x.step, "round %d, %d: stored for %d at %d: %+v", round, i, due, w.now, x)
-					x.first = w.now
-				case x.due <= w.now:
-					w.must(due == x.due, "round %d, %d: overdue, and moved to %d at %d: %+v", round, i, due, w.now, x)
-					overdue++
-				case due == x.first+x.ceiling:
-					w.must(due <= w.now+x.step, "round %d, %d: beyond its range for %d at %d: %+v", round, i, due, w.now, x)
-					capped++
-				default:
-					w.must(due == w.now+x.step && due < x.first+x.ceiling, "round %d, %d: moved to %d at %d: %+v", round, i, due, w.now, x)
-					moved++
+				x, outcome, due := &waits[i], luascripts.SendOutcome(told[2*n]), told[2*n+1]
+				what := x.sent(w.now, most > 0 && held == most, outcome, due)
+				w.must(what != "", "round %d, %d: outcome %d, due %d at %d, full %d of %d: %+v", round, i, outcome, due, w.now, held, most, x)
+				happened[what]++
+				if outcome == luascripts.SendRefused {
+					continue
 				}
-				x.due = due
+				if x.score == 0 {
+					held++
+				}
+				x.score = due
 			}
-			if random.IntN(3) > 0 { // what is due is handled
-				w.do("zremrangebyscore", w.k.Store, "-inf", w.now)
-				for i := range waits {
-					if waits[i].due <= w.now {
-						waits[i].due = 0
-					}
+			if random.IntN(3) == 0 {
+				continue
+			}
+			w.do("zremrangebyscore", w.k.Store, 17, w.now) // what is due is handled
+			for i := range waits {
+				x := &waits[i]
+				switch due := x.score > 16 && x.score <= w.now; {
+				case due && literal && random.IntN(2) == 0:
+					x.score = 1 + random.Int64N(16)
+					w.do("zadd", w.k.Store, x.score, fmt.Sprint(i))
+				case due:
+					x.score = 0
+					held--
 				}
 			}
 		}
+		stored, want := w.slot().store, map[string]int64{}
+		for i, x := range waits {
+			if x.score > 0 {
+				want[fmt.Sprint(i)] = x.score
+			}
+		}
+		w.must(maps.Equal(stored, want), "round %d: stored are %v, not %v", round, stored, want)
 	}
-	t.Logf("%d sequences: %d moved, %d stopped by the ceiling, %d overdue", rounds*contents, moved, capped, overdue)
-	if moved == 0 || capped == 0 || overdue == 0 {
-		t.Error("not all of it happened")
+	t.Logf("%d sequences: %v", rounds*contents, happened)
+	for _, what := range []string{"stored", "after a failure", "moved", "stopped by the ceiling", "overdue", "refused"} {
+		if happened[what] == 0 {
+			t.Errorf("not all of it happened: %s", what)
+		}
 	}
+}
+
+// extending is one content that is sent again and again, always in the same way.
+type extending struct {
+	step, ceiling int64
+	score         int64 // in the store; 0: it is not there, up to 16: it failed
+	first         int64 // when the first send of this wait was
+}
+
+// sent says what a send at now did, and "" if it broke a promise.
+func (x *extending) sent(now int64, full bool, outcome luascripts.SendOutcome, due int64) string {
+	begins := x.score <= 16
+	if begins && outcome == luascripts.SendStored {
+		x.first = now
+	}
+	switch latest := x.first + x.ceiling; {
+	case x.score == 0 && full:
+		return when(outcome == luascripts.SendRefused, "refused")
+	case begins != (outcome == luascripts.SendStored) || !begins && outcome != luascripts.SendMerged:
+		return ""
+	case begins && x.score > 0:
+		return when(due == now+x.step, "after a failure")
+	case begins:
+		return when(due == now+x.step, "stored")
+	case x.score <= now:
+		return when(due == x.score, "overdue")
+	case due < now+x.step:
+		return when(due == latest, "stopped by the ceiling")
+	default:
+		return when(due == now+x.step && due <= latest, "moved")
+	}
+}
+
+func when(kept bool, what string) string {
+	if kept {
+		return what
+	}
+	return ""
 }
