@@ -145,6 +145,10 @@ var stories = map[string][]string{
 		`asked 720 times for 18 computations, computed 18 times`, `all audiences together: up to [2-6]\b`,
 		`new customers: +up to 1\n`, `VIPs: +up to 1\n`,
 	},
+	"searchindex": {
+		`contact is in the index, as of save 1`, `news is written: 45 saves`, `news is in the index, as of save 45`,
+		`All is in the index\. It took \d+ times for 46 saves\.`,
+	},
 	"orderclose": {
 		`6 orders were made`, `orders 2 and 5 are paid`, `order 3 gets 20 minutes more`,
 		`minute [3-9]\d\.\d  order 1: time is up, not paid: closed`, `minute [5-9]\d\.\d  order 3: time is up, not paid: closed`,

@@ -84,3 +84,18 @@ func KeysOf(topic string, slot int) SlotKeys {
 		Dead: "dead" + tag, Meta: "meta" + tag, Why: "why" + tag,
 	}
 }
+
+// OfSlot returns the names of all keys that one slot may have, also of those that no script here
+// uses: for who deletes a topic, or measures it.
+func OfSlot(topic string, slot int) []string {
+	k := KeysOf(topic, slot)
+	return []string{
+		k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why,
+		FirstKey(topic, slot), NoteKey(topic, slot), PlanKey(topic, slot), RuleKey(topic, slot), TraceKey(topic, slot),
+	}
+}
+
+// OfTopic returns the names of the keys that a topic may have besides those of its slots.
+func OfTopic(topic string) []string {
+	return []string{DefinitionKey(topic), WorkersKey(topic), PolicyKey(topic), ProbingKey(topic), PlansKey(topic)}
+}

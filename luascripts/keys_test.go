@@ -1,6 +1,10 @@
 package luascripts_test
 
 import (
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,21 +60,42 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// Whoever needs all keys of a topic gets all: those that the functions of keys.go name, and the fields of
+// SlotKeys.
+func TestAllKeysAreListed(t *testing.T) {
+	source, err := os.ReadFile("keys.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func(pattern string) int { return len(regexp.MustCompile(pattern).FindAll(source, -1)) }
+	ofSlot, ofTopic := luascripts.OfSlot("orders", 3), luascripts.OfTopic("orders")
+	perSlot := count(`(?m)^func \w+Key\(topic string, slot int\) string`) - 1 // SlotKeys has the store
+	if want := perSlot + reflect.TypeFor[luascripts.SlotKeys]().NumField(); len(ofSlot) != want || want < 7 {
+		t.Errorf("OfSlot has %d of the %d keys of a slot", len(ofSlot), want)
+	}
+	if want := count(`(?m)^func \w+Key\(topic string\) string`); len(ofTopic) != want || want < 4 {
+		t.Errorf("OfTopic has %d of the %d keys of a topic", len(ofTopic), want)
+	}
+	all := slices.Sorted(slices.Values(slices.Concat(ofSlot, ofTopic)))
+	if n := len(slices.Compact(all)); n != len(ofSlot)+len(ofTopic) {
+		t.Errorf("some are there twice: %q", all)
+	}
+}
+
 // In a Redis Cluster the keys of a slot have to be on one node.
 func TestKeysShareTheirHashSlot(t *testing.T) {
 	for _, topic := range []string{
 		"orders", "a_1", "1", "_", " ", "with space", "注文", "a:b", "ns:orders", "x.y-z", "\xff", strings.Repeat("long", 50), "a%", "#", "rmq:def",
 	} {
 		for _, slot := range []int{0, 3, 1023, 65535} {
-			k := luascripts.KeysOf(topic, slot)
-			home := hashSlot(k.Store)
-			for _, key := range []string{k.Prepare, k.Retry, k.Dead, k.Meta, k.Why, luascripts.TraceKey(topic, slot), luascripts.FirstKey(topic, slot), luascripts.NoteKey(topic, slot), luascripts.PlanKey(topic, slot), luascripts.RuleKey(topic, slot)} {
-				if hashSlot(key) != home {
-					t.Errorf("%q is in hash slot %d, %q in %d", key, hashSlot(key), k.Store, home)
+			store := luascripts.StoreKey(topic, slot)
+			for _, key := range luascripts.OfSlot(topic, slot) {
+				if home := hashSlot(store); hashSlot(key) != home {
+					t.Errorf("%q is in hash slot %d, %q in %d", key, hashSlot(key), store, home)
 				}
 			}
 		}
-		for _, key := range []string{luascripts.DefinitionKey(topic), luascripts.WorkersKey(topic), luascripts.PolicyKey(topic), luascripts.PlansKey(topic)} {
+		for _, key := range luascripts.OfTopic(topic) {
 			if hashSlot(key) != hashSlot(topic) {
 				t.Errorf("%q is not in the hash slot of topic %q", key, topic)
 			}

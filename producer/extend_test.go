@@ -2,6 +2,7 @@ package producer
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -73,7 +74,20 @@ func TestExtendInOrder(t *testing.T) {
 	})
 }
 
-// What waits may be due earlier than before, by a shorter range: workers hear of it.
+// Observers learn that a send only moved what waits, and to when.
+func TestExtendIsObserved(t *testing.T) {
+	rdb := servertest.SharedRedis(t).Client(t)
+	events := &seen{}
+	p, topic := newProducer(t, rdb, Config{Observers: []message.Observer{events}}), topicOf(t, message.KindRangeMerge)
+	m := message.RangeMerge{Content: "x", Range: time.Hour, Extend: true, Ceiling: 3 * time.Hour}
+	first := mustSend(t, p, topic, m)
+	m.Range = 2 * time.Hour
+	second := mustSend(t, p, topic, m)
+	p.idle.Wait()
+	events.want(t, fmt.Sprint("sent x ", first.Due.UnixMilli()), fmt.Sprint("merged x ", second.Due.UnixMilli()), "1 merged")
+}
+
+// What waits may be due earlier than before, by a shorter range: workers hear of it, and of when.
 func TestExtendWakes(t *testing.T) {
 	rdb := servertest.Redis(t).Client(t)
 	p, topic := newProducer(t, rdb, Config{}), topicOf(t, message.KindRangeMerge)
@@ -87,7 +101,13 @@ func TestExtendWakes(t *testing.T) {
 	}
 	m.Range = time.Hour
 	mustSend(t, p, topic, m)
-	if _, err := heard.ReceiveTimeout(ctx, time.Minute); err != nil {
-		t.Errorf("no wake-up: %v", err)
+	heardOf, err := heard.ReceiveTimeout(ctx, time.Minute)
+	if err != nil {
+		t.Fatalf("no wake-up: %v", err)
+	}
+	var in []time.Duration
+	luascripts.ParseWake(heardOf.(*redis.Message).Payload, func(_ int, d time.Duration) { in = append(in, d) })
+	if len(in) != 1 || in[0] < 59*time.Minute || in[0] > time.Hour+time.Millisecond {
+		t.Errorf("woken in %v", in)
 	}
 }

@@ -130,6 +130,26 @@ func TestFloodOfChanges(t *testing.T) {
 	})
 }
 
+// Each way to say when a message is handled makes the message that says so.
+func TestHow(t *testing.T) {
+	t.Parallel()
+	at := time.Now()
+	for i, c := range []struct {
+		how  typed.How
+		want rmq.Message
+	}{
+		{typed.Priority(500), rmq.Priority{Content: "x", SlotBasis: "s", Priority: 500}},
+		{typed.Within(time.Second), rmq.RangeMerge{Content: "x", SlotBasis: "s", Range: time.Second}},
+		{typed.Debounced(time.Second, time.Minute), rmq.RangeMerge{Content: "x", SlotBasis: "s", Range: time.Second, Extend: true, Ceiling: time.Minute}},
+		{typed.At(at), rmq.FixedTime{Content: "x", SlotBasis: "s", At: at}},
+		{typed.In(time.Second), rmq.FixedTime{Content: "x", SlotBasis: "s", In: time.Second}},
+	} {
+		if got := c.how("x", "s"); got != c.want {
+			t.Errorf("%d: %+v, not %+v", i, got, c.want)
+		}
+	}
+}
+
 // waiting is how many messages of a topic are not handled yet.
 func waiting(t *testing.T, rdb redis.UniversalClient, topic string) (n int) {
 	t.Helper()

@@ -55,6 +55,14 @@ func Within(d time.Duration) How {
 	}
 }
 
+// Debounced is for topics of the RangeMerge kind: the message is handled when nothing that merges
+// was sent for d, and at the latest a ceiling after the first. The ceiling is larger than d.
+func Debounced(d, ceiling time.Duration) How {
+	return func(content, basis string) message.Message {
+		return message.RangeMerge{Content: content, SlotBasis: basis, Range: d, Extend: true, Ceiling: ceiling}
+	}
+}
+
 // At is for topics of the FixedTime kind.
 func At(t time.Time) How {
 	return func(content, basis string) message.Message {

@@ -80,7 +80,7 @@ func Example_debounce() {
 	// page 12
 }
 
-// The same, but the index is never more than three seconds behind.
+// The same after two seconds, but the index is never more than thirty seconds behind.
 func Example_ceiling() {
 	client, end := open(rmq.Config{})
 	defer end()
@@ -88,16 +88,17 @@ func Example_ceiling() {
 	check(client.Listen(edits, rmq.ListenerFunc(show), rmq.ListenOptions{}))
 	check(client.Start(ctx))
 
-	for i := range 40 {
+	save := func(page string) {
 		_, err := client.Send(ctx, edits, rmq.RangeMerge{
-			Content: "page 12", Range: time.Second, Extend: true, Ceiling: 3 * time.Second,
+			Content: page, Range: 2 * time.Second, Extend: true, Ceiling: 30 * time.Second,
 		})
 		check(err)
-		if i == 39 {
-			fmt.Println("no more edits")
-		}
-		client.Advance(100 * time.Millisecond)
 	}
+	for range 40 {
+		save("page 12")
+		client.Advance(time.Second)
+	}
+	fmt.Println("no more edits")
 	client.Advance(time.Second)
 	// Output:
 	// page 12

@@ -38,14 +38,11 @@ func (s *Store) forget(ctx context.Context, topic string) error {
 		return err
 	}
 	for slot := range slots {
-		k := luascripts.KeysOf(topic, slot)
-		if err := s.Redis.Del(ctx, k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why).Err(); err != nil {
+		if err := s.Redis.Del(ctx, luascripts.OfSlot(topic, slot)...).Err(); err != nil {
 			return err
 		}
 	}
-	for _, key := range []string{
-		luascripts.WorkersKey(topic), luascripts.PolicyKey(topic), luascripts.ProbingKey(topic), luascripts.DefinitionKey(topic),
-	} {
+	for _, key := range luascripts.OfTopic(topic) {
 		if err := s.Redis.Del(ctx, key).Err(); err != nil {
 			return err
 		}
