@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -144,7 +145,7 @@ func TestHow(t *testing.T) {
 		{typed.At(at), rmq.FixedTime{Content: "x", SlotBasis: "s", At: at}},
 		{typed.In(time.Second), rmq.FixedTime{Content: "x", SlotBasis: "s", In: time.Second}},
 	} {
-		if got := c.how("x", "s"); got != c.want {
+		if got := c.how("x", "s"); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%d: %+v, not %+v", i, got, c.want)
 		}
 	}

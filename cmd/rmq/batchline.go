@@ -20,6 +20,8 @@ type batchLine struct {
 	Base64   *[]byte `json:"content_base64"`
 	Basis    *string `json:"basis"`
 	Range    *string `json:"range"`
+	Extend   *bool   `json:"extend"`
+	Ceiling  *string `json:"ceiling"`
 	In       *string `json:"in"`
 	At       *string `json:"at"`
 	Priority *int64  `json:"priority"`
@@ -70,7 +72,11 @@ func parseLine(line []byte, flags payload) (payload, error) {
 	if l.Range != nil || l.In != nil || l.At != nil || l.Priority != nil {
 		p.merge, p.in, p.at, p.priority = nil, nil, nil, l.Priority
 	}
+	p.extend = or(l.Extend, p.extend)
 	var err error
+	if p.ceiling, err = orElse(p.ceiling, l.Ceiling, parseSpan); err != nil {
+		return flags, fmt.Errorf("ceiling is %q, %w", *l.Ceiling, err)
+	}
 	if p.merge, err = orElse(p.merge, l.Range, parseSpan); err != nil {
 		return flags, fmt.Errorf("range is %q, %w", *l.Range, err)
 	}

@@ -14,6 +14,8 @@ import (
 type payload struct {
 	content, basis string
 	merge, in      *time.Duration
+	extend         bool
+	ceiling        *time.Duration
 	at             *time.Time
 	priority       *int64
 }
@@ -26,11 +28,14 @@ func (p payload) message(t message.Topic) (message.Message, error) {
 			given++
 		}
 	}
+	if t.Kind != message.KindRangeMerge && (p.extend || p.ceiling != nil) {
+		return nil, fmt.Errorf("%s is a %s topic: extend and ceiling are for range merges", legible(t.Name), t.Kind)
+	}
 	var m message.Message
 	switch {
 	case given != 1:
 	case p.merge != nil && t.Kind == message.KindRangeMerge:
-		m = message.RangeMerge{Content: p.content, SlotBasis: p.basis, Range: *p.merge}
+		m = message.RangeMerge{Content: p.content, SlotBasis: p.basis, Range: *p.merge, Extend: p.extend, Ceiling: or(p.ceiling, 0)}
 	case p.priority != nil && !t.Kind.Timed():
 		m = message.Priority{Content: p.content, SlotBasis: p.basis, Priority: *p.priority}
 	case p.at != nil && t.Kind == message.KindFixedTime:
@@ -46,6 +51,14 @@ func (p payload) message(t message.Topic) (message.Message, error) {
 	}
 	_, err := checked.Open(t, m, longestContent)
 	return m, err
+}
+
+// or is what is given, or else something.
+func or[T any](given *T, otherwise T) T {
+	if given == nil {
+		return otherwise
+	}
+	return *given
 }
 
 // needs says what a message of a kind must have besides its content.

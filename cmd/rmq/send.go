@@ -25,6 +25,8 @@ type sending struct {
 
 	basis    string
 	merge    span
+	extend   bool
+	ceiling  span
 	in       span
 	at       instant
 	priority int64
@@ -45,7 +47,9 @@ func (a *app) sendCommand() *cobra.Command {
 		Use:   "send TOPIC [CONTENT]",
 		Short: "Send a message, or many from a file",
 		Long: `Send a message. By the kind of its topic it needs
-  range-merge  --range      it is handled so long after its first send
+  range-merge  --range      it is handled so long after its first send; or with
+                            --extend after its last, and so long as --ceiling
+                            after the first at the latest
   priority     --priority   17 or more, the larger the earlier
   fixed-time   --at or --in, which is by the clock of the Redis server
 The CONTENT - is read from stdin, to its last byte.
@@ -55,6 +59,7 @@ A topic that is new is defined by --kind, --slots and --literal, for ever.
 --batch sends the lines of a file, or of stdin if it is -, each a JSON object:
   {"content": "order 4711", "priority": 500, "basis": "customer 12"}
   {"content_base64": "AAEC", "range": "10m"}
+  {"content": "page 12", "range": "2s", "extend": true, "ceiling": "30s"}
   {"content": "mail 12", "in": "90s"}
   {"content": "mail 13", "at": "2040-01-31T15:04:05Z"}
 What a line does not say is as in the flags. Lines of rmq dead export do, too,
@@ -62,6 +67,7 @@ but go to the slots of their contents, since their basis is not known any more.
 Lines are sent when 500 have come, or none for a moment.`,
 		Example: `  rmq send orders "order 4711" --priority 500 --basis "customer 12"
   rmq send prices "price of 4711" --range 10m
+  rmq send edits "page 12" --range 2s --extend --ceiling 30s
   rmq send mails "mail 12" --in 2h
   rmq send mails "mail 13" --in 2h --kind fixed-time
   rmq send orders --batch orders.jsonl`,
@@ -76,6 +82,8 @@ Lines are sent when 500 have come, or none for a moment.`,
 	flags := cmd.Flags()
 	flags.StringVar(&s.basis, "basis", "", "`SlotBasis`: messages of equal ones are handled one at a time; the content unless it is given")
 	flags.Var(&s.merge, "range", "range-merge: handled so long after the first send, as in 10m")
+	flags.BoolVar(&s.extend, "extend", false, "range-merge: each send moves it to its --range after this send, up to the --ceiling")
+	flags.Var(&s.ceiling, "ceiling", "range-merge: handled so long after the first send at the latest, as in 30s")
 	flags.Int64Var(&s.priority, "priority", 0, "priority: `n`, 17 or more")
 	flags.Var(&s.at, "at", "fixed-time: handled then, as in 2040-01-31T15:04:05Z, or now if that has passed")
 	flags.Var(&s.in, "in", "fixed-time: handled in so long, as in 90s or 2d")
@@ -160,9 +168,12 @@ func (s *sending) compare(t message.Topic, kind message.Kind) error {
 
 // given is what the flags say.
 func (s *sending) given() payload {
-	p, changed := payload{basis: s.basis}, s.cmd.Flags().Changed
+	p, changed := payload{basis: s.basis, extend: s.extend}, s.cmd.Flags().Changed
 	if changed("range") {
 		p.merge = (*time.Duration)(&s.merge)
+	}
+	if changed("ceiling") {
+		p.ceiling = (*time.Duration)(&s.ceiling)
 	}
 	if changed("in") {
 		p.in = (*time.Duration)(&s.in)
@@ -248,7 +259,7 @@ func (s *sending) report(ctx context.Context, p payload, m message.Message, r pr
 	case message.Priority:
 		j.Priority = m.Priority
 	case message.RangeMerge:
-		if r.Outcome == producer.Merged { // it kept its first time
+		if r.Outcome == producer.Merged && !m.Extend { // it kept its first time
 			j.Due = stamp{s.dueOf(ctx, p, r.Slot)}
 		}
 	}

@@ -38,6 +38,21 @@ func TestSend(t *testing.T) {
 		wantJSON(t, s.objects(t, "send", "mails", "mail 2", "--at", "2020-01-01T00:00:00Z")[0],
 			`{"content":"mail 2","due":"2020-01-01T00:00:00.000Z","outcome":"merged","past":true,"slot":53,"topic":"mails"}`)
 
+		// Each send moves it, up to its ceiling.
+		extend := func(of string) []string {
+			return []string{"send", "edits", "page 12", "--kind", "range-merge", "--range", of, "--extend", "--ceiling", "20h"}
+		}
+		due := func(of string) time.Time {
+			due, err := time.Parse(time.RFC3339Nano, s.objects(t, extend(of)...)[0]["due"].(string))
+			must(t, err)
+			return due
+		}
+		one, nine, twenty := due("1h"), due("9h"), due("1199m59s")
+		if moved, stopped := nine.Sub(one), twenty.Sub(one); moved < 8*time.Hour || moved > 8*time.Hour+time.Minute || stopped < 19*time.Hour-time.Minute || stopped > 19*time.Hour+time.Millisecond {
+			t.Errorf("due %v, then %v, then %v", one, nine, twenty)
+		}
+		wantText(t, s.text(t, extend("9h")...), "merged in slot 20 of edits, due in SPAN (TIME)")
+
 		// Any bytes, from the command line and from stdin.
 		for _, r := range []result{
 			s.answered("", "send", "orders", "AAH/Cg==", "--base64", "--priority", "20", "--json"),
@@ -55,6 +70,11 @@ func TestSend(t *testing.T) {
 		for _, c := range []struct{ words, args string }{
 			{"orders is a priority topic: a message needs a priority", "send orders x"},
 			{"orders is a priority topic", "send orders x --range 10m"},
+			{"--ceiling is 10m0s; it must be larger than Range, which is 10m0s", "send prices x --range 10m --extend --ceiling 10m"},
+			{"--ceiling is 1h0m0s; it must be 0 where Extend is not set", "send prices x --range 10m --ceiling 1h"},
+			{"--ceiling is not set; it must be larger than Range where Extend is set", "send prices x --range 10m --extend"},
+			{"orders is a priority topic: extend and ceiling are for range merges", "send orders x --priority 20 --extend"},
+			{"extend and ceiling are for range merges", "send mails x --in 1h --ceiling 1h"},
 			{"nothing else", "send orders x --priority 20 --range 10m"},
 			{"needs a time, either in or at", "send mails x --in 1h --at 2040-01-01"},
 			{"--priority is 16; it must be 17 to", "send orders x --priority 16"},

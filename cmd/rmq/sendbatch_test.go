@@ -68,6 +68,18 @@ func TestSendBatch(t *testing.T) {
 		if r.code != 0 || members(t, s.rdb, message.Topic{Name: "mails"}, inStore)["y"] != 2_211_635_045_000 {
 			t.Errorf("%+v", r)
 		}
+		r = s.answered(`{"content":"x"}`+"\n"+`{"content":"x","range":"2h"}`+"\n"+`{"content":"y","extend":false}`+"\n"+`{"content":"z","ceiling":"2h"}`,
+			"send", "edits", "--kind", "range-merge", "--batch", "-", "--range", "1h", "--extend", "--ceiling", "3h")
+		if r.code != 1 || !strings.Contains(r.errs, "line 3: Ceiling is 3h0m0s; it must be 0 where Extend is not set") {
+			t.Errorf("%+v", r)
+		}
+		if r = s.answered(`{"content":"z","extend":true,"ceiling":"2h"}`, "send", "edits", "--batch", "-", "--range", "1h"); r.code != 0 {
+			t.Errorf("%+v", r)
+		}
+		all = members(t, s.rdb, message.Topic{Name: "edits"}, inStore)
+		if apart := time.Duration(all["x"]-all["z"]) * time.Millisecond; len(all) != 2 || apart < 59*time.Minute || apart > time.Hour {
+			t.Errorf("%v apart: %v", apart, all)
+		}
 		s.refused(t, 2, "there are 2,345 lines", "send", "orders", "--batch", file, "--from-line", "2347")
 		s.refused(t, 2, "--from-line is 0", "send", "orders", "--batch", file, "--from-line", "0")
 		s.refused(t, 2, "no such file", "send", "orders", "--batch", file+"x")
@@ -88,6 +100,8 @@ func TestBadLine(t *testing.T) {
 		{`{"content":"x","priority":16}`, "Priority is 16; it must be 17"},
 		{`{"content":"x","range":"10m"}`, "orders is a priority topic"},
 		{`{"content":"x","range":"10"}`, `range is "10", not a duration`},
+		{`{"content":"x","priority":20,"extend":true}`, "extend and ceiling are for range merges"},
+		{`{"content":"x","ceiling":"1"}`, `ceiling is "1", not a duration`},
 		{`{"content":"x","at":"soon"}`, `at is "soon", not a time`},
 		{`{"content":"","priority":20}`, "Content is 0 bytes"},
 		{`{"content_base64":"?","priority":20}`, "illegal base64"},
