@@ -19,16 +19,16 @@ import (
 type Violation struct {
 	Topic   string
 	Slot    int    // -1: it is about the topic as a whole
-	Rule    string // one of byhand.Rules, or DEFINITION, LISTED, POLICY or STANDS
+	Rule    string // one of byhand.Rules, or DEFINITION, LISTED, POLICY, PLAN or STANDS
 	Key     string // where it shows
-	Content string // that it is about; empty: the key as a whole
+	Content string // that it is about, or the name of a plan; empty: the key as a whole
 	Detail  string // what is there
 }
 
 // Verify compares what is stored of topics, nil meaning all of the namespace, with the rules:
 // those of a slot (byhand.Rules), that each topic has a definition that can be read
-// (DEFINITION), that it is listed in rmq:topics (LISTED), and that its limit, if it has one, can
-// be read (POLICY). Last it looks, twice, for slots
+// (DEFINITION), that it is listed in rmq:topics (LISTED), that its limit, if it has one, can
+// be read (POLICY), and that its plans are whole (PLAN). Last it looks, twice, for slots
 // with a batch in flight that stand still (STANDS).
 //
 // It reads page by page, and each page is of one moment. So it finds nothing in a topic at
@@ -54,6 +54,8 @@ type verification struct {
 	found []Violation
 	known map[Violation]bool // without their details, which differ from page to page
 	seem  []still            // slots that may stand still
+
+	planned []int // slots of the topic that have plans
 }
 
 func (v *verification) add(x Violation) {
@@ -89,8 +91,12 @@ func (v *verification) run(ctx context.Context, topics []string, progress func(t
 			v.add(Violation{Topic: d.Name, Slot: -1, Rule: "DEFINITION", Key: luascripts.DefinitionKey(v.i.qualified(d.Name)), Detail: d.wrong})
 			continue // its slots are not known
 		}
+		v.planned = nil
 		for slot := range d.Slots {
 			if err := v.slot(ctx, d.Topic, slot); err != nil {
+				return err
+			}
+			if err := v.plans(ctx, d.Topic, slot); err != nil {
 				return err
 			}
 			if progress != nil {
@@ -125,6 +131,9 @@ func (v *verification) topic(ctx context.Context, t Topic, listed bool) error {
 		v.add(Violation{Topic: t.Name, Slot: -1, Rule: "TYPES", Key: workers, Detail: "is a " + is})
 	}
 	if err := v.policy(ctx, t); err != nil {
+		return err
+	}
+	if err := v.noted(ctx, t); err != nil {
 		return err
 	}
 	// A new topic is listed a moment after its definition was written.

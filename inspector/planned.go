@@ -1,0 +1,156 @@
+package inspector
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/internal/plan"
+	"github.com/slotmq/go-rmq/internal/wait"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/slots"
+)
+
+// What Verify looks at in plans: rule PLAN.
+
+// plans looks at the plans of a slot, and notes whether there are any.
+func (v *verification) plans(ctx context.Context, t Topic, slot int) error {
+	name := v.i.qualified(t.Name)
+	p := planned{v: v, t: t, slot: slot, plan: luascripts.PlanKey(name, slot), rule: luascripts.RuleKey(name, slot)}
+	times, err := v.i.rdb.ZRangeWithScores(ctx, p.plan, 0, -1).Result()
+	if err := p.read(p.plan, "zset", err); err != nil {
+		return err
+	}
+	ruled := map[string]bool{}
+	rules := v.i.rdb.HScan(ctx, p.rule, 0, "", auditPage).Iterator()
+	for rules.Next(ctx) {
+		name := rules.Val()
+		if !rules.Next(ctx) {
+			break
+		}
+		p.judge(name, rules.Val())
+		ruled[name] = true
+	}
+	if err := p.read(p.rule, "hash", rules.Err()); err != nil {
+		return err
+	}
+	for _, z := range times {
+		name, _ := z.Member.(string)
+		if at := int64(z.Score); float64(at) != z.Score || at < limits.MinTime || at >= limits.MaxTime {
+			p.add(p.plan, name, "its time is %v", z.Score)
+		}
+		if !ruled[name] && rules.Err() == nil {
+			if err := p.orphan(ctx, name); err != nil {
+				return err
+			}
+		}
+	}
+	if len(times)+len(ruled) > 0 {
+		v.planned = append(v.planned, slot)
+	}
+	return nil
+}
+
+// noted looks whether all slots with plans are noted, or their workers would not look there. A slot
+// is noted before its first rule is set.
+func (v *verification) noted(ctx context.Context, t Topic) error {
+	key := luascripts.PlansKey(v.i.qualified(t.Name))
+	noted := map[int]bool{}
+	all := v.i.rdb.SScan(ctx, key, 0, "", auditPage).Iterator()
+	for all.Next(ctx) {
+		slot, err := strconv.Atoi(all.Val())
+		if err != nil || slot < 0 || slot >= t.Slots {
+			v.add(Violation{Topic: t.Name, Slot: -1, Rule: "PLAN", Key: key, Detail: fmt.Sprintf("it names slot %.40q", all.Val())})
+		}
+		noted[slot] = true
+	}
+	switch err := all.Err(); {
+	case redis.HasErrorPrefix(err, "WRONGTYPE"):
+		v.add(Violation{Topic: t.Name, Slot: -1, Rule: "TYPES", Key: key, Detail: "is not a set"})
+		return nil
+	case err != nil:
+		return at(key, v.i.explain(err))
+	}
+	for _, slot := range v.planned {
+		if !noted[slot] {
+			v.add(Violation{Topic: t.Name, Slot: slot, Rule: "PLAN", Key: key, Detail: "the slot has plans and is not in it"})
+		}
+	}
+	return nil
+}
+
+// planned is a slot with plans.
+type planned struct {
+	v          *verification
+	t          Topic
+	slot       int
+	plan, rule string // keys
+}
+
+func (p *planned) add(key, name, format string, args ...any) {
+	p.v.add(Violation{Topic: p.t.Name, Slot: p.slot, Rule: "PLAN", Key: key, Content: name, Detail: fmt.Sprintf(format, args...)})
+}
+
+// read takes a wrong type for a finding.
+func (p *planned) read(key, want string, err error) error {
+	if redis.HasErrorPrefix(err, "WRONGTYPE") {
+		p.v.add(Violation{Topic: p.t.Name, Slot: p.slot, Rule: "TYPES", Key: key, Detail: "is not a " + want})
+		return nil
+	}
+	if err != nil {
+		return at(key, p.v.i.explain(err))
+	}
+	return nil
+}
+
+// judge looks at one rule. That a zone is not known here is no fault of what is stored.
+func (p *planned) judge(name, text string) {
+	base, json, _ := strings.Cut(text, " ")
+	if ms, _ := strconv.ParseInt(base, 10, 64); ms < limits.MinTime || ms >= limits.MaxTime {
+		p.add(p.rule, name, "its base is %.40q", base)
+	}
+	r, err := plan.Read(name, json)
+	var invalid *message.InvalidError
+	switch {
+	case errors.As(err, &invalid) && invalid.Field == "Zone":
+		return
+	case err != nil:
+		p.add(p.rule, name, "%s", oneLine(err))
+		return
+	}
+	basis := r.Message().SlotBasis
+	if basis == "" {
+		basis = r.Message().Content
+	}
+	if is := slots.Of(basis, p.t.Slots); is != p.slot {
+		p.add(p.rule, name, "its content belongs to slot %d", is)
+	}
+}
+
+// orphan reports a plan without a rule. Both are set and stopped in one step, but were not read
+// in one.
+func (p *planned) orphan(ctx context.Context, name string) error {
+	for end := time.Now().Add(time.Second); time.Now().Before(end); {
+		err := p.v.i.rdb.HGet(ctx, p.rule, name).Err()
+		if errors.Is(err, redis.Nil) {
+			err = p.v.i.rdb.ZScore(ctx, p.plan, name).Err()
+			if err == nil && wait.Sleep(ctx, 50*time.Millisecond) {
+				continue
+			}
+		}
+		if errors.Is(err, redis.Nil) || err == nil && ctx.Err() == nil { // stopped meanwhile, or set
+			return nil
+		}
+		return at(p.rule, cmp.Or(err, ctx.Err()))
+	}
+	p.add(p.plan, name, "it has no rule in %s", p.rule)
+	return nil
+}
