@@ -31,8 +31,7 @@ func snapshotOf(t testing.TB, rdb *redis.Client, topic message.Topic) snapshot {
 	t.Helper()
 	s := snapshot{dumps: map[string]string{}}
 	for slot := range definition.Full(topic).Slots {
-		k := keysOf(topic, slot)
-		s.keys = append(s.keys, k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why)
+		s.keys = append(s.keys, luascripts.OfSlot(topic.Name, slot)...)
 	}
 	cmds, err := rdb.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, key := range s.keys {
@@ -52,8 +51,8 @@ func snapshotOf(t testing.TB, rdb *redis.Client, topic message.Topic) snapshot {
 }
 
 // only is the part of one slot.
-func (s snapshot) only(k luascripts.SlotKeys) snapshot {
-	part := snapshot{keys: []string{k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why}, dumps: map[string]string{}}
+func (s snapshot) only(topic message.Topic, slot int) snapshot {
+	part := snapshot{keys: luascripts.OfSlot(topic.Name, slot), dumps: map[string]string{}}
 	for _, key := range part.keys {
 		if dump, ok := s.dumps[key]; ok {
 			part.dumps[key] = dump
@@ -284,7 +283,7 @@ func TestHolderIsAskedWhileItCloses(t *testing.T) {
 		go func() { closed <- closeIn(a, patience) }()
 		eventually(t, "the other one has all slots", func() bool { return owned(b) == 2 })
 		eventually(t, "one of them is left", func() bool { return rdb.HGet(ctx, keysOf(topic, 1).Meta, "holder").Val() != a.Worker() })
-		inFlight.only(keysOf(topic, 1)).restore(t, rdb)
+		inFlight.only(topic, 1).restore(t, rdb)
 		n.await(t, "it comes again", func() bool { return len(n.attempts["m-1"]) == 2 && n.running == 1 })
 		open()
 		must(t, <-closed)

@@ -19,17 +19,17 @@ import (
 type Violation struct {
 	Topic   string
 	Slot    int    // -1: it is about the topic as a whole
-	Rule    string // one of byhand.Rules, or DEFINITION, LISTED, POLICY, PLAN or STANDS
+	Rule    string // one of byhand.Rules, or FIRST, DEFINITION, LISTED, POLICY, PLAN or STANDS
 	Key     string // where it shows
 	Content string // that it is about, or the name of a plan; empty: the key as a whole
 	Detail  string // what is there
 }
 
 // Verify compares what is stored of topics, nil meaning all of the namespace, with the rules:
-// those of a slot (byhand.Rules), that each topic has a definition that can be read
-// (DEFINITION), that it is listed in rmq:topics (LISTED), that its limit, if it has one, can
-// be read (POLICY), and that its plans are whole (PLAN). Last it looks, twice, for slots
-// with a batch in flight that stand still (STANDS).
+// those of a slot (byhand.Rules), that the times kept beside it are times (FIRST), that each topic
+// has a definition that can be read (DEFINITION), that it is listed in rmq:topics (LISTED), that its
+// limit, if it has one, can be read (POLICY), and that its plans are whole (PLAN). Last it looks,
+// twice, for slots with a batch in flight that stand still (STANDS).
 //
 // It reads page by page, and each page is of one moment. So it finds nothing in a topic at
 // work, and workers go on meanwhile. If progress is not nil, Verify calls it for each slot
@@ -96,6 +96,9 @@ func (v *verification) run(ctx context.Context, topics []string, progress func(t
 			if err := v.slot(ctx, d.Topic, slot); err != nil {
 				return err
 			}
+			if err := v.beside(ctx, d.Topic, slot); err != nil {
+				return err
+			}
 			if err := v.plans(ctx, d.Topic, slot); err != nil {
 				return err
 			}
@@ -122,15 +125,16 @@ func (v *verification) run(ctx context.Context, topics []string, progress func(t
 
 // topic looks at what is stored of a topic beside its slots.
 func (v *verification) topic(ctx context.Context, t Topic, listed bool) error {
-	workers := luascripts.WorkersKey(v.i.qualified(t.Name))
-	is, err := v.i.rdb.Type(ctx, workers).Result()
+	name := v.i.qualified(t.Name)
+	for _, k := range []struct{ key, is string }{
+		{luascripts.WorkersKey(name), "zset"}, {luascripts.ProbingKey(name), "hash"},
+	} {
+		if _, err := v.isA(k.is, k.key, v.i.rdb.Type(ctx, k.key), t, -1); err != nil {
+			return err
+		}
+	}
+	err := v.policy(ctx, t)
 	if err != nil {
-		return at(workers, v.i.explain(err))
-	}
-	if is != "none" && is != "zset" {
-		v.add(Violation{Topic: t.Name, Slot: -1, Rule: "TYPES", Key: workers, Detail: "is a " + is})
-	}
-	if err := v.policy(ctx, t); err != nil {
 		return err
 	}
 	if err := v.noted(ctx, t); err != nil {

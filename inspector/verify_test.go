@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 	"github.com/slotmq/go-rmq/message"
@@ -253,6 +255,61 @@ func TestVerifyDefinitions(t *testing.T) {
 			if err != nil || len(found) != 1 || found[0].Rule != "LISTED" || found[0].Key != luascripts.TopicsKey || found[0].Topic != "" {
 				t.Errorf("found %+v, %v", found, err)
 			}
+		}
+	})
+}
+
+// Times kept beside a slot are found where they are none. Those that are left over are no error.
+func TestVerifyBeside(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient, _ *Inspector) {
+		i := newInspector(t, rdb, Config{Namespace: "ns"})
+		topic := define(t, rdb, message.Topic{Name: "ns:orders", Kind: message.KindRangeMerge, Slots: 2}).Name
+		const early, late = float64(limits.MinTime), float64(limits.MaxTime)
+		for _, b := range besides {
+			if b.rule == "" {
+				continue
+			}
+			key := b.key(topic, 1)
+			for score, wrong := range map[float64]bool{
+				math.Inf(-1): true, 5: true, early - 1: true, early: false, late: false, late + 1: true, math.Inf(1): true,
+			} {
+				put(t, rdb, key, binary, score)
+				found, err := i.Verify(ctx, nil, nil)
+				must(t, err)
+				want := Violation{Topic: "orders", Slot: 1, Rule: b.rule, Key: key, Content: binary}
+				for n := range found {
+					want.Detail = found[n].Detail
+				}
+				if wrong && !slices.Equal(found, []Violation{want}) || !wrong && len(found) > 0 {
+					t.Errorf("%s of %v: found %+v", key, score, found)
+				}
+			}
+			must(t, rdb.Del(ctx, key).Err())
+			for n := range 2 * oddMost {
+				put(t, rdb, key, fmt.Sprint(n), float64(n))
+			}
+			if found, err := i.Verify(ctx, nil, nil); err != nil || len(found) != oddMost {
+				t.Errorf("%s: found %+v, %v", key, found, err)
+			}
+			must(t, rdb.Del(ctx, key).Err())
+		}
+	})
+}
+
+// Verify knows each key that a topic may have, and its type.
+func TestVerifyKnowsEachKey(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
+		topic := define(t, rdb, topicOf(t, message.KindPriority, 2)).Name
+		for _, key := range slices.Concat(luascripts.OfSlot(topic, 1), luascripts.OfTopic(topic)) {
+			if key == luascripts.DefinitionKey(topic) || key == luascripts.TraceKey(topic, 1) { // see TestVerifyDefinitions; that of another module
+				continue
+			}
+			must(t, rdb.Set(ctx, key, "x", 0).Err())
+			found, err := i.Verify(ctx, nil, nil)
+			if err != nil || len(found) != 1 || found[0].Rule != "TYPES" || found[0].Key != key {
+				t.Errorf("%s is a string: found %+v, %v", key, found, err)
+			}
+			must(t, rdb.Del(ctx, key).Err())
 		}
 	})
 }

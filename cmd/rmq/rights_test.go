@@ -92,9 +92,8 @@ func atRest(t *testing.T, rdb redis.UniversalClient, kind message.Kind) {
 // forget takes the topic and the scripts away.
 func forget(t *testing.T, rdb redis.UniversalClient) {
 	t.Helper()
-	k := luascripts.KeysOf("orders", 0)
 	must(t, rdb.ScriptFlush(ctx).Err())
-	for _, key := range []string{k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why, luascripts.DefinitionKey("orders"), luascripts.TopicsKey} {
+	for _, key := range append(slices.Concat(luascripts.OfSlot("orders", 0), luascripts.OfTopic("orders")), luascripts.TopicsKey) {
 		must(t, rdb.Del(ctx, key).Err())
 	}
 }

@@ -1,0 +1,73 @@
+package inspector
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// besides are the keys that a slot may have besides those of its turns and plans.
+var besides = []struct {
+	key  func(topic string, slot int) string
+	is   string // its type
+	rule string // that its scores are times in ms; empty: it has none
+}{
+	// Entries stay here when a message is gone, and then say nothing: no rule says what they belong to.
+	{luascripts.FirstKey, "zset", "FIRST"},
+	{luascripts.NoteKey, "hash", ""},
+}
+
+// oddMost is how many entries of one such set are told, of those too early and of those too late.
+const oddMost = 10
+
+// beside looks at what a slot has besides the keys of its turns and plans.
+func (v *verification) beside(ctx context.Context, t Topic, slot int) error {
+	pipe := v.i.rdb.Pipeline()
+	early := redis.ZRangeArgs{Start: "-inf", Stop: "(" + strconv.Itoa(limits.MinTime), ByScore: true, Count: oddMost}
+	late := redis.ZRangeArgs{Start: "(" + strconv.Itoa(limits.MaxTime), Stop: "+inf", ByScore: true, Count: oddMost}
+	types, odd := make([]*redis.StatusCmd, len(besides)), make([][]*redis.ZSliceCmd, len(besides))
+	for n, b := range besides {
+		key := b.key(v.i.qualified(t.Name), slot)
+		types[n] = pipe.Type(ctx, key)
+		if b.rule != "" {
+			early.Key, late.Key = key, key
+			odd[n] = []*redis.ZSliceCmd{pipe.ZRangeArgsWithScores(ctx, early), pipe.ZRangeArgsWithScores(ctx, late)}
+		}
+	}
+	_, _ = pipe.Exec(ctx) // each has its error
+	for n, b := range besides {
+		key := b.key(v.i.qualified(t.Name), slot)
+		if sound, err := v.isA(b.is, key, types[n], t, slot); err != nil {
+			return err
+		} else if !sound {
+			continue
+		}
+		for _, some := range odd[n] {
+			if err := some.Err(); err != nil {
+				return at(key, v.i.explain(err))
+			}
+			for _, z := range some.Val() {
+				content, _ := z.Member.(string)
+				v.add(Violation{Topic: t.Name, Slot: slot, Rule: b.rule, Key: key, Content: content, Detail: "its score is " + strconv.FormatFloat(z.Score, 'f', -1, 64) + ", and no time in ms"})
+			}
+		}
+	}
+	return nil
+}
+
+// isA reports whether a key has its type, if it is there.
+func (v *verification) isA(want, key string, asked *redis.StatusCmd, t Topic, slot int) (bool, error) {
+	is, err := asked.Result()
+	if err != nil {
+		return false, at(key, v.i.explain(err))
+	}
+	sound := is == "none" || is == want
+	if !sound {
+		v.add(Violation{Topic: t.Name, Slot: slot, Rule: "TYPES", Key: key, Detail: "is a " + is})
+	}
+	return sound, nil
+}
