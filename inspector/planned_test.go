@@ -13,6 +13,10 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
+func planKeys(topic message.Topic, slot int) luascripts.PlanKeys {
+	return luascripts.PlanKeys{Store: luascripts.StoreKey(topic.Name, slot), Plan: luascripts.PlanKey(topic.Name, slot), Rule: luascripts.RuleKey(topic.Name, slot)}
+}
+
 // setPlan sets a plan as a program would, whose content belongs to the slot.
 func setPlan(t testing.TB, rdb redis.UniversalClient, topic message.Topic, slot int, name string, m message.Recurring) {
 	t.Helper()
@@ -26,7 +30,7 @@ func setPlan(t testing.TB, rdb redis.UniversalClient, topic message.Topic, slot 
 	next, err := rule.First(now)
 	must(t, err)
 	must(t, rdb.SAdd(ctx, luascripts.PlansKey(topic.Name), slot).Err())
-	_, _, err = luascripts.New(rdb).SetPlan(ctx, luascripts.PlanKeysOf(topic.Name, slot, topic.Notes), name, rule.Text(), now.UnixMilli(), next.UnixMilli())
+	_, _, err = luascripts.New(rdb).SetPlan(ctx, planKeys(topic, slot), name, rule.Text(), now.UnixMilli(), next.UnixMilli())
 	must(t, err)
 }
 
@@ -124,7 +128,7 @@ func TestVerifyFindsNothingInPlansAtWork(t *testing.T) {
 		s := luascripts.New(rdb)
 		for range 3000 {
 			setPlan(t, rdb, topic, 0, "p", message.Recurring{Period: time.Hour})
-			_, err := s.StopPlan(ctx, luascripts.PlanKeysOf(topic.Name, 0, false), "p", "")
+			_, err := s.StopPlan(ctx, planKeys(topic, 0), "p", "")
 			must(t, err)
 		}
 		close(done)
