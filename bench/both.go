@@ -94,8 +94,20 @@ func (b *bench) both() error {
 // Send and a listener. The messages are due a millisecond after they are sent.
 // In a place of several Redis clients, the messages are dealt out to them.
 func (b *bench) bothRMQ(p servers.Place, slots, messages int) (servers.Sample, error) {
-	texts, ids := contents(messages, b.payload), newIdentities(messages)
 	topic := rmq.Topic{Name: "bench", Kind: rmq.KindRangeMerge, Slots: slots}
+	return b.sendAndHandle(p, topic, messages, sendPlain)
+}
+
+// sendPlain sends a message that is due a millisecond later.
+func sendPlain(client *rmq.Client, topic rmq.Topic, content string) error {
+	_, err := client.Send(ctx, topic, rmq.RangeMerge{Content: content, Range: time.Millisecond})
+	return err
+}
+
+// sendAndHandle has many goroutines send each a message at a time. A message that send would return
+// would cost an allocation.
+func (b *bench) sendAndHandle(p servers.Place, topic rmq.Topic, messages int, send func(*rmq.Client, rmq.Topic, string) error) (servers.Sample, error) {
+	texts, ids := contents(messages, b.payload), newIdentities(messages)
 	if err := p.Empty(); err != nil {
 		return servers.Sample{}, err
 	}
@@ -115,8 +127,7 @@ func (b *bench) bothRMQ(p servers.Place, slots, messages int) (servers.Sample, e
 			}
 		}
 		err := each(messages, b.callers, func(i int) error {
-			_, err := clients[i%len(clients)].Send(ctx, topic, rmq.RangeMerge{Content: texts[i], Range: time.Millisecond})
-			return err
+			return send(clients[i%len(clients)], topic, texts[i])
 		})
 		if err == nil {
 			err = ids.wait()

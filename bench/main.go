@@ -97,7 +97,7 @@ func main() {
 	flag.IntVar(&o.payload, "payload", 100, "bytes of a message")
 	flag.IntVar(&o.backlog, "backlog", 0, "measure only this: on top of so many waiting messages of 32 bytes")
 	flag.StringVar(&o.plots, "plots", "", "write the headline as pictures into this directory, too")
-	flag.StringVar(&o.before, "before", "", "for the table of observers: this program built from an older commit, to be measured beside it")
+	flag.StringVar(&o.before, "before", "", "for the tables of observers and extras: this program built from an older commit, to be measured beside it")
 	parse()
 	if o.messages == 0 {
 		if o.messages = 400_000; o.quick {

@@ -67,7 +67,7 @@ func (b *bench) observers() error {
 	for i, c := range all {
 		m := summarize(c.all)
 		rows = append(rows, []string{c.title, report.Round(m.rate), report.Round(m.least) + " .. " + report.Round(m.most),
-			fmt.Sprintf("%.3f", median(pairs(c, off[i], servers.Sample.Rate))), fmt.Sprintf("%.2f", m.client), fmt.Sprintf("%.3f", median(pairs(c, off[i], clientCPU))),
+			fmt.Sprintf("%.3f", median(pairs(c, off[i], servers.Sample.Rate))), fmt.Sprintf("%.2f", m.client), fmt.Sprintf("%.3f", median(pairs(c, off[i], clientMicros))),
 			fmt.Sprintf("%.2f", m.redis), fmt.Sprintf("%.2f", m.mallocs)})
 		if c.name == "rmqprom" && i < len(all)/2 {
 			b.Result("metrics", "%.2f", median(pairs(c, off[i], servers.Sample.Rate)))
@@ -76,5 +76,3 @@ func (b *bench) observers() error {
 	b.Table([]string{"observers", "messages/s", "least .. most", "to none", "client µs", "to none", "Redis µs", "allocations"}, rows)
 	return nil
 }
-
-func clientCPU(s servers.Sample) float64 { return float64(s.Client) / float64(s.Messages) }

@@ -55,7 +55,7 @@ func summarize(all []servers.Sample) (m summary) {
 	m.rate, m.least, m.most = rates[len(all)/2], rates[0], rates[len(all)-1]
 	m.busy = column(all, servers.Sample.Busy)[len(all)/2]
 	m.redis = column(all, redisMicros)[len(all)/2]
-	m.client = perMessage(all, func(s servers.Sample) float64 { return float64(s.Client.Nanoseconds()) / 1000 })
+	m.client = column(all, clientMicros)[len(all)/2]
 	m.commands = perMessage(all, func(s servers.Sample) float64 { return float64(s.Redis.Commands) })
 	m.mallocs = perMessage(all, func(s servers.Sample) float64 { return float64(s.Mallocs) })
 	return m
@@ -69,6 +69,11 @@ func perMessage(all []servers.Sample, of func(servers.Sample) float64) float64 {
 // redisMicros is how much CPU of Redis a message cost, in microseconds.
 func redisMicros(s servers.Sample) float64 {
 	return float64(s.Redis.CPU.Nanoseconds()) / 1000 / float64(s.Messages)
+}
+
+// clientMicros is how much CPU of the clients a message cost, in microseconds.
+func clientMicros(s servers.Sample) float64 {
+	return float64(s.Client.Nanoseconds()) / 1000 / float64(s.Messages)
 }
 
 // pairs are how many times as large one figure is with ours as with theirs, of each pair

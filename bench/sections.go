@@ -21,6 +21,7 @@ var sections = []section{
 	clusterSection,
 	ablationsSection,
 	observersSection,
+	extrasSection,
 	idleSection,
 	topicsSection,
 	backlogSection,
