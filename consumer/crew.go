@@ -10,6 +10,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/frozen"
 	"github.com/slotmq/go-rmq/internal/lookout"
 	"github.com/slotmq/go-rmq/internal/observers"
+	"github.com/slotmq/go-rmq/internal/planner"
 	"github.com/slotmq/go-rmq/internal/policies"
 	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/internal/shift"
@@ -30,8 +31,10 @@ type crew struct {
 	lookout   *lookout.Lookout
 	ears      *wakeups.Ears
 	policies  *policies.Policies
-	deaths    *deaths.Reporter // nil: no topic has a listener to the dead
-	news      *news            // nil: nothing observes
+	planner   *planner.Planner
+	deaths    *deaths.Reporter     // nil: no topic has a listener to the dead
+	observers *observers.Observers // nil: nothing observes
+	news      *news                // likewise
 	outages   *outages
 }
 
@@ -65,8 +68,8 @@ func (w *crew) build(c *Consumer) {
 		w.scheduled[i] = t.schedule() // anew, if an earlier start failed
 	}
 	w.schedule = schedule.New(c.cfg.Concurrency, w.scheduled, time.Now, goOn)
-	if o := observers.New(c.cfg.Observers, c.log); o != nil {
-		w.news = &news{shift: w.shift, observers: o, schedule: w.schedule}
+	if w.observers = observers.New(c.cfg.Observers, c.log); w.observers != nil {
+		w.news = &news{shift: w.shift, observers: w.observers, schedule: w.schedule}
 		w.schedule.RecordMoves()
 	}
 	w.outages = newOutages(c, w)
@@ -74,6 +77,7 @@ func (w *crew) build(c *Consumer) {
 		t.gate = w.newGate(c, t)
 	}
 	w.reportDeaths(c)
+	w.lookAfterPlans(c)
 	takeovers := &takeovers{shift: w.shift, rdb: c.rdb, schedule: w.schedule, fleet: w.fleet, log: c.log}
 	w.takers = &takers{
 		shift: w.shift, rdb: c.rdb, scripts: c.scripts, schedule: w.schedule, pace: &c.pace,
@@ -114,6 +118,7 @@ func (w *crew) newGate(c *Consumer, t *topic) *gate {
 // gained has the slots of a topic looked at, some of which are new to the worker.
 func (w *crew) gained(t *schedule.Topic) {
 	w.lookout.Hurry(t)
+	w.planner.Hurry(t)
 	if w.deaths != nil {
 		w.deaths.Hurry(t)
 	}
@@ -130,6 +135,7 @@ func (w *crew) run(sub *wakeups.Subscription) {
 	w.shift.Attending.Go(w.fleet.Attend)
 	w.shift.Running.Go(w.lookout.Run)
 	w.shift.Running.Go(w.policies.Run)
+	w.shift.Running.Go(w.planner.Run)
 	w.shift.Running.Go(w.outages.run)
 	if w.deaths != nil {
 		w.shift.Running.Go(w.deaths.Run)

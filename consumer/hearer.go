@@ -22,6 +22,9 @@ func (h hearer) Cancelled(topic, slot int) {
 	}
 }
 
+// PlansChanged has the plans of a slot looked at.
+func (h hearer) PlansChanged(topic, slot int) { h.planner.Look(h.scheduled[topic], slot) }
+
 // MembersChanged has the slots shared out again.
 func (h hearer) MembersChanged(topic int) { h.fleet.Hurry(&h.topics[topic].Topic) }
 
@@ -31,6 +34,7 @@ func (h hearer) PolicyChanged(topic int) { h.policies.Hurry(topic) }
 // Missed makes up for wake-ups that may have been missed.
 func (h hearer) Missed(topic int) {
 	h.lookout.Hurry(h.scheduled[topic])
+	h.planner.Hurry(h.scheduled[topic])
 	h.MembersChanged(topic)
 	h.PolicyChanged(topic)
 }

@@ -15,6 +15,9 @@ func (c *Consumer) settle(ctx context.Context) error {
 	if !running {
 		return nil
 	}
+	if err := c.crew.planner.Settle(ctx); err != nil {
+		return fmt.Errorf("settle the plans: %w", err)
+	}
 	for _, t := range c.topics {
 		for i := range t.Slots {
 			c.crew.schedule.Wake(t.scheduled, i, 0)

@@ -118,14 +118,14 @@ func TestRights(t *testing.T) {
 	work(t, admin, consumer.Config{}, topic, idle)
 	send(t, admin, topic, message.FixedTime{Content: "a", At: time.Now().Add(time.Hour)})
 	calls := func(user string, not ...any) []error {
-		words := strings.Fields("acl setuser " + user + " on >x ~* +eval +evalsha +hget +hmget +hscan +sscan +time +zcard +zcount +zrange +zrank +zscore")
+		words := strings.Fields("acl setuser " + user + " on >x ~* +eval +evalsha +hget +hmget +hscan +sscan +time +zcard +zcount +zmscore +zrange +zrank +zscore")
 		var rule []any
 		for _, w := range words {
 			rule = append(rule, w)
 		}
 		must(t, admin.Do(ctx, append(rule, not...)...).Err())
 		i := newInspector(t, server.Client(t, func(o *redis.Options) { o.Username, o.Password = user, "x" }), Config{})
-		var errs [7]error
+		var errs [8]error
 		_, errs[0] = i.Topics(ctx)
 		_, errs[1] = i.Slots(ctx, topic.Name)
 		_, errs[2] = i.Stats(ctx, topic.Name)
@@ -133,6 +133,7 @@ func TestRights(t *testing.T) {
 		_, errs[4] = each(i.Peek(ctx, topic.Name, Waiting, nil, 10))
 		_, errs[5] = i.Explain(ctx, topic.Name, "a", "")
 		_, errs[6] = i.DeadShow(ctx, topic.Name, "a", "")
+		_, errs[7] = i.Plans(ctx, topic.Name)
 		return errs[:]
 	}
 	for n, err := range calls("look") {
@@ -160,7 +161,7 @@ func TestRightsToChange(t *testing.T) {
 	server := servertest.Redis(t)
 	admin := server.Client(t)
 	worker := strings.Fields("acl setuser all on >x ~* &rmq:wake{*} +del +eval +evalsha +exists +hdel +hget +hlen +hmget +hset +info +pexpire +ping +publish +sadd " +
-		"+sismember +subscribe +time +zadd +zcard +zcount +zmscore +zrange +zrangebyscore +zrem +zremrangebyrank +zrevrange +zscore") // as in docs/DEPLOYMENT.md
+		"+sismember +smembers +subscribe +time +zadd +zcard +zcount +zmscore +zrange +zrangebyscore +zrem +zremrangebyrank +zrevrange +zscore") // as in docs/DEPLOYMENT.md
 	var rule []any
 	for _, w := range append(worker, "+hscan", "+sscan", "+type", "+zrank") {
 		rule = append(rule, w)
@@ -178,6 +179,11 @@ func TestRightsToChange(t *testing.T) {
 	must(t, err)
 	_, _, err = i.Cancel(ctx, topic.Name, "a", "")
 	must(t, err)
+	_, err = i.SetPlan(ctx, topic.Name, message.Recurring{Name: "p", Content: "a", Cron: "@daily"})
+	must(t, err)
+	if stopped, err := i.StopPlan(ctx, topic.Name, "p"); !stopped || err != nil {
+		t.Errorf("%v, %v", stopped, err)
+	}
 	_, err = i.Pause(ctx, topic.Name, nil)
 	must(t, err)
 	_, err = i.Resume(ctx, topic.Name, nil)

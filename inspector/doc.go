@@ -24,7 +24,7 @@
 //
 // Besides what workers need, its Redis user needs +hscan +pexpire +sscan +type and
 // +zrank. One that only looks needs no more than +eval +evalsha +hget +hmget +hscan +info
-// +ping +sscan +time +zcard +zcount +zrange +zrank +zscore.
+// +ping +sscan +time +zcard +zcount +zmscore +zrange +zrank +zscore.
 //
 // It does not send messages, see package producer, and keeps no history.
 package inspector

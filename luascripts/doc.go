@@ -7,8 +7,8 @@
 //   - [Scripts.Keep] (touch.lua): a worker keeps a batch that takes long.
 //   - [Scripts.SendArgs] (send.lua): sends messages where a plain ZADD is not enough. So does
 //     [Scripts.SendEachArgs], also those whose time moves with each send.
-//   - [Scripts.FirePlan] (plan.lua): sends what a plan has to send now, and moves the plan on.
-//     [Scripts.SetPlan], [Scripts.StopPlan] and [Scripts.DuePlans] belong to it.
+//   - [Scripts.FirePlanCmd] (plan.lua): sends what a plan has to send now, and moves it on.
+//     [Scripts.SetPlan], [Scripts.StopPlan] and [Scripts.DuePlansCmd] belong to it.
 //   - [Scripts.Cancel] (cancel.lua): removes a message that waits.
 //   - [Scripts.Deaths] (deaths.lua): which messages have died since the last time.
 //   - [Scripts.Define] (define.lua): writes or reads the definitions of topics.

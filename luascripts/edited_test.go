@@ -149,6 +149,20 @@ func (s *scripts) Members(ctx context.Context, topic, worker string, ttl time.Du
 	return luascripts.MembersAnswer(topic, worker, cmd)
 }
 
+// DuePlans asks which occurrences of a slot are due.
+func (s *scripts) DuePlans(ctx context.Context, k luascripts.PlanKeys, most int) (luascripts.Due, error) {
+	cmd := s.DuePlansCmd(ctx, k, most)
+	s.Exec(ctx, cmd)
+	return luascripts.DuePlansAnswer(k, cmd)
+}
+
+// FirePlan sends one occurrence.
+func (s *scripts) FirePlan(ctx context.Context, k luascripts.PlanKeys, o luascripts.Occurrence, next int64, content string, score int64) (luascripts.PlanAnswer, error) {
+	cmd := s.FirePlanCmd(ctx, k, o, next, content, score)
+	s.Exec(ctx, cmd)
+	return luascripts.FirePlanAnswer(k, o, cmd)
+}
+
 // Count counts one slot.
 func (s *scripts) Count(ctx context.Context, k luascripts.SlotKeys, priority bool) (byhand.Counts, error) {
 	cmd := byhand.CountCmd(ctx, k, priority)

@@ -61,10 +61,10 @@ func FirstKey(topic string, slot int) string { return "first{" + StoreKey(topic,
 func NoteKey(topic string, slot int) string { return "note{" + StoreKey(topic, slot) + "}" }
 
 // PlanKey names the sorted set of the plans of a slot: when each occurs next.
-func PlanKey(topic string, slot int) string { return "plan{" + StoreKey(topic, slot) + "}" }
+func PlanKey(topic string, slot int) string { return KeysOf(topic, slot).Plans(false).Plan }
 
 // RuleKey names the hash of the rules by which the plans of a slot go on.
-func RuleKey(topic string, slot int) string { return "rule{" + StoreKey(topic, slot) + "}" }
+func RuleKey(topic string, slot int) string { return KeysOf(topic, slot).Plans(false).Rule }
 
 // PlansKey names the set of the slots of a topic that may have plans.
 func PlansKey(topic string) string { return "rmq:plans{" + topic + "}" }

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -23,19 +24,20 @@ type PlanKeys struct {
 	Store, Plan, Rule, Note string
 }
 
-// PlanKeysOf returns the keys of the plans of one slot.
-func PlanKeysOf(topic string, slot int, notes bool) PlanKeys {
-	k := PlanKeys{Store: StoreKey(topic, slot), Plan: PlanKey(topic, slot), Rule: RuleKey(topic, slot)}
+// Plans are the keys of the plans of the slot.
+func (k SlotKeys) Plans(notes bool) PlanKeys {
+	tag := "{" + k.Store + "}"
+	p := PlanKeys{Store: k.Store, Plan: "plan" + tag, Rule: "rule" + tag}
 	if notes {
-		k.Note = NoteKey(topic, slot)
+		p.Note = "note" + tag
 	}
-	return k
+	return p
 }
 
 // PlanAnswer is what plan.lua did.
 type PlanAnswer string
 
-// The answers to [Scripts.SetPlan] and [Scripts.FirePlan].
+// The answers to [Scripts.SetPlan] and [Scripts.FirePlanCmd].
 const (
 	PlanAdded   PlanAnswer = "ADDED"
 	PlanChanged PlanAnswer = "CHANGED" // there was another rule of this name
@@ -51,7 +53,9 @@ const (
 // occurs first, in ms, or 0 if it never does. With PlanChanged it also returns the rule before,
 // as it was stored.
 func (s *Scripts) SetPlan(ctx context.Context, k PlanKeys, name, json string, base, next int64) (PlanAnswer, string, error) {
-	reply, err := s.plan(ctx, k, "SET", name, json, base, someTime(next))
+	cmd := redis.NewStringSliceCmd(ctx, k.call("SET", name, json, base, someTime(next))...)
+	s.Exec(ctx, cmd)
+	reply, err := cmd.Result()
 	if err != nil {
 		return "", "", fmt.Errorf("set plan %s in %s: %w", name, k.Plan, err)
 	}
@@ -80,14 +84,20 @@ type Due struct {
 type Occurrence struct {
 	Name string
 	At   time.Time
-	Rule string // as it is stored; empty if there is none, which RMQ never writes
+	Rule string // as it is stored: see [PlanRule]; empty if there is none, which RMQ never writes
 
 	score string // At, as it is stored
 }
 
-// DuePlans returns the occurrences of a slot that are due: as many as that at most, the eldest first.
-func (s *Scripts) DuePlans(ctx context.Context, k PlanKeys, most int) (Due, error) {
-	reply, err := s.plan(ctx, k, "DUE", most)
+// DuePlansCmd asks for the occurrences of a slot that are due: as many as that at most, the
+// eldest first.
+func (s *Scripts) DuePlansCmd(ctx context.Context, k PlanKeys, most int) redis.Cmder {
+	return redis.NewStringSliceCmd(ctx, k.call("DUE", most)...)
+}
+
+// DuePlansAnswer reads the answer to a command of [Scripts.DuePlansCmd] that was sent.
+func DuePlansAnswer(k PlanKeys, cmd redis.Cmder) (Due, error) {
+	reply, err := cmd.(*redis.StringSliceCmd).Result()
 	if err != nil {
 		return Due{}, fmt.Errorf("read the plans in %s: %w", k.Plan, err)
 	}
@@ -101,21 +111,27 @@ func (s *Scripts) DuePlans(ctx context.Context, k PlanKeys, most int) (Due, erro
 	return d, nil
 }
 
-// FirePlan sends an occurrence with that content and score, and moves its plan on to the next
-// one, a ms, or 0 at the end of the rule. Without a content the occurrence is left out. After an
-// error it may have been sent. To try again does no harm: it is PlanStale then.
-func (s *Scripts) FirePlan(ctx context.Context, k PlanKeys, o Occurrence, next int64, content string, score int64) (PlanAnswer, error) {
-	reply, err := s.plan(ctx, k, "FIRE", o.Name, o.Rule, o.score, someTime(next), content, score)
+// FirePlanCmd sends an occurrence with that content and score, and moves its plan on to the
+// next one, a ms, or 0 at the end of the rule. Without a content the occurrence is left out.
+// After an error it may have been sent. To try again does no harm: it is PlanStale then.
+func (s *Scripts) FirePlanCmd(ctx context.Context, k PlanKeys, o Occurrence, next int64, content string, score int64) redis.Cmder {
+	return redis.NewStringSliceCmd(ctx, k.call("FIRE", o.Name, o.Rule, o.score, someTime(next), content, score)...)
+}
+
+// FirePlanAnswer reads the answer to a command of [Scripts.FirePlanCmd] that was sent.
+func FirePlanAnswer(k PlanKeys, o Occurrence, cmd redis.Cmder) (PlanAnswer, error) {
+	reply, err := cmd.(*redis.StringSliceCmd).Result()
 	if err != nil {
 		return "", fmt.Errorf("send an occurrence of plan %s in %s: %w", o.Name, k.Plan, err)
 	}
 	return PlanAnswer(reply[0]), nil
 }
 
-func (s *Scripts) plan(ctx context.Context, k PlanKeys, args ...any) ([]string, error) {
-	cmd := redis.NewStringSliceCmd(ctx, k.call(args...)...)
-	s.Exec(ctx, cmd)
-	return cmd.Result()
+// PlanRule takes a rule apart as it is stored: when it was set, and its JSON.
+func PlanRule(stored string) (base time.Time, json string, ok bool) {
+	ms, json, _ := strings.Cut(stored, " ")
+	n, err := strconv.ParseInt(ms, 10, 64)
+	return time.UnixMilli(n), json, err == nil
 }
 
 // call begins with the keys, of which a topic without notes has three.

@@ -103,7 +103,7 @@ var planTrials = []trial{
 	{name: "plan: notes", run: func(w *world) {
 		w.clean(fixedTime)
 		plain := w.plans
-		w.plans = luascripts.PlanKeysOf("world", 3, true)
+		w.plans = luascripts.KeysOf("world", 3).Plans(true)
 		defer func() { w.plans = plain }()
 		w.do("hset", w.plans.Note, "x", "of an older copy", "y", "of another")
 		w.do("zadd", w.k.Store, w.now+5, "x")
@@ -145,7 +145,7 @@ var planTrials = []trial{
 	}},
 	{name: "wrong type: plan", run: func(w *world) {
 		plain := w.plans
-		w.plans = luascripts.PlanKeysOf("world", 3, true)
+		w.plans = luascripts.KeysOf("world", 3).Plans(true)
 		defer func() { w.plans = plain }()
 		for _, key := range []string{w.k.Store, w.plans.Plan, w.plans.Rule, w.plans.Note} {
 			w.clean(fixedTime)

@@ -148,7 +148,7 @@ func TestErrors(t *testing.T) {
 	_, deaths := s.Deaths(over, k, "", 1)
 	plans := map[string]error{}
 	for what, call := range planCalls {
-		plans[what] = call(s, over, luascripts.PlanKeysOf("errors", 3, false))
+		plans[what] = call(s, over, luascripts.KeysOf("errors", 3).Plans(false))
 	}
 	_, define := s.Define(over, "errors", luascripts.Definition{})
 	_, count := s.Count(over, k, false)

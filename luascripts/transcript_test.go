@@ -532,7 +532,7 @@ func backoffTranscript(tr *transcript) {
 func planTranscript(tr *transcript) {
 	const name, x, rule = "hourly", "report of shop 28", `{"content":"report of shop 28","cron":"0 * * * *","zone":"UTC"}`
 	tr.inSlot3(x)
-	keys := luascripts.PlanKeysOf("reports", 3, false)
+	keys := luascripts.KeysOf("reports", 3).Plans(false)
 	hour := func(n int64) int64 { return transcriptStart + n*time.Hour.Milliseconds() }
 	set := func(base int64) {
 		answer, _, err := tr.scripts.SetPlan(tr.Context(), keys, name, rule, base, hour(1))

@@ -51,8 +51,21 @@ func AppendCancel(payload []byte, slot int) []byte {
 const cancel = "cancel:"
 
 // ParseCancel reads the payload of AppendCancel.
-func ParseCancel(payload string) (slot int, ok bool) {
-	rest, ok := strings.CutPrefix(payload, cancel)
+func ParseCancel(payload string) (slot int, ok bool) { return parseSlot(payload, cancel) }
+
+// AppendPlan says that the plans of a slot have changed. It stands alone in its payload. Older
+// workers ignore it.
+func AppendPlan(payload []byte, slot int) []byte {
+	return strconv.AppendInt(append(payload, plan...), int64(slot), 10)
+}
+
+const plan = "plan:"
+
+// ParsePlan reads the payload of AppendPlan.
+func ParsePlan(payload string) (slot int, ok bool) { return parseSlot(payload, plan) }
+
+func parseSlot(payload, word string) (slot int, ok bool) {
+	rest, ok := strings.CutPrefix(payload, word)
 	slot, err := strconv.Atoi(rest)
 	return slot, ok && err == nil
 }

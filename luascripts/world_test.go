@@ -89,7 +89,7 @@ func (k kind) String() string { return [...]string{"range-merge", "priority", "f
 type edit func(name, source string) string
 
 func newWorld(j judge, rdb *redis.Client, number int, change edit) *world {
-	w := &world{judge: j, rdb: rdb, k: luascripts.KeysOf("world", number), first: luascripts.FirstKey("world", number), plans: luascripts.PlanKeysOf("world", number, false), sources: map[string]string{}}
+	w := &world{judge: j, rdb: rdb, k: luascripts.KeysOf("world", number), first: luascripts.FirstKey("world", number), plans: luascripts.KeysOf("world", number).Plans(false), sources: map[string]string{}}
 	w.clock = "clock{" + w.k.Store + "}"
 	w.s = edited(rdb, func(name, source string) string {
 		if change != nil {

@@ -12,7 +12,8 @@ type Event struct {
 	// Fence of the batch; 0 for what a producer reports.
 	Fence int64
 
-	// Worker is the id of the worker; empty for what a producer reports.
+	// Worker is the id of the worker; empty for what a producer reports, and for what a worker
+	// sends because a plan says so: that is a send like any other.
 	Worker string
 
 	// At is when the answer came, by the clock of this process. Took is how long the answer

@@ -72,7 +72,7 @@ func (c *Client) Cancel(ctx context.Context, t Topic, content, basis string) (re
 	if err == nil {
 		removed, asked, err = i.Cancel(ctx, t.Name, content, basis)
 	}
-	return removed, asked, c.lacking(ctx, "cancel", t, err)
+	return removed, asked, c.lacking(ctx, "cancel", t, rights.Need{Changes: true}, err)
 }
 
 // Reschedule gives a message that waits another time or priority, and returns how it waits
@@ -83,7 +83,7 @@ func (c *Client) Reschedule(ctx context.Context, t Topic, content, basis string,
 	if err == nil {
 		e, err = i.Reschedule(ctx, t.Name, content, basis, to)
 	}
-	return e, c.lacking(ctx, "reschedule", t, err)
+	return e, c.lacking(ctx, "reschedule", t, rights.Need{Changes: true}, err)
 }
 
 // Explain returns, for each slot that has the message, where it is there and what it waits
@@ -94,16 +94,16 @@ func (c *Client) Explain(ctx context.Context, t Topic, content, basis string) (a
 	if err == nil {
 		all, err = i.Explain(ctx, t.Name, content, basis)
 	}
-	return all, c.lacking(ctx, "explain", t, err)
+	return all, c.lacking(ctx, "explain", t, rights.Need{Changes: true}, err)
 }
 
 // lacking names all rights that are missing where err says only that one is.
-func (c *Client) lacking(ctx context.Context, operation string, t Topic, err error) error {
+func (c *Client) lacking(ctx context.Context, operation string, t Topic, need rights.Need, err error) error {
 	if !rights.Denied(err) {
 		return err
 	}
 	name := luascripts.Qualify(c.namespace, t.Name)
-	if lacks := rights.Check(ctx, c.rdb, rights.Need{Changes: true}, rights.Topic{Name: name, Slots: max(1, t.Slots)}); lacks != nil {
+	if lacks := rights.Check(ctx, c.rdb, need, rights.Topic{Name: name, Slots: max(1, t.Slots)}); lacks != nil {
 		return fmt.Errorf("%s in topic %s: %w", operation, t.Name, lacks)
 	}
 	return err

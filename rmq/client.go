@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/inspector"
@@ -25,8 +26,10 @@ type Client struct {
 	consumer *consumer.Consumer
 	closeRdb func() error // if it was made from a URL; else does nothing
 
-	namespace string
-	inspector func() (*inspector.Inspector, error) // makes it at first
+	log        *zap.Logger
+	namespace  string
+	maxContent int
+	inspector  func() (*inspector.Inspector, error) // makes it at first
 }
 
 // New returns a client. It validates the Config and does no I/O; the first
@@ -40,7 +43,7 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rmq: %w", err)
 	}
-	c := &Client{rdb: rdb, closeRdb: func() error { return nil }, namespace: cfg.Namespace}
+	c := &Client{rdb: rdb, closeRdb: func() error { return nil }, log: cfg.Logger, namespace: cfg.Namespace, maxContent: contentLimit(cfg)}
 	c.inspector = sync.OnceValues(func() (*inspector.Inspector, error) {
 		return inspector.New(rdb, inspector.Config{Namespace: cfg.Namespace, Slots: cfg.Slots})
 	})

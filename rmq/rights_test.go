@@ -405,3 +405,41 @@ func TestDocumentedRightsOfSentinels(t *testing.T) {
 	<-y.news
 	neverRefused(t, sentinels...)
 }
+
+// Plans are set and ended by a program that sends, and by a worker, and the worker sends what they
+// say, each with no other rights than those in the document.
+func TestPlansWithDocumentedRights(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	server, topic := servertest.TLS(t), rmq.Topic{Name: "orders", Kind: rmq.KindFixedTime, Slots: 4}
+	admin := server.Client(t)
+	producer, worker := documented(t, "producer"), documented(t, "worker")
+	rule := rmq.Recurring{Name: "p", Content: "x", Period: 100 * time.Millisecond}
+	life := func(client *rmq.Client) error {
+		_, err := client.Plans(ctx, topic)
+		return errors.Join(client.Every(ctx, topic, rule), err, client.StopEvery(ctx, topic, "p"))
+	}
+	setter := opened(t, rmq.Config{Redis: server.Client(t, producer.login)})
+	producer.grant(t, admin)
+	if err := setter.Every(ctx, topic, rule); err == nil {
+		t.Error("a producer needs no more rights")
+	} else if got := named(err); !slices.Equal(got, []string{"+hget", "+hscan", "+sscan", "+zmscore", "~plan{orders_*}", "~rmq:plans{orders}", "~rule{orders_*}"}) {
+		t.Errorf("%v", err)
+	}
+	noError(t, admin.Do(ctx, "acl", "log", "reset").Err())
+	producer.with(addition(t, "plans")...).grant(t, admin)
+	worker.with("+hscan", "+sscan").grant(t, admin)
+	noError(t, life(setter))
+	handled := make(chan string, 1000)
+	client, err := startWorker(server.Client(t, worker.login), topic, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
+		handled <- d.Content
+		return nil
+	}), rmq.Config{})
+	noError(t, err)
+	noError(t, life(client))
+	noError(t, setter.Every(ctx, topic, rule))
+	nextTime(t, handled, "x")
+	nextTime(t, handled, "x")
+	noError(t, client.Close(ctx))
+	neverRefused(t, admin)
+}

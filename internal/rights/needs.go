@@ -10,6 +10,7 @@ import (
 type Need struct {
 	Worker  bool // handles messages and sends them; otherwise it only sends
 	Changes bool // sends messages, and cancels, reschedules and explains them
+	Plans   bool // sends messages, and sets, ends and lists plans
 	Durable bool // waits for replicas
 }
 
@@ -45,8 +46,15 @@ func (n Need) keysOf(t Topic) []key {
 	store := key{k.Store, slot, words("zadd zcard zscore")}
 	first := key{luascripts.FirstKey(t.Name, t.Slots-1), "first{" + slot + "}", words("zadd zrange zrem zscore")}
 	definition := key{luascripts.DefinitionKey(t.Name), luascripts.DefinitionKey(glob(t.Name)), words("hdel hmget hset")}
+	plans := key{luascripts.PlansKey(t.Name), luascripts.PlansKey(glob(t.Name)), words("smembers")}
+	plan := key{luascripts.PlanKey(t.Name, t.Slots-1), "plan{" + slot + "}", words("zadd zrange zrem zscore")}
+	rule := key{luascripts.RuleKey(t.Name, t.Slots-1), "rule{" + slot + "}", words("hget")}
 	if n.Changes {
 		return n.changing(t, k, slot, store, first, definition)
+	}
+	if n.Plans {
+		plans.commands, plan.commands, rule.commands = words("sadd sscan"), words("zadd zmscore zrem zscore"), words("hdel hget hscan hset")
+		return []key{store, first, definition, plans, plan, rule}
 	}
 	if !n.Worker {
 		return []key{store, first, definition}
@@ -64,6 +72,7 @@ func (n Need) keysOf(t Topic) []key {
 		{luascripts.WorkersKey(t.Name), luascripts.WorkersKey(glob(t.Name)), words("zadd zrange zrem")},
 		{luascripts.PolicyKey(t.Name), luascripts.PolicyKey(glob(t.Name)), words("hmget")},
 		{luascripts.ProbingKey(t.Name), luascripts.ProbingKey(glob(t.Name)), words("hdel hset pexpire")},
+		plans, plan, rule,
 	}
 }
 

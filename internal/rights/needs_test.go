@@ -43,6 +43,7 @@ func TestNeedsAreWhatIsUsed(t *testing.T) {
 		luascripts.TopicsKey: "topics", luascripts.DefinitionKey("orders"): "definition", luascripts.WorkersKey("orders"): "workers",
 		luascripts.PolicyKey("orders"):  "policy",
 		luascripts.ProbingKey("orders"): "probing",
+		luascripts.PlansKey("orders"):   "plans", luascripts.PlanKey("orders", 15): "plan", luascripts.RuleKey("orders", 15): "rule",
 	}
 	for _, worker := range []bool{false, true} {
 		want := map[string]bool{"zadd store": true, "sismember topics": true, "sadd topics": true}
@@ -52,7 +53,11 @@ func TestNeedsAreWhatIsUsed(t *testing.T) {
 				"hset probing", "hdel probing", "pexpire probing"} {
 				want[look] = true
 			}
-			used(t, want, "turn", "touch", "members", "deaths", "policy")
+			used(t, want, "turn", "touch", "members", "deaths", "policy", "plan")
+			want["smembers plans"] = true
+			for _, not := range []string{"hset rule", "hdel rule", "hget note", "hdel note"} { // by who sets plans; of topics with notes
+				delete(want, not)
+			}
 		}
 		got := map[string]bool{}
 		for _, key := range (Need{Worker: worker}).keys([]Topic{topic}) {

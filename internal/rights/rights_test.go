@@ -17,8 +17,8 @@ var ctx = context.Background()
 const (
 	sender = "~orders_* ~first{orders_*} ~rmq:def{orders} ~rmq:topics &rmq:wake{orders} +evalsha +eval +time +publish " +
 		"+zadd +zcard +zrange +zrem +zscore +hdel +hmget +hset +sadd +sismember"
-	worker = sender + " ~prepare{orders_*} ~retry{orders_*} ~dead{orders_*} ~meta{orders_*} ~why{orders_*} ~rmq:workers{orders} ~rmq:policy{orders} ~rmq:probing{orders} " +
-		"+subscribe +ping +pexpire +del +exists +hget +hlen +zcount +zmscore +zrangebyscore +zremrangebyrank +zrevrange"
+	worker = sender + " ~prepare{orders_*} ~retry{orders_*} ~dead{orders_*} ~meta{orders_*} ~why{orders_*} ~rmq:workers{orders} ~rmq:policy{orders} ~rmq:probing{orders} ~rmq:plans{orders} ~plan{orders_*} ~rule{orders_*} " +
+		"+smembers +subscribe +ping +pexpire +del +exists +hget +hlen +zcount +zmscore +zrangebyscore +zremrangebyrank +zrevrange"
 )
 
 // grant makes user u be what the line says, and nothing else.
@@ -53,7 +53,7 @@ func TestCheckNamesAllThatIsMissing(t *testing.T) {
 	server := servertest.Redis(t)
 	admin, rdb := server.Client(t), server.Client(t, as)
 	orders, bills := Topic{"orders", 16}, Topic{"bills", 1}
-	const allKeys = "~dead{orders_*}, ~first{orders_*}, ~meta{orders_*}, ~orders_*, ~prepare{orders_*}, ~retry{orders_*}, ~rmq:def{orders}, ~rmq:policy{orders}, ~rmq:probing{orders}, ~rmq:topics, ~rmq:workers{orders}, ~why{orders_*}"
+	const allKeys = "~dead{orders_*}, ~first{orders_*}, ~meta{orders_*}, ~orders_*, ~plan{orders_*}, ~prepare{orders_*}, ~retry{orders_*}, ~rmq:def{orders}, ~rmq:plans{orders}, ~rmq:policy{orders}, ~rmq:probing{orders}, ~rmq:topics, ~rmq:workers{orders}, ~rule{orders_*}, ~why{orders_*}"
 	for _, c := range []struct {
 		what   string
 		need   Need
@@ -63,10 +63,12 @@ func TestCheckNamesAllThatIsMissing(t *testing.T) {
 	}{
 		{"a sender", Need{}, []Topic{orders}, sender, ""},
 		{"a worker", Need{Worker: true}, []Topic{orders}, worker, ""},
+		{"a sender with plans", Need{Plans: true}, []Topic{orders}, sender + " ~rmq:plans{orders} ~plan{orders_*} ~rule{orders_*} +hget +hscan +sscan +zmscore", ""},
+		{"a sender who sets plans", Need{Plans: true}, []Topic{orders}, sender, "+hget, +hscan, +sscan, +zmscore, ~plan{orders_*}, ~rmq:plans{orders}, ~rule{orders_*}"},
 		{"everything", Need{Worker: true, Durable: true}, []Topic{orders, bills}, "~* &* +@all", ""},
 		{"a sender who works", Need{Worker: true}, []Topic{orders}, sender,
-			"+del, +exists, +hget, +hlen, +pexpire, +ping, +subscribe, +zcount, +zmscore, +zrangebyscore, +zremrangebyrank, +zrevrange, " +
-				"~dead{orders_*}, ~meta{orders_*}, ~prepare{orders_*}, ~retry{orders_*}, ~rmq:policy{orders}, ~rmq:probing{orders}, ~rmq:workers{orders}, ~why{orders_*}"},
+			"+del, +exists, +hget, +hlen, +pexpire, +ping, +smembers, +subscribe, +zcount, +zmscore, +zrangebyscore, +zremrangebyrank, +zrevrange, " +
+				"~dead{orders_*}, ~meta{orders_*}, ~plan{orders_*}, ~prepare{orders_*}, ~retry{orders_*}, ~rmq:plans{orders}, ~rmq:policy{orders}, ~rmq:probing{orders}, ~rmq:workers{orders}, ~rule{orders_*}, ~why{orders_*}"},
 		{"some of each", Need{Worker: true}, []Topic{orders}, without(worker, "+zrem", "~prepare{orders_*}", "&rmq:wake{orders}"),
 			"+zrem, ~prepare{orders_*}, &rmq:wake{orders}"},
 		{"no keys", Need{Worker: true}, []Topic{orders}, "+@all &*", allKeys},
@@ -78,7 +80,7 @@ func TestCheckNamesAllThatIsMissing(t *testing.T) {
 		{"keys to read only", Need{}, []Topic{orders}, without(sender, "~orders_*") + " %R~orders_*", "+zadd on ~orders_*"},
 		{"no replicas", Need{Durable: true}, []Topic{orders}, sender, "+wait"},
 		{"a second topic", Need{Worker: true}, []Topic{orders, bills}, without(worker, "+hlen"),
-			"+hlen, ~bills_*, ~dead{bills_*}, ~first{bills_*}, ~meta{bills_*}, ~prepare{bills_*}, ~retry{bills_*}, ~rmq:def{bills}, ~rmq:policy{bills}, ~rmq:probing{bills}, ~rmq:workers{bills}, ~why{bills_*}, &rmq:wake{bills}"},
+			"+hlen, ~bills_*, ~dead{bills_*}, ~first{bills_*}, ~meta{bills_*}, ~plan{bills_*}, ~prepare{bills_*}, ~retry{bills_*}, ~rmq:def{bills}, ~rmq:plans{bills}, ~rmq:policy{bills}, ~rmq:probing{bills}, ~rmq:workers{bills}, ~rule{bills_*}, ~why{bills_*}, &rmq:wake{bills}"},
 		{"odd names", Need{}, []Topic{{"to do[1]*", 2}}, sender, `~first{to?do\[1\]\*_*}, ~rmq:def{to?do\[1\]\*}, ~to?do\[1\]\*_*, &rmq:wake{to?do\[1\]\*}`},
 		{"odd names granted", Need{}, []Topic{{"to do[1]*", 2}}, sender + ` ~first{to?do\[1\]\*_*} ~rmq:def{to?do\[1\]\*} ~to?do\[1\]\*_* &rmq:wake{to?do\[1\]\*}`, ""},
 		{"no scripts", Need{}, []Topic{orders}, without(sender, "+evalsha"), "grant Redis user \"u\" +evalsha (docs/DEPLOYMENT.md has the whole line)"},

@@ -126,6 +126,13 @@ func (s *Schedule) Assigned(topics ...*Topic) (slots []*Slot) {
 	return slots
 }
 
+// Has reports whether a slot is this worker's.
+func (s *Schedule) Has(t *Topic, index int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return t.hasLocked(index) && t.slots[index].assigned
+}
+
 // Standing returns what stands in the place of a slot: it, and those set aside that have not
 // finished what they carry.
 func (s *Schedule) Standing(t *Topic, index int) (slots []*Slot) {

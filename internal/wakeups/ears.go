@@ -48,6 +48,7 @@ type Hearer interface {
 	Woken(topic, slot int, in time.Duration) // something is due in a slot
 	Asked(topic, slot int, holder string)    // does the holder carry the batch in flight there?
 	Cancelled(topic, slot int)               // something in flight there is to be cancelled
+	PlansChanged(topic, slot int)            // a plan there was set
 	MembersChanged(topic int)                // workers came or went
 	PolicyChanged(topic int)                 // a person has limited the topic, or ended that
 	Missed(topic int)                        // wake-ups may have been missed
@@ -234,6 +235,10 @@ func (e *Ears) pass(topic int, payload string) {
 	}
 	if slot, ok := luascripts.ParseCancel(payload); ok {
 		e.Hearer.Cancelled(topic, slot)
+		return
+	}
+	if slot, ok := luascripts.ParsePlan(payload); ok {
+		e.Hearer.PlansChanged(topic, slot)
 		return
 	}
 	luascripts.ParseWake(payload, func(slot int, in time.Duration) { e.Hearer.Woken(topic, slot, in) })

@@ -42,8 +42,9 @@ var reserved = map[string][]string{
 	module + "/internal/lookout":    {"consumer"},
 	module + "/internal/wakeups":    {"consumer", "internal/fleet"},
 	module + "/internal/deaths":     {"consumer"},
+	module + "/internal/planner":    {"consumer"},
 	module + "/internal/policies":   {"consumer"},
-	module + "/internal/errands":    {"internal/deaths", "internal/fleet", "internal/lookout", "internal/policies"},
+	module + "/internal/errands":    {"internal/deaths", "internal/fleet", "internal/lookout", "internal/planner", "internal/policies"},
 	"github.com/go-zookeeper/zk":    {"slots", "internal/keeper", "internal/testing/servertest"},
 	"github.com/alicebob/miniredis": {"rmqtest", "internal/testing/servertest", "examples"},
 	module + "/internal/testing":    {"bench"}, // and tests

@@ -1,0 +1,14 @@
+package consumer
+
+import "github.com/slotmq/go-rmq/internal/planner"
+
+// lookAfterPlans makes what sends the occurrences of plans in the worker's slots.
+func (w *crew) lookAfterPlans(c *Consumer) {
+	topics := make([]*planner.Topic, len(w.topics))
+	for i, t := range w.topics {
+		topics[i] = &planner.Topic{Topic: t.Topic.Topic, Qualified: t.Qualified, Scheduled: t.scheduled, Look: t.opts.SafetyLook}
+	}
+	w.planner = planner.New(planner.Config{
+		Shift: w.shift, Redis: c.rdb, Scripts: c.scripts, Schedule: w.schedule, Observers: w.observers, Log: c.log, Away: w.away,
+	}, topics)
+}

@@ -1,0 +1,154 @@
+package inspector
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/plan"
+	"github.com/slotmq/go-rmq/internal/score"
+	"github.com/slotmq/go-rmq/internal/script"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// Plan is a message that is sent again and again.
+type Plan struct {
+	message.Recurring // what is sent, and the rule that says when
+
+	Slot  int
+	Set   time.Time // when the rule was set; this and Next are by the clock of Redis
+	Next  time.Time // when it is sent next, or should have been; zero: Ended
+	Ended bool      // the rule has no time any more. It is kept, so that to set it again does not begin it again
+
+	// Err is why this program cannot read the rule, of which only the Name is known then: it
+	// may be that of a newer program, or of a time zone that this machine does not know.
+	Err error
+}
+
+// Plans returns the plans of a topic in the order of their names.
+func (i *Inspector) Plans(ctx context.Context, topic string) ([]Plan, error) {
+	if err := given(ctx, "list the plans of topic "+topic); err != nil {
+		return nil, err
+	}
+	t, err := i.Topic(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	which, err := i.planned(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return i.plansOf(ctx, t, which)
+}
+
+// planned are the slots of a topic that may have plans.
+func (i *Inspector) planned(ctx context.Context, t Topic) (which []int, err error) {
+	key := luascripts.PlansKey(i.qualified(t.Name))
+	if err := i.masters.silent(ctx, i.rdb, []string{key})[0]; err != nil {
+		return nil, err
+	}
+	noted := i.rdb.SScan(ctx, key, 0, "", perPipeline).Iterator()
+	for noted.Next(ctx) {
+		if slot, err := strconv.Atoi(noted.Val()); err == nil && slot >= 0 && slot < t.Slots { // else a person has written it
+			which = append(which, slot)
+		}
+	}
+	slices.Sort(which)
+	return slices.Compact(which), at(key, i.explain(noted.Err()))
+}
+
+// plansOf are the plans of some slots.
+func (i *Inspector) plansOf(ctx context.Context, t Topic, which []int) ([]Plan, error) {
+	failed := failures{i: i}
+	plans, read, err := ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.ScanCmd {
+		return rulesFrom(ctx, k.Plans(t.Notes).Rule, 0)
+	}, func(k luascripts.SlotKeys, page *redis.ScanCmd) (map[string]Plan, error) {
+		return i.plansIn(ctx, k.Plans(t.Notes), page)
+	})
+	if err := failed.merge(err); err != nil {
+		return nil, err
+	}
+	var all []Plan
+	for n, slot := range read {
+		for _, p := range plans[n] {
+			p.Slot = slot
+			all = append(all, p)
+		}
+	}
+	slices.SortFunc(all, func(a, b Plan) int { return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.Slot, b.Slot)) })
+	return all, failed.err()
+}
+
+// plansIn reads the plans of one slot, page by page. A page may repeat what another one had.
+func (i *Inspector) plansIn(ctx context.Context, k luascripts.PlanKeys, page *redis.ScanCmd) (map[string]Plan, error) {
+	all := map[string]Plan{}
+	for {
+		rules, cursor, err := page.Result()
+		if err != nil {
+			return nil, at(k.Rule, err)
+		}
+		ask := []any{"zmscore", k.Plan}
+		for n := 0; n+1 < len(rules); n += 2 {
+			all[rules[n]] = readPlan(rules[n], rules[n+1])
+			ask = append(ask, rules[n])
+		}
+		if len(ask) > 2 {
+			times := redis.NewSliceCmd(ctx, ask...)
+			script.ExecOnce(ctx, i.rdb, times)
+			if times.Err() != nil {
+				return nil, at(k.Plan, times.Err())
+			}
+			for n, score := range times.Val() {
+				p := all[rules[2*n]]
+				p.Next, p.Ended = timeOf(score), score == nil
+				all[p.Name] = p
+			}
+		}
+		if cursor == 0 {
+			return all, nil
+		}
+		page = rulesFrom(ctx, k.Rule, cursor)
+		script.ExecOnce(ctx, i.rdb, page)
+	}
+}
+
+// rulesFrom asks for a page of rules.
+func rulesFrom(ctx context.Context, key string, cursor uint64) *redis.ScanCmd {
+	return redis.NewScanCmd(ctx, nil, "hscan", key, cursor, "count", perPipeline)
+}
+
+// timeOf is a score as a time, or zero if there is none.
+func timeOf(reply any) time.Time {
+	switch x := reply.(type) {
+	case string: // of an older server
+		return score.Time(score.Parse(x))
+	case float64:
+		return score.Time(score.Whole(x))
+	}
+	return time.Time{}
+}
+
+// readPlan reads a rule as it is stored.
+func readPlan(name, stored string) Plan {
+	p := Plan{Recurring: message.Recurring{Name: name}}
+	base, text, known := luascripts.PlanRule(stored)
+	if !known {
+		p.Err = errors.New("it is not known when it was set")
+		return p
+	}
+	p.Set = base
+	rule, err := plan.Read(name, text)
+	if err != nil {
+		p.Err = err
+		return p
+	}
+	p.Recurring = rule.Message()
+	return p
+}

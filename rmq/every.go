@@ -1,0 +1,125 @@
+package rmq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/definition"
+	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/internal/plan"
+	"github.com/slotmq/go-rmq/internal/rights"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// Recurring is a message that is sent again and again, and the rule by which it is.
+//
+//	type Recurring struct {
+//		Name      string        // what it is called within its topic: 1 to 200 bytes
+//		Content   string        // what is sent, and its identity
+//		SlotBasis string        // equal ones are in one slot; Content when empty
+//		Priority  int64         // in a topic of priorities: 17 to 2^53 - 1
+//		Cron      string        // such as "0 3 * * *" or "@daily"
+//		Zone      string        // of Cron, such as "Europe/Berlin"; UTC when empty
+//		Delay     time.Duration // from a firing to its first send; 0 to 10 years
+//		Period    time.Duration // between the sends of a firing; 100 ms to 10 years
+//		Repeat    int           // how many sends follow the first: 0 to 10000
+//		From      time.Time     // nothing is sent before
+//		Until     time.Time     // nothing is sent after
+//		Missed    Missed        // what becomes of times that pass while no worker is there
+//	}
+//
+// A firing is each time of Cron. Without Cron there is one: at From, or else at the moment the rule
+// was set. It sends Delay after itself, and then Repeat times more, a Period apart. With a Period and
+// without Cron, Repeat 0 is without end.
+type Recurring = message.Recurring
+
+// Missed says what becomes of the times of a Recurring message that pass while nobody can send it.
+type Missed = message.Missed
+
+// What becomes of missed times.
+const (
+	// MissedOnce makes up for all that were missed by one, with the time of the first.
+	MissedOnce = message.MissedOnce
+
+	// MissedSkip leaves out what is more than a minute late.
+	MissedSkip = message.MissedSkip
+)
+
+// Plan is a message that is sent again and again, as it is stored.
+//
+//	type Plan struct {
+//		Recurring
+//		Slot  int
+//		Set   time.Time // when the rule was set, by the clock of Redis
+//		Next  time.Time // when it is sent next; zero: Ended
+//		Ended bool      // the rule has no time any more
+//		Err   error     // why this program cannot read the rule, of which only the Name is known then
+//	}
+type Plan = inspector.Plan
+
+// Every has the workers of topic t send a message at the times of a rule. Nobody has to be elected
+// for it, and nobody but them has to run: whoever has the slot of the message sends it. Each time
+// is sent once, and while a message waits the next one merges into it, so at most one copy waits.
+//
+// Declare it at each start of each instance. The same rule again changes nothing, also after its
+// end. Another rule takes the place of the one that has this name, and begins now; the log says so.
+// While old and new programs run beside each other, the last one that was set holds.
+//
+// A rule that is wrong, or can never send anything, is ErrInvalid, and the error names the field.
+func (c *Client) Every(ctx context.Context, t Topic, r Recurring) error {
+	fail := func(err error) error { return fmt.Errorf("set plan %q of topic %s: %w", r.Name, t.Name, err) }
+	if ctx == nil {
+		return fail(errors.New("ctx is nil"))
+	}
+	if err := t.Validate(); err != nil {
+		return fail(err)
+	}
+	if _, err := plan.New(t, r, c.maxContent); err != nil {
+		return fail(err)
+	}
+	name := luascripts.Qualify(c.namespace, t.Name)
+	if _, err := definition.Agree(ctx, luascripts.New(c.rdb), name, t, definition.Sharing{}); err != nil {
+		return c.lacking(ctx, "set a plan", t, rights.Need{Plans: true}, fail(rights.Explain(err, rights.User(c.rdb))))
+	}
+	i, err := c.inspector()
+	if err != nil {
+		return fail(err)
+	}
+	change, err := i.SetPlan(ctx, t.Name, r)
+	if change == inspector.PlanReplaced {
+		c.log.Warn("a plan has another rule now", zap.String("topic", t.Name), zap.String("plan", r.Name))
+	}
+	return c.lacking(ctx, "set a plan", t, rights.Need{Plans: true}, err)
+}
+
+// StopEvery ends what Every began. What was sent already is delivered. It does nothing if there is
+// no such plan.
+func (c *Client) StopEvery(ctx context.Context, t Topic, name string) error {
+	i, err := c.inspector()
+	if err == nil {
+		_, err = i.StopPlan(ctx, t.Name, name)
+	}
+	return c.lacking(ctx, "stop a plan", t, rights.Need{Plans: true}, err)
+}
+
+// Plans returns what is sent again and again to a topic, in the order of names.
+func (c *Client) Plans(ctx context.Context, t Topic) (all []Plan, err error) {
+	i, err := c.inspector()
+	if err == nil {
+		all, err = i.Plans(ctx, t.Name)
+	}
+	return all, c.lacking(ctx, "list the plans", t, rights.Need{Plans: true}, err)
+}
+
+// contentLimit is MaxContent, with its default.
+func contentLimit(cfg Config) int {
+	if cfg.MaxContent == 0 {
+		return limits.DefaultContentBytes
+	}
+	return cfg.MaxContent
+}
