@@ -33,6 +33,7 @@ type sending struct {
 	kind     string
 	slots    int
 	literal  bool
+	notes    bool
 	batch    string
 	fromLine int
 
@@ -54,7 +55,8 @@ func (a *app) sendCommand() *cobra.Command {
   fixed-time   --at or --in, which is by the clock of the Redis server
 The CONTENT - is read from stdin, to its last byte.
 
-A topic that is new is defined by --kind, --slots and --literal, for ever.
+A topic that is new is defined by --kind, --slots, --literal and --notes, for
+ever.
 
 --batch sends the lines of a file, or of stdin if it is -, each a JSON object:
   {"content": "order 4711", "priority": 500, "basis": "customer 12"}
@@ -90,6 +92,7 @@ Lines are sent when 500 have come, or none for a moment.`,
 	flags.StringVar(&s.kind, "kind", "", "define the topic: `kind` of its messages, "+alternatives(kindNames))
 	flags.IntVar(&s.slots, "slots", message.DefaultSlots, "define the topic: `n` slots, a power of two")
 	flags.BoolVar(&s.literal, "literal", false, "define the topic: failures come back without waiting")
+	flags.BoolVar(&s.notes, "notes", false, "define the topic: messages may have a time to live and headers")
 	flags.StringVar(&s.batch, "batch", "", "send the lines of a `file`, or - for stdin")
 	flags.IntVar(&s.fromLine, "from-line", 1, "begin with line `n` of the batch")
 	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(kindNames, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
@@ -144,6 +147,9 @@ func (s *sending) define(ctx context.Context) (message.Topic, error) {
 	if changed("literal") {
 		topic.Literal = s.literal
 	}
+	if changed("notes") {
+		topic.Notes = s.notes
+	}
 	return topic, nil
 }
 
@@ -162,6 +168,12 @@ func (s *sending) compare(t message.Topic, kind message.Kind) error {
 			is = "is literal"
 		}
 		return failed("%s %s; leave --literal away", name, is)
+	case changed("notes") && s.notes != t.Notes:
+		has := "has no notes"
+		if t.Notes {
+			has = "has notes"
+		}
+		return failed("%s %s; leave --notes away", name, has)
 	}
 	return nil
 }

@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -93,6 +95,12 @@ func TestSend(t *testing.T) {
 		s.refused(t, 1, "orders is a priority topic, not fixed-time; leave --kind away", "send", "orders", "x", "--kind", "fixed-time", "--priority", "99")
 		s.refused(t, 1, "orders has 64 slots, not 32; leave --slots away", "send", "orders", "x", "--slots", "32", "--priority", "20")
 		s.refused(t, 1, "mails is literal; leave --literal away", "send", "mails", "x", "--literal=false", "--in", "1h")
+		s.refused(t, 1, "mails has no notes; leave --notes away", "send", "mails", "x", "--notes", "--in", "1h")
+		s.text(t, "send", "offers", "x", "--kind", "priority", "--notes", "--priority", "20")
+		if s.rdb.HGet(ctx, luascripts.DefinitionKey("offers"), "layout").Val() != strconv.Itoa(luascripts.NotesLayout) {
+			t.Error("offers has no notes")
+		}
+		s.refused(t, 1, "offers has notes; leave --notes away", "send", "offers", "x", "--notes=false", "--priority", "20")
 	})
 }
 
