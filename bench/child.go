@@ -26,6 +26,7 @@ type request struct {
 	Load                              int // messages a second
 	Part, Parts                       int // of the messages, for a sender
 	Topics                            int // that a worker listens to
+	Plans                             int // of these topics that have a plan
 	Watcher                           string
 }
 
@@ -68,6 +69,7 @@ var roles = map[string]func(job) (answer, error){
 	},
 	"crowd": job.crowd,
 	"paced": job.paced,
+	"rest":  job.rest,
 	"send":  job.send,
 	"work":  job.work,
 }
