@@ -11,6 +11,8 @@
 //     [Scripts.SetPlan], [Scripts.StopPlan] and [Scripts.DuePlansCmd] belong to it.
 //   - [Scripts.Cancel] (cancel.lua): removes a message that waits.
 //   - [Scripts.Deaths] (deaths.lua): which messages have died since the last time.
+//   - [Scripts.ForgetCmd] (forget.lua): removes the notes of messages that are over. So does
+//     [Scripts.SweepCmd], of those that it finds.
 //   - [Scripts.Define] (define.lua): writes or reads the definitions of topics.
 //   - [Scripts.MembersCmd] (members.lua): the list by which workers share the slots.
 //   - [Scripts.PolicyCmd] (policy.lua): the limit that a person has set to a topic.

@@ -68,6 +68,7 @@ var documented = map[string]func(s *scripts){
 	"Scripts.Cancel":      func(s *scripts) { _, _, _ = s.Cancel(ctx, luascripts.SlotKeys{}, "x") },
 	"Scripts.Deaths":      func(s *scripts) { _, _ = s.Deaths(ctx, luascripts.SlotKeys{}, "", 1) },
 	"Scripts.SendArgs":    func(s *scripts) { s.Exec(ctx, redis.NewCmd(ctx, s.SendArgs("s", false, 1)...)) },
+	"Scripts.ForgetCmd":   func(s *scripts) { s.Exec(ctx, s.ForgetCmd(ctx, luascripts.SlotKeys{}, nil)) },
 	"Scripts.Define":      func(s *scripts) { _, _ = s.Define(ctx, "t", luascripts.Definition{}) },
 	"Scripts.MembersCmd":  func(s *scripts) { _, _, _ = s.Members(ctx, "t", "a", time.Second, true) },
 	"Scripts.Rights":      func(s *scripts) { _, _ = s.Rights(ctx, [][]string{{"ping"}}) },
