@@ -48,6 +48,7 @@ type batch struct {
 	untimed int32         // 1 + the message whose handler has just returned there; 0: none
 	late    int32         // of those before next: they came too late, were cancelled or passed over, and were not handled
 	clock   *serverClock  // for these; nil: not looked at yet
+	notes   []note        // of the messages, once they are read; nil: the topic has none
 
 	hider    *strings.Replacer // takes the contents out of texts; made when it is needed first
 	hideOnce sync.Once
@@ -111,7 +112,7 @@ func (b *batch) run() {
 		}
 	}()
 	switch {
-	case b.since.IsZero(): // all of it is given back
+	case b.since.IsZero(), !b.readNotes(): // all of it is given back
 	case b.topic.calls != nil:
 		b.together()
 	case b.topic.opts.Parallel:
@@ -196,6 +197,9 @@ func (b *batch) delivery(i int) *Delivery {
 	if why, ok := b.answer.Failure(); ok {
 		d.Priority, d.LastError, d.FirstFailure = why.Priority, why.Reason, why.First
 	}
+	if b.notes != nil {
+		d.note = b.told(i)
+	}
 	return d
 }
 
@@ -212,14 +216,22 @@ func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 	if b.next == len(b.answer.Contents) || b.Leaving() || b.next > 0 && b.enough(now) || b.schedule.GiveUp(&b.Slot) {
 		return 0, nil, false
 	}
-	if b.topic.opts.MaxLate > 0 {
-		if !b.passLate() {
+	for begun := false; !begun; {
+		begun = true
+		if b.mayExpire() {
+			if !b.passExpired() {
+				return 0, nil, false
+			}
+			now = time.Now()
+		}
+		if ctx, ok = b.watchdog.start(now, b.next); !ok {
 			return 0, nil, false
 		}
-		now = time.Now()
-	}
-	if ctx, ok = b.watchdog.start(now, b.next); !ok {
-		return 0, nil, false
+		if b.mayExpire() { // start may have had to wait for Redis
+			if begun, ok = b.inTime(b.next, true); !ok {
+				return 0, nil, false
+			}
+		}
 	}
 	if b.results[b.next].permit, ok = b.topic.gate.begin(b.mood); !ok {
 		return 0, nil, false
@@ -347,6 +359,7 @@ func (b *batch) finish() {
 	if x.event != nil {
 		x.finished()
 	}
+	x.over = b.over()
 	handled := b.next - int(b.late)
 	if x.facts.Taken = handled; handled > 0 {
 		lasted := time.Since(b.watched.begun)

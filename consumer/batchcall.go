@@ -17,7 +17,7 @@ func (b *batch) together() {
 		if !ok {
 			return
 		}
-		for b.results[i].permit == 0 && b.next < len(b.answer.Contents) && b.sameDue(i, b.next) && !b.watchdog.cancelled(b.next) {
+		for b.results[i].permit == 0 && b.next < len(b.answer.Contents) && b.joins(i, b.next) {
 			b.bytes += len(b.answer.Contents[b.next])
 			b.next++
 		}
@@ -25,8 +25,21 @@ func (b *batch) together() {
 	}
 }
 
-// sameDue reports whether a later message may be in one call with an earlier one. They
-// stand in the order of their times.
+// joins reports whether a later message may be in one call with an earlier one. Redis is not asked
+// for its time here: those that are in the call already would grow old meanwhile.
+func (b *batch) joins(earlier, later int) bool {
+	if !b.sameDue(earlier, later) || b.watchdog.cancelled(later) {
+		return false
+	}
+	if !b.mayExpire() {
+		return true
+	}
+	inTime, ok := b.inTime(later, false)
+	return inTime && ok
+}
+
+// sameDue reports whether two messages were due close enough for one call. They stand in the
+// order of their times.
 func (b *batch) sameDue(earlier, later int) bool {
 	most := b.topic.calls.SameDue
 	if most == 0 {

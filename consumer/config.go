@@ -148,8 +148,9 @@ type ListenOptions struct {
 	// Priority kind. Defaults to 0: none is too late.
 	MaxLate time.Duration
 
-	// Expired says what becomes of a message that is later than MaxLate. Defaults to
-	// ExpiredDead.
+	// Expired says what becomes of a message that is later than MaxLate, or whose time to
+	// live is over when its handler would be called: then it is never handled, at a first
+	// delivery or a retry. Defaults to ExpiredDead.
 	Expired Expired
 
 	// DeadTopic is where rmq.Client sends each message that died, with the same content:
@@ -287,8 +288,8 @@ func (o ListenOptions) validate(t message.Topic) error {
 		return refuse("ListenOptions.MaxLate", o.MaxLate, "0: messages of a Priority topic are not due at a time")
 	case o.Expired > ExpiredDrop:
 		return refuse("ListenOptions.Expired", o.Expired, "ExpiredDead or ExpiredDrop")
-	case o.Expired != 0 && o.MaxLate == 0:
-		return refuse("ListenOptions.Expired", o.Expired, "used with MaxLate")
+	case o.Expired != 0 && o.MaxLate == 0 && !t.Notes:
+		return refuse("ListenOptions.Expired", o.Expired, "used with MaxLate, or in a topic with Notes")
 	case o.Flow.Min < 1 || o.Flow.Min > o.Concurrency:
 		return refuse("ListenOptions.Flow.Min", o.Flow.Min, fmt.Sprintf("1 to the Concurrency, %d, or 0 for 1", o.Concurrency))
 	case o.Flow.Max < o.Flow.Min || o.Flow.Max > o.Concurrency:

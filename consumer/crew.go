@@ -14,6 +14,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/policies"
 	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/internal/shift"
+	"github.com/slotmq/go-rmq/internal/sweeper"
 	"github.com/slotmq/go-rmq/internal/wakeups"
 	"github.com/slotmq/go-rmq/luascripts"
 )
@@ -33,6 +34,7 @@ type crew struct {
 	policies  *policies.Policies
 	planner   *planner.Planner
 	deaths    *deaths.Reporter     // nil: no topic has a listener to the dead
+	sweeper   *sweeper.Sweeper     // nil: no topic has notes
 	observers *observers.Observers // nil: nothing observes
 	news      *news                // likewise
 	outages   *outages
@@ -78,6 +80,7 @@ func (w *crew) build(c *Consumer) {
 	}
 	w.reportDeaths(c)
 	w.lookAfterPlans(c)
+	w.forgetNotes(c)
 	takeovers := &takeovers{shift: w.shift, rdb: c.rdb, schedule: w.schedule, fleet: w.fleet, log: c.log}
 	w.takers = &takers{
 		shift: w.shift, rdb: c.rdb, scripts: c.scripts, schedule: w.schedule, pace: &c.pace,
@@ -85,7 +88,7 @@ func (w *crew) build(c *Consumer) {
 			shift: w.shift, schedule: w.schedule, rdb: c.rdb, scripts: c.scripts, pace: &c.pace, log: c.log, away: w.away,
 			hide: privacy(c.cfg.HideContents), askEvery: c.cfg.Lease / 3,
 		},
-		takeovers: takeovers, announcer: w.announcer, deaths: w.deaths, news: w.news, log: c.log, away: w.away,
+		takeovers: takeovers, announcer: w.announcer, deaths: w.deaths, sweeper: w.sweeper, news: w.news, log: c.log, away: w.away,
 	}
 	w.takers.locate(w.topics)
 	w.lookout = lookout.New(lookout.Config{
@@ -122,6 +125,9 @@ func (w *crew) gained(t *schedule.Topic) {
 	if w.deaths != nil {
 		w.deaths.Hurry(t)
 	}
+	if w.sweeper != nil {
+		w.sweeper.Hurry(t)
+	}
 }
 
 // run begins the work. The worker has joined the others.
@@ -139,6 +145,9 @@ func (w *crew) run(sub *wakeups.Subscription) {
 	w.shift.Running.Go(w.outages.run)
 	if w.deaths != nil {
 		w.shift.Running.Go(w.deaths.Run)
+	}
+	if w.sweeper != nil {
+		w.shift.Running.Go(w.sweeper.Run)
 	}
 	if w.news != nil {
 		w.shift.Running.Go(w.news.run)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -62,6 +63,8 @@ type Delivery struct {
 	// when an earlier copy of it has failed or is dead.
 	LastError    string
 	FirstFailure time.Time
+
+	note *luascripts.Note // nil: there is none of this copy
 }
 
 // Middleware wraps a listener, to measure or trace it.

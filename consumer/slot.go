@@ -31,6 +31,7 @@ type slot struct {
 	watchdog watchdog
 	results  []result
 	event    *message.Event // of what the next turn says of the batch; nil if nothing observes
+	over     []string       // what the next turn says is over, and has a note
 }
 
 // newSlot makes the worker's side of a slot of the schedule.

@@ -14,6 +14,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/deaths"
 	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/internal/shift"
+	"github.com/slotmq/go-rmq/internal/sweeper"
 	"github.com/slotmq/go-rmq/internal/wakeups"
 	"github.com/slotmq/go-rmq/luascripts"
 )
@@ -53,6 +54,7 @@ type takers struct {
 	takeovers *takeovers
 	announcer *wakeups.Announcer
 	deaths    *deaths.Reporter // nil: no topic has a listener to the dead
+	sweeper   *sweeper.Sweeper // nil: no topic has notes
 	news      *news            // nil: nothing observes
 	log       *zap.Logger
 	away      *away.Watch
@@ -228,6 +230,10 @@ func (c *takers) answer(x *slot, a luascripts.Answer) {
 		c.deaths.Look(x.Slot.Topic(), x.Index)
 	}
 	x.answered()
+	if x.over != nil {
+		c.sweeper.Forget(x.Slot.Topic(), x.Index, x.over)
+		x.over = nil
+	}
 	if held && (a.Code == luascripts.Number || a.Code == luascripts.Busy) {
 		finishRefused(x, repeated)
 	}

@@ -44,7 +44,8 @@ var reserved = map[string][]string{
 	module + "/internal/deaths":     {"consumer"},
 	module + "/internal/planner":    {"consumer"},
 	module + "/internal/policies":   {"consumer"},
-	module + "/internal/errands":    {"internal/deaths", "internal/fleet", "internal/lookout", "internal/planner", "internal/policies"},
+	module + "/internal/sweeper":    {"consumer"},
+	module + "/internal/errands":    {"internal/deaths", "internal/fleet", "internal/lookout", "internal/planner", "internal/policies", "internal/sweeper"},
 	"github.com/go-zookeeper/zk":    {"slots", "internal/keeper", "internal/testing/servertest"},
 	"github.com/alicebob/miniredis": {"rmqtest", "internal/testing/servertest", "examples"},
 	module + "/internal/testing":    {"bench"}, // and tests

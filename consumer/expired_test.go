@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -213,7 +214,7 @@ func TestMaxLateIsForFirstDeliveries(t *testing.T) {
 func TestMessageWhoseTimeIsNotKnownIsNotLate(t *testing.T) {
 	t.Parallel()
 	toldAgain := batch{slot: &slot{topic: new(topic)}, answer: luascripts.Answer{Attempt: 1, Contents: []string{"a"}}}
-	if !toldAgain.passLate() || toldAgain.next > 0 {
+	if !toldAgain.passExpired() || toldAgain.next > 0 {
 		t.Error("it is not handled")
 	}
 }
@@ -257,14 +258,29 @@ func TestCloseWhileRedisDoesNotSay(t *testing.T) {
 	}
 }
 
+// Whether a moment is over is only said for sure: of one between the bounds that a reading of the
+// clock gives, it is waited for until it is.
 func TestServerClock(t *testing.T) {
 	t.Parallel()
-	at, read := time.Now(), time.UnixMilli(1_000_000)
-	for _, still := range []bool{true, false} {
-		c := serverClock{read: read, at: at, still: still}
-		if passed := c.now(at.Add(time.Second)).Sub(read); (passed == 0) != still || passed > time.Second {
-			t.Errorf("still %v: %v passed", still, passed)
+	read, asked := time.UnixMilli(1_000_000), time.Now().Add(-10*time.Hour)
+	answered := asked.Add(time.Second)
+	b := batch{batches: &batches{shift: shift.New()}, clock: &serverClock{read, asked, answered}}
+	now := read.Add(time.Since(asked)) // what its clock shows at the most
+	for moment, want := range map[time.Time]struct{ over, sure bool }{
+		now.Add(-time.Hour):              {true, true},
+		now.Add(-500 * time.Millisecond): {false, false},
+		now.Add(time.Hour):               {false, true},
+	} {
+		if by, ok := b.past(moment, false); ok != want.sure || by > 0 != want.over {
+			t.Errorf("%v: over for %v, sure %v", moment.Sub(now), by, ok)
 		}
+	}
+	if by, ok := b.past(read.Add(time.Since(answered)+20*time.Millisecond), true); !ok || by <= 0 {
+		t.Errorf("over for %v, sure %v", by, ok)
+	}
+	b.clock = &serverClock{read: read, asked: asked} // a fence: it may be ahead
+	if _, ok := b.past(now.Add(-time.Hour), false); ok {
+		t.Error("it is over by a clock that nobody has read")
 	}
 	if got := fmt.Sprint(ExpiredDead, ExpiredDrop, Expired(7)); got != "dead drop Expired(7)" {
 		t.Error(got)

@@ -1,0 +1,103 @@
+package consumer
+
+import (
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// Expired says what becomes of a message that comes too late: later than MaxLate, or when its
+// time to live is over.
+type Expired uint8
+
+const (
+	// ExpiredDead: it is dead, with a reason that says how late it was.
+	ExpiredDead Expired = iota
+
+	// ExpiredDrop: it is gone, as if it had been handled. The log says how many were.
+	ExpiredDrop
+)
+
+// String returns "dead" or "drop".
+func (e Expired) String() string {
+	switch e {
+	case ExpiredDead:
+		return "dead"
+	case ExpiredDrop:
+		return "drop"
+	}
+	return fmt.Sprintf("Expired(%d)", uint8(e))
+}
+
+// mayExpire reports whether messages of the batch may come too late.
+func (b *batch) mayExpire() bool { return b.topic.opts.MaxLate > 0 || b.notes != nil }
+
+// passExpired passes over messages that come too late. It reports whether there is one behind
+// them that is surely in time.
+func (b *batch) passExpired() bool {
+	from := b.next
+	defer func() { b.logExpired(from, b.next) }()
+	for ; b.next < len(b.answer.Contents); b.next++ {
+		if inTime, ok := b.inTime(b.next, true); inTime || !ok {
+			return ok
+		}
+		b.late++
+	}
+	return false
+}
+
+// inTime reports whether message i does not come too late. If it does, that is its result. It is
+// not known (not ok) if Redis did not say, or was not to be asked, and then it must not be handled.
+//
+// Only first deliveries are due at a time: see Delivery.Due. But a time to live ends for retries,
+// too.
+func (b *batch) inTime(i int, ask bool) (inTime, ok bool) {
+	var reason string
+	if most := b.topic.opts.MaxLate; most > 0 {
+		if due := b.answer.Due(i); !due.IsZero() {
+			by, ok := b.past(due.Add(most), ask)
+			if !ok {
+				return false, false
+			}
+			if by > 0 {
+				reason = fmt.Sprintf("expired: due %s, late by %v", stamp(due), (by + most).Round(time.Millisecond))
+			}
+		}
+	}
+	if end := b.endOfLife(i); reason == "" && !end.IsZero() {
+		by, ok := b.past(end.Add(-1), ask) // with that moment it is over
+		if !ok {
+			return false, false
+		}
+		if by > 0 {
+			reason = fmt.Sprintf("expired: its time to live ended %s, %v ago", stamp(end), by.Round(time.Millisecond))
+		}
+	}
+	if reason == "" {
+		return true, true
+	}
+	r := result{fate: dead, reason: reason}
+	if b.topic.opts.Expired == ExpiredDrop {
+		r.fate = dropped
+	}
+	b.results[i] = r
+	return false, true
+}
+
+// stamp is a moment as reasons have it.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// logExpired writes a line about messages that came too late: one for all of them, which names
+// the first.
+func (b *batch) logExpired(from, to int) {
+	if from == to {
+		return
+	}
+	log := logOf(&b.Slot).With(b.hide.content(b.answer.Contents[from])...).With(zap.Int("messages", to-from), zap.String("reason", b.results[from].reason))
+	if b.topic.opts.Expired == ExpiredDrop {
+		log.Warn("messages came too late and are dropped")
+	} else {
+		log.Error("messages came too late and are dead", zap.String("key", b.turn.Keys.Dead))
+	}
+}

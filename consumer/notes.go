@@ -1,0 +1,144 @@
+package consumer
+
+import (
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/sweeper"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// Sends is how many sends have merged into the message since it began to wait, in a topic with
+// Notes.
+//
+// It is 0 if nothing is known: in other topics, of a message that was requeued, and of one that
+// was sent again in the moment between its take and the look at its note. So it is with the other
+// methods, too. A retry has the note of its first delivery.
+func (d *Delivery) Sends() int {
+	if d.note == nil {
+		return 0
+	}
+	return int(d.note.Sends)
+}
+
+// FirstSent is when the first of these sends was, by the clock of Redis.
+func (d *Delivery) FirstSent() time.Time {
+	if d.note == nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(d.note.First)
+}
+
+// LastSent is when the last of these sends was, by the clock of Redis.
+func (d *Delivery) LastSent() time.Time {
+	if d.note == nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(d.note.Last)
+}
+
+// Expires is when its time to live ends: the latest end that one of these sends gave it, by the
+// clock of Redis. It is zero if it has none.
+func (d *Delivery) Expires() time.Time {
+	if d.note == nil || d.note.Expires == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(d.note.Expires)
+}
+
+// Headers are those of the newest of these sends that had any.
+func (d *Delivery) Headers() map[string]string {
+	if d.note == nil {
+		return nil
+	}
+	return d.note.Headers
+}
+
+// note is what Redis keeps of the sends of a message.
+type note struct {
+	luascripts.Note
+	kept bool // there is one
+	told bool // it is of this copy, and not of one that was sent since
+}
+
+// readNotes reads the notes of a batch, in a topic that has them, before its first handler is
+// called. It reports whether the batch may be handled: what is not read may have expired.
+func (b *batch) readNotes() bool {
+	if !b.topic.Notes || b.notes != nil {
+		return true
+	}
+	texts, err := b.askNotes()
+	for ; err != nil; texts, err = b.askNotes() {
+		if !b.askAgain(err, "Redis does not tell the notes of messages; it is asked again") {
+			return false
+		}
+	}
+	b.notes = make([]note, len(texts))
+	for i, x := range texts {
+		n := &b.notes[i]
+		text, kept := x.(string)
+		if n.kept = kept; kept {
+			n.Note, n.told = luascripts.ParseNote(text)
+			n.told = n.told && n.Tells(b.answer.Fence)
+		}
+	}
+	return true
+}
+
+// askNotes asks the slot's server for the notes of the messages.
+func (b *batch) askNotes() ([]any, error) {
+	key := luascripts.NoteKey(b.topic.Qualified, b.Index)
+	node, _, err := cluster.MasterFor(b.shift.Requests, b.rdb, key) // a replica may not have them yet
+	if err != nil {
+		return nil, err
+	}
+	texts, err := node.HMGet(b.shift.Requests, key, b.answer.Contents...).Result()
+	if cluster.Moved(err) {
+		return b.rdb.HMGet(b.shift.Requests, key, b.answer.Contents...).Result()
+	}
+	return texts, err
+}
+
+// told is the note of message i; nil if nothing is known.
+func (b *batch) told(i int) *luascripts.Note {
+	if b.notes == nil || !b.notes[i].told {
+		return nil
+	}
+	return &b.notes[i].Note
+}
+
+// endOfLife is when the time to live of message i ends; zero: never.
+func (b *batch) endOfLife(i int) time.Time {
+	n := b.told(i)
+	if n == nil || n.Expires == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(n.Expires)
+}
+
+// over are the messages whose notes are of no use any more, once Redis has heard what became of
+// them.
+func (b *batch) over() (contents []string) {
+	for i := range b.notes {
+		switch b.results[i].fate {
+		case done, dead, dropped:
+			if b.notes[i].kept {
+				contents = append(contents, b.answer.Contents[i])
+			}
+		}
+	}
+	return contents
+}
+
+// forgetNotes makes what has notes forgotten of messages that are over, if a topic has notes.
+func (w *crew) forgetNotes(c *Consumer) {
+	var topics []*sweeper.Topic
+	for _, t := range w.topics {
+		if t.Notes {
+			topics = append(topics, &sweeper.Topic{Name: t.Qualified, Scheduled: t.scheduled, Look: t.opts.SafetyLook})
+		}
+	}
+	if topics != nil {
+		w.sweeper = sweeper.New(sweeper.Config{Shift: w.shift, Redis: c.rdb, Scripts: c.scripts, Schedule: w.schedule, Log: c.log}, topics)
+	}
+}

@@ -1,0 +1,164 @@
+package sweeper
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/errands"
+	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/shift"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+const (
+	// slotsAtOnce is of how many slots one round trip forgets notes.
+	slotsAtOnce = 8
+
+	// mostNamed is how many contents of a slot wait to be forgotten. The sweep finds others.
+	mostNamed = 4 * luascripts.MaxBatch
+)
+
+// Topic is one with notes.
+type Topic struct {
+	Name      string // with its namespace
+	Scheduled *schedule.Topic
+	Look      time.Duration // how often its slots are looked at
+}
+
+// Config of a [Sweeper].
+type Config struct {
+	Shift    *shift.Shift
+	Redis    redis.UniversalClient
+	Scripts  *luascripts.Scripts
+	Schedule *schedule.Schedule
+	Log      *zap.Logger
+}
+
+// Sweeper removes the notes of some topics' messages that are over.
+type Sweeper struct {
+	Config
+	of    map[*schedule.Topic]*Topic
+	plan  *errands.Timetable[*Topic] // when each topic's slots are swept
+	lines *errands.Lines[place]
+
+	mu   sync.Mutex
+	jobs map[place]*job // what is to be done; and where a sweep has come to
+}
+
+// place is a slot of a topic.
+type place struct {
+	topic *Topic
+	slot  int
+}
+
+func (p place) keys() luascripts.SlotKeys { return luascripts.KeysOf(p.topic.Name, p.slot) }
+
+// job is what is to be done at a slot.
+type job struct {
+	named  []string // contents that are over
+	sweep  bool
+	cursor uint64 // of the next sweep
+}
+
+// New returns a sweeper for some topics, at least one.
+func New(c Config, topics []*Topic) *Sweeper {
+	s := &Sweeper{Config: c, of: map[*schedule.Topic]*Topic{}, jobs: map[place]*job{}}
+	shortest := topics[0].Look
+	for _, t := range topics {
+		s.of[t.Scheduled] = t
+		shortest = min(shortest, t.Look)
+	}
+	gap := errands.Gap(shortest) // a timetable may be so late
+	s.plan = errands.NewTimetable(topics, gap, func(t *Topic) time.Duration { return t.Look - gap })
+	s.lines = errands.NewLines(slotsAtOnce, &c.Shift.Running, s.do)
+	return s
+}
+
+// Forget has the notes of some contents of a slot removed, if they are over. It returns at once.
+func (s *Sweeper) Forget(of *schedule.Topic, slot int, contents []string) {
+	s.add(place{s.of[of], slot}, func(j *job) {
+		j.named = append(j.named, contents[:min(len(contents), max(0, mostNamed-len(j.named)))]...)
+	})
+}
+
+// Hurry has all slots of a topic swept that are this worker's: some may be new to it. It does
+// nothing for a topic without notes.
+func (s *Sweeper) Hurry(of *schedule.Topic) {
+	if t := s.of[of]; t != nil {
+		s.plan.Hurry(t)
+	}
+}
+
+// Run sweeps the slots of each topic now and then.
+func (s *Sweeper) Run() {
+	for topics := s.plan.Next(s.Shift.Background); topics != nil; topics = s.plan.Next(s.Shift.Background) {
+		for _, t := range topics {
+			for _, x := range s.Schedule.Assigned(t.Scheduled) {
+				s.add(place{t, x.Index}, func(j *job) { j.sweep = true })
+			}
+		}
+	}
+}
+
+// add has something done at a slot.
+func (s *Sweeper) add(p place, what func(*job)) {
+	_, addr, err := cluster.MasterFor(s.Shift.Requests, s.Redis, luascripts.StoreKey(p.topic.Name, p.slot))
+	if err != nil {
+		return // the next sweep
+	}
+	s.mu.Lock()
+	j := s.jobs[p]
+	if j == nil {
+		j = new(job)
+		s.jobs[p] = j
+	}
+	what(j)
+	s.mu.Unlock()
+	s.lines.Add(addr, p)
+}
+
+// do does what is to be done at some slots, all of one server.
+func (s *Sweeper) do(_ string, places []place) {
+	var cmds []redis.Cmder
+	swept := map[place]redis.Cmder{}
+	s.mu.Lock()
+	for _, p := range places {
+		j := s.jobs[p]
+		for some := range slices.Chunk(j.named, luascripts.MaxBatch) {
+			cmds = append(cmds, s.Scripts.ForgetCmd(s.Shift.Requests, p.keys(), some))
+		}
+		if j.sweep {
+			swept[p] = s.Scripts.SweepCmd(s.Shift.Requests, p.keys(), j.cursor)
+			cmds = append(cmds, swept[p])
+		}
+		j.named, j.sweep = nil, false
+	}
+	s.mu.Unlock()
+	s.Scripts.Exec(s.Shift.Requests, cmds...)
+	var wrong error
+	for _, cmd := range cmds {
+		if err := cmd.Err(); err != nil {
+			wrong = err
+		}
+	}
+	if wrong != nil {
+		cluster.NoteError(s.Shift.Requests, s.Redis, wrong)
+		s.Log.Debug("notes of what is over are left, until a sweep finds them", zap.Error(wrong))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for p, cmd := range swept {
+		removed, cursor, err := luascripts.ForgetAnswer(cmd)
+		if err == nil {
+			s.jobs[p].cursor = cursor
+		}
+		if removed > 0 {
+			s.Log.Debug("notes were left over and are removed", zap.String("topic", p.topic.Name), zap.Int("slot", p.slot), zap.Int("notes", removed))
+		}
+	}
+}
