@@ -71,8 +71,8 @@ func (c *Client) Now() time.Time {
 
 // Advance moves the clock on by d, from one due message to the next, and
 // returns when everything that has become due on the way is handled: first
-// deliveries, and those retries whose time has come. Advance(0) settles what
-// is due already. A death is reported to a listener to the dead when the clock has moved on.
+// deliveries, those retries whose time has come, and what a plan of
+// rmq.Client.Every sends. Advance(0) settles what is due already. A death is reported to a listener to the dead when the clock has moved on.
 func (c *Client) Advance(d time.Duration) {
 	c.t.Helper()
 	target := c.Now().Add(d)
@@ -105,7 +105,7 @@ func (c *Client) set(now time.Time) {
 	c.server.SetTime(now)
 }
 
-// nextDue returns when the next message or retry that is not due yet will be.
+// nextDue returns when the next message, retry or time of a plan that is not due yet will be.
 func (c *Client) nextDue() (next time.Time, found bool) {
 	c.t.Helper()
 	ctx, now := context.Background(), c.Now()
@@ -134,6 +134,7 @@ func (c *Client) nextDue() (next time.Time, found bool) {
 				earliest(keys.Store, 1)
 			}
 			earliest(keys.Retry, 1.0/100) // ms × 100 + the retries left
+			earliest(luascripts.PlanKey(topic, slot), 1)
 		}
 	}
 	return next, found

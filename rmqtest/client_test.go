@@ -92,6 +92,48 @@ func TestAdvanceWalksThroughRetries(t *testing.T) {
 	want(t, got, "1 at 10s", "2 at 11s", "3 at 1m11s", "4 at 2m11s")
 }
 
+// Each time of a plan comes on the way, also where the clocks change, and of those that nobody was
+// there for comes one.
+func TestAdvanceWalksPlans(t *testing.T) {
+	ctx := context.Background()
+	c := rmqtest.New(t, rmq.Config{})
+	topic := rmq.Topic{Name: "reports", Kind: rmq.KindFixedTime}
+	zone, err := time.LoadLocation("Europe/Berlin")
+	must(t, err)
+	year := c.Now().Year() + 1
+	to := func(month, day, hour, minute int) {
+		t.Helper()
+		c.Advance(time.Date(year, time.Month(month), day, hour, minute, 0, 0, zone).Sub(c.Now()))
+	}
+	to(3, 1, 12, 0)
+	must(t, c.Every(ctx, topic, rmq.Recurring{Name: "nightly", Content: "report", Cron: "30 2 * * *", Zone: "Europe/Berlin"}))
+	var got []string
+	must(t, c.Listen(topic, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
+		got = append(got, fmt.Sprintf("%s + %v", d.Due.In(zone).Format("01-02 15:04"), c.Now().Sub(d.Due)))
+		return nil
+	}), rmq.ListenOptions{Due: true}))
+	to(3, 4, 12, 0)
+	must(t, c.Start(ctx))
+	c.Advance(0)
+	want(t, got, "03-02 02:30 + 57h30m0s")
+	to(3, 5, 2, 29)
+	want(t, got, "03-02 02:30 + 57h30m0s")
+	to(3, 5, 2, 30)
+	want(t, got, "03-02 02:30 + 57h30m0s", "03-05 02:30 + 0s")
+	to(4, 1, 0, 0)
+	summer := 0
+	for n, at := range got[1:] {
+		if at == fmt.Sprintf("03-%02d 03:00 + 0s", 5+n) {
+			summer++ // the clock goes from 02:00 to 03:00
+		} else if at != fmt.Sprintf("03-%02d 02:30 + 0s", 5+n) {
+			t.Errorf("%s comes, 1+%d", at, n)
+		}
+	}
+	if len(got) != 1+27 || summer != 1 {
+		t.Errorf("%v", got)
+	}
+}
+
 // What explains a delivery goes by the moved clock, too.
 func TestDeliveriesAreExplained(t *testing.T) {
 	c := rmqtest.New(t, rmq.Config{Backoff: rmq.Schedule(time.Minute)})
