@@ -190,6 +190,7 @@ func (i *Inspector) messages(ctx context.Context, topics []storedTopic, broken [
 	var (
 		idle         []finding
 		stopped      []finding
+		unsent       []finding
 		paused, dead []string
 		limited      []string
 		slots, n     int
@@ -214,6 +215,11 @@ func (i *Inspector) messages(ctx context.Context, topics []storedTopic, broken [
 		if err == nil {
 			probing, err = i.probingAt(ctx, t.Topic, seen.shares)
 			err = failed.merge(err)
+		}
+		if err == nil {
+			var plans []finding
+			plans, err = i.unsent(ctx, t.Topic, seen)
+			unsent, err = append(unsent, plans...), failed.merge(err)
 		}
 		if err != nil {
 			broken = append(broken, fail(oneLine(err), "mend what it says; rmq verify shows more"))
@@ -260,18 +266,19 @@ func (i *Inspector) messages(ctx context.Context, topics []storedTopic, broken [
 	checks := []Check{
 		check("workers", append(idle, ok("no topic has messages due and no worker%s", where))),
 		check("slots", append(stopped, ok("none stands still%s", where))),
+		check("plans", append(unsent, ok("none is overdue%s", where))),
 		{Name: "paused", Level: OK, Detail: "no slot" + where},
 		{Name: "limited", Level: OK, Detail: "no topic" + where},
 		{Name: "dead", Level: OK, Detail: "no message" + where},
 	}
 	if slots > 0 {
-		checks[2] = check("paused", []finding{warn(plural(slots, "slot")+": "+enough(paused, ", "), "rmq resume TOPIC when it is time")})
+		checks[3] = check("paused", []finding{warn(plural(slots, "slot")+": "+enough(paused, ", "), "rmq resume TOPIC when it is time")})
 	}
 	if limited != nil {
-		checks[3] = check("limited", []finding{warn(plural(len(limited), "topic")+": "+enough(limited, ", "), "rmq limit TOPIC --off ends it before its time")})
+		checks[4] = check("limited", []finding{warn(plural(len(limited), "topic")+": "+enough(limited, ", "), "rmq limit TOPIC --off ends it before its time")})
 	}
 	if n > 0 {
-		checks[4] = check("dead", []finding{warn(plural(n, "message")+": "+enough(dead, ", "), "rmq dead list TOPIC shows why; then requeue or delete them")})
+		checks[5] = check("dead", []finding{warn(plural(n, "message")+": "+enough(dead, ", "), "rmq dead list TOPIC shows why; then requeue or delete them")})
 	}
 	if broken != nil {
 		checks = append([]Check{check("messages", broken)}, checks...)

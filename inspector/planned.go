@@ -25,7 +25,7 @@ import (
 func (v *verification) plans(ctx context.Context, t Topic, slot int) error {
 	name := v.i.qualified(t.Name)
 	p := planned{v: v, t: t, slot: slot, plan: luascripts.PlanKey(name, slot), rule: luascripts.RuleKey(name, slot)}
-	times, err := v.i.rdb.ZRangeWithScores(ctx, p.plan, 0, -1).Result()
+	times, err := p.times(ctx)
 	if err := p.read(p.plan, "zset", err); err != nil {
 		return err
 	}
@@ -97,6 +97,18 @@ type planned struct {
 
 func (p *planned) add(key, name, format string, args ...any) {
 	p.v.add(Violation{Topic: p.t.Name, Slot: p.slot, Rule: "PLAN", Key: key, Content: name, Detail: fmt.Sprintf(format, args...)})
+}
+
+// times are those of all plans. If some go meanwhile, others may be left out: they are seen the next
+// time that somebody looks.
+func (p *planned) times(ctx context.Context) (all []redis.Z, err error) {
+	for page := []redis.Z(nil); err == nil && len(all)%auditPage == 0; all = append(all, page...) {
+		from := int64(len(all))
+		if page, err = p.v.i.rdb.ZRangeWithScores(ctx, p.plan, from, from+auditPage-1).Result(); len(page) == 0 {
+			break
+		}
+	}
+	return all, err
 }
 
 // read takes a wrong type for a finding.

@@ -45,10 +45,12 @@ func TestVerifyPlans(t *testing.T) {
 			must(t, rdb.Del(ctx, noted).Err())
 			setPlan(t, rdb, topic, slot, name, message.Recurring{Cron: "0 * * * *", Zone: "Europe/Berlin"})
 			setPlan(t, rdb, topic, 0, "nightly", message.Recurring{Cron: "@daily"})
-			for n := range 2 * auditPage { // and some that have ended
-				ended := fmt.Sprint("ended ", n)
-				setPlan(t, rdb, topic, slot, ended, message.Recurring{Period: time.Hour})
-				must(t, rdb.ZRem(ctx, planKey, ended).Err())
+			for n := range 2*auditPage + 7 { // and some that have ended
+				other := fmt.Sprint("another ", n)
+				setPlan(t, rdb, topic, slot, other, message.Recurring{Period: time.Minute})
+				if n%10 == 0 {
+					must(t, rdb.ZRem(ctx, planKey, other).Err())
+				}
 			}
 		}
 		finds := func(rule, key, content, detail string) {

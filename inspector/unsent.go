@@ -1,0 +1,51 @@
+package inspector
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/humantime"
+)
+
+// What the doctor looks at in plans.
+
+// longOverdue is how late a plan is that nobody seems to look after. A worker looks each 10 seconds,
+// at the latest.
+const longOverdue = 2 * time.Minute
+
+// unsent finds the plans of a topic that this program cannot read, as a worker on this machine
+// could not, and those that should have been sent long ago.
+func (i *Inspector) unsent(ctx context.Context, t Topic, seen seen) ([]finding, error) {
+	which, err := i.planned(ctx, t)
+	if err != nil || len(which) == 0 {
+		return nil, err
+	}
+	plans, err := i.plansOf(ctx, t, which)
+	var all []finding
+	for _, p := range plans {
+		if p.Err != nil {
+			all = append(all, warn(fmt.Sprintf("%s of topic %s cannot be read here: %s", p.Name, t.Name, oneLine(p.Err)),
+				"install the time zones where workers run that say so, or have them run a newer version"))
+		}
+		n := slices.Index(seen.slots, p.Slot)
+		if n < 0 || p.Next.IsZero() {
+			continue
+		}
+		late := seen.counts[n].Now.Sub(p.Next)
+		if late <= longOverdue {
+			continue
+		}
+		text := fmt.Sprintf("%s of topic %s is due for %s, and ", p.Name, t.Name, humantime.Duration(late))
+		if owner := seen.owner(p.Slot); owner != "" {
+			all = append(all, warn(text+"its worker "+owner+" does not send it",
+				"look at that worker's log, and whether its version is older than plans"))
+		} else if seen.workers == 0 {
+			all = append(all, warn(text+"no worker is there to send it", "start workers that listen to the topic"))
+		} else {
+			all = append(all, warn(text+"nobody sends it", "look at the logs of the topic's workers"))
+		}
+	}
+	return all, err
+}
