@@ -35,7 +35,11 @@ func misused(format string, args ...any) error { return &failure{fmt.Errorf(form
 // byFlag names the flag where an error names the field of a message that the flag is for.
 func byFlag(err error) error {
 	var invalid *message.InvalidError
-	flags := map[string]string{"Priority": "--priority", "Range": "--range", "Ceiling": "--ceiling", "At": "--at", "In": "--in", "SlotBasis": "--basis"}
+	flags := map[string]string{
+		"Priority": "--priority", "Range": "--range", "Ceiling": "--ceiling", "At": "--at", "In": "--in", "SlotBasis": "--basis",
+		"Cron": "--cron", "Zone": "--zone", "Delay": "--delay", "Period": "--period", "Repeat": "--repeat",
+		"From": "--from", "Until": "--until",
+	}
 	if errors.As(err, &invalid) && flags[invalid.Field] != "" {
 		return &message.InvalidError{Field: flags[invalid.Field], Value: invalid.Value, Limit: invalid.Limit}
 	}

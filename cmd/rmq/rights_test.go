@@ -101,7 +101,7 @@ func forget(t *testing.T, rdb redis.UniversalClient) {
 // The lines of all commands, those that change something and the others.
 func lookingLines() [][]string {
 	lines := [][]string{{"dead", "list", "orders", "--newer-than", "2h"}, {"dead", "show", "orders", "dead 0"}, {"dead", "export", "orders"},
-		{"topics"}, {"stats"}, {"stats", "orders", "--slots"}, {"slots", "orders"}, {"workers"}, {"limit", "orders"}, {"verify"}, {"doctor"}}
+		{"topics"}, {"stats"}, {"stats", "orders", "--slots"}, {"slots", "orders"}, {"workers"}, {"limit", "orders"}, {"every", "list", "orders"}, {"verify"}, {"doctor"}}
 	for _, state := range states {
 		lines = append(lines, []string{"peek", "orders", "--state", state})
 	}
@@ -119,7 +119,12 @@ func changingLines(kind message.Kind, batch string) [][]string {
 	if kind == message.KindPriority {
 		when, moved = "--priority=20", "--priority=30"
 	}
+	set := []string{"every", "set", "orders", "hourly", "--content", "planned", "--cron", "@hourly"}
+	if kind == message.KindPriority {
+		set = append(set, when)
+	}
 	return [][]string{
+		set, {"every", "run", "orders", "hourly"}, {"every", "stop", "orders", "hourly"}, {"cancel", "orders", "planned"},
 		{"pause", "orders", "--yes"}, {"resume", "orders"}, {"limit", "orders", "--rate", "1000/s", "--for", "1s"}, {"limit", "orders", "--off"}, {"send", "orders", "new", when}, {"send", "orders", "--batch", batch, when},
 		{"reschedule", "orders", "new", moved}, {"cancel", "orders", "new"}, {"cancel", "orders", "flaky"},
 		{"dead", "requeue", "orders", "dead 0"}, {"dead", "requeue", "orders", "--limit=1", "--yes"}, {"dead", "delete", "orders", "dead 2", "--yes"},

@@ -25,7 +25,7 @@ func (a *app) looking() []*cobra.Command {
 func (a *app) changing() []*cobra.Command {
 	return []*cobra.Command{
 		a.sendCommand(), a.cancelCommand(), a.rescheduleCommand(), a.deadCommand(),
-		a.pauseCommand(), a.resumeCommand(), a.limitCommand(),
+		a.everyCommand(), a.pauseCommand(), a.resumeCommand(), a.limitCommand(),
 	}
 }
 

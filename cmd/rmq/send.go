@@ -107,14 +107,22 @@ func (s *sending) run(ctx context.Context) error {
 	if s.topic, err = s.define(ctx); err != nil {
 		return err
 	}
-	if s.producer, err = producer.New(s.rdb, producer.Config{Namespace: s.space(), ExactReceipts: true, MaxContent: longestContent, Logger: zap.NewNop()}); err != nil {
+	closed, err := s.open(ctx)
+	if err != nil {
 		return err
 	}
-	defer func() { _ = s.producer.Close(context.WithoutCancel(ctx)) }() // all sends have been answered
+	defer closed()
 	if s.batch != "" {
 		return s.sendBatch(ctx)
 	}
 	return s.sendOne(ctx)
+}
+
+// open makes the producer. closed closes it, when all sends have been answered.
+func (s *sending) open(ctx context.Context) (closed func(), err error) {
+	cfg := producer.Config{Namespace: s.space(), ExactReceipts: true, MaxContent: longestContent, Logger: zap.NewNop()}
+	s.producer, err = producer.New(s.rdb, cfg)
+	return func() { _ = s.producer.Close(context.WithoutCancel(ctx)) }, err
 }
 
 // define is the topic as it is defined, or as it is to be.

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+func TestEvery(t *testing.T) {
+	onEach(t, func(t *testing.T, s at) {
+		send(t, s.rdb, message.Topic{Name: "reports", Kind: message.KindFixedTime, Slots: 4}, message.FixedTime{Content: "a", In: 10 * time.Hour})
+		says := func(want string, args ...string) {
+			t.Helper()
+			wantText(t, s.text(t, append([]string{"every"}, args...)...), want)
+		}
+		says("no plans in reports", "list", "reports")
+		nightly := []string{"set", "reports", "nightly", "--content", "nightly report", "--cron", "0 3 * * *", "--zone", "Europe/Berlin"}
+		says("nightly: added, in slot 0 of reports, due in SPAN (TIME)", nightly...)
+		says("nightly: kept, in slot 0 of reports, due in SPAN (TIME)", nightly...)
+		says("nightly: replaced, in slot 0 of reports, due in SPAN (TIME)", append(nightly, "--missed", "skip")...)
+		says("a series: added, in slot 1 of reports, due in SPAN (TIME)",
+			"set", "reports", "a series", "--content", "look", "--basis", "shop 1", "--cron", "@hourly", "--delay", "90s", "--period", "1500ms", "--repeat", "9")
+		says("look: added, in slot 2 of reports, due in SPAN (TIME)", "set", "reports", "look", "--content", "look", "--period", "10m", "--until", "2090-01-01T00:00:00Z")
+		says(`PLAN  NEXT  SLOT  RULE  CONTENT
+			a series  due in SPAN  1  @hourly, SPAN later, 10 times 1.5s apart  look
+			look  due in SPAN  2  each SPAN, until TIME  look
+			nightly  due in SPAN  0  0 3 * * * Europe/Berlin, missed ones left out  nightly report`, "list", "reports", "--wide")
+		for _, plan := range s.objects(t, "every", "list", "reports") {
+			want := map[string]any{"topic": "reports", "name": "look", "slot": 2., "content": "look", "period_ms": 600_000., "until": "2090-01-01T00:00:00.000Z", "missed": "once"}
+			if plan["name"] != "look" {
+				continue
+			}
+			next, nerr := time.Parse(time.RFC3339, plan["next"].(string))
+			set, serr := time.Parse(time.RFC3339, plan["set"].(string))
+			if nerr != nil || serr != nil || next.Sub(set) != 10*time.Minute {
+				t.Errorf("set at %v, next at %v", plan["set"], plan["next"])
+			}
+			delete(plan, "next")
+			delete(plan, "set")
+			if len(plan) != len(want) {
+				t.Errorf("%v, not %v", plan, want)
+			}
+			for field, value := range want {
+				if plan[field] != value {
+					t.Errorf("%s is %v, not %v", field, plan[field], value)
+				}
+			}
+		}
+
+		// Now, beside its times.
+		before := s.objects(t, "every", "list", "reports")
+		runs := func(want string) {
+			t.Helper()
+			if got := s.text(t, "every", "run", "reports", "nightly"); !strings.HasPrefix(got, want) {
+				t.Errorf("%q, want %q", got, want)
+			}
+		}
+		runs("stored in slot 0 of reports, due ")
+		if got := s.text(t, "peek", "reports"); !strings.Contains(got, "nightly report") {
+			t.Errorf("%q", got)
+		}
+		runs("merged in slot 0 of reports, due ")
+		if after := s.objects(t, "every", "list", "reports"); after[2]["next"] != before[2]["next"] {
+			t.Errorf("%v, before %v", after, before)
+		}
+
+		// At its end it stays, so that it is not begun again.
+		must(t, s.rdb.ZRem(ctx, luascripts.PlanKey("reports", 2), "look").Err())
+		says("look: kept, in slot 2 of reports, ended", "set", "reports", "look", "--content", "look", "--period", "10m", "--until", "2090-01-01T00:00:00Z")
+		if got := s.text(t, "every", "list", "reports"); !strings.Contains(got, "look      ended") {
+			t.Errorf("%q", got)
+		}
+
+		says("look of reports is stopped", "stop", "reports", "look")
+		s.refused(t, 1, "no plan look in reports; rmq every list shows those it has", "every", "stop", "reports", "look")
+		s.refused(t, 1, "no plan look in reports; rmq every list shows those it has", "every", "run", "reports", "look")
+		if got := s.objects(t, "every", "stop", "reports", "a series"); len(got) != 1 || got[0]["stopped"] != true || got[0]["name"] != "a series" {
+			t.Errorf("%v", got)
+		}
+
+		// One that cannot be read here.
+		rule := luascripts.RuleKey("reports", 0)
+		must(t, s.rdb.HSet(ctx, rule, "nightly", strings.Replace(s.rdb.HGet(ctx, rule, "nightly").Val(), "Europe/Berlin", "Mars/Base", 1)).Err())
+		says(`PLAN  NEXT  SLOT  RULE  CONTENT
+			nightly  due in SPAN  0  cannot be read here, see rmq doctor`, "list", "reports")
+		if got := s.objects(t, "every", "list", "reports"); !strings.Contains(got[0]["error"].(string), "Mars/Base") || got[0]["content"] != nil {
+			t.Errorf("%v", got)
+		}
+		s.refused(t, 1, "Mars/Base", "every", "run", "reports", "nightly")
+	})
+}
+
+// A plan sends a message of its topic's kind.
+func TestEveryRunOfEachKind(t *testing.T) {
+	onEach(t, func(t *testing.T, s at) {
+		send(t, s.rdb, message.Topic{Name: "prices", Kind: message.KindRangeMerge, Slots: 4}, message.RangeMerge{Content: "a", Range: time.Hour})
+		send(t, s.rdb, message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 4}, message.Priority{Content: "a", Priority: 17})
+		for topic, want := range map[string]string{"prices": "stored in slot 1 of prices, due ", "orders": "stored in slot 1 of orders, priority 500\n"} {
+			args := []string{"every", "set", topic, "p", "--base64", "--content", "/wAB", "--period", "1h"}
+			if topic == "orders" {
+				args = append(args, "--priority", "500")
+			}
+			s.text(t, args...)
+			if got := s.text(t, "every", "run", topic, "p"); !strings.HasPrefix(got, want) {
+				t.Errorf("%q, want %q", got, want)
+			}
+			if got := s.objects(t, "every", "list", topic); got[0]["content_base64"] != "/wAB" {
+				t.Errorf("%v", got)
+			}
+			if s.rdb.ZScore(ctx, luascripts.StoreKey(topic, 1), "\xff\x00\x01").Val() == 0 {
+				t.Errorf("%s: it is not stored", topic)
+			}
+		}
+	})
+}
+
+func TestEveryRefuses(t *testing.T) {
+	onEach(t, func(t *testing.T, s at) {
+		send(t, s.rdb, message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 4}, message.Priority{Content: "a", Priority: 17})
+		for _, x := range []struct {
+			args string
+			code int
+			says string
+		}{
+			{"set orders p --cron @daily --priority 17", 2, "--content is missing: what is to be sent"},
+			{"set orders p --cron @daily --content x", 2, "--priority is 0; it must be 17 to"},
+			{"set orders p --cron 0_25 --content x --priority 17", 2, `--cron is "0_25"; it must be five fields`},
+			{"set orders p --cron @daily --zone Mars/Base --content x --priority 17", 2, `--zone is "Mars/Base"; it must be a time zone`},
+			{"set orders p --content x --priority 17", 2, "--delay is 0; it must be at least 1ms"},
+			{"set orders p --period 50ms --content x --priority 17", 2, "--period is 50ms; it must be at least 100ms"},
+			{"set orders p --delay -1s --content x --priority 17", 2, "--delay is"},
+			{"set orders p --period 1s --repeat 10001 --delay 1s --content x --priority 17", 2, "--repeat is 10001; it must be 0 to 10000"},
+			{"set orders p --period 1s --until 2020-01-01 --content x --priority 17", 2, "--until is 2020-01-01"},
+			{"set orders p --from 2020-01-01 --content x --priority 17", 2, "--from is 2020-01-01"},
+			{"set orders p --period 1s --missed twice --content x --priority 17", 2, `--missed is "twice"; it must be once or skip`},
+			{"set orders p --period 1s --base64 --content x --priority 17", 2, "--base64"},
+			{"set orders", 2, "too few arguments"},
+			{"set oders p --period 1s --content x --priority 17", 1, "oders"},
+			{"list oders", 1, "oders"},
+			{"stop oders p", 1, "oders"},
+			{"run oders p", 1, "oders"},
+			{"now orders p", 2, "rmq every has no command"},
+		} {
+			s.refused(t, x.code, x.says, append([]string{"every"}, strings.Fields(x.args)...)...)
+		}
+		if n := len(s.rdb.HGetAll(ctx, luascripts.RuleKey("orders", 0)).Val()); n != 0 {
+			t.Error("a plan is stored")
+		}
+	})
+}
