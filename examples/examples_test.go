@@ -149,6 +149,10 @@ var stories = map[string][]string{
 		`contact is in the index, as of save 1`, `news is written: 45 saves`, `news is in the index, as of save 45`,
 		`All is in the index\. It took \d+ times for 46 saves\.`,
 	},
+	"nightly": {
+		`Three instances have declared the report, and work\.`, `night 3: written by a`, `a stops`, `night 9: written by [bcd]`,
+		`d starts, and declares the report, too`, `It is one plan still: 1\.`,
+	},
 	"orderclose": {
 		`6 orders were made`, `orders 2 and 5 are paid`, `order 3 gets 20 minutes more`,
 		`minute [3-9]\d\.\d  order 1: time is up, not paid: closed`, `minute [5-9]\d\.\d  order 3: time is up, not paid: closed`,

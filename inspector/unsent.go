@@ -11,8 +11,8 @@ import (
 
 // What the doctor looks at in plans.
 
-// longOverdue is how late a plan is that nobody seems to look after. A worker looks each 10 seconds,
-// at the latest.
+// longOverdue is how late a plan is that nobody seems to look after. A worker that has heard nothing
+// of it looks after 30 s, unless its SafetyLook is longer.
 const longOverdue = 2 * time.Minute
 
 // unsent finds the plans of a topic that this program cannot read, as a worker on this machine
