@@ -56,7 +56,7 @@ func (i *Inspector) Cancel(ctx context.Context, topic, content, basis string) (r
 
 // cancelIn cancels a message in one slot, and wakes its worker if it has the message.
 func (i *Inspector) cancelIn(ctx context.Context, t Topic, slot int, content string) (removed, asked bool, err error) {
-	removed, asked, err = i.scripts.Cancel(ctx, i.keys(t.Name, slot), content)
+	removed, asked, err = i.scripts.Cancel(ctx, i.keys(t.Name, slot), t.Notes, content)
 	if err = i.explain(err); err != nil && !cluster.Refused(err) {
 		err = fmt.Errorf("the answer is lost, so it may be cancelled: %w", err)
 	}

@@ -30,7 +30,7 @@ func (i *Inspector) rights(ctx context.Context, topics []storedTopic, unknown er
 			findings = append(findings, warn("not all looked at: no time left", "mend what took so long, see connection"))
 			break
 		}
-		err := rights.Check(ctx, i.rdb, rights.Need{Worker: true}, rights.Topic{Name: i.qualified(t.Name), Slots: t.Slots})
+		err := rights.Check(ctx, i.rdb, rights.Need{Worker: true}, rights.Topic{Name: i.qualified(t.Name), Slots: t.Slots, Notes: t.Notes})
 		if err != nil {
 			findings = append(findings, fail(oneLine(err), "grant them, or ask as the user of the workers"))
 		}

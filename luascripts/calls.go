@@ -45,11 +45,15 @@ func (s *Scripts) Keep(ctx context.Context, k SlotKeys, worker string, number in
 	return touch.Val() == 1, parseCancels(noted.Val(), number), nil
 }
 
-// Cancel removes a message that waits in the slot. A copy in flight is reported, and its
+// Cancel removes a message that waits in the slot of a topic with notes or without. A copy in flight is reported, and its
 // worker is asked to end it: see [Cancels]. The Redis client does not repeat the call by
 // itself: what the first try removed would be reported as not there.
-func (s *Scripts) Cancel(ctx context.Context, k SlotKeys, content string) (removed, inFlight bool, err error) {
-	args := append(cancelScript.Call(6, 7), k.Store, k.Prepare, k.Retry, k.Dead, k.Why, k.Meta, content)
+func (s *Scripts) Cancel(ctx context.Context, k SlotKeys, notes bool, content string) (removed, inFlight bool, err error) {
+	keys := []any{k.Store, k.Prepare, k.Retry, k.Dead, k.Why, k.Meta}
+	if notes {
+		keys = append(keys, beside("note", k.Store))
+	}
+	args := append(append(cancelScript.Call(len(keys), len(keys)+1), keys...), content)
 	cmd := script.Once{StringSliceCmd: redis.NewStringSliceCmd(ctx, args...)}
 	s.Exec(ctx, cmd)
 	r, err := cmd.Result()

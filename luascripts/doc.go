@@ -5,8 +5,7 @@
 //   - [Scripts.TurnCmd] (turn.lua): a worker finishes its batch of a slot and takes the next
 //     one. It is the lock, the fence and the counter of retries.
 //   - [Scripts.Keep] (touch.lua): a worker keeps a batch that takes long.
-//   - [Scripts.SendArgs] (send.lua): sends messages where a plain ZADD is not enough. So does
-//     [Scripts.SendEachArgs], also those whose time moves with each send.
+//   - [Scripts.SendArgs] (send.lua): sends messages where a plain ZADD is not enough.
 //   - [Scripts.FirePlanCmd] (plan.lua): sends what a plan has to send now, and moves it on.
 //     [Scripts.SetPlan], [Scripts.StopPlan] and [Scripts.DuePlansCmd] belong to it.
 //   - [Scripts.Cancel] (cancel.lua): removes a message that waits.

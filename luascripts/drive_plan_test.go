@@ -119,6 +119,7 @@ func (d *driver) firePlan(o luascripts.Occurrence) {
 	need(got == want, "PLAN", "%+v: %s, not %s", o, got, want)
 	if got == luascripts.PlanFired {
 		d.ledger.send(x, score)
+		d.ledger[x].noted = nil
 	}
 	d.check(e)
 	d.count["plan "+string(got)]++

@@ -19,76 +19,8 @@ import (
 // What else reaches Redis in a run of the driver, how it tells what happened,
 // and how many runs there are.
 
-// send brings one message to Redis.
-func (d *driver) send(x string) {
-	if d.kind == rangeMerge && d.IntN(3) == 0 {
-		d.extend(x)
-		return
-	}
-	at := d.now + 1000
-	args := []any{"zadd", d.k.Store, at, x}
-	switch {
-	case d.kind == priorityKind:
-		at = []int64{17, 17, 40, 99, 1<<53 - 1}[d.IntN(5)]
-		args[2] = at
-	case d.kind == fixedTime:
-		at = d.now + []int64{1, 300, 2500}[d.IntN(3)]
-		args[2] = at
-	case d.literal:
-		args = append(d.s.SendArgs(d.k.Store, false, 0), at, x)
-	default:
-		args = []any{"zadd", d.k.Store, "nx", at, x}
-	}
-	e := &effect{what: fmt.Sprintf("send %s for %d", x, at), before: d.state, after: d.step(redis.NewCmd(ctx, args...))}
-	d.note("%s", e.what)
-	expected := e.before.clone()
-	if waits := expected.store[x]; d.kind == rangeMerge && waits > retries {
-		at = waits
-		d.count["send merged"]++
-	}
-	expected.store[x] = at
-	expected.same(e.after)
-	if _, flying := e.before.prepare[x]; flying {
-		d.count["sent while in flight"]++
-	}
-	d.ledger.send(x, at)
-	d.check(e)
-}
-
-// extend sends one whose time moves with each send.
-func (d *driver) extend(x string) {
-	wait, ceiling := []int64{300, 2000}[d.IntN(2)], []int64{2500, 6000}[d.IntN(2)]
-	cmd := redis.NewIntSliceCmd(ctx, append(d.s.SendEachArgs(d.k.Store, d.first, false, 0), wait, x, ceiling)...)
-	e := &effect{what: fmt.Sprintf("send %s for %d after this, and %d after the first", x, wait, ceiling), before: d.state, after: d.step(cmd)}
-	d.note("%s", e.what)
-	need(cmd.Err() == nil, "ERROR: a send is answered", "%v", cmd.Err())
-	expected := e.before.clone()
-	waited := expected.store[x]
-	outcome, at := luascripts.SendStored, expected.extend(x, wait, ceiling, d.now)
-	if waited > retries {
-		outcome = luascripts.SendMerged
-	}
-	expected.same(e.after)
-	need(slices.Equal(cmd.Val(), []int64{int64(outcome), at}), "TOLD", "%v, not %d and %d", cmd.Val(), outcome, at)
-	switch {
-	case outcome == luascripts.SendStored:
-		d.count["extended: stored"]++
-	case waited <= d.now:
-		d.count["extended: overdue"]++
-	case at == d.now+wait:
-		d.count["extended: moved"]++
-	default:
-		d.count["extended: to its ceiling"]++
-	}
-	if len(e.after.firsts) < len(e.before.firsts) {
-		d.count["extended: leftover trimmed"]++
-	}
-	d.ledger.send(x, at)
-	d.check(e)
-}
-
 func (d *driver) cancelOne(x string) {
-	removed, inFlight, err := d.s.Cancel(ctx, d.k, x)
+	removed, inFlight, err := d.s.Cancel(ctx, d.k, d.notes, x)
 	e := &effect{what: "cancel " + x, before: d.state, after: d.slot()}
 	d.note("%s: removed %v, in flight %v", e.what, removed, inFlight)
 	need(err == nil, "ERROR: a cancel is answered", "%v", err)
@@ -98,6 +30,7 @@ func (d *driver) cancelOne(x string) {
 	d.ledger.cancelled(e.after, x)
 	d.check(e)
 	if removed {
+		d.ledger[x].noted = nil
 		d.count["cancelled"]++
 	}
 	if inFlight {
@@ -173,6 +106,7 @@ var mustHappen = []string{
 	"put back", "a retry put back", "put back with its priority", "put back, and its priority is not known", "what was put back took its place",
 	"fresh handed back", "first time kept", "retry handed back", "unknown priority handed back", "dead after its last delivery", "dead by verdict",
 	"cancelled", "cancelled in flight", "touched", "touched in vain", "send merged", "sent while in flight",
+	"told its note", "note forgotten", "not told the note of a later copy", "noted: goes on", "noted: a new wait", "noted: the later end holds", "noted: one send has no end", "noted: headers of an earlier send",
 	"extended: stored", "extended: overdue", "extended: moved", "extended: to its ceiling", "extended: leftover trimmed",
 	"plan ADDED", "plan CHANGED", "plan KEPT", "plan KEPT at its end", "plan NEVER", "plan stopped", "plan not stopped", "plan due",
 	"plan FIRED", "plan FIRED beside a copy in flight", "plan WAITS", "plan SKIPPED", "plan STALE", "plan STALE by another rule", "plan ended",

@@ -48,12 +48,14 @@ const drivenMost = 4
 type driver struct {
 	*world
 	cell
+	notes bool // the topic has them
 	*rand.Rand
 	count coverage
 
 	contents []string
 	ledger   ledger
-	sendsAt  map[int64]map[string]int // number of a batch -> content -> sends when it was taken
+	sendsAt  map[int64]map[string]int              // number of a batch -> content -> sends when it was taken
+	notedAt  map[int64]map[string]*luascripts.Note // number of a batch -> content -> what its sends came to
 	workers  []*worker
 	alive    map[string]bool
 	born     int
@@ -120,6 +122,9 @@ func newDriver(w *world, c cell, seed uint64, count coverage) *driver {
 	for _, x := range d.contents {
 		d.ledger[x] = &account{}
 	}
+	d.notedAt = map[int64]map[string]*luascripts.Note{}
+	d.notes = d.IntN(3) == 0
+	w.plans = w.k.Plans(d.notes)
 	for range 3 {
 		d.workers = append(d.workers, d.birth(len(d.workers)))
 	}
@@ -134,7 +139,9 @@ func (d *driver) drawWeights() {
 	q := &d.weights
 	q.send, q.tick, q.crash = pick(0.002, 0.03, 0.1, 0.15), pick(0.1, 0.2), pick(0, 0, 0.02, 0.06)
 	q.cancel, q.pause, q.lose, q.ghost = pick(0, 0.003, 0.02), pick(0, 0, 0.005), pick(0, 0.15, 0.3), pick(0, 0.1, 0.2)
-	q.older = pick(0, 0, 0.05)
+	if q.older = pick(0, 0, 0.05); d.notes { // which older programs refuse
+		q.older = 0
+	}
 	q.plan = pick(0, 0.03, 0.1)
 	q.snooze = pick(0, 0.1, 0.4)
 	q.ok, q.bury, q.run, q.hand = pick(0, 0.15, 0.5), pick(0, 0.02, 0.2), pick(0.5, 0.9, 1), pick(0, 0.01, 0.06)
@@ -160,7 +167,7 @@ func (d *driver) birth(place int) *worker {
 func (d *driver) run(steps int) *broken {
 	return caught(func() {
 		k := d.k
-		d.do("del", k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why, d.first, d.plans.Plan, d.plans.Rule)
+		d.do("del", k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why, d.first, d.noteKey, d.plans.Plan, d.plans.Rule)
 		d.state = d.slot()
 		for ; d.steps < steps; d.steps++ {
 			if d.steps < len(d.contents) {
@@ -210,6 +217,8 @@ func (d *driver) next() {
 		d.byHand()
 	case chance(q.plan):
 		d.plan()
+	case d.notes && chance(0.02):
+		d.forget()
 	case chance(q.cancel):
 		d.cancelOne(d.contents[d.IntN(len(d.contents))])
 	default:
@@ -349,6 +358,9 @@ func (d *driver) handle(w *worker) {
 		"%s, batch %d; Redis has %s, batch %d", w.id, w.held.Fence, d.state.holder, d.state.number)
 	i := len(w.held.results)
 	x := w.held.Contents[i]
+	if d.notes {
+		d.tellNote(w.held.Fence, x)
+	}
 	v := &luascripts.Verdict{Content: x, Priority: w.held.Priority(i), Reason: fmt.Sprintf("step %d", d.steps)}
 	switch z := d.Float64(); {
 	case z < d.weights.ok:
@@ -391,7 +403,7 @@ func (d *driver) turnBy(by *scripts, what string, t *luascripts.Turn) luascripts
 	d.ledger.delivered(e)
 	d.count.turn(e)
 	if e.out.again {
-		d.sendsAt[e.answer.Fence] = d.sendsAt[e.before.number]
+		d.sendsAt[e.answer.Fence], d.notedAt[e.answer.Fence] = d.sendsAt[e.before.number], d.notedAt[e.before.number]
 	}
 	if len(e.out.taken) > 0 {
 		sends := map[string]int{}
@@ -399,6 +411,7 @@ func (d *driver) turnBy(by *scripts, what string, t *luascripts.Turn) luascripts
 			sends[x.content] = d.ledger[x.content].sends
 		}
 		d.sendsAt[e.answer.Fence] = sends
+		d.taken(e)
 	}
 	return e.answer
 }

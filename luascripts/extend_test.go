@@ -60,7 +60,7 @@ var extendTrials = []trial{
 		w.clean(rangeMerge)
 		w.do("zadd", w.first, w.now-100, "left")
 		w.do("config", "set", "maxmemory", "1")
-		cmd := redis.NewIntSliceCmd(ctx, append(w.s.SendEachArgs(w.k.Store, w.first, false, 0), 100, "x", 300)...)
+		cmd := redis.NewIntSliceCmd(ctx, append(w.s.SendArgs(w.k.Store, luascripts.SendCeiling, false, 0), 100, "x", 300)...)
 		w.s.Exec(ctx, cmd)
 		w.do("config", "set", "maxmemory", "0")
 		s := w.slot()
@@ -69,7 +69,7 @@ var extendTrials = []trial{
 	{name: "wrong type: extend", run: func(w *world) {
 		w.clean(rangeMerge)
 		w.do("set", w.first, "of another program")
-		cmd := redis.NewIntSliceCmd(ctx, append(w.s.SendEachArgs(w.k.Store, w.first, false, 0), w.now+5, "plain", "", 100, "x", 300)...)
+		cmd := redis.NewIntSliceCmd(ctx, append(w.s.SendArgs(w.k.Store, luascripts.SendCeiling, false, 0), w.now+5, "plain", "", 100, "x", 300)...)
 		w.s.Exec(ctx, cmd)
 		n := w.do("exists", w.k.Store)
 		w.must(cmd.Err() != nil && n == int64(0), "%v: %v stored", cmd, n)
@@ -78,7 +78,7 @@ var extendTrials = []trial{
 
 // extends calls send.lua with a score or range, content, and ceiling of each message.
 func (w *world) extends(most int, messages ...any) []int64 {
-	cmd := redis.NewIntSliceCmd(ctx, append(w.s.SendEachArgs(w.k.Store, w.first, false, most), messages...)...)
+	cmd := redis.NewIntSliceCmd(ctx, append(w.s.SendArgs(w.k.Store, luascripts.SendCeiling, false, most), messages...)...)
 	w.s.Exec(ctx, cmd)
 	w.must(cmd.Err() == nil && len(cmd.Val()) == len(messages)/3*2, "%v", cmd)
 	return cmd.Val()

@@ -36,7 +36,7 @@ var forgetNoteTrials = []trial{
 		var contents []string
 		for i := range 700 {
 			contents = append(contents, fmt.Sprint(i))
-			w.do("hset", w.notes(), i, "a note")
+			w.do("hset", w.noteKey, i, "a note")
 		}
 		for _, i := range []int{0, 198, 201, 510, 699} {
 			w.do("zadd", w.k.Store, w.now, i)
@@ -48,7 +48,7 @@ var forgetNoteTrials = []trial{
 		w.clean(fixedTime)
 		var live []string
 		for i := range 2000 {
-			w.do("hset", w.notes(), i, "a note")
+			w.do("hset", w.noteKey, i, "a note")
 			if i%2 == 0 {
 				live = append(live, fmt.Sprint(i))
 				w.do("zadd", w.k.Store, w.now, i)
@@ -70,13 +70,13 @@ var forgetNoteTrials = []trial{
 		w.clean(fixedTime)
 		large := strings.Repeat("x", 1<<18)
 		for i := range 60 {
-			w.do("hset", w.notes(), fmt.Sprint(i, large), "a note")
+			w.do("hset", w.noteKey, fmt.Sprint(i, large), "a note")
 		}
 		n, _ := w.sweeps(0)
 		w.must(n > 0 && n < 30, "%d at once", n)
-		w.do("del", w.notes())
+		w.do("del", w.noteKey)
 		for i := range 60 {
-			w.do("hset", w.notes(), i, large)
+			w.do("hset", w.noteKey, i, large)
 		}
 		n, _ = w.sweeps(0)
 		w.must(n > 0 && n < 30, "%d with large notes at once", n)
@@ -90,7 +90,7 @@ var forgetNoteTrials = []trial{
 		w.noted(live...)
 	}},
 	{name: "wrong type: forget", run: func(w *world) {
-		for _, key := range []string{w.k.Store, w.k.Prepare, w.k.Retry, w.notes()} {
+		for _, key := range []string{w.k.Store, w.k.Prepare, w.k.Retry, w.noteKey} {
 			live := w.someLive("done")
 			w.breakKey(key)
 			for _, cmd := range []redis.Cmder{w.s.ForgetCmd(ctx, w.k, []string{"done"}), w.s.SweepCmd(ctx, w.k, 0)} {
@@ -104,9 +104,6 @@ var forgetNoteTrials = []trial{
 	}},
 }
 
-// notes is the key of the notes.
-func (w *world) notes() string { return "note{" + w.k.Store + "}" }
-
 // someLive makes contents that live, and some that do not, with a note of each; one of these is
 // dead. It returns those that live.
 func (w *world) someLive(over ...string) []string {
@@ -118,7 +115,7 @@ func (w *world) someLive(over ...string) []string {
 	w.do("zadd", w.k.Dead, w.now, "dies")
 	live := []string{"waits", "failed", "flies", "retries"}
 	for _, x := range append(over, live...) {
-		w.do("hset", w.notes(), x, "a note")
+		w.do("hset", w.noteKey, x, "a note")
 	}
 	return live
 }
@@ -126,7 +123,7 @@ func (w *world) someLive(over ...string) []string {
 // noted checks of which contents there are notes.
 func (w *world) noted(want ...string) {
 	w.Helper()
-	got := slices.Sorted(maps.Keys(w.rdb.HGetAll(ctx, w.notes()).Val()))
+	got := slices.Sorted(maps.Keys(w.rdb.HGetAll(ctx, w.noteKey).Val()))
 	w.must(slices.Equal(got, slices.Sorted(slices.Values(want))), "notes of %.100q, not of %.100q", got, want)
 }
 

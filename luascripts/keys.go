@@ -54,11 +54,14 @@ func TraceKey(topic string, slot int) string { return "trace{" + StoreKey(topic,
 
 // FirstKey names the sorted set of the contents of a slot whose time moves with each send: since
 // when each waits.
-func FirstKey(topic string, slot int) string { return "first{" + StoreKey(topic, slot) + "}" }
+func FirstKey(topic string, slot int) string { return beside("first", StoreKey(topic, slot)) }
 
 // NoteKey names the hash of what is kept of the sends of each content of a slot: see [Note].
 // Only topics with notes have it.
-func NoteKey(topic string, slot int) string { return "note{" + StoreKey(topic, slot) + "}" }
+func NoteKey(topic string, slot int) string { return beside("note", StoreKey(topic, slot)) }
+
+// beside names a key by that of the store, which is its hash tag.
+func beside(what, store string) string { return what + "{" + store + "}" }
 
 // PlanKey names the sorted set of the plans of a slot: when each occurs next.
 func PlanKey(topic string, slot int) string { return KeysOf(topic, slot).Plans(false).Plan }

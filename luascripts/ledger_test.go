@@ -11,12 +11,13 @@ import (
 type ledger map[string]*account
 
 type account struct {
-	owed       bool  // a send is neither handled, nor dead, nor cancelled
-	sends      int   // counted
-	deliveries int   // since the last send that was stored, and neither handed back nor put back
-	promised   int64 // due or priority of the copy that waits fresh; 0: no promise
-	later      int64 // when the copy that waits may be delivered, since its handler put it back
-	kept       int64 // the priority of that copy, if it is a first delivery
+	owed       bool             // a send is neither handled, nor dead, nor cancelled
+	sends      int              // counted
+	deliveries int              // since the last send that was stored, and neither handed back nor put back
+	promised   int64            // due or priority of the copy that waits fresh; 0: no promise
+	later      int64            // when the copy that waits may be delivered, since its handler put it back
+	noted      *luascripts.Note // what the sends of the newest copy come to, in topics with notes
+	kept       int64            // the priority of that copy, if it is a first delivery
 }
 
 // invariants hold after every request that reaches Redis. What turn, touch and

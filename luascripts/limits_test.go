@@ -22,7 +22,7 @@ var numbersOfScripts = []struct {
 	{"17", limits.MinPriority, map[string]int{"turn": 3, "reschedule": 2}},
 	{"18", limits.PutBack, map[string]int{"turn": 1, "dead": 1, "reschedule": 2}},
 	{"2 ^ 53 - 1", limits.MaxScore, map[string]int{"dead": 1, "reschedule": 1}},
-	{"2 ^ 53", limits.MaxScore + 1, map[string]int{"turn": 1, "dead": 2, "reschedule": 1}},
+	{"2 ^ 53", limits.MaxScore + 1, map[string]int{"turn": 1, "send": 1, "dead": 2, "reschedule": 1}},
 	{"1e11", limits.MinTime, map[string]int{"reschedule": 1}},
 	{"253402300800000", limits.MaxTime, map[string]int{"reschedule": 1}},
 	{"9e13", limits.MaxRetryTime, map[string]int{"reschedule": 1}},

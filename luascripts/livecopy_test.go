@@ -104,7 +104,7 @@ func besideLiveCopies(w *world, remove bool) {
 				case "failed":
 					w.failOnce(place.name, number)
 				case "cancelled":
-					_, flying, err := w.s.Cancel(ctx, w.k, "m")
+					_, flying, err := w.s.Cancel(ctx, w.k, false, "m")
 					w.must(err == nil && flying == (len(s.prepare) > 0), "%s: %v, %v", place.name, flying, err)
 					w.sound(w.slot())
 					w.finishAll(number)

@@ -15,7 +15,7 @@ type Note struct {
 	Stamp       int64 // the fence of the slot at the newest send
 	Sends       int64 // how many there were
 	First, Last int64 // when, in ms
-	Expires     int64 // ms after which the message is not handled; 0: never
+	Expires     int64 // ms from which on the message is not handled; 0: never
 	Headers     map[string]string
 }
 
@@ -41,11 +41,20 @@ func ParseNote(text string) (n Note, ok bool) {
 	return n, true
 }
 
-// HeadersText returns headers as a note has them: JSON, sorted by key, and nothing if there are none.
-func HeadersText(headers map[string]string) string {
-	if len(headers) == 0 {
-		return ""
+// NoteArg is what a send tells for a note, as send.lua reads it: how long the message may live, in
+// ms, 0 for ever; and its headers. It is empty without both.
+func NoteArg(ttl int64, headers map[string]string) string {
+	switch {
+	case len(headers) > 0:
+		return strconv.FormatInt(ttl, 10) + " " + headersText(headers)
+	case ttl > 0:
+		return strconv.FormatInt(ttl, 10)
 	}
+	return ""
+}
+
+// headersText is JSON, sorted by key.
+func headersText(headers map[string]string) string {
 	var text strings.Builder
 	to := json.NewEncoder(&text)
 	to.SetEscapeHTML(false) // a query in a URL stays as short as it is

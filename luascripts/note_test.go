@@ -2,6 +2,7 @@ package luascripts_test
 
 import (
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/slotmq/go-rmq/luascripts"
@@ -10,8 +11,8 @@ import (
 func TestNote(t *testing.T) {
 	t.Parallel()
 	all := map[string]string{"trace": "00-1-2-01", "a b": `x "y" & <z> ` + "\n", "": "ü"}
-	text := luascripts.HeadersText(all)
-	if want := `{"":"ü","a b":"x \"y\" & <z> \n","trace":"00-1-2-01"}`; text != want {
+	text, timed := strings.CutPrefix(luascripts.NoteArg(0, all), "0 ")
+	if want := `{"":"ü","a b":"x \"y\" & <z> \n","trace":"00-1-2-01"}`; !timed || text != want {
 		t.Errorf("headers are %s, want %s", text, want)
 	}
 	n, ok := luascripts.ParseNote("1700000000000000 3 1690000000001 1690000000002 1690000000003 " + text)
@@ -19,8 +20,12 @@ func TestNote(t *testing.T) {
 		!maps.Equal(n.Headers, all) || n.Stamp != want.Stamp || n.Sends != want.Sends || n.First != want.First || n.Last != want.Last || n.Expires != want.Expires {
 		t.Errorf("%+v, %v; want %+v", n, ok, want)
 	}
-	if text := luascripts.HeadersText(nil); text != "" {
-		t.Errorf("no headers are %q", text)
+	for want, got := range map[string]string{
+		"": luascripts.NoteArg(0, nil), "5": luascripts.NoteArg(5, map[string]string{}), `5 {"a":"b"}`: luascripts.NoteArg(5, map[string]string{"a": "b"}),
+	} {
+		if got != want {
+			t.Errorf("told is %q, want %q", got, want)
+		}
 	}
 	if n, ok := luascripts.ParseNote("7 1 2 2 0"); !ok || n.Sends != 1 || n.Headers != nil {
 		t.Errorf("without headers: %+v, %v", n, ok)

@@ -292,7 +292,7 @@ func putBackBeforeOlder(w *world) {
 				t.Verdicts = []luascripts.Verdict{giveBack("m", 0)}
 			case "cancelled":
 				t.Verdicts = []luascripts.Verdict{giveBack("m", 0)}
-				defer func() { _, _, _ = w.s.Cancel(ctx, w.k, "m") }()
+				defer func() { _, _, _ = w.s.Cancel(ctx, w.k, false, "m") }()
 			}
 			left := ask(t, luascripts.Left)
 			w.finishAll(left.Fence)

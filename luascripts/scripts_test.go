@@ -65,7 +65,7 @@ func TestUnknownScripts(t *testing.T) {
 			_, err := s.Turn(ctx, with(turns[0], func(t *luascripts.Turn) { t.Keys = luascripts.KeysOf("flush", 5) })) // Redis knows the script
 			w.must(err == nil, "%v", err)
 			counted, again := redis.NewIntCmd(ctx, "incr", "counter"), redis.NewIntCmd(ctx, "incr", "counter")
-			sent := redis.NewIntSliceCmd(ctx, append(s.SendArgs("flush_6", false, 0), 9000, "m")...)
+			sent := redis.NewIntSliceCmd(ctx, append(s.SendArgs("flush_6", 0, false, 0), 9000, "m")...)
 			refused := redis.NewIntCmd(ctx, "incr", turns[0].Keys.Prepare)
 			s.Exec(ctx, takes[0], counted, takes[1], redis.NewStatusCmd(ctx, "script", "flush"), takes[2], refused, sent, again, takes[3], takes[4])
 			for i, take := range takes {
@@ -88,7 +88,7 @@ func TestUnknownScripts(t *testing.T) {
 			held, err := s.Touch(ctx, w.k, "a", a.Fence)
 			w.must(held && err == nil, "%v, %v", held, err)
 			forget()
-			_, inFlight, err := s.Cancel(ctx, w.k, "m")
+			_, inFlight, err := s.Cancel(ctx, w.k, false, "m")
 			w.must(inFlight && err == nil, "%v, %v", inFlight, err)
 			forget()
 			_, err = s.Define(ctx, "world", luascripts.Definition{Kind: "range-merge", Slots: 1, Layout: 1})
@@ -144,7 +144,7 @@ func TestErrors(t *testing.T) {
 	k := luascripts.KeysOf("errors", 3)
 	_, turn := s.Turn(over, &luascripts.Turn{Keys: k})
 	_, touch := s.Touch(over, k, "a", 1)
-	_, _, remove := s.Cancel(over, k, "m")
+	_, _, remove := s.Cancel(over, k, false, "m")
 	_, deaths := s.Deaths(over, k, "", 1)
 	plans := map[string]error{}
 	for what, call := range planCalls {

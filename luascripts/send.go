@@ -12,32 +12,55 @@ var (
 	sendScript = script.New(sendSource)
 )
 
-// SendArgs begins the arguments of a call of send.lua for one store. Append pairs of score and
-// content. A message that waits already keeps its score, or with last takes the new one; most
-// is how many contents may wait, 0 for any number.
-//
-// The reply is a list of integers: how many were stored, and the places of those that were
-// refused; the first pair is 1.
-func (s *Scripts) SendArgs(store string, last bool, most int) []any {
-	return append(sendScript.Call(1, 4), store, sendRule(last), most, 2)
+// SendFields are what messages of a call of send.lua have besides score and content.
+type SendFields uint8
+
+// The fields, in the order in which they stand behind the content.
+const (
+	SendCeiling SendFields = 1 << iota // in ms; the score is then the range in ms. "" without
+	SendNote                           // see [NoteArg]; of every message of a topic with notes
+)
+
+// sendFields are the fields by their letters, and the keys that they need.
+var sendFields = []struct {
+	field  SendFields
+	letter string
+	keys   []string
+}{
+	{SendCeiling, "C", []string{"first"}},
+	{SendNote, "N", []string{"note", "meta"}},
 }
 
-// SendEachArgs is SendArgs for messages that may have a ceiling. Append score, content and ""
-// for each; for one with a ceiling its range in ms, content and the ceiling in ms.
+// SendArgs begins the arguments of a call of send.lua for one store. Append of each message
+// score, content, and the fields in their order. One that waits already keeps its score, or with
+// last takes the new one; most is how many contents may wait, 0 for any number.
 //
-// The reply is two integers for each message: a [SendOutcome], and the score it waits with.
-func (s *Scripts) SendEachArgs(store, first string, last bool, most int) []any {
-	return append(sendScript.Call(2, 5), store, first, sendRule(last), most, 3)
-}
-
-func sendRule(last bool) string {
+// Without fields, the reply is how many were stored, and the places of those that were refused;
+// the first message is 1. With fields it is two integers for each message: a [SendOutcome], and
+// the score it waits with.
+func (s *Scripts) SendArgs(store string, fields SendFields, last bool, most int) []any {
+	rule := "first"
 	if last {
-		return "last"
+		rule = "last"
 	}
-	return "first"
+	if fields == 0 {
+		return append(sendScript.Call(1, 4), store, rule, most, "")
+	}
+	keys, letters := []any{store}, ""
+	for _, f := range sendFields {
+		if fields&f.field == 0 {
+			continue
+		}
+		letters += f.letter
+		for _, name := range f.keys {
+			keys = append(keys, beside(name, store))
+		}
+	}
+	args := append(sendScript.Call(len(keys), len(keys)+3), keys...)
+	return append(args, rule, most, letters)
 }
 
-// SendOutcome is what became of one message of [Scripts.SendEachArgs].
+// SendOutcome is what became of one message of [Scripts.SendArgs] with fields.
 type SendOutcome int64
 
 // The outcomes.

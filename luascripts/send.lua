@@ -1,26 +1,42 @@
 -- send: sends messages to one slot where a plain ZADD does not do: range merges of a literal topic,
 -- whose failed copies wait in the store with their retries left (1..16) as score and do not count as
--- waiting, slots that may hold only so many contents, and range merges whose time moves with each send,
--- up to a ceiling. (Elsewhere ZADD does the same, faster.)
+-- waiting, slots that may hold only so many contents, and messages that have more than a score: a ceiling,
+-- up to which each send moves what waits, or a note of the sends. (Elsewhere ZADD does the same, faster.)
 --
 -- GUARANTEE  with the rule 'first', a content that waits keeps its score, and with 'last' it takes the new
 --            one; every other is stored, unless the slot is full: then it is refused, and nothing is moved
 --            or lost. With a ceiling, a content is due a range after its last send, and no later than the
---            ceiling after the first send of this wait. What is overdue is never moved.
--- KEYS  1 store  2 first: if a message has a ceiling
+--            ceiling after the first send of this wait. What is overdue is never moved. A note is about the
+--            sends of this wait: its stamp is below the number of every batch that takes what they stored,
+--            and not below that of any that is in flight.
+-- KEYS  1 store, and behind it for each letter: C first, N note and meta
 -- ARGV  1 rule  2 how many contents the slot may hold (0: any number)
---       3 how many arguments each message has  4.. of each message: score, content; where there are three,
---       also its ceiling in ms or '', and with a ceiling the score is its range in ms
--- ANSWERS  with two arguments each: how many were stored, and then the places (1: the first message) of those
---          refused; the rest merged. With three, of each message: 1 stored, 0 merged or -1 refused; its score
-local store, first, call = KEYS[1], KEYS[2], redis.call
-local rule, most, width = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+--       3 letters, in the order C N, of what the messages have besides
+--       4.. of each message: score, content, and for each letter, '' without: C its ceiling in ms, then its
+--       score is its range in ms; N its time to live in ms (0: for ever) and, behind a space, its headers
+-- ANSWERS  without letters: how many were stored, and then the places (1: the first message) of those refused;
+--          the rest merged. With letters, of each message: 1 stored, 0 merged or -1 refused; and its score
+local store, letters, call = KEYS[1], ARGV[3], redis.call
+local rule, most, width = ARGV[1], tonumber(ARGV[2]), 2 + #letters
+local ceilings, notes = string.find(letters, 'C'), string.find(letters, 'N')
+local first = ceilings and KEYS[1 + ceilings]
+local note, meta = notes and KEYS[1 + notes], notes and KEYS[2 + notes]
+
+-- All that may fail, so that a wrong type shows before the first write.
 local size = most > 0 and call('ZCARD', store) or -math.huge
-local eldest = first and call('ZRANGE', first, 0, 9) or {} -- here, so that a wrong type shows before the first write
-local now = 0
-if first then
+local eldest = first and call('ZRANGE', first, 0, 9) or {}
+local now, stamp, held, written = 0, 0, {}, {}
+if width > 2 then
   local time = call('TIME')
   now = time[1] * 1000 + time[2] / 1000
+end
+if note then
+  stamp = math.floor(tonumber(call('HGET', meta, 'batch') or '') or 0)
+  -- Where there is no number the next one is the clock in us, at least.
+  if not (stamp > 0 and stamp < 2 ^ 53) then stamp = math.floor(now * 1000 + 0.5) - 1 end
+  local contents = {}
+  for i = 5, #ARGV, width do contents[#contents + 1] = ARGV[i] end
+  for i, text in ipairs(call('HMGET', note, unpack(contents))) do held[contents[i]] = text end
 end
 
 -- extended returns when a message with a ceiling is due. An entry of `first` may be of an earlier wait: it
@@ -34,9 +50,27 @@ local function extended(x, waits, range, ceiling)
   return string.format('%.0f', math.min(math.ceil(now) + range, since + ceiling))
 end
 
+-- noted keeps the note of a content after one more send. The old one may be of an earlier copy: it goes on
+-- only while the content waits. Then the message is wanted as long as one of its sends is.
+local function noted(x, waits, told)
+  local ttl, headers = string.match(told, '^(%d+) ?(.*)$')
+  local ends, at = tonumber(ttl) or 0, string.format('%.0f', math.floor(now))
+  if ends > 0 then ends = math.floor(now + ends) end
+  local sends, since, till, kept = string.match(waits and held[x] or '', '^%d+ (%d+) (%d+) %d+ (%d+) ?(.*)$')
+  if sends then
+    till = tonumber(till)
+    ends = math.min(ends, till) > 0 and math.max(ends, till) or 0
+  end
+  if (headers or '') == '' then headers = kept or '' end
+  local text = string.format('%.0f %.0f %s %s %.0f', stamp, (sends or 0) + 1, since or at, at, ends)
+  if headers ~= '' then text = string.format('%s %s', text, headers) end
+  held[x] = text
+  written[#written + 1], written[#written + 2] = x, text
+end
+
 local stored, refused, each = 0, {}, {}
 for i = 4, #ARGV, width do
-  local score, x, ceiling = ARGV[i], ARGV[i + 1], width > 2 and tonumber(ARGV[i + 2])
+  local score, x, ceiling = ARGV[i], ARGV[i + 1], first and tonumber(ARGV[i + 1 + ceilings])
   local old = call('ZSCORE', store, x)
   local waits = old and tonumber(old) > 16
   local outcome = 0
@@ -52,10 +86,12 @@ for i = 4, #ARGV, width do
     if not old or rule == 'first' and not waits then outcome = 1 end
   end
   if outcome == 1 then stored = stored + 1 end
+  if note and outcome >= 0 then noted(x, waits, ARGV[i + 1 + notes]) end
   if width > 2 then
     each[#each + 1], each[#each + 2] = outcome, tonumber(score)
   end
 end
+if written[1] then call('HSET', note, unpack(written)) end
 
 -- What is left of waits that are over goes at last: a full server refuses only the first write.
 for _, x in ipairs(eldest) do

@@ -58,7 +58,7 @@ var mergeTrials = []trial{
 
 // sends calls send.lua with pairs of score and content, and returns its answer.
 func (w *world) sends(last bool, most int, pairs ...any) []int64 {
-	cmd := redis.NewIntSliceCmd(ctx, append(w.s.SendArgs(w.k.Store, last, most), pairs...)...)
+	cmd := redis.NewIntSliceCmd(ctx, append(w.s.SendArgs(w.k.Store, 0, last, most), pairs...)...)
 	w.s.Exec(ctx, cmd)
 	w.must(cmd.Err() == nil && len(cmd.Val()) > 0, "%v", cmd)
 	return cmd.Val()
@@ -240,7 +240,7 @@ var cancelTrials = []trial{
 // cancels cancels a content and compares the answer.
 func (w *world) cancels(x string, removed, inFlight bool) {
 	w.Helper()
-	gone, flying, err := w.s.Cancel(ctx, w.k, x)
+	gone, flying, err := w.s.Cancel(ctx, w.k, false, x)
 	w.must(err == nil && gone == removed && flying == inFlight, "cancel of %s: removed %v, in flight %v, %v", x, gone, flying, err)
 }
 
@@ -263,7 +263,7 @@ var contentTrials = []trial{{name: "contents of any bytes", run: func(w *world) 
 		expected.turn(t, w.now, w.turn(t, luascripts.Left))
 		expected.same(w.slot())
 		for i, x := range contents {
-			removed, _, err := w.s.Cancel(ctx, w.k, x)
+			removed, _, err := w.s.Cancel(ctx, w.k, false, x)
 			w.must(err == nil && removed == (i%3 < 2), "%v, content %d: cancelled %v, %v", k, i, removed, err)
 		}
 	}

@@ -67,5 +67,6 @@ func (s *slot) firePlan(o luascripts.Occurrence, next int64, x string, score int
 		return luascripts.PlanWaits
 	}
 	s.store[x] = score
+	delete(s.notes, x)
 	return luascripts.PlanFired
 }

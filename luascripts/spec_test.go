@@ -28,7 +28,7 @@ const (
 type slot struct {
 	store, prepare, retry, dead map[string]int64
 	firsts                      map[string]int64 // since when what extends waits
-	why                         map[string]string
+	why, notes                  map[string]string
 	plans                       map[string]int64  // name -> when its rule occurs next
 	rules                       map[string]string // name -> base and rule
 
@@ -58,7 +58,7 @@ func fits(contents []string, most int) bool {
 func (s *slot) clone() *slot {
 	c := *s
 	c.store, c.prepare, c.retry, c.dead = maps.Clone(s.store), maps.Clone(s.prepare), maps.Clone(s.retry), maps.Clone(s.dead)
-	c.why, c.firsts = maps.Clone(s.why), maps.Clone(s.firsts)
+	c.why, c.notes, c.firsts = maps.Clone(s.why), maps.Clone(s.notes), maps.Clone(s.firsts)
 	c.plans, c.rules = maps.Clone(s.plans), maps.Clone(s.rules)
 	return &c
 }
@@ -507,28 +507,6 @@ func sameSet(contents []string, set map[string]int64) bool {
 	return len(contents) == len(set)
 }
 
-// extend expects what send.lua does with a message with a ceiling, and returns the score it
-// waits with then.
-func (s *slot) extend(x string, wait, ceiling, now int64) int64 {
-	eldest := ordered(s.firsts)
-	due := s.store[x]
-	if waits := due > retries; !waits || due > now {
-		since := s.firsts[x]
-		if !waits || since+ceiling <= now {
-			since = now
-			s.firsts[x] = now
-		}
-		due = min(now+wait, since+ceiling)
-		s.store[x] = due
-	}
-	for _, old := range eldest[:min(10, len(eldest))] {
-		if s.store[old.content] <= retries {
-			delete(s.firsts, old.content)
-		}
-	}
-	return due
-}
-
 // touch expects what touch.lua does.
 func (s *slot) touch(worker string, number, now int64, held bool) {
 	need(held == (s.holder == worker && s.number == number), "TOUCH", "by %s, batch %d: %v", worker, number, held)
@@ -546,6 +524,9 @@ func (s *slot) cancel(x string, removed, inFlight bool) {
 	need(inFlight == flying && removed == (stored || retrying), "CANCEL", "of %s: removed %v, in flight %v", x, removed, inFlight)
 	delete(s.store, x)
 	delete(s.retry, x)
+	if removed {
+		delete(s.notes, x)
+	}
 	if !flying && !buried {
 		delete(s.why, x)
 	}
@@ -560,6 +541,7 @@ func (s *slot) same(actual *slot) {
 	need(maps.Equal(s.firsts, actual.firsts), "FIRST", "is %v, not %v", actual.firsts, s.firsts)
 	need(maps.Equal(s.plans, actual.plans), "PLANS", "are %v, not %v", actual.plans, s.plans)
 	need(maps.Equal(s.rules, actual.rules), "RULES OF PLANS", "are %q, not %q", actual.rules, s.rules)
+	need(maps.Equal(s.notes, actual.notes), "NOTE", "is %q, not %q", actual.notes, s.notes)
 	need(maps.Equal(s.why, actual.why), "WHY", "is %q, not %q", actual.why, s.why)
 	need(s.holder == actual.holder && s.number == actual.number, "NUMBER", "%q holds batch %d, not %q %d", actual.holder, actual.number, s.holder, s.number)
 	need(s.until == actual.until && s.lease == actual.lease, "LEASE", "%d until %d, not %d until %d", actual.lease, actual.until, s.lease, s.until)

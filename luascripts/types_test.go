@@ -189,7 +189,9 @@ func (w *world) turnWithout(command, key string, t *luascripts.Turn) error {
 }
 
 func wrongTypeCancel(w *world) {
-	for name, key := range w.slotKeys() {
+	keys := w.slotKeys()
+	keys["note"] = w.noteKey
+	for name, key := range keys {
 		if name == "meta" {
 			continue // a cancel does not look at it
 		}
@@ -197,17 +199,17 @@ func wrongTypeCancel(w *world) {
 		w.put("m")
 		a := w.took(w.as("a", 0), "m")
 		w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("m", time.Hour))))
-		w.put("m")
+		w.sendAll(luascripts.SendNote, false, 0, message{content: "m", score: w.now})
 		before := w.everywhere()
 		w.breakKey(key)
-		_, _, err := w.s.Cancel(ctx, w.k, "m")
+		_, _, err := w.s.Cancel(ctx, w.k, true, "m")
 		w.must(err != nil, "wrong %s: no error", name)
 		w.must(maps.Equal(before, w.everywhere()), "wrong %s: %v before, %v after", name, before, w.everywhere())
 		w.repairKey(key)
 		s := w.slot()
-		w.must(s.store["m"] != 0 && s.retry["m"] != 0, "wrong %s: %+v", name, s)
-		removed, _, err := w.s.Cancel(ctx, w.k, "m")
-		w.must(removed && err == nil, "%s repaired: %v, %v", name, removed, err)
+		w.must(s.store["m"] != 0 && s.retry["m"] != 0 && s.notes["m"] != "", "wrong %s: %+v", name, s)
+		removed, _, err := w.s.Cancel(ctx, w.k, true, "m")
+		w.must(removed && err == nil && len(w.slot().notes) == 0, "%s repaired: %v, %v", name, removed, err)
 	}
 }
 
@@ -217,7 +219,7 @@ func wrongTypeOthers(w *world) {
 	_, err := w.s.Touch(ctx, w.k, "a", 1)
 	w.must(err != nil, "touch: no error")
 	w.breakKey(w.k.Store)
-	w.must(w.s.rdb.Do(ctx, append(w.s.SendArgs(w.k.Store, false, 0), 50, "new")...).Err() != nil, "send: no error")
+	w.must(w.s.rdb.Do(ctx, append(w.s.SendArgs(w.k.Store, 0, false, 0), 50, "new")...).Err() != nil, "send: no error")
 	w.breakKey(luascripts.DefinitionKey("world"))
 	_, err = w.s.Define(ctx, "world", luascripts.Definition{Kind: "priority", Slots: 1, Layout: 1})
 	w.must(err != nil, "define: no error")

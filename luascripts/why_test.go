@@ -222,7 +222,7 @@ func whyCancelled(w *world) {
 	cancel := func(x string) {
 		w.Helper()
 		before := w.slot()
-		removed, inFlight, err := w.s.Cancel(ctx, w.k, x)
+		removed, inFlight, err := w.s.Cancel(ctx, w.k, false, x)
 		w.must(err == nil, "cancel: %v", err)
 		before.cancel(x, removed, inFlight)
 		before.same(w.slot())

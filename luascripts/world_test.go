@@ -57,6 +57,8 @@ type world struct {
 	k       luascripts.SlotKeys
 	first   string // key of since when contents wait
 	plans   luascripts.PlanKeys
+	noteKey string // of their notes
+	number  int    // of the slot
 	s       *scripts
 	sources map[string]string // as edited
 	older   *scripts          // of a program that did not know how much may be told
@@ -89,7 +91,7 @@ func (k kind) String() string { return [...]string{"range-merge", "priority", "f
 type edit func(name, source string) string
 
 func newWorld(j judge, rdb *redis.Client, number int, change edit) *world {
-	w := &world{judge: j, rdb: rdb, k: luascripts.KeysOf("world", number), first: luascripts.FirstKey("world", number), plans: luascripts.KeysOf("world", number).Plans(false), sources: map[string]string{}}
+	w := &world{judge: j, rdb: rdb, number: number, k: luascripts.KeysOf("world", number), first: luascripts.FirstKey("world", number), noteKey: luascripts.NoteKey("world", number), plans: luascripts.KeysOf("world", number).Plans(false), sources: map[string]string{}}
 	w.clock = "clock{" + w.k.Store + "}"
 	w.s = edited(rdb, func(name, source string) string {
 		if change != nil {
@@ -155,6 +157,7 @@ type reading struct {
 	meta  *redis.MapStringStringCmd
 	why   *redis.MapStringStringCmd
 	rules *redis.MapStringStringCmd
+	note  *redis.MapStringStringCmd
 }
 
 func (w *world) reading(cmds []redis.Cmder) (*reading, []redis.Cmder) {
@@ -166,7 +169,8 @@ func (w *world) reading(cmds []redis.Cmder) (*reading, []redis.Cmder) {
 	r.meta = redis.NewMapStringStringCmd(ctx, "hgetall", w.k.Meta)
 	r.why = redis.NewMapStringStringCmd(ctx, "hgetall", w.k.Why)
 	r.rules = redis.NewMapStringStringCmd(ctx, "hgetall", w.plans.Rule)
-	return r, append(cmds, r.meta, r.why, r.rules)
+	r.note = redis.NewMapStringStringCmd(ctx, "hgetall", w.noteKey)
+	return r, append(cmds, r.meta, r.why, r.rules, r.note)
 }
 
 func (r *reading) slot() (*slot, error) {
@@ -189,6 +193,9 @@ func (r *reading) slot() (*slot, error) {
 		return nil, err
 	}
 	if s.rules, err = r.rules.Result(); err != nil {
+		return nil, err
+	}
+	if s.notes, err = r.note.Result(); err != nil {
 		return nil, err
 	}
 	s.holder = m["holder"]
@@ -214,7 +221,7 @@ func (w *world) step(cmd redis.Cmder) *slot { w.Helper(); return w.stepBy(w.s, c
 // stepBy is a step with a command of other scripts, such as those of an older program.
 func (w *world) stepBy(by *scripts, cmd redis.Cmder) *slot {
 	w.Helper()
-	cmds := make([]redis.Cmder, 0, 8)
+	cmds := make([]redis.Cmder, 0, 10)
 	if w.clockSet != w.now {
 		cmds = append(cmds, redis.NewStatusCmd(ctx, "set", w.clock, w.now))
 		w.clockSet = w.now

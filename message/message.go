@@ -7,6 +7,16 @@ import "time"
 // Its Content is the message and also its identity: equal content in one slot is one
 // message. Put the id in and let the handler look the rest up: contents that differ in
 // one byte do not merge, such as two JSON texts with their fields in another order.
+//
+// In a topic with Notes a message may have a TTL and Headers, which are not a part of its
+// identity. It is never handled a TTL after its send, by the clock of the Redis server; where
+// equal content merges, the last of these times counts, and a send without a TTL has none: the
+// message is wanted as long as one of its sends is. Its headers are those of the last send that
+// has any: at most 64, and 8 KiB of keys and values together, in valid UTF-8.
+//
+// Send a content always with a TTL or always without. What waits for its retry or is being
+// handled does not wait in this sense: a send makes a new copy with its own TTL, and if that
+// one is handled in its place, the TTL of the older one is void.
 type Message interface {
 	sealed()
 }
@@ -27,6 +37,10 @@ type RangeMerge struct {
 	// Ceiling is required with Extend, and larger than Range. Without a ceiling, send a
 	// FixedTime with In.
 	Ceiling time.Duration
+
+	// TTL and Headers are only for topics with Notes: see [Message].
+	TTL     time.Duration
+	Headers map[string]string
 }
 
 // Priority is handled before every message of a smaller priority in its slot: a
@@ -37,6 +51,10 @@ type Priority struct {
 	Content   string // what it is about, and its identity: see [Message]
 	SlotBasis string // decides the slot; Content when empty
 	Priority  int64  // 17 … 2^53 − 1
+
+	// TTL and Headers are only for topics with Notes: see [Message].
+	TTL     time.Duration
+	Headers map[string]string
 }
 
 // FixedTime is never handled before its time; the oldest due goes first. Equal
@@ -52,6 +70,10 @@ type FixedTime struct {
 	// In is how long after the send it is due, by the clock of the Redis server:
 	// the clock of the sender does not matter. At least 1 ms; 0 if At is given.
 	In time.Duration
+
+	// TTL and Headers are only for topics with Notes: see [Message].
+	TTL     time.Duration
+	Headers map[string]string
 }
 
 func (RangeMerge) sealed() {}

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/slotmq/go-rmq/internal/checked"
+	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -42,7 +43,8 @@ type flight struct {
 
 // more is what a message has that only send.lua knows.
 type more struct {
-	wait, ceiling int64 // ms; 0: later sends do not move it
+	wait, ceiling int64  // ms; 0: later sends do not move it
+	note          string // see luascripts.NoteArg
 }
 
 // lane is the part of a flight that goes to one slot: a chain of entries in
@@ -51,10 +53,11 @@ type lane struct {
 	topic       *topic
 	slot        int
 	first, last int32 // entries
-	each        bool  // some have more, so the answer says of each what became of it
 	fromNow     bool  // some are due so long after the time at which they are written
 	merged      int   // entries that met an equal one that waited
 	announced   bool  // its wake-up was written behind it
+
+	fields luascripts.SendFields // that some have; then the answer says of each what became of it
 }
 
 func (l *lane) store() string { return l.topic.slots[l.slot].store }
@@ -108,13 +111,14 @@ func (f *flight) add(t *topic, slot int, b *checked.Message) int {
 		l.fromNow = l.fromNow || b.FromNow
 	} else {
 		x.flight, x.lane = f.serial, int32(len(f.lanes))
-		f.lanes = append(f.lanes, lane{topic: t, slot: slot, first: entry, last: entry, fromNow: b.FromNow})
+		f.lanes = append(f.lanes, lane{topic: t, slot: slot, first: entry, last: entry, fromNow: b.FromNow, fields: t.fields})
 	}
-	if b.Ceiling > 0 {
+	if b.Ceiling > 0 || b.Note != "" {
 		f.growMore(int(entry) + 1)
-		f.more[entry] = more{wait: b.Value, ceiling: b.Ceiling}
-		f.lanes[t.slots[slot].lane].each = true
+		f.more[entry] = more{wait: b.Value, ceiling: b.Ceiling, note: b.Note}
+		f.bytes += len(b.Note)
 	}
+	f.lanes[t.slots[slot].lane].fields |= fieldsOf(b)
 	return int(entry)
 }
 
@@ -124,6 +128,25 @@ func (f *flight) growMore(n int) { f.more = append(f.more, make([]more, n-len(f.
 // extends reports whether an entry moves what it merges into.
 func (f *flight) extends(entry int32) bool {
 	return int(entry) < len(f.more) && f.more[entry].ceiling > 0
+}
+
+// appendFields appends the arguments of an entry for send.lua: pointers, as those of a ZADD.
+func (f *flight) appendFields(args []any, fields luascripts.SendFields, entry int32) []any {
+	score, ceiling, note := any(&f.scores[entry]), any(""), any("")
+	if int(entry) < len(f.more) {
+		m := &f.more[entry]
+		if note = &m.note; m.ceiling > 0 {
+			score, ceiling = &m.wait, &m.ceiling
+		}
+	}
+	args = append(args, score, &f.contents[entry])
+	if fields&luascripts.SendCeiling != 0 {
+		args = append(args, ceiling)
+	}
+	if fields&luascripts.SendNote != 0 {
+		args = append(args, note)
+	}
+	return args
 }
 
 // knows reports whether the score of an entry that is done is the one in Redis: what merged may have

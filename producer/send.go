@@ -136,6 +136,11 @@ func (p *Producer) open(ctx context.Context, t *topic, m message.Message) (o ope
 	if o.Message, err = checked.Open(t.Topic, m, p.cfg.MaxContent); err != nil {
 		return o, err
 	}
+	if fields := fieldsOf(&o.Message); fields != 0 {
+		if err = p.topics.allowed(ctx, t, fields); err != nil {
+			return o, err
+		}
+	}
 	o.slot = hash.Slot(o.SlotBasis, t.Slots)
 	if o.to, err = p.writers.of(ctx, t, o.slot); err != nil || !o.Kind.Timed() || o.FromNow {
 		return o, err

@@ -26,9 +26,14 @@ type topic struct {
 	agreed atomic.Int64 // when to compare the definition again, since epoch; 0: it does not agree, or it is not known yet
 
 	mu        sync.Mutex
-	comparing *comparison // nil: none is under way
+	comparing *comparison                           // nil: none is under way
+	asked     map[luascripts.SendFields]*comparison // of rights, under way
+
+	may atomic.Uint32 // the SendFields that its messages may have
 
 	slots []slot // made when the definition agrees for the first time
+
+	fields luascripts.SendFields // that each of its messages has
 }
 
 // slot is what a producer keeps about one slot of a topic.
@@ -78,6 +83,9 @@ func (s *topics) of(ctx context.Context, t message.Topic) (*topic, error) {
 	known = (*s.known.Load())[t]
 	if known == nil {
 		known = &topic{Topic: t, sent: t, name: luascripts.Qualify(s.cfg.Namespace, t.Name)}
+		if t.Notes {
+			known.fields = luascripts.SendNote
+		}
 		grown := maps.Clone(*s.known.Load())
 		grown[t] = known
 		s.known.Store(&grown)
@@ -87,10 +95,20 @@ func (s *topics) of(ctx context.Context, t message.Topic) (*topic, error) {
 	return known, s.agree(ctx, known)
 }
 
-// comparison of a topic's definition with the stored one, under way.
+// comparison of a topic's definition with the stored one, or of rights with those that are
+// needed, under way.
 type comparison struct {
 	done chan struct{} // closed when err is final
 	err  error
+}
+
+func (c *comparison) wait(ctx context.Context) error {
+	select {
+	case <-c.done:
+		return c.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // agree returns when the topic's definition has been compared with the stored one,
@@ -100,12 +118,7 @@ func (s *topics) agree(ctx context.Context, t *topic) error {
 	if c == nil {
 		return message.ErrClosed
 	}
-	select {
-	case <-c.done:
-		return c.err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return c.wait(ctx)
 }
 
 // comparison starts one comparison of the definition for all callers that wait. It runs in
@@ -138,7 +151,7 @@ func (s *topics) comparison(t *topic) *comparison {
 
 func (s *topics) compare(t *topic) (err error) {
 	if t.agreed.Load() == 0 {
-		err = rights.Check(s.run, s.rdb, rights.Need{Durable: s.cfg.Durability.Replicas > 0}, rights.Topic{Name: t.name, Slots: definition.Full(t.Topic).Slots})
+		err = rights.Check(s.run, s.rdb, rights.Need{Durable: s.cfg.Durability.Replicas > 0}, t.rights())
 	}
 	full := t.Topic
 	if err == nil {

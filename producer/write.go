@@ -62,7 +62,9 @@ func (to *writer) split(f *flight, l *lane) {
 	}
 	f.each(l, func(e int32) {
 		f.entries = append(f.entries, e)
-		bytes += len(f.contents[e])
+		if bytes += len(f.contents[e]); int(e) < len(f.more) {
+			bytes += len(f.more[e].note)
+		}
 		if to.cfg.ExactReceipts || len(f.entries)-begin == commandMessages || bytes >= commandBytes {
 			cut()
 		}
@@ -75,12 +77,10 @@ func (to *writer) command(f *flight, l *lane, entries []int32) write {
 	store := l.topic.slots[l.slot].key
 	begin := len(f.args)
 	first := l.topic.Kind.FirstWins() // the first time wins, else the last time or priority
-	script := l.each || first && l.topic.Literal || to.cfg.MaxWaiting > 0
+	script := l.fields != 0 || first && l.topic.Literal || to.cfg.MaxWaiting > 0
 	switch {
-	case l.each:
-		f.args = append(f.args, to.scripts.SendEachArgs(l.store(), luascripts.FirstKey(l.topic.name, l.slot), !first, to.cfg.MaxWaiting)...)
 	case script:
-		f.args = append(f.args, to.scripts.SendArgs(l.store(), !first, to.cfg.MaxWaiting)...)
+		f.args = append(f.args, to.scripts.SendArgs(l.store(), l.fields, !first, to.cfg.MaxWaiting)...)
 	case first:
 		f.args = append(f.args, "zadd", store, "nx")
 	default:
@@ -88,12 +88,9 @@ func (to *writer) command(f *flight, l *lane, entries []int32) write {
 	}
 	for _, e := range entries {
 		// Pointers are written as what they point to, and cost no allocation.
-		switch {
-		case f.extends(e):
-			f.args = append(f.args, &f.more[e].wait, &f.contents[e], &f.more[e].ceiling)
-		case l.each:
-			f.args = append(f.args, &f.scores[e], &f.contents[e], "")
-		default:
+		if l.fields != 0 {
+			f.args = f.appendFields(f.args, l.fields, e)
+		} else {
 			f.args = append(f.args, &f.scores[e], &f.contents[e])
 		}
 	}
@@ -149,7 +146,7 @@ func (w *write) finish(by *writer, f *flight, last bool) bool {
 	return true
 }
 
-// inOrder returns the writes that must be sent again. Where the last send wins, or moves what
+// inOrder returns the writes that must be sent again. Where the last send wins, moves or marks what
 // waits, the later writes of the same slot are sent again behind them: else an older one would win.
 func inOrder(writes []*write, again func(*write) bool) (those []*write) {
 	var behind []*lane
@@ -160,7 +157,7 @@ func inOrder(writes []*write, again func(*write) bool) (those []*write) {
 			w.reset()
 		case !again(w):
 			continue
-		case !w.lane.topic.Kind.FirstWins() || w.lane.each:
+		case !w.lane.topic.Kind.FirstWins() || w.lane.fields != 0:
 			behind = append(behind, w.lane)
 		}
 		those = append(those, w)
@@ -180,7 +177,7 @@ func (w *write) record(by *writer, f *flight) {
 	case *redis.IntCmd:
 		w.recordAll(by, f, cmd.Val(), nil)
 	case *redis.IntSliceCmd:
-		if w.lane.each {
+		if w.lane.fields != 0 {
 			w.recordEach(by, f, cmd.Val())
 		} else {
 			w.recordAll(by, f, cmd.Val()[0], cmd.Val()[1:])

@@ -222,7 +222,7 @@ func TestCancelWithoutAWakeUp(t *testing.T) {
 		noError(t, err)
 		<-running
 		k := luascripts.KeysOf("jobs", hash.Slot("m", 4))
-		_, flying, err := luascripts.New(rdb).Cancel(ctx, k, "m") // which publishes nothing
+		_, flying, err := luascripts.New(rdb).Cancel(ctx, k, false, "m") // which publishes nothing
 		if !flying || err != nil {
 			t.Fatal(flying, err)
 		}

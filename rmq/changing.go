@@ -103,7 +103,7 @@ func (c *Client) lacking(ctx context.Context, operation string, t Topic, need ri
 		return err
 	}
 	name := luascripts.Qualify(c.namespace, t.Name)
-	if lacks := rights.Check(ctx, c.rdb, need, rights.Topic{Name: name, Slots: max(1, t.Slots)}); lacks != nil {
+	if lacks := rights.Check(ctx, c.rdb, need, rights.Topic{Name: name, Slots: max(1, t.Slots), Notes: t.Notes}); lacks != nil {
 		return fmt.Errorf("%s in topic %s: %w", operation, t.Name, lacks)
 	}
 	return err

@@ -238,21 +238,32 @@ func TestProducersWithDocumentedRights(t *testing.T) {
 	t.Parallel()
 	server, user := servertest.TLS(t), documented(t, "producer")
 	admin := server.Client(t)
-	user.grant(t, admin)
-	for _, literal := range []bool{false, true} {
+	for _, c := range []struct {
+		add            []string
+		literal, notes bool
+		extends        bool
+	}{
+		{},
+		{literal: true},
+		{add: addition(t, "extends"), extends: true},
+		{add: addition(t, "extends"), extends: true, literal: true},
+		{add: addition(t, "notes"), notes: true},
+		{add: slices.Concat(addition(t, "extends"), addition(t, "notes")), notes: true, extends: true},
+	} {
 		admin.FlushAll(context.Background())
+		user.with(c.add...).grant(t, admin)
+		topic := rmq.Topic{Name: "orders", Kind: rmq.KindRangeMerge, Literal: c.literal, Notes: c.notes}
 		for _, most := range []int{0, 10} {
 			client, err := rmq.New(rmq.Config{Redis: server.Client(t, user.login), MaxWaiting: most})
 			if err != nil {
 				t.Fatal(err)
 			}
-			topic := rmq.Topic{Name: "orders", Kind: rmq.KindRangeMerge, Literal: literal}
-			if _, err := client.Send(context.Background(), topic, rmq.RangeMerge{Content: fmt.Sprint(most), Range: time.Minute}); err != nil {
-				t.Error(err)
+			m := rmq.RangeMerge{Content: fmt.Sprint(most), Range: time.Minute}
+			if m.Extend = c.extends; m.Extend {
+				m.Ceiling = time.Hour
 			}
-			extends := rmq.RangeMerge{Content: fmt.Sprint("extends", most), Range: time.Minute, Extend: true, Ceiling: time.Hour}
 			for range 2 {
-				if _, err := client.Send(context.Background(), topic, extends); err != nil {
+				if _, err := client.Send(context.Background(), topic, m); err != nil {
 					t.Error(err)
 				}
 			}
@@ -294,6 +305,17 @@ func TestEachMissingRightIsNamed(t *testing.T) {
 			return errors.Join(err, end(client))
 		}
 	}
+	sendOne := func(topic rmq.Topic, m rmq.Message) func(redis.UniversalClient) error {
+		topic.Name = orders.Name
+		return func(rdb redis.UniversalClient) error {
+			admin.FlushAll(context.Background())
+			client, err := rmq.New(rmq.Config{Redis: rdb})
+			if err == nil {
+				_, err = client.Send(context.Background(), topic, m)
+			}
+			return errors.Join(err, end(client))
+		}
+	}
 	durably := send(rmq.Config{Durability: rmq.Durability{Replicas: 1, Timeout: time.Millisecond}})
 	allKeys := documented(t, "worker").rights
 	allKeys = slices.DeleteFunc(allKeys, func(right string) bool { return right[0] != '~' })
@@ -310,6 +332,8 @@ func TestEachMissingRightIsNamed(t *testing.T) {
 		{line: "worker", add: "database", db: 3, try: start},
 		{line: "producer", add: "database", db: 3, try: send(rmq.Config{})},
 		{line: "producer", add: "durability", try: durably, works: rmq.ErrNotReplicated},
+		{line: "producer", add: "extends", try: sendOne(rmq.Topic{Kind: rmq.KindRangeMerge}, rmq.RangeMerge{Content: "x", Range: time.Minute, Extend: true, Ceiling: time.Hour})},
+		{line: "producer", add: "notes", try: sendOne(rmq.Topic{Kind: rmq.KindPriority, Notes: true}, rmq.Priority{Content: "x", Priority: 17})},
 	} {
 		user, take := documented(t, c.line), documented(t, c.line).rights
 		if c.add != "" {
@@ -423,7 +447,7 @@ func TestPlansWithDocumentedRights(t *testing.T) {
 	producer.grant(t, admin)
 	if err := setter.Every(ctx, topic, rule); err == nil {
 		t.Error("a producer needs no more rights")
-	} else if got := named(err); !slices.Equal(got, []string{"+hget", "+hscan", "+sscan", "+zmscore", "~plan{orders_*}", "~rmq:plans{orders}", "~rule{orders_*}"}) {
+	} else if got := named(err); !slices.Equal(got, []string{"+hget", "+hscan", "+sscan", "+zmscore", "+zrem", "~plan{orders_*}", "~rmq:plans{orders}", "~rule{orders_*}"}) {
 		t.Errorf("%v", err)
 	}
 	noError(t, admin.Do(ctx, "acl", "log", "reset").Err())

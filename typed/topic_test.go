@@ -134,7 +134,8 @@ func TestFloodOfChanges(t *testing.T) {
 // Each way to say when a message is handled makes the message that says so.
 func TestHow(t *testing.T) {
 	t.Parallel()
-	at := time.Now()
+	at, headers := time.Now(), map[string]string{"a": "b"}
+	own := typed.How(func(string, string) rmq.Message { return nil })
 	for i, c := range []struct {
 		how  typed.How
 		want rmq.Message
@@ -144,10 +145,17 @@ func TestHow(t *testing.T) {
 		{typed.Debounced(time.Second, time.Minute), rmq.RangeMerge{Content: "x", SlotBasis: "s", Range: time.Second, Extend: true, Ceiling: time.Minute}},
 		{typed.At(at), rmq.FixedTime{Content: "x", SlotBasis: "s", At: at}},
 		{typed.In(time.Second), rmq.FixedTime{Content: "x", SlotBasis: "s", In: time.Second}},
+		{typed.In(time.Second).TTL(time.Minute), rmq.FixedTime{Content: "x", SlotBasis: "s", In: time.Second, TTL: time.Minute}},
+		{typed.Priority(17).Headers(headers).TTL(time.Hour), rmq.Priority{Content: "x", SlotBasis: "s", Priority: 17, TTL: time.Hour, Headers: headers}},
+		{typed.Within(time.Second).Headers(headers), rmq.RangeMerge{Content: "x", SlotBasis: "s", Range: time.Second, Headers: headers}},
+		{own.TTL(time.Second), nil},
 	} {
 		if got := c.how("x", "s"); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%d: %+v, not %+v", i, got, c.want)
 		}
+	}
+	if how := typed.How(nil).TTL(time.Second); how != nil {
+		t.Error("made of nothing")
 	}
 }
 

@@ -20,27 +20,35 @@ type Message struct {
 	// are rounded up: never early.
 	Value   int64
 	FromNow bool
-	Ceiling int64 // ms after its first send beyond which later ones do not move it; 0: they never do
+	Note    string // what a topic with notes is told of it: see luascripts.NoteArg
+	Ceiling int64  // ms after its first send beyond which later ones do not move it; 0: they never do
 }
 
 // Open validates m for topic t and takes it apart. maxContent bounds the content in
 // bytes. Whether its time has passed is a question of its own: see [Message.Past].
 func Open(t message.Topic, m message.Message, maxContent int) (Message, error) {
-	var c Message
-	var err error
+	var (
+		c       Message
+		err     error
+		ttl     time.Duration
+		headers map[string]string
+	)
 	// A type switch and no method call: so that a message passed by value
 	// need not be moved to the heap.
 	switch m := m.(type) {
 	case message.RangeMerge:
 		c = Message{Kind: message.KindRangeMerge, Content: m.Content, SlotBasis: m.SlotBasis, Value: ceilMillis(m.Range), FromNow: true}
+		ttl, headers = m.TTL, m.Headers
 		if err = span("Range", m.Range); err == nil && (m.Extend || m.Ceiling != 0) {
 			c.Ceiling, err = ceilMillis(m.Ceiling), ceiling(m)
 		}
 	case message.Priority:
 		c = Message{Kind: message.KindPriority, Content: m.Content, SlotBasis: m.SlotBasis, Value: m.Priority}
+		ttl, headers = m.TTL, m.Headers
 		err = Priority(m.Priority)
 	case message.FixedTime:
 		c = Message{Kind: message.KindFixedTime, Content: m.Content, SlotBasis: m.SlotBasis, Value: ceilUnixMilli(m.At)}
+		ttl, headers = m.TTL, m.Headers
 		if err = Due(m.At, m.In); m.In != 0 {
 			c.Value, c.FromNow = ceilMillis(m.In), true
 		}
@@ -61,7 +69,10 @@ func Open(t message.Topic, m message.Message, maxContent int) (Message, error) {
 	if c.SlotBasis == "" {
 		c.SlotBasis = c.Content
 	}
-	return c, nil
+	if ttl != 0 || len(headers) > 0 {
+		c.Note, err = c.note(t, ttl, headers)
+	}
+	return c, err
 }
 
 // Past reports whether the message has a time that is over at now, the time of

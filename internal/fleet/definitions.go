@@ -37,7 +37,7 @@ func newDefinitions(p *parts, sharing func() definition.Sharing) *definitions {
 func (d *definitions) allowed(ctx context.Context) error {
 	named := make([]rights.Topic, len(d.Topics))
 	for i, t := range d.Topics {
-		named[i] = rights.Topic{Name: t.Qualified, Slots: definition.Full(t.Topic).Slots}
+		named[i] = rights.Topic{Name: t.Qualified, Slots: definition.Full(t.Topic).Slots, Notes: t.Notes}
 	}
 	return rights.Check(ctx, d.Redis, rights.Need{Worker: true}, named...)
 }

@@ -58,6 +58,9 @@ const (
 	ContentBytes        = 64 << 20
 	DefaultContentBytes = 256 << 10
 
+	Headers     = 64      // of a message
+	HeaderBytes = 8 << 10 // of their keys and values
+
 	BatchBytes = 1 << 20 // of contents in one batch, unless it is a single message
 
 	// Span is the longest time to wait. A longer one is most likely a wrong unit.

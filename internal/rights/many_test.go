@@ -42,7 +42,7 @@ func TestManyTopicsAreAskedAboutInSmallScripts(t *testing.T) {
 	rdb.AddHook(most)
 	topics := make([]Topic, 500)
 	for i := range topics {
-		topics[i] = Topic{fmt.Sprintf("t%d", i), 16}
+		topics[i] = Topic{Name: fmt.Sprintf("t%d", i), Slots: 16}
 	}
 	grant(t, admin, "~* &* +@all")
 	if err := Check(ctx, rdb, Need{Worker: true}, topics...); err != nil {

@@ -12,12 +12,14 @@ type Need struct {
 	Changes bool // sends messages, and cancels, reschedules and explains them
 	Plans   bool // sends messages, and sets, ends and lists plans
 	Durable bool // waits for replicas
+	Extends bool // sends range merges that extend
 }
 
 // Topic is the topic it wants to do that with.
 type Topic struct {
 	Name  string // with its namespace
 	Slots int
+	Notes bool
 }
 
 // key is one of a topic's, or stands for all of its kind.
@@ -43,51 +45,62 @@ func (n Need) keysOf(t Topic) []key {
 	// One slot stands for all. The last has a name as long as any.
 	k := luascripts.KeysOf(t.Name, t.Slots-1)
 	slot := glob(t.Name) + "_*"
-	store := key{k.Store, slot, words("zadd zcard zscore")}
-	first := key{luascripts.FirstKey(t.Name, t.Slots-1), "first{" + slot + "}", words("zadd zrange zrem zscore")}
-	definition := key{luascripts.DefinitionKey(t.Name), luascripts.DefinitionKey(glob(t.Name)), words("hdel hmget hset")}
-	plans := key{luascripts.PlansKey(t.Name), luascripts.PlansKey(glob(t.Name)), words("smembers")}
-	plan := key{luascripts.PlanKey(t.Name, t.Slots-1), "plan{" + slot + "}", words("zadd zrange zrem zscore")}
-	rule := key{luascripts.RuleKey(t.Name, t.Slots-1), "rule{" + slot + "}", words("hget")}
-	if n.Changes {
-		return n.changing(t, k, slot, store, first, definition)
+	all := []key{{k.Store, slot, words("zadd zcard zscore")}}
+	switch {
+	case n.Changes:
+		all = changing(t, k, slot)
+	case n.Plans:
+		all = append(all, planning(t, slot, "sadd sscan", "zadd zmscore zrem zscore", "hdel hget hscan hset")...)
+	case n.Worker:
+		all = append(working(t, k, slot), planning(t, slot, "smembers", "zadd zrange zrem zscore", "hget")...)
 	}
-	if n.Plans {
-		plans.commands, plan.commands, rule.commands = words("sadd sscan"), words("zadd zmscore zrem zscore"), words("hdel hget hscan hset")
-		return []key{store, first, definition, plans, plan, rule}
+	all = append(all, key{luascripts.DefinitionKey(t.Name), luascripts.DefinitionKey(glob(t.Name)), words("hdel hmget hset")})
+	if n.Extends {
+		all = append(all, key{luascripts.FirstKey(t.Name, t.Slots-1), "first{" + slot + "}", words("zadd zrange zrem zscore")})
 	}
-	if !n.Worker {
-		return []key{store, first, definition}
+	if t.Notes {
+		note := key{luascripts.NoteKey(t.Name, t.Slots-1), "note{" + slot + "}", words("hmget hset")}
+		if n.Changes || n.Worker {
+			note.commands = append(note.commands, "hget", "hdel")
+		}
+		all = append(all, note, key{k.Meta, "meta{" + slot + "}", words("hget")})
 	}
-	store.commands = append(store.commands, words("exists zcount zmscore zrange zrangebyscore zrem zremrangebyrank zrevrange")...)
+	return all
+}
+
+// working are the keys for sending and handling.
+func working(t Topic, k luascripts.SlotKeys, slot string) []key {
 	return []key{
-		store,
-		first,
+		{k.Store, slot, words("zadd zcard zscore exists zcount zmscore zrange zrangebyscore zrem zremrangebyrank zrevrange")},
 		{k.Prepare, "prepare{" + slot + "}", words("del exists zadd zcard zrange zremrangebyrank zscore")},
 		{k.Retry, "retry{" + slot + "}", words("exists zadd zcard zcount zrange zrangebyscore zrem")},
 		{k.Dead, "dead{" + slot + "}", words("exists zadd zcard zmscore zrangebyscore zscore")},
 		{k.Meta, "meta{" + slot + "}", words("hdel hget hmget hset")},
 		{k.Why, "why{" + slot + "}", words("hdel hget hlen hmget hset")},
-		definition,
 		{luascripts.WorkersKey(t.Name), luascripts.WorkersKey(glob(t.Name)), words("zadd zrange zrem")},
 		{luascripts.PolicyKey(t.Name), luascripts.PolicyKey(glob(t.Name)), words("hmget")},
 		{luascripts.ProbingKey(t.Name), luascripts.ProbingKey(glob(t.Name)), words("hdel hset pexpire")},
-		plans, plan, rule,
 	}
 }
 
-// changing are the keys for cancelling, rescheduling and explaining.
-func (n Need) changing(t Topic, k luascripts.SlotKeys, slot string, store, first, definition key) []key {
-	store.commands = append(store.commands, words("zcount zrange zrank zrem")...)
+// planning are the keys of plans, each with the commands used on it.
+func planning(t Topic, slot, plans, plan, rule string) []key {
 	return []key{
-		store,
-		first,
+		{luascripts.PlansKey(t.Name), luascripts.PlansKey(glob(t.Name)), words(plans)},
+		{luascripts.PlanKey(t.Name, t.Slots-1), "plan{" + slot + "}", words(plan)},
+		{luascripts.RuleKey(t.Name, t.Slots-1), "rule{" + slot + "}", words(rule)},
+	}
+}
+
+// changing are the keys for sending, cancelling, rescheduling and explaining.
+func changing(t Topic, k luascripts.SlotKeys, slot string) []key {
+	return []key{
+		{k.Store, slot, words("zadd zcard zscore zcount zrange zrank zrem")},
 		{k.Prepare, "prepare{" + slot + "}", words("zcard zrange zscore")},
 		{k.Retry, "retry{" + slot + "}", words("zadd zcard zcount zrange zrem zscore")},
 		{k.Dead, "dead{" + slot + "}", words("zcard zrange zscore")},
 		{k.Meta, "meta{" + slot + "}", words("hdel hmget hset")},
 		{k.Why, "why{" + slot + "}", words("hdel hget")},
-		definition,
 		{luascripts.WorkersKey(t.Name), luascripts.WorkersKey(glob(t.Name)), words("zrange")},
 	}
 }

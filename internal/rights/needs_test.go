@@ -35,38 +35,49 @@ func used(t *testing.T, into map[string]bool, scripts ...string) {
 // What is asked for is what the scripts and the two packages around them use.
 func TestNeedsAreWhatIsUsed(t *testing.T) {
 	t.Parallel()
-	topic := Topic{"orders", 16}
+	topic := Topic{Name: "orders", Slots: 16}
 	k := luascripts.KeysOf("orders", 15)
 	called := map[string]string{
-		luascripts.FirstKey("orders", 15): "first",
-		k.Store:                           "store", k.Prepare: "prepare", k.Retry: "retry", k.Dead: "dead", k.Meta: "meta", k.Why: "why",
+		luascripts.FirstKey("orders", 15): "first", luascripts.NoteKey("orders", 15): "note",
+		k.Store: "store", k.Prepare: "prepare", k.Retry: "retry", k.Dead: "dead", k.Meta: "meta", k.Why: "why",
 		luascripts.TopicsKey: "topics", luascripts.DefinitionKey("orders"): "definition", luascripts.WorkersKey("orders"): "workers",
 		luascripts.PolicyKey("orders"):  "policy",
 		luascripts.ProbingKey("orders"): "probing",
 		luascripts.PlansKey("orders"):   "plans", luascripts.PlanKey("orders", 15): "plan", luascripts.RuleKey("orders", 15): "rule",
 	}
-	for _, worker := range []bool{false, true} {
-		want := map[string]bool{"zadd store": true, "sismember topics": true, "sadd topics": true}
-		used(t, want, "send", "define")
-		if worker {
-			for _, look := range []string{"zcard store", "zcount store", "zcount retry", "zcard prepare", "exists store", "exists retry", "exists prepare", "exists dead", "hget meta",
-				"hset probing", "hdel probing", "pexpire probing"} {
-				want[look] = true
+	for _, n := range []Need{{}, {Worker: true}, {Extends: true}, {Worker: true, Extends: true}} {
+		for _, notes := range []bool{false, true} {
+			topic.Notes = notes
+			want := map[string]bool{"zadd store": true, "sismember topics": true, "sadd topics": true}
+			used(t, want, "send", "define")
+			maps.DeleteFunc(want, func(use string, _ bool) bool {
+				_, key, _ := strings.Cut(use, " ")
+				return key == "first" && !n.Extends || (key == "note" || key == "meta") && !notes
+			})
+			if n.Worker {
+				for _, look := range []string{"zcard store", "zcount store", "zcount retry", "zcard prepare", "exists store", "exists retry", "exists prepare", "exists dead", "hget meta",
+					"hset probing", "hdel probing", "pexpire probing"} {
+					want[look] = true
+				}
+				used(t, want, "turn", "touch", "members", "deaths", "policy", "plan")
+				want["smembers plans"] = true
+				for _, not := range []string{"hset rule", "hdel rule"} { // by who sets plans
+					delete(want, not)
+				}
+				if !notes {
+					delete(want, "hget note")
+					delete(want, "hdel note")
+				}
 			}
-			used(t, want, "turn", "touch", "members", "deaths", "policy", "plan")
-			want["smembers plans"] = true
-			for _, not := range []string{"hset rule", "hdel rule", "hget note", "hdel note"} { // by who sets plans; of topics with notes
-				delete(want, not)
+			got := map[string]bool{}
+			for _, key := range n.keys([]Topic{topic}) {
+				for _, command := range key.commands {
+					got[command+" "+called[key.name]] = true
+				}
 			}
-		}
-		got := map[string]bool{}
-		for _, key := range (Need{Worker: worker}).keys([]Topic{topic}) {
-			for _, command := range key.commands {
-				got[command+" "+called[key.name]] = true
+			if w, g := slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got)); !slices.Equal(w, g) {
+				t.Errorf("%+v, notes %v: asked for\n%q\nused\n%q", n, notes, g, w)
 			}
-		}
-		if w, g := slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got)); !slices.Equal(w, g) {
-			t.Errorf("worker %t: asked for\n%q\nused\n%q", worker, g, w)
 		}
 	}
 }
@@ -80,8 +91,8 @@ func TestPatternsFitOneName(t *testing.T) {
 			t.Errorf("%s: %s, not %s", name, got, want)
 		}
 	}
-	keys := Need{Worker: true}.keys([]Topic{{"a*", 4}})
-	if got := fmt.Sprint(keys[1].name, " ", keys[3].pattern); got != `a*_3 prepare{a\*_*}` {
+	keys := Need{Worker: true}.keys([]Topic{{Name: "a*", Slots: 4}})
+	if got := fmt.Sprint(keys[1].name, " ", keys[2].pattern); got != `a*_3 prepare{a\*_*}` {
 		t.Error(got)
 	}
 }

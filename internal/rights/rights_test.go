@@ -15,10 +15,10 @@ import (
 var ctx = context.Background()
 
 const (
-	sender = "~orders_* ~first{orders_*} ~rmq:def{orders} ~rmq:topics &rmq:wake{orders} +evalsha +eval +time +publish " +
-		"+zadd +zcard +zrange +zrem +zscore +hdel +hmget +hset +sadd +sismember"
+	sender = "~orders_* ~rmq:def{orders} ~rmq:topics &rmq:wake{orders} +evalsha +eval +time +publish " +
+		"+zadd +zcard +zscore +hdel +hmget +hset +sadd +sismember"
 	worker = sender + " ~prepare{orders_*} ~retry{orders_*} ~dead{orders_*} ~meta{orders_*} ~why{orders_*} ~rmq:workers{orders} ~rmq:policy{orders} ~rmq:probing{orders} ~rmq:plans{orders} ~plan{orders_*} ~rule{orders_*} " +
-		"+smembers +subscribe +ping +pexpire +del +exists +hget +hlen +zcount +zmscore +zrangebyscore +zremrangebyrank +zrevrange"
+		"+smembers +subscribe +ping +pexpire +del +exists +hget +hlen +zcount +zmscore +zrange +zrangebyscore +zrem +zremrangebyrank +zrevrange"
 )
 
 // grant makes user u be what the line says, and nothing else.
@@ -52,8 +52,10 @@ func TestCheckNamesAllThatIsMissing(t *testing.T) {
 	t.Parallel()
 	server := servertest.Redis(t)
 	admin, rdb := server.Client(t), server.Client(t, as)
-	orders, bills := Topic{"orders", 16}, Topic{"bills", 1}
-	const allKeys = "~dead{orders_*}, ~first{orders_*}, ~meta{orders_*}, ~orders_*, ~plan{orders_*}, ~prepare{orders_*}, ~retry{orders_*}, ~rmq:def{orders}, ~rmq:plans{orders}, ~rmq:policy{orders}, ~rmq:probing{orders}, ~rmq:topics, ~rmq:workers{orders}, ~rule{orders_*}, ~why{orders_*}"
+	orders, bills := Topic{Name: "orders", Slots: 16}, Topic{Name: "bills", Slots: 1}
+	noted := orders
+	noted.Notes = true
+	const allKeys = "~dead{orders_*}, ~meta{orders_*}, ~orders_*, ~plan{orders_*}, ~prepare{orders_*}, ~retry{orders_*}, ~rmq:def{orders}, ~rmq:plans{orders}, ~rmq:policy{orders}, ~rmq:probing{orders}, ~rmq:topics, ~rmq:workers{orders}, ~rule{orders_*}, ~why{orders_*}"
 	for _, c := range []struct {
 		what   string
 		need   Need
@@ -63,11 +65,11 @@ func TestCheckNamesAllThatIsMissing(t *testing.T) {
 	}{
 		{"a sender", Need{}, []Topic{orders}, sender, ""},
 		{"a worker", Need{Worker: true}, []Topic{orders}, worker, ""},
-		{"a sender with plans", Need{Plans: true}, []Topic{orders}, sender + " ~rmq:plans{orders} ~plan{orders_*} ~rule{orders_*} +hget +hscan +sscan +zmscore", ""},
-		{"a sender who sets plans", Need{Plans: true}, []Topic{orders}, sender, "+hget, +hscan, +sscan, +zmscore, ~plan{orders_*}, ~rmq:plans{orders}, ~rule{orders_*}"},
+		{"a sender with plans", Need{Plans: true}, []Topic{orders}, sender + " ~rmq:plans{orders} ~plan{orders_*} ~rule{orders_*} +hget +hscan +sscan +zmscore +zrem", ""},
+		{"a sender who sets plans", Need{Plans: true}, []Topic{orders}, sender, "+hget, +hscan, +sscan, +zmscore, +zrem, ~plan{orders_*}, ~rmq:plans{orders}, ~rule{orders_*}"},
 		{"everything", Need{Worker: true, Durable: true}, []Topic{orders, bills}, "~* &* +@all", ""},
 		{"a sender who works", Need{Worker: true}, []Topic{orders}, sender,
-			"+del, +exists, +hget, +hlen, +pexpire, +ping, +smembers, +subscribe, +zcount, +zmscore, +zrangebyscore, +zremrangebyrank, +zrevrange, " +
+			"+del, +exists, +hget, +hlen, +pexpire, +ping, +smembers, +subscribe, +zcount, +zmscore, +zrange, +zrangebyscore, +zrem, +zremrangebyrank, +zrevrange, " +
 				"~dead{orders_*}, ~meta{orders_*}, ~plan{orders_*}, ~prepare{orders_*}, ~retry{orders_*}, ~rmq:plans{orders}, ~rmq:policy{orders}, ~rmq:probing{orders}, ~rmq:workers{orders}, ~rule{orders_*}, ~why{orders_*}"},
 		{"some of each", Need{Worker: true}, []Topic{orders}, without(worker, "+zrem", "~prepare{orders_*}", "&rmq:wake{orders}"),
 			"+zrem, ~prepare{orders_*}, &rmq:wake{orders}"},
@@ -80,9 +82,13 @@ func TestCheckNamesAllThatIsMissing(t *testing.T) {
 		{"keys to read only", Need{}, []Topic{orders}, without(sender, "~orders_*") + " %R~orders_*", "+zadd on ~orders_*"},
 		{"no replicas", Need{Durable: true}, []Topic{orders}, sender, "+wait"},
 		{"a second topic", Need{Worker: true}, []Topic{orders, bills}, without(worker, "+hlen"),
-			"+hlen, ~bills_*, ~dead{bills_*}, ~first{bills_*}, ~meta{bills_*}, ~plan{bills_*}, ~prepare{bills_*}, ~retry{bills_*}, ~rmq:def{bills}, ~rmq:plans{bills}, ~rmq:policy{bills}, ~rmq:probing{bills}, ~rmq:workers{bills}, ~rule{bills_*}, ~why{bills_*}, &rmq:wake{bills}"},
-		{"odd names", Need{}, []Topic{{"to do[1]*", 2}}, sender, `~first{to?do\[1\]\*_*}, ~rmq:def{to?do\[1\]\*}, ~to?do\[1\]\*_*, &rmq:wake{to?do\[1\]\*}`},
-		{"odd names granted", Need{}, []Topic{{"to do[1]*", 2}}, sender + ` ~first{to?do\[1\]\*_*} ~rmq:def{to?do\[1\]\*} ~to?do\[1\]\*_* &rmq:wake{to?do\[1\]\*}`, ""},
+			"+hlen, ~bills_*, ~dead{bills_*}, ~meta{bills_*}, ~plan{bills_*}, ~prepare{bills_*}, ~retry{bills_*}, ~rmq:def{bills}, ~rmq:plans{bills}, ~rmq:policy{bills}, ~rmq:probing{bills}, ~rmq:workers{bills}, ~rule{bills_*}, ~why{bills_*}, &rmq:wake{bills}"},
+		{"a sender who extends", Need{Extends: true}, []Topic{orders}, sender, "+zrange, +zrem, ~first{orders_*}"},
+		{"granted", Need{Extends: true}, []Topic{orders}, sender + " ~first{orders_*} +zrange +zrem", ""},
+		{"a sender to a topic with notes", Need{}, []Topic{noted}, sender, "+hget, ~meta{orders_*}, ~note{orders_*}"},
+		{"a sender with notes", Need{}, []Topic{noted}, sender + " ~note{orders_*} ~meta{orders_*} +hget", ""},
+		{"odd names", Need{}, []Topic{{Name: "to do[1]*", Slots: 2}}, sender, `~rmq:def{to?do\[1\]\*}, ~to?do\[1\]\*_*, &rmq:wake{to?do\[1\]\*}`},
+		{"odd names granted", Need{}, []Topic{{Name: "to do[1]*", Slots: 2}}, sender + ` ~rmq:def{to?do\[1\]\*} ~to?do\[1\]\*_* &rmq:wake{to?do\[1\]\*}`, ""},
 		{"no scripts", Need{}, []Topic{orders}, without(sender, "+evalsha"), "grant Redis user \"u\" +evalsha (docs/DEPLOYMENT.md has the whole line)"},
 		{"no eval", Need{}, []Topic{orders}, without(sender, "+eval"), "+eval"},
 	} {
@@ -118,7 +124,7 @@ func TestCheckAsksEachServer(t *testing.T) {
 	}
 	all(worker + ofCluster)
 	rdb := cluster.Client(t, func(o *redis.ClusterOptions) { o.Username, o.Password = "u", "p" })
-	orders := Topic{"orders", 16}
+	orders := Topic{Name: "orders", Slots: 16}
 	if err := Check(ctx, rdb, Need{Worker: true}, orders); err != nil {
 		t.Error(err)
 	}
@@ -139,7 +145,7 @@ func TestCheckAsksEachServer(t *testing.T) {
 func TestInMemoryNothingIsChecked(t *testing.T) {
 	t.Parallel()
 	_, rdb := servertest.Memory(t)
-	if err := Check(ctx, rdb, Need{Worker: true, Durable: true}, Topic{"orders", 16}); err != nil {
+	if err := Check(ctx, rdb, Need{Worker: true, Durable: true}, Topic{Name: "orders", Slots: 16}); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,0 +1,91 @@
+package luascripts_test
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// message is one of a call of send.lua with fields.
+type message struct {
+	content string
+	score   int64 // with a ceiling its range
+	ceiling int64 // 0: none
+	ttl     int64 // 0: none
+	headers map[string]string
+}
+
+// args are those of the message, as the fields of its call want them.
+func (m *message) args(fields luascripts.SendFields) []any {
+	args := []any{m.score, m.content}
+	if fields&luascripts.SendCeiling != 0 {
+		if args = append(args, ""); m.ceiling > 0 {
+			args[2] = m.ceiling
+		}
+	}
+	if fields&luascripts.SendNote != 0 {
+		args = append(args, luascripts.NoteArg(m.ttl, m.headers))
+	}
+	return args
+}
+
+// send expects what send.lua does with a message, and returns what it answers.
+func (s *slot) send(m *message, fields luascripts.SendFields, last bool, now int64) (outcome luascripts.SendOutcome, score int64) {
+	old, there := s.store[m.content]
+	waits := old > retries
+	eldest := ordered(s.firsts)
+	switch score = m.score; {
+	case m.ceiling > 0 && waits && old <= now, m.ceiling == 0 && !last && waits:
+		score = old
+	case m.ceiling > 0:
+		score = s.extend(m, waits, now)
+	}
+	s.store[m.content] = score
+	if !there || !last && !waits {
+		outcome = luascripts.SendStored
+	}
+	if fields&luascripts.SendNote != 0 {
+		s.notes[m.content] = s.noted(m, waits, now)
+	}
+	if fields&luascripts.SendCeiling != 0 {
+		for _, old := range eldest[:min(10, len(eldest))] {
+			if s.store[old.content] <= retries {
+				delete(s.firsts, old.content)
+			}
+		}
+	}
+	return outcome, score
+}
+
+// extend returns when a message with a ceiling is due.
+func (s *slot) extend(m *message, waits bool, now int64) int64 {
+	since := s.firsts[m.content]
+	if !waits || since+m.ceiling <= now {
+		since = now
+		s.firsts[m.content] = now
+	}
+	return min(now+m.score, since+m.ceiling)
+}
+
+// noted returns the note after a send.
+func (s *slot) noted(m *message, waits bool, now int64) string {
+	stamp, sends, since, ends := s.number, int64(1), now, int64(0)
+	if stamp == 0 {
+		stamp = now*1000 - 1
+	}
+	if m.ttl > 0 {
+		ends = now + m.ttl
+	}
+	_, headers, _ := strings.Cut(luascripts.NoteArg(1, m.headers), " ")
+	if old, ok := luascripts.ParseNote(s.notes[m.content]); ok && waits {
+		sends, since = old.Sends+1, old.First
+		if old.Expires == 0 || ends > 0 && old.Expires > ends {
+			ends = old.Expires
+		}
+		if headers == "" {
+			_, headers, _ = strings.Cut(luascripts.NoteArg(1, old.Headers), " ")
+		}
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%d %d %d %d %d %s", stamp, sends, since, now, ends, headers), " ")
+}
