@@ -39,6 +39,8 @@ import (
 type Recurring = message.Recurring
 
 // Missed says what becomes of the times of a Recurring message that pass while nobody can send it.
+//
+//	type Missed uint8
 type Missed = message.Missed
 
 // What becomes of missed times.

@@ -10,6 +10,7 @@ import "github.com/slotmq/go-rmq/message"
 //		Kind    Kind   // of its messages
 //		Slots   int    // a power of two up to 65536; 0: what the topic has, or 64 if it is new
 //		Literal bool   // a failed message goes straight back to the others, without a Backoff
+//		Notes   bool   // how often and when a message was sent is kept, for TTL, Headers and Delivery.Sends
 //	}
 //
 // Messages of one slot are handled one at a time in the whole cluster. So Slots is also

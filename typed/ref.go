@@ -55,6 +55,16 @@ func (r Ref[T]) Send(ctx context.Context, by Sender, v T, how How) (producer.Rec
 	return by.Send(ctx, r.Topic, m)
 }
 
+// Every has a message about a value sent again and again by a rule, in which Content and SlotBasis
+// stay empty; see rmq.Client.
+func (r Ref[T]) Every(ctx context.Context, by Repeater, v T, rule message.Recurring) error {
+	if r.Identity == nil {
+		return missing("send to", r.Name, "Ref.Identity")
+	}
+	rule.Content, rule.SlotBasis = r.Identity(v), basisOf(r.Basis, v)
+	return by.Every(ctx, r.Topic, rule)
+}
+
 // Cancel removes the message about a value, or asks its handler to stop; see rmq.Client.
 func (r Ref[T]) Cancel(ctx context.Context, by Changer, v T) (removed, asked bool, err error) {
 	if r.Identity == nil {

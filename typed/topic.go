@@ -74,6 +74,17 @@ func (t Topic[T]) Reschedule(ctx context.Context, by Changer, v T, to inspector.
 	return by.Reschedule(ctx, t.Topic, content, basisOf(t.Basis, v), to)
 }
 
+// Every has a value sent again and again by a rule, in which Content and SlotBasis stay empty; see
+// rmq.Client. It does not fit [Distinct]: each declaration would be another rule.
+func (t Topic[T]) Every(ctx context.Context, by Repeater, v T, r message.Recurring) error {
+	content, err := t.Content(v)
+	if err != nil {
+		return err
+	}
+	r.Content, r.SlotBasis = content, basisOf(t.Basis, v)
+	return by.Every(ctx, t.Topic, r)
+}
+
 // Listen has handle handle the values of the topic. A content that the codec cannot decode
 // is dead at once, with the reason: no retry would help.
 func (t Topic[T]) Listen(on Listener, handle Handler[T], o consumer.ListenOptions) error {

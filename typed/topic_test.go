@@ -306,13 +306,15 @@ func TestRefused(t *testing.T) {
 	handle := func(context.Context, *typed.Delivery[price]) error { return nil }
 	topic := rmq.Topic{Name: "refused", Kind: rmq.KindPriority}
 	for want, got := range map[string]error{
-		"listen to topic refused: Ref.Load is nil; it must be a function":   typed.Ref[price]{Topic: topic}.Listen(client, handle, rmq.ListenOptions{}),
-		"listen to topic refused: handle is nil; it must be a function":     typed.Ref[price]{Topic: topic}.Listen(client, nil, rmq.ListenOptions{}),
-		"listen to topic refused: handle is nil; it must be a function ":    typed.Topic[price]{Topic: topic}.Listen(client, nil, rmq.ListenOptions{}),
-		"send to topic refused: Ref.Identity is nil; it must be a function": second(typed.Ref[price]{Topic: topic}.Send(ctx, client, price{}, typed.Priority(100))),
-		"send to topic refused: How is nil; it must be a function":          second(typed.Topic[price]{Topic: topic}.Send(ctx, client, price{}, nil)),
-		"send to topic refused: How is nil; it must be a function ":         second(typed.Ref[price]{Topic: topic, Identity: func(price) string { return "x" }}.Send(ctx, client, price{}, nil)),
-		"encode a string for topic refused: a string is no":                 second(typed.Topic[string]{Topic: topic}.Send(ctx, client, "\xff", typed.Priority(100))),
+		"listen to topic refused: Ref.Load is nil; it must be a function":    typed.Ref[price]{Topic: topic}.Listen(client, handle, rmq.ListenOptions{}),
+		"listen to topic refused: handle is nil; it must be a function":      typed.Ref[price]{Topic: topic}.Listen(client, nil, rmq.ListenOptions{}),
+		"listen to topic refused: handle is nil; it must be a function ":     typed.Topic[price]{Topic: topic}.Listen(client, nil, rmq.ListenOptions{}),
+		"send to topic refused: Ref.Identity is nil; it must be a function":  second(typed.Ref[price]{Topic: topic}.Send(ctx, client, price{}, typed.Priority(100))),
+		"send to topic refused: How is nil; it must be a function":           second(typed.Topic[price]{Topic: topic}.Send(ctx, client, price{}, nil)),
+		"send to topic refused: How is nil; it must be a function ":          second(typed.Ref[price]{Topic: topic, Identity: func(price) string { return "x" }}.Send(ctx, client, price{}, nil)),
+		"send to topic refused: Ref.Identity is nil; it must be a function ": typed.Ref[price]{Topic: topic}.Every(ctx, client, price{}, rmq.Recurring{Name: "p"}),
+		"encode a string for topic refused: a string is no ":                 typed.Topic[string]{Topic: topic}.Every(ctx, client, "\xff", rmq.Recurring{Name: "p"}),
+		"encode a string for topic refused: a string is no":                  second(typed.Topic[string]{Topic: topic}.Send(ctx, client, "\xff", typed.Priority(100))),
 	} {
 		if got == nil || !strings.HasPrefix(got.Error(), strings.TrimSpace(want)) {
 			t.Errorf("%v, want %s", got, want)
@@ -360,6 +362,37 @@ func TestValuesAreTakenBack(t *testing.T) {
 				if removed != there {
 					t.Errorf("%T: removed %v, not %v", topic, removed, there)
 				}
+			}
+		}
+	})
+}
+
+// A value is sent again and again, with the content and the basis of its other sends.
+func TestValuesAreRepeated(t *testing.T) {
+	t.Parallel()
+	on(t, func(t *testing.T, _ redis.UniversalClient, client *rmq.Client) {
+		ctx := context.Background()
+		order := Order{ID: 7, Customer: "12"}
+		customer := func(o Order) string { return o.Customer }
+		type topic interface {
+			Every(context.Context, typed.Repeater, Order, rmq.Recurring) error
+		}
+		for content, topic := range map[string]topic{
+			`{"Customer":"12","ID":7}`: typed.Topic[Order]{Topic: rmq.Topic{Name: "again", Kind: rmq.KindFixedTime}, Basis: customer},
+			"7": typed.Ref[Order]{
+				Topic: rmq.Topic{Name: "changed-again", Kind: rmq.KindFixedTime}, Basis: customer,
+				Identity: func(o Order) string { return fmt.Sprint(o.ID) },
+			},
+		} {
+			must(t, topic.Every(ctx, client, order, rmq.Recurring{Name: "p", Cron: "@daily"}))
+			name := "again"
+			if content == "7" {
+				name = "changed-again"
+			}
+			all, err := client.Plans(ctx, rmq.Topic{Name: name})
+			must(t, err)
+			if len(all) != 1 || all[0].Content != content || all[0].SlotBasis != "12" {
+				t.Errorf("%+v", all)
 			}
 		}
 	})

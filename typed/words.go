@@ -22,6 +22,11 @@ type Changer interface {
 	Reschedule(ctx context.Context, t message.Topic, content, basis string, to inspector.Move) (inspector.Entry, error)
 }
 
+// Repeater has messages sent again and again: an rmq.Client.
+type Repeater interface {
+	Every(ctx context.Context, t message.Topic, r message.Recurring) error
+}
+
 // Listener takes listeners before it starts: an rmq.Client, or a [consumer.Consumer].
 type Listener interface {
 	Listen(t message.Topic, l consumer.MessageListener, o consumer.ListenOptions) error
