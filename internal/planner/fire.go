@@ -11,11 +11,13 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// fire sends occurrences, and moves their plans on.
-func (p *Planner) fire(ctx context.Context, all []*firing) {
+// fire sends occurrences, and moves their plans on. It returns the places where some could not be
+// sent, and why.
+func (p *Planner) fire(ctx context.Context, all []*firing) (failed map[place]error) {
 	if len(all) == 0 {
-		return
+		return nil
 	}
+	failed = map[place]error{}
 	begun, cmds := time.Now(), make([]redis.Cmder, len(all))
 	for i, f := range all {
 		cmds[i] = p.Scripts.FirePlanCmd(ctx, f.keys(), f.Occurrence, f.next, f.content, f.score)
@@ -26,6 +28,7 @@ func (p *Planner) fire(ctx context.Context, all []*firing) {
 		answer, err := luascripts.FirePlanAnswer(f.keys(), f.Occurrence, cmds[i])
 		switch {
 		case err != nil: // it may have been sent: the next look tells
+			failed[f.place] = err
 			p.failed(f.place, err)
 		case answer == luascripts.PlanStale: // another worker was first, or the rule is another now
 			p.lookAt(f.place, time.Now().Add(again))
@@ -40,6 +43,7 @@ func (p *Planner) fire(ctx context.Context, all []*firing) {
 	for _, f := range all {
 		p.Schedule.Wake(f.topic.Scheduled, f.slot, 0)
 	}
+	return failed
 }
 
 // event is that of an occurrence, which is a send like any other.

@@ -37,6 +37,7 @@ func (p *Planner) look(some []place) {
 	p.Scripts.Exec(ctx, cmds...)
 	answered := time.Now()
 	var all []*firing
+	looks := map[place]time.Time{}
 	for i, x := range some {
 		if x.slot == everySlot {
 			p.noted(x, cmds[i].(*redis.StringSliceCmd))
@@ -50,10 +51,23 @@ func (p *Planner) look(some []place) {
 		firings, next := p.decide(x, due)
 		all = append(all, firings...)
 		if !next.IsZero() {
-			p.lookAt(x, answered.Add(next.Sub(due.Now)))
+			looks[x] = answered.Add(next.Sub(due.Now))
 		}
 	}
-	p.fire(ctx, all)
+	failed := p.fire(ctx, all)
+	for x, at := range looks {
+		if failed[x] != nil { // what is due stays due, and more of it may be due at this moment
+			at = latest(at, time.Now().Add(again))
+		}
+		p.lookAt(x, at)
+	}
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // noted has those slots of a topic looked at that may have plans, and are this worker's.
@@ -195,7 +209,9 @@ func (p *Planner) settle(ctx context.Context, x place) error {
 		if len(all) == 0 {
 			break
 		}
-		p.fire(ctx, all)
+		if err := p.fire(ctx, all)[x]; err != nil {
+			return err
+		}
 	}
 	return nil
 }

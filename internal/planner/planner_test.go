@@ -215,6 +215,32 @@ func TestFullRedis(t *testing.T) {
 	}
 }
 
+// A Redis that refuses is not asked again and again, also where more is due than is asked for at once.
+func TestFullRedisIsNotPressed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, reports)
+	x := newWorker(w, zap.NewNop(), time.Hour, 0)
+	for i := range dueAtOnce + 1 {
+		w.set(0, hourly(fmt.Sprint("p", i), fmt.Sprint("report", i)))
+	}
+	w.later(time.Hour)
+	must(t, w.plain.ConfigSet(ctx, "maxmemory", "1").Err())
+	before := time.Now()
+	x.looks(0)
+	if at, set := x.planned(0); !set || at.Before(before.Add(again)) {
+		t.Errorf("it is tried again in %v", at.Sub(before))
+	}
+	if err := x.Settle(ctx); err == nil || !strings.Contains(err.Error(), "OOM") {
+		t.Errorf("%v", err)
+	}
+	must(t, w.plain.ConfigSet(ctx, "maxmemory", "0").Err())
+	x.looks(0)
+	x.looks(0)
+	if got := w.stored(0); len(got) != dueAtOnce+1 {
+		t.Errorf("%d are sent", len(got))
+	}
+}
+
 // Only slots of this worker are looked at, whatever is noted, heard, or was planned before they moved.
 func TestOnlyItsOwnSlots(t *testing.T) {
 	t.Parallel()
