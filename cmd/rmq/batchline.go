@@ -16,15 +16,17 @@ import (
 
 // batchLine is one line of the input of rmq send --batch.
 type batchLine struct {
-	Content  *string `json:"content"`
-	Base64   *[]byte `json:"content_base64"`
-	Basis    *string `json:"basis"`
-	Range    *string `json:"range"`
-	Extend   *bool   `json:"extend"`
-	Ceiling  *string `json:"ceiling"`
-	In       *string `json:"in"`
-	At       *string `json:"at"`
-	Priority *int64  `json:"priority"`
+	Content  *string           `json:"content"`
+	Base64   *[]byte           `json:"content_base64"`
+	Basis    *string           `json:"basis"`
+	Range    *string           `json:"range"`
+	Extend   *bool             `json:"extend"`
+	Ceiling  *string           `json:"ceiling"`
+	In       *string           `json:"in"`
+	At       *string           `json:"at"`
+	Priority *int64            `json:"priority"`
+	TTL      *string           `json:"ttl"`
+	Headers  map[string]string `json:"headers"`
 
 	// Other fields that rmq dead export writes. They are ignored here.
 	Slot     any `json:"slot"`
@@ -76,6 +78,12 @@ func parseLine(line []byte, flags payload) (payload, error) {
 	var err error
 	if p.ceiling, err = orElse(p.ceiling, l.Ceiling, parseSpan); err != nil {
 		return flags, fmt.Errorf("ceiling is %q, %w", *l.Ceiling, err)
+	}
+	if p.ttl, err = orElse(p.ttl, l.TTL, parseSpan); err != nil {
+		return flags, fmt.Errorf("ttl is %q, %w", *l.TTL, err)
+	}
+	if l.Headers != nil {
+		p.headers = l.Headers
 	}
 	if p.merge, err = orElse(p.merge, l.Range, parseSpan); err != nil {
 		return flags, fmt.Errorf("range is %q, %w", *l.Range, err)
@@ -133,6 +141,8 @@ func orElse[T time.Duration | time.Time](otherwise *T, text *string, parse func(
 func plainer(err error) error {
 	var wrong *json.UnmarshalTypeError
 	switch {
+	case errors.As(err, &wrong) && wrong.Field == "headers":
+		return errors.New("headers is not an object of texts")
 	case errors.As(err, &wrong) && wrong.Field != "":
 		return fmt.Errorf("%s is a %s", wrong.Field, wrong.Value)
 	case errors.Is(err, io.ErrUnexpectedEOF):

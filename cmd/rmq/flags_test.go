@@ -208,6 +208,8 @@ func TestAgain(t *testing.T) {
 		// A content that looks like a flag stays what it is.
 		{"requeue a=true --content paid=true --reason x=true --yes --limit 3", nil, "rmq requeue a=true --content=paid=true --limit=3 --reason=x=true --yes"},
 		{"requeue orders --yes=false", nil, "rmq requeue orders --yes=false"},
+		// What may be repeated is.
+		{"requeue orders --header a=b,c --header d=e", nil, "rmq requeue orders --header=a=b,c --header=d=e"},
 	} {
 		a := newApp(strings.NewReader(""), nil, nil)
 		root := &cobra.Command{Use: "rmq"}
@@ -222,6 +224,7 @@ func TestAgain(t *testing.T) {
 		filters(cmd, 0)
 		asks(cmd, &yes)
 		cmd.Flags().Var(&rate, "rate", "")
+		cmd.Flags().StringArray("header", nil, "")
 		root.AddCommand(cmd)
 		root.SetArgs(strings.Fields(c.args))
 		must(t, root.Execute())

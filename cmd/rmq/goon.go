@@ -74,6 +74,10 @@ func again(cmd *cobra.Command, args []string, instead map[string]string) string 
 		}
 		switch {
 		case value == "":
+		case f.Value.Type() == "stringArray": // given once for each
+			for _, one := range f.Value.(pflag.SliceValue).GetSlice() {
+				flags = append(flags, "--"+f.Name+"="+quoted(one))
+			}
 		case f.Value.Type() == "bool" && value == "true":
 			flags = append(flags, "--"+f.Name)
 		case f.Name == "redis":

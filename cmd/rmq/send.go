@@ -30,6 +30,8 @@ type sending struct {
 	in       span
 	at       instant
 	priority int64
+	ttl      span
+	headers  []string
 	kind     string
 	slots    int
 	literal  bool
@@ -53,7 +55,8 @@ func (a *app) sendCommand() *cobra.Command {
                             after the first at the latest
   priority     --priority   17 or more, the larger the earlier
   fixed-time   --at or --in, which is by the clock of the Redis server
-The CONTENT - is read from stdin, to its last byte.
+The CONTENT - is read from stdin, to its last byte. In topics with notes it may
+have a --ttl and headers.
 
 A topic that is new is defined by --kind, --slots, --literal and --notes, for
 ever.
@@ -64,6 +67,7 @@ ever.
   {"content": "page 12", "range": "2s", "extend": true, "ceiling": "30s"}
   {"content": "mail 12", "in": "90s"}
   {"content": "mail 13", "at": "2040-01-31T15:04:05Z"}
+  {"content": "offer 7", "in": "1m", "ttl": "1h", "headers": {"shop": "Rome"}}
 What a line does not say is as in the flags. Lines of rmq dead export do, too,
 but go to the slots of their contents, since their basis is not known any more.
 Lines are sent when 500 have come, or none for a moment.`,
@@ -72,6 +76,7 @@ Lines are sent when 500 have come, or none for a moment.`,
   rmq send edits "page 12" --range 2s --extend --ceiling 30s
   rmq send mails "mail 12" --in 2h
   rmq send mails "mail 13" --in 2h --kind fixed-time
+  rmq send offers "offer 7" --in 1m --ttl 1h --header shop=Rome
   rmq send orders --batch orders.jsonl`,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -89,6 +94,8 @@ Lines are sent when 500 have come, or none for a moment.`,
 	flags.Int64Var(&s.priority, "priority", 0, "priority: `n`, 17 or more")
 	flags.Var(&s.at, "at", "fixed-time: handled then, as in 2040-01-31T15:04:05Z, or now if that has passed")
 	flags.Var(&s.in, "in", "fixed-time: handled in so long, as in 90s or 2d")
+	flags.Var(&s.ttl, "ttl", "topics with notes: not handled any more so long after the send, as in 1h")
+	flags.StringArrayVar(&s.headers, "header", nil, "topics with notes: a header of the message, as `name=value`; may be repeated")
 	flags.StringVar(&s.kind, "kind", "", "define the topic: `kind` of its messages, "+alternatives(kindNames))
 	flags.IntVar(&s.slots, "slots", message.DefaultSlots, "define the topic: `n` slots, a power of two")
 	flags.BoolVar(&s.literal, "literal", false, "define the topic: failures come back without waiting")
@@ -187,7 +194,7 @@ func (s *sending) compare(t message.Topic, kind message.Kind) error {
 }
 
 // given is what the flags say.
-func (s *sending) given() payload {
+func (s *sending) given() (payload, error) {
 	p, changed := payload{basis: s.basis, extend: s.extend}, s.cmd.Flags().Changed
 	if changed("range") {
 		p.merge = (*time.Duration)(&s.merge)
@@ -204,12 +211,27 @@ func (s *sending) given() payload {
 	if changed("priority") {
 		p.priority = &s.priority
 	}
-	return p
+	if changed("ttl") {
+		p.ttl = (*time.Duration)(&s.ttl)
+	}
+	for _, header := range s.headers {
+		name, value, found := strings.Cut(header, "=")
+		if !found {
+			return p, misused("--header is %q, not name=value", header)
+		}
+		if p.headers == nil {
+			p.headers = map[string]string{}
+		}
+		p.headers[name] = value
+	}
+	return p, nil
 }
 
 func (s *sending) sendOne(ctx context.Context) error {
-	p := s.given()
-	var err error
+	p, err := s.given()
+	if err != nil {
+		return err
+	}
 	if p.content, err = s.read(ctx, s.args[1]); err != nil {
 		return err
 	}

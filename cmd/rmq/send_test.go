@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"maps"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/slots"
 )
 
 func TestSend(t *testing.T) {
@@ -77,6 +79,12 @@ func TestSend(t *testing.T) {
 			{"--ceiling is not set; it must be larger than Range where Extend is set", "send prices x --range 10m --extend"},
 			{"orders is a priority topic: extend and ceiling are for range merges", "send orders x --priority 20 --extend"},
 			{"extend and ceiling are for range merges", "send mails x --in 1h --ceiling 1h"},
+			{"--ttl is 1h0m0s; it must be left out: the topic has no Notes", "send orders x --priority 20 --ttl 1h"},
+			{"--header is set; it must be left out: the topic has no Notes", "send orders x --priority 20 --header a=b"},
+			{"--header is an empty key", "send offers x --priority 20 --header =b --kind priority --notes"},
+			{`--header is "shop", not name=value`, "send orders x --priority 20 --header shop"},
+			{`--header is "shop", not name=value`, "send orders --batch - --priority 20 --header shop"},
+			{"not a duration such as", "send orders x --priority 20 --ttl 10"},
 			{"nothing else", "send orders x --priority 20 --range 10m"},
 			{"needs a time, either in or at", "send mails x --in 1h --at 2040-01-01"},
 			{"--priority is 16; it must be 17 to", "send orders x --priority 16"},
@@ -99,6 +107,16 @@ func TestSend(t *testing.T) {
 		s.text(t, "send", "offers", "x", "--kind", "priority", "--notes", "--priority", "20")
 		if s.rdb.HGet(ctx, luascripts.DefinitionKey("offers"), "layout").Val() != strconv.Itoa(luascripts.NotesLayout) {
 			t.Error("offers has no notes")
+		}
+		s.text(t, "send", "offers", "x", "--priority", "20", "--ttl", "90m", "--header", "shop=Rome", "--header", "q=a=b", "--header", "shop=Bonn", "--header", "empty=")
+		note, ok := luascripts.ParseNote(s.rdb.HGet(ctx, luascripts.NoteKey("offers", slots.Of("x", 64)), "x").Val())
+		if !ok || note.Sends != 2 || note.Expires != 0 || !maps.Equal(note.Headers, map[string]string{"shop": "Bonn", "q": "a=b", "empty": ""}) {
+			t.Errorf("%+v", note) // the first send had no TTL, so it is wanted for ever
+		}
+		s.text(t, "send", "offers", "y", "--priority", "20", "--ttl", "90m")
+		note, ok = luascripts.ParseNote(s.rdb.HGet(ctx, luascripts.NoteKey("offers", slots.Of("y", 64)), "y").Val())
+		if !ok || time.Duration(note.Expires-note.First)*time.Millisecond != 90*time.Minute || note.Headers != nil {
+			t.Errorf("%+v", note)
 		}
 		s.refused(t, 1, "offers has notes; leave --notes away", "send", "offers", "x", "--notes=false", "--priority", "20")
 	})

@@ -29,6 +29,7 @@ const longestLine = 6*longestContent + 1<<20
 // batch sends a file, chunk by chunk.
 type batch struct {
 	*sending
+	flags payload
 	lines <-chan textLine
 	size  int64 // of the file; 0: not known
 	read  int64 // bytes
@@ -92,7 +93,11 @@ func (s *sending) sendBatch(ctx context.Context) error {
 	if s.fromLine < 1 {
 		return misused("--from-line is %d; it must be 1 or more", s.fromLine)
 	}
-	b := &batch{sending: s, sent: s.fromLine - 1}
+	flags, err := s.given()
+	if err != nil {
+		return err
+	}
+	b := &batch{sending: s, flags: flags, sent: s.fromLine - 1}
 	from := s.app.in
 	if s.batch != "-" {
 		f, err := os.Open(s.batch)
@@ -109,7 +114,7 @@ func (s *sending) sendBatch(ctx context.Context) error {
 	defer close(quit)
 	b.lines = linesOf(from, longestLine, quit)
 	bar := s.progress("send", 0)
-	err := b.all(ctx, bar)
+	err = b.all(ctx, bar)
 	bar.end()
 	if err != nil {
 		return b.stopped(ctx, err)
@@ -142,7 +147,6 @@ func (b *batch) all(ctx context.Context, bar *progress) error {
 // chunk reads the next lines. The error is io.EOF after the last, that of ctx, or an errLine.
 func (b *batch) chunk(ctx context.Context) error {
 	b.payloads, b.numbers = b.payloads[:0], b.numbers[:0]
-	flags := b.given()
 	for size := 0; len(b.payloads) < perChunk && size < chunkBytes; {
 		l, err := b.next(ctx, len(b.payloads) > 0 && b.size == 0)
 		switch {
@@ -157,7 +161,7 @@ func (b *batch) chunk(ctx context.Context) error {
 		if b.line < b.fromLine || len(text) == 0 {
 			continue
 		}
-		p, err := parseLine(text, flags)
+		p, err := parseLine(text, b.flags)
 		if err != nil {
 			return &errLine{b.line, err, true}
 		}

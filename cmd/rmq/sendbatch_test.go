@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -80,6 +81,14 @@ func TestSendBatch(t *testing.T) {
 		if apart := time.Duration(all["x"]-all["z"]) * time.Millisecond; len(all) != 2 || apart < 59*time.Minute || apart > time.Hour {
 			t.Errorf("%v apart: %v", apart, all)
 		}
+		r = s.answered(`{"content":"x"}`+"\n"+`{"content":"y","ttl":"1h","headers":{"shop":"Bonn"}}`,
+			"send", "offers", "--kind", "priority", "--notes", "--slots", "1", "--batch", "-", "--priority", "20", "--ttl", "2h", "--header", "shop=Rome")
+		x, _ := luascripts.ParseNote(s.rdb.HGet(ctx, luascripts.NoteKey("offers", 0), "x").Val())
+		y, _ := luascripts.ParseNote(s.rdb.HGet(ctx, luascripts.NoteKey("offers", 0), "y").Val())
+		const hour = 3_600_000
+		if r.code != 0 || x.Headers["shop"] != "Rome" || x.Expires-x.First != 2*hour || y.Headers["shop"] != "Bonn" || y.Expires-y.First != hour {
+			t.Errorf("%+v: %+v, %+v", r, x, y)
+		}
 		s.refused(t, 2, "there are 2,345 lines", "send", "orders", "--batch", file, "--from-line", "2347")
 		s.refused(t, 2, "--from-line is 0", "send", "orders", "--batch", file, "--from-line", "0")
 		s.refused(t, 2, "no such file", "send", "orders", "--batch", file+"x")
@@ -101,6 +110,10 @@ func TestBadLine(t *testing.T) {
 		{`{"content":"x","range":"10m"}`, "orders is a priority topic"},
 		{`{"content":"x","range":"10"}`, `range is "10", not a duration`},
 		{`{"content":"x","priority":20,"extend":true}`, "extend and ceiling are for range merges"},
+		{`{"content":"x","priority":20,"ttl":"1h"}`, "TTL is 1h0m0s; it must be left out: the topic has no Notes"},
+		{`{"content":"x","ttl":"1"}`, `ttl is "1", not a duration`},
+		{`{"content":"x","priority":20,"headers":{"shop":"Rome"}}`, "Headers is set; it must be left out"},
+		{`{"content":"x","headers":{"shop":7}}`, "headers is not an object of texts"},
 		{`{"content":"x","ceiling":"1"}`, `ceiling is "1", not a duration`},
 		{`{"content":"x","at":"soon"}`, `at is "soon", not a time`},
 		{`{"content":"","priority":20}`, "Content is 0 bytes"},
