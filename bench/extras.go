@@ -34,9 +34,22 @@ var extras = []extra{
 		_, err := client.Send(ctx, topic, rmq.RangeMerge{Content: content, Range: time.Millisecond, Extend: true, Ceiling: time.Second})
 		return err
 	}},
+	{"in a topic with Notes", notedTopic, sendPlain},
+	{"with a TTL", notedTopic, func(client *rmq.Client, topic rmq.Topic, content string) error {
+		_, err := client.Send(ctx, topic, rmq.RangeMerge{Content: content, Range: time.Millisecond, TTL: time.Hour})
+		return err
+	}},
+	{"with headers", notedTopic, func(client *rmq.Client, topic rmq.Topic, content string) error {
+		_, err := client.Send(ctx, topic, rmq.RangeMerge{Content: content, Range: time.Millisecond, Headers: benchHeaders})
+		return err
+	}},
 }
 
+var benchHeaders = map[string]string{"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}
+
 var benchTopic = rmq.Topic{Name: "bench", Kind: rmq.KindRangeMerge, Slots: usual}
+
+var notedTopic = rmq.Topic{Name: "noted", Kind: rmq.KindRangeMerge, Slots: usual, Notes: true}
 
 func (b *bench) extras() error {
 	p, err := b.fleet.Apart(1)
