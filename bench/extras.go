@@ -12,8 +12,8 @@ import (
 
 var extrasSection = section{
 	name: "extras", title: "What a message costs that asks for more", alone: true,
-	about: `Send and handle at once on 16 slots, in turns: plain messages, and those that later sends move up to a ceiling. Each message has a
-		content of its own, so nothing merges. "To plain" is the median of the ratios of pairs of rounds. With -before, plain messages are
+	about: `Send and handle at once on 16 slots, in turns: plain messages, those that later sends move up to a ceiling, and those of a topic with
+		notes, whose handlers are told the note. Each message has a content of its own, so nothing merges. "To plain" is the median of the ratios of pairs of rounds. With -before, plain messages are
 		also measured beside the benchmark of an older commit, each round in a process of its own, four times as many rounds as elsewhere;
 		the last columns are how many times as many of them pass for a second of CPU, and at all. Last, a worker of 1,000 topics of 16 slots
 		with nothing to do, alone on its Redis for 60 s, without plans, and with one in each topic that is not due.`,
