@@ -100,7 +100,7 @@ func (c *Client) Every(ctx context.Context, t Topic, r Recurring) error {
 }
 
 // StopEvery ends what Every began. What was sent already is delivered. It does nothing if there is
-// no such plan.
+// no such plan; a topic that no program has used yet is ErrUnknownTopic.
 func (c *Client) StopEvery(ctx context.Context, t Topic, name string) error {
 	i, err := c.inspector()
 	if err == nil {

@@ -28,8 +28,10 @@ func (p *Planner) fire(ctx context.Context, all []*firing) (failed map[place]err
 		answer, err := luascripts.FirePlanAnswer(f.keys(), f.Occurrence, cmds[i])
 		switch {
 		case err != nil: // it may have been sent: the next look tells
-			failed[f.place] = err
-			p.failed(f.place, err)
+			if failed[f.place] == nil { // of many in one slot the first says it
+				failed[f.place] = err
+				p.failed(f.place, err)
+			}
 		case answer == luascripts.PlanStale: // another worker was first, or the rule is another now
 			p.lookAt(f.place, time.Now().Add(again))
 		case answer == luascripts.PlanSkipped:

@@ -215,11 +215,13 @@ func TestFullRedis(t *testing.T) {
 	}
 }
 
-// A Redis that refuses is not asked again and again, also where more is due than is asked for at once.
+// A Redis that refuses is not asked again and again, also where more is due than is asked for at once,
+// and the log says it once a look.
 func TestFullRedisIsNotPressed(t *testing.T) {
 	t.Parallel()
+	core, lines := observer.New(zap.WarnLevel)
 	w := newWorld(t, reports)
-	x := newWorker(w, zap.NewNop(), time.Hour, 0)
+	x := newWorker(w, zap.New(core), time.Hour, 0)
 	for i := range dueAtOnce + 1 {
 		w.set(0, hourly(fmt.Sprint("p", i), fmt.Sprint("report", i)))
 	}
@@ -229,6 +231,9 @@ func TestFullRedisIsNotPressed(t *testing.T) {
 	x.looks(0)
 	if at, set := x.planned(0); !set || at.Before(before.Add(again)) {
 		t.Errorf("it is tried again in %v", at.Sub(before))
+	}
+	if lines.Len() != 1 {
+		t.Errorf("%d lines", lines.Len())
 	}
 	if err := x.Settle(ctx); err == nil || !strings.Contains(err.Error(), "OOM") {
 		t.Errorf("%v", err)
