@@ -90,6 +90,26 @@ func putBack(why *luascripts.Failure) *PutBack {
 	return &PutBack{First: why.First, Last: why.Last, Worker: why.Worker, Reason: why.Reason}
 }
 
+// Note is what is known of the sends that merged into a message, in a topic with Notes.
+type Note struct {
+	Sends       int
+	First, Last time.Time
+	Expires     time.Time         // it is not handled from then on; zero: it has no time to live
+	Headers     map[string]string // of the newest send that had any
+}
+
+// noteOf is a note that the scripts have found, or nil.
+func noteOf(n *luascripts.Note) *Note {
+	if n == nil {
+		return nil
+	}
+	x := &Note{Sends: int(n.Sends), First: time.UnixMilli(n.First), Last: time.UnixMilli(n.Last), Headers: n.Headers}
+	if n.Expires > 0 {
+		x.Expires = time.UnixMilli(n.Expires)
+	}
+	return x
+}
+
 // Flight is a batch in flight.
 type Flight struct {
 	Worker    string
@@ -115,6 +135,7 @@ type Explanation struct {
 	Dead    *Entry    // nil: it is not dead
 	Failure *Failure  // nil: nothing is known of a failure
 	PutBack *PutBack  // nil: its handler has not put it back
+	Note    *Note     // of the copy that waits, also for its retry, or else of the one in flight; nil: nothing is known
 
 	// WaitsFor says in words what must happen before it is delivered, such as "its time,
 	// in 4m10s". Empty if nothing must, or it does not wait.

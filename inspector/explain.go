@@ -40,7 +40,7 @@ func (i *Inspector) Explain(ctx context.Context, topic, content, basis string) (
 
 // explanation is what the script has found, without what it waits for.
 func explanation(t Topic, content string, f place) Explanation {
-	e := Explanation{Topic: t, Content: content, Slot: f.slot, Now: f.Now, Failure: failure(f.Why), PutBack: putBack(f.Why)}
+	e := Explanation{Topic: t, Content: content, Slot: f.slot, Now: f.Now, Failure: failure(f.Why), PutBack: putBack(f.Why), Note: noteOf(f.Note)}
 	if f.Stored > message.MaxRetries {
 		waiting := entryOf(t, f.slot, Waiting, content, f.Stored)
 		e.Waiting, e.Before, e.Beside = &waiting, f.Before, f.Beside

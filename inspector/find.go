@@ -34,7 +34,7 @@ func (i *Inspector) lookUp(ctx context.Context, t Topic, content, basis string) 
 func (i *Inspector) lookIn(ctx context.Context, t Topic, content string, which []int) ([]place, error) {
 	priority := !t.Kind.Timed()
 	found, which, err := ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.StringSliceCmd {
-		return byhand.FindCmd(ctx, k, priority, content)
+		return byhand.FindCmd(ctx, k, t.Notes, priority, content)
 	}, byhand.FindAnswer)
 	var there []place
 	for n, f := range found {

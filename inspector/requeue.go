@@ -70,7 +70,7 @@ func (i *Inspector) DeadRequeue(ctx context.Context, topic string, q DeadQuery, 
 	if err = o.validate(t); err == nil {
 		err = i.takeOut(ctx, t, q, o.Rate, removal{
 			call: func(k luascripts.SlotKeys, dead []byhand.DeadItem) redis.Cmder {
-				return byhand.RequeueCmd(context.WithoutCancel(ctx), k, !t.Kind.Timed(), o.Priority, dead)
+				return byhand.RequeueCmd(context.WithoutCancel(ctx), k, t.Notes, !t.Kind.Timed(), o.Priority, dead)
 			},
 			note: func(r byhand.DeadResult) {
 				switch r {

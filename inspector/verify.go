@@ -19,17 +19,18 @@ import (
 type Violation struct {
 	Topic   string
 	Slot    int    // -1: it is about the topic as a whole
-	Rule    string // one of byhand.Rules, or FIRST, DEFINITION, LISTED, POLICY, PLAN or STANDS
+	Rule    string // one of byhand.Rules, or FIRST, NOTE, DEFINITION, LISTED, POLICY, PLAN or STANDS
 	Key     string // where it shows
 	Content string // that it is about, or the name of a plan; empty: the key as a whole
 	Detail  string // what is there
 }
 
 // Verify compares what is stored of topics, nil meaning all of the namespace, with the rules:
-// those of a slot (byhand.Rules), that the times kept beside it are times (FIRST), that each topic
-// has a definition that can be read (DEFINITION), that it is listed in rmq:topics (LISTED), that its
-// limit, if it has one, can be read (POLICY), and that its plans are whole (PLAN). Last it looks,
-// twice, for slots with a batch in flight that stand still (STANDS).
+// those of a slot (byhand.Rules), that the times kept beside it are times (FIRST), that its notes
+// can be read (NOTE), that each topic has a definition that can be read (DEFINITION), that it is
+// listed in rmq:topics (LISTED), that its limit, if it has one, can be read (POLICY), and that its
+// plans are whole (PLAN). Last it looks, twice, for slots with a batch in flight that stand still
+// (STANDS).
 //
 // It reads page by page, and each page is of one moment. So it finds nothing in a topic at
 // work, and workers go on meanwhile. If progress is not nil, Verify calls it for each slot
@@ -97,6 +98,9 @@ func (v *verification) run(ctx context.Context, topics []string, progress func(t
 				return err
 			}
 			if err := v.beside(ctx, d.Topic, slot); err != nil {
+				return err
+			}
+			if err := v.notes(ctx, d.Topic, slot); err != nil {
 				return err
 			}
 			if err := v.plans(ctx, d.Topic, slot); err != nil {

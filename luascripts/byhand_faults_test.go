@@ -17,6 +17,21 @@ func TestByHandOnAnIllServer(t *testing.T) { onEachServer(t, illTrials) }
 
 var illTrials = []trial{
 	{name: "wrong type: by hand", run: wrongTypesByHand},
+	{name: "wrong type: notes by hand", run: func(w *world) {
+		w.clean(fixedTime)
+		w.put("m")
+		number := w.kill(0, "m")
+		w.put("n")
+		w.kill(number, "n")
+		w.put("n")
+		before := w.slot()
+		w.breakKey(w.noteKey)
+		_, find := w.s.Find(ctx, w.k, false, "m")
+		_, requeue := w.s.Requeue(ctx, w.k, false, 0, []byhand.DeadItem{{Content: "n", Died: w.time()}, {Content: "m", Died: w.time()}})
+		w.must(find != nil && requeue != nil, "%v, %v", find, requeue)
+		w.repairKey(w.noteKey)
+		before.same(w.slot())
+	}},
 	{name: "full: pause and resume", live: true, run: func(w *world) {
 		w.clean(rangeMerge)
 		for _, on := range []bool{true, false} {

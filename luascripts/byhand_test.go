@@ -72,6 +72,27 @@ var byHandTrials = []trial{
 			}
 		}
 	}},
+	{name: "requeue: without its note", run: func(w *world) {
+		for _, k := range kinds {
+			w.clean(k)
+			number := int64(0)
+			for _, x := range []string{"m", "n", "o", "p"} {
+				w.put(x)
+				number = w.kill(number, x)
+			}
+			died := w.time()
+			w.later(5)
+			w.put("n")
+			for _, x := range []string{"m", "n", "o", "p"} {
+				w.do("hset", w.noteKey, x, "1 1 2 2 3")
+			}
+			item := func(x string) byhand.DeadItem { return byhand.DeadItem{Content: x, Died: died} }
+			w.takesOut(false, 20, []byhand.DeadResult{byhand.Stored, byhand.Merged, byhand.Gone}, item("m"), item("n"), item("x"))
+			w.takesOut(true, 0, []byhand.DeadResult{byhand.Deleted}, item("o"))
+			w.hasNotes("n", "o", "p")
+			w.took(w.as("a", number), "m", "n")
+		}
+	}},
 	{name: "requeue: merges into a live copy", run: func(w *world) { besideLiveCopies(w, false) }},
 	{name: "delete: leaves a live copy alone", run: func(w *world) { besideLiveCopies(w, true) }},
 	{name: "requeue: 500 of any bytes", run: func(w *world) { fiveHundred(w, false) }},

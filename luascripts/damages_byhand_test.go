@@ -21,6 +21,7 @@ var findDamages = []damage{
 	{"equal priorities are told", "look: what goes first", `ZCOUNT', store, waits, waits) - 1`, `ZCOUNT', store, waits, waits)`},
 	{"earlier times go before", "look: what goes first", `before = int(call('ZRANK', store, x))`, `before = int(call('ZCOUNT', store, '-inf', waits) - 1)`},
 	{"any text pauses", "pause: by any text", `if m[5] == '' then m[5] = '0' end`, ``},
+	{"its note is told", "look: a note", `note and call('HGET', note, x) or ''`, `''`},
 }
 
 var auditDamages = []damage{
@@ -78,6 +79,9 @@ var deadDamages = []damage{
 	{"what stays is not a dead one's any more", "full: requeue and delete", `call('HSET', meta, 'why', 1) end`, `end`},
 	{"a wrong why shows before the first write", "wrong type: by hand", "call('HLEN', why)\n", "\n"},
 	{"a wrong meta shows before the first write", "wrong type: by hand", "call('HLEN', meta)      ", "      "},
+	{"what is stored again has no note", driven, `if note then call('HDEL', note, x) end`, ``},
+	{"what lives keeps it", "requeue: without its note", "    if word == 'STORED' then\n      if note", "    if note then call('HDEL', note, x) end\n    if word == 'STORED' then\n      if note"},
+	{"a wrong note shows before the first write", "wrong type: notes by hand", "if note then call('HLEN', note) end\n", ""},
 	{"passes above maxmemory", "full: requeue and delete", "    call('ZREM', dead, x)\n", "    call('HSET', meta, 'lease', 0) call('ZREM', dead, x)\n"},
 	{"each by itself", "requeue: 500 of any bytes", `for i = 3, #ARGV, 2 do`, `for i = 3, 4, 2 do`},
 }

@@ -73,7 +73,7 @@ func (d *driver) takeOut(remove bool) {
 	for i, word := range want {
 		if x := dead[i].Content; word == byhand.Stored { // like a send
 			d.ledger.send(x, expected.store[x])
-			d.ledger[x].noted = unknownNote
+			d.ledger[x].noted = nil
 		} else if before.livesFailed(x) && (word == byhand.Merged || word == byhand.Deleted) {
 			d.count["a dead one gone beside a failed one"]++
 		}

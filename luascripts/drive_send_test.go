@@ -98,21 +98,16 @@ func (c coverage) sent(d *driver, e *effect, m *message, score int64) {
 	}
 }
 
-// unknownNote is that of a copy which a person made of a dead one: a worker may be told anything.
-var unknownNote = &luascripts.Note{}
-
 // noted is what the sends come to that merged into one copy, counted apart from any note. It is nil
-// if a newer copy was cancelled, or sent by a plan: then nothing may be told.
+// if a newer copy was cancelled, or sent by a plan, or if a person made it of a dead one: then nothing
+// may be told.
 func noted(old *luascripts.Note, m *message, waits bool, now int64) *luascripts.Note {
 	n := luascripts.Note{Sends: 1, First: now, Last: now, Headers: m.headers}
 	if m.ttl > 0 {
 		n.Expires = now + m.ttl
 	}
-	switch {
-	case !waits || old == nil:
+	if !waits || old == nil {
 		return &n
-	case old == unknownNote:
-		return old
 	}
 	n.Sends, n.First = old.Sends+1, old.First
 	if old.Expires == 0 || n.Expires > 0 && old.Expires > n.Expires {
@@ -137,9 +132,6 @@ func (d *driver) taken(e *effect) {
 // batch: never of another one, and told unless it was sent again since.
 func (d *driver) tellNote(fence int64, x string) {
 	want := d.notedAt[fence][x]
-	if want == unknownNote {
-		return
-	}
 	got, there := luascripts.ParseNote(d.state.notes[x])
 	if !there || !got.Tells(fence) {
 		again := d.ledger[x].sends != d.sendsAt[fence][x]

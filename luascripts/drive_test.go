@@ -110,6 +110,7 @@ var mustHappen = []string{
 	"extended: stored", "extended: overdue", "extended: moved", "extended: to its ceiling", "extended: leftover trimmed",
 	"plan ADDED", "plan CHANGED", "plan KEPT", "plan KEPT at its end", "plan NEVER", "plan stopped", "plan not stopped", "plan due",
 	"plan FIRED", "plan FIRED beside a copy in flight", "plan WAITS", "plan SKIPPED", "plan STALE", "plan STALE by another rule", "plan ended",
+	"notes removed", "notes of live copies kept",
 	"EMPTY", "NUMBER", "BUSY", "PAUSED", "LEFT",
 	"paused", "resumed", "STORED", "MERGED", "DELETED", "GONE", "UNKNOWN", "a dead one gone beside a failed one",
 	"reschedule STORE", "reschedule RETRY", "reschedule FAILED", "reschedule FLYING", "reschedule NOWHERE", "looked",

@@ -194,6 +194,8 @@ func (d *driver) next() {
 	switch {
 	case chance(q.send):
 		d.send(d.contents[d.IntN(len(d.contents))])
+	case d.notes && chance(0.05):
+		d.forgetNotes()
 	case chance(q.tick):
 		d.now += []int64{1, 100, 700, 2500, 5500}[d.IntN(5)]
 		d.note("it is %d", d.now-startOfTime)

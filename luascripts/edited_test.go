@@ -172,7 +172,7 @@ func (s *scripts) Count(ctx context.Context, k luascripts.SlotKeys, priority boo
 
 // Find looks for a content in one slot.
 func (s *scripts) Find(ctx context.Context, k luascripts.SlotKeys, priority bool, content string) (byhand.Found, error) {
-	cmd := byhand.FindCmd(ctx, k, priority, content)
+	cmd := byhand.FindCmd(ctx, k, true, priority, content)
 	s.Exec(ctx, cmd)
 	return byhand.FindAnswer(k, cmd)
 }
@@ -196,7 +196,7 @@ func (s *scripts) Reschedule(ctx context.Context, k luascripts.SlotKeys, content
 
 // Requeue delivers dead contents of one slot again.
 func (s *scripts) Requeue(ctx context.Context, k luascripts.SlotKeys, priority bool, give int64, dead []byhand.DeadItem) ([]byhand.DeadResult, error) {
-	cmd := byhand.RequeueCmd(ctx, k, priority, give, dead)
+	cmd := byhand.RequeueCmd(ctx, k, true, priority, give, dead)
 	s.Exec(ctx, cmd)
 	return byhand.DeadResults(k, cmd)
 }

@@ -34,7 +34,7 @@ func (s *Scripts) SweepCmd(ctx context.Context, k SlotKeys, cursor uint64) redis
 }
 
 func forgetArgs(k SlotKeys, contents int, cursor string) []any {
-	return append(forgetScript.Call(4, 5+contents), k.Store, k.Prepare, k.Retry, "note{"+k.Store+"}", cursor)
+	return append(forgetScript.Call(4, 5+contents), k.Store, k.Prepare, k.Retry, k.Note(), cursor)
 }
 
 // ForgetAnswer reads the answer to a command of [Scripts.ForgetCmd] or [Scripts.SweepCmd] that was

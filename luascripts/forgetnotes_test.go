@@ -20,16 +20,16 @@ var forgetNoteTrials = []trial{
 	{name: "forget: what is over", run: func(w *world) {
 		live := w.someLive("done", "dies")
 		w.must(w.forgets("waits", "failed", "flies", "retries", "done", "dies", "unknown") == 2, "not two")
-		w.noted(live...)
+		w.hasNotes(live...)
 		w.must(w.forgets("done", "dies") == 0, "again")
 		w.must(w.forgets() == 0, "none")
-		w.noted(live...)
+		w.hasNotes(live...)
 	}},
 	{name: "forget: a piece of all", run: func(w *world) {
 		live := w.someLive("done", "dies")
 		removed, cursor := w.sweeps(0)
 		w.must(removed == 2 && cursor == 0, "%d removed, cursor %d", removed, cursor)
-		w.noted(live...)
+		w.hasNotes(live...)
 	}},
 	{name: "forget: many", run: func(w *world) {
 		w.clean(fixedTime)
@@ -42,7 +42,7 @@ var forgetNoteTrials = []trial{
 			w.do("zadd", w.k.Store, w.now, i)
 		}
 		w.must(w.forgets(contents...) == 695, "not 695")
-		w.noted("0", "198", "201", "510", "699")
+		w.hasNotes("0", "198", "201", "510", "699")
 	}},
 	{name: "forget: piece by piece", live: true, run: func(w *world) {
 		w.clean(fixedTime)
@@ -64,7 +64,7 @@ var forgetNoteTrials = []trial{
 			}
 		}
 		w.must(total == 1000 && calls > 2 && calls <= 20, "%d removed in %d calls", total, calls)
-		w.noted(live...)
+		w.hasNotes(live...)
 	}},
 	{name: "forget: large contents", live: true, run: func(w *world) {
 		w.clean(fixedTime)
@@ -87,7 +87,7 @@ var forgetNoteTrials = []trial{
 		n := w.forgets("done", "waits")
 		w.do("config", "set", "maxmemory", "0")
 		w.must(n == 1, "%d removed", n)
-		w.noted(live...)
+		w.hasNotes(live...)
 	}},
 	{name: "wrong type: forget", run: func(w *world) {
 		for _, key := range []string{w.k.Store, w.k.Prepare, w.k.Retry, w.noteKey} {
@@ -99,7 +99,7 @@ var forgetNoteTrials = []trial{
 				w.must(err != nil && strings.Contains(err.Error(), "forget notes"), "%s: %v", key, err)
 			}
 			w.repairKey(key)
-			w.noted(append(live, "done")...)
+			w.hasNotes(append(live, "done")...)
 		}
 	}},
 }
@@ -120,8 +120,8 @@ func (w *world) someLive(over ...string) []string {
 	return live
 }
 
-// noted checks of which contents there are notes.
-func (w *world) noted(want ...string) {
+// hasNotes checks of which contents there are notes.
+func (w *world) hasNotes(want ...string) {
 	w.Helper()
 	got := slices.Sorted(maps.Keys(w.rdb.HGetAll(ctx, w.noteKey).Val()))
 	w.must(slices.Equal(got, slices.Sorted(slices.Values(want))), "notes of %.100q, not of %.100q", got, want)
@@ -163,4 +163,35 @@ var forgetDamages = []damage{
 	{"or half a MB", "forget: large contents", ` or bytes > 500000`, ``},
 	{"with the notes", "forget: large contents", `bytes = bytes + #some[2][i]`, `bytes = bytes + i % 2 * #some[2][i]`},
 	{"a few at a time", "forget: large contents", `'COUNT', 10)`, `'COUNT', 100)`},
+}
+
+// forgetNotes has notes of messages that are over removed, in a run of the driver.
+func (d *driver) forgetNotes() {
+	var cmd redis.Cmder
+	expected := d.state.clone()
+	if d.IntN(3) == 0 {
+		cmd = d.s.SweepCmd(ctx, d.k, 0)
+		expected.forgetNotes(d.contents...)
+	} else {
+		some := d.contents[:d.IntN(len(d.contents)+1)]
+		cmd = d.s.ForgetCmd(ctx, d.k, some)
+		expected.forgetNotes(some...)
+	}
+	e := &effect{what: "notes of what is over are removed", before: d.state, after: d.step(cmd)}
+	d.note("%s", e.what)
+	removed, cursor, err := luascripts.ForgetAnswer(cmd)
+	need(err == nil && cursor == 0 && removed == len(e.before.notes)-len(expected.notes), "ERROR: a removal is answered", "%d, %d, %v", removed, cursor, err)
+	expected.same(e.after)
+	d.check(e)
+	d.count["notes removed"] += removed
+	d.count["notes of live copies kept"] += len(e.after.notes)
+}
+
+// forgetNotes expects what forget.lua does with some contents.
+func (s *slot) forgetNotes(contents ...string) {
+	for _, x := range contents {
+		if _, alive := whereIs(s, x); !alive {
+			delete(s.notes, x)
+		}
+	}
 }

@@ -78,6 +78,9 @@ type SlotKeys struct {
 	Store, Prepare, Retry, Dead, Meta, Why string
 }
 
+// Note is the key of the slot's notes, as [NoteKey] names it.
+func (k SlotKeys) Note() string { return beside("note", k.Store) }
+
 // KeysOf returns the keys of one slot.
 func KeysOf(topic string, slot int) SlotKeys {
 	store := StoreKey(topic, slot)

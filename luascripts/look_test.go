@@ -27,6 +27,31 @@ var lookTrials = []trial{
 		}
 	}},
 	{name: "look: everywhere", run: lookEverywhere},
+	{name: "look: a note", run: func(w *world) {
+		for _, k := range kinds {
+			w.clean(k)
+			tells := func(x string, sends int64) {
+				w.Helper()
+				f, err := w.s.Find(ctx, w.k, k == priorityKind, x)
+				w.must(err == nil && (f.Note == nil) == (sends == 0) && (sends == 0 || f.Note.Sends == sends), "%v: %s: %+v, %v, not %d", k, x, f, err, sends)
+				w.told(x)
+			}
+			w.put("m", "n", "o", "odd")
+			w.do("hset", w.noteKey, "m", "1 4 2 2 0", "n", "1 5 2 2 0", "o", "1 6 2 2 0", "odd", "no note", "gone", "1 7 2 2 0")
+			tells("m", 4)
+			tells("odd", 0)
+			tells("gone", 0)
+			a := w.took(w.as("a", 0), "m", "n", "o", "odd")
+			tells("m", 4)
+			w.do("hset", w.noteKey, "m", fmt.Sprint(a.Fence, " 1 2 2 0")) // of a later copy, which was cancelled
+			tells("m", 0)
+			w.put("m")
+			tells("m", 1)
+			w.tells(luascripts.Left, leaving(w.as("a", a.Fence, fail("n", time.Hour), bury("o"))))
+			tells("n", 5)
+			tells("o", 0)
+		}
+	}},
 	{name: "look: what goes first", run: lookOrder},
 	{name: "look: page by page", run: lookPages},
 	{name: "look: large contents", run: lookLarge},

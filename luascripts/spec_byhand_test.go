@@ -65,6 +65,7 @@ func (s *slot) takeOut(remove, priorities bool, give int64, dead []byhand.DeadIt
 			delete(s.why, x)
 		}
 		if word == byhand.Stored {
+			delete(s.notes, x)
 			s.store[x] = score
 		}
 	}
@@ -180,6 +181,11 @@ func (s *slot) found(x string, priorities bool, now int64) byhand.Found {
 		f.Why = &why
 	}
 	f.Taken, f.Attempt = s.flight()
+	if note, known := luascripts.ParseNote(s.notes[x]); known {
+		if where, alive := whereIs(s, x); alive && (where != "prepare" || note.Tells(s.number)) {
+			f.Note = &note
+		}
+	}
 	return f
 }
 

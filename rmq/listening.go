@@ -40,6 +40,14 @@ type ListenerFunc = consumer.ListenerFunc
 //		LastError    string    // why the delivery before this one failed
 //		FirstFailure time.Time // when the first of them failed
 //	}
+//
+// In a topic with Notes it also tells of the sends that merged into it:
+//
+//	func (d *Delivery) Sends() int                 // how many there were; 0: nothing is known
+//	func (d *Delivery) FirstSent() time.Time       // by the clock of Redis
+//	func (d *Delivery) LastSent() time.Time
+//	func (d *Delivery) Expires() time.Time         // when its time to live ends; zero: it has none
+//	func (d *Delivery) Headers() map[string]string // of the newest send that had any
 type Delivery = consumer.Delivery
 
 // ListenOptions are what one topic has otherwise than the Config. A zero field leaves it
@@ -58,7 +66,7 @@ type Delivery = consumer.Delivery
 //		Parallel       bool          // messages of one slot may be handled at once
 //		Due            bool          // fill in Delivery.Due
 //		MaxLate        time.Duration // a message that is later than this is not handled
-//		Expired        Expired       // what becomes of it: ExpiredDead or ExpiredDrop
+//		Expired        Expired       // what becomes of it, or when its TTL is over: ExpiredDead or ExpiredDrop
 //		DeadTopic      Topic         // where messages that died are sent, too
 //	}
 type ListenOptions = consumer.ListenOptions
@@ -87,7 +95,8 @@ type Flow = consumer.Flow
 // Fixed is a Flow that finds nothing out: as many handlers may run as Concurrency says.
 var Fixed = consumer.Fixed
 
-// Expired says what becomes of a message that comes later than ListenOptions.MaxLate.
+// Expired says what becomes of a message that comes later than ListenOptions.MaxLate, or when its
+// time to live is over.
 //
 //	type Expired uint8
 type Expired = consumer.Expired

@@ -220,10 +220,11 @@ func TestWorkersWithDocumentedRights(t *testing.T) {
 		{line: "worker", topic: rmq.Topic{Kind: rmq.KindFixedTime, Slots: 256}, cfg: rmq.Config{MaxWaiting: 100, ExactReceipts: true}},
 		{line: "worker", topic: rmq.Topic{Kind: rmq.KindPriority}, add: slices.Concat(addition(t, "database"), addition(t, "durability")),
 			cfg: rmq.Config{Durability: rmq.Durability{Replicas: 1, Timeout: time.Millisecond}}, db: 3},
+		{line: "worker", topic: rmq.Topic{Kind: rmq.KindPriority, Slots: 4, Notes: true}, add: addition(t, "noted")},
 		{line: "all", topic: rmq.Topic{Kind: rmq.KindFixedTime}},
 		{line: "namespace", topic: rmq.Topic{Kind: rmq.KindPriority}, cfg: rmq.Config{Namespace: "shop"}},
 	} {
-		t.Run(fmt.Sprint(c.line, c.topic.Kind, c.topic.Slots), func(t *testing.T) {
+		t.Run(fmt.Sprint(c.line, c.topic.Kind, c.topic.Slots, c.topic.Notes), func(t *testing.T) {
 			t.Parallel()
 			server, user := servertest.TLS(t), documented(t, c.line).with(c.add...)
 			user.grant(t, server.Client(t))
@@ -291,9 +292,14 @@ func TestEachMissingRightIsNamed(t *testing.T) {
 	t.Parallel()
 	server, orders := servertest.TLS(t), rmq.Topic{Name: "orders", Kind: rmq.KindPriority}
 	admin := server.Client(t)
-	start := func(rdb redis.UniversalClient) error {
+	startAt := func(rdb redis.UniversalClient, orders rmq.Topic) error {
 		client, err := startWorker(rdb, orders, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return nil }), rmq.Config{})
 		return errors.Join(err, end(client))
+	}
+	start := func(rdb redis.UniversalClient) error { return startAt(rdb, orders) }
+	startNoted := func(rdb redis.UniversalClient) error {
+		admin.FlushAll(context.Background())
+		return startAt(rdb, rmq.Topic{Name: "orders", Kind: rmq.KindPriority, Notes: true})
 	}
 	send := func(cfg rmq.Config) func(redis.UniversalClient) error {
 		return func(rdb redis.UniversalClient) error {
@@ -333,6 +339,7 @@ func TestEachMissingRightIsNamed(t *testing.T) {
 		{line: "producer", add: "database", db: 3, try: send(rmq.Config{})},
 		{line: "producer", add: "durability", try: durably, works: rmq.ErrNotReplicated},
 		{line: "producer", add: "extends", try: sendOne(rmq.Topic{Kind: rmq.KindRangeMerge}, rmq.RangeMerge{Content: "x", Range: time.Minute, Extend: true, Ceiling: time.Hour})},
+		{line: "worker", add: "noted", try: startNoted},
 		{line: "producer", add: "notes", try: sendOne(rmq.Topic{Kind: rmq.KindPriority, Notes: true}, rmq.Priority{Content: "x", Priority: 17})},
 	} {
 		user, take := documented(t, c.line), documented(t, c.line).rights

@@ -146,6 +146,9 @@ func (a *app) describe(e inspector.Explanation) {
 			line([]string{"last error", "first failed"}[n], text)
 		}
 	}
+	for _, l := range noteLines(e.Note, e.Now) {
+		line(l.label, l.text)
+	}
 	for n, text := range e.WaitsFor {
 		label := "waits for"
 		if n > 0 {
@@ -214,6 +217,7 @@ type explanationJSON struct {
 	Dead     *entryJSON   `json:"dead,omitempty"`
 	Failure  *failureJSON `json:"failure,omitempty"`
 	PutBack  *putBackJSON `json:"put_back,omitempty"`
+	Note     *noteJSON    `json:"note,omitempty"`
 	WaitsFor []string     `json:"waits_for"`
 }
 
@@ -269,6 +273,7 @@ func (a *app) explained(e inspector.Explanation) explanationJSON {
 	j := explanationJSON{
 		Topic: e.Topic.Name, shown: a.shown(e.Content), Slot: e.Slot, Now: stamp{e.Now},
 		Waiting: entry(e.Waiting), Retry: entry(e.Retry), Dead: entry(e.Dead), Failure: failureOf(e.Failure), PutBack: putBackOf(e.PutBack),
+		Note:     noteOf(e.Note),
 		WaitsFor: append([]string{}, e.WaitsFor...),
 	}
 	if e.Waiting != nil {

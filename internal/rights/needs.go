@@ -59,9 +59,13 @@ func (n Need) keysOf(t Topic) []key {
 		all = append(all, key{luascripts.FirstKey(t.Name, t.Slots-1), "first{" + slot + "}", words("zadd zrange zrem zscore")})
 	}
 	if t.Notes {
-		note := key{luascripts.NoteKey(t.Name, t.Slots-1), "note{" + slot + "}", words("hmget hset")}
-		if n.Changes || n.Worker {
-			note.commands = append(note.commands, "hget", "hdel")
+		note := key{k.Note(), "note{" + slot + "}", words("hmget hset")}
+		switch {
+		case n.Changes:
+			note.commands = append(note.commands, words("hdel hget")...)
+		case n.Worker:
+			note.commands = append(note.commands, words("hdel hget hscan")...)
+			all = append(all, key{k.Prepare, "prepare{" + slot + "}", words("zmscore")}, key{k.Retry, "retry{" + slot + "}", words("zmscore")})
 		}
 		all = append(all, note, key{k.Meta, "meta{" + slot + "}", words("hget")})
 	}

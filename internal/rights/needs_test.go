@@ -64,7 +64,9 @@ func TestNeedsAreWhatIsUsed(t *testing.T) {
 				for _, not := range []string{"hset rule", "hdel rule"} { // by who sets plans
 					delete(want, not)
 				}
-				if !notes {
+				if notes {
+					used(t, want, "forget")
+				} else {
 					delete(want, "hget note")
 					delete(want, "hdel note")
 				}

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -37,22 +38,22 @@ const (
 	Unknown DeadResult = "UNKNOWN" // its priority is not known; it is still dead
 )
 
-// RequeueCmd delivers dead messages again, with all deliveries. They are due now, or in a
-// priority topic have the priority given or, if that is 0, each its own.
+// RequeueCmd delivers dead messages of a topic with notes, or without, again, with all deliveries.
+// They are due now, or in a priority topic have the priority given or, if that is 0, each its own.
 //
 // The Redis client does not repeat the command by itself: what the first try did would be
 // reported as Gone.
-func RequeueCmd(ctx context.Context, k luascripts.SlotKeys, priority bool, give int64, dead []DeadItem) redis.Cmder {
-	return takeOut(ctx, k, kindOf(priority), give, dead)
+func RequeueCmd(ctx context.Context, k luascripts.SlotKeys, notes, priority bool, give int64, dead []DeadItem) redis.Cmder {
+	return takeOut(ctx, callWith(deadScript, k, notes), kindOf(priority), give, dead)
 }
 
 // DeleteCmd forgets dead messages. Like that of [RequeueCmd], the command is not repeated.
 func DeleteCmd(ctx context.Context, k luascripts.SlotKeys, dead []DeadItem) redis.Cmder {
-	return takeOut(ctx, k, "D", 0, dead)
+	return takeOut(ctx, callWith(deadScript, k, false), "D", 0, dead)
 }
 
-func takeOut(ctx context.Context, k luascripts.SlotKeys, verb string, give int64, dead []DeadItem) redis.Cmder {
-	args := append(deadScript.Call(6, 8+2*len(dead)), k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why, verb)
+func takeOut(ctx context.Context, args []any, verb string, give int64, dead []DeadItem) redis.Cmder {
+	args = slices.Grow(append(args, verb), 1+2*len(dead))
 	if give == 0 {
 		args = append(args, "")
 	} else {

@@ -3,16 +3,19 @@
 -- GUARANTEE  a content that has died again since it was looked at is left alone, and so is one of a priority
 --   topic that is to be delivered again while nobody knows its priority. A live copy, be it waiting, in flight
 --   or before a retry, keeps its place, its attempts and its explanation, and the dead one merges into it. Any
---   other is stored like a new one, with all 17 deliveries: due now, or with the priority it was sent with.
--- KEYS  1 store   2 prepare   3 retry   4 dead   5 meta   6 why
+--   other is stored like a new one, with all 17 deliveries: due now, or with the priority it was sent with; and
+--   without a note, or its time to live might be over.
+-- KEYS  1 store   2 prepare   3 retry   4 dead   5 meta   6 why   7 note: of a topic with notes
 -- ARGV  1 'P' or 'T': deliver again, in a priority topic or one of the time kinds; 'D' delete
 --       2 priority to give all of them, or '': each its own   3.. in pairs: content, the whole ms of its death as seen, within 2^53
 -- ANSWERS  one word each: STORED, MERGED, DELETED, GONE (not dead, or of another death), UNKNOWN (priority)
-local store, prepare, retry, dead, meta, why, call = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], redis.call
+local store, prepare, retry, dead, meta, why, note = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+local call = redis.call
 local time = call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 call('HLEN', meta)                                -- a wrong type shows before the first write
 call('HLEN', why)
+if note then call('HLEN', note) end
 local words = {}
 for i = 3, #ARGV, 2 do
   local x = ARGV[i]
@@ -45,7 +48,10 @@ for i = 3, #ARGV, 2 do
       call('HSET', meta, 'why', 1)
     elseif not explains then call('HDEL', why, x)
     elseif record then call('HSET', meta, 'why', 1) end
-    if word == 'STORED' then call('ZADD', store, score, x) end
+    if word == 'STORED' then
+      if note then call('HDEL', note, x) end
+      call('ZADD', store, score, x)
+    end
   end
   words[#words + 1] = word
 end

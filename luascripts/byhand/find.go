@@ -36,6 +36,7 @@ type Found struct {
 	Batch    int                 // how many contents of the slot are in flight
 	Taken    time.Time           // to the second: when they were
 	Attempt  int                 // of them
+	Note     *luascripts.Note    // of the copy that waits, also for its retry, or else of the one in flight; nil: there is none
 }
 
 // Nowhere reports whether the message is in none of the places.
@@ -43,10 +44,23 @@ func (f *Found) Nowhere() bool {
 	return f.Stored == 0 && !f.InFlight && f.Retry.IsZero() && f.Died.IsZero()
 }
 
-// FindCmd looks for a message in one slot.
-func FindCmd(ctx context.Context, k luascripts.SlotKeys, priority bool, content string) *redis.StringSliceCmd {
-	args := append(findScript.Call(6, 8), k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why, kindOf(priority), content)
-	return redis.NewStringSliceCmd(ctx, args...)
+// FindCmd looks for a message in one slot of a topic with notes or without.
+func FindCmd(ctx context.Context, k luascripts.SlotKeys, notes, priority bool, content string) *redis.StringSliceCmd {
+	return redis.NewStringSliceCmd(ctx, append(callWith(findScript, k, notes), kindOf(priority), content)...)
+}
+
+// callWith begins a call of a script that has the six keys of a slot, and that of the notes where
+// the topic has them.
+func callWith(x *script.Script, k luascripts.SlotKeys, notes bool) []any {
+	keys := 6
+	if notes {
+		keys++
+	}
+	args := append(x.Call(keys, keys+2), k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why)
+	if notes {
+		args = append(args, k.Note())
+	}
+	return args
 }
 
 // FindAnswer reads the answer to a command of [FindCmd].
@@ -78,5 +92,11 @@ func FindAnswer(k luascripts.SlotKeys, cmd *redis.StringSliceCmd) (f Found, err 
 		f.Left = int(f.Stored)
 	}
 	f.Taken, f.Attempt = mark(r[9])
+	// The last send of what waits, also for its retry, has left the note. That of what is only in
+	// flight may be of a copy that was cancelled since.
+	waits := f.Stored > 0 || !f.Retry.IsZero()
+	if note, ok := luascripts.ParseNote(r[15]); ok && (waits || f.InFlight && note.Tells(f.Fence)) {
+		f.Note = &note
+	}
 	return f, nil
 }

@@ -1,0 +1,36 @@
+package inspector
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// notesPage is about how many notes are read at once: nobody knows how long their contents are.
+const notesPage = 10
+
+// notes looks at the notes of a slot: rule NOTE. What is left over of messages that are gone is no
+// error, since workers sweep it.
+func (v *verification) notes(ctx context.Context, t Topic, slot int) error {
+	if !t.Notes {
+		return nil
+	}
+	key := luascripts.NoteKey(v.i.qualified(t.Name), slot)
+	all := v.i.rdb.HScan(ctx, key, 0, "", notesPage).Iterator()
+	for all.Next(ctx) {
+		content := all.Val()
+		if !all.Next(ctx) {
+			break
+		}
+		if n, ok := luascripts.ParseNote(all.Val()); !ok || n.Sends < 1 {
+			v.add(Violation{Topic: t.Name, Slot: slot, Rule: "NOTE", Key: key, Content: content, Detail: fmt.Sprintf("it is %.80q", all.Val())})
+		}
+	}
+	if err := all.Err(); err != nil && !redis.HasErrorPrefix(err, "WRONGTYPE") { // else it was reported
+		return at(key, v.i.explain(err))
+	}
+	return nil
+}
