@@ -18,6 +18,7 @@ var besides = []struct {
 }{
 	// Entries stay here when a message is gone, and then say nothing: no rule says what they belong to.
 	{luascripts.FirstKey, "zset", "FIRST"},
+	{luascripts.SeenKey, "zset", "SEEN"},
 	{luascripts.NoteKey, "hash", ""},
 }
 

@@ -19,14 +19,14 @@ import (
 type Violation struct {
 	Topic   string
 	Slot    int    // -1: it is about the topic as a whole
-	Rule    string // one of byhand.Rules, or FIRST, NOTE, DEFINITION, LISTED, POLICY, PLAN or STANDS
+	Rule    string // one of byhand.Rules, or FIRST, SEEN, NOTE, DEFINITION, LISTED, POLICY, PLAN or STANDS
 	Key     string // where it shows
 	Content string // that it is about, or the name of a plan; empty: the key as a whole
 	Detail  string // what is there
 }
 
 // Verify compares what is stored of topics, nil meaning all of the namespace, with the rules:
-// those of a slot (byhand.Rules), that the times kept beside it are times (FIRST), that its notes
+// those of a slot (byhand.Rules), that the times kept beside it are times (FIRST, SEEN), that its notes
 // can be read (NOTE), that each topic has a definition that can be read (DEFINITION), that it is
 // listed in rmq:topics (LISTED), that its limit, if it has one, can be read (POLICY), and that its
 // plans are whole (PLAN). Last it looks, twice, for slots with a batch in flight that stand still

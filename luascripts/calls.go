@@ -46,10 +46,10 @@ func (s *Scripts) Keep(ctx context.Context, k SlotKeys, worker string, number in
 }
 
 // Cancel removes a message that waits in the slot of a topic with notes or without. A copy in flight is reported, and its
-// worker is asked to end it: see [Cancels]. The Redis client does not repeat the call by
+// worker is asked to end it: see [Cancels]. The content may be sent as a unique one again. The Redis client does not repeat the call by
 // itself: what the first try removed would be reported as not there.
 func (s *Scripts) Cancel(ctx context.Context, k SlotKeys, notes bool, content string) (removed, inFlight bool, err error) {
-	keys := []any{k.Store, k.Prepare, k.Retry, k.Dead, k.Why, k.Meta}
+	keys := []any{k.Store, k.Prepare, k.Retry, k.Dead, k.Why, k.Meta, beside("seen", k.Store)}
 	if notes {
 		keys = append(keys, beside("note", k.Store))
 	}

@@ -30,7 +30,7 @@ const damagedRuns = 1500
 var trialsOf = func() map[string]trial {
 	all := map[string]trial{}
 	for _, theme := range [][]trial{
-		budgetTrials, leaseTrials, memoryTrials, typeTrials, verdictTrials, whyTrials, mergeTrials, extendTrials, noteTrials, planTrials, cancelTrials, deathTrials, contentTrials, orderTrials, lateTrials, defineTrials, memberTrials, policyTrials,
+		budgetTrials, leaseTrials, memoryTrials, typeTrials, verdictTrials, whyTrials, mergeTrials, extendTrials, uniqueTrials, noteTrials, planTrials, cancelTrials, deathTrials, contentTrials, orderTrials, lateTrials, defineTrials, memberTrials, policyTrials,
 		lookTrials, byHandTrials, illTrials, invariantTrials, oddTrials, forgetTrials, largeTrials, putBackTrials, forgetNoteTrials,
 	} {
 		for _, trial := range theme {

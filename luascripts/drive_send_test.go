@@ -23,6 +23,10 @@ func (d *driver) send(x string) {
 	case d.IntN(3) == 0:
 		fields, m.score, m.ceiling = luascripts.SendCeiling, []int64{300, 2000}[d.IntN(2)], []int64{2500, 6000}[d.IntN(2)]
 	}
+	if d.IntN(5) == 0 {
+		fields |= luascripts.SendUnique
+		m.unique = []int64{0, 200, 3000, 20_000}[d.IntN(4)] // without, it is none
+	}
 	if d.notes {
 		fields |= luascripts.SendNote
 		m.ttl = []int64{0, 500, 3000, 3000}[d.IntN(4)]
@@ -50,10 +54,38 @@ func (d *driver) send(x string) {
 	if told, ok := cmd.(*redis.IntSliceCmd); ok {
 		need(slices.Equal(told.Val(), []int64{int64(outcome), score}), "TOLD", "%v, not %d and %d", told.Val(), outcome, score)
 	}
+	a := d.ledger[x]
+	if again := m.unique > 0 && a.unique > d.now; again || outcome == luascripts.SendDuplicate {
+		need(again == (outcome == luascripts.SendDuplicate), "UNIQUE: a duplicate is what is unique, and was sent as such within that time",
+			"%s at %d, until %d: %d", x, d.now, a.unique, outcome)
+		d.duplicate(e, x)
+		return
+	}
+	if m.unique > 0 {
+		a.unique = d.now + m.unique
+		d.count["unique"]++
+	}
 	d.count.sent(d, e, m, score)
 	d.ledger.send(x, score)
 	if d.notes {
 		d.ledger[x].noted = noted(d.ledger[x].noted, m, e.before.store[x] > retries, d.now)
+	}
+	d.check(e)
+}
+
+// duplicate counts a send that has changed nothing.
+func (d *driver) duplicate(e *effect, x string) {
+	_, flying := e.before.prepare[x]
+	_, failed := e.before.retry[x]
+	switch waits := e.before.store[x]; {
+	case waits > retries:
+		d.count["duplicate of what waits"]++
+	case flying:
+		d.count["duplicate of what is in flight"]++
+	case failed || waits > 0:
+		d.count["duplicate of what failed"]++
+	default:
+		d.count["duplicate of what is over"]++
 	}
 	d.check(e)
 }
@@ -75,6 +107,9 @@ func (c coverage) sent(d *driver, e *effect, m *message, score int64) {
 		c["extended: moved"]++
 	case m.ceiling > 0:
 		c["extended: to its ceiling"]++
+	}
+	if len(e.after.seen) < len(e.before.seen) {
+		c["unique: ended one trimmed"]++
 	}
 	if len(e.after.firsts) < len(e.before.firsts) {
 		c["extended: leftover trimmed"]++

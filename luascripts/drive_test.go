@@ -24,6 +24,10 @@ func (d *driver) cancelOne(x string) {
 	e := &effect{what: "cancel " + x, before: d.state, after: d.slot()}
 	d.note("%s: removed %v, in flight %v", e.what, removed, inFlight)
 	need(err == nil, "ERROR: a cancel is answered", "%v", err)
+	if d.ledger[x].unique > d.now {
+		d.count["unique: lifted"]++
+	}
+	d.ledger[x].unique = 0
 	expected := e.before.clone()
 	expected.cancel(x, removed, inFlight)
 	expected.same(e.after)
@@ -106,6 +110,7 @@ var mustHappen = []string{
 	"put back", "a retry put back", "put back with its priority", "put back, and its priority is not known", "what was put back took its place",
 	"fresh handed back", "first time kept", "retry handed back", "unknown priority handed back", "dead after its last delivery", "dead by verdict",
 	"cancelled", "cancelled in flight", "touched", "touched in vain", "send merged", "sent while in flight",
+	"unique", "duplicate of what waits", "duplicate of what is in flight", "duplicate of what failed", "duplicate of what is over", "unique: lifted", "unique: ended one trimmed",
 	"told its note", "note forgotten", "not told the note of a later copy", "noted: goes on", "noted: a new wait", "noted: the later end holds", "noted: one send has no end", "noted: headers of an earlier send",
 	"extended: stored", "extended: overdue", "extended: moved", "extended: to its ceiling", "extended: leftover trimmed",
 	"plan ADDED", "plan CHANGED", "plan KEPT", "plan KEPT at its end", "plan NEVER", "plan stopped", "plan not stopped", "plan due",

@@ -167,7 +167,7 @@ func (d *driver) birth(place int) *worker {
 func (d *driver) run(steps int) *broken {
 	return caught(func() {
 		k := d.k
-		d.do("del", k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why, d.first, d.noteKey, d.plans.Plan, d.plans.Rule)
+		d.do("del", k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why, d.first, d.seen, d.noteKey, d.plans.Plan, d.plans.Rule)
 		d.state = d.slot()
 		for ; d.steps < steps; d.steps++ {
 			if d.steps < len(d.contents) {

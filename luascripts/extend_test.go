@@ -44,6 +44,21 @@ var extendTrials = []trial{
 			w.must(n == left, "%d are left, not %d", n, left)
 		}
 	}},
+	{name: "extend: leftovers of many", run: func(w *world) {
+		w.clean(rangeMerge)
+		for i := range 60 {
+			w.do("zadd", w.first, w.now-100, fmt.Sprintf("%02d", i))
+		}
+		many := make([]message, 20)
+		for i := range many {
+			many[i] = message{content: fmt.Sprint("new ", i), score: 100, ceiling: 300}
+		}
+		for _, left := range []int{40, 20, 20} { // it looks at two for each message, so they do not pile up
+			w.sendAll(luascripts.SendCeiling, false, 0, many...)
+			n := len(w.slot().firsts)
+			w.must(n == left, "%d are left, not %d", n, left)
+		}
+	}},
 	{name: "extend: parts of a ms", run: func(w *world) {
 		w.clean(rangeMerge)
 		w.do("set", w.clock, fmt.Sprint(w.now, ".25"))

@@ -56,6 +56,10 @@ func TraceKey(topic string, slot int) string { return "trace{" + StoreKey(topic,
 // when each waits.
 func FirstKey(topic string, slot int) string { return beside("first", StoreKey(topic, slot)) }
 
+// SeenKey names the sorted set of the contents of a slot that were sent as unique ones: until when
+// another one is a duplicate.
+func SeenKey(topic string, slot int) string { return beside("seen", StoreKey(topic, slot)) }
+
 // NoteKey names the hash of what is kept of the sends of each content of a slot: see [Note].
 // Only topics with notes have it.
 func NoteKey(topic string, slot int) string { return beside("note", StoreKey(topic, slot)) }
@@ -97,7 +101,7 @@ func OfSlot(topic string, slot int) []string {
 	k := KeysOf(topic, slot)
 	return []string{
 		k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why,
-		FirstKey(topic, slot), NoteKey(topic, slot), PlanKey(topic, slot), RuleKey(topic, slot), TraceKey(topic, slot),
+		FirstKey(topic, slot), SeenKey(topic, slot), NoteKey(topic, slot), PlanKey(topic, slot), RuleKey(topic, slot), TraceKey(topic, slot),
 	}
 }
 

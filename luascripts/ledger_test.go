@@ -17,6 +17,7 @@ type account struct {
 	promised   int64            // due or priority of the copy that waits fresh; 0: no promise
 	later      int64            // when the copy that waits may be delivered, since its handler put it back
 	noted      *luascripts.Note // what the sends of the newest copy come to, in topics with notes
+	unique     int64            // until when it is
 	kept       int64            // the priority of that copy, if it is a first delivery
 }
 

@@ -18,6 +18,7 @@ type SendFields uint8
 // The fields, in the order in which they stand behind the content.
 const (
 	SendCeiling SendFields = 1 << iota // in ms; the score is then the range in ms. "" without
+	SendUnique                         // for how many ms. "" without
 	SendNote                           // see [NoteArg]; of every message of a topic with notes
 )
 
@@ -28,6 +29,7 @@ var sendFields = []struct {
 	keys   []string
 }{
 	{SendCeiling, "C", []string{"first"}},
+	{SendUnique, "U", []string{"seen"}},
 	{SendNote, "N", []string{"note", "meta"}},
 }
 
@@ -37,7 +39,7 @@ var sendFields = []struct {
 //
 // Without fields, the reply is how many were stored, and the places of those that were refused;
 // the first message is 1. With fields it is two integers for each message: a [SendOutcome], and
-// the score it waits with.
+// the score it waits with; of a duplicate that of what waits, or 0.
 func (s *Scripts) SendArgs(store string, fields SendFields, last bool, most int) []any {
 	rule := "first"
 	if last {
@@ -65,7 +67,8 @@ type SendOutcome int64
 
 // The outcomes.
 const (
-	SendRefused SendOutcome = iota - 1 // the slot is full
+	SendDuplicate SendOutcome = iota - 2 // an equal unique one was sent within its time: nothing is stored
+	SendRefused                          // the slot is full
 	SendMerged
 	SendStored
 )

@@ -1,30 +1,36 @@
 -- send: sends messages to one slot where a plain ZADD does not do: range merges of a literal topic,
 -- whose failed copies wait in the store with their retries left (1..16) as score and do not count as
 -- waiting, slots that may hold only so many contents, and messages that have more than a score: a ceiling,
--- up to which each send moves what waits, or a note of the sends. (Elsewhere ZADD does the same, faster.)
+-- up to which each send moves what waits, a time in which they are unique, or a note of the sends.
+-- (Elsewhere ZADD does the same, faster.)
 --
 -- GUARANTEE  with the rule 'first', a content that waits keeps its score, and with 'last' it takes the new
 --            one; every other is stored, unless the slot is full: then it is refused, and nothing is moved
 --            or lost. With a ceiling, a content is due a range after its last send, and no later than the
---            ceiling after the first send of this wait. What is overdue is never moved. A note is about the
---            sends of this wait: its stamp is below the number of every batch that takes what they stored,
---            and not below that of any that is in flight.
--- KEYS  1 store, and behind it for each letter: C first, N note and meta
+--            ceiling after the first send of this wait. What is overdue is never moved. A unique message is
+--            a duplicate, and stores and changes nothing, until its time after the last unique send of the
+--            content that was stored or merged; no other send is one. A note is about the sends of this
+--            wait: its stamp is below the number of every batch that takes what they stored, and not below
+--            that of any that is in flight.
+-- KEYS  1 store, and behind it for each letter: C first, U seen, N note and meta
 -- ARGV  1 rule  2 how many contents the slot may hold (0: any number)
---       3 letters, in the order C N, of what the messages have besides
+--       3 letters, in the order C U N, of what the messages have besides
 --       4.. of each message: score, content, and for each letter, '' without: C its ceiling in ms, then its
---       score is its range in ms; N its time to live in ms (0: for ever) and, behind a space, its headers
+--       score is its range in ms; U for how many ms it is unique; N its time to live in ms (0: for ever) and, behind a space, its headers
 -- ANSWERS  without letters: how many were stored, and then the places (1: the first message) of those refused;
---          the rest merged. With letters, of each message: 1 stored, 0 merged or -1 refused; and its score
+--          the rest merged. With letters, of each message: 1 stored, 0 merged, -1 refused or -2 duplicate; and
+--          its score, of a duplicate that of what waits, or 0
 local store, letters, call = KEYS[1], ARGV[3], redis.call
 local rule, most, width = ARGV[1], tonumber(ARGV[2]), 2 + #letters
-local ceilings, notes = string.find(letters, 'C'), string.find(letters, 'N')
-local first = ceilings and KEYS[1 + ceilings]
+local ceilings, uniques, notes = string.find(letters, 'C'), string.find(letters, 'U'), string.find(letters, 'N')
+local first, seen = ceilings and KEYS[1 + ceilings], uniques and KEYS[1 + uniques]
 local note, meta = notes and KEYS[1 + notes], notes and KEYS[2 + notes]
 
 -- All that may fail, so that a wrong type shows before the first write.
 local size = most > 0 and call('ZCARD', store) or -math.huge
-local eldest = first and call('ZRANGE', first, 0, 9) or {}
+local looks = math.max(10, 2 * (#ARGV - 3) / width)        -- at what is left over: more than are added
+local eldest = first and call('ZRANGE', first, 0, looks - 1) or {}
+local ended = seen and call('ZRANGE', seen, 0, looks - 1) or {}
 local now, stamp, held, written = 0, 0, {}, {}
 if width > 2 then
   local time = call('TIME')
@@ -71,10 +77,13 @@ end
 local stored, refused, each = 0, {}, {}
 for i = 4, #ARGV, width do
   local score, x, ceiling = ARGV[i], ARGV[i + 1], first and tonumber(ARGV[i + 1 + ceilings])
+  local span = seen and tonumber(ARGV[i + 1 + uniques])
   local old = call('ZSCORE', store, x)
   local waits = old and tonumber(old) > 16
   local outcome = 0
-  if not old and size >= most then
+  if span and tonumber(call('ZSCORE', seen, x) or 0) > now then
+    outcome, score = -2, waits and old or 0
+  elseif not old and size >= most then
     outcome = -1
     refused[#refused + 1] = (i - 4) / width + 1
   elseif ceiling and waits and tonumber(old) <= now or not ceiling and rule == 'first' and waits then
@@ -86,6 +95,7 @@ for i = 4, #ARGV, width do
     if not old or rule == 'first' and not waits then outcome = 1 end
   end
   if outcome == 1 then stored = stored + 1 end
+  if span and outcome >= 0 then call('ZADD', seen, string.format('%.0f', math.ceil(now) + span), x) end
   if note and outcome >= 0 then noted(x, waits, ARGV[i + 1 + notes]) end
   if width > 2 then
     each[#each + 1], each[#each + 2] = outcome, tonumber(score)
@@ -96,6 +106,9 @@ if written[1] then call('HSET', note, unpack(written)) end
 -- What is left of waits that are over goes at last: a full server refuses only the first write.
 for _, x in ipairs(eldest) do
   if tonumber(call('ZSCORE', store, x) or 0) <= 16 then call('ZREM', first, x) end
+end
+for _, x in ipairs(ended) do
+  if tonumber(call('ZSCORE', seen, x) or 0) <= now then call('ZREM', seen, x) end
 end
 if width > 2 then return each end
 return {stored, unpack(refused)}

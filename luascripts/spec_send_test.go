@@ -12,6 +12,7 @@ type message struct {
 	content string
 	score   int64 // with a ceiling its range
 	ceiling int64 // 0: none
+	unique  int64 // for so many ms; 0: it is not
 	ttl     int64 // 0: none
 	headers map[string]string
 }
@@ -20,9 +21,10 @@ type message struct {
 func (m *message) args(fields luascripts.SendFields) []any {
 	args := []any{m.score, m.content}
 	if fields&luascripts.SendCeiling != 0 {
-		if args = append(args, ""); m.ceiling > 0 {
-			args[2] = m.ceiling
-		}
+		args = append(args, unlessZero(m.ceiling))
+	}
+	if fields&luascripts.SendUnique != 0 {
+		args = append(args, unlessZero(m.unique))
 	}
 	if fields&luascripts.SendNote != 0 {
 		args = append(args, luascripts.NoteArg(m.ttl, m.headers))
@@ -30,11 +32,45 @@ func (m *message) args(fields luascripts.SendFields) []any {
 	return args
 }
 
+func unlessZero(n int64) any {
+	if n == 0 {
+		return ""
+	}
+	return n
+}
+
 // send expects what send.lua does with a message, and returns what it answers.
 func (s *slot) send(m *message, fields luascripts.SendFields, last bool, now int64) (outcome luascripts.SendOutcome, score int64) {
+	eldest, longest := ordered(s.firsts), ordered(s.seen)
+	if m.unique > 0 && s.seen[m.content] > now {
+		outcome = luascripts.SendDuplicate
+		if score = s.store[m.content]; score <= retries {
+			score = 0
+		}
+	} else {
+		outcome, score = s.accept(m, fields, last, now)
+	}
+	if fields&luascripts.SendCeiling != 0 {
+		for _, old := range eldest[:min(10, len(eldest))] {
+			if s.store[old.content] <= retries {
+				delete(s.firsts, old.content)
+			}
+		}
+	}
+	if fields&luascripts.SendUnique != 0 {
+		for _, old := range longest[:min(10, len(longest))] {
+			if s.seen[old.content] <= now {
+				delete(s.seen, old.content)
+			}
+		}
+	}
+	return outcome, score
+}
+
+// accept expects what becomes of one that is no duplicate.
+func (s *slot) accept(m *message, fields luascripts.SendFields, last bool, now int64) (outcome luascripts.SendOutcome, score int64) {
 	old, there := s.store[m.content]
 	waits := old > retries
-	eldest := ordered(s.firsts)
 	switch score = m.score; {
 	case m.ceiling > 0 && waits && old <= now, m.ceiling == 0 && !last && waits:
 		score = old
@@ -45,15 +81,11 @@ func (s *slot) send(m *message, fields luascripts.SendFields, last bool, now int
 	if !there || !last && !waits {
 		outcome = luascripts.SendStored
 	}
+	if m.unique > 0 {
+		s.seen[m.content] = now + m.unique
+	}
 	if fields&luascripts.SendNote != 0 {
 		s.notes[m.content] = s.noted(m, waits, now)
-	}
-	if fields&luascripts.SendCeiling != 0 {
-		for _, old := range eldest[:min(10, len(eldest))] {
-			if s.store[old.content] <= retries {
-				delete(s.firsts, old.content)
-			}
-		}
 	}
 	return outcome, score
 }

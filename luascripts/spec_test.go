@@ -28,6 +28,7 @@ const (
 type slot struct {
 	store, prepare, retry, dead map[string]int64
 	firsts                      map[string]int64 // since when what extends waits
+	seen                        map[string]int64 // until when unique ones are
 	why, notes                  map[string]string
 	plans                       map[string]int64  // name -> when its rule occurs next
 	rules                       map[string]string // name -> base and rule
@@ -58,7 +59,7 @@ func fits(contents []string, most int) bool {
 func (s *slot) clone() *slot {
 	c := *s
 	c.store, c.prepare, c.retry, c.dead = maps.Clone(s.store), maps.Clone(s.prepare), maps.Clone(s.retry), maps.Clone(s.dead)
-	c.why, c.notes, c.firsts = maps.Clone(s.why), maps.Clone(s.notes), maps.Clone(s.firsts)
+	c.why, c.notes, c.firsts, c.seen = maps.Clone(s.why), maps.Clone(s.notes), maps.Clone(s.firsts), maps.Clone(s.seen)
 	c.plans, c.rules = maps.Clone(s.plans), maps.Clone(s.rules)
 	return &c
 }
@@ -527,6 +528,7 @@ func (s *slot) cancel(x string, removed, inFlight bool) {
 	if removed {
 		delete(s.notes, x)
 	}
+	delete(s.seen, x)
 	if !flying && !buried {
 		delete(s.why, x)
 	}
@@ -541,6 +543,7 @@ func (s *slot) same(actual *slot) {
 	need(maps.Equal(s.firsts, actual.firsts), "FIRST", "is %v, not %v", actual.firsts, s.firsts)
 	need(maps.Equal(s.plans, actual.plans), "PLANS", "are %v, not %v", actual.plans, s.plans)
 	need(maps.Equal(s.rules, actual.rules), "RULES OF PLANS", "are %q, not %q", actual.rules, s.rules)
+	need(maps.Equal(s.seen, actual.seen), "SEEN", "is %v, not %v", actual.seen, s.seen)
 	need(maps.Equal(s.notes, actual.notes), "NOTE", "is %q, not %q", actual.notes, s.notes)
 	need(maps.Equal(s.why, actual.why), "WHY", "is %q, not %q", actual.why, s.why)
 	need(s.holder == actual.holder && s.number == actual.number, "NUMBER", "%q holds batch %d, not %q %d", actual.holder, actual.number, s.holder, s.number)

@@ -190,7 +190,7 @@ func (w *world) turnWithout(command, key string, t *luascripts.Turn) error {
 
 func wrongTypeCancel(w *world) {
 	keys := w.slotKeys()
-	keys["note"] = w.noteKey
+	keys["note"], keys["seen"] = w.noteKey, w.seen
 	for name, key := range keys {
 		if name == "meta" {
 			continue // a cancel does not look at it

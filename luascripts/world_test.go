@@ -58,6 +58,7 @@ type world struct {
 	first   string // key of since when contents wait
 	plans   luascripts.PlanKeys
 	noteKey string // of their notes
+	seen    string // key of until when contents are unique
 	number  int    // of the slot
 	s       *scripts
 	sources map[string]string // as edited
@@ -91,7 +92,7 @@ func (k kind) String() string { return [...]string{"range-merge", "priority", "f
 type edit func(name, source string) string
 
 func newWorld(j judge, rdb *redis.Client, number int, change edit) *world {
-	w := &world{judge: j, rdb: rdb, number: number, k: luascripts.KeysOf("world", number), first: luascripts.FirstKey("world", number), noteKey: luascripts.NoteKey("world", number), plans: luascripts.KeysOf("world", number).Plans(false), sources: map[string]string{}}
+	w := &world{judge: j, rdb: rdb, number: number, k: luascripts.KeysOf("world", number), first: luascripts.FirstKey("world", number), noteKey: luascripts.NoteKey("world", number), seen: luascripts.SeenKey("world", number), plans: luascripts.KeysOf("world", number).Plans(false), sources: map[string]string{}}
 	w.clock = "clock{" + w.k.Store + "}"
 	w.s = edited(rdb, func(name, source string) string {
 		if change != nil {
@@ -153,7 +154,7 @@ func (w *world) clean(k kind) {
 
 // reading is the commands that read a whole slot.
 type reading struct {
-	sets  [6]*redis.ZSliceCmd
+	sets  [7]*redis.ZSliceCmd
 	meta  *redis.MapStringStringCmd
 	why   *redis.MapStringStringCmd
 	rules *redis.MapStringStringCmd
@@ -162,7 +163,7 @@ type reading struct {
 
 func (w *world) reading(cmds []redis.Cmder) (*reading, []redis.Cmder) {
 	r := &reading{}
-	for i, key := range []string{w.k.Store, w.k.Prepare, w.k.Retry, w.k.Dead, w.first, w.plans.Plan} {
+	for i, key := range []string{w.k.Store, w.k.Prepare, w.k.Retry, w.k.Dead, w.first, w.seen, w.plans.Plan} {
 		r.sets[i] = redis.NewZSliceCmd(ctx, "zrange", key, 0, -1, "withscores")
 		cmds = append(cmds, r.sets[i])
 	}
@@ -175,7 +176,7 @@ func (w *world) reading(cmds []redis.Cmder) (*reading, []redis.Cmder) {
 
 func (r *reading) slot() (*slot, error) {
 	s := &slot{}
-	for i, set := range []*map[string]int64{&s.store, &s.prepare, &s.retry, &s.dead, &s.firsts, &s.plans} {
+	for i, set := range []*map[string]int64{&s.store, &s.prepare, &s.retry, &s.dead, &s.firsts, &s.seen, &s.plans} {
 		members, err := r.sets[i].Result()
 		if err != nil {
 			return nil, err
@@ -221,7 +222,7 @@ func (w *world) step(cmd redis.Cmder) *slot { w.Helper(); return w.stepBy(w.s, c
 // stepBy is a step with a command of other scripts, such as those of an older program.
 func (w *world) stepBy(by *scripts, cmd redis.Cmder) *slot {
 	w.Helper()
-	cmds := make([]redis.Cmder, 0, 10)
+	cmds := make([]redis.Cmder, 0, 12)
 	if w.clockSet != w.now {
 		cmds = append(cmds, redis.NewStatusCmd(ctx, "set", w.clock, w.now))
 		w.clockSet = w.now

@@ -69,6 +69,8 @@ const (
 	// Refused: it was to be written, and the send has failed. Err says how: it is not
 	// stored, or that is not known (ErrUncertain), or too few replicas have it (ErrNotReplicated).
 	Refused
+	// Duplicate: it is Unique, and an equal one was sent within its time. Nothing is stored.
+	Duplicate
 )
 
 // What a worker reports. Failed, Died, Snoozed and HandedBack say what the worker asked for. If
@@ -113,6 +115,8 @@ func (w What) String() string {
 		return "merged"
 	case Refused:
 		return "refused"
+	case Duplicate:
+		return "duplicate"
 	case Taken:
 		return "taken"
 	case Done:

@@ -8,6 +8,13 @@ import "time"
 // message. Put the id in and let the handler look the rest up: contents that differ in
 // one byte do not merge, such as two JSON texts with their fields in another order.
 //
+// With Unique, a message whose content was sent as a unique one within that time, in the same
+// slot, is a duplicate: nothing is stored, and nothing of what waits is changed. The time is that
+// of the first of them, by the clock of the Redis server. Nobody has to remember the message:
+// also one that was handled, has failed or is dead keeps others out; only a cancel lets them in.
+// A message without Unique is never a duplicate, so send a content always with it or always
+// without.
+//
 // In a topic with Notes a message may have a TTL and Headers, which are not a part of its
 // identity. It is never handled a TTL after its send, by the clock of the Redis server; where
 // equal content merges, the last of these times counts, and a send without a TTL has none: the
@@ -38,6 +45,8 @@ type RangeMerge struct {
 	// FixedTime with In.
 	Ceiling time.Duration
 
+	Unique time.Duration // for how long an equal one is a duplicate; 0: it never is. See [Message]
+
 	// TTL and Headers are only for topics with Notes: see [Message].
 	TTL     time.Duration
 	Headers map[string]string
@@ -51,6 +60,8 @@ type Priority struct {
 	Content   string // what it is about, and its identity: see [Message]
 	SlotBasis string // decides the slot; Content when empty
 	Priority  int64  // 17 … 2^53 − 1
+
+	Unique time.Duration // for how long an equal one is a duplicate; 0: it never is. See [Message]
 
 	// TTL and Headers are only for topics with Notes: see [Message].
 	TTL     time.Duration
@@ -70,6 +81,8 @@ type FixedTime struct {
 	// In is how long after the send it is due, by the clock of the Redis server:
 	// the clock of the sender does not matter. At least 1 ms; 0 if At is given.
 	In time.Duration
+
+	Unique time.Duration // for how long an equal one is a duplicate; 0: it never is. See [Message]
 
 	// TTL and Headers are only for topics with Notes: see [Message].
 	TTL     time.Duration

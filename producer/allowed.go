@@ -15,6 +15,9 @@ func fieldsOf(b *checked.Message) (fields luascripts.SendFields) {
 	if b.Ceiling > 0 {
 		fields |= luascripts.SendCeiling
 	}
+	if b.Unique > 0 {
+		fields |= luascripts.SendUnique
+	}
 	return fields
 }
 
@@ -42,7 +45,7 @@ func (s *topics) question(t *topic, fields luascripts.SendFields) *comparison {
 	}
 	c := &comparison{done: make(chan struct{})}
 	begun := s.goBackground(func() {
-		c.err = rights.Check(s.run, s.rdb, rights.Need{Extends: fields&luascripts.SendCeiling != 0}, t.rights())
+		c.err = rights.Check(s.run, s.rdb, rights.Need{Extends: fields&luascripts.SendCeiling != 0, Unique: fields&luascripts.SendUnique != 0}, t.rights())
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		if delete(t.asked, fields); c.err == nil {

@@ -57,6 +57,8 @@ func (f *flight) item(kind message.Kind, entry int32) message.Item {
 		return x
 	case outcome == Merged:
 		x.What = message.Merged
+	case outcome == Duplicate:
+		x.What = message.Duplicate
 	}
 	if f.knows(kind, entry) { // else what it merged into keeps its time
 		x.Score = f.scores[entry]

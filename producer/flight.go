@@ -44,6 +44,7 @@ type flight struct {
 // more is what a message has that only send.lua knows.
 type more struct {
 	wait, ceiling int64  // ms; 0: later sends do not move it
+	unique        int64  // ms; 0: it is not
 	note          string // see luascripts.NoteArg
 }
 
@@ -113,9 +114,9 @@ func (f *flight) add(t *topic, slot int, b *checked.Message) int {
 		x.flight, x.lane = f.serial, int32(len(f.lanes))
 		f.lanes = append(f.lanes, lane{topic: t, slot: slot, first: entry, last: entry, fromNow: b.FromNow, fields: t.fields})
 	}
-	if b.Ceiling > 0 || b.Note != "" {
+	if b.Ceiling > 0 || b.Unique > 0 || b.Note != "" {
 		f.growMore(int(entry) + 1)
-		f.more[entry] = more{wait: b.Value, ceiling: b.Ceiling, note: b.Note}
+		f.more[entry] = more{wait: b.Value, ceiling: b.Ceiling, unique: b.Unique, note: b.Note}
 		f.bytes += len(b.Note)
 	}
 	f.lanes[t.slots[slot].lane].fields |= fieldsOf(b)
@@ -132,16 +133,22 @@ func (f *flight) extends(entry int32) bool {
 
 // appendFields appends the arguments of an entry for send.lua: pointers, as those of a ZADD.
 func (f *flight) appendFields(args []any, fields luascripts.SendFields, entry int32) []any {
-	score, ceiling, note := any(&f.scores[entry]), any(""), any("")
+	score, ceiling, unique, note := any(&f.scores[entry]), any(""), any(""), any("")
 	if int(entry) < len(f.more) {
 		m := &f.more[entry]
 		if note = &m.note; m.ceiling > 0 {
 			score, ceiling = &m.wait, &m.ceiling
 		}
+		if m.unique > 0 {
+			unique = &m.unique
+		}
 	}
 	args = append(args, score, &f.contents[entry])
 	if fields&luascripts.SendCeiling != 0 {
 		args = append(args, ceiling)
+	}
+	if fields&luascripts.SendUnique != 0 {
+		args = append(args, unique)
 	}
 	if fields&luascripts.SendNote != 0 {
 		args = append(args, note)
@@ -150,9 +157,15 @@ func (f *flight) appendFields(args []any, fields luascripts.SendFields, entry in
 }
 
 // knows reports whether the score of an entry that is done is the one in Redis: what merged may have
-// kept the first.
+// kept the first, and what has met an equal unique one may not wait at all.
 func (f *flight) knows(kind message.Kind, entry int32) bool {
-	return !kind.FirstWins() || f.outcomes[entry] == Stored || f.extends(entry)
+	switch f.outcomes[entry] {
+	case Stored:
+		return true
+	case Duplicate:
+		return false
+	}
+	return f.scores[entry] > 0 && (!kind.FirstWins() || f.extends(entry))
 }
 
 // each calls do for the entries of a lane that were not withdrawn.

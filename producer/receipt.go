@@ -10,7 +10,8 @@ type Outcome uint8
 // The outcomes.
 const (
 	// Accepted: stored or merged. Several messages shared one answer; see
-	// Config.ExactReceipts.
+	// Config.ExactReceipts. Or it is Unique, the answer of a first try got lost, and Redis has
+	// it or an equal one since then.
 	Accepted Outcome = iota
 	// Stored: the content did not wait. One in flight, waiting for its retry, or
 	// dead does not count as waiting (but in literal topics of the Priority and
@@ -19,33 +20,36 @@ const (
 	// Merged: the content waited already. A RangeMerge keeps its first time, or has moved
 	// it if it Extends; a Priority or FixedTime has taken the new priority or time.
 	Merged
+	// Duplicate: an equal one was sent, within its time, as a Unique message like this one.
+	// Nothing is stored, and what waits is as it was.
+	Duplicate
 )
 
-// String returns "accepted", "stored" or "merged".
+// String returns "accepted", "stored", "merged" or "duplicate".
 func (o Outcome) String() string {
-	return [...]string{"accepted", "stored", "merged"}[o]
+	return [...]string{"accepted", "stored", "merged", "duplicate"}[o]
 }
 
 // Receipt of a message that was sent. If a reply got lost and the send was repeated, Merged
 // may mean: with the first try of this same message.
 type Receipt struct {
 	Outcome Outcome
-	Slot    int // of the topic, in which the message waits
+	Slot    int // of the topic, to which the message belongs
 
 	// Due is when the message is due, by the clock of the Redis server. Zero for a
-	// Priority, and for a RangeMerge that is not known to be Stored and does not
+	// Priority and for a Duplicate, and for a RangeMerge that is not known to be Stored and does not
 	// Extend: what it merged into keeps its own time.
 	Due time.Time
 
 	// Past: the At of the message had passed when it was sent. It is due now. See
-	// Config.RefusePast.
+	// Config.RefusePast. Of a Duplicate it says nothing.
 	Past bool
 }
 
 // receipt says what became of a message whose flight is done.
 func (k *ticket) receipt() (Receipt, error) {
 	outcome, err := k.result(k.entry)
-	r := Receipt{Outcome: outcome, Slot: k.slot, Past: k.past}
+	r := Receipt{Outcome: outcome, Slot: k.slot, Past: k.past && outcome != Duplicate}
 	if err == nil && k.kind.Timed() && k.knows(k.kind, int32(k.entry)) {
 		r.Due = time.UnixMilli(k.scores[k.entry])
 	}

@@ -50,6 +50,9 @@ func (to *writer) planWakes(f *flight) {
 			if f.errs != nil && f.errs[e] != nil && f.errs[e] != ErrNotReplicated && !errors.Is(f.errs[e], ErrUncertain) {
 				return false // not stored
 			}
+			if f.outcomes[e] == Duplicate || f.scores[e] == 0 {
+				return false // an equal one was announced when it was stored; the latter is over
+			}
 			return !l.topic.Kind.FirstWins() || f.outcomes[e] != Merged || f.extends(e) // what it merged into has been announced
 		})
 	}

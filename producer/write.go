@@ -221,6 +221,10 @@ func (w *write) recordEach(by *writer, f *flight, answers []int64) {
 			if !w.underReplicated {
 				w.lane.merged++
 			}
+		case luascripts.SendDuplicate:
+			if !w.uncertain { // else an earlier try of this same command may have stored it
+				f.outcomes[e] = Duplicate
+			}
 		case luascripts.SendRefused:
 			w.refuse(by, f, e)
 		}

@@ -55,9 +55,10 @@ type What = message.What
 // What happens to messages that are sent. One that Send refuses before it is written, for
 // example because it is invalid, is no event.
 const (
-	EventSent    = message.Sent    // stored, or merged
-	EventMerged  = message.Merged  // merged for certain: see Config.ExactReceipts
-	EventRefused = message.Refused // the send has failed: Item.Err says how
+	EventSent      = message.Sent      // stored, or merged
+	EventMerged    = message.Merged    // merged for certain: see Config.ExactReceipts
+	EventRefused   = message.Refused   // the send has failed: Item.Err says how
+	EventDuplicate = message.Duplicate // nothing is stored: an equal Unique one was sent within its time
 )
 
 // What happens to messages that are handled. If the content was sent again meanwhile, the events

@@ -243,12 +243,14 @@ func TestProducersWithDocumentedRights(t *testing.T) {
 		add            []string
 		literal, notes bool
 		extends        bool
+		unique         time.Duration
 	}{
 		{},
 		{literal: true},
 		{add: addition(t, "extends"), extends: true},
 		{add: addition(t, "extends"), extends: true, literal: true},
 		{add: addition(t, "notes"), notes: true},
+		{add: addition(t, "unique"), unique: time.Hour},
 		{add: slices.Concat(addition(t, "extends"), addition(t, "notes")), notes: true, extends: true},
 	} {
 		admin.FlushAll(context.Background())
@@ -259,7 +261,7 @@ func TestProducersWithDocumentedRights(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m := rmq.RangeMerge{Content: fmt.Sprint(most), Range: time.Minute}
+			m := rmq.RangeMerge{Content: fmt.Sprint(most), Range: time.Minute, Unique: c.unique}
 			if m.Extend = c.extends; m.Extend {
 				m.Ceiling = time.Hour
 			}
@@ -340,6 +342,7 @@ func TestEachMissingRightIsNamed(t *testing.T) {
 		{line: "producer", add: "durability", try: durably, works: rmq.ErrNotReplicated},
 		{line: "producer", add: "extends", try: sendOne(rmq.Topic{Kind: rmq.KindRangeMerge}, rmq.RangeMerge{Content: "x", Range: time.Minute, Extend: true, Ceiling: time.Hour})},
 		{line: "worker", add: "noted", try: startNoted},
+		{line: "producer", add: "unique", try: sendOne(rmq.Topic{Kind: rmq.KindPriority}, rmq.Priority{Content: "x", Priority: 17, Unique: time.Hour})},
 		{line: "producer", add: "notes", try: sendOne(rmq.Topic{Kind: rmq.KindPriority, Notes: true}, rmq.Priority{Content: "x", Priority: 17})},
 	} {
 		user, take := documented(t, c.line), documented(t, c.line).rights

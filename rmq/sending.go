@@ -5,7 +5,7 @@ import "github.com/slotmq/go-rmq/producer"
 // Receipt says what became of a message that you sent.
 //
 //	type Receipt struct {
-//		Outcome Outcome   // Stored, Merged or Accepted
+//		Outcome Outcome   // Stored, Merged, Duplicate or Accepted
 //		Slot    int       // where it waits
 //		Due     time.Time // when it is due, by the clock of Redis; zero if it has a priority
 //		Past    bool      // its At had passed, so it is due now
@@ -26,6 +26,10 @@ const (
 
 	// Merged is a message whose content waited already.
 	Merged = producer.Merged
+
+	// Duplicate is a Unique message of which an equal one was sent within its time. Nothing is
+	// stored.
+	Duplicate = producer.Duplicate
 )
 
 // Durability is a number of replicas that must have a message before Send returns nil.

@@ -15,6 +15,7 @@ type instruments struct {
 	process   metric.Float64Histogram
 
 	merged     metric.Int64Counter
+	duplicates metric.Int64Counter
 	failed     metric.Int64Counter
 	dead       metric.Int64Counter
 	snoozed    metric.Int64Counter
@@ -51,6 +52,7 @@ func newInstruments(p metric.MeterProvider) (*instruments, error) {
 		sent: sent.Inst(), consumed: consumed.Inst(), operation: operation.Inst(), process: process.Inst(),
 
 		merged:     counter("rmq.merged", "{message}", "Messages sent that met an equal one that waited."),
+		duplicates: counter("rmq.duplicates", "{message}", "Unique messages sent that were duplicates: nothing was stored."),
 		failed:     counter("rmq.failed", "{message}", "Deliveries that failed; the message comes again."),
 		dead:       counter("rmq.dead", "{message}", "Messages that failed for the last time."),
 		snoozed:    counter("rmq.snoozed", "{message}", "Messages that their handler wanted later."),

@@ -30,7 +30,7 @@ var (
 // Attributes of spans that only RMQ has.
 const (
 	kindKey    = attribute.Key("messaging.rmq.kind")            // of the topic: range-merge, priority, fixed-time
-	outcomeKey = attribute.Key("messaging.rmq.outcome")         // of a send: stored, merged, accepted
+	outcomeKey = attribute.Key("messaging.rmq.outcome")         // of a send: stored, merged, accepted, duplicate
 	attemptKey = attribute.Key("messaging.rmq.message.attempt") // which delivery, from 1
 	fenceKey   = attribute.Key("messaging.rmq.message.fence")   // of its batch
 	mergedKey  = attribute.Key("messaging.rmq.message.merged")  // how many sends the delivery is for, with Links

@@ -33,13 +33,19 @@ func (t *Telemetry) observeSends(e *message.Event) {
 	if e.Merged > 0 {
 		t.meters.merged.Add(ctx, int64(e.Merged), t.topic(dest))
 	}
-	good := 0
+	good, again := 0, 0
 	for i := range e.Items {
+		if e.Items[i].What == message.Duplicate {
+			again++
+		}
 		if word := classOf(&e.Items[i]); word != "" {
 			t.meters.sent.Add(ctx, 1, t.measured(operation{name: sendName, dest: dest, errorType: word}))
 			continue
 		}
 		good++
+	}
+	if again > 0 {
+		t.meters.duplicates.Add(ctx, int64(again), t.topic(dest))
 	}
 	if good > 0 {
 		t.meters.sent.Add(ctx, int64(good), t.measured(operation{name: sendName, dest: dest}))

@@ -22,7 +22,7 @@ func TestEventsAreCounted(t *testing.T) {
 		w.tel.Observe(&message.Event{Topic: timed, Slot: 3, Worker: worker, Fence: taken.UnixMicro(), Merged: merged, Items: items})
 	}
 	due := taken.Add(-2 * time.Second).UnixMilli()
-	event("", 2, message.Item{What: message.Sent}, message.Item{What: message.Sent}, message.Item{What: message.Refused})
+	event("", 2, message.Item{What: message.Sent}, message.Item{What: message.Sent}, message.Item{What: message.Refused}, message.Item{What: message.Duplicate})
 	event("w-1", 0, message.Item{What: message.Taken, Score: due}, message.Item{What: message.Taken, Score: due}, message.Item{What: message.Taken})
 	for i, what := range []message.What{message.Failed, message.Died, message.Snoozed, message.Dropped, message.HandedBack, message.Overtaken} {
 		for range i + 1 {
@@ -37,7 +37,7 @@ func TestEventsAreCounted(t *testing.T) {
 		with []string
 		want float64
 	}{
-		{"rmq.merged", nil, 2}, {"rmq.failed", nil, 1}, {"rmq.dead", nil, 2}, {"rmq.snoozed", nil, 3}, {"rmq.dropped", nil, 4},
+		{"rmq.merged", nil, 2}, {"rmq.duplicates", nil, 1}, {"rmq.failed", nil, 1}, {"rmq.dead", nil, 2}, {"rmq.snoozed", nil, 3}, {"rmq.dropped", nil, 4},
 		{"rmq.handed_back", nil, 5}, {"rmq.taken_over", nil, 6}, {"rmq.batch.size", nil, 1}, {"rmq.lateness", nil, 2},
 		{"rmq.slot.moves", []string{"direction=gained"}, 2}, {"rmq.slot.moves", []string{"direction=left"}, 1},
 		{"rmq.probing", nil, 1},

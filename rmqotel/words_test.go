@@ -38,7 +38,7 @@ func TestMetricsHaveTheWordsOfPrometheus(t *testing.T) {
 	for what := message.Done; what < message.Moved; what++ {
 		items = append(items, message.Item{What: what, Took: 1})
 	}
-	w.tel.Observe(&message.Event{Topic: rmq.Topic{Name: "jobs", Kind: rmq.KindFixedTime}, Merged: 1})
+	w.tel.Observe(&message.Event{Topic: rmq.Topic{Name: "jobs", Kind: rmq.KindFixedTime}, Merged: 1, Items: []message.Item{{What: message.Duplicate}}})
 	w.tel.Observe(&message.Event{Topic: rmq.Topic{Name: "jobs", Kind: rmq.KindFixedTime}, Worker: "w", Items: items})
 	w.tel.meters.running.Add(t.Context(), 1)
 	w.listen(rmq.Topic{Name: "jobs", Kind: rmq.KindPriority}, rmq.ListenOptions{Concurrency: 5}, func(context.Context, *rmq.Delivery) error { return nil })

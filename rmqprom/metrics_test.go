@@ -49,7 +49,7 @@ func TestWhatIsCounted(t *testing.T) {
 		message.Item{What: message.Refused})
 	one.Merged = 2
 	m.Observe(one)
-	m.Observe(sent("mails", message.Item{What: message.Sent}))
+	m.Observe(sent("mails", message.Item{What: message.Sent}, message.Item{What: message.Duplicate}))
 
 	now := time.UnixMilli(1_800_000_000_000)
 	taken := worked("shop:orders",
@@ -80,11 +80,13 @@ func TestWhatIsCounted(t *testing.T) {
 		"messaging_client_sent_messages_total"+orders+"error_type=queue_full = 1",
 		"messaging_client_sent_messages_total"+orders+"error_type=uncertain = 1",
 		"messaging_client_sent_messages_total"+orders+"error_type=_OTHER = 1",
-		"messaging_client_sent_messages_total messaging_destination_name=mails = 1",
+		"messaging_client_sent_messages_total messaging_destination_name=mails error_type= = 2",
 		"messaging_client_operation_duration_seconds"+orders+"messaging_operation_type=send = 6",
 		"messaging_client_operation_duration_seconds"+orders+"messaging_operation_type=receive = 1",
 		"rmq_merged_total topic=shop:orders = 2",
 		"rmq_merged_total topic=mails = 0",
+		"rmq_duplicates_total topic=mails = 1",
+		"rmq_duplicates_total topic=shop:orders = 0",
 
 		"messaging_client_consumed_messages_total"+orders+"= 8",
 		"messaging_client_consumed_messages_total"+orders+"messaging_system=rmq messaging_operation_name=process error_type= = 3",

@@ -26,6 +26,7 @@ var (
 		"How long handlers had a message.")
 
 	merged     = own("rmq_merged_total", "Messages sent that met an equal one that waited.")
+	duplicates = own("rmq_duplicates_total", "Unique messages sent that were duplicates: nothing was stored.")
 	failed     = own("rmq_failed_total", "Deliveries that failed; the message comes again.")
 	dead       = own("rmq_dead_total", "Messages that failed for the last time.")
 	snoozed    = own("rmq_snoozed_total", "Messages that their handler wanted later.")
@@ -57,8 +58,8 @@ var (
 // ofMetrics and ofState are the metrics of a process, and those of what is stored.
 var (
 	ofMetrics = []*prometheus.Desc{
-		sentMessages, consumedMessages, operationDuration, processDuration, merged, failed, dead, snoozed, dropped,
-		handedBack, takenOver, slotMoves, probing, allowed, lateness, batchSize, handlersRunning,
+		sentMessages, consumedMessages, operationDuration, processDuration, merged, duplicates, failed, dead, snoozed,
+		dropped, handedBack, takenOver, slotMoves, probing, allowed, lateness, batchSize, handlersRunning,
 	}
 	ofState = []*prometheus.Desc{messages, due, overdue, paused, unread, workers, stateErrors, stateAge}
 )

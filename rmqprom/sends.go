@@ -14,6 +14,7 @@ type sends struct {
 	any    bool
 	took   [errorTypes]histogram // of Redis, once for each message
 	merged uint64
+	again  uint64 // duplicates
 }
 
 // count counts an event of a producer.
@@ -27,6 +28,9 @@ func (s *sends) count(e *message.Event) {
 		switch item := &e.Items[i]; item.What {
 		case message.Sent, message.Merged:
 			fine++
+		case message.Duplicate:
+			fine++
+			s.again++
 		default:
 			s.took[errorOf(item)].add(&durations, int64(e.Took), 1)
 		}
@@ -48,4 +52,5 @@ func (s *sends) collect(topic string, to chan<- prometheus.Metric) {
 		}
 	}
 	to <- counter(merged, s.merged, topic)
+	to <- counter(duplicates, s.again, topic)
 }

@@ -148,6 +148,7 @@ func TestHow(t *testing.T) {
 		{typed.In(time.Second).TTL(time.Minute), rmq.FixedTime{Content: "x", SlotBasis: "s", In: time.Second, TTL: time.Minute}},
 		{typed.Priority(17).Headers(headers).TTL(time.Hour), rmq.Priority{Content: "x", SlotBasis: "s", Priority: 17, TTL: time.Hour, Headers: headers}},
 		{typed.Within(time.Second).Headers(headers), rmq.RangeMerge{Content: "x", SlotBasis: "s", Range: time.Second, Headers: headers}},
+		{typed.Debounced(time.Second, time.Minute).Unique(time.Hour), rmq.RangeMerge{Content: "x", SlotBasis: "s", Range: time.Second, Extend: true, Ceiling: time.Minute, Unique: time.Hour}},
 		{own.TTL(time.Second), nil},
 	} {
 		if got := c.how("x", "s"); !reflect.DeepEqual(got, c.want) {

@@ -21,6 +21,7 @@ type Message struct {
 	Value   int64
 	FromNow bool
 	Note    string // what a topic with notes is told of it: see luascripts.NoteArg
+	Unique  int64  // for how many ms an equal one is a duplicate; 0: none ever is
 	Ceiling int64  // ms after its first send beyond which later ones do not move it; 0: they never do
 }
 
@@ -31,6 +32,7 @@ func Open(t message.Topic, m message.Message, maxContent int) (Message, error) {
 		c       Message
 		err     error
 		ttl     time.Duration
+		unique  time.Duration
 		headers map[string]string
 	)
 	// A type switch and no method call: so that a message passed by value
@@ -38,17 +40,17 @@ func Open(t message.Topic, m message.Message, maxContent int) (Message, error) {
 	switch m := m.(type) {
 	case message.RangeMerge:
 		c = Message{Kind: message.KindRangeMerge, Content: m.Content, SlotBasis: m.SlotBasis, Value: ceilMillis(m.Range), FromNow: true}
-		ttl, headers = m.TTL, m.Headers
+		ttl, headers, unique = m.TTL, m.Headers, m.Unique
 		if err = span("Range", m.Range); err == nil && (m.Extend || m.Ceiling != 0) {
 			c.Ceiling, err = ceilMillis(m.Ceiling), ceiling(m)
 		}
 	case message.Priority:
 		c = Message{Kind: message.KindPriority, Content: m.Content, SlotBasis: m.SlotBasis, Value: m.Priority}
-		ttl, headers = m.TTL, m.Headers
+		ttl, headers, unique = m.TTL, m.Headers, m.Unique
 		err = Priority(m.Priority)
 	case message.FixedTime:
 		c = Message{Kind: message.KindFixedTime, Content: m.Content, SlotBasis: m.SlotBasis, Value: ceilUnixMilli(m.At)}
-		ttl, headers = m.TTL, m.Headers
+		ttl, headers, unique = m.TTL, m.Headers, m.Unique
 		if err = Due(m.At, m.In); m.In != 0 {
 			c.Value, c.FromNow = ceilMillis(m.In), true
 		}
@@ -68,6 +70,12 @@ func Open(t message.Topic, m message.Message, maxContent int) (Message, error) {
 	}
 	if c.SlotBasis == "" {
 		c.SlotBasis = c.Content
+	}
+	if unique != 0 {
+		if err = span("Unique", unique); err != nil {
+			return c, err
+		}
+		c.Unique = ceilMillis(unique)
 	}
 	if ttl != 0 || len(headers) > 0 {
 		c.Note, err = c.note(t, ttl, headers)

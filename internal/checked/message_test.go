@@ -84,6 +84,12 @@ func TestOpen(t *testing.T) {
 		{"year 10000", message.FixedTime{Content: "x", At: maxAt.Add(1)}, message.KindFixedTime, 0, "At", "10000"},
 		{"µs for ms", message.FixedTime{Content: "x", At: time.UnixMilli(now.UnixMicro())}, message.KindFixedTime, 0, "At", "57"},
 
+		{"unique", message.Priority{Content: "x", Priority: 17, Unique: time.Millisecond}, message.KindPriority, 17, "", ""},
+		{"unique for too long", message.Priority{Content: "x", Priority: 17, Unique: limits.Span + 1}, message.KindPriority, 0, "Unique", "87600h"},
+		{"unique negative", message.FixedTime{Content: "x", At: now, Unique: -time.Second}, message.KindFixedTime, 0, "Unique", "-1s"},
+		{"unique without its unit", message.FixedTime{Content: "x", At: now, Unique: 24}, message.KindFixedTime, 0, "Unique", "24ns"},
+		{"range, unique for nearly no time", message.RangeMerge{Content: "x", Range: time.Second, Unique: time.Millisecond - 1}, message.KindRangeMerge, 0, "Unique", "999.999µs"},
+
 		{"other kind", message.Priority{Content: "x", Priority: 17}, message.KindFixedTime, 0, "Message", "priority"},
 		{"nil", nil, message.KindPriority, 0, "Message", "nil"},
 		{"pointer", &message.Priority{Content: "x", Priority: 17}, message.KindPriority, 0, "Message", "a pointer"},

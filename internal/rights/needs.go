@@ -13,6 +13,7 @@ type Need struct {
 	Plans   bool // sends messages, and sets, ends and lists plans
 	Durable bool // waits for replicas
 	Extends bool // sends range merges that extend
+	Unique  bool // sends unique messages
 }
 
 // Topic is the topic it wants to do that with.
@@ -57,6 +58,13 @@ func (n Need) keysOf(t Topic) []key {
 	all = append(all, key{luascripts.DefinitionKey(t.Name), luascripts.DefinitionKey(glob(t.Name)), words("hdel hmget hset")})
 	if n.Extends {
 		all = append(all, key{luascripts.FirstKey(t.Name, t.Slots-1), "first{" + slot + "}", words("zadd zrange zrem zscore")})
+	}
+	if n.Unique || n.Changes {
+		seen := key{luascripts.SeenKey(t.Name, t.Slots-1), "seen{" + slot + "}", words("zrem zscore")}
+		if n.Unique {
+			seen.commands = append(seen.commands, "zadd", "zrange")
+		}
+		all = append(all, seen)
 	}
 	if t.Notes {
 		note := key{k.Note(), "note{" + slot + "}", words("hmget hset")}

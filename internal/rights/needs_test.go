@@ -38,21 +38,21 @@ func TestNeedsAreWhatIsUsed(t *testing.T) {
 	topic := Topic{Name: "orders", Slots: 16}
 	k := luascripts.KeysOf("orders", 15)
 	called := map[string]string{
-		luascripts.FirstKey("orders", 15): "first", luascripts.NoteKey("orders", 15): "note",
+		luascripts.FirstKey("orders", 15): "first", luascripts.NoteKey("orders", 15): "note", luascripts.SeenKey("orders", 15): "seen",
 		k.Store: "store", k.Prepare: "prepare", k.Retry: "retry", k.Dead: "dead", k.Meta: "meta", k.Why: "why",
 		luascripts.TopicsKey: "topics", luascripts.DefinitionKey("orders"): "definition", luascripts.WorkersKey("orders"): "workers",
 		luascripts.PolicyKey("orders"):  "policy",
 		luascripts.ProbingKey("orders"): "probing",
 		luascripts.PlansKey("orders"):   "plans", luascripts.PlanKey("orders", 15): "plan", luascripts.RuleKey("orders", 15): "rule",
 	}
-	for _, n := range []Need{{}, {Worker: true}, {Extends: true}, {Worker: true, Extends: true}} {
+	for _, n := range []Need{{}, {Worker: true}, {Extends: true}, {Unique: true}, {Worker: true, Extends: true, Unique: true}} {
 		for _, notes := range []bool{false, true} {
 			topic.Notes = notes
 			want := map[string]bool{"zadd store": true, "sismember topics": true, "sadd topics": true}
 			used(t, want, "send", "define")
 			maps.DeleteFunc(want, func(use string, _ bool) bool {
 				_, key, _ := strings.Cut(use, " ")
-				return key == "first" && !n.Extends || (key == "note" || key == "meta") && !notes
+				return key == "first" && !n.Extends || key == "seen" && !n.Unique || (key == "note" || key == "meta") && !notes
 			})
 			if n.Worker {
 				for _, look := range []string{"zcard store", "zcount store", "zcount retry", "zcard prepare", "exists store", "exists retry", "exists prepare", "exists dead", "hget meta",

@@ -85,6 +85,8 @@ func TestCheckNamesAllThatIsMissing(t *testing.T) {
 			"+hlen, ~bills_*, ~dead{bills_*}, ~meta{bills_*}, ~plan{bills_*}, ~prepare{bills_*}, ~retry{bills_*}, ~rmq:def{bills}, ~rmq:plans{bills}, ~rmq:policy{bills}, ~rmq:probing{bills}, ~rmq:workers{bills}, ~rule{bills_*}, ~why{bills_*}, &rmq:wake{bills}"},
 		{"a sender who extends", Need{Extends: true}, []Topic{orders}, sender, "+zrange, +zrem, ~first{orders_*}"},
 		{"granted", Need{Extends: true}, []Topic{orders}, sender + " ~first{orders_*} +zrange +zrem", ""},
+		{"a sender of unique ones", Need{Unique: true}, []Topic{orders}, sender, "+zrange, +zrem, ~seen{orders_*}"},
+		{"who may", Need{Unique: true}, []Topic{orders}, sender + " ~seen{orders_*} +zrange +zrem", ""},
 		{"a sender to a topic with notes", Need{}, []Topic{noted}, sender, "+hget, ~meta{orders_*}, ~note{orders_*}"},
 		{"a sender with notes", Need{}, []Topic{noted}, sender + " ~note{orders_*} ~meta{orders_*} +hget", ""},
 		{"odd names", Need{}, []Topic{{Name: "to do[1]*", Slots: 2}}, sender, `~rmq:def{to?do\[1\]\*}, ~to?do\[1\]\*_*, &rmq:wake{to?do\[1\]\*}`},
