@@ -163,6 +163,22 @@ func TestUniqueAcrossARetry(t *testing.T) {
 	}
 }
 
+// Two equal ones are sent again together, since neither was executed. The second is a duplicate all the same.
+func TestUniqueAfterAForgottenScript(t *testing.T) {
+	onEachServer(t, func(t *testing.T, rdb *redis.Client) {
+		p, topic := newProducer(t, rdb, Config{ExactReceipts: true}), topicOf(t, message.KindPriority)
+		m := uniques[message.KindPriority]
+		mustSend(t, p, topic, m("before", time.Hour))
+		if err := rdb.ScriptFlush(ctx).Err(); err != nil {
+			t.Fatal(err)
+		}
+		receipts, err := p.SendBatch(ctx, topic, []message.Message{m("x", time.Hour), m("x", time.Hour)})
+		if err != nil || receipts[0].Outcome != Stored || receipts[1].Outcome != Duplicate {
+			t.Errorf("%+v, %v", receipts, err)
+		}
+	})
+}
+
 // A duplicate wakes nobody.
 func TestDuplicatesWakeNobody(t *testing.T) {
 	rdb := servertest.Redis(t).Client(t)

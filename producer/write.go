@@ -153,7 +153,7 @@ func inOrder(writes []*write, again func(*write) bool) (those []*write) {
 	for _, w := range writes {
 		switch {
 		case slices.Contains(behind, w.lane):
-			w.uncertain = true // it may have been executed
+			w.uncertain = w.uncertain || !refused(w.Err()) // else it may have been executed
 			w.reset()
 		case !again(w):
 			continue
