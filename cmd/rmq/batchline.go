@@ -25,6 +25,7 @@ type batchLine struct {
 	In       *string           `json:"in"`
 	At       *string           `json:"at"`
 	Priority *int64            `json:"priority"`
+	Unique   *string           `json:"unique"`
 	TTL      *string           `json:"ttl"`
 	Headers  map[string]string `json:"headers"`
 
@@ -78,6 +79,9 @@ func parseLine(line []byte, flags payload) (payload, error) {
 	var err error
 	if p.ceiling, err = orElse(p.ceiling, l.Ceiling, parseSpan); err != nil {
 		return flags, fmt.Errorf("ceiling is %q, %w", *l.Ceiling, err)
+	}
+	if p.unique, err = orElse(p.unique, l.Unique, parseSpan); err != nil {
+		return flags, fmt.Errorf("unique is %q, %w", *l.Unique, err)
 	}
 	if p.ttl, err = orElse(p.ttl, l.TTL, parseSpan); err != nil {
 		return flags, fmt.Errorf("ttl is %q, %w", *l.TTL, err)

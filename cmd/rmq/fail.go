@@ -36,7 +36,7 @@ func misused(format string, args ...any) error { return &failure{fmt.Errorf(form
 func byFlag(err error) error {
 	var invalid *message.InvalidError
 	flags := map[string]string{
-		"Priority": "--priority", "Range": "--range", "Ceiling": "--ceiling", "TTL": "--ttl", "Headers": "--header", "At": "--at", "In": "--in", "SlotBasis": "--basis",
+		"Priority": "--priority", "Range": "--range", "Ceiling": "--ceiling", "Unique": "--unique", "TTL": "--ttl", "Headers": "--header", "At": "--at", "In": "--in", "SlotBasis": "--basis",
 		"Cron": "--cron", "Zone": "--zone", "Delay": "--delay", "Period": "--period", "Repeat": "--repeat",
 		"From": "--from", "Until": "--until",
 	}

@@ -18,6 +18,7 @@ type payload struct {
 	ceiling        *time.Duration
 	at             *time.Time
 	priority       *int64
+	unique         *time.Duration
 	ttl            *time.Duration
 	headers        map[string]string
 }
@@ -33,18 +34,18 @@ func (p payload) message(t message.Topic) (message.Message, error) {
 	if t.Kind != message.KindRangeMerge && (p.extend || p.ceiling != nil) {
 		return nil, fmt.Errorf("%s is a %s topic: extend and ceiling are for range merges", legible(t.Name), t.Kind)
 	}
-	ttl := or(p.ttl, 0)
+	unique, ttl := or(p.unique, 0), or(p.ttl, 0)
 	var m message.Message
 	switch {
 	case given != 1:
 	case p.merge != nil && t.Kind == message.KindRangeMerge:
-		m = message.RangeMerge{Content: p.content, SlotBasis: p.basis, Range: *p.merge, Extend: p.extend, Ceiling: or(p.ceiling, 0), TTL: ttl, Headers: p.headers}
+		m = message.RangeMerge{Content: p.content, SlotBasis: p.basis, Range: *p.merge, Extend: p.extend, Ceiling: or(p.ceiling, 0), Unique: unique, TTL: ttl, Headers: p.headers}
 	case p.priority != nil && !t.Kind.Timed():
-		m = message.Priority{Content: p.content, SlotBasis: p.basis, Priority: *p.priority, TTL: ttl, Headers: p.headers}
+		m = message.Priority{Content: p.content, SlotBasis: p.basis, Priority: *p.priority, Unique: unique, TTL: ttl, Headers: p.headers}
 	case p.at != nil && t.Kind == message.KindFixedTime:
-		m = message.FixedTime{Content: p.content, SlotBasis: p.basis, At: *p.at, TTL: ttl, Headers: p.headers}
+		m = message.FixedTime{Content: p.content, SlotBasis: p.basis, At: *p.at, Unique: unique, TTL: ttl, Headers: p.headers}
 	case p.in != nil && t.Kind == message.KindFixedTime:
-		m = message.FixedTime{Content: p.content, SlotBasis: p.basis, In: *p.in, TTL: ttl, Headers: p.headers}
+		m = message.FixedTime{Content: p.content, SlotBasis: p.basis, In: *p.in, Unique: unique, TTL: ttl, Headers: p.headers}
 		if *p.in == 0 { // which the message takes for not given
 			return nil, errors.New("in is 0; it must be at least 1ms, or at a time")
 		}

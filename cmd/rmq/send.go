@@ -30,6 +30,7 @@ type sending struct {
 	in       span
 	at       instant
 	priority int64
+	unique   span
 	ttl      span
 	headers  []string
 	kind     string
@@ -55,8 +56,9 @@ func (a *app) sendCommand() *cobra.Command {
                             after the first at the latest
   priority     --priority   17 or more, the larger the earlier
   fixed-time   --at or --in, which is by the clock of the Redis server
-The CONTENT - is read from stdin, to its last byte. In topics with notes it may
-have a --ttl and headers.
+The CONTENT - is read from stdin, to its last byte. With --unique, equal ones
+that are sent so within that time are duplicates, also after it was handled. In
+topics with notes a message may have a --ttl and headers.
 
 A topic that is new is defined by --kind, --slots, --literal and --notes, for
 ever.
@@ -77,6 +79,7 @@ Lines are sent when 500 have come, or none for a moment.`,
   rmq send mails "mail 12" --in 2h
   rmq send mails "mail 13" --in 2h --kind fixed-time
   rmq send offers "offer 7" --in 1m --ttl 1h --header shop=Rome
+  rmq send orders "report 4711" --priority 100 --unique 1d
   rmq send orders --batch orders.jsonl`,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -94,6 +97,7 @@ Lines are sent when 500 have come, or none for a moment.`,
 	flags.Int64Var(&s.priority, "priority", 0, "priority: `n`, 17 or more")
 	flags.Var(&s.at, "at", "fixed-time: handled then, as in 2040-01-31T15:04:05Z, or now if that has passed")
 	flags.Var(&s.in, "in", "fixed-time: handled in so long, as in 90s or 2d")
+	flags.Var(&s.unique, "unique", "equal ones that are sent so in so long are duplicates, and nothing of them is stored, as in 1d")
 	flags.Var(&s.ttl, "ttl", "topics with notes: not handled any more so long after the send, as in 1h")
 	flags.StringArrayVar(&s.headers, "header", nil, "topics with notes: a header of the message, as `name=value`; may be repeated")
 	flags.StringVar(&s.kind, "kind", "", "define the topic: `kind` of its messages, "+alternatives(kindNames))
@@ -211,6 +215,9 @@ func (s *sending) given() (payload, error) {
 	if changed("priority") {
 		p.priority = &s.priority
 	}
+	if changed("unique") {
+		p.unique = (*time.Duration)(&s.unique)
+	}
 	if changed("ttl") {
 		p.ttl = (*time.Duration)(&s.ttl)
 	}
@@ -297,9 +304,12 @@ type receiptJSON struct {
 // report prints the receipt.
 func (s *sending) report(ctx context.Context, p payload, m message.Message, r producer.Receipt) error {
 	j := receiptJSON{Topic: s.topic.Name, shown: s.shown(p.content), Outcome: r.Outcome.String(), Slot: r.Slot, Due: stamp{r.Due}, Past: r.Past}
+	again := r.Outcome == producer.Duplicate // then nothing was stored
 	switch m := m.(type) {
 	case message.Priority:
-		j.Priority = m.Priority
+		if !again {
+			j.Priority = m.Priority
+		}
 	case message.RangeMerge:
 		if r.Outcome == producer.Merged && !m.Extend { // it kept its first time
 			j.Due = stamp{s.dueOf(ctx, p, r.Slot)}
@@ -310,6 +320,8 @@ func (s *sending) report(ctx context.Context, p payload, m message.Message, r pr
 	}
 	line := fmt.Sprintf("%s in slot %d of %s", r.Outcome, r.Slot, legible(s.topic.Name))
 	switch {
+	case again:
+		line += ": an equal one was sent within its time, so this one was not"
 	case j.Priority > 0:
 		line += fmt.Sprintf(", priority %d", j.Priority)
 	case j.Past:

@@ -39,7 +39,7 @@ type batch struct {
 	payloads []payload // the chunk
 	numbers  []int     // its lines
 
-	done, stored, merged int
+	done, stored, merged, duplicates int
 }
 
 // textLine is one line of the input, or why there is no further one.
@@ -266,9 +266,12 @@ func (b *batch) sendMessages(ctx context.Context, messages []message.Message) er
 
 func (b *batch) count(r producer.Receipt) {
 	b.done++
-	if r.Outcome == producer.Merged {
+	switch r.Outcome {
+	case producer.Merged:
 		b.merged++
-	} else {
+	case producer.Duplicate:
+		b.duplicates++
+	default:
 		b.stored++
 	}
 }
@@ -302,13 +305,18 @@ type batchJSON struct {
 	Sent   int    `json:"sent"`
 	Stored int    `json:"stored"`
 	Merged int    `json:"merged"`
+	Again  int    `json:"duplicates,omitempty"`
 	Line   int    `json:"last_line"`
 }
 
 func (b *batch) report() error {
 	if b.json {
-		return b.object(batchJSON{b.topic.Name, b.done, b.stored, b.merged, b.sent})
+		return b.object(batchJSON{b.topic.Name, b.done, b.stored, b.merged, b.duplicates, b.sent})
 	}
-	b.say("sent %s to %s: %s stored, %s merged", countOf(b.done, "message"), legible(b.topic.Name), grouped(b.stored), grouped(b.merged))
+	line := fmt.Sprintf("sent %s to %s: %s stored, %s merged", countOf(b.done, "message"), legible(b.topic.Name), grouped(b.stored), grouped(b.merged))
+	if b.duplicates > 0 {
+		line += ", " + countOf(b.duplicates, "duplicate")
+	}
+	b.say("%s", line)
 	return nil
 }
