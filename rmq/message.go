@@ -45,11 +45,14 @@ type Message = message.Message
 // Ceiling after the first.
 //
 //	type RangeMerge struct {
-//		Content   string        // what it is about, and its identity
-//		SlotBasis string        // equal ones are in one slot; Content when empty
-//		Range     time.Duration // 1 ms to 10 years
-//		Extend    bool          // each send moves it, unless it is overdue
-//		Ceiling   time.Duration // with Extend: larger than Range, up to 10 years
+//		Content   string            // what it is about, and its identity
+//		SlotBasis string            // equal ones are in one slot; Content when empty
+//		Range     time.Duration     // 1 ms to 10 years
+//		Extend    bool              // each send moves it, unless it is overdue
+//		Ceiling   time.Duration     // with Extend: larger than Range, up to 10 years
+//		Unique    time.Duration     // for how long an equal one is a duplicate; 0: it never is
+//		TTL       time.Duration     // after which it is not handled; for topics with Notes
+//		Headers   map[string]string // for its handler; for topics with Notes
 //	}
 type RangeMerge = message.RangeMerge
 
@@ -57,9 +60,12 @@ type RangeMerge = message.RangeMerge
 // while it waits, it takes the new priority.
 //
 //	type Priority struct {
-//		Content   string // what it is about, and its identity
-//		SlotBasis string // equal ones are in one slot; Content when empty
-//		Priority  int64  // 17 to 2^53 - 1
+//		Content   string            // what it is about, and its identity
+//		SlotBasis string            // equal ones are in one slot; Content when empty
+//		Priority  int64             // 17 to 2^53 - 1
+//		Unique    time.Duration     // for how long an equal one is a duplicate; 0: it never is
+//		TTL       time.Duration     // after which it is not handled; for topics with Notes
+//		Headers   map[string]string // for its handler; for topics with Notes
 //	}
 type Priority = message.Priority
 
@@ -67,10 +73,13 @@ type Priority = message.Priority
 // waits, it takes the new time.
 //
 //	type FixedTime struct {
-//		Content   string        // what it is about, and its identity
-//		SlotBasis string        // equal ones are in one slot; Content when empty
-//		At        time.Time     // when it is due: either At or In
-//		In        time.Duration // how long after the send, by the clock of Redis
+//		Content   string            // what it is about, and its identity
+//		SlotBasis string            // equal ones are in one slot; Content when empty
+//		At        time.Time         // when it is due: either At or In
+//		In        time.Duration     // how long after the send, by the clock of Redis
+//		Unique    time.Duration     // for how long an equal one is a duplicate; 0: it never is
+//		TTL       time.Duration     // after which it is not handled; for topics with Notes
+//		Headers   map[string]string // for its handler; for topics with Notes
 //	}
 type FixedTime = message.FixedTime
 
