@@ -12,7 +12,7 @@ import (
 
 var extrasSection = section{
 	name: "extras", title: "What a message costs that asks for more", alone: true,
-	about: `Send and handle at once on 16 slots, in turns: plain messages, those that later sends move up to a ceiling, and those of a topic with
+	about: `Send and handle at once on 16 slots, in turns: plain messages, those that later sends move up to a ceiling, unique ones, and those of a topic with
 		notes, whose handlers are told the note. Each message has a content of its own, so nothing merges. "To plain" is the median of the ratios of pairs of rounds. With -before, plain messages are
 		also measured beside the benchmark of an older commit, each round in a process of its own, four times as many rounds as elsewhere;
 		the last columns are how many times as many of them pass for a second of CPU, and at all. Last, a worker of 1,000 topics of 16 slots
@@ -32,6 +32,10 @@ var extras = []extra{
 	{"plain", benchTopic, sendPlain},
 	{"Extend, with a Ceiling", benchTopic, func(client *rmq.Client, topic rmq.Topic, content string) error {
 		_, err := client.Send(ctx, topic, rmq.RangeMerge{Content: content, Range: time.Millisecond, Extend: true, Ceiling: time.Second})
+		return err
+	}},
+	{"Unique", benchTopic, func(client *rmq.Client, topic rmq.Topic, content string) error {
+		_, err := client.Send(ctx, topic, rmq.RangeMerge{Content: content, Range: time.Millisecond, Unique: time.Hour})
 		return err
 	}},
 	{"in a topic with Notes", notedTopic, sendPlain},

@@ -31,6 +31,9 @@ var extendTrials = []trial{
 		told = w.extends(0, 200, "a", 300, 200, "plain", 300)
 		w.must(slices.Equal(told, []int64{0, now + 300, 0, now + 50}), "%v", told)
 		w.must(maps.Equal(w.slot().firsts, map[string]int64{"a": now, "b": now, "failed": now}), "%v", w.slot().firsts)
+		w.do("zadd", w.first, w.now-100, "left") // of an earlier wait
+		told = w.extends(0, 100, "left", 250, 200, "left", 250)
+		w.must(slices.Equal(told, []int64{1, w.now + 100, 0, w.now + 200}), "%v", told)
 	}},
 	{name: "extend: leftovers", run: func(w *world) {
 		w.clean(rangeMerge)
@@ -38,7 +41,7 @@ var extendTrials = []trial{
 			w.do("zadd", w.first, w.now-100+int64(i), fmt.Sprintf("%02d", i))
 		}
 		w.do("zadd", w.k.Store, w.now+5, "03", 7, "04")
-		for _, left := range []int{25 - 9 + 1, 25 - 18 + 1, 2, 2} {
+		for _, left := range []int{25 - 10 + 1, 25 - 20 + 1, 2, 2} {
 			w.extends(0, 100, "x", 300)
 			n := len(w.slot().firsts)
 			w.must(n == left, "%d are left, not %d", n, left)
@@ -53,7 +56,7 @@ var extendTrials = []trial{
 		for i := range many {
 			many[i] = message{content: fmt.Sprint("new ", i), score: 100, ceiling: 300}
 		}
-		for _, left := range []int{40, 20, 20} { // it looks at two for each message, so they do not pile up
+		for _, left := range []int{50, 20, 20} { // it looks at one for each message and ten more, so they do not pile up
 			w.sendAll(luascripts.SendCeiling, false, 0, many...)
 			n := len(w.slot().firsts)
 			w.must(n == left, "%d are left, not %d", n, left)

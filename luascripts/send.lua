@@ -15,8 +15,9 @@
 -- KEYS  1 store, and behind it for each letter: C first, U seen, N note and meta
 -- ARGV  1 rule  2 how many contents the slot may hold (0: any number)
 --       3 letters, in the order C U N, of what the messages have besides
---       4.. of each message: score, content, and for each letter, '' without: C its ceiling in ms, then its
---       score is its range in ms; U for how many ms it is unique; N its time to live in ms (0: for ever) and, behind a space, its headers
+--       4.. of each message, of 512 at most: score, content, and for each letter, '' without: C its ceiling in
+--       ms, then its score is its range in ms; U for how many ms it is unique; N its time to live in ms (0: for
+--       ever) and, behind a space, its headers
 -- ANSWERS  without letters: how many were stored, and then the places (1: the first message) of those refused;
 --          the rest merged. With letters, of each message: 1 stored, 0 merged, -1 refused or -2 duplicate; and
 --          its score, of a duplicate that of what waits, or 0
@@ -26,62 +27,76 @@ local ceilings, uniques, notes = string.find(letters, 'C'), string.find(letters,
 local first, seen = ceilings and KEYS[1 + ceilings], uniques and KEYS[1 + uniques]
 local note, meta = notes and KEYS[1 + notes], notes and KEYS[2 + notes]
 
--- All that may fail, so that a wrong type shows before the first write.
+-- At first all that is there is read, so that a wrong type shows before the first write. From then on the tables
+-- hold what will be there, for a content that comes again. What is written goes together, at last.
+local contents = {}
+for i = 5, #ARGV, width do contents[#contents + 1] = ARGV[i] end
+local function of(values)
+  local found = {}
+  for i, value in ipairs(values) do found[contents[i]] = value end
+  return found
+end
+local scores, stores = of(call('ZMSCORE', store, unpack(contents))), {}
 local size = most > 0 and call('ZCARD', store) or -math.huge
-local looks = math.max(10, 2 * (#ARGV - 3) / width)        -- at what is left over: more than are added
-local eldest = first and call('ZRANGE', first, 0, looks - 1) or {}
-local ended = seen and call('ZRANGE', seen, 0, looks - 1) or {}
-local now, stamp, held, written = 0, 0, {}, {}
+local now, ms, extended, noted, eldest, ended, firsts, untils, texts, begins, keeps, writes
 if width > 2 then
   local time = call('TIME')
   now = time[1] * 1000 + time[2] / 1000
+  ms = string.format('%.0f', math.floor(now))
+end
+local looks = 10 + #contents                      -- at what is left over: more than are added
+if first then
+  eldest, firsts, begins = call('ZRANGE', first, 0, looks - 1), of(call('ZMSCORE', first, unpack(contents))), {}
+
+  -- extended returns when a message with a ceiling is due. An entry of `first` may be of an earlier wait: it
+  -- counts only while the content waits, and until its ceiling has passed.
+  function extended(x, waits, range, ceiling)
+    local since = waits and tonumber(firsts[x] or 0) or 0
+    if since + ceiling <= now then
+      since, firsts[x] = math.floor(now), ms
+      begins[#begins + 1], begins[#begins + 2] = ms, x
+    end
+    return string.format('%.0f', math.min(math.ceil(now) + range, since + ceiling))
+  end
+end
+if seen then
+  ended, untils, keeps = call('ZRANGEBYSCORE', seen, '-inf', ms, 'LIMIT', 0, looks), of(call('ZMSCORE', seen, unpack(contents))), {}
 end
 if note then
-  stamp = math.floor(tonumber(call('HGET', meta, 'batch') or '') or 0)
-  -- Where there is no number the next one is the clock in us, at least.
-  if not (stamp > 0 and stamp < 2 ^ 53) then stamp = math.floor(now * 1000 + 0.5) - 1 end
-  local contents = {}
-  for i = 5, #ARGV, width do contents[#contents + 1] = ARGV[i] end
-  for i, text in ipairs(call('HMGET', note, unpack(contents))) do held[contents[i]] = text end
-end
+  texts, writes = of(call('HMGET', note, unpack(contents))), {}
+  local number = math.floor(tonumber(call('HGET', meta, 'batch') or '') or 0)
+  -- Where there is none the next one is the clock in us, at least.
+  if not (number > 0 and number < 2 ^ 53) then number = math.floor(now * 1000 + 0.5) - 1 end
+  local stamp = string.format('%.0f', number)
+  local fresh = string.format('%s 1 %s %s 0', stamp, ms, ms)
 
--- extended returns when a message with a ceiling is due. An entry of `first` may be of an earlier wait: it
--- counts only while the content waits, and until its ceiling has passed.
-local function extended(x, waits, range, ceiling)
-  local since = waits and tonumber(call('ZSCORE', first, x) or 0) or 0
-  if since + ceiling <= now then
-    since = math.floor(now)
-    call('ZADD', first, string.format('%.0f', since), x)
+  -- noted returns the note of a content after one more send. The old one may be of an earlier copy: it goes
+  -- on only while the content waits. Then the message is wanted as long as one of its sends is.
+  function noted(old, told)
+    if not old and told == '' then return fresh end
+    local ends, headers, sends, since, till, kept = tonumber(told), ''
+    if not ends then ends, headers = string.match(told, '^(%d+) (.*)$') end
+    ends = tonumber(ends or 0)
+    if ends > 0 then ends = math.floor(now + ends) end
+    if old then sends, since, till, kept = string.match(old, '^%d+ (%d+) (%d+) %d+ (%d+) ?(.*)$') end
+    if sends then
+      till = tonumber(till)
+      ends = math.min(ends, till) > 0 and math.max(ends, till) or 0
+    end
+    if (headers or '') == '' then headers = kept or '' end
+    local form = headers == '' and '%s %.0f %s %s %.0f' or '%s %.0f %s %s %.0f %s'
+    return string.format(form, stamp, (sends or 0) + 1, since or ms, ms, ends, headers)
   end
-  return string.format('%.0f', math.min(math.ceil(now) + range, since + ceiling))
-end
-
--- noted keeps the note of a content after one more send. The old one may be of an earlier copy: it goes on
--- only while the content waits. Then the message is wanted as long as one of its sends is.
-local function noted(x, waits, told)
-  local ttl, headers = string.match(told, '^(%d+) ?(.*)$')
-  local ends, at = tonumber(ttl) or 0, string.format('%.0f', math.floor(now))
-  if ends > 0 then ends = math.floor(now + ends) end
-  local sends, since, till, kept = string.match(waits and held[x] or '', '^%d+ (%d+) (%d+) %d+ (%d+) ?(.*)$')
-  if sends then
-    till = tonumber(till)
-    ends = math.min(ends, till) > 0 and math.max(ends, till) or 0
-  end
-  if (headers or '') == '' then headers = kept or '' end
-  local text = string.format('%.0f %.0f %s %s %.0f', stamp, (sends or 0) + 1, since or at, at, ends)
-  if headers ~= '' then text = string.format('%s %s', text, headers) end
-  held[x] = text
-  written[#written + 1], written[#written + 2] = x, text
 end
 
 local stored, refused, each = 0, {}, {}
 for i = 4, #ARGV, width do
   local score, x, ceiling = ARGV[i], ARGV[i + 1], first and tonumber(ARGV[i + 1 + ceilings])
   local span = seen and tonumber(ARGV[i + 1 + uniques])
-  local old = call('ZSCORE', store, x)
+  local old = scores[x]
   local waits = old and tonumber(old) > 16
   local outcome = 0
-  if span and tonumber(call('ZSCORE', seen, x) or 0) > now then
+  if span and tonumber(untils[x] or 0) > now then
     outcome, score = -2, waits and old or 0
   elseif not old and size >= most then
     outcome = -1
@@ -90,25 +105,37 @@ for i = 4, #ARGV, width do
     score = old
   else
     if ceiling then score = extended(x, waits, tonumber(score), ceiling) end
-    call('ZADD', store, score, x)
+    scores[x] = score
+    stores[#stores + 1], stores[#stores + 2] = score, x
     if not old then size = size + 1 end
     if not old or rule == 'first' and not waits then outcome = 1 end
   end
   if outcome == 1 then stored = stored + 1 end
-  if span and outcome >= 0 then call('ZADD', seen, string.format('%.0f', math.ceil(now) + span), x) end
-  if note and outcome >= 0 then noted(x, waits, ARGV[i + 1 + notes]) end
-  if width > 2 then
-    each[#each + 1], each[#each + 2] = outcome, tonumber(score)
+  if span and outcome >= 0 then
+    untils[x] = string.format('%.0f', math.ceil(now) + span)
+    keeps[#keeps + 1], keeps[#keeps + 2] = untils[x], x
   end
+  if note and outcome >= 0 then
+    texts[x] = noted(waits and texts[x], ARGV[i + 1 + notes])
+    writes[#writes + 1], writes[#writes + 2] = x, texts[x]
+  end
+  if width > 2 then each[#each + 1], each[#each + 2] = outcome, tonumber(score) end
 end
-if written[1] then call('HSET', note, unpack(written)) end
+if stores[1] then call('ZADD', store, unpack(stores)) end
+if first and begins[1] then call('ZADD', first, unpack(begins)) end
+if seen and keeps[1] then call('ZADD', seen, unpack(keeps)) end
+if note and writes[1] then call('HSET', note, unpack(writes)) end
 
--- What is left of waits that are over goes at last: a full server refuses only the first write.
-for _, x in ipairs(eldest) do
-  if tonumber(call('ZSCORE', store, x) or 0) <= 16 then call('ZREM', first, x) end
+-- What is left of waits that are over, and of times, goes at last: a full server refuses only the first write.
+local gone = {}
+for i, score in ipairs(first and eldest[1] and call('ZMSCORE', store, unpack(eldest)) or gone) do
+  if tonumber(score or 0) <= 16 then gone[#gone + 1] = eldest[i] end
 end
-for _, x in ipairs(ended) do
-  if tonumber(call('ZSCORE', seen, x) or 0) <= now then call('ZREM', seen, x) end
+if gone[1] then call('ZREM', first, unpack(gone)) end
+gone = {}
+for _, x in ipairs(ended or gone) do
+  if tonumber(untils[x] or 0) <= now then gone[#gone + 1] = x end
 end
+if gone[1] then call('ZREM', seen, unpack(gone)) end
 if width > 2 then return each end
 return {stored, unpack(refused)}

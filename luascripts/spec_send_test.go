@@ -51,14 +51,14 @@ func (s *slot) send(m *message, fields luascripts.SendFields, last bool, now int
 		outcome, score = s.accept(m, fields, last, now)
 	}
 	if fields&luascripts.SendCeiling != 0 {
-		for _, old := range eldest[:min(10, len(eldest))] {
+		for _, old := range eldest[:min(11, len(eldest))] {
 			if s.store[old.content] <= retries {
 				delete(s.firsts, old.content)
 			}
 		}
 	}
 	if fields&luascripts.SendUnique != 0 {
-		for _, old := range longest[:min(10, len(longest))] {
+		for _, old := range longest[:min(11, len(longest))] {
 			if s.seen[old.content] <= now {
 				delete(s.seen, old.content)
 			}

@@ -100,11 +100,11 @@ var uniqueTrials = []trial{
 			w.do("zadd", w.seen, w.now-int64(i), fmt.Sprint(i))
 		}
 		w.do("zadd", w.seen, w.now+1, "lasts")
-		for _, left := range []int{22, 13, 3, 2} {
+		for _, left := range []int{21, 11, 2, 2} {
 			w.sendAll(luascripts.SendUnique, true, 0, message{content: "x", score: w.now + 5, unique: 100})
 			n := len(w.slot().seen)
 			w.must(n == left, "%d are left, not %d", n, left)
-			if left == 22 {
+			if left == 21 {
 				w.do("zrem", w.seen, "x")
 				w.do("zadd", w.seen, w.now-50, "x") // begins anew, and stays
 			}

@@ -55,7 +55,7 @@ const (
 // larger does not have that copy, but the one before. So no handling links to a send that
 // began after its batch was taken.
 //
-// What can be wrong: a send that is remembered and then fails is linked. A send that is
+// What can be wrong: a send that is remembered and then fails, or is a duplicate, is linked. A send that is
 // remembered just before its content is taken, and stored just after that, is linked to the
 // earlier handling, and the later one may have no link to it. Of two sends that begin
 // together just when a batch is taken, the first may be missing. And where some programs send

@@ -46,7 +46,7 @@ func (n Need) keysOf(t Topic) []key {
 	// One slot stands for all. The last has a name as long as any.
 	k := luascripts.KeysOf(t.Name, t.Slots-1)
 	slot := glob(t.Name) + "_*"
-	all := []key{{k.Store, slot, words("zadd zcard zscore")}}
+	all := []key{{k.Store, slot, words("zadd zcard zmscore")}}
 	switch {
 	case n.Changes:
 		all = changing(t, k, slot)
@@ -57,12 +57,15 @@ func (n Need) keysOf(t Topic) []key {
 	}
 	all = append(all, key{luascripts.DefinitionKey(t.Name), luascripts.DefinitionKey(glob(t.Name)), words("hdel hmget hset")})
 	if n.Extends {
-		all = append(all, key{luascripts.FirstKey(t.Name, t.Slots-1), "first{" + slot + "}", words("zadd zrange zrem zscore")})
+		all = append(all, key{luascripts.FirstKey(t.Name, t.Slots-1), "first{" + slot + "}", words("zadd zmscore zrange zrem")})
 	}
 	if n.Unique || n.Changes {
-		seen := key{luascripts.SeenKey(t.Name, t.Slots-1), "seen{" + slot + "}", words("zrem zscore")}
+		seen := key{luascripts.SeenKey(t.Name, t.Slots-1), "seen{" + slot + "}", words("zrem")}
 		if n.Unique {
-			seen.commands = append(seen.commands, "zadd", "zrange")
+			seen.commands = append(seen.commands, words("zadd zmscore zrangebyscore")...)
+		}
+		if n.Changes {
+			seen.commands = append(seen.commands, "zscore")
 		}
 		all = append(all, seen)
 	}
@@ -107,7 +110,7 @@ func planning(t Topic, slot, plans, plan, rule string) []key {
 // changing are the keys for sending, cancelling, rescheduling and explaining.
 func changing(t Topic, k luascripts.SlotKeys, slot string) []key {
 	return []key{
-		{k.Store, slot, words("zadd zcard zscore zcount zrange zrank zrem")},
+		{k.Store, slot, words("zadd zcard zmscore zscore zcount zrange zrank zrem")},
 		{k.Prepare, "prepare{" + slot + "}", words("zcard zrange zscore")},
 		{k.Retry, "retry{" + slot + "}", words("zadd zcard zcount zrange zrem zscore")},
 		{k.Dead, "dead{" + slot + "}", words("zcard zrange zscore")},

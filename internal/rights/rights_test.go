@@ -16,9 +16,9 @@ var ctx = context.Background()
 
 const (
 	sender = "~orders_* ~rmq:def{orders} ~rmq:topics &rmq:wake{orders} +evalsha +eval +time +publish " +
-		"+zadd +zcard +zscore +hdel +hmget +hset +sadd +sismember"
+		"+zadd +zcard +zmscore +hdel +hmget +hset +sadd +sismember"
 	worker = sender + " ~prepare{orders_*} ~retry{orders_*} ~dead{orders_*} ~meta{orders_*} ~why{orders_*} ~rmq:workers{orders} ~rmq:policy{orders} ~rmq:probing{orders} ~rmq:plans{orders} ~plan{orders_*} ~rule{orders_*} " +
-		"+smembers +subscribe +ping +pexpire +del +exists +hget +hlen +zcount +zmscore +zrange +zrangebyscore +zrem +zremrangebyrank +zrevrange"
+		"+smembers +subscribe +ping +pexpire +del +exists +hget +hlen +zcount +zrange +zrangebyscore +zrem +zremrangebyrank +zrevrange +zscore"
 )
 
 // grant makes user u be what the line says, and nothing else.
@@ -65,11 +65,11 @@ func TestCheckNamesAllThatIsMissing(t *testing.T) {
 	}{
 		{"a sender", Need{}, []Topic{orders}, sender, ""},
 		{"a worker", Need{Worker: true}, []Topic{orders}, worker, ""},
-		{"a sender with plans", Need{Plans: true}, []Topic{orders}, sender + " ~rmq:plans{orders} ~plan{orders_*} ~rule{orders_*} +hget +hscan +sscan +zmscore +zrem", ""},
-		{"a sender who sets plans", Need{Plans: true}, []Topic{orders}, sender, "+hget, +hscan, +sscan, +zmscore, +zrem, ~plan{orders_*}, ~rmq:plans{orders}, ~rule{orders_*}"},
+		{"a sender with plans", Need{Plans: true}, []Topic{orders}, sender + " ~rmq:plans{orders} ~plan{orders_*} ~rule{orders_*} +hget +hscan +sscan +zrem +zscore", ""},
+		{"a sender who sets plans", Need{Plans: true}, []Topic{orders}, sender, "+hget, +hscan, +sscan, +zrem, +zscore, ~plan{orders_*}, ~rmq:plans{orders}, ~rule{orders_*}"},
 		{"everything", Need{Worker: true, Durable: true}, []Topic{orders, bills}, "~* &* +@all", ""},
 		{"a sender who works", Need{Worker: true}, []Topic{orders}, sender,
-			"+del, +exists, +hget, +hlen, +pexpire, +ping, +smembers, +subscribe, +zcount, +zmscore, +zrange, +zrangebyscore, +zrem, +zremrangebyrank, +zrevrange, " +
+			"+del, +exists, +hget, +hlen, +pexpire, +ping, +smembers, +subscribe, +zcount, +zrange, +zrangebyscore, +zrem, +zremrangebyrank, +zrevrange, +zscore, " +
 				"~dead{orders_*}, ~meta{orders_*}, ~plan{orders_*}, ~prepare{orders_*}, ~retry{orders_*}, ~rmq:plans{orders}, ~rmq:policy{orders}, ~rmq:probing{orders}, ~rmq:workers{orders}, ~rule{orders_*}, ~why{orders_*}"},
 		{"some of each", Need{Worker: true}, []Topic{orders}, without(worker, "+zrem", "~prepare{orders_*}", "&rmq:wake{orders}"),
 			"+zrem, ~prepare{orders_*}, &rmq:wake{orders}"},
@@ -85,8 +85,8 @@ func TestCheckNamesAllThatIsMissing(t *testing.T) {
 			"+hlen, ~bills_*, ~dead{bills_*}, ~meta{bills_*}, ~plan{bills_*}, ~prepare{bills_*}, ~retry{bills_*}, ~rmq:def{bills}, ~rmq:plans{bills}, ~rmq:policy{bills}, ~rmq:probing{bills}, ~rmq:workers{bills}, ~rule{bills_*}, ~why{bills_*}, &rmq:wake{bills}"},
 		{"a sender who extends", Need{Extends: true}, []Topic{orders}, sender, "+zrange, +zrem, ~first{orders_*}"},
 		{"granted", Need{Extends: true}, []Topic{orders}, sender + " ~first{orders_*} +zrange +zrem", ""},
-		{"a sender of unique ones", Need{Unique: true}, []Topic{orders}, sender, "+zrange, +zrem, ~seen{orders_*}"},
-		{"who may", Need{Unique: true}, []Topic{orders}, sender + " ~seen{orders_*} +zrange +zrem", ""},
+		{"a sender of unique ones", Need{Unique: true}, []Topic{orders}, sender, "+zrangebyscore, +zrem, ~seen{orders_*}"},
+		{"who may", Need{Unique: true}, []Topic{orders}, sender + " ~seen{orders_*} +zrangebyscore +zrem", ""},
 		{"a sender to a topic with notes", Need{}, []Topic{noted}, sender, "+hget, ~meta{orders_*}, ~note{orders_*}"},
 		{"a sender with notes", Need{}, []Topic{noted}, sender + " ~note{orders_*} ~meta{orders_*} +hget", ""},
 		{"odd names", Need{}, []Topic{{Name: "to do[1]*", Slots: 2}}, sender, `~rmq:def{to?do\[1\]\*}, ~to?do\[1\]\*_*, &rmq:wake{to?do\[1\]\*}`},
