@@ -40,6 +40,8 @@ type job struct {
 
 	Observe bool // log the events, too
 
+	Plans []rmq.Recurring // of its first topic, which it declares when it starts
+
 	SafetyLook    time.Duration
 	ListensToDead bool // listens to the dead: see noteDeath
 	NoBreaker     bool
@@ -155,6 +157,11 @@ func (j job) run() error {
 	}
 	if err := client.Start(ctx); err != nil {
 		return err
+	}
+	for _, r := range j.Plans {
+		if err := client.Every(ctx, j.Topics[0], r); err != nil {
+			return err
+		}
 	}
 	log.Write(proctest.Event{Kind: proctest.Ready})
 	<-term
