@@ -39,6 +39,7 @@ type batch struct {
 	*batches
 	watched watched
 	answer  luascripts.Answer
+	fresh   bool          // see handle
 	since   time.Time     // when it got its place; zero: it has none, and is given back
 	shared  time.Time     // when it has had the place for long enough, if others wait for one
 	next    int           // the first message not started, which is also how many were started
@@ -57,15 +58,16 @@ type batch struct {
 }
 
 // handle starts the goroutine that handles the batch, or has it wait for a place:
-// its lease is kept meanwhile.
-func (c *batches) handle(x *slot, a luascripts.Answer) {
+// its lease is kept meanwhile. The batch is fresh if it was surely taken by the turn as it was
+// sent last, and is not told again.
+func (c *batches) handle(x *slot, a luascripts.Answer, fresh bool) {
 	if cap(x.results) < len(a.Contents) {
 		x.results = make([]result, len(a.Contents))
 	}
 	x.results = x.results[:len(a.Contents)]
 	clear(x.results) // what is not started is handed back
 	x.facts.Held, x.facts.Few, x.facts.Taken = true, x.topic.gather() > 0 && x.mood < oneByOne && few(&a, x.turn.Count), len(a.Contents)
-	b := &batch{slot: x, batches: c, answer: a, deliveries: make([]Delivery, len(a.Contents))}
+	b := &batch{slot: x, batches: c, answer: a, fresh: fresh, deliveries: make([]Delivery, len(a.Contents))}
 	b.watched = watched{slot: &x.Slot, id: x.ID(), term: x.term(), opts: &x.topic.opts, keys: &x.turn.Keys, fence: a.Fence, sent: x.sent,
 		contents: a.Contents, together: x.topic.calls != nil}
 	c.shift.Batches.Add(1)

@@ -15,7 +15,8 @@ import (
 //
 // At first it is the fence, which is no smaller than the clock when the batch was taken, counted
 // on from before that turn was sent. So it is never slow: what is not over by it is not over.
-// Where it says that something is over the server itself is asked, once for a batch.
+// Where it says that something is over the server itself is asked, once for a batch; and where
+// the batch may be told again, because its fence is then from before.
 type serverClock struct {
 	read     time.Time // of the server
 	asked    time.Time // of this process, before that
@@ -38,11 +39,10 @@ func (b *batch) past(moment time.Time, ask bool) (by time.Duration, ok bool) {
 		b.clock = &serverClock{read: time.UnixMicro(b.answer.Fence), asked: b.sent}
 	}
 	for {
-		now := time.Now()
-		if by = b.clock.latest(now).Sub(moment); by <= 0 {
+		now, known := time.Now(), !b.clock.answered.IsZero()
+		if by = b.clock.latest(now).Sub(moment); by <= 0 && (known || b.fresh) {
 			return by, true
 		}
-		known := !b.clock.answered.IsZero()
 		if by = b.clock.earliest(now).Sub(moment); known && by > 0 {
 			return by, true
 		}

@@ -248,7 +248,7 @@ func (c *takers) answer(x *slot, a luascripts.Answer) {
 	}
 	switch a.Code {
 	case luascripts.Batch:
-		c.batches.handle(x, a)
+		c.batches.handle(x, a, !repeated && a.Fence > x.turn.Fence)
 	case luascripts.Left:
 		c.left(x)
 	case luascripts.Number:

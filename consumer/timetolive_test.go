@@ -285,3 +285,76 @@ func TestTimeToLiveEndsWhileTheLeaseIsRenewed(t *testing.T) {
 		t.Errorf("the lease was not renewed once: %v have passed", clock.read().Sub(began))
 	}
 }
+
+// lostTake has the first take of a batch wait, until a time to live has ended that it gives the
+// message, and then loses the answer.
+type lostTake struct {
+	lost func() bool // does so; it is false if there was no batch
+	once bool
+}
+
+func (h *lostTake) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h *lostTake) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if a := cmd.Args(); !strings.HasPrefix(cmd.Name(), "eval") || fmt.Sprint(a[2]) != "6" || h.once || !h.lost() {
+			return err
+		}
+		h.once = true
+		cmd.SetErr(errors.New("no answer"))
+		return cmd.Err()
+	}
+}
+
+func (h *lostTake) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// The answer of a take gets lost, and the batch is told again: its number is of before, and says
+// nothing of what time it is by then.
+func TestTimeToLiveEndsBeforeABatchIsToldAgain(t *testing.T) {
+	t.Parallel()
+	other, rdb, topic := shared(t), shared(t), notedTopic(t, message.KindPriority, 1)
+	put(t, other, topic, 0, map[string]string{"m": ""})
+	rdb.AddHook(&lostTake{lost: func() bool {
+		if other.ZCard(ctx, keysOf(topic, 0).Prepare).Val() == 0 {
+			return false
+		}
+		end := other.Time(ctx).Val().Add(500 * time.Millisecond)
+		must(t, other.HSet(ctx, luascripts.NoteKey(topic.Name, 0), "m", ending(end)).Err())
+		eventually(t, "its time to live is over", func() bool { return other.Time(ctx).Val().After(end) })
+		return true
+	}})
+	n := newNotes()
+	work(t, rdb, Config{}, topic, n.done())
+	if why := awaitDead(t, other, topic, 0, "m"); !strings.HasPrefix(why.Reason, "expired: its time to live ended") || n.total > 0 {
+		t.Errorf("%+v, after %d deliveries", why, n.total)
+	}
+}
+
+// Redis forgets in a failover that a batch was done, and tells it again to the worker that had it:
+// the number is of long before.
+func TestTimeToLiveEndsBeforeAForgottenFinish(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), notedTopic(t, message.KindPriority, 1)
+	keys := keysOf(topic, 0)
+	put(t, rdb, topic, 0, map[string]string{"m": ""})
+	n := newNotes()
+	work(t, rdb, Config{}, topic, n.done(), ListenOptions{SafetyLook: 20 * time.Millisecond})
+	n.awaitAll(t, []string{"m"})
+	eventually(t, "it is done", func() bool { return rdb.Exists(ctx, keys.Prepare).Val() == 0 })
+	now := rdb.Time(ctx).Val()
+	end := now.Add(500 * time.Millisecond)
+	eventually(t, "its time to live is over", func() bool { return rdb.Time(ctx).Val().After(end) })
+	_, err := rdb.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+		pipe.ZAdd(ctx, keys.Prepare, redisZ(float64(now.Unix()*1000+16), "m"))
+		pipe.HSet(ctx, luascripts.NoteKey(topic.Name, 0), "m", ending(end))
+		pipe.ZAdd(ctx, keys.Store, redisZ(1000, "wakes the slot"))
+		return nil
+	})
+	must(t, err)
+	if why := awaitDead(t, rdb, topic, 0, "m"); !strings.HasPrefix(why.Reason, "expired: its time to live ended") || len(n.attempts["m"]) != 1 {
+		t.Errorf("%+v, after %d deliveries", why, len(n.attempts["m"]))
+	}
+}
