@@ -6,19 +6,19 @@
 -- ARGV  1 cursor of the next piece, '0' at first; or '', and then 2.. contents
 -- ANSWERS  {how many notes were removed, cursor to go on with: '0' after the last piece, and with contents}
 local store, prepare, retry, note, call = KEYS[1], KEYS[2], KEYS[3], KEYS[4], redis.call
-local names, cursor, bytes, removed = {}, '0', 0, 0
+local names, cursor, bytes, looks, removed = {}, '0', 0, 0, 0
 if ARGV[1] == '' then
   for i = 2, #ARGV do names[i - 1] = ARGV[i] end
 else
   cursor = ARGV[1]
   repeat                                          -- a hash that is small comes as a whole
     local some = call('HSCAN', note, cursor, 'COUNT', 10)
-    cursor = some[1]
+    cursor, looks = some[1], looks + 1
     for i = 1, #some[2] do
       bytes = bytes + #some[2][i]
       if i % 2 == 1 then names[#names + 1] = some[2][i] end
     end
-  until cursor == '0' or #names >= 100 or bytes > 500000
+  until cursor == '0' or #names >= 100 or bytes > 500000 or looks == 100  -- few may have a large table
 end
 for from = 1, #names, 200 do
   local to, over = math.min(from + 199, #names), {}

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -80,6 +82,30 @@ var forgetNoteTrials = []trial{
 		}
 		n, _ = w.sweeps(0)
 		w.must(n > 0 && n < 30, "%d with large notes at once", n)
+	}},
+	{name: "forget: few in a large table", live: true, run: func(w *world) {
+		w.clean(fixedTime)
+		saving := func() bool {
+			return strings.Contains(w.rdb.Info(ctx, "persistence").Val(), "rdb_bgsave_in_progress:1")
+		}
+		for saving() { // of an earlier trial
+			<-time.After(10 * time.Millisecond)
+		}
+		fill := `for i = 1, 50000 do redis.call(ARGV[1], KEYS[1], i, ARGV[2]) end`
+		w.must(w.rdb.Eval(ctx, fill, []string{w.noteKey}, "hset", "a note").Err() == redis.Nil, "fill")
+		w.do("config", "set", "rdb-key-save-delay", 2000000)
+		w.do("bgsave") // no table shrinks meanwhile
+		w.must(w.rdb.Eval(ctx, strings.Replace(fill, "1,", "6,", 1), []string{w.noteKey}, "hdel", "").Err() == redis.Nil, "empty")
+		w.do("config", "set", "rdb-key-save-delay", 0)
+		w.do("config", "resetstat")
+		total, cursor := w.sweeps(0)
+		scans := w.rdb.InfoMap(ctx, "commandstats").Item("Commandstats", "cmdstat_hscan")
+		n, err := strconv.Atoi(strings.TrimPrefix(strings.Split(scans, ",")[0], "calls="))
+		w.must(err == nil && n <= 100, "one sweep: %s", scans)
+		for more := 0; cursor != 0; total += more {
+			more, cursor = w.sweeps(cursor)
+		}
+		w.must(total == 5, "%d removed", total)
 	}},
 	{name: "forget: a full server", live: true, run: func(w *world) {
 		live := w.someLive("done")
@@ -161,6 +187,7 @@ var forgetDamages = []damage{
 	{"a piece is about a hundred", "forget: piece by piece", ` or #names >= 100`, ``},
 	{"and not a few", "forget: piece by piece", `#names >= 100`, `#names >= 10`},
 	{"or half a MB", "forget: large contents", ` or bytes > 500000`, ``},
+	{"nor long where there are few", "forget: few in a large table", ` or looks == 100`, ``},
 	{"with the notes", "forget: large contents", `bytes = bytes + #some[2][i]`, `bytes = bytes + i % 2 * #some[2][i]`},
 	{"a few at a time", "forget: large contents", `'COUNT', 10)`, `'COUNT', 100)`},
 }
