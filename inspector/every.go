@@ -14,6 +14,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/hash"
 	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/internal/plan"
+	"github.com/slotmq/go-rmq/internal/script"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -30,11 +31,15 @@ const (
 
 	// PlanKept: the same rule was set before, and goes on, or is at its end.
 	PlanKept
+
+	// PlanMended: there was a rule of that name, and a clock far ahead of the present one has set
+	// it, or has moved its plan on: it would have sent nothing until then. This one begins now.
+	PlanMended
 )
 
-// String returns the word for it: "added", "replaced", "kept".
+// String returns the word for it: "added", "replaced", "kept", "mended".
 func (c PlanChange) String() string {
-	if words := [...]string{"added", "replaced", "kept"}; int(c) < len(words) {
+	if words := [...]string{"added", "replaced", "kept", "mended"}; int(c) < len(words) {
 		return words[c]
 	}
 	return "PlanChange(" + strconv.Itoa(int(c)) + ")"
@@ -73,6 +78,10 @@ func (i *Inspector) setPlan(ctx context.Context, t Topic, r message.Recurring) (
 	if err != nil {
 		return 0, err
 	}
+	there, mended, err := i.dropStrays(ctx, t, r.Name, there, base)
+	if err != nil {
+		return 0, err
+	}
 	for _, x := range there { // of this ms, or by the clock of another server of a Cluster
 		if !x.base.Before(base) {
 			base = x.base.Add(time.Millisecond)
@@ -102,7 +111,10 @@ func (i *Inspector) setPlan(ctx context.Context, t Topic, r message.Recurring) (
 		return PlanKept, nil
 	}
 	i.publish(ctx, t, slot, luascripts.AppendPlan(nil, slot))
-	if replaced || answer == luascripts.PlanChanged {
+	switch {
+	case mended:
+		return PlanMended, nil
+	case replaced || answer == luascripts.PlanChanged:
 		return PlanReplaced, nil
 	}
 	return PlanAdded, nil
@@ -142,6 +154,38 @@ func (i *Inspector) dropOthers(ctx context.Context, t Topic, name string) (dropp
 		dropped = dropped || gone
 	}
 	return dropped, nil
+}
+
+// dropStrays ends those rules of a name that a wrong clock has set or moved on, and returns the
+// others. Who dies right after that leaves no rule, until the next one sets it.
+func (i *Inspector) dropStrays(ctx context.Context, t Topic, name string, there []ruleIn, now time.Time) (rest []ruleIn, dropped bool, err error) {
+	for _, x := range there {
+		k := i.keys(t.Name, x.slot).Plans(t.Notes)
+		times := redis.NewSliceCmd(ctx, "zmscore", k.Plan, name)
+		script.ExecOnce(ctx, i.rdb, times)
+		if times.Err() != nil {
+			return nil, dropped, at(k.Plan, i.explain(times.Err()))
+		}
+		if !x.strays(name, timeOf(times.Val()[0]), now) {
+			rest = append(rest, x)
+			continue
+		}
+		gone, err := i.scripts.StopPlan(ctx, k, name, x.stored) // unless somebody else was first
+		if err != nil {
+			return nil, dropped, i.explain(err)
+		}
+		dropped = dropped || gone
+	}
+	return rest, dropped, nil
+}
+
+// strays looks at the base alone where the rule cannot be read here.
+func (x ruleIn) strays(name string, next, now time.Time) bool {
+	_, text, _ := luascripts.PlanRule(x.stored)
+	if rule, err := plan.Read(name, text); err == nil {
+		return rule.Strays(x.base, next, now)
+	}
+	return x.base.After(now.Add(plan.Ahead))
 }
 
 // rulesOf are all rules of one name.

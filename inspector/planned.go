@@ -12,7 +12,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/limits"
-	"github.com/slotmq/go-rmq/internal/plan"
 	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -129,7 +128,7 @@ func (p *planned) judge(name, text string) {
 	if ms, _ := strconv.ParseInt(base, 10, 64); ms < limits.MinTime || ms >= limits.MaxTime {
 		p.add(p.rule, name, "its base is %.40q", base)
 	}
-	r, err := plan.Read(name, json)
+	r, err := readRule(p.t, name, json)
 	var invalid *message.InvalidError
 	switch {
 	case errors.As(err, &invalid) && invalid.Field == "Zone":

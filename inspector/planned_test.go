@@ -77,6 +77,7 @@ func TestVerifyPlans(t *testing.T) {
 			"":                      `its base is ""`,
 			base + " {}":            "Content is empty",
 			base + " " + json + "x": "follows its JSON",
+			base + " " + strings.Replace(json, "{", `{"priority":17,`, 1):                     "Priority is 17",
 			base + " " + strings.Replace(json, `"slot_basis":"`, `"slot_basis":"another `, 1): "belongs to slot ",
 		} {
 			must(t, rdb.HSet(ctx, ruleKey, name, rule).Err())

@@ -11,6 +11,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/checked"
+	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/internal/plan"
 	"github.com/slotmq/go-rmq/internal/score"
 	"github.com/slotmq/go-rmq/internal/script"
@@ -70,7 +72,7 @@ func (i *Inspector) plansOf(ctx context.Context, t Topic, which []int) ([]Plan, 
 	plans, read, err := ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.ScanCmd {
 		return rulesFrom(ctx, k.Plans(t.Notes).Rule, 0)
 	}, func(k luascripts.SlotKeys, page *redis.ScanCmd) (map[string]Plan, error) {
-		return i.plansIn(ctx, k.Plans(t.Notes), page)
+		return i.plansIn(ctx, t, k.Plans(t.Notes), page)
 	})
 	if err := failed.merge(err); err != nil {
 		return nil, err
@@ -87,7 +89,7 @@ func (i *Inspector) plansOf(ctx context.Context, t Topic, which []int) ([]Plan, 
 }
 
 // plansIn reads the plans of one slot, page by page. A page may repeat what another one had.
-func (i *Inspector) plansIn(ctx context.Context, k luascripts.PlanKeys, page *redis.ScanCmd) (map[string]Plan, error) {
+func (i *Inspector) plansIn(ctx context.Context, t Topic, k luascripts.PlanKeys, page *redis.ScanCmd) (map[string]Plan, error) {
 	all := map[string]Plan{}
 	for {
 		rules, cursor, err := page.Result()
@@ -96,7 +98,7 @@ func (i *Inspector) plansIn(ctx context.Context, k luascripts.PlanKeys, page *re
 		}
 		ask := []any{"zmscore", k.Plan}
 		for n := 0; n+1 < len(rules); n += 2 {
-			all[rules[n]] = readPlan(rules[n], rules[n+1])
+			all[rules[n]] = readPlan(t, rules[n], rules[n+1])
 			ask = append(ask, rules[n])
 		}
 		if len(ask) > 2 {
@@ -136,7 +138,7 @@ func timeOf(reply any) time.Time {
 }
 
 // readPlan reads a rule as it is stored.
-func readPlan(name, stored string) Plan {
+func readPlan(t Topic, name, stored string) Plan {
 	p := Plan{Recurring: message.Recurring{Name: name}}
 	base, text, known := luascripts.PlanRule(stored)
 	if !known {
@@ -144,11 +146,20 @@ func readPlan(name, stored string) Plan {
 		return p
 	}
 	p.Set = base
-	rule, err := plan.Read(name, text)
+	rule, err := readRule(t, name, text)
 	if err != nil {
 		p.Err = err
 		return p
 	}
 	p.Recurring = rule.Message()
 	return p
+}
+
+// readRule also finds what no program would have set for such a topic, and no worker sends.
+func readRule(t Topic, name, text string) (*plan.Rule, error) {
+	rule, err := plan.Read(name, text)
+	if err == nil {
+		err = checked.Recurring(t.Topic, rule.Message(), limits.ContentBytes)
+	}
+	return rule, err
 }

@@ -29,14 +29,15 @@ func TestPlans(t *testing.T) {
 			must(t, rdb.ZAdd(ctx, k.Plan, redis.Z{Member: name, Score: 1800000000000 + float64(n)}).Err())
 		}
 		k := luascripts.KeysOf(topic.Name, 2).Plans(false)
-		must(t, rdb.HSet(ctx, k.Rule, "over", `1700000000000 {"content":"c","priority":17,"cron":"@daily"}`, "no base", "{}", "newer", `1 {"content":"c","moon":"full"}`).Err())
+		must(t, rdb.HSet(ctx, k.Rule, "over", `1700000000000 {"content":"c","priority":17,"cron":"@daily"}`, "no base", "{}", "newer", `1 {"content":"c","moon":"full"}`,
+			"of another kind", `1 {"content":"c","cron":"@daily"}`).Err())
 		must(t, rdb.SAdd(ctx, luascripts.PlansKey("orders"), 0, 1, 2, 3, "x", -1, 4).Err())
 		all, err := i.Plans(ctx, "orders")
 		must(t, err)
-		if len(all) != many+3 {
+		if len(all) != many+4 {
 			t.Fatalf("%d plans", len(all))
 		}
-		for n, p := range all[3:] {
+		for n, p := range all[4:] {
 			want := Plan{
 				Recurring: message.Recurring{Name: fmt.Sprintf("p%04d", n), Content: "c", Priority: 17, Cron: "@daily"},
 				Slot:      n % 2, Set: time.UnixMilli(1700000000000), Next: time.UnixMilli(1800000000000 + int64(n)),
@@ -45,7 +46,7 @@ func TestPlans(t *testing.T) {
 				t.Fatalf("%+v, want %+v", p, want)
 			}
 		}
-		for n, want := range []struct{ name, err string }{{"newer", "moon"}, {"no base", "when it was set"}, {"over", ""}} {
+		for n, want := range []struct{ name, err string }{{"newer", "moon"}, {"no base", "when it was set"}, {"of another kind", "Priority"}, {"over", ""}} {
 			p := all[n]
 			if p.Name != want.name || !p.Ended || p.Slot != 2 || (p.Err == nil) != (want.err == "") || p.Err != nil && !strings.Contains(p.Err.Error(), want.err) {
 				t.Errorf("%+v, want %+v", p, want)
@@ -94,6 +95,54 @@ func TestSetAndStopPlan(t *testing.T) {
 		}
 		if PlanReplaced.String() != "replaced" || PlanChange(9).String() != "PlanChange(9)" {
 			t.Errorf("%v, %v", PlanReplaced, PlanChange(9))
+		}
+	})
+}
+
+// A clock that was far ahead has set a rule, or has moved its plan on, or brought it to its end. Who
+// sets a rule of that name has it begin now.
+func TestSetPlanMends(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
+		topic := define(t, rdb, message.Topic{Name: "orders", Kind: message.KindFixedTime, Slots: 8})
+		rule := message.Recurring{Name: "p", Content: "a", Period: time.Hour}
+		k := planKeys(topic, slotOf(topic, "a"))
+		years := time.Now().AddDate(10, 0, 0)
+		setBy := func(base time.Time) {
+			_, text, _ := luascripts.PlanRule(rdb.HGet(ctx, k.Rule, "p").Val())
+			must(t, rdb.HSet(ctx, k.Rule, "p", fmt.Sprint(base.UnixMilli(), " ", text)).Err())
+		}
+		moved := func(to time.Time) {
+			must(t, rdb.ZAdd(ctx, k.Plan, redis.Z{Member: "p", Score: float64(to.UnixMilli())}).Err())
+		}
+		for what, x := range map[string]struct {
+			wrong func()
+			want  PlanChange
+		}{
+			"nothing is wrong":                {func() {}, PlanKept},
+			"set":                             {func() { setBy(years); moved(years.Add(time.Hour)) }, PlanMended},
+			"moved on":                        {func() { moved(years) }, PlanMended},
+			"at its end":                      {func() { must(t, rdb.ZRem(ctx, k.Plan, "p").Err()) }, PlanMended},
+			"moved on by a clock a bit ahead": {func() { setBy(time.Now().Add(-time.Hour)); moved(time.Now().Add(time.Hour)) }, PlanKept},
+			"set, unreadable":                 {func() { must(t, rdb.HSet(ctx, k.Rule, "p", fmt.Sprint(years.UnixMilli(), " {}")).Err()) }, PlanMended},
+			"of another content, set":         {func() { setBy(years); rule.Content = "b" }, PlanMended},
+		} {
+			rule.Content = "a"
+			for _, other := range []string{"a", "b"} {
+				k := planKeys(topic, slotOf(topic, other))
+				must(t, rdb.Del(ctx, k.Rule).Err())
+				must(t, rdb.Del(ctx, k.Plan).Err())
+			}
+			_, err := i.SetPlan(ctx, "orders", rule)
+			must(t, err)
+			x.wrong()
+			if got, err := i.SetPlan(ctx, "orders", rule); got != x.want || err != nil {
+				t.Errorf("%s: %v, %v", what, got, err)
+			}
+			all, err := i.Plans(ctx, "orders")
+			must(t, err)
+			if len(all) != 1 || all[0].Recurring != rule || all[0].Set.After(time.Now().Add(time.Minute)) || all[0].Next.After(time.Now().Add(2*time.Hour)) || all[0].Ended {
+				t.Errorf("%s: %+v", what, all)
+			}
 		}
 	})
 }

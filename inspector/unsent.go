@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/internal/plan"
 )
 
 // What the doctor looks at in plans.
@@ -16,7 +18,8 @@ import (
 const longOverdue = 2 * time.Minute
 
 // unsent finds the plans of a topic that this program cannot read, as a worker on this machine
-// could not, and those that should have been sent long ago.
+// could not, those that should have been sent long ago, and those that a wrong clock keeps from
+// being sent.
 func (i *Inspector) unsent(ctx context.Context, t Topic, seen seen) ([]finding, error) {
 	which, err := i.planned(ctx, t)
 	if err != nil || len(which) == 0 {
@@ -30,7 +33,15 @@ func (i *Inspector) unsent(ctx context.Context, t Topic, seen seen) ([]finding, 
 				"install the time zones where workers run that say so, or have them run a newer version"))
 		}
 		n := slices.Index(seen.slots, p.Slot)
-		if n < 0 || p.Next.IsZero() {
+		if n < 0 {
+			continue
+		}
+		if by, strays := p.strays(t, seen.counts[n].Now); strays {
+			all = append(all, warn(fmt.Sprintf("%s of topic %s %s: a clock was far ahead when it was set, or sent", p.Name, t.Name, by),
+				"look at the clocks of the servers, and then set it again: rmq every set with the same rule, or start a program that sets it"))
+			continue
+		}
+		if p.Next.IsZero() {
 			continue
 		}
 		late := seen.counts[n].Now.Sub(p.Next)
@@ -48,4 +59,30 @@ func (i *Inspector) unsent(ctx context.Context, t Topic, seen seen) ([]finding, 
 		}
 	}
 	return all, err
+}
+
+// strays tells where a plan stands that a wrong clock has set or moved on, and where it should.
+func (p Plan) strays(t Topic, now time.Time) (text string, strays bool) {
+	if p.Err != nil {
+		return "", false
+	}
+	rule, err := plan.New(t.Topic, p.Recurring, limits.ContentBytes)
+	if err != nil || !rule.Strays(p.Set, p.Next, now) {
+		return "", false
+	}
+	text = "has ended"
+	if !p.Next.IsZero() {
+		text = "sends nothing before " + p.Next.UTC().Format(time.RFC3339)
+	}
+	if should, comes := rule.Next(earlier(p.Set, now), now); comes {
+		text += ", and should next at " + should.Format(time.RFC3339)
+	}
+	return text, true
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }

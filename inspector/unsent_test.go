@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -42,10 +43,26 @@ func TestDoctorLooksAtPlans(t *testing.T) {
 			`nightly of topic reports cannot be read here: read the rule of plan "nightly": Zone is "Mars/Base"`,
 			"nightly of topic reports is due for 3h, and its worker "+c.Worker()+" does not send it")
 
+		// One that is wrong for its topic.
+		must(t, rdb.HSet(ctx, ruleKey, "nightly", strings.Replace(text, "{", `{"priority":17,`, 1)).Err())
+		wantCheck(t, i.Doctor(ctx), "plans", Warn, "nightly of topic reports cannot be read here: Priority is 17")
+
 		// At its end there is nothing to send.
-		must(t, rdb.HSet(ctx, ruleKey, "nightly", text).Err())
+		must(t, rdb.HSet(ctx, ruleKey, "nightly", strings.Replace(text, "{", fmt.Sprintf(`{"until":%d,`, time.Now().Add(-time.Second).UnixMilli()), 1)).Err())
 		must(t, rdb.ZRem(ctx, planKey, "nightly").Err())
 		wantCheck(t, i.Doctor(ctx), "plans", OK, "none is overdue")
+
+		// What a clock has done that was years ahead.
+		hour := time.Now().UTC().Truncate(time.Hour)
+		years := hour.AddDate(10, 0, 0)
+		look := luascripts.RuleKey("reports", 1)
+		must(t, rdb.HSet(ctx, look, "look", fmt.Sprint(hour.UnixMilli())+rdb.HGet(ctx, look, "look").Val()[13:]).Err())
+		must(t, rdb.ZAdd(ctx, luascripts.PlanKey("reports", 1), redis.Z{Member: "look", Score: float64(years.UnixMilli())}).Err())
+		wantCheck(t, i.Doctor(ctx), "plans", Warn,
+			"look of topic reports sends nothing before "+years.Format(time.RFC3339)+", and should next at "+hour.Add(time.Hour).Format(time.RFC3339)+": a clock was far ahead")
+		must(t, rdb.ZRem(ctx, luascripts.PlanKey("reports", 1), "look").Err())
+		wantCheck(t, i.Doctor(ctx), "plans", Warn, "look of topic reports has ended, and should next at ")
+		setPlan(t, rdb, reports, 1, "look", message.Recurring{Period: time.Minute})
 		must(t, rdb.Del(ctx, ruleKey).Err())
 		must(t, rdb.Set(ctx, ruleKey, "x", 0).Err())
 		wantCheck(t, i.Doctor(ctx), "messages", Fail, ruleKey)

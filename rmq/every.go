@@ -93,8 +93,11 @@ func (c *Client) Every(ctx context.Context, t Topic, r Recurring) error {
 		return fail(err)
 	}
 	change, err := i.SetPlan(ctx, t.Name, r)
-	if change == inspector.PlanReplaced {
+	switch change {
+	case inspector.PlanReplaced:
 		c.log.Warn("a plan has another rule now", zap.String("topic", t.Name), zap.String("plan", r.Name))
+	case inspector.PlanMended:
+		c.log.Warn("a clock that was far ahead has set a plan, or moved it on; it begins now", zap.String("topic", t.Name), zap.String("plan", r.Name))
 	}
 	return c.lacking(ctx, "set a plan", t, rights.Need{Plans: true}, err)
 }

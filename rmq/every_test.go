@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -116,6 +117,12 @@ func TestEveryIsDeclaredAtEachStart(t *testing.T) {
 		said := func() int { return lines.FilterMessage("a plan has another rule now").Len() }
 		if said() > 0 {
 			t.Errorf("%v", lines.All())
+		}
+		k := luascripts.KeysOf(luascripts.Qualify("shop", topic.Name), first[0].Slot).Plans(false)
+		noError(t, rdb.ZAdd(ctx, k.Plan, redis.Z{Member: rule.Name, Score: float64(time.Now().AddDate(10, 0, 0).UnixMilli())}).Err())
+		noError(t, client.Every(ctx, topic, rule)) // a clock was ten years ahead
+		if now := plansOf(t, client, topic); len(now) != 1 || !now[0].Next.Equal(first[0].Next) || lines.FilterMessageSnippet("it begins now").Len() != 1 {
+			t.Errorf("%+v, %v", now, lines.All())
 		}
 		rule.Cron = "0 4 * * *"
 		noError(t, client.Every(ctx, topic, rule))

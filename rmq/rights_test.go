@@ -451,7 +451,7 @@ func TestPlansWithDocumentedRights(t *testing.T) {
 	rule := rmq.Recurring{Name: "p", Content: "x", Period: 100 * time.Millisecond}
 	life := func(client *rmq.Client) error {
 		_, err := client.Plans(ctx, topic)
-		return errors.Join(client.Every(ctx, topic, rule), err, client.StopEvery(ctx, topic, "p"))
+		return errors.Join(client.Every(ctx, topic, rule), client.Every(ctx, topic, rule), err, client.StopEvery(ctx, topic, "p"))
 	}
 	setter := opened(t, rmq.Config{Redis: server.Client(t, producer.login)})
 	producer.grant(t, admin)

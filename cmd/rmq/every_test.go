@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -70,9 +71,16 @@ func TestEvery(t *testing.T) {
 			t.Errorf("%v, before %v", after, before)
 		}
 
-		// At its end it stays, so that it is not begun again.
+		// A clock was years ahead.
 		must(t, s.rdb.ZRem(ctx, luascripts.PlanKey("reports", 2), "look").Err())
-		says("look: kept, in slot 2 of reports, ended", "set", "reports", "look", "--content", "look", "--period", "10m", "--until", "2090-01-01T00:00:00Z")
+		says("look: mended, in slot 2 of reports, due in SPAN (TIME)", "set", "reports", "look", "--content", "look", "--period", "10m", "--until", "2090-01-01T00:00:00Z")
+
+		// At its end it stays, so that it is not begun again.
+		at := luascripts.RuleKey("reports", 2)
+		ended := strings.Replace(s.rdb.HGet(ctx, at, "look").Val(), fmt.Sprint(time.Date(2090, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()), "1700000000000", 1)
+		must(t, s.rdb.HSet(ctx, at, "look", ended).Err())
+		must(t, s.rdb.ZRem(ctx, luascripts.PlanKey("reports", 2), "look").Err())
+		says("look: kept, in slot 2 of reports, ended", "set", "reports", "look", "--content", "look", "--period", "10m", "--until", "2023-11-14T22:13:20Z")
 		if got := s.text(t, "every", "list", "reports"); !strings.Contains(got, "look      ended") {
 			t.Errorf("%q", got)
 		}
