@@ -13,8 +13,10 @@ var planDamages = []damage{
 	{"and leaves at its end", driven, `then call('ZREM', plan, name) else`, `then else`},
 	{"its rule stays then", driven, `then call('ZREM', plan, name) else`, `then call('ZREM', plan, name) call('HDEL', rule, name) else`},
 	{"a full server takes no occurrence", "plan: a full server", `local fires =`, `call('ZREM', plan, name) local fires =`},
-	{"the note of an older copy goes", "plan: notes", `call('HDEL', note, content) end `, `end `},
+	{"the note of an older copy goes", "plan: notes", `call('HDEL', note, content) `, ``},
 	{"and only where one is sent", "plan: notes", `if fires and note then`, `if note then`},
+	{"what waits is wanted for ever", "plan: notes", `elseif noted then`, `elseif false then`},
+	{"with its headers", "plan: notes", `(string.gsub(noted, '^(%d+ %d+ %d+ %d+) %d+', '%1 0'))`, `(string.gsub(noted, '^(%d+ %d+ %d+ %d+) %d+.*', '%1 0'))`},
 	{"the same rule keeps its plan", driven, `if string.match(held or '', '^%S+ (.*)$') == text then return {'KEPT'} end`, ``},
 	{"another one begins anew", driven, `call('ZADD', plan, following, name)
   if held`, `if not held then call('ZADD', plan, following, name) end
@@ -39,6 +41,6 @@ var planDamages = []damage{
 	{"a wrong plan shows before the first write", "wrong type: plan", `, call('ZSCORE', plan, name)
 if`, `, what == 'FIRE' and call('ZSCORE', plan, name)
 if`},
-	{"a wrong note, too", "wrong type: plan", "if note then call('HGET', note, content) end\n", ""},
+	{"a wrong note, too", "wrong type: plan", "local noted = note and call('HGET', note, content)\n", "local noted\n"},
 	{"a wrong store, too", "wrong type: plan", `local word = 'FIRED'`, `local word = 'FIRED' call('ZADD', plan, 1, name)`},
 }

@@ -117,9 +117,17 @@ func (d *driver) firePlan(o luascripts.Occurrence) {
 	need(err == nil, "ERROR: an occurrence is answered", "%v", err)
 	expected.same(e.after)
 	need(got == want, "PLAN", "%+v: %s, not %s", o, got, want)
-	if got == luascripts.PlanFired {
+	switch got {
+	case luascripts.PlanFired:
 		d.ledger.send(x, score)
 		d.ledger[x].noted = nil
+	case luascripts.PlanWaits:
+		if n := d.ledger[x].noted; n != nil && n.Expires > 0 {
+			endless := *n
+			endless.Expires = 0
+			d.ledger[x].noted = &endless
+			d.count["plan WAITS: its end is lifted"]++
+		}
 	}
 	d.check(e)
 	d.count["plan "+string(got)]++

@@ -2,8 +2,8 @@
 --
 -- GUARANTEE  to send an occurrence and to move its plan on to the next one is one step, and happens only where the plan
 --   stands at that occurrence, by that rule. So each is sent once, whoever tries, and however often. What waits stays
---   as it is: at most one copy of a content waits. (A failed copy of a literal topic, which waits in the store with its
---   retries left, 1..16, does not count as waiting.) A rule that is set again unchanged keeps its plan. One that has
+--   where it is, at most one copy of a content, and has no time to live any more. (A failed copy of a literal topic, which
+--   waits in the store with its retries left, 1..16, does not count as waiting.) A rule that is set again unchanged keeps its plan. One that has
 --   come to its end stays, without a plan, so that setting it again does not begin it again.
 -- KEYS  1 store  2 plan: name -> ms of its next occurrence  3 rule: name -> 'base JSON', base: the ms when it was set
 --   4 note: if the topic has notes
@@ -51,10 +51,14 @@ if content == '' then
 elseif tonumber(call('ZSCORE', store, content) or 0) > 16 then
   word = 'WAITS'
 end
-if note then call('HGET', note, content) end
+local noted = note and call('HGET', note, content)
 if held ~= text or due ~= at then return {'STALE'} end
 local fires = word == 'FIRED'
 if fires then call('ZADD', store, ARGV[7], content) end      -- first: a full server refuses it, and nothing has changed
 if following == '' then call('ZREM', plan, name) else call('ZADD', plan, following, name) end
-if fires and note then call('HDEL', note, content) end       -- of an older copy: it is not about this one
+if fires and note then
+  call('HDEL', note, content)                                -- of an older copy: it is not about this one
+elseif noted then                                            -- wanted as long as one of its sends is: this one has no end
+  call('HSET', note, content, (string.gsub(noted, '^(%d+ %d+ %d+ %d+) %d+', '%1 0')))
+end
 return {word}

@@ -109,7 +109,14 @@ var planTrials = []trial{
 		w.do("zadd", w.k.Store, w.now+5, "x")
 		w.sets(luascripts.PlanAdded, "p", "rule", w.now)
 		w.fires(luascripts.PlanWaits, w.due(1).List[0], w.now, "x", w.now)
-		w.must(w.do("hlen", w.plans.Note) == int64(2), "of what waits")
+		w.must(w.do("hget", w.plans.Note, "x") == "of an older copy" && w.do("hlen", w.plans.Note) == int64(2), "of what waits")
+		for _, headers := range []string{"", ` {"a":"1 2 3 4 5 6"}`} {
+			w.do("hset", w.plans.Note, "x", "1 2 3 4 5"+headers)
+			w.fires(luascripts.PlanWaits, w.due(1).List[0], w.now, "x", w.now)
+			w.must(w.do("hget", w.plans.Note, "x") == "1 2 3 4 0"+headers, "it ends, or is another: %v", w.do("hget", w.plans.Note, "x"))
+		}
+		w.fires(luascripts.PlanWaits, w.due(1).List[0], w.now, "x", w.now)
+		w.fires(luascripts.PlanStale, luascripts.Occurrence{Name: "p", Rule: "another"}, w.now, "x", w.now)
 		w.do("del", w.k.Store)
 		w.fires(luascripts.PlanFired, w.due(1).List[0], w.now, "x", w.now)
 		w.must(w.do("hexists", w.plans.Note, "x") == int64(0) && w.do("hexists", w.plans.Note, "y") == int64(1), "%v", w.do("hgetall", w.plans.Note))

@@ -68,6 +68,9 @@ type Explanation = inspector.Explanation
 // basis is the SlotBasis that the message was sent with. Leave it empty if it had none. If you
 // do not know it, leave it empty, too: then all slots are searched, and a message that waits in
 // several is an error. After an error of Redis, call it again: it may have had its effect.
+//
+// The content may be sent as a Unique message again, also if nothing was there to cancel: in the
+// slot of the basis, or of the content, or where the message was found.
 func (c *Client) Cancel(ctx context.Context, t Topic, content, basis string) (removed, asked bool, err error) {
 	i, err := c.inspector()
 	if err == nil {
