@@ -25,6 +25,23 @@ func noteOf(t *testing.T, rdb redis.UniversalClient, topic message.Topic, conten
 	return n
 }
 
+// A message that expires before it is due would never be handled.
+func TestTimeToLiveBeforeItsTime(t *testing.T) {
+	rdb := servertest.SharedRedis(t).Client(t)
+	p, topic := newProducer(t, rdb, Config{}), topicOf(t, message.KindFixedTime)
+	topic.Notes = true
+	in := func(wait, ttl time.Duration) message.Message {
+		return message.FixedTime{Content: "x", At: rdb.Time(ctx).Val().Add(wait), TTL: ttl}
+	}
+	for _, m := range []message.Message{in(time.Hour, time.Hour-time.Minute), in(24*time.Hour, time.Millisecond)} {
+		_, err := p.Send(ctx, topic, m)
+		wantInvalid(t, err, "TTL")
+	}
+	for _, m := range []message.Message{in(time.Hour, time.Hour+time.Minute), in(-time.Hour, time.Minute), in(time.Hour, 0)} {
+		mustSend(t, p, topic, m)
+	}
+}
+
 // In a topic with notes each send leaves one, whatever its kind, and however its messages are written.
 func TestNotes(t *testing.T) {
 	headers := map[string]string{"trace": "00-1-2-01", "from": "ü & <b>"}

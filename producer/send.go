@@ -152,7 +152,7 @@ func (p *Producer) open(ctx context.Context, t *topic, m message.Message) (o ope
 	if o.past = o.Past(now.earliest()); o.past && p.cfg.RefusePast {
 		return o, past(&o.Message, now.earliest())
 	}
-	return o, nil
+	return o, o.Outlives(now.latest())
 }
 
 // ticket is a message's place in a flight.

@@ -24,15 +24,29 @@ func (c *Message) note(t message.Topic, ttl time.Duration, headers map[string]st
 		if err := span("TTL", ttl); err != nil {
 			return "", err
 		}
-		if c.FromNow && ttl.Milliseconds() <= c.Value {
-			wait := time.Duration(c.Value) * time.Millisecond
-			return "", invalid("TTL", ttl.String(), "longer than the message waits, which is "+wait.String())
+		if c.TTL = ttl.Milliseconds(); c.FromNow { // rounded down: never handled later
+			if err := c.outlives(c.Value); err != nil {
+				return "", err
+			}
 		}
 	}
 	if err := checkHeaders(headers); err != nil {
 		return "", err
 	}
-	return luascripts.NoteArg(ttl.Milliseconds(), headers), nil // rounded down: never handled later
+	return luascripts.NoteArg(c.TTL, headers), nil
+}
+
+// Outlives checks that a message which is due at a time has not expired by then, if it is sent at
+// now, the time of the server that will store it.
+func (c *Message) Outlives(now time.Time) error { return c.outlives(c.Value - now.UnixMilli()) }
+
+// outlives checks that a message which waits for so many ms has not expired by then.
+func (c *Message) outlives(wait int64) error {
+	if c.TTL == 0 || c.TTL > wait {
+		return nil
+	}
+	ms := func(n int64) string { return (time.Duration(n) * time.Millisecond).String() }
+	return invalid("TTL", ms(c.TTL), "longer than the message waits, which is "+ms(wait))
 }
 
 func checkHeaders(headers map[string]string) error {
