@@ -23,8 +23,8 @@ end
 for from = 1, #names, 200 do
   local to, over = math.min(from + 199, #names), {}
   local waits = call('ZMSCORE', store, unpack(names, from, to))
-  local flies = call('ZMSCORE', prepare, unpack(names, from, to))
-  local again = call('ZMSCORE', retry, unpack(names, from, to))
+  local flies = call('ZCARD', prepare) > 0 and call('ZMSCORE', prepare, unpack(names, from, to)) or {}
+  local again = call('ZCARD', retry) > 0 and call('ZMSCORE', retry, unpack(names, from, to)) or {}
   for i = from, to do
     local at = i - from + 1
     if not (waits[at] or flies[at] or again[at]) then over[#over + 1] = names[i] end

@@ -96,13 +96,18 @@ var noteTrials = []trial{
 		start := fmt.Sprintf("%d %%d %d %d ", w.now*1000-1, w.now, w.now)
 		want := map[string]string{"a": fmt.Sprintf(start, 2) + `0 {"k":"v"}`, "b": fmt.Sprintf(start, 1) + "0", "waits": fmt.Sprintf(start, 1) + "0"}
 		w.must(maps.Equal(w.slot().notes, want), "%q, not %q", w.slot().notes, want)
+		w.sendAll(luascripts.SendNote, false, 0, // new ones around one that waits
+			message{content: "d", score: w.now, ttl: 7}, message{content: "a", score: w.now}, message{content: "e", score: w.now, ttl: 9})
+		want["a"] = fmt.Sprintf(start, 3) + `0 {"k":"v"}`
+		want["d"], want["e"] = fmt.Sprint(fmt.Sprintf(start, 1), w.now+7), fmt.Sprint(fmt.Sprintf(start, 1), w.now+9)
+		w.must(maps.Equal(w.slot().notes, want), "%q, not %q", w.slot().notes, want)
 
 		many := make([]message, 512)
 		for i := range many {
 			many[i] = message{content: fmt.Sprint(i), score: w.now}
 		}
 		w.sendAll(luascripts.SendNote, true, 0, many...)
-		w.must(len(w.slot().notes) == 515, "%d notes", len(w.slot().notes))
+		w.must(len(w.slot().notes) == 517, "%d notes", len(w.slot().notes))
 	}},
 	{name: "note: with a ceiling", run: func(w *world) {
 		w.clean(rangeMerge)

@@ -20,7 +20,6 @@
 --       ever) and, behind a space, its headers
 -- ANSWERS  without letters: how many were stored, and then the places (1: the first message) of those refused;
 --          the rest merged. With letters, of each message: 1 stored, 0 merged, -1 refused or -2 duplicate; and
---          its score, of a duplicate that of what waits, or 0
 local store, letters, call = KEYS[1], ARGV[3], redis.call
 local rule, most, width = ARGV[1], tonumber(ARGV[2]), 2 + #letters
 local ceilings, uniques, notes = string.find(letters, 'C'), string.find(letters, 'U'), string.find(letters, 'N')
@@ -28,103 +27,105 @@ local first, seen = ceilings and KEYS[1 + ceilings], uniques and KEYS[1 + unique
 local note, meta = notes and KEYS[1 + notes], notes and KEYS[2 + notes]
 
 -- At first all that is there is read, so that a wrong type shows before the first write. From then on the tables
--- hold what will be there, for a content that comes again. What is written goes together, at last.
-local contents = {}
+-- hold what will be there, at the first place of each content in this call, for one that comes again. What is
+-- written goes together, at last.
+local contents, places = {}, {}
 for i = 5, #ARGV, width do contents[#contents + 1] = ARGV[i] end
-local function of(values)
-  local found = {}
-  for i, value in ipairs(values) do found[contents[i]] = value end
-  return found
-end
-local scores, stores = of(call('ZMSCORE', store, unpack(contents))), {}
+local scores, stores = call('ZMSCORE', store, unpack(contents)), {}
 local size = most > 0 and call('ZCARD', store) or -math.huge
+local looks = 10 + #contents                      -- at what is left over: more than are added
 local now, ms, extended, noted, eldest, ended, firsts, untils, texts, begins, keeps, writes
 if width > 2 then
   local time = call('TIME')
   now = time[1] * 1000 + time[2] / 1000
   ms = string.format('%.0f', math.floor(now))
 end
-local looks = 10 + #contents                      -- at what is left over: more than are added
 if first then
-  eldest, firsts, begins = call('ZRANGE', first, 0, looks - 1), of(call('ZMSCORE', first, unpack(contents))), {}
+  eldest, firsts, begins = call('ZRANGE', first, 0, looks - 1), call('ZMSCORE', first, unpack(contents)), {}
 
-  -- extended returns when a message with a ceiling is due. An entry of `first` may be of an earlier wait: it
-  -- counts only while the content waits, and until its ceiling has passed.
-  function extended(x, waits, range, ceiling)
-    local since = waits and tonumber(firsts[x] or 0) or 0
+  -- extended returns when the message at a place, with a ceiling, is due. An entry of `first` may be of an
+  -- earlier wait: it counts only while the content waits, and until its ceiling has passed.
+  function extended(at, waits, range, ceiling)
+    local since = waits and tonumber(firsts[at] or 0) or 0
     if since + ceiling <= now then
-      since, firsts[x] = math.floor(now), ms
-      begins[#begins + 1], begins[#begins + 2] = ms, x
+      since, firsts[at] = math.floor(now), ms
+      begins[#begins + 1], begins[#begins + 2] = ms, contents[at]
     end
     return string.format('%.0f', math.min(math.ceil(now) + range, since + ceiling))
   end
 end
 if seen then
-  ended, untils, keeps = call('ZRANGEBYSCORE', seen, '-inf', ms, 'LIMIT', 0, looks), of(call('ZMSCORE', seen, unpack(contents))), {}
+  ended, untils, keeps = call('ZRANGEBYSCORE', seen, '-inf', ms, 'LIMIT', 0, looks), call('ZMSCORE', seen, unpack(contents)), {}
 end
 if note then
-  texts, writes = of(call('HMGET', note, unpack(contents))), {}
   local number = math.floor(tonumber(call('HGET', meta, 'batch') or '') or 0)
   -- Where there is none the next one is the clock in us, at least.
   if not (number > 0 and number < 2 ^ 53) then number = math.floor(now * 1000 + 0.5) - 1 end
-  local stamp = string.format('%.0f', number)
-  local fresh = string.format('%s 1 %s %s 0', stamp, ms, ms)
+  local stamp, fresh, waiting, at = string.format('%.0f', number), {}, {}, {}
+  texts, writes = {}, {}
+  for n, score in ipairs(scores) do
+    if score then waiting[#waiting + 1], at[#at + 1] = contents[n], n end
+  end
+  for i, text in ipairs(waiting[1] and call('HMGET', note, unpack(waiting)) or {}) do texts[at[i]] = text end
 
   -- noted returns the note of a content after one more send. The old one may be of an earlier copy: it goes
-  -- on only while the content waits. Then the message is wanted as long as one of its sends is.
+  -- on only while the content waits. Then the message is wanted as long as one of its sends is. Of new ones that
+  -- live equally long, the notes begin alike.
   function noted(old, told)
-    if not old and told == '' then return fresh end
-    local ends, headers, sends, since, till, kept = tonumber(told), ''
-    if not ends then ends, headers = string.match(told, '^(%d+) (.*)$') end
-    ends = tonumber(ends or 0)
+    local ttl, headers = string.match(told, '^(%d*)(.*)$')
+    local sends, since, till, kept = string.match(old or '', '^%d+ (%d+) (%d+) %d+ (%d+)(.*)$')
+    if not sends and fresh[ttl] then return string.format('%s%s', fresh[ttl], headers) end
+    local ends = tonumber(ttl) or 0
     if ends > 0 then ends = math.floor(now + ends) end
-    if old then sends, since, till, kept = string.match(old, '^%d+ (%d+) (%d+) %d+ (%d+) ?(.*)$') end
-    if sends then
-      till = tonumber(till)
-      ends = math.min(ends, till) > 0 and math.max(ends, till) or 0
+    if not sends then
+      fresh[ttl] = string.format('%s 1 %s %s %.0f', stamp, ms, ms, ends)
+      return string.format('%s%s', fresh[ttl], headers)
     end
-    if (headers or '') == '' then headers = kept or '' end
-    local form = headers == '' and '%s %.0f %s %s %.0f' or '%s %.0f %s %s %.0f %s'
-    return string.format(form, stamp, (sends or 0) + 1, since or ms, ms, ends, headers)
+    till = tonumber(till)
+    ends = math.min(ends, till) > 0 and math.max(ends, till) or 0
+    if headers == '' then headers = kept end
+    return string.format('%s %.0f %s %s %.0f%s', stamp, sends + 1, since, ms, ends, headers)
   end
 end
 
 local stored, refused, each = 0, {}, {}
-for i = 4, #ARGV, width do
-  local score, x, ceiling = ARGV[i], ARGV[i + 1], first and tonumber(ARGV[i + 1 + ceilings])
+for n, x in ipairs(contents) do
+  local at, i = places[x] or n, 4 + (n - 1) * width
+  local score, ceiling = ARGV[i], first and tonumber(ARGV[i + 1 + ceilings])
   local span = seen and tonumber(ARGV[i + 1 + uniques])
-  local old = scores[x]
+  local old = scores[at]
   local waits = old and tonumber(old) > 16
   local outcome = 0
-  if span and tonumber(untils[x] or 0) > now then
+  places[x] = at
+  if span and tonumber(untils[at] or 0) > now then
     outcome, score = -2, waits and old or 0
   elseif not old and size >= most then
     outcome = -1
-    refused[#refused + 1] = (i - 4) / width + 1
+    refused[#refused + 1] = n
   elseif ceiling and waits and tonumber(old) <= now or not ceiling and rule == 'first' and waits then
     score = old
   else
-    if ceiling then score = extended(x, waits, tonumber(score), ceiling) end
-    scores[x] = score
+    if ceiling then score = extended(at, waits, tonumber(score), ceiling) end
+    scores[at] = score
     stores[#stores + 1], stores[#stores + 2] = score, x
     if not old then size = size + 1 end
     if not old or rule == 'first' and not waits then outcome = 1 end
   end
   if outcome == 1 then stored = stored + 1 end
   if span and outcome >= 0 then
-    untils[x] = string.format('%.0f', math.ceil(now) + span)
-    keeps[#keeps + 1], keeps[#keeps + 2] = untils[x], x
+    untils[at] = string.format('%.0f', math.ceil(now) + span)
+    keeps[#keeps + 1], keeps[#keeps + 2] = untils[at], x
   end
   if note and outcome >= 0 then
-    texts[x] = noted(waits and texts[x], ARGV[i + 1 + notes])
-    writes[#writes + 1], writes[#writes + 2] = x, texts[x]
+    texts[at] = noted(waits and texts[at], ARGV[i + 1 + notes])
+    writes[#writes + 1], writes[#writes + 2] = x, texts[at]
   end
   if width > 2 then each[#each + 1], each[#each + 2] = outcome, tonumber(score) end
 end
+if note and writes[1] then call('HSET', note, unpack(writes)) end   -- first: its key may not have been read
 if stores[1] then call('ZADD', store, unpack(stores)) end
 if first and begins[1] then call('ZADD', first, unpack(begins)) end
 if seen and keeps[1] then call('ZADD', seen, unpack(keeps)) end
-if note and writes[1] then call('HSET', note, unpack(writes)) end
 
 -- What is left of waits that are over, and of times, goes at last: a full server refuses only the first write.
 local gone = {}
@@ -134,7 +135,7 @@ end
 if gone[1] then call('ZREM', first, unpack(gone)) end
 gone = {}
 for _, x in ipairs(ended or gone) do
-  if tonumber(untils[x] or 0) <= now then gone[#gone + 1] = x end
+  if tonumber(places[x] and untils[places[x]] or 0) <= now then gone[#gone + 1] = x end
 end
 if gone[1] then call('ZREM', seen, unpack(gone)) end
 if width > 2 then return each end
