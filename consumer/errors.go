@@ -31,6 +31,10 @@ var (
 	// tried again nor dead.
 	ErrCancelled = errors.New("the message was cancelled")
 
+	// ErrExpired is what observers see of a message that came too late: later than MaxLate, or
+	// when its time to live was over. No handler has seen it.
+	ErrExpired = errors.New("the message came too late")
+
 	// ErrRunning is returned by Listen after Start, and by a second Start.
 	ErrRunning = errors.New("it has been started already")
 )

@@ -77,7 +77,7 @@ func (b *batch) inTime(i int, ask bool) (inTime, ok bool) {
 	if reason == "" {
 		return true, true
 	}
-	r := result{fate: dead, reason: reason}
+	r := result{fate: dead, reason: reason, err: ErrExpired}
 	if b.topic.opts.Expired == ExpiredDrop {
 		r.fate = dropped
 	}

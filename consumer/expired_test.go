@@ -119,8 +119,8 @@ func testMaxLate(t *testing.T, rdb redis.UniversalClient, cfg Config, topic mess
 	seen.await("all have ended", func() bool { return seen.ends[what] == len(late) && seen.ends[message.Done] == len(inTime) })
 	seen.mu.Lock()
 	for _, x := range seen.items {
-		if x.What == what && (!strings.HasPrefix(x.Reason, "expired: due 2") || !strings.Contains(x.Reason, ", late by 1h") || x.Took != 0) {
-			t.Errorf("%s: %s, after %v", x.What, x.Reason, x.Took)
+		if x.What == what && (!strings.HasPrefix(x.Reason, "expired: due 2") || !strings.Contains(x.Reason, ", late by 1h") || x.Took != 0 || x.Err != ErrExpired) {
+			t.Errorf("%s: %s, after %v: %v", x.What, x.Reason, x.Took, x.Err)
 		}
 		if x.What == message.Done && x.Took <= 0 {
 			t.Errorf("%s: %s was handled in %v", how, x.Content, x.Took)

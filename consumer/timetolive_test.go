@@ -58,8 +58,8 @@ func testTimeToLive(t *testing.T, topic message.Topic, how string, expired Expir
 	seen.await("all have ended", func() bool { return seen.ends[what] == len(over) && seen.ends[message.Done] == len(inTime) })
 	seen.mu.Lock()
 	for _, x := range seen.items {
-		if x.What == what && (!strings.HasPrefix(x.Content, "over") || !strings.HasPrefix(x.Reason, "expired: its time to live ended 2") || x.Took != 0) {
-			t.Errorf("%s: %s, after %v", x.What, x.Reason, x.Took)
+		if x.What == what && (!strings.HasPrefix(x.Content, "over") || !strings.HasPrefix(x.Reason, "expired: its time to live ended 2") || x.Took != 0 || x.Err != ErrExpired) {
+			t.Errorf("%s: %s, after %v: %v", x.What, x.Reason, x.Took, x.Err)
 		}
 	}
 	seen.mu.Unlock()

@@ -20,6 +20,7 @@ var errorTypes = []struct {
 	{ErrClosed, "closing"},
 	{consumer.ErrDead, "dead"},
 	{consumer.ErrPanic, "panic"},
+	{ErrExpired, "expired"},
 	{ErrPushedBack, "pushed_back"},
 	{ErrLeaseLost, "lease_lost"},
 	{ErrTimeout, "timeout"},
@@ -32,7 +33,7 @@ var errorTypes = []struct {
 }
 
 // ErrorType is the class of an error of this package in one word, as metrics and traces have
-// it in error.type: cancelled, closing, dead, panic, pushed_back, lease_lost, timeout, uncertain,
+// it in error.type: cancelled, closing, dead, panic, expired, pushed_back, lease_lost, timeout, uncertain,
 // not_replicated, queue_full, topic_conflict, invalid, oom, or _OTHER for every other error. It
 // is empty for nil.
 func ErrorType(err error) (word string) {

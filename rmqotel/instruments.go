@@ -20,6 +20,7 @@ type instruments struct {
 	dead       metric.Int64Counter
 	snoozed    metric.Int64Counter
 	dropped    metric.Int64Counter
+	expired    metric.Int64Counter
 	handedBack metric.Int64Counter
 	takenOver  metric.Int64Counter
 	slotMoves  metric.Int64Counter
@@ -57,6 +58,7 @@ func newInstruments(p metric.MeterProvider) (*instruments, error) {
 		dead:       counter("rmq.dead", "{message}", "Messages that failed for the last time."),
 		snoozed:    counter("rmq.snoozed", "{message}", "Messages that their handler wanted later."),
 		dropped:    counter("rmq.dropped", "{message}", "Messages that a worker had taken and dropped: cancelled, or too late."),
+		expired:    counter("rmq.expired", "{message}", "Messages that came too late to be handled: of those dead or dropped."),
 		handedBack: counter("rmq.handed_back", "{message}", "Messages that were taken, but not begun, and went back."),
 		takenOver:  counter("rmq.taken_over", "{message}", "Messages that this worker lost to another one."),
 		slotMoves:  counter("rmq.slot.moves", "{slot}", "Slots that came to this worker, or left it."),

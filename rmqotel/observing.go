@@ -79,6 +79,9 @@ func (t *Telemetry) observeWork(e *message.Event) {
 		if counter := t.meters.of(item.What); counter != nil {
 			counter.Add(ctx, 1, topic)
 		}
+		if item.Err == rmq.ErrExpired { // just that: a handler's error may have methods that panic
+			t.meters.expired.Add(ctx, 1, topic)
+		}
 		if item.Took > 0 { // it was in a handler
 			line := t.measured(operation{name: processName, dest: dest, errorType: classOf(item)})
 			t.meters.consumed.Add(ctx, 1, line)

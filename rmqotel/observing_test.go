@@ -29,6 +29,7 @@ func TestEventsAreCounted(t *testing.T) {
 			event("w-1", 0, message.Item{What: what}, message.Item{What: message.Done})
 		}
 	}
+	event("w-1", 0, message.Item{What: message.Died, Err: rmq.ErrExpired}, message.Item{What: message.Dropped, Err: rmq.ErrExpired})
 	event("w-2", 0, message.Item{What: message.Moved, Reason: "gained"}, message.Item{What: message.Moved, Reason: "left"}, message.Item{What: message.Moved, Reason: "gained"})
 	event("w-2", 0, message.Item{What: message.Probing, Reason: "began"}, message.Item{What: message.Probing, Reason: "ended"}, message.Item{What: message.Probing, Reason: "began"})
 
@@ -37,7 +38,7 @@ func TestEventsAreCounted(t *testing.T) {
 		with []string
 		want float64
 	}{
-		{"rmq.merged", nil, 2}, {"rmq.duplicates", nil, 1}, {"rmq.failed", nil, 1}, {"rmq.dead", nil, 2}, {"rmq.snoozed", nil, 3}, {"rmq.dropped", nil, 4},
+		{"rmq.merged", nil, 2}, {"rmq.duplicates", nil, 1}, {"rmq.failed", nil, 1}, {"rmq.dead", nil, 3}, {"rmq.snoozed", nil, 3}, {"rmq.dropped", nil, 5}, {"rmq.expired", nil, 2},
 		{"rmq.handed_back", nil, 5}, {"rmq.taken_over", nil, 6}, {"rmq.batch.size", nil, 1}, {"rmq.lateness", nil, 2},
 		{"rmq.slot.moves", []string{"direction=gained"}, 2}, {"rmq.slot.moves", []string{"direction=left"}, 1},
 		{"rmq.probing", nil, 1},

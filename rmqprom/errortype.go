@@ -12,7 +12,7 @@ import (
 // rmq.ErrorType.
 var errorNames = [...]string{
 	none: "", leaseLost: "lease_lost", closing: "closing", pushedBack: "pushed_back",
-	4: "timeout", "cancelled", "panic", "dead", "invalid", "topic_conflict", "uncertain", "not_replicated", "queue_full", "oom", "_OTHER",
+	4: "timeout", "cancelled", "panic", "dead", "expired", "invalid", "topic_conflict", "uncertain", "not_replicated", "queue_full", "oom", "_OTHER",
 }
 
 // Indexes of errorNames.

@@ -138,7 +138,7 @@ func TestDeliveriesThatDoNotCount(t *testing.T) {
 	_, err := client.SendBatch(ctx, jobs, []rmq.Message{rmq.FixedTime{Content: "not yet", At: time.Now()}, rmq.FixedTime{Content: "too late", At: time.Now().Add(-2 * time.Hour)}})
 	must(t, err)
 	await(t, now, 2, "messaging_client_consumed_messages_total", "error_type=")
-	await(t, now, 1, "rmq_dropped_total").want(t, "rmq_snoozed_total = 1", "rmq_failed_total = 0", "rmq_dead_total = 0")
+	await(t, now, 1, "rmq_dropped_total").want(t, "rmq_expired_total = 1", "rmq_snoozed_total = 1", "rmq_failed_total = 0", "rmq_dead_total = 0")
 
 	// One runs, and the others of its batch have not begun when the worker closes.
 	_, err = client.SendBatch(ctx, jobs, []rmq.Message{

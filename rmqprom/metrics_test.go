@@ -63,8 +63,8 @@ func TestWhatIsCounted(t *testing.T) {
 	m.Observe(worked("shop:orders",
 		message.Item{What: message.Done, Took: took}, message.Item{What: message.Done, Took: 2 * took},
 		message.Item{What: message.Failed, Took: took, Err: rmq.ErrTimeout}, message.Item{What: message.Failed, Took: took, Err: errors.New("no")},
-		message.Item{What: message.Died, Took: took, Err: rmq.Dead(nil)}, message.Item{What: message.Died}, // too late, say
-		message.Item{What: message.Snoozed, Took: took}, message.Item{What: message.Dropped},
+		message.Item{What: message.Died, Took: took, Err: rmq.Dead(nil)}, message.Item{What: message.Died, Err: rmq.ErrExpired},
+		message.Item{What: message.Snoozed, Took: took}, message.Item{What: message.Dropped}, message.Item{What: message.Dropped, Err: rmq.ErrExpired},
 		message.Item{What: message.HandedBack}, message.Item{What: message.HandedBack, Took: took, Err: context.Canceled},
 		message.Item{What: message.Overtaken, Took: took}, message.Item{What: message.Overtaken}))
 	m.Observe(worked("shop:orders", message.Item{What: message.Moved, Reason: "gained"}, message.Item{What: message.Moved, Reason: "gained"}))
@@ -99,7 +99,8 @@ func TestWhatIsCounted(t *testing.T) {
 		"rmq_failed_total topic=shop:orders = 2",
 		"rmq_dead_total topic=shop:orders = 2",
 		"rmq_snoozed_total topic=shop:orders = 1",
-		"rmq_dropped_total topic=shop:orders = 1",
+		"rmq_dropped_total topic=shop:orders = 2",
+		"rmq_expired_total topic=shop:orders = 2",
 		"rmq_handed_back_total topic=shop:orders = 2",
 		"rmq_taken_over_total topic=shop:orders = 2",
 		"rmq_slot_moves_total topic=shop:orders direction=gained = 2",
@@ -157,11 +158,11 @@ func TestTopicsAreBounded(t *testing.T) {
 // Whatever errors come, error_type has only the words that are written down.
 func TestErrorTypesAreBounded(t *testing.T) {
 	t.Parallel()
-	words := strings.Fields("timeout cancelled lease_lost closing panic dead invalid topic_conflict uncertain not_replicated queue_full oom pushed_back _OTHER")
+	words := strings.Fields("timeout cancelled lease_lost closing panic dead expired invalid topic_conflict uncertain not_replicated queue_full oom pushed_back _OTHER")
 	m, registry := newMetrics(t, rmqprom.Config{})
 	for _, err := range []error{
 		rmq.ErrTimeout, rmq.ErrCancelled, rmq.ErrLeaseLost, rmq.ErrClosing, consumer.ErrPanic, rmq.Dead(nil), rmq.ErrInvalid, rmq.ErrTopicConflict,
-		rmq.ErrUncertain, rmq.ErrNotReplicated, rmq.ErrQueueFull, rmq.ErrPushedBack, errors.New("no such order 4711"), errors.New("no such order 4712"), nil,
+		rmq.ErrUncertain, rmq.ErrNotReplicated, rmq.ErrQueueFull, rmq.ErrPushedBack, rmq.ErrExpired, errors.New("no such order 4711"), errors.New("no such order 4712"), nil,
 	} {
 		m.Observe(worked("orders", message.Item{What: message.Failed, Took: 1, Err: err, Reason: "x"}))
 	}

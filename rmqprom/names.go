@@ -31,6 +31,7 @@ var (
 	dead       = own("rmq_dead_total", "Messages that failed for the last time.")
 	snoozed    = own("rmq_snoozed_total", "Messages that their handler wanted later.")
 	dropped    = own("rmq_dropped_total", "Messages that a worker had taken and dropped: cancelled, or too late.")
+	expired    = own("rmq_expired_total", "Messages that came too late to be handled: of those dead or dropped.")
 	handedBack = own("rmq_handed_back_total", "Messages that were taken, but not begun, and went back.")
 	takenOver  = own("rmq_taken_over_total", "Messages that this worker lost to another one.")
 	slotMoves  = own("rmq_slot_moves_total", "Slots that came to this worker, or left it.", "direction")
@@ -59,7 +60,7 @@ var (
 var (
 	ofMetrics = []*prometheus.Desc{
 		sentMessages, consumedMessages, operationDuration, processDuration, merged, duplicates, failed, dead, snoozed,
-		dropped, handedBack, takenOver, slotMoves, probing, allowed, lateness, batchSize, handlersRunning,
+		dropped, expired, handedBack, takenOver, slotMoves, probing, allowed, lateness, batchSize, handlersRunning,
 	}
 	ofState = []*prometheus.Desc{messages, due, overdue, paused, unread, workers, stateErrors, stateAge}
 )

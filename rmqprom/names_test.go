@@ -29,6 +29,7 @@ var written = strings.Fields(`
 	rmq_dead_total COUNTER topic
 	rmq_dropped_total COUNTER topic
 	rmq_duplicates_total COUNTER topic
+	rmq_expired_total COUNTER topic
 	rmq_failed_total COUNTER topic
 	rmq_handed_back_total COUNTER topic
 	rmq_handlers_allowed GAUGE topic

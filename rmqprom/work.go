@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/rmq"
 )
 
 // work are the figures of what workers of this process did with the messages of a topic.
@@ -18,6 +19,7 @@ type work struct {
 	batch   histogram                 // how many messages it had
 	late    histogram                 // messages, when they were taken
 	ends    [message.Moved + 1]uint64 // what became of messages, besides Done
+	expired uint64                    // of those that died or were dropped
 	gained  uint64                    // slots
 	left    uint64
 	probing int // workers
@@ -52,6 +54,9 @@ func (w *work) count(e *message.Event) {
 		default:
 			if int(item.What) < len(w.ends) {
 				w.ends[item.What]++
+			}
+			if item.Err == rmq.ErrExpired { // just that: a handler's error may have methods that panic
+				w.expired++
 			}
 			if item.Took > 0 { // it was in a handler
 				w.handled[errorOf(item)].add(&durations, int64(item.Took), 1)
@@ -101,6 +106,7 @@ func (w *work) collect(topic string, to chan<- prometheus.Metric) {
 	for what, d := range ofEnds {
 		to <- counter(d, w.ends[what], topic)
 	}
+	to <- counter(expired, w.expired, topic)
 	to <- counter(slotMoves, w.gained, topic, gained)
 	to <- counter(slotMoves, w.left, topic, left)
 	to <- gauge(probing, float64(w.probing), topic)
