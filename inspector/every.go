@@ -58,7 +58,7 @@ func (i *Inspector) SetPlan(ctx context.Context, topic string, r message.Recurri
 	}
 	change, err := i.setPlan(ctx, t, r)
 	if err != nil {
-		return 0, fmt.Errorf("set plan %q of topic %s: %w", r.Name, topic, err)
+		return 0, fmt.Errorf("set plan %.60q of topic %s: %w", r.Name, topic, err)
 	}
 	return change, nil
 }

@@ -241,6 +241,9 @@ func TestBadCalls(t *testing.T) {
 	b.says(err, "ctx is nil")
 	b.says(b.client.Start(nobody), "start", "ctx is nil")
 	b.says(b.client.Close(nobody), "close", "ctx is nil")
+	for _, call := range changes(b.client) {
+		b.says(call(nobody), "in topic ranked: ctx is nil")
+	}
 	var nothing rmq.ListenerFunc
 	b.says(b.client.Listen(ranked, nil, rmq.ListenOptions{}), "listen to topic ranked", "the listener is nil")
 	b.says(b.client.Listen(ranked, nothing, rmq.ListenOptions{}), "the listener is nil")
@@ -268,6 +271,11 @@ func TestBadCalls(t *testing.T) {
 	}
 	if err := b.client.Start(background); !errors.Is(err, rmq.ErrClosed) {
 		t.Errorf("Start after Close: %v", err)
+	}
+	for what, call := range changes(b.client) {
+		if err := call(background); !errors.Is(err, rmq.ErrClosed) {
+			t.Errorf("%s after Close: %v", what, err)
+		}
 	}
 	if n := b.waiting(ranked); n != 0 {
 		t.Errorf("%d messages were stored", n)

@@ -2,11 +2,9 @@ package rmq
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/rights"
-	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // What a program does with messages that it has sent before. All of it is in package
@@ -67,48 +65,34 @@ type Explanation = inspector.Explanation
 //
 // basis is the SlotBasis that the message was sent with. Leave it empty if it had none. If you
 // do not know it, leave it empty, too: then all slots are searched, and a message that waits in
-// several is an error. After an error of Redis, call it again: it may have had its effect.
+// several is an error. After an error of Redis, or the end of ctx, call it again: it may have
+// had its effect.
 //
 // The content may be sent as a Unique message again, also if nothing was there to cancel: in the
 // slot of the basis, or of the content, or where the message was found.
 func (c *Client) Cancel(ctx context.Context, t Topic, content, basis string) (removed, asked bool, err error) {
-	i, err := c.inspector()
-	if err == nil {
-		removed, asked, err = i.Cancel(ctx, t.Name, content, basis)
-	}
-	return removed, asked, c.lacking(ctx, "cancel", t, rights.Need{Changes: true}, err)
+	type answer struct{ removed, asked bool }
+	got, err := ask(ctx, c, "cancel", t, rights.Need{Changes: true}, func(ctx context.Context, i *inspector.Inspector) (a answer, err error) {
+		a.removed, a.asked, err = i.Cancel(ctx, t.Name, content, basis)
+		return a, err
+	})
+	return got.removed, got.asked, err
 }
 
 // Reschedule gives a message that waits another time or priority, and returns how it waits
 // now. A retry keeps its attempts. It finds the message as Cancel does. One that does not wait
 // is ErrNotWaiting, and the error says where it is.
-func (c *Client) Reschedule(ctx context.Context, t Topic, content, basis string, to Move) (e Entry, err error) {
-	i, err := c.inspector()
-	if err == nil {
-		e, err = i.Reschedule(ctx, t.Name, content, basis, to)
-	}
-	return e, c.lacking(ctx, "reschedule", t, rights.Need{Changes: true}, err)
+func (c *Client) Reschedule(ctx context.Context, t Topic, content, basis string, to Move) (Entry, error) {
+	return ask(ctx, c, "reschedule", t, rights.Need{Changes: true}, func(ctx context.Context, i *inspector.Inspector) (Entry, error) {
+		return i.Reschedule(ctx, t.Name, content, basis, to)
+	})
 }
 
 // Explain returns, for each slot that has the message, where it is there and what it waits
 // for. It returns nothing if the message is nowhere: handled, cancelled, or never sent. It
 // finds the message as Cancel does.
-func (c *Client) Explain(ctx context.Context, t Topic, content, basis string) (all []Explanation, err error) {
-	i, err := c.inspector()
-	if err == nil {
-		all, err = i.Explain(ctx, t.Name, content, basis)
-	}
-	return all, c.lacking(ctx, "explain", t, rights.Need{Changes: true}, err)
-}
-
-// lacking names all rights that are missing where err says only that one is.
-func (c *Client) lacking(ctx context.Context, operation string, t Topic, need rights.Need, err error) error {
-	if !rights.Denied(err) {
-		return err
-	}
-	name := luascripts.Qualify(c.namespace, t.Name)
-	if lacks := rights.Check(ctx, c.rdb, need, rights.Topic{Name: name, Slots: max(1, t.Slots), Notes: t.Notes}); lacks != nil {
-		return fmt.Errorf("%s in topic %s: %w", operation, t.Name, lacks)
-	}
-	return err
+func (c *Client) Explain(ctx context.Context, t Topic, content, basis string) ([]Explanation, error) {
+	return ask(ctx, c, "explain", t, rights.Need{Changes: true}, func(ctx context.Context, i *inspector.Inspector) ([]Explanation, error) {
+		return i.Explain(ctx, t.Name, content, basis)
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -30,6 +31,7 @@ type Client struct {
 	namespace  string
 	maxContent int
 	inspector  func() (*inspector.Inspector, error) // makes it at first
+	closed     atomic.Bool
 }
 
 // New returns a client. It validates the Config and does no I/O; the first
@@ -127,7 +129,8 @@ func (c *Client) Close(ctx context.Context) error {
 	if ctx == nil {
 		return errors.New("close: ctx is nil")
 	}
-	err := c.consumer.Close(ctx)
+	err := c.consumer.Close(ctx) // until here, handlers may use the client
+	c.closed.Store(true)
 	if ctx.Err() != nil { // handlers have used it up; what they sent takes only a moment
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), time.Second)

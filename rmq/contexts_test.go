@@ -29,6 +29,23 @@ func soon(t *testing.T, what string, do func() error) error {
 	}
 }
 
+// changes are the calls about what was sent before, or is sent again and again.
+func changes(client *rmq.Client) map[string]func(ctx context.Context) error {
+	return map[string]func(ctx context.Context) error{
+		"Cancel": func(ctx context.Context) error { _, _, err := client.Cancel(ctx, ranked, "x", ""); return err },
+		"Reschedule": func(ctx context.Context) error {
+			_, err := client.Reschedule(ctx, ranked, "x", "", rmq.Move{})
+			return err
+		},
+		"Explain": func(ctx context.Context) error { _, err := client.Explain(ctx, ranked, "x", ""); return err },
+		"Every": func(ctx context.Context) error {
+			return client.Every(ctx, ranked, rmq.Recurring{Name: "p", Content: "x", Priority: 17, Period: time.Hour})
+		},
+		"StopEvery": func(ctx context.Context) error { return client.StopEvery(ctx, ranked, "p") },
+		"Plans":     func(ctx context.Context) error { _, err := client.Plans(ctx, ranked); return err },
+	}
+}
+
 // A Redis that takes connections and never answers, and one that cannot even be
 // connected to, hold up nobody for longer than his context lasts.
 func TestContextsAreHeeded(t *testing.T) {
@@ -72,6 +89,14 @@ func TestContextsAreHeeded(t *testing.T) {
 				defer cancel()
 				if err := soon(t, "Start", func() error { return client.Start(short) }); !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("Start: %v", err)
+				}
+
+				for what, call := range changes(client) {
+					short, cancel := context.WithTimeout(background, 10*time.Millisecond)
+					defer cancel()
+					if err := soon(t, what, func() error { return call(short) }); !errors.Is(err, context.DeadlineExceeded) {
+						t.Errorf("%s: %v", what, err)
+					}
 				}
 
 				// Close while another Start is under way, which its own context ends.

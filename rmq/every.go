@@ -2,7 +2,6 @@ package rmq
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"go.uber.org/zap"
@@ -74,51 +73,46 @@ type Plan = inspector.Plan
 //
 // A rule that is wrong, or can never send anything, is ErrInvalid, and the error names the field.
 func (c *Client) Every(ctx context.Context, t Topic, r Recurring) error {
-	fail := func(err error) error { return fmt.Errorf("set plan %q of topic %s: %w", r.Name, t.Name, err) }
-	if ctx == nil {
-		return fail(errors.New("ctx is nil"))
-	}
+	fail := func(err error) error { return fmt.Errorf("set plan %.60q of topic %s: %w", r.Name, t.Name, err) }
 	if err := t.Validate(); err != nil {
 		return fail(err)
 	}
 	if _, err := plan.New(t, r, c.maxContent); err != nil {
 		return fail(err)
 	}
-	name := luascripts.Qualify(c.namespace, t.Name)
-	if _, err := definition.Agree(ctx, luascripts.New(c.rdb), name, t, definition.Sharing{}); err != nil {
-		return c.lacking(ctx, "set a plan", t, rights.Need{Plans: true}, fail(rights.Explain(err, rights.User(c.rdb))))
-	}
-	i, err := c.inspector()
-	if err != nil {
-		return fail(err)
-	}
-	change, err := i.SetPlan(ctx, t.Name, r)
+	change, err := ask(ctx, c, "set a plan", t, planning, func(ctx context.Context, i *inspector.Inspector) (inspector.PlanChange, error) {
+		_, err := definition.Agree(ctx, luascripts.New(c.rdb), luascripts.Qualify(c.namespace, t.Name), t, definition.Sharing{})
+		if err != nil {
+			return 0, fail(rights.Explain(err, rights.User(c.rdb)))
+		}
+		return i.SetPlan(ctx, t.Name, r)
+	})
 	switch change {
 	case inspector.PlanReplaced:
 		c.log.Warn("a plan has another rule now", zap.String("topic", t.Name), zap.String("plan", r.Name))
 	case inspector.PlanMended:
 		c.log.Warn("a clock that was far ahead has set a plan, or moved it on; it begins now", zap.String("topic", t.Name), zap.String("plan", r.Name))
 	}
-	return c.lacking(ctx, "set a plan", t, rights.Need{Plans: true}, err)
+	return err
 }
+
+// planning is what plans need beside sends.
+var planning = rights.Need{Plans: true}
 
 // StopEvery ends what Every began. What was sent already is delivered. It does nothing if there is
 // no such plan; a topic that no program has used yet is ErrUnknownTopic.
 func (c *Client) StopEvery(ctx context.Context, t Topic, name string) error {
-	i, err := c.inspector()
-	if err == nil {
-		_, err = i.StopPlan(ctx, t.Name, name)
-	}
-	return c.lacking(ctx, "stop a plan", t, rights.Need{Plans: true}, err)
+	_, err := ask(ctx, c, "stop a plan", t, planning, func(ctx context.Context, i *inspector.Inspector) (bool, error) {
+		return i.StopPlan(ctx, t.Name, name)
+	})
+	return err
 }
 
 // Plans returns what is sent again and again to a topic, in the order of names.
-func (c *Client) Plans(ctx context.Context, t Topic) (all []Plan, err error) {
-	i, err := c.inspector()
-	if err == nil {
-		all, err = i.Plans(ctx, t.Name)
-	}
-	return all, c.lacking(ctx, "list the plans", t, rights.Need{Plans: true}, err)
+func (c *Client) Plans(ctx context.Context, t Topic) ([]Plan, error) {
+	return ask(ctx, c, "list the plans", t, planning, func(ctx context.Context, i *inspector.Inspector) ([]Plan, error) {
+		return i.Plans(ctx, t.Name)
+	})
 }
 
 // contentLimit is MaxContent, with its default.

@@ -212,6 +212,11 @@ func TestEveryRefuses(t *testing.T) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
+	long := good
+	long.Name = strings.Repeat("n", 201)
+	if err := client.Every(ctx, topic, long); err == nil || len(err.Error()) > 300 {
+		t.Errorf("a name that is too long: %v", err)
+	}
 	var none context.Context
 	if err := client.Every(none, topic, good); err == nil || !strings.Contains(err.Error(), "ctx is nil") {
 		t.Errorf("without a context: %v", err)

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -82,6 +84,8 @@ func (a *app) setPlan(ctx context.Context, topic, name string, p *planning) erro
 	}
 	i, t, err := a.topic(ctx, topic)
 	switch {
+	case errors.Is(err, inspector.ErrUnknownTopic):
+		return failed("%w; a program that uses it defines it, or its first message does: rmq send --kind", err)
 	case err != nil:
 		return err
 	case m.Content == "":

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -32,16 +33,20 @@ func failed(format string, args ...any) error { return &failure{fmt.Errorf(forma
 // misused is one about how rmq was called.
 func misused(format string, args ...any) error { return &failure{fmt.Errorf(format, args...), 2} }
 
+// ruleFields are the fields of a rule that the limits of others speak of.
+var ruleFields = regexp.MustCompile(`\b(Cron|Period|Repeat|From)\b`)
+
 // byFlag names the flag where an error names the field of a message that the flag is for.
 func byFlag(err error) error {
 	var invalid *message.InvalidError
 	flags := map[string]string{
 		"Priority": "--priority", "Range": "--range", "Ceiling": "--ceiling", "Unique": "--unique", "TTL": "--ttl", "Headers": "--header", "At": "--at", "In": "--in", "SlotBasis": "--basis",
 		"Cron": "--cron", "Zone": "--zone", "Delay": "--delay", "Period": "--period", "Repeat": "--repeat",
-		"From": "--from", "Until": "--until",
+		"From": "--from", "Until": "--until", "Name": "NAME",
 	}
 	if errors.As(err, &invalid) && flags[invalid.Field] != "" {
-		return &message.InvalidError{Field: flags[invalid.Field], Value: invalid.Value, Limit: invalid.Limit}
+		limit := ruleFields.ReplaceAllStringFunc(invalid.Limit, func(field string) string { return flags[field] })
+		return &message.InvalidError{Field: flags[invalid.Field], Value: invalid.Value, Limit: limit}
 	}
 	return err
 }
