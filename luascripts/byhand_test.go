@@ -90,6 +90,7 @@ var byHandTrials = []trial{
 			w.takesOut(false, 20, []byhand.DeadResult{byhand.Stored, byhand.Merged, byhand.Gone}, item("m"), item("n"), item("x"))
 			w.takesOut(true, 0, []byhand.DeadResult{byhand.Deleted}, item("o"))
 			w.hasNotes("n", "o", "p")
+			w.must(w.do("hget", w.noteKey, "n") == "1 1 2 2 0" && w.do("hget", w.noteKey, "o") == "1 1 2 2 3", "%v", w.do("hgetall", w.noteKey))
 			w.took(w.as("a", number), "m", "n")
 		}
 	}},

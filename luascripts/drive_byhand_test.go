@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
@@ -77,10 +78,27 @@ func (d *driver) takeOut(remove bool) {
 		} else if before.livesFailed(x) && (word == byhand.Merged || word == byhand.Deleted) {
 			d.count["a dead one gone beside a failed one"]++
 		}
+		if word == byhand.Merged {
+			d.endless(dead[i].Content)
+		}
 		d.count[string(word)]++
 	}
 	d.expects(expected, err, "%v requeued, or deleted: %v, with priority %d: %v", dead, remove, give, got)
 	need(slices.Equal(got, want), "FORTUNE", "of %v: %v, not %v", dead, got, want)
+}
+
+// endless lifts the end of what lives of a message, also where it is in flight.
+func (d *driver) endless(x string) {
+	notes := []*luascripts.Note{d.ledger[x].noted}
+	for _, of := range d.notedAt {
+		notes = append(notes, of[x])
+	}
+	for _, n := range notes {
+		if n != nil && n.Expires > 0 {
+			n.Expires = 0
+			d.count["MERGED: its end is lifted"]++
+		}
+	}
 }
 
 func (d *driver) reschedule(x string) {

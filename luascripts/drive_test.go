@@ -117,7 +117,7 @@ var mustHappen = []string{
 	"plan FIRED", "plan FIRED beside a copy in flight", "plan WAITS", "plan WAITS: its end is lifted", "plan SKIPPED", "plan STALE", "plan STALE by another rule", "plan ended",
 	"notes removed", "notes of live copies kept",
 	"EMPTY", "NUMBER", "BUSY", "PAUSED", "LEFT",
-	"paused", "resumed", "STORED", "MERGED", "DELETED", "GONE", "UNKNOWN", "a dead one gone beside a failed one",
+	"paused", "resumed", "STORED", "MERGED", "MERGED: its end is lifted", "DELETED", "GONE", "UNKNOWN", "a dead one gone beside a failed one",
 	"reschedule STORE", "reschedule RETRY", "reschedule FAILED", "reschedule FLYING", "reschedule NOWHERE", "looked",
 }
 

@@ -64,12 +64,23 @@ func (s *slot) takeOut(remove, priorities bool, give int64, dead []byhand.DeadIt
 		case !s.livesFailed(x):
 			delete(s.why, x)
 		}
-		if word == byhand.Stored {
+		switch word {
+		case byhand.Stored:
 			delete(s.notes, x)
 			s.store[x] = score
+		case byhand.Merged:
+			s.endless(x)
 		}
 	}
 	return words
+}
+
+// endless lifts the end of a message that has a time to live.
+func (s *slot) endless(x string) {
+	if words := strings.SplitN(s.notes[x], " ", 6); len(words) > 4 {
+		words[4] = "0"
+		s.notes[x] = strings.Join(words, " ")
+	}
 }
 
 // livesFailed tells if a copy that has failed before is alive.

@@ -64,10 +64,7 @@ func (s *slot) firePlan(o luascripts.Occurrence, next int64, x string, score int
 	case x == "":
 		return luascripts.PlanSkipped
 	case s.store[x] > retries:
-		if words := strings.SplitN(s.notes[x], " ", 6); len(words) > 4 {
-			words[4] = "0"
-			s.notes[x] = strings.Join(words, " ")
-		}
+		s.endless(x)
 		return luascripts.PlanWaits
 	}
 	s.store[x] = score

@@ -2,9 +2,9 @@
 --
 -- GUARANTEE  a content that has died again since it was looked at is left alone, and so is one of a priority
 --   topic that is to be delivered again while nobody knows its priority. A live copy, be it waiting, in flight
---   or before a retry, keeps its place, its attempts and its explanation, and the dead one merges into it. Any
---   other is stored like a new one, with all 17 deliveries: due now, or with the priority it was sent with; and
---   without a note, or its time to live might be over.
+--   or before a retry, keeps its place, its attempts and its explanation, and the dead one merges into it: from
+--   then on it has no time to live. Any other is stored like a new one, with all 17 deliveries: due now, or
+--   with the priority it was sent with; and without a note, or its time to live might be over.
 -- KEYS  1 store   2 prepare   3 retry   4 dead   5 meta   6 why   7 note: of a topic with notes
 -- ARGV  1 'P' or 'T': deliver again, in a priority topic or one of the time kinds; 'D' delete
 --       2 priority to give all of them, or '': each its own   3.. in pairs: content, the whole ms of its death as seen, within 2^53
@@ -48,7 +48,10 @@ for i = 3, #ARGV, 2 do
       call('HSET', meta, 'why', 1)
     elseif not explains then call('HDEL', why, x)
     elseif record then call('HSET', meta, 'why', 1) end
-    if word == 'STORED' then
+    local noted = word == 'MERGED' and note and call('HGET', note, x)
+    if noted then                                 -- wanted as long as one of both is: the requeued one has no end
+      call('HSET', note, x, (string.gsub(noted, '^(%d+ %d+ %d+ %d+) %d+', '%1 0')))
+    elseif word == 'STORED' then
       if note then call('HDEL', note, x) end
       call('ZADD', store, score, x)
     end
