@@ -41,11 +41,13 @@ var extendTrials = []trial{
 			w.do("zadd", w.first, w.now-100+int64(i), fmt.Sprintf("%02d", i))
 		}
 		w.do("zadd", w.k.Store, w.now+5, "03", 7, "04")
-		for _, left := range []int{25 - 10 + 1, 25 - 20 + 1, 2, 2} {
+		for before := 25; before > 2; before = len(w.slot().firsts) {
 			w.extends(0, 100, "x", 300)
-			n := len(w.slot().firsts)
-			w.must(n == left, "%d are left, not %d", n, left)
+			n, left := len(w.slot().firsts), max(before-12+3, 2) // of the twelve it looks at, two wait, and one is new
+			w.must(n <= left && n >= before-12, "%d are left of %d", n, before)
+			w.later(1)
 		}
+		w.must(w.slot().firsts["03"] > 0, "what waits is gone: %v", w.slot().firsts)
 	}},
 	{name: "extend: leftovers of many", run: func(w *world) {
 		w.clean(rangeMerge)
@@ -56,10 +58,28 @@ var extendTrials = []trial{
 		for i := range many {
 			many[i] = message{content: fmt.Sprint("new ", i), score: 100, ceiling: 300}
 		}
-		for _, left := range []int{50, 20, 20} { // it looks at one for each message and ten more, so they do not pile up
+		for _, left := range []int{30, 20, 20} { // it looks at two for each message and ten more, so they do not pile up
 			w.sendAll(luascripts.SendCeiling, false, 0, many...)
 			n := len(w.slot().firsts)
 			w.must(n == left, "%d are left, not %d", n, left)
+		}
+	}},
+	{name: "extend: leftovers beside what waits far ahead", run: func(w *world) {
+		w.clean(rangeMerge)
+		for i, since := range []int64{w.now - 1000, w.now + 1e9} { // the eldest, and others of a clock that was ahead
+			for j := range 20 {
+				x := fmt.Sprint("far ", i, j)
+				w.do("zadd", w.k.Store, w.now+1e10, x)
+				w.do("zadd", w.first, since, x)
+			}
+		}
+		for i := range 300 {
+			x := fmt.Sprint(i)
+			w.extends(0, 100, x, 300)
+			w.do("zrem", w.k.Store, x) // it is handled
+			w.later(1 + int64(i%7))
+			n := len(w.slot().firsts)
+			w.must(n <= 2*40, "%d are left where 40 wait", n)
 		}
 	}},
 	{name: "extend: parts of a ms", run: func(w *world) {

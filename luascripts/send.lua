@@ -34,14 +34,18 @@ for i = 5, #ARGV, width do contents[#contents + 1] = ARGV[i] end
 local scores, stores = call('ZMSCORE', store, unpack(contents)), {}
 local size = most > 0 and call('ZCARD', store) or -math.huge
 local looks = 10 + #contents                      -- at what is left over: more than are added
-local now, ms, extended, noted, eldest, ended, firsts, untils, texts, begins, keeps, writes
+local now, ms, extended, noted, some, ended, firsts, untils, texts, begins, keeps, writes
 if width > 2 then
   local time = call('TIME')
   now = time[1] * 1000 + time[2] / 1000
   ms = string.format('%.0f', math.floor(now))
 end
 if first then
-  eldest, firsts, begins = call('ZRANGE', first, 0, looks - 1), call('ZMSCORE', first, unpack(contents)), {}
+  -- Some at any place, since what waits far ahead stays where it is, and twice as many as are added: so what is
+  -- left over becomes no more than what waits.
+  local entries, piece = call('ZCARD', first), looks + #contents
+  local from = math.max(0, math.min(math.floor(now * 1000) % (entries + piece) - piece, entries - piece))
+  some, firsts, begins = call('ZRANGE', first, from, from + piece - 1), call('ZMSCORE', first, unpack(contents)), {}
 
   -- extended returns when the message at a place, with a ceiling, is due. An entry of `first` may be of an
   -- earlier wait: it counts only while the content waits, and until its ceiling has passed.
@@ -129,8 +133,8 @@ if seen and keeps[1] then call('ZADD', seen, unpack(keeps)) end
 
 -- What is left of waits that are over, and of times, goes at last: a full server refuses only the first write.
 local gone = {}
-for i, score in ipairs(first and eldest[1] and call('ZMSCORE', store, unpack(eldest)) or gone) do
-  if tonumber(score or 0) <= 16 then gone[#gone + 1] = eldest[i] end
+for i, score in ipairs(first and some[1] and call('ZMSCORE', store, unpack(some)) or gone) do
+  if tonumber(score or 0) <= 16 then gone[#gone + 1] = some[i] end
 end
 if gone[1] then call('ZREM', first, unpack(gone)) end
 gone = {}

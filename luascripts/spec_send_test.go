@@ -41,7 +41,7 @@ func unlessZero(n int64) any {
 
 // send expects what send.lua does with a message, and returns what it answers.
 func (s *slot) send(m *message, fields luascripts.SendFields, last bool, now int64) (outcome luascripts.SendOutcome, score int64) {
-	eldest, longest := ordered(s.firsts), ordered(s.seen)
+	longest := ordered(s.seen)
 	if m.unique > 0 && s.seen[m.content] > now {
 		outcome = luascripts.SendDuplicate
 		if score = s.store[m.content]; score <= retries {
@@ -51,9 +51,9 @@ func (s *slot) send(m *message, fields luascripts.SendFields, last bool, now int
 		outcome, score = s.accept(m, fields, last, now)
 	}
 	if fields&luascripts.SendCeiling != 0 {
-		for _, old := range eldest[:min(11, len(eldest))] {
-			if s.store[old.content] <= retries {
-				delete(s.firsts, old.content)
+		for x := range s.firsts { // of a driver's few contents it looks at all
+			if s.store[x] <= retries {
+				delete(s.firsts, x)
 			}
 		}
 	}

@@ -57,7 +57,7 @@ func (n Need) keysOf(t Topic) []key {
 	}
 	all = append(all, key{luascripts.DefinitionKey(t.Name), luascripts.DefinitionKey(glob(t.Name)), words("hdel hmget hset")})
 	if n.Extends {
-		all = append(all, key{luascripts.FirstKey(t.Name, t.Slots-1), "first{" + slot + "}", words("zadd zmscore zrange zrem")})
+		all = append(all, key{luascripts.FirstKey(t.Name, t.Slots-1), "first{" + slot + "}", words("zadd zcard zmscore zrange zrem")})
 	}
 	if n.Unique || n.Changes {
 		seen := key{luascripts.SeenKey(t.Name, t.Slots-1), "seen{" + slot + "}", words("zrem")}
