@@ -34,18 +34,14 @@ for i = 5, #ARGV, width do contents[#contents + 1] = ARGV[i] end
 local scores, stores = call('ZMSCORE', store, unpack(contents)), {}
 local size = most > 0 and call('ZCARD', store) or -math.huge
 local looks = 10 + #contents                      -- at what is left over: more than are added
-local now, ms, extended, noted, some, ended, firsts, untils, texts, begins, keeps, writes
+local now, ms, extended, noted, ended, firsts, untils, texts, begins, keeps, writes
 if width > 2 then
   local time = call('TIME')
   now = time[1] * 1000 + time[2] / 1000
   ms = string.format('%.0f', math.floor(now))
 end
 if first then
-  -- Some at any place, since what waits far ahead stays where it is, and twice as many as are added: so what is
-  -- left over becomes no more than what waits.
-  local entries, piece = call('ZCARD', first), looks + #contents
-  local from = math.max(0, math.min(math.floor(now * 1000) % (entries + piece) - piece, entries - piece))
-  some, firsts, begins = call('ZRANGE', first, from, from + piece - 1), call('ZMSCORE', first, unpack(contents)), {}
+  firsts, begins = call('ZMSCORE', first, unpack(contents)), {}
 
   -- extended returns when the message at a place, with a ceiling, is due. An entry of `first` may be of an
   -- earlier wait: it counts only while the content waits, and until its ceiling has passed.
@@ -133,10 +129,21 @@ if seen and keeps[1] then call('ZADD', seen, unpack(keeps)) end
 
 -- What is left of waits that are over, and of times, goes at last: a full server refuses only the first write.
 local gone = {}
-for i, score in ipairs(first and some[1] and call('ZMSCORE', store, unpack(some)) or gone) do
-  if tonumber(score or 0) <= 16 then gone[#gone + 1] = some[i] end
+if first then
+  -- At any place, since what waits far ahead stays: at four, and if one of them is over at twice as many as may
+  -- have been added. So what is left over becomes no more than about what waits.
+  local entries, piece = call('ZCARD', first), 4 + 2 * #contents
+  local at = math.max(0, math.min(math.floor(now * 1000) % (entries + piece) - piece, entries - piece))
+  for _, many in ipairs({4, piece - 4}) do
+    local some = call('ZRANGE', first, at, at + many - 1)
+    for i, score in ipairs(some[1] and call('ZMSCORE', store, unpack(some)) or some) do
+      if tonumber(score or 0) <= 16 then gone[#gone + 1] = some[i] end
+    end
+    at = at + many
+    if not gone[1] then break end
+  end
+  if gone[1] then call('ZREM', first, unpack(gone)) end
 end
-if gone[1] then call('ZREM', first, unpack(gone)) end
 gone = {}
 for _, x in ipairs(ended or gone) do
   if tonumber(places[x] and untils[places[x]] or 0) <= now then gone[#gone + 1] = x end
