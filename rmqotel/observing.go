@@ -33,10 +33,10 @@ func (t *Telemetry) observeSends(e *message.Event) {
 	if e.Merged > 0 {
 		t.meters.merged.Add(ctx, int64(e.Merged), t.topic(dest))
 	}
-	good, again := 0, 0
+	good, duplicates := 0, 0
 	for i := range e.Items {
 		if e.Items[i].What == message.Duplicate {
-			again++
+			duplicates++
 		}
 		if word := classOf(&e.Items[i]); word != "" {
 			t.meters.sent.Add(ctx, 1, t.measured(operation{name: sendName, dest: dest, errorType: word}))
@@ -44,8 +44,8 @@ func (t *Telemetry) observeSends(e *message.Event) {
 		}
 		good++
 	}
-	if again > 0 {
-		t.meters.duplicates.Add(ctx, int64(again), t.topic(dest))
+	if duplicates > 0 {
+		t.meters.duplicates.Add(ctx, int64(duplicates), t.topic(dest))
 	}
 	if good > 0 {
 		t.meters.sent.Add(ctx, int64(good), t.measured(operation{name: sendName, dest: dest}))

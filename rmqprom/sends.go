@@ -10,11 +10,11 @@ import (
 
 // sends are the figures of what was sent to a topic.
 type sends struct {
-	mu     sync.Mutex
-	any    bool
-	took   [errorTypes]histogram // of Redis, once for each message
-	merged uint64
-	again  uint64 // duplicates
+	mu         sync.Mutex
+	any        bool
+	took       [errorTypes]histogram // of Redis, once for each message
+	merged     uint64
+	duplicates uint64
 }
 
 // count counts an event of a producer.
@@ -30,7 +30,7 @@ func (s *sends) count(e *message.Event) {
 			fine++
 		case message.Duplicate:
 			fine++
-			s.again++
+			s.duplicates++
 		default:
 			s.took[errorOf(item)].add(&durations, int64(e.Took), 1)
 		}
@@ -52,5 +52,5 @@ func (s *sends) collect(topic string, to chan<- prometheus.Metric) {
 		}
 	}
 	to <- counter(merged, s.merged, topic)
-	to <- counter(duplicates, s.again, topic)
+	to <- counter(duplicates, s.duplicates, topic)
 }

@@ -76,27 +76,22 @@ func parseLine(line []byte, flags payload) (payload, error) {
 		p.merge, p.in, p.at, p.priority = nil, nil, nil, l.Priority
 	}
 	p.extend = or(l.Extend, p.extend)
-	var err error
-	if p.ceiling, err = orElse(p.ceiling, l.Ceiling, parseSpan); err != nil {
-		return flags, fmt.Errorf("ceiling is %q, %w", *l.Ceiling, err)
+	for _, f := range []struct {
+		name string
+		text *string
+		to   **time.Duration
+	}{
+		{"range", l.Range, &p.merge}, {"ceiling", l.Ceiling, &p.ceiling}, {"in", l.In, &p.in}, {"unique", l.Unique, &p.unique}, {"ttl", l.TTL, &p.ttl},
+	} {
+		if err := replace(f.to, f.name, f.text, parseSpan); err != nil {
+			return flags, err
+		}
 	}
-	if p.unique, err = orElse(p.unique, l.Unique, parseSpan); err != nil {
-		return flags, fmt.Errorf("unique is %q, %w", *l.Unique, err)
-	}
-	if p.ttl, err = orElse(p.ttl, l.TTL, parseSpan); err != nil {
-		return flags, fmt.Errorf("ttl is %q, %w", *l.TTL, err)
+	if err := replace(&p.at, "at", l.At, parseInstant); err != nil {
+		return flags, err
 	}
 	if l.Headers != nil {
 		p.headers = l.Headers
-	}
-	if p.merge, err = orElse(p.merge, l.Range, parseSpan); err != nil {
-		return flags, fmt.Errorf("range is %q, %w", *l.Range, err)
-	}
-	if p.in, err = orElse(p.in, l.In, parseSpan); err != nil {
-		return flags, fmt.Errorf("in is %q, %w", *l.In, err)
-	}
-	if p.at, err = orElse(p.at, l.At, parseInstant); err != nil {
-		return flags, fmt.Errorf("at is %q, %w", *l.At, err)
 	}
 	return p, nil
 }
@@ -132,13 +127,17 @@ func escaped(text []byte) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// orElse returns the value of a text, or a default if there is no text.
-func orElse[T time.Duration | time.Time](otherwise *T, text *string, parse func(string) (T, error)) (*T, error) {
+// replace has a field be what the text of a line says, if the line has it.
+func replace[T time.Duration | time.Time](field **T, name string, text *string, parse func(string) (T, error)) error {
 	if text == nil {
-		return otherwise, nil
+		return nil
 	}
 	value, err := parse(*text)
-	return &value, err
+	if err != nil {
+		return fmt.Errorf("%s is %q, %w", name, *text, err)
+	}
+	*field = &value
+	return nil
 }
 
 // plainer rewrites an error of the parser in the words of this command.

@@ -304,10 +304,10 @@ type receiptJSON struct {
 // report prints the receipt.
 func (s *sending) report(ctx context.Context, p payload, m message.Message, r producer.Receipt) error {
 	j := receiptJSON{Topic: s.topic.Name, shown: s.shown(p.content), Outcome: r.Outcome.String(), Slot: r.Slot, Due: stamp{r.Due}, Past: r.Past}
-	again := r.Outcome == producer.Duplicate // then nothing was stored
+	duplicate := r.Outcome == producer.Duplicate // then nothing was stored
 	switch m := m.(type) {
 	case message.Priority:
-		if !again {
+		if !duplicate {
 			j.Priority = m.Priority
 		}
 	case message.RangeMerge:
@@ -320,7 +320,7 @@ func (s *sending) report(ctx context.Context, p payload, m message.Message, r pr
 	}
 	line := fmt.Sprintf("%s in slot %d of %s", r.Outcome, r.Slot, legible(s.topic.Name))
 	switch {
-	case again:
+	case duplicate:
 		line += ": an equal one was sent within its time, so this one was not"
 	case j.Priority > 0:
 		line += fmt.Sprintf(", priority %d", j.Priority)

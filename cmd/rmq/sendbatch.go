@@ -301,12 +301,12 @@ func (b *batch) stopped(ctx context.Context, err error) error {
 }
 
 type batchJSON struct {
-	Topic  string `json:"topic"`
-	Sent   int    `json:"sent"`
-	Stored int    `json:"stored"`
-	Merged int    `json:"merged"`
-	Again  int    `json:"duplicates,omitempty"`
-	Line   int    `json:"last_line"`
+	Topic      string `json:"topic"`
+	Sent       int    `json:"sent"`
+	Stored     int    `json:"stored"`
+	Merged     int    `json:"merged"`
+	Duplicates int    `json:"duplicates,omitempty"`
+	Line       int    `json:"last_line"`
 }
 
 func (b *batch) report() error {
