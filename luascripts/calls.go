@@ -45,13 +45,14 @@ func (s *Scripts) Keep(ctx context.Context, k SlotKeys, worker string, number in
 	return touch.Val() == 1, parseCancels(noted.Val(), number), nil
 }
 
-// Cancel removes a message that waits in the slot of a topic with notes or without. A copy in flight is reported, and its
-// worker is asked to end it: see [Cancels]. The content may be sent as a unique one again. The Redis client does not repeat the call by
-// itself: what the first try removed would be reported as not there.
+// Cancel removes a message that waits in a slot. notes tells whether the topic has notes. A copy in
+// flight is reported, and its worker is asked to end it: see [Cancels]. The content may be sent as a
+// unique one again. The Redis client does not repeat the call by itself: what the first try removed
+// would be reported as not there.
 func (s *Scripts) Cancel(ctx context.Context, k SlotKeys, notes bool, content string) (removed, inFlight bool, err error) {
 	keys := []any{k.Store, k.Prepare, k.Retry, k.Dead, k.Why, k.Meta, beside("seen", k.Store)}
 	if notes {
-		keys = append(keys, beside("note", k.Store))
+		keys = append(keys, k.Note())
 	}
 	args := append(append(cancelScript.Call(len(keys), len(keys)+1), keys...), content)
 	cmd := script.Once{StringSliceCmd: redis.NewStringSliceCmd(ctx, args...)}

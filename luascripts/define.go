@@ -25,7 +25,7 @@ type Definition struct {
 	Slots   int
 	Literal bool
 	Sharing string // "redis", "zookeeper", or empty while no worker has started
-	Layout  int    // of a topic with notes or without: see LayoutOf
+	Layout  int    // which also tells whether the topic has notes: see [LayoutOf]
 	Tree    string // id of the tree in ZooKeeper, or empty while no worker knows it
 
 	// Namespace that is a part of the topic's qualified name: namespace "a" and

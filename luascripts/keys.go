@@ -6,10 +6,10 @@ import "strconv"
 // scripts keep in them. It is part of each topic's definition.
 const Layout = 1
 
-// NotesLayout is that of the topics with notes: programs that know no notes refuse it.
+// NotesLayout is the layout of topics with notes. Programs that know no notes refuse it.
 const NotesLayout = Layout + 1
 
-// LayoutOf returns the layout of a topic with notes, or without.
+// LayoutOf returns the layout of a topic, which has notes or not.
 func LayoutOf(notes bool) int {
 	if notes {
 		return NotesLayout
@@ -96,7 +96,7 @@ func KeysOf(topic string, slot int) SlotKeys {
 }
 
 // OfSlot returns the names of all keys that one slot may have, also of those that no script here
-// uses: for who deletes a topic, or measures it.
+// uses: for a program that deletes a topic, or measures it.
 func OfSlot(topic string, slot int) []string {
 	k := KeysOf(topic, slot)
 	return []string{

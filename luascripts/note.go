@@ -9,8 +9,8 @@ import (
 // Note is what a topic with notes keeps of the sends that merged into a message: an entry of
 // [NoteKey], written by send.lua as 'stamp sends first last expires headers'.
 //
-// No turn touches it. So it may be of an earlier copy of the content, or of one that was sent
-// while another is in flight: see [Note.Tells].
+// No turn touches it. So it may be about an earlier copy of the content, or about a newer one than
+// the copy in flight: see [Note.Tells].
 type Note struct {
 	Stamp       int64 // the fence of the slot at the newest send
 	Sends       int64 // how many there were
@@ -19,8 +19,8 @@ type Note struct {
 	Headers     map[string]string
 }
 
-// Tells reports whether the note is about the copy in the batch of that fence. A take makes the
-// fence larger, so a send at the fence of a batch, or behind it, is of a later copy.
+// Tells reports whether the note is about the copy in the batch with that fence. A take makes the
+// fence larger, so a note whose stamp is the fence of the batch, or more, is about a later copy.
 func (n *Note) Tells(fence int64) bool { return n.Stamp < fence }
 
 // ParseNote reads a note. It is false for a text that is none.

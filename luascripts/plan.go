@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/internal/script"
 )
 
@@ -26,10 +27,9 @@ type PlanKeys struct {
 
 // Plans are the keys of the plans of the slot.
 func (k SlotKeys) Plans(notes bool) PlanKeys {
-	tag := "{" + k.Store + "}"
-	p := PlanKeys{Store: k.Store, Plan: "plan" + tag, Rule: "rule" + tag}
+	p := PlanKeys{Store: k.Store, Plan: beside("plan", k.Store), Rule: beside("rule", k.Store)}
 	if notes {
-		p.Note = "note" + tag
+		p.Note = k.Note()
 	}
 	return p
 }
@@ -49,9 +49,9 @@ const (
 	PlanStale   PlanAnswer = "STALE" // this occurrence was sent before, or the rule is another now
 )
 
-// SetPlan sets a rule: JSON, and the ms by the server's clock as its base. next is when it
-// occurs first, in ms, or 0 if it never does. With PlanChanged it also returns the rule before,
-// as it was stored.
+// SetPlan sets a rule. json says when it occurs, and base, in ms by the server's clock, is the
+// moment from which it does. next is its first occurrence in ms, or 0 if there is none. With
+// PlanChanged it also returns the rule before, as it was stored.
 func (s *Scripts) SetPlan(ctx context.Context, k PlanKeys, name, json string, base, next int64) (PlanAnswer, string, error) {
 	cmd := redis.NewStringSliceCmd(ctx, k.call("SET", name, json, base, someTime(next))...)
 	s.Exec(ctx, cmd)
@@ -62,8 +62,8 @@ func (s *Scripts) SetPlan(ctx context.Context, k PlanKeys, name, json string, ba
 	return PlanAnswer(reply[0]), append(reply, "")[1], nil
 }
 
-// StopPlan ends a rule. If rule is not empty, it does so only where that is the rule, as it is
-// stored. It reports whether there was one.
+// StopPlan ends a rule, and reports whether there was one. If rule is not empty, only that rule is
+// ended, as it is stored.
 func (s *Scripts) StopPlan(ctx context.Context, k PlanKeys, name, rule string) (bool, error) {
 	cmd := redis.NewIntCmd(ctx, k.call("STOP", name, rule)...)
 	s.Exec(ctx, cmd)
@@ -89,8 +89,8 @@ type Occurrence struct {
 	score string // At, as it is stored
 }
 
-// DuePlansCmd asks for the occurrences of a slot that are due: as many as that at most, the
-// eldest first.
+// DuePlansCmd asks for the occurrences of a slot that are due: at most so many, the oldest
+// first.
 func (s *Scripts) DuePlansCmd(ctx context.Context, k PlanKeys, most int) redis.Cmder {
 	return redis.NewStringSliceCmd(ctx, k.call("DUE", most)...)
 }
@@ -112,7 +112,7 @@ func DuePlansAnswer(k PlanKeys, cmd redis.Cmder) (Due, error) {
 }
 
 // FirePlanCmd sends an occurrence with that content and score, and moves its plan on to the
-// next one, a ms, or 0 at the end of the rule. Without a content the occurrence is left out.
+// next one, in ms, or to its end with 0. Without a content the occurrence is left out.
 // After an error it may have been sent. To try again does no harm: it is PlanStale then.
 func (s *Scripts) FirePlanCmd(ctx context.Context, k PlanKeys, o Occurrence, next int64, content string, score int64) redis.Cmder {
 	return redis.NewStringSliceCmd(ctx, k.call("FIRE", o.Name, o.Rule, o.score, someTime(next), content, score)...)
@@ -154,5 +154,5 @@ func someTime(ms int64) string {
 // msTime reads a ms. Another program may have written any number.
 func msTime(text string) time.Time {
 	ms, _ := strconv.ParseFloat(text, 64)
-	return time.UnixMilli(int64(min(max(ms, 0), 253402300799999)))
+	return time.UnixMilli(int64(min(max(ms, 0), limits.MaxTime-1)))
 }

@@ -33,13 +33,13 @@ var sendFields = []struct {
 	{SendNote, "N", []string{"note", "meta"}},
 }
 
-// SendArgs begins the arguments of a call of send.lua for one store. Append of each message
-// score, content, and the fields in their order. One that waits already keeps its score, or with
-// last takes the new one; most is how many contents may wait, 0 for any number.
+// SendArgs begins the arguments of a call of send.lua for one store. Append for each message its
+// score, its content, and the fields in their order. What waits already keeps its score, or with
+// last takes the new one. most is how many contents may wait, 0 for any number.
 //
-// Without fields, the reply is how many were stored, and the places of those that were refused;
-// the first message is 1. With fields it is two integers for each message: a [SendOutcome], and
-// the score it waits with; of a duplicate that of what waits, or 0.
+// Without fields, the reply is how many were stored, and the places of those that were refused:
+// the first message has place 1. With fields it is two integers for each message: a [SendOutcome],
+// and the score with which it waits, or for a duplicate the score of what waits, or 0.
 func (s *Scripts) SendArgs(store string, fields SendFields, last bool, most int) []any {
 	rule := "first"
 	if last {

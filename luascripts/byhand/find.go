@@ -44,7 +44,7 @@ func (f *Found) Nowhere() bool {
 	return f.Stored == 0 && !f.InFlight && f.Retry.IsZero() && f.Died.IsZero()
 }
 
-// FindCmd looks for a message in one slot of a topic with notes or without.
+// FindCmd looks for a message in one slot. notes tells whether the topic has notes.
 func FindCmd(ctx context.Context, k luascripts.SlotKeys, notes, priority bool, content string) *redis.StringSliceCmd {
 	return redis.NewStringSliceCmd(ctx, append(callWith(findScript, k, notes), kindOf(priority), content)...)
 }
