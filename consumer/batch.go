@@ -39,7 +39,7 @@ type batch struct {
 	*batches
 	watched watched
 	answer  luascripts.Answer
-	fresh   bool          // see handle
+	fresh   bool          // it is surely told for the first time: see handle
 	since   time.Time     // when it got its place; zero: it has none, and is given back
 	shared  time.Time     // when it has had the place for long enough, if others wait for one
 	next    int           // the first message not started, which is also how many were started
@@ -58,8 +58,8 @@ type batch struct {
 }
 
 // handle starts the goroutine that handles the batch, or has it wait for a place:
-// its lease is kept meanwhile. The batch is fresh if it was surely taken by the turn as it was
-// sent last, and is not told again.
+// its lease is kept meanwhile. The batch is fresh if the last request of the turn has surely taken
+// it; else it may have been taken before, and be told again.
 func (c *batches) handle(x *slot, a luascripts.Answer, fresh bool) {
 	if cap(x.results) < len(a.Contents) {
 		x.results = make([]result, len(a.Contents))

@@ -26,7 +26,7 @@ func (b *batch) together() {
 }
 
 // joins reports whether a later message may be in one call with an earlier one. Redis is not asked
-// for its time here: those that are in the call already would grow old meanwhile.
+// for its time here: the messages that are in the call already could expire meanwhile.
 func (b *batch) joins(earlier, later int) bool {
 	if !b.sameDue(earlier, later) || b.watchdog.cancelled(later) {
 		return false

@@ -36,7 +36,7 @@ type crew struct {
 	deaths    *deaths.Reporter     // nil: no topic has a listener to the dead
 	sweeper   *sweeper.Sweeper     // nil: no topic has notes
 	observers *observers.Observers // nil: nothing observes
-	news      *news                // likewise
+	news      *news                // nil: likewise
 	outages   *outages
 }
 
@@ -78,9 +78,9 @@ func (w *crew) build(c *Consumer) {
 	for _, t := range w.topics {
 		t.gate = w.newGate(c, t)
 	}
-	w.reportDeaths(c)
-	w.lookAfterPlans(c)
-	w.forgetNotes(c)
+	w.makeReporter(c)
+	w.makePlanner(c)
+	w.makeSweeper(c)
 	takeovers := &takeovers{shift: w.shift, rdb: c.rdb, schedule: w.schedule, fleet: w.fleet, log: c.log}
 	w.takers = &takers{
 		shift: w.shift, rdb: c.rdb, scripts: c.scripts, schedule: w.schedule, pace: &c.pace,

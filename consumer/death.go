@@ -73,9 +73,9 @@ func (c *Consumer) checkDeaths() error {
 	return nil
 }
 
-// reportDeaths makes what reports the deaths of topics with a listener to the dead, if there
+// makeReporter makes what reports the deaths of topics with a listener to the dead, if there
 // are any.
-func (w *crew) reportDeaths(c *Consumer) {
+func (w *crew) makeReporter(c *Consumer) {
 	var topics []*deaths.Topic
 	for _, t := range w.topics {
 		f := c.onDeath[t.Name]

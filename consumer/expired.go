@@ -33,8 +33,8 @@ func (e Expired) String() string {
 // mayExpire reports whether messages of the batch may come too late.
 func (b *batch) mayExpire() bool { return b.topic.opts.MaxLate > 0 || b.notes != nil }
 
-// passExpired passes over messages that come too late. It reports whether there is one behind
-// them that is surely in time.
+// passExpired passes over messages that come too late. It reports whether the next one is surely
+// in time.
 func (b *batch) passExpired() bool {
 	from := b.next
 	defer func() { b.logExpired(from, b.next) }()
@@ -47,11 +47,12 @@ func (b *batch) passExpired() bool {
 	return false
 }
 
-// inTime reports whether message i does not come too late. If it does, that is its result. It is
-// not known (not ok) if Redis did not say, or was not to be asked, and then it must not be handled.
+// inTime reports whether message i is in time. If it comes too late, its result says so from now on.
+// It is not known (not ok) if Redis did not say, or was not to be asked: then the message must not
+// be handled.
 //
-// Only first deliveries are due at a time: see Delivery.Due. But a time to live ends for retries,
-// too.
+// MaxLate is only for first deliveries, since retries are not due at a time: see Delivery.Due. A
+// time to live ends for retries, too.
 func (b *batch) inTime(i int, ask bool) (inTime, ok bool) {
 	var reason string
 	if most := b.topic.opts.MaxLate; most > 0 {
@@ -66,7 +67,7 @@ func (b *batch) inTime(i int, ask bool) (inTime, ok bool) {
 		}
 	}
 	if end := b.endOfLife(i); reason == "" && !end.IsZero() {
-		by, ok := b.past(end.Add(-1), ask) // with that moment it is over
+		by, ok := b.past(end.Add(-1), ask) // at that moment it is over already
 		if !ok {
 			return false, false
 		}

@@ -11,9 +11,10 @@ import (
 // Sends is how many sends have merged into the message since it began to wait, in a topic with
 // Notes.
 //
-// It is 0 if nothing is known: in other topics, of a message that was requeued, and of one that
-// was sent again in the moment between its take and the look at its note. So it is with the other
-// methods, too. A retry has the note of its first delivery.
+// It is 0 if nothing is known: in other topics, of a message that was requeued or that only a plan
+// sent, and of one that was sent again in the moment between its take and the look at its note.
+// FirstSent, LastSent, Expires and Headers return their zero values then. A retry has the note of
+// its first delivery.
 func (d *Delivery) Sends() int {
 	if d.note == nil {
 		return 0
@@ -21,7 +22,7 @@ func (d *Delivery) Sends() int {
 	return int(d.note.Sends)
 }
 
-// FirstSent is when the first of these sends was, by the clock of Redis.
+// FirstSent is when the first of the sends was that Sends counts, by the clock of Redis.
 func (d *Delivery) FirstSent() time.Time {
 	if d.note == nil {
 		return time.Time{}
@@ -29,7 +30,7 @@ func (d *Delivery) FirstSent() time.Time {
 	return time.UnixMilli(d.note.First)
 }
 
-// LastSent is when the last of these sends was, by the clock of Redis.
+// LastSent is when the last of them was, by the clock of Redis.
 func (d *Delivery) LastSent() time.Time {
 	if d.note == nil {
 		return time.Time{}
@@ -37,8 +38,8 @@ func (d *Delivery) LastSent() time.Time {
 	return time.UnixMilli(d.note.Last)
 }
 
-// Expires is when its time to live ends: the latest end that one of these sends gave it, by the
-// clock of Redis. It is zero if it has none.
+// Expires is when the time to live of the message ends: the latest end that any of its sends gave
+// it, by the clock of Redis. It is zero if the message has none.
 func (d *Delivery) Expires() time.Time {
 	if d.note == nil || d.note.Expires == 0 {
 		return time.Time{}
@@ -46,7 +47,7 @@ func (d *Delivery) Expires() time.Time {
 	return time.UnixMilli(d.note.Expires)
 }
 
-// Headers are those of the newest of these sends that had any.
+// Headers are those of the newest send that had any; nil if none had.
 func (d *Delivery) Headers() map[string]string {
 	if d.note == nil {
 		return nil
@@ -58,11 +59,11 @@ func (d *Delivery) Headers() map[string]string {
 type note struct {
 	luascripts.Note
 	kept bool // there is one
-	told bool // it is of this copy, and not of one that was sent since
+	told bool // it is about this copy, and not about one that was sent since
 }
 
-// readNotes reads the notes of a batch, in a topic that has them, before its first handler is
-// called. It reports whether the batch may be handled: what is not read may have expired.
+// readNotes reads the notes of a batch before its first handler is called, in a topic that has them.
+// It reports whether the batch may be handled: a message whose note is not read may have expired.
 func (b *batch) readNotes() bool {
 	if !b.topic.Notes || b.notes != nil {
 		return true
@@ -116,8 +117,8 @@ func (b *batch) endOfLife(i int) time.Time {
 	return time.UnixMilli(n.Expires)
 }
 
-// over are the messages whose notes are of no use any more, once Redis has heard what became of
-// them.
+// over are the messages that are handled, dead or dropped, and have notes. Nobody needs the notes
+// when Redis has heard what became of the messages.
 func (b *batch) over() (contents []string) {
 	for i := range b.notes {
 		switch b.results[i].fate {
@@ -130,8 +131,8 @@ func (b *batch) over() (contents []string) {
 	return contents
 }
 
-// forgetNotes makes what has notes forgotten of messages that are over, if a topic has notes.
-func (w *crew) forgetNotes(c *Consumer) {
+// makeSweeper makes what removes the notes of messages that are over, if any topic has notes.
+func (w *crew) makeSweeper(c *Consumer) {
 	var topics []*sweeper.Topic
 	for _, t := range w.topics {
 		if t.Notes {

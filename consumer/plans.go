@@ -2,8 +2,8 @@ package consumer
 
 import "github.com/slotmq/go-rmq/internal/planner"
 
-// lookAfterPlans makes what sends the occurrences of plans in the worker's slots.
-func (w *crew) lookAfterPlans(c *Consumer) {
+// makePlanner makes what sends the occurrences of plans in the worker's slots.
+func (w *crew) makePlanner(c *Consumer) {
 	topics := make([]*planner.Topic, len(w.topics))
 	for i, t := range w.topics {
 		topics[i] = &planner.Topic{Topic: t.Topic.Topic, Qualified: t.Qualified, Scheduled: t.scheduled, Look: t.opts.SafetyLook}

@@ -13,10 +13,10 @@ import (
 // serverClock is the clock of a slot's server, as the worker of one batch knows it: it was read
 // at some moment between two of this process, and is counted on from there.
 //
-// At first it is the fence, which is no smaller than the clock when the batch was taken, counted
-// on from before that turn was sent. So it is never slow: what is not over by it is not over.
-// Where it says that something is over the server itself is asked, once for a batch; and where
-// the batch may be told again, because its fence is then from before.
+// At first it is the fence, which is no smaller than the server's clock when the batch was taken,
+// counted on from before that turn was sent. So it is never slow: what is not over by it is not
+// over. The server itself is asked, once for a batch, in two cases: something is over by this
+// clock; or the batch may have been told before, and its fence is too old to count on from.
 type serverClock struct {
 	read     time.Time // of the server
 	asked    time.Time // of this process, before that
@@ -28,9 +28,9 @@ type serverClock struct {
 func (s *serverClock) latest(now time.Time) time.Time   { return s.read.Add(now.Sub(s.asked)) }
 func (s *serverClock) earliest(now time.Time) time.Time { return s.read.Add(now.Sub(s.answered)) }
 
-// past returns for how long a moment of the server has been over; if that is not positive, it is
-// not. Both are sure. It is not known (not ok) if the server could not be asked as long as the
-// batch was held, or was not to be asked.
+// past returns how long ago a moment of the server was; if that is not positive, it is not over
+// yet. Both are sure. It is not known (not ok) if the server did not answer while the batch was
+// held, or was not to be asked.
 func (b *batch) past(moment time.Time, ask bool) (by time.Duration, ok bool) {
 	if now := frozen.Clock(b.rdb); now != nil { // it stands still, in a test of a program that uses rmqtest
 		return now().Sub(moment), true
@@ -51,7 +51,7 @@ func (b *batch) past(moment time.Time, ask bool) (by time.Duration, ok bool) {
 			return 0, false
 		case !known:
 			ok = b.askTime()
-		default: // it is over when one has waited for as long as the answer took
+		default: // it is between earliest and latest: soon even earliest is past it
 			ok = wait.Sleep(b.shift.Requests, 1-by)
 		}
 		if !ok {

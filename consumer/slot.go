@@ -31,7 +31,7 @@ type slot struct {
 	watchdog watchdog
 	results  []result
 	event    *message.Event // of what the next turn says of the batch; nil if nothing observes
-	over     []string       // what the next turn says is over, and has a note
+	over     []string       // contents with notes that the next turn reports as over
 }
 
 // newSlot makes the worker's side of a slot of the schedule.

@@ -5,7 +5,7 @@
 // worker died or Redis did not answer, is found by a sweep: the worker that has a slot looks at a
 // piece of its notes when it gains the slot, and at each safety look.
 //
-// Both are calls of forget.lua, which leaves the note of a live copy alone, whenever it comes.
+// Both call forget.lua, which leaves the note of a live copy alone. So no call comes too late.
 //
-// It does not read notes, and does not know what is in them: see package consumer.
+// The package does not read notes, and does not know what is in them: see package consumer.
 package sweeper

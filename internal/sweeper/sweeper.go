@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// slotsAtOnce is of how many slots one round trip forgets notes.
+	// slotsAtOnce is in how many slots one round trip removes notes.
 	slotsAtOnce = 8
 
-	// mostNamed is how many contents of a slot wait to be forgotten. The sweep finds others.
+	// mostNamed is how many contents of a slot may wait for that. A sweep finds the notes of others.
 	mostNamed = 4 * luascripts.MaxBatch
 )
 
@@ -43,11 +43,11 @@ type Config struct {
 type Sweeper struct {
 	Config
 	of    map[*schedule.Topic]*Topic
-	plan  *errands.Timetable[*Topic] // when each topic's slots are swept
+	table *errands.Timetable[*Topic] // when each topic's slots are swept
 	lines *errands.Lines[place]
 
 	mu   sync.Mutex
-	jobs map[place]*job // what is to be done; and where a sweep has come to
+	jobs map[place]*job // what is to be done, and how far sweeps have come
 }
 
 // place is a slot of a topic.
@@ -60,9 +60,9 @@ func (p place) keys() luascripts.SlotKeys { return luascripts.KeysOf(p.topic.Nam
 
 // job is what is to be done at a slot.
 type job struct {
-	named  []string // contents that are over
+	named  []string // contents that are over, whose notes are removed
 	sweep  bool
-	cursor uint64 // of the next sweep
+	cursor uint64 // where the next sweep begins
 }
 
 // New returns a sweeper for some topics, at least one.
@@ -74,12 +74,13 @@ func New(c Config, topics []*Topic) *Sweeper {
 		shortest = min(shortest, t.Look)
 	}
 	gap := errands.Gap(shortest) // a timetable may be so late
-	s.plan = errands.NewTimetable(topics, gap, func(t *Topic) time.Duration { return t.Look - gap })
+	s.table = errands.NewTimetable(topics, gap, func(t *Topic) time.Duration { return t.Look - gap })
 	s.lines = errands.NewLines(slotsAtOnce, &c.Shift.Running, s.do)
 	return s
 }
 
-// Forget has the notes of some contents of a slot removed, if they are over. It returns at once.
+// Forget has the notes of some contents of a slot removed, but of none that lives. It returns at
+// once.
 func (s *Sweeper) Forget(of *schedule.Topic, slot int, contents []string) {
 	s.add(place{s.of[of], slot}, func(j *job) {
 		j.named = append(j.named, contents[:min(len(contents), max(0, mostNamed-len(j.named)))]...)
@@ -90,13 +91,13 @@ func (s *Sweeper) Forget(of *schedule.Topic, slot int, contents []string) {
 // nothing for a topic without notes.
 func (s *Sweeper) Hurry(of *schedule.Topic) {
 	if t := s.of[of]; t != nil {
-		s.plan.Hurry(t)
+		s.table.Hurry(t)
 	}
 }
 
 // Run sweeps the slots of each topic now and then.
 func (s *Sweeper) Run() {
-	for topics := s.plan.Next(s.Shift.Background); topics != nil; topics = s.plan.Next(s.Shift.Background) {
+	for topics := s.table.Next(s.Shift.Background); topics != nil; topics = s.table.Next(s.Shift.Background) {
 		for _, t := range topics {
 			for _, x := range s.Schedule.Assigned(t.Scheduled) {
 				s.add(place{t, x.Index}, func(j *job) { j.sweep = true })
