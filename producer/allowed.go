@@ -7,10 +7,10 @@ import (
 	"github.com/slotmq/go-rmq/internal/definition"
 	"github.com/slotmq/go-rmq/internal/rights"
 	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/message"
 )
 
-// fieldsOf are those that not every message of the topic has, and that need rights of their own.
+// fieldsOf are the fields of a message that not every message of its topic has. They need rights of
+// their own.
 func fieldsOf(b *checked.Message) (fields luascripts.SendFields) {
 	if b.Ceiling > 0 {
 		fields |= luascripts.SendCeiling
@@ -21,34 +21,30 @@ func fieldsOf(b *checked.Message) (fields luascripts.SendFields) {
 	return fields
 }
 
-// allowed asks, before the first message with some fields, whether the Redis user may send it:
-// so whoever sends none needs no rights for it. A user who may not is told all that is missing,
+// allowed asks, before the first message with some fields, whether the Redis user may send it. So
+// a program that sends none needs no rights for them. An error names all rights that are missing,
 // and the next message asks again.
 func (s *topics) allowed(ctx context.Context, t *topic, fields luascripts.SendFields) error {
 	if luascripts.SendFields(t.may.Load())&fields == fields {
 		return nil
 	}
-	c := s.question(t, fields)
-	if c == nil {
-		return message.ErrClosed
-	}
-	return c.wait(ctx)
+	return s.checkRights(t, fields).wait(ctx)
 }
 
-// question starts one question about fields for all callers that wait. It is nil once the
-// producer is closed.
-func (s *topics) question(t *topic, fields luascripts.SendFields) *comparison {
+// checkRights starts one question about fields for all callers that wait.
+func (s *topics) checkRights(t *topic, fields luascripts.SendFields) *check {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if c := t.asked[fields]; c != nil {
+	if c := t.asking[fields]; c != nil {
 		return c
 	}
-	c := &comparison{done: make(chan struct{})}
+	c := &check{done: make(chan struct{})}
+	need := rights.Need{Extends: fields&luascripts.SendCeiling != 0, Unique: fields&luascripts.SendUnique != 0}
 	begun := s.goBackground(func() {
-		c.err = rights.Check(s.run, s.rdb, rights.Need{Extends: fields&luascripts.SendCeiling != 0, Unique: fields&luascripts.SendUnique != 0}, t.rights())
+		c.err = rights.Check(s.run, s.rdb, need, t.rights())
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		if delete(t.asked, fields); c.err == nil {
+		if delete(t.asking, fields); c.err == nil {
 			t.may.Or(uint32(fields))
 		}
 		close(c.done)
@@ -56,10 +52,10 @@ func (s *topics) question(t *topic, fields luascripts.SendFields) *comparison {
 	if !begun {
 		return nil
 	}
-	if t.asked == nil {
-		t.asked = map[luascripts.SendFields]*comparison{}
+	if t.asking == nil {
+		t.asking = map[luascripts.SendFields]*check{}
 	}
-	t.asked[fields] = c
+	t.asking[fields] = c
 	return c
 }
 

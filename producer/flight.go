@@ -23,7 +23,7 @@ const (
 type flight struct {
 	contents []string // "" for one that was withdrawn
 	scores   []int64  // priority, or due ms; below 0: due so many ms after the time that the flusher will add
-	more     []more   // what some have besides, up to the last of them
+	more     []more   // of each entry, up to the last that has any
 	next     []int32  // 1 + the next entry of the same lane; 0: it is the last
 	outcomes []Outcome
 	errs     []error // nil unless some entry failed
@@ -41,7 +41,7 @@ type flight struct {
 	pending []*write
 }
 
-// more is what a message has that only send.lua knows.
+// more is what a message has besides content and score: only send.lua knows it.
 type more struct {
 	wait, ceiling int64  // ms; 0: later sends do not move it
 	unique        int64  // ms; 0: it is not
@@ -58,7 +58,7 @@ type lane struct {
 	merged      int   // entries that met an equal one that waited
 	announced   bool  // its wake-up was written behind it
 
-	fields luascripts.SendFields // that some have; then the answer says of each what became of it
+	fields luascripts.SendFields // that some messages have; then the answer tells the outcome of each
 }
 
 func (l *lane) store() string { return l.topic.slots[l.slot].store }
@@ -123,7 +123,7 @@ func (f *flight) add(t *topic, slot int, b *checked.Message) int {
 	return int(entry)
 }
 
-// growMore makes room for what the first n entries have besides.
+// growMore makes more as long as the first n entries: empty for those that have none.
 func (f *flight) growMore(n int) { f.more = append(f.more, make([]more, n-len(f.more))...) }
 
 // extends reports whether an entry moves what it merges into.
@@ -131,7 +131,8 @@ func (f *flight) extends(entry int32) bool {
 	return int(entry) < len(f.more) && f.more[entry].ceiling > 0
 }
 
-// appendFields appends the arguments of an entry for send.lua: pointers, as those of a ZADD.
+// appendFields appends the arguments of an entry for send.lua. They are pointers, as for a ZADD, which
+// cost no allocation.
 func (f *flight) appendFields(args []any, fields luascripts.SendFields, entry int32) []any {
 	score, ceiling, unique, note := any(&f.scores[entry]), any(""), any(""), any("")
 	if int(entry) < len(f.more) {
@@ -156,8 +157,8 @@ func (f *flight) appendFields(args []any, fields luascripts.SendFields, entry in
 	return args
 }
 
-// knows reports whether the score of an entry that is done is the one in Redis: what merged may have
-// kept the first, and what has met an equal unique one may not wait at all.
+// knows reports whether the score of an entry that is done is the score in Redis. A message that
+// merged may have kept the first score, and a duplicate may not wait at all.
 func (f *flight) knows(kind message.Kind, entry int32) bool {
 	switch f.outcomes[entry] {
 	case Stored:

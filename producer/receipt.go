@@ -1,17 +1,15 @@
 package producer
 
-import (
-	"time"
-)
+import "time"
 
 // Outcome is what a send did.
 type Outcome uint8
 
 // The outcomes.
 const (
-	// Accepted: stored or merged. Several messages shared one answer; see
-	// Config.ExactReceipts. Or it is Unique, the answer of a first try got lost, and Redis has
-	// it or an equal one since then.
+	// Accepted: stored or merged. Several messages shared one answer: see
+	// Config.ExactReceipts. Or the message is Unique, the answer to a first try got lost, and
+	// the second try was a duplicate: of the first one, or of an equal message.
 	Accepted Outcome = iota
 	// Stored: the content did not wait. One in flight, waiting for its retry, or
 	// dead does not count as waiting (but in literal topics of the Priority and
@@ -20,8 +18,8 @@ const (
 	// Merged: the content waited already. A RangeMerge keeps its first time, or has moved
 	// it if it Extends; a Priority or FixedTime has taken the new priority or time.
 	Merged
-	// Duplicate: an equal one was sent, within its time, as a Unique message like this one.
-	// Nothing is stored, and what waits is as it was.
+	// Duplicate: the message is Unique, and an equal Unique one was sent within its time.
+	// Nothing is stored, and what waits stays as it is.
 	Duplicate
 )
 
@@ -36,9 +34,9 @@ type Receipt struct {
 	Outcome Outcome
 	Slot    int // of the topic, to which the message belongs
 
-	// Due is when the message is due, by the clock of the Redis server. Zero for a
-	// Priority and for a Duplicate, and for a RangeMerge that is not known to be Stored and does not
-	// Extend: what it merged into keeps its own time.
+	// Due is when the message is due, by the clock of the Redis server. It is zero for a
+	// Priority and for a Duplicate. It is zero, too, for a RangeMerge without Extend that is not
+	// known to be Stored: what it merged into keeps its own time.
 	Due time.Time
 
 	// Past: the At of the message had passed when it was sent. It is due now. See

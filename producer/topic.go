@@ -26,8 +26,8 @@ type topic struct {
 	agreed atomic.Int64 // when to compare the definition again, since epoch; 0: it does not agree, or it is not known yet
 
 	mu        sync.Mutex
-	comparing *comparison                           // nil: none is under way
-	asked     map[luascripts.SendFields]*comparison // of rights, under way
+	comparing *check                           // of the definition; nil: none is under way
+	asking    map[luascripts.SendFields]*check // of rights, under way
 
 	may atomic.Uint32 // the SendFields that its messages may have
 
@@ -72,7 +72,7 @@ func (s *topics) of(ctx context.Context, t message.Topic) (*topic, error) {
 	}
 	if known != nil && known.agreed.Load() > 0 {
 		if known.due() {
-			s.comparison(known) // the next Send reports a conflict
+			s.checkDefinition(known) // the next Send reports a conflict
 		}
 		return known, nil
 	}
@@ -95,14 +95,19 @@ func (s *topics) of(ctx context.Context, t message.Topic) (*topic, error) {
 	return known, s.agree(ctx, known)
 }
 
-// comparison of a topic's definition with the stored one, or of rights with those that are
-// needed, under way.
-type comparison struct {
+// check is a question to Redis about a topic, under way, for all callers that wait: whether its
+// definition agrees with the stored one, or whether rights are there. It is nil once the producer is
+// closed.
+type check struct {
 	done chan struct{} // closed when err is final
 	err  error
 }
 
-func (c *comparison) wait(ctx context.Context) error {
+// wait returns when the check is done, or when ctx ends.
+func (c *check) wait(ctx context.Context) error {
+	if c == nil {
+		return message.ErrClosed
+	}
 	select {
 	case <-c.done:
 		return c.err
@@ -114,23 +119,18 @@ func (c *comparison) wait(ctx context.Context) error {
 // agree returns when the topic's definition has been compared with the stored one,
 // or when ctx ends.
 func (s *topics) agree(ctx context.Context, t *topic) error {
-	c := s.comparison(t)
-	if c == nil {
-		return message.ErrClosed
-	}
-	return c.wait(ctx)
+	return s.checkDefinition(t).wait(ctx)
 }
 
-// comparison starts one comparison of the definition for all callers that wait. It runs in
-// the background, because the Redis client does not end when their contexts do. It is nil
-// once the producer is closed.
-func (s *topics) comparison(t *topic) *comparison {
+// checkDefinition starts one comparison of the definition for all callers that wait. It runs in
+// the background, because the Redis client does not end when their contexts do.
+func (s *topics) checkDefinition(t *topic) *check {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.comparing != nil {
 		return t.comparing
 	}
-	c := &comparison{done: make(chan struct{})}
+	c := &check{done: make(chan struct{})}
 	if t.agreed.Load() > 0 && !t.due() { // another call was first
 		close(c.done)
 		return c

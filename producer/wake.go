@@ -51,7 +51,7 @@ func (to *writer) planWakes(f *flight) {
 				return false // not stored
 			}
 			if f.outcomes[e] == Duplicate || f.scores[e] == 0 {
-				return false // an equal one was announced when it was stored; the latter is over
+				return false // what it is a duplicate of has been announced; with score 0 nothing waits
 			}
 			return !l.topic.Kind.FirstWins() || f.outcomes[e] != Merged || f.extends(e) // what it merged into has been announced
 		})

@@ -146,8 +146,9 @@ func (w *write) finish(by *writer, f *flight, last bool) bool {
 	return true
 }
 
-// inOrder returns the writes that must be sent again. Where the last send wins, moves or marks what
-// waits, the later writes of the same slot are sent again behind them: else an older one would win.
+// inOrder returns the writes that must be sent again. Where the last send wins, or a send changes
+// more than a score, the later writes of the same slot are sent again behind them: else an older one
+// would win.
 func inOrder(writes []*write, again func(*write) bool) (those []*write) {
 	var behind []*lane
 	for _, w := range writes {
