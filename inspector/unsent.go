@@ -11,14 +11,12 @@ import (
 	"github.com/slotmq/go-rmq/internal/plan"
 )
 
-// What the doctor looks at in plans.
-
-// longOverdue is how late a plan is that nobody seems to look after. A worker that has heard nothing
-// of it looks after 30 s, unless its SafetyLook is longer.
+// longOverdue is how late a plan is that nobody seems to look after. A worker that missed its wake-up
+// looks after 30 s, unless its SafetyLook is longer.
 const longOverdue = 2 * time.Minute
 
-// unsent finds the plans of a topic that this program cannot read, as a worker on this machine
-// could not, those that should have been sent long ago, and those that a wrong clock keeps from
+// unsent finds what the doctor says of the plans of a topic: which cannot be read here, and so not by a
+// worker on this machine; which should have been sent long ago; and which a wrong clock keeps from
 // being sent.
 func (i *Inspector) unsent(ctx context.Context, t Topic, seen seen) ([]finding, error) {
 	which, err := i.planned(ctx, t)

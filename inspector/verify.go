@@ -56,7 +56,7 @@ type verification struct {
 	known map[Violation]bool // without their details, which differ from page to page
 	seem  []still            // slots that may stand still
 
-	planned []int // slots of the topic that have plans
+	withPlans []int // slots of the topic that have plans
 }
 
 func (v *verification) add(x Violation) {
@@ -92,12 +92,12 @@ func (v *verification) run(ctx context.Context, topics []string, progress func(t
 			v.add(Violation{Topic: d.Name, Slot: -1, Rule: "DEFINITION", Key: luascripts.DefinitionKey(v.i.qualified(d.Name)), Detail: d.wrong})
 			continue // its slots are not known
 		}
-		v.planned = nil
+		v.withPlans = nil
 		for slot := range d.Slots {
 			if err := v.slot(ctx, d.Topic, slot); err != nil {
 				return err
 			}
-			if err := v.beside(ctx, d.Topic, slot); err != nil {
+			if err := v.keys(ctx, d.Topic, slot); err != nil {
 				return err
 			}
 			if err := v.notes(ctx, d.Topic, slot); err != nil {

@@ -265,7 +265,7 @@ func TestVerifyBeside(t *testing.T) {
 		i := newInspector(t, rdb, Config{Namespace: "ns"})
 		topic := define(t, rdb, message.Topic{Name: "ns:orders", Kind: message.KindRangeMerge, Slots: 2}).Name
 		const early, late = float64(limits.MinTime), float64(limits.MaxTime)
-		for _, b := range besides {
+		for _, b := range sideKeys {
 			if b.rule == "" {
 				continue
 			}

@@ -11,19 +11,17 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/hash"
 	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
-	"github.com/slotmq/go-rmq/slots"
 )
 
-// What Verify looks at in plans: rule PLAN.
-
-// plans looks at the plans of a slot, and notes whether there are any.
+// plans looks at the plans of a slot: rule PLAN. It notes whether there are any.
 func (v *verification) plans(ctx context.Context, t Topic, slot int) error {
 	name := v.i.qualified(t.Name)
-	p := planned{v: v, t: t, slot: slot, plan: luascripts.PlanKey(name, slot), rule: luascripts.RuleKey(name, slot)}
+	p := planCheck{v: v, t: t, slot: slot, plan: luascripts.PlanKey(name, slot), rule: luascripts.RuleKey(name, slot)}
 	times, err := p.times(ctx)
 	if err := p.read(p.plan, "zset", err); err != nil {
 		return err
@@ -53,13 +51,13 @@ func (v *verification) plans(ctx context.Context, t Topic, slot int) error {
 		}
 	}
 	if len(times)+len(ruled) > 0 {
-		v.planned = append(v.planned, slot)
+		v.withPlans = append(v.withPlans, slot)
 	}
 	return nil
 }
 
-// noted looks whether all slots with plans are noted, or their workers would not look there. A slot
-// is noted before its first rule is set.
+// noted looks whether the topic's set of slots that may have plans is right: a worker does not look
+// at a slot that is not in it. A slot is put in before its first rule is set.
 func (v *verification) noted(ctx context.Context, t Topic) error {
 	key := luascripts.PlansKey(v.i.qualified(t.Name))
 	noted := map[int]bool{}
@@ -78,7 +76,7 @@ func (v *verification) noted(ctx context.Context, t Topic) error {
 	case err != nil:
 		return at(key, v.i.explain(err))
 	}
-	for _, slot := range v.planned {
+	for _, slot := range v.withPlans {
 		if !noted[slot] {
 			v.add(Violation{Topic: t.Name, Slot: slot, Rule: "PLAN", Key: key, Detail: "the slot has plans and is not in it"})
 		}
@@ -86,21 +84,21 @@ func (v *verification) noted(ctx context.Context, t Topic) error {
 	return nil
 }
 
-// planned is a slot with plans.
-type planned struct {
+// planCheck looks at the plans of one slot.
+type planCheck struct {
 	v          *verification
 	t          Topic
 	slot       int
 	plan, rule string // keys
 }
 
-func (p *planned) add(key, name, format string, args ...any) {
+func (p *planCheck) add(key, name, format string, args ...any) {
 	p.v.add(Violation{Topic: p.t.Name, Slot: p.slot, Rule: "PLAN", Key: key, Content: name, Detail: fmt.Sprintf(format, args...)})
 }
 
-// times are those of all plans. If some go meanwhile, others may be left out: they are seen the next
-// time that somebody looks.
-func (p *planned) times(ctx context.Context) (all []redis.Z, err error) {
+// times are the next occurrences of all plans. If some plans go meanwhile, others may be left out: the
+// next Verify sees them.
+func (p *planCheck) times(ctx context.Context) (all []redis.Z, err error) {
 	for page := []redis.Z(nil); err == nil && len(all)%auditPage == 0; all = append(all, page...) {
 		from := int64(len(all))
 		if page, err = p.v.i.rdb.ZRangeWithScores(ctx, p.plan, from, from+auditPage-1).Result(); len(page) == 0 {
@@ -111,7 +109,7 @@ func (p *planned) times(ctx context.Context) (all []redis.Z, err error) {
 }
 
 // read takes a wrong type for a finding.
-func (p *planned) read(key, want string, err error) error {
+func (p *planCheck) read(key, want string, err error) error {
 	if redis.HasErrorPrefix(err, "WRONGTYPE") {
 		p.v.add(Violation{Topic: p.t.Name, Slot: p.slot, Rule: "TYPES", Key: key, Detail: "is not a " + want})
 		return nil
@@ -122,8 +120,8 @@ func (p *planned) read(key, want string, err error) error {
 	return nil
 }
 
-// judge looks at one rule. That a zone is not known here is no fault of what is stored.
-func (p *planned) judge(name, text string) {
+// judge looks at one rule. A zone that this machine does not know is no fault of what is stored.
+func (p *planCheck) judge(name, text string) {
 	base, json, _ := strings.Cut(text, " ")
 	if ms, _ := strconv.ParseInt(base, 10, 64); ms < limits.MinTime || ms >= limits.MaxTime {
 		p.add(p.rule, name, "its base is %.40q", base)
@@ -137,18 +135,14 @@ func (p *planned) judge(name, text string) {
 		p.add(p.rule, name, "%s", oneLine(err))
 		return
 	}
-	basis := r.Message().SlotBasis
-	if basis == "" {
-		basis = r.Message().Content
-	}
-	if is := slots.Of(basis, p.t.Slots); is != p.slot {
+	if is := hash.Slot(cmp.Or(r.Message().SlotBasis, r.Message().Content), p.t.Slots); is != p.slot {
 		p.add(p.rule, name, "its content belongs to slot %d", is)
 	}
 }
 
 // orphan reports a plan without a rule. Both are set and stopped in one step, but were not read
 // in one.
-func (p *planned) orphan(ctx context.Context, name string) error {
+func (p *planCheck) orphan(ctx context.Context, name string) error {
 	for end := time.Now().Add(time.Second); time.Now().Before(end); {
 		err := p.v.i.rdb.HGet(ctx, p.rule, name).Err()
 		if errors.Is(err, redis.Nil) {

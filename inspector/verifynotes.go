@@ -9,11 +9,12 @@ import (
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
-// notesPage is about how many notes are read at once: nobody knows how long their contents are.
+// notesPage is about how many notes are read at once. It is small: nobody knows how long their
+// contents are.
 const notesPage = 10
 
-// notes looks at the notes of a slot: rule NOTE. What is left over of messages that are gone is no
-// error, since workers sweep it.
+// notes looks at the notes of a slot: rule NOTE. A note that is left over of a message that is gone
+// is no violation: workers sweep it.
 func (v *verification) notes(ctx context.Context, t Topic, slot int) error {
 	if !t.Notes {
 		return nil

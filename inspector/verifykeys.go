@@ -10,28 +10,30 @@ import (
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
-// besides are the keys that a slot may have besides those of its turns and plans.
-var besides = []struct {
+// sideKeys are the keys that a slot may have besides those of its turns and plans.
+var sideKeys = []struct {
 	key  func(topic string, slot int) string
 	is   string // its type
-	rule string // that its scores are times in ms; empty: it has none
+	rule string // which says that its scores are times in ms; empty: it has no scores
 }{
-	// Entries stay here when a message is gone, and then say nothing: no rule says what they belong to.
+	// Entries stay here when their message is gone, and say nothing then. So no rule says to which
+	// message an entry belongs.
 	{luascripts.FirstKey, "zset", "FIRST"},
 	{luascripts.SeenKey, "zset", "SEEN"},
 	{luascripts.NoteKey, "hash", ""},
 }
 
-// oddMost is how many entries of one such set are told, of those too early and of those too late.
+// oddMost is how many entries of one such set are reported that are too early, and how many that are
+// too late.
 const oddMost = 10
 
-// beside looks at what a slot has besides the keys of its turns and plans.
-func (v *verification) beside(ctx context.Context, t Topic, slot int) error {
+// keys looks at the side keys of a slot: at their types, and at the times in them.
+func (v *verification) keys(ctx context.Context, t Topic, slot int) error {
 	pipe := v.i.rdb.Pipeline()
 	early := redis.ZRangeArgs{Start: "-inf", Stop: "(" + strconv.Itoa(limits.MinTime), ByScore: true, Count: oddMost}
 	late := redis.ZRangeArgs{Start: "(" + strconv.Itoa(limits.MaxTime), Stop: "+inf", ByScore: true, Count: oddMost}
-	types, odd := make([]*redis.StatusCmd, len(besides)), make([][]*redis.ZSliceCmd, len(besides))
-	for n, b := range besides {
+	types, odd := make([]*redis.StatusCmd, len(sideKeys)), make([][]*redis.ZSliceCmd, len(sideKeys))
+	for n, b := range sideKeys {
 		key := b.key(v.i.qualified(t.Name), slot)
 		types[n] = pipe.Type(ctx, key)
 		if b.rule != "" {
@@ -40,7 +42,7 @@ func (v *verification) beside(ctx context.Context, t Topic, slot int) error {
 		}
 	}
 	_, _ = pipe.Exec(ctx) // each has its error
-	for n, b := range besides {
+	for n, b := range sideKeys {
 		key := b.key(v.i.qualified(t.Name), slot)
 		if sound, err := v.isA(b.is, key, types[n], t, slot); err != nil {
 			return err
