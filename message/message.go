@@ -8,22 +8,23 @@ import "time"
 // message. Put the id in and let the handler look the rest up: contents that differ in
 // one byte do not merge, such as two JSON texts with their fields in another order.
 //
-// With Unique, a message whose content was sent as a unique one within that time, in the same
-// slot, is a duplicate: nothing is stored, and nothing of what waits is changed. The time is that
-// of the first of them, by the clock of the Redis server. Nobody has to remember the message:
-// also one that was handled, has failed or is dead keeps others out; only a cancel lets them in.
-// A message without Unique is never a duplicate, so send a content always with it or always
-// without.
+// A message with Unique keeps equal ones out for that time: another message with Unique, of the
+// same content in the same slot, is a duplicate until then. Nothing is stored, and what waits
+// stays as it is. The time begins when the message is stored or merges, by the clock of the Redis
+// server, and goes on when the message was handled, has failed or is dead; only a cancel ends it.
+// A message without Unique is never a duplicate and keeps none out, so send a content always with
+// it or always without.
 //
 // In a topic with Notes a message may have a TTL and Headers, which are not a part of its
-// identity. It is never handled a TTL after its send, by the clock of the Redis server; where
-// equal content merges, the last of these times counts, and a send without a TTL has none: the
-// message is wanted as long as one of its sends is. Its headers are those of the last send that
-// has any: at most 64, and 8 KiB of keys and values together, in valid UTF-8.
+// identity. When the TTL after its send is over, by the clock of the Redis server, no handler is
+// called for it any more. Where equal content merges, the latest of these ends counts, and a send
+// without a TTL has no end: the message is wanted as long as one of its sends is. Its headers are
+// those of the last send that has any: at most 64, and 8 KiB of keys and values together, in valid
+// UTF-8.
 //
-// Send a content always with a TTL or always without. What waits for its retry or is being
-// handled does not wait in this sense: a send makes a new copy with its own TTL, and if that
-// one is handled in its place, the TTL of the older one is void.
+// Send a content always with a TTL or always without. A message that waits for its retry, or is
+// being handled, does not merge: a send of its content makes a new copy with its own TTL. If that
+// copy is handled in the place of the older one, the TTL of the older one does not count.
 type Message interface {
 	sealed()
 }

@@ -6,15 +6,16 @@ import (
 	"time"
 )
 
-// Recurring is a message that RMQ sends again and again, and the rule by which it does. Nobody has to
-// run for it but workers of its topic.
+// Recurring is a message that RMQ sends again and again, and the rule that says when. The workers of
+// its topic send it; nothing else has to run.
 //
 // A firing is each time of Cron. Without Cron there is one: at From, or else at the moment the rule
 // was set. A firing sends Delay after itself, and then Repeat times more, a Period apart. Firings do
 // not wait for each other: the times of all of them count.
 //
 // Nothing is sent at or before the moment the rule was set. Times are whole milliseconds, by the
-// clock of the Redis server. While one waits, the next merges into it: at most one copy waits.
+// clock of the Redis server. While a message waits, the next one merges into it: at most one copy
+// waits.
 type Recurring struct {
 	Name string // what it is called within its topic: 1 to 200 bytes
 
@@ -42,10 +43,10 @@ type Recurring struct {
 type Missed uint8
 
 const (
-	// MissedOnce makes up for all that were missed by one, with the time of the first.
+	// MissedOnce sends one message for all times that were missed. It is due at the first of them.
 	MissedOnce Missed = iota
 
-	// MissedSkip leaves out what is more than a minute late.
+	// MissedSkip leaves out the times that are more than a minute over.
 	MissedSkip
 )
 

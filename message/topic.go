@@ -44,9 +44,9 @@ type Topic struct {
 	Literal bool
 
 	// Notes keeps beside each message that waits how often and when it was sent,
-	// and lets a message have what a note holds. A send then costs up to three
-	// times as much of Redis. Programs that know no notes refuse such a topic.
-	// Defaults to false.
+	// and allows messages a TTL and Headers. A send then costs Redis up to three
+	// times as much. Programs that know no notes refuse such a topic. Defaults to
+	// false.
 	Notes bool
 }
 

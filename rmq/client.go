@@ -1,6 +1,7 @@
 package rmq
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/away"
+	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/internal/logs"
 	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/producer"
@@ -45,7 +47,7 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rmq: %w", err)
 	}
-	c := &Client{rdb: rdb, closeRdb: func() error { return nil }, log: cfg.Logger, namespace: cfg.Namespace, maxContent: contentLimit(cfg)}
+	c := &Client{rdb: rdb, closeRdb: func() error { return nil }, log: cfg.Logger, namespace: cfg.Namespace, maxContent: cmp.Or(cfg.MaxContent, limits.DefaultContentBytes)}
 	c.inspector = sync.OnceValues(func() (*inspector.Inspector, error) {
 		return inspector.New(rdb, inspector.Config{Namespace: cfg.Namespace, Slots: cfg.Slots})
 	})

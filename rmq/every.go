@@ -8,7 +8,6 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/definition"
-	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/internal/plan"
 	"github.com/slotmq/go-rmq/internal/rights"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -44,10 +43,10 @@ type Missed = message.Missed
 
 // What becomes of missed times.
 const (
-	// MissedOnce makes up for all that were missed by one, with the time of the first.
+	// MissedOnce sends one message for all times that were missed. It is due at the first of them.
 	MissedOnce = message.MissedOnce
 
-	// MissedSkip leaves out what is more than a minute late.
+	// MissedSkip leaves out the times that are more than a minute over.
 	MissedSkip = message.MissedSkip
 )
 
@@ -63,13 +62,13 @@ const (
 //	}
 type Plan = inspector.Plan
 
-// Every has the workers of topic t send a message at the times of a rule. Nobody has to be elected
-// for it, and nobody but them has to run: whoever has the slot of the message sends it. Each time
-// is sent once, and while a message waits the next one merges into it, so at most one copy waits.
+// Every has the workers of topic t send a message at the times of a rule. No leader is elected and
+// nothing but workers has to run: the worker that has the slot of the message sends it. Each time is
+// sent once, and while a message waits the next one merges into it, so at most one copy waits.
 //
-// Declare it at each start of each instance. The same rule again changes nothing, also after its
-// end. Another rule takes the place of the one that has this name, and begins now; the log says so.
-// While old and new programs run beside each other, the last one that was set holds.
+// Call it at each start of each instance. The same rule again changes nothing, also after its end.
+// Another rule with the same name replaces the one before, and begins now; the log says so. While old
+// and new programs run beside each other, the rule that was set last holds.
 //
 // A rule that is wrong, or can never send anything, is ErrInvalid, and the error names the field.
 func (c *Client) Every(ctx context.Context, t Topic, r Recurring) error {
@@ -99,8 +98,8 @@ func (c *Client) Every(ctx context.Context, t Topic, r Recurring) error {
 // planning is what plans need beside sends.
 var planning = rights.Need{Plans: true}
 
-// StopEvery ends what Every began. What was sent already is delivered. It does nothing if there is
-// no such plan; a topic that no program has used yet is ErrUnknownTopic.
+// StopEvery ends the plan with a name. What it has sent already is delivered. It does nothing if there
+// is no such plan. A topic that no program has used yet is ErrUnknownTopic.
 func (c *Client) StopEvery(ctx context.Context, t Topic, name string) error {
 	_, err := ask(ctx, c, "stop a plan", t, planning, func(ctx context.Context, i *inspector.Inspector) (bool, error) {
 		return i.StopPlan(ctx, t.Name, name)
@@ -108,17 +107,9 @@ func (c *Client) StopEvery(ctx context.Context, t Topic, name string) error {
 	return err
 }
 
-// Plans returns what is sent again and again to a topic, in the order of names.
+// Plans returns the plans of a topic, also those that have ended, in the order of their names.
 func (c *Client) Plans(ctx context.Context, t Topic) ([]Plan, error) {
 	return ask(ctx, c, "list the plans", t, planning, func(ctx context.Context, i *inspector.Inspector) ([]Plan, error) {
 		return i.Plans(ctx, t.Name)
 	})
-}
-
-// contentLimit is MaxContent, with its default.
-func contentLimit(cfg Config) int {
-	if cfg.MaxContent == 0 {
-		return limits.DefaultContentBytes
-	}
-	return cfg.MaxContent
 }

@@ -72,7 +72,8 @@ func (c *Client) Now() time.Time {
 // Advance moves the clock on by d, from one due message to the next, and
 // returns when everything that has become due on the way is handled: first
 // deliveries, those retries whose time has come, and what a plan of
-// rmq.Client.Every sends. Advance(0) settles what is due already. A death is reported to a listener to the dead when the clock has moved on.
+// rmq.Client.Every sends. Advance(0) settles what is due already. A death is
+// reported to a listener to the dead when the clock has moved on.
 func (c *Client) Advance(d time.Duration) {
 	c.t.Helper()
 	target := c.Now().Add(d)

@@ -10,7 +10,7 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// note checks what only a topic with notes can keep of a message, and returns it as it is sent.
+// note checks what only a topic with notes can keep of a message, and returns it as send.lua reads it.
 func (c *Message) note(t message.Topic, ttl time.Duration, headers map[string]string) (string, error) {
 	const without = "left out: the topic has no Notes, and a topic never changes. Define another one with Topic.Notes"
 	switch {
@@ -36,11 +36,11 @@ func (c *Message) note(t message.Topic, ttl time.Duration, headers map[string]st
 	return luascripts.NoteArg(c.TTL, headers), nil
 }
 
-// Outlives checks that a message which is due at a time has not expired by then, if it is sent at
-// now, the time of the server that will store it.
+// Outlives checks that the message has not expired when it is due, if it is sent at now, the time of
+// the server that will store it. It is for a message that is due at a time.
 func (c *Message) Outlives(now time.Time) error { return c.outlives(c.Value - now.UnixMilli()) }
 
-// outlives checks that a message which waits for so many ms has not expired by then.
+// outlives checks that the message has not expired when it has waited for so many ms.
 func (c *Message) outlives(wait int64) error {
 	if c.TTL == 0 || c.TTL > wait {
 		return nil

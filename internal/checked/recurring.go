@@ -11,8 +11,8 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// Recurring checks what a recurring message of topic t is called and sends. maxContent bounds the
-// content in bytes. Its times are a question of their own: see [Series].
+// Recurring checks the name of a recurring message of topic t and what it sends. maxContent bounds
+// the content in bytes. For its times see [Series].
 func Recurring(t message.Topic, r message.Recurring, maxContent int) error {
 	switch n := len(r.Name); {
 	case n == 0 || n > limits.NameBytes:
@@ -32,8 +32,7 @@ func Recurring(t message.Topic, r message.Recurring, maxContent int) error {
 	return nil
 }
 
-// Series checks the numbers and times of a recurring message. What Cron and Zone say is left to who
-// reads them.
+// Series checks the numbers and times of a recurring message, but does not read Cron and Zone.
 func Series(r message.Recurring) error {
 	if r.Delay != 0 {
 		if err := span("Delay", r.Delay); err != nil {
@@ -54,7 +53,7 @@ func Series(r message.Recurring) error {
 	case r.Zone != "":
 		return invalid("Zone", quote(r.Zone), "empty where there is no Cron")
 	case r.From.IsZero() && r.Delay == 0 && (r.Period == 0 || r.Repeat > 0):
-		// The first send would fall on the moment the rule is set, which is over.
+		// The first send would be due at the moment the rule is set, which is over.
 		return invalid("Delay", "0", "at least 1ms where neither Cron nor From says when to begin")
 	}
 	return nil
