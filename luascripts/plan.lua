@@ -3,8 +3,8 @@
 -- GUARANTEE  to send an occurrence and to move its plan on to the next one is one step, and happens only where the plan
 --   stands at that occurrence, by that rule. So each is sent once, whoever tries, and however often. What waits stays
 --   where it is, at most one copy of a content, and has no time to live any more. (A failed copy of a literal topic, which
---   waits in the store with its retries left, 1..16, does not count as waiting.) A rule that is set again unchanged keeps its plan. One that has
---   come to its end stays, without a plan, so that setting it again does not begin it again.
+--   waits in the store with its retries left, 1..16, does not count as waiting.) A rule that is set again unchanged keeps
+--   its plan. One that has come to its end stays, without a plan, so that setting it again does not begin it again.
 -- KEYS  1 store  2 plan: name -> ms of its next occurrence  3 rule: name -> 'base JSON', base: the ms when it was set
 --   4 note: if the topic has notes
 -- ARGV  1 SET, STOP, DUE or FIRE  2 name; with DUE how many at most  3 rule: with SET its JSON; with STOP and FIRE as it
