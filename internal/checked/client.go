@@ -12,10 +12,10 @@ func NoClient(rdb redis.UniversalClient) bool {
 // Client checks the Redis client in a field.
 func Client(field string, rdb redis.UniversalClient) error {
 	if NoClient(rdb) {
-		return invalid(field, "nil", "a client of go-redis, such as redis.NewClient returns")
+		return Invalid(field, "nil", "a client of go-redis, such as redis.NewClient returns")
 	}
 	if _, ring := rdb.(*redis.Ring); ring {
-		return invalid(field, "a redis.Ring", "a client of one server, of Sentinels or of a Cluster: a ring moves keys when a server is away")
+		return Invalid(field, "a redis.Ring", "a client of one server, of Sentinels or of a Cluster: a ring moves keys when a server is away")
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 // Priority checks the priority of a message.
 func Priority(p int64) error {
 	if p < limits.MinPriority || p > limits.MaxScore {
-		return invalid("Priority", strconv.FormatInt(p, 10), "17 to 9007199254740991 (2^53 - 1)")
+		return Invalid("Priority", strconv.FormatInt(p, 10), "17 to 9007199254740991 (2^53 - 1)")
 	}
 	return nil
 }
@@ -23,7 +23,7 @@ func Due(at time.Time, in time.Duration) error {
 	case in == 0:
 		return checkAt(at)
 	case !at.IsZero():
-		return invalid("In", in.String(), "0 where At is given: one of the two")
+		return Invalid("In", in.String(), "0 where At is given: one of the two")
 	}
 	return span("In", in)
 }
@@ -33,11 +33,11 @@ func ceiling(m message.RangeMerge) error {
 	const field = "Ceiling"
 	switch value := m.Ceiling.String(); {
 	case !m.Extend:
-		return invalid(field, value, "0 where Extend is not set")
+		return Invalid(field, value, "0 where Extend is not set")
 	case m.Ceiling == 0:
-		return invalid(field, "not set", "larger than Range where Extend is set (for a message that any number of sends may move, use a FixedTime with In)")
+		return Invalid(field, "not set", "larger than Range where Extend is set (for a message that any number of sends may move, use a FixedTime with In)")
 	case m.Ceiling <= m.Range:
-		return invalid(field, value, "larger than Range, which is "+m.Range.String())
+		return Invalid(field, value, "larger than Range, which is "+m.Range.String())
 	}
 	return span(field, m.Ceiling)
 }
@@ -52,11 +52,11 @@ func checkAt(at time.Time) error {
 	const field = "At"
 	switch {
 	case at.IsZero():
-		return invalid(field, "the zero time", "a time (time.Now() for now), unless In is 1ms or more")
+		return Invalid(field, "the zero time", "a time (time.Now() for now), unless In is 1ms or more")
 	case at.Before(minAt):
-		return invalid(field, at.UTC().Format(time.RFC3339Nano), "in the year 2000 at the earliest (did you pass seconds as milliseconds?)")
+		return Invalid(field, at.UTC().Format(time.RFC3339Nano), "in the year 2000 at the earliest (did you pass seconds as milliseconds?)")
 	case at.After(maxAt):
-		return invalid(field, "in the year "+strconv.Itoa(at.Year()), "in the year 9999 at the latest (did you pass microseconds as milliseconds?)")
+		return Invalid(field, "in the year "+strconv.Itoa(at.Year()), "in the year 9999 at the latest (did you pass microseconds as milliseconds?)")
 	}
 	return nil
 }
@@ -67,9 +67,9 @@ func span(field string, d time.Duration) error {
 	limit := "at least 1ms and at most 10 years"
 	switch {
 	case d > 0 && d < time.Millisecond:
-		return invalid(field, d.String(), limit+" (did you mean "+strconv.FormatInt(int64(d), 10)+" * time.Millisecond?)")
+		return Invalid(field, d.String(), limit+" (did you mean "+strconv.FormatInt(int64(d), 10)+" * time.Millisecond?)")
 	case d <= 0 || d > limits.Span:
-		return invalid(field, d.String(), limit)
+		return Invalid(field, d.String(), limit)
 	}
 	return nil
 }
@@ -84,17 +84,18 @@ func Namespace(ns string) error {
 	err := message.Topic{Name: ns, Kind: message.KindPriority}.Validate()
 	var wrong *message.InvalidError
 	if errors.As(err, &wrong) {
-		return invalid("Namespace", wrong.Value, wrong.Limit)
+		return Invalid("Namespace", wrong.Value, wrong.Limit)
 	}
 	return err
 }
 
-func invalid(field, value, limit string) error {
+// Invalid is the error about a field that is not as it must be.
+func Invalid(field, value, limit string) error {
 	return &message.InvalidError{Field: field, Value: value, Limit: limit}
 }
 
-// quote shortens what was passed, so that an error stays one readable line.
-func quote(s string) string {
+// Quote shortens what was passed, so that an error stays one readable line.
+func Quote(s string) string {
 	const most = 60
 	if len(s) > most {
 		s = s[:most] + "…"

@@ -56,18 +56,18 @@ func Open(t message.Topic, m message.Message, maxContent int) (Message, error) {
 			c.Value, c.FromNow = ceilMillis(m.In), true
 		}
 	case nil:
-		return c, invalid("Message", "nil", "a RangeMerge, a Priority or a FixedTime")
+		return c, Invalid("Message", "nil", "a RangeMerge, a Priority or a FixedTime")
 	default:
-		return c, invalid("Message", "a pointer", "a RangeMerge, a Priority or a FixedTime, by value")
+		return c, Invalid("Message", "a pointer", "a RangeMerge, a Priority or a FixedTime, by value")
 	}
 	if c.Kind != t.Kind {
-		return c, invalid("Message", c.Kind.String(), "of the kind of topic "+quote(t.Name)+": "+t.Kind.String())
+		return c, Invalid("Message", c.Kind.String(), "of the kind of topic "+Quote(t.Name)+": "+t.Kind.String())
 	}
 	if err != nil {
 		return c, err
 	}
 	if n := len(c.Content); n == 0 || n > maxContent {
-		return c, invalid("Content", strconv.Itoa(n)+" bytes long", "1 to "+strconv.Itoa(maxContent)+" bytes")
+		return c, Invalid("Content", strconv.Itoa(n)+" bytes long", "1 to "+strconv.Itoa(maxContent)+" bytes")
 	}
 	if c.SlotBasis == "" {
 		c.SlotBasis = c.Content

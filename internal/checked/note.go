@@ -16,9 +16,9 @@ func (c *Message) note(t message.Topic, ttl time.Duration, headers map[string]st
 	switch {
 	case t.Notes:
 	case ttl != 0:
-		return "", invalid("TTL", ttl.String(), without)
+		return "", Invalid("TTL", ttl.String(), without)
 	default:
-		return "", invalid("Headers", "set", without)
+		return "", Invalid("Headers", "set", without)
 	}
 	if ttl != 0 {
 		if err := span("TTL", ttl); err != nil {
@@ -46,26 +46,26 @@ func (c *Message) outlives(wait int64) error {
 		return nil
 	}
 	ms := func(n int64) string { return (time.Duration(n) * time.Millisecond).String() }
-	return invalid("TTL", ms(c.TTL), "longer than the message waits, which is "+ms(wait))
+	return Invalid("TTL", ms(c.TTL), "longer than the message waits, which is "+ms(wait))
 }
 
 func checkHeaders(headers map[string]string) error {
 	const field = "Headers"
 	if n := len(headers); n > limits.Headers {
-		return invalid(field, strconv.Itoa(n), "at most "+strconv.Itoa(limits.Headers))
+		return Invalid(field, strconv.Itoa(n), "at most "+strconv.Itoa(limits.Headers))
 	}
 	bytes := 0
 	for key, value := range headers {
 		if key == "" {
-			return invalid(field, "an empty key", "with a name for each value")
+			return Invalid(field, "an empty key", "with a name for each value")
 		}
 		if !utf8.ValidString(key) || !utf8.ValidString(value) {
-			return invalid(field, quote(key)+": "+quote(value), "valid UTF-8")
+			return Invalid(field, Quote(key)+": "+Quote(value), "valid UTF-8")
 		}
 		bytes += len(key) + len(value)
 	}
 	if bytes > limits.HeaderBytes {
-		return invalid(field, strconv.Itoa(bytes)+" bytes", "at most "+strconv.Itoa(limits.HeaderBytes)+" bytes, keys and values together")
+		return Invalid(field, strconv.Itoa(bytes)+" bytes", "at most "+strconv.Itoa(limits.HeaderBytes)+" bytes, keys and values together")
 	}
 	return nil
 }

@@ -16,18 +16,18 @@ import (
 func Recurring(t message.Topic, r message.Recurring, maxContent int) error {
 	switch n := len(r.Name); {
 	case n == 0 || n > limits.NameBytes:
-		return invalid("Name", quote(r.Name)+" ("+strconv.Itoa(n)+" bytes)", "1 to 200 bytes")
+		return Invalid("Name", Quote(r.Name)+" ("+strconv.Itoa(n)+" bytes)", "1 to 200 bytes")
 	case !utf8.ValidString(r.Name) || strings.ContainsFunc(r.Name, unicode.IsControl):
-		return invalid("Name", quote(r.Name), "valid UTF-8 without control characters")
+		return Invalid("Name", Quote(r.Name), "valid UTF-8 without control characters")
 	}
 	if n := len(r.Content); n == 0 || n > maxContent {
-		return invalid("Content", strconv.Itoa(n)+" bytes long", "1 to "+strconv.Itoa(maxContent)+" bytes")
+		return Invalid("Content", strconv.Itoa(n)+" bytes long", "1 to "+strconv.Itoa(maxContent)+" bytes")
 	}
 	switch {
 	case t.Kind == message.KindPriority:
 		return Priority(r.Priority)
 	case r.Priority != 0:
-		return invalid("Priority", strconv.FormatInt(r.Priority, 10), "0 in a topic of kind "+t.Kind.String()+", which has times")
+		return Invalid("Priority", strconv.FormatInt(r.Priority, 10), "0 in a topic of kind "+t.Kind.String()+", which has times")
 	}
 	return nil
 }
@@ -47,14 +47,14 @@ func Series(r message.Recurring) error {
 	}
 	switch {
 	case r.Missed != message.MissedOnce && r.Missed != message.MissedSkip:
-		return invalid("Missed", r.Missed.String(), "MissedOnce or MissedSkip")
+		return Invalid("Missed", r.Missed.String(), "MissedOnce or MissedSkip")
 	case r.Cron != "":
 		return nil
 	case r.Zone != "":
-		return invalid("Zone", quote(r.Zone), "empty where there is no Cron")
+		return Invalid("Zone", Quote(r.Zone), "empty where there is no Cron")
 	case r.From.IsZero() && r.Delay == 0 && (r.Period == 0 || r.Repeat > 0):
 		// The first send would be due at the moment the rule is set, which is over.
-		return invalid("Delay", "0", "at least 1ms where neither Cron nor From says when to begin")
+		return Invalid("Delay", "0", "at least 1ms where neither Cron nor From says when to begin")
 	}
 	return nil
 }
@@ -65,15 +65,15 @@ func period(r message.Recurring) error {
 	repeat := strconv.Itoa(r.Repeat)
 	switch {
 	case r.Repeat < 0 || r.Repeat > repeats:
-		return invalid("Repeat", repeat, "0 to 10000")
+		return Invalid("Repeat", repeat, "0 to 10000")
 	case r.Period == 0 && r.Repeat > 0:
-		return invalid("Period", "0", "at least 100ms where Repeat is given")
+		return Invalid("Period", "0", "at least 100ms where Repeat is given")
 	case r.Period == 0:
 		return nil
 	case r.Period < least || r.Period > limits.Span:
-		return invalid("Period", r.Period.String(), "at least 100ms and at most 10 years")
+		return Invalid("Period", r.Period.String(), "at least 100ms and at most 10 years")
 	case r.Cron != "" && r.Repeat == 0:
-		return invalid("Repeat", repeat, "at least 1 where Cron and Period are given (the Period is that of the sends of one firing)")
+		return Invalid("Repeat", repeat, "at least 1 where Cron and Period are given (the Period is that of the sends of one firing)")
 	}
 	return nil
 }
@@ -87,9 +87,9 @@ func between(from, until time.Time) error {
 		switch at := bound.at; {
 		case at.IsZero():
 		case at.Before(minAt):
-			return invalid(bound.field, at.UTC().Format(time.RFC3339Nano), "in the year 2000 at the earliest, or the zero time")
+			return Invalid(bound.field, at.UTC().Format(time.RFC3339Nano), "in the year 2000 at the earliest, or the zero time")
 		case at.After(maxAt):
-			return invalid(bound.field, "in the year "+strconv.Itoa(at.Year()), "in the year 9999 at the latest")
+			return Invalid(bound.field, "in the year "+strconv.Itoa(at.Year()), "in the year 9999 at the latest")
 		}
 	}
 	return nil

@@ -6,13 +6,12 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// late is how much later than planned a time may be sent that is not to be made up for.
+// late is by how much a time may be over and still be sent with MissedSkip.
 const late = time.Minute
 
-// Due says what is to be done at now about the time that is planned next: what is to be sent, and
-// what is planned then. Nothing is to be sent, and at is the zero time, if it is not due yet, or if
-// all that is due is left out. If next is the zero time, the rule is over. Whatever else has passed
-// by now is made up for by what is sent.
+// Due says what to do at now about the time that is planned next. at is the time to send; it is the
+// zero time if nothing is due yet, or if all that is due is left out. next is the time to plan then;
+// it is the zero time if the rule is over. What is sent makes up for all other times that have passed.
 func (r *Rule) Due(base, planned, now time.Time) (at, next time.Time) {
 	if planned.After(now) {
 		return time.Time{}, planned

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"errors"
-	"strconv"
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/checked"
@@ -25,7 +24,7 @@ type Rule struct {
 }
 
 // New checks the rule of a message for topic t. maxContent bounds its content in bytes. An error
-// is a [message.InvalidError]. Whether the rule is over when it is set is for [Rule.First] to say.
+// is a [message.InvalidError]. Whether the rule is over when it is set is said by [Rule.First].
 func New(t message.Topic, m message.Recurring, maxContent int) (*Rule, error) {
 	if err := checked.Recurring(t, m, maxContent); err != nil {
 		return nil, err
@@ -33,7 +32,7 @@ func New(t message.Topic, m message.Recurring, maxContent int) (*Rule, error) {
 	return open(m)
 }
 
-// open checks what says when the message is sent, and makes it ready to be asked.
+// open checks the times of a rule, and makes it ready to be asked for them.
 func open(m message.Recurring) (*Rule, error) {
 	if err := checked.Series(m); err != nil {
 		return nil, err
@@ -52,7 +51,7 @@ func open(m message.Recurring) (*Rule, error) {
 	if err := r.readCron(); err != nil {
 		return nil, err
 	}
-	if m.Cron != "" || r.from > 0 { // else it depends on base
+	if m.Cron != "" || r.from > 0 { // else the times depend on base
 		if _, err := r.First(time.UnixMilli(0)); err != nil {
 			return nil, err
 		}
@@ -92,7 +91,7 @@ func (r *Rule) readCron() error {
 		return next.UnixMilli(), found
 	}
 	if _, found := r.firings(0); !found {
-		return invalid("Cron", quote(r.message.Cron), "a time that comes: no month it names has such a day")
+		return checked.Invalid("Cron", checked.Quote(r.message.Cron), "a time that comes: no month it names has such a day")
 	}
 	return nil
 }
@@ -101,7 +100,7 @@ func (r *Rule) readCron() error {
 func loadZone(name string) (*time.Location, error) {
 	zone, err := time.LoadLocation(name)
 	if err != nil || name == "Local" {
-		return nil, invalid("Zone", quote(name), `a time zone that this machine knows, such as "Europe/Berlin" or "UTC"`)
+		return nil, checked.Invalid("Zone", checked.Quote(name), `a time zone that this machine knows, such as "Europe/Berlin" or "UTC"`)
 	}
 	return zone, nil
 }
@@ -113,23 +112,10 @@ func wrongCron(text string, err error) error {
 		return err
 	}
 	if wrong.Field == "expression" {
-		return invalid("Cron", wrong.Value, wrong.Limit)
+		return checked.Invalid("Cron", wrong.Value, wrong.Limit)
 	}
-	return invalid("Cron", quote(text)+" with the "+wrong.Field+" "+wrong.Value, wrong.Limit)
+	return checked.Invalid("Cron", checked.Quote(text)+" with the "+wrong.Field+" "+wrong.Value, wrong.Limit)
 }
 
-// Message is what the rule is about, as [New] and [Read] have understood it.
+// Message is the message and its rule, with all times in whole milliseconds.
 func (r *Rule) Message() message.Recurring { return r.message }
-
-func invalid(field, value, limit string) error {
-	return &message.InvalidError{Field: field, Value: value, Limit: limit}
-}
-
-// quote shortens what was passed, so that an error stays one readable line.
-func quote(s string) string {
-	const most = 60
-	if len(s) > most {
-		s = s[:most] + "…"
-	}
-	return strconv.Quote(s)
-}

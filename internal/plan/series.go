@@ -1,6 +1,10 @@
 package plan
 
-import "time"
+import (
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/checked"
+)
 
 // Next is the first time of the rule after one, if it was set at base; false if there is none.
 func (r *Rule) Next(base, after time.Time) (time.Time, bool) {
@@ -20,11 +24,11 @@ func (r *Rule) First(base time.Time) (time.Time, error) {
 	case found:
 		return first, nil
 	case !r.message.Until.IsZero():
-		return first, invalid("Until", show(r.message.Until), "later: nothing is left to send")
+		return first, checked.Invalid("Until", show(r.message.Until), "later: nothing is left to send")
 	case r.firings == nil && r.from > 0:
-		return first, invalid("From", show(r.message.From), "later: nothing is left to send")
+		return first, checked.Invalid("From", show(r.message.From), "later: nothing is left to send")
 	}
-	return first, invalid("Delay", r.message.Delay.String(), "shorter: nothing is sent before the year 10000")
+	return first, checked.Invalid("Delay", r.message.Delay.String(), "shorter: nothing is sent before the year 10000")
 }
 
 func show(t time.Time) string { return t.Format(time.RFC3339Nano) }

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -46,13 +47,13 @@ func (r *Rule) Text() string {
 	}
 	text, err := json.Marshal(s)
 	if err != nil {
-		panic("plan: " + err.Error()) // never: texts and numbers can be written
+		panic("plan: " + err.Error()) // never: texts and numbers can always be written
 	}
 	return string(text)
 }
 
-// Read reads the rule with a name from its text. What it does not know is an error: a newer program
-// has written it, and another time would be worse than none.
+// Read reads the rule of a plan from its text. A field that it does not know is an error: a newer
+// program has written it, and to send at a wrong time would be worse than to send nothing.
 func Read(name, text string) (*Rule, error) {
 	s, err := decode(text)
 	var r *Rule
@@ -79,7 +80,7 @@ func decode(text string) (s stored, err error) {
 
 func (s *stored) open(name string) (*Rule, error) {
 	if s.Content == "" {
-		return nil, invalid("Content", "empty", "what is to be sent")
+		return nil, checked.Invalid("Content", "empty", "what is to be sent")
 	}
 	m := message.Recurring{
 		Name: name, Content: string(s.Content), SlotBasis: string(s.SlotBasis), Priority: s.Priority,
@@ -95,7 +96,7 @@ func (s *stored) open(name string) (*Rule, error) {
 	if s.Missed != "" {
 		var known bool
 		if m.Missed, known = message.ParseMissed(s.Missed); !known {
-			return nil, invalid("Missed", quote(s.Missed), "once or skip")
+			return nil, checked.Invalid("Missed", checked.Quote(s.Missed), "once or skip")
 		}
 	}
 	return open(m)
