@@ -56,6 +56,7 @@ func (w *world) check() {
 			w.violate("LOST", "%c is owed and nowhere", letter(c))
 		}
 	}
+	w.checkJournal()
 	first := -1
 	for i := range w.Workers {
 		if !w.handlesLive(i) {

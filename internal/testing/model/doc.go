@@ -22,6 +22,8 @@
 //	STRANDED       a batch without a worker, or something undelivered after the faults have ended
 //	SPENT          a batch is taken over whose holder lives, since Redis forgot what became of it
 //	UNTOLD         a late holder is answered as if its finish had been applied
+//	JOURNAL-LOST   what is in Redis, or owed, is settled in the journal
+//	JOURNAL-KEPT   what has ended is owed in a journal that knows the number at each send
 //
 // There are three ways to look for them. Random walks (walk.go) are long, use every fault and end
 // in a drain without faults, in which everything owed must get delivered. The breadth-first search

@@ -11,6 +11,8 @@ func (w *world) exec(t step) {
 	case send:
 		w.Sends--
 		w.send(int(t.Content), t.Value)
+	case readNumber:
+		w.Unread[t.Content] = false
 	case tick:
 		w.Now++
 	case drain:

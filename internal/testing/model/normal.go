@@ -97,6 +97,7 @@ func (w *world) normaliseContent(c int) {
 	if !waits && !w.Owed[c] {
 		w.Deliveries[c], w.Last[c], w.Unseen[c] = 0, 0, false
 	}
+	w.normaliseJournal(c)
 	if w.Later[c] <= w.Now {
 		w.Later[c] = 0
 	}

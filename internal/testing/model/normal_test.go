@@ -20,6 +20,7 @@ func TestNormalFormHidesNothing(t *testing.T) {
 			o.Max.Contents = 1 + r.IntN(2)
 			o.Max.Faults, o.Max.Sends, o.Delay = 3, 4, int8(1+r.IntN(3))
 			o.NoDelay, o.HandBack, o.Single, o.Snooze = r.IntN(2) == 0, r.IntN(2) == 0, r.IntN(2) == 0, r.IntN(2) == 0
+			o.Journaling = Journaling(r.IntN(3))
 			if n%3 == 0 { // without a rule there are violations to agree on
 				rules[r.IntN(len(rules))].off(&o.Rules)
 			}

@@ -27,6 +27,7 @@ type Options struct {
 	Kind      Kind
 	ZooKeeper bool // shared by ZooKeeper; otherwise Redis-only, by leases
 	Retries   int8 // deliveries are one more
+	Journaling
 
 	Delay  int8             // ticks before a retry
 	Leases [maxWorkers]int8 // ticks; of Redis-only workers

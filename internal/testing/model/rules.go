@@ -32,6 +32,9 @@ type Rules struct {
 	AskHolder          bool // who is BUSY asks the holder, and one that is asked of a batch it does not carry turns
 	QuorumWrite        bool // a holder counts as dead only by a read after a quorum write
 
+	// Of the journal.
+	SettleBelow bool // a batch settles only what was sent while the number was below its own
+
 	// Of the send.
 	SendRestartsBudget bool // a range-merge send onto a retry in the store buys all tries anew
 }
@@ -64,6 +67,7 @@ func AllRules() Rules {
 		RepeatTurn:           true,
 		AskHolder:            true,
 		QuorumWrite:          true,
+		SettleBelow:          true,
 		SendRestartsBudget:   true,
 	}
 }

@@ -163,6 +163,13 @@ var rules = []struct {
 		silent: []silence{{redisOnly, "nobody is proven dead there", ""}},
 	},
 	{
+		name: "SettleBelow", off: func(r *Rules) { r.SettleBelow = false },
+		proofs: []proof{
+			byWalks(redisOnly, "JOURNAL-LOST").in(readWithSend), byWalks(redisOnly, "JOURNAL-LOST").in(readBehind),
+			byWalks(zooKeeper, "JOURNAL-LOST").in(readWithSend), byWalks(zooKeeper, "JOURNAL-LOST").in(readBehind),
+		},
+	},
+	{
 		name: "SendRestartsBudget", off: func(r *Rules) { r.SendRestartsBudget = false },
 		proofs: []proof{byWalks([]cell{{RangeMerge, false}, {RangeMerge, true}}, "DEAD-EARLY")},
 		silent: []silence{{
@@ -181,7 +188,7 @@ var (
 type proof struct {
 	cells []cell
 	finds []string
-	// Walks in which Redis forgets, or a search from start, in a world changed by with; else random walks.
+	// Walks in which Redis forgets, or a search from start; else random walks. With changes their world.
 	forgets bool
 	search  bool
 	with    func(*Options)
@@ -198,6 +205,12 @@ func byForgetting(in []cell, finds string) proof {
 
 func bySearch(in []cell, finds string, with func(*Options), start func(*world)) proof {
 	return proof{cells: in, finds: strings.Fields(finds), search: true, with: with, start: start}
+}
+
+// in has the search, or the walks, in a world changed by with.
+func (p proof) in(with func(*Options)) proof {
+	p.with = with
+	return p
 }
 
 // silence is where the loss of a rule does no harm that the model can see.
@@ -278,6 +291,9 @@ func mustWalk(t *testing.T, p proof, c cell, off func(*Rules), seed uint64, most
 	o, walk := WideOptions(c.kind, c.zooKeeper), Walk
 	if p.forgets {
 		o, walk = ForgettingOptions(c.kind, c.zooKeeper), WalkForgetting
+	}
+	if p.with != nil {
+		p.with(&o)
 	}
 	off(&o.Rules)
 	for n := range uint64(most) {

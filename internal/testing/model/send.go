@@ -16,6 +16,7 @@ func (w *world) send(c int, v int8) {
 
 	w.Owed[c], w.Unseen[c], w.Newest[c] = true, true, false
 	w.Last[c], w.Deliveries[c], w.Later[c] = score, 0, 0
+	w.note(c)
 	for i := range w.Workers {
 		w.Workers[i].Newest[c], w.Workers[i].Reply.Newest[c] = false, false
 	}

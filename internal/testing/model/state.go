@@ -122,6 +122,11 @@ type state struct {
 	Deliveries [maxContents]int8 // since the last send; what was handed back or put back does not count
 	Later      [maxContents]int8 // before this its handler did not want it; 0: no matter
 
+	// The journal, if there is one.
+	Journal [maxContents]bool // it says that the content is owed
+	Unread  [maxContents]bool // the number behind the last send is not read yet
+	Below   [maxContents]bool // and it is below the slot's present one
+
 	Sends, Faults int8 // that may still happen
 	Drain         bool // neither sends nor faults any more
 	Forgot        bool // Redis went back to what it was

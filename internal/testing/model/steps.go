@@ -4,7 +4,8 @@ package model
 type op int8
 
 const (
-	send op = iota // Content, Value
+	send       op = iota // Content, Value
+	readNumber           // behind the last send of Content
 	tick
 	drain // ends sends and faults; only between a walk and its drain
 
@@ -62,6 +63,11 @@ func (w *world) steps(to []step) []step {
 			if w.Kind != RangeMerge {
 				to = append(to, step{Op: send, Content: int8(c), Value: 3})
 			}
+		}
+	}
+	for c := range w.Max.Contents {
+		if w.Unread[c] && w.Journal[c] {
+			to = append(to, step{Op: readNumber, Content: int8(c)})
 		}
 	}
 	if w.Now < w.Max.Ticks || w.Drain && w.Now < drainTicks {

@@ -99,6 +99,8 @@ func (w *world) words(s step, before *state) string {
 	switch s.Op {
 	case send:
 		return fmt.Sprintf("send %c/%d", letter(int(s.Content)), s.Value)
+	case readNumber:
+		return fmt.Sprintf("reads the number behind the send of %c", letter(int(s.Content)))
 	case tick, drain:
 		return opWords[s.Op]
 	case rollback:

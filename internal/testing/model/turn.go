@@ -37,6 +37,7 @@ func (w *world) nextNumber() {
 		w.Number = max(w.Number, w.Given+1)
 	}
 	w.Given = w.Number
+	w.outgrow()
 }
 
 // putBack removes c from prepare and puts it where the verdict sends it.
@@ -47,6 +48,7 @@ func (w *world) putBack(c int, v verdict, priority int8) {
 		w.Deliveries[c]-- // nobody handled it, whatever the rules make of it
 	}
 	if v == done || v == notMine { // what a finish does not list is done
+		w.settle(c)
 		return
 	}
 	if w.FreshCopyWins && w.Store[c] > w.Retries {
@@ -116,6 +118,7 @@ func (w *world) retry(c int, delay, left int8) {
 }
 
 func (w *world) die(c int, v verdict, newest bool) {
+	w.settle(c)
 	if !newest {
 		return // the last send is another copy
 	}

@@ -26,7 +26,7 @@ func Walk(o Options, seed, n uint64) (int, *Trace) {
 		o.Leases[i] = []int8{1, 2, 2, 3, 5}[r.IntN(5)]
 	}
 	o.Delay = []int8{1, 1, 2, 4}[r.IntN(4)]
-	o.Large = n%4 == 3
+	o.Large = n%4 == 3 && o.Journaling == NoJournal
 	o.Snooze = o.Snooze && n%2 == 0
 	t := &Trace{Options: o, start: start(&o)}
 	w := &world{Options: &o, state: t.start}
