@@ -81,6 +81,10 @@ type Config struct {
 	// middle of the work, so they must not block. Defaults to none, which costs nothing.
 	Observers []message.Observer
 
+	// Journal keeps what becomes of messages, and what plans send: see [message.Journal].
+	// Defaults to none.
+	Journal message.Journal
+
 	// Logger receives starts and ends at Info, failed deliveries that will be retried
 	// at Debug, trouble that passes by itself at Warn, and what a person must look at,
 	// such as a dead message, at Error. It may block: lines then wait, and beyond a

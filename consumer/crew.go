@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/away"
@@ -70,7 +71,11 @@ func (w *crew) build(c *Consumer) {
 		w.scheduled[i] = t.schedule() // anew, if an earlier start failed
 	}
 	w.schedule = schedule.New(c.cfg.Concurrency, w.scheduled, time.Now, goOn)
-	if w.observers = observers.New(c.cfg.Observers, c.log); w.observers != nil {
+	watching := c.cfg.Observers
+	if c.cfg.Journal != nil {
+		watching = append(slices.Clone(watching), c.cfg.Journal)
+	}
+	if w.observers = observers.New(watching, c.log); w.observers != nil {
 		w.news = &news{shift: w.shift, observers: w.observers, schedule: w.schedule}
 		w.schedule.RecordMoves()
 	}

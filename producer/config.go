@@ -53,6 +53,10 @@ type Config struct {
 	// middle of the work, so they must not block. Defaults to none, which costs nothing.
 	Observers []message.Observer
 
+	// Journal keeps what was sent: see [message.Journal]. Then the number of each slot that
+	// is written to is read, too. Defaults to none, which costs nothing.
+	Journal message.Journal
+
 	// Logger receives what concerns no single send: a lost wake-up at Debug, a server
 	// that is away or answers again at Warn, an observer that panics at Error. Defaults
 	// to Slog; zap.NewNop() is silence.

@@ -93,11 +93,14 @@ func (e *executor) byServer(writes []*write) iter.Seq2[server, []*write] {
 // the same connection, because it counts replicas for the writes of its own connection.
 func (e *executor) pipeline(at server, wakes []publication, writes []*write) {
 	cmds := make([]redis.Cmder, 0, len(wakes)+2*len(writes)+1)
-	for _, w := range writes {
+	for i, w := range writes {
 		if at.asking {
 			cmds = append(cmds, redis.NewStatusCmd(e.run, "asking"))
 		}
 		cmds = append(cmds, w)
+		if e.cfg.Journal != nil && (i+1 == len(writes) || writes[i+1].lane != w.lane) {
+			cmds = e.number(cmds, at, writes[:i+1])
+		}
 	}
 	for _, x := range wakes {
 		x.SetErr(nil)

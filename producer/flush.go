@@ -107,8 +107,15 @@ func (to *writer) write(f *flight) {
 	to.written(f)
 }
 
-// written ends a flight that has its answers.
+// written ends a flight that has its answers. Where there is a journal, the senders learn them when
+// that says so.
 func (to *writer) written(f *flight) {
+	if to.cfg.Journal != nil {
+		to.planWakes(f)
+		to.journal(f)
+		f.release()
+		return
+	}
 	close(f.done)
 	to.planWakes(f)
 	f.release()

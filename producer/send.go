@@ -31,6 +31,9 @@ func sendError(t message.Topic, err error) error {
 }
 
 func (p *Producer) send(ctx context.Context, t message.Topic, m message.Message) (Receipt, error) {
+	if err := p.ready(); err != nil {
+		return Receipt{}, err
+	}
 	topic, err := p.prepare(ctx, t)
 	if err != nil {
 		return Receipt{}, err
@@ -66,6 +69,9 @@ func (p *Producer) SendBatch(ctx context.Context, t message.Topic, ms []message.
 }
 
 func (p *Producer) sendBatch(ctx context.Context, t message.Topic, ms []message.Message) ([]Receipt, error) {
+	if err := p.ready(); err != nil {
+		return nil, err
+	}
 	topic, err := p.prepare(ctx, t)
 	if err != nil {
 		return nil, err

@@ -151,7 +151,7 @@ func (s *topics) checkDefinition(t *topic) *check {
 
 func (s *topics) compare(t *topic) (err error) {
 	if t.agreed.Load() == 0 {
-		err = rights.Check(s.run, s.rdb, rights.Need{Durable: s.cfg.Durability.Replicas > 0}, t.rights())
+		err = rights.Check(s.run, s.rdb, rights.Need{Durable: s.cfg.Durability.Replicas > 0, Journal: s.cfg.Journal != nil}, t.rights())
 	}
 	full := t.Topic
 	if err == nil {

@@ -113,6 +113,8 @@ type write struct {
 	underReplicated bool   // fewer replicas than asked for have it
 	at              server // where this try goes, when that is known
 	tried           string // address of the first server of this try
+
+	number *redis.StringCmd // the slot's, read behind this try; nil: nobody asks
 }
 
 // NoRetry keeps the Redis client from repeating the command. A repetition would hide that

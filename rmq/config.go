@@ -101,6 +101,11 @@ type Config struct {
 	// Defaults to none, which costs nothing.
 	Observers []Observer
 
+	// Journal keeps what this client sends and what becomes of what it handles, outside of
+	// Redis: package journal has one in SQL. It costs a read of the slot's number with each
+	// write. Defaults to none, which costs nothing.
+	Journal Journal
+
 	// MaxContent is the largest content in bytes, at most 64 MiB. Defaults to
 	// 256 KiB.
 	MaxContent int
@@ -145,7 +150,7 @@ func (c Config) producer() producer.Config {
 	return producer.Config{
 		Namespace: c.Namespace, MaxContent: c.MaxContent, MaxWaiting: c.MaxWaiting,
 		ExactReceipts: c.ExactReceipts, RefusePast: c.RefusePast, Durability: c.Durability, SendMiddleware: c.SendMiddleware,
-		Observers: c.Observers, Logger: c.Logger,
+		Observers: c.Observers, Journal: c.Journal, Logger: c.Logger,
 	}
 }
 
@@ -154,6 +159,6 @@ func (c Config) consumer() consumer.Config {
 		Namespace: c.Namespace, Slots: c.Slots, Worker: c.Worker, Concurrency: c.Concurrency, Timeout: c.Timeout,
 		MaxHandlerTime: c.MaxHandlerTime, Lease: c.Lease, Backoff: c.Backoff, MaxAttempts: c.MaxAttempts,
 		SafetyLook: c.SafetyLook, Middleware: c.Middleware, BatchMiddleware: c.BatchMiddleware,
-		Observers: c.Observers, Logger: c.Logger, HideContents: c.HideContents,
+		Observers: c.Observers, Journal: c.Journal, Logger: c.Logger, HideContents: c.HideContents,
 	}
 }

@@ -37,6 +37,10 @@ var (
 	// have confirmed it in time.
 	ErrNotReplicated = producer.ErrNotReplicated
 
+	// ErrNotJournaled: the message is stored, and the Journal could not be made to have it in
+	// time.
+	ErrNotJournaled = message.ErrNotJournaled
+
 	// ErrQueueFull: the slot holds Config.MaxWaiting messages. Nothing was stored.
 	ErrQueueFull = producer.ErrQueueFull
 

@@ -26,6 +26,7 @@ var errorTypes = []struct {
 	{ErrTimeout, "timeout"},
 	{ErrUncertain, "uncertain"}, // before the time-out that is often its cause
 	{ErrNotReplicated, "not_replicated"},
+	{ErrNotJournaled, "not_journaled"},
 	{ErrQueueFull, "queue_full"},
 	{ErrTopicConflict, "topic_conflict"},
 	{ErrInvalid, "invalid"}, // and ErrPast
@@ -33,9 +34,8 @@ var errorTypes = []struct {
 }
 
 // ErrorType is the class of an error of this package in one word, as metrics and traces have
-// it in error.type: cancelled, closing, dead, panic, expired, pushed_back, lease_lost, timeout,
-// uncertain, not_replicated, queue_full, topic_conflict, invalid, oom, or _OTHER for every other
-// error. It is empty for nil.
+// it in error.type: cancelled, closing, dead, panic, expired, pushed_back, lease_lost, timeout, uncertain,
+// not_replicated, not_journaled, queue_full, topic_conflict, invalid, oom, or _OTHER for every other error. It
 func ErrorType(err error) (word string) {
 	const other = "_OTHER"
 	if err == nil {

@@ -15,6 +15,15 @@ import (
 //	}
 type Observer = message.Observer
 
+// Journal keeps outside of Redis what was sent and what became of it: see Config.Journal.
+//
+//	type Journal interface {
+//		Ready() error
+//		Sent(all []*message.Sends, then func(error))
+//		Observer
+//	}
+type Journal = message.Journal
+
 // ObserverFunc makes a function an Observer.
 //
 //	type ObserverFunc func(e *Event)

@@ -24,6 +24,7 @@ func (p *Planner) fire(ctx context.Context, all []*firing) (failed map[place]err
 	}
 	p.Scripts.Exec(ctx, cmds...)
 	var sent []*message.Event
+	var stored []*firing
 	for i, f := range all {
 		answer, err := luascripts.FirePlanAnswer(f.keys(), f.Occurrence, cmds[i])
 		switch {
@@ -35,13 +36,18 @@ func (p *Planner) fire(ctx context.Context, all []*firing) (failed map[place]err
 		case answer == luascripts.PlanStale: // another worker was first, or the rule is another now
 			p.lookAt(f.place, time.Now().Add(again))
 		case answer == luascripts.PlanSkipped:
-		case p.Observers != nil:
-			sent = append(sent, p.event(f, answer, begun))
+		default:
+			if p.Observers != nil {
+				sent = append(sent, p.event(f, answer, begun))
+			}
+			stored = append(stored, f)
+			f.merged = answer == luascripts.PlanWaits
 		}
 		p.Log.Debug("an occurrence of a plan was due", zap.String("topic", f.topic.Name), zap.Int("slot", f.slot), zap.String("plan", f.Name),
 			zap.Time("at", f.At), zap.String("answer", string(answer)), zap.Error(err))
 	}
 	p.report(sent)
+	p.journal(ctx, stored)
 	for _, f := range all {
 		p.Schedule.Wake(f.topic.Scheduled, f.slot, 0)
 	}

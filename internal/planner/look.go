@@ -114,6 +114,7 @@ type firing struct {
 	next    int64  // ms of the one after it; 0: there is none
 	content string // empty: this one is left out
 	score   int64
+	merged  bool // one waits already
 }
 
 // decide says what is to become of the occurrences that are due in a slot, and when the slot is to

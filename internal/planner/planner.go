@@ -53,6 +53,7 @@ type Config struct {
 	Scripts   *luascripts.Scripts
 	Schedule  *schedule.Schedule
 	Observers *observers.Observers // nil: there are none
+	Journal   message.Journal      // nil: there is none
 	Log       *zap.Logger
 	Away      *away.Watch
 }

@@ -14,6 +14,7 @@ type Need struct {
 	Durable bool // waits for replicas
 	Extends bool // sends range merges that extend
 	Unique  bool // sends unique messages
+	Journal bool // journals what it sends
 }
 
 // Topic is the topic it wants to do that with.
@@ -68,6 +69,9 @@ func (n Need) keysOf(t Topic) []key {
 			seen.commands = append(seen.commands, "zscore")
 		}
 		all = append(all, seen)
+	}
+	if n.Journal && !n.Worker && !t.Notes {
+		all = append(all, key{k.Meta, "meta{" + slot + "}", words("hget")})
 	}
 	if t.Notes {
 		note := key{k.Note(), "note{" + slot + "}", words("hmget hset")}

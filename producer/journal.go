@@ -1,0 +1,113 @@
+package producer
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// A journal is told with each send the number of its slot, read behind the send in the same write. A
+// batch with a larger number took what the send has stored, so what ends in it settles the send. See
+// "The journal" in docs/PROTOCOL.md.
+
+// number adds the question for the number of the slot that the last of these writes go to. The
+// answer is behind each of them that has one in this try.
+func (e *executor) number(cmds []redis.Cmder, at server, writes []*write) []redis.Cmder {
+	lane := writes[len(writes)-1].lane
+	cmd := luascripts.NumberCmd(e.run, lane.topic.name, lane.slot)
+	for i := len(writes) - 1; i >= 0 && writes[i].lane == lane; i-- {
+		writes[i].number = cmd
+	}
+	if at.asking {
+		cmds = append(cmds, redis.NewStatusCmd(e.run, "asking"))
+	}
+	return append(cmds, cmd)
+}
+
+// ready reports why the journal wants no sends at present.
+func (p *Producer) ready() error {
+	if p.cfg.Journal == nil {
+		return nil
+	}
+	return p.cfg.Journal.Ready()
+}
+
+// journal tells the journal of a flight that has its answers. The senders learn them when it says
+// so; meanwhile the next flights are written.
+func (to *writer) journal(f *flight) {
+	all := to.sends(f)
+	if len(all) == 0 {
+		close(f.done)
+		return
+	}
+	f.refs.Add(1)
+	to.idle.Add(1)
+	to.cfg.Journal.Sent(all, func(err error) {
+		defer to.idle.Done()
+		if err != nil {
+			f.notJournaled(err)
+		}
+		close(f.done)
+		f.release()
+	})
+}
+
+// sends is what a flight has stored, as the journal is told of it.
+func (to *writer) sends(f *flight) (all []*message.Sends) {
+	now := time.Now()
+	for i := range f.writes {
+		w := &f.writes[i]
+		if w.Err() != nil {
+			continue
+		}
+		l := w.lane
+		s := &message.Sends{Topic: l.topic.Topic, Slot: l.slot, Number: luascripts.NumberAnswer(w.number), At: now}
+		s.Topic.Name = l.topic.name
+		for _, e := range w.entries {
+			if f.stored(e) {
+				s.Items = append(s.Items, f.sent(l, e))
+			}
+		}
+		if len(s.Items) > 0 {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// stored reports whether an entry of a write with an answer is in Redis because of it.
+func (f *flight) stored(entry int32) bool {
+	return f.outcomes[entry] != Duplicate && (f.errs == nil || f.errs[entry] == nil || f.errs[entry] == ErrNotReplicated)
+}
+
+// sent is an entry of a lane, as the journal is told of it.
+func (f *flight) sent(l *lane, entry int32) message.SentItem {
+	x := message.SentItem{Content: f.contents[entry], Score: f.scores[entry]}
+	if int(entry) < len(f.more) {
+		x.Note = f.more[entry].note
+	}
+	if l.topic.Kind.FirstWins() && !f.extends(entry) {
+		x.Merged = f.outcomes[entry] == Merged && !l.topic.Notes
+		x.Keeps = f.outcomes[entry] != Stored && l.fields == 0 // else the answer told its time
+	}
+	return x
+}
+
+// notJournaled gives the entries that the journal was told of an error.
+func (f *flight) notJournaled(err error) {
+	for i := range f.writes {
+		w := &f.writes[i]
+		if w.Err() != nil {
+			continue
+		}
+		for _, e := range w.entries {
+			if f.stored(e) && (f.errs == nil || f.errs[e] == nil) {
+				f.failOne(e, fmt.Errorf("%w: %w", message.ErrNotJournaled, err))
+			}
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package producer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// told is a journal that keeps what it is told.
+type told struct {
+	mu       sync.Mutex
+	sends    []message.Sends
+	refuses  error
+	withhold chan func(error) // gets what the senders wait for; nil: they do not
+}
+
+func (j *told) Observe(*message.Event) {}
+
+func (j *told) Ready() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.refuses
+}
+
+func (j *told) Sent(all []*message.Sends, then func(error)) {
+	j.mu.Lock()
+	for _, s := range all {
+		kept := *s
+		kept.Items = slices.Clone(s.Items)
+		j.sends = append(j.sends, kept)
+	}
+	j.mu.Unlock()
+	if j.withhold != nil {
+		j.withhold <- then
+		return
+	}
+	then(nil)
+}
+
+// lines returns what the journal was told, without times to come, and forgets it.
+func (j *told) lines() (lines []string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, s := range j.sends {
+		for _, x := range s.Items {
+			line := fmt.Sprintf("%s at %d", x.Content, s.Number)
+			if x.Score < 1e9 {
+				line += fmt.Sprintf(": %d", x.Score)
+			}
+			if x.Keeps {
+				line += " keeps"
+			}
+			if x.Merged {
+				line += " merged"
+			}
+			if x.Note != "" {
+				line += " note " + x.Note
+			}
+			lines = append(lines, line)
+		}
+	}
+	j.sends = nil
+	return lines
+}
+
+func (j *told) want(t *testing.T, lines ...string) {
+	t.Helper()
+	if got := j.lines(); !slices.Equal(got, lines) {
+		t.Errorf("told %q, want %q", got, lines)
+	}
+}
+
+// The number is the slot's, and what has changed nothing is told as such.
+func TestJournalIsToldWhatWasSent(t *testing.T) {
+	rdb := servertest.SharedRedis(t).Client(t)
+	number := func(topic message.Topic, n any) {
+		for slot := range topic.Slots {
+			rdb.HSet(context.Background(), luascripts.KeysOf(topic.Name, slot).Meta, "batch", n)
+		}
+	}
+	j := &told{}
+	p := newProducer(t, rdb, Config{Journal: j})
+	for _, notes := range []bool{false, true} {
+		topic := topicOf(t, message.KindPriority)
+		topic.Notes = notes
+		mustSend(t, p, topic, message.Priority{Content: "a", Priority: 20})
+		j.want(t, "a at 0: 20")
+		number(topic, 7)
+		mustSend(t, p, topic, message.Priority{Content: "a", Priority: 30})
+		j.want(t, "a at 7: 30")
+		mustSend(t, p, topic, message.Priority{Content: "once", Priority: 30, Unique: time.Hour})
+		mustSend(t, p, topic, message.Priority{Content: "once", Priority: 40, Unique: time.Hour})
+		j.want(t, "once at 7: 30")
+		number(topic, "of another program")
+		mustSend(t, p, topic, message.Priority{Content: "a", Priority: 50})
+		j.want(t, fmt.Sprintf("a at %d: 50", message.UnknownNumber))
+		if notes {
+			mustSend(t, p, topic, message.Priority{Content: "b", Priority: 50, TTL: time.Second, Headers: map[string]string{"k": "v"}})
+			j.want(t, fmt.Sprintf(`b at %d: 50 note 1000 {"k":"v"}`, message.UnknownNumber))
+		}
+	}
+
+	merging := topicOf(t, message.KindRangeMerge)
+	for range 2 {
+		mustSend(t, p, merging, message.RangeMerge{Content: "a", Range: time.Hour})
+	}
+	j.want(t, "a at 0", "a at 0 keeps merged")
+	for range 2 {
+		mustSend(t, p, merging, message.RangeMerge{Content: "b", Range: time.Hour, Extend: true, Ceiling: 2 * time.Hour})
+	}
+	j.want(t, "b at 0", "b at 0")
+	var both []message.Message
+	for _, content := range []string{"a", "c"} {
+		both = append(both, message.RangeMerge{Content: content, SlotBasis: "same", Range: time.Hour})
+	}
+	mustSend(t, p, merging, both[0])
+	j.lines()
+	if _, err := p.SendBatch(context.Background(), merging, both); err != nil {
+		t.Fatal(err)
+	}
+	j.want(t, "a at 0 keeps", "c at 0 keeps") // one answer for both
+
+	full := newProducer(t, rdb, Config{Journal: j, MaxWaiting: 1})
+	small := topicOf(t, message.KindPriority)
+	small.Slots = 1
+	mustSend(t, full, small, message.Priority{Content: "a", Priority: 20})
+	if _, err := full.Send(context.Background(), small, message.Priority{Content: "b", Priority: 20}); !errors.Is(err, ErrQueueFull) {
+		t.Fatal(err)
+	}
+	j.want(t, "a at 0: 20")
+}
+
+// Senders wait for the journal, and nobody waits for them.
+func TestSendWaitsForTheJournal(t *testing.T) {
+	rdb := servertest.SharedRedis(t).Client(t)
+	j := &told{withhold: make(chan func(error), 2)}
+	p := newProducer(t, rdb, Config{Journal: j})
+	topic := topicOf(t, message.KindPriority)
+	results := make(chan error, 2)
+	send := func(content string) func(error) {
+		go func() {
+			_, err := p.Send(context.Background(), topic, message.Priority{Content: content, Priority: 20})
+			results <- err
+		}()
+		return <-j.withhold
+	}
+	first, second := send("a"), send("b") // the second is written while the first waits
+	select {
+	case err := <-results:
+		t.Fatalf("a send has returned, %v, and the journal has neither", err)
+	default:
+	}
+	second(nil)
+	if err := <-results; err != nil {
+		t.Error(err)
+	}
+	full := errors.New("the disk is full")
+	first(full)
+	if err := <-results; !errors.Is(err, message.ErrNotJournaled) || !errors.Is(err, full) || errors.Is(err, ErrUncertain) {
+		t.Error(err)
+	}
+
+	last := send("c")
+	closed := make(chan error, 1)
+	go func() { closed <- p.Close(context.Background()) }()
+	for !p.refuses() {
+	}
+	select {
+	case err := <-closed:
+		t.Errorf("Close has not waited for the journal: %v", err)
+	default:
+	}
+	last(nil)
+	if err := errors.Join(<-closed, <-results); err != nil {
+		t.Error(err)
+	}
+}
+
+// refuses reports whether Close was called.
+func (p *Producer) refuses() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.closed
+}
+
+// What the journal does not want is not stored.
+func TestJournalRefusesSends(t *testing.T) {
+	rdb := servertest.SharedRedis(t).Client(t)
+	j := &told{}
+	p := newProducer(t, rdb, Config{Journal: j})
+	topic := topicOf(t, message.KindPriority)
+	mustSend(t, p, topic, message.Priority{Content: "a", Priority: 20})
+	j.refuses = errors.New("the buffer is full")
+	_, err := p.Send(context.Background(), topic, message.Priority{Content: "b", Priority: 20})
+	_, batch := p.SendBatch(context.Background(), topic, []message.Message{message.Priority{Content: "b", Priority: 20}})
+	if !errors.Is(err, j.refuses) || !errors.Is(batch, j.refuses) {
+		t.Errorf("%v, %v", err, batch)
+	}
+	if there := waiting(t, rdb, topic); len(there) != 1 {
+		t.Errorf("%v waits", there)
+	}
+}
