@@ -65,7 +65,7 @@ func (to *writer) sends(f *flight) (all []*message.Sends) {
 			continue
 		}
 		l := w.lane
-		s := &message.Sends{Topic: l.topic.Topic, Slot: l.slot, Number: luascripts.NumberAnswer(w.number), At: now}
+		s := &message.Sends{Topic: l.topic.Topic, Slot: l.slot, Number: luascripts.NumberAnswer(w.number, message.UnknownNumber), At: now}
 		s.Topic.Name = l.topic.name
 		for _, e := range w.entries {
 			if f.stored(e) {
