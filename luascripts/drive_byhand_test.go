@@ -15,13 +15,15 @@ import (
 // byHand lets a person do something.
 func (d *driver) byHand() {
 	x := d.contents[d.IntN(len(d.contents))]
-	switch d.IntN(4) {
+	switch d.IntN(5) {
 	case 0:
 		d.takeOut(d.IntN(3) == 0)
 	case 1, 2:
 		d.reschedule(x)
 	case 3:
 		d.look(x)
+	case 4:
+		d.restore()
 	}
 }
 

@@ -1,6 +1,7 @@
 package luascripts
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -37,4 +38,16 @@ func ParseFailure(entry string) (f Failure, ok bool) {
 		f.Priority, err1 = strconv.ParseInt(part[3], 10, 64)
 	}
 	return f, err1 == nil
+}
+
+// String is the entry of `why` that says so.
+func (f *Failure) String() string {
+	priority := "-"
+	if f.Priority > 0 {
+		priority = strconv.FormatInt(f.Priority, 10)
+	}
+	return strings.Join([]string{
+		strconv.Itoa(f.Attempts), strconv.FormatInt(f.First.UnixMilli(), 10), strconv.FormatInt(f.Last.UnixMilli(), 10),
+		priority, cmp.Or(f.Worker, "-"), f.Reason,
+	}, " ")
 }

@@ -2,6 +2,7 @@ package luascripts
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -60,4 +61,13 @@ func headersText(headers map[string]string) string {
 	to.SetEscapeHTML(false) // a query in a URL stays as short as it is
 	_ = to.Encode(headers)  // texts can always be written
 	return strings.TrimSuffix(text.String(), "\n")
+}
+
+// Unstamped is the note as it is kept, without the stamp.
+func (n *Note) Unstamped() string {
+	text := fmt.Sprintf("%d %d %d %d", n.Sends, n.First, n.Last, n.Expires)
+	if len(n.Headers) > 0 {
+		text += " " + headersText(n.Headers)
+	}
+	return text
 }

@@ -15,6 +15,7 @@
 //   - [PauseCmd] (pause.lua): stops a slot, or lets it go on.
 //   - [Limit] (limit.lua): limits the workers of a topic for some time.
 //   - [Reschedule] (reschedule.lua): gives a message that waits another time or priority.
+//   - [RestoreCmd] (restore.lua): brings back what Redis has lost.
 //   - [RequeueCmd] (dead.lua): delivers dead messages again. [DeleteCmd] forgets them.
 //
 // A function whose name ends in Cmd makes a command, which can be sent together with others.

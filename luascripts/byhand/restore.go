@@ -1,0 +1,65 @@
+package byhand
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/script"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+var (
+	//go:embed restore.lua
+	restoreSource string
+	restoreScript = script.New(restoreSource)
+)
+
+// RestoreMost is how many messages one command of [RestoreCmd] may bring back.
+const RestoreMost = 500
+
+// Lost is a message that Redis has lost.
+type Lost struct {
+	Content string
+	Score   int64            // when it is due, in ms, or its priority
+	Note    *luascripts.Note // in a topic with notes; nil: nothing is known. Its stamp does not count
+
+	// Dead, it died then, and Why says of what.
+	Dead bool
+	Died time.Time
+	Why  luascripts.Failure
+}
+
+// RestoreCmd brings messages of one slot back, unless they are there. The slot's number is not below
+// the given one afterwards, so that fences go on growing; 0: none is known.
+func RestoreCmd(ctx context.Context, k luascripts.SlotKeys, notes bool, number int64, lost []Lost) redis.Cmder {
+	args := append(callWith(restoreScript, k, notes), any(number))
+	for i := range lost {
+		switch l := &lost[i]; {
+		case l.Dead:
+			args = append(args, "D", l.Died.UnixMilli(), l.Content, l.Why.String())
+		case l.Note != nil:
+			args = append(args, "W", l.Score, l.Content, l.Note.Unstamped())
+		default:
+			args = append(args, "W", l.Score, l.Content, "")
+		}
+	}
+	return redis.NewStringSliceCmd(ctx, args...)
+}
+
+// Restored reads the answer to a command of [RestoreCmd] that was sent: which messages were brought
+// back. The others were there.
+func Restored(k luascripts.SlotKeys, cmd redis.Cmder) ([]bool, error) {
+	if err := script.Err(cmd); err != nil {
+		return nil, fmt.Errorf("restore slot %s: %w", k.Store, err)
+	}
+	words := cmd.(*redis.StringSliceCmd).Val()
+	stored := make([]bool, len(words))
+	for i, word := range words {
+		stored[i] = word == "STORED"
+	}
+	return stored, nil
+}
