@@ -24,6 +24,8 @@ type ledger struct {
 	ended   int
 }
 
+func newLedger() *ledger { return &ledger{sends: map[string][]int64{}, settled: map[string]int64{}} }
+
 func (l *ledger) Ready() error { return nil }
 
 func (l *ledger) Sent(all []*message.Sends, then func(error)) {
@@ -67,7 +69,7 @@ func TestJournalKnowsWhatIsOwed(t *testing.T) {
 		t.Run(kind.String(), func(t *testing.T) {
 			t.Parallel()
 			rdb := servertest.SharedRedis(t).Client(t)
-			l := &ledger{sends: map[string][]int64{}, settled: map[string]int64{}}
+			l := newLedger()
 			topic := rmq.Topic{Name: fmt.Sprintf("journal-%s-%d", kind, time.Now().UnixNano()), Kind: kind, Slots: 4}
 			var clients []*rmq.Client
 			for i := range 2 {
@@ -99,7 +101,9 @@ func TestJournalKnowsWhatIsOwed(t *testing.T) {
 			sender := newClient(t, rmq.Config{Redis: rdb, Journal: l})
 			var senders sync.WaitGroup
 			for i := range 3 {
-				senders.Go(func() { sendAgain(t, sender, topic, 3000, time.Millisecond, rand.New(rand.NewPCG(uint64(seed), uint64(10+i)))) })
+				senders.Go(func() {
+					sendAgain(t, sender, topic, 3000, time.Millisecond, rand.New(rand.NewPCG(uint64(seed), uint64(10+i))))
+				})
 			}
 			senders.Wait()
 			for _, c := range clients {

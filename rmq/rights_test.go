@@ -343,6 +343,7 @@ func TestEachMissingRightIsNamed(t *testing.T) {
 		{line: "producer", add: "extends", try: sendOne(rmq.Topic{Kind: rmq.KindRangeMerge}, rmq.RangeMerge{Content: "x", Range: time.Minute, Extend: true, Ceiling: time.Hour})},
 		{line: "worker", add: "noted", try: startNoted},
 		{line: "producer", add: "unique", try: sendOne(rmq.Topic{Kind: rmq.KindPriority}, rmq.Priority{Content: "x", Priority: 17, Unique: time.Hour})},
+		{line: "producer", add: "journal", try: send(rmq.Config{Journal: newLedger()})},
 		{line: "producer", add: "notes", try: sendOne(rmq.Topic{Kind: rmq.KindPriority, Notes: true}, rmq.Priority{Content: "x", Priority: 17})},
 	} {
 		user, take := documented(t, c.line), documented(t, c.line).rights

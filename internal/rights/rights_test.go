@@ -88,6 +88,8 @@ func TestCheckNamesAllThatIsMissing(t *testing.T) {
 		{"a sender of unique ones", Need{Unique: true}, []Topic{orders}, sender, "+zrangebyscore, +zrem, ~seen{orders_*}"},
 		{"who may", Need{Unique: true}, []Topic{orders}, sender + " ~seen{orders_*} +zrangebyscore +zrem", ""},
 		{"a sender to a topic with notes", Need{}, []Topic{noted}, sender, "+hget, ~meta{orders_*}, ~note{orders_*}"},
+		{"a sender with a journal", Need{Journal: true}, []Topic{orders}, sender, "+hget, ~meta{orders_*}"},
+		{"who may journal", Need{Journal: true}, []Topic{orders}, sender + " ~meta{orders_*} +hget", ""},
 		{"a sender with notes", Need{}, []Topic{noted}, sender + " ~note{orders_*} ~meta{orders_*} +hget", ""},
 		{"odd names", Need{}, []Topic{{Name: "to do[1]*", Slots: 2}}, sender, `~rmq:def{to?do\[1\]\*}, ~to?do\[1\]\*_*, &rmq:wake{to?do\[1\]\*}`},
 		{"odd names granted", Need{}, []Topic{{Name: "to do[1]*", Slots: 2}}, sender + ` ~rmq:def{to?do\[1\]\*} ~to?do\[1\]\*_* &rmq:wake{to?do\[1\]\*}`, ""},
