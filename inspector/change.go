@@ -63,6 +63,9 @@ func (i *Inspector) cancelIn(ctx context.Context, t Topic, slot int, content str
 	if asked {
 		i.publish(ctx, t, slot, luascripts.AppendCancel(nil, slot))
 	}
+	if removed {
+		i.journalGone(t, slot, message.Cancelled, content)
+	}
 	return removed, asked, err
 }
 
@@ -115,6 +118,7 @@ func (i *Inspector) reschedule(ctx context.Context, t Topic, content, basis stri
 	case err != nil:
 		return e, err
 	case e != Entry{}:
+		i.journalMoved(ctx, t, e)
 		i.wake(ctx, t, []int{slot}, due)
 		return e, nil
 	case where == byhand.InStore: // with a priority, which a time must not replace

@@ -22,6 +22,11 @@ type Config struct {
 	// works at topics that are shared by ZooKeeper. Defaults to nil: you see the workers of
 	// topics that are shared by Redis.
 	Slots slots.Sharing
+
+	// Journal is told what is cancelled, rescheduled, requeued and deleted: see
+	// [message.Journal]. Defaults to none; then a journal learns it when it next compares
+	// itself with Redis.
+	Journal message.Journal
 }
 
 // Topic is a topic as it is defined in Redis.

@@ -72,6 +72,7 @@ func (i *Inspector) DeadRequeue(ctx context.Context, topic string, q DeadQuery, 
 			call: func(k luascripts.SlotKeys, dead []byhand.DeadItem) redis.Cmder {
 				return byhand.RequeueCmd(context.WithoutCancel(ctx), k, t.Notes, !t.Kind.Timed(), o.Priority, dead)
 			},
+			journal: i.journalRequeued(ctx, t, o.Priority),
 			note: func(r byhand.DeadResult) {
 				switch r {
 				case byhand.Stored:
@@ -119,6 +120,7 @@ func (i *Inspector) DeadDelete(ctx context.Context, topic string, q DeadQuery, p
 		call: func(k luascripts.SlotKeys, dead []byhand.DeadItem) redis.Cmder {
 			return byhand.DeleteCmd(context.WithoutCancel(ctx), k, dead)
 		},
+		journal: i.journalDeleted(t),
 		note: func(r byhand.DeadResult) {
 			switch r {
 			case byhand.Deleted:

@@ -29,9 +29,10 @@ const retryFor = 10 * time.Second
 
 // removal is what is done with dead messages that are taken out.
 type removal struct {
-	call  func(luascripts.SlotKeys, []byhand.DeadItem) redis.Cmder
-	note  func(byhand.DeadResult)  // what became of one
-	after func(answered []*inSlot) // each step, with the parts of it that have an answer
+	call    func(luascripts.SlotKeys, []byhand.DeadItem) redis.Cmder
+	note    func(byhand.DeadResult)                      // what became of one
+	after   func(answered []*inSlot)                     // each step, with the parts of it that have an answer
+	journal func(s *inSlot, results []byhand.DeadResult) // nil: there is none
 }
 
 // lost is the result for what may have been taken out by a call whose answer is lost.
@@ -145,6 +146,9 @@ func (i *Inspector) step(ctx context.Context, step []*inSlot, x removal) (taken 
 					} else {
 						err = wrong
 					}
+				}
+				if s.answered && x.journal != nil {
+					x.journal(s, results)
 				}
 				for _, r := range results {
 					// It is gone: was it the try whose answer is lost, or another program?

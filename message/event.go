@@ -106,6 +106,14 @@ const (
 	Probing
 )
 
+// What a program does by hand. Only a Journal is told, in events without a Fence.
+const (
+	// Cancelled: it waited, and a program cancelled it.
+	Cancelled What = iota + 30
+	// Deleted: it was dead, and a program deleted it.
+	Deleted
+)
+
 // String returns the word for it, such as "done" or "handed back".
 func (w What) String() string {
 	switch w {
@@ -137,6 +145,10 @@ func (w What) String() string {
 		return "moved"
 	case Probing:
 		return "probing"
+	case Cancelled:
+		return "cancelled"
+	case Deleted:
+		return "deleted"
 	}
 	return "unknown"
 }

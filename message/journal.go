@@ -22,8 +22,8 @@ type Journal interface {
 	Sent(all []*Sends, then func(error))
 
 	// Observer is told what becomes of messages. What settles a send is an item that is Done,
-	// Died or Dropped in an event with a Fence above the send's Number. An event without a
-	// Fence is about what a program removed by hand: it settles what was sent before.
+	// Died or Dropped in an event with a Fence above the send's Number; or one that is Cancelled,
+	// if the send was before it. One that is Deleted settles nothing: it was dead.
 	Observer
 }
 

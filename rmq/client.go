@@ -49,7 +49,7 @@ func New(cfg Config) (*Client, error) {
 	}
 	c := &Client{rdb: rdb, closeRdb: func() error { return nil }, log: cfg.Logger, namespace: cfg.Namespace, maxContent: cmp.Or(cfg.MaxContent, limits.DefaultContentBytes)}
 	c.inspector = sync.OnceValues(func() (*inspector.Inspector, error) {
-		return inspector.New(rdb, inspector.Config{Namespace: cfg.Namespace, Slots: cfg.Slots})
+		return inspector.New(rdb, inspector.Config{Namespace: cfg.Namespace, Slots: cfg.Slots, Journal: cfg.Journal})
 	})
 	if own {
 		c.closeRdb = sync.OnceValue(rdb.Close)

@@ -1,0 +1,106 @@
+package inspector
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/script"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// A journal, if there is one, is told what an inspector changes. What is not told, because an answer
+// is lost or another program does it, the journal finds when it compares itself with Redis.
+
+// journalGone tells that messages are gone.
+func (i *Inspector) journalGone(t Topic, slot int, what message.What, contents ...string) {
+	if i.cfg.Journal == nil || len(contents) == 0 {
+		return
+	}
+	e := &message.Event{Topic: t.Topic, Slot: slot, At: time.Now()}
+	e.Topic.Name = i.qualified(t.Name)
+	for _, content := range contents {
+		e.Items = append(e.Items, message.Item{What: what, Content: content})
+	}
+	i.cfg.Journal.Observe(e)
+}
+
+// journalMoved tells that a message waits as e says. A retry of a priority topic has no priority to
+// be told, and keeps the one it was sent with.
+func (i *Inspector) journalMoved(ctx context.Context, t Topic, e Entry) {
+	switch {
+	case e.Priority > 0:
+		i.journalSent(ctx, t, e.Slot, []message.SentItem{{Content: e.Content, Score: e.Priority}})
+	case t.Kind.Timed():
+		i.journalSent(ctx, t, e.Slot, []message.SentItem{{Content: e.Content, Score: e.Due.UnixMilli()}})
+	}
+}
+
+// journalSent tells what waits in a slot like something that was sent just now.
+func (i *Inspector) journalSent(ctx context.Context, t Topic, slot int, items []message.SentItem) {
+	if i.cfg.Journal == nil || len(items) == 0 {
+		return
+	}
+	number := luascripts.NumberCmd(ctx, i.qualified(t.Name), slot)
+	script.Exec(ctx, i.rdb, number)
+	s := &message.Sends{Topic: t.Topic, Slot: slot, At: time.Now(), Items: items, Number: luascripts.NumberAnswer(number, message.UnknownNumber)}
+	s.Topic.Name = i.qualified(t.Name)
+	i.cfg.Journal.Sent([]*message.Sends{s}, func(error) {})
+}
+
+// journalRequeued tells which dead messages wait again. Their priorities are read behind it; one that a
+// worker has taken since has the one given, or the smallest.
+func (i *Inspector) journalRequeued(ctx context.Context, t Topic, priority int64) func(*inSlot, []byhand.DeadResult) {
+	if i.cfg.Journal == nil {
+		return nil
+	}
+	return func(s *inSlot, results []byhand.DeadResult) {
+		ctx := context.WithoutCancel(ctx)
+		var contents []string
+		for n, r := range results {
+			if r == byhand.Stored {
+				contents = append(contents, s.dead[n].Content)
+			}
+		}
+		if len(contents) == 0 {
+			return
+		}
+		args := []any{"zmscore", s.keys.Store}
+		for _, content := range contents {
+			args = append(args, content)
+		}
+		scores := redis.NewFloatSliceCmd(ctx, args...)
+		script.Exec(ctx, i.rdb, scores)
+		items := make([]message.SentItem, len(contents))
+		for n, content := range contents {
+			items[n] = message.SentItem{Content: content, Score: time.Now().UnixMilli()}
+			if t.Kind.Timed() {
+				continue
+			}
+			items[n].Score = max(priority, message.MaxRetries+1)
+			if at := scores.Val(); n < len(at) && at[n] > message.MaxRetries {
+				items[n].Score = int64(at[n])
+			}
+		}
+		i.journalSent(ctx, t, s.slot, items)
+	}
+}
+
+// journalDeleted tells which dead messages are gone.
+func (i *Inspector) journalDeleted(t Topic) func(*inSlot, []byhand.DeadResult) {
+	if i.cfg.Journal == nil {
+		return nil
+	}
+	return func(s *inSlot, results []byhand.DeadResult) {
+		var contents []string
+		for n, r := range results {
+			if r == byhand.Deleted {
+				contents = append(contents, s.dead[n].Content)
+			}
+		}
+		i.journalGone(t, s.slot, message.Deleted, contents...)
+	}
+}

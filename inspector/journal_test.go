@@ -1,0 +1,92 @@
+package inspector
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// told is a journal that keeps what it is told.
+type told struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (j *told) Ready() error { return nil }
+
+func (j *told) Sent(all []*message.Sends, then func(error)) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, s := range all {
+		for _, x := range s.Items {
+			j.lines = append(j.lines, fmt.Sprintf("%s %s to %d at %d", s.Topic.Name, x.Content, x.Score, s.Number))
+		}
+	}
+	then(nil)
+}
+
+func (j *told) Observe(e *message.Event) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, x := range e.Items {
+		j.lines = append(j.lines, fmt.Sprintf("%s %s %s", e.Topic.Name, x.Content, x.What))
+	}
+}
+
+func (j *told) want(t *testing.T, lines ...string) {
+	t.Helper()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	slices.Sort(j.lines)
+	if slices.Sort(lines); !slices.Equal(j.lines, lines) {
+		t.Errorf("told %q, want %q", j.lines, lines)
+	}
+	j.lines = nil
+}
+
+// What a program changes by hand is told, and what it finds to be nowhere is not.
+func TestJournalIsToldWhatIsChanged(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient, _ *Inspector) {
+		ctx, j := context.Background(), &told{}
+		i := newInspector(t, rdb, Config{Journal: j})
+		topic := define(t, rdb, topicOf(t, message.KindPriority, 1))
+		send(t, rdb, topic, message.Priority{Content: "a", Priority: 20}, message.Priority{Content: "b", Priority: 20})
+		rdb.HSet(ctx, luascripts.KeysOf(topic.Name, 0).Meta, "batch", 7)
+		for _, content := range []string{"a", "nowhere"} {
+			_, _, err := i.Cancel(ctx, topic.Name, content, "")
+			must(t, err)
+		}
+		j.want(t, topic.Name+" a cancelled")
+		_, err := i.Reschedule(ctx, topic.Name, "b", "", Move{Priority: 30})
+		must(t, err)
+		j.want(t, topic.Name+" b to 30 at 7")
+
+		died := time.UnixMilli(time.Now().Add(-time.Hour).UnixMilli())
+		bury(t, rdb, topic, 0, 3, func(n int) (string, time.Time, string) {
+			return fmt.Sprint("dead ", n), died.Add(time.Duration(n) * time.Second), whyOf(died, "500", "x")
+		})
+		_, err = i.DeadRequeue(ctx, topic.Name, DeadQuery{Limit: 1}, RequeueOptions{})
+		must(t, err)
+		j.want(t, topic.Name+" dead 0 to 500 at 7")
+		_, _, err = i.DeadDelete(ctx, topic.Name, DeadQuery{}, nil)
+		must(t, err)
+		j.want(t, topic.Name+" dead 1 deleted", topic.Name+" dead 2 deleted")
+
+		timed := topicOf(t, message.KindFixedTime, 1)
+		timed.Name += "-timed"
+		timed = define(t, rdb, timed)
+		send(t, rdb, timed, message.FixedTime{Content: "c", In: time.Hour})
+		at := time.UnixMilli(time.Now().Add(2 * time.Hour).UnixMilli())
+		_, err = i.Reschedule(ctx, timed.Name, "c", "", Move{At: at})
+		must(t, err)
+		j.want(t, fmt.Sprintf("%s c to %d at 0", timed.Name, at.UnixMilli()))
+	})
+}
