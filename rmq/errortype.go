@@ -34,8 +34,9 @@ var errorTypes = []struct {
 }
 
 // ErrorType is the class of an error of this package in one word, as metrics and traces have
-// it in error.type: cancelled, closing, dead, panic, expired, pushed_back, lease_lost, timeout, uncertain,
-// not_replicated, not_journaled, queue_full, topic_conflict, invalid, oom, or _OTHER for every other error. It
+// it in error.type: cancelled, closing, dead, panic, expired, pushed_back, lease_lost, timeout,
+// uncertain, not_replicated, not_journaled, queue_full, topic_conflict, invalid, oom, or _OTHER for
+// every other error. It is empty for nil.
 func ErrorType(err error) (word string) {
 	const other = "_OTHER"
 	if err == nil {
