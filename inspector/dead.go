@@ -2,11 +2,9 @@ package inspector
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -159,15 +157,7 @@ func (i *Inspector) DeadShow(ctx context.Context, topic, content, basis string) 
 	}
 	which, _ = chosen(t, which)
 	failed := failures{i: i}
-	times, which, err := ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.FloatCmd {
-		return redis.NewFloatCmd(ctx, "zscore", k.Dead, content)
-	}, func(k luascripts.SlotKeys, cmd *redis.FloatCmd) (time.Time, error) {
-		ms, err := cmd.Result()
-		if errors.Is(err, redis.Nil) {
-			return time.Time{}, nil
-		}
-		return time.UnixMilli(score.Whole(ms)), at(k.Dead, err)
-	})
+	times, which, err := timesIn(ctx, i, t, which, content, func(k luascripts.SlotKeys) string { return k.Dead })
 	var dead []Entry
 	for n, died := range times {
 		if !died.IsZero() {

@@ -136,6 +136,7 @@ type Explanation struct {
 	Failure *Failure  // nil: nothing is known of a failure
 	PutBack *PutBack  // nil: its handler has not put it back
 	Note    *Note     // of the copy that waits, also for its retry, or else of the one in flight; nil: nothing is known
+	Unique  time.Time // until when an equal message that is sent as a unique one is a duplicate; zero: it is none
 
 	// WaitsFor says in words what must happen before it is delivered, such as "its time,
 	// in 4m10s". Empty if nothing must, or it does not wait.

@@ -30,9 +30,20 @@ func (i *Inspector) Explain(ctx context.Context, topic, content, basis string) (
 	if err := failed.merge(err); err != nil {
 		return nil, err
 	}
+	which := make([]int, len(found))
+	for n, f := range found {
+		which[n] = f.slot
+	}
+	unique, err := i.uniqueIn(ctx, t, content, which)
+	if err := failed.merge(err); err != nil {
+		return nil, err
+	}
 	all := make([]Explanation, len(found))
 	for n, f := range found {
 		all[n] = explanation(t, content, f)
+		if until := unique[f.slot]; until.After(f.Now) {
+			all[n].Unique = until
+		}
 		all[n].WaitsFor = waitsFor(&all[n], &f.Found, who)
 	}
 	return all, failed.err()

@@ -3,13 +3,16 @@ package inspector
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/hash"
+	"github.com/slotmq/go-rmq/internal/score"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 	"github.com/slotmq/go-rmq/message"
@@ -43,6 +46,19 @@ func (i *Inspector) lookIn(ctx context.Context, t Topic, content string, which [
 		}
 	}
 	return there, err
+}
+
+// timesIn are the scores of a content in one sorted set of each slot, as times; zero if it has none.
+func timesIn(ctx context.Context, i *Inspector, t Topic, which []int, content string, key func(luascripts.SlotKeys) string) ([]time.Time, []int, error) {
+	return ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.FloatCmd {
+		return redis.NewFloatCmd(ctx, "zscore", key(k), content)
+	}, func(k luascripts.SlotKeys, cmd *redis.FloatCmd) (time.Time, error) {
+		ms, err := cmd.Result()
+		if errors.Is(err, redis.Nil) {
+			return time.Time{}, nil
+		}
+		return time.UnixMilli(score.Whole(ms)), at(key(k), err)
+	})
 }
 
 // whereItWaits does something to a message in the slot of its basis. Without a basis that is

@@ -85,6 +85,9 @@ type SlotKeys struct {
 // Note is the key of the slot's notes, as [NoteKey] names it.
 func (k SlotKeys) Note() string { return beside("note", k.Store) }
 
+// Seen is the [SeenKey] of the slot.
+func (k SlotKeys) Seen() string { return beside("seen", k.Store) }
+
 // KeysOf returns the keys of one slot.
 func KeysOf(topic string, slot int) SlotKeys {
 	store := StoreKey(topic, slot)

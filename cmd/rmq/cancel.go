@@ -14,8 +14,10 @@ flight, its worker is asked to stop: the context of its handler is cancelled,
 and the message is not tried again. A dead one stays; rmq dead delete removes
 it. rmq cancel does not ask; run rmq explain first to see the message.
 
-It is found by its content, whatever its basis. Exit code 1 if it neither waits
-nor is in flight.`,
+It is found by its content, whatever its basis. If it was sent with --unique, an
+equal one is no duplicate from then on, also if it was handled already: then
+give the --basis it was sent with. Exit code 1 if it neither waits nor is in
+flight.`,
 		Example: `  rmq cancel orders "order 4711"
   rmq cancel orders "order 4711" --basis "customer 12"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -27,6 +29,11 @@ nor is in flight.`,
 			if err != nil {
 				return err
 			}
+			t, err := i.Topic(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			unique, _ := a.uniqueUntil(cmd.Context(), i, t, content, basis) // only to say so
 			removed, flying, err := i.Cancel(cmd.Context(), args[0], content, basis)
 			if err != nil {
 				return err
@@ -49,9 +56,10 @@ nor is in flight.`,
 			// Say where it is instead, as far as that can be read.
 			found, err := i.Explain(cmd.Context(), args[0], content, basis)
 			if err == nil && len(found) == 0 {
-				if t, err := i.Topic(cmd.Context(), args[0]); err == nil {
-					return a.nowhere(t, content, basis)
+				if still, err := a.uniqueUntil(cmd.Context(), i, t, content, basis); err == nil && still.IsZero() && !unique.IsZero() {
+					return failed("%s is not here: handled, dropped or deleted; but it is not unique any more, so that it can be sent again", name)
 				}
+				return a.nowhere(cmd.Context(), i, t, content, basis)
 			}
 			return failed("%s does not wait; rmq explain shows where it is", name)
 		},

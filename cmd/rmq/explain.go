@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -42,7 +43,7 @@ Exit code 1 if it is nowhere.`,
 				if err != nil {
 					return err
 				}
-				return a.nowhere(t, content, basis)
+				return a.nowhere(cmd.Context(), i, t, content, basis)
 			}
 			limit, err := i.Policy(cmd.Context(), args[0])
 			if err := a.partly(err); err != nil {
@@ -69,7 +70,7 @@ Exit code 1 if it is nowhere.`,
 }
 
 // nowhere says that a message is not in a topic, and which slots were searched.
-func (a *app) nowhere(t inspector.Topic, content, basis string) error {
+func (a *app) nowhere(ctx context.Context, i *inspector.Inspector, t inspector.Topic, content, basis string) error {
 	looked := fmt.Sprintf("all %d slots of %s", t.Slots, legible(t.Name))
 	if t.Slots == 1 {
 		looked = "the one slot of " + legible(t.Name)
@@ -79,7 +80,26 @@ func (a *app) nowhere(t inspector.Topic, content, basis string) error {
 	if len(a.missed.Failures) > 0 {
 		return failed("%s is not here%s, see above", shorten(a.text(content), 60), a.whereLooked())
 	}
+	if until, err := a.uniqueUntil(ctx, i, t, content, basis); err == nil && !until.IsZero() {
+		return failed("%s is not here: handled, dropped or deleted; but unique until %s: an equal one is a duplicate; rmq cancel ends that, with the --basis it had, if any; looked in %s",
+			shorten(a.text(content), 60), moment(until), looked)
+	}
 	return failed("%s is not here: never sent, handled already, or sent with another content; looked in %s", shorten(a.text(content), 60), looked)
+}
+
+// uniqueUntil is the latest time until when an equal message is a duplicate; zero if none is.
+func (a *app) uniqueUntil(ctx context.Context, i *inspector.Inspector, t inspector.Topic, content, basis string) (latest time.Time, err error) {
+	all, err := i.Unique(ctx, t.Name, content, basis)
+	if err != nil {
+		return latest, err
+	}
+	now, err := a.now(ctx)
+	for _, until := range all {
+		if until.After(now) && until.After(latest) {
+			latest = until
+		}
+	}
+	return latest, err
 }
 
 // slowed says that a message may wait because its topic is limited.
@@ -148,6 +168,9 @@ func (a *app) describe(e inspector.Explanation) {
 	}
 	for _, l := range noteLines(e.Note, e.Now) {
 		line(l.label, l.text)
+	}
+	if !e.Unique.IsZero() {
+		line("unique", "for "+humantime.Duration(e.Unique.Sub(e.Now))+exact(stamp{e.Unique})+": an equal one is a duplicate")
 	}
 	for n, text := range e.WaitsFor {
 		label := "waits for"
@@ -218,6 +241,7 @@ type explanationJSON struct {
 	Failure  *failureJSON `json:"failure,omitempty"`
 	PutBack  *putBackJSON `json:"put_back,omitempty"`
 	Note     *noteJSON    `json:"note,omitempty"`
+	Unique   stamp        `json:"unique_until,omitzero"`
 	WaitsFor []string     `json:"waits_for"`
 }
 
@@ -273,7 +297,7 @@ func (a *app) explained(e inspector.Explanation) explanationJSON {
 	j := explanationJSON{
 		Topic: e.Topic.Name, shown: a.shown(e.Content), Slot: e.Slot, Now: stamp{e.Now},
 		Waiting: entry(e.Waiting), Retry: entry(e.Retry), Dead: entry(e.Dead), Failure: failureOf(e.Failure), PutBack: putBackOf(e.PutBack),
-		Note:     noteOf(e.Note),
+		Note: noteOf(e.Note), Unique: stamp{e.Unique},
 		WaitsFor: append([]string{}, e.WaitsFor...),
 	}
 	if e.Waiting != nil {
