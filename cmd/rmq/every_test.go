@@ -80,7 +80,7 @@ func TestEvery(t *testing.T) {
 		ended := strings.Replace(s.rdb.HGet(ctx, at, "look").Val(), fmt.Sprint(time.Date(2090, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()), "1700000000000", 1)
 		must(t, s.rdb.HSet(ctx, at, "look", ended).Err())
 		must(t, s.rdb.ZRem(ctx, luascripts.PlanKey("reports", 2), "look").Err())
-		says("look: kept, in slot 2 of reports, ended", "set", "reports", "look", "--content", "look", "--period", "10m", "--until", "2023-11-14T22:13:20Z")
+		says("look: kept, in slot 2 of reports, ended; to begin it again, rmq every stop it\nfirst", "set", "reports", "look", "--content", "look", "--period", "10m", "--until", "2023-11-14T22:13:20Z")
 		if got := s.text(t, "every", "list", "reports"); !strings.Contains(got, "look      ended") {
 			t.Errorf("%q", got)
 		}
@@ -140,7 +140,8 @@ func TestEveryRefuses(t *testing.T) {
 			{"set orders p --cron @daily --content x", 2, "--priority is 0; it must be 17 to"},
 			{"set orders p --cron 0_25 --content x --priority 17", 2, `--cron is "0_25"; it must be five fields`},
 			{"set orders p --cron @daily --zone Mars/Base --content x --priority 17", 2, `--zone is "Mars/Base"; it must be a time zone`},
-			{"set orders p --content x --priority 17", 2, "--delay is 0; it must be at least 1ms"},
+			{"set orders p --content x --priority 17", 2, `--cron is ""; it must be given, or else --period, --delay or --from: nothing says when to send`},
+			{"set orders p --period 1s --repeat 1 --content x --priority 17", 2, "--delay is 0; it must be at least 1ms where neither --cron nor --from says when to begin"},
 			{"set orders p --period 50ms --content x --priority 17", 2, "--period is 50ms; it must be at least 100ms"},
 			{"set orders p --delay -1s --content x --priority 17", 2, "--delay is"},
 			{"set orders p --period 1s --repeat 10001 --delay 1s --content x --priority 17", 2, "--repeat is 10001; it must be 0 to 10000"},
@@ -150,7 +151,6 @@ func TestEveryRefuses(t *testing.T) {
 			{"set orders p --period 1s --base64 --content x --priority 17", 2, "--base64"},
 			{"set orders", 2, "too few arguments"},
 			{"set orders p --period 1s --cron @daily --content x --priority 17", 2, "at least 1 where --cron and --period are given (the --period is that"},
-			{"set orders p --content x --priority 17", 2, "where neither --cron nor --from says when to begin"},
 			{"set orders " + strings.Repeat("n", 201) + " --period 1s --content x --priority 17", 2, "rmq: NAME is \"" + strings.Repeat("n", 60) + "…\" (201 bytes); it must be 1 to 200"},
 			{"set oders p --period 1s --content x --priority 17", 1, "in this Redis there is orders; a program that uses it defines it, or its first message does: rmq send --kind"},
 			{"list oders", 1, "oders"},

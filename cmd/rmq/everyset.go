@@ -112,6 +112,8 @@ func (a *app) setPlan(ctx context.Context, topic, name string, p *planning) erro
 	line := fmt.Sprintf("%s: %s, in slot %d of %s, %s", legible(name), change, set.Slot, legible(t.Name), comes(set, now))
 	if !set.Next.IsZero() {
 		line += " (" + moment(set.Next) + ")"
+	} else if change == inspector.PlanKept {
+		line += "; to begin it again, rmq every stop it first"
 	}
 	a.say("%s", line)
 	return nil

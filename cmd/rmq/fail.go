@@ -33,19 +33,19 @@ func failed(format string, args ...any) error { return &failure{fmt.Errorf(forma
 // misused is one about how rmq was called.
 func misused(format string, args ...any) error { return &failure{fmt.Errorf(format, args...), 2} }
 
-// ruleFields are the fields of a rule that the limits of others speak of.
-var ruleFields = regexp.MustCompile(`\b(Cron|Period|Repeat|From)\b`)
+// otherFields are those that the limits of others speak of.
+var otherFields = regexp.MustCompile(`\b(Cron|Delay|Period|Repeat|From|Range|Extend|Topic\.Notes)\b`)
 
 // byFlag names the flag where an error names the field of a message that the flag is for.
 func byFlag(err error) error {
 	var invalid *message.InvalidError
 	flags := map[string]string{
-		"Priority": "--priority", "Range": "--range", "Ceiling": "--ceiling", "Unique": "--unique", "TTL": "--ttl", "Headers": "--header", "At": "--at", "In": "--in", "SlotBasis": "--basis",
+		"Priority": "--priority", "Range": "--range", "Extend": "--extend", "Ceiling": "--ceiling", "Unique": "--unique", "TTL": "--ttl", "Headers": "--header", "At": "--at", "In": "--in", "SlotBasis": "--basis",
 		"Cron": "--cron", "Zone": "--zone", "Delay": "--delay", "Period": "--period", "Repeat": "--repeat",
-		"From": "--from", "Until": "--until", "Name": "NAME",
+		"From": "--from", "Until": "--until", "Name": "NAME", "Topic.Notes": "--notes",
 	}
 	if errors.As(err, &invalid) && flags[invalid.Field] != "" {
-		limit := ruleFields.ReplaceAllStringFunc(invalid.Limit, func(field string) string { return flags[field] })
+		limit := otherFields.ReplaceAllStringFunc(invalid.Limit, func(field string) string { return flags[field] })
 		return &message.InvalidError{Field: flags[invalid.Field], Value: invalid.Value, Limit: limit}
 	}
 	return err

@@ -52,7 +52,9 @@ func Series(r message.Recurring) error {
 		return nil
 	case r.Zone != "":
 		return Invalid("Zone", Quote(r.Zone), "empty where there is no Cron")
-	case r.From.IsZero() && r.Delay == 0 && (r.Period == 0 || r.Repeat > 0):
+	case r.From.IsZero() && r.Delay == 0 && r.Period == 0:
+		return Invalid("Cron", `""`, "given, or else Period, Delay or From: nothing says when to send")
+	case r.From.IsZero() && r.Delay == 0 && r.Repeat > 0:
 		// The first send would be due at the moment the rule is set, which is over.
 		return Invalid("Delay", "0", "at least 1ms where neither Cron nor From says when to begin")
 	}

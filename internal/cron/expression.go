@@ -53,6 +53,12 @@ func checkWhole(text string) error {
 	const five = "five fields: minute, hour, day of month, month and day of week"
 	words := strings.Fields(text)
 	switch {
+	case len(words) > 0 && strings.EqualFold(words[0], "@every"):
+		return wrong("expression", text, known+", or "+five+" (a period does what @every does)")
+	case len(words) == len(fields)+1 && strings.Contains(words[0], "TZ="):
+		return wrong("expression", text, five+"; or "+known+" (the zone is given beside it)")
+	case len(words) == len(fields)+1:
+		return wrong("expression", text, five+"; or "+known+" (no seconds: a period has them)")
 	case len(words) > 0 && strings.HasPrefix(words[0], "@"):
 		if len(words) > 1 || names[strings.ToLower(words[0])] == "" {
 			return wrong("expression", text, known+", or "+five)

@@ -39,7 +39,7 @@ func TestBadInput(t *testing.T) {
 		{func(m *message.Recurring) { m.Missed = 2 }, "Missed", "Missed(2)", "MissedOnce or MissedSkip"},
 
 		{func(m *message.Recurring) { m.Cron = "" }, "Zone", `"Europe/Berlin"`, "empty where there is no Cron"},
-		{func(m *message.Recurring) { m.Cron, m.Zone = "", "" }, "Delay", "0", "at least 1ms where neither Cron nor From says when to begin"},
+		{func(m *message.Recurring) { m.Cron, m.Zone = "", "" }, "Cron", `""`, "given, or else Period, Delay or From: nothing says when to send"},
 		{func(m *message.Recurring) { m.Cron, m.Zone, m.Period, m.Repeat = "", "", time.Second, 1 }, "Delay", "0", "at least 1ms where neither Cron nor From says when to begin"},
 		{func(m *message.Recurring) { m.Zone = "Mars/Base" }, "Zone", `"Mars/Base"`, `a time zone that this machine knows, such as "Europe/Berlin" or "UTC"`},
 		{func(m *message.Recurring) { m.Zone = "Local" }, "Zone", `"Local"`, `a time zone that this machine knows, such as "Europe/Berlin" or "UTC"`},
