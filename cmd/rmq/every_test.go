@@ -18,6 +18,7 @@ func TestEvery(t *testing.T) {
 			wantText(t, s.text(t, append([]string{"every"}, args...)...), want)
 		}
 		says("no plans in reports", "list", "reports")
+		says("no plans", "list")
 		nightly := []string{"set", "reports", "nightly", "--content", "nightly report", "--cron", "0 3 * * *", "--zone", "Europe/Berlin"}
 		says("nightly: added, in slot 0 of reports, due in SPAN (TIME)", nightly...)
 		says("nightly: kept, in slot 0 of reports, due in SPAN (TIME)", nightly...)
@@ -29,6 +30,14 @@ func TestEvery(t *testing.T) {
 			a series  due in SPAN  1  @hourly, SPAN later, 10 times 1.5s apart  look
 			look  due in SPAN  2  each SPAN, until TIME  look
 			nightly  due in SPAN  0  0 3 * * * Europe/Berlin, missed ones left out  nightly report`, "list", "reports", "--wide")
+		send(t, s.rdb, message.Topic{Name: "bills", Kind: message.KindFixedTime, Slots: 4}, message.FixedTime{Content: "a", In: 10 * time.Hour})
+		says("bill: added, in slot 3 of bills, due in SPAN (TIME)", "set", "bills", "bill", "--content", "bill", "--period", "10m", "--until", "2090-01-01T00:00:00Z")
+		if got := s.text(t, "every", "list"); !strings.HasPrefix(got, "TOPIC    PLAN") || !strings.Contains(got, "bills    bill ") || !strings.Contains(got, "reports  nightly ") {
+			t.Errorf("of all topics: %s", got)
+		}
+		if got := s.objects(t, "every", "list"); len(got) != 4 || got[0]["topic"] != "bills" || got[1]["topic"] != "reports" {
+			t.Errorf("of all topics: %v", got)
+		}
 		for _, plan := range s.objects(t, "every", "list", "reports") {
 			want := map[string]any{"topic": "reports", "name": "look", "slot": 2., "content": "look", "period_ms": 600_000., "until": "2090-01-01T00:00:00.000Z", "missed": "once"}
 			if plan["name"] != "look" {

@@ -2,51 +2,82 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/slotmq/go-rmq/inspector"
 )
 
 func (a *app) everyListCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "list TOPIC",
+		Use:   "list [TOPIC]",
 		Short: "List plans, and when each sends next",
-		Long: `List the plans of a topic, and when each sends next. One that has ended is kept:
-set again by a program that starts, it does not begin again.`,
-		Example: `  rmq every list reports
+		Long: `List the plans of a topic, or of all topics, and when each sends next. One that has
+ended is kept: set again by a program that starts, it does not begin again.`,
+		Example: `  rmq every list
+  rmq every list reports
   rmq every list reports --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			i, t, err := a.topic(ctx, args[0])
+			i, err := a.inspector(ctx)
 			if err != nil {
 				return err
 			}
-			plans, err := i.Plans(ctx, t.Name)
-			if err := a.partly(err); err != nil {
+			topics, err := a.topicsOf(ctx, i, args)
+			if err != nil {
 				return err
+			}
+			of := map[string][]inspector.Plan{}
+			plans := 0
+			for _, t := range topics {
+				all, err := i.Plans(ctx, t.Name)
+				if err := a.partly(err); err != nil {
+					return err
+				}
+				of[t.Name] = all
+				plans += len(all)
+			}
+			switch {
+			case a.json:
+				return a.showPlans(topics, of)
+			case plans == 0 && len(args) > 0:
+				a.say("no plans in %s%s", legible(topics[0].Name), a.whereLooked())
+				return nil
+			case plans == 0:
+				a.say("no plans%s", a.whereLooked())
+				return nil
 			}
 			now, err := a.now(ctx)
 			if err != nil {
 				return err
 			}
-			table := a.table("plan", "next", "slot#", "rule", "content")
-			for _, p := range plans {
-				if a.json {
-					if err := a.object(a.planOf(t.Name, p)); err != nil {
-						return err
+			heads, known := []string{"topic", "plan", "next", "slot#", "rule", "content"}, 0
+			if len(args) > 0 {
+				known = 1
+			}
+			table := a.table(heads[known:]...)
+			for _, t := range topics {
+				for _, p := range of[t.Name] {
+					cells := []any{legible(t.Name), legible(p.Name), comes(p, now), p.Slot}
+					if p.Err != nil {
+						cells = append(cells, painted{"cannot be read here, see rmq doctor", red})
+					} else {
+						cells = append(cells, legible(rule(p.Recurring)), a.text(p.Content))
 					}
-					continue
+					table.row(cells[known:]...)
 				}
-				if p.Err != nil {
-					table.row(legible(p.Name), comes(p, now), p.Slot, painted{"cannot be read here, see rmq doctor", red})
-					continue
-				}
-				table.row(legible(p.Name), comes(p, now), p.Slot, legible(rule(p.Recurring)), a.text(p.Content))
-			}
-			if a.json {
-				return nil
-			}
-			if len(plans) == 0 {
-				a.say("no plans in %s%s", legible(t.Name), a.whereLooked())
 			}
 			return table.end()
 		},
 	}
+}
+
+// showPlans writes an object for each plan.
+func (a *app) showPlans(topics []inspector.Topic, of map[string][]inspector.Plan) error {
+	for _, t := range topics {
+		for _, p := range of[t.Name] {
+			if err := a.object(a.planOf(t.Name, p)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
