@@ -182,7 +182,7 @@ var restoreDamages = []damage{
 	{"who is dead stays so", "restore: the dead", `or died[i] or done[x]`, `or done[x]`},
 	{"and why is kept", "restore: the dead", "    call('HSET', why, x, text)\n", ""},
 	{"fences go on growing", "restore: the number", "  call('HSET', meta, 'batch', string.format('%.0f', number))\n", ""},
-	{"but not under a batch", "restore: the number", ` and call('EXISTS', prepare) == 0`, ``},
+	{"but not under a batch", "restore: the number", ` and call('ZCARD', prepare) == 0`, ``},
 	{"nor back", "restore: the number", `given > number and`, `given > 0 and`},
 	{"notes come back", "restore: notes", `if note and text ~= '' then`, `if false then`},
 	{"with the slot's number", "restore: notes", `string.format('%.0f %s', number, text)`, `'0 ' .. text`},

@@ -9,9 +9,8 @@ import (
 // the journal could not be made to have it in time. The message is handled as any other.
 var ErrNotJournaled = errors.New("stored, but not in the journal")
 
-// Journal keeps outside of Redis what was sent, and what became of it: package journal has one
-// in SQL. Its methods are called by several goroutines at a time, in the middle of the work,
-// and must not block.
+// Journal keeps outside of Redis what was sent, and what became of it. Its methods are called by
+// several goroutines at a time, in the middle of the work, and must not block.
 type Journal interface {
 	// Ready is asked before a message is sent. An error refuses the send: nothing is stored.
 	Ready() error

@@ -50,6 +50,7 @@ type Entry = inspector.Entry
 //		Failure  *Failure  // nil: nothing is known of a failure
 //		PutBack  *PutBack  // nil: its handler has not put it back
 //		Note     *Note     // in a topic with Notes: what is known of its sends; nil: nothing
+//		Unique   time.Time // until then an equal Unique message is a duplicate; zero: it is none
 //		WaitsFor []string  // what must happen before it is delivered, such as "its time, in 4m10s"
 //	}
 type Explanation = inspector.Explanation

@@ -101,9 +101,9 @@ type Config struct {
 	// Defaults to none, which costs nothing.
 	Observers []Observer
 
-	// Journal keeps what this client sends and what becomes of what it handles, outside of
-	// Redis: package journal has one in SQL. It costs a read of the slot's number with each
-	// write. Defaults to none, which costs nothing.
+	// Journal is told what this client sends and what becomes of what it handles, to keep it
+	// outside of Redis. It costs a read of the slot's number with each write. Defaults to
+	// none, which costs nothing.
 	Journal Journal
 
 	// MaxContent is the largest content in bytes, at most 64 MiB. Defaults to

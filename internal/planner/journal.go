@@ -11,7 +11,7 @@ import (
 )
 
 // journal tells the journal, if there is one, what was sent. The numbers of the slots are read behind
-// all of it: see package journal.
+// all of it: see message.Sends.
 func (p *Planner) journal(ctx context.Context, sent []*firing) {
 	if p.Journal == nil || len(sent) == 0 {
 		return

@@ -20,7 +20,7 @@ local died = call('ZMSCORE', dead, unpack(contents))
 local number = math.floor(tonumber(call('HGET', meta, 'batch') or '') or 0)
 call('HLEN', why)
 if note then call('HLEN', note) end
-if given > number and call('EXISTS', prepare) == 0 then
+if given > number and call('ZCARD', prepare) == 0 then
   number = given
   call('HSET', meta, 'batch', string.format('%.0f', number))
 end
@@ -29,12 +29,14 @@ for i, x in ipairs(contents) do
   local verb, score, text = ARGV[4 * i - 2], ARGV[4 * i - 1], ARGV[4 * i + 1]
   local word = 'THERE'
   if verb == 'W' and not (waits[i] or flies[i] or again[i] or done[x]) then
-    word, done[x] = 'STORED', true
+    word = 'STORED'
+    done[x] = true
     call('ZADD', store, score, x)
     if note and text ~= '' then call('HSET', note, x, string.format('%.0f %s', number, text))
     elseif note then call('HDEL', note, x) end    -- one that is left is of an earlier copy
   elseif verb == 'D' and not (waits[i] or flies[i] or again[i] or died[i] or done[x]) then
-    word, done[x] = 'STORED', true
+    word = 'STORED'
+    done[x] = true
     call('ZADD', dead, score, x)
     call('HSET', why, x, text)
   end
