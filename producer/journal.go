@@ -46,14 +46,23 @@ func (to *writer) journal(f *flight) {
 	}
 	f.refs.Add(1)
 	to.idle.Add(1)
+	to.count(1) // Close waits for it, also when nobody flushes any more
 	to.cfg.Journal.Sent(all, func(err error) {
 		defer to.idle.Done()
+		defer to.count(-1)
 		if err != nil {
 			f.notJournaled(err)
 		}
 		close(f.done)
 		f.release()
 	})
+}
+
+// count notes that something more is to be written, or less.
+func (s *shared) count(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy += n
 }
 
 // sends is what a flight has stored, as the journal is told of it.

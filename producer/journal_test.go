@@ -169,19 +169,33 @@ func TestSendWaitsForTheJournal(t *testing.T) {
 	}
 
 	last := send("c")
+	for p.flushing() { // the journal alone is what Close has to wait for
+	}
 	closed := make(chan error, 1)
 	go func() { closed <- p.Close(context.Background()) }()
 	for !p.refuses() {
 	}
 	select {
 	case err := <-closed:
-		t.Errorf("Close has not waited for the journal: %v", err)
+		t.Fatalf("Close has not waited for the journal: %v", err)
 	default:
 	}
 	last(nil)
 	if err := errors.Join(<-closed, <-results); err != nil {
 		t.Error(err)
 	}
+}
+
+// flushing reports whether a flusher runs.
+func (p *Producer) flushing() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, to := range p.writers.all {
+		if to.flushing {
+			return true
+		}
+	}
+	return false
 }
 
 // refuses reports whether Close was called.
