@@ -59,12 +59,7 @@ func (i *Inspector) journalRequeued(ctx context.Context, t Topic, priority int64
 	}
 	return func(s *inSlot, results []byhand.DeadResult) {
 		ctx := context.WithoutCancel(ctx)
-		var contents []string
-		for n, r := range results {
-			if r == byhand.Stored {
-				contents = append(contents, s.dead[n].Content)
-			}
-		}
+		contents := s.became(byhand.Stored, results)
 		if len(contents) == 0 {
 			return
 		}
@@ -95,12 +90,16 @@ func (i *Inspector) journalDeleted(t Topic) func(*inSlot, []byhand.DeadResult) {
 		return nil
 	}
 	return func(s *inSlot, results []byhand.DeadResult) {
-		var contents []string
-		for n, r := range results {
-			if r == byhand.Deleted {
-				contents = append(contents, s.dead[n].Content)
-			}
-		}
-		i.journalGone(t, s.slot, message.Deleted, contents...)
+		i.journalGone(t, s.slot, message.Deleted, s.became(byhand.Deleted, results)...)
 	}
+}
+
+// became returns the contents with a result.
+func (s *inSlot) became(what byhand.DeadResult, results []byhand.DeadResult) (contents []string) {
+	for n, r := range results {
+		if r == what {
+			contents = append(contents, s.dead[n].Content)
+		}
+	}
+	return contents
 }

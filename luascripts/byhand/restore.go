@@ -18,9 +18,6 @@ var (
 	restoreScript = script.New(restoreSource)
 )
 
-// RestoreMost is how many messages one command of [RestoreCmd] may bring back.
-const RestoreMost = 500
-
 // Lost is a message that Redis has lost.
 type Lost struct {
 	Content string
@@ -33,7 +30,7 @@ type Lost struct {
 	Why  luascripts.Failure
 }
 
-// RestoreCmd brings messages of one slot back, unless they are there. The slot's number is not below
+// RestoreCmd brings messages of one slot back, 500 at most, unless they are there. The slot's number is not below
 // the given one afterwards, so that fences go on growing; 0: none is known.
 func RestoreCmd(ctx context.Context, k luascripts.SlotKeys, notes bool, number int64, lost []Lost) redis.Cmder {
 	args := append(callWith(restoreScript, k, notes), any(number))
