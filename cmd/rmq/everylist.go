@@ -10,8 +10,8 @@ func (a *app) everyListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list [TOPIC]",
 		Short: "List plans, and when each sends next",
-		Long: `List the plans of a topic, or of all topics, and when each sends next. One that has
-ended is kept: set again by a program that starts, it does not begin again.`,
+		Long: `List the plans of a topic, or of all topics, and when each sends next. One that
+has ended is kept: set again by a program that starts, it does not begin again.`,
 		Example: `  rmq every list
   rmq every list reports
   rmq every list reports --json`,
