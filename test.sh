@@ -35,11 +35,21 @@ missing=()
 command -v redis-cli >/dev/null || missing+=(redis-tools)
 [ -e /usr/share/java/zookeeper.jar ] || missing+=(libzookeeper-java) # the same for ZooKeeper
 command -v java >/dev/null || missing+=(default-jre-headless)
+command -v postgres >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || missing+=(postgresql)
+command -v mariadbd >/dev/null || [ -x /usr/sbin/mariadbd ] || missing+=(mariadb-server-core) # without a daemon
 echo '#include <stdlib.h>' | "${CC:-gcc}" -E -xc - >/dev/null 2>&1 || missing+=(gcc libc6-dev) # for -race
 if [ -e /etc/debian_version ] && [ ! -e /etc/ssl/certs/ca-certificates.crt ]; then missing+=(ca-certificates); fi # for Go's downloads
 
+# postgresql would make a cluster and start it; the tests make their own.
+no_cluster() {
+	[[ " ${missing[*]} " == *" postgresql "* ]] && [ ! -e /etc/postgresql-common/createcluster.conf ] || return 0
+	"${root[@]}" mkdir -p /etc/postgresql-common
+	echo 'create_main_cluster = false' | "${root[@]}" tee /etc/postgresql-common/createcluster.conf >/dev/null
+}
+
 fetch() {
 	local lock=DPkg::Lock::Timeout=300
+	no_cluster
 	"${root[@]}" apt-get -o $lock update -qq &&
 		"${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o $lock install -y -qq --no-install-recommends "${missing[@]}"
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 )
 
@@ -12,6 +13,49 @@ import (
 // by a panic, a test timeout or SIGKILL.
 func diesWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+}
+
+// nobody is the user that servers run as which refuse to run as root.
+const nobody = 65534
+
+// asNobody starts a child of root as somebody else.
+func asNobody(attr *syscall.SysProcAttr) {
+	if os.Getuid() == 0 {
+		attr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
+	}
+}
+
+// giveToNobody makes a file of root somebody else's.
+func giveToNobody(name string) error {
+	if os.Getuid() != 0 {
+		return nil
+	}
+	return os.Lchown(name, nobody, nobody)
+}
+
+// children are the processes that a child has started.
+func children(pid int) []int {
+	var found []int
+	all, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is good
+	for _, name := range all {
+		stat, err := os.ReadFile(name)
+		if err != nil {
+			continue // it has ended
+		}
+		fields := bytes.Fields(stat[max(0, bytes.LastIndexByte(stat, ')')):]) // ) state parent ...
+		if len(fields) > 2 && string(fields[2]) == strconv.Itoa(pid) {
+			if id, err := strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil {
+				found = append(found, id)
+			}
+		}
+	}
+	return found
+}
+
+// alive reports whether a process has not ended, waited for or not.
+func alive(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && !bytes.HasPrefix(stat[max(0, bytes.LastIndexByte(stat, ')')):], []byte(") Z"))
 }
 
 // stopped reports whether SIGSTOP has reached every thread of a child. The kernel

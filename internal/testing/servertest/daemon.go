@@ -18,6 +18,9 @@ type daemon struct {
 	addr   string
 	proc   *process // nil for a server of the user's own
 	shared bool
+	nobody bool // it refuses to run as root
+
+	saving syscall.Signal // what lets it save and end; SIGTERM if 0
 }
 
 // startOn starts the server on a free port, with the argv made for that port, and
@@ -34,7 +37,7 @@ func (d *daemon) startOn(path string, argv func(port int) ([]string, error), pro
 			return err
 		}
 		d.addr = fmt.Sprintf("127.0.0.1:%d", port)
-		d.proc = &process{path: path, argv: args, dir: d.Dir}
+		d.proc = &process{path: path, argv: args, dir: d.Dir, nobody: d.nobody}
 		if err = d.launch(probe); err == nil {
 			return nil
 		}
@@ -68,21 +71,28 @@ func (d *daemon) Addr() string { return d.addr }
 // Kill ends the server with SIGKILL and waits until it is gone.
 func (d *daemon) Kill() { d.private("Kill").end(syscall.SIGKILL) }
 
-// Stop ends the server with SIGTERM, which lets it save, and waits until it is gone.
-func (d *daemon) Stop() { d.private("Stop").end(syscall.SIGTERM) }
+// Stop ends the server in a way that lets it save, and waits until it is gone.
+func (d *daemon) Stop() { d.private("Stop").end(d.stopSignal()) }
+
+func (d *daemon) stopSignal() syscall.Signal {
+	if d.saving != 0 {
+		return d.saving
+	}
+	return syscall.SIGTERM
+}
 
 // Pause stops the process without closing anything: clients hang.
 func (d *daemon) Pause() { d.private("Pause").pause() }
 
 // Resume lets a paused server go on.
-func (d *daemon) Resume() { d.private("Resume").signal(syscall.SIGCONT) }
+func (d *daemon) Resume() { d.private("Resume").resume() }
 
 // restart starts the server again on its port and in its directory, stopping it
 // first if it still runs, and returns when probe answers nil.
 func (d *daemon) restart(t testing.TB, probe func() error) {
 	t.Helper()
 	p := d.private("Restart")
-	p.end(syscall.SIGTERM)
+	p.end(d.stopSignal())
 	// While the server was away somebody may have tried its port in search of a free
 	// one; such a loan is short.
 	for deadline := time.Now().Add(startPatience); ; {

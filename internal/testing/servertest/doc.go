@@ -9,6 +9,8 @@
 //	c := servertest.Cluster(t, 3, 1)   // Redis Cluster: 3 masters, each with 1 replica
 //	g := servertest.Sentinel(t)        // a master, its replica, three Sentinels
 //	srv := servertest.TLS(t)           // TLS only, with a password
+//	db := servertest.PostgreSQL(t)     // private; SharedPostgreSQL(t) is not
+//	db := servertest.MariaDB(t)        // and the same for MariaDB
 //	mini, rdb := servertest.Memory(t)  // in-process; its clock can be moved
 //	proxy := servertest.NewProxy(t, srv.Addr())
 //
@@ -20,7 +22,9 @@
 //	nodes := zks.Nodes(t)                // what an operator sees, and may delete
 //
 // A real Redis costs about 10 ms, a ZooKeeper half a second, an ensemble one and a
-// half, a cluster or a Sentinel group two seconds. A test that harms its server takes
+// half, a cluster or a Sentinel group two seconds, a database a second and a half. Databases
+// refuse to run as root: for root they are started as nobody, so the folder for temporary
+// files must be one that everybody may enter. A test that harms its server takes
 // a private one. Every child dies with the test process, however that ends.
 //
 // Environment:

@@ -25,6 +25,8 @@ type process struct {
 	argv []string // with argv[0], which need not be the name of the binary
 	dir  string   // working directory; out.log in it collects stdout and stderr
 
+	nobody bool // it is not started as root
+
 	mu       sync.Mutex
 	cmd      *exec.Cmd
 	logStart int64         // where the log of the current run begins
@@ -51,6 +53,9 @@ func (p *process) start() error {
 		Path: p.path, Args: p.argv, Dir: p.dir,
 		Stdout: log, Stderr: log,
 		SysProcAttr: diesWithParent(),
+	}
+	if p.nobody {
+		asNobody(cmd.SysProcAttr)
 	}
 	if err := cmd.Start(); err != nil {
 		return err
@@ -98,10 +103,34 @@ func (p *process) signal(sig os.Signal) {
 	}
 }
 
-// pause stops the child and returns when none of its threads runs any more.
+// pause stops the child and then its children, and returns when none of their threads runs any more.
 func (p *process) pause() {
 	p.signal(syscall.SIGSTOP)
-	for deadline := time.Now().Add(stopPatience); !stopped(p.pid()) && time.Now().Before(deadline); {
+	awaitStopped(p.pid())
+	for _, pid := range p.children() {
+		_ = syscall.Kill(pid, syscall.SIGSTOP) // the only error is that it has ended
+		awaitStopped(pid)
+	}
+}
+
+func (p *process) resume() {
+	for _, pid := range p.children() {
+		_ = syscall.Kill(pid, syscall.SIGCONT)
+	}
+	p.signal(syscall.SIGCONT)
+}
+
+// children are the processes that serve the clients of a database. Those of other servers are left
+// alone: they save.
+func (p *process) children() []int {
+	if !p.nobody || p.cmd == nil {
+		return nil
+	}
+	return children(p.pid())
+}
+
+func awaitStopped(pid int) {
+	for deadline := time.Now().Add(stopPatience); !stopped(pid) && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -119,13 +148,31 @@ func (p *process) end(sig os.Signal) {
 	done := p.done
 	p.mu.Unlock()
 
+	var orphans []int
+	if sig == syscall.SIGKILL && p.nobody {
+		p.pause() // so that no child comes, and none acts on the death of the first
+		orphans = p.children()
+	}
 	p.signal(sig)
+	for _, pid := range orphans {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	defer awaitEnded(orphans)
 	p.signal(syscall.SIGCONT) // a stopped child handles only SIGKILL
 	select {
 	case <-done:
 	case <-time.After(stopPatience):
 		p.signal(syscall.SIGKILL)
 		<-done
+	}
+}
+
+// awaitEnded returns when processes that are not ours to wait for have ended.
+func awaitEnded(pids []int) {
+	for _, pid := range pids {
+		for deadline := time.Now().Add(stopPatience); alive(pid) && time.Now().Before(deadline); {
+			time.Sleep(time.Millisecond)
+		}
 	}
 }
 

@@ -22,6 +22,8 @@ type shared[S any] struct {
 var (
 	sharedRedis     shared[Server]
 	sharedZooKeeper shared[ZooKeeperServer]
+
+	sharedPostgreSQL, sharedMariaDB shared[Database]
 )
 
 // SharedRedis is a server which all tests of this process use at once, started by
@@ -114,6 +116,14 @@ func stopShared() error {
 		errs = append(errs, s.endShared())
 	}
 	sharedRedis.server, sharedZooKeeper.server = nil, nil
+	for _, kind := range []*shared[Database]{&sharedPostgreSQL, &sharedMariaDB} {
+		kind.Lock()
+		if db := kind.server; db != nil {
+			errs = append(errs, db.endShared())
+		}
+		kind.server = nil
+		kind.Unlock()
+	}
 	return errors.Join(errs...)
 }
 
