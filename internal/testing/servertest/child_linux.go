@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 // diesWithParent makes the kernel kill the child when the test process ends, even
@@ -56,6 +57,23 @@ func children(pid int) []int {
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !bytes.HasPrefix(stat[max(0, bytes.LastIndexByte(stat, ')')):], []byte(") Z"))
+}
+
+// cpuOf is the processor time of a process, and of its children that have ended.
+func cpuOf(pid int) time.Duration {
+	const tick = 10 * time.Millisecond // on every Linux that Go runs on
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0 // it has ended
+	}
+	fields := bytes.Fields(stat[max(0, bytes.LastIndexByte(stat, ')')):]) // ) state parent ...
+	var sum time.Duration
+	for i := 12; i < 16 && i < len(fields); i++ { // of its own in user mode and in the kernel, and the children's
+		if n, err := strconv.Atoi(string(fields[i])); err == nil {
+			sum += time.Duration(n) * tick
+		}
+	}
+	return sum
 }
 
 // stopped reports whether SIGSTOP has reached every thread of a child. The kernel

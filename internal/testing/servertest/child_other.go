@@ -2,7 +2,10 @@
 
 package servertest
 
-import "syscall"
+import (
+	"syscall"
+	"time"
+)
 
 // diesWithParent can promise nothing here: without the kernel's help a child
 // outlives a test process that is killed. Cleanups and Main still stop it.
@@ -18,6 +21,9 @@ func children(int) []int { return nil }
 
 // alive can only hope here.
 func alive(int) bool { return false }
+
+// cpuOf is not known here.
+func cpuOf(int) time.Duration { return 0 }
 
 // stopped can only hope here.
 func stopped(int) bool { return true }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // Database is a real PostgreSQL or MariaDB server. What it has committed is on disk. The user rmq
@@ -104,6 +105,15 @@ func (db *Database) URLOf(user, password, database string) string {
 func (db *Database) Restart(t testing.TB) {
 	t.Helper()
 	db.restart(t, db.serves)
+}
+
+// CPU is the processor time that the server has used since it was started.
+func (db *Database) CPU() time.Duration {
+	sum := cpuOf(db.proc.pid())
+	for _, pid := range db.proc.children() {
+		sum += cpuOf(pid)
+	}
+	return sum
 }
 
 // serves asks the log and not the port, on which another test's server would answer just as well.
