@@ -18,6 +18,7 @@ var below = map[string][]string{
 	"message":    {},
 	"slots":      {"message"},
 	"luascripts": {},
+	"journal":    {"message"},               // and no driver
 	"producer":   {"message", "luascripts"}, // not slots, and so no ZooKeeper
 	"consumer":   {"message", "slots", "luascripts"},
 	"inspector":  {"message", "slots", "luascripts", "producer", "consumer"},
@@ -167,6 +168,8 @@ func TestWrongImportsAreFound(t *testing.T) {
 		{"inspector", module + "/rmq"},
 		{"rmq", module + "/luascripts/byhand"},
 		{"rmq", module + "/rmqtest"},
+		{"journal", "github.com/jackc/pgx/v5"},
+		{"journal", module + "/rmq"},
 		{"rmqhttp", redis},
 		{"rmqhttp", module + "/consumer"},
 		{"rmqhttp", module + "/internal/cluster"},

@@ -1,0 +1,35 @@
+// Package journal keeps in SQL which messages were sent and what became of them, so that it is known
+// what is owed also when Redis is lost.
+//
+//	db, dialect, err := databases.Open("sqlite:/var/lib/rmq/journal.db") // of module server; or your own *sql.DB
+//	j, err := journal.Open(db, dialect, journal.Config{})
+//	client, err := rmq.New(rmq.Config{Redis: rdb, Journal: j})
+//	...
+//	client.Close(ctx)
+//	j.Close(ctx) // behind the client, which still tells what has ended
+//
+// It writes behind: rows gather in memory, and one goroutine writes them, each Lag in one
+// transaction. A process that is killed takes the rows of its last Lag with it. With Wait a send
+// returns when its row is committed, or with message.ErrNotJournaled.
+//
+// While SQL is away rows gather up to Buffer. Then Full decides: with Drop sends go on, and when SQL is
+// back a row of rmq_gap says how many were not kept, and of which time; with Refuse they fail.
+//
+// # Tables
+//
+// A row is written once and never changed. rmq_sent has one for each send that changed something,
+// rmq_ended one for each end of a message, and with Flow: All also for what happens on its way. A
+// message is its topic, its slot and its content, found by a hash of the content. One counter in
+// rmq_state numbers the rows of both tables, and whoever takes numbers holds it until the commit: so the
+// order of the ids is that of the commits, and who has read up to an id has missed nothing below.
+//
+// # What is owed
+//
+// [Fold] decides it for one content, by the slot's numbers: the end of a batch settles exactly the
+// sends whose number is below the batch's. The order in which rows come does not matter to that, nor
+// how often they are told.
+//
+// # What it does not do
+//
+// It opens no database and brings no driver, and it does not speak to Redis.
+package journal

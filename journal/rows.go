@@ -1,0 +1,92 @@
+package journal
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/slotmq/go-rmq/message"
+)
+
+// counter is the name of the row of rmq_state that numbers the rows of all tables.
+const counter = "id"
+
+// What became of a message, as rmq_ended has it.
+const (
+	Done      = "done"
+	Dead      = "dead"
+	Dropped   = "dropped"   // by its batch: cancelled, or too late
+	Cancelled = "cancelled" // by hand, cancelled or deleted: no batch had it
+	Gone      = "gone"      // it was not in Redis: handled, and the report is lost
+
+	Restored = "restored" // it was put back into Redis
+	Adopted  = "adopted"  // it was in Redis, and not owed; its send is written beside
+
+	Taken      = "taken"
+	Failed     = "failed"
+	Snoozed    = "snoozed"
+	HandedBack = "handed back"
+	Overtaken  = "overtaken"
+)
+
+// ends are the words for the items of events that settle a message.
+var ends = map[message.What]string{message.Done: Done, message.Died: Dead, message.Dropped: Dropped}
+
+// flow are the words for what happens on the way.
+var flow = map[message.What]string{
+	message.Taken: Taken, message.Failed: Failed, message.Snoozed: Snoozed, message.HandedBack: HandedBack, message.Overtaken: Overtaken,
+}
+
+// Hash is how a content is found: the first 16 bytes of its SHA-256.
+type Hash [16]byte
+
+// HashOf is the hash of a content.
+func HashOf(content string) Hash { return hashOf([]byte(content)) }
+
+func hashOf(content []byte) Hash {
+	sum := sha256.Sum256(content)
+	return Hash(sum[:16])
+}
+
+// Sent is a row of rmq_sent.
+type Sent struct {
+	ID      int64
+	Number  int64 // of the slot, read behind the send
+	At      int64 // ms
+	Score   int64
+	Keeps   bool
+	Note    string
+	Content string
+	Writer  int64
+}
+
+// Ended is a row of rmq_ended.
+type Ended struct {
+	ID      int64
+	Number  int64 // the fence of its batch; of Gone: the id of the newest send that was looked for
+	At      int64 // ms
+	What    string
+	Attempt int
+	Worker  string
+	Host    string
+	Reason  string
+}
+
+// definitionOf is what rmq_topic keeps of a topic besides its name.
+func definitionOf(t message.Topic) string {
+	text, _ := json.Marshal(map[string]any{"kind": t.Kind.String(), "slots": t.Slots, "literal": t.Literal, "notes": t.Notes}) // never an error
+	return string(text)
+}
+
+// plain makes a text one that every database takes.
+func plain(text string) string {
+	for i := range len(text) {
+		if c := text[i]; c == 0 || c >= 0x80 {
+			return strings.ReplaceAll(strings.ToValidUTF8(text, "�"), "\x00", "�")
+		}
+	}
+	return text
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

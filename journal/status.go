@@ -1,0 +1,143 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+// Status is what the journal holds, and what it does not.
+type Status struct {
+	Since   time.Time // of the oldest row, and zero without any
+	Gaps    []Gap     // what was not kept for want of room, in order
+	Sent    int64     // rows of sends
+	Ended   int64     // rows of what became of them
+	Topics  []TopicStatus
+	Writers []Writer
+
+	// Behind is how long the oldest row waits to be written that all of the living writers may
+	// still hold: the time since the least of their last flushes. 0 if none lives.
+	Behind time.Duration
+
+	// Held is how many bytes this process holds in memory, and Trouble why, if SQL does not take them.
+	Held    int
+	Trouble error
+}
+
+// TopicStatus is what is owed of one topic.
+type TopicStatus struct {
+	Topic      string
+	Owed, Dead int
+}
+
+// Gap is a time in which a process did not keep all rows.
+type Gap struct {
+	Writer         int64
+	Begins, Ends   time.Time
+	Sends, Endings int64
+}
+
+// Writer is a process that has written.
+type Writer struct {
+	ID             int64
+	Host           string
+	Began, Flushed time.Time
+	Closed         time.Time // zero while it has not said that it ends
+	Alive          bool      // it has not ended, and has flushed lately
+}
+
+// Status reads all rows to tell what is owed: some seconds for a million.
+func (j *Journal) Status(ctx context.Context) (Status, error) {
+	var s Status
+	j.mu.Lock()
+	s.Held, s.Trouble = j.held, j.cause
+	j.mu.Unlock()
+	for _, read := range []func(context.Context, *Status) error{j.readRows, j.readGaps, j.readWriters, j.readOwed} {
+		if err := read(ctx, &s); err != nil {
+			return s, j.dialect.advise("status", err)
+		}
+	}
+	return s, nil
+}
+
+func (j *Journal) readRows(ctx context.Context, s *Status) error {
+	for _, t := range []struct {
+		table string
+		rows  *int64
+	}{{"rmq_sent", &s.Sent}, {"rmq_ended", &s.Ended}} {
+		if err := j.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+t.table).Scan(t.rows); err != nil {
+			return err
+		}
+		var at int64
+		err := j.query(ctx, func(rows *sql.Rows) error { return rows.Scan(&at) }, "SELECT at FROM "+t.table+" ORDER BY id LIMIT 1")
+		if err != nil {
+			return err
+		}
+		if since := time.UnixMilli(at); at != 0 && (s.Since.IsZero() || since.Before(s.Since)) {
+			s.Since = since
+		}
+	}
+	return nil
+}
+
+func (j *Journal) readGaps(ctx context.Context, s *Status) error {
+	return j.query(ctx, func(rows *sql.Rows) error {
+		var g Gap
+		var begins, ends int64
+		err := rows.Scan(&g.Writer, &begins, &ends, &g.Sends, &g.Endings)
+		g.Begins, g.Ends = time.UnixMilli(begins), time.UnixMilli(ends)
+		s.Gaps = append(s.Gaps, g)
+		return err
+	}, "SELECT writer, begins, ends, sends, endings FROM rmq_gap ORDER BY begins, id")
+}
+
+func (j *Journal) readWriters(ctx context.Context, s *Status) error {
+	now := time.Now()
+	return j.query(ctx, func(rows *sql.Rows) error {
+		var w Writer
+		var began, flushed, closed int64
+		err := rows.Scan(&w.ID, &w.Host, &began, &flushed, &closed)
+		w.Began, w.Flushed = time.UnixMilli(began), time.UnixMilli(flushed)
+		if closed != 0 {
+			w.Closed = time.UnixMilli(closed)
+		}
+		w.Alive = closed == 0 && now.Sub(w.Flushed) < vanished
+		if w.Alive {
+			s.Behind = max(s.Behind, now.Sub(w.Flushed))
+		}
+		s.Writers = append(s.Writers, w)
+		return err
+	}, "SELECT id, host, began, flushed, closed FROM rmq_writer ORDER BY began, id")
+}
+
+func (j *Journal) readOwed(ctx context.Context, s *Status) error {
+	topics, err := j.topicsKept(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range topics {
+		slots, err := j.slots(ctx, t.id)
+		if err != nil {
+			return err
+		}
+		of := TopicStatus{Topic: t.name}
+		for _, slot := range slots {
+			err := j.walk(ctx, t.id, slot, func(page []entry) error {
+				for i := range page {
+					switch page[i].verdict().What {
+					case Owed:
+						of.Owed++
+					case Dead:
+						of.Dead++
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		s.Topics = append(s.Topics, of)
+	}
+	return nil
+}
