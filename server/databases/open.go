@@ -1,0 +1,118 @@
+package databases
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+	_ "modernc.org/sqlite"             // the driver "sqlite"
+
+	"github.com/slotmq/go-rmq/journal"
+)
+
+// ErrURL is returned for a URL that names no database.
+var ErrURL = errors.New("the URL of the journal")
+
+// dialTimeout bounds how long a server that does not answer keeps a caller.
+const dialTimeout = 5 * time.Second
+
+// connections are enough for a journal: its writer, and some who look.
+const connections = 4
+
+// Open opens the database of a URL. It does not speak to it yet: journal.Open does. The caller closes it.
+func Open(from string) (*sql.DB, journal.Dialect, error) {
+	scheme, rest, _ := strings.Cut(from, ":")
+	var open func(from, rest string) (*sql.DB, error)
+	var dialect journal.Dialect
+	switch scheme {
+	case "sqlite":
+		open, dialect = openSQLite, journal.SQLite
+	case "postgres", "postgresql":
+		open, dialect = openPostgreSQL, journal.PostgreSQL
+	case "mysql":
+		open, dialect = openMySQL, journal.MySQL
+	default:
+		return nil, dialect, fmt.Errorf("%w begins with %q: write sqlite:PATH, postgres://user:password@host/database or mysql://user:password@host/database", ErrURL, scheme)
+	}
+	db, err := open(from, rest)
+	if err != nil {
+		return nil, dialect, fmt.Errorf("%w: %w", ErrURL, err)
+	}
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	db.SetConnMaxIdleTime(time.Minute)
+	return db, dialect, nil
+}
+
+// openSQLite opens a file. With WAL who reads and who writes do not wait for each other; two that write
+// wait up to the busy timeout. Each commit is on disk when it returns (FULL): what a send has waited for
+// must outlive a loss of power, and behind there are few commits, so it costs next to nothing.
+func openSQLite(_, path string) (*sql.DB, error) {
+	if path == "" || strings.HasPrefix(path, "//") {
+		return nil, errors.New("write sqlite:PATH, such as sqlite:/var/lib/rmq/journal.db")
+	}
+	set := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(4000)", "cache_size(-65536)"}}
+	name := url.URL{Path: filepath.ToSlash(path)}
+	return sql.Open("sqlite", "file:"+name.EscapedPath()+"?"+set.Encode())
+}
+
+func openPostgreSQL(from, _ string) (*sql.DB, error) {
+	u, err := parse(from)
+	if err != nil {
+		return nil, err
+	}
+	set := u.Query()
+	if !set.Has("connect_timeout") {
+		set.Set("connect_timeout", fmt.Sprint(int(dialTimeout.Seconds())))
+	}
+	u.RawQuery = set.Encode()
+	return sql.Open("pgx", u.String())
+}
+
+func openMySQL(from, _ string) (*sql.DB, error) {
+	u, err := parse(from)
+	if err != nil {
+		return nil, err
+	}
+	cfg := mysql.NewConfig()
+	cfg.Net, cfg.Addr = "tcp", u.Host
+	if u.Port() == "" {
+		cfg.Addr += ":3306"
+	}
+	cfg.User = u.User.Username()
+	cfg.Passwd, _ = u.User.Password()
+	cfg.DBName = strings.TrimPrefix(u.Path, "/")
+	cfg.Timeout = dialTimeout
+	cfg.Logger = &mysql.NopLogger{} // what it says of lost connections is in the errors, too
+	if tls := u.Query().Get("tls"); tls != "" {
+		cfg.TLSConfig = tls
+	}
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector), nil
+}
+
+// parse takes a URL apart. Its errors show no password.
+func parse(from string) (*url.URL, error) {
+	u, err := url.Parse(from)
+	var wrong *url.Error
+	switch {
+	case errors.As(err, &wrong):
+		return nil, wrong.Err
+	case err != nil:
+		return nil, err
+	case u.Host == "":
+		return nil, fmt.Errorf("it names no host: write %s://user:password@host/database", u.Scheme)
+	case strings.Trim(u.Path, "/") == "":
+		return nil, fmt.Errorf("it names no database: write %s://user:password@%s/database", u.Scheme, u.Host)
+	}
+	return u, nil
+}

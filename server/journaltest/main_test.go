@@ -1,0 +1,216 @@
+package journaltest
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/journal"
+	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/server/databases"
+)
+
+func TestMain(m *testing.M) { servertest.Main(m) }
+
+const patience = time.Minute
+
+var ctx = context.Background()
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// place is a database that a test has for itself.
+type place struct {
+	url    string
+	server *servertest.Database // nil for SQLite
+}
+
+// newPlace makes an empty database of a kind, on the server of all tests or on a private one.
+func newPlace(t testing.TB, kind string, private bool) *place {
+	t.Helper()
+	choose := func(one, shared func(testing.TB) *servertest.Database) *servertest.Database {
+		if private {
+			return one(t)
+		}
+		return shared(t)
+	}
+	var srv *servertest.Database
+	switch kind {
+	case "SQLite":
+		return &place{url: "sqlite:" + filepath.Join(t.TempDir(), "journal of 100%?.db")}
+	case "PostgreSQL":
+		srv = choose(func(t testing.TB) *servertest.Database { return servertest.PostgreSQL(t) }, servertest.SharedPostgreSQL)
+	case "MariaDB":
+		srv = choose(func(t testing.TB) *servertest.Database { return servertest.MariaDB(t) }, servertest.SharedMariaDB)
+	}
+	name := fmt.Sprintf("j%d", databaseNumber.Add(1))
+	exec(t, srv.URL("rmq"), "CREATE DATABASE "+name)
+	return &place{url: srv.URL(name), server: srv}
+}
+
+var databaseNumber atomic.Int64
+
+var kinds = []string{"SQLite", "PostgreSQL", "MariaDB"}
+
+// each runs a test on every kind of database.
+func each(t *testing.T, test func(t *testing.T, p *place)) {
+	t.Helper()
+	for _, kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			test(t, newPlace(t, kind, false))
+		})
+	}
+}
+
+// eachServer runs a test on every kind of server, on one that it may harm.
+func eachServer(t *testing.T, test func(t *testing.T, p *place)) {
+	t.Helper()
+	for _, kind := range kinds[1:] {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			test(t, newPlace(t, kind, true))
+		})
+	}
+}
+
+// db is a database handle of its own, closed with the test.
+func (p *place) db(t testing.TB) (*sql.DB, journal.Dialect) {
+	t.Helper()
+	db, dialect, err := databases.Open(p.url)
+	must(t, err)
+	t.Cleanup(func() { must(t, db.Close()) })
+	return db, dialect
+}
+
+// open opens a journal, closed with the test unless that is done before.
+func (p *place) open(t testing.TB, cfg journal.Config) *journal.Journal {
+	t.Helper()
+	db, dialect := p.db(t)
+	j, err := journal.Open(db, dialect, cfg)
+	must(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		_ = j.Close(ctx) // a test that cares has looked
+	})
+	return j
+}
+
+// exec runs statements with a handle of their own.
+func exec(t testing.TB, url string, statements ...string) {
+	t.Helper()
+	db, _, err := databases.Open(url)
+	must(t, err)
+	defer db.Close()
+	for _, s := range statements {
+		if _, err := db.ExecContext(ctx, s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// number is the answer to a question for one number.
+func (p *place) number(t testing.TB, query string) (n int64) {
+	t.Helper()
+	db, _, err := databases.Open(p.url)
+	must(t, err)
+	defer db.Close()
+	must(t, db.QueryRowContext(ctx, query).Scan(&n))
+	return n
+}
+
+// texts is the answer to a question for one column of texts.
+func (p *place) texts(t testing.TB, query string) (all []string) {
+	t.Helper()
+	db, _, err := databases.Open(p.url)
+	must(t, err)
+	defer db.Close()
+	rows, err := db.QueryContext(ctx, query)
+	must(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		must(t, rows.Scan(&text))
+		all = append(all, text)
+	}
+	must(t, rows.Err())
+	return all
+}
+
+func closed(t testing.TB, j *journal.Journal) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	must(t, j.Close(ctx))
+}
+
+var orders = message.Topic{Name: "shop:orders", Kind: message.KindFixedTime, Slots: 4}
+
+// sends makes what a producer tells of some sends to slot 1.
+func sends(number int64, contents ...string) []*message.Sends {
+	s := &message.Sends{Topic: orders, Slot: 1, Number: number, At: time.Now()}
+	for _, c := range contents {
+		s.Items = append(s.Items, message.SentItem{Content: c, Score: 1_700_000_000_000})
+	}
+	return []*message.Sends{s}
+}
+
+// end makes what a worker tells of the end of some messages of slot 1.
+func end(what message.What, fence int64, contents ...string) *message.Event {
+	e := &message.Event{Topic: orders, Slot: 1, Fence: fence, Worker: "worker 1", At: time.Now()}
+	for _, c := range contents {
+		e.Items = append(e.Items, message.Item{What: what, Content: c, Attempt: 1})
+	}
+	return e
+}
+
+// behind is for sends whose answer does not matter.
+func behind(error) {}
+
+// answers collects what senders are told.
+type answers struct {
+	group  sync.WaitGroup
+	mu     sync.Mutex
+	errs   []error
+	nilFor []string
+}
+
+// send sends one content and notes the answer.
+func (a *answers) send(j *journal.Journal, content string) {
+	a.group.Add(1)
+	j.Sent(sends(1, content), func(err error) {
+		defer a.group.Done()
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if err == nil {
+			a.nilFor = append(a.nilFor, content)
+		} else {
+			a.errs = append(a.errs, err)
+		}
+	})
+}
+
+func oneLine(t testing.TB, err error, want ...string) {
+	t.Helper()
+	if err == nil {
+		t.Error("no error")
+		return
+	}
+	for _, w := range want {
+		if !strings.Contains(err.Error(), w) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q is not one line with %q", err, w)
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package journaltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/journal"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// A killed server loses nothing that a send has waited for, and gets nothing twice.
+func TestKilledServerKeepsWhatWasWaitedFor(t *testing.T) {
+	t.Parallel()
+	eachServer(t, func(t *testing.T, p *place) {
+		j := p.open(t, journal.Config{Wait: true, WaitAtMost: patience})
+		const kills, senders, least = 3, 16, 300
+		var told answers
+		var number, kept atomic.Int64
+		stop := make(chan struct{})
+		for range senders {
+			told.group.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					content := fmt.Sprintf("order %d", number.Add(1))
+					answer := make(chan error, 1)
+					j.Sent(sends(1, content), func(err error) { answer <- err })
+					if err := <-answer; err != nil {
+						t.Errorf("%s: %v", content, err)
+						return
+					}
+					kept.Add(1)
+				}
+			})
+		}
+		for range kills {
+			enough := kept.Load() + least
+			await(t, func() bool { return kept.Load() >= enough })
+			p.server.Kill()
+			p.server.Restart(t)
+		}
+		close(stop)
+		told.group.Wait()
+		closed(t, j)
+		if rows, contents := p.number(t, "SELECT COUNT(*) FROM rmq_sent"), p.number(t, "SELECT COUNT(DISTINCT hash) FROM rmq_sent"); rows != kept.Load() || contents != rows {
+			t.Errorf("%d rows of %d contents, %d sends", rows, contents, kept.Load())
+		}
+		if n := p.number(t, "SELECT COUNT(*) FROM rmq_gap"); n != 0 {
+			t.Errorf("%d gaps", n)
+		}
+	})
+}
+
+// The gap says exactly what is missing.
+func TestGapEqualsWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	eachServer(t, func(t *testing.T, p *place) {
+		j := p.open(t, journal.Config{Lag: time.Millisecond, Buffer: 64 << 10})
+		number, ends := int64(0), int64(0)
+		send := func(n int64) {
+			for range n {
+				number++
+				j.Sent(sends(1, fmt.Sprintf("order %d", number)), behind)
+				if number%3 == 0 {
+					ends++
+					j.Observe(end(message.Done, 2, fmt.Sprintf("order %d", number)))
+				}
+			}
+		}
+		send(100)
+		await(t, func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_sent") == 100 })
+		for round := range int64(2) {
+			p.server.Kill()
+			send(3000)
+			p.server.Restart(t)
+			await(t, func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_gap") > round })
+			await(t, func() bool {
+				status, err := j.Status(ctx)
+				must(t, err)
+				return status.Held == 0
+			})
+			send(10) // there is room again
+		}
+		closed(t, j)
+
+		status, err := p.open(t, journal.Config{}).Status(ctx)
+		must(t, err)
+		var missingSends, missingEnds int64
+		for _, g := range status.Gaps {
+			missingSends, missingEnds = missingSends+g.Sends, missingEnds+g.Endings
+			if g.Ends.Before(g.Begins) || time.Since(g.Begins) > patience*5 {
+				t.Errorf("gap from %v to %v", g.Begins, g.Ends)
+			}
+		}
+		if missingSends == 0 || status.Sent+missingSends != number || status.Ended+missingEnds != ends {
+			t.Errorf("%d sends: %d rows and %d in gaps; %d ends: %d rows and %d in gaps",
+				number, status.Sent, missingSends, ends, status.Ended, missingEnds)
+		}
+		// The last sends of each outage had no room; those behind it had.
+		if n := p.number(t, "SELECT COUNT(*) FROM rmq_sent WHERE id > (SELECT MAX(id) FROM rmq_gap)"); n < 10 {
+			t.Errorf("%d rows behind the last gap", n)
+		}
+	})
+}
+
+// A server that hangs for ten seconds: who waits is told, and the rows come later, once.
+func TestPausedServer(t *testing.T) {
+	t.Parallel()
+	eachServer(t, func(t *testing.T, p *place) {
+		const callers = 200
+		j := p.open(t, journal.Config{Wait: true, WaitAtMost: 10 * time.Second})
+		var before, during, after answers
+		for i := range callers {
+			before.send(j, fmt.Sprintf("before %d", i))
+		}
+		before.group.Wait()
+		p.server.Pause()
+		for i := range callers {
+			during.send(j, fmt.Sprintf("during %d", i))
+		}
+		during.group.Wait() // ten seconds
+		p.server.Resume()
+		for i := range callers {
+			after.send(j, fmt.Sprintf("after %d", i))
+		}
+		after.group.Wait()
+		closed(t, j)
+		if len(before.errs)+len(after.errs) != 0 || len(during.errs) != callers {
+			t.Errorf("not kept in time: %d before, %d during, %d after", len(before.errs), len(during.errs), len(after.errs))
+		}
+		for _, err := range during.errs {
+			if !errors.Is(err, message.ErrNotJournaled) {
+				t.Error(err)
+			}
+		}
+		if rows, contents := p.number(t, "SELECT COUNT(*) FROM rmq_sent"), p.number(t, "SELECT COUNT(DISTINCT hash) FROM rmq_sent"); rows != 3*callers || contents != rows {
+			t.Errorf("%d rows, %d contents", rows, contents)
+		}
+	})
+}
+
+// A file that somebody else holds is as good as a server that is away.
+func TestLockedFile(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "SQLite", true)
+	j := p.open(t, journal.Config{Wait: true, WaitAtMost: 300 * time.Millisecond})
+	holder, _ := p.db(t)
+	conn, err := holder.Conn(ctx)
+	must(t, err)
+	_, err = conn.ExecContext(ctx, "BEGIN IMMEDIATE")
+	must(t, err)
+	var told answers
+	for i := range 100 {
+		told.send(j, fmt.Sprintf("order %d", i))
+	}
+	told.group.Wait()
+	if len(told.errs) != 100 {
+		t.Errorf("%d of 100 were told", len(told.errs))
+	}
+	oneLine(t, told.errs[0], "not committed within 300ms")
+	_, err = conn.ExecContext(ctx, "ROLLBACK")
+	must(t, err)
+	must(t, conn.Close())
+	closed(t, j)
+	if n := p.number(t, "SELECT COUNT(DISTINCT hash) FROM rmq_sent"); n != 100 {
+		t.Errorf("%d rows", n)
+	}
+}
+
+func TestRefuseWhenFull(t *testing.T) {
+	t.Parallel()
+	eachServer(t, func(t *testing.T, p *place) {
+		j := p.open(t, journal.Config{Lag: time.Millisecond, Buffer: 64 << 10, Full: journal.Refuse})
+		must(t, j.Ready())
+		p.server.Kill()
+		sent := int64(0)
+		for j.Ready() == nil {
+			sent++
+			j.Sent(sends(1, fmt.Sprintf("order %d", sent)), behind)
+			if sent > 10_000 {
+				t.Fatal("it is never full")
+			}
+		}
+		if err := j.Ready(); !errors.Is(err, journal.ErrFull) {
+			t.Errorf("Ready: %v", err)
+		}
+		await(t, func() bool { return strings.Contains(j.Ready().Error(), "start the server") })
+		oneLine(t, j.Ready(), "the journal is full", "connection refused")
+		j.Sent(sends(1, "on its way when the buffer was full"), behind) // Redis has it: it is kept
+		sent++
+		p.server.Restart(t)
+		await(t, func() bool { return j.Ready() == nil })
+		closed(t, j)
+		if n := p.number(t, "SELECT COUNT(*) FROM rmq_sent"); n != sent {
+			t.Errorf("%d rows, %d sends", n, sent)
+		}
+		if !errors.Is(j.Ready(), message.ErrClosed) {
+			t.Errorf("Ready after Close: %v", j.Ready())
+		}
+	})
+}
+
+func TestCloseWithoutServer(t *testing.T) {
+	t.Parallel()
+	eachServer(t, func(t *testing.T, p *place) {
+		j := p.open(t, journal.Config{Wait: true, WaitAtMost: patience})
+		p.server.Kill()
+		var told answers
+		for i := range 7 {
+			told.send(j, fmt.Sprintf("order %d", i))
+		}
+		j.Observe(end(message.Done, 2, "order 1", "order 2"))
+		await(t, func() bool {
+			status, _ := j.Status(ctx) // what this process knows is there also without a server
+			return status.Trouble != nil
+		})
+		short, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+		defer cancel()
+		oneLine(t, j.Close(short), "7 sends and 2 ends of messages are not in SQL")
+		told.group.Wait()
+		if len(told.errs) != 7 || !errors.Is(told.errs[0], message.ErrNotJournaled) {
+			t.Errorf("%d were told: %v", len(told.errs), told.errs)
+		}
+		oneLine(t, told.errs[0], "the journal was closed before: journal: write: ")
+		told.send(j, "after Close")
+		told.group.Wait()
+		if len(told.errs) != 8 || !errors.Is(told.errs[7], message.ErrNotJournaled) {
+			t.Error("a send after Close was kept")
+		}
+	})
+}

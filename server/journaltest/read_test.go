@@ -1,0 +1,142 @@
+package journaltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/journal"
+	"github.com/slotmq/go-rmq/message"
+)
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+func canceled() context.Context {
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	return ended
+}
+
+func TestHistoryAndStatus(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, p *place) {
+		j := p.open(t, journal.Config{Lag: time.Millisecond})
+		j.Sent(sends(1, "a", "b", "c"), behind)
+		j.Observe(end(message.Done, 2, "a"))
+		j.Observe(end(message.Died, 2, "b"))
+		j.Sent(sends(2, "a"), behind)
+		closed(t, j)
+
+		j = p.open(t, journal.Config{})
+		for content, want := range map[string]string{"a": journal.Owed, "b": journal.Dead, "c": journal.Owed} {
+			all, err := j.History(ctx, orders.Name, content)
+			must(t, err)
+			if len(all) != 1 || all[0].Slot != 1 || all[0].Verdict.What != want || all[0].Verdict.Content != content {
+				t.Errorf("%s: %+v", content, all)
+			}
+		}
+		all, err := j.History(ctx, orders.Name, "a")
+		must(t, err)
+		if h := all[0]; len(h.Sent) != 2 || len(h.Ended) != 1 || h.Sent[0].ID > h.Ended[0].ID || h.Ended[0].ID > h.Sent[1].ID ||
+			h.Ended[0].Worker != "worker 1" || h.Ended[0].Host == "" || h.Ended[0].Number != 2 {
+			t.Errorf("%+v", h)
+		}
+		if all, err := j.History(ctx, orders.Name, "unheard of"); err != nil || len(all) != 0 {
+			t.Errorf("%v %v", all, err)
+		}
+		if _, err := j.History(ctx, "nowhere", "a"); !errors.Is(err, message.ErrInvalid) {
+			t.Error(err)
+		}
+
+		s, err := j.Status(ctx)
+		must(t, err)
+		if s.Sent != 4 || s.Ended != 2 || len(s.Gaps) != 0 || time.Since(s.Since) > time.Hour || s.Behind != 0 || s.Held != 0 || s.Trouble != nil {
+			t.Errorf("%+v", s)
+		}
+		if len(s.Topics) != 1 || s.Topics[0] != (journal.TopicStatus{Topic: orders.Name, Owed: 2, Dead: 1}) {
+			t.Errorf("%+v", s.Topics)
+		}
+		if len(s.Writers) != 1 || s.Writers[0].Alive || s.Writers[0].Closed.IsZero() {
+			t.Errorf("%+v", s.Writers)
+		}
+		_, err = j.Status(canceled())
+		oneLine(t, err, "journal: status")
+	})
+}
+
+// Compact keeps what is owed and what is dead, page by page, and what is not old.
+func TestCompact(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, p *place) {
+		j := p.open(t, journal.Config{Lag: time.Millisecond})
+		const n = 1800 // more than three pages
+		for _, slot := range []int{0, 3} {
+			for i := range n {
+				s := sends(1, fmt.Sprintf("order %d", i))
+				s[0].Slot = slot
+				j.Sent(s, behind)
+				if i%3 == 0 { // a flood that merges
+					j.Sent(s, behind)
+				}
+				what := []message.What{message.Done, message.Died, message.Failed}[i%3]
+				e := end(what, 2, fmt.Sprintf("order %d", i))
+				e.Slot = slot
+				j.Observe(e)
+			}
+		}
+		closed(t, j)
+		j = p.open(t, journal.Config{})
+		old, err := j.Compact(ctx, time.Now().Add(-time.Hour))
+		must(t, err)
+		if old != (journal.Compacted{}) {
+			t.Errorf("nothing is old: %+v", old)
+		}
+		before, err := j.Status(ctx)
+		must(t, err)
+		got, err := j.Compact(ctx, time.Now().Add(time.Hour))
+		must(t, err)
+		after, err := j.Status(ctx)
+		must(t, err)
+		if want := (journal.TopicStatus{Topic: orders.Name, Owed: 2 * n / 3, Dead: 2 * n / 3}); before.Topics[0] != want || after.Topics[0] != want {
+			t.Errorf("%+v, then %+v", before.Topics, after.Topics)
+		}
+		// Of each three contents one is done, sent twice.
+		if got.Sent != 2*2*n/3 || got.Ended != 2*n/3 || got.Writers != 1 || after.Sent != 2*2*n/3 || after.Ended != 2*n/3 {
+			t.Errorf("%+v; left %d and %d", got, after.Sent, after.Ended)
+		}
+		if again, err := j.Compact(ctx, time.Now().Add(time.Hour)); err != nil || again != (journal.Compacted{}) {
+			t.Errorf("again: %+v %v", again, err)
+		}
+	})
+}
+
+// The numbers of rows are in the order in which they were told, over sends and ends, batches and
+// transactions.
+func TestOrderOfRows(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, p *place) {
+		j := p.open(t, journal.Config{Lag: time.Millisecond})
+		const n = 9000 // more than two transactions
+		big := strings.Repeat("x", 2000)
+		for i := range n {
+			j.Sent(sends(int64(i), "order "+big[:i%2000]), behind)
+			if i%4 == 0 {
+				j.Observe(end(message.Done, int64(i), "order"))
+			}
+		}
+		closed(t, j)
+		if bad := p.number(t, "SELECT COUNT(*) FROM rmq_sent a JOIN rmq_sent b ON b.number = a.number + 1 WHERE b.id <= a.id"); bad != 0 {
+			t.Errorf("%d sends in another order", bad)
+		}
+		if bad := p.number(t, "SELECT COUNT(*) FROM rmq_sent a JOIN rmq_ended b ON b.number = a.number WHERE b.id <= a.id"); bad != 0 {
+			t.Errorf("%d ends in another order", bad)
+		}
+		if rows := p.number(t, "SELECT COUNT(*) FROM rmq_sent"); rows != n {
+			t.Errorf("%d rows", rows)
+		}
+	})
+}

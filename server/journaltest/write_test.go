@@ -1,0 +1,47 @@
+package journaltest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/slotmq/go-rmq/journal"
+	"github.com/slotmq/go-rmq/message"
+)
+
+func TestRowsAreWritten(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, p *place) {
+		j := p.open(t, journal.Config{Flow: journal.All})
+		must(t, j.Ready())
+		odd := "order \x00\xff %d 世界"
+		j.Sent([]*message.Sends{{Topic: orders, Slot: 3, Number: 7, Items: []message.SentItem{
+			{Content: odd, Score: 17, Keeps: true, Note: `5 {"a":"b"}`},
+			{Content: "merged", Keeps: true, Merged: true},
+		}}}, behind)
+		e := end(message.Done, 8, odd)
+		e.Items = append(e.Items, message.Item{What: message.Failed, Content: "x", Attempt: 2, Reason: "no \x00\xff"},
+			message.Item{What: message.Overtaken, Content: "y"}, message.Item{What: message.Sent, Content: "z"})
+		j.Observe(e)
+		j.Observe(end(message.Dropped, 0, "by hand"))
+		closed(t, j)
+
+		if n := p.number(t, "SELECT COUNT(*) FROM rmq_sent WHERE slot = 3 AND number = 7 AND score = 17 AND keeps = 1 AND note = '5 {\"a\":\"b\"}'"); n != 1 {
+			t.Errorf("%d rows", n)
+		}
+		if n := p.number(t, "SELECT COUNT(*) FROM rmq_sent"); n != 1 {
+			t.Errorf("%d rows: what has changed nothing was written, too", n)
+		}
+		if got := p.texts(t, "SELECT content FROM rmq_sent"); got[0] != odd {
+			t.Errorf("content %q", got)
+		}
+		if got := strings.Join(p.texts(t, "SELECT what FROM rmq_ended ORDER BY id"), " "); got != "done failed overtaken cancelled" {
+			t.Errorf("what: %s", got)
+		}
+		if n := p.number(t, "SELECT COUNT(*) FROM rmq_writer WHERE closed > 0 AND flushed >= began"); n != 1 {
+			t.Errorf("%d writers", n)
+		}
+		if ids := p.number(t, "SELECT MAX(s.id) FROM rmq_sent s") - p.number(t, "SELECT MIN(e.id) FROM rmq_ended e"); ids >= 0 {
+			t.Errorf("the send has a larger id than its end, by %d", ids)
+		}
+	})
+}
