@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -55,6 +56,34 @@ func TestKilledServerKeepsWhatWasWaitedFor(t *testing.T) {
 		}
 		if n := p.number(t, "SELECT COUNT(*) FROM rmq_gap"); n != 0 {
 			t.Errorf("%d gaps", n)
+		}
+	})
+}
+
+// A commit whose answer is lost counts once: of the topic, of the first transaction, of others.
+func TestLostAnswersOfCommits(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, p *place) {
+		if p.server == nil {
+			return // no network
+		}
+		proxy := servertest.NewProxy(t, p.server.Addr())
+		far := &place{url: strings.Replace(p.url, p.server.Addr(), proxy.Addr(), 1), server: p.server}
+		j := far.open(t, journal.Config{Wait: true, WaitAtMost: patience})
+		var told answers
+		const times = 6
+		for i := range times {
+			lost := proxy.LoseNextReply("COMMIT")
+			told.send(j, fmt.Sprintf("order %d", i))
+			told.group.Wait()
+			<-lost
+		}
+		closed(t, j)
+		if rows := p.number(t, "SELECT COUNT(*) FROM rmq_sent"); len(told.nilFor) != times || rows != times {
+			t.Errorf("%d rows; %d were kept, %v", rows, len(told.nilFor), told.errs)
+		}
+		if writers, topics := p.number(t, "SELECT COUNT(*) FROM rmq_writer"), p.number(t, "SELECT COUNT(*) FROM rmq_topic"); writers != 1 || topics != 1 {
+			t.Errorf("%d writers, %d topics", writers, topics)
 		}
 	})
 }
