@@ -3,6 +3,8 @@ package journaltest
 import (
 	"testing"
 	"time"
+
+	"github.com/slotmq/go-rmq/journal"
 )
 
 // await returns when what is asked for has come.
@@ -19,4 +21,14 @@ func await(t testing.TB, there func() bool) {
 			t.Fatal("it does not come")
 		}
 	}
+}
+
+// awaitRoom returns when all that the journal holds is written.
+func awaitRoom(t testing.TB, j *journal.Journal) {
+	t.Helper()
+	await(t, func() bool {
+		status, err := j.Status(ctx)
+		must(t, err)
+		return status.Held == 0
+	})
 }

@@ -111,11 +111,7 @@ func TestGapEqualsWhatIsMissing(t *testing.T) {
 			send(3000)
 			p.server.Restart(t)
 			await(t, func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_gap") > round })
-			await(t, func() bool {
-				status, err := j.Status(ctx)
-				must(t, err)
-				return status.Held == 0
-			})
+			awaitRoom(t, j)
 			send(10) // there is room again
 		}
 		closed(t, j)
@@ -264,5 +260,36 @@ func TestCloseWithoutServer(t *testing.T) {
 		if len(told.errs) != 8 || !errors.Is(told.errs[7], message.ErrNotJournaled) {
 			t.Error("a send after Close was kept")
 		}
+	})
+}
+
+// Who waits is told at once that there is no room.
+func TestWaitingWithoutRoom(t *testing.T) {
+	t.Parallel()
+	eachServer(t, func(t *testing.T, p *place) {
+		j := p.open(t, journal.Config{Wait: true, WaitAtMost: time.Hour, Buffer: 64 << 10})
+		p.server.Kill()
+		var full answers
+		told := make(chan error, 10_000)
+		for len(told) == 0 {
+			j.Sent(sends(1, "order"), func(err error) { told <- err })
+		}
+		err := <-told
+		if !errors.Is(err, message.ErrNotJournaled) {
+			t.Error(err)
+		}
+		oneLine(t, err, "the buffer is full")
+		must(t, j.Ready()) // sends go on
+		p.server.Restart(t)
+		awaitRoom(t, j)
+		if n := p.number(t, "SELECT COUNT(*) FROM rmq_gap WHERE sends > 0"); n != 1 {
+			t.Errorf("%d gaps", n)
+		}
+		full.send(j, "order")
+		full.group.Wait()
+		if len(full.errs) != 0 {
+			t.Error(full.errs)
+		}
+		closed(t, j)
 	})
 }

@@ -3,6 +3,7 @@ package journaltest
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/message"
@@ -42,6 +43,46 @@ func TestRowsAreWritten(t *testing.T) {
 		}
 		if ids := p.number(t, "SELECT MAX(s.id) FROM rmq_sent s") - p.number(t, "SELECT MIN(e.id) FROM rmq_ended e"); ids >= 0 {
 			t.Errorf("the send has a larger id than its end, by %d", ids)
+		}
+	})
+}
+
+// A writer with nothing to write says that it is alive, and of which time all is written.
+func TestIdleWriterTellsThatItLives(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, p *place) {
+		j := p.open(t, journal.Config{Lag: time.Millisecond})
+		j.Sent(sends(1, "order"), behind)
+		await(t, func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_writer") == 1 })
+		first := p.number(t, "SELECT flushed FROM rmq_writer")
+		await(t, func() bool { return p.number(t, "SELECT flushed FROM rmq_writer") > first })
+		status, err := j.Status(ctx)
+		must(t, err)
+		if len(status.Writers) != 1 || !status.Writers[0].Alive || status.Behind > patience {
+			t.Errorf("%+v", status)
+		}
+		closed(t, j)
+	})
+}
+
+// Without Wait nobody waits, and the rows of a Lag are one transaction.
+func TestRowsOfALagAreOneTransaction(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, p *place) {
+		j := p.open(t, journal.Config{Lag: time.Minute})
+		told := 0
+		for range 100 {
+			j.Sent(sends(1, "order"), func(err error) {
+				must(t, err)
+				told++
+			})
+		}
+		if told != 100 {
+			t.Errorf("%d were told", told)
+		}
+		closed(t, j)
+		if n := p.number(t, "SELECT flushes FROM rmq_writer"); n != 1 {
+			t.Errorf("%d transactions", n)
 		}
 	})
 }
