@@ -174,9 +174,6 @@ func (j *Journal) Observe(e *message.Event) {
 		if what == "" {
 			continue
 		}
-		if what == Dropped && e.Fence == 0 {
-			what = Cancelled
-		}
 		b := j.room(endedSize + len(it.Content) + len(it.Reason))
 		b.ended = append(b.ended, endedRow{
 			seq: j.seq, number: e.Fence, at: at, topic: topic, slot: e.Slot, attempt: it.Attempt, what: what,

@@ -55,7 +55,7 @@ const (
 type Flow uint8
 
 const (
-	// Ends keeps what settles a message: done, dead, dropped.
+	// Ends keeps the ends of messages: done, dead, dropped, cancelled, deleted.
 	Ends Flow = iota
 	// All also keeps that it was taken, failed, snoozed, handed back or overtaken.
 	All

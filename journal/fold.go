@@ -28,9 +28,10 @@ const Owed = "owed"
 
 // Fold decides what is owed of one content, from all its rows, in any order.
 //
-// The end of a batch settles the sends with a smaller number. What was removed by hand settles the sends
-// that were written before; Gone those up to the newest that was looked for. Of the others, in the order of their
-// ids, each has the last word on the score, but for one that keeps that of another before it.
+// The end of a batch settles the sends with a smaller number. A cancel settles the sends that were
+// written before; Gone those up to the newest that was looked for. What was dead and is deleted settles none:
+// another copy may wait. Of the sends that are left, in the order of their ids, each has the last word
+// on the score, but for one that keeps that of another before it.
 func Fold(sent []Sent, ended []Ended) Verdict {
 	sent, ended = slices.Clone(sent), slices.Clone(ended)
 	slices.SortFunc(sent, func(a, b Sent) int { return cmp.Compare(a.ID, b.ID) })
@@ -124,7 +125,7 @@ func lastEnd(ended []Ended) (last Ended) {
 		switch {
 		case e.batch() && e.Number >= number:
 			last, number = e, e.Number
-		case e.What == Cancelled, e.What == Gone:
+		case e.What == Cancelled, e.What == Gone, e.What == Deleted && last.What == Dead:
 			last = e
 		}
 	}

@@ -50,7 +50,9 @@ func TestFold(t *testing.T) {
 		"dead, and sent again":            {[]Sent{send(1, 5, 70), send(3, 6, 71)}, []Ended{end(2, Dead, 6)}, owed(71)},
 		"dead, sent again, done":          {[]Sent{send(1, 5, 70), send(3, 6, 71)}, []Ended{end(2, Dead, 6), end(4, Done, 7)}, Verdict{What: Done, Content: "c"}},
 		"dead told after a later done":    {[]Sent{send(1, 5, 70), send(2, 6, 71)}, []Ended{end(3, Done, 7), end(4, Dead, 6)}, Verdict{What: Done, Content: "c"}},
-		"dead, and deleted":               {[]Sent{send(1, 5, 70)}, []Ended{end(2, Dead, 6), end(3, Cancelled, 0)}, Verdict{What: Cancelled, Content: "c"}},
+		"dead, and deleted":               {[]Sent{send(1, 5, 70)}, []Ended{end(2, Dead, 6), end(3, Deleted, 0)}, Verdict{What: Deleted, Content: "c"}},
+		"deleted, and another one waits":  {[]Sent{send(1, 5, 70), send(3, 6, 71)}, []Ended{end(2, Dead, 6), end(4, Deleted, 0)}, owed(71)},
+		"deleted, and dead again":         {[]Sent{send(1, 5, 70), send(3, 6, 71)}, []Ended{end(2, Dead, 6), end(4, Deleted, 0), end(5, Dead, 7)}, Verdict{What: Dead, Content: "c", Score: 71}},
 		"on its way":                      {[]Sent{send(1, 5, 70)}, []Ended{end(2, Taken, 6), end(3, Failed, 6), end(4, HandedBack, 7), end(5, Snoozed, 8), end(6, Overtaken, 9)}, owed(70)},
 		"restored and adopted":            {[]Sent{send(1, 5, 70)}, []Ended{end(2, Restored, 9), end(3, Adopted, 9)}, owed(70)},
 		"expires":                         {[]Sent{note(send(1, 5, 70), "500")}, nil, Verdict{What: Owed, Content: "c", Score: 70, Expires: 1500}},
@@ -101,7 +103,7 @@ func TestNeedlessRowsChangeNoVerdict(t *testing.T) {
 				what := []string{Done, Done, Dead, Dropped, Failed}[random.IntN(5)]
 				e.ended = append(e.ended, Ended{ID: id, At: id, What: what, Number: number - late})
 			case random.IntN(2) == 0:
-				e.ended = append(e.ended, Ended{ID: id, At: id, What: Cancelled})
+				e.ended = append(e.ended, Ended{ID: id, At: id, What: []string{Cancelled, Deleted}[random.IntN(2)]})
 			default:
 				e.ended = append(e.ended, Ended{ID: id, At: id, What: Gone, Number: id - int64(random.IntN(3))})
 			}

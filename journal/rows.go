@@ -17,7 +17,8 @@ const (
 	Done      = "done"
 	Dead      = "dead"
 	Dropped   = "dropped"   // by its batch: cancelled, or too late
-	Cancelled = "cancelled" // by hand, cancelled or deleted: no batch had it
+	Cancelled = "cancelled" // by hand, while it waited
+	Deleted   = "deleted"   // by hand, when it was dead
 	Gone      = "gone"      // it was not in Redis: handled, and the report is lost
 
 	Restored = "restored" // it was put back into Redis
@@ -30,8 +31,10 @@ const (
 	Overtaken  = "overtaken"
 )
 
-// ends are the words for the items of events that settle a message.
-var ends = map[message.What]string{message.Done: Done, message.Died: Dead, message.Dropped: Dropped}
+// ends are the words for the items of events that are the end of a message.
+var ends = map[message.What]string{
+	message.Done: Done, message.Died: Dead, message.Dropped: Dropped, message.Cancelled: Cancelled, message.Deleted: Deleted,
+}
 
 // flow are the words for what happens on the way.
 var flow = map[message.What]string{

@@ -23,7 +23,9 @@ func TestRowsAreWritten(t *testing.T) {
 		e.Items = append(e.Items, message.Item{What: message.Failed, Content: "x", Attempt: 2, Reason: "no \x00\xff"},
 			message.Item{What: message.Overtaken, Content: "y"}, message.Item{What: message.Sent, Content: "z"})
 		j.Observe(e)
-		j.Observe(end(message.Dropped, 0, "by hand"))
+		j.Observe(end(message.Dropped, 9, "late"))
+		j.Observe(end(message.Cancelled, 0, "by hand"))
+		j.Observe(end(message.Deleted, 0, "by hand"))
 		closed(t, j)
 
 		if n := p.number(t, "SELECT COUNT(*) FROM rmq_sent WHERE slot = 3 AND number = 7 AND score = 17 AND keeps = 1 AND note = '5 {\"a\":\"b\"}'"); n != 1 {
@@ -35,7 +37,7 @@ func TestRowsAreWritten(t *testing.T) {
 		if got := p.texts(t, "SELECT content FROM rmq_sent"); got[0] != odd {
 			t.Errorf("content %q", got)
 		}
-		if got := strings.Join(p.texts(t, "SELECT what FROM rmq_ended ORDER BY id"), " "); got != "done failed overtaken cancelled" {
+		if got := strings.Join(p.texts(t, "SELECT what FROM rmq_ended ORDER BY id"), " "); got != "done failed overtaken dropped cancelled deleted" {
 			t.Errorf("what: %s", got)
 		}
 		if n := p.number(t, "SELECT COUNT(*) FROM rmq_writer WHERE closed > 0 AND flushed >= began"); n != 1 {
