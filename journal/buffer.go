@@ -103,6 +103,7 @@ func (j *Journal) Sent(all []*message.Sends, then func(error)) {
 	waits := kept && j.cfg.Wait && j.next.rows() > 0
 	if waits {
 		w := &waiter{then: then}
+		// The timer needs j.mu for its text, so it cannot come before it is noted.
 		w.timer = time.AfterFunc(j.cfg.WaitAtMost, func() { w.tell(j.late()) })
 		j.next.waiters = append(j.next.waiters, w)
 	}

@@ -13,8 +13,8 @@ type Dialect struct {
 	inTable bool   // an index is written in its table, because a change of tables is no transaction
 
 	session  string // for a connection that writes: it must not hold the counter when its client is gone
-	begin    string
-	insert   string
+	begin    string // a transaction that writes
+	insert   string // the first words of it
 	hasTable string // whether rmq_schema is there: 0 or 1
 	lock     string // keeps others from changing tables; held until unlock, or the end of the transaction
 	unlock   string
