@@ -39,7 +39,7 @@ func BenchmarkBehind(b *testing.B) {
 					j.Observe(end(message.Done, 2, some[at:min(at+batch, len(some))]...))
 				}
 			}
-			closed(b, j)
+			must(b, j.Close(ctx)) // however long it takes
 			b.StopTimer()
 			p.report(b, before)
 		})
