@@ -92,7 +92,7 @@ func (j *Journal) Sent(all []*message.Sends, then func(error)) {
 	}
 	for _, s := range all {
 		if !kept {
-			sends += changes(s)
+			sends += j.changes(s)
 			continue
 		}
 		j.addSends(s)
@@ -120,14 +120,16 @@ func (j *Journal) Sent(all []*message.Sends, then func(error)) {
 	}
 }
 
-// unchanged reports whether the send has changed nothing: a range merge that has merged.
-func unchanged(s *message.Sends, it *message.SentItem) bool {
-	return it.Merged && it.Keeps && !s.Topic.Notes
+// skips reports whether a send gets no row: a range merge that has merged changes nothing. With
+// Wait it is written all the same. What it met may be of another producer, whose row comes later, or
+// never; but this send is told that the journal has its message.
+func (j *Journal) skips(s *message.Sends, it *message.SentItem) bool {
+	return it.Merged && it.Keeps && !s.Topic.Notes && !j.cfg.Wait
 }
 
-func changes(s *message.Sends) (n int) {
+func (j *Journal) changes(s *message.Sends) (n int) {
 	for i := range s.Items {
-		if !unchanged(s, &s.Items[i]) {
+		if !j.skips(s, &s.Items[i]) {
 			n++
 		}
 	}
@@ -139,7 +141,7 @@ func (j *Journal) addSends(s *message.Sends) {
 	topic, at := j.topic(s.Topic), s.At.UnixMilli()
 	for i := range s.Items {
 		it := &s.Items[i]
-		if unchanged(s, it) {
+		if j.skips(s, it) {
 			continue
 		}
 		b := j.room(sentSize + len(it.Content) + len(it.Note))

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"database/sql"
 	"strings"
 	"time"
 )
@@ -16,36 +17,53 @@ type Compacted struct{ Sent, Ended, Gaps, Writers int64 }
 // The time must be further back than any process may hold rows in memory: an end that is deleted does
 // not settle a send that is written only then.
 func (j *Journal) Compact(ctx context.Context, before time.Time) (Compacted, error) {
-	var done Compacted
-	err := j.compact(ctx, before.UnixMilli(), &done)
-	return done, j.dialect.advise("compact", err)
+	c := compaction{Journal: j, before: before.UnixMilli(), pace: func(time.Duration) error { return nil }}
+	err := c.run(ctx)
+	return c.done, j.dialect.advise("compact", err)
 }
 
-func (j *Journal) compact(ctx context.Context, before int64, done *Compacted) error {
-	topics, err := j.topicsKept(ctx)
+// compaction is one pass over all rows. pace is called behind each page with the time that it took.
+type compaction struct {
+	*Journal
+	before int64 // ms
+	done   Compacted
+	pace   func(took time.Duration) error
+}
+
+func (c *compaction) run(ctx context.Context) error {
+	topics, err := c.topicsKept(ctx)
 	if err != nil {
 		return err
 	}
 	for _, t := range topics {
-		slots, err := j.slots(ctx, t.id)
+		slots, err := c.slots(ctx, t.id)
 		if err != nil {
 			return err
 		}
 		for _, slot := range slots {
-			err := j.walk(ctx, t.id, slot, func(page []entry) error {
+			began := time.Now()
+			err := c.walk(ctx, t.id, slot, func(page []entry) error {
 				var sent, ended []int64
 				for i := range page {
-					s, e := page[i].needless(before)
+					s, e := page[i].needless(c.before)
 					sent, ended = append(sent, s...), append(ended, e...)
 				}
-				return j.delete(ctx, sent, ended, done)
+				if err := c.delete(ctx, sent, ended); err != nil {
+					return err
+				}
+				err := c.pace(time.Since(began))
+				began = time.Now()
+				return err
 			})
 			if err != nil {
 				return err
 			}
 		}
 	}
-	return j.compactRest(ctx, before, done)
+	if err := c.endsAlone(ctx); err != nil {
+		return err
+	}
+	return c.processes(ctx)
 }
 
 // needless are the ids of old rows without which the verdict is the same, and stays so whatever is
@@ -101,11 +119,11 @@ func (e *entry) deciding(v Verdict) func(Sent) bool {
 	}
 }
 
-func (j *Journal) delete(ctx context.Context, sent, ended []int64, done *Compacted) error {
+func (c *compaction) delete(ctx context.Context, sent, ended []int64) error {
 	if len(sent)+len(ended) == 0 {
 		return nil
 	}
-	tx, err := j.db.BeginTx(ctx, nil)
+	tx, err := c.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -121,7 +139,7 @@ func (j *Journal) delete(ctx context.Context, sent, ended []int64, done *Compact
 				args[i] = id
 			}
 			text := "DELETE FROM " + of.table + " WHERE id IN (?" + strings.Repeat(", ?", n-1) + ")"
-			if _, err := tx.ExecContext(ctx, j.dialect.bind(text), args...); err != nil {
+			if _, err := tx.ExecContext(ctx, c.dialect.bind(text), args...); err != nil {
 				return err
 			}
 			ids = ids[n:]
@@ -130,22 +148,45 @@ func (j *Journal) delete(ctx context.Context, sent, ended []int64, done *Compact
 	if err := tx.Commit(); err != nil {
 		return err
 	}
-	done.Sent += int64(len(sent))
-	done.Ended += int64(len(ended))
+	c.done.Sent += int64(len(sent))
+	c.done.Ended += int64(len(ended))
 	return nil
 }
 
-// compactRest deletes ends whose sends are gone, and what there is of processes that ended, or vanished.
-func (j *Journal) compactRest(ctx context.Context, before int64, done *Compacted) error {
+// endsAlone deletes old ends whose sends are gone. They are looked for first, for a DELETE that looks
+// keeps others from writing meanwhile.
+func (c *compaction) endsAlone(ctx context.Context) error {
+	for after := int64(0); ; {
+		began := time.Now()
+		var ids []int64
+		err := c.query(ctx, func(rows *sql.Rows) error {
+			ids = append(ids, 0)
+			return rows.Scan(&ids[len(ids)-1])
+		}, `SELECT id FROM rmq_ended e WHERE id > ? AND at < ? AND NOT EXISTS (SELECT 1 FROM rmq_sent s WHERE s.topic = e.topic AND s.slot = e.slot AND s.hash = e.hash)
+			ORDER BY id LIMIT `+itoa(pageContents), after, c.before)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		if err := c.delete(ctx, nil, ids); err != nil {
+			return err
+		}
+		after = ids[len(ids)-1]
+		if err := c.pace(time.Since(began)); err != nil {
+			return err
+		}
+	}
+}
+
+// processes deletes what there is of processes that ended, or vanished.
+func (c *compaction) processes(ctx context.Context) error {
 	for _, d := range []struct {
 		text string
 		rows *int64
 	}{
-		{"DELETE FROM rmq_ended WHERE at < ? AND NOT EXISTS (SELECT 1 FROM rmq_sent s WHERE s.topic = rmq_ended.topic AND s.slot = rmq_ended.slot AND s.hash = rmq_ended.hash)", &done.Ended},
-		{"DELETE FROM rmq_gap WHERE ends < ?", &done.Gaps},
-		{"DELETE FROM rmq_writer WHERE flushed < ?", &done.Writers},
+		{"DELETE FROM rmq_gap WHERE ends < ?", &c.done.Gaps},
+		{"DELETE FROM rmq_writer WHERE flushed < ?", &c.done.Writers},
 	} {
-		result, err := j.db.ExecContext(ctx, j.dialect.bind(d.text), before)
+		result, err := c.db.ExecContext(ctx, c.dialect.bind(d.text), c.before)
 		if err != nil {
 			return err
 		}

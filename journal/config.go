@@ -35,6 +35,11 @@ type Config struct {
 	// Flow says what is kept of what happens to a message. Defaults to Ends.
 	Flow Flow
 
+	// Retention is how long rows are kept that are not needed any more to tell what is owed or dead. What
+	// is older is deleted from time to time, by one of the processes with this database. It must be
+	// longer than any of them may hold rows in memory, and than any clock is wrong. Defaults to 7 days.
+	Retention time.Duration
+
 	// Logger and Slog get a line when SQL goes away and one when it is back. Defaults to
 	// slog.Default() for warnings and errors.
 	Logger *zap.Logger
@@ -72,6 +77,7 @@ func (c Config) full() (Config, error) {
 	}{
 		{"WaitAtMost", &c.WaitAtMost, 5 * time.Second, time.Millisecond, time.Hour},
 		{"Lag", &c.Lag, 100 * time.Millisecond, time.Millisecond, time.Minute},
+		{"Retention", &c.Retention, 7 * 24 * time.Hour, time.Hour, 100 * 365 * 24 * time.Hour},
 	} {
 		if *f.value == 0 {
 			*f.value = f.standard

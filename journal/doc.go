@@ -9,8 +9,12 @@
 //	j.Close(ctx) // behind the client, which still tells what has ended
 //
 // It writes behind: rows gather in memory, and one goroutine writes them, each Lag in one
-// transaction. A process that is killed takes the rows of its last Lag with it. With Wait a send
-// returns when its row is committed, or with message.ErrNotJournaled.
+// transaction. A process that is killed takes the rows of its last Lag with it.
+//
+// With Wait a send returns when its row is committed, or with message.ErrNotJournaled. So the journal owes
+// the message of each send that returned nil, until it knows the end. That holds for
+// whatever merged, too; only the receipt Duplicate says nothing, since nothing was stored. Sends of plans wait for
+// nobody.
 //
 // While SQL is away rows gather up to Buffer. Then Full decides: with Drop sends go on, and when SQL is
 // back a row of rmq_gap says how many were not kept, and of which time; with Refuse they fail.
@@ -21,7 +25,8 @@
 // rmq_ended one for each end of a message, and with Flow: All also for what happens on its way. A
 // message is its topic, its slot and its content, found by a hash of the content. One counter in
 // rmq_state numbers the rows of both tables, and whoever takes numbers holds it until the commit: so the
-// order of the ids is that of the commits, and who has read up to an id has missed nothing below.
+// order of the ids is that of the commits, and who has read up to an id has missed nothing below. Rows that
+// are not needed to tell what is owed or dead are deleted behind the Retention.
 //
 // # What is owed
 //

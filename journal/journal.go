@@ -41,6 +41,8 @@ type Journal struct {
 	closing bool
 
 	some, enough chan struct{} // there are rows; and a transaction full of them
+	forgotten    chan struct{} // closed when nobody compacts any more
+	endForget    context.CancelFunc
 	stop, done   chan struct{}
 	ctx          context.Context // of what the writer does; ends when Close must return
 	cancel       context.CancelFunc
@@ -86,9 +88,12 @@ func Open(db *sql.DB, dialect Dialect, cfg Config) (*Journal, error) {
 	j := &Journal{
 		db: db, dialect: dialect, cfg: cfg, log: logs.Choose(cfg.Logger, cfg.Slog), host: plain(host), began: time.Now().UnixMilli(), writer: 1 + rand.Int64N(1<<53),
 		next: &batch{}, met: map[string]int{}, sentRows: newSentRows(), endedRows: newEndedRows(),
-		some: make(chan struct{}, 1), enough: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+		some: make(chan struct{}, 1), enough: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}), forgotten: make(chan struct{}),
 	}
 	j.ctx, j.cancel = context.WithCancel(context.Background())
+	forget, end := context.WithCancel(j.ctx)
+	j.endForget = end
 	go j.run()
+	go j.forget(forget)
 	return j, nil
 }

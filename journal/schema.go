@@ -82,17 +82,21 @@ func (d Dialect) migrateLocked(ctx context.Context, conn *sql.Conn) error {
 	}
 	// Where tables are not made in a transaction, any of this may be done already. The version comes
 	// last: it says that all is done.
-	var counters int
-	if err := conn.QueryRowContext(ctx, "SELECT COUNT(*) FROM rmq_state WHERE name = '"+counter+"'").Scan(&counters); err != nil {
-		return err
+	for _, name := range []string{counter, compacted} {
+		var there int
+		if err := conn.QueryRowContext(ctx, "SELECT COUNT(*) FROM rmq_state WHERE name = '"+name+"'").Scan(&there); err != nil {
+			return err
+		}
+		if there == 0 {
+			if _, err := conn.ExecContext(ctx, "INSERT INTO rmq_state (name, value) VALUES ('"+name+"', 0)"); err != nil {
+				return err
+			}
+		}
 	}
 	rest := []string{
 		"CREATE TABLE IF NOT EXISTS rmq_schema (version INTEGER NOT NULL PRIMARY KEY)" + d.options,
 		"INSERT INTO rmq_schema (version) VALUES (" + itoa(schemaVersion) + ")",
 		"DELETE FROM rmq_schema WHERE version < " + itoa(schemaVersion),
-	}
-	if counters == 0 {
-		rest = append([]string{"INSERT INTO rmq_state (name, value) VALUES ('" + counter + "', 0)"}, rest...)
 	}
 	for _, text := range rest {
 		if _, err := conn.ExecContext(ctx, text); err != nil {

@@ -24,7 +24,7 @@ const (
 	lastPause  = 2 * time.Second
 )
 
-// run writes until Close. It is the journal's only goroutine.
+// run writes until Close.
 func (j *Journal) run() {
 	defer close(j.done)
 	idle := time.NewTicker(beat)
@@ -211,8 +211,10 @@ func (j *Journal) Close(ctx context.Context) error {
 		closed := error(message.ErrClosed)
 		j.refusal.Store(&closed)
 		close(j.stop)
+		j.endForget()
 	}
 	j.mu.Unlock()
+	<-j.forgotten
 	select {
 	case <-j.done:
 	case <-ctx.Done():

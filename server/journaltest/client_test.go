@@ -49,3 +49,37 @@ func TestJournalOfAClient(t *testing.T) {
 		}
 	})
 }
+
+// The journal has whatever a send with Wait has returned nil for, also what has merged into the
+// message of a producer that never wrote its row.
+func TestWaitCoversWhatMerged(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, p *place) {
+		topic := rmq.Topic{Name: fmt.Sprintf("merged-%d", time.Now().UnixNano()), Kind: rmq.KindRangeMerge, Slots: 4}
+		send := func(j rmq.Journal) rmq.Outcome {
+			client, err := rmq.New(rmq.Config{Redis: servertest.SharedRedis(t).Client(t), Journal: j})
+			must(t, err)
+			receipt, err := client.Send(ctx, topic, rmq.RangeMerge{Content: "order", Range: time.Hour})
+			must(t, err)
+			must(t, client.Close(ctx))
+			return receipt.Outcome
+		}
+		send(nil)
+		behind := p.open(t, journal.Config{})
+		if got := send(behind); got != rmq.Merged {
+			t.Fatal(got)
+		}
+		closed(t, behind)
+		if n := p.number(t, "SELECT COUNT(*) FROM rmq_sent"); n != 0 {
+			t.Errorf("%d rows for what changed nothing", n)
+		}
+		if got := send(p.open(t, journal.Config{Wait: true})); got != rmq.Merged {
+			t.Fatal(got)
+		}
+		all, err := p.open(t, journal.Config{}).History(ctx, topic.Name, "order")
+		must(t, err)
+		if len(all) != 1 || all[0].Verdict.What != journal.Owed {
+			t.Errorf("%+v", all)
+		}
+	})
+}

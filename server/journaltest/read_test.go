@@ -140,3 +140,54 @@ func TestOrderOfRows(t *testing.T) {
 		}
 	})
 }
+
+// What is older than the Retention goes by itself, and what is owed stays.
+func TestRetention(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, p *place) {
+		p.grewOld(t)
+		j := p.open(t, journal.Config{Lag: time.Millisecond})
+		j.Sent(sends(1, "new"), behind)
+		j.Observe(end(message.Done, 2, "new"))
+		await(t, func() bool { return p.contents(t) == "owed new" })
+		if n := p.number(t, "SELECT COUNT(*) FROM rmq_ended"); n != 1 {
+			t.Errorf("%d ends", n)
+		}
+		closed(t, j)
+	})
+}
+
+// One process compacts at a time, and not whenever one starts. A wrong clock does not keep all from
+// it.
+func TestRetentionInTurn(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "SQLite", false)
+	p.grewOld(t)
+	exec(t, p.url, "UPDATE rmq_state SET value = "+itoa(time.Now().UnixMilli())+" WHERE name = 'compacted'")
+	j := p.open(t, journal.Config{Lag: time.Millisecond})
+	j.Sent(sends(1, "new"), behind)
+	await(t, func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_writer WHERE flushes > 1") == 1 }) // more than a beat
+	if got := p.contents(t); got != "old owed new" {
+		t.Errorf("%q is left, though it was compacted only now", got)
+	}
+	closed(t, j)
+	exec(t, p.url, "UPDATE rmq_state SET value = value + 86400000000 WHERE name = 'compacted'")
+	p.open(t, journal.Config{})
+	await(t, func() bool { return p.contents(t) == "owed new" })
+}
+
+// grewOld writes one message that is owed and one that has ended, eight days ago.
+func (p *place) grewOld(t testing.TB) {
+	t.Helper()
+	j := p.open(t, journal.Config{Lag: time.Millisecond})
+	j.Sent(sends(1, "old", "owed"), behind)
+	j.Observe(end(message.Done, 2, "old"))
+	closed(t, j)
+	at := itoa(time.Now().Add(-8 * 24 * time.Hour).UnixMilli())
+	exec(t, p.url, "UPDATE rmq_sent SET at = "+at, "UPDATE rmq_ended SET at = "+at)
+}
+
+func (p *place) contents(t testing.TB) string {
+	t.Helper()
+	return strings.Join(p.texts(t, "SELECT content FROM rmq_sent ORDER BY id"), " ")
+}
