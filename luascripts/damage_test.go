@@ -50,7 +50,7 @@ func TestDamages(t *testing.T) {
 		name    string
 		damages []damage
 	}{
-		{"turn", turnDamages}, {"turn", whyDamages}, {"touch", touchDamages}, {"cancel", cancelDamages}, {"deaths", deathsDamages}, {"send", sendDamages}, {"plan", planDamages}, {"define", defineDamages},
+		{"turn", turnDamages}, {"turn", whyDamages}, {"touch", touchDamages}, {"cancel", cancelDamages}, {"deaths", deathsDamages}, {"add", addDamages}, {"send", sendDamages}, {"plan", planDamages}, {"define", defineDamages},
 		{"members", membersDamages}, {"policy", policyDamages}, {"forget", forgetDamages},
 		{"slot", slotDamages}, {"find", findDamages}, {"audit", auditDamages}, {"page", pageDamages},
 		{"pause", pauseDamages}, {"limit", limitDamages}, {"dead", deadDamages}, {"restore", restoreDamages}, {"reschedule", rescheduleDamages},

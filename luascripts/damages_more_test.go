@@ -93,21 +93,36 @@ var cancelDamages = []damage{
 	{"a wrong retry shows before the first write", "wrong type: cancel", "call('ZCARD', retry)  ", "  "},
 }
 
-var sendDamages = []damage{
-	{"what waits keeps its time", driven, `rule == 'first' and waits then`, `false then`},
-	{"a failed copy does not count as waiting", driven, `old and tonumber(old) > 16`, `old`},
-	{"but one due at 17 does", "send in pairs", `old and tonumber(old) > 16`, `old and tonumber(old) > 17`},
+var addDamages = []damage{
+	{"what waits keeps its time", driven, `(first and old and tonumber(old) > 16)`, `false`},
+	{"a failed copy does not count as waiting", driven, `first and old and tonumber(old) > 16`, `first and old`},
+	{"but one due at 17 does", "send in pairs", `tonumber(old) > 16`, `tonumber(old) > 17`},
 	{"each pair for itself", "send in pairs", `for n, x in ipairs(contents) do`, `for n, x in ipairs({contents[1]}) do`},
-	{"says how many were stored", "send in pairs", `stored = stored + 1`, `stored = 1`},
-	{"the last wins where it must", "send: the last wins", `not ceiling and rule == 'first' and waits`, `not ceiling and waits`},
-	{"then it counts the new ones", "send: the last wins", `rule == 'first' and not waits then outcome`, `true then outcome`},
+	{"says how many were stored", "send in pairs", `answer[1] = answer[1] + 1`, `answer[1] = 1`},
+	{"the last wins where it must", "send: the last wins", `(first and old and`, `(old and`},
+	{"then it counts the new ones", "send: the last wins", `if first or not old then`, `if true then`},
 	{"a full slot takes nothing new", "send: full", `not old and size >= most`, `false`},
 	{"what waits merges all the same", "send: full", `not old and size >= most`, `size >= most`},
 	{"each new one counts", "send: full", `size = size + 1`, `size = size`},
 	{"and no other does", "send: full", `if not old then size`, `if true then size`},
 	{"no limit is no limit", "send: full", `most > 0 and call('ZCARD', store) or -math.huge`, `call('ZCARD', store)`},
-	{"says which were refused", "send: full", `refused[#refused + 1] = n`, `refused[#refused + 1] = n + 1`},
+	{"says which were refused", "send: full", `answer[#answer + 1] = n`, `answer[#answer + 1] = n + 1`},
+	{"each send of one call for itself", "send: full", `, scores[x] = score, x, score`, ` = score, x`},
+	{"all are stored", "send in pairs", `call('ZADD', store, unpack(stores))`, `call('ZADD', store, stores[1], stores[2])`},
+}
 
+var sendDamages = []damage{
+	{"what waits keeps its time", driven, `rule == 'first' and waits then`, `false then`},
+	{"a failed copy does not count as waiting", driven, `old and tonumber(old) > 16`, `old`},
+	{"but one due at 17 does", "send in pairs", `old and tonumber(old) > 16`, `old and tonumber(old) > 17`},
+	{"each message for itself", "send in pairs", `for n, x in ipairs(contents) do`, `for n, x in ipairs({contents[1]}) do`},
+	{"the last wins where it must", "send: the last wins", `not ceiling and rule == 'first' and waits`, `not ceiling and waits`},
+	{"then the new ones are stored", "send: the last wins", `rule == 'first' and not waits then outcome`, `true then outcome`},
+	{"a full slot takes nothing new", "send: full", `not old and size >= most`, `false`},
+	{"what waits merges all the same", "send: full", `not old and size >= most`, `size >= most`},
+	{"each new one counts", "send: full", `size = size + 1`, `size = size`},
+	{"and no other does", "send: full", `if not old then size`, `if true then size`},
+	{"no limit is no limit", "send: full", `most > 0 and call('ZCARD', store) or -math.huge`, `call('ZCARD', store)`},
 	{"each send of one call for itself", "send: full", "    scores[at] = score\n", ""},
 	{"all are stored", "send in pairs", `if stores[1] then call('ZADD', store, unpack(stores)) end`, `if stores[1] then call('ZADD', store, stores[1], stores[2]) end`},
 
@@ -129,7 +144,7 @@ var sendDamages = []damage{
 	{"nor of the newest", "extend: leftovers beside what waits far ahead", `math.floor(now * 1000) % (entries + piece) - piece`, `entries`},
 	{"at a full piece of them", driven, `, entries - piece))`, `, entries))`},
 	{"the times are ms", "extend: parts of a ms", `math.ceil(now) + range`, `now + range`},
-	{"a full server takes none", "extend: a full server", `local stored, refused, each`, `if first then call('ZREMRANGEBYRANK', first, 0, 9) end local stored, refused, each`},
+	{"a full server takes none", "extend: a full server", `local each = {}`, `if first then call('ZREMRANGEBYRANK', first, 0, 9) end local each = {}`},
 
 	{"within its time a unique one is a duplicate", driven, `tonumber(untils[at] or 0) > now`, `false`},
 	{"also in one call", "unique: several at once", `untils[at] = string.format('%.0f', math.ceil(now) + span)`, `local untils = {[at] = string.format('%.0f', math.ceil(now) + span)}`},

@@ -5,7 +5,8 @@
 //   - [Scripts.TurnCmd] (turn.lua): a worker finishes its batch of a slot and takes the next
 //     one. It is the lock, the fence and the counter of retries.
 //   - [Scripts.Keep] (touch.lua): a worker keeps a batch that takes long.
-//   - [Scripts.SendArgs] (send.lua): sends messages where a plain ZADD is not enough.
+//   - [Scripts.AddArgs] (add.lua): sends messages where a plain ZADD is not enough.
+//   - [Scripts.SendArgs] (send.lua): sends messages that have more than a score.
 //   - [Scripts.FirePlanCmd] (plan.lua): sends what a plan has to send now, and moves it on.
 //     [Scripts.SetPlan], [Scripts.StopPlan] and [Scripts.DuePlansCmd] belong to it.
 //   - [Scripts.Cancel] (cancel.lua): removes a message that waits.

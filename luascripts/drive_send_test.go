@@ -41,7 +41,7 @@ func (d *driver) send(x string) {
 	case last:
 		cmd = redis.NewCmd(ctx, "zadd", d.k.Store, m.score, x)
 	case d.literal:
-		cmd = redis.NewCmd(ctx, append(d.s.SendArgs(d.k.Store, 0, last, 0), m.score, x)...)
+		cmd = redis.NewCmd(ctx, append(d.s.AddArgs(d.k.Store, last, 0), m.score, x)...)
 	default:
 		cmd = redis.NewCmd(ctx, "zadd", d.k.Store, "nx", m.score, x)
 	}

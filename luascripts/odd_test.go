@@ -163,7 +163,7 @@ func (w *world) oddly(r *rand.Rand, score func() string) {
 	for _, x := range slices.Sorted(maps.Keys(want)) { // so that chance falls the same way each time
 		w.byHandOn(x, was, want, r)
 	}
-	cmd := redis.NewIntSliceCmd(ctx, append(w.s.SendArgs(k.Store, 0, r.IntN(2) == 0, 0), score(), "m00", score(), "m11", score(), "sent")...)
+	cmd := redis.NewIntSliceCmd(ctx, append(w.s.AddArgs(k.Store, r.IntN(2) == 0, 0), score(), "m00", score(), "m11", score(), "sent")...)
 	w.s.Exec(ctx, cmd)
 	w.must(cmd.Err() == nil, "%s: send: %v", was, cmd.Err())
 	want["sent"] = true

@@ -65,7 +65,7 @@ func TestUnknownScripts(t *testing.T) {
 			_, err := s.Turn(ctx, with(turns[0], func(t *luascripts.Turn) { t.Keys = luascripts.KeysOf("flush", 5) })) // Redis knows the script
 			w.must(err == nil, "%v", err)
 			counted, again := redis.NewIntCmd(ctx, "incr", "counter"), redis.NewIntCmd(ctx, "incr", "counter")
-			sent := redis.NewIntSliceCmd(ctx, append(s.SendArgs("flush_6", 0, false, 0), 9000, "m")...)
+			sent := redis.NewIntSliceCmd(ctx, append(s.AddArgs("flush_6", false, 0), 9000, "m")...)
 			refused := redis.NewIntCmd(ctx, "incr", turns[0].Keys.Prepare)
 			s.Exec(ctx, takes[0], counted, takes[1], redis.NewStatusCmd(ctx, "script", "flush"), takes[2], refused, sent, again, takes[3], takes[4])
 			for i, take := range takes {

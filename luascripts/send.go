@@ -7,10 +7,24 @@ import (
 )
 
 var (
+	//go:embed add.lua
+	addSource string
+	addScript = script.New(addSource)
+
 	//go:embed send.lua
 	sendSource string
 	sendScript = script.New(sendSource)
 )
+
+// AddArgs begins the arguments of a call of add.lua for one store. Append for each message its score
+// and its content. What waits already keeps its score, or with last takes the new one. most is how many
+// contents may wait, 0 for any number.
+//
+// The reply is how many were stored, and the places of those that were refused: the first message has
+// place 1.
+func (s *Scripts) AddArgs(store string, last bool, most int) []any {
+	return append(addScript.Call(1, 3), store, ruleOf(last), most)
+}
 
 // SendFields are what messages of a call of send.lua have besides score and content.
 type SendFields uint8
@@ -33,21 +47,12 @@ var sendFields = []struct {
 	{SendNote, "N", []string{"note", "meta"}},
 }
 
-// SendArgs begins the arguments of a call of send.lua for one store. Append for each message its
-// score, its content, and the fields in their order. What waits already keeps its score, or with
-// last takes the new one. most is how many contents may wait, 0 for any number.
+// SendArgs is [Scripts.AddArgs] for messages of which some have fields, by send.lua. Append behind each
+// content its fields, in their order.
 //
-// Without fields, the reply is how many were stored, and the places of those that were refused:
-// the first message has place 1. With fields it is two integers for each message: a [SendOutcome],
-// and the score with which it waits, or for a duplicate the score of what waits, or 0.
+// The reply is two integers for each message: a [SendOutcome], and the score with which it waits, or for
+// a duplicate the score of what waits, or 0.
 func (s *Scripts) SendArgs(store string, fields SendFields, last bool, most int) []any {
-	rule := "first"
-	if last {
-		rule = "last"
-	}
-	if fields == 0 {
-		return append(sendScript.Call(1, 4), store, rule, most, "")
-	}
 	keys, letters := []any{store}, ""
 	for _, f := range sendFields {
 		if fields&f.field == 0 {
@@ -59,10 +64,18 @@ func (s *Scripts) SendArgs(store string, fields SendFields, last bool, most int)
 		}
 	}
 	args := append(sendScript.Call(len(keys), len(keys)+3), keys...)
-	return append(args, rule, most, letters)
+	return append(args, ruleOf(last), most, letters)
 }
 
-// SendOutcome is what became of one message of [Scripts.SendArgs] with fields.
+// ruleOf is the word by which the scripts know which of two sends has its way.
+func ruleOf(last bool) string {
+	if last {
+		return "last"
+	}
+	return "first"
+}
+
+// SendOutcome is what became of one message of [Scripts.SendArgs].
 type SendOutcome int64
 
 // The outcomes.

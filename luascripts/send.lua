@@ -1,25 +1,22 @@
--- send: sends messages to one slot where a plain ZADD does not do: range merges of a literal topic,
--- whose failed copies wait in the store with their retries left (1..16) as score and do not count as
--- waiting, slots that may hold only so many contents, and messages that have more than a score: a ceiling,
--- up to which each send moves what waits, a time in which they are unique, or a note of the sends.
--- (Elsewhere ZADD does the same, faster.)
+-- send: sends messages that have more than a score to one slot: a ceiling, up to which each send moves what
+-- waits, a time in which they are unique, or a note of the sends. What has only a score may be in the call, too.
 --
 -- GUARANTEE  with the rule 'first', a content that waits keeps its score, and with 'last' it takes the new
 --            one; every other is stored, unless the slot is full: then it is refused, and nothing is moved
---            or lost. With a ceiling, a content is due a range after its last send, and no later than the
---            ceiling after the first send of this wait. What is overdue is never moved. A unique message is
---            a duplicate, and stores and changes nothing, until its time after the last unique send of the
---            content that was stored or merged; no other send is one. A note is about the sends of this
---            wait: its stamp is below the number of every batch that takes what they stored, and not below
---            that of any that is in flight.
+--            or lost. A failed copy, whose score is its retries left (1..16), does not wait. With a ceiling,
+--            a content is due a range after its last send, and no later than the ceiling after the first send
+--            of this wait. What is overdue is never moved. A unique message is a duplicate, and stores and
+--            changes nothing, until its time after the last unique send of the content that was stored or
+--            merged; no other send is one. A note is about the sends of this wait: its stamp is below the
+--            number of every batch that takes what they stored, and not below that of any that is in flight.
 -- KEYS  1 store, and behind it for each letter: C first, U seen, N note and meta
 -- ARGV  1 rule  2 how many contents the slot may hold (0: any number)
---       3 letters, in the order C U N, of what the messages have besides
+--       3 letters, in the order C U N, of what the messages have besides: one at least
 --       4.. of each message, of 512 at most: score, content, and for each letter, '' without: C its ceiling in
 --       ms, then its score is its range in ms; U for how many ms it is unique; N its time to live in ms (0: for
 --       ever) and, behind a space, its headers
--- ANSWERS  without letters: how many were stored, and then the places (1: the first message) of those refused;
---          the rest merged. With letters, of each message: 1 stored, 0 merged, -1 refused or -2 duplicate; and
+-- ANSWERS  of each message: 1 stored, 0 merged, -1 refused or -2 duplicate; and the score with which it waits, or
+--          of a duplicate that of what waits, or 0
 local store, letters, call = KEYS[1], ARGV[3], redis.call
 local rule, most, width = ARGV[1], tonumber(ARGV[2]), 2 + #letters
 local ceilings, uniques, notes = string.find(letters, 'C'), string.find(letters, 'U'), string.find(letters, 'N')
@@ -34,12 +31,10 @@ for i = 5, #ARGV, width do contents[#contents + 1] = ARGV[i] end
 local scores, stores = call('ZMSCORE', store, unpack(contents)), {}
 local size = most > 0 and call('ZCARD', store) or -math.huge
 local looks = 10 + #contents                      -- at what is left over: more than are added
-local now, ms, extended, noted, ended, firsts, untils, texts, begins, keeps, writes
-if width > 2 then
-  local time = call('TIME')
-  now = time[1] * 1000 + time[2] / 1000
-  ms = string.format('%.0f', math.floor(now))
-end
+local time = call('TIME')
+local now = time[1] * 1000 + time[2] / 1000
+local ms = string.format('%.0f', math.floor(now))
+local extended, noted, ended, firsts, untils, texts, begins, keeps, writes
 if first then
   firsts, begins = call('ZMSCORE', first, unpack(contents)), {}
 
@@ -88,7 +83,7 @@ if note then
   end
 end
 
-local stored, refused, each = 0, {}, {}
+local each = {}
 for n, x in ipairs(contents) do
   local at, i = places[x] or n, 4 + (n - 1) * width
   local score, ceiling = ARGV[i], first and tonumber(ARGV[i + 1 + ceilings])
@@ -101,7 +96,6 @@ for n, x in ipairs(contents) do
     outcome, score = -2, waits and old or 0
   elseif not old and size >= most then
     outcome = -1
-    refused[#refused + 1] = n
   elseif ceiling and waits and tonumber(old) <= now or not ceiling and rule == 'first' and waits then
     score = old
   else
@@ -111,7 +105,6 @@ for n, x in ipairs(contents) do
     if not old then size = size + 1 end
     if not old or rule == 'first' and not waits then outcome = 1 end
   end
-  if outcome == 1 then stored = stored + 1 end
   if span and outcome >= 0 then
     untils[at] = string.format('%.0f', math.ceil(now) + span)
     keeps[#keeps + 1], keeps[#keeps + 2] = untils[at], x
@@ -120,7 +113,7 @@ for n, x in ipairs(contents) do
     texts[at] = noted(waits and texts[at], ARGV[i + 1 + notes])
     writes[#writes + 1], writes[#writes + 2] = x, texts[at]
   end
-  if width > 2 then each[#each + 1], each[#each + 2] = outcome, tonumber(score) end
+  each[#each + 1], each[#each + 2] = outcome, tonumber(score)
 end
 if note and writes[1] then call('HSET', note, unpack(writes)) end   -- first: its key may not have been read
 if stores[1] then call('ZADD', store, unpack(stores)) end
@@ -149,5 +142,4 @@ for _, x in ipairs(ended or gone) do
   if tonumber(places[x] and untils[places[x]] or 0) <= now then gone[#gone + 1] = x end
 end
 if gone[1] then call('ZREM', seen, unpack(gone)) end
-if width > 2 then return each end
-return {stored, unpack(refused)}
+return each

@@ -24,44 +24,76 @@ var mergeTrials = []trial{
 		}
 	}},
 	{name: "send in pairs", run: func(w *world) {
-		w.clean(rangeMerge)
-		w.do("zadd", w.k.Store, 5000, "waits", 16, "failed", 1, "failed often", 17, "early")
-		told := w.sends(false, 0, 9000, "waits", 9001, "failed", 9002, "failed often", 9003, "early", 9004, "new", 1<<53-1, "late")
-		w.must(slices.Equal(told, []int64{4}), "%v", told)
-		w.holds(map[string]int64{"waits": 5000, "failed": 9001, "failed often": 9002, "early": 17, "new": 9004, "late": 1<<53 - 1})
+		for _, fields := range bothScripts {
+			w.clean(rangeMerge)
+			w.do("zadd", w.k.Store, 5000, "waits", 16, "failed", 1, "failed often", 17, "early")
+			stored, refused := w.sends(fields, false, 0, 9000, "waits", 9001, "failed", 9002, "failed often", 9003, "early", 9004, "new", 1<<53-1, "late")
+			w.must(stored == 4 && len(refused) == 0, "%d, %v", stored, refused)
+			w.holds(map[string]int64{"waits": 5000, "failed": 9001, "failed often": 9002, "early": 17, "new": 9004, "late": 1<<53 - 1})
+		}
 	}},
 	{name: "send: the last wins", run: func(w *world) {
-		w.clean(rangeMerge)
-		w.do("zadd", w.k.Store, 50, "waits", 16, "failed")
-		told := w.sends(true, 9, 60, "waits", 61, "failed", 62, "new", 63, "new")
-		w.must(slices.Equal(told, []int64{1}), "%v", told)
-		w.holds(map[string]int64{"waits": 60, "failed": 61, "new": 63})
-	}},
-	{name: "send: full", run: func(w *world) {
-		for _, last := range []bool{false, true} {
+		for _, fields := range bothScripts {
 			w.clean(rangeMerge)
 			w.do("zadd", w.k.Store, 50, "waits", 16, "failed")
-			told := w.sends(last, 3, 59, "waits", 60, "a", 61, "b", 62, "waits", 63, "c", 64, "a", 65, "failed")
-			w.must(told[0] == map[bool]int64{false: 2, true: 1}[last] && slices.Equal(told[1:], []int64{3, 5}), "%v", told)
-			want := map[string]int64{"waits": 50, "failed": 65, "a": 60}
-			if last {
-				want["waits"], want["a"] = 62, 64
+			stored, refused := w.sends(fields, true, 9, 60, "waits", 61, "failed", 62, "new", 63, "new")
+			w.must(stored == 1 && len(refused) == 0, "%d, %v", stored, refused)
+			w.holds(map[string]int64{"waits": 60, "failed": 61, "new": 63})
+		}
+	}},
+	{name: "send: full", run: func(w *world) {
+		for _, fields := range bothScripts {
+			for _, last := range []bool{false, true} {
+				w.clean(rangeMerge)
+				w.do("zadd", w.k.Store, 50, "waits", 16, "failed")
+				stored, refused := w.sends(fields, last, 3, 59, "waits", 60, "a", 61, "b", 62, "waits", 63, "c", 64, "a", 65, "failed")
+				w.must(stored == map[bool]int{false: 2, true: 1}[last] && slices.Equal(refused, []int{3, 5}), "%d, %v", stored, refused)
+				want := map[string]int64{"waits": 50, "failed": 65, "a": 60}
+				if last {
+					want["waits"], want["a"] = 62, 64
+				}
+				w.holds(want)
+				stored, refused = w.sends(fields, last, 2, 70, "d", 71, "a") // over the limit already
+				w.must(stored == 0 && slices.Equal(refused, []int{1}), "%d, %v", stored, refused)
+				stored, refused = w.sends(fields, last, 0, 70, "d", 71, "e")
+				w.must(stored == 2 && len(refused) == 0, "%d, %v", stored, refused)
 			}
-			w.holds(want)
-			told = w.sends(last, 2, 70, "d", 71, "a") // over the limit already
-			w.must(told[0] == 0 && slices.Equal(told[1:], []int64{1}), "%v", told)
-			told = w.sends(last, 0, 70, "d", 71, "e")
-			w.must(slices.Equal(told, []int64{2}), "%v", told)
 		}
 	}},
 }
 
-// sends calls send.lua with pairs of score and content, and returns its answer.
-func (w *world) sends(last bool, most int, pairs ...any) []int64 {
-	cmd := redis.NewIntSliceCmd(ctx, append(w.s.SendArgs(w.k.Store, 0, last, most), pairs...)...)
+// bothScripts send what has only a score: add.lua, and send.lua where others in the call have more.
+var bothScripts = []luascripts.SendFields{0, luascripts.SendUnique}
+
+// sends calls one of them with pairs of score and content. It returns how many were stored, and the
+// places of those refused.
+func (w *world) sends(fields luascripts.SendFields, last bool, most int, pairs ...any) (stored int, refused []int) {
+	w.Helper()
+	if fields == 0 {
+		cmd := redis.NewIntSliceCmd(ctx, append(w.s.AddArgs(w.k.Store, last, most), pairs...)...)
+		w.s.Exec(ctx, cmd)
+		w.must(cmd.Err() == nil && len(cmd.Val()) > 0, "%v", cmd)
+		for _, n := range cmd.Val()[1:] {
+			refused = append(refused, int(n))
+		}
+		return int(cmd.Val()[0]), refused
+	}
+	args := w.s.SendArgs(w.k.Store, fields, last, most)
+	for pair := range slices.Chunk(pairs, 2) {
+		args = append(append(args, pair...), "")
+	}
+	cmd := redis.NewIntSliceCmd(ctx, args...)
 	w.s.Exec(ctx, cmd)
-	w.must(cmd.Err() == nil && len(cmd.Val()) > 0, "%v", cmd)
-	return cmd.Val()
+	w.must(cmd.Err() == nil && len(cmd.Val()) == len(pairs), "%v", cmd)
+	for i := 0; i < len(pairs); i += 2 {
+		switch luascripts.SendOutcome(cmd.Val()[i]) {
+		case luascripts.SendStored:
+			stored++
+		case luascripts.SendRefused:
+			refused = append(refused, i/2+1)
+		}
+	}
+	return stored, refused
 }
 
 func (w *world) holds(want map[string]int64) {
@@ -133,7 +165,8 @@ func mergeRule(w *world, k kind, literal bool, state string, stored bool) {
 	told := int64(1)
 	switch {
 	case k == rangeMerge && literal:
-		told = w.sends(false, 0, newer, "m")[0]
+		n, _ := w.sends(0, false, 0, newer, "m")
+		told = int64(n)
 	case k == rangeMerge:
 		told = w.rdb.ZAddNX(ctx, w.k.Store, redis.Z{Score: float64(newer), Member: "m"}).Val()
 	default:

@@ -219,7 +219,7 @@ func wrongTypeOthers(w *world) {
 	_, err := w.s.Touch(ctx, w.k, "a", 1)
 	w.must(err != nil, "touch: no error")
 	w.breakKey(w.k.Store)
-	w.must(w.s.rdb.Do(ctx, append(w.s.SendArgs(w.k.Store, 0, false, 0), 50, "new")...).Err() != nil, "send: no error")
+	w.must(w.s.rdb.Do(ctx, append(w.s.AddArgs(w.k.Store, false, 0), 50, "new")...).Err() != nil, "send: no error")
 	w.breakKey(luascripts.DefinitionKey("world"))
 	_, err = w.s.Define(ctx, "world", luascripts.Definition{Kind: "priority", Slots: 1, Layout: 1})
 	w.must(err != nil, "define: no error")

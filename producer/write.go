@@ -72,15 +72,17 @@ func (to *writer) split(f *flight, l *lane) {
 	cut()
 }
 
-// command makes one variadic ZADD, or a call of send.lua where that does not do.
+// command makes one variadic ZADD, or a call of a script where that does not do.
 func (to *writer) command(f *flight, l *lane, entries []int32) write {
 	store := l.topic.slots[l.slot].key
 	begin := len(f.args)
 	first := l.topic.Kind.FirstWins() // the first time wins, else the last time or priority
 	script := l.fields != 0 || first && l.topic.Literal || to.cfg.MaxWaiting > 0
 	switch {
-	case script:
+	case l.fields != 0:
 		f.args = append(f.args, to.scripts.SendArgs(l.store(), l.fields, !first, to.cfg.MaxWaiting)...)
+	case script:
+		f.args = append(f.args, to.scripts.AddArgs(l.store(), !first, to.cfg.MaxWaiting)...)
 	case first:
 		f.args = append(f.args, "zadd", store, "nx")
 	default:
