@@ -1,31 +1,11 @@
+// Command rmq is for people: what waits, what fails and why, which worker has which slots,
+// and how to repair it.
+//
+//	rmq stats                       # is anything wrong?
+//	rmq explain orders "order 4711" # where is it, why has it not run?
+//	rmq -h                          # all commands
 package main
 
-import (
-	"context"
-	"io"
-	"os"
-	"os/signal"
-	"runtime/debug"
-	"syscall"
-)
+import "github.com/slotmq/go-rmq/internal/commands"
 
-// memory is how much this process takes before garbage is thrown away at once. Contents may be
-// large, and without a limit there would be as much garbage as there are contents in use.
-const memory = 16 << 20
-
-func main() {
-	debug.SetMemoryLimit(memory)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // the second signal ends the process
-	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
-}
-
-// run is one call of rmq. What it returns is the exit code: 0 if all went well, 1 if not,
-// 2 for wrong usage.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := newApp(stdin, stdout, stderr)
-	root := a.root()
-	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
-	return a.finish(err)
-}
+func main() { commands.Program{Name: "rmq"}.Main() }

@@ -38,7 +38,7 @@ var libraries = []string{
 // reserved says who may import something that most packages must not.
 var reserved = map[string][]string{
 	module + "/rmq":                 {"rmqtest", "rmqhttp", "cmd", "examples", "bench"},
-	module + "/luascripts/byhand":   {"inspector", "cmd"}, // workers and senders need none of it
+	module + "/luascripts/byhand":   {"inspector", "internal/commands"}, // workers and senders need none of it
 	module + "/internal/fleet":      {"consumer"},
 	module + "/internal/lookout":    {"consumer"},
 	module + "/internal/wakeups":    {"consumer", "internal/fleet"},
@@ -50,8 +50,9 @@ var reserved = map[string][]string{
 	"github.com/go-zookeeper/zk":    {"slots", "internal/keeper", "internal/testing/servertest"},
 	"github.com/alicebob/miniredis": {"rmqtest", "internal/testing/servertest", "examples"},
 	module + "/internal/testing":    {"bench"}, // and tests
-	"github.com/spf13":              {"cmd"},   // cobra and what comes with it
-	"golang.org/x":                  {"cmd"},
+	module + "/internal/commands":   {"cmd"},
+	"github.com/spf13":              {"internal/commands"}, // cobra and what comes with it
+	"golang.org/x":                  {"internal/commands"},
 	"go.uber.org/goleak":            {"internal/testing/servertest"},
 	"testing":                       {"rmqtest", "internal/testing"},
 }
@@ -180,9 +181,11 @@ func TestWrongImportsAreFound(t *testing.T) {
 		{"internal/testing/model", module + "/rmq"},
 		{"internal/x", "github.com/spf13/cobra"},
 		{"examples/price", "golang.org/x/sys/unix"},
-		{"cmd/rmq", "testing"},
-		{"cmd/rmq", zk},
-		{"cmd/rmq", mini},
+		{"internal/commands", "testing"},
+		{"internal/commands", zk},
+		{"internal/commands", mini},
+		{"cmd/rmq", "github.com/spf13/cobra"},
+		{"inspector", module + "/internal/commands"},
 		{"producer", zk},
 		{"producer", module + "/slots"},
 		{"consumer", module + "/luascripts/byhand"},
@@ -211,7 +214,8 @@ func TestRightImportsPass(t *testing.T) {
 		"rmq":                         {module + "/producer", module + "/consumer", module + "/inspector", module + "/message"},
 		"rmqhttp":                     {module + "/rmq", "net/http"},
 		"rmqtest":                     {module + "/rmq", "github.com/alicebob/miniredis/v2", "testing"},
-		"cmd/rmq":                     {module + "/rmq", module + "/inspector", "github.com/spf13/cobra"},
+		"cmd/rmq":                     {module + "/internal/commands"},
+		"internal/commands":           {module + "/producer", module + "/inspector", "github.com/spf13/cobra"},
 		"examples/quickstart":         {module + "/rmq", module + "/rmqtest"},
 		"internal/x":                  {"sync"},
 		"internal/y":                  {module + "/message"},

@@ -1,0 +1,54 @@
+package commands
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// A command that cannot be undone, or changes many messages, asks before it begins.
+
+// interrupted is the exit code after a signal, as shells have it.
+const interrupted = 130
+
+// asks gives a command the flag that answers in advance.
+func asks(cmd *cobra.Command, yes *bool) {
+	cmd.Flags().BoolVar(yes, "yes", false, "do not ask")
+}
+
+// confirm asks whether to do what, unless that was answered in advance. It returns nil for yes.
+func (a *app) confirm(ctx context.Context, yes bool, what string) error {
+	if yes {
+		return nil
+	}
+	if f, ok := a.in.(*os.File); ok {
+		if !term.IsTerminal(int(f.Fd())) {
+			return misused("%s: needs --yes, since stdin is no terminal", what)
+		}
+	}
+	if err := a.flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.errs, "%s? [y/N] ", what)
+	answer := make(chan string, 1)
+	go func() { // ends with the process, if there is no answer
+		line, _ := bufio.NewReader(a.in).ReadString('\n')
+		answer <- line
+	}()
+	select {
+	case line := <-answer:
+		switch strings.ToLower(strings.TrimSpace(line)) {
+		case "y", "yes":
+			return nil
+		}
+		return failed("nothing was changed")
+	case <-ctx.Done():
+		fmt.Fprintln(a.errs)
+		return &failure{fmt.Errorf("interrupted; nothing was changed"), interrupted}
+	}
+}

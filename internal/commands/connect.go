@@ -1,0 +1,128 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/redisurl"
+	"github.com/slotmq/go-rmq/slots"
+)
+
+// answerTimeout is how long Redis may take for its first answer. Without a limit the client
+// would try for minutes. Tests have more, since their machine may be busy.
+var answerTimeout = 5 * time.Second
+
+// What go-redis has to say is in its errors, too.
+func init() { redis.SetLogger(silence{}) }
+
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}
+
+// inspector connects, and checks that the server answers. It may be called again.
+func (a *app) inspector(ctx context.Context) (*inspector.Inspector, error) {
+	connected := a.rdb != nil
+	i, err := a.connect()
+	if err != nil || connected {
+		return i, err
+	}
+	return i, a.greet(ctx)
+}
+
+// connect does no I/O yet.
+func (a *app) connect() (*inspector.Inspector, error) {
+	if a.rdb == nil {
+		rdb, err := redisurl.Open(flagOrEnv(a.redis, "RMQ_REDIS", "redis://localhost:6379"))
+		if err != nil {
+			return nil, misused("the URL of Redis (--redis or RMQ_REDIS): %w", err)
+		}
+		a.rdb = rdb
+	}
+	cfg := inspector.Config{Namespace: a.space()}
+	if servers := a.zooKeeper(); servers != "" {
+		cfg.Slots = slots.ZooKeeper(slots.ZooKeeperConfig{
+			Servers: strings.Split(servers, ","),
+			Root:    flagOrEnv(a.zkRoot, "RMQ_ZK_ROOT", ""),
+			Auth:    flagOrEnv(a.zkAuth, "RMQ_ZK_AUTH", ""),
+		})
+	}
+	return inspector.New(a.rdb, cfg)
+}
+
+// topic connects, and looks the topic up.
+func (a *app) topic(ctx context.Context, name string) (*inspector.Inspector, inspector.Topic, error) {
+	i, err := a.inspector(ctx)
+	if err != nil {
+		return nil, inspector.Topic{}, err
+	}
+	t, err := i.Topic(ctx, name)
+	return i, t, err
+}
+
+// greet checks that the server answers, so that all commands report a wrong address at
+// once, and in the same words.
+func (a *app) greet(ctx context.Context) error {
+	err := a.ask(ctx, func(ctx context.Context, server redis.UniversalClient) error { return server.Ping(ctx).Err() })
+	if err == nil || redis.HasErrorPrefix(err, "NOPERM") { // it answers, and the command may do without
+		return nil
+	}
+	return &noAnswer{server: serverOf(a.rdb), err: err}
+}
+
+// ask puts a question to the server, or to all masters of a Cluster: one that hangs must not
+// hide what the others have.
+func (a *app) ask(ctx context.Context, question func(ctx context.Context, server redis.UniversalClient) error) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	for {
+		err := cluster.Ask(ctx, a.rdb, question)
+		var late net.Error
+		if !errors.As(err, &late) || !late.Timeout() || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// serverOf names the server or servers, without user and password.
+func serverOf(rdb redis.UniversalClient) string {
+	switch c := rdb.(type) {
+	case *redis.Client:
+		if addr := c.Options().Addr; addr != "FailoverClient" { // so go-redis calls one that asks Sentinels
+			return addr
+		}
+		return "the master that the Sentinels know"
+	case *redis.ClusterClient:
+		return strings.Join(c.Options().Addrs, ", ")
+	}
+	return "the URL"
+}
+
+// zooKeeper is where ZooKeeper is; empty if not given.
+func (a *app) zooKeeper() string { return flagOrEnv(a.zk, "RMQ_ZK", "") }
+
+// space is the namespace.
+func (a *app) space() string { return flagOrEnv(a.namespace, "RMQ_NAMESPACE", "") }
+
+// now is the time of the server, or the latest of those that answer, to say how long ago
+// something was.
+func (a *app) now(ctx context.Context) (latest time.Time, err error) {
+	var mu sync.Mutex
+	err = a.ask(ctx, func(ctx context.Context, server redis.UniversalClient) error {
+		now, err := server.Time(ctx).Result()
+		mu.Lock()
+		defer mu.Unlock()
+		if now.After(latest) {
+			latest = now
+		}
+		return err
+	})
+	return latest, err
+}

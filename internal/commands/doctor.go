@@ -1,0 +1,107 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/cluster"
+)
+
+func (a *app) doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Check the servers and settings, and say what to do",
+		Long: `Check the servers and settings that RMQ depends on, and say what to do.
+
+  ok     as it should be
+  warn   works, but you should look at it
+  fail   does not work, or may lose messages
+
+Exit code 1 if a check fails. docs/DEPLOYMENT.md explains all settings.`,
+		Example: `  rmq doctor
+  rmq doctor --zk zk1:2181,zk2:2181,zk3:2181`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			checks, err := a.examine(cmd.Context())
+			if err != nil {
+				return err
+			}
+			for _, c := range checks {
+				if err := a.showCheck(c); err != nil {
+					return err
+				}
+			}
+			return verdict(checks)
+		},
+	}
+}
+
+// examine is what the inspector finds. That there is no Redis is a finding, too, and servers
+// that hang must not keep the one waiting who wants to know why nothing works.
+func (a *app) examine(ctx context.Context) ([]inspector.Check, error) {
+	ctx, cancel := context.WithTimeout(ctx, 3*answerTimeout)
+	defer cancel()
+	i, err := a.connect()
+	if err == nil && !cluster.IsCluster(a.rdb) { // of several, it finds out by itself who answers
+		err = a.greet(ctx)
+	}
+	var silent *noAnswer
+	switch {
+	case errors.As(err, &silent):
+		line, _ := a.explain(err)
+		return []inspector.Check{{Name: "connection", Level: inspector.Fail, Detail: line}}, nil
+	case err != nil:
+		return nil, err
+	}
+	return i.Doctor(ctx), nil
+}
+
+type checkJSON struct {
+	Check   string `json:"check"`
+	Level   string `json:"level"`
+	Detail  string `json:"detail"`
+	Advice  string `json:"advice,omitempty"`
+	Command string `json:"command,omitempty"`
+}
+
+func (a *app) showCheck(c inspector.Check) error {
+	detail, advice := oneLine(strings.ToValidUTF8(c.Detail, "\ufffd")), a.ours(oneLine(strings.ToValidUTF8(c.Advice, "\ufffd")))
+	if a.json {
+		return a.object(checkJSON{c.Name, string(c.Level), detail, advice, c.Command})
+	}
+	hues := map[inspector.Level]hue{inspector.OK: green, inspector.Warn: yellow, inspector.Fail: red}
+	const level = 6 // columns, with the gap
+	lines := wrap(c.Name+": "+legible(detail), a.width()-level)
+	if advice != "" {
+		lines = append(lines, wrap(legible(advice), a.width()-level)...)
+	}
+	if c.Command != "" { // whole, however wide the screen is: it is to be copied
+		lines = append(lines, oneLine(c.Command))
+	}
+	for n, line := range lines {
+		label := strings.Repeat(" ", level)
+		if n == 0 {
+			label = a.paint(hues[c.Level], string(c.Level)) + strings.Repeat(" ", max(1, level-len(c.Level)))
+		}
+		fmt.Fprintln(a.out, label+line)
+	}
+	return nil
+}
+
+// verdict fails if a check did, and names those that did.
+func verdict(checks []inspector.Check) error {
+	var bad []string
+	for _, c := range checks {
+		if c.Level == inspector.Fail {
+			bad = append(bad, c.Name)
+		}
+	}
+	if bad == nil {
+		return nil
+	}
+	return failed("%s failed: %s; the lines above say what to do", countOf(len(bad), "check"), strings.Join(bad, ", "))
+}

@@ -1,0 +1,60 @@
+package commands
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/message"
+)
+
+func (a *app) everyRunCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "run TOPIC NAME",
+		Short: "Send the message of a plan now",
+		Long: `Send the message of a plan now, beside its times, which stay as they are. It is
+a send like any other: what waits already merges with it.`,
+		Example: `  rmq every run reports nightly`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			i, t, err := a.topic(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			p, err := a.plan(ctx, i, t.Name, args[1])
+			if err != nil {
+				return err
+			}
+			if p.Err != nil {
+				return failed("plan %s of %s: %w", legible(p.Name), legible(t.Name), p.Err)
+			}
+			return a.sendNow(ctx, i, t, p)
+		},
+	}
+}
+
+// sendNow sends the message of a plan.
+func (a *app) sendNow(ctx context.Context, i *inspector.Inspector, t inspector.Topic, p inspector.Plan) error {
+	var m message.Message
+	switch t.Kind {
+	case message.KindRangeMerge:
+		m = message.RangeMerge{Content: p.Content, SlotBasis: p.SlotBasis, Range: time.Millisecond}
+	case message.KindPriority:
+		m = message.Priority{Content: p.Content, SlotBasis: p.SlotBasis, Priority: p.Priority}
+	default:
+		m = message.FixedTime{Content: p.Content, SlotBasis: p.SlotBasis, In: time.Millisecond}
+	}
+	s := &sending{app: a, inspector: i, topic: t.Topic}
+	closed, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer closed()
+	receipt, err := s.producer.Send(ctx, s.topic, m)
+	if err != nil {
+		return err
+	}
+	return s.report(ctx, payload{content: p.Content, basis: p.SlotBasis}, m, receipt)
+}

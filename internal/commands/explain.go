@@ -1,0 +1,313 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/humantime"
+)
+
+func (a *app) explainCommand() *cobra.Command {
+	var basis string
+	cmd := &cobra.Command{
+		Use:   "explain TOPIC CONTENT",
+		Short: "Show where a message is and what it waits for",
+		Long: `Show where a message is, why it has not run, and what it waits for.
+
+A message is found by its content, byte by byte. It may be in several places: a
+new copy waits while an older one is in flight, waits for its retry, or is dead.
+Exit code 1 if it is nowhere.`,
+		Example: `  rmq explain orders "order 4711"
+  rmq explain orders "order 4711" --basis "customer 12"
+  rmq explain orders --base64 AAECAw==`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			content, err := a.content(args[1])
+			if err != nil {
+				return err
+			}
+			i, err := a.inspector(cmd.Context())
+			if err != nil {
+				return err
+			}
+			found, err := i.Explain(cmd.Context(), args[0], content, basis)
+			if err := a.partly(err); err != nil {
+				return err
+			}
+			if len(found) == 0 {
+				t, err := i.Topic(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				return a.nowhere(cmd.Context(), i, t, content, basis)
+			}
+			limit, err := i.Policy(cmd.Context(), args[0])
+			if err := a.partly(err); err != nil {
+				return err
+			}
+			for n, e := range found {
+				e.WaitsFor = append(e.WaitsFor, slowed(e, limit)...)
+				if a.json {
+					if err := a.object(a.explained(e)); err != nil {
+						return err
+					}
+					continue
+				}
+				if n > 0 {
+					fmt.Fprintln(a.out)
+				}
+				a.describe(e)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&basis, "basis", "", "the `SlotBasis` it was sent with: look in its slot only")
+	return cmd
+}
+
+// nowhere says that a message is not in a topic, and which slots were searched.
+func (a *app) nowhere(ctx context.Context, i *inspector.Inspector, t inspector.Topic, content, basis string) error {
+	looked := fmt.Sprintf("all %d slots of %s", t.Slots, legible(t.Name))
+	if t.Slots == 1 {
+		looked = "the one slot of " + legible(t.Name)
+	} else if basis != "" {
+		looked = fmt.Sprintf("the slot of basis %s of %s; without --basis all are looked at", legible(shorten(basis, 40)), legible(t.Name))
+	}
+	if len(a.missed.Failures) > 0 {
+		return failed("%s is not here%s, see above", shorten(a.text(content), 60), a.whereLooked())
+	}
+	if until, err := a.uniqueUntil(ctx, i, t, content, basis); err == nil && !until.IsZero() {
+		return failed("%s is not here: handled, dropped or deleted; but unique until %s: an equal one is a duplicate; %s cancel ends that, with the --basis it had, if any; looked in %s",
+			shorten(a.text(content), 60), moment(until), a.Name, looked)
+	}
+	return failed("%s is not here: never sent, handled already, or sent with another content; looked in %s", shorten(a.text(content), 60), looked)
+}
+
+// uniqueUntil is the latest time until when an equal message is a duplicate; zero if none is.
+func (a *app) uniqueUntil(ctx context.Context, i *inspector.Inspector, t inspector.Topic, content, basis string) (latest time.Time, err error) {
+	all, err := i.Unique(ctx, t.Name, content, basis)
+	if err != nil {
+		return latest, err
+	}
+	now, err := a.now(ctx)
+	for _, until := range all {
+		if until.After(now) && until.After(latest) {
+			latest = until
+		}
+	}
+	return latest, err
+}
+
+// slowed says that a message may wait because its topic is limited.
+func slowed(e inspector.Explanation, limit inspector.Policy) []string {
+	if e.Waiting == nil && e.Retry == nil || limit == (inspector.Policy{}) {
+		return nil
+	}
+	return []string{"the limit of its topic: " + left(limit)}
+}
+
+const indent = 16 // of what is said of a place, with its label
+
+// describe prints it for people.
+func (a *app) describe(e inspector.Explanation) {
+	where := fmt.Sprintf(" in slot %d of %s", e.Slot, shorten(legible(e.Topic.Name), max(a.width()/2, 20)))
+	content := shorten(a.text(e.Content), max(a.width()-columns(where), 20))
+	fmt.Fprintln(a.out, a.paint(bold, content)+where) // as it is: wrapping would lose spaces
+	line := func(label, text string) { a.detail("  "+label, indent, text) }
+	exact := func(t stamp) string { return " (" + moment(t.Time) + ")" }
+
+	if w := e.Waiting; w != nil {
+		switch {
+		case w.Priority > 0:
+			line("waiting", fmt.Sprintf("with priority %d, %s", w.Priority, before(e.Before, e.Beside)))
+		default:
+			line("waiting", until(w.Due, e.Now)+exact(stamp{w.Due})+", "+before(e.Before, 0))
+		}
+	}
+	if f := e.Flight; f != nil {
+		text := fmt.Sprintf("%s, taken %s by %s, in a batch of %d", ofAll(f.Attempt), humantime.Ago(e.Now.Sub(f.Since)), legible(f.Worker), f.Batch)
+		switch over := e.Now.Sub(f.LeaseEnds); {
+		case f.LeaseEnds.IsZero():
+		case over < time.Millisecond:
+			text += ", lease ends " + humantime.In(-over)
+		default:
+			text += ", lease ended " + humantime.Ago(over)
+		}
+		line("in flight", text)
+	}
+	if r := e.Retry; r != nil {
+		label, text := "retrying", ofAll(r.Attempt)
+		if r.Due.IsZero() {
+			text += ", at once"
+		} else {
+			text += ", " + until(r.Due, e.Now) + exact(stamp{r.Due})
+		}
+		if e.PutBack != nil && r.Attempt == 1 {
+			label = "waiting"
+			text += ", put back by its handler"
+			if r.Priority > 0 {
+				text += fmt.Sprintf(", with priority %d", r.Priority)
+			}
+		}
+		line(label, text)
+	}
+	if d := e.Dead; d != nil {
+		line("dead", "died "+humantime.Ago(e.Now.Sub(d.Died))+exact(stamp{d.Died})+"; "+a.Name+" dead requeue has it delivered again")
+	}
+	if p := e.PutBack; p != nil {
+		line("put back", putBackLine(p, e.Now))
+	}
+	if f := e.Failure; f != nil {
+		for n, text := range failureLines(f, e) {
+			line([]string{"last error", "first failed"}[n], text)
+		}
+	}
+	for _, l := range noteLines(e.Note, e.Now) {
+		line(l.label, l.text)
+	}
+	if !e.Unique.IsZero() {
+		line("unique", "for "+humantime.Duration(e.Unique.Sub(e.Now))+exact(stamp{e.Unique})+": an equal one is a duplicate")
+	}
+	for n, text := range e.WaitsFor {
+		label := "waits for"
+		if n > 0 {
+			label = "and"
+		}
+		line(label, legible(text))
+	}
+}
+
+// failureLines are the last error and, if there were several, when they began.
+func failureLines(f *inspector.Failure, e inspector.Explanation) []string {
+	last := legible(f.Reason)
+	if f.Reason == "" {
+		last = "not known"
+	}
+	last += fmt.Sprintf(" (attempt %d, %s", f.Attempts, humantime.Ago(e.Now.Sub(f.Last)))
+	if f.Worker != "" {
+		last += ", by " + legible(f.Worker)
+	}
+	lines := []string{last + ")"}
+	if f.Attempts > 1 && !f.First.IsZero() {
+		lines = append(lines, humantime.Ago(e.Now.Sub(f.First))+" ("+moment(f.First)+")")
+	}
+	return lines
+}
+
+// putBackLine says when a handler put a message back, and why.
+func putBackLine(p *inspector.PutBack, now time.Time) string {
+	text := humantime.Ago(now.Sub(p.Last))
+	if p.First.Before(p.Last) {
+		text += ", first " + humantime.Ago(now.Sub(p.First))
+	}
+	if p.Worker != "" && p.Worker != "-" {
+		text += ", by " + legible(p.Worker)
+	}
+	return text + "; no delivery is spent: " + legible(p.Reason)
+}
+
+// before says how many go before a message for certain, and how many more may.
+func before(n, beside int) string {
+	text := fmt.Sprintf("%d go before it", n)
+	switch {
+	case n == 0 && beside > 0:
+		return fmt.Sprintf("%d with the same priority may go before it", beside)
+	case n == 0:
+		return "none goes before it"
+	case n == 1:
+		text = "1 goes before it"
+	}
+	if beside > 0 {
+		text += fmt.Sprintf(", and %d with the same priority may", beside)
+	}
+	return text
+}
+
+type explanationJSON struct {
+	Topic string `json:"topic"`
+	shown
+	Slot     int          `json:"slot"`
+	Now      stamp        `json:"now"`
+	Waiting  *entryJSON   `json:"waiting,omitempty"`
+	Before   *int         `json:"before,omitempty"`
+	Beside   *int         `json:"same_priority,omitempty"` // that may go before it, too
+	Flight   *flightJSON  `json:"in_flight,omitempty"`
+	Retry    *entryJSON   `json:"retrying,omitempty"`
+	Dead     *entryJSON   `json:"dead,omitempty"`
+	Failure  *failureJSON `json:"failure,omitempty"`
+	PutBack  *putBackJSON `json:"put_back,omitempty"`
+	Note     *noteJSON    `json:"note,omitempty"`
+	Unique   stamp        `json:"unique_until,omitzero"`
+	WaitsFor []string     `json:"waits_for"`
+}
+
+type flightJSON struct {
+	Worker    string `json:"worker"`
+	Since     stamp  `json:"since,omitzero"`
+	Attempt   int    `json:"attempt"`
+	LeaseEnds stamp  `json:"lease_ends,omitzero"`
+	Batch     int    `json:"batch"`
+}
+
+// failureJSON is what is known of failures.
+type failureJSON struct {
+	Attempts int    `json:"attempts"`
+	First    stamp  `json:"first,omitzero"`
+	Last     stamp  `json:"last,omitzero"`
+	Priority int64  `json:"priority,omitempty"`
+	Worker   string `json:"worker,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+}
+
+// putBackJSON is what is known of a message that its handler put back.
+type putBackJSON struct {
+	First  stamp  `json:"first"`
+	Last   stamp  `json:"last"`
+	Worker string `json:"worker,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+func putBackOf(p *inspector.PutBack) *putBackJSON {
+	if p == nil {
+		return nil
+	}
+	return &putBackJSON{stamp{p.First}, stamp{p.Last}, p.Worker, strings.ToValidUTF8(p.Reason, "\ufffd")}
+}
+
+func failureOf(f *inspector.Failure) *failureJSON {
+	if f == nil {
+		return nil
+	}
+	return &failureJSON{f.Attempts, stamp{f.First}, stamp{f.Last}, f.Priority, f.Worker, strings.ToValidUTF8(f.Reason, "\ufffd")}
+}
+
+func (a *app) explained(e inspector.Explanation) explanationJSON {
+	entry := func(at *inspector.Entry) *entryJSON {
+		if at == nil {
+			return nil
+		}
+		j := a.entryOf("", *at)
+		j.shown = shown{} // it is printed once
+		return &j
+	}
+	j := explanationJSON{
+		Topic: e.Topic.Name, shown: a.shown(e.Content), Slot: e.Slot, Now: stamp{e.Now},
+		Waiting: entry(e.Waiting), Retry: entry(e.Retry), Dead: entry(e.Dead), Failure: failureOf(e.Failure), PutBack: putBackOf(e.PutBack),
+		Note: noteOf(e.Note), Unique: stamp{e.Unique},
+		WaitsFor: append([]string{}, e.WaitsFor...),
+	}
+	if e.Waiting != nil {
+		j.Before = &e.Before
+		if e.Waiting.Priority > 0 {
+			j.Beside = &e.Beside
+		}
+	}
+	if f := e.Flight; f != nil {
+		j.Flight = &flightJSON{f.Worker, stamp{f.Since}, f.Attempt, stamp{f.LeaseEnds}, f.Batch}
+	}
+	return j
+}

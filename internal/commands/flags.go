@@ -1,0 +1,207 @@
+package commands
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/limits"
+)
+
+// The values of flags, and of the lines of a batch.
+
+// span is a length of time: 90s, 1h30m, and with days 7d or 2d12h.
+type span time.Duration
+
+func (s *span) Set(text string) error {
+	d, err := parseSpan(text)
+	*s = span(d)
+	return err
+}
+
+func (s *span) String() string {
+	if *s == 0 { // or the help would call it a default
+		return ""
+	}
+	return time.Duration(*s).String()
+}
+func (*span) Type() string { return "duration" }
+
+// spanPart is a number with its unit, at the beginning of a text.
+var spanPart = regexp.MustCompile(`^(\d+\.?\d*|\.\d+)(d|h|ms|m|us|µs|s|ns)`)
+
+var spanUnits = map[string]time.Duration{
+	"d": 24 * time.Hour, "h": time.Hour, "m": time.Minute, "s": time.Second,
+	"ms": time.Millisecond, "us": time.Microsecond, "µs": time.Microsecond, "ns": 1,
+}
+
+// parseSpan reads a duration. It computes with whole numbers of any size: one that is too
+// large must not become another one.
+func parseSpan(text string) (time.Duration, error) {
+	const longest = 100 // bytes: more makes no sense
+	wrong := errors.New("not a duration such as 90s, 1h30m or 7d")
+	switch {
+	case text == "0":
+		return 0, nil
+	case text == "" || len(text) > longest:
+		return 0, wrong
+	}
+	sum := new(big.Rat)
+	for rest := text; rest != ""; {
+		part := spanPart.FindStringSubmatch(rest)
+		if part == nil {
+			return 0, wrong
+		}
+		number, ok := new(big.Rat).SetString(part[1])
+		if !ok {
+			return 0, wrong
+		}
+		sum.Add(sum, number.Mul(number, new(big.Rat).SetInt64(int64(spanUnits[part[2]]))))
+		rest = rest[len(part[0]):]
+	}
+	whole := new(big.Int).Quo(sum.Num(), sum.Denom())
+	if !whole.IsInt64() {
+		return 0, errors.New("more than 106751d, the longest duration that there is here")
+	}
+	return time.Duration(whole.Int64()), nil
+}
+
+// age is a span that divides old messages from new ones. An age of nothing would mean all
+// messages; for that you leave the flag out.
+type age struct{ span }
+
+func (a *age) Set(text string) error {
+	err := a.span.Set(text)
+	if err == nil && time.Duration(a.span) < time.Millisecond {
+		return errors.New("less than 1ms; leave it out if the age does not matter")
+	}
+	return err
+}
+
+func isSpan(text string) bool {
+	_, err := parseSpan(text)
+	return err == nil
+}
+
+// slotList are slots: 3, or 3,7 or 0-5, and several of these.
+type slotList []int
+
+func (l *slotList) Set(text string) error {
+	var all []int
+	for part := range strings.SplitSeq(text, ",") {
+		low, high, found := strings.Cut(strings.TrimSpace(part), "-")
+		if !found {
+			high = low
+		}
+		first, err := strconv.ParseUint(low, 10, 16) // no topic has more
+		last, err2 := strconv.ParseUint(high, 10, 16)
+		if err != nil || err2 != nil || first > last {
+			return errors.New("not slots such as 3, 3,7 or 0-5")
+		}
+		for slot := first; slot <= last; slot++ {
+			all = append(all, int(slot))
+		}
+	}
+	*l = append(*l, all...)
+	return nil
+}
+
+func (l *slotList) String() string { return strings.ReplaceAll(ranges(*l), ", ", ",") }
+func (*slotList) Type() string     { return "slots" }
+
+// instant is a point in time, as rmq prints it here or in JSON.
+type instant struct{ time.Time }
+
+func (i *instant) Set(text string) error {
+	t, err := parseInstant(text)
+	i.Time = t
+	return err
+}
+
+func (i *instant) String() string {
+	if i.IsZero() {
+		return ""
+	}
+	return stampText(i.Time)
+}
+func (*instant) Type() string { return "time" }
+
+// instants are the forms of one. Those without a zone are by the clock on the wall here.
+var instants = []string{time.RFC3339Nano, "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02"}
+
+func parseInstant(text string) (time.Time, error) {
+	for _, form := range instants {
+		if t, err := time.ParseInLocation(form, text, time.Local); err == nil {
+			if y := t.UTC().Year(); y < 1970 || y > 9999 { // the zero time, for one, means that none is given
+				return time.Time{}, errors.New("not a time in the years 1970 to 9999")
+			}
+			return t, nil
+		}
+	}
+	return time.Time{}, errors.New(`not a time such as 2026-01-31T15:04:05Z, or "2026-01-31 15:04" by the clock here`)
+}
+
+// stampText is a time as flags and JSON have it.
+func stampText(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// pace is how many a second: 100, 100/s, 5000/m, 20000/h.
+type pace float64
+
+func (p *pace) Set(text string) error {
+	number, unit, found := strings.Cut(text, "/")
+	n, err := strconv.ParseFloat(number, 64)
+	per, known := map[string]float64{"s": 1, "m": 60, "h": 3600}[unit]
+	if !found {
+		per, known = 1, true
+	}
+	if err != nil || !known || math.IsNaN(n) || math.IsInf(n, 0) {
+		return errors.New("not a rate such as 100/s, 5000/m or 20000/h")
+	}
+	if !limits.Rate(n / per) { // which the inspector would refuse, too
+		return errors.New("not a rate from 3.6/h to 1000000/s")
+	}
+	*p = pace(n / per)
+	return nil
+}
+
+func (p *pace) String() string {
+	if *p == 0 {
+		return ""
+	}
+	return humantime.Rate(float64(*p))
+}
+func (*pace) Type() string { return "rate" }
+
+// limitRate is the pace of a topic that is limited.
+type limitRate struct{ pace }
+
+func (r *limitRate) Set(text string) error {
+	number, _, _ := strings.Cut(text, "/")
+	if n, err := strconv.ParseFloat(number, 64); err == nil && n == 0 {
+		return errors.New("nothing at all; to stop a topic, pause it")
+	}
+	return r.pace.Set(text)
+}
+
+// grouped writes a number as people read it: 4,812.
+func grouped(n int) string {
+	text := strconv.Itoa(n)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}
+
+// countOf is a number with its noun: "1 dead message", "4,812 dead messages".
+func countOf(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%s %ss", grouped(n), one)
+}

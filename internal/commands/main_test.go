@@ -1,0 +1,17 @@
+package commands
+
+import (
+	"os"
+	"testing"
+
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+)
+
+func TestMain(m *testing.M) {
+	// What the person who runs the tests uses must not be touched by them.
+	for _, v := range []string{"RMQ_REDIS", "RMQ_ZK", "RMQ_ZK_ROOT", "RMQ_ZK_AUTH", "RMQ_NAMESPACE", "NO_COLOR"} {
+		os.Unsetenv(v)
+	}
+	answerTimeout = testPatience
+	servertest.Main(m)
+}

@@ -1,0 +1,138 @@
+package commands
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/message"
+)
+
+var states = []string{string(inspector.Waiting), string(inspector.InFlight), string(inspector.Retrying), string(inspector.Dead)}
+
+func (a *app) peekCommand() *cobra.Command {
+	var state string
+	var slots []int
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "peek TOPIC",
+		Short: "Show the messages that come next, or run, or died",
+		Long: `Show the messages of a topic: those that come next first, of the dead the
+latest first. Nothing is taken or changed.`,
+		Example: `  rmq peek orders
+  rmq peek orders --state retrying --limit 5
+  rmq peek orders --state in-flight --slot 7`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains(states, state) {
+				return misused("--state is %q; it must be %s", state, alternatives(states))
+			}
+			if limit < 1 {
+				return misused("--limit is %d; it must be 1 or more", limit)
+			}
+			ctx := cmd.Context()
+			i, err := a.inspector(ctx)
+			if err != nil {
+				return err
+			}
+			look := limit
+			if limit < math.MaxInt {
+				look++ // to know whether there are more
+			}
+			now, err := a.now(ctx)
+			if err != nil {
+				return err
+			}
+			table := a.table("slot#", "when", "attempt#", "content")
+			shown, more := 0, false
+			for e, err := range i.Peek(ctx, args[0], inspector.State(state), slots, look) {
+				if err := a.partly(err); err != nil {
+					return err
+				}
+				if err != nil { // it is the last
+					break
+				}
+				if more = shown == limit; more {
+					continue // there is no other message, but parts that could not be read may follow
+				}
+				shown++
+				if a.json {
+					if err := a.object(a.entryOf(args[0], e)); err != nil {
+						return err
+					}
+					continue
+				}
+				attempt := ""
+				if e.Attempt > 0 {
+					attempt = fmt.Sprint(e.Attempt)
+				}
+				table.row(e.Slot, when(e, now), attempt, a.text(e.Content))
+			}
+			if a.json {
+				return nil
+			}
+			if err := table.end(); err != nil {
+				return err
+			}
+			if shown == 0 {
+				a.say("nothing in %s is %s%s", legible(args[0]), state, a.whereLooked())
+				return nil
+			}
+			if more {
+				a.say("and more; --limit shows more")
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&state, "state", states[0], "`state` of those to show: "+alternatives(states))
+	slotsFlag(cmd, &slots)
+	cmd.Flags().IntVar(&limit, "limit", 20, "show at most `n`")
+	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(states, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	return cmd
+}
+
+// entryJSON is a message and its place.
+type entryJSON struct {
+	Topic string `json:"topic,omitempty"`
+	shown
+	Slot     int    `json:"slot"`
+	State    string `json:"state"`
+	Due      stamp  `json:"due,omitzero"`
+	Priority int64  `json:"priority,omitempty"`
+	Attempt  int    `json:"attempt,omitempty"`
+	Died     stamp  `json:"died,omitzero"`
+}
+
+func (a *app) entryOf(topic string, e inspector.Entry) entryJSON {
+	return entryJSON{topic, a.shown(e.Content), e.Slot, string(e.State), stamp{e.Due}, e.Priority, e.Attempt, stamp{e.Died}}
+}
+
+// when says in a few words when an entry will be delivered, or was.
+func when(e inspector.Entry, now time.Time) string {
+	switch {
+	case e.State == inspector.Dead:
+		return "died " + humantime.Ago(now.Sub(e.Died))
+	case e.State == inspector.InFlight:
+		return "in flight"
+	case e.Priority > 0:
+		return fmt.Sprintf("priority %d", e.Priority)
+	case e.Due.IsZero():
+		return "at once"
+	}
+	return until(e.Due, now)
+}
+
+// until says when something is due, or for how long it has been.
+func until(t, now time.Time) string {
+	if d := now.Sub(t); d >= time.Millisecond {
+		return "due for " + humantime.Duration(d)
+	}
+	return "due " + humantime.In(t.Sub(now))
+}
+
+// ofAll says which of all deliveries one is.
+func ofAll(attempt int) string { return fmt.Sprintf("attempt %d of %d", attempt, message.MaxRetries+1) }

@@ -1,0 +1,37 @@
+package commands
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+)
+
+// Program is a binary with these commands.
+type Program struct {
+	Name string
+}
+
+// memory is how much this process takes before garbage is thrown away at once. Contents may be
+// large, and without a limit there would be as much garbage as there are contents in use.
+const memory = 16 << 20
+
+// Main is the main function of the binary.
+func (p Program) Main() {
+	debug.SetMemoryLimit(memory)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // the second signal ends the process
+	os.Exit(p.Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// Run is one call. What it returns is the exit code: 0 if all went well, 1 if not,
+// 2 for wrong usage.
+func (p Program) Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := newApp(p, stdin, stdout, stderr)
+	root := a.root()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	return a.finish(err)
+}

@@ -1,0 +1,83 @@
+package commands
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// content reads a CONTENT from the command line.
+func (a *app) content(arg string) (string, error) {
+	if !a.base64 {
+		return arg, nil
+	}
+	content, err := base64.StdEncoding.DecodeString(arg)
+	if err != nil {
+		return "", misused("with --base64 contents are base64, and %s is not: %w", strconv.Quote(shorten(arg, 40)), err)
+	}
+	return string(content), nil
+}
+
+// text is a content as it is shown to people.
+func (a *app) text(content string) string {
+	if a.base64 {
+		return base64.StdEncoding.EncodeToString([]byte(content))
+	}
+	return legible(content)
+}
+
+// legible is a text as it is, or quoted as in Go, if it would not look like itself or do
+// something to the terminal.
+func legible(s string) string {
+	if s == "" || s[0] == '"' || s[0] == ' ' || s[len(s)-1] == ' ' || !utf8.ValidString(s) ||
+		strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
+// say prints a line, or several if it is too long for the screen.
+func (a *app) say(format string, args ...any) {
+	for _, line := range wrap(fmt.Sprintf(format, args...), a.width()) {
+		fmt.Fprintln(a.out, line)
+	}
+}
+
+// detail prints a text behind a label, with its further lines below its first.
+func (a *app) detail(label string, indent int, text string) {
+	for i, line := range wrap(text, max(a.width()-indent, 20)) {
+		if i > 0 {
+			label = ""
+		}
+		fmt.Fprintf(a.out, "%-*s%s\n", indent, label, line)
+	}
+}
+
+// moment is a time as the clock on the wall here shows it.
+func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000") }
+
+// ranges writes slots as people do: 0-3, 7.
+func ranges(slots []int) string {
+	var parts []string
+	for i := 0; i < len(slots); {
+		j := i
+		for j+1 < len(slots) && slots[j+1] == slots[j]+1 {
+			j++
+		}
+		part := strconv.Itoa(slots[i])
+		if j > i {
+			part += "-" + strconv.Itoa(slots[j])
+		}
+		parts, i = append(parts, part), j+1
+	}
+	return strings.Join(parts, ", ")
+}
+
+// alternatives lists words for people: a, b or c.
+func alternatives(all []string) string {
+	return strings.Join(all[:len(all)-1], ", ") + " or " + all[len(all)-1]
+}

@@ -1,0 +1,100 @@
+package commands
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/slotmq/go-rmq/inspector"
+)
+
+func (a *app) topicsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "topics",
+		Short: "List the topics and how they are defined",
+		Long: `List the topics and how they are defined, by name.
+
+A topic is there from its first message, or its first worker, on. A misspelt one
+is a topic of its own: it has messages, and no worker.`,
+		Example: "  rmq topics",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			i, err := a.inspector(cmd.Context())
+			if err != nil {
+				return err
+			}
+			topics, err := i.Topics(cmd.Context())
+			if err := a.partly(err); err != nil {
+				return err
+			}
+			return a.showTopics(topics)
+		},
+	}
+}
+
+// topicJSON is the definition of a topic. If it cannot be read, only the name is known.
+type topicJSON struct {
+	Topic   string `json:"topic"`
+	Kind    string `json:"kind,omitempty"`
+	Slots   int    `json:"slots,omitempty"`
+	Literal bool   `json:"literal,omitempty"`
+	Notes   bool   `json:"notes,omitempty"`
+	Sharing string `json:"sharing,omitempty"`
+	Created stamp  `json:"created,omitzero"`
+}
+
+func definitionOf(t inspector.Topic) topicJSON {
+	j := topicJSON{Topic: t.Name, Slots: t.Slots, Literal: t.Literal, Notes: t.Notes, Sharing: t.Sharing, Created: stamp{t.Created}}
+	if t.Kind != 0 {
+		j.Kind = t.Kind.String()
+	}
+	return j
+}
+
+func (a *app) showTopics(topics []inspector.Topic) error {
+	if a.json {
+		for _, t := range topics {
+			if err := a.object(definitionOf(t)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(topics) == 0 {
+		a.noTopics()
+		return nil
+	}
+	table := a.table("topic", "kind", "slots#", "shared by", "created")
+	for _, t := range topics {
+		name := legible(t.Name)
+		if t.Kind == 0 {
+			what := "no definition, see " + a.Name + " doctor"
+			if a.blind(t.Name) {
+				what = "its server does not answer"
+			}
+			table.row(name, painted{what, red})
+			continue
+		}
+		kind, sharing, created := t.Kind.String(), t.Sharing, ""
+		if t.Literal {
+			kind += ", literal"
+		}
+		if t.Notes {
+			kind += ", notes"
+		}
+		if sharing == "" {
+			sharing = "no worker yet"
+		}
+		if !t.Created.IsZero() {
+			created = moment(t.Created)
+		}
+		table.row(name, kind, t.Slots, sharing, created)
+	}
+	return table.end()
+}
+
+// noTopics says so, since an empty table might be taken for a failure.
+func (a *app) noTopics() {
+	if ns := a.space(); ns != "" {
+		a.say("no topics in namespace %s yet: nothing was sent there, and no worker has started", legible(ns))
+		return
+	}
+	a.say("no topics yet: nothing was sent, and no worker has started (or is a --namespace missing?)")
+}

@@ -1,0 +1,26 @@
+package commands
+
+import (
+	"testing"
+
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+func TestTopicsTellWhatATopicIs(t *testing.T) {
+	onEach(t, func(t *testing.T, s at) {
+		for name, define := range map[string][]any{
+			"mails":  {"kind", "fixed-time", "literal", 1, "layout", luascripts.LayoutOf(true)},
+			"orders": {"kind", "priority", "literal", 0, "layout", luascripts.LayoutOf(false)},
+		} {
+			must(t, s.rdb.HSet(t.Context(), luascripts.DefinitionKey(name), append(define, "slots", 4, "sharing", "")...).Err())
+			must(t, s.rdb.SAdd(t.Context(), luascripts.TopicsKey, name).Err())
+		}
+		wantText(t, s.text(t, "topics"), `
+	TOPIC  KIND  SLOTS  SHARED BY  CREATED
+	mails  fixed-time, literal, notes  4  no worker yet
+	orders  priority  4  no worker yet`)
+		objects := s.objects(t, "topics")
+		want(t, field(objects, "literal"), "[true <nil>]")
+		want(t, field(objects, "notes"), "[true <nil>]")
+	})
+}

@@ -1,0 +1,152 @@
+package commands
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slotmq/go-rmq/inspector"
+)
+
+func (a *app) workersCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "workers",
+		Short: "List the workers and the slots they have",
+		Long: `List the workers and the slots they have.
+
+Workers of topics that are shared by ZooKeeper are shown only with --zk and the
+--namespace of the topic, with the slots that they really have. Without these
+flags the topics are named, in JSON as unseen_topic.
+
+A worker that is "probing" tries only one message of the topic now and then,
+because all of them fail: what its handlers need is away.`,
+		Example: `  rmq workers
+  rmq workers --zk zk1:2181,zk2:2181,zk3:2181`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			i, err := a.inspector(ctx)
+			if err != nil {
+				return err
+			}
+			workers, err := i.Workers(ctx)
+			if err := a.partly(err); err != nil {
+				return err
+			}
+			unseen, err := i.Unseen(ctx)
+			if err := a.partly(err); err != nil {
+				return err
+			}
+			if a.json {
+				return a.workerObjects(workers, unseen)
+			}
+			return a.showWorkers(workers, unseen)
+		},
+	}
+}
+
+type workerJSON struct {
+	Worker   string           `json:"worker"`
+	Host     string           `json:"host,omitempty"`
+	PID      int              `json:"pid,omitempty"`
+	Version  string           `json:"version,omitempty"`
+	Leaving  bool             `json:"leaving,omitempty"`
+	Until    stamp            `json:"until,omitzero"`
+	Assigned map[string][]int `json:"assigned"`
+	Held     map[string][]int `json:"held,omitempty"`
+	Probing  map[string]stamp `json:"probing,omitempty"`
+}
+
+// unseenJSON is a topic whose workers are not among the others.
+type unseenJSON struct {
+	Topic string `json:"unseen_topic"`
+	Why   string `json:"why"`
+}
+
+// unseenWhy is why the workers of a topic are not seen, and what shows them.
+func (a *app) unseenWhy(t inspector.Topic) string {
+	asked := a.zooKeeper() != ""
+	switch {
+	case t.Foreign && t.Namespace == "" && asked:
+		return "is of no namespace: without --namespace its workers are seen"
+	case t.Foreign && t.Namespace == "":
+		return "is of no namespace: --zk, without --namespace, shows its workers"
+	case t.Foreign && asked:
+		return "is of namespace " + t.Namespace + ": --namespace " + t.Namespace + " shows its workers"
+	case t.Foreign:
+		return "is of namespace " + t.Namespace + ": --zk and --namespace " + t.Namespace + " show its workers"
+	case asked:
+		return "is shared by ZooKeeper, which does not answer: " + a.Name + " doctor says why"
+	}
+	return "is shared by ZooKeeper: --zk shows its workers"
+}
+
+func (a *app) workerObjects(workers []inspector.Worker, unseen []inspector.Topic) error {
+	for _, w := range workers {
+		probing := map[string]stamp{}
+		for topic, since := range w.Probing {
+			probing[topic] = stamp{since}
+		}
+		err := a.object(workerJSON{w.ID, w.Host, w.PID, w.Version, w.Leaving, stamp{w.Until}, w.Assigned, w.Held, probing})
+		if err != nil {
+			return err
+		}
+	}
+	for _, t := range unseen {
+		if err := a.object(unseenJSON{t.Name, "it " + a.unseenWhy(t)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) showWorkers(workers []inspector.Worker, unseen []inspector.Topic) error {
+	var notes []string
+	for _, t := range unseen {
+		notes = append(notes, legible(t.Name)+" "+a.unseenWhy(t))
+	}
+	if len(workers) == 0 {
+		notes = append([]string{"no workers" + a.whereLooked()}, notes...)
+		for _, n := range notes {
+			a.say("%s", n)
+		}
+		return nil
+	}
+	table := a.table("worker", "topic", "slots#", "which", "state")
+	for _, w := range workers {
+		names := slices.Collect(maps.Keys(w.Assigned))
+		for topic := range w.Held { // it may still have some that are no longer assigned to it
+			if _, both := w.Assigned[topic]; !both {
+				names = append(names, topic)
+			}
+		}
+		slices.Sort(names)
+		if names == nil {
+			names = []string{""}
+		}
+		for _, topic := range names {
+			var state []string
+			if w.Leaving {
+				state = append(state, "leaving")
+			}
+			if w.Held != nil && !slices.Equal(w.Held[topic], w.Assigned[topic]) {
+				has := "none"
+				if len(w.Held[topic]) > 0 {
+					has = ranges(w.Held[topic])
+				}
+				state = append(state, "still has "+has)
+			}
+			if since, probing := w.Probing[topic]; probing {
+				state = append(state, "probing since "+moment(since))
+			}
+			name := ""
+			if topic != "" {
+				name = legible(topic)
+			}
+			assigned := w.Assigned[topic]
+			table.row(legible(w.ID), name, len(assigned), ranges(assigned), painted{strings.Join(state, ", "), yellow})
+		}
+	}
+	return a.withNotes(table, notes)
+}

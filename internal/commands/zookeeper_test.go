@@ -1,0 +1,181 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/slots"
+)
+
+// A topic of another namespace has its nodes at another path of ZooKeeper. Nothing is looked for at
+// the path of this one, and above all no command is told that would write there.
+func TestTopicOfAnotherNamespace(t *testing.T) {
+	t.Parallel()
+	server, zoo := servertest.Redis(t), servertest.SharedZooKeeper(t)
+	root := zoo.Chroot(t)
+	s := at{server.Client(t), "redis://" + server.Addr()}
+	flags := []string{"--zk", strings.Join(zoo.Servers(), ","), "--zk-root", root}
+	with := func(args ...string) []string { return append(args, flags...) }
+	start := func(namespace, topic string) *consumer.Consumer {
+		c, err := consumer.New(s.rdb, consumer.Config{Worker: "app7", Namespace: namespace, Slots: slots.ZooKeeper(slots.ZooKeeperConfig{Servers: zoo.Servers(), Root: root})})
+		must(t, err)
+		must(t, c.Listen(rangeMerge(topic), consumer.ListenerFunc(func(context.Context, *consumer.Delivery) error { return nil }), consumer.ListenOptions{}))
+		must(t, c.Start(ctx))
+		t.Cleanup(func() {
+			within, cancel := context.WithTimeout(ctx, testPatience)
+			defer cancel()
+			must(t, c.Close(within))
+		})
+		return c
+	}
+	shop := start("shop", "orders").Worker()
+	inShop := func(args ...string) []string { return append(with(args...), "--namespace", "shop") }
+	eventually(t, "its worker has all slots", func() bool {
+		return strings.Contains(s.text(t, inShop("slots", "orders")...), shop) && !strings.Contains(s.text(t, inShop("slots", "orders")...), "none")
+	})
+	if out := flat(s.text(t, inShop("doctor")...)); !strings.Contains(out, "zookeeper: 1 worker, coordinator "+shop) || !strings.Contains(out, "definitions: 1 topic ") {
+		t.Error(out)
+	}
+
+	look := func() {
+		t.Helper()
+		out := flat(s.text(t, with("doctor")...)) // it fails if the exit code is not 0
+		if !strings.Contains(out, "zookeeper: topic shop:orders is of namespace shop, and not looked at in ZooKeeper give --namespace shop ") ||
+			strings.Contains(out, "create ") || strings.Contains(out, "set /") || strings.Contains(out, "again") {
+			t.Error(out)
+		}
+		if out := flat(s.text(t, with("stats", "shop:orders")...)); !strings.Contains(out, "?") || !strings.Contains(out, "shop:orders is of namespace shop: --namespace shop shows its workers") {
+			t.Error(out)
+		}
+		if out := flat(s.text(t, with("slots", "shop:orders")...)); strings.Count(out, "?") != 4 || strings.Contains(out, "none") || !strings.Contains(out, "--namespace shop shows its workers") {
+			t.Error(out)
+		}
+		if out := flat(s.text(t, with("workers")...)); strings.Contains(out, shop) || !strings.Contains(out, "shop:orders is of namespace shop: --namespace shop shows its workers") {
+			t.Error(out)
+		}
+		want(t, field(s.objects(t, with("slots", "shop:orders")...), "worker_unseen"), "[true true true true]")
+	}
+	look() // nobody works at the path without a namespace
+	start("", "mails")
+	look()
+	want(t, s.objects(t, with("stats", "mails")...)[0]["workers"], "1")
+	if out := flat(s.text(t, "slots", "shop:orders")); !strings.Contains(out, "--zk and --namespace shop show its workers") || strings.Contains(out, "none") {
+		t.Error(out)
+	}
+}
+
+// The command that brings back a tree that was deleted stands on a line of its own, however
+// narrow the screen is, and works as it stands there.
+func TestCommandThatMendsATree(t *testing.T) {
+	t.Parallel()
+	server, zoo := servertest.Redis(t), servertest.SharedZooKeeper(t)
+	root := zoo.Chroot(t)
+	s := at{server.Client(t), "redis://" + server.Addr()}
+	c, err := consumer.New(s.rdb, consumer.Config{Slots: slots.ZooKeeper(slots.ZooKeeperConfig{Servers: zoo.Servers(), Root: root})})
+	must(t, err)
+	must(t, c.Listen(rangeMerge("orders"), consumer.ListenerFunc(func(context.Context, *consumer.Delivery) error { return nil }), consumer.ListenOptions{}))
+	must(t, c.Start(ctx))
+	within, cancel := context.WithTimeout(ctx, testPatience)
+	defer cancel()
+	must(t, c.Close(within))
+	conn := zoo.Client(t, testPatience)
+	must(t, conn.Delete(root+"/meta", -1))
+
+	doctor := []string{"doctor", "--zk", strings.Join(zoo.Servers(), ","), "--zk-root", root}
+	r := call(append([]string{"--redis", s.url}, doctor...)...)
+	line := regexp.MustCompile(`(?m)^ +create (\S+) (\S+)$`).FindStringSubmatch(r.out)
+	if r.code != 1 || line == nil {
+		t.Fatalf("%+v", r)
+	}
+	for _, o := range objectsOf(t, call(append([]string{"--redis", s.url, "--json"}, doctor...)...).out) {
+		if o["check"] == "definitions" {
+			want(t, o["command"], "create "+line[1]+" "+line[2])
+		}
+	}
+	_, err = conn.Create(line[1], []byte(line[2]), 0, zk.WorldACL(zk.PermAll))
+	must(t, err)
+	if out := flat(s.text(t, doctor...)); !strings.Contains(out, "definitions: 1 topic ") || strings.Contains(out, "create") {
+		t.Error(out)
+	}
+}
+
+// Workers of topics that are shared by ZooKeeper are seen with --zk, and without it rmq says
+// that they are not.
+func TestSharedByZooKeeper(t *testing.T) {
+	t.Parallel()
+	server, zoo := servertest.Redis(t), servertest.SharedZooKeeper(t)
+	root := zoo.Chroot(t)
+	s := at{server.Client(t), "redis://" + server.Addr()}
+	c, err := consumer.New(s.rdb, consumer.Config{Worker: "app7", Slots: slots.ZooKeeper(slots.ZooKeeperConfig{Servers: zoo.Servers(), Root: root, Auth: "rmq:hush"})})
+	must(t, err)
+	must(t, c.Listen(rangeMerge("orders"), consumer.ListenerFunc(func(context.Context, *consumer.Delivery) error { return nil }), consumer.ListenOptions{}))
+	must(t, c.Start(ctx))
+	defer func() {
+		within, cancel := context.WithTimeout(ctx, testPatience)
+		defer cancel()
+		must(t, c.Close(within))
+	}()
+	send(t, s.rdb, rangeMerge("orders"), later("x"))
+
+	wantText(t, s.text(t, "stats"), `
+	TOPIC  WAITING  DUE  OVERDUE  FLIGHT  RETRY  DEAD  WORKERS
+	orders  1  0  -  0  0  0  ?
+
+	orders is shared by ZooKeeper: --zk shows its workers`)
+	wantText(t, s.text(t, "workers"), "no workers\norders is shared by ZooKeeper: --zk shows its workers")
+	want(t, s.objects(t, "stats")[0]["workers"], "<nil>")
+	if out := s.text(t, "slots", "orders"); strings.Count(out, "?") != 4 || strings.Contains(out, "none") || !strings.Contains(out, "--zk shows its workers") {
+		t.Error(out)
+	}
+	wantJSON(t, s.objects(t, "workers")[0], `{"unseen_topic":"orders","why":"it is shared by ZooKeeper: --zk shows its workers"}`)
+
+	flags := []string{"--zk", strings.Join(zoo.Servers(), ","), "--zk-root", root, "--zk-auth", "rmq:hush"}
+	with := func(args ...string) []string { return append(args, flags...) }
+	var workers []map[string]any
+	eventually(t, "the worker says that it has all slots", func() bool {
+		workers = s.objects(t, with("workers")...)
+		return len(workers) == 1 && fmt.Sprint(workers[0]["held"]) == "map[orders:[0 1 2 3]]"
+	})
+	id := workers[0]["worker"].(string)
+	wantText(t, s.text(t, with("workers")...), `
+	WORKER  TOPIC  SLOTS  WHICH  STATE
+	WORKER  orders  4  0-3`, id)
+	want(t, s.objects(t, with("stats")...)[0]["workers"], "1")
+	want(t, field(s.objects(t, with("slots", "orders")...), "worker"), "["+strings.Join([]string{id, id, id, id}, " ")+"]")
+	if out := s.text(t, with("doctor")...); !strings.Contains(out, "coordinator") || strings.Contains(out, "hush") {
+		t.Error(out)
+	}
+	r := s.call(t, with("workers", "--zk", "127.0.0.1:1")[:3]...)
+	if r.code != 1 || !strings.Contains(r.errs, "ask ZooKeeper who works") || strings.Count(r.errs, "\n") != 1 || strings.Contains(r.errs, "hush") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Why workers are not seen is told by what was asked, and by whose the topic is.
+func TestWhyWorkersAreNotSeen(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		topic inspector.Topic
+		zk    string
+		says  string
+	}{
+		{inspector.Topic{}, "", "is shared by ZooKeeper: --zk shows its workers"},
+		{inspector.Topic{}, "h:1", "is shared by ZooKeeper, which does not answer: rmq doctor says why"},
+		{inspector.Topic{Foreign: true, Namespace: "shop"}, "", "is of namespace shop: --zk and --namespace shop show its workers"},
+		{inspector.Topic{Foreign: true, Namespace: "shop"}, "h:1", "is of namespace shop: --namespace shop shows its workers"},
+		{inspector.Topic{Foreign: true}, "", "is of no namespace: --zk, without --namespace, shows its workers"},
+		{inspector.Topic{Foreign: true}, "h:1", "is of no namespace: without --namespace its workers are seen"},
+	} {
+		a := app{Program: program}
+		a.zk = c.zk
+		want(t, a.unseenWhy(c.topic), c.says)
+	}
+}
