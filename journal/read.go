@@ -23,18 +23,18 @@ func (e *entry) verdict() Verdict { return Fold(e.sent, e.ended) }
 
 // topicKept is a row of rmq_topic.
 type topicKept struct {
-	id   int64
-	name string
+	id               int64
+	name, definition string
 }
 
 // topicsKept are all topics that the journal knows.
 func (j *Journal) topicsKept(ctx context.Context) (all []topicKept, err error) {
 	err = j.query(ctx, func(rows *sql.Rows) error {
 		var t topicKept
-		err := rows.Scan(&t.id, &t.name)
+		err := rows.Scan(&t.id, &t.name, &t.definition)
 		all = append(all, t)
 		return err
-	}, "SELECT id, name FROM rmq_topic ORDER BY id")
+	}, "SELECT id, name, definition FROM rmq_topic ORDER BY id")
 	return all, err
 }
 
@@ -162,9 +162,7 @@ func (j *Journal) History(ctx context.Context, topic, content string) ([]History
 		if err != nil {
 			return nil, j.dialect.advise("history", err)
 		}
-		for _, e := range found {
-			all = append(all, History{Slot: slot, Sent: e.sent, Ended: e.ended, Verdict: e.verdict()})
-		}
+		all = append(all, histories(slot, found)...)
 	}
 	return all, nil
 }

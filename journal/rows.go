@@ -3,6 +3,7 @@ package journal
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -76,10 +77,32 @@ type Ended struct {
 	Reason  string
 }
 
-// definitionOf is what rmq_topic keeps of a topic besides its name.
+// definition is what rmq_topic keeps of a topic besides its name.
+type definition struct {
+	Kind    string `json:"kind"`
+	Literal bool   `json:"literal"`
+	Notes   bool   `json:"notes"`
+	Slots   int    `json:"slots"`
+}
+
 func definitionOf(t message.Topic) string {
-	text, _ := json.Marshal(map[string]any{"kind": t.Kind.String(), "slots": t.Slots, "literal": t.Literal, "notes": t.Notes}) // never an error
+	text, _ := json.Marshal(definition{t.Kind.String(), t.Literal, t.Notes, t.Slots}) // never an error
 	return string(text)
+}
+
+// topicOf reads a row of rmq_topic.
+func topicOf(name, text string) (message.Topic, error) {
+	var d definition
+	err := json.Unmarshal([]byte(text), &d)
+	kind, _ := message.ParseKind(d.Kind)
+	t := message.Topic{Name: name, Kind: kind, Slots: d.Slots, Literal: d.Literal, Notes: d.Notes}
+	if err == nil {
+		err = t.Validate()
+	}
+	if err != nil {
+		return t, fmt.Errorf("rmq_topic has %q for topic %s, which this program cannot read: %w", text, name, err)
+	}
+	return t, nil
 }
 
 // plain makes a text one that every database takes.

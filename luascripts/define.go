@@ -29,8 +29,12 @@ type Definition struct {
 	Tree    string // id of the tree in ZooKeeper, or empty while no worker knows it
 
 	// Namespace that is a part of the topic's qualified name: namespace "a" and
-	// topic "b:c" have the keys of namespace "a:b" and topic "c".
+	// topic "b:c" have the keys of namespace "a:b" and topic "c". Open leaves it to the first
+	// program that knows it.
 	Namespace string
+	Open      bool
+
+	Created time.Time // zero: it is not known. [Scripts.Define] does not tell it
 }
 
 // Define writes the definition of each topic that has none, adds the topics to the list of
@@ -43,7 +47,10 @@ func (s *Scripts) Define(ctx context.Context, topics []string, all []Definition)
 		if d.Literal {
 			literal = 1
 		}
-		args := append(defineScript.Call(1, 8), DefinitionKey(topics[i]), d.Kind, d.Slots, literal, d.Sharing, d.Layout, d.Tree, d.Namespace)
+		args := append(defineScript.Call(1, 8), DefinitionKey(topics[i]), d.Kind, d.Slots, literal, d.Sharing, d.Layout, d.Tree)
+		if !d.Open {
+			args = append(args, d.Namespace)
+		}
 		cmds[i] = redis.NewStringSliceCmd(ctx, args...)
 	}
 	s.Exec(ctx, cmds...)
@@ -69,6 +76,31 @@ func (s *Scripts) Define(ctx context.Context, topics []string, all []Definition)
 		}
 	}
 	return held, errs
+}
+
+// Defined reads the definition of a topic, and changes nothing. It is nil if there is none.
+func (s *Scripts) Defined(ctx context.Context, topic string) (*Definition, error) {
+	key := DefinitionKey(topic)
+	values, err := s.rdb.HMGet(ctx, key, "kind", "slots", "literal", "sharing", "layout", "tree", "namespace", "created").Result()
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", key, err)
+	}
+	text, there := make([]string, len(values)), false
+	for i, v := range values {
+		if t, ok := v.(string); ok {
+			text[i], there = t, true
+		}
+	}
+	if !there {
+		return nil, nil
+	}
+	d := &Definition{Kind: text[0], Literal: text[2] == "1", Sharing: text[3], Tree: text[5], Namespace: text[6], Open: values[6] == nil}
+	d.Slots, _ = strconv.Atoi(text[1])
+	d.Layout, _ = strconv.Atoi(text[4])
+	if ms, err := strconv.ParseInt(text[7], 10, 64); err == nil && ms > 0 {
+		d.Created = time.UnixMilli(ms)
+	}
+	return d, nil
 }
 
 // listSoon adds topics to the list of all topics. It returns an error if the server answers

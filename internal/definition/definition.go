@@ -55,10 +55,9 @@ func AgreeAll(ctx context.Context, s *luascripts.Scripts, names []string, topics
 	wants := make([]luascripts.Definition, len(topics))
 	for i, t := range topics {
 		t = Full(t)
-		full[i], wants[i] = t, luascripts.Definition{
-			Kind: t.Kind.String(), Slots: t.Slots, Literal: t.Literal, Sharing: by.Way, Layout: luascripts.LayoutOf(t.Notes), Tree: by.Tree,
-			Namespace: strings.TrimSuffix(strings.TrimSuffix(names[i], t.Name), ":"),
-		}
+		full[i], wants[i] = t, of(t)
+		wants[i].Sharing, wants[i].Tree = by.Way, by.Tree
+		wants[i].Namespace = strings.TrimSuffix(strings.TrimSuffix(names[i], t.Name), ":")
 	}
 	held, errs := s.Define(ctx, names, wants)
 	for i, h := range held {
@@ -78,11 +77,37 @@ func AgreeAll(ctx context.Context, s *luascripts.Scripts, names []string, topics
 	return full, errs
 }
 
+func of(t message.Topic) luascripts.Definition {
+	return luascripts.Definition{Kind: t.Kind.String(), Slots: t.Slots, Literal: t.Literal, Layout: luascripts.LayoutOf(t.Notes)}
+}
+
+// Compare compares a definition that is in Redis with that of a topic whose name is qualified. Who
+// asks does not know which part of the name is a namespace.
+func Compare(t message.Topic, held luascripts.Definition) error {
+	want := of(t)
+	want.Open = true
+	return compare(t.Name, want, held)
+}
+
+// Leave writes the definition of a topic whose name is qualified, unless it has one, and compares. The namespace
+// it leaves to the first program that knows it.
+func Leave(ctx context.Context, s *luascripts.Scripts, t message.Topic) error {
+	want := of(t)
+	want.Open = true
+	held, errs := s.Define(ctx, []string{t.Name}, []luascripts.Definition{want})
+	if errs[0] != nil {
+		return errs[0]
+	}
+	return compare(t.Name, want, held[0])
+}
+
 // compare returns an error that names the fields in which the wanted definition differs
 // from the stored one.
 func compare(name string, want, held luascripts.Definition) error {
 	fields := diff.Fields{In: "Redis"}
-	fields.Compare("name", split(name, want.Namespace), split(name, held.Namespace)) // else both would have one set of keys
+	if !want.Open {
+		fields.Compare("name", split(name, want.Namespace), split(name, held.Namespace)) // else both would have one set of keys
+	}
 	fields.Compare("Kind", want.Kind, held.Kind)
 	fields.Compare("Slots", want.Slots, held.Slots)
 	fields.Compare("Literal", want.Literal, held.Literal)

@@ -15,6 +15,8 @@ type Need struct {
 	Extends bool // sends range merges that extend
 	Unique  bool // sends unique messages
 	Journal bool // journals what it sends
+
+	Restores bool // brings messages back; it sends none
 }
 
 // Topic is the topic it wants to do that with.

@@ -5,13 +5,14 @@
 --   And the number of the slot is not below the one given, unless a batch is in flight.
 -- KEYS  1 store   2 prepare   3 retry   4 dead   5 meta   6 why   7 note: of a topic with notes
 -- ARGV  1 the largest number that the journal knows of the slot, within 2^53, or 0
---       2.. of each content, 500 at most: 'W' waits or 'D' dead, its score there, the content, and of 'W' its note without
+--       2.. of each content, 500 at most, or none to raise the number: 'W' waits or 'D' dead, its score there, the content, and of 'W' its note without
 --       the stamp, or '', of 'D' its entry of why
 -- ANSWERS  one word each: STORED, or THERE
 local store, prepare, retry, dead, meta, why, note = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local call, given = redis.call, tonumber(ARGV[1])
 local contents = {}
 for i = 4, #ARGV, 4 do contents[#contents + 1] = ARGV[i] end
+contents[1] = contents[1] or ''                   -- nothing is so called
 -- All that may fail comes before the first write.
 local waits = call('ZMSCORE', store, unpack(contents))
 local flies = call('ZMSCORE', prepare, unpack(contents))
@@ -25,8 +26,8 @@ if given > number and call('ZCARD', prepare) == 0 then
   call('HSET', meta, 'batch', string.format('%.0f', number))
 end
 local words, done = {}, {}
-for i, x in ipairs(contents) do
-  local verb, score, text = ARGV[4 * i - 2], ARGV[4 * i - 1], ARGV[4 * i + 1]
+for i = 1, #ARGV / 4 do
+  local x, verb, score, text = contents[i], ARGV[4 * i - 2], ARGV[4 * i - 1], ARGV[4 * i + 1]
   local word = 'THERE'
   if verb == 'W' and not (waits[i] or flies[i] or again[i] or done[x]) then
     word = 'STORED'

@@ -1,0 +1,43 @@
+package recovery
+
+import "fmt"
+
+// Restored counts what became of the messages that a restore has met. Those that are over are not
+// counted. With DryRun it is what would become of them.
+type Restored struct {
+	Waiting int // wait again, with all their deliveries
+	Dead    int // are dead again
+	There   int // were in Redis, and stay as they are: they wait, are in flight, wait for a retry, or are dead
+	Expired int // are left out, as their time to live is over
+
+	// Twice counts those of Waiting that perhaps were handled: they were due before Redis lost them, or
+	// have a priority. Of those, the ones whose end is not in the journal are handled once more.
+	Twice int
+
+	// Unsure counts those that may have been brought back, or were there: an answer of Redis is lost.
+	Unsure int
+
+	// Unknown counts dead ones whose send is not in the journal, so that nobody knows their content.
+	Unknown int
+
+	// Late is how many programs have not written in time what they hold in memory. What they
+	// write later another call brings back.
+	Late int
+}
+
+// String says it in one line.
+func (r Restored) String() string {
+	text := fmt.Sprintf("%d waiting, %d dead, %d perhaps twice", r.Waiting, r.Dead, r.Twice)
+	for _, more := range []struct {
+		n    int
+		what string
+	}{
+		{r.There, "there already"}, {r.Expired, "expired and left"}, {r.Unsure, "perhaps brought back"},
+		{r.Unknown, "dead of unknown content"}, {r.Late, "programs late"},
+	} {
+		if more.n > 0 {
+			text += fmt.Sprintf(", %d %s", more.n, more.what)
+		}
+	}
+	return text
+}

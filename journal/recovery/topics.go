@@ -1,0 +1,89 @@
+package recovery
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/definition"
+	"github.com/slotmq/go-rmq/internal/rights"
+	"github.com/slotmq/go-rmq/journal"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// topics are those of the namespace that the journal knows, or some of them by their names.
+func (r *Recovery) topics(ctx context.Context, names []string) ([]journal.Topic, error) {
+	all, err := r.journal.Topics(ctx)
+	if err != nil {
+		return nil, err
+	}
+	prefix := luascripts.Qualify(r.namespace, "")
+	all = slices.DeleteFunc(all, func(t journal.Topic) bool { return !strings.HasPrefix(t.Name, prefix) })
+	if names == nil {
+		return all, nil
+	}
+	var some []journal.Topic
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(t journal.Topic) bool { return t.Name == prefix+name })
+		if i < 0 {
+			known := make([]string, len(all))
+			for n, t := range all {
+				known[n] = strings.TrimPrefix(t.Name, prefix)
+			}
+			return nil, &message.InvalidError{Field: "Topics", Value: name, Limit: "a topic that the journal knows: " + strings.Join(known, ", ")}
+		}
+		if !slices.Contains(some, all[i]) {
+			some = append(some, all[i])
+		}
+	}
+	return some, nil
+}
+
+// define writes the definition of a topic, unless it has one, and compares. If that of before was lost,
+// it tells by when.
+func (r *Recovery) define(ctx context.Context, t journal.Topic, dry bool) (lost time.Time, err error) {
+	held, err := r.scripts.Defined(ctx, t.Name)
+	if err != nil {
+		return lost, err
+	}
+	if held != nil {
+		if err := definition.Compare(t.Topic, *held); err != nil {
+			return lost, err
+		}
+		since, err := r.journal.Since(ctx, t)
+		if err != nil {
+			return lost, err
+		}
+		if held.Created.After(since) {
+			lost = held.Created
+		}
+	}
+	switch {
+	case dry:
+	case r.namespace != "" || !strings.Contains(t.Name, ":"):
+		bare := t.Topic
+		bare.Name = strings.TrimPrefix(t.Name, luascripts.Qualify(r.namespace, ""))
+		_, err = definition.Agree(ctx, r.scripts, t.Name, bare, definition.Sharing{})
+	default:
+		err = definition.Leave(ctx, r.scripts, t.Topic)
+	}
+	return lost, err
+}
+
+// allowed reports all that the Redis user must still be granted to restore the topics.
+func (x *restoring) allowed(ctx context.Context, topics []journal.Topic) error {
+	if x.o.DryRun {
+		return nil
+	}
+	all := make([]rights.Topic, len(topics))
+	for i, t := range topics {
+		all[i] = rights.Topic{Name: t.Name, Slots: t.Slots, Notes: t.Notes}
+	}
+	if err := rights.Check(ctx, x.rdb, rights.Need{Restores: true}, all...); err != nil {
+		return fmt.Errorf("%w", err)
+	}
+	return nil
+}

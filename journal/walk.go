@@ -1,0 +1,129 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/wait"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// What follows is for programs that compare the journal with Redis: see package journal/recovery.
+
+// Topic is a topic that the journal knows. Its Name has the namespace in front.
+type Topic struct {
+	message.Topic
+	id int64
+}
+
+// Topics are all topics that the journal knows, in the order in which it met them.
+func (j *Journal) Topics(ctx context.Context) ([]Topic, error) {
+	kept, err := j.topicsKept(ctx)
+	if err != nil {
+		return nil, j.dialect.advise("topics", err)
+	}
+	all := make([]Topic, len(kept))
+	for i, k := range kept {
+		t, err := topicOf(k.name, k.definition)
+		if err != nil {
+			return nil, fmt.Errorf("journal: topics: %w", err)
+		}
+		all[i] = Topic{t, k.id}
+	}
+	return all, nil
+}
+
+// Numbers are the slots of a topic that the journal knows, each with the largest number of it: that
+// of a send or of a batch. It reads all rows of the topic.
+func (j *Journal) Numbers(ctx context.Context, t Topic) (map[int]int64, error) {
+	all := map[int]int64{}
+	for _, text := range []string{
+		"SELECT slot, MAX(CASE WHEN number < " + strconv.FormatInt(message.UnknownNumber, 10) + " THEN number ELSE 0 END) FROM rmq_sent WHERE topic = ? GROUP BY slot",
+		"SELECT slot, MAX(number) FROM rmq_ended WHERE topic = ? AND what <> '" + Gone + "' GROUP BY slot",
+	} {
+		err := j.query(ctx, func(rows *sql.Rows) error {
+			var slot int
+			var number int64
+			err := rows.Scan(&slot, &number)
+			all[slot] = max(all[slot], number)
+			return err
+		}, text, t.id)
+		if err != nil {
+			return nil, j.dialect.advise("numbers", err)
+		}
+	}
+	return all, nil
+}
+
+// Since is when the first send of a topic was that the journal still has; zero without any.
+func (j *Journal) Since(ctx context.Context, t Topic) (time.Time, error) {
+	var at sql.NullInt64
+	err := j.db.QueryRowContext(ctx, j.dialect.bind("SELECT MIN(at) FROM rmq_sent WHERE topic = ?"), t.id).Scan(&at)
+	if err != nil || !at.Valid {
+		return time.Time{}, j.dialect.advise("since", err)
+	}
+	return time.UnixMilli(at.Int64), nil
+}
+
+// Walk shows all contents of a slot with what is known of them, in pages of at most 500: each content
+// whole, and none twice. What is written meanwhile may be seen or not; an end is never seen
+// without the sends it settles.
+func (j *Journal) Walk(ctx context.Context, t Topic, slot int, show func([]History) error) error {
+	var shown error
+	err := j.walk(ctx, t.id, slot, func(page []entry) error {
+		shown = show(histories(slot, page))
+		return shown
+	})
+	if err == nil || shown != nil {
+		return shown
+	}
+	return j.dialect.advise("walk", err)
+}
+
+// Look tells what is known of one content in a slot. It is zero if nothing is.
+func (j *Journal) Look(ctx context.Context, t Topic, slot int, content string) (History, error) {
+	hash := HashOf(content)
+	found, err := j.entries(ctx, t.id, slot, "hash = ?", hash[:])
+	if err != nil || len(found) == 0 {
+		return History{Slot: slot}, j.dialect.advise("look", err)
+	}
+	return histories(slot, found)[0], nil
+}
+
+func histories(slot int, of []entry) []History {
+	all := make([]History, len(of))
+	for i, e := range of {
+		all[i] = History{Slot: slot, Sent: e.sent, Ended: e.ended, Verdict: e.verdict()}
+	}
+	return all
+}
+
+// clocksApart is by how much the clocks of machines may differ without harm.
+const clocksApart = time.Second
+
+// Flushed waits until all that living processes had told when it was called is in SQL. A process that
+// does nothing writes every 5 s that it lives. It waits up to patience, and returns how many
+// processes it has waited for in vain: they are dead, or SQL does not take their rows.
+func (j *Journal) Flushed(ctx context.Context, patience time.Duration) (late int, err error) {
+	began := time.Now()
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
+		var s Status
+		if err := j.readWriters(ctx, &s); err != nil {
+			return 0, j.dialect.advise("wait for other programs", err)
+		}
+		late = 0
+		for _, w := range s.Writers {
+			if w.Alive && w.Flushed.Before(began.Add(clocksApart)) {
+				late++
+			}
+		}
+		if left := patience - time.Since(began); late == 0 || left <= 0 {
+			return late, nil
+		} else if !wait.Sleep(ctx, min(pause, left)) {
+			return late, ctx.Err()
+		}
+	}
+}
