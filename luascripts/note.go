@@ -63,9 +63,9 @@ func headersText(headers map[string]string) string {
 	return strings.TrimSuffix(text.String(), "\n")
 }
 
-// Unstamped is the note as it is kept, without the stamp.
-func (n *Note) Unstamped() string {
-	text := fmt.Sprintf("%d %d %d %d", n.Sends, n.First, n.Last, n.Expires)
+// String is the entry of [NoteKey] that says so.
+func (n *Note) String() string {
+	text := fmt.Sprintf("%d %d %d %d %d", n.Stamp, n.Sends, n.First, n.Last, n.Expires)
 	if len(n.Headers) > 0 {
 		text += " " + headersText(n.Headers)
 	}

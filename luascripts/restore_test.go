@@ -1,7 +1,6 @@
 package luascripts_test
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -44,17 +43,21 @@ var restoreTrials = []trial{
 		w.tells(luascripts.Left, leaving(w.as("a", a.Fence)))
 		w.restores(given-1, lost("o", 70))
 		w.must(w.slot().number >= a.Fence, "number %d after %d", w.slot().number, a.Fence)
+		w.restores(a.Fence + 1e9) // and nothing else
 	}},
 	{name: "restore: notes", run: func(w *world) {
 		w.clean(priorityKind)
 		w.do("hset", w.noteKey, "bare", "1 2 3 4 0", "there", "1 2 3 4 0")
 		w.do("zadd", w.k.Store, 70, "there")
 		with := lost("m", 70)
-		with.Note = &luascripts.Note{Stamp: 99, Sends: 3, First: w.now - 5, Last: w.now, Expires: w.now + 1000, Headers: map[string]string{"k": "v"}}
+		with.Note = &luascripts.Note{Stamp: 39, Sends: 3, First: w.now - 5, Last: w.now, Expires: w.now + 1000, Headers: map[string]string{"k": "v"}}
 		there := with
 		there.Content = "there"
-		w.restores(40, with, lost("bare", 70), there)
-		w.noteIs("m", `40 3 %d %d %d {"k":"v"}`, w.now-5, w.now, w.now+1000)
+		above := with
+		above.Content, above.Note = "above", &luascripts.Note{Stamp: 1<<53 - 1, Sends: 1}
+		w.restores(40, with, lost("bare", 70), there, above)
+		w.noteIs("m", `39 3 %d %d %d {"k":"v"}`, w.now-5, w.now, w.now+1000)
+		w.noteIs("above", "40 1 0 0 0")
 		w.noteIs("there", "1 2 3 4 0")
 		w.must(w.do("hget", w.noteKey, "bare") == nil, "the note of an earlier copy is left")
 	}},
@@ -131,7 +134,9 @@ func (s *slot) restored(number int64, all []byhand.Lost) (stored []bool) {
 		case l.Dead:
 			s.dead[x], s.why[x] = l.Died.UnixMilli(), l.Why.String()
 		case l.Note != nil:
-			s.store[x], s.notes[x] = l.Score, fmt.Sprintf("%d %s", s.number, l.Note.Unstamped())
+			note := *l.Note
+			note.Stamp = min(note.Stamp, s.number)
+			s.store[x], s.notes[x] = l.Score, note.String()
 		default:
 			s.store[x] = l.Score
 			delete(s.notes, x)
@@ -183,9 +188,11 @@ var restoreDamages = []damage{
 	{"and why is kept", "restore: the dead", "    call('HSET', why, x, text)\n", ""},
 	{"fences go on growing", "restore: the number", "  call('HSET', meta, 'batch', string.format('%.0f', number))\n", ""},
 	{"but not under a batch", "restore: the number", ` and call('ZCARD', prepare) == 0`, ``},
+	{"and comes alone, too", "restore: the number", `contents[1] = contents[1] or ''`, ``},
 	{"nor back", "restore: the number", `given > number and`, `given > 0 and`},
 	{"notes come back", "restore: notes", `if note and text ~= '' then`, `if false then`},
-	{"with the slot's number", "restore: notes", `string.format('%.0f %s', number, text)`, `'0 ' .. text`},
+	{"with their stamp", "restore: notes", `math.min(tonumber(stamp), number)`, `number`},
+	{"which a batch to come is above", "restore: notes", `math.min(tonumber(stamp), number)`, `tonumber(stamp)`},
 	{"that of an earlier copy goes", "restore: notes", `    elseif note then call('HDEL', note, x) end`, `    end`},
 	{"a wrong note shows before the first write", "wrong type: restore", "if note then call('HLEN', note) end\n", ""},
 	{"a wrong record shows before the first write", "wrong type: restore", "call('HLEN', why)\n", ""},

@@ -51,6 +51,8 @@ func (n Need) keysOf(t Topic) []key {
 	slot := glob(t.Name) + "_*"
 	all := []key{{k.Store, slot, words("zadd zcard zmscore")}}
 	switch {
+	case n.Restores:
+		all = restoring(k, slot)
 	case n.Changes:
 		all = changing(t, k, slot)
 	case n.Plans:
@@ -78,6 +80,8 @@ func (n Need) keysOf(t Topic) []key {
 	if t.Notes {
 		note := key{k.Note(), "note{" + slot + "}", words("hmget hset")}
 		switch {
+		case n.Restores:
+			note.commands = words("hdel hlen hset")
 		case n.Changes:
 			note.commands = append(note.commands, words("hdel hget")...)
 		case n.Worker:
@@ -123,6 +127,18 @@ func changing(t Topic, k luascripts.SlotKeys, slot string) []key {
 		{k.Meta, "meta{" + slot + "}", words("hdel hmget hset")},
 		{k.Why, "why{" + slot + "}", words("hdel hget")},
 		{luascripts.WorkersKey(t.Name), luascripts.WorkersKey(glob(t.Name)), words("zrange")},
+	}
+}
+
+// restoring are the keys for bringing messages back.
+func restoring(k luascripts.SlotKeys, slot string) []key {
+	return []key{
+		{k.Store, slot, words("zadd zmscore")},
+		{k.Prepare, "prepare{" + slot + "}", words("zcard zmscore")},
+		{k.Retry, "retry{" + slot + "}", words("zmscore")},
+		{k.Dead, "dead{" + slot + "}", words("zadd zmscore")},
+		{k.Meta, "meta{" + slot + "}", words("hget hset")},
+		{k.Why, "why{" + slot + "}", words("hlen hset")},
 	}
 }
 

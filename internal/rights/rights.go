@@ -18,7 +18,7 @@ const topicsAtOnce = 50
 
 // Check reports what the user of rdb must still be granted for the topics: everything
 // at once, or with very many topics everything for the first of them that lack
-// something. A worker uses all servers of a Cluster and asks each of them,
+// something. A worker, or who restores, uses all servers of a Cluster and asks each of them,
 // since each has its own users. A producer asks the one that holds the
 // definition of its topic, because it must not wait for others.
 func Check(ctx context.Context, rdb redis.UniversalClient, n Need, topics ...Topic) error {
@@ -28,7 +28,7 @@ func Check(ctx context.Context, rdb redis.UniversalClient, n Need, topics ...Top
 			return n.check(ctx, server, some, many)
 		}
 		var err error
-		if n.Worker {
+		if n.Worker || n.Restores {
 			err = cluster.Ask(ctx, rdb, question)
 		} else {
 			var server redis.UniversalClient

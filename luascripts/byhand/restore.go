@@ -22,7 +22,7 @@ var (
 type Lost struct {
 	Content string
 	Score   int64            // when it is due, in ms, or its priority
-	Note    *luascripts.Note // in a topic with notes; nil: nothing is known. Its stamp does not count
+	Note    *luascripts.Note // in a topic with notes; nil: nothing is known
 
 	// Dead, it died then, and Why says of what.
 	Dead bool
@@ -39,7 +39,7 @@ func RestoreCmd(ctx context.Context, k luascripts.SlotKeys, notes bool, number i
 		case l.Dead:
 			args = append(args, "D", l.Died.UnixMilli(), l.Content, l.Why.String())
 		case l.Note != nil:
-			args = append(args, "W", l.Score, l.Content, l.Note.Unstamped())
+			args = append(args, "W", l.Score, l.Content, l.Note.String())
 		default:
 			args = append(args, "W", l.Score, l.Content, "")
 		}

@@ -2,11 +2,12 @@
 --
 -- GUARANTEE  a content that waits, is in flight or waits for its retry stays as it is, and so does a dead one that is to
 --   be dead. Any other waits then, with all 17 deliveries, or is dead. So this may be repeated, and two may do it at once.
---   And the number of the slot is not below the one given, unless a batch is in flight.
+--   And the number of the slot is not below the one given, unless a batch is in flight. The stamp of a note stays, but for
+--   one above the number of the slot.
 -- KEYS  1 store   2 prepare   3 retry   4 dead   5 meta   6 why   7 note: of a topic with notes
 -- ARGV  1 the largest number that the journal knows of the slot, within 2^53, or 0
---       2.. of each content, 500 at most, or none to raise the number: 'W' waits or 'D' dead, its score there, the content, and of 'W' its note without
---       the stamp, or '', of 'D' its entry of why
+--       2.. of each content, 500 at most, or none to raise the number: 'W' waits or 'D' dead, its score there, the content, and
+--       of 'W' its note, or '', of 'D' its entry of why
 -- ANSWERS  one word each: STORED, or THERE
 local store, prepare, retry, dead, meta, why, note = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local call, given = redis.call, tonumber(ARGV[1])
@@ -33,7 +34,9 @@ for i = 1, #ARGV / 4 do
     word = 'STORED'
     done[x] = true
     call('ZADD', store, score, x)
-    if note and text ~= '' then call('HSET', note, x, string.format('%.0f %s', number, text))
+    if note and text ~= '' then
+      local stamp, rest = string.match(text, '^(%d+)(.*)$')
+      call('HSET', note, x, string.format('%.0f%s', math.min(tonumber(stamp), number), rest))
     elseif note then call('HDEL', note, x) end    -- one that is left is of an earlier copy
   elseif verb == 'D' and not (waits[i] or flies[i] or again[i] or died[i] or done[x]) then
     word = 'STORED'
