@@ -46,7 +46,7 @@ func (i *Inspector) journalSent(ctx context.Context, t Topic, slot int, items []
 	}
 	number := luascripts.NumberCmd(ctx, i.qualified(t.Name), slot)
 	script.Exec(ctx, i.rdb, number)
-	s := &message.Sends{Topic: t.Topic, Slot: slot, At: time.Now(), Items: items, Number: luascripts.NumberAnswer(number, message.UnknownNumber)}
+	s := &message.Sends{Topic: t.Topic, Slot: slot, At: time.Now(), Items: items, Number: luascripts.NumberOf(ctx, i.rdb, i.qualified(t.Name), slot, number, message.UnknownNumber)}
 	s.Topic.Name = i.qualified(t.Name)
 	i.cfg.Journal.Sent([]*message.Sends{s}, func(error) {})
 }

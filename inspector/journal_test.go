@@ -27,7 +27,11 @@ func (j *told) Sent(all []*message.Sends, then func(error)) {
 	defer j.mu.Unlock()
 	for _, s := range all {
 		for _, x := range s.Items {
-			j.lines = append(j.lines, fmt.Sprintf("%s %s to %d at %d", s.Topic.Name, x.Content, x.Score, s.Number))
+			number := fmt.Sprint(s.Number)
+			if now := time.Now(); s.Number < now.UnixMicro() && s.Number > now.Add(-time.Hour).UnixMicro() {
+				number = "the clock"
+			}
+			j.lines = append(j.lines, fmt.Sprintf("%s %s to %d at %s", s.Topic.Name, x.Content, x.Score, number))
 		}
 	}
 	then(nil)
@@ -87,6 +91,6 @@ func TestJournalIsToldWhatIsChanged(t *testing.T) {
 		at := time.UnixMilli(time.Now().Add(2 * time.Hour).UnixMilli())
 		_, err = i.Reschedule(ctx, timed.Name, "c", "", Move{At: at})
 		must(t, err)
-		j.want(t, fmt.Sprintf("%s c to %d at 0", timed.Name, at.UnixMilli()))
+		j.want(t, fmt.Sprintf("%s c to %d at the clock", timed.Name, at.UnixMilli()))
 	})
 }

@@ -14,18 +14,35 @@ import (
 // batch with a larger number took what the send has stored, so what ends in it settles the send. See
 // "The journal" in docs/PROTOCOL.md.
 
-// number adds the question for the number of the slot that the last of these writes go to. The
-// answer is behind each of them that has one in this try.
+// number adds the question for the number of the slot that the last of these writes go to, and that for
+// the time if the slot had none when it was last asked. The answer is behind each of them that has one in
+// this try.
 func (e *executor) number(cmds []redis.Cmder, at server, writes []*write) []redis.Cmder {
 	lane := writes[len(writes)-1].lane
 	cmd := luascripts.NumberCmd(e.run, lane.topic.name, lane.slot)
+	var clock *redis.TimeCmd
+	if !lane.topic.slots[lane.slot].numbered.Load() {
+		clock = redis.NewTimeCmd(e.run, "time")
+	}
 	for i := len(writes) - 1; i >= 0 && writes[i].lane == lane; i-- {
-		writes[i].number = cmd
+		writes[i].number, writes[i].clock = cmd, clock
 	}
 	if at.asking {
 		cmds = append(cmds, redis.NewStatusCmd(e.run, "asking"))
 	}
-	return append(cmds, cmd)
+	if cmds = append(cmds, cmd); clock != nil {
+		cmds = append(cmds, clock)
+	}
+	return cmds
+}
+
+// numberOf is the number of the slot, read behind a write that has an answer.
+func numberOf(w *write) int64 {
+	numbered := &w.lane.topic.slots[w.lane.slot].numbered
+	if has := w.number.Err() == nil; has != numbered.Load() {
+		numbered.Store(has)
+	}
+	return luascripts.NumberAnswer(w.number, w.clock, message.UnknownNumber)
 }
 
 // ready reports why the journal wants no sends at present.
@@ -74,7 +91,7 @@ func (to *writer) sends(f *flight) (all []*message.Sends) {
 			continue
 		}
 		l := w.lane
-		s := &message.Sends{Topic: l.topic.Topic, Slot: l.slot, Number: luascripts.NumberAnswer(w.number, message.UnknownNumber), At: now}
+		s := &message.Sends{Topic: l.topic.Topic, Slot: l.slot, Number: numberOf(w), At: now}
 		s.Topic.Name = l.topic.name
 		for _, e := range w.entries {
 			if f.stored(e) {

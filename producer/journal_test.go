@@ -52,6 +52,9 @@ func (j *told) lines() (lines []string) {
 	for _, s := range j.sends {
 		for _, x := range s.Items {
 			line := fmt.Sprintf("%s at %d", x.Content, s.Number)
+			if now := time.Now().UnixMicro(); s.Number != message.UnknownNumber && s.Number > now-time.Hour.Microseconds() && s.Number < now {
+				line = x.Content + " at the clock"
+			}
 			if x.Score < 1e9 {
 				line += fmt.Sprintf(": %d", x.Score)
 			}
@@ -92,7 +95,7 @@ func TestJournalIsToldWhatWasSent(t *testing.T) {
 		topic := topicOf(t, message.KindPriority)
 		topic.Notes = notes
 		mustSend(t, p, topic, message.Priority{Content: "a", Priority: 20})
-		j.want(t, "a at 0: 20")
+		j.want(t, "a at the clock: 20")
 		number(topic, 7)
 		mustSend(t, p, topic, message.Priority{Content: "a", Priority: 30})
 		j.want(t, "a at 7: 30")
@@ -112,11 +115,11 @@ func TestJournalIsToldWhatWasSent(t *testing.T) {
 	for range 2 {
 		mustSend(t, p, merging, message.RangeMerge{Content: "a", Range: time.Hour})
 	}
-	j.want(t, "a at 0", "a at 0 keeps merged")
+	j.want(t, "a at the clock", "a at the clock keeps merged")
 	for range 2 {
 		mustSend(t, p, merging, message.RangeMerge{Content: "b", Range: time.Hour, Extend: true, Ceiling: 2 * time.Hour})
 	}
-	j.want(t, "b at 0", "b at 0")
+	j.want(t, "b at the clock", "b at the clock")
 	var both []message.Message
 	for _, content := range []string{"a", "c"} {
 		both = append(both, message.RangeMerge{Content: content, SlotBasis: "same", Range: time.Hour})
@@ -126,7 +129,7 @@ func TestJournalIsToldWhatWasSent(t *testing.T) {
 	if _, err := p.SendBatch(context.Background(), merging, both); err != nil {
 		t.Fatal(err)
 	}
-	j.want(t, "a at 0 keeps", "c at 0 keeps") // one answer for both
+	j.want(t, "a at the clock keeps", "c at the clock keeps") // one answer for both
 
 	full := newProducer(t, rdb, Config{Journal: j, MaxWaiting: 1})
 	small := topicOf(t, message.KindPriority)
@@ -135,7 +138,31 @@ func TestJournalIsToldWhatWasSent(t *testing.T) {
 	if _, err := full.Send(context.Background(), small, message.Priority{Content: "b", Priority: 20}); !errors.Is(err, ErrQueueFull) {
 		t.Fatal(err)
 	}
-	j.want(t, "a at 0: 20")
+	j.want(t, "a at the clock: 20")
+}
+
+// What is sent behind a loss of Redis has a number that is above all before. Else an end of long ago
+// would settle it.
+func TestJournalNumbersGrowOverALossOfRedis(t *testing.T) {
+	ctx, rdb := context.Background(), servertest.SharedRedis(t).Client(t)
+	j := &told{}
+	p := newProducer(t, rdb, Config{Journal: j})
+	topic := topicOf(t, message.KindPriority)
+	topic.Slots = 1
+	send := func(want string) {
+		t.Helper()
+		mustSend(t, p, topic, message.Priority{Content: "a", Priority: 20})
+		j.want(t, "a at "+want+": 20")
+	}
+	send("the clock")
+	meta := luascripts.KeysOf(topic.Name, 0).Meta
+	rdb.HSet(ctx, meta, "batch", 7)
+	send("7")
+	rdb.Del(ctx, meta)
+	send(fmt.Sprint(message.UnknownNumber)) // it cannot have been known before
+	send("the clock")
+	rdb.HSet(ctx, meta, "batch", 8)
+	send("8")
 }
 
 // Senders wait for the journal, and nobody waits for them.

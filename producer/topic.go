@@ -42,6 +42,8 @@ type slot struct {
 	key    any    // the same, so that a command need not allocate for it
 	writer atomic.Pointer[writer]
 
+	numbered atomic.Bool // it had a number when it was last asked
+
 	// Guarded by shared.mu.
 	flight uint64 // serial of the one that the slot was last added to
 	lane   int32  // index of its lane there

@@ -117,6 +117,7 @@ type write struct {
 	tried           string // address of the first server of this try
 
 	number *redis.StringCmd // the slot's, read behind this try; nil: nobody asks
+	clock  *redis.TimeCmd   // read behind that; nil: the slot had a number
 }
 
 // NoRetry keeps the Redis client from repeating the command. A repetition would hide that

@@ -26,7 +26,7 @@ func (p *Planner) journal(ctx context.Context, sent []*firing) {
 		item := message.SentItem{Content: f.content, Score: f.score, Keeps: f.merged, Merged: f.merged}
 		all[i] = &message.Sends{
 			Topic: f.topic.Topic, Slot: f.slot, At: now, Items: []message.SentItem{item},
-			Number: luascripts.NumberAnswer(cmds[i].(*redis.StringCmd), message.UnknownNumber),
+			Number: luascripts.NumberOf(ctx, p.Redis, f.topic.Qualified, f.slot, cmds[i].(*redis.StringCmd), message.UnknownNumber),
 		}
 		all[i].Topic.Name = f.topic.Qualified
 	}

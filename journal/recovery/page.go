@@ -99,6 +99,7 @@ func noteOf(h journal.History) *luascripts.Note {
 			continue
 		}
 		n.Sends++
+		n.Stamp = max(n.Stamp, s.Number) // what was handled before, and not told, was in a batch above it
 		n.First, n.Last = min(cmp.Or(n.First, s.At), s.At), max(n.Last, s.At)
 	}
 	if json.Unmarshal([]byte(h.Verdict.Headers), &n.Headers) != nil {
@@ -169,7 +170,7 @@ func (p *page) store(ctx context.Context, lost []byhand.Lost) error {
 		script.Exec(whole, p.x.rdb, cmd, number)
 		stored, err := byhand.Restored(p.keys, cmd)
 		if err == nil {
-			marks := p.count(lost, stored, unsure, luascripts.NumberAnswer(number, message.UnknownNumber))
+			marks := p.count(lost, stored, unsure, luascripts.NumberAnswer(number, nil, message.UnknownNumber))
 			p.wake(whole)
 			return p.x.journal.Mark(whole, p.topic, p.slot, marks...)
 		}
