@@ -43,6 +43,7 @@ func (j *Journal) run() {
 			} else if !j.keep(b) {
 				return
 			}
+			idle.Reset(beat) // from now on, so that none seems to be silent for longer
 		}
 		if j.ended() {
 			return

@@ -85,6 +85,29 @@ func TestNeedsAreWhatIsUsed(t *testing.T) {
 	}
 }
 
+// And what a restore uses.
+func TestNeedsOfARestore(t *testing.T) {
+	t.Parallel()
+	k := luascripts.KeysOf("orders", 15)
+	called := map[string]string{
+		k.Store: "store", k.Prepare: "prepare", k.Retry: "retry", k.Dead: "dead", k.Meta: "meta", k.Why: "why", k.Note(): "note",
+		luascripts.TopicsKey: "topics", luascripts.DefinitionKey("orders"): "definition",
+	}
+	for _, notes := range []bool{false, true} {
+		want, got := map[string]bool{"sismember topics": true, "sadd topics": true}, map[string]bool{}
+		used(t, want, "define", "byhand/restore")
+		maps.DeleteFunc(want, func(use string, _ bool) bool { return strings.HasSuffix(use, " note") && !notes })
+		for _, key := range (Need{Restores: true}).keys([]Topic{{Name: "orders", Slots: 16, Notes: notes}}) {
+			for _, command := range key.commands {
+				got[command+" "+called[key.name]] = true
+			}
+		}
+		if w, g := slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got)); !slices.Equal(w, g) {
+			t.Errorf("notes %v: asked for\n%q\nused\n%q", notes, g, w)
+		}
+	}
+}
+
 func TestPatternsFitOneName(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/limits"
@@ -84,9 +85,20 @@ func (r *Recovery) Restore(ctx context.Context, o Restore) (Restored, error) {
 		err = x.run(ctx)
 	}
 	if err != nil {
-		return x.done, fmt.Errorf("restore: %w", rights.Explain(err, rights.User(r.rdb)))
+		return x.done, fmt.Errorf("restore: %w", r.explain(err))
 	}
 	return x.done, nil
+}
+
+// explain adds what to do to an error of Redis.
+func (r *Recovery) explain(err error) error {
+	switch text := err.Error(); {
+	case strings.Contains(text, "READONLY "):
+		return fmt.Errorf("this Redis is a replica; connect to its master, or by the Sentinels: %w", err)
+	case strings.Contains(text, "OOM command"):
+		return fmt.Errorf("Redis is full; raise its maxmemory, and restore again: %w", err)
+	}
+	return rights.Explain(err, rights.User(r.rdb))
 }
 
 // restoring is one restore under way.
