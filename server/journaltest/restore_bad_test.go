@@ -50,7 +50,9 @@ func TestRightsOfARestore(t *testing.T) {
 	}
 	srv := servertest.Redis(t)
 	admin := srv.Client(t)
-	as := srv.Client(t, func(o *redis.Options) { o.Username, o.Password, o.ContextTimeoutEnabled = "orders-restore", "secret", true })
+	as := srv.Client(t, func(o *redis.Options) {
+		o.Username, o.Password, o.ContextTimeoutEnabled = "orders-restore", "secret", true
+	})
 	n := newNight(t, newPlace(t, "SQLite", false), as, message.KindPriority, true)
 	n.topic.Name = "orders"
 	n.sent(1, time.Now(), items(20, "a", "b")...)
