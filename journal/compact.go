@@ -3,7 +3,6 @@ package journal
 import (
 	"context"
 	"database/sql"
-	"strings"
 	"time"
 )
 
@@ -134,12 +133,8 @@ func (c *compaction) delete(ctx context.Context, sent, ended []int64) error {
 	}{{"rmq_sent", sent}, {"rmq_ended", ended}} {
 		for ids := of.ids; len(ids) > 0; {
 			n := min(len(ids), pageContents)
-			args := make([]any, n)
-			for i, id := range ids[:n] {
-				args[i] = id
-			}
-			text := "DELETE FROM " + of.table + " WHERE id IN (?" + strings.Repeat(", ?", n-1) + ")"
-			if _, err := tx.ExecContext(ctx, c.dialect.bind(text), args...); err != nil {
+			text := "DELETE FROM " + of.table + " WHERE id IN (" + marks(n) + ")"
+			if _, err := tx.ExecContext(ctx, c.dialect.bind(text), args(ids[:n])...); err != nil {
 				return err
 			}
 			ids = ids[n:]

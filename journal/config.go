@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/internal/logs"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -39,6 +40,14 @@ type Config struct {
 	// is older is deleted from time to time, by one of the processes with this database. It must be
 	// longer than any of them may hold rows in memory, and than any clock is wrong. Defaults to 7 days.
 	Retention time.Duration
+
+	// MaxContent is the largest content in bytes that SendTx takes. Give it the value that rmq.Config has.
+	// Defaults to 256 KiB.
+	MaxContent int
+
+	// Poll is how often a relay looks into an outbox that is empty. What is sent by SendTx of the
+	// same process is found sooner. Defaults to 1 s.
+	Poll time.Duration
 
 	// Logger and Slog get a line when SQL goes away and one when it is back. Defaults to
 	// slog.Default() for warnings and errors.
@@ -78,6 +87,7 @@ func (c Config) full() (Config, error) {
 		{"WaitAtMost", &c.WaitAtMost, 5 * time.Second, time.Millisecond, time.Hour},
 		{"Lag", &c.Lag, 100 * time.Millisecond, time.Millisecond, time.Minute},
 		{"Retention", &c.Retention, 7 * 24 * time.Hour, time.Hour, 100 * 365 * 24 * time.Hour},
+		{"Poll", &c.Poll, time.Second, 10 * time.Millisecond, time.Hour},
 	} {
 		if *f.value == 0 {
 			*f.value = f.standard
@@ -89,7 +99,12 @@ func (c Config) full() (Config, error) {
 	if c.Buffer == 0 {
 		c.Buffer = 64 << 20
 	}
+	if c.MaxContent == 0 {
+		c.MaxContent = limits.DefaultContentBytes
+	}
 	switch {
+	case c.MaxContent < 1 || c.MaxContent > limits.ContentBytes:
+		return c, &message.InvalidError{Field: "Config.MaxContent", Value: itoa(c.MaxContent), Limit: "1 to " + itoa(limits.ContentBytes) + " bytes"}
 	case c.Buffer < 64<<10:
 		return c, &message.InvalidError{Field: "Config.Buffer", Value: itoa(c.Buffer), Limit: "at least 65536 bytes"}
 	case c.Full > Refuse:

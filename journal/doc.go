@@ -34,6 +34,21 @@
 // sends whose number is below the batch's. The order in which rows come does not matter to that, nor
 // how often they are told.
 //
+// # The outbox
+//
+// A message that must be sent if a transaction of yours commits, and only then:
+//
+//	tx, err := db.BeginTx(ctx, nil)
+//	...
+//	err = j.SendTx(ctx, tx, orders, message.FixedTime{Content: "order 4711", In: time.Minute})
+//	err = tx.Commit()
+//
+//	go journal.Relay(ctx, j, client) // in each process; one at a time works
+//
+// SendTx writes a row of rmq_outbox, and [Relay] sends what has committed: each message once or, when
+// something fails in between, again. It keeps no cursor but deletes what it has sent: so a
+// transaction that commits late is not passed over, though its rows have smaller ids.
+//
 // # What it does not do
 //
 // It opens no database and brings no driver, and it does not speak to Redis.

@@ -41,6 +41,7 @@ type Journal struct {
 	closing bool
 
 	some, enough chan struct{} // there are rows; and a transaction full of them
+	committing   chan struct{} // something was written into the outbox, by a transaction that is not over yet
 	forgotten    chan struct{} // closed when nobody compacts any more
 	endForget    context.CancelFunc
 	stop, done   chan struct{}
@@ -89,6 +90,7 @@ func Open(db *sql.DB, dialect Dialect, cfg Config) (*Journal, error) {
 		db: db, dialect: dialect, cfg: cfg, log: logs.Choose(cfg.Logger, cfg.Slog), host: plain(host), began: time.Now().UnixMilli(), writer: 1 + rand.Int64N(1<<53),
 		next: &batch{}, met: map[string]int{}, sentRows: newSentRows(), endedRows: newEndedRows(),
 		some: make(chan struct{}, 1), enough: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}), forgotten: make(chan struct{}),
+		committing: make(chan struct{}, 1),
 	}
 	j.ctx, j.cancel = context.WithCancel(context.Background())
 	forget, end := context.WithCancel(j.ctx)

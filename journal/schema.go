@@ -21,8 +21,8 @@ var migrations = [schemaVersion][]table{{
 	{"rmq_ended", `id {id} NOT NULL PRIMARY KEY, topic INTEGER NOT NULL, slot INTEGER NOT NULL, hash {hash} NOT NULL, number BIGINT NOT NULL,
 		at BIGINT NOT NULL, what {text} NOT NULL, attempt INTEGER NOT NULL, worker {text} NOT NULL, host {text} NOT NULL, reason {text} NOT NULL`, "topic, slot, hash, id"},
 	{"rmq_open", `topic INTEGER NOT NULL, slot INTEGER NOT NULL, hash {hash} NOT NULL, due BIGINT NOT NULL, PRIMARY KEY (topic, slot, hash)`, ""},
-	{"rmq_outbox", `id {id} NOT NULL PRIMARY KEY, at BIGINT NOT NULL, message {bytes} NOT NULL`, ""},
-	{"rmq_once", `topic INTEGER NOT NULL, slot INTEGER NOT NULL, hash {hash} NOT NULL, fence BIGINT NOT NULL, at BIGINT NOT NULL, PRIMARY KEY (topic, slot, hash)`, ""},
+	{"rmq_outbox", `id {serial}, topic {name} NOT NULL, at BIGINT NOT NULL, message {bytes} NOT NULL, refused {text} NOT NULL`, "topic, id"},
+	{"rmq_once", `topic {name} NOT NULL, slot INTEGER NOT NULL, hash {hash} NOT NULL, fence BIGINT NOT NULL, at BIGINT NOT NULL, PRIMARY KEY (topic, slot, hash)`, "at"},
 	{"rmq_gap", `id {id} NOT NULL PRIMARY KEY, writer BIGINT NOT NULL, begins BIGINT NOT NULL, ends BIGINT NOT NULL, sends BIGINT NOT NULL, endings BIGINT NOT NULL`, ""},
 	{"rmq_writer", `id {id} NOT NULL PRIMARY KEY, host {text} NOT NULL, began BIGINT NOT NULL, flushed BIGINT NOT NULL, closed BIGINT NOT NULL, flushes BIGINT NOT NULL`, ""},
 	{"rmq_state", `name {name} NOT NULL PRIMARY KEY, value BIGINT NOT NULL`, ""},
@@ -82,7 +82,7 @@ func (d Dialect) migrateLocked(ctx context.Context, conn *sql.Conn) error {
 	}
 	// Where tables are not made in a transaction, any of this may be done already. The version comes
 	// last: it says that all is done.
-	for _, name := range []string{counter, compacted} {
+	for _, name := range []string{counter, compacted, relaying} {
 		var there int
 		if err := conn.QueryRowContext(ctx, "SELECT COUNT(*) FROM rmq_state WHERE name = '"+name+"'").Scan(&there); err != nil {
 			return err
@@ -112,11 +112,11 @@ func (d Dialect) create(t table) []string {
 		return []string{"CREATE TABLE IF NOT EXISTS " + t.name + " (" + columns + ")" + d.options}
 	}
 	if d.inTable {
-		return []string{"CREATE TABLE IF NOT EXISTS " + t.name + " (" + columns + ", INDEX " + t.name + "_content (" + t.index + "))" + d.options}
+		return []string{"CREATE TABLE IF NOT EXISTS " + t.name + " (" + columns + ", INDEX " + t.name + "_index (" + t.index + "))" + d.options}
 	}
 	return []string{
 		"CREATE TABLE IF NOT EXISTS " + t.name + " (" + columns + ")",
-		"CREATE INDEX IF NOT EXISTS " + t.name + "_content ON " + t.name + " (" + t.index + ")",
+		"CREATE INDEX IF NOT EXISTS " + t.name + "_index ON " + t.name + " (" + t.index + ")",
 	}
 }
 

@@ -14,6 +14,7 @@ type Status struct {
 	Ended   int64     // rows of what became of them
 	Topics  []TopicStatus
 	Writers []Writer
+	Outbox  Outbox
 
 	// Behind is how long the oldest row waits to be written that all of the living writers may
 	// still hold: the time since the least of their last flushes. 0 if none lives.
@@ -52,7 +53,7 @@ func (j *Journal) Status(ctx context.Context) (Status, error) {
 	j.mu.Lock()
 	s.Held, s.Trouble = j.held, j.cause
 	j.mu.Unlock()
-	for _, read := range []func(context.Context, *Status) error{j.readRows, j.readGaps, j.readWriters, j.readOwed} {
+	for _, read := range []func(context.Context, *Status) error{j.readRows, j.readGaps, j.readWriters, j.readOutbox, j.readOwed} {
 		if err := read(ctx, &s); err != nil {
 			return s, j.dialect.advise("status", err)
 		}

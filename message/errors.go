@@ -2,7 +2,9 @@ package message
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
+	"strings"
 )
 
 var (
@@ -32,6 +34,29 @@ func (e *InvalidError) Error() string {
 
 // Is makes every InvalidError match [ErrInvalid].
 func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
+
+// BatchError says which messages of a SendBatch may not be stored.
+// The receipts of all others are valid.
+type BatchError struct {
+	Indexes []int   // of those messages, in order
+	Errs    []error // why, in the same order
+}
+
+func (e *BatchError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d of the batch failed:", len(e.Indexes))
+	for i, index := range e.Indexes {
+		if i == 3 {
+			b.WriteString(" …")
+			break
+		}
+		fmt.Fprintf(&b, " message %d: %v;", index, e.Errs[i])
+	}
+	return strings.TrimSuffix(b.String(), ";")
+}
+
+// Unwrap lets errors.Is and errors.As look at each message's error.
+func (e *BatchError) Unwrap() []error { return e.Errs }
 
 func invalid(field, value, limit string) error {
 	return &InvalidError{Field: field, Value: value, Limit: limit}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/checked"
@@ -40,27 +39,7 @@ var (
 )
 
 // BatchError says which messages of a SendBatch may not be stored.
-// The receipts of all others are valid.
-type BatchError struct {
-	Indexes []int   // of those messages, in order
-	Errs    []error // why, in the same order
-}
-
-func (e *BatchError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d of the batch failed:", len(e.Indexes))
-	for i, index := range e.Indexes {
-		if i == 3 {
-			b.WriteString(" …")
-			break
-		}
-		fmt.Fprintf(&b, " message %d: %v;", index, e.Errs[i])
-	}
-	return strings.TrimSuffix(b.String(), ";")
-}
-
-// Unwrap lets errors.Is and errors.As look at each message's error.
-func (e *BatchError) Unwrap() []error { return e.Errs }
+type BatchError = message.BatchError
 
 // past refuses a message whose time is over at now.
 func past(b *checked.Message, now time.Time) error {

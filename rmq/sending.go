@@ -1,6 +1,9 @@
 package rmq
 
-import "github.com/slotmq/go-rmq/producer"
+import (
+	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/producer"
+)
 
 // Receipt says what became of a message that you sent.
 //
@@ -47,7 +50,7 @@ type Durability = producer.Durability
 //		Indexes []int   // of those messages, ascending
 //		Errs    []error // one for each of them
 //	}
-type BatchError = producer.BatchError
+type BatchError = message.BatchError
 
 // Sender sends messages, as a Client does.
 //

@@ -1,33 +1,32 @@
 package plan
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/slotmq/go-rmq/internal/checked"
+	"github.com/slotmq/go-rmq/internal/rawjson"
 	"github.com/slotmq/go-rmq/message"
 )
 
 // stored is a rule as it is stored, with its times in ms. The name is not in it: it is the field of
 // the hash.
 type stored struct {
-	Content   raw    `json:"content"`
-	SlotBasis raw    `json:"slot_basis,omitempty"`
-	Priority  int64  `json:"priority,omitempty"`
-	Cron      string `json:"cron,omitempty"`
-	Zone      string `json:"zone,omitempty"`
-	Delay     int64  `json:"delay,omitempty"`
-	Period    int64  `json:"period,omitempty"`
-	Repeat    int    `json:"repeat,omitempty"`
-	From      int64  `json:"from,omitempty"`
-	Until     int64  `json:"until,omitempty"`
-	Missed    string `json:"missed,omitempty"` // left out for MissedOnce
+	Content   rawjson.Text `json:"content"`
+	SlotBasis rawjson.Text `json:"slot_basis,omitempty"`
+	Priority  int64        `json:"priority,omitempty"`
+	Cron      string       `json:"cron,omitempty"`
+	Zone      string       `json:"zone,omitempty"`
+	Delay     int64        `json:"delay,omitempty"`
+	Period    int64        `json:"period,omitempty"`
+	Repeat    int          `json:"repeat,omitempty"`
+	From      int64        `json:"from,omitempty"`
+	Until     int64        `json:"until,omitempty"`
+	Missed    string       `json:"missed,omitempty"` // left out for MissedOnce
 }
 
 // Text is the rule as it is stored: JSON in one line. The same rule has the same text each time, so
@@ -35,7 +34,7 @@ type stored struct {
 func (r *Rule) Text() string {
 	m := r.message
 	s := stored{
-		Content: raw(m.Content), SlotBasis: raw(m.SlotBasis), Priority: m.Priority,
+		Content: rawjson.Text(m.Content), SlotBasis: rawjson.Text(m.SlotBasis), Priority: m.Priority,
 		Cron: m.Cron, Zone: m.Zone, Delay: r.delay, Period: r.period, Repeat: m.Repeat,
 		From: r.from,
 	}
@@ -100,28 +99,4 @@ func (s *stored) open(name string) (*Rule, error) {
 		}
 	}
 	return open(m)
-}
-
-// raw is a text of any bytes. As JSON it is {"base64": …} if it is no UTF-8.
-type raw string
-
-type encoded struct {
-	Base64 []byte `json:"base64"`
-}
-
-func (t raw) MarshalJSON() ([]byte, error) {
-	if !utf8.ValidString(string(t)) {
-		return json.Marshal(encoded{[]byte(t)})
-	}
-	return json.Marshal(string(t))
-}
-
-func (t *raw) UnmarshalJSON(text []byte) error {
-	if !bytes.HasPrefix(text, []byte("{")) {
-		return json.Unmarshal(text, (*string)(t))
-	}
-	var e encoded
-	err := json.Unmarshal(text, &e)
-	*t = raw(e.Base64)
-	return err
 }

@@ -17,7 +17,10 @@ import (
 	"github.com/slotmq/go-rmq/server/databases"
 )
 
-func TestMain(m *testing.M) { servertest.Main(m) }
+func TestMain(m *testing.M) {
+	child()
+	servertest.Main(m)
+}
 
 const patience = time.Minute
 

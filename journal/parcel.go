@@ -1,0 +1,102 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/checked"
+	"github.com/slotmq/go-rmq/internal/rawjson"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// parcel is a message with the definition of its topic, as rmq_outbox keeps it. Times are in ms.
+type parcel struct {
+	Kind    string `json:"kind"`
+	Slots   int    `json:"slots,omitempty"`
+	Literal bool   `json:"literal,omitempty"`
+	Notes   bool   `json:"notes,omitempty"`
+
+	Content   rawjson.Text    `json:"content"`
+	SlotBasis rawjson.Text    `json:"slot_basis,omitempty"`
+	Priority  int64           `json:"priority,omitempty"`
+	Range     int64           `json:"range,omitempty"`
+	Ceiling   int64           `json:"ceiling,omitempty"`
+	At        int64           `json:"at,omitempty"`
+	In        int64           `json:"in,omitempty"`
+	Unique    int64           `json:"unique,omitempty"`
+	TTL       int64           `json:"ttl,omitempty"`
+	Headers   json.RawMessage `json:"headers,omitempty"`
+}
+
+// pack writes a message as it is kept.
+func pack(t message.Topic, c checked.Message) []byte {
+	p := parcel{
+		Kind: t.Kind.String(), Slots: t.Slots, Literal: t.Literal, Notes: t.Notes,
+		Content: rawjson.Text(c.Content), Ceiling: c.Ceiling, Unique: c.Unique, TTL: c.TTL,
+	}
+	if c.SlotBasis != c.Content {
+		p.SlotBasis = rawjson.Text(c.SlotBasis)
+	}
+	switch {
+	case c.Kind == message.KindPriority:
+		p.Priority = c.Value
+	case c.Kind == message.KindRangeMerge:
+		p.Range = c.Value
+	case c.FromNow:
+		p.In = c.Value
+	default:
+		p.At = c.Value
+	}
+	if _, headers, ok := strings.Cut(c.Note, " "); ok {
+		p.Headers = json.RawMessage(headers)
+	}
+	text, err := json.Marshal(p)
+	if err != nil {
+		panic("journal: " + err.Error()) // never: numbers and texts can always be written
+	}
+	return text
+}
+
+// unpack reads what pack has written. A field that it does not know is an error: a newer program
+// has written it, and something would get lost.
+func unpack(name string, text []byte) (message.Topic, message.Message, error) {
+	var p parcel
+	t := message.Topic{Name: name}
+	from := json.NewDecoder(bytes.NewReader(text))
+	from.DisallowUnknownFields()
+	if err := from.Decode(&p); err != nil {
+		return t, nil, err
+	}
+	kind, known := message.ParseKind(p.Kind)
+	if !known {
+		return t, nil, fmt.Errorf("kind %q is not known", p.Kind)
+	}
+	t.Kind, t.Slots, t.Literal, t.Notes = kind, p.Slots, p.Literal, p.Notes
+	var headers map[string]string
+	if len(p.Headers) > 0 {
+		if err := json.Unmarshal(p.Headers, &headers); err != nil {
+			return t, nil, err
+		}
+	}
+	content, basis := string(p.Content), string(p.SlotBasis)
+	unique, ttl := millis(p.Unique), millis(p.TTL)
+	switch kind {
+	case message.KindPriority:
+		return t, message.Priority{Content: content, SlotBasis: basis, Priority: p.Priority, Unique: unique, TTL: ttl, Headers: headers}, nil
+	case message.KindRangeMerge:
+		return t, message.RangeMerge{
+			Content: content, SlotBasis: basis, Range: millis(p.Range), Extend: p.Ceiling != 0, Ceiling: millis(p.Ceiling),
+			Unique: unique, TTL: ttl, Headers: headers,
+		}, nil
+	}
+	m := message.FixedTime{Content: content, SlotBasis: basis, In: millis(p.In), Unique: unique, TTL: ttl, Headers: headers}
+	if p.At != 0 {
+		m.At = time.UnixMilli(p.At)
+	}
+	return t, m, nil
+}
+
+func millis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }

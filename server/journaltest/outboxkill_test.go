@@ -1,0 +1,77 @@
+package journaltest
+
+import (
+	"fmt"
+	"os"
+	"sync/atomic"
+	"testing"
+
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
+	"github.com/slotmq/go-rmq/journal"
+)
+
+// sized is the size of a test with kills; the larger one with RMQ_SOAK.
+func sized(small, large int) int {
+	if os.Getenv("RMQ_SOAK") != "" {
+		return large
+	}
+	return small
+}
+
+// Relays are killed while transactions commit: what has committed is sent, what was rolled back is
+// not, and of each content the last send has the last word.
+func TestRelaysAreKilled(t *testing.T) {
+	t.Parallel()
+	eachOffice(t, func(t *testing.T, o *office) {
+		kills, commits, contents := sized(2, 50), sized(600, 10_000), 100
+		random := sharetest.Rand(t)
+		relaying := newCrew(t, job{What: relays, URL: o.url, Redis: servertest.SharedRedis(t).Addr()}, 2)
+		last := map[string]int{}
+		var done atomic.Int64
+		committed := make(chan struct{})
+		go func() {
+			defer close(committed)
+			for i := range commits {
+				hot := fmt.Sprint("hot ", i%contents)
+				last[hot] = commits + i*(1-2*(i%2)) // grows for one content, and shrinks for another
+				last[fmt.Sprint("order ", i)] = i
+				if i%10 == 0 {
+					o.send(t, false, order(fmt.Sprint("rolled back ", i), i), order(hot, 3*commits))
+				}
+				o.send(t, true, order(fmt.Sprint("order ", i), i), order(hot, last[hot]))
+				done.Add(1)
+			}
+		}()
+		for k := range kills {
+			// In the middle of the work: some of it is sent, and some has committed since.
+			until := int64((k + 1) * commits / (kills + 1))
+			await(t, func() bool { return done.Load() >= until || o.outbox(t) > 0 })
+			sent := len(o.stored(t))
+			await(t, func() bool { return len(o.stored(t)) > sent || o.outbox(t) == 0 })
+			await(t, func() bool { return done.Load() >= until })
+			relaying.replace(random.IntN(len(relaying.alive)))
+		}
+		<-committed
+		await(t, func() bool { return o.outbox(t) == 0 })
+		stored := o.stored(t)
+		missing, wrong := 0, 0
+		for content, version := range last {
+			switch got, ok := stored[content]; {
+			case !ok:
+				missing++
+			case got != version:
+				wrong++
+			}
+		}
+		if missing+wrong > 0 || len(stored) != len(last) {
+			t.Errorf("%d are missing, %d have an older version; %d are stored, of %d", missing, wrong, len(stored), len(last))
+		}
+		status, err := o.j.Status(ctx)
+		must(t, err)
+		if status.Outbox != (journal.Outbox{}) {
+			t.Errorf("%+v", status.Outbox)
+		}
+		t.Logf("%d commits, %d kills", commits, kills)
+	})
+}
