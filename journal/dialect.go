@@ -45,6 +45,7 @@ var SQLite = Dialect{
 		{"not a database", "name another file: this one is no database of SQLite"},
 		{"disk is full", "make room on the disk"},
 		{"database is locked", "another program holds the file locked: end it, or use PostgreSQL or MySQL for several"},
+		{"disk I/O error (4874)", "make room on the disk"}, // for what several processes share
 		{"disk I/O error", "look at the disk, and whether the file still is where it was"},
 	},
 }
