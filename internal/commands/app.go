@@ -23,15 +23,16 @@ type app struct {
 	screen screen // that out is shown on
 	status screen // that errs is shown on
 
-	rdb redis.UniversalClient // nil until a command connects
+	rdb  redis.UniversalClient // nil until a command connects
+	kept *opened               // the journal; nil until a command opens it, if there is one
 
 	missed inspector.PartialError // the parts that could not be read
 }
 
 // settings are the flags of all commands.
 type settings struct {
-	redis, zk, zkRoot, zkAuth, namespace string
-	json, base64, wide, noColor          bool
+	redis, zk, zkRoot, zkAuth, namespace, journalURL string
+	json, base64, wide, noColor                      bool
 }
 
 func newApp(p Program, stdin io.Reader, stdout, stderr io.Writer) *app {
@@ -52,9 +53,10 @@ func (a *app) flush() error {
 
 // finish ends the call, and says what went wrong.
 func (a *app) finish(err error) int {
+	jerr := a.closeJournal()
 	missed, merr := a.reportMissed()
 	if ferr := a.flush(); err == nil {
-		err = cmp.Or(merr, ferr)
+		err = cmp.Or(jerr, merr, ferr)
 	}
 	if a.rdb != nil {
 		_ = a.rdb.Close() // nothing is lost by it

@@ -13,6 +13,7 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/redisurl"
+	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/slots"
 )
 
@@ -46,7 +47,7 @@ func (a *app) connect() (*inspector.Inspector, error) {
 		}
 		a.rdb = rdb
 	}
-	cfg := inspector.Config{Namespace: a.space()}
+	cfg := inspector.Config{Namespace: a.space(), Journal: a.toTell()}
 	if servers := a.zooKeeper(); servers != "" {
 		cfg.Slots = slots.ZooKeeper(slots.ZooKeeperConfig{
 			Servers: strings.Split(servers, ","),
@@ -107,6 +108,12 @@ func serverOf(rdb redis.UniversalClient) string {
 
 // zooKeeper is where ZooKeeper is; empty if not given.
 func (a *app) zooKeeper() string { return flagOrEnv(a.zk, "RMQ_ZK", "") }
+
+// qualified is a topic with its namespace in front, as the journal has it.
+func (a *app) qualified(topic string) string { return luascripts.Qualify(a.space(), topic) }
+
+// bare is a topic without it.
+func (a *app) bare(topic string) string { return strings.TrimPrefix(topic, a.qualified("")) }
 
 // space is the namespace.
 func (a *app) space() string { return flagOrEnv(a.namespace, "RMQ_NAMESPACE", "") }

@@ -17,9 +17,10 @@ func (a *app) deadCommand() *cobra.Command {
 		Use:   "dead",
 		Short: "List, show, requeue, delete or export dead messages",
 		Long: `Dead messages: those whose 17 deliveries failed, and those whose handler gave
-them up. They are neither delivered nor removed until you requeue or delete them.`,
+them up. They are neither delivered nor removed until you requeue or delete
+them.`,
 	}
-	cmd.AddCommand(a.deadListCommand(), a.deadShowCommand(), a.deadRequeueCommand(), a.deadDeleteCommand(), a.deadExportCommand())
+	cmd.AddCommand(a.deadListCommand(), a.deadShowCommand(), a.tells(a.deadRequeueCommand()), a.tells(a.deadDeleteCommand()), a.deadExportCommand())
 	return cmd
 }
 

@@ -21,7 +21,7 @@ func (a *app) everyCommand() *cobra.Command {
 content, and a rule that says when. Workers of the topic send it: while none
 runs, nothing is sent. Programs set plans, too, mostly each time they start.`,
 	}
-	cmd.AddCommand(a.everyListCommand(), a.everySetCommand(), a.everyStopCommand(), a.everyRunCommand())
+	cmd.AddCommand(a.everyListCommand(), a.everySetCommand(), a.everyStopCommand(), a.tells(a.everyRunCommand()))
 	return cmd
 }
 

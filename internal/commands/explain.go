@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -21,7 +22,8 @@ func (a *app) explainCommand() *cobra.Command {
 
 A message is found by its content, byte by byte. It may be in several places: a
 new copy waits while an older one is in flight, waits for its retry, or is dead.
-Exit code 1 if it is nowhere.`,
+Exit code 1 if it is nowhere. If there is a journal, what it knows is shown,
+too.`,
 		Example: `  rmq explain orders "order 4711"
   rmq explain orders "order 4711" --basis "customer 12"
   rmq explain orders --base64 AAECAw==`,
@@ -30,17 +32,30 @@ Exit code 1 if it is nowhere.`,
 			if err != nil {
 				return err
 			}
+			known, err := a.known(cmd.Context(), args[0], content)
+			if err != nil {
+				return err
+			}
 			i, err := a.inspector(cmd.Context())
 			if err != nil {
 				return err
 			}
 			found, err := i.Explain(cmd.Context(), args[0], content, basis)
+			if errors.Is(err, inspector.ErrUnknownTopic) && len(known.in) > 0 {
+				if err := a.showHistory(known, args[0], content); err != nil {
+					return err
+				}
+				return failed("%w; the journal knows it: if Redis has lost it, %s journal restore brings it back", err, a.Name)
+			}
 			if err := a.partly(err); err != nil {
 				return err
 			}
 			if len(found) == 0 {
 				t, err := i.Topic(cmd.Context(), args[0])
 				if err != nil {
+					return err
+				}
+				if err := a.showHistory(known, args[0], content); err != nil {
 					return err
 				}
 				return a.nowhere(cmd.Context(), i, t, content, basis)
@@ -52,7 +67,9 @@ Exit code 1 if it is nowhere.`,
 			for n, e := range found {
 				e.WaitsFor = append(e.WaitsFor, slowed(e, limit)...)
 				if a.json {
-					if err := a.object(a.explained(e)); err != nil {
+					j := a.explained(e)
+					j.Journal = known.rows(e.Slot)
+					if err := a.object(j); err != nil {
 						return err
 					}
 					continue
@@ -61,6 +78,7 @@ Exit code 1 if it is nowhere.`,
 					fmt.Fprintln(a.out)
 				}
 				a.describe(e)
+				a.describeHistory(known, e.Slot)
 			}
 			return nil
 		},
@@ -243,6 +261,7 @@ type explanationJSON struct {
 	Note     *noteJSON    `json:"note,omitempty"`
 	Unique   stamp        `json:"unique_until,omitzero"`
 	WaitsFor []string     `json:"waits_for"`
+	Journal  []rowJSON    `json:"journal,omitempty"`
 }
 
 type flightJSON struct {

@@ -90,7 +90,7 @@ func (a *app) advise(err error) error {
 		return fmt.Errorf("Redis does not know user %s with this password, or the user is off; mend user:password in %s: %w", rights.User(a.rdb), where, err)
 	case redis.HasErrorPrefix(err, "NOAUTH"), redis.HasErrorPrefix(err, "Protocol error: unauthenticated"):
 		return fmt.Errorf("Redis asks for a password; write redis://user:password@host:6379 in %s: %w", where, err)
-	case strings.Contains(err.Error(), "grant Redis user"): // the inspector has said it
+	case strings.Contains(err.Error(), "journal: "), strings.Contains(err.Error(), "grant Redis user"): // it has been said
 		return err
 	case redis.HasErrorPrefix(err, "MOVED"), redis.HasErrorPrefix(err, "ASK"), redis.HasErrorPrefix(err, "CROSSSLOT"):
 		return fmt.Errorf("this Redis is part of a Cluster; begin with redis-cluster:// in %s: %w", where, err)

@@ -80,6 +80,8 @@ func again(cmd *cobra.Command, args []string, instead map[string]string) string 
 			}
 		case f.Value.Type() == "bool" && value == "true":
 			flags = append(flags, "--"+f.Name)
+		case f.Name == "journal":
+			flags = append(flags, "--"+f.Name+"="+quoted(withoutSecrets(value)))
 		case f.Name == "redis":
 			flags = append(flags, "--"+f.Name+"="+quoted(urlWithoutPassword(value)))
 		case f.Name == "zk-auth":

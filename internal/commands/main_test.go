@@ -9,7 +9,7 @@ import (
 
 func TestMain(m *testing.M) {
 	// What the person who runs the tests uses must not be touched by them.
-	for _, v := range []string{"RMQ_REDIS", "RMQ_ZK", "RMQ_ZK_ROOT", "RMQ_ZK_AUTH", "RMQ_NAMESPACE", "NO_COLOR"} {
+	for _, v := range []string{"RMQ_REDIS", "RMQ_JOURNAL", "RMQ_ZK", "RMQ_ZK_ROOT", "RMQ_ZK_AUTH", "RMQ_NAMESPACE", "NO_COLOR"} {
 		os.Unsetenv(v)
 	}
 	answerTimeout = testPatience

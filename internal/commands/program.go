@@ -2,25 +2,39 @@ package commands
 
 import (
 	"context"
+	"database/sql"
 	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+
+	"github.com/slotmq/go-rmq/journal"
 )
 
 // Program is a binary with these commands.
 type Program struct {
 	Name string
+
+	// Databases opens the database of a journal that is there already. It need not connect yet. Without it
+	// the program knows no journal.
+	Databases func(url string) (*sql.DB, journal.Dialect, error)
 }
 
 // memory is how much this process takes before garbage is thrown away at once. Contents may be
 // large, and without a limit there would be as much garbage as there are contents in use.
-const memory = 16 << 20
+const (
+	memory        = 16 << 20
+	memoryWithSQL = 64 << 20
+)
 
 // Main is the main function of the binary.
 func (p Program) Main() {
-	debug.SetMemoryLimit(memory)
+	limit := int64(memory)
+	if p.Databases != nil {
+		limit = memoryWithSQL
+	}
+	debug.SetMemoryLimit(limit)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // the second signal ends the process
 	os.Exit(p.Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))

@@ -23,14 +23,22 @@ func (a *app) looking() []*cobra.Command {
 
 // changing are the commands that change something.
 func (a *app) changing() []*cobra.Command {
-	return []*cobra.Command{
-		a.sendCommand(), a.cancelCommand(), a.rescheduleCommand(), a.deadCommand(),
+	all := []*cobra.Command{
+		a.tells(a.sendCommand()), a.tells(a.cancelCommand()), a.tells(a.rescheduleCommand()), a.deadCommand(),
 		a.everyCommand(), a.pauseCommand(), a.resumeCommand(), a.limitCommand(),
 	}
+	if a.Databases != nil {
+		all = append(all, a.journalCommand())
+	}
+	return all
 }
 
 // root is the tree of all commands.
 func (a *app) root() *cobra.Command {
+	journals := ""
+	if a.Databases != nil {
+		journals = aboutJournals
+	}
 	root := &cobra.Command{
 		Use:   a.Name,
 		Short: "Look into the queues of RMQ, and repair them",
@@ -46,7 +54,7 @@ Redis is where --redis or RMQ_REDIS says, else at redis://localhost:6379. Forms:
   redis-sentinel://user:password@host1:26379,host2:26379?master_name=mymaster
 All users of this machine can see a password in a command line; they cannot see
 one in RMQ_REDIS.
-
+` + journals + `
 Tables are as wide as the terminal, 80 columns elsewhere, and shorten what does
 not fit; --wide and --json do not. Contents that are not printable are quoted as
 in Go, "\x00\n"; --base64 takes and shows them so. Exit codes: 0 done, 1 failed,
@@ -69,6 +77,9 @@ in Go, "\x00\n"; --base64 takes and shows them so. Exit codes: 0 done, 1 failed,
 	flags.StringVar(&a.zkRoot, "zk-root", "", "the workers' `node` in ZooKeeper, /rmq unless it is given (or RMQ_ZK_ROOT)")
 	flags.StringVar(&a.zkAuth, "zk-auth", "", "`user:password` at ZooKeeper (or RMQ_ZK_AUTH)")
 	flags.StringVar(&a.namespace, "namespace", "", "`name` in front of the topics' (or RMQ_NAMESPACE)")
+	if a.Databases != nil {
+		flags.StringVar(&a.journalURL, "journal", "", "`URL` of the journal (or RMQ_JOURNAL)")
+	}
 	flags.BoolVar(&a.json, "json", false, "print JSON, one object a line")
 	flags.BoolVar(&a.base64, "base64", false, "contents are base64, those given and those printed")
 	flags.BoolVar(&a.wide, "wide", false, "shorten nothing")

@@ -131,7 +131,7 @@ func (s *sending) run(ctx context.Context) error {
 
 // open makes the producer. closed closes it, when all sends have been answered.
 func (s *sending) open(ctx context.Context) (closed func(), err error) {
-	cfg := producer.Config{Namespace: s.space(), ExactReceipts: true, MaxContent: longestContent, Logger: zap.NewNop()}
+	cfg := producer.Config{Namespace: s.space(), Journal: s.toTell(), ExactReceipts: true, MaxContent: longestContent, Logger: zap.NewNop()}
 	s.producer, err = producer.New(s.rdb, cfg)
 	return func() { _ = s.producer.Close(context.WithoutCancel(ctx)) }, err
 }

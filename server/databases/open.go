@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -48,6 +49,16 @@ func Open(from string) (*sql.DB, journal.Dialect, error) {
 	db.SetMaxIdleConns(connections)
 	db.SetConnMaxIdleTime(time.Minute)
 	return db, dialect, nil
+}
+
+// Look opens the database of a URL like Open, but makes no file where none is.
+func Look(from string) (*sql.DB, journal.Dialect, error) {
+	if path, is := strings.CutPrefix(from, "sqlite:"); is && path != "" {
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			return nil, journal.Dialect{}, fmt.Errorf("%w: there is no file %s", ErrURL, path)
+		}
+	}
+	return Open(from)
 }
 
 // openSQLite opens a file. With WAL who reads and who writes do not wait for each other; two that write

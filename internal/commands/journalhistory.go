@@ -1,0 +1,261 @@
+package commands
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/journal"
+	"github.com/slotmq/go-rmq/message"
+)
+
+func (a *app) journalHistoryCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "history TOPIC CONTENT",
+		Short: "Show when a message was sent, and what became of it",
+		Long: `Show when a message was sent, and what became of it, as the journal has it: in
+each slot where it was. Redis is not asked; for where it is now, rmq explain.
+Exit code 1 if the journal does not know it.
+
+What was taken, failed or handed back is there if a program keeps it, with
+Flow: All. Rows of the last moments may still be on their way.`,
+		Example: `  rmq journal history orders "order 4711"
+  rmq journal history orders "order 4711" --json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			content, err := a.content(args[1])
+			if err != nil {
+				return err
+			}
+			j, err := a.needJournal(cmd.Context(), toLook)
+			if err != nil {
+				return err
+			}
+			found, err := a.history(cmd.Context(), j, args[0], content)
+			if err != nil {
+				return err
+			}
+			if len(found.in) == 0 {
+				return failed("%s is not in the journal: never sent to %s, or ended longer ago than the journal keeps", shorten(a.text(content), 60), legible(args[0]))
+			}
+			return a.showHistory(found, args[0], content)
+		},
+	}
+}
+
+// historyOf is what the journal knows of a content, in each slot where it was.
+type historyOf struct {
+	topic message.Topic
+	in    []journal.History
+}
+
+// history looks a content up.
+func (a *app) history(ctx context.Context, j *opened, topic, content string) (historyOf, error) {
+	topics, err := j.Topics(ctx)
+	if err != nil {
+		return historyOf{}, err
+	}
+	at := slices.IndexFunc(topics, func(t journal.Topic) bool { return t.Name == a.qualified(topic) })
+	if at < 0 {
+		return historyOf{}, failed("topic %s %w; %s journal status shows those that are", legible(topic), errNotJournaled, a.Name)
+	}
+	found := historyOf{topic: topics[at].Topic}
+	found.in, err = j.History(ctx, topics[at].Name, content)
+	return found, err
+}
+
+// known is the history of a content, if there is a journal.
+func (a *app) known(ctx context.Context, topic, content string) (historyOf, error) {
+	j, err := a.openJournal(ctx, toLook)
+	if err != nil || j == nil {
+		return historyOf{}, err
+	}
+	found, err := a.history(ctx, j, topic, content)
+	if errors.Is(err, errNotJournaled) {
+		return historyOf{}, nil
+	}
+	return found, err
+}
+
+// errNotJournaled is that of a topic which the journal has not met.
+var errNotJournaled = errors.New("is not in the journal")
+
+// rows are the rows of a slot for programs.
+func (h historyOf) rows(slot int) []rowJSON {
+	for _, in := range h.in {
+		if in.Slot == slot {
+			return rowsOf(h.topic, in)
+		}
+	}
+	return nil
+}
+
+// mostKnown is how many rows explain shows.
+const mostKnown = 8
+
+// describeHistory prints the newest rows of a slot below what is said of the message.
+func (a *app) describeHistory(known historyOf, slot int) {
+	if a.elsewhere() {
+		a.detail("  journal", indent, "RMQ_JOURNAL is set: rmqd explain shows what it knows, too")
+	}
+	for _, in := range known.in {
+		if in.Slot != slot {
+			continue
+		}
+		all := eventsOf(known.topic, in)
+		label := "  journal"
+		for n, l := range all {
+			if left := len(all) - n; left > mostKnown {
+				continue
+			}
+			text := moment(l.at) + " " + l.what
+			if l.text != "" {
+				text += ", " + l.text
+			}
+			a.detail(label, indent, text)
+			label = ""
+		}
+		if more := len(all) - mostKnown; more > 0 {
+			a.detail("", indent, fmt.Sprintf("and %s more before: %s journal history shows all", grouped(more), a.Name))
+		}
+	}
+}
+
+func (a *app) showHistory(found historyOf, topic, content string) error {
+	for n, h := range found.in {
+		if a.json {
+			if err := a.object(a.historyOf(found.topic, h, topic, content)); err != nil {
+				return err
+			}
+			continue
+		}
+		if n > 0 {
+			fmt.Fprintln(a.out)
+		}
+		where := fmt.Sprintf(" in slot %d of %s: %s", h.Slot, shorten(legible(topic), max(a.width()/2, 20)), verdictWord(h.Verdict))
+		fmt.Fprintln(a.out, a.paint(bold, shorten(a.text(content), max(a.width()-columns(where), 20)))+where)
+		all := eventsOf(found.topic, h)
+		widest := 0
+		for _, l := range all {
+			widest = max(widest, len(l.what))
+		}
+		for _, l := range all {
+			label := fmt.Sprintf("  %s  %-*s", moment(l.at), widest, l.what)
+			a.detail(strings.TrimRight(label, " "), len(label)+2, l.text)
+		}
+	}
+	return nil
+}
+
+// verdictWord says what has become of a message.
+func verdictWord(v journal.Verdict) string {
+	if v.What == journal.Owed {
+		return "owed, no end of it is known"
+	}
+	return v.What
+}
+
+// happened is one thing that happened.
+type happened struct {
+	id         int64
+	at         time.Time
+	what, text string
+}
+
+// eventsOf are the rows of a content, in the order in which the journal learned them.
+func eventsOf(t message.Topic, h journal.History) (all []happened) {
+	for _, s := range h.Sent {
+		all = append(all, happened{s.ID, time.UnixMilli(s.At), "sent", sentText(t, s)})
+	}
+	for _, e := range h.Ended {
+		all = append(all, happened{e.ID, time.UnixMilli(e.At), e.What, endedText(e)})
+	}
+	slices.SortFunc(all, func(x, y happened) int { return cmp.Compare(x.id, y.id) })
+	return all
+}
+
+// sentText says how a message was sent.
+func sentText(t message.Topic, s journal.Sent) string {
+	text := "with priority " + strconv.FormatInt(s.Score, 10)
+	switch {
+	case t.Kind.Timed() && s.Keeps:
+		text = "due " + moment(time.UnixMilli(s.Score)) + ", or as an equal one that waited"
+	case t.Kind.Timed():
+		text = "due " + moment(time.UnixMilli(s.Score))
+	}
+	if ttl, _, _ := strings.Cut(s.Note, " "); ttl != "" && ttl != "0" {
+		if ms, err := strconv.ParseInt(ttl, 10, 64); err == nil {
+			text += ", not handled any more after " + humantime.Duration(time.Duration(ms)*time.Millisecond)
+		}
+	}
+	return text
+}
+
+// endedText says who has ended a message, and why.
+func endedText(e journal.Ended) string {
+	var parts []string
+	if e.Attempt > 0 {
+		parts = append(parts, "attempt "+strconv.Itoa(e.Attempt))
+	}
+	if e.Worker != "" {
+		parts = append(parts, "by "+legible(e.Worker))
+	}
+	text := strings.Join(parts, ", ")
+	if e.Reason != "" {
+		text = strings.TrimPrefix(text+": "+legible(e.Reason), ": ")
+	}
+	return text
+}
+
+type historyJSON struct {
+	Topic string `json:"topic"`
+	shown
+	Slot    int       `json:"slot"`
+	Verdict string    `json:"verdict"`
+	Rows    []rowJSON `json:"rows"`
+}
+
+// rowJSON is a row of the journal.
+type rowJSON struct {
+	At       stamp  `json:"at"`
+	What     string `json:"what"`
+	Number   int64  `json:"number"`
+	Due      stamp  `json:"due,omitzero"`
+	Priority int64  `json:"priority,omitempty"`
+	Attempt  int    `json:"attempt,omitempty"`
+	Worker   string `json:"worker,omitempty"`
+	Host     string `json:"host,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+}
+
+func (a *app) historyOf(t message.Topic, h journal.History, topic, content string) historyJSON {
+	return historyJSON{topic, a.shown(content), h.Slot, h.Verdict.What, rowsOf(t, h)}
+}
+
+func rowsOf(t message.Topic, h journal.History) []rowJSON {
+	rows := map[int64]rowJSON{}
+	for _, s := range h.Sent {
+		r := rowJSON{At: stamp{time.UnixMilli(s.At)}, What: "sent", Number: s.Number}
+		if t.Kind.Timed() {
+			r.Due = stamp{time.UnixMilli(s.Score)}
+		} else {
+			r.Priority = s.Score
+		}
+		rows[s.ID] = r
+	}
+	for _, e := range h.Ended {
+		rows[e.ID] = rowJSON{At: stamp{time.UnixMilli(e.At)}, What: e.What, Number: e.Number, Attempt: e.Attempt, Worker: e.Worker, Host: e.Host, Reason: e.Reason}
+	}
+	all := []rowJSON{}
+	for _, l := range eventsOf(t, h) {
+		all = append(all, rows[l.id])
+	}
+	return all
+}

@@ -1,0 +1,184 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/journal/recovery"
+)
+
+// standardRate is how many messages a second are brought back unless --rate says otherwise.
+const standardRate = 5000
+
+func (a *app) journalRestoreCommand() *cobra.Command {
+	r := &restore{app: a, rate: standardRate}
+	cmd := &cobra.Command{
+		Use:   "restore [TOPIC [CONTENT]]",
+		Short: "Bring back what Redis has lost",
+		Long: `Bring back what the journal owes and Redis does not have: all, or one topic, or
+one message. Messages wait again as they were sent, dead ones are dead again.
+
+What is in Redis stays as it is: nothing that waits, is in flight, or waits for
+its retry is touched. So it may be interrupted, called again, and called while
+programs send and work.
+
+Messages that were handled, and whose end had not reached the journal, come
+once more: it says how many that may be. First it waits some seconds for
+programs that still hold rows in memory.`,
+		Example: `  rmq journal restore --dry-run
+  rmq journal restore --yes
+  rmq journal restore orders --rate 500/s
+  rmq journal restore orders "order 4711"
+  rmq journal restore --newer-than 2h`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r.args = args
+			return r.run(cmd.Context())
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&r.dry, "dry-run", false, "only say how many it would be")
+	flags.Var(&r.rate, "rate", "so many a second, as in 100/s")
+	flags.Var(&r.newer, "newer-than", "only what was sent in this time, as in 2h: for a Redis that is back with an older state")
+	flags.BoolVar(&r.options.Expired, "expired", false, "also messages whose time to live is over, which have none then")
+	flags.BoolVar(&r.options.LeaveDead, "leave-dead", false, "no dead messages")
+	asks(cmd, &r.yes)
+	return cmd
+}
+
+// restore is one call of rmq journal restore.
+type restore struct {
+	*app
+	args     []string
+	dry, yes bool
+	rate     pace
+	newer    age
+	options  recovery.Restore
+}
+
+func (r *restore) run(ctx context.Context) error {
+	to := toChange
+	if r.dry {
+		to = toLook
+	}
+	j, err := r.needJournal(ctx, to)
+	if err != nil {
+		return err
+	}
+	if _, err := r.inspector(ctx); err != nil { // which connects
+		return err
+	}
+	recover, err := recovery.New(recovery.Config{Journal: j.Journal, Redis: r.rdb, Namespace: r.space()})
+	if err != nil {
+		return err
+	}
+	r.options.Rate = float64(r.rate)
+	if len(r.args) > 0 {
+		r.options.Topics = r.args[:1]
+	}
+	if len(r.args) > 1 {
+		if r.options.Content, err = r.content(r.args[1]); err != nil {
+			return err
+		}
+	}
+	if r.newer.span > 0 {
+		r.options.Since = time.Now().Add(-time.Duration(r.newer.span))
+	}
+	if r.dry || !r.yes && len(r.args) < 2 {
+		would, err := r.count(ctx, recover)
+		switch {
+		case err != nil:
+			return r.stopped(ctx, err, recovery.Restored{})
+		case r.dry && r.json:
+			return r.object(r.restored(would, true))
+		case r.dry:
+			r.say("would restore %s", r.words(would))
+			return nil
+		case would.Waiting+would.Dead > 0:
+			if err := r.confirm(ctx, false, "restore "+r.words(would)); err != nil {
+				return err
+			}
+		}
+	}
+	bar := r.progress("restore", 0)
+	options := r.options
+	options.Progress = func(done recovery.Restored) { bar.show(met(done)) }
+	done, err := recover.Restore(ctx, options)
+	bar.end()
+	if err != nil {
+		return r.stopped(ctx, err, done)
+	}
+	if r.json {
+		return r.object(r.restored(done, false))
+	}
+	r.say("restored %s", r.words(done))
+	return nil
+}
+
+// count counts what is to be restored, and writes nothing.
+func (r *restore) count(ctx context.Context, recover *recovery.Recovery) (recovery.Restored, error) {
+	bar := r.progress("count", 0)
+	defer bar.end()
+	options := r.options
+	options.DryRun, options.Rate = true, limitOfRates
+	options.Progress = func(done recovery.Restored) { bar.show(met(done)) }
+	return recover.Restore(ctx, options)
+}
+
+// limitOfRates is the largest that there is. To count is cheap.
+const limitOfRates = 1_000_000
+
+// stopped is the end of a restore that did not get to its own.
+func (r *restore) stopped(ctx context.Context, err error, done recovery.Restored) error {
+	if ctx.Err() == nil && met(done) == 0 {
+		return err
+	}
+	return r.ended(ctx, err, fmt.Sprintf("restored %s; call it again for the rest", r.words(done)))
+}
+
+// met is how many messages a restore has looked at.
+func met(r recovery.Restored) int {
+	return r.Waiting + r.Dead + r.There + r.Expired + r.Unsure + r.Unknown
+}
+
+// words says what is restored, or would be.
+func (r *restore) words(n recovery.Restored) string {
+	parts := []string{countOf(n.Waiting, "waiting message") + " and " + grouped(n.Dead) + " dead"}
+	add := func(n int, words string) {
+		if n > 0 {
+			parts = append(parts, grouped(n)+" "+words)
+		}
+	}
+	add(n.Twice, "of them perhaps handled before")
+	add(n.There, "are there already")
+	add(n.Expired, "expired and stay away")
+	add(n.Unsure, "may be back: an answer is lost")
+	add(n.Unknown, "dead ones cannot come back: their content is not known")
+	if n.Late > 0 {
+		parts = append(parts, countOf(n.Late, "program")+" did not write in time what it holds: call it again later")
+	}
+	if took := float64(n.Waiting+n.Dead) / float64(r.rate); took > 2 {
+		parts = append(parts, fmt.Sprintf("at %v: %s", &r.rate, humantime.Duration(time.Duration(took)*time.Second)))
+	}
+	return strings.Join(parts, "; ")
+}
+
+type restoredJSON struct {
+	Dry     bool `json:"dry_run,omitempty"`
+	Waiting int  `json:"waiting"`
+	Dead    int  `json:"dead"`
+	Twice   int  `json:"perhaps_twice"`
+	There   int  `json:"there"`
+	Expired int  `json:"expired"`
+	Unsure  int  `json:"unsure,omitempty"`
+	Unknown int  `json:"content_unknown,omitempty"`
+	Late    int  `json:"programs_late,omitempty"`
+}
+
+func (r *restore) restored(n recovery.Restored, dry bool) restoredJSON {
+	return restoredJSON{dry, n.Waiting, n.Dead, n.Twice, n.There, n.Expired, n.Unsure, n.Unknown, n.Late}
+}

@@ -1,0 +1,168 @@
+package commands
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/journal"
+)
+
+func (a *app) journalStatusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show what the journal holds, and what it has missed",
+		Long: `Show what the journal holds: since when, how much, by which programs, what is
+owed and dead of each topic, and each time in which it missed something.
+
+  owed   sent, and no end of it is known: it waits, it is in flight, or the
+         report of its end is on its way or lost
+  dead   failed for good, and neither requeued nor deleted
+
+Redis is not asked. It reads all rows: some seconds for a million.`,
+		Example: `  rmq journal status
+  rmq journal status --journal postgres://rmq@db1/journal`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			j, err := a.needJournal(cmd.Context(), toLook)
+			if err != nil {
+				return err
+			}
+			s, err := j.Status(cmd.Context())
+			if err != nil {
+				return err
+			}
+			s.Topics = slices.DeleteFunc(s.Topics, func(t journal.TopicStatus) bool { return !strings.HasPrefix(t.Topic, a.qualified("")) })
+			if a.json {
+				return a.object(a.statusOf(j.url, s))
+			}
+			return a.showStatus(j.url, s, time.Now())
+		},
+	}
+}
+
+func (a *app) showStatus(from string, s journal.Status, now time.Time) error {
+	line := func(label, text string) { a.detail(label, indent, text) }
+	ago := func(t time.Time) string { return moment(t) + " (" + humantime.Ago(now.Sub(t)) + ")" }
+	line("journal", legible(from))
+	if s.Sent+s.Ended > 0 {
+		line("since", ago(s.Since))
+	}
+	line("rows", fmt.Sprintf("%s, %s", countOf(int(s.Sent), "send"), countOf(int(s.Ended), "end")))
+	line("missed", missedLine(s.Gaps))
+	line("written by", writersLine(s, now))
+	if len(s.Gaps) > 0 {
+		fmt.Fprintln(a.out)
+		t := a.table("missed from", "to", "sends#", "ends#", "by")
+		for _, g := range s.Gaps {
+			t.row(moment(g.Begins), moment(g.Ends), grouped(int(g.Sends)), grouped(int(g.Endings)), legible(hostOf(s, g.Writer)))
+		}
+		if err := t.end(); err != nil {
+			return err
+		}
+	}
+	if len(s.Topics) == 0 {
+		return nil
+	}
+	fmt.Fprintln(a.out)
+	t := a.table("topic", "owed#", "dead#")
+	for _, of := range s.Topics {
+		t.row(legible(a.bare(of.Topic)), grouped(of.Owed), grouped(of.Dead))
+	}
+	return t.end()
+}
+
+// missedLine is what the gaps come to.
+func missedLine(gaps []journal.Gap) string {
+	var sends, ends int64
+	for _, g := range gaps {
+		sends, ends = sends+g.Sends, ends+g.Endings
+	}
+	if len(gaps) == 0 {
+		return "nothing"
+	}
+	return fmt.Sprintf("%s and %s, see below", countOf(int(sends), "send"), countOf(int(ends), "end"))
+}
+
+// writersLine says which programs write, and what may not be written yet.
+func writersLine(s journal.Status, now time.Time) string {
+	alive, vanished := 0, 0
+	for _, w := range s.Writers {
+		switch {
+		case w.Alive:
+			alive++
+		case w.Closed.IsZero():
+			vanished++
+		}
+	}
+	text := "no program at present"
+	if alive > 0 {
+		text = fmt.Sprintf("%s; all of %s ago and before is here", countOf(alive, "program"), humantime.Duration(s.Behind))
+	}
+	if vanished > 0 {
+		text += fmt.Sprintf("; %s ended without a last word: what was written in memory only is lost with it", countOf(vanished, "other"))
+	}
+	return text
+}
+
+// hostOf is the host of a writer.
+func hostOf(s journal.Status, writer int64) string {
+	for _, w := range s.Writers {
+		if w.ID == writer {
+			return w.Host
+		}
+	}
+	return "?"
+}
+
+type statusJSON struct {
+	Journal string       `json:"journal"`
+	Since   stamp        `json:"since,omitzero"`
+	Sends   int64        `json:"sends"`
+	Ends    int64        `json:"ends"`
+	Behind  millis       `json:"behind_ms"`
+	Gaps    []gapJSON    `json:"gaps"`
+	Writers []writerJSON `json:"writers"`
+	Topics  []owedJSON   `json:"topics"`
+}
+
+type gapJSON struct {
+	From   stamp  `json:"from"`
+	To     stamp  `json:"to"`
+	Sends  int64  `json:"sends"`
+	Ends   int64  `json:"ends"`
+	Writer int64  `json:"writer"`
+	Host   string `json:"host,omitempty"`
+}
+
+type writerJSON struct {
+	Writer  int64  `json:"writer"`
+	Host    string `json:"host,omitempty"`
+	Began   stamp  `json:"began"`
+	Flushed stamp  `json:"flushed"`
+	Closed  stamp  `json:"closed,omitzero"`
+	Alive   bool   `json:"alive"`
+}
+
+type owedJSON struct {
+	Topic string `json:"topic"`
+	Owed  int    `json:"owed"`
+	Dead  int    `json:"dead"`
+}
+
+func (a *app) statusOf(from string, s journal.Status) statusJSON {
+	j := statusJSON{Journal: from, Since: stamp{s.Since}, Sends: s.Sent, Ends: s.Ended, Behind: millis(s.Behind), Gaps: []gapJSON{}, Writers: []writerJSON{}, Topics: []owedJSON{}}
+	for _, g := range s.Gaps {
+		j.Gaps = append(j.Gaps, gapJSON{stamp{g.Begins}, stamp{g.Ends}, g.Sends, g.Endings, g.Writer, hostOf(s, g.Writer)})
+	}
+	for _, w := range s.Writers {
+		j.Writers = append(j.Writers, writerJSON{w.ID, w.Host, stamp{w.Began}, stamp{w.Flushed}, stamp{w.Closed}, w.Alive})
+	}
+	for _, of := range s.Topics {
+		j.Topics = append(j.Topics, owedJSON{a.bare(of.Topic), of.Owed, of.Dead})
+	}
+	return j
+}

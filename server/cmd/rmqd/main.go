@@ -1,0 +1,19 @@
+// Command rmqd is rmq with a journal in SQL: it has all commands of rmq, tells the journal what they
+// change, and brings back what Redis has lost.
+//
+//	rmqd journal status                     # what does it hold, and what has it missed?
+//	rmqd journal history orders "order 4711" # when was it sent, and what became of it?
+//	rmqd journal restore                    # bring back what Redis has lost
+//	rmqd -h                                 # all commands
+//
+// The journal is a file of SQLite, or in PostgreSQL, MySQL or MariaDB: see package databases.
+package main
+
+import (
+	"github.com/slotmq/go-rmq/internal/commands"
+	"github.com/slotmq/go-rmq/server/databases"
+)
+
+var program = commands.Program{Name: "rmqd", Databases: databases.Look}
+
+func main() { program.Main() }
