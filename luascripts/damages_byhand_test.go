@@ -38,6 +38,7 @@ var auditDamages = []damage{
 	{"the cursor is followed", "look: page by page", `'HSCAN', why, ARGV[2]`, `'HSCAN', why, 0`},
 	{"a whole batch is told", "look: a whole batch", `and 299 or -1`, `and 254 or -1`},
 	{"any text pauses", "pause: by any text", `if m[5] == '' then m[5] = '0' end`, ``},
+	{"contents that are given are told of", "look: everywhere", `contents[i - 4] = ARGV[i]`, ``},
 }
 
 var pauseDamages = []damage{

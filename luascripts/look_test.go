@@ -96,6 +96,7 @@ func (w *world) told(contents ...string) {
 	for _, part := range auditedParts {
 		w.audited(s, part)
 	}
+	w.audited(s, 0, append([]string{"unheard of"}, contents...)...)
 }
 
 // plain is a number as Redis tells it, and nothing for 0.
@@ -106,11 +107,13 @@ func plain(text string) string {
 	return text
 }
 
-// audited compares an audit of a whole part with what was read of the slot.
-func (w *world) audited(s *slot, part byhand.Part) {
+// audited compares an audit of a whole part, or of some contents, with what was read of the slot.
+func (w *world) audited(s *slot, part byhand.Part, contents ...string) {
 	w.Helper()
-	from := "0"
-	got, err := w.s.Audit(ctx, w.k, part, from, 500)
+	got, err := w.s.Audit(ctx, w.k, part, "0", 500)
+	if part == 0 {
+		got, err = byhand.ReadContents(ctx, w.s.rdb, w.k, contents)
+	}
 	w.must(err == nil, "audit: %v", err)
 	if part == byhand.PartWhy {
 		slices.SortFunc(got.Entries, func(a, b byhand.Entry) int { return cmp.Compare(a.Content, b.Content) })
@@ -123,7 +126,7 @@ func (w *world) audited(s *slot, part byhand.Part) {
 	for i := range got.Flight {
 		got.Flight[i].Score = plain(got.Flight[i].Score)
 	}
-	want := s.audit(w.k, part, w.now)
+	want := s.audit(w.k, part, w.now, contents...)
 	w.must(reflect.DeepEqual(got, want), "audit of part %d: %+v, not %+v", part, got, want)
 }
 

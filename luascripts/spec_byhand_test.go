@@ -221,8 +221,8 @@ func (s *slot) flight() (taken time.Time, attempt int) {
 
 var auditedParts = []byhand.Part{byhand.PartStore, byhand.PartRetry, byhand.PartDead, byhand.PartWhy}
 
-// audit expects what audit.lua tells of a whole part.
-func (s *slot) audit(k luascripts.SlotKeys, part byhand.Part, now int64) *byhand.Audit {
+// audit expects what audit.lua tells of a whole part, or with part 0 of some contents.
+func (s *slot) audit(k luascripts.SlotKeys, part byhand.Part, now int64, contents ...string) *byhand.Audit {
 	a := &byhand.Audit{
 		Keys: k, Part: part, Now: now, Next: "0",
 		Sizes: [5]int{len(s.store), len(s.prepare), len(s.retry), len(s.dead), len(s.why)},
@@ -243,10 +243,12 @@ func (s *slot) audit(k luascripts.SlotKeys, part byhand.Part, now int64) *byhand
 	}
 	a.Types = append(a.Types, typeOf(meta, "hash"), typeOf(len(s.why), "hash"))
 	for _, x := range ordered(s.prepare) {
-		a.Flight = append(a.Flight, byhand.Scored{Content: x.content, Score: number(x.score)})
+		if part != 0 {
+			a.Flight = append(a.Flight, byhand.Scored{Content: x.content, Score: number(x.score)})
+		}
 	}
-	var contents []string
 	switch part {
+	case 0:
 	case byhand.PartWhy:
 		for x := range s.why {
 			contents = append(contents, x)

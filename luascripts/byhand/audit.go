@@ -62,10 +62,23 @@ type Entry struct {
 // auditBytes is how many bytes of contents a page has.
 const auditBytes = 512 << 10
 
+// ReadContents reads where some contents of a slot are, 500 at most, and nothing of what is in
+// flight besides. It answers for each, also for one that is nowhere.
+func ReadContents(ctx context.Context, rdb redis.UniversalClient, k luascripts.SlotKeys, contents []string) (*Audit, error) {
+	return readAudit(ctx, rdb, k, 0, "", len(contents), contents)
+}
+
 // ReadAudit reads count contents of a part, or fewer if they are long: of the sets from a
 // rank on, of why from a cursor on, "0" at first.
 func ReadAudit(ctx context.Context, rdb redis.UniversalClient, k luascripts.SlotKeys, part Part, from string, count int) (*Audit, error) {
-	args := append(auditScript.Call(6, 10), k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why, int(part), from, count, auditBytes)
+	return readAudit(ctx, rdb, k, part, from, count, nil)
+}
+
+func readAudit(ctx context.Context, rdb redis.UniversalClient, k luascripts.SlotKeys, part Part, from string, count int, contents []string) (*Audit, error) {
+	args := append(auditScript.Call(6, 10+len(contents)), k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why, int(part), from, count, auditBytes)
+	for _, content := range contents {
+		args = append(args, content)
+	}
 	cmd := redis.NewSliceCmd(ctx, args...)
 	script.Exec(ctx, rdb, cmd)
 	reply, err := cmd.Result()

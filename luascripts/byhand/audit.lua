@@ -1,11 +1,13 @@
--- audit: a part of one slot, with all that the rules of a slot speak of, as of one moment.
+-- audit: a part of one slot, or some contents, with all that the rules of a slot speak of, as of one moment.
 --
 -- GUARANTEE  reads only. Each answer is a picture of one moment: all of prepare and meta, and for each content
---   of the part where else it is.
+--   of the part, or given, where else it is.
 -- KEYS  1 store   2 prepare   3 retry   4 dead   5 meta   6 why
--- ARGV  1 which key the part is of: 1, 3 or 4, counted by rank, or 6, scanned   2 first rank, or cursor, 0 at first
+-- ARGV  1 which key the part is of: 1, 3 or 4, counted by rank, or 6, scanned; 0: the contents are given
+--       2 first rank, or cursor, 0 at first
 --       3 how many. The scan of a small hash brings all of it (hash-max-listpack-entries, 512 unless it was changed)
 --       4 how many bytes of contents; of a part that is counted by rank two come however long they are
+--       5.. with 0: the contents, 500 at most; nothing is told of what is in flight besides
 -- ANSWERS  {the types of the six keys}, and if one is wrong, no more; {now in ms, how many are in store,
 --   prepare, retry, dead and why, holder, number, end of its lease in ms, the lease in ms, paused, why of meta,
 --   each '' if there is none}; {contents of prepare, each before its mark; 300 at most, and if they are too long, ''
@@ -29,7 +31,9 @@ for i = 1, 6 do m[i] = m[i] or '' end
 local head = {int(now), int(call('ZCARD', store)), int(call('ZCARD', prepare)), int(call('ZCARD', retry)), int(call('ZCARD', dead)),
   int(call('HLEN', why)), unpack(m)}
 local part, cursor, contents = tonumber(ARGV[1]), '0', {}
-if part == 6 then
+if part == 0 then
+  for i = 5, #ARGV do contents[i - 4] = ARGV[i] end
+elseif part == 6 then
   local scan = call('HSCAN', why, ARGV[2], 'COUNT', ARGV[3])
   cursor = scan[1]
   for i = 1, #scan[2], 2 do contents[#contents + 1] = scan[2][i] end

@@ -8,7 +8,7 @@
 //   - [FindCmd] (find.lua): where a message is in a slot.
 //   - [PageCmd] (page.lua): some contents of a sorted set, and not too many bytes.
 //   - [ReadAudit] (audit.lua): a part of a slot, to be held against the [Rules]
-//     ([Audit.Violations]).
+//     ([Audit.Violations]). [ReadContents] is the same script, about contents that are given.
 //
 // They change something:
 //
