@@ -64,6 +64,12 @@ func SeenKey(topic string, slot int) string { return beside("seen", StoreKey(top
 // Only topics with notes have it.
 func NoteKey(topic string, slot int) string { return beside("note", StoreKey(topic, slot)) }
 
+// TickKey names the mark by which a journal sees whether one of the servers has forgotten anything. No
+// script here uses it.
+func TickKey(journal int64, n int) string {
+	return "rmq:tick:" + strconv.FormatInt(journal, 36) + "{" + strconv.Itoa(n) + "}"
+}
+
 // beside names a key by that of the store, which is its hash tag.
 func beside(what, store string) string { return what + "{" + store + "}" }
 

@@ -1,0 +1,160 @@
+package recovery
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/wait"
+	"github.com/slotmq/go-rmq/journal"
+)
+
+const (
+	tickEvery  = time.Second
+	leadFor    = 10 * time.Second
+	adoptEvery = 24 * time.Hour
+)
+
+// Run reconciles again and again until ctx ends: from the journal to Redis each time, and from Redis to the
+// journal once a day, when a process has ended without writing its last rows, when there is a gap, and
+// when Redis may have forgotten something. Each second it looks for that. Of all that run with one database
+// one works, and another one goes on when it ends.
+//
+// It returns an error only for what it was told.
+func (r *Recovery) Run(ctx context.Context, o Reconcile) error {
+	o, err := o.full()
+	if err != nil {
+		return r.reconcileError(err)
+	}
+	x := &running{Recovery: r, o: o, soon: make(chan struct{}, 1)}
+	var group sync.WaitGroup
+	group.Go(func() { x.watch(ctx) })
+	x.again(ctx)
+	group.Wait()
+	return nil
+}
+
+// running is one Run.
+type running struct {
+	*Recovery
+	o    Reconcile
+	soon chan struct{} // there is a reason to compare now
+
+	mu    sync.Mutex
+	until time.Time // when another one may lead
+	doubt time.Time // when Redis was last noticed to have forgotten something
+}
+
+// watch takes the lead, and looks for what Redis may have forgotten.
+func (x *running) watch(ctx context.Context) {
+	said := saying{log: x.log, what: "the journal is not compared with Redis"}
+	for {
+		said.say(x.second(ctx))
+		if !wait.Sleep(ctx, tickEvery) {
+			return
+		}
+	}
+}
+
+func (x *running) second(ctx context.Context) error {
+	x.mu.Lock()
+	mine := x.until
+	x.mu.Unlock()
+	now := time.Now()
+	until := now.Add(leadFor).Truncate(time.Millisecond)
+	leads := false
+	if _, err := x.journal.Remember(ctx, func(m *journal.Memory) {
+		// A time that is far ahead is that of a wrong clock.
+		if leads = m.Leads.Before(now) || m.Leads.Equal(mine) || m.Leads.After(now.Add(2*leadFor)); leads {
+			m.Leads = until
+		}
+	}); err != nil || !leads {
+		return err
+	}
+	m, err := x.round(ctx)
+	x.mu.Lock()
+	first, noticed := x.until.IsZero(), m.Forgot.Noticed
+	x.until = until
+	news := !noticed.IsZero() && !noticed.Equal(x.doubt)
+	x.doubt = noticed
+	x.mu.Unlock()
+	if news {
+		x.log.Warn("Redis may have forgotten something: the journal is compared with it", zap.Time("since", m.Forgot.Since))
+	}
+	if first || news {
+		signal(x.soon)
+	}
+	return err
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// leads reports whether this Run is the one that works.
+func (x *running) leads() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return time.Now().Before(x.until)
+}
+
+// again compares, and rests.
+func (x *running) again(ctx context.Context) {
+	said := saying{log: x.log, what: "the journal could not be compared with Redis"}
+	for {
+		began := time.Now()
+		if x.leads() {
+			said.say(x.once(ctx))
+		}
+		rest := time.NewTimer(max(x.o.Every, 4*time.Since(began)))
+		select {
+		case <-rest.C:
+		case <-x.soon:
+		case <-ctx.Done():
+		}
+		rest.Stop()
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+func (x *running) once(ctx context.Context) error {
+	m, err := x.journal.Memory(ctx)
+	if err != nil {
+		return err
+	}
+	both := time.Since(m.Adopted) >= adoptEvery || m.Adopted.Before(m.Forgot.Noticed)
+	if !both {
+		if both, err = x.journal.Overlooked(ctx, m); err != nil {
+			return err
+		}
+	}
+	found, err := x.compare(ctx, x.o, both)
+	if found.Gone+found.Dead+found.Adopted+found.Missing > 0 {
+		x.log.Info("the journal was compared with Redis", zap.Stringer("found", found))
+	}
+	return x.reconcileError(err)
+}
+
+// saying logs the first of a row of errors, and when they are over.
+type saying struct {
+	log  *zap.Logger
+	what string
+	bad  bool
+}
+
+func (s *saying) say(err error) {
+	switch {
+	case err != nil && !s.bad:
+		s.log.Warn(s.what, zap.Error(err))
+	case err == nil && s.bad:
+		s.log.Info("no more: " + s.what)
+	}
+	s.bad = err != nil
+}

@@ -1,0 +1,175 @@
+package recovery
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/internal/score"
+	"github.com/slotmq/go-rmq/journal"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// flushPatience is how long living programs may take to write what they know. One that is silent for longer does not
+// count as alive any more.
+const flushPatience = 40 * time.Second
+
+// settle looks at the suspects once more, and writes what the journal does not know.
+//
+// The order makes it right. All that living programs knew at the first look is written. Then come the journal, and
+// behind it Redis: what the journal tells of a send was in Redis before, so if it is nowhere there it has ended. And
+// then the ticks: if Redis has forgotten nothing by now, it had not at the look.
+func (c *comparison) settle(ctx context.Context) error {
+	if c.suspect.count == 0 {
+		return nil
+	}
+	if _, err := c.journal.Flushed(ctx, flushPatience); err != nil {
+		return err
+	}
+	var all []sight
+	for at, contents := range c.suspect.in {
+		some, err := c.sights(ctx, at, slices.Collect(maps.Keys(contents)))
+		if err != nil {
+			return err
+		}
+		all = append(all, some...)
+	}
+	c.suspect = suspects{}
+	m, err := c.round(ctx)
+	if err != nil {
+		return err
+	}
+	if forgets(all) {
+		f := journal.Forgot{Noticed: time.Now()}
+		if m, err = c.journal.Remember(ctx, func(m *journal.Memory) { m.Forgot = worse(m.Forgot, f) }); err != nil {
+			return err
+		}
+	}
+	c.done.Forgot = m.Forgot
+	marks := map[place][]journal.Mark{}
+	for i := range all {
+		if mark := c.judge(&all[i]); mark.What != "" {
+			marks[all[i].place] = append(marks[all[i].place], mark)
+		}
+	}
+	for at, some := range marks {
+		if err := c.journal.Mark(ctx, at.topic, at.slot, some...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgets reports whether the number of a slot is smaller than one that the journal has of it. Numbers only grow.
+func forgets(all []sight) bool {
+	return slices.ContainsFunc(all, func(s sight) bool { return s.number < s.known() })
+}
+
+// known is the largest number of the slot that the journal has with the content.
+func (s *sight) known() (number int64) {
+	for _, sent := range s.history.Sent {
+		if sent.Number < message.UnknownNumber {
+			number = max(number, sent.Number)
+		}
+	}
+	return max(number, s.ended())
+}
+
+// ended is the largest number of a batch in which the content has ended.
+func (s *sight) ended() (number int64) {
+	for _, e := range s.history.Ended {
+		if e.What == journal.Done || e.What == journal.Dead || e.What == journal.Dropped {
+			number = max(number, e.Number)
+		}
+	}
+	return number
+}
+
+// judge decides about one content. What is to be written it tells the journal, as those would have who did
+// not, or returns.
+func (c *comparison) judge(s *sight) journal.Mark {
+	v := s.history.Verdict
+	switch {
+	case s.alive() && v.What != journal.Owed:
+		return c.adopt(s)
+	case s.alive():
+	case s.Dead != "" && (v.What != journal.Dead || v.Content == ""):
+		c.bury(s)
+	case s.Dead != "" || v.What != journal.Owed:
+	case c.done.Forgot.Noticed.IsZero() && c.late(s.topic, s.history), c.o.Accept && c.doubtful(s.history):
+		c.done.Gone++
+		return journal.Mark{Content: s.Content, What: journal.Gone, Number: newest(s.history), Reason: "it was not in Redis"}
+	case c.doubtful(s.history):
+		c.done.Missing++
+		c.missing[s.place]++
+	}
+	return journal.Mark{}
+}
+
+// adopt tells the journal of what waits as of something that is sent.
+func (c *comparison) adopt(s *sight) journal.Mark {
+	c.done.Adopted++
+	number := s.number
+	if s.Store == "" && s.Prepare != "" { // the end of this batch settles it
+		number--
+	}
+	// What was revived by a Redis that has forgotten its end is owed again.
+	number = max(number, s.ended())
+	c.sent(s, number)
+	return journal.Mark{Content: s.Content, What: journal.Adopted, Number: number}
+}
+
+// sent tells the journal of a send. The score only counts if the journal knows of no other one.
+func (c *comparison) sent(s *sight, number int64) {
+	item := message.SentItem{Content: s.Content, Score: s.due(), Keeps: true}
+	if s.note != nil {
+		ttl := int64(0)
+		if s.note.Expires > 0 {
+			ttl = max(1, s.note.Expires-s.now)
+		}
+		item.Note = luascripts.NoteArg(ttl, s.note.Headers)
+	}
+	c.journal.Sent([]*message.Sends{{
+		Topic: s.topic.Topic, Slot: s.slot, Number: number, At: time.Now(), Items: []message.SentItem{item},
+	}}, func(error) {})
+}
+
+// due is the score with which the message would wait again: a first delivery has it; else it is as good as can be
+// known.
+func (s *sight) due() int64 {
+	timed := s.topic.Kind.Timed()
+	if at := score.Parse(s.Store); s.Store != "" && at > limits.Retries {
+		return at
+	}
+	why, _ := luascripts.ParseFailure(s.Why)
+	switch at := score.Parse(s.Retry) / 100; {
+	case !timed:
+		return max(why.Priority, limits.Retries+1)
+	case s.Retry != "" && at > 0:
+		return at
+	}
+	return s.now
+}
+
+// bury tells the journal of a death, as the worker would have. Nothing is told of one that would not count.
+func (c *comparison) bury(s *sight) {
+	why, _ := luascripts.ParseFailure(s.Why)
+	if s.history.Verdict.What != journal.Owed {
+		if s.number < max(s.ended(), 1) {
+			return
+		}
+		c.sent(s, s.number-1)
+	} else if !slices.ContainsFunc(s.history.Sent, func(sent journal.Sent) bool {
+		return sent.Number < s.number && slices.Contains(s.history.Verdict.Open, sent.ID)
+	}) {
+		return
+	}
+	c.done.Dead++
+	c.journal.Observe(&message.Event{
+		Topic: s.topic.Topic, Slot: s.slot, Fence: s.number, At: time.UnixMilli(score.Parse(s.Entry.Dead)), Worker: why.Worker,
+		Items: []message.Item{{What: message.Died, Content: s.Content, Attempt: why.Attempts, Reason: why.Reason}},
+	})
+}
