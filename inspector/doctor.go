@@ -40,5 +40,5 @@ func (i *Inspector) Doctor(ctx context.Context) []Check {
 		return append(checks, Check{Name: "definitions", Level: Fail, Detail: oneLine(err), Advice: "mend that first: no topic is known"})
 	}
 	checks = append(checks, i.zooKeeper(ctx, topics)...)
-	return append(checks, i.messages(ctx, topics, failed.findings())...)
+	return append(append(checks, i.messages(ctx, topics, failed.findings())...), i.journal(ctx)...)
 }

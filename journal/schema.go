@@ -20,7 +20,7 @@ var migrations = [schemaVersion][]table{{
 		at BIGINT NOT NULL, score BIGINT NOT NULL, keeps SMALLINT NOT NULL, note {text} NOT NULL, content {bytes} NOT NULL, writer BIGINT NOT NULL`, "topic, slot, hash, id"},
 	{"rmq_ended", `id {id} NOT NULL PRIMARY KEY, topic INTEGER NOT NULL, slot INTEGER NOT NULL, hash {hash} NOT NULL, number BIGINT NOT NULL,
 		at BIGINT NOT NULL, what {text} NOT NULL, attempt INTEGER NOT NULL, worker {text} NOT NULL, host {text} NOT NULL, reason {text} NOT NULL`, "topic, slot, hash, id"},
-	{"rmq_open", `topic INTEGER NOT NULL, slot INTEGER NOT NULL, hash {hash} NOT NULL, due BIGINT NOT NULL, PRIMARY KEY (topic, slot, hash)`, ""},
+	{"rmq_missing", `topic INTEGER NOT NULL, slot INTEGER NOT NULL, messages BIGINT NOT NULL, PRIMARY KEY (topic, slot)`, ""},
 	{"rmq_outbox", `id {serial}, topic {name} NOT NULL, at BIGINT NOT NULL, message {bytes} NOT NULL, refused {text} NOT NULL`, "topic, id"},
 	{"rmq_once", `topic {name} NOT NULL, slot INTEGER NOT NULL, hash {hash} NOT NULL, fence BIGINT NOT NULL, at BIGINT NOT NULL, PRIMARY KEY (topic, slot, hash)`, "at"},
 	{"rmq_gap", `id {id} NOT NULL PRIMARY KEY, writer BIGINT NOT NULL, begins BIGINT NOT NULL, ends BIGINT NOT NULL, sends BIGINT NOT NULL, endings BIGINT NOT NULL`, ""},

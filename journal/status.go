@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"time"
+
+	"github.com/slotmq/go-rmq/message"
 )
 
 // Status is what the journal holds, and what it does not.
@@ -19,6 +21,9 @@ type Status struct {
 	// Behind is how long the oldest row waits to be written that all of the living writers may
 	// still hold: the time since the least of their last flushes. 0 if none lives.
 	Behind time.Duration
+
+	// Forgotten is what Redis has forgotten, by topics.
+	Forgotten []message.Forgotten
 
 	// Held is how many bytes this process holds in memory, and Trouble why, if SQL does not take them.
 	Held    int
@@ -58,7 +63,9 @@ func (j *Journal) Status(ctx context.Context) (Status, error) {
 			return s, j.dialect.advise("status", err)
 		}
 	}
-	return s, nil
+	var err error
+	s.Forgotten, err = j.Forgotten(ctx)
+	return s, err
 }
 
 func (j *Journal) readRows(ctx context.Context, s *Status) error {

@@ -2,10 +2,14 @@ package recovery
 
 import (
 	"fmt"
+	"log/slog"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/checked"
+	"github.com/slotmq/go-rmq/internal/logs"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/luascripts"
 )
@@ -21,6 +25,10 @@ type Config struct {
 	// Namespace of the topics, as in rmq.Config. Then names are without it, and other
 	// topics are left alone. Defaults to none: all topics, by their whole names.
 	Namespace string
+
+	// Logger and Slog get what [Recovery.Run] finds. Defaults to slog.Default() for warnings and errors.
+	Logger *zap.Logger
+	Slog   *slog.Logger
 }
 
 // Recovery compares a journal with Redis. Any number of goroutines may use it. It has nothing to
@@ -30,6 +38,8 @@ type Recovery struct {
 	rdb       redis.UniversalClient
 	scripts   *luascripts.Scripts
 	namespace string
+	log       *zap.Logger
+	rounds    sync.Mutex // of ticks: one at a time
 }
 
 // New checks its config, and does no I/O.
@@ -41,8 +51,14 @@ func New(cfg Config) (*Recovery, error) {
 	if err == nil {
 		err = checked.Namespace(cfg.Namespace)
 	}
+	if err == nil {
+		err = logs.Check(cfg.Logger, cfg.Slog)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("new recovery: %w", err)
 	}
-	return &Recovery{cfg.Journal, cfg.Redis, luascripts.New(cfg.Redis), cfg.Namespace}, nil
+	return &Recovery{
+		journal: cfg.Journal, rdb: cfg.Redis, scripts: luascripts.New(cfg.Redis), namespace: cfg.Namespace,
+		log: logs.Choose(cfg.Logger, cfg.Slog),
+	}, nil
 }

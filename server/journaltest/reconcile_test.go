@@ -1,0 +1,292 @@
+package journaltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/journal"
+	"github.com/slotmq/go-rmq/journal/recovery"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// yard is a journal and a Redis that a test brings apart.
+type yard struct {
+	*testing.T
+	place *place
+	rdb   redis.UniversalClient
+	j     *journal.Journal
+	r     *recovery.Recovery
+	topic message.Topic
+	keys  luascripts.SlotKeys // of slot 1
+}
+
+var yards atomic.Int64
+
+// newYard makes one whose Redis is trusted.
+func newYard(t *testing.T, p *place, rdb redis.UniversalClient, topic message.Topic) *yard {
+	t.Helper()
+	topic.Name = fmt.Sprintf("yard%d-%d", yards.Add(1), time.Now().UnixNano())
+	if topic.Slots == 0 {
+		topic.Slots = 4
+	}
+	y := &yard{T: t, place: p, rdb: rdb, topic: topic, keys: luascripts.KeysOf(topic.Name, 1)}
+	y.open()
+	y.tell(sentTo(topic, 1, 1, 0, "begin"), endOf(topic, 2, "begin"))
+	y.trust()
+	return y
+}
+
+// open opens the journal anew, so that no writer of this test is idle for seconds.
+func (y *yard) open() {
+	y.Helper()
+	if y.j != nil {
+		closed(y, y.j)
+	}
+	y.j = y.place.open(y, journal.Config{Lag: time.Millisecond})
+	var err error
+	y.r, err = recovery.New(recovery.Config{Journal: y.j, Redis: y.rdb})
+	must(y, err)
+}
+
+// tell has another program write what it knows.
+func (y *yard) tell(all ...any) {
+	y.Helper()
+	j := y.place.open(y, journal.Config{Lag: time.Millisecond})
+	for _, x := range all {
+		switch x := x.(type) {
+		case *message.Sends:
+			j.Sent([]*message.Sends{x}, behind)
+		case *message.Event:
+			j.Observe(x)
+		}
+	}
+	closed(y, j)
+}
+
+// longAgo is when all was sent that is overdue.
+func longAgo() time.Time { return time.Now().Add(-time.Hour) }
+
+// sentTo is what a producer tells of sends to a slot. A score of 0 is long ago.
+func sentTo(topic message.Topic, slot int, number, score int64, contents ...string) *message.Sends {
+	s := &message.Sends{Topic: topic, Slot: slot, Number: number, At: longAgo()}
+	if score == 0 {
+		score = s.At.UnixMilli()
+	}
+	for _, c := range contents {
+		s.Items = append(s.Items, message.SentItem{Content: c, Score: score})
+	}
+	return s
+}
+
+// endOf is what a worker tells of the end of messages of slot 1.
+func endOf(topic message.Topic, fence int64, contents ...string) *message.Event {
+	e := end(message.Done, fence, contents...)
+	e.Topic = topic
+	return e
+}
+
+// reconcile compares, with a journal that has not written before.
+func (y *yard) reconcile(o recovery.Reconcile) recovery.Reconciled {
+	y.Helper()
+	y.open()
+	found, err := y.r.Reconcile(ctx, o)
+	must(y, err)
+	return found
+}
+
+// soon is for those who trust Redis soon.
+const soon = time.Nanosecond
+
+// trust has Redis trusted, of which nothing was known.
+func (y *yard) trust() {
+	y.Helper()
+	if found := y.reconcile(recovery.Reconcile{Every: soon}); found.Missing != 0 {
+		y.Fatalf("%+v", found)
+	}
+	if found := y.reconcile(recovery.Reconcile{Every: soon}); !found.Forgot.Noticed.IsZero() {
+		y.Fatalf("it is not trusted: %+v", found)
+	}
+}
+
+// found compares, and expects what it finds.
+func (y *yard) found(want recovery.Reconciled) recovery.Reconciled {
+	y.Helper()
+	got := y.reconcile(recovery.Reconcile{Every: soon})
+	same := got
+	same.Looked, same.Forgot = 0, journal.Forgot{}
+	if same != want {
+		y.Errorf("found %v, want %v", got, want)
+	}
+	return got
+}
+
+// is expects what the journal says of a content in slot 1.
+func (y *yard) is(content, what string) journal.History {
+	y.Helper()
+	all, err := y.j.History(ctx, y.topic.Name, content)
+	must(y, err)
+	if len(all) == 0 && what == "" {
+		return journal.History{}
+	}
+	if len(all) != 1 || all[0].Verdict.What != what {
+		y.Errorf("%s is %+v, want %q", content, all, what)
+		return journal.History{}
+	}
+	return all[0]
+}
+
+func (y *yard) do(args ...any) {
+	y.Helper()
+	must(y, y.rdb.Do(ctx, args...).Err())
+}
+
+// What is owed, and where it is in Redis.
+func TestReconcileWhatIsOwed(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, p *place) {
+		y := newYard(t, p, servertest.SharedRedis(t).Client(t), message.Topic{Kind: message.KindFixedTime})
+		at, later := longAgo().UnixMilli(), time.Now().Add(time.Hour).UnixMilli()
+		y.do("hset", y.keys.Meta, "batch", 100)
+		y.do("zadd", y.keys.Store, at, "waits")
+		y.do("zadd", y.keys.Prepare, 1000, "flies")
+		y.do("zadd", y.keys.Retry, at*100+3, "again")
+		y.do("zadd", y.keys.Dead, at+5, "dead")
+		y.do("hset", y.keys.Why, "dead", fmt.Sprintf("17 %d %d - worker 3 no disk", at, at))
+		y.tell(
+			sentTo(y.topic, 1, 50, 0, "waits", "flies", "again", "dead", "handled", "re-sent", "told"),
+			endOf(y.topic, 60, "re-sent"), sentTo(y.topic, 1, 60, 0, "re-sent"),
+			sentTo(y.topic, 1, message.UnknownNumber, 0, "unknown"),
+			sentTo(y.topic, 1, 50, later, "later"),
+			endOf(y.topic, 60, "told"),
+		)
+		y.found(recovery.Reconciled{Gone: 3, Dead: 1})
+		for content, what := range map[string]string{
+			"waits": journal.Owed, "flies": journal.Owed, "again": journal.Owed, "later": journal.Owed, "told": journal.Done,
+			"handled": journal.Gone, "re-sent": journal.Gone, "unknown": journal.Gone,
+		} {
+			y.is(content, what)
+		}
+		h := y.is("dead", journal.Dead)
+		if e := h.Ended[len(h.Ended)-1]; e.Attempt != 17 || e.Reason != "3 no disk" || e.Worker != "worker" || e.At != at+5 || e.Number != 100 {
+			t.Errorf("%+v", e)
+		}
+		y.found(recovery.Reconciled{})
+
+		// What is gone was looked for: a send that comes later is owed.
+		y.do("zadd", y.keys.Store, at, "handled")
+		y.tell(sentTo(y.topic, 1, 100, 0, "handled"))
+		y.found(recovery.Reconciled{})
+		y.is("handled", journal.Owed)
+	})
+}
+
+// What waits, and is not owed.
+func TestReconcileAdopts(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, p *place) {
+		for _, kind := range []message.Kind{message.KindFixedTime, message.KindPriority} {
+			y := newYard(t, p, servertest.SharedRedis(t).Client(t), message.Topic{Kind: kind, Notes: true})
+			now := time.Now()
+			score := func(at int64) int64 {
+				if kind == message.KindPriority {
+					return 70
+				}
+				return at
+			}
+			at, later := now.Add(-time.Minute).UnixMilli(), now.Add(time.Hour).UnixMilli()
+			why := fmt.Sprintf("2 %d %d 70 worker no disk", at, at)
+			if kind != message.KindPriority {
+				why = fmt.Sprintf("2 %d %d - worker no disk", at, at)
+			}
+			y.do("hset", y.keys.Meta, "batch", 100)
+			y.do("zadd", y.keys.Store, score(later), "waits", score(at), "revived", score(at), "finished")
+			y.do("hset", luascripts.NoteKey(y.topic.Name, 1), "waits", fmt.Sprintf(`7 1 %d %d %d {"a":"b"}`, at, at, later))
+			y.do("zadd", y.keys.Retry, later*100+15, "again")
+			y.do("zadd", y.keys.Prepare, at/1000*1000+14, "flies")
+			y.do("zadd", y.keys.Dead, at, "died", at, "known")
+			y.do("hset", y.keys.Why, "again", why, "flies", why, "died", why)
+			y.tell(
+				sentTo(y.topic, 1, 10, 0, "revived", "finished", "known"), endOf(y.topic, 20, "finished"),
+				endOf(y.topic, 100, "revived"), endOfWhat(message.Died, y.topic, 20, "known"),
+			)
+			y.found(recovery.Reconciled{Adopted: 5, Dead: 1})
+			for content, due := range map[string]int64{"waits": score(later), "again": score(later), "finished": score(at), "revived": score(at)} {
+				if h := y.is(content, journal.Owed); h.Verdict.Score != due {
+					t.Errorf("%v: %s waits for %d, want %d", kind, content, h.Verdict.Score, due)
+				}
+			}
+			if v := y.is("waits", journal.Owed).Verdict; v.Headers != `{"a":"b"}` || v.Expires < later-1000 || v.Expires > later+1000 {
+				t.Errorf("%+v", v)
+			}
+			if v := y.is("flies", journal.Owed).Verdict; kind == message.KindPriority && v.Score != 70 || kind != message.KindPriority && v.Score < at {
+				t.Errorf("%+v", v)
+			}
+			if h := y.is("died", journal.Dead); h.Verdict.Content != "died" || h.Ended[len(h.Ended)-1].Reason != "no disk" {
+				t.Errorf("%+v", h)
+			}
+			y.found(recovery.Reconciled{})
+
+			// The batch that has it ends it, and so does the next one for the others.
+			y.tell(endOf(y.topic, 100, "flies"), endOf(y.topic, 101, "waits", "again", "finished", "revived"))
+			for _, content := range []string{"flies", "waits", "again", "finished", "revived"} {
+				y.is(content, journal.Done)
+			}
+		}
+	})
+}
+
+func endOfWhat(what message.What, topic message.Topic, fence int64, contents ...string) *message.Event {
+	e := end(what, fence, contents...)
+	e.Topic = topic
+	return e
+}
+
+// Nothing is said of what others are about to write.
+func TestReconcileWaitsForWriters(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, p *place) {
+		y := newYard(t, p, servertest.SharedRedis(t).Client(t), message.Topic{Kind: message.KindFixedTime})
+		y.do("hset", y.keys.Meta, "batch", 100)
+		y.do("zadd", y.keys.Store, time.Now().UnixMilli(), "sent")
+		y.tell(sentTo(y.topic, 1, 50, 0, "handled"))
+		slow := p.open(t, journal.Config{Lag: 4 * time.Second})
+		slow.Observe(endOf(y.topic, 2, "begin")) // so that it is known
+		await(t, func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_writer WHERE closed = 0") == 1 })
+		slow.Observe(endOf(y.topic, 60, "handled"))
+		slow.Sent([]*message.Sends{sentTo(y.topic, 1, 100, 0, "sent")}, behind)
+		y.found(recovery.Reconciled{})
+		y.is("handled", journal.Done)
+		if h := y.is("sent", journal.Owed); len(h.Sent) != 1 {
+			t.Errorf("%+v", h)
+		}
+	})
+}
+
+func TestReconcileSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	y := newYard(t, newPlace(t, "SQLite", true), servertest.SharedRedis(t).Client(t), message.Topic{Kind: message.KindFixedTime})
+	for _, o := range []recovery.Reconcile{
+		{Rate: -1}, {Rate: 20_001}, {Every: -1}, {Accept: true, Topics: []string{y.topic.Name}}, {Topics: []string{"nowhere"}},
+	} {
+		if _, err := y.r.Reconcile(ctx, o); !errors.Is(err, message.ErrInvalid) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	if err := y.r.Run(ctx, recovery.Reconcile{Rate: -1}); !errors.Is(err, message.ErrInvalid) {
+		t.Error(err)
+	}
+	if _, err := y.r.Reconcile(canceled(), recovery.Reconcile{}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	y.do("set", y.keys.Retry, "x")
+	_, err := y.r.Reconcile(ctx, recovery.Reconcile{})
+	oneLine(t, err, "reconcile: ", y.keys.Retry)
+}
