@@ -130,6 +130,7 @@ func (j *Journal) Remember(ctx context.Context, change func(*Memory)) (*Memory, 
 		}
 		change(m)
 		after := m.numbers()
+		m = memoryOf(after) // in whole ms
 		maps.DeleteFunc(after, func(name string, value int64) bool { return value == 0 })
 		for name := range before {
 			if before[name] == after[name] {

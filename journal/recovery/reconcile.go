@@ -48,8 +48,8 @@ func (o Reconcile) full() (Reconcile, error) {
 	switch {
 	case o.Rate < 1 || o.Rate > mostPace:
 		return o, checked.Invalid("Reconcile.Rate", strconv.Itoa(o.Rate), fmt.Sprintf("from 1 to %d a second", mostPace))
-	case o.Every < 0:
-		return o, checked.Invalid("Reconcile.Every", o.Every.String(), "more than 0")
+	case o.Every < time.Millisecond:
+		return o, checked.Invalid("Reconcile.Every", o.Every.String(), "at least 1ms")
 	case o.Accept && o.Topics != nil:
 		return o, checked.Invalid("Reconcile.Accept", "true", "for all topics, not some")
 	}
@@ -151,6 +151,9 @@ func (r *Recovery) compare(ctx context.Context, o Reconcile, both bool) (Reconci
 	}
 	if err := c.settle(ctx); err != nil {
 		return c.done, err
+	}
+	if c.done.Forgot != m.Forgot { // noticed only now: what was passed may be missing, too
+		return r.compare(ctx, o, both)
 	}
 	if o.Topics != nil {
 		return c.done, nil // of the rest nothing is known

@@ -42,7 +42,7 @@ func (c *comparison) settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if forgets(all) {
+	if m.Forgot.Noticed.IsZero() && forgets(all) {
 		f := journal.Forgot{Noticed: time.Now()}
 		if m, err = c.journal.Remember(ctx, func(m *journal.Memory) { m.Forgot = worse(m.Forgot, f) }); err != nil {
 			return err

@@ -103,7 +103,7 @@ func (y *yard) reconcile(o recovery.Reconcile) recovery.Reconciled {
 }
 
 // soon is for those who trust Redis soon.
-const soon = time.Nanosecond
+const soon = time.Millisecond
 
 // trust has Redis trusted, of which nothing was known.
 func (y *yard) trust() {
