@@ -3,6 +3,7 @@ package recovery
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -33,6 +34,7 @@ func (r *Recovery) Run(ctx context.Context, o Reconcile) error {
 	group.Go(func() { x.watch(ctx) })
 	x.again(ctx)
 	group.Wait()
+	x.resign(context.WithoutCancel(ctx))
 	return nil
 }
 
@@ -42,9 +44,8 @@ type running struct {
 	o    Reconcile
 	soon chan struct{} // there is a reason to compare now
 
-	mu    sync.Mutex
-	until time.Time // when another one may lead
-	doubt time.Time // when Redis was last noticed to have forgotten something
+	until atomic.Int64 // ms: then another one may lead
+	doubt time.Time    // when Redis was last noticed to have forgotten something; of watch
 }
 
 // watch takes the lead, and looks for what Redis may have forgotten.
@@ -59,59 +60,81 @@ func (x *running) watch(ctx context.Context) {
 }
 
 func (x *running) second(ctx context.Context) error {
-	x.mu.Lock()
-	mine := x.until
-	x.mu.Unlock()
-	now := time.Now()
-	until := now.Add(leadFor).Truncate(time.Millisecond)
-	leads := false
-	if _, err := x.journal.Remember(ctx, func(m *journal.Memory) {
-		// A time that is far ahead is that of a wrong clock.
-		if leads = m.Leads.Before(now) || m.Leads.Equal(mine) || m.Leads.After(now.Add(2*leadFor)); leads {
-			m.Leads = until
-		}
-	}); err != nil || !leads {
+	first, err := x.lead(ctx)
+	if err != nil || !x.leads() {
 		return err
 	}
 	m, err := x.round(ctx)
-	x.mu.Lock()
-	first, noticed := x.until.IsZero(), m.Forgot.Noticed
-	x.until = until
+	if err != nil {
+		return err
+	}
+	noticed := m.Forgot.Noticed
 	news := !noticed.IsZero() && !noticed.Equal(x.doubt)
 	x.doubt = noticed
-	x.mu.Unlock()
 	if news {
 		x.log.Warn("Redis may have forgotten something: the journal is compared with it", zap.Time("since", m.Forgot.Since))
 	}
 	if first || news {
-		signal(x.soon)
+		select {
+		case x.soon <- struct{}{}:
+		default:
+		}
 	}
-	return err
+	return nil
 }
 
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
+// lead takes the lead, or goes on with it. It reports whether it is new.
+func (x *running) lead(ctx context.Context) (first bool, err error) {
+	now, took := time.Now(), false
+	m, err := x.journal.Remember(ctx, func(m *journal.Memory) {
+		// A time that is far ahead is that of a wrong clock.
+		if took = m.Leads.Before(now) || m.Leads.Equal(x.lease()) || m.Leads.After(now.Add(2*leadFor)); took {
+			m.Leads = now.Add(leadFor)
+		}
+	})
+	switch {
+	case err != nil:
+		return false, err
+	case !took:
+		x.until.Store(0)
+		return false, nil
 	}
+	first = !x.leads()
+	x.until.Store(m.Leads.UnixMilli())
+	return first, nil
 }
+
+// lease is until when this one leads, if nobody hears of it any more.
+func (x *running) lease() time.Time { return time.UnixMilli(x.until.Load()) }
 
 // leads reports whether this Run is the one that works.
-func (x *running) leads() bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return time.Now().Before(x.until)
+func (x *running) leads() bool { return time.Now().Before(x.lease()) }
+
+// resign lets another one lead. Without an answer it waits until the time of this one is over.
+func (x *running) resign(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, tickEvery)
+	defer cancel()
+	if !x.leads() {
+		return
+	}
+	_, err := x.journal.Remember(ctx, func(m *journal.Memory) {
+		if m.Leads.Equal(x.lease()) {
+			m.Leads = time.Time{}
+		}
+	})
+	if err != nil {
+		x.log.Debug("the lead of those that reconcile is not given back", zap.Error(err))
+	}
 }
 
 // again compares, and rests.
 func (x *running) again(ctx context.Context) {
 	said := saying{log: x.log, what: "the journal could not be compared with Redis"}
 	for {
-		began := time.Now()
 		if x.leads() {
 			said.say(x.once(ctx))
 		}
-		rest := time.NewTimer(max(x.o.Every, 4*time.Since(began)))
+		rest := time.NewTimer(x.o.Every)
 		select {
 		case <-rest.C:
 		case <-x.soon:

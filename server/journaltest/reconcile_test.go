@@ -252,22 +252,21 @@ func endOfWhat(what message.What, topic message.Topic, fence int64, contents ...
 // Nothing is said of what others are about to write.
 func TestReconcileWaitsForWriters(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, p *place) {
-		y := newYard(t, p, servertest.SharedRedis(t).Client(t), message.Topic{Kind: message.KindFixedTime})
-		y.do("hset", y.keys.Meta, "batch", 100)
-		y.do("zadd", y.keys.Store, time.Now().UnixMilli(), "sent")
-		y.tell(sentTo(y.topic, 1, 50, 0, "handled"))
-		slow := p.open(t, journal.Config{Lag: 4 * time.Second})
-		slow.Observe(endOf(y.topic, 2, "begin")) // so that it is known
-		await(t, func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_writer WHERE closed = 0") == 1 })
-		slow.Observe(endOf(y.topic, 60, "handled"))
-		slow.Sent([]*message.Sends{sentTo(y.topic, 1, 100, 0, "sent")}, behind)
-		y.found(recovery.Reconciled{})
-		y.is("handled", journal.Done)
-		if h := y.is("sent", journal.Owed); len(h.Sent) != 1 {
-			t.Errorf("%+v", h)
-		}
-	})
+	p := newPlace(t, "SQLite", true)
+	y := newYard(t, p, servertest.SharedRedis(t).Client(t), message.Topic{Kind: message.KindFixedTime})
+	y.do("hset", y.keys.Meta, "batch", 100)
+	y.do("zadd", y.keys.Store, time.Now().UnixMilli(), "sent")
+	y.tell(sentTo(y.topic, 1, 50, 0, "handled"))
+	slow := p.open(t, journal.Config{Lag: 2 * time.Second})
+	slow.Observe(endOf(y.topic, 2, "begin")) // so that it is known
+	await(t, func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_writer WHERE closed = 0") == 1 })
+	slow.Observe(endOf(y.topic, 60, "handled"))
+	slow.Sent([]*message.Sends{sentTo(y.topic, 1, 100, 0, "sent")}, behind)
+	y.found(recovery.Reconciled{})
+	y.is("handled", journal.Done)
+	if h := y.is("sent", journal.Owed); len(h.Sent) != 1 {
+		t.Errorf("%+v", h)
+	}
 }
 
 func TestReconcileSaysWhatIsWrong(t *testing.T) {

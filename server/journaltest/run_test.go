@@ -1,0 +1,133 @@
+package journaltest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/journal"
+	"github.com/slotmq/go-rmq/journal/recovery"
+	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/rmq"
+)
+
+// run reconciles again and again until it is stopped, or the test ends.
+func (y *yard) run() (stop func()) {
+	y.Helper()
+	r, err := recovery.New(recovery.Config{Journal: y.place.open(y, journal.Config{Lag: time.Millisecond}), Redis: y.rdb})
+	must(y, err)
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := r.Run(ctx, recovery.Reconcile{Every: 50 * time.Millisecond}); err != nil {
+			y.Error(err)
+		}
+	}()
+	stop = func() {
+		cancel()
+		<-ended
+	}
+	y.Cleanup(stop)
+	return stop
+}
+
+// becomes returns when the journal says so of a content.
+func (y *yard) becomes(content, what string) {
+	y.Helper()
+	await(y, func() bool {
+		all, err := y.j.History(ctx, y.topic.Name, content)
+		must(y, err)
+		return len(all) == 1 && all[0].Verdict.What == what
+	})
+}
+
+// What waits is looked for when somebody may have failed to write it: once a day, when a process has vanished,
+// when there is a gap.
+func TestRunAdoptsWhenItMust(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "SQLite", true)
+	y := newYard(t, p, servertest.SharedRedis(t).Client(t), message.Topic{Kind: message.KindFixedTime})
+	later := time.Now().Add(time.Hour).UnixMilli()
+	y.do("zadd", y.keys.Store, later, "vanished") // the row of its send died with its process
+	y.run()
+	y.tell(sentTo(y.topic, 1, 0, 0, "handled"))
+	y.becomes("handled", journal.Gone)
+	exec(t, p.url, "UPDATE rmq_state SET value = value - 3600000 WHERE name = 'reconcile adopted'") // an hour goes by
+	if n := p.number(t, "SELECT COUNT(*) FROM rmq_ended WHERE what = 'adopted'"); n != 0 {
+		t.Errorf("%d are adopted without a reason", n)
+	}
+	for i, reason := range []string{
+		"UPDATE rmq_writer SET closed = 0, flushed = flushed - 60000 WHERE id = (SELECT MIN(id) FROM rmq_writer WHERE closed > 0)",
+		"INSERT INTO rmq_gap (id, writer, begins, ends, sends, endings) VALUES ((SELECT value + 1 FROM rmq_state WHERE name = 'id'), 1, 1, 1, 1, 0)",
+		"UPDATE rmq_state SET value = value - 86400000 WHERE name = 'reconcile adopted'",
+	} {
+		content := fmt.Sprintf("order %d", i)
+		y.do("zadd", y.keys.Store, later, content)
+		exec(t, p.url, reason)
+		y.becomes(content, journal.Owed)
+		y.is("vanished", journal.Owed)
+	}
+}
+
+// Of several that run one works, and another goes on.
+func TestRunLeads(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, p *place) {
+		y := newYard(t, p, servertest.SharedRedis(t).Client(t), message.Topic{Kind: message.KindFixedTime})
+		lead := func() time.Time {
+			m, err := y.j.Memory(ctx)
+			must(t, err)
+			return m.Leads
+		}
+		stop := y.run()
+		await(t, func() bool { return !lead().IsZero() })
+		y.run()
+		y.tell(sentTo(y.topic, 1, 0, 0, "one"))
+		y.becomes("one", journal.Gone)
+		if n := p.number(t, "SELECT COUNT(*) FROM rmq_ended WHERE what = 'gone'"); n != 1 {
+			t.Errorf("both work: %d rows", n)
+		}
+		stop()
+		y.tell(sentTo(y.topic, 1, 0, 0, "two"))
+		y.becomes("two", journal.Gone)
+	})
+}
+
+// While SQL is away more is sent than there is room for. What the gap says is what is adopted.
+func TestRunAdoptsWhatTheGapTells(t *testing.T) {
+	t.Parallel()
+	eachServer(t, func(t *testing.T, p *place) {
+		y := newYard(t, p, servertest.SharedRedis(t).Client(t), message.Topic{Kind: message.KindFixedTime})
+		y.run()
+		j := p.open(t, journal.Config{Lag: time.Millisecond, Buffer: 64 << 10})
+		client, err := rmq.New(rmq.Config{Redis: y.rdb, Journal: j})
+		must(t, err)
+		sent := int64(0)
+		send := func(n int) {
+			for range n {
+				sent++
+				_, err := client.Send(ctx, y.topic, rmq.FixedTime{Content: fmt.Sprintf("order %d", sent), At: time.Now().Add(time.Hour)})
+				must(t, err)
+			}
+		}
+		send(100)
+		await(t, func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_sent") > 100 })
+		begun := time.Now()
+		p.server.Kill()
+		for send(2000); soaks() && time.Since(begun) < 10*time.Second; {
+			send(100)
+		}
+		p.server.Restart(t)
+		await(t, func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_gap") == 1 })
+		gap := p.number(t, "SELECT sends FROM rmq_gap")
+		await(t, func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_ended WHERE what = 'adopted'") >= gap })
+		must(t, client.Close(ctx))
+		closed(t, j)
+		if adopted, owed := p.number(t, "SELECT COUNT(*) FROM rmq_ended WHERE what = 'adopted'"), p.number(t, "SELECT COUNT(DISTINCT hash) FROM rmq_sent"); gap == 0 || adopted != gap || owed != sent+1 {
+			t.Errorf("%d were sent, the gap is of %d, %d are adopted, %d in SQL", sent, gap, adopted, owed-1)
+		}
+	})
+}
