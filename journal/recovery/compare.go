@@ -26,6 +26,7 @@ func (c *comparison) owed(ctx context.Context, t journal.Topic) error {
 			}
 			var contents []string
 			for _, h := range page {
+				c.numbers[at] = max(c.numbers[at], lastBatch(h))
 				if h.Verdict.What == journal.Owed && (c.late(t, h) || c.doubtful(h)) {
 					contents = append(contents, h.Verdict.Content)
 				}

@@ -114,11 +114,12 @@ type comparison struct {
 	pace    pace
 	suspect suspects
 	missing map[place]int
+	numbers map[place]int64 // the largest of a batch of which the journal knows
 }
 
 // compare compares the journal with Redis, and with both also Redis with the journal.
 func (r *Recovery) compare(ctx context.Context, o Reconcile, both bool) (Reconciled, error) {
-	c := &comparison{Recovery: r, o: o, began: time.Now(), missing: map[place]int{}}
+	c := &comparison{Recovery: r, o: o, began: time.Now(), missing: map[place]int{}, numbers: map[place]int64{}}
 	c.now = c.began.UnixMilli()
 	topics, err := r.journal.Topics(ctx)
 	if o.Topics != nil {

@@ -42,7 +42,7 @@ func (c *comparison) settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if m.Forgot.Noticed.IsZero() && forgets(all) {
+	if m.Forgot.Noticed.IsZero() && c.forgets(all) {
 		f := journal.Forgot{Noticed: time.Now()}
 		if m, err = c.journal.Remember(ctx, func(m *journal.Memory) { m.Forgot = worse(m.Forgot, f) }); err != nil {
 			return err
@@ -63,24 +63,15 @@ func (c *comparison) settle(ctx context.Context) error {
 	return nil
 }
 
-// forgets reports whether the number of a slot is smaller than one that the journal has of it. Numbers only grow.
-func forgets(all []sight) bool {
-	return slices.ContainsFunc(all, func(s sight) bool { return s.number < s.known() })
+// forgets reports whether the number of a slot is smaller than that of a batch that the journal knows. Numbers
+// only grow.
+func (c *comparison) forgets(all []sight) bool {
+	return slices.ContainsFunc(all, func(s sight) bool { return s.number < max(c.numbers[s.place], lastBatch(s.history)) })
 }
 
-// known is the largest number of the slot that the journal has with the content.
-func (s *sight) known() (number int64) {
-	for _, sent := range s.history.Sent {
-		if sent.Number < message.UnknownNumber {
-			number = max(number, sent.Number)
-		}
-	}
-	return max(number, s.ended())
-}
-
-// ended is the largest number of a batch in which the content has ended.
-func (s *sight) ended() (number int64) {
-	for _, e := range s.history.Ended {
+// lastBatch is the largest number of a batch in which a content has ended.
+func lastBatch(h journal.History) (number int64) {
+	for _, e := range h.Ended {
 		if e.What == journal.Done || e.What == journal.Dead || e.What == journal.Dropped {
 			number = max(number, e.Number)
 		}
@@ -113,11 +104,14 @@ func (c *comparison) judge(s *sight) journal.Mark {
 func (c *comparison) adopt(s *sight) journal.Mark {
 	c.done.Adopted++
 	number := s.number
+	if number == 0 { // the next one is past the clock
+		number = s.now*1000 - 1
+	}
 	if s.Store == "" && s.Prepare != "" { // the end of this batch settles it
 		number--
 	}
 	// What was revived by a Redis that has forgotten its end is owed again.
-	number = max(number, s.ended())
+	number = max(number, lastBatch(s.history))
 	c.sent(s, number)
 	return journal.Mark{Content: s.Content, What: journal.Adopted, Number: number}
 }
@@ -158,7 +152,7 @@ func (s *sight) due() int64 {
 func (c *comparison) bury(s *sight) {
 	why, _ := luascripts.ParseFailure(s.Why)
 	if s.history.Verdict.What != journal.Owed {
-		if s.number < max(s.ended(), 1) {
+		if s.number < max(lastBatch(s.history), 1) {
 			return
 		}
 		c.sent(s, s.number-1)

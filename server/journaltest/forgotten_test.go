@@ -58,7 +58,7 @@ func TestForgetfulRedis(t *testing.T) {
 		}, 4, false},
 		"one slot is deleted": {func(y *yard, _ *servertest.Server, lose func()) {
 			lose()
-			y.do("del", y.keys.Store, y.keys.Meta)
+			y.do("del", y.keys.Store, y.keys.Meta) // another content has ended in batch 2
 		}, 4, false},
 	} {
 		t.Run(name, func(t *testing.T) {

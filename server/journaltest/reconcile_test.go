@@ -39,6 +39,7 @@ func newYard(t *testing.T, p *place, rdb redis.UniversalClient, topic message.To
 	}
 	y := &yard{T: t, place: p, rdb: rdb, topic: topic, keys: luascripts.KeysOf(topic.Name, 1)}
 	y.open()
+	y.do("hset", y.keys.Meta, "batch", 2)
 	y.tell(sentTo(topic, 1, 1, 0, "begin"), endOf(topic, 2, "begin"))
 	y.trust()
 	return y
