@@ -148,7 +148,7 @@ func worse(a, b journal.Forgot) journal.Forgot {
 		return b
 	}
 	b.After = min(a.After, b.After)
-	if a.Since.Before(b.Since) { // also if it is zero
+	if a.Since.Before(b.Since) { // zero is before all
 		b.Since = a.Since
 	}
 	return b
@@ -159,9 +159,9 @@ func tickText(id int64, at time.Time) string { return fmt.Sprintf("%d %d", id, a
 
 // readTick reads it. A text that is none counts as a tick that is missing.
 func readTick(text string) (id int64, at time.Time) {
-	first, second, _ := strings.Cut(text, " ")
-	id, err1 := strconv.ParseInt(first, 10, 64)
-	ms, err2 := strconv.ParseInt(second, 10, 64)
+	of, when, _ := strings.Cut(text, " ")
+	id, err1 := strconv.ParseInt(of, 10, 64)
+	ms, err2 := strconv.ParseInt(when, 10, 64)
 	if err1 != nil || err2 != nil {
 		return 0, time.Time{}
 	}

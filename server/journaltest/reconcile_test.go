@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -159,19 +160,20 @@ func TestReconcileWhatIsOwed(t *testing.T) {
 		y.do("zadd", y.keys.Store, at, "waits")
 		y.do("zadd", y.keys.Prepare, 1000, "flies")
 		y.do("zadd", y.keys.Retry, at*100+3, "again")
-		y.do("zadd", y.keys.Dead, at+5, "dead")
+		y.do("zadd", y.keys.Dead, at+5, "dead", at, "unknown and dead")
 		y.do("hset", y.keys.Why, "dead", fmt.Sprintf("17 %d %d - worker 3 no disk", at, at))
 		y.tell(
 			sentTo(y.topic, 1, 50, 0, "waits", "flies", "again", "dead", "handled", "re-sent", "told"),
 			endOf(y.topic, 60, "re-sent"), sentTo(y.topic, 1, 60, 0, "re-sent"),
-			sentTo(y.topic, 1, message.UnknownNumber, 0, "unknown"),
+			sentTo(y.topic, 1, message.UnknownNumber, 0, "unknown", "unknown and dead"),
 			sentTo(y.topic, 1, 50, later, "later"),
 			endOf(y.topic, 60, "told"),
 		)
 		y.found(recovery.Reconciled{Gone: 3, Dead: 1})
 		for content, what := range map[string]string{
 			"waits": journal.Owed, "flies": journal.Owed, "again": journal.Owed, "later": journal.Owed, "told": journal.Done,
-			"handled": journal.Gone, "re-sent": journal.Gone, "unknown": journal.Gone,
+			"unknown and dead": journal.Owed, // a death in a batch with this number would not be of this send
+			"handled":          journal.Gone, "re-sent": journal.Gone, "unknown": journal.Gone,
 		} {
 			y.is(content, what)
 		}
@@ -224,6 +226,9 @@ func TestReconcileAdopts(t *testing.T) {
 					t.Errorf("%v: %s waits for %d, want %d", kind, content, h.Verdict.Score, due)
 				}
 			}
+			if h := y.is("finished", journal.Owed); !h.Sent[1].Keeps { // a send that is told meanwhile knows better
+				t.Errorf("%+v", h)
+			}
 			if v := y.is("waits", journal.Owed).Verdict; v.Headers != `{"a":"b"}` || v.Expires < later-1000 || v.Expires > later+1000 {
 				t.Errorf("%+v", v)
 			}
@@ -267,6 +272,58 @@ func TestReconcileWaitsForWriters(t *testing.T) {
 	y.is("handled", journal.Done)
 	if h := y.is("sent", journal.Owed); len(h.Sent) != 1 {
 		t.Errorf("%+v", h)
+	}
+}
+
+// What Redis forgets between two looks is not gone.
+func TestReconcileWhileRedisForgets(t *testing.T) {
+	t.Parallel()
+	y := newYard(t, newPlace(t, "SQLite", true), servertest.Redis(t).Client(t), message.Topic{Kind: message.KindFixedTime})
+	y.tell(sentTo(y.topic, 1, 1, 0, "again and again"))
+	y.open()
+	sent := false
+	got, err := y.r.Reconcile(ctx, recovery.Reconcile{Every: time.Hour, Progress: func(recovery.Reconciled) {
+		if !sent { // it was nowhere, and now it is sent and lost
+			sent = true
+			y.do("zadd", y.keys.Store, 1, "again and again")
+			y.tell(sentTo(y.topic, 1, 3, 0, "again and again"))
+			y.do("flushall")
+		}
+	}})
+	must(t, err)
+	if got.Gone != 0 || got.Missing != 1 {
+		t.Errorf("%+v", got)
+	}
+	y.is("again and again", journal.Owed)
+}
+
+// Contents of some size are looked at in several steps, each of which tells of its own.
+func TestReconcileLargeContents(t *testing.T) {
+	t.Parallel()
+	y := newYard(t, newPlace(t, "SQLite", true), servertest.SharedRedis(t).Client(t), message.Topic{Kind: message.KindFixedTime})
+	const n = 12
+	large, gone, adopted := strings.Repeat("x", 200_000), 0, 0
+	for i := range n {
+		content := fmt.Sprintf("%d %s", i, large)
+		if i%2 == 0 {
+			y.do("zadd", y.keys.Store, time.Now().UnixMilli(), content)
+		}
+		if i%3 > 0 {
+			y.tell(sentTo(y.topic, 1, 1, 0, content))
+		}
+		switch {
+		case i%2 == 0 && i%3 == 0:
+			adopted++
+		case i%2 > 0 && i%3 > 0:
+			gone++
+		}
+	}
+	y.found(recovery.Reconciled{Gone: gone, Adopted: adopted})
+	y.found(recovery.Reconciled{})
+	for i := range n {
+		if i%2 == 0 {
+			y.is(fmt.Sprintf("%d %s", i, large), journal.Owed)
+		}
 	}
 }
 
