@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/wait"
@@ -83,14 +84,36 @@ func (j *Journal) Walk(ctx context.Context, t Topic, slot int, show func([]Histo
 	return j.dialect.advise("walk", err)
 }
 
-// Look tells what is known of one content in a slot. It is zero if nothing is.
-func (j *Journal) Look(ctx context.Context, t Topic, slot int, content string) (History, error) {
-	hash := HashOf(content)
-	found, err := j.entries(ctx, t.id, slot, "hash = ?", hash[:])
-	if err != nil || len(found) == 0 {
-		return History{Slot: slot}, j.dialect.advise("look", err)
+// Look tells what is known of some contents of a slot, 500 at most, in their order. It is zero for one
+// of which nothing is.
+func (j *Journal) Look(ctx context.Context, t Topic, slot int, contents []string) ([]History, error) {
+	if len(contents) == 0 {
+		return nil, nil
 	}
-	return histories(slot, found)[0], nil
+	hashes, args := make([]Hash, len(contents)), make([]any, len(contents))
+	for i, content := range contents {
+		hashes[i] = HashOf(content)
+		args[i] = hashes[i][:]
+	}
+	found, err := j.entries(ctx, t.id, slot, "hash IN (?"+strings.Repeat(", ?", len(contents)-1)+")", args...)
+	if err != nil {
+		return nil, j.dialect.advise("look", err)
+	}
+	known := map[Hash]History{}
+	for i, h := range histories(slot, found) {
+		known[found[i].hash] = h
+	}
+	all := make([]History, len(contents))
+	for i, hash := range hashes {
+		all[i] = known[hash]
+	}
+	return all, nil
+}
+
+// Slots are those of a topic with sends, in order.
+func (j *Journal) Slots(ctx context.Context, t Topic) ([]int, error) {
+	all, err := j.slots(ctx, t.id)
+	return all, j.dialect.advise("slots", err)
 }
 
 func histories(slot int, of []entry) []History {
@@ -115,13 +138,7 @@ func (j *Journal) Flushed(ctx context.Context, patience time.Duration) (late int
 			return 0, j.dialect.advise("wait for other programs", err)
 		}
 		late = 0
-		j.mu.Lock()
-		empty := j.held == 0 // nothing of this process is on its way
-		j.mu.Unlock()
 		for _, w := range s.Writers {
-			if w.ID == j.writer && empty {
-				continue
-			}
 			if w.Alive && w.Flushed.Before(began.Add(clocksApart)) && !(w.ID == j.writer && j.idle()) {
 				late++
 			}

@@ -130,7 +130,7 @@ func (c *comparison) unknown(ctx context.Context, at place, contents []string, w
 		if err := c.pace.wait(ctx, len(some)); err != nil {
 			return err
 		}
-		known, err := c.journal.LookAll(ctx, at.topic, at.slot, some)
+		known, err := c.journal.Look(ctx, at.topic, at.slot, some)
 		if err != nil {
 			return err
 		}

@@ -130,7 +130,7 @@ func (p *page) put(ctx context.Context) error {
 	if len(lost) == 0 && (p.raised || p.x.o.DryRun) {
 		return nil
 	}
-	if err := p.x.pace(ctx, len(lost)); err != nil {
+	if err := p.x.pace.wait(ctx, len(lost)); err != nil {
 		return err
 	}
 	var err error
@@ -145,19 +145,6 @@ func (p *page) put(ctx context.Context) error {
 		p.x.o.Progress(p.x.done)
 	}
 	return err
-}
-
-// pace waits until so many more may be written.
-func (x *restoring) pace(ctx context.Context, n int) error {
-	if !wait.Sleep(ctx, time.Until(x.next)) {
-		return ctx.Err()
-	}
-	// A page that was late may be made up for, but not many of them at once.
-	if early := time.Now().Add(-pageTime); x.next.Before(early) {
-		x.next = early
-	}
-	x.next = x.next.Add(time.Duration(float64(n) / x.o.Rate * float64(time.Second)))
-	return nil
 }
 
 // store writes a page, and tells the journal and the workers. A page that has begun is not cut short when

@@ -82,6 +82,7 @@ func (r *Recovery) Restore(ctx context.Context, o Restore) (Restored, error) {
 	x := &restoring{Recovery: r}
 	var err error
 	if x.o, err = o.full(); err == nil {
+		x.pace.rate = x.o.Rate
 		err = x.run(ctx)
 	}
 	if err != nil {
@@ -106,8 +107,8 @@ type restoring struct {
 	*Recovery
 	o    Restore
 	done Restored
-	now  int64     // when it began, in ms, by the clock of Redis
-	next time.Time // when the next page may be written
+	now  int64 // when it began, in ms, by the clock of Redis
+	pace pace
 }
 
 func (x *restoring) run(ctx context.Context) error {

@@ -94,7 +94,7 @@ func (r *Recovery) look(ctx context.Context, at place, contents []string, show f
 func (r *Recovery) sights(ctx context.Context, at place, contents []string) ([]sight, error) {
 	var all []sight
 	for some := range slices.Chunk(contents, pageMost) {
-		known, err := r.journal.LookAll(ctx, at.topic, at.slot, some)
+		known, err := r.journal.Look(ctx, at.topic, at.slot, some)
 		if err != nil {
 			return nil, err
 		}
