@@ -124,9 +124,14 @@ func (r *Recovery) tick(ctx context.Context, m *journal.Memory, n int, newest in
 			}
 		}
 		if now.ID > found {
+			var set *redis.StatusCmd
 			_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-				return pipe.Set(ctx, key, tickText(now.ID, time.Now()), 0).Err()
+				set = pipe.Set(ctx, key, tickText(now.ID, time.Now()), 0)
+				return nil
 			})
+			if redis.HasErrorPrefix(set.Err(), "NOPERM") { // which err hides
+				return set.Err()
+			}
 			if err != nil {
 				return err
 			}

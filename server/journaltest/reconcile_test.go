@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -279,14 +280,14 @@ func TestReconcileWaitsForWriters(t *testing.T) {
 func TestReconcileWhileRedisForgets(t *testing.T) {
 	t.Parallel()
 	y := newYard(t, newPlace(t, "SQLite", true), servertest.Redis(t).Client(t), message.Topic{Kind: message.KindFixedTime})
-	y.tell(sentTo(y.topic, 1, 1, 0, "again and again"))
+	y.tell(sentTo(y.topic, 2, 1, 0, "again and again"))
 	y.open()
 	sent := false
 	got, err := y.r.Reconcile(ctx, recovery.Reconcile{Every: time.Hour, Progress: func(recovery.Reconciled) {
 		if !sent { // it was nowhere, and now it is sent and lost
 			sent = true
-			y.do("zadd", y.keys.Store, 1, "again and again")
-			y.tell(sentTo(y.topic, 1, 3, 0, "again and again"))
+			y.do("zadd", luascripts.StoreKey(y.topic.Name, 2), 1, "again and again")
+			y.tell(sentTo(y.topic, 2, 3, 0, "again and again")) // in slot 2 no batch shows what is forgotten
 			y.do("flushall")
 		}
 	}})
@@ -346,4 +347,38 @@ func TestReconcileSaysWhatIsWrong(t *testing.T) {
 	y.do("set", y.keys.Retry, "x")
 	_, err := y.r.Reconcile(ctx, recovery.Reconcile{})
 	oneLine(t, err, "reconcile: ", y.keys.Retry)
+}
+
+// The rights in docs/DEPLOYMENT.md are enough to compare.
+func TestReconcileRights(t *testing.T) {
+	t.Parallel()
+	doc, err := os.ReadFile("../../docs/DEPLOYMENT.md")
+	must(t, err)
+	_, rest, _ := strings.Cut(string(doc), "<!-- acl:reconciler -->\n```\nACL SETUSER orders-reconcile on >secret ")
+	line, _, found := strings.Cut(rest, "\n")
+	if !found {
+		t.Fatal("there is no such line")
+	}
+	srv := servertest.Redis(t)
+	y := newYard(t, newPlace(t, "SQLite", true), srv.Client(t), message.Topic{Kind: message.KindFixedTime, Notes: true})
+	later := time.Now().Add(time.Hour).UnixMilli()
+	y.do("zadd", y.keys.Store, later, "waits")
+	y.do("zadd", y.keys.Dead, later, "dead")
+	y.do("hset", luascripts.NoteKey(y.topic.Name, 1), "waits", fmt.Sprintf("1 1 1 1 %d", later))
+	y.tell(sentTo(y.topic, 1, 1, 0, "handled", "dead"))
+	rules := strings.Fields(strings.ReplaceAll(line, "orders", y.topic.Name))
+	args := []any{"acl", "setuser", "reconciler", "on", ">secret"}
+	for _, rule := range rules {
+		args = append(args, rule)
+	}
+	y.do(args...)
+	admin, user := y.rdb, srv.Client(t, func(o *redis.Options) { o.Username, o.Password = "reconciler", "secret" })
+	y.rdb = user
+	y.found(recovery.Reconciled{Gone: 1, Dead: 1, Adopted: 1})
+	for _, command := range []string{"zscan", "set"} {
+		must(t, admin.Do(ctx, "acl", "setuser", "reconciler", "-"+command).Err())
+		y.tell(sentTo(y.topic, 1, 1, 0, "another"))
+		_, err = y.r.Reconcile(ctx, recovery.Reconcile{})
+		oneLine(t, err, "reconcile: ", "+"+command)
+	}
 }
