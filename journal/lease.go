@@ -82,3 +82,23 @@ func (l *lease) release() {
 	_, _ = l.db.ExecContext(ctx, l.dialect.bind("UPDATE rmq_state SET value = 0 WHERE name = '"+l.name+"' AND value = ?"), l.value)
 	l.value = 0
 }
+
+// reconciling is the row of rmq_state that says until when somebody compares with Redis, again and again.
+const reconciling = "reconciling"
+
+// Lead is the right to compare the journal with Redis again and again, which one process has at a
+// time. It is for one goroutine.
+type Lead struct{ lease }
+
+// Lead returns one that is not held.
+func (j *Journal) Lead() *Lead { return &Lead{lease{Journal: j, name: reconciling}} }
+
+// Hold takes it, or keeps it for some seconds more. It returns until when it is held; zero if another
+// process has it.
+func (l *Lead) Hold(ctx context.Context) (until time.Time, err error) {
+	_, err = l.hold(ctx, nil)
+	return l.until, l.dialect.advise("take the lead", err)
+}
+
+// Release lets another process have it at once.
+func (l *Lead) Release() { l.release() }

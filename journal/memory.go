@@ -26,9 +26,6 @@ type Memory struct {
 	// ID of the newest row then.
 	Adopted   time.Time
 	AdoptedID int64
-
-	// Leads is until when somebody reconciles again and again.
-	Leads time.Time
 }
 
 // Tick is a mark in a server of Redis.
@@ -50,7 +47,7 @@ const remembered = "reconcile "
 // numbers is the memory by the names in rmq_state.
 func (m *Memory) numbers() map[string]int64 {
 	all := map[string]int64{
-		"key": m.Key, "adopted": ms(m.Adopted), "adopted id": m.AdoptedID, "leads": ms(m.Leads),
+		"key": m.Key, "adopted": ms(m.Adopted), "adopted id": m.AdoptedID,
 		"forgot": ms(m.Forgot.Noticed), "forgot after": m.Forgot.After, "forgot since": ms(m.Forgot.Since),
 	}
 	for n, t := range m.Ticks {
@@ -61,7 +58,7 @@ func (m *Memory) numbers() map[string]int64 {
 
 func memoryOf(all map[string]int64) *Memory {
 	m := &Memory{
-		Key: all["key"], Adopted: timeOf(all["adopted"]), AdoptedID: all["adopted id"], Leads: timeOf(all["leads"]), Ticks: map[int]Tick{},
+		Key: all["key"], Adopted: timeOf(all["adopted"]), AdoptedID: all["adopted id"], Ticks: map[int]Tick{},
 		Forgot: Forgot{timeOf(all["forgot"]), all["forgot after"], timeOf(all["forgot since"])},
 	}
 	for name := range all {

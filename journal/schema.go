@@ -82,7 +82,7 @@ func (d Dialect) migrateLocked(ctx context.Context, conn *sql.Conn) error {
 	}
 	// Where tables are not made in a transaction, any of this may be done already. The version comes
 	// last: it says that all is done.
-	for _, name := range []string{counter, compacted, relaying} {
+	for _, name := range []string{counter, compacted, relaying, reconciling} {
 		var there int
 		if err := conn.QueryRowContext(ctx, "SELECT COUNT(*) FROM rmq_state WHERE name = '"+name+"'").Scan(&there); err != nil {
 			return err

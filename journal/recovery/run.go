@@ -14,7 +14,7 @@ import (
 
 const (
 	tickEvery  = time.Second
-	leadFor    = 10 * time.Second
+	leadLeft   = 5 * time.Second // of the lead, or it is extended
 	adoptEvery = 24 * time.Hour
 )
 
@@ -29,12 +29,12 @@ func (r *Recovery) Run(ctx context.Context, o Reconcile) error {
 	if err != nil {
 		return r.reconcileError(err)
 	}
-	x := &running{Recovery: r, o: o, soon: make(chan struct{}, 1)}
+	x := &running{Recovery: r, o: o, lead: r.journal.Lead(), soon: make(chan struct{}, 1)}
 	var group sync.WaitGroup
 	group.Go(func() { x.watch(ctx) })
 	x.again(ctx)
 	group.Wait()
-	x.resign(context.WithoutCancel(ctx))
+	x.lead.Release()
 	return nil
 }
 
@@ -42,9 +42,10 @@ func (r *Recovery) Run(ctx context.Context, o Reconcile) error {
 type running struct {
 	*Recovery
 	o    Reconcile
+	lead *journal.Lead
 	soon chan struct{} // there is a reason to compare now
 
-	until atomic.Int64 // ms: then another one may lead
+	until atomic.Int64 // ms: until then this one leads
 	doubt time.Time    // when Redis was last noticed to have forgotten something; of watch
 }
 
@@ -52,7 +53,9 @@ type running struct {
 func (x *running) watch(ctx context.Context) {
 	said := saying{log: x.log, what: "the journal is not compared with Redis"}
 	for {
-		said.say(x.second(ctx))
+		if err := x.second(ctx); ctx.Err() == nil {
+			said.say(err)
+		}
 		if !wait.Sleep(ctx, tickEvery) {
 			return
 		}
@@ -60,9 +63,14 @@ func (x *running) watch(ctx context.Context) {
 }
 
 func (x *running) second(ctx context.Context) error {
-	first, err := x.lead(ctx)
-	if err != nil || !x.leads() {
-		return err
+	first := !x.leads()
+	if time.Until(time.UnixMilli(x.until.Load())) < leadLeft {
+		until, err := x.lead.Hold(ctx)
+		if err != nil || until.IsZero() {
+			x.until.Store(0)
+			return err
+		}
+		x.until.Store(until.UnixMilli())
 	}
 	m, err := x.round(ctx)
 	if err != nil {
@@ -83,56 +91,17 @@ func (x *running) second(ctx context.Context) error {
 	return nil
 }
 
-// lead takes the lead, or goes on with it. It reports whether it is new.
-func (x *running) lead(ctx context.Context) (first bool, err error) {
-	now, took := time.Now(), false
-	m, err := x.journal.Remember(ctx, func(m *journal.Memory) {
-		// A time that is far ahead is that of a wrong clock.
-		if took = m.Leads.Before(now) || m.Leads.Equal(x.lease()) || m.Leads.After(now.Add(2*leadFor)); took {
-			m.Leads = now.Add(leadFor)
-		}
-	})
-	switch {
-	case err != nil:
-		return false, err
-	case !took:
-		x.until.Store(0)
-		return false, nil
-	}
-	first = !x.leads()
-	x.until.Store(m.Leads.UnixMilli())
-	return first, nil
-}
-
-// lease is until when this one leads, if nobody hears of it any more.
-func (x *running) lease() time.Time { return time.UnixMilli(x.until.Load()) }
-
 // leads reports whether this Run is the one that works.
-func (x *running) leads() bool { return time.Now().Before(x.lease()) }
-
-// resign lets another one lead. Without an answer it waits until the time of this one is over.
-func (x *running) resign(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, tickEvery)
-	defer cancel()
-	if !x.leads() {
-		return
-	}
-	_, err := x.journal.Remember(ctx, func(m *journal.Memory) {
-		if m.Leads.Equal(x.lease()) {
-			m.Leads = time.Time{}
-		}
-	})
-	if err != nil {
-		x.log.Debug("the lead of those that reconcile is not given back", zap.Error(err))
-	}
-}
+func (x *running) leads() bool { return time.Now().UnixMilli() < x.until.Load() }
 
 // again compares, and rests.
 func (x *running) again(ctx context.Context) {
 	said := saying{log: x.log, what: "the journal could not be compared with Redis"}
 	for {
 		if x.leads() {
-			said.say(x.once(ctx))
+			if err := x.once(ctx); ctx.Err() == nil {
+				said.say(err)
+			}
 		}
 		rest := time.NewTimer(x.o.Every)
 		select {

@@ -77,13 +77,8 @@ func TestRunLeads(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, p *place) {
 		y := newYard(t, p, servertest.SharedRedis(t).Client(t), message.Topic{Kind: message.KindFixedTime})
-		lead := func() time.Time {
-			m, err := y.j.Memory(ctx)
-			must(t, err)
-			return m.Leads
-		}
 		stop := y.run()
-		await(t, func() bool { return !lead().IsZero() })
+		await(t, func() bool { return p.number(t, "SELECT value FROM rmq_state WHERE name = 'reconciling'") > 0 })
 		y.run()
 		y.tell(sentTo(y.topic, 1, 0, 0, "one"))
 		y.becomes("one", journal.Gone)
