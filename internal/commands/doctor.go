@@ -45,6 +45,14 @@ Exit code 1 if a check fails. docs/DEPLOYMENT.md explains all settings.`,
 func (a *app) examine(ctx context.Context) ([]inspector.Check, error) {
 	ctx, cancel := context.WithTimeout(ctx, 3*answerTimeout)
 	defer cancel()
+	var lost []inspector.Check
+	if _, err := a.openJournal(ctx, toLook); err != nil {
+		var wrong *failure
+		if errors.As(err, &wrong) { // it is named wrongly
+			return nil, err
+		}
+		lost = []inspector.Check{{Name: "journal", Level: inspector.Fail, Detail: err.Error(), Advice: "mend that first: nobody knows what Redis has forgotten"}}
+	}
 	i, err := a.connect()
 	if err == nil && !cluster.IsCluster(a.rdb) { // of several, it finds out by itself who answers
 		err = a.greet(ctx)
@@ -57,7 +65,7 @@ func (a *app) examine(ctx context.Context) ([]inspector.Check, error) {
 	case err != nil:
 		return nil, err
 	}
-	return i.Doctor(ctx), nil
+	return append(i.Doctor(ctx), lost...), nil
 }
 
 type checkJSON struct {

@@ -36,7 +36,7 @@ func (a *app) journalCommand() *cobra.Command {
 		Long: `The journal: which messages were sent and what became of them, in SQL. Programs
 write it (package journal). It says what is owed also when Redis is lost.`,
 	}
-	cmd.AddCommand(a.journalStatusCommand(), a.journalHistoryCommand(), a.journalRestoreCommand(), a.journalCompactCommand())
+	cmd.AddCommand(a.journalStatusCommand(), a.journalHistoryCommand(), a.journalRestoreCommand(), a.journalReconcileCommand(), a.journalCompactCommand())
 	return cmd
 }
 

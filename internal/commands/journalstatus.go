@@ -10,6 +10,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/journal"
+	"github.com/slotmq/go-rmq/message"
 )
 
 func (a *app) journalStatusCommand() *cobra.Command {
@@ -36,6 +37,7 @@ Redis is not asked. It reads all rows: some seconds for a million.`,
 				return err
 			}
 			s.Topics = slices.DeleteFunc(s.Topics, func(t journal.TopicStatus) bool { return !strings.HasPrefix(t.Topic, a.qualified("")) })
+			s.Forgotten = slices.DeleteFunc(s.Forgotten, func(f message.Forgotten) bool { return !strings.HasPrefix(f.Topic, a.qualified("")) })
 			if a.json {
 				return a.object(a.statusOf(j.url, s))
 			}
@@ -54,6 +56,9 @@ func (a *app) showStatus(from string, s journal.Status, now time.Time) error {
 	line("rows", fmt.Sprintf("%s, %s", countOf(int(s.Sent), "send"), countOf(int(s.Ended), "end")))
 	line("missed", missedLine(s.Gaps))
 	line("written by", writersLine(s, now))
+	for _, f := range s.Forgotten {
+		line("Redis forgot", a.forgottenLine(f))
+	}
 	if len(s.Gaps) > 0 {
 		fmt.Fprintln(a.out)
 		t := a.table("missed from", "to", "sends#", "ends#", "by")
@@ -127,6 +132,7 @@ type statusJSON struct {
 	Gaps    []gapJSON    `json:"gaps"`
 	Writers []writerJSON `json:"writers"`
 	Topics  []owedJSON   `json:"topics"`
+	Forgot  []forgotJSON `json:"redis_forgot,omitempty"`
 }
 
 type gapJSON struct {
@@ -147,6 +153,13 @@ type writerJSON struct {
 	Alive   bool   `json:"alive"`
 }
 
+type forgotJSON struct {
+	Topic    string `json:"topic"`
+	Slots    []int  `json:"slots"`
+	Messages int    `json:"messages"`
+	Since    stamp  `json:"since,omitzero"`
+}
+
 type owedJSON struct {
 	Topic string `json:"topic"`
 	Owed  int    `json:"owed"`
@@ -163,6 +176,9 @@ func (a *app) statusOf(from string, s journal.Status) statusJSON {
 	}
 	for _, of := range s.Topics {
 		j.Topics = append(j.Topics, owedJSON{a.bare(of.Topic), of.Owed, of.Dead})
+	}
+	for _, f := range s.Forgotten {
+		j.Forgot = append(j.Forgot, forgotJSON{a.bare(f.Topic), f.Slots, f.Messages, stamp{f.Since}})
 	}
 	return j
 }

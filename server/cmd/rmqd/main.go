@@ -4,6 +4,7 @@
 //	rmqd journal status                     # what does it hold, and what has it missed?
 //	rmqd journal history orders "order 4711" # when was it sent, and what became of it?
 //	rmqd journal restore                    # bring back what Redis has lost
+//	rmqd journal reconcile --every          # compare it with Redis, all the time
 //	rmqd -h                                 # all commands
 //
 // The journal is a file of SQLite, or in PostgreSQL, MySQL or MariaDB: see package databases.

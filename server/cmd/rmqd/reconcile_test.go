@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/journal"
+	"github.com/slotmq/go-rmq/rmq"
+)
+
+// What Redis has forgotten is told by reconcile, status and doctor, until it is restored, or given up.
+func TestReconcile(t *testing.T) {
+	t.Parallel()
+	for _, kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			for _, accept := range []bool{false, true} {
+				s := newShop(t, kind)
+				s.run(journal.Config{}, func(client *rmq.Client) { s.due(client, "mail 1", "mail 2") })
+				s.text(words("journal reconcile"), "looked at 4 contents: 0 gone, 0 dead, 0 adopted; nothing is missing",
+					"look once more in a minute")
+				s.text(words("doctor --json"), `"check":"journal","level":"ok"`)
+
+				must(t, s.rdb.FlushAll(ctx).Err())
+				s.text(words("journal reconcile mails"), "0 gone, 0 dead, 0 adopted; 2 missing: Redis forgot them")
+				var found struct{ Looked, Missing int }
+				s.object(&found, "journal", "reconcile")
+				if found.Looked != 2 || found.Missing != 2 {
+					t.Errorf("%+v", found)
+				}
+				s.text(words("journal status"), "Redis forgot", "2 messages of mails, in slot ")
+				var status struct {
+					Forgot []struct {
+						Topic    string
+						Slots    []int
+						Messages int
+					} `json:"redis_forgot"`
+				}
+				s.object(&status, "journal", "status")
+				if f := status.Forgot; len(f) != 1 || f[0].Topic != "mails" || f[0].Messages != 2 || len(f[0].Slots) == 0 {
+					t.Errorf("%+v", f)
+				}
+				r := s.call("doctor")
+				has(t, words("doctor"), strings.Join(strings.Fields(r.out), " "), "fail journal: Redis forgot", "run rmqd journal restore")
+				if r.code != 1 || !strings.Contains(r.errs, "journal") {
+					t.Errorf("exit code %d: %s", r.code, r.errs)
+				}
+				if accept {
+					s.fails(1, words("journal reconcile --accept"), "nothing was changed")
+					s.text(words("journal reconcile --accept --yes"), "looked at 2 contents: 2 gone")
+				} else {
+					s.text(words("journal restore --yes"), "restored 2 waiting messages")
+					s.text(words("journal reconcile"), "0 gone, 0 dead, 0 adopted; nothing is missing")
+				}
+				s.text(words("doctor --json"), `"check":"journal","level":"ok"`)
+			}
+		})
+	}
+}
+
+// With --every it goes on until it is ended.
+func TestReconcileAgain(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "SQLite")
+	s.run(journal.Config{}, func(client *rmq.Client) { s.due(client, "mail 1", "mail 2") })
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan result)
+	go func() {
+		var out, errs bytes.Buffer
+		code := program.Run(ctx, []string{"--redis", "redis://" + s.server.Addr(), "--journal", s.journal, "journal", "reconcile", "--every=100ms"}, strings.NewReader(""), &out, &errs)
+		ended <- result{code, out.String(), errs.String()}
+	}()
+	forgot := func() bool { return strings.Contains(s.call("journal", "status").out, "Redis forgot") }
+	must(t, s.rdb.FlushAll(ctx).Err())
+	await(forgot)
+	if !forgot() {
+		t.Error("nobody notices that Redis is empty")
+	}
+	cancel()
+	select {
+	case r := <-ended:
+		if r.code != 0 || !strings.Contains(r.errs, "Redis may have forgotten something") {
+			t.Errorf("%+v", r)
+		}
+	case <-time.After(patience):
+		t.Error("it does not end")
+	}
+}
+
+func TestReconcileIsMisused(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "SQLite")
+	s.run(journal.Config{}, func(client *rmq.Client) { s.due(client, "mail 1") })
+	s.fails(2, words("journal reconcile mails --every=1m"), "--every compares all topics")
+	s.fails(2, words("journal reconcile --accept --every=1m"), "--every compares all topics")
+	s.fails(2, words("journal reconcile mails --accept --yes"), "all topics")
+	s.fails(2, words("journal reconcile --rate 30000/s"), "20000")
+	s.fails(2, words("journal reconcile nowhere"), "nowhere")
+	r := call("--redis", "redis://"+s.server.Addr(), "--journal", "sqlite:"+t.TempDir(), "doctor", "--json")
+	if r.code != 1 || !strings.Contains(r.out, `"check":"journal","level":"fail"`) {
+		t.Errorf("%+v", r)
+	}
+}
