@@ -200,7 +200,7 @@ func (b *batch) delivery(i int) *Delivery {
 		d.Priority, d.LastError, d.FirstFailure = why.Priority, why.Reason, why.First
 	}
 	if b.notes != nil {
-		d.note = b.told(i)
+		d.note = &b.notes[i]
 	}
 	return d
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -64,7 +63,7 @@ type Delivery struct {
 	LastError    string
 	FirstFailure time.Time
 
-	note *luascripts.Note // nil: there is none of this copy
+	note *note // nil: the topic has none
 }
 
 // Middleware wraps a listener, to measure or trace it.

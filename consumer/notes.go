@@ -6,6 +6,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/sweeper"
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
 )
 
 // Sends is how many sends have merged into the message since it began to wait, in a topic with
@@ -16,7 +17,7 @@ import (
 // FirstSent, LastSent, Expires and Headers return their zero values then. A retry has the note of
 // its first delivery.
 func (d *Delivery) Sends() int {
-	if d.note == nil {
+	if d.note == nil || !d.note.told {
 		return 0
 	}
 	return int(d.note.Sends)
@@ -24,7 +25,7 @@ func (d *Delivery) Sends() int {
 
 // FirstSent is when the first of the sends was that Sends counts, by the clock of Redis.
 func (d *Delivery) FirstSent() time.Time {
-	if d.note == nil {
+	if d.note == nil || !d.note.told {
 		return time.Time{}
 	}
 	return time.UnixMilli(d.note.First)
@@ -32,7 +33,7 @@ func (d *Delivery) FirstSent() time.Time {
 
 // LastSent is when the last of them was, by the clock of Redis.
 func (d *Delivery) LastSent() time.Time {
-	if d.note == nil {
+	if d.note == nil || !d.note.told {
 		return time.Time{}
 	}
 	return time.UnixMilli(d.note.Last)
@@ -41,7 +42,7 @@ func (d *Delivery) LastSent() time.Time {
 // Expires is when the time to live of the message ends: the latest end that any of its sends gave
 // it, by the clock of Redis. It is zero if the message has none.
 func (d *Delivery) Expires() time.Time {
-	if d.note == nil || d.note.Expires == 0 {
+	if d.note == nil || !d.note.told || d.note.Expires == 0 {
 		return time.Time{}
 	}
 	return time.UnixMilli(d.note.Expires)
@@ -49,17 +50,37 @@ func (d *Delivery) Expires() time.Time {
 
 // Headers are those of the newest send that had any; nil if none had.
 func (d *Delivery) Headers() map[string]string {
-	if d.note == nil {
+	if d.note == nil || !d.note.told {
 		return nil
 	}
 	return d.note.Headers
 }
 
+// Copy says which copy of the message this is, for whoever has to know whether that copy was handled before:
+// see package journal. It is false in a topic without Notes, where nobody knows.
+func (d *Delivery) Copy() (message.Copy, bool) {
+	if d.note == nil {
+		return message.Copy{}, false
+	}
+	c := message.Copy{Topic: d.Topic, Slot: d.Slot, Content: d.Content, Attempt: d.Attempt, Fence: d.Fence}
+	c.Topic.Name = d.note.topic.Qualified
+	switch {
+	case d.note.told:
+		c.Sends, c.Number = message.SendsKnown, d.note.Stamp
+	case d.note.newer:
+		c.Sends = message.SendsNewer
+	}
+	return c, true
+}
+
 // note is what Redis keeps of the sends of a message.
 type note struct {
 	luascripts.Note
-	kept bool // there is one
-	told bool // it is about this copy, and not about one that was sent since
+	topic *topic
+	kept  bool // there is one
+	told  bool // it is about this copy, and not about one that was sent since
+
+	newer bool // it is about one that was sent since
 }
 
 // readNotes reads the notes of a batch before its first handler is called, in a topic that has them.
@@ -78,9 +99,12 @@ func (b *batch) readNotes() bool {
 	for i, x := range texts {
 		n := &b.notes[i]
 		text, kept := x.(string)
+		n.topic = b.topic
 		if n.kept = kept; kept {
-			n.Note, n.told = luascripts.ParseNote(text)
-			n.told = n.told && n.Tells(b.answer.Fence)
+			var read bool
+			n.Note, read = luascripts.ParseNote(text)
+			n.told = read && n.Tells(b.answer.Fence)
+			n.newer = read && !n.told
 		}
 	}
 	return true

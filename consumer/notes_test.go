@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -129,15 +130,19 @@ func awaitNotes(t testing.TB, rdb redis.UniversalClient, topic message.Topic, sl
 
 // told are the notes that handlers were given, by content, in the order of the deliveries.
 type told struct {
-	mu  sync.Mutex
-	all map[string][]string
+	mu     sync.Mutex
+	all    map[string][]string
+	copies map[string]string
 }
 
 func (x *told) add(d *Delivery) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.all == nil {
-		x.all = map[string][]string{}
+		x.all, x.copies = map[string][]string{}, map[string]string{}
+	}
+	if c, ok := d.Copy(); ok {
+		x.copies[d.Content] = fmt.Sprint(c.Topic.Name, " ", c.Sends, " ", c.Number, " ", c.Content == d.Content && c.Slot == d.Slot && c.Fence == d.Fence && c.Attempt == d.Attempt)
 	}
 	ms := func(t time.Time) int64 {
 		if t.IsZero() {
@@ -185,6 +190,13 @@ func TestNotesAreTold(t *testing.T) {
 				if got := told.all[content]; !slices.Equal(got, want) {
 					t.Errorf("%v %s: %s was told %q, want %q", kind, how, content, got, want)
 				}
+				copied := fmt.Sprint(topic.Name, " ", message.SendsKnown, " 5 true")
+				if want[0] == nothing {
+					copied = fmt.Sprint(topic.Name, " ", message.SendsUnknown, " 0 true")
+				}
+				if got := told.copies[content]; got != copied {
+					t.Errorf("%v %s: %s is copy %q, not %q", kind, how, content, got, copied)
+				}
 			}
 		}
 	}
@@ -212,6 +224,10 @@ func TestNoteOfAFreshCopyIsNotTold(t *testing.T) {
 		if got := fmt.Sprint(told.all); got != "map[a:[0 0 0 0 map[]] b:[1 1000 1000 0 map[]]]" {
 			t.Errorf("%s: %s", how, got)
 		}
+		want := map[string]string{"a": fmt.Sprint(topic.Name, " ", message.SendsNewer, " 0 true"), "b": fmt.Sprint(topic.Name, " ", message.SendsKnown, " 1 true")}
+		if !maps.Equal(told.copies, want) {
+			t.Errorf("%s: %q, not %q", how, told.copies, want)
+		}
 	}
 }
 
@@ -229,7 +245,7 @@ func TestNoNotesWithoutNotes(t *testing.T) {
 	}))
 	n.awaitAll(t, []string{"a"})
 	wantEmpty(t, rdb, topic)
-	if hook.read.Load()+hook.forgot.Load() > 0 || !slices.Equal(told.all["a"], []string{"0 0 0 0 map[]"}) {
+	if hook.read.Load()+hook.forgot.Load() > 0 || !slices.Equal(told.all["a"], []string{"0 0 0 0 map[]"}) || len(told.copies) > 0 {
 		t.Errorf("told %q, asked %d and %d times", told.all["a"], hook.read.Load(), hook.forgot.Load())
 	}
 	awaitNotes(t, rdb, topic, 0, "a")

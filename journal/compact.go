@@ -7,7 +7,7 @@ import (
 )
 
 // Compacted is what Compact has deleted.
-type Compacted struct{ Sent, Ended, Gaps, Writers int64 }
+type Compacted struct{ Sent, Ended, Once, Gaps, Writers int64 }
 
 // Compact deletes what was written before a time and is not needed any more to tell what is owed or dead.
 // Of the sends of one content that are owed it keeps those that decide. It works in pages, each in one
@@ -60,6 +60,9 @@ func (c *compaction) run(ctx context.Context) error {
 		}
 	}
 	if err := c.endsAlone(ctx); err != nil {
+		return err
+	}
+	if err := c.oldEffects(ctx); err != nil {
 		return err
 	}
 	return c.processes(ctx)

@@ -16,6 +16,8 @@ type Dialect struct {
 	begin    string // a transaction that writes
 	insert   string // the first words of it
 	hasTable string // whether rmq_schema is there: 0 or 1
+	once     string // behind an INSERT: a row that is there stays as it is, and is locked or waited for
+	locking  string // behind a SELECT: locks the rows, and reads what committed last
 	now      string // its clock, in ms since 1970
 	lock     string // keeps others from changing tables; held until unlock, or the end of the transaction
 	unlock   string
@@ -37,6 +39,7 @@ var SQLite = Dialect{
 	begin:    "BEGIN IMMEDIATE",
 	insert:   "INSERT OR ROLLBACK", // so that it needs no journal of the statement for what cannot be
 	hasTable: "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'rmq_schema'",
+	once:     " ON CONFLICT DO NOTHING",
 	now:      "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)",
 	group:    128,
 	advice: []advice{
@@ -58,9 +61,10 @@ var PostgreSQL = Dialect{
 	begin:    "BEGIN",
 	insert:   "INSERT",
 	hasTable: "SELECT COUNT(*) FROM pg_class WHERE oid = to_regclass('rmq_schema')",
-	now:      "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
-	lock:     "SELECT pg_advisory_xact_lock(7254816091)",
-	dollar:   true, arrays: true,
+	once:     " ON CONFLICT DO NOTHING", locking: " FOR UPDATE",
+	now:    "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
+	lock:   "SELECT pg_advisory_xact_lock(7254816091)",
+	dollar: true, arrays: true,
 	advice: []advice{
 		{"permission denied", "give this user the right to create tables in the schema once, and then SELECT, INSERT, UPDATE and DELETE on those that begin with rmq_"},
 		{"password authentication failed", "correct the user or the password in the URL"},
@@ -81,8 +85,9 @@ var MySQL = Dialect{
 	begin:    "START TRANSACTION",
 	insert:   "INSERT",
 	hasTable: "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'rmq_schema'",
-	now:      "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000",
-	lock:     "SELECT GET_LOCK('rmq_schema', 60)", unlock: "SELECT RELEASE_LOCK('rmq_schema')",
+	once:     " ON DUPLICATE KEY UPDATE fence = fence", locking: " FOR UPDATE",
+	now:  "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000",
+	lock: "SELECT GET_LOCK('rmq_schema', 60)", unlock: "SELECT RELEASE_LOCK('rmq_schema')",
 	group: 256,
 	advice: []advice{
 		{"Error 1142", "give this user CREATE, SELECT, INSERT, UPDATE and DELETE on the database"},

@@ -49,6 +49,11 @@
 // something fails in between, again. It keeps no cursor but deletes what it has sent: so a
 // transaction that commits late is not passed over, though its rows have smaller ids.
 //
+// # Effects that happen once
+//
+// [Journal.Once], in the transaction of a handler, tells whether one for the same copy of the message has
+// committed before, by another delivery: so what the handler changes in this database happens once.
+//
 // # What it does not do
 //
 // It opens no database and brings no driver, and it does not speak to Redis.

@@ -17,6 +17,10 @@ var (
 
 	// ErrSchema is returned by Open when the tables are of a newer program.
 	ErrSchema = errors.New("the journal's tables")
+
+	// ErrOvertaken is returned by Once when a later delivery of the content has committed: this
+	// one must not. Return it, so that your transaction is rolled back.
+	ErrOvertaken = errors.New("a later delivery of the content has committed")
 )
 
 // notKept says why a send that waited is not in the journal. It is a message.ErrNotJournaled, whose

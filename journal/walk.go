@@ -38,12 +38,16 @@ func (j *Journal) Topics(ctx context.Context) ([]Topic, error) {
 }
 
 // Numbers are the slots of a topic that the journal knows, each with the largest number of it: that
-// of a send or of a batch. It reads all rows of the topic.
+// of a send or of a batch, or of an effect of Once. It reads all rows of the topic.
 func (j *Journal) Numbers(ctx context.Context, t Topic) (map[int]int64, error) {
 	all := map[int]int64{}
-	for _, text := range []string{
-		"SELECT slot, MAX(CASE WHEN number < " + strconv.FormatInt(message.UnknownNumber, 10) + " THEN number ELSE 0 END) FROM rmq_sent WHERE topic = ? GROUP BY slot",
-		"SELECT slot, MAX(number) FROM rmq_ended WHERE topic = ? AND what <> '" + Gone + "' GROUP BY slot",
+	for _, of := range []struct {
+		text  string
+		topic any
+	}{
+		{"SELECT slot, MAX(CASE WHEN number < " + strconv.FormatInt(message.UnknownNumber, 10) + " THEN number ELSE 0 END) FROM rmq_sent WHERE topic = ? GROUP BY slot", t.id},
+		{"SELECT slot, MAX(number) FROM rmq_ended WHERE topic = ? AND what <> '" + Gone + "' GROUP BY slot", t.id},
+		{"SELECT slot, MAX(fence) FROM rmq_once WHERE topic = ? GROUP BY slot", t.Name},
 	} {
 		err := j.query(ctx, func(rows *sql.Rows) error {
 			var slot int
@@ -51,7 +55,7 @@ func (j *Journal) Numbers(ctx context.Context, t Topic) (map[int]int64, error) {
 			err := rows.Scan(&slot, &number)
 			all[slot] = max(all[slot], number)
 			return err
-		}, text, t.id)
+		}, of.text, of.topic)
 		if err != nil {
 			return nil, j.dialect.advise("numbers", err)
 		}

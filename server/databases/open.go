@@ -62,7 +62,8 @@ func Look(from string) (*sql.DB, journal.Dialect, error) {
 }
 
 // openSQLite opens a file. With WAL who reads and who writes do not wait for each other; two that write
-// wait up to the busy timeout. Each commit is on disk when it returns (FULL): what a send has waited for
+// wait up to the busy timeout: so a transaction asks for the right to write when it begins, for one
+// that has read before cannot wait any more. Each commit is on disk when it returns (FULL): what a send has waited for
 // must outlive a loss of power, and behind there are few commits, so it costs next to nothing.
 //
 // Rows are found by a hash, so a transaction touches about as many pages of the index as it has rows.
@@ -72,7 +73,7 @@ func openSQLite(_, path string) (*sql.DB, error) {
 	if path == "" || strings.HasPrefix(path, "//") {
 		return nil, errors.New("write sqlite:PATH, such as sqlite:/var/lib/rmq/journal.db")
 	}
-	set := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(32768)", "cache_size(-65536)"}}
+	set := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(32768)", "cache_size(-65536)"}, "_txlock": {"immediate"}}
 	name := url.URL{Path: filepath.ToSlash(path)}
 	return sql.Open("sqlite", "file:"+name.EscapedPath()+"?"+set.Encode())
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,10 +22,14 @@ type job struct {
 	Dir, Name, What string
 	URL, Redis      string
 	Topic           rmq.Topic
+	Stops           int64 // the handler that is the so-manyth to commit never returns
 }
 
-// The jobs.
-const relays = "relays" // what is in the outbox, for ever
+// The jobs, without end.
+const (
+	relays  = "relays"  // what is in the outbox
+	handles = "handles" // messages, with an effect of each by Once
+)
 
 // child does a job, if this process has one. It returns only if there is none.
 func child() {
@@ -48,11 +54,36 @@ func (j job) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	client, err := rmq.New(rmq.Config{Redis: redis.NewClient(&redis.Options{Addr: j.Redis}), Journal: kept, Lease: 2 * time.Second})
+	client, err := rmq.New(rmq.Config{
+		Redis: redis.NewClient(&redis.Options{Addr: j.Redis}), Journal: kept, Concurrency: 4, Lease: 2 * time.Second,
+		Backoff: func(int) time.Duration { return time.Millisecond },
+	})
 	if err != nil {
 		return err
 	}
-	return journal.Relay(ctx, kept, client)
+	if j.What == relays {
+		return journal.Relay(ctx, kept, client)
+	}
+	log, err := proctest.OpenLog(j.Dir, j.Name)
+	if err != nil {
+		return err
+	}
+	var commits atomic.Int64
+	err = client.Listen(j.Topic, rmq.ListenerFunc(func(ctx context.Context, d *rmq.Delivery) error {
+		done, err := effect(ctx, kept, db, d, d.Content, "commit")
+		if err == nil && !done && commits.Add(1) == j.Stops {
+			log.Write(proctest.Event{Kind: proctest.Seen, Content: d.Content, Note: "committed"})
+			select {} // until it is killed
+		}
+		return err
+	}), rmq.ListenOptions{})
+	if err != nil {
+		return err
+	}
+	if err := client.Start(ctx); err != nil {
+		return err
+	}
+	select {}
 }
 
 // crew is some processes of which one after the other is killed.
@@ -78,6 +109,11 @@ func (c *crew) start() {
 	p := c.Start(c.job.Name, c.job)
 	p.Go()
 	c.alive = append(c.alive, p)
+}
+
+// index is where a living process of that name is; -1 if there is none.
+func (c *crew) index(name string) int {
+	return slices.IndexFunc(c.alive, func(p *proctest.Process) bool { return p.Name == name })
 }
 
 // replace kills one and starts another.

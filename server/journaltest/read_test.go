@@ -150,6 +150,7 @@ func TestRetention(t *testing.T) {
 		j.Sent(sends(1, "new"), behind)
 		j.Observe(end(message.Done, 2, "new"))
 		await(t, func() bool { return p.contents(t) == "owed new" })
+		await(t, func() bool { return strings.Join(p.texts(t, "SELECT topic FROM rmq_once"), " ") == "new" })
 		if n := p.number(t, "SELECT COUNT(*) FROM rmq_ended"); n != 1 {
 			t.Errorf("%d ends", n)
 		}
@@ -179,12 +180,22 @@ func TestRetentionInTurn(t *testing.T) {
 // grewOld writes one message that is owed and one that has ended, eight days ago.
 func (p *place) grewOld(t testing.TB) {
 	t.Helper()
-	j := p.open(t, journal.Config{Lag: time.Millisecond})
+	db, dialect := p.db(t)
+	j, err := journal.Open(db, dialect, journal.Config{Lag: time.Millisecond})
+	must(t, err)
 	j.Sent(sends(1, "old", "owed"), behind)
 	j.Observe(end(message.Done, 2, "old"))
+	exec(t, p.url, makeEffects)
+	for _, content := range []string{"old", "new"} {
+		d := delivered{Topic: orders, Content: content, Fence: 6}
+		d.Topic.Notes, d.Topic.Name = true, content
+		_, err := effect(ctx, j, db, d, content, "commit")
+		must(t, err)
+	}
 	closed(t, j)
 	at := itoa(time.Now().Add(-8 * 24 * time.Hour).UnixMilli())
 	exec(t, p.url, "UPDATE rmq_sent SET at = "+at, "UPDATE rmq_ended SET at = "+at)
+	exec(t, p.url, "UPDATE rmq_once SET at = "+at+" WHERE topic = 'old'")
 }
 
 func (p *place) contents(t testing.TB) string {
