@@ -14,6 +14,7 @@ type Dialect struct {
 
 	session  string // for a connection that writes: it must not hold the counter when its client is gone
 	begin    string // a transaction that writes
+	busy     string // what an error of that says if another one writes; empty: it waits for its turn
 	insert   string // the first words of it
 	hasTable string // whether rmq_schema is there: 0 or 1
 	once     string // behind an INSERT: a row that is there stays as it is, and is locked or waited for
@@ -36,7 +37,9 @@ type advice struct{ text, do string }
 var SQLite = Dialect{
 	name: "SQLite",
 	id:   "INTEGER", serial: "INTEGER PRIMARY KEY AUTOINCREMENT", hash: "BLOB", bytes: "BLOB", name500: "TEXT", text: "TEXT",
+	session:  "PRAGMA busy_timeout = 15",
 	begin:    "BEGIN IMMEDIATE",
+	busy:     "SQLITE_BUSY",
 	insert:   "INSERT OR ROLLBACK", // so that it needs no journal of the statement for what cannot be
 	hasTable: "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'rmq_schema'",
 	once:     " ON CONFLICT DO NOTHING",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"strings"
 	"time"
 )
 
@@ -30,7 +31,7 @@ func (j *Journal) flush(b *batch) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := s.exec(ctx, j.dialect.begin); err != nil {
+	if err := s.begin(ctx); err != nil {
 		return err
 	}
 	rows := int64(b.rows()) + 1 // and a gap
@@ -122,6 +123,17 @@ func (s *session) exec(ctx context.Context, text string, args ...any) error {
 	}
 	_, err = stmt.ExecContext(ctx, args...)
 	return err
+}
+
+// begin begins a transaction that writes. Who waits for the lock of a file is not in a queue, and sleeps
+// ever longer between its looks: who writes all the time would have it again and again. So it looks anew.
+func (s *session) begin(ctx context.Context) error {
+	for {
+		err := s.exec(ctx, s.dialect.begin)
+		if err == nil || s.dialect.busy == "" || !strings.Contains(err.Error(), s.dialect.busy) || ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
 // takeIDs takes n numbers, and the counter with them until the end of the transaction. It returns the

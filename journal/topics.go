@@ -33,7 +33,7 @@ func (j *Journal) topicIDs(ctx context.Context, s *session, b *batch) ([]int64, 
 	topics := j.topics[:len(j.topics):len(j.topics)]
 	j.mu.Unlock()
 	ids := append(append([]int64{}, j.ids...), make([]int64, len(topics)-len(j.ids))...)
-	if err := s.exec(ctx, j.dialect.begin); err != nil {
+	if err := s.begin(ctx); err != nil {
 		return nil, err
 	}
 	for t := range need {

@@ -36,11 +36,17 @@ func (e *executor) number(cmds []redis.Cmder, at server, writes []*write) []redi
 	return cmds
 }
 
-// numberOf is the number of the slot, read behind a write that has an answer.
-func numberOf(w *write) int64 {
+// numberOf is the number of the slot, read behind a write that has an answer. Where Redis has just lost it, it
+// is made of what the server's clock is known to say.
+func (to *writer) numberOf(w *write) int64 {
 	numbered := &w.lane.topic.slots[w.lane.slot].numbered
 	if has := w.number.Err() == nil; has != numbered.Load() {
 		numbered.Store(has)
+	}
+	if w.number.Err() == redis.Nil && w.clock == nil {
+		if now, err := to.clock.now(to.run, w.lane.store()); err == nil {
+			return now.latest().UnixMicro()
+		}
 	}
 	return luascripts.NumberAnswer(w.number, w.clock, message.UnknownNumber)
 }
@@ -91,7 +97,7 @@ func (to *writer) sends(f *flight) (all []*message.Sends) {
 			continue
 		}
 		l := w.lane
-		s := &message.Sends{Topic: l.topic.Topic, Slot: l.slot, Number: numberOf(w), At: now}
+		s := &message.Sends{Topic: l.topic.Topic, Slot: l.slot, Number: to.numberOf(w), At: now}
 		s.Topic.Name = l.topic.name
 		for _, e := range w.entries {
 			if f.stored(e) {

@@ -39,8 +39,13 @@ type page struct {
 	by     int64 // when Redis had lost it, at the latest, in ms
 	raised bool
 	lost   []byhand.Lost
+	twice  []bool // which of them perhaps were handled
 	bytes  int
 }
+
+// recheck is how long a program may send before it writes a definition again that is lost; see package
+// producer.
+const recheck = 35 * time.Second
 
 func (x *restoring) page(t journal.Topic, slot int, number int64, lost time.Time) *page {
 	return &page{x: x, topic: t, slot: slot, keys: luascripts.KeysOf(t.Name, slot), number: number, by: lost.UnixMilli()}
@@ -51,8 +56,11 @@ func (p *page) add(ctx context.Context, h journal.History) error {
 	o, v := &p.x.o, &h.Verdict
 	l := byhand.Lost{Content: v.Content, Score: v.Score}
 	switch {
+	case v.What == journal.Owed && slices.Max(v.Open) > p.x.last: // sent since: it is in Redis, or was handled
+		p.x.done.There++
+		return nil
 	case v.What == journal.Owed && since(h, o.Since):
-		if v.Expires > 0 && v.Expires <= p.x.now {
+		if v.Expires > 0 && v.Expires <= p.x.now().UnixMilli() {
 			if !o.Expired {
 				p.x.done.Expired++
 				return nil
@@ -71,12 +79,20 @@ func (p *page) add(ctx context.Context, h journal.History) error {
 	default:
 		return nil
 	}
-	p.lost = append(p.lost, l)
+	p.lost, p.twice = append(p.lost, l), append(p.twice, p.mayBeHandled(h))
 	p.bytes += len(l.Content)
 	if len(p.lost) < min(pageMost, max(1, int(o.Rate*pageTime.Seconds()))) && p.bytes < pageBytes {
 		return nil
 	}
 	return p.put(ctx)
+}
+
+// mayBeHandled reports whether a message was due before Redis lost it, or perhaps was sent since.
+func (p *page) mayBeHandled(h journal.History) bool {
+	if !p.topic.Kind.Timed() || h.Verdict.Score <= p.by {
+		return true
+	}
+	return h.Verdict.Score <= p.x.now().UnixMilli() && slices.ContainsFunc(h.Sent, func(s journal.Sent) bool { return s.At > p.by-recheck.Milliseconds() })
 }
 
 // since reports whether something of a content that is not over was sent, or brought back, since then.
@@ -139,7 +155,7 @@ func (p *page) put(ctx context.Context) error {
 	} else {
 		err = p.store(ctx, lost)
 	}
-	p.lost, p.bytes, p.raised = p.lost[:0], 0, true
+	p.lost, p.twice, p.bytes, p.raised = p.lost[:0], p.twice[:0], 0, true
 	clear(lost)
 	if p.x.o.Progress != nil && len(lost) > 0 {
 		p.x.o.Progress(p.x.done)
@@ -159,7 +175,7 @@ func (p *page) store(ctx context.Context, lost []byhand.Lost) error {
 		if err == nil {
 			marks := p.count(lost, stored, unsure, luascripts.NumberAnswer(number, nil, message.UnknownNumber))
 			p.wake(whole)
-			return p.x.journal.Mark(whole, p.topic, p.slot, marks...)
+			return p.x.marks.write(whole, p.x.journal, p.topic, p.slot, marks)
 		}
 		cluster.NoteError(ctx, p.x.rdb, err)
 		unsure = unsure || !cluster.Refused(err)
@@ -214,7 +230,7 @@ func (p *page) count(lost []byhand.Lost, stored []bool, unsure bool, number int6
 			done.Dead++
 		default:
 			done.Waiting++
-			if !p.topic.Kind.Timed() || l.Score <= p.by {
+			if p.twice[i] {
 				done.Twice++
 			}
 		}

@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -107,9 +108,16 @@ type restoring struct {
 	*Recovery
 	o    Restore
 	done Restored
-	now  int64 // when it began, in ms, by the clock of Redis
+	at   time.Time // when it began, by the clock of Redis, and by this machine's
+	here time.Time
+	last int64 // ID of the last row that may be about something lost
 	pace pace
+
+	marks marks
 }
+
+// now is the time of Redis.
+func (x *restoring) now() time.Time { return x.at.Add(time.Since(x.here)) }
 
 func (x *restoring) run(ctx context.Context) error {
 	topics, err := x.topics(ctx, x.o.Topics)
@@ -119,22 +127,25 @@ func (x *restoring) run(ctx context.Context) error {
 	if err := x.allowed(ctx, topics); err != nil {
 		return err
 	}
-	now, err := x.rdb.Time(ctx).Result()
-	if err != nil {
+	if x.at, err = x.rdb.Time(ctx).Result(); err != nil {
 		return fmt.Errorf("ask Redis for its time: %w", err)
 	}
-	x.now = now.UnixMilli()
+	x.here = time.Now()
 	if x.o.Patience > 0 {
 		if x.done.Late, err = x.journal.Flushed(ctx, x.o.Patience); err != nil {
 			return err
 		}
 	}
+	if x.last, err = x.journal.Newest(ctx); err != nil {
+		return err
+	}
 	for _, t := range topics {
-		if err := x.topic(ctx, t); err != nil {
-			return fmt.Errorf("topic %s: %w", t.Name, err)
+		if err = x.topic(ctx, t); err != nil {
+			err = fmt.Errorf("topic %s: %w", t.Name, err)
+			break
 		}
 	}
-	return nil
+	return errors.Join(err, x.marks.wait())
 }
 
 // topic restores one topic, or one content of it.
@@ -143,8 +154,8 @@ func (x *restoring) topic(ctx context.Context, t journal.Topic) error {
 	if err != nil {
 		return err
 	}
-	if lost.IsZero() || lost.UnixMilli() > x.now {
-		lost = time.UnixMilli(x.now)
+	if now := x.now(); lost.IsZero() || lost.After(now) {
+		lost = now
 	}
 	if x.o.Content != "" {
 		found, err := x.journal.History(ctx, t.Name, x.o.Content)

@@ -7,7 +7,7 @@ import "fmt"
 type Restored struct {
 	Waiting int // wait again, with all their deliveries
 	Dead    int // are dead again
-	There   int // were in Redis, and stay as they are: they wait, are in flight, wait for a retry, or are dead
+	There   int // were in Redis, and stay as they are: they wait, are in flight, wait for a retry, or are dead; or were sent meanwhile
 	Expired int // are left out, as their time to live is over
 
 	// Twice counts those of Waiting that perhaps were handled: they were due before Redis lost them, or
