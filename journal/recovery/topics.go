@@ -33,6 +33,7 @@ func (r *Recovery) topics(ctx context.Context, names []string) ([]journal.Topic,
 			for n, t := range all {
 				known[n] = strings.TrimPrefix(t.Name, prefix)
 			}
+			slices.Sort(known)
 			return nil, &message.InvalidError{Field: "Topics", Value: name, Limit: "a topic that the journal knows: " + strings.Join(known, ", ")}
 		}
 		if !slices.Contains(some, all[i]) {

@@ -95,7 +95,7 @@ func TestRestore(t *testing.T) {
 				t.Errorf("before %v, after %v", before, after)
 			}
 			s.text([]string{"journal", "restore", "--leave-dead", "--newer-than", "1h", "--yes"}, "0 dead; 3 are there already")
-			s.fails(2, words("journal restore nowhere --yes"), "nowhere", "a topic that the journal knows: orders, mails")
+			s.fails(2, words("journal restore nowhere --yes"), "nowhere", "a topic that the journal knows: mails, orders")
 			s.text([]string{"journal", "restore", "mails", "nothing"}, "restored 0 waiting messages and 0 dead")
 		})
 	}
