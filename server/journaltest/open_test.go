@@ -146,13 +146,23 @@ func TestWithoutRights(t *testing.T) {
 		closed(t, p.open(t, journal.Config{}))
 		refused(t, guest, "permission denied", "give this user the right to create tables")
 		exec(t, p.url, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO guest")
-		j := (&place{url: guest, server: p.server}).open(t, journal.Config{Wait: true})
+		db, dialect := (&place{url: guest, server: p.server}).db(t)
+		j, err := journal.Open(db, dialect, journal.Config{Wait: true})
+		must(t, err)
 		var told answers
 		told.send(j, "order")
 		told.group.Wait()
 		if len(told.errs) != 0 {
 			t.Error(told.errs)
 		}
+		tx, err := db.BeginTx(ctx, nil)
+		must(t, err)
+		must(t, j.SendTx(ctx, tx, orders, message.FixedTime{Content: "order", In: time.Hour}))
+		noted := delivered{Topic: orders, Content: "order", Fence: 6}
+		noted.Topic.Notes = true
+		_, err = j.Once(ctx, tx, noted)
+		must(t, err)
+		must(t, tx.Commit())
 		closed(t, j)
 		exec(t, p.url, "ALTER USER guest SET default_transaction_read_only = on")
 		refused(t, guest, "read-only transaction", "name the primary")
