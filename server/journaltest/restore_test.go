@@ -162,7 +162,7 @@ func TestRestoreOfTopics(t *testing.T) {
 	n.topic.Name = luascripts.Qualify("shop", bare)
 	n.cfg.Namespace = "shop"
 	_, err := n.recovery().Restore(ctx, recovery.Restore{Topics: []string{"of another name"}})
-	oneLine(t, err, "restore", "of another name", "a topic that the journal knows: "+bare+", eu:"+bare)
+	oneLine(t, err, "restore", "of another name", "a topic that the journal knows: eu:"+bare+", "+bare)
 	if !errors.Is(err, message.ErrInvalid) {
 		t.Error(err)
 	}
