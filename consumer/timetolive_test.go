@@ -354,7 +354,10 @@ func TestTimeToLiveEndsBeforeAForgottenFinish(t *testing.T) {
 		return nil
 	})
 	must(t, err)
-	if why := awaitDead(t, rdb, topic, 0, "m"); !strings.HasPrefix(why.Reason, "expired: its time to live ended") || len(n.attempts["m"]) != 1 {
+	why := awaitDead(t, rdb, topic, 0, "m")
+	n.mu.Lock() // the other one may be handled just now
+	defer n.mu.Unlock()
+	if !strings.HasPrefix(why.Reason, "expired: its time to live ended") || len(n.attempts["m"]) != 1 {
 		t.Errorf("%+v, after %d deliveries", why, len(n.attempts["m"]))
 	}
 }
