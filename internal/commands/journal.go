@@ -36,7 +36,7 @@ func (a *app) journalCommand() *cobra.Command {
 		Long: `The journal: which messages were sent and what became of them, in SQL. Programs
 write it (package journal). It says what is owed also when Redis is lost.`,
 	}
-	cmd.AddCommand(a.journalStatusCommand(), a.journalHistoryCommand(), a.journalRestoreCommand(), a.journalReconcileCommand(), a.journalCompactCommand())
+	cmd.AddCommand(a.journalStatusCommand(), a.journalHistoryCommand(), a.journalRestoreCommand(), a.journalReconcileCommand(), a.journalRelayCommand(), a.journalCompactCommand())
 	return cmd
 }
 
@@ -46,6 +46,7 @@ type access int
 const (
 	toLook   access = iota // it must be there, and is not changed
 	toChange               // it must be there
+	toServe                // the same, and what is wrong goes to the log, not to who called
 )
 
 // forever is above every Retention: programs say what is kept, and journal compact.
@@ -83,7 +84,11 @@ func (a *app) openJournal(ctx context.Context, to access) (*opened, error) {
 	if to == toLook {
 		j, err = journal.OpenReadOnly(ctx, db, dialect)
 	} else {
-		j, err = journal.Open(db, dialect, journal.Config{Wait: true, Full: journal.Refuse, Retention: forever, Logger: zap.NewNop()})
+		cfg := journal.Config{Wait: true, Full: journal.Refuse, Retention: forever}
+		if to != toServe {
+			cfg.Logger = zap.NewNop()
+		}
+		j, err = journal.Open(db, dialect, cfg)
 	}
 	if err != nil {
 		_ = db.Close() // it was not used

@@ -162,6 +162,9 @@ func verdictWord(v journal.Verdict) string {
 	return v.What
 }
 
+// sentWord is what a send is called among the ends.
+const sentWord = "sent"
+
 // happened is one thing that happened.
 type happened struct {
 	id         int64
@@ -169,15 +172,24 @@ type happened struct {
 	what, text string
 }
 
-// eventsOf are the rows of a content, in the order in which the journal learned them.
+// eventsOf are the rows of a content by their times: a worker may have told the journal before the
+// sender did. In one millisecond a send comes first.
 func eventsOf(t message.Topic, h journal.History) (all []happened) {
 	for _, s := range h.Sent {
-		all = append(all, happened{s.ID, time.UnixMilli(s.At), "sent", sentText(t, s)})
+		all = append(all, happened{s.ID, time.UnixMilli(s.At), sentWord, sentText(t, s)})
 	}
 	for _, e := range h.Ended {
 		all = append(all, happened{e.ID, time.UnixMilli(e.At), e.What, endedText(e)})
 	}
-	slices.SortFunc(all, func(x, y happened) int { return cmp.Compare(x.id, y.id) })
+	later := func(x happened) int {
+		if x.what == sentWord {
+			return 0
+		}
+		return 1
+	}
+	slices.SortFunc(all, func(x, y happened) int {
+		return cmp.Or(x.at.Compare(y.at), cmp.Compare(later(x), later(y)), cmp.Compare(x.id, y.id))
+	})
 	return all
 }
 
@@ -242,7 +254,7 @@ func (a *app) historyOf(t message.Topic, h journal.History, topic, content strin
 func rowsOf(t message.Topic, h journal.History) []rowJSON {
 	rows := map[int64]rowJSON{}
 	for _, s := range h.Sent {
-		r := rowJSON{At: stamp{time.UnixMilli(s.At)}, What: "sent", Number: s.Number}
+		r := rowJSON{At: stamp{time.UnixMilli(s.At)}, What: sentWord, Number: s.Number}
 		if t.Kind.Timed() {
 			r.Due = stamp{time.UnixMilli(s.Score)}
 		} else {

@@ -59,6 +59,9 @@ func (a *app) showStatus(from string, s journal.Status, now time.Time) error {
 	for _, f := range s.Forgotten {
 		line("Redis forgot", a.forgottenLine(f))
 	}
+	if s.Outbox != (journal.Outbox{}) {
+		line("outbox", outboxLine(s.Outbox, now))
+	}
 	if len(s.Gaps) > 0 {
 		fmt.Fprintln(a.out)
 		t := a.table("missed from", "to", "sends#", "ends#", "by")
@@ -113,6 +116,18 @@ func writersLine(s journal.Status, now time.Time) string {
 	return text
 }
 
+// outboxLine says what of SendTx is not sent.
+func outboxLine(o journal.Outbox, now time.Time) string {
+	var parts []string
+	if o.Waiting > 0 {
+		parts = append(parts, fmt.Sprintf("%s to be sent, the oldest for %s", countOf(int(o.Waiting), "row"), humantime.Duration(now.Sub(o.Since))))
+	}
+	if o.Refused > 0 {
+		parts = append(parts, fmt.Sprintf("%s refused, the oldest because %s", countOf(int(o.Refused), "row"), legible(o.Reason)))
+	}
+	return strings.Join(parts, "; ")
+}
+
 // hostOf is the host of a writer.
 func hostOf(s journal.Status, writer int64) string {
 	for _, w := range s.Writers {
@@ -133,6 +148,7 @@ type statusJSON struct {
 	Writers []writerJSON `json:"writers"`
 	Topics  []owedJSON   `json:"topics"`
 	Forgot  []forgotJSON `json:"redis_forgot,omitempty"`
+	Outbox  outboxJSON   `json:"outbox"`
 }
 
 type gapJSON struct {
@@ -160,6 +176,14 @@ type forgotJSON struct {
 	Since    stamp  `json:"since,omitzero"`
 }
 
+// outboxJSON is what of SendTx is not sent.
+type outboxJSON struct {
+	Waiting int64  `json:"waiting"`
+	Since   stamp  `json:"since,omitzero"`
+	Refused int64  `json:"refused"`
+	Reason  string `json:"reason,omitempty"`
+}
+
 type owedJSON struct {
 	Topic string `json:"topic"`
 	Owed  int    `json:"owed"`
@@ -167,7 +191,8 @@ type owedJSON struct {
 }
 
 func (a *app) statusOf(from string, s journal.Status) statusJSON {
-	j := statusJSON{Journal: from, Since: stamp{s.Since}, Sends: s.Sent, Ends: s.Ended, Behind: millis(s.Behind), Gaps: []gapJSON{}, Writers: []writerJSON{}, Topics: []owedJSON{}}
+	j := statusJSON{Journal: from, Since: stamp{s.Since}, Sends: s.Sent, Ends: s.Ended, Behind: millis(s.Behind), Gaps: []gapJSON{}, Writers: []writerJSON{}, Topics: []owedJSON{},
+		Outbox: outboxJSON{s.Outbox.Waiting, stamp{s.Outbox.Since}, s.Outbox.Refused, s.Outbox.Reason}}
 	for _, g := range s.Gaps {
 		j.Gaps = append(j.Gaps, gapJSON{stamp{g.Begins}, stamp{g.Ends}, g.Sends, g.Endings, g.Writer, hostOf(s, g.Writer)})
 	}
