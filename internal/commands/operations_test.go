@@ -225,12 +225,16 @@ func (p *play) steady(out string) string {
 // Each call of rmq in a document can be made: there is such a command, and it has such flags.
 func TestDocumentedCommands(t *testing.T) {
 	t.Parallel()
-	calls := regexp.MustCompile("(?m)^(?:\\$ )?(rmq .*?)(?: +# .*| \\||$)")
-	for _, file := range []string{operationsFile, "../../README.md", "../../docs/DEPLOYMENT.md"} {
+	calls := regexp.MustCompile("(?m)^(?:\\$ )?(rmqd? .*?)(?: +# .*| \\||$)")
+	inText := regexp.MustCompile("`(rmqd [^`]*)`")
+	for _, file := range []string{operationsFile, "../../README.md", "../../docs/DEPLOYMENT.md", "../../docs/JOURNAL.md"} {
 		document, err := os.ReadFile(file)
 		must(t, err)
 		for n, block := range strings.Split(string(document), "```") {
 			if n%2 == 0 {
+				for _, call := range inText.FindAllStringSubmatch(block, -1) {
+					checkCall(t, file, strings.ReplaceAll(call[1], "\n", " "))
+				}
 				continue
 			}
 			for _, call := range calls.FindAllStringSubmatch(block, -1) {
@@ -251,9 +255,13 @@ func TestDocumentedCommands(t *testing.T) {
 // checkCall parses a call as a shell and rmq do.
 func checkCall(t *testing.T, where, call string) {
 	t.Helper()
-	words, err := exec.Command("sh", "-c", `printf '%s\0' `+strings.TrimPrefix(call, "rmq ")).Output()
+	of, rest := program, strings.TrimPrefix(call, "rmq ")
+	if rest == call {
+		of, rest = withJournal, strings.TrimPrefix(call, "rmqd ")
+	}
+	words, err := exec.Command("sh", "-c", `printf '%s\0' `+rest).Output()
 	must(t, err)
-	cmd, args, err := newApp(program, strings.NewReader(""), nil, nil).root().Find(strings.Split(strings.TrimSuffix(string(words), "\x00"), "\x00"))
+	cmd, args, err := newApp(of, strings.NewReader(""), nil, nil).root().Find(strings.Split(strings.TrimSuffix(string(words), "\x00"), "\x00"))
 	if err == nil {
 		err = cmd.ParseFlags(args)
 	}
