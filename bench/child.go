@@ -28,6 +28,8 @@ type request struct {
 	Topics                            int // that a worker listens to
 	Plans                             int // of these topics that have a plan
 	Watcher                           string
+	Journal                           string // its URL; empty: none
+	Wait                              bool   // for it
 }
 
 // answer is what came of it. Most roles leave most of it empty.
@@ -67,11 +69,12 @@ var roles = map[string]func(job) (answer, error){
 		a.Sample, _, err = j.drain(j.place, j.Slots, j.Messages, risingDue())
 		return a, err
 	},
-	"crowd": job.crowd,
-	"paced": job.paced,
-	"rest":  job.rest,
-	"send":  job.send,
-	"work":  job.work,
+	"crowd":     job.crowd,
+	"journaled": job.journaled,
+	"paced":     job.paced,
+	"rest":      job.rest,
+	"send":      job.send,
+	"work":      job.work,
 }
 
 // childMain does what the parent asks for.

@@ -59,6 +59,7 @@ type options struct {
 	pause    time.Duration
 	only     string
 	before   string
+	journal  string
 	watcher  string // of a child
 }
 
@@ -97,7 +98,8 @@ func main() {
 	flag.IntVar(&o.payload, "payload", 100, "bytes of a message")
 	flag.IntVar(&o.backlog, "backlog", 0, "measure only this: on top of so many waiting messages of 32 bytes")
 	flag.StringVar(&o.plots, "plots", "", "write the headline as pictures into this directory, too")
-	flag.StringVar(&o.before, "before", "", "for the tables of observers and extras: this program built from an older commit, to be measured beside it")
+	flag.StringVar(&o.before, "before", "", "for the tables of observers, journal and extras: this program built from an older commit, to be measured beside it")
+	flag.StringVar(&o.journal, "journal", "", "for the table of journals: `URLs` of databases, separated by commas, beside SQLite")
 	parse()
 	if o.messages == 0 {
 		if o.messages = 400_000; o.quick {

@@ -21,6 +21,7 @@ var sections = []section{
 	clusterSection,
 	ablationsSection,
 	observersSection,
+	journalSection,
 	extrasSection,
 	idleSection,
 	topicsSection,
