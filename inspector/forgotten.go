@@ -12,6 +12,7 @@ import (
 // comparing is a journal that is compared with Redis.
 type comparing interface {
 	Forgotten(ctx context.Context) ([]message.Forgotten, error)
+	Compared(ctx context.Context) (bool, error) // again and again, by somebody, at present
 }
 
 // journal tells what Redis has forgotten. It is no check at all without a journal.
@@ -21,6 +22,10 @@ func (i *Inspector) journal(ctx context.Context) []Check {
 		return nil
 	}
 	all, err := j.Forgotten(ctx)
+	now := false
+	if err == nil {
+		now, err = j.Compared(ctx)
+	}
 	if err != nil {
 		return []Check{check("journal", []finding{fail(oneLine(err), "mend that first: nobody knows what Redis has forgotten")})}
 	}
@@ -37,6 +42,10 @@ func (i *Inspector) journal(ctx context.Context) []Check {
 		findings = append(findings, fail(
 			fmt.Sprintf("Redis forgot %s in %s %s of %s: %s missing", what, nounOf(len(slots), "slot"), enough(slots, ", "), i.bare(f.Topic), isMissing(f.Messages)),
 			"run rmqd journal restore; or rmqd journal reconcile --accept, if they are not wanted any more"))
+	}
+	if !now {
+		findings = append(findings, warn("nobody compares it with Redis at present: what Redis forgets is not noticed",
+			"let rmqd journal reconcile --every run beside the programs"))
 	}
 	return []Check{check("journal", append(findings, ok("Redis has all that is owed")))}
 }

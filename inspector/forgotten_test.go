@@ -15,14 +15,17 @@ import (
 type compared struct {
 	told
 	found []message.Forgotten
+	now   bool
 	err   error
 }
 
 func (j *compared) Forgotten(context.Context) ([]message.Forgotten, error) { return j.found, j.err }
 
+func (j *compared) Compared(context.Context) (bool, error) { return j.now, nil }
+
 func TestDoctorTellsWhatRedisForgot(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, _ *Inspector) {
-		j := &compared{}
+		j := &compared{now: true}
 		i := newInspector(t, rdb, Config{Namespace: "shop", Journal: j})
 		wantCheck(t, i.Doctor(ctx), "journal", OK, "Redis has all that is owed")
 		at := time.Date(2026, 11, 23, 3, 12, 5, 0, time.Local)
@@ -33,6 +36,8 @@ func TestDoctorTellsWhatRedisForgot(t *testing.T) {
 		wantCheck(t, i.Doctor(ctx), "journal", Fail,
 			"Redis forgot what came after 2026-11-23 03:12:05 in slots 3, 7 of orders: 57 messages are missing; "+
 				"Redis forgot something in slot 0 of bank:mails: 1 message is missing")
+		j.found, j.now = nil, false
+		wantCheck(t, i.Doctor(ctx), "journal", Warn, "nobody compares it with Redis at present: what Redis forgets is not noticed")
 		j.found, j.err = nil, errors.New("no\nserver")
 		wantCheck(t, i.Doctor(ctx), "journal", Fail, "no server")
 	})

@@ -24,7 +24,7 @@ type Config struct {
 	Slots slots.Sharing
 
 	// Journal is told what is cancelled, rescheduled, requeued and deleted: see
-	// [message.Journal]. One with a method Forgotten, as journal.Journal has, is asked by
+	// [message.Journal]. One with the methods Forgotten and Compared, as journal.Journal has, is asked by
 	// Doctor what Redis has forgotten. Defaults to none; then a journal learns it when it
 	// is next compared with Redis.
 	Journal message.Journal

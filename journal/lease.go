@@ -100,5 +100,12 @@ func (l *Lead) Hold(ctx context.Context) (until time.Time, err error) {
 	return l.until, l.dialect.advise("take the lead", err)
 }
 
+// Compared reports whether a process compares the journal with Redis again and again at present.
+func (j *Journal) Compared(ctx context.Context) (bool, error) {
+	var n int
+	err := j.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM rmq_state WHERE name = '"+reconciling+"' AND value >= "+j.dialect.now).Scan(&n)
+	return n > 0, j.dialect.advise("ask who compares", err)
+}
+
 // Release lets another process have it at once.
 func (l *Lead) Release() { l.release() }

@@ -53,7 +53,7 @@ func (a *app) detail(label string, indent int, text string) {
 		if i > 0 {
 			label = ""
 		}
-		fmt.Fprintf(a.out, "%-*s%s\n", indent, label, line)
+		fmt.Fprintln(a.out, strings.TrimRight(fmt.Sprintf("%-*s%s", indent, label, line), " "))
 	}
 }
 
