@@ -79,6 +79,56 @@ func TestRestoreRaisesNumbers(t *testing.T) {
 	if number := n.rdb.HGet(ctx, n.keys().Meta, "batch").Val(); number != "80" {
 		t.Errorf("the slot's number is %s", number)
 	}
+	n.empty()
+	must(t, n.j.Mark(ctx, n.known(), 1, journal.Mark{Content: "d", What: journal.Gone, Number: 4})) // rows, not numbers
+	n.sent(2, time.Now(), items(later, "d")...)
+	n.sent(message.UnknownNumber, time.Now(), items(later, "d")...)
+	n.restores(recovery.Restore{Content: "d"}, recovery.Restored{Waiting: 1})
+	if number := n.rdb.HGet(ctx, n.keys().Meta, "batch").Val(); number != "2" {
+		t.Errorf("the slot's number is %s", number)
+	}
+}
+
+// What is sent while it runs is in Redis, or was handled.
+func TestRestoreLeavesWhatIsSentMeanwhile(t *testing.T) {
+	t.Parallel()
+	n := aNight(t)
+	var before, meanwhile []string
+	for i := range 600 {
+		before, meanwhile = append(before, fmt.Sprintf("before %d", i)), append(meanwhile, fmt.Sprintf("meanwhile %d", i))
+	}
+	n.sent(1, time.Now(), items(later, before...)...)
+	sent := false
+	done := n.restore(recovery.Restore{Rate: 1e6, Progress: func(recovery.Restored) {
+		if !sent {
+			sent = true
+			n.sent(1, time.Now(), items(later, meanwhile...)...)
+		}
+	}})
+	if waiting := n.rdb.ZCard(ctx, n.keys().Store).Val(); waiting != 600 || done.Waiting != 600 || done.There == 0 {
+		t.Errorf("%d wait; %v", waiting, done)
+	}
+}
+
+// The rows about what was brought back may come late.
+func TestRestoreDoesNotWaitForABusyFile(t *testing.T) {
+	t.Parallel()
+	n := aNight(t)
+	n.sent(1, time.Now(), items(later, "a")...)
+	n.cfg.Journal = n.p.open(t, journal.Config{WaitAtMost: 50 * time.Millisecond})
+	db, _ := n.p.db(t)
+	conn, err := db.Conn(ctx)
+	must(t, err)
+	_, err = conn.ExecContext(ctx, "BEGIN IMMEDIATE")
+	must(t, err)
+	n.restores(recovery.Restore{}, recovery.Restored{Waiting: 1})
+	_, err = conn.ExecContext(ctx, "ROLLBACK")
+	must(t, err)
+	must(t, conn.Close())
+	awaitRoom(t, n.cfg.Journal)
+	if rows := n.p.number(t, "SELECT COUNT(*) FROM rmq_ended WHERE what = 'restored'"); rows != 1 {
+		t.Errorf("%d rows", rows)
+	}
 }
 
 func (n *night) known() journal.Topic {
@@ -296,8 +346,12 @@ func TestRestorePerhapsTwice(t *testing.T) {
 	n.restores(recovery.Restore{DryRun: true}, recovery.Restored{Waiting: 3, Twice: 2}) // since when it is lost nobody knows
 	define(begin.Add(10 * time.Minute))
 	n.restores(recovery.Restore{DryRun: true}, recovery.Restored{Waiting: 3, Twice: 1})
+	// Programs write a definition again within half a minute. So this may have been sent to the new Redis.
+	n.sent(1, begin.Add(10*time.Minute-20*time.Second), items(at(40*time.Minute), "sent since, perhaps")...)
+	n.sent(1, begin.Add(10*time.Minute-20*time.Second), items(at(2*time.Hour), "and due later")...)
+	n.restores(recovery.Restore{DryRun: true}, recovery.Restored{Waiting: 5, Twice: 2})
 	define(begin.Add(-time.Hour)) // not lost as a whole
-	n.restores(recovery.Restore{DryRun: true}, recovery.Restored{Waiting: 3, Twice: 2})
+	n.restores(recovery.Restore{DryRun: true}, recovery.Restored{Waiting: 5, Twice: 3})
 }
 
 // It waits until living programs have written what they hold.
