@@ -41,12 +41,13 @@ func (j *Journal) Topics(ctx context.Context) ([]Topic, error) {
 // of a send or of a batch, or of an effect of Once. It reads all rows of the topic.
 func (j *Journal) Numbers(ctx context.Context, t Topic) (map[int]int64, error) {
 	all := map[int]int64{}
+	known := "MAX(CASE WHEN number < " + strconv.FormatInt(message.UnknownNumber, 10) + " THEN number ELSE 0 END)"
 	for _, of := range []struct {
 		text  string
 		topic any
 	}{
-		{"SELECT slot, MAX(CASE WHEN number < " + strconv.FormatInt(message.UnknownNumber, 10) + " THEN number ELSE 0 END) FROM rmq_sent WHERE topic = ? GROUP BY slot", t.id},
-		{"SELECT slot, MAX(number) FROM rmq_ended WHERE topic = ? AND what <> '" + Gone + "' GROUP BY slot", t.id},
+		{"SELECT slot, " + known + " FROM rmq_sent WHERE topic = ? GROUP BY slot", t.id},
+		{"SELECT slot, " + known + " FROM rmq_ended WHERE topic = ? AND what <> '" + Gone + "' GROUP BY slot", t.id},
 		{"SELECT slot, MAX(fence) FROM rmq_once WHERE topic = ? GROUP BY slot", t.Name},
 	} {
 		err := j.query(ctx, func(rows *sql.Rows) error {

@@ -169,10 +169,12 @@ func (p *page) store(ctx context.Context, lost []byhand.Lost) error {
 	whole := context.WithoutCancel(ctx)
 	end, unsure := time.Now().Add(retryFor), false
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		cmd, number := byhand.RestoreCmd(whole, p.keys, p.topic.Notes, p.number, lost), luascripts.NumberCmd(whole, p.topic.Name, p.slot)
-		script.Exec(whole, p.x.rdb, cmd, number)
+		cmd := byhand.RestoreCmd(whole, p.keys, p.topic.Notes, p.number, lost)
+		script.Exec(whole, p.x.rdb, cmd)
 		stored, err := byhand.Restored(p.keys, cmd)
 		if err == nil {
+			number := luascripts.NumberCmd(whole, p.topic.Name, p.slot)
+			script.Exec(whole, p.x.rdb, number)
 			marks := p.count(lost, stored, unsure, luascripts.NumberAnswer(number, nil, message.UnknownNumber))
 			p.wake(whole)
 			return p.x.marks.write(whole, p.x.journal, p.topic, p.slot, marks)

@@ -173,9 +173,6 @@ func (x *restoring) topic(ctx context.Context, t journal.Topic) error {
 	}
 	for _, slot := range slices.Sorted(maps.Keys(numbers)) {
 		p := x.page(t, slot, numbers[slot], lost)
-		if err := p.put(ctx); err != nil { // the number comes first
-			return err
-		}
 		err := x.journal.Walk(ctx, t, slot, func(some []journal.History) error {
 			for _, h := range some {
 				if err := p.add(ctx, h); err != nil {
@@ -202,7 +199,7 @@ func number(h journal.History) (largest int64) {
 		}
 	}
 	for _, e := range h.Ended {
-		if e.What != journal.Gone {
+		if e.What != journal.Gone && e.Number < message.UnknownNumber {
 			largest = max(largest, e.Number)
 		}
 	}

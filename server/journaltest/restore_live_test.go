@@ -86,8 +86,10 @@ func TestRestoreWithALostAnswer(t *testing.T) {
 	defer far.Close()
 	n := newNight(t, newPlace(t, "SQLite", false), far, message.KindFixedTime, false)
 	n.sent(1, time.Now(), items(later, "to be found")...)
+	n.sent(1, time.Now(), items(later, "another")...)
+	n.restores(recovery.Restore{Content: "another"}, recovery.Restored{Waiting: 1}) // from now on the server knows the script
 	lost := proxy.LoseNextReply("to be found")
-	n.restores(recovery.Restore{}, recovery.Restored{Unsure: 1})
+	n.restores(recovery.Restore{}, recovery.Restored{Unsure: 2}) // both are of one page
 	<-lost
-	n.holds("to be found:4000000000000", "")
+	n.holds("another:4000000000000 to be found:4000000000000", "")
 }

@@ -69,6 +69,7 @@ func TestRestoreRaisesNumbers(t *testing.T) {
 	n.ended(message.Done, 70, "", "a", "b")
 	n.ended(message.Cancelled, 0, "", "a")
 	must(t, n.j.Mark(ctx, n.known(), 1, journal.Mark{Content: "a", What: journal.Gone, Number: 99}))
+	must(t, n.j.Mark(ctx, n.known(), 1, journal.Mark{Content: "a", What: journal.Adopted, Number: message.UnknownNumber}))
 	n.restores(recovery.Restore{}, recovery.Restored{})
 	if number := n.rdb.HGet(ctx, n.keys().Meta, "batch").Val(); number != "70" {
 		t.Errorf("the slot's number is %s", number)
@@ -81,6 +82,7 @@ func TestRestoreRaisesNumbers(t *testing.T) {
 	}
 	n.empty()
 	must(t, n.j.Mark(ctx, n.known(), 1, journal.Mark{Content: "d", What: journal.Gone, Number: 4})) // rows, not numbers
+	must(t, n.j.Mark(ctx, n.known(), 1, journal.Mark{Content: "d", What: journal.Adopted, Number: message.UnknownNumber}))
 	n.sent(2, time.Now(), items(later, "d")...)
 	n.sent(message.UnknownNumber, time.Now(), items(later, "d")...)
 	n.restores(recovery.Restore{Content: "d"}, recovery.Restored{Waiting: 1})
@@ -280,8 +282,9 @@ func TestRestoreOfTheDead(t *testing.T) {
 
 	n = newNight(t, n.p, n.rdb, message.KindPriority, false)
 	n.sent(1, time.Now(), items(70, "a")...)
+	n.sent(1, time.Now(), items(1<<52, "of a high priority")...)
 	n.ended(message.Died, 7, "x", "a")
-	n.restores(recovery.Restore{Topics: []string{n.topic.Name}}, recovery.Restored{Dead: 1})
+	n.restores(recovery.Restore{Topics: []string{n.topic.Name}}, recovery.Restored{Waiting: 1, Dead: 1, Twice: 1})
 	if why, _ := luascripts.ParseFailure(n.rdb.HGet(ctx, n.keys().Why, "a").Val()); why.Priority != 70 {
 		t.Errorf("%+v", why)
 	}
@@ -299,13 +302,16 @@ func TestRestoreOfExpired(t *testing.T) {
 	send(5, "over", "1000")
 	send(6, "sent twice", "1000")
 	send(7, "sent twice", "")
+	send(5, "over", "1000")
+	n.ended(message.Done, 7, "", "over")
+	send(8, "over", "1000")
 	n.restores(recovery.Restore{}, recovery.Restored{Waiting: 2, Twice: 2, Expired: 1})
 	n.holds("lives:20 sent twice:20", "")
 	n.restores(recovery.Restore{Expired: true}, recovery.Restored{Waiting: 1, There: 2, Twice: 1})
 	n.holds("lives:20 over:20 sent twice:20", "")
 	at := ago.UnixMilli()
 	for content, want := range map[string]string{
-		"lives": fmt.Sprintf(`4 1 %d %d %d {"k":"v"}`, at, at, at+120_000), "over": fmt.Sprintf("5 1 %d %d 0", at, at),
+		"lives": fmt.Sprintf(`4 1 %d %d %d {"k":"v"}`, at, at, at+120_000), "over": fmt.Sprintf("8 1 %d %d 0", at, at),
 		"sent twice": fmt.Sprintf("7 2 %d %d 0", at, at),
 	} {
 		if note := n.rdb.HGet(ctx, n.keys().Note(), content).Val(); note != want {
@@ -324,11 +330,14 @@ func TestRestoreSince(t *testing.T) {
 	n.ended(message.Done, 2, "", "ended and sent again")
 	n.sent(3, now, items(later, "new", "old and sent again", "ended and sent again")...)
 	n.ended(message.Died, 4, "x", "old and dead")
+	n.sent(message.UnknownNumber, hour.Add(-time.Minute), items(later, "old, and another one is over")...)
+	n.sent(3, now, items(later, "old, and another one is over")...)
+	n.ended(message.Done, 4, "", "old, and another one is over")
 	n.restores(recovery.Restore{Since: hour, DryRun: true}, recovery.Restored{Waiting: 3, Dead: 1})
 	n.restores(recovery.Restore{Since: now.Add(time.Hour)}, recovery.Restored{})
 	n.restores(recovery.Restore{Content: "old"}, recovery.Restored{Waiting: 1})
 	n.empty()
-	n.restores(recovery.Restore{Since: hour}, recovery.Restored{Waiting: 4, Dead: 1}) // it was brought back since
+	n.restores(recovery.Restore{Since: hour}, recovery.Restored{Waiting: 4, Dead: 1}) // "old" was brought back since
 }
 
 // What was not due when Redis lost it cannot have been handled. The definition tells by when that was.
