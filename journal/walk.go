@@ -64,16 +64,6 @@ func (j *Journal) Numbers(ctx context.Context, t Topic) (map[int]int64, error) {
 	return all, nil
 }
 
-// Since is when the first send of a topic was that the journal still has; zero without any.
-func (j *Journal) Since(ctx context.Context, t Topic) (time.Time, error) {
-	var at sql.NullInt64
-	err := j.db.QueryRowContext(ctx, j.dialect.bind("SELECT MIN(at) FROM rmq_sent WHERE topic = ?"), t.id).Scan(&at)
-	if err != nil || !at.Valid {
-		return time.Time{}, j.dialect.advise("since", err)
-	}
-	return time.UnixMilli(at.Int64), nil
-}
-
 // Walk shows all contents of a slot with what is known of them, in pages of at most 500: each content
 // whole, and none twice. What is written meanwhile may be seen or not; an end is never seen
 // without the sends it settles.

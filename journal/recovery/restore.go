@@ -77,8 +77,8 @@ func (o Restore) full() (Restore, error) {
 // It goes slot by slot, in pages of at most 500 messages. When ctx ends it stops between two pages; the error
 // wraps that of ctx. What was restored stays so, and another call goes on with the rest.
 //
-// A message that was handled, and whose end is not in the journal, comes once more: see [Restored].Twice. So does
-// one that is sent and handled while Restore runs, if its end is not in the journal when its page is read.
+// A message that was handled, and whose end is not in the journal when its page is read, comes once more:
+// see [Restored].Twice. What is sent while Restore runs it leaves alone.
 func (r *Recovery) Restore(ctx context.Context, o Restore) (Restored, error) {
 	x := &restoring{Recovery: r}
 	var err error

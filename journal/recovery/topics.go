@@ -43,24 +43,18 @@ func (r *Recovery) topics(ctx context.Context, names []string) ([]journal.Topic,
 	return some, nil
 }
 
-// define writes the definition of a topic, unless it has one, and compares. If that of before was lost,
-// it tells by when.
-func (r *Recovery) define(ctx context.Context, t journal.Topic, dry bool) (lost time.Time, err error) {
+// define writes the definition of a topic, unless it has one, and compares. It tells since when Redis has the one
+// that is there: what is missing of the time before was lost by then.
+func (r *Recovery) define(ctx context.Context, t journal.Topic, dry bool) (since time.Time, err error) {
 	held, err := r.scripts.Defined(ctx, t.Name)
 	if err != nil {
-		return lost, err
+		return since, err
 	}
 	if held != nil {
 		if err := definition.Compare(t.Topic, *held); err != nil {
-			return lost, err
+			return since, err
 		}
-		since, err := r.journal.Since(ctx, t)
-		if err != nil {
-			return lost, err
-		}
-		if held.Created.After(since) {
-			lost = held.Created
-		}
+		since = held.Created
 	}
 	switch {
 	case dry:
@@ -71,7 +65,7 @@ func (r *Recovery) define(ctx context.Context, t journal.Topic, dry bool) (lost 
 	default:
 		err = definition.Leave(ctx, r.scripts, t.Topic)
 	}
-	return lost, err
+	return since, err
 }
 
 // allowed reports all that the Redis user must still be granted to restore the topics.

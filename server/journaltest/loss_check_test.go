@@ -213,17 +213,20 @@ func (v *verdict) history(m lossMessage) string {
 	return text
 }
 
-// dead looks whether what died is dead.
+// dead looks whether what died is dead, unless its sender has lost it.
 func (v *verdict) dead() {
 	v.Helper()
-	for m := range v.sends {
+	for m, sends := range v.sends {
 		if !strings.HasSuffix(m.content, " "+deadly) || len(v.handled[m]) == 0 {
 			continue
 		}
-		v.count["dead"]++
 		slot := v.handled[m][0].Slot
-		if err := v.rdb.ZScore(ctx, luascripts.KeysOf(m.topic, slot).Dead, m.content).Err(); err != nil {
-			v.Errorf("%v is not dead, %v; %s", m, err, v.history(m))
+		if v.rdb.ZScore(ctx, luascripts.KeysOf(m.topic, slot).Dead, m.content).Err() == nil {
+			v.count["dead"]++
+		} else if why := v.mayBeMissing(m, sends[0]); why != "" {
+			v.Errorf("%v, sent by %s at %d, is not dead: %s", m, sends[0].by, sends[0].begin, why)
+		} else {
+			v.count["dead, and lost by a killed sender"]++
 		}
 	}
 }

@@ -18,19 +18,20 @@ func TestRestoreLeavesLiveCopies(t *testing.T) {
 	t.Parallel()
 	n := aNight(t)
 	k := n.keys()
-	n.sent(5, time.Now(), items(later, "waits", "flies", "fails", "dies", "lost")...)
+	n.sent(5, time.Now(), items(later, "waits", "flies", "fails", "dies", "lost", "was dead")...)
 	n.ended(message.Died, 6, "x", "dies")
 	for key, content := range map[string]string{k.Store: "waits", k.Prepare: "flies", k.Retry: "fails", k.Dead: "dies"} {
 		must(t, n.rdb.ZAdd(ctx, key, redis.Z{Score: 4242, Member: content}).Err())
 	}
+	must(t, n.rdb.ZAdd(ctx, k.Dead, redis.Z{Score: 4243, Member: "was dead"}).Err())
 	must(t, n.rdb.HSet(ctx, k.Meta, "batch", 3, "holder", "somebody").Err())
 	before := map[string]string{}
 	for _, key := range []string{k.Prepare, k.Retry, k.Dead, k.Meta, k.Why} {
 		before[key] = n.rdb.Dump(ctx, key).Val()
 	}
-	n.restores(recovery.Restore{DryRun: true}, recovery.Restored{Waiting: 1, There: 4})
-	n.restores(recovery.Restore{}, recovery.Restored{Waiting: 1, There: 4})
-	n.holds("waits:4242 lost:4000000000000", "dies")
+	n.restores(recovery.Restore{DryRun: true}, recovery.Restored{Waiting: 2, There: 4})
+	n.restores(recovery.Restore{}, recovery.Restored{Waiting: 2, There: 4})
+	n.holds("waits:4242 lost:4000000000000 was dead:4000000000000", "dies was dead")
 	for key, was := range before {
 		if n.rdb.Dump(ctx, key).Val() != was {
 			t.Errorf("%s has changed", key)

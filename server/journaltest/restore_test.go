@@ -70,6 +70,7 @@ func TestRestoreRaisesNumbers(t *testing.T) {
 	n.ended(message.Cancelled, 0, "", "a")
 	must(t, n.j.Mark(ctx, n.known(), 1, journal.Mark{Content: "a", What: journal.Gone, Number: 99}))
 	must(t, n.j.Mark(ctx, n.known(), 1, journal.Mark{Content: "a", What: journal.Adopted, Number: message.UnknownNumber}))
+	n.restores(recovery.Restore{DryRun: true}, recovery.Restored{})
 	n.restores(recovery.Restore{}, recovery.Restored{})
 	if number := n.rdb.HGet(ctx, n.keys().Meta, "batch").Val(); number != "70" {
 		t.Errorf("the slot's number is %s", number)
