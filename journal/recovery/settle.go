@@ -49,18 +49,28 @@ func (c *comparison) settle(ctx context.Context) error {
 		}
 	}
 	c.done.Forgot = m.Forgot
-	marks := map[place][]journal.Mark{}
-	for i := range all {
-		if mark := c.judge(&all[i]); mark.What != "" {
-			marks[all[i].place] = append(marks[all[i].place], mark)
+	for len(all) > 0 {
+		n := 1
+		for n < min(pageMost, len(all)) && all[n].place == all[0].place {
+			n++
 		}
-	}
-	for at, some := range marks {
-		if err := c.journal.Mark(ctx, at.topic, at.slot, some...); err != nil {
+		if err := c.write(ctx, all[:n]); err != nil {
 			return err
 		}
+		all = all[n:]
 	}
 	return nil
+}
+
+// write tells the journal about a page of one slot, and waits until it has it.
+func (c *comparison) write(ctx context.Context, page []sight) error {
+	var marks []journal.Mark
+	for i := range page {
+		if mark := c.judge(&page[i]); mark.What != "" {
+			marks = append(marks, mark)
+		}
+	}
+	return c.journal.Mark(ctx, page[0].topic, page[0].slot, marks...)
 }
 
 // forgets reports whether the number of a slot is smaller than that of a batch that the journal knows. Numbers

@@ -22,7 +22,7 @@ func (y *yard) run() (stop func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := r.Run(ctx, recovery.Reconcile{Every: 50 * time.Millisecond}); err != nil {
+		if err := r.Run(ctx, recovery.Reconcile{Every: 50 * time.Millisecond, Rate: 20_000}); err != nil {
 			y.Error(err)
 		}
 	}()
@@ -112,8 +112,10 @@ func TestRunAdoptsWhatTheGapTells(t *testing.T) {
 		await(t, func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_sent") > 100 })
 		begun := time.Now()
 		p.server.Kill()
-		for send(2000); soaks() && time.Since(begun) < 10*time.Second; {
-			send(100)
+		every := time.NewTicker(10 * time.Millisecond)
+		defer every.Stop()
+		for send(2000); soaks() && time.Since(begun) < 10*time.Second; <-every.C {
+			send(20)
 		}
 		p.server.Restart(t)
 		await(t, func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_gap") == 1 })
