@@ -34,7 +34,7 @@ func (j *Journal) Miss(ctx context.Context, all []Missing) error {
 // journal/recovery. While nobody compares, nothing is found.
 func (j *Journal) Forgotten(ctx context.Context) ([]message.Forgotten, error) {
 	m, err := j.Memory(ctx)
-	if err != nil || m.Forgot.Noticed.IsZero() {
+	if err != nil {
 		return nil, err
 	}
 	var all []message.Forgotten

@@ -276,6 +276,15 @@ func TestReconcileWaitsForWriters(t *testing.T) {
 	}
 }
 
+// Nobody knows what Redis has forgotten before the first look.
+func TestReconcileTrustsNobodyAtFirst(t *testing.T) {
+	t.Parallel()
+	y := newYard(t, newPlace(t, "SQLite", true), servertest.SharedRedis(t).Client(t), message.Topic{Kind: message.KindFixedTime})
+	exec(t, y.place.url, "DELETE FROM rmq_state WHERE name LIKE 'reconcile %'")
+	y.tell(sentTo(y.topic, 1, 1, 0, "handled, or lost"))
+	y.found(recovery.Reconciled{Missing: 1})
+}
+
 // What Redis forgets between two looks is not gone.
 func TestReconcileWhileRedisForgets(t *testing.T) {
 	t.Parallel()
@@ -344,9 +353,11 @@ func TestReconcileSaysWhatIsWrong(t *testing.T) {
 	if _, err := y.r.Reconcile(canceled(), recovery.Reconcile{}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	y.do("set", y.keys.Retry, "x")
+	y.tell(sentTo(y.topic, 1, 1, 0, "handled"))
+	y.do("set", y.keys.Why, "x")
 	_, err := y.r.Reconcile(ctx, recovery.Reconcile{})
-	oneLine(t, err, "reconcile: ", y.keys.Retry)
+	oneLine(t, err, "reconcile: ", y.keys.Store, "rmq verify")
+	y.is("handled", journal.Owed)
 }
 
 // The rights in docs/DEPLOYMENT.md are enough to compare.
