@@ -1,6 +1,12 @@
 package journal
 
-import "strings"
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/wait"
+)
 
 // Dialect is how a database wants to be spoken to: [SQLite], [PostgreSQL] or [MySQL].
 type Dialect struct {
@@ -124,4 +130,19 @@ func (d Dialect) bind(text string) string {
 		b.WriteString("$" + itoa(i+1))
 	}
 	return b.String() + parts[len(parts)-1]
+}
+
+// isBusy reports whether an error says that another one writes just now.
+func (d Dialect) isBusy(err error) bool {
+	return err != nil && d.busy != "" && strings.Contains(err.Error(), d.busy)
+}
+
+// inTurn does something again while others write. It is not in a queue: they may come first for long.
+func (d Dialect) inTurn(ctx context.Context, do func() error) error {
+	for end := time.Now().Add(busyPatience); ; {
+		err := do()
+		if !d.isBusy(err) || time.Now().After(end) || !wait.Sleep(ctx, 20*time.Millisecond) {
+			return err
+		}
+	}
 }

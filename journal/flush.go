@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"strings"
 	"time"
 )
 
@@ -130,7 +129,7 @@ func (s *session) exec(ctx context.Context, text string, args ...any) error {
 func (s *session) begin(ctx context.Context) error {
 	for {
 		err := s.exec(ctx, s.dialect.begin)
-		if err == nil || s.dialect.busy == "" || !strings.Contains(err.Error(), s.dialect.busy) || ctx.Err() != nil {
+		if !s.dialect.isBusy(err) || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -169,7 +168,11 @@ func (j *Journal) signOff(ctx context.Context) {
 	}
 	if j.flushes > 0 {
 		// If it fails, this writer is taken for dead after a while: that costs a look into Redis.
-		_ = j.conn.exec(ctx, "UPDATE rmq_writer SET closed = ? WHERE id = ?", time.Now().UnixMilli(), j.writer)
+		ctx, cancel := context.WithTimeout(ctx, beat)
+		defer cancel()
+		if j.conn.begin(ctx) == nil && j.conn.exec(ctx, "UPDATE rmq_writer SET closed = ? WHERE id = ?", time.Now().UnixMilli(), j.writer) == nil {
+			_ = j.conn.exec(ctx, "COMMIT")
+		}
 	}
 	j.conn.discard() // its settings are not those of the pool
 	j.conn = nil

@@ -58,8 +58,10 @@ type Journal struct {
 
 var _ message.Journal = (*Journal)(nil)
 
-// openPatience bounds Open.
-const openPatience = 2 * time.Minute
+const (
+	openPatience = 2 * time.Minute  // bounds Open
+	busyPatience = 15 * time.Second // and in it each wait for others that write into a file
+)
 
 // Open makes the tables, or brings older ones up to date, and begins to write. The database stays the
 // caller's, who closes it after Close.
@@ -76,11 +78,10 @@ func Open(db *sql.DB, dialect Dialect, cfg Config) (*Journal, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), openPatience)
 	defer cancel()
-	if err := dialect.migrate(ctx, db); err != nil {
-		return nil, dialect.advise("open", err)
-	}
-	if err := dialect.writable(ctx, db); err != nil {
-		return nil, dialect.advise("open", err)
+	for _, step := range []func(context.Context, *sql.DB) error{dialect.migrate, dialect.writable} {
+		if err := dialect.inTurn(ctx, func() error { return step(ctx, db) }); err != nil {
+			return nil, dialect.advise("open", err)
+		}
 	}
 	host, err := os.Hostname()
 	if err != nil {
