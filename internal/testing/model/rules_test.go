@@ -265,7 +265,7 @@ func (w *world) do(steps ...step) {
 // TestEveryRuleIsNeeded switches off one rule at a time and demands to see it missed. The seeds are
 // fixed, so that it always takes the same walks.
 func TestEveryRuleIsNeeded(t *testing.T) {
-	const seed, mostWalks, mostStates = 20, 60_000, 3_000_000
+	const seed, mostWalks, mostStates = 20, 200_000, 3_000_000
 	for _, rule := range rules {
 		t.Run(rule.name, func(t *testing.T) {
 			for _, p := range rule.proofs {
