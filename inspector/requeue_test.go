@@ -13,6 +13,7 @@ import (
 
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
+	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -232,7 +233,7 @@ func TestRequeueRate(t *testing.T) {
 			steps = append(steps, all-before)
 			if c.rate > 0 {
 				least := time.Duration(float64(before) / c.rate * float64(time.Second))
-				if took := time.Since(begin); took < least-stepTime {
+				if took := time.Since(begin); took < least-wait.Step {
 					t.Errorf("rate %v: %d within %v", c.rate, all, took)
 				}
 			}

@@ -16,12 +16,10 @@ import (
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
-// A step takes out at most so many dead messages, of so many bytes, and lasts so long if a
-// rate is kept.
+// A step takes out at most so many dead messages, of so many bytes.
 const (
 	stepMost  = 500
 	stepBytes = 1 << 20 // Redis holds each of them several times while a script runs
-	stepTime  = 100 * time.Millisecond
 )
 
 // retryFor is how long calls are repeated that have no answer, as while a server fails over.
@@ -57,11 +55,8 @@ func (i *Inspector) takeOut(ctx context.Context, t Topic, q DeadQuery, rate floa
 	q.Limit, q.likely, q.changes, q.Complete = 0, limit, true, true
 	next, stop := iter.Pull2(i.dead(ctx, t, q, false))
 	defer stop()
-	most := stepMost
-	if rate > 0 {
-		most = max(1, min(stepMost, int(rate*stepTime.Seconds())))
-	}
-	begin := time.Now() // of the next step
+	pace := wait.Pace{Rate: rate}
+	most := pace.Most(stepMost)
 	for out := 0; limit == 0 || out < limit; {
 		if limit > 0 {
 			most = min(most, limit-out)
@@ -70,12 +65,8 @@ func (i *Inspector) takeOut(ctx context.Context, t Topic, q DeadQuery, rate floa
 		if err != nil || n == 0 {
 			return err
 		}
-		if !wait.Sleep(ctx, time.Until(begin)) {
-			return ctx.Err()
-		}
-		if rate > 0 {
-			// A step that was late may be made up for, but not many of them at once.
-			begin = later(begin, time.Now().Add(-stepTime)).Add(time.Duration(float64(n) / rate * float64(time.Second)))
+		if err := pace.Wait(ctx, n); err != nil {
+			return err
 		}
 		taken, err := i.step(ctx, step, x)
 		out += taken

@@ -137,11 +137,11 @@ func (d Dialect) isBusy(err error) bool {
 	return err != nil && d.busy != "" && strings.Contains(err.Error(), d.busy)
 }
 
-// inTurn does something again while others write. It is not in a queue: they may come first for long.
+// inTurn does something again while others write, until ctx ends. Who waits for the lock of a file is not in
+// a queue, and sleeps ever longer between its looks: who writes all the time would have it again and again.
 func (d Dialect) inTurn(ctx context.Context, do func() error) error {
-	for end := time.Now().Add(busyPatience); ; {
-		err := do()
-		if !d.isBusy(err) || time.Now().After(end) || !wait.Sleep(ctx, 20*time.Millisecond) {
+	for {
+		if err := do(); !d.isBusy(err) || !wait.Sleep(ctx, time.Millisecond) {
 			return err
 		}
 	}

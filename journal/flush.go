@@ -124,15 +124,9 @@ func (s *session) exec(ctx context.Context, text string, args ...any) error {
 	return err
 }
 
-// begin begins a transaction that writes. Who waits for the lock of a file is not in a queue, and sleeps
-// ever longer between its looks: who writes all the time would have it again and again. So it looks anew.
+// begin begins a transaction that writes, when it is this one's turn.
 func (s *session) begin(ctx context.Context) error {
-	for {
-		err := s.exec(ctx, s.dialect.begin)
-		if !s.dialect.isBusy(err) || ctx.Err() != nil {
-			return err
-		}
-	}
+	return s.dialect.inTurn(ctx, func() error { return s.exec(ctx, s.dialect.begin) })
 }
 
 // takeIDs takes n numbers, and the counter with them until the end of the transaction. It returns the

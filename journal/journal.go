@@ -79,7 +79,10 @@ func Open(db *sql.DB, dialect Dialect, cfg Config) (*Journal, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), openPatience)
 	defer cancel()
 	for _, step := range []func(context.Context, *sql.DB) error{dialect.migrate, dialect.writable} {
-		if err := dialect.inTurn(ctx, func() error { return step(ctx, db) }); err != nil {
+		turn, end := context.WithTimeout(ctx, busyPatience)
+		err := dialect.inTurn(turn, func() error { return step(ctx, db) })
+		end()
+		if err != nil {
 			return nil, dialect.advise("open", err)
 		}
 	}

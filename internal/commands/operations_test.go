@@ -18,6 +18,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/transcript"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -37,27 +38,7 @@ func TestOperations(t *testing.T) {
 	server := servertest.Redis(t)
 	p := &play{T: t, rdb: server.Client(t), url: "redis://" + server.Addr()}
 	p.run()
-	document, err := os.ReadFile(operationsFile)
-	must(t, err)
-	begin, end := "<!-- transcript:poison -->\n", "<!-- /transcript:poison -->\n"
-	before, rest, found := strings.Cut(string(document), begin)
-	documented, after, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		t.Fatalf("%s has no %q and %q", operationsFile, begin, end)
-	}
-	switch played := p.text.String(); {
-	case documented == played:
-	case *operationsUpdate:
-		must(t, os.WriteFile(operationsFile, []byte(before+begin+played+end+after), 0o644))
-	default:
-		was, is := strings.Split(documented, "\n"), strings.Split(played, "\n")
-		n := 0
-		for n < min(len(was), len(is))-1 && was[n] == is[n] {
-			n++
-		}
-		t.Errorf("%s is not what happens, from line %d of the transcript on\n  documented: %q\n  happened:   %q\n"+
-			"If the change is meant, run: go test ./internal/commands -run Operations -update", operationsFile, n+1, was[n], is[n])
-	}
+	transcript.Check(t, operationsFile, "poison", p.text.String(), *operationsUpdate, "go test ./internal/commands -run Operations -update")
 }
 
 // play is one night.

@@ -42,7 +42,7 @@ func TestOracle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, change := range changes(zone, 2000+random.Intn(38)) {
+		for _, change := range changes(zone, 2001+random.Intn(37)) {
 			minutes := minutesOf(zone, change.Add(-before), change.Add(behind))
 			for range rules {
 				d := draw(random, change)

@@ -1,6 +1,6 @@
 // Package wait ends a wait when a context ends. The Redis client does not do that
 // by itself: while it dials or reads, it uses its own time-outs, unless the user
-// has set ContextTimeoutEnabled.
+// has set ContextTimeoutEnabled. And it waits so that work goes at a rate.
 package wait
 
 import (

@@ -21,7 +21,7 @@ func (c *comparison) owed(ctx context.Context, t journal.Topic) error {
 	for _, slot := range slots {
 		at := place{t, slot}
 		err := c.journal.Walk(ctx, t, slot, func(page []journal.History) error {
-			if err := c.pace.wait(ctx, len(page)); err != nil {
+			if err := c.pace.Wait(ctx, len(page)); err != nil {
 				return err
 			}
 			var contents []string
@@ -127,7 +127,7 @@ func (c *comparison) unknown(ctx context.Context, at place, contents []string, w
 	for len(contents) > 0 {
 		some := contents[:min(pageMost, len(contents))]
 		contents = contents[len(some):]
-		if err := c.pace.wait(ctx, len(some)); err != nil {
+		if err := c.pace.Wait(ctx, len(some)); err != nil {
 			return err
 		}
 		known, err := c.journal.Look(ctx, at.topic, at.slot, some)

@@ -19,11 +19,10 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// A page has at most so many messages, of so many bytes, and lasts so long at the rate.
+// A page has at most so many messages, of so many bytes.
 const (
 	pageMost  = 500
 	pageBytes = 1 << 20 // Redis holds each of them several times while a script runs
-	pageTime  = 100 * time.Millisecond
 )
 
 // retryFor is how long a page is repeated that has no answer, as while a server fails over.
@@ -81,7 +80,7 @@ func (p *page) add(ctx context.Context, h journal.History) error {
 	}
 	p.lost, p.twice = append(p.lost, l), append(p.twice, p.mayBeHandled(h))
 	p.bytes += len(l.Content)
-	if len(p.lost) < min(pageMost, max(1, int(o.Rate*pageTime.Seconds()))) && p.bytes < pageBytes {
+	if len(p.lost) < p.x.pace.Most(pageMost) && p.bytes < pageBytes {
 		return nil
 	}
 	return p.put(ctx)
@@ -146,7 +145,7 @@ func (p *page) put(ctx context.Context) error {
 	if len(lost) == 0 && (p.raised || p.x.o.DryRun) {
 		return nil
 	}
-	if err := p.x.pace.wait(ctx, len(lost)); err != nil {
+	if err := p.x.pace.Wait(ctx, len(lost)); err != nil {
 		return err
 	}
 	var err error

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/rights"
+	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/journal"
 )
 
@@ -111,7 +112,7 @@ type comparison struct {
 	done    Reconciled
 	began   time.Time
 	now     int64 // the same in ms
-	pace    pace
+	pace    wait.Pace
 	suspect suspects
 	missing map[place]int
 	numbers map[place]int64 // the largest of a batch of which the journal knows
@@ -136,9 +137,9 @@ func (r *Recovery) compare(ctx context.Context, o Reconcile, both bool) (Reconci
 	if err != nil {
 		return c.done, err
 	}
-	c.done.Forgot, c.pace.rate = m.Forgot, float64(o.Rate)
+	c.done.Forgot, c.pace.Rate = m.Forgot, float64(o.Rate)
 	if !m.Forgot.Noticed.IsZero() {
-		c.pace.rate = mostPace // somebody waits for it
+		c.pace.Rate = mostPace // somebody waits for it
 	}
 	for _, t := range topics {
 		if err := c.owed(ctx, t); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/internal/rights"
+	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -83,7 +84,7 @@ func (r *Recovery) Restore(ctx context.Context, o Restore) (Restored, error) {
 	x := &restoring{Recovery: r}
 	var err error
 	if x.o, err = o.full(); err == nil {
-		x.pace.rate = x.o.Rate
+		x.pace.Rate = x.o.Rate
 		err = x.run(ctx)
 	}
 	if err != nil {
@@ -111,7 +112,7 @@ type restoring struct {
 	at   time.Time // when it began, by the clock of Redis, and by this machine's
 	here time.Time
 	last int64 // ID of the last row that may be about something lost
-	pace pace
+	pace wait.Pace
 
 	marks marks
 }

@@ -2,6 +2,7 @@ package journaltest
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -197,6 +198,80 @@ func TestLockedFile(t *testing.T) {
 	closed(t, j)
 	if n := p.number(t, "SELECT COUNT(DISTINCT hash) FROM rmq_sent"); n != 100 {
 		t.Errorf("%d rows", n)
+	}
+}
+
+// Who holds a file for longer than SQLite waits for it: Open and the last word of Close wait for their turn.
+func TestOpenAndCloseWaitForTheFile(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "SQLite", true)
+	closed(t, p.open(t, journal.Config{})) // makes the tables
+	first, _ := p.db(t)
+	holder, err := first.Conn(ctx)
+	must(t, err)
+	defer holder.Close()
+	hold := func() (release func()) {
+		_, err := holder.ExecContext(ctx, "BEGIN IMMEDIATE")
+		must(t, err)
+		return func() {
+			_, err := holder.ExecContext(ctx, "ROLLBACK")
+			must(t, err)
+		}
+	}
+	// Of this one, SQLite waits 1 ms for the file.
+	db, dialect := p.db(t)
+	db.SetMaxOpenConns(2)
+	var conns []*sql.Conn
+	for range 2 {
+		conn, err := db.Conn(ctx)
+		must(t, err)
+		_, err = conn.ExecContext(ctx, "PRAGMA busy_timeout = 1")
+		must(t, err)
+		conns = append(conns, conn)
+	}
+	for _, conn := range conns {
+		must(t, conn.Close())
+	}
+	// Long is as long as so many attempts that fail.
+	long := func() {
+		other, _ := p.db(t)
+		conn, err := other.Conn(ctx)
+		must(t, err)
+		defer conn.Close()
+		_, err = conn.ExecContext(ctx, "PRAGMA busy_timeout = 10")
+		must(t, err)
+		for range 20 {
+			if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err == nil {
+				t.Fatal("nobody holds the file")
+			}
+		}
+	}
+	release := hold()
+	opened := make(chan *journal.Journal)
+	go func() {
+		j, err := journal.Open(db, dialect, journal.Config{})
+		if err != nil {
+			t.Error(err)
+		}
+		opened <- j
+	}()
+	long()
+	release()
+	j := <-opened
+	if j == nil {
+		return
+	}
+	before := p.number(t, "SELECT COUNT(*) FROM rmq_writer WHERE closed > 0")
+	j.Sent(sends(1, "a"), behind)
+	await(t, func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_sent") == 1 })
+	release = hold()
+	end := make(chan error)
+	go func() { end <- j.Close(ctx) }()
+	long()
+	release()
+	must(t, <-end)
+	if n := p.number(t, "SELECT COUNT(*) FROM rmq_writer WHERE closed > 0"); n != before+1 {
+		t.Errorf("%d writers have said that they ended, after %d", n, before)
 	}
 }
 

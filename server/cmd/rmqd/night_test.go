@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/transcript"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -32,27 +32,7 @@ func TestNight(t *testing.T) {
 	t.Parallel()
 	p := &play{shop: newShop(t, "SQLite"), zero: time.Now().Truncate(time.Millisecond)}
 	p.run()
-	document, err := os.ReadFile(nightFile)
-	must(t, err)
-	begin, end := "<!-- transcript:empty -->\n", "<!-- /transcript:empty -->\n"
-	before, rest, found := strings.Cut(string(document), begin)
-	documented, after, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		t.Fatalf("%s has no %q and %q", nightFile, begin, end)
-	}
-	switch played := p.text.String(); {
-	case documented == played:
-	case *nightUpdate:
-		must(t, os.WriteFile(nightFile, []byte(before+begin+played+end+after), 0o644))
-	default:
-		was, is := strings.Split(documented, "\n"), strings.Split(played, "\n")
-		n := 0
-		for n < min(len(was), len(is))-1 && was[n] == is[n] {
-			n++
-		}
-		t.Errorf("%s is not what happens, from line %d of the transcript on\n  documented: %q\n  happened:   %q\n"+
-			"If the change is meant, run in module server: go test ./cmd/rmqd -run Night -update", nightFile, n+1, was[n], is[n])
-	}
+	transcript.Check(t, nightFile, "empty", p.text.String(), *nightUpdate, "cd server && go test ./cmd/rmqd -run Night -update")
 }
 
 // play is one night.
