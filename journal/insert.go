@@ -116,7 +116,7 @@ func (s *session) insertArrays(ctx context.Context, in *insertion) error {
 	for c := range in.texts {
 		args, types = append(args, in.texts[c]), append(types, "?::text[]")
 	}
-	return s.exec(ctx, s.dialect.insert+" INTO "+in.table+" ("+strings.Join(in.names, ", ")+") SELECT * FROM unnest("+strings.Join(types, ", ")+")", args...)
+	return s.exec(ctx, "INSERT INTO "+in.table+" ("+strings.Join(in.names, ", ")+") SELECT * FROM unnest("+strings.Join(types, ", ")+")", args...)
 }
 
 // insertGroups writes rows by statements for a group of them, of half a group and so on, so that few
@@ -132,7 +132,7 @@ func (s *session) insertGroups(ctx context.Context, in *insertion) error {
 		for r := done; r < done+group; r++ {
 			args = in.appendRow(args, r)
 		}
-		if err := s.exec(ctx, in.text(s.dialect.insert, group), args...); err != nil {
+		if err := s.exec(ctx, in.text(group), args...); err != nil {
 			return err
 		}
 		done += group
@@ -154,7 +154,7 @@ func (in *insertion) appendRow(args []any, r int) []any {
 }
 
 // text is the statement that inserts so many rows.
-func (in *insertion) text(insert string, rows int) string {
+func (in *insertion) text(rows int) string {
 	row := "(?" + strings.Repeat(", ?", len(in.names)-1) + ")"
-	return insert + " INTO " + in.table + " (" + strings.Join(in.names, ", ") + ") VALUES " + row + strings.Repeat(", "+row, rows-1)
+	return "INSERT INTO " + in.table + " (" + strings.Join(in.names, ", ") + ") VALUES " + row + strings.Repeat(", "+row, rows-1)
 }

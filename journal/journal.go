@@ -42,11 +42,12 @@ type Journal struct {
 
 	some, enough chan struct{} // there are rows; and a transaction full of them
 	committing   chan struct{} // something was written into the outbox, by a transaction that is not over yet
-	forgotten    chan struct{} // closed when nobody compacts any more
-	endForget    context.CancelFunc
+	committed    chan struct{} // a transaction of the writer
 	stop, done   chan struct{}
 	ctx          context.Context // of what the writer does; ends when Close must return
 	cancel       context.CancelFunc
+	beside       sync.WaitGroup // what runs beside the writer
+	endBeside    context.CancelFunc
 
 	// Of the writer alone.
 	conn                *session
@@ -93,13 +94,16 @@ func Open(db *sql.DB, dialect Dialect, cfg Config) (*Journal, error) {
 	j := &Journal{
 		db: db, dialect: dialect, cfg: cfg, log: logs.Choose(cfg.Logger, cfg.Slog), host: plain(host), began: time.Now().UnixMilli(), writer: 1 + rand.Int64N(1<<53),
 		next: &batch{}, met: map[string]int{}, sentRows: newSentRows(), endedRows: newEndedRows(),
-		some: make(chan struct{}, 1), enough: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}), forgotten: make(chan struct{}),
-		committing: make(chan struct{}, 1),
+		some: make(chan struct{}, 1), enough: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+		committing: make(chan struct{}, 1), committed: make(chan struct{}, 1),
 	}
 	j.ctx, j.cancel = context.WithCancel(context.Background())
-	forget, end := context.WithCancel(j.ctx)
-	j.endForget = end
+	beside, end := context.WithCancel(j.ctx)
+	j.endBeside = end
 	go j.run()
-	go j.forget(forget)
+	j.beside.Go(func() { j.forget(beside) })
+	if dialect.checkpoint != "" {
+		j.beside.Go(func() { j.checkpoint(beside) })
+	}
 	return j, nil
 }

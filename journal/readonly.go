@@ -26,9 +26,8 @@ func OpenReadOnly(ctx context.Context, db *sql.DB, dialect Dialect) (*Journal, e
 	case held < schemaVersion:
 		return nil, dialect.advise("open", fmt.Errorf("%w: there are none, or older ones: the next program that writes brings them up to date", ErrSchema))
 	}
-	j := &Journal{db: db, dialect: dialect, next: &batch{}, closing: true, done: make(chan struct{}), forgotten: make(chan struct{})}
+	j := &Journal{db: db, dialect: dialect, next: &batch{}, closing: true, done: make(chan struct{})}
 	close(j.done)
-	close(j.forgotten)
 	refusal := fmt.Errorf("%w: this journal is only read", message.ErrClosed)
 	j.refusal.Store(&refusal)
 	j.ctx, j.cancel = context.WithCancel(context.Background())

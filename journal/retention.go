@@ -16,7 +16,6 @@ const restful = 4
 // forget compacts from time to time, until ctx ends: what is older than the Retention. Of all processes
 // with this database one does it.
 func (j *Journal) forget(ctx context.Context) {
-	defer close(j.forgotten)
 	every := min(j.cfg.Retention/24, 6*time.Hour)
 	next := time.NewTimer(beat)
 	defer next.Stop()

@@ -141,6 +141,10 @@ func (j *Journal) kept(b *batch) {
 	for _, w := range b.waiters {
 		w.tell(nil)
 	}
+	select {
+	case j.committed <- struct{}{}:
+	default:
+	}
 	j.reuse(b)
 }
 
@@ -212,10 +216,10 @@ func (j *Journal) Close(ctx context.Context) error {
 		closed := error(message.ErrClosed)
 		j.refusal.Store(&closed)
 		close(j.stop)
-		j.endForget()
+		j.endBeside()
 	}
 	j.mu.Unlock()
-	<-j.forgotten
+	j.beside.Wait()
 	select {
 	case <-j.done:
 	case <-ctx.Done():

@@ -67,13 +67,13 @@ func Look(from string) (*sql.DB, journal.Dialect, error) {
 // must outlive a loss of power, and behind there are few commits, so it costs next to nothing.
 //
 // Rows are found by a hash, so a transaction touches about as many pages of the index as it has rows.
-// The cache holds those of some million rows, and the log may grow to 128 MiB before it is worked off, so that
+// The cache holds those of some million rows, and the log may grow to 256 MiB before a commit works it off (the journal does so beside the commits), so that
 // a page that was touched often is written once.
 func openSQLite(_, path string) (*sql.DB, error) {
 	if path == "" || strings.HasPrefix(path, "//") {
 		return nil, errors.New("write sqlite:PATH, such as sqlite:/var/lib/rmq/journal.db")
 	}
-	set := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(32768)", "cache_size(-65536)"}, "_txlock": {"immediate"}}
+	set := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(65536)", "cache_size(-65536)"}, "_txlock": {"immediate"}}
 	name := url.URL{Path: filepath.ToSlash(path)}
 	return sql.Open("sqlite", "file:"+name.EscapedPath()+"?"+set.Encode())
 }

@@ -1,6 +1,8 @@
 package journaltest
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -87,4 +89,24 @@ func TestRowsOfALagAreOneTransaction(t *testing.T) {
 			t.Errorf("%d transactions", n)
 		}
 	})
+}
+
+// A journal works off the log of its file while it is written, and not in the middle of a commit.
+func TestLogIsWorkedOff(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "SQLite", true)
+	j := p.open(t, journal.Config{Lag: time.Millisecond})
+	_, path, _ := strings.Cut(p.url, ":")
+	size := func() int64 {
+		info, err := os.Stat(path)
+		must(t, err)
+		return info.Size()
+	}
+	for round := range 3 { // also behind others
+		before := size()
+		for i := range 500 {
+			j.Sent(sends(1, fmt.Sprint("order ", round, i, strings.Repeat("x", 100))), behind)
+		}
+		await(t, func() bool { return size() > before+500*100 })
+	}
 }
