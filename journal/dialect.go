@@ -80,7 +80,9 @@ var PostgreSQL = Dialect{
 		{"no pg_hba.conf entry", "let pg_hba.conf accept this user and host"},
 		{"does not exist (SQLSTATE 3D000)", "create the database, or correct its name in the URL"},
 		{"read-only transaction", "name the primary in the URL: this server is a replica, or read-only"},
-		{"No space left on device", "make room on the server's disk"},
+		{"(SQLSTATE 53100)", "make room on the server's disk"},
+		{"could not write init file", "make room on the server's disk"}, // of a database that nobody has opened before
+		{"(SQLSTATE 57P03)", "wait until the server is up; if it does not come up, its log says why"},
 		{"connection refused", "start the server, or correct host and port in the URL"},
 	},
 }
@@ -105,6 +107,7 @@ var MySQL = Dialect{
 		{"Error 1290", "name the primary in the URL: this server is read-only"},
 		{"Error 1114", "make room on the server's disk"},
 		{"Error 1021", "make room on the server's disk"},
+		{"No space left on device", "make room on the server's disk"}, // for the file of a new table
 		{"connection refused", "start the server, or correct host and port in the URL"},
 	},
 }

@@ -25,14 +25,26 @@ type Database struct {
 // postgres after the defaults and win over them: PostgreSQL(t, "-c", "max_connections=5").
 func PostgreSQL(t testing.TB, args ...string) *Database {
 	t.Helper()
-	return private(t, newPostgreSQL, args)
+	return private(t, "", newPostgreSQL, args)
+}
+
+// PostgreSQLOn is PostgreSQL with all its files on a disk.
+func PostgreSQLOn(t testing.TB, d *Disk, args ...string) *Database {
+	t.Helper()
+	return private(t, d.Path, newPostgreSQL, args)
 }
 
 // MariaDB starts a private server for this test and stops it with the test. The args are passed to
 // mariadbd after the defaults and win over them.
 func MariaDB(t testing.TB, args ...string) *Database {
 	t.Helper()
-	return private(t, newMariaDB, args)
+	return private(t, "", newMariaDB, args)
+}
+
+// MariaDBOn is MariaDB with all its files on a disk.
+func MariaDBOn(t testing.TB, d *Disk, args ...string) *Database {
+	t.Helper()
+	return private(t, d.Path, newMariaDB, args)
 }
 
 // SharedPostgreSQL is a server which all tests of this process use at once, started by the first of
@@ -52,9 +64,9 @@ func SharedMariaDB(t testing.TB) *Database {
 // newDatabase makes a server of one kind in a folder.
 type newDatabase func(t testing.TB, dir string, args []string) (*Database, error)
 
-func private(t testing.TB, of newDatabase, args []string) *Database {
+func private(t testing.TB, parent string, of newDatabase, args []string) *Database {
 	t.Helper()
-	db, err := inFolder(t, of, args)
+	db, err := inFolder(t, parent, of, args)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +77,7 @@ func private(t testing.TB, of newDatabase, args []string) *Database {
 
 func sharedDatabase(t testing.TB, of newDatabase) (*Database, error) {
 	t.Helper()
-	db, err := inFolder(t, of, nil)
+	db, err := inFolder(t, "", of, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -73,11 +85,11 @@ func sharedDatabase(t testing.TB, of newDatabase) (*Database, error) {
 	return db, nil
 }
 
-// inFolder makes a server in a folder of its own. It is not t.TempDir, which only the user of the
-// test may enter.
-func inFolder(t testing.TB, of newDatabase, args []string) (*Database, error) {
+// inFolder makes a server in a folder of its own, of a parent or among all temporary ones. It is not t.TempDir,
+// which only the user of the test may enter.
+func inFolder(t testing.TB, parent string, of newDatabase, args []string) (*Database, error) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "rmq-database-")
+	dir, err := os.MkdirTemp(parent, "rmq-database-")
 	if err != nil {
 		return nil, err
 	}

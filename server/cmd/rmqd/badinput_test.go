@@ -140,24 +140,12 @@ func TestReadOnlyFile(t *testing.T) {
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "SQLite")
-	disk := smallDisk(t, 2<<20)
-	if disk == "" {
+	disk := servertest.NewDisk(t, 2<<20)
+	if disk == nil {
 		return // it has run elsewhere
 	}
-	s.journal = "sqlite:" + filepath.Join(disk, "journal.db")
+	s.journal = "sqlite:" + filepath.Join(disk.Path, "journal.db")
 	s.run(journal.Config{}, func(client *rmq.Client) { s.due(client, "mail 1") })
-	fill := func() string {
-		file := filepath.Join(disk, "other")
-		f, err := os.Create(file)
-		must(t, err)
-		defer f.Close()
-		for block := 64 << 10; block > 0; {
-			if _, err := f.Write(make([]byte, block)); err != nil {
-				block /= 2
-			}
-		}
-		return file
-	}
 	long := strings.Repeat("x", 8000)
 	n := 0
 	send := func(client *rmq.Client) error {
@@ -167,7 +155,7 @@ func TestFullDisk(t *testing.T) {
 	}
 
 	s.run(journal.Config{Lag: time.Millisecond, Buffer: 64 << 10, Full: journal.Refuse}, func(client *rmq.Client) {
-		other := fill()
+		disk.Fill(t)
 		s.fails(1, []string{"send", "mails", "mail 2", "--in", "1h"}, "stored, but not in the journal: ", "make room on the disk")
 		var err error
 		for range 100 {
@@ -179,20 +167,20 @@ func TestFullDisk(t *testing.T) {
 		if err = send(client); err == nil || !strings.Contains(err.Error(), "the journal is full") || strings.Contains(err.Error(), "\n") {
 			t.Error(err)
 		}
-		must(t, os.Remove(other))
+		disk.Free(t)
 		await(func() bool { return send(client) == nil })
 	})
 	s.text(words("journal status"), "missed          nothing")
 
 	gone := 0
 	s.run(journal.Config{Lag: time.Millisecond, Buffer: 64 << 10, Full: journal.Drop}, func(client *rmq.Client) {
-		other := fill()
+		disk.Fill(t)
 		before := n
 		for range 100 {
 			must(t, send(client))
 		}
 		gone = n - before
-		must(t, os.Remove(other))
+		disk.Free(t)
 	})
 	var status struct {
 		Sends int
