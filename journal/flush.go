@@ -40,9 +40,12 @@ func (j *Journal) flush(b *batch) (err error) {
 	}
 	switch {
 	case flushes > j.flushes: // the last try has counted
+		if err := s.exec(ctx, "ROLLBACK"); err != nil {
+			return err // the next try finds the same
+		}
 		j.flushes++
 		j.flushed = b.closed
-		return s.exec(ctx, "ROLLBACK")
+		return nil
 	case flushes < 0: // the first time, or somebody has taken this writer for dead and cleaned up
 		j.flushes = 0
 		err = s.exec(ctx, "INSERT INTO rmq_writer (id, host, began, flushed, closed, flushes) VALUES (?, ?, ?, ?, 0, 0)",

@@ -1,16 +1,25 @@
 package journal
 
 import (
+	"context"
+	"database/sql"
 	"testing"
 	"time"
+
+	"github.com/slotmq/go-rmq/message"
 )
 
 // SendTx has the relay of its process look soon, however long it would have waited.
 func TestRelayIsWoken(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
 	r := &relay{Journal: &Journal{committing: make(chan struct{}, 1), stop: make(chan struct{})}}
-	signal(r.committing)
+	// No messages are no statement, so this needs no database; they wake it all the same.
+	if err := r.SendTx(ctx, new(sql.Tx), message.Topic{Name: "orders", Kind: message.KindFixedTime}); err != nil {
+		t.Fatal(err)
+	}
 	pause := time.Hour
-	if !r.wait(t.Context(), &pause) || pause != soon {
+	if !r.wait(ctx, &pause) || pause != soon {
 		t.Error(pause)
 	}
 	close(r.stop)

@@ -133,10 +133,18 @@ func (j *Journal) Flushed(ctx context.Context, patience time.Duration) (late int
 			return 0, j.dialect.advise("wait for other programs", err)
 		}
 		late = 0
+		own := !j.idle() // also where it has never written, and is none of the writers yet
 		for _, w := range s.Writers {
-			if w.Alive && w.Flushed.Before(began.Add(clocksApart)) && !(w.ID == j.writer && j.idle()) {
+			written := !w.Flushed.Before(began.Add(clocksApart))
+			switch {
+			case w.ID == j.writer:
+				own = own && !written
+			case w.Alive && !written:
 				late++
 			}
+		}
+		if own {
+			late++
 		}
 		if left := patience - time.Since(began); late == 0 || left <= 0 {
 			return late, nil

@@ -89,6 +89,39 @@ func TestLostAnswersOfCommits(t *testing.T) {
 	})
 }
 
+// Nor is a batch written twice where the next try, which finds that it counts, has no answer, either.
+func TestLostAnswersBehindLostCommits(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, p *place) {
+		if p.server == nil {
+			return // no network
+		}
+		proxy := servertest.NewProxy(t, p.server.Addr())
+		far := &place{url: strings.Replace(p.url, p.server.Addr(), proxy.Addr(), 1), server: p.server}
+		j := far.open(t, journal.Config{Wait: true, WaitAtMost: patience})
+		var told answers
+		sent := 0
+		await(t, func() bool {
+			lost := proxy.LoseNextReply("COMMIT")
+			told.send(j, fmt.Sprintf("order %d", sent))
+			sent++
+			<-lost
+			lost = proxy.LoseNextReply("ROLLBACK") // most likely before the next try, which comes behind a pause
+			told.group.Wait()
+			select {
+			case <-lost:
+				return true
+			default:
+				return false
+			}
+		})
+		closed(t, j)
+		if rows := p.number(t, "SELECT COUNT(*) FROM rmq_sent"); len(told.nilFor) != sent || rows != int64(sent) {
+			t.Errorf("%d rows; %d were kept, %v", rows, len(told.nilFor), told.errs)
+		}
+	})
+}
+
 // The gap says exactly what is missing.
 func TestGapEqualsWhatIsMissing(t *testing.T) {
 	t.Parallel()

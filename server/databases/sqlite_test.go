@@ -1,0 +1,50 @@
+package databases_test
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+
+	"github.com/slotmq/go-rmq/server/databases"
+)
+
+// A transaction of a program may read before it writes, whoever else writes meanwhile: it asks for the right to write when it
+// begins. For SQLite refuses it to one that has read what is not the newest any more.
+func TestTransactionMayReadFirst(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	url := "sqlite:" + t.TempDir() + "/journal.db"
+	open := func() *sql.DB {
+		db, _, err := databases.Open(url)
+		must(err)
+		t.Cleanup(func() { _ = db.Close() })
+		return db
+	}
+	db := open()
+	_, err := db.ExecContext(ctx, "CREATE TABLE orders (id INTEGER)")
+	must(err)
+	tx, err := db.BeginTx(ctx, nil)
+	must(err)
+	defer tx.Rollback()
+	n := -1
+	must(tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM orders").Scan(&n))
+	other, err := open().Conn(ctx)
+	must(err)
+	defer other.Close()
+	_, err = other.ExecContext(ctx, "PRAGMA busy_timeout = 1")
+	must(err)
+	if _, err := other.ExecContext(ctx, "INSERT INTO orders VALUES (1)"); err == nil {
+		t.Error("another one writes meanwhile")
+	}
+	_, err = tx.ExecContext(ctx, "INSERT INTO orders VALUES (2)")
+	must(err)
+	must(tx.Commit())
+	_, err = other.ExecContext(ctx, "INSERT INTO orders VALUES (1)")
+	must(err)
+}
