@@ -56,6 +56,7 @@ func (i *Inspector) Cancel(ctx context.Context, topic, content, basis string) (r
 
 // cancelIn cancels a message in one slot, and wakes its worker if it has the message.
 func (i *Inspector) cancelIn(ctx context.Context, t Topic, slot int, content string) (removed, asked bool, err error) {
+	begun := time.Now()
 	removed, asked, err = i.scripts.Cancel(ctx, i.keys(t.Name, slot), t.Notes, content)
 	if err = i.explain(err); err != nil && !cluster.Refused(err) {
 		err = fmt.Errorf("the answer is lost, so it may be cancelled: %w", err)
@@ -64,7 +65,7 @@ func (i *Inspector) cancelIn(ctx context.Context, t Topic, slot int, content str
 		i.publish(ctx, t, slot, luascripts.AppendCancel(nil, slot))
 	}
 	if removed {
-		i.journalGone(t, slot, message.Cancelled, content)
+		i.journalGone(t, slot, begun, message.Cancelled, content)
 	}
 	return removed, asked, err
 }

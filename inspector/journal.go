@@ -15,12 +15,12 @@ import (
 // A journal, if there is one, is told what an inspector changes. What is not told, because an answer
 // is lost or another program does it, the journal finds when it compares itself with Redis.
 
-// journalGone tells that messages are gone.
-func (i *Inspector) journalGone(t Topic, slot int, what message.What, contents ...string) {
+// journalGone tells that messages are gone, and when that began: what is sent behind it is not meant.
+func (i *Inspector) journalGone(t Topic, slot int, begun time.Time, what message.What, contents ...string) {
 	if i.cfg.Journal == nil || len(contents) == 0 {
 		return
 	}
-	e := &message.Event{Topic: t.Topic, Slot: slot, At: time.Now()}
+	e := &message.Event{Topic: t.Topic, Slot: slot, At: begun}
 	e.Topic.Name = i.qualified(t.Name)
 	for _, content := range contents {
 		e.Items = append(e.Items, message.Item{What: what, Content: content})
@@ -90,7 +90,7 @@ func (i *Inspector) journalDeleted(t Topic) func(*inSlot, []byhand.DeadResult) {
 		return nil
 	}
 	return func(s *inSlot, results []byhand.DeadResult) {
-		i.journalGone(t, s.slot, message.Deleted, s.became(byhand.Deleted, results)...)
+		i.journalGone(t, s.slot, time.Now(), message.Deleted, s.became(byhand.Deleted, results)...)
 	}
 }
 

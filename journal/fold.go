@@ -29,7 +29,7 @@ const Owed = "owed"
 // Fold decides what is owed of one content, from all its rows, in any order.
 //
 // The end of a batch settles the sends with a smaller number. A cancel settles the sends that were
-// written before; Gone those up to the newest that was looked for. What was dead and is deleted settles none:
+// written before, but for those that were sent behind it and told sooner; Gone those up to the newest that was looked for. What was dead and is deleted settles none:
 // another copy may wait. Of the sends that are left, in the order of their ids, each has the last word
 // on the score, but for one that keeps that of another before it.
 func Fold(sent []Sent, ended []Ended) Verdict {
@@ -72,7 +72,7 @@ func (e Ended) settles(s Sent) bool {
 	case e.batch():
 		return s.Number < e.Number
 	case e.What == Cancelled:
-		return s.ID < e.ID
+		return s.ID < e.ID && s.At <= e.At
 	case e.What == Gone:
 		return s.ID <= e.Number
 	}

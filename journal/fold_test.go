@@ -17,7 +17,10 @@ func TestFold(t *testing.T) {
 	}
 	keeps := func(s Sent) Sent { s.Keeps = true; return s }
 	note := func(s Sent, note string) Sent { s.Note = note; return s }
-	end := func(id int64, what string, number int64) Ended { return Ended{ID: id, What: what, Number: number} }
+	end := func(id int64, what string, number int64) Ended {
+		return Ended{ID: id, What: what, Number: number, At: 1000 * id}
+	}
+	at := func(e Ended, ms int64) Ended { e.At = ms; return e }
 	owed := func(score int64) Verdict { return Verdict{What: Owed, Content: "c", Score: score} }
 	for name, c := range map[string]struct {
 		sent  []Sent
@@ -46,6 +49,8 @@ func TestFold(t *testing.T) {
 		"cancelled":                       {[]Sent{send(1, 5, 70)}, []Ended{end(2, Cancelled, 0)}, Verdict{What: Cancelled, Content: "c"}},
 		"cancelled, and sent again":       {[]Sent{send(1, 5, 70), send(3, 5, 71)}, []Ended{end(2, Cancelled, 0)}, owed(71)},
 		"cancelled with unknown number":   {[]Sent{send(1, unknown, 70)}, []Ended{end(2, Cancelled, 0)}, Verdict{What: Cancelled, Content: "c"}},
+		"cancelled, and told late":        {[]Sent{send(1, 5, 70), send(2, 5, 71)}, []Ended{at(end(3, Cancelled, 0), 1999)}, owed(71)},
+		"cancelled in the same ms":        {[]Sent{send(1, 5, 70), send(2, 5, 71)}, []Ended{at(end(3, Cancelled, 0), 2000)}, Verdict{What: Cancelled, Content: "c"}},
 		"dead":                            {[]Sent{send(1, 5, 70)}, []Ended{end(2, Dead, 6)}, Verdict{What: Dead, Content: "c", Score: 70}},
 		"dead, and sent again":            {[]Sent{send(1, 5, 70), send(3, 6, 71)}, []Ended{end(2, Dead, 6)}, owed(71)},
 		"dead, sent again, done":          {[]Sent{send(1, 5, 70), send(3, 6, 71)}, []Ended{end(2, Dead, 6), end(4, Done, 7)}, Verdict{What: Done, Content: "c"}},
@@ -93,7 +98,7 @@ func TestNeedlessRowsChangeNoVerdict(t *testing.T) {
 				if p == 0 {
 					n = message.UnknownNumber
 				}
-				s := Sent{ID: id, Number: n, At: id, Score: id, Keeps: random.IntN(2) == 0, Content: "c"}
+				s := Sent{ID: id, Number: n, At: id - late, Score: id, Keeps: random.IntN(2) == 0, Content: "c"}
 				if random.IntN(4) == 0 {
 					s.Note = []string{"7", `0 {"a":"b"}`, "9000"}[random.IntN(3)]
 				}
@@ -103,7 +108,7 @@ func TestNeedlessRowsChangeNoVerdict(t *testing.T) {
 				what := []string{Done, Done, Dead, Dropped, Failed}[random.IntN(5)]
 				e.ended = append(e.ended, Ended{ID: id, At: id, What: what, Number: number - late})
 			case random.IntN(2) == 0:
-				e.ended = append(e.ended, Ended{ID: id, At: id, What: []string{Cancelled, Deleted}[random.IntN(2)]})
+				e.ended = append(e.ended, Ended{ID: id, At: id - 2*late, What: []string{Cancelled, Deleted}[random.IntN(2)]})
 			default:
 				e.ended = append(e.ended, Ended{ID: id, At: id, What: Gone, Number: id - int64(random.IntN(3))})
 			}

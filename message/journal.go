@@ -22,7 +22,7 @@ type Journal interface {
 
 	// Observer is told what becomes of messages. What settles a send is an item that is Done,
 	// Died or Dropped in an event with a Fence above the send's Number; or one that is Cancelled,
-	// if the send was before it. One that is Deleted settles nothing: it was dead.
+	// if the send was before it, by both their times, and was told before. One that is Deleted settles nothing: it was dead.
 	Observer
 }
 

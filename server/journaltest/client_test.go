@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/rmq"
@@ -47,6 +48,41 @@ func TestJournalOfAClient(t *testing.T) {
 		if len(status.Topics) != 1 || status.Topics[0] != (journal.TopicStatus{Topic: topic.Name, Owed: later}) || len(status.Gaps) != 0 {
 			t.Errorf("%+v", status)
 		}
+	})
+}
+
+// What is sent behind a cancel is owed, though the program that cancelled tells so only later.
+func TestCancelIsToldLate(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, p *place) {
+		rdb := servertest.SharedRedis(t).Client(t)
+		topic := rmq.Topic{Name: fmt.Sprintf("cancelled-%d", time.Now().UnixNano()), Kind: rmq.KindFixedTime, Slots: 4}
+		client, err := rmq.New(rmq.Config{Redis: rdb, Journal: p.open(t, journal.Config{Wait: true, WaitAtMost: patience})})
+		must(t, err)
+		send := func() {
+			_, err := client.Send(ctx, topic, rmq.FixedTime{Content: "order", In: time.Hour})
+			must(t, err)
+		}
+		slow := p.open(t, journal.Config{Lag: time.Minute})
+		i, err := inspector.New(rdb, inspector.Config{Journal: slow})
+		must(t, err)
+		for _, again := range []bool{false, true} {
+			send()
+			removed, _, err := i.Cancel(ctx, topic.Name, "order", "")
+			must(t, err)
+			if now := time.Now().UnixMilli(); again {
+				await(t, func() bool { return time.Now().UnixMilli() > now })
+				send()
+			}
+			must(t, slow.Mark(ctx, journal.Topic{Topic: topic}, 0, journal.Mark{Content: "x", What: journal.Restored})) // takes the cancel along
+			all, err := slow.History(ctx, topic.Name, "order")
+			must(t, err)
+			want := map[bool]string{false: journal.Cancelled, true: journal.Owed}[again]
+			if !removed || len(all) != 1 || all[0].Verdict.What != want {
+				t.Errorf("sent again: %v; %+v, want %s", again, all, want)
+			}
+		}
+		must(t, client.Close(ctx))
 	})
 }
 
