@@ -26,7 +26,9 @@ The journal is where --journal or RMQ_JOURNAL says, else in the file
   sqlite:/var/lib/rmq/journal.db
   postgres://user:password@host:5432/database
   mysql://user:password@host:3306/database       MySQL, or MariaDB
-What is sent, cancelled, requeued or deleted here is written there, too.
+What is sent, cancelled, requeued or deleted here is written there, too. If the
+database goes away meanwhile, a send waits 5 s for it, and the end of the call
+5 s more; then it says what is not there.
 `
 
 func (a *app) journalCommand() *cobra.Command {

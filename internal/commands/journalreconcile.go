@@ -59,8 +59,13 @@ type reconcile struct {
 }
 
 func (r *reconcile) run(ctx context.Context) error {
-	if r.again && (r.accept || len(r.topics) > 0) {
+	switch {
+	case r.again && (r.accept || len(r.topics) > 0):
 		return misused("--every compares all topics, and accepts nothing: leave away either it, or the rest")
+	case r.again && r.every == 0:
+		return misused("--every is 0: say how long to rest, as in --every=1m")
+	case r.rate != 0 && r.rate < 1:
+		return misused("--rate is %v; it must be 1/s or more", &r.rate)
 	}
 	j, err := r.needJournal(ctx, toChange)
 	if err != nil {

@@ -61,6 +61,10 @@ type restore struct {
 }
 
 func (r *restore) run(ctx context.Context) error {
+	content, err := r.one()
+	if err != nil {
+		return err
+	}
 	to := toChange
 	if r.dry {
 		to = toLook
@@ -80,11 +84,7 @@ func (r *restore) run(ctx context.Context) error {
 	if len(r.args) > 0 {
 		r.options.Topics = r.args[:1]
 	}
-	if len(r.args) > 1 {
-		if r.options.Content, err = r.content(r.args[1]); err != nil {
-			return err
-		}
-	}
+	r.options.Content = content
 	if r.newer.span > 0 {
 		r.options.Since = time.Now().Add(-time.Duration(r.newer.span))
 	}
@@ -117,6 +117,18 @@ func (r *restore) run(ctx context.Context) error {
 	}
 	r.say("restored %s", r.words(done))
 	return nil
+}
+
+// one is the content of the one message to restore; empty without any.
+func (r *restore) one() (string, error) {
+	if len(r.args) < 2 {
+		return "", nil
+	}
+	content, err := r.content(r.args[1])
+	if err == nil && content == "" { // as of a variable that is not set: it must not mean all
+		err = misused("CONTENT is empty: leave it away to restore the whole topic")
+	}
+	return content, err
 }
 
 // count counts what is to be restored, and writes nothing.

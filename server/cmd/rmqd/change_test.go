@@ -81,6 +81,12 @@ func TestRestore(t *testing.T) {
 			if n := s.rdb.DBSize(ctx).Val(); n != 0 {
 				t.Errorf("a dry run wrote %d keys", n)
 			}
+			s.fails(2, []string{"journal", "restore", "mails", ""}, "CONTENT is empty: leave it away to restore the whole topic")
+			s.fails(2, []string{"journal", "restore", "--base64", "mails", "?"}, "contents are base64")
+			s.fails(2, []string{"journal", "restore", "--newer-than", "0s", "--yes"}, "less than 1ms")
+			if n := s.rdb.DBSize(ctx).Val(); n != 0 {
+				t.Errorf("what was misused wrote %d keys", n)
+			}
 			s.fails(1, words("journal restore"), "restore 3 waiting messages and 2 dead? [y/N] ", "nothing was changed")
 
 			s.text([]string{"journal", "restore", "mails", "mail 2"}, "restored 1 waiting message and 0 dead\n")

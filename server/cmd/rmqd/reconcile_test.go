@@ -101,6 +101,9 @@ func TestReconcileIsMisused(t *testing.T) {
 	s.fails(2, words("journal reconcile --accept --every=1m"), "--every compares all topics")
 	s.fails(2, words("journal reconcile mails --accept --yes"), "all topics")
 	s.fails(2, words("journal reconcile --rate 30000/s"), "20000")
+	s.fails(2, words("journal reconcile --rate 30/m"), "--rate is 30/m; it must be 1/s or more")
+	s.fails(2, words("journal reconcile --every=0"), "--every is 0")
+	s.fails(2, words("journal reconcile --every=1us"), "at least 1ms")
 	s.fails(2, words("journal reconcile nowhere"), "nowhere")
 	r := call("--redis", "redis://"+s.server.Addr(), "--journal", "sqlite:"+t.TempDir(), "doctor", "--json")
 	if r.code != 1 || !strings.Contains(r.out, `"check":"journal","level":"fail"`) {
