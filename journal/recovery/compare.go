@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/script"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
@@ -43,6 +44,24 @@ func (c *comparison) owed(ctx context.Context, t journal.Topic) error {
 		})
 		if err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// raise makes the numbers of a topic's slots as large as the journal knows them, where Redis may have forgotten batches. A
+// send would be given a number below theirs, and count as ended in them. What was sent so before is looked for behind this.
+func (r *Recovery) raise(ctx context.Context, t journal.Topic) error {
+	numbers, err := r.journal.Numbers(ctx, t)
+	if err != nil {
+		return err
+	}
+	for slot, number := range numbers {
+		keys := place{t, slot}.keys()
+		cmd := byhand.RestoreCmd(ctx, keys, t.Notes, number, nil)
+		script.Exec(ctx, r.rdb, cmd)
+		if _, err := byhand.Restored(keys, cmd); err != nil {
+			return fmt.Errorf("raise the number: %w", err)
 		}
 	}
 	return nil

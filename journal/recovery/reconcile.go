@@ -80,7 +80,7 @@ func (r Reconciled) String() string {
 }
 
 // Reconcile compares the journal with Redis, in both directions, and writes into the journal what it did not
-// know. In Redis it changes nothing but its own marks.
+// know. In Redis it changes no message: it writes its own marks, and where batches are forgotten, the numbers of slots.
 //
 // What is owed, overdue and nowhere in Redis was handled, and nobody has told: it is gone. What waits in
 // Redis, or is dead there, and is not so in the journal, is adopted. What is found so is looked at once more, in
@@ -142,6 +142,11 @@ func (r *Recovery) compare(ctx context.Context, o Reconcile, both bool) (Reconci
 		c.pace.Rate = mostPace // somebody waits for it
 	}
 	for _, t := range topics {
+		if !m.Forgot.Noticed.IsZero() {
+			if err := r.raise(ctx, t); err != nil {
+				return c.done, fmt.Errorf("topic %s: %w", t.Name, err)
+			}
+		}
 		if err := c.owed(ctx, t); err != nil {
 			return c.done, fmt.Errorf("topic %s: %w", t.Name, err)
 		}

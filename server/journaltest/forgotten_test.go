@@ -134,6 +134,33 @@ func TestForgetfulRedisIsNotTrustedAtOnce(t *testing.T) {
 	}
 }
 
+// A Redis that has forgotten the batch in which a content ended takes it again: that is owed, whether it was sent before
+// somebody noticed, or behind.
+func TestForgottenNumbersAreRaised(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, p *place) {
+		y := newYard(t, p, servertest.SharedRedis(t).Client(t), message.Topic{Kind: message.KindFixedTime})
+		later := time.Now().Add(time.Hour).UnixMilli()
+		y.tell(sentTo(y.topic, 1, 50, 0, "before", "behind"), endOf(y.topic, 60, "before", "behind"))
+		y.do("hset", y.keys.Meta, "batch", 40)
+		m, err := y.j.Memory(ctx)
+		must(t, err)
+		y.do("del", luascripts.TickKey(m.Key, 0))
+		send := func(content string) {
+			number, err := y.rdb.HGet(ctx, y.keys.Meta, "batch").Int64()
+			must(t, err)
+			y.do("zadd", y.keys.Store, later, content)
+			y.tell(sentTo(y.topic, 1, number, later, content))
+		}
+		send("before")
+		y.is("before", journal.Done) // nobody knows better
+		y.found(recovery.Reconciled{Adopted: 1})
+		send("behind")
+		y.is("before", journal.Owed)
+		y.is("behind", journal.Owed)
+	})
+}
+
 // A server that is rolled back while all goes on is noticed, and named by slot; a restore brings back what is
 // missing. With RMQ_SOAK it is rolled back by 5 s.
 func TestRolledBackRedisIsNamedBySlot(t *testing.T) {

@@ -386,6 +386,14 @@ func TestReconcileRights(t *testing.T) {
 	admin, user := y.rdb, srv.Client(t, func(o *redis.Options) { o.Username, o.Password = "reconciler", "secret" })
 	y.rdb = user
 	y.found(recovery.Reconciled{Gone: 1, Dead: 1, Adopted: 1})
+	m, err := y.j.Memory(ctx)
+	must(t, err)
+	must(t, admin.Del(ctx, luascripts.TickKey(m.Key, 0)).Err())
+	must(t, admin.HSet(ctx, y.keys.Meta, "batch", 1).Err())
+	y.found(recovery.Reconciled{})
+	if number := admin.HGet(ctx, y.keys.Meta, "batch").Val(); number != "2" {
+		t.Errorf("number %s", number)
+	}
 	for _, command := range []string{"zscan", "set"} {
 		must(t, admin.Do(ctx, "acl", "setuser", "reconciler", "-"+command).Err())
 		y.tell(sentTo(y.topic, 1, 1, 0, "another"))
