@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -18,6 +19,7 @@ import (
 type told struct {
 	mu    sync.Mutex
 	lines []string
+	at    time.Time // of the newest event
 }
 
 func (j *told) Ready() error { return nil }
@@ -40,6 +42,7 @@ func (j *told) Sent(all []*message.Sends, then func(error)) {
 func (j *told) Observe(e *message.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.at = e.At
 	for _, x := range e.Items {
 		j.lines = append(j.lines, fmt.Sprintf("%s %s %s", e.Topic.Name, x.Content, x.What))
 	}
@@ -93,4 +96,41 @@ func TestJournalIsToldWhatIsChanged(t *testing.T) {
 		must(t, err)
 		j.want(t, fmt.Sprintf("%s c to %d at the clock", timed.Name, at.UnixMilli()))
 	})
+}
+
+// commandTime is a hook that notes when Redis is given a command.
+type commandTime struct{ at time.Time }
+
+func (g *commandTime) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (g *commandTime) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		g.at = time.Now()
+		return next(ctx, cmd)
+	}
+}
+
+func (g *commandTime) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		g.at = time.Now()
+		return next(ctx, cmds)
+	}
+}
+
+// The time of a cancel is that before its command: what is sent behind it is later.
+func TestJournalIsToldWhenACancelBegan(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	rdb, cancels := server.Client(t), server.Client(t)
+	var last commandTime
+	cancels.AddHook(&last)
+	j := &told{}
+	i := newInspector(t, cancels, Config{Journal: j})
+	topic := define(t, rdb, topicOf(t, message.KindFixedTime, 1))
+	send(t, rdb, topic, message.FixedTime{Content: "c", In: time.Hour})
+	removed, _, err := i.Cancel(context.Background(), topic.Name, "c", "")
+	must(t, err)
+	if !removed || j.at.IsZero() || j.at.After(last.at) {
+		t.Errorf("removed: %v; the cancel is of %v, its command of %v", removed, j.at, last.at)
+	}
 }
