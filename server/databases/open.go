@@ -96,6 +96,11 @@ func openMySQL(from, _ string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	for name := range u.Query() {
+		if name != "tls" { // one that looks as if it did something must not be passed over
+			return nil, fmt.Errorf("it has %q: only tls is known here, as in ?tls=true", name)
+		}
+	}
 	cfg := mysql.NewConfig()
 	cfg.Net, cfg.Addr = "tcp", u.Host
 	if u.Port() == "" {

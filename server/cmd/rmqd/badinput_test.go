@@ -41,6 +41,11 @@ func TestWrongURL(t *testing.T) {
 		{"postgres://rmq:hush%zz@127.0.0.1/rmq", 2, "invalid URL escape"},
 		{postgres.URL("nowhere"), 1, "create the database, or correct its name in the URL"},
 		{"mysql://rmq:hush@127.0.0.1:1/rmq", 1, "start the server, or correct host and port in the URL"},
+		{"mysql://rmq:hush@127.0.0.1:1/rmq?tls=maybe", 2, "maybe"},
+		{"mysql://rmq:hush@127.0.0.1:1/rmq?ssl=true", 2, `it has "ssl": only tls is known here, as in ?tls=true`},
+		{"mysql://rmq:hush@127.0.0.1:1", 2, "it names no database: write mysql://user:password@127.0.0.1:1/database"},
+		{"mysql:rmq", 2, "it names no host: write mysql://user:password@host/database"},
+		{"postgres://rmq:hush@127.0.0.1:1/rmq?sslmode=maybe", 1, "sslmode"},
 		{maria.URLOf("locked", "hush", "rmq"), 1, "correct the user or the password in the URL"},
 		{maria.URL("nowhere"), 1, "create the database, or correct its name in the URL"},
 	} {
