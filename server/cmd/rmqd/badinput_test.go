@@ -49,7 +49,7 @@ func TestWrongURL(t *testing.T) {
 		{maria.URLOf("locked", "hush", "rmq"), 1, "correct the user or the password in the URL"},
 		{maria.URL("nowhere"), 1, "create the database, or correct its name in the URL"},
 	} {
-		for _, command := range []string{"journal status", "journal history orders x", "journal restore --yes", "explain orders x", "send orders x --priority 500"} {
+		for _, command := range []string{"journal status", "journal history orders x", "journal restore --yes", "journal reconcile", "journal relay", "journal compact --yes", "explain orders x", "send orders x --priority 500"} {
 			args := append(words(command), "--journal", c.url, "--redis", "redis://127.0.0.1:1")
 			failsWith(t, call(args...), c.code, args, c.says)
 		}
@@ -57,6 +57,19 @@ func TestWrongURL(t *testing.T) {
 	empty := emptyDatabase(t, "PostgreSQL")
 	args := []string{"journal", "status", "--journal", empty}
 	failsWith(t, call(args...), 1, args, "the journal's tables: there are none, or older ones")
+}
+
+// What is wrong with Redis, or the namespace, is said by commands about the journal, too.
+func TestWrongRedis(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "SQLite")
+	s.run(journal.Config{}, func(client *rmq.Client) { s.due(client, "mail 1") })
+	for _, command := range []string{"journal restore --yes", "journal reconcile", "journal relay"} {
+		args := append(words(command), "--journal", s.journal, "--redis", "redis://127.0.0.1:1")
+		failsWith(t, call(args...), 1, args, "Redis does not answer at 127.0.0.1:1")
+		s.fails(2, append(words(command), "--namespace", "a{b"), "amespace")
+	}
+	s.fails(1, words("explain bills x"), `no such topic: "bills"`)
 }
 
 // Who may only read sees all, and changes nothing.

@@ -78,8 +78,10 @@ func TestRestore(t *testing.T) {
 			s.text(words("journal restore --dry-run"), "would restore 0 waiting messages and 0 dead; 5 are there already")
 			must(t, s.rdb.FlushAll(ctx).Err())
 			s.text(words("journal restore --dry-run"), "would restore 3 waiting messages and 2 dead\n")
-			if n := s.rdb.DBSize(ctx).Val(); n != 0 {
-				t.Errorf("a dry run wrote %d keys", n)
+			var would map[string]any
+			s.object(&would, "journal", "restore", "--dry-run")
+			if n := s.rdb.DBSize(ctx).Val(); n != 0 || would["dry_run"] != true || would["waiting"] != 3.0 || would["dead"] != 2.0 {
+				t.Errorf("a dry run wrote %d keys, and says %v", n, would)
 			}
 			s.fails(2, []string{"journal", "restore", "mails", ""}, "CONTENT is empty: leave it away to restore the whole topic")
 			s.fails(2, []string{"journal", "restore", "--base64", "mails", "?"}, "contents are base64")

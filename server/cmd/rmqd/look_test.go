@@ -110,6 +110,17 @@ func TestExplainShowsTheJournal(t *testing.T) {
 	has(t, nil, lost.out, "owed, no end of it is known")
 }
 
+// Without a name the journal is a file of this folder.
+func TestJournalOfThisFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	s := newShop(t, "SQLite")
+	s.journal = "sqlite:rmq-journal.db"
+	s.run(journal.Config{}, func(client *rmq.Client) { s.due(client, "mail 1") })
+	if r := call("journal", "status"); r.code != 0 || !strings.Contains(r.out, "sqlite:rmq-journal.db") || !strings.Contains(r.out, "mails     1     0") {
+		t.Errorf("%+v", r)
+	}
+}
+
 // Without a journal rmqd is rmq.
 func TestWithoutJournal(t *testing.T) {
 	t.Parallel()
