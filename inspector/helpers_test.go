@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -29,6 +30,14 @@ const patience = time.Minute
 
 // binary is a content that breaks whatever takes contents for text.
 const binary = "a\x00b\r\n\xff\xfe {3} \"q\" \x1b[31m'é\u202e"
+
+// sized is the size of a test of many; the larger one with RMQ_SOAK.
+func sized(small, large int) int {
+	if os.Getenv("RMQ_SOAK") != "" {
+		return large
+	}
+	return small
+}
 
 func must(t testing.TB, err error) {
 	t.Helper()
