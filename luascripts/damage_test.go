@@ -57,8 +57,8 @@ func TestDamages(t *testing.T) {
 	} {
 		source := sources[script.name]
 		for i, d := range script.damages {
-			if underRace && i%10 != 0 {
-				continue
+			if underRace && i > 0 { // all of them run without it
+				break
 			}
 			t.Run(script.name+": "+d.rule, func(t *testing.T) {
 				if n := strings.Count(source, d.from); n != 1 {
