@@ -166,8 +166,9 @@ var sendDamages = []damage{
 
 	{"the stamp is the slot's number", driven, `tonumber(call('HGET', meta, 'batch') or '') or 0`, `0`},
 	{"or below every one to come", "note: the stamp", `math.floor(now * 1000 + 0.5) - 1`, `math.floor(now * 1000 + 0.5)`},
-	{"and past those that were", "note: the stamp", `number = math.floor(now * 1000 + 0.5) - 1 end`, `number = 0 end`},
-	{"also where it is none of ours", "note: the stamp", `not (number > 0 and number < 2 ^ 53)`, `number == 0`},
+	{"and past those that were", "note: the stamp", `number = before end`, `number = 0 end`},
+	{"also where it is none of ours", "note: the stamp", `not (number > before and number < 2 ^ 53)`, `number <= before`},
+	{"also behind one that was forgotten", "note: the stamp", `number > before`, `number > 0`},
 	{"a note goes on", driven, `noted(waits and texts[at], ARGV`, `noted(false, ARGV`},
 	{"only while the content waits", driven, `noted(waits and texts[at], ARGV`, `noted(texts[at], ARGV`},
 	{"not that of a failed copy", driven, `noted(waits and texts[at], ARGV`, `noted(old and texts[at], ARGV`},

@@ -54,8 +54,9 @@ if seen then
 end
 if note then
   local number = math.floor(tonumber(call('HGET', meta, 'batch') or '') or 0)
-  -- Where there is none the next one is the clock in us, at least.
-  if not (number > 0 and number < 2 ^ 53) then number = math.floor(now * 1000 + 0.5) - 1 end
+  -- The next one is the clock in us, at least. So were those of batches that Redis has forgotten in a failover.
+  local before = math.floor(now * 1000 + 0.5) - 1
+  if not (number > before and number < 2 ^ 53) then number = before end
   local stamp, fresh, waiting, at = string.format('%.0f', number), {}, {}, {}
   texts, writes = {}, {}
   for n, score in ipairs(scores) do

@@ -102,10 +102,7 @@ func (s *slot) extend(m *message, waits bool, now int64) int64 {
 
 // noted returns the note after a send.
 func (s *slot) noted(m *message, waits bool, now int64) string {
-	stamp, sends, since, ends := s.number, int64(1), now, int64(0)
-	if stamp == 0 {
-		stamp = now*1000 - 1
-	}
+	stamp, sends, since, ends := max(s.number, now*1000-1), int64(1), now, int64(0)
 	if m.ttl > 0 {
 		ends = now + m.ttl
 	}
