@@ -95,7 +95,7 @@ go test -race -count=1 -shuffle=on -timeout 30m ./internal/keeper
 # The long ones first, which mostly wait, so that none of them is left to run alone.
 say "every other test, with the race detector"
 long="./rmq ./consumer ./luascripts ./internal/commands ./inspector ./producer"
-go test -race -count=1 -shuffle=on -p 2 -timeout 30m $long $(go list ./... | grep -vxF -e "$(go list ./internal/keeper $long)")
+go test -race -count=1 -shuffle=on -p 3 -timeout 30m $long $(go list ./... | grep -vxF -e "$(go list ./internal/keeper $long)")
 
 # The race detector makes random walks some ten times slower, so they shorten
 # themselves under it; here they run at full length.
