@@ -84,6 +84,7 @@ var PostgreSQL = Dialect{
 		{"could not write init file", "make room on the server's disk"}, // of a database that nobody has opened before
 		{"(SQLSTATE 57P03)", "wait until the server is up; if it does not come up, its log says why"},
 		{"connection refused", "start the server, or correct host and port in the URL"},
+		{"no such host", "correct the host in the URL"},
 	},
 }
 
@@ -109,6 +110,7 @@ var MySQL = Dialect{
 		{"Error 1021", "make room on the server's disk"},
 		{"No space left on device", "make room on the server's disk"}, // for the file of a new table
 		{"connection refused", "start the server, or correct host and port in the URL"},
+		{"no such host", "correct the host in the URL"},
 	},
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/slotmq/go-rmq/message"
@@ -81,4 +82,13 @@ type sqlError struct {
 func (e *sqlError) Error() string { return e.text }
 func (e *sqlError) Unwrap() error { return e.cause }
 
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+// oneLine makes one line of several. What is said again, as by a driver that has tried twice, is said once.
+func oneLine(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.Join(strings.Fields(line), " "); line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, " ")
+}

@@ -59,7 +59,7 @@ flight.`,
 				if still, err := a.uniqueUntil(cmd.Context(), i, t, content, basis); err == nil && still.IsZero() && !unique.IsZero() {
 					return failed("%s is not here: handled, dropped or deleted; but it is not unique any more, so that it can be sent again", name)
 				}
-				return a.nowhere(cmd.Context(), i, t, content, basis)
+				return a.nowhere(cmd.Context(), i, t, content, basis, historyOf{})
 			}
 			return failed("%s does not wait; %s explain shows where it is", name, a.Name)
 		},

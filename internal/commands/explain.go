@@ -58,7 +58,7 @@ too.`,
 				if err := a.showHistory(known, args[0], content); err != nil {
 					return err
 				}
-				return a.nowhere(cmd.Context(), i, t, content, basis)
+				return a.nowhere(cmd.Context(), i, t, content, basis, known)
 			}
 			limit, err := i.Policy(cmd.Context(), args[0])
 			if err := a.partly(err); err != nil {
@@ -87,8 +87,9 @@ too.`,
 	return cmd
 }
 
-// nowhere says that a message is not in a topic, and which slots were searched.
-func (a *app) nowhere(ctx context.Context, i *inspector.Inspector, t inspector.Topic, content, basis string) error {
+// nowhere says that a message is not in a topic, and which slots were searched. What the journal knows
+// of it was printed.
+func (a *app) nowhere(ctx context.Context, i *inspector.Inspector, t inspector.Topic, content, basis string, known historyOf) error {
 	looked := fmt.Sprintf("all %d slots of %s", t.Slots, legible(t.Name))
 	if t.Slots == 1 {
 		looked = "the one slot of " + legible(t.Name)
@@ -102,7 +103,14 @@ func (a *app) nowhere(ctx context.Context, i *inspector.Inspector, t inspector.T
 		return failed("%s is not here: handled, dropped or deleted; but unique until %s: an equal one is a duplicate; %s cancel ends that, with the --basis it had, if any; looked in %s",
 			shorten(a.text(content), 60), moment(until), a.Name, looked)
 	}
-	return failed("%s is not here: never sent, handled already, or sent with another content; looked in %s", shorten(a.text(content), 60), looked)
+	why := ": never sent, handled already, or sent with another content"
+	switch {
+	case known.owed():
+		why = fmt.Sprintf(", and it is owed: unless it was handled just now, %s journal restore brings it back", a.Name)
+	case len(known.in) > 0:
+		why = " any more: what became of it stands above"
+	}
+	return failed("%s is not here%s; looked in %s", shorten(a.text(content), 60), why, looked)
 }
 
 // uniqueUntil is the latest time until when an equal message is a duplicate; zero if none is.

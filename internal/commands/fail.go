@@ -42,7 +42,7 @@ func byFlag(err error) error {
 	flags := map[string]string{
 		"Priority": "--priority", "Range": "--range", "Extend": "--extend", "Ceiling": "--ceiling", "Unique": "--unique", "TTL": "--ttl", "Headers": "--header", "At": "--at", "In": "--in", "SlotBasis": "--basis",
 		"Cron": "--cron", "Zone": "--zone", "Delay": "--delay", "Period": "--period", "Repeat": "--repeat",
-		"From": "--from", "Until": "--until", "Name": "NAME", "Topic.Notes": "--notes",
+		"From": "--from", "Until": "--until", "Name": "NAME", "Topic.Notes": "--notes", "Topics": "TOPIC",
 	}
 	if errors.As(err, &invalid) && flags[invalid.Field] != "" {
 		limit := otherFields.ReplaceAllStringFunc(invalid.Limit, func(field string) string { return flags[field] })

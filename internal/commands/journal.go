@@ -104,7 +104,7 @@ func (a *app) openJournal(ctx context.Context, to access) (*opened, error) {
 func (a *app) needJournal(ctx context.Context, to access) (*opened, error) {
 	j, err := a.openJournal(ctx, to)
 	if err == nil && j == nil {
-		err = misused("no journal: --journal or RMQ_JOURNAL says where it is; there is no file %s in this folder", defaultJournal)
+		err = misused("no journal: name it by --journal or RMQ_JOURNAL, for there is no file %s in this folder", defaultJournal)
 	}
 	return j, err
 }

@@ -28,18 +28,18 @@ It may be interrupted at any time; call it again to go on.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			if time.Duration(older) < leastKept {
-				return misused("--older-than is %s; it must be 1h or more", time.Duration(older))
+				return misused("--older-than is %s; it must be 1h or more", humantime.Duration(time.Duration(older)))
 			}
 			j, err := a.needJournal(ctx, toChange)
 			if err != nil {
 				return err
 			}
-			if err := a.confirm(ctx, yes, fmt.Sprintf("delete what is older than %s and over, from %s", humantime.Duration(time.Duration(older)), j.url)); err != nil {
+			if err := a.confirm(ctx, yes, fmt.Sprintf("delete what is older than %s and not needed any more, from %s", humantime.Duration(time.Duration(older)), j.url)); err != nil {
 				return err
 			}
 			done, err := j.Compact(ctx, time.Now().Add(-time.Duration(older)))
 			if a.json && (err == nil || ctx.Err() != nil) {
-				if err := a.object(compactedJSON{done.Sent, done.Ended, done.Gaps, done.Writers}); err != nil {
+				if err := a.object(compactedJSON{done.Sent, done.Ended, done.Once, done.Gaps, done.Writers}); err != nil {
 					return err
 				}
 			}
@@ -50,7 +50,7 @@ It may be interrupted at any time; call it again to go on.`,
 			case err != nil:
 				return err
 			case !a.json:
-				a.say("%s, %s, %s", far, countOf(int(done.Gaps), "gap"), countOf(int(done.Writers), "program"))
+				a.say("%s, %s, %s, %s", far, countOf(int(done.Once), "effect"), countOf(int(done.Gaps), "gap"), countOf(int(done.Writers), "program"))
 			}
 			return nil
 		},
@@ -63,6 +63,7 @@ It may be interrupted at any time; call it again to go on.`,
 type compactedJSON struct {
 	Sends    int64 `json:"sends"`
 	Ends     int64 `json:"ends"`
+	Effects  int64 `json:"effects"` // that Once remembers
 	Gaps     int64 `json:"gaps"`
 	Programs int64 `json:"programs"`
 }

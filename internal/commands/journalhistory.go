@@ -56,6 +56,11 @@ type historyOf struct {
 	in    []journal.History
 }
 
+// owed reports whether the content is owed in one of the slots.
+func (h historyOf) owed() bool {
+	return slices.ContainsFunc(h.in, func(in journal.History) bool { return in.Verdict.What == journal.Owed })
+}
+
 // history looks a content up.
 func (a *app) history(ctx context.Context, j *opened, topic, content string) (historyOf, error) {
 	topics, err := j.Topics(ctx)

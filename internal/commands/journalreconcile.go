@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/journal/recovery"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -47,6 +47,9 @@ all that do so with one journal one works: run it beside each of your servers.`,
 	return cmd
 }
 
+// mostCompared is the largest rate of a comparison.
+const mostCompared = 20_000
+
 // reconcile is one call of rmq journal reconcile.
 type reconcile struct {
 	*app
@@ -60,12 +63,14 @@ type reconcile struct {
 
 func (r *reconcile) run(ctx context.Context) error {
 	switch {
+	case r.again && len(r.topics) > 0 && isSpan(r.topics[0]):
+		return misused("what belongs to --every stands behind =, as in --every=%s", r.topics[0])
 	case r.again && (r.accept || len(r.topics) > 0):
-		return misused("--every compares all topics, and accepts nothing: leave away either it, or the rest")
-	case r.again && r.every == 0:
-		return misused("--every is 0: say how long to rest, as in --every=1m")
-	case r.rate != 0 && r.rate < 1:
-		return misused("--rate is %v; it must be 1/s or more", &r.rate)
+		return misused("--every compares all topics, and accepts nothing: leave out either it, or the rest")
+	case r.again && time.Duration(r.every) < time.Millisecond:
+		return misused("--every is %v; it must be 1ms or more", time.Duration(r.every))
+	case r.rate != 0 && r.rate < 1 || r.rate > mostCompared:
+		return misused("--rate is %v; it must be from 1/s to %d/s", &r.rate, mostCompared)
 	}
 	j, err := r.needJournal(ctx, toChange)
 	if err != nil {
@@ -84,6 +89,7 @@ func (r *reconcile) run(ctx context.Context) error {
 		options.Topics = r.topics
 	}
 	if r.again {
+		fmt.Fprintf(r.errs, "comparing %s with Redis every %s, until Ctrl-C\n", legible(j.url), humantime.Duration(time.Duration(r.every)))
 		return both.Run(ctx, options)
 	}
 	if r.accept {
@@ -99,7 +105,7 @@ func (r *reconcile) run(ctx context.Context) error {
 	case err != nil && done.Looked > 0:
 		return r.ended(ctx, err, "until then "+reconciledWords(done))
 	case err != nil:
-		return err
+		return byFlag(err)
 	case r.json:
 		return r.object(reconciledJSON{done.Looked, done.Gone, done.Dead, done.Adopted, done.Missing, stamp{done.Forgot.Noticed}, stamp{done.Forgot.Since}})
 	}
@@ -130,13 +136,13 @@ type reconciledJSON struct {
 
 // forgottenLine says what Redis has forgotten of one topic.
 func (a *app) forgottenLine(f message.Forgotten) string {
-	slots := make([]string, len(f.Slots))
-	for i, slot := range f.Slots {
-		slots[i] = fmt.Sprint(slot)
+	noun := "slots"
+	if len(f.Slots) == 1 {
+		noun = "slot"
 	}
-	text := fmt.Sprintf("%s of %s, in slot %s", countOf(f.Messages, "message"), legible(a.bare(f.Topic)), strings.Join(slots, ", "))
+	text := fmt.Sprintf("%s of %s, in %s %s", countOf(f.Messages, "message"), legible(a.bare(f.Topic)), noun, ranges(f.Slots))
 	if !f.Since.IsZero() {
 		text += ", of what came after " + moment(f.Since)
 	}
-	return text
+	return text + ", when it was last compared"
 }

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -34,6 +35,7 @@ is put aside: rmq journal status counts it.`,
 				return err
 			}
 			defer p.Close(context.WithoutCancel(ctx))
+			fmt.Fprintf(a.errs, "sending what is put into the outbox of %s, until Ctrl-C\n", legible(j.url))
 			return journal.Relay(ctx, j.Journal, p)
 		},
 	}

@@ -88,31 +88,35 @@ func (r *restore) run(ctx context.Context) error {
 	if r.newer.span > 0 {
 		r.options.Since = time.Now().Add(-time.Duration(r.newer.span))
 	}
-	if r.dry || !r.yes && len(r.args) < 2 {
-		would, err := r.count(ctx, recover)
-		switch {
-		case err != nil:
+	if r.dry {
+		return r.look(ctx, j, recover)
+	}
+	if !r.yes && len(r.args) < 2 {
+		would, err := r.count(ctx, recover, -1) // the answer comes first, the wait behind it
+		if err != nil {
 			return r.stopped(ctx, err, recovery.Restored{})
-		case r.dry && r.json:
-			return r.object(r.restored(would, true))
-		case r.dry:
-			r.say("would restore %s", r.words(would))
-			return nil
-		case would.Waiting+would.Dead > 0:
-			if err := r.confirm(ctx, false, "restore "+r.words(would)); err != nil {
+		}
+		if would.Waiting+would.Dead > 0 {
+			if err := r.confirm(ctx, false, "restore "+r.estimate(would)); err != nil {
 				return err
 			}
 		}
 	}
+	if err := r.announceWait(ctx, j); err != nil {
+		return r.stopped(ctx, err, recovery.Restored{})
+	}
 	bar := r.progress("restore", 0)
 	options := r.options
+	options.Patience = flushPatience
 	options.Progress = func(done recovery.Restored) { bar.show(met(done)) }
 	done, err := recover.Restore(ctx, options)
 	bar.end()
-	if err != nil {
+	switch {
+	case err != nil:
 		return r.stopped(ctx, err, done)
-	}
-	if r.json {
+	case r.nothing(done):
+		return r.notOwed()
+	case r.json:
 		return r.object(r.restored(done, false))
 	}
 	r.say("restored %s", r.words(done))
@@ -126,17 +130,54 @@ func (r *restore) one() (string, error) {
 	}
 	content, err := r.content(r.args[1])
 	if err == nil && content == "" { // as of a variable that is not set: it must not mean all
-		err = misused("CONTENT is empty: leave it away to restore the whole topic")
+		err = misused("CONTENT is empty: leave it out to restore the whole topic")
 	}
 	return content, err
 }
 
+// look says how much would be restored.
+func (r *restore) look(ctx context.Context, j *opened, recover *recovery.Recovery) error {
+	if err := r.announceWait(ctx, j); err != nil {
+		return err
+	}
+	would, err := r.count(ctx, recover, flushPatience)
+	switch {
+	case err != nil:
+		return byFlag(err)
+	case r.nothing(would):
+		return r.notOwed()
+	case r.json:
+		return r.object(r.restored(would, true))
+	}
+	r.say("would restore %s", r.estimate(would))
+	return nil
+}
+
+// flushPatience is how long to wait for living programs to write what they hold: an idle one writes every 5 s.
+const flushPatience = 12 * time.Second
+
+// announceWait says that there is a wait, and what for.
+func (r *restore) announceWait(ctx context.Context, j *opened) error {
+	late, err := j.Flushed(ctx, 0)
+	if err == nil && late > 0 {
+		fmt.Fprintf(r.errs, "waiting until %s wrote what it holds, %v at the most\n", countOf(late, "program"), flushPatience)
+	}
+	return err
+}
+
+// nothing reports whether there is nothing of the one message that was named.
+func (r *restore) nothing(n recovery.Restored) bool { return len(r.args) > 1 && met(n) == 0 }
+
+func (r *restore) notOwed() error {
+	return failed("nothing of %s is to be restored; %s journal history says what became of it", shorten(r.text(r.options.Content), 60), r.Name)
+}
+
 // count counts what is to be restored, and writes nothing.
-func (r *restore) count(ctx context.Context, recover *recovery.Recovery) (recovery.Restored, error) {
+func (r *restore) count(ctx context.Context, recover *recovery.Recovery, patience time.Duration) (recovery.Restored, error) {
 	bar := r.progress("count", 0)
 	defer bar.end()
 	options := r.options
-	options.DryRun, options.Rate = true, limitOfRates
+	options.DryRun, options.Rate, options.Patience = true, limitOfRates, patience
 	options.Progress = func(done recovery.Restored) { bar.show(met(done)) }
 	return recover.Restore(ctx, options)
 }
@@ -147,7 +188,7 @@ const limitOfRates = 1_000_000
 // stopped is the end of a restore that did not get to its own.
 func (r *restore) stopped(ctx context.Context, err error, done recovery.Restored) error {
 	if ctx.Err() == nil && met(done) == 0 {
-		return err
+		return byFlag(err)
 	}
 	return r.ended(ctx, err, fmt.Sprintf("restored %s; call it again for the rest", r.words(done)))
 }
@@ -155,6 +196,15 @@ func (r *restore) stopped(ctx context.Context, err error, done recovery.Restored
 // met is how many messages a restore has looked at.
 func met(r recovery.Restored) int {
 	return r.Waiting + r.Dead + r.There + r.Expired + r.Unsure + r.Unknown
+}
+
+// estimate says what would be restored, and how long that would take.
+func (r *restore) estimate(n recovery.Restored) string {
+	text := r.words(n)
+	if took := float64(n.Waiting+n.Dead) / float64(r.rate); took > 2 {
+		text += fmt.Sprintf("; at %v: %s", &r.rate, humantime.Duration(time.Duration(took)*time.Second))
+	}
+	return text
 }
 
 // words says what is restored, or would be.
@@ -166,15 +216,12 @@ func (r *restore) words(n recovery.Restored) string {
 		}
 	}
 	add(n.Twice, "of them perhaps handled before")
-	add(n.There, "are there already")
-	add(n.Expired, "expired and stay away")
+	add(n.There, "there already")
+	add(n.Expired, "expired and left")
 	add(n.Unsure, "may be back: an answer is lost")
-	add(n.Unknown, "dead ones cannot come back: their content is not known")
+	add(n.Unknown, "dead without a known content, lost for good")
 	if n.Late > 0 {
 		parts = append(parts, countOf(n.Late, "program")+" did not write in time what it holds: call it again later")
-	}
-	if took := float64(n.Waiting+n.Dead) / float64(r.rate); took > 2 {
-		parts = append(parts, fmt.Sprintf("at %v: %s", &r.rate, humantime.Duration(time.Duration(took)*time.Second)))
 	}
 	return strings.Join(parts, "; ")
 }

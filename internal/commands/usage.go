@@ -80,7 +80,8 @@ func helpCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			about.InitDefaultHelpFlag() // else it is not among the flags
+			about.InitDefaultHelpFlag() // else these are not among the flags
+			about.InitDefaultVersionFlag()
 			return about.Help()
 		},
 	}

@@ -80,7 +80,11 @@ func (x *running) second(ctx context.Context) error {
 	news := !noticed.IsZero() && !noticed.Equal(x.doubt)
 	x.doubt = noticed
 	if news {
-		x.log.Warn("Redis may have forgotten something: the journal is compared with it", zap.Time("since", m.Forgot.Since))
+		log := x.log
+		if !m.Forgot.Since.IsZero() {
+			log = log.With(zap.Time("since", m.Forgot.Since))
+		}
+		log.Warn("Redis may have forgotten something: the journal is compared with it")
 	}
 	if first || news {
 		select {

@@ -53,12 +53,14 @@ func Open(from string) (*sql.DB, journal.Dialect, error) {
 
 // Look opens the database of a URL like Open, but makes no file where none is.
 func Look(from string) (*sql.DB, journal.Dialect, error) {
-	if path, is := strings.CutPrefix(from, "sqlite:"); is && path != "" {
+	db, dialect, err := Open(from)
+	if path, is := strings.CutPrefix(from, "sqlite:"); is && err == nil {
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-			return nil, journal.Dialect{}, fmt.Errorf("%w: there is no file %s", ErrURL, path)
+			_ = db.Close() // it was not used
+			return nil, dialect, fmt.Errorf("%w: there is no file %s", ErrURL, path)
 		}
 	}
-	return Open(from)
+	return db, dialect, err
 }
 
 // openSQLite opens a file. With WAL who reads and who writes do not wait for each other; two that write
@@ -67,11 +69,14 @@ func Look(from string) (*sql.DB, journal.Dialect, error) {
 // must outlive a loss of power, and behind there are few commits, so it costs next to nothing.
 //
 // Rows are found by a hash, so a transaction touches about as many pages of the index as it has rows.
-// The cache holds those of some million rows, and the log may grow to 256 MiB before a commit works it off (the journal does so beside the commits), so that
-// a page that was touched often is written once.
+// The cache holds those of some million rows. The log may grow to 256 MiB before a commit works it off, so that a
+// page that was touched often is written once; the journal works it off beside the commits.
 func openSQLite(_, path string) (*sql.DB, error) {
 	if path == "" || strings.HasPrefix(path, "//") {
 		return nil, errors.New("write sqlite:PATH, such as sqlite:/var/lib/rmq/journal.db")
+	}
+	if at, err := os.Stat(path); err == nil && at.IsDir() {
+		return nil, fmt.Errorf("%s is a folder: name a file in it", path)
 	}
 	set := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(65536)", "cache_size(-65536)"}, "_txlock": {"immediate"}}
 	name := url.URL{Path: filepath.ToSlash(path)}
@@ -97,7 +102,7 @@ func openMySQL(from, _ string) (*sql.DB, error) {
 		return nil, err
 	}
 	for name := range u.Query() {
-		if name != "tls" { // one that looks as if it did something must not be passed over
+		if name != "tls" { // one that is misspelt must not be without TLS
 			return nil, fmt.Errorf("it has %q: only tls is known here, as in ?tls=true", name)
 		}
 	}
@@ -111,25 +116,20 @@ func openMySQL(from, _ string) (*sql.DB, error) {
 	cfg.DBName = strings.TrimPrefix(u.Path, "/")
 	cfg.Timeout = dialTimeout
 	cfg.Logger = &mysql.NopLogger{} // what it says of lost connections is in the errors, too
-	if tls := u.Query().Get("tls"); tls != "" {
-		cfg.TLSConfig = tls
-	}
+	cfg.TLSConfig = u.Query().Get("tls")
 	connector, err := mysql.NewConnector(cfg)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("tls=%s: write true, skip-verify or preferred: %w", cfg.TLSConfig, err)
 	}
 	return sql.OpenDB(connector), nil
 }
 
-// parse takes a URL apart. Its errors show no password.
+// parse takes a URL apart. Its errors show nothing of a password.
 func parse(from string) (*url.URL, error) {
 	u, err := url.Parse(from)
-	var wrong *url.Error
 	switch {
-	case errors.As(err, &wrong):
-		return nil, wrong.Err
-	case err != nil:
-		return nil, err
+	case err != nil: // it has what could not be read, which may be of the password
+		return nil, errors.New("it cannot be read: in a user or password write @ as %40, / as %2F, ? as %3F, # as %23, : as %3A and % as %25")
 	case u.Host == "":
 		return nil, fmt.Errorf("it names no host: write %s://user:password@host/database", u.Scheme)
 	case strings.Trim(u.Path, "/") == "":

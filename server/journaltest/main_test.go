@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -204,6 +205,19 @@ func (a *answers) send(j *journal.Journal, content string) {
 			a.errs = append(a.errs, err)
 		}
 	})
+}
+
+// documentedRights are the rules of an ACL user in docs/DEPLOYMENT.md, in the line behind a mark.
+func documentedRights(t testing.TB, mark, user string) string {
+	t.Helper()
+	doc, err := os.ReadFile("../../docs/DEPLOYMENT.md")
+	must(t, err)
+	_, rest, found := strings.Cut(string(doc), "<!-- acl:"+mark+" -->\n```\nACL SETUSER "+user+" on >secret ")
+	line, _, _ := strings.Cut(rest, "\n")
+	if !found {
+		t.Fatalf("docs/DEPLOYMENT.md has no line acl:%s", mark)
+	}
+	return line
 }
 
 func oneLine(t testing.TB, err error, want ...string) {

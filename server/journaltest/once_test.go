@@ -40,6 +40,17 @@ func effect(ctx context.Context, j *journal.Journal, db *sql.DB, d journal.Deliv
 
 const makeEffects = "CREATE TABLE effects (content VARCHAR(100) NOT NULL)"
 
+// withEffects is a journal, and its database with a table of effects.
+func withEffects(t *testing.T, p *place) (*journal.Journal, *sql.DB) {
+	t.Helper()
+	exec(t, p.url, makeEffects)
+	db, dialect := p.db(t)
+	j, err := journal.Open(db, dialect, journal.Config{})
+	must(t, err)
+	t.Cleanup(func() { closed(t, j) })
+	return j, db
+}
+
 // What Once says of one content, delivery by delivery.
 func TestOnceRules(t *testing.T) {
 	t.Parallel()
@@ -51,11 +62,7 @@ func TestOnceRules(t *testing.T) {
 		end, want     string
 	}
 	each(t, func(t *testing.T, p *place) {
-		exec(t, p.url, makeEffects)
-		db, dialect := p.db(t)
-		j, err := journal.Open(db, dialect, journal.Config{})
-		must(t, err)
-		t.Cleanup(func() { closed(t, j) })
+		j, db := withEffects(t, p)
 		for name, steps := range map[string][]step{
 			"the same copy again":             {{known, 5, 6, 1, "commit", "do"}, {known, 5, 8, 2, "commit", "done"}, {known, 5, 9, 3, "commit", "done"}},
 			"told again":                      {{known, 5, 6, 1, "commit", "do"}, {known, 5, 6, 1, "commit", "done"}},
@@ -98,7 +105,7 @@ func TestOnceRules(t *testing.T) {
 				t.Errorf("%d: %t %v", i, done, err)
 			}
 		}
-		_, err = effect(ctx, j, db, delivered{Topic: orders}, "", "commit")
+		_, err := effect(ctx, j, db, delivered{Topic: orders}, "", "commit")
 		oneLine(t, err, "once: Topic.Notes is false; it must be true")
 		noted := orders
 		noted.Notes = true
@@ -111,11 +118,7 @@ func TestOnceRules(t *testing.T) {
 func TestOnceOfTwoAtATime(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, p *place) {
-		exec(t, p.url, makeEffects)
-		db, dialect := p.db(t)
-		j, err := journal.Open(db, dialect, journal.Config{})
-		must(t, err)
-		t.Cleanup(func() { closed(t, j) })
+		j, db := withEffects(t, p)
 		topic := orders
 		topic.Notes = true
 		for i := range 20 {
@@ -147,11 +150,7 @@ func TestOnceOfTwoAtATime(t *testing.T) {
 func TestOnceInAHandler(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, p *place) {
-		exec(t, p.url, makeEffects)
-		db, dialect := p.db(t)
-		j, err := journal.Open(db, dialect, journal.Config{})
-		must(t, err)
-		t.Cleanup(func() { closed(t, j) })
+		j, db := withEffects(t, p)
 		topic := rmq.Topic{Name: fmt.Sprintf("once-%d", time.Now().UnixNano()), Kind: rmq.KindFixedTime, Slots: 2, Notes: true}
 		plain := rmq.Topic{Name: topic.Name + "-plain", Kind: rmq.KindFixedTime, Slots: 2}
 		client, err := rmq.New(rmq.Config{

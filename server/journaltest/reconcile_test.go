@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -363,13 +362,7 @@ func TestReconcileSaysWhatIsWrong(t *testing.T) {
 // The rights in docs/DEPLOYMENT.md are enough to compare.
 func TestReconcileRights(t *testing.T) {
 	t.Parallel()
-	doc, err := os.ReadFile("../../docs/DEPLOYMENT.md")
-	must(t, err)
-	_, rest, _ := strings.Cut(string(doc), "<!-- acl:reconciler -->\n```\nACL SETUSER orders-reconcile on >secret ")
-	line, _, found := strings.Cut(rest, "\n")
-	if !found {
-		t.Fatal("there is no such line")
-	}
+	line := documentedRights(t, "reconciler", "orders-reconcile")
 	srv := servertest.Redis(t)
 	y := newYard(t, newPlace(t, "SQLite", true), srv.Client(t), message.Topic{Kind: message.KindFixedTime, Notes: true})
 	later := time.Now().Add(time.Hour).UnixMilli()
@@ -397,7 +390,7 @@ func TestReconcileRights(t *testing.T) {
 	for _, command := range []string{"zscan", "set"} {
 		must(t, admin.Do(ctx, "acl", "setuser", "reconciler", "-"+command).Err())
 		y.tell(sentTo(y.topic, 1, 1, 0, "another"))
-		_, err = y.r.Reconcile(ctx, recovery.Reconcile{})
+		_, err := y.r.Reconcile(ctx, recovery.Reconcile{})
 		oneLine(t, err, "reconcile: ", "+"+command)
 	}
 }

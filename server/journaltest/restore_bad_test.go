@@ -2,7 +2,6 @@ package journaltest
 
 import (
 	"errors"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -41,13 +40,7 @@ func TestBadRestores(t *testing.T) {
 // The line of docs/DEPLOYMENT.md is enough, and what is missing of it is named.
 func TestRightsOfARestore(t *testing.T) {
 	t.Parallel()
-	doc, err := os.ReadFile("../../docs/DEPLOYMENT.md")
-	must(t, err)
-	_, rest, _ := strings.Cut(string(doc), "<!-- acl:restorer -->\n```\nACL SETUSER orders-restore on >secret ")
-	line, _, found := strings.Cut(rest, "\n```\n")
-	if !found {
-		t.Fatal("docs/DEPLOYMENT.md has no line for who restores")
-	}
+	line := documentedRights(t, "restorer", "orders-restore")
 	srv := servertest.Redis(t)
 	admin := srv.Client(t)
 	as := srv.Client(t, func(o *redis.Options) {
@@ -76,7 +69,7 @@ func TestRightsOfARestore(t *testing.T) {
 	n.restores(recovery.Restore{}, recovery.Restored{There: 2})
 	must(t, admin.Do(ctx, "acl", "setuser", "orders-restore", "resetpass", ">changed").Err())
 	must(t, admin.ClientKillByFilter(ctx, "USER", "orders-restore").Err())
-	_, err = n.recovery().Restore(ctx, recovery.Restore{Patience: -1})
+	_, err := n.recovery().Restore(ctx, recovery.Restore{Patience: -1})
 	oneLine(t, err, "restore: ", `Redis does not know user "orders-restore" with this password`)
 }
 

@@ -75,7 +75,7 @@ func TestRestore(t *testing.T) {
 			if len(before) != 5 {
 				t.Fatal(before)
 			}
-			s.text(words("journal restore --dry-run"), "would restore 0 waiting messages and 0 dead; 5 are there already")
+			s.text(words("journal restore --dry-run"), "would restore 0 waiting messages and 0 dead; 5 there already")
 			must(t, s.rdb.FlushAll(ctx).Err())
 			s.text(words("journal restore --dry-run"), "would restore 3 waiting messages and 2 dead\n")
 			var would map[string]any
@@ -83,7 +83,7 @@ func TestRestore(t *testing.T) {
 			if n := s.rdb.DBSize(ctx).Val(); n != 0 || would["dry_run"] != true || would["waiting"] != 3.0 || would["dead"] != 2.0 {
 				t.Errorf("a dry run wrote %d keys, and says %v", n, would)
 			}
-			s.fails(2, []string{"journal", "restore", "mails", ""}, "CONTENT is empty: leave it away to restore the whole topic")
+			s.fails(2, []string{"journal", "restore", "mails", ""}, "CONTENT is empty: leave it out to restore the whole topic")
 			s.fails(2, []string{"journal", "restore", "--base64", "mails", "?"}, "contents are base64")
 			s.fails(2, []string{"journal", "restore", "--newer-than", "0s", "--yes"}, "less than 1ms")
 			if n := s.rdb.DBSize(ctx).Val(); n != 0 {
@@ -102,9 +102,13 @@ func TestRestore(t *testing.T) {
 			if after := s.stored(); !slices.Equal(before, after) {
 				t.Errorf("before %v, after %v", before, after)
 			}
-			s.text([]string{"journal", "restore", "--leave-dead", "--newer-than", "1h", "--yes"}, "0 dead; 3 are there already")
-			s.fails(2, words("journal restore nowhere --yes"), "nowhere", "a topic that the journal knows: mails, orders")
-			s.text([]string{"journal", "restore", "mails", "nothing"}, "restored 0 waiting messages and 0 dead")
+			s.text([]string{"journal", "restore", "--leave-dead", "--newer-than", "1h", "--yes"}, "0 dead; 3 there already")
+			s.fails(2, words("journal restore nowhere --yes"), "TOPIC is nowhere; it must be a topic that the journal knows: mails, orders")
+			for _, args := range [][]string{{"mails", "nothing"}, {"orders", "order 1"}} {
+				s.fails(1, append(words("journal restore"), args...), "nothing of "+args[1]+" is to be restored; rmqd journal history says what became of it")
+				s.fails(1, append(words("journal restore --dry-run"), args...), "nothing of "+args[1])
+			}
+			s.text([]string{"journal", "restore", "mails", "mail 1"}, "restored 0 waiting messages and 0 dead; 1 there already\n")
 		})
 	}
 }
@@ -153,7 +157,7 @@ func TestRestoreInterrupted(t *testing.T) {
 	if n := len(s.stored()); n == 0 || n == 300 {
 		t.Errorf("%d are there", n)
 	}
-	s.text(words("journal restore --yes"), "are there already")
+	s.text(words("journal restore --yes"), "there already")
 	if n := len(s.stored()); n != 300 {
 		t.Errorf("%d are there", n)
 	}
@@ -166,12 +170,12 @@ func TestCompact(t *testing.T) {
 		s.work(client, "order 1", "order 2", "bad 1")
 		s.due(client, "mail 1")
 	})
-	s.text(words("journal compact --yes"), "deleted 0 sends, 0 ends, 0 gaps, 0 programs")
+	s.text(words("journal compact --yes"), "deleted 0 sends, 0 ends, 0 effects, 0 gaps, 0 programs")
 	for _, table := range []string{"rmq_sent", "rmq_ended"} {
 		exec(t, s.journal, "UPDATE "+table+" SET at = at - 2 * 86400000")
 	}
-	s.fails(2, words("journal compact --older-than 59m"), "--older-than is 59m0s; it must be 1h or more")
-	s.fails(1, words("journal compact --older-than 1d"), "delete what is older than 1d and over, from sqlite:", "? [y/N] ", "nothing was changed")
+	s.fails(2, words("journal compact --older-than 59m"), "--older-than is 59m; it must be 1h or more")
+	s.fails(1, words("journal compact --older-than 1d"), "delete what is older than 1d and not needed any more, from sqlite:", "? [y/N] ", "nothing was changed")
 	var done map[string]any
 	s.object(&done, words("journal compact --older-than 1d --yes")...)
 	if done["sends"] != 2.0 || done["ends"] != 2.0 {

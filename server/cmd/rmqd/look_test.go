@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/journal"
+	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
+	"github.com/slotmq/go-rmq/slots"
 )
 
 func TestStatusAndHistory(t *testing.T) {
@@ -97,13 +99,18 @@ func TestExplainShowsTheJournal(t *testing.T) {
 	if len(mail.Journal) != 1 || mail.Journal[0].What != "sent" {
 		t.Errorf("%+v", mail)
 	}
-	done := s.fails(1, []string{"explain", "orders", "order 1"}, "order 1 is not here")
+	done := s.fails(1, []string{"explain", "orders", "order 1"}, "order 1 is not here any more: what became of it stands above; looked in all 4 slots of orders")
 	has(t, nil, done.out, "of orders: done", "  sent  with priority 500", "  done  attempt 1, by app7-")
 	s.fails(1, []string{"explain", "orders", "order 2"}, "order 2 is not here: never sent")
 	for range 9 { // and only the newest rows are shown
 		s.text([]string{"send", "mails", "mail 1", "--in", "1d"})
 	}
 	s.text([]string{"explain", "mails", "mail 1"}, "and 2 more before: rmqd journal history shows all")
+
+	s.text([]string{"send", "mails", "mail 2", "--in", "1d"})
+	slot := slots.Of("mail 2", mails.Slots)
+	must(t, s.rdb.ZRem(ctx, luascripts.KeysOf("mails", slot).Store, "mail 2").Err())
+	s.fails(1, []string{"explain", "mails", "mail 2"}, "mail 2 is not here, and it is owed: unless it was handled just now, rmqd journal restore brings it back")
 
 	must(t, s.rdb.FlushAll(ctx).Err())
 	lost := s.fails(1, []string{"explain", "mails", "mail 1"}, `no such topic: "mails"`, "if Redis has lost it, rmqd journal restore brings it back")
@@ -133,5 +140,5 @@ func TestWithoutJournal(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	args := words("journal status")
-	failsWith(t, call(args...), 2, args, "no journal: --journal or RMQ_JOURNAL says where it is; there is no file rmq-journal.db in this folder")
+	failsWith(t, call(args...), 2, args, "no journal: name it by --journal or RMQ_JOURNAL, for there is no file rmq-journal.db in this folder")
 }

@@ -31,7 +31,7 @@ func TestReconcile(t *testing.T) {
 				if found.Looked != 2 || found.Missing != 2 {
 					t.Errorf("%+v", found)
 				}
-				s.text(words("journal status"), "Redis forgot", "2 messages of mails, in slot ")
+				s.text(words("journal status"), "Redis forgot", "2 messages of mails, in slot", ", when it was last compared\n")
 				var status struct {
 					Forgot []struct {
 						Topic    string
@@ -85,7 +85,8 @@ func TestReconcileAgain(t *testing.T) {
 	cancel()
 	select {
 	case r := <-ended:
-		if r.code != 0 || !strings.Contains(r.errs, "Redis may have forgotten something") {
+		if r.code != 0 || !strings.HasPrefix(r.errs, "comparing "+s.journal+" with Redis every 100ms, until Ctrl-C\n") ||
+			!strings.Contains(r.errs, "Redis may have forgotten something") || strings.Contains(r.errs, "0001-01-01") {
 			t.Errorf("%+v", r)
 		}
 	case <-time.After(patience):
@@ -100,12 +101,14 @@ func TestReconcileIsMisused(t *testing.T) {
 	s.fails(2, words("journal reconcile mails --every=1m"), "--every compares all topics")
 	s.fails(2, words("journal reconcile --accept --every=1m"), "--every compares all topics")
 	s.fails(2, words("journal reconcile mails --accept --yes"), "all topics")
-	s.fails(2, words("journal reconcile --rate 30000/s"), "20000")
-	s.fails(2, words("journal reconcile --rate 30/m"), "--rate is 30/m; it must be 1/s or more")
-	s.fails(2, words("journal reconcile --every=0"), "--every is 0")
-	s.fails(2, words("journal reconcile --every=1us"), "at least 1ms")
-	s.fails(2, words("journal reconcile nowhere"), "nowhere")
-	r := call("--redis", "redis://"+s.server.Addr(), "--journal", "sqlite:"+t.TempDir(), "doctor", "--json")
+	s.fails(2, words("journal reconcile --every 1m"), "what belongs to --every stands behind =, as in --every=1m")
+	s.fails(2, words("journal reconcile --every=0"), "--every is 0s; it must be 1ms or more")
+	for _, rate := range []string{"30000/s", "30/m"} {
+		s.fails(2, words("journal reconcile --rate "+rate), "--rate is "+rate+"; it must be from 1/s to 20000/s")
+	}
+	s.fails(2, words("journal reconcile --every=1us"), "it must be 1ms or more")
+	s.fails(2, words("journal reconcile nowhere"), "TOPIC is nowhere; it must be a topic that the journal knows: mails")
+	r := call("--redis", "redis://"+s.server.Addr(), "--journal", "sqlite:"+letter(t), "doctor", "--json")
 	if r.code != 1 || !strings.Contains(r.out, `"check":"journal","level":"fail"`) {
 		t.Errorf("%+v", r)
 	}
