@@ -129,7 +129,7 @@ func parse(from string) (*url.URL, error) {
 	u, err := url.Parse(from)
 	switch {
 	case err != nil: // it has what could not be read, which may be of the password
-		return nil, errors.New("it cannot be read: in a user or password write @ as %40, / as %2F, ? as %3F, # as %23, : as %3A and % as %25")
+		return nil, errors.New("it cannot be read: the port is a number, and in a user or password write @ as %40, / as %2F, ? as %3F, # as %23, : as %3A and % as %25")
 	case u.Host == "":
 		return nil, fmt.Errorf("it names no host: write %s://user:password@host/database", u.Scheme)
 	case strings.Trim(u.Path, "/") == "":

@@ -94,7 +94,9 @@ func TestWrongURLs(t *testing.T) {
 		"sqlite:":                    "write sqlite:PATH",
 		"postgres://user:secret@h":   "it names no database: write postgres://",
 		"mysql:///rmq":               "it names no host: write mysql://",
-		"mysql://user:secret@h:x/db": "port",
+		"mysql://user:secret@h:x/db": "it cannot be read: the port is a number",
+		"mysql://user:sec/ret@h/db":  "write @ as %40, / as %2F",
+		"sqlite:" + t.TempDir():      "is a folder: name a file in it",
 	} {
 		_, _, err := databases.Open(from)
 		oneLine(t, err, want, "the URL of the journal")
@@ -106,7 +108,6 @@ func TestWrongURLs(t *testing.T) {
 		"postgres://rmq@127.0.0.1:1/rmq":                                       "start the server, or correct host and port",
 		"mysql://rmq@127.0.0.1:1/rmq":                                          "start the server, or correct host and port",
 		"sqlite:" + filepath.Join(t.TempDir(), "no", "such", "folder", "j.db"): "make its folder",
-		"sqlite:" + t.TempDir():                                                "SQLite",
 	} {
 		refused(t, from, want)
 	}
