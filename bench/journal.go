@@ -19,9 +19,10 @@ var journalSection = section{
 	name: "journal", title: "What a journal costs", alone: true,
 	about: `Send and handle at once, each round in a process of its own, by 256 callers of Send: without a journal, with one that is written
 		behind, and with one that each send waits for. A round ends when all is in SQL, too, and each journal is looked into then: it must have
-		one row for each send and one for each end. What the stamp of each send costs Redis is seen where both are paced: the more there is to do at
-		once, the less a message costs, and a journal takes from what the client can do. The journal is a new file of SQLite, and with -journal also the databases of these
-		URLs, whose tables are emptied; their servers' CPU is not in the figures. With -before, the benchmark of a commit without journals takes part.`,
+		one row for each send and one for each end. The rounds that are paced show what the stamp of each send costs Redis: as fast as each
+		can, a journal leaves fewer messages a second, and each of them costs more. The journal is a new file of SQLite, and with -journal also
+		the databases of these URLs, whose tables are emptied; their servers' CPU is not in the figures. With -before, the benchmark of a
+		commit without journals takes part.`,
 	run: (*bench).journals,
 }
 

@@ -12,7 +12,7 @@ import (
 // comparing is a journal that is compared with Redis.
 type comparing interface {
 	Forgotten(ctx context.Context) ([]message.Forgotten, error)
-	Compared(ctx context.Context) (bool, error) // again and again, by somebody, at present
+	Compared(ctx context.Context) (bool, error) // whether a program does so again and again, at present
 }
 
 // journal tells what Redis has forgotten. It is no check at all without a journal.
@@ -44,7 +44,7 @@ func (i *Inspector) journal(ctx context.Context) []Check {
 			"run rmqd journal restore; or rmqd journal reconcile --accept, if they are not wanted any more"))
 	}
 	if !now {
-		findings = append(findings, warn("nobody compares it with Redis at present: what Redis forgets is not noticed",
+		findings = append(findings, warn("no program compares it with Redis at present: what Redis forgets is not noticed",
 			"let rmqd journal reconcile --every run beside the programs"))
 	}
 	return []Check{check("journal", append(findings, ok("Redis has all that is owed")))}

@@ -37,7 +37,7 @@ func TestDoctorTellsWhatRedisForgot(t *testing.T) {
 			"Redis forgot what came after 2026-11-23 03:12:05 in slots 3, 7 of orders: 57 messages are missing; "+
 				"Redis forgot something in slot 0 of bank:mails: 1 message is missing")
 		j.found, j.now = nil, false
-		wantCheck(t, i.Doctor(ctx), "journal", Warn, "nobody compares it with Redis at present: what Redis forgets is not noticed")
+		wantCheck(t, i.Doctor(ctx), "journal", Warn, "no program compares it with Redis at present: what Redis forgets is not noticed")
 		j.found, j.err = nil, errors.New("no\nserver")
 		wantCheck(t, i.Doctor(ctx), "journal", Fail, "no server")
 	})

@@ -10,9 +10,8 @@ import (
 // checkpointLag is how long what committed stays in the log alone.
 const checkpointLag = 250 * time.Millisecond
 
-// checkpoint works the log of a file off, until ctx ends. Who commits to a log that has grown large would
-// do so there and then, and the sends that wait for it would wait for that, too. If it
-// fails, the log grows until a commit works it off.
+// checkpoint works the log of a file off, until ctx ends. A commit to a log that has grown large would do so
+// itself, and sends would wait for that, too. If it fails, the log grows until a commit works it off.
 func (j *Journal) checkpoint(ctx context.Context) {
 	for {
 		select {

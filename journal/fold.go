@@ -29,9 +29,9 @@ const Owed = "owed"
 // Fold decides what is owed of one content, from all its rows, in any order.
 //
 // The end of a batch settles the sends with a smaller number. A cancel settles the sends that were
-// written before, but for those that were sent behind it and told sooner; Gone those up to the newest that was looked for. What was dead and is deleted settles none:
-// another copy may wait. Of the sends that are left, in the order of their ids, each has the last word
-// on the score, but for one that keeps that of another before it.
+// written before it, unless they were sent after it. Gone settles those up to the newest that was looked
+// for. What was dead and is deleted settles none: another copy may wait. Of the sends that are left, in the
+// order of their ids, each has the last word on the score, but for one that keeps that of another before it.
 func Fold(sent []Sent, ended []Ended) Verdict {
 	sent, ended = slices.Clone(sent), slices.Clone(ended)
 	slices.SortFunc(sent, func(a, b Sent) int { return cmp.Compare(a.ID, b.ID) })

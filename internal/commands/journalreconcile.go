@@ -47,9 +47,6 @@ all that do so with one journal one works: run it beside each of your servers.`,
 	return cmd
 }
 
-// mostCompared is the largest rate of a comparison.
-const mostCompared = 20_000
-
 // reconcile is one call of rmq journal reconcile.
 type reconcile struct {
 	*app
@@ -69,8 +66,8 @@ func (r *reconcile) run(ctx context.Context) error {
 		return misused("--every compares all topics, and accepts nothing: leave out either it, or the rest")
 	case r.again && time.Duration(r.every) < time.Millisecond:
 		return misused("--every is %v; it must be 1ms or more", time.Duration(r.every))
-	case r.rate != 0 && r.rate < 1 || r.rate > mostCompared:
-		return misused("--rate is %v; it must be from 1/s to %d/s", &r.rate, mostCompared)
+	case r.rate != 0 && r.rate < 1 || r.rate > recovery.MostPace:
+		return misused("--rate is %v; it must be from 1/s to %d/s", &r.rate, recovery.MostPace)
 	}
 	j, err := r.needJournal(ctx, toChange)
 	if err != nil {

@@ -3,8 +3,11 @@ package recovery
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/slotmq/go-rmq/internal/script"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/luascripts/byhand"
@@ -56,16 +59,23 @@ func (r *Recovery) raise(ctx context.Context, t journal.Topic) error {
 	if err != nil {
 		return err
 	}
-	for slot, number := range numbers {
-		keys := place{t, slot}.keys()
-		cmd := byhand.RestoreCmd(ctx, keys, t.Notes, number, nil)
-		script.Exec(ctx, r.rdb, cmd)
-		if _, err := byhand.Restored(keys, cmd); err != nil {
-			return fmt.Errorf("raise the number: %w", err)
+	for some := range slices.Chunk(slices.Collect(maps.Keys(numbers)), raisedAtOnce) {
+		cmds := make([]redis.Cmder, len(some))
+		for i, slot := range some {
+			cmds[i] = byhand.RestoreCmd(ctx, place{t, slot}.keys(), t.Notes, numbers[slot], nil)
+		}
+		script.Exec(ctx, r.rdb, cmds...)
+		for i, slot := range some {
+			if _, err := byhand.Restored(place{t, slot}.keys(), cmds[i]); err != nil {
+				return fmt.Errorf("raise the number of slot %d: %w", slot, err)
+			}
 		}
 	}
 	return nil
 }
+
+// raisedAtOnce is how many slots have their numbers raised in one round trip: a topic may have 65,536.
+const raisedAtOnce = 128
 
 // late reports whether a message that is owed should have been handled some time ago.
 func (c *comparison) late(t journal.Topic, h journal.History) bool {

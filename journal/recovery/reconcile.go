@@ -35,9 +35,11 @@ type Reconcile struct {
 
 const (
 	standardPace  = 2000
-	mostPace      = 20_000
 	standardEvery = time.Minute
 )
+
+// MostPace is the largest Reconcile.Rate.
+const MostPace = 20_000
 
 // full is the reconcile with its defaults, or what is wrong with it.
 func (o Reconcile) full() (Reconcile, error) {
@@ -48,8 +50,8 @@ func (o Reconcile) full() (Reconcile, error) {
 		o.Every = standardEvery
 	}
 	switch {
-	case o.Rate < 1 || o.Rate > mostPace:
-		return o, checked.Invalid("Reconcile.Rate", strconv.Itoa(o.Rate), fmt.Sprintf("from 1 to %d a second", mostPace))
+	case o.Rate < 1 || o.Rate > MostPace:
+		return o, checked.Invalid("Reconcile.Rate", strconv.Itoa(o.Rate), fmt.Sprintf("from 1 to %d a second", MostPace))
 	case o.Every < time.Millisecond:
 		return o, checked.Invalid("Reconcile.Every", o.Every.String(), "at least 1ms")
 	case o.Accept && o.Topics != nil:
@@ -139,7 +141,7 @@ func (r *Recovery) compare(ctx context.Context, o Reconcile, both bool) (Reconci
 	}
 	c.done.Forgot, c.pace.Rate = m.Forgot, float64(o.Rate)
 	if !m.Forgot.Noticed.IsZero() {
-		c.pace.Rate = mostPace // somebody waits for it
+		c.pace.Rate = MostPace // somebody waits for it
 	}
 	for _, t := range topics {
 		if !m.Forgot.Noticed.IsZero() {

@@ -139,9 +139,17 @@ func TestForgetfulRedisIsNotTrustedAtOnce(t *testing.T) {
 func TestForgottenNumbersAreRaised(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, p *place) {
-		y := newYard(t, p, servertest.SharedRedis(t).Client(t), message.Topic{Kind: message.KindFixedTime})
+		y := newYard(t, p, servertest.SharedRedis(t).Client(t), message.Topic{Kind: message.KindFixedTime, Slots: 512})
 		later := time.Now().Add(time.Hour).UnixMilli()
 		y.tell(sentTo(y.topic, 1, 50, 0, "before", "behind"), endOf(y.topic, 60, "before", "behind"))
+		const others = 300 // slots: more than one round trip raises
+		var told []any
+		for slot := 2; slot < 2+others; slot++ {
+			ended := endOf(y.topic, int64(60+slot), "x")
+			ended.Slot = slot
+			told = append(told, sentTo(y.topic, slot, 50, 0, "x"), ended)
+		}
+		y.tell(told...)
 		y.do("hset", y.keys.Meta, "batch", 40)
 		m, err := y.j.Memory(ctx)
 		must(t, err)
@@ -158,6 +166,12 @@ func TestForgottenNumbersAreRaised(t *testing.T) {
 		send("behind")
 		y.is("before", journal.Owed)
 		y.is("behind", journal.Owed)
+		for slot := 2; slot < 2+others; slot++ {
+			key := luascripts.KeysOf(y.topic.Name, slot).Meta
+			if number, err := y.rdb.HGet(ctx, key, "batch").Int64(); number < int64(60+slot) {
+				t.Fatalf("the number of slot %d is %d (%v)", slot, number, err)
+			}
+		}
 	})
 }
 

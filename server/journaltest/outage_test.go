@@ -61,6 +61,13 @@ func TestKilledServerKeepsWhatWasWaitedFor(t *testing.T) {
 	})
 }
 
+// behindProxy is the same place, reached through a proxy.
+func (p *place) behindProxy(t testing.TB) (*place, *servertest.Proxy) {
+	t.Helper()
+	proxy := servertest.NewProxy(t, p.server.Addr())
+	return &place{url: strings.Replace(p.url, p.server.Addr(), proxy.Addr(), 1), server: p.server}, proxy
+}
+
 // A commit whose answer is lost counts once: of the topic, of the first transaction, of others.
 func TestLostAnswersOfCommits(t *testing.T) {
 	t.Parallel()
@@ -68,8 +75,7 @@ func TestLostAnswersOfCommits(t *testing.T) {
 		if p.server == nil {
 			return // no network
 		}
-		proxy := servertest.NewProxy(t, p.server.Addr())
-		far := &place{url: strings.Replace(p.url, p.server.Addr(), proxy.Addr(), 1), server: p.server}
+		far, proxy := p.behindProxy(t)
 		j := far.open(t, journal.Config{Wait: true, WaitAtMost: patience})
 		var told answers
 		const times = 6
@@ -96,8 +102,7 @@ func TestLostAnswersBehindLostCommits(t *testing.T) {
 		if p.server == nil {
 			return // no network
 		}
-		proxy := servertest.NewProxy(t, p.server.Addr())
-		far := &place{url: strings.Replace(p.url, p.server.Addr(), proxy.Addr(), 1), server: p.server}
+		far, proxy := p.behindProxy(t)
 		j := far.open(t, journal.Config{Wait: true, WaitAtMost: patience})
 		var told answers
 		sent := 0
@@ -306,6 +311,20 @@ func TestOpenAndCloseWaitForTheFile(t *testing.T) {
 	if n := p.number(t, "SELECT COUNT(*) FROM rmq_writer WHERE closed > 0"); n != before+1 {
 		t.Errorf("%d writers have said that they ended, after %d", n, before)
 	}
+}
+
+// Open waits for a file only so long, and says what to do.
+func TestOpenGivesUpAtAFileThatStaysLocked(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "SQLite", true)
+	closed(t, p.open(t, journal.Config{})) // makes the tables
+	first, _ := p.db(t)
+	holder, err := first.Conn(ctx)
+	must(t, err)
+	defer holder.Close()
+	_, err = holder.ExecContext(ctx, "BEGIN IMMEDIATE")
+	must(t, err)
+	refused(t, p.url, "another program holds the file locked")
 }
 
 func TestRefuseWhenFull(t *testing.T) {

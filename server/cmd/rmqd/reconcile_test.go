@@ -22,7 +22,7 @@ func TestReconcile(t *testing.T) {
 				s.run(journal.Config{}, func(client *rmq.Client) { s.due(client, "mail 1", "mail 2") })
 				s.text(words("journal reconcile"), "looked at 4 contents: 0 gone, 0 dead, 0 adopted; nothing is missing",
 					"look once more in a minute")
-				s.text(words("doctor --json"), `"check":"journal","level":"warn","detail":"nobody compares it with Redis at present: what Redis forgets is not noticed"`)
+				s.text(words("doctor --json"), `"check":"journal","level":"warn","detail":"no program compares it with Redis at present: what Redis forgets is not noticed"`)
 
 				must(t, s.rdb.FlushAll(ctx).Err())
 				s.text(words("journal reconcile mails"), "0 gone, 0 dead, 0 adopted; 2 missing: Redis forgot them")
@@ -55,7 +55,7 @@ func TestReconcile(t *testing.T) {
 					s.text(words("journal restore --yes"), "restored 2 waiting messages")
 					s.text(words("journal reconcile"), "0 gone, 0 dead, 0 adopted; nothing is missing")
 				}
-				s.text(words("doctor --json"), `"check":"journal","level":"warn","detail":"nobody compares it with Redis at present: what Redis forgets is not noticed"`)
+				s.text(words("doctor --json"), `"check":"journal","level":"warn","detail":"no program compares it with Redis at present: what Redis forgets is not noticed"`)
 			}
 		})
 	}
