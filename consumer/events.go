@@ -80,29 +80,12 @@ func (s *slot) finished() {
 // settle has the event of a batch that a turn was to finish say that it was overtaken, if the
 // answer does not prove that Redis has applied the turn.
 func settle(e *message.Event, a *luascripts.Answer, repeated bool) {
-	if why := unproven(a, e.Fence, repeated); why != "" {
+	if why := a.Unproven(e.Fence, repeated); why != "" {
 		for i := range e.Items {
 			item := &e.Items[i]
 			item.What, item.In, item.Reason, item.Err = message.Overtaken, 0, why, nil
 		}
 	}
-}
-
-// unproven says why an answer does not prove that Redis has applied what the turn said of the
-// batch of a fence. It is empty if it does: see "The answers" in docs/PROTOCOL.md.
-//
-// EMPTY, PAUSED and LEFT come only from behind the finish. So does a new batch; but a smaller
-// fence is that of a Redis which has forgotten all that came after it.
-func unproven(a *luascripts.Answer, fence int64, repeated bool) string {
-	switch {
-	case a.Code != luascripts.Busy && a.Fence < fence:
-		return "Redis has forgotten the batch"
-	case a.Code != luascripts.Number && a.Code != luascripts.Busy:
-		return ""
-	case repeated:
-		return "answers of Redis got lost: the batch was finished, or it was taken over"
-	}
-	return "the batch was taken over before it was finished"
 }
 
 // run reports which slots come and go, until all are left. If an observer ends the goroutine,

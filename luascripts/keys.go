@@ -39,6 +39,9 @@ func DefinitionKey(topic string) string { return "rmq:def{" + topic + "}" }
 // WorkersKey names the sorted set of the workers that share the topic's slots by Redis.
 func WorkersKey(topic string) string { return "rmq:workers{" + topic + "}" }
 
+// TakersKey names the sorted set of the processes that take from the topic by package poll, and until when each counts.
+func TakersKey(topic string) string { return "rmq:takers{" + topic + "}" }
+
 // PolicyKey names the hash that holds the limit which a person has set to the topic's workers.
 func PolicyKey(topic string) string { return "rmq:policy{" + topic + "}" }
 

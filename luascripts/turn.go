@@ -165,6 +165,24 @@ func (a *Answer) Failure() (Failure, bool) {
 // errAnswer is the error of an answer that no script of this version gives.
 var errAnswer = errors.New("unknown answer of the turn script")
 
+// Unproven says why an answer does not prove that Redis has applied what the turn said of the batch of a
+// fence. It is empty if it does: see "The answers" in docs/PROTOCOL.md. Repeated says that the turn was
+// sent before, without an answer.
+//
+// EMPTY, PAUSED and LEFT come only from behind the finish. So does a new batch; but a smaller
+// fence is that of a Redis which has forgotten all that came after it.
+func (a *Answer) Unproven(fence int64, repeated bool) string {
+	switch {
+	case a.Code != Busy && a.Fence < fence:
+		return "Redis has forgotten the batch"
+	case a.Code != Number && a.Code != Busy:
+		return ""
+	case repeated:
+		return "answers of Redis got lost: the batch was finished, or it was taken over"
+	}
+	return "the batch was taken over before it was finished"
+}
+
 // TurnCmd makes the command of a turn. Send several at once with [Scripts.Exec]. go-redis does
 // not repeat the command by itself: it would repeat all others of the pipeline, too. The
 // worker repeats it, knows when, and need not wait meanwhile.

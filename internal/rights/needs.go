@@ -16,6 +16,8 @@ type Need struct {
 	Unique  bool // sends unique messages
 	Journal bool // journals what it sends
 
+	Takes bool // takes batches for others, besides what a worker does
+
 	Restores bool // brings messages back; it sends none
 }
 
@@ -61,6 +63,9 @@ func (n Need) keysOf(t Topic) []key {
 		all = append(working(t, k, slot), planning(t, slot, "smembers", "zadd zrange zrem zscore", "hget")...)
 	}
 	all = append(all, key{luascripts.DefinitionKey(t.Name), luascripts.DefinitionKey(glob(t.Name)), words("hdel hmget hset")})
+	if n.Takes {
+		all = append(all, key{luascripts.TakersKey(t.Name), luascripts.TakersKey(glob(t.Name)), words("pexpire zadd zcard zrem zremrangebyscore")})
+	}
 	if n.Extends {
 		all = append(all, key{luascripts.FirstKey(t.Name, t.Slots-1), "first{" + slot + "}", words("zadd zcard zmscore zrange zrem")})
 	}

@@ -116,7 +116,8 @@ func (s *Schedule) Rest(x *Slot, f Facts, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x.facts = f
-	s.settleLocked(x, 0)
+	s.settleLocked(x, min(x.paid, f.Taken))
+	x.paid = 0 // it is spent
 	s.releaseLocked(x)
 	s.setLocked(x, Asleep)
 	switch {

@@ -1,0 +1,121 @@
+package poll
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// took gives a batch that a turn has taken to the taker it was taken for.
+func (d *desk) took(x *slot, a luascripts.Answer) {
+	r := &receipt{
+		topic: d.topic, slot: x.Index, worker: d.cfg.Worker, batch: x.batch, fence: a.Fence, attempt: a.Attempt, ttr: x.turn.Lease,
+	}
+	sent := x.sent
+	until, s := sent.Add(r.ttr), x.seat
+	x.batch, x.seat, x.busy = newBatchID(), nil, 0
+	x.facts.Unavailable, x.facts.Holder, x.facts.Taken = true, r.id(), len(a.Contents)
+	h := d.held(r, &a, until)
+	d.gone(x.Index, until)
+	d.schedule.Rest(&x.Slot, x.facts, until.Add(time.Millisecond))
+	d.reportTaken(h, r, time.Since(sent))
+	late, ok := d.readNotes(h)
+	h.sort(r, late)
+	switch {
+	case !ok: // whether it came too late is not known
+		d.giveBack(h)
+	case len(late) == len(h.Messages):
+		d.shift.Batches.Go(func() { d.finishHeld(h, nil) })
+	default:
+		h.Messages = slices.DeleteFunc(h.Messages, func(m Message) bool { return late[m.Content] })
+		if s == nil || !s.give(h) {
+			d.giveBack(h)
+			return
+		}
+		return
+	}
+	d.disengage(s, nil) // it waits on
+}
+
+// held is what the taker gets.
+func (d *desk) held(r *receipt, a *luascripts.Answer, until time.Time) *Held {
+	h := &Held{Topic: d.topic, Slot: r.slot, Fence: r.fence, Attempt: r.attempt, Until: until}
+	why, failed := a.Failure()
+	h.LastError = why.Reason
+	for i, content := range a.Contents {
+		m := Message{Content: content, Priority: a.Priority(i), Due: a.Due(i)}
+		if failed && !d.topic.Kind.Timed() {
+			m.Priority = why.Priority
+		}
+		h.Messages = append(h.Messages, m)
+	}
+	return h
+}
+
+// readNotes fills in what is known of the sends of messages, and returns which of them come too late. It is false
+// if Redis does not say.
+func (d *desk) readNotes(h *Held) (late map[string]bool, ok bool) {
+	if !d.topic.Notes {
+		return nil, true
+	}
+	key, ctx := luascripts.NoteKey(d.qualified, h.Slot), d.shift.Requests
+	contents := make([]string, len(h.Messages))
+	for i, m := range h.Messages {
+		contents[i] = m.Content
+	}
+	node, _, err := cluster.MasterFor(ctx, d.cfg.Redis, key) // a replica may not have them yet
+	if err == nil {
+		pipe := node.Pipeline()
+		notes, clock := pipe.HMGet(ctx, key, contents...), pipe.Time(ctx)
+		if _, err = pipe.Exec(ctx); err == nil {
+			return d.told(h, notes.Val(), clock.Val()), true
+		}
+	}
+	d.log.Warn("Redis does not tell the notes of a batch, which is given back", zap.String("topic", d.name), zap.Int("slot", h.Slot), zap.Error(err))
+	return nil, false
+}
+
+// told fills in notes, and returns which messages come too late at a time.
+func (d *desk) told(h *Held, notes []any, now time.Time) (late map[string]bool) {
+	for i, x := range notes {
+		text, _ := x.(string)
+		n, read := luascripts.ParseNote(text)
+		if !read || !n.Tells(h.Fence) {
+			continue
+		}
+		m := &h.Messages[i]
+		m.Sends, m.FirstSent, m.LastSent, m.Headers = int(n.Sends), time.UnixMilli(n.First), time.UnixMilli(n.Last), n.Headers
+		if n.Expires > 0 {
+			m.Expires = time.UnixMilli(n.Expires)
+			if !m.Expires.After(now) {
+				if late == nil {
+					late = map[string]bool{}
+				}
+				late[m.Content] = true
+			}
+		}
+	}
+	return late
+}
+
+// sort puts into the receipt what it says of the messages.
+func (h *Held) sort(r *receipt, late map[string]bool) {
+	for _, m := range slices.SortedFunc(slices.Values(h.Messages), func(a, b Message) int { return strings.Compare(a.Content, b.Content) }) {
+		x := item{score: m.Priority, expired: late[m.Content]}
+		if !m.Due.IsZero() {
+			x.score = m.Due.UnixMilli()
+		}
+		r.items, h.all = append(r.items, x), append(h.all, m.Content)
+	}
+	h.receipt, h.Receipt = r, r.String()
+}
+
+// giveBack gives back a batch that nobody has got: no attempt is spent.
+func (d *desk) giveBack(h *Held) {
+	d.shift.Batches.Go(func() { d.finishHeld(h, []Verdict{NotStarted()}) })
+}

@@ -1,0 +1,144 @@
+package poll
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/checked"
+	"github.com/slotmq/go-rmq/internal/logs"
+	"github.com/slotmq/go-rmq/internal/observers"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// Config of a Poller. The zero value of a field means its default.
+type Config struct {
+	// Redis is the client to use; it stays yours to close.
+	Redis redis.UniversalClient
+
+	// Namespace in front of the topics' names. Defaults to none.
+	Namespace string
+
+	// Worker is the name under which people see who has a batch. Defaults to host name and process id.
+	Worker string
+
+	// Backoff says how long a failed message waits for its next delivery, where Failed does not.
+	// Defaults to Exponential(1s, 30m).
+	Backoff consumer.Backoff
+
+	// Expired says what becomes of messages whose time to live is over before they are taken.
+	// Defaults to ExpiredDead.
+	Expired consumer.Expired
+
+	// SafetyLook is how often the slots of a topic are looked at while somebody waits for it, in case a
+	// wake-up got lost. Defaults to 30s.
+	SafetyLook time.Duration
+
+	// Observers see what happens to the messages that are taken here, and finished here.
+	Observers []message.Observer
+
+	// Journal is told the same. Defaults to none.
+	Journal message.Journal
+
+	// Logger gets the log; or Slog. Defaults to slog.Default, for warnings and errors.
+	Logger *zap.Logger
+	Slog   *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	if c.Worker == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			host = "taker"
+		}
+		c.Worker = fmt.Sprintf("%s-%d", strings.Map(plain, host), os.Getpid())
+	}
+	if c.Backoff == nil {
+		c.Backoff = consumer.Exponential(time.Second, 30*time.Minute)
+	}
+	if c.SafetyLook == 0 {
+		c.SafetyLook = 30 * time.Second
+	}
+	return c
+}
+
+// plain keeps a name in one word, as entries of `why` want it.
+func plain(r rune) rune {
+	if r <= ' ' || r == 0x7f {
+		return '-'
+	}
+	return r
+}
+
+func (c Config) validate() error {
+	if err := checked.Client("Config.Redis", c.Redis); err != nil {
+		return err
+	}
+	if err := checked.Namespace(c.Namespace); err != nil {
+		return err
+	}
+	if err := logs.Check(c.Logger, c.Slog); err != nil {
+		return err
+	}
+	if err := observers.Valid(c.Observers); err != nil {
+		return err
+	}
+	switch {
+	case c.Worker != strings.Map(plain, c.Worker) || len(c.Worker) > 100:
+		return checked.Invalid("Config.Worker", checked.Quote(c.Worker), "at most 100 bytes without spaces and control characters")
+	case c.Expired > consumer.ExpiredDrop:
+		return checked.Invalid("Config.Expired", c.Expired.String(), "ExpiredDead or ExpiredDrop")
+	case c.SafetyLook < 10*time.Millisecond:
+		return checked.Invalid("Config.SafetyLook", c.SafetyLook.String(), "10ms or more, or 0 for 30s")
+	}
+	return nil
+}
+
+// Take says what is to be taken, and for how long.
+type Take struct {
+	// Most is how many messages a batch may have, up to 256. They are finished together, and when their TTR is
+	// over, all of them have spent an attempt. So it defaults to 1.
+	Most int
+
+	// TTR is the time to run: for how long the batch is the caller's, without a sign of life. From 1s to 12h.
+	// Defaults to 1m.
+	TTR time.Duration
+
+	// Wait is how long to wait if there is nothing to take. Defaults to 0: not at all.
+	Wait time.Duration
+}
+
+// The bounds of a time to run.
+const (
+	ShortestTTR = time.Second
+	LongestTTR  = 12 * time.Hour
+)
+
+func (t Take) withDefaults() Take {
+	if t.Most == 0 {
+		t.Most = 1
+	}
+	if t.TTR == 0 {
+		t.TTR = time.Minute
+	}
+	return t
+}
+
+func (t Take) validate() error {
+	switch {
+	case t.Most < 1 || t.Most > luascripts.MaxBatch:
+		return checked.Invalid("Take.Most", fmt.Sprint(t.Most), "1 to 256, or 0 for 1")
+	case t.TTR < ShortestTTR || t.TTR > LongestTTR:
+		return checked.Invalid("Take.TTR", t.TTR.String(), "from 1s to 12h, or 0 for 1m")
+	case t.Wait < 0:
+		return checked.Invalid("Take.Wait", t.Wait.String(), "0 or more")
+	}
+	return nil
+}

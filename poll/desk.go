@@ -1,0 +1,164 @@
+package poll
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/away"
+	"github.com/slotmq/go-rmq/internal/lookout"
+	"github.com/slotmq/go-rmq/internal/planner"
+	"github.com/slotmq/go-rmq/internal/policies"
+	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/shift"
+	"github.com/slotmq/go-rmq/internal/sweeper"
+	"github.com/slotmq/go-rmq/internal/wakeups"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// idleDesk is how long a desk stays open when nobody takes.
+const idleDesk = time.Minute
+
+// desk is where the takers of one topic wait. A schedule says at which slots something is to be taken, as it does
+// for a worker that has all slots; here a place is somebody who waits. A turn is taken for one who waits, and
+// not before there may be something: so nothing is asked while everybody waits.
+type desk struct {
+	*Poller
+	name string // of the topic
+
+	opened chan struct{} // closed when what is below is set
+	failed error         // why it could not be opened
+
+	topic     message.Topic
+	qualified string
+	shift     *shift.Shift
+	away      *away.Watch
+	schedule  *schedule.Schedule
+	scheduled *schedule.Topic
+	lookout   *lookout.Lookout
+	ears      *wakeups.Ears
+	policies  *policies.Policies
+	planner   *planner.Planner
+	sweeper   *sweeper.Sweeper // nil: the topic has no notes
+
+	mu      sync.Mutex
+	seats   []*seat // who waits, in the order in which they came
+	idle    *time.Timer
+	ending  bool
+	limit   luascripts.Policy
+	others  int               // processes that take from the topic, this one included
+	out     map[int]time.Time // batches that are out: the slot, and until when
+	recount *time.Timer       // when the next of these is over; nil: none was
+}
+
+func newDesk(p *Poller, name string) *desk {
+	return &desk{Poller: p, name: name, opened: make(chan struct{}), others: 1, out: map[int]time.Time{}}
+}
+
+// build makes what the desk needs, when the topic is known.
+func (d *desk) build() {
+	d.scheduled = &schedule.Topic{
+		Name: d.name, Slots: d.topic.Slots, Most: MostWaiting, Value: d,
+		NewSlot: func(index int) *schedule.Slot { return newSlot(d, index) },
+	}
+	d.schedule = schedule.New(MostWaiting, []*schedule.Topic{d.scheduled}, time.Now, func(*schedule.Slot, time.Time) {})
+	d.schedule.Begin(d)
+	d.schedule.Allow(d.scheduled, schedule.ByFlow, 0)
+	cfg := d.cfg
+	d.lookout = lookout.New(lookout.Config{
+		Shift: d.shift, Redis: cfg.Redis, Schedule: d.schedule, Log: d.log, Away: d.away, BeforeTakeover: func(*schedule.Topic) {},
+	}, []*schedule.Topic{d.scheduled}, func(*schedule.Topic) time.Duration { return cfg.SafetyLook })
+	d.planner = planner.New(planner.Config{
+		Shift: d.shift, Redis: cfg.Redis, Scripts: d.scripts, Schedule: d.schedule, Observers: d.observers, Journal: cfg.Journal, Log: d.log, Away: d.away,
+	}, []*planner.Topic{{Topic: d.topic, Qualified: d.qualified, Scheduled: d.scheduled, Look: cfg.SafetyLook}})
+	if d.topic.Notes {
+		d.sweeper = sweeper.New(sweeper.Config{Shift: d.shift, Redis: cfg.Redis, Scripts: d.scripts, Schedule: d.schedule, Log: d.log},
+			[]*sweeper.Topic{{Name: d.qualified, Scheduled: d.scheduled, Look: cfg.SafetyLook}})
+	}
+	d.policies = policies.New(policies.Config{
+		Shift: d.shift, Redis: cfg.Redis, Scripts: d.scripts, Topics: []string{d.qualified}, Period: refresh, Log: d.log, Away: d.away,
+		Changed: func(_ int, p luascripts.Policy) { d.setLimit(p) },
+	})
+	d.ears = &wakeups.Ears{
+		Shift: d.shift, Redis: cfg.Redis, Topics: []wakeups.Topic{{Name: d.qualified, Slots: d.topic.Slots}}, Hearer: hearer{d},
+		Silence: wakeups.SilenceOf(cfg.Redis), Log: d.log, Away: d.away,
+	}
+}
+
+// ID is for the schedule, which names turns by it. The ids of a desk's turns are those of their batches.
+func (d *desk) ID(int) string { return d.cfg.Worker }
+
+// run does the work of the desk until it is closed.
+func (d *desk) run(sub *wakeups.Subscription) {
+	all := make([]int, d.topic.Slots)
+	for i := range all {
+		all[i] = i
+	}
+	d.schedule.Assign(d.scheduled, d, all)
+	d.shift.Running.Go(d.dispatch)
+	d.shift.Running.Go(d.schedule.Alarm)
+	d.shift.Running.Go(func() { d.ears.Run(sub) })
+	d.shift.Running.Go(d.lookout.Run)
+	d.shift.Running.Go(d.policies.Run)
+	d.shift.Running.Go(d.planner.Run)
+	d.shift.Running.Go(d.enlist)
+	if d.sweeper != nil {
+		d.shift.Running.Go(d.sweeper.Run)
+		d.sweeper.Hurry(d.scheduled)
+	}
+	d.planner.Hurry(d.scheduled)
+}
+
+// use keeps the desk open for one who comes. It is false if it closes.
+func (d *desk) use() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ending {
+		return false
+	}
+	d.idle.Reset(idleDesk)
+	return true
+}
+
+// closeIfIdle closes the desk if nobody has come for long, and nobody waits.
+func (d *desk) closeIfIdle() {
+	d.mu.Lock()
+	if len(d.seats) > 0 {
+		d.idle.Reset(idleDesk)
+		d.mu.Unlock()
+		return
+	}
+	d.mu.Unlock()
+	d.close(nil)
+}
+
+// close ends the waits at the desk, and then its work. Turns that are under way are waited for: what they take is given back.
+func (d *desk) close(why error) {
+	<-d.opened
+	d.mu.Lock()
+	if d.failed != nil || d.ending {
+		d.mu.Unlock()
+		return
+	}
+	d.ending = true
+	d.idle.Stop()
+	for _, s := range d.seats {
+		s.trouble = why
+		s.tell()
+	}
+	d.mu.Unlock()
+	d.shift.EndBackground()
+	d.schedule.Stop()
+	d.schedule.WaitIdle()
+	d.schedule.Close()
+	d.shift.EndListening()
+	d.shift.Wait()
+	d.policies.End()
+	d.delist(context.WithoutCancel(d.shift.Requests))
+	d.shift.End(why)
+	d.forget(d)
+	d.log.Debug("desk closed", zap.String("topic", d.name))
+}

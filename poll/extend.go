@@ -1,0 +1,58 @@
+package poll
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/wait"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// Extended is what became of a batch that was to be extended.
+type Extended struct {
+	// Held is false if the batch is not the caller's any more: stop working on it.
+	Held bool
+
+	// Until is as Held.Until, from now on.
+	Until time.Time
+
+	// Cancelled are the messages of the batch that were cancelled since: end them, if you can. Finish drops them.
+	Cancelled []string
+}
+
+// Extend begins the time to run of a batch anew.
+func (p *Poller) Extend(ctx context.Context, receipt string) (x Extended, err error) {
+	defer func() {
+		if err != nil {
+			x, err = Extended{}, fmt.Errorf("extend: %w", err)
+		}
+	}()
+	r, err := parseReceipt(receipt)
+	if err != nil {
+		return x, err
+	}
+	x.Until = time.Now().Add(r.ttr)
+	var asked luascripts.Cancels
+	k := luascripts.KeysOf(p.qualify(r.topic.Name), r.slot)
+	err = wait.For(ctx, func(ctx context.Context) (err error) {
+		x.Held, asked, err = p.scripts.Keep(ctx, k, r.id(), r.fence, true)
+		return err
+	})
+	if err != nil || !x.Held {
+		return Extended{}, err
+	}
+	if d := p.openDesk(r.topic.Name); d != nil {
+		d.extended(r.slot, x.Until)
+	}
+	if asked == nil {
+		return x, nil
+	}
+	contents, err := p.contents(ctx, r)
+	for _, content := range contents {
+		if asked.Has(content) {
+			x.Cancelled = append(x.Cancelled, content)
+		}
+	}
+	return x, err
+}

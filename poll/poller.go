@@ -1,0 +1,154 @@
+package poll
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/away"
+	"github.com/slotmq/go-rmq/internal/logs"
+	"github.com/slotmq/go-rmq/internal/observers"
+	"github.com/slotmq/go-rmq/internal/shift"
+	"github.com/slotmq/go-rmq/internal/wait"
+	"github.com/slotmq/go-rmq/internal/wakeups"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// Poller takes batches of messages for callers, and finishes them. Any number of goroutines may use it.
+type Poller struct {
+	cfg       Config
+	scripts   *luascripts.Scripts
+	observers *observers.Observers // nil: nobody watches
+	log       *zap.Logger
+	shift     *shift.Shift // of what belongs to no desk
+	away      *away.Watch
+	announcer *wakeups.Announcer
+
+	mu     sync.Mutex
+	desks  map[string]*desk // by the name of their topic
+	closed bool
+}
+
+// New returns a poller. It does no I/O.
+func New(cfg Config) (*Poller, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, fmt.Errorf("new poller: %w", err)
+	}
+	watching := slices.Clone(cfg.Observers)
+	if cfg.Journal != nil {
+		watching = append(watching, cfg.Journal)
+	}
+	log := logs.Choose(cfg.Logger, cfg.Slog)
+	p := &Poller{
+		cfg: cfg, scripts: luascripts.New(cfg.Redis), observers: observers.New(watching, log), log: log.With(zap.String("taker", cfg.Worker)),
+		shift: shift.New(), desks: map[string]*desk{},
+	}
+	p.away = p.watch(p.shift)
+	p.announcer = &wakeups.Announcer{Shift: p.shift, Redis: cfg.Redis, Log: p.log}
+	return p, nil
+}
+
+// watch is what notices that a server is away, as long as a shift lasts.
+func (p *Poller) watch(s *shift.Shift) *away.Watch {
+	return &away.Watch{Log: away.In(p.log), Redis: p.cfg.Redis, Ctx: s.Background, Go: func(look func()) bool {
+		s.Running.Go(look)
+		return true
+	}}
+}
+
+// errClosed is what is told to those who wait while the poller closes.
+var errClosed = message.ErrClosed
+
+// desk is the one of a topic. It is opened by the first taker.
+func (p *Poller) desk(ctx context.Context, topic string) (*desk, error) {
+	for {
+		p.mu.Lock()
+		if p.closed {
+			p.mu.Unlock()
+			return nil, errClosed
+		}
+		d := p.desks[topic]
+		if d == nil {
+			d = newDesk(p, topic)
+			p.desks[topic] = d
+			go d.open()
+		}
+		p.mu.Unlock()
+		select {
+		case <-d.opened:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if d.failed != nil {
+			return nil, d.failed
+		}
+		if d.use() {
+			return d, nil
+		}
+		// It closes just now, because nobody has come for long.
+		if !wait.Sleep(ctx, time.Millisecond) {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// openDesk is the desk of a topic if there is one that works; nil otherwise.
+func (p *Poller) openDesk(topic string) *desk {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	d := p.desks[topic]
+	if d == nil {
+		return nil
+	}
+	select {
+	case <-d.opened:
+	default:
+		return nil
+	}
+	if d.failed != nil {
+		return nil
+	}
+	return d
+}
+
+// forget takes out a desk that is closed, or could not be opened.
+func (p *Poller) forget(d *desk) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.desks[d.name] == d {
+		delete(p.desks, d.name)
+	}
+}
+
+// Close ends all takes, and gives back what nobody has. Batches that are out stay with who has them, and may be
+// finished by another process. It waits until ctx ends at the most.
+func (p *Poller) Close(ctx context.Context) error {
+	p.mu.Lock()
+	p.closed = true
+	var all []*desk
+	for _, d := range p.desks {
+		all = append(all, d)
+	}
+	p.mu.Unlock()
+	var closing sync.WaitGroup
+	for _, d := range all {
+		closing.Go(func() { d.close(errClosed) })
+	}
+	p.shift.EndBackground()
+	err := wait.Group(ctx, &closing)
+	if err == nil {
+		err = wait.For(ctx, func(context.Context) error { p.shift.Wait(); return nil })
+	}
+	p.shift.End(errClosed)
+	if err != nil {
+		return fmt.Errorf("close poller: %w", errors.Join(err, errors.New("some batches may stay out until their time to run is over")))
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package poll
+
+import (
+	"crypto/rand"
+	mathrand "math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// slot is one slot of a topic at its desk. Who has it in hand may use its fields: see package schedule.
+type slot struct {
+	schedule.Slot
+	desk  *desk
+	facts schedule.Facts
+	turn  luascripts.Turn // the last one asked; its keys are not changed
+	batch batchID         // under which the slot takes its next batch; then that gets another one
+	sent  time.Time       // when the turn was first sent
+	seat  *seat           // for whom it is; nil: that one has gone
+	leave bool            // an earlier turn may still come to Redis, and must not take anything
+	rest  time.Time       // until when the slot sleeps then
+	busy  time.Duration   // before another look at it, while somebody else has it
+
+	left atomic.Int64 // its number since a batch was finished, if this process did that
+}
+
+func newSlot(d *desk, index int) *schedule.Slot {
+	x := &slot{desk: d, batch: newBatchID()}
+	x.Value = x
+	x.turn.Keys, x.turn.Due, x.turn.HoldsNothing = luascripts.KeysOf(d.qualified, index), true, true
+	x.turn.Priority, x.turn.Merge = !d.topic.Kind.Timed(), d.topic.Kind.FirstWins()
+	if !d.topic.Literal {
+		x.turn.TakeoverDelay = takeoverDelay
+	}
+	return &x.Slot
+}
+
+// takeoverDelay is how long messages wait whose batch was taken over from somebody who was silent.
+const takeoverDelay = time.Second
+
+func newBatchID() (b batchID) {
+	_, _ = rand.Read(b[:]) // never fails
+	return b
+}
+
+func asSlot(x *schedule.Slot) *slot { return x.Value.(*slot) }
+
+// Keys and Timed are for the lookout.
+func (x *slot) Keys() *luascripts.SlotKeys { return &x.turn.Keys }
+
+// Timed reports whether the messages are in the order of times.
+func (x *slot) Timed() bool { return x.desk.topic.Kind.Timed() }
+
+// ask prepares the next turn, unless the last one has no answer yet. It is false if none is needed: nobody waits any more.
+func (x *slot) ask(h schedule.Hand) bool {
+	x.facts = h.Facts
+	if x.facts.Open {
+		return true
+	}
+	count := 0
+	switch {
+	case x.leave:
+		x.turn.Lease = takeoverDelay // of no batch
+	case h.Leave:
+		return false
+	default:
+		if x.seat != nil && !x.seat.waits() { // since an answer NUMBER
+			x.disengage(nil)
+		}
+		if x.seat == nil {
+			x.seat = x.desk.engage()
+		}
+		if x.seat == nil {
+			return false
+		}
+		x.turn.Lease, count = x.seat.TTR, x.seat.Most
+		if h.Most > 0 {
+			count = min(count, h.Most)
+		}
+	}
+	if left := x.left.Swap(0); left > x.facts.Fence {
+		x.facts.Fence = left
+	}
+	x.turn.Worker, x.turn.Fence, x.turn.Count, x.turn.Random = holderID(x.desk.cfg.Worker, x.batch), x.facts.Fence, count, mathrand.IntN(1<<30)
+	x.facts.Open, x.sent = true, time.Now()
+	return true
+}
+
+// disengage gives up for whom the turn was.
+func (x *slot) disengage(trouble error) {
+	x.desk.disengage(x.seat, trouble)
+	x.seat = nil
+}

@@ -1,0 +1,52 @@
+package poll
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/wait"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// refresh is how often a desk says that there is one, and counts as one for three times as long.
+const refresh, counted = 20 * time.Second, time.Minute
+
+// tellOthers notes in Redis that this process takes from the topic, and counts who does. People see
+// it there, and limits are divided by it.
+func (d *desk) tellOthers(ctx context.Context) error {
+	key := luascripts.TakersKey(d.qualified)
+	now, err := d.cfg.Redis.Time(ctx).Result()
+	if err != nil {
+		return err
+	}
+	pipe := d.cfg.Redis.Pipeline()
+	pipe.ZRemRangeByScore(ctx, key, "-inf", strconv.FormatInt(now.UnixMilli(), 10))
+	pipe.ZAdd(ctx, key, redis.Z{Score: float64(now.Add(counted).UnixMilli()), Member: d.cfg.Worker})
+	pipe.PExpire(ctx, key, counted)
+	n := pipe.ZCard(ctx, key)
+	if _, err := pipe.Exec(ctx); err != nil {
+		return err
+	}
+	d.setOthers(int(n.Val()))
+	return nil
+}
+
+// enlist repeats tellOthers until the desk closes.
+func (d *desk) enlist() {
+	for wait.Sleep(d.shift.Background, refresh) {
+		if err := d.tellOthers(d.shift.Background); err != nil && d.shift.Background.Err() == nil {
+			d.log.Log(d.away.Level(luascripts.TakersKey(d.qualified), err), "it is not noted that this process takes from a topic", zap.String("topic", d.name), zap.Error(err))
+		}
+	}
+}
+
+// delist takes this process out.
+func (d *desk) delist(ctx context.Context) {
+	if err := d.cfg.Redis.ZRem(ctx, luascripts.TakersKey(d.qualified), d.cfg.Worker).Err(); err != nil {
+		d.log.Debug("it is not noted that this process takes from a topic no more", zap.String("topic", d.name), zap.Error(err))
+	}
+}
