@@ -30,7 +30,7 @@ func (d *desk) took(x *slot, a luascripts.Answer) {
 	case !ok: // whether it came too late is not known
 		d.giveBack(h)
 	case len(late) == len(h.Messages):
-		d.shift.Batches.Go(func() { d.finishHeld(h, nil) })
+		d.Poller.shift.Batches.Go(func() { d.finishHeld(h, nil) })
 	default:
 		h.Messages = slices.DeleteFunc(h.Messages, func(m Message) bool { return late[m.Content] })
 		if s == nil || !s.give(h) {
@@ -116,6 +116,6 @@ func (h *Held) sort(r *receipt, late map[string]bool) {
 }
 
 // giveBack gives back a batch that nobody has got: no attempt is spent.
-func (d *desk) giveBack(h *Held) {
-	d.shift.Batches.Go(func() { d.finishHeld(h, []Verdict{NotStarted()}) })
+func (p *Poller) giveBack(h *Held) {
+	p.shift.Batches.Go(func() { p.finishHeld(h, []Verdict{NotStarted()}) })
 }

@@ -115,7 +115,8 @@ func parseReceipt(text string) (*receipt, error) {
 		n := in.number(1 << 54)
 		r.items[i] = item{int64(n >> 1), n&1 > 0}
 	}
-	if in.bad || len(in.rest) > 0 || len(r.items) == 0 || r.attempt == 0 || r.slot >= r.topic.Slots || r.topic.Validate() != nil {
+	if in.bad || len(in.rest) > 0 || len(r.items) == 0 || r.attempt == 0 || r.slot >= r.topic.Slots || r.topic.Validate() != nil ||
+		r.String() != text { // the same in other words
 		return nil, ErrReceipt
 	}
 	return r, nil

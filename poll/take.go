@@ -55,7 +55,7 @@ func (p *Poller) take(ctx context.Context, topics []string, o Take) (h *Held, er
 		case h == nil:
 			err = trouble
 		case ctx.Err() != nil:
-			p.shift.Batches.Go(func() { p.finishHeld(h, []Verdict{NotStarted()}) })
+			p.giveBack(h)
 			h, err = nil, ctx.Err()
 		default:
 			err = nil
