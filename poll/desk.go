@@ -135,6 +135,12 @@ func (d *desk) closeIfIdle() {
 	d.close(nil)
 }
 
+// abandon ends the work of a desk whose turns have no answer. What they have taken comes again when its time to run is over.
+func (d *desk) abandon(why error) {
+	d.schedule.Close()
+	d.shift.End(why)
+}
+
 // close ends the waits at the desk, and then its work. Turns that are under way are waited for: what they take is given back.
 func (d *desk) close(why error) {
 	<-d.opened

@@ -32,6 +32,7 @@ func must(t testing.TB, err error) {
 type shop struct {
 	testing.TB
 	rdb   redis.UniversalClient
+	via   redis.UniversalClient // of pollers; nil: the same
 	topic message.Topic
 	*producer.Producer
 }
@@ -83,7 +84,9 @@ func (s *shop) send(m message.Message) {
 
 func (s *shop) poller(cfg Config) *Poller {
 	s.Helper()
-	cfg.Redis = s.rdb
+	if cfg.Redis = s.rdb; s.via != nil {
+		cfg.Redis = s.via
+	}
 	p, err := New(cfg)
 	must(s, err)
 	s.Cleanup(func() { must(s, p.Close(within(s))) })

@@ -143,6 +143,11 @@ func (p *Poller) Close(ctx context.Context) error {
 	}
 	p.shift.EndBackground()
 	err := wait.Group(ctx, &closing)
+	if err != nil {
+		for _, d := range all {
+			d.abandon(errClosed)
+		}
+	}
 	if err == nil {
 		err = wait.For(ctx, func(context.Context) error { p.shift.Wait(); return nil })
 	}

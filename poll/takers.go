@@ -13,7 +13,7 @@ import (
 )
 
 // refresh is how often a desk says that there is one, and counts as one for three times as long.
-const refresh, counted = 20 * time.Second, time.Minute
+const refresh, counted = 30 * time.Second, 90 * time.Second
 
 // tellOthers notes in Redis that this process takes from the topic, and counts who does. People see
 // it there, and limits are divided by it.

@@ -1,0 +1,188 @@
+package poll
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// What is not taken in its time to live is dead, or dropped; and takers learn what is known of the sends.
+func TestNotesAndTimeToLive(t *testing.T) {
+	t.Parallel()
+	for _, drop := range []bool{false, true} {
+		t.Run(fmt.Sprint("drop ", drop), func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 1, Notes: true})
+			cfg := Config{}
+			if drop {
+				cfg.Expired = consumer.ExpiredDrop
+			}
+			p := s.poller(cfg)
+			s.send(message.Priority{Content: "lives", Priority: 500, Headers: map[string]string{"a": "b"}})
+			s.send(message.Priority{Content: "lives", Priority: 500})
+			s.send(message.Priority{Content: "ends", Priority: 600, TTL: time.Millisecond})
+			s.send(message.Priority{Content: "ends, too", Priority: 700, TTL: time.Millisecond})
+			s.send(message.Priority{Content: "ends later", Priority: 400, TTL: time.Hour})
+			after(t, s, time.Millisecond)
+			h := s.take(p, Take{Most: 3}) // of which two are over
+			s.has(h, "lives", 1)
+			m := h.Messages[0]
+			if m.Sends != 2 || m.Headers["a"] != "b" || m.FirstSent.IsZero() || m.LastSent.Before(m.FirstSent) || !m.Expires.IsZero() {
+				t.Errorf("%+v", m)
+			}
+			s.finish(p, h, true)
+			h = s.take(p, Take{})
+			s.has(h, "ends later", 1)
+			if h.Messages[0].Expires.Before(time.Now()) {
+				t.Errorf("%+v", h.Messages[0])
+			}
+			s.finish(p, h, true)
+			dead := int64(2)
+			if drop {
+				dead = 0
+			}
+			if left := s.counts(); left != [4]int64{0, 0, 0, dead} {
+				t.Errorf("left: %v", left)
+			}
+			eventually(t, "the notes are forgotten", func() bool {
+				n, err := s.rdb.Exists(ctx, luascripts.NoteKey("orders", 0)).Result()
+				must(t, err)
+				return n == 0
+			})
+		})
+	}
+}
+
+// after returns when some time is over by the clock of Redis.
+func after(t *testing.T, s *shop, d time.Duration) {
+	t.Helper()
+	begin, err := s.rdb.Time(ctx).Result()
+	must(t, err)
+	eventually(t, "time goes on", func() bool {
+		now, err := s.rdb.Time(ctx).Result()
+		must(t, err)
+		return now.Sub(begin) > d
+	})
+}
+
+// A cancelled message is told to who extends.
+func TestCancelled(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 1})
+	p := s.poller(Config{})
+	s.sends("a", "b", "c")
+	h := s.take(p, Take{Most: 3})
+	removed, flying, err := luascripts.New(s.rdb).Cancel(ctx, s.keys(0), false, "b")
+	if err != nil || removed || !flying {
+		t.Fatalf("%v, %v, %v", removed, flying, err)
+	}
+	x, err := p.Extend(ctx, h.Receipt)
+	must(t, err)
+	if !x.Held || !slices.Equal(x.Cancelled, []string{"b"}) {
+		t.Errorf("%+v", x)
+	}
+	s.finish(p, h, true)
+}
+
+// Extend begins the time to run anew, at any process.
+func TestExtend(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 1})
+	a, b := s.poller(Config{}), s.poller(Config{})
+	s.sends("x")
+	h := s.take(a, Take{TTR: time.Second})
+	got := make(chan *Held)
+	go func() {
+		other, err := b.Take(ctx, []string{"orders"}, Take{Wait: patience})
+		if err != nil {
+			t.Error(err)
+		}
+		got <- other
+	}()
+	until := h.Until
+	for range 10 {
+		after(t, s, 300*time.Millisecond)
+		x, err := b.Extend(ctx, h.Receipt)
+		must(t, err)
+		if !x.Held || !x.Until.After(until) {
+			t.Fatalf("%+v", x)
+		}
+		until = x.Until
+	}
+	other := <-got
+	if other == nil || time.Now().Before(until) {
+		t.Fatalf("%+v", other)
+	}
+	s.has(other, "x", 2)
+	s.finish(b, other, true)
+}
+
+// A person's limit holds for takers, too: the rate is divided among the processes.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 4})
+	s.sends(numbered("m", 20)...)
+	must(t, s.rdb.HSet(ctx, luascripts.PolicyKey("orders"), "concurrency", 2, "rate", 0, "since", time.Now().UnixMilli(), "until", time.Now().Add(time.Hour).UnixMilli()).Err())
+	p := s.poller(Config{})
+	a, b := s.take(p, Take{}), s.take(p, Take{})
+	s.nothing(p)
+	s.finish(p, a, true)
+	c := s.take(p, Take{})
+	s.nothing(p)
+	s.finish(p, b, true)
+	s.finish(p, c, true)
+	must(t, s.rdb.HSet(ctx, luascripts.PolicyKey("orders"), "concurrency", 0, "rate", 5).Err())
+	must(t, s.rdb.Publish(ctx, luascripts.WakeChannel("orders"), luascripts.PolicyChanged).Err())
+	eventually(t, "the limit is known", func() bool { return p.openDesk("orders").rate() == 5 })
+	other := s.poller(Config{Worker: "other"})
+	s.finish(other, s.take(other, Take{}), true)
+	d := p.openDesk("orders")
+	must(t, d.tellOthers(ctx))
+	if r := d.rate(); r != 2.5 {
+		t.Errorf("%v a second with two processes", r)
+	}
+}
+
+// rate is that of the process.
+func (d *desk) rate() float64 { return d.schedule.RateOf(d.scheduled).PerSecond }
+
+// Who waits costs Redis nothing, however many they are.
+func TestWaitingCostsNothing(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 64})
+	s.sends("x")
+	p := s.poller(Config{SafetyLook: time.Hour})
+	s.finish(p, s.take(p, Take{}), true)
+	s.nothing(p)
+	turns := func() (n int) {
+		info, err := s.rdb.Info(ctx, "commandstats").Result()
+		must(t, err)
+		_, err = fmt.Sscanf(info[strings.Index(info, "cmdstat_evalsha:calls="):], "cmdstat_evalsha:calls=%d", &n)
+		must(t, err)
+		return n
+	}
+	before := turns()
+	for range 100 {
+		go func() { _, _ = p.Take(ctx, []string{"orders"}, Take{Wait: time.Hour}) }()
+	}
+	eventually(t, "all wait", func() bool {
+		d := p.openDesk("orders")
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return len(d.seats) == 100
+	})
+	if n := turns() - before; n > 1 { // of the slot that was finished, which was announced
+		t.Errorf("%d turns for takers who find nothing", n)
+	}
+	s.sends("y")
+	eventually(t, "one of them has it", func() bool { return s.counts() == [4]int64{0, 1, 0, 0} })
+	if n := turns() - before; n > 3 {
+		t.Errorf("%d turns for one message", n)
+	}
+}
