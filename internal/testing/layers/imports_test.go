@@ -23,6 +23,7 @@ var below = map[string][]string{
 	"journal/recovery": {"message", "luascripts", "journal"}, // compares it with Redis
 	"producer":         {"message", "luascripts"},            // not slots, and so no ZooKeeper
 	"consumer":         {"message", "slots", "luascripts"},
+	"poll":             {"message", "luascripts", "consumer"}, // takes batches without a worker's slots: consumer only for Backoff and Expired
 	"inspector":        {"message", "slots", "luascripts", "producer", "consumer"},
 	"rmq":              {"message", "slots", "luascripts", "producer", "consumer", "inspector"},
 	"rmqhttp":          {"rmq"}, // and the standard library
@@ -42,12 +43,12 @@ var reserved = map[string][]string{
 	module + "/rmq":                 {"rmqtest", "rmqhttp", "cmd", "examples", "bench"},
 	module + "/luascripts/byhand":   {"inspector", "internal/commands", "journal/recovery"}, // workers and senders need none of it
 	module + "/internal/fleet":      {"consumer"},
-	module + "/internal/lookout":    {"consumer"},
-	module + "/internal/wakeups":    {"consumer", "internal/fleet"},
+	module + "/internal/lookout":    {"consumer", "poll"},
+	module + "/internal/wakeups":    {"consumer", "poll", "internal/fleet"},
 	module + "/internal/deaths":     {"consumer"},
-	module + "/internal/planner":    {"consumer"},
-	module + "/internal/policies":   {"consumer"},
-	module + "/internal/sweeper":    {"consumer"},
+	module + "/internal/planner":    {"consumer", "poll"},
+	module + "/internal/policies":   {"consumer", "poll"},
+	module + "/internal/sweeper":    {"consumer", "poll"},
 	module + "/internal/errands":    {"internal/deaths", "internal/fleet", "internal/lookout", "internal/planner", "internal/policies", "internal/sweeper"},
 	"github.com/go-zookeeper/zk":    {"slots", "internal/keeper", "internal/testing/servertest"},
 	"github.com/alicebob/miniredis": {"rmqtest", "internal/testing/servertest", "examples"},
@@ -220,6 +221,7 @@ func TestRightImportsPass(t *testing.T) {
 		"journal/recovery":            {module + "/journal", module + "/luascripts/byhand", module + "/message"},
 		"luascripts/byhand":           {module + "/luascripts", module + "/internal/x"},
 		"inspector":                   {module + "/luascripts", module + "/luascripts/byhand"},
+		"poll":                        {module + "/consumer", module + "/internal/lookout", module + "/internal/wakeups"},
 		"rmq":                         {module + "/producer", module + "/consumer", module + "/inspector", module + "/message"},
 		"rmqhttp":                     {module + "/rmq", "net/http"},
 		"rmqtest":                     {module + "/rmq", "github.com/alicebob/miniredis/v2", "testing"},
