@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/spf13/cobra"
 )
 
@@ -70,7 +71,7 @@ flight.`,
 
 type cancelJSON struct {
 	Topic string `json:"topic"`
-	shown
+	wire.Shown
 	Removed  bool `json:"removed"`
 	InFlight bool `json:"in_flight"`
 }

@@ -48,12 +48,8 @@ func (a *app) connect() (*inspector.Inspector, error) {
 		a.rdb = rdb
 	}
 	cfg := inspector.Config{Namespace: a.space(), Journal: a.toTell()}
-	if servers := a.zooKeeper(); servers != "" {
-		cfg.Slots = slots.ZooKeeper(slots.ZooKeeperConfig{
-			Servers: strings.Split(servers, ","),
-			Root:    flagOrEnv(a.zkRoot, "RMQ_ZK_ROOT", ""),
-			Auth:    flagOrEnv(a.zkAuth, "RMQ_ZK_AUTH", ""),
-		})
+	if keeper := a.zooKeeperConfig(); keeper.Servers != nil {
+		cfg.Slots = slots.ZooKeeper(keeper)
 	}
 	return inspector.New(a.rdb, cfg)
 }
@@ -108,6 +104,18 @@ func serverOf(rdb redis.UniversalClient) string {
 
 // zooKeeper is where ZooKeeper is; empty if not given.
 func (a *app) zooKeeper() string { return flagOrEnv(a.zk, "RMQ_ZK", "") }
+
+// zooKeeperConfig is how it is reached; without servers if it is not given.
+func (a *app) zooKeeperConfig() (cfg slots.ZooKeeperConfig) {
+	if servers := a.zooKeeper(); servers != "" {
+		cfg = slots.ZooKeeperConfig{
+			Servers: strings.Split(servers, ","),
+			Root:    flagOrEnv(a.zkRoot, "RMQ_ZK_ROOT", ""),
+			Auth:    flagOrEnv(a.zkAuth, "RMQ_ZK_AUTH", ""),
+		}
+	}
+	return cfg
+}
 
 // qualified is a topic with its namespace in front, as the journal has it.
 func (a *app) qualified(topic string) string { return luascripts.Qualify(a.space(), topic) }

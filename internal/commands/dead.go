@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -170,19 +171,19 @@ func (a *app) notDead(topic, content string) error {
 
 // deadJSON is a dead message, as it is listed and exported.
 type deadJSON struct {
-	shown
-	Slot     int    `json:"slot"`
-	Died     stamp  `json:"died"`
-	Attempts int    `json:"attempts,omitempty"`
-	First    stamp  `json:"first_failure,omitzero"`
-	Last     stamp  `json:"last_failure,omitzero"`
-	Worker   string `json:"worker,omitempty"`
-	Priority int64  `json:"priority,omitempty"`
-	Reason   string `json:"reason,omitempty"`
+	wire.Shown
+	Slot     int        `json:"slot"`
+	Died     wire.Stamp `json:"died"`
+	Attempts int        `json:"attempts,omitempty"`
+	First    wire.Stamp `json:"first_failure,omitzero"`
+	Last     wire.Stamp `json:"last_failure,omitzero"`
+	Worker   string     `json:"worker,omitempty"`
+	Priority int64      `json:"priority,omitempty"`
+	Reason   string     `json:"reason,omitempty"`
 }
 
 func (a *app) deadObject(e inspector.Entry) deadJSON {
-	j := deadJSON{shown: a.shown(e.Content), Slot: e.Slot, Died: stamp{e.Died}}
+	j := deadJSON{Shown: a.shown(e.Content), Slot: e.Slot, Died: wire.At(e.Died)}
 	if f := failureOf(e.Failure); f != nil {
 		j.Attempts, j.First, j.Last, j.Worker, j.Priority, j.Reason = f.Attempts, f.First, f.Last, f.Worker, f.Priority, f.Reason
 	}

@@ -18,7 +18,7 @@
 //
 //	i, err := a.inspector(cmd.Context())    // connects; it is closed by run
 //	content, err := a.content(args[1])      // a CONTENT from the command line, with --base64
-//	if a.json { return a.object(v) }        // one line; content by a.shown, times by stamp, durations by millis
+//	if a.json { return a.object(v) }        // one line; content by a.shown, times by wire.Stamp, durations by wire.Millis
 //	t := a.table("slot#", "when", "content")  // "#": a number, to the right
 //	t.row(7, "due in 4m", a.text(content))
 //	return t.end()

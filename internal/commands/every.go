@@ -10,6 +10,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -27,39 +28,39 @@ runs, nothing is sent. Programs set plans, too, mostly each time they start.`,
 
 // planJSON is a plan. Next is missing when it has ended.
 type planJSON struct {
-	Topic string `json:"topic"`
-	Name  string `json:"name"`
-	Slot  int    `json:"slot"`
-	Next  stamp  `json:"next,omitzero"`
-	Set   stamp  `json:"set,omitzero"`
+	Topic string     `json:"topic"`
+	Name  string     `json:"name"`
+	Slot  int        `json:"slot"`
+	Next  wire.Stamp `json:"next,omitzero"`
+	Set   wire.Stamp `json:"set,omitzero"`
 	*ruleJSON
 	Error string `json:"error,omitempty"` // why the rule cannot be read here
 }
 
 // ruleJSON is what a plan sends, and when.
 type ruleJSON struct {
-	shown
-	Basis    string `json:"basis,omitempty"`
-	Priority int64  `json:"priority,omitempty"`
-	Cron     string `json:"cron,omitempty"`
-	Zone     string `json:"zone,omitempty"`
-	Delay    millis `json:"delay_ms,omitempty"`
-	Period   millis `json:"period_ms,omitempty"`
-	Repeat   int    `json:"repeat,omitempty"`
-	From     stamp  `json:"from,omitzero"`
-	Until    stamp  `json:"until,omitzero"`
-	Missed   string `json:"missed"`
+	wire.Shown
+	Basis    string      `json:"basis,omitempty"`
+	Priority int64       `json:"priority,omitempty"`
+	Cron     string      `json:"cron,omitempty"`
+	Zone     string      `json:"zone,omitempty"`
+	Delay    wire.Millis `json:"delay_ms,omitempty"`
+	Period   wire.Millis `json:"period_ms,omitempty"`
+	Repeat   int         `json:"repeat,omitempty"`
+	From     wire.Stamp  `json:"from,omitzero"`
+	Until    wire.Stamp  `json:"until,omitzero"`
+	Missed   string      `json:"missed"`
 }
 
 func (a *app) planOf(topic string, p inspector.Plan) planJSON {
-	j := planJSON{Topic: topic, Name: p.Name, Slot: p.Slot, Next: stamp{p.Next}, Set: stamp{p.Set}}
+	j := planJSON{Topic: topic, Name: p.Name, Slot: p.Slot, Next: wire.At(p.Next), Set: wire.At(p.Set)}
 	if p.Err != nil {
 		j.Error = oneLine(p.Err.Error())
 		return j
 	}
 	j.ruleJSON = &ruleJSON{
-		a.shown(p.Content), p.SlotBasis, p.Priority, p.Cron, p.Zone, millis(p.Delay), millis(p.Period), p.Repeat,
-		stamp{p.From}, stamp{p.Until}, p.Missed.String(),
+		a.shown(p.Content), p.SlotBasis, p.Priority, p.Cron, p.Zone, wire.Millis(p.Delay), wire.Millis(p.Period), p.Repeat,
+		wire.At(p.From), wire.At(p.Until), p.Missed.String(),
 	}
 	return j
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/wire"
 )
 
 func (a *app) explainCommand() *cobra.Command {
@@ -144,14 +145,14 @@ func (a *app) describe(e inspector.Explanation) {
 	content := shorten(a.text(e.Content), max(a.width()-columns(where), 20))
 	fmt.Fprintln(a.out, a.paint(bold, content)+where) // as it is: wrapping would lose spaces
 	line := func(label, text string) { a.detail("  "+label, indent, text) }
-	exact := func(t stamp) string { return " (" + moment(t.Time) + ")" }
+	exact := func(t wire.Stamp) string { return " (" + moment(t.Time) + ")" }
 
 	if w := e.Waiting; w != nil {
 		switch {
 		case w.Priority > 0:
 			line("waiting", fmt.Sprintf("with priority %d, %s", w.Priority, before(e.Before, e.Beside)))
 		default:
-			line("waiting", until(w.Due, e.Now)+exact(stamp{w.Due})+", "+before(e.Before, 0))
+			line("waiting", until(w.Due, e.Now)+exact(wire.At(w.Due))+", "+before(e.Before, 0))
 		}
 	}
 	if f := e.Flight; f != nil {
@@ -170,7 +171,7 @@ func (a *app) describe(e inspector.Explanation) {
 		if r.Due.IsZero() {
 			text += ", at once"
 		} else {
-			text += ", " + until(r.Due, e.Now) + exact(stamp{r.Due})
+			text += ", " + until(r.Due, e.Now) + exact(wire.At(r.Due))
 		}
 		if e.PutBack != nil && r.Attempt == 1 {
 			label = "waiting"
@@ -182,7 +183,7 @@ func (a *app) describe(e inspector.Explanation) {
 		line(label, text)
 	}
 	if d := e.Dead; d != nil {
-		line("dead", "died "+humantime.Ago(e.Now.Sub(d.Died))+exact(stamp{d.Died})+"; "+a.Name+" dead requeue has it delivered again")
+		line("dead", "died "+humantime.Ago(e.Now.Sub(d.Died))+exact(wire.At(d.Died))+"; "+a.Name+" dead requeue has it delivered again")
 	}
 	if p := e.PutBack; p != nil {
 		line("put back", putBackLine(p, e.Now))
@@ -196,7 +197,7 @@ func (a *app) describe(e inspector.Explanation) {
 		line(l.label, l.text)
 	}
 	if !e.Unique.IsZero() {
-		line("unique", "for "+humantime.Duration(e.Unique.Sub(e.Now))+exact(stamp{e.Unique})+": an equal one is a duplicate")
+		line("unique", "for "+humantime.Duration(e.Unique.Sub(e.Now))+exact(wire.At(e.Unique))+": an equal one is a duplicate")
 	}
 	for n, text := range e.WaitsFor {
 		label := "waits for"
@@ -255,9 +256,9 @@ func before(n, beside int) string {
 
 type explanationJSON struct {
 	Topic string `json:"topic"`
-	shown
+	wire.Shown
 	Slot     int          `json:"slot"`
-	Now      stamp        `json:"now"`
+	Now      wire.Stamp   `json:"now"`
 	Waiting  *entryJSON   `json:"waiting,omitempty"`
 	Before   *int         `json:"before,omitempty"`
 	Beside   *int         `json:"same_priority,omitempty"` // that may go before it, too
@@ -267,49 +268,49 @@ type explanationJSON struct {
 	Failure  *failureJSON `json:"failure,omitempty"`
 	PutBack  *putBackJSON `json:"put_back,omitempty"`
 	Note     *noteJSON    `json:"note,omitempty"`
-	Unique   stamp        `json:"unique_until,omitzero"`
+	Unique   wire.Stamp   `json:"unique_until,omitzero"`
 	WaitsFor []string     `json:"waits_for"`
 	Journal  []rowJSON    `json:"journal,omitempty"`
 }
 
 type flightJSON struct {
-	Worker    string `json:"worker"`
-	Since     stamp  `json:"since,omitzero"`
-	Attempt   int    `json:"attempt"`
-	LeaseEnds stamp  `json:"lease_ends,omitzero"`
-	Batch     int    `json:"batch"`
+	Worker    string     `json:"worker"`
+	Since     wire.Stamp `json:"since,omitzero"`
+	Attempt   int        `json:"attempt"`
+	LeaseEnds wire.Stamp `json:"lease_ends,omitzero"`
+	Batch     int        `json:"batch"`
 }
 
 // failureJSON is what is known of failures.
 type failureJSON struct {
-	Attempts int    `json:"attempts"`
-	First    stamp  `json:"first,omitzero"`
-	Last     stamp  `json:"last,omitzero"`
-	Priority int64  `json:"priority,omitempty"`
-	Worker   string `json:"worker,omitempty"`
-	Reason   string `json:"reason,omitempty"`
+	Attempts int        `json:"attempts"`
+	First    wire.Stamp `json:"first,omitzero"`
+	Last     wire.Stamp `json:"last,omitzero"`
+	Priority int64      `json:"priority,omitempty"`
+	Worker   string     `json:"worker,omitempty"`
+	Reason   string     `json:"reason,omitempty"`
 }
 
 // putBackJSON is what is known of a message that its handler put back.
 type putBackJSON struct {
-	First  stamp  `json:"first"`
-	Last   stamp  `json:"last"`
-	Worker string `json:"worker,omitempty"`
-	Reason string `json:"reason,omitempty"`
+	First  wire.Stamp `json:"first"`
+	Last   wire.Stamp `json:"last"`
+	Worker string     `json:"worker,omitempty"`
+	Reason string     `json:"reason,omitempty"`
 }
 
 func putBackOf(p *inspector.PutBack) *putBackJSON {
 	if p == nil {
 		return nil
 	}
-	return &putBackJSON{stamp{p.First}, stamp{p.Last}, p.Worker, strings.ToValidUTF8(p.Reason, "\ufffd")}
+	return &putBackJSON{wire.At(p.First), wire.At(p.Last), p.Worker, strings.ToValidUTF8(p.Reason, "\ufffd")}
 }
 
 func failureOf(f *inspector.Failure) *failureJSON {
 	if f == nil {
 		return nil
 	}
-	return &failureJSON{f.Attempts, stamp{f.First}, stamp{f.Last}, f.Priority, f.Worker, strings.ToValidUTF8(f.Reason, "\ufffd")}
+	return &failureJSON{f.Attempts, wire.At(f.First), wire.At(f.Last), f.Priority, f.Worker, strings.ToValidUTF8(f.Reason, "\ufffd")}
 }
 
 func (a *app) explained(e inspector.Explanation) explanationJSON {
@@ -318,13 +319,13 @@ func (a *app) explained(e inspector.Explanation) explanationJSON {
 			return nil
 		}
 		j := a.entryOf("", *at)
-		j.shown = shown{} // it is printed once
+		j.Shown = wire.Shown{} // it is printed once
 		return &j
 	}
 	j := explanationJSON{
-		Topic: e.Topic.Name, shown: a.shown(e.Content), Slot: e.Slot, Now: stamp{e.Now},
+		Topic: e.Topic.Name, Shown: a.shown(e.Content), Slot: e.Slot, Now: wire.At(e.Now),
 		Waiting: entry(e.Waiting), Retry: entry(e.Retry), Dead: entry(e.Dead), Failure: failureOf(e.Failure), PutBack: putBackOf(e.PutBack),
-		Note: noteOf(e.Note), Unique: stamp{e.Unique},
+		Note: noteOf(e.Note), Unique: wire.At(e.Unique),
 		WaitsFor: append([]string{}, e.WaitsFor...),
 	}
 	if e.Waiting != nil {
@@ -334,7 +335,7 @@ func (a *app) explained(e inspector.Explanation) explanationJSON {
 		}
 	}
 	if f := e.Flight; f != nil {
-		j.Flight = &flightJSON{f.Worker, stamp{f.Since}, f.Attempt, stamp{f.LeaseEnds}, f.Batch}
+		j.Flight = &flightJSON{f.Worker, wire.At(f.Since), f.Attempt, wire.At(f.LeaseEnds), f.Batch}
 	}
 	return j
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -233,7 +234,7 @@ func endedText(e journal.Ended) string {
 
 type historyJSON struct {
 	Topic string `json:"topic"`
-	shown
+	wire.Shown
 	Slot    int       `json:"slot"`
 	Verdict string    `json:"verdict"`
 	Rows    []rowJSON `json:"rows"`
@@ -241,15 +242,15 @@ type historyJSON struct {
 
 // rowJSON is a row of the journal.
 type rowJSON struct {
-	At       stamp  `json:"at"`
-	What     string `json:"what"`
-	Number   int64  `json:"number"`
-	Due      stamp  `json:"due,omitzero"`
-	Priority int64  `json:"priority,omitempty"`
-	Attempt  int    `json:"attempt,omitempty"`
-	Worker   string `json:"worker,omitempty"`
-	Host     string `json:"host,omitempty"`
-	Reason   string `json:"reason,omitempty"`
+	At       wire.Stamp `json:"at"`
+	What     string     `json:"what"`
+	Number   int64      `json:"number"`
+	Due      wire.Stamp `json:"due,omitzero"`
+	Priority int64      `json:"priority,omitempty"`
+	Attempt  int        `json:"attempt,omitempty"`
+	Worker   string     `json:"worker,omitempty"`
+	Host     string     `json:"host,omitempty"`
+	Reason   string     `json:"reason,omitempty"`
 }
 
 func (a *app) historyOf(t message.Topic, h journal.History, topic, content string) historyJSON {
@@ -259,16 +260,16 @@ func (a *app) historyOf(t message.Topic, h journal.History, topic, content strin
 func rowsOf(t message.Topic, h journal.History) []rowJSON {
 	rows := map[int64]rowJSON{}
 	for _, s := range h.Sent {
-		r := rowJSON{At: stamp{time.UnixMilli(s.At)}, What: sentWord, Number: s.Number}
+		r := rowJSON{At: wire.At(time.UnixMilli(s.At)), What: sentWord, Number: s.Number}
 		if t.Kind.Timed() {
-			r.Due = stamp{time.UnixMilli(s.Score)}
+			r.Due = wire.At(time.UnixMilli(s.Score))
 		} else {
 			r.Priority = s.Score
 		}
 		rows[s.ID] = r
 	}
 	for _, e := range h.Ended {
-		rows[e.ID] = rowJSON{At: stamp{time.UnixMilli(e.At)}, What: e.What, Number: e.Number, Attempt: e.Attempt, Worker: e.Worker, Host: e.Host, Reason: e.Reason}
+		rows[e.ID] = rowJSON{At: wire.At(time.UnixMilli(e.At)), What: e.What, Number: e.Number, Attempt: e.Attempt, Worker: e.Worker, Host: e.Host, Reason: e.Reason}
 	}
 	all := []rowJSON{}
 	for _, l := range eventsOf(t, h) {

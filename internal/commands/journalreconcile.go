@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/journal/recovery"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -104,7 +105,7 @@ func (r *reconcile) run(ctx context.Context) error {
 	case err != nil:
 		return byFlag(err)
 	case r.json:
-		return r.object(reconciledJSON{done.Looked, done.Gone, done.Dead, done.Adopted, done.Missing, stamp{done.Forgot.Noticed}, stamp{done.Forgot.Since}})
+		return r.object(reconciledJSON{done.Looked, done.Gone, done.Dead, done.Adopted, done.Missing, wire.At(done.Forgot.Noticed), wire.At(done.Forgot.Since)})
 	}
 	r.say("%s", reconciledWords(done))
 	return nil
@@ -122,13 +123,13 @@ func reconciledWords(n recovery.Reconciled) string {
 }
 
 type reconciledJSON struct {
-	Looked  int   `json:"looked"`
-	Gone    int   `json:"gone"`
-	Dead    int   `json:"dead"`
-	Adopted int   `json:"adopted"`
-	Missing int   `json:"missing"`
-	Noticed stamp `json:"forgot_noticed,omitzero"`
-	Since   stamp `json:"forgot_since,omitzero"`
+	Looked  int        `json:"looked"`
+	Gone    int        `json:"gone"`
+	Dead    int        `json:"dead"`
+	Adopted int        `json:"adopted"`
+	Missing int        `json:"missing"`
+	Noticed wire.Stamp `json:"forgot_noticed,omitzero"`
+	Since   wire.Stamp `json:"forgot_since,omitzero"`
 }
 
 // forgottenLine says what Redis has forgotten of one topic.

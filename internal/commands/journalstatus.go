@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -140,10 +141,10 @@ func hostOf(s journal.Status, writer int64) string {
 
 type statusJSON struct {
 	Journal string       `json:"journal"`
-	Since   stamp        `json:"since,omitzero"`
+	Since   wire.Stamp   `json:"since,omitzero"`
 	Sends   int64        `json:"sends"`
 	Ends    int64        `json:"ends"`
-	Behind  millis       `json:"behind_ms"`
+	Behind  wire.Millis  `json:"behind_ms"`
 	Gaps    []gapJSON    `json:"gaps"`
 	Writers []writerJSON `json:"writers"`
 	Topics  []owedJSON   `json:"topics"`
@@ -152,36 +153,36 @@ type statusJSON struct {
 }
 
 type gapJSON struct {
-	From   stamp  `json:"from"`
-	To     stamp  `json:"to"`
-	Sends  int64  `json:"sends"`
-	Ends   int64  `json:"ends"`
-	Writer int64  `json:"writer"`
-	Host   string `json:"host,omitempty"`
+	From   wire.Stamp `json:"from"`
+	To     wire.Stamp `json:"to"`
+	Sends  int64      `json:"sends"`
+	Ends   int64      `json:"ends"`
+	Writer int64      `json:"writer"`
+	Host   string     `json:"host,omitempty"`
 }
 
 type writerJSON struct {
-	Writer  int64  `json:"writer"`
-	Host    string `json:"host,omitempty"`
-	Began   stamp  `json:"began"`
-	Flushed stamp  `json:"flushed"`
-	Closed  stamp  `json:"closed,omitzero"`
-	Alive   bool   `json:"alive"`
+	Writer  int64      `json:"writer"`
+	Host    string     `json:"host,omitempty"`
+	Began   wire.Stamp `json:"began"`
+	Flushed wire.Stamp `json:"flushed"`
+	Closed  wire.Stamp `json:"closed,omitzero"`
+	Alive   bool       `json:"alive"`
 }
 
 type forgotJSON struct {
-	Topic    string `json:"topic"`
-	Slots    []int  `json:"slots"`
-	Messages int    `json:"messages"`
-	Since    stamp  `json:"since,omitzero"`
+	Topic    string     `json:"topic"`
+	Slots    []int      `json:"slots"`
+	Messages int        `json:"messages"`
+	Since    wire.Stamp `json:"since,omitzero"`
 }
 
 // outboxJSON is what of SendTx is not sent.
 type outboxJSON struct {
-	Waiting int64  `json:"waiting"`
-	Since   stamp  `json:"since,omitzero"`
-	Refused int64  `json:"refused"`
-	Reason  string `json:"reason,omitempty"`
+	Waiting int64      `json:"waiting"`
+	Since   wire.Stamp `json:"since,omitzero"`
+	Refused int64      `json:"refused"`
+	Reason  string     `json:"reason,omitempty"`
 }
 
 type owedJSON struct {
@@ -191,19 +192,19 @@ type owedJSON struct {
 }
 
 func (a *app) statusOf(from string, s journal.Status) statusJSON {
-	j := statusJSON{Journal: from, Since: stamp{s.Since}, Sends: s.Sent, Ends: s.Ended, Behind: millis(s.Behind), Gaps: []gapJSON{}, Writers: []writerJSON{}, Topics: []owedJSON{},
-		Outbox: outboxJSON{s.Outbox.Waiting, stamp{s.Outbox.Since}, s.Outbox.Refused, s.Outbox.Reason}}
+	j := statusJSON{Journal: from, Since: wire.At(s.Since), Sends: s.Sent, Ends: s.Ended, Behind: wire.Millis(s.Behind), Gaps: []gapJSON{}, Writers: []writerJSON{}, Topics: []owedJSON{},
+		Outbox: outboxJSON{s.Outbox.Waiting, wire.At(s.Outbox.Since), s.Outbox.Refused, s.Outbox.Reason}}
 	for _, g := range s.Gaps {
-		j.Gaps = append(j.Gaps, gapJSON{stamp{g.Begins}, stamp{g.Ends}, g.Sends, g.Endings, g.Writer, hostOf(s, g.Writer)})
+		j.Gaps = append(j.Gaps, gapJSON{wire.At(g.Begins), wire.At(g.Ends), g.Sends, g.Endings, g.Writer, hostOf(s, g.Writer)})
 	}
 	for _, w := range s.Writers {
-		j.Writers = append(j.Writers, writerJSON{w.ID, w.Host, stamp{w.Began}, stamp{w.Flushed}, stamp{w.Closed}, w.Alive})
+		j.Writers = append(j.Writers, writerJSON{w.ID, w.Host, wire.At(w.Began), wire.At(w.Flushed), wire.At(w.Closed), w.Alive})
 	}
 	for _, of := range s.Topics {
 		j.Topics = append(j.Topics, owedJSON{a.bare(of.Topic), of.Owed, of.Dead})
 	}
 	for _, f := range s.Forgotten {
-		j.Forgot = append(j.Forgot, forgotJSON{a.bare(f.Topic), f.Slots, f.Messages, stamp{f.Since}})
+		j.Forgot = append(j.Forgot, forgotJSON{a.bare(f.Topic), f.Slots, f.Messages, wire.At(f.Since)})
 	}
 	return j
 }

@@ -2,13 +2,12 @@ package commands
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"time"
 	"unicode"
 	"unicode/utf16"
-	"unicode/utf8"
+
+	"github.com/slotmq/go-rmq/internal/wire"
 )
 
 // object prints a line of JSON.
@@ -54,31 +53,5 @@ func addLine(b *bytes.Buffer, v any) error {
 
 func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
-// shown is a content in JSON: as text if it is UTF-8, else, or with --base64, in the field
-// content_base64. It is to be embedded.
-type shown struct {
-	Content *string `json:"content,omitempty"`
-	Base64  string  `json:"content_base64,omitempty"`
-}
-
-func (a *app) shown(content string) shown {
-	if a.base64 || !utf8.ValidString(content) {
-		return shown{Base64: base64.StdEncoding.EncodeToString([]byte(content))}
-	}
-	return shown{Content: &content}
-}
-
-// stamp is a time in JSON: RFC 3339 in UTC, with milliseconds. With omitzero no time is
-// left out.
-type stamp struct{ time.Time }
-
-func (s stamp) MarshalJSON() ([]byte, error) {
-	return []byte(s.UTC().Format(`"2006-01-02T15:04:05.000Z"`)), nil
-}
-
-// millis is a duration in JSON. The name of its field ends with _ms.
-type millis time.Duration
-
-func (m millis) MarshalJSON() ([]byte, error) {
-	return fmt.Append(nil, time.Duration(m).Milliseconds()), nil
-}
+// shown is a content in JSON. With --base64 it is base64 in any case.
+func (a *app) shown(content string) wire.Shown { return wire.Show(content, a.base64) }

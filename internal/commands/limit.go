@@ -8,6 +8,7 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/internal/wire"
 )
 
 func (a *app) limitCommand() *cobra.Command {
@@ -82,9 +83,9 @@ Without flags it shows the limit that holds, which rmq stats does, too.`,
 }
 
 type limitJSON struct {
-	Rate        float64 `json:"rate_per_second,omitempty"`
-	Concurrency int     `json:"concurrency,omitempty"`
-	For         millis  `json:"for_ms"`
+	Rate        float64     `json:"rate_per_second,omitempty"`
+	Concurrency int         `json:"concurrency,omitempty"`
+	For         wire.Millis `json:"for_ms"`
 }
 
 // limitOf is a limit in JSON; nil if there is none.
@@ -92,7 +93,7 @@ func limitOf(p inspector.Policy) *limitJSON {
 	if p == (inspector.Policy{}) {
 		return nil
 	}
-	return &limitJSON{p.Rate, p.Concurrency, millis(p.For)}
+	return &limitJSON{p.Rate, p.Concurrency, wire.Millis(p.For)}
 }
 
 // left is a limit that holds in words, for about how long.

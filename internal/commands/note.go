@@ -9,6 +9,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/wire"
 )
 
 // labelled is a line of what is said about a message.
@@ -44,9 +45,9 @@ func noteLines(n *inspector.Note, now time.Time) (all []labelled) {
 
 type noteJSON struct {
 	Sends   int               `json:"sends"`
-	First   stamp             `json:"first"`
-	Last    stamp             `json:"last"`
-	Expires stamp             `json:"expires,omitzero"`
+	First   wire.Stamp        `json:"first"`
+	Last    wire.Stamp        `json:"last"`
+	Expires wire.Stamp        `json:"expires,omitzero"`
 	Headers map[string]string `json:"headers,omitempty"`
 }
 
@@ -54,5 +55,5 @@ func noteOf(n *inspector.Note) *noteJSON {
 	if n == nil {
 		return nil
 	}
-	return &noteJSON{n.Sends, stamp{n.First}, stamp{n.Last}, stamp{n.Expires}, n.Headers}
+	return &noteJSON{n.Sends, wire.At(n.First), wire.At(n.Last), wire.At(n.Expires), n.Headers}
 }

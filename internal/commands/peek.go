@@ -10,6 +10,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -98,17 +99,17 @@ latest first. Nothing is taken or changed.`,
 // entryJSON is a message and its place.
 type entryJSON struct {
 	Topic string `json:"topic,omitempty"`
-	shown
-	Slot     int    `json:"slot"`
-	State    string `json:"state"`
-	Due      stamp  `json:"due,omitzero"`
-	Priority int64  `json:"priority,omitempty"`
-	Attempt  int    `json:"attempt,omitempty"`
-	Died     stamp  `json:"died,omitzero"`
+	wire.Shown
+	Slot     int        `json:"slot"`
+	State    string     `json:"state"`
+	Due      wire.Stamp `json:"due,omitzero"`
+	Priority int64      `json:"priority,omitempty"`
+	Attempt  int        `json:"attempt,omitempty"`
+	Died     wire.Stamp `json:"died,omitzero"`
 }
 
 func (a *app) entryOf(topic string, e inspector.Entry) entryJSON {
-	return entryJSON{topic, a.shown(e.Content), e.Slot, string(e.State), stamp{e.Due}, e.Priority, e.Attempt, stamp{e.Died}}
+	return entryJSON{topic, a.shown(e.Content), e.Slot, string(e.State), wire.At(e.Due), e.Priority, e.Attempt, wire.At(e.Died)}
 }
 
 // when says in a few words when an entry will be delivered, or was.

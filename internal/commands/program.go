@@ -19,6 +19,9 @@ type Program struct {
 	// Databases opens the database of a journal that is there already. It need not connect yet. Without it
 	// the program knows no journal.
 	Databases func(url string) (*sql.DB, journal.Dialect, error)
+
+	// Services are further commands, which work until they are ended.
+	Services []Service
 }
 
 // memory is how much this process takes before garbage is thrown away at once. Contents may be

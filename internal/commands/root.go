@@ -11,6 +11,7 @@ import (
 const (
 	groupLook   = "look"
 	groupChange = "change"
+	groupServe  = "serve"
 )
 
 // looking are the commands that change nothing.
@@ -94,6 +95,12 @@ in Go, "\x00\n"; --base64 takes and shows them so. Exit codes: 0 done, 1 failed,
 	}
 	add(groupLook, a.looking())
 	add(groupChange, a.changing())
+	if len(a.Services) > 0 {
+		root.AddGroup(&cobra.Group{ID: groupServe, Title: "To serve:"})
+	}
+	for _, s := range a.Services {
+		add(groupServe, []*cobra.Command{a.serviceCommand(s)})
+	}
 	root.SetHelpCommand(helpCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

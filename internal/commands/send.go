@@ -13,6 +13,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 )
@@ -293,17 +294,17 @@ func (s *sending) read(ctx context.Context, arg string) (string, error) {
 
 type receiptJSON struct {
 	Topic string `json:"topic"`
-	shown
-	Outcome  string `json:"outcome"`
-	Slot     int    `json:"slot"`
-	Due      stamp  `json:"due,omitzero"`
-	Past     bool   `json:"past,omitempty"`
-	Priority int64  `json:"priority,omitempty"`
+	wire.Shown
+	Outcome  string     `json:"outcome"`
+	Slot     int        `json:"slot"`
+	Due      wire.Stamp `json:"due,omitzero"`
+	Past     bool       `json:"past,omitempty"`
+	Priority int64      `json:"priority,omitempty"`
 }
 
 // report prints the receipt.
 func (s *sending) report(ctx context.Context, p payload, m message.Message, r producer.Receipt) error {
-	j := receiptJSON{Topic: s.topic.Name, shown: s.shown(p.content), Outcome: r.Outcome.String(), Slot: r.Slot, Due: stamp{r.Due}, Past: r.Past}
+	j := receiptJSON{Topic: s.topic.Name, Shown: s.shown(p.content), Outcome: r.Outcome.String(), Slot: r.Slot, Due: wire.At(r.Due), Past: r.Past}
 	duplicate := r.Outcome == producer.Duplicate // then nothing was stored
 	switch m := m.(type) {
 	case message.Priority:
@@ -312,7 +313,7 @@ func (s *sending) report(ctx context.Context, p payload, m message.Message, r pr
 		}
 	case message.RangeMerge:
 		if r.Outcome == producer.Merged && !m.Extend { // it kept its first time
-			j.Due = stamp{s.dueOf(ctx, p, r.Slot)}
+			j.Due = wire.At(s.dueOf(ctx, p, r.Slot))
 		}
 	}
 	if s.json {

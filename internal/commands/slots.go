@@ -11,6 +11,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/wire"
 )
 
 func (a *app) slotsCommand() *cobra.Command {
@@ -51,22 +52,22 @@ type slotJSON struct {
 	Topic string `json:"topic"`
 	Slot  int    `json:"slot"`
 	countsJSON
-	Next      stamp  `json:"next,omitzero"`
-	Priority  int64  `json:"priority,omitempty"`
-	Worker    string `json:"worker,omitempty"`
-	Unseen    bool   `json:"worker_unseen,omitempty"` // it is not known who it is
-	Holder    string `json:"holder,omitempty"`
-	Since     stamp  `json:"since,omitzero"`
-	Attempt   int    `json:"attempt,omitempty"`
-	LeaseEnds stamp  `json:"lease_ends,omitzero"`
-	Paused    stamp  `json:"paused,omitzero"`
+	Next      wire.Stamp `json:"next,omitzero"`
+	Priority  int64      `json:"priority,omitempty"`
+	Worker    string     `json:"worker,omitempty"`
+	Unseen    bool       `json:"worker_unseen,omitempty"` // it is not known who it is
+	Holder    string     `json:"holder,omitempty"`
+	Since     wire.Stamp `json:"since,omitzero"`
+	Attempt   int        `json:"attempt,omitempty"`
+	LeaseEnds wire.Stamp `json:"lease_ends,omitzero"`
+	Paused    wire.Stamp `json:"paused,omitzero"`
 }
 
 func (a *app) slotObjects(topic string, slots []inspector.Slot) error {
 	for _, s := range slots {
 		err := a.object(slotJSON{
-			Topic: topic, Slot: s.Index, countsJSON: countsOf(s.Counts, s.Overdue), Next: stamp{s.Next}, Priority: s.Priority,
-			Worker: s.Worker, Unseen: s.Unseen, Holder: s.Holder, Since: stamp{s.Since}, Attempt: s.Attempt, LeaseEnds: stamp{s.LeaseEnds}, Paused: stamp{s.Paused},
+			Topic: topic, Slot: s.Index, countsJSON: countsOf(s.Counts, s.Overdue), Next: wire.At(s.Next), Priority: s.Priority,
+			Worker: s.Worker, Unseen: s.Unseen, Holder: s.Holder, Since: wire.At(s.Since), Attempt: s.Attempt, LeaseEnds: wire.At(s.LeaseEnds), Paused: wire.At(s.Paused),
 		})
 		if err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/wire"
 )
 
 func (a *app) statsCommand() *cobra.Command {
@@ -131,16 +132,16 @@ func (a *app) topicsOf(ctx context.Context, i *inspector.Inspector, args []strin
 
 // countsJSON are counts of a topic or a slot.
 type countsJSON struct {
-	Waiting  int    `json:"waiting"`
-	Due      int    `json:"due"`
-	Overdue  millis `json:"overdue_ms"`
-	InFlight int    `json:"in_flight"`
-	Retrying int    `json:"retrying"`
-	Dead     int    `json:"dead"`
+	Waiting  int         `json:"waiting"`
+	Due      int         `json:"due"`
+	Overdue  wire.Millis `json:"overdue_ms"`
+	InFlight int         `json:"in_flight"`
+	Retrying int         `json:"retrying"`
+	Dead     int         `json:"dead"`
 }
 
 func countsOf(c inspector.Counts, overdue time.Duration) countsJSON {
-	return countsJSON{c.Waiting, c.Due, millis(overdue), c.InFlight, c.Retrying, c.Dead}
+	return countsJSON{c.Waiting, c.Due, wire.Millis(overdue), c.InFlight, c.Retrying, c.Dead}
 }
 
 type statsJSON struct {

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/wire"
 )
 
 func (a *app) topicsCommand() *cobra.Command {
@@ -31,17 +32,17 @@ is a topic of its own: it has messages, and no worker.`,
 
 // topicJSON is the definition of a topic. If it cannot be read, only the name is known.
 type topicJSON struct {
-	Topic   string `json:"topic"`
-	Kind    string `json:"kind,omitempty"`
-	Slots   int    `json:"slots,omitempty"`
-	Literal bool   `json:"literal,omitempty"`
-	Notes   bool   `json:"notes,omitempty"`
-	Sharing string `json:"sharing,omitempty"`
-	Created stamp  `json:"created,omitzero"`
+	Topic   string     `json:"topic"`
+	Kind    string     `json:"kind,omitempty"`
+	Slots   int        `json:"slots,omitempty"`
+	Literal bool       `json:"literal,omitempty"`
+	Notes   bool       `json:"notes,omitempty"`
+	Sharing string     `json:"sharing,omitempty"`
+	Created wire.Stamp `json:"created,omitzero"`
 }
 
 func definitionOf(t inspector.Topic) topicJSON {
-	j := topicJSON{Topic: t.Name, Slots: t.Slots, Literal: t.Literal, Notes: t.Notes, Sharing: t.Sharing, Created: stamp{t.Created}}
+	j := topicJSON{Topic: t.Name, Slots: t.Slots, Literal: t.Literal, Notes: t.Notes, Sharing: t.Sharing, Created: wire.At(t.Created)}
 	if t.Kind != 0 {
 		j.Kind = t.Kind.String()
 	}

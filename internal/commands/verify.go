@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
@@ -118,7 +119,7 @@ type violationJSON struct {
 	Slot  *int   `json:"slot,omitempty"` // none: the topic as a whole
 	Rule  string `json:"rule"`
 	Key   string `json:"key"`
-	shown
+	wire.Shown
 	Detail string `json:"detail,omitempty"`
 }
 
@@ -130,7 +131,7 @@ func (a *app) verified(found []inspector.Violation, topics, slots int) verifyJSO
 			one.Slot = &v.Slot
 		}
 		if v.Content != "" {
-			one.shown = a.shown(v.Content)
+			one.Shown = a.shown(v.Content)
 		}
 		j.Broken = append(j.Broken, one)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/wire"
 )
 
 func (a *app) workersCommand() *cobra.Command {
@@ -47,15 +48,15 @@ because all of them fail: what its handlers need is away.`,
 }
 
 type workerJSON struct {
-	Worker   string           `json:"worker"`
-	Host     string           `json:"host,omitempty"`
-	PID      int              `json:"pid,omitempty"`
-	Version  string           `json:"version,omitempty"`
-	Leaving  bool             `json:"leaving,omitempty"`
-	Until    stamp            `json:"until,omitzero"`
-	Assigned map[string][]int `json:"assigned"`
-	Held     map[string][]int `json:"held,omitempty"`
-	Probing  map[string]stamp `json:"probing,omitempty"`
+	Worker   string                `json:"worker"`
+	Host     string                `json:"host,omitempty"`
+	PID      int                   `json:"pid,omitempty"`
+	Version  string                `json:"version,omitempty"`
+	Leaving  bool                  `json:"leaving,omitempty"`
+	Until    wire.Stamp            `json:"until,omitzero"`
+	Assigned map[string][]int      `json:"assigned"`
+	Held     map[string][]int      `json:"held,omitempty"`
+	Probing  map[string]wire.Stamp `json:"probing,omitempty"`
 }
 
 // unseenJSON is a topic whose workers are not among the others.
@@ -84,11 +85,11 @@ func (a *app) unseenWhy(t inspector.Topic) string {
 
 func (a *app) workerObjects(workers []inspector.Worker, unseen []inspector.Topic) error {
 	for _, w := range workers {
-		probing := map[string]stamp{}
+		probing := map[string]wire.Stamp{}
 		for topic, since := range w.Probing {
-			probing[topic] = stamp{since}
+			probing[topic] = wire.At(since)
 		}
-		err := a.object(workerJSON{w.ID, w.Host, w.PID, w.Version, w.Leaving, stamp{w.Until}, w.Assigned, w.Held, probing})
+		err := a.object(workerJSON{w.ID, w.Host, w.PID, w.Version, w.Leaving, wire.At(w.Until), w.Assigned, w.Held, probing})
 		if err != nil {
 			return err
 		}
