@@ -12,6 +12,8 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/slotmq/go-rmq/internal/humantime"
 )
 
 // batchLine is one line of the input of rmq send --batch.
@@ -83,11 +85,11 @@ func parseLine(line []byte, flags payload) (payload, error) {
 	}{
 		{"range", l.Range, &p.merge}, {"ceiling", l.Ceiling, &p.ceiling}, {"in", l.In, &p.in}, {"unique", l.Unique, &p.unique}, {"ttl", l.TTL, &p.ttl},
 	} {
-		if err := replace(f.to, f.name, f.text, parseSpan); err != nil {
+		if err := replace(f.to, f.name, f.text, humantime.ParseSpan); err != nil {
 			return flags, err
 		}
 	}
-	if err := replace(&p.at, "at", l.At, parseInstant); err != nil {
+	if err := replace(&p.at, "at", l.At, humantime.ParseInstant); err != nil {
 		return flags, err
 	}
 	if l.Headers != nil {

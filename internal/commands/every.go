@@ -86,7 +86,7 @@ func rule(m message.Recurring) string {
 // exactly is a duration of a rule, with nothing left out.
 func exactly(d time.Duration) string {
 	text := humantime.Duration(d)
-	if short, err := parseSpan(text); err != nil || short != d {
+	if short, err := humantime.ParseSpan(text); err != nil || short != d {
 		return d.String()
 	}
 	return text

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/big"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -20,7 +18,7 @@ import (
 type span time.Duration
 
 func (s *span) Set(text string) error {
-	d, err := parseSpan(text)
+	d, err := humantime.ParseSpan(text)
 	*s = span(d)
 	return err
 }
@@ -32,45 +30,6 @@ func (s *span) String() string {
 	return time.Duration(*s).String()
 }
 func (*span) Type() string { return "duration" }
-
-// spanPart is a number with its unit, at the beginning of a text.
-var spanPart = regexp.MustCompile(`^(\d+\.?\d*|\.\d+)(d|h|ms|m|us|µs|s|ns)`)
-
-var spanUnits = map[string]time.Duration{
-	"d": 24 * time.Hour, "h": time.Hour, "m": time.Minute, "s": time.Second,
-	"ms": time.Millisecond, "us": time.Microsecond, "µs": time.Microsecond, "ns": 1,
-}
-
-// parseSpan reads a duration. It computes with whole numbers of any size: one that is too
-// large must not become another one.
-func parseSpan(text string) (time.Duration, error) {
-	const longest = 100 // bytes: more makes no sense
-	wrong := errors.New("not a duration such as 90s, 1h30m or 7d")
-	switch {
-	case text == "0":
-		return 0, nil
-	case text == "" || len(text) > longest:
-		return 0, wrong
-	}
-	sum := new(big.Rat)
-	for rest := text; rest != ""; {
-		part := spanPart.FindStringSubmatch(rest)
-		if part == nil {
-			return 0, wrong
-		}
-		number, ok := new(big.Rat).SetString(part[1])
-		if !ok {
-			return 0, wrong
-		}
-		sum.Add(sum, number.Mul(number, new(big.Rat).SetInt64(int64(spanUnits[part[2]]))))
-		rest = rest[len(part[0]):]
-	}
-	whole := new(big.Int).Quo(sum.Num(), sum.Denom())
-	if !whole.IsInt64() {
-		return 0, errors.New("more than 106751d, the longest duration that there is here")
-	}
-	return time.Duration(whole.Int64()), nil
-}
 
 // age is a span that divides old messages from new ones. An age of nothing would mean all
 // messages; for that you leave the flag out.
@@ -85,7 +44,7 @@ func (a *age) Set(text string) error {
 }
 
 func isSpan(text string) bool {
-	_, err := parseSpan(text)
+	_, err := humantime.ParseSpan(text)
 	return err == nil
 }
 
@@ -119,7 +78,7 @@ func (*slotList) Type() string     { return "slots" }
 type instant struct{ time.Time }
 
 func (i *instant) Set(text string) error {
-	t, err := parseInstant(text)
+	t, err := humantime.ParseInstant(text)
 	i.Time = t
 	return err
 }
@@ -131,21 +90,6 @@ func (i *instant) String() string {
 	return stampText(i.Time)
 }
 func (*instant) Type() string { return "time" }
-
-// instants are the forms of one. Those without a zone are by the clock on the wall here.
-var instants = []string{time.RFC3339Nano, "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02"}
-
-func parseInstant(text string) (time.Time, error) {
-	for _, form := range instants {
-		if t, err := time.ParseInLocation(form, text, time.Local); err == nil {
-			if y := t.UTC().Year(); y < 1970 || y > 9999 { // the zero time, for one, means that none is given
-				return time.Time{}, errors.New("not a time in the years 1970 to 9999")
-			}
-			return t, nil
-		}
-	}
-	return time.Time{}, errors.New(`not a time such as 2026-01-31T15:04:05Z, or "2026-01-31 15:04" by the clock here`)
-}
 
 // stampText is a time as flags and JSON have it.
 func stampText(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/transcript"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -197,7 +198,7 @@ func (p *play) steady(out string) string {
 	out = regexp.MustCompile(`(?m) +$`).ReplaceAllString(out, "")
 	out = strings.ReplaceAll(out, p.worker, "app7-c9a21165")
 	return anyMoment.ReplaceAllStringFunc(out, func(text string) string {
-		t, err := parseInstant(text)
+		t, err := humantime.ParseInstant(text)
 		must(p, err)
 		return t.Add(night.Sub(p.zero)).UTC().Format("2006-01-02 15:04:05.000")
 	})

@@ -1,0 +1,63 @@
+package humantime
+
+import (
+	"errors"
+	"math/big"
+	"regexp"
+	"time"
+)
+
+// spanPart is a number with its unit, at the beginning of a text.
+var spanPart = regexp.MustCompile(`^(\d+\.?\d*|\.\d+)(d|h|ms|m|us|µs|s|ns)`)
+
+var spanUnits = map[string]time.Duration{
+	"d": 24 * time.Hour, "h": time.Hour, "m": time.Minute, "s": time.Second,
+	"ms": time.Millisecond, "us": time.Microsecond, "µs": time.Microsecond, "ns": 1,
+}
+
+// ParseSpan reads a duration: 90s, 1h30m, and with days 7d or 2d12h. It computes with whole numbers of any size: one that is too
+// large must not become another one.
+func ParseSpan(text string) (time.Duration, error) {
+	const longest = 100 // bytes: more makes no sense
+	wrong := errors.New("not a duration such as 90s, 1h30m or 7d")
+	switch {
+	case text == "0":
+		return 0, nil
+	case text == "" || len(text) > longest:
+		return 0, wrong
+	}
+	sum := new(big.Rat)
+	for rest := text; rest != ""; {
+		part := spanPart.FindStringSubmatch(rest)
+		if part == nil {
+			return 0, wrong
+		}
+		number, ok := new(big.Rat).SetString(part[1])
+		if !ok {
+			return 0, wrong
+		}
+		sum.Add(sum, number.Mul(number, new(big.Rat).SetInt64(int64(spanUnits[part[2]]))))
+		rest = rest[len(part[0]):]
+	}
+	whole := new(big.Int).Quo(sum.Num(), sum.Denom())
+	if !whole.IsInt64() {
+		return 0, errors.New("more than 106751d, the longest duration that there is here")
+	}
+	return time.Duration(whole.Int64()), nil
+}
+
+// instants are the forms of one. Those without a zone are by the clock on the wall here.
+var instants = []string{time.RFC3339Nano, "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02"}
+
+// ParseInstant reads a point in time.
+func ParseInstant(text string) (time.Time, error) {
+	for _, form := range instants {
+		if t, err := time.ParseInLocation(form, text, time.Local); err == nil {
+			if y := t.UTC().Year(); y < 1970 || y > 9999 { // the zero time, for one, means that none is given
+				return time.Time{}, errors.New("not a time in the years 1970 to 9999")
+			}
+			return t, nil
+		}
+	}
+	return time.Time{}, errors.New(`not a time such as 2026-01-31T15:04:05Z, or "2026-01-31 15:04" by the clock here`)
+}
