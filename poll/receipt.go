@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"math"
 	"time"
@@ -146,4 +147,14 @@ func (in *reader) bytes(n int) []byte {
 	b := in.rest[:n]
 	in.rest = in.rest[n:]
 	return b
+}
+
+// TopicOf returns the name of the topic that a receipt is about: who passes receipts on may have to know who may
+// finish what.
+func TopicOf(text string) (string, error) {
+	r, err := parseReceipt(text)
+	if err != nil {
+		return "", fmt.Errorf("topic of a receipt: %w", err)
+	}
+	return r.topic.Name, nil
 }

@@ -1,0 +1,77 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+)
+
+// contract holds requests and answers against openapi.json.
+type contract struct {
+	document *openapi3.T
+	router   routers.Router
+}
+
+func newContract(t testing.TB) *contract {
+	t.Helper()
+	document, err := openapi3.NewLoader().LoadFromData(openapi)
+	must(t, err)
+	must(t, document.Validate(context.Background()))
+	router, err := gorillamux.NewRouter(document)
+	must(t, err)
+	return &contract{document, router}
+}
+
+// check compares a call with the document. A request that is wrong on purpose is not compared, its answer is.
+func (c *contract) check(t testing.TB, r *http.Request, body []byte, wrong bool, res *http.Response, answer []byte) {
+	t.Helper()
+	asked := r.Clone(context.Background())
+	asked.Body = io.NopCloser(bytes.NewReader(body))
+	route, params, err := c.router.FindRoute(asked)
+	if err != nil {
+		if !wrong {
+			t.Errorf("%s %s stands not in openapi.json: %v", r.Method, r.URL, err)
+		}
+		return
+	}
+	stream := strings.HasPrefix(r.Header.Get("Content-Type"), streamType) || strings.HasPrefix(res.Header.Get("Content-Type"), streamType)
+	in := &openapi3filter.RequestValidationInput{Request: asked, PathParams: params, Route: route, Options: &openapi3filter.Options{
+		AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, IncludeResponseStatus: true, ExcludeRequestBody: stream, ExcludeResponseBody: stream,
+	}}
+	if err := openapi3filter.ValidateRequest(context.Background(), in); err != nil && !wrong {
+		t.Errorf("%s %s %s: the request is not as in openapi.json: %v", r.Method, r.URL, body, err)
+	}
+	out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: res.StatusCode, Header: res.Header, Options: in.Options}
+	out.SetBodyBytes(answer)
+	if err := openapi3filter.ValidateResponse(context.Background(), out); err != nil {
+		t.Errorf("%s %s: the answer %d %s is not as in openapi.json: %v", r.Method, r.URL, res.StatusCode, answer, err)
+	}
+}
+
+// What may be asked stands in the document, and nothing else does.
+func TestDocumentHasEachRoute(t *testing.T) {
+	t.Parallel()
+	var served, written []string
+	for _, r := range (&Gateway{}).routes() {
+		served = append(served, r.pattern)
+	}
+	for path, item := range newContract(t).document.Paths.Map() {
+		for method := range item.Operations() {
+			written = append(written, method+" "+path)
+		}
+	}
+	slices.Sort(served)
+	slices.Sort(written)
+	if !slices.Equal(served, written) {
+		t.Errorf("served:\n%s\nin openapi.json:\n%s", strings.Join(served, "\n"), strings.Join(written, "\n"))
+	}
+}

@@ -1,0 +1,55 @@
+package gateway
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/humantime"
+)
+
+// fieldNames are those of JSON, where they are not those of Go in small letters.
+var fieldNames = map[string]string{
+	"SlotBasis": "basis",
+	"MaxLate":   "max_late",
+}
+
+// fieldName is what a field is called in JSON, of which an error of the library speaks.
+func fieldName(field string) string {
+	name := field[strings.LastIndexAny(field, ".")+1:]
+	if is, known := fieldNames[name]; known {
+		return is
+	}
+	return strings.ToLower(strings.TrimPrefix(name, "the "))
+}
+
+// field is a text in a request that has to be read.
+type field struct {
+	name, text string
+	to         *time.Duration
+}
+
+// spans reads durations. What is empty was not given, and stays as it is.
+func spans(fields ...field) (err error) {
+	for _, f := range fields {
+		if f.text == "" {
+			continue
+		}
+		if *f.to, err = humantime.ParseSpan(f.text); err != nil {
+			return invalid(f.name, f.text, "a duration such as 90s, 1h30m or 7d")
+		}
+	}
+	return nil
+}
+
+// inside is an error about a field of a part of what was asked.
+func inside(err error, part string) error {
+	var p *problem
+	if !errors.As(err, &p) || p.Field == "" {
+		return err
+	}
+	full := *p
+	full.Field = part + "." + p.Field
+	full.Detail = part + "." + p.Detail
+	return &full
+}

@@ -1,0 +1,123 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/internal/observers"
+	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/poll"
+	"github.com/slotmq/go-rmq/producer"
+	"github.com/slotmq/go-rmq/server/tokens"
+)
+
+// Gateway is an http.Handler.
+type Gateway struct {
+	cfg       Config
+	log       *zap.Logger
+	mux       *http.ServeMux
+	producer  *producer.Producer
+	poller    *poll.Poller
+	inspector *inspector.Inspector
+
+	access  *access
+	waiting chan struct{} // has a place for each take that may wait
+
+	closing context.Context // ends when Close is called
+	close   context.CancelFunc
+	busy    sync.WaitGroup // requests
+}
+
+// New returns a gateway. It does no I/O.
+func New(cfg Config) (*Gateway, error) {
+	cfg = cfg.withDefaults()
+	err := cfg.validate()
+	if err == nil {
+		err = observers.Valid(cfg.Observers)
+	}
+	g := &Gateway{cfg: cfg, log: cfg.Logger, access: newAccess(cfg), waiting: make(chan struct{}, max(cfg.MaxWaiting, 0))}
+	g.closing, g.close = context.WithCancel(context.Background())
+	if err == nil {
+		err = g.build()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("new gateway: %w", err)
+	}
+	return g, nil
+}
+
+func (g *Gateway) build() (err error) {
+	var told message.Journal // not a pointer in an interface that is not nil
+	if g.cfg.Journal != nil {
+		told = g.cfg.Journal
+	}
+	if g.producer, err = producer.New(g.cfg.Redis, producer.Config{
+		Namespace: g.cfg.Namespace, Journal: told, ExactReceipts: true, MaxContent: limits.ContentBytes, Observers: g.cfg.Observers, Logger: g.log,
+	}); err != nil {
+		return err
+	}
+	if g.poller, err = poll.New(poll.Config{Redis: g.cfg.Redis, Namespace: g.cfg.Namespace, Journal: told, Observers: g.cfg.Observers, Logger: g.log}); err != nil {
+		return err
+	}
+	if g.inspector, err = inspector.New(g.cfg.Redis, inspector.Config{Namespace: g.cfg.Namespace, Slots: g.cfg.Slots, Journal: told}); err != nil {
+		return err
+	}
+	g.mux = http.NewServeMux()
+	for _, r := range g.routes() {
+		g.mux.Handle(r.pattern, g.handler(r))
+	}
+	return nil
+}
+
+// ServeHTTP answers a request.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.busy.Add(1)
+	defer g.busy.Done()
+	if _, pattern := g.mux.Handler(r); pattern == "" {
+		g.unknown(w, r)
+		return
+	}
+	g.mux.ServeHTTP(w, r)
+}
+
+// Close ends the requests that wait, gives back what they were not given, and waits for the others until ctx
+// ends at the most. Call it before http.Server.Shutdown, which waits for requests.
+func (g *Gateway) Close(ctx context.Context) error {
+	g.close()
+	err := g.poller.Close(ctx)
+	return errors.Join(err, g.producer.Close(ctx))
+}
+
+// handler wraps a route: who asks, whether that one may, and what becomes of an error.
+func (g *Gateway) handler(r route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		c := &call{Gateway: g, w: w, r: req, right: r.right}
+		err := g.access.check(c)
+		if err == nil {
+			err = r.serve(c)
+		}
+		if err != nil {
+			c.fail(err)
+		}
+	})
+}
+
+// call is one request.
+type call struct {
+	*Gateway
+	w      http.ResponseWriter
+	r      *http.Request
+	right  tokens.Right
+	holder *tokens.Holder
+	begun  bool // the answer
+}
+
+// ctx ends with the request.
+func (c *call) ctx() context.Context { return c.r.Context() }

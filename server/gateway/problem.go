@@ -1,0 +1,152 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/poll"
+	"github.com/slotmq/go-rmq/producer"
+)
+
+// problem is an error as whoever asks sees it, by RFC 9457.
+type problem struct {
+	Type   string `json:"type"` // urn:rmq: and a word
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
+
+	// What was wrong in what was asked.
+	Field string `json:"field,omitempty"`
+	Value string `json:"value,omitempty"`
+	Limit string `json:"limit,omitempty"`
+
+	// Uncertain: it may have been done. Doing it again is safe.
+	Uncertain bool `json:"uncertain,omitempty"`
+
+	after time.Duration // ask again then; 0: nothing is said
+}
+
+func (p *problem) Error() string { return p.Detail }
+
+// titles of the types. Each has one, and one status but for those that the library's errors have.
+var titles = map[string]string{
+	"bad-request":   "The request cannot be read",
+	"unauthorized":  "No valid token",
+	"forbidden":     "The token has not this right",
+	"not-found":     "There is no such thing",
+	"unknown-topic": "There is no such topic",
+	"wrong-method":  "The path is right, the method is not",
+	"conflict":      "It is not possible as things are",
+	"too-large":     "The request is too large",
+	"wrong-type":    "The body is not of a type that is read here",
+	"invalid":       "A field is not valid",
+	"too-many":      "Too much at once",
+	"queue-full":    "The slot is full",
+	"unavailable":   "It cannot be done now",
+}
+
+// Bodies that cannot be read.
+func badRequest(format string, args ...any) *problem {
+	return &problem{Type: "bad-request", Status: http.StatusBadRequest, Detail: fmt.Sprintf(format, args...)}
+}
+
+// invalid is a field with a value that it may not have.
+func invalid(field, value, limit string) *problem {
+	return &problem{Type: "invalid", Status: http.StatusUnprocessableEntity, Field: field, Value: shorten(value), Limit: limit,
+		Detail: fmt.Sprintf("%s is %s; it must be %s", field, shorten(value), limit)}
+}
+
+func tooMany(after time.Duration, detail string) *problem {
+	return &problem{Type: "too-many", Status: http.StatusTooManyRequests, Detail: detail, after: after}
+}
+
+// fail answers with a problem, unless an answer has begun.
+func (c *call) fail(err error) {
+	p := c.problem(err)
+	if p.Status >= http.StatusInternalServerError {
+		c.log.Warn("a request failed", zap.String("request", c.r.Pattern), zap.Int("status", p.Status), zap.Error(err))
+	}
+	if c.begun || c.ctx().Err() != nil { // it is too late, or there is no one to hear it
+		return
+	}
+	c.write(p)
+}
+
+// write answers with a problem.
+func (c *call) write(p *problem) {
+	full := *p
+	full.Type, full.Title = "urn:rmq:"+p.Type, titles[p.Type]
+	h := c.w.Header()
+	if p.after > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(p.after.Seconds()))))
+	}
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Cache-Control", "no-store")
+	c.w.WriteHeader(p.Status)
+	_ = json.NewEncoder(c.w).Encode(full) // whoever asked may have gone
+}
+
+// unavailableFor is what is said when Redis is away: nobody knows for how long.
+const unavailableFor = time.Second
+
+// problem says what an error means to who asks.
+func (c *call) problem(err error) *problem {
+	var p *problem
+	var wrong *message.InvalidError
+	switch {
+	case errors.As(err, &p):
+		return p
+	case errors.As(err, &wrong):
+		return invalid(fieldName(wrong.Field), wrong.Value, wrong.Limit)
+	case errors.Is(err, poll.ErrReceipt):
+		return invalid("receipt", "another text", "the receipt of a take, whole and unchanged")
+	case errors.Is(err, inspector.ErrUnknownTopic), errors.Is(err, poll.ErrUnknownTopic):
+		return &problem{Type: "unknown-topic", Status: http.StatusNotFound,
+			Detail: plain(err) + `: define it by PUT /v1/topics/TOPIC with {"kind": "priority"}, or range-merge or fixed-time`}
+	case errors.Is(err, message.ErrTopicConflict), errors.Is(err, poll.ErrZooKeeper), errors.Is(err, inspector.ErrNotWaiting), errors.Is(err, producer.ErrPast):
+		return &problem{Type: "conflict", Status: http.StatusConflict, Detail: plain(err)}
+	case errors.Is(err, producer.ErrQueueFull):
+		return &problem{Type: "queue-full", Status: http.StatusTooManyRequests, Detail: plain(err), after: unavailableFor}
+	case errors.Is(err, producer.ErrUncertain), errors.Is(err, poll.ErrUncertain):
+		return &problem{Type: "unavailable", Status: http.StatusServiceUnavailable, Uncertain: true, Detail: plain(err) + "; asking for it again is safe", after: unavailableFor}
+	case errors.Is(err, message.ErrClosed), c.closing.Err() != nil:
+		return &problem{Type: "unavailable", Status: http.StatusServiceUnavailable, Detail: "this gateway is being stopped: ask again, and the next one answers", after: unavailableFor}
+	case redis.HasErrorPrefix(err, "OOM"):
+		return &problem{Type: "unavailable", Status: http.StatusServiceUnavailable, Detail: "Redis is full: it needs more memory, or fewer messages: " + plain(err), after: 10 * time.Second}
+	case redis.HasErrorPrefix(err, "NOPERM"):
+		return &problem{Type: "unavailable", Status: http.StatusServiceUnavailable, Detail: plain(err)}
+	case cluster.Unanswered(err), errors.Is(err, context.DeadlineExceeded):
+		return &problem{Type: "unavailable", Status: http.StatusServiceUnavailable, Detail: "Redis does not answer: " + plain(err), after: unavailableFor}
+	}
+	return &problem{Type: "unavailable", Status: http.StatusServiceUnavailable, Detail: plain(err), after: unavailableFor}
+}
+
+// plain is the text of an error, of bounded length and valid UTF-8.
+func plain(err error) string { return shorten(err.Error()) }
+
+// longestText is how much of a text of others is said back.
+const longestText = 500
+
+func shorten(s string) string {
+	if len(s) > longestText {
+		end := longestText
+		for end > 0 && !utf8.RuneStart(s[end]) {
+			end--
+		}
+		s = s[:end] + "…"
+	}
+	return s
+}

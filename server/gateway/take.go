@@ -1,0 +1,104 @@
+package gateway
+
+import (
+	"fmt"
+	"net/http"
+
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/poll"
+)
+
+// taking is what POST /v1/take is asked.
+type taking struct {
+	Topics []string `json:"topics"`
+	Most   int      `json:"most"`
+	TTR    string   `json:"ttr"`
+	Wait   string   `json:"wait"`
+}
+
+// taken is a batch as it is given out.
+type taken struct {
+	Receipt   string         `json:"receipt"`
+	Topic     string         `json:"topic"`
+	Slot      int            `json:"slot"`
+	Fence     int64          `json:"fence"`
+	Attempt   int            `json:"attempt"`
+	Last      bool           `json:"last,omitempty"` // if it fails now, it is dead
+	Until     wire.Stamp     `json:"until"`
+	LastError string         `json:"last_error,omitempty"`
+	Messages  []takenMessage `json:"messages"`
+}
+
+type takenMessage struct {
+	wire.Shown
+	Priority  int64             `json:"priority,omitempty"`
+	Due       wire.Stamp        `json:"due,omitzero"`
+	Sends     int               `json:"sends,omitempty"`
+	FirstSent wire.Stamp        `json:"first_sent,omitzero"`
+	LastSent  wire.Stamp        `json:"last_sent,omitzero"`
+	Expires   wire.Stamp        `json:"expires,omitzero"`
+	Headers   map[string]string `json:"headers,omitempty"`
+}
+
+// take gives out a batch, or says 204 if nothing came.
+func (c *call) take() error {
+	var asked taking
+	if err := c.read(&asked); err != nil {
+		return err
+	}
+	o := poll.Take{Most: asked.Most}
+	if err := spans(field{"ttr", asked.TTR, &o.TTR}, field{"wait", asked.Wait, &o.Wait}); err != nil {
+		return err
+	}
+	if o.Wait > maxWait {
+		return invalid("wait", asked.Wait, "at most 60s")
+	}
+	for _, topic := range asked.Topics {
+		if err := c.may(topic); err != nil {
+			return err
+		}
+	}
+	if o.Wait > 0 {
+		select {
+		case c.waiting <- struct{}{}:
+			defer func() { <-c.waiting }()
+		default:
+			return tooMany(unavailableFor, fmt.Sprintf("%d requests wait for messages already, as many as may; start rmqd serve with a larger --max-waiting, or more of them", c.cfg.MaxWaiting))
+		}
+	}
+	held, err := c.poller.Take(c.ctx(), asked.Topics, o)
+	switch {
+	case err != nil:
+		return err
+	case held == nil:
+		c.begun = true
+		c.w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	if err := c.answer(http.StatusOK, takenOf(held)); err != nil {
+		c.returned(held)
+	}
+	return nil
+}
+
+// returned gives back what could not be written to who asked for it.
+func (c *call) returned(h *poll.Held) {
+	if _, err := c.poller.Finish(c.closing, h.Receipt, poll.NotStarted()); err != nil {
+		c.log.Warn("a batch that was not received comes again when its time to run is over", zap.String("topic", h.Topic.Name), zap.Int("slot", h.Slot), zap.Error(err))
+	}
+}
+
+func takenOf(h *poll.Held) taken {
+	t := taken{
+		Receipt: h.Receipt, Topic: h.Topic.Name, Slot: h.Slot, Fence: h.Fence, Attempt: h.Attempt, Last: h.Last(),
+		Until: wire.At(h.Until), LastError: h.LastError, Messages: make([]takenMessage, len(h.Messages)),
+	}
+	for n, m := range h.Messages {
+		t.Messages[n] = takenMessage{
+			wire.Show(m.Content, false), m.Priority, wire.At(m.Due), m.Sends, wire.At(m.FirstSent), wire.At(m.LastSent), wire.At(m.Expires), m.Headers,
+		}
+	}
+	return t
+}
