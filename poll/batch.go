@@ -18,7 +18,7 @@ func (d *desk) took(x *slot, a luascripts.Answer) {
 	}
 	sent := x.sent
 	until, s := sent.Add(r.ttr), x.seat
-	x.batch, x.seat, x.busy = newBatchID(), nil, 0
+	x.batch, x.seat, x.busy = newBits(), nil, 0
 	x.facts.Unavailable, x.facts.Holder, x.facts.Taken = true, r.id(), len(a.Contents)
 	h := d.held(r, &a, until)
 	d.gone(x.Index, until)
@@ -39,7 +39,7 @@ func (d *desk) took(x *slot, a luascripts.Answer) {
 		}
 		return
 	}
-	d.disengage(s, nil) // it waits on
+	d.disengage(s, false) // it waits on
 }
 
 // held is what the taker gets.

@@ -1,11 +1,8 @@
 package poll
 
 import (
-	"context"
 	"sync"
 	"time"
-
-	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/lookout"
@@ -19,9 +16,6 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// idleDesk is how long a desk stays open when nobody takes.
-const idleDesk = time.Minute
-
 // desk is where the takers of one topic wait. A schedule says at which slots something is to be taken, as it does
 // for a worker that has all slots; here a place is somebody who waits. A turn is taken for one who waits, and
 // not before there may be something: so nothing is asked while everybody waits.
@@ -29,12 +23,13 @@ type desk struct {
 	*Poller
 	name string // of the topic
 
+	shift  *shift.Shift
 	opened chan struct{} // closed when what is below is set
 	failed error         // why it could not be opened
+	closed chan struct{} // closed when the desk is no more
 
 	topic     message.Topic
 	qualified string
-	shift     *shift.Shift
 	away      *away.Watch
 	schedule  *schedule.Schedule
 	scheduled *schedule.Topic
@@ -46,8 +41,12 @@ type desk struct {
 
 	mu      sync.Mutex
 	seats   []*seat // who waits, in the order in which they came
+	asking  []*seat // those of them that are not told yet that there is nothing
+	stuck   int     // slots whose turns have no answer
+	trouble error   // why nobody knows whether there is something
 	idle    *time.Timer
 	ending  bool
+	given   bool // Close waits no longer
 	limit   luascripts.Policy
 	others  int               // processes that take from the topic, this one included
 	out     map[int]time.Time // batches that are out: the slot, and until when
@@ -55,7 +54,9 @@ type desk struct {
 }
 
 func newDesk(p *Poller, name string) *desk {
-	return &desk{Poller: p, name: name, opened: make(chan struct{}), others: 1, out: map[int]time.Time{}}
+	return &desk{
+		Poller: p, name: name, shift: shift.New(), opened: make(chan struct{}), closed: make(chan struct{}), others: 1, out: map[int]time.Time{},
+	}
 }
 
 // build makes what the desk needs, when the topic is known.
@@ -110,61 +111,4 @@ func (d *desk) run(sub *wakeups.Subscription) {
 		d.sweeper.Hurry(d.scheduled)
 	}
 	d.planner.Hurry(d.scheduled)
-}
-
-// use keeps the desk open for one who comes. It is false if it closes.
-func (d *desk) use() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.ending {
-		return false
-	}
-	d.idle.Reset(idleDesk)
-	return true
-}
-
-// closeIfIdle closes the desk if nobody has come for long, and nobody waits.
-func (d *desk) closeIfIdle() {
-	d.mu.Lock()
-	if len(d.seats) > 0 {
-		d.idle.Reset(idleDesk)
-		d.mu.Unlock()
-		return
-	}
-	d.mu.Unlock()
-	d.close(nil)
-}
-
-// abandon ends the work of a desk whose turns have no answer. What they have taken comes again when its time to run is over.
-func (d *desk) abandon(why error) {
-	d.schedule.Close()
-	d.shift.End(why)
-}
-
-// close ends the waits at the desk, and then its work. Turns that are under way are waited for: what they take is given back.
-func (d *desk) close(why error) {
-	<-d.opened
-	d.mu.Lock()
-	if d.failed != nil || d.ending {
-		d.mu.Unlock()
-		return
-	}
-	d.ending = true
-	d.idle.Stop()
-	for _, s := range d.seats {
-		s.trouble = why
-		s.tell()
-	}
-	d.mu.Unlock()
-	d.shift.EndBackground()
-	d.schedule.Stop()
-	d.schedule.WaitIdle()
-	d.schedule.Close()
-	d.shift.EndListening()
-	d.shift.Wait()
-	d.policies.End()
-	d.delist(context.WithoutCancel(d.shift.Requests))
-	d.shift.End(why)
-	d.forget(d)
-	d.log.Debug("desk closed", zap.String("topic", d.name))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/rights"
 	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/luascripts"
 )
@@ -25,13 +26,17 @@ type Extended struct {
 func (p *Poller) Extend(ctx context.Context, receipt string) (x Extended, err error) {
 	defer func() {
 		if err != nil {
-			x, err = Extended{}, fmt.Errorf("extend: %w", err)
+			x, err = Extended{}, fmt.Errorf("extend: %w", rights.Explain(err, rights.User(p.cfg.Redis)))
 		}
 	}()
 	r, err := parseReceipt(receipt)
+	if err == nil {
+		err = p.begin()
+	}
 	if err != nil {
 		return x, err
 	}
+	defer p.calls.Done()
 	x.Until = time.Now().Add(r.ttr)
 	var asked luascripts.Cancels
 	k := luascripts.KeysOf(p.qualify(r.topic.Name), r.slot)

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/internal/rights"
 	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/luascripts"
 )
@@ -34,10 +34,14 @@ func (p *Poller) Finish(ctx context.Context, receipt string, verdicts ...Verdict
 		}
 	}
 	if err == nil {
+		err = p.begin()
+	}
+	if err == nil {
+		defer p.calls.Done()
 		counted, err = p.finish(ctx, r, nil, verdicts)
 	}
 	if err != nil {
-		return false, fmt.Errorf("finish: %w", err)
+		return false, fmt.Errorf("finish: %w", rights.Explain(err, rights.User(p.cfg.Redis)))
 	}
 	return counted, nil
 }
@@ -68,7 +72,10 @@ func (p *Poller) finish(ctx context.Context, r *receipt, contents []string, verd
 	began := time.Now()
 	a, repeated, err := p.repeat(ctx, turn)
 	if err != nil {
-		return false, fmt.Errorf("%w: %w", ErrUncertain, err)
+		if repeated {
+			err = fmt.Errorf("%w: %w", ErrUncertain, err)
+		}
+		return false, err
 	}
 	why := a.Unproven(r.fence, repeated)
 	p.reportEnd(r, turn, contents, all, why, time.Since(began))
@@ -91,7 +98,7 @@ func (p *Poller) leaving(r *receipt) *luascripts.Turn {
 	}
 }
 
-// repeat takes a turn until it is answered, unchanged.
+// repeat takes a turn until it is answered, unchanged. Repeated reports whether it may have been executed before that answer.
 func (p *Poller) repeat(ctx context.Context, turn *luascripts.Turn) (a luascripts.Answer, repeated bool, err error) {
 	for pause := firstRepeat; ; pause = min(2*pause, lastRepeat) {
 		err := wait.For(ctx, func(ctx context.Context) (err error) {
@@ -100,14 +107,17 @@ func (p *Poller) repeat(ctx context.Context, turn *luascripts.Turn) (a luascript
 			a, err = luascripts.TurnAnswer(turn, cmd)
 			return err
 		})
-		if err == nil || errors.Is(err, redis.ErrClosed) || cluster.Refused(err) {
+		if err == nil {
+			return a, repeated, nil
+		}
+		repeated = repeated || !cluster.Refused(err)
+		if !cluster.Passes(err) {
 			return a, repeated, err
 		}
 		cluster.NoteError(ctx, p.cfg.Redis, err)
 		p.away.Doubt(turn.Keys.Store, err)
-		repeated = true
 		if !wait.Sleep(ctx, pause) {
-			return a, true, errors.Join(err, ctx.Err())
+			return a, repeated, errors.Join(err, ctx.Err())
 		}
 	}
 }
@@ -119,8 +129,8 @@ func (p *Poller) contents(ctx context.Context, r *receipt) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	pipe := node.TxPipeline()
-	holder, flying := pipe.HMGet(ctx, k.Meta, "holder", "batch"), pipe.ZRange(ctx, k.Prepare, 0, -1)
+	pipe := node.Pipeline()
+	flying, holder := pipe.ZRange(ctx, k.Prepare, 0, -1), pipe.HMGet(ctx, k.Meta, "holder", "batch") // in this order: if it is the receipt's now, it was before
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, err
 	}

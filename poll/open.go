@@ -11,7 +11,6 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/definition"
 	"github.com/slotmq/go-rmq/internal/rights"
-	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -28,7 +27,6 @@ var (
 
 // open reads what the topic is, and begins the work of its desk. It goes on when the taker that needed it has gone: others may wait, too.
 func (d *desk) open() {
-	d.shift = shift.New()
 	err := d.begin()
 	if err != nil {
 		d.failed = fmt.Errorf("topic %s: %w", d.name, rights.Explain(err, rights.User(d.cfg.Redis)))
@@ -63,7 +61,9 @@ func (d *desk) begin() error {
 		d.policies.End()
 		return err
 	}
-	d.idle = time.AfterFunc(idleDesk, d.closeIfIdle)
+	d.mu.Lock()
+	d.idle = time.AfterFunc(d.idleAfter, d.closeIfIdle)
+	d.mu.Unlock()
 	d.run(sub)
 	if err := d.firstLook(ctx); err != nil {
 		d.log.Warn("the first look at a topic has no answer; the safety look makes up for it", zap.String("topic", d.name), zap.Error(err))

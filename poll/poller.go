@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -27,12 +28,15 @@ type Poller struct {
 	observers *observers.Observers // nil: nobody watches
 	log       *zap.Logger
 	shift     *shift.Shift // of what belongs to no desk
+	id        string       // in the lists of those who take
+	idleAfter time.Duration
 	away      *away.Watch
 	announcer *wakeups.Announcer
 
 	mu     sync.Mutex
 	desks  map[string]*desk // by the name of their topic
 	closed bool
+	calls  sync.WaitGroup // under way
 }
 
 // New returns a poller. It does no I/O.
@@ -48,7 +52,7 @@ func New(cfg Config) (*Poller, error) {
 	log := logs.Choose(cfg.Logger, cfg.Slog)
 	p := &Poller{
 		cfg: cfg, scripts: luascripts.New(cfg.Redis), observers: observers.New(watching, log), log: log.With(zap.String("taker", cfg.Worker)),
-		shift: shift.New(), desks: map[string]*desk{},
+		shift: shift.New(), id: luascripts.TakerID(cfg.Worker, newBits()), idleAfter: idleDesk, desks: map[string]*desk{},
 	}
 	p.away = p.watch(p.shift)
 	p.announcer = &wakeups.Announcer{Shift: p.shift, Redis: cfg.Redis, Log: p.log}
@@ -66,37 +70,60 @@ func (p *Poller) watch(s *shift.Shift) *away.Watch {
 // errClosed is what is told to those who wait while the poller closes.
 var errClosed = message.ErrClosed
 
-// desk is the one of a topic. It is opened by the first taker.
-func (p *Poller) desk(ctx context.Context, topic string) (*desk, error) {
+// begin has Close wait for a call, which ends with calls.Done.
+func (p *Poller) begin() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return errClosed
+	}
+	p.calls.Add(1)
+	return nil
+}
+
+// join has a taker wait at the desk of a topic. The first one opens it.
+func (p *Poller) join(ctx context.Context, topic string, t *taker) (*seat, error) {
 	for {
-		p.mu.Lock()
-		if p.closed {
-			p.mu.Unlock()
-			return nil, errClosed
-		}
-		d := p.desks[topic]
-		if d == nil {
-			d = newDesk(p, topic)
-			p.desks[topic] = d
-			go d.open()
-		}
-		p.mu.Unlock()
-		select {
-		case <-d.opened:
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		d := p.desk(topic)
+		if err := p.until(ctx, d.opened); err != nil {
+			return nil, err
 		}
 		if d.failed != nil {
 			return nil, d.failed
 		}
-		if d.use() {
-			return d, nil
+		if s, err := d.join(t); s != nil || err != nil {
+			return s, err
 		}
 		// It closes just now, because nobody has come for long.
-		if !wait.Sleep(ctx, time.Millisecond) {
-			return nil, ctx.Err()
+		if err := p.until(ctx, d.closed); err != nil {
+			return nil, err
 		}
 	}
+}
+
+// until waits for something, or until ctx ends or the poller closes.
+func (p *Poller) until(ctx context.Context, done <-chan struct{}) error {
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-p.shift.Background.Done():
+		return errClosed
+	}
+}
+
+// desk is the one of a topic.
+func (p *Poller) desk(topic string) *desk {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	d := p.desks[topic]
+	if d == nil {
+		d = newDesk(p, topic)
+		p.desks[topic] = d
+		go d.open()
+	}
+	return d
 }
 
 // openDesk is the desk of a topic if there is one that works; nil otherwise.
@@ -122,38 +149,38 @@ func (p *Poller) openDesk(topic string) *desk {
 func (p *Poller) forget(d *desk) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.desks[d.name] == d {
-		delete(p.desks, d.name)
-	}
+	delete(p.desks, d.name)
+	close(d.closed)
 }
 
-// Close ends all takes, and gives back what nobody has. Batches that are out stay with who has them, and may be
+// Close ends all takes, and gives back what nobody has. Batches that are out stay with who has them, and are to be
 // finished by another process. It waits until ctx ends at the most.
 func (p *Poller) Close(ctx context.Context) error {
 	p.mu.Lock()
 	p.closed = true
-	var all []*desk
-	for _, d := range p.desks {
-		all = append(all, d)
-	}
 	p.mu.Unlock()
+	p.shift.EndBackground() // ends the waits
 	var closing sync.WaitGroup
+	closing.Go(p.calls.Wait)
+	err := wait.Group(ctx, &closing)
+	p.mu.Lock()
+	all := slices.Collect(maps.Values(p.desks))
+	p.mu.Unlock()
 	for _, d := range all {
 		closing.Go(func() { d.close(errClosed) })
 	}
-	p.shift.EndBackground()
-	err := wait.Group(ctx, &closing)
-	if err != nil {
-		for _, d := range all {
-			d.abandon(errClosed)
-		}
+	if err == nil {
+		err = wait.Group(ctx, &closing)
 	}
 	if err == nil {
 		err = wait.For(ctx, func(context.Context) error { p.shift.Wait(); return nil })
 	}
+	for _, d := range all {
+		d.abandon(errClosed)
+	}
 	p.shift.End(errClosed)
 	if err != nil {
-		return fmt.Errorf("close poller: %w", errors.Join(err, errors.New("some batches may stay out until their time to run is over")))
+		return fmt.Errorf("close poller: %w", errors.Join(err, errors.New("Redis has not answered in time; batches that nobody has got may stay out until their time to run is over")))
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package poll
 import (
 	"encoding/base64"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -25,7 +24,7 @@ type receipt struct {
 	topic   message.Topic // its name without the namespace
 	slot    int
 	worker  string // name of the process that took the batch
-	batch   batchID
+	batch   luascripts.TakerBits
 	fence   int64
 	attempt int
 	ttr     time.Duration
@@ -38,17 +37,13 @@ type item struct {
 	expired bool  // its time to live was over
 }
 
-// batchID makes the id under which a batch is held. It is never used for another one.
-type batchID [16]byte
-
-// id is the holder of the batch, as Redis knows it.
-func (r *receipt) id() string { return holderID(r.worker, r.batch) }
-
-func holderID(worker string, b batchID) string { return worker + "-" + hex.EncodeToString(b[:]) }
+// id is the holder of the batch, as Redis knows it. It is never used for another one.
+func (r *receipt) id() string { return luascripts.TakerID(r.worker, r.batch) }
 
 const (
 	receiptVersion = 1
 	checkBytes     = 4
+	bitsSize       = len(luascripts.TakerBits{})
 	longestName    = 500 // no topic and no worker has a longer name
 )
 
@@ -94,7 +89,7 @@ func (r *receipt) String() string {
 // parseReceipt reads what String wrote.
 func parseReceipt(text string) (*receipt, error) {
 	b, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil || len(b) < 1+len(batchID{})+checkBytes || b[0] != receiptVersion {
+	if err != nil || len(b) < 1+bitsSize+checkBytes || b[0] != receiptVersion {
 		return nil, ErrReceipt
 	}
 	body := b[:len(b)-checkBytes]
@@ -102,7 +97,7 @@ func parseReceipt(text string) (*receipt, error) {
 		return nil, ErrReceipt
 	}
 	in := reader{rest: body[1:]}
-	r := &receipt{batch: batchID(in.bytes(len(batchID{})))}
+	r := &receipt{batch: luascripts.TakerBits(in.bytes(bitsSize))}
 	r.topic.Kind, r.topic.Slots = message.Kind(in.number(math.MaxUint8)), int(in.number(limits.Slots))
 	flags := in.number(literal | notes)
 	r.topic.Literal, r.topic.Notes = flags&literal > 0, flags&notes > 0

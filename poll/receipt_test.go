@@ -13,13 +13,13 @@ import (
 func aReceipt() *receipt {
 	return &receipt{
 		topic: message.Topic{Name: "shop:orders", Kind: message.KindPriority, Slots: 65536, Notes: true}, slot: 65535, worker: "gateway-1",
-		batch: newBatchID(), fence: 1<<53 - 1, attempt: 17, ttr: LongestTTR, items: []item{{1<<53 - 1, true}, {}, {17, false}},
+		batch: newBits(), fence: 1<<53 - 1, attempt: 17, ttr: LongestTTR, items: []item{{1<<53 - 1, true}, {}, {17, false}},
 	}
 }
 
 func TestReceipts(t *testing.T) {
 	t.Parallel()
-	one := &receipt{topic: message.Topic{Name: "t", Kind: message.KindRangeMerge, Slots: 1, Literal: true}, worker: "w", batch: newBatchID(), attempt: 1, ttr: time.Second, items: []item{{}}}
+	one := &receipt{topic: message.Topic{Name: "t", Kind: message.KindRangeMerge, Slots: 1, Literal: true}, worker: "w", batch: newBits(), attempt: 1, ttr: time.Second, items: []item{{}}}
 	for _, r := range []*receipt{aReceipt(), one} {
 		read, err := parseReceipt(r.String())
 		if err != nil || !reflect.DeepEqual(read, r) {

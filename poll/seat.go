@@ -1,9 +1,13 @@
 package poll
 
 import (
+	"errors"
 	"slices"
 	"sync"
 )
+
+// ErrTooMany is found by errors.Is in the error of a take from a topic where MostWaiting takers wait already.
+var ErrTooMany = errors.New("too many takers wait for it; take with fewer, or with another process")
 
 // taker is one call of Take. It waits at several desks, and gets one batch.
 type taker struct {
@@ -55,7 +59,6 @@ type seat struct {
 	engaged bool          // a turn is taken for it
 	nothing chan struct{} // closed when the desk has looked, and has nothing for it
 	told    bool          // that is closed
-	trouble error         // why the desk has no answer; nil: it has
 }
 
 // tell has the taker go on: there is nothing for it at the moment.
@@ -66,24 +69,42 @@ func (s *seat) tell() {
 	}
 }
 
-// join has a taker wait at the desk.
-func (d *desk) join(t *taker) *seat {
-	s := &seat{taker: t, desk: d, nothing: make(chan struct{})}
+// join has a taker wait at the desk. It returns nil if the desk closes.
+func (d *desk) join(t *taker) (*seat, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.seats = append(d.seats, s)
+	if d.ending {
+		return nil, nil
+	}
+	if len(d.seats) >= MostWaiting {
+		return nil, ErrTooMany
+	}
+	s := &seat{taker: t, desk: d, nothing: make(chan struct{})}
+	d.seats, d.asking = append(d.seats, s), append(d.asking, s)
 	d.admit()
 	d.tellIfNothing()
-	return s
+	return s, nil
 }
 
-// part ends the wait of a taker at the desk, and returns why it had no answer, if it had none.
+// part ends the wait of a taker at the desk, and returns why nobody knows whether there is something, if so.
 func (d *desk) part(s *seat) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.seats = slices.DeleteFunc(d.seats, func(other *seat) bool { return other == s })
+	without := func(seats []*seat) []*seat {
+		if i := slices.Index(seats, s); i >= 0 {
+			return slices.Delete(seats, i, i+1)
+		}
+		return seats
+	}
+	d.seats = without(d.seats)
+	if !s.told {
+		d.asking = without(d.asking)
+	}
+	if len(d.seats) == 0 && !d.ending {
+		d.idle.Reset(d.idleAfter)
+	}
 	d.admit()
-	return s.trouble
+	return d.trouble
 }
 
 // engage returns the seat for which a turn is to be taken, if anybody waits that has none.
@@ -99,15 +120,15 @@ func (d *desk) engage() *seat {
 	return nil
 }
 
-// disengage lets another turn be taken for a seat. Trouble is why this one has no answer, if it has none.
-func (d *desk) disengage(s *seat, trouble error) {
+// disengage lets another turn be taken for a seat. If this one has no answer, its taker need not wait for it.
+func (d *desk) disengage(s *seat, unanswered bool) {
 	if s == nil {
 		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	s.engaged, s.trouble = false, trouble
-	if trouble != nil {
+	s.engaged = false
+	if unanswered {
 		s.tell()
 	}
 }
@@ -119,12 +140,43 @@ func (d *desk) settled() {
 	d.tellIfNothing()
 }
 
-// tellIfNothing runs with d.mu held.
+// tellIfNothing runs with d.mu held. Slots whose turns have no answer are not waited for: that may last.
 func (d *desk) tellIfNothing() {
-	if busy, _ := d.schedule.Busy(); busy > 0 {
+	if len(d.asking) == 0 {
 		return
 	}
-	for _, s := range d.seats {
+	if busy, _ := d.schedule.Busy(); busy > d.stuck {
+		return
+	}
+	for i, s := range d.asking {
 		s.tell()
+		d.asking[i] = nil
+	}
+	d.asking = d.asking[:0]
+}
+
+// stick notes that a turn has no answer, and why. While there are such slots, nobody knows whether there is something.
+func (d *desk) stick(x *slot, why error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !x.stuck {
+		x.stuck = true
+		d.stuck++
+	}
+	if !d.ending {
+		d.trouble = why
+	}
+}
+
+// unstick notes that the turn of a slot has its answer.
+func (d *desk) unstick(x *slot) {
+	if !x.stuck {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	x.stuck = false
+	if d.stuck--; d.stuck == 0 && !d.ending {
+		d.trouble = nil
 	}
 }

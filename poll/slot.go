@@ -15,19 +15,20 @@ type slot struct {
 	schedule.Slot
 	desk  *desk
 	facts schedule.Facts
-	turn  luascripts.Turn // the last one asked; its keys are not changed
-	batch batchID         // under which the slot takes its next batch; then that gets another one
-	sent  time.Time       // when the turn was first sent
-	seat  *seat           // for whom it is; nil: that one has gone
-	leave bool            // an earlier turn may still come to Redis, and must not take anything
-	rest  time.Time       // until when the slot sleeps then
-	busy  time.Duration   // before another look at it, while somebody else has it
+	turn  luascripts.Turn      // the last one asked; its keys are not changed
+	batch luascripts.TakerBits // under which the slot takes its next batch; then that gets another one
+	sent  time.Time            // when the turn was first sent
+	seat  *seat                // for whom it is; nil: that one has gone
+	leave bool                 // an earlier turn may still come to Redis, and must not take anything
+	rest  time.Time            // until when the slot sleeps then
+	busy  time.Duration        // before another look at it, while somebody else has it
+	stuck bool                 // its turn had no answer, more than once
 
 	left atomic.Int64 // its number since a batch was finished, if this process did that
 }
 
 func newSlot(d *desk, index int) *schedule.Slot {
-	x := &slot{desk: d, batch: newBatchID()}
+	x := &slot{desk: d, batch: newBits()}
 	x.Value = x
 	x.turn.Keys, x.turn.Due, x.turn.HoldsNothing = luascripts.KeysOf(d.qualified, index), true, true
 	x.turn.Priority, x.turn.Merge = !d.topic.Kind.Timed(), d.topic.Kind.FirstWins()
@@ -40,7 +41,7 @@ func newSlot(d *desk, index int) *schedule.Slot {
 // takeoverDelay is how long messages wait whose batch was taken over from somebody who was silent.
 const takeoverDelay = time.Second
 
-func newBatchID() (b batchID) {
+func newBits() (b luascripts.TakerBits) {
 	_, _ = rand.Read(b[:]) // never fails
 	return b
 }
@@ -67,7 +68,7 @@ func (x *slot) ask(h schedule.Hand) bool {
 		return false
 	default:
 		if x.seat != nil && !x.seat.waits() { // since an answer NUMBER
-			x.disengage(nil)
+			x.disengage(false)
 		}
 		if x.seat == nil {
 			x.seat = x.desk.engage()
@@ -83,13 +84,13 @@ func (x *slot) ask(h schedule.Hand) bool {
 	if left := x.left.Swap(0); left > x.facts.Fence {
 		x.facts.Fence = left
 	}
-	x.turn.Worker, x.turn.Fence, x.turn.Count, x.turn.Random = holderID(x.desk.cfg.Worker, x.batch), x.facts.Fence, count, mathrand.IntN(1<<30)
+	x.turn.Worker, x.turn.Fence, x.turn.Count, x.turn.Random = luascripts.TakerID(x.desk.cfg.Worker, x.batch), x.facts.Fence, count, mathrand.IntN(1<<30)
 	x.facts.Open, x.sent = true, time.Now()
 	return true
 }
 
 // disengage gives up for whom the turn was.
-func (x *slot) disengage(trouble error) {
-	x.desk.disengage(x.seat, trouble)
+func (x *slot) disengage(unanswered bool) {
+	x.desk.disengage(x.seat, unanswered)
 	x.seat = nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/checked"
 )
 
-// MostWaiting is how many takes may wait at one topic in a process.
+// MostWaiting is how many takers may wait at one topic in a process. More get ErrTooMany.
 const MostWaiting = 10_000
 
 // MostTopics is how many topics one take may name.
@@ -26,9 +26,13 @@ func (p *Poller) Take(ctx context.Context, topics []string, o Take) (*Held, erro
 	case len(topics) == 0 || len(topics) > MostTopics:
 		err = checked.Invalid("the topics", fmt.Sprint(len(topics)), fmt.Sprintf("1 to %d", MostTopics))
 	}
+	if err == nil {
+		err = p.begin()
+	}
 	var h *Held
 	if err == nil {
-		h, err = p.take(ctx, slices.Compact(slices.Clone(topics)), o)
+		defer p.calls.Done()
+		h, err = p.take(ctx, unlike(topics), o)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("take: %w", err)
@@ -62,16 +66,17 @@ func (p *Poller) take(ctx context.Context, topics []string, o Take) (h *Held, er
 		}
 	}()
 	for _, name := range topics {
-		d, err := p.desk(ctx, name)
+		s, err := p.join(ctx, name, t)
 		if err != nil {
 			return nil, err
 		}
-		s := d.join(t)
 		seats = append(seats, s)
 		select {
 		case h := <-t.served:
 			return h, nil
 		case <-s.nothing:
+		case <-p.shift.Background.Done():
+			return nil, errClosed
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -86,4 +91,15 @@ func (p *Poller) take(ctx context.Context, topics []string, o Take) (h *Held, er
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// unlike are the topics in their order, each once.
+func unlike(topics []string) []string {
+	var all []string
+	for _, name := range topics {
+		if !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
 }

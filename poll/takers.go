@@ -25,7 +25,7 @@ func (d *desk) tellOthers(ctx context.Context) error {
 	}
 	pipe := d.cfg.Redis.Pipeline()
 	pipe.ZRemRangeByScore(ctx, key, "-inf", strconv.FormatInt(now.UnixMilli(), 10))
-	pipe.ZAdd(ctx, key, redis.Z{Score: float64(now.Add(counted).UnixMilli()), Member: d.cfg.Worker})
+	pipe.ZAdd(ctx, key, redis.Z{Score: float64(now.Add(counted).UnixMilli()), Member: d.id})
 	pipe.PExpire(ctx, key, counted)
 	n := pipe.ZCard(ctx, key)
 	if _, err := pipe.Exec(ctx); err != nil {
@@ -46,7 +46,7 @@ func (d *desk) enlist() {
 
 // delist takes this process out.
 func (d *desk) delist(ctx context.Context) {
-	if err := d.cfg.Redis.ZRem(ctx, luascripts.TakersKey(d.qualified), d.cfg.Worker).Err(); err != nil {
+	if err := d.cfg.Redis.ZRem(ctx, luascripts.TakersKey(d.qualified), d.id).Err(); err != nil {
 		d.log.Debug("it is not noted that this process takes from a topic no more", zap.String("topic", d.name), zap.Error(err))
 	}
 }

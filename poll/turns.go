@@ -64,7 +64,7 @@ func (d *desk) turns(hands []schedule.Hand) {
 
 // nobody gives a slot back for which no turn is needed. If there may be something in it, it waits for somebody.
 func (d *desk) nobody(x *slot, h schedule.Hand) {
-	x.disengage(nil)
+	x.disengage(false)
 	if x.Leaving() { // the desk closes
 		x.facts.Fence = 0
 		d.schedule.Left(&x.Slot, x.facts)
@@ -78,13 +78,15 @@ func (d *desk) nobody(x *slot, h schedule.Hand) {
 func (d *desk) unanswered(x *slot, err error) {
 	x.facts.Failures++
 	if errors.Is(err, redis.ErrClosed) && d.schedule.Drop(&x.Slot) {
-		x.disengage(err)
+		x.disengage(true)
+		d.unstick(x)
 		return
 	}
 	cluster.NoteError(d.shift.Requests, d.cfg.Redis, err)
 	pause := min(firstRepeat<<min(x.facts.Failures-1, 10), lastRepeat)
 	if x.facts.Failures > 1 { // others may wait for slots whose servers answer
-		x.disengage(err)
+		x.disengage(true)
+		d.stick(x, err)
 	}
 	if !d.away.Doubt(x.turn.Keys.Store, err) && (x.facts.Failures == 1 && !cluster.Unanswered(err) || x.facts.Failures%32 == 0) {
 		d.log.Warn("a turn has no answer and is repeated", zap.String("topic", d.name), zap.Int("slot", x.Index), zap.Error(err))
@@ -94,6 +96,7 @@ func (d *desk) unanswered(x *slot, err error) {
 
 // answer does what the answer of a slot's turn says.
 func (d *desk) answer(x *slot, a luascripts.Answer) {
+	d.unstick(x)
 	repeated := x.facts.Failures > 0
 	x.facts.Open, x.facts.Failures, x.facts.Taken = false, 0, 0
 	x.facts.Unavailable = a.Code == luascripts.Busy || a.Code == luascripts.Paused
@@ -141,6 +144,6 @@ func (d *desk) quiet(x *slot, at time.Time, repeated bool) {
 
 // sleep lets a slot sleep until a time, or until it is woken if that is zero.
 func (d *desk) sleep(x *slot, at time.Time) {
-	x.disengage(nil)
+	x.disengage(false)
 	d.schedule.Rest(&x.Slot, x.facts, at)
 }
