@@ -35,6 +35,7 @@ type shop struct {
 	via   redis.UniversalClient // of pollers; nil: the same
 	topic message.Topic
 	*producer.Producer
+	pollers []*Poller
 }
 
 func newShop(t testing.TB, topic message.Topic) *shop {
@@ -90,6 +91,7 @@ func (s *shop) poller(cfg Config) *Poller {
 	p, err := New(cfg)
 	must(s, err)
 	s.Cleanup(func() { must(s, p.Close(within(s))) })
+	s.pollers = append(s.pollers, p)
 	return p
 }
 

@@ -1,0 +1,119 @@
+package poll
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/slots"
+)
+
+// look is an inspector of the shop.
+func (s *shop) look() *inspector.Inspector {
+	s.Helper()
+	i, err := inspector.New(s.rdb, inspector.Config{})
+	must(s, err)
+	return i
+}
+
+// waits has somebody wait for a batch, which is sent when there is one; nil if there is none in time.
+func (s *shop) waits(p *Poller, o Take) <-chan *Held {
+	s.Helper()
+	got := make(chan *Held, 1)
+	d := p.openDesk(s.topic.Name)
+	seated := func() int {
+		if d == nil {
+			if d = p.openDesk(s.topic.Name); d == nil {
+				return 0
+			}
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return len(d.seats)
+	}
+	before := seated()
+	go func() {
+		h, err := p.Take(ctx, []string{s.topic.Name}, o)
+		if err != nil {
+			s.Error(err)
+		}
+		got <- h
+	}()
+	eventually(s, "somebody waits", func() bool { return seated() > before || len(got) > 0 })
+	return got
+}
+
+// A paused topic gives nothing, nor does a paused slot; who waits gets it as soon as it is resumed.
+func TestPausedTopicsGiveNothing(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 2})
+	p := s.poller(Config{SafetyLook: time.Hour})
+	s.sends("opens it")
+	s.finish(p, s.take(p, Take{}), true)
+	for _, which := range [][]int{nil, {0, 1}} {
+		_, err := s.look().Pause(ctx, "orders", which)
+		must(t, err)
+		s.sends("x", "y", "z")
+		s.nothing(p)
+		waiting := s.waits(p, Take{Wait: patience, Most: 3})
+		select {
+		case h := <-waiting:
+			t.Fatalf("%+v", h)
+		default:
+		}
+		_, err = s.look().Resume(ctx, "orders", which)
+		must(t, err)
+		h := <-waiting
+		for n := len(h.Messages); ; n += len(h.Messages) {
+			s.finish(p, h, true)
+			if n == 3 {
+				break
+			}
+			h = s.take(p, Take{Most: 3})
+		}
+	}
+	// Of two slots, one goes on.
+	var inSlot [2]string
+	for i := 0; inSlot[0] == "" || inSlot[1] == ""; i++ {
+		c := fmt.Sprint("m", i)
+		inSlot[slots.Of(c, s.topic.Slots)] = c
+	}
+	_, err := s.look().Pause(ctx, "orders", []int{0})
+	must(t, err)
+	s.sends(inSlot[:]...)
+	h := s.take(p, Take{})
+	s.has(h, inSlot[1], 1)
+	s.finish(p, h, true)
+	s.nothing(p)
+	_, err = s.look().Resume(ctx, "orders", []int{0})
+	must(t, err)
+	h = s.take(p, Take{})
+	s.has(h, inSlot[0], 1)
+	s.finish(p, h, true)
+}
+
+// Plans are sent while somebody takes, though no worker listens.
+func TestPlansAreSentWhileSomebodyTakes(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, message.Topic{Kind: message.KindFixedTime, Slots: 4})
+	p := s.poller(Config{})
+	s.sends("opens it")
+	s.finish(p, s.take(p, Take{}), true)
+	waiting := s.waits(p, Take{Wait: patience})
+	now, err := s.rdb.Time(ctx).Result()
+	must(t, err)
+	must(t, s.rdb.SAdd(ctx, luascripts.PlansKey("orders"), 3).Err())
+	_, _, err = luascripts.New(s.rdb).SetPlan(ctx, luascripts.KeysOf("orders", 3).Plans(false), "p", `{"content":"tick","period":100}`, now.UnixMilli(), now.UnixMilli()+100)
+	must(t, err)
+	must(t, s.rdb.Publish(ctx, luascripts.WakeChannel("orders"), luascripts.AppendPlan(nil, 3)).Err())
+	h := <-waiting
+	for range 4 {
+		s.has(h, "tick", 1)
+		s.finish(p, h, true)
+		h = s.take(p, Take{})
+	}
+	s.finish(p, h, true)
+}
