@@ -61,13 +61,13 @@ func (d *desk) begin() error {
 		d.policies.End()
 		return err
 	}
-	d.mu.Lock()
-	d.idle = time.AfterFunc(d.idleAfter, d.closeIfIdle)
-	d.mu.Unlock()
 	d.run(sub)
 	if err := d.firstLook(ctx); err != nil {
 		d.log.Warn("the first look at a topic has no answer; the safety look makes up for it", zap.String("topic", d.name), zap.Error(err))
 	}
+	d.mu.Lock()
+	d.idle = time.AfterFunc(d.idleAfter, d.closeIfIdle)
+	d.mu.Unlock()
 	return nil
 }
 

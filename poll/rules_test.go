@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -128,7 +129,7 @@ func TestLimits(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 4})
 	s.sends(numbered("m", 20)...)
-	must(t, s.rdb.HSet(ctx, luascripts.PolicyKey("orders"), "concurrency", 2, "rate", 0, "since", time.Now().UnixMilli(), "until", time.Now().Add(time.Hour).UnixMilli()).Err())
+	s.limits(2, 0)
 	p := s.poller(Config{})
 	a, b := s.take(p, Take{}), s.take(p, Take{})
 	s.nothing(p)
@@ -137,16 +138,21 @@ func TestLimits(t *testing.T) {
 	s.nothing(p)
 	s.finish(p, b, true)
 	s.finish(p, c, true)
-	must(t, s.rdb.HSet(ctx, luascripts.PolicyKey("orders"), "concurrency", 0, "rate", 5).Err())
-	must(t, s.rdb.Publish(ctx, luascripts.WakeChannel("orders"), luascripts.PolicyChanged).Err())
+	s.limits(0, 5)
 	eventually(t, "the limit is known", func() bool { return p.openDesk("orders").rate() == 5 })
-	other := s.poller(Config{Worker: "other"})
+	other := s.poller(Config{}) // of the same name
 	s.finish(other, s.take(other, Take{}), true)
 	d := p.openDesk("orders")
 	must(t, d.tellOthers(ctx))
 	if r := d.rate(); r != 2.5 {
 		t.Errorf("%v a second with two processes", r)
 	}
+}
+
+// limits limits the topic as a person does.
+func (s *shop) limits(concurrency int, rate float64) {
+	s.Helper()
+	must(s, s.look().Limit(ctx, "orders", inspector.Policy{Concurrency: concurrency, Rate: rate, For: time.Hour}))
 }
 
 // rate is that of the process.

@@ -1,0 +1,186 @@
+package poll
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// A desk closes when nobody takes for a while, and is not listed then; the next take opens it. Whoever waits keeps it
+// open, however short that while is.
+func TestDeskClosesWhenNobodyTakes(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 4, Notes: true})
+	p := s.poller(Config{})
+	p.idleAfter = time.Millisecond
+	listed := func() int64 { return s.rdb.ZCard(ctx, luascripts.TakersKey("orders")).Val() }
+	for i := range 5 {
+		content := fmt.Sprint("m", i)
+		s.sends(content)
+		h := s.take(p, Take{})
+		s.has(h, content, 1)
+		s.finish(p, h, true) // with a desk, or without one
+		eventually(t, "the desk closes", func() bool { return p.openDesk("orders") == nil && listed() == 0 })
+		waiting := s.waits(p, Take{Wait: patience})
+		if n := listed(); n != 1 {
+			t.Errorf("%d are listed", n)
+		}
+		after(t, s, 20*time.Millisecond)
+		s.sends("waited for")
+		h = <-waiting
+		s.has(h, "waited for", 1)
+		s.finish(p, h, true)
+	}
+}
+
+// Desks close and open all the time while many take: nobody waits at one that has closed, and nothing is lost.
+func TestTakersComeWhileDesksClose(t *testing.T) {
+	t.Parallel()
+	const messages = 300
+	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 4})
+	p := s.poller(Config{})
+	p.idleAfter = time.Microsecond
+	s.sends("makes the topic")
+	var done atomic.Int64
+	over, stop := context.WithCancel(within(t))
+	defer stop()
+	var working sync.WaitGroup
+	for range 4 {
+		working.Go(func() {
+			for over.Err() == nil {
+				h, err := p.Take(over, []string{"orders"}, Take{Wait: time.Millisecond})
+				if err != nil && over.Err() == nil {
+					t.Error(err)
+				}
+				if h == nil {
+					continue
+				}
+				s.finish(p, h, true)
+				if done.Add(1) == messages+1 {
+					stop()
+				}
+			}
+		})
+	}
+	for i := range messages {
+		s.sends(fmt.Sprint("m", i))
+	}
+	working.Wait()
+	if n := done.Load(); n != messages+1 {
+		t.Errorf("%d are done", n)
+	}
+}
+
+// While a limit counts batches that are out, the desk stays: another one would not know of them.
+func TestDeskStaysWhileALimitCounts(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 4})
+	s.sends(numbered("m", 20)...)
+	s.limits(1, 0)
+	p := s.poller(Config{})
+	p.idleAfter = time.Millisecond
+	h := s.take(p, Take{TTR: time.Hour})
+	d := p.openDesk("orders")
+	for range 10 {
+		after(t, s, 2*time.Millisecond)
+		s.nothing(p)
+	}
+	if p.openDesk("orders") != d {
+		t.Error("it is another desk")
+	}
+	s.finish(p, h, true)
+	eventually(t, "the desk closes", func() bool { return p.openDesk("orders") != d })
+}
+
+// Close is bounded while Redis is away, whatever is under way: a desk that opens, takers who wait, a batch to be given
+// back, a finish. It says what may stay.
+func TestCloseWhileRedisIsAway(t *testing.T) {
+	t.Parallel()
+	for _, opened := range []bool{false, true} {
+		t.Run(fmt.Sprint("opened ", opened), func(t *testing.T) {
+			t.Parallel()
+			s, proxy := behindProxy(t, message.Topic{Kind: message.KindPriority, Slots: 4})
+			s.sends("x", "y", "z")
+			p := s.poller(Config{})
+			var h *Held
+			if opened {
+				h = s.take(p, Take{TTR: time.Hour})
+			}
+			proxy.Freeze()
+			errs := make(chan error)
+			calls := 3
+			for range calls {
+				go func() {
+					h, err := p.Take(ctx, []string{"orders"}, Take{Wait: time.Hour, TTR: time.Second})
+					if h != nil {
+						err = errors.New("it has something")
+					}
+					errs <- err
+				}()
+			}
+			if opened {
+				calls++
+				go func() {
+					_, err := p.Finish(within(t), h.Receipt)
+					errs <- err
+				}()
+			}
+			eventually(t, "they are under way", func() bool {
+				if !opened {
+					p.mu.Lock()
+					defer p.mu.Unlock()
+					return p.desks["orders"] != nil
+				}
+				d := p.openDesk("orders")
+				d.mu.Lock()
+				defer d.mu.Unlock()
+				return len(d.seats) == 3
+			})
+			short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+			defer cancel()
+			if err := p.Close(short); !errors.Is(err, context.DeadlineExceeded) {
+				t.Error(err)
+			}
+			proxy.Thaw()
+			for range calls {
+				if err := <-errs; opened == (err == nil) && !errors.Is(err, message.ErrClosed) && err != nil {
+					t.Error(err)
+				}
+			}
+			other := s.poller(Config{})
+			got := map[string]bool{}
+			for len(got) < 2 {
+				h := s.take(other, Take{})
+				got[h.Messages[0].Content] = true
+				s.finish(other, h, true)
+			}
+		})
+	}
+}
+
+// A closed poller says so.
+func TestClosedPoller(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 1})
+	s.sends("x")
+	p := s.poller(Config{})
+	h := s.take(p, Take{})
+	for range 2 {
+		must(t, p.Close(ctx))
+	}
+	_, taken := p.Take(ctx, []string{"orders"}, Take{})
+	_, finished := p.Finish(ctx, h.Receipt)
+	_, extended := p.Extend(ctx, h.Receipt)
+	for _, err := range []error{taken, finished, extended} {
+		if !errors.Is(err, message.ErrClosed) {
+			t.Error(err)
+		}
+	}
+}
