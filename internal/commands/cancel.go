@@ -1,8 +1,9 @@
 package commands
 
 import (
-	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/spf13/cobra"
+
+	"github.com/slotmq/go-rmq/internal/wire"
 )
 
 func (a *app) cancelCommand() *cobra.Command {
@@ -41,7 +42,7 @@ flight.`,
 			}
 			name := shorten(a.text(content), 60)
 			if a.json {
-				if err := a.object(cancelJSON{args[0], a.shown(content), removed, flying}); err != nil {
+				if err := a.object(wire.Cancelled{Topic: args[0], Shown: a.shown(content), Removed: removed, InFlight: flying}); err != nil {
 					return err
 				}
 			} else if removed && flying {
@@ -67,11 +68,4 @@ flight.`,
 	}
 	cmd.Flags().StringVar(&basis, "basis", "", "the `SlotBasis` it was sent with: look in its slot only")
 	return cmd
-}
-
-type cancelJSON struct {
-	Topic string `json:"topic"`
-	wire.Shown
-	Removed  bool `json:"removed"`
-	InFlight bool `json:"in_flight"`
 }

@@ -184,7 +184,7 @@ type deadJSON struct {
 
 func (a *app) deadObject(e inspector.Entry) deadJSON {
 	j := deadJSON{Shown: a.shown(e.Content), Slot: e.Slot, Died: wire.At(e.Died)}
-	if f := failureOf(e.Failure); f != nil {
+	if f := wire.FailureOf(e.Failure); f != nil {
 		j.Attempts, j.First, j.Last, j.Worker, j.Priority, j.Reason = f.Attempts, f.First, f.Last, f.Worker, f.Priority, f.Reason
 	}
 	return j

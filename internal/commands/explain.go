@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -68,7 +67,7 @@ too.`,
 			for n, e := range found {
 				e.WaitsFor = append(e.WaitsFor, slowed(e, limit)...)
 				if a.json {
-					j := a.explained(e)
+					j := wire.ExplanationOf(e, a.base64)
 					j.Journal = known.rows(e.Slot)
 					if err := a.object(j); err != nil {
 						return err
@@ -252,90 +251,4 @@ func before(n, beside int) string {
 		text += fmt.Sprintf(", and %d with the same priority may", beside)
 	}
 	return text
-}
-
-type explanationJSON struct {
-	Topic string `json:"topic"`
-	wire.Shown
-	Slot     int          `json:"slot"`
-	Now      wire.Stamp   `json:"now"`
-	Waiting  *entryJSON   `json:"waiting,omitempty"`
-	Before   *int         `json:"before,omitempty"`
-	Beside   *int         `json:"same_priority,omitempty"` // that may go before it, too
-	Flight   *flightJSON  `json:"in_flight,omitempty"`
-	Retry    *entryJSON   `json:"retrying,omitempty"`
-	Dead     *entryJSON   `json:"dead,omitempty"`
-	Failure  *failureJSON `json:"failure,omitempty"`
-	PutBack  *putBackJSON `json:"put_back,omitempty"`
-	Note     *noteJSON    `json:"note,omitempty"`
-	Unique   wire.Stamp   `json:"unique_until,omitzero"`
-	WaitsFor []string     `json:"waits_for"`
-	Journal  []rowJSON    `json:"journal,omitempty"`
-}
-
-type flightJSON struct {
-	Worker    string     `json:"worker"`
-	Since     wire.Stamp `json:"since,omitzero"`
-	Attempt   int        `json:"attempt"`
-	LeaseEnds wire.Stamp `json:"lease_ends,omitzero"`
-	Batch     int        `json:"batch"`
-}
-
-// failureJSON is what is known of failures.
-type failureJSON struct {
-	Attempts int        `json:"attempts"`
-	First    wire.Stamp `json:"first,omitzero"`
-	Last     wire.Stamp `json:"last,omitzero"`
-	Priority int64      `json:"priority,omitempty"`
-	Worker   string     `json:"worker,omitempty"`
-	Reason   string     `json:"reason,omitempty"`
-}
-
-// putBackJSON is what is known of a message that its handler put back.
-type putBackJSON struct {
-	First  wire.Stamp `json:"first"`
-	Last   wire.Stamp `json:"last"`
-	Worker string     `json:"worker,omitempty"`
-	Reason string     `json:"reason,omitempty"`
-}
-
-func putBackOf(p *inspector.PutBack) *putBackJSON {
-	if p == nil {
-		return nil
-	}
-	return &putBackJSON{wire.At(p.First), wire.At(p.Last), p.Worker, strings.ToValidUTF8(p.Reason, "\ufffd")}
-}
-
-func failureOf(f *inspector.Failure) *failureJSON {
-	if f == nil {
-		return nil
-	}
-	return &failureJSON{f.Attempts, wire.At(f.First), wire.At(f.Last), f.Priority, f.Worker, strings.ToValidUTF8(f.Reason, "\ufffd")}
-}
-
-func (a *app) explained(e inspector.Explanation) explanationJSON {
-	entry := func(at *inspector.Entry) *entryJSON {
-		if at == nil {
-			return nil
-		}
-		j := a.entryOf("", *at)
-		j.Shown = wire.Shown{} // it is printed once
-		return &j
-	}
-	j := explanationJSON{
-		Topic: e.Topic.Name, Shown: a.shown(e.Content), Slot: e.Slot, Now: wire.At(e.Now),
-		Waiting: entry(e.Waiting), Retry: entry(e.Retry), Dead: entry(e.Dead), Failure: failureOf(e.Failure), PutBack: putBackOf(e.PutBack),
-		Note: noteOf(e.Note), Unique: wire.At(e.Unique),
-		WaitsFor: append([]string{}, e.WaitsFor...),
-	}
-	if e.Waiting != nil {
-		j.Before = &e.Before
-		if e.Waiting.Priority > 0 {
-			j.Beside = &e.Beside
-		}
-	}
-	if f := e.Flight; f != nil {
-		j.Flight = &flightJSON{f.Worker, wire.At(f.Since), f.Attempt, wire.At(f.LeaseEnds), f.Batch}
-	}
-	return j
 }

@@ -94,7 +94,7 @@ func (a *app) known(ctx context.Context, topic, content string) (historyOf, erro
 var errNotJournaled = errors.New("is not in the journal")
 
 // rows are the rows of a slot for programs.
-func (h historyOf) rows(slot int) []rowJSON {
+func (h historyOf) rows(slot int) []wire.Row {
 	for _, in := range h.in {
 		if in.Slot == slot {
 			return rowsOf(h.topic, in)
@@ -235,32 +235,19 @@ func endedText(e journal.Ended) string {
 type historyJSON struct {
 	Topic string `json:"topic"`
 	wire.Shown
-	Slot    int       `json:"slot"`
-	Verdict string    `json:"verdict"`
-	Rows    []rowJSON `json:"rows"`
-}
-
-// rowJSON is a row of the journal.
-type rowJSON struct {
-	At       wire.Stamp `json:"at"`
-	What     string     `json:"what"`
-	Number   int64      `json:"number"`
-	Due      wire.Stamp `json:"due,omitzero"`
-	Priority int64      `json:"priority,omitempty"`
-	Attempt  int        `json:"attempt,omitempty"`
-	Worker   string     `json:"worker,omitempty"`
-	Host     string     `json:"host,omitempty"`
-	Reason   string     `json:"reason,omitempty"`
+	Slot    int        `json:"slot"`
+	Verdict string     `json:"verdict"`
+	Rows    []wire.Row `json:"rows"`
 }
 
 func (a *app) historyOf(t message.Topic, h journal.History, topic, content string) historyJSON {
 	return historyJSON{topic, a.shown(content), h.Slot, h.Verdict.What, rowsOf(t, h)}
 }
 
-func rowsOf(t message.Topic, h journal.History) []rowJSON {
-	rows := map[int64]rowJSON{}
+func rowsOf(t message.Topic, h journal.History) []wire.Row {
+	rows := map[int64]wire.Row{}
 	for _, s := range h.Sent {
-		r := rowJSON{At: wire.At(time.UnixMilli(s.At)), What: sentWord, Number: s.Number}
+		r := wire.Row{At: wire.At(time.UnixMilli(s.At)), What: sentWord, Number: s.Number}
 		if t.Kind.Timed() {
 			r.Due = wire.At(time.UnixMilli(s.Score))
 		} else {
@@ -269,9 +256,9 @@ func rowsOf(t message.Topic, h journal.History) []rowJSON {
 		rows[s.ID] = r
 	}
 	for _, e := range h.Ended {
-		rows[e.ID] = rowJSON{At: wire.At(time.UnixMilli(e.At)), What: e.What, Number: e.Number, Attempt: e.Attempt, Worker: e.Worker, Host: e.Host, Reason: e.Reason}
+		rows[e.ID] = wire.Row{At: wire.At(time.UnixMilli(e.At)), What: e.What, Number: e.Number, Attempt: e.Attempt, Worker: e.Worker, Host: e.Host, Reason: e.Reason}
 	}
-	all := []rowJSON{}
+	all := []wire.Row{}
 	for _, l := range eventsOf(t, h) {
 		all = append(all, rows[l.id])
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/humantime"
-	"github.com/slotmq/go-rmq/internal/wire"
 )
 
 // labelled is a line of what is said about a message.
@@ -41,19 +40,4 @@ func noteLines(n *inspector.Note, now time.Time) (all []labelled) {
 		all = append(all, labelled{"headers", strings.Join(headers, ", ")})
 	}
 	return all
-}
-
-type noteJSON struct {
-	Sends   int               `json:"sends"`
-	First   wire.Stamp        `json:"first"`
-	Last    wire.Stamp        `json:"last"`
-	Expires wire.Stamp        `json:"expires,omitzero"`
-	Headers map[string]string `json:"headers,omitempty"`
-}
-
-func noteOf(n *inspector.Note) *noteJSON {
-	if n == nil {
-		return nil
-	}
-	return &noteJSON{n.Sends, wire.At(n.First), wire.At(n.Last), wire.At(n.Expires), n.Headers}
 }

@@ -62,7 +62,7 @@ latest first. Nothing is taken or changed.`,
 				}
 				shown++
 				if a.json {
-					if err := a.object(a.entryOf(args[0], e)); err != nil {
+					if err := a.object(wire.EntryOf(args[0], e, a.base64)); err != nil {
 						return err
 					}
 					continue
@@ -94,22 +94,6 @@ latest first. Nothing is taken or changed.`,
 	cmd.Flags().IntVar(&limit, "limit", 20, "show at most `n`")
 	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(states, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return cmd
-}
-
-// entryJSON is a message and its place.
-type entryJSON struct {
-	Topic string `json:"topic,omitempty"`
-	wire.Shown
-	Slot     int        `json:"slot"`
-	State    string     `json:"state"`
-	Due      wire.Stamp `json:"due,omitzero"`
-	Priority int64      `json:"priority,omitempty"`
-	Attempt  int        `json:"attempt,omitempty"`
-	Died     wire.Stamp `json:"died,omitzero"`
-}
-
-func (a *app) entryOf(topic string, e inspector.Entry) entryJSON {
-	return entryJSON{topic, a.shown(e.Content), e.Slot, string(e.State), wire.At(e.Due), e.Priority, e.Attempt, wire.At(e.Died)}
 }
 
 // when says in a few words when an entry will be delivered, or was.

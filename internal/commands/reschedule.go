@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -56,7 +57,7 @@ Nothing is sent: exit code 1 if it does not wait.`,
 				return a.unmoved(ctx, i, args[0], content, basis, to, err)
 			}
 			if a.json {
-				return a.object(a.entryOf(args[0], entry))
+				return a.object(wire.EntryOf(args[0], entry, a.base64))
 			}
 			clock, err := a.now(ctx)
 			if err != nil {
