@@ -12,6 +12,9 @@ import (
 var fieldNames = map[string]string{
 	"SlotBasis": "basis",
 	"MaxLate":   "max_late",
+
+	"the time of Later":                "in",
+	"the time until the next delivery": "in",
 }
 
 // fieldName is what a field is called in JSON, of which an error of the library speaks.

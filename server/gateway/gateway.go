@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 
 	"go.uber.org/zap"
 
@@ -30,9 +29,8 @@ type Gateway struct {
 	access  *access
 	waiting chan struct{} // has a place for each take that may wait
 
-	closing context.Context // ends when Close is called
-	close   context.CancelFunc
-	busy    sync.WaitGroup // requests
+	closing context.Context // ends with Drain
+	drain   context.CancelFunc
 }
 
 // New returns a gateway. It does no I/O.
@@ -43,7 +41,7 @@ func New(cfg Config) (*Gateway, error) {
 		err = observers.Valid(cfg.Observers)
 	}
 	g := &Gateway{cfg: cfg, log: cfg.Logger, access: newAccess(cfg), waiting: make(chan struct{}, max(cfg.MaxWaiting, 0))}
-	g.closing, g.close = context.WithCancel(context.Background())
+	g.closing, g.drain = context.WithCancel(context.Background())
 	if err == nil {
 		err = g.build()
 	}
@@ -73,26 +71,22 @@ func (g *Gateway) build() (err error) {
 	for _, r := range g.routes() {
 		g.mux.Handle(r.pattern, g.handler(r))
 	}
+	g.mux.HandleFunc("/", g.unknown)
 	return nil
 }
 
 // ServeHTTP answers a request.
-func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	g.busy.Add(1)
-	defer g.busy.Done()
-	if _, pattern := g.mux.Handler(r); pattern == "" {
-		g.unknown(w, r)
-		return
-	}
-	g.mux.ServeHTTP(w, r)
-}
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) { g.mux.ServeHTTP(w, r) }
 
-// Close ends the requests that wait, gives back what they were not given, and waits for the others until ctx
-// ends at the most. Call it before http.Server.Shutdown, which waits for requests.
+// Drain ends the takes that wait, and refuses further ones; all else goes on. Call it first, then
+// http.Server.Shutdown, which waits for requests, and then Close.
+func (g *Gateway) Drain() { g.drain() }
+
+// Close gives back what was taken and not received, and waits until what was sent is written, or ctx ends.
+// Batches that are out stay with who has them: another gateway can finish them.
 func (g *Gateway) Close(ctx context.Context) error {
-	g.close()
-	err := g.poller.Close(ctx)
-	return errors.Join(err, g.producer.Close(ctx))
+	g.drain()
+	return errors.Join(g.poller.Close(ctx), g.producer.Close(ctx))
 }
 
 // handler wraps a route: who asks, whether that one may, and what becomes of an error.
@@ -101,6 +95,7 @@ func (g *Gateway) handler(r route) http.Handler {
 		c := &call{Gateway: g, w: w, r: req, right: r.right}
 		err := g.access.check(c)
 		if err == nil {
+			c.note()
 			err = r.serve(c)
 		}
 		if err != nil {
@@ -121,3 +116,10 @@ type call struct {
 
 // ctx ends with the request.
 func (c *call) ctx() context.Context { return c.r.Context() }
+
+// note logs who does what only people on call do.
+func (c *call) note() {
+	if c.right == tokens.Act {
+		c.log.Info("act", zap.String("by", c.holder.Name), zap.String("request", c.r.Pattern), zap.String("topic", shorten(c.r.PathValue("topic"))))
+	}
+}

@@ -64,8 +64,9 @@ func siteOn(t testing.TB, rdb redis.UniversalClient, adjust ...func(*Config)) *s
 	must(t, err)
 	server := httptest.NewServer(g)
 	t.Cleanup(func() {
-		must(t, g.Close(within(t)))
+		g.Drain()
 		server.Close()
+		must(t, g.Close(within(t)))
 	})
 	return &site{TB: t, Gateway: g, contract: newContract(t), rdb: rdb, url: server.URL}
 }

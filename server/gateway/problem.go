@@ -115,7 +115,7 @@ func (c *call) problem(err error) *problem {
 		return invalid("receipt", "another text", "the receipt of a take, whole and unchanged")
 	case errors.Is(err, inspector.ErrUnknownTopic), errors.Is(err, poll.ErrUnknownTopic):
 		return &problem{Type: "unknown-topic", Status: http.StatusNotFound,
-			Detail: plain(err) + `: define it by PUT /v1/topics/TOPIC with {"kind": "priority"}, or range-merge or fixed-time`}
+			Detail: plain(err) + `; or define it by PUT /v1/topics/TOPIC with {"kind": "priority"}, "range-merge" or "fixed-time"`}
 	case errors.Is(err, message.ErrTopicConflict), errors.Is(err, poll.ErrZooKeeper), errors.Is(err, inspector.ErrNotWaiting), errors.Is(err, producer.ErrPast):
 		return &problem{Type: "conflict", Status: http.StatusConflict, Detail: plain(err)}
 	case errors.Is(err, producer.ErrQueueFull):

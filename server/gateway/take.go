@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 
@@ -68,7 +69,10 @@ func (c *call) take() error {
 			return tooMany(unavailableFor, fmt.Sprintf("%d requests wait for messages already, as many as may; start rmqd serve with a larger --max-waiting, or more of them", c.cfg.MaxWaiting))
 		}
 	}
-	held, err := c.poller.Take(c.ctx(), asked.Topics, o)
+	ctx, cancel := context.WithCancel(c.ctx())
+	defer cancel()
+	defer context.AfterFunc(c.closing, cancel)()
+	held, err := c.poller.Take(ctx, asked.Topics, o)
 	switch {
 	case err != nil:
 		return err
@@ -85,7 +89,7 @@ func (c *call) take() error {
 
 // returned gives back what could not be written to who asked for it.
 func (c *call) returned(h *poll.Held) {
-	if _, err := c.poller.Finish(c.closing, h.Receipt, poll.NotStarted()); err != nil {
+	if _, err := c.poller.Finish(context.WithoutCancel(c.ctx()), h.Receipt, poll.NotStarted()); err != nil {
 		c.log.Warn("a batch that was not received comes again when its time to run is over", zap.String("topic", h.Topic.Name), zap.Int("slot", h.Slot), zap.Error(err))
 	}
 }

@@ -14,7 +14,7 @@ func (g *Gateway) unknown(w http.ResponseWriter, r *http.Request) {
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 		other := r.Clone(r.Context())
 		other.Method = method
-		if _, pattern := g.mux.Handler(other); pattern != "" && !strings.HasPrefix(pattern, "/") {
+		if _, pattern := g.mux.Handler(other); pattern != "/" {
 			allowed = append(allowed, method)
 		}
 	}

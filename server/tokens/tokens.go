@@ -2,20 +2,19 @@ package tokens
 
 import (
 	"bytes"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"slices"
 	"strings"
 	"sync/atomic"
+
+	"github.com/slotmq/go-rmq/inspector"
 )
 
 // Right is something that may be done to topics.
@@ -39,23 +38,18 @@ type Holder struct {
 	Topics []string `json:"topics"` // globs
 
 	hash [sha256.Size]byte
+	fits []func(topic string) bool // one for each of Topics
 }
 
 // Anyone is who may do everything, where no tokens are needed.
-var Anyone = &Holder{Name: "anyone", Rights: rights, Topics: []string{"*"}}
+var Anyone = &Holder{Name: "anyone", Rights: rights, fits: []func(string) bool{func(string) bool { return true }}}
 
 // Has reports whether the holder has a right at some topic at least.
 func (h *Holder) Has(r Right) bool { return slices.Contains(h.Rights, r) }
 
 // May reports whether the holder has a right at a topic.
 func (h *Holder) May(r Right, topic string) bool {
-	return h.Has(r) && slices.ContainsFunc(h.Topics, func(glob string) bool {
-		if glob == "*" {
-			return true
-		}
-		fits, err := path.Match(glob, topic)
-		return err == nil && fits
-	})
+	return h.Has(r) && slices.ContainsFunc(h.fits, func(fits func(string) bool) bool { return fits(topic) })
 }
 
 // File is a file of tokens. Any number of goroutines may use it.
@@ -95,19 +89,13 @@ func (f *File) Find(token string) (found *Holder) {
 	return found
 }
 
-// New makes a token, and the text of its hash.
-func New() (token, hash string) {
-	var b [24]byte
-	_, _ = rand.Read(b[:]) // it cannot fail
-	token = "rmq_" + base64.RawURLEncoding.EncodeToString(b[:])
-	sum := sha256.Sum256([]byte(token))
-	return token, hex.EncodeToString(sum[:])
+// content is what a file has.
+type content struct {
+	Tokens []*Holder `json:"tokens"`
 }
 
 func parse(text []byte) ([]*Holder, error) {
-	var file struct {
-		Tokens []*Holder `json:"tokens"`
-	}
+	var file content
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&file); err != nil {
@@ -117,7 +105,7 @@ func parse(text []byte) ([]*Holder, error) {
 		return nil, errors.New("there is something behind the JSON object")
 	}
 	if len(file.Tokens) == 0 {
-		return nil, errors.New("it has no tokens, so there would be no one who may do anything")
+		return nil, errors.New("it has no tokens, so no one may do anything")
 	}
 	names, hashes := map[string]bool{}, map[[sha256.Size]byte]string{}
 	for n, h := range file.Tokens {
@@ -156,9 +144,11 @@ func (h *Holder) check() error {
 		return errors.New(`topics is empty; for all topics write ["*"]`)
 	}
 	for _, glob := range h.Topics {
-		if _, err := path.Match(glob, ""); err != nil || glob == "" {
+		fits, err := inspector.Glob(glob)
+		if err != nil || glob == "" {
 			return fmt.Errorf("topics has %q, which is no name and no pattern", glob)
 		}
+		h.fits = append(h.fits, fits)
 	}
 	return nil
 }

@@ -1,10 +1,11 @@
-// Command rmqd is rmq with a journal in SQL: it has all commands of rmq, tells the journal what they
-// change, and brings back what Redis has lost.
+// Command rmqd is rmq with a journal in SQL, and serves programs in other languages: it has all commands of rmq, tells
+// the journal what they change, brings back what Redis has lost, and speaks HTTP.
 //
 //	rmqd journal status                     # what does it hold, and what has it missed?
 //	rmqd journal history orders "order 4711" # when was it sent, and what became of it?
 //	rmqd journal restore                    # bring back what Redis has lost
 //	rmqd journal reconcile --every          # compare it with Redis, all the time
+//	rmqd serve                              # topics over HTTP
 //	rmqd -h                                 # all commands
 //
 // The journal is a file of SQLite, or in PostgreSQL, MySQL or MariaDB: see package databases.
@@ -15,6 +16,6 @@ import (
 	"github.com/slotmq/go-rmq/server/databases"
 )
 
-var program = commands.Program{Name: "rmqd", Databases: databases.Look}
+var program = commands.Program{Name: "rmqd", Databases: databases.Look, Services: []commands.Service{serveService, tokenService}}
 
 func main() { program.Main() }

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"strings"
+
+	"github.com/slotmq/go-rmq/internal/commands"
+	"github.com/slotmq/go-rmq/server/tokens"
+)
+
+var tokenService = commands.Service{
+	Use:   "token NAME",
+	Short: "Make a token for rmqd serve",
+	Long: `Make a token for rmqd serve, and print it. It is shown only now: the file has
+its hash. To end a token, take its entry out of the file. A rmqd serve that
+runs reads the file again on SIGHUP.
+
+Rights: send (send, cancel, reschedule, define topics), take (take, finish,
+extend), look (see all), act (requeue, delete, pause, limit, restore).`,
+	Example: `  rmqd token shop --tokens tokens.json --rights send --topics orders,mails-*
+  rmqd token admin --tokens tokens.json --rights send,take,look,act`,
+	Flags: func(flags *flag.FlagSet) func(context.Context, *commands.Setup, []string) error {
+		file := flags.String("tokens", "tokens.json", "`file` to add it to; it is made if it is not there")
+		rights := flags.String("rights", "send,take,look", "what it may, as a `list`")
+		topics := flags.String("topics", "*", "where it may that: a `list` of topics, with * for any text")
+		return func(_ context.Context, s *commands.Setup, args []string) error {
+			h := tokens.Holder{Name: args[0], Topics: strings.Split(*topics, ",")}
+			for _, r := range strings.Split(*rights, ",") {
+				h.Rights = append(h.Rights, tokens.Right(r))
+			}
+			token, err := tokens.Add(*file, h)
+			if err != nil {
+				return commands.Failed("%w", err)
+			}
+			fmt.Fprintln(s.Out, token)
+			return nil
+		}
+	},
+}
