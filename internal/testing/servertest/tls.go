@@ -49,6 +49,18 @@ func TLS(t testing.TB, args ...string) *Server {
 // TLSConfig is what a client of the server needs; nil for one without TLS.
 func (s *Server) TLSConfig() *tls.Config { return s.tls.Clone() }
 
+// Certificate writes a certificate of 127.0.0.1 and its key into files, and returns the roots that vouch for it.
+func Certificate(t testing.TB) (cert, key string, roots *x509.CertPool) {
+	t.Helper()
+	dir := t.TempDir()
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	roots, err := newCertificate(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cert, key, roots
+}
+
 // newCertificate writes a certificate of 127.0.0.1, signed by itself, and its key,
 // and returns the roots to trust it by.
 func newCertificate(certFile, keyFile string) (*x509.CertPool, error) {

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/commands"
+	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/server/gateway"
 	"github.com/slotmq/go-rmq/server/tokens"
 	"github.com/slotmq/go-rmq/slots"
@@ -68,16 +69,17 @@ func (s *serving) run(ctx context.Context, setup *commands.Setup, _ []string) er
 		return commands.Misused("give both --tls-cert and --tls-key, or neither of them")
 	}
 	log := s.log.logger(setup.Errs)
+	listener, err := s.bind(ctx)
+	if err != nil {
+		return err
+	}
+	defer listener.Close() // unless it was served
 	if err := s.open(ctx, setup, log); err != nil {
 		return err
 	}
 	g, err := gateway.New(s.gateway)
 	if err != nil {
-		return err
-	}
-	listener, err := s.bind(ctx)
-	if err != nil {
-		return err
+		return byFlag(err)
 	}
 	defer s.rereadOnHangup(log)()
 	server := serverOf(g, log)
@@ -93,6 +95,16 @@ func (s *serving) run(ctx context.Context, setup *commands.Setup, _ []string) er
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), draining)
 	defer cancel()
 	return errors.Join(err, server.Shutdown(within), g.Close(within))
+}
+
+// byFlag names the flag where an error names the field of the gateway's Config that it is for.
+func byFlag(err error) error {
+	var invalid *message.InvalidError
+	flags := map[string]string{"Config.MaxBody": "--max-body", "Config.MaxWaiting": "--max-waiting", "Config.RequestsPerSecond": "--requests-per-second"}
+	if errors.As(err, &invalid) && flags[invalid.Field] != "" {
+		return &message.InvalidError{Field: flags[invalid.Field], Value: invalid.Value, Limit: invalid.Limit}
+	}
+	return err
 }
 
 // open connects to what the gateway needs.
