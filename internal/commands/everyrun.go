@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -56,5 +57,5 @@ func (a *app) sendNow(ctx context.Context, i *inspector.Inspector, t inspector.T
 	if err != nil {
 		return err
 	}
-	return s.report(ctx, payload{content: p.Content, basis: p.SlotBasis}, m, receipt)
+	return s.report(ctx, wire.Draft{Content: p.Content, Basis: p.SlotBasis}, m, receipt)
 }

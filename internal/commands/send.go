@@ -199,38 +199,38 @@ func (s *sending) compare(t message.Topic, kind message.Kind) error {
 }
 
 // given is what the flags say.
-func (s *sending) given() (payload, error) {
-	p, changed := payload{basis: s.basis, extend: s.extend}, s.cmd.Flags().Changed
+func (s *sending) given() (wire.Draft, error) {
+	p, changed := wire.Draft{Basis: s.basis, Extend: s.extend}, s.cmd.Flags().Changed
 	if changed("range") {
-		p.merge = (*time.Duration)(&s.merge)
+		p.Range = (*time.Duration)(&s.merge)
 	}
 	if changed("ceiling") {
-		p.ceiling = (*time.Duration)(&s.ceiling)
+		p.Ceiling = (*time.Duration)(&s.ceiling)
 	}
 	if changed("in") {
-		p.in = (*time.Duration)(&s.in)
+		p.In = (*time.Duration)(&s.in)
 	}
 	if changed("at") {
-		p.at = &s.at.Time
+		p.At = &s.at.Time
 	}
 	if changed("priority") {
-		p.priority = &s.priority
+		p.Priority = &s.priority
 	}
 	if changed("unique") {
-		p.unique = (*time.Duration)(&s.unique)
+		p.Unique = (*time.Duration)(&s.unique)
 	}
 	if changed("ttl") {
-		p.ttl = (*time.Duration)(&s.ttl)
+		p.TTL = (*time.Duration)(&s.ttl)
 	}
 	for _, header := range s.headers {
 		name, value, found := strings.Cut(header, "=")
 		if !found {
 			return p, misused("--header is %q, not name=value", header)
 		}
-		if p.headers == nil {
-			p.headers = map[string]string{}
+		if p.Headers == nil {
+			p.Headers = map[string]string{}
 		}
-		p.headers[name] = value
+		p.Headers[name] = value
 	}
 	return p, nil
 }
@@ -240,10 +240,10 @@ func (s *sending) sendOne(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.content, err = s.read(ctx, s.args[1]); err != nil {
+	if p.Content, err = s.read(ctx, s.args[1]); err != nil {
 		return err
 	}
-	m, err := p.message(s.topic)
+	m, err := p.Message(s.topic)
 	if err != nil {
 		return misused("%w", byFlag(err))
 	}
@@ -295,16 +295,13 @@ func (s *sending) read(ctx context.Context, arg string) (string, error) {
 type receiptJSON struct {
 	Topic string `json:"topic"`
 	wire.Shown
-	Outcome  string     `json:"outcome"`
-	Slot     int        `json:"slot"`
-	Due      wire.Stamp `json:"due,omitzero"`
-	Past     bool       `json:"past,omitempty"`
-	Priority int64      `json:"priority,omitempty"`
+	wire.Receipt
+	Priority int64 `json:"priority,omitempty"`
 }
 
 // report prints the receipt.
-func (s *sending) report(ctx context.Context, p payload, m message.Message, r producer.Receipt) error {
-	j := receiptJSON{Topic: s.topic.Name, Shown: s.shown(p.content), Outcome: r.Outcome.String(), Slot: r.Slot, Due: wire.At(r.Due), Past: r.Past}
+func (s *sending) report(ctx context.Context, p wire.Draft, m message.Message, r producer.Receipt) error {
+	j := receiptJSON{Topic: s.topic.Name, Shown: s.shown(p.Content), Receipt: wire.ReceiptOf(r)}
 	duplicate := r.Outcome == producer.Duplicate // then nothing was stored
 	switch m := m.(type) {
 	case message.Priority:
@@ -339,8 +336,8 @@ func (s *sending) report(ctx context.Context, p payload, m message.Message, r pr
 }
 
 // dueOf is when a message is due that waits, and zero if it has been taken since.
-func (s *sending) dueOf(ctx context.Context, p payload, slot int) time.Time {
-	found, err := s.inspector.Explain(ctx, s.topic.Name, p.content, p.basis)
+func (s *sending) dueOf(ctx context.Context, p wire.Draft, slot int) time.Time {
+	found, err := s.inspector.Explain(ctx, s.topic.Name, p.Content, p.Basis)
 	if err != nil {
 		return time.Time{} // it was sent all the same
 	}

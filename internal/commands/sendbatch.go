@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 )
@@ -29,15 +31,15 @@ const longestLine = 6*longestContent + 1<<20
 // batch sends a file, chunk by chunk.
 type batch struct {
 	*sending
-	flags payload
+	flags wire.Draft
 	lines <-chan textLine
 	size  int64 // of the file; 0: not known
 	read  int64 // bytes
 	line  int   // the last that was read
 	sent  int   // the last of those that were sent, with all before it
 
-	payloads []payload // the chunk
-	numbers  []int     // its lines
+	drafts  []wire.Draft // the chunk
+	numbers []int        // its lines
 
 	done, stored, merged, duplicates int
 }
@@ -146,9 +148,9 @@ func (b *batch) all(ctx context.Context, bar *progress) error {
 
 // chunk reads the next lines. The error is io.EOF after the last, that of ctx, or an errLine.
 func (b *batch) chunk(ctx context.Context) error {
-	b.payloads, b.numbers = b.payloads[:0], b.numbers[:0]
-	for size := 0; len(b.payloads) < perChunk && size < chunkBytes; {
-		l, err := b.next(ctx, len(b.payloads) > 0 && b.size == 0)
+	b.drafts, b.numbers = b.drafts[:0], b.numbers[:0]
+	for size := 0; len(b.drafts) < perChunk && size < chunkBytes; {
+		l, err := b.next(ctx, len(b.drafts) > 0 && b.size == 0)
 		switch {
 		case errors.Is(err, errLull):
 			return nil
@@ -161,12 +163,12 @@ func (b *batch) chunk(ctx context.Context) error {
 		if b.line < b.fromLine || len(text) == 0 {
 			continue
 		}
-		p, err := parseLine(text, b.flags)
+		p, err := wire.ReadMessage(text, b.flags, humantime.ParseInstant)
 		if err != nil {
 			return &errLine{b.line, err, true}
 		}
-		b.payloads, b.numbers = append(b.payloads, p), append(b.numbers, b.line)
-		size += len(p.content)
+		b.drafts, b.numbers = append(b.drafts, p), append(b.numbers, b.line)
+		size += len(p.Content)
 	}
 	return nil
 }
@@ -210,14 +212,14 @@ func (b *batch) end(err error) error {
 
 // send sends the lines of the chunk before the first wrong one.
 func (b *batch) send(ctx context.Context) error {
-	if len(b.payloads) == 0 {
+	if len(b.drafts) == 0 {
 		return nil
 	}
 	// A delay counts from the send, not from when the line was read.
 	var err error
 	var messages []message.Message
-	for n, p := range b.payloads {
-		m, wrong := p.message(b.topic)
+	for n, p := range b.drafts {
+		m, wrong := p.Message(b.topic)
 		if wrong != nil {
 			err = &errLine{b.numbers[n], wrong, true}
 			break

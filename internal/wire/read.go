@@ -1,0 +1,121 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// FieldError is about a field that is not as it must be.
+type FieldError struct {
+	Field string
+	Value string // what it is
+	Limit string // what it must be
+	text  string
+}
+
+func (e *FieldError) Error() string { return e.text }
+
+func unparsed(name, text, limit string, err error) error {
+	return &FieldError{Field: name, Value: text, Limit: limit, text: fmt.Sprintf("%s is %q, %v", name, text, err)}
+}
+
+// Read reads one JSON object, and nothing behind it. It refuses what the parser of Go would silently replace, and fields that
+// are not known: one that is misspelt would be missing.
+func Read(text []byte, into any) error {
+	if err := Faithful(text); err != nil {
+		return err
+	}
+	if !bytes.HasPrefix(text, []byte("{")) {
+		return errors.New(`it is not a JSON object; a line is as {"content": "order 4711", "priority": 500}, see the help of send`)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return plainer(err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is something behind the JSON object")
+	}
+	return nil
+}
+
+// Faithful is an error about a JSON text of which the parser would silently replace a part, so that another content would be sent.
+func Faithful(text []byte) error {
+	if !utf8.Valid(text) {
+		return errors.New("it is not UTF-8; write such contents as content_base64")
+	}
+	if half := halfCharacter(text); half != "" {
+		return fmt.Errorf("%s is half a character, without the other one; write such contents as content_base64", half)
+	}
+	return nil
+}
+
+// halfCharacter finds an escape of JSON, such as \ud800, that is only half a character: the
+// second escape is missing.
+func halfCharacter(text []byte) string {
+	for i := 0; ; i++ {
+		next := bytes.IndexByte(text[i:], '\\')
+		if next < 0 {
+			return ""
+		}
+		i += next
+		first, ok := escaped(text[i:])
+		if !ok || !utf16.IsSurrogate(first) {
+			i++ // what is escaped, as a \ may be
+			if i >= len(text) {
+				return ""
+			}
+			continue
+		}
+		const length = len(`\ud800`)
+		second, _ := escaped(text[i+length:])
+		if utf16.DecodeRune(first, second) == unicode.ReplacementChar {
+			return string(text[i : i+length])
+		}
+		i += 2*length - 1
+	}
+}
+
+// escaped returns the number of an escape such as \u003f at the beginning of a text.
+func escaped(text []byte) (rune, bool) {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(text[2:6]), 16, 16)
+	return rune(n), err == nil
+}
+
+// plainer rewrites an error of the parser in plain words.
+func plainer(err error) error {
+	var wrong *json.UnmarshalTypeError
+	var base base64.CorruptInputError
+	why := strings.TrimPrefix(err.Error(), "json: ")
+	name, unknown := strings.CutPrefix(why, "unknown field ")
+	switch {
+	case errors.As(err, &wrong) && wrong.Field == "headers", errors.As(err, &wrong) && strings.HasPrefix(wrong.Field, "headers."):
+		return &FieldError{Field: "headers", Value: wrong.Value, Limit: "an object of texts", text: "headers is not an object of texts"}
+	case errors.As(err, &wrong) && wrong.Field != "":
+		return &FieldError{Field: wrong.Field, Value: wrong.Value, Limit: typeNames[wrong.Type.String()], text: fmt.Sprintf("%s is a %s", wrong.Field, wrong.Value)}
+	case unknown:
+		return &FieldError{Field: strings.Trim(name, `"`), Value: "unknown", Limit: "a field that is known here", text: "it cannot be read: " + why}
+	case errors.As(err, &base): // of the only field that is
+		return &FieldError{Field: "content_base64", Value: "another text", Limit: "base64", text: "it cannot be read: " + why}
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("the JSON object has no end")
+	}
+	return fmt.Errorf("it cannot be read: %s", why)
+}
+
+// typeNames are what the types of fields are called in JSON.
+var typeNames = map[string]string{
+	"string": "a text", "int": "a whole number", "int64": "a whole number", "bool": "true or false", "map[string]string": "an object of texts", "[]uint8": "a text in base64",
+}
