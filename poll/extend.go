@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/rights"
 	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/luascripts"
 )
@@ -26,7 +25,7 @@ type Extended struct {
 func (p *Poller) Extend(ctx context.Context, receipt string) (x Extended, err error) {
 	defer func() {
 		if err != nil {
-			x, err = Extended{}, fmt.Errorf("extend: %w", rights.Explain(err, rights.User(p.cfg.Redis)))
+			x, err = Extended{}, fmt.Errorf("extend: %w", p.explain(err))
 		}
 	}()
 	r, err := parseReceipt(receipt)

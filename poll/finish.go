@@ -12,7 +12,6 @@ import (
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/limits"
-	"github.com/slotmq/go-rmq/internal/rights"
 	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/luascripts"
 )
@@ -41,7 +40,7 @@ func (p *Poller) Finish(ctx context.Context, receipt string, verdicts ...Verdict
 		counted, err = p.finish(ctx, r, nil, verdicts)
 	}
 	if err != nil {
-		return false, fmt.Errorf("finish: %w", rights.Explain(err, rights.User(p.cfg.Redis)))
+		return false, fmt.Errorf("finish: %w", p.explain(err))
 	}
 	return counted, nil
 }

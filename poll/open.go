@@ -29,7 +29,7 @@ var (
 func (d *desk) open() {
 	err := d.begin()
 	if err != nil {
-		d.failed = fmt.Errorf("topic %s: %w", d.name, rights.Explain(err, rights.User(d.cfg.Redis)))
+		d.failed = fmt.Errorf("topic %s: %w", d.name, err)
 		d.forget(d)
 		d.shift.End(err)
 	}
@@ -42,24 +42,29 @@ func (d *desk) begin() error {
 		return err
 	}
 	d.qualified = luascripts.Qualify(d.cfg.Namespace, d.name)
-	if err := d.define(ctx); err != nil {
+	if err := d.allowed(ctx, false); err != nil { // before anything is asked that may be refused
 		return err
 	}
-	if err := rights.Check(ctx, d.cfg.Redis, rights.Need{Worker: true, Takes: true}, rights.Topic{Name: d.qualified, Slots: d.topic.Slots, Notes: d.topic.Notes}); err != nil {
-		return err
+	if err := d.define(ctx); err != nil {
+		return d.explain(err)
+	}
+	if d.topic.Notes {
+		if err := d.allowed(ctx, true); err != nil {
+			return err
+		}
 	}
 	d.away = d.watch(d.shift)
 	d.build()
 	// Subscribed first, so that nothing sent after the first look is missed.
 	sub, err := d.ears.Subscribe(ctx)
 	if err != nil {
-		return err
+		return d.explain(err)
 	}
 	d.policies.Begin(ctx)
 	if err := d.tellOthers(ctx); err != nil {
 		_ = sub.Close()
 		d.policies.End()
-		return err
+		return d.explain(err)
 	}
 	d.run(sub)
 	if err := d.firstLook(ctx); err != nil {
@@ -69,6 +74,11 @@ func (d *desk) begin() error {
 	d.idle = time.AfterFunc(d.idleAfter, d.closeIfIdle)
 	d.mu.Unlock()
 	return nil
+}
+
+// allowed names the rights that are missing. One slot stands for all.
+func (d *desk) allowed(ctx context.Context, notes bool) error {
+	return rights.Check(ctx, d.cfg.Redis, rights.Need{Worker: true, Takes: true}, rights.Topic{Name: d.qualified, Slots: 1, Notes: notes})
 }
 
 // define reads the definition of the topic, and notes in it that its slots are held by leases.

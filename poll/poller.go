@@ -14,6 +14,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/logs"
 	"github.com/slotmq/go-rmq/internal/observers"
+	"github.com/slotmq/go-rmq/internal/rights"
 	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/internal/wakeups"
@@ -100,6 +101,9 @@ func (p *Poller) join(ctx context.Context, topic string, t *taker) (*seat, error
 		}
 	}
 }
+
+// explain says what to do about an error by which Redis refuses something.
+func (p *Poller) explain(err error) error { return rights.Explain(err, rights.User(p.cfg.Redis)) }
 
 // until waits for something, or until ctx ends or the poller closes.
 func (p *Poller) until(ctx context.Context, done <-chan struct{}) error {
