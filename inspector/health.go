@@ -231,7 +231,7 @@ func (i *Inspector) messages(ctx context.Context, topics []storedTopic, broken [
 			policy.For = humantime.Round(policy.For)
 			limited = append(limited, fmt.Sprintf("%s (%s)", t.Name, policy))
 		}
-		if s.Due > 0 && s.Workers == 0 {
+		if s.Due > 0 && s.Workers == 0 && s.Takers == 0 {
 			idle = append(idle, warn(fmt.Sprintf("topic %s has %d due and no worker", t.Name, s.Due), "start workers that listen to it"))
 		}
 		if probing != nil {

@@ -112,6 +112,7 @@ type Stats struct {
 	Paused  int           // slots
 	Policy  Policy        // the limit that holds, see Limit
 	Workers int           // that share the topic; -1: not known: ZooKeeper knows them, and Config.Slots is nil or the topic is Foreign; or the server that knows them does not answer
+	Takers  int           // processes that take from the topic by package poll, such as gateways
 }
 
 // Stats adds up the slots of a topic. With a [PartialError] it is of those that could be
@@ -138,7 +139,7 @@ func (i *Inspector) Stats(ctx context.Context, topic string) (Stats, error) {
 
 // sum adds up the slots of a topic.
 func sum(t Topic, seen seen) Stats {
-	sum := Stats{Topic: t, Read: len(seen.slots), Workers: seen.workers}
+	sum := Stats{Topic: t, Read: len(seen.slots), Workers: seen.workers, Takers: len(seen.takers)}
 	for n, slot := range seen.slots {
 		sum.add(counted(t, slot, &seen.counts[n]))
 	}

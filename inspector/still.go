@@ -80,17 +80,17 @@ func (s *still) seems(who shares, held map[string][]int) bool {
 	switch {
 	case c.InFlight > 0 && s.was.Lease > 0 && over > quiet:
 		s.level, s.detail = Fail, fmt.Sprintf("a batch of %d, taken %s by %s, whose lease ended %s, and no worker takes it over",
-			c.InFlight, humantime.Ago(taken), s.was.Worker, humantime.Ago(over))
+			c.InFlight, humantime.Ago(taken), HolderName(s.was.Worker), humantime.Ago(over))
 		s.advice = "start workers that listen to the topic; if there are, look at their logs"
 	case c.InFlight == 0 || s.was.Lease > 0:
 	case held == nil || taken <= quiet: // it cannot be known
 	case !lives:
 		s.level, s.detail = Fail, fmt.Sprintf("a batch of %d, taken %s by %s, which has no session any more, and no worker takes it over",
-			c.InFlight, humantime.Ago(taken), s.was.Worker)
+			c.InFlight, humantime.Ago(taken), HolderName(s.was.Worker))
 		s.advice = "start workers that listen to the topic; if there are, look at their logs"
 	case !slices.Contains(has, s.slot):
 		s.level, s.detail = Fail, fmt.Sprintf("a batch of %d, taken %s by %s, which lives, and does not carry it",
-			c.InFlight, humantime.Ago(taken), s.was.Worker)
+			c.InFlight, humantime.Ago(taken), HolderName(s.was.Worker))
 		s.advice = "restart that worker: others take the batch over when its session has ended"
 	}
 	if s.level == "" && c.InFlight == 0 && c.Due > 0 && c.Paused.IsZero() && who.owner(s.slot) != "" &&

@@ -50,10 +50,10 @@ func (i *Inspector) unsent(ctx context.Context, t Topic, seen seen) ([]finding, 
 		if owner := seen.owner(p.Slot); owner != "" {
 			all = append(all, warn(text+"its worker "+owner+" does not send it",
 				"look at that worker's log, and whether its version is older than plans"))
-		} else if seen.workers == 0 {
+		} else if seen.workers == 0 && len(seen.takers) == 0 {
 			all = append(all, warn(text+"no worker is there to send it", "start workers that listen to the topic"))
 		} else {
-			all = append(all, warn(text+"nobody sends it", "look at the logs of the topic's workers"))
+			all = append(all, warn(text+"nobody sends it", "look at the logs of the topic's workers, and of the programs that take from it"))
 		}
 	}
 	return all, err

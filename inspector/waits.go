@@ -2,6 +2,8 @@ package inspector
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/humantime"
@@ -17,7 +19,7 @@ func waitsFor(e *Explanation, f *byhand.Found, who shares) []string {
 	switch {
 	case e.Waiting != nil || e.Retry != nil:
 	case over:
-		add("a worker to take it over: the lease of %s ended %s", f.Worker, humantime.Ago(f.Now.Sub(f.Until)))
+		add("a worker to take it over: the lease of %s ended %s", HolderName(f.Worker), humantime.Ago(f.Now.Sub(f.Until)))
 		return append(reasons, missing(e, who)...)
 	case e.Flight != nil:
 		return nil
@@ -48,9 +50,9 @@ func waitsFor(e *Explanation, f *byhand.Found, who shares) []string {
 	}
 	switch {
 	case over:
-		add("the batch of %s, whose lease ended %s, to be taken over", f.Worker, humantime.Ago(f.Now.Sub(f.Until)))
+		add("the batch of %s, whose lease ended %s, to be taken over", HolderName(f.Worker), humantime.Ago(f.Now.Sub(f.Until)))
 	case f.Batch > 0:
-		add("the batch of %s, taken %s", f.Worker, humantime.Ago(f.Now.Sub(f.Taken)))
+		add("the batch of %s, taken %s", HolderName(f.Worker), humantime.Ago(f.Now.Sub(f.Taken)))
 	}
 	if e.Waiting != nil && e.Before > 0 && !later {
 		add("%s before it in slot %d", plural(e.Before, "message"), e.Slot)
@@ -61,6 +63,8 @@ func waitsFor(e *Explanation, f *byhand.Found, who shares) []string {
 	reasons = append(reasons, missing(e, who)...)
 	if len(reasons) == 0 && who.owner(e.Slot) != "" {
 		add("its worker, %s, to look", who.owner(e.Slot))
+	} else if len(reasons) == 0 && len(who.takers) > 0 {
+		add("a taker to ask for it: by way of %s", strings.Join(slices.Compact(slices.Clone(who.takers)), ", "))
 	}
 	return reasons
 }
@@ -68,6 +72,7 @@ func waitsFor(e *Explanation, f *byhand.Found, who shares) []string {
 // missing says whether there is a worker to deliver it.
 func missing(e *Explanation, who shares) []string {
 	switch {
+	case len(who.takers) > 0:
 	case who.workers == 0:
 		return []string{"a worker: none listens to this topic"}
 	case who.workers > 0 && who.owner(e.Slot) == "":

@@ -21,6 +21,7 @@ import (
 type shares struct {
 	workers int      // -1: not known
 	owners  []string // of each slot; empty if none is known
+	takers  []string // names of the processes that take from the topic
 }
 
 // owner is the worker that a slot is assigned to, or empty.
@@ -40,7 +41,16 @@ func (i *Inspector) shares(ctx context.Context, t Topic) (shares, error) {
 		if err != nil { // also if only a part is missing: it is this topic
 			return shares{workers: -1}, err
 		}
+		takers, err := i.takers(ctx, []Topic{t})
+		if err != nil {
+			return shares{workers: -1}, err
+		}
 		s := shares{workers: len(listed[t.Name]), owners: make([]string, t.Slots)}
+		for id := range takers[t.Name] {
+			name, _ := luascripts.TakerName(id)
+			s.takers = append(s.takers, name)
+		}
+		slices.Sort(s.takers)
 		for id, own := range share.Of(slices.Collect(maps.Keys(listed[t.Name])), t.Slots) {
 			for _, slot := range own {
 				s.owners[slot] = id
@@ -71,10 +81,29 @@ func (i *Inspector) shares(ctx context.Context, t Topic) (shares, error) {
 	return shares{}, nil
 }
 
+// HolderName is who holds a batch, as people read it: of one who takes batches by package poll the name
+// of the process, and that it is one.
+func HolderName(id string) string {
+	if name, taker := luascripts.TakerName(id); taker {
+		return name + " (taker)"
+	}
+	return id
+}
+
 // members are the workers in the lists of topics that are shared by Redis, and until when
 // each counts, by the clock of the server that has the list. Topics that a [PartialError]
 // names have none.
 func (i *Inspector) members(ctx context.Context, topics []Topic) (map[string]map[string]time.Time, error) {
+	return i.listed(ctx, topics, "workers", luascripts.WorkersKey)
+}
+
+// takers are the processes that take from topics, like members.
+func (i *Inspector) takers(ctx context.Context, topics []Topic) (map[string]map[string]time.Time, error) {
+	return i.listed(ctx, topics, "takers", luascripts.TakersKey)
+}
+
+// listed are those in the lists of topics that still count.
+func (i *Inspector) listed(ctx context.Context, topics []Topic, who string, list func(topic string) string) (map[string]map[string]time.Time, error) {
 	const page = 500
 	listed := map[string]map[string]time.Time{}
 	clocks := map[string]time.Time{} // by the server's address
@@ -87,13 +116,13 @@ func (i *Inspector) members(ctx context.Context, topics []Topic) (map[string]map
 	}
 	for some := range slices.Chunk(topics, perPipeline) {
 		ask := func(t Topic, offset int) (*redis.ZSliceCmd, error) {
-			key := luascripts.WorkersKey(i.qualified(t.Name))
+			key := list(i.qualified(t.Name))
 			now, err := i.clock(ctx, key, clocks)
 			return redis.NewZSliceCmd(ctx, "zrange", key, now.UnixMilli(), "+inf", "byscore", "limit", offset, page, "withscores"), err
 		}
 		keys := make([]string, len(some))
 		for n, t := range some {
-			keys[n] = luascripts.WorkersKey(i.qualified(t.Name))
+			keys[n] = list(i.qualified(t.Name))
 		}
 		var sent []redis.Cmder
 		cmds, errs := make([]*redis.ZSliceCmd, len(some)), i.masters.silent(ctx, i.rdb, keys)
@@ -115,7 +144,7 @@ func (i *Inspector) members(ctx context.Context, topics []Topic) (map[string]map
 				}
 				if err != nil {
 					delete(listed, t.Name)
-					err = fmt.Errorf("read the workers in %s: %w", keys[n], i.explain(err))
+					err = fmt.Errorf("read the %s in %s: %w", who, keys[n], i.explain(err))
 					if err := failed.add(ctx, t.Name, -1, keys[n], err); err != nil {
 						return nil, err
 					}

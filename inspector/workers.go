@@ -18,6 +18,7 @@ type Worker struct {
 	PID      int
 	Version  string
 	Leaving  bool
+	Taker    bool             // a process that takes batches by package poll; Assigned has the topics, and no slots
 	Until    time.Time        // until when it counts unless it shows itself again; zero with ZooKeeper
 	Assigned map[string][]int // topic → slots that are assigned to it
 	Held     map[string][]int // topic → slots it says it has; nil with Redis
@@ -27,7 +28,7 @@ type Worker struct {
 	Probing map[string]time.Time
 }
 
-// Workers are those of all topics of the namespace, by id. Workers of topics in Unseen are not
+// Workers are those of all topics of the namespace, by id, and who takes from them. Workers of topics in Unseen are not
 // among them, nor those of topics that a [PartialError] names.
 func (i *Inspector) Workers(ctx context.Context) ([]Worker, error) {
 	if err := given(ctx, "list workers"); err != nil {
@@ -79,6 +80,23 @@ func (i *Inspector) workersByRedis(ctx context.Context, topics []Topic, known ma
 				known[id] = w
 			}
 			w.Assigned[t.Name] = append([]int{}, shares[id]...)
+			if end.After(w.Until) {
+				w.Until = end
+			}
+		}
+	}
+	takers, err := i.takers(ctx, topics)
+	if err := failed.merge(err); err != nil {
+		return err
+	}
+	for _, t := range topics {
+		for id, end := range takers[t.Name] {
+			w := known[id]
+			if w == nil {
+				w = &Worker{ID: id, Taker: true, Assigned: map[string][]int{}}
+				known[id] = w
+			}
+			w.Assigned[t.Name] = []int{}
 			if end.After(w.Until) {
 				w.Until = end
 			}

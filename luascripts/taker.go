@@ -16,7 +16,7 @@ func TakerID(name string, bits TakerBits) string { return name + "-" + hex.Encod
 // have fewer digits at their end.
 func TakerName(id string) (name string, taker bool) {
 	at := len(id) - 2*len(TakerBits{})
-	if at < 1 || id[at-1] != '-' || strings.Trim(id[at:], "0123456789abcdef") != "" {
+	if at < 2 || id[at-1] != '-' || strings.Trim(id[at:], "0123456789abcdef") != "" {
 		return id, false
 	}
 	return id[:at-1], true

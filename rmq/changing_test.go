@@ -127,7 +127,7 @@ func TestRightsToTakeBack(t *testing.T) {
 	if err := takesBack(t, admin, rdb); err != nil {
 		t.Error(err)
 	}
-	worker := documented(t, "worker").with("~seen{orders_*}", "+sscan", "+zrank")
+	worker := documented(t, "worker").with("~seen{orders_*}", "~rmq:takers{orders}", "+sscan", "+zrank")
 	worker.grant(t, admin)
 	if err := takesBack(t, admin, server.Client(t, worker.login)); err != nil {
 		t.Error(err)

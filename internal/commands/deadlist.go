@@ -155,7 +155,7 @@ func (a *app) showDead(topic string, e inspector.Entry) {
 	line("first failure", moment(f.First))
 	line("last failure", moment(f.Last))
 	if f.Worker != "" {
-		line("worker", legible(f.Worker))
+		line("worker", legible(inspector.HolderName(f.Worker)))
 	}
 	if f.Priority > 0 {
 		line("priority", fmt.Sprint(f.Priority))

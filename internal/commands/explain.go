@@ -155,7 +155,7 @@ func (a *app) describe(e inspector.Explanation) {
 		}
 	}
 	if f := e.Flight; f != nil {
-		text := fmt.Sprintf("%s, taken %s by %s, in a batch of %d", ofAll(f.Attempt), humantime.Ago(e.Now.Sub(f.Since)), legible(f.Worker), f.Batch)
+		text := fmt.Sprintf("%s, taken %s by %s, in a batch of %d", ofAll(f.Attempt), humantime.Ago(e.Now.Sub(f.Since)), legible(inspector.HolderName(f.Worker)), f.Batch)
 		switch over := e.Now.Sub(f.LeaseEnds); {
 		case f.LeaseEnds.IsZero():
 		case over < time.Millisecond:
@@ -215,7 +215,7 @@ func failureLines(f *inspector.Failure, e inspector.Explanation) []string {
 	}
 	last += fmt.Sprintf(" (attempt %d, %s", f.Attempts, humantime.Ago(e.Now.Sub(f.Last)))
 	if f.Worker != "" {
-		last += ", by " + legible(f.Worker)
+		last += ", by " + legible(inspector.HolderName(f.Worker))
 	}
 	lines := []string{last + ")"}
 	if f.Attempts > 1 && !f.First.IsZero() {
@@ -231,7 +231,7 @@ func putBackLine(p *inspector.PutBack, now time.Time) string {
 		text += ", first " + humantime.Ago(now.Sub(p.First))
 	}
 	if p.Worker != "" && p.Worker != "-" {
-		text += ", by " + legible(p.Worker)
+		text += ", by " + legible(inspector.HolderName(p.Worker))
 	}
 	return text + "; no delivery is spent: " + legible(p.Reason)
 }

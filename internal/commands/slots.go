@@ -23,6 +23,7 @@ func (a *app) slotsCommand() *cobra.Command {
 A slot is handled by one worker at a time, one batch after the other. WORKER is
 the worker to which it is assigned, HELD BY the one that has the batch in
 flight: they differ while slots move, or if a worker died, until its lease ends.
+"(taker)" is a program that has taken a batch for others, such as a gateway.
 rmq stats TOPIC --slots shows what waits in each slot. WORKER is ? if ZooKeeper
 has it, and you gave no --zk or not the --namespace of the topic.`,
 		Example: "  rmq slots orders",
@@ -92,7 +93,7 @@ func (a *app) showHolders(t inspector.Topic, slots []inspector.Slot, now time.Ti
 		}
 		since, attempt, holder := "", "", ""
 		if s.Holder != "" {
-			since, attempt, holder = humantime.Ago(now.Sub(s.Since)), fmt.Sprint(s.Attempt), legible(s.Holder)
+			since, attempt, holder = humantime.Ago(now.Sub(s.Since)), fmt.Sprint(s.Attempt), legible(inspector.HolderName(s.Holder))
 		}
 		worker := painted{text: legible(s.Worker)}
 		switch {

@@ -29,7 +29,8 @@ func (a *app) statsCommand() *cobra.Command {
   retry     failed, and wait for their next attempt
   dead      failed for good; rmq dead list shows why
   workers   that take part; ? if ZooKeeper has them, and you gave no --zk or
-            not the --namespace of the topic
+            not the --namespace of the topic; + programs that take batches for
+            others, such as gateways
 
 Below the table stands which topics are limited by rmq limit, and for how long.`,
 		Example: `  rmq stats
@@ -150,6 +151,7 @@ type statsJSON struct {
 	Read    int        `json:"read_slots,omitempty"` // if not all could be read
 	Paused  int        `json:"paused_slots"`
 	Workers *int       `json:"workers"` // null: not known
+	Takers  int        `json:"takers,omitempty"`
 	Limit   *limitJSON `json:"limit,omitempty"`
 }
 
@@ -174,7 +176,7 @@ func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []
 			continue
 		}
 		if a.json {
-			j := statsJSON{definitionOf(s.Topic), countsOf(s.Counts, s.Overdue), s.Read, s.Paused, &s.Workers, limitOf(s.Policy)}
+			j := statsJSON{definitionOf(s.Topic), countsOf(s.Counts, s.Overdue), s.Read, s.Paused, &s.Workers, s.Takers, limitOf(s.Policy)}
 			if s.Read == t.Slots {
 				j.Read = 0
 			}
@@ -193,8 +195,11 @@ func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []
 		case s.Workers < 0:
 			workers = "?"
 			notes = append(notes, legible(t.Name)+" "+a.unseenWhy(t))
-		case s.Workers == 0 && s.Due > 0:
+		case s.Workers == 0 && s.Takers == 0 && s.Due > 0:
 			alone = append(alone, legible(t.Name))
+		}
+		if s.Takers > 0 {
+			workers += " + " + countOf(s.Takers, "taker")
 		}
 		paused := ""
 		switch {

@@ -22,7 +22,8 @@ Workers of topics that are shared by ZooKeeper are shown only with --zk and the
 flags the topics are named, in JSON as unseen_topic.
 
 A worker that is "probing" tries only one message of the topic now and then,
-because all of them fail: what its handlers need is away.`,
+because all of them fail: what its handlers need is away. A "(taker)" is a
+program that takes batches for others, such as a gateway: no slots are its own.`,
 		Example: `  rmq workers
   rmq workers --zk zk1:2181,zk2:2181,zk3:2181`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -53,6 +54,7 @@ type workerJSON struct {
 	PID      int                   `json:"pid,omitempty"`
 	Version  string                `json:"version,omitempty"`
 	Leaving  bool                  `json:"leaving,omitempty"`
+	Taker    bool                  `json:"taker,omitempty"`
 	Until    wire.Stamp            `json:"until,omitzero"`
 	Assigned map[string][]int      `json:"assigned"`
 	Held     map[string][]int      `json:"held,omitempty"`
@@ -89,7 +91,7 @@ func (a *app) workerObjects(workers []inspector.Worker, unseen []inspector.Topic
 		for topic, since := range w.Probing {
 			probing[topic] = wire.At(since)
 		}
-		err := a.object(workerJSON{w.ID, w.Host, w.PID, w.Version, w.Leaving, wire.At(w.Until), w.Assigned, w.Held, probing})
+		err := a.object(workerJSON{w.ID, w.Host, w.PID, w.Version, w.Leaving, w.Taker, wire.At(w.Until), w.Assigned, w.Held, probing})
 		if err != nil {
 			return err
 		}
@@ -146,7 +148,7 @@ func (a *app) showWorkers(workers []inspector.Worker, unseen []inspector.Topic) 
 				name = legible(topic)
 			}
 			assigned := w.Assigned[topic]
-			table.row(legible(w.ID), name, len(assigned), ranges(assigned), painted{strings.Join(state, ", "), yellow})
+			table.row(legible(inspector.HolderName(w.ID)), name, len(assigned), ranges(assigned), painted{strings.Join(state, ", "), yellow})
 		}
 	}
 	return a.withNotes(table, notes)

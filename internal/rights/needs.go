@@ -132,6 +132,7 @@ func changing(t Topic, k luascripts.SlotKeys, slot string) []key {
 		{k.Meta, "meta{" + slot + "}", words("hdel hmget hset")},
 		{k.Why, "why{" + slot + "}", words("hdel hget")},
 		{luascripts.WorkersKey(t.Name), luascripts.WorkersKey(glob(t.Name)), words("zrange")},
+		{luascripts.TakersKey(t.Name), luascripts.TakersKey(glob(t.Name)), words("zrange")},
 	}
 }
 
