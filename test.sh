@@ -37,6 +37,9 @@ command -v redis-cli >/dev/null || missing+=(redis-tools)
 command -v java >/dev/null || missing+=(default-jre-headless)
 command -v postgres >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || missing+=(postgresql)
 command -v mariadbd >/dev/null || [ -x /usr/sbin/mariadbd ] || missing+=(mariadb-server-core) # without a daemon
+command -v python3 >/dev/null || missing+=(python3) # clients over HTTP
+command -v node >/dev/null || missing+=(nodejs)
+command -v curl >/dev/null || missing+=(curl)
 echo '#include <stdlib.h>' | "${CC:-gcc}" -E -xc - >/dev/null 2>&1 || missing+=(gcc libc6-dev) # for -race
 if [ -e /etc/debian_version ] && [ ! -e /etc/ssl/certs/ca-certificates.crt ]; then missing+=(ca-certificates); fi # for Go's downloads
 

@@ -92,4 +92,4 @@ async function main(topic, given, content) {
   redis.socket.end()
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1]).href) await main(...process.argv.slice(2))
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) await main(...process.argv.slice(2))

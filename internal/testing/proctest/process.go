@@ -68,17 +68,22 @@ func (d *Dir) Start(name string, job any) *Process {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	errors, err := os.Create(filepath.Join(d.Path, name+".err"))
+	return d.Run(name, &exec.Cmd{
+		Path: self, Args: []string{self, "-test.run=^$"}, // no test, should TestMain not ask Child
+		// The race detector would let each process sleep for a second before it ends.
+		Env: append(os.Environ(), jobVariable+"="+string(text), "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE")),
+	})
+}
+
+// Run starts a program that writes its log as those of [Log] are, and kills it with the test.
+func (d *Dir) Run(name string, cmd *exec.Cmd) *Process {
+	d.t.Helper()
+	errors, err := os.OpenFile(filepath.Join(d.Path, name+".err"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644) // one of this name may have been before
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	defer errors.Close() // the child holds its own descriptor
-	cmd := &exec.Cmd{
-		Path: self, Args: []string{self, "-test.run=^$"}, // no test, should TestMain not ask Child
-		// The race detector would let each process sleep for a second before it ends.
-		Env:    append(os.Environ(), jobVariable+"="+string(text), "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE")),
-		Stdout: errors, Stderr: errors, SysProcAttr: diesWithParent(),
-	}
+	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = errors, errors, diesWithParent()
 	p := &Process{Name: name, dir: d, cmd: cmd, ended: make(chan struct{})}
 	if p.stdin, err = cmd.StdinPipe(); err != nil {
 		d.t.Fatal(err)

@@ -1,0 +1,116 @@
+package gatewaytest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/testing/proctest"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+)
+
+var ctx = context.Background()
+
+// patience is how long a test waits for what must come.
+const patience = 2 * time.Minute
+
+func TestMain(m *testing.M) {
+	for _, v := range []string{"RMQ_REDIS", "RMQ_JOURNAL", "RMQ_ZK", "RMQ_NAMESPACE", "RMQ_URL", "RMQ_TOKEN"} {
+		os.Unsetenv(v)
+	}
+	servertest.Main(m)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rmqd is the binary. It is built once.
+var rmqd = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "rmqd-")
+	if err != nil {
+		return "", err
+	}
+	binary := filepath.Join(dir, "rmqd")
+	out, err := exec.Command("go", "build", "-o", binary, "../cmd/rmqd").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return binary, nil
+})
+
+// interpreter is that of a language. Without it a test fails: ./test.sh installs it.
+func interpreter(t testing.TB, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatalf("%v: run ./test.sh, which installs it", err)
+	}
+	return path
+}
+
+// clients is the folder of the clients that users copy.
+func clients(t testing.TB) string {
+	t.Helper()
+	dir, err := filepath.Abs("../../examples/http")
+	must(t, err)
+	return dir
+}
+
+// freePort is a port of this machine that nothing listens at.
+func freePort(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// serving starts rmqd serve as a process at an address, and waits until it answers.
+func serving(t testing.TB, dir *proctest.Dir, name, at, redis string, args ...string) *proctest.Process {
+	t.Helper()
+	binary, err := rmqd()
+	must(t, err)
+	p := dir.Run(name, exec.Command(binary, append([]string{"serve", "--listen", at, "--redis", "redis://" + redis}, args...)...))
+	dir.Await(name+" listens", func() bool { return listens(at) })
+	return p
+}
+
+func listens(at string) bool {
+	c, err := net.Dial("tcp", at)
+	if err == nil {
+		c.Close()
+	}
+	return err == nil
+}
+
+// run runs a script of the clients to its end, and returns what it printed.
+func run(t testing.TB, stdin string, env []string, name string, args ...string) string {
+	t.Helper()
+	out, err := try(t, stdin, env, name, args...)
+	if err != nil {
+		t.Fatalf("%s %q: %v\n%s", name, args, err, out)
+	}
+	return out
+}
+
+func try(t testing.TB, stdin string, env []string, name string, args ...string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, interpreter(t, name), args...)
+	cmd.Dir, cmd.Stdin = clients(t), strings.NewReader(stdin)
+	cmd.Env = append(os.Environ(), append(env, "PYTHONDONTWRITEBYTECODE=1")...)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
