@@ -81,18 +81,7 @@ func (f *deadFilter) query(now time.Time) (inspector.DeadQuery, error) {
 			return q, misused("--content-regex: %w", err)
 		}
 	}
-	if f.olderThan.span != 0 {
-		before := now.Add(time.Millisecond).Add(-time.Duration(f.olderThan.span))
-		if q.OlderThan.IsZero() || before.Before(q.OlderThan) {
-			q.OlderThan = before
-		}
-	}
-	q.OlderThan = q.OlderThan.Truncate(time.Millisecond)
-	if f.newerThan.span != 0 {
-		if after := now.Add(-time.Duration(f.newerThan.span)).Truncate(time.Millisecond); after.After(q.NewerThan) {
-			q.NewerThan = after
-		}
-	}
+	wire.Aged(&q, now, time.Duration(f.olderThan.span), time.Duration(f.newerThan.span))
 	return q, nil
 }
 
@@ -167,27 +156,6 @@ func only(e inspector.Entry) inspector.DeadQuery {
 // notDead says that a content is not there.
 func (a *app) notDead(topic, content string) error {
 	return failed("%s is not dead in %s; %s explain shows where it is", shorten(a.text(content), 60), legible(topic), a.Name)
-}
-
-// deadJSON is a dead message, as it is listed and exported.
-type deadJSON struct {
-	wire.Shown
-	Slot     int        `json:"slot"`
-	Died     wire.Stamp `json:"died"`
-	Attempts int        `json:"attempts,omitempty"`
-	First    wire.Stamp `json:"first_failure,omitzero"`
-	Last     wire.Stamp `json:"last_failure,omitzero"`
-	Worker   string     `json:"worker,omitempty"`
-	Priority int64      `json:"priority,omitempty"`
-	Reason   string     `json:"reason,omitempty"`
-}
-
-func (a *app) deadObject(e inspector.Entry) deadJSON {
-	j := deadJSON{Shown: a.shown(e.Content), Slot: e.Slot, Died: wire.At(e.Died)}
-	if f := wire.FailureOf(e.Failure); f != nil {
-		j.Attempts, j.First, j.Last, j.Worker, j.Priority, j.Reason = f.Attempts, f.First, f.Last, f.Worker, f.Priority, f.Reason
-	}
-	return j
 }
 
 // corpses are the dead messages of one content: nearly always one.

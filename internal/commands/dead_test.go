@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -201,7 +202,7 @@ func TestInterruptedInJSON(t *testing.T) {
 		if got := <-code; got != 130 {
 			t.Errorf("exit code %d", got)
 		}
-		var j requeuedJSON
+		var j wire.Requeued
 		must(t, json.Unmarshal([]byte(out.String()), &j))
 		words := []string{fmt.Sprintf("--limit=%d", 20-j.Stored), "--died-before=20", "--rate=2/s", "--priority=20", "--json", "--yes"}
 		for _, word := range append(words, "rmq dead requeue orders ") {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/slotmq/go-rmq/internal/wire"
 )
 
 func (a *app) deadDeleteCommand() *cobra.Command {
@@ -40,7 +42,7 @@ func (a *app) deleteOne(ctx context.Context, cmd *cobra.Command, args []string, 
 	if err := a.confirm(ctx, yes, fmt.Sprintf("delete %s of %s for ever", countOf(len(found.entries), "dead message"), legible(args[0]))); err != nil {
 		return err
 	}
-	done := deletedJSON{Topic: args[0]}
+	done := wire.Deleted{Topic: args[0]}
 	for _, e := range found.entries {
 		n, lost, err := found.inspector.DeadDelete(ctx, args[0], only(e), nil)
 		done.Deleted, done.Lost = done.Deleted+n, done.Lost+lost
@@ -64,7 +66,7 @@ func (a *app) deleteMany(ctx context.Context, cmd *cobra.Command, args []string,
 	if err != nil {
 		return err
 	}
-	done := deletedJSON{Topic: args[0]}
+	done := wire.Deleted{Topic: args[0]}
 	if total > 0 {
 		if err := a.confirm(ctx, yes, fmt.Sprintf("delete %s of %s for ever", countOf(total, "dead message"), legible(args[0]))); err != nil {
 			return err
@@ -89,14 +91,7 @@ func (a *app) deleteMany(ctx context.Context, cmd *cobra.Command, args []string,
 	return a.halted(ctx, err, far+unsure(done.Lost, "deleted"), done.GoOn)
 }
 
-type deletedJSON struct {
-	Topic   string `json:"topic"`
-	Deleted int    `json:"deleted"`
-	Lost    int    `json:"lost,omitempty"`  // may be deleted
-	GoOn    string `json:"go_on,omitempty"` // if it was interrupted
-}
-
-func (a *app) deleted(done deletedJSON) error {
+func (a *app) deleted(done wire.Deleted) error {
 	if a.json {
 		return a.object(done)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/wire"
 )
 
 func (a *app) deadExportCommand() *cobra.Command {
@@ -135,7 +136,7 @@ func (x *export) take(ctx context.Context, e inspector.Entry) error {
 			return err
 		}
 	}
-	if err := addLine(&x.pending, x.deadObject(e)); err != nil {
+	if err := addLine(&x.pending, wire.DeadOf(e, x.base64)); err != nil {
 		return fmt.Errorf("write JSON: %w", err)
 	}
 	x.done++

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/wire"
 )
 
 func (a *app) deadListCommand() *cobra.Command {
@@ -46,7 +47,7 @@ say how many there are.`,
 				}
 				listed++
 				if a.json {
-					if err := a.object(a.deadObject(e)); err != nil {
+					if err := a.object(wire.DeadOf(e, a.base64)); err != nil {
 						return err
 					}
 					continue
@@ -122,7 +123,7 @@ when it first failed, at which worker, and its whole last error.`,
 			}
 			for n, e := range found {
 				if a.json {
-					if err := a.object(a.deadObject(e)); err != nil {
+					if err := a.object(wire.DeadOf(e, a.base64)); err != nil {
 						return err
 					}
 					continue

@@ -11,6 +11,7 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/wire"
 )
 
 func (a *app) deadRequeueCommand() *cobra.Command {
@@ -160,10 +161,7 @@ func (r *requeue) what(n int) string {
 // would says what a call without --dry-run would do.
 func (r *requeue) would(n int) error {
 	if r.json {
-		return r.object(struct {
-			Topic string `json:"topic"`
-			Would int    `json:"would_requeue"`
-		}{r.args[0], n})
+		return r.object(wire.WouldRequeue{Topic: r.args[0], Would: n})
 	}
 	if n == 0 {
 		r.nothing()
@@ -177,21 +175,11 @@ func (r *requeue) nothing() {
 	r.say("no dead message of %s is meant; nothing to requeue", legible(r.args[0]))
 }
 
-type requeuedJSON struct {
-	Topic   string `json:"topic"`
-	Stored  int    `json:"stored"`
-	Merged  int    `json:"merged"`
-	Gone    int    `json:"gone"`
-	Unknown int    `json:"priority_unknown"`
-	Lost    int    `json:"lost,omitempty"`  // may be stored or merged
-	GoOn    string `json:"go_on,omitempty"` // if it was interrupted
-}
-
 // report prints what became of them.
 func (r *requeue) report(total int, goOn string) error {
 	d := r.done
 	if r.json {
-		return r.object(requeuedJSON{r.args[0], d.Stored, d.Merged, d.Gone, d.Unknown, d.Lost, goOn})
+		return r.object(wire.RequeuedOf(r.args[0], d, goOn))
 	}
 	if seen(d) == 0 && total == 0 {
 		r.nothing()

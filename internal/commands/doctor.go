@@ -10,6 +10,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/wire"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -68,27 +69,20 @@ func (a *app) examine(ctx context.Context) ([]inspector.Check, error) {
 	return append(i.Doctor(ctx), lost...), nil
 }
 
-type checkJSON struct {
-	Check   string `json:"check"`
-	Level   string `json:"level"`
-	Detail  string `json:"detail"`
-	Advice  string `json:"advice,omitempty"`
-	Command string `json:"command,omitempty"`
-}
-
 func (a *app) showCheck(c inspector.Check) error {
-	detail, advice := oneLine(strings.ToValidUTF8(c.Detail, "\ufffd")), a.ours(oneLine(strings.ToValidUTF8(c.Advice, "\ufffd")))
+	j := wire.CheckOf(c)
+	j.Advice = a.ours(j.Advice)
 	if a.json {
-		return a.object(checkJSON{c.Name, string(c.Level), detail, advice, c.Command})
+		return a.object(j)
 	}
 	hues := map[inspector.Level]hue{inspector.OK: green, inspector.Warn: yellow, inspector.Fail: red}
 	const level = 6 // columns, with the gap
-	lines := wrap(c.Name+": "+legible(detail), a.width()-level)
-	if advice != "" {
-		lines = append(lines, wrap(legible(advice), a.width()-level)...)
+	lines := wrap(c.Name+": "+legible(j.Detail), a.width()-level)
+	if j.Advice != "" {
+		lines = append(lines, wrap(legible(j.Advice), a.width()-level)...)
 	}
 	if c.Command != "" { // whole, however wide the screen is: it is to be copied
-		lines = append(lines, oneLine(c.Command))
+		lines = append(lines, wire.OneLine(c.Command))
 	}
 	for n, line := range lines {
 		label := strings.Repeat(" ", level)

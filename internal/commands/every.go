@@ -10,7 +10,6 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/humantime"
-	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -24,45 +23,6 @@ runs, nothing is sent. Programs set plans, too, mostly each time they start.`,
 	}
 	cmd.AddCommand(a.everyListCommand(), a.everySetCommand(), a.everyStopCommand(), a.tells(a.everyRunCommand()))
 	return cmd
-}
-
-// planJSON is a plan. Next is missing when it has ended.
-type planJSON struct {
-	Topic string     `json:"topic"`
-	Name  string     `json:"name"`
-	Slot  int        `json:"slot"`
-	Next  wire.Stamp `json:"next,omitzero"`
-	Set   wire.Stamp `json:"set,omitzero"`
-	*ruleJSON
-	Error string `json:"error,omitempty"` // why the rule cannot be read here
-}
-
-// ruleJSON is what a plan sends, and when.
-type ruleJSON struct {
-	wire.Shown
-	Basis    string      `json:"basis,omitempty"`
-	Priority int64       `json:"priority,omitempty"`
-	Cron     string      `json:"cron,omitempty"`
-	Zone     string      `json:"zone,omitempty"`
-	Delay    wire.Millis `json:"delay_ms,omitempty"`
-	Period   wire.Millis `json:"period_ms,omitempty"`
-	Repeat   int         `json:"repeat,omitempty"`
-	From     wire.Stamp  `json:"from,omitzero"`
-	Until    wire.Stamp  `json:"until,omitzero"`
-	Missed   string      `json:"missed"`
-}
-
-func (a *app) planOf(topic string, p inspector.Plan) planJSON {
-	j := planJSON{Topic: topic, Name: p.Name, Slot: p.Slot, Next: wire.At(p.Next), Set: wire.At(p.Set)}
-	if p.Err != nil {
-		j.Error = oneLine(p.Err.Error())
-		return j
-	}
-	j.ruleJSON = &ruleJSON{
-		a.shown(p.Content), p.SlotBasis, p.Priority, p.Cron, p.Zone, wire.Millis(p.Delay), wire.Millis(p.Period), p.Repeat,
-		wire.At(p.From), wire.At(p.Until), p.Missed.String(),
-	}
-	return j
 }
 
 // rule is what says when, in words: 0 3 * * * Europe/Berlin, 1m later, 5 times 10s apart.

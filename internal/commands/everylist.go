@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/wire"
 )
 
 func (a *app) everyListCommand() *cobra.Command {
@@ -74,7 +75,7 @@ has ended is kept: set again by a program that starts, it does not begin again.`
 func (a *app) showPlans(topics []inspector.Topic, of map[string][]inspector.Plan) error {
 	for _, t := range topics {
 		for _, p := range of[t.Name] {
-			if err := a.object(a.planOf(t.Name, p)); err != nil {
+			if err := a.object(wire.PlanOf(t.Name, p, a.base64)); err != nil {
 				return err
 			}
 		}

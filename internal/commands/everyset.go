@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -104,10 +105,7 @@ func (a *app) setPlan(ctx context.Context, topic, name string, p *planning) erro
 		return err
 	}
 	if a.json {
-		return a.object(struct {
-			planJSON
-			Change string `json:"change"`
-		}{a.planOf(t.Name, set), change.String()})
+		return a.object(wire.PlanSet{Plan: wire.PlanOf(t.Name, set, a.base64), Change: change.String()})
 	}
 	line := fmt.Sprintf("%s: %s, in slot %d of %s, %s", legible(name), change, set.Slot, legible(t.Name), comes(set, now))
 	if !set.Next.IsZero() {

@@ -2,6 +2,8 @@ package commands
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/slotmq/go-rmq/internal/wire"
 )
 
 func (a *app) everyStopCommand() *cobra.Command {
@@ -23,11 +25,7 @@ again. Exit code 1 if there is no such plan.`,
 				return err
 			}
 			if a.json {
-				err := a.object(struct {
-					Topic   string `json:"topic"`
-					Name    string `json:"name"`
-					Stopped bool   `json:"stopped"`
-				}{t.Name, args[1], stopped})
+				err := a.object(wire.PlanStopped{Topic: t.Name, Name: args[1], Stopped: stopped})
 				if err != nil {
 					return err
 				}

@@ -8,11 +8,11 @@ import (
 	"os"
 	"regexp"
 	"strings"
-	"unicode"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/rights"
+	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -75,7 +75,7 @@ func (a *app) explain(err error) (line string, code int) {
 	default:
 		err = a.advise(err)
 	}
-	return oneLine(err.Error()), code
+	return wire.OneLine(err.Error()), code
 }
 
 // advise says what to do about what Redis or the network says.
@@ -125,16 +125,4 @@ func cause(err error) string {
 		return deepest.Err.Error()
 	}
 	return err.Error()
-}
-
-// oneLine makes a line of what may be several, and nothing that does something to the
-// terminal.
-func oneLine(s string) string {
-	lines := strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' })
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, strings.Join(lines, "; "))
 }

@@ -3,13 +3,12 @@ package commands
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/humantime"
-	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/internal/wire"
 )
 
 // The values of flags, and of the lines of a batch.
@@ -52,26 +51,12 @@ func isSpan(text string) bool {
 type slotList []int
 
 func (l *slotList) Set(text string) error {
-	var all []int
-	for part := range strings.SplitSeq(text, ",") {
-		low, high, found := strings.Cut(strings.TrimSpace(part), "-")
-		if !found {
-			high = low
-		}
-		first, err := strconv.ParseUint(low, 10, 16) // no topic has more
-		last, err2 := strconv.ParseUint(high, 10, 16)
-		if err != nil || err2 != nil || first > last {
-			return errors.New("not slots such as 3, 3,7 or 0-5")
-		}
-		for slot := first; slot <= last; slot++ {
-			all = append(all, int(slot))
-		}
-	}
+	all, err := wire.ParseSlots(text)
 	*l = append(*l, all...)
-	return nil
+	return err
 }
 
-func (l *slotList) String() string { return strings.ReplaceAll(ranges(*l), ", ", ",") }
+func (l *slotList) String() string { return strings.ReplaceAll(wire.Ranges(*l), ", ", ",") }
 func (*slotList) Type() string     { return "slots" }
 
 // instant is a point in time, as rmq prints it here or in JSON.
@@ -98,20 +83,9 @@ func stampText(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.
 type pace float64
 
 func (p *pace) Set(text string) error {
-	number, unit, found := strings.Cut(text, "/")
-	n, err := strconv.ParseFloat(number, 64)
-	per, known := map[string]float64{"s": 1, "m": 60, "h": 3600}[unit]
-	if !found {
-		per, known = 1, true
-	}
-	if err != nil || !known || math.IsNaN(n) || math.IsInf(n, 0) {
-		return errors.New("not a rate such as 100/s, 5000/m or 20000/h")
-	}
-	if !limits.Rate(n / per) { // which the inspector would refuse, too
-		return errors.New("not a rate from 3.6/h to 1000000/s")
-	}
-	*p = pace(n / per)
-	return nil
+	rate, err := humantime.ParseRate(text)
+	*p = pace(rate)
+	return err
 }
 
 func (p *pace) String() string {

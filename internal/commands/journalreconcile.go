@@ -138,7 +138,7 @@ func (a *app) forgottenLine(f message.Forgotten) string {
 	if len(f.Slots) == 1 {
 		noun = "slot"
 	}
-	text := fmt.Sprintf("%s of %s, in %s %s", countOf(f.Messages, "message"), legible(a.bare(f.Topic)), noun, ranges(f.Slots))
+	text := fmt.Sprintf("%s of %s, in %s %s", countOf(f.Messages, "message"), legible(a.bare(f.Topic)), noun, wire.Ranges(f.Slots))
 	if !f.Since.IsZero() {
 		text += ", of what came after " + moment(f.Since)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/journal/recovery"
 )
 
@@ -117,7 +118,7 @@ func (r *restore) run(ctx context.Context) error {
 	case r.nothing(done):
 		return r.notOwed()
 	case r.json:
-		return r.object(r.restored(done, false))
+		return r.object(wire.RestoredOf(done, false))
 	}
 	r.say("restored %s", r.words(done))
 	return nil
@@ -147,7 +148,7 @@ func (r *restore) look(ctx context.Context, j *opened, recover *recovery.Recover
 	case r.nothing(would):
 		return r.notOwed()
 	case r.json:
-		return r.object(r.restored(would, true))
+		return r.object(wire.RestoredOf(would, true))
 	}
 	r.say("would restore %s", r.estimate(would))
 	return nil
@@ -224,20 +225,4 @@ func (r *restore) words(n recovery.Restored) string {
 		parts = append(parts, countOf(n.Late, "program")+" did not write in time what it holds: call it again later")
 	}
 	return strings.Join(parts, "; ")
-}
-
-type restoredJSON struct {
-	Dry     bool `json:"dry_run,omitempty"`
-	Waiting int  `json:"waiting"`
-	Dead    int  `json:"dead"`
-	Twice   int  `json:"perhaps_twice"`
-	There   int  `json:"there"`
-	Expired int  `json:"expired"`
-	Unsure  int  `json:"unsure,omitempty"`
-	Unknown int  `json:"content_unknown,omitempty"`
-	Late    int  `json:"programs_late,omitempty"`
-}
-
-func (r *restore) restored(n recovery.Restored, dry bool) restoredJSON {
-	return restoredJSON{dry, n.Waiting, n.Dead, n.Twice, n.There, n.Expired, n.Unsure, n.Unknown, n.Late}
 }

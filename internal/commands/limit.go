@@ -82,20 +82,6 @@ Without flags it shows the limit that holds, which rmq stats does, too.`,
 	return cmd
 }
 
-type limitJSON struct {
-	Rate        float64     `json:"rate_per_second,omitempty"`
-	Concurrency int         `json:"concurrency,omitempty"`
-	For         wire.Millis `json:"for_ms"`
-}
-
-// limitOf is a limit in JSON; nil if there is none.
-func limitOf(p inspector.Policy) *limitJSON {
-	if p == (inspector.Policy{}) {
-		return nil
-	}
-	return &limitJSON{p.Rate, p.Concurrency, wire.Millis(p.For)}
-}
-
 // left is a limit that holds in words, for about how long.
 func left(p inspector.Policy) string {
 	p.For = humantime.Round(p.For)
@@ -105,10 +91,7 @@ func left(p inspector.Policy) string {
 // limited shows the limit that holds for a topic: in JSON, or as words.
 func (a *app) limited(t inspector.Topic, p inspector.Policy, words string) error {
 	if a.json {
-		return a.object(struct {
-			Topic string     `json:"topic"`
-			Limit *limitJSON `json:"limit"`
-		}{t.Name, limitOf(p)})
+		return a.object(wire.Limited{Topic: t.Name, Limit: wire.LimitOf(p)})
 	}
 	a.say("%s: %s", legible(t.Name), words)
 	return nil
@@ -117,10 +100,7 @@ func (a *app) limited(t inspector.Topic, p inspector.Policy, words string) error
 // unlimited reports that the limit of a topic is over.
 func (a *app) unlimited(t inspector.Topic, was bool) error {
 	if a.json {
-		return a.object(struct {
-			Topic   string `json:"topic"`
-			Changed bool   `json:"changed"`
-		}{t.Name, was})
+		return a.object(wire.Unlimited{Topic: t.Name, Changed: was})
 	}
 	line := "the limit is over"
 	if !was {

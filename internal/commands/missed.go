@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/wire"
 )
 
 // For the commands that only look: a part that cannot be read hides nothing else. It is
@@ -30,14 +31,6 @@ func (a *app) whereLooked() string {
 	return " where it could be looked"
 }
 
-// missedJSON is what could not be looked at.
-type missedJSON struct {
-	Topic  string `json:"topic"`
-	Slot   *int   `json:"slot,omitempty"`
-	Server string `json:"server,omitempty"`
-	Error  string `json:"error"`
-}
-
 // reportMissed is what was missed, in lines for people; in JSON it is printed, too. Then it is
 // forgotten, for the next look.
 func (a *app) reportMissed() (lines []string, err error) {
@@ -53,7 +46,7 @@ func (a *app) reportMissed() (lines []string, err error) {
 			slot = nil
 		}
 		if a.json {
-			if err := a.object(missedJSON{f.Topic, slot, f.Server, oneLine(f.Err.Error())}); err != nil {
+			if err := a.object(wire.MissedOf(f)); err != nil {
 				return nil, err
 			}
 		}
@@ -66,12 +59,12 @@ func (a *app) reportMissed() (lines []string, err error) {
 		case f.Server != "":
 			lines = append(lines, fmt.Sprintf("server %s does not answer: its part of topic %s is not shown", f.Server, legible(f.Topic)))
 		case slot == nil:
-			lines = append(lines, fmt.Sprintf("%s: %s", legible(f.Topic), oneLine(f.Err.Error())))
+			lines = append(lines, fmt.Sprintf("%s: %s", legible(f.Topic), wire.OneLine(f.Err.Error())))
 		case named == mostMissed:
 			more++
 		default:
 			named++
-			lines = append(lines, fmt.Sprintf("%s slot %d: %s", legible(f.Topic), f.Slot, oneLine(f.Err.Error())))
+			lines = append(lines, fmt.Sprintf("%s slot %d: %s", legible(f.Topic), f.Slot, wire.OneLine(f.Err.Error())))
 		}
 	}
 	if more > 0 {

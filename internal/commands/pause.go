@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/wire"
 )
 
 func (a *app) pauseCommand() *cobra.Command {
@@ -73,28 +74,22 @@ func slotsFlag(cmd *cobra.Command, slots *[]int) {
 	cmd.Flags().Var((*slotList)(slots), "slot", "only these `slots`, as in 3, 3,7 or 0-5")
 }
 
-type pausedJSON struct {
-	Topic   string `json:"topic"`
-	Slots   int    `json:"slots"`
-	Changed int    `json:"changed"`
-}
-
 // paused reports which of the given slots were changed; nil means all.
 func (a *app) paused(t inspector.Topic, changed int, slots []int, done string) error {
 	meant, which := t.Slots, countOf(t.Slots, "slot")
 	if slots != nil {
 		slots = slices.Compact(slices.Sorted(slices.Values(slots)))
-		meant, which = len(slots), "slots "+ranges(slots)
+		meant, which = len(slots), "slots "+wire.Ranges(slots)
 	}
 	were := "all were"
 	if meant == 1 {
 		were = "it was"
 		if slots != nil {
-			which = "slot " + ranges(slots)
+			which = "slot " + wire.Ranges(slots)
 		}
 	}
 	if a.json {
-		return a.object(pausedJSON{t.Name, meant, changed})
+		return a.object(wire.Paused{Topic: t.Name, Slots: meant, Changed: changed})
 	}
 	line := fmt.Sprintf("%s of %s: %s", which, legible(t.Name), done)
 	if rest := meant - changed; rest == meant {

@@ -4,6 +4,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/slotmq/go-rmq/internal/wire"
 )
 
 // on is an app that prints on a screen.
@@ -151,7 +153,7 @@ func TestRanges(t *testing.T) {
 		slots []int
 		want  string
 	}{{nil, ""}, {[]int{3}, "3"}, {[]int{0, 1, 2, 7}, "0-2, 7"}, {[]int{1, 3, 5, 6}, "1, 3, 5-6"}} {
-		if got := ranges(c.slots); got != c.want {
+		if got := wire.Ranges(c.slots); got != c.want {
 			t.Errorf("%v: %s", c.slots, got)
 		}
 	}

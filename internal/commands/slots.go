@@ -49,28 +49,9 @@ has it, and you gave no --zk or not the --namespace of the topic.`,
 	}
 }
 
-type slotJSON struct {
-	Topic string `json:"topic"`
-	Slot  int    `json:"slot"`
-	countsJSON
-	Next      wire.Stamp `json:"next,omitzero"`
-	Priority  int64      `json:"priority,omitempty"`
-	Worker    string     `json:"worker,omitempty"`
-	Unseen    bool       `json:"worker_unseen,omitempty"` // it is not known who it is
-	Holder    string     `json:"holder,omitempty"`
-	Since     wire.Stamp `json:"since,omitzero"`
-	Attempt   int        `json:"attempt,omitempty"`
-	LeaseEnds wire.Stamp `json:"lease_ends,omitzero"`
-	Paused    wire.Stamp `json:"paused,omitzero"`
-}
-
 func (a *app) slotObjects(topic string, slots []inspector.Slot) error {
 	for _, s := range slots {
-		err := a.object(slotJSON{
-			Topic: topic, Slot: s.Index, countsJSON: countsOf(s.Counts, s.Overdue), Next: wire.At(s.Next), Priority: s.Priority,
-			Worker: s.Worker, Unseen: s.Unseen, Holder: s.Holder, Since: wire.At(s.Since), Attempt: s.Attempt, LeaseEnds: wire.At(s.LeaseEnds), Paused: wire.At(s.Paused),
-		})
-		if err != nil {
+		if err := a.object(wire.SlotOf(topic, s)); err != nil {
 			return err
 		}
 	}

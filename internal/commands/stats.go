@@ -131,30 +131,6 @@ func (a *app) topicsOf(ctx context.Context, i *inspector.Inspector, args []strin
 	return []inspector.Topic{t}, err
 }
 
-// countsJSON are counts of a topic or a slot.
-type countsJSON struct {
-	Waiting  int         `json:"waiting"`
-	Due      int         `json:"due"`
-	Overdue  wire.Millis `json:"overdue_ms"`
-	InFlight int         `json:"in_flight"`
-	Retrying int         `json:"retrying"`
-	Dead     int         `json:"dead"`
-}
-
-func countsOf(c inspector.Counts, overdue time.Duration) countsJSON {
-	return countsJSON{c.Waiting, c.Due, wire.Millis(overdue), c.InFlight, c.Retrying, c.Dead}
-}
-
-type statsJSON struct {
-	topicJSON
-	countsJSON
-	Read    int        `json:"read_slots,omitempty"` // if not all could be read
-	Paused  int        `json:"paused_slots"`
-	Workers *int       `json:"workers"` // null: not known
-	Takers  int        `json:"takers,omitempty"`
-	Limit   *limitJSON `json:"limit,omitempty"`
-}
-
 func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []inspector.Topic) error {
 	if len(topics) == 0 && !a.json {
 		a.noTopics()
@@ -176,14 +152,7 @@ func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []
 			continue
 		}
 		if a.json {
-			j := statsJSON{definitionOf(s.Topic), countsOf(s.Counts, s.Overdue), s.Read, s.Paused, &s.Workers, s.Takers, limitOf(s.Policy)}
-			if s.Read == t.Slots {
-				j.Read = 0
-			}
-			if s.Workers < 0 {
-				j.Workers = nil
-			}
-			if err := a.object(j); err != nil {
+			if err := a.object(wire.StatsOf(s)); err != nil {
 				return err
 			}
 			continue
@@ -268,17 +237,12 @@ func (a *app) withoutDefinition(u undefined) error {
 	}
 	if a.json {
 		for _, name := range u {
-			if err := a.object(undefinedJSON{name, "it has no definition that can be read"}); err != nil {
+			if err := a.object(wire.UndefinedOf(name)); err != nil {
 				return err
 			}
 		}
 	}
 	return u
-}
-
-type undefinedJSON struct {
-	Topic string `json:"topic"`
-	Error string `json:"error"`
 }
 
 // counted are the cells of counts.

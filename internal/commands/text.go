@@ -60,23 +60,6 @@ func (a *app) detail(label string, indent int, text string) {
 // moment is a time as the clock on the wall here shows it.
 func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000") }
 
-// ranges writes slots as people do: 0-3, 7.
-func ranges(slots []int) string {
-	var parts []string
-	for i := 0; i < len(slots); {
-		j := i
-		for j+1 < len(slots) && slots[j+1] == slots[j]+1 {
-			j++
-		}
-		part := strconv.Itoa(slots[i])
-		if j > i {
-			part += "-" + strconv.Itoa(slots[j])
-		}
-		parts, i = append(parts, part), j+1
-	}
-	return strings.Join(parts, ", ")
-}
-
 // alternatives lists words for people: a, b or c.
 func alternatives(all []string) string {
 	return strings.Join(all[:len(all)-1], ", ") + " or " + all[len(all)-1]

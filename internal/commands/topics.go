@@ -30,29 +30,10 @@ is a topic of its own: it has messages, and no worker.`,
 	}
 }
 
-// topicJSON is the definition of a topic. If it cannot be read, only the name is known.
-type topicJSON struct {
-	Topic   string     `json:"topic"`
-	Kind    string     `json:"kind,omitempty"`
-	Slots   int        `json:"slots,omitempty"`
-	Literal bool       `json:"literal,omitempty"`
-	Notes   bool       `json:"notes,omitempty"`
-	Sharing string     `json:"sharing,omitempty"`
-	Created wire.Stamp `json:"created,omitzero"`
-}
-
-func definitionOf(t inspector.Topic) topicJSON {
-	j := topicJSON{Topic: t.Name, Slots: t.Slots, Literal: t.Literal, Notes: t.Notes, Sharing: t.Sharing, Created: wire.At(t.Created)}
-	if t.Kind != 0 {
-		j.Kind = t.Kind.String()
-	}
-	return j
-}
-
 func (a *app) showTopics(topics []inspector.Topic) error {
 	if a.json {
 		for _, t := range topics {
-			if err := a.object(definitionOf(t)); err != nil {
+			if err := a.object(wire.TopicOf(t)); err != nil {
 				return err
 			}
 		}

@@ -48,25 +48,6 @@ program that takes batches for others, such as a gateway: no slots are its own.`
 	}
 }
 
-type workerJSON struct {
-	Worker   string                `json:"worker"`
-	Host     string                `json:"host,omitempty"`
-	PID      int                   `json:"pid,omitempty"`
-	Version  string                `json:"version,omitempty"`
-	Leaving  bool                  `json:"leaving,omitempty"`
-	Taker    bool                  `json:"taker,omitempty"`
-	Until    wire.Stamp            `json:"until,omitzero"`
-	Assigned map[string][]int      `json:"assigned"`
-	Held     map[string][]int      `json:"held,omitempty"`
-	Probing  map[string]wire.Stamp `json:"probing,omitempty"`
-}
-
-// unseenJSON is a topic whose workers are not among the others.
-type unseenJSON struct {
-	Topic string `json:"unseen_topic"`
-	Why   string `json:"why"`
-}
-
 // unseenWhy is why the workers of a topic are not seen, and what shows them.
 func (a *app) unseenWhy(t inspector.Topic) string {
 	asked := a.zooKeeper() != ""
@@ -87,17 +68,12 @@ func (a *app) unseenWhy(t inspector.Topic) string {
 
 func (a *app) workerObjects(workers []inspector.Worker, unseen []inspector.Topic) error {
 	for _, w := range workers {
-		probing := map[string]wire.Stamp{}
-		for topic, since := range w.Probing {
-			probing[topic] = wire.At(since)
-		}
-		err := a.object(workerJSON{w.ID, w.Host, w.PID, w.Version, w.Leaving, w.Taker, wire.At(w.Until), w.Assigned, w.Held, probing})
-		if err != nil {
+		if err := a.object(wire.WorkerOf(w)); err != nil {
 			return err
 		}
 	}
 	for _, t := range unseen {
-		if err := a.object(unseenJSON{t.Name, "it " + a.unseenWhy(t)}); err != nil {
+		if err := a.object(wire.Unseen{Topic: t.Name, Why: "it " + a.unseenWhy(t)}); err != nil {
 			return err
 		}
 	}
@@ -136,7 +112,7 @@ func (a *app) showWorkers(workers []inspector.Worker, unseen []inspector.Topic) 
 			if w.Held != nil && !slices.Equal(w.Held[topic], w.Assigned[topic]) {
 				has := "none"
 				if len(w.Held[topic]) > 0 {
-					has = ranges(w.Held[topic])
+					has = wire.Ranges(w.Held[topic])
 				}
 				state = append(state, "still has "+has)
 			}
@@ -148,7 +124,7 @@ func (a *app) showWorkers(workers []inspector.Worker, unseen []inspector.Topic) 
 				name = legible(topic)
 			}
 			assigned := w.Assigned[topic]
-			table.row(legible(inspector.HolderName(w.ID)), name, len(assigned), ranges(assigned), painted{strings.Join(state, ", "), yellow})
+			table.row(legible(inspector.HolderName(w.ID)), name, len(assigned), wire.Ranges(assigned), painted{strings.Join(state, ", "), yellow})
 		}
 	}
 	return a.withNotes(table, notes)

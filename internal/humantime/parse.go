@@ -2,9 +2,14 @@ package humantime
 
 import (
 	"errors"
+	"math"
 	"math/big"
 	"regexp"
+	"strconv"
+	"strings"
 	"time"
+
+	"github.com/slotmq/go-rmq/internal/limits"
 )
 
 // spanPart is a number with its unit, at the beginning of a text.
@@ -44,6 +49,23 @@ func ParseSpan(text string) (time.Duration, error) {
 		return 0, errors.New("more than 106751d, the longest duration that there is here")
 	}
 	return time.Duration(whole.Int64()), nil
+}
+
+// ParseRate reads how many a second: 100, 100/s, 5000/m, 20000/h.
+func ParseRate(text string) (float64, error) {
+	number, unit, found := strings.Cut(text, "/")
+	n, err := strconv.ParseFloat(number, 64)
+	per, known := map[string]float64{"s": 1, "m": 60, "h": 3600}[unit]
+	if !found {
+		per, known = 1, true
+	}
+	if err != nil || !known || math.IsNaN(n) || math.IsInf(n, 0) {
+		return 0, errors.New("not a rate such as 100/s, 5000/m or 20000/h")
+	}
+	if !limits.Rate(n / per) { // which the inspector would refuse, too
+		return 0, errors.New("not a rate from 3.6/h to 1000000/s")
+	}
+	return n / per, nil
 }
 
 // instants are the forms of one. Those without a zone are by the clock on the wall here.

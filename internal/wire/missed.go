@@ -1,0 +1,20 @@
+package wire
+
+import "github.com/slotmq/go-rmq/inspector"
+
+// Missed is a part that could not be looked at.
+type Missed struct {
+	Topic  string `json:"topic"`
+	Slot   *int   `json:"slot,omitempty"` // none: what is stored of the topic as a whole
+	Server string `json:"server,omitempty"`
+	Error  string `json:"error"`
+}
+
+// MissedOf is such a part.
+func MissedOf(f inspector.Failed) Missed {
+	j := Missed{Topic: f.Topic, Server: f.Server, Error: OneLine(f.Err.Error())}
+	if f.Slot >= 0 {
+		j.Slot = &f.Slot
+	}
+	return j
+}
