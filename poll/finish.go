@@ -143,7 +143,7 @@ func (p *Poller) contents(ctx context.Context, r *receipt) ([]string, error) {
 
 // verdict is what the turn says of message i.
 func (p *Poller) verdict(r *receipt, i int, content string, v *Verdict) luascripts.Verdict {
-	to := luascripts.Verdict{Content: content, Fate: v.fate, Delay: v.in, Reason: v.reason[:min(len(v.reason), longestReason)]}
+	to := luascripts.Verdict{Content: content, Fate: v.fate, Delay: v.in, Reason: shorten(v.reason)}
 	if score := r.items[i].score; score > 0 && r.topic.Kind.Timed() {
 		to.Due = time.UnixMilli(score)
 	} else {

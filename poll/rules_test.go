@@ -3,7 +3,6 @@ package poll
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -157,38 +156,3 @@ func (s *shop) limits(concurrency int, rate float64) {
 
 // rate is that of the process.
 func (d *desk) rate() float64 { return d.schedule.RateOf(d.scheduled).PerSecond }
-
-// Who waits costs Redis nothing, however many they are.
-func TestWaitingCostsNothing(t *testing.T) {
-	t.Parallel()
-	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 64})
-	s.sends("x")
-	p := s.poller(Config{SafetyLook: time.Hour})
-	s.finish(p, s.take(p, Take{}), true)
-	s.nothing(p)
-	turns := func() (n int) {
-		info, err := s.rdb.Info(ctx, "commandstats").Result()
-		must(t, err)
-		_, err = fmt.Sscanf(info[strings.Index(info, "cmdstat_evalsha:calls="):], "cmdstat_evalsha:calls=%d", &n)
-		must(t, err)
-		return n
-	}
-	before := turns()
-	for range 100 {
-		go func() { _, _ = p.Take(ctx, []string{"orders"}, Take{Wait: time.Hour}) }()
-	}
-	eventually(t, "all wait", func() bool {
-		d := p.openDesk("orders")
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		return len(d.seats) == 100
-	})
-	if n := turns() - before; n > 1 { // of the slot that was finished, which was announced
-		t.Errorf("%d turns for takers who find nothing", n)
-	}
-	s.sends("y")
-	eventually(t, "one of them has it", func() bool { return s.counts() == [4]int64{0, 1, 0, 0} })
-	if n := turns() - before; n > 3 {
-		t.Errorf("%d turns for one message", n)
-	}
-}

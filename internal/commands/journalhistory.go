@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/journal"
@@ -223,7 +224,7 @@ func endedText(e journal.Ended) string {
 		parts = append(parts, "attempt "+strconv.Itoa(e.Attempt))
 	}
 	if e.Worker != "" {
-		parts = append(parts, "by "+legible(e.Worker))
+		parts = append(parts, "by "+legible(inspector.HolderName(e.Worker)))
 	}
 	text := strings.Join(parts, ", ")
 	if e.Reason != "" {

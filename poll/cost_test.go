@@ -1,0 +1,104 @@
+package poll
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/message"
+)
+
+var callsOf = regexp.MustCompile(`cmdstat_([a-z|]+):calls=(\d+)`)
+
+// asked counts the commands that Redis has got, but for those that ask for that.
+func (s *shop) asked() (commands, turns int) {
+	s.Helper()
+	info, err := s.rdb.Info(ctx, "commandstats").Result()
+	must(s, err)
+	for _, m := range callsOf.FindAllStringSubmatch(info, -1) {
+		n, _ := strconv.Atoi(m[2])
+		switch m[1] {
+		case "evalsha":
+			turns += n
+			commands += n
+		case "info", "hello", "client|setinfo":
+		default:
+			commands += n
+		}
+	}
+	return commands, turns
+}
+
+// seated returns when so many wait.
+func (s *shop) seated(p *Poller, n int) {
+	s.Helper()
+	eventually(s, fmt.Sprint(n, " wait"), func() bool {
+		d := p.openDesk(s.topic.Name)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return len(d.seats) == n
+	})
+}
+
+// Who waits costs Redis nothing, however many they are; and one message is taken for one of them. When they all leave,
+// that costs nothing either.
+func TestWaitingCostsNothing(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 64})
+	s.sends("x")
+	p := s.poller(Config{SafetyLook: time.Hour})
+	s.finish(p, s.take(p, Take{}), true)
+	s.nothing(p)
+	before, turnsBefore := s.asked()
+	going, leave := context.WithCancel(ctx)
+	defer leave()
+	var waiting sync.WaitGroup
+	for range 100 {
+		waiting.Go(func() { _, _ = p.Take(going, []string{"orders"}, Take{Wait: time.Hour}) })
+	}
+	s.seated(p, 100)
+	if n, turns := s.asked(); n-before > 1 || turns-turnsBefore > 1 { // the turn at the slot that was finished, which was announced
+		t.Errorf("%d commands for takers who find nothing, %d of them turns", n-before, turns-turnsBefore)
+	}
+	s.sends("y")
+	eventually(t, "one of them has it", func() bool { return s.counts() == [4]int64{0, 1, 0, 0} })
+	if _, turns := s.asked(); turns-turnsBefore > 3 { // a send is none
+		t.Errorf("%d turns for one message", turns-turnsBefore)
+	}
+	s.seated(p, 99)
+	before, _ = s.asked()
+	leave()
+	waiting.Wait()
+	if n, _ := s.asked(); n != before {
+		t.Errorf("%d commands for takers who leave", n-before)
+	}
+}
+
+// More than MostWaiting are refused, and those who wait are served in the order in which they came.
+func TestMostWaiting(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 16})
+	s.sends("x")
+	p := s.poller(Config{})
+	s.finish(p, s.take(p, Take{}), true)
+	first := s.waits(p, Take{Wait: patience})
+	going, leave := context.WithCancel(ctx)
+	var waiting sync.WaitGroup
+	for range MostWaiting - 1 {
+		waiting.Go(func() { _, _ = p.Take(going, []string{"orders"}, Take{Wait: time.Hour}) })
+	}
+	s.seated(p, MostWaiting)
+	if _, err := p.Take(ctx, []string{"orders"}, Take{}); !errors.Is(err, ErrTooMany) {
+		t.Error(err)
+	}
+	s.sends("y")
+	s.finish(p, <-first, true)
+	leave()
+	waiting.Wait()
+	s.nothing(p)
+}
