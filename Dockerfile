@@ -1,0 +1,16 @@
+# rmqd, which serves topics over HTTP: docs/HTTP.md.
+#
+#	docker build -t rmqd .
+#	docker run -e RMQ_REDIS=redis://redis:6379 -v ./tokens.json:/etc/rmqd/tokens.json:ro -p 8080:8080 rmqd
+FROM golang:1.26 AS build
+WORKDIR /src
+COPY . .
+RUN cd server && CGO_ENABLED=0 go build -trimpath -tags timetzdata -ldflags=-s -o /rmqd ./cmd/rmqd
+
+FROM scratch
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
+COPY --from=build /rmqd /rmqd
+USER 65532:65532
+EXPOSE 8080
+ENTRYPOINT ["/rmqd"]
+CMD ["serve", "--listen", ":8080", "--tokens", "/etc/rmqd/tokens.json", "--log", "json"]
