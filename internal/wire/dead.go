@@ -73,3 +73,9 @@ func Aged(q *inspector.DeadQuery, now time.Time, olderThan, newerThan time.Durat
 		}
 	}
 }
+
+// WouldDelete is how many it would be.
+type WouldDelete struct {
+	Topic string `json:"topic"`
+	Would int    `json:"would_delete"`
+}

@@ -12,6 +12,8 @@ import (
 var fieldNames = map[string]string{
 	"SlotBasis": "basis",
 	"MaxLate":   "max_late",
+	"slot":      "slots",
+	"OlderThan": "died_before",
 
 	"the time of Later":                "in",
 	"the time until the next delivery": "in",

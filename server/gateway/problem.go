@@ -16,6 +16,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/poll"
 	"github.com/slotmq/go-rmq/producer"
@@ -35,6 +36,9 @@ type problem struct {
 
 	// Uncertain: it may have been done. Doing it again is safe.
 	Uncertain bool `json:"uncertain,omitempty"`
+
+	// Missing are the parts of a topic that could not be reached.
+	Missing []wire.Missing `json:"missing,omitempty"`
 
 	after time.Duration // ask again then; 0: nothing is said
 }
@@ -87,8 +91,6 @@ func (c *call) fail(err error) {
 
 // write answers with a problem.
 func (c *call) write(p *problem) {
-	full := *p
-	full.Type, full.Title = "urn:rmq:"+p.Type, titles[p.Type]
 	h := c.w.Header()
 	if p.after > 0 {
 		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(p.after.Seconds()))))
@@ -96,7 +98,14 @@ func (c *call) write(p *problem) {
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Cache-Control", "no-store")
 	c.w.WriteHeader(p.Status)
-	_ = json.NewEncoder(c.w).Encode(full) // whoever asked may have gone
+	_ = json.NewEncoder(c.w).Encode(c.full(p)) // whoever asked may have gone
+}
+
+// full is a problem as it is written.
+func (c *call) full(p *problem) *problem {
+	full := *p
+	full.Type, full.Title = "urn:rmq:"+p.Type, titles[p.Type]
+	return &full
 }
 
 // unavailableFor is what is said when Redis is away: nobody knows for how long.
@@ -114,8 +123,12 @@ func (c *call) problem(err error) *problem {
 	case errors.Is(err, poll.ErrReceipt):
 		return invalid("receipt", "another text", "the receipt of a take, whole and unchanged")
 	case errors.Is(err, inspector.ErrUnknownTopic), errors.Is(err, poll.ErrUnknownTopic):
+		what := plain(err)
+		if c.holder != nil && !c.all(c.right) { // the text names others
+			what = fmt.Sprintf("there is no topic %q", shorten(c.r.PathValue("topic")))
+		}
 		return &problem{Type: "unknown-topic", Status: http.StatusNotFound,
-			Detail: plain(err) + `; or define it by PUT /v1/topics/TOPIC with {"kind": "priority"}, "range-merge" or "fixed-time"`}
+			Detail: what + `; or define it by PUT /v1/topics/TOPIC with {"kind": "priority"}, "range-merge" or "fixed-time"`}
 	case errors.Is(err, message.ErrTopicConflict), errors.Is(err, poll.ErrZooKeeper), errors.Is(err, inspector.ErrNotWaiting), errors.Is(err, producer.ErrPast):
 		return &problem{Type: "conflict", Status: http.StatusConflict, Detail: plain(err)}
 	case errors.Is(err, producer.ErrQueueFull):

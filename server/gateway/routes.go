@@ -16,6 +16,24 @@ func (g *Gateway) routes() []route {
 		{"POST /v1/fail", tokens.Take, (*call).failBatch},
 		{"POST /v1/extend", tokens.Take, (*call).extend},
 
+		{"GET /v1/topics", tokens.Look, (*call).topics},
+		{"GET /v1/topics/{topic}", tokens.Look, (*call).topic},
+		{"GET /v1/topics/{topic}/slots", tokens.Look, (*call).slots},
+		{"GET /v1/workers", tokens.Look, (*call).workers},
+		{"GET /v1/doctor", tokens.Look, (*call).doctor},
+		{"GET /v1/topics/{topic}/dead", tokens.Look, (*call).listDead},
+		{"GET /v1/topics/{topic}/recurring", tokens.Look, (*call).recurring},
+
+		{"POST /v1/topics/{topic}/dead/requeue", tokens.Act, (*call).requeueDead},
+		{"POST /v1/topics/{topic}/dead/delete", tokens.Act, (*call).deleteDead},
+		{"POST /v1/topics/{topic}/pause", tokens.Act, (*call).pause},
+		{"POST /v1/topics/{topic}/resume", tokens.Act, (*call).resume},
+		{"PUT /v1/topics/{topic}/limit", tokens.Act, (*call).limit},
+		{"DELETE /v1/topics/{topic}/limit", tokens.Act, (*call).unlimit},
+		{"PUT /v1/topics/{topic}/recurring/{name}", tokens.Act, (*call).setRecurring},
+		{"DELETE /v1/topics/{topic}/recurring/{name}", tokens.Act, (*call).stopRecurring},
+		{"POST /v1/restore", tokens.Act, (*call).restore},
+
 		{"GET /openapi.json", "", (*call).document},
 	}
 	return all

@@ -42,7 +42,7 @@ type Holder struct {
 }
 
 // Anyone is who may do everything, where no tokens are needed.
-var Anyone = &Holder{Name: "anyone", Rights: rights, fits: []func(string) bool{func(string) bool { return true }}}
+var Anyone = &Holder{Name: "anyone", Rights: rights, Topics: []string{"*"}, fits: []func(string) bool{func(string) bool { return true }}}
 
 // Has reports whether the holder has a right at some topic at least.
 func (h *Holder) Has(r Right) bool { return slices.Contains(h.Rights, r) }

@@ -1,0 +1,199 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/wire"
+)
+
+// Lists say whether there is more behind them, and what could not be looked at.
+type list struct {
+	More    bool           `json:"more"`
+	Missing []wire.Missing `json:"missing,omitempty"`
+}
+
+// topics lists the topics that whoever asks may look at.
+func (c *call) topics() error {
+	q, err := c.query("after", "limit")
+	if err != nil {
+		return err
+	}
+	topics, err := c.inspector.Topics(c.ctx())
+	missing, err := c.missing(err)
+	if err != nil {
+		return err
+	}
+	topics = slices.DeleteFunc(topics, func(t inspector.Topic) bool { return !c.holder.May(c.right, t.Name) })
+	topics, more, err := page(q, topics, func(t inspector.Topic) string { return t.Name })
+	if err != nil {
+		return err
+	}
+	answer := struct {
+		Topics []wire.Topic `json:"topics"`
+		list
+	}{make([]wire.Topic, len(topics)), list{more, missing}}
+	for n, t := range topics {
+		answer.Topics[n] = wire.TopicOf(t)
+	}
+	return c.answer(http.StatusOK, answer)
+}
+
+// topic counts what a topic holds.
+func (c *call) topic() error {
+	if _, err := c.query(); err != nil {
+		return err
+	}
+	s, failed := c.inspector.Stats(c.ctx(), c.r.PathValue("topic"))
+	missing, err := c.missing(failed)
+	switch {
+	case err != nil:
+		return err
+	case s.Read == 0: // there is nothing to show
+		return failed
+	}
+	return c.answer(http.StatusOK, struct {
+		wire.Stats
+		Missing []wire.Missing `json:"missing,omitempty"`
+	}{wire.StatsOf(s), missing})
+}
+
+// slots shows who has each slot of a topic, and what is in it.
+func (c *call) slots() error {
+	q, err := c.query("after", "limit")
+	if err != nil {
+		return err
+	}
+	after := -1
+	if text, given := q["after"]; given {
+		if after, err = strconv.Atoi(text); err != nil {
+			return invalid("after", strconv.Quote(text), "the number of a slot")
+		}
+		delete(q, "after")
+	}
+	name := c.r.PathValue("topic")
+	slots, err := c.inspector.Slots(c.ctx(), name)
+	missing, err := c.missing(err)
+	if err != nil {
+		return err
+	}
+	slots = slices.DeleteFunc(slots, func(s inspector.Slot) bool { return s.Index <= after })
+	slots, more, err := page(q, slots, nil)
+	if err != nil {
+		return err
+	}
+	answer := struct {
+		Slots []wire.Slot `json:"slots"`
+		list
+	}{make([]wire.Slot, len(slots)), list{more, missing}}
+	for n, s := range slots {
+		answer.Slots[n] = wire.SlotOf(name, s)
+	}
+	return c.answer(http.StatusOK, answer)
+}
+
+// workers lists the workers of the topics that whoever asks may look at.
+func (c *call) workers() error {
+	q, err := c.query("after", "limit")
+	if err != nil {
+		return err
+	}
+	workers, err := c.inspector.Workers(c.ctx())
+	missing, err := c.missing(err)
+	if err != nil {
+		return err
+	}
+	unseen, err := c.inspector.Unseen(c.ctx())
+	alsoMissing, err := c.missing(err)
+	if err != nil {
+		return err
+	}
+	for _, m := range alsoMissing {
+		if !slices.Contains(missing, m) {
+			missing = append(missing, m)
+		}
+	}
+	workers = slices.DeleteFunc(workers, func(w inspector.Worker) bool { return !c.seesWorker(w) })
+	workers, more, err := page(q, workers, func(w inspector.Worker) string { return w.ID })
+	if err != nil {
+		return err
+	}
+	answer := struct {
+		Workers []wire.Worker `json:"workers"`
+		Unseen  []wire.Unseen `json:"unseen,omitempty"` // topics whose workers are not among them
+		list
+	}{make([]wire.Worker, len(workers)), nil, list{more, missing}}
+	for n, w := range workers {
+		answer.Workers[n] = wire.WorkerOf(w)
+		answer.Workers[n].Assigned = visible(c, w.Assigned)
+		answer.Workers[n].Held = visible(c, w.Held)
+		answer.Workers[n].Probing = visible(c, answer.Workers[n].Probing)
+	}
+	for _, t := range unseen {
+		if c.holder.May(c.right, t.Name) {
+			answer.Unseen = append(answer.Unseen, wire.Unseen{Topic: t.Name, Why: "it is shared by ZooKeeper: rmqd serve with --zk and the --namespace of the topic shows its workers"})
+		}
+	}
+	return c.answer(http.StatusOK, answer)
+}
+
+// seesWorker reports whether a worker has to do with a topic that whoever asks may look at.
+func (c *call) seesWorker(w inspector.Worker) bool {
+	return c.all(c.right) || len(visible(c, w.Assigned))+len(visible(c, w.Held))+len(visible(c, w.Probing)) > 0
+}
+
+// visible is the part of a map by topics that whoever asks may look at.
+func visible[T any](c *call, of map[string]T) map[string]T {
+	if of == nil {
+		return nil
+	}
+	part := map[string]T{}
+	for topic, v := range of {
+		if c.holder.May(c.right, topic) {
+			part[topic] = v
+		}
+	}
+	return part
+}
+
+// doctorPatience is how long the doctor may take. That servers do not answer is a finding, too.
+const doctorPatience = 10 * time.Second
+
+// doctor checks the servers and settings. A finding may be about several topics, so that it is for who may look at all of them.
+func (c *call) doctor() error {
+	if _, err := c.query(); err != nil {
+		return err
+	}
+	if err := c.mayAll("the doctor"); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.ctx(), doctorPatience)
+	defer cancel()
+	answer := struct {
+		OK     bool         `json:"ok"` // no check fails
+		Checks []wire.Check `json:"checks"`
+	}{OK: true, Checks: []wire.Check{}}
+	for _, check := range c.inspector.Doctor(ctx) {
+		answer.OK = answer.OK && check.Level != inspector.Fail
+		answer.Checks = append(answer.Checks, wire.CheckOf(check))
+	}
+	return c.answer(http.StatusOK, answer)
+}
+
+// wantsStream reports whether the answer is to be lines of JSON.
+func (c *call) wantsStream() bool {
+	for _, accept := range c.r.Header.Values("Accept") {
+		for one := range strings.SplitSeq(accept, ",") {
+			kind, _, _ := strings.Cut(one, ";")
+			if strings.EqualFold(strings.TrimSpace(kind), streamType) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,48 @@
+package gateway
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/slotmq/go-rmq/internal/wire"
+)
+
+// stream is an answer of many lines, each a JSON object. It has begun, so what goes wrong is said in its last line.
+type stream struct {
+	*call
+	err error // whoever asked has gone
+}
+
+// stream begins such an answer.
+func (c *call) stream() *stream {
+	c.begun = true
+	h := c.w.Header()
+	h.Set("Content-Type", streamType)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // a proxy is not to collect it
+	c.w.WriteHeader(http.StatusOK)
+	return &stream{call: c}
+}
+
+// line writes a line. With flush it goes out at once.
+func (s *stream) line(v any, flush bool) bool {
+	if s.err == nil {
+		s.err = json.NewEncoder(s.w).Encode(v)
+	}
+	if s.err == nil && flush {
+		s.err = http.NewResponseController(s.w).Flush()
+	}
+	return s.err == nil
+}
+
+// end writes the last line, if something went wrong or is missing.
+func (s *stream) end(err error, missing []wire.Missing) error {
+	switch {
+	case err != nil:
+		s.line(map[string]*problem{"problem": s.full(s.problem(err))}, true)
+		return err
+	case missing != nil:
+		s.line(map[string][]wire.Missing{"missing": missing}, true)
+	}
+	return s.err
+}
