@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
 	"net/http"
@@ -88,7 +89,9 @@ func (c *call) end(receipt string, verdicts []poll.Verdict) error {
 	if err := c.mayFinish(receipt); err != nil {
 		return err
 	}
-	did, err := c.poller.Finish(c.ctx(), receipt, verdicts...)
+	ctx, cancel := context.WithTimeout(c.ctx(), c.answerWithin)
+	defer cancel()
+	did, err := c.poller.Finish(ctx, receipt, verdicts...)
 	if err != nil {
 		return err
 	}
@@ -142,7 +145,9 @@ func (c *call) extend() error {
 	if err := c.mayFinish(asked.Receipt); err != nil {
 		return err
 	}
-	x, err := c.poller.Extend(c.ctx(), asked.Receipt)
+	ctx, cancel := context.WithTimeout(c.ctx(), c.answerWithin)
+	defer cancel()
+	x, err := c.poller.Extend(ctx, asked.Receipt)
 	if err != nil {
 		return err
 	}

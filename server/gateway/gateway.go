@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -16,6 +17,9 @@ import (
 	"github.com/slotmq/go-rmq/producer"
 	"github.com/slotmq/go-rmq/server/tokens"
 )
+
+// answerWithin is how long a request waits for Redis, which may be away for a moment.
+const answerWithin = 10 * time.Second
 
 // Gateway is an http.Handler.
 type Gateway struct {
@@ -29,6 +33,8 @@ type Gateway struct {
 	access  *access
 	waiting chan struct{} // has a place for each take that may wait
 
+	answerWithin time.Duration // while Redis is away
+
 	closing context.Context // ends with Drain
 	drain   context.CancelFunc
 }
@@ -40,7 +46,7 @@ func New(cfg Config) (*Gateway, error) {
 	if err == nil {
 		err = observers.Valid(cfg.Observers)
 	}
-	g := &Gateway{cfg: cfg, log: cfg.Logger, access: newAccess(cfg), waiting: make(chan struct{}, max(cfg.MaxWaiting, 0))}
+	g := &Gateway{cfg: cfg, log: cfg.Logger, access: newAccess(cfg), waiting: make(chan struct{}, max(cfg.MaxWaiting, 0)), answerWithin: answerWithin}
 	g.closing, g.drain = context.WithCancel(context.Background())
 	if err == nil {
 		err = g.build()

@@ -1,8 +1,15 @@
 package gateway
 
 import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/redis/go-redis/v9"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -31,4 +38,126 @@ func TestTakeAndFinish(t *testing.T) {
 		t.Error(x)
 	}
 	s.ask(204, "POST", "/v1/take", map[string]any{"topics": []string{"orders"}})
+}
+
+// first is the first message of a batch.
+func first(held map[string]any) map[string]any { return held["messages"].([]any)[0].(map[string]any) }
+
+// What a taker says of a batch is what becomes of it.
+func TestOutcomes(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	take := map[string]any{"topics": []string{"orders"}, "wait": "20s"}
+	s.send(orders, message.Priority{Content: "bad \xff", Priority: 500})
+	held := s.ask(200, "POST", "/v1/take", take)
+	if first(held)["content_base64"] != "YmFkIP8=" || first(held)["content"] != nil {
+		t.Error(held)
+	}
+	// It fails, and is there again at once with the reason, as a second attempt.
+	if x := s.ask(200, "POST", "/v1/fail", map[string]any{"receipt": held["receipt"], "why": "no paper", "in": "1ms"}); x["counted"] != true {
+		t.Error(x)
+	}
+	held = s.ask(200, "POST", "/v1/take", take)
+	if held["attempt"] != 2.0 || held["last_error"] != "no paper" {
+		t.Error(held)
+	}
+	// It is put back, and given back: both spend no attempt.
+	for _, outcome := range []map[string]any{{"outcome": "later", "in": "1ms", "why": "closed"}, {"outcome": "not_started"}} {
+		outcome["receipt"] = held["receipt"]
+		s.ask(200, "POST", "/v1/fail", outcome)
+		if held = s.ask(200, "POST", "/v1/take", take); held["attempt"] != 2.0 {
+			t.Error(outcome, held)
+		}
+	}
+	// A result may be about one message of the batch.
+	result := map[string]any{"content_base64": "YmFkIP8=", "outcome": "dead", "why": "no such shop"}
+	s.ask(200, "POST", "/v1/finish", map[string]any{"receipt": held["receipt"], "results": []any{result}})
+	dead, err := s.inspector.DeadShow(ctx, "orders", "bad \xff", "")
+	must(t, err)
+	if len(dead) != 1 || dead[0].Failure.Reason != "no such shop" {
+		t.Errorf("%+v", dead)
+	}
+}
+
+// The first topic that has something is taken from, in the order they are named.
+func TestTakeInOrder(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	mails := message.Topic{Name: "mails", Kind: message.KindFixedTime, Slots: 2}
+	s.send(orders, message.Priority{Content: "order 1", Priority: 500})
+	s.send(mails, message.FixedTime{Content: "mail 1", At: time.Now()})
+	for _, want := range []string{"mails", "orders"} {
+		held := s.ask(200, "POST", "/v1/take", map[string]any{"topics": []string{"mails", "orders"}, "wait": "20s"})
+		if held["topic"] != want {
+			t.Error(held)
+		}
+		s.ask(200, "POST", "/v1/finish", map[string]any{"receipt": held["receipt"]})
+	}
+}
+
+// Who goes away while waiting gets nothing, and nothing is lost to it.
+func TestTakerGoesAway(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.send(orders, message.Priority{Content: "order 1", Priority: 500})
+	held := s.ask(200, "POST", "/v1/take", map[string]any{"topics": []string{"orders"}, "wait": "20s"})
+	s.ask(200, "POST", "/v1/finish", map[string]any{"receipt": held["receipt"]})
+	gone, cancel := context.WithCancel(ctx)
+	req, err := http.NewRequestWithContext(gone, "POST", s.url+"/v1/take", strings.NewReader(`{"topics":["orders"],"wait":"60s","ttr":"12h"}`))
+	must(t, err)
+	req.Header.Set("Content-Type", jsonType)
+	ended := make(chan error)
+	go func() {
+		res, err := http.DefaultClient.Do(req)
+		if err == nil {
+			res.Body.Close()
+		}
+		ended <- err
+	}()
+	await(t, func() bool { return len(s.waiting) == 1 })
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	await(t, func() bool { return len(s.waiting) == 0 })
+	s.send(orders, message.Priority{Content: "order 2", Priority: 500})
+	if held := s.ask(200, "POST", "/v1/take", map[string]any{"topics": []string{"orders"}, "wait": "20s"}); first(held)["content"] != "order 2" || held["attempt"] != 1.0 {
+		t.Error(held)
+	}
+}
+
+// await returns when a condition holds that something else brings about.
+func await(t testing.TB, holds func() bool) {
+	t.Helper()
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for within := within(t); !holds(); {
+		select {
+		case <-look.C:
+		case <-within.Done():
+			t.Fatal("it does not come")
+		}
+	}
+}
+
+// A server that is away is told apart from what was asked wrongly.
+func TestRedisAway(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	s := siteOn(t, server.Client(t, func(o *redis.Options) {
+		o.ReadTimeout, o.DialTimeout, o.MaxRetries = 200*time.Millisecond, 200*time.Millisecond, -1
+	}))
+	s.send(orders, message.Priority{Content: "order 1", Priority: 500})
+	held := s.ask(200, "POST", "/v1/take", map[string]any{"topics": []string{"orders"}, "wait": "20s"})
+	server.Kill()
+	s.answerWithin = 300 * time.Millisecond
+	if p := s.ask(503, "POST", "/v1/finish", map[string]any{"receipt": held["receipt"]}); p["uncertain"] != true {
+		t.Error(p)
+	}
+	if p := s.ask(503, "POST", "/v1/extend", map[string]any{"receipt": held["receipt"]}); p["type"] != "urn:rmq:unavailable" || p["uncertain"] != nil {
+		t.Error(p)
+	}
+	if p := s.ask(503, "POST", "/v1/take", map[string]any{"topics": []string{"bills"}}); p["type"] != "urn:rmq:unavailable" {
+		t.Error(p)
+	}
 }
