@@ -95,6 +95,7 @@ func (c *call) end(receipt string, verdicts []poll.Verdict) error {
 	if err != nil {
 		return err
 	}
+	c.metrics.given(receipt, time.Time{})
 	return c.answer(http.StatusOK, counted{did})
 }
 
@@ -151,6 +152,7 @@ func (c *call) extend() error {
 	if err != nil {
 		return err
 	}
+	c.metrics.given(asked.Receipt, x.Until) // the zero time if it is not held
 	answer := extended{Held: x.Held, Until: wire.At(x.Until)}
 	for _, content := range x.Cancelled {
 		answer.Cancelled = append(answer.Cancelled, wire.Show(content, false))

@@ -1,10 +1,12 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -31,6 +33,7 @@ type Gateway struct {
 	inspector *inspector.Inspector
 
 	access  *access
+	metrics *Metrics
 	waiting chan struct{} // has a place for each take that may wait
 
 	answerWithin time.Duration // while Redis is away
@@ -46,7 +49,8 @@ func New(cfg Config) (*Gateway, error) {
 	if err == nil {
 		err = observers.Valid(cfg.Observers)
 	}
-	g := &Gateway{cfg: cfg, log: cfg.Logger, access: newAccess(cfg), waiting: make(chan struct{}, max(cfg.MaxWaiting, 0)), answerWithin: answerWithin}
+	g := &Gateway{cfg: cfg, log: cfg.Logger, access: newAccess(cfg), metrics: &Metrics{}, waiting: make(chan struct{}, max(cfg.MaxWaiting, 0)), answerWithin: answerWithin}
+	g.metrics.waiting = func() int { return len(g.waiting) }
 	g.closing, g.drain = context.WithCancel(context.Background())
 	if err == nil {
 		err = g.build()
@@ -62,12 +66,13 @@ func (g *Gateway) build() (err error) {
 	if g.cfg.Journal != nil {
 		told = g.cfg.Journal
 	}
+	seen := append([]message.Observer{g.metrics}, g.cfg.Observers...)
 	if g.producer, err = producer.New(g.cfg.Redis, producer.Config{
-		Namespace: g.cfg.Namespace, Journal: told, ExactReceipts: true, MaxContent: limits.ContentBytes, Observers: g.cfg.Observers, Logger: g.log,
+		Namespace: g.cfg.Namespace, Journal: told, ExactReceipts: true, MaxContent: limits.ContentBytes, Observers: seen, Logger: g.log,
 	}); err != nil {
 		return err
 	}
-	if g.poller, err = poll.New(poll.Config{Redis: g.cfg.Redis, Namespace: g.cfg.Namespace, Journal: told, Observers: g.cfg.Observers, Logger: g.log}); err != nil {
+	if g.poller, err = poll.New(poll.Config{Redis: g.cfg.Redis, Namespace: g.cfg.Namespace, Journal: told, Observers: seen, Logger: g.log}); err != nil {
 		return err
 	}
 	if g.inspector, err = inspector.New(g.cfg.Redis, inspector.Config{Namespace: g.cfg.Namespace, Slots: g.cfg.Slots, Journal: told}); err != nil {
@@ -82,7 +87,13 @@ func (g *Gateway) build() (err error) {
 }
 
 // ServeHTTP answers a request.
-func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) { g.mux.ServeHTTP(w, r) }
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	began, a := time.Now(), &answering{ResponseWriter: w}
+	defer func() {
+		g.metrics.answered(cmp.Or(strings.TrimPrefix(r.Pattern, "/"), "other"), a.status, time.Since(began))
+	}()
+	g.mux.ServeHTTP(a, r)
+}
 
 // Drain ends the takes that wait, and refuses further ones; all else goes on. Call it first, then
 // http.Server.Shutdown, which waits for requests, and then Close.

@@ -34,6 +34,9 @@ func (g *Gateway) routes() []route {
 		{"DELETE /v1/topics/{topic}/recurring/{name}", tokens.Act, (*call).stopRecurring},
 		{"POST /v1/restore", tokens.Act, (*call).restore},
 
+		{"GET /livez", "", (*call).livez},
+		{"GET /readyz", "", (*call).readyz},
+		{"GET /metrics", tokens.Look, (*call).showMetrics},
 		{"GET /openapi.json", "", (*call).document},
 	}
 	return all

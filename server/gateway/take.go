@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -81,7 +82,9 @@ func (c *call) take() error {
 		c.w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
+	c.metrics.given(held.Receipt, held.Until)
 	if err := c.answer(http.StatusOK, takenOf(held)); err != nil {
+		c.metrics.given(held.Receipt, time.Time{})
 		c.returned(held)
 	}
 	return nil
