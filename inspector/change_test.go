@@ -117,9 +117,9 @@ func TestInSeveralSlots(t *testing.T) {
 		put(t, rdb, luascripts.StoreKey(topic.Name, slot), "x", 500)
 	}
 	_, _, err := i.Cancel(ctx, topic.Name, "x", "")
-	wantError(t, err, nil, "it is in slots 4, 7 and 40: give the basis it was sent with", topic.Name)
+	wantError(t, err, ErrSeveral, "it is in several slots, 4, 7 and 40: give the basis it was sent with", topic.Name)
 	_, err = i.Reschedule(ctx, topic.Name, "x", "", Move{Priority: 17})
-	wantError(t, err, nil, "it is in slots 4, 7 and 40: give the basis it was sent with", topic.Name)
+	wantError(t, err, ErrSeveral, "it is in several slots, 4, 7 and 40: give the basis it was sent with", topic.Name)
 	for _, slot := range others {
 		if score := scoreOf(t, rdb, luascripts.StoreKey(topic.Name, slot), "x"); score != 500 {
 			t.Errorf("in slot %d its score is %v", slot, score)

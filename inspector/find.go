@@ -97,6 +97,6 @@ func inTheOne(there []place, is func(place) bool, do func(slot int) (bool, error
 		_, err := do(at)
 		return err
 	default:
-		return fmt.Errorf("it is in slots %s and %s: give the basis it was sent with", strings.Join(slots[:n-1], ", "), slots[n-1])
+		return fmt.Errorf("%w, %s and %s: give the basis it was sent with", ErrSeveral, strings.Join(slots[:n-1], ", "), slots[n-1])
 	}
 }

@@ -83,3 +83,15 @@ func ParseInstant(text string) (time.Time, error) {
 	}
 	return time.Time{}, errors.New(`not a time such as 2026-01-31T15:04:05Z, or "2026-01-31 15:04" by the clock here`)
 }
+
+// ParseStamp reads a point in time that says its zone, as programs write it: RFC 3339.
+func ParseStamp(text string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return t, errors.New("not a time with its zone, such as 2026-01-31T15:04:05Z")
+	}
+	if y := t.UTC().Year(); y < 1970 || y > 9999 {
+		return time.Time{}, errors.New("not a time in the years 1970 to 9999")
+	}
+	return t, nil
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strconv"
 	"strings"
 	"unicode"
@@ -35,12 +36,12 @@ func Read(text []byte, into any) error {
 		return err
 	}
 	if !bytes.HasPrefix(text, []byte("{")) {
-		return errors.New(`it is not a JSON object; a line is as {"content": "order 4711", "priority": 500}, see the help of send`)
+		return errors.New(`it is not a JSON object; a line is as {"content": "order 4711", "priority": 500}`)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
-		return plainer(err)
+		return Plainer(err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("there is something behind the JSON object")
@@ -94,8 +95,8 @@ func escaped(text []byte) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// plainer rewrites an error of the parser in plain words.
-func plainer(err error) error {
+// Plainer rewrites an error of the parser in plain words.
+func Plainer(err error) error {
 	var wrong *json.UnmarshalTypeError
 	var base base64.CorruptInputError
 	why := strings.TrimPrefix(err.Error(), "json: ")
@@ -103,8 +104,10 @@ func plainer(err error) error {
 	switch {
 	case errors.As(err, &wrong) && wrong.Field == "headers", errors.As(err, &wrong) && strings.HasPrefix(wrong.Field, "headers."):
 		return &FieldError{Field: "headers", Value: wrong.Value, Limit: "an object of texts", text: "headers is not an object of texts"}
-	case errors.As(err, &wrong) && wrong.Field != "":
-		return &FieldError{Field: wrong.Field, Value: wrong.Value, Limit: typeNames[wrong.Type.String()], text: fmt.Sprintf("%s is a %s", wrong.Field, wrong.Value)}
+	case errors.As(err, &wrong) && wrong.Field == "":
+		return fmt.Errorf("it is a %s and not a JSON object", wrong.Value)
+	case errors.As(err, &wrong):
+		return &FieldError{Field: wrong.Field, Value: wrong.Value, Limit: typeName(wrong.Type), text: fmt.Sprintf("%s is a %s; it must be %s", wrong.Field, wrong.Value, typeName(wrong.Type))}
 	case unknown:
 		return &FieldError{Field: strings.Trim(name, `"`), Value: "unknown", Limit: "a field that is known here", text: "it cannot be read: " + why}
 	case errors.As(err, &base): // of the only field that is
@@ -115,7 +118,22 @@ func plainer(err error) error {
 	return fmt.Errorf("it cannot be read: %s", why)
 }
 
-// typeNames are what the types of fields are called in JSON.
-var typeNames = map[string]string{
-	"string": "a text", "int": "a whole number", "int64": "a whole number", "bool": "true or false", "map[string]string": "an object of texts", "[]uint8": "a text in base64",
+// typeName is what the type of a field is called in JSON.
+func typeName(t reflect.Type) string {
+	if t == reflect.TypeFor[[]byte]() {
+		return "a text in base64"
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "a text"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "an array"
+	case reflect.Map, reflect.Struct:
+		return "an object"
+	case reflect.Float64:
+		return "a number"
+	}
+	return "a whole number"
 }

@@ -10,7 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/slotmq/go-rmq/internal/wire"
 )
 
 // The types of bodies.
@@ -73,8 +74,8 @@ func (c *call) tooLarge() error {
 
 // decode reads one JSON object.
 func decode(text []byte, into any) error {
-	if !utf8.Valid(text) {
-		return badRequest("the body is not UTF-8; write contents that are not as content_base64")
+	if err := wire.Faithful(text); err != nil {
+		return badRequest("%v", err)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -87,6 +88,9 @@ func decode(text []byte, into any) error {
 	return nil
 }
 
+// embedded are structs in others, whose names the parser adds to those of the fields.
+var embedded = strings.NewReplacer("Message.", "", "defining.", "", "verdict.", "")
+
 // unreadable says what is wrong in a JSON text.
 func unreadable(err error) error {
 	var kind *json.UnmarshalTypeError
@@ -96,8 +100,8 @@ func unreadable(err error) error {
 	case errors.As(err, &kind) && kind.Field == "":
 		return badRequest("the body is not a JSON object, but a %s", kind.Value)
 	case errors.As(err, &kind):
-		return &problem{Type: "invalid", Status: http.StatusUnprocessableEntity, Field: kind.Field, Value: kind.Value, Limit: kind.Type.String(),
-			Detail: fmt.Sprintf("%s is a %s; it must be a %s", kind.Field, kind.Value, kind.Type)}
+		kind.Field = embedded.Replace(kind.Field)
+		return wire.Plainer(kind)
 	case errors.As(err, &syntax):
 		return badRequest("the body is not JSON: %s, at byte %d", why, syntax.Offset)
 	case errors.Is(err, io.EOF):

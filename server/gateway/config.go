@@ -42,6 +42,10 @@ type Config struct {
 	// MaxWaiting is how many requests may wait for messages at a time. Defaults to 1,000.
 	MaxWaiting int
 
+	// MaxWaitingPerSlot is how many messages may wait in one slot; a send that would add one more gets 429.
+	// Defaults to 0: as many as Redis has memory for.
+	MaxWaitingPerSlot int
+
 	// RequestsPerSecond is how many requests a token may make, on average; twice as many at once. Defaults to 0: as
 	// many as it likes.
 	RequestsPerSecond float64
@@ -74,6 +78,8 @@ func (c Config) validate() error {
 		return checked.Invalid("Config.MaxBody", fmt.Sprint(c.MaxBody), "from 1 KiB to 1 GiB, or 0 for 1 MiB")
 	case c.MaxWaiting < 1:
 		return checked.Invalid("Config.MaxWaiting", fmt.Sprint(c.MaxWaiting), "1 or more, or 0 for 1000")
+	case c.MaxWaitingPerSlot < 0:
+		return checked.Invalid("Config.MaxWaitingPerSlot", fmt.Sprint(c.MaxWaitingPerSlot), "1 or more, or 0 for any number")
 	case !(c.RequestsPerSecond >= 0 && c.RequestsPerSecond <= 1e9):
 		return checked.Invalid("Config.RequestsPerSecond", fmt.Sprint(c.RequestsPerSecond), "from 0 to 1e9")
 	}

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 	"time"
 
@@ -10,10 +11,11 @@ import (
 
 // fieldNames are those of JSON, where they are not those of Go in small letters.
 var fieldNames = map[string]string{
-	"SlotBasis": "basis",
-	"MaxLate":   "max_late",
-	"slot":      "slots",
-	"OlderThan": "died_before",
+	"SlotBasis":  "basis",
+	"Topic.Name": "topic",
+	"MaxLate":    "max_late",
+	"slot":       "slots",
+	"OlderThan":  "died_before",
 
 	"the time of Later":                "in",
 	"the time until the next delivery": "in",
@@ -21,12 +23,21 @@ var fieldNames = map[string]string{
 
 // fieldName is what a field is called in JSON, of which an error of the library speaks.
 func fieldName(field string) string {
+	if is, known := fieldNames[field]; known {
+		return is
+	}
 	name := field[strings.LastIndexAny(field, ".")+1:]
 	if is, known := fieldNames[name]; known {
 		return is
 	}
 	return strings.ToLower(strings.TrimPrefix(name, "the "))
 }
+
+// goNames are those of fields of messages and topics, as errors of the library write them.
+var goNames = regexp.MustCompile(`\b(Topic\.Notes|Notes|SlotBasis|Range|Extend|Ceiling|Priority|At|In|Unique|TTL|Headers)\b`)
+
+// inJSON is a text of the library with the names that fields have in JSON.
+func inJSON(text string) string { return goNames.ReplaceAllStringFunc(text, fieldName) }
 
 // field is a text in a request that has to be read.
 type field struct {

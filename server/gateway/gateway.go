@@ -14,6 +14,7 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/internal/observers"
+	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/poll"
 	"github.com/slotmq/go-rmq/producer"
@@ -31,6 +32,9 @@ type Gateway struct {
 	producer  *producer.Producer
 	poller    *poll.Poller
 	inspector *inspector.Inspector
+
+	scripts *luascripts.Scripts
+	defined definitions
 
 	access  *access
 	metrics *Metrics
@@ -68,7 +72,7 @@ func (g *Gateway) build() (err error) {
 	}
 	seen := append([]message.Observer{g.metrics}, g.cfg.Observers...)
 	if g.producer, err = producer.New(g.cfg.Redis, producer.Config{
-		Namespace: g.cfg.Namespace, Journal: told, ExactReceipts: true, MaxContent: limits.ContentBytes, Observers: seen, Logger: g.log,
+		Namespace: g.cfg.Namespace, Journal: told, ExactReceipts: true, MaxContent: limits.ContentBytes, MaxWaiting: g.cfg.MaxWaitingPerSlot, Observers: seen, Logger: g.log,
 	}); err != nil {
 		return err
 	}
@@ -78,6 +82,7 @@ func (g *Gateway) build() (err error) {
 	if g.inspector, err = inspector.New(g.cfg.Redis, inspector.Config{Namespace: g.cfg.Namespace, Slots: g.cfg.Slots, Journal: told}); err != nil {
 		return err
 	}
+	g.scripts = luascripts.New(g.cfg.Redis)
 	g.mux = http.NewServeMux()
 	for _, r := range g.routes() {
 		g.mux.Handle(r.pattern, g.handler(r))

@@ -115,11 +115,14 @@ const unavailableFor = time.Second
 func (c *call) problem(err error) *problem {
 	var p *problem
 	var wrong *message.InvalidError
+	var field *wire.FieldError
 	switch {
 	case errors.As(err, &p):
 		return p
 	case errors.As(err, &wrong):
-		return invalid(fieldName(wrong.Field), wrong.Value, wrong.Limit)
+		return invalid(fieldName(wrong.Field), wrong.Value, inJSON(wrong.Limit))
+	case errors.As(err, &field):
+		return &problem{Type: "invalid", Status: http.StatusUnprocessableEntity, Field: shorten(field.Field), Value: shorten(field.Value), Limit: field.Limit, Detail: plain(field)}
 	case errors.Is(err, poll.ErrReceipt):
 		return invalid("receipt", "another text", "the receipt of a take, whole and unchanged")
 	case errors.Is(err, inspector.ErrUnknownTopic), errors.Is(err, poll.ErrUnknownTopic):
@@ -129,12 +132,12 @@ func (c *call) problem(err error) *problem {
 		}
 		return &problem{Type: "unknown-topic", Status: http.StatusNotFound,
 			Detail: what + `; or define it by PUT /v1/topics/TOPIC with {"kind": "priority"}, "range-merge" or "fixed-time"`}
-	case errors.Is(err, message.ErrTopicConflict), errors.Is(err, poll.ErrZooKeeper), errors.Is(err, inspector.ErrNotWaiting), errors.Is(err, producer.ErrPast):
+	case errors.Is(err, message.ErrTopicConflict), errors.Is(err, poll.ErrZooKeeper), errors.Is(err, inspector.ErrNotWaiting), errors.Is(err, inspector.ErrSeveral), errors.Is(err, producer.ErrPast):
 		return &problem{Type: "conflict", Status: http.StatusConflict, Detail: plain(err)}
-	case errors.Is(err, producer.ErrQueueFull):
-		return &problem{Type: "queue-full", Status: http.StatusTooManyRequests, Detail: plain(err), after: unavailableFor}
 	case errors.Is(err, producer.ErrUncertain), errors.Is(err, poll.ErrUncertain):
 		return &problem{Type: "unavailable", Status: http.StatusServiceUnavailable, Uncertain: true, Detail: plain(err) + "; asking for it again is safe", after: unavailableFor}
+	case errors.Is(err, producer.ErrQueueFull):
+		return &problem{Type: "queue-full", Status: http.StatusTooManyRequests, Detail: plain(err), after: unavailableFor}
 	case errors.Is(err, message.ErrClosed), c.closing.Err() != nil:
 		return &problem{Type: "unavailable", Status: http.StatusServiceUnavailable, Detail: "this gateway is being stopped: ask again, and the next one answers", after: unavailableFor}
 	case redis.HasErrorPrefix(err, "OOM"):

@@ -11,6 +11,12 @@ type route struct {
 
 func (g *Gateway) routes() []route {
 	all := []route{
+		{"POST /v1/topics/{topic}/messages", tokens.Send, (*call).send},
+		{"GET /v1/topics/{topic}/messages", tokens.Look, (*call).explain},
+		{"DELETE /v1/topics/{topic}/messages", tokens.Send, (*call).cancel},
+		{"PATCH /v1/topics/{topic}/messages", tokens.Send, (*call).reschedule},
+		{"PUT /v1/topics/{topic}", tokens.Send, (*call).define},
+
 		{"POST /v1/take", tokens.Take, (*call).take},
 		{"POST /v1/finish", tokens.Take, (*call).finish},
 		{"POST /v1/fail", tokens.Take, (*call).failBatch},
