@@ -21,6 +21,7 @@ func (d *desk) took(x *slot, a luascripts.Answer) {
 	x.batch, x.seat, x.busy = newBits(), nil, 0
 	x.facts.Unavailable, x.facts.Holder, x.facts.Taken = true, r.id(), len(a.Contents)
 	h := d.held(r, &a, until)
+	d.serve(s)
 	d.gone(x.Index, until)
 	d.schedule.Rest(&x.Slot, x.facts, until.Add(time.Millisecond))
 	d.reportTaken(h, r, time.Since(sent))
@@ -35,11 +36,11 @@ func (d *desk) took(x *slot, a luascripts.Answer) {
 		h.Messages = slices.DeleteFunc(h.Messages, func(m Message) bool { return late[m.Content] })
 		if s == nil || !s.give(h) {
 			d.giveBack(h)
-			return
 		}
+		d.served(s, true)
 		return
 	}
-	d.disengage(s, false) // it waits on
+	d.served(s, false)
 }
 
 // held is what the taker gets.

@@ -17,7 +17,7 @@ func (d *desk) closeIfIdle() {
 	d.mu.Lock()
 	d.dropOver(time.Now())
 	counts := d.limit.Concurrency > 0 && len(d.out) > 0
-	if busy, _ := d.schedule.Busy(); len(d.seats) > 0 || busy > 0 || counts {
+	if busy, _ := d.schedule.Busy(); len(d.seats) > 0 || d.serving > 0 || busy > 0 || counts {
 		d.idle.Reset(d.idleAfter)
 		d.mu.Unlock()
 		return
@@ -52,7 +52,7 @@ func (d *desk) endLocked(why error) bool {
 	if d.recount != nil {
 		d.recount.Stop()
 	}
-	for _, s := range d.seats {
+	for _, s := range d.asking {
 		s.tell()
 	}
 	d.asking = nil

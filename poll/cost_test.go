@@ -95,6 +95,31 @@ func TestWaitingCostsNothing(t *testing.T) {
 	}
 }
 
+// While a batch is on its way to the one who waits, no other turn is prepared for that one: the schedule would hand out
+// slots without end.
+func TestNoTurnIsPreparedForTheServed(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 4})
+	s.sends(numbered("m", 20)...)
+	var p *Poller
+	allowed := make(chan int, 100)
+	p = s.poller(Config{Observers: []message.Observer{message.ObserverFunc(func(e *message.Event) {
+		if d := p.openDesk("orders"); d != nil && e.Items[0].What == message.Taken {
+			allowed <- d.schedule.Allowed(d.scheduled)
+		}
+	})}})
+	for range 20 {
+		s.finish(p, s.take(p, Take{}), true)
+		select {
+		case n := <-allowed:
+			if n != 0 {
+				t.Fatalf("%d turns may be taken, though nobody waits", n)
+			}
+		default: // the desk was not open yet
+		}
+	}
+}
+
 // More than MostWaiting are refused, and those who wait are served in the order in which they came.
 func TestMostWaiting(t *testing.T) {
 	t.Parallel()

@@ -42,6 +42,7 @@ type desk struct {
 	mu      sync.Mutex
 	seats   []*seat // who waits, in the order in which they came
 	asking  []*seat // those of them that are not told yet that there is nothing
+	serving int     // batches that are on their way to a seat
 	stuck   int     // slots whose turns have no answer
 	trouble error   // why nobody knows whether there is something
 	idle    *time.Timer

@@ -1,9 +1,11 @@
 package poll
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"sync"
 	"testing"
@@ -172,4 +174,47 @@ func TestManyTakersUnderFaults(t *testing.T) {
 	if len(missing) > 0 {
 		t.Errorf("missing: %q", missing)
 	}
+}
+
+// A turn gets stuck on its way, is repeated, and finds nothing. Its first copy comes late, when there is something: it takes
+// nothing, for nobody waits for it.
+func TestLateCopyOfATurnTakesNothing(t *testing.T) {
+	t.Parallel()
+	s, proxy := behindProxy(t, message.Topic{Kind: message.KindPriority, Slots: 1})
+	p := s.poller(Config{SafetyLook: time.Hour})
+	s.sends("x")
+	s.finish(p, s.take(p, Take{}), true)
+	s.nothing(p)
+	var mu sync.Mutex
+	var stuck []byte
+	proxy.OnRequest(func(b []byte) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if stuck != nil || !bytes.Contains(b, []byte("evalsha")) || !bytes.Contains(b, []byte("meta{orders_0}")) {
+			return true
+		}
+		stuck = bytes.Clone(b)
+		return false
+	})
+	d := p.openDesk("orders")
+	d.schedule.Wake(d.scheduled, 0, 0)
+	s.nothing(p)
+	proxy.OnRequest(nil)
+	s.sends("y")
+	conn, err := net.Dial("tcp", s.rdb.(*redis.Client).Options().Addr)
+	must(t, err)
+	defer conn.Close()
+	mu.Lock()
+	defer mu.Unlock()
+	_, err = conn.Write(stuck)
+	must(t, err)
+	answer := make([]byte, 1000)
+	n, err := conn.Read(answer)
+	must(t, err)
+	if left := s.counts(); left != [4]int64{1, 0, 0, 0} {
+		t.Errorf("left: %v; it was told %q", left, answer[:n])
+	}
+	h := s.take(p, Take{})
+	s.has(h, "y", 1)
+	s.finish(p, h, true)
 }

@@ -59,6 +59,7 @@ type seat struct {
 	engaged bool          // a turn is taken for it
 	nothing chan struct{} // closed when the desk has looked, and has nothing for it
 	told    bool          // that is closed
+	parted  bool          // its taker does not wait here any more
 }
 
 // tell has the taker go on: there is nothing for it at the moment.
@@ -90,15 +91,9 @@ func (d *desk) join(t *taker) (*seat, error) {
 func (d *desk) part(s *seat) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	without := func(seats []*seat) []*seat {
-		if i := slices.Index(seats, s); i >= 0 {
-			return slices.Delete(seats, i, i+1)
-		}
-		return seats
-	}
-	d.seats = without(d.seats)
+	s.parted, d.seats = true, without(d.seats, s)
 	if !s.told {
-		d.asking = without(d.asking)
+		d.asking = without(d.asking, s)
 	}
 	if len(d.seats) == 0 && !d.ending {
 		d.idle.Reset(d.idleAfter)
@@ -107,17 +102,60 @@ func (d *desk) part(s *seat) error {
 	return d.trouble
 }
 
-// engage returns the seat for which a turn is to be taken, if anybody waits that has none.
-func (d *desk) engage() *seat {
+func without(seats []*seat, s *seat) []*seat {
+	if i := slices.Index(seats, s); i >= 0 {
+		return slices.Delete(seats, i, i+1)
+	}
+	return seats
+}
+
+// engage returns the seat for which a turn is to be taken, if anybody waits that has none. Those who wait no more are
+// passed over, and from then on no turn is prepared for them.
+func (d *desk) engage() (next *seat) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	gone := 0
 	for _, s := range d.seats {
-		if !s.engaged && s.waits() {
-			s.engaged = true
-			return s
+		if s.engaged {
+			continue
 		}
+		if s.waits() {
+			s.engaged, next = true, s
+			break
+		}
+		gone++
 	}
-	return nil
+	if gone > 0 {
+		d.seats = slices.DeleteFunc(d.seats, func(s *seat) bool { return !s.engaged && !s.waits() })
+		d.admit()
+	}
+	return next
+}
+
+// serve takes out the seat that a batch has come for, so that no other turn is prepared for it.
+func (d *desk) serve(s *seat) {
+	if s == nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.serving++
+	d.seats = without(d.seats, s)
+	d.admit()
+}
+
+// served ends that. One who got nothing waits on, before the others.
+func (d *desk) served(s *seat, got bool) {
+	if s == nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.serving--
+	if s.engaged = false; !got && !s.parted {
+		d.seats = slices.Insert(d.seats, 0, s)
+		d.admit()
+	}
 }
 
 // disengage lets another turn be taken for a seat. If this one has no answer, its taker need not wait for it.

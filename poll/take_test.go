@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -222,6 +223,30 @@ func TestGoneTakersCostNothing(t *testing.T) {
 		}
 		s.finish(p, h, true)
 	}
+}
+
+// The caller goes in the very moment in which its batch comes: whichever is first, the batch is given back.
+func TestCallersWhoGoWhenTheirBatchComes(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 1})
+	var leave atomic.Value
+	p := s.poller(Config{Observers: []message.Observer{message.ObserverFunc(func(e *message.Event) {
+		if f, ok := leave.Load().(context.CancelFunc); ok && e.Items[0].What == message.Taken {
+			f()
+		}
+	})}})
+	s.sends("x")
+	for range 100 {
+		going, cancel := context.WithCancel(ctx)
+		leave.Store(cancel)
+		if h, err := p.Take(going, []string{"orders"}, Take{TTR: time.Hour, Wait: patience}); h != nil || !errors.Is(err, context.Canceled) {
+			t.Fatal(h, err)
+		}
+	}
+	leave.Store(context.CancelFunc(func() {}))
+	h := s.take(p, Take{})
+	s.has(h, "x", 1)
+	s.finish(p, h, true)
 }
 
 // Close ends the waits. What is out can be finished elsewhere.
