@@ -144,6 +144,15 @@ func (in *reader) bytes(n int) []byte {
 	return b
 }
 
+// SizeOf returns how many messages a receipt is about.
+func SizeOf(text string) (int, error) {
+	r, err := parseReceipt(text)
+	if err != nil {
+		return 0, fmt.Errorf("size of a receipt: %w", err)
+	}
+	return len(r.items), nil
+}
+
 // TopicOf returns the name of the topic that a receipt is about: who passes receipts on may have to know who may
 // finish what.
 func TopicOf(text string) (string, error) {

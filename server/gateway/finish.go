@@ -55,6 +55,7 @@ func (c *call) finish() error {
 		return err
 	}
 	var verdicts []poll.Verdict
+	said := outcomes{}
 	for n, r := range asked.Results {
 		v, err := r.verdict.of()
 		if err != nil {
@@ -69,8 +70,9 @@ func (c *call) finish() error {
 			v = v.Of(string(*r.Base64))
 		}
 		verdicts = append(verdicts, v)
+		said.add(r.Outcome, r.Content == nil && r.Base64 == nil)
 	}
-	return c.end(asked.Receipt, verdicts)
+	return c.end(asked.Receipt, verdicts, said)
 }
 
 func (c *call) failBatch() error {
@@ -82,10 +84,12 @@ func (c *call) failBatch() error {
 	if err != nil {
 		return err
 	}
-	return c.end(asked.Receipt, []poll.Verdict{v})
+	said := outcomes{}
+	said.add(asked.Outcome, true)
+	return c.end(asked.Receipt, []poll.Verdict{v}, said)
 }
 
-func (c *call) end(receipt string, verdicts []poll.Verdict) error {
+func (c *call) end(receipt string, verdicts []poll.Verdict, said outcomes) error {
 	if err := c.mayFinish(receipt); err != nil {
 		return err
 	}
@@ -96,6 +100,9 @@ func (c *call) end(receipt string, verdicts []poll.Verdict) error {
 		return err
 	}
 	c.metrics.given(receipt, time.Time{})
+	if did {
+		c.settled(receipt, said)
+	}
 	return c.answer(http.StatusOK, counted{did})
 }
 

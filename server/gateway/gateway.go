@@ -70,13 +70,13 @@ func (g *Gateway) build() (err error) {
 	if g.cfg.Journal != nil {
 		told = g.cfg.Journal
 	}
-	seen := append([]message.Observer{g.metrics}, g.cfg.Observers...)
 	if g.producer, err = producer.New(g.cfg.Redis, producer.Config{
-		Namespace: g.cfg.Namespace, Journal: told, ExactReceipts: true, MaxContent: limits.ContentBytes, MaxWaiting: g.cfg.MaxWaitingPerSlot, Observers: seen, Logger: g.log,
+		Namespace: g.cfg.Namespace, Journal: told, ExactReceipts: true, MaxContent: limits.ContentBytes, MaxWaiting: g.cfg.MaxWaitingPerSlot,
+		Observers: append([]message.Observer{g.metrics}, g.cfg.Observers...), Logger: g.log,
 	}); err != nil {
 		return err
 	}
-	if g.poller, err = poll.New(poll.Config{Redis: g.cfg.Redis, Namespace: g.cfg.Namespace, Journal: told, Observers: seen, Logger: g.log}); err != nil {
+	if g.poller, err = poll.New(poll.Config{Redis: g.cfg.Redis, Namespace: g.cfg.Namespace, Journal: told, Observers: g.cfg.Observers, Logger: g.log}); err != nil {
 		return err
 	}
 	if g.inspector, err = inspector.New(g.cfg.Redis, inspector.Config{Namespace: g.cfg.Namespace, Slots: g.cfg.Slots, Journal: told}); err != nil {

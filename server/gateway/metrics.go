@@ -54,26 +54,40 @@ var words = map[message.What]string{
 func (m *Metrics) Observe(e *message.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	topic := e.Topic.Name
-	if !m.topics[topic] {
-		if len(m.topics) >= mostTopics {
-			topic = ""
-		} else {
-			set(&m.topics, topic, true)
-		}
-	}
-	if e.Merged > 0 {
-		set(&m.messages, happened{topic, message.Merged}, m.messages[happened{topic, message.Merged}]+int64(e.Merged))
-	}
+	topic := m.known(e.Topic.Name)
+	m.add(topic, message.Merged, e.Merged)
 	for _, item := range e.Items {
 		what := item.What
 		if what == message.Merged { // they are counted above, and were sent
 			what = message.Sent
 		}
-		if words[what] != "" {
-			set(&m.messages, happened{topic, what}, m.messages[happened{topic, what}]+1)
-		}
+		m.add(topic, what, 1)
 	}
+}
+
+// happened counts what happened to messages.
+func (m *Metrics) happened(topic string, what message.What, n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.add(m.known(topic), what, n)
+}
+
+func (m *Metrics) add(topic string, what message.What, n int) {
+	if words[what] != "" && n > 0 {
+		set(&m.messages, happened{topic, what}, m.messages[happened{topic, what}]+int64(n))
+	}
+}
+
+// known is the name by which a topic is counted.
+func (m *Metrics) known(topic string) string {
+	switch {
+	case m.topics[topic]:
+	case len(m.topics) >= mostTopics:
+		return ""
+	default:
+		set(&m.topics, topic, true)
+	}
+	return topic
 }
 
 // set sets an element of a map that may not be there yet.

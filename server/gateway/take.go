@@ -9,6 +9,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/poll"
 )
 
@@ -83,6 +85,7 @@ func (c *call) take() error {
 		return nil
 	}
 	c.metrics.given(held.Receipt, held.Until)
+	c.metrics.happened(luascripts.Qualify(c.cfg.Namespace, held.Topic.Name), message.Taken, len(held.Messages))
 	if err := c.answer(http.StatusOK, takenOf(held)); err != nil {
 		c.metrics.given(held.Receipt, time.Time{})
 		c.returned(held)
