@@ -1,0 +1,95 @@
+package gatewaytest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/slotmq/go-rmq/internal/testing/proctest"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+)
+
+// The clients that users copy send and work, with a token, through a load balancer, and end at SIGTERM.
+func TestClients(t *testing.T) {
+	t.Parallel()
+	for language, suffix := range map[string]string{"python3": "py", "node": "mjs"} {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			dir, server := proctest.New(t), servertest.Redis(t)
+			binary, err := rmqd()
+			must(t, err)
+			tokens := filepath.Join(t.TempDir(), "tokens.json")
+			token, err := exec.Command(binary, "token", "all", "--tokens", tokens, "--rights", "send,take").Output()
+			must(t, err)
+			gateways := []string{freePort(t), freePort(t)}
+			for n, at := range gateways {
+				serving(t, dir, fmt.Sprint("gateway", n), at, server.Addr(), "--tokens", tokens)
+			}
+			env := []string{"RMQ_URL=http://" + balance(t, gateways...), "RMQ_TOKEN=" + strings.TrimSpace(string(token))}
+			out, err := exec.Command(binary, "send", "orders", "order 0", "--priority", "500", "--kind", "priority", "--redis", "redis://"+server.Addr()).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			send := func(stdin string, args ...string) string {
+				t.Helper()
+				return strings.TrimSpace(run(t, stdin, env, language, append([]string{"send." + suffix, "orders", "500"}, args...)...))
+			}
+			if got := send("", "order 1"); got != "stored" {
+				t.Error(got)
+			}
+			if got := send("", "order 1"); got != "merged" {
+				t.Error(got)
+			}
+			if got := send("order 1\norder 2\n订单 3\n"); got != "2 stored, 1 merged, 0 failed" {
+				t.Error(got)
+			}
+			if out, err := try(t, "", append(env, "RMQ_TOKEN=wrong"), language, "send."+suffix, "orders", "500", "x"); err == nil || !strings.Contains(out, "Authorization: Bearer TOKEN") {
+				t.Error(err, out)
+			}
+			cmd := exec.Command(interpreter(t, language), "work."+suffix, "orders")
+			cmd.Dir, cmd.Env = clients(t), append(os.Environ(), append(env, "PYTHONDONTWRITEBYTECODE=1")...)
+			worker := dir.Run("worker", cmd)
+			says := func() string {
+				text, err := os.ReadFile(filepath.Join(dir.Path, "worker.err"))
+				must(t, err)
+				return string(text)
+			}
+			dir.Await("all are handled", func() bool { return strings.Count(says(), "\n") == 4 })
+			for _, content := range []string{"order 0", "order 1", "order 2", "订单 3"} {
+				if !strings.Contains(says(), "attempt 1: "+content+"\n") {
+					t.Errorf("%q was not handled: %s", content, says())
+				}
+			}
+			worker.Term()
+			dir.Await("the worker ends", func() bool { gone, _ := worker.Gone(); return gone })
+			if _, err := worker.Gone(); err != nil {
+				t.Errorf("%v: %s", err, says())
+			}
+		})
+	}
+}
+
+// The Dockerfile builds what it says.
+func TestImage(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../Dockerfile")
+	must(t, err)
+	_, line, _ := strings.Cut(string(text), "\nRUN ")
+	line, _, _ = strings.Cut(line, "\n")
+	binary := filepath.Join(t.TempDir(), "rmqd")
+	cmd := exec.Command("bash", "-ec", strings.Replace(line, "-o /rmqd", "-o "+binary, 1))
+	cmd.Dir = "../.."
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(line, "-o /rmqd") {
+		t.Fatalf("%s: %v\n%s", line, err, out)
+	}
+	out, err := exec.Command(binary, "serve", "--help").Output()
+	if err != nil || !strings.Contains(string(out), "rmqd serve --listen :8080 --tokens tokens.json") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if out, err := exec.Command("ldd", binary).CombinedOutput(); err == nil {
+		t.Errorf("it needs libraries, and the image has none: %s", out)
+	}
+}
