@@ -45,5 +45,8 @@ func (g *Gateway) routes() []route {
 		{"GET /metrics", tokens.Look, (*call).showMetrics},
 		{"GET /openapi.json", "", (*call).document},
 	}
+	if g.cfg.SDMQ {
+		all = append(all, sdmqRoutes()...)
+	}
 	return all
 }
