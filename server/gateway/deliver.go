@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"errors"
 
 	"github.com/slotmq/go-rmq/internal/wire"
@@ -30,12 +31,14 @@ func (x *item) note(d wire.Draft, err error) {
 
 // deliver sends messages together, and notes what becomes of each. The error is one of the request as a whole.
 func (c *call) deliver(asked defining, items []item) error {
+	ctx, cancel := context.WithTimeout(c.ctx(), c.answerWithin)
+	defer cancel()
 	for again := true; ; again = false {
 		t, _, err := c.definition(asked)
 		if err != nil {
 			return err
 		}
-		err = c.deliverTo(t, items)
+		err = c.deliverTo(ctx, t, items)
 		if !errors.Is(err, message.ErrTopicConflict) || !again {
 			return err
 		}
@@ -43,7 +46,7 @@ func (c *call) deliver(asked defining, items []item) error {
 	}
 }
 
-func (c *call) deliverTo(t message.Topic, items []item) error {
+func (c *call) deliverTo(ctx context.Context, t message.Topic, items []item) error {
 	messages, which := make([]message.Message, 0, len(items)), make([]*item, 0, len(items))
 	for n := range items {
 		x := &items[n]
@@ -58,7 +61,7 @@ func (c *call) deliverTo(t message.Topic, items []item) error {
 	if len(messages) == 0 {
 		return nil
 	}
-	receipts, err := c.producer.SendBatch(c.ctx(), t, messages)
+	receipts, err := c.producer.SendBatch(ctx, t, messages)
 	var some *producer.BatchError
 	switch {
 	case err == nil || errors.As(err, &some):
@@ -73,7 +76,7 @@ func (c *call) deliverTo(t message.Topic, items []item) error {
 	case errors.Is(err, message.ErrInvalid) && len(messages) > 1:
 		// One is over before it is due, by the clock of Redis, so none was sent. One by one, the others are.
 		for n, x := range which {
-			x.receipt, x.err = c.producer.Send(c.ctx(), t, messages[n])
+			x.receipt, x.err = c.producer.Send(ctx, t, messages[n])
 			x.wrong = errors.Is(x.err, message.ErrInvalid)
 		}
 	default:

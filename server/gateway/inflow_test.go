@@ -91,6 +91,27 @@ func (p *pipe) read() map[string]any {
 	return v
 }
 
+// post posts a body, and returns the status and the answer.
+func (s *site) post(t testing.TB, path, kind string, body []byte) (int, string) {
+	t.Helper()
+	res, err := http.Post(s.url+path, kind, bytes.NewReader(body))
+	must(t, err)
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	must(t, err)
+	return res.StatusCode, string(answer)
+}
+
+// checkLine checks a line of an answer.
+func (s *site) checkLine(t testing.TB, line string) {
+	t.Helper()
+	var v any
+	must(t, json.Unmarshal([]byte(line), &v))
+	if err := s.document.Components.Schemas["AnswerLine"].Value.VisitJSON(v); err != nil {
+		t.Errorf("%s is not as in openapi.json: %v", line, err)
+	}
+}
+
 // next is the next answer: about a line, with an outcome, or a problem of a field or with some words.
 func (p *pipe) next(line int, outcome, words string) map[string]any {
 	p.Helper()
