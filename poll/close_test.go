@@ -52,10 +52,10 @@ func TestTakersComeWhileDesksClose(t *testing.T) {
 	over, stop := context.WithCancel(within(t))
 	defer stop()
 	var working sync.WaitGroup
-	for range 4 {
+	for range 2 {
 		working.Go(func() {
 			for over.Err() == nil {
-				h, err := p.Take(over, []string{"orders"}, Take{Wait: time.Millisecond})
+				h, err := p.Take(over, []string{"orders"}, Take{Wait: patience}) // it would be long at a desk that has closed
 				if err != nil && over.Err() == nil {
 					t.Error(err)
 				}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -19,6 +18,12 @@ type Extended struct {
 
 	// Cancelled are the messages of the batch that were cancelled since: end them, if you can. Finish drops them.
 	Cancelled []string
+}
+
+// kept is what Redis says of a batch that is extended.
+type kept struct {
+	held  bool
+	asked luascripts.Cancels
 }
 
 // Extend begins the time to run of a batch anew.
@@ -37,24 +42,24 @@ func (p *Poller) Extend(ctx context.Context, receipt string) (x Extended, err er
 	}
 	defer p.calls.Done()
 	x.Until = time.Now().Add(r.ttr)
-	var asked luascripts.Cancels
 	k := luascripts.KeysOf(p.qualify(r.topic.Name), r.slot)
-	err = wait.For(ctx, func(ctx context.Context) (err error) {
-		x.Held, asked, err = p.scripts.Keep(ctx, k, r.id(), r.fence, true)
-		return err
+	is, _, err := insist(ctx, p, k.Store, func(ctx context.Context) (is kept, err error) {
+		is.held, is.asked, err = p.scripts.Keep(ctx, k, r.id(), r.fence, true)
+		return is, err
 	})
+	x.Held = is.held
 	if err != nil || !x.Held {
 		return Extended{}, err
 	}
 	if d := p.openDesk(r.topic.Name); d != nil {
 		d.extended(r.slot, x.Until)
 	}
-	if asked == nil {
+	if is.asked == nil {
 		return x, nil
 	}
 	contents, err := p.contents(ctx, r)
 	for _, content := range contents {
-		if asked.Has(content) {
+		if is.asked.Has(content) {
 			x.Cancelled = append(x.Cancelled, content)
 		}
 	}

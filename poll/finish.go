@@ -12,7 +12,6 @@ import (
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/limits"
-	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -99,31 +98,21 @@ func (p *Poller) leaving(r *receipt) *luascripts.Turn {
 
 // repeat takes a turn until it is answered, unchanged. Repeated reports whether it may have been executed before that answer.
 func (p *Poller) repeat(ctx context.Context, turn *luascripts.Turn) (a luascripts.Answer, repeated bool, err error) {
-	for pause := firstRepeat; ; pause = min(2*pause, lastRepeat) {
-		err := wait.For(ctx, func(ctx context.Context) (err error) {
-			cmd := p.scripts.TurnCmd(ctx, turn)
-			p.scripts.Exec(ctx, cmd)
-			a, err = luascripts.TurnAnswer(turn, cmd)
-			return err
-		})
-		if err == nil {
-			return a, repeated, nil
-		}
-		repeated = repeated || !cluster.Refused(err)
-		if !cluster.Passes(err) {
-			return a, repeated, err
-		}
-		cluster.NoteError(ctx, p.cfg.Redis, err)
-		p.away.Doubt(turn.Keys.Store, err)
-		if !wait.Sleep(ctx, pause) {
-			return a, repeated, errors.Join(err, ctx.Err())
-		}
-	}
+	return insist(ctx, p, turn.Keys.Store, func(ctx context.Context) (luascripts.Answer, error) {
+		cmd := p.scripts.TurnCmd(ctx, turn)
+		p.scripts.Exec(ctx, cmd)
+		return luascripts.TurnAnswer(turn, cmd)
+	})
 }
 
 // contents reads those of a batch, in the order of their bytes. It returns none if the batch is not the receipt's any more.
 func (p *Poller) contents(ctx context.Context, r *receipt) ([]string, error) {
 	k := luascripts.KeysOf(p.qualify(r.topic.Name), r.slot)
+	all, _, err := insist(ctx, p, k.Store, func(ctx context.Context) ([]string, error) { return p.flying(ctx, &k, r) })
+	return all, err
+}
+
+func (p *Poller) flying(ctx context.Context, k *luascripts.SlotKeys, r *receipt) ([]string, error) {
 	node, _, err := cluster.MasterFor(ctx, p.cfg.Redis, k.Meta)
 	if err != nil {
 		return nil, err

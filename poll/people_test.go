@@ -23,12 +23,10 @@ func (s *shop) look() *inspector.Inspector {
 func (s *shop) waits(p *Poller, o Take) <-chan *Held {
 	s.Helper()
 	got := make(chan *Held, 1)
-	d := p.openDesk(s.topic.Name)
 	seated := func() int {
+		d := p.openDesk(s.topic.Name)
 		if d == nil {
-			if d = p.openDesk(s.topic.Name); d == nil {
-				return 0
-			}
+			return 0
 		}
 		d.mu.Lock()
 		defer d.mu.Unlock()
