@@ -105,9 +105,9 @@ func Plainer(err error) error {
 	case errors.As(err, &wrong) && wrong.Field == "headers", errors.As(err, &wrong) && strings.HasPrefix(wrong.Field, "headers."):
 		return &FieldError{Field: "headers", Value: wrong.Value, Limit: "an object of texts", text: "headers is not an object of texts"}
 	case errors.As(err, &wrong) && wrong.Field == "":
-		return fmt.Errorf("it is a %s and not a JSON object", wrong.Value)
+		return fmt.Errorf("it is %s and not a JSON object", WithArticle(wrong.Value))
 	case errors.As(err, &wrong):
-		return &FieldError{Field: wrong.Field, Value: wrong.Value, Limit: typeName(wrong.Type), text: fmt.Sprintf("%s is a %s; it must be %s", wrong.Field, wrong.Value, typeName(wrong.Type))}
+		return &FieldError{Field: wrong.Field, Value: wrong.Value, Limit: typeName(wrong.Type), text: fmt.Sprintf("%s is %s; it must be %s", wrong.Field, WithArticle(wrong.Value), typeName(wrong.Type))}
 	case unknown:
 		return &FieldError{Field: strings.Trim(name, `"`), Value: "unknown", Limit: "a field that is known here", text: "it cannot be read: " + why}
 	case errors.As(err, &base): // of the only field that is
@@ -116,6 +116,14 @@ func Plainer(err error) error {
 		return errors.New("the JSON object has no end")
 	}
 	return fmt.Errorf("it cannot be read: %s", why)
+}
+
+// WithArticle is what the parser calls a value, such as "array", in a sentence.
+func WithArticle(value string) string {
+	if strings.HasPrefix(value, "array") || strings.HasPrefix(value, "object") {
+		return "an " + value
+	}
+	return "a " + value
 }
 
 // typeName is what the type of a field is called in JSON.

@@ -131,7 +131,7 @@ func TestBadRequests(t *testing.T) {
 	}{
 		{400, "POST", "/v1/take", ``, "the body is empty", ""},
 		{400, "POST", "/v1/take", `{`, "the JSON object has no end", ""},
-		{400, "POST", "/v1/take", `[]`, "not a JSON object, but a array", ""},
+		{400, "POST", "/v1/take", `[]`, "not a JSON object, but an array", ""},
 		{400, "POST", "/v1/take", `{"topics":["orders"]} x`, "behind the JSON object", ""},
 		{400, "POST", "/v1/take", "{\"topics\":[\"\xff\"]}", "not UTF-8", ""},
 		{400, "POST", "/v1/take", `{"topics":[orders]}`, "not JSON", ""},

@@ -98,7 +98,7 @@ func unreadable(err error) error {
 	why := strings.TrimPrefix(err.Error(), "json: ")
 	switch {
 	case errors.As(err, &kind) && kind.Field == "":
-		return badRequest("the body is not a JSON object, but a %s", kind.Value)
+		return badRequest("the body is not a JSON object, but %s", wire.WithArticle(kind.Value))
 	case errors.As(err, &kind):
 		kind.Field = embedded.Replace(kind.Field)
 		return wire.Plainer(kind)
