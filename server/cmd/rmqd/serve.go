@@ -47,6 +47,7 @@ proxy do it.`,
 		flags.StringVar(&s.key, "tls-key", "", "`file` of its key")
 		flags.IntVar(&s.gateway.MaxBody, "max-body", 1<<20, "longest body in `bytes`")
 		flags.IntVar(&s.gateway.MaxWaiting, "max-waiting", 1000, "how many `takes` may wait at a time")
+		flags.IntVar(&s.gateway.MaxWaitingPerSlot, "max-waiting-per-slot", 0, "how many `messages` may wait in one slot before sends are refused; 0: any number")
 		flags.Float64Var(&s.gateway.RequestsPerSecond, "requests-per-second", 0, "of each token, as a `number`; 0: as many as it likes")
 		flags.BoolVar(&s.gateway.SDMQ, "sdmq", false, "serve the calls of sdmq, too: /push, /delete, /reStore, /get, /finish")
 		s.log = addLogFlag(flags)
@@ -100,7 +101,7 @@ func (s *serving) run(ctx context.Context, setup *commands.Setup, _ []string) er
 // byFlag names the flag where an error names the field of the gateway's Config that it is for.
 func byFlag(err error) error {
 	var invalid *message.InvalidError
-	flags := map[string]string{"Config.MaxBody": "--max-body", "Config.MaxWaiting": "--max-waiting", "Config.RequestsPerSecond": "--requests-per-second"}
+	flags := map[string]string{"Config.MaxBody": "--max-body", "Config.MaxWaiting": "--max-waiting", "Config.MaxWaitingPerSlot": "--max-waiting-per-slot", "Config.RequestsPerSecond": "--requests-per-second"}
 	if errors.As(err, &invalid) && flags[invalid.Field] != "" {
 		return &message.InvalidError{Field: flags[invalid.Field], Value: invalid.Value, Limit: invalid.Limit}
 	}
