@@ -184,3 +184,28 @@ func TestClosedPoller(t *testing.T) {
 		}
 	}
 }
+
+// Close waits for calls that are under way, and for their observers.
+func TestCloseWaitsForCalls(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 1})
+	s.sends("x")
+	reached, goOn := make(chan struct{}), make(chan struct{})
+	p := s.poller(Config{Observers: []message.Observer{message.ObserverFunc(func(e *message.Event) {
+		if e.Items[0].What == message.Done {
+			close(reached)
+			<-goOn
+		}
+	})}})
+	h := s.take(p, Take{})
+	var finishing sync.WaitGroup
+	finishing.Go(func() { s.finish(p, h, true) })
+	<-reached
+	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	if err := p.Close(short); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("closed: %v", err)
+	}
+	close(goOn)
+	finishing.Wait()
+}

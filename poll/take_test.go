@@ -316,3 +316,20 @@ func TestWhatCannotBeTaken(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A batch that is finished by a process where nobody waits, or given back there, is looked for at once by those who wait elsewhere.
+func TestFinishElsewhereWakesWhoWaits(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 1})
+	a, b := s.poller(Config{SafetyLook: time.Hour}), s.poller(Config{})
+	s.sends("x")
+	h := s.take(a, Take{TTR: time.Hour})
+	waiting := s.waits(a, Take{Wait: patience})
+	s.finish(b, h, true, NotStarted())
+	other := <-waiting
+	if other == nil {
+		t.Fatal("nobody is woken")
+	}
+	s.has(other, "x", 1)
+	s.finish(a, other, true)
+}
