@@ -1,4 +1,4 @@
-# rmqd, which serves topics over HTTP: docs/HTTP.md.
+# rmqd, which serves topics over HTTP and posts them to webhooks: docs/HTTP.md, docs/WEBHOOKS.md.
 #
 #	docker build -t rmqd .
 #	docker run -e RMQ_REDIS=redis://redis:6379 -v ./tokens.json:/etc/rmqd/tokens.json:ro -p 8080:8080 rmqd
