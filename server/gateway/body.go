@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -95,6 +96,7 @@ var embedded = strings.NewReplacer("Message.", "", "defining.", "", "verdict.", 
 func unreadable(err error) error {
 	var kind *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
+	var base base64.CorruptInputError
 	why := strings.TrimPrefix(err.Error(), "json: ")
 	switch {
 	case errors.As(err, &kind) && kind.Field == "":
@@ -102,6 +104,8 @@ func unreadable(err error) error {
 	case errors.As(err, &kind):
 		kind.Field = embedded.Replace(kind.Field)
 		return wire.Plainer(kind)
+	case errors.As(err, &base):
+		return wire.Plainer(err)
 	case errors.As(err, &syntax):
 		return badRequest("the body is not JSON: %s, at byte %d", why, syntax.Offset)
 	case errors.Is(err, io.EOF):

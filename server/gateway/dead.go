@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"encoding/base64"
 	"net/http"
 	"strconv"
 	"time"
@@ -38,9 +37,11 @@ func filterOf(q query) (f filter, err error) {
 		OlderThan: q["older_than"], NewerThan: q["newer_than"], DiedBefore: q["died_before"], DiedAfter: q["died_after"],
 	}
 	if text, given := q["content_base64"]; given {
-		if f.Base64, err = base64.StdEncoding.DecodeString(text); err != nil || text == "" {
-			return f, invalid("content_base64", strconv.Quote(text), "a content in base64; write + as %2B")
+		content, err := unbase64(text)
+		if err != nil || text == "" {
+			return f, invalid("content_base64", strconv.Quote(text), "a content in base64")
 		}
+		f.Base64 = []byte(content)
 	}
 	if text, given := q["slots"]; given {
 		if f.Slots, err = wire.ParseSlots(text); err != nil {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -25,7 +26,7 @@ func (c *call) query(known ...string) (query, error) {
 			if known != nil {
 				limit = "one of " + strings.Join(known, ", ")
 			}
-			return nil, &problem{Type: "invalid", Status: 422, Field: shorten(name), Limit: limit,
+			return nil, &problem{Type: "invalid", Status: http.StatusUnprocessableEntity, Field: shorten(name), Limit: limit,
 				Detail: fmt.Sprintf("there is no parameter %q here; it must be %s", shorten(name), limit)}
 		case len(all) > 1:
 			return nil, invalid(name, fmt.Sprintf("given %d times", len(all)), "given once")

@@ -147,6 +147,7 @@ func TestWrongSends(t *testing.T) {
 		limit                     string // begins with
 	}{
 		{422, "orders", `{"priority":20}`, "content", "missing", "given, or else content_base64"},
+		{422, "orders", `{"content_base64":"?","priority":20}`, "content_base64", "another text", "base64"},
 		{422, "orders", `{"content":"a","content_base64":"YQ==","priority":20}`, "content", "there beside content_base64", "given"},
 		{422, "orders", `{"content":"","priority":20}`, "content", "0 bytes long", "1 to "},
 		{422, "orders", `{"content":"a"}`, "priority", "missing", "a priority, and nothing else"},
