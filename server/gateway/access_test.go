@@ -147,6 +147,7 @@ func TestBadRequests(t *testing.T) {
 		{422, "POST", "/v1/finish", `{"receipt":"x"}`, "receipt is another text; it must be the receipt of a take", "receipt"},
 		{422, "POST", "/v1/finish", `{"receipt":"RECEIPT","results":[{"outcome":"good"}]}`, "results[0].outcome is good; it must be failed, dead, later or not_started", "results[0].outcome"},
 		{422, "POST", "/v1/finish", `{"receipt":"RECEIPT","results":[{"outcome":"failed","content":"2"}]}`, `must be that of a message of the batch`, "content"},
+		{422, "POST", "/v1/finish", `{"receipt":"RECEIPT","results":[{"outcome":"failed","content":7}]}`, "content is a number", "results.content"},
 		{422, "POST", "/v1/finish", `{"receipt":"RECEIPT","results":[{"outcome":"failed","content":"1","content_base64":"MQ=="}]}`, "missing where there is a content", "results[0].content_base64"},
 		{422, "POST", "/v1/fail", `{"receipt":"RECEIPT","outcome":"later"}`, "1ms or more", "in"},
 		{422, "POST", "/v1/fail", `{"receipt":"RECEIPT","outcome":"dead","in":"1m"}`, "missing where the outcome is dead", "in"},

@@ -90,7 +90,7 @@ func decode(text []byte, into any) error {
 }
 
 // embedded are structs in others, whose names the parser adds to those of the fields.
-var embedded = strings.NewReplacer("Message.", "", "defining.", "", "verdict.", "")
+var embedded = strings.NewReplacer("Message.", "", "defining.", "", "verdict.", "", "written.", "")
 
 // unreadable says what is wrong in a JSON text.
 func unreadable(err error) error {

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"net/http"
 	"time"
@@ -19,8 +18,7 @@ type finishing struct {
 
 // result is what became of a message, or of all messages of the batch if it names none.
 type result struct {
-	Content *string `json:"content"`
-	Base64  *[]byte `json:"content_base64"`
+	written
 	verdict
 }
 
@@ -57,20 +55,20 @@ func (c *call) finish() error {
 	var verdicts []poll.Verdict
 	said := outcomes{}
 	for n, r := range asked.Results {
-		v, err := r.verdict.of()
+		v, err := r.verdict.read()
+		var content string
+		var one bool
+		if err == nil {
+			content, one, err = r.written.read()
+		}
 		if err != nil {
 			return inside(err, fmt.Sprintf("results[%d]", n))
 		}
-		switch {
-		case r.Content != nil && r.Base64 != nil:
-			return invalid(fmt.Sprintf("results[%d].content_base64", n), base64.StdEncoding.EncodeToString(*r.Base64), "missing where there is a content")
-		case r.Content != nil:
-			v = v.Of(*r.Content)
-		case r.Base64 != nil:
-			v = v.Of(string(*r.Base64))
+		if one {
+			v = v.Of(content)
 		}
 		verdicts = append(verdicts, v)
-		said.add(r.Outcome, r.Content == nil && r.Base64 == nil)
+		said.add(r.Outcome, !one)
 	}
 	return c.end(asked.Receipt, verdicts, said)
 }
@@ -80,7 +78,7 @@ func (c *call) failBatch() error {
 	if err := c.read(&asked); err != nil {
 		return err
 	}
-	v, err := asked.verdict.of()
+	v, err := asked.verdict.read()
 	if err != nil {
 		return err
 	}
@@ -115,7 +113,8 @@ func (c *call) mayFinish(receipt string) error {
 	return c.may(topic)
 }
 
-func (v verdict) of() (poll.Verdict, error) {
+// read is the verdict as the poller has it.
+func (v verdict) read() (poll.Verdict, error) {
 	var in time.Duration
 	if err := spans(field{"in", v.In, &in}); err != nil {
 		return poll.Verdict{}, err

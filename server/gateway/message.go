@@ -1,11 +1,9 @@
 package gateway
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
@@ -129,29 +127,4 @@ func (m moving) move() (by string, to inspector.Move, err error) {
 		err = invalid("in", "missing", one)
 	}
 	return by, to, err
-}
-
-// named are the content and the basis in the query, which say which message is meant.
-func (c *call) named() (content, basis string, err error) {
-	q, err := c.query("content", "content_base64", "basis")
-	if err != nil {
-		return "", "", err
-	}
-	content, text := q["content"], q["content_base64"]
-	switch {
-	case (content == "") == (text == ""):
-		return "", "", invalid("content", "empty, or there beside content_base64", "what was sent, or else content_base64")
-	case text != "":
-		if content, err = unbase64(text); err != nil {
-			return "", "", invalid("content_base64", text, "base64")
-		}
-	}
-	return content, q["basis"], nil
-}
-
-// unbase64 reads base64 in a query: also that for addresses, and with spaces, which each + that is not escaped becomes.
-func unbase64(text string) (string, error) {
-	text = strings.TrimRight(strings.NewReplacer("-", "+", "_", "/", " ", "+").Replace(text), "=")
-	content, err := base64.RawStdEncoding.DecodeString(text)
-	return string(content), err
 }

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"encoding/base64"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -39,29 +38,23 @@ func (c *call) recurring() error {
 
 // plan is what is asked of a plan. The words are those of the flags of rmq every set.
 type plan struct {
-	Content  *string `json:"content"`
-	Base64   *[]byte `json:"content_base64"`
-	Basis    string  `json:"basis"`
-	Priority int64   `json:"priority"`
-	Cron     string  `json:"cron"`
-	Zone     string  `json:"zone"`
-	Delay    string  `json:"delay"`
-	Period   string  `json:"period"`
-	Repeat   int     `json:"repeat"`
-	From     string  `json:"from"`
-	Until    string  `json:"until"`
-	Missed   string  `json:"missed"`
+	written
+	Basis    string `json:"basis"`
+	Priority int64  `json:"priority"`
+	Cron     string `json:"cron"`
+	Zone     string `json:"zone"`
+	Delay    string `json:"delay"`
+	Period   string `json:"period"`
+	Repeat   int    `json:"repeat"`
+	From     string `json:"from"`
+	Until    string `json:"until"`
+	Missed   string `json:"missed"`
 }
 
 func (p plan) message(name string) (m message.Recurring, err error) {
 	m = message.Recurring{Name: name, SlotBasis: p.Basis, Priority: p.Priority, Cron: p.Cron, Zone: p.Zone, Repeat: p.Repeat}
-	switch {
-	case p.Content != nil && p.Base64 != nil:
-		return m, invalid("content_base64", base64.StdEncoding.EncodeToString(*p.Base64), "missing where there is a content")
-	case p.Content != nil:
-		m.Content = *p.Content
-	case p.Base64 != nil:
-		m.Content = string(*p.Base64)
+	if m.Content, _, err = p.read(); err != nil {
+		return m, err
 	}
 	if m.Content == "" {
 		return m, invalid("content", "missing", "what is to be sent")

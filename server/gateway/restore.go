@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"encoding/base64"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -16,8 +15,7 @@ import (
 // restoring is what POST /v1/restore is asked. The words are those of the flags of rmqd journal restore.
 type restoring struct {
 	Topics    []string `json:"topics"`
-	Content   *string  `json:"content"` // of one message, of the one topic
-	Base64    *[]byte  `json:"content_base64"`
+	written            // of one message, of the one topic
 	Since     string   `json:"since"`
 	NewerThan string   `json:"newer_than"`
 	Expired   bool     `json:"expired"`
@@ -29,17 +27,14 @@ type restoring struct {
 // options are what is asked, as the library has it.
 func (r restoring) options() (o recovery.Restore, err error) {
 	o = recovery.Restore{Topics: r.Topics, Expired: r.Expired, LeaveDead: r.LeaveDead, DryRun: r.DryRun}
-	switch {
-	case r.Topics != nil && len(r.Topics) == 0:
+	if r.Topics != nil && len(r.Topics) == 0 {
 		return o, invalid("topics", "[]", "the names of some topics; leave it out for all")
-	case r.Content != nil && r.Base64 != nil:
-		return o, invalid("content_base64", base64.StdEncoding.EncodeToString(*r.Base64), "missing where there is a content")
-	case r.Content != nil:
-		o.Content = *r.Content
-	case r.Base64 != nil:
-		o.Content = string(*r.Base64)
 	}
-	if r.Content != nil || r.Base64 != nil {
+	var one bool
+	if o.Content, one, err = r.read(); err != nil {
+		return o, err
+	}
+	if one {
 		switch {
 		case o.Content == "": // as of a variable that is not set: it must not mean all
 			return o, invalid("content", "empty", "the content of a message; leave it out to restore the whole topic")
