@@ -10,7 +10,6 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/cluster"
-	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/wire"
 )
 
@@ -105,17 +104,6 @@ func (f filter) query(ctx context.Context, c *call) (q inspector.DeadQuery, err 
 	}
 	wire.Aged(&q, now, older, newer)
 	return q, nil
-}
-
-// instant reads a point in time. What is empty was not given.
-func instant(name, text string, to *time.Time) (err error) {
-	if text == "" {
-		return nil
-	}
-	if *to, err = humantime.ParseInstant(text); err != nil {
-		return invalid(name, strconv.Quote(text), "a time such as 2026-01-31T15:04:05Z")
-	}
-	return nil
 }
 
 // now is the time of the server, or the latest of those that answer.

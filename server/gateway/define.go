@@ -22,6 +22,9 @@ type defining struct {
 	Notes   *bool   `json:"notes"`
 }
 
+// kinds is what a kind must be.
+const kinds = "range-merge, priority or fixed-time"
+
 // defined is a topic as it is answered.
 type defined struct {
 	Topic   string `json:"topic"`
@@ -40,12 +43,12 @@ type remembered struct {
 	until time.Time
 }
 
-// rememberFor is how long a definition is not read again.
+// rememberFor is for how long a definition is not read again.
 const rememberFor = 30 * time.Second
 
 func (d *definitions) forget(name string) { d.byName.Delete(name) }
 
-// known is the definition of the topic in the path. The first call reads it.
+// known is the definition of a topic: it is read, unless that was done not long ago.
 func (c *call) known(name string) (message.Topic, error) {
 	if t, is := c.defined.byName.Load(name); is && time.Now().Before(t.(remembered).until) {
 		return t.(remembered).Topic, nil
@@ -71,7 +74,7 @@ func (c *call) definition(asked defining) (t message.Topic, isNew bool, err erro
 	if asked.Kind != nil {
 		kind, is := message.ParseKind(*asked.Kind)
 		if !is {
-			return t, isNew, invalid("kind", *asked.Kind, "range-merge, priority or fixed-time")
+			return t, isNew, invalid("kind", *asked.Kind, kinds)
 		}
 		want.Kind = kind
 	}
@@ -80,8 +83,12 @@ func (c *call) definition(asked defining) (t message.Topic, isNew bool, err erro
 			return t, isNew, invalid("slots", "0", "a power of two from 1 to 65536")
 		}
 	}
-	want.Literal = or(asked.Literal, want.Literal)
-	want.Notes = or(asked.Notes, want.Notes)
+	if asked.Literal != nil {
+		want.Literal = *asked.Literal
+	}
+	if asked.Notes != nil {
+		want.Notes = *asked.Notes
+	}
 	if err := want.Validate(); err != nil {
 		return t, isNew, err
 	}
@@ -89,14 +96,6 @@ func (c *call) definition(asked defining) (t message.Topic, isNew bool, err erro
 		return t, false, differs(t, want)
 	}
 	return want, true, nil
-}
-
-// or is what is given, or else something.
-func or[T any](given *T, otherwise T) T {
-	if given == nil {
-		return otherwise
-	}
-	return *given
 }
 
 // differs is an error that names what is not as a topic is defined, if anything is not.
@@ -126,7 +125,7 @@ func (c *call) define() error {
 		return err
 	}
 	if asked.Kind == nil {
-		return invalid("kind", "missing", "range-merge, priority or fixed-time")
+		return invalid("kind", "missing", kinds)
 	}
 	name := c.r.PathValue("topic")
 	c.defined.forget(name) // what is in Redis now counts

@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -54,6 +55,17 @@ func spans(fields ...field) (err error) {
 		if *f.to, err = humantime.ParseSpan(f.text); err != nil {
 			return invalid(f.name, f.text, "a duration such as 90s, 1h30m or 7d")
 		}
+	}
+	return nil
+}
+
+// instant reads a point in time. What is empty was not given.
+func instant(name, text string, to *time.Time) (err error) {
+	if text == "" {
+		return nil
+	}
+	if *to, err = humantime.ParseInstant(text); err != nil {
+		return invalid(name, strconv.Quote(text), "a time such as 2026-01-31T15:04:05Z")
 	}
 	return nil
 }

@@ -85,7 +85,8 @@ func (s *inflow) ended(err error) *problem {
 
 var errLongLine = errors.New("the line is too long")
 
-// read reads the next group: it waits for a line, and takes those that have come behind it. The error is io.EOF behind the last line.
+// read reads the next group: it waits for a line, and takes those that have come behind it. The error is io.EOF behind
+// the last line.
 func (s *inflow) read() error {
 	s.items = s.items[:0]
 	for size := 0; len(s.items) < groupMessages && size < groupBytes; {

@@ -5,14 +5,13 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/wire"
 )
 
-// Lists say whether there is more behind them, and what could not be looked at.
+// list is what each list says besides: whether there is more behind it, and what could not be looked at.
 type list struct {
 	More    bool           `json:"more"`
 	Missing []wire.Missing `json:"missing,omitempty"`
@@ -183,17 +182,4 @@ func (c *call) doctor() error {
 		answer.Checks = append(answer.Checks, wire.CheckOf(check))
 	}
 	return c.answer(http.StatusOK, answer)
-}
-
-// wantsStream reports whether the answer is to be lines of JSON.
-func (c *call) wantsStream() bool {
-	for _, accept := range c.r.Header.Values("Accept") {
-		for one := range strings.SplitSeq(accept, ",") {
-			kind, _, _ := strings.Cut(one, ";")
-			if strings.EqualFold(strings.TrimSpace(kind), streamType) {
-				return true
-			}
-		}
-	}
-	return false
 }

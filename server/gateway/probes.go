@@ -17,7 +17,8 @@ func (c *call) livez() error { return c.say(http.StatusOK, "ok") }
 // probePatience is how long Redis may take. A probe of Kubernetes waits for 1 s by default.
 const probePatience = 800 * time.Millisecond
 
-// readyz says whether requests can be answered: Redis answers, or of a Cluster a master does, and the gateway is not being stopped.
+// readyz says whether requests can be answered: Redis answers, or of a Cluster a master does, and the gateway is not
+// being stopped.
 func (c *call) readyz() error {
 	if c.closing.Err() != nil {
 		return c.say(http.StatusServiceUnavailable, "this gateway is being stopped")

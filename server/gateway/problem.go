@@ -45,7 +45,7 @@ type problem struct {
 
 func (p *problem) Error() string { return p.Detail }
 
-// titles of the types. Each has one, and one status but for those that the library's errors have.
+// titles of the types. Each type has one, and always the same status.
 var titles = map[string]string{
 	"bad-request":   "The request cannot be read",
 	"unauthorized":  "No valid token",
@@ -62,7 +62,7 @@ var titles = map[string]string{
 	"unavailable":   "It cannot be done now",
 }
 
-// Bodies that cannot be read.
+// badRequest is a request that cannot be read.
 func badRequest(format string, args ...any) *problem {
 	return &problem{Type: "bad-request", Status: http.StatusBadRequest, Detail: fmt.Sprintf(format, args...)}
 }

@@ -12,7 +12,8 @@ import (
 // query are the parameters behind the ? of a request.
 type query map[string]string
 
-// query reads them. One that is not known is refused, as one that is misspelt would be missing, and so is one that is given twice.
+// query reads them. One that is not known is refused, as one that is misspelt would be missing, and so is one that is
+// given twice.
 func (c *call) query(known ...string) (query, error) {
 	values, err := url.ParseQuery(c.r.URL.RawQuery)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/journal/recovery"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/poll"
 	"github.com/slotmq/go-rmq/server/tokens"
@@ -133,11 +132,9 @@ func (c *call) getJob() (any, error) {
 	if err != nil || held == nil {
 		return nil, err
 	}
-	c.metrics.given(held.Receipt, held.Until)
-	c.metrics.happened(luascripts.Qualify(c.cfg.Namespace, topic), message.Taken, len(held.Messages))
+	c.gaveOut(held)
 	if c.ctx().Err() != nil { // whoever asked has gone
-		c.metrics.given(held.Receipt, time.Time{})
-		c.returned(held)
+		c.giveBack(held)
 		return nil, c.ctx().Err()
 	}
 	content := held.Messages[0].Content

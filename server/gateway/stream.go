@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"github.com/slotmq/go-rmq/internal/wire"
 )
@@ -11,6 +12,19 @@ import (
 type stream struct {
 	*call
 	err error // whoever asked has gone
+}
+
+// wantsStream reports whether the answer is to be lines of JSON.
+func (c *call) wantsStream() bool {
+	for _, accept := range c.r.Header.Values("Accept") {
+		for one := range strings.SplitSeq(accept, ",") {
+			kind, _, _ := strings.Cut(one, ";")
+			if strings.EqualFold(strings.TrimSpace(kind), streamType) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // stream begins such an answer.

@@ -84,17 +84,22 @@ func (c *call) take() error {
 		c.w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	c.metrics.given(held.Receipt, held.Until)
-	c.metrics.happened(luascripts.Qualify(c.cfg.Namespace, held.Topic.Name), message.Taken, len(held.Messages))
+	c.gaveOut(held)
 	if err := c.answer(http.StatusOK, takenOf(held)); err != nil {
-		c.metrics.given(held.Receipt, time.Time{})
-		c.returned(held)
+		c.giveBack(held)
 	}
 	return nil
 }
 
-// returned gives back what could not be written to who asked for it.
-func (c *call) returned(h *poll.Held) {
+// gaveOut counts a batch that is about to be answered.
+func (c *call) gaveOut(h *poll.Held) {
+	c.metrics.given(h.Receipt, h.Until)
+	c.metrics.happened(luascripts.Qualify(c.cfg.Namespace, h.Topic.Name), message.Taken, len(h.Messages))
+}
+
+// giveBack gives back a batch that could not be written to who asked for it.
+func (c *call) giveBack(h *poll.Held) {
+	c.metrics.given(h.Receipt, time.Time{})
 	if _, err := c.poller.Finish(context.WithoutCancel(c.ctx()), h.Receipt, poll.NotStarted()); err != nil {
 		c.log.Warn("a batch that was not received comes again when its time to run is over", zap.String("topic", h.Topic.Name), zap.Int("slot", h.Slot), zap.Error(err))
 	}
