@@ -3,6 +3,8 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -55,6 +57,30 @@ func (c *contract) check(t testing.TB, r *http.Request, body []byte, wrong bool,
 	if err := openapi3filter.ValidateResponse(context.Background(), out); err != nil {
 		t.Errorf("%s %s: the answer %d %s is not as in openapi.json: %v", r.Method, r.URL, res.StatusCode, answer, err)
 	}
+}
+
+// Beside a $ref, OpenAPI 3.0 ignores whatever stands there.
+func TestDocumentHasNothingBesideReferences(t *testing.T) {
+	t.Parallel()
+	var document any
+	must(t, json.Unmarshal(openapi, &document))
+	var look func(at string, v any)
+	look = func(at string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			if v["$ref"] != nil && len(v) > 1 {
+				t.Errorf("%s has more than its $ref: %v", at, v)
+			}
+			for name, below := range v {
+				look(at+"/"+name, below)
+			}
+		case []any:
+			for n, below := range v {
+				look(fmt.Sprint(at, "/", n), below)
+			}
+		}
+	}
+	look("", document)
 }
 
 // What may be asked stands in the document, and nothing else does.
