@@ -14,7 +14,6 @@ import (
 	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/logs"
 	"github.com/slotmq/go-rmq/internal/observers"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -97,48 +96,6 @@ func (c Config) validate() error {
 		return checked.Invalid("Config.Expired", c.Expired.String(), "ExpiredDead or ExpiredDrop")
 	case c.SafetyLook < 10*time.Millisecond:
 		return checked.Invalid("Config.SafetyLook", c.SafetyLook.String(), "10ms or more, or 0 for 30s")
-	}
-	return nil
-}
-
-// Take says what is to be taken, and for how long.
-type Take struct {
-	// Most is how many messages a batch may have, up to 256. They are finished together, and when their TTR is
-	// over, all of them have spent an attempt. So it defaults to 1.
-	Most int
-
-	// TTR is the time to run: for how long the batch is the caller's, without a sign of life. From 1s to 12h.
-	// Defaults to 1m.
-	TTR time.Duration
-
-	// Wait is how long to wait if there is nothing to take. Defaults to 0: not at all.
-	Wait time.Duration
-}
-
-// The bounds of a time to run.
-const (
-	ShortestTTR = time.Second
-	LongestTTR  = 12 * time.Hour
-)
-
-func (t Take) withDefaults() Take {
-	if t.Most == 0 {
-		t.Most = 1
-	}
-	if t.TTR == 0 {
-		t.TTR = time.Minute
-	}
-	return t
-}
-
-func (t Take) validate() error {
-	switch {
-	case t.Most < 1 || t.Most > luascripts.MaxBatch:
-		return checked.Invalid("Take.Most", fmt.Sprint(t.Most), "1 to 256, or 0 for 1")
-	case t.TTR < ShortestTTR || t.TTR > LongestTTR:
-		return checked.Invalid("Take.TTR", t.TTR.String(), "from 1s to 12h, or 0 for 1m")
-	case t.Wait < 0:
-		return checked.Invalid("Take.Wait", t.Wait.String(), "0 or more")
 	}
 	return nil
 }
