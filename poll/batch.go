@@ -5,9 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"go.uber.org/zap"
-
-	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -56,52 +53,6 @@ func (d *desk) held(r *receipt, a *luascripts.Answer, until time.Time) *Held {
 		h.Messages = append(h.Messages, m)
 	}
 	return h
-}
-
-// readNotes fills in what is known of the sends of messages, and returns which of them come too late. It is false
-// if Redis does not say.
-func (d *desk) readNotes(h *Held) (late map[string]bool, ok bool) {
-	if !d.topic.Notes {
-		return nil, true
-	}
-	key, ctx := luascripts.NoteKey(d.qualified, h.Slot), d.shift.Requests
-	contents := make([]string, len(h.Messages))
-	for i, m := range h.Messages {
-		contents[i] = m.Content
-	}
-	node, _, err := cluster.MasterFor(ctx, d.cfg.Redis, key) // a replica may not have them yet
-	if err == nil {
-		pipe := node.Pipeline()
-		notes, clock := pipe.HMGet(ctx, key, contents...), pipe.Time(ctx)
-		if _, err = pipe.Exec(ctx); err == nil {
-			return d.told(h, notes.Val(), clock.Val()), true
-		}
-	}
-	d.log.Warn("Redis does not tell the notes of a batch, which is given back", zap.String("topic", d.name), zap.Int("slot", h.Slot), zap.Error(err))
-	return nil, false
-}
-
-// told fills in notes, and returns which messages come too late at a time.
-func (d *desk) told(h *Held, notes []any, now time.Time) (late map[string]bool) {
-	for i, x := range notes {
-		text, _ := x.(string)
-		n, read := luascripts.ParseNote(text)
-		if !read || !n.Tells(h.Fence) {
-			continue
-		}
-		m := &h.Messages[i]
-		m.Sends, m.FirstSent, m.LastSent, m.Headers = int(n.Sends), time.UnixMilli(n.First), time.UnixMilli(n.Last), n.Headers
-		if n.Expires > 0 {
-			m.Expires = time.UnixMilli(n.Expires)
-			if !m.Expires.After(now) {
-				if late == nil {
-					late = map[string]bool{}
-				}
-				late[m.Content] = true
-			}
-		}
-	}
-	return late
 }
 
 // sort puts into the receipt what it says of the messages.

@@ -180,29 +180,6 @@ func (p *Poller) freed(r *receipt, fence int64) {
 	p.announcer.Left(p.qualify(r.topic.Name), r.slot)
 }
 
-// forgetNotes has Redis forget the notes of messages that are over, if they have any.
-func (p *Poller) forgetNotes(r *receipt, contents []string, all []*Verdict) {
-	if !r.topic.Notes {
-		return
-	}
-	var over []string
-	for i, v := range all {
-		if v == nil || v.fate == luascripts.Dead {
-			over = append(over, contents[i])
-		}
-	}
-	if over == nil {
-		return
-	}
-	p.shift.Announcing.Go(func() {
-		cmd := p.scripts.ForgetCmd(p.shift.Requests, luascripts.KeysOf(p.qualify(r.topic.Name), r.slot), over)
-		p.scripts.Exec(p.shift.Requests, cmd)
-		if _, _, err := luascripts.ForgetAnswer(cmd); err != nil { // a sweep finds them
-			p.log.Debug("notes were not removed", zap.String("topic", r.topic.Name), zap.Int("slot", r.slot), zap.Error(err))
-		}
-	})
-}
-
 func (p *Poller) qualify(topic string) string { return luascripts.Qualify(p.cfg.Namespace, topic) }
 
 // finishHeld finishes a batch that nobody has got, until its time to run is over.

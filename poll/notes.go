@@ -1,0 +1,82 @@
+package poll
+
+import (
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// A topic with Notes keeps beside each message what is known of its sends. It is read when the message is taken, and
+// removed when that is over.
+
+// readNotes fills in what is known of the sends of messages, and returns which of them come too late. It is false
+// if Redis does not say.
+func (d *desk) readNotes(h *Held) (late map[string]bool, ok bool) {
+	if !d.topic.Notes {
+		return nil, true
+	}
+	key, ctx := luascripts.NoteKey(d.qualified, h.Slot), d.shift.Requests
+	contents := make([]string, len(h.Messages))
+	for i, m := range h.Messages {
+		contents[i] = m.Content
+	}
+	node, _, err := cluster.MasterFor(ctx, d.cfg.Redis, key) // a replica may not have them yet
+	if err == nil {
+		pipe := node.Pipeline()
+		notes, clock := pipe.HMGet(ctx, key, contents...), pipe.Time(ctx)
+		if _, err = pipe.Exec(ctx); err == nil {
+			return d.told(h, notes.Val(), clock.Val()), true
+		}
+	}
+	d.log.Warn("Redis does not tell the notes of a batch, which is given back", zap.String("topic", d.name), zap.Int("slot", h.Slot), zap.Error(err))
+	return nil, false
+}
+
+// told fills in notes, and returns which messages come too late at a time.
+func (d *desk) told(h *Held, notes []any, now time.Time) (late map[string]bool) {
+	for i, x := range notes {
+		text, _ := x.(string)
+		n, read := luascripts.ParseNote(text)
+		if !read || !n.Tells(h.Fence) {
+			continue
+		}
+		m := &h.Messages[i]
+		m.Sends, m.FirstSent, m.LastSent, m.Headers = int(n.Sends), time.UnixMilli(n.First), time.UnixMilli(n.Last), n.Headers
+		if n.Expires > 0 {
+			m.Expires = time.UnixMilli(n.Expires)
+			if !m.Expires.After(now) {
+				if late == nil {
+					late = map[string]bool{}
+				}
+				late[m.Content] = true
+			}
+		}
+	}
+	return late
+}
+
+// forgetNotes has Redis forget the notes of messages that are over, if they have any.
+func (p *Poller) forgetNotes(r *receipt, contents []string, all []*Verdict) {
+	if !r.topic.Notes {
+		return
+	}
+	var over []string
+	for i, v := range all {
+		if v == nil || v.fate == luascripts.Dead {
+			over = append(over, contents[i])
+		}
+	}
+	if over == nil {
+		return
+	}
+	p.shift.Announcing.Go(func() {
+		cmd := p.scripts.ForgetCmd(p.shift.Requests, luascripts.KeysOf(p.qualify(r.topic.Name), r.slot), over)
+		p.scripts.Exec(p.shift.Requests, cmd)
+		if _, _, err := luascripts.ForgetAnswer(cmd); err != nil { // a sweep finds them
+			p.log.Debug("notes were not removed", zap.String("topic", r.topic.Name), zap.Int("slot", r.slot), zap.Error(err))
+		}
+	})
+}
