@@ -3,8 +3,6 @@ package consumer
 import (
 	"fmt"
 	"log/slog"
-	"os"
-	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -165,11 +163,7 @@ type ListenOptions struct {
 
 func (c Config) withDefaults() Config {
 	if c.Worker == "" {
-		host, err := os.Hostname()
-		if err != nil {
-			host = "worker"
-		}
-		c.Worker = fmt.Sprintf("%s-%d", strings.Map(plain, host), os.Getpid())
+		c.Worker = checked.WorkerName("worker")
 	}
 	if c.Concurrency == 0 {
 		c.Concurrency = 64
@@ -195,14 +189,6 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// plain keeps a name in one word, as entries of `why` want it.
-func plain(r rune) rune {
-	if r <= ' ' || r == 0x7f {
-		return '-'
-	}
-	return r
-}
-
 // mostAttempts is how many deliveries a message has.
 const mostAttempts = message.MaxRetries + 1
 
@@ -216,8 +202,8 @@ func (c Config) validate() error {
 	if err := logs.Check(c.Logger, c.Slog); err != nil {
 		return err
 	}
-	if c.Worker != strings.Map(plain, c.Worker) || len(c.Worker) > 100 {
-		return refuse("Config.Worker", fmt.Sprintf("%.110q", c.Worker), "at most 100 bytes without spaces and control characters")
+	if err := checked.Worker("Config.Worker", c.Worker); err != nil {
+		return err
 	}
 	for i, m := range c.Middleware {
 		if m == nil {

@@ -1,10 +1,7 @@
 package poll
 
 import (
-	"fmt"
 	"log/slog"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -53,11 +50,7 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	if c.Worker == "" {
-		host, err := os.Hostname()
-		if err != nil {
-			host = "taker"
-		}
-		c.Worker = fmt.Sprintf("%s-%d", strings.Map(plain, host), os.Getpid())
+		c.Worker = checked.WorkerName("taker")
 	}
 	if c.Backoff == nil {
 		c.Backoff = consumer.Exponential(time.Second, 30*time.Minute)
@@ -66,14 +59,6 @@ func (c Config) withDefaults() Config {
 		c.SafetyLook = 30 * time.Second
 	}
 	return c
-}
-
-// plain keeps a name in one word, as entries of `why` want it.
-func plain(r rune) rune {
-	if r <= ' ' || r == 0x7f {
-		return '-'
-	}
-	return r
 }
 
 func (c Config) validate() error {
@@ -89,9 +74,10 @@ func (c Config) validate() error {
 	if err := observers.Valid(c.Observers); err != nil {
 		return err
 	}
+	if err := checked.Worker("Config.Worker", c.Worker); err != nil {
+		return err
+	}
 	switch {
-	case c.Worker != strings.Map(plain, c.Worker) || len(c.Worker) > 100:
-		return checked.Invalid("Config.Worker", checked.Quote(c.Worker), "at most 100 bytes without spaces and control characters")
 	case c.Expired > consumer.ExpiredDrop:
 		return checked.Invalid("Config.Expired", c.Expired.String(), "ExpiredDead or ExpiredDrop")
 	case c.SafetyLook < 10*time.Millisecond:
