@@ -22,7 +22,7 @@ type Dead struct {
 // DeadOf is a dead message, with its content in base64 in any case if that is wanted.
 func DeadOf(e inspector.Entry, inBase64 bool) Dead {
 	j := Dead{Shown: Show(e.Content, inBase64), Slot: e.Slot, Died: At(e.Died)}
-	if f := FailureOf(e.Failure); f != nil {
+	if f := failureOf(e.Failure); f != nil {
 		j.Attempts, j.First, j.Last, j.Worker, j.Priority, j.Reason = f.Attempts, f.First, f.Last, f.Worker, f.Priority, f.Reason
 	}
 	return j
@@ -58,6 +58,12 @@ type Deleted struct {
 	GoOn    string `json:"go_on,omitempty"` // if it was interrupted: how to go on
 }
 
+// WouldDelete is how many it would be.
+type WouldDelete struct {
+	Topic string `json:"topic"`
+	Would int    `json:"would_delete"`
+}
+
 // Aged narrows a query to those that have been dead for longer than one age, and for less than another; 0: any.
 func Aged(q *inspector.DeadQuery, now time.Time, olderThan, newerThan time.Duration) {
 	if olderThan != 0 {
@@ -72,10 +78,4 @@ func Aged(q *inspector.DeadQuery, now time.Time, olderThan, newerThan time.Durat
 			q.NewerThan = after
 		}
 	}
-}
-
-// WouldDelete is how many it would be.
-type WouldDelete struct {
-	Topic string `json:"topic"`
-	Would int    `json:"would_delete"`
 }

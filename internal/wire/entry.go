@@ -33,8 +33,8 @@ type Failure struct {
 	Reason   string `json:"reason,omitempty"`
 }
 
-// FailureOf is a failure, or nil.
-func FailureOf(f *inspector.Failure) *Failure {
+// failureOf is a failure, or nil.
+func failureOf(f *inspector.Failure) *Failure {
 	if f == nil {
 		return nil
 	}
@@ -50,8 +50,8 @@ type Note struct {
 	Headers map[string]string `json:"headers,omitempty"`
 }
 
-// NoteOf is a note, or nil.
-func NoteOf(n *inspector.Note) *Note {
+// noteOf is a note, or nil.
+func noteOf(n *inspector.Note) *Note {
 	if n == nil {
 		return nil
 	}

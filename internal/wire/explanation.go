@@ -60,8 +60,8 @@ type Row struct {
 func ExplanationOf(e inspector.Explanation, inBase64 bool) Explanation {
 	x := Explanation{
 		Topic: e.Topic.Name, Shown: Show(e.Content, inBase64), Slot: e.Slot, Now: At(e.Now),
-		Waiting: placeOf(e.Waiting), Retry: placeOf(e.Retry), Dead: placeOf(e.Dead), Failure: FailureOf(e.Failure), PutBack: putBackOf(e.PutBack),
-		Note: NoteOf(e.Note), Unique: At(e.Unique),
+		Waiting: placeOf(e.Waiting), Retry: placeOf(e.Retry), Dead: placeOf(e.Dead), Failure: failureOf(e.Failure), PutBack: putBackOf(e.PutBack),
+		Note: noteOf(e.Note), Unique: At(e.Unique),
 		WaitsFor: append([]string{}, e.WaitsFor...),
 	}
 	if e.Waiting != nil {

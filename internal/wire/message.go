@@ -38,7 +38,7 @@ type ParseTime func(text string) (time.Time, error)
 // ReadMessage reads the JSON text of one. What it leaves out is as in another draft.
 func ReadMessage(text []byte, otherwise Draft, parse ParseTime) (Draft, error) {
 	var m Message
-	if err := Read(text, &m); err != nil {
+	if err := read(text, &m); err != nil {
 		return otherwise, err
 	}
 	return m.Draft(otherwise, parse)

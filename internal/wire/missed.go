@@ -2,7 +2,7 @@ package wire
 
 import "github.com/slotmq/go-rmq/inspector"
 
-// Missed is a part that could not be looked at.
+// Missed is a part that could not be looked at: one line of rmq for each. See Missing.
 type Missed struct {
 	Topic  string `json:"topic"`
 	Slot   *int   `json:"slot,omitempty"` // none: what is stored of the topic as a whole

@@ -6,7 +6,8 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 )
 
-// Missing is a part of a topic that could not be looked at: the answer is without it.
+// Missing is a part of a topic that could not be looked at: the answer is without it. The gateway, whose answers are one
+// object, puts together in one Missing what rmq prints as a Missed for each slot.
 type Missing struct {
 	Topic  string `json:"topic"`
 	Slots  string `json:"slots,omitempty"` // as in 0-3, 7; none: what is stored of the topic as a whole

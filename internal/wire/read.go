@@ -29,9 +29,9 @@ func unparsed(name, text, limit string, err error) error {
 	return &FieldError{Field: name, Value: text, Limit: limit, text: fmt.Sprintf("%s is %q, %v", name, text, err)}
 }
 
-// Read reads one JSON object, and nothing behind it. It refuses what the parser of Go would silently replace, and fields that
-// are not known: one that is misspelt would be missing.
-func Read(text []byte, into any) error {
+// read reads one JSON object, and nothing behind it. It refuses what the parser of Go would silently replace, and fields
+// that are not known: one that is misspelt would be missing.
+func read(text []byte, into any) error {
 	if err := Faithful(text); err != nil {
 		return err
 	}
@@ -49,7 +49,8 @@ func Read(text []byte, into any) error {
 	return nil
 }
 
-// Faithful is an error about a JSON text of which the parser would silently replace a part, so that another content would be sent.
+// Faithful is an error about a JSON text of which the parser would silently replace a part, so that another content
+// would be sent.
 func Faithful(text []byte) error {
 	if !utf8.Valid(text) {
 		return errors.New("it is not UTF-8; write such contents as content_base64")

@@ -21,7 +21,7 @@ type Slot struct {
 // SlotOf is a slot of a topic.
 func SlotOf(topic string, s inspector.Slot) Slot {
 	return Slot{
-		Topic: topic, Slot: s.Index, Counts: CountsOf(s.Counts, s.Overdue), Next: At(s.Next), Priority: s.Priority,
+		Topic: topic, Slot: s.Index, Counts: countsOf(s.Counts, s.Overdue), Next: At(s.Next), Priority: s.Priority,
 		Worker: s.Worker, Unseen: s.Unseen, Holder: s.Holder, Since: At(s.Since), Attempt: s.Attempt, LeaseEnds: At(s.LeaseEnds), Paused: At(s.Paused),
 	}
 }

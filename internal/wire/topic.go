@@ -36,8 +36,8 @@ type Counts struct {
 	Dead     int    `json:"dead"`
 }
 
-// CountsOf are counts, and for how long the oldest that is due has been so.
-func CountsOf(c inspector.Counts, overdue time.Duration) Counts {
+// countsOf are counts, and for how long the oldest that is due has been so.
+func countsOf(c inspector.Counts, overdue time.Duration) Counts {
 	return Counts{c.Waiting, c.Due, Millis(overdue), c.InFlight, c.Retrying, c.Dead}
 }
 
@@ -54,7 +54,7 @@ type Stats struct {
 
 // StatsOf are the counts of a topic.
 func StatsOf(s inspector.Stats) Stats {
-	j := Stats{TopicOf(s.Topic), CountsOf(s.Counts, s.Overdue), s.Read, s.Paused, &s.Workers, s.Takers, LimitOf(s.Policy)}
+	j := Stats{TopicOf(s.Topic), countsOf(s.Counts, s.Overdue), s.Read, s.Paused, &s.Workers, s.Takers, LimitOf(s.Policy)}
 	if s.Read == s.Topic.Slots {
 		j.Read = 0
 	}
