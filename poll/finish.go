@@ -187,7 +187,7 @@ func (p *Poller) finishHeld(h *Held, verdicts []Verdict) {
 	ctx, cancel := context.WithDeadline(p.shift.Requests, h.Until)
 	defer cancel()
 	if _, err := p.finish(ctx, h.receipt, h.all, verdicts); err != nil {
-		p.log.Warn("a batch that nobody has got could not be given back; it comes again when its time to run is over",
+		p.log.Warn("a batch that was not received could not be given back; it comes again when its time to run is over",
 			zap.String("topic", h.Topic.Name), zap.Int("slot", h.Slot), zap.Error(err))
 	}
 }

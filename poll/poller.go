@@ -184,7 +184,7 @@ func (p *Poller) Close(ctx context.Context) error {
 	}
 	p.shift.End(errClosed)
 	if err != nil {
-		return fmt.Errorf("close poller: %w", errors.Join(err, errors.New("Redis has not answered in time; batches that nobody has got may stay out until their time to run is over")))
+		return fmt.Errorf("close poller: %w", errors.Join(err, errors.New("Redis has not answered in time; batches that were not received may stay out until their time to run is over")))
 	}
 	return nil
 }

@@ -117,7 +117,7 @@ func jsonName(kind string) string {
 	case "struct", "map":
 		return "an object"
 	case "slice":
-		return "a list"
+		return "an array"
 	case "int":
 		return "a whole number"
 	case "bool":

@@ -21,7 +21,7 @@ func printable(s, more string) string {
 	return b.String()
 }
 
-// shorten cuts a text behind at most some bytes, and no character in two.
+// shorten cuts a text behind at most some bytes, and no character in two. Its three points are ASCII, as headers are.
 func shorten(s string, most int) string {
 	if len(s) <= most {
 		return s
