@@ -138,6 +138,8 @@ func (c *call) problem(err error) *problem {
 		return &problem{Type: "unavailable", Status: http.StatusServiceUnavailable, Uncertain: true, Detail: plain(err) + "; asking for it again is safe", after: unavailableFor}
 	case errors.Is(err, producer.ErrQueueFull):
 		return &problem{Type: "queue-full", Status: http.StatusTooManyRequests, Detail: plain(err), after: unavailableFor}
+	case errors.Is(err, poll.ErrTooMany):
+		return tooMany(unavailableFor, plain(err))
 	case errors.Is(err, message.ErrClosed), c.closing.Err() != nil:
 		return &problem{Type: "unavailable", Status: http.StatusServiceUnavailable, Detail: "this gateway is being stopped: ask again, and the next one answers", after: unavailableFor}
 	case redis.HasErrorPrefix(err, "OOM"):
