@@ -20,8 +20,8 @@ var spanUnits = map[string]time.Duration{
 	"ms": time.Millisecond, "us": time.Microsecond, "µs": time.Microsecond, "ns": 1,
 }
 
-// ParseSpan reads a duration: 90s, 1h30m, and with days 7d or 2d12h. It computes with whole numbers of any size: one that is too
-// large must not become another one.
+// ParseSpan reads a duration: 90s, 1h30m, and with days 7d or 2d12h. It computes with whole numbers of any size: one that
+// is too large must not become another one.
 func ParseSpan(text string) (time.Duration, error) {
 	const longest = 100 // bytes: more makes no sense
 	wrong := errors.New("not a duration such as 90s, 1h30m or 7d")
@@ -75,10 +75,7 @@ var instants = []string{time.RFC3339Nano, "2006-01-02 15:04:05", "2006-01-02T15:
 func ParseInstant(text string) (time.Time, error) {
 	for _, form := range instants {
 		if t, err := time.ParseInLocation(form, text, time.Local); err == nil {
-			if y := t.UTC().Year(); y < 1970 || y > 9999 { // the zero time, for one, means that none is given
-				return time.Time{}, errors.New("not a time in the years 1970 to 9999")
-			}
-			return t, nil
+			return t, possible(t)
 		}
 	}
 	return time.Time{}, errors.New(`not a time such as 2026-01-31T15:04:05Z, or "2026-01-31 15:04" by the clock here`)
@@ -90,8 +87,14 @@ func ParseStamp(text string) (time.Time, error) {
 	if err != nil {
 		return t, errors.New("not a time with its zone, such as 2026-01-31T15:04:05Z")
 	}
+	return t, possible(t)
+}
+
+// possible is an error about a time that means another thing, as the zero time means that none is given, or cannot be
+// stored.
+func possible(t time.Time) error {
 	if y := t.UTC().Year(); y < 1970 || y > 9999 {
-		return time.Time{}, errors.New("not a time in the years 1970 to 9999")
+		return errors.New("not a time in the years 1970 to 9999")
 	}
-	return t, nil
+	return nil
 }

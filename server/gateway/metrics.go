@@ -65,8 +65,8 @@ func (m *Metrics) Observe(e *message.Event) {
 	}
 }
 
-// happened counts what happened to messages.
-func (m *Metrics) happened(topic string, what message.What, n int) {
+// count counts what happened to messages of a topic.
+func (m *Metrics) count(topic string, what message.What, n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.add(m.known(topic), what, n)

@@ -35,8 +35,8 @@ func (c *call) settled(receipt string, said outcomes) {
 	}
 	topic := luascripts.Qualify(c.cfg.Namespace, name)
 	for outcome, n := range said.of {
-		c.metrics.happened(topic, whatBecame[outcome], n)
+		c.metrics.count(topic, whatBecame[outcome], n)
 		left -= n
 	}
-	c.metrics.happened(topic, whatBecame[said.rest], left)
+	c.metrics.count(topic, whatBecame[said.rest], left)
 }

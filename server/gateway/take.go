@@ -94,7 +94,7 @@ func (c *call) take() error {
 // gaveOut counts a batch that is about to be answered.
 func (c *call) gaveOut(h *poll.Held) {
 	c.metrics.given(h.Receipt, h.Until)
-	c.metrics.happened(luascripts.Qualify(c.cfg.Namespace, h.Topic.Name), message.Taken, len(h.Messages))
+	c.metrics.count(luascripts.Qualify(c.cfg.Namespace, h.Topic.Name), message.Taken, len(h.Messages))
 }
 
 // giveBack gives back a batch that could not be written to who asked for it.

@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// closed are the addresses that are not public, and what people call them. The special-purpose
+// notPublic are the addresses that are not public, and what people call them. The special-purpose
 // registries of IANA have them all.
-var closed = []struct {
+var notPublic = []struct {
 	netip.Prefix
 	name string
 }{
@@ -71,7 +71,7 @@ func (t Target) mayConnect(to netip.Addr) error {
 	if t.AllowPrivate || slices.ContainsFunc(t.Allow, func(p netip.Prefix) bool { return p.Contains(a) || p.Contains(to) }) {
 		return nil
 	}
-	for _, c := range closed {
+	for _, c := range notPublic {
 		if c.Contains(a) {
 			return &addressError{to, c.name}
 		}
