@@ -59,12 +59,13 @@ func spans(fields ...field) (err error) {
 	return nil
 }
 
-// instant reads a point in time. What is empty was not given.
+// instant reads a point in time, with its zone: the clock on the wall here is not that of who asks. What is empty was
+// not given.
 func instant(name, text string, to *time.Time) (err error) {
 	if text == "" {
 		return nil
 	}
-	if *to, err = humantime.ParseInstant(text); err != nil {
+	if *to, err = humantime.ParseStamp(text); err != nil {
 		return invalid(name, strconv.Quote(text), "a time such as 2026-01-31T15:04:05Z")
 	}
 	return nil
