@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/slotmq/go-rmq/internal/logs"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
+	"github.com/slotmq/go-rmq/rmqhttp"
 )
 
 // Config of what is sent on.
@@ -68,6 +70,9 @@ func newPush(cfg Config) (*Push, error) {
 	}
 	return p, nil
 }
+
+// Probes answers /livez and /readyz, as rmqhttp.Health does.
+func (p *Push) Probes() http.Handler { return rmqhttp.Health(p.client) }
 
 // inField gives the field of an InvalidError another name.
 func inField(err error, name func(string) string) error {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"log"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -39,4 +40,15 @@ func (l *logFlag) logger(to io.Writer) *zap.Logger {
 		encoder = zapcore.NewConsoleEncoder(cfg)
 	}
 	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(to)), zap.InfoLevel))
+}
+
+// logOf is a log for net/http.
+func logOf(to *zap.Logger) *log.Logger { return log.New(lines{to}, "", 0) }
+
+// lines are those of the log of net/http.
+type lines struct{ log *zap.Logger }
+
+func (l lines) Write(text []byte) (int, error) {
+	l.log.Warn("http", zap.ByteString("says", text))
+	return len(text), nil
 }

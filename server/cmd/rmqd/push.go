@@ -14,7 +14,9 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/commands"
+	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
+	"github.com/slotmq/go-rmq/server/gateway"
 	"github.com/slotmq/go-rmq/server/webhook"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -56,6 +58,7 @@ Let it run twice or more: they share the work. docs/WEBHOOKS.md has the rest.`,
 		flags.BoolVar(&p.target.AllowPrivate, "allow-private", false, "the URL may lead to addresses that are not public")
 		flags.Var(&p.allow, "allow", "such `addresses` that it may lead to, as in 10.1.0.0/16; may be repeated")
 		flags.StringVar(&p.caFile, "ca-file", "", "`file` of the certificates, in PEM, that the target's is checked against")
+		flags.StringVar(&p.metrics, "metrics", "", "`host:port` to serve /metrics, /livez and /readyz at")
 		p.log = addLogFlag(flags)
 		return p.run
 	},
@@ -72,6 +75,7 @@ type pushing struct {
 	allow       prefixes
 	secretFiles texts
 	caFile      string
+	metrics     string // where metrics and probes are served
 }
 
 func (p *pushing) run(ctx context.Context, s *commands.Setup, _ []string) error {
@@ -89,10 +93,16 @@ func (p *pushing) run(ctx context.Context, s *commands.Setup, _ []string) error 
 	signal.Notify(again, syscall.SIGHUP)
 	defer signal.Stop(again)
 	log := p.log.logger(s.Errs)
-	to, err := p.open(ctx, s, targets, log)
+	metrics := &gateway.Metrics{}
+	to, err := p.open(ctx, s, targets, log, metrics)
 	if err != nil {
 		return err
 	}
+	stop, err := watched(ctx, p.metrics, to.Probes(), metrics, log)
+	if err != nil {
+		return errors.Join(err, to.Close(ctx))
+	}
+	defer stop()
 	err = to.Start(ctx)
 	if err == nil {
 		for _, t := range targets {
@@ -122,7 +132,7 @@ func (p *pushing) targets() ([]webhook.Target, error) {
 	if p.config != "" {
 		beside := ""
 		p.flags.VisitAll(func(f *flag.Flag) {
-			if f.Value.String() != f.DefValue && f.Name != "config" && f.Name != "check" && f.Name != "log" {
+			if f.Value.String() != f.DefValue && f.Name != "config" && f.Name != "check" && f.Name != "log" && f.Name != "metrics" {
 				beside = f.Name
 			}
 		})
@@ -177,8 +187,8 @@ func asFlag(err error) error {
 }
 
 // open makes what sends, with the definitions of the topics.
-func (p *pushing) open(ctx context.Context, s *commands.Setup, targets []webhook.Target, log *zap.Logger) (*webhook.Push, error) {
-	cfg := webhook.Config{Client: rmq.Config{Namespace: s.Namespace, Logger: log}, Targets: targets}
+func (p *pushing) open(ctx context.Context, s *commands.Setup, targets []webhook.Target, log *zap.Logger, watch message.Observer) (*webhook.Push, error) {
+	cfg := webhook.Config{Client: rmq.Config{Namespace: s.Namespace, Logger: log, Observers: []message.Observer{watch}}, Targets: targets}
 	journal, err := s.Journal(ctx)
 	if err != nil {
 		return nil, err

@@ -207,3 +207,45 @@ func TestPushMisused(t *testing.T) {
 	must(t, s.rdb.HSet(ctx, luascripts.DefinitionKey("orders"), "sharing", "zookeeper").Err())
 	s.fails(2, one(), "workers share topic orders by ZooKeeper: say where it is, by --zk or RMQ_ZK")
 }
+
+// Who watches a push sees what became of the messages, and that it is ready.
+func TestPushIsWatched(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "SQLite")
+	url, got := receiver(t, nil)
+	s.put("order 1")
+	errs, ended := newStderr(), make(chan int, 1)
+	ctx, stop := context.WithCancel(ctx)
+	go func() {
+		ended <- program.Run(ctx, []string{"push", "--redis", "redis://" + s.server.Addr(), "--topic", "orders", "--to", url, "--secret-file", aFile(t, hushes), "--allow-private", "--metrics", "127.0.0.1:0", "--log", "json"},
+			strings.NewReader(""), io.Discard, errs)
+	}()
+	var said struct{ Address string }
+	must(t, json.Unmarshal([]byte(errs.line(t, "metrics and probes")), &said))
+	nextOf(t, got)
+	ask := func(path string) (text string) {
+		res, err := http.Get("http://" + said.Address + path)
+		must(t, err)
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		must(t, err)
+		return string(body)
+	}
+	await(func() bool {
+		return strings.Contains(ask("/metrics"), "rmq_gateway_messages_total{topic=\"orders\",what=\"finished\"} 1\n")
+	})
+	if live, ready := ask("/livez"), ask("/readyz"); live != "ok\n" || ready != "ok\n" {
+		t.Error(live, ready)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	stop()
+	if code := <-ended; code != 0 {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	for args, says := range map[string]string{"9090": "it must be host:port", "127.0.0.1:1000000": "is the port in use"} {
+		r := call("push", "--redis", "redis://"+s.server.Addr(), "--topic", "orders", "--to", url, "--secret-file", aFile(t, hushes), "--allow-private", "--metrics", args)
+		if r.code == 0 || !strings.Contains(r.errs, says) {
+			t.Errorf("%s: %d %s", args, r.code, r.errs)
+		}
+	}
+}

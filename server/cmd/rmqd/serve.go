@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log"
 	"net"
 	"net/http"
 	"os"
@@ -171,16 +170,8 @@ func loopback(ctx context.Context, host string) bool {
 func serverOf(g *gateway.Gateway, to *zap.Logger) *http.Server {
 	return &http.Server{
 		Handler: g, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: log.New(lines{to}, "", 0),
+		ErrorLog: logOf(to),
 	}
-}
-
-// lines are those of the log of net/http.
-type lines struct{ log *zap.Logger }
-
-func (l lines) Write(text []byte) (int, error) {
-	l.log.Warn("http", zap.ByteString("says", text))
-	return len(text), nil
 }
 
 // rereadOnHangup reads the tokens again on SIGHUP, until stop is called.
