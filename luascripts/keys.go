@@ -119,5 +119,5 @@ func OfSlot(topic string, slot int) []string {
 
 // OfTopic returns the names of the keys that a topic may have besides those of its slots.
 func OfTopic(topic string) []string {
-	return []string{DefinitionKey(topic), WorkersKey(topic), PolicyKey(topic), ProbingKey(topic), PlansKey(topic)}
+	return []string{DefinitionKey(topic), WorkersKey(topic), PolicyKey(topic), ProbingKey(topic), PlansKey(topic), TakersKey(topic)}
 }

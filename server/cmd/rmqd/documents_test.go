@@ -1,0 +1,32 @@
+package main
+
+import (
+	"os"
+	osexec "os/exec"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Each call of a service of rmqd that a document shows can be made: it has such flags.
+func TestDocumentedServices(t *testing.T) {
+	t.Parallel()
+	calls := regexp.MustCompile("(?m)(?:^|`)(rmqd (?:serve|push|token)[^`\n]*)")
+	found := 0
+	for _, file := range []string{"README.md", "docs/HTTP.md", "docs/WEBHOOKS.md", "docs/DEPLOYMENT.md", "docs/OPERATIONS.md", "docs/GUIDE.md", "examples/kubernetes/gateway.yaml"} {
+		text, err := os.ReadFile("../../../" + file)
+		must(t, err)
+		for _, shown := range calls.FindAllStringSubmatch(strings.ReplaceAll(string(text), "#\t", ""), -1) {
+			found++
+			words, err := osexec.Command("sh", "-c", `printf '%s\0' `+strings.TrimPrefix(shown[1], "rmqd ")).Output()
+			must(t, err)
+			args := append(strings.Split(strings.TrimSuffix(string(words), "\x00"), "\x00"), "--help")
+			if r := call(args...); r.code != 0 {
+				t.Errorf("%s: %s: %s", file, shown[1], r.errs)
+			}
+		}
+	}
+	if found < 12 {
+		t.Errorf("only %d calls were found", found)
+	}
+}
