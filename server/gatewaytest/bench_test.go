@@ -41,8 +41,7 @@ type post struct {
 func newPost(b testing.TB) *post {
 	b.Helper()
 	server := servertest.Redis(b)
-	binary, err := rmqd()
-	must(b, err)
+	binary := rmqd(b)
 	at := freePort(b)
 	cmd := exec.Command(binary, "serve", "--listen", at, "--redis", "redis://"+server.Addr())
 	must(b, cmd.Start())

@@ -20,8 +20,7 @@ func TestClients(t *testing.T) {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
 			dir, server := proctest.New(t), servertest.Redis(t)
-			binary, err := rmqd()
-			must(t, err)
+			binary := rmqd(t)
 			tokens := filepath.Join(t.TempDir(), "tokens.json")
 			token, err := exec.Command(binary, "token", "all", "--tokens", tokens, "--rights", "send,take").Output()
 			must(t, err)
@@ -76,8 +75,7 @@ func TestClients(t *testing.T) {
 // What the Dockerfile and the manifest start, rmqd understands.
 func TestContainersStartWhatThereIs(t *testing.T) {
 	t.Parallel()
-	binary, err := rmqd()
-	must(t, err)
+	binary := rmqd(t)
 	for file, pattern := range map[string]string{"Dockerfile": `CMD \[(.*)\]`, "examples/kubernetes/gateway.yaml": `args: \[(.*)\]`} {
 		text, err := os.ReadFile("../../" + file)
 		must(t, err)

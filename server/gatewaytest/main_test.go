@@ -2,13 +2,11 @@ package gatewaytest
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -35,19 +33,11 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// rmqd is the binary. It is built once.
-var rmqd = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "rmqd-")
-	if err != nil {
-		return "", err
-	}
-	binary := filepath.Join(dir, "rmqd")
-	out, err := exec.Command("go", "build", "-o", binary, "../cmd/rmqd").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w\n%s", err, out)
-	}
-	return binary, nil
-})
+// rmqd is the binary.
+func rmqd(t testing.TB) string {
+	t.Helper()
+	return servertest.Build(t, "../cmd/rmqd")
+}
 
 // interpreter is that of a language. Without it a test fails: ./test.sh installs it.
 func interpreter(t testing.TB, name string) string {
@@ -79,9 +69,7 @@ func freePort(t testing.TB) string {
 // serving starts rmqd serve as a process at an address, and waits until it answers.
 func serving(t testing.TB, dir *proctest.Dir, name, at, redis string, args ...string) *proctest.Process {
 	t.Helper()
-	binary, err := rmqd()
-	must(t, err)
-	p := dir.Run(name, exec.Command(binary, append([]string{"serve", "--listen", at, "--redis", "redis://" + redis}, args...)...))
+	p := dir.Run(name, exec.Command(rmqd(t), append([]string{"serve", "--listen", at, "--redis", "redis://" + redis}, args...)...))
 	dir.Await(name+" listens", func() bool { return listens(at) })
 	return p
 }

@@ -1,6 +1,7 @@
 package servertest
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -14,7 +15,7 @@ import (
 func Main(m *testing.M) {
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // what clients without a logger say is no test's
 	code := m.Run()
-	if err := stopShared(); err != nil {
+	if err := errors.Join(stopShared(), removeBuilt()); err != nil {
 		code = fail(code, err)
 	}
 	// After a failed test leftovers are no news.
