@@ -46,16 +46,13 @@ func (c *call) read(into any) error {
 	return decode(text, into)
 }
 
-// bodyWithin is how long a body may take to arrive.
-const bodyWithin = 30 * time.Second
-
 // body is the whole body.
 func (c *call) body() ([]byte, error) {
 	if c.r.ContentLength > int64(c.cfg.MaxBody) {
 		return nil, c.tooLarge()
 	}
 	conn := http.NewResponseController(c.w)
-	_ = conn.SetReadDeadline(time.Now().Add(bodyWithin)) // where it can be set
+	_ = conn.SetReadDeadline(time.Now().Add(c.bodyWithin)) // where it can be set
 	text, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, int64(c.cfg.MaxBody)))
 	_ = conn.SetReadDeadline(time.Time{}) // it would end a take that waits
 	var over *http.MaxBytesError

@@ -40,7 +40,7 @@ type Gateway struct {
 	metrics *Metrics
 	waiting chan struct{} // has a place for each take that may wait
 
-	answerWithin time.Duration // while Redis is away
+	answerWithin, bodyWithin, readWithin time.Duration // see the constants
 
 	closing context.Context // ends with Drain
 	drain   context.CancelFunc
@@ -53,7 +53,8 @@ func New(cfg Config) (*Gateway, error) {
 	if err == nil {
 		err = observers.Valid(cfg.Observers)
 	}
-	g := &Gateway{cfg: cfg, log: cfg.Logger, access: newAccess(cfg), metrics: &Metrics{}, waiting: make(chan struct{}, max(cfg.MaxWaiting, 0)), answerWithin: answerWithin}
+	g := &Gateway{cfg: cfg, log: cfg.Logger, access: newAccess(cfg), metrics: &Metrics{}, waiting: make(chan struct{}, max(cfg.MaxWaiting, 0)),
+		answerWithin: answerWithin, bodyWithin: bodyWithin, readWithin: readWithin}
 	g.metrics.waiting = func() int { return len(g.waiting) }
 	g.closing, g.drain = context.WithCancel(context.Background())
 	if err == nil {
@@ -93,7 +94,7 @@ func (g *Gateway) build() (err error) {
 
 // ServeHTTP answers a request.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	began, a := time.Now(), &answering{ResponseWriter: w}
+	began, a := time.Now(), g.answering(w, r)
 	defer func() {
 		g.metrics.answered(cmp.Or(strings.TrimPrefix(r.Pattern, "/"), "other"), a.status, time.Since(began))
 	}()

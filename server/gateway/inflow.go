@@ -21,9 +21,6 @@ const (
 	groupBytes    = 1 << 20
 )
 
-// readWithin is how long the answers to a group may wait for who asked to read them.
-const readWithin = time.Minute
-
 // inflow is a body of lines, each a message, and the answer of lines about them. It keeps one group in memory; while its
 // answers are not read, no further lines are.
 type inflow struct {
@@ -51,7 +48,6 @@ func (c *call) sendStream() error {
 	_ = s.conn.SetReadDeadline(time.Time{}) // lines may be far apart; where it cannot be set, there is none
 	// A stopping gateway ends the reading; what was read is answered.
 	defer context.AfterFunc(c.closing, func() { _ = s.conn.SetReadDeadline(time.Unix(1, 0)) })()
-	defer func() { _ = s.conn.SetWriteDeadline(time.Time{}) }() // the connection may live on
 	c.begun = true
 	h := c.w.Header()
 	h.Set("Content-Type", streamType)
@@ -63,6 +59,7 @@ func (c *call) sendStream() error {
 		s.send()
 		if readErr != nil && !errors.Is(readErr, io.EOF) {
 			s.add(outcome{Line: s.line + 1, Error: s.full(s.ended(readErr))})
+			_ = s.conn.SetReadDeadline(time.Now().Add(s.bodyWithin)) // net/http reads what is left, or a part of it
 		}
 		if err := s.flush(); err != nil || readErr != nil {
 			return nil // if nobody reads the answers, nobody reads a problem
@@ -166,7 +163,6 @@ func (s *inflow) add(o outcome) { _ = s.lines.Encode(o) } // into memory
 
 // flush writes the answers. If nobody reads them, it gives up.
 func (s *inflow) flush() error {
-	_ = s.conn.SetWriteDeadline(time.Now().Add(readWithin)) // where it can be set
 	_, err := s.w.Write(s.out.Bytes())
 	s.out.Reset()
 	if err == nil {

@@ -165,26 +165,3 @@ func (c *call) showMetrics() error {
 	c.metrics.ServeHTTP(c.w, c.r)
 	return nil
 }
-
-// answering notes the status of an answer.
-type answering struct {
-	http.ResponseWriter
-	status int
-}
-
-func (a *answering) WriteHeader(status int) {
-	if a.status == 0 {
-		a.status = status
-	}
-	a.ResponseWriter.WriteHeader(status)
-}
-
-func (a *answering) Write(text []byte) (int, error) {
-	if a.status == 0 {
-		a.status = http.StatusOK
-	}
-	return a.ResponseWriter.Write(text)
-}
-
-// Unwrap is for http.ResponseController.
-func (a *answering) Unwrap() http.ResponseWriter { return a.ResponseWriter }

@@ -1,0 +1,90 @@
+package gateway
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/server/tokens"
+)
+
+// dial connects to the gateway, for what http.Client does not do.
+func (s *site) dial() *net.TCPConn {
+	s.Helper()
+	conn, err := new(net.Dialer).DialContext(within(s), "tcp", strings.TrimPrefix(s.url, "http://"))
+	must(s, err)
+	s.Cleanup(func() { _ = conn.Close() })
+	must(s, conn.SetDeadline(time.Now().Add(patience)))
+	return conn.(*net.TCPConn)
+}
+
+// A body that does not come keeps no connection, whoever asks: not even where it is not read.
+func TestMissingBodies(t *testing.T) {
+	t.Parallel()
+	s, _ := guarded(t, map[string]tokens.Holder{"shop": {Rights: []tokens.Right{tokens.Take}, Topics: []string{"*"}}})
+	s.bodyWithin = 100 * time.Millisecond
+	for request, want := range map[string]int{"POST /v1/take": 401, "GET /livez": 200, "GET /other": 404} {
+		conn := s.dial()
+		_, err := io.WriteString(conn, request+" HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n")
+		must(t, err)
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		must(t, err)
+		if res.StatusCode != want || !res.Close {
+			t.Errorf("%s: %d, and the connection is closed: %t", request, res.StatusCode, res.Close)
+		}
+		must(t, res.Body.Close())
+	}
+}
+
+// Who does not read the answers is cut off.
+func TestUnreadAnswers(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.readWithin = 100 * time.Millisecond
+	conn := s.dial()
+	requests := strings.Repeat("GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n", 1000)
+	var err error
+	for err == nil {
+		_, err = io.WriteString(conn, requests)
+	}
+	if late, is := err.(net.Error); is && late.Timeout() {
+		t.Error("the connection lives on")
+	}
+}
+
+// Lines of a stream may be far apart, with HTTP/2 as well, where a deadline ends an answer also while nothing is written.
+func TestLinesFarApart(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.ask(201, "PUT", "/v1/topics/orders", map[string]any{"kind": "priority", "slots": 1})
+	s.readWithin = 50 * time.Millisecond
+	server := httptest.NewUnstartedServer(s.Gateway)
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	r, w := io.Pipe()
+	defer w.Close()
+	req, err := http.NewRequestWithContext(within(t), "POST", server.URL+"/v1/topics/orders/messages", r)
+	must(t, err)
+	req.Header.Set("Content-Type", streamType)
+	go func() { _, _ = io.WriteString(w, `{"content":"a","priority":20}`+"\n") }()
+	res, err := server.Client().Do(req)
+	must(t, err)
+	defer res.Body.Close()
+	answers := bufio.NewReader(res.Body)
+	for n := range 2 {
+		if n > 0 {
+			<-time.After(4 * s.readWithin)
+			_, err = io.WriteString(w, `{"content":"b","priority":20}`+"\n")
+			must(t, err)
+		}
+		if line, err := answers.ReadString('\n'); err != nil || !strings.Contains(line, `"stored"`) || res.ProtoMajor != 2 {
+			t.Fatal(res.Proto, line, err)
+		}
+	}
+}
