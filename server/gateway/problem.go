@@ -80,13 +80,26 @@ func tooMany(after time.Duration, detail string) *problem {
 // fail answers with a problem, unless an answer has begun.
 func (c *call) fail(err error) {
 	p := c.problem(err)
-	if p.Status >= http.StatusInternalServerError {
+	c.stopIfGone()
+	c.noteFailure(p, err)
+	if !c.begun {
+		c.write(p)
+	}
+}
+
+// noteFailure logs what is no fault of who asks.
+func (c *call) noteFailure(p *problem, err error) {
+	if p.Status >= http.StatusInternalServerError && c.ctx().Err() == nil {
 		c.log.Warn("a request failed", zap.String("request", c.r.Pattern), zap.Int("status", p.Status), zap.Error(err))
 	}
-	if c.begun || c.ctx().Err() != nil { // it is too late, or there is no one to hear it
-		return
+}
+
+// stopIfGone ends a request whose asker has gone. To return would be to answer 200, which who has only shut down one
+// direction of the connection would read, and take for the answer.
+func (c *call) stopIfGone() {
+	if !c.begun && c.ctx().Err() != nil {
+		panic(http.ErrAbortHandler)
 	}
-	c.write(p)
 }
 
 // write answers with a problem.

@@ -1,11 +1,10 @@
 package gateway
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"time"
-
-	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/journal/recovery"
 	"github.com/slotmq/go-rmq/message"
@@ -43,12 +42,8 @@ func sdmq(do func(c *call) (any, error)) func(c *call) error {
 			return c.answer(http.StatusOK, sdmqAnswer{true, http.StatusOK, "", data})
 		}
 		p := c.problem(err)
-		if p.Status >= http.StatusInternalServerError {
-			c.log.Warn("a request failed", zap.String("request", c.r.Pattern), zap.Int("status", p.Status), zap.Error(err))
-		}
-		if c.ctx().Err() != nil { // there is no one to hear it
-			return nil
-		}
+		c.stopIfGone()
+		c.noteFailure(p, err)
 		return c.answer(p.Status, sdmqAnswer{false, p.Status, p.Detail, nil})
 	}
 }
@@ -154,7 +149,9 @@ func (c *call) finishJob() (any, error) {
 	if err := c.mayFinish(receipt); err != nil {
 		return nil, err
 	}
-	did, err := c.poller.Finish(c.ctx(), receipt)
+	ctx, cancel := context.WithTimeout(c.ctx(), c.answerWithin)
+	defer cancel()
+	did, err := c.poller.Finish(ctx, receipt)
 	if err != nil {
 		return nil, err
 	}
