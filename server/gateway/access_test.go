@@ -175,3 +175,21 @@ func TestBadRequests(t *testing.T) {
 	}
 	<-s.waiting
 }
+
+// Who may see some topics only is told which one there is not, and no name of another one.
+func TestUnknownTopicOfSome(t *testing.T) {
+	t.Parallel()
+	s, of := guarded(t, map[string]tokens.Holder{"shop": {Rights: []tokens.Right{tokens.Send, tokens.Take, tokens.Look}, Topics: []string{"orders*"}}},
+		func(cfg *Config) { cfg.SDMQ = true })
+	s.send(message.Topic{Name: "secret", Kind: message.KindPriority, Slots: 1}, message.Priority{Content: "1", Priority: 100})
+	s.token = of["shop"]
+	for detail, p := range map[string]map[string]any{
+		"topic orders9: no such topic": s.ask(404, "POST", "/v1/take", map[string]any{"topics": []string{"orders9"}}),
+		`there is no topic "orders9"`:  s.ask(404, "GET", "/v1/topics/orders9", nil),
+		"there is no such topic":       {"detail": s.ask(404, "GET", "/delete?jobId="+jobID("orders9", "a"), nil)["message"]},
+	} {
+		if text := p["detail"].(string); !strings.Contains(text, detail) || strings.Contains(text, "secret") {
+			t.Errorf("%s, want %s", text, detail)
+		}
+	}
+}

@@ -138,7 +138,7 @@ func (c *call) define() error {
 		status = http.StatusCreated
 		full := luascripts.Qualify(c.cfg.Namespace, name)
 		if t, err = definition.Agree(c.ctx(), c.scripts, full, t, definition.Sharing{}); err != nil {
-			return err
+			return c.unsure(err)
 		}
 	}
 	return c.answer(status, defined{name, t.Kind.String(), t.Slots, t.Literal, t.Notes})

@@ -115,3 +115,39 @@ func FuzzSends(f *testing.F) {
 		}
 	})
 }
+
+// Where a call may have changed something and its answer is lost, that is said, too.
+func TestUncertainChanges(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	proxy := servertest.NewProxy(t, server.Addr())
+	s := siteOn(t, proxy.Client(t, func(o *redis.Options) { o.ReadTimeout, o.MaxRetries = 300*time.Millisecond, -1 }))
+	const path = "/v1/topics/orders/messages"
+	change := func() {
+		s.ask(200, "PATCH", path+"?content=a", map[string]any{"priority": 30})
+		s.ask(200, "DELETE", path+"?content=a", nil)
+		s.ask(201, "POST", path, map[string]any{"content": "a", "priority": 20})
+	}
+	s.ask(201, "POST", path, map[string]any{"content": "a", "priority": 20, "kind": "priority", "slots": 1})
+	change() // Redis knows the scripts then
+	for word, ask := range map[string]func() map[string]any{
+		"orders_0": func() map[string]any { return s.ask(503, "PATCH", path+"?content=a", map[string]any{"priority": 30}) },
+		"evalsha":  func() map[string]any { return s.ask(503, "DELETE", path+"?content=a", nil) },
+		"evalsha\r\n": func() map[string]any {
+			return s.ask(503, "PUT", "/v1/topics/bills", map[string]any{"kind": "priority"})
+		},
+	} {
+		proxy.OnRequest(func(b []byte) bool {
+			if bytes.Contains(bytes.ToLower(b), []byte(word)) {
+				proxy.DropReplies(true)
+			}
+			return true
+		})
+		problem := ask()
+		if problem["uncertain"] != true || !strings.Contains(problem["detail"].(string), "asking for it again is safe") {
+			t.Errorf("%s: %v", word, problem)
+		}
+		proxy.OnRequest(nil)
+		proxy.DropReplies(false)
+	}
+}

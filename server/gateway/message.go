@@ -58,7 +58,7 @@ func (c *call) cancel() error {
 	topic := c.r.PathValue("topic")
 	removed, flying, err := c.inspector.Cancel(c.ctx(), topic, content, basis)
 	if err != nil {
-		return err
+		return c.unsure(err)
 	}
 	return c.answer(http.StatusOK, wire.Cancelled{Topic: topic, Shown: wire.Show(content, false), Removed: removed, InFlight: flying})
 }
@@ -91,7 +91,7 @@ func (c *call) reschedule() error {
 	case errors.As(err, &wrong) && wrong.Field == "Move":
 		return invalid(by, wrong.Value, wrong.Limit)
 	case err != nil:
-		return err
+		return c.unsure(err)
 	}
 	return c.answer(http.StatusOK, wire.EntryOf(topic, entry, false))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/server/tokens"
 )
@@ -37,6 +38,20 @@ func (c *call) undone(err error) error {
 		p.Uncertain = true
 		p.Detail += "; a part of it may be done, and asking for it again is safe"
 	}
+	return &p
+}
+
+// unsure is the error of a call that changes one thing. If its answer got lost, it is not known whether that is done.
+func (c *call) unsure(err error) error {
+	if err == nil || cluster.Refused(err) {
+		return err
+	}
+	p := *c.problem(err)
+	if p.Status != http.StatusServiceUnavailable || p.Uncertain {
+		return err
+	}
+	p.Uncertain = true
+	p.Detail += "; it may be done, and asking for it again is safe"
 	return &p
 }
 

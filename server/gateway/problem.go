@@ -140,8 +140,10 @@ func (c *call) problem(err error) *problem {
 		return invalid("receipt", "another text", "the receipt of a take, whole and unchanged")
 	case errors.Is(err, inspector.ErrUnknownTopic), errors.Is(err, poll.ErrUnknownTopic):
 		what := plain(err)
-		if c.holder != nil && !c.all(c.right) { // the text names others
-			what = fmt.Sprintf("there is no topic %q", shorten(c.r.PathValue("topic")))
+		if errors.Is(err, inspector.ErrUnknownTopic) && c.holder != nil && !c.all(c.right) { // the text names others
+			if what = "there is no such topic"; c.r.PathValue("topic") != "" {
+				what = fmt.Sprintf("there is no topic %q", shorten(c.r.PathValue("topic")))
+			}
 		}
 		return &problem{Type: "unknown-topic", Status: http.StatusNotFound,
 			Detail: what + `; or define it by PUT /v1/topics/TOPIC with {"kind": "priority"}, "range-merge" or "fixed-time"`}

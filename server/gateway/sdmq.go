@@ -106,7 +106,7 @@ func (c *call) deleteJob() (any, error) {
 		return nil, err
 	}
 	_, _, err = c.inspector.Cancel(c.ctx(), topic, content, "")
-	return nil, err
+	return nil, c.unsure(err)
 }
 
 // sdmqTTR is for how long a job is its taker's, unless the call says otherwise.
