@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -149,5 +150,30 @@ func TestUncertainChanges(t *testing.T) {
 		}
 		proxy.OnRequest(nil)
 		proxy.DropReplies(false)
+	}
+}
+
+// Where Redis is, is said to no one who asks.
+func TestNoAddresses(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	s := siteOn(t, server.Client(t, func(o *redis.Options) { o.MaxRetries = -1 }))
+	server.Kill()
+	s.answerWithin = 300 * time.Millisecond
+	detail, _ := s.ask(503, "GET", "/v1/topics/orders", nil)["detail"].(string)
+	for _, text := range []string{s.text(503, "/readyz"), detail} {
+		if strings.Contains(text, server.Addr()) || !strings.HasPrefix(text, "Redis does not answer: ") {
+			t.Error(text)
+		}
+	}
+	for text, want := range map[string]string{
+		"dial tcp: lookup redis.internal on 10.0.0.2:53: no such host": "dial: lookup: no such host",
+		"a: read tcp 10.0.0.1:1->10.0.0.2:6379: i/o timeout":           "a: read: i/o timeout",
+		"dial unix /run/redis.sock: connect: no such file":             "dial: connect: no such file",
+		"dial tcp [::1]:6379: connect: connection refused":             "dial: connect: connection refused",
+	} {
+		if got := plain(errors.New(text)); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
 	}
 }

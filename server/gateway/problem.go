@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"regexp"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -167,8 +168,16 @@ func (c *call) problem(err error) *problem {
 	return &problem{Type: "unavailable", Status: http.StatusServiceUnavailable, Detail: plain(err), after: unavailableFor}
 }
 
-// plain is the text of an error, of bounded length and valid UTF-8.
-func plain(err error) string { return shorten(err.Error()) }
+// plain is the text of an error, of bounded length. Where servers are is not the affair of who asks: it is in the log.
+func plain(err error) string {
+	return shorten(lookup.ReplaceAllString(address.ReplaceAllString(err.Error(), "$1: "), "lookup: "))
+}
+
+// Addresses in errors of package net.
+var (
+	address = regexp.MustCompile(`\b(dial|read|write) (?:tcp|unix)(?: [^ ]+)?: `)
+	lookup  = regexp.MustCompile(`\blookup [^ ]+(?: on [^ ]+)?: `)
+)
 
 // longestText is how much of a text of others is said back.
 const longestText = 500
