@@ -116,6 +116,10 @@ func (g *Gateway) Close(ctx context.Context) error {
 func (g *Gateway) handler(r route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		c := &call{Gateway: g, w: w, r: req, right: r.right}
+		if req.Method == http.MethodHead && r.changes() { // ServeMux takes it for GET
+			g.unknown(w, req)
+			return
+		}
 		err := g.access.check(c)
 		if err == nil {
 			c.note()

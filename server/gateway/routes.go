@@ -9,6 +9,9 @@ type route struct {
 	serve   func(c *call) error
 }
 
+// changes reports whether the route is one that changes something. Some of sdmq do so by GET.
+func (r route) changes() bool { return r.right != "" && r.right != tokens.Look }
+
 func (g *Gateway) routes() []route {
 	all := []route{
 		{"POST /v1/topics/{topic}/messages", tokens.Send, (*call).send},

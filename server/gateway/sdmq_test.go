@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -102,4 +103,21 @@ func FuzzJobID(f *testing.F) {
 		jobOf(text)
 		parseJobID(body)
 	})
+}
+
+// HEAD is answered without a body, so a job that it took would be lost to who asks.
+func TestSDMQHead(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(cfg *Config) { cfg.SDMQ = true })
+	s.ask(200, "POST", "/push", map[string]any{"topic": "jobs", "body": "a", "delay": 1})
+	for _, path := range []string{"/get/jobs", "/delete?jobId=" + jobID("jobs", "a"), "/finish?jobId=x", "/reStore", "/reStoreJob?jobId=x"} {
+		req, err := http.NewRequestWithContext(within(t), "HEAD", s.url+path, nil)
+		must(t, err)
+		res, err := http.DefaultClient.Do(req)
+		must(t, err)
+		must(t, res.Body.Close())
+		if res.StatusCode != 405 || res.Header.Get("Allow") != "GET" {
+			t.Errorf("%s: %d, allowed is %q", path, res.StatusCode, res.Header.Get("Allow"))
+		}
+	}
 }
