@@ -67,7 +67,7 @@ export class Client {
       for (const message of batch.messages) await handle(message, batch)
       result = ['/v1/finish', receipt]
     } catch (e) {
-      result = ['/v1/fail', { ...receipt, why: String(e?.message ?? e), in: e?.again, outcome: e instanceof Dead ? 'dead' : 'failed' }]
+      result = ['/v1/fail', { ...receipt, why: plain(e), in: e?.again, outcome: e instanceof Dead ? 'dead' : 'failed' }]
     } finally {
       clearInterval(beat)
     }
@@ -105,6 +105,9 @@ export class Client {
 }
 
 const path = (topic) => `/v1/topics/${encodeURIComponent(topic)}/messages`
+
+/** What an error says. Half a character, of a text that was cut, is replaced: the gateway does not take it. */
+const plain = (error) => Buffer.from(String(error?.message ?? error)).toString()
 
 /** A duration of one number and one unit: "90s", "5m", "1h". */
 const seconds = (span) => parseFloat(span) * { s: 1, m: 60, h: 3600 }[span.at(-1)]

@@ -73,11 +73,11 @@ class Client:
                 handle(message, batch)
             result = ("/v1/finish", receipt)
         except Failed as e:
-            result = ("/v1/fail", dict(receipt, why=str(e), **({"in": e.again} if e.again else {})))
+            result = ("/v1/fail", dict(receipt, why=plain(e), **({"in": e.again} if e.again else {})))
         except Dead as e:
-            result = ("/v1/fail", dict(receipt, why=str(e), outcome="dead"))
+            result = ("/v1/fail", dict(receipt, why=plain(e), outcome="dead"))
         except Exception as e:
-            result = ("/v1/fail", dict(receipt, why="%s: %s" % (type(e).__name__, e)))
+            result = ("/v1/fail", dict(receipt, why="%s: %s" % (type(e).__name__, plain(e))))
         finally:
             done.set()
             beat.join()
@@ -131,6 +131,11 @@ class Client:
     @staticmethod
     def path(topic):
         return "/v1/topics/%s/messages" % urllib.parse.quote(topic, safe="")
+
+
+def plain(error):
+    """What an error says. Names of files may have bytes that are not UTF-8, which the gateway does not take."""
+    return str(error).encode("utf-8", "replace").decode()
 
 
 def seconds(span):

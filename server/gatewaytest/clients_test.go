@@ -72,6 +72,31 @@ func TestClients(t *testing.T) {
 	}
 }
 
+// An error with half a character in it does not end a worker: the message would come again, and end the next one.
+func TestClientsSayWhy(t *testing.T) {
+	t.Parallel()
+	dir, server, at := proctest.New(t), servertest.Redis(t), freePort(t)
+	serving(t, dir, "gateway", at, server.Addr())
+	for language, args := range map[string][]string{
+		"python3": {"-c", `
+import rmq
+client = rmq.Client()
+def handle(message, batch):
+    raise rmq.Dead("no file \udcff")
+client.send("python", {"content": "1", "priority": 500, "kind": "priority"})
+print(client.handle(client.take(["python"]), handle, "60s"))`},
+		"node": {"--input-type=module", "-e", `
+const { Client, Dead } = await import('./rmq.mjs')
+const client = new Client()
+await client.send('node', { content: '1', priority: 500, kind: 'priority' })
+console.log(await client.handle(await client.take(['node']), () => { throw new Dead('no file \udcff') }, '60s'))`},
+	} {
+		if got := strings.ToLower(run(t, "", []string{"RMQ_URL=http://" + at}, language, args...)); got != "true\n" {
+			t.Errorf("%s: %s", language, got)
+		}
+	}
+}
+
 // What the Dockerfile and the manifest start, rmqd understands.
 func TestContainersStartWhatThereIs(t *testing.T) {
 	t.Parallel()
