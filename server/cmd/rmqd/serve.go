@@ -91,10 +91,24 @@ func (s *serving) run(ctx context.Context, setup *commands.Setup, _ []string) er
 	case <-ctx.Done():
 		fmt.Fprintln(setup.Errs, "ending: requests that are under way have 20 s")
 	}
+	return errors.Join(err, end(context.WithoutCancel(ctx), server, g, draining))
+}
+
+// closing is how long the gateway may take behind the requests. It does not have what is left of their time: that may be nothing.
+const closing = 4 * time.Second
+
+// end waits for requests that are under way, and cuts off those that take longer than they may.
+func end(ctx context.Context, server *http.Server, g *gateway.Gateway, draining time.Duration) error {
 	g.Drain()
-	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), draining)
+	within, cancel := context.WithTimeout(ctx, draining)
 	defer cancel()
-	return errors.Join(err, server.Shutdown(within), g.Close(within))
+	err := server.Shutdown(within)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = errors.Join(commands.Failed("requests were cut off that took longer than %v", draining), server.Close())
+	}
+	within, cancel = context.WithTimeout(ctx, closing)
+	defer cancel()
+	return errors.Join(err, g.Close(within))
 }
 
 // byFlag names the flag where an error names the field of the gateway's Config that it is for.
