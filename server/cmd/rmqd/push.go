@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -111,7 +112,7 @@ func (p *pushing) run(ctx context.Context, s *commands.Setup, _ []string) error 
 		for going := true; going; {
 			select {
 			case <-again:
-				p.reread(to, log)
+				p.reread(to, targets, log)
 			case <-ctx.Done():
 				going = false
 			}
@@ -223,9 +224,14 @@ func (p *pushing) open(ctx context.Context, s *commands.Setup, targets []webhook
 	return webhook.New(cfg)
 }
 
-// reread reads the secrets again. What is wrong with them changes nothing.
-func (p *pushing) reread(to *webhook.Push, log *zap.Logger) {
+// reread reads the secrets of what is sent again. What is wrong with them changes nothing, and neither does a target that is new.
+func (p *pushing) reread(to *webhook.Push, sent []webhook.Target, log *zap.Logger) {
 	targets, err := p.targets()
+	for _, t := range targets { // before any is changed
+		if !slices.ContainsFunc(sent, func(s webhook.Target) bool { return s.Topic.Name == t.Topic.Name }) {
+			err = fmt.Errorf("topic %s has a target since: start anew", t.Topic.Name)
+		}
+	}
 	for _, t := range targets {
 		if err == nil {
 			err = to.SetSecrets(t.Topic.Name, t.Secrets)

@@ -95,6 +95,28 @@ func TestPushIsSignalled(t *testing.T) {
 	failsWith(t, r, 1, words("explain orders order4"), "order4 is not here: never sent, handled already")
 }
 
+// A file that has a new target changes no secrets, since that needs another start: what the log says is so.
+func TestPushRereadsAllOrNothing(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "SQLite")
+	s.put("order1")
+	url, got := receiver(t, func(posted) {})
+	target := func(topic, secrets string) string {
+		return `{"topic":"` + topic + `","url":"` + url + `","secrets":[` + secrets + `],"allow_private":true}`
+	}
+	const two = `"` + hushes + `","whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"`
+	config := aFile(t, `{"targets":[`+target("orders", `"`+hushes+`"`)+`]}`)
+	p := s.push(build(t), "--config", config)
+	nextOf(t, got)
+	write(t, config, `{"targets":[`+target("orders", two)+`,`+target("bills", two)+`]}`)
+	must(t, p.Process.Signal(syscall.SIGHUP))
+	awaitText(t, p.errs, "topic bills has a target since: start anew")
+	s.put("order2")
+	if n := len(strings.Fields(nextOf(t, got).Get("Webhook-Signature"))); n != 1 {
+		t.Errorf("%d signatures", n)
+	}
+}
+
 // Two processes share the slots. One is killed while it waits for answers: the other goes on with all of it, and in each
 // slot one message after the other, with fences that only grow.
 func TestPushIsKilled(t *testing.T) {
