@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +86,31 @@ func TestLinesFarApart(t *testing.T) {
 		}
 		if line, err := answers.ReadString('\n'); err != nil || !strings.Contains(line, `"stored"`) || res.ProtoMajor != 2 {
 			t.Fatal(res.Proto, line, err)
+		}
+	}
+}
+
+// A stream that ends early leaves nothing behind: what is left of it is no request.
+func TestRestOfStream(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(cfg *Config) { cfg.MaxBody = 1 << 10 })
+	s.ask(201, "PUT", "/v1/topics/orders", map[string]any{"kind": "priority", "slots": 1})
+	for _, size := range []int{2 << 10, 100 << 10, 1 << 20} {
+		conn := s.dial()
+		go func() {
+			_, _ = io.WriteString(conn, "POST /v1/topics/orders/messages HTTP/1.1\r\nHost: x\r\nContent-Type: "+streamType+"\r\nContent-Length: "+strconv.Itoa(size)+"\r\n\r\n"+
+				strings.Repeat("x", size)+"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+		}()
+		answers := bufio.NewReader(conn)
+		res, err := http.ReadResponse(answers, nil)
+		must(t, err)
+		text, err := io.ReadAll(res.Body)
+		if err != nil || !strings.Contains(string(text), "the line is longer than 1024 bytes") || !res.Close {
+			t.Errorf("%d bytes: %v %s, and the connection is closed: %t", size, err, text, res.Close)
+		}
+		_, err = answers.ReadByte()
+		if late, is := err.(net.Error); err == nil || is && late.Timeout() {
+			t.Errorf("%d bytes: something comes behind it: %v", size, err)
 		}
 	}
 }

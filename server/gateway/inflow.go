@@ -47,12 +47,23 @@ func (c *call) sendStream() error {
 	}
 	_ = s.conn.SetReadDeadline(time.Time{}) // lines may be far apart; where it cannot be set, there is none
 	// A stopping gateway ends the reading; what was read is answered.
-	defer context.AfterFunc(c.closing, func() { _ = s.conn.SetReadDeadline(time.Unix(1, 0)) })()
+	cut := make(chan struct{})
+	stop := context.AfterFunc(c.closing, func() { _ = s.conn.SetReadDeadline(time.Unix(1, 0)); close(cut) })
+	defer func() {
+		if !stop() {
+			<-cut // with HTTP/2, a deadline that is set behind the request panics
+		}
+	}()
 	c.begun = true
 	h := c.w.Header()
 	h.Set("Content-Type", streamType)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // a proxy would keep the answers until the end
+	if c.r.ProtoMajor == 1 {
+		// What is left of a stream that ends early must not be taken for the next request; and net/http panics where it
+		// reads it to its end behind an answer that has begun before, and the connection lives on.
+		h.Set("Connection", "close")
+	}
 	c.w.WriteHeader(http.StatusOK)
 	for {
 		readErr := s.read()
