@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"fmt"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/message"
-	"github.com/slotmq/go-rmq/poll"
 	"github.com/slotmq/go-rmq/server/tokens"
 )
 
@@ -193,14 +191,5 @@ func TestUnknownTopicOfSome(t *testing.T) {
 		if text := p["detail"].(string); !strings.Contains(text, detail) || strings.Contains(text, "secret") {
 			t.Errorf("%s, want %s", text, detail)
 		}
-	}
-}
-
-// Too many takers are told to come again, as with all that is too much at once.
-func TestTooManyTakers(t *testing.T) {
-	t.Parallel()
-	c := &call{Gateway: newSite(t).Gateway}
-	if p := c.problem(fmt.Errorf("take: %w", poll.ErrTooMany)); p.Status != 429 || p.after == 0 {
-		t.Error(p.Status, p.after)
 	}
 }

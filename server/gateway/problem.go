@@ -152,8 +152,6 @@ func (c *call) problem(err error) *problem {
 		return &problem{Type: "conflict", Status: http.StatusConflict, Detail: plain(err)}
 	case errors.Is(err, producer.ErrUncertain), errors.Is(err, poll.ErrUncertain):
 		return &problem{Type: "unavailable", Status: http.StatusServiceUnavailable, Uncertain: true, Detail: plain(err) + "; asking for it again is safe", after: unavailableFor}
-	case errors.Is(err, poll.ErrTooMany):
-		return tooMany(unavailableFor, plain(err))
 	case errors.Is(err, producer.ErrQueueFull):
 		return &problem{Type: "queue-full", Status: http.StatusTooManyRequests, Detail: plain(err), after: unavailableFor}
 	case errors.Is(err, poll.ErrTooMany):
