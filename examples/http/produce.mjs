@@ -78,6 +78,7 @@ function refuse(why) {
 }
 
 async function main(topic, given, content) {
+  if (content === undefined) refuse('node produce.mjs TOPIC PRIORITY-OR-TIME CONTENT')
   const redis = new Redis(process.env.REDIS ?? '127.0.0.1:6379')
   const [kind, slots, literal, layout] = await redis.call('HMGET', `rmq:def{${topic}}`, 'kind', 'slots', 'literal', 'layout')
   if (kind === null) refuse(`there is no topic ${topic}: define it by rmq send ${topic} ${content} --kind …`)

@@ -78,4 +78,6 @@ def main(topic, value, content):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
     main(*sys.argv[1:])

@@ -8,7 +8,7 @@
 /** What the gateway says if it does not do something. */
 export class Problem extends Error {
   constructor(status, body) {
-    super(body.detail ?? `status ${status}`)
+    super(body.detail || `status ${status}`)
     Object.assign(this, { status, body })
   }
 }
@@ -26,7 +26,8 @@ export class Dead extends Error {}
 
 export class Client {
   constructor({ url = process.env.RMQ_URL ?? 'http://localhost:8080', token = process.env.RMQ_TOKEN, patience = 120 } = {}) {
-    Object.assign(this, { url: url.replace(/\/$/, ''), token, patience })
+    if (!/^https?:\/\/[^/]/.test(url)) throw new Error(`RMQ_URL is ${url}; it must be one such as http://localhost:8080`)
+    Object.assign(this, { url: url.replace(/\/+$/, ''), token, patience })
   }
 
   /** Sends one message: {content} and priority, range, in or at, as the topic's kind needs. */
@@ -67,6 +68,7 @@ export class Client {
       for (const message of batch.messages) await handle(message, batch)
       result = ['/v1/finish', receipt]
     } catch (e) {
+      if (!(e instanceof Failed || e instanceof Dead)) console.warn(`a message of ${batch.topic} failed:`, e)
       result = ['/v1/fail', { ...receipt, why: plain(e), in: e?.again, outcome: e instanceof Dead ? 'dead' : 'failed' }]
     } finally {
       clearInterval(beat)
@@ -77,12 +79,14 @@ export class Client {
   /** One request. It is repeated while no gateway can do it: sends merge, and a finish counts once. */
   async call(method, path, body, signal) {
     const over = Date.now() + 1000 * this.patience
+    let failures = 0
     for (let pause = 100; ; pause = Math.min(2 * pause, 2000)) {
       try {
         return await this.ask(method, path, body, signal)
       } catch (e) {
         const passes = !(e instanceof Problem) || e.status === 429 || e.status === 503
         if (!passes || signal?.aborted || Date.now() > over) throw e
+        if (++failures === 2) console.warn(`${this.url}${path}: ${e.cause?.message || e.message}; it is tried again for ${this.patience} s`)
       }
       await new Promise((go) => setTimeout(go, pause * (0.5 + Math.random() / 2)))
     }

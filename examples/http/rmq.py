@@ -7,18 +7,21 @@
 """
 import http.client
 import json
+import logging
 import os
 import random
 import threading
 import time
 import urllib.parse
 
+log = logging.getLogger("rmq")  # warnings go to stderr, if you set up nothing else
+
 
 class Problem(Exception):
     """What the gateway says if it does not do something."""
 
     def __init__(self, status, body):
-        super().__init__(body.get("detail", "status %d" % status))
+        super().__init__(body.get("detail") or "status %d" % status)
         self.status, self.body = status, body
 
 
@@ -36,7 +39,10 @@ class Dead(Exception):
 
 class Client:
     def __init__(self, url=None, token=None, patience=120):
-        self.url = urllib.parse.urlsplit(url or os.environ.get("RMQ_URL", "http://localhost:8080"))
+        url = url or os.environ.get("RMQ_URL", "http://localhost:8080")
+        self.url = urllib.parse.urlsplit(url.rstrip("/"))
+        if self.url.scheme not in ("http", "https") or not self.url.hostname:
+            raise ValueError("RMQ_URL is %r; it must be one such as http://localhost:8080" % url)
         self.token = token or os.environ.get("RMQ_TOKEN")
         self.patience = patience  # seconds for which a call is tried again while no gateway can do it
         self.local = threading.local()  # a connection for each thread
@@ -77,6 +83,7 @@ class Client:
         except Dead as e:
             result = ("/v1/fail", dict(receipt, why=plain(e), outcome="dead"))
         except Exception as e:
+            log.warning("a message of %s failed", batch["topic"], exc_info=True)
             result = ("/v1/fail", dict(receipt, why="%s: %s" % (type(e).__name__, plain(e))))
         finally:
             done.set()
@@ -94,7 +101,7 @@ class Client:
 
     def call(self, method, path, body=None):
         """One request. It is repeated while no gateway can do it: sends merge, and a finish counts once."""
-        over, pause = time.monotonic() + self.patience, 0.1
+        over, pause, failures = time.monotonic() + self.patience, 0.1, 0
         while True:
             try:
                 return self.ask(method, path, body)
@@ -102,6 +109,9 @@ class Client:
                 self.hang_up()
                 if isinstance(e, Problem) and e.status not in (429, 503) or time.monotonic() > over:
                     raise
+                failures += 1
+                if failures == 2:  # the first may be a connection that was idle for too long
+                    log.warning("%s%s: %s; it is tried again for %d s", self.url.geturl(), path, e, self.patience)
             time.sleep(pause * random.uniform(0.5, 1))
             pause = min(2 * pause, 2)
 
@@ -119,7 +129,7 @@ class Client:
         if answer.status == 204:
             return None
         body = json.loads(text) if "json" in answer.headers.get_content_type() else {"detail": text.decode(errors="replace")}
-        if answer.status >= 400:
+        if answer.status >= 300:
             raise Problem(answer.status, body)
         return body
 

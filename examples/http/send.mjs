@@ -6,6 +6,10 @@ import { createInterface } from 'node:readline'
 import { Client } from './rmq.mjs'
 
 const [topic, priority, content] = process.argv.slice(2)
+if (priority === undefined) {
+  console.error('node send.mjs TOPIC PRIORITY [CONTENT]; without a content, the lines of stdin are sent')
+  process.exit(1)
+}
 const client = new Client()
 
 async function send(batch) {

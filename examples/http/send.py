@@ -28,4 +28,6 @@ def report(answer):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) not in (3, 4):
+        sys.exit(__doc__)
     main(*sys.argv[1:])

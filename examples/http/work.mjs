@@ -8,6 +8,10 @@ async function handle(message, batch) {
   console.log(`${batch.topic} slot ${batch.slot}, attempt ${batch.attempt}: ${message.content}`)
 }
 
+if (process.argv.length < 3) {
+  console.error('node work.mjs TOPIC...')
+  process.exit(1)
+}
 const stop = new AbortController()
 for (const s of ['SIGINT', 'SIGTERM']) process.on(s, () => stop.abort())
 await new Client().work(process.argv.slice(2), handle, { signal: stop.signal })

@@ -15,6 +15,8 @@ def handle(message, batch):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
     client, stop = rmq.Client(), threading.Event()
 
     def end(*_):

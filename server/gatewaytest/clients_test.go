@@ -118,3 +118,47 @@ func TestContainersStartWhatThereIs(t *testing.T) {
 		}
 	}
 }
+
+// What a new user does wrong with the clients, they say at once.
+func TestClientsSayWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	for language, suffix := range map[string]string{"python3": "py", "node": "mjs"} {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			dir, server, at := proctest.New(t), servertest.Redis(t), freePort(t)
+			binary, err := rmqd()
+			must(t, err)
+			serving(t, dir, "gateway", at, server.Addr())
+			out, err := exec.Command(binary, "send", "orders", "order 0", "--priority", "500", "--kind", "priority", "--redis", "redis://"+server.Addr()).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			if got := run(t, "", []string{"RMQ_URL=http://" + at + "/"}, language, "send."+suffix, "orders", "500", "order 1"); got != "stored\n" {
+				t.Errorf("a URL with a slash at its end: %q", got)
+			}
+			for _, c := range []struct {
+				env  []string
+				args []string
+				says string
+			}{
+				{[]string{"RMQ_URL=" + at}, []string{"send." + suffix, "orders", "500", "x"}, "it must be one such as http://localhost:8080"},
+				{nil, []string{"send." + suffix}, "send." + suffix},
+				{nil, []string{"work." + suffix}, "work." + suffix},
+				{nil, []string{"produce." + suffix}, "produce." + suffix},
+			} {
+				if out, err := try(t, "", c.env, language, c.args...); err == nil || !strings.Contains(out, c.says) || strings.Contains(out, "main()") {
+					t.Errorf("%q: %v %s", c.args, err, out)
+				}
+			}
+			nowhere := freePort(t)
+			cmd := exec.Command(interpreter(t, language), "send."+suffix, "orders", "500", "x")
+			cmd.Dir, cmd.Env = clients(t), append(os.Environ(), "RMQ_URL=http://"+nowhere, "PYTHONDONTWRITEBYTECODE=1")
+			dir.Run("sender", cmd)
+			dir.Await("it says that there is no gateway", func() bool {
+				text, err := os.ReadFile(filepath.Join(dir.Path, "sender.err"))
+				must(t, err)
+				return strings.Contains(string(text), nowhere) && strings.Contains(string(text), "tried again for 120 s")
+			})
+		})
+	}
+}
