@@ -68,6 +68,7 @@ func TestFieldErrors(t *testing.T) {
 		`{"content":"x","priority":1e400}`:             {"priority", "number 1e400", "a whole number", "priority is a number 1e400; it must be a whole number"},
 		`{"content":7,"priority":20}`:                  {"content", "number", "a text", "content is a number; it must be a text"},
 		`{"content_base64":"?","priority":20}`:         {"content_base64", "another text", "base64", "it cannot be read: illegal base64 data at input byte 0"},
+		`{"content":"x","ttl":7}`:                      {"ttl", "number", `a text such as "90s"`, `ttl is a number; it must be a text such as "90s"`},
 		`{"content":"x","headers":{"a":7}}`:            {"headers", "number", "an object of texts", "headers is not an object of texts"},
 		`{"content":"x","prority":20}`:                 {"prority", "unknown", "a field that is known here", `it cannot be read: unknown field "prority"`},
 		`{"content":"x","ttl":"1"}`:                    {"ttl", "1", "a duration such as 90s, 1h30m or 7d", `ttl is "1", not a duration such as 90s, 1h30m or 7d`},

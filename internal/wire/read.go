@@ -44,7 +44,7 @@ func read(text []byte, into any) error {
 		return Plainer(err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there is something behind the JSON object")
+		return errors.New("there is something behind the JSON object; each one needs a line of its own")
 	}
 	return nil
 }
@@ -108,7 +108,11 @@ func Plainer(err error) error {
 	case errors.As(err, &wrong) && wrong.Field == "":
 		return fmt.Errorf("it is %s and not a JSON object", WithArticle(wrong.Value))
 	case errors.As(err, &wrong):
-		return &FieldError{Field: wrong.Field, Value: wrong.Value, Limit: typeName(wrong.Type), text: fmt.Sprintf("%s is %s; it must be %s", wrong.Field, WithArticle(wrong.Value), typeName(wrong.Type))}
+		limit := typeName(wrong.Type)
+		if durations[wrong.Field] {
+			limit = "a text such as \"90s\""
+		}
+		return &FieldError{Field: wrong.Field, Value: wrong.Value, Limit: limit, text: fmt.Sprintf("%s is %s; it must be %s", wrong.Field, WithArticle(wrong.Value), limit)}
 	case unknown:
 		return &FieldError{Field: strings.Trim(name, `"`), Value: "unknown", Limit: "a field that is known here", text: "it cannot be read: " + why}
 	case errors.As(err, &base): // of the only field that is
@@ -118,6 +122,9 @@ func Plainer(err error) error {
 	}
 	return fmt.Errorf("it cannot be read: %s", why)
 }
+
+// durations are the fields that programs take for numbers of seconds.
+var durations = map[string]bool{"range": true, "ceiling": true, "in": true, "unique": true, "ttl": true, "ttr": true, "wait": true}
 
 // WithArticle is what the parser calls a value, such as "array", in a sentence.
 func WithArticle(value string) string {

@@ -136,14 +136,16 @@ func TestBadRequests(t *testing.T) {
 		{400, "POST", "/v1/take", "{\"topics\":[\"\xff\"]}", "not UTF-8", ""},
 		{400, "POST", "/v1/take", `{"topics":[orders]}`, "not JSON", ""},
 		{422, "POST", "/v1/take", `{"topics":"orders"}`, "topics is a string", "topics"},
-		{422, "POST", "/v1/take", `{}`, "topics is 0; it must be 1 to 100", "topics"},
+		{422, "POST", "/v1/take", `{}`, "topics is missing; it must be 1 to 100 names", "topics"},
 		{422, "POST", "/v1/take", `{"topic":"orders"}`, `there is no field "topic" here`, "topic"},
 		{422, "POST", "/v1/take", `{"topics":["orders"],"most":257}`, "most is 257; it must be 1 to 256", "most"},
 		{422, "POST", "/v1/take", `{"topics":["orders"],"ttr":"1ms"}`, "ttr is 1ms; it must be from 1s to 12h", "ttr"},
-		{422, "POST", "/v1/take", `{"topics":["orders"],"ttr":60}`, "ttr is a number", "ttr"},
+		{422, "POST", "/v1/take", `{"topics":["orders"],"ttr":60}`, `ttr is a number; it must be a text such as "90s"`, "ttr"},
 		{422, "POST", "/v1/take", `{"topics":["orders"],"wait":"61s"}`, "wait is 61s; it must be at most 60s", "wait"},
 		{422, "POST", "/v1/take", `{"topics":["orders"],"wait":"soon"}`, "wait is soon; it must be a duration such as 90s", "wait"},
-		{404, "POST", "/v1/take", `{"topics":["nothing"]}`, `no such topic; the first send to it makes it; or define it by PUT /v1/topics/TOPIC`, ""},
+		{404, "POST", "/v1/take", `{"topics":["nothing"]}`, `no such topic; the first send to it makes it; a new topic needs a kind, once: {"kind": "priority"}`, ""},
+		{422, "POST", "/v1/finish", `{}`, "receipt is missing; it must be the receipt of a take", "receipt"},
+		{422, "POST", "/v1/extend", `{}`, "receipt is missing", "receipt"},
 		{422, "POST", "/v1/finish", `{"receipt":"x"}`, "receipt is another text; it must be the receipt of a take", "receipt"},
 		{422, "POST", "/v1/finish", `{"receipt":"RECEIPT","results":[{"outcome":"good"}]}`, "results[0].outcome is good; it must be failed, dead, later or not_started", "results[0].outcome"},
 		{422, "POST", "/v1/finish", `{"receipt":"RECEIPT","results":[{"outcome":"failed","content":"2"}]}`, `must be that of a message of the batch`, "content"},
@@ -164,7 +166,7 @@ func TestBadRequests(t *testing.T) {
 		}
 	}
 	p := s.wrong(415, "POST", "/v1/take", `topics=orders`, map[string]string{"Content-Type": "application/x-www-form-urlencoded"})
-	if p["limit"] != "application/json" {
+	if p["limit"] != "application/json" || !strings.Contains(p["detail"].(string), "curl --json in place of -d") {
 		t.Error(p)
 	}
 	// One place is there for those who wait.

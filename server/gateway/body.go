@@ -19,6 +19,7 @@ import (
 const (
 	jsonType   = "application/json"
 	streamType = "application/x-ndjson"
+	formType   = "application/x-www-form-urlencoded" // of curl -d, and not read
 )
 
 // bodyType is the type of the body, one of those that are read.
@@ -30,8 +31,11 @@ func (c *call) bodyType(read ...string) (string, error) {
 			return t, nil
 		}
 	}
-	return "", &problem{Type: "wrong-type", Status: http.StatusUnsupportedMediaType, Field: "Content-Type", Value: shorten(given), Limit: strings.Join(read, " or "),
-		Detail: fmt.Sprintf("Content-Type is %q; it must be %s", shorten(given), strings.Join(read, " or "))}
+	detail := fmt.Sprintf("Content-Type is %q; it must be %s", shorten(given), strings.Join(read, " or "))
+	if is == formType {
+		detail += ": give curl --json in place of -d, or -H 'Content-Type: application/json' beside it"
+	}
+	return "", &problem{Type: "wrong-type", Status: http.StatusUnsupportedMediaType, Field: "Content-Type", Value: shorten(given), Limit: strings.Join(read, " or "), Detail: detail}
 }
 
 // read reads the body into a struct. Fields that are not known are refused: one that is misspelt would be missing.

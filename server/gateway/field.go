@@ -17,6 +17,7 @@ var fieldNames = map[string]string{
 	"MaxLate":    "max_late",
 	"slot":       "slots",
 	"OlderThan":  "died_before",
+	"FixedTime":  "fixed-time message",
 
 	"the time of Later":                "in",
 	"the time until the next delivery": "in",
@@ -35,7 +36,7 @@ func fieldName(field string) string {
 }
 
 // goNames are those of fields of messages and topics, as errors of the library write them.
-var goNames = regexp.MustCompile(`\b(Topic\.Notes|Notes|SlotBasis|Range|Extend|Ceiling|Priority|At|In|Unique|TTL|Headers)\b`)
+var goNames = regexp.MustCompile(`\b(Topic\.Notes|Notes|SlotBasis|Range|Extend|Ceiling|Priority|At|In|Unique|TTL|Headers|FixedTime)\b`)
 
 // inJSON is a text of the library with the names that fields have in JSON.
 func inJSON(text string) string { return goNames.ReplaceAllStringFunc(text, fieldName) }

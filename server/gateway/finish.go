@@ -106,6 +106,9 @@ func (c *call) end(receipt string, verdicts []poll.Verdict, said outcomes) error
 
 // mayFinish is an error unless the receipt is one, of a topic of which who asks may take.
 func (c *call) mayFinish(receipt string) error {
+	if receipt == "" {
+		return invalid("receipt", "missing", "the receipt of a take, whole and unchanged")
+	}
 	topic, err := poll.TopicOf(receipt)
 	if err != nil {
 		return err

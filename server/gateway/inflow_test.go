@@ -151,7 +151,7 @@ func TestStream(t *testing.T) {
 		{`{"content":"a"}`, "a message needs a priority", 422},
 		{`{"content":"a","prority":20}`, `unknown field "prority"`, 422},
 		{`{"content":"a","priority":20,"kind":"priority"}`, `unknown field "kind"`, 422},
-		{`{"content":"a","priority":20} {}`, "behind the JSON object", 400},
+		{`{"content":"a","priority":20} {}`, "behind the JSON object; each one needs a line of its own", 400},
 		{`{"content":"a","priority":20`, "has no end", 400},
 		{`[]`, "not a JSON object", 400},
 		{"{\"content\":\"\xff\",\"priority\":20}", "not UTF-8", 400},

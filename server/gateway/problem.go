@@ -147,7 +147,7 @@ func (c *call) problem(err error) *problem {
 			}
 		}
 		return &problem{Type: "unknown-topic", Status: http.StatusNotFound,
-			Detail: what + `; or define it by PUT /v1/topics/TOPIC with {"kind": "priority"}, "range-merge" or "fixed-time"`}
+			Detail: what + `; a new topic needs a kind, once: {"kind": "priority"}, "range-merge" or "fixed-time", beside the content or the messages of a send, or by PUT /v1/topics/TOPIC`}
 	case errors.Is(err, message.ErrTopicConflict), errors.Is(err, poll.ErrZooKeeper), errors.Is(err, inspector.ErrNotWaiting), errors.Is(err, inspector.ErrSeveral), errors.Is(err, producer.ErrPast):
 		return &problem{Type: "conflict", Status: http.StatusConflict, Detail: plain(err)}
 	case errors.Is(err, producer.ErrUncertain), errors.Is(err, poll.ErrUncertain):

@@ -74,7 +74,7 @@ func (s *sending) readMany(d *json.Decoder) error {
 	case err != nil:
 		return unreadable(err)
 	case t != json.Delim('['):
-		return invalid("messages", fmt.Sprint(t), "an array of messages")
+		return invalid("messages", "something else", "an array of messages")
 	}
 	var m wire.Message
 	for d.More() {
@@ -96,7 +96,7 @@ func (s *sending) readMany(d *json.Decoder) error {
 		x.note(m.Draft(wire.Draft{}, humantime.ParseStamp))
 	}
 	if len(s.items) == 0 {
-		return invalid("messages", "0", fmt.Sprintf("1 to %d messages", maxBatch))
+		return invalid("messages", "empty", fmt.Sprintf("1 to %d messages", maxBatch))
 	}
 	_, err = d.Token()
 	if err != nil {

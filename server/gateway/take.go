@@ -52,6 +52,9 @@ func (c *call) take() error {
 	if err := c.read(&asked); err != nil {
 		return err
 	}
+	if len(asked.Topics) == 0 {
+		return invalid("topics", "missing", fmt.Sprintf("1 to %d names of topics", poll.MostTopics))
+	}
 	o := poll.Take{Most: asked.Most}
 	if err := spans(field{"ttr", asked.TTR, &o.TTR}, field{"wait", asked.Wait, &o.Wait}); err != nil {
 		return err

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
@@ -99,7 +102,8 @@ func TestTakeInOrder(t *testing.T) {
 // Who goes away while waiting gets nothing, and nothing is lost to it.
 func TestTakerGoesAway(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
+	logger, logged := observer.New(zap.WarnLevel)
+	s := newSite(t, func(cfg *Config) { cfg.Logger = zap.New(logger) })
 	s.send(orders, message.Priority{Content: "order 1", Priority: 500})
 	held := s.ask(200, "POST", "/v1/take", map[string]any{"topics": []string{"orders"}, "wait": "20s"})
 	s.ask(200, "POST", "/v1/finish", map[string]any{"receipt": held["receipt"]})
@@ -120,7 +124,14 @@ func TestTakerGoesAway(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	await(t, func() bool { return len(s.waiting) == 0 })
+	await(t, func() bool {
+		answer := httptest.NewRecorder()
+		s.ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
+		return strings.Contains(answer.Body.String(), `rmq_gateway_requests_total{route="POST /v1/take",status="0"} 1`)
+	})
+	if all := logged.All(); len(all) != 0 { // it is no failure
+		t.Error(all)
+	}
 	s.send(orders, message.Priority{Content: "order 2", Priority: 500})
 	if held := s.ask(200, "POST", "/v1/take", map[string]any{"topics": []string{"orders"}, "wait": "20s"}); first(held)["content"] != "order 2" || held["attempt"] != 1.0 {
 		t.Error(held)
