@@ -113,7 +113,7 @@ func TestContainersStartWhatThereIs(t *testing.T) {
 			args = append(args, strings.Trim(word, ` "`))
 		}
 		out, err := exec.Command(binary, args...).CombinedOutput()
-		if err == nil || string(out) != "rmqd: --tokens: read tokens: open /etc/rmqd/tokens.json: no such file or directory\n" {
+		if err == nil || string(out) != "rmqd: --tokens: read tokens: open /etc/rmqd/tokens.json: no such file or directory; rmqd token NAME --tokens /etc/rmqd/tokens.json makes it\n" {
 			t.Errorf("%s: rmqd %q: %v %s", file, args, err, out)
 		}
 	}

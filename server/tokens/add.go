@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // Add makes a token for a holder, adds its hash to a file, and returns it: the file does not have it. The file
@@ -34,6 +35,9 @@ func add(path string, h Holder) (string, error) {
 		if holders, err = parse(text); err != nil {
 			return "", err
 		}
+	}
+	if slices.ContainsFunc(holders, func(other *Holder) bool { return other.Name == h.Name }) {
+		return "", fmt.Errorf("token %q: there is one of this name: give another name, or take its entry out of the file", h.Name)
 	}
 	var token string
 	token, h.SHA256 = fresh()

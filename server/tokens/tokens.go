@@ -30,6 +30,8 @@ const (
 
 var rights = []Right{Send, Take, Look, Act}
 
+const rightNames = "send, take, look, act"
+
 // Holder is who has a token.
 type Holder struct {
 	Name   string   `json:"name"`
@@ -133,11 +135,11 @@ func (h *Holder) check() error {
 	}
 	copy(h.hash[:], sum)
 	if len(h.Rights) == 0 {
-		return fmt.Errorf("rights is empty; it must have some of %q", rights)
+		return fmt.Errorf("rights is empty; it must have some of %s", rightNames)
 	}
 	for _, r := range h.Rights {
 		if !slices.Contains(rights, r) {
-			return fmt.Errorf("rights has %q; it must be one of %q", r, rights)
+			return fmt.Errorf("rights has %q; it must be one of %s", r, rightNames)
 		}
 	}
 	if len(h.Topics) == 0 {

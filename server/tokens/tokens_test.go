@@ -65,11 +65,11 @@ func TestAddRefuses(t *testing.T) {
 		change func(*Holder)
 		says   string
 	}{
-		{func(*Holder) {}, "there are two of this name"},
+		{func(*Holder) {}, "there is one of this name: give another name"},
 		{func(h *Holder) { h.Name = "" }, "name is missing"},
 		{func(h *Holder) { h.Name = "a\nb" }, "control characters"},
 		{func(h *Holder) { h.Name, h.Rights = "x", nil }, "rights is empty"},
-		{func(h *Holder) { h.Name, h.Rights = "x", []Right{"all"} }, `rights has "all"; it must be one of ["send" "take" "look" "act"]`},
+		{func(h *Holder) { h.Name, h.Rights = "x", []Right{"all"} }, `rights has "all"; it must be one of send, take, look, act`},
 		{func(h *Holder) { h.Name, h.Topics = "x", nil }, "topics is empty"},
 		{func(h *Holder) { h.Name, h.Topics = "x", []string{""} }, "which is no name and no pattern"},
 	} {
@@ -97,7 +97,8 @@ func TestReread(t *testing.T) {
 	must(t, err)
 	hash := f.Find(token).SHA256
 	for text, says := range map[string]string{
-		"":                  `it is not as {"tokens"`,
+		"": `it is not as {"tokens"`,
+		fmt.Sprintf(`{"tokens":[{"name":"a","sha256":"%s","rights":["send"],"topics":["*"]},{"name":"a","sha256":"%s","rights":["send"],"topics":["*"]}]}`, hash, strings.Repeat("0", 64)): `token "a": there are two of this name`,
 		"[]":                `it is not as {"tokens"`,
 		`{"tokens":[]}`:     "it has no tokens, so no one may do anything",
 		`{"tokens":[null]}`: "token 1: name is missing",

@@ -134,7 +134,7 @@ func (t Target) checkURL() error {
 	case u.Scheme == "":
 		return refuse("URL", "without https://", "such as https://shop.example/hooks")
 	case u.Scheme != "https" && u.Scheme != "http":
-		return refuse("URL", fmt.Sprintf("one of %.20q", u.Scheme), "one of https, such as https://shop.example/hooks")
+		return refuse("URL", fmt.Sprintf("of the scheme %.20q", u.Scheme), "https, such as https://shop.example/hooks")
 	case u.Hostname() == "":
 		return refuse("URL", "without a host", "such as https://shop.example/hooks")
 	case u.User != nil:

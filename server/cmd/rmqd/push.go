@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -179,12 +180,15 @@ var flagOf = map[string]string{
 	"Topic.Name": "--topic", "URL": "--to", "Secrets": "--secret-file", "Timeout": "--timeout", "Concurrency": "--concurrency", "ContentType": "--content-type",
 }
 
+// inFlags are the flags for what a target can allow.
+var inFlags = strings.NewReplacer("allow http for this target", "give --allow-http", "allow private addresses for this target", "give --allow-private")
+
 func asFlag(err error) error {
 	var invalid *rmq.InvalidError
 	if !errors.As(err, &invalid) {
 		return err
 	}
-	return commands.Misused("%w", &rmq.InvalidError{Field: cmp.Or(flagOf[invalid.Field], invalid.Field), Value: invalid.Value, Limit: invalid.Limit})
+	return commands.Misused("%w", &rmq.InvalidError{Field: cmp.Or(flagOf[invalid.Field], invalid.Field), Value: invalid.Value, Limit: inFlags.Replace(invalid.Limit)})
 }
 
 // open makes what sends, with the definitions of the topics.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -126,6 +127,9 @@ func (s *serving) open(ctx context.Context, setup *commands.Setup, log *zap.Logg
 	s.gateway.Logger, s.gateway.Namespace = log, setup.Namespace
 	if s.tokens != "" {
 		if s.gateway.Tokens, err = tokens.Open(s.tokens); err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				return commands.Misused("--tokens: %w; rmqd token NAME --tokens %s makes it", err, s.tokens)
+			}
 			return commands.Misused("--tokens: %w", err)
 		}
 	}

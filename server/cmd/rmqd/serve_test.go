@@ -144,7 +144,7 @@ func TestServeWithTokensAndTLS(t *testing.T) {
 	s := newShop(t, "SQLite")
 	s.order("order 1")
 	file := filepath.Join(t.TempDir(), "tokens.json")
-	token := strings.TrimSpace(s.text([]string{"token", "worker", "--tokens", file, "--rights", "take", "--topics", "orders"}))
+	token := strings.TrimSpace(s.text([]string{"token", "worker", "--tokens", file, "--rights", "look, take", "--topics", "mails, orders"}))
 	cert, key, roots := servertest.Certificate(t)
 	d := serve(t, s.server.Addr(), "--listen", ":0", "--tokens", file, "--tls-cert", cert, "--tls-key", key)
 	_, port, err := net.SplitHostPort(strings.TrimPrefix(d.url, "https://"))
@@ -203,7 +203,7 @@ func TestServeRefuses(t *testing.T) {
 		{2, "--listen 8080", `--listen is "8080"; it must be host:port`},
 		{1, "--listen " + taken.Addr().String(), "is the port in use"},
 		{2, "--tokens " + wrong, "it has no tokens, so no one may do anything"},
-		{2, "--tokens nothing.json", "nothing.json: no such file"},
+		{2, "--tokens nothing.json", "nothing.json: no such file or directory; rmqd token NAME --tokens nothing.json makes it"},
 		{2, "--tls-cert x", "give both --tls-cert and --tls-key"},
 		{2, "--tls-cert x --tls-key y", "--tls-cert and --tls-key: open x"},
 		{2, "--max-body 1", "--max-body is 1; it must be from 1 KiB to 1 GiB"},

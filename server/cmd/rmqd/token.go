@@ -26,9 +26,12 @@ extend), look (see all), act (requeue, delete, pause, limit, restore).`,
 		rights := flags.String("rights", "send,take,look", "what it may, as a `list`")
 		topics := flags.String("topics", "*", "where it may that: a `list` of topics, with * for any text")
 		return func(_ context.Context, s *commands.Setup, args []string) error {
-			h := tokens.Holder{Name: args[0], Topics: strings.Split(*topics, ",")}
+			h := tokens.Holder{Name: args[0]}
+			for _, topic := range strings.Split(*topics, ",") {
+				h.Topics = append(h.Topics, strings.TrimSpace(topic))
+			}
 			for _, r := range strings.Split(*rights, ",") {
-				h.Rights = append(h.Rights, tokens.Right(r))
+				h.Rights = append(h.Rights, tokens.Right(strings.TrimSpace(r)))
 			}
 			token, err := tokens.Add(*file, h)
 			if err != nil {
