@@ -1,4 +1,5 @@
-# rmqd, which serves topics over HTTP and posts them to webhooks: docs/HTTP.md, docs/WEBHOOKS.md.
+# rmqd, which serves topics over HTTP and posts them to webhooks: docs/HTTP.md, docs/WEBHOOKS.md. User 65532 must be able to
+# read tokens.json.
 #
 #	docker build -t rmqd .
 #	docker run -e RMQ_REDIS=redis://redis:6379 -v ./tokens.json:/etc/rmqd/tokens.json:ro -p 8080:8080 rmqd
