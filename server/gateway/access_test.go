@@ -104,7 +104,7 @@ func TestRequestsPerSecond(t *testing.T) {
 	s.token = of["worker"]
 	s.wrong(404, "POST", "/v1/take", map[string]any{"topics": []string{"orders"}})
 	p := s.wrong(429, "POST", "/v1/take", map[string]any{"topics": []string{"orders"}})
-	if p["type"] != "urn:rmq:too-many" || !strings.Contains(p["detail"].(string), `the token "worker" may make 0.001 requests a second`) {
+	if p["type"] != "urn:rmq:too-many" || !strings.Contains(p["detail"].(string), `the token "worker" may make 0.001 requests a second; ask again in `) {
 		t.Error(p)
 	}
 	req, err := http.NewRequest("POST", s.url+"/v1/take", strings.NewReader("{}"))

@@ -41,7 +41,7 @@ func TestUncertainSends(t *testing.T) {
 	}
 	unheard(func() {
 		problem := s.ask(503, "POST", path, one)
-		if problem["uncertain"] != true || !strings.Contains(problem["detail"].(string), "asking for it again is safe") {
+		if problem["uncertain"] != true || !strings.Contains(problem["detail"].(string), "; ask again in 1 s, which is safe even if it was done") {
 			t.Error(problem)
 		}
 	})

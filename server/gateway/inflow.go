@@ -83,7 +83,7 @@ func (s *inflow) ended(err error) *problem {
 	switch {
 	case s.closing.Err() != nil:
 		return &problem{Type: "unavailable", Status: http.StatusServiceUnavailable,
-			Detail: "this gateway is being stopped: send again from this line on, and the next one answers", after: unavailableFor}
+			Detail: "this gateway is being stopped: send again from this line on", after: unavailableFor}
 	case errors.Is(err, errLongLine):
 		return &problem{Type: "too-large", Status: http.StatusRequestEntityTooLarge, Limit: fmt.Sprintf("%d bytes", s.cfg.MaxBody),
 			Detail: fmt.Sprintf("the line is longer than %d bytes, and the stream ends here: start rmqd serve with a larger --max-body", s.cfg.MaxBody)}

@@ -36,7 +36,7 @@ func (c *call) undone(err error) error {
 	}
 	if !p.Uncertain {
 		p.Uncertain = true
-		p.Detail += "; a part of it may be done, and asking for it again is safe"
+		p.Detail += "; a part of it may be done"
 	}
 	return &p
 }

@@ -107,7 +107,7 @@ func (c *call) stopIfGone() {
 func (c *call) write(p *problem) {
 	h := c.w.Header()
 	if p.after > 0 {
-		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(p.after.Seconds()))))
+		h.Set("Retry-After", strconv.Itoa(p.seconds()))
 	}
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Cache-Control", "no-store")
@@ -115,9 +115,18 @@ func (c *call) write(p *problem) {
 	_ = json.NewEncoder(c.w).Encode(c.full(p)) // whoever asked may have gone
 }
 
+// seconds are after how many one may ask again.
+func (p *problem) seconds() int { return int(math.Ceil(p.after.Seconds())) }
+
 // full is a problem as it is written.
 func (c *call) full(p *problem) *problem {
 	full := *p
+	if p.after > 0 {
+		full.Detail += fmt.Sprintf("; ask again in %d s", p.seconds())
+		if p.Uncertain {
+			full.Detail += ", which is safe even if it was done"
+		}
+	}
 	full.Type, full.Title = "urn:rmq:"+p.Type, titles[p.Type]
 	return &full
 }
@@ -151,13 +160,13 @@ func (c *call) problem(err error) *problem {
 	case errors.Is(err, message.ErrTopicConflict), errors.Is(err, poll.ErrZooKeeper), errors.Is(err, inspector.ErrNotWaiting), errors.Is(err, inspector.ErrSeveral), errors.Is(err, producer.ErrPast):
 		return &problem{Type: "conflict", Status: http.StatusConflict, Detail: plain(err)}
 	case errors.Is(err, producer.ErrUncertain), errors.Is(err, poll.ErrUncertain):
-		return &problem{Type: "unavailable", Status: http.StatusServiceUnavailable, Uncertain: true, Detail: plain(err) + "; asking for it again is safe", after: unavailableFor}
+		return &problem{Type: "unavailable", Status: http.StatusServiceUnavailable, Uncertain: true, Detail: plain(err), after: unavailableFor}
 	case errors.Is(err, producer.ErrQueueFull):
 		return &problem{Type: "queue-full", Status: http.StatusTooManyRequests, Detail: plain(err), after: unavailableFor}
 	case errors.Is(err, poll.ErrTooMany):
 		return tooMany(unavailableFor, plain(err))
 	case errors.Is(err, message.ErrClosed), c.closing.Err() != nil:
-		return &problem{Type: "unavailable", Status: http.StatusServiceUnavailable, Detail: "this gateway is being stopped: ask again, and the next one answers", after: unavailableFor}
+		return &problem{Type: "unavailable", Status: http.StatusServiceUnavailable, Detail: "this gateway is being stopped, and another one answers", after: unavailableFor}
 	case redis.HasErrorPrefix(err, "OOM"):
 		return &problem{Type: "unavailable", Status: http.StatusServiceUnavailable, Detail: "Redis is full: it needs more memory, or fewer messages: " + plain(err), after: 10 * time.Second}
 	case redis.HasErrorPrefix(err, "NOPERM"):

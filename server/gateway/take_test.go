@@ -169,7 +169,7 @@ func TestRedisAway(t *testing.T) {
 	if p := s.ask(503, "POST", "/v1/extend", map[string]any{"receipt": held["receipt"]}); p["type"] != "urn:rmq:unavailable" || p["uncertain"] != nil {
 		t.Error(p)
 	}
-	if p := s.ask(503, "POST", "/v1/take", map[string]any{"topics": []string{"bills"}}); p["type"] != "urn:rmq:unavailable" {
+	if p := s.ask(503, "POST", "/v1/take", map[string]any{"topics": []string{"bills"}}); p["type"] != "urn:rmq:unavailable" || !strings.HasSuffix(p["detail"].(string), "; ask again in 1 s") {
 		t.Error(p)
 	}
 }

@@ -126,8 +126,7 @@ func TestClientsSayWhatIsWrong(t *testing.T) {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
 			dir, server, at := proctest.New(t), servertest.Redis(t), freePort(t)
-			binary, err := rmqd()
-			must(t, err)
+			binary := rmqd(t)
 			serving(t, dir, "gateway", at, server.Addr())
 			out, err := exec.Command(binary, "send", "orders", "order 0", "--priority", "500", "--kind", "priority", "--redis", "redis://"+server.Addr()).CombinedOutput()
 			if err != nil {
