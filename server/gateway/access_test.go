@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -194,4 +195,24 @@ func TestUnknownTopicOfSome(t *testing.T) {
 			t.Errorf("%s, want %s", text, detail)
 		}
 	}
+}
+
+// A page of another site cannot have the browser of somebody on this machine change anything.
+func TestPagesOfOtherSites(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(cfg *Config) { cfg.SDMQ = true })
+	s.send(orders, message.Priority{Content: "1", Priority: 100})
+	for _, from := range []map[string]string{{"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://elsewhere.example"}} {
+		for _, path := range []string{"POST /v1/topics/orders/pause", "POST /v1/take", "GET /get/orders", "GET /delete?jobId=orders:MQ"} {
+			method, path, _ := strings.Cut(path, " ")
+			if p := s.wrong(403, method, path, nil, from); !strings.Contains(fmt.Sprint(p), "a page of another site asks for this") {
+				t.Errorf("%s %s: %v", method, path, p)
+			}
+		}
+	}
+	if slots, err := s.inspector.Slots(ctx, "orders"); err != nil || !slots[0].Paused.IsZero() {
+		t.Error("it is paused", err)
+	}
+	s.wrong(200, "GET", "/v1/topics", nil, map[string]string{"Sec-Fetch-Site": "cross-site"}) // the browser does not show it to the page
+	s.ask(200, "POST", "/v1/topics/orders/pause", nil)
 }

@@ -120,7 +120,10 @@ func (g *Gateway) handler(r route) http.Handler {
 			g.unknown(w, req)
 			return
 		}
-		err := g.access.check(c)
+		err := c.ofOtherSites(r)
+		if err == nil {
+			err = g.access.check(c)
+		}
 		if err == nil {
 			c.note()
 			err = r.serve(c)

@@ -70,6 +70,10 @@ func (s *serving) run(ctx context.Context, setup *commands.Setup, _ []string) er
 		return commands.Misused("give both --tls-cert and --tls-key, or neither of them")
 	}
 	log := s.log.logger(setup.Errs)
+	if err := s.readTokens(); err != nil {
+		return err
+	}
+	defer s.rereadOnHangup(log)() // from now on SIGHUP does not end the process
 	listener, err := s.bind(ctx)
 	if err != nil {
 		return err
@@ -82,7 +86,6 @@ func (s *serving) run(ctx context.Context, setup *commands.Setup, _ []string) er
 	if err != nil {
 		return byFlag(err)
 	}
-	defer s.rereadOnHangup(log)()
 	server := serverOf(g, log)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
@@ -125,14 +128,6 @@ func byFlag(err error) error {
 // open connects to what the gateway needs.
 func (s *serving) open(ctx context.Context, setup *commands.Setup, log *zap.Logger) (err error) {
 	s.gateway.Logger, s.gateway.Namespace = log, setup.Namespace
-	if s.tokens != "" {
-		if s.gateway.Tokens, err = tokens.Open(s.tokens); err != nil {
-			if errors.Is(err, fs.ErrNotExist) {
-				return commands.Misused("--tokens: %w; rmqd token NAME --tokens %s makes it", err, s.tokens)
-			}
-			return commands.Misused("--tokens: %w", err)
-		}
-	}
 	if setup.ZooKeeper.Servers != nil {
 		s.gateway.Slots = slots.ZooKeeper(setup.ZooKeeper)
 	}
@@ -141,6 +136,21 @@ func (s *serving) open(ctx context.Context, setup *commands.Setup, log *zap.Logg
 	}
 	s.gateway.Redis, err = setup.Redis(ctx)
 	return err
+}
+
+// readTokens reads the file of tokens, if there is to be one.
+func (s *serving) readTokens() (err error) {
+	if s.tokens == "" {
+		return nil
+	}
+	s.gateway.Tokens, err = tokens.Open(s.tokens)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return commands.Misused("--tokens: %w; rmqd token NAME --tokens %s makes it", err, s.tokens)
+	case err != nil:
+		return commands.Misused("--tokens: %w", err)
+	}
+	return nil
 }
 
 // bind listens. Who reaches a port without tokens may do everything, so it must be one of this machine only.
