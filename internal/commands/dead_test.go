@@ -101,6 +101,30 @@ func TestDeadList(t *testing.T) {
 	})
 }
 
+// Those that died for one reason are counted together, whatever numbers it has.
+func TestDeadByReason(t *testing.T) {
+	onEach(t, func(t *testing.T, s at) {
+		_, died := topicWithDead(t, s.rdb)
+		wantText(t, s.text(t, "dead", "list", "orders", "--by", "reason"), `
+			DEAD  LATEST  CONTENT  LAST ERROR
+			15  SPAN ago  order 4728  the shop timed out
+			13  SPAN ago  order 4727  no such shop
+			1  SPAN ago  order 4729  (not known)
+			1  SPAN ago  "a\x00b\r\n\xff\xfe {3} \"q\" \x1b[SPAN'é\…  "\x1b[#mno such shop"
+			30 dead messages for 4 reasons`)
+		wantText(t, s.text(t, "dead", "list", "orders", "--by", "reason", "--limit", "1", "--reason", "shop"), `
+			DEAD  LATEST  CONTENT  LAST ERROR
+			15  SPAN ago  order 4728  the shop timed out
+			29 dead messages for 3 reasons; 2 reasons more with --limit 0`)
+		all := s.objects(t, "dead", "list", "orders", "--by", "reason")
+		if len(all) != 4 {
+			t.Errorf("%d reasons", len(all))
+		}
+		wantJSON(t, all[0], fmt.Sprintf(`{"count":15,"first_died":"%s","last_died":"%s","reason":"the shop timed out","topic":"orders"}`, stampText(died(0)), stampText(died(28))), "latest")
+		s.refused(t, 2, `--by is "age"; it must be reason`, "dead", "list", "orders", "--by", "age")
+	})
+}
+
 func TestDeadShow(t *testing.T) {
 	onEach(t, func(t *testing.T, s at) {
 		_, died := topicWithDead(t, s.rdb)

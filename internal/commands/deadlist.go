@@ -13,12 +13,16 @@ import (
 
 func (a *app) deadListCommand() *cobra.Command {
 	var f *deadFilter
+	var by string
 	cmd := &cobra.Command{
 		Use:   "list TOPIC",
 		Short: "List dead messages, the latest first",
 		Long: `List dead messages of a topic, the latest first, each with its last error, and
-say how many there are.`,
+say how many there are. With --by reason those are counted together whose last
+errors are equal but for numbers, which are shown as #; --limit is how many
+reasons are listed.`,
 		Example: `  rmq dead list orders
+  rmq dead list orders --by reason
   rmq dead list orders --reason "timed out" --newer-than 2h
   rmq dead list orders --content 'order 47*' --limit 100`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -34,6 +38,13 @@ say how many there are.`,
 			q, err := f.query(now)
 			if err != nil {
 				return err
+			}
+			switch by {
+			case "":
+			case "reason":
+				return a.deadReasons(ctx, i, args[0], q, now)
+			default:
+				return misused("--by is %q; it must be reason", by)
 			}
 			q.Newest = true
 			table := a.table("died", "slot#", "attempts#", "content", "last error")
@@ -90,6 +101,7 @@ say how many there are.`,
 		},
 	}
 	f = filters(cmd, 20)
+	cmd.Flags().StringVar(&by, "by", "", "count them by their `reason`")
 	return cmd
 }
 

@@ -28,6 +28,22 @@ func DeadOf(e inspector.Entry, inBase64 bool) Dead {
 	return j
 }
 
+// Reason is why messages are dead.
+type Reason struct {
+	Topic  string `json:"topic"`
+	Reason string `json:"reason,omitempty"` // none: it is not known
+	Rest   bool   `json:"rest,omitempty"`   // of all other reasons
+	Count  int    `json:"count"`
+	First  Stamp  `json:"first_died"`
+	Last   Stamp  `json:"last_died"`
+	Latest Dead   `json:"latest"`
+}
+
+// ReasonOf is that, with contents in base64 in any case if that is wanted.
+func ReasonOf(topic string, r inspector.Reason, inBase64 bool) Reason {
+	return Reason{topic, r.Text, r.Rest, r.Count, At(r.First), At(r.Last), DeadOf(r.Latest, inBase64)}
+}
+
 // Requeued is what became of dead messages that were to be delivered again.
 type Requeued struct {
 	Topic   string `json:"topic"`

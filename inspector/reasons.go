@@ -1,0 +1,84 @@
+package inspector
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Reason is why messages are dead: those whose last errors are equal, but for numbers in them.
+type Reason struct {
+	Text        string // the first line of their last errors, with # for each number; empty: nothing is known of them
+	Count       int
+	First, Last time.Time // when the first and the last of them died
+	Latest      Entry     // one that died last
+	Rest        bool      // it stands for all reasons behind the first 1000 that were met
+}
+
+// mostReasons are told apart.
+const mostReasons = 1000
+
+// variable is what differs in errors of one kind: ids and numbers.
+var variable = regexp.MustCompile(`[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9]+`)
+
+// longestReason is how much of an error is compared.
+const longestReason = 300
+
+// ReasonOf is what stands for an error where errors are grouped: its first line, with # for each number.
+func ReasonOf(failure string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(failure), "\n")
+	line = strings.TrimSpace(line[:min(len(line), longestReason)])
+	return variable.ReplaceAllString(strings.ToValidUTF8(line, ""), "#")
+}
+
+// DeadReasons groups the dead messages that a query selects by why they died, the most frequent reason first. It reads
+// all of them; no more than the reasons stay in memory.
+func (i *Inspector) DeadReasons(ctx context.Context, topic string, q DeadQuery) ([]Reason, error) {
+	groups := map[string]*Reason{}
+	rest := &Reason{Rest: true}
+	var failed error
+	for e, err := range i.Dead(ctx, topic, q) {
+		if err != nil {
+			failed = fmt.Errorf("group by reason: %w", err)
+			break // it is the last
+		}
+		text := ""
+		if e.Failure != nil {
+			text = ReasonOf(e.Failure.Reason)
+		}
+		r := groups[text]
+		switch {
+		case r == nil && len(groups) < mostReasons:
+			r = &Reason{Text: text}
+			groups[text] = r
+		case r == nil:
+			r = rest
+		}
+		r.add(e)
+	}
+	all := make([]Reason, 0, len(groups)+1)
+	for _, r := range groups {
+		all = append(all, *r)
+	}
+	slices.SortFunc(all, func(a, b Reason) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), b.Last.Compare(a.Last), strings.Compare(a.Text, b.Text))
+	})
+	if rest.Count > 0 {
+		all = append(all, *rest)
+	}
+	return all, failed
+}
+
+func (r *Reason) add(e Entry) {
+	if r.Count == 0 || e.Died.Before(r.First) {
+		r.First = e.Died
+	}
+	if r.Count == 0 || !e.Died.Before(r.Last) {
+		r.Last, r.Latest = e.Died, e
+	}
+	r.Count++
+}
