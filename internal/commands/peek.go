@@ -17,23 +17,32 @@ import (
 var states = []string{string(inspector.Waiting), string(inspector.InFlight), string(inspector.Retrying), string(inspector.Dead)}
 
 func (a *app) peekCommand() *cobra.Command {
-	var state string
+	var state, glob string
 	var slots []int
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "peek TOPIC",
 		Short: "Show the messages that come next, or run, or died",
 		Long: `Show the messages of a topic: those that come next first, of the dead the
-latest first. Nothing is taken or changed.`,
+latest first. Nothing is taken or changed. With --content all messages in that
+state are looked at until enough fit.`,
 		Example: `  rmq peek orders
   rmq peek orders --state retrying --limit 5
-  rmq peek orders --state in-flight --slot 7`,
+  rmq peek orders --state in-flight --slot 7
+  rmq peek orders --content 'order 47*'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(states, state) {
 				return misused("--state is %q; it must be %s", state, alternatives(states))
 			}
 			if limit < 1 {
 				return misused("--limit is %d; it must be 1 or more", limit)
+			}
+			fits := func(string) bool { return true }
+			if glob != "" {
+				var err error
+				if fits, err = inspector.Glob(glob); err != nil {
+					return misused("--content: %w", err)
+				}
 			}
 			ctx := cmd.Context()
 			i, err := a.inspector(ctx)
@@ -43,6 +52,9 @@ latest first. Nothing is taken or changed.`,
 			look := limit
 			if limit < math.MaxInt {
 				look++ // to know whether there are more
+			}
+			if glob != "" {
+				look = math.MaxInt
 			}
 			now, err := a.now(ctx)
 			if err != nil {
@@ -57,7 +69,13 @@ latest first. Nothing is taken or changed.`,
 				if err != nil { // it is the last
 					break
 				}
-				if more = shown == limit; more {
+				if !fits(e.Content) {
+					continue
+				}
+				if more = shown == limit; more && glob != "" {
+					break
+				}
+				if more {
 					continue // there is no other message, but parts that could not be read may follow
 				}
 				shown++
@@ -80,7 +98,11 @@ latest first. Nothing is taken or changed.`,
 				return err
 			}
 			if shown == 0 {
-				a.say("nothing in %s is %s%s", legible(args[0]), state, a.whereLooked())
+				like := ""
+				if glob != "" {
+					like = " and like " + legible(glob)
+				}
+				a.say("nothing in %s is %s%s%s", legible(args[0]), state, like, a.whereLooked())
 				return nil
 			}
 			if more {
@@ -91,6 +113,7 @@ latest first. Nothing is taken or changed.`,
 	}
 	cmd.Flags().StringVar(&state, "state", states[0], "`state` of those to show: "+alternatives(states))
 	slotsFlag(cmd, &slots)
+	cmd.Flags().StringVar(&glob, "content", "", "only contents like this `glob`, as in 'order 47*'")
 	cmd.Flags().IntVar(&limit, "limit", 20, "show at most `n`")
 	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(states, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return cmd

@@ -143,6 +143,14 @@ func lookAtEntries(t *testing.T, s at) {
 	SLOT  WHEN  ATTEMPT  CONTENT
 	0  priority 90  1  90
 	and more; --limit shows more`)
+	want(t, field(s.objects(t, "peek", "orders", "--content", "slee*"), "content"), "[sleepy]")
+	want(t, field(s.objects(t, "peek", "audience", "--content", "?0", "--limit", "1"), "content"), "[90]")
+	wantText(t, s.text(t, "peek", "audience", "--content", "?0", "--limit", "1"), `
+		SLOT  WHEN  ATTEMPT  CONTENT
+		0  priority 90  1  90
+		and more; --limit shows more`)
+	wantText(t, s.text(t, "peek", "orders", "--content", "slee"), `nothing in orders is waiting and like slee`)
+	s.refused(t, 2, "--content", "peek", "orders", "--content", "[a")
 	objects := s.objects(t, "peek", "orders")
 	want(t, field(objects, "content"), "[sleepy <nil>]")
 	want(t, field(objects, "content_base64"), "[<nil> "+base64.StdEncoding.EncodeToString([]byte(binary))+"]")
