@@ -38,12 +38,20 @@ func ReasonOf(failure string) string {
 // DeadReasons groups the dead messages that a query selects by why they died, the most frequent reason first. It reads
 // all of them; no more than the reasons stay in memory.
 func (i *Inspector) DeadReasons(ctx context.Context, topic string, q DeadQuery) ([]Reason, error) {
+	operation := "group dead messages of topic " + topic
+	if err := given(ctx, operation); err != nil {
+		return nil, err
+	}
+	t, err := i.Topic(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
 	groups := map[string]*Reason{}
 	rest := &Reason{Rest: true}
 	var failed error
-	for e, err := range i.Dead(ctx, topic, q) {
+	for e, err := range i.dead(ctx, t, q, true) {
 		if err != nil {
-			failed = fmt.Errorf("group by reason: %w", err)
+			failed = fmt.Errorf("%s: %w", operation, err)
 			break // it is the last
 		}
 		text := ""
