@@ -40,6 +40,7 @@ command -v mariadbd >/dev/null || [ -x /usr/sbin/mariadbd ] || missing+=(mariadb
 command -v python3 >/dev/null || missing+=(python3) # clients over HTTP
 command -v node >/dev/null || missing+=(nodejs)
 command -v curl >/dev/null || missing+=(curl)
+command -v chromium >/dev/null || missing+=(chromium fonts-dejavu-core) # the console is looked at
 echo '#include <stdlib.h>' | "${CC:-gcc}" -E -xc - >/dev/null 2>&1 || missing+=(gcc libc6-dev) # for -race
 if [ -e /etc/debian_version ] && [ ! -e /etc/ssl/certs/ca-certificates.crt ]; then missing+=(ca-certificates); fi # for Go's downloads
 

@@ -18,6 +18,19 @@ func missing(t testing.TB, what, install string) {
 	t.Skip(msg)
 }
 
+// Program finds a program that tests need, by the first of its names on the PATH.
+// Without it the test ends as one whose server is missing.
+func Program(t testing.TB, what, install string, names ...string) (path string) {
+	t.Helper()
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	missing(t, what, install)
+	return ""
+}
+
 // redisBinary finds the server: its path, and the argv[0] to start it under.
 func redisBinary(t testing.TB) (path, argv0 string) {
 	t.Helper()

@@ -54,6 +54,16 @@ func TestMissingServerSkipsLoudlyOrFails(t *testing.T) {
 	}
 }
 
+func TestProgramByTheFirstOfItsNames(t *testing.T) {
+	t.Setenv("RMQ_REQUIRE_SERVERS", "1")
+	if how, text := outcome(t, func(tb testing.TB) { Program(tb, "a browser", "apt-get install it", "no-such-program") }); how != "fatal" || !strings.Contains(text, "apt-get install it") {
+		t.Errorf("%q: %s", how, text)
+	}
+	if path := Program(t, "a shell", "none", "no-such-program", "sh"); !strings.HasSuffix(path, "/sh") {
+		t.Errorf("sh is %q", path)
+	}
+}
+
 func TestNamedBinaryMustExist(t *testing.T) {
 	t.Setenv("RMQ_TEST_REDIS_SERVER", "/no/such/redis-server")
 	t.Setenv("RMQ_REQUIRE_SERVERS", "")

@@ -5,17 +5,43 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
 )
+
+var atEnd struct {
+	sync.Mutex
+	ends []func() error
+}
+
+// AtEnd makes [Main] call end once after the last test: what else the tests of a
+// process share ends there. An error fails the run.
+func AtEnd(end func() error) {
+	atEnd.Lock()
+	defer atEnd.Unlock()
+	atEnd.ends = append(atEnd.ends, end)
+}
+
+func endOthers() error {
+	atEnd.Lock()
+	defer atEnd.Unlock()
+	var errs []error
+	for _, end := range slices.Backward(atEnd.ends) {
+		errs = append(errs, end())
+	}
+	atEnd.ends = nil
+	return errors.Join(errs...)
+}
 
 // Main runs the tests of a package, stops the servers they shared, and fails when
 // a goroutine is left over. Call it from TestMain; it does not return.
 func Main(m *testing.M) {
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // what clients without a logger say is no test's
 	code := m.Run()
-	if err := errors.Join(stopShared(), removeBuilt()); err != nil {
+	if err := errors.Join(endOthers(), stopShared(), removeBuilt()); err != nil {
 		code = fail(code, err)
 	}
 	// After a failed test leftovers are no news.

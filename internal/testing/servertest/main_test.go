@@ -1,6 +1,7 @@
 package servertest
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -26,6 +27,8 @@ func TestVictim(t *testing.T) {
 		fmt.Printf("serving on %s;\n", SharedZooKeeper(t).Addr())
 	}
 	switch how {
+	case "bad end":
+		AtEnd(func() error { return errors.New("could not end it") })
 	case "leak":
 		go func() { select {} }()
 	case "panic":
@@ -45,6 +48,7 @@ func TestMainAndTheEndOfTheProcess(t *testing.T) {
 	zookeeperJava(t, jarsOfZooKeeper())
 	for how, want := range map[string]string{
 		"good":        "PASS",
+		"bad end":     "could not end it",
 		"leak":        "found unexpected goroutines",
 		"panic":       "on another goroutine",
 		"kill shared": "ended by itself",
