@@ -10,7 +10,7 @@
 // looked at, you get the rest, together with a [PartialError].
 //
 // To change: [Inspector.Cancel], [Inspector.Reschedule], [Inspector.Pause],
-// [Inspector.Resume], [Inspector.DeadRequeue], [Inspector.DeadDelete]. Each change is made
+// [Inspector.Resume], [Inspector.DeadRequeue], [Inspector.DeadDelete], [Inspector.Purge]. Each change is made
 // by a script at one slot, so no worker can come in between. [Inspector.Limit] and
 // [Inspector.Unlimit] slow the workers of a topic down for some time.
 //

@@ -116,25 +116,13 @@ func (i *Inspector) DeadDelete(ctx context.Context, topic string, q DeadQuery, p
 	if err != nil {
 		return 0, 0, err
 	}
-	err = i.takeOut(ctx, t, q, 0, removal{
-		call: func(k luascripts.SlotKeys, dead []byhand.DeadItem) redis.Cmder {
-			return byhand.DeleteCmd(context.WithoutCancel(ctx), k, dead)
-		},
-		journal: i.journalDeleted(t),
-		note: func(r byhand.DeadResult) {
-			switch r {
-			case byhand.Deleted:
-				deleted++
-			case lost:
-				unsure++
-			}
-		},
-		after: func([]*inSlot) {
-			if progress != nil {
-				progress(deleted)
-			}
-		},
-	})
+	x := i.deletion(ctx, t, &deleted, &unsure)
+	x.after = func([]*inSlot) {
+		if progress != nil {
+			progress(deleted)
+		}
+	}
+	err = i.takeOut(ctx, t, q, 0, x)
 	if err != nil {
 		return deleted, unsure, fmt.Errorf("delete dead messages of topic %s: %w", topic, err)
 	}

@@ -31,7 +31,7 @@ var trialsOf = func() map[string]trial {
 	all := map[string]trial{}
 	for _, theme := range [][]trial{
 		budgetTrials, leaseTrials, memoryTrials, typeTrials, verdictTrials, whyTrials, mergeTrials, extendTrials, uniqueTrials, noteTrials, planTrials, cancelTrials, deathTrials, contentTrials, orderTrials, lateTrials, defineTrials, memberTrials, policyTrials,
-		lookTrials, byHandTrials, illTrials, invariantTrials, oddTrials, forgetTrials, largeTrials, putBackTrials, forgetNoteTrials, restoreTrials,
+		lookTrials, byHandTrials, illTrials, invariantTrials, oddTrials, forgetTrials, largeTrials, putBackTrials, forgetNoteTrials, restoreTrials, purgeTrials,
 	} {
 		for _, trial := range theme {
 			if _, taken := all[trial.name]; taken {
@@ -53,7 +53,7 @@ func TestDamages(t *testing.T) {
 		{"turn", turnDamages}, {"turn", whyDamages}, {"touch", touchDamages}, {"cancel", cancelDamages}, {"deaths", deathsDamages}, {"add", addDamages}, {"send", sendDamages}, {"plan", planDamages}, {"define", defineDamages},
 		{"members", membersDamages}, {"policy", policyDamages}, {"forget", forgetDamages},
 		{"slot", slotDamages}, {"find", findDamages}, {"audit", auditDamages}, {"page", pageDamages},
-		{"pause", pauseDamages}, {"limit", limitDamages}, {"dead", deadDamages}, {"restore", restoreDamages}, {"reschedule", rescheduleDamages},
+		{"pause", pauseDamages}, {"limit", limitDamages}, {"dead", deadDamages}, {"restore", restoreDamages}, {"purge", purgeDamages}, {"reschedule", rescheduleDamages},
 	} {
 		source := sources[script.name]
 		for i, d := range script.damages {

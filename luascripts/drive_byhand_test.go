@@ -15,7 +15,7 @@ import (
 // byHand lets a person do something.
 func (d *driver) byHand() {
 	x := d.contents[d.IntN(len(d.contents))]
-	switch d.IntN(5) {
+	switch d.IntN(6) {
 	case 0:
 		d.takeOut(d.IntN(3) == 0)
 	case 1, 2:
@@ -24,6 +24,8 @@ func (d *driver) byHand() {
 		d.look(x)
 	case 4:
 		d.restore()
+	case 5:
+		d.purge()
 	}
 }
 

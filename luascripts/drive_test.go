@@ -119,6 +119,7 @@ var mustHappen = []string{
 	"EMPTY", "NUMBER", "BUSY", "PAUSED", "LEFT",
 	"paused", "resumed", "STORED", "MERGED", "MERGED: its end is lifted", "DELETED", "GONE", "UNKNOWN", "a dead one gone beside a failed one",
 	"reschedule STORE", "reschedule RETRY", "reschedule FAILED", "reschedule FLYING", "reschedule NOWHERE", "looked",
+	"purged W", "purged F", "purged R",
 }
 
 func (c coverage) turn(e *effect) {

@@ -17,7 +17,7 @@ var numbersOfScripts = []struct {
 	limit float64
 	times map[string]int
 }{
-	{"16", limits.Retries, map[string]int{"turn": 4, "add": 1, "send": 2, "plan": 1, "slot": 1, "dead": 4, "reschedule": 2}}, // in turn also the draw of one turn in 16
+	{"16", limits.Retries, map[string]int{"turn": 4, "add": 1, "send": 2, "plan": 1, "slot": 1, "dead": 4, "reschedule": 2, "purge": 1}}, // in turn also the draw of one turn in 16
 	{"17", limits.Deliveries, map[string]int{"turn": 3, "reschedule": 2}},
 	{"17", limits.MinPriority, map[string]int{"turn": 3, "reschedule": 2}},
 	{"18", limits.PutBack, map[string]int{"turn": 1, "dead": 1, "reschedule": 2}},

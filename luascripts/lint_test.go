@@ -82,6 +82,7 @@ var documented = map[string]func(s *scripts){
 	"Reschedule":          func(s *scripts) { _, _, _, _ = s.Reschedule(ctx, luascripts.SlotKeys{}, "x", byhand.Move{}) },
 	"Limit":               func(s *scripts) { _, _ = byhand.Limit(ctx, s.rdb, "t", luascripts.Policy{}) },
 	"RestoreCmd":          func(s *scripts) { s.Exec(ctx, byhand.RestoreCmd(ctx, luascripts.SlotKeys{}, true, 0, nil)) },
+	"PurgeCmd":            func(s *scripts) { s.Exec(ctx, byhand.PurgeCmd(ctx, luascripts.SlotKeys{}, true, byhand.Purge{})) },
 	"RequeueCmd":          func(s *scripts) { _, _ = s.Requeue(ctx, luascripts.SlotKeys{}, true, 0, nil) },
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,6 +24,21 @@ func asks(cmd *cobra.Command, yes *bool) {
 
 // confirm asks whether to do what, unless that was answered in advance. It returns nil for yes.
 func (a *app) confirm(ctx context.Context, yes bool, what string) error {
+	return a.question(ctx, yes, what, "? [y/N] ", func(answer string) bool {
+		answer = strings.ToLower(answer)
+		return answer == "y" || answer == "yes"
+	})
+}
+
+// confirmNumber asks for the number of messages that are meant, which is harder to type by mistake than a y.
+func (a *app) confirmNumber(ctx context.Context, yes bool, n int, what string) error {
+	return a.question(ctx, yes, what, fmt.Sprintf("? Type %d: ", n), func(answer string) bool {
+		return answer == strconv.Itoa(n) || answer == grouped(n)
+	})
+}
+
+// question prints one, and returns nil if the answer is the right one.
+func (a *app) question(ctx context.Context, yes bool, what, how string, right func(answer string) bool) error {
 	if yes {
 		return nil
 	}
@@ -34,7 +50,7 @@ func (a *app) confirm(ctx context.Context, yes bool, what string) error {
 	if err := a.flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.errs, "%s? [y/N] ", what)
+	fmt.Fprint(a.errs, what+how)
 	answer := make(chan string, 1)
 	go func() { // ends with the process, if there is no answer
 		line, _ := bufio.NewReader(a.in).ReadString('\n')
@@ -42,8 +58,7 @@ func (a *app) confirm(ctx context.Context, yes bool, what string) error {
 	}()
 	select {
 	case line := <-answer:
-		switch strings.ToLower(strings.TrimSpace(line)) {
-		case "y", "yes":
+		if right(strings.TrimSpace(line)) {
 			return nil
 		}
 		return failed("nothing was changed")

@@ -84,7 +84,7 @@ func TestJSONHasNoNull(t *testing.T) {
 	for _, args := range []string{
 		"topics", "stats", "stats --slots", "slots one", "slots shared", "workers", "peek orders", "peek orders --state dead", "explain orders sleepy",
 		"explain orders hopeless", "dead list orders", "dead show orders hopeless", "dead export orders", "verify", "doctor", "pause one --yes", "resume one",
-		"cancel orders sleepy", "dead requeue orders --yes", "dead delete orders --yes",
+		"cancel orders sleepy", "dead requeue orders --yes", "dead delete orders --yes", "purge orders --yes",
 	} {
 		r := s.call(t, append(strings.Fields(args), with...)...)
 		if r.code != 0 || strings.Contains(r.out, "null") {

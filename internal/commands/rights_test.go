@@ -128,7 +128,7 @@ func changingLines(kind message.Kind, batch string) [][]string {
 		{"pause", "orders", "--yes"}, {"resume", "orders"}, {"limit", "orders", "--rate", "1000/s", "--for", "1s"}, {"limit", "orders", "--off"}, {"send", "orders", "new", when}, {"send", "orders", "--batch", batch, when},
 		{"reschedule", "orders", "new", moved}, {"cancel", "orders", "new"}, {"cancel", "orders", "flaky"},
 		{"dead", "requeue", "orders", "dead 0"}, {"dead", "requeue", "orders", "--limit=1", "--yes"}, {"dead", "delete", "orders", "dead 2", "--yes"},
-		{"dead", "delete", "orders", "--yes"},
+		{"dead", "delete", "orders", "--yes"}, {"purge", "orders", "--yes"},
 	}
 }
 

@@ -25,7 +25,7 @@ func (a *app) looking() []*cobra.Command {
 // changing are the commands that change something.
 func (a *app) changing() []*cobra.Command {
 	all := []*cobra.Command{
-		a.tells(a.sendCommand()), a.tells(a.cancelCommand()), a.tells(a.rescheduleCommand()), a.deadCommand(),
+		a.tells(a.sendCommand()), a.tells(a.cancelCommand()), a.tells(a.rescheduleCommand()), a.deadCommand(), a.tells(a.purgeCommand()),
 		a.everyCommand(), a.pauseCommand(), a.resumeCommand(), a.limitCommand(),
 	}
 	if a.Databases != nil {

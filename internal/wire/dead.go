@@ -80,6 +80,35 @@ type WouldDelete struct {
 	Would int    `json:"would_delete"`
 }
 
+// Purged is what was deleted from a topic, by the state it was in.
+type Purged struct {
+	Topic    string `json:"topic"`
+	Waiting  int    `json:"waiting"`
+	Retrying int    `json:"retrying"`
+	Dead     int    `json:"dead"`
+	Lost     int    `json:"lost,omitempty"`  // may be deleted
+	GoOn     string `json:"go_on,omitempty"` // if it was interrupted: how to go on
+}
+
+// PurgedOf are those counts.
+func PurgedOf(topic string, p inspector.Purged, goOn string) Purged {
+	return Purged{topic, p.Waiting, p.Retrying, p.Dead, p.Lost, goOn}
+}
+
+// WouldPurge is how many it would be.
+type WouldPurge struct {
+	Topic    string `json:"topic"`
+	Would    int    `json:"would_delete"`
+	Waiting  int    `json:"waiting"`
+	Retrying int    `json:"retrying"`
+	Dead     int    `json:"dead"`
+}
+
+// WouldPurgeOf are those counts.
+func WouldPurgeOf(topic string, p inspector.Purged) WouldPurge {
+	return WouldPurge{topic, p.Total(), p.Waiting, p.Retrying, p.Dead}
+}
+
 // Aged narrows a query to those that have been dead for longer than one age, and for less than another; 0: any.
 func Aged(q *inspector.DeadQuery, now time.Time, olderThan, newerThan time.Duration) {
 	if olderThan != 0 {

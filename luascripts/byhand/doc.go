@@ -16,6 +16,7 @@
 //   - [Limit] (limit.lua): limits the workers of a topic for some time.
 //   - [Reschedule] (reschedule.lua): gives a message that waits another time or priority.
 //   - [RestoreCmd] (restore.lua): brings back what Redis has lost.
+//   - [PurgeCmd] (purge.lua): removes what waits, a page at a time.
 //   - [RequeueCmd] (dead.lua): delivers dead messages again. [DeleteCmd] forgets them.
 //
 // A function whose name ends in Cmd makes a command, which can be sent together with others.

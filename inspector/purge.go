@@ -1,0 +1,177 @@
+package inspector
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/internal/wait"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// PurgeQuery says what to delete from a topic. The zero value means all but what is in flight.
+type PurgeQuery struct {
+	Slots  []int   // nil: all
+	States []State // of Waiting, Retrying and Dead; nil: all three
+}
+
+// PurgeOptions of [Inspector.Purge].
+type PurgeOptions struct {
+	// Rate is how many messages a second. Defaults to 0: as fast as it goes.
+	Rate float64
+
+	// Progress is called after each step with what is deleted so far. Defaults to nil: no calls.
+	Progress func(Purged)
+}
+
+// Purged counts what a purge deletes, by the state it was in.
+type Purged struct {
+	Waiting, Retrying, Dead int
+	Lost                    int // so many more may be deleted, as an answer is lost
+}
+
+// Total is how many are deleted for certain.
+func (p Purged) Total() int { return p.Waiting + p.Retrying + p.Dead }
+
+// PurgeCount counts what Purge would delete now.
+func (i *Inspector) PurgeCount(ctx context.Context, topic string, q PurgeQuery) (Purged, error) {
+	var n Purged
+	if err := given(ctx, "count what a purge of topic "+topic+" would delete"); err != nil {
+		return n, err
+	}
+	t, err := i.Topic(ctx, topic)
+	if err != nil {
+		return n, err
+	}
+	_, counts, err := i.toPurge(ctx, t, q)
+	if err != nil {
+		return n, fmt.Errorf("count what a purge of topic %s would delete: %w", topic, err)
+	}
+	for _, c := range counts {
+		n.Waiting += c[byhand.PurgeWaiting]
+		n.Retrying += c[byhand.PurgeFailed] + c[byhand.PurgeRetry]
+	}
+	if q.means(Dead) {
+		n.Dead, err = i.deadCount(ctx, t, DeadQuery{Slots: q.Slots})
+	}
+	if err != nil {
+		return n, fmt.Errorf("count what a purge of topic %s would delete: %w", topic, err)
+	}
+	return n, nil
+}
+
+// Purge deletes what waits for its first delivery, what waits for its retry, and what is dead, with all that is kept of these
+// messages. What is in flight goes on. Workers and senders need not stop, but of what waits no more is deleted in a
+// slot than there was at the beginning: what is sent or fails meanwhile may be among it, or stay. What dies meanwhile
+// stays. A message that was sent as a unique one may be sent again at once. Plans stay.
+//
+// It goes in steps of 500 messages and about 1 MiB at most, each of which is one call of a script. When ctx ends it stops
+// between two steps; the error wraps that of ctx. What was deleted stays so; call it again to go on with the rest.
+func (i *Inspector) Purge(ctx context.Context, topic string, q PurgeQuery, o PurgeOptions) (Purged, error) {
+	var done Purged
+	if err := given(ctx, "purge topic "+topic); err != nil {
+		return done, err
+	}
+	t, err := i.Topic(ctx, topic)
+	if err != nil {
+		return done, err
+	}
+	if r := o.Rate; r != 0 && !limits.Rate(r) {
+		err = &message.InvalidError{Field: "Rate", Value: strconv.FormatFloat(r, 'g', -1, 64), Limit: "from 0.001 to 1000000 a second, or 0 for as fast as it goes"}
+	}
+	tell := func() {
+		if o.Progress != nil {
+			o.Progress(done)
+		}
+	}
+	if err == nil {
+		err = i.purgeWaiting(ctx, t, q, o.Rate, &done, tell)
+	}
+	if err == nil && q.means(Dead) {
+		x := i.deletion(ctx, t, &done.Dead, &done.Lost)
+		x.after = func([]*inSlot) { tell() }
+		err = i.takeOut(ctx, t, DeadQuery{Slots: q.Slots}, o.Rate, x)
+	}
+	if err != nil {
+		return done, fmt.Errorf("purge topic %s: %w", topic, err)
+	}
+	return done, nil
+}
+
+// purgeWaiting deletes what waits, slot by slot.
+func (i *Inspector) purgeWaiting(ctx context.Context, t Topic, q PurgeQuery, rate float64, done *Purged, tell func()) error {
+	which, counts, err := i.toPurge(ctx, t, q)
+	if err != nil {
+		return err
+	}
+	pace := wait.Pace{Rate: rate}
+	for n, slot := range which {
+		for _, part := range []byhand.PurgePart{byhand.PurgeWaiting, byhand.PurgeFailed, byhand.PurgeRetry} {
+			removed := &done.Retrying
+			if part == byhand.PurgeWaiting {
+				removed = &done.Waiting
+			}
+			s := &sweep{slot: slot, part: part, left: counts[n][part], removed: removed, lost: &done.Lost}
+			for s.left > 0 {
+				if err := i.sweepStep(ctx, t, s, &pace); err != nil {
+					return err
+				}
+				tell()
+			}
+		}
+	}
+	return nil
+}
+
+// toPurge are the slots of which something that waits is to go, and how many of which part.
+func (i *Inspector) toPurge(ctx context.Context, t Topic, q PurgeQuery) (which []int, parts []map[byhand.PurgePart]int, err error) {
+	for _, s := range q.States {
+		if !slices.Contains([]State{Waiting, Retrying, Dead}, s) {
+			return nil, nil, &message.InvalidError{Field: "States", Value: strconv.Quote(string(s)), Limit: "of waiting, retrying and dead: what is in flight cannot be purged"}
+		}
+	}
+	if which, err = chosen(t, q.Slots); err != nil {
+		return nil, nil, err
+	}
+	if !q.means(Waiting) && !q.means(Retrying) {
+		return nil, nil, nil
+	}
+	counts, which, err := i.counts(ctx, t, which)
+	for _, c := range counts {
+		part := map[byhand.PurgePart]int{}
+		if q.means(Waiting) {
+			part[byhand.PurgeWaiting] = c.Stored - c.Failed
+		}
+		if q.means(Retrying) {
+			part[byhand.PurgeFailed], part[byhand.PurgeRetry] = c.Failed, c.Retrying
+		}
+		parts = append(parts, part)
+	}
+	return which, parts, err
+}
+
+func (q PurgeQuery) means(s State) bool { return q.States == nil || slices.Contains(q.States, s) }
+
+// deletion is the removal of dead messages, which counts those that are gone, and those that may be.
+func (i *Inspector) deletion(ctx context.Context, t Topic, deleted, unsure *int) removal {
+	return removal{
+		call: func(k luascripts.SlotKeys, dead []byhand.DeadItem) redis.Cmder {
+			return byhand.DeleteCmd(context.WithoutCancel(ctx), k, dead)
+		},
+		journal: i.journalDeleted(t),
+		note: func(r byhand.DeadResult) {
+			switch r {
+			case byhand.Deleted:
+				*deleted++
+			case lost:
+				*unsure++
+			}
+		},
+	}
+}

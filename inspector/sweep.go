@@ -1,0 +1,63 @@
+package inspector
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/script"
+	"github.com/slotmq/go-rmq/internal/wait"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// sweepMost is how many messages one step deletes at most. Their contents come back where a journal wants them.
+const sweepMost = 400
+
+// sweep is the deletion of a part of what waits in one slot, step by step. A step names no message: it deletes what comes
+// first, so a slot that gets new ones all the time would never be empty. So there are no more than at the beginning.
+type sweep struct {
+	slot          int
+	part          byhand.PurgePart
+	left          int  // to be deleted
+	maybe         int  // of these, as answers are lost
+	removed, lost *int // counted
+}
+
+// sweepStep deletes the next ones. A call that has no answer is repeated, unless ctx has ended. Then the first try may have
+// deleted some, too, which counts as lost.
+func (i *Inspector) sweepStep(ctx context.Context, t Topic, s *sweep, pace *wait.Pace) error {
+	k, most := i.keys(t.Name, s.slot), min(s.left, pace.Most(sweepMost))
+	if err := pace.Wait(ctx, most); err != nil {
+		return err
+	}
+	end := time.Now().Add(retryFor)
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		begun := time.Now()
+		cmd := byhand.PurgeCmd(context.WithoutCancel(ctx), k, t.Notes, byhand.Purge{Part: s.part, Most: most, Bytes: stepBytes, Tell: i.cfg.Journal != nil})
+		script.Exec(context.WithoutCancel(ctx), i.rdb, cmd)
+		n, contents, err := byhand.Purged(k, cmd)
+		if err == nil {
+			*s.removed += n
+			if s.left -= n; n == 0 { // workers were faster
+				s.left = 0
+			}
+			i.journalGone(t, s.slot, begun, message.Cancelled, contents...)
+			return nil
+		}
+		cluster.NoteError(ctx, i.rdb, err)
+		if !cluster.Refused(err) {
+			more := max(0, min(most, s.left-s.maybe))
+			s.maybe += more
+			*s.lost += more
+			err = fmt.Errorf("the answer is lost, so up to %d of slot %d may have been deleted: %w", most, s.slot, err)
+		}
+		if err = i.explain(err); !cluster.Passes(err) || time.Now().After(end) {
+			return err
+		}
+		if !wait.Sleep(ctx, pause) {
+			return fmt.Errorf("%w: %w", ctx.Err(), err)
+		}
+	}
+}
