@@ -182,6 +182,7 @@ func (b *batch) parallel() {
 func (b *batch) one(ctx context.Context, i int) {
 	ctx, end := context.WithTimeoutCause(ctx, b.topic.opts.Timeout, ErrTimeout)
 	defer end()
+	defer b.watchdog.returned(i)
 	b.call(ctx, i, b.delivery(i))
 }
 

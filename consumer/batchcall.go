@@ -21,6 +21,7 @@ func (b *batch) together() {
 			b.bytes += len(b.answer.Contents[b.next])
 			b.next++
 		}
+		b.watchdog.calls(b.next)
 		b.callTogether(ctx, i, b.next)
 	}
 }

@@ -19,14 +19,15 @@ import (
 type cancels struct {
 	some    atomic.Bool // at least one is; nothing else is looked at otherwise
 	which   []bool
-	current int                       // the message handled last, if one is handled after the other
-	each    []context.CancelCauseFunc // of the contexts, if they are handled at the same time
+	current int                       // the message handled last, or the first one of a call, if they are not handled at the same time
+	behind  int                       // the one behind the last one of that call
+	each    []context.CancelCauseFunc // of the contexts, if they are handled at the same time; nil: it is not handled
 	again   bool                      // to be asked about once more, after the touch under way
 }
 
 func (c *cancels) clear() {
 	c.some.Store(false)
-	c.which, c.current, c.each, c.again = nil, -1, nil, false
+	c.which, c.current, c.behind, c.each, c.again = nil, -1, 0, nil, false
 }
 
 // is reports whether message i is to be cancelled.
@@ -92,6 +93,20 @@ func (m *watchdog) alone(i int) context.Context {
 		m.each[i](ErrCancelled)
 	}
 	return ctx
+}
+
+// returned notes that the handler of message i, one of several that are handled at the same time, has returned.
+func (m *watchdog) returned(i int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.each[i] = nil
+}
+
+// calls notes that the call which has just been started has the messages up to one.
+func (m *watchdog) calls(behind int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.behind = behind
 }
 
 // cancelled reports whether message i is to be cancelled.

@@ -39,6 +39,7 @@ type crew struct {
 	observers *observers.Observers // nil: nothing observes
 	news      *news                // nil: likewise
 	outages   *outages
+	running   *running
 }
 
 // newCrew makes the fleet, which compares the definitions. The rest waits until they agree:
@@ -79,7 +80,7 @@ func (w *crew) build(c *Consumer) {
 		w.news = &news{shift: w.shift, observers: w.observers, schedule: w.schedule}
 		w.schedule.RecordMoves()
 	}
-	w.outages = newOutages(c, w)
+	w.outages, w.running = newOutages(c, w), newRunning(c, w)
 	for _, t := range w.topics {
 		t.gate = w.newGate(c, t)
 	}
@@ -148,6 +149,7 @@ func (w *crew) run(sub *wakeups.Subscription) {
 	w.shift.Running.Go(w.policies.Run)
 	w.shift.Running.Go(w.planner.Run)
 	w.shift.Running.Go(w.outages.run)
+	w.shift.Running.Go(w.running.run)
 	if w.deaths != nil {
 		w.shift.Running.Go(w.deaths.Run)
 	}

@@ -49,7 +49,7 @@ func TestDoctorFindsNothing(t *testing.T) {
 		for _, c := range checks {
 			names = append(names, c.Name)
 		}
-		want := []string{"connection", "version", "role", "rights", "persistence", "eviction", "memory", "replicas", "clock", "definitions", "workers", "slots", "plans", "paused", "limited", "dead"}
+		want := []string{"connection", "version", "role", "rights", "persistence", "eviction", "memory", "replicas", "clock", "definitions", "workers", "slots", "handlers", "plans", "paused", "limited", "dead"}
 		if !slices.Equal(names, want) {
 			t.Errorf("%v, want %v", names, want)
 		}

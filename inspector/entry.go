@@ -117,6 +117,8 @@ type Flight struct {
 	Attempt   int
 	LeaseEnds time.Time // zero: ZooKeeper judges the worker
 	Batch     int       // how many contents are in it
+	Running   *Running  // what the handler has run for long; nil: nothing, or it is not known
+	Runs      bool      // Running is about the message that is explained, and not about another one of the batch
 }
 
 // Explanation is all that is known about one message in one slot, as of one moment. It may be

@@ -38,13 +38,21 @@ func (i *Inspector) Explain(ctx context.Context, topic, content, basis string) (
 	if err := failed.merge(err); err != nil {
 		return nil, err
 	}
+	running, err := i.running(ctx, []Topic{t})
+	if err := failed.merge(err); err != nil {
+		return nil, err
+	}
 	all := make([]Explanation, len(found))
 	for n, f := range found {
 		all[n] = explanation(t, content, f)
+		runs := runningAt(running[t.Name], f.slot, f.Worker, f.Fence)
+		if flight := all[n].Flight; flight != nil && runs != nil {
+			flight.Running, flight.Runs = runs, runs.has(content)
+		}
 		if until := unique[f.slot]; until.After(f.Now) {
 			all[n].Unique = until
 		}
-		all[n].WaitsFor = waitsFor(&all[n], &f.Found, who)
+		all[n].WaitsFor = waitsFor(&all[n], &f.Found, who, runs)
 	}
 	return all, failed.err()
 }

@@ -182,7 +182,7 @@ func TestExplainWithoutAnOwner(t *testing.T) {
 		"a worker: slot 1 is assigned to none": {workers: 2, owners: []string{"w1", ""}},
 		"its worker, w2, to look":              {workers: 2, owners: []string{"w1", "w2"}},
 	} {
-		if got := strings.Join(waitsFor(&e, &byhand.Found{}, who), ", "); got != says {
+		if got := strings.Join(waitsFor(&e, &byhand.Found{}, who, nil), ", "); got != says {
 			t.Errorf("%+v: %q, want %q", who, got, says)
 		}
 	}

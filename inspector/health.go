@@ -191,6 +191,7 @@ func (i *Inspector) messages(ctx context.Context, topics []storedTopic, broken [
 		idle         []finding
 		stopped      []finding
 		unsent       []finding
+		hung         []finding
 		paused, dead []string
 		limited      []string
 		slots, n     int
@@ -215,6 +216,11 @@ func (i *Inspector) messages(ctx context.Context, topics []storedTopic, broken [
 		if err == nil {
 			probing, err = i.probingAt(ctx, t.Topic, seen.shares)
 			err = failed.merge(err)
+		}
+		if err == nil {
+			var running map[string][]Running
+			running, err = i.running(ctx, []Topic{t.Topic})
+			hung, err = append(hung, stuck(running[t.Name], latest(seen.counts))...), failed.merge(err)
 		}
 		if err == nil {
 			var plans []finding
@@ -266,19 +272,20 @@ func (i *Inspector) messages(ctx context.Context, topics []storedTopic, broken [
 	checks := []Check{
 		check("workers", append(idle, ok("no topic has messages due and no worker%s", where))),
 		check("slots", append(stopped, ok("none stands still%s", where))),
+		check("handlers", append(hung, ok("none runs for longer than its Timeout%s", where))),
 		check("plans", append(unsent, ok("none is overdue%s", where))),
 		{Name: "paused", Level: OK, Detail: "no slot" + where},
 		{Name: "limited", Level: OK, Detail: "no topic" + where},
 		{Name: "dead", Level: OK, Detail: "no message" + where},
 	}
 	if slots > 0 {
-		checks[3] = check("paused", []finding{warn(plural(slots, "slot")+": "+enough(paused, ", "), "rmq resume TOPIC when it is time")})
+		checks[4] = check("paused", []finding{warn(plural(slots, "slot")+": "+enough(paused, ", "), "rmq resume TOPIC when it is time")})
 	}
 	if limited != nil {
-		checks[4] = check("limited", []finding{warn(plural(len(limited), "topic")+": "+enough(limited, ", "), "rmq limit TOPIC --off ends it before its time")})
+		checks[5] = check("limited", []finding{warn(plural(len(limited), "topic")+": "+enough(limited, ", "), "rmq limit TOPIC --off ends it before its time")})
 	}
 	if n > 0 {
-		checks[5] = check("dead", []finding{warn(plural(n, "message")+": "+enough(dead, ", "), "rmq dead list TOPIC shows why; then requeue or delete them")})
+		checks[6] = check("dead", []finding{warn(plural(n, "message")+": "+enough(dead, ", "), "rmq dead list TOPIC shows why; then requeue or delete them")})
 	}
 	if broken != nil {
 		checks = append([]Check{check("messages", broken)}, checks...)

@@ -10,8 +10,9 @@ import (
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
-// waitsFor says what must happen before a message is delivered: nothing if a worker has it.
-func waitsFor(e *Explanation, f *byhand.Found, who shares) []string {
+// waitsFor says what must happen before a message is delivered: nothing if a worker has it. Perhaps it is known what the handler of
+// the batch in flight has run for long.
+func waitsFor(e *Explanation, f *byhand.Found, who shares, runs *Running) []string {
 	var reasons []string
 	add := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
 
@@ -51,6 +52,8 @@ func waitsFor(e *Explanation, f *byhand.Found, who shares) []string {
 	switch {
 	case over:
 		add("the batch of %s, whose lease ended %s, to be taken over", HolderName(f.Worker), humantime.Ago(f.Now.Sub(f.Until)))
+	case f.Batch > 0 && runs != nil:
+		add("the batch of %s, taken %s; its handler has run %s for %s", HolderName(f.Worker), humantime.Ago(f.Now.Sub(f.Taken)), runs.what(), humantime.Duration(f.Now.Sub(runs.Since)))
 	case f.Batch > 0:
 		add("the batch of %s, taken %s", HolderName(f.Worker), humantime.Ago(f.Now.Sub(f.Taken)))
 	}

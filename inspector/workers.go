@@ -26,6 +26,9 @@ type Worker struct {
 	// Probing is since when the worker only tries a message of a topic now and then, because all
 	// of them fail there. nil: nowhere.
 	Probing map[string]time.Time
+
+	// Running are its handlers that have run for long, the longest first.
+	Running []Running
 }
 
 // Workers are those of all topics of the namespace, by id, and who takes from them. Workers of topics in Unseen are not
@@ -55,8 +58,22 @@ func (i *Inspector) Workers(ctx context.Context) ([]Worker, error) {
 			known[id].probes(topic, since)
 		}
 	}
+	running, err := i.running(ctx, topics)
+	if err := failed.merge(err); err != nil {
+		return nil, err
+	}
+	for _, all := range running {
+		for _, r := range all {
+			if w := known[r.Worker]; w != nil { // it is not gone
+				w.Running = append(w.Running, r)
+			}
+		}
+	}
 	all := make([]Worker, 0, len(known))
 	for _, w := range known {
+		slices.SortFunc(w.Running, func(a, b Running) int {
+			return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Slot, b.Slot))
+		})
 		all = append(all, *w)
 	}
 	slices.SortFunc(all, func(a, b Worker) int { return cmp.Compare(a.ID, b.ID) })

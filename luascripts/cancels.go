@@ -1,8 +1,6 @@
 package luascripts
 
 import (
-	"crypto/sha1"
-	"encoding/hex"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +21,5 @@ func parseCancels(note string, number int64) Cancels {
 
 // Has reports whether a message is among them.
 func (c Cancels) Has(content string) bool {
-	hash := sha1.Sum([]byte(content))
-	return slices.Contains(c, hex.EncodeToString(hash[:]))
+	return slices.Contains(c, hashOfContent(content))
 }

@@ -48,6 +48,9 @@ func PolicyKey(topic string) string { return "rmq:policy{" + topic + "}" }
 // ProbingKey names the hash of the workers that only probe at the topic, and since when.
 func ProbingKey(topic string) string { return "rmq:probing{" + topic + "}" }
 
+// RunningKey names the sorted set of the handlers at the topic that have run for long, and until when each counts: see [Running].
+func RunningKey(topic string) string { return "rmq:running{" + topic + "}" }
+
 // WakeChannel names the channel on which sends announce what they stored.
 func WakeChannel(topic string) string { return "rmq:wake{" + topic + "}" }
 
@@ -119,5 +122,5 @@ func OfSlot(topic string, slot int) []string {
 
 // OfTopic returns the names of the keys that a topic may have besides those of its slots.
 func OfTopic(topic string) []string {
-	return []string{DefinitionKey(topic), WorkersKey(topic), PolicyKey(topic), ProbingKey(topic), PlansKey(topic), TakersKey(topic)}
+	return []string{DefinitionKey(topic), WorkersKey(topic), PolicyKey(topic), ProbingKey(topic), RunningKey(topic), PlansKey(topic), TakersKey(topic)}
 }

@@ -164,6 +164,9 @@ func (a *app) describe(e inspector.Explanation) {
 			text += ", lease ended " + humantime.Ago(over)
 		}
 		line("in flight", text)
+		if r := f.Running; r != nil {
+			line("handler", a.ran(r, f.Runs, e.Now))
+		}
 	}
 	if r := e.Retry; r != nil {
 		label, text := "retrying", ofAll(r.Attempt)
@@ -205,6 +208,23 @@ func (a *app) describe(e inspector.Explanation) {
 		}
 		line(label, legible(text))
 	}
+}
+
+// ran says what the handler of a batch in flight has run for long: the message that is explained, or another one.
+func (a *app) ran(r *inspector.Running, it bool, now time.Time) string {
+	ran, timeout := humantime.Duration(now.Sub(r.Since)), humantime.Duration(r.Timeout)
+	if now.Sub(r.Since) > r.Timeout {
+		ran += ", longer than its Timeout, " + timeout
+	}
+	switch {
+	case it && r.Count > 1:
+		return fmt.Sprintf("has run it, and %d more of the batch, for %s", r.Count-1, ran)
+	case it:
+		return "has run it for " + ran
+	case r.Count > 1:
+		return fmt.Sprintf("has run %s, and %d more of the batch, for %s", shorten(a.text(r.Content), 60), r.Count-1, ran)
+	}
+	return fmt.Sprintf("has run another one of the batch, %s, for %s", shorten(a.text(r.Content), 60), ran)
 }
 
 // failureLines are the last error and, if there were several, when they began.

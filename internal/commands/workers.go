@@ -1,13 +1,16 @@
 package commands
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/wire"
 )
 
@@ -20,6 +23,10 @@ func (a *app) workersCommand() *cobra.Command {
 Workers of topics that are shared by ZooKeeper are shown only with --zk and the
 --namespace of the topic, with the slots that they really have. Without these
 flags the topics are named, in JSON as unseen_topic.
+
+Below the table stands which handlers have run for more than 5 seconds, and with
+which message; they are shown a few seconds later. rmq explain says it, too, for
+each message of their batches.
 
 A worker that is "probing" tries only one message of the topic now and then,
 because all of them fail: what its handlers need is away. A "(taker)" is a
@@ -43,7 +50,11 @@ program that takes batches for others, such as a gateway: no slots are its own.`
 			if a.json {
 				return a.workerObjects(workers, unseen)
 			}
-			return a.showWorkers(workers, unseen)
+			now, err := a.now(ctx)
+			if err != nil {
+				return err
+			}
+			return a.showWorkers(workers, unseen, now)
 		},
 	}
 }
@@ -68,7 +79,7 @@ func (a *app) unseenWhy(t inspector.Topic) string {
 
 func (a *app) workerObjects(workers []inspector.Worker, unseen []inspector.Topic) error {
 	for _, w := range workers {
-		if err := a.object(wire.WorkerOf(w)); err != nil {
+		if err := a.object(wire.WorkerOf(w, a.base64)); err != nil {
 			return err
 		}
 	}
@@ -80,7 +91,7 @@ func (a *app) workerObjects(workers []inspector.Worker, unseen []inspector.Topic
 	return nil
 }
 
-func (a *app) showWorkers(workers []inspector.Worker, unseen []inspector.Topic) error {
+func (a *app) showWorkers(workers []inspector.Worker, unseen []inspector.Topic, now time.Time) error {
 	var notes []string
 	for _, t := range unseen {
 		notes = append(notes, legible(t.Name)+" "+a.unseenWhy(t))
@@ -127,5 +138,32 @@ func (a *app) showWorkers(workers []inspector.Worker, unseen []inspector.Topic) 
 			table.row(legible(inspector.HolderName(w.ID)), name, len(assigned), wire.Ranges(assigned), painted{strings.Join(state, ", "), yellow})
 		}
 	}
-	return a.withNotes(table, notes)
+	return a.withNotes(table, append(a.longRuns(workers, now), notes...))
+}
+
+// mostRuns is how many handlers that run for long are named by themselves. More are counted.
+const mostRuns = 10
+
+// longRuns says what handlers have run for long, the longest first.
+func (a *app) longRuns(workers []inspector.Worker, now time.Time) (notes []string) {
+	var all []inspector.Running
+	for _, w := range workers {
+		all = append(all, w.Running...)
+	}
+	slices.SortStableFunc(all, func(a, b inspector.Running) int { return a.Since.Compare(b.Since) })
+	for _, r := range all[:min(mostRuns, len(all))] {
+		ran := humantime.Duration(now.Sub(r.Since))
+		if now.Sub(r.Since) > r.Timeout {
+			ran += ", longer than its Timeout, " + humantime.Duration(r.Timeout)
+		}
+		more := ""
+		if r.Count > 1 {
+			more = fmt.Sprintf(" and %d more", r.Count-1)
+		}
+		notes = append(notes, fmt.Sprintf("a handler of %s has run %s%s, slot %d of %s, for %s", legible(r.Worker), shorten(a.text(r.Content), 60), more, r.Slot, legible(r.Topic), ran))
+	}
+	if more := len(all) - mostRuns; more > 0 {
+		notes = append(notes, fmt.Sprintf("and %s for less", countOf(more, "handler")))
+	}
+	return notes
 }

@@ -110,6 +110,7 @@ func working(t Topic, k luascripts.SlotKeys, slot string) []key {
 		{luascripts.WorkersKey(t.Name), luascripts.WorkersKey(glob(t.Name)), words("zadd zrange zrem")},
 		{luascripts.PolicyKey(t.Name), luascripts.PolicyKey(glob(t.Name)), words("hmget")},
 		{luascripts.ProbingKey(t.Name), luascripts.ProbingKey(glob(t.Name)), words("hdel hset pexpire")},
+		{luascripts.RunningKey(t.Name), luascripts.RunningKey(glob(t.Name)), words("pexpire zadd zrange zrem")},
 	}
 }
 
@@ -133,6 +134,7 @@ func changing(t Topic, k luascripts.SlotKeys, slot string) []key {
 		{k.Why, "why{" + slot + "}", words("hdel hget")},
 		{luascripts.WorkersKey(t.Name), luascripts.WorkersKey(glob(t.Name)), words("zrange")},
 		{luascripts.TakersKey(t.Name), luascripts.TakersKey(glob(t.Name)), words("zrange")},
+		{luascripts.RunningKey(t.Name), luascripts.RunningKey(glob(t.Name)), words("zrange")},
 	}
 }
 

@@ -42,8 +42,8 @@ func TestNeedsAreWhatIsUsed(t *testing.T) {
 		k.Store: "store", k.Prepare: "prepare", k.Retry: "retry", k.Dead: "dead", k.Meta: "meta", k.Why: "why",
 		luascripts.TopicsKey: "topics", luascripts.DefinitionKey("orders"): "definition", luascripts.WorkersKey("orders"): "workers",
 		luascripts.PolicyKey("orders"):  "policy",
-		luascripts.ProbingKey("orders"): "probing",
-		luascripts.PlansKey("orders"):   "plans", luascripts.PlanKey("orders", 15): "plan", luascripts.RuleKey("orders", 15): "rule",
+		luascripts.ProbingKey("orders"): "probing", luascripts.RunningKey("orders"): "running",
+		luascripts.PlansKey("orders"): "plans", luascripts.PlanKey("orders", 15): "plan", luascripts.RuleKey("orders", 15): "rule",
 	}
 	for _, n := range []Need{{}, {Worker: true}, {Extends: true}, {Unique: true}, {Worker: true, Extends: true, Unique: true}} {
 		for _, notes := range []bool{false, true} {
@@ -56,7 +56,7 @@ func TestNeedsAreWhatIsUsed(t *testing.T) {
 			})
 			if n.Worker {
 				for _, look := range []string{"zcard store", "zcount store", "zcount retry", "zcard prepare", "exists store", "exists retry", "exists prepare", "exists dead", "hget meta",
-					"hset probing", "hdel probing", "pexpire probing"} {
+					"hset probing", "hdel probing", "pexpire probing", "zadd running", "zrange running", "zrem running", "pexpire running"} {
 					want[look] = true
 				}
 				used(t, want, "turn", "touch", "members", "deaths", "policy", "plan")

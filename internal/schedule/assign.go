@@ -149,6 +149,21 @@ func (s *Schedule) Standing(t *Topic, index int) (slots []*Slot) {
 	return append(slots, t.slots[index])
 }
 
+// Working returns the slots of a topic of which a batch is being handled, also those that others stand in the
+// place of.
+func (s *Schedule) Working(t *Topic) (slots []*Slot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, some := range [][]*Slot{t.replaced, t.slots} {
+		for _, x := range some {
+			if x.state == Working {
+				slots = append(slots, x)
+			}
+		}
+	}
+	return slots
+}
+
 // Holding returns the slots of a topic that are this worker's, or that it has not left.
 func (s *Schedule) Holding(t *Topic) (indexes []int) {
 	s.mu.Lock()

@@ -33,6 +33,10 @@ type Flight struct {
 	Attempt   int    `json:"attempt"`
 	LeaseEnds Stamp  `json:"lease_ends,omitzero"`
 	Batch     int    `json:"batch"`
+
+	// Running is what the handler has run for long; Runs, that it is about this message, and not about another one of the batch.
+	Running *Running `json:"running,omitempty"`
+	Runs    bool     `json:"runs,omitempty"`
 }
 
 // PutBack is what is known of a message that its handler put back.
@@ -71,7 +75,11 @@ func ExplanationOf(e inspector.Explanation, inBase64 bool) Explanation {
 		}
 	}
 	if f := e.Flight; f != nil {
-		x.Flight = &Flight{f.Worker, At(f.Since), f.Attempt, At(f.LeaseEnds), f.Batch}
+		x.Flight = &Flight{Worker: f.Worker, Since: At(f.Since), Attempt: f.Attempt, LeaseEnds: At(f.LeaseEnds), Batch: f.Batch, Runs: f.Runs}
+		if f.Running != nil {
+			r := RunningOf(*f.Running, inBase64)
+			x.Flight.Running = &r
+		}
 	}
 	return x
 }

@@ -14,15 +14,36 @@ type Worker struct {
 	Assigned map[string][]int `json:"assigned"`
 	Held     map[string][]int `json:"held,omitempty"`
 	Probing  map[string]Stamp `json:"probing,omitempty"`
+	Running  []Running        `json:"running,omitempty"`
 }
 
-// WorkerOf is a worker.
-func WorkerOf(w inspector.Worker) Worker {
+// Running is a handler that has run for long. The content is that of the first of its messages, 200 bytes of it at most.
+type Running struct {
+	Topic   string `json:"topic"`
+	Slot    int    `json:"slot"`
+	Worker  string `json:"worker"`
+	Since   Stamp  `json:"since"`
+	Timeout Millis `json:"timeout_ms"`
+	Count   int    `json:"count"`
+	Shown
+}
+
+// RunningOf is that, with the content in base64 in any case if that is wanted.
+func RunningOf(r inspector.Running, inBase64 bool) Running {
+	return Running{r.Topic, r.Slot, r.Worker, At(r.Since), Millis(r.Timeout), r.Count, Show(r.Content, inBase64)}
+}
+
+// WorkerOf is a worker, with contents in base64 in any case if that is wanted.
+func WorkerOf(w inspector.Worker, inBase64 bool) Worker {
+	var running []Running
+	for _, r := range w.Running {
+		running = append(running, RunningOf(r, inBase64))
+	}
 	probing := map[string]Stamp{}
 	for topic, since := range w.Probing {
 		probing[topic] = At(since)
 	}
-	return Worker{w.ID, w.Host, w.PID, w.Version, w.Leaving, w.Taker, At(w.Until), w.Assigned, w.Held, probing}
+	return Worker{w.ID, w.Host, w.PID, w.Version, w.Leaving, w.Taker, At(w.Until), w.Assigned, w.Held, probing, running}
 }
 
 // Unseen is a topic whose workers are not among the others.

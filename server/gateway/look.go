@@ -128,7 +128,7 @@ func (c *call) workers() error {
 		list
 	}{make([]wire.Worker, len(workers)), nil, list{more, missing}}
 	for n, w := range workers {
-		answer.Workers[n] = wire.WorkerOf(w)
+		answer.Workers[n] = wire.WorkerOf(w, false)
 		answer.Workers[n].Assigned = visible(c, w.Assigned)
 		answer.Workers[n].Held = visible(c, w.Held)
 		answer.Workers[n].Probing = visible(c, answer.Workers[n].Probing)

@@ -1,0 +1,89 @@
+package inspector
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/luascripts/byhand"
+)
+
+// Running is a handler that has run for 5 s or more: its worker says so a few seconds later, and until a minute after it was
+// last seen alive. Of handlers that end before nothing is known.
+type Running struct {
+	Topic   string
+	Slot    int
+	Worker  string
+	Since   time.Time
+	Timeout time.Duration // after which the handler's context is cancelled
+	Content string        // of the message that it handles, or the first of several; 200 bytes at most
+	Count   int           // how many messages of the batch are handled, in one call or at the same time
+
+	fence int64
+	has   func(content string) bool // surely one of them
+}
+
+// running are the handlers that run for long at topics, the longest first.
+func (i *Inspector) running(ctx context.Context, topics []Topic) (map[string][]Running, error) {
+	listed, err := i.listed(ctx, topics, "handlers that run for long", luascripts.RunningKey)
+	found := map[string][]Running{}
+	for topic, all := range listed {
+		for text := range all {
+			r, ok := luascripts.ParseRunning(text)
+			if !ok { // of another program
+				continue
+			}
+			found[topic] = append(found[topic], Running{topic, r.Slot, r.Worker, r.Since, r.Timeout, r.Content, r.Count, r.Fence, r.Has})
+		}
+		slices.SortFunc(found[topic], func(a, b Running) int {
+			return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Slot, b.Slot), cmp.Compare(a.Worker, b.Worker))
+		})
+	}
+	return found, err
+}
+
+// runningAt is what runs for long of a batch in flight, or nil.
+func runningAt(all []Running, slot int, worker string, fence int64) *Running {
+	n := slices.IndexFunc(all, func(r Running) bool { return r.Slot == slot && r.Worker == worker && r.fence == fence })
+	if n < 0 {
+		return nil
+	}
+	return &all[n]
+}
+
+// what says in words what the handler has.
+func (r *Running) what() string {
+	text := strconv.QuoteToGraphic(r.Content)
+	if r.Count > 1 {
+		text += fmt.Sprintf(" and %d more", r.Count-1)
+	}
+	return text
+}
+
+// latest is the time of the servers that have counted slots, the latest one.
+func latest(counts []byhand.Counts) (now time.Time) {
+	for _, c := range counts {
+		now = later(now, c.Now)
+	}
+	return now
+}
+
+// stuckAfter is how long after its Timeout a handler may still need to return. Its context is cancelled by then.
+const stuckAfter = 5 * time.Second
+
+// stuck are findings about handlers that run for longer than their Timeout: they ignore that their context is cancelled.
+func stuck(all []Running, now time.Time) (found []finding) {
+	for _, r := range all {
+		if ran := now.Sub(r.Since); ran > r.Timeout+stuckAfter {
+			found = append(found, warn(fmt.Sprintf("topic %s slot %d: a handler of worker %s has run %s for %s; its Timeout, %s, is over, and it ignores that its context is cancelled",
+				r.Topic, r.Slot, r.Worker, r.what(), humantime.Duration(ran), humantime.Duration(r.Timeout)),
+				"look where it hangs (kill -QUIT prints all goroutines of the worker, and ends it), and have what it calls there end with its context; restart that worker"))
+		}
+	}
+	return found
+}

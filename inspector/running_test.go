@@ -1,0 +1,123 @@
+package inspector
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// runs makes a topic of one slot with a batch of "runs" and "beside" in flight at worker w1, whose handler has run the first for ago.
+func runs(t testing.TB, rdb redis.UniversalClient, name string, ago, timeout time.Duration) {
+	t.Helper()
+	define(t, rdb, message.Topic{Name: name, Kind: message.KindFixedTime, Slots: 1})
+	must(t, rdb.HSet(ctx, luascripts.DefinitionKey(name), "sharing", "redis").Err())
+	k, now := luascripts.KeysOf(name, 0), time.Now()
+	zadd(t, rdb, luascripts.WorkersKey(name), "w1", now.Add(time.Hour).UnixMilli())
+	must(t, rdb.HSet(ctx, k.Meta, "holder", "w1", "batch", 77, "lease", 30_000, "until", now.Add(time.Minute).UnixMilli()).Err())
+	for _, content := range []string{"runs", "beside"} {
+		zadd(t, rdb, k.Prepare, content, now.Add(-time.Hour).Unix()*1000+16)
+	}
+	zadd(t, rdb, k.Store, "behind", now.Add(-time.Minute).UnixMilli())
+	noteRun(t, rdb, name, luascripts.Running{Worker: "w1", Since: now.Add(-ago), Timeout: timeout, Fence: 77}, "runs")
+}
+
+func noteRun(t testing.TB, rdb redis.UniversalClient, name string, r luascripts.Running, contents ...string) {
+	t.Helper()
+	r.NoteContents(contents)
+	zadd(t, rdb, luascripts.RunningKey(name), r.String(), time.Now().Add(time.Minute).UnixMilli())
+}
+
+// It is told which message of a batch the handler has, to who asks for that one, for another one of the batch, and for one
+// behind it.
+func TestRunning(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
+		runs(t, rdb, "orders", 130*time.Second, time.Hour)
+		for content, it := range map[string]bool{"runs": true, "beside": false} {
+			f := explain(t, i, "orders", content).Flight
+			if f == nil || f.Running == nil || f.Runs != it || f.Running.Content != "runs" || f.Running.Worker != "w1" || time.Since(f.Running.Since).Round(10*time.Second) != 130*time.Second {
+				t.Errorf("%s: %+v", content, f)
+			}
+		}
+		if e := explain(t, i, "orders", "behind"); e.Flight != nil || len(e.WaitsFor) == 0 || !strings.Contains(e.WaitsFor[0], `; its handler has run "runs" for 2m10s`) {
+			t.Errorf("%+v", e)
+		}
+		noteRun(t, rdb, "orders", luascripts.Running{Slot: 5, Worker: "gone", Since: time.Now()}, "x")
+		zadd(t, rdb, luascripts.RunningKey("orders"), "of another program", time.Now().Add(time.Hour).UnixMilli())
+		workers, err := i.Workers(ctx)
+		must(t, err)
+		if len(workers) != 1 || len(workers[0].Running) != 1 || workers[0].Running[0].Content != "runs" {
+			t.Errorf("%+v", workers)
+		}
+		wantCheck(t, i.Doctor(ctx), "handlers", OK, "none runs for longer than its Timeout")
+
+		// Another batch since, or the same number of another worker: it is not about that.
+		k := luascripts.KeysOf("orders", 0)
+		for field, value := range map[string]any{"batch": 78, "holder": "w2"} {
+			before := rdb.HGet(ctx, k.Meta, field).Val()
+			must(t, rdb.HSet(ctx, k.Meta, field, value).Err())
+			if e := explain(t, i, "orders", "runs"); e.Flight.Running != nil {
+				t.Errorf("%+v", e.Flight)
+			}
+			must(t, rdb.HSet(ctx, k.Meta, field, before).Err())
+		}
+		// What its worker has not said again counts no more.
+		must(t, rdb.Del(ctx, luascripts.RunningKey("orders")).Err())
+		runs(t, rdb, "orders", time.Minute, time.Second)
+		must(t, rdb.ZAddXX(ctx, luascripts.RunningKey("orders"), redis.Z{Score: 1000, Member: rdb.ZRange(ctx, luascripts.RunningKey("orders"), 0, 0).Val()[0]}).Err())
+		if e := explain(t, i, "orders", "runs"); e.Flight.Running != nil {
+			t.Errorf("%+v", e.Flight)
+		}
+		wantCheck(t, i.Doctor(ctx), "handlers", OK, "none runs for longer than its Timeout")
+	})
+}
+
+// The doctor names a handler that ignores the end of its context, and says what to do.
+func TestDoctorNamesStuckHandlers(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
+		runs(t, rdb, "orders", 10*time.Minute, 30*time.Second)
+		runs(t, rdb, "mails", 32*time.Second, 30*time.Second) // its context was cancelled just now
+		var checks []Check
+		eventually(t, "all are asked in time", func() bool {
+			checks = i.Doctor(ctx)
+			return !strings.Contains(fmt.Sprint(checks), "no time left")
+		})
+		wantCheck(t, checks, "handlers", Warn, `topic orders slot 0: a handler of worker w1 has run "runs" for 10m`, "its Timeout, 30s, is over")
+		if !strings.Contains(fmt.Sprint(checks), "restart that worker") {
+			t.Errorf("%+v", checks)
+		}
+		if strings.Contains(fmt.Sprint(checks), "topic mails slot 0: a handler") {
+			t.Errorf("%+v", checks)
+		}
+	})
+}
+
+// All of it together: a worker's handler hangs.
+func TestRunningWorker(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
+		topic := message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 1}
+		release := make(chan struct{})
+		c := work(t, rdb, consumer.Config{}, topic, func(_ context.Context, d *consumer.Delivery) error { <-release; return nil })
+		defer close(release)
+		send(t, rdb, topic, message.Priority{Content: binary, Priority: 100})
+		eventually(t, "it is seen", func() bool {
+			e := explain(t, i, "orders", binary)
+			return e.Flight != nil && e.Flight.Runs && e.Flight.Running.Worker == c.Worker() && e.Flight.Running.Content == binary && e.Flight.Running.Timeout == 30*time.Second
+		})
+		workers, err := i.Workers(ctx)
+		must(t, err)
+		if len(workers) != 1 || len(workers[0].Running) != 1 {
+			t.Errorf("%+v", workers)
+		}
+		if violations, err := i.Verify(ctx, nil, nil); err != nil || len(violations) > 0 {
+			t.Errorf("%+v, %v", violations, err)
+		}
+	})
+}
