@@ -132,6 +132,7 @@ func (c *call) workers() error {
 		answer.Workers[n].Assigned = visible(c, w.Assigned)
 		answer.Workers[n].Held = visible(c, w.Held)
 		answer.Workers[n].Probing = visible(c, answer.Workers[n].Probing)
+		answer.Workers[n].Running = c.visibleRuns(answer.Workers[n].Running)
 	}
 	for _, t := range unseen {
 		if c.holder.May(c.right, t.Name) {
@@ -158,6 +159,11 @@ func visible[T any](c *call, of map[string]T) map[string]T {
 		}
 	}
 	return part
+}
+
+// visibleRuns are those of topics that whoever asks may look at.
+func (c *call) visibleRuns(all []wire.Running) []wire.Running {
+	return slices.DeleteFunc(all, func(r wire.Running) bool { return !c.holder.May(c.right, r.Topic) })
 }
 
 // doctorPatience is how long the doctor may take. That servers do not answer is a finding, too.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/server/tokens"
@@ -162,6 +163,9 @@ func TestVisible(t *testing.T) {
 	c := &call{right: tokens.Look, holder: s.cfg.Tokens.Find(of["some"])}
 	mixed := inspector.Worker{ID: "w", Assigned: map[string][]int{"orders": {1}, "secret": {2}}}
 	if part := visible(c, mixed.Assigned); len(part) != 1 || part["orders"] == nil || !c.seesWorker(mixed) {
+		t.Error(part)
+	}
+	if part := c.visibleRuns([]wire.Running{{Topic: "secret"}, {Topic: "orders"}}); len(part) != 1 || part[0].Topic != "orders" {
 		t.Error(part)
 	}
 	if c.seesWorker(inspector.Worker{ID: "w", Assigned: map[string][]int{"secret": {2}}}) {
