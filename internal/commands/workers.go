@@ -25,8 +25,8 @@ Workers of topics that are shared by ZooKeeper are shown only with --zk and the
 flags the topics are named, in JSON as unseen_topic.
 
 Below the table stands which handlers have run for more than 5 seconds, and with
-which message; they are shown a few seconds later. rmq explain says it, too, for
-each message of their batches.
+which message; they are shown a few seconds later. So does rmq explain, for each
+message of their batches.
 
 A worker that is "probing" tries only one message of the topic now and then,
 because all of them fail: what its handlers need is away. A "(taker)" is a
