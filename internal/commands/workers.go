@@ -24,9 +24,9 @@ Workers of topics that are shared by ZooKeeper are shown only with --zk and the
 --namespace of the topic, with the slots that they really have. Without these
 flags the topics are named, in JSON as unseen_topic.
 
-Below the table stands which handlers have run for more than 5 seconds, and with
-which message; they are shown a few seconds later. So does rmq explain, for each
-message of their batches.
+Below the table stands which handlers have run for more than 5 seconds, with
+their message; it takes a few seconds more until they are shown. For each
+message of a batch, rmq explain says what its handler runs.
 
 A worker that is "probing" tries only one message of the topic now and then,
 because all of them fail: what its handlers need is away. A "(taker)" is a
