@@ -14,6 +14,8 @@
 // came from. Whatever a page is asked for ends within [Patience], and then the test fails and says what the
 // page shows. Clicks and keys are those of a user: what lies under something else cannot be clicked.
 //
+// Three checks are of any page: [Page.Keyboard], [Page.Pale] for contrasts, and [Page.Unreadable] for names and roles.
+//
 // Without Chromium a test fails where servers are required, see package servertest, and is skipped elsewhere.
 //
 // The package knows nothing of RMQ's pages, and drives no other browser.

@@ -29,15 +29,20 @@ type View struct {
 	NoScript      bool  // without JavaScript
 }
 
-func (v View) String() string {
-	theme := "light"
+// Theme is light or dark.
+func (v View) Theme() string {
 	if v.Dark {
-		theme = "dark"
+		return "dark"
 	}
+	return "light"
+}
+
+func (v View) String() string {
+	text := fmt.Sprintf("%d px, %s", v.Width, v.Theme())
 	if v.NoScript {
-		theme += ", without JavaScript"
+		text += ", without JavaScript"
 	}
-	return fmt.Sprintf("%d px, %s", v.Width, theme)
+	return text
 }
 
 // Page is a tab. Its methods end the test when they cannot do what they say.
@@ -67,11 +72,7 @@ func Open(t testing.TB, v View) *Page {
 	ctx, cancel := chromedp.NewContext(tabs(t), chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
 	p := &Page{View: v, t: t, ctx: ctx, patience: Patience}
-	scheme := "light"
-	if v.Dark {
-		scheme = "dark"
-	}
-	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}
+	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: v.Theme()}, {Name: "prefers-reduced-motion", Value: "reduce"}}
 	// Without a limit of time: the tab lives as long as the context that opened it.
 	p.must("open a tab", errors.Join(
 		chromedp.Listen(ctx, p.hear),
