@@ -132,7 +132,7 @@ func (v *verification) topic(ctx context.Context, t Topic, listed bool) error {
 	name := v.i.qualified(t.Name)
 	for _, k := range []struct{ key, is string }{
 		{luascripts.WorkersKey(name), "zset"}, {luascripts.TakersKey(name), "zset"}, {luascripts.ProbingKey(name), "hash"},
-		{luascripts.RunningKey(name), "zset"},
+		{luascripts.RunningKey(name), "zset"}, {luascripts.GoneKey(name), "zset"},
 	} {
 		if _, err := v.isA(k.is, k.key, v.i.rdb.Type(ctx, k.key), t, -1); err != nil {
 			return err

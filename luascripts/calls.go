@@ -71,7 +71,7 @@ func (s *Scripts) MembersCmd(ctx context.Context, topic, worker string, ttl time
 	if here {
 		stay = 1
 	}
-	return redis.NewStringSliceCmd(ctx, append(membersScript.Call(1, 4), WorkersKey(topic), worker, ttl.Milliseconds(), stay)...)
+	return redis.NewStringSliceCmd(ctx, append(membersScript.Call(2, 5), WorkersKey(topic), GoneKey(topic), worker, ttl.Milliseconds(), stay)...)
 }
 
 // MembersAnswer reads the answer to a command of [Scripts.MembersCmd] that was sent: the

@@ -39,6 +39,9 @@ func DefinitionKey(topic string) string { return "rmq:def{" + topic + "}" }
 // WorkersKey names the sorted set of the workers that share the topic's slots by Redis.
 func WorkersKey(topic string) string { return "rmq:workers{" + topic + "}" }
 
+// GoneKey names the sorted set of the last workers that ceased to share the topic's slots without a word, and until when each counted.
+func GoneKey(topic string) string { return "rmq:gone{" + topic + "}" }
+
 // TakersKey names the sorted set of the processes that take from the topic by package poll, and until when each counts.
 func TakersKey(topic string) string { return "rmq:takers{" + topic + "}" }
 
@@ -122,5 +125,5 @@ func OfSlot(topic string, slot int) []string {
 
 // OfTopic returns the names of the keys that a topic may have besides those of its slots.
 func OfTopic(topic string) []string {
-	return []string{DefinitionKey(topic), WorkersKey(topic), PolicyKey(topic), ProbingKey(topic), RunningKey(topic), PlansKey(topic), TakersKey(topic)}
+	return []string{DefinitionKey(topic), WorkersKey(topic), GoneKey(topic), PolicyKey(topic), ProbingKey(topic), RunningKey(topic), PlansKey(topic), TakersKey(topic)}
 }

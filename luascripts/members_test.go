@@ -1,9 +1,12 @@
 package luascripts_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/luascripts"
 )
@@ -53,6 +56,38 @@ var memberTrials = []trial{
 		w.later(600_001) // ten minutes are the most that it goes on
 		w.shows("a", true, true, "a")
 	}},
+	{name: "members: gone without a word", run: func(w *world) {
+		w.clean(rangeMerge)
+		w.shows("a", true, true, "a")
+		w.shows("leaves", true, true, "a", "leaves")
+		w.shows("leaves", false, true, "a")
+		w.gone()
+		w.later(500)
+		w.shows("b", true, true, "a", "b")
+		w.later(1600)
+		w.shows("c", true, true, "b", "c")
+		w.gone(redis.Z{Score: float64(w.now - 100), Member: "a"})
+		w.later(1000)
+		w.shows("c", true, true, "c")
+		w.gone(redis.Z{Score: float64(w.now - 1100), Member: "a"}, redis.Z{Score: float64(w.now - 600), Member: "b"})
+		w.shows("b", true, true, "b", "c") // it was only away
+		w.gone(redis.Z{Score: float64(w.now - 1100), Member: "a"})
+		w.later(2001)
+		w.shows("b", true, true, "b") // so was this one
+		w.shows("c", false, false, "b")
+		w.shows("a", false, false, "b") // which leaves after all
+		w.gone()
+		ttl := func() int64 { ttl, _ := w.do("pttl", luascripts.GoneKey("ns:orders")).(int64); return ttl }
+		w.showsFor(time.Second, "last", true, "b", "last")
+		w.later(1001)
+		w.shows("b", true, true, "b")
+		w.must(ttl() > 86_300_000 && ttl() <= 86_400_000, "%d", ttl())
+		for i := range 150 {
+			w.do("zadd", luascripts.WorkersKey("ns:orders"), w.now-1000+int64(i), fmt.Sprint("many ", i))
+		}
+		w.shows("b", true, true, "b")
+		w.must(w.do("zcard", luascripts.GoneKey("ns:orders")) == int64(100) && w.do("zscore", luascripts.GoneKey("ns:orders"), "many 149") != nil, "%v", w.do("zcard", luascripts.GoneKey("ns:orders")))
+	}},
 	{name: "full: members", live: true, run: func(w *world) {
 		w.clean(rangeMerge)
 		w.shows("a", true, true, "a")
@@ -69,7 +104,19 @@ var memberTrials = []trial{
 		w.breakKey(luascripts.WorkersKey("ns:orders"))
 		_, _, err := w.s.Members(ctx, "ns:orders", "a", time.Second, true)
 		w.must(err != nil, "no error")
+		w.do("del", luascripts.WorkersKey("ns:orders"))
+		w.do("set", luascripts.GoneKey("ns:orders"), "of a wrong type")
+		w.do("zadd", luascripts.WorkersKey("ns:orders"), 5, "old")
+		_, _, err = w.s.Members(ctx, "ns:orders", "a", time.Second, true)
+		w.must(err != nil && w.do("zcard", luascripts.WorkersKey("ns:orders")) == int64(1), "%v", err)
 	}},
+}
+
+// gone compares who is noted as gone, and until when each counted.
+func (w *world) gone(want ...redis.Z) {
+	w.Helper()
+	got, err := w.rdb.ZRangeWithScores(ctx, luascripts.GoneKey("ns:orders"), 0, -1).Result()
+	w.must(err == nil && slices.Equal(got, want), "%v, not %v, %v", got, want, err)
 }
 
 // shows shows a worker, or takes it out, and compares what it is told. Members
@@ -92,6 +139,12 @@ func (w *world) shown(ttl time.Duration, worker string, here, changed bool, want
 }
 
 var membersDamages = []damage{
+	{"who is gone is noted", "members: gone without a word", `call('ZADD', gone, string.format('%.0f', till), worker)`, ``},
+	{"with the end of its time", "members: gone without a word", `call('ZADD', gone, string.format('%.0f', till), worker)`, `call('ZADD', gone, string.format('%.0f', now), worker)`},
+	{"but not who is back", "members: gone without a word", `if known == '0' then call('ZREM', gone, ARGV[1]) end`, ``},
+	{"a hundred of them", "members: gone without a word", "call('ZREMRANGEBYRANK', gone, 0, -101)\n", "\n"},
+	{"for a day", "members: gone without a word", "call('PEXPIRE', gone, 86400000)\n", "\n"},
+	{"a wrong gone shows before the first write", "wrong type: members", "call('ZCARD', gone)  ", "  "},
 	{"seen too long ago is gone", "members: not seen for too long", `if till < now then`, `if till < now - ARGV[2] then`},
 	{"and just in time is not", "members: not seen for too long", `if till < now then`, `if till <= now then`},
 	{"gone for the next one, too", "members: not seen for too long", `call('ZREM', workers, worker)`, ``},

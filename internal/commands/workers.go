@@ -28,6 +28,10 @@ Below the table stands which handlers have run for more than 5 seconds, with
 their message; it takes a few seconds more until they are shown. For each
 message of a batch, rmq explain says what its handler runs.
 
+A worker that vanished, because it was killed, say, is shown for a day after it
+was last seen, unless it comes back. This is not known of workers that share
+their topics by ZooKeeper.
+
 A worker that is "probing" tries only one message of the topic now and then,
 because all of them fail: what its handlers need is away. A "(taker)" is a
 program that takes batches for others, such as a gateway: no slots are its own.`,
@@ -47,14 +51,18 @@ program that takes batches for others, such as a gateway: no slots are its own.`
 			if err := a.partly(err); err != nil {
 				return err
 			}
+			vanished, err := i.Vanished(ctx)
+			if err := a.partly(err); err != nil {
+				return err
+			}
 			if a.json {
-				return a.workerObjects(workers, unseen)
+				return a.workerObjects(workers, unseen, vanished)
 			}
 			now, err := a.now(ctx)
 			if err != nil {
 				return err
 			}
-			return a.showWorkers(workers, unseen, now)
+			return a.showWorkers(workers, unseen, vanished, now)
 		},
 	}
 }
@@ -77,9 +85,14 @@ func (a *app) unseenWhy(t inspector.Topic) string {
 	return "is shared by ZooKeeper: --zk shows its workers"
 }
 
-func (a *app) workerObjects(workers []inspector.Worker, unseen []inspector.Topic) error {
+func (a *app) workerObjects(workers []inspector.Worker, unseen []inspector.Topic, vanished []inspector.Vanished) error {
 	for _, w := range workers {
 		if err := a.object(wire.WorkerOf(w, a.base64)); err != nil {
+			return err
+		}
+	}
+	for _, v := range vanished {
+		if err := a.object(wire.VanishedOf(v)); err != nil {
 			return err
 		}
 	}
@@ -91,8 +104,8 @@ func (a *app) workerObjects(workers []inspector.Worker, unseen []inspector.Topic
 	return nil
 }
 
-func (a *app) showWorkers(workers []inspector.Worker, unseen []inspector.Topic, now time.Time) error {
-	var notes []string
+func (a *app) showWorkers(workers []inspector.Worker, unseen []inspector.Topic, vanished []inspector.Vanished, now time.Time) error {
+	notes := lastSeen(vanished, now)
 	for _, t := range unseen {
 		notes = append(notes, legible(t.Name)+" "+a.unseenWhy(t))
 	}
@@ -139,6 +152,24 @@ func (a *app) showWorkers(workers []inspector.Worker, unseen []inspector.Topic, 
 		}
 	}
 	return a.withNotes(table, append(a.longRuns(workers, now), notes...))
+}
+
+// mostVanished is how many workers that vanished are named by themselves. More are counted.
+const mostVanished = 10
+
+// lastSeen says which workers vanished, the latest first.
+func lastSeen(vanished []inspector.Vanished, now time.Time) (notes []string) {
+	for _, v := range vanished[:min(mostVanished, len(vanished))] {
+		topics := legible(v.Topics[0])
+		if more := len(v.Topics) - 1; more > 0 {
+			topics += " and " + countOf(more, "other topic")
+		}
+		notes = append(notes, fmt.Sprintf("%s was last seen about %s, at %s; it was not closed", legible(v.Worker), humantime.Ago(now.Sub(v.Until)), topics))
+	}
+	if more := len(vanished) - mostVanished; more > 0 {
+		notes = append(notes, fmt.Sprintf("and %s before, within a day", countOf(more, "worker")))
+	}
+	return notes
 }
 
 // mostRuns is how many handlers that run for long are named by themselves. More are counted.

@@ -108,6 +108,7 @@ func working(t Topic, k luascripts.SlotKeys, slot string) []key {
 		{k.Meta, "meta{" + slot + "}", words("hdel hget hmget hset")},
 		{k.Why, "why{" + slot + "}", words("hdel hget hlen hmget hset")},
 		{luascripts.WorkersKey(t.Name), luascripts.WorkersKey(glob(t.Name)), words("zadd zrange zrem")},
+		{luascripts.GoneKey(t.Name), luascripts.GoneKey(glob(t.Name)), words("pexpire zadd zcard zrem zremrangebyrank")},
 		{luascripts.PolicyKey(t.Name), luascripts.PolicyKey(glob(t.Name)), words("hmget")},
 		{luascripts.ProbingKey(t.Name), luascripts.ProbingKey(glob(t.Name)), words("hdel hset pexpire")},
 		{luascripts.RunningKey(t.Name), luascripts.RunningKey(glob(t.Name)), words("pexpire zadd zrange zrem")},

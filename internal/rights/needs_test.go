@@ -42,7 +42,7 @@ func TestNeedsAreWhatIsUsed(t *testing.T) {
 		k.Store: "store", k.Prepare: "prepare", k.Retry: "retry", k.Dead: "dead", k.Meta: "meta", k.Why: "why",
 		luascripts.TopicsKey: "topics", luascripts.DefinitionKey("orders"): "definition", luascripts.WorkersKey("orders"): "workers",
 		luascripts.PolicyKey("orders"):  "policy",
-		luascripts.ProbingKey("orders"): "probing", luascripts.RunningKey("orders"): "running",
+		luascripts.ProbingKey("orders"): "probing", luascripts.RunningKey("orders"): "running", luascripts.GoneKey("orders"): "gone",
 		luascripts.PlansKey("orders"): "plans", luascripts.PlanKey("orders", 15): "plan", luascripts.RuleKey("orders", 15): "rule",
 	}
 	for _, n := range []Need{{}, {Worker: true}, {Extends: true}, {Unique: true}, {Worker: true, Extends: true, Unique: true}} {

@@ -17,7 +17,7 @@ var ctx = context.Background()
 const (
 	sender = "~orders_* ~rmq:def{orders} ~rmq:topics &rmq:wake{orders} +evalsha +eval +time +publish " +
 		"+zadd +zcard +zmscore +hdel +hmget +hset +sadd +sismember"
-	worker = sender + " ~prepare{orders_*} ~retry{orders_*} ~dead{orders_*} ~meta{orders_*} ~why{orders_*} ~rmq:workers{orders} ~rmq:policy{orders} ~rmq:probing{orders} ~rmq:running{orders} ~rmq:plans{orders} ~plan{orders_*} ~rule{orders_*} " +
+	worker = sender + " ~prepare{orders_*} ~retry{orders_*} ~dead{orders_*} ~meta{orders_*} ~why{orders_*} ~rmq:workers{orders} ~rmq:gone{orders} ~rmq:policy{orders} ~rmq:probing{orders} ~rmq:running{orders} ~rmq:plans{orders} ~plan{orders_*} ~rule{orders_*} " +
 		"+smembers +subscribe +ping +pexpire +del +exists +hget +hlen +zcount +zrange +zrangebyscore +zrem +zremrangebyrank +zrevrange +zscore"
 )
 
@@ -55,7 +55,7 @@ func TestCheckNamesAllThatIsMissing(t *testing.T) {
 	orders, bills := Topic{Name: "orders", Slots: 16}, Topic{Name: "bills", Slots: 1}
 	noted := orders
 	noted.Notes = true
-	const allKeys = "~dead{orders_*}, ~meta{orders_*}, ~orders_*, ~plan{orders_*}, ~prepare{orders_*}, ~retry{orders_*}, ~rmq:def{orders}, ~rmq:plans{orders}, ~rmq:policy{orders}, ~rmq:probing{orders}, ~rmq:running{orders}, ~rmq:topics, ~rmq:workers{orders}, ~rule{orders_*}, ~why{orders_*}"
+	const allKeys = "~dead{orders_*}, ~meta{orders_*}, ~orders_*, ~plan{orders_*}, ~prepare{orders_*}, ~retry{orders_*}, ~rmq:def{orders}, ~rmq:gone{orders}, ~rmq:plans{orders}, ~rmq:policy{orders}, ~rmq:probing{orders}, ~rmq:running{orders}, ~rmq:topics, ~rmq:workers{orders}, ~rule{orders_*}, ~why{orders_*}"
 	for _, c := range []struct {
 		what   string
 		need   Need
@@ -70,7 +70,7 @@ func TestCheckNamesAllThatIsMissing(t *testing.T) {
 		{"everything", Need{Worker: true, Durable: true}, []Topic{orders, bills}, "~* &* +@all", ""},
 		{"a sender who works", Need{Worker: true}, []Topic{orders}, sender,
 			"+del, +exists, +hget, +hlen, +pexpire, +ping, +smembers, +subscribe, +zcount, +zrange, +zrangebyscore, +zrem, +zremrangebyrank, +zrevrange, +zscore, " +
-				"~dead{orders_*}, ~meta{orders_*}, ~plan{orders_*}, ~prepare{orders_*}, ~retry{orders_*}, ~rmq:plans{orders}, ~rmq:policy{orders}, ~rmq:probing{orders}, ~rmq:running{orders}, ~rmq:workers{orders}, ~rule{orders_*}, ~why{orders_*}"},
+				"~dead{orders_*}, ~meta{orders_*}, ~plan{orders_*}, ~prepare{orders_*}, ~retry{orders_*}, ~rmq:gone{orders}, ~rmq:plans{orders}, ~rmq:policy{orders}, ~rmq:probing{orders}, ~rmq:running{orders}, ~rmq:workers{orders}, ~rule{orders_*}, ~why{orders_*}"},
 		{"some of each", Need{Worker: true}, []Topic{orders}, without(worker, "+zrem", "~prepare{orders_*}", "&rmq:wake{orders}"),
 			"+zrem, ~prepare{orders_*}, &rmq:wake{orders}"},
 		{"no keys", Need{Worker: true}, []Topic{orders}, "+@all &*", allKeys},
@@ -82,7 +82,7 @@ func TestCheckNamesAllThatIsMissing(t *testing.T) {
 		{"keys to read only", Need{}, []Topic{orders}, without(sender, "~orders_*") + " %R~orders_*", "+zadd on ~orders_*"},
 		{"no replicas", Need{Durable: true}, []Topic{orders}, sender, "+wait"},
 		{"a second topic", Need{Worker: true}, []Topic{orders, bills}, without(worker, "+hlen"),
-			"+hlen, ~bills_*, ~dead{bills_*}, ~meta{bills_*}, ~plan{bills_*}, ~prepare{bills_*}, ~retry{bills_*}, ~rmq:def{bills}, ~rmq:plans{bills}, ~rmq:policy{bills}, ~rmq:probing{bills}, ~rmq:running{bills}, ~rmq:workers{bills}, ~rule{bills_*}, ~why{bills_*}, &rmq:wake{bills}"},
+			"+hlen, ~bills_*, ~dead{bills_*}, ~meta{bills_*}, ~plan{bills_*}, ~prepare{bills_*}, ~retry{bills_*}, ~rmq:def{bills}, ~rmq:gone{bills}, ~rmq:plans{bills}, ~rmq:policy{bills}, ~rmq:probing{bills}, ~rmq:running{bills}, ~rmq:workers{bills}, ~rule{bills_*}, ~why{bills_*}, &rmq:wake{bills}"},
 		{"a sender who extends", Need{Extends: true}, []Topic{orders}, sender, "+zrange, +zrem, ~first{orders_*}"},
 		{"granted", Need{Extends: true}, []Topic{orders}, sender + " ~first{orders_*} +zrange +zrem", ""},
 		{"a sender of unique ones", Need{Unique: true}, []Topic{orders}, sender, "+zrangebyscore, +zrem, ~seen{orders_*}"},

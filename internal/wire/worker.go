@@ -46,6 +46,16 @@ func WorkerOf(w inspector.Worker, inBase64 bool) Worker {
 	return Worker{w.ID, w.Host, w.PID, w.Version, w.Leaving, w.Taker, At(w.Until), w.Assigned, w.Held, probing, running}
 }
 
+// Vanished is a worker that ceased to share topics without a word. It was last seen up to a lease before.
+type Vanished struct {
+	Worker string   `json:"vanished_worker"`
+	Topics []string `json:"topics"`
+	Until  Stamp    `json:"until"`
+}
+
+// VanishedOf is such a worker.
+func VanishedOf(v inspector.Vanished) Vanished { return Vanished{v.Worker, v.Topics, At(v.Until)} }
+
 // Unseen is a topic whose workers are not among the others.
 type Unseen struct {
 	Topic string `json:"unseen_topic"`

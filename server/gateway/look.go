@@ -112,7 +112,12 @@ func (c *call) workers() error {
 	if err != nil {
 		return err
 	}
-	for _, m := range alsoMissing {
+	gone, err := c.inspector.Vanished(c.ctx())
+	stillMissing, err := c.missing(err)
+	if err != nil {
+		return err
+	}
+	for _, m := range slices.Concat(alsoMissing, stillMissing) {
 		if !slices.Contains(missing, m) {
 			missing = append(missing, m)
 		}
@@ -123,10 +128,11 @@ func (c *call) workers() error {
 		return err
 	}
 	answer := struct {
-		Workers []wire.Worker `json:"workers"`
-		Unseen  []wire.Unseen `json:"unseen,omitempty"` // topics whose workers are not among them
+		Workers  []wire.Worker   `json:"workers"`
+		Vanished []wire.Vanished `json:"vanished,omitempty"`
+		Unseen   []wire.Unseen   `json:"unseen,omitempty"` // topics whose workers are not among them
 		list
-	}{make([]wire.Worker, len(workers)), nil, list{more, missing}}
+	}{make([]wire.Worker, len(workers)), c.visibleGone(gone), nil, list{more, missing}}
 	for n, w := range workers {
 		answer.Workers[n] = wire.WorkerOf(w, false)
 		answer.Workers[n].Assigned = visible(c, w.Assigned)
@@ -164,6 +170,17 @@ func visible[T any](c *call, of map[string]T) map[string]T {
 // visibleRuns are those of topics that whoever asks may look at.
 func (c *call) visibleRuns(all []wire.Running) []wire.Running {
 	return slices.DeleteFunc(all, func(r wire.Running) bool { return !c.holder.May(c.right, r.Topic) })
+}
+
+// visibleGone are workers that vanished, with those of their topics that whoever asks may look at.
+func (c *call) visibleGone(all []inspector.Vanished) (some []wire.Vanished) {
+	for _, v := range all {
+		v.Topics = slices.DeleteFunc(v.Topics, func(topic string) bool { return !c.holder.May(c.right, topic) })
+		if len(v.Topics) > 0 {
+			some = append(some, wire.VanishedOf(v))
+		}
+	}
+	return some
 }
 
 // doctorPatience is how long the doctor may take. That servers do not answer is a finding, too.

@@ -168,6 +168,10 @@ func TestVisible(t *testing.T) {
 	if part := c.visibleRuns([]wire.Running{{Topic: "secret"}, {Topic: "orders"}}); len(part) != 1 || part[0].Topic != "orders" {
 		t.Error(part)
 	}
+	gone := c.visibleGone([]inspector.Vanished{{Worker: "a", Topics: []string{"secret"}}, {Worker: "b", Topics: []string{"orders", "secret"}}})
+	if len(gone) != 1 || gone[0].Worker != "b" || !slices.Equal(gone[0].Topics, []string{"orders"}) {
+		t.Error(gone)
+	}
 	if c.seesWorker(inspector.Worker{ID: "w", Assigned: map[string][]int{"secret": {2}}}) {
 		t.Error("a worker of other topics is shown")
 	}
