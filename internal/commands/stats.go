@@ -32,7 +32,11 @@ func (a *app) statsCommand() *cobra.Command {
             not the --namespace of the topic; + programs that take batches for
             others, such as gateways
 
-Below the table stands which topics are limited by rmq limit, and for how long.`,
+Below the table stands which topics are limited by rmq limit, and for how long.
+
+With --watch it also shows by how many a second the counts have changed since
+the last look: -120 is 120 fewer. That is what came less what went. Redis does
+not count how many came and how many went; the metrics of your programs do.`,
 		Example: `  rmq stats
   rmq stats orders --slots
   rmq stats --watch=5s`,
@@ -46,6 +50,10 @@ Below the table stands which topics are limited by rmq limit, and for how long.`
 			if err != nil {
 				return err
 			}
+			var changes *trend
+			if watching {
+				changes = &trend{last: map[string]lookedAt{}}
+			}
 			look := func() error {
 				topics, err := a.topicsOf(ctx, i, args)
 				switch {
@@ -56,7 +64,7 @@ Below the table stands which topics are limited by rmq limit, and for how long.`
 				case slots:
 					return a.countSlots(ctx, i, topics)
 				}
-				return a.countTopics(ctx, i, topics)
+				return a.countTopics(ctx, i, topics, changes)
 			}
 			if !watching {
 				return look()
@@ -131,7 +139,7 @@ func (a *app) topicsOf(ctx context.Context, i *inspector.Inspector, args []strin
 	return []inspector.Topic{t}, err
 }
 
-func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []inspector.Topic) error {
+func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []inspector.Topic, changes *trend) error {
 	if len(topics) == 0 && !a.json {
 		a.noTopics()
 		return nil
@@ -148,11 +156,12 @@ func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []
 		if err := a.partly(err); err != nil {
 			return err
 		}
+		change := changes.since(s, time.Now())
 		if s.Read == 0 {
 			continue
 		}
 		if a.json {
-			if err := a.object(wire.StatsOf(s)); err != nil {
+			if err := a.object(wire.Watched{Stats: wire.StatsOf(s), Change: change}); err != nil {
 				return err
 			}
 			continue
@@ -189,6 +198,9 @@ func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []
 		notes = append(notes, noWorker(alone))
 	}
 	if err := a.withNotes(table, notes); err != nil {
+		return err
+	}
+	if err := a.showTrend(changes); err != nil {
 		return err
 	}
 	return a.withoutDefinition(unreadable)

@@ -64,6 +64,21 @@ func StatsOf(s inspector.Stats) Stats {
 	return j
 }
 
+// Watched are the counts of a topic that is looked at again and again.
+type Watched struct {
+	Stats
+	Change *Change `json:"change_per_second,omitempty"` // since the last look
+}
+
+// Change is how counts have changed a second: what came less what went.
+type Change struct {
+	Over     Millis  `json:"over_ms"` // between the two looks
+	Waiting  float64 `json:"waiting"`
+	InFlight float64 `json:"in_flight"`
+	Retrying float64 `json:"retrying"`
+	Dead     float64 `json:"dead"`
+}
+
 // Undefined is a topic whose definition cannot be read, so that nothing of it can be counted.
 type Undefined struct {
 	Topic string `json:"topic"`

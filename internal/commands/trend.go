@@ -1,0 +1,94 @@
+package commands
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/wire"
+)
+
+// trend is how the counts of topics change from one look to the next. Redis does not know how many messages came and went: to
+// count them would cost each turn something. So these are net changes. nil: nobody watches.
+type trend struct {
+	last    map[string]lookedAt
+	changed []changeOf // at this look
+}
+
+type changeOf struct {
+	topic string
+	wire.Change
+}
+
+// lookedAt is what a topic held, and when.
+type lookedAt struct {
+	inspector.Counts
+	at time.Time
+}
+
+// since returns how a topic has changed since the last look; nil if nothing is known of that, or a part of the topic could not be
+// read.
+func (t *trend) since(s inspector.Stats, now time.Time) *wire.Change {
+	if t == nil {
+		return nil
+	}
+	before, known := t.last[s.Topic.Name]
+	if s.Read < s.Topic.Slots {
+		delete(t.last, s.Topic.Name)
+		return nil
+	}
+	t.last[s.Topic.Name] = lookedAt{s.Counts, now}
+	over := now.Sub(before.at)
+	if !known || over <= 0 {
+		return nil
+	}
+	rate := func(before, now int) float64 { return math.Round(float64(now-before)/over.Seconds()*1000) / 1000 }
+	c := wire.Change{
+		Over:    wire.Millis(over),
+		Waiting: rate(before.Waiting, s.Waiting), InFlight: rate(before.InFlight, s.InFlight),
+		Retrying: rate(before.Retrying, s.Retrying), Dead: rate(before.Dead, s.Dead),
+	}
+	if c != (wire.Change{Over: c.Over}) {
+		t.changed = append(t.changed, changeOf{s.Topic.Name, c})
+	}
+	return &c
+}
+
+// signed is a change a second as people read it: +3, -120, 0, +0.5.
+func signed(rate float64) string {
+	text := strconv.FormatFloat(rate, 'f', 0, 64)
+	if -10 < rate && rate < 10 && rate != math.Trunc(rate) {
+		text = strconv.FormatFloat(rate, 'f', 1, 64)
+		if text == "0.0" || text == "-0.0" { // it is less
+			text = strconv.FormatFloat(rate, 'g', 1, 64)
+		}
+	}
+	if rate > 0 {
+		text = "+" + text
+	}
+	return text
+}
+
+// showTrend prints the changes of the topics that have changed.
+func (a *app) showTrend(t *trend) error {
+	if t == nil || a.json {
+		return nil
+	}
+	changed := t.changed
+	t.changed = nil
+	if changed == nil {
+		return nil
+	}
+	table := a.table("net change a second", "waiting#", "flight#", "retry#", "dead#")
+	for _, c := range changed {
+		dead := painted{text: signed(c.Dead)}
+		if c.Dead > 0 {
+			dead.hue = red
+		}
+		table.row(legible(c.topic), signed(c.Waiting), signed(c.InFlight), signed(c.Retrying), dead)
+	}
+	fmt.Fprintln(a.out)
+	return table.end()
+}

@@ -1,0 +1,96 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+func TestTrend(t *testing.T) {
+	t.Parallel()
+	orders := inspector.Topic{Topic: message.Topic{Name: "orders", Slots: 4}}
+	stats := func(read, waiting, dead int) inspector.Stats {
+		return inspector.Stats{Topic: orders, Read: read, Counts: inspector.Counts{Waiting: waiting, Dead: dead, InFlight: 5, Retrying: 2 * dead}}
+	}
+	x, now := &trend{last: map[string]lookedAt{}}, time.Now()
+	if c := x.since(stats(4, 1000, 7), now); c != nil {
+		t.Errorf("at first: %+v", c)
+	}
+	c := x.since(stats(4, 400, 10), now.Add(5*time.Second))
+	if c == nil || c.Waiting != -120 || c.Dead != 0.6 || c.Retrying != 1.2 || c.InFlight != 0 || time.Duration(c.Over) != 5*time.Second {
+		t.Errorf("%+v", c)
+	}
+	// A slot that could not be read is no fall of the numbers, and its return no rise.
+	for n, s := range []inspector.Stats{stats(3, 100, 0), stats(4, 400, 10)} {
+		if c := x.since(s, now.Add(time.Duration(n+6)*time.Second)); c != nil {
+			t.Errorf("%+v", c)
+		}
+	}
+	if c := x.since(stats(4, 400, 10), now.Add(7*time.Second)); c != nil {
+		t.Errorf("in no time: %+v", c)
+	}
+	if c := x.since(stats(4, 401, 10), now.Add(9*time.Second)); c == nil || c.Waiting != 0.5 {
+		t.Errorf("%+v", c)
+	}
+	if c := (*trend)(nil).since(stats(4, 1, 1), now); c != nil {
+		t.Errorf("nobody watches: %+v", c)
+	}
+}
+
+func TestSigned(t *testing.T) {
+	t.Parallel()
+	for rate, says := range map[float64]string{0: "0", 3: "+3", -120: "-120", 0.5: "+0.5", -0.02: "-0.02", 9.94: "+9.9", 10.4: "+10", -12345.6: "-12346"} {
+		want(t, signed(rate), says)
+	}
+}
+
+// Who watches sees how the counts change, in a table and as JSON.
+func TestWatchShowsChanges(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	rdb := server.Client(t)
+	send(t, rdb, rangeMerge("orders"), later("x"))
+	for _, asJSON := range []bool{false, true} {
+		row := regexp.MustCompile(`(?m)^NET CHANGE A SECOND +WAITING +FLIGHT +RETRY +DEAD\norders +\+\d+ +0 +0 +\+\d+$`)
+		flags, what := []string{}, "TOPIC  "
+		if asJSON {
+			row = regexp.MustCompile(`"change_per_second":\{"over_ms":\d+,"waiting":\d+[\d.]*,"in_flight":0,"retrying":0,"dead":[\d.]+\}`)
+			flags, what = []string{"--json"}, `"topic":"orders"`
+		}
+		watching, cancel := context.WithTimeout(ctx, testPatience)
+		n := 0
+		out := &watcher{what: what, times: 1}
+		out.enough = func() { // after each look
+			if row.MatchString(out.String()) {
+				cancel()
+				return
+			}
+			n++
+			for i := range 200 { // more each time
+				name := fmt.Sprint(asJSON, n, " ", i)
+				must(t, rdb.ZAdd(ctx, luascripts.StoreKey("orders", 1), redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: name}).Err())
+				must(t, rdb.ZAdd(ctx, luascripts.KeysOf("orders", 1).Dead, redis.Z{Score: float64(time.Now().UnixMilli()), Member: name}).Err())
+			}
+		}
+		errs := &watcher{what: "\n", times: 1 << 30}
+		code := program.Run(watching, append([]string{"--redis", "redis://" + server.Addr(), "stats", "--watch=100ms"}, flags...), strings.NewReader(""), out, errs)
+		if code != 0 || errs.Len() > 0 || !row.MatchString(out.String()) {
+			t.Errorf("%d\n%s%s", code, out, errs)
+		}
+		cancel()
+		fits(t, out.String(), map[bool]int{false: 80, true: 1000}[asJSON])
+	}
+	if out := (at{rdb, "redis://" + server.Addr()}).text(t, "stats"); strings.Contains(out, "CHANGE A SECOND") {
+		t.Error(out)
+	}
+}
