@@ -191,7 +191,7 @@ func (b *batch) delivery(i int) *Delivery {
 	d := &b.deliveries[i] // all zero, and large: what stays so is not written
 	d.Topic, d.Slot, d.Content = b.topic.Topic.Topic, b.Index, b.answer.Contents[i]
 	d.Attempt, d.Fence, d.Priority = b.answer.Attempt, b.answer.Fence, b.answer.Priority(i)
-	if b.turn.Due {
+	if b.topic.opts.Due {
 		d.Due = b.answer.Due(i)
 	}
 	if d.Attempt >= b.topic.opts.MaxAttempts {

@@ -2,6 +2,8 @@ package consumer
 
 import (
 	"context"
+	"math"
+	"math/rand/v2"
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/limits"
@@ -93,11 +95,14 @@ func few(a *luascripts.Answer, count int) bool {
 }
 
 // count is how many messages the next batch of a slot is to take, with places to handle
-// them at the same time, in a mood of the topic's gate; or behind how many a probe looks.
+// them at the same time, in a mood of the topic's gate; or the place of the one that a probe takes.
+// That is drawn so that few of the first and many of all are tried equally often.
 func (t *topic) count(places int, m mood) int {
 	switch {
-	case m == probeBehind:
+	case m == probeLast:
 		return luascripts.MaxBatch
+	case m == probeDrawn:
+		return int(math.Pow(luascripts.MaxBatch, rand.Float64()))
 	case m >= oneByOne:
 		return 1
 	case t.calls != nil:

@@ -23,7 +23,11 @@ import (
 //
 // So an hour's outage costs less than 220 attempts, if 64 handlers fail in no time: 8 messages,
 // 63 that run at that moment, one or two until they have failed, 126 probes, and up to 20 more that
-// did not make the pause longer: see spares.
+// did not make the pause longer: see spares. Beside that come up to 100 retries of messages that had
+// failed before others succeeded: see excuses.
+//
+// Where up to 255 messages of poison stand before good ones in their slot, the first probe meets a
+// good one, and 20 of the poison are gone after each: so they wait 0.1 s for each 20.
 type breaker struct {
 	most    int           // places of the topic
 	longest time.Duration // pause
@@ -35,7 +39,9 @@ type breaker struct {
 	outage  bool      // people hear of it
 	probes  int       // begun since
 	way     mood      // of the next probe
+	tried   mood      // of the last one
 	spared  int       // probes that did not make the pause longer
+	excused int       // probes that said nothing
 	pause   time.Duration
 	probeAt time.Time
 
@@ -49,21 +55,21 @@ const (
 	carefulAfter, probeAfter = 8, 20 // different contents
 	firstPause, longestPause = 100 * time.Millisecond, 30 * time.Second
 	pauseGrowth              = 2
-	spares                   = 20
+	spares, excuses          = 20, 100
 	outageAfter              = 2 * time.Second
 )
 
-// nextWay is how the next probe is chosen: behind the first messages and among the retries in
-// turn, but now and then it is what comes first. When that is, is drawn: else a slot whose turn it
-// is each second time would always see the same way.
+// nextWay is how the next probe is chosen: among the first deliveries and among the retries in
+// turn. Now and then it is a first delivery twice, which is drawn: else a slot whose turn it is each
+// second time would always see the same way.
 func nextWay(last mood) mood {
 	switch {
-	case rand.IntN(8) == 0:
-		return probeFirst
-	case last == probeBehind:
+	case last != probeRetry && rand.IntN(8) > 0:
 		return probeRetry
+	case rand.IntN(2) == 0:
+		return probeLast
 	}
-	return probeBehind
+	return probeDrawn
 }
 
 func newBreaker(most int, longest time.Duration) *breaker {
@@ -114,7 +120,7 @@ func (b *breaker) begin(now time.Time, within time.Duration) (permit uint32, ok 
 	b.out, b.giveUp = b.permits, now.Add(within)
 	if b.probing() {
 		b.probes++
-		b.way = nextWay(b.way)
+		b.tried, b.way = b.way, nextWay(b.way)
 	}
 	return b.out, true
 }
@@ -137,17 +143,25 @@ type failedMessage struct {
 }
 
 // fails notes that the handler of a message has failed. One that is known to fail beside others
-// that succeed says nothing about these. Retries that fail say little: the first ones do not make
-// the pause between probes longer.
+// that succeed says nothing about these, so the next probe comes soon, unless that has been so very
+// often: an outage is not to spend what such messages have left. Other retries that fail say little:
+// the first ones do not make the pause between probes longer. A probe that was to be a first delivery,
+// and was a retry because its slot has no other, is made up for in the next slot.
 func (b *breaker) fails(now time.Time, permit uint32, m failedMessage) {
 	mine := b.returned(permit)
 	if !m.known && len(b.failed) < probeAfter && !slices.Contains(b.failed, m.content) {
 		b.failed = append(b.failed, m.content)
 	}
+	if b.probing() && mine && m.retry && b.tried != probeRetry {
+		b.way = b.tried
+	}
 	switch {
 	case !b.probing() && len(b.failed) >= probeAfter:
-		b.since, b.probes, b.spared, b.way = now, 0, 0, probeBehind
+		b.since, b.probes, b.spared, b.excused, b.way = now, 0, 0, 0, probeLast
 		b.pause, b.probeAt = firstPause, now.Add(firstPause)
+	case b.probing() && mine && m.known && b.excused < excuses:
+		b.excused++
+		b.probeAt = now.Add(firstPause)
 	case b.probing() && mine && m.retry && b.spared < spares:
 		b.spared++
 		b.probeAt = now.Add(b.pause)

@@ -179,11 +179,64 @@ func TestBreakerSparesSomeProbes(t *testing.T) {
 	}
 }
 
-// The first probe looks behind the first messages, and each of the three ways comes soon.
+// Where all slots but one have only retries of messages that are known to fail, the first probe in that
+// one is in time: they make no pause longer, and do not change how the next probe is chosen.
+func TestBreakerPassesOverWhatIsKnown(t *testing.T) {
+	for range 100 {
+		for _, slots := range []int{1, 2, 8, 64, excuses} {
+			r := newRig(64)
+			r.trip()
+			begun, good := r.now, rand.IntN(slots)
+			for slot := 0; r.probing(); slot = (slot + 1) % slots {
+				r.now = r.next()
+				permit, ok := r.begin(r.now, time.Minute)
+				switch {
+				case !ok:
+					t.Fatal("no probe")
+				case slot == good && r.tried != probeRetry:
+					r.succeeds(permit)
+				default:
+					r.fails(r.now, permit, failedMessage{content: uint64(slot), retry: true, known: true})
+				}
+			}
+			if took, most := r.now.Sub(begun), time.Duration(slots)*firstPause; took > most {
+				t.Fatalf("%d slots: a probe meets the good message after %v instead of %v", slots, took, most)
+			}
+		}
+	}
+}
+
+// A message that is known to fail does not make the pauses longer, but not for ever: an outage that
+// began then would spend all that such messages have left.
+func TestBreakerExcusesSomeProbes(t *testing.T) {
+	r := newRig(64)
+	probe := func(want time.Duration) {
+		t.Helper()
+		r.now = r.next()
+		permit, _ := r.begin(r.now, time.Minute)
+		r.fails(r.now, permit, failedMessage{content: 1, retry: true, known: true})
+		if got := r.probeAt.Sub(r.now); got != want {
+			t.Fatalf("probe %d: the next one after %v, not %v", r.probes, got, want)
+		}
+	}
+	for range 2 { // in the next outage, too
+		r.trip()
+		for range excuses + spares {
+			probe(firstPause)
+		}
+		for pause := firstPause; pause < longestPause; {
+			pause = min(pauseGrowth*pause, longestPause)
+			probe(pause)
+		}
+		r.succeeds(0)
+	}
+}
+
+// The first probe takes the last message, and each of the three ways comes soon.
 func TestBreakerProbesInThreeWays(t *testing.T) {
 	r := newRig(64)
 	r.trip()
-	if r.way != probeBehind {
+	if r.way != probeLast {
 		t.Errorf("the first probe: %d", r.way)
 	}
 	count := map[mood]int{}
@@ -191,10 +244,10 @@ func TestBreakerProbesInThreeWays(t *testing.T) {
 	for range n {
 		r.now = r.next()
 		permit, _ := r.begin(r.now, time.Minute)
-		count[r.way]++
+		count[r.tried]++
 		r.fails(r.now, permit, failedMessage{content: 1})
 	}
-	if len(count) != 3 || count[probeBehind] < n*2/5 || count[probeRetry] < n/3 || count[probeFirst] < n/12 {
+	if len(count) != 3 || count[probeRetry] < n*2/5 || count[probeLast] < n/5 || count[probeDrawn] < n/5 {
 		t.Errorf("%v of %d probes", count, n)
 	}
 }

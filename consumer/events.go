@@ -54,17 +54,18 @@ func (n *news) taken(x *slot, a *luascripts.Answer) *message.Event {
 	e.Topic, e.Slot, e.Fence, e.Worker = x.topic.Topic.Topic, x.Index, a.Fence, x.ID()
 	e.Topic.Name = x.topic.Qualified
 	for i, content := range a.Contents {
-		e.Items = append(e.Items, message.Item{What: message.Taken, Content: content, Score: scoreOf(a, i), Attempt: a.Attempt})
+		e.Items = append(e.Items, message.Item{What: message.Taken, Content: content, Score: x.scoreOf(a, i), Attempt: a.Attempt})
 	}
 	return e
 }
 
-// scoreOf is what an answer knows of the priority or the time of message i.
-func scoreOf(a *luascripts.Answer, i int) int64 {
+// scoreOf is what observers hear of the priority or the time of message i. A time that was asked for
+// only to hand messages back is not for them.
+func (s *slot) scoreOf(a *luascripts.Answer, i int) int64 {
 	if why, ok := a.Failure(); ok {
 		return why.Priority
 	}
-	if due := a.Due(i); !due.IsZero() {
+	if due := a.Due(i); s.topic.opts.Due && !due.IsZero() {
 		return due.UnixMilli()
 	}
 	return a.Priority(i)

@@ -50,12 +50,12 @@ type mood = uint32
 
 // The moods. In those of probes, too, a message needs a permit.
 const (
-	calm        mood = iota // a success changes nothing
-	counting                // it may
-	oneByOne                // a message needs a permit
-	probeBehind             // the next probe is a first delivery behind others
-	probeRetry              // it is a retry, if one is due
-	probeFirst              // it is what would come first
+	calm       mood = iota // a success changes nothing
+	counting               // it may
+	oneByOne               // a message needs a permit
+	probeRetry             // the next probe is a retry, if one is due
+	probeLast              // it is a first delivery: the last of those that are due
+	probeDrawn             // one of these, in a place that is drawn
 )
 
 var seed = maphash.MakeSeed()

@@ -115,6 +115,17 @@ func (s sender) send(t testing.TB, contents ...string) {
 	must(t, err)
 }
 
+// sendAt sends messages of a fixed time.
+func (s sender) sendAt(t testing.TB, at time.Time, contents ...string) {
+	t.Helper()
+	ms := make([]message.Message, len(contents))
+	for i, c := range contents {
+		ms[i] = message.FixedTime{Content: c, At: at}
+	}
+	_, err := s.SendBatch(ctx, s.topic, ms)
+	must(t, err)
+}
+
 func numbered(prefix string, n int) []string {
 	all := make([]string, n)
 	for i := range all {

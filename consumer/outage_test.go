@@ -164,36 +164,82 @@ func TestOutageBehindTheHandlers(t *testing.T) {
 }
 
 // Contents that fail for ever, also first of their slot, keep no others from being handled: many of
-// them come before the good ones, and the worker begins with them.
+// them come before the good ones, and the worker begins with them. All may have been due for long.
 func TestPoisonBesideGoodMessages(t *testing.T) {
 	t.Parallel()
 	rdb := shared(t)
-	for slots, before := range map[int]int{1: 40, 8: 40, 64: 6} { // in each slot
-		topic := topicOf(t, message.KindRangeMerge, slots)
-		bad, good := numbered("bad", before*slots), numbered("good", 300)
-		s := newSender(t, rdb, topic)
-		s.send(t, bad...)
-		<-time.After(5 * time.Millisecond)
-		s.send(t, good...)
-		core, logs := observer.New(zap.InfoLevel)
-		var mu sync.Mutex
-		done := map[string]bool{}
-		c, begun := newConsumer(t, rdb, Config{Logger: zap.New(core)}), time.Now()
-		must(t, c.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
-			if d.Content[0] == 'b' {
-				return errors.New("poison")
+	for _, late := range []time.Duration{0, time.Hour} {
+		for slots, before := range map[int]int{1: 40, 8: 40, 64: 6} { // in each slot
+			topic := topicOf(t, message.KindFixedTime, slots)
+			bad, good := numbered("bad", before*slots), numbered("good", 300)
+			s, due := newSender(t, rdb, topic), time.Now().Add(-late)
+			s.sendAt(t, due, bad...)
+			s.sendAt(t, due.Add(5*time.Millisecond), good...)
+			core, logs := observer.New(zap.InfoLevel)
+			var mu sync.Mutex
+			done := map[string]bool{}
+			c, begun := newConsumer(t, rdb, Config{Logger: zap.New(core)}), time.Now()
+			must(t, c.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
+				if d.Content[0] == 'b' {
+					return errors.New("poison")
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				done[d.Content] = true
+				return nil
+			}), ListenOptions{}))
+			must(t, c.Start(ctx))
+			eventually(t, "all good ones are handled", func() bool { mu.Lock(); defer mu.Unlock(); return len(done) == len(good) })
+			if lines := logs.FilterMessageSnippet("every message").All(); len(lines) > 0 && time.Since(begun) < outageAfter {
+				t.Errorf("%d slots: it is called an outage: %v", slots, lines)
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			done[d.Content] = true
-			return nil
-		}), ListenOptions{}))
-		must(t, c.Start(ctx))
-		eventually(t, "all good ones are handled", func() bool { mu.Lock(); defer mu.Unlock(); return len(done) == len(good) })
-		if lines := logs.FilterMessageSnippet("every message").All(); len(lines) > 0 && time.Since(begun) < outageAfter {
-			t.Errorf("%d slots: it is called an outage: %v", slots, lines)
+			must(t, closeIn(c, patience))
 		}
-		must(t, closeIn(c, patience))
+	}
+}
+
+// The batches that are in hand when all fail go back as they were, also where the listener does not want
+// to know when a message was due: else they would stand behind others that were due later.
+func TestWhatAnAlarmHandsBack(t *testing.T) {
+	t.Parallel()
+	rdb := shared(t)
+	topic := topicOf(t, message.KindFixedTime, 8)
+	s, due := newSender(t, rdb, topic), time.Now().Add(-time.Hour)
+	for i, content := range numbered("m", 400) {
+		s.sendAt(t, due.Add(time.Duration(i)*time.Millisecond), content)
+	}
+	before := dueTimes(rdb, topic)
+	observed := newLedger(t)
+	c := newConsumer(t, rdb, Config{Backoff: Schedule(time.Hour), Observers: []message.Observer{observed}})
+	must(t, c.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
+		if !d.Due.IsZero() {
+			t.Errorf("the listener is shown that %s was due at %v", d.Content, d.Due)
+		}
+		return errAway
+	}), ListenOptions{}))
+	must(t, c.Start(ctx))
+	eventually(t, "only probes are begun", func() bool {
+		g := c.topics[0].gate
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return g.breaker.probing()
+	})
+	must(t, closeIn(c, patience))
+	after := dueTimes(rdb, topic)
+	if len(after) == len(before) || len(after) < len(before)/2 {
+		t.Fatalf("%d of %d messages wait", len(after), len(before))
+	}
+	for content, at := range after {
+		if at != before[content] {
+			t.Errorf("%s was due at %.0f, and is now at %.0f", content, before[content], at)
+		}
+	}
+	observed.mu.Lock()
+	defer observed.mu.Unlock()
+	for _, x := range observed.items {
+		if x.Score != 0 {
+			t.Errorf("observers are shown a time: %+v", x)
+		}
 	}
 }
 

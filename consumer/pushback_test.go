@@ -159,12 +159,12 @@ func TestProbesAreTakenAsSuch(t *testing.T) {
 		defer g.close()
 		<-time.After(firstPause)
 		synctest.Wait()
-		for _, taken := range []mood{calm, counting, oneByOne, probeRetry, probeFirst} {
+		for _, taken := range []mood{calm, counting, oneByOne, probeRetry, probeDrawn} {
 			if _, ok := g.begin(taken); ok {
 				t.Errorf("what was taken in mood %d begins as the probe of mood %d", taken, g.mood.Load())
 			}
 		}
-		if _, ok := g.begin(probeBehind); !ok {
+		if _, ok := g.begin(probeLast); !ok {
 			t.Error("the probe does not begin")
 		}
 	})
@@ -187,7 +187,7 @@ func TestOldFailuresAreNoSign(t *testing.T) {
 	for i := range probeAfter {
 		g.ends(failure, Delivery{Content: fmt.Sprint(i), Attempt: 2, FirstFailure: since})
 	}
-	if m := g.mood.Load(); m != probeBehind || s.Allowed(g.places.topic) != 0 {
+	if m := g.mood.Load(); m != probeLast || s.Allowed(g.places.topic) != 0 {
 		t.Errorf("new failures: %d places", s.Allowed(g.places.topic))
 	}
 	g.ends(neither, Delivery{Content: "dead"})

@@ -81,7 +81,7 @@ func (s *slot) ask(h schedule.Hand) {
 	}
 	count := 0
 	if s.mood = s.topic.gate.mood.Load(); !h.Leave {
-		if count = s.topic.count(h.Places, s.mood); h.Most > 0 && s.mood != probeBehind {
+		if count = s.topic.count(h.Places, s.mood); h.Most > 0 && s.mood < probeLast {
 			count = min(count, h.Most)
 		}
 	}
@@ -95,8 +95,9 @@ func (s *slot) ask(h schedule.Hand) {
 	}
 	s.turn.Fence, s.turn.Count, s.turn.Random, s.turn.Verdicts = s.facts.Fence, count, rand.IntN(1<<30), s.verdicts
 	s.turn.HoldsNothing = !s.facts.Held
+	s.turn.Due = s.topic.opts.Due || s.mood != calm // so what is handed back keeps its place
 	switch s.mood {
-	case probeBehind:
+	case probeLast, probeDrawn:
 		s.turn.Wants = luascripts.Behind
 	case probeRetry:
 		s.turn.Wants = luascripts.Retry
