@@ -21,19 +21,20 @@ func (a *app) purgeCommand() *cobra.Command {
 		Short: "Delete what waits, retries or is dead in a topic",
 		Long: `Delete the messages of a topic for ever: those that wait for their first
 delivery, those that wait for their retry, and the dead ones; or of these only
-what --state and --slot choose. It shows how many they are, and asks: type their
-number. With --dry-run it only shows it.
+what --state and --slot choose. It shows how many there are, and asks you to
+type that number. With --dry-run it only shows it.
 
 Deleted with a message: what is known of its failures, its headers and its time
 to live. If it was sent with --unique, it may be sent again at once. A journal
-is told, and has the messages.
+is told, and keeps what it has of it.
 
 Not deleted: what is in flight, which goes on; a batch that somebody takes over
 HTTP is in flight, too. The topic itself, its plans (rmq every stop ends them),
 its pauses and its limit.
 
 Workers and senders need not stop. But of what is sent or fails meanwhile, some
-may be deleted, too; to know which, run rmq pause and stop the senders before.
+may be deleted, too. To prevent that, stop the senders and run rmq pause
+before.
 It goes in steps of 500 messages at most, at the --rate given. It may be
 interrupted at any time, and says how to go on.`,
 		Example: `  rmq purge orders --dry-run
