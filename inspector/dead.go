@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -42,7 +41,7 @@ func (i *Inspector) Dead(ctx context.Context, topic string, q DeadQuery) iter.Se
 // dead goes through the dead messages that the query selects. With explain, they have their
 // Failure.
 func (i *Inspector) dead(ctx context.Context, t Topic, q DeadQuery, explain bool) iter.Seq2[Entry, error] {
-	explain = explain || q.Reason != ""
+	explain = explain || q.byFailure()
 	return func(yield func(Entry, error) bool) {
 		failed := failures{i: i}
 		goOn := func(err error) error { // unless this is more than a part, or a part is too much
@@ -68,7 +67,7 @@ func (i *Inspector) dead(ctx context.Context, t Topic, q DeadQuery, explain bool
 				}
 			}
 			for _, e := range some {
-				if q.Reason == "" || e.Failure != nil && strings.Contains(e.Failure.Reason, q.Reason) {
+				if q.fits(e.Failure) {
 					met++
 					if refused = !yield(e, nil); refused || met == q.Limit {
 						return false
@@ -191,7 +190,7 @@ func (i *Inspector) DeadCount(ctx context.Context, topic string, q DeadQuery) (i
 }
 
 func (i *Inspector) deadCount(ctx context.Context, t Topic, q DeadQuery) (n int, err error) {
-	if q.Content != nil || q.Reason != "" {
+	if q.Content != nil || q.byFailure() {
 		for _, err := range i.dead(ctx, t, q, false) {
 			if err != nil {
 				return n, err

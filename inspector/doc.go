@@ -5,7 +5,8 @@
 //	found, err := i.Explain(ctx, "orders", "order 4703", "") // where is it, and why has it not run?
 //
 // To look: [Inspector.Topics], [Inspector.Stats], [Inspector.Slots], [Inspector.Workers],
-// [Inspector.Vanished], [Inspector.Peek], [Inspector.Explain], [Inspector.Policy], and for dead messages [Inspector.Dead] and
+// [Inspector.Vanished], [Inspector.Peek], [Inspector.Explain], [Inspector.Policy], [Inspector.Ahead],
+// and for dead messages [Inspector.Dead] and
 // [Inspector.DeadShow]. These only read, and workers go on meanwhile. If a part cannot be
 // looked at, you get the rest, together with a [PartialError].
 //

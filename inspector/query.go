@@ -23,6 +23,7 @@ type DeadQuery struct {
 	Slots     []int                     // nil: all
 	Content   func(content string) bool // nil: any; see [Glob] and [Regexp]
 	Reason    string                    // a part of the last error; empty: any
+	Why       func(failure string) bool // chooses by the last error, which is empty if nothing is known of it; nil: any
 	OlderThan time.Time                 // died before; zero: any. Methods that change messages refuse a time to come
 	NewerThan time.Time                 // died after; zero: any
 	Newest    bool                      // newest first instead of oldest first
@@ -33,9 +34,21 @@ type DeadQuery struct {
 	changes bool // what it selects is taken out, if all can be read
 }
 
+// byFailure reports whether it chooses by the last error.
+func (q DeadQuery) byFailure() bool { return q.Reason != "" || q.Why != nil }
+
+// fits reports whether the last error is one that it chooses.
+func (q DeadQuery) fits(f *Failure) bool {
+	reason := ""
+	if f != nil {
+		reason = f.Reason
+	}
+	return strings.Contains(reason, q.Reason) && (q.Why == nil || q.Why(reason))
+}
+
 // few is how many dead messages have to be read at least; 0: it is not known, or all.
 func (q DeadQuery) few() int {
-	if q.Content != nil || q.Reason != "" {
+	if q.Content != nil || q.byFailure() {
 		return 0
 	}
 	return cmp.Or(q.Limit, q.likely)

@@ -1,0 +1,65 @@
+package inspector
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// Ahead returns how many messages of a topic become due before each of some spans of time is over, now being
+// the clock of Redis: those that wait, and those that wait for their retry. What is due already is not among
+// them, nor what has a priority and no time. With a [PartialError] they are those of the slots that could be counted.
+func (i *Inspector) Ahead(ctx context.Context, topic string, within []time.Duration) ([]int, error) {
+	if err := given(ctx, "count what becomes due in topic "+topic); err != nil {
+		return nil, err
+	}
+	for _, d := range within {
+		if d <= 0 {
+			return nil, &message.InvalidError{Field: "within", Value: d.String(), Limit: "more than 0"}
+		}
+	}
+	t, err := i.Topic(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	now, err := i.clock(ctx, i.keys(t.Name, 0).Store, map[string]time.Time{})
+	if err != nil {
+		return nil, fmt.Errorf("count what becomes due in topic %s: %w", topic, err)
+	}
+	failed := failures{i: i}
+	ahead := make([]int, len(within))
+	for n, d := range within {
+		from, to := now.UnixMilli(), now.Add(d).UnixMilli()
+		if t.Kind.Timed() {
+			if err := i.addCount(ctx, t, &ahead[n], func(k luascripts.SlotKeys) string { return k.Store }, from, to, &failed); err != nil {
+				return nil, err
+			}
+		}
+		// A retry has its attempt behind the ms.
+		retry := func(k luascripts.SlotKeys) string { return k.Retry }
+		if err := i.addCount(ctx, t, &ahead[n], retry, from*100+99, to*100+99, &failed); err != nil {
+			return nil, err
+		}
+	}
+	return ahead, failed.err()
+}
+
+// addCount adds how many members of a key of each slot have a score above one and not above another.
+func (i *Inspector) addCount(ctx context.Context, t Topic, sum *int, key func(luascripts.SlotKeys) string, above, to int64, failed *failures) error {
+	counts, _, err := ofSlots(ctx, i, t, allSlots(t), func(k luascripts.SlotKeys) *redis.IntCmd {
+		return redis.NewIntCmd(ctx, "zcount", key(k), "("+strconv.FormatInt(above, 10), to)
+	}, func(k luascripts.SlotKeys, cmd *redis.IntCmd) (int, error) {
+		n, err := cmd.Result()
+		return int(n), at(key(k), err)
+	})
+	for _, n := range counts {
+		*sum += n
+	}
+	return failed.merge(err)
+}
