@@ -1,0 +1,234 @@
+package console
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// collector reads what pages show: each subject once for all who watch it, and so slowly that Redis spends at most a
+// hundredth of its time on it. How long a reading took is the most that it can have cost a server. After it there is
+// a rest of 99 times as long, in which nothing is read, but a subject that was never read before, and what someone
+// has just changed: people do not wait for these. Their time is added to the rest.
+type collector struct {
+	mu       sync.Mutex
+	subjects map[string]*subject // by name
+	watches  map[*watch]bool
+	rest     time.Time     // until then
+	changed  chan struct{} // has an element if there may be another subject to read
+	now      func() time.Time
+}
+
+// The bounds of reading.
+const (
+	share       = 100              // the part of its time that a server may spend: one of so many
+	pace        = 2 * time.Second  // a subject is not read more often
+	afterError  = 5 * time.Second  // the longest rest behind an error: what does not answer costs nothing
+	readWithin  = 15 * time.Second // one reading
+	forgetAfter = 10 * time.Minute // a subject that nobody asks for
+)
+
+// subject is something to read.
+type subject struct {
+	read  func(context.Context) (any, error)
+	got   reading
+	every time.Duration // it is read that often, also if nobody wants it; 0: then it is not
+	due   time.Time     // not before
+	asked time.Time     // the last time someone wanted it
+	busy  chan struct{} // closed when the reading that is under way is over; nil: none is
+}
+
+// reading is what was read of a subject.
+type reading struct {
+	value   any       // nil: it could never be read
+	at      time.Time // of the value
+	tried   time.Time // the last time; zero: it never was
+	err     error     // of the last try; a value may be there beside it
+	failing time.Time // since when; zero: the last try went well
+}
+
+// watch is a stream that wants to know when its subjects were read again.
+type watch struct {
+	subjects map[string]bool
+	news     chan struct{}
+}
+
+func newCollector() *collector {
+	return &collector{subjects: map[string]*subject{}, watches: map[*watch]bool{}, changed: make(chan struct{}, 1), now: time.Now}
+}
+
+// keep has a subject read now and then, also if nobody watches it.
+func (c *collector) keep(name string, every time.Duration, read func(context.Context) (any, error)) {
+	c.mu.Lock()
+	c.subjects[name] = &subject{read: read, every: every}
+	c.mu.Unlock()
+	c.wake()
+}
+
+// run reads what streams watch and what is kept, until ctx ends.
+func (c *collector) run(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		s, wait := c.next()
+		if s != nil {
+			c.read(ctx, s)
+			continue
+		}
+		timer.Reset(wait)
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.changed:
+		case <-timer.C:
+		}
+	}
+}
+
+// next begins with the subject that is to be read now, or says how long to wait. It forgets those that nobody wants.
+func (c *collector) next() (begun *subject, wait time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now, first := c.now(), time.Time{}
+	for name, s := range c.subjects {
+		due := s.due
+		switch watched := c.watched(name); {
+		case s.busy != nil:
+			continue
+		case !watched && s.every == 0:
+			if now.Sub(s.asked) > forgetAfter {
+				delete(c.subjects, name)
+			}
+			continue
+		case !watched:
+			due = s.got.tried.Add(s.every)
+		}
+		if begun == nil || due.Before(first) {
+			begun, first = s, due
+		}
+	}
+	if begun == nil {
+		return nil, forgetAfter
+	}
+	if first.Before(c.rest) {
+		first = c.rest
+	}
+	if wait = first.Sub(now); wait > 0 {
+		return nil, wait
+	}
+	begun.busy = make(chan struct{})
+	return begun, 0
+}
+
+func (c *collector) watched(name string) bool {
+	for w := range c.watches {
+		if w.subjects[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// get is what is known of a subject. It is read first if it never was, or if it is due, or with fresh.
+func (c *collector) get(ctx context.Context, name string, fresh bool, read func(context.Context) (any, error)) reading {
+	c.mu.Lock()
+	s, now := c.subjects[name], c.now()
+	if s == nil {
+		s = &subject{read: read}
+		c.subjects[name] = s
+	}
+	s.asked = now
+	switch {
+	case !fresh && !s.got.tried.IsZero() && (now.Before(s.due) || now.Before(c.rest)):
+		defer c.mu.Unlock()
+		return s.got
+	case s.busy != nil && !fresh:
+		busy := s.busy
+		c.mu.Unlock()
+		select {
+		case <-busy:
+		case <-ctx.Done():
+			return reading{err: ctx.Err()}
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return s.got
+	}
+	s.busy = make(chan struct{})
+	c.mu.Unlock()
+	return c.read(context.WithoutCancel(ctx), s) // others may wait for it
+}
+
+// read reads a subject that is busy with that, and lets those who watch know.
+func (c *collector) read(ctx context.Context, s *subject) reading {
+	began, done := c.now(), s.busy
+	within, cancel := context.WithTimeout(ctx, readWithin)
+	value, err := s.read(within)
+	cancel()
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	rest := (share - 1) * now.Sub(began)
+	if err != nil {
+		rest = min(rest, afterError)
+	}
+	if c.rest.Before(now) {
+		c.rest = now
+	}
+	c.rest = c.rest.Add(rest)
+	s.due = now.Add(pace)
+	s.got.tried, s.got.err = now, err
+	switch {
+	case err == nil:
+		s.got.failing = time.Time{}
+	case s.got.failing.IsZero():
+		s.got.failing = began
+	}
+	if value != nil {
+		s.got.value, s.got.at = value, now
+	}
+	if s.busy == done {
+		s.busy = nil
+	}
+	close(done)
+	for w := range c.watches {
+		w.tell()
+	}
+	return s.got
+}
+
+// watch has a stream hear of subjects, until stop is called.
+func (c *collector) watch(names map[string]bool) (w *watch, stop func()) {
+	w = &watch{names, make(chan struct{}, 1)}
+	c.mu.Lock()
+	c.watches[w] = true
+	c.mu.Unlock()
+	c.wake()
+	return w, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.watches, w)
+	}
+}
+
+// viewers is how many streams there are.
+func (c *collector) viewers() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.watches)
+}
+
+func (c *collector) wake() {
+	select {
+	case c.changed <- struct{}{}:
+	default:
+	}
+}
+
+func (w *watch) tell() {
+	select {
+	case w.news <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,154 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// moved is a collector whose clock is moved by hand, and by readings that take so long.
+type moved struct {
+	*collector
+	now   time.Time
+	took  time.Duration
+	fails error
+	reads int
+}
+
+func newMoved() *moved {
+	m := &moved{collector: newCollector(), now: time.Unix(1e9, 0), took: 10 * time.Millisecond}
+	m.collector.now = func() time.Time { return m.now }
+	return m
+}
+
+func (m *moved) read(context.Context) (any, error) {
+	m.reads++
+	m.now = m.now.Add(m.took)
+	if m.fails != nil {
+		return nil, m.fails
+	}
+	return m.reads, nil
+}
+
+// pass lets some time go by, in which whatever is due is read.
+func (m *moved) pass(d time.Duration) {
+	for end := m.now.Add(d); m.now.Before(end); {
+		s, wait := m.next()
+		if s != nil {
+			m.collector.read(context.Background(), s)
+			continue
+		}
+		m.now = m.now.Add(min(max(wait, time.Millisecond), end.Sub(m.now)))
+	}
+}
+
+// However many subjects are watched and asked for, a hundredth of the time is spent on them.
+func TestShare(t *testing.T) {
+	t.Parallel()
+	for _, took := range []time.Duration{time.Millisecond, 30 * time.Millisecond, time.Second} {
+		m := newMoved()
+		m.took = took
+		names := map[string]bool{"a": true, "b": true, "c": true}
+		for name := range names {
+			m.get(context.Background(), name, false, m.read)
+		}
+		for range 20 {
+			_, stop := m.watch(names)
+			defer stop()
+		}
+		began, first := m.now, m.reads
+		for range 20_000 {
+			m.pass(100 * time.Millisecond)
+			m.get(context.Background(), "a", false, m.read)
+		}
+		spent := time.Duration(m.reads-first) * took
+		if most := m.now.Sub(began)/share + took; spent > most || m.reads-first < 10 {
+			t.Errorf("%v each: %d readings take %v, of at most %v", took, m.reads-first, spent, most)
+		}
+		if took == time.Millisecond && m.reads-first < 2*800 {
+			t.Errorf("only %d readings, and there was time for more", m.reads-first)
+		}
+	}
+}
+
+// What is not watched is not read, and forgotten in the end; what is kept is read now and then.
+func TestWatched(t *testing.T) {
+	t.Parallel()
+	m := newMoved()
+	m.get(context.Background(), "a", false, m.read)
+	m.pass(time.Minute)
+	if m.reads != 1 {
+		t.Errorf("%d readings without a viewer", m.reads)
+	}
+	w, stop := m.watch(map[string]bool{"a": true})
+	m.pass(time.Minute)
+	if m.reads < 20 || m.reads > 31 {
+		t.Errorf("%d readings in a minute", m.reads)
+	}
+	select {
+	case <-w.news:
+	default:
+		t.Error("the viewer does not hear of them")
+	}
+	stop()
+	m.pass(forgetAfter + time.Second)
+	if len(m.subjects) != 0 {
+		t.Error("it is not forgotten")
+	}
+	m.reads = 0
+	m.keep("topics", 15*time.Second, m.read)
+	m.pass(time.Minute)
+	if m.reads < 4 || m.reads > 5 {
+		t.Errorf("%d readings of what is kept", m.reads)
+	}
+}
+
+// What went wrong is there beside what was known before, and is tried again soon, however long it took.
+func TestAway(t *testing.T) {
+	t.Parallel()
+	m := newMoved()
+	m.get(context.Background(), "a", false, m.read)
+	_, stop := m.watch(map[string]bool{"a": true})
+	defer stop()
+	m.fails, m.took = errors.New("Redis is away"), readWithin
+	m.pass(time.Minute)
+	got := m.get(context.Background(), "a", false, m.read)
+	if got.value != 1 || got.err == nil || m.now.Sub(got.failing) < 50*time.Second || m.reads < 3 {
+		t.Errorf("%+v after %d readings", got, m.reads)
+	}
+	m.fails, m.took = nil, time.Millisecond
+	m.pass(afterError)
+	if got := m.get(context.Background(), "a", false, m.read); got.err != nil || !got.failing.IsZero() || got.value == 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Who comes at once is served by one reading, and who has changed something by one that begins later.
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	c := newCollector()
+	var reads atomic.Int32
+	begun, on := make(chan struct{}, 10), make(chan struct{})
+	read := func(context.Context) (any, error) {
+		reads.Add(1)
+		begun <- struct{}{}
+		<-on
+		return reads.Load(), nil
+	}
+	var all sync.WaitGroup
+	all.Go(func() { c.get(context.Background(), "a", false, read) })
+	<-begun
+	for range 20 {
+		all.Go(func() { c.get(context.Background(), "a", false, read) })
+	}
+	all.Go(func() { c.get(context.Background(), "a", true, read) })
+	<-begun
+	close(on)
+	all.Wait()
+	if n := reads.Load(); n != 2 {
+		t.Errorf("%d readings", n)
+	}
+}

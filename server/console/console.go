@@ -1,0 +1,122 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// Console is an http.Handler.
+type Console struct {
+	cfg       Config
+	log       *zap.Logger
+	inspector *inspector.Inspector
+	collector *collector
+	past      *past
+	jobs      *jobs
+	pages     map[string]*page
+	streams   chan struct{} // has a place for each that may be open
+
+	answerWithin time.Duration
+
+	closing context.Context // ends with Close
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+}
+
+const (
+	answerWithin = 15 * time.Second // a page; what it asks may be of a Redis that is away for a moment
+	mostStreams  = 200
+)
+
+// New returns a console. It does no I/O yet. Close it when you do not need it any more.
+func New(cfg Config) (*Console, error) {
+	cfg = cfg.withDefaults()
+	var journal message.Journal // not a pointer in an interface that is not nil
+	if cfg.Journal != nil {
+		journal = cfg.Journal
+	}
+	i, err := inspector.New(cfg.Redis, inspector.Config{Namespace: cfg.Namespace, Slots: cfg.Slots, Journal: journal})
+	if err != nil {
+		return nil, fmt.Errorf("new console: %w", err)
+	}
+	c := &Console{cfg: cfg, log: cfg.Logger, inspector: i, collector: newCollector(), past: newPast(), jobs: newJobs(),
+		streams: make(chan struct{}, mostStreams), answerWithin: answerWithin}
+	c.pages = c.allPages()
+	c.closing, c.cancel = context.WithCancel(context.Background())
+	c.collector.keep(topicsSubject, pastStep, c.readTopics)
+	c.running.Go(func() { c.collector.run(c.closing) })
+	return c, nil
+}
+
+// Close ends the streams and what people have begun, such as a requeue, and waits until they have ended. Call it
+// before http.Server.Shutdown, which would wait for the streams.
+func (c *Console) Close() {
+	c.cancel()
+	c.running.Wait()
+}
+
+// browsers tells requests apart that a page of another site has its browser make.
+var browsers http.CrossOriginProtection
+
+// ServeHTTP answers a request. Only what follows the last / of its path counts.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	guard(w.Header())
+	name := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
+	if file, is := static[name]; is {
+		file.serve(w, r)
+		return
+	}
+	v := &visit{Console: c, w: w, r: r, name: name}
+	ctx, cancel := context.WithTimeout(r.Context(), c.answerWithin)
+	defer cancel()
+	v.ctx = ctx
+	if err := v.serve(); err != nil {
+		v.fail(err)
+	}
+}
+
+// serve finds out who asks, and then which page answers.
+func (v *visit) serve() error {
+	if v.r.Method != http.MethodGet && v.r.Method != http.MethodHead {
+		if v.r.Method != http.MethodPost {
+			v.w.Header().Set("Allow", "GET, HEAD, POST")
+			return &problem{http.StatusMethodNotAllowed, "This page is looked at by GET and changed by POST."}
+		}
+		if browsers.Check(v.r) != nil {
+			return &problem{http.StatusForbidden, "This form was sent by a page of another site. Open the console itself, and try again."}
+		}
+		v.r.Body = http.MaxBytesReader(v.w, v.r.Body, mostForm)
+	}
+	if err := v.admit(); err != nil || v.over {
+		return err
+	}
+	if v.name == "live" {
+		return v.stream()
+	}
+	p := v.pages[v.name]
+	if p == nil {
+		return &problem{http.StatusNotFound, "There is no such page here."}
+	}
+	v.page = p
+	if v.r.Method == http.MethodPost {
+		if p.post == nil {
+			return &problem{http.StatusMethodNotAllowed, "There is nothing to change on this page."}
+		}
+		if p.acts {
+			if err := v.mayAct(v.param("topic")); err != nil {
+				return err
+			}
+		}
+		return p.post(v)
+	}
+	return v.show(p)
+}

@@ -1,0 +1,132 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/slotmq/go-rmq/server/tokens"
+)
+
+// cookieName has the token of who has signed in. It has no path of its own: browsers send it to the folder that set it,
+// wherever the console is mounted.
+const cookieName = "rmq_token"
+
+// signedInFor is how long a browser remembers a token.
+const signedInFor = 12 * time.Hour
+
+// admit finds out who asks. Where tokens are needed, it sends browsers without one to the page that asks for it.
+func (v *visit) admit() error {
+	v.who = tokens.Anyone.Name
+	if v.cfg.Who != nil {
+		if v.who = v.cfg.Who(v.r); v.who == "" {
+			return &problem{http.StatusForbidden, "It is not known who you are: open this page by the address at which people sign in."}
+		}
+	}
+	if v.cfg.Tokens == nil {
+		return v.mayLook()
+	}
+	if v.name == "signin" || v.name == "signout" {
+		return nil
+	}
+	if cookie, err := v.r.Cookie(cookieName); err == nil {
+		v.holder = v.cfg.Tokens.Find(cookie.Value)
+	}
+	switch {
+	case v.holder == nil && v.name == "live":
+		return &problem{http.StatusUnauthorized, "Sign in first."}
+	case v.holder == nil:
+		v.over = true
+		q := url.Values{}
+		if v.r.Method != http.MethodPost && v.name != "" {
+			q.Set("to", v.name+"?"+v.r.URL.RawQuery)
+		}
+		return v.goTo("signin", q)
+	case v.cfg.Who == nil:
+		v.who = v.holder.Name
+	}
+	return v.mayLook()
+}
+
+func (v *visit) mayLook() error {
+	if topic := v.param("topic"); !v.looksAt(topic) {
+		if topic == "" {
+			return &problem{http.StatusForbidden, "Your token lacks the right \"look\"."}
+		}
+		return &problem{http.StatusForbidden, "Your token lacks the right \"look\" at this topic."}
+	}
+	return nil
+}
+
+// looksAt reports whether who asks may look at a topic, or without a name at some.
+func (v *visit) looksAt(topic string) bool { return v.has(tokens.Look, topic) }
+
+// acts reports whether who asks may change something at a topic, or without a name at some.
+func (v *visit) acts(topic string) bool { return v.cfg.Act && v.has(tokens.Act, topic) }
+
+func (v *visit) has(r tokens.Right, topic string) bool {
+	switch {
+	case v.cfg.Tokens == nil:
+		return true
+	case v.holder == nil:
+		return false
+	case topic == "":
+		return v.holder.Has(r)
+	}
+	return v.holder.May(r, topic)
+}
+
+// mayAct is an error if who asks may not change a topic.
+func (v *visit) mayAct(topic string) error {
+	switch {
+	case !v.cfg.Act:
+		return &problem{http.StatusForbidden, "This console only looks. Whoever runs it can allow changes: --act, or Config.Act."}
+	case !v.acts(topic):
+		return &problem{http.StatusForbidden, "Your token lacks the right \"act\" at this topic."}
+	}
+	return nil
+}
+
+// signIn is what the page of that name shows.
+type signIn struct {
+	To    string
+	Wrong bool
+}
+
+func (v *visit) showSignIn() (any, error) {
+	if v.cfg.Tokens == nil {
+		return nil, &problem{http.StatusNotFound, "Nobody has to sign in here."}
+	}
+	return signIn{To: v.param("to"), Wrong: v.param("wrong") != ""}, nil
+}
+
+func (v *visit) doSignIn() error {
+	if v.cfg.Tokens == nil {
+		return &problem{http.StatusNotFound, "Nobody has to sign in here."}
+	}
+	to, token := v.param("to"), strings.TrimSpace(v.param("token"))
+	page, query, _ := strings.Cut(to, "?")
+	if v.pages[page] == nil { // it leads elsewhere
+		page, query = "", ""
+	}
+	if v.cfg.Tokens.Find(token) == nil {
+		return v.goTo("signin", url.Values{"to": {to}, "wrong": {"1"}})
+	}
+	v.setCookie(token, int(signedInFor/time.Second))
+	q, err := url.ParseQuery(query)
+	if err != nil {
+		q = nil
+	}
+	return v.goTo(page, q)
+}
+
+func (v *visit) signOut() error {
+	v.setCookie("", -1)
+	return v.goTo("signin", nil)
+}
+
+func (v *visit) setCookie(token string, age int) {
+	http.SetCookie(v.w, &http.Cookie{Name: cookieName, Value: token, MaxAge: age, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: v.r.TLS != nil || v.r.Header.Get("X-Forwarded-Proto") == "https"})
+}

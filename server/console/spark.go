@@ -1,0 +1,30 @@
+package console
+
+import (
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+)
+
+// The size of a small chart, in pixels.
+const sparkWidth, sparkHeight = 120, 24
+
+// spark draws numbers as a line, the newest on the right, from 0 to the largest of them.
+func spark(all []int) template.HTML {
+	if len(all) < 2 {
+		return ""
+	}
+	most := max(1, slices.Max(all))
+	step := float64(sparkWidth-2) / float64(pastSteps)
+	var line strings.Builder
+	for n, value := range all {
+		x := sparkWidth - 1 - step*float64(len(all)-1-n)
+		y := 1 + float64(sparkHeight-2)*(1-float64(value)/float64(most))
+		fmt.Fprintf(&line, "%.1f,%.1f ", x, y)
+	}
+	words := fmt.Sprintf("%s now; in the last half hour from %s to %s", grouped(all[len(all)-1]), grouped(slices.Min(all)), grouped(slices.Max(all)))
+	return template.HTML(fmt.Sprintf( //nolint:gosec // numbers only
+		`<svg class="spark" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="%s"><title>%s</title><polyline points="%s"/></svg>`,
+		sparkWidth, sparkHeight, sparkWidth, sparkHeight, words, words, strings.TrimSpace(line.String())))
+}

@@ -1,0 +1,111 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"time"
+)
+
+// The stream of a page has what has changed of it, as server-sent events: each is the live part of the page, as HTML
+// in a JSON string. It has no ids: a browser that comes back gets what is there now.
+
+const (
+	breath       = 15 * time.Second // between signs of life, so that proxies do not cut it off
+	writeWithin  = 10 * time.Second // each
+	comeBackInMs = 3000
+)
+
+func (v *visit) stream() error {
+	p := v.pages[v.param("page")]
+	if p == nil || !p.live {
+		return &problem{http.StatusNotFound, "There is no stream of this page."}
+	}
+	select {
+	case v.streams <- struct{}{}:
+		defer func() { <-v.streams }()
+	default:
+		return &problem{http.StatusServiceUnavailable, fmt.Sprintf("%d pages are open already, which is all that this console follows.", mostStreams)}
+	}
+	v.name = v.param("page")
+	out := &events{w: v.w, to: http.NewResponseController(v.w)}
+	h := v.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no") // proxies that would wait for more
+	if !out.write(fmt.Sprintf("retry: %d\n\n", comeBackInMs)) {
+		return nil
+	}
+	var sent []byte
+	var w *watch
+	stop := func() {}
+	defer func() { stop() }()
+	alive := time.NewTicker(breath)
+	defer alive.Stop()
+	for {
+		html, err := v.liveText(p)
+		if v.r.Context().Err() != nil || v.closing.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			html = []byte(problemText(sentence(err)))
+		}
+		if !bytes.Equal(html, sent) {
+			text, _ := json.Marshal(string(html))
+			if !out.write("data: " + string(text) + "\n\n") {
+				return nil
+			}
+			sent = html
+		}
+		if w == nil || !maps.Equal(w.subjects, v.subjects) {
+			stop()
+			w, stop = v.collector.watch(v.subjects)
+		}
+		for waits := true; waits; {
+			select {
+			case <-w.news:
+				waits = false
+			case <-alive.C:
+				if !out.write(": \n\n") {
+					return nil
+				}
+			case <-v.closing.Done():
+				return nil
+			case <-v.r.Context().Done():
+				return nil
+			}
+		}
+	}
+}
+
+// liveText is the part of a page that changes.
+func (v *visit) liveText(p *page) ([]byte, error) {
+	var cancel context.CancelFunc
+	v.ctx, cancel = context.WithTimeout(v.r.Context(), v.answerWithin)
+	defer cancel()
+	v.subjects, v.problem = nil, ""
+	body, err := p.load(v)
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	err = p.text.ExecuteTemplate(&text, "living", v.sheet(p, body))
+	return text.Bytes(), err
+}
+
+// events is where server-sent events go.
+type events struct {
+	w  http.ResponseWriter
+	to *http.ResponseController
+}
+
+// write reports whether the browser is still there.
+func (e *events) write(text string) bool {
+	_ = e.to.SetWriteDeadline(time.Now().Add(writeWithin)) // a server may not have deadlines
+	if _, err := e.w.Write([]byte(text)); err != nil {
+		return false
+	}
+	return e.to.Flush() == nil
+}

@@ -1,0 +1,217 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/humantime"
+)
+
+// The first page: is anything wrong? It has a row for each topic, and above these what needs someone.
+
+const (
+	topicsSubject = "topics"
+	doctorSubject = "doctor"
+)
+
+// overview is what is known of all topics at one time.
+type overview struct {
+	stats   []inspector.Stats
+	workers []inspector.Worker
+	unread  []string // topics whose definition cannot be read
+	missed  []string // what could not be looked at
+}
+
+// readTopics counts all topics, and looks for those who work at them.
+func (c *Console) readTopics(ctx context.Context) (any, error) {
+	var all overview
+	var partial inspector.PartialError
+	topics, err := c.inspector.Topics(ctx)
+	if err := partial.Merge(err); err != nil {
+		return nil, err
+	}
+	for _, t := range topics {
+		if t.Slots == 0 {
+			all.unread = append(all.unread, t.Name)
+			continue
+		}
+		s, err := c.inspector.Stats(ctx, t.Name)
+		switch err := partial.Merge(err); {
+		case errors.Is(err, inspector.ErrUnknownTopic): // it was deleted just now
+			continue
+		case err != nil:
+			return nil, err
+		}
+		all.stats = append(all.stats, s)
+	}
+	all.workers, err = c.inspector.Workers(ctx)
+	if err := partial.Merge(err); err != nil {
+		return nil, err
+	}
+	all.missed = missed(partial.Failures)
+	c.past.add(time.Now(), all.stats)
+	return &all, nil
+}
+
+// mostMissed parts are named, and more are counted.
+const mostMissed = 5
+
+// missed says what could not be looked at.
+func missed(failures []inspector.Failed) (lines []string) {
+	for _, f := range failures {
+		where := legible(f.Topic)
+		if f.Slot >= 0 {
+			where += fmt.Sprintf(" slot %d", f.Slot)
+		}
+		if len(lines) == mostMissed {
+			return append(lines, "and "+countOf(len(failures)-mostMissed, "more part"))
+		}
+		lines = append(lines, where+": "+legible(f.Err.Error()))
+	}
+	return lines
+}
+
+// topicRow is what the first page shows of a topic.
+type topicRow struct {
+	inspector.Stats
+	Name    string
+	Kind    string
+	Spark   template.HTML
+	Workers string
+	State   string // paused, limited
+	Late    bool   // the oldest due message is long overdue
+	Alone   bool   // messages are due, and no one listens
+}
+
+// need is something that needs a person.
+type need struct {
+	Level inspector.Level
+	Topic string // empty: it is not of one topic
+	Text  string
+	Do    string // what the link says
+	To    string // where it leads
+}
+
+// topicsPage is what the first page shows.
+type topicsPage struct {
+	At     time.Time
+	Needs  []need
+	Rows   []topicRow
+	Missed []string
+}
+
+func (v *visit) overview() (*overview, time.Time, error) {
+	return of[*overview](v, topicsSubject, v.readTopics)
+}
+
+func (v *visit) loadTopics() (any, error) {
+	all, at, err := v.overview()
+	if err != nil {
+		return nil, err
+	}
+	p := &topicsPage{At: at, Missed: all.missed}
+	for _, s := range all.stats {
+		if !v.looksAt(s.Topic.Name) {
+			continue
+		}
+		p.Rows = append(p.Rows, v.rowOf(s))
+		p.Needs = append(p.Needs, needsOf(s, all.workers)...)
+	}
+	for _, name := range all.unread {
+		if v.looksAt(name) {
+			p.Needs = append(p.Needs, need{inspector.Fail, name, "has no definition that can be read", "Ask the doctor", "doctor"})
+		}
+	}
+	checks, _, err := of[[]inspector.Check](v, doctorSubject, v.readDoctor)
+	if err != nil {
+		return nil, err
+	}
+	p.Needs = append(p.Needs, needsOfServers(checks)...)
+	slices.SortStableFunc(p.Needs, func(a, b need) int { return rank(a.Level) - rank(b.Level) })
+	return p, nil
+}
+
+// rank is 0 for what is worst.
+func rank(l inspector.Level) int {
+	return slices.Index([]inspector.Level{inspector.Fail, inspector.Warn, inspector.OK}, l)
+}
+
+func (v *visit) rowOf(s inspector.Stats) topicRow {
+	r := topicRow{Stats: s, Name: s.Topic.Name, Kind: s.Topic.Kind.String(), Spark: spark(v.past.of(s.Topic.Name, s.Waiting+s.Retrying)),
+		Workers: workersText(s), Late: s.Overdue > longOverdue, Alone: alone(s)}
+	switch {
+	case s.Paused == s.Topic.Slots:
+		r.State = "paused"
+	case s.Paused > 0:
+		r.State = fmt.Sprintf("%d of %d slots paused", s.Paused, s.Topic.Slots)
+	case s.Policy != (inspector.Policy{}):
+		r.State = "limited"
+	}
+	return r
+}
+
+// longOverdue is how long a message is due before that needs someone.
+const longOverdue = time.Minute
+
+func workersText(s inspector.Stats) string {
+	text := "?"
+	if s.Workers >= 0 {
+		text = grouped(s.Workers)
+	}
+	if s.Takers > 0 {
+		text += " + " + countOf(s.Takers, "taker")
+	}
+	return text
+}
+
+// alone reports whether messages are due and no one is there for them.
+func alone(s inspector.Stats) bool { return s.Due > 0 && s.Workers == 0 && s.Takers == 0 }
+
+// needsOf is what needs a person at a topic.
+func needsOf(s inspector.Stats, workers []inspector.Worker) (all []need) {
+	name := s.Topic.Name
+	add := func(level inspector.Level, do, to string, format string, args ...any) {
+		all = append(all, need{level, name, fmt.Sprintf(format, args...), do, to + "?" + url.Values{"topic": {name}}.Encode()})
+	}
+	if alone(s) {
+		add(inspector.Fail, "Who listens?", "topic", "%s, and no worker listens", countOf(s.Due, "message")+" due")
+	}
+	for _, w := range workers {
+		if since := w.Probing[name]; !since.IsZero() {
+			add(inspector.Fail, "See the errors", "topic", "all messages fail at worker %s since %s: what its handlers need is away", w.ID, humantime.Ago(time.Since(since)))
+			break
+		}
+	}
+	if s.Dead > 0 {
+		add(inspector.Fail, "Look", "topic", "%s", countOf(s.Dead, "dead message"))
+	}
+	if s.Paused > 0 {
+		add(inspector.Warn, "Look", "topic", "%s paused", countOf(s.Paused, "slot"))
+	}
+	if s.Overdue > longOverdue && !alone(s) {
+		add(inspector.Warn, "See the slots", "topic", "the oldest due message has waited for %s", humantime.Duration(s.Overdue))
+	}
+	if s.Policy != (inspector.Policy{}) {
+		add(inspector.Warn, "Look", "topic", "limited to %s", s.Policy)
+	}
+	return all
+}
+
+// ofTopics are the checks of the doctor that needsOf says more of.
+var ofTopics = []string{"workers", "paused", "limited", "dead"}
+
+// needsOfServers is what the doctor found beside that.
+func needsOfServers(checks []inspector.Check) (all []need) {
+	for _, c := range checks {
+		if c.Level != inspector.OK && !slices.Contains(ofTopics, c.Name) {
+			all = append(all, need{c.Level, "", c.Name + ": " + c.Detail, "Ask the doctor", "doctor"})
+		}
+	}
+	return all
+}

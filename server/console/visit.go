@@ -1,0 +1,179 @@
+package console
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"html/template"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/server/tokens"
+)
+
+// mostForm is how long a form may be that a browser sends.
+const mostForm = 1 << 20
+
+// visit is one request.
+type visit struct {
+	*Console
+	ctx    context.Context
+	w      http.ResponseWriter
+	r      *http.Request
+	name   string // of what is asked for: what follows the last / of the path
+	page   *page
+	who    string
+	holder *tokens.Holder
+	over   bool // it was answered
+
+	subjects map[string]bool // that the page shows, for its stream
+	fresh    bool            // something was changed just now: read, whatever is known
+	problem  string          // what could not be read
+}
+
+// page is a page.
+type page struct {
+	title string
+	load  func(*visit) (any, error) // what it shows
+	live  bool                      // it changes while it is open
+	post  func(*visit) error        // changes something; nil: there is nothing to change
+	acts  bool                      // post needs the right to act
+	text  *template.Template
+}
+
+// sheet is what a template is given.
+type sheet struct {
+	Title     string
+	Page      string
+	Topic     string // whose page it is; empty: of none
+	Namespace string
+	Who       string // empty: nobody has to sign in
+	Act       bool   // buttons are shown
+	Hides     bool   // contents
+	Stream    string // its address; empty: nothing changes while it is open
+	Done      string // what the last form has done
+	Problem   string
+	Body      any
+}
+
+// param is a parameter of the address or, behind a POST, of the form.
+func (v *visit) param(name string) string {
+	if v.r.Method == http.MethodPost {
+		return v.r.PostFormValue(name)
+	}
+	return v.r.URL.Query().Get(name)
+}
+
+// show answers with a page.
+func (v *visit) show(p *page) error {
+	v.fresh = v.param("done") != ""
+	body, err := p.load(v)
+	if err != nil {
+		return err
+	}
+	s := v.sheet(p, body)
+	var text bytes.Buffer
+	if err := p.text.ExecuteTemplate(&text, "layout", s); err != nil {
+		return err
+	}
+	return v.answer(http.StatusOK, text.Bytes())
+}
+
+func (v *visit) sheet(p *page, body any) *sheet {
+	s := &sheet{Title: p.title, Page: v.name, Topic: v.param("topic"), Namespace: v.cfg.Namespace, Act: v.acts(v.param("topic")),
+		Hides: v.cfg.HideContents, Done: doneText(v.r.URL.Query()), Problem: v.problem, Body: body}
+	if v.cfg.Tokens != nil || v.cfg.Who != nil {
+		s.Who = v.who
+	}
+	if p.live {
+		q := url.Values{}
+		for name, all := range v.r.URL.Query() {
+			if name != "done" && name != "n" {
+				q[name] = all
+			}
+		}
+		q.Set("page", v.name)
+		s.Stream = "live?" + q.Encode()
+	}
+	return s
+}
+
+func (v *visit) answer(status int, text []byte) error {
+	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	v.w.WriteHeader(status)
+	if v.r.Method != http.MethodHead {
+		_, _ = v.w.Write(text) // who asked has gone
+	}
+	return nil
+}
+
+// goTo answers a form: the browser goes to a page by itself, and asks for that again when it is reloaded.
+func (v *visit) goTo(page string, q url.Values) error {
+	if len(q) > 0 {
+		page += "?" + q.Encode()
+	}
+	v.w.Header().Set("Location", cmp.Or(page, "./")) // relative: what stands before it is not known
+	v.w.WriteHeader(http.StatusSeeOther)
+	return nil
+}
+
+// problem is an answer that is not the page that was asked for.
+type problem struct {
+	status int
+	text   string
+}
+
+func (p *problem) Error() string { return p.text }
+
+// fail answers with what went wrong.
+func (v *visit) fail(err error) {
+	var p *problem
+	var invalid *message.InvalidError
+	status, text := http.StatusBadGateway, sentence(err)
+	switch {
+	case errors.As(err, &p):
+		status, text = p.status, p.text
+	case errors.Is(err, inspector.ErrUnknownTopic):
+		status = http.StatusNotFound
+	case errors.As(err, &invalid):
+		status = http.StatusUnprocessableEntity
+	case errors.Is(err, context.DeadlineExceeded):
+		status, text = http.StatusGatewayTimeout, "Redis did not answer in time: "+text
+	case errors.Is(err, context.Canceled) && v.r.Context().Err() != nil:
+		return // who asked has gone
+	}
+	var page bytes.Buffer
+	s := v.sheet(&page0, text)
+	s.Topic, s.Title = "", http.StatusText(status)
+	if err := problemPage.ExecuteTemplate(&page, "layout", s); err != nil {
+		http.Error(v.w, text, status)
+		return
+	}
+	_ = v.answer(status, page.Bytes())
+}
+
+var page0 page
+
+// of is what is known of a subject that the page shows. If the last try to read it went wrong, the page says so, and
+// shows what was known before; if there is nothing, that is the error.
+func of[T any](v *visit, name string, read func(context.Context) (any, error)) (T, time.Time, error) {
+	if v.subjects == nil {
+		v.subjects = map[string]bool{}
+	}
+	v.subjects[name] = true
+	got := v.collector.get(v.ctx, name, v.fresh, read)
+	value, is := got.value.(T)
+	switch {
+	case !is && got.err == nil:
+		return value, got.at, v.ctx.Err()
+	case !is:
+		return value, got.at, got.err
+	case got.err != nil:
+		v.problem = problemOf(got)
+	}
+	return value, got.at, nil
+}
