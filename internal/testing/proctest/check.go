@@ -233,6 +233,8 @@ func (c *check) slots() {
 				continue
 			}
 			switch before := all[i-1]; {
+			case h.Fence < before.Fence && h.Worker != before.Worker && c.rules.Session > 0 && c.blind(h.Worker, h.At):
+				c.Frozen = append(c.Frozen, Overlap{h.Event, before.Event}) // it began before it could know
 			case h.Fence < before.Fence:
 				c.fault("fence goes back: %s and %s", describe(before.Event), describe(h.Event))
 			case h.Fence == before.Fence && (h.Worker != before.Worker || h.Attempt != before.Attempt):

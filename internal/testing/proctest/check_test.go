@@ -144,6 +144,9 @@ func TestCheckOfSessions(t *testing.T) {
 	t.Parallel()
 	overlap := []string{"1 w1 start a/1", "110 w2 start a/2 fence 8", "111 w2 done a/2 fence 8", "120 w1 done a/1"}
 	with := func(more ...string) []string { return append(more, overlap...) }
+	behind := func(more ...string) []string {
+		return append(more, "110 w2 start a/2 fence 8", "111 w2 done a/2 fence 8", "119 w1 start a/1", "120 w1 done a/1")
+	}
 	alone := func(start, end int, more ...string) []string {
 		return append(more, fmt.Sprint(start, " w1 start a/1"), fmt.Sprint(end, " w1 done a/1"))
 	}
@@ -160,6 +163,10 @@ func TestCheckOfSessions(t *testing.T) {
 		{"another was frozen", "two handlers at once", with("2 test freeze w2", "115 test thaw w2"), false, 0},
 		{"stalled", "", with("100 w1 stall 60ns"), false, 1},
 		{"robbed", "", with("60 test rob w1"), false, 1},
+		{"begun behind the new one, after a stall", "", behind("118 w1 stall 110ns"), false, 1},
+		{"begun behind the new one", "fence goes back", behind(), false, 0},
+		{"begun behind the new one, long after a stall", "fence goes back", behind("60 w1 stall 50ns"), false, 0},
+		{"begun behind the new one, and another has stalled", "fence goes back", behind("118 w2 stall 110ns"), false, 0},
 		{"robbed a session before", "two handlers at once", with("5 test rob w1"), false, 0},
 		{"robbed later", "two handlers at once", with("115 test rob w1"), false, 0},
 		{"cut off", "two handlers at once", with("20 test cut w1", "115 test mend w1"), false, 0},
