@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -151,7 +152,7 @@ func TestVerify(t *testing.T) {
 
 		must(t, s.rdb.HSet(ctx, "why{orders_3}", "hopeless", "17 2 1 - w reason", binary, "no entry").Err())
 		r := s.answered("", "verify", "orders")
-		for _, words := range []string{"orders slot 3: ", "  rule     an entry of why can be read\n", "key      why{orders_3}", "content  " + legible(binary)} {
+		for _, words := range []string{"orders slot 3: ", "  rule     an entry of why can be read\n", "key      why{orders_3}", "content  " + words.Legible(binary)} {
 			if !strings.Contains(r.out, words) {
 				t.Errorf("%q is not in %s", words, r.out)
 			}

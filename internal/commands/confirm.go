@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 )
@@ -33,7 +34,7 @@ func (a *app) confirm(ctx context.Context, yes bool, what string) error {
 // confirmNumber asks for the number of messages that are meant, which is harder to type by mistake than a y.
 func (a *app) confirmNumber(ctx context.Context, yes bool, n int, what string) error {
 	return a.question(ctx, yes, what, fmt.Sprintf("? Type %d: ", n), func(answer string) bool {
-		return answer == strconv.Itoa(n) || answer == grouped(n)
+		return answer == strconv.Itoa(n) || answer == words.Grouped(n)
 	})
 }
 

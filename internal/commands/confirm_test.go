@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -21,7 +22,7 @@ func TestConfirmation(t *testing.T) {
 	orders := message.Topic{Name: "orders", Kind: message.KindRangeMerge, Slots: 4}
 	died := time.Now().Add(-time.Hour)
 	fill := func() {
-		bury(t, s.rdb, orders, 4812, func(i int) deadOne { return deadOne{content: "order " + grouped(i), died: died} })
+		bury(t, s.rdb, orders, 4812, func(i int) deadOne { return deadOne{content: "order " + words.Grouped(i), died: died} })
 	}
 	for _, c := range []struct {
 		args     string

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 func (a *app) deadDeleteCommand() *cobra.Command {
@@ -39,7 +40,7 @@ func (a *app) deleteOne(ctx context.Context, cmd *cobra.Command, args []string, 
 	if err != nil {
 		return err
 	}
-	if err := a.confirm(ctx, yes, fmt.Sprintf("delete %s of %s for ever", countOf(len(found.entries), "dead message"), legible(args[0]))); err != nil {
+	if err := a.confirm(ctx, yes, fmt.Sprintf("delete %s of %s for ever", words.Count(len(found.entries), "dead message"), words.Legible(args[0]))); err != nil {
 		return err
 	}
 	done := wire.Deleted{Topic: args[0]}
@@ -68,7 +69,7 @@ func (a *app) deleteMany(ctx context.Context, cmd *cobra.Command, args []string,
 	}
 	done := wire.Deleted{Topic: args[0]}
 	if total > 0 {
-		if err := a.confirm(ctx, yes, fmt.Sprintf("delete %s of %s for ever", countOf(total, "dead message"), legible(args[0]))); err != nil {
+		if err := a.confirm(ctx, yes, fmt.Sprintf("delete %s of %s for ever", words.Count(total, "dead message"), words.Legible(args[0]))); err != nil {
 			return err
 		}
 		bar := a.progress("delete", total)
@@ -87,7 +88,7 @@ func (a *app) deleteMany(ctx context.Context, cmd *cobra.Command, args []string,
 			return err
 		}
 	}
-	far := fmt.Sprintf("%s of %s deleted", grouped(done.Deleted), grouped(total))
+	far := fmt.Sprintf("%s of %s deleted", words.Grouped(done.Deleted), words.Grouped(total))
 	return a.halted(ctx, err, far+unsure(done.Lost, "deleted"), done.GoOn)
 }
 
@@ -96,12 +97,12 @@ func (a *app) deleted(done wire.Deleted) error {
 		return a.object(done)
 	}
 	if done.Deleted+done.Lost == 0 {
-		a.say("no dead message of %s is meant; nothing to delete", legible(done.Topic))
+		a.say("no dead message of %s is meant; nothing to delete", words.Legible(done.Topic))
 		return nil
 	}
-	line := fmt.Sprintf("deleted %s of %s", countOf(done.Deleted, "dead message"), legible(done.Topic))
+	line := fmt.Sprintf("deleted %s of %s", words.Count(done.Deleted, "dead message"), words.Legible(done.Topic))
 	if done.Lost > 0 {
-		line += fmt.Sprintf("; %s more were not dead any more when they were tried again, since an answer was lost: deleted most likely", grouped(done.Lost))
+		line += fmt.Sprintf("; %s more were not dead any more when they were tried again, since an answer was lost: deleted most likely", words.Grouped(done.Lost))
 	}
 	a.say("%s", line)
 	return nil

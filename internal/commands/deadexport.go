@@ -13,6 +13,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 func (a *app) deadExportCommand() *cobra.Command {
@@ -174,15 +175,15 @@ func (x *export) print(n int) error {
 // of is how many, and of how many if that is known.
 func of(n, total int) string {
 	if total == 0 {
-		return grouped(n)
+		return words.Grouped(n)
 	}
-	return grouped(n) + " of " + grouped(total)
+	return words.Grouped(n) + " of " + words.Grouped(total)
 }
 
 // toFile writes them to a file that is there when it is complete.
 func (x *export) toFile(ctx context.Context, to, goOn string) error {
 	if _, err := os.Lstat(to); err == nil {
-		return misused("--out: %s is there already", legible(to))
+		return misused("--out: %s is there already", words.Legible(to))
 	}
 	f, err := os.CreateTemp(filepath.Dir(to), filepath.Base(to)+".*.part")
 	if err != nil {
@@ -209,7 +210,7 @@ func (x *export) toFile(ctx context.Context, to, goOn string) error {
 	if x.json {
 		return x.object(exportedJSON{x.topic, y.done, to})
 	}
-	x.say("wrote %s of %s to %s", countOf(y.done, "dead message"), legible(x.topic), legible(to))
+	x.say("wrote %s of %s to %s", words.Count(y.done, "dead message"), words.Legible(x.topic), words.Legible(to))
 	return nil
 }
 

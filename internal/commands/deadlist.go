@@ -9,6 +9,7 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 func (a *app) deadListCommand() *cobra.Command {
@@ -65,7 +66,7 @@ reasons are listed.`,
 				}
 				attempts, reason := "", ""
 				if e.Failure != nil {
-					attempts, reason = fmt.Sprint(e.Failure.Attempts), legible(e.Failure.Reason)
+					attempts, reason = fmt.Sprint(e.Failure.Attempts), words.Legible(e.Failure.Reason)
 				}
 				table.row(humantime.Ago(now.Sub(e.Died)), e.Slot, attempts, a.text(e.Content), reason)
 			}
@@ -80,7 +81,7 @@ reasons are listed.`,
 				fits = " that fits"
 			}
 			if listed == 0 {
-				a.say("no dead message in %s%s%s", legible(args[0]), fits, a.whereLooked())
+				a.say("no dead message in %s%s%s", words.Legible(args[0]), fits, a.whereLooked())
 				return nil
 			}
 			if listed < q.Limit || q.Limit == 0 {
@@ -95,7 +96,7 @@ reasons are listed.`,
 				return err
 			}
 			if more := all - listed; more > 0 {
-				a.say("and %s more; --limit shows more, %s dead export all", grouped(more), a.Name)
+				a.say("and %s more; --limit shows more, %s dead export all", words.Grouped(more), a.Name)
 			}
 			return nil
 		},
@@ -128,7 +129,7 @@ when it first failed, at which worker, and its whole last error.`,
 				return err
 			}
 			if len(found) == 0 && len(a.missed.Failures) > 0 {
-				return failed("%s is not dead in %s%s, see above", shorten(a.text(content), 60), legible(args[0]), a.whereLooked())
+				return failed("%s is not dead in %s%s, see above", shorten(a.text(content), 60), words.Legible(args[0]), a.whereLooked())
 			}
 			if len(found) == 0 {
 				return a.notDead(args[0], content)
@@ -157,7 +158,7 @@ func (a *app) showDead(topic string, e inspector.Entry) {
 	const indent = 17
 	line := func(label, text string) { a.detail("  "+label, indent, text) }
 	fmt.Fprintln(a.out, a.paint(bold, a.text(e.Content)))
-	line("dead in", fmt.Sprintf("slot %d of %s", e.Slot, legible(topic)))
+	line("dead in", fmt.Sprintf("slot %d of %s", e.Slot, words.Legible(topic)))
 	line("died", moment(e.Died))
 	f := e.Failure
 	if f == nil {
@@ -168,7 +169,7 @@ func (a *app) showDead(topic string, e inspector.Entry) {
 	line("first failure", moment(f.First))
 	line("last failure", moment(f.Last))
 	if f.Worker != "" {
-		line("worker", legible(inspector.HolderName(f.Worker)))
+		line("worker", words.Legible(inspector.HolderName(f.Worker)))
 	}
 	if f.Priority > 0 {
 		line("priority", fmt.Sprint(f.Priority))
@@ -181,8 +182,8 @@ func (a *app) showDead(topic string, e inspector.Entry) {
 	label := "  last error"
 	for text := range strings.SplitSeq(strings.TrimRight(f.Reason, "\r\n"), "\n") {
 		text = strings.ReplaceAll(strings.TrimRight(text, "\r "), "\t", "    ")
-		if text != "" && legible("."+text+".") != "."+text+"." {
-			text = legible(text)
+		if text != "" && words.Legible("."+text+".") != "."+text+"." {
+			text = words.Legible(text)
 		}
 		fmt.Fprintln(a.out, strings.TrimRight(fmt.Sprintf("%-*s%s", indent, label, text), " "))
 		label = ""

@@ -7,6 +7,7 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 // deadReasons lists why messages are dead, the most frequent reason first. The limit of the query is that of reasons.
@@ -33,7 +34,7 @@ func (a *app) deadReasons(ctx context.Context, i *inspector.Inspector, topic str
 			}
 			continue
 		}
-		table.row(grouped(r.Count), humantime.Ago(now.Sub(r.Last)), a.text(r.Latest.Content), reasonText(r))
+		table.row(words.Grouped(r.Count), humantime.Ago(now.Sub(r.Last)), a.text(r.Latest.Content), reasonText(r))
 	}
 	if a.json {
 		return nil
@@ -42,14 +43,14 @@ func (a *app) deadReasons(ctx context.Context, i *inspector.Inspector, topic str
 		return err
 	}
 	if total == 0 {
-		a.say("no dead message in %s%s", legible(topic), a.whereLooked())
+		a.say("no dead message in %s%s", words.Legible(topic), a.whereLooked())
 		return nil
 	}
 	more := ""
 	if hidden := len(all) - len(shown); hidden > 0 {
-		more = "; " + countOf(hidden, "reason") + " more with --limit 0"
+		more = "; " + words.Count(hidden, "reason") + " more with --limit 0"
 	}
-	a.say("%s for %s%s", countOf(total, "dead message"), countOf(len(all), "reason"), more)
+	a.say("%s for %s%s", words.Count(total, "dead message"), words.Count(len(all), "reason"), more)
 	return nil
 }
 
@@ -61,5 +62,5 @@ func reasonText(r inspector.Reason) string {
 	case r.Text == "":
 		return "(not known)"
 	}
-	return legible(r.Text)
+	return words.Legible(r.Text)
 }

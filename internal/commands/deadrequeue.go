@@ -12,6 +12,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 func (a *app) deadRequeueCommand() *cobra.Command {
@@ -129,7 +130,7 @@ func (r *requeue) many(ctx context.Context, yes bool) error {
 			return err
 		}
 	}
-	far := fmt.Sprintf("%s of %s requeued", grouped(seen(r.done)-r.done.Lost), grouped(total))
+	far := fmt.Sprintf("%s of %s requeued", words.Grouped(seen(r.done)-r.done.Lost), words.Grouped(total))
 	return r.halted(ctx, err, far+unsure(r.done.Lost, "requeued"), goOn)
 }
 
@@ -143,14 +144,14 @@ func (r *requeue) valid(ctx context.Context, i *inspector.Inspector) error {
 		return err
 	}
 	if t.Kind.Timed() {
-		return misused("--priority is %d, and %s is a %s topic, which has none", r.options.Priority, legible(t.Name), t.Kind)
+		return misused("--priority is %d, and %s is a %s topic, which has none", r.options.Priority, words.Legible(t.Name), t.Kind)
 	}
 	return byFlag(checked.Priority(r.options.Priority))
 }
 
 // what says what is about to happen.
 func (r *requeue) what(n int) string {
-	text := fmt.Sprintf("requeue %s of %s", countOf(n, "dead message"), legible(r.args[0]))
+	text := fmt.Sprintf("requeue %s of %s", words.Count(n, "dead message"), words.Legible(r.args[0]))
 	if rate := r.options.Rate; rate > 0 {
 		took := time.Duration(min(max(float64(n)/rate, 1), 1e9)) * time.Second
 		text += fmt.Sprintf(", at %v (%s)", r.cmd.Flag("rate").Value, humantime.Duration(took))
@@ -172,7 +173,7 @@ func (r *requeue) would(n int) error {
 }
 
 func (r *requeue) nothing() {
-	r.say("no dead message of %s is meant; nothing to requeue", legible(r.args[0]))
+	r.say("no dead message of %s is meant; nothing to requeue", words.Legible(r.args[0]))
 }
 
 // report prints what became of them.
@@ -185,18 +186,18 @@ func (r *requeue) report(total int, goOn string) error {
 		r.nothing()
 		return nil
 	}
-	parts := []string{fmt.Sprintf("requeued %s of %s", countOf(d.Stored+d.Merged, "dead message"), legible(r.args[0]))}
+	parts := []string{fmt.Sprintf("requeued %s of %s", words.Count(d.Stored+d.Merged, "dead message"), words.Legible(r.args[0]))}
 	if d.Lost > 0 {
-		parts = append(parts, grouped(d.Lost)+" more were not dead any more when they were tried again, since an answer was lost: requeued most likely")
+		parts = append(parts, words.Grouped(d.Lost)+" more were not dead any more when they were tried again, since an answer was lost: requeued most likely")
 	}
 	if d.Merged > 0 {
-		parts = append(parts, grouped(d.Merged)+" of them merged into live copies")
+		parts = append(parts, words.Grouped(d.Merged)+" of them merged into live copies")
 	}
 	if d.Gone > 0 {
-		parts = append(parts, grouped(d.Gone)+" were not dead any more, or died again")
+		parts = append(parts, words.Grouped(d.Gone)+" were not dead any more, or died again")
 	}
 	if d.Unknown > 0 {
-		parts = append(parts, grouped(d.Unknown)+" stay dead, since their priority is not known: --priority gives them one")
+		parts = append(parts, words.Grouped(d.Unknown)+" stay dead, since their priority is not known: --priority gives them one")
 	}
 	r.say("%s", strings.Join(parts, "; "))
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -77,9 +78,9 @@ func (a *app) showCheck(c inspector.Check) error {
 	}
 	hues := map[inspector.Level]hue{inspector.OK: green, inspector.Warn: yellow, inspector.Fail: red}
 	const level = 6 // columns, with the gap
-	lines := wrap(c.Name+": "+legible(j.Detail), a.width()-level)
+	lines := wrap(c.Name+": "+words.Legible(j.Detail), a.width()-level)
 	if j.Advice != "" {
-		lines = append(lines, wrap(legible(j.Advice), a.width()-level)...)
+		lines = append(lines, wrap(words.Legible(j.Advice), a.width()-level)...)
 	}
 	if c.Command != "" { // whole, however wide the screen is: it is to be copied
 		lines = append(lines, wire.OneLine(c.Command))
@@ -105,5 +106,5 @@ func verdict(checks []inspector.Check) error {
 	if bad == nil {
 		return nil
 	}
-	return failed("%s failed: %s; the lines above say what to do", countOf(len(bad), "check"), strings.Join(bad, ", "))
+	return failed("%s failed: %s; the lines above say what to do", words.Count(len(bad), "check"), strings.Join(bad, ", "))
 }

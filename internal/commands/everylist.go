@@ -4,7 +4,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/story"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 func (a *app) everyListCommand() *cobra.Command {
@@ -40,7 +42,7 @@ has ended is kept: set again by a program that starts, it does not begin again.`
 			case a.json:
 				return a.showPlans(topics, of)
 			case plans == 0 && len(args) > 0:
-				a.say("no plans in %s%s", legible(topics[0].Name), a.whereLooked())
+				a.say("no plans in %s%s", words.Legible(topics[0].Name), a.whereLooked())
 				return nil
 			case plans == 0:
 				a.say("no plans%s", a.whereLooked())
@@ -57,11 +59,11 @@ has ended is kept: set again by a program that starts, it does not begin again.`
 			table := a.table(heads[known:]...)
 			for _, t := range topics {
 				for _, p := range of[t.Name] {
-					cells := []any{legible(t.Name), legible(p.Name), comes(p, now), p.Slot}
+					cells := []any{words.Legible(t.Name), words.Legible(p.Name), story.Comes(p, now), p.Slot}
 					if p.Err != nil {
 						cells = append(cells, painted{"cannot be read here, see " + a.Name + " doctor", red})
 					} else {
-						cells = append(cells, legible(rule(p.Recurring)), a.text(p.Content))
+						cells = append(cells, words.Legible(a.style().Rule(p.Recurring)), a.text(p.Content))
 					}
 					table.row(cells[known:]...)
 				}

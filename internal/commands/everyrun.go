@@ -8,6 +8,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -29,7 +30,7 @@ a send like any other: what waits already merges with it.`,
 				return err
 			}
 			if p.Err != nil {
-				return failed("plan %s of %s: %w", legible(p.Name), legible(t.Name), p.Err)
+				return failed("plan %s of %s: %w", words.Legible(p.Name), words.Legible(t.Name), p.Err)
 			}
 			return a.sendNow(ctx, i, t, p)
 		},

@@ -9,7 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/story"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -107,7 +109,7 @@ func (a *app) setPlan(ctx context.Context, topic, name string, p *planning) erro
 	if a.json {
 		return a.object(wire.PlanSet{Plan: wire.PlanOf(t.Name, set, a.base64), Change: change.String()})
 	}
-	line := fmt.Sprintf("%s: %s, in slot %d of %s, %s", legible(name), change, set.Slot, legible(t.Name), comes(set, now))
+	line := fmt.Sprintf("%s: %s, in slot %d of %s, %s", words.Legible(name), change, set.Slot, words.Legible(t.Name), story.Comes(set, now))
 	if !set.Next.IsZero() {
 		line += " (" + moment(set.Next) + ")"
 	} else if change == inspector.PlanKept {

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 func (a *app) everyStopCommand() *cobra.Command {
@@ -34,7 +35,7 @@ again. Exit code 1 if there is no such plan.`,
 				return a.noPlan(t.Name, args[1])
 			}
 			if !a.json {
-				a.say("%s of %s is stopped", legible(args[1]), legible(t.Name))
+				a.say("%s of %s is stopped", words.Legible(args[1]), words.Legible(t.Name))
 			}
 			return nil
 		},

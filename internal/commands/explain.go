@@ -9,8 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/story"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 func (a *app) explainCommand() *cobra.Command {
@@ -90,11 +91,11 @@ too.`,
 // nowhere says that a message is not in a topic, and which slots were searched. What the journal knows
 // of it was printed.
 func (a *app) nowhere(ctx context.Context, i *inspector.Inspector, t inspector.Topic, content, basis string, known historyOf) error {
-	looked := fmt.Sprintf("all %d slots of %s", t.Slots, legible(t.Name))
+	looked := fmt.Sprintf("all %d slots of %s", t.Slots, words.Legible(t.Name))
 	if t.Slots == 1 {
-		looked = "the one slot of " + legible(t.Name)
+		looked = "the one slot of " + words.Legible(t.Name)
 	} else if basis != "" {
-		looked = fmt.Sprintf("the slot of basis %s of %s; without --basis all are looked at", legible(shorten(basis, 40)), legible(t.Name))
+		looked = fmt.Sprintf("the slot of basis %s of %s; without --basis all are looked at", words.Legible(shorten(basis, 40)), words.Legible(t.Name))
 	}
 	if len(a.missed.Failures) > 0 {
 		return failed("%s is not here%s, see above", shorten(a.text(content), 60), a.whereLooked())
@@ -140,135 +141,15 @@ const indent = 16 // of what is said of a place, with its label
 
 // describe prints it for people.
 func (a *app) describe(e inspector.Explanation) {
-	where := fmt.Sprintf(" in slot %d of %s", e.Slot, shorten(legible(e.Topic.Name), max(a.width()/2, 20)))
+	where := fmt.Sprintf(" in slot %d of %s", e.Slot, shorten(words.Legible(e.Topic.Name), max(a.width()/2, 20)))
 	content := shorten(a.text(e.Content), max(a.width()-columns(where), 20))
 	fmt.Fprintln(a.out, a.paint(bold, content)+where) // as it is: wrapping would lose spaces
-	line := func(label, text string) { a.detail("  "+label, indent, text) }
-	exact := func(t wire.Stamp) string { return " (" + moment(t.Time) + ")" }
-
-	if w := e.Waiting; w != nil {
-		switch {
-		case w.Priority > 0:
-			line("waiting", fmt.Sprintf("with priority %d, %s", w.Priority, before(e.Before, e.Beside)))
-		default:
-			line("waiting", until(w.Due, e.Now)+exact(wire.At(w.Due))+", "+before(e.Before, 0))
-		}
-	}
-	if f := e.Flight; f != nil {
-		text := fmt.Sprintf("%s, taken %s by %s, in a batch of %d", ofAll(f.Attempt), humantime.Ago(e.Now.Sub(f.Since)), legible(inspector.HolderName(f.Worker)), f.Batch)
-		switch over := e.Now.Sub(f.LeaseEnds); {
-		case f.LeaseEnds.IsZero():
-		case over < time.Millisecond:
-			text += ", lease ends " + humantime.In(-over)
-		default:
-			text += ", lease ended " + humantime.Ago(over)
-		}
-		line("in flight", text)
-		if r := f.Running; r != nil {
-			line("handler", a.ran(r, f.Runs, e.Now))
-		}
-	}
-	if r := e.Retry; r != nil {
-		label, text := "retrying", ofAll(r.Attempt)
-		if r.Due.IsZero() {
-			text += ", at once"
-		} else {
-			text += ", " + until(r.Due, e.Now) + exact(wire.At(r.Due))
-		}
-		if e.PutBack != nil && r.Attempt == 1 {
-			label = "waiting"
-			text += ", put back by its handler"
-			if r.Priority > 0 {
-				text += fmt.Sprintf(", with priority %d", r.Priority)
-			}
-		}
-		line(label, text)
-	}
-	if d := e.Dead; d != nil {
-		line("dead", "died "+humantime.Ago(e.Now.Sub(d.Died))+exact(wire.At(d.Died))+"; "+a.Name+" dead requeue has it delivered again")
-	}
-	if p := e.PutBack; p != nil {
-		line("put back", putBackLine(p, e.Now))
-	}
-	if f := e.Failure; f != nil {
-		for n, text := range failureLines(f, e) {
-			line([]string{"last error", "first failed"}[n], text)
-		}
-	}
-	for _, l := range noteLines(e.Note, e.Now) {
-		line(l.label, l.text)
-	}
-	if !e.Unique.IsZero() {
-		line("unique", "for "+humantime.Duration(e.Unique.Sub(e.Now))+exact(wire.At(e.Unique))+": an equal one is a duplicate")
-	}
-	for n, text := range e.WaitsFor {
-		label := "waits for"
-		if n > 0 {
-			label = "and"
-		}
-		line(label, legible(text))
+	for _, l := range a.style().Of(e) {
+		a.detail("  "+l.Label, indent, l.Text)
 	}
 }
 
-// ran says what the handler of a batch in flight has run for long: the message that is explained, or another one.
-func (a *app) ran(r *inspector.Running, it bool, now time.Time) string {
-	ran, timeout := humantime.Duration(now.Sub(r.Since)), humantime.Duration(r.Timeout)
-	if now.Sub(r.Since) > r.Timeout {
-		ran += ", longer than its Timeout, " + timeout
-	}
-	switch {
-	case it && r.Count > 1:
-		return fmt.Sprintf("has run it, and %d more of the batch, for %s", r.Count-1, ran)
-	case it:
-		return "has run it for " + ran
-	case r.Count > 1:
-		return fmt.Sprintf("has run %s, and %d more of the batch, for %s", shorten(a.text(r.Content), 60), r.Count-1, ran)
-	}
-	return fmt.Sprintf("has run another one of the batch, %s, for %s", shorten(a.text(r.Content), 60), ran)
-}
-
-// failureLines are the last error and, if there were several, when they began.
-func failureLines(f *inspector.Failure, e inspector.Explanation) []string {
-	last := legible(f.Reason)
-	if f.Reason == "" {
-		last = "not known"
-	}
-	last += fmt.Sprintf(" (attempt %d, %s", f.Attempts, humantime.Ago(e.Now.Sub(f.Last)))
-	if f.Worker != "" {
-		last += ", by " + legible(inspector.HolderName(f.Worker))
-	}
-	lines := []string{last + ")"}
-	if f.Attempts > 1 && !f.First.IsZero() {
-		lines = append(lines, humantime.Ago(e.Now.Sub(f.First))+" ("+moment(f.First)+")")
-	}
-	return lines
-}
-
-// putBackLine says when a handler put a message back, and why.
-func putBackLine(p *inspector.PutBack, now time.Time) string {
-	text := humantime.Ago(now.Sub(p.Last))
-	if p.First.Before(p.Last) {
-		text += ", first " + humantime.Ago(now.Sub(p.First))
-	}
-	if p.Worker != "" && p.Worker != "-" {
-		text += ", by " + legible(inspector.HolderName(p.Worker))
-	}
-	return text + "; no delivery is spent: " + legible(p.Reason)
-}
-
-// before says how many go before a message for certain, and how many more may.
-func before(n, beside int) string {
-	text := fmt.Sprintf("%d go before it", n)
-	switch {
-	case n == 0 && beside > 0:
-		return fmt.Sprintf("%d with the same priority may go before it", beside)
-	case n == 0:
-		return "none goes before it"
-	case n == 1:
-		text = "1 goes before it"
-	}
-	if beside > 0 {
-		text += fmt.Sprintf(", and %d with the same priority may", beside)
-	}
-	return text
+// style is how lines about messages are written here.
+func (a *app) style() story.Style {
+	return story.Style{Moment: moment, Content: func(content string) string { return shorten(a.text(content), 60) }, Requeue: a.Name + " dead requeue"}
 }

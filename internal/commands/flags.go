@@ -2,7 +2,6 @@ package commands
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -105,21 +104,4 @@ func (r *limitRate) Set(text string) error {
 		return errors.New("nothing at all; to stop a topic, pause it")
 	}
 	return r.pace.Set(text)
-}
-
-// grouped writes a number as people read it: 4,812.
-func grouped(n int) string {
-	text := strconv.Itoa(n)
-	for at := len(text) - 3; at > 0; at -= 3 {
-		text = text[:at] + "," + text[at:]
-	}
-	return text
-}
-
-// countOf is a number with its noun: "1 dead message", "4,812 dead messages".
-func countOf(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%s %ss", grouped(n), one)
 }

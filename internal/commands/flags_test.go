@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 // What tells old messages from new ones cannot be nothing: that would mean all of them.
@@ -89,12 +90,12 @@ func TestSlotLists(t *testing.T) {
 func TestNumbers(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{0: "0", 7: "7", 999: "999", 1000: "1,000", 4812: "4,812", 1_000_000: "1,000,000"} {
-		if got := grouped(n); got != want {
+		if got := words.Grouped(n); got != want {
 			t.Errorf("%d: %s", n, got)
 		}
 	}
-	if countOf(1, "slot") != "1 slot" || countOf(4812, "slot") != "4,812 slots" {
-		t.Error(countOf(1, "slot"), countOf(4812, "slot"))
+	if words.Count(1, "slot") != "1 slot" || words.Count(4812, "slot") != "4,812 slots" {
+		t.Error(words.Count(1, "slot"), words.Count(4812, "slot"))
 	}
 }
 

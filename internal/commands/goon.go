@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 // halted is the error of a long command that was stopped: why it stopped, how far it got,
@@ -53,7 +54,7 @@ func unsure(lost int, done string) string {
 	if lost == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", and up to %s more may be %s, since the answer is lost", grouped(lost), done)
+	return fmt.Sprintf(", and up to %s more may be %s, since the answer is lost", words.Grouped(lost), done)
 }
 
 // again is the present command as you would type it. The flags in instead have that value,
@@ -146,7 +147,7 @@ func quoted(word string) string {
 	switch {
 	case word == "-", word != "" && strings.Trim(word, "-_./:@%+=,") != "" && !strings.ContainsFunc(word, func(r rune) bool { return !harmless(r) }):
 		return word
-	case legible("."+word+".") == "."+word+".":
+	case words.Legible("."+word+".") == "."+word+".":
 		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
 	var b strings.Builder // as bash, zsh and ksh read it

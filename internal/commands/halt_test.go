@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -223,7 +224,7 @@ func TestLostAnswer(t *testing.T) {
 		proxy.OnRequest(nil)
 		proxy.DropReplies(false)
 		r := result{code: code, errs: errs.String()}
-		words := fmt.Sprintf("rmq: interrupted; %d of %s %s, and up to %d more may be %s, since the answer is lost; go on with: ", step, grouped(limit), c.done, step, c.done)
+		words := fmt.Sprintf("rmq: interrupted; %d of %s %s, and up to %d more may be %s, since the answer is lost; go on with: ", step, words.Grouped(limit), c.done, step, c.done)
 		if code != 130 || !strings.HasPrefix(r.errs, words) || !strings.Contains(r.errs, fmt.Sprintf(" --limit=%d ", limit-2*step)) {
 			t.Errorf("%s: %d, %q, want %q", c.does, code, r.errs, words)
 		}

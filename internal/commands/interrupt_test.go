@@ -20,6 +20,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
+	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -226,7 +227,7 @@ func interruptedRequeue(t *testing.T, dir string) {
 						t.Fatalf("%v: %v, %q", x, state, errs)
 					case found:
 						goOn = strings.TrimSpace(printed)
-						if far := fmt.Sprintf("; %s of %s requeued; ", grouped(c.n-left), grouped(c.n)); !strings.Contains(errs, far) || !strings.Contains(goOn, " --died-before=") {
+						if far := fmt.Sprintf("; %s of %s requeued; ", words.Grouped(c.n-left), words.Grouped(c.n)); !strings.Contains(errs, far) || !strings.Contains(goOn, " --died-before=") {
 							t.Errorf("%v: %q, and %d are left", x, errs, left)
 						}
 					case left != c.n: // it had not begun, so there is nothing to go on from
@@ -283,7 +284,7 @@ func interruptedOnCluster(t *testing.T, dir string) {
 		_, goOn, found := strings.Cut(errs.String(), "; go on with: ")
 		if code := cmd.ProcessState.ExitCode(); code == 0 && left == 0 {
 			continue // it came too late
-		} else if far := fmt.Sprintf("; %s of %s requeued; ", grouped(c.n-left), grouped(c.n)); code != 130 || !found || !strings.Contains(errs.String(), far) {
+		} else if far := fmt.Sprintf("; %s of %s requeued; ", words.Grouped(c.n-left), words.Grouped(c.n)); code != 130 || !found || !strings.Contains(errs.String(), far) {
 			t.Errorf("at %d: %v, %q, %d are left", least, cmd.ProcessState, errs, left)
 		}
 		stopped++
@@ -383,7 +384,7 @@ func interruptedDeleteAndExport(t *testing.T, dir string) {
 		state, errs, _ := s.do(proxy, x)
 		left := len(members(t, c.rdb, c.topic, inDead))
 		if _, goOn, found := strings.Cut(errs, "; go on with: "); found {
-			if far := fmt.Sprintf("; %s of %s deleted; ", grouped(c.n-left), grouped(c.n)); state.ExitCode() != 130 || !strings.Contains(errs, far) {
+			if far := fmt.Sprintf("; %s of %s deleted; ", words.Grouped(c.n-left), words.Grouped(c.n)); state.ExitCode() != 130 || !strings.Contains(errs, far) {
 				t.Errorf("%v: %v, %q, %d left", x, state, errs, left)
 			}
 			s.line(strings.TrimSpace(goOn))

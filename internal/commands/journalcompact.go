@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 // leastKept is what compact keeps in any case: programs may hold rows of the last moments.
@@ -43,14 +44,14 @@ It may be interrupted at any time; call it again to go on.`,
 					return err
 				}
 			}
-			far := fmt.Sprintf("deleted %s, %s", countOf(int(done.Sent), "send"), countOf(int(done.Ended), "end"))
+			far := fmt.Sprintf("deleted %s, %s", words.Count(int(done.Sent), "send"), words.Count(int(done.Ended), "end"))
 			switch {
 			case err != nil && ctx.Err() != nil:
 				return a.ended(ctx, err, far+"; call it again to go on")
 			case err != nil:
 				return err
 			case !a.json:
-				a.say("%s, %s, %s, %s", far, countOf(int(done.Once), "effect"), countOf(int(done.Gaps), "gap"), countOf(int(done.Writers), "program"))
+				a.say("%s, %s, %s, %s", far, words.Count(int(done.Once), "effect"), words.Count(int(done.Gaps), "gap"), words.Count(int(done.Writers), "program"))
 			}
 			return nil
 		},

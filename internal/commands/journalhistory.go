@@ -1,20 +1,18 @@
 package commands
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/story"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -45,7 +43,7 @@ Flow: All. Rows of the last moments may still be on their way.`,
 				return err
 			}
 			if len(found.in) == 0 {
-				return failed("%s is not in the journal: never sent to %s, or ended longer ago than the journal keeps", shorten(a.text(content), 60), legible(args[0]))
+				return failed("%s is not in the journal: never sent to %s, or ended longer ago than the journal keeps", shorten(a.text(content), 60), words.Legible(args[0]))
 			}
 			return a.showHistory(found, args[0], content)
 		},
@@ -71,7 +69,7 @@ func (a *app) history(ctx context.Context, j *opened, topic, content string) (hi
 	}
 	at := slices.IndexFunc(topics, func(t journal.Topic) bool { return t.Name == a.qualified(topic) })
 	if at < 0 {
-		return historyOf{}, failed("topic %s %w; %s journal status shows those that are", legible(topic), errNotJournaled, a.Name)
+		return historyOf{}, failed("topic %s %w; %s journal status shows those that are", words.Legible(topic), errNotJournaled, a.Name)
 	}
 	found := historyOf{topic: topics[at].Topic}
 	found.in, err = j.History(ctx, topics[at].Name, content)
@@ -116,21 +114,21 @@ func (a *app) describeHistory(known historyOf, slot int) {
 		if in.Slot != slot {
 			continue
 		}
-		all := eventsOf(known.topic, in)
+		all := a.style().History(known.topic, in)
 		label := "  journal"
 		for n, l := range all {
 			if left := len(all) - n; left > mostKnown {
 				continue
 			}
-			text := moment(l.at) + " " + l.what
-			if l.text != "" {
-				text += ", " + l.text
+			text := moment(l.At) + " " + l.What
+			if l.Text != "" {
+				text += ", " + l.Text
 			}
 			a.detail(label, indent, text)
 			label = ""
 		}
 		if more := len(all) - mostKnown; more > 0 {
-			a.detail("", indent, fmt.Sprintf("and %s more before: %s journal history shows all", grouped(more), a.Name))
+			a.detail("", indent, fmt.Sprintf("and %s more before: %s journal history shows all", words.Grouped(more), a.Name))
 		}
 	}
 }
@@ -146,91 +144,19 @@ func (a *app) showHistory(found historyOf, topic, content string) error {
 		if n > 0 {
 			fmt.Fprintln(a.out)
 		}
-		where := fmt.Sprintf(" in slot %d of %s: %s", h.Slot, shorten(legible(topic), max(a.width()/2, 20)), verdictWord(h.Verdict))
+		where := fmt.Sprintf(" in slot %d of %s: %s", h.Slot, shorten(words.Legible(topic), max(a.width()/2, 20)), story.Verdict(h.Verdict))
 		fmt.Fprintln(a.out, a.paint(bold, shorten(a.text(content), max(a.width()-columns(where), 20)))+where)
-		all := eventsOf(found.topic, h)
+		all := a.style().History(found.topic, h)
 		widest := 0
 		for _, l := range all {
-			widest = max(widest, len(l.what))
+			widest = max(widest, len(l.What))
 		}
 		for _, l := range all {
-			label := fmt.Sprintf("  %s  %-*s", moment(l.at), widest, l.what)
-			a.detail(strings.TrimRight(label, " "), len(label)+2, l.text)
+			label := fmt.Sprintf("  %s  %-*s", moment(l.At), widest, l.What)
+			a.detail(strings.TrimRight(label, " "), len(label)+2, l.Text)
 		}
 	}
 	return nil
-}
-
-// verdictWord says what has become of a message.
-func verdictWord(v journal.Verdict) string {
-	if v.What == journal.Owed {
-		return "owed, no end of it is known"
-	}
-	return v.What
-}
-
-// sentWord is what a send is called among the ends.
-const sentWord = "sent"
-
-// happened is one thing that happened.
-type happened struct {
-	id         int64
-	at         time.Time
-	what, text string
-}
-
-// eventsOf are the rows of a content by their times: a worker may have told the journal before the
-// sender did. In one millisecond a send comes first.
-func eventsOf(t message.Topic, h journal.History) (all []happened) {
-	for _, s := range h.Sent {
-		all = append(all, happened{s.ID, time.UnixMilli(s.At), sentWord, sentText(t, s)})
-	}
-	for _, e := range h.Ended {
-		all = append(all, happened{e.ID, time.UnixMilli(e.At), e.What, endedText(e)})
-	}
-	later := func(x happened) int {
-		if x.what == sentWord {
-			return 0
-		}
-		return 1
-	}
-	slices.SortFunc(all, func(x, y happened) int {
-		return cmp.Or(x.at.Compare(y.at), cmp.Compare(later(x), later(y)), cmp.Compare(x.id, y.id))
-	})
-	return all
-}
-
-// sentText says how a message was sent.
-func sentText(t message.Topic, s journal.Sent) string {
-	text := "with priority " + strconv.FormatInt(s.Score, 10)
-	switch {
-	case t.Kind.Timed() && s.Keeps:
-		text = "due " + moment(time.UnixMilli(s.Score)) + ", or as an equal one that waited"
-	case t.Kind.Timed():
-		text = "due " + moment(time.UnixMilli(s.Score))
-	}
-	if ttl, _, _ := strings.Cut(s.Note, " "); ttl != "" && ttl != "0" {
-		if ms, err := strconv.ParseInt(ttl, 10, 64); err == nil {
-			text += ", not handled any more after " + humantime.Duration(time.Duration(ms)*time.Millisecond)
-		}
-	}
-	return text
-}
-
-// endedText says who has ended a message, and why.
-func endedText(e journal.Ended) string {
-	var parts []string
-	if e.Attempt > 0 {
-		parts = append(parts, "attempt "+strconv.Itoa(e.Attempt))
-	}
-	if e.Worker != "" {
-		parts = append(parts, "by "+legible(inspector.HolderName(e.Worker)))
-	}
-	text := strings.Join(parts, ", ")
-	if e.Reason != "" {
-		text = strings.TrimPrefix(text+": "+legible(e.Reason), ": ")
-	}
-	return text
 }
 
 type historyJSON struct {
@@ -248,7 +174,7 @@ func (a *app) historyOf(t message.Topic, h journal.History, topic, content strin
 func rowsOf(t message.Topic, h journal.History) []wire.Row {
 	rows := map[int64]wire.Row{}
 	for _, s := range h.Sent {
-		r := wire.Row{At: wire.At(time.UnixMilli(s.At)), What: sentWord, Number: s.Number}
+		r := wire.Row{At: wire.At(time.UnixMilli(s.At)), What: story.Sent, Number: s.Number}
 		if t.Kind.Timed() {
 			r.Due = wire.At(time.UnixMilli(s.Score))
 		} else {
@@ -260,8 +186,8 @@ func rowsOf(t message.Topic, h journal.History) []wire.Row {
 		rows[e.ID] = wire.Row{At: wire.At(time.UnixMilli(e.At)), What: e.What, Number: e.Number, Attempt: e.Attempt, Worker: e.Worker, Host: e.Host, Reason: e.Reason}
 	}
 	all := []wire.Row{}
-	for _, l := range eventsOf(t, h) {
-		all = append(all, rows[l.id])
+	for _, l := range (story.Style{Moment: moment}).History(t, h) {
+		all = append(all, rows[l.ID])
 	}
 	return all
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/journal/recovery"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -87,7 +88,7 @@ func (r *reconcile) run(ctx context.Context) error {
 		options.Topics = r.topics
 	}
 	if r.again {
-		fmt.Fprintf(r.errs, "comparing %s with Redis every %s, until Ctrl-C\n", legible(j.url), humantime.Duration(time.Duration(r.every)))
+		fmt.Fprintf(r.errs, "comparing %s with Redis every %s, until Ctrl-C\n", words.Legible(j.url), humantime.Duration(time.Duration(r.every)))
 		return both.Run(ctx, options)
 	}
 	if r.accept {
@@ -112,10 +113,10 @@ func (r *reconcile) run(ctx context.Context) error {
 }
 
 func reconciledWords(n recovery.Reconciled) string {
-	text := fmt.Sprintf("looked at %s: %s gone, %s dead, %s adopted", countOf(n.Looked, "content"), grouped(n.Gone), grouped(n.Dead), grouped(n.Adopted))
+	text := fmt.Sprintf("looked at %s: %s gone, %s dead, %s adopted", words.Count(n.Looked, "content"), words.Grouped(n.Gone), words.Grouped(n.Dead), words.Grouped(n.Adopted))
 	switch {
 	case n.Missing > 0:
-		text += fmt.Sprintf("; %s missing: Redis forgot them, and journal restore brings them back", grouped(n.Missing))
+		text += fmt.Sprintf("; %s missing: Redis forgot them, and journal restore brings them back", words.Grouped(n.Missing))
 	case !n.Forgot.Noticed.IsZero():
 		text += "; nothing is missing, though Redis may have forgotten something: look once more in a minute"
 	}
@@ -138,7 +139,7 @@ func (a *app) forgottenLine(f message.Forgotten) string {
 	if len(f.Slots) == 1 {
 		noun = "slot"
 	}
-	text := fmt.Sprintf("%s of %s, in %s %s", countOf(f.Messages, "message"), legible(a.bare(f.Topic)), noun, wire.Ranges(f.Slots))
+	text := fmt.Sprintf("%s of %s, in %s %s", words.Count(f.Messages, "message"), words.Legible(a.bare(f.Topic)), noun, wire.Ranges(f.Slots))
 	if !f.Since.IsZero() {
 		text += ", of what came after " + moment(f.Since)
 	}

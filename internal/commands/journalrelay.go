@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/producer"
 )
@@ -35,7 +36,7 @@ is put aside: rmq journal status counts it.`,
 				return err
 			}
 			defer p.Close(context.WithoutCancel(ctx))
-			fmt.Fprintf(a.errs, "sending what is put into the outbox of %s, until Ctrl-C\n", legible(j.url))
+			fmt.Fprintf(a.errs, "sending what is put into the outbox of %s, until Ctrl-C\n", words.Legible(j.url))
 			return journal.Relay(ctx, j.Journal, p)
 		},
 	}

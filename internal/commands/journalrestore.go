@@ -10,6 +10,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/journal/recovery"
 )
 
@@ -161,7 +162,7 @@ const flushPatience = 12 * time.Second
 func (r *restore) announceWait(ctx context.Context, j *opened) error {
 	late, err := j.Flushed(ctx, 0)
 	if err == nil && late > 0 {
-		fmt.Fprintf(r.errs, "waiting until %s wrote what it holds, %v at the most\n", countOf(late, "program"), flushPatience)
+		fmt.Fprintf(r.errs, "waiting until %s wrote what it holds, %v at the most\n", words.Count(late, "program"), flushPatience)
 	}
 	return err
 }
@@ -210,10 +211,10 @@ func (r *restore) estimate(n recovery.Restored) string {
 
 // words says what is restored, or would be.
 func (r *restore) words(n recovery.Restored) string {
-	parts := []string{countOf(n.Waiting, "waiting message") + " and " + grouped(n.Dead) + " dead"}
-	add := func(n int, words string) {
+	parts := []string{words.Count(n.Waiting, "waiting message") + " and " + words.Grouped(n.Dead) + " dead"}
+	add := func(n int, what string) {
 		if n > 0 {
-			parts = append(parts, grouped(n)+" "+words)
+			parts = append(parts, words.Grouped(n)+" "+what)
 		}
 	}
 	add(n.Twice, "of them perhaps handled before")
@@ -222,7 +223,7 @@ func (r *restore) words(n recovery.Restored) string {
 	add(n.Unsure, "may be back: an answer is lost")
 	add(n.Unknown, "dead without a known content, lost for good")
 	if n.Late > 0 {
-		parts = append(parts, countOf(n.Late, "program")+" did not write in time what it holds: call it again later")
+		parts = append(parts, words.Count(n.Late, "program")+" did not write in time what it holds: call it again later")
 	}
 	return strings.Join(parts, "; ")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -50,11 +51,11 @@ Redis is not asked. It reads all rows: some seconds for a million.`,
 func (a *app) showStatus(from string, s journal.Status, now time.Time) error {
 	line := func(label, text string) { a.detail(label, indent, text) }
 	ago := func(t time.Time) string { return moment(t) + " (" + humantime.Ago(now.Sub(t)) + ")" }
-	line("journal", legible(from))
+	line("journal", words.Legible(from))
 	if s.Sent+s.Ended > 0 {
 		line("since", ago(s.Since))
 	}
-	line("rows", fmt.Sprintf("%s, %s", countOf(int(s.Sent), "send"), countOf(int(s.Ended), "end")))
+	line("rows", fmt.Sprintf("%s, %s", words.Count(int(s.Sent), "send"), words.Count(int(s.Ended), "end")))
 	line("missed", missedLine(s.Gaps))
 	line("written by", writersLine(s, now))
 	for _, f := range s.Forgotten {
@@ -67,7 +68,7 @@ func (a *app) showStatus(from string, s journal.Status, now time.Time) error {
 		fmt.Fprintln(a.out)
 		t := a.table("missed from", "to", "sends#", "ends#", "by")
 		for _, g := range s.Gaps {
-			t.row(moment(g.Begins), moment(g.Ends), grouped(int(g.Sends)), grouped(int(g.Endings)), legible(hostOf(s, g.Writer)))
+			t.row(moment(g.Begins), moment(g.Ends), words.Grouped(int(g.Sends)), words.Grouped(int(g.Endings)), words.Legible(hostOf(s, g.Writer)))
 		}
 		if err := t.end(); err != nil {
 			return err
@@ -79,7 +80,7 @@ func (a *app) showStatus(from string, s journal.Status, now time.Time) error {
 	fmt.Fprintln(a.out)
 	t := a.table("topic", "owed#", "dead#")
 	for _, of := range s.Topics {
-		t.row(legible(a.bare(of.Topic)), grouped(of.Owed), grouped(of.Dead))
+		t.row(words.Legible(a.bare(of.Topic)), words.Grouped(of.Owed), words.Grouped(of.Dead))
 	}
 	return t.end()
 }
@@ -93,7 +94,7 @@ func missedLine(gaps []journal.Gap) string {
 	if len(gaps) == 0 {
 		return "nothing"
 	}
-	return fmt.Sprintf("%s and %s, see below", countOf(int(sends), "send"), countOf(int(ends), "end"))
+	return fmt.Sprintf("%s and %s, see below", words.Count(int(sends), "send"), words.Count(int(ends), "end"))
 }
 
 // writersLine says which programs write, and what may not be written yet.
@@ -109,10 +110,10 @@ func writersLine(s journal.Status, now time.Time) string {
 	}
 	text := "no program at present"
 	if alive > 0 {
-		text = fmt.Sprintf("%s; all of %s ago and before is here", countOf(alive, "program"), humantime.Duration(s.Behind))
+		text = fmt.Sprintf("%s; all of %s ago and before is here", words.Count(alive, "program"), humantime.Duration(s.Behind))
 	}
 	if vanished > 0 {
-		text += fmt.Sprintf("; %s ended without a last word: what was written in memory only is lost with it", countOf(vanished, "other"))
+		text += fmt.Sprintf("; %s ended without a last word: what was written in memory only is lost with it", words.Count(vanished, "other"))
 	}
 	return text
 }
@@ -121,10 +122,10 @@ func writersLine(s journal.Status, now time.Time) string {
 func outboxLine(o journal.Outbox, now time.Time) string {
 	var parts []string
 	if o.Waiting > 0 {
-		parts = append(parts, fmt.Sprintf("%s to be sent, the oldest for %s", countOf(int(o.Waiting), "row"), humantime.Duration(now.Sub(o.Since))))
+		parts = append(parts, fmt.Sprintf("%s to be sent, the oldest for %s", words.Count(int(o.Waiting), "row"), humantime.Duration(now.Sub(o.Since))))
 	}
 	if o.Refused > 0 {
-		parts = append(parts, fmt.Sprintf("%s refused, the oldest because %s", countOf(int(o.Refused), "row"), legible(o.Reason)))
+		parts = append(parts, fmt.Sprintf("%s refused, the oldest because %s", words.Count(int(o.Refused), "row"), words.Legible(o.Reason)))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 func (a *app) limitCommand() *cobra.Command {
@@ -89,11 +90,11 @@ func left(p inspector.Policy) string {
 }
 
 // limited shows the limit that holds for a topic: in JSON, or as words.
-func (a *app) limited(t inspector.Topic, p inspector.Policy, words string) error {
+func (a *app) limited(t inspector.Topic, p inspector.Policy, text string) error {
 	if a.json {
 		return a.object(wire.Limited{Topic: t.Name, Limit: wire.LimitOf(p)})
 	}
-	a.say("%s: %s", legible(t.Name), words)
+	a.say("%s: %s", words.Legible(t.Name), text)
 	return nil
 }
 
@@ -106,6 +107,6 @@ func (a *app) unlimited(t inspector.Topic, was bool) error {
 	if !was {
 		line = "nothing to do, there was no limit"
 	}
-	a.say("%s: %s", legible(t.Name), line)
+	a.say("%s: %s", words.Legible(t.Name), line)
 	return nil
 }

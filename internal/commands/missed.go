@@ -6,6 +6,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 // For the commands that only look: a part that cannot be read hides nothing else. It is
@@ -57,25 +58,25 @@ func (a *app) reportMissed() (lines []string, err error) {
 			}
 			slots[p]++
 		case f.Server != "":
-			lines = append(lines, fmt.Sprintf("server %s does not answer: its part of topic %s is not shown", f.Server, legible(f.Topic)))
+			lines = append(lines, fmt.Sprintf("server %s does not answer: its part of topic %s is not shown", f.Server, words.Legible(f.Topic)))
 		case slot == nil:
-			lines = append(lines, fmt.Sprintf("%s: %s", legible(f.Topic), wire.OneLine(f.Err.Error())))
+			lines = append(lines, fmt.Sprintf("%s: %s", words.Legible(f.Topic), wire.OneLine(f.Err.Error())))
 		case named == mostMissed:
 			more++
 		default:
 			named++
-			lines = append(lines, fmt.Sprintf("%s slot %d: %s", legible(f.Topic), f.Slot, wire.OneLine(f.Err.Error())))
+			lines = append(lines, fmt.Sprintf("%s slot %d: %s", words.Legible(f.Topic), f.Slot, wire.OneLine(f.Err.Error())))
 		}
 	}
 	if more > 0 {
-		lines = append(lines, fmt.Sprintf("and %s more", countOf(more, "slot")))
+		lines = append(lines, fmt.Sprintf("and %s more", words.Count(more, "slot")))
 	}
 	for _, p := range parts {
 		verb := "are"
 		if slots[p] == 1 {
 			verb = "is"
 		}
-		lines = append(lines, fmt.Sprintf("server %s does not answer: %s of %s %s not shown", p.server, countOf(slots[p], "slot"), legible(p.topic), verb))
+		lines = append(lines, fmt.Sprintf("server %s does not answer: %s of %s %s not shown", p.server, words.Count(slots[p], "slot"), words.Legible(p.topic), verb))
 	}
 	return lines, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 func (a *app) pauseCommand() *cobra.Command {
@@ -29,7 +30,7 @@ Where some slots cannot be reached, the others are paused, and those are named.`
 				return err
 			}
 			if slots == nil {
-				if err := a.confirm(ctx, yes, "pause all "+countOf(t.Slots, "slot")+" of "+legible(t.Name)); err != nil {
+				if err := a.confirm(ctx, yes, "pause all "+words.Count(t.Slots, "slot")+" of "+words.Legible(t.Name)); err != nil {
 					return err
 				}
 			}
@@ -76,7 +77,7 @@ func slotsFlag(cmd *cobra.Command, slots *[]int) {
 
 // paused reports which of the given slots were changed; nil means all.
 func (a *app) paused(t inspector.Topic, changed int, slots []int, done string) error {
-	meant, which := t.Slots, countOf(t.Slots, "slot")
+	meant, which := t.Slots, words.Count(t.Slots, "slot")
 	if slots != nil {
 		slots = slices.Compact(slices.Sorted(slices.Values(slots)))
 		meant, which = len(slots), "slots "+wire.Ranges(slots)
@@ -91,9 +92,9 @@ func (a *app) paused(t inspector.Topic, changed int, slots []int, done string) e
 	if a.json {
 		return a.object(wire.Paused{Topic: t.Name, Slots: meant, Changed: changed})
 	}
-	line := fmt.Sprintf("%s of %s: %s", which, legible(t.Name), done)
+	line := fmt.Sprintf("%s of %s: %s", which, words.Legible(t.Name), done)
 	if rest := meant - changed; rest == meant {
-		line = fmt.Sprintf("%s of %s: nothing to do, %s %s before", which, legible(t.Name), were, map[string]string{"paused": "paused", "resumed": "at work"}[done])
+		line = fmt.Sprintf("%s of %s: nothing to do, %s %s before", which, words.Legible(t.Name), were, map[string]string{"paused": "paused", "resumed": "at work"}[done])
 	} else if rest > 0 {
 		were = map[bool]string{true: "was", false: "were"}[rest == 1]
 		line += fmt.Sprintf(" (%d %s %s)", rest, were, map[string]string{"paused": "paused before", "resumed": "not paused"}[done])

@@ -10,8 +10,9 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/story"
 	"github.com/slotmq/go-rmq/internal/wire"
-	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 var states = []string{string(inspector.Waiting), string(inspector.InFlight), string(inspector.Retrying), string(inspector.Dead)}
@@ -100,9 +101,9 @@ state are looked at until enough fit.`,
 			if shown == 0 {
 				like := ""
 				if glob != "" {
-					like = " and like " + legible(glob)
+					like = " and like " + words.Legible(glob)
 				}
-				a.say("nothing in %s is %s%s%s", legible(args[0]), state, like, a.whereLooked())
+				a.say("nothing in %s is %s%s%s", words.Legible(args[0]), state, like, a.whereLooked())
 				return nil
 			}
 			if more {
@@ -131,16 +132,5 @@ func when(e inspector.Entry, now time.Time) string {
 	case e.Due.IsZero():
 		return "at once"
 	}
-	return until(e.Due, now)
+	return story.Until(e.Due, now)
 }
-
-// until says when something is due, or for how long it has been.
-func until(t, now time.Time) string {
-	if d := now.Sub(t); d >= time.Millisecond {
-		return "due for " + humantime.Duration(d)
-	}
-	return "due " + humantime.In(t.Sub(now))
-}
-
-// ofAll says which of all deliveries one is.
-func ofAll(attempt int) string { return fmt.Sprintf("attempt %d of %d", attempt, message.MaxRetries+1) }

@@ -12,6 +12,7 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 func (a *app) purgeCommand() *cobra.Command {
@@ -90,7 +91,7 @@ func (p *purge) run(ctx context.Context) error {
 		return p.report(would, "")
 	}
 	if !p.json {
-		p.say("%s has %s", legible(p.args[0]), p.byState(would))
+		p.say("%s has %s", words.Legible(p.args[0]), p.byState(would))
 	}
 	if p.dry {
 		return nil
@@ -113,13 +114,13 @@ func (p *purge) run(ctx context.Context) error {
 			return err
 		}
 	}
-	far := fmt.Sprintf("%s of %s deleted", grouped(done.Total()), grouped(would.Total()))
+	far := fmt.Sprintf("%s of %s deleted", words.Grouped(done.Total()), words.Grouped(would.Total()))
 	return p.halted(ctx, err, far+unsure(done.Lost, "deleted"), goOn)
 }
 
 // what says what is about to happen.
 func (p *purge) what(n int) string {
-	text := fmt.Sprintf("delete %s of %s for ever", countOf(n, "message"), legible(p.args[0]))
+	text := fmt.Sprintf("delete %s of %s for ever", words.Count(n, "message"), words.Legible(p.args[0]))
 	if rate := float64(p.rate); rate > 0 {
 		took := time.Duration(min(max(float64(n)/rate, 1), 1e9)) * time.Second
 		text += fmt.Sprintf(", at %v (%s)", p.cmd.Flag("rate").Value, humantime.Duration(took))
@@ -135,7 +136,7 @@ func (p *purge) byState(n inspector.Purged) string {
 		count int
 	}{{inspector.Waiting, n.Waiting}, {inspector.Retrying, n.Retrying}, {inspector.Dead, n.Dead}} {
 		if p.query.States == nil || slices.Contains(p.query.States, s.state) {
-			parts = append(parts, grouped(s.count)+" "+string(s.state))
+			parts = append(parts, words.Grouped(s.count)+" "+string(s.state))
 		}
 	}
 	text := strings.Join(parts, ", ")
@@ -151,12 +152,12 @@ func (p *purge) report(done inspector.Purged, goOn string) error {
 		return p.object(wire.PurgedOf(p.args[0], done, goOn))
 	}
 	if done.Total()+done.Lost == 0 {
-		p.say("no message of %s is meant; nothing to delete", legible(p.args[0]))
+		p.say("no message of %s is meant; nothing to delete", words.Legible(p.args[0]))
 		return nil
 	}
-	line := fmt.Sprintf("deleted %s of %s: %s", countOf(done.Total(), "message"), legible(p.args[0]), p.byState(done))
+	line := fmt.Sprintf("deleted %s of %s: %s", words.Count(done.Total(), "message"), words.Legible(p.args[0]), p.byState(done))
 	if done.Lost > 0 {
-		line += fmt.Sprintf("; up to %s more, since an answer was lost", grouped(done.Lost))
+		line += fmt.Sprintf("; up to %s more, since an answer was lost", words.Grouped(done.Lost))
 	}
 	p.say("%s", line)
 	return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -187,7 +188,7 @@ func lookForContents(t *testing.T, s at, worker string) {
 	if out := s.text(t, "explain", "orders", "--base64", encoded); !strings.HasPrefix(out, encoded+" in slot 3 of orders\n") {
 		t.Error(out)
 	}
-	if out := s.text(t, "explain", "orders", binary, "--basis", basisOf[3]); !strings.HasPrefix(out, legible(binary)+" in slot 3 of orders\n") {
+	if out := s.text(t, "explain", "orders", binary, "--basis", basisOf[3]); !strings.HasPrefix(out, words.Legible(binary)+" in slot 3 of orders\n") {
 		t.Error(out)
 	}
 	objects := s.objects(t, "explain", "orders", "flaky")
@@ -245,12 +246,6 @@ func TestDoctorFails(t *testing.T) {
 // Of equal priorities nobody knows which goes first.
 func TestHowManyGoBefore(t *testing.T) {
 	t.Parallel()
-	for n, says := range map[[2]int]string{
-		{0, 0}: "none goes before it", {1, 0}: "1 goes before it", {7, 0}: "7 go before it",
-		{0, 49}: "49 with the same priority may go before it", {1, 49}: "1 goes before it, and 49 with the same priority may",
-	} {
-		want(t, before(n[0], n[1]), says)
-	}
 	s := servertest.Redis(t)
 	audience := message.Topic{Name: "audience", Kind: message.KindPriority, Slots: 1}
 	send(t, s.Client(t), audience, message.Priority{Content: "a", Priority: 90}, message.Priority{Content: "b", Priority: 90}, message.Priority{Content: "c", Priority: 20})

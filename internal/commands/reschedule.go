@@ -9,7 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/story"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -63,12 +65,12 @@ Nothing is sent: exit code 1 if it does not wait.`,
 			if err != nil {
 				return err
 			}
-			line := fmt.Sprintf("%s in slot %d of %s: %s", shorten(a.text(content), 60), entry.Slot, legible(args[0]), when(entry, clock))
+			line := fmt.Sprintf("%s in slot %d of %s: %s", shorten(a.text(content), 60), entry.Slot, words.Legible(args[0]), when(entry, clock))
 			if !entry.Due.IsZero() {
 				line += " (" + moment(entry.Due) + ")"
 			}
 			if entry.State == inspector.Retrying {
-				line += ", " + ofAll(entry.Attempt)
+				line += ", " + story.OfAll(entry.Attempt)
 			}
 			a.say("%s", line)
 			return nil
@@ -90,10 +92,10 @@ func (a *app) unmoved(ctx context.Context, i *inspector.Inspector, topic, conten
 	var invalid *message.InvalidError
 	switch {
 	case errors.As(err, &invalid) && invalid.Field == "Move":
-		return misused("%s is a priority topic: --now, --in and --at are for retries only; use --priority", legible(topic))
+		return misused("%s is a priority topic: --now, --in and --at are for retries only; use --priority", words.Legible(topic))
 	case errors.As(err, &invalid) && invalid.Field == "Priority":
 		if t, terr := i.Topic(ctx, topic); terr == nil && t.Kind.Timed() {
-			return misused("%s is a %s topic, which has no priorities: %s", legible(topic), t.Kind, times)
+			return misused("%s is a %s topic, which has no priorities: %s", words.Legible(topic), t.Kind, times)
 		}
 	case errors.Is(err, inspector.ErrNotWaiting) && to.Priority > 0:
 		found, ferr := i.Explain(ctx, topic, content, basis)

@@ -126,27 +126,6 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-func TestLegible(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"order 4711":      "order 4711",
-		"Bücher, 本, ✓":    "Bücher, 本, ✓",
-		`say "hi"`:        `say "hi"`,
-		`"quoted"`:        `"\"quoted\""`,
-		" space":          `" space"`,
-		"space ":          `"space "`,
-		"":                `""`,
-		"two\nlines":      `"two\nlines"`,
-		"\x1b[31mred":     `"\x1b[31mred"`,
-		"a\xffb":          `"a\xffb"`,
-		"right\u202eleft": `"right\u202eleft"`,
-	} {
-		if got := legible(text); got != want {
-			t.Errorf("%q: got %s, want %s", text, got, want)
-		}
-	}
-}
-
 func TestRanges(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

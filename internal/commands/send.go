@@ -13,7 +13,9 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/internal/story"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 )
@@ -176,12 +178,12 @@ func (s *sending) define(ctx context.Context) (message.Topic, error) {
 // compare says which flag is not as the topic is defined. It comes before what is said of the
 // message, which would be about another topic.
 func (s *sending) compare(t message.Topic, kind message.Kind) error {
-	name, changed := legible(t.Name), s.cmd.Flags().Changed
+	name, changed := words.Legible(t.Name), s.cmd.Flags().Changed
 	switch {
 	case kind != t.Kind:
 		return failed("%s is a %s topic, not %s; leave --kind away", name, t.Kind, kind)
 	case changed("slots") && s.slots != t.Slots:
-		return failed("%s has %s, not %d; leave --slots away", name, countOf(t.Slots, "slot"), s.slots)
+		return failed("%s has %s, not %d; leave --slots away", name, words.Count(t.Slots, "slot"), s.slots)
 	case changed("literal") && s.literal != t.Literal:
 		is := "is not literal"
 		if t.Literal {
@@ -316,7 +318,7 @@ func (s *sending) report(ctx context.Context, p wire.Draft, m message.Message, r
 	if s.json {
 		return s.object(j)
 	}
-	line := fmt.Sprintf("%s in slot %d of %s", r.Outcome, r.Slot, legible(s.topic.Name))
+	line := fmt.Sprintf("%s in slot %d of %s", r.Outcome, r.Slot, words.Legible(s.topic.Name))
 	switch {
 	case duplicate:
 		line += ": an equal one was sent within its time, so this one was not"
@@ -327,7 +329,7 @@ func (s *sending) report(ctx context.Context, p wire.Draft, m message.Message, r
 	case !j.Due.IsZero():
 		in := "due" // if the time cannot be read; the message was sent all the same
 		if now, err := s.now(ctx); err == nil {
-			in = until(j.Due.Time, now)
+			in = story.Until(j.Due.Time, now)
 		}
 		line += fmt.Sprintf(", %s (%s)", in, moment(j.Due.Time))
 	}

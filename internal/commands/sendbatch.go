@@ -13,6 +13,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 )
@@ -205,7 +206,7 @@ func (b *batch) end(err error) error {
 	case !errors.Is(err, io.EOF):
 		return &errLine{b.line + 1, err, false}
 	case b.line < b.fromLine-1:
-		return misused("--from-line is %d, and there are %s", b.fromLine, countOf(b.line, "line"))
+		return misused("--from-line is %d, and there are %s", b.fromLine, words.Count(b.line, "line"))
 	}
 	return err
 }
@@ -315,9 +316,9 @@ func (b *batch) report() error {
 	if b.json {
 		return b.object(batchJSON{b.topic.Name, b.done, b.stored, b.merged, b.duplicates, b.sent})
 	}
-	line := fmt.Sprintf("sent %s to %s: %s stored, %s merged", countOf(b.done, "message"), legible(b.topic.Name), grouped(b.stored), grouped(b.merged))
+	line := fmt.Sprintf("sent %s to %s: %s stored, %s merged", words.Count(b.done, "message"), words.Legible(b.topic.Name), words.Grouped(b.stored), words.Grouped(b.merged))
 	if b.duplicates > 0 {
-		line += ", " + countOf(b.duplicates, "duplicate")
+		line += ", " + words.Count(b.duplicates, "duplicate")
 	}
 	b.say("%s", line)
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 func (a *app) slotsCommand() *cobra.Command {
@@ -74,9 +75,9 @@ func (a *app) showHolders(t inspector.Topic, slots []inspector.Slot, now time.Ti
 		}
 		since, attempt, holder := "", "", ""
 		if s.Holder != "" {
-			since, attempt, holder = humantime.Ago(now.Sub(s.Since)), fmt.Sprint(s.Attempt), legible(inspector.HolderName(s.Holder))
+			since, attempt, holder = humantime.Ago(now.Sub(s.Since)), fmt.Sprint(s.Attempt), words.Legible(inspector.HolderName(s.Holder))
 		}
-		worker := painted{text: legible(s.Worker)}
+		worker := painted{text: words.Legible(s.Worker)}
 		switch {
 		case s.Worker != "":
 		case s.Unseen:
@@ -87,7 +88,7 @@ func (a *app) showHolders(t inspector.Topic, slots []inspector.Slot, now time.Ti
 		table.row(s.Index, worker, s.InFlight, since, attempt, painted{strings.Join(state, ", "), yellow}, holder)
 	}
 	if !a.blind(t.Name) && slices.ContainsFunc(slots, func(s inspector.Slot) bool { return s.Unseen }) {
-		return a.withNotes(table, []string{legible(t.Name) + " " + a.unseenWhy(t)})
+		return a.withNotes(table, []string{words.Legible(t.Name) + " " + a.unseenWhy(t)})
 	}
 	return table.end()
 }
@@ -129,7 +130,7 @@ func (a *app) countSlots(ctx context.Context, i *inspector.Inspector, topics []i
 			case s.Next.After(now):
 				next = humantime.In(s.Next.Sub(now))
 			}
-			cells := append([]any{legible(t.Name), s.Index}, counted(s.Counts, s.Overdue)...)
+			cells := append([]any{words.Legible(t.Name), s.Index}, counted(s.Counts, s.Overdue)...)
 			table.row(append(cells, next)...)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 func (a *app) statsCommand() *cobra.Command {
@@ -172,26 +173,26 @@ func (a *app) countTopics(ctx context.Context, i *inspector.Inspector, topics []
 			workers = "?"
 		case s.Workers < 0:
 			workers = "?"
-			notes = append(notes, legible(t.Name)+" "+a.unseenWhy(t))
+			notes = append(notes, words.Legible(t.Name)+" "+a.unseenWhy(t))
 		case s.Workers == 0 && s.Takers == 0 && s.Due > 0:
-			alone = append(alone, legible(t.Name))
+			alone = append(alone, words.Legible(t.Name))
 		}
 		if s.Takers > 0 {
-			workers += " + " + countOf(s.Takers, "taker")
+			workers += " + " + words.Count(s.Takers, "taker")
 		}
 		paused := ""
 		switch {
 		case s.Read < t.Slots:
-			paused = fmt.Sprintf("%d of %s", s.Read, countOf(t.Slots, "slot"))
+			paused = fmt.Sprintf("%d of %s", s.Read, words.Count(t.Slots, "slot"))
 		case s.Paused == t.Slots:
 			paused = "paused"
 		case s.Paused > 0:
-			paused = countOf(s.Paused, "slot") + " paused"
+			paused = words.Count(s.Paused, "slot") + " paused"
 		}
 		if s.Policy != (inspector.Policy{}) {
-			notes = append(notes, legible(t.Name)+" is limited: "+left(s.Policy))
+			notes = append(notes, words.Legible(t.Name)+" is limited: "+left(s.Policy))
 		}
-		cells := append([]any{legible(t.Name)}, counted(s.Counts, s.Overdue)...)
+		cells := append([]any{words.Legible(t.Name)}, counted(s.Counts, s.Overdue)...)
 		table.row(append(cells, workers, painted{paused, yellow})...)
 	}
 	if len(alone) > 0 {
@@ -211,7 +212,7 @@ func noWorker(topics []string) string {
 	const most = 3
 	them, names := "them", strings.Join(topics[:min(most, len(topics))], ", ")
 	if more := len(topics) - most; more > 0 {
-		names += fmt.Sprintf(" and %s more", grouped(more))
+		names += fmt.Sprintf(" and %s more", words.Grouped(more))
 	}
 	if len(topics) == 1 {
 		them = "it"
@@ -226,7 +227,7 @@ type undefined []string
 func (u undefined) Error() string {
 	names := make([]string, len(u))
 	for n, name := range u {
-		names[n] = legible(name)
+		names[n] = words.Legible(name)
 	}
 	verb := "has"
 	if len(u) > 1 {

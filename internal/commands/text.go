@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 // content reads a CONTENT from the command line.
@@ -27,17 +27,7 @@ func (a *app) text(content string) string {
 	if a.base64 {
 		return base64.StdEncoding.EncodeToString([]byte(content))
 	}
-	return legible(content)
-}
-
-// legible is a text as it is, or quoted as in Go, if it would not look like itself or do
-// something to the terminal.
-func legible(s string) string {
-	if s == "" || s[0] == '"' || s[0] == ' ' || s[len(s)-1] == ' ' || !utf8.ValidString(s) ||
-		strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return strconv.Quote(s)
-	}
-	return s
+	return words.Legible(content)
 }
 
 // say prints a line, or several if it is too long for the screen.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 func (a *app) topicsCommand() *cobra.Command {
@@ -45,7 +46,7 @@ func (a *app) showTopics(topics []inspector.Topic) error {
 	}
 	table := a.table("topic", "kind", "slots#", "shared by", "created")
 	for _, t := range topics {
-		name := legible(t.Name)
+		name := words.Legible(t.Name)
 		if t.Kind == 0 {
 			what := "no definition, see " + a.Name + " doctor"
 			if a.blind(t.Name) {
@@ -75,7 +76,7 @@ func (a *app) showTopics(topics []inspector.Topic) error {
 // noTopics says so, since an empty table might be taken for a failure.
 func (a *app) noTopics() {
 	if ns := a.space(); ns != "" {
-		a.say("no topics in namespace %s yet: nothing was sent there, and no worker has started", legible(ns))
+		a.say("no topics in namespace %s yet: nothing was sent there, and no worker has started", words.Legible(ns))
 		return
 	}
 	a.say("no topics yet: nothing was sent, and no worker has started (or is a --namespace missing?)")

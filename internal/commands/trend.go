@@ -8,6 +8,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 // trend is how the counts of topics change from one look to the next. Redis does not know how many messages came and went: to
@@ -87,7 +88,7 @@ func (a *app) showTrend(t *trend) error {
 		if c.Dead > 0 {
 			dead.hue = red
 		}
-		table.row(legible(c.topic), signed(c.Waiting), signed(c.InFlight), signed(c.Retrying), dead)
+		table.row(words.Legible(c.topic), signed(c.Waiting), signed(c.InFlight), signed(c.Retrying), dead)
 	}
 	fmt.Fprintln(a.out)
 	return table.end()

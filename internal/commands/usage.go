@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -139,7 +140,7 @@ func (a *app) completeTopics(cmd *cobra.Command, args []string, begun string) ([
 	var names []string
 	for _, t := range topics {
 		// A shell prints names as they are, and could not type others.
-		if strings.HasPrefix(t.Name, begun) && legible(t.Name) == t.Name {
+		if strings.HasPrefix(t.Name, begun) && words.Legible(t.Name) == t.Name {
 			names = append(names, t.Name)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
@@ -65,7 +66,7 @@ has printed what was found until then.`,
 				return failed("%s; docs/PROTOCOL.md has all rules", headline(found))
 			}
 			if !a.json {
-				a.say("ok: %s of %s, no rule broken", countOf(looked, "slot"), countOf(len(slots), "topic"))
+				a.say("ok: %s of %s, no rule broken", words.Count(looked, "slot"), words.Count(len(slots), "topic"))
 			}
 			return nil
 		},
@@ -81,13 +82,13 @@ func headline(found []inspector.Violation) string {
 		}
 	}
 	slices.Sort(rules)
-	return fmt.Sprintf("%s, %s (%s)", countOf(len(found), "finding"), countOf(len(rules), "rule"), strings.Join(rules, ", "))
+	return fmt.Sprintf("%s, %s (%s)", words.Count(len(found), "finding"), words.Count(len(rules), "rule"), strings.Join(rules, ", "))
 }
 
 // broken prints a violation, and what its rule says, if that is wanted. Nothing of it is
 // shortened.
 func (a *app) broken(v inspector.Violation, explain bool) {
-	where := legible(v.Topic)
+	where := words.Legible(v.Topic)
 	if v.Slot >= 0 {
 		where += fmt.Sprintf(" slot %d", v.Slot)
 	}
@@ -97,12 +98,12 @@ func (a *app) broken(v inspector.Violation, explain bool) {
 			fmt.Fprintf(a.out, "  rule     %s\n", rule.Rule)
 		}
 	}
-	fmt.Fprintf(a.out, "  key      %s\n", legible(v.Key))
+	fmt.Fprintf(a.out, "  key      %s\n", words.Legible(v.Key))
 	if v.Content != "" {
 		fmt.Fprintf(a.out, "  content  %s\n", a.text(v.Content))
 	}
 	if v.Detail != "" {
-		fmt.Fprintf(a.out, "  there    %s\n", legible(v.Detail))
+		fmt.Fprintf(a.out, "  there    %s\n", words.Legible(v.Detail))
 	}
 }
 

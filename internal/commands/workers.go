@@ -12,6 +12,7 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 func (a *app) workersCommand() *cobra.Command {
@@ -107,7 +108,7 @@ func (a *app) workerObjects(workers []inspector.Worker, unseen []inspector.Topic
 func (a *app) showWorkers(workers []inspector.Worker, unseen []inspector.Topic, vanished []inspector.Vanished, now time.Time) error {
 	notes := lastSeen(vanished, now)
 	for _, t := range unseen {
-		notes = append(notes, legible(t.Name)+" "+a.unseenWhy(t))
+		notes = append(notes, words.Legible(t.Name)+" "+a.unseenWhy(t))
 	}
 	if len(workers) == 0 {
 		notes = append([]string{"no workers" + a.whereLooked()}, notes...)
@@ -145,10 +146,10 @@ func (a *app) showWorkers(workers []inspector.Worker, unseen []inspector.Topic, 
 			}
 			name := ""
 			if topic != "" {
-				name = legible(topic)
+				name = words.Legible(topic)
 			}
 			assigned := w.Assigned[topic]
-			table.row(legible(inspector.HolderName(w.ID)), name, len(assigned), wire.Ranges(assigned), painted{strings.Join(state, ", "), yellow})
+			table.row(words.Legible(inspector.HolderName(w.ID)), name, len(assigned), wire.Ranges(assigned), painted{strings.Join(state, ", "), yellow})
 		}
 	}
 	return a.withNotes(table, append(a.longRuns(workers, now), notes...))
@@ -160,14 +161,14 @@ const mostVanished = 10
 // lastSeen says which workers vanished, the latest first.
 func lastSeen(vanished []inspector.Vanished, now time.Time) (notes []string) {
 	for _, v := range vanished[:min(mostVanished, len(vanished))] {
-		topics := legible(v.Topics[0])
+		topics := words.Legible(v.Topics[0])
 		if more := len(v.Topics) - 1; more > 0 {
-			topics += " and " + countOf(more, "other topic")
+			topics += " and " + words.Count(more, "other topic")
 		}
-		notes = append(notes, fmt.Sprintf("%s was last seen about %s, at %s; it was not closed", legible(v.Worker), humantime.Ago(now.Sub(v.Until)), topics))
+		notes = append(notes, fmt.Sprintf("%s was last seen about %s, at %s; it was not closed", words.Legible(v.Worker), humantime.Ago(now.Sub(v.Until)), topics))
 	}
 	if more := len(vanished) - mostVanished; more > 0 {
-		notes = append(notes, fmt.Sprintf("and %s before, within a day", countOf(more, "worker")))
+		notes = append(notes, fmt.Sprintf("and %s before, within a day", words.Count(more, "worker")))
 	}
 	return notes
 }
@@ -191,10 +192,10 @@ func (a *app) longRuns(workers []inspector.Worker, now time.Time) (notes []strin
 		if r.Count > 1 {
 			more = fmt.Sprintf(" and %d more", r.Count-1)
 		}
-		notes = append(notes, fmt.Sprintf("a handler of %s has run %s%s, slot %d of %s, for %s", legible(r.Worker), shorten(a.text(r.Content), 60), more, r.Slot, legible(r.Topic), ran))
+		notes = append(notes, fmt.Sprintf("a handler of %s has run %s%s, slot %d of %s, for %s", words.Legible(r.Worker), shorten(a.text(r.Content), 60), more, r.Slot, words.Legible(r.Topic), ran))
 	}
 	if more := len(all) - mostRuns; more > 0 {
-		notes = append(notes, fmt.Sprintf("and %s for less", countOf(more, "handler")))
+		notes = append(notes, fmt.Sprintf("and %s for less", words.Count(more, "handler")))
 	}
 	return notes
 }
