@@ -42,9 +42,24 @@ type subject struct {
 type reading struct {
 	value   any       // nil: it could never be read
 	at      time.Time // of the value
-	tried   time.Time // the last time; zero: it never was
+	began   time.Time // the last try
+	tried   time.Time // when that had ended; zero: it was never tried
 	err     error     // of the last try; a value may be there beside it
 	failing time.Time // since when; zero: the last try went well
+}
+
+// keep notes what a try has brought.
+func (r *reading) keep(value any, err error, began, now time.Time) {
+	r.began, r.tried, r.err = began, now, err
+	switch {
+	case err == nil:
+		r.failing = time.Time{}
+	case r.failing.IsZero():
+		r.failing = began
+	}
+	if value != nil {
+		r.value, r.at = value, now
+	}
 }
 
 // watch is a stream that wants to know when its subjects were read again.
@@ -70,9 +85,9 @@ func (c *collector) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		s, wait := c.next()
+		s, busy, wait := c.next()
 		if s != nil {
-			c.read(ctx, s)
+			c.read(ctx, s, busy)
 			continue
 		}
 		timer.Reset(wait)
@@ -86,7 +101,7 @@ func (c *collector) run(ctx context.Context) {
 }
 
 // next begins with the subject that is to be read now, or says how long to wait. It forgets those that nobody wants.
-func (c *collector) next() (begun *subject, wait time.Duration) {
+func (c *collector) next() (begun *subject, busy chan struct{}, wait time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now, first := c.now(), time.Time{}
@@ -108,16 +123,15 @@ func (c *collector) next() (begun *subject, wait time.Duration) {
 		}
 	}
 	if begun == nil {
-		return nil, forgetAfter
+		return nil, nil, forgetAfter
 	}
 	if first.Before(c.rest) {
 		first = c.rest
 	}
 	if wait = first.Sub(now); wait > 0 {
-		return nil, wait
+		return nil, nil, wait
 	}
-	begun.busy = make(chan struct{})
-	return begun, 0
+	return begun, begun.begin(), 0
 }
 
 func (c *collector) watched(name string) bool {
@@ -154,14 +168,21 @@ func (c *collector) get(ctx context.Context, name string, fresh bool, read func(
 		defer c.mu.Unlock()
 		return s.got
 	}
-	s.busy = make(chan struct{})
+	busy := s.begin()
 	c.mu.Unlock()
-	return c.read(context.WithoutCancel(ctx), s) // others may wait for it
+	return c.read(context.WithoutCancel(ctx), s, busy) // others may wait for it
 }
 
-// read reads a subject that is busy with that, and lets those who watch know.
-func (c *collector) read(ctx context.Context, s *subject) reading {
-	began, done := c.now(), s.busy
+// begin has others wait for a reading. The collector is locked.
+func (s *subject) begin() chan struct{} {
+	s.busy = make(chan struct{})
+	return s.busy
+}
+
+// read reads a subject, ends what begin began, and lets those who watch know. If a reading that began later has ended
+// already, that one counts.
+func (c *collector) read(ctx context.Context, s *subject, busy chan struct{}) reading {
+	began := c.now()
 	within, cancel := context.WithTimeout(ctx, readWithin)
 	value, err := s.read(within)
 	cancel()
@@ -178,20 +199,13 @@ func (c *collector) read(ctx context.Context, s *subject) reading {
 	}
 	c.rest = c.rest.Add(rest)
 	s.due = now.Add(pace)
-	s.got.tried, s.got.err = now, err
-	switch {
-	case err == nil:
-		s.got.failing = time.Time{}
-	case s.got.failing.IsZero():
-		s.got.failing = began
+	if !began.Before(s.got.began) {
+		s.got.keep(value, err, began, now)
 	}
-	if value != nil {
-		s.got.value, s.got.at = value, now
-	}
-	if s.busy == done {
+	if s.busy == busy {
 		s.busy = nil
 	}
-	close(done)
+	close(busy)
 	for w := range c.watches {
 		w.tell()
 	}

@@ -36,9 +36,9 @@ func (m *moved) read(context.Context) (any, error) {
 // pass lets some time go by, in which whatever is due is read.
 func (m *moved) pass(d time.Duration) {
 	for end := m.now.Add(d); m.now.Before(end); {
-		s, wait := m.next()
+		s, busy, wait := m.next()
 		if s != nil {
-			m.collector.read(context.Background(), s)
+			m.collector.read(context.Background(), s, busy)
 			continue
 		}
 		m.now = m.now.Add(min(max(wait, time.Millisecond), end.Sub(m.now)))
@@ -150,5 +150,30 @@ func TestTogether(t *testing.T) {
 	all.Wait()
 	if n := reads.Load(); n != 2 {
 		t.Errorf("%d readings", n)
+	}
+}
+
+// However many begin a reading of one subject at the same time, each ends its own, and what began last counts.
+func TestFreshTogether(t *testing.T) {
+	t.Parallel()
+	c := newCollector()
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() {
+			c.get(context.Background(), "a", true, func(context.Context) (any, error) { return 0, nil })
+		})
+	}
+	all.Wait()
+
+	m := newMoved()
+	old := m.now
+	s := &subject{read: func(context.Context) (any, error) { // another one begins and ends within it
+		later := &subject{got: reading{value: "new", began: old.Add(time.Second), tried: old.Add(2 * time.Second)}}
+		m.subjects["a"].got = later.got
+		return "old", nil
+	}}
+	m.subjects["a"] = s
+	if got := m.collector.read(context.Background(), s, s.begin()); got.value != "new" {
+		t.Errorf("%+v", got)
 	}
 }

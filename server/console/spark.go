@@ -5,6 +5,8 @@ import (
 	"html/template"
 	"slices"
 	"strings"
+
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 // The size of a small chart, in pixels.
@@ -23,7 +25,7 @@ func spark(all []int) template.HTML {
 		y := 1 + float64(sparkHeight-2)*(1-float64(value)/float64(most))
 		fmt.Fprintf(&line, "%.1f,%.1f ", x, y)
 	}
-	words := fmt.Sprintf("%s now; in the last half hour from %s to %s", grouped(all[len(all)-1]), grouped(slices.Min(all)), grouped(slices.Max(all)))
+	words := fmt.Sprintf("%s now; in the last half hour from %s to %s", words.Grouped(all[len(all)-1]), words.Grouped(slices.Min(all)), words.Grouped(slices.Max(all)))
 	return template.HTML(fmt.Sprintf( //nolint:gosec // numbers only
 		`<svg class="spark" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="%s"><title>%s</title><polyline points="%s"/></svg>`,
 		sparkWidth, sparkHeight, sparkWidth, sparkHeight, words, words, strings.TrimSpace(line.String())))

@@ -9,7 +9,7 @@ import (
 )
 
 // layout is what all pages have.
-var layout = template.Must(template.New("layout").Funcs(words).ParseFS(files, "pages/layout.html"))
+var layout = template.Must(template.New("layout").Funcs(functions).ParseFS(files, "pages/layout.html"))
 
 // pageOf is the template of a page, which fills the blocks of the layout.
 func pageOf(file string) *template.Template {

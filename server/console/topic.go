@@ -13,6 +13,7 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 // The page of a topic: what its slots hold, what becomes due when, and who works at it.
@@ -190,19 +191,19 @@ func stateOf(s inspector.Slot) (state, sign string) {
 
 // slotWords says what a slot holds and does.
 func slotWords(s inspector.Slot, state string) string {
-	text := fmt.Sprintf("slot %d: %s waiting, %s due", s.Index, grouped(s.Waiting+s.Retrying), grouped(s.Due))
+	text := fmt.Sprintf("slot %d: %s waiting, %s due", s.Index, words.Grouped(s.Waiting+s.Retrying), words.Grouped(s.Due))
 	switch state {
 	case "paused":
 		text += ", paused " + humantime.Ago(time.Since(s.Paused))
 	case "busy":
-		text += fmt.Sprintf(", %s in flight at %s for %s", grouped(s.InFlight), inspector.HolderName(s.Holder), humantime.Duration(time.Since(s.Since)))
+		text += fmt.Sprintf(", %s in flight at %s for %s", words.Grouped(s.InFlight), inspector.HolderName(s.Holder), humantime.Duration(time.Since(s.Since)))
 	case "late":
 		text += ", the oldest for " + humantime.Duration(s.Overdue)
 	case "alone":
 		text += ", no worker has it"
 	}
 	if s.Dead > 0 {
-		text += ", " + grouped(s.Dead) + " dead"
+		text += ", " + words.Grouped(s.Dead) + " dead"
 	}
 	return text
 }

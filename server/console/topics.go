@@ -11,6 +11,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 // The first page: is anything wrong? It has a row for each topic, and above these what needs someone.
@@ -65,14 +66,14 @@ const mostMissed = 5
 // missed says what could not be looked at.
 func missed(failures []inspector.Failed) (lines []string) {
 	for _, f := range failures {
-		where := legible(f.Topic)
+		where := words.Legible(f.Topic)
 		if f.Slot >= 0 {
 			where += fmt.Sprintf(" slot %d", f.Slot)
 		}
 		if len(lines) == mostMissed {
-			return append(lines, "and "+countOf(len(failures)-mostMissed, "more part"))
+			return append(lines, "and "+words.Count(len(failures)-mostMissed, "more part"))
 		}
-		lines = append(lines, where+": "+legible(f.Err.Error()))
+		lines = append(lines, where+": "+words.Legible(f.Err.Error()))
 	}
 	return lines
 }
@@ -162,10 +163,10 @@ const longOverdue = time.Minute
 func workersText(s inspector.Stats) string {
 	text := "?"
 	if s.Workers >= 0 {
-		text = grouped(s.Workers)
+		text = words.Grouped(s.Workers)
 	}
 	if s.Takers > 0 {
-		text += " + " + countOf(s.Takers, "taker")
+		text += " + " + words.Count(s.Takers, "taker")
 	}
 	return text
 }
@@ -180,7 +181,7 @@ func needsOf(s inspector.Stats, workers []inspector.Worker) (all []need) {
 		all = append(all, need{level, name, fmt.Sprintf(format, args...), do, to + "?" + url.Values{"topic": {name}}.Encode()})
 	}
 	if alone(s) {
-		add(inspector.Fail, "Who listens?", "topic", "%s, and no worker listens", countOf(s.Due, "message")+" due")
+		add(inspector.Fail, "Who listens?", "topic", "%s, and no worker listens", words.Count(s.Due, "message")+" due")
 	}
 	for _, w := range workers {
 		if since := w.Probing[name]; !since.IsZero() {
@@ -189,10 +190,10 @@ func needsOf(s inspector.Stats, workers []inspector.Worker) (all []need) {
 		}
 	}
 	if s.Dead > 0 {
-		add(inspector.Fail, "Look", "topic", "%s", countOf(s.Dead, "dead message"))
+		add(inspector.Fail, "Look", "topic", "%s", words.Count(s.Dead, "dead message"))
 	}
 	if s.Paused > 0 {
-		add(inspector.Warn, "Look", "topic", "%s paused", countOf(s.Paused, "slot"))
+		add(inspector.Warn, "Look", "topic", "%s paused", words.Count(s.Paused, "slot"))
 	}
 	if s.Overdue > longOverdue && !alone(s) {
 		add(inspector.Warn, "See the slots", "topic", "the oldest due message has waited for %s", humantime.Duration(s.Overdue))

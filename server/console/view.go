@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"html/template"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -12,30 +11,14 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
-// words are what templates call.
-var words = template.FuncMap{
-	"grouped": grouped, "count": countOf, "span": humantime.Duration, "rate": humantime.Rate, "moment": moment, "stamp": stamp,
-	"text": legible, "spark": spark, "holder": inspector.HolderName, "sentence": sentence,
+// functions are what templates call.
+var functions = template.FuncMap{
+	"grouped": words.Grouped, "count": words.Count, "span": humantime.Duration, "rate": humantime.Rate, "moment": moment, "stamp": stamp,
+	"text": words.Legible, "spark": spark, "holder": inspector.HolderName, "sentence": sentence,
 	"ago": func(t time.Time) string { return humantime.Ago(time.Since(t)) },
-}
-
-// grouped is a number as people read it: 4,812.
-func grouped(n int) string {
-	text := strconv.Itoa(n)
-	for at := len(text) - 3; at > 0; at -= 3 {
-		text = text[:at] + "," + text[at:]
-	}
-	return text
-}
-
-// countOf is a number with its noun: "1 slot", "4,812 slots".
-func countOf(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return grouped(n) + " " + one + "s"
 }
 
 // moment is a time as all who read the page understand it, wherever they are.
@@ -43,15 +26,6 @@ func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC
 
 // stamp is a time as programs write it.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
-
-// legible is a text as it is, or quoted as in Go, if it would not look like itself.
-func legible(s string) string {
-	if s == "" || s[0] == '"' || s[0] == ' ' || s[len(s)-1] == ' ' || !utf8.ValidString(s) ||
-		strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return strconv.Quote(s)
-	}
-	return s
-}
 
 // shorten cuts a text that is longer than so many characters.
 func shorten(s string, most int) string {
@@ -70,9 +44,20 @@ const longestShown = 120
 // shown is a content in a list.
 func (c *Console) shown(content string) string {
 	if c.cfg.HideContents {
-		return fmt.Sprintf("%s, #%s", countOf(len(content), "byte"), digest(content)[:8])
+		return fmt.Sprintf("%s, #%s", words.Count(len(content), "byte"), digest(content)[:8])
 	}
-	return shorten(legible(content[:min(len(content), 4*longestShown)]), longestShown)
+	return shorten(words.Legible(head(content, 4*longestShown)), longestShown)
+}
+
+// head is the first bytes of a text, without a part of a character at the end.
+func head(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
 }
 
 // whole is a content on its own page.
@@ -80,7 +65,7 @@ func (c *Console) whole(content string) string {
 	if c.cfg.HideContents {
 		return c.shown(content)
 	}
-	return legible(content)
+	return words.Legible(content)
 }
 
 // digest names a content that is too long for an address, or not to be seen.
