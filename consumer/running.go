@@ -13,7 +13,7 @@ import (
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
-// running tells people, by way of Redis, which messages are handled for long, and since when. A batch in flight does not
+// running shows people, by way of Redis, which messages are handled for long, and since when. A batch in flight does not
 // say which of its messages its handler has: to note that for each would cost more than many a message does. So a goroutine of its
 // own looks now and then. Handlers know nothing of it, and those that end before have cost nothing.
 type running struct {
@@ -117,7 +117,7 @@ func (r *running) note(t *topic, runs map[string]luascripts.Running) error {
 	return nil
 }
 
-// long returns what the handler of the batch runs, if it has run for some time. When it began is told by the clock of this machine.
+// long returns what the handler of the batch runs, if it has run for some time. When it began is by the clock of this machine.
 func (m *watchdog) long(now time.Time, atLeast time.Duration) (r luascripts.Running, ok bool) {
 	contents := m.runs(now, atLeast, &r)
 	if len(contents) == 0 {

@@ -27,10 +27,10 @@ type that number. With --dry-run it only shows it.
 
 Deleted with a message: what is known of its failures, its headers and its time
 to live. If it was sent with --unique, it may be sent again at once. A journal
-is told, and keeps what it has of it.
+notes the end of it, and keeps its history.
 
-Not deleted: what is in flight, which goes on; a batch that somebody takes over
-HTTP is in flight, too. The topic itself, its plans (rmq every stop ends them),
+Not deleted: what is in flight, which goes on; a batch that was taken by HTTP
+is in flight, too. The topic itself, its plans (rmq every stop ends them),
 its pauses and its limit.
 
 Workers and senders need not stop. But of what is sent or fails meanwhile, some

@@ -25,14 +25,14 @@ const (
 	pace        = 2 * time.Second  // a subject is not read more often
 	afterError  = 5 * time.Second  // the longest rest behind an error: what does not answer costs nothing
 	readWithin  = 15 * time.Second // one reading
-	forgetAfter = 10 * time.Minute // a subject that nobody asks for
+	forgetAfter = 10 * time.Minute // a subject that no one asks for
 )
 
 // subject is something to read.
 type subject struct {
 	read  func(context.Context) (any, error)
 	got   reading
-	every time.Duration // it is read that often, also if nobody wants it; 0: then it is not
+	every time.Duration // it is read that often, also if no one wants it; 0: then it is not
 	due   time.Time     // not before
 	asked time.Time     // the last time someone wanted it
 	busy  chan struct{} // closed when the reading that is under way is over; nil: none is
@@ -72,7 +72,7 @@ func newCollector() *collector {
 	return &collector{subjects: map[string]*subject{}, watches: map[*watch]bool{}, changed: make(chan struct{}, 1), now: time.Now}
 }
 
-// keep has a subject read now and then, also if nobody watches it.
+// keep has a subject read now and then, also if no one watches it.
 func (c *collector) keep(name string, every time.Duration, read func(context.Context) (any, error)) {
 	c.mu.Lock()
 	c.subjects[name] = &subject{read: read, every: every}
@@ -100,7 +100,7 @@ func (c *collector) run(ctx context.Context) {
 	}
 }
 
-// next begins with the subject that is to be read now, or says how long to wait. It forgets those that nobody wants.
+// next begins with the subject that is to be read now, or says how long to wait. It forgets those that no one wants.
 func (c *collector) next() (begun *subject, busy chan struct{}, wait time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

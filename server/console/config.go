@@ -19,7 +19,7 @@ type Config struct {
 	// Namespace in front of the topics' names. Defaults to none.
 	Namespace string
 
-	// Journal is where the history of messages is, and is told what people change. Defaults to none.
+	// Journal is where the history of messages is, and gets what people change. Defaults to none.
 	Journal *journal.Journal
 
 	// Slots is that of the workers if they share topics by ZooKeeper, to see them. Defaults to none.
@@ -33,7 +33,7 @@ type Config struct {
 	// handlers are shown all the same. Defaults to false.
 	HideContents bool
 
-	// Tokens say who may look and who may act: people sign in with one. Defaults to none: whoever reaches the console
+	// Tokens say who may look and who may act: people sign in with one. Defaults to none: all who reach the console
 	// may do what it can.
 	Tokens *tokens.File
 

@@ -96,14 +96,14 @@ type signIn struct {
 
 func (v *visit) showSignIn() (any, error) {
 	if v.cfg.Tokens == nil {
-		return nil, &problem{http.StatusNotFound, "Nobody has to sign in here."}
+		return nil, &problem{http.StatusNotFound, "No sign-in is needed here."}
 	}
 	return signIn{To: v.param("to"), Wrong: v.param("wrong") != ""}, nil
 }
 
 func (v *visit) doSignIn() error {
 	if v.cfg.Tokens == nil {
-		return &problem{http.StatusNotFound, "Nobody has to sign in here."}
+		return &problem{http.StatusNotFound, "No sign-in is needed here."}
 	}
 	to, token := v.param("to"), strings.TrimSpace(v.param("token"))
 	page, query, _ := strings.Cut(to, "?")

@@ -51,7 +51,7 @@ type sheet struct {
 	Page      string
 	Topic     string // whose page it is; empty: of none
 	Namespace string
-	Who       string // empty: nobody has to sign in
+	Who       string // empty: no sign-in is needed
 	Act       bool   // buttons are shown
 	Hides     bool   // contents
 	Stream    string // its address; empty: nothing changes while it is open

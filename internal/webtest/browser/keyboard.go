@@ -6,7 +6,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// numberReachable numbers what must be reached by the keyboard, and tells how many there are.
+// numberReachable numbers what must be reached by the keyboard, and returns how many there are.
 const numberReachable = `(() => {
 	const all = [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex="0"]')]
 		.filter(e => !e.disabled && e.checkVisibility() && !e.closest('details:not([open]) > :not(summary)'))
@@ -36,7 +36,7 @@ const whereFocusIs = `(() => {
 	}
 })()`
 
-// Keyboard goes through the page by Tab, and tells what is not reached, and where its user does not see the focus.
+// Keyboard goes through the page by Tab, and returns what is not reached, and where its user does not see the focus.
 func (p *Page) Keyboard() (wrong []string) {
 	p.t.Helper()
 	n := ask[int](p, numberReachable)

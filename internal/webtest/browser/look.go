@@ -15,7 +15,7 @@ func (p *Page) Screenshot() []byte {
 	return png
 }
 
-// ScrollsSideways tells if the page is wider than what it is looked at with.
+// ScrollsSideways reports whether the page is wider than what it is looked at with.
 func (p *Page) ScrollsSideways() bool {
 	p.t.Helper()
 	return ask[int64](p, "document.scrollingElement.scrollWidth") > p.Width

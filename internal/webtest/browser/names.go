@@ -8,7 +8,7 @@ import (
 // operable are the roles of what a user operates.
 var operable = []string{"button", "link", "textbox", "searchbox", "checkbox", "radio", "combobox", "listbox", "spinbutton", "slider", "switch", "DisclosureTriangle"}
 
-// Unreadable tells what a person would miss who does not see the page, or cannot aim well.
+// Unreadable returns what a person would miss who does not see the page, or cannot aim well.
 func (p *Page) Unreadable() []string {
 	p.t.Helper()
 	return append(unreadable(p.Tree()), ask[[]string](p, documentFaults)...)
@@ -63,7 +63,7 @@ func unreadable(tree *Node) (wrong []string) {
 	return wrong
 }
 
-// documentFaults tells what the names and roles do not say. Links within a text may be as small as it is.
+// documentFaults returns what the names and roles do not say. Links within a text may be as small as it is.
 const documentFaults = `(() => {
 	const wrong = [], ids = [...document.querySelectorAll('[id]')].map(e => e.id)
 	for (const id of ids) if (ids.indexOf(id) != ids.lastIndexOf(id)) wrong.push('two elements are called ' + id)

@@ -7,7 +7,7 @@ const button = document.getElementById("live");
 const patience = 4000; // before the page says that it is cut off
 
 let stream = null;
-let wanted = true; // nobody has pressed the button
+let wanted = true; // the button is not pressed
 let late = 0;
 
 // become makes a node as another one is, and leaves alone what is equal: so the keyboard stays where it was.
