@@ -206,9 +206,7 @@ func (c *collector) read(ctx context.Context, s *subject, busy chan struct{}) re
 		s.busy = nil
 	}
 	close(busy)
-	for w := range c.watches {
-		w.tell()
-	}
+	c.tellAll()
 	return s.got
 }
 
@@ -233,16 +231,25 @@ func (c *collector) viewers() int {
 	return len(c.watches)
 }
 
-func (c *collector) wake() {
-	select {
-	case c.changed <- struct{}{}:
-	default:
+// tell lets all streams know that something has changed.
+func (c *collector) tell() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tellAll()
+}
+
+func (c *collector) tellAll() {
+	for w := range c.watches {
+		select {
+		case w.news <- struct{}{}:
+		default:
+		}
 	}
 }
 
-func (w *watch) tell() {
+func (c *collector) wake() {
 	select {
-	case w.news <- struct{}{}:
+	case c.changed <- struct{}{}:
 	default:
 	}
 }

@@ -102,8 +102,11 @@ func (v *visit) serve() error {
 	if v.name == "live" {
 		return v.stream()
 	}
+	if v.name == "export" && v.r.Method != http.MethodPost {
+		return v.export()
+	}
 	p := v.pages[v.name]
-	if p == nil {
+	if p == nil || p.load == nil && v.r.Method != http.MethodPost {
 		return &problem{http.StatusNotFound, "There is no such page here."}
 	}
 	v.page = p

@@ -1,6 +1,192 @@
 package console
 
-// jobs are what people have begun and what takes a while.
-type jobs struct{}
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
 
-func newJobs() *jobs { return &jobs{} }
+// jobs are what people have begun and what takes a while. They go on when the page is closed, and end with the
+// process; what they have done by then stays done.
+type jobs struct {
+	mu  sync.Mutex
+	all map[string]*job
+}
+
+const (
+	mostRunning = 8   // jobs at a time
+	mostKept    = 100 // that have ended
+)
+
+// job is one of them.
+type job struct {
+	ID     string // the key of the form that began it
+	What   string // requeue or delete
+	Topic  string
+	Filter []string // in words
+	Who    string
+	Total  int // messages that are meant
+	Rate   float64
+	Began  time.Time
+
+	mu     sync.Mutex
+	done   int
+	ended  time.Time
+	result string
+	err    error
+	asked  bool // to stop
+	cancel context.CancelFunc
+	news   func()
+}
+
+func newJobs() *jobs { return &jobs{all: map[string]*job{}} }
+
+// newKey names a form.
+func newKey() string { return rand.Text() }
+
+func (js *jobs) find(id string) *job {
+	js.mu.Lock()
+	defer js.mu.Unlock()
+	return js.all[id]
+}
+
+// of are those of a topic, the latest first.
+func (js *jobs) of(topic string) (all []*job) {
+	js.mu.Lock()
+	defer js.mu.Unlock()
+	for _, j := range js.all {
+		if j.Topic == topic {
+			all = append(all, j)
+		}
+	}
+	slices.SortFunc(all, func(a, b *job) int { return b.Began.Compare(a.Began) })
+	return all
+}
+
+// add takes a job in, unless too many run. One that has the same id is returned instead.
+func (js *jobs) add(j *job) (*job, error) {
+	js.mu.Lock()
+	defer js.mu.Unlock()
+	if there := js.all[j.ID]; there != nil {
+		return there, nil
+	}
+	var ended []*job
+	for _, other := range js.all {
+		if !other.State().Ended.IsZero() {
+			ended = append(ended, other)
+		}
+	}
+	if len(js.all)-len(ended) >= mostRunning {
+		return nil, &problem{http.StatusTooManyRequests, "Eight jobs are running already. Wait for one of them, or stop it."}
+	}
+	slices.SortFunc(ended, func(a, b *job) int { return cmp.Compare(a.Began.UnixNano(), b.Began.UnixNano()) })
+	for n := range max(0, len(ended)+1-mostKept) {
+		delete(js.all, ended[n].ID)
+	}
+	js.all[j.ID] = j
+	return j, nil
+}
+
+// begin runs a job beside the request.
+func (v *visit) begin(j *job, run func(context.Context, *job) (string, error)) (*job, error) {
+	if len(j.ID) < 20 || len(j.ID) > 40 {
+		return nil, refused("The form is not whole. Open its page again.")
+	}
+	var ctx context.Context
+	ctx, j.cancel = context.WithCancel(v.closing)
+	j.Who, j.Began, j.news = v.who, time.Now(), v.collector.tell
+	there, err := v.jobs.add(j)
+	if err != nil || there != j {
+		j.cancel()
+		return there, err
+	}
+	v.note(j.What+" begins", j.Topic, j.Total, nil)
+	who := *v // the request ends before
+	v.running.Go(func() {
+		defer j.cancel()
+		text, err := run(ctx, j)
+		j.end(text, err)
+		who.note(j.What+" ends: "+text, j.Topic, j.State().Done, err)
+	})
+	return j, nil
+}
+
+// show notes how many messages are done.
+func (j *job) show(done int) {
+	j.mu.Lock()
+	j.done = done
+	j.mu.Unlock()
+	j.news()
+}
+
+func (j *job) end(result string, err error) {
+	j.mu.Lock()
+	j.ended, j.result, j.err = time.Now(), result, err
+	j.mu.Unlock()
+	j.news()
+}
+
+// jobState is how far a job is.
+type jobState struct {
+	Done    int
+	Part    int // in percent
+	Ended   time.Time
+	Result  string
+	Problem string // why it has not ended well
+	Stopped bool
+}
+
+// State is how far it is now.
+func (j *job) State() jobState {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	s := jobState{Done: j.done, Ended: j.ended, Result: j.result, Stopped: j.asked, Part: 100}
+	if j.Total > 0 {
+		s.Part = min(100, 100*j.done/j.Total)
+	}
+	if j.err != nil && !j.asked {
+		s.Problem = sentence(j.err)
+	}
+	return s
+}
+
+// jobPage is what the page of a job shows.
+type jobPage struct {
+	*job
+	jobState
+}
+
+func (v *visit) job() (*job, error) {
+	j := v.jobs.find(v.param("id"))
+	if j == nil || j.Topic != v.param("topic") {
+		return nil, &problem{http.StatusNotFound, "This job is not known here: the process has started again since, or there are several, and another one has it."}
+	}
+	return j, nil
+}
+
+func (v *visit) loadJob() (any, error) {
+	j, err := v.job()
+	if err != nil {
+		return nil, err
+	}
+	v.subjects = map[string]bool{}
+	return jobPage{j, j.State()}, nil
+}
+
+// doStop ends a job before its time.
+func (v *visit) doStop() error {
+	j, err := v.job()
+	if err != nil {
+		return err
+	}
+	j.mu.Lock()
+	j.asked = j.asked || j.ended.IsZero()
+	j.mu.Unlock()
+	j.cancel()
+	v.note("stop "+j.What, j.Topic, j.State().Done, nil)
+	return v.toJob(j)
+}

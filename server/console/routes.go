@@ -3,10 +3,27 @@ package console
 // allPages are the pages, by what follows the last / of their address.
 func (c *Console) allPages() map[string]*page {
 	return map[string]*page{
-		"":        {title: "Topics", load: (*visit).loadTopics, live: true, text: pageOf("topics")},
-		"topic":   {title: "Topic", load: (*visit).loadTopic, live: true, text: pageOf("topic")},
-		"workers": {title: "Workers", load: (*visit).loadWorkers, live: true, text: pageOf("workers")},
-		"doctor":  {title: "Doctor", load: (*visit).loadDoctor, text: pageOf("doctor")},
+		"":          {title: "Topics", load: (*visit).loadTopics, live: true, text: pageOf("topics")},
+		"topic":     {title: "Topic", load: (*visit).loadTopic, live: true, text: pageOf("topic")},
+		"workers":   {title: "Workers", load: (*visit).loadWorkers, live: true, text: pageOf("workers")},
+		"doctor":    {title: "Doctor", load: (*visit).loadDoctor, text: pageOf("doctor")},
+		"message":   {title: "Message", load: (*visit).loadMessage, live: true, post: (*visit).askByForm, text: pageOf("message")},
+		"messages":  {title: "Messages", load: (*visit).loadMessages, text: pageOf("messages")},
+		"dead":      {title: "Dead messages", load: (*visit).loadDead, text: pageOf("dead")},
+		"requeue":   {title: "Requeue dead messages", load: (*visit).loadRequeue, post: (*visit).doRequeue, acts: true, text: pageOf("requeue")},
+		"delete":    {title: "Delete dead messages", load: (*visit).loadDelete, post: (*visit).doDelete, acts: true, text: pageOf("delete")},
+		"job":       {title: "Job", load: (*visit).loadJob, live: true, text: pageOf("job")},
+		"recurring": {title: "Recurring messages", load: (*visit).loadRecurring, live: true, text: pageOf("recurring")},
+
+		// These are asked by forms, and lead to one of the pages.
+		"stop":       {post: (*visit).doStop, acts: true},
+		"cancel":     {post: (*visit).doCancel, acts: true},
+		"reschedule": {post: (*visit).doReschedule, acts: true},
+		"pause":      {post: (*visit).doPause, acts: true},
+		"resume":     {post: (*visit).doResume, acts: true},
+		"limit":      {post: (*visit).doLimit, acts: true},
+		"stopplan":   {post: (*visit).doStopPlan, acts: true},
+
 		"signin":  {title: "Sign in", load: (*visit).showSignIn, post: (*visit).doSignIn, text: pageOf("signin")},
 		"signout": {title: "Sign out", load: (*visit).showSignIn, post: (*visit).signOut, text: pageOf("signin")},
 	}

@@ -190,7 +190,7 @@ func needsOf(s inspector.Stats, workers []inspector.Worker) (all []need) {
 		}
 	}
 	if s.Dead > 0 {
-		add(inspector.Fail, "Look", "topic", "%s", words.Count(s.Dead, "dead message"))
+		add(inspector.Fail, "See why", "dead", "%s", words.Count(s.Dead, "dead message"))
 	}
 	if s.Paused > 0 {
 		add(inspector.Warn, "Look", "topic", "%s paused", words.Count(s.Paused, "slot"))

@@ -18,7 +18,8 @@ import (
 var functions = template.FuncMap{
 	"grouped": words.Grouped, "count": words.Count, "span": humantime.Duration, "rate": humantime.Rate, "moment": moment, "stamp": stamp,
 	"text": words.Legible, "spark": spark, "holder": inspector.HolderName, "sentence": sentence,
-	"ago": func(t time.Time) string { return humantime.Ago(time.Since(t)) },
+	"brief": brief, "at100": func(n int) string { return humantime.Duration(max(time.Second, time.Duration(n)*10*time.Millisecond)) },
+	"ago":   func(t time.Time) string { return humantime.Ago(time.Since(t)) },
 }
 
 // moment is a time as all who read the page understand it, wherever they are.
@@ -66,6 +67,15 @@ func (c *Console) whole(content string) string {
 		return c.shown(content)
 	}
 	return words.Legible(content)
+}
+
+// brief is an error in a list.
+func brief(reason string) string {
+	if reason == "" {
+		return "not known"
+	}
+	line, _, _ := strings.Cut(reason, "\n")
+	return shorten(words.Legible(strings.TrimSpace(head(line, 4*longestShown))), longestShown)
 }
 
 // digest names a content that is too long for an address, or not to be seen.

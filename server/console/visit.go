@@ -33,6 +33,7 @@ type visit struct {
 	subjects map[string]bool // that the page shows, for its stream
 	fresh    bool            // something was changed just now: read, whatever is known
 	problem  string          // what could not be read
+	still    bool            // the page has no stream
 }
 
 // page is a page.
@@ -62,10 +63,16 @@ type sheet struct {
 
 // param is a parameter of the address or, behind a POST, of the form.
 func (v *visit) param(name string) string {
+	return v.values().Get(name)
+}
+
+// values are all parameters.
+func (v *visit) values() url.Values {
 	if v.r.Method == http.MethodPost {
-		return v.r.PostFormValue(name)
+		_ = v.r.ParseForm() // what cannot be read is missing
+		return v.r.PostForm
 	}
-	return v.r.URL.Query().Get(name)
+	return v.r.URL.Query()
 }
 
 // show answers with a page.
@@ -75,6 +82,11 @@ func (v *visit) show(p *page) error {
 	if err != nil {
 		return err
 	}
+	return v.showBody(p, body)
+}
+
+// showBody answers with a page that shows something.
+func (v *visit) showBody(p *page, body any) error {
 	s := v.sheet(p, body)
 	var text bytes.Buffer
 	if err := p.text.ExecuteTemplate(&text, "layout", s); err != nil {
@@ -89,7 +101,7 @@ func (v *visit) sheet(p *page, body any) *sheet {
 	if v.cfg.Tokens != nil || v.cfg.Who != nil {
 		s.Who = v.who
 	}
-	if p.live {
+	if p.live && !v.still {
 		q := url.Values{}
 		for name, all := range v.r.URL.Query() {
 			if name != "done" && name != "n" {

@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/wire"
@@ -98,32 +96,12 @@ func (f filter) query(ctx context.Context, c *call) (q inspector.DeadQuery, err 
 	}
 	var now time.Time
 	if older != 0 || newer != 0 {
-		if now, err = c.now(ctx); err != nil {
+		if now, err = cluster.Now(ctx, c.cfg.Redis); err != nil {
 			return q, err
 		}
 	}
 	wire.Aged(&q, now, older, newer)
 	return q, nil
-}
-
-// now is the time of the server, or the latest of those that answer.
-func (c *call) now(ctx context.Context) (time.Time, error) {
-	times := make(chan time.Time, 1000) // more masters than a Cluster has
-	err := cluster.Ask(ctx, c.cfg.Redis, func(ctx context.Context, server redis.UniversalClient) error {
-		now, err := server.Time(ctx).Result()
-		if err == nil {
-			times <- now
-		}
-		return err
-	})
-	close(times)
-	var latest time.Time
-	for now := range times {
-		if now.After(latest) {
-			latest = now
-		}
-	}
-	return latest, err
 }
 
 // maxListed is how many bytes of contents and errors one answer lists, unless one message alone has more.

@@ -1,0 +1,139 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/checked"
+	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// What people change, with a line in the log for each: who, what, where, how many.
+
+// note logs what someone has changed, or tried to.
+func (v *visit) note(what, topic string, count int, err error) {
+	fields := []zap.Field{zap.String("by", v.who), zap.String("what", what), zap.String("topic", topic), zap.Int("count", count)}
+	if err != nil {
+		v.log.Warn("console", append(fields, zap.Error(err))...)
+		return
+	}
+	v.log.Info("console", fields...)
+}
+
+func (c *Console) qualified(topic string) string { return luascripts.Qualify(c.cfg.Namespace, topic) }
+
+// refused is an answer to a form that has a mistake.
+func refused(format string) error { return &problem{http.StatusUnprocessableEntity, format} }
+
+// slotsParam are the slots that a form names; nil: all.
+func (v *visit) slotsParam() ([]int, error) {
+	text := strings.TrimSpace(v.param("slots"))
+	if text == "" {
+		return nil, nil
+	}
+	all, err := wire.ParseSlots(text)
+	if err != nil {
+		return nil, refused("Slots are written as 3, or 3,7 or 0-5; leave the field empty for all.")
+	}
+	return all, nil
+}
+
+func (v *visit) doPause() error  { return v.stopOrGo("pause", v.inspector.Pause) }
+func (v *visit) doResume() error { return v.stopOrGo("resume", v.inspector.Resume) }
+
+// changeSlots is [inspector.Inspector.Pause] or Resume.
+type changeSlots = func(ctx context.Context, topic string, slots []int) (int, error)
+
+func (v *visit) stopOrGo(what string, change changeSlots) error {
+	topic := v.param("topic")
+	slots, err := v.slotsParam()
+	if err != nil {
+		return err
+	}
+	n, err := change(v.ctx, topic, slots)
+	v.note(what, topic, n, err)
+	if err != nil {
+		return err
+	}
+	return v.goTo("topic", url.Values{"topic": {topic}, "done": {what}, "n": {strconv.Itoa(n)}})
+}
+
+// doLimit slows a topic down for some time, or ends that.
+func (v *visit) doLimit() error {
+	topic := v.param("topic")
+	if v.param("off") != "" {
+		_, err := v.inspector.Unlimit(v.ctx, topic)
+		v.note("unlimit", topic, 1, err)
+		if err != nil {
+			return err
+		}
+		return v.goTo("topic", url.Values{"topic": {topic}, "done": {"unlimit"}})
+	}
+	var p inspector.Policy
+	var err error
+	if text := strings.TrimSpace(v.param("rate")); text != "" {
+		if p.Rate, err = humantime.ParseRate(text); err != nil {
+			return refused("A rate is written as 50/s, 600/m or 10/h.")
+		}
+	}
+	if text := strings.TrimSpace(v.param("concurrency")); text != "" {
+		if p.Concurrency, err = strconv.Atoi(text); err != nil || p.Concurrency < 1 {
+			return refused("The number of handlers is 1 or more. To stop a topic, pause it.")
+		}
+	}
+	if p.For, err = humantime.ParseSpan(strings.TrimSpace(v.param("for"))); err != nil {
+		return refused("How long it holds is written as 90s, 1h30m or 2d.")
+	}
+	if p.Rate == 0 && p.Concurrency == 0 {
+		return refused("Write a rate, or a number of handlers: that is what is limited.")
+	}
+	err = v.inspector.Limit(v.ctx, topic, p)
+	v.note("limit to "+p.String(), topic, 1, err)
+	if err != nil {
+		return err
+	}
+	return v.goTo("topic", url.Values{"topic": {topic}, "done": {"limit"}})
+}
+
+// move is the new time or priority that a form has.
+func (v *visit) move() (to inspector.Move, err error) {
+	switch v.param("to") {
+	case "now":
+		return to, nil
+	case "in":
+		if to.In, err = humantime.ParseSpan(strings.TrimSpace(v.param("in"))); err != nil || to.In < time.Millisecond {
+			return to, refused("How long to wait is written as 90s, 1h30m or 2d.")
+		}
+		return to, nil
+	case "priority":
+		if to.Priority, err = strconv.ParseInt(strings.TrimSpace(v.param("priority")), 10, 64); err != nil {
+			return to, refused("A priority is a whole number.")
+		}
+		return to, checked.Priority(to.Priority)
+	}
+	return to, refused("Choose what the message is to have: another time, or another priority.")
+}
+
+// doStopPlan ends a plan.
+func (v *visit) doStopPlan() error {
+	topic := v.param("topic")
+	stopped, err := v.inspector.StopPlan(v.ctx, topic, v.param("plan"))
+	v.note("stop plan "+v.param("plan"), topic, 1, err)
+	if err != nil {
+		return err
+	}
+	done := "plan-stopped"
+	if !stopped {
+		done = "plan-gone"
+	}
+	return v.goTo("recurring", url.Values{"topic": {topic}, "done": {done}})
+}

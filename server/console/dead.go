@@ -1,0 +1,153 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"time"
+
+	"github.com/slotmq/go-rmq/inspector"
+)
+
+// The page of the dead: why are they, first; then the latest of them.
+
+// mostListed dead messages are on the page.
+const mostListed = 50
+
+// deadPage is what it shows.
+type deadPage struct {
+	At      time.Time
+	Topic   string
+	Filter  filter
+	Count   int
+	Reasons []reasonRow
+	Partly  string // why not all were grouped
+	List    []deadRow
+	Jobs    []*job
+	Query   string // the filter, in addresses
+	Hides   bool
+}
+
+// reasonRow is why messages are dead.
+type reasonRow struct {
+	inspector.Reason
+	Part    int // of the most frequent, in percent
+	Chosen  bool
+	Example string
+	Link    string // to those alone
+}
+
+// deadRow is a dead message.
+type deadRow struct {
+	inspector.Entry
+	Shown, Link, Pick string
+}
+
+// grouped is the dead of a topic by their reasons, as far as they were read.
+type groupedDead struct {
+	reasons []inspector.Reason
+	partly  error
+}
+
+func (c *Console) readReasons(f filter) func(context.Context) (any, error) {
+	return func(ctx context.Context) (any, error) {
+		q, err := f.query(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		within, cancel := context.WithTimeout(ctx, readWithin*2/3)
+		defer cancel()
+		all, err := c.inspector.DeadReasons(within, f.Topic, q)
+		if len(all) > 0 || err == nil {
+			return &groupedDead{all, err}, nil
+		}
+		return nil, err
+	}
+}
+
+func (v *visit) loadDead() (any, error) {
+	f := v.filter()
+	p := &deadPage{Topic: f.Topic, Filter: f, Query: f.values().Encode(), Hides: v.cfg.HideContents, Jobs: v.jobs.of(f.Topic)}
+	q, err := f.query(v.ctx, v.Console)
+	if err != nil {
+		return nil, err
+	}
+	all := f
+	all.Group, all.Grouped, all.Picks = "", false, nil
+	got, at, err := of[*groupedDead](v, "dead "+all.values().Encode(), v.readReasons(all))
+	if err != nil {
+		return nil, err
+	}
+	p.At = at
+	if got.partly != nil {
+		p.Partly = sentence(got.partly)
+	}
+	for _, r := range got.reasons {
+		row := reasonRow{Reason: r, Part: 100 * r.Count / max(1, got.reasons[0].Count), Chosen: f.Grouped && r.Text == f.Group && !r.Rest, Example: v.shown(r.Latest.Content)}
+		if !r.Rest {
+			one := all
+			one.Group, one.Grouped = r.Text, true
+			row.Link = "dead?" + one.values().Encode()
+		}
+		p.Reasons = append(p.Reasons, row)
+		if !f.Grouped || row.Chosen {
+			p.Count += r.Count
+		}
+	}
+	q.Newest, q.Limit = true, mostListed
+	var partial *inspector.PartialError
+	for e, err := range v.inspector.Dead(v.ctx, f.Topic, q) {
+		if errors.As(err, &partial) {
+			p.Partly = sentence(err)
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		p.List = append(p.List, deadRow{e, v.shown(e.Content), v.linkOf(f.Topic, e), pickOf(e)})
+	}
+	p.Count = max(p.Count, len(p.List))
+	return p, nil
+}
+
+// askPage is what stands before a requeue or a deletion.
+type askPage struct {
+	Topic  string
+	Filter filter
+	Words  []string
+	Count  int
+	Key    string // of this form: sent twice, it begins once
+	Timed  bool
+	Rate   string
+	Wrong  string // what was wrong with the form
+	Number string // that was typed
+	Back   string
+}
+
+func (v *visit) ask() (*askPage, error) {
+	f := v.filter()
+	if err := f.until(v.ctx, v.Console); err != nil {
+		return nil, err
+	}
+	t, err := v.inspector.Topic(v.ctx, f.Topic)
+	if err != nil {
+		return nil, err
+	}
+	q, err := f.query(v.ctx, v.Console)
+	if err != nil {
+		return nil, err
+	}
+	back := f
+	back.Before, back.Picks = "", nil
+	p := &askPage{Topic: f.Topic, Filter: f, Words: f.Words(), Key: newKey(), Timed: t.Kind.Timed(), Rate: "100/s", Back: "dead?" + back.values().Encode()}
+	p.Count, err = v.inspector.DeadCount(v.ctx, f.Topic, q)
+	return p, err
+}
+
+func (v *visit) loadRequeue() (any, error) { return v.ask() }
+func (v *visit) loadDelete() (any, error)  { return v.ask() }
+
+// toJob leads to the page of a job.
+func (v *visit) toJob(j *job) error {
+	return v.goTo("job", url.Values{"topic": {j.Topic}, "id": {j.ID}})
+}

@@ -1,0 +1,186 @@
+package console
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/wire"
+)
+
+// filter says which dead messages are meant. The words are those of rmq dead.
+type filter struct {
+	Topic   string
+	Content string   // a glob
+	Reason  string   // a part of the last error
+	Group   string   // the last error as it is grouped
+	Grouped bool     // by Group, which is empty where no error is known
+	Older   string   // how long dead, at least
+	Newer   string   // at most
+	Slots   string   // 3,7 or 0-5
+	Picks   []string // single ones, by pickOf
+	Before  string   // ms: died before; a form has it, so that what it does is what it said
+}
+
+// filter reads the fields of an address or a form.
+func (v *visit) filter() filter {
+	q := v.values()
+	return filter{Topic: q.Get("topic"), Content: strings.TrimSpace(q.Get("glob")), Reason: strings.TrimSpace(q.Get("reason")),
+		Group: q.Get("group"), Grouped: q.Has("group"), Older: strings.TrimSpace(q.Get("older")), Newer: strings.TrimSpace(q.Get("newer")),
+		Slots: strings.TrimSpace(q.Get("slots")), Picks: q["pick"], Before: q.Get("before")}
+}
+
+// values are the fields that it is made of, without those that are empty.
+func (f filter) values() url.Values {
+	q := url.Values{"topic": {f.Topic}}
+	for name, value := range map[string]string{"glob": f.Content, "reason": f.Reason, "older": f.Older, "newer": f.Newer, "slots": f.Slots, "before": f.Before} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if f.Grouped {
+		q.Set("group", f.Group)
+	}
+	if len(f.Picks) > 0 {
+		q["pick"] = f.Picks
+	}
+	return q
+}
+
+// Fields are the same for a form.
+func (f filter) Fields() (all []field) {
+	q := f.values()
+	for name, values := range q {
+		for _, value := range values {
+			all = append(all, field{name, value})
+		}
+	}
+	slices.SortFunc(all, func(a, b field) int { return strings.Compare(a.Name+a.Value, b.Name+b.Value) })
+	return all
+}
+
+// field is one of a form.
+type field struct{ Name, Value string }
+
+// Any reports whether it leaves anything out.
+func (f filter) Any() bool { return len(f.values()) > 1 }
+
+// Words says what it chooses.
+func (f filter) Words() (all []string) {
+	add := func(is bool, text string) {
+		if is {
+			all = append(all, text)
+		}
+	}
+	add(len(f.Picks) > 0, "the "+strconv.Itoa(len(f.Picks))+" that you have chosen")
+	add(f.Grouped && f.Group != "", "with the error “"+f.Group+"”")
+	add(f.Grouped && f.Group == "", "of whose errors nothing is known")
+	add(f.Content != "", "with a content like “"+f.Content+"”")
+	add(f.Reason != "", "with “"+f.Reason+"” in the error")
+	add(f.Older != "", "dead for longer than "+f.Older)
+	add(f.Newer != "", "dead for less than "+f.Newer)
+	add(f.Slots != "", "in slots "+f.Slots)
+	return all
+}
+
+// pickOf names a dead message: its slot, when it died, and a part of the hash of its content.
+func pickOf(e inspector.Entry) string {
+	return strconv.Itoa(e.Slot) + "." + strconv.FormatInt(e.Died.UnixMilli(), 10) + "." + digest(e.Content)[:32]
+}
+
+// query is what a filter says, by the clock of Redis.
+func (f filter) query(ctx context.Context, c *Console) (q inspector.DeadQuery, err error) {
+	q.Reason = f.Reason
+	if f.Grouped {
+		q.Why = func(failure string) bool { return inspector.ReasonOf(failure) == f.Group }
+	}
+	if f.Content != "" {
+		if q.Content, err = inspector.Glob(f.Content); err != nil {
+			return q, refused("The content is like order 47*, with * for any text and ? for one character: " + err.Error() + ".")
+		}
+	}
+	if f.Slots != "" {
+		if q.Slots, err = wire.ParseSlots(f.Slots); err != nil {
+			return q, refused("Slots are written as 3, or 3,7 or 0-5.")
+		}
+	}
+	if f.Before != "" {
+		ms, err := strconv.ParseInt(f.Before, 10, 64)
+		if err != nil {
+			return q, refused("The form is not whole. Open its page again.")
+		}
+		q.OlderThan = time.UnixMilli(ms)
+	}
+	var older, newer time.Duration
+	for _, span := range []struct {
+		text string
+		to   *time.Duration
+	}{{f.Older, &older}, {f.Newer, &newer}} {
+		if span.text == "" {
+			continue
+		}
+		if *span.to, err = humantime.ParseSpan(span.text); err != nil || *span.to < time.Millisecond {
+			return q, refused("How long a message is dead is written as 90s, 2h or 7d.")
+		}
+	}
+	if older != 0 || newer != 0 {
+		now, err := cluster.Now(ctx, c.cfg.Redis)
+		if err != nil {
+			return q, err
+		}
+		var aged inspector.DeadQuery
+		wire.Aged(&aged, now, older, newer)
+		q.NewerThan = aged.NewerThan
+		if q.OlderThan.IsZero() || !aged.OlderThan.IsZero() && aged.OlderThan.Before(q.OlderThan) {
+			q.OlderThan = aged.OlderThan
+		}
+	}
+	return f.picked(q)
+}
+
+// picked narrows a query to single messages.
+func (f filter) picked(q inspector.DeadQuery) (inspector.DeadQuery, error) {
+	if len(f.Picks) == 0 {
+		return q, nil
+	}
+	hashes := map[string]bool{}
+	var first, last int64
+	for _, pick := range f.Picks {
+		parts := strings.Split(pick, ".")
+		if len(parts) != 3 {
+			return q, refused("The form is not whole. Open its page again.")
+		}
+		slot, err := strconv.Atoi(parts[0])
+		died, err2 := strconv.ParseInt(parts[1], 10, 64)
+		if err != nil || err2 != nil {
+			return q, refused("The form is not whole. Open its page again.")
+		}
+		q.Slots, hashes[parts[2]] = append(q.Slots, slot), true
+		if first == 0 || died < first {
+			first = died
+		}
+		last = max(last, died)
+	}
+	q.NewerThan, q.OlderThan = time.UnixMilli(first-1), time.UnixMilli(last+1)
+	q.Content = func(content string) bool { return hashes[digest(content)[:32]] }
+	return q, nil
+}
+
+// until ends a query with what is dead now: what dies later is not meant.
+func (f *filter) until(ctx context.Context, c *Console) error {
+	if f.Before != "" {
+		return nil
+	}
+	now, err := cluster.Now(ctx, c.cfg.Redis)
+	if err != nil {
+		return err
+	}
+	f.Before = strconv.FormatInt(now.UnixMilli()+1, 10)
+	return nil
+}

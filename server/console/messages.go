@@ -1,0 +1,98 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/story"
+)
+
+// The page of messages: what contents look like, and what comes next.
+
+// mostPeeked messages are on the page, of the first mostCompared that a filter is held against.
+const (
+	mostPeeked   = 50
+	mostCompared = 10_000
+)
+
+// messagesPage is what it shows.
+type messagesPage struct {
+	Topic   string
+	State   string
+	Glob    string
+	Slots   string
+	States  []string
+	Rows    []messageRow
+	Partly  string
+	Bounded bool // it stopped before the end
+}
+
+// messageRow is a message in the list.
+type messageRow struct {
+	inspector.Entry
+	Shown, Link, When string
+}
+
+func (v *visit) loadMessages() (any, error) {
+	p := &messagesPage{Topic: v.param("topic"), State: v.param("state"), Glob: strings.TrimSpace(v.param("glob")), Slots: v.param("slots"),
+		States: []string{string(inspector.Waiting), string(inspector.InFlight), string(inspector.Retrying)}}
+	if p.State == "" {
+		p.State = string(inspector.Waiting)
+	}
+	if !slices.Contains(p.States, p.State) {
+		return nil, &problem{http.StatusUnprocessableEntity, "Messages are waiting, in-flight or retrying here; the dead have a page of their own."}
+	}
+	slots, err := v.slotsParam()
+	if err != nil {
+		return nil, err
+	}
+	fits := func(string) bool { return true }
+	limit := mostPeeked + 1
+	if p.Glob != "" {
+		if fits, err = inspector.Glob(p.Glob); err != nil {
+			return nil, refused("The content is like order 47*, with * for any text and ? for one character: " + err.Error() + ".")
+		}
+		limit = mostCompared
+	}
+	now, err := cluster.Now(v.ctx, v.cfg.Redis)
+	if err != nil && now.IsZero() {
+		return nil, err
+	}
+	seen := 0
+	for e, err := range v.inspector.Peek(v.ctx, p.Topic, inspector.State(p.State), slots, limit) {
+		var partial *inspector.PartialError
+		if errors.As(err, &partial) {
+			p.Partly = sentence(err)
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if seen++; !fits(e.Content) {
+			continue
+		}
+		if len(p.Rows) == mostPeeked {
+			p.Bounded = true
+			break
+		}
+		p.Rows = append(p.Rows, messageRow{e, v.shown(e.Content), v.linkOf(p.Topic, e), when(e, now)})
+	}
+	p.Bounded = p.Bounded || seen == limit
+	return p, nil
+}
+
+// when says when a message is handled, as far as that is known.
+func when(e inspector.Entry, now time.Time) string {
+	switch {
+	case e.State == inspector.InFlight:
+		return story.OfAll(e.Attempt)
+	case !e.Due.IsZero():
+		return story.Until(e.Due, now)
+	}
+	return "when its turn comes"
+}

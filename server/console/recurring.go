@@ -1,0 +1,60 @@
+package console
+
+import (
+	"context"
+	"time"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/story"
+)
+
+// recurringPage is what is sent again and again in a topic.
+type recurringPage struct {
+	At     time.Time
+	Topic  string
+	Plans  []planRow
+	Missed []string
+}
+
+// planRow is a plan.
+type planRow struct {
+	inspector.Plan
+	Comes, Rule, Shown string
+	Problem            string
+}
+
+// plansOf are the plans of a topic at one time.
+type plansOf struct {
+	plans  []inspector.Plan
+	missed []string
+}
+
+func (c *Console) readPlans(topic string) func(context.Context) (any, error) {
+	return func(ctx context.Context) (any, error) {
+		var partial inspector.PartialError
+		all, err := c.inspector.Plans(ctx, topic)
+		if err := partial.Merge(err); err != nil {
+			return nil, err
+		}
+		return &plansOf{all, missed(partial.Failures)}, nil
+	}
+}
+
+func (v *visit) loadRecurring() (any, error) {
+	topic := v.param("topic")
+	got, at, err := of[*plansOf](v, "plans "+topic, v.readPlans(topic))
+	if err != nil {
+		return nil, err
+	}
+	p := &recurringPage{At: at, Topic: topic, Missed: got.missed}
+	for _, plan := range got.plans {
+		row := planRow{Plan: plan, Comes: story.Comes(plan, time.Now())}
+		if plan.Err != nil {
+			row.Problem = sentence(plan.Err)
+		} else {
+			row.Rule, row.Shown = v.style().Rule(plan.Recurring), v.shown(plan.Content)
+		}
+		p.Plans = append(p.Plans, row)
+	}
+	return p, nil
+}

@@ -1,0 +1,116 @@
+package console
+
+import (
+	"context"
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/slotmq/go-rmq/inspector"
+)
+
+// How an address or a form names a message: by its content, if that is short and may be seen; in forms by its content
+// in base64; or else by its slot and the hash of its content, by which it is looked for where it was seen.
+
+const (
+	longestNamed = 1000   // bytes of a content in an address
+	mostSearched = 10_000 // messages of a slot that are compared with a hash
+)
+
+// hashParams name a message without its content.
+func hashParams(e inspector.Entry) url.Values {
+	return url.Values{"slot": {strconv.Itoa(e.Slot)}, "hash": {digest(e.Content)}, "state": {string(e.State)}}
+}
+
+// linkOf is the address of the page of a message.
+func (c *Console) linkOf(topic string, e inspector.Entry) string {
+	q := url.Values{}
+	if c.cfg.HideContents || len(e.Content) > longestNamed {
+		q = hashParams(e)
+	} else {
+		q.Set("content", e.Content)
+	}
+	q.Set("topic", topic)
+	return "message?" + q.Encode()
+}
+
+// formOf is how a form names a message: fields and their values.
+func (c *Console) fieldsOf(e inspector.Entry) map[string]string {
+	if !c.cfg.HideContents {
+		return map[string]string{"base64": base64.StdEncoding.EncodeToString([]byte(e.Content))}
+	}
+	fields := map[string]string{}
+	for name, values := range hashParams(e) {
+		fields[name] = values[0]
+	}
+	return fields
+}
+
+// content is the content of the message that is named.
+func (v *visit) content() (string, error) {
+	if hash := v.param("hash"); hash != "" {
+		return v.search(hash)
+	}
+	if text := v.param("base64"); text != "" {
+		content, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return "", &problem{http.StatusUnprocessableEntity, "The form names a message in base64 that cannot be read. Open its page again."}
+		}
+		return string(content), nil
+	}
+	content := v.param("content")
+	if content == "" {
+		return "", &problem{http.StatusUnprocessableEntity, "Which message? Write its content, byte by byte."}
+	}
+	return content, nil
+}
+
+// search finds the content with a hash where its message was seen, or anywhere else in its slot.
+func (v *visit) search(hash string) (string, error) {
+	slot, err := strconv.Atoi(v.param("slot"))
+	if err != nil {
+		return "", &problem{http.StatusUnprocessableEntity, "The address names a message by its hash, and not its slot. Begin at a list again."}
+	}
+	states := []inspector.State{inspector.State(v.param("state"))}
+	for _, s := range []inspector.State{inspector.Waiting, inspector.InFlight, inspector.Retrying, inspector.Dead} {
+		if s != states[0] {
+			states = append(states, s)
+		}
+	}
+	if !known(states[0]) {
+		states = states[1:]
+	}
+	for _, state := range states {
+		content, err := searchIn(v.ctx, v.inspector, v.param("topic"), state, slot, hash)
+		if err != nil || content != nil {
+			return deref(content), err
+		}
+	}
+	return "", &problem{http.StatusNotFound, "This message is not in its slot any more, or behind the first " +
+		strconv.Itoa(mostSearched) + ": handled, cancelled or deleted meanwhile."}
+}
+
+func known(s inspector.State) bool {
+	return s == inspector.Waiting || s == inspector.InFlight || s == inspector.Retrying || s == inspector.Dead
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func searchIn(ctx context.Context, i *inspector.Inspector, topic string, state inspector.State, slot int, hash string) (*string, error) {
+	for e, err := range i.Peek(ctx, topic, state, []int{slot}, mostSearched) {
+		if err != nil {
+			return nil, err
+		}
+		if strings.EqualFold(digest(e.Content), hash) {
+			return &e.Content, nil
+		}
+	}
+	return nil, nil
+}
