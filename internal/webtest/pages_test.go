@@ -1,0 +1,107 @@
+package webtest
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/webtest/browser"
+)
+
+// views are all ways to look at a page that are promised.
+var views = []browser.View{{}, {Dark: true}, {Width: 390}, {Width: 390, Dark: true}}
+
+// kindOf is which page an address is of, without what it is about.
+func kindOf(address string) string {
+	u, _ := url.Parse(address) // it comes from the browser
+	return path.Base("/" + u.Path)
+}
+
+// walk follows all links from an address and returns where they lead to: of each page some addresses at most, as the
+// pages of many messages are alike. A link away from the console ends the test.
+func walk(t *testing.T, p *browser.Page, from string, look func(address string)) []string {
+	t.Helper()
+	const ofEach = 8
+	seen, kinds := map[string]bool{}, map[string]int{}
+	for open := []string{from}; len(open) > 0; {
+		address := open[0]
+		open = open[1:]
+		p.Open(address)
+		look(address)
+		for _, to := range browser.Value[[]string](p, "[...document.links].map(a => a.href)") {
+			to, _, _ = strings.Cut(to, "#")
+			if !strings.HasPrefix(to, from) {
+				t.Fatalf("a link of %s leads away: %s", address, to)
+			}
+			kind := kindOf(to)
+			if u, _ := url.Parse(to); strings.Contains(u.RawQuery, "slot=") { // one of many, all alike
+				kind += " of a slot"
+			}
+			if !seen[to] && kinds[kind] < ofEach && slices.Contains(pages, kindOf(to)) {
+				seen[to] = true
+				kinds[kind]++
+				open = append(open, to)
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// Every page can be looked at in every way, with workers at work, on Redis and on Redis Cluster.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, rdb redis.UniversalClient) {
+		at := newScene(t, rdb).console()
+		check := func(p *browser.Page, address string) {
+			p.Fine()
+			if p.ScrollsSideways() {
+				t.Errorf("(%v) %s is too wide: %q", p.View, address, p.TooWide())
+			}
+			keep(t, p, address)
+		}
+		var all []string
+		for i, v := range views {
+			p := browser.Open(t, v)
+			if i == 0 {
+				all = walk(t, p, at, func(address string) { check(p, address) })
+				kinds := map[string]bool{}
+				for _, address := range all {
+					kinds[kindOf(address)] = true
+				}
+				if got := fmt.Sprint(slices.Sorted(maps.Keys(kinds))); got != fmt.Sprint(pages) {
+					t.Errorf("the links lead to the pages %s,\nwant %v", got, pages)
+				}
+				continue
+			}
+			for _, address := range all {
+				p.Open(address)
+				check(p, address)
+			}
+		}
+		t.Log(len(all), "addresses")
+	})
+}
+
+// pages are those that are looked at, as in their addresses.
+var pages = []string{"/", "doctor", "topic", "workers"}
+
+// keep keeps a picture of the page that is open in the folder RMQ_SCREENSHOTS, if that is set.
+func keep(t *testing.T, p *browser.Page, address string) {
+	t.Helper()
+	dir := os.Getenv("RMQ_SCREENSHOTS")
+	if dir == "" || strings.Contains(t.Name(), "Cluster") {
+		return
+	}
+	u, err := url.Parse(address)
+	must(t, err)
+	name := strings.Trim(path.Base("/"+u.Path)+"-"+url.QueryEscape(u.RawQuery), "/-")
+	must(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%.80s-%d-%s.png", name, p.Width, p.Theme())), p.Screenshot(), 0o644))
+}
