@@ -11,6 +11,17 @@ import (
 	"github.com/slotmq/go-rmq/server/tokens"
 )
 
+// tokenOf makes a token, in a file of its own.
+func tokenOf(t *testing.T, h tokens.Holder) (file *tokens.File, token string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "tokens.json")
+	token, err := tokens.Add(path, h)
+	must(t, err)
+	file, err = tokens.Open(path)
+	must(t, err)
+	return file, token
+}
+
 // People sign in by a form, with and without JavaScript, also below a path, and get to the page they wanted. What they
 // may not do has no buttons.
 func TestSignIn(t *testing.T) {
