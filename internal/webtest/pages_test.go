@@ -91,7 +91,7 @@ func TestPages(t *testing.T) {
 }
 
 // pages are those that are looked at, as in their addresses.
-var pages = []string{"/", "doctor", "topic", "workers"}
+var pages = []string{"/", "dead", "delete", "doctor", "message", "messages", "recurring", "requeue", "topic", "workers"}
 
 // keep keeps a picture of the page that is open in the folder RMQ_SCREENSHOTS, if that is set.
 func keep(t *testing.T, p *browser.Page, address string) {

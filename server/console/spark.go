@@ -14,7 +14,7 @@ const sparkWidth, sparkHeight = 120, 24
 
 // spark draws numbers as a line, the newest on the right, from 0 to the largest of them.
 func spark(all []int) template.HTML {
-	if len(all) < 2 {
+	if len(all) < 3 { // a dot says nothing
 		return ""
 	}
 	most := max(1, slices.Max(all))

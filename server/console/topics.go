@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
@@ -185,7 +186,7 @@ func needsOf(s inspector.Stats, workers []inspector.Worker) (all []need) {
 	}
 	for _, w := range workers {
 		if since := w.Probing[name]; !since.IsZero() {
-			add(inspector.Fail, "See the errors", "topic", "all messages fail at worker %s since %s: what its handlers need is away", w.ID, humantime.Ago(time.Since(since)))
+			add(inspector.Fail, "See the errors", "topic", "all messages fail at worker %s, for %s: what its handlers need is away", inspector.HolderName(w.ID), humantime.Duration(time.Since(since)))
 			break
 		}
 	}
@@ -207,12 +208,20 @@ func needsOf(s inspector.Stats, workers []inspector.Worker) (all []need) {
 // ofTopics are the checks of the doctor that needsOf says more of.
 var ofTopics = []string{"workers", "paused", "limited", "dead"}
 
-// needsOfServers is what the doctor found beside that.
+// needsOfServers is what the doctor found beside that: what fails, each by itself, and what is worth a look, together.
 func needsOfServers(checks []inspector.Check) (all []need) {
+	var look []string
 	for _, c := range checks {
-		if c.Level != inspector.OK && !slices.Contains(ofTopics, c.Name) {
+		switch {
+		case slices.Contains(ofTopics, c.Name):
+		case c.Level == inspector.Fail:
 			all = append(all, need{c.Level, "", c.Name + ": " + c.Detail, "Ask the doctor", "doctor"})
+		case c.Level == inspector.Warn:
+			look = append(look, c.Name)
 		}
+	}
+	if look != nil {
+		all = append(all, need{inspector.Warn, "", "the doctor has something to say of: " + strings.Join(look, ", "), "Ask the doctor", "doctor"})
 	}
 	return all
 }
