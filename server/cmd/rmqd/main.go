@@ -17,6 +17,6 @@ import (
 	"github.com/slotmq/go-rmq/server/databases"
 )
 
-var program = commands.Program{Name: "rmqd", Databases: databases.Look, Services: []commands.Service{serveService, tokenService, pushService}}
+var program = commands.Program{Name: "rmqd", Databases: databases.Look, Services: []commands.Service{serveService, consoleService, tokenService, pushService}}
 
 func main() { program.Main() }

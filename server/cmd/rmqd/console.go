@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+
+	"github.com/slotmq/go-rmq/internal/commands"
+	"github.com/slotmq/go-rmq/server/console"
+	"github.com/slotmq/go-rmq/slots"
+)
+
+var consoleService = commands.Service{
+	Use:   "console",
+	Short: "Serve a page for people: is anything wrong, and where is a message",
+	Long: `Serve a page for people, until Ctrl-C: is anything wrong, where is a message and
+why has it not run, what is dead and why, who has which slot. It is described in
+docs/CONSOLE.md.
+
+It only looks; with --act people may requeue, delete, cancel, reschedule, pause
+and limit. Each change is a line in the log.
+
+Beyond this machine it listens only with --tokens, by which people sign in
+(rmqd token makes them), or with --user-header, if a proxy in front signs them
+in and puts their name into that header. Let only the proxy reach it then.`,
+	Example: `  rmqd console
+  rmqd console --act
+  rmqd console --listen :8081 --tokens tokens.json --hide-contents
+  rmqd console --listen :8081 --user-header X-Forwarded-User`,
+	Flags: func(flags *flag.FlagSet) func(context.Context, *commands.Setup, []string) error {
+		s := &showing{door: addDoorFlags(flags, "127.0.0.1:8081")}
+		flags.BoolVar(&s.act, "act", false, "let people change something")
+		flags.BoolVar(&s.hide, "hide-contents", false, "show no contents of messages")
+		flags.StringVar(&s.header, "user-header", "", "`header` in which a proxy puts the name of who asks")
+		s.log = addLogFlag(flags)
+		return s.run
+	},
+}
+
+// showing is one call of rmqd console.
+type showing struct {
+	*door
+	log       *logFlag
+	act, hide bool
+	header    string
+}
+
+func (s *showing) run(ctx context.Context, setup *commands.Setup, _ []string) error {
+	s.proxied = s.header != ""
+	log := s.log.logger(setup.Errs)
+	listener, err := s.open(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer s.shut()
+	defer listener.Close() // unless it was served
+	cfg := console.Config{Namespace: setup.Namespace, Tokens: s.tokens, Logger: log, Act: s.act, HideContents: s.hide}
+	if s.header != "" {
+		cfg.Who = func(r *http.Request) string { return r.Header.Get(s.header) }
+	}
+	if setup.ZooKeeper.Servers != nil {
+		cfg.Slots = slots.ZooKeeper(setup.ZooKeeper)
+	}
+	if cfg.Journal, err = setup.Journal(ctx); err != nil {
+		return err
+	}
+	if cfg.Redis, err = setup.Redis(ctx); err != nil {
+		return err
+	}
+	c, err := console.New(cfg)
+	if err != nil {
+		return err
+	}
+	server := s.serverOf(c, log)
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	s.greet(setup, "console at", "/", listener)
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+		fmt.Fprintln(setup.Errs, "ending: requests that are under way have 20 s")
+	}
+	c.Close()
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), draining)
+	defer cancel()
+	return errors.Join(err, server.Shutdown(within))
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// start is a service of some arguments; its address stands behind some words of its first line.
+func start(t testing.TB, words, redis string, args ...string) *service {
+	t.Helper()
+	s := &service{TB: t, errs: newStderr()}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan int, 1)
+	go func() {
+		ended <- program.Run(ctx, append(args, "--listen", "127.0.0.1:0", "--redis", "redis://"+redis), strings.NewReader(""), io.Discard, s.errs)
+	}()
+	s.stop = sync.OnceValue(func() int { cancel(); return <-ended })
+	t.Cleanup(func() { s.stop() })
+	s.url, _, _ = strings.Cut(strings.TrimPrefix(s.errs.line(t, words+" "), words+" "), ",")
+	return s
+}
+
+// page is the status and the text of a page, behind what it leads to.
+func page(t testing.TB, client *http.Client, address string) (int, string) {
+	t.Helper()
+	res, err := client.Get(address)
+	must(t, err)
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	must(t, err)
+	return res.StatusCode, string(text)
+}
+
+// The console alone, and beside the gateway.
+func TestConsole(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "SQLite")
+	s.order("order 1")
+	alone := start(t, "console at", s.server.Addr(), "console")
+	beside := start(t, "console at", s.server.Addr(), "serve", "--console", "--console-act")
+	for at, only := range map[string]bool{alone.url: true, beside.url: false} {
+		status, text := page(t, http.DefaultClient, at)
+		if status != 200 || !strings.Contains(text, "Is anything wrong?") || strings.Contains(text, "This page only looks") != only {
+			t.Errorf("%s: %d %s", at, status, text)
+		}
+	}
+	if !strings.HasSuffix(beside.url, "/console/") {
+		t.Error(beside.url)
+	}
+	// A stream keeps neither from ending.
+	res, err := http.Get(alone.url + "live?page=")
+	must(t, err)
+	defer res.Body.Close()
+	for _, d := range []*service{alone, beside} {
+		if code := d.stop(); code != 0 {
+			t.Errorf("exit code %d: %s", code, d.errs)
+		}
+	}
+}
+
+// Another host's name, which may lead here for a moment, is refused where no one has to sign in.
+func TestOnlyThisMachine(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "SQLite")
+	s.order("order 1")
+	for words, args := range map[string][]string{"console at": {"console"}, "serving": {"serve"}} {
+		d := start(t, words, s.server.Addr(), args...)
+		for host, status := range map[string]int{"evil.example": 403, "evil.example:8080": 403, "localhost": 404, "127.0.0.1": 404, "[::1]:80": 404} {
+			req, err := http.NewRequestWithContext(ctx, "GET", strings.TrimSuffix(d.url, "/")+"/nothing", nil)
+			must(t, err)
+			req.Host = host
+			res, err := http.DefaultClient.Do(req)
+			must(t, err)
+			res.Body.Close()
+			if res.StatusCode != status {
+				t.Errorf("%s of %s: %d, not %d", host, words, res.StatusCode, status)
+			}
+		}
+	}
+}
+
+// People sign in with a token, and may do what it says.
+func TestConsoleWithTokens(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "SQLite")
+	s.order("order 1")
+	file := filepath.Join(t.TempDir(), "tokens.json")
+	token := strings.TrimSpace(s.text([]string{"token", "ann", "--tokens", file, "--rights", "look", "--topics", "orders"}))
+	d := start(t, "console at", s.server.Addr(), "console", "--tokens", file, "--act")
+	jar, err := cookiejar.New(nil)
+	must(t, err)
+	client := &http.Client{Jar: jar}
+	if _, text := page(t, client, d.url); !strings.Contains(text, "<h1>Sign in</h1>") {
+		t.Error(text)
+	}
+	for given, want := range map[string]string{"wrong": "This token is not known", token: "Is anything wrong?"} {
+		res, err := client.PostForm(d.url+"signin", url.Values{"token": {given}})
+		must(t, err)
+		text, err := io.ReadAll(res.Body)
+		must(t, err)
+		res.Body.Close()
+		if given == "wrong" && !strings.Contains(string(text), want) || given == token && !strings.Contains(string(text), want) {
+			t.Errorf("%s: %s", given, text)
+		}
+	}
+	if status, text := page(t, client, d.url+"topic?topic=orders"); status != 200 || strings.Contains(text, "Change it") {
+		t.Error(status, text)
+	}
+	if status, _ := page(t, client, d.url+"topic?topic=mails"); status != 403 {
+		t.Error("a topic that the token does not name:", status)
+	}
+	res, err := client.PostForm(d.url+"pause", url.Values{"topic": {"orders"}})
+	must(t, err)
+	res.Body.Close()
+	if res.StatusCode != 403 {
+		t.Error(res.Status)
+	}
+	if strings.Contains(d.errs.String(), token) {
+		t.Error("the log has the token")
+	}
+}
+
+// Behind a proxy who asks without a name is refused.
+func TestConsoleBehindProxy(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "SQLite")
+	s.order("order 1")
+	d := start(t, "console at", s.server.Addr(), "console", "--user-header", "X-Forwarded-User", "--act")
+	if status, _ := page(t, http.DefaultClient, d.url); status != 403 {
+		t.Error(status)
+	}
+	req, err := http.NewRequestWithContext(ctx, "POST", d.url+"pause", strings.NewReader("topic=orders"))
+	must(t, err)
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("X-Forwarded-User", "bob")
+	res, err := http.DefaultClient.Do(req)
+	must(t, err)
+	res.Body.Close()
+	if res.StatusCode != 200 {
+		t.Error(res.Status)
+	}
+	if line := d.errs.line(t, `pause`); !strings.Contains(line, "bob") || !strings.Contains(line, "orders") {
+		t.Error(line)
+	}
+}
+
+func TestConsoleRefuses(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "SQLite")
+	s.order("order 1")
+	s.fails(2, []string{"console", "--listen", ":0"}, "which others reach")
+	s.fails(2, []string{"serve", "--console-act"}, "give --console, too")
+	s.fails(2, []string{"console", "orders"}, "console")
+}
