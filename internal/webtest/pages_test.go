@@ -29,7 +29,7 @@ func kindOf(address string) string {
 // pages of many messages are alike. A link away from the console ends the test.
 func walk(t *testing.T, p *browser.Page, from string, look func(address string)) []string {
 	t.Helper()
-	const ofEach = 8
+	const ofEach = 3
 	seen, kinds := map[string]bool{}, map[string]int{}
 	for open := []string{from}; len(open) > 0; {
 		address := open[0]
