@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -27,9 +28,9 @@ func formsOf(t *testing.T, p *browser.Page, at string) (all []form) {
 	t.Helper()
 	known := map[string]bool{}
 	walk(t, p, at, func(string) {
-		for _, f := range browser.Value[[]form](p, `[...document.forms].filter(f => f.method == 'post').map(f => ({
-			Action: f.action,
-			Fields: Object.fromEntries([...f.elements].filter(e => e.name).map(e => [e.name, e.value || '1'])),
+		for _, f := range browser.Value[[]form](p, `[...document.querySelectorAll('form[method=post] button')].map(b => ({
+			Action: b.hasAttribute('formaction') ? b.formAction : b.form.action,
+			Fields: Object.fromEntries([...b.form.elements].filter(e => e.name && (e.localName != 'button' || e == b)).map(e => [e.name, e.value || '1'])),
 		}))`) {
 			if kind := fmt.Sprint(f.Action, slices.Sorted(maps.Keys(f.Fields))); !known[kind] {
 				known[kind] = true
@@ -92,4 +93,35 @@ func refused(all []browser.Request) bool {
 		}
 	}
 	return false
+}
+
+// A console that only looks has no forms that change something, and refuses whoever sends them all the same.
+func TestAConsoleThatOnlyLooks(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, servertest.Redis(t).Client(t))
+	s.rest()
+	acts, looks := s.console(), s.console(func(cfg *console.Config) { cfg.Act = false })
+	p := browser.Open(t, browser.View{})
+	walk(t, p, looks, func(address string) {
+		if n := browser.Value[int](p, "[...document.forms].filter(f => f.method == 'post').length"); n > 0 {
+			t.Errorf("%s has %d forms that change something", address, n)
+		}
+	})
+	before := everything(t, s.rdb)
+	for _, f := range formsOf(t, browser.Open(t, browser.View{}), acts) {
+		action := strings.Replace(f.Action, acts, looks, 1)
+		fields := url.Values{}
+		for name, value := range f.Fields {
+			fields.Set(name, value)
+		}
+		answer, err := http.PostForm(action, fields)
+		must(t, err)
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusForbidden && answer.StatusCode != http.StatusMethodNotAllowed {
+			t.Errorf("POST %s: %d", action, answer.StatusCode)
+		}
+	}
+	for _, change := range changes(before, everything(t, s.rdb)) {
+		t.Error(change)
+	}
 }

@@ -17,6 +17,9 @@ import (
 	"github.com/slotmq/go-rmq/server/console"
 )
 
+// slow is for what the console reads again: on a busy machine Redis answers slowly, and the console then asks seldom.
+var slow = browser.View{Patience: 3 * time.Minute}
+
 // sender only sends: what a test of pages needs where nobody has to work.
 func sender(t *testing.T, rdb redis.UniversalClient) func(n int) {
 	t.Helper()
@@ -69,7 +72,7 @@ func TestLiveNumbers(t *testing.T) {
 		send(3)
 		srv := newStreamed(t, rdb)
 		for n, address := range []string{"/", "/topic?topic=orders"} {
-			p := browser.Open(t, browser.View{})
+			p := browser.Open(t, slow)
 			p.Open(srv.URL + address)
 			before := p.Text("#living")
 			mark(p)
@@ -95,7 +98,7 @@ func TestAHiddenPageAsksForNothing(t *testing.T) {
 	send := sender(t, rdb)
 	send(3)
 	srv := newStreamed(t, rdb)
-	p := browser.Open(t, browser.View{})
+	p := browser.Open(t, slow)
 	p.Open(srv.URL)
 	await(t, "the stream is open", func() bool { return srv.open.Load() == 1 })
 	mark(p)
@@ -130,7 +133,7 @@ func TestRedisGoesAndComesBack(t *testing.T) {
 	send := sender(t, rdb)
 	send(3)
 	srv := newStreamed(t, rdb)
-	p := browser.Open(t, browser.View{})
+	p := browser.Open(t, slow)
 	p.Open(srv.URL)
 	p.WaitFor("#living", "orders")
 	mark(p)
@@ -147,7 +150,7 @@ func TestRedisGoesAndComesBack(t *testing.T) {
 	p.Fine()
 
 	redisServer.Kill() // a page that is opened meanwhile says why it is empty
-	q := browser.Open(t, browser.View{})
+	q := browser.Open(t, slow)
 	q.Open(srv.URL + "/doctor")
 	q.WaitFor("body", "Redis")
 	redisServer.Restart(t)
@@ -163,7 +166,7 @@ func TestTheConsoleGoesAndComesBack(t *testing.T) {
 	must(t, err)
 	srv := httptest.NewServer(c)
 	at := srv.Listener.Addr().String()
-	p := browser.Open(t, browser.View{})
+	p := browser.Open(t, slow)
 	p.Open(srv.URL)
 	p.WaitFor("#living", "orders")
 	mark(p)

@@ -74,6 +74,10 @@ func TestSignIn(t *testing.T) {
 		p.Follow("main button")
 		p.WaitFor("main", "prices")
 		p.WaitFor("header", "bob")
+		p.Open(at + "topic?topic=orders")
+		if n := browser.Value[int](p, actions); n == 0 {
+			t.Errorf("(%v) bob, who may act, has no forms to", p.View)
+		}
 		p.Fine()
 	}
 }

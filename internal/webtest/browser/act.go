@@ -1,8 +1,12 @@
 package browser
 
 import (
+	"context"
 	"fmt"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
 
@@ -61,4 +65,25 @@ func (p *Page) Choose(selector, value string) {
 func (p *Page) Press(keys string) {
 	p.t.Helper()
 	p.must(fmt.Sprintf("press %q", keys), p.do(chromedp.KeyEvent(keys)))
+}
+
+// DoubleClick clicks twice, as users do who do not know that once is enough, and returns when a page is there that
+// this has led to.
+func (p *Page) DoubleClick(selector string) {
+	p.t.Helper()
+	x, y := p.place(selector)
+	const clicks = 2
+	twice := func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		for n := range int64(clicks) {
+			for _, typ := range []input.DispatchMouseEventType{input.DispatchMouseEventTypeMousePressed, input.DispatchMouseEventTypeMouseReleased} {
+				event := input.DispatchMouseEventParams{Type: typ, X: x, Y: y, Button: input.MouseButtonLeft, ClickCount: n + 1}
+				if _, err := cdp.Call(ctx, t, input.DispatchMouseEvent, event); err != nil {
+					return chromedp.Void{}, err
+				}
+			}
+		}
+		return chromedp.Void{}, nil
+	}
+	_, err := run(p, chromedp.WaitEvent(page.LoadEventFired, nil, twice))
+	p.must("double-click "+selector, err)
 }

@@ -23,7 +23,7 @@ func ask[T any](p *Page, expression string) T {
 // until tries until it works. An exception is an answer.
 func (p *Page) until(what string, try func() error) {
 	p.t.Helper()
-	deadline := time.NewTimer(p.patience)
+	deadline := time.NewTimer(p.Patience)
 	defer deadline.Stop()
 	again := time.NewTicker(pollInterval)
 	defer again.Stop()
@@ -38,7 +38,7 @@ func (p *Page) until(what string, try func() error) {
 		}
 		select {
 		case <-deadline.C:
-			p.must(what, fmt.Errorf("not within %v: %w", p.patience, err))
+			p.must(what, fmt.Errorf("not within %v: %w", p.Patience, err))
 		case <-p.ctx.Done():
 			p.must(what, fmt.Errorf("the browser has ended: %w", err))
 		case <-again.C:

@@ -117,11 +117,13 @@ func TestUnreadableDocumentsAreFound(t *testing.T) {
 	for body, want := range map[string]string{
 		good:                              "",
 		good + `<p id=x></p><p id=x></p>`: "two elements are called x",
-		good + `<button style="width: 20px; height: 30px; padding: 0">e</button>`:     "too small to hit: 20 × 30",
-		good + `<a href="#e" style="display: block; width: 50px; height: 20px">e</a>`: "too small to hit: 50 × 20",
-		good + `<table><tr><th>e<td>f</table>`:                                        "a header without scope",
-		good + `<script>document.title = ''</script>`:                                 "it has no title",
-		good + `<script>document.documentElement.lang = ''</script>`:                  "its language is not said",
+		good + `<button style="width: 20px; height: 30px; padding: 0; margin: 2px">e</button>`:                                                            "",
+		good + `<input type=checkbox style="width: 18px; height: 18px; margin: 2px"><input type=checkbox style="width: 18px; height: 18px; margin: 2px">`: "too small to hit: 18 × 18",
+		good + `<button style="width: 20px; height: 30px; padding: 0">e</button><button style="width: 20px; height: 30px; padding: 0">f</button>`:         "too small to hit: 20 × 30",
+		good + `<a href="#e" style="display: block; width: 50px; height: 20px">e</a><a href="#f" style="display: block; width: 50px; height: 20px">f</a>`: "too small to hit: 50 × 20",
+		good + `<table><tr><th>e<td>f</table>`:                       "a header without scope",
+		good + `<script>document.title = ''</script>`:                "it has no title",
+		good + `<script>document.documentElement.lang = ''</script>`: "its language is not said",
 	} {
 		p := Open(t, View{})
 		p.Open(site(t, map[string]string{"/": body}))

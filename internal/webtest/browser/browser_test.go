@@ -261,7 +261,7 @@ func TestAPageThatNeverShowsIt(t *testing.T) {
 	t.Parallel()
 	p := Open(t, View{})
 	p.Open(site(t, map[string]string{"/": `<h1>Shown here</h1><p hidden>Not shown</p><script>console.error('odd')</script>`}))
-	p.patience = time.Second
+	p.Patience = time.Second
 	for _, f := range []func(){
 		func() { p.WaitFor("p", "Not shown") }, func() { p.WaitFor("h2", "") }, func() { p.WaitGone("h1", "Shown") }, func() { p.Click("p") },
 	} {
@@ -295,4 +295,16 @@ func TestTheEnd(t *testing.T) {
 	if _, err := os.Stat(c.folder); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("its folder is there: %v", err)
 	}
+}
+
+func TestDoubleClick(t *testing.T) {
+	t.Parallel()
+	p := Open(t, View{})
+	p.Open(site(t, map[string]string{"/two": "<h1>Two</h1>", "/": `<form action=/two><button onclick="sessionStorage.n = Number(sessionStorage.n || 0) + 1">Go</button></form>`}))
+	p.DoubleClick("button")
+	if clicks := Value[string](p, "sessionStorage.n"); clicks != "2" {
+		t.Errorf("%s clicks", clicks)
+	}
+	p.WaitFor("h1", "Two")
+	p.Fine()
 }

@@ -63,16 +63,24 @@ func unreadable(tree *Node) (wrong []string) {
 	return wrong
 }
 
-// documentFaults returns what the names and roles do not say. Links within a text may be as small as it is.
+// documentFaults returns what the names and roles do not say. What is operated is 24 px wide and high, or a circle of that
+// size around it is free of the others. Links within a text may be as small as it is.
 const documentFaults = `(() => {
 	const wrong = [], ids = [...document.querySelectorAll('[id]')].map(e => e.id)
 	for (const id of ids) if (ids.indexOf(id) != ids.lastIndexOf(id)) wrong.push('two elements are called ' + id)
 	if (!document.documentElement.lang) wrong.push('its language is not said')
 	if (!document.title.trim()) wrong.push('it has no title')
-	for (const e of document.querySelectorAll('button, input:not([type=hidden]), select, textarea, summary, a[href]')) {
-		const r = e.getBoundingClientRect(), inText = getComputedStyle(e).display == 'inline'
-		if (e.checkVisibility() && r.width > 1 && !inText && (r.width < 24 || r.height < 24)) wrong.push('too small to hit: ' + r.width + ' × ' + r.height + ' ' + e.outerHTML.slice(0, 100))
-	}
 	for (const t of document.querySelectorAll('th')) if (!t.scope) wrong.push('a header without scope: ' + t.outerHTML.slice(0, 100))
+	const all = [...document.querySelectorAll('button, input:not([type=hidden]), select, textarea, summary, a[href]')]
+		.map(e => ({e, r: e.getBoundingClientRect()})).filter(({e, r}) => e.checkVisibility() && r.width > 1 && getComputedStyle(e).display != 'inline')
+	const small = ({r}) => r.width < 24 || r.height < 24
+	const apart = (a, b) => { // the circle of a, and b or its circle
+		const x = a.r.x + a.r.width / 2, y = a.r.y + a.r.height / 2
+		if (small(b)) return Math.hypot(x - b.r.x - b.r.width / 2, y - b.r.y - b.r.height / 2) >= 24
+		return Math.hypot(x - Math.min(Math.max(x, b.r.left), b.r.right), y - Math.min(Math.max(y, b.r.top), b.r.bottom)) >= 12
+	}
+	for (const a of all) if (small(a) && !all.every(b => a == b || apart(a, b))) {
+		wrong.push('too small to hit: ' + a.r.width + ' × ' + a.r.height + ' ' + a.e.outerHTML.slice(0, 100))
+	}
 	return wrong
 })()`

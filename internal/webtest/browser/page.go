@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// Patience is how long a page may take for what it is asked: far more than a busy machine needs.
+	// Patience is how long a page may take for what it is asked: far more than a busy machine needs, unless the View says otherwise.
 	Patience = 30 * time.Second
 
 	pollInterval = 20 * time.Millisecond
@@ -27,6 +27,8 @@ type View struct {
 	Width, Height int64 // in CSS pixels; default 1280 × 800
 	Dark          bool  // the user prefers dark pages; default light
 	NoScript      bool  // without JavaScript
+
+	Patience time.Duration // default Patience
 }
 
 // Theme is light or dark.
@@ -49,9 +51,8 @@ func (v View) String() string {
 type Page struct {
 	View
 
-	t        testing.TB
-	ctx      context.Context
-	patience time.Duration
+	t   testing.TB
+	ctx context.Context
 
 	mu       sync.Mutex
 	origin   string // scheme and host of the first page
@@ -69,9 +70,12 @@ func Open(t testing.TB, v View) *Page {
 	if v.Height == 0 {
 		v.Height = 800
 	}
+	if v.Patience == 0 {
+		v.Patience = Patience
+	}
 	ctx, cancel := chromedp.NewContext(tabs(t), chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
-	p := &Page{View: v, t: t, ctx: ctx, patience: Patience}
+	p := &Page{View: v, t: t, ctx: ctx}
 	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: v.Theme()}, {Name: "prefers-reduced-motion", Value: "reduce"}}
 	// Without a limit of time: the tab lives as long as the context that opened it.
 	p.must("open a tab", errors.Join(
@@ -120,13 +124,13 @@ func (p *Page) Follow(selector string) {
 
 // do runs steps, bounded in time.
 func (p *Page) do(steps ...chromedp.Action[chromedp.Void]) error {
-	ctx, cancel := context.WithTimeout(p.ctx, p.patience)
+	ctx, cancel := context.WithTimeout(p.ctx, p.Patience)
 	defer cancel()
 	return chromedp.Do(ctx, steps...)
 }
 
 func run[T any](p *Page, a chromedp.Action[T]) (T, error) {
-	ctx, cancel := context.WithTimeout(p.ctx, p.patience)
+	ctx, cancel := context.WithTimeout(p.ctx, p.Patience)
 	defer cancel()
 	return chromedp.Run(ctx, a)
 }
