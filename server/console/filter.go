@@ -12,6 +12,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 // filter says which dead messages are meant. The words are those of rmq dead.
@@ -79,7 +80,7 @@ func (f filter) Words() (all []string) {
 		}
 	}
 	add(len(f.Picks) > 0, "the "+strconv.Itoa(len(f.Picks))+" that you have chosen")
-	add(f.Grouped && f.Group != "", "with the error “"+f.Group+"”")
+	add(f.Grouped && f.Group != "", "with the error “"+words.Legible(f.Group)+"”")
 	add(f.Grouped && f.Group == "", "of whose errors nothing is known")
 	add(f.Content != "", "with a content like “"+f.Content+"”")
 	add(f.Reason != "", "with “"+f.Reason+"” in the error")
