@@ -1,7 +1,10 @@
 package webtest
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -211,4 +214,27 @@ func TestStopARequeue(t *testing.T) {
 			t.Error("none is left")
 		}
 	})
+}
+
+// What is listed can be taken away as a file, with the filter of the page.
+func TestExport(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, servertest.Redis(t).Client(t))
+	s.rest()
+	at := s.console()
+	p := browser.Open(t, browser.View{})
+	for query, want := range map[string]int{"": taxDead + addressDead, "&reason=no+street": addressDead} {
+		p.Open(at + "dead?topic=orders" + query)
+		answer, err := http.Get(browser.Value[string](p, "document.querySelector('a[download]').href"))
+		must(t, err)
+		text, err := io.ReadAll(answer.Body)
+		must(t, errors.Join(err, answer.Body.Close()))
+		if lines := strings.Count(string(text), "\n"); answer.StatusCode != http.StatusOK || lines != want || !strings.HasPrefix(string(text), "{") {
+			t.Errorf("%s: %d, %d lines, and %d should be:\n%.300s", query, answer.StatusCode, lines, want, text)
+		}
+		if name := answer.Header.Get("Content-Disposition"); !strings.HasPrefix(name, "attachment") {
+			t.Errorf("%s: Content-Disposition %q", query, name)
+		}
+	}
+	p.Fine()
 }

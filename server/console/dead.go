@@ -24,7 +24,7 @@ type deadPage struct {
 	Partly  string // why not all were grouped
 	List    []deadRow
 	Jobs    []*job
-	Query   string // the filter, in addresses
+	Export  string // the address of the list as a file
 	Hides   bool
 }
 
@@ -67,7 +67,7 @@ func (c *Console) readReasons(f filter) func(context.Context) (any, error) {
 
 func (v *visit) loadDead() (any, error) {
 	f := v.filter()
-	p := &deadPage{Topic: f.Topic, Filter: f, Query: f.values().Encode(), Hides: v.cfg.HideContents, Jobs: v.jobs.of(f.Topic)}
+	p := &deadPage{Topic: f.Topic, Filter: f, Export: "export?" + f.values().Encode(), Hides: v.cfg.HideContents, Jobs: v.jobs.of(f.Topic)}
 	q, err := f.query(v.ctx, v.Console)
 	if err != nil {
 		return nil, err
