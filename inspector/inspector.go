@@ -28,6 +28,10 @@ type Config struct {
 	// Doctor what Redis has forgotten. Defaults to none; then a journal learns it when it
 	// is next compared with Redis.
 	Journal message.Journal
+
+	// HideContents leaves contents of messages out of the texts that say something of other messages too, as the checks of
+	// Doctor and what Explain says of a batch do. Fields named Content have them all the same. Defaults to false.
+	HideContents bool
 }
 
 // Topic is a topic as it is defined in Redis.

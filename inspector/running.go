@@ -26,7 +26,11 @@ type Running struct {
 
 	fence int64
 	has   func(content string) bool // surely one of them
+	hide  bool                      // texts do not name it
 }
+
+// Whole reports whether Content is all of it.
+func (r *Running) Whole() bool { return r.has(r.Content) }
 
 // running are the handlers that run for long at topics, the longest first.
 func (i *Inspector) running(ctx context.Context, topics []Topic) (map[string][]Running, error) {
@@ -38,7 +42,7 @@ func (i *Inspector) running(ctx context.Context, topics []Topic) (map[string][]R
 			if !ok { // of another program
 				continue
 			}
-			found[topic] = append(found[topic], Running{topic, r.Slot, r.Worker, r.Since, r.Timeout, r.Content, r.Count, r.Fence, r.Has})
+			found[topic] = append(found[topic], Running{topic, r.Slot, r.Worker, r.Since, r.Timeout, r.Content, r.Count, r.Fence, r.Has, i.cfg.HideContents})
 		}
 		slices.SortFunc(found[topic], func(a, b Running) int {
 			return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Slot, b.Slot), cmp.Compare(a.Worker, b.Worker))
@@ -59,6 +63,9 @@ func runningAt(all []Running, slot int, worker string, fence int64) *Running {
 // what says in words what the handler has.
 func (r *Running) what() string {
 	text := strconv.QuoteToGraphic(r.Content)
+	if r.hide {
+		text = "a message"
+	}
 	if r.Count > 1 {
 		text += fmt.Sprintf(" and %d more", r.Count-1)
 	}

@@ -49,6 +49,11 @@ func TestRunning(t *testing.T) {
 		if e := explain(t, i, "orders", "behind"); e.Flight != nil || len(e.WaitsFor) == 0 || !strings.Contains(e.WaitsFor[0], `; its handler has run "runs" for 2m10s`) {
 			t.Errorf("%+v", e)
 		}
+		hiding, err := New(rdb, Config{HideContents: true})
+		must(t, err)
+		if e := explain(t, hiding, "orders", "behind"); len(e.WaitsFor) == 0 || !strings.Contains(e.WaitsFor[0], "; its handler has run a message for 2m10s") {
+			t.Errorf("%+v", e)
+		}
 		noteRun(t, rdb, "orders", luascripts.Running{Slot: 5, Worker: "gone", Since: time.Now()}, "x")
 		zadd(t, rdb, luascripts.RunningKey("orders"), "of another program", time.Now().Add(time.Hour).UnixMilli())
 		workers, err := i.Workers(ctx)

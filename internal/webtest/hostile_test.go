@@ -117,6 +117,8 @@ func TestHostileContents(t *testing.T) {
 func TestHiddenContents(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, servertest.Redis(t).Client(t))
+	s.put(orders, rmq.FixedTime{Content: "who waits behind it?", At: time.Now(), SlotBasis: stuck})
+	s.awaitRun()
 	at := s.console(func(cfg *console.Config) { cfg.HideContents = true })
 	p := browser.Open(t, browser.View{})
 	contents := []string{stuck, flaky, "who hears me?", "price of item", "mail 1", "tax 1", "address 1", "order 1-"}
@@ -132,6 +134,8 @@ func TestHiddenContents(t *testing.T) {
 			}
 		}
 	})
+	p.Open(at + "message?topic=orders&content=who+waits+behind+it?")
+	p.WaitFor("main", "its handler has run a message for")
 	if looked < 10 {
 		t.Fatalf("only %d pages were looked at", looked) // a check of nothing finds nothing
 	}

@@ -44,13 +44,13 @@ type scene struct {
 
 // The topics of a scene.
 var (
-	orders  = rmq.Topic{Name: "orders", Kind: rmq.KindFixedTime, Slots: 16}        // something in each state
-	prices  = rmq.Topic{Name: "prices", Kind: rmq.KindRangeMerge, Slots: 4}        // merges
-	mail    = rmq.Topic{Name: "mail", Kind: rmq.KindPriority, Slots: 4}            // a part is paused
-	reports = rmq.Topic{Name: "reports", Kind: rmq.KindFixedTime, Slots: 1}        // recurring messages, limited
-	broken  = rmq.Topic{Name: "broken", Kind: rmq.KindFixedTime, Slots: 2}         // all fails
-	lonely  = rmq.Topic{Name: "lonely", Kind: rmq.KindFixedTime, Slots: 2}         // no worker listens
-	odd     = rmq.Topic{Name: `a&b <i>"c" ?#%`, Kind: rmq.KindFixedTime, Slots: 1} // a name that a page must escape
+	orders  = rmq.Topic{Name: "orders", Kind: rmq.KindFixedTime, Slots: 16}              // something in each state
+	prices  = rmq.Topic{Name: "prices", Kind: rmq.KindRangeMerge, Slots: 4, Notes: true} // merges
+	mail    = rmq.Topic{Name: "mail", Kind: rmq.KindPriority, Slots: 4}                  // a part is paused
+	reports = rmq.Topic{Name: "reports", Kind: rmq.KindFixedTime, Slots: 1}              // recurring messages, limited
+	broken  = rmq.Topic{Name: "broken", Kind: rmq.KindFixedTime, Slots: 2}               // all fails
+	lonely  = rmq.Topic{Name: "lonely", Kind: rmq.KindFixedTime, Slots: 2}               // no worker listens
+	odd     = rmq.Topic{Name: `a&b <i>"c" ?#%`, Kind: rmq.KindFixedTime, Slots: 1}       // a name that a page must escape
 )
 
 var allTopics = []rmq.Topic{orders, prices, mail, reports, broken, lonely, odd}

@@ -44,7 +44,7 @@ func New(cfg Config) (*Console, error) {
 	if cfg.Journal != nil {
 		journal = cfg.Journal
 	}
-	i, err := inspector.New(cfg.Redis, inspector.Config{Namespace: cfg.Namespace, Slots: cfg.Slots, Journal: journal})
+	i, err := inspector.New(cfg.Redis, inspector.Config{Namespace: cfg.Namespace, Slots: cfg.Slots, Journal: journal, HideContents: cfg.HideContents})
 	if err != nil {
 		return nil, fmt.Errorf("new console: %w", err)
 	}

@@ -1,17 +1,14 @@
 package console
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"html/template"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/internal/words"
 )
@@ -27,6 +24,7 @@ type inside struct {
 	slots  []inspector.Slot
 	ahead  []int // by aheadOf
 	policy inspector.Policy
+	merged inspector.Merged
 	missed []string
 }
 
@@ -48,6 +46,9 @@ func (c *Console) readTopic(name string) func(context.Context) (any, error) {
 		if x.policy, err = c.inspector.Policy(ctx, name); partial.Merge(err) != nil {
 			return nil, err
 		}
+		if x.merged, err = c.inspector.Merged(ctx, name); partial.Merge(err) != nil {
+			return nil, err
+		}
 		x.missed = missed(partial.Failures)
 		return &x, nil
 	}
@@ -64,6 +65,8 @@ type topicPage struct {
 	Late   time.Duration
 	Needs  []need
 	Spark  template.HTML
+	Merged inspector.Merged
+	Notes  bool // Merged is known
 	Ahead  []bucket
 	Timed  bool
 	Paused int
@@ -73,6 +76,8 @@ type topicPage struct {
 	Rows   []slotRow
 	Chosen int // slot; -1: none
 	Worker []workerTopicRow
+	Runs   []runRow
+	Gone   []goneRow
 	Missed []string
 }
 
@@ -81,26 +86,6 @@ type bucket struct {
 	Name  string
 	Count int
 	Part  int // of the largest, in percent
-}
-
-// mostCells are drawn. A topic may have 65,536 slots.
-const mostCells = 1024
-
-// cell is a slot on the map.
-type cell struct {
-	Index int
-	State string // one of the words of stateOf
-	Sign  string // that stands for it, without colours
-	Short string // how many messages
-	Words string // all of it in words
-}
-
-// slotRow is a slot in the table.
-type slotRow struct {
-	inspector.Slot
-	State string
-	Owner string
-	Since time.Duration // of the batch in flight
 }
 
 // workerTopicRow is a worker of the topic.
@@ -126,7 +111,8 @@ func (v *visit) loadTopic() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &topicPage{At: at, Name: name, Kind: x.topic.Kind.String(), Slots: x.topic.Slots, Timed: x.topic.Kind.Timed(), Missed: x.missed, Form: formOf(x.topic), Chosen: -1}
+	p := &topicPage{At: at, Name: name, Kind: x.topic.Kind.String(), Slots: x.topic.Slots, Timed: x.topic.Kind.Timed(), Missed: x.missed, Form: formOf(x.topic), Chosen: -1,
+		Merged: x.merged, Notes: x.topic.Notes}
 	for _, s := range x.slots {
 		p.add(s)
 	}
@@ -144,6 +130,8 @@ func (v *visit) loadTopic() (any, error) {
 			p.Worker = append(p.Worker, workerTopicRow{inspector.HolderName(w.ID), w.Taker, wire.Ranges(slots), len(slots), w.Probing[name], w.Leaving})
 		}
 	}
+	here := func(topic string) bool { return topic == name }
+	p.Runs, p.Gone = v.runsOf(all.workers, here), goneOf(all.gone, here)
 	for _, s := range all.stats {
 		if s.Topic.Name == name {
 			s.Counts, s.Overdue, s.Paused, s.Policy = p.Counts, p.Late, p.Paused, x.policy
@@ -172,57 +160,6 @@ func (p *topicPage) add(s inspector.Slot) {
 	p.Cells = append(p.Cells, cell{s.Index, state, sign, short(s.Waiting + s.Retrying), slotWords(s, state)})
 }
 
-// stateOf is what a slot does, and the sign for it on the map.
-func stateOf(s inspector.Slot) (state, sign string) {
-	switch {
-	case !s.Paused.IsZero():
-		return "paused", "‖"
-	case s.InFlight > 0:
-		return "busy", "▸"
-	case s.Overdue > longOverdue:
-		return "late", "!"
-	case s.Worker == "" && !s.Unseen && s.Due > 0:
-		return "alone", "?"
-	case s.Waiting+s.Retrying > 0:
-		return "waits", "·"
-	}
-	return "empty", ""
-}
-
-// slotWords says what a slot holds and does.
-func slotWords(s inspector.Slot, state string) string {
-	text := fmt.Sprintf("slot %d: %s waiting, %s due", s.Index, words.Grouped(s.Waiting+s.Retrying), words.Grouped(s.Due))
-	switch state {
-	case "paused":
-		text += ", paused " + humantime.Ago(time.Since(s.Paused))
-	case "busy":
-		text += fmt.Sprintf(", %s in flight at %s for %s", words.Grouped(s.InFlight), inspector.HolderName(s.Holder), humantime.Duration(time.Since(s.Since)))
-	case "late":
-		text += ", the oldest for " + humantime.Duration(s.Overdue)
-	case "alone":
-		text += ", no worker has it"
-	}
-	if s.Dead > 0 {
-		text += ", " + words.Grouped(s.Dead) + " dead"
-	}
-	return text
-}
-
-// short is a number in four characters at most: 999, 1.2k, 45k, 3M.
-func short(n int) string {
-	switch {
-	case n == 0:
-		return ""
-	case n < 1000:
-		return strconv.Itoa(n)
-	case n < 10_000:
-		return fmt.Sprintf("%d.%dk", n/1000, n%1000/100)
-	case n < 1_000_000:
-		return fmt.Sprintf("%dk", n/1000)
-	}
-	return fmt.Sprintf("%dM", n/1_000_000)
-}
-
 // bucketsOf is what becomes due when. What has a priority and no time is due now.
 func bucketsOf(c inspector.Counts, ahead []int) []bucket {
 	all := []bucket{{Name: "now", Count: c.Due}}
@@ -243,52 +180,6 @@ func bucketsOf(c inspector.Counts, ahead []int) []bucket {
 	return all
 }
 
-// mostRows of slots are in the table.
-const mostRows = 24
-
-// rowsOf are the slots that say most about what goes on, and the one that was asked for.
-func rowsOf(slots []inspector.Slot, chosen int) (rows []slotRow) {
-	weight := func(s inspector.Slot) int {
-		switch state, _ := stateOf(s); state {
-		case "late", "alone":
-			return 0
-		case "paused":
-			return 1
-		case "busy":
-			return 2
-		case "waits":
-			return 3
-		}
-		return 4
-	}
-	sorted := slices.Clone(slots)
-	slices.SortStableFunc(sorted, func(a, b inspector.Slot) int {
-		if pick := cmp.Compare(boolean(b.Index == chosen), boolean(a.Index == chosen)); pick != 0 {
-			return pick
-		}
-		return cmp.Or(weight(a)-weight(b), cmp.Compare(b.Overdue, a.Overdue), a.Since.Compare(b.Since), a.Index-b.Index)
-	})
-	for _, s := range sorted {
-		if len(rows) == mostRows || weight(s) == 4 && s.Dead == 0 && s.Index != chosen {
-			break
-		}
-		state, _ := stateOf(s)
-		r := slotRow{Slot: s, State: state, Owner: inspector.HolderName(s.Worker)}
-		if s.InFlight > 0 {
-			r.Since = time.Since(s.Since)
-		}
-		rows = append(rows, r)
-	}
-	return rows
-}
-
-func boolean(is bool) int {
-	if is {
-		return 1
-	}
-	return 0
-}
-
 // formOf is what is special about a topic.
 func formOf(t inspector.Topic) (words []string) {
 	if t.Literal {
@@ -301,4 +192,20 @@ func formOf(t inspector.Topic) (words []string) {
 		words = append(words, "shared by ZooKeeper")
 	}
 	return words
+}
+
+// PerMessage is how many sends a message stands for, of those that were looked at.
+func (p *topicPage) PerMessage() string {
+	return strconv.FormatFloat(float64(p.Merged.Sends)/float64(p.Merged.Messages), 'f', 1, 64)
+}
+
+// MergedWords says where that is from, or why it is not known.
+func (p *topicPage) MergedWords() string {
+	switch {
+	case !p.Notes:
+		return "How many sends merge into a message is known here of topics with Notes. The metric rmq_merged_total has it of all."
+	case p.Merged.Messages == 0:
+		return "No message waits into which sends have merged."
+	}
+	return fmt.Sprintf("%s merged into the %s looked at.", words.Count(p.Merged.Sends, "send"), words.Count(p.Merged.Messages, "message"))
 }

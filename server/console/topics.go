@@ -26,6 +26,7 @@ const (
 type overview struct {
 	stats   []inspector.Stats
 	workers []inspector.Worker
+	gone    []inspector.Vanished
 	unread  []string // topics whose definition cannot be read
 	missed  []string // what could not be looked at
 }
@@ -53,6 +54,10 @@ func (c *Console) readTopics(ctx context.Context) (any, error) {
 		all.stats = append(all.stats, s)
 	}
 	all.workers, err = c.inspector.Workers(ctx)
+	if err := partial.Merge(err); err != nil {
+		return nil, err
+	}
+	all.gone, err = c.inspector.Vanished(ctx)
 	if err := partial.Merge(err); err != nil {
 		return nil, err
 	}

@@ -19,7 +19,8 @@ var functions = template.FuncMap{
 	"grouped": words.Grouped, "count": words.Count, "span": humantime.Duration, "rate": humantime.Rate, "moment": moment, "stamp": stamp,
 	"text": words.Legible, "spark": spark, "holder": inspector.HolderName, "sentence": sentence,
 	"brief": brief, "at100": func(n int) string { return humantime.Duration(max(time.Second, time.Duration(n)*10*time.Millisecond)) },
-	"ago": func(t time.Time) string { return humantime.Ago(time.Since(t)) },
+	"since": func(t time.Time) string { return humantime.Duration(time.Since(t)) },
+	"ago":   func(t time.Time) string { return humantime.Ago(time.Since(t)) },
 }
 
 // moment is a time as all who read the page understand it, wherever they are.

@@ -21,15 +21,39 @@ type workerTopic struct {
 	Name    string
 	Slots   string // 0-3, 7
 	Count   int
+	Has     string // the slots that it still has, where these are others
 	Probing time.Time
+}
+
+// runRow is a handler that has run for long.
+type runRow struct {
+	inspector.Running
+	Name  string // of the worker
+	Shown string // what it handles
+	Link  string // to that; empty: it is not known whole
+	More  int    // messages that it handles beside that
+	Ran   time.Duration
+	Over  bool // longer than its Timeout
+}
+
+// goneRow is a worker that vanished.
+type goneRow struct {
+	Name   string
+	Until  time.Time
+	Topics []string
 }
 
 // workersPage is who works.
 type workersPage struct {
 	At      time.Time
 	Workers []workerRow
+	Runs    []runRow
+	Gone    []goneRow
 	Missed  []string
 }
+
+// mostNamed handlers that run for long are on the page, the longest first, and as many workers that vanished.
+const mostNamed = 20
 
 func (v *visit) loadWorkers() (any, error) {
 	all, at, err := v.overview()
@@ -41,7 +65,12 @@ func (v *visit) loadWorkers() (any, error) {
 		r := workerRow{Worker: w, Name: inspector.HolderName(w.ID)}
 		for topic, slots := range w.Assigned {
 			if v.looksAt(topic) {
-				r.Topics = append(r.Topics, workerTopic{topic, wire.Ranges(slots), len(slots), w.Probing[topic]})
+				r.Topics = append(r.Topics, workerTopic{topic, wire.Ranges(slots), len(slots), hasStill(w, topic), w.Probing[topic]})
+			}
+		}
+		for topic := range w.Held { // it may still have some that are no longer assigned to it
+			if _, both := w.Assigned[topic]; !both && v.looksAt(topic) {
+				r.Topics = append(r.Topics, workerTopic{Name: topic, Has: hasStill(w, topic)})
 			}
 		}
 		if len(r.Topics) == 0 && len(w.Assigned) > 0 {
@@ -50,5 +79,53 @@ func (v *visit) loadWorkers() (any, error) {
 		slices.SortFunc(r.Topics, func(a, b workerTopic) int { return cmp.Compare(a.Name, b.Name) })
 		p.Workers = append(p.Workers, r)
 	}
+	p.Runs = v.runsOf(all.workers, v.looksAt)
+	p.Gone = goneOf(all.gone, v.looksAt)
 	return p, nil
+}
+
+// hasStill are the slots of a topic that a worker says it has, if these are not the ones that are assigned to it.
+func hasStill(w inspector.Worker, topic string) string {
+	switch {
+	case w.Held == nil || slices.Equal(w.Held[topic], w.Assigned[topic]):
+		return ""
+	case len(w.Held[topic]) == 0:
+		return "none"
+	}
+	return wire.Ranges(w.Held[topic])
+}
+
+// runsOf are the handlers that have run for longest at some topics.
+func (v *visit) runsOf(workers []inspector.Worker, at func(topic string) bool) (rows []runRow) {
+	var all []inspector.Running
+	for _, w := range workers {
+		for _, r := range w.Running {
+			if at(r.Topic) {
+				all = append(all, r)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b inspector.Running) int { return a.Since.Compare(b.Since) })
+	for _, r := range all[:min(mostNamed, len(all))] {
+		row := runRow{Running: r, Name: inspector.HolderName(r.Worker), More: r.Count - 1, Ran: time.Since(r.Since)}
+		row.Over = row.Ran > r.Timeout
+		if r.Whole() {
+			row.Shown, row.Link = v.shown(r.Content), v.linkOf(r.Topic, inspector.Entry{Content: r.Content, Slot: r.Slot, State: inspector.InFlight})
+		} else if !v.cfg.HideContents {
+			row.Shown = v.shown(r.Content) + "…"
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// goneOf are the workers that vanished from some topics, the latest first.
+func goneOf(all []inspector.Vanished, at func(topic string) bool) (rows []goneRow) {
+	for _, g := range all {
+		topics := slices.DeleteFunc(slices.Clone(g.Topics), func(topic string) bool { return !at(topic) })
+		if len(topics) > 0 && len(rows) < mostNamed {
+			rows = append(rows, goneRow{inspector.HolderName(g.Worker), g.Until, topics})
+		}
+	}
+	return rows
 }

@@ -1,0 +1,132 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/words"
+)
+
+// The map of a topic's slots, and the table below it.
+
+// mostCells are drawn. A topic may have 65,536 slots.
+const mostCells = 1024
+
+// cell is a slot on the map.
+type cell struct {
+	Index int
+	State string // one of the words of stateOf
+	Sign  string // that stands for it, without colours
+	Short string // how many messages
+	Words string // all of it in words
+}
+
+// slotRow is a slot in the table.
+type slotRow struct {
+	inspector.Slot
+	State string
+	Owner string
+	Since time.Duration // of the batch in flight
+}
+
+// stateOf is what a slot does, and the sign for it on the map.
+func stateOf(s inspector.Slot) (state, sign string) {
+	switch {
+	case !s.Paused.IsZero():
+		return "paused", "‖"
+	case s.InFlight > 0:
+		return "busy", "▸"
+	case s.Overdue > longOverdue:
+		return "late", "!"
+	case s.Worker == "" && !s.Unseen && s.Due > 0:
+		return "alone", "?"
+	case s.Waiting+s.Retrying > 0:
+		return "waits", "·"
+	}
+	return "empty", ""
+}
+
+// slotWords says what a slot holds and does.
+func slotWords(s inspector.Slot, state string) string {
+	text := fmt.Sprintf("slot %d: %s waiting, %s due", s.Index, words.Grouped(s.Waiting+s.Retrying), words.Grouped(s.Due))
+	switch state {
+	case "paused":
+		text += ", paused " + humantime.Ago(time.Since(s.Paused))
+	case "busy":
+		text += fmt.Sprintf(", %s in flight at %s for %s", words.Grouped(s.InFlight), inspector.HolderName(s.Holder), humantime.Duration(time.Since(s.Since)))
+	case "late":
+		text += ", the oldest for " + humantime.Duration(s.Overdue)
+	case "alone":
+		text += ", no worker has it"
+	}
+	if s.Dead > 0 {
+		text += ", " + words.Grouped(s.Dead) + " dead"
+	}
+	return text
+}
+
+// short is a number in four characters at most: 999, 1.2k, 45k, 3M.
+func short(n int) string {
+	switch {
+	case n == 0:
+		return ""
+	case n < 1000:
+		return strconv.Itoa(n)
+	case n < 10_000:
+		return fmt.Sprintf("%d.%dk", n/1000, n%1000/100)
+	case n < 1_000_000:
+		return fmt.Sprintf("%dk", n/1000)
+	}
+	return fmt.Sprintf("%dM", n/1_000_000)
+}
+
+// mostRows of slots are in the table.
+const mostRows = 24
+
+// rowsOf are the slots that say most about what goes on, and the one that was asked for.
+func rowsOf(slots []inspector.Slot, chosen int) (rows []slotRow) {
+	weight := func(s inspector.Slot) int {
+		switch state, _ := stateOf(s); state {
+		case "late", "alone":
+			return 0
+		case "paused":
+			return 1
+		case "busy":
+			return 2
+		case "waits":
+			return 3
+		}
+		return 4
+	}
+	sorted := slices.Clone(slots)
+	slices.SortStableFunc(sorted, func(a, b inspector.Slot) int {
+		if pick := cmp.Compare(boolean(b.Index == chosen), boolean(a.Index == chosen)); pick != 0 {
+			return pick
+		}
+		return cmp.Or(weight(a)-weight(b), cmp.Compare(b.Overdue, a.Overdue), a.Since.Compare(b.Since), a.Index-b.Index)
+	})
+	for _, s := range sorted {
+		if len(rows) == mostRows || weight(s) == 4 && s.Dead == 0 && s.Index != chosen {
+			break
+		}
+		state, _ := stateOf(s)
+		r := slotRow{Slot: s, State: state, Owner: inspector.HolderName(s.Worker)}
+		if s.InFlight > 0 {
+			r.Since = time.Since(s.Since)
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+func boolean(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
