@@ -8,13 +8,14 @@ import (
 
 // collector reads what pages show: each subject once for all who watch it, and so slowly that Redis spends at most a
 // hundredth of its time on it. How long a reading took is the most that it can have cost a server. After it there is
-// a rest of 99 times as long, in which nothing is read, but a subject that was never read before, and what someone
-// has just changed: people do not wait for these. Their time is added to the rest.
+// a rest of 99 times as long, in which nothing is read, but a subject that was never read before, what a person
+// asks for, and what is looked at after someone changed something: people do not wait for these. Their time is added to the rest.
 type collector struct {
 	mu       sync.Mutex
 	subjects map[string]*subject // by name
 	watches  map[*watch]bool
 	rest     time.Time     // until then
+	acted    time.Time     // when someone changed something here: what was read before is not shown to who asks
 	changed  chan struct{} // has an element if there may be another subject to read
 	now      func() time.Time
 }
@@ -36,6 +37,7 @@ type subject struct {
 	due   time.Time     // not before
 	asked time.Time     // the last time someone wanted it
 	busy  chan struct{} // closed when the reading that is under way is over; nil: none is
+	begun time.Time     // when that has begun
 }
 
 // reading is what was read of a subject.
@@ -131,7 +133,7 @@ func (c *collector) next() (begun *subject, busy chan struct{}, wait time.Durati
 	if wait = first.Sub(now); wait > 0 {
 		return nil, nil, wait
 	}
-	return begun, begun.begin(), 0
+	return begun, begun.begin(now), 0
 }
 
 func (c *collector) watched(name string) bool {
@@ -143,7 +145,8 @@ func (c *collector) watched(name string) bool {
 	return false
 }
 
-// get is what is known of a subject. It is read first if it never was, or if it is due, or with fresh.
+// get is what is known of a subject. It is read first if it never was, or if it is due, or was read before someone
+// changed something, or with fresh.
 func (c *collector) get(ctx context.Context, name string, fresh bool, read func(context.Context) (any, error)) reading {
 	c.mu.Lock()
 	s, now := c.subjects[name], c.now()
@@ -153,10 +156,10 @@ func (c *collector) get(ctx context.Context, name string, fresh bool, read func(
 	}
 	s.asked = now
 	switch {
-	case !fresh && !s.got.tried.IsZero() && (now.Before(s.due) || now.Before(c.rest)):
+	case !fresh && !s.got.tried.IsZero() && !s.got.began.Before(c.acted) && (now.Before(s.due) || now.Before(c.rest)):
 		defer c.mu.Unlock()
 		return s.got
-	case s.busy != nil && !fresh:
+	case s.busy != nil && !fresh && !s.begun.Before(c.acted):
 		busy := s.busy
 		c.mu.Unlock()
 		select {
@@ -168,14 +171,14 @@ func (c *collector) get(ctx context.Context, name string, fresh bool, read func(
 		defer c.mu.Unlock()
 		return s.got
 	}
-	busy := s.begin()
+	busy := s.begin(now)
 	c.mu.Unlock()
 	return c.read(context.WithoutCancel(ctx), s, busy) // others may wait for it
 }
 
 // begin has others wait for a reading. The collector is locked.
-func (s *subject) begin() chan struct{} {
-	s.busy = make(chan struct{})
+func (s *subject) begin(now time.Time) chan struct{} {
+	s.busy, s.begun = make(chan struct{}), now
 	return s.busy
 }
 
@@ -222,6 +225,13 @@ func (c *collector) watch(names map[string]bool) (w *watch, stop func()) {
 		defer c.mu.Unlock()
 		delete(c.watches, w)
 	}
+}
+
+// act lets it know that someone has changed something.
+func (c *collector) act() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.acted = c.now()
 }
 
 // viewers is how many streams there are.

@@ -153,6 +153,44 @@ func TestTogether(t *testing.T) {
 	}
 }
 
+// What was read before someone changed something is not shown to who asks after that, and is read once for all of them.
+func TestAct(t *testing.T) {
+	t.Parallel()
+	m := newMoved()
+	m.took = time.Second
+	for range 2 {
+		m.get(context.Background(), "a", false, m.read)
+	}
+	m.now = m.now.Add(time.Second)
+	m.act()
+	for range 2 {
+		if got := m.get(context.Background(), "a", false, m.read); got.value != 2 {
+			t.Errorf("%+v is what was known before", got)
+		}
+	}
+
+	old, on := make(chan struct{}), make(chan struct{})
+	c := newCollector()
+	var all sync.WaitGroup
+	all.Go(func() {
+		c.get(context.Background(), "a", false, func(context.Context) (any, error) {
+			close(old)
+			<-on
+			return "old", nil
+		})
+	})
+	<-old
+	c.act()
+	c.mu.Lock()
+	c.subjects["a"].read = func(context.Context) (any, error) { return "new", nil }
+	c.mu.Unlock()
+	if got := c.get(context.Background(), "a", false, nil); got.value != "new" {
+		t.Errorf("%+v had begun before", got)
+	}
+	close(on)
+	all.Wait()
+}
+
 // However many begin a reading of one subject at the same time, each ends its own, and what began last counts.
 func TestFreshTogether(t *testing.T) {
 	t.Parallel()
@@ -173,7 +211,7 @@ func TestFreshTogether(t *testing.T) {
 		return "old", nil
 	}}
 	m.subjects["a"] = s
-	if got := m.collector.read(context.Background(), s, s.begin()); got.value != "new" {
+	if got := m.collector.read(context.Background(), s, s.begin(m.now)); got.value != "new" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -118,6 +118,7 @@ func (v *visit) serve() error {
 			if err := v.mayAct(v.param("topic")); err != nil {
 				return err
 			}
+			defer v.collector.act()
 		}
 		return p.post(v)
 	}

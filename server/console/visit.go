@@ -31,7 +31,7 @@ type visit struct {
 	over   bool // it was answered
 
 	subjects map[string]bool // that the page shows, for its stream
-	fresh    bool            // something was changed just now: read, whatever is known
+	fresh    bool            // read, whatever is known
 	problem  string          // what could not be read
 	still    bool            // the page has no stream
 }
@@ -41,6 +41,7 @@ type page struct {
 	title string
 	load  func(*visit) (any, error) // what it shows
 	live  bool                      // it changes while it is open
+	asks  bool                      // who opens it asks for one thing, which is read then, whatever it costs
 	post  func(*visit) error        // changes something; nil: there is nothing to change
 	acts  bool                      // post needs the right to act
 	text  *template.Template
@@ -77,7 +78,7 @@ func (v *visit) values() url.Values {
 
 // show answers with a page.
 func (v *visit) show(p *page) error {
-	v.fresh = v.param("done") != ""
+	v.fresh = p.asks || v.param("done") != ""
 	body, err := p.load(v)
 	if err != nil {
 		return err
