@@ -79,7 +79,8 @@ func (f filter) Words() (all []string) {
 			all = append(all, text)
 		}
 	}
-	add(len(f.Picks) > 0, "the "+strconv.Itoa(len(f.Picks))+" that you have chosen")
+	add(len(f.Picks) == 1, "the one that you have chosen")
+	add(len(f.Picks) > 1, "the "+strconv.Itoa(len(f.Picks))+" that you have chosen")
 	add(f.Grouped && f.Group != "", "with the error “"+words.Legible(f.Group)+"”")
 	add(f.Grouped && f.Group == "", "of whose errors nothing is known")
 	add(f.Content != "", "with a content like “"+f.Content+"”")
@@ -143,6 +144,14 @@ func (f filter) query(ctx context.Context, c *Console) (q inspector.DeadQuery, e
 		}
 	}
 	return f.picked(q)
+}
+
+// patternOf is for contents of which a person knows only a part, or has written a pattern already.
+func patternOf(part string) string {
+	if strings.Contains(part, "*") {
+		return part
+	}
+	return "*" + strings.NewReplacer(`\`, `\\`, "?", `\?`, "[", `\[`).Replace(part) + "*"
 }
 
 // picked narrows a query to single messages.

@@ -28,6 +28,7 @@ type job struct {
 	What   string // requeue or delete
 	Topic  string
 	Filter []string // in words
+	Of     string   // the address of the message, if one was chosen
 	Who    string
 	Total  int // messages that are meant
 	Rate   float64
@@ -109,6 +110,7 @@ func (v *visit) begin(j *job, run func(context.Context, *job) (string, error)) (
 	v.running.Go(func() {
 		defer j.cancel()
 		text, err := run(ctx, j)
+		v.collector.act()
 		j.end(text, err)
 		who.note(j.What+" ends: "+text, j.Topic, j.State().Done, err)
 	})

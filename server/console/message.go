@@ -89,6 +89,7 @@ type messagePage struct {
 	Fields  map[string]string
 	Timed   bool // its topic has times, and no priorities
 	Link    string
+	Part    string // a pattern for contents that contain it; empty: it was found, or is not to stand in an address
 }
 
 // place is what is known of it in a slot.
@@ -161,6 +162,9 @@ func (v *visit) loadMessage() (any, error) {
 		}
 	}
 	p.Fields, p.Link = v.fieldsOf(e), v.linkOf(topic, e)
+	if len(d.places) == 0 && !v.cfg.HideContents && len(content) <= longestNamed {
+		p.Part = patternOf(content)
+	}
 	return p, nil
 }
 

@@ -40,7 +40,7 @@ func (v *visit) doRequeue() error {
 	if err != nil {
 		return err
 	}
-	j, err := v.begin(&job{ID: v.param("key"), What: "requeue", Topic: f.Topic, Total: total, Rate: o.Rate, Filter: f.Words()}, func(ctx context.Context, j *job) (string, error) {
+	j, err := v.begin(&job{ID: v.param("key"), What: "requeue", Topic: f.Topic, Total: total, Rate: o.Rate, Filter: f.Words(), Of: v.pageOfPick(f, q)}, func(ctx context.Context, j *job) (string, error) {
 		o.Progress = func(r inspector.Requeued) { j.show(requeuedSoFar(r)) }
 		done, err := v.inspector.DeadRequeue(ctx, f.Topic, q, o)
 		j.show(requeuedSoFar(done))
@@ -50,6 +50,20 @@ func (v *visit) doRequeue() error {
 		return err
 	}
 	return v.toJob(j)
+}
+
+// pageOfPick is the address of the message, if one was chosen: whoever has it delivered again wants to see what becomes of it.
+func (v *visit) pageOfPick(f filter, q inspector.DeadQuery) string {
+	if len(f.Picks) != 1 || v.cfg.HideContents {
+		return "" // what is known by its hash cannot be found once it is done
+	}
+	for e, err := range v.inspector.Dead(v.ctx, f.Topic, q) {
+		if err == nil && len(e.Content) <= longestNamed {
+			return v.linkOf(f.Topic, e)
+		}
+		break
+	}
+	return ""
 }
 
 func requeuedSoFar(r inspector.Requeued) int {
