@@ -128,13 +128,11 @@ func (w *walker) whyAreTheyDead() {
 // whereIsTheOrder: the customer has said only its number.
 func (w *walker) whereIsTheOrder() {
 	w.t.Helper()
-	w.follows("Overview")
+	w.follows("Topics")
 	w.fills("Where is message", "4711")
 	w.follows("Find")
-	w.reads("main", "It is not here", "sent with another content")
-	w.reads("main", "Is this only a part of its content?")
-	w.follows("dead")
-	w.reads("h1", "1 dead message that fits")
+	w.reads("main", "No message has that as its whole content", "in 2 topics")
+	w.reads("main tbody tr", "dead", "orders")
 	w.follows(nighttest.Poison)
 	w.reads("h1", "Where is it?")
 	w.reads(".content", nighttest.Poison)

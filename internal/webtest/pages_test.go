@@ -72,6 +72,9 @@ func TestPages(t *testing.T) {
 			p := browser.Open(t, v)
 			if i == 0 {
 				all = walk(t, p, at, func(address string) { check(p, address) })
+				for _, text := range []string{"order", "in none of them"} { // what a form leads to
+					all = append(all, at+"find?content="+url.QueryEscape(text))
+				}
 				kinds := map[string]bool{}
 				for _, address := range all {
 					kinds[kindOf(address)] = true
@@ -91,7 +94,7 @@ func TestPages(t *testing.T) {
 }
 
 // pages are all that links lead to.
-var pages = []string{"/", "dead", "delete", "doctor", "message", "messages", "recurring", "requeue", "topic", "workers"}
+var pages = []string{"/", "dead", "delete", "doctor", "find", "message", "messages", "recurring", "requeue", "topic", "workers"}
 
 // keep keeps a picture of the page that is open in the folder RMQ_SCREENSHOTS, if that is set.
 func keep(t *testing.T, p *browser.Page, address string) {

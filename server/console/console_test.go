@@ -50,9 +50,14 @@ func get(t *testing.T, address string) (int, string) {
 	res, err := http.Get(address)
 	must(t, err)
 	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
+	return res.StatusCode, textOf(t, res.Body)
+}
+
+func textOf(t *testing.T, r io.Reader) string {
+	t.Helper()
+	text, err := io.ReadAll(r)
 	must(t, err)
-	return res.StatusCode, string(text)
+	return string(text)
 }
 
 func TestPages(t *testing.T) {

@@ -146,14 +146,6 @@ func (f filter) query(ctx context.Context, c *Console) (q inspector.DeadQuery, e
 	return f.picked(q)
 }
 
-// patternOf is for contents of which a person knows only a part, or has written a pattern already.
-func patternOf(part string) string {
-	if strings.Contains(part, "*") {
-		return part
-	}
-	return "*" + strings.NewReplacer(`\`, `\\`, "?", `\?`, "[", `\[`).Replace(part) + "*"
-}
-
 // picked narrows a query to single messages.
 func (f filter) picked(q inspector.DeadQuery) (inspector.DeadQuery, error) {
 	if len(f.Picks) == 0 {

@@ -89,7 +89,7 @@ type messagePage struct {
 	Fields  map[string]string
 	Timed   bool // its topic has times, and no priorities
 	Link    string
-	Part    string // a pattern for contents that contain it; empty: it was found, or is not to stand in an address
+	Part    string // where contents are looked for that contain it; empty: it was found, or is not to stand in an address
 }
 
 // place is what is known of it in a slot.
@@ -139,15 +139,9 @@ func (v *visit) loadMessage() (any, error) {
 		}
 		here := place{Slot: x.Slot, Lines: style.Of(x), Waits: x.Waiting != nil || x.Retry != nil, Dead: x.Dead != nil}
 		e.Slot, p.Timed = x.Slot, x.Topic.Kind.Timed()
-		switch {
-		case x.Dead != nil:
-			e.State, here.Pick = inspector.Dead, pickOf(*x.Dead)
-		case x.Waiting != nil:
-			e.State = inspector.Waiting
-		case x.Retry != nil:
-			e.State = inspector.Retrying
-		case x.Flight != nil:
-			e.State = inspector.InFlight
+		e.State = stateIn(x)
+		if x.Dead != nil {
+			here.Pick = pickOf(*x.Dead)
 		}
 		for _, r := range d.past {
 			if r.in.Slot == x.Slot {
@@ -162,8 +156,8 @@ func (v *visit) loadMessage() (any, error) {
 		}
 	}
 	p.Fields, p.Link = v.fieldsOf(e), v.linkOf(topic, e)
-	if len(d.places) == 0 && !v.cfg.HideContents && len(content) <= longestNamed {
-		p.Part = patternOf(content)
+	if len(d.places) == 0 && len(d.past) == 0 && !v.cfg.HideContents && len(content) <= longestNamed {
+		p.Part = "find?" + url.Values{"topic": {topic}, "content": {content}}.Encode()
 	}
 	return p, nil
 }

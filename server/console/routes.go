@@ -8,6 +8,7 @@ func (c *Console) allPages() map[string]*page {
 		"workers":   {title: "Workers", load: (*visit).loadWorkers, live: true, text: pageOf("workers")},
 		"doctor":    {title: "Doctor", load: (*visit).loadDoctor, text: pageOf("doctor")},
 		"message":   {title: "Message", load: (*visit).loadMessage, live: true, asks: true, post: (*visit).askByForm, text: pageOf("message")},
+		"find":      {title: "Find a message", load: (*visit).loadFind, post: (*visit).askByForm, text: pageOf("find")},
 		"messages":  {title: "Messages", load: (*visit).loadMessages, text: pageOf("messages")},
 		"dead":      {title: "Dead messages", load: (*visit).loadDead, asks: true, text: pageOf("dead")},
 		"requeue":   {title: "Requeue dead messages", load: (*visit).loadRequeue, post: (*visit).doRequeue, acts: true, text: pageOf("requeue")},

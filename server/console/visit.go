@@ -80,7 +80,7 @@ func (v *visit) values() url.Values {
 func (v *visit) show(p *page) error {
 	v.fresh = p.asks || v.param("done") != ""
 	body, err := p.load(v)
-	if err != nil {
+	if err != nil || v.over {
 		return err
 	}
 	return v.showBody(p, body)
@@ -129,6 +129,11 @@ func (v *visit) goTo(page string, q url.Values) error {
 	if len(q) > 0 {
 		page += "?" + q.Encode()
 	}
+	return v.redirect(page)
+}
+
+// redirect leads the browser to an address.
+func (v *visit) redirect(page string) error {
 	v.w.Header().Set("Location", cmp.Or(page, "./")) // relative: what stands before it is not known
 	v.w.WriteHeader(http.StatusSeeOther)
 	return nil

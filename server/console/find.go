@@ -1,0 +1,185 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/words"
+)
+
+// Where is a message, for those who do not know its topic, or only a part of its content?
+
+const (
+	mostAsked   = 16_384 // slots, of all topics together, are asked for a whole content
+	mostOfState = 2_000  // messages of a topic in one state are compared with a part of one
+	mostFound   = 50     // are on the page
+)
+
+// findPage is what was found.
+type findPage struct {
+	Text   string
+	Where  string // the topics that were looked at, in words
+	Rows   []foundRow
+	Part   bool     // the text is a part of their contents
+	Missed []string // what was not looked at
+}
+
+// foundRow is a message that was found.
+type foundRow struct {
+	Topic, Shown, Link, State string
+}
+
+// search is one that is under way.
+type search struct {
+	*visit
+	ctx    context.Context
+	text   string
+	topics []inspector.Topic
+	page   findPage
+	failed inspector.PartialError
+}
+
+// loadFind looks for a message whose whole content is given: if there is one, its page is shown. If there is none, it
+// looks for messages whose contents have that as a part.
+func (v *visit) loadFind() (any, error) {
+	text, err := v.content()
+	if err != nil {
+		return nil, err
+	}
+	s := &search{visit: v, text: text, page: findPage{Text: v.shown(text)}}
+	var cancel context.CancelFunc
+	s.ctx, cancel = context.WithTimeout(v.ctx, v.answerWithin*2/3)
+	defer cancel()
+	if err := s.choose(); err != nil {
+		return nil, err
+	}
+	err = s.whole()
+	if err == nil && len(s.page.Rows) == 0 && v.cfg.Journal != nil && !v.cfg.HideContents {
+		err = s.remembered()
+	}
+	if err == nil && len(s.page.Rows) == 0 && !v.cfg.HideContents { // who may not see contents may not guess them either
+		s.page.Part = true
+		err = s.part()
+	}
+	if err != nil && (s.ctx.Err() == nil || v.ctx.Err() != nil) {
+		return nil, err
+	}
+	if err != nil {
+		s.missed("the time was over before all was looked at: ask at the page of a topic")
+	}
+	s.missed(missed(s.failed.Failures)...)
+	if len(s.page.Rows) == 1 && !s.page.Part {
+		v.over = true
+		return nil, v.redirect(s.page.Rows[0].Link)
+	}
+	return &s.page, nil
+}
+
+func (s *search) missed(lines ...string) { s.page.Missed = append(s.page.Missed, lines...) }
+
+// choose chooses the topic that is named, or all that who asks may look at.
+func (s *search) choose() error {
+	name := s.param("topic")
+	if name != "" {
+		t, err := s.inspector.Topic(s.ctx, name)
+		s.topics, s.page.Where = []inspector.Topic{t}, "topic "+words.Legible(name)
+		return err
+	}
+	all, err := s.inspector.Topics(s.ctx)
+	if err := s.failed.Merge(err); err != nil {
+		return err
+	}
+	for _, t := range all {
+		if s.looksAt(t.Name) && t.Slots > 0 {
+			s.topics = append(s.topics, t)
+		}
+	}
+	s.page.Where = words.Count(len(s.topics), "topic")
+	return nil
+}
+
+// found adds a row, unless there are enough.
+func (s *search) found(topic, state string, e inspector.Entry) {
+	if len(s.page.Rows) < mostFound {
+		s.page.Rows = append(s.page.Rows, foundRow{topic, s.shown(e.Content), s.linkOf(topic, e), state})
+	}
+}
+
+// whole asks all slots for the content.
+func (s *search) whole() error {
+	slots := 0
+	for n, t := range s.topics {
+		if slots += t.Slots; slots > mostAsked && n > 0 {
+			s.missed(words.Count(len(s.topics)-n, "topic") + " more, which have too many slots to ask all of them: open the topic, and ask there")
+			s.topics = s.topics[:n]
+			return nil
+		}
+		places, err := s.inspector.Explain(s.ctx, t.Name, s.text, "")
+		if err := s.failed.Merge(err); err != nil && !errors.Is(err, inspector.ErrUnknownTopic) {
+			return err
+		}
+		if len(places) > 0 {
+			e := inspector.Entry{Content: s.text, Slot: places[0].Slot, State: stateIn(places[0])}
+			s.found(t.Name, string(e.State), e)
+		}
+	}
+	return nil
+}
+
+// stateIn is where a message is, of several places the one that needs someone most.
+func stateIn(x inspector.Explanation) inspector.State {
+	switch {
+	case x.Dead != nil:
+		return inspector.Dead
+	case x.Waiting != nil:
+		return inspector.Waiting
+	case x.Retry != nil:
+		return inspector.Retrying
+	}
+	return inspector.InFlight
+}
+
+// remembered asks the journal, which knows what Redis does not have any more.
+func (s *search) remembered() error {
+	for _, t := range s.topics {
+		past, err := s.remember(s.ctx, t.Name, s.text)
+		if err != nil {
+			return err
+		}
+		if len(past) > 0 {
+			s.found(t.Name, "over", inspector.Entry{Content: s.text, Slot: past[0].in.Slot})
+		}
+	}
+	return nil
+}
+
+// part compares contents with the text.
+func (s *search) part() error {
+	more := false
+	for _, t := range s.topics {
+		for _, state := range []inspector.State{inspector.Dead, inspector.Retrying, inspector.InFlight, inspector.Waiting} {
+			seen := 0
+			for e, err := range s.inspector.Peek(s.ctx, t.Name, state, nil, mostOfState) {
+				if err := s.failed.Merge(err); err != nil {
+					if errors.Is(err, inspector.ErrUnknownTopic) {
+						break
+					}
+					return err
+				}
+				if seen++; strings.Contains(e.Content, s.text) {
+					s.found(t.Name, string(state), e)
+				}
+			}
+			more = more || seen == mostOfState
+		}
+		if len(s.page.Rows) == mostFound {
+			break
+		}
+	}
+	if more {
+		s.missed("what stands behind the first " + words.Grouped(mostOfState) + " messages of a topic that wait, are retried or are dead")
+	}
+	return nil
+}
