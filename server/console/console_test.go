@@ -8,7 +8,9 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
@@ -118,4 +120,9 @@ func TestRefuses(t *testing.T) {
 	if res.StatusCode != 403 {
 		t.Error(res.Status)
 	}
+}
+
+// z is a member of a sorted set, with a time.
+func z(member string, at time.Time) redis.Z {
+	return redis.Z{Score: float64(at.UnixMilli()), Member: member}
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -51,7 +50,7 @@ func TestFind(t *testing.T) {
 	sendTo(t, s, "mails", "mail to ann", "mail to bob", "order 1 is shipped", "same")
 	sendTo(t, s, "sms", "same")
 	k := luascripts.KeysOf("mails", 3)
-	must(t, s.Client(t).ZAdd(ctx, k.Dead, redis.Z{Score: float64(time.Now().UnixMilli()), Member: "mail to cid"}).Err())
+	must(t, s.Client(t).ZAdd(ctx, k.Dead, z("mail to cid", time.Now())).Err())
 	for _, c := range []struct {
 		text, topic, page string
 		has, lacks        []string

@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"html/template"
 	"net/url"
@@ -29,6 +28,9 @@ type overview struct {
 	gone    []inspector.Vanished
 	unread  []string // topics whose definition cannot be read
 	missed  []string // what could not be looked at
+
+	uncounted int       // topics whose turn has not come yet
+	oldest    time.Time // count of a topic
 }
 
 // readTopics counts all topics, and looks for those who work at them.
@@ -42,17 +44,15 @@ func (c *Console) readTopics(ctx context.Context) (any, error) {
 	for _, t := range topics {
 		if t.Slots == 0 {
 			all.unread = append(all.unread, t.Name)
-			continue
 		}
-		s, err := c.inspector.Stats(ctx, t.Name)
-		switch err := partial.Merge(err); {
-		case errors.Is(err, inspector.ErrUnknownTopic): // it was deleted just now
-			continue
-		case err != nil:
-			return nil, err
-		}
-		all.stats = append(all.stats, s)
 	}
+	topics = slices.DeleteFunc(topics, func(t inspector.Topic) bool { return t.Slots == 0 })
+	if err := c.census.count(ctx, c.inspector, topics); err != nil {
+		return nil, err
+	}
+	var missing []inspector.Failed
+	all.stats, missing, all.uncounted, all.oldest = c.census.of(topics)
+	_ = partial.Merge(&inspector.PartialError{Failures: missing}) // it is one
 	all.workers, err = c.inspector.Workers(ctx)
 	if err := partial.Merge(err); err != nil {
 		return nil, err
@@ -94,6 +94,7 @@ type topicRow struct {
 	State   string // paused, limited
 	Late    bool   // the oldest due message is long overdue
 	Alone   bool   // messages are due, and no one listens
+	rank    int    // of what needs someone here
 }
 
 // need is something that needs a person.
@@ -107,11 +108,24 @@ type need struct {
 
 // topicsPage is what the first page shows.
 type topicsPage struct {
-	At     time.Time
-	Needs  []need
-	Rows   []topicRow
-	Missed []string
+	At        time.Time
+	Needs     []need
+	MoreNeeds int // that have no place
+	Rows      []topicRow
+	Topics    int    // that there are
+	Part      string // of the names, that was asked for
+	Fit       int    // topics whose names have it
+	Many      bool
+	Uncounted int
+	Oldest    time.Time // count of a topic; zero: all were counted now
+	Missed    []string
 }
+
+// The page has places for so many topics, and for so much that needs someone.
+const (
+	mostTopics = 200
+	mostNeeds  = 50
+)
 
 func (v *visit) overview() (*overview, time.Time, error) {
 	return of[*overview](v, topicsSubject, v.readTopics)
@@ -122,13 +136,28 @@ func (v *visit) loadTopics() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &topicsPage{At: at, Missed: all.missed}
+	p := &topicsPage{At: at, Missed: all.missed, Uncounted: all.uncounted, Part: strings.TrimSpace(v.param("name"))}
+	if at.Sub(all.oldest) > longOverdue {
+		p.Oldest = all.oldest
+	}
 	for _, s := range all.stats {
 		if !v.looksAt(s.Topic.Name) {
 			continue
 		}
-		p.Rows = append(p.Rows, v.rowOf(s))
-		p.Needs = append(p.Needs, needsOf(s, all.workers)...)
+		p.Topics++
+		r, needs := v.rowOf(s), needsOf(s, all.workers)
+		for _, n := range needs {
+			r.rank = min(r.rank, rank(n.Level))
+		}
+		p.Needs = append(p.Needs, needs...)
+		if strings.Contains(r.Name, p.Part) {
+			p.Rows = append(p.Rows, r)
+		}
+	}
+	p.Fit, p.Many = len(p.Rows), p.Topics+p.Uncounted > mostTopics
+	if len(p.Rows) > mostTopics { // what needs someone comes first
+		slices.SortStableFunc(p.Rows, func(a, b topicRow) int { return a.rank - b.rank })
+		p.Rows = p.Rows[:mostTopics]
 	}
 	for _, name := range all.unread {
 		if v.looksAt(name) {
@@ -141,6 +170,8 @@ func (v *visit) loadTopics() (any, error) {
 	}
 	p.Needs = append(p.Needs, needsOfServers(checks)...)
 	slices.SortStableFunc(p.Needs, func(a, b need) int { return rank(a.Level) - rank(b.Level) })
+	p.MoreNeeds = max(0, len(p.Needs)-mostNeeds)
+	p.Needs = p.Needs[:len(p.Needs)-p.MoreNeeds]
 	return p, nil
 }
 
@@ -151,7 +182,7 @@ func rank(l inspector.Level) int {
 
 func (v *visit) rowOf(s inspector.Stats) topicRow {
 	r := topicRow{Stats: s, Name: s.Topic.Name, Kind: s.Topic.Kind.String(), Spark: spark(v.past.of(s.Topic.Name, s.Waiting+s.Retrying)),
-		Workers: workersText(s), Late: s.Overdue > longOverdue, Alone: alone(s)}
+		Workers: workersText(s), Late: s.Overdue > longOverdue, Alone: alone(s), rank: rank(inspector.OK)}
 	switch {
 	case s.Paused == s.Topic.Slots:
 		r.State = "paused"

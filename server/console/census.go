@@ -1,0 +1,86 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/slotmq/go-rmq/inspector"
+)
+
+// census is what all topics hold. Where they have many slots together it counts some topics at a time, those first that
+// were not counted for longest.
+type census struct {
+	mu   sync.Mutex
+	seen map[string]counted // by topic
+}
+
+// counted is a topic when it was counted.
+type counted struct {
+	stats  inspector.Stats
+	missed []inspector.Failed // slots that could not be counted
+	at     time.Time
+}
+
+// The bounds of one reading. One topic at least is counted.
+const (
+	countSlots  = 16_384
+	countWithin = 5 * time.Second
+)
+
+func newCensus() *census { return &census{seen: map[string]counted{}} }
+
+// count counts the next topics.
+func (c *census) count(ctx context.Context, i *inspector.Inspector, topics []inspector.Topic) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	there := make(map[string]bool, len(topics))
+	for _, t := range topics {
+		there[t.Name] = true
+	}
+	for name := range c.seen {
+		if !there[name] {
+			delete(c.seen, name)
+		}
+	}
+	next := slices.Clone(topics)
+	slices.SortStableFunc(next, func(a, b inspector.Topic) int { return c.seen[a.Name].at.Compare(c.seen[b.Name].at) })
+	began, left := time.Now(), countSlots
+	for _, t := range next {
+		if left <= 0 || time.Since(began) > countWithin {
+			return nil
+		}
+		var partial inspector.PartialError
+		s, err := i.Stats(ctx, t.Name)
+		switch err := partial.Merge(err); {
+		case errors.Is(err, inspector.ErrUnknownTopic): // it was deleted just now
+			delete(c.seen, t.Name)
+			continue
+		case err != nil:
+			return err
+		}
+		c.seen[t.Name] = counted{s, partial.Failures, time.Now()}
+		left -= max(1, t.Slots)
+	}
+	return nil
+}
+
+// of is what is known of topics: of those that were counted, in their order; how many were not yet; and the oldest count.
+func (c *census) of(topics []inspector.Topic) (stats []inspector.Stats, missed []inspector.Failed, uncounted int, oldest time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range topics {
+		x, is := c.seen[t.Name]
+		if !is {
+			uncounted++
+			continue
+		}
+		stats, missed = append(stats, x.stats), append(missed, x.missed...)
+		if oldest.IsZero() || x.at.Before(oldest) {
+			oldest = x.at
+		}
+	}
+	return stats, missed, uncounted, oldest
+}
