@@ -152,7 +152,7 @@ func checkCall(t *testing.T, where, call string) {
 	of, rest := program, strings.TrimPrefix(call, "rmq ")
 	if rest == call {
 		of, rest = withJournal, strings.TrimPrefix(call, "rmqd ")
-		if service, _, _ := strings.Cut(rest, " "); slices.Contains([]string{"serve", "push", "token"}, service) {
+		if service, _, _ := strings.Cut(rest, " "); slices.Contains([]string{"serve", "push", "token", "console"}, service) {
 			return
 		}
 	}

@@ -11,9 +11,9 @@ import (
 // Each call of a service of rmqd that a document shows can be made: it has such flags.
 func TestDocumentedServices(t *testing.T) {
 	t.Parallel()
-	calls := regexp.MustCompile("(?m)(?:^|`)(rmqd (?:serve|push|token)[^`\n]*)")
+	calls := regexp.MustCompile("(?m)(?:^|`)(rmqd (?:serve|push|token|console)[^`\n]*)")
 	found := 0
-	for _, file := range []string{"README.md", "docs/HTTP.md", "docs/WEBHOOKS.md", "docs/DEPLOYMENT.md", "docs/OPERATIONS.md", "docs/GUIDE.md", "examples/kubernetes/gateway.yaml"} {
+	for _, file := range []string{"README.md", "docs/HTTP.md", "docs/CONSOLE.md", "docs/WEBHOOKS.md", "docs/DEPLOYMENT.md", "docs/OPERATIONS.md", "docs/GUIDE.md", "examples/kubernetes/gateway.yaml"} {
 		text, err := os.ReadFile("../../../" + file)
 		must(t, err)
 		for _, shown := range calls.FindAllStringSubmatch(strings.ReplaceAll(string(text), "#\t", ""), -1) {
@@ -26,7 +26,7 @@ func TestDocumentedServices(t *testing.T) {
 			}
 		}
 	}
-	if found < 12 {
+	if found < 17 {
 		t.Errorf("only %d calls were found", found)
 	}
 }
