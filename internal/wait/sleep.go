@@ -3,6 +3,7 @@ package wait
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -11,14 +12,27 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
 	}
+	began := time.Now()
 	timer := time.NewTimer(d)
 	defer timer.Stop()
+	slept := true
 	select {
 	case <-timer.C:
-		return true
 	case <-ctx.Done():
-		return false
+		slept = false
 	}
+	if sum, is := ctx.Value(slepts{}).(*atomic.Int64); is {
+		sum.Add(int64(time.Since(began)))
+	}
+	return slept
+}
+
+type slepts struct{}
+
+// Counted is a context, and how long all that uses it has slept by then: for who wants to know how long it has worked.
+func Counted(ctx context.Context) (counted context.Context, slept func() time.Duration) {
+	var sum atomic.Int64
+	return context.WithValue(ctx, slepts{}, &sum), func() time.Duration { return time.Duration(sum.Load()) }
 }
 
 // Group waits until all of a group have ended, or returns the error of ctx when that ends.

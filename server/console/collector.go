@@ -2,19 +2,23 @@ package console
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
+
+	"github.com/slotmq/go-rmq/internal/wait"
 )
 
 // collector reads what pages show: each subject once for all who watch it, and so slowly that Redis spends at most a
-// hundredth of its time on it. How long a reading took is the most that it can have cost a server. After it there is
-// a rest of 99 times as long, in which nothing is read, but a subject that was never read before, what a person
-// asks for, and what is looked at after someone changed something: people do not wait for these. Their time is added to the rest.
+// hundredth of its time on it. How long a reading took, without the time that it has slept, is the most that it can have
+// cost a server. Of n subjects that are wanted each has an n-th of the share: it rests for n × 99 times what it cost, so
+// that one that costs much does not keep the others waiting. What a person asks for, and what is looked at after someone
+// changed something, is read at once, and then rests for longer.
 type collector struct {
 	mu       sync.Mutex
 	subjects map[string]*subject // by name
+	kept     []string            // names of those that are read also if no one wants them
 	watches  map[*watch]bool
-	rest     time.Time     // until then
 	acted    time.Time     // when someone changed something here: what was read before is not shown to who asks
 	changed  chan struct{} // has an element if there may be another subject to read
 	now      func() time.Time
@@ -24,7 +28,7 @@ type collector struct {
 const (
 	share       = 100              // the part of its time that a server may spend: one of so many
 	pace        = 2 * time.Second  // a subject is not read more often
-	afterError  = 5 * time.Second  // the longest rest behind an error: what does not answer costs nothing
+	afterError  = 5 * time.Second  // the longest rest behind an error
 	readWithin  = 15 * time.Second // one reading
 	forgetAfter = 10 * time.Minute // a subject that no one asks for
 )
@@ -34,7 +38,7 @@ type subject struct {
 	read  func(context.Context) (any, error)
 	got   reading
 	every time.Duration // it is read that often, also if no one wants it; 0: then it is not
-	due   time.Time     // not before
+	owes  time.Duration // what its readings have cost and has not been made up for by rest, when it was read
 	asked time.Time     // the last time someone wanted it
 	busy  chan struct{} // closed when the reading that is under way is over; nil: none is
 	begun time.Time     // when that has begun
@@ -78,6 +82,7 @@ func newCollector() *collector {
 func (c *collector) keep(name string, every time.Duration, read func(context.Context) (any, error)) {
 	c.mu.Lock()
 	c.subjects[name] = &subject{read: read, every: every}
+	c.kept = append(c.kept, name)
 	c.mu.Unlock()
 	c.wake()
 }
@@ -106,19 +111,20 @@ func (c *collector) run(ctx context.Context) {
 func (c *collector) next() (begun *subject, busy chan struct{}, wait time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now, first := c.now(), time.Time{}
+	now, first, wanted := c.now(), time.Time{}, c.wanted()
+	watched := c.watched()
 	for name, s := range c.subjects {
-		due := s.due
-		switch watched := c.watched(name); {
+		due := s.due(wanted)
+		switch {
 		case s.busy != nil:
 			continue
-		case !watched && s.every == 0:
+		case !watched[name] && s.every == 0:
 			if now.Sub(s.asked) > forgetAfter {
 				delete(c.subjects, name)
 			}
 			continue
-		case !watched:
-			due = s.got.tried.Add(s.every)
+		case !watched[name]:
+			due = later(due, s.got.tried.Add(s.every))
 		}
 		if begun == nil || due.Before(first) {
 			begun, first = s, due
@@ -127,22 +133,54 @@ func (c *collector) next() (begun *subject, busy chan struct{}, wait time.Durati
 	if begun == nil {
 		return nil, nil, forgetAfter
 	}
-	if first.Before(c.rest) {
-		first = c.rest
-	}
 	if wait = first.Sub(now); wait > 0 {
 		return nil, nil, wait
 	}
 	return begun, begun.begin(now), 0
 }
 
-func (c *collector) watched(name string) bool {
-	for w := range c.watches {
-		if w.subjects[name] {
-			return true
+// wanted is how many subjects are read again and again.
+func (c *collector) wanted() (n int) {
+	watched := c.watched()
+	n = len(watched)
+	for _, name := range c.kept {
+		if !watched[name] {
+			n++
 		}
 	}
-	return false
+	return max(1, n)
+}
+
+// due is when a subject may be read again, if so many are wanted.
+func (s *subject) due(wanted int) time.Time {
+	if s.got.tried.IsZero() {
+		return time.Time{}
+	}
+	return s.got.tried.Add(max(pace, s.owes*time.Duration(wanted*(share-1))))
+}
+
+// owe adds what a reading has cost, and takes off what its rest until now has made up for.
+func (s *subject) owe(cost time.Duration, wanted int, now time.Time) {
+	if !s.got.tried.IsZero() {
+		s.owes = max(0, s.owes-now.Sub(s.got.tried)/time.Duration(wanted*(share-1)))
+	}
+	s.owes += cost
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// watched are the subjects that streams want to know of.
+func (c *collector) watched() map[string]bool {
+	names := map[string]bool{}
+	for w := range c.watches {
+		maps.Copy(names, w.subjects)
+	}
+	return names
 }
 
 // get is what is known of a subject. It is read first if it never was, or if it is due, or was read before someone
@@ -156,7 +194,7 @@ func (c *collector) get(ctx context.Context, name string, fresh bool, read func(
 	}
 	s.asked = now
 	switch {
-	case !fresh && !s.got.tried.IsZero() && !s.got.began.Before(c.acted) && (now.Before(s.due) || now.Before(c.rest)):
+	case !fresh && !s.got.tried.IsZero() && !s.got.began.Before(c.acted) && now.Before(s.due(c.wanted())):
 		defer c.mu.Unlock()
 		return s.got
 	case s.busy != nil && !fresh && !s.begun.Before(c.acted):
@@ -176,6 +214,13 @@ func (c *collector) get(ctx context.Context, name string, fresh bool, read func(
 	return c.read(context.WithoutCancel(ctx), s, busy) // others may wait for it
 }
 
+// glance is what is known of a subject, which is read soon if it never was. The subject is kept.
+func (c *collector) glance(name string) reading {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.subjects[name].got
+}
+
 // begin has others wait for a reading. The collector is locked.
 func (s *subject) begin(now time.Time) chan struct{} {
 	s.busy, s.begun = make(chan struct{}), now
@@ -186,22 +231,19 @@ func (s *subject) begin(now time.Time) chan struct{} {
 // already, that one counts.
 func (c *collector) read(ctx context.Context, s *subject, busy chan struct{}) reading {
 	began := c.now()
-	within, cancel := context.WithTimeout(ctx, readWithin)
+	counted, slept := wait.Counted(ctx)
+	within, cancel := context.WithTimeout(counted, readWithin)
 	value, err := s.read(within)
 	cancel()
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := c.now()
-	rest := (share - 1) * now.Sub(began)
-	if err != nil {
-		rest = min(rest, afterError)
+	now, wanted := c.now(), c.wanted()
+	cost := max(0, now.Sub(began)-slept())
+	if err != nil { // what does not answer costs nothing
+		cost = min(cost, afterError/time.Duration(wanted*(share-1)))
 	}
-	if c.rest.Before(now) {
-		c.rest = now
-	}
-	c.rest = c.rest.Add(rest)
-	s.due = now.Add(pace)
+	s.owe(cost, wanted, now)
 	if !began.Before(s.got.began) {
 		s.got.keep(value, err, began, now)
 	}

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/slotmq/go-rmq/internal/wait"
 )
 
 // moved is a collector whose clock is moved by hand, and by readings that take so long.
@@ -65,12 +67,56 @@ func TestShare(t *testing.T) {
 			m.get(context.Background(), "a", false, m.read)
 		}
 		spent := time.Duration(m.reads-first) * took
-		if most := m.now.Sub(began)/share + took; spent > most || m.reads-first < 10 {
+		if most := m.now.Sub(began)/share + time.Duration(len(names))*took; spent > most || m.reads-first < 10 {
 			t.Errorf("%v each: %d readings take %v, of at most %v", took, m.reads-first, spent, most)
 		}
 		if took == time.Millisecond && m.reads-first < 2*800 {
 			t.Errorf("only %d readings, and there was time for more", m.reads-first)
 		}
+	}
+}
+
+// One subject that costs much does not keep the others waiting: each has its part of the share.
+func TestCostly(t *testing.T) {
+	t.Parallel()
+	m := newMoved()
+	light, heavy := 0, 0
+	reads := func(n *int, took time.Duration) func(context.Context) (any, error) {
+		return func(context.Context) (any, error) {
+			*n++
+			m.now = m.now.Add(took)
+			return *n, nil
+		}
+	}
+	m.get(context.Background(), "light", false, reads(&light, time.Millisecond))
+	m.get(context.Background(), "heavy", false, reads(&heavy, 10*time.Second))
+	_, stop := m.watch(map[string]bool{"light": true, "heavy": true})
+	defer stop()
+	const span = 10 * time.Hour
+	m.pass(span)
+	if most := span / pace; light < int(most*9/10) { // it waits only while the other one is read
+		t.Errorf("%d readings of what costs little, of %d", light, most)
+	}
+	if spent := time.Duration(heavy)*10*time.Second + time.Duration(light)*time.Millisecond; spent > span/share+10*time.Second {
+		t.Errorf("%d readings of what costs much: %v", heavy, spent)
+	}
+	if heavy < 10 {
+		t.Errorf("%d readings of what costs much", heavy)
+	}
+}
+
+// The time in which a reading waits for a second look costs no server anything.
+func TestSleepIsNoCost(t *testing.T) {
+	t.Parallel()
+	m := newMoved()
+	counted := func(ctx context.Context) (any, error) {
+		wait.Sleep(ctx, 20*time.Millisecond) // or longer
+		m.now = m.now.Add(20 * time.Millisecond)
+		return 1, nil
+	}
+	m.get(context.Background(), "a", false, counted)
+	if owes := m.subjects["a"].owes; owes > 0 {
+		t.Errorf("it owes %v", owes)
 	}
 }
 

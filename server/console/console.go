@@ -38,7 +38,7 @@ const (
 	mostStreams  = 200
 )
 
-// New returns a console. It does no I/O yet. Close it when you do not need it any more.
+// New returns a console, which begins to look at Redis by itself. Close it when you do not need it any more.
 func New(cfg Config) (*Console, error) {
 	cfg = cfg.withDefaults()
 	var journal message.Journal // not a pointer in an interface that is not nil
@@ -54,6 +54,7 @@ func New(cfg Config) (*Console, error) {
 	c.pages = c.allPages()
 	c.closing, c.cancel = context.WithCancel(context.Background())
 	c.collector.keep(topicsSubject, pastStep, c.readTopics)
+	c.collector.keep(doctorSubject, doctorEvery, c.readDoctor)
 	c.running.Go(func() { c.collector.run(c.closing) })
 	return c, nil
 }

@@ -7,6 +7,9 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 )
 
+// doctorEvery is how often the servers are looked at if no one does.
+const doctorEvery = time.Minute
+
 // readDoctor asks the servers how they are.
 func (c *Console) readDoctor(ctx context.Context) (any, error) {
 	checks := c.inspector.Doctor(ctx)

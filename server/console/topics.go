@@ -118,6 +118,7 @@ type topicsPage struct {
 	Many      bool
 	Uncounted int
 	Oldest    time.Time // count of a topic; zero: all were counted now
+	Unknown   bool      // the doctor has not looked yet
 	Missed    []string
 }
 
@@ -164,10 +165,9 @@ func (v *visit) loadTopics() (any, error) {
 			p.Needs = append(p.Needs, need{inspector.Fail, name, "has no definition that can be read", "Ask the doctor", "doctor"})
 		}
 	}
-	checks, _, err := of[[]inspector.Check](v, doctorSubject, v.readDoctor)
-	if err != nil {
-		return nil, err
-	}
+	v.subjects[doctorSubject] = true
+	checks, known := v.collector.glance(doctorSubject).value.([]inspector.Check) // which may take long
+	p.Unknown = !known
 	p.Needs = append(p.Needs, needsOfServers(checks)...)
 	slices.SortStableFunc(p.Needs, func(a, b need) int { return rank(a.Level) - rank(b.Level) })
 	p.MoreNeeds = max(0, len(p.Needs)-mostNeeds)
