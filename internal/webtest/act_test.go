@@ -202,6 +202,7 @@ func TestStopARequeue(t *testing.T) {
 		p.Fill("input[name=rate]", "6/m")
 		p.Follow("form[action=requeue] button")
 		p.WaitFor(".progress b", "of 28")
+		p.WaitFor(".progress", "to go") // how long it will take
 		await(t, "the requeue is stopped", func() bool {
 			if !strings.Contains(p.Text("h1"), "stopped") {
 				p.Follow("form[action=stop] button") // which the page that loads itself again may take away

@@ -29,13 +29,14 @@ func kindOf(address string) string {
 // pages of many messages are alike. A link away from the console ends the test.
 func walk(t *testing.T, p *browser.Page, from string, look func(address string)) []string {
 	t.Helper()
-	const ofEach = 3
+	const ofEach, onOne = 4, 2 // of each page, in all and of those that one page leads to
 	seen, kinds := map[string]bool{}, map[string]int{}
 	for open := []string{from}; len(open) > 0; {
 		address := open[0]
 		open = open[1:]
 		p.Open(address)
 		look(address)
+		here := map[string]int{}
 		for _, to := range browser.Value[[]string](p, "[...document.links].filter(a => !a.hasAttribute('download')).map(a => a.href)") {
 			to, _, _ = strings.Cut(to, "#")
 			if !strings.HasPrefix(to, from) {
@@ -45,9 +46,10 @@ func walk(t *testing.T, p *browser.Page, from string, look func(address string))
 			if u, _ := url.Parse(to); strings.Contains(u.RawQuery, "slot=") { // one of many, all alike
 				kind += " of a slot"
 			}
-			if !seen[to] && kinds[kind] < ofEach {
+			if !seen[to] && kinds[kind] < ofEach && here[kind] < onOne {
 				seen[to] = true
 				kinds[kind]++
+				here[kind]++
 				open = append(open, to)
 			}
 		}

@@ -56,7 +56,7 @@ func TestSendsPerMessage(t *testing.T) {
 	p := browser.Open(t, browser.View{})
 	for topic, says := range map[string]string{
 		prices.Name: "3 sends merged into the 1 message looked at.",
-		orders.Name: "is known here of topics with Notes",
+		mail.Name:   "is known here of topics with Notes",
 	} {
 		p.Open(s.console() + "topic?topic=" + topic)
 		p.WaitFor("main", says)

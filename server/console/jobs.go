@@ -140,6 +140,7 @@ type jobState struct {
 	Result  string
 	Problem string // why it has not ended well
 	Stopped bool
+	Left    time.Duration // until it ends, at the pace that it had so far; 0: not known
 }
 
 // State is how far it is now.
@@ -149,6 +150,9 @@ func (j *job) State() jobState {
 	s := jobState{Done: j.done, Ended: j.ended, Result: j.result, Stopped: j.asked, Part: 100}
 	if j.Total > 0 {
 		s.Part = min(100, 100*j.done/j.Total)
+	}
+	if left := j.Total - j.done; j.done > 0 && left > 0 && j.ended.IsZero() {
+		s.Left = (time.Since(j.Began) * time.Duration(left) / time.Duration(j.done)).Round(time.Second)
 	}
 	if j.err != nil && !j.asked {
 		s.Problem = sentence(j.err)

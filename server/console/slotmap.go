@@ -111,8 +111,11 @@ func rowsOf(slots []inspector.Slot, chosen int) (rows []slotRow) {
 		return cmp.Or(weight(a)-weight(b), cmp.Compare(b.Overdue, a.Overdue), a.Since.Compare(b.Since), a.Index-b.Index)
 	})
 	for _, s := range sorted {
-		if len(rows) == mostRows || weight(s) == 4 && s.Dead == 0 && s.Index != chosen {
+		if len(rows) == mostRows {
 			break
+		}
+		if weight(s) >= 3 && s.Dead+s.Retrying == 0 && s.Index != chosen { // the map says all of it
+			continue
 		}
 		state, _ := stateOf(s)
 		r := slotRow{Slot: s, State: state, Owner: inspector.HolderName(s.Worker)}

@@ -6,11 +6,13 @@ import (
 	"html/template"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/message"
 )
 
 // The page of a topic: what its slots hold, what becomes due when, and who works at it.
@@ -136,6 +138,11 @@ func (v *visit) loadTopic() (any, error) {
 		if s.Topic.Name == name {
 			s.Counts, s.Overdue, s.Paused, s.Policy = p.Counts, p.Late, p.Paused, x.policy
 			p.Needs = needsOf(s, all.workers)
+			for n := range p.Needs {
+				if strings.HasPrefix(p.Needs[n].To, "topic?") { // it is here
+					p.Needs[n].To = ""
+				}
+			}
 		}
 	}
 	return p, nil
@@ -202,6 +209,8 @@ func (p *topicPage) PerMessage() string {
 // MergedWords says where that is from, or why it is not known.
 func (p *topicPage) MergedWords() string {
 	switch {
+	case !p.Notes && p.Timed && p.Kind != message.KindRangeMerge.String(): // few expect that its messages merge
+		return ""
 	case !p.Notes:
 		return "How many sends merge into a message is known here of topics with Notes. The metric rmq_merged_total has it of all."
 	case p.Merged.Messages == 0:

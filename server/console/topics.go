@@ -103,7 +103,7 @@ type need struct {
 	Topic string // empty: it is not of one topic
 	Text  string
 	Do    string // what the link says
-	To    string // where it leads
+	To    string // where it leads; empty: nowhere else
 }
 
 // topicsPage is what the first page shows.
@@ -215,28 +215,28 @@ func alone(s inspector.Stats) bool { return s.Due > 0 && s.Workers == 0 && s.Tak
 func needsOf(s inspector.Stats, workers []inspector.Worker) (all []need) {
 	name := s.Topic.Name
 	add := func(level inspector.Level, do, to string, format string, args ...any) {
-		all = append(all, need{level, name, fmt.Sprintf(format, args...), do, to + "?" + url.Values{"topic": {name}}.Encode()})
+		all = append(all, need{level, name, fmt.Sprintf(format, args...), do, to + url.Values{"topic": {name}}.Encode()})
 	}
 	if alone(s) {
-		add(inspector.Fail, "Who listens?", "topic", "%s, and no worker listens", words.Count(s.Due, "message")+" due")
+		add(inspector.Fail, "Who listens?", "topic?", "%s, and no worker listens", words.Count(s.Due, "message")+" due")
 	}
 	for _, w := range workers {
 		if since := w.Probing[name]; !since.IsZero() {
-			add(inspector.Fail, "See the errors", "topic", "all messages fail at worker %s, for %s: what its handlers need is away", inspector.HolderName(w.ID), humantime.Duration(time.Since(since)))
+			add(inspector.Fail, "See which", "messages?state=retrying&", "all messages fail at worker %s, for %s: what its handlers need is away", inspector.HolderName(w.ID), humantime.Duration(time.Since(since)))
 			break
 		}
 	}
 	if s.Dead > 0 {
-		add(inspector.Fail, "See why", "dead", "%s", words.Count(s.Dead, "dead message"))
+		add(inspector.Fail, "See why", "dead?", "%s", words.Count(s.Dead, "dead message"))
 	}
 	if s.Paused > 0 {
-		add(inspector.Warn, "Look", "topic", "%s paused", words.Count(s.Paused, "slot"))
+		add(inspector.Warn, "See the slots", "topic?", "%s paused", words.Count(s.Paused, "slot"))
 	}
 	if s.Overdue > longOverdue && !alone(s) {
-		add(inspector.Warn, "See the slots", "topic", "the oldest due message has waited for %s", humantime.Duration(s.Overdue))
+		add(inspector.Warn, "See the slots", "topic?", "the oldest due message has waited for %s", humantime.Duration(s.Overdue))
 	}
 	if s.Policy != (inspector.Policy{}) {
-		add(inspector.Warn, "Look", "topic", "limited to %s", s.Policy)
+		add(inspector.Warn, "See the limit", "topic?", "limited to %s", s.Policy)
 	}
 	return all
 }

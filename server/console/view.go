@@ -12,13 +12,14 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/server/tokens"
 )
 
 // functions are what templates call.
 var functions = template.FuncMap{
 	"grouped": words.Grouped, "count": words.Count, "span": humantime.Duration, "rate": humantime.Rate, "moment": moment, "stamp": stamp,
 	"text": words.Legible, "spark": spark, "holder": inspector.HolderName, "sentence": sentence,
-	"brief": brief, "at100": func(n int) string { return humantime.Duration(max(time.Second, time.Duration(n)*10*time.Millisecond)) },
+	"brief": brief, "anyone": func() string { return tokens.Anyone.Name }, "at100": func(n int) string { return humantime.Duration(max(time.Second, time.Duration(n)*10*time.Millisecond)) },
 	"since": func(t time.Time) string { return humantime.Duration(time.Since(t)) },
 	"ago":   func(t time.Time) string { return humantime.Ago(time.Since(t)) },
 }
