@@ -9,37 +9,39 @@ import (
 	"github.com/slotmq/go-rmq/internal/wait"
 )
 
-// collector reads what pages show: each subject once for all who watch it, and so slowly that Redis spends at most a
-// hundredth of its time on it. How long a reading took, without the time that it has slept, is the most that it can have
-// cost a server. Of n subjects that are wanted each has an n-th of the share: it rests for n × 99 times what it cost, so
+// collector reads what pages show: each subject once for all who watch it, and so slowly that all of them together cost
+// each Redis server at most a hundredth of its time. Of n subjects that are wanted each has an n-th of the share: it rests for n × 124 times what it cost, so
 // that one that costs much does not keep the others waiting. What a person asks for, and what is looked at after someone
 // changed something, is read at once, and then rests for longer.
 type collector struct {
 	mu       sync.Mutex
 	subjects map[string]*subject // by name
-	kept     []string            // names of those that are read also if no one wants them
 	watches  map[*watch]bool
 	acted    time.Time     // when someone changed something here: what was read before is not shown to who asks
 	changed  chan struct{} // has an element if there may be another subject to read
+	meter    meter
 	now      func() time.Time
 }
 
 // The bounds of reading.
 const (
-	share       = 100              // the part of its time that a server may spend: one of so many
+	share       = 125              // the part of its time that a server spends, one of so many: to measure that costs a little, too
 	pace        = 2 * time.Second  // a subject is not read more often
-	afterError  = 5 * time.Second  // the longest rest behind an error
+	afterError  = 5 * time.Second  // the longest rest behind an error, if no server tells what it cost
 	readWithin  = 15 * time.Second // one reading
+	shownFor    = time.Minute      // a page is taken to be loaded again
 	forgetAfter = 10 * time.Minute // a subject that no one asks for
 )
 
 // subject is something to read.
 type subject struct {
+	name  string
 	read  func(context.Context) (any, error)
 	got   reading
 	every time.Duration // it is read that often, also if no one wants it; 0: then it is not
 	owes  time.Duration // what its readings have cost and has not been made up for by rest, when it was read
 	asked time.Time     // the last time someone wanted it
+	shown time.Time     // the last time what was known would do
 	busy  chan struct{} // closed when the reading that is under way is over; nil: none is
 	begun time.Time     // when that has begun
 }
@@ -74,15 +76,14 @@ type watch struct {
 	news     chan struct{}
 }
 
-func newCollector() *collector {
-	return &collector{subjects: map[string]*subject{}, watches: map[*watch]bool{}, changed: make(chan struct{}, 1), now: time.Now}
+func newCollector(m meter) *collector {
+	return &collector{subjects: map[string]*subject{}, watches: map[*watch]bool{}, changed: make(chan struct{}, 1), meter: m, now: time.Now}
 }
 
 // keep has a subject read now and then, also if no one watches it.
 func (c *collector) keep(name string, every time.Duration, read func(context.Context) (any, error)) {
 	c.mu.Lock()
-	c.subjects[name] = &subject{read: read, every: every}
-	c.kept = append(c.kept, name)
+	c.subjects[name] = &subject{name: name, read: read, every: every}
 	c.mu.Unlock()
 	c.wake()
 }
@@ -139,12 +140,11 @@ func (c *collector) next() (begun *subject, busy chan struct{}, wait time.Durati
 	return begun, begun.begin(now), 0
 }
 
-// wanted is how many subjects are read again and again.
+// wanted is how many subjects are read again and again: also those of pages that people load again and again.
 func (c *collector) wanted() (n int) {
-	watched := c.watched()
-	n = len(watched)
-	for _, name := range c.kept {
-		if !watched[name] {
+	now, watched := c.now(), c.watched()
+	for name, s := range c.subjects {
+		if watched[name] || s.every > 0 || now.Sub(s.shown) < shownFor {
 			n++
 		}
 	}
@@ -189,10 +189,13 @@ func (c *collector) get(ctx context.Context, name string, fresh bool, read func(
 	c.mu.Lock()
 	s, now := c.subjects[name], c.now()
 	if s == nil {
-		s = &subject{read: read}
+		s = &subject{name: name, read: read}
 		c.subjects[name] = s
 	}
 	s.asked = now
+	if !fresh {
+		s.shown = now
+	}
 	switch {
 	case !fresh && !s.got.tried.IsZero() && !s.got.began.Before(c.acted) && now.Before(s.due(c.wanted())):
 		defer c.mu.Unlock()
@@ -230,17 +233,18 @@ func (s *subject) begin(now time.Time) chan struct{} {
 // read reads a subject, ends what begin began, and lets those who watch know. If a reading that began later has ended
 // already, that one counts.
 func (c *collector) read(ctx context.Context, s *subject, busy chan struct{}) reading {
-	began := c.now()
 	counted, slept := wait.Counted(ctx)
 	within, cancel := context.WithTimeout(counted, readWithin)
+	end := c.meter(within)
+	began := c.now()
 	value, err := s.read(within)
+	cost, known := end(max(0, c.now().Sub(began)-slept()))
 	cancel()
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now, wanted := c.now(), c.wanted()
-	cost := max(0, now.Sub(began)-slept())
-	if err != nil { // what does not answer costs nothing
+	if err != nil && !known { // what does not answer costs nothing
 		cost = min(cost, afterError/time.Duration(wanted*(share-1)))
 	}
 	s.owe(cost, wanted, now)
@@ -251,7 +255,11 @@ func (c *collector) read(ctx context.Context, s *subject, busy chan struct{}) re
 		s.busy = nil
 	}
 	close(busy)
-	c.tellAll()
+	for w := range c.watches {
+		if w.subjects[s.name] {
+			w.tell()
+		}
+	}
 	return s.got
 }
 
@@ -276,26 +284,19 @@ func (c *collector) act() {
 	c.acted = c.now()
 }
 
-// viewers is how many streams there are.
-func (c *collector) viewers() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.watches)
-}
-
 // tell lets all streams know that something has changed.
 func (c *collector) tell() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tellAll()
+	for w := range c.watches {
+		w.tell()
+	}
 }
 
-func (c *collector) tellAll() {
-	for w := range c.watches {
-		select {
-		case w.news <- struct{}{}:
-		default:
-		}
+func (w *watch) tell() {
+	select {
+	case w.news <- struct{}{}:
+	default:
 	}
 }
 

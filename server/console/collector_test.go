@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,8 +21,13 @@ type moved struct {
 	reads int
 }
 
+// byTime is a meter that knows only how long a reading took.
+func byTime(context.Context) func(time.Duration) (time.Duration, bool) {
+	return func(took time.Duration) (time.Duration, bool) { return took, false }
+}
+
 func newMoved() *moved {
-	m := &moved{collector: newCollector(), now: time.Unix(1e9, 0), took: 10 * time.Millisecond}
+	m := &moved{collector: newCollector(byTime), now: time.Unix(1e9, 0), took: 10 * time.Millisecond}
 	m.collector.now = func() time.Time { return m.now }
 	return m
 }
@@ -73,6 +79,30 @@ func TestShare(t *testing.T) {
 		if took == time.Millisecond && m.reads-first < 2*800 {
 			t.Errorf("only %d readings, and there was time for more", m.reads-first)
 		}
+	}
+}
+
+// So it is with pages that people load again and again. What they ask for once does not slow down the rest.
+func TestShareOfReloads(t *testing.T) {
+	t.Parallel()
+	m := newMoved()
+	m.took = 100 * time.Millisecond
+	began := m.now
+	for range 2000 {
+		for name := range strings.SplitSeq("abcdefghij", "") {
+			m.get(context.Background(), name, false, m.read)
+		}
+		m.pass(time.Second)
+	}
+	if spent, most := time.Duration(m.reads)*m.took, m.now.Sub(began)/share+10*m.took; spent > most || spent < most*3/4 {
+		t.Errorf("%d readings take %v, of at most %v", m.reads, spent, most)
+	}
+	m.pass(shownFor)
+	for name := range strings.SplitSeq("klmnopqrst", "") {
+		m.get(context.Background(), name, true, m.read)
+	}
+	if n := m.wanted(); n != 1 {
+		t.Errorf("%d subjects are read again and again", n)
 	}
 }
 
@@ -139,6 +169,12 @@ func TestWatched(t *testing.T) {
 	default:
 		t.Error("the viewer does not hear of them")
 	}
+	m.get(context.Background(), "b", true, m.read)
+	select {
+	case <-w.news:
+		t.Error("the viewer hears of what its page does not show")
+	default:
+	}
 	stop()
 	m.pass(forgetAfter + time.Second)
 	if len(m.subjects) != 0 {
@@ -175,7 +211,7 @@ func TestAway(t *testing.T) {
 // Who comes at once is served by one reading, and who has changed something by one that begins later.
 func TestTogether(t *testing.T) {
 	t.Parallel()
-	c := newCollector()
+	c := newCollector(byTime)
 	var reads atomic.Int32
 	begun, on := make(chan struct{}, 10), make(chan struct{})
 	read := func(context.Context) (any, error) {
@@ -216,7 +252,7 @@ func TestAct(t *testing.T) {
 	}
 
 	old, on := make(chan struct{}), make(chan struct{})
-	c := newCollector()
+	c := newCollector(byTime)
 	var all sync.WaitGroup
 	all.Go(func() {
 		c.get(context.Background(), "a", false, func(context.Context) (any, error) {
@@ -240,7 +276,7 @@ func TestAct(t *testing.T) {
 // However many begin a reading of one subject at the same time, each ends its own, and what began last counts.
 func TestFreshTogether(t *testing.T) {
 	t.Parallel()
-	c := newCollector()
+	c := newCollector(byTime)
 	var all sync.WaitGroup
 	for range 50 {
 		all.Go(func() {

@@ -49,7 +49,7 @@ func New(cfg Config) (*Console, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new console: %w", err)
 	}
-	c := &Console{cfg: cfg, log: cfg.Logger, inspector: i, collector: newCollector(), census: newCensus(), past: newPast(), jobs: newJobs(),
+	c := &Console{cfg: cfg, log: cfg.Logger, inspector: i, collector: newCollector(newProcessors(cfg.Redis).meter), census: newCensus(), past: newPast(), jobs: newJobs(),
 		streams: make(chan struct{}, mostStreams), answerWithin: answerWithin}
 	c.pages = c.allPages()
 	c.closing, c.cancel = context.WithCancel(context.Background())
