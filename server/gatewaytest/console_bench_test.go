@@ -56,7 +56,7 @@ func newStage(b testing.TB, rdb redis.UniversalClient, url string, masters []*se
 		for from := 0; from < messages; from += 5000 {
 			var all []rmq.Message
 			for i := from; i < min(messages, from+5000); i++ {
-				all = append(all, rmq.FixedTime{Content: fmt.Sprintf("order %d of a customer", i), In: time.Hour + time.Duration(i)*47*time.Hour/time.Duration(messages)})
+				all = append(all, rmq.FixedTime{Content: fmt.Sprintf("order %d of a customer", i), In: time.Hour + time.Duration(i)*(47*time.Hour/time.Duration(messages))})
 			}
 			_, err := sender.SendBatch(ctx, topic, all)
 			must(b, err)
@@ -77,10 +77,12 @@ func newStage(b testing.TB, rdb redis.UniversalClient, url string, masters []*se
 	sending, stop := context.WithCancel(ctx)
 	var sends sync.WaitGroup
 	sends.Go(func() {
+		next := time.NewTicker(50 * time.Millisecond)
+		defer next.Stop()
 		for n := 0; sending.Err() == nil; n++ {
 			select {
 			case <-sending.Done():
-			case <-time.After(50 * time.Millisecond):
+			case <-next.C:
 				_, _ = sender.Send(sending, s.topics[n%topics], rmq.FixedTime{Content: fmt.Sprint("now ", n), At: time.Now()})
 			}
 		}
@@ -322,7 +324,7 @@ func BenchmarkConsoleOfCluster(b *testing.B) {
 	for _, n := range c.Nodes() {
 		addrs = append(addrs, n.Addr())
 	}
-	s := newStage(b, c.Client(b), "redis://"+addrs[0]+"?addr="+strings.Join(addrs[1:], "&addr="), c.Nodes(), 10, 64, 1000)
+	s := newStage(b, c.Client(b), "redis-cluster://"+strings.Join(addrs, ","), c.Nodes(), 10, 64, 1000)
 	b.Run("viewers=20", func(b *testing.B) { s.watch(b, 20, s.pages()) })
 }
 
