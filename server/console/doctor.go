@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
@@ -31,6 +32,9 @@ type doctorPage struct {
 }
 
 func (v *visit) loadDoctor() (any, error) {
+	if !v.looksAtAll() {
+		return nil, &problem{http.StatusForbidden, "The doctor is for tokens with the right \"look\" at all topics: what it says cannot be divided by topics."}
+	}
 	checks, at, err := of[[]inspector.Check](v, doctorSubject, v.readDoctor)
 	if err != nil {
 		return nil, err

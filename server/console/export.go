@@ -21,6 +21,10 @@ func (v *visit) export() error {
 	if _, err := v.inspector.Topic(v.ctx, f.Topic); err != nil {
 		return err
 	}
+	if v.r.Method == http.MethodHead {
+		v.exportHead()
+		return nil
+	}
 	q.Complete = true
 	out := json.NewEncoder(v.w)
 	out.SetEscapeHTML(false)

@@ -96,6 +96,9 @@ func pickOf(e inspector.Entry) string {
 	return strconv.Itoa(e.Slot) + "." + strconv.FormatInt(e.Died.UnixMilli(), 10) + "." + digest(e.Content)[:32]
 }
 
+// errGuess is the answer where contents are hidden: who may choose by a part of them could find out the rest.
+var errGuess = refused("This console hides contents, so that messages cannot be chosen by them.")
+
 // query is what a filter says, by the clock of Redis.
 func (f filter) query(ctx context.Context, c *Console) (q inspector.DeadQuery, err error) {
 	q.Reason = f.Reason
@@ -103,6 +106,9 @@ func (f filter) query(ctx context.Context, c *Console) (q inspector.DeadQuery, e
 		q.Why = func(failure string) bool { return inspector.ReasonOf(failure) == f.Group }
 	}
 	if f.Content != "" {
+		if c.cfg.HideContents {
+			return q, errGuess
+		}
 		if q.Content, err = inspector.Glob(f.Content); err != nil {
 			return q, refused("The content is like order 47*, with * for any text and ? for one character: " + err.Error() + ".")
 		}

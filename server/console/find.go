@@ -67,9 +67,9 @@ func (v *visit) loadFind() (any, error) {
 		return nil, err
 	}
 	if err != nil {
-		s.missed("the time was over before all was looked at: ask at the page of a topic")
+		s.leftOut("the time was over before all was looked at: ask at the page of a topic")
 	}
-	s.missed(missed(s.failed.Failures)...)
+	s.leftOut(s.visit.missed(s.failed.Failures)...)
 	if len(s.page.Rows) == 1 && !s.page.Part {
 		v.over = true
 		return nil, v.redirect(s.page.Rows[0].Link)
@@ -77,7 +77,7 @@ func (v *visit) loadFind() (any, error) {
 	return &s.page, nil
 }
 
-func (s *search) missed(lines ...string) { s.page.Missed = append(s.page.Missed, lines...) }
+func (s *search) leftOut(lines ...string) { s.page.Missed = append(s.page.Missed, lines...) }
 
 // choose chooses the topic that is named, or all that who asks may look at.
 func (s *search) choose() error {
@@ -112,7 +112,7 @@ func (s *search) whole() error {
 	slots := 0
 	for n, t := range s.topics {
 		if slots += t.Slots; slots > mostAsked && n > 0 {
-			s.missed(words.Count(len(s.topics)-n, "topic") + " more, which have too many slots to ask all of them: open the topic, and ask there")
+			s.leftOut(words.Count(len(s.topics)-n, "topic") + " more, which have too many slots to ask all of them: open the topic, and ask there")
 			s.topics = s.topics[:n]
 			return nil
 		}
@@ -179,7 +179,7 @@ func (s *search) part() error {
 		}
 	}
 	if more {
-		s.missed("what stands behind the first " + words.Grouped(mostOfState) + " messages of a topic that wait, are retried or are dead")
+		s.leftOut("what stands behind the first " + words.Grouped(mostOfState) + " messages of a topic that wait, are retried or are dead")
 	}
 	return nil
 }

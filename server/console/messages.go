@@ -53,6 +53,9 @@ func (v *visit) loadMessages() (any, error) {
 	}
 	fits := func(string) bool { return true }
 	limit := mostPeeked + 1
+	if p.Glob != "" && v.cfg.HideContents {
+		return nil, errGuess
+	}
 	if p.Glob != "" {
 		if fits, err = inspector.Glob(p.Glob); err != nil {
 			return nil, refused("The content is like order 47*, with * for any text and ? for one character: " + err.Error() + ".")

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -51,7 +52,7 @@ func (c *Console) fieldsOf(e inspector.Entry) map[string]string {
 // content is the content of the message that is named.
 func (v *visit) content() (string, error) {
 	if hash := v.param("hash"); hash != "" {
-		return v.search(hash)
+		return v.sought(hash)
 	}
 	if text := v.param("base64"); text != "" {
 		content, err := base64.StdEncoding.DecodeString(text)
@@ -65,6 +66,19 @@ func (v *visit) content() (string, error) {
 		return "", &problem{http.StatusUnprocessableEntity, "Which message? Write its content, byte by byte."}
 	}
 	return content, nil
+}
+
+// sought is what search has found. A stream searches once: many messages are read for it.
+func (v *visit) sought(hash string) (string, error) {
+	if v.searched != nil {
+		return v.searched()
+	}
+	content, err := v.search(hash)
+	var gone *problem
+	if err == nil || errors.As(err, &gone) {
+		v.searched = func() (string, error) { return content, err }
+	}
+	return content, err
 }
 
 // search finds the content with a hash where its message was seen, or anywhere else in its slot.

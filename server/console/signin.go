@@ -3,6 +3,7 @@ package console
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,9 +31,7 @@ func (v *visit) admit() error {
 	if v.name == "signin" || v.name == "signout" {
 		return nil
 	}
-	if cookie, err := v.r.Cookie(cookieName); err == nil {
-		v.holder = v.cfg.Tokens.Find(cookie.Value)
-	}
+	v.findHolder()
 	switch {
 	case v.holder == nil && v.name == "live":
 		return &problem{http.StatusUnauthorized, "Sign in first."}
@@ -49,6 +48,22 @@ func (v *visit) admit() error {
 	return v.mayLook()
 }
 
+// findHolder finds out whose token a request has.
+func (v *visit) findHolder() {
+	v.holder = nil
+	if cookie, err := v.r.Cookie(cookieName); err == nil {
+		v.holder = v.cfg.Tokens.Find(cookie.Value)
+	}
+}
+
+// mayStill reports whether who asked some time ago may still look: the tokens may have been read again since.
+func (v *visit) mayStill() bool {
+	if v.cfg.Tokens != nil {
+		v.findHolder()
+	}
+	return v.mayLook() == nil
+}
+
 func (v *visit) mayLook() error {
 	if topic := v.param("topic"); !v.looksAt(topic) {
 		if topic == "" {
@@ -61,6 +76,11 @@ func (v *visit) mayLook() error {
 
 // looksAt reports whether who asks may look at a topic, or without a name at some.
 func (v *visit) looksAt(topic string) bool { return v.has(tokens.Look, topic) }
+
+// looksAtAll reports whether who asks may look at all topics, whatever their names.
+func (v *visit) looksAtAll() bool {
+	return v.cfg.Tokens == nil || v.holder != nil && v.holder.Has(tokens.Look) && slices.Contains(v.holder.Topics, "*")
+}
 
 // acts reports whether who asks may change something at a topic, or without a name at some.
 func (v *visit) acts(topic string) bool { return v.cfg.Act && v.has(tokens.Act, topic) }

@@ -35,7 +35,7 @@ func (v *visit) stream() error {
 	h := v.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // proxies that would wait for more
-	if !out.write(fmt.Sprintf("retry: %d\n\n", comeBackInMs)) {
+	if v.r.Method == http.MethodHead || !out.write(fmt.Sprintf("retry: %d\n\n", comeBackInMs)) {
 		return nil
 	}
 	var sent []byte
@@ -44,7 +44,7 @@ func (v *visit) stream() error {
 	defer func() { stop() }()
 	alive := time.NewTicker(breath)
 	defer alive.Stop()
-	for {
+	for v.mayStill() {
 		html, err := v.liveText(p)
 		if v.r.Context().Err() != nil || v.closing.Err() != nil {
 			return nil
@@ -68,7 +68,7 @@ func (v *visit) stream() error {
 			case <-w.news:
 				waits = false
 			case <-alive.C:
-				if !out.write(": \n\n") {
+				if !v.mayStill() || !out.write(": \n\n") {
 					return nil
 				}
 			case <-v.closing.Done():
@@ -78,6 +78,7 @@ func (v *visit) stream() error {
 			}
 		}
 	}
+	return nil
 }
 
 // liveText is the part of a page that changes.

@@ -27,7 +27,7 @@ type overview struct {
 	workers []inspector.Worker
 	gone    []inspector.Vanished
 	unread  []string // topics whose definition cannot be read
-	missed  []string // what could not be looked at
+	missed  []inspector.Failed
 
 	uncounted int       // topics whose turn has not come yet
 	oldest    time.Time // count of a topic
@@ -61,9 +61,14 @@ func (c *Console) readTopics(ctx context.Context) (any, error) {
 	if err := partial.Merge(err); err != nil {
 		return nil, err
 	}
-	all.missed = missed(partial.Failures)
+	all.missed = partial.Failures
 	c.past.add(time.Now(), all.stats)
 	return &all, nil
+}
+
+// missed says what could not be looked at, of topics that who asks may look at.
+func (v *visit) missed(failures []inspector.Failed) []string {
+	return missed(slices.DeleteFunc(slices.Clone(failures), func(f inspector.Failed) bool { return !v.looksAt(f.Topic) }))
 }
 
 // mostMissed parts are named, and more are counted.
@@ -137,7 +142,7 @@ func (v *visit) loadTopics() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &topicsPage{At: at, Missed: all.missed, Uncounted: all.uncounted, Part: strings.TrimSpace(v.param("name"))}
+	p := &topicsPage{At: at, Missed: v.missed(all.missed), Uncounted: all.uncounted, Part: strings.TrimSpace(v.param("name"))}
 	if at.Sub(all.oldest) > longOverdue {
 		p.Oldest = all.oldest
 	}
@@ -162,17 +167,25 @@ func (v *visit) loadTopics() (any, error) {
 	}
 	for _, name := range all.unread {
 		if v.looksAt(name) {
-			p.Needs = append(p.Needs, need{inspector.Fail, name, "has no definition that can be read", "Ask the doctor", "doctor"})
+			p.Needs = append(p.Needs, v.byDoctor(need{Level: inspector.Fail, Topic: name, Text: "has no definition that can be read"}))
 		}
 	}
 	v.subjects[doctorSubject] = true
 	checks, known := v.collector.glance(doctorSubject).value.([]inspector.Check) // which may take long
 	p.Unknown = !known
-	p.Needs = append(p.Needs, needsOfServers(checks)...)
+	p.Needs = append(p.Needs, v.needsOfServers(checks)...)
 	slices.SortStableFunc(p.Needs, func(a, b need) int { return rank(a.Level) - rank(b.Level) })
 	p.MoreNeeds = max(0, len(p.Needs)-mostNeeds)
 	p.Needs = p.Needs[:len(p.Needs)-p.MoreNeeds]
 	return p, nil
+}
+
+// byDoctor is a need of which the doctor has more to say.
+func (v *visit) byDoctor(n need) need {
+	if v.looksAtAll() {
+		n.Do, n.To = "Ask the doctor", "doctor"
+	}
+	return n
 }
 
 // rank is 0 for what is worst.
@@ -245,7 +258,8 @@ func needsOf(s inspector.Stats, workers []inspector.Worker) (all []need) {
 var ofTopics = []string{"workers", "paused", "limited", "dead"}
 
 // needsOfServers is what the doctor found beside that: what fails, each by itself, and what is worth a look, together.
-func needsOfServers(checks []inspector.Check) (all []need) {
+// Who may not ask the doctor is shown only that something fails.
+func (v *visit) needsOfServers(checks []inspector.Check) (all []need) {
 	var look []string
 	for _, c := range checks {
 		switch {
@@ -255,6 +269,13 @@ func needsOfServers(checks []inspector.Check) (all []need) {
 		case c.Level == inspector.Warn:
 			look = append(look, c.Name)
 		}
+	}
+	switch {
+	case v.looksAtAll():
+	case len(all) > 0:
+		return []need{{Level: inspector.Fail, Text: "a check of the servers fails: let someone ask the doctor whose token may look at all topics"}}
+	default:
+		return nil
 	}
 	if look != nil {
 		all = append(all, need{inspector.Warn, "", "the doctor has something to say of: " + strings.Join(look, ", "), "Ask the doctor", "doctor"})

@@ -30,10 +30,11 @@ type visit struct {
 	holder *tokens.Holder
 	over   bool // it was answered
 
-	subjects map[string]bool // that the page shows, for its stream
-	fresh    bool            // read, whatever is known
-	problem  string          // what could not be read
-	still    bool            // the page has no stream
+	subjects map[string]bool        // that the page shows, for its stream
+	fresh    bool                   // read, whatever is known
+	problem  string                 // what could not be read
+	still    bool                   // the page has no stream
+	searched func() (string, error) // the message that a hash names; nil: it was not looked for
 }
 
 // page is a page.
@@ -55,6 +56,7 @@ type sheet struct {
 	Namespace string
 	Who       string // empty: no sign-in is needed
 	Act       bool   // buttons are shown
+	Doctor    bool   // may be asked
 	Hides     bool   // contents
 	Stream    string // its address; empty: nothing changes while it is open
 	Done      string // what the last form has done
@@ -97,7 +99,7 @@ func (v *visit) showBody(p *page, body any) error {
 }
 
 func (v *visit) sheet(p *page, body any) *sheet {
-	s := &sheet{Title: p.title, Page: v.name, Topic: v.param("topic"), Namespace: v.cfg.Namespace, Act: v.acts(v.param("topic")),
+	s := &sheet{Title: p.title, Page: v.name, Topic: v.param("topic"), Namespace: v.cfg.Namespace, Act: v.acts(v.param("topic")), Doctor: v.looksAtAll(),
 		Hides: v.cfg.HideContents, Done: doneText(v.r.URL.Query()), Problem: v.problem, Body: body}
 	if v.cfg.Tokens != nil || v.cfg.Who != nil {
 		s.Who = v.who

@@ -60,7 +60,7 @@ func (v *visit) loadWorkers() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &workersPage{At: at, Missed: all.missed}
+	p := &workersPage{At: at, Missed: v.missed(all.missed)}
 	for _, w := range all.workers {
 		r := workerRow{Worker: w, Name: inspector.HolderName(w.ID)}
 		for topic, slots := range w.Assigned {

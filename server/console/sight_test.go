@@ -1,0 +1,174 @@
+package console
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/server/tokens"
+)
+
+// holder makes a token that may look at topics like one, in a file of its own.
+func holder(t *testing.T, topics string) (file *tokens.File, path string, cookie *http.Cookie) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "tokens.json")
+	token, err := tokens.Add(path, tokens.Holder{Name: "ann", Rights: []tokens.Right{tokens.Look}, Topics: []string{topics}})
+	must(t, err)
+	file, err = tokens.Open(path)
+	must(t, err)
+	return file, path, &http.Cookie{Name: cookieName, Value: token}
+}
+
+// as asks with a cookie.
+func as(t *testing.T, cookie *http.Cookie, method, address string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, address, nil)
+	must(t, err)
+	req.AddCookie(cookie)
+	res, err := http.DefaultClient.Do(req)
+	must(t, err)
+	t.Cleanup(func() { res.Body.Close() })
+	return res
+}
+
+// What goes wrong at topics that a token may not look at does not have their names on its pages.
+func TestOthersTopicsAreNotNamed(t *testing.T) {
+	t.Parallel()
+	file, path, cookie := holder(t, "m*")
+	all, err := tokens.Add(path, tokens.Holder{Name: "bob", Rights: []tokens.Right{tokens.Look}, Topics: []string{"*"}})
+	must(t, err)
+	must(t, file.Reread())
+	_, s := open(t, nil)
+	sendTo(t, s, "mails", "mail 1")
+	rdb := s.Client(t)
+	must(t, rdb.Set(ctx, luascripts.KeysOf("orders", 2).Store, "of a wrong type", 0).Err())
+	must(t, rdb.HSet(ctx, luascripts.DefinitionKey("orders-broken"), "kind", "nonsense").Err())
+	must(t, rdb.SAdd(ctx, "rmq:topics", "orders-broken").Err())
+	at := openAt(t, Config{Redis: rdb, Tokens: file})
+	bob := &http.Cookie{Name: cookieName, Value: all}
+	if res := as(t, bob, http.MethodGet, at+"doctor"); res.StatusCode != 200 {
+		t.Error(res.Status)
+	}
+	for page, status := range map[string]int{"": 200, "workers": 200, "find?content=mai": 200, "doctor": 403, "topic?topic=orders": 403} {
+		res := as(t, cookie, http.MethodGet, at+page)
+		if text := textOf(t, res.Body); res.StatusCode != status || strings.Contains(strings.ReplaceAll(text, "?topic=orders", ""), "orders") {
+			t.Errorf("%q: %s %s", page, res.Status, text)
+		} else if page == "" && (!strings.Contains(text, "a check of the servers fails") || strings.Contains(text, `href="doctor"`)) {
+			t.Errorf("%q: %s", page, text)
+		}
+	}
+	if text := textOf(t, as(t, bob, http.MethodGet, at).Body); !strings.Contains(text, "orders-broken") || !strings.Contains(text, "orders slot 2") {
+		t.Errorf("who may look at all is not shown what is wrong: %s", text)
+	}
+}
+
+// openAt serves a console of what is there.
+func openAt(t *testing.T, cfg Config) (at string) {
+	t.Helper()
+	c, err := New(cfg)
+	must(t, err)
+	server := httptest.NewServer(c)
+	t.Cleanup(server.Close)
+	t.Cleanup(c.Close) // first
+	return server.URL + "/"
+}
+
+// A page that is open is not followed any more when its token does not count any more.
+func TestStreamEndsWithItsToken(t *testing.T) {
+	t.Parallel()
+	file, path, cookie := holder(t, "*")
+	at, _ := open(t, func(c *Config) { c.Tokens = file })
+	res := as(t, cookie, http.MethodGet, at+"live?page=topic&topic=orders")
+	lines := bufio.NewScanner(res.Body)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {
+	}
+	must(t, os.Remove(path))
+	_, err := tokens.Add(path, tokens.Holder{Name: "bob", Rights: []tokens.Right{tokens.Look}, Topics: []string{"*"}})
+	must(t, err)
+	must(t, file.Reread())
+	for lines.Scan() { // until the server ends it
+	}
+	must(t, lines.Err())
+	if res := as(t, cookie, http.MethodGet, at+"live?page=topic&topic=orders"); res.StatusCode != http.StatusUnauthorized {
+		t.Error(res.Status)
+	}
+}
+
+// Where contents are hidden, they cannot be guessed by choosing messages by a part of them.
+func TestHiddenContentsAreNotChosenBy(t *testing.T) {
+	t.Parallel()
+	at, s := open(t, func(c *Config) { c.HideContents, c.Act = true, true })
+	must(t, s.Client(t).ZAdd(ctx, luascripts.KeysOf("orders", 1).Dead, z("order 7", time.Now())).Err())
+	for _, page := range []string{"dead", "messages", "requeue", "delete"} {
+		if status, text := get(t, at+page+"?topic=orders&glob=order*"); status != 422 || !strings.Contains(text, "hides contents") {
+			t.Errorf("%s: %d %s", page, status, text)
+		}
+		if status, text := get(t, at+page+"?topic=orders"); status != 200 || strings.Contains(text, `name="glob"`) || strings.Contains(text, "order 7") {
+			t.Errorf("%s: %d %s", page, status, text)
+		}
+		if page == "requeue" || page == "delete" {
+			res, err := http.PostForm(at+page, url.Values{"topic": {"orders"}, "glob": {"order*"}, "key": {newKey()}, "number": {"1"}})
+			must(t, err)
+			res.Body.Close()
+			if res.StatusCode != 422 {
+				t.Errorf("%s: %s", page, res.Status)
+			}
+		}
+	}
+}
+
+// A stream looks once for the message that a hash names.
+func TestStreamSearchesOnce(t *testing.T) {
+	t.Parallel()
+	s := servertest.Redis(t)
+	sendTo(t, s, "mails", "mail 1")
+	c, err := New(Config{Redis: s.Client(t), HideContents: true})
+	must(t, err)
+	defer c.Close()
+	for slot := range 4 {
+		link := c.linkOf("mails", inspector.Entry{Content: "mail 1", Slot: slot, State: inspector.Waiting})
+		v := &visit{Console: c, ctx: ctx, r: httptest.NewRequest(http.MethodGet, "/"+link, nil)}
+		first, err := v.content()
+		if err != nil {
+			continue // it is in another slot
+		}
+		must(t, s.Client(t).FlushAll(ctx).Err())
+		if again, err := v.content(); err != nil || again != first || first != "mail 1" {
+			t.Errorf("%q %v", again, err)
+		}
+		return
+	}
+	t.Error("it is nowhere")
+}
+
+// Who asks only for the head of an answer gets that, and not a stream or a whole export without its text.
+func TestHead(t *testing.T) {
+	t.Parallel()
+	s := servertest.Redis(t)
+	sendTo(t, s, "mails", "mail 1")
+	must(t, s.Client(t).ZAdd(ctx, luascripts.KeysOf("mails", 1).Dead, z("mail 7", time.Now())).Err())
+	c, err := New(Config{Redis: s.Client(t)})
+	must(t, err)
+	defer c.Close()
+	within, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for page, kind := range map[string]string{"": "text/html", "live?page=": "text/event-stream", "export?topic=mails": "application/jsonl"} {
+		w := httptest.NewRecorder()
+		c.ServeHTTP(w, httptest.NewRequestWithContext(within, http.MethodHead, "/"+page, nil))
+		if w.Code != 200 || !strings.HasPrefix(w.Header().Get("Content-Type"), kind) || w.Body.Len() > 0 {
+			t.Errorf("%q: %d %v %s", page, w.Code, w.Header(), w.Body)
+		}
+	}
+	must(t, within.Err())
+}
