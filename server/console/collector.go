@@ -25,12 +25,13 @@ type collector struct {
 
 // The bounds of reading.
 const (
-	share       = 125              // the part of its time that a server spends, one of so many: to measure that costs a little, too
-	pace        = 2 * time.Second  // a subject is not read more often
-	afterError  = 5 * time.Second  // the longest rest behind an error, if no server tells what it cost
-	readWithin  = 15 * time.Second // one reading
-	shownFor    = time.Minute      // a page is taken to be loaded again
-	forgetAfter = 10 * time.Minute // a subject that no one asks for
+	share        = 125              // the part of its time that a server spends, one of so many: to measure that costs a little, too
+	pace         = 2 * time.Second  // a subject is not read more often
+	afterError   = 5 * time.Second  // the longest rest behind an error, if no server tells what it cost
+	readWithin   = 15 * time.Second // one reading
+	shownFor     = time.Minute      // a page is taken to be loaded again
+	mostSubjects = 1000             // that are remembered; with those that are watched there may be more
+	forgetAfter  = 10 * time.Minute // a subject that no one asks for
 )
 
 // subject is something to read.
@@ -189,6 +190,7 @@ func (c *collector) get(ctx context.Context, name string, fresh bool, read func(
 	c.mu.Lock()
 	s, now := c.subjects[name], c.now()
 	if s == nil {
+		c.makeRoom()
 		s = &subject{name: name, read: read}
 		c.subjects[name] = s
 	}
@@ -215,6 +217,23 @@ func (c *collector) get(ctx context.Context, name string, fresh bool, read func(
 	busy := s.begin(now)
 	c.mu.Unlock()
 	return c.read(context.WithoutCancel(ctx), s, busy) // others may wait for it
+}
+
+// makeRoom forgets the subject that no one has asked for for longest, if there are too many. The collector is locked.
+func (c *collector) makeRoom() {
+	if len(c.subjects) < mostSubjects {
+		return
+	}
+	watched := c.watched()
+	var oldest *subject
+	for name, s := range c.subjects {
+		if s.every == 0 && s.busy == nil && !watched[name] && (oldest == nil || s.asked.Before(oldest.asked)) {
+			oldest = s
+		}
+	}
+	if oldest != nil {
+		delete(c.subjects, oldest.name)
+	}
 }
 
 // glance is what is known of a subject, which is read soon if it never was. The subject is kept.

@@ -25,6 +25,8 @@ type Console struct {
 	jobs      *jobs
 	pages     map[string]*page
 	streams   chan struct{} // has a place for each that may be open
+	asking    chan struct{} // has a place for each who may have something read at a time
+	exporting chan struct{}
 
 	answerWithin time.Duration
 
@@ -36,6 +38,7 @@ type Console struct {
 const (
 	answerWithin = 15 * time.Second // a page; what it asks may be of a Redis that is away for a moment
 	mostStreams  = 200
+	mostAsking   = 4 // people for whom something is read at a time
 )
 
 // New returns a console, which begins to look at Redis by itself. Close it when you do not need it any more.
@@ -50,7 +53,7 @@ func New(cfg Config) (*Console, error) {
 		return nil, fmt.Errorf("new console: %w", err)
 	}
 	c := &Console{cfg: cfg, log: cfg.Logger, inspector: i, collector: newCollector(newProcessors(cfg.Redis).meter), census: newCensus(), past: newPast(), jobs: newJobs(),
-		streams: make(chan struct{}, mostStreams), answerWithin: answerWithin}
+		streams: make(chan struct{}, mostStreams), asking: make(chan struct{}, mostAsking), exporting: make(chan struct{}, mostAsking), answerWithin: answerWithin}
 	c.pages = c.allPages()
 	c.closing, c.cancel = context.WithCancel(context.Background())
 	c.collector.keep(topicsSubject, pastStep, c.readTopics)
@@ -112,6 +115,12 @@ func (v *visit) serve() error {
 		return &problem{http.StatusNotFound, "There is no such page here."}
 	}
 	v.page = p
+	if p.asks || v.param("done") != "" {
+		if err := v.enter(v.asking); err != nil {
+			return err
+		}
+		defer func() { <-v.asking }()
+	}
 	if v.r.Method == http.MethodPost {
 		if p.post == nil {
 			return &problem{http.StatusMethodNotAllowed, "There is nothing to change on this page."}

@@ -49,20 +49,19 @@ type groupedDead struct {
 	partly  error
 }
 
-func (c *Console) readReasons(f filter) func(context.Context) (any, error) {
-	return func(ctx context.Context) (any, error) {
-		q, err := f.query(ctx, c)
-		if err != nil {
-			return nil, err
-		}
-		within, cancel := context.WithTimeout(ctx, readWithin*2/3)
-		defer cancel()
-		all, err := c.inspector.DeadReasons(within, f.Topic, q)
-		if len(all) > 0 || err == nil {
-			return &groupedDead{all, err}, nil
-		}
+// reasons are not kept for others: filters are of all kinds, and the messages may be long.
+func (v *visit) reasons(f filter) (*groupedDead, error) {
+	q, err := f.query(v.ctx, v.Console)
+	if err != nil {
 		return nil, err
 	}
+	within, cancel := context.WithTimeout(v.ctx, v.answerWithin*2/3)
+	defer cancel()
+	all, err := v.inspector.DeadReasons(within, f.Topic, q)
+	if len(all) > 0 || err == nil {
+		return &groupedDead{all, err}, nil
+	}
+	return nil, err
 }
 
 func (v *visit) loadDead() (any, error) {
@@ -74,11 +73,11 @@ func (v *visit) loadDead() (any, error) {
 	}
 	all := f
 	all.Group, all.Grouped, all.Picks = "", false, nil
-	got, at, err := of[*groupedDead](v, "dead "+all.values().Encode(), v.readReasons(all))
+	got, err := v.reasons(all)
 	if err != nil {
 		return nil, err
 	}
-	p.At = at
+	p.At = time.Now()
 	if got.partly != nil {
 		p.Partly = sentence(got.partly)
 	}

@@ -25,6 +25,10 @@ func (v *visit) export() error {
 		v.exportHead()
 		return nil
 	}
+	if err := v.enter(v.exporting); err != nil {
+		return err
+	}
+	defer func() { <-v.exporting }()
 	q.Complete = true
 	out := json.NewEncoder(v.w)
 	out.SetEscapeHTML(false)

@@ -2,11 +2,13 @@ package console
 
 import (
 	"context"
+	"encoding/base64"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/cluster"
@@ -32,6 +34,9 @@ type filter struct {
 // filter reads the fields of an address or a form.
 func (v *visit) filter() filter {
 	q := v.values()
+	if group, err := base64.RawURLEncoding.DecodeString(q.Get("group64")); err == nil && q.Has("group64") {
+		q.Set("group", string(group))
+	}
 	return filter{Topic: q.Get("topic"), Content: strings.TrimSpace(q.Get("glob")), Reason: strings.TrimSpace(q.Get("reason")),
 		Group: q.Get("group"), Grouped: q.Has("group"), Older: strings.TrimSpace(q.Get("older")), Newer: strings.TrimSpace(q.Get("newer")),
 		Slots: strings.TrimSpace(q.Get("slots")), Picks: q["pick"], Before: q.Get("before")}
@@ -45,7 +50,11 @@ func (f filter) values() url.Values {
 			q.Set(name, value)
 		}
 	}
-	if f.Grouped {
+	switch {
+	case !f.Grouped:
+	case strings.ContainsFunc(f.Group, unicode.IsControl): // which forms change
+		q.Set("group64", base64.RawURLEncoding.EncodeToString([]byte(f.Group)))
+	default:
 		q.Set("group", f.Group)
 	}
 	if len(f.Picks) > 0 {
@@ -83,8 +92,8 @@ func (f filter) Words() (all []string) {
 	add(len(f.Picks) > 1, "the "+strconv.Itoa(len(f.Picks))+" that you have chosen")
 	add(f.Grouped && f.Group != "", "with the error “"+words.Legible(f.Group)+"”")
 	add(f.Grouped && f.Group == "", "of whose errors nothing is known")
-	add(f.Content != "", "with a content like “"+f.Content+"”")
-	add(f.Reason != "", "with “"+f.Reason+"” in the error")
+	add(f.Content != "", "with a content like “"+words.Legible(f.Content)+"”")
+	add(f.Reason != "", "with “"+words.Legible(f.Reason)+"” in the error")
 	add(f.Older != "", "dead for longer than "+f.Older)
 	add(f.Newer != "", "dead for less than "+f.Newer)
 	add(f.Slots != "", "in slots "+f.Slots)

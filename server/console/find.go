@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/slotmq/go-rmq/inspector"
@@ -96,6 +97,7 @@ func (s *search) choose() error {
 			s.topics = append(s.topics, t)
 		}
 	}
+	slices.SortStableFunc(s.topics, func(a, b inspector.Topic) int { return a.Slots - b.Slots }) // one that is large keeps no others out
 	s.page.Where = words.Count(len(s.topics), "topic")
 	return nil
 }

@@ -112,6 +112,11 @@ func TestFindSaysWhatItLeftOut(t *testing.T) {
 	if _, text := find(t, at, url.Values{"content": {"in none of them"}}); !strings.Contains(text, "1 topic more, which have too many slots") && !strings.Contains(text, "2 topics more, which have too many slots") {
 		t.Error(text)
 	}
+	must(t, s.Client(t).Rename(ctx, luascripts.DefinitionKey("wide0"), luascripts.DefinitionKey("a-wide")).Err())
+	must(t, s.Client(t).SAdd(ctx, "rmq:topics", "a-wide").Err())
+	if page, text := find(t, at, url.Values{"content": {"row 7"}}); !strings.Contains(page, "message?content=row+7") { // the small ones are asked first
+		t.Error(page, text)
+	}
 }
 
 // What may not be looked at is not found, and where contents are hidden they cannot be guessed.

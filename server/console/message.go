@@ -118,7 +118,7 @@ func (v *visit) loadMessage() (any, error) {
 		return nil, err
 	}
 	basis := v.param("basis")
-	name := "message " + topic + "\x00" + content + "\x00" + basis
+	name := "message " + topic + "\x00" + digest(content) + "\x00" + basis
 	d, at, err := of[*dossier](v, name, v.readMessage(topic, content, basis))
 	if err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ type page struct {
 	title string
 	load  func(*visit) (any, error) // what it shows
 	live  bool                      // it changes while it is open
-	asks  bool                      // who opens it asks for one thing, which is read then, whatever it costs
+	asks  bool                      // who opens it asks for one thing, which is read then, whatever it costs; few may at a time
 	post  func(*visit) error        // changes something; nil: there is nothing to change
 	acts  bool                      // post needs the right to act
 	text  *template.Template
@@ -55,6 +55,7 @@ type sheet struct {
 	Topic     string // whose page it is; empty: of none
 	Namespace string
 	Who       string // empty: no sign-in is needed
+	SignedIn  bool   // by a token
 	Act       bool   // buttons are shown
 	Doctor    bool   // may be asked
 	Hides     bool   // contents
@@ -88,6 +89,16 @@ func (v *visit) show(p *page) error {
 	return v.showBody(p, body)
 }
 
+// enter takes one of some places, as soon as there is one.
+func (v *visit) enter(places chan struct{}) error {
+	select {
+	case places <- struct{}{}:
+		return nil
+	case <-v.ctx.Done():
+		return &problem{http.StatusServiceUnavailable, "Others have this console read much at the moment. Try again in a minute."}
+	}
+}
+
 // showBody answers with a page that shows something.
 func (v *visit) showBody(p *page, body any) error {
 	s := v.sheet(p, body)
@@ -99,7 +110,7 @@ func (v *visit) showBody(p *page, body any) error {
 }
 
 func (v *visit) sheet(p *page, body any) *sheet {
-	s := &sheet{Title: p.title, Page: v.name, Topic: v.param("topic"), Namespace: v.cfg.Namespace, Act: v.acts(v.param("topic")), Doctor: v.looksAtAll(),
+	s := &sheet{Title: p.title, Page: v.name, Topic: v.param("topic"), Namespace: v.cfg.Namespace, Act: v.acts(v.param("topic")), Doctor: v.looksAtAll(), SignedIn: v.holder != nil,
 		Hides: v.cfg.HideContents, Done: doneText(v.r.URL.Query()), Problem: v.problem, Body: body}
 	if v.cfg.Tokens != nil || v.cfg.Who != nil {
 		s.Who = v.who

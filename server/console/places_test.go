@@ -1,0 +1,128 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// Few people at a time have something read for them, whatever it costs; the others wait, and are told so in the end.
+// Pages that are read once for all are shown all the same.
+func TestAskingHasPlaces(t *testing.T) {
+	t.Parallel()
+	s := servertest.Redis(t)
+	sendTo(t, s, "mails", "mail 1")
+	c, err := New(Config{Redis: s.Client(t), Act: true})
+	must(t, err)
+	defer c.Close()
+	ask := func(within time.Duration, page string) int {
+		c.answerWithin = within
+		w := httptest.NewRecorder()
+		c.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/"+page, nil))
+		return w.Code
+	}
+	for _, places := range []chan struct{}{c.asking, c.exporting} {
+		for range cap(places) {
+			places <- struct{}{}
+		}
+	}
+	pages := []string{"find?content=mail", "messages?topic=mails", "dead?topic=mails", "requeue?topic=mails", "delete?topic=mails",
+		"message?topic=mails&content=mail+1", "topic?topic=mails&done=x", "doctor?done=look", "export?topic=mails"}
+	for _, page := range pages {
+		if status := ask(10*time.Millisecond, page); status != http.StatusServiceUnavailable {
+			t.Errorf("%s: %d, with no place", page, status)
+		}
+	}
+	for _, page := range []string{"topic?topic=mails", "workers"} {
+		if status := ask(answerWithin, page); status != http.StatusOK {
+			t.Errorf("%s: %d", page, status)
+		}
+	}
+	<-c.asking
+	<-c.exporting
+	for _, page := range pages { // each gives its place back
+		if status := ask(answerWithin, page); status != http.StatusOK {
+			t.Errorf("%s: %d, with a place", page, status)
+		}
+	}
+}
+
+// However many things people ask for, no more than so many are remembered.
+func TestSubjectsAreBounded(t *testing.T) {
+	t.Parallel()
+	m := newMoved()
+	m.keep("kept", time.Hour, m.read)
+	_, stop := m.watch(map[string]bool{"watched": true})
+	defer stop()
+	m.get(ctx, "watched", false, m.read)
+	for n := range 2 * mostSubjects {
+		m.get(ctx, fmt.Sprint(n), false, m.read)
+	}
+	if n := len(m.subjects); n > mostSubjects {
+		t.Errorf("%d are remembered", n)
+	}
+	for _, name := range []string{"kept", "watched", fmt.Sprint(2*mostSubjects - 1)} {
+		if m.subjects[name] == nil {
+			t.Errorf("%s is forgotten", name)
+		}
+	}
+	if m.subjects["0"] != nil {
+		t.Error("the oldest is remembered")
+	}
+}
+
+// An error with characters that forms change can be chosen, and what it chooses is requeued.
+func TestGroupOfOddError(t *testing.T) {
+	t.Parallel()
+	at, s := open(t, func(c *Config) { c.Act = true })
+	k, rdb := luascripts.KeysOf("orders", 1), s.Client(t)
+	for content, reason := range map[string]string{"odd": "no \x00 such\rthing 7", "plain": "no such thing"} {
+		must(t, rdb.ZAdd(ctx, k.Dead, z(content, time.Now())).Err())
+		f := luascripts.Failure{Attempts: 17, First: time.Now(), Last: time.Now(), Priority: 500, Worker: "w", Reason: reason}
+		must(t, rdb.HSet(ctx, k.Why, content, f.String()).Err())
+	}
+	_, text := get(t, at+"dead?topic=orders")
+	_, link, _ := strings.Cut(text, `href="dead?group64=`)
+	link, _, _ = strings.Cut(link, `"`)
+	_, text = get(t, at+"dead?group64="+strings.ReplaceAll(link, "&amp;", "&"))
+	group, _, _ := strings.Cut(link, "&")
+	if !strings.Contains(text, "1 dead message that fits") || !strings.Contains(text, `name="group64" value="`+group+`"`) {
+		t.Fatal(text)
+	}
+	res, err := http.PostForm(at+"requeue", url.Values{"topic": {"orders"}, "group64": {group}, "key": {newKey()}})
+	must(t, err)
+	defer res.Body.Close()
+	if text := textOf(t, res.Body); res.StatusCode != 200 || !strings.Contains(text, "Requeue 1 dead message") {
+		t.Fatal(res.Status, text)
+	}
+	within, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	for rdb.ZScore(within, k.Dead, "odd").Err() != redis.Nil {
+		must(t, within.Err())
+	}
+	must(t, rdb.ZScore(ctx, k.Dead, "plain").Err())
+}
+
+// Only who has signed in here can sign out here: others have been signed in by a proxy.
+func TestSignOutIsForTokens(t *testing.T) {
+	t.Parallel()
+	at, _ := open(t, func(c *Config) { c.Who = func(*http.Request) string { return "ann \u202e" } })
+	if _, text := get(t, at); strings.Contains(text, "Sign out") || !strings.Contains(text, "ann") || strings.Contains(text, "\u202e") {
+		t.Error(text)
+	}
+	file, _, cookie := holder(t, "*")
+	at, _ = open(t, func(c *Config) { c.Tokens = file })
+	if text := textOf(t, as(t, cookie, http.MethodGet, at).Body); !strings.Contains(text, "Sign out") {
+		t.Error(text)
+	}
+}
