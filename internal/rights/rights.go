@@ -54,14 +54,14 @@ func (n Need) check(ctx context.Context, server redis.UniversalClient, topics []
 	calls := slices.Clone(plain)
 	for _, t := range topics {
 		channel := luascripts.WakeChannel(t.Name)
-		calls = append(calls, []string{"publish", channel})
+		calls = append(calls, call("publish", channel))
 		if n.Worker {
-			calls = append(calls, []string{"subscribe", channel})
+			calls = append(calls, call("subscribe", channel))
 		}
 	}
 	for _, k := range keys {
 		for _, command := range k.commands {
-			calls = append(calls, []string{command, k.name})
+			calls = append(calls, call(command, k.name))
 		}
 	}
 	may, err := luascripts.New(server).Rights(ctx, calls)
@@ -87,13 +87,13 @@ func (n Need) lacks(ctx context.Context, server redis.UniversalClient, topics []
 	calls := slices.Clone(plain)
 	for _, t := range topics {
 		channel := luascripts.WakeChannel(t.Name)
-		calls = append(calls, []string{"publish", channel}, []string{"subscribe", channel})
+		calls = append(calls, call("publish", channel), call("subscribe", channel))
 	}
 	// Access control does not care for types, so every command is tried on every
 	// key: one that fails on all of them is missing itself.
 	for _, command := range commands {
 		for _, k := range keys {
-			calls = append(calls, []string{command, k.name})
+			calls = append(calls, call(command, k.name))
 		}
 	}
 	may, err := luascripts.New(server).Rights(ctx, calls)
