@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/story"
 	"github.com/slotmq/go-rmq/journal"
 )
@@ -133,9 +135,15 @@ func (v *visit) loadMessage() (any, error) {
 	style := v.style()
 	for _, x := range d.places {
 		there[x.Slot] = true
-		if x.Waiting == nil && x.Retry == nil || d.policy == (inspector.Policy{}) {
-		} else {
-			x.WaitsFor = append(slices.Clone(x.WaitsFor), "the limit of its topic: "+d.policy.String())
+		if x.Waiting != nil || x.Retry != nil {
+			x.WaitsFor = slices.Clone(x.WaitsFor)
+			if failing := v.failing(topic, x.Slot); failing != "" {
+				x.WaitsFor = slices.DeleteFunc(x.WaitsFor, func(s string) bool { return strings.HasPrefix(s, "its worker, ") })
+				x.WaitsFor = append(x.WaitsFor, failing)
+			}
+			if d.policy != (inspector.Policy{}) {
+				x.WaitsFor = append(x.WaitsFor, "the limit of its topic: "+d.policy.String())
+			}
 		}
 		here := place{Slot: x.Slot, Lines: style.Of(x), Waits: x.Waiting != nil || x.Retry != nil, Dead: x.Dead != nil}
 		e.Slot, p.Timed = x.Slot, x.Topic.Kind.Timed()
@@ -160,6 +168,21 @@ func (v *visit) loadMessage() (any, error) {
 		p.Part = "find?" + url.Values{"topic": {topic}, "content": {content}}.Encode()
 	}
 	return p, nil
+}
+
+// failing says what a message of a slot waits for whose worker only tries one now and then, as far as that is known without
+// asking: the workers of all topics are asked for often anyway.
+func (v *visit) failing(topic string, slot int) string {
+	all, known := v.collector.glance(topicsSubject).value.(*overview)
+	if !known {
+		return ""
+	}
+	for _, w := range all.workers {
+		if since := w.Probing[topic]; !since.IsZero() && slices.Contains(w.Assigned[topic], slot) {
+			return fmt.Sprintf("what the handlers of %s need: all messages of this topic fail there, for %s, and one is tried now and then", inspector.HolderName(w.ID), humantime.Duration(time.Since(since)))
+		}
+	}
+	return ""
 }
 
 // askByForm shows the page for a content that is not to stand in an address.

@@ -76,7 +76,7 @@ func (s *showing) run(ctx context.Context, setup *commands.Setup, _ []string) er
 	server := s.serverOf(c, log)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
-	s.greet(setup, "console at", "/", listener)
+	s.greet(setup, "console at", "/", mayDo(s.act), listener)
 	select {
 	case err = <-failed:
 	case <-ctx.Done():

@@ -51,6 +51,10 @@ func TestConsole(t *testing.T) {
 			t.Errorf("%s: %d %s", at, status, text)
 		}
 	}
+	if lines := alone.errs.String() + beside.errs.String(); !strings.Contains(lines, "whoever reaches this port may look at everything; ") ||
+		strings.Count(lines, "whoever reaches this port may do everything; ") != 2 {
+		t.Errorf("the port of a console that only looks is said to do more, or others less: %s", lines)
+	}
 	if !strings.HasSuffix(beside.url, "/console/") {
 		t.Error(beside.url)
 	}

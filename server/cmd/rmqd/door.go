@@ -146,15 +146,23 @@ func (d *door) rereadOnHangup(log *zap.Logger) (stop func()) {
 	}
 }
 
-// greet says where the service is, and who may come in.
-func (d *door) greet(setup *commands.Setup, what, path string, at net.Listener) {
-	scheme, who := "http", "whoever reaches this port may do everything"
+// mayDo is what people may do who need no token.
+func mayDo(act bool) string {
+	if act {
+		return "do everything"
+	}
+	return "look at everything"
+}
+
+// greet says where the service is, who may come in, and what they may do there.
+func (d *door) greet(setup *commands.Setup, what, path, may string, at net.Listener) {
+	scheme, who := "http", "whoever reaches this port may "+may
 	if d.cert != "" {
 		scheme = "https"
 	}
 	switch {
 	case d.proxied:
-		who = "whoever reaches this port past the proxy may do everything: let only the proxy reach it"
+		who = "whoever reaches this port past the proxy may " + may + ": let only the proxy reach it"
 	case d.file != "":
 		who = "tokens of " + d.file
 	}

@@ -92,9 +92,9 @@ func (s *serving) run(ctx context.Context, setup *commands.Setup, _ []string) er
 	server := s.serverOf(all, log)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
-	s.greet(setup, "serving", "", listener)
+	s.greet(setup, "serving", "", mayDo(true), listener)
 	if s.withConsole {
-		s.greet(setup, "console at", "/console/", listener)
+		s.greet(setup, "console at", "/console/", mayDo(s.act), listener)
 	}
 	select {
 	case err = <-failed:
