@@ -84,13 +84,13 @@ var byHandTrials = []trial{
 			w.later(5)
 			w.put("n")
 			for _, x := range []string{"m", "n", "o", "p"} {
-				w.do("hset", w.noteKey, x, "1 1 2 2 3")
+				w.do("hset", w.noteKey, x, `1 1 2 2 3 {"a":"1 2"}`)
 			}
 			item := func(x string) byhand.DeadItem { return byhand.DeadItem{Content: x, Died: died} }
 			w.takesOut(false, 20, []byhand.DeadResult{byhand.Stored, byhand.Merged, byhand.Gone}, item("m"), item("n"), item("x"))
 			w.takesOut(true, 0, []byhand.DeadResult{byhand.Deleted}, item("o"))
 			w.hasNotes("n", "o", "p")
-			w.must(w.do("hget", w.noteKey, "n") == "1 1 2 2 0" && w.do("hget", w.noteKey, "o") == "1 1 2 2 3", "%v", w.do("hgetall", w.noteKey))
+			w.must(w.do("hget", w.noteKey, "n") == `1 1 2 2 0 {"a":"1 2"}` && w.do("hget", w.noteKey, "o") == `1 1 2 2 3 {"a":"1 2"}`, "%v", w.do("hgetall", w.noteKey))
 			w.took(w.as("a", number), "m", "n")
 		}
 	}},

@@ -23,8 +23,9 @@ type damage struct {
 
 const driven = "driver"
 
-// A damage the driver is named for must be found within so many runs. Most
-// need one or two, and one of them needs some sixty: it must not be found by luck.
+// A damage the driver is named for must be found within so many runs. Most need
+// one or two, and none much more than a hundred on average: of what is rarer, a trial
+// is named, or one series in some would not find it.
 const damagedRuns = 1500
 
 var trialsOf = func() map[string]trial {

@@ -234,7 +234,7 @@ var turnDamages = []damage{
 		`if waiting[i + 1] % 100 == BACK then`, `if true then`},
 	{"not before its time", driven,
 		`int(now * 100 + 99)`, `'+inf'`},
-	{"in its millisecond", driven,
+	{"in its millisecond", "put back: by the clock, not by when it was taken",
 		`int(now * 100 + 99)`, `int(now * 100)`},
 	{"it takes its place", driven,
 		"    if fresh[1] then call('ZADD', store, unpack(fresh)) end\n", ""},
