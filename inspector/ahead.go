@@ -21,7 +21,7 @@ func (i *Inspector) Ahead(ctx context.Context, topic string, within []time.Durat
 	}
 	for _, d := range within {
 		if d <= 0 {
-			return nil, &message.InvalidError{Field: "within", Value: d.String(), Limit: "more than 0"}
+			return nil, fmt.Errorf("count what becomes due in topic %s: %w", topic, &message.InvalidError{Field: "within", Value: d.String(), Limit: "more than 0"})
 		}
 	}
 	t, err := i.Topic(ctx, topic)

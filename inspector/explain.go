@@ -30,6 +30,10 @@ func (i *Inspector) Explain(ctx context.Context, topic, content, basis string) (
 	if err := failed.merge(err); err != nil {
 		return nil, err
 	}
+	who.probing, err = i.probingAt(ctx, t, who)
+	if err := failed.merge(err); err != nil {
+		return nil, err
+	}
 	which := make([]int, len(found))
 	for n, f := range found {
 		which[n] = f.slot

@@ -141,6 +141,12 @@ func TestExplainWhatItWaitsFor(t *testing.T) {
 		waits(mails, "due", "its worker, w1, to look")
 		waits(mails, "later", "its time, in 2h")
 
+		fails := "something that the handlers of w1 need: all messages of the topic have failed there for 5m…, and one is tried now and then"
+		must(t, rdb.HSet(ctx, luascripts.ProbingKey(mails.Name), "w0, gone", at(-time.Hour), "w1", at(-5*time.Minute-time.Second)).Err())
+		waits(mails, "due", fails)
+		waits(mails, "later", "its time, in 2h", fails)
+		must(t, rdb.Del(ctx, luascripts.ProbingKey(mails.Name)).Err())
+
 		meta(kt, "paused", at(-3*time.Minute-time.Second))
 		waits(mails, "later", "slot 0 to be resumed (paused 3m…s ago)", "its time, in 2h")
 		meta(kt, "paused", "yes")

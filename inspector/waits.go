@@ -64,8 +64,13 @@ func waitsFor(e *Explanation, f *byhand.Found, who shares, runs *Running) []stri
 		add("perhaps %s with the same priority in slot %d", plural(e.Beside, "message"), e.Slot)
 	}
 	reasons = append(reasons, missing(e, who)...)
-	if len(reasons) == 0 && who.owner(e.Slot) != "" {
-		add("its worker, %s, to look", who.owner(e.Slot))
+	owner := who.owner(e.Slot)
+	if since, probes := who.probing[owner]; probes {
+		add("something that the handlers of %s need: all messages of the topic have failed there for %s, and one is tried now and then",
+			owner, humantime.Duration(f.Now.Sub(since)))
+	}
+	if len(reasons) == 0 && owner != "" {
+		add("its worker, %s, to look", owner)
 	} else if len(reasons) == 0 && len(who.takers) > 0 {
 		add("a taker to ask for it: by way of %s", strings.Join(slices.Compact(slices.Clone(who.takers)), ", "))
 	}

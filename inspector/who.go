@@ -19,9 +19,10 @@ import (
 
 // shares is how the slots of one topic are shared out.
 type shares struct {
-	workers int      // -1: not known
-	owners  []string // of each slot; empty if none is known
-	takers  []string // names of the processes that take from the topic
+	workers int                  // -1: not known
+	owners  []string             // of each slot; empty if none is known
+	takers  []string             // names of the processes that take from the topic
+	probing map[string]time.Time // workers that only try a message now and then, since all fail; only Explain asks for them
 }
 
 // owner is the worker that a slot is assigned to, or empty.

@@ -102,7 +102,7 @@ reasons are listed.`,
 		},
 	}
 	f = filters(cmd, 20)
-	cmd.Flags().StringVar(&by, "by", "", "count them by their `reason`")
+	cmd.Flags().StringVar(&by, "by", "", "group them by `reason`, and count")
 	return cmd
 }
 

@@ -101,7 +101,7 @@ state are looked at until enough fit.`,
 			if shown == 0 {
 				like := ""
 				if glob != "" {
-					like = " and like " + words.Legible(glob)
+					like = " with a content like " + words.Legible(glob)
 				}
 				a.say("nothing in %s is %s%s%s", words.Legible(args[0]), state, like, a.whereLooked())
 				return nil

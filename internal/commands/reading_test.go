@@ -150,7 +150,7 @@ func lookAtEntries(t *testing.T, s at) {
 		SLOT  WHEN  ATTEMPT  CONTENT
 		0  priority 90  1  90
 		and more; --limit shows more`)
-	wantText(t, s.text(t, "peek", "orders", "--content", "slee"), `nothing in orders is waiting and like slee`)
+	wantText(t, s.text(t, "peek", "orders", "--content", "slee"), `nothing in orders is waiting with a content like slee`)
 	s.refused(t, 2, "--content", "peek", "orders", "--content", "[a")
 	objects := s.objects(t, "peek", "orders")
 	want(t, field(objects, "content"), "[sleepy <nil>]")

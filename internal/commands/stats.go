@@ -36,7 +36,7 @@ func (a *app) statsCommand() *cobra.Command {
 Below the table stands which topics are limited by rmq limit, and for how long.
 
 With --watch it also shows by how many a second the counts have changed since
-the last look: -120 is 120 fewer. That is what came less what went. Redis does
+the last look: -120 is 120 fewer. That is what came minus what went. Redis does
 not count how many came and how many went; the metrics of your programs do.`,
 		Example: `  rmq stats
   rmq stats orders --slots

@@ -139,7 +139,7 @@ func (a *app) showWorkers(workers []inspector.Worker, unseen []inspector.Topic, 
 				if len(w.Held[topic]) > 0 {
 					has = wire.Ranges(w.Held[topic])
 				}
-				state = append(state, "still has "+has)
+				state = append(state, "now has "+has)
 			}
 			if since, probing := w.Probing[topic]; probing {
 				state = append(state, "probing since "+moment(since))

@@ -1,5 +1,3 @@
-// Package story says in lines for people what is known of a message: where it is and what it waits for, and what
-// the journal has of it. The command rmq prints them, and the console shows them.
 package story
 
 import (
@@ -41,21 +39,8 @@ func (s Style) Of(e inspector.Explanation) (all []Line) {
 			line("handler", s.ran(r, f.Runs, e.Now))
 		}
 	}
-	if r := e.Retry; r != nil {
-		label, text := "retrying", OfAll(r.Attempt)
-		if r.Due.IsZero() {
-			text += ", at once"
-		} else {
-			text += ", " + Until(r.Due, e.Now) + exact(r.Due)
-		}
-		if e.PutBack != nil && r.Attempt == 1 {
-			label = "waiting"
-			text += ", put back by its handler"
-			if r.Priority > 0 {
-				text += fmt.Sprintf(", with priority %d", r.Priority)
-			}
-		}
-		line(label, text)
+	if e.Retry != nil {
+		all = append(all, s.retry(e))
 	}
 	if d := e.Dead; d != nil {
 		line("dead", "died "+humantime.Ago(e.Now.Sub(d.Died))+exact(d.Died)+"; "+s.Requeue+" has it delivered again")
@@ -81,6 +66,25 @@ func (s Style) Of(e inspector.Explanation) (all []Line) {
 		line(label, words.Legible(text))
 	}
 	return all
+}
+
+// retry is when a message that has failed, or was put back, comes again.
+func (s Style) retry(e inspector.Explanation) Line {
+	r := e.Retry
+	text := OfAll(r.Attempt)
+	if r.Due.IsZero() {
+		text += ", at once"
+	} else {
+		text += ", " + Until(r.Due, e.Now) + " (" + s.Moment(r.Due) + ")"
+	}
+	if e.PutBack == nil || r.Attempt > 1 {
+		return Line{"retrying", text}
+	}
+	text += ", put back by its handler"
+	if r.Priority > 0 {
+		text += fmt.Sprintf(", with priority %d", r.Priority)
+	}
+	return Line{"waiting", text}
 }
 
 // inFlight is who has the batch of a message.

@@ -95,7 +95,7 @@ func refused(all []browser.Request) bool {
 	return false
 }
 
-// A console that only looks has no forms that change something, and refuses whoever sends them all the same.
+// A console that only looks has no forms that change something, and refuses them if they are sent all the same.
 func TestAConsoleThatOnlyLooks(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, servertest.Redis(t).Client(t))

@@ -16,7 +16,7 @@ func TestWaitsBecauseAllFail(t *testing.T) {
 	p.Open(at) // has read who works
 	p.Open(at + "messages?topic=broken&state=retrying")
 	p.Follow("main table a")
-	p.WaitFor("main .place", "all messages of this topic fail there")
+	p.WaitFor("main .place", "all messages of the topic have failed there")
 	if text := p.Text("main .place"); strings.Contains(text, "to look") {
 		t.Errorf("it says: %s", text)
 	}

@@ -20,7 +20,7 @@ import (
 // slow is for what the console reads again: on a busy machine Redis answers slowly, and the console then asks seldom.
 var slow = browser.View{Patience: 3 * time.Minute}
 
-// sender only sends: what a test of pages needs where nobody has to work.
+// sender only sends: what a test of pages needs where no worker is needed.
 func sender(t *testing.T, rdb redis.UniversalClient) func(n int) {
 	t.Helper()
 	client, err := rmq.New(rmq.Config{Redis: rdb})
@@ -59,7 +59,7 @@ func newStreamed(t *testing.T, rdb redis.UniversalClient) *streamed {
 	return s
 }
 
-// mark marks the document that is open. Whoever loads another one loses the mark.
+// mark marks the document that is open. Another document does not have the mark.
 func mark(p *browser.Page) { browser.Value[bool](p, "window.marked = true") }
 
 func marked(p *browser.Page) bool { return browser.Value[bool](p, "window.marked === true") }
@@ -91,7 +91,7 @@ func TestLiveNumbers(t *testing.T) {
 	})
 }
 
-// Nobody looks: so nothing is asked for. A tab that comes back shows what is there then.
+// No one looks, so nothing is asked for. A tab that comes back shows what is there then.
 func TestAHiddenPageAsksForNothing(t *testing.T) {
 	t.Parallel()
 	rdb := servertest.Redis(t).Client(t)

@@ -2,10 +2,7 @@ package webtest
 
 import (
 	"context"
-	"fmt"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"testing"
 	"time"
@@ -53,15 +50,4 @@ func listenAt(t testing.TB, at string) (l net.Listener) {
 		return err == nil
 	})
 	return l
-}
-
-// serve serves one page, to try a check with.
-func serve(t testing.TB, body string) string {
-	t.Helper()
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprint(w, "<!doctype html>", body)
-	}))
-	t.Cleanup(srv.Close)
-	return srv.URL
 }

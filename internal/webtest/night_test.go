@@ -173,7 +173,7 @@ func (w *walker) thisOneFirst() {
 	w.stage.AwaitDead(w.t, nighttest.Others)
 	w.follows("Where is it now?")
 	w.reads(".content", nighttest.Poison)
-	w.reads("main [role=status]", "It is not here", "handled already")
+	w.reads("main [role=status]", "The message is not here", "handled already")
 }
 
 func (w *walker) thenTheOthers() {

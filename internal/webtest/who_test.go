@@ -55,8 +55,8 @@ func TestSendsPerMessage(t *testing.T) {
 	s := newScene(t, servertest.Redis(t).Client(t))
 	p := browser.Open(t, browser.View{})
 	for topic, says := range map[string]string{
-		prices.Name: "3 sends merged into the 1 message looked at.",
-		mail.Name:   "is known here of topics with Notes",
+		prices.Name: "3 sends in the 1 message looked at.",
+		mail.Name:   "known only for topics with Notes",
 	} {
 		p.Open(s.console() + "topic?topic=" + topic)
 		p.WaitFor("main", says)

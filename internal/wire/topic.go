@@ -70,7 +70,7 @@ type Watched struct {
 	Change *Change `json:"change_per_second,omitempty"` // since the last look
 }
 
-// Change is how counts have changed a second: what came less what went.
+// Change is how counts have changed a second: what came minus what went.
 type Change struct {
 	Over     Millis  `json:"over_ms"` // between the two looks
 	Waiting  float64 `json:"waiting"`

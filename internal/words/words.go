@@ -1,5 +1,3 @@
-// Package words writes numbers and texts as people read them: "4,812 messages", and what would not look like itself
-// in quotation marks. Package humantime does so with times.
 package words
 
 import (

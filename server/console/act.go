@@ -14,12 +14,11 @@ import (
 	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/wire"
-	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // What people change, with a line in the log for each: who, what, where, how many.
 
-// note logs what someone has changed, or tried to.
+// note logs what someone has changed or exported, or tried to.
 func (v *visit) note(what, topic string, count int, err error) {
 	fields := []zap.Field{zap.String("by", v.who), zap.String("what", what), zap.String("topic", topic), zap.Int("count", count)}
 	if err != nil {
@@ -29,10 +28,18 @@ func (v *visit) note(what, topic string, count int, err error) {
 	v.log.Info("console", fields...)
 }
 
-func (c *Console) qualified(topic string) string { return luascripts.Qualify(c.cfg.Namespace, topic) }
-
 // refused is an answer to a form that has a mistake.
-func refused(format string) error { return &problem{http.StatusUnprocessableEntity, format} }
+func refused(text string) error { return &problem{http.StatusUnprocessableEntity, text} }
+
+// errTorn is the answer to a form that is not as a page made it.
+var errTorn = refused("The form is incomplete. Open its page again.")
+
+// errSlots and badGlob are answers to fields that several forms have.
+var errSlots = refused("Slots are written as 3, or 3,7 or 0-5; leave the field empty for all.")
+
+func badGlob(err error) error {
+	return refused("The content is like order 47*, with * for any text and ? for one character: " + err.Error() + ".")
+}
 
 // slotsParam are the slots that a form names; nil: all.
 func (v *visit) slotsParam() ([]int, error) {
@@ -42,7 +49,7 @@ func (v *visit) slotsParam() ([]int, error) {
 	}
 	all, err := wire.ParseSlots(text)
 	if err != nil {
-		return nil, refused("Slots are written as 3, or 3,7 or 0-5; leave the field empty for all.")
+		return nil, errSlots
 	}
 	return all, nil
 }
@@ -94,7 +101,7 @@ func (v *visit) doLimit() error {
 		return refused("How long it holds is written as 90s, 1h30m or 2d.")
 	}
 	if p.Rate == 0 && p.Concurrency == 0 {
-		return refused("Write a rate, or a number of handlers: that is what is limited.")
+		return refused("Write a rate, a number of handlers, or both.")
 	}
 	err = v.inspector.Limit(v.ctx, topic, p)
 	v.note("limit to "+p.String(), topic, 1, err)

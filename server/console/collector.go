@@ -9,10 +9,10 @@ import (
 	"github.com/slotmq/go-rmq/internal/wait"
 )
 
-// collector reads what pages show: each subject once for all who watch it, and so slowly that all of them together cost
-// each Redis server at most a hundredth of its time. Of n subjects that are wanted each has an n-th of the share: it rests for n × 124 times what it cost, so
-// that one that costs much does not keep the others waiting. What a person asks for, and what is looked at after someone
-// changed something, is read at once, and then rests for longer.
+// collector reads what pages show: each subject once for all who watch it, and so slowly that all readings together
+// take at most a hundredth of each Redis server's time. If n subjects are wanted, each has an n-th of that: it rests for
+// n × 124 times what its reading has cost, so a costly one does not keep the others waiting. What a person asks for, and
+// what someone has just changed, is read at once, and rests for longer afterwards.
 type collector struct {
 	mu       sync.Mutex
 	subjects map[string]*subject // by name
@@ -25,7 +25,7 @@ type collector struct {
 
 // The bounds of reading.
 const (
-	share        = 125              // the part of its time that a server spends, one of so many: to measure that costs a little, too
+	share        = 125              // readings take one part in so many of a server's time; with what measuring costs, about a hundredth
 	pace         = 2 * time.Second  // a subject is not read more often
 	afterError   = 5 * time.Second  // the longest rest behind an error, if no server tells what it cost
 	readWithin   = 15 * time.Second // one reading
@@ -57,8 +57,8 @@ type reading struct {
 	failing time.Time // since when; zero: the last try went well
 }
 
-// keep notes what a try has brought.
-func (r *reading) keep(value any, err error, began, now time.Time) {
+// note notes what a try has brought.
+func (r *reading) note(value any, err error, began, now time.Time) {
 	r.began, r.tried, r.err = began, now, err
 	switch {
 	case err == nil:
@@ -185,7 +185,7 @@ func (c *collector) watched() map[string]bool {
 }
 
 // get is what is known of a subject. It is read first if it never was, or if it is due, or was read before someone
-// changed something, or with fresh.
+// changed something; with fresh it is read in any case.
 func (c *collector) get(ctx context.Context, name string, fresh bool, read func(context.Context) (any, error)) reading {
 	c.mu.Lock()
 	s, now := c.subjects[name], c.now()
@@ -236,7 +236,7 @@ func (c *collector) makeRoom() {
 	}
 }
 
-// glance is what is known of a subject, which is read soon if it never was. The subject is kept.
+// glance is what is known of a subject that is kept, without waiting for a reading.
 func (c *collector) glance(name string) reading {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -268,7 +268,7 @@ func (c *collector) read(ctx context.Context, s *subject, busy chan struct{}) re
 	}
 	s.owe(cost, wanted, now)
 	if !began.Before(s.got.began) {
-		s.got.keep(value, err, began, now)
+		s.got.note(value, err, began, now)
 	}
 	if s.busy == busy {
 		s.busy = nil

@@ -36,7 +36,7 @@ type Console struct {
 }
 
 const (
-	answerWithin = 15 * time.Second // a page; what it asks may be of a Redis that is away for a moment
+	answerWithin = 15 * time.Second // for one page: long enough for a Redis that is away for a moment
 	mostStreams  = 200
 	mostAsking   = 4 // people for whom something is read at a time
 )
@@ -69,7 +69,7 @@ func (c *Console) Close() {
 	c.running.Wait()
 }
 
-// browsers tells requests apart that a page of another site has its browser make.
+// browsers refuses requests that a page of another site has a browser send.
 var browsers http.CrossOriginProtection
 
 // ServeHTTP answers a request. Only what follows the last / of its path counts.
@@ -94,14 +94,14 @@ func (v *visit) serve() error {
 	if v.r.Method != http.MethodGet && v.r.Method != http.MethodHead {
 		if v.r.Method != http.MethodPost {
 			v.w.Header().Set("Allow", "GET, HEAD, POST")
-			return &problem{http.StatusMethodNotAllowed, "This page is looked at by GET and changed by POST."}
+			return &problem{http.StatusMethodNotAllowed, "Only GET, HEAD and POST are allowed here."}
 		}
 		if browsers.Check(v.r) != nil {
 			return &problem{http.StatusForbidden, "This form was sent by a page of another site. Open the console itself, and try again."}
 		}
 		v.r.Body = http.MaxBytesReader(v.w, v.r.Body, mostForm)
 	}
-	if err := v.admit(); err != nil || v.over {
+	if err := v.admit(); err != nil || v.answered {
 		return err
 	}
 	if v.name == "live" {

@@ -25,13 +25,11 @@ type deadPage struct {
 	List    []deadRow
 	Jobs    []*job
 	Export  string // the address of the list as a file
-	Hides   bool
 }
 
 // reasonRow is why messages are dead.
 type reasonRow struct {
 	inspector.Reason
-	Part    int // of the most frequent, in percent
 	Chosen  bool
 	Example string
 	Link    string // to those alone
@@ -43,46 +41,40 @@ type deadRow struct {
 	Shown, Link, Pick string
 }
 
-// grouped is the dead of a topic by their reasons, as far as they were read.
-type groupedDead struct {
-	reasons []inspector.Reason
-	partly  error
-}
-
-// reasons are not kept for others: filters are of all kinds, and the messages may be long.
-func (v *visit) reasons(f filter) (*groupedDead, error) {
+// reasons reads why messages are dead; partly says why not all of them were read. It is not kept for others: filters are of
+// all kinds, and the messages may be long.
+func (v *visit) reasons(f filter) (all []inspector.Reason, partly, err error) {
 	q, err := f.query(v.ctx, v.Console)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	within, cancel := context.WithTimeout(v.ctx, v.answerWithin*2/3)
 	defer cancel()
-	all, err := v.inspector.DeadReasons(within, f.Topic, q)
-	if len(all) > 0 || err == nil {
-		return &groupedDead{all, err}, nil
+	if all, err = v.inspector.DeadReasons(within, f.Topic, q); len(all) > 0 {
+		return all, err, nil
 	}
-	return nil, err
+	return nil, nil, err
 }
 
 func (v *visit) loadDead() (any, error) {
 	f := v.filter()
-	p := &deadPage{Topic: f.Topic, Filter: f, Export: "export?" + f.values().Encode(), Hides: v.cfg.HideContents, Jobs: v.jobs.of(f.Topic)}
+	p := &deadPage{Topic: f.Topic, Filter: f, Export: "export?" + f.values().Encode(), Jobs: v.jobs.of(f.Topic)}
 	q, err := f.query(v.ctx, v.Console)
 	if err != nil {
 		return nil, err
 	}
 	all := f
 	all.Group, all.Grouped, all.Picks = "", false, nil
-	got, err := v.reasons(all)
+	reasons, partly, err := v.reasons(all)
 	if err != nil {
 		return nil, err
 	}
 	p.At = time.Now()
-	if got.partly != nil {
-		p.Partly = sentence(got.partly)
+	if partly != nil {
+		p.Partly = sentence(partly)
 	}
-	for _, r := range got.reasons {
-		row := reasonRow{Reason: r, Part: 100 * r.Count / max(1, got.reasons[0].Count), Chosen: f.Grouped && r.Text == f.Group && !r.Rest, Example: v.shown(r.Latest.Content)}
+	for _, r := range reasons {
+		row := reasonRow{Reason: r, Chosen: f.Grouped && r.Text == f.Group && !r.Rest, Example: v.shown(r.Latest.Content)}
 		if !r.Rest {
 			one := all
 			one.Group, one.Grouped = r.Text, true
@@ -119,7 +111,6 @@ type askPage struct {
 	Timed  bool
 	Rate   string
 	Wrong  string // what was wrong with the form
-	Number string // that was typed
 	Back   string
 }
 

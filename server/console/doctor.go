@@ -33,7 +33,7 @@ type doctorPage struct {
 
 func (v *visit) loadDoctor() (any, error) {
 	if !v.looksAtAll() {
-		return nil, &problem{http.StatusForbidden, "The doctor is for tokens with the right \"look\" at all topics: what it says cannot be divided by topics."}
+		return nil, &problem{http.StatusForbidden, "The doctor needs a token with the right \"look\" at all topics (*): its checks are about servers, and not about single topics."}
 	}
 	checks, at, err := of[[]inspector.Check](v, doctorSubject, v.readDoctor)
 	if err != nil {

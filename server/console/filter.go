@@ -119,18 +119,18 @@ func (f filter) query(ctx context.Context, c *Console) (q inspector.DeadQuery, e
 			return q, errGuess
 		}
 		if q.Content, err = inspector.Glob(f.Content); err != nil {
-			return q, refused("The content is like order 47*, with * for any text and ? for one character: " + err.Error() + ".")
+			return q, badGlob(err)
 		}
 	}
 	if f.Slots != "" {
 		if q.Slots, err = wire.ParseSlots(f.Slots); err != nil {
-			return q, refused("Slots are written as 3, or 3,7 or 0-5.")
+			return q, errSlots
 		}
 	}
 	if f.Before != "" {
 		ms, err := strconv.ParseInt(f.Before, 10, 64)
 		if err != nil {
-			return q, refused("The form is not whole. Open its page again.")
+			return q, errTorn
 		}
 		q.OlderThan = time.UnixMilli(ms)
 	}
@@ -148,7 +148,7 @@ func (f filter) query(ctx context.Context, c *Console) (q inspector.DeadQuery, e
 	}
 	if older != 0 || newer != 0 {
 		now, err := cluster.Now(ctx, c.cfg.Redis)
-		if err != nil {
+		if err != nil && now.IsZero() { // a part of a Cluster may be away
 			return q, err
 		}
 		var aged inspector.DeadQuery
@@ -171,12 +171,12 @@ func (f filter) picked(q inspector.DeadQuery) (inspector.DeadQuery, error) {
 	for _, pick := range f.Picks {
 		parts := strings.Split(pick, ".")
 		if len(parts) != 3 {
-			return q, refused("The form is not whole. Open its page again.")
+			return q, errTorn
 		}
 		slot, err := strconv.Atoi(parts[0])
 		died, err2 := strconv.ParseInt(parts[1], 10, 64)
 		if err != nil || err2 != nil {
-			return q, refused("The form is not whole. Open its page again.")
+			return q, errTorn
 		}
 		q.Slots, hashes[parts[2]] = append(q.Slots, slot), true
 		if first == 0 || died < first {
@@ -195,7 +195,7 @@ func (f *filter) until(ctx context.Context, c *Console) error {
 		return nil
 	}
 	now, err := cluster.Now(ctx, c.cfg.Redis)
-	if err != nil {
+	if err != nil && now.IsZero() {
 		return err
 	}
 	f.Before = strconv.FormatInt(now.UnixMilli()+1, 10)

@@ -23,6 +23,7 @@ type findPage struct {
 	Text   string
 	Where  string // the topics that were looked at, in words
 	Rows   []foundRow
+	More   bool     // that have no place
 	Part   bool     // the text is a part of their contents
 	Missed []string // what was not looked at
 }
@@ -68,11 +69,11 @@ func (v *visit) loadFind() (any, error) {
 		return nil, err
 	}
 	if err != nil {
-		s.leftOut("the time was over before all was looked at: ask at the page of a topic")
+		s.leftOut("some topics: the search ran out of time. Open a topic, and search there")
 	}
 	s.leftOut(s.visit.missed(s.failed.Failures)...)
 	if len(s.page.Rows) == 1 && !s.page.Part {
-		v.over = true
+		v.answered = true
 		return nil, v.redirect(s.page.Rows[0].Link)
 	}
 	return &s.page, nil
@@ -104,7 +105,7 @@ func (s *search) choose() error {
 
 // found adds a row, unless there are enough.
 func (s *search) found(topic, state string, e inspector.Entry) {
-	if len(s.page.Rows) < mostFound {
+	if s.page.More = len(s.page.Rows) == mostFound; !s.page.More {
 		s.page.Rows = append(s.page.Rows, foundRow{topic, s.shown(e.Content), s.linkOf(topic, e), state})
 	}
 }
@@ -114,7 +115,7 @@ func (s *search) whole() error {
 	slots := 0
 	for n, t := range s.topics {
 		if slots += t.Slots; slots > mostAsked && n > 0 {
-			s.leftOut(words.Count(len(s.topics)-n, "topic") + " more, which have too many slots to ask all of them: open the topic, and ask there")
+			s.leftOut(words.Count(len(s.topics)-n, "topic") + " with too many slots in all: open a topic, and search there")
 			s.topics = s.topics[:n]
 			return nil
 		}
@@ -151,7 +152,7 @@ func (s *search) remembered() error {
 			return err
 		}
 		if len(past) > 0 {
-			s.found(t.Name, "over", inspector.Entry{Content: s.text, Slot: past[0].in.Slot})
+			s.found(t.Name, "not here any more", inspector.Entry{Content: s.text, Slot: past[0].in.Slot})
 		}
 	}
 	return nil
@@ -176,12 +177,12 @@ func (s *search) part() error {
 			}
 			more = more || seen == mostOfState
 		}
-		if len(s.page.Rows) == mostFound {
+		if s.page.More {
 			break
 		}
 	}
 	if more {
-		s.leftOut("what stands behind the first " + words.Grouped(mostOfState) + " messages of a topic that wait, are retried or are dead")
+		s.leftOut("messages after the first " + words.Grouped(mostOfState) + " of a topic in each state")
 	}
 	return nil
 }

@@ -97,7 +97,7 @@ func TestFindSaysWhatItLeftOut(t *testing.T) {
 		contents = append(contents, fmt.Sprint("row ", n))
 	}
 	sendTo(t, s, "rows", contents...)
-	if _, text := find(t, at, url.Values{"content": {"row"}}); !strings.Contains(text, "There may be more") || !strings.Contains(text, "behind the first 2,000 messages") {
+	if _, text := find(t, at, url.Values{"content": {"row"}}); !strings.Contains(text, "There are more") || !strings.Contains(text, "messages after the first 2,000") {
 		t.Error(text)
 	}
 	must(t, s.Client(t).Set(ctx, luascripts.KeysOf("orders", 2).Store, "of a wrong type", 0).Err())
@@ -109,7 +109,7 @@ func TestFindSaysWhatItLeftOut(t *testing.T) {
 		must(t, err)
 		must(t, s.Client(t).SAdd(ctx, "rmq:topics", fmt.Sprint("wide", n)).Err())
 	}
-	if _, text := find(t, at, url.Values{"content": {"in none of them"}}); !strings.Contains(text, "1 topic more, which have too many slots") && !strings.Contains(text, "2 topics more, which have too many slots") {
+	if _, text := find(t, at, url.Values{"content": {"in none of them"}}); !strings.Contains(text, "1 topic with too many slots") && !strings.Contains(text, "2 topics with too many slots") {
 		t.Error(text)
 	}
 	must(t, s.Client(t).Rename(ctx, luascripts.DefinitionKey("wide0"), luascripts.DefinitionKey("a-wide")).Err())
@@ -136,12 +136,12 @@ func TestFindHides(t *testing.T) {
 	must(t, err)
 	text := textOf(t, res.Body)
 	res.Body.Close()
-	if res.StatusCode != http.StatusOK || !strings.Contains(text, "No message has this in its content, in 1 topic:") {
+	if res.StatusCode != http.StatusOK || !strings.Contains(text, "No message has this in its content, in 1 topic.") {
 		t.Errorf("%s %s", res.Status, text)
 	}
 
 	at, _ = open(t, func(c *Config) { c.HideContents = true })
-	for content, want := range map[string]string{"order": "No message is this, in 1 topic", "order 1": "In slot"} {
+	for content, want := range map[string]string{"order": "No message has exactly this content, in 1 topic", "order 1": "In slot"} {
 		res, err := http.PostForm(at+"find", url.Values{"content": {content}})
 		must(t, err)
 		if text := textOf(t, res.Body); !strings.Contains(text, want) || strings.Contains(text, "order 1") {

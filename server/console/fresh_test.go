@@ -25,7 +25,7 @@ func TestAskedForIsReadThen(t *testing.T) {
 	reads("message?topic=orders&content=order+7", "In slot 1")
 	reads("dead?topic=orders", "1 dead message ")
 	must(t, server.Client(t).Del(ctx, dead).Err())
-	reads("message?topic=orders&content=order+7", "It is not here")
+	reads("message?topic=orders&content=order+7", "The message is not here")
 	reads("dead?topic=orders", "0 dead messages")
 }
 

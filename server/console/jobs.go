@@ -1,9 +1,9 @@
 package console
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
+	"fmt"
 	"net/http"
 	"slices"
 	"sync"
@@ -82,9 +82,9 @@ func (js *jobs) add(j *job) (*job, error) {
 		}
 	}
 	if len(js.all)-len(ended) >= mostRunning {
-		return nil, &problem{http.StatusTooManyRequests, "Eight jobs are running already. Wait for one of them, or stop it."}
+		return nil, &problem{http.StatusTooManyRequests, fmt.Sprintf("%d jobs are running already. Wait for one of them, or stop it.", mostRunning)}
 	}
-	slices.SortFunc(ended, func(a, b *job) int { return cmp.Compare(a.Began.UnixNano(), b.Began.UnixNano()) })
+	slices.SortFunc(ended, func(a, b *job) int { return a.Began.Compare(b.Began) })
 	for n := range max(0, len(ended)+1-mostKept) {
 		delete(js.all, ended[n].ID)
 	}
@@ -95,7 +95,7 @@ func (js *jobs) add(j *job) (*job, error) {
 // begin runs a job beside the request.
 func (v *visit) begin(j *job, run func(context.Context, *job) (string, error)) (*job, error) {
 	if len(j.ID) < 20 || len(j.ID) > 40 {
-		return nil, refused("The form is not whole. Open its page again.")
+		return nil, errTorn
 	}
 	var ctx context.Context
 	ctx, j.cancel = context.WithCancel(v.closing)
@@ -169,7 +169,7 @@ type jobPage struct {
 func (v *visit) job() (*job, error) {
 	j := v.jobs.find(v.param("id"))
 	if j == nil || j.Topic != v.param("topic") {
-		return nil, &problem{http.StatusNotFound, "This job is not known here: the process has started again since, or there are several, and another one has it."}
+		return nil, &problem{http.StatusNotFound, "This job is not known here: the console was restarted, or another console runs it."}
 	}
 	return j, nil
 }

@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/story"
 	"github.com/slotmq/go-rmq/journal"
+	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // The page of a message: where is it, and why has it not run? And what the journal knows of it.
@@ -23,7 +22,7 @@ const longestWhole = 64 << 10
 // mostEvents of the journal are shown, the newest.
 const mostEvents = 100
 
-// known of a message at one time.
+// dossier is what is known of a message at one time.
 type dossier struct {
 	places []inspector.Explanation
 	past   []remembered
@@ -37,7 +36,7 @@ type remembered struct {
 }
 
 // readMessage looks for a message in Redis and in the journal.
-func (c *Console) readMessage(topic, content, basis string) func(context.Context) (any, error) {
+func (c *Console) readMessage(topic, content string) func(context.Context) (any, error) {
 	return func(ctx context.Context) (any, error) {
 		var d dossier
 		var err error
@@ -46,7 +45,7 @@ func (c *Console) readMessage(topic, content, basis string) func(context.Context
 				return nil, fmt.Errorf("ask the journal: %w", err)
 			}
 		}
-		d.places, err = c.inspector.Explain(ctx, topic, content, basis)
+		d.places, err = c.inspector.Explain(ctx, topic, content, "")
 		if err != nil && (len(d.past) == 0 || !errors.Is(err, inspector.ErrUnknownTopic)) {
 			var partial *inspector.PartialError
 			if errors.As(err, &partial) {
@@ -78,6 +77,8 @@ func (c *Console) remember(ctx context.Context, topic, content string) (all []re
 	return all, err
 }
 
+func (c *Console) qualified(topic string) string { return luascripts.Qualify(c.cfg.Namespace, topic) }
+
 // messagePage is what the page of a message shows.
 type messagePage struct {
 	Topic   string
@@ -86,12 +87,12 @@ type messagePage struct {
 	Cut     bool // more of it is there
 	At      time.Time
 	Places  []place
-	Past    []chronicle // of slots where it is not any more
-	Journal bool        // there is one
-	Fields  map[string]string
-	Timed   bool // its topic has times, and no priorities
-	Link    string
-	Part    string // where contents are looked for that contain it; empty: it was found, or is not to stand in an address
+	Past    []chronicle       // of slots where it is not any more
+	Journal bool              // there is one
+	Waits   bool              // in one of the places: it can be cancelled and rescheduled
+	Fields  map[string]string // name it in a form
+	Timed   bool              // its topic has times, and no priorities
+	Part    string            // where contents are looked for that contain it; empty: it was found, or is not to stand in an address
 }
 
 // place is what is known of it in a slot.
@@ -99,10 +100,8 @@ type place struct {
 	Slot  int
 	Lines []story.Line
 	Past  *chronicle
-	Waits bool // and can be cancelled and rescheduled
 	Dead  bool
 	Pick  string // names it among the dead
-	Move  string // what can be changed: time, priority
 }
 
 // chronicle is what happened to it, as the journal has it.
@@ -119,9 +118,8 @@ func (v *visit) loadMessage() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	basis := v.param("basis")
-	name := "message " + topic + "\x00" + digest(content) + "\x00" + basis
-	d, at, err := of[*dossier](v, name, v.readMessage(topic, content, basis))
+	name := "message " + topic + "\x00" + digest(content)
+	d, at, err := of[*dossier](v, name, v.readMessage(topic, content))
 	if err != nil {
 		return nil, err
 	}
@@ -136,53 +134,37 @@ func (v *visit) loadMessage() (any, error) {
 	for _, x := range d.places {
 		there[x.Slot] = true
 		if x.Waiting != nil || x.Retry != nil {
-			x.WaitsFor = slices.Clone(x.WaitsFor)
-			if failing := v.failing(topic, x.Slot); failing != "" {
-				x.WaitsFor = slices.DeleteFunc(x.WaitsFor, func(s string) bool { return strings.HasPrefix(s, "its worker, ") })
-				x.WaitsFor = append(x.WaitsFor, failing)
-			}
+			p.Waits = true
 			if d.policy != (inspector.Policy{}) {
-				x.WaitsFor = append(x.WaitsFor, "the limit of its topic: "+d.policy.String())
+				x.WaitsFor = append(slices.Clone(x.WaitsFor), "the limit of its topic: "+d.policy.String())
 			}
 		}
-		here := place{Slot: x.Slot, Lines: style.Of(x), Waits: x.Waiting != nil || x.Retry != nil, Dead: x.Dead != nil}
-		e.Slot, p.Timed = x.Slot, x.Topic.Kind.Timed()
-		e.State = stateIn(x)
-		if x.Dead != nil {
-			here.Pick = pickOf(*x.Dead)
-		}
-		for _, r := range d.past {
-			if r.in.Slot == x.Slot {
-				here.Past = chronicleOf(style, r)
-			}
-		}
-		p.Places = append(p.Places, here)
+		e.Slot, e.State, p.Timed = x.Slot, stateIn(x), x.Topic.Kind.Timed()
+		p.Places = append(p.Places, placeOf(style, x, d.past))
 	}
 	for _, r := range d.past {
 		if !there[r.in.Slot] {
 			p.Past = append(p.Past, *chronicleOf(style, r))
 		}
 	}
-	p.Fields, p.Link = v.fieldsOf(e), v.linkOf(topic, e)
+	p.Fields = v.fieldsOf(e)
 	if len(d.places) == 0 && len(d.past) == 0 && !v.cfg.HideContents && len(content) <= longestNamed {
 		p.Part = "find?" + url.Values{"topic": {topic}, "content": {content}}.Encode()
 	}
 	return p, nil
 }
 
-// failing says what a message of a slot waits for whose worker only tries one now and then, as far as that is known without
-// asking: the workers of all topics are asked for often anyway.
-func (v *visit) failing(topic string, slot int) string {
-	all, known := v.collector.glance(topicsSubject).value.(*overview)
-	if !known {
-		return ""
+func placeOf(style story.Style, x inspector.Explanation, past []remembered) place {
+	here := place{Slot: x.Slot, Lines: style.Of(x), Dead: x.Dead != nil}
+	if x.Dead != nil {
+		here.Pick = pickOf(*x.Dead)
 	}
-	for _, w := range all.workers {
-		if since := w.Probing[topic]; !since.IsZero() && slices.Contains(w.Assigned[topic], slot) {
-			return fmt.Sprintf("what the handlers of %s need: all messages of this topic fail there, for %s, and one is tried now and then", inspector.HolderName(w.ID), humantime.Duration(time.Since(since)))
+	for _, r := range past {
+		if r.in.Slot == x.Slot {
+			here.Past = chronicleOf(style, r)
 		}
 	}
-	return ""
+	return here
 }
 
 // askByForm shows the page for a content that is not to stand in an address.
@@ -210,7 +192,7 @@ func (v *visit) doCancel() error {
 	if err != nil {
 		return err
 	}
-	removed, asked, err := v.inspector.Cancel(v.ctx, topic, content, v.param("basis"))
+	removed, asked, err := v.inspector.Cancel(v.ctx, topic, content, "")
 	v.note("cancel", topic, 1, err)
 	if err != nil {
 		return err
@@ -238,7 +220,7 @@ func (v *visit) doReschedule() error {
 	if err != nil {
 		return err
 	}
-	_, err = v.inspector.Reschedule(v.ctx, topic, content, v.param("basis"), to)
+	_, err = v.inspector.Reschedule(v.ctx, topic, content, "", to)
 	v.note("reschedule", topic, 1, err)
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package console
 
 import (
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -45,7 +44,7 @@ func (v *visit) loadMessages() (any, error) {
 		p.State = string(inspector.Waiting)
 	}
 	if !slices.Contains(p.States, p.State) {
-		return nil, &problem{http.StatusUnprocessableEntity, "Messages are waiting, in-flight or retrying here; the dead have a page of their own."}
+		return nil, refused("Messages are waiting, in-flight or retrying here; the dead have a page of their own.")
 	}
 	slots, err := v.slotsParam()
 	if err != nil {
@@ -58,12 +57,12 @@ func (v *visit) loadMessages() (any, error) {
 	}
 	if p.Glob != "" {
 		if fits, err = inspector.Glob(p.Glob); err != nil {
-			return nil, refused("The content is like order 47*, with * for any text and ? for one character: " + err.Error() + ".")
+			return nil, badGlob(err)
 		}
 		limit = mostCompared
 	}
 	now, err := cluster.Now(v.ctx, v.cfg.Redis)
-	if err != nil && now.IsZero() {
+	if err != nil && now.IsZero() { // a part of a Cluster may be away
 		return nil, err
 	}
 	seen := 0

@@ -12,8 +12,8 @@ import (
 	"github.com/slotmq/go-rmq/internal/redisinfo"
 )
 
-// meter measures what a reading costs: it begins before it, and ends after it, told how long it took. Unless that is
-// known, the cost is how long it took, which is the most that it can be.
+// meter measures what a reading costs. Call it before the reading, and end after it, with the time that it took. If no
+// server says what it worked, that time is the cost: it cannot be more.
 type meter func(ctx context.Context) (end func(took time.Duration) (cost time.Duration, known bool))
 
 // processors measure by what the processors of the servers work meanwhile, beyond what they work anyway. How long a

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 // How an address or a form names a message: by its content, if that is short and may be seen; in forms by its content
@@ -37,7 +38,7 @@ func (c *Console) linkOf(topic string, e inspector.Entry) string {
 	return "message?" + q.Encode()
 }
 
-// formOf is how a form names a message: fields and their values.
+// fieldsOf are the fields of a form that name a message, with their values.
 func (c *Console) fieldsOf(e inspector.Entry) map[string]string {
 	if !c.cfg.HideContents {
 		return map[string]string{"base64": base64.StdEncoding.EncodeToString([]byte(e.Content))}
@@ -57,13 +58,13 @@ func (v *visit) content() (string, error) {
 	if text := v.param("base64"); text != "" {
 		content, err := base64.StdEncoding.DecodeString(text)
 		if err != nil {
-			return "", &problem{http.StatusUnprocessableEntity, "The form names a message in base64 that cannot be read. Open its page again."}
+			return "", errTorn
 		}
 		return string(content), nil
 	}
 	content := v.param("content")
 	if content == "" {
-		return "", &problem{http.StatusUnprocessableEntity, "Which message? Write its content, byte by byte."}
+		return "", refused("Which message? Write its content, byte by byte.")
 	}
 	return content, nil
 }
@@ -85,7 +86,7 @@ func (v *visit) sought(hash string) (string, error) {
 func (v *visit) search(hash string) (string, error) {
 	slot, err := strconv.Atoi(v.param("slot"))
 	if err != nil {
-		return "", &problem{http.StatusUnprocessableEntity, "The address names a message by its hash, and not its slot. Begin at a list again."}
+		return "", refused("The address names a message by its hash, and not its slot. Begin at a list again.")
 	}
 	states := []inspector.State{inspector.State(v.param("state"))}
 	for _, s := range []inspector.State{inspector.Waiting, inspector.InFlight, inspector.Retrying, inspector.Dead} {
@@ -97,34 +98,27 @@ func (v *visit) search(hash string) (string, error) {
 		states = states[1:]
 	}
 	for _, state := range states {
-		content, err := searchIn(v.ctx, v.inspector, v.param("topic"), state, slot, hash)
-		if err != nil || content != nil {
-			return deref(content), err
+		content, found, err := searchIn(v.ctx, v.inspector, v.param("topic"), state, slot, hash)
+		if err != nil || found {
+			return content, err
 		}
 	}
-	return "", &problem{http.StatusNotFound, "This message is not in its slot any more, or behind the first " +
-		strconv.Itoa(mostSearched) + ": handled, cancelled or deleted meanwhile."}
+	return "", &problem{http.StatusNotFound, "This message is not among the first " + words.Grouped(mostSearched) +
+		" of its slot. It may have been handled, cancelled or deleted."}
 }
 
 func known(s inspector.State) bool {
 	return s == inspector.Waiting || s == inspector.InFlight || s == inspector.Retrying || s == inspector.Dead
 }
 
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
-func searchIn(ctx context.Context, i *inspector.Inspector, topic string, state inspector.State, slot int, hash string) (*string, error) {
+func searchIn(ctx context.Context, i *inspector.Inspector, topic string, state inspector.State, slot int, hash string) (content string, found bool, err error) {
 	for e, err := range i.Peek(ctx, topic, state, []int{slot}, mostSearched) {
 		if err != nil {
-			return nil, err
+			return "", false, err
 		}
 		if strings.EqualFold(digest(e.Content), hash) {
-			return &e.Content, nil
+			return e.Content, true, nil
 		}
 	}
-	return nil, nil
+	return "", false, nil
 }

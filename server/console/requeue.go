@@ -52,7 +52,7 @@ func (v *visit) doRequeue() error {
 	return v.toJob(j)
 }
 
-// pageOfPick is the address of the message, if one was chosen: whoever has it delivered again wants to see what becomes of it.
+// pageOfPick is the address of the message, if exactly one was chosen: then people want to see what becomes of it.
 func (v *visit) pageOfPick(f filter, q inspector.DeadQuery) string {
 	if len(f.Picks) != 1 || v.cfg.HideContents {
 		return "" // what is known by its hash cannot be found once it is done
@@ -94,9 +94,9 @@ func (v *visit) doDelete() error {
 	if err != nil {
 		return err
 	}
-	p.Number = strings.TrimSpace(v.param("number"))
-	if n, err := strconv.Atoi(strings.ReplaceAll(p.Number, ",", "")); err != nil || n != p.Count {
-		p.Wrong = fmt.Sprintf("You typed %q, and they are %s. Nothing is deleted.", p.Number, words.Grouped(p.Count))
+	number := strings.TrimSpace(v.param("number"))
+	if n, err := strconv.Atoi(strings.ReplaceAll(number, ",", "")); err != nil || n != p.Count {
+		p.Wrong = fmt.Sprintf("You typed %q, but the number is %s. Nothing is deleted.", number, words.Grouped(p.Count))
 		return v.showBody(v.page, p)
 	}
 	q, err := p.Filter.query(v.ctx, v.Console)

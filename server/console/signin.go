@@ -36,7 +36,7 @@ func (v *visit) admit() error {
 	case v.holder == nil && v.name == "live":
 		return &problem{http.StatusUnauthorized, "Sign in first."}
 	case v.holder == nil:
-		v.over = true
+		v.answered = true
 		q := url.Values{}
 		if v.r.Method != http.MethodPost && v.name != "" {
 			q.Set("to", v.name+"?"+v.r.URL.RawQuery)
@@ -101,7 +101,7 @@ func (v *visit) has(r tokens.Right, topic string) bool {
 func (v *visit) mayAct(topic string) error {
 	switch {
 	case !v.cfg.Act:
-		return &problem{http.StatusForbidden, "This console only looks. Whoever runs it can allow changes: --act, or Config.Act."}
+		return &problem{http.StatusForbidden, "This console only looks. To allow changes, start it with --act, or set Config.Act."}
 	case !v.acts(topic):
 		return &problem{http.StatusForbidden, "Your token lacks the right \"act\" at this topic."}
 	}

@@ -29,7 +29,7 @@ type cell struct {
 // slotRow is a slot in the table.
 type slotRow struct {
 	inspector.Slot
-	State string
+	State string // in words
 	Owner string
 	Since time.Duration // of the batch in flight
 }
@@ -50,6 +50,9 @@ func stateOf(s inspector.Slot) (state, sign string) {
 	}
 	return "empty", ""
 }
+
+// stateWords are the states in words.
+var stateWords = map[string]string{"paused": "paused", "busy": "in flight", "late": "overdue", "alone": "no worker", "waits": "waiting", "empty": "empty"}
 
 // slotWords says what a slot holds and does.
 func slotWords(s inspector.Slot, state string) string {
@@ -118,7 +121,7 @@ func rowsOf(slots []inspector.Slot, chosen int) (rows []slotRow) {
 			continue
 		}
 		state, _ := stateOf(s)
-		r := slotRow{Slot: s, State: state, Owner: inspector.HolderName(s.Worker)}
+		r := slotRow{Slot: s, State: stateWords[state], Owner: inspector.HolderName(s.Worker)}
 		if s.InFlight > 0 {
 			r.Since = time.Since(s.Since)
 		}

@@ -28,16 +28,21 @@ func (v *visit) stream() error {
 	case v.streams <- struct{}{}:
 		defer func() { <-v.streams }()
 	default:
-		return &problem{http.StatusServiceUnavailable, fmt.Sprintf("%d pages are open already, which is all that this console follows.", mostStreams)}
+		return &problem{http.StatusServiceUnavailable, fmt.Sprintf("%d pages are followed live already, which is the limit. Load this page again to see new numbers.", mostStreams)}
 	}
 	v.name = v.param("page")
 	out := &events{w: v.w, to: http.NewResponseController(v.w)}
 	h := v.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // proxies that would wait for more
-	if v.r.Method == http.MethodHead || !out.write(fmt.Sprintf("retry: %d\n\n", comeBackInMs)) {
-		return nil
+	if v.r.Method == http.MethodGet && out.write(fmt.Sprintf("retry: %d\n\n", comeBackInMs)) {
+		v.follow(p, out)
 	}
+	return nil
+}
+
+// follow sends what changes of a page, until who looks has gone or may not look any more.
+func (v *visit) follow(p *page, out *events) {
 	var sent []byte
 	var w *watch
 	stop := func() {}
@@ -47,7 +52,7 @@ func (v *visit) stream() error {
 	for v.mayStill() {
 		html, err := v.liveText(p)
 		if v.r.Context().Err() != nil || v.closing.Err() != nil {
-			return nil
+			return
 		}
 		if err != nil {
 			html = []byte(problemText(sentence(err)))
@@ -55,7 +60,7 @@ func (v *visit) stream() error {
 		if !bytes.Equal(html, sent) {
 			text, _ := json.Marshal(string(html))
 			if !out.write("data: " + string(text) + "\n\n") {
-				return nil
+				return
 			}
 			sent = html
 		}
@@ -63,22 +68,28 @@ func (v *visit) stream() error {
 			stop()
 			w, stop = v.collector.watch(v.subjects)
 		}
-		for waits := true; waits; {
-			select {
-			case <-w.news:
-				waits = false
-			case <-alive.C:
-				if !v.mayStill() || !out.write(": \n\n") {
-					return nil
-				}
-			case <-v.closing.Done():
-				return nil
-			case <-v.r.Context().Done():
-				return nil
-			}
+		if !v.hears(w, alive, out) {
+			return
 		}
 	}
-	return nil
+}
+
+// hears waits for news, and shows meanwhile that it is alive. It reports false if the stream is to end.
+func (v *visit) hears(w *watch, alive *time.Ticker, out *events) bool {
+	for {
+		select {
+		case <-w.news:
+			return true
+		case <-alive.C:
+			if !v.mayStill() || !out.write(": \n\n") {
+				return false
+			}
+		case <-v.closing.Done():
+			return false
+		case <-v.r.Context().Done():
+			return false
+		}
+	}
 }
 
 // liveText is the part of a page that changes.

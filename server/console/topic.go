@@ -58,29 +58,28 @@ func (c *Console) readTopic(name string) func(context.Context) (any, error) {
 
 // topicPage is what the page of a topic shows.
 type topicPage struct {
-	At     time.Time
-	Name   string
-	Kind   string
-	Slots  int
-	Form   []string // what is special about it: literal, notes, shared by ZooKeeper
-	Counts inspector.Counts
-	Late   time.Duration
-	Needs  []need
-	Spark  template.HTML
-	Merged inspector.Merged
-	Notes  bool // Merged is known
-	Ahead  []bucket
-	Timed  bool
-	Paused int
-	Limit  string // in words; empty: none
-	Cells  []cell
-	More   int // slots that have no cell
-	Rows   []slotRow
-	Chosen int // slot; -1: none
-	Worker []workerTopicRow
-	Runs   []runRow
-	Gone   []goneRow
-	Missed []string
+	At      time.Time
+	Kind    string
+	Slots   int
+	Form    []string // what is special about it: literal, notes, shared by ZooKeeper
+	Counts  inspector.Counts
+	Late    time.Duration
+	Needs   []need
+	Spark   template.HTML
+	Merged  inspector.Merged
+	Notes   bool // Merged is known
+	Ahead   []bucket
+	Timed   bool
+	Paused  int
+	Limit   string // in words; empty: none
+	Cells   []cell
+	More    int // slots that have no cell
+	Rows    []slotRow
+	Chosen  int // slot; -1: none
+	Workers []workerTopicRow
+	Runs    []runRow
+	Gone    []goneRow
+	Missed  []string
 }
 
 // bucket is how many messages become due in a span of time.
@@ -113,7 +112,7 @@ func (v *visit) loadTopic() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &topicPage{At: at, Name: name, Kind: x.topic.Kind.String(), Slots: x.topic.Slots, Timed: x.topic.Kind.Timed(), Missed: x.missed, Form: formOf(x.topic), Chosen: -1,
+	p := &topicPage{At: at, Kind: x.topic.Kind.String(), Slots: x.topic.Slots, Timed: x.topic.Kind.Timed(), Missed: x.missed, Form: formOf(x.topic), Chosen: -1,
 		Merged: x.merged, Notes: x.topic.Notes}
 	for _, s := range x.slots {
 		p.add(s)
@@ -129,7 +128,7 @@ func (v *visit) loadTopic() (any, error) {
 	p.Rows = rowsOf(x.slots, p.Chosen)
 	for _, w := range all.workers {
 		if slots, is := w.Assigned[name]; is {
-			p.Worker = append(p.Worker, workerTopicRow{inspector.HolderName(w.ID), w.Taker, wire.Ranges(slots), len(slots), w.Probing[name], w.Leaving})
+			p.Workers = append(p.Workers, workerTopicRow{inspector.HolderName(w.ID), w.Taker, wire.Ranges(slots), len(slots), w.Probing[name], w.Leaving})
 		}
 	}
 	here := func(topic string) bool { return topic == name }
@@ -212,9 +211,9 @@ func (p *topicPage) MergedWords() string {
 	case !p.Notes && p.Timed && p.Kind != message.KindRangeMerge.String(): // few expect that its messages merge
 		return ""
 	case !p.Notes:
-		return "How many sends merge into a message is known here of topics with Notes. The metric rmq_merged_total has it of all."
+		return "Sends per message are known only for topics with Notes. The metric rmq_merged_total counts merges in all topics."
 	case p.Merged.Messages == 0:
-		return "No message waits into which sends have merged."
+		return "No message was there to look at."
 	}
-	return fmt.Sprintf("%s merged into the %s looked at.", words.Count(p.Merged.Sends, "send"), words.Count(p.Merged.Messages, "message"))
+	return fmt.Sprintf("%s in the %s looked at.", words.Count(p.Merged.Sends, "send"), words.Count(p.Merged.Messages, "message"))
 }

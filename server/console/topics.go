@@ -235,7 +235,7 @@ func needsOf(s inspector.Stats, workers []inspector.Worker) (all []need) {
 	}
 	for _, w := range workers {
 		if since := w.Probing[name]; !since.IsZero() {
-			add(inspector.Fail, "See which", "messages?state=retrying&", "all messages fail at worker %s, for %s: what its handlers need is away", inspector.HolderName(w.ID), humantime.Duration(time.Since(since)))
+			add(inspector.Fail, "See which", "messages?state=retrying&", "all messages have failed at worker %s for %s: something that its handlers need may be down", inspector.HolderName(w.ID), humantime.Duration(time.Since(since)))
 			break
 		}
 	}
@@ -273,12 +273,12 @@ func (v *visit) needsOfServers(checks []inspector.Check) (all []need) {
 	switch {
 	case v.looksAtAll():
 	case len(all) > 0:
-		return []need{{Level: inspector.Fail, Text: "a check of the servers fails: let someone ask the doctor whose token may look at all topics"}}
+		return []need{{Level: inspector.Fail, Text: "a check of the servers fails: ask someone whose token may look at all topics"}}
 	default:
 		return nil
 	}
 	if look != nil {
-		all = append(all, need{inspector.Warn, "", "the doctor has something to say of: " + strings.Join(look, ", "), "Ask the doctor", "doctor"})
+		all = append(all, need{inspector.Warn, "", "the doctor has advice about: " + strings.Join(look, ", "), "Ask the doctor", "doctor"})
 	}
 	return all
 }

@@ -18,10 +18,10 @@ import (
 // functions are what templates call.
 var functions = template.FuncMap{
 	"grouped": words.Grouped, "count": words.Count, "span": humantime.Duration, "rate": humantime.Rate, "moment": moment, "stamp": stamp,
-	"text": words.Legible, "spark": spark, "holder": inspector.HolderName, "sentence": sentence,
-	"brief": brief, "anyone": func() string { return tokens.Anyone.Name }, "at100": func(n int) string { return humantime.Duration(max(time.Second, time.Duration(n)*10*time.Millisecond)) },
-	"since": func(t time.Time) string { return humantime.Duration(time.Since(t)) },
-	"ago":   func(t time.Time) string { return humantime.Ago(time.Since(t)) },
+	"text": words.Legible, "holder": inspector.HolderName, "brief": brief, "at100": at100,
+	"anyone": func() string { return tokens.Anyone.Name },
+	"since":  func(t time.Time) string { return humantime.Duration(time.Since(t)) },
+	"ago":    func(t time.Time) string { return humantime.Ago(time.Since(t)) },
 }
 
 // moment is a time as all who read the page understand it, wherever they are.
@@ -29,6 +29,11 @@ func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC
 
 // stamp is a time as programs write it.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// at100 is how long so many messages take at 100 a second.
+func at100(n int) string {
+	return humantime.Duration(max(time.Second, time.Duration(n)*10*time.Millisecond))
+}
 
 // shorten cuts a text that is longer than so many characters.
 func shorten(s string, most int) string {

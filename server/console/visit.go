@@ -21,14 +21,14 @@ const mostForm = 1 << 20
 // visit is one request.
 type visit struct {
 	*Console
-	ctx    context.Context
-	w      http.ResponseWriter
-	r      *http.Request
-	name   string // of what is asked for: what follows the last / of the path
-	page   *page
-	who    string
-	holder *tokens.Holder
-	over   bool // it was answered
+	ctx      context.Context
+	w        http.ResponseWriter
+	r        *http.Request
+	name     string // of what is asked for: what follows the last / of the path
+	page     *page
+	who      string
+	holder   *tokens.Holder
+	answered bool
 
 	subjects map[string]bool        // that the page shows, for its stream
 	fresh    bool                   // read, whatever is known
@@ -83,7 +83,7 @@ func (v *visit) values() url.Values {
 func (v *visit) show(p *page) error {
 	v.fresh = p.asks || v.param("done") != ""
 	body, err := p.load(v)
-	if err != nil || v.over {
+	if err != nil || v.answered {
 		return err
 	}
 	return v.showBody(p, body)
@@ -95,7 +95,7 @@ func (v *visit) enter(places chan struct{}) error {
 	case places <- struct{}{}:
 		return nil
 	case <-v.ctx.Done():
-		return &problem{http.StatusServiceUnavailable, "Others have this console read much at the moment. Try again in a minute."}
+		return &problem{http.StatusServiceUnavailable, "Too many lists and searches are running. Try again in a minute."}
 	}
 }
 
@@ -177,17 +177,15 @@ func (v *visit) fail(err error) {
 	case errors.Is(err, context.Canceled) && v.r.Context().Err() != nil:
 		return // who asked has gone
 	}
-	var page bytes.Buffer
-	s := v.sheet(&page0, text)
+	var out bytes.Buffer
+	s := v.sheet(&page{}, text)
 	s.Topic, s.Title = "", http.StatusText(status)
-	if err := problemPage.ExecuteTemplate(&page, "layout", s); err != nil {
+	if err := problemPage.ExecuteTemplate(&out, "layout", s); err != nil {
 		http.Error(v.w, text, status)
 		return
 	}
-	_ = v.answer(status, page.Bytes())
+	_ = v.answer(status, out.Bytes())
 }
-
-var page0 page
 
 // of is what is known of a subject that the page shows. If the last try to read it went wrong, the page says so, and
 // shows what was known before; if there is nothing, that is the error.

@@ -21,7 +21,7 @@ type workerTopic struct {
 	Name    string
 	Slots   string // 0-3, 7
 	Count   int
-	Has     string // the slots that it still has, where these are others
+	Has     string // the slots that it has now, if these are not the assigned ones
 	Probing time.Time
 }
 

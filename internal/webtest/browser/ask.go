@@ -92,12 +92,6 @@ func (p *Page) Texts(selector string) []string {
 	return ask[[]string](p, fmt.Sprintf(`[...document.querySelectorAll(%s)].map(e => e.innerText)`, quote(selector)))
 }
 
-// Attributes are those of this name of all elements.
-func (p *Page) Attributes(selector, name string) []string {
-	p.t.Helper()
-	return ask[[]string](p, fmt.Sprintf(`[...document.querySelectorAll(%s)].map(e => e.getAttribute(%s) ?? "")`, quote(selector), quote(name)))
-}
-
 // Value evaluates an expression.
 func Value[T any](p *Page, expression string) T {
 	p.t.Helper()

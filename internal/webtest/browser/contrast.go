@@ -10,7 +10,7 @@ import (
 )
 
 // The least contrasts of WCAG 2.2: of text, of large text, and of what shows where a field or the focus is.
-const TextContrast, LargeContrast, EdgeContrast = 4.5, 3.0, 3.0
+const TextContrast, largeContrast, EdgeContrast = 4.5, 3.0, 3.0
 
 // Colour has red, green and blue between 0 and 1; the last is how much it covers.
 type Colour [4]float64
@@ -108,7 +108,7 @@ func (p *Page) Pale() (found []string) {
 		front, least := p.colour(s.Front), TextContrast
 		front[3] *= s.Opaque
 		if s.Large {
-			least = LargeContrast
+			least = largeContrast
 		}
 		if got := Contrast(front.over(back), back); got < least && !said[s.Front] {
 			said[s.Front] = true

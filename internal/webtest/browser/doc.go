@@ -4,9 +4,9 @@
 //	func TestMain(m *testing.M) { servertest.Main(m) }
 //
 //	p := browser.Open(t, browser.View{Width: 390, Dark: true})
-//	p.Go(url)
+//	p.Open(url)
 //	p.Click("nav a[href$=doctor]")
-//	p.Await("h1", "Doctor")
+//	p.WaitFor("h1", "Doctor")
 //	p.Fine() // no error, no failed answer, no request to another server
 //
 // A [Page] is a tab with cookies and a cache of its own, closed with its test. It remembers what went wrong in it:

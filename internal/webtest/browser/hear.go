@@ -79,26 +79,14 @@ func (p *Page) urlOf(id network.RequestID) string {
 	return ""
 }
 
-// answer answers a question that stops the page. One that no test has announced is a fault.
+// answer answers no to a question that stops the page. Each is a fault.
 func (p *Page) answer(e *page.EventJavascriptDialogOpening) {
-	accept := p.accept
-	if !accept {
-		p.fault("a dialog: %s: %s", e.Type, e.Message)
-	}
-	p.accept = false
+	p.fault("a dialog: %s: %s", e.Type, e.Message)
 	go func() { // the answer is heard by who reports this
 		ctx, cancel := context.WithTimeout(p.ctx, Patience)
 		defer cancel()
-		_, _ = chromedp.Call(ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: accept}) // fails if the page was left
+		_, _ = chromedp.Call(ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{}) // fails if the page was left
 	}()
-}
-
-// Accept answers the next question of the page ("Really?") with yes. Every other question is a fault, and
-// answered with no.
-func (p *Page) Accept() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.accept = true
 }
 
 // Requests are all requests so far.

@@ -58,7 +58,6 @@ type Page struct {
 	origin   string // scheme and host of the first page
 	requests []Request
 	faults   []string
-	accept   bool // the next question of the page is answered with yes
 }
 
 // Open opens an empty tab for this test.
@@ -100,12 +99,6 @@ func (p *Page) Open(url string) {
 	}
 	p.mu.Unlock()
 	p.must("open "+url, p.do(chromedp.Navigate(url)))
-}
-
-// Reload loads the page once more.
-func (p *Page) Reload() {
-	p.t.Helper()
-	p.must("reload", p.do(chromedp.Reload()))
 }
 
 // Address is where the page is now.

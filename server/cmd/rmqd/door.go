@@ -156,13 +156,13 @@ func mayDo(act bool) string {
 
 // greet says where the service is, who may come in, and what they may do there.
 func (d *door) greet(setup *commands.Setup, what, path, may string, at net.Listener) {
-	scheme, who := "http", "whoever reaches this port may "+may
+	scheme, who := "http", "anyone who reaches this port may "+may
 	if d.cert != "" {
 		scheme = "https"
 	}
 	switch {
 	case d.proxied:
-		who = "whoever reaches this port past the proxy may " + may + ": let only the proxy reach it"
+		who = "anyone who reaches this port without the proxy may " + may + ": let only the proxy reach it"
 	case d.file != "":
 		who = "tokens of " + d.file
 	}

@@ -4,7 +4,7 @@ const main = document.getElementById("main");
 const living = document.getElementById("living");
 const cut = document.getElementById("cut");
 const button = document.getElementById("live");
-const patience = 4000; // before the page says that it is cut off
+const cutOffAfter = 4000; // ms without the console, before the page says so
 
 let stream = null;
 let wanted = true; // the button is not pressed
@@ -42,10 +42,10 @@ function open() {
     become(living, now);
   };
   stream.onerror = () => {
-    late ||= setTimeout(() => (cut.hidden = false), patience);
+    late ||= setTimeout(() => (cut.hidden = false), cutOffAfter);
     if (stream?.readyState !== EventSource.CLOSED) return; // it comes back by itself
     close();
-    setTimeout(open, patience);
+    setTimeout(open, cutOffAfter);
   };
 }
 
