@@ -133,9 +133,9 @@ func TestBatchResults(t *testing.T) {
 				return returned
 			})
 			late := next(t, calls)
-			late.Fail(0, errors.New("too late")) // and no race
 			k := keysOf(topic, 0)
 			eventually(t, "the batch is finished", func() bool { return rdb.Exists(ctx, k.Prepare).Val() == 0 })
+			late.Fail(0, errors.New("too late"))
 			type fate struct {
 				dead   bool
 				in     time.Duration
