@@ -90,10 +90,11 @@ func (i *Inspector) dead(ctx context.Context, t Topic, q DeadQuery, explain bool
 				yield(Entry{}, err)
 				return
 			}
-			if m.in.since(m.score) || q.Content != nil && !q.Content(m.content) {
+			e := entryOf(t, m.in.slot, Dead, m.content, score.Whole(m.score))
+			if m.in.since(m.score) || !q.picks(e) {
 				continue
 			}
-			some = append(some, entryOf(t, m.in.slot, Dead, m.content, score.Whole(m.score)))
+			some = append(some, e)
 			bytes += len(m.content)
 			enough := !explain || len(some) == deadPage || bytes >= pageBytes/2 || met+len(some) == q.Limit
 			if on = !enough || pass(); !on {
@@ -190,7 +191,7 @@ func (i *Inspector) DeadCount(ctx context.Context, topic string, q DeadQuery) (i
 }
 
 func (i *Inspector) deadCount(ctx context.Context, t Topic, q DeadQuery) (n int, err error) {
-	if q.Content != nil || q.byFailure() {
+	if q.byEntry() || q.byFailure() {
 		for _, err := range i.dead(ctx, t, q, false) {
 			if err != nil {
 				return n, err

@@ -310,6 +310,42 @@ func TestDeadQueries(t *testing.T) {
 	})
 }
 
+// Of equal contents that are dead in several slots, Which chooses one. What Content says holds as well.
+func TestDeadWhich(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
+		topic := define(t, rdb, topicOf(t, message.KindFixedTime, 2))
+		bury(t, rdb, topic, 0, 200, func(n int) (string, time.Time, string) { return name(n), noon, whyOf(noon, "-", "x") })
+		buryOne(t, rdb, topic, 0, "x", noon.Add(time.Second))
+		buryOne(t, rdb, topic, 1, "x", noon.Add(2*time.Second))
+		which := func(slot int, died time.Time) DeadQuery {
+			return DeadQuery{Limit: 5, Content: func(content string) bool { return content != name(7) }, Which: func(e Entry) bool {
+				if e.State != Dead || e.Failure != nil {
+					t.Errorf("it is asked about %+v", e)
+				}
+				return e.Slot == slot && e.Died.Equal(died) && (e.Content == "x" || e.Content == name(7))
+			}}
+		}
+		for _, c := range []struct {
+			slot, want int
+			died       time.Time
+		}{{0, 1, noon.Add(time.Second)}, {1, 1, noon.Add(2 * time.Second)}, {1, 0, noon.Add(time.Second)}, {0, 0, noon}} {
+			q := which(c.slot, c.died)
+			n, err := i.DeadCount(ctx, topic.Name, q)
+			if dead := collect(t, i, topic, q); err != nil || n != c.want || len(dead) != n || n == 1 && (dead[0].Slot != c.slot || dead[0].Content != "x" || dead[0].Failure == nil) {
+				t.Errorf("slot %d, %v: %d, %v, %+v", c.slot, c.died, n, err, dead)
+			}
+		}
+		only := which(1, noon.Add(2*time.Second))
+		only.Content, only.Limit = nil, 0
+		if n, _, err := i.DeadDelete(ctx, topic.Name, only, nil); n != 1 || err != nil {
+			t.Errorf("%d deleted, %v", n, err)
+		}
+		if dead := collect(t, i, topic, DeadQuery{Newest: true, Limit: 1}); len(dead) != 1 || dead[0].Content != "x" || dead[0].Slot != 0 {
+			t.Errorf("%+v", dead)
+		}
+	})
+}
+
 func TestDeadShow(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		topic := define(t, rdb, topicOf(t, message.KindFixedTime, 256))

@@ -22,6 +22,7 @@ import (
 type DeadQuery struct {
 	Slots     []int                     // nil: all
 	Content   func(content string) bool // nil: any; see [Glob] and [Regexp]
+	Which     func(e Entry) bool        // chooses by slot, time of death and content, of which the Failure is not known yet; nil: any
 	Reason    string                    // a part of the last error; empty: any
 	Why       func(failure string) bool // chooses by the last error, which is empty if nothing is known of it; nil: any
 	OlderThan time.Time                 // died before; zero: any. Methods that change messages refuse a time to come
@@ -32,6 +33,14 @@ type DeadQuery struct {
 
 	likely  int  // how many are enough, unless some do not count; 0: all
 	changes bool // what it selects is taken out, if all can be read
+}
+
+// byEntry reports whether it chooses by what is only known of one that was read.
+func (q DeadQuery) byEntry() bool { return q.Content != nil || q.Which != nil }
+
+// picks reports whether it chooses a message whose failure is not known yet.
+func (q DeadQuery) picks(e Entry) bool {
+	return (q.Content == nil || q.Content(e.Content)) && (q.Which == nil || q.Which(e))
 }
 
 // byFailure reports whether it chooses by the last error.
@@ -48,7 +57,7 @@ func (q DeadQuery) fits(f *Failure) bool {
 
 // few is how many dead messages have to be read at least; 0: it is not known, or all.
 func (q DeadQuery) few() int {
-	if q.Content != nil || q.byFailure() {
+	if q.byEntry() || q.byFailure() {
 		return 0
 	}
 	return cmp.Or(q.Limit, q.likely)
