@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -171,6 +172,49 @@ func TestPurgeWithoutAnswers(t *testing.T) {
 		})
 	}})
 	wantError(t, err, context.Canceled, "the answer is lost", "may have been deleted", topic.Name)
+}
+
+// An answer is lost, and new messages come before the call is repeated: no more are removed than there were at the beginning.
+func TestPurgeWithoutAnswersLeavesNewOnes(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	proxy := servertest.NewProxy(t, server.Addr())
+	rdb, j := server.Client(t), &told{}
+	i := newInspector(t, proxy.Client(t), Config{Journal: j})
+	for had, want := range map[int]Purged{
+		1000: {Waiting: 600, Lost: 400},
+		800:  {Waiting: 400, Lost: 400}, // then nothing is left to be repeated
+	} {
+		topic := define(t, rdb, message.Topic{Name: fmt.Sprint("orders", had), Kind: message.KindFixedTime, Slots: 1})
+		store := luascripts.StoreKey(topic.Name, 0)
+		fill(t, rdb, store, had, func(n int) redis.Z { return redis.Z{Member: fmt.Sprint("old ", n), Score: 2e12} })
+		sent, again := 0, false
+		var lost <-chan struct{}
+		done, err := i.Purge(ctx, topic.Name, PurgeQuery{States: []State{Waiting}}, PurgeOptions{Progress: func(Purged) {
+			if lost != nil {
+				return
+			}
+			lost = proxy.LoseNextReply("evalsha", "prepare{")
+			proxy.OnRequest(func(b []byte) bool {
+				select {
+				case <-lost:
+					if !again && bytes.Contains(b, []byte("prepare{")) { // they come first, and the call takes what comes first
+						again, sent = true, 300
+						fill(t, rdb, store, sent, func(n int) redis.Z { return redis.Z{Member: fmt.Sprint("new ", n), Score: 1.9e12} })
+					}
+				default:
+				}
+				return true
+			})
+		}})
+		proxy.OnRequest(nil)
+		must(t, err)
+		left := countedIn(t, i, topic).Waiting
+		if again != (had > 800) || done != want || left != sent+had-done.Waiting-done.Lost || len(j.lines) != done.Waiting {
+			t.Errorf("%d: %+v, repeated %v, %d left, the journal got %d", had, done, again, left, len(j.lines))
+		}
+		j.lines = nil
+	}
 }
 
 func TestPurgeRefuses(t *testing.T) {

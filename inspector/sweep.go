@@ -16,25 +16,25 @@ import (
 const sweepMost = 400
 
 // sweep is the deletion of a part of what waits in one slot, step by step. A step names no message: it deletes what comes
-// first, so a slot that gets new ones all the time would never be empty. So there are no more than at the beginning.
+// first, so a slot that gets new ones all the time would never be empty. So there are no more than at the beginning. What a try
+// without an answer may have deleted is among them, or its repetition would take what was sent later.
 type sweep struct {
 	slot          int
 	part          byhand.PurgePart
 	left          int  // to be deleted
-	maybe         int  // of these, as answers are lost
 	removed, lost *int // counted
 }
 
-// sweepStep deletes the next ones. A call that has no answer is repeated, unless ctx has ended. Then the first try may have
-// deleted some, too, which counts as lost.
+// sweepStep deletes the next ones. A call that has no answer is repeated for the rest, unless ctx has ended.
 func (i *Inspector) sweepStep(ctx context.Context, t Topic, s *sweep, pace *wait.Pace) error {
-	k, most := i.keys(t.Name, s.slot), min(s.left, pace.Most(sweepMost))
-	if err := pace.Wait(ctx, most); err != nil {
+	k, most := i.keys(t.Name, s.slot), pace.Most(sweepMost)
+	if err := pace.Wait(ctx, min(s.left, most)); err != nil {
 		return err
 	}
 	end := time.Now().Add(retryFor)
+	gone := 0 // that many may be, by tries without an answer
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		begun := time.Now()
+		begun, most := time.Now(), min(s.left, most)
 		cmd := byhand.PurgeCmd(context.WithoutCancel(ctx), k, t.Notes, byhand.Purge{Part: s.part, Most: most, Bytes: stepBytes, Tell: i.cfg.Journal != nil})
 		script.Exec(context.WithoutCancel(ctx), i.rdb, cmd)
 		n, contents, err := byhand.Purged(k, cmd)
@@ -48,10 +48,14 @@ func (i *Inspector) sweepStep(ctx context.Context, t Topic, s *sweep, pace *wait
 		}
 		cluster.NoteError(ctx, i.rdb, err)
 		if !cluster.Refused(err) {
-			more := max(0, min(most, s.left-s.maybe))
-			s.maybe += more
-			*s.lost += more
-			err = fmt.Errorf("the answer is lost, so up to %d of slot %d may have been deleted: %w", most, s.slot, err)
+			gone += most
+			*s.lost += most
+			if s.left -= most; s.left == 0 {
+				return nil
+			}
+		}
+		if gone > 0 {
+			err = fmt.Errorf("the answer is lost, so up to %d of slot %d may have been deleted: %w", gone, s.slot, err)
 		}
 		if err = i.explain(err); !cluster.Passes(err) || time.Now().After(end) {
 			return err
