@@ -76,7 +76,11 @@ func (i *Inspector) unknown(name string, names []string) error {
 			distance[other] = distanceOf(name, other)
 		}
 		slices.SortStableFunc(names, func(a, b string) int { return distance[a] - distance[b] })
-		text = "; " + where + " there is " + strings.Join(names[:min(most, len(names))], ", ")
+		is := "is"
+		if len(names) > 1 {
+			is = "are"
+		}
+		text = "; " + where + " there " + is + " " + strings.Join(names[:min(most, len(names))], ", ")
 		if rest := len(names) - most; rest > 0 {
 			text += fmt.Sprintf(" and %d more", rest)
 		}

@@ -51,7 +51,7 @@ func TestTopics(t *testing.T) {
 			define(t, rdb, message.Topic{Name: fmt.Sprintf("mails-%d", n), Kind: message.KindFixedTime})
 		}
 		_, err = i.Topic(ctx, "mail-3")
-		wantError(t, err, ErrUnknownTopic, `"mail-3"; in this Redis there is mails-3, mails-`, " and 4 more")
+		wantError(t, err, ErrUnknownTopic, `"mail-3"; in this Redis there are mails-3, mails-`, " and 4 more")
 		_, err = i.Topic(ctx, "")
 		wantError(t, err, ErrUnknownTopic)
 	})
