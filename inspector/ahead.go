@@ -8,12 +8,13 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
 // Ahead returns how many messages of a topic become due before each of some spans of time is over, now being
-// the clock of Redis: those that wait, and those that wait for their retry. What is due already is not among
+// the clock of Redis, or the latest one of a Cluster: those that wait, and those that wait for their retry. What is due already is not among
 // them, nor what has a priority and no time. With a [PartialError] they are those of the slots that could be counted.
 func (i *Inspector) Ahead(ctx context.Context, topic string, within []time.Duration) ([]int, error) {
 	if err := given(ctx, "count what becomes due in topic "+topic); err != nil {
@@ -28,9 +29,9 @@ func (i *Inspector) Ahead(ctx context.Context, topic string, within []time.Durat
 	if err != nil {
 		return nil, err
 	}
-	now, err := i.clock(ctx, i.keys(t.Name, 0).Store, map[string]time.Time{})
-	if err != nil {
-		return nil, fmt.Errorf("count what becomes due in topic %s: %w", topic, err)
+	now, err := cluster.Now(ctx, i.rdb)
+	if now.IsZero() { // otherwise a part of a Cluster is away, as the counts say
+		return nil, fmt.Errorf("count what becomes due in topic %s: ask Redis for its time: %w", topic, i.explain(err))
 	}
 	failed := failures{i: i}
 	ahead := make([]int, len(within))

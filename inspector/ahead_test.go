@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"testing"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -51,6 +54,59 @@ func TestAheadRefuses(t *testing.T) {
 		_, err = i.Ahead(ctx, "nothing", []time.Duration{time.Second})
 		wantError(t, err, ErrUnknownTopic)
 	})
+}
+
+// The master of slot 0 is gone, of all masters of a Cluster: what the others have is counted.
+func TestAheadWithoutSlotZero(t *testing.T) {
+	t.Parallel()
+	c := servertest.Cluster(t, 3, 0)
+	rdb := c.Client(t)
+	i := newInspector(t, rdb, Config{})
+	var topic message.Topic
+	gone := c.Nodes()[0]
+	for n := 0; topic.Name == ""; n++ { // one that it has a part of, but not what is stored of the whole
+		name := fmt.Sprint("orders", n)
+		if c.MasterOf(t, luascripts.KeysOf(name, 0).Store) == gone && c.MasterOf(t, luascripts.DefinitionKey(name)) != gone {
+			topic = define(t, rdb, message.Topic{Name: name, Kind: message.KindFixedTime, Slots: 16})
+		}
+	}
+	var hidden []int
+	soon := float64(time.Now().Add(30 * time.Minute).UnixMilli())
+	for slot := range topic.Slots {
+		k := luascripts.KeysOf(topic.Name, slot)
+		must(t, rdb.ZAdd(ctx, k.Store, redis.Z{Score: soon, Member: "waits"}).Err())
+		must(t, rdb.ZAdd(ctx, k.Retry, redis.Z{Score: soon*100 + 7, Member: "again"}).Err())
+		if c.MasterOf(t, k.Store) == gone {
+			hidden = append(hidden, slot)
+		}
+	}
+	gone.Kill()
+	got, err := i.Ahead(ctx, topic.Name, []time.Duration{time.Minute, time.Hour})
+	for _, f := range wantFailed(t, "ahead", err, hidden) {
+		if f.Topic != topic.Name || f.Server != gone.Addr() {
+			t.Errorf("%+v", f)
+		}
+	}
+	if want := []int{0, 2 * (topic.Slots - len(hidden))}; !slices.Equal(got, want) {
+		t.Errorf("%v, not %v", got, want)
+	}
+}
+
+// Without an answer there is no time, and the error says so.
+func TestAheadWithoutRedis(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	proxy := servertest.NewProxy(t, server.Addr())
+	i := newInspector(t, proxy.Client(t), Config{})
+	topic := define(t, server.Client(t), topicOf(t, message.KindFixedTime, 1))
+	proxy.OnRequest(func(b []byte) bool {
+		if bytes.Contains(bytes.ToLower(b), []byte("\ntime\r")) {
+			proxy.Cut()
+		}
+		return true
+	})
+	_, err := i.Ahead(ctx, topic.Name, []time.Duration{time.Minute})
+	wantError(t, err, nil, "count what becomes due in topic "+topic.Name, "ask Redis for its time")
 }
 
 // Why sees each last error whole, and the empty one of which nothing is known.
