@@ -32,7 +32,11 @@ func (s Style) note(n *inspector.Note, now time.Time) (all []Line) {
 	}
 	var headers []string
 	for _, key := range slices.Sorted(maps.Keys(n.Headers)) {
-		headers = append(headers, words.Legible(key)+": "+words.Legible(n.Headers[key]))
+		value := words.Legible(n.Headers[key])
+		if s.Hides {
+			value = "hidden"
+		}
+		headers = append(headers, words.Legible(key)+": "+value)
 	}
 	if headers != nil {
 		all = append(all, Line{"headers", strings.Join(headers, ", ")})

@@ -18,6 +18,7 @@ type Style struct {
 	Moment  func(time.Time) string      // a time of the clock
 	Content func(content string) string // one in a sentence
 	Requeue string                      // what has a dead message delivered again, such as a command
+	Hides   bool                        // values of headers, as contents are hidden
 }
 
 // Of is what is known of a message in a slot.

@@ -80,6 +80,7 @@ func TestForms(t *testing.T) {
 		p.Follow("form[action=reschedule] button")
 		done("has its new time")
 		p.WaitFor("main", "in 9m")
+		p.Click("#sure")
 		p.Follow("form[action=cancel] button")
 		done("The message is cancelled")
 		if found, err := s.inspector.Explain(ctx, orders.Name, "order 1-1", ""); err != nil || len(found) != 0 {

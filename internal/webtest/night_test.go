@@ -136,7 +136,7 @@ func (w *walker) whereIsTheOrder() {
 	w.follows("Topics")
 	w.fills("Where is message", "4711")
 	w.follows("Find")
-	w.reads("main", "No message has that as its whole content", "in 2 topics")
+	w.reads("main", "No message has exactly this content, in 2 topics", "These have it as a part")
 	w.reads("main tbody tr", "dead", "orders")
 	w.follows(nighttest.Poison)
 	w.reads("h1", "Where is it?")

@@ -3,6 +3,7 @@ package webtest
 import (
 	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
@@ -90,4 +91,23 @@ func forbidden(p *browser.Page, address string) bool {
 		}
 	}
 	return false
+}
+
+// Forms are taken also where the console has a name and no TLS, as within a network of one's own.
+func TestSignInWithoutTLS(t *testing.T) {
+	t.Parallel()
+	file, token := tokenOf(t, tokens.Holder{Name: "bob", Rights: []tokens.Right{tokens.Look, tokens.Act}, Topics: []string{"*"}})
+	s := newScene(t, servertest.Redis(t).Client(t))
+	at := strings.Replace(s.console(func(cfg *console.Config) { cfg.Tokens = file }), "127.0.0.1", browser.Elsewhere, 1)
+	for _, v := range []browser.View{{}, {NoScript: true, Width: 390}} {
+		p := browser.Open(t, v)
+		p.Open(at + "topic?topic=mail")
+		p.Fill("#token", token)
+		p.Follow("main button")
+		p.WaitFor("h1", "mail")
+		p.Fill("form[action=pause] input[name=slots]", "0")
+		p.Follow("form[action=pause] button:not([formaction])")
+		p.WaitFor("main [role=status]", "paused")
+		p.Fine()
+	}
 }

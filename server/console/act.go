@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -27,12 +26,6 @@ func (v *visit) note(what, topic string, count int, err error) {
 	}
 	v.log.Info("console", fields...)
 }
-
-// refused is an answer to a form that has a mistake.
-func refused(text string) error { return &problem{http.StatusUnprocessableEntity, text} }
-
-// errTorn is the answer to a form that is not as a page made it.
-var errTorn = refused("The form is incomplete. Open its page again.")
 
 // errSlots and badGlob are answers to fields that several forms have.
 var errSlots = refused("Slots are written as 3, or 3,7 or 0-5; leave the field empty for all.")

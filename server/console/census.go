@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/cluster"
 )
 
 // census is what all topics hold. Where they have many slots together it counts some topics at a time, those first that
@@ -58,8 +59,11 @@ func (c *census) count(ctx context.Context, i *inspector.Inspector, topics []ins
 		case errors.Is(err, inspector.ErrUnknownTopic): // it was deleted just now
 			delete(c.seen, t.Name)
 			continue
-		case err != nil:
+		case cluster.Unanswered(err), ctx.Err() != nil: // nor do the others
 			return err
+		case err != nil: // such as a key that this Redis user may not read
+			partial.Failures = append(partial.Failures, inspector.Failed{Topic: t.Name, Slot: -1, Err: err})
+			s = inspector.Stats{Topic: t, Workers: -1}
 		}
 		c.seen[t.Name] = counted{s, partial.Failures, time.Now()}
 		left -= max(1, t.Slots)
@@ -67,14 +71,14 @@ func (c *census) count(ctx context.Context, i *inspector.Inspector, topics []ins
 	return nil
 }
 
-// of is what is known of topics: of those that were counted, in their order; how many were not yet; and the oldest count.
-func (c *census) of(topics []inspector.Topic) (stats []inspector.Stats, missed []inspector.Failed, uncounted int, oldest time.Time) {
+// of is what is known of topics: of those that were counted, in their order; those that were not yet; and the oldest count.
+func (c *census) of(topics []inspector.Topic) (stats []inspector.Stats, missed []inspector.Failed, uncounted []string, oldest time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, t := range topics {
 		x, is := c.seen[t.Name]
 		if !is {
-			uncounted++
+			uncounted = append(uncounted, t.Name)
 			continue
 		}
 		stats, missed = append(stats, x.stats), append(missed, x.missed...)

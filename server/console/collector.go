@@ -21,13 +21,14 @@ type collector struct {
 	changed  chan struct{} // has an element if there may be another subject to read
 	meter    meter
 	now      func() time.Time
+	closing  context.Context // ends all readings
 }
 
 // The bounds of reading.
 const (
 	share        = 125              // readings take one part in so many of a server's time; with what measuring costs, about a hundredth
 	pace         = 2 * time.Second  // a subject is not read more often
-	afterError   = 5 * time.Second  // the longest rest behind an error, if no server tells what it cost
+	afterError   = 5 * time.Second  // the rest behind an error: the shortest, and the longest if no server says what it cost
 	readWithin   = 15 * time.Second // one reading
 	shownFor     = time.Minute      // a page is taken to be loaded again
 	mostSubjects = 1000             // that are remembered; with those that are watched there may be more
@@ -73,12 +74,12 @@ func (r *reading) note(value any, err error, began, now time.Time) {
 
 // watch is a stream that wants to know when its subjects were read again.
 type watch struct {
-	subjects map[string]bool
+	subjects map[string]bool // nil: it is not known yet, and it hears of all
 	news     chan struct{}
 }
 
 func newCollector(m meter) *collector {
-	return &collector{subjects: map[string]*subject{}, watches: map[*watch]bool{}, changed: make(chan struct{}, 1), meter: m, now: time.Now}
+	return &collector{subjects: map[string]*subject{}, watches: map[*watch]bool{}, changed: make(chan struct{}, 1), meter: m, now: time.Now, closing: context.Background()}
 }
 
 // keep has a subject read now and then, also if no one watches it.
@@ -125,7 +126,7 @@ func (c *collector) next() (begun *subject, busy chan struct{}, wait time.Durati
 				delete(c.subjects, name)
 			}
 			continue
-		case !watched[name]:
+		case !watched[name] && s.got.err == nil:
 			due = later(due, s.got.tried.Add(s.every))
 		}
 		if begun == nil || due.Before(first) {
@@ -157,7 +158,11 @@ func (s *subject) due(wanted int) time.Time {
 	if s.got.tried.IsZero() {
 		return time.Time{}
 	}
-	return s.got.tried.Add(max(pace, s.owes*time.Duration(wanted*(share-1))))
+	rest := max(pace, s.owes*time.Duration(wanted*(share-1)))
+	if s.got.err != nil {
+		rest = max(rest, afterError)
+	}
+	return s.got.tried.Add(rest)
 }
 
 // owe adds what a reading has cost, and takes off what its rest until now has made up for.
@@ -216,7 +221,10 @@ func (c *collector) get(ctx context.Context, name string, fresh bool, read func(
 	}
 	busy := s.begin(now)
 	c.mu.Unlock()
-	return c.read(context.WithoutCancel(ctx), s, busy) // others may wait for it
+	alone, cancel := context.WithCancel(context.WithoutCancel(ctx)) // others may wait for it
+	defer cancel()
+	defer context.AfterFunc(c.closing, cancel)()
+	return c.read(alone, s, busy)
 }
 
 // makeRoom forgets the subject that no one has asked for for longest, if there are too many. The collector is locked.
@@ -263,7 +271,7 @@ func (c *collector) read(ctx context.Context, s *subject, busy chan struct{}) re
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now, wanted := c.now(), c.wanted()
-	if err != nil && !known { // what does not answer costs nothing
+	if err != nil && !known {
 		cost = min(cost, afterError/time.Duration(wanted*(share-1)))
 	}
 	s.owe(cost, wanted, now)
@@ -274,25 +282,31 @@ func (c *collector) read(ctx context.Context, s *subject, busy chan struct{}) re
 		s.busy = nil
 	}
 	close(busy)
-	for w := range c.watches {
-		if w.subjects[s.name] {
-			w.tell()
-		}
-	}
+	c.tellLocked(s.name)
 	return s.got
 }
 
-// watch has a stream hear of subjects, until stop is called.
-func (c *collector) watch(names map[string]bool) (w *watch, stop func()) {
-	w = &watch{names, make(chan struct{}, 1)}
+// watch has a stream hear of what changes, until stop is called.
+func (c *collector) watch() (w *watch, stop func()) {
+	w = &watch{news: make(chan struct{}, 1)}
 	c.mu.Lock()
 	c.watches[w] = true
 	c.mu.Unlock()
-	c.wake()
 	return w, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.watches, w)
+	}
+}
+
+// follow has a stream hear of some subjects only, which are read again and again for it.
+func (c *collector) follow(w *watch, names map[string]bool) {
+	c.mu.Lock()
+	same := w.subjects != nil && maps.Equal(w.subjects, names)
+	w.subjects = names
+	c.mu.Unlock()
+	if !same {
+		c.wake()
 	}
 }
 
@@ -303,12 +317,18 @@ func (c *collector) act() {
 	c.acted = c.now()
 }
 
-// tell lets all streams know that something has changed.
-func (c *collector) tell() {
+// tell lets those who watch a subject know that it has changed.
+func (c *collector) tell(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.tellLocked(name)
+}
+
+func (c *collector) tellLocked(name string) {
 	for w := range c.watches {
-		w.tell()
+		if w.subjects == nil || w.subjects[name] {
+			w.tell()
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/wait"
 )
 
@@ -41,6 +42,13 @@ func (m *moved) read(context.Context) (any, error) {
 	return m.reads, nil
 }
 
+// follows watches some subjects.
+func (m *moved) follows(names map[string]bool) (w *watch, stop func()) {
+	w, stop = m.watch()
+	m.follow(w, names)
+	return w, stop
+}
+
 // pass lets some time go by, in which whatever is due is read.
 func (m *moved) pass(d time.Duration) {
 	for end := m.now.Add(d); m.now.Before(end); {
@@ -64,7 +72,7 @@ func TestShare(t *testing.T) {
 			m.get(context.Background(), name, false, m.read)
 		}
 		for range 20 {
-			_, stop := m.watch(names)
+			_, stop := m.follows(names)
 			defer stop()
 		}
 		began, first := m.now, m.reads
@@ -120,7 +128,7 @@ func TestCostly(t *testing.T) {
 	}
 	m.get(context.Background(), "light", false, reads(&light, time.Millisecond))
 	m.get(context.Background(), "heavy", false, reads(&heavy, 10*time.Second))
-	_, stop := m.watch(map[string]bool{"light": true, "heavy": true})
+	_, stop := m.follows(map[string]bool{"light": true, "heavy": true})
 	defer stop()
 	const span = 10 * time.Hour
 	m.pass(span)
@@ -159,7 +167,7 @@ func TestWatched(t *testing.T) {
 	if m.reads != 1 {
 		t.Errorf("%d readings without a viewer", m.reads)
 	}
-	w, stop := m.watch(map[string]bool{"a": true})
+	w, stop := m.follows(map[string]bool{"a": true})
 	m.pass(time.Minute)
 	if m.reads < 20 || m.reads > 31 {
 		t.Errorf("%d readings in a minute", m.reads)
@@ -193,7 +201,7 @@ func TestAway(t *testing.T) {
 	t.Parallel()
 	m := newMoved()
 	m.get(context.Background(), "a", false, m.read)
-	_, stop := m.watch(map[string]bool{"a": true})
+	_, stop := m.follows(map[string]bool{"a": true})
 	defer stop()
 	m.fails, m.took = errors.New("Redis is away"), readWithin
 	m.pass(time.Minute)
@@ -295,5 +303,57 @@ func TestFreshTogether(t *testing.T) {
 	m.subjects["a"] = s
 	if got := m.collector.read(context.Background(), s, s.begin(m.now)); got.value != "new" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A stream hears of what changes while its page is read for the first time, and then of what it shows.
+func TestNoNewsIsMissed(t *testing.T) {
+	t.Parallel()
+	m := newMoved()
+	w, stop := m.watch()
+	defer stop()
+	heard := func() bool {
+		select {
+		case <-w.news:
+			return true
+		default:
+			return false
+		}
+	}
+	if m.tell("job 1"); !heard() {
+		t.Error("what ended before its page was shown is missed")
+	}
+	m.follow(w, map[string]bool{"job 1": true})
+	if m.tell("job 2"); heard() {
+		t.Error("the page of one job hears of another one")
+	}
+	if m.tell("job 1"); !heard() {
+		t.Error("not heard")
+	}
+}
+
+// How long a job still takes is right for as many messages as there may be, and from the first ones on.
+func TestTimeLeft(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		job  *job
+		want time.Duration
+	}{
+		{&job{Total: 10_000_000, Began: time.Now().Add(-time.Hour), done: 360_000}, 96_400 * time.Second},
+		{&job{Total: 95, Began: time.Now().Add(-time.Second / 4), done: 4, Rate: 8}, 91 * time.Second / 8},
+	} {
+		if left := c.job.State().Left; left < c.want*9/10 || left > c.want*2 {
+			t.Errorf("%v left, and not %v", left, c.want)
+		}
+	}
+}
+
+// Counts that were taken one after the other do not make a bar negative.
+func TestBucketsOf(t *testing.T) {
+	t.Parallel()
+	for _, b := range bucketsOf(inspector.Counts{Waiting: 4}, []int{5, 3, 3, 4}) {
+		if b.Count < 0 || b.Part < 0 || b.Part > 100 {
+			t.Errorf("%+v", b)
+		}
 	}
 }

@@ -29,8 +29,8 @@ type Config struct {
 	// they need the right to act, too. Defaults to false: pages only show.
 	Act bool
 
-	// HideContents shows no contents of messages, only their lengths and a part of their hashes. The errors of
-	// handlers are shown all the same. Defaults to false.
+	// HideContents shows no contents of messages and no values of their headers, only their lengths, and a code that
+	// tells one from another. The errors of handlers are shown all the same. Defaults to false.
 	HideContents bool
 
 	// Tokens say who may look and who may act: people sign in with one. Defaults to none: all who reach the console
@@ -40,6 +40,9 @@ type Config struct {
 	// Who is the name of who asks, for the page and the log, such as what your proxy puts into a header. Who asks
 	// without a name is refused. Defaults to the name of the token, and without Tokens to "anyone".
 	Who func(*http.Request) string
+
+	// Title is shown on each page, such as production. Defaults to none.
+	Title string
 
 	// Logger gets a line for each change that people make. Defaults to none.
 	Logger *zap.Logger

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net/http"
 	"strings"
@@ -29,9 +30,11 @@ type Console struct {
 	exporting chan struct{}
 
 	answerWithin time.Duration
+	key          []byte // of digests
 
 	closing context.Context // ends with Close
 	cancel  context.CancelFunc
+	mu      sync.Mutex // nothing begins to run while Close begins
 	running sync.WaitGroup
 }
 
@@ -53,9 +56,11 @@ func New(cfg Config) (*Console, error) {
 		return nil, fmt.Errorf("new console: %w", err)
 	}
 	c := &Console{cfg: cfg, log: cfg.Logger, inspector: i, collector: newCollector(newProcessors(cfg.Redis).meter), census: newCensus(), past: newPast(), jobs: newJobs(),
-		streams: make(chan struct{}, mostStreams), asking: make(chan struct{}, mostAsking), exporting: make(chan struct{}, mostAsking), answerWithin: answerWithin}
+		streams: make(chan struct{}, mostStreams), asking: make(chan struct{}, mostAsking), exporting: make(chan struct{}, mostAsking), answerWithin: answerWithin,
+		key: []byte(rand.Text())}
 	c.pages = c.allPages()
 	c.closing, c.cancel = context.WithCancel(context.Background())
+	c.collector.closing = c.closing
 	c.collector.keep(topicsSubject, pastStep, c.readTopics)
 	c.collector.keep(doctorSubject, doctorEvery, c.readDoctor)
 	c.running.Go(func() { c.collector.run(c.closing) })
@@ -65,8 +70,24 @@ func New(cfg Config) (*Console, error) {
 // Close ends the streams and what people have begun, such as a requeue, and waits until they have ended. Call it
 // before http.Server.Shutdown, which would wait for the streams.
 func (c *Console) Close() {
+	c.mu.Lock()
 	c.cancel()
+	c.mu.Unlock()
 	c.running.Wait()
+}
+
+// errClosing is the answer behind Close.
+var errClosing = &problem{http.StatusServiceUnavailable, "This console is being closed."}
+
+// hold has Close wait until running.Done is called. Behind Close it is an error.
+func (c *Console) hold() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closing.Err() != nil {
+		return errClosing
+	}
+	c.running.Add(1)
+	return nil
 }
 
 // browsers refuses requests that a page of another site has a browser send.
@@ -100,6 +121,9 @@ func (v *visit) serve() error {
 			return &problem{http.StatusForbidden, "This form was sent by a page of another site. Open the console itself, and try again."}
 		}
 		v.r.Body = http.MaxBytesReader(v.w, v.r.Body, mostForm)
+	}
+	if err := v.readable(); err != nil {
+		return err
 	}
 	if err := v.admit(); err != nil || v.answered {
 		return err

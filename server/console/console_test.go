@@ -25,6 +25,19 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// await asks until it is so.
+func await(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	const patience = time.Minute
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for deadline := time.Now().Add(patience); !is(); <-again.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %v: %s", patience, what)
+		}
+	}
+}
+
 // open serves a console of a Redis with one topic, orders, of 8 slots.
 func open(t *testing.T, change func(*Config)) (at string, s *servertest.Server) {
 	t.Helper()
@@ -97,7 +110,7 @@ func TestGuard(t *testing.T) {
 		if got := res.Header.Get("Content-Security-Policy"); !strings.Contains(got, "default-src 'none'") || strings.Contains(got, "unsafe") {
 			t.Errorf("%q: %q", page, got)
 		}
-		if res.Header.Get("X-Content-Type-Options") != "nosniff" || res.Header.Get("Referrer-Policy") != "no-referrer" {
+		if res.Header.Get("X-Content-Type-Options") != "nosniff" || res.Header.Get("Referrer-Policy") != "same-origin" {
 			t.Errorf("%q: %v", page, res.Header)
 		}
 	}

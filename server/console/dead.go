@@ -21,6 +21,7 @@ type deadPage struct {
 	Filter  filter
 	Count   int
 	Reasons []reasonRow
+	Wrong   string // what is wrong with the filter
 	Partly  string // why not all were grouped
 	List    []deadRow
 	Jobs    []*job
@@ -58,8 +59,12 @@ func (v *visit) reasons(f filter) (all []inspector.Reason, partly, err error) {
 
 func (v *visit) loadDead() (any, error) {
 	f := v.filter()
-	p := &deadPage{Topic: f.Topic, Filter: f, Export: "export?" + f.values().Encode(), Jobs: v.jobs.of(f.Topic)}
+	p := &deadPage{Topic: f.Topic, Filter: f, Export: "export?" + f.values().Encode(), Jobs: v.jobsOf(f.Topic)}
 	q, err := f.query(v.ctx, v.Console)
+	if mistake(err) && !errors.Is(err, errGuess) {
+		p.Wrong = v.say(err)
+		return p, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +100,7 @@ func (v *visit) loadDead() (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.List = append(p.List, deadRow{e, v.shown(e.Content), v.linkOf(f.Topic, e), pickOf(e)})
+		p.List = append(p.List, deadRow{e, v.shown(e.Content), v.linkOf(f.Topic, e), v.pickOf(e)})
 	}
 	p.Count = max(p.Count, len(p.List))
 	return p, nil
@@ -103,15 +108,16 @@ func (v *visit) loadDead() (any, error) {
 
 // askPage is what stands before a requeue or a deletion.
 type askPage struct {
-	Topic  string
-	Filter filter
-	Words  []string
-	Count  int
-	Key    string // of this form: sent twice, it begins once
-	Timed  bool
-	Rate   string
-	Wrong  string // what was wrong with the form
-	Back   string
+	Topic    string
+	Filter   filter
+	Words    []string
+	Count    int
+	Key      string // of this form: sent twice, it begins once
+	Timed    bool
+	Rate     string
+	Priority string
+	Wrong    string // what was wrong with the form
+	Back     string
 }
 
 func (v *visit) ask() (*askPage, error) {
@@ -128,7 +134,7 @@ func (v *visit) ask() (*askPage, error) {
 		return nil, err
 	}
 	back := f
-	back.Before, back.Picks = "", nil
+	back.Before, back.After, back.Picks = "", "", nil
 	p := &askPage{Topic: f.Topic, Filter: f, Words: f.Words(), Key: newKey(), Timed: t.Kind.Timed(), Rate: "100/s", Back: "dead?" + back.values().Encode()}
 	p.Count, err = v.inspector.DeadCount(v.ctx, f.Topic, q)
 	return p, err

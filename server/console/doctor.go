@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -11,17 +12,23 @@ import (
 // doctorEvery is how often the servers are looked at if no one does.
 const doctorEvery = time.Minute
 
+var errAway = errors.New("Redis, or a part of it, does not answer")
+
 // readDoctor asks the servers how they are.
 func (c *Console) readDoctor(ctx context.Context) (any, error) {
 	checks := c.inspector.Doctor(ctx)
+	var err error
 	for n, check := range checks {
+		if check.Name == "connection" && check.Level == inspector.Fail {
+			err = errAway // so it is asked again soon
+		}
 		// The rights that workers need are not those of a console that only looks: it needs fewer.
 		if check.Name == "rights" && check.Level != inspector.OK && !c.cfg.Act {
 			checks[n] = inspector.Check{Name: check.Name, Level: inspector.OK,
 				Detail: "the Redis user of this console has fewer rights than workers need; rmq doctor with the user of your workers checks theirs"}
 		}
 	}
-	return checks, nil
+	return checks, err
 }
 
 // doctorPage is what the doctor found.

@@ -28,7 +28,8 @@ type filter struct {
 	Newer   string   // at most
 	Slots   string   // 3,7 or 0-5
 	Picks   []string // single ones, by pickOf
-	Before  string   // ms: died before; a form has it, so that what it does is what it said
+	Before  string   // ms: died before. A form has it, so that what it does is what it said; then Older and Newer only say where it is from
+	After   string   // ms: died after; beside Before
 }
 
 // filter reads the fields of an address or a form.
@@ -39,13 +40,13 @@ func (v *visit) filter() filter {
 	}
 	return filter{Topic: q.Get("topic"), Content: strings.TrimSpace(q.Get("glob")), Reason: strings.TrimSpace(q.Get("reason")),
 		Group: q.Get("group"), Grouped: q.Has("group"), Older: strings.TrimSpace(q.Get("older")), Newer: strings.TrimSpace(q.Get("newer")),
-		Slots: strings.TrimSpace(q.Get("slots")), Picks: q["pick"], Before: q.Get("before")}
+		Slots: strings.TrimSpace(q.Get("slots")), Picks: q["pick"], Before: q.Get("before"), After: q.Get("after")}
 }
 
 // values are the fields that it is made of, without those that are empty.
 func (f filter) values() url.Values {
 	q := url.Values{"topic": {f.Topic}}
-	for name, value := range map[string]string{"glob": f.Content, "reason": f.Reason, "older": f.Older, "newer": f.Newer, "slots": f.Slots, "before": f.Before} {
+	for name, value := range map[string]string{"glob": f.Content, "reason": f.Reason, "older": f.Older, "newer": f.Newer, "slots": f.Slots, "before": f.Before, "after": f.After} {
 		if value != "" {
 			q.Set(name, value)
 		}
@@ -101,8 +102,8 @@ func (f filter) Words() (all []string) {
 }
 
 // pickOf names a dead message: its slot, when it died, and a part of the hash of its content.
-func pickOf(e inspector.Entry) string {
-	return strconv.Itoa(e.Slot) + "." + strconv.FormatInt(e.Died.UnixMilli(), 10) + "." + digest(e.Content)[:32]
+func (c *Console) pickOf(e inspector.Entry) string {
+	return strconv.Itoa(e.Slot) + "." + strconv.FormatInt(e.Died.UnixMilli(), 10) + "." + c.digest(e.Content)[:32]
 }
 
 // errGuess is the answer where contents are hidden: who may choose by a part of them could find out the rest.
@@ -127,14 +128,44 @@ func (f filter) query(ctx context.Context, c *Console) (q inspector.DeadQuery, e
 			return q, errSlots
 		}
 	}
-	if f.Before != "" {
-		ms, err := strconv.ParseInt(f.Before, 10, 64)
-		if err != nil {
-			return q, errTorn
-		}
-		q.OlderThan = time.UnixMilli(ms)
+	if err := f.when(ctx, c, &q); err != nil {
+		return q, err
 	}
-	var older, newer time.Duration
+	return f.picked(c, q)
+}
+
+// when narrows a query to when its messages died.
+func (f filter) when(ctx context.Context, c *Console, q *inspector.DeadQuery) error {
+	if f.Before == "" {
+		older, newer, err := f.ages()
+		if err != nil || older == 0 && newer == 0 {
+			return err
+		}
+		now, err := cluster.Now(ctx, c.cfg.Redis)
+		if err != nil && now.IsZero() { // a part of a Cluster may be away
+			return err
+		}
+		wire.Aged(q, now, older, newer)
+		return nil
+	}
+	for _, end := range []struct {
+		text string
+		to   *time.Time
+	}{{f.Before, &q.OlderThan}, {f.After, &q.NewerThan}} {
+		if end.text == "" {
+			continue
+		}
+		ms, err := strconv.ParseInt(end.text, 10, 64)
+		if err != nil {
+			return errTorn
+		}
+		*end.to = time.UnixMilli(ms)
+	}
+	return nil
+}
+
+// ages are how long its messages are dead, at least and at most; 0: any.
+func (f filter) ages() (older, newer time.Duration, err error) {
 	for _, span := range []struct {
 		text string
 		to   *time.Duration
@@ -143,61 +174,64 @@ func (f filter) query(ctx context.Context, c *Console) (q inspector.DeadQuery, e
 			continue
 		}
 		if *span.to, err = humantime.ParseSpan(span.text); err != nil || *span.to < time.Millisecond {
-			return q, refused("How long a message is dead is written as 90s, 2h or 7d.")
+			return 0, 0, refused("How long a message is dead is written as 90s, 2h or 7d.")
 		}
 	}
-	if older != 0 || newer != 0 {
-		now, err := cluster.Now(ctx, c.cfg.Redis)
-		if err != nil && now.IsZero() { // a part of a Cluster may be away
-			return q, err
-		}
-		var aged inspector.DeadQuery
-		wire.Aged(&aged, now, older, newer)
-		q.NewerThan = aged.NewerThan
-		if q.OlderThan.IsZero() || !aged.OlderThan.IsZero() && aged.OlderThan.Before(q.OlderThan) {
-			q.OlderThan = aged.OlderThan
-		}
-	}
-	return f.picked(q)
+	return older, newer, nil
 }
 
 // picked narrows a query to single messages.
-func (f filter) picked(q inspector.DeadQuery) (inspector.DeadQuery, error) {
+func (f filter) picked(c *Console, q inspector.DeadQuery) (inspector.DeadQuery, error) {
 	if len(f.Picks) == 0 {
 		return q, nil
 	}
-	hashes := map[string]bool{}
-	var first, last int64
+	picks := map[string]bool{}
+	var first, last time.Time
+	q.Slots = nil
 	for _, pick := range f.Picks {
 		parts := strings.Split(pick, ".")
 		if len(parts) != 3 {
 			return q, errTorn
 		}
 		slot, err := strconv.Atoi(parts[0])
-		died, err2 := strconv.ParseInt(parts[1], 10, 64)
+		ms, err2 := strconv.ParseInt(parts[1], 10, 64)
 		if err != nil || err2 != nil {
 			return q, errTorn
 		}
-		q.Slots, hashes[parts[2]] = append(q.Slots, slot), true
-		if first == 0 || died < first {
+		q.Slots, picks[pick] = append(q.Slots, slot), true
+		died := time.UnixMilli(ms)
+		if first.IsZero() || died.Before(first) {
 			first = died
 		}
-		last = max(last, died)
+		last = later(last, died)
 	}
-	q.NewerThan, q.OlderThan = time.UnixMilli(first-1), time.UnixMilli(last+1)
-	q.Content = func(content string) bool { return hashes[digest(content)[:32]] }
+	q.NewerThan = later(q.NewerThan, first.Add(-time.Millisecond))
+	if end := last.Add(time.Millisecond); q.OlderThan.IsZero() || end.Before(q.OlderThan) {
+		q.OlderThan = end
+	}
+	q.Which = func(e inspector.Entry) bool { return picks[c.pickOf(e)] }
 	return q, nil
 }
 
-// until ends a query with what is dead now: what dies later is not meant.
+// until ends a query with what is dead now, and makes its ages fixed times: what dies later, or becomes old enough later, is not
+// meant.
 func (f *filter) until(ctx context.Context, c *Console) error {
 	if f.Before != "" {
 		return nil
+	}
+	older, newer, err := f.ages()
+	if err != nil {
+		return err
 	}
 	now, err := cluster.Now(ctx, c.cfg.Redis)
 	if err != nil && now.IsZero() {
 		return err
 	}
-	f.Before = strconv.FormatInt(now.UnixMilli()+1, 10)
+	q := inspector.DeadQuery{OlderThan: now.Add(time.Millisecond)}
+	wire.Aged(&q, now, older, newer)
+	f.Before = strconv.FormatInt(q.OlderThan.UnixMilli(), 10)
+	if !q.NewerThan.IsZero() {
+		f.After = strconv.FormatInt(q.NewerThan.UnixMilli(), 10)
+	}
 	return nil
 }

@@ -38,6 +38,7 @@ type search struct {
 	*visit
 	ctx    context.Context
 	text   string
+	fits   func(content string) bool // one that has the text as a part, or is like it
 	topics []inspector.Topic
 	page   findPage
 	failed inspector.PartialError
@@ -50,7 +51,7 @@ func (v *visit) loadFind() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &search{visit: v, text: text, page: findPage{Text: v.shown(text)}}
+	s := &search{visit: v, text: text, fits: partly(text), page: findPage{Text: v.shown(text)}}
 	var cancel context.CancelFunc
 	s.ctx, cancel = context.WithTimeout(v.ctx, v.answerWithin*2/3)
 	defer cancel()
@@ -71,7 +72,7 @@ func (v *visit) loadFind() (any, error) {
 	if err != nil {
 		s.leftOut("some topics: the search ran out of time. Open a topic, and search there")
 	}
-	s.leftOut(s.visit.missed(s.failed.Failures)...)
+	s.leftOut(s.visit.missed(&overview{missed: s.failed.Failures})...)
 	if len(s.page.Rows) == 1 && !s.page.Part {
 		v.answered = true
 		return nil, v.redirect(s.page.Rows[0].Link)
@@ -158,6 +159,15 @@ func (s *search) remembered() error {
 	return nil
 }
 
+// partly chooses contents that have a text as a part, or are like it if it is a pattern.
+func partly(text string) func(content string) bool {
+	like := func(string) bool { return false }
+	if glob, err := inspector.Glob(text); err == nil && strings.ContainsAny(text, "*?") {
+		like = glob
+	}
+	return func(content string) bool { return strings.Contains(content, text) || like(content) }
+}
+
 // part compares contents with the text.
 func (s *search) part() error {
 	more := false
@@ -171,7 +181,7 @@ func (s *search) part() error {
 					}
 					return err
 				}
-				if seen++; strings.Contains(e.Content, s.text) {
+				if seen++; s.fits(e.Content) {
 					s.found(t.Name, string(state), e)
 				}
 			}

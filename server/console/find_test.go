@@ -58,7 +58,7 @@ func TestFind(t *testing.T) {
 		{"order 1", "", "message?content=order+1&topic=orders", []string{"<h1>", "order 1", "In slot"}, nil},
 		{"same", "", "find?content=same", []string{"It is in several topics", "topic=mails", "topic=sms"}, nil},
 		{"same", "sms", "message?content=same&topic=sms", nil, nil},
-		{"to ", "", "find?content=to+", []string{"a part of these, in 3 topics", "mail to ann", "mail to bob", "mail to cid", ">dead<"}, []string{"order 1"}},
+		{"to ", "", "find?content=to+", []string{"exactly this content, in 3 topics. These have it as a part", "mail to ann", "mail to bob", "mail to cid", ">dead<"}, []string{"order 1"}},
 		{"1", "mails", "find?content=1&topic=mails", []string{"order 1 is shipped", "in topic mails"}, []string{"topic=orders"}},
 		{"none has this", "", "find?content=none+has+this", []string{"No message has this in its content, in 3 topics"}, nil},
 	} {

@@ -22,6 +22,11 @@ const (
 	mostKept    = 100 // that have ended
 )
 
+// jobsOf are the jobs that go on at a topic.
+func (v *visit) jobsOf(topic string) []*job {
+	return v.jobs.running(func(of string) bool { return of == topic })
+}
+
 // job is one of them.
 type job struct {
 	ID     string // the key of the form that began it
@@ -44,6 +49,9 @@ type job struct {
 	news   func()
 }
 
+// subject is what the stream of its page hears of.
+func (j *job) subject() string { return "job " + j.ID }
+
 func newJobs() *jobs { return &jobs{all: map[string]*job{}} }
 
 // newKey names a form.
@@ -55,12 +63,12 @@ func (js *jobs) find(id string) *job {
 	return js.all[id]
 }
 
-// of are those of a topic, the latest first.
-func (js *jobs) of(topic string) (all []*job) {
+// running are those that have not ended, at the topics that someone may look at, the latest first.
+func (js *jobs) running(looksAt func(topic string) bool) (all []*job) {
 	js.mu.Lock()
 	defer js.mu.Unlock()
 	for _, j := range js.all {
-		if j.Topic == topic {
+		if j.State().Ended.IsZero() && looksAt(j.Topic) {
 			all = append(all, j)
 		}
 	}
@@ -99,21 +107,26 @@ func (v *visit) begin(j *job, run func(context.Context, *job) (string, error)) (
 	}
 	var ctx context.Context
 	ctx, j.cancel = context.WithCancel(v.closing)
-	j.Who, j.Began, j.news = v.who, time.Now(), v.collector.tell
+	j.Who, j.Began = v.who, time.Now()
+	j.news = func() { v.collector.tell(j.subject()) }
 	there, err := v.jobs.add(j)
+	if err == nil && there == j {
+		err = v.hold()
+	}
 	if err != nil || there != j {
 		j.cancel()
 		return there, err
 	}
 	v.note(j.What+" begins", j.Topic, j.Total, nil)
 	who := *v // the request ends before
-	v.running.Go(func() {
+	go func() {
+		defer v.running.Done()
 		defer j.cancel()
 		text, err := run(ctx, j)
 		v.collector.act()
 		j.end(text, err)
 		who.note(j.What+" ends: "+text, j.Topic, j.State().Done, err)
-	})
+	}()
 	return j, nil
 }
 
@@ -152,7 +165,11 @@ func (j *job) State() jobState {
 		s.Part = min(100, 100*j.done/j.Total)
 	}
 	if left := j.Total - j.done; j.done > 0 && left > 0 && j.ended.IsZero() {
-		s.Left = (time.Since(j.Began) * time.Duration(left) / time.Duration(j.done)).Round(time.Second)
+		each := time.Since(j.Began).Seconds() / float64(j.done)
+		if j.Rate > 0 {
+			each = max(each, 1/j.Rate) // it begins with some at once
+		}
+		s.Left = time.Duration(each * float64(left) * float64(time.Second)).Round(time.Second)
 	}
 	if j.err != nil && !j.asked {
 		s.Problem = sentence(j.err)
@@ -179,7 +196,7 @@ func (v *visit) loadJob() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.subjects = map[string]bool{}
+	v.subjects = map[string]bool{j.subject(): true}
 	return jobPage{j, j.State()}, nil
 }
 

@@ -118,7 +118,7 @@ func (v *visit) loadMessage() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := "message " + topic + "\x00" + digest(content)
+	name := "message " + topic + "\x00" + v.digest(content)
 	d, at, err := of[*dossier](v, name, v.readMessage(topic, content))
 	if err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (v *visit) loadMessage() (any, error) {
 			}
 		}
 		e.Slot, e.State, p.Timed = x.Slot, stateIn(x), x.Topic.Kind.Timed()
-		p.Places = append(p.Places, placeOf(style, x, d.past))
+		p.Places = append(p.Places, v.placeOf(style, x, d.past))
 	}
 	for _, r := range d.past {
 		if !there[r.in.Slot] {
@@ -154,10 +154,10 @@ func (v *visit) loadMessage() (any, error) {
 	return p, nil
 }
 
-func placeOf(style story.Style, x inspector.Explanation, past []remembered) place {
+func (v *visit) placeOf(style story.Style, x inspector.Explanation, past []remembered) place {
 	here := place{Slot: x.Slot, Lines: style.Of(x), Dead: x.Dead != nil}
 	if x.Dead != nil {
-		here.Pick = pickOf(*x.Dead)
+		here.Pick = v.pickOf(*x.Dead)
 	}
 	for _, r := range past {
 		if r.in.Slot == x.Slot {
@@ -182,7 +182,7 @@ func chronicleOf(style story.Style, r remembered) *chronicle {
 
 // style is how lines about messages are written here.
 func (c *Console) style() story.Style {
-	return story.Style{Moment: moment, Content: c.shown, Requeue: "a requeue"}
+	return story.Style{Moment: moment, Content: c.shown, Requeue: "a requeue", Hides: c.cfg.HideContents}
 }
 
 // doCancel takes a message back.
@@ -191,6 +191,9 @@ func (v *visit) doCancel() error {
 	content, err := v.content()
 	if err != nil {
 		return err
+	}
+	if v.param("sure") == "" {
+		return refused("To cancel the message, tick the box before the button.")
 	}
 	removed, asked, err := v.inspector.Cancel(v.ctx, topic, content, "")
 	v.note("cancel", topic, 1, err)
@@ -236,7 +239,7 @@ func (v *visit) backTo(topic, content, done string) error {
 		if done != "rescheduled" { // then it cannot be found by its hash
 			return v.goTo("topic", q)
 		}
-		for name, values := range hashParams(inspector.Entry{Content: content}) {
+		for name, values := range v.hashParams(inspector.Entry{Content: content}) {
 			q[name] = values
 		}
 		q.Set("slot", v.param("slot"))

@@ -55,6 +55,7 @@ func (p *processors) meter(ctx context.Context) func(time.Duration) (time.Durati
 	for addr := range p.ask(ctx) {
 		before[addr] = p.servers[addr].forEach
 	}
+	silent := p.silent()
 	p.reading++
 	p.mu.Unlock()
 	return func(took time.Duration) (cost time.Duration, known bool) {
@@ -63,9 +64,13 @@ func (p *processors) meter(ctx context.Context) func(time.Duration) (time.Durati
 				cost, known = max(cost, p.servers[addr].forEach-then), true
 			}
 		}
+		silent := silent || p.silent()
 		p.reading--
 		p.mu.Unlock()
-		if !known {
+		switch {
+		case !known && silent: // what does not answer costs nothing
+			return 0, false
+		case !known:
 			return took, false
 		}
 		return min(cost, took), true
@@ -98,6 +103,16 @@ func (p *processors) ask(ctx context.Context) (answered map[string]worked) {
 		p.servers[addr].note(now, p.reading)
 	}
 	return answered
+}
+
+// silent reports whether a server does not answer. The processors are locked.
+func (p *processors) silent() bool {
+	for _, s := range p.servers {
+		if time.Now().Before(s.askAgain) {
+			return true
+		}
+	}
+	return false
 }
 
 // asks reports whether a server is to be asked.

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -62,7 +61,7 @@ func TestSubjectsAreBounded(t *testing.T) {
 	t.Parallel()
 	m := newMoved()
 	m.keep("kept", time.Hour, m.read)
-	_, stop := m.watch(map[string]bool{"watched": true})
+	_, stop := m.follows(map[string]bool{"watched": true})
 	defer stop()
 	m.get(ctx, "watched", false, m.read)
 	for n := range 2 * mostSubjects {
@@ -105,13 +104,7 @@ func TestGroupOfOddError(t *testing.T) {
 	if text := textOf(t, res.Body); res.StatusCode != 200 || !strings.Contains(text, "Requeue 1 dead message") {
 		t.Fatal(res.Status, text)
 	}
-	within, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
-	again := time.NewTicker(20 * time.Millisecond)
-	defer again.Stop()
-	for ; rdb.ZScore(within, k.Dead, "odd").Err() != redis.Nil; <-again.C {
-		must(t, within.Err())
-	}
+	await(t, "the one with the odd error is requeued", func() bool { return rdb.ZScore(ctx, k.Dead, "odd").Err() == redis.Nil })
 	must(t, rdb.ZScore(ctx, k.Dead, "plain").Err())
 }
 

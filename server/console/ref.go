@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"encoding/base64"
 	"errors"
 	"net/http"
@@ -22,15 +21,15 @@ const (
 )
 
 // hashParams name a message without its content.
-func hashParams(e inspector.Entry) url.Values {
-	return url.Values{"slot": {strconv.Itoa(e.Slot)}, "hash": {digest(e.Content)}, "state": {string(e.State)}}
+func (c *Console) hashParams(e inspector.Entry) url.Values {
+	return url.Values{"slot": {strconv.Itoa(e.Slot)}, "hash": {c.digest(e.Content)}, "state": {string(e.State)}}
 }
 
 // linkOf is the address of the page of a message.
 func (c *Console) linkOf(topic string, e inspector.Entry) string {
 	q := url.Values{}
 	if c.cfg.HideContents || len(e.Content) > longestNamed {
-		q = hashParams(e)
+		q = c.hashParams(e)
 	} else {
 		q.Set("content", e.Content)
 	}
@@ -44,7 +43,7 @@ func (c *Console) fieldsOf(e inspector.Entry) map[string]string {
 		return map[string]string{"base64": base64.StdEncoding.EncodeToString([]byte(e.Content))}
 	}
 	fields := map[string]string{}
-	for name, values := range hashParams(e) {
+	for name, values := range c.hashParams(e) {
 		fields[name] = values[0]
 	}
 	return fields
@@ -98,7 +97,7 @@ func (v *visit) search(hash string) (string, error) {
 		states = states[1:]
 	}
 	for _, state := range states {
-		content, found, err := searchIn(v.ctx, v.inspector, v.param("topic"), state, slot, hash)
+		content, found, err := v.searchIn(v.param("topic"), state, slot, hash)
 		if err != nil || found {
 			return content, err
 		}
@@ -111,12 +110,12 @@ func known(s inspector.State) bool {
 	return s == inspector.Waiting || s == inspector.InFlight || s == inspector.Retrying || s == inspector.Dead
 }
 
-func searchIn(ctx context.Context, i *inspector.Inspector, topic string, state inspector.State, slot int, hash string) (content string, found bool, err error) {
-	for e, err := range i.Peek(ctx, topic, state, []int{slot}, mostSearched) {
+func (v *visit) searchIn(topic string, state inspector.State, slot int, hash string) (content string, found bool, err error) {
+	for e, err := range v.inspector.Peek(v.ctx, topic, state, []int{slot}, mostSearched) {
 		if err != nil {
 			return "", false, err
 		}
-		if strings.EqualFold(digest(e.Content), hash) {
+		if strings.EqualFold(v.digest(e.Content), hash) {
 			return e.Content, true, nil
 		}
 	}

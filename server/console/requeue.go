@@ -17,24 +17,19 @@ func (v *visit) doRequeue() error {
 	if j := v.jobs.find(v.param("key")); j != nil { // the button was pressed twice
 		return v.toJob(j)
 	}
+	o, err := v.requeueOptions()
+	if mistake(err) {
+		p, err2 := v.ask()
+		if err2 != nil {
+			return err2
+		}
+		p.Wrong, p.Rate, p.Priority = v.say(err), v.param("rate"), v.param("priority")
+		return v.showBody(v.page, p)
+	}
 	f := v.filter()
 	q, err := f.query(v.ctx, v.Console)
 	if err != nil {
 		return err
-	}
-	var o inspector.RequeueOptions
-	if text := strings.TrimSpace(v.param("rate")); text != "" {
-		if o.Rate, err = humantime.ParseRate(text); err != nil {
-			return refused("A rate is written as 100/s, 600/m or 3600/h; leave the field empty for as fast as it goes.")
-		}
-	}
-	if text := strings.TrimSpace(v.param("priority")); text != "" {
-		if o.Priority, err = strconv.ParseInt(text, 10, 64); err != nil {
-			return refused("A priority is a whole number; leave the field empty for the one that each was sent with.")
-		}
-		if err := checked.Priority(o.Priority); err != nil {
-			return err
-		}
 	}
 	total, err := v.inspector.DeadCount(v.ctx, f.Topic, q)
 	if err != nil {
@@ -50,6 +45,22 @@ func (v *visit) doRequeue() error {
 		return err
 	}
 	return v.toJob(j)
+}
+
+// requeueOptions are how fast, and with which priority.
+func (v *visit) requeueOptions() (o inspector.RequeueOptions, err error) {
+	if text := strings.TrimSpace(v.param("rate")); text != "" {
+		if o.Rate, err = humantime.ParseRate(text); err != nil {
+			return o, refused("A rate is written as 100/s, 600/m or 3600/h; leave the field empty for as fast as it goes.")
+		}
+	}
+	if text := strings.TrimSpace(v.param("priority")); text != "" {
+		if o.Priority, err = strconv.ParseInt(text, 10, 64); err != nil {
+			return o, refused("A priority is a whole number; leave the field empty for the one that each was sent with.")
+		}
+		return o, checked.Priority(o.Priority)
+	}
+	return o, nil
 }
 
 // pageOfPick is the address of the message, if exactly one was chosen: then people want to see what becomes of it.

@@ -3,11 +3,15 @@ package console
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"fmt"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +19,8 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/producer"
 	"github.com/slotmq/go-rmq/server/tokens"
 )
 
@@ -171,4 +177,102 @@ func TestHead(t *testing.T) {
 		}
 	}
 	must(t, within.Err())
+}
+
+// Who may look at some topics learns no names of others.
+func TestTokensLearnNoNames(t *testing.T) {
+	t.Parallel()
+	file, _, cookie := holder(t, "m*")
+	_, s := open(t, nil) // has topic orders
+	sendTo(t, s, "mails", "mail 1")
+	at := openAt(t, Config{Redis: s.Client(t), Tokens: file})
+	for _, page := range []string{"topic?topic=mailsx", "message?topic=mx&content=a", "find?topic=mx&content=a", "dead?topic=mx", "messages?topic=mx", "recurring?topic=mx", "export?topic=mx",
+		"messages", "dead", "recurring", "message?content=x", "live?page=topic&topic=mailsx"} {
+		ends, cancel := context.WithCancel(ctx)
+		req, err := http.NewRequestWithContext(ends, http.MethodGet, at+page, nil)
+		must(t, err)
+		req.AddCookie(cookie)
+		res, err := http.DefaultClient.Do(req)
+		must(t, err)
+		text := ""
+		if strings.HasPrefix(page, "live") { // the first event
+			for lines := bufio.NewScanner(res.Body); lines.Scan() && !strings.HasPrefix(text, "data"); {
+				text = lines.Text()
+			}
+		} else {
+			text = textOf(t, res.Body)
+		}
+		cancel()
+		res.Body.Close()
+		if strings.Contains(text, "orders") || !strings.Contains(text, "o such topic") {
+			t.Errorf("%s: %s %s", page, res.Status, text)
+		}
+	}
+}
+
+// Where contents are hidden, pages have nothing by which one could be found out.
+func TestHiddenContentsCannotBeGuessed(t *testing.T) {
+	t.Parallel()
+	s := servertest.Redis(t)
+	rdb := s.Client(t)
+	p, err := producer.New(rdb, producer.Config{})
+	must(t, err)
+	const content = "order 4711"
+	_, err = p.Send(ctx, message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 4, Notes: true},
+		message.Priority{Content: content, Priority: 500, Headers: map[string]string{"customer": "Mrs Smith"}})
+	must(t, err)
+	must(t, p.Close(ctx))
+	must(t, rdb.ZAdd(ctx, luascripts.KeysOf("orders", 1).Dead, z(content, time.Now())).Err())
+	at := openAt(t, Config{Redis: rdb, HideContents: true, Act: true})
+	hash := fmt.Sprintf("%x", sha256.Sum256([]byte(content)))
+	for _, page := range []string{"dead?topic=orders", "messages?topic=orders", "message?topic=orders&content=order+4711", "requeue?topic=orders"} {
+		_, text := get(t, at+page)
+		if strings.Contains(text, content) || strings.Contains(text, hash[:8]) || strings.Contains(text, "Mrs Smith") {
+			t.Errorf("%s: %s", page, text)
+		}
+		if strings.HasPrefix(page, "message?") && !strings.Contains(text, "customer: hidden") {
+			t.Errorf("the names of headers are not shown: %s", text)
+		}
+	}
+	_, text := get(t, at+"dead?topic=orders")
+	link := regexp.MustCompile(`href="(message\?[^"]*hash=[^"]*)"`).FindStringSubmatch(text)
+	if link == nil {
+		t.Fatal(text)
+	}
+	if status, text := get(t, at+html.UnescapeString(link[1])); status != 200 || !strings.Contains(text, "In slot") {
+		t.Errorf("a link does not lead to its message: %d %s", status, text)
+	}
+}
+
+// Streams look for a message by its hash only where few others do.
+func TestStreamsTakePlaces(t *testing.T) {
+	t.Parallel()
+	s := servertest.Redis(t)
+	sendTo(t, s, "mails", "mail 1")
+	c, err := New(Config{Redis: s.Client(t), HideContents: true})
+	must(t, err)
+	c.answerWithin = 100 * time.Millisecond
+	server := httptest.NewServer(c)
+	t.Cleanup(server.Close)
+	t.Cleanup(c.Close) // first
+	for range cap(c.asking) {
+		c.asking <- struct{}{}
+	}
+	q := url.Values{"page": {"message"}, "topic": {"mails"}, "hash": {strings.Repeat("0", 64)}, "slot": {"1"}}
+	res, err := http.Get(server.URL + "/live?" + q.Encode())
+	must(t, err)
+	defer res.Body.Close()
+	if text := textOf(t, res.Body); strings.Contains(text, "data:") { // it ends, and the browser comes back
+		t.Error(text)
+	}
+	<-c.asking
+	res, err = http.Get(server.URL + "/live?" + q.Encode())
+	must(t, err)
+	defer res.Body.Close()
+	lines := bufio.NewScanner(res.Body)
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "data:") {
+	}
+	if !strings.Contains(lines.Text(), "not among the first") {
+		t.Error(lines.Text())
+	}
 }

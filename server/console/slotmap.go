@@ -47,16 +47,18 @@ func stateOf(s inspector.Slot) (state, sign string) {
 		return "alone", "?"
 	case s.Waiting+s.Retrying > 0:
 		return "waits", "·"
+	case s.Dead > 0:
+		return "dead", "×"
 	}
 	return "empty", ""
 }
 
 // stateWords are the states in words.
-var stateWords = map[string]string{"paused": "paused", "busy": "in flight", "late": "overdue", "alone": "no worker", "waits": "waiting", "empty": "empty"}
+var stateWords = map[string]string{"paused": "paused", "busy": "in flight", "late": "overdue", "alone": "no worker", "waits": "waiting", "dead": "dead", "empty": "empty"}
 
 // slotWords says what a slot holds and does.
 func slotWords(s inspector.Slot, state string) string {
-	text := fmt.Sprintf("slot %d: %s waiting, %s due", s.Index, words.Grouped(s.Waiting+s.Retrying), words.Grouped(s.Due))
+	text := fmt.Sprintf("slot %d: %s to come, %s due", s.Index, words.Grouped(s.Waiting+s.Retrying), words.Grouped(s.Due))
 	switch state {
 	case "paused":
 		text += ", paused " + humantime.Ago(time.Since(s.Paused))
@@ -117,7 +119,7 @@ func rowsOf(slots []inspector.Slot, chosen int) (rows []slotRow) {
 		if len(rows) == mostRows {
 			break
 		}
-		if weight(s) >= 3 && s.Dead+s.Retrying == 0 && s.Index != chosen { // the map says all of it
+		if weight(s) >= 3 && s.Due+s.Dead+s.Retrying == 0 && s.Index != chosen { // the map says all of it
 			continue
 		}
 		state, _ := stateOf(s)

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"time"
 )
@@ -24,6 +24,10 @@ func (v *visit) stream() error {
 	if p == nil || !p.live {
 		return &problem{http.StatusNotFound, "There is no stream of this page."}
 	}
+	if err := v.hold(); err != nil {
+		return err
+	}
+	defer v.running.Done()
 	select {
 	case v.streams <- struct{}{}:
 		defer func() { <-v.streams }()
@@ -43,19 +47,21 @@ func (v *visit) stream() error {
 
 // follow sends what changes of a page, until who looks has gone or may not look any more.
 func (v *visit) follow(p *page, out *events) {
-	var sent []byte
-	var w *watch
-	stop := func() {}
-	defer func() { stop() }()
+	w, stop := v.collector.watch()
+	defer stop()
 	alive := time.NewTicker(breath)
 	defer alive.Stop()
+	var sent []byte
 	for v.mayStill() {
-		html, err := v.liveText(p)
+		html, err := v.liveText(p, sent == nil)
 		if v.r.Context().Err() != nil || v.closing.Err() != nil {
 			return
 		}
+		if errors.Is(err, errBusy) { // the browser comes back
+			return
+		}
 		if err != nil {
-			html = []byte(problemText(sentence(err)))
+			html = []byte(problemText(v.say(err)))
 		}
 		if !bytes.Equal(html, sent) {
 			text, _ := json.Marshal(string(html))
@@ -64,10 +70,7 @@ func (v *visit) follow(p *page, out *events) {
 			}
 			sent = html
 		}
-		if w == nil || !maps.Equal(w.subjects, v.subjects) {
-			stop()
-			w, stop = v.collector.watch(v.subjects)
-		}
+		v.collector.follow(w, v.subjects)
 		if !v.hears(w, alive, out) {
 			return
 		}
@@ -92,12 +95,19 @@ func (v *visit) hears(w *watch, alive *time.Ticker, out *events) bool {
 	}
 }
 
-// liveText is the part of a page that changes.
-func (v *visit) liveText(p *page) ([]byte, error) {
+// liveText is the part of a page that changes. For the first one a page may have much read, as when it is opened.
+func (v *visit) liveText(p *page, first bool) ([]byte, error) {
 	var cancel context.CancelFunc
 	v.ctx, cancel = context.WithTimeout(v.r.Context(), v.answerWithin)
 	defer cancel()
-	v.subjects, v.problem = nil, ""
+	defer context.AfterFunc(v.closing, cancel)()
+	v.subjects, v.problem = map[string]bool{}, ""
+	if p.asks && first {
+		if err := v.enter(v.asking); err != nil {
+			return nil, err
+		}
+		defer func() { <-v.asking }()
+	}
 	body, err := p.load(v)
 	if err != nil {
 		return nil, err

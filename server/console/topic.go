@@ -58,28 +58,30 @@ func (c *Console) readTopic(name string) func(context.Context) (any, error) {
 
 // topicPage is what the page of a topic shows.
 type topicPage struct {
-	At      time.Time
-	Kind    string
-	Slots   int
-	Form    []string // what is special about it: literal, notes, shared by ZooKeeper
-	Counts  inspector.Counts
-	Late    time.Duration
-	Needs   []need
-	Spark   template.HTML
-	Merged  inspector.Merged
-	Notes   bool // Merged is known
-	Ahead   []bucket
-	Timed   bool
-	Paused  int
-	Limit   string // in words; empty: none
-	Cells   []cell
-	More    int // slots that have no cell
-	Rows    []slotRow
-	Chosen  int // slot; -1: none
-	Workers []workerTopicRow
-	Runs    []runRow
-	Gone    []goneRow
-	Missed  []string
+	At          time.Time
+	Kind        string
+	Slots       int
+	Form        []string // what is special about it: literal, notes, shared by ZooKeeper
+	Counts      inspector.Counts
+	Late        time.Duration
+	Needs       []need
+	Spark       template.HTML
+	Merged      inspector.Merged
+	Notes       bool // Merged is known
+	Ahead       []bucket
+	Timed       bool
+	Paused      int
+	Limit       string // in words; empty: none
+	Cells       []cell
+	More        int // slots that have no cell
+	Rows        []slotRow
+	Chosen      int // slot; -1: none
+	Workers     []workerTopicRow
+	Runs        []runRow
+	Gone        []goneRow
+	Missed      []string
+	Jobs        []*job
+	MoreWorkers int // that have no place
 }
 
 // bucket is how many messages become due in a span of time.
@@ -113,7 +115,7 @@ func (v *visit) loadTopic() (any, error) {
 		return nil, err
 	}
 	p := &topicPage{At: at, Kind: x.topic.Kind.String(), Slots: x.topic.Slots, Timed: x.topic.Kind.Timed(), Missed: x.missed, Form: formOf(x.topic), Chosen: -1,
-		Merged: x.merged, Notes: x.topic.Notes}
+		Merged: x.merged, Notes: x.topic.Notes, Jobs: v.jobsOf(name)}
 	for _, s := range x.slots {
 		p.add(s)
 	}
@@ -127,7 +129,9 @@ func (v *visit) loadTopic() (any, error) {
 	}
 	p.Rows = rowsOf(x.slots, p.Chosen)
 	for _, w := range all.workers {
-		if slots, is := w.Assigned[name]; is {
+		if slots, is := w.Assigned[name]; is && len(p.Workers) == mostWorkers {
+			p.MoreWorkers++
+		} else if is {
 			p.Workers = append(p.Workers, workerTopicRow{inspector.HolderName(w.ID), w.Taker, wire.Ranges(slots), len(slots), w.Probing[name], w.Leaving})
 		}
 	}
@@ -170,12 +174,12 @@ func (p *topicPage) add(s inspector.Slot) {
 func bucketsOf(c inspector.Counts, ahead []int) []bucket {
 	all := []bucket{{Name: "now", Count: c.Due}}
 	before := 0
-	for n, name := range []string{"in 1 minute", "in 10 minutes", "in 1 hour", "in 1 day"} {
-		all = append(all, bucket{Name: name, Count: ahead[n] - before})
-		before = ahead[n]
+	for n, name := range []string{"within 1 minute", "1 to 10 minutes", "10 minutes to 1 hour", "1 hour to 1 day"} {
+		all = append(all, bucket{Name: name, Count: max(0, ahead[n]-before)}) // they were counted one after the other
+		before = max(before, ahead[n])
 	}
 	later := c.Waiting + c.Retrying - c.Due - before
-	all = append(all, bucket{Name: "later", Count: max(0, later)}) // they were counted one after the other
+	all = append(all, bucket{Name: "later", Count: max(0, later)})
 	most := 1
 	for _, b := range all {
 		most = max(most, b.Count)
@@ -208,7 +212,7 @@ func (p *topicPage) PerMessage() string {
 // MergedWords says where that is from, or why it is not known.
 func (p *topicPage) MergedWords() string {
 	switch {
-	case !p.Notes && p.Timed && p.Kind != message.KindRangeMerge.String(): // few expect that its messages merge
+	case !p.Notes && p.Kind != message.KindRangeMerge.String(): // few expect that its messages merge
 		return ""
 	case !p.Notes:
 		return "Sends per message are known only for topics with Notes. The metric rmq_merged_total counts merges in all topics."

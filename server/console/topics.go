@@ -1,9 +1,11 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"html/template"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -28,8 +30,9 @@ type overview struct {
 	gone    []inspector.Vanished
 	unread  []string // topics whose definition cannot be read
 	missed  []inspector.Failed
+	unseen  error // why it is not known who works; nil: it is
 
-	uncounted int       // topics whose turn has not come yet
+	uncounted []string  // topics whose turn has not come yet
 	oldest    time.Time // count of a topic
 }
 
@@ -53,12 +56,13 @@ func (c *Console) readTopics(ctx context.Context) (any, error) {
 	var missing []inspector.Failed
 	all.stats, missing, all.uncounted, all.oldest = c.census.of(topics)
 	_ = partial.Merge(&inspector.PartialError{Failures: missing}) // it is one
-	all.workers, err = c.inspector.Workers(ctx)
-	if err := partial.Merge(err); err != nil {
-		return nil, err
+	if all.workers, err = c.inspector.Workers(ctx); partial.Merge(err) != nil {
+		all.unseen = err // ZooKeeper is away; what Redis has is there all the same
 	}
-	all.gone, err = c.inspector.Vanished(ctx)
-	if err := partial.Merge(err); err != nil {
+	if all.gone, err = c.inspector.Vanished(ctx); partial.Merge(err) != nil {
+		all.unseen = cmp.Or(all.unseen, err)
+	}
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	all.missed = partial.Failures
@@ -67,8 +71,16 @@ func (c *Console) readTopics(ctx context.Context) (any, error) {
 }
 
 // missed says what could not be looked at, of topics that who asks may look at.
-func (v *visit) missed(failures []inspector.Failed) []string {
-	return missed(slices.DeleteFunc(slices.Clone(failures), func(f inspector.Failed) bool { return !v.looksAt(f.Topic) }))
+func (v *visit) missed(all *overview) []string {
+	lines := missed(slices.DeleteFunc(slices.Clone(all.missed), func(f inspector.Failed) bool { return !v.looksAt(f.Topic) }))
+	switch {
+	case all.unseen == nil:
+	case v.looksAtAll():
+		lines = append(lines, "who works: "+words.Legible(all.unseen.Error()))
+	default:
+		lines = append(lines, "who works")
+	}
+	return lines
 }
 
 // mostMissed parts are named, and more are counted.
@@ -117,7 +129,6 @@ type topicsPage struct {
 	Needs     []need
 	MoreNeeds int // that have no place
 	Rows      []topicRow
-	Topics    int    // that there are
 	Part      string // of the names, that was asked for
 	Fit       int    // topics whose names have it
 	Many      bool
@@ -125,6 +136,8 @@ type topicsPage struct {
 	Oldest    time.Time // count of a topic; zero: all were counted now
 	Unknown   bool      // the doctor has not looked yet
 	Missed    []string
+	Jobs      []*job
+	Namespace string
 }
 
 // The page has places for so many topics, and for so much that needs someone.
@@ -133,8 +146,22 @@ const (
 	mostNeeds  = 50
 )
 
+// errNotAll is the answer if the topics could not be read, for those who may look at some of them only.
+var errNotAll = &problem{http.StatusBadGateway, "The topics could not be read, and that is tried again. Someone whose token may look at all topics sees why."}
+
 func (v *visit) overview() (*overview, time.Time, error) {
-	return of[*overview](v, topicsSubject, v.readTopics)
+	before := v.problem
+	all, at, err := of[*overview](v, topicsSubject, v.readTopics)
+	if v.looksAtAll() {
+		return all, at, err
+	}
+	if err != nil {
+		err = errNotAll
+	}
+	if v.problem != before { // it may name topics
+		v.problem = errNotAll.text
+	}
+	return all, at, err
 }
 
 func (v *visit) loadTopics() (any, error) {
@@ -142,15 +169,21 @@ func (v *visit) loadTopics() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &topicsPage{At: at, Missed: v.missed(all.missed), Uncounted: all.uncounted, Part: strings.TrimSpace(v.param("name"))}
+	p := &topicsPage{At: at, Missed: v.missed(all), Jobs: v.jobs.running(v.looksAt), Namespace: v.cfg.Namespace, Part: strings.TrimSpace(v.param("name"))}
 	if at.Sub(all.oldest) > longOverdue {
 		p.Oldest = all.oldest
 	}
+	for _, name := range all.uncounted {
+		if v.looksAt(name) {
+			p.Uncounted++
+		}
+	}
+	topics := p.Uncounted
 	for _, s := range all.stats {
 		if !v.looksAt(s.Topic.Name) {
 			continue
 		}
-		p.Topics++
+		topics++
 		r, needs := v.rowOf(s), needsOf(s, all.workers)
 		for _, n := range needs {
 			r.rank = min(r.rank, rank(n.Level))
@@ -160,7 +193,7 @@ func (v *visit) loadTopics() (any, error) {
 			p.Rows = append(p.Rows, r)
 		}
 	}
-	p.Fit, p.Many = len(p.Rows), p.Topics+p.Uncounted > mostTopics
+	p.Fit, p.Many = len(p.Rows), topics > mostTopics
 	if len(p.Rows) > mostTopics { // what needs someone comes first
 		slices.SortStableFunc(p.Rows, func(a, b topicRow) int { return a.rank - b.rank })
 		p.Rows = p.Rows[:mostTopics]
@@ -170,6 +203,7 @@ func (v *visit) loadTopics() (any, error) {
 			p.Needs = append(p.Needs, v.byDoctor(need{Level: inspector.Fail, Topic: name, Text: "has no definition that can be read"}))
 		}
 	}
+	p.Needs = append(p.Needs, v.needsOfVanished(all.gone)...)
 	v.subjects[doctorSubject] = true
 	checks, known := v.collector.glance(doctorSubject).value.([]inspector.Check) // which may take long
 	p.Unknown = !known
@@ -239,6 +273,9 @@ func needsOf(s inspector.Stats, workers []inspector.Worker) (all []need) {
 			break
 		}
 	}
+	if n, longest := overTimeout(workers, name); n > 0 {
+		add(inspector.Fail, "See which", "topic?", "%s longer than the Timeout of the topic, the longest for %s", words.Count(n, "handler")+" running", humantime.Duration(longest))
+	}
 	if s.Dead > 0 {
 		add(inspector.Fail, "See why", "dead?", "%s", words.Count(s.Dead, "dead message"))
 	}
@@ -254,8 +291,38 @@ func needsOf(s inspector.Stats, workers []inspector.Worker) (all []need) {
 	return all
 }
 
+// overTimeout is how many handlers of a topic have run for longer than they may, and the longest of them.
+func overTimeout(workers []inspector.Worker, topic string) (n int, longest time.Duration) {
+	for _, w := range workers {
+		for _, r := range w.Running {
+			if ran := time.Since(r.Since); r.Topic == topic && ran > r.Timeout {
+				n++
+				longest = max(longest, ran)
+			}
+		}
+	}
+	return n, longest
+}
+
+// vanishedFor is how long a worker that vanished is named on the first page.
+const vanishedFor = 10 * time.Minute
+
+// needsOfVanished is what workers need that vanished just now.
+func (v *visit) needsOfVanished(gone []inspector.Vanished) []need {
+	rows := goneOf(gone, v.looksAt)
+	rows = slices.DeleteFunc(rows, func(r goneRow) bool { return time.Since(r.Until) > vanishedFor })
+	if len(rows) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("worker %s vanished about %s: it was not closed", words.Legible(rows[0].Name), humantime.Ago(time.Since(rows[0].Until)))
+	if more := len(rows) - 1; more > 0 {
+		text += ", and " + words.Grouped(more) + " more"
+	}
+	return []need{{Level: inspector.Warn, Text: text, Do: "See the workers", To: "workers"}}
+}
+
 // ofTopics are the checks of the doctor that needsOf says more of.
-var ofTopics = []string{"workers", "paused", "limited", "dead"}
+var ofTopics = []string{"workers", "handlers", "paused", "limited", "dead"}
 
 // needsOfServers is what the doctor found beside that: what fails, each by itself, and what is worth a look, together.
 // Who may not ask the doctor is shown only that something fails.

@@ -1,7 +1,9 @@
 package console
 
 import (
+	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"html/template"
 	"strings"
@@ -52,7 +54,7 @@ const longestShown = 120
 // shown is a content in a list.
 func (c *Console) shown(content string) string {
 	if c.cfg.HideContents {
-		return fmt.Sprintf("%s, #%s", words.Count(len(content), "byte"), digest(content)[:8])
+		return fmt.Sprintf("%s, #%s", words.Count(len(content), "byte"), c.digest(content)[:8])
 	}
 	return shorten(words.Legible(head(content, 4*longestShown)), longestShown)
 }
@@ -85,8 +87,16 @@ func brief(reason string) string {
 	return shorten(words.Legible(strings.TrimSpace(head(line, 4*longestShown))), longestShown)
 }
 
-// digest names a content that is too long for an address, or not to be seen.
-func digest(content string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(content))) }
+// digest names a content that is too long for an address, or not to be seen. Where contents are hidden it has a key of the
+// process, so that no one can find a content by its digest.
+func (c *Console) digest(content string) string {
+	h := sha256.New()
+	if c.cfg.HideContents {
+		h = hmac.New(sha256.New, c.key)
+	}
+	h.Write([]byte(content))
+	return hex.EncodeToString(h.Sum(nil))
+}
 
 // sentence is an error as a sentence.
 func sentence(err error) string { return capital(strings.ToValidUTF8(err.Error(), "\ufffd")) + "." }

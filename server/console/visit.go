@@ -8,10 +8,10 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
-	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/server/tokens"
 )
 
@@ -53,6 +53,7 @@ type sheet struct {
 	Title     string
 	Page      string
 	Topic     string // whose page it is; empty: of none
+	Name      string // of the console, such as production
 	Namespace string
 	Who       string // empty: no sign-in is needed
 	SignedIn  bool   // by a token
@@ -61,6 +62,7 @@ type sheet struct {
 	Hides     bool   // contents
 	Stream    string // its address; empty: nothing changes while it is open
 	Done      string // what the last form has done
+	Gone      bool   // it has taken the message away
 	Problem   string
 	Body      any
 }
@@ -73,7 +75,7 @@ func (v *visit) param(name string) string {
 // values are all parameters.
 func (v *visit) values() url.Values {
 	if v.r.Method == http.MethodPost {
-		_ = v.r.ParseForm() // what cannot be read is missing
+		_ = v.r.ParseForm() // readable has seen whether it can be read
 		return v.r.PostForm
 	}
 	return v.r.URL.Query()
@@ -95,8 +97,23 @@ func (v *visit) enter(places chan struct{}) error {
 	case places <- struct{}{}:
 		return nil
 	case <-v.ctx.Done():
-		return &problem{http.StatusServiceUnavailable, "Too many lists and searches are running. Try again in a minute."}
+		return errBusy
 	}
+}
+
+// readable is an error if the address or the form cannot be read: a field that is left out would mean more messages.
+func (v *visit) readable() error {
+	if _, err := url.ParseQuery(v.r.URL.RawQuery); err != nil {
+		return &problem{http.StatusBadRequest, "The address cannot be read: " + err.Error() + "."}
+	}
+	var long *http.MaxBytesError
+	switch err := v.r.ParseForm(); {
+	case errors.As(err, &long):
+		return &problem{http.StatusRequestEntityTooLarge, "The form is too long: " + words.Grouped(mostForm) + " bytes are the limit."}
+	case err != nil:
+		return errTorn
+	}
+	return nil
 }
 
 // showBody answers with a page that shows something.
@@ -110,9 +127,9 @@ func (v *visit) showBody(p *page, body any) error {
 }
 
 func (v *visit) sheet(p *page, body any) *sheet {
-	s := &sheet{Title: p.title, Page: v.name, Topic: v.param("topic"), Namespace: v.cfg.Namespace, Act: v.acts(v.param("topic")), Doctor: v.looksAtAll(), SignedIn: v.holder != nil,
-		Hides: v.cfg.HideContents, Done: doneText(v.r.URL.Query()), Problem: v.problem, Body: body}
-	if v.cfg.Tokens != nil || v.cfg.Who != nil {
+	s := &sheet{Title: p.title, Page: v.name, Topic: v.param("topic"), Name: v.cfg.Title, Namespace: v.cfg.Namespace, Act: v.acts(v.param("topic")), Doctor: v.looksAtAll(), SignedIn: v.holder != nil,
+		Hides: v.cfg.HideContents, Done: doneText(v.r.URL.Query()), Gone: strings.HasPrefix(v.param("done"), "cancelled"), Problem: v.problem, Body: body}
+	if (v.cfg.Tokens != nil || v.cfg.Who != nil) && v.name != "signin" {
 		s.Who = v.who
 	}
 	if p.live && !v.still {
@@ -152,41 +169,6 @@ func (v *visit) redirect(page string) error {
 	return nil
 }
 
-// problem is an answer that is not the page that was asked for.
-type problem struct {
-	status int
-	text   string
-}
-
-func (p *problem) Error() string { return p.text }
-
-// fail answers with what went wrong.
-func (v *visit) fail(err error) {
-	var p *problem
-	var invalid *message.InvalidError
-	status, text := http.StatusBadGateway, sentence(err)
-	switch {
-	case errors.As(err, &p):
-		status, text = p.status, p.text
-	case errors.Is(err, inspector.ErrUnknownTopic):
-		status = http.StatusNotFound
-	case errors.As(err, &invalid):
-		status = http.StatusUnprocessableEntity
-	case errors.Is(err, context.DeadlineExceeded):
-		status, text = http.StatusGatewayTimeout, "Redis did not answer in time: "+text
-	case errors.Is(err, context.Canceled) && v.r.Context().Err() != nil:
-		return // who asked has gone
-	}
-	var out bytes.Buffer
-	s := v.sheet(&page{}, text)
-	s.Topic, s.Title = "", http.StatusText(status)
-	if err := problemPage.ExecuteTemplate(&out, "layout", s); err != nil {
-		http.Error(v.w, text, status)
-		return
-	}
-	_ = v.answer(status, out.Bytes())
-}
-
 // of is what is known of a subject that the page shows. If the last try to read it went wrong, the page says so, and
 // shows what was known before; if there is nothing, that is the error.
 func of[T any](v *visit, name string, read func(context.Context) (any, error)) (T, time.Time, error) {
@@ -202,7 +184,7 @@ func of[T any](v *visit, name string, read func(context.Context) (any, error)) (
 	case !is:
 		return value, got.at, got.err
 	case got.err != nil:
-		v.problem = problemOf(got)
+		v.problem = v.problemOf(got)
 	}
 	return value, got.at, nil
 }

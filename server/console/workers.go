@@ -14,6 +14,7 @@ type workerRow struct {
 	inspector.Worker
 	Name   string
 	Topics []workerTopic
+	More   int // topics that have no place
 }
 
 // workerTopic is a topic of a worker.
@@ -47,10 +48,14 @@ type goneRow struct {
 type workersPage struct {
 	At      time.Time
 	Workers []workerRow
+	More    int // workers that have no place
 	Runs    []runRow
 	Gone    []goneRow
 	Missed  []string
 }
+
+// mostWorkers rows are on a page, of a worker and a topic each.
+const mostWorkers = 200
 
 // mostNamed handlers that run for long are on the page, the longest first, and as many workers that vanished.
 const mostNamed = 20
@@ -60,7 +65,8 @@ func (v *visit) loadWorkers() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &workersPage{At: at, Missed: v.missed(all.missed)}
+	p := &workersPage{At: at, Missed: v.missed(all)}
+	rows := 0
 	for _, w := range all.workers {
 		r := workerRow{Worker: w, Name: inspector.HolderName(w.ID)}
 		for topic, slots := range w.Assigned {
@@ -77,6 +83,13 @@ func (v *visit) loadWorkers() (any, error) {
 			continue
 		}
 		slices.SortFunc(r.Topics, func(a, b workerTopic) int { return cmp.Compare(a.Name, b.Name) })
+		if left := mostWorkers - rows; left <= 0 {
+			p.More++
+			continue
+		} else if len(r.Topics) > left {
+			r.Topics, r.More = r.Topics[:left], len(r.Topics)-left
+		}
+		rows += len(r.Topics)
 		p.Workers = append(p.Workers, r)
 	}
 	p.Runs = v.runsOf(all.workers, v.looksAt)

@@ -17,6 +17,10 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
+// Elsewhere is a name of this machine that the browser trusts no more than any other: without TLS it says less of where a form is from
+// than at 127.0.0.1.
+const Elsewhere = "console.test"
+
 // chromium is the browser of a test process. Each tab is a child of its context.
 type chromium struct {
 	ctx    context.Context
@@ -62,6 +66,7 @@ func start(path string) (*chromium, error) {
 		chromedp.Flag("lang", "en-US"),
 		chromedp.Flag("disable-component-update", true), // it would ask its maker
 		chromedp.Flag("disable-gpu", true),
+		chromedp.Flag("host-resolver-rules", "MAP "+Elsewhere+" 127.0.0.1"),
 	)
 	allocator, free := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, cancel := chromedp.NewContext(allocator)

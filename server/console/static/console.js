@@ -45,8 +45,15 @@ function open() {
     late ||= setTimeout(() => (cut.hidden = false), cutOffAfter);
     if (stream?.readyState !== EventSource.CLOSED) return; // it comes back by itself
     close();
+    fetch(main.dataset.stream, { method: "HEAD" }).then(refused, () => {});
     setTimeout(open, cutOffAfter);
   };
+}
+
+// refused says why there is no stream, or leads to where to sign in.
+function refused(answer) {
+  if (answer.status === 401 || answer.status === 403) location.reload();
+  if (answer.status === 503) cut.textContent = "Too many pages are followed live. Load this page again to see new numbers.";
 }
 
 function close() {

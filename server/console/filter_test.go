@@ -1,0 +1,124 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+var hidden = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)"`)
+
+// fieldsIn are the hidden fields of a page.
+func fieldsIn(text string) url.Values {
+	form := url.Values{}
+	for _, m := range hidden.FindAllStringSubmatch(text, -1) {
+		form.Add(m[1], m[2])
+	}
+	return form
+}
+
+// A form does what it said: what became old enough since is not meant.
+func TestFormsMeanWhatTheySaid(t *testing.T) {
+	t.Parallel()
+	for _, page := range []string{"requeue", "delete"} {
+		at, s := open(t, func(c *Config) { c.Act = true })
+		rdb := s.Client(t)
+		k := luascripts.KeysOf("orders", 1)
+		now := rdb.Time(ctx).Val()
+		for content, ago := range map[string]time.Duration{"old": 10 * time.Minute, "young": time.Minute - 500*time.Millisecond} {
+			must(t, rdb.ZAdd(ctx, k.Dead, z(content, now.Add(-ago))).Err())
+		}
+		_, text := get(t, at+page+"?topic=orders&older=1m")
+		if !strings.Contains(text, " 1 dead message") {
+			t.Fatal(text)
+		}
+		await(t, "the other one is old enough", func() bool { return rdb.Time(ctx).Val().Sub(now) > 600*time.Millisecond })
+		form := fieldsIn(text)
+		form.Set("number", "1")
+		form.Set("priority", "50")
+		res, err := http.PostForm(at+page, form)
+		must(t, err)
+		if text := textOf(t, res.Body); !strings.Contains(text, " 1 dead message") || !strings.Contains(text, "dead for longer than 1m") {
+			t.Errorf("%s: %s", page, text)
+		}
+		await(t, page+" ends", func() bool { return rdb.ZCard(ctx, k.Dead).Val() == 1 })
+		must(t, rdb.ZScore(ctx, k.Dead, "young").Err())
+	}
+}
+
+// Two that were chosen are two, also where an equal content died in the slot of the other one.
+func TestPicksArePairs(t *testing.T) {
+	t.Parallel()
+	at, s := open(t, func(c *Config) { c.Act = true })
+	rdb := s.Client(t)
+	hour := time.Now().Add(-time.Hour)
+	must(t, rdb.ZAdd(ctx, luascripts.KeysOf("orders", 1).Dead, z("A", hour)).Err())
+	must(t, rdb.ZAdd(ctx, luascripts.KeysOf("orders", 2).Dead, z("B", hour.Add(10*time.Minute)), z("A", hour.Add(5*time.Minute))).Err())
+	_, text := get(t, at+"dead?topic=orders")
+	q := url.Values{"topic": {"orders"}}
+	for _, m := range regexp.MustCompile(`value="((\d+)\.\d+\.[0-9a-f]+)" aria-label="Choose ([^"]*)"`).FindAllStringSubmatch(text, -1) {
+		if m[2]+m[3] == "1A" || m[2]+m[3] == "2B" {
+			q.Add("pick", m[1])
+		}
+	}
+	if _, text := get(t, at+"delete?"+q.Encode()); !strings.Contains(text, "Delete 2 dead messages for ever?") {
+		t.Errorf("%v: %s", q, text)
+	}
+	if _, text := get(t, at+"delete?reason=none&"+q.Encode()); !strings.Contains(text, "None of these messages is dead any more") {
+		t.Errorf("a filter beside what was chosen is lost: %s", text)
+	}
+}
+
+// What cannot be read is refused: a filter that is lost would mean all messages.
+func TestTornForms(t *testing.T) {
+	t.Parallel()
+	at, s := open(t, func(c *Config) { c.Act = true })
+	k := luascripts.KeysOf("orders", 1)
+	must(t, s.Client(t).ZAdd(ctx, k.Dead, z("m", time.Now())).Err())
+	res, err := http.Post(at+"requeue", "application/x-www-form-urlencoded", strings.NewReader("topic=orders&reason=100%&key="+newKey()+"&priority=50"))
+	must(t, err)
+	if text := textOf(t, res.Body); res.StatusCode != 422 || !strings.Contains(text, "The form is incomplete") {
+		t.Error(res.Status, text)
+	}
+	res, err = http.Post(at+"requeue", "application/x-www-form-urlencoded", strings.NewReader("topic=orders&reason="+strings.Repeat("x", mostForm)))
+	must(t, err)
+	if text := textOf(t, res.Body); res.StatusCode != 413 || !strings.Contains(text, "too long") {
+		t.Error(res.Status, text)
+	}
+	if status, text := get(t, at+"dead?topic=orders&reason=a;b"); status != 400 || !strings.Contains(text, "The address cannot be read") {
+		t.Error(status, text)
+	}
+	if n := s.Client(t).ZCard(ctx, k.Dead).Val(); n != 1 {
+		t.Errorf("%d are dead", n)
+	}
+}
+
+// A mistake in a form is shown beside the form, with all that was written.
+func TestMistakesKeepTheForm(t *testing.T) {
+	t.Parallel()
+	at, s := open(t, func(c *Config) { c.Act = true })
+	must(t, s.Client(t).ZAdd(ctx, luascripts.KeysOf("orders", 1).Dead, z("m", time.Now()), z("n", time.Now())).Err())
+	res, err := http.PostForm(at+"requeue", url.Values{"topic": {"orders"}, "reason": {""}, "rate": {"quick"}, "priority": {"3"}, "key": {newKey()}})
+	must(t, err)
+	if text := textOf(t, res.Body); !strings.Contains(text, "Requeue 2 dead messages?") || !strings.Contains(text, "A rate is written as") || !strings.Contains(text, `value="quick"`) || !strings.Contains(text, `value="3"`) {
+		t.Error(text)
+	}
+	_, text := get(t, at+"dead?topic=orders&older=abc&slots=1")
+	if !strings.Contains(text, "How long a message is dead is written as") || !strings.Contains(text, `value="abc"`) || !strings.Contains(text, `name="slots" value="1"`) {
+		t.Error(text)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, at+"pause", strings.NewReader("topic=orders&slots=abc"))
+	must(t, err)
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Referer", at+"topic?topic=orders&slot=7")
+	res, err = http.DefaultClient.Do(req)
+	must(t, err)
+	if text := textOf(t, res.Body); res.StatusCode != 422 || !strings.Contains(text, "That cannot be done") || !strings.Contains(text, `href="topic?topic=orders&amp;slot=7">Back`) {
+		t.Error(text)
+	}
+}
