@@ -296,7 +296,7 @@ func TestTheEnd(t *testing.T) {
 func TestDoubleClick(t *testing.T) {
 	t.Parallel()
 	p := Open(t, View{})
-	p.Open(site(t, map[string]string{"/two": "<h1>Two</h1>", "/": `<form action=/two><button onclick="sessionStorage.n = Number(sessionStorage.n || 0) + 1">Go</button></form>`}))
+	p.Open(site(t, map[string]string{"/two": "<h1>Two</h1>", "/": `<button onclick="sessionStorage.n = Number(sessionStorage.n || 0) + 1; if (sessionStorage.n == 2) location = '/two'">Go</button>`}))
 	p.DoubleClick("button")
 	if clicks := Value[string](p, "sessionStorage.n"); clicks != "2" {
 		t.Errorf("%s clicks", clicks)
