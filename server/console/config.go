@@ -43,6 +43,8 @@ type Config struct {
 
 	// Logger gets a line for each change that people make. Defaults to none.
 	Logger *zap.Logger
+
+	Title string // shown on each page, such as production
 }
 
 func (c Config) withDefaults() Config {
