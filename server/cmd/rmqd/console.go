@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"go.uber.org/zap"
+
 	"github.com/slotmq/go-rmq/internal/commands"
 	"github.com/slotmq/go-rmq/server/console"
 	"github.com/slotmq/go-rmq/slots"
@@ -24,16 +26,20 @@ and limit. Each change is a line in the log.
 
 Beyond this machine it listens only with --tokens, by which people sign in
 (rmqd token makes them), or with --user-header, if a proxy in front signs them
-in and puts their name into that header. Let only the proxy reach it then.`,
+in and puts their name into that header. Let only the proxy reach it then.
+
+With several consoles, --title says on each page which one it is. Without
+--title and --tokens that is where Redis is.`,
 	Example: `  rmqd console
-  rmqd console --act
+  rmqd console --act --title production
   rmqd console --listen :8081 --tokens tokens.json --hide-contents
   rmqd console --listen :8081 --user-header X-Forwarded-User`,
 	Flags: func(flags *flag.FlagSet) func(context.Context, *commands.Setup, []string) error {
 		s := &showing{door: addDoorFlags(flags, "127.0.0.1:8081")}
 		flags.BoolVar(&s.act, "act", false, "let people change something")
 		flags.BoolVar(&s.hide, "hide-contents", false, "show no contents of messages")
-		flags.StringVar(&s.header, "user-header", "", "`header` in which a proxy puts the name of who asks")
+		flags.Var(&s.header, "user-header", "`header` in which a proxy puts the name of who asks")
+		flags.StringVar(&s.title, "title", "", "`text` on each page, such as production; where Redis is, if there are no --tokens")
 		s.log = addLogFlag(flags)
 		return s.run
 	},
@@ -44,11 +50,11 @@ type showing struct {
 	*door
 	log       *logFlag
 	act, hide bool
-	header    string
+	title     string
 }
 
 func (s *showing) run(ctx context.Context, setup *commands.Setup, _ []string) error {
-	s.proxied = s.header != ""
+	s.console, s.may = "/", mayDo(s.act)
 	log := s.log.logger(setup.Errs)
 	listener, err := s.open(ctx, log)
 	if err != nil {
@@ -56,27 +62,14 @@ func (s *showing) run(ctx context.Context, setup *commands.Setup, _ []string) er
 	}
 	defer s.shut()
 	defer listener.Close() // unless it was served
-	cfg := console.Config{Namespace: setup.Namespace, Tokens: s.tokens, Logger: log, Act: s.act, HideContents: s.hide}
-	if s.header != "" {
-		cfg.Who = func(r *http.Request) string { return r.Header.Get(s.header) }
-	}
-	if setup.ZooKeeper.Servers != nil {
-		cfg.Slots = slots.ZooKeeper(setup.ZooKeeper)
-	}
-	if cfg.Journal, err = setup.Journal(ctx); err != nil {
-		return err
-	}
-	if cfg.Redis, err = setup.Redis(ctx); err != nil {
-		return err
-	}
-	c, err := console.New(cfg)
+	c, err := s.build(ctx, setup, log)
 	if err != nil {
-		return err
+		return byFlag(err)
 	}
 	server := s.serverOf(c, log)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
-	s.greet(setup, "console at", "/", mayDo(s.act), listener)
+	s.greet(setup, "console at", s.console, s.may, listener)
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
@@ -86,4 +79,23 @@ func (s *showing) run(ctx context.Context, setup *commands.Setup, _ []string) er
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), draining)
 	defer cancel()
 	return errors.Join(err, server.Shutdown(within))
+}
+
+// build connects to what the console shows.
+func (s *showing) build(ctx context.Context, setup *commands.Setup, log *zap.Logger) (_ *console.Console, err error) {
+	cfg := console.Config{Namespace: setup.Namespace, Tokens: s.tokens, Logger: log, Act: s.act, HideContents: s.hide}
+	if s.header != "" {
+		cfg.Who = func(r *http.Request) string { return r.Header.Get(string(s.header)) }
+	}
+	if setup.ZooKeeper.Servers != nil {
+		cfg.Slots = slots.ZooKeeper(setup.ZooKeeper)
+	}
+	if cfg.Journal, err = setup.Journal(ctx); err != nil {
+		return nil, err
+	}
+	if cfg.Redis, err = setup.Redis(ctx); err != nil {
+		return nil, err
+	}
+	cfg.Title = s.titleOf(s.title, setup.RedisAt())
+	return console.New(cfg)
 }

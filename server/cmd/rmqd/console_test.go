@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -90,6 +93,39 @@ func TestOnlyThisMachine(t *testing.T) {
 	}
 }
 
+// Who is refused so sees how to come in: people by a link, and programs by a name.
+func TestWayIn(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "SQLite")
+	s.order("order 1")
+	alone := start(t, "console at", s.server.Addr(), "console")
+	beside := start(t, "console at", s.server.Addr(), "serve", "--console")
+	safe := &door{console: "/", cert: "cert.pem", at: &net.TCPAddr{IP: net.IPv4(127, 0, 1, 1), Port: 8081}}
+	people := "this console is only for people on its own machine: open "
+	for address, want := range map[string]string{
+		alone.url + "topic":                          people + strings.Replace(alone.url, "127.0.0.1", "localhost", 1) + ", or start it with --tokens, or with --user-header behind a proxy\n",
+		beside.url + "topic":                         people + strings.Replace(beside.url, "127.0.0.1", "localhost", 1) + ", or start it with --tokens\n",
+		strings.TrimSuffix(beside.url, "/console/"):  "without --tokens this is only for programs on its own machine: ask for it as localhost or 127.0.0.1\n",
+		strings.TrimSuffix(beside.url, "/") + "s":    "without --tokens this is only for programs on its own machine: ask for it as localhost or 127.0.0.1\n",
+		strings.TrimSuffix(beside.url, "/") + "?x=y": people + strings.Replace(beside.url, "127.0.0.1", "localhost", 1) + ", or start it with --tokens\n",
+	} {
+		req, err := http.NewRequestWithContext(ctx, "GET", address, nil)
+		must(t, err)
+		req.Host = "queues.example"
+		res, err := http.DefaultClient.Do(req)
+		must(t, err)
+		text, err := io.ReadAll(res.Body)
+		must(t, err)
+		res.Body.Close()
+		if string(text) != want {
+			t.Errorf("%s: %s\nnot %s", address, text, want)
+		}
+	}
+	if text := safe.wayIn("/"); !strings.HasPrefix(text, people+"https://127.0.1.1:8081/, or") {
+		t.Error(text)
+	}
+}
+
 // People sign in with a token, and may do what it says.
 func TestConsoleWithTokens(t *testing.T) {
 	t.Parallel()
@@ -159,7 +195,65 @@ func TestConsoleRefuses(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "SQLite")
 	s.order("order 1")
-	s.fails(2, []string{"console", "--listen", ":0"}, "which others reach")
+	token := "which others reach, and without --tokens they may %s: make a token by rmqd token NAME --rights look,act --tokens tokens.json, " +
+		"and give --tokens tokens.json; or give --user-header NAME, if a proxy in front signs people in; or give --listen 127.0.0.1:8099\n"
+	s.fails(2, []string{"console", "--listen", ":8099"}, fmt.Sprintf(token, "look at everything"))
+	s.fails(2, []string{"console", "--listen", ":8099", "--act"}, fmt.Sprintf(token, "do everything"))
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer taken.Close()
+	at := taken.Addr().String()
+	s.fails(1, []string{"console", "--listen", at}, "rmqd: listen at "+at+": another program listens there; try --listen "+beside(ctx, at)+"\n")
+	for _, name := range []string{"X Y", "", "X:", "Ü", "X\n"} {
+		s.fails(2, []string{"console", "--user-header", name}, "--user-header is ", ", not the name of a header, such as X-Forwarded-User: letters, digits and -")
+	}
+	s.fails(2, []string{"console", "--namespace", "a{b"}, `rmqd: --namespace or RMQ_NAMESPACE is "a{b"; it must be free of`)
+	s.fails(2, []string{"console", "--zk", "h:1", "--zk-root", "x"}, "rmqd: --zk-root or RMQ_ZK_ROOT is ")
 	s.fails(2, []string{"serve", "--console-act"}, "give --console, too")
 	s.fails(2, []string{"console", "orders"}, "console")
+}
+
+func TestBeside(t *testing.T) {
+	t.Parallel()
+	for at, want := range map[string]string{"127.0.0.1:8081": "127.0.0.1:8082", ":8081": ":8082", "[::1]:8081": "[::1]:8082", ":65535": ":65534", "localhost:http": "localhost:81"} {
+		if got := beside(ctx, at); got != want {
+			t.Errorf("%s: %s, not %s", at, got, want)
+		}
+	}
+}
+
+// Pages say which console it is. Those who sign in by a token do not see where Redis is.
+func TestTitle(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ given, tokens, want string }{
+		{"", "", "localhost:6379"}, {"production", "", "production"}, {"", "tokens.json", ""}, {"production", "tokens.json", "production"},
+	} {
+		d := &door{file: c.tokens}
+		if got := d.titleOf(c.given, "localhost:6379"); got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+	s := newShop(t, "SQLite")
+	s.order("order 1")
+	start(t, "console at", s.server.Addr(), "console", "--title", "production")
+	start(t, "console at", s.server.Addr(), "serve", "--console", "--console-title", "production")
+}
+
+// The help for tokens is for people, too.
+func TestTokenHelp(t *testing.T) {
+	t.Parallel()
+	r := call("token", "-h")
+	has(t, []string{"token", "-h"}, r.out, "rmqd serve", "rmqd console", "\n  rmqd token ann --tokens tokens.json --rights look,act\n", `(default "send,take,look")`)
+}
+
+// Each flag for the console is in the document about it.
+func TestConsoleFlagsAreDescribed(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../../docs/CONSOLE.md")
+	must(t, err)
+	for _, name := range []string{"act", "hide-contents", "title", "user-header", "tokens", "console-act", "console-title"} {
+		if !strings.Contains(string(text), "`--"+name+"`") && !strings.Contains(string(text), "`--"+name+" ") {
+			t.Errorf("docs/CONSOLE.md lacks --%s", name)
+		}
+	}
 }

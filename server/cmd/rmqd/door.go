@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -26,8 +27,15 @@ type door struct {
 	listen, file, cert, key string
 	tokens                  *tokens.File // nil: none are needed
 	stop                    func()
-	proxied                 bool // a proxy in front signs people in
+	at                      net.Addr // where it listens
+
+	may     string     // what those may do who need no token
+	console string     // path of the console; empty: there is none
+	header  headerName // in which a proxy puts the name of who asks; empty: there is no proxy
 }
+
+// onlyConsole reports whether people are all who come here: then a proxy may sign them in.
+func (d *door) onlyConsole() bool { return d.console == "/" }
 
 func addDoorFlags(flags *flag.FlagSet, listen string) *door {
 	d := &door{}
@@ -72,14 +80,14 @@ func (d *door) readTokens() (err error) {
 	return nil
 }
 
-// bind listens. Who reaches a port without tokens may do everything, so it must be one of this machine only.
+// bind listens. No one is asked who they are at a port without tokens, so it must be one of this machine only.
 func (d *door) bind(ctx context.Context) (net.Listener, error) {
-	host, _, err := net.SplitHostPort(d.listen)
+	host, port, err := net.SplitHostPort(d.listen)
 	if err != nil {
 		return nil, commands.Misused("--listen is %q; it must be host:port, such as 127.0.0.1:8080 or :8080", d.listen)
 	}
-	if d.file == "" && !d.proxied && !loopback(ctx, host) {
-		return nil, commands.Misused("--listen is %q, which others reach, and without --tokens they may do everything: make a token by rmqd token NAME --tokens tokens.json, and give --tokens tokens.json", d.listen)
+	if d.file == "" && d.header == "" && !loopback(ctx, host) {
+		return nil, d.tooOpen(port)
 	}
 	var cfg *tls.Config
 	if d.cert != "" {
@@ -89,14 +97,53 @@ func (d *door) bind(ctx context.Context) (net.Listener, error) {
 		}
 		cfg = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", d.listen)
+	listener, err := listenAt(ctx, "--listen", d.listen)
 	if err != nil {
-		return nil, commands.Failed("--listen %s: %w; is the port in use, or the address not of this machine?", d.listen, err)
+		return nil, err
 	}
+	d.at = listener.Addr()
 	if cfg != nil {
 		listener = tls.NewListener(listener, cfg)
 	}
 	return listener, nil
+}
+
+// tooOpen says what others could do at a port, and all ways to keep them from it.
+func (d *door) tooOpen(port string) error {
+	rights, proxy := "", ""
+	if d.onlyConsole() {
+		rights = " --rights look,act"
+		proxy = "; or give --user-header NAME, if a proxy in front signs people in"
+	}
+	return commands.Misused("--listen is %q, which others reach, and without --tokens they may %s: make a token by rmqd token NAME%s --tokens tokens.json, and give --tokens tokens.json%s; or give --listen 127.0.0.1:%s",
+		d.listen, d.may, rights, proxy, port)
+}
+
+// listenAt listens at what a flag says.
+func listenAt(ctx context.Context, flag, at string) (net.Listener, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", at)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, commands.Failed("listen at %s: another program listens there; try %s %s", at, flag, beside(ctx, at))
+	}
+	var op *net.OpError
+	if errors.As(err, &op) {
+		err = op.Err // without the address, which the line has
+	}
+	if err != nil {
+		return nil, commands.Failed("%s %s: %w; is it an address of this machine, and may you listen at this port?", flag, at, err)
+	}
+	return listener, nil
+}
+
+// beside is an address with the next port.
+func beside(ctx context.Context, at string) string {
+	host, name, _ := net.SplitHostPort(at)
+	port, _ := net.DefaultResolver.LookupPort(ctx, "tcp", name) // it has been found before, to listen there
+	next := port + 1
+	if next > 65535 {
+		next = port - 1
+	}
+	return net.JoinHostPort(host, strconv.Itoa(next))
 }
 
 // loopback reports whether only programs on this machine reach a host.
@@ -115,8 +162,8 @@ func loopback(ctx context.Context, host string) bool {
 
 // serverOf bounds what a client may do without having said anything. Bodies and answers have bounds of their own.
 func (d *door) serverOf(h http.Handler, to *zap.Logger) *http.Server {
-	if d.file == "" && !d.proxied {
-		h = onlyThisMachine(h)
+	if d.file == "" && d.header == "" {
+		h = d.onlyThisMachine(h)
 	}
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
@@ -154,24 +201,37 @@ func mayDo(act bool) string {
 	return "look at everything"
 }
 
+// url is the service at a host:port.
+func (d *door) url(at string) string {
+	if d.cert != "" {
+		return "https://" + at
+	}
+	return "http://" + at
+}
+
+// titleOf is the title of the console. People who sign in are not shown where Redis is, unless you say so.
+func (d *door) titleOf(given, redis string) string {
+	if given == "" && d.file == "" {
+		return redis
+	}
+	return given
+}
+
 // greet says where the service is, who may come in, and what they may do there.
 func (d *door) greet(setup *commands.Setup, what, path, may string, at net.Listener) {
-	scheme, who := "http", "anyone who reaches this port may "+may
-	if d.cert != "" {
-		scheme = "https"
-	}
+	who := "anyone who reaches this port may " + may
 	switch {
-	case d.proxied:
+	case d.header != "":
 		who = "anyone who reaches this port without the proxy may " + may + ": let only the proxy reach it"
 	case d.file != "":
 		who = "tokens of " + d.file
 	}
-	fmt.Fprintf(setup.Errs, "%s %s://%s%s, Redis at %s; %s; until Ctrl-C\n", what, scheme, at.Addr(), path, setup.RedisAt(), who)
+	fmt.Fprintf(setup.Errs, "%s %s%s, Redis at %s; %s; until Ctrl-C\n", what, d.url(at.Addr().String()), path, setup.RedisAt(), who)
 }
 
 // onlyThisMachine refuses requests that name another host: a page of another site, whose name leads to this machine for
 // a moment, could make a browser send them.
-func onlyThisMachine(h http.Handler) http.Handler {
+func (d *door) onlyThisMachine(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host
 		if name, _, err := net.SplitHostPort(host); err == nil {
@@ -182,6 +242,22 @@ func onlyThisMachine(h http.Handler) http.Handler {
 			h.ServeHTTP(w, r)
 			return
 		}
-		http.Error(w, "without --tokens this is only for programs on its own machine: ask for it as localhost or 127.0.0.1", http.StatusForbidden)
+		http.Error(w, d.wayIn(r.URL.Path), http.StatusForbidden)
 	})
+}
+
+// wayIn says how to reach a path, to those who have named another host.
+func (d *door) wayIn(path string) string {
+	if d.console == "" || !strings.HasPrefix(path+"/", d.console) {
+		return "without --tokens this is only for programs on its own machine: ask for it as localhost or 127.0.0.1"
+	}
+	host, port, _ := net.SplitHostPort(d.at.String())
+	if host == "127.0.0.1" || host == "::1" { // localhost is no other address of this machine, such as 127.0.1.1
+		host = "localhost"
+	}
+	text := "this console is only for people on its own machine: open " + d.url(net.JoinHostPort(host, port)) + d.console + ", or start it with --tokens"
+	if d.onlyConsole() {
+		text += ", or with --user-header behind a proxy"
+	}
+	return text
 }

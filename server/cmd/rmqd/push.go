@@ -202,7 +202,7 @@ func (p *pushing) open(ctx context.Context, s *commands.Setup, targets []webhook
 		cfg.Client.Journal = journal
 	}
 	if cfg.Client.Redis, err = s.Redis(ctx); err != nil {
-		return nil, err
+		return nil, byFlag(err)
 	}
 	look, err := s.Inspector(ctx)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -243,10 +244,15 @@ func TestPushIsWatched(t *testing.T) {
 	if code := <-ended; code != 0 {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
-	for args, says := range map[string]string{"9090": "it must be host:port", "127.0.0.1:1000000": "is the port in use"} {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer taken.Close()
+	for args, says := range map[string]string{"9090": "it must be host:port", "127.0.0.1:1000000": "invalid port; is it an address of this machine", taken.Addr().String(): "another program listens there; try --metrics 127.0.0.1:"} {
 		r := call("push", "--redis", "redis://"+s.server.Addr(), "--topic", "orders", "--to", url, "--secret-file", aFile(t, hushes), "--allow-private", "--metrics", args)
 		if r.code == 0 || !strings.Contains(r.errs, says) {
 			t.Errorf("%s: %d %s", args, r.code, r.errs)
 		}
 	}
+	args := []string{"push", "--redis", "redis://" + s.server.Addr(), "--topic", "orders", "--to", url, "--secret-file", aFile(t, hushes), "--allow-private", "--namespace", "a{b"}
+	failsWith(t, call(args...), 2, args, `rmqd: --namespace or RMQ_NAMESPACE is "a{b"`)
 }

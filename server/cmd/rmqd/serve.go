@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -29,10 +30,14 @@ finish. Each may be ended at any time.
 
 Beyond this machine it listens only with --tokens: rmqd token makes them. The
 file is read again on SIGHUP. For TLS give --tls-cert and --tls-key, or let a
-proxy do it.`,
+proxy do it.
+
+With --console it serves the pages of rmqd console, too, for people. They only
+look, unless you give --console-act.`,
 	Example: `  rmqd serve
   rmqd serve --listen :8080 --tokens tokens.json
-  rmqd serve --listen :8443 --tokens tokens.json --tls-cert cert.pem --tls-key key.pem`,
+  rmqd serve --listen :8443 --tokens tokens.json --tls-cert cert.pem --tls-key key.pem
+  rmqd serve --console --console-act`,
 	Flags: func(flags *flag.FlagSet) func(context.Context, *commands.Setup, []string) error {
 		s := &serving{}
 		s.door = addDoorFlags(flags, "127.0.0.1:8080")
@@ -43,6 +48,7 @@ proxy do it.`,
 		flags.BoolVar(&s.gateway.SDMQ, "sdmq", false, "serve the calls of sdmq, too: /push, /delete, /reStore, /get, /finish")
 		flags.BoolVar(&s.withConsole, "console", false, "serve the console for people, too, at /console/")
 		flags.BoolVar(&s.act, "console-act", false, "let people change something by the console")
+		flags.StringVar(&s.title, "console-title", "", "`text` on each page of the console, such as production; where Redis is, if there are no --tokens")
 		flags.BoolVar(&s.hide, "hide-contents", false, "show no contents of messages in the console")
 		s.log = addLogFlag(flags)
 		return s.run
@@ -55,14 +61,19 @@ type serving struct {
 	log                    *logFlag
 	gateway                gateway.Config
 	withConsole, act, hide bool
+	title                  string // of the console
 }
 
 // draining is how long requests that are under way may take when the service ends.
 const draining = 20 * time.Second
 
 func (s *serving) run(ctx context.Context, setup *commands.Setup, _ []string) error {
-	if !s.withConsole && (s.act || s.hide) {
-		return commands.Misused("--console-act and --hide-contents are about the console: give --console, too")
+	s.may = mayDo(true)
+	switch {
+	case s.withConsole:
+		s.console = "/console/"
+	case s.act || s.hide || s.title != "":
+		return commands.Misused("--console-act, --console-title and --hide-contents are about the console: give --console, too")
 	}
 	log := s.log.logger(setup.Errs)
 	listener, err := s.door.open(ctx, log)
@@ -72,7 +83,7 @@ func (s *serving) run(ctx context.Context, setup *commands.Setup, _ []string) er
 	defer s.shut()
 	defer listener.Close() // unless it was served
 	if err := s.connect(ctx, setup, log); err != nil {
-		return err
+		return byFlag(err)
 	}
 	g, err := gateway.New(s.gateway)
 	if err != nil {
@@ -81,20 +92,20 @@ func (s *serving) run(ctx context.Context, setup *commands.Setup, _ []string) er
 	all := http.NewServeMux()
 	all.Handle("/", g)
 	if s.withConsole {
-		c, err := s.console()
+		c, err := s.newConsole(setup)
 		if err != nil {
-			return errors.Join(err, g.Close(ctx))
+			return errors.Join(byFlag(err), g.Close(ctx))
 		}
 		defer c.Close()
-		all.Handle("/console/", c)
+		all.Handle(s.console, c)
 		context.AfterFunc(ctx, c.Close) // its streams would be waited for
 	}
 	server := s.serverOf(all, log)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
-	s.greet(setup, "serving", "", mayDo(true), listener)
+	s.greet(setup, "serving", "", s.may, listener)
 	if s.withConsole {
-		s.greet(setup, "console at", "/console/", mayDo(s.act), listener)
+		s.greet(setup, "console at", s.console, mayDo(s.act), listener)
 	}
 	select {
 	case err = <-failed:
@@ -121,12 +132,17 @@ func end(ctx context.Context, server *http.Server, g *gateway.Gateway, draining 
 	return errors.Join(err, g.Close(within))
 }
 
-// byFlag names the flag where an error names the field of the gateway's Config that it is for.
+// byFlag names the flag where an error names the field of a Config that it is for. Which New refused it does not matter to people.
 func byFlag(err error) error {
 	var invalid *message.InvalidError
-	flags := map[string]string{"Config.MaxBody": "--max-body", "Config.MaxWaiting": "--max-waiting", "Config.MaxWaitingPerSlot": "--max-waiting-per-slot", "Config.RequestsPerSecond": "--requests-per-second"}
+	flags := map[string]string{
+		"Config.MaxBody": "--max-body", "Config.MaxWaiting": "--max-waiting", "Config.MaxWaitingPerSlot": "--max-waiting-per-slot", "Config.RequestsPerSecond": "--requests-per-second",
+		"Namespace": "--namespace or RMQ_NAMESPACE", "Config.Namespace": "--namespace or RMQ_NAMESPACE",
+		"ZooKeeperConfig.Servers": "--zk or RMQ_ZK", "ZooKeeperConfig.Root": "--zk-root or RMQ_ZK_ROOT", "ZooKeeperConfig.Auth": "--zk-auth or RMQ_ZK_AUTH",
+	}
 	if errors.As(err, &invalid) && flags[invalid.Field] != "" {
-		return &message.InvalidError{Field: flags[invalid.Field], Value: invalid.Value, Limit: invalid.Limit}
+		limit := strings.NewReplacer("ZooKeeperConfig.Root", "--zk-root", "into Root", "into --zk-root").Replace(invalid.Limit)
+		return &message.InvalidError{Field: flags[invalid.Field], Value: invalid.Value, Limit: limit}
 	}
 	return err
 }
@@ -144,7 +160,8 @@ func (s *serving) connect(ctx context.Context, setup *commands.Setup, log *zap.L
 	return err
 }
 
-func (s *serving) console() (*console.Console, error) {
+func (s *serving) newConsole(setup *commands.Setup) (*console.Console, error) {
 	g := s.gateway
-	return console.New(console.Config{Redis: g.Redis, Namespace: g.Namespace, Journal: g.Journal, Slots: g.Slots, Tokens: g.Tokens, Logger: g.Logger, Act: s.act, HideContents: s.hide})
+	return console.New(console.Config{Redis: g.Redis, Namespace: g.Namespace, Journal: g.Journal, Slots: g.Slots, Tokens: g.Tokens, Logger: g.Logger,
+		Act: s.act, HideContents: s.hide, Title: s.titleOf(s.title, setup.RedisAt())})
 }

@@ -12,14 +12,17 @@ import (
 
 var tokenService = commands.Service{
 	Use:   "token NAME",
-	Short: "Make a token for rmqd serve",
-	Long: `Make a token for rmqd serve, and print it. It is shown only now: the file has
-its hash. To end a token, take its entry out of the file. A rmqd serve that
-runs reads the file again on SIGHUP.
+	Short: "Make a token for rmqd serve or rmqd console",
+	Long: `Make a token, and print it: for a program that uses rmqd serve, or for a person
+who signs in to rmqd console. It is shown only now: the file has its hash. To
+end a token, take its entry out of the file, and send SIGHUP to what was started
+with this file: it reads it again.
 
 Rights: send (send, cancel, reschedule, define topics), take (take, finish,
-extend), look (see all), act (requeue, delete, pause, limit, restore).`,
+extend), look (see all), act (requeue, delete, pause, limit, restore). A person
+needs look, and act to change something in the console.`,
 	Example: `  rmqd token shop --tokens tokens.json --rights send --topics orders,mails-*
+  rmqd token ann --tokens tokens.json --rights look,act
   rmqd token admin --tokens tokens.json --rights send,take,look,act`,
 	Flags: func(flags *flag.FlagSet) func(context.Context, *commands.Setup, []string) error {
 		file := flags.String("tokens", "tokens.json", "`file` to add it to; it is made if it is not there")

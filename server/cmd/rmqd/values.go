@@ -37,6 +37,23 @@ func (l *prefixes) String() string {
 	return strings.Join(all, ", ")
 }
 
+// headerName is the name of a header of HTTP.
+type headerName string
+
+func (h *headerName) Set(text string) error {
+	// The characters of a token in RFC 9110, 5.6.2: no client can send a header of another name.
+	other := func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r))
+	}
+	if text == "" || strings.ContainsFunc(text, other) {
+		return errors.New("not the name of a header, such as X-Forwarded-User: letters, digits and -")
+	}
+	*h = headerName(text)
+	return nil
+}
+
+func (h *headerName) String() string { return string(*h) }
+
 // span is a length of time: 90s, 1h30m.
 type span time.Duration
 

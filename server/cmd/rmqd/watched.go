@@ -19,9 +19,9 @@ func watched(ctx context.Context, at string, probes, metrics http.Handler, log *
 	if _, _, err := net.SplitHostPort(at); err != nil {
 		return nil, commands.Misused("--metrics is %q; it must be host:port, such as 127.0.0.1:9090 or :9090", at)
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", at)
+	listener, err := listenAt(ctx, "--metrics", at)
 	if err != nil {
-		return nil, commands.Failed("--metrics %s: %w; is the port in use, or the address not of this machine?", at, err)
+		return nil, err
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", metrics)
