@@ -16,7 +16,7 @@ import (
 // what is right, and completes topics.
 func (a *app) strict(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return misused("%w; %s -h shows the flags", expected(err), cmd.CommandPath())
+		return misused("%w; %s%s -h shows the flags", expected(err), meant(cmd, err), cmd.CommandPath())
 	})
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.Long, cmd.Example = a.ours(cmd.Long), a.ours(cmd.Example)
@@ -54,6 +54,28 @@ func expected(err error) error {
 		why = errors.New("not true or false")
 	}
 	return fmt.Errorf("--%s is %q, %w", invalid.GetFlag().Name, invalid.GetValue(), why)
+}
+
+// meant asks for the flags that one resembles which is not there: by a few letters, or by its end, as act does console-act.
+func meant(cmd *cobra.Command, err error) string {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return ""
+	}
+	name := unknown.GetSpecifiedName()
+	flags := &cobra.Command{SuggestionsMinimumDistance: 2} // it knows what resembles the name of a command
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		near := &cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}}
+		if strings.HasSuffix(f.Name, "-"+name) || strings.HasSuffix(name, "-"+f.Name) {
+			near.SuggestFor = []string{name}
+		}
+		flags.AddCommand(near)
+	})
+	near := flags.SuggestionsFor(name)
+	if len(name) < 2 || len(near) == 0 {
+		return ""
+	}
+	return "did you mean --" + strings.Join(near, " or --") + "? "
 }
 
 // which is run for a command that only has others below it.

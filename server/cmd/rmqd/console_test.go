@@ -211,6 +211,9 @@ func TestConsoleRefuses(t *testing.T) {
 	s.fails(2, []string{"console", "--zk", "h:1", "--zk-root", "x"}, "rmqd: --zk-root or RMQ_ZK_ROOT is ")
 	s.fails(2, []string{"serve", "--console-act"}, "give --console, too")
 	s.fails(2, []string{"console", "orders"}, "console")
+	for given, meant := range map[string]string{"--act": "--console-act", "--title": "--console-title", "--console-hide-contents": "--hide-contents"} {
+		s.fails(2, []string{"serve", "--console", given}, "unknown flag: "+given+"; did you mean "+meant+"? rmqd serve -h shows the flags\n")
+	}
 }
 
 func TestBeside(t *testing.T) {
