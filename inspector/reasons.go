@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Reason is why messages are dead: those whose last errors are equal, but for numbers in them.
@@ -16,11 +17,18 @@ type Reason struct {
 	Count       int
 	First, Last time.Time // when the first and the last of them died
 	Latest      Entry     // one that died last
+	Cut         bool      // Latest.Content is only its beginning: it is long, and those of other reasons are, too
 	Rest        bool      // it stands for all reasons behind the first 1000 that were met
 }
 
 // mostReasons are told apart.
 const mostReasons = 1000
+
+// How many bytes of their latest contents stay in memory: of the long ones together, and at least of each.
+const (
+	longContents = 4 << 20
+	leastContent = 1000
+)
 
 // variable is what differs in errors of one kind: ids and numbers.
 var variable = regexp.MustCompile(`[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9]+`)
@@ -36,7 +44,7 @@ func ReasonOf(failure string) string {
 }
 
 // DeadReasons groups the dead messages that a query selects by why they died, the most frequent reason first. It reads
-// all of them; no more than the reasons stay in memory.
+// all of them; no more than the reasons stay in memory, with 4 MiB of their latest contents, and 1,000 bytes of each other one.
 func (i *Inspector) DeadReasons(ctx context.Context, topic string, q DeadQuery) ([]Reason, error) {
 	operation := "group dead messages of topic " + topic
 	if err := given(ctx, operation); err != nil {
@@ -48,6 +56,7 @@ func (i *Inspector) DeadReasons(ctx context.Context, topic string, q DeadQuery) 
 	}
 	groups := map[string]*Reason{}
 	rest := &Reason{Rest: true}
+	room := longContents
 	var failed error
 	for e, err := range i.dead(ctx, t, q, true) {
 		if err != nil {
@@ -66,7 +75,7 @@ func (i *Inspector) DeadReasons(ctx context.Context, topic string, q DeadQuery) 
 		case r == nil:
 			r = rest
 		}
-		r.add(e)
+		r.add(e, &room)
 	}
 	all := make([]Reason, 0, len(groups)+1)
 	for _, r := range groups {
@@ -81,12 +90,35 @@ func (i *Inspector) DeadReasons(ctx context.Context, topic string, q DeadQuery) 
 	return all, failed
 }
 
-func (r *Reason) add(e Entry) {
+// add counts a message. room is how many bytes long contents may still have.
+func (r *Reason) add(e Entry, room *int) {
 	if r.Count == 0 || e.Died.Before(r.First) {
 		r.First = e.Died
 	}
 	if r.Count == 0 || !e.Died.Before(r.Last) {
+		*room += longBytes(r.Latest.Content)
+		if r.Cut = longBytes(e.Content) > *room; r.Cut {
+			e.Content = strings.Clone(beginning(e.Content)) // or the whole would stay in memory
+		}
+		*room -= longBytes(e.Content)
 		r.Last, r.Latest = e.Died, e
 	}
 	r.Count++
+}
+
+// longBytes is how much room a content needs among the long ones.
+func longBytes(content string) int {
+	if len(content) <= leastContent {
+		return 0
+	}
+	return len(content)
+}
+
+// beginning is that of a long content. It ends with a whole character, if the content is text.
+func beginning(content string) string {
+	cut := leastContent
+	for cut > leastContent-utf8.UTFMax && !utf8.RuneStart(content[cut]) {
+		cut--
+	}
+	return content[:cut]
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/humantime"
@@ -49,6 +50,39 @@ func (i *Inspector) running(ctx context.Context, topics []Topic) (map[string][]R
 		})
 	}
 	return found, err
+}
+
+// attach gives what runs to its workers. One that is not listed is added: what runs there matters all the same.
+func attach(running map[string][]Running, known map[string]*Worker) {
+	for _, all := range running {
+		for _, r := range all {
+			w := known[r.Worker]
+			if w == nil {
+				id := firstID(r.Worker)
+				if w = known[id]; w == nil {
+					w = &Worker{ID: id, Unlisted: true, Assigned: map[string][]int{}}
+					known[id] = w
+				}
+			}
+			if w.Unlisted {
+				w.Assigned[r.Topic] = []int{}
+			}
+			w.Running = append(w.Running, r)
+		}
+	}
+}
+
+// firstID is the id by which a worker is listed. In a slot whose handler hangs, which still has a batch under that id, the
+// worker goes on as a stranger: as w1+1, then as w1+2.
+func firstID(id string) string {
+	at := strings.LastIndexByte(id, '+')
+	if at < 1 {
+		return id
+	}
+	if _, err := strconv.ParseUint(id[at+1:], 10, 64); err != nil {
+		return id
+	}
+	return id[:at]
 }
 
 // runningAt is what runs for long of a batch in flight, or nil.

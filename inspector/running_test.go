@@ -54,7 +54,6 @@ func TestRunning(t *testing.T) {
 		if e := explain(t, hiding, "orders", "behind"); len(e.WaitsFor) == 0 || !strings.Contains(e.WaitsFor[0], "; its handler has run a message for 2m10s") {
 			t.Errorf("%+v", e)
 		}
-		noteRun(t, rdb, "orders", luascripts.Running{Slot: 5, Worker: "gone", Since: time.Now()}, "x")
 		zadd(t, rdb, luascripts.RunningKey("orders"), "of another program", time.Now().Add(time.Hour).UnixMilli())
 		workers, err := i.Workers(ctx)
 		must(t, err)
@@ -81,6 +80,34 @@ func TestRunning(t *testing.T) {
 			t.Errorf("%+v", e.Flight)
 		}
 		wantCheck(t, i.Doctor(ctx), "handlers", OK, "none runs for longer than its Timeout")
+	})
+}
+
+// What runs is seen with its worker, under whichever of its ids, and also if its worker is not listed.
+func TestRunningBelongsToSomeWorker(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
+		runs(t, rdb, "orders", time.Minute, time.Hour) // at w1
+		define(t, rdb, message.Topic{Name: "mails", Kind: message.KindFixedTime, Slots: 8})
+		zadd(t, rdb, luascripts.WorkersKey("orders"), "w1+2", time.Now().Add(time.Hour).UnixMilli()) // a name of its own
+		for n, id := range []string{"w1+1", "w1+12", "w1+2", "gone", "gone+1", "w+x", "+1"} {
+			noteRun(t, rdb, "mails", luascripts.Running{Slot: n, Worker: id, Since: time.Now()}, "x")
+		}
+		want := map[string]string{"w1": "[w1 w1+1 w1+12]", "w1+2": "[w1+2]", "gone": "[gone gone+1]", "w+x": "[w+x]", "+1": "[+1]"}
+		workers, err := i.Workers(ctx)
+		must(t, err)
+		for _, w := range workers {
+			var ids []string
+			for _, r := range w.Running {
+				ids = append(ids, r.Worker)
+			}
+			_, runs := w.Assigned["mails"]
+			if fmt.Sprint(ids) != want[w.ID] || w.Unlisted != runs || w.Unlisted == strings.HasPrefix(w.ID, "w1") || w.Assigned == nil {
+				t.Errorf("%+v", w)
+			}
+		}
+		if len(workers) != len(want) {
+			t.Errorf("%d workers", len(workers))
+		}
 	})
 }
 
@@ -124,5 +151,33 @@ func TestRunningWorker(t *testing.T) {
 		if violations, err := i.Verify(ctx, nil, nil); err != nil || len(violations) > 0 {
 			t.Errorf("%+v, %v", violations, err)
 		}
+	})
+}
+
+// A handler ignores its context for longer than MaxHandlerTime, again and again: its worker goes on under other ids, and is seen
+// with all that hangs.
+func TestHungHandlersBelongToTheirWorker(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
+		topic := message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 1}
+		release := make(chan struct{})
+		cfg := consumer.Config{Lease: 2 * time.Second, Timeout: time.Second, MaxHandlerTime: time.Second, Backoff: consumer.Schedule(time.Millisecond)}
+		c := work(t, rdb, cfg, topic, func(context.Context, *consumer.Delivery) error { <-release; return nil })
+		defer close(release)
+		send(t, rdb, topic, message.Priority{Content: "hangs", Priority: 100})
+		eventually(t, "what hangs under another id is seen", func() bool {
+			workers, err := i.Workers(ctx)
+			must(t, err)
+			for _, w := range workers {
+				if w.ID != c.Worker() {
+					t.Fatalf("%+v", workers)
+				}
+				for _, r := range w.Running {
+					if r.Worker == c.Worker()+"+1" && r.Content == "hangs" && !w.Unlisted { // it is, if this machine is too slow for its lease
+						return true
+					}
+				}
+			}
+			return false
+		})
 	})
 }

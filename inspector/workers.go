@@ -18,6 +18,7 @@ type Worker struct {
 	PID      int
 	Version  string
 	Leaving  bool
+	Unlisted bool             // no list of workers has it: Running is all that is known of it, and Assigned has their topics, and no slots
 	Taker    bool             // a process that takes batches by package poll; Assigned has the topics, and no slots
 	Until    time.Time        // until when it counts unless it shows itself again; zero with ZooKeeper
 	Assigned map[string][]int // topic → slots that are assigned to it
@@ -27,12 +28,14 @@ type Worker struct {
 	// of them fail there. nil: nowhere.
 	Probing map[string]time.Time
 
-	// Running are its handlers that have run for long, the longest first.
+	// Running are its handlers that have run for long, the longest first. Where one hangs, its slot goes on under another
+	// id, such as w1+1, and so do its handlers.
 	Running []Running
 }
 
 // Workers are those of all topics of the namespace, by id, and who takes from them. Workers of topics in Unseen are not
-// among them, nor those of topics that a [PartialError] names.
+// among them, nor those of topics that a [PartialError] names, but for those whose handlers have run for long: they are
+// Unlisted, like one that was closed while a handler hung, or killed a moment ago.
 func (i *Inspector) Workers(ctx context.Context) ([]Worker, error) {
 	if err := given(ctx, "list workers"); err != nil {
 		return nil, err
@@ -62,13 +65,7 @@ func (i *Inspector) Workers(ctx context.Context) ([]Worker, error) {
 	if err := failed.merge(err); err != nil {
 		return nil, err
 	}
-	for _, all := range running {
-		for _, r := range all {
-			if w := known[r.Worker]; w != nil { // it is not gone
-				w.Running = append(w.Running, r)
-			}
-		}
-	}
+	attach(running, known)
 	all := make([]Worker, 0, len(known))
 	for _, w := range known {
 		slices.SortFunc(w.Running, func(a, b Running) int {

@@ -66,4 +66,13 @@ func TestLongRunsAreShown(t *testing.T) {
 		must(t, s.rdb.ZAdd(ctx, key, redis.Z{Score: float64(time.Now().Add(time.Minute).UnixMilli()), Member: r.String()}).Err())
 	}
 	shows("and 5 handlers for less ", "workers")
+
+	// A worker that is not listed any more, and one of its handlers that goes on.
+	must(t, s.rdb.Del(ctx, key, luascripts.WorkersKey("orders")).Err())
+	note(time.Hour, "busy")
+	shows("app7-1-2 orders 0 not listed ", "workers")
+	shows("a handler of app7-1-2 has run busy, slot 0 of orders, for 2m10s ", "workers")
+	if o := s.objects(t, "workers")[0]; o["unlisted"] != true || len(o["running"].([]any)) != 1 {
+		t.Errorf("%v", o)
+	}
 }

@@ -35,7 +35,9 @@ their topics by ZooKeeper.
 
 A worker that is "probing" tries only one message of the topic now and then,
 because all of them fail: what its handlers need is away. A "(taker)" is a
-program that takes batches for others, such as a gateway: no slots are its own.`,
+program that takes batches for others, such as a gateway: no slots are its own.
+One that is "not listed" has a handler that still runs, or ran until a moment
+ago, but shares the topic no more, or is not seen without --zk.`,
 		Example: `  rmq workers
   rmq workers --zk zk1:2181,zk2:2181,zk3:2181`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -133,6 +135,9 @@ func (a *app) showWorkers(workers []inspector.Worker, unseen []inspector.Topic, 
 			var state []string
 			if w.Leaving {
 				state = append(state, "leaving")
+			}
+			if w.Unlisted {
+				state = append(state, "not listed")
 			}
 			if w.Held != nil && !slices.Equal(w.Held[topic], w.Assigned[topic]) {
 				has := "none"

@@ -37,11 +37,12 @@ type Reason struct {
 	First  Stamp  `json:"first_died"`
 	Last   Stamp  `json:"last_died"`
 	Latest Dead   `json:"latest"`
+	Cut    bool   `json:"latest_cut,omitempty"` // the content of the latest is only its beginning
 }
 
 // ReasonOf is that, with contents in base64 in any case if that is wanted.
 func ReasonOf(topic string, r inspector.Reason, inBase64 bool) Reason {
-	return Reason{topic, r.Text, r.Rest, r.Count, At(r.First), At(r.Last), DeadOf(r.Latest, inBase64)}
+	return Reason{topic, r.Text, r.Rest, r.Count, At(r.First), At(r.Last), DeadOf(r.Latest, inBase64), r.Cut}
 }
 
 // Requeued is what became of dead messages that were to be delivered again.

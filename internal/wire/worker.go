@@ -9,7 +9,8 @@ type Worker struct {
 	PID      int              `json:"pid,omitempty"`
 	Version  string           `json:"version,omitempty"`
 	Leaving  bool             `json:"leaving,omitempty"`
-	Taker    bool             `json:"taker,omitempty"` // it takes batches for others: no slots are its own
+	Unlisted bool             `json:"unlisted,omitempty"` // only what runs there is known of it
+	Taker    bool             `json:"taker,omitempty"`    // it takes batches for others: no slots are its own
 	Until    Stamp            `json:"until,omitzero"`
 	Assigned map[string][]int `json:"assigned"`
 	Held     map[string][]int `json:"held,omitempty"`
@@ -43,7 +44,7 @@ func WorkerOf(w inspector.Worker, inBase64 bool) Worker {
 	for topic, since := range w.Probing {
 		probing[topic] = At(since)
 	}
-	return Worker{w.ID, w.Host, w.PID, w.Version, w.Leaving, w.Taker, At(w.Until), w.Assigned, w.Held, probing, running}
+	return Worker{w.ID, w.Host, w.PID, w.Version, w.Leaving, w.Unlisted, w.Taker, At(w.Until), w.Assigned, w.Held, probing, running}
 }
 
 // Vanished is a worker that ceased to share topics without a word. It was last seen up to a lease before.
