@@ -51,7 +51,7 @@ func (v *visit) doRequeue() error {
 func (v *visit) requeueOptions() (o inspector.RequeueOptions, err error) {
 	if text := strings.TrimSpace(v.param("rate")); text != "" {
 		if o.Rate, err = humantime.ParseRate(text); err != nil {
-			return o, refused("A rate is written as 100/s, 600/m or 3600/h; leave the field empty for as fast as it goes.")
+			return o, refused("A rate is written as 100/s, 600/m or 3600/h, and is at least 3.6/h; leave the field empty for as fast as it goes.")
 		}
 	}
 	if text := strings.TrimSpace(v.param("priority")); text != "" {

@@ -129,7 +129,9 @@ func (v *visit) loadTopic() (any, error) {
 	}
 	p.Rows = rowsOf(x.slots, p.Chosen)
 	for _, w := range all.workers {
-		if slots, is := w.Assigned[name]; is && len(p.Workers) == mostWorkers {
+		if slots, is := w.Assigned[name]; w.Unlisted {
+			continue // its handlers stand below
+		} else if is && len(p.Workers) == mostWorkers {
 			p.MoreWorkers++
 		} else if is {
 			p.Workers = append(p.Workers, workerTopicRow{inspector.HolderName(w.ID), w.Taker, wire.Ranges(slots), len(slots), w.Probing[name], w.Leaving})
