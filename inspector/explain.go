@@ -30,13 +30,13 @@ func (i *Inspector) Explain(ctx context.Context, topic, content, basis string) (
 	if err := failed.merge(err); err != nil {
 		return nil, err
 	}
-	who.probing, err = i.probingAt(ctx, t, who)
-	if err := failed.merge(err); err != nil {
-		return nil, err
-	}
 	which := make([]int, len(found))
 	for n, f := range found {
 		which[n] = f.slot
+	}
+	who.probing, err = i.probingIn(ctx, t, who, which)
+	if err := failed.merge(err); err != nil {
+		return nil, err
 	}
 	unique, err := i.uniqueIn(ctx, t, content, which)
 	if err := failed.merge(err); err != nil {

@@ -77,6 +77,37 @@ func (i *Inspector) probingAt(ctx context.Context, t Topic, who shares) (map[str
 	return at, err
 }
 
+// probingIn is the same for the workers that have some slots.
+func (i *Inspector) probingIn(ctx context.Context, t Topic, who shares, which []int) (map[string]time.Time, error) {
+	key := luascripts.ProbingKey(i.qualified(t.Name))
+	var owners []string
+	args := []any{"hmget", key}
+	for _, slot := range which {
+		if owner := who.owner(slot); owner != "" && !slices.Contains(owners, owner) {
+			owners, args = append(owners, owner), append(args, owner)
+		}
+	}
+	if owners == nil {
+		return nil, nil
+	}
+	failed := failures{i: i}
+	cmd := redis.NewSliceCmd(ctx, args...)
+	script.ExecOnce(ctx, i.rdb, cmd)
+	if err := cmd.Err(); err != nil {
+		if err := failed.add(ctx, t.Name, -1, key, fmt.Errorf("read who probes in %s: %w", key, i.explain(err))); err != nil {
+			return nil, err
+		}
+		return nil, failed.err()
+	}
+	at := map[string]time.Time{}
+	for n, since := range cmd.Val() {
+		if text, is := since.(string); is {
+			at[owners[n]] = time.UnixMilli(score.Parse(text))
+		}
+	}
+	return at, nil
+}
+
 func pageOf(ctx context.Context, key string, cursor uint64) *redis.ScanCmd {
 	return redis.NewScanCmd(ctx, nil, "hscan", key, cursor, "count", 500)
 }

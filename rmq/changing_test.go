@@ -104,6 +104,9 @@ func takesBack(t *testing.T, admin, rdb redis.UniversalClient) error {
 	if err == nil {
 		err = admin.HSet(ctx, luascripts.DefinitionKey("orders"), "sharing", "redis").Err()
 	}
+	if err == nil { // whom Explain asks for
+		err = admin.ZAdd(ctx, luascripts.WorkersKey("orders"), redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: "w1"}).Err()
+	}
 	if err == nil {
 		_, err = client.Reschedule(ctx, orders, "x", "", rmq.Move{At: time.Now().Add(2 * time.Hour)})
 	}

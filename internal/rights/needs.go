@@ -136,6 +136,7 @@ func changing(t Topic, k luascripts.SlotKeys, slot string) []key {
 		{luascripts.WorkersKey(t.Name), luascripts.WorkersKey(glob(t.Name)), words("zrange")},
 		{luascripts.TakersKey(t.Name), luascripts.TakersKey(glob(t.Name)), words("zrange")},
 		{luascripts.RunningKey(t.Name), luascripts.RunningKey(glob(t.Name)), words("zrange")},
+		{luascripts.ProbingKey(t.Name), luascripts.ProbingKey(glob(t.Name)), words("hmget")},
 	}
 }
 
