@@ -30,6 +30,7 @@ type Console struct {
 	exporting chan struct{}
 
 	answerWithin time.Duration
+	countWithin  time.Duration
 	key          []byte // of digests
 
 	closing context.Context // ends with Close
@@ -56,7 +57,7 @@ func New(cfg Config) (*Console, error) {
 		return nil, fmt.Errorf("new console: %w", err)
 	}
 	c := &Console{cfg: cfg, log: cfg.Logger, inspector: i, collector: newCollector(newProcessors(cfg.Redis).meter), census: newCensus(), past: newPast(), jobs: newJobs(),
-		streams: make(chan struct{}, mostStreams), asking: make(chan struct{}, mostAsking), exporting: make(chan struct{}, mostAsking), answerWithin: answerWithin,
+		streams: make(chan struct{}, mostStreams), asking: make(chan struct{}, mostAsking), exporting: make(chan struct{}, mostAsking), answerWithin: answerWithin, countWithin: answerWithin * 2 / 3,
 		key: []byte(rand.Text())}
 	c.pages = c.allPages()
 	c.closing, c.cancel = context.WithCancel(context.Background())

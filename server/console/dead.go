@@ -112,6 +112,7 @@ type askPage struct {
 	Filter   filter
 	Words    []string
 	Count    int
+	Least    bool   // there are more: they could not all be counted in time
 	Key      string // of this form: sent twice, it begins once
 	Timed    bool
 	Rate     string
@@ -136,8 +137,20 @@ func (v *visit) ask() (*askPage, error) {
 	back := f
 	back.Before, back.After, back.Picks = "", "", nil
 	p := &askPage{Topic: f.Topic, Filter: f, Words: f.Words(), Key: newKey(), Timed: t.Kind.Timed(), Rate: "100/s", Back: "dead?" + back.values().Encode()}
-	p.Count, err = v.inspector.DeadCount(v.ctx, f.Topic, q)
+	p.Count, p.Least, err = v.countDead(f.Topic, q)
 	return p, err
+}
+
+// countDead counts dead messages. To choose by an error or a content all of them are read, which may take longer than people
+// wait: then there are at least so many.
+func (v *visit) countDead(topic string, q inspector.DeadQuery) (n int, least bool, err error) {
+	within, cancel := context.WithTimeout(v.ctx, v.countWithin)
+	defer cancel()
+	n, err = v.inspector.DeadCount(within, topic, q)
+	if err != nil && n > 0 && within.Err() != nil && v.ctx.Err() == nil {
+		return n, true, nil
+	}
+	return n, false, err
 }
 
 func (v *visit) loadRequeue() (any, error) { return v.ask() }

@@ -35,7 +35,8 @@ type job struct {
 	Filter []string // in words
 	Of     string   // the address of the message, if one was chosen
 	Who    string
-	Total  int // messages that are meant
+	Total  int  // messages that are meant
+	Least  bool // there are more
 	Rate   float64
 	Began  time.Time
 
@@ -164,7 +165,7 @@ func (j *job) State() jobState {
 	if j.Total > 0 {
 		s.Part = min(100, 100*j.done/j.Total)
 	}
-	if left := j.Total - j.done; j.done > 0 && left > 0 && j.ended.IsZero() {
+	if left := j.Total - j.done; j.done > 0 && left > 0 && !j.Least && j.ended.IsZero() {
 		each := time.Since(j.Began).Seconds() / float64(j.done)
 		if j.Rate > 0 {
 			each = max(each, 1/j.Rate) // it begins with some at once

@@ -31,11 +31,11 @@ func (v *visit) doRequeue() error {
 	if err != nil {
 		return err
 	}
-	total, err := v.inspector.DeadCount(v.ctx, f.Topic, q)
+	total, least, err := v.countDead(f.Topic, q)
 	if err != nil {
 		return err
 	}
-	j, err := v.begin(&job{ID: v.param("key"), What: "requeue", Topic: f.Topic, Total: total, Rate: o.Rate, Filter: f.Words(), Of: v.pageOfPick(f, q)}, func(ctx context.Context, j *job) (string, error) {
+	j, err := v.begin(&job{ID: v.param("key"), What: "requeue", Topic: f.Topic, Total: total, Least: least, Rate: o.Rate, Filter: f.Words(), Of: v.pageOfPick(f, q)}, func(ctx context.Context, j *job) (string, error) {
 		o.Progress = func(r inspector.Requeued) { j.show(requeuedSoFar(r)) }
 		done, err := v.inspector.DeadRequeue(ctx, f.Topic, q, o)
 		j.show(requeuedSoFar(done))
@@ -104,6 +104,10 @@ func (v *visit) doDelete() error {
 	p, err := v.ask()
 	if err != nil {
 		return err
+	}
+	if p.Least {
+		p.Wrong = "They are too many to count in time, so they are not deleted together. Choose fewer: by slots, or by when they died."
+		return v.showBody(v.page, p)
 	}
 	number := strings.TrimSpace(v.param("number"))
 	if n, err := strconv.Atoi(strings.ReplaceAll(number, ",", "")); err != nil || n != p.Count {

@@ -1,0 +1,63 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// Dead messages that are too many to count in time can be requeued all the same, and are not deleted by a number that no one
+// knows.
+func TestTooManyToCount(t *testing.T) {
+	t.Parallel()
+	const many = 20_000
+	s := servertest.Redis(t)
+	sendTo(t, s, "orders", "order 1")
+	k := luascripts.KeysOf("orders", 1)
+	_, err := s.Client(t).Pipelined(ctx, func(p redis.Pipeliner) error {
+		for n := range many {
+			p.ZAdd(ctx, k.Dead, z(fmt.Sprint("order ", n), time.Now().Add(-time.Hour)))
+			p.HSet(ctx, k.Why, fmt.Sprint("order ", n), "17 1700000000000 1700000000000 50 w it failed")
+		}
+		return nil
+	})
+	must(t, err)
+	way := servertest.NewProxy(t, s.Addr())
+	c, err := New(Config{Redis: way.Client(t), Act: true})
+	must(t, err)
+	server := httptest.NewServer(c)
+	t.Cleanup(server.Close)
+	t.Cleanup(c.Close) // first
+	at := server.URL + "/"
+	about := url.Values{"topic": {"orders"}, "reason": {"failed"}}
+
+	way.Delay(20 * time.Millisecond) // so that all of them take seconds
+	var text string
+	for c.countWithin = 100 * time.Millisecond; !strings.Contains(text, "Requeue at least "); c.countWithin *= 2 {
+		if _, text = get(t, at+"requeue?"+about.Encode()); strings.Contains(text, "Requeue 20,000 ") {
+			t.Fatalf("all are counted within %v", c.countWithin)
+		}
+	}
+	form := url.Values{"number": {fmt.Sprint(many)}, "key": {newKey()}, "topic": {"orders"}, "reason": {"failed"}}
+	res, err := http.PostForm(at+"delete", form)
+	must(t, err)
+	if text := textOf(t, res.Body); !strings.Contains(text, "They are too many to count in time") {
+		t.Error(text)
+	}
+	res, err = http.PostForm(at+"requeue", fieldsIn(text))
+	must(t, err)
+	if text := textOf(t, res.Body); !strings.Contains(text, "of at least ") {
+		t.Fatal(text)
+	}
+	way.Delay(0)
+	await(t, "all are requeued", func() bool { return s.Client(t).ZCard(ctx, k.Dead).Val() == 0 })
+}
