@@ -50,9 +50,7 @@ func (i *Inspector) sweepStep(ctx context.Context, t Topic, s *sweep, pace *wait
 		if !cluster.Refused(err) {
 			gone += most
 			*s.lost += most
-			if s.left -= most; s.left == 0 {
-				return nil
-			}
+			s.left -= most // with none left, the next call deletes none, and shows that Redis answers again
 		}
 		if gone > 0 {
 			err = fmt.Errorf("the answer is lost, so up to %d of slot %d may have been deleted: %w", gone, s.slot, err)

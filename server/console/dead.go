@@ -79,7 +79,11 @@ func (v *visit) loadDead() (any, error) {
 		p.Partly = sentence(partly)
 	}
 	for _, r := range reasons {
-		row := reasonRow{Reason: r, Chosen: f.Grouped && r.Text == f.Group && !r.Rest, Example: v.shown(r.Latest.Content)}
+		example := v.shown(r.Latest.Content)
+		if r.Cut && v.cfg.HideContents { // its length and code would be those of its beginning
+			example = "a long one"
+		}
+		row := reasonRow{Reason: r, Chosen: f.Grouped && r.Text == f.Group && !r.Rest, Example: example}
 		if !r.Rest {
 			one := all
 			one.Group, one.Grouped = r.Text, true

@@ -148,6 +148,9 @@ func (f filter) when(ctx context.Context, c *Console, q *inspector.DeadQuery) er
 		wire.Aged(q, now, older, newer)
 		return nil
 	}
+	if f.Newer != "" && f.After == "" && len(f.Picks) == 0 {
+		return errTorn
+	}
 	for _, end := range []struct {
 		text string
 		to   *time.Time
@@ -170,7 +173,7 @@ func (f filter) ages() (older, newer time.Duration, err error) {
 		text string
 		to   *time.Duration
 	}{{f.Older, &older}, {f.Newer, &newer}} {
-		if span.text == "" {
+		if span.text == "" || len(f.Picks) > 0 { // which were chosen when their age was right
 			continue
 		}
 		if *span.to, err = humantime.ParseSpan(span.text); err != nil || *span.to < time.Millisecond {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -29,16 +30,17 @@ func TestFormsMeanWhatTheySaid(t *testing.T) {
 		at, s := open(t, func(c *Config) { c.Act = true })
 		rdb := s.Client(t)
 		k := luascripts.KeysOf("orders", 1)
-		now := rdb.Time(ctx).Val()
-		for content, ago := range map[string]time.Duration{"old": 10 * time.Minute, "young": time.Minute - 500*time.Millisecond} {
-			must(t, rdb.ZAdd(ctx, k.Dead, z(content, now.Add(-ago))).Err())
-		}
+		must(t, rdb.ZAdd(ctx, k.Dead, z("old", time.Now().Add(-10*time.Minute))).Err())
 		_, text := get(t, at+page+"?topic=orders&older=1m")
 		if !strings.Contains(text, " 1 dead message") {
 			t.Fatal(text)
 		}
-		await(t, "the other one is old enough", func() bool { return rdb.Time(ctx).Val().Sub(now) > 600*time.Millisecond })
 		form := fieldsIn(text)
+		before, err := strconv.ParseInt(form.Get("before"), 10, 64)
+		must(t, err)
+		young := time.UnixMilli(before + 1) // not quite old enough then
+		must(t, rdb.ZAdd(ctx, k.Dead, z("young", young)).Err())
+		await(t, "it is old enough", func() bool { return rdb.Time(ctx).Val().Sub(young) > time.Minute+100*time.Millisecond })
 		form.Set("number", "1")
 		form.Set("priority", "50")
 		res, err := http.PostForm(at+page, form)
@@ -72,6 +74,9 @@ func TestPicksArePairs(t *testing.T) {
 	if _, text := get(t, at+"delete?reason=none&"+q.Encode()); !strings.Contains(text, "None of these messages is dead any more") {
 		t.Errorf("a filter beside what was chosen is lost: %s", text)
 	}
+	if _, text := get(t, at+"delete?newer=1m&"+q.Encode()); !strings.Contains(text, "Delete 2 dead messages for ever?") {
+		t.Errorf("what was chosen is too old by now: %s", text)
+	}
 }
 
 // What cannot be read is refused: a filter that is lost would mean all messages.
@@ -91,6 +96,9 @@ func TestTornForms(t *testing.T) {
 		t.Error(res.Status, text)
 	}
 	if status, text := get(t, at+"dead?topic=orders&reason=a;b"); status != 400 || !strings.Contains(text, "The address cannot be read") {
+		t.Error(status, text)
+	}
+	if status, text := get(t, at+"requeue?topic=orders&newer=1m&before=1700000000000"); status != 422 || !strings.Contains(text, "The form is incomplete") {
 		t.Error(status, text)
 	}
 	if n := s.Client(t).ZCard(ctx, k.Dead).Val(); n != 1 {

@@ -80,6 +80,7 @@ func (p *processors) meter(ctx context.Context) func(time.Duration) (time.Durati
 // ask asks all servers what they have worked, notes it, and returns those that answered. It leaves the processors locked.
 func (p *processors) ask(ctx context.Context) (answered map[string]worked) {
 	answered = map[string]worked{}
+	whole := ctx
 	_ = cluster.Each(ctx, p.rdb, func(ctx context.Context, addr string, server redis.UniversalClient) {
 		if !p.asks(addr) {
 			return
@@ -92,7 +93,7 @@ func (p *processors) ask(ctx context.Context) (answered map[string]worked) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		switch {
-		case cluster.Unanswered(err):
+		case cluster.Unanswered(err) && whole.Err() == nil: // or it is this reading that was too long
 			p.servers[addr].askAgain = now.Add(silentFor)
 		case err == nil && err1 == nil && err2 == nil: // there are servers that do not tell
 			answered[addr] = worked{now, time.Duration((user + system) * float64(time.Second))}

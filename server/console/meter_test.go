@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -113,5 +114,23 @@ func TestMeterOfCluster(t *testing.T) {
 	}
 	if p.reading != 0 {
 		t.Errorf("%d readings are under way", p.reading)
+	}
+}
+
+// A reading that was too long says nothing of the server; and one of a server that is away costs nothing.
+func TestMeterOfAnOutage(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	p := newProcessors(server.Client(t))
+	over, cancel := context.WithCancel(ctx)
+	end := p.meter(over)
+	cancel()
+	end(time.Second)
+	if p.silent() {
+		t.Error("the server is taken to be away, since a reading was ended")
+	}
+	server.Kill()
+	if cost, known := p.meter(ctx)(time.Hour); cost != 0 || known || !p.silent() {
+		t.Error("a server that is away", cost, known)
 	}
 }

@@ -1,8 +1,11 @@
 package console
 
 import (
+	"bufio"
+	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -97,8 +100,19 @@ func TestCancelAsks(t *testing.T) {
 	form.Set("sure", "1")
 	res, err = http.PostForm(at+"cancel", form)
 	must(t, err)
-	if text := textOf(t, res.Body); !strings.Contains(text, "The message is cancelled") || strings.Contains(text, "never sent") {
+	text := textOf(t, res.Body)
+	if !strings.Contains(text, "The message is cancelled") || strings.Contains(text, "never sent") {
 		t.Error(text)
+	}
+	stream := regexp.MustCompile(`data-stream="([^"]*)"`).FindStringSubmatch(text)
+	res, err = http.Get(at + html.UnescapeString(stream[1]))
+	must(t, err)
+	defer res.Body.Close()
+	lines := bufio.NewScanner(res.Body)
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "data:") {
+	}
+	if strings.Contains(lines.Text(), "never sent") {
+		t.Errorf("a moment later the page says: %s", lines.Text())
 	}
 	if found, err := i.Explain(ctx, "orders", "order 1", ""); len(found) != 0 || err != nil {
 		t.Error(found, err)

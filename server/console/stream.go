@@ -32,7 +32,7 @@ func (v *visit) stream() error {
 	case v.streams <- struct{}{}:
 		defer func() { <-v.streams }()
 	default:
-		return &problem{http.StatusServiceUnavailable, fmt.Sprintf("%d pages are followed live already, which is the limit. Load this page again to see new numbers.", mostStreams)}
+		return &problem{http.StatusTooManyRequests, fmt.Sprintf("%d pages are followed live already, which is the limit. Load this page again to see new numbers.", mostStreams)}
 	}
 	v.name = v.param("page")
 	out := &events{w: v.w, to: http.NewResponseController(v.w)}

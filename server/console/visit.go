@@ -128,7 +128,7 @@ func (v *visit) showBody(p *page, body any) error {
 
 func (v *visit) sheet(p *page, body any) *sheet {
 	s := &sheet{Title: p.title, Page: v.name, Topic: v.param("topic"), Name: v.cfg.Title, Namespace: v.cfg.Namespace, Act: v.acts(v.param("topic")), Doctor: v.looksAtAll(), SignedIn: v.holder != nil,
-		Hides: v.cfg.HideContents, Done: doneText(v.r.URL.Query()), Gone: strings.HasPrefix(v.param("done"), "cancelled"), Problem: v.problem, Body: body}
+		Hides: v.cfg.HideContents, Done: doneText(v.r.URL.Query()), Gone: strings.HasPrefix(v.param("done"), "cancelled") || v.param("gone") != "", Problem: v.problem, Body: body}
 	if (v.cfg.Tokens != nil || v.cfg.Who != nil) && v.name != "signin" {
 		s.Who = v.who
 	}
@@ -138,6 +138,9 @@ func (v *visit) sheet(p *page, body any) *sheet {
 			if name != "done" && name != "n" {
 				q[name] = all
 			}
+		}
+		if s.Gone {
+			q.Set("gone", "1")
 		}
 		q.Set("page", v.name)
 		s.Stream = "live?" + q.Encode()

@@ -4,6 +4,7 @@ const main = document.getElementById("main");
 const living = document.getElementById("living");
 const cut = document.getElementById("cut");
 const button = document.getElementById("live");
+const away = cut.textContent;
 const cutOffAfter = 4000; // ms without the console, before the page says so
 
 let stream = null;
@@ -34,6 +35,7 @@ function open() {
     clearTimeout(late);
     late = 0;
     cut.hidden = true;
+    cut.textContent = away;
   };
   stream.onmessage = (event) => {
     const now = document.createElement("div");
@@ -53,7 +55,7 @@ function open() {
 // refused says why there is no stream, or leads to where to sign in.
 function refused(answer) {
   if (answer.status === 401 || answer.status === 403) location.reload();
-  if (answer.status === 503) cut.textContent = "Too many pages are followed live. Load this page again to see new numbers.";
+  if (answer.status === 429) cut.textContent = "Too many pages are followed live. Load this page again to see new numbers.";
 }
 
 function close() {
