@@ -120,13 +120,15 @@ func (l *load) drain() {
 	l.t.Helper()
 	l.Await("everything sent is done", func() bool { return len(l.Handled)+l.poisoned == len(l.sent) })
 	l.Await("what cannot be done is dead", func() bool {
-		dead := int64(0)
+		l.dead = map[string]bool{} // a kill may hide the last delivery of one
 		for _, t := range l.job.Topics {
 			for slot := range definition.Full(t).Slots {
-				dead += l.rdb.ZCard(context.Background(), fmt.Sprintf("dead{%s_%d}", t.Name, slot)).Val()
+				for _, content := range l.rdb.ZRange(context.Background(), fmt.Sprintf("dead{%s_%d}", t.Name, slot), 0, -1).Val() {
+					l.dead[content] = true
+				}
 			}
 		}
-		return dead == int64(l.poisoned)
+		return len(l.dead) == l.poisoned
 	})
 	l.awaitAtRest()
 }
