@@ -72,7 +72,7 @@ func (i *Inspector) PurgeCount(ctx context.Context, topic string, q PurgeQuery) 
 // stays. A message that was sent as a unique one may be sent again at once. Plans stay.
 //
 // That holds when an answer is lost, too: as many as the step may have deleted count as Lost, and no others are deleted in
-// their place, so some may stay. Config.Journal does not get what such a step has deleted as cancelled: nobody knows which
+// their place, so some may stay. Config.Journal does not get what such a step has deleted as cancelled: no one knows which
 // they were, and a restore may bring them back.
 //
 // It goes in steps of 500 messages and about 1 MiB at most, each of which is one call of a script. When ctx ends it stops
