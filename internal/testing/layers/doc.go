@@ -1,6 +1,6 @@
 // Package layers holds the rules of this repository that a compiler does not know,
-// as tests over its source: which package may import which, how long a file may
-// be, and habits that would make the tests lie (sleeping, skipping).
+// as tests over its source: which package may import which, how large anything may
+// become, and habits that would make the tests lie (sleeping, skipping).
 //
 //	               rmq                 front door; cmd, examples, rmqtest, bench stand on it
 //	             /  |   \

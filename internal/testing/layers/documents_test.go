@@ -52,23 +52,37 @@ func goBlocks(f file) []string {
 	return blocks
 }
 
+// flat is code without its indentation.
+func flat(code string) string {
+	lines := strings.Split(code, "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimSpace(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// flatTests is the code of all test files, without its indentation.
+func flatTests(files []file) []string {
+	var tests []string
+	for _, f := range files {
+		if f.goFile() && f.test() {
+			tests = append(tests, flat(f.text))
+		}
+	}
+	return tests
+}
+
 // madeUp are those pieces that no test runs: they stand in no test file, even
 // if one looks past the indentation. Whole programs in README.md and GUIDE.md are run as
 // they stand there, by TestProgramsOfTheReadme and TestServiceOfTheGuide in package examples.
-func madeUp(f file, files []file) []string {
-	flat := func(code string) string {
-		lines := strings.Split(code, "\n")
-		for i, line := range lines {
-			lines[i] = strings.TrimSpace(line)
-		}
-		return strings.Join(lines, "\n")
-	}
+func madeUp(f file, tests []string) []string {
 	var wrong []string
 	for _, block := range goBlocks(f) {
 		if whole := strings.HasPrefix(block, "package main\n"); whole && (f.path == "README.md" || f.path == "docs/GUIDE.md") {
 			continue
 		}
-		if !slices.ContainsFunc(files, func(f file) bool { return f.goFile() && f.test() && strings.Contains(flat(f.text), "\n"+flat(block)) }) {
+		shown := "\n" + flat(block)
+		if !slices.ContainsFunc(tests, func(test string) bool { return strings.Contains(test, shown) }) {
 			wrong = append(wrong, fmt.Sprintf("%s shows Go code that stands in no test:\n%s", f.path, block))
 		}
 	}
@@ -133,10 +147,11 @@ func TestDeadNamesAreFound(t *testing.T) {
 func TestDocumentsShowCodeThatRuns(t *testing.T) {
 	t.Parallel()
 	files := repository(t)
+	tests := flatTests(files)
 	shown := 0
 	for _, f := range files {
 		shown += len(goBlocks(f))
-		for _, w := range madeUp(f, files) {
+		for _, w := range madeUp(f, tests) {
 			t.Error(w)
 		}
 	}
@@ -147,17 +162,17 @@ func TestDocumentsShowCodeThatRuns(t *testing.T) {
 
 func TestMadeUpCodeIsFound(t *testing.T) {
 	t.Parallel()
-	files := []file{
+	tests := flatTests([]file{
 		source(t, "rmq/example_test.go", "package rmq\n\nfunc f() {\n\tg()\n\th()\n}\n"),
 		source(t, "rmq/rmq.go", "package rmq\n\nfunc g() {}\n"),
-	}
+	})
 	for _, bad := range []string{"```go\nh()\ng()\n```", "```go\nfunc g() {}\n```", "```go\ng()\n```\n```go\ni()\n```", "```go\npackage rmq\n```"} {
-		if madeUp(source(t, "README.md", bad), files) == nil {
+		if madeUp(source(t, "README.md", bad), tests) == nil {
 			t.Errorf("a document may show %q", bad)
 		}
 	}
 	for _, good := range []string{"```go\ng()\nh()\n```", "```go\nfunc f() {\n    g()\n```", "```\nany()\n```", "```go\npackage main\n```"} {
-		for _, w := range madeUp(source(t, "README.md", good), files) {
+		for _, w := range madeUp(source(t, "README.md", good), tests) {
 			t.Error(w)
 		}
 	}

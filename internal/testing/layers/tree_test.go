@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -26,10 +27,14 @@ type file struct {
 func (f file) goFile() bool   { return f.code != nil }
 func (f file) test() bool     { return strings.HasSuffix(f.path, "_test.go") }
 func (f file) pkg() string    { return path.Dir(f.path) }
-func (f file) lines() int     { return strings.Count(f.text, "\n") }
 func (f file) top() string    { return top(f.path) }
 func top(p string) string     { first, _, _ := strings.Cut(p, "/"); return first }
 func within(p, d string) bool { return p == d || strings.HasPrefix(p, d+"/") }
+
+// line is the number of the line where n begins.
+func (f file) line(n ast.Node) string {
+	return strconv.Itoa(1 + strings.Count(f.text[:n.Pos()-f.code.FileStart], "\n"))
+}
 
 // imports are the import paths of a Go file.
 func (f file) imports() []string {
@@ -55,11 +60,28 @@ func source(t *testing.T, name, text string) file {
 	return f
 }
 
-// repository reads every text file below the root. Folders whose name begins with
-// a dot belong to tools, except those with instructions for the machines that test.
+// root is the folder of the main module, and of all others.
+const root = "../../.."
+
+// repository is every text file below the root. It is read once for all tests.
 func repository(t *testing.T) []file {
 	t.Helper()
-	const root = "../../.."
+	treeOnce.Do(func() { tree = read(t) })
+	if tree == nil {
+		t.Fatal("the tree could not be read")
+	}
+	return tree
+}
+
+var (
+	treeOnce sync.Once
+	tree     []file
+)
+
+// read reads them. Folders whose name begins with a dot belong to tools, except those with
+// instructions for the machines that test.
+func read(t *testing.T) []file {
+	t.Helper()
 	if mod, err := os.ReadFile(filepath.Join(root, "go.mod")); err != nil || !strings.HasPrefix(string(mod), "module "+module+"\n") {
 		t.Fatalf("%s is not the root of %s: %v", root, module, err)
 	}
