@@ -3,15 +3,17 @@
 # servers, which the tests start themselves. Needs Go, and root (or sudo) only when
 # something is missing.
 #
-#	./test.sh                  everything
-#	./test.sh -run Merge -v    these tests only: go test -race -run Merge -v ./...
+#	./test.sh                  everything, in ten minutes
+#	./test.sh -run Merge -v    these tests only: go test -race -run Merge -v, in all modules
 #	./test.sh ./slots          or those of one package
+#	./test.sh -night           the same tests again, for hours: longer walks, more seeds, more
+#	                           faults of each kind, bounds of real time, and -servers
 #	./test.sh -servers         those that speak to servers, on other releases of Redis,
 #	                           Valkey and ZooKeeper; -servers redis-8.0 ./producer -run
 #	                           Merge chooses among them
 #
-# Nothing is skipped, and nobody has to count: with RMQ_REQUIRE_SERVERS=1 a test
-# whose server is missing fails, and internal/testing/layers fails for any other Skip and for
+# Nothing is skipped: with RMQ_REQUIRE_SERVERS=1 a test whose server is missing fails,
+# internal/testing/tally fails for a test that was skipped, and internal/testing/layers for
 # any build tag that would leave a test out.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -69,7 +71,9 @@ if [ ${#missing[@]} -gt 0 ]; then
 fi
 
 export RMQ_REQUIRE_SERVERS=1
-export GOFLAGS="${GOFLAGS-} -buildvcs=false" # works in a copy without git, too
+# -trimpath: what was built in one folder need not be built again in another one. -buildvcs:
+# works in a copy without git, too.
+export GOFLAGS="${GOFLAGS-} -trimpath -buildvcs=false"
 retry go mod download
 
 if [ "${1-}" = -servers ]; then
@@ -77,39 +81,45 @@ if [ "${1-}" = -servers ]; then
 	. internal/testing/servertest/onreleases.sh
 	exit
 fi
-if [ $# -gt 0 ]; then
-	[[ " $* " == *" ./"* ]] || set -- "$@" ./...
-	go test -race -count=1 "$@"
+if [ $# -gt 0 ] && [ "$1" != -night ]; then
+	[[ " $* " == *" ./"* ]] || set -- "$@" work # all modules of go.work
+	go test -race -count=1 -parallel 8 "$@"
 	exit
 fi
 
 say "source"
 unformatted=$(find . -name '*.go' -not -path './.git/*' -exec "$(go env GOROOT)/bin/gofmt" -l {} +)
 [ -z "$unformatted" ] || { printf 'not formatted, run gofmt -w on:\n%s\n' "$unformatted"; exit 1; }
-go vet ./...
-tidy() { diff=$(go mod tidy -diff) || [ -n "$diff" ]; } # a difference is an answer, not a hiccup
-retry tidy
-[ -z "$diff" ] || { printf 'not tidy, run go mod tidy:\n%s\n' "$diff"; exit 1; }
-
-# They judge real sessions by their time-outs, which millions of messages beside them
-# would stretch.
-say "sessions with ZooKeeper, with the race detector"
-go test -race -count=1 -shuffle=on -timeout 30m ./internal/keeper
-
-# The long ones first, which mostly wait, so that none of them is left to run alone.
-say "every other test, with the race detector"
-long="./rmq ./consumer ./luascripts ./internal/commands ./inspector ./producer"
-go test -race -count=1 -shuffle=on -p 3 -timeout 30m $long $(go list ./... | grep -vxF -e "$(go list ./internal/keeper $long)")
-
-# The race detector makes random walks some ten times slower, so they shorten
-# themselves under it; here they run at full length.
-say "the long random tests, without it"
-go test -count=1 -p 2 -timeout 30m ./internal/testing/model ./internal/cron ./luascripts
-go test -count=1 -timeout 30m -run Storm ./producer
-
-for mod in $(find . -mindepth 2 -name go.mod -not -path '*/testdata/*'); do
-	say "module ${mod%/go.mod}"
-	(cd "${mod%/go.mod}" && retry go mod download && go vet ./... && go test -race -count=1 -p 2 -timeout 30m ./...)
+for mod in $(find . -name go.mod -not -path '*/testdata/*' -printf '%h\n'); do
+	tidy() { diff=$(go -C "$mod" mod tidy -diff) || [ -n "$diff" ]; } # a difference is an answer, not a hiccup
+	retry tidy
+	[ -z "$diff" ] || { printf 'not tidy, run go mod tidy in %s:\n%s\n' "$mod" "$diff"; exit 1; }
 done
 
+# No goroutines of ours meet in these, and they compute: the race detector would make their
+# random walks ten times slower.
+walks="luascripts internal/testing/model internal/cron internal/plan"
+walks=$(go list $(printf './%s ' $walks))
+others=$(go list work | grep -vxF -e "$walks")
+
+# Most tests wait for servers most of their time, so many of them run at once. The long
+# packages come first, so that none of them is left to run alone.
+together="-p 4 -parallel 8 -timeout 20m"
+long="rmq consumer inspector producer poll internal/commands internal/keeper server/journaltest server/gatewaytest server/cmd/rmqd internal/webtest"
+long=$(go list $(printf './%s ' $long))
+if [ "${1-}" = -night ]; then
+	export RMQ_NIGHT=1
+	together="-p 1 -parallel 1 -timeout 6h" # bounds of real time hold where nothing runs beside
+fi
+
+say "go vet, and every test"
+{
+	go test -json -vet=all -count=1 -shuffle=on $together $walks || true # tally tells
+	go test -json -vet=all -race -count=1 -shuffle=on $together $long $(grep -vxF -e "$long" <<<"$others")
+} | go run ./internal/testing/tally
+
+if [ "${1-}" = -night ]; then
+	set --
+	. internal/testing/servertest/onreleases.sh
+fi
 printf '\nok: all tests passed, none skipped (%s s)\n' $SECONDS

@@ -24,9 +24,8 @@ for pair in "${pairs[@]}"; do
 	elif [ $# -gt 0 ]; then
 		[[ " $* " == *" ./"* ]] || set -- "$@" $packages
 		go test -count=1 "$@" || ok=FAILED
-	else # sessions by themselves, as above
-		go test -count=1 -timeout 30m ./internal/keeper || ok=FAILED
-		go test -count=1 -timeout 30m -p 2 $(grep -v internal/keeper$ <<<"$packages") || ok=FAILED
+	else
+		go test -count=1 -timeout 30m -p 4 -parallel 8 $packages || ok=FAILED
 	fi
 	[ $ok = ok ] || failed=yes
 	told+=("$pair: $ok ($((SECONDS - begun)) s)")
