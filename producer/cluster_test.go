@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -17,6 +18,7 @@ import (
 // One master hangs: sends to its slots wait, and those to the others do not, nor
 // the wake-ups for them, nor the comparison of definitions.
 func TestHungMasterHoldsUpItsOwnSlotsOnly(t *testing.T) {
+	t.Parallel()
 	cluster := servertest.Cluster(t, 2, 0)
 	rdb := cluster.Client(t)
 	p := newProducer(t, rdb, Config{})
@@ -83,15 +85,16 @@ func slotOf(t message.Topic, content int) int { return slots.Of(fmt.Sprint(conte
 // content that is new is taken by the new one. Sends follow, also those that wait
 // for replicas and those that need a script.
 func TestSendsFollowAMovingSlot(t *testing.T) {
+	t.Parallel()
 	cluster := servertest.Cluster(t, 3, 1)
-	rdb := cluster.Client(t)
+	rdb := cluster.Client(t, patient)
 	for name, c := range map[string]struct {
 		cfg   Config
 		topic message.Topic
 	}{
 		"plain":   {Config{}, message.Topic{Kind: message.KindPriority, Slots: 1}},
-		"durable": {Config{Durability: Durability{Replicas: 1, Timeout: 2 * time.Second}}, message.Topic{Kind: message.KindPriority, Slots: 1}},
-		"script":  {Config{MaxWaiting: 1000, Durability: Durability{Replicas: 1, Timeout: 2 * time.Second}}, message.Topic{Kind: message.KindPriority, Slots: 1}},
+		"durable": {Config{Durability: Durability{Replicas: 1, Timeout: await.Patience}}, message.Topic{Kind: message.KindPriority, Slots: 1}},
+		"script":  {Config{MaxWaiting: 1000, Durability: Durability{Replicas: 1, Timeout: await.Patience}}, message.Topic{Kind: message.KindPriority, Slots: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.topic.Name = "moving " + name
@@ -134,33 +137,32 @@ func TestSendsFollowAMovingSlot(t *testing.T) {
 // A master is killed, and its replica goes on: so do the sends, long before the
 // Cluster's client would ask anew by itself, which takes it a minute.
 func TestSendsSurviveAFailover(t *testing.T) {
+	t.Parallel()
 	cluster := servertest.Cluster(t, 3, 1)
 	rdb := cluster.Client(t)
 	p, topic := newProducer(t, rdb, Config{Durability: Durability{Replicas: 1}}), message.Topic{Name: "failing", Kind: message.KindPriority, Slots: 1}
-	for begun := time.Now(); ; { // the replica has it, however late on a busy machine
+	await.Nil(t, "the replica has it", func() error {
 		_, err := p.Send(ctx, topic, message.Priority{Content: "first", Priority: 17})
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, ErrNotReplicated) || time.Since(begun) > time.Minute {
+		if err != nil && !errors.Is(err, ErrNotReplicated) {
 			t.Fatal(err)
 		}
-	}
+		return err
+	})
 	cluster.MasterOf(t, "failing_0").Kill()
 	begun := time.Now()
-	for n := 0; ; n++ {
+	n := 0
+	await.Nil(t, "the sends find the new master", func() error {
 		_, err := p.Send(ctx, topic, message.Priority{Content: "x", Priority: 17})
-		if errors.Is(err, ErrNotReplicated) { // the only replica has become the master
-			t.Logf("%d sends failed in %v", n, time.Since(begun).Round(time.Millisecond))
-			break
-		}
-		if err == nil {
+		switch {
+		case errors.Is(err, ErrNotReplicated): // the only replica has become the master
+			return nil
+		case err == nil:
 			t.Fatal("there is no replica, and it says there is")
 		}
-		if time.Since(begun) > 30*time.Second {
-			t.Fatal("the sends do not find the new master")
-		}
-	}
+		n++
+		return err
+	})
+	t.Logf("%d sends failed in %v", n, time.Since(begun).Round(time.Millisecond))
 	if rdb.ZCard(ctx, "failing_0").Val() != 2 {
 		t.Error("a message is missing")
 	}

@@ -15,6 +15,7 @@ import (
 // A time that has passed is due now, alone and within a batch, however often it is
 // sent, and the receipt says so.
 func TestPastIsDueNow(t *testing.T) {
+	t.Parallel()
 	onEachServer(t, func(t *testing.T, rdb *redis.Client) {
 		p, topic := newProducer(t, rdb, Config{ExactReceipts: true}), topicOf(t, message.KindFixedTime)
 		now := rdb.Time(ctx).Val().Truncate(time.Millisecond)
@@ -42,10 +43,11 @@ func TestPastIsDueNow(t *testing.T) {
 
 // With RefusePast the published rule holds: an error of its own, and nothing is stored.
 func TestRefusePast(t *testing.T) {
+	t.Parallel()
 	onEachServer(t, func(t *testing.T, rdb *redis.Client) {
 		p, topic := newProducer(t, rdb, Config{RefusePast: true}), topicOf(t, message.KindFixedTime)
 		now := rdb.Time(ctx).Val()
-		late := message.FixedTime{Content: "late", At: now.Add(-time.Second)}
+		late := message.FixedTime{Content: "late", At: now.Add(-time.Minute)}
 		_, err := p.Send(ctx, topic, late)
 		wantInvalid(t, err, "At")
 		if !errors.Is(err, ErrPast) || !strings.Contains(err.Error(), "after the server's clock") {
@@ -67,6 +69,7 @@ func TestRefusePast(t *testing.T) {
 // Where the clock of the sender is 40 minutes wrong, what is due in some time is due
 // then by the clock of the server, and a range merge as well.
 func TestDueByTheServersClock(t *testing.T) {
+	t.Parallel()
 	for _, skew := range []time.Duration{-40 * time.Minute, 40 * time.Minute} {
 		memory, rdb := servertest.Memory(t)
 		server := time.Now().Add(skew).Truncate(time.Millisecond)

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -63,6 +64,7 @@ func (s *seen) want(t *testing.T, lines ...string) {
 // Many callers send the same few contents. What the events say is what the stores hold:
 // each send is in one event, and what is not stored has merged.
 func TestEventsCountWhatMerges(t *testing.T) {
+	t.Parallel()
 	cluster := servertest.Cluster(t, 2, 0)
 	for name, rdb := range map[string]redis.UniversalClient{"redis": servertest.SharedRedis(t).Client(t), "cluster": cluster.Client(t)} {
 		for form, cfg := range map[string]Config{"plain": {}, "script": {MaxWaiting: 10_000}, "exact": {ExactReceipts: true}} {
@@ -147,6 +149,7 @@ func countMerged(t *testing.T, rdb redis.UniversalClient, cfg Config, kind messa
 // The error of a send is in its event. What has not been written is in none: a message that
 // is refused before, and one that its caller has withdrawn.
 func TestEventsOfSendsThatFail(t *testing.T) {
+	t.Parallel()
 	server := servertest.Redis(t)
 	proxy := servertest.NewProxy(t, server.Addr())
 	events := &seen{}
@@ -194,9 +197,7 @@ func TestEventsOfSendsThatFail(t *testing.T) {
 	go send("e")
 	<-written
 	go send("withdrawn")
-	for !p.queued() {
-		<-time.After(time.Millisecond)
-	}
+	await.True(t, "the next flight is open", p.queued)
 	cancel()
 	<-sends
 	<-sends
@@ -210,6 +211,7 @@ func TestEventsOfSendsThatFail(t *testing.T) {
 
 // With too few replicas the send has failed, and so its merge is not counted.
 func TestEventsOfSendsThatAreNotReplicated(t *testing.T) {
+	t.Parallel()
 	rdb := servertest.SharedRedis(t).Client(t)
 	events := &seen{}
 	topic := topicOf(t, message.KindPriority)
@@ -226,6 +228,7 @@ func TestEventsOfSendsThatAreNotReplicated(t *testing.T) {
 
 // An observer that panics costs a line in the log, and nothing else.
 func TestObserverThatPanics(t *testing.T) {
+	t.Parallel()
 	core, logs := observer.New(zap.InfoLevel)
 	events := &seen{}
 	panics := message.ObserverFunc(func(e *message.Event) { panic("oops at " + e.Items[0].Content) })
@@ -235,9 +238,7 @@ func TestObserverThatPanics(t *testing.T) {
 		mustSend(t, p, topic, message.Priority{Content: "secret", Priority: 18})
 	}
 	events.want(t, "sent secret 18", "merged secret 18", "1 merged", "merged secret 18", "1 merged")
-	for logs.Len() == 0 { // it is written beside the sends
-		<-time.After(time.Millisecond)
-	}
+	await.True(t, "a line in the log", func() bool { return logs.Len() > 0 }) // it is written beside the sends
 	line := logs.All()[0]
 	if line.Level != zap.ErrorLevel || !strings.Contains(line.Message, "observer") || line.ContextMap()["panic"] != "oops at …" {
 		t.Errorf("the log says %+v", line)
@@ -246,13 +247,13 @@ func TestObserverThatPanics(t *testing.T) {
 
 // An observer may end its goroutine, as t.FailNow does. The sends go on.
 func TestObserverThatEndsItsGoroutine(t *testing.T) {
+	t.Parallel()
 	core, logs := observer.New(zap.ErrorLevel)
 	events := &seen{}
 	ends := message.ObserverFunc(func(*message.Event) { runtime.Goexit() })
 	p := newProducer(t, servertest.SharedRedis(t).Client(t), Config{Observers: []message.Observer{ends, events, ends}, Logger: zap.New(core)})
 	topic := topicOf(t, message.KindPriority)
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
+	ctx := await.Context(t)
 	for range 3 {
 		if _, err := p.Send(ctx, topic, message.Priority{Content: "a", Priority: 18}); err != nil {
 			t.Fatal(err)
@@ -262,22 +263,31 @@ func TestObserverThatEndsItsGoroutine(t *testing.T) {
 	if err := p.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
-	for logs.FilterMessageSnippet("observer ended its goroutine").Len() == 0 { // it is written beside the sends
-		<-time.After(time.Millisecond)
-	}
+	await.True(t, "a line in the log", func() bool { // it is written beside the sends
+		return logs.FilterMessageSnippet("observer ended its goroutine").Len() > 0
+	})
 }
 
 // A Send that has returned was reported, however slow the observer is.
 func TestEventsComeBeforeSendReturns(t *testing.T) {
+	t.Parallel()
 	var reported atomic.Int32
+	goOn := make(chan struct{})
 	slow := message.ObserverFunc(func(*message.Event) {
-		<-time.After(2 * time.Millisecond)
+		<-goOn
 		reported.Add(1)
 	})
 	p, topic := newProducer(t, servertest.SharedRedis(t).Client(t), Config{Observers: []message.Observer{slow}}), topicOf(t, message.KindPriority)
 	for i := range 10 {
-		mustSend(t, p, topic, message.Priority{Content: "a", Priority: 17})
-		if n := reported.Load(); int(n) != i+1 {
+		returned := make(chan int32, 1)
+		go func() {
+			if _, err := p.Send(ctx, topic, message.Priority{Content: "a", Priority: 17}); err != nil {
+				t.Error(err)
+			}
+			returned <- reported.Load()
+		}()
+		goOn <- struct{}{}
+		if n := await.Signal(t, "a send", returned); int(n) != i+1 {
 			t.Fatalf("%d sends have returned, and %d were reported", i+1, n)
 		}
 	}

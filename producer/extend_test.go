@@ -16,6 +16,7 @@ import (
 // Each send moves what waits to its range after it, and the receipt says to when; the ceiling after the
 // first one stops it.
 func TestExtend(t *testing.T) {
+	t.Parallel()
 	onEachServer(t, func(t *testing.T, rdb *redis.Client) {
 		p, topic := newProducer(t, rdb, Config{}), topicOf(t, message.KindRangeMerge)
 		m := message.RangeMerge{Content: "x", Range: time.Hour, Extend: true, Ceiling: 3 * time.Hour}
@@ -42,6 +43,7 @@ func TestExtend(t *testing.T) {
 // In one batch some messages move what waits and others do not. Each meets what was sent before it, and
 // what became of it is known exactly.
 func TestExtendInOrder(t *testing.T) {
+	t.Parallel()
 	onEachServer(t, func(t *testing.T, rdb *redis.Client) {
 		for _, cfg := range []Config{{}, {ExactReceipts: true}, {MaxWaiting: 2}} {
 			p, topic := newProducer(t, rdb, cfg), topicOf(t, message.KindRangeMerge)
@@ -76,6 +78,7 @@ func TestExtendInOrder(t *testing.T) {
 
 // Observers learn that a send only moved what waits, and to when.
 func TestExtendIsObserved(t *testing.T) {
+	t.Parallel()
 	rdb := servertest.SharedRedis(t).Client(t)
 	events := &seen{}
 	p, topic := newProducer(t, rdb, Config{Observers: []message.Observer{events}}), topicOf(t, message.KindRangeMerge)
@@ -89,6 +92,7 @@ func TestExtendIsObserved(t *testing.T) {
 
 // What waits may be due earlier than before, by a shorter range: workers hear of it, and of when.
 func TestExtendWakes(t *testing.T) {
+	t.Parallel()
 	rdb := servertest.Redis(t).Client(t)
 	p, topic := newProducer(t, rdb, Config{}), topicOf(t, message.KindRangeMerge)
 	m := message.RangeMerge{Content: "x", Range: 2 * time.Hour, Extend: true, Ceiling: 3 * time.Hour}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -19,6 +20,7 @@ import (
 // without an error is stored; whatever was refused for certain is not; the rest
 // is told as uncertain.
 func TestConnectionCutInTheMiddle(t *testing.T) {
+	t.Parallel()
 	const senders, each = 16, 300
 	server := servertest.Redis(t)
 	proxy := servertest.NewProxy(t, server.Addr())
@@ -82,6 +84,7 @@ func TestConnectionCutInTheMiddle(t *testing.T) {
 
 // The write reaches Redis and every reply is lost, also of the repetitions.
 func TestLostRepliesAreUncertain(t *testing.T) {
+	t.Parallel()
 	server := servertest.Redis(t)
 	proxy := servertest.NewProxy(t, server.Addr())
 	rdb := proxy.Client(t, func(o *redis.Options) { o.ReadTimeout = 100 * time.Millisecond })
@@ -105,6 +108,7 @@ func TestLostRepliesAreUncertain(t *testing.T) {
 
 // One reply is lost: the send is repeated and succeeds.
 func TestOneLostReplyIsRepeated(t *testing.T) {
+	t.Parallel()
 	server := servertest.Redis(t)
 	proxy := servertest.NewProxy(t, server.Addr())
 	p, topic := newProducer(t, proxy.Client(t), Config{}), topicOf(t, message.KindRangeMerge)
@@ -119,6 +123,7 @@ func TestOneLostReplyIsRepeated(t *testing.T) {
 
 // A server that is not there is a definite refusal, never a doubt.
 func TestUnreachableRedisIsCertain(t *testing.T) {
+	t.Parallel()
 	server := servertest.Redis(t)
 	impatient := func(o *redis.Options) { o.DialerRetries, o.MaxRetries = 1, -1 }
 	p, topic := newProducer(t, server.Client(t, impatient), Config{}), topicOf(t, message.KindPriority)
@@ -146,6 +151,7 @@ func TestUnreachableRedisIsCertain(t *testing.T) {
 // A context that ends before the write withdraws the message; one that ends
 // after it leaves a doubt.
 func TestCancelledContexts(t *testing.T) {
+	t.Parallel()
 	server := servertest.Redis(t)
 	proxy := servertest.NewProxy(t, server.Addr())
 	p, topic := newProducer(t, proxy.Client(t), Config{}), topicOf(t, message.KindPriority)
@@ -178,9 +184,7 @@ func TestCancelledContexts(t *testing.T) {
 		if i == 0 {
 			<-written
 		} else {
-			for !p.queued() { // until the second is in the open flight
-				<-time.After(time.Millisecond)
-			}
+			await.True(t, "the next flight is open", p.queued) // until the second is in the open flight
 		}
 	}
 	cancelSecond()
@@ -214,6 +218,7 @@ func (p *Producer) queued() bool {
 
 // Above maxmemory a send is refused for certain, with the server's words.
 func TestFullRedisRefuses(t *testing.T) {
+	t.Parallel()
 	server := servertest.Redis(t)
 	rdb := server.Client(t)
 	p, topic := newProducer(t, rdb, Config{}), topicOf(t, message.KindPriority)
@@ -229,6 +234,7 @@ func TestFullRedisRefuses(t *testing.T) {
 
 // A wrong type under one store fails the messages of that slot only.
 func TestBatchErrorNamesTheIndexes(t *testing.T) {
+	t.Parallel()
 	rdb := servertest.Redis(t).Client(t)
 	p, topic := newProducer(t, rdb, Config{}), message.Topic{Name: "half", Kind: message.KindPriority, Slots: 2}
 	a, b := "a", "b"
@@ -251,6 +257,7 @@ func TestBatchErrorNamesTheIndexes(t *testing.T) {
 
 // Forgotten scripts are sent again in the middle of a pipeline.
 func TestForgottenScripts(t *testing.T) {
+	t.Parallel()
 	rdb := servertest.Redis(t).Client(t)
 	p, topic := newProducer(t, rdb, Config{}), message.Topic{Name: "literal", Kind: message.KindRangeMerge, Literal: true}
 	for n := range 50 {

@@ -15,6 +15,7 @@ import (
 // A slot takes as many contents as it may hold. What merges passes all the same,
 // and when something was taken there is room again.
 func TestFullSlotRefuses(t *testing.T) {
+	t.Parallel()
 	onEachServer(t, func(t *testing.T, rdb *redis.Client) {
 		for _, kind := range []message.Kind{message.KindRangeMerge, message.KindPriority, message.KindFixedTime} {
 			topic := topicOf(t, kind)
@@ -61,6 +62,7 @@ func TestFullSlotRefuses(t *testing.T) {
 
 // Many senders at once never fill a slot beyond its limit.
 func TestFullSlotUnderStorm(t *testing.T) {
+	t.Parallel()
 	const most, senders, each = 50, 8, 40
 	rdb := servertest.SharedRedis(t).Client(t)
 	topic := topicOf(t, message.KindPriority)

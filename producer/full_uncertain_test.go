@@ -16,6 +16,7 @@ import (
 // taken the message, and others fill the slot: the refusal of the second try says
 // nothing about the first.
 func TestFullAfterALostReplyIsUncertain(t *testing.T) {
+	t.Parallel()
 	server := servertest.Redis(t)
 	direct := server.Client(t)
 	proxy := servertest.NewProxy(t, server.Addr())

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -34,6 +35,7 @@ func topicAway(t *testing.T, cluster *servertest.RedisCluster, kind message.Kind
 
 // The master of the list of all topics hangs, and has nothing else of the topic.
 func TestFirstSendDoesNotNeedTheListOfTopics(t *testing.T) {
+	t.Parallel()
 	cluster := servertest.Cluster(t, 2, 0)
 	rdb := cluster.Client(t, patient)
 	topic := topicAway(t, cluster, message.KindPriority, luascripts.TopicsKey)
@@ -49,6 +51,7 @@ func TestFirstSendDoesNotNeedTheListOfTopics(t *testing.T) {
 
 // A FixedTime send heeds its context while the clock of a hung server is asked.
 func TestContextWhileTheClockIsAsked(t *testing.T) {
+	t.Parallel()
 	server := servertest.Redis(t)
 	p, topic := newProducer(t, server.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Hour }), Config{}), topicOf(t, message.KindFixedTime)
 	p.retryFor = 100 * time.Millisecond
@@ -72,8 +75,9 @@ func TestContextWhileTheClockIsAsked(t *testing.T) {
 
 // Everything is written, and the master of the definition hangs while that is compared.
 func TestCloseDoesNotWaitForAComparison(t *testing.T) {
+	t.Parallel()
 	cluster := servertest.Cluster(t, 2, 0)
-	rdb := cluster.Client(t)
+	rdb := cluster.Client(t, patient)
 	p, err := New(rdb, Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -86,9 +90,7 @@ func TestCloseDoesNotWaitForAComparison(t *testing.T) {
 	defer hung.Resume()
 	(*p.topics.known.Load())[topic].agreed.Store(1) // it is time to compare
 	mustSend(t, p, topic, message.Priority{Content: "x", Priority: 17})
-	within, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	if err := p.Close(within); errors.Is(err, context.DeadlineExceeded) {
+	if err := p.Close(await.Context(t)); errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("all was answered, and Close says: %v", err)
 	}
 }

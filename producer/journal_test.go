@@ -83,6 +83,7 @@ func (j *told) want(t *testing.T, lines ...string) {
 
 // The number is the slot's, and what has changed nothing is told as such.
 func TestJournalIsToldWhatWasSent(t *testing.T) {
+	t.Parallel()
 	rdb := servertest.SharedRedis(t).Client(t)
 	number := func(topic message.Topic, n any) {
 		for slot := range topic.Slots {
@@ -144,6 +145,7 @@ func TestJournalIsToldWhatWasSent(t *testing.T) {
 // What is sent behind a loss of Redis has a number that is above all before. Else an end of long ago
 // would settle it.
 func TestJournalNumbersGrowOverALossOfRedis(t *testing.T) {
+	t.Parallel()
 	ctx, rdb := context.Background(), servertest.SharedRedis(t).Client(t)
 	j := &told{}
 	p := newProducer(t, rdb, Config{Journal: j})
@@ -167,6 +169,7 @@ func TestJournalNumbersGrowOverALossOfRedis(t *testing.T) {
 
 // Senders wait for the journal, and nobody waits for them.
 func TestSendWaitsForTheJournal(t *testing.T) {
+	t.Parallel()
 	rdb := servertest.SharedRedis(t).Client(t)
 	j := &told{withhold: make(chan func(error), 2)}
 	p := newProducer(t, rdb, Config{Journal: j})
@@ -234,6 +237,7 @@ func (p *Producer) refuses() bool {
 
 // What the journal does not want is not stored.
 func TestJournalRefusesSends(t *testing.T) {
+	t.Parallel()
 	rdb := servertest.SharedRedis(t).Client(t)
 	j := &told{}
 	p := newProducer(t, rdb, Config{Journal: j})

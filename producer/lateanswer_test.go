@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -119,13 +120,14 @@ func TestDoubts(t *testing.T) {
 		defer close(answered)
 		_, _ = p.Send(ctx, topic, message.Priority{Content: "late", Priority: 17})
 	}()
-	for !p.executor.doubts.any(master.Addr()) {
+	await.True(t, "it is doubted", func() bool {
 		select {
 		case <-answered:
 			t.Fatal("it was never doubted")
-		case <-time.After(10 * time.Millisecond):
+		default:
 		}
-	}
+		return p.executor.doubts.any(master.Addr())
+	})
 	master.Resume()
 	<-answered
 }

@@ -139,6 +139,7 @@ func allocations(f func()) float64 {
 
 // What is no message is refused, with middleware, too.
 func TestMiddlewareSeesMessagesOnly(t *testing.T) {
+	t.Parallel()
 	rdb := servertest.SharedRedis(t).Client(t)
 	p := newProducer(t, rdb, Config{SendMiddleware: []Middleware{func(next Sender) Sender { return next }}})
 	for _, m := range []message.Message{nil, &message.Priority{Content: "a", Priority: 17}} {

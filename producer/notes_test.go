@@ -27,6 +27,7 @@ func noteOf(t *testing.T, rdb redis.UniversalClient, topic message.Topic, conten
 
 // A message that expires before it is due would never be handled.
 func TestTimeToLiveBeforeItsTime(t *testing.T) {
+	t.Parallel()
 	rdb := servertest.SharedRedis(t).Client(t)
 	p, topic := newProducer(t, rdb, Config{}), topicOf(t, message.KindFixedTime)
 	topic.Notes = true
@@ -44,6 +45,7 @@ func TestTimeToLiveBeforeItsTime(t *testing.T) {
 
 // In a topic with notes each send leaves one, whatever its kind, and however its messages are written.
 func TestNotes(t *testing.T) {
+	t.Parallel()
 	headers := map[string]string{"trace": "00-1-2-01", "from": "ü & <b>"}
 	of := map[message.Kind]func(content string, ttl time.Duration, headers map[string]string) message.Message{
 		message.KindRangeMerge: func(content string, ttl time.Duration, headers map[string]string) message.Message {
@@ -99,6 +101,7 @@ func TestNotes(t *testing.T) {
 
 // In one command with messages that have a ceiling, each has what is its own.
 func TestNotesBesideCeilings(t *testing.T) {
+	t.Parallel()
 	onEachServer(t, func(t *testing.T, rdb *redis.Client) {
 		p, topic := newProducer(t, rdb, Config{}), topicOf(t, message.KindRangeMerge)
 		topic.Slots, topic.Notes = 1, true
@@ -124,6 +127,7 @@ func TestNotesBesideCeilings(t *testing.T) {
 
 // What only a note can keep is refused without one, before anything is sent.
 func TestNotesAreAskedFor(t *testing.T) {
+	t.Parallel()
 	rdb := servertest.SharedRedis(t).Client(t)
 	p, topic := newProducer(t, rdb, Config{}), topicOf(t, message.KindPriority)
 	for field, m := range map[string]message.Message{

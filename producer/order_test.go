@@ -14,6 +14,7 @@ import (
 // pipeline, since much lies between. The server becomes writable between the two: so
 // the first is repeated after the second, and wins.
 func TestLastWinsAcrossARetry(t *testing.T) {
+	t.Parallel()
 	for name, cfg := range map[string]Config{"plain": {}, "script": {MaxWaiting: 1000}} {
 		t.Run(name, func(t *testing.T) {
 			server := servertest.Redis(t)
@@ -59,6 +60,7 @@ func TestLastWinsAcrossARetry(t *testing.T) {
 
 // Likewise where each send moves what waits: the last one counts, and it is the script that is repeated.
 func TestLastMovesAcrossARetry(t *testing.T) {
+	t.Parallel()
 	server := servertest.Redis(t)
 	direct := server.Client(t)
 	proxy := servertest.NewProxy(t, server.Addr())

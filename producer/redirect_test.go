@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -19,6 +20,7 @@ import (
 // which knows nothing of it (its own half was lost, or "fixed" by a person). The
 // write is stored nowhere, so it must fail.
 func TestEndlessRedirectionIsNoSuccess(t *testing.T) {
+	t.Parallel()
 	servers := servertest.Cluster(t, 2, 0)
 	for name, cfg := range map[string]Config{"plain": {}, "script": {MaxWaiting: 10}} {
 		t.Run(name, func(t *testing.T) {
@@ -47,6 +49,7 @@ func TestEndlessRedirectionIsNoSuccess(t *testing.T) {
 // A Cluster grows: the first hash slot moves to a master that has none yet, which
 // CLUSTER SLOTS does not tell of.
 func TestSendsFollowToANewMaster(t *testing.T) {
+	t.Parallel()
 	servers := servertest.Cluster(t, 2, 0)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -68,27 +71,20 @@ func TestSendsFollowToANewMaster(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, n := from.Client(t), young.Client(t)
-	for !strings.Contains(n.ClusterInfo(ctx).Val(), "cluster_state:ok") {
-		<-time.After(20 * time.Millisecond)
-	}
+	await.True(t, "the new master is one of them", func() bool {
+		return strings.Contains(n.ClusterInfo(ctx).Val(), "cluster_state:ok")
+	})
 	var fromID, youngID string
 	fromID, _ = c.Do(ctx, "cluster", "myid").Text()
 	youngID, _ = n.Do(ctx, "cluster", "myid").Text()
 	slot := servers.Slot(t, key)
-	for begun := time.Now(); ; {
-		err1 := n.Do(ctx, "cluster", "setslot", slot, "importing", fromID).Err()
-		var err2 error
-		if err1 == nil {
-			err2 = c.Do(ctx, "cluster", "setslot", slot, "migrating", youngID).Err()
+	await.Nil(t, "the slot begins to move", func() error {
+		err := n.Do(ctx, "cluster", "setslot", slot, "importing", fromID).Err()
+		if err == nil {
+			err = c.Do(ctx, "cluster", "setslot", slot, "migrating", youngID).Err()
 		}
-		if err1 == nil && err2 == nil {
-			break
-		}
-		if time.Since(begun) > 20*time.Second {
-			t.Fatal(err1, err2)
-		}
-		<-time.After(20 * time.Millisecond)
-	}
+		return err
+	})
 	begun := time.Now()
 	if _, err := p.Send(ctx, topic, message.Priority{Content: "x", Priority: 17}); err != nil {
 		t.Errorf("after %v: %v", time.Since(begun), err)
@@ -98,6 +94,7 @@ func TestSendsFollowToANewMaster(t *testing.T) {
 // A hash slot moves to another master while nothing is sent to it, and the Cluster's
 // client learns of it by itself. That master hangs: only its slots may wait.
 func TestStaleLineIsHeldUpByAnotherMaster(t *testing.T) {
+	t.Parallel()
 	servers := servertest.Cluster(t, 2, 0)
 	rdb := servers.Client(t, patient)
 	p := newProducer(t, rdb, Config{})
@@ -118,13 +115,11 @@ func TestStaleLineIsHeldUpByAnotherMaster(t *testing.T) {
 	moving, staying := there[0], there[1]
 	move := servers.Migrate(t, luascripts.StoreKey(topic.Name, moving))
 	move.Finish(t)
-	for { // until the client knows
+	await.True(t, "the client knows", func() bool {
 		rdb.ReloadState(ctx)
-		if _, addr, _ := cluster.MasterFor(ctx, rdb, luascripts.StoreKey(topic.Name, moving)); addr == move.To.Addr() {
-			break
-		}
-		<-time.After(10 * time.Millisecond)
-	}
+		_, addr, _ := cluster.MasterFor(ctx, rdb, luascripts.StoreKey(topic.Name, moving))
+		return addr == move.To.Addr()
+	})
 	mustSend(t, p, topic, message.Priority{Content: contentOf[moving], Priority: 18})
 	p.idle.Wait()
 
@@ -134,9 +129,7 @@ func TestStaleLineIsHeldUpByAnotherMaster(t *testing.T) {
 		_, err := p.Send(ctx, topic, message.Priority{Content: contentOf[moving], Priority: 19})
 		stuck <- err
 	}()
-	for !p.taking() {
-		<-time.After(time.Millisecond)
-	}
+	await.True(t, "the flusher has a flight", p.taking)
 	promptly(t, "a send to the other master", func() error {
 		_, err := p.Send(ctx, topic, message.Priority{Content: contentOf[staying], Priority: 19})
 		return err
@@ -155,19 +148,15 @@ func promptly(t *testing.T, what string, do func() error) {
 	t.Helper()
 	done := make(chan error, 1)
 	go func() { done <- do() }()
-	select {
-	case err := <-done:
-		if err != nil {
-			t.Errorf("%s: %v", what, err)
-		}
-	case <-time.After(30 * time.Second):
-		t.Fatalf("%s waits", what)
+	if err := await.Signal(t, what, done); err != nil {
+		t.Errorf("%s: %v", what, err)
 	}
 }
 
 // One master hangs. A hash slot moves between two others, so its sends are answered
 // with ASK, and they reach the server told, whatever the third does.
 func TestRedirectionAsksNoHungMaster(t *testing.T) {
+	t.Parallel()
 	servers := servertest.Cluster(t, 3, 0)
 	rdb := servers.Client(t, patient)
 	p := newProducer(t, rdb, Config{})

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
@@ -15,7 +16,9 @@ import (
 // Many goroutines send at once. Every message must be in the set of its slot,
 // with its own score, and nothing else may be there.
 func TestStorm(t *testing.T) {
+	t.Parallel()
 	const senders = 64
+	stormMessages := night.Times(20_000, 1_000_000)
 	rdb := servertest.Redis(t).Client(t)
 	p := newProducer(t, rdb, Config{})
 	topic := message.Topic{Name: "storm", Kind: message.KindPriority, Slots: 16}

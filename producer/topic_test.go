@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -18,6 +19,7 @@ import (
 )
 
 func TestTopicConflict(t *testing.T) {
+	t.Parallel()
 	onEachServer(t, func(t *testing.T, rdb *redis.Client) {
 		topic := topicOf(t, message.KindPriority)
 		mustSend(t, newProducer(t, rdb, Config{}), topic, message.Priority{Content: "x", Priority: 17})
@@ -51,6 +53,7 @@ func TestTopicConflict(t *testing.T) {
 // Two namespaces and topics of one qualified name never meet, and whoever comes second
 // is told both.
 func TestNamespacesDoNotMeet(t *testing.T) {
+	t.Parallel()
 	onEachServer(t, func(t *testing.T, rdb *redis.Client) {
 		name := topicOf(t, message.KindPriority).Name
 		topic := func(name string) message.Topic {
@@ -86,6 +89,7 @@ func TestNamespacesDoNotMeet(t *testing.T) {
 // if it is new. A definition that was written when the default was another one, 16,
 // stays good for a program that never said any.
 func TestSlotsLeftOpen(t *testing.T) {
+	t.Parallel()
 	onEachServer(t, func(t *testing.T, rdb *redis.Client) {
 		for _, stored := range []int{16, 8, 65536, 0} {
 			topic := topicOf(t, message.KindPriority)
@@ -118,6 +122,7 @@ func TestSlotsLeftOpen(t *testing.T) {
 // The look every 30 s finds a definition that was changed behind the
 // producer's back, and writes one that is missing.
 func TestDefinitionIsComparedAgain(t *testing.T) {
+	t.Parallel()
 	rdb := servertest.SharedRedis(t).Client(t)
 	p, topic := newProducer(t, rdb, Config{}), topicOf(t, message.KindPriority)
 	send := func() error {
@@ -156,6 +161,7 @@ func TestDefinitionIsComparedAgain(t *testing.T) {
 // A wake-up names the slots and when the earliest of each is due, and comes
 // when the messages are there.
 func TestWakeUps(t *testing.T) {
+	t.Parallel()
 	rdb := servertest.SharedRedis(t).Client(t)
 	p, topic := newProducer(t, rdb, Config{}), topicOf(t, message.KindFixedTime)
 	sub := rdb.Subscribe(ctx, luascripts.WakeChannel(topic.Name))
@@ -191,14 +197,13 @@ func TestWakeUps(t *testing.T) {
 }
 
 func TestDurability(t *testing.T) {
+	t.Parallel()
 	master := servertest.Redis(t, "--repl-diskless-sync-delay", "0")
 	host, port, _ := strings.Cut(master.Addr(), ":")
 	replica := servertest.Redis(t, "--replicaof", host+" "+port)
-	rdb := master.Client(t)
-	for !strings.Contains(rdb.Info(ctx, "replication").Val(), "state=online") {
-		<-time.After(5 * time.Millisecond)
-	}
-	p := newProducer(t, rdb, Config{Durability: Durability{Replicas: 1, Timeout: 2500 * time.Millisecond}})
+	rdb := master.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Hour })
+	await.True(t, "the replica is in step", func() bool { return strings.Contains(rdb.Info(ctx, "replication").Val(), "state=online") })
+	p := newProducer(t, rdb, Config{Durability: Durability{Replicas: 1, Timeout: await.Patience}})
 	topic := message.Topic{Name: "durable", Kind: message.KindPriority}
 	mustSend(t, p, topic, message.Priority{Content: "x", Priority: 17})
 	if got := waiting(t, replica.Client(t), topic); got["x"] != 17 {
@@ -219,6 +224,7 @@ func TestDurability(t *testing.T) {
 // WAIT speaks of what its connection has written before. So behind a script that
 // the server did not know and gets a second time, there must be another WAIT.
 func TestWaitIsBehindTheLastWrite(t *testing.T) {
+	t.Parallel()
 	server := servertest.Redis(t)
 	proxy := servertest.NewProxy(t, server.Addr())
 	p := newProducer(t, proxy.Client(t), Config{Durability: Durability{Replicas: 1, Timeout: 10 * time.Millisecond}})
@@ -245,6 +251,7 @@ func TestWaitIsBehindTheLastWrite(t *testing.T) {
 // A wake-up is not lost when the flight that should carry it has nothing to
 // write, because its only message was withdrawn.
 func TestWakeUpOfAnEmptyFlight(t *testing.T) {
+	t.Parallel()
 	server := servertest.Redis(t)
 	proxy := servertest.NewProxy(t, server.Addr())
 	p, topic := newProducer(t, proxy.Client(t), Config{}), topicOf(t, message.KindPriority)
@@ -271,18 +278,14 @@ func TestWakeUpOfAnEmptyFlight(t *testing.T) {
 		_, err := p.Send(ctx, topic, message.Priority{Content: "announced", Priority: 17})
 		sent <- err
 	}()
-	for !p.taking() {
-		<-time.After(time.Millisecond)
-	}
+	await.True(t, "the flusher has a flight", p.taking)
 	short, cancel := context.WithCancel(ctx)
 	withdrawn := make(chan error, 1)
 	go func() {
 		_, err := p.Send(short, topic, message.Priority{Content: "withdrawn", Priority: 17})
 		withdrawn <- err
 	}()
-	for !p.queued() {
-		<-time.After(time.Millisecond)
-	}
+	await.True(t, "the next flight is open", p.queued)
 	cancel()
 	if err := <-withdrawn; !errors.Is(err, context.Canceled) {
 		t.Errorf("withdrawn: %v", err)

@@ -27,6 +27,7 @@ var uniques = map[message.Kind]func(content string, unique time.Duration) messag
 
 // A unique message keeps equal ones out, also when it is over; a cancel lets them in again.
 func TestUnique(t *testing.T) {
+	t.Parallel()
 	onEachServer(t, func(t *testing.T, rdb *redis.Client) {
 		for kind, m := range uniques {
 			for _, cfg := range []Config{{}, {ExactReceipts: true}, {MaxWaiting: 5}} {
@@ -79,6 +80,7 @@ func TestUnique(t *testing.T) {
 // The answer of the first try is lost, and a worker handles the message before the second one: then
 // nothing is stored again, and the sender is not told that it was a duplicate of itself.
 func TestUniqueAfterALostReply(t *testing.T) {
+	t.Parallel()
 	for kind, m := range uniques {
 		t.Run(kind.String(), func(t *testing.T) {
 			server := servertest.Redis(t)
@@ -117,6 +119,7 @@ func TestUniqueAfterALostReply(t *testing.T) {
 // One batch has a message in a command that was executed, and is sent again behind an earlier one that was
 // not. It has stored the message once, and is not told that it was a duplicate.
 func TestUniqueAcrossARetry(t *testing.T) {
+	t.Parallel()
 	server := servertest.Redis(t)
 	direct := server.Client(t)
 	proxy := servertest.NewProxy(t, server.Addr())
@@ -165,6 +168,7 @@ func TestUniqueAcrossARetry(t *testing.T) {
 
 // Two equal ones are sent again together, since neither was executed. The second is a duplicate all the same.
 func TestUniqueAfterAForgottenScript(t *testing.T) {
+	t.Parallel()
 	onEachServer(t, func(t *testing.T, rdb *redis.Client) {
 		p, topic := newProducer(t, rdb, Config{ExactReceipts: true}), topicOf(t, message.KindPriority)
 		m := uniques[message.KindPriority]
@@ -181,6 +185,7 @@ func TestUniqueAfterAForgottenScript(t *testing.T) {
 
 // A duplicate wakes nobody.
 func TestDuplicatesWakeNobody(t *testing.T) {
+	t.Parallel()
 	rdb := servertest.Redis(t).Client(t)
 	p, topic := newProducer(t, rdb, Config{}), topicOf(t, message.KindRangeMerge)
 	m := uniques[message.KindRangeMerge]

@@ -1,7 +1,6 @@
 package producer
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/slotmq/go-rmq/internal/checked"
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -22,6 +22,7 @@ import (
 // The wake-up of a send is written with it, and the connection breaks before the server has
 // read either. The send is repeated; so must the wake-up be, when the message is there.
 func TestWakeUpIsRepeatedWithTheSend(t *testing.T) {
+	t.Parallel()
 	server := servertest.Redis(t)
 	direct := server.Client(t)
 	proxy := servertest.NewProxy(t, server.Addr())
@@ -61,6 +62,7 @@ func TestWakeUpIsRepeatedWithTheSend(t *testing.T) {
 // A wake-up that was written with a message which the server refused, for now, comes again when
 // the message is there.
 func TestWakeUpComesAgainBehindARetry(t *testing.T) {
+	t.Parallel()
 	server := servertest.Redis(t)
 	rdb, admin := server.Client(t), server.Client(t)
 	p, topic := newProducer(t, rdb, Config{}), topicOf(t, message.KindPriority)
@@ -83,8 +85,7 @@ func TestWakeUpComesAgainBehindARetry(t *testing.T) {
 		_, err := p.Send(ctx, topic, message.Priority{Content: "a", Priority: 18})
 		sent <- err
 	}()
-	within, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
+	within := await.Context(t)
 	for want, n := strconv.Itoa(slot)+":0", 0; n < 2; n++ {
 		note, err := sub.ReceiveMessage(within)
 		if err != nil || note.Payload != want {
@@ -106,6 +107,7 @@ func TestWakeUpComesAgainBehindARetry(t *testing.T) {
 // A command that is sent a second time at once, because the server did not know its script, comes
 // behind the wake-up that was written with it. So the wake-up comes again, too.
 func TestWakeUpComesAgainBehindACommandThatIsSentTwice(t *testing.T) {
+	t.Parallel()
 	rdb := servertest.Redis(t).Client(t)
 	p, topic := newProducer(t, rdb, Config{MaxWaiting: 100}), topicOf(t, message.KindPriority)
 	slot := mustSend(t, p, topic, message.Priority{Content: "a", Priority: 17}).Slot
@@ -122,8 +124,7 @@ func TestWakeUpComesAgainBehindACommandThatIsSentTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustSend(t, p, topic, message.Priority{Content: "a", Priority: 18})
-	within, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
+	within := await.Context(t)
 	for n := range 2 {
 		note, err := sub.ReceiveMessage(within)
 		if want := strconv.Itoa(slot) + ":0"; err != nil || note.Payload != want {
@@ -135,6 +136,7 @@ func TestWakeUpComesAgainBehindACommandThatIsSentTwice(t *testing.T) {
 // A writer that is never at rest keeps its wake-ups for the next publication, which has those of
 // its own messages, too. It publishes what is left when it comes to rest.
 func TestWakeUpsAreKeptForTheNextPublication(t *testing.T) {
+	t.Parallel()
 	rdb := servertest.Redis(t).Client(t)
 	p, topic := newProducer(t, rdb, Config{}), topicOf(t, message.KindPriority)
 	topic.Slots = 4 * writersPerServer
@@ -189,6 +191,7 @@ func TestWakeUpsAreKeptForTheNextPublication(t *testing.T) {
 // Where writes take longer than publications are to be apart, each one carries its own
 // wake-ups; those of a kind whose sends merge go with the next one, when their answers are known.
 func TestWakeUpsDoNotWaitForASecondWrite(t *testing.T) {
+	t.Parallel()
 	rdb := servertest.Redis(t).Client(t)
 	for _, kind := range []message.Kind{message.KindPriority, message.KindRangeMerge} {
 		p, topic := newProducer(t, rdb, Config{Durability: Durability{Replicas: 1, Timeout: 20 * time.Millisecond}}), topicOf(t, kind)
@@ -213,6 +216,7 @@ func TestWakeUpsDoNotWaitForASecondWrite(t *testing.T) {
 // The wake-up of a message with a time needs the server's clock. A write does not wait for that:
 // the wake-up then follows the answers.
 func TestNoWriteWaitsForTheClockOfItsWakeUp(t *testing.T) {
+	t.Parallel()
 	p, topic := newProducer(t, servertest.Redis(t).Client(t), Config{}), topicOf(t, message.KindFixedTime)
 	known, to := writerOf(t, p, topic)
 	announced := func() bool {
@@ -239,6 +243,7 @@ func TestNoWriteWaitsForTheClockOfItsWakeUp(t *testing.T) {
 
 // When a connection breaks another server may have taken over, for all writers.
 func TestLinesToOneServerShareItsClock(t *testing.T) {
+	t.Parallel()
 	p, topic := newProducer(t, servertest.Redis(t).Client(t), Config{}), topicOf(t, message.KindPriority)
 	topic.Slots = 2 * writersPerServer
 	known, err := p.topics.of(ctx, topic)
@@ -291,8 +296,7 @@ func TestLogThatBlocksHoldsUpNoSend(t *testing.T) {
 	if err := rdb.Do(ctx, "acl", "setuser", "default", "-publish").Err(); err != nil {
 		t.Fatal(err)
 	}
-	within, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
+	within := await.Context(t)
 	for i := range 3 {
 		if _, err := p.Send(within, topic, message.Priority{Content: fmt.Sprint(i), Priority: 17}); err != nil {
 			t.Fatalf("send %d: %v", i, err)

@@ -4,7 +4,8 @@ import (
 	"math/rand"
 	"strconv"
 	"testing"
-	"time"
+
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
 // Golden vectors: part of the stored format. "123456789" is the check value
@@ -24,6 +25,7 @@ var vectors = []struct {
 }
 
 func TestGoldenVectors(t *testing.T) {
+	t.Parallel()
 	for _, v := range vectors {
 		for _, n := range []int{1, 2, 16, 256, 65536} {
 			if got, want := Of(v.basis, n), int(v.crc%uint32(n)); got != want {
@@ -53,9 +55,8 @@ func bitwise(s string) uint32 {
 }
 
 func TestAgainstTheDefinition(t *testing.T) {
-	seed := time.Now().UnixNano()
-	t.Log("seed", seed)
-	r := rand.New(rand.NewSource(seed))
+	t.Parallel()
+	r := rand.New(rand.NewSource(sharetest.Seed(t)))
 	for range 2000 {
 		b := make([]byte, r.Intn(300))
 		r.Read(b)
@@ -67,6 +68,7 @@ func TestAgainstTheDefinition(t *testing.T) {
 }
 
 func TestSpread(t *testing.T) {
+	t.Parallel()
 	var count [16]int
 	for i := range 160_000 {
 		count[Of("order-"+strconv.Itoa(i), 16)]++

@@ -16,6 +16,7 @@ func names(n int) (m []string) {
 
 // The same is checked of the other way, by ZooKeeper, in internal/keeper.
 func TestShareKeepsWhatIsPromised(t *testing.T) {
+	t.Parallel()
 	seed := sharetest.Seed(t)
 	if err := sharetest.Check(Of, seed); err != nil {
 		t.Error(err)
@@ -24,6 +25,7 @@ func TestShareKeepsWhatIsPromised(t *testing.T) {
 
 // When one of eight leaves, its 32 slots must move; few others may.
 func TestShareMovesLittle(t *testing.T) {
+	t.Parallel()
 	owner := func(m []string) map[int]string {
 		of := map[int]string{}
 		for who, share := range Of(m, 256) {

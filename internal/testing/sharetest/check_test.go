@@ -18,6 +18,7 @@ func deal(members []string, n int) map[string][]int {
 }
 
 func TestWhatIsPromisedIsChecked(t *testing.T) {
+	t.Parallel()
 	seed := Seed(t)
 	if err := Check(deal, seed); err != nil {
 		t.Error(err)

@@ -1,5 +1,0 @@
-//go:build race
-
-package producer
-
-const stormMessages = 60_000
