@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -45,7 +46,7 @@ func TestNamesOfPrivateAddresses(t *testing.T) {
 	t.Parallel()
 	r := receive(t, nil)
 	_, port, err := net.SplitHostPort(r.Listener.Addr().String())
-	must(t, err)
+	must.Do(t, err)
 	notAllowed := func(t *Target) { t.AllowPrivate, t.AllowHTTP = false, true }
 	l, _ := listenerTo(t, "http://localhost:"+port, notAllowed)
 	became(t, l, message.HandedBack, "no connection", "of this machine", "allow private addresses")

@@ -8,13 +8,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slotmq/go-rmq/internal/testing/must"
 )
 
 // block is a piece of code in docs/WEBHOOKS.md.
 func block(t testing.TB, language string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/WEBHOOKS.md")
-	must(t, err)
+	must.Do(t, err)
 	_, rest, found := strings.Cut(string(text), "```"+language+"\n")
 	code, _, ends := strings.Cut(rest, "```")
 	if !found || !ends {
@@ -29,7 +31,7 @@ func TestVerifiedByPython(t *testing.T) {
 	r := receive(t, nil)
 	l, _ := listenerTo(t, r.URL, func(t *Target) { t.Secrets = []string{secret, exampleSecret} })
 	d := delivery("a\r\n\x00\xff{\"order\": 4711}")
-	must(t, l.OnMessage(ctx, d))
+	must.Do(t, l.OnMessage(ctx, d))
 	q := r.next(t)
 	type call struct {
 		Headers      map[string]string
@@ -54,7 +56,7 @@ func TestVerifiedByPython(t *testing.T) {
 		call{headers("webhook-timestamp", "1614265330", "webhook-signature", (*l.keys.Load()).sign(q.Get("webhook-id"), time.Unix(1614265330, 0), q.body)), base(q.body), secret},
 	)
 	input, err := json.Marshal(calls)
-	must(t, err)
+	must.Do(t, err)
 	python := exec.Command("python3", "-c", block(t, "python")+`
 import json, sys
 print([verify(c["Headers"], base64.b64decode(c["Body"]), c["Secret"]) for c in json.load(sys.stdin)])

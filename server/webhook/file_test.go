@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slotmq/go-rmq/internal/testing/must"
 )
 
 // folder is one with some files, of which names and texts are given.
@@ -15,7 +17,7 @@ func folder(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	return dir
 }
@@ -36,7 +38,7 @@ func TestLoad(t *testing.T) {
 		"ca.pem":  string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.Certificate().Raw})),
 	})
 	all, err := Load(filepath.Join(dir, "push.json"))
-	must(t, err)
+	must.Do(t, err)
 	a, b := all[0], all[1]
 	if len(all) != 2 || a.Topic.Name != "orders" || a.URL != "https://shop.example/hooks" || a.Timeout != 10*time.Second || a.Concurrency != 7 ||
 		a.ContentType != "application/json" || a.Headers["Authorization"] != "Bearer 7" || a.Proxy != "http://proxy.example:3128" || a.AllowHTTP || a.AllowPrivate {

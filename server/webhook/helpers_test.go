@@ -20,6 +20,8 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
@@ -27,17 +29,7 @@ import (
 
 func TestMain(m *testing.M) { servertest.Main(m) }
 
-// patience is far above what a busy machine needs. It only ends tests that would hang.
-const patience = time.Minute
-
 var ctx = context.Background()
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // has fails unless a text is one line with some words.
 func has(t testing.TB, text string, words ...string) {
@@ -103,13 +95,7 @@ func newReceiver(answer http.HandlerFunc) *receiver {
 // next is the next request that a receiver gets.
 func (r *receiver) next(t testing.TB) request {
 	t.Helper()
-	select {
-	case q := <-r.got:
-		return q
-	case <-time.After(patience):
-		t.Fatal("no request came")
-		return request{}
-	}
+	return await.Signal(t, "a request", r.got)
 }
 
 // status answers a status, and nothing else.
@@ -124,7 +110,7 @@ func listenerTo(t testing.TB, url string, adjust ...func(*Target)) (*listener, *
 	for _, f := range adjust {
 		f(&target)
 	}
-	must(t, target.Check())
+	must.Do(t, target.Check())
 	core, logs := observer.New(zapcore.DebugLevel)
 	l := newListener(target.withDefaults(), zap.New(core))
 	t.Cleanup(l.transport.CloseIdleConnections)
@@ -163,11 +149,12 @@ func became(t testing.TB, l *listener, want message.What, words ...string) {
 type events struct {
 	mu   sync.Mutex
 	all  map[message.What][]message.Item
+	when map[message.What][]time.Time // of each, by the clock of the worker
 	wake chan struct{}
 }
 
 func newEvents() *events {
-	return &events{all: map[message.What][]message.Item{}, wake: make(chan struct{}, 1)}
+	return &events{all: map[message.What][]message.Item{}, when: map[message.What][]time.Time{}, wake: make(chan struct{}, 1)}
 }
 
 func (e *events) Observe(x *message.Event) {
@@ -175,6 +162,7 @@ func (e *events) Observe(x *message.Event) {
 	defer e.mu.Unlock()
 	for _, item := range x.Items {
 		e.all[item.What] = append(e.all[item.What], item)
+		e.when[item.What] = append(e.when[item.What], x.At)
 	}
 	select {
 	case e.wake <- struct{}{}:
@@ -188,19 +176,22 @@ func (e *events) of(what message.What) []message.Item {
 	return append([]message.Item(nil), e.all[what]...)
 }
 
+// at is when the message of a number had such an end.
+func (e *events) at(what message.What, n int) time.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.when[what][n]
+}
+
 // await returns when so many messages have had an end.
 func (e *events) await(t testing.TB, what message.What, n int) []message.Item {
 	t.Helper()
-	end := time.After(patience)
 	for {
-		if all := e.of(what); len(all) >= n {
+		all := e.of(what)
+		if len(all) >= n {
 			return all
 		}
-		select {
-		case <-e.wake:
-		case <-end:
-			t.Fatalf("%d messages are %v, and not %d", len(e.of(what)), what, n)
-		}
+		await.Signal(t, fmt.Sprintf("more than %d messages that are %v, of %d", len(all), what, n), e.wake)
 	}
 }
 
@@ -240,8 +231,8 @@ func prepare(t testing.TB, url string, adjust ...func(*Config)) *office {
 	o.topic = o.config.Targets[0].Topic
 	var err error
 	o.sender, err = rmq.New(rmq.Config{Redis: o.rdb, Logger: zap.NewNop()})
-	must(t, err)
-	t.Cleanup(func() { must(t, o.sender.Close(ctx)) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, o.sender.Close(ctx)) })
 	return o
 }
 
@@ -249,16 +240,14 @@ func (o *office) start(t testing.TB) {
 	t.Helper()
 	var err error
 	o.Push, err = New(o.config)
-	must(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { o.close(t) })
-	must(t, o.Start(ctx))
+	must.Do(t, o.Start(ctx))
 }
 
 func (o *office) close(t testing.TB) {
 	t.Helper()
-	within, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	must(t, o.Close(within))
+	must.Do(t, o.Close(await.CleanupContext(t)))
 }
 
 // send sends messages of priorities, the first one of the largest.
@@ -269,7 +258,7 @@ func (o *office) send(t testing.TB, contents ...string) {
 		all[i] = rmq.Priority{Content: c, Priority: int64(100 + len(contents) - i)}
 	}
 	_, err := o.sender.SendBatch(ctx, o.topic, all)
-	must(t, err)
+	must.Do(t, err)
 }
 
 func numbered(n int) []string {

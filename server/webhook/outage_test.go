@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -26,11 +27,10 @@ func TestTargetFailsEverything(t *testing.T) {
 	o.send(t, all...)
 	o.start(t)
 	o.await(t, message.Probing, 1)
-	outage := time.Now()
 	begun := len(o.of(message.Failed))
 	// The next probe, seconds after the one before, of which this may not have been seen yet.
 	probes := o.await(t, message.Failed, begun+2)
-	lasted := time.Since(outage)
+	lasted := o.at(message.Failed, begun+1).Sub(o.at(message.Failed, begun))
 	t.Logf("%d failures when it is noticed, %d in the %v after", begun, len(probes)-begun, lasted)
 	if begun > 8+defaultConcurrency+35 {
 		t.Errorf("%d deliveries are spent before it is noticed", begun)
@@ -57,8 +57,8 @@ func TestTargetFailsEverything(t *testing.T) {
 func TestTargetIsAway(t *testing.T) {
 	t.Parallel()
 	x, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	must(t, x.Close()) // so nothing listens there
+	must.Do(t, err)
+	must.Do(t, x.Close()) // so nothing listens there
 	o := open(t, "http://"+x.Addr().String())
 	all := numbered(50)
 	o.send(t, all...)
@@ -108,8 +108,8 @@ func TestTargetAsksForPatience(t *testing.T) {
 	o := prepare(t, r.URL, func(c *Config) { c.Targets[0].Concurrency = 2 })
 	all := numbered(40)
 	o.send(t, all...)
-	o.start(t)
 	begun := time.Now()
+	o.start(t)
 	put := o.await(t, message.Snoozed, 10)
 	if lasted := time.Since(begun); lasted < 2*time.Second {
 		t.Errorf("it was asked for 10 messages in %v", lasted)

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -23,7 +25,7 @@ import (
 func verify(t testing.TB, q request, secret string) {
 	t.Helper()
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
-	must(t, err)
+	must.Do(t, err)
 	mac := hmac.New(sha256.New, key)
 	fmt.Fprintf(mac, "%s.%s.%s", q.Get("webhook-id"), q.Get("webhook-timestamp"), q.body)
 	want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
@@ -31,7 +33,7 @@ func verify(t testing.TB, q request, secret string) {
 		t.Errorf("no signature of %q is %s", q.Get("webhook-signature"), want)
 	}
 	at, err := strconv.ParseInt(q.Get("webhook-timestamp"), 10, 64)
-	if age := time.Since(time.Unix(at, 0)); err != nil || age < -time.Second || age > patience {
+	if age := time.Since(time.Unix(at, 0)); err != nil || age < -time.Second || age > await.Patience {
 		t.Errorf("it was sent %v ago: %v", age, err)
 	}
 }
@@ -133,7 +135,7 @@ func TestHeadersOfMessages(t *testing.T) {
 		"traceparent": trace, "tracestate": "a=1", "Traceparent": "other", "shop": "Rome", "Shop": "Oslo", "Host": "evil", "content-length": "1", "Authorization": "evil",
 		"webhook-id": "evil", "Rmq-Fence": "0", "a b\r\nX: y": "1\r\n2", "Ü": "Zoë 100%",
 	}})
-	must(t, err)
+	must.Do(t, err)
 	first, second := r.next(t), r.next(t)
 	for _, q := range []request{first, second} {
 		verify(t, q, secret)
@@ -166,12 +168,12 @@ func TestSecretsChange(t *testing.T) {
 	o := open(t, r.URL)
 	o.send(t, "a")
 	verify(t, r.next(t), secret)
-	must(t, o.SetSecrets(o.topic.Name, []string{exampleSecret, secret}))
+	must.Do(t, o.SetSecrets(o.topic.Name, []string{exampleSecret, secret}))
 	o.send(t, "b")
 	q := r.next(t)
 	verify(t, q, secret)
 	verify(t, q, exampleSecret)
-	must(t, o.SetSecrets(o.topic.Name, []string{exampleSecret}))
+	must.Do(t, o.SetSecrets(o.topic.Name, []string{exampleSecret}))
 	o.send(t, "c")
 	if q = r.next(t); strings.Contains(q.Get("Webhook-Signature"), " ") {
 		t.Errorf("signed by %q", q.Get("Webhook-Signature"))
@@ -193,7 +195,7 @@ func TestTargetSaysDead(t *testing.T) {
 		t.Errorf("attempt %d died: %q", dead[0].Attempt, dead[0].Reason)
 	}
 	x, err := o.sender.Explain(ctx, o.topic, "a", "")
-	must(t, err)
+	must.Do(t, err)
 	if len(x) != 1 || x[0].Dead == nil || x[0].Failure == nil || x[0].Failure.Reason != dead[0].Reason {
 		t.Errorf("got %+v", x)
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slotmq/go-rmq/internal/testing/must"
 )
 
 // The example that the reference libraries of Standard Webhooks are tested with.
@@ -19,7 +21,7 @@ const (
 func TestSignatureOfTheStandard(t *testing.T) {
 	t.Parallel()
 	k, err := keysOf([]string{exampleSecret})
-	must(t, err)
+	must.Do(t, err)
 	if got := k.sign(exampleID, time.Unix(exampleTime, 0), exampleBody); got != exampleSignature {
 		t.Errorf("got %s, want %s", got, exampleSignature)
 	}
@@ -38,7 +40,7 @@ func TestSignatureOfTheStandard(t *testing.T) {
 func TestSignaturesOfSeveralSecrets(t *testing.T) {
 	t.Parallel()
 	k, err := keysOf([]string{secret, exampleSecret})
-	must(t, err)
+	must.Do(t, err)
 	all := strings.Split(k.sign(exampleID, time.Unix(exampleTime, 0), exampleBody), " ")
 	if len(all) != 2 || all[1] != exampleSignature || all[0] == all[1] || !strings.HasPrefix(all[0], "v1,") {
 		t.Errorf("got %q", all)

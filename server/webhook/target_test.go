@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -93,8 +94,8 @@ func TestBadConfigs(t *testing.T) {
 		}
 	}
 	p, err := New(Config{Client: rmq.Config{Redis: rdb}, Targets: []Target{good()}})
-	must(t, err)
-	defer func() { must(t, p.Close(ctx)) }()
+	must.Do(t, err)
+	defer func() { must.Do(t, p.Close(ctx)) }()
 	for topic, secrets := range map[string][]string{"orders": {"hush"}, "invoices": {secret}} {
 		if err := p.SetSecrets(topic, secrets); err == nil || strings.Contains(err.Error(), "hush") {
 			t.Errorf("secrets of %s: %v", topic, err)
