@@ -1,6 +1,7 @@
 package proctest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -25,6 +26,13 @@ type Rules struct {
 	// frozen: overlaps with it are reported apart.
 	Lease time.Duration
 
+	// Margin by which a worker takes its lease to be shorter than it is. It looks at its
+	// clock before each handler; if it gets no processor for longer than this between that
+	// look and the handler, then the handler begins behind a successor's, and no program can
+	// help it. That is forgiven once for each batch, and nothing that begins so without such
+	// a pause.
+	Margin time.Duration
+
 	// Session of workers that have one in place of a lease: for so long one that
 	// is not heard of passes for alive. They know it, so this is judged strictly:
 	// overlaps only with a handler whose worker was given no processor, or was
@@ -48,6 +56,10 @@ type Report struct {
 	// Frozen are overlaps with a handler that outlived its lease, its session, or
 	// MaxHandlerTime.
 	Frozen []Overlap
+
+	// Late are the starts of handlers behind one of a later batch of their slot, by workers
+	// that could not know of it.
+	Late []Event
 
 	// Again are deliveries of contents that were done before.
 	Again []Again
@@ -76,6 +88,7 @@ type handling struct {
 	Event         // the start
 	end     int64 // never: the end of time
 	outcome Kind  // Done, Fail, Kill, or Start: it has not returned
+	late    bool  // one of a later batch of the slot had begun, which its worker could not know
 }
 
 // running tracks the handlers that run at the same time.
@@ -219,26 +232,33 @@ func (c *check) slots() {
 	}
 	for _, all := range bySlot {
 		var running []*handling
+		newest, forgiven := all[0], map[int64]bool{} // forgiven: by fence
 		for i, h := range all {
+			if h.Fence < newest.Fence {
+				if h.late = h.Worker != newest.Worker && !forgiven[h.Fence] && c.mayBeLate(h); h.late {
+					forgiven[h.Fence] = c.rules.Session == 0
+					c.Late = append(c.Late, h.Event)
+					c.Frozen = append(c.Frozen, Overlap{h.Event, newest.Event})
+				} else {
+					c.fault("fence goes back: %s and %s", describe(newest.Event), describe(h.Event))
+				}
+			}
 			running = slices.DeleteFunc(running, func(r *handling) bool { return r.end <= h.At })
 			for _, r := range running {
-				if r.Fence < h.Fence && c.outlived(r, h) {
+				switch {
+				case h.late && h.Fence < r.Fence: // noted already
+				case r.Fence < h.Fence && (r.late || c.outlived(r, h)):
 					c.Frozen = append(c.Frozen, Overlap{r.Event, h.Event})
-				} else {
+				default:
 					c.fault("two handlers at once: %s and %s", describe(r.Event), describe(h.Event))
 				}
 			}
 			running = append(running, h)
-			if i == 0 {
-				continue
+			if h.Fence == newest.Fence && i > 0 && (h.Worker != newest.Worker || h.Attempt != newest.Attempt) {
+				c.fault("one fence, two batches: %s and %s", describe(newest.Event), describe(h.Event))
 			}
-			switch before := all[i-1]; {
-			case h.Fence < before.Fence && h.Worker != before.Worker && c.rules.Session > 0 && c.blind(h.Worker, h.At):
-				c.Frozen = append(c.Frozen, Overlap{h.Event, before.Event}) // it began before it could know
-			case h.Fence < before.Fence:
-				c.fault("fence goes back: %s and %s", describe(before.Event), describe(h.Event))
-			case h.Fence == before.Fence && (h.Worker != before.Worker || h.Attempt != before.Attempt):
-				c.fault("one fence, two batches: %s and %s", describe(before.Event), describe(h.Event))
+			if h.Fence >= newest.Fence {
+				newest = h
 			}
 		}
 	}
@@ -266,6 +286,9 @@ func (c *check) contents(sent []string) {
 	}
 	for _, content := range slices.Sorted(maps.Keys(lives)) {
 		life := lives[content]
+		if slices.ContainsFunc(life, func(h *handling) bool { return h.late }) { // it stands where its batch does
+			slices.SortStableFunc(life, func(a, b *handling) int { return cmp.Compare(a.Fence, b.Fence) })
+		}
 		done, spent := false, 0
 		for i, h := range life {
 			if i > 0 && h.Attempt <= spent {
@@ -297,7 +320,7 @@ func (c *check) contents(sent []string) {
 // is none.
 func (c *check) cause(h *handling) Kind {
 	for _, w := range slices.Concat(c.faults[h.Worker], c.faults[everybody]) {
-		if h.At > w.to || w.from-h.end > int64(longestBatch) {
+		if h.At > w.to && !h.late || w.from-h.end > int64(longestBatch) {
 			continue
 		}
 		finished := slices.ContainsFunc(c.handlings, func(other *handling) bool {

@@ -10,7 +10,7 @@ import (
 )
 
 var rules = Rules{
-	MaxAttempts: 17, Lease: 100, // ns
+	MaxAttempts: 17, Lease: 100, Margin: 50, // ns
 	Basis: func(content string) string { basis, _, _ := strings.Cut(content, "/"); return basis },
 }
 
@@ -78,6 +78,18 @@ func TestCheckFindsFaults(t *testing.T) {
 			[]string{"1 w1 start a/1", "200 w2 start a/2", "201 w2 done a/2", "300 w1 done a/1"}},
 		{"one basis, two slots", "two slots", "a/1 a/2", []string{"1 w1 start a/1", "2 w1 done a/1", "3 w1 start a/2 slot 1", "4 w1 done a/2 slot 1"}},
 		{"fence goes back", "fence goes back", "a/1 a/2", []string{"1 w1 start a/1", "2 w1 done a/1", "3 w2 start a/2 fence 6", "4 w2 done a/2 fence 6"}},
+		{"late, and its worker was well", "fence goes back", "a/1 a/2", []string{"1 w2 start a/2 fence 8", "2 w2 done a/2 fence 8", "3 w1 start a/1", "4 w1 done a/1"}},
+		{"late, after a pause within the margin", "fence goes back", "a/1 a/2",
+			[]string{"100 w2 start a/2 fence 8", "101 w2 done a/2 fence 8", "103 w1 start a/1", "104 w1 done a/1", "104 w1 stall 49ns"}},
+		{"late, long after a pause", "fence goes back", "a/1 a/2",
+			[]string{"90 w1 stall 80ns", "130 w2 start a/2 fence 8", "131 w2 done a/2 fence 8", "141 w1 start a/1", "142 w1 done a/1"}},
+		{"late, and another has paused", "fence goes back", "a/1 a/2",
+			[]string{"100 w2 start a/2 fence 8", "101 w2 done a/2 fence 8", "103 w1 start a/1", "104 w1 done a/1", "104 w2 stall 90ns"}},
+		{"late twice", "fence goes back", "a/1 a/2 a/3",
+			[]string{"100 w2 start a/2 fence 8", "101 w2 done a/2 fence 8", "103 w1 start a/1", "104 w1 done a/1", "104 w1 stall 90ns", "105 w1 start a/3", "106 w1 done a/3"}},
+		{"late, and then on its own", "fence goes back", "a/1 a/2 a/3",
+			[]string{"100 w2 start a/2 fence 8", "101 w2 done a/2 fence 8", "103 w1 start a/1", "104 w1 done a/1", "104 w1 stall 90ns", "105 w2 start a/2 fence 9 attempt 2",
+				"106 w2 done a/2 fence 9", "107 w1 start a/3", "108 w1 done a/3"}},
 		{"one fence, two workers", "two batches", "a/1 a/2", []string{"1 w1 start a/1", "2 w1 done a/1", "3 w2 start a/2", "4 w2 done a/2"}},
 		{"one fence, two attempts", "two batches", "a/1 a/2", []string{"1 w1 start a/1", "2 w1 done a/1", "3 w1 start a/2 attempt 2", "4 w1 done a/2 attempt 2"}},
 		{"an end from nowhere", "without a start", "", []string{"1 w1 done a/1"}},
@@ -118,6 +130,16 @@ func TestCheckPassesGoodRuns(t *testing.T) {
 		{"frozen", "a/1",
 			[]string{"1 w1 start a/1", "2 test freeze w1", "110 w2 start a/1 fence 8 attempt 2", "111 w2 done a/1 fence 8", "120 test thaw w1", "121 w1 done a/1"},
 			Report{Deliveries: 2, Again: make([]Again, 1), Frozen: make([]Overlap, 1)}, Freeze},
+		{"late, after a pause", "a/1 a/2",
+			[]string{"100 w2 start a/2 fence 8", "101 w2 done a/2 fence 8", "103 w1 start a/1", "104 w1 done a/1", "104 w1 stall 90ns"},
+			Report{Deliveries: 2, Frozen: make([]Overlap, 1), Late: make([]Event, 1), Stalls: 1}, ""},
+		{"late beside its successor, with the same content", "a/1",
+			[]string{"20 test freeze w1", "100 w2 start a/1 fence 8 attempt 2", "103 test thaw w1", "104 w1 start a/1", "105 w2 done a/1 fence 8", "106 w1 done a/1"},
+			Report{Deliveries: 2, Frozen: make([]Overlap, 1), Late: make([]Event, 1), Again: make([]Again, 1)}, Freeze},
+		{"late, and its successor goes on", "a/1 a/2 a/3",
+			[]string{"20 test freeze w1", "100 w2 start a/2 fence 8", "101 w2 done a/2 fence 8", "103 test thaw w1", "104 w1 start a/1", "105 w2 start a/3 fence 9", "106 w2 done a/3 fence 9", "107 w1 fail a/1",
+				"108 w2 start a/1 fence 10 attempt 2", "109 w2 done a/1 fence 10"},
+			Report{Deliveries: 4, Frozen: make([]Overlap, 2), Late: make([]Event, 1)}, ""},
 		{"done again without a reason", "a/1",
 			[]string{"1 w1 start a/1", "2 w1 done a/1", "90 w2 start a/1 fence 8 attempt 2", "91 w2 done a/1 fence 8"},
 			Report{Deliveries: 2, Again: make([]Again, 1)}, ""},
@@ -130,7 +152,7 @@ func TestCheckPassesGoodRuns(t *testing.T) {
 			t.Errorf("%s: faults: %q", c.name, r.Faults)
 		}
 		if r.Deliveries != c.want.Deliveries || r.Burnt != c.want.Burnt || r.Dead != c.want.Dead || r.MidBatch != c.want.MidBatch ||
-			r.Stalls != c.want.Stalls || len(r.Again) != len(c.want.Again) || len(r.Frozen) != len(c.want.Frozen) {
+			r.Stalls != c.want.Stalls || len(r.Again) != len(c.want.Again) || len(r.Frozen) != len(c.want.Frozen) || len(r.Late) != len(c.want.Late) {
 			t.Errorf("%s: got %+v, want %+v", c.name, r, c.want)
 		}
 		if len(r.Again) > 0 && r.Again[0].Cause != c.cause {

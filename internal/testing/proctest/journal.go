@@ -9,7 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/slotmq/go-rmq/internal/testing/await"
 )
 
 // Dir holds the logs of some processes and follows them. Its methods are for
@@ -20,6 +21,7 @@ type Dir struct {
 	// What the logs tell so far.
 	Handled map[string]int // content: times done
 	By      map[string]int // worker: contents done
+	Count   map[Kind]int   // events
 
 	t         testing.TB
 	log       *Log // the test's own
@@ -45,34 +47,22 @@ type tail struct {
 	rest []byte // a line not yet complete
 }
 
-const (
-	pollEvery = 2 * time.Millisecond
-	findEvery = 10 // polls: new files
-	patience  = 60 * time.Second
-)
-
 // Await returns when cond holds, which is asked each time the logs were read
-// anew. If that takes too long, or a process ends by itself, it ends the test.
+// anew. If a process ends by itself, it ends the test.
 func (d *Dir) Await(what string, cond func() bool) {
 	d.t.Helper()
-	poll := time.NewTicker(pollEvery)
-	defer poll.Stop()
-	begun := time.Now()
-	for i := 0; ; i++ {
-		d.read(i%findEvery == 0)
+	await.True(d.t, what, func() bool {
+		d.read()
 		if cond() {
-			return
+			return true
 		}
 		for _, p := range d.processes {
 			if gone, err := p.Gone(); gone && !p.asked {
 				d.t.Fatalf("%s ended by itself: %v; so not: %s", p.Name, err, what)
 			}
 		}
-		if time.Since(begun) > patience {
-			d.t.Fatalf("%v have passed, but not: %s", patience, what)
-		}
-		<-poll.C
-	}
+		return false
+	})
 }
 
 // AwaitEvent returns the first event that fits, when there is one.
@@ -100,7 +90,7 @@ func (d *Dir) AwaitKind(worker string, kind Kind) Event {
 // Events returns all events up to now, in the order of their times.
 func (d *Dir) Events() []Event {
 	d.t.Helper()
-	d.read(true)
+	d.read()
 	sorted := slices.Clone(d.events)
 	slices.SortStableFunc(sorted, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	return sorted
@@ -132,21 +122,19 @@ func (d *Dir) Last(topic string, slot int) Event { return d.last[slotName{topic,
 // Saw reports whether an event of a worker was read.
 func (d *Dir) Saw(worker string, kind Kind) bool { return d.seen[worker][kind] }
 
-// read reads what is new in the logs; of new files, if find is set.
-func (d *Dir) read(find bool) {
-	if find {
-		names, _ := filepath.Glob(filepath.Join(d.Path, "*"+logSuffix))
-		for _, name := range names {
-			if d.tails[name] != nil {
-				continue
-			}
-			file, err := os.Open(name)
-			if err != nil {
-				d.t.Fatal(err)
-			}
-			d.t.Cleanup(func() { file.Close() })
-			d.tails[name] = &tail{file: file}
+// read reads what is new in the logs.
+func (d *Dir) read() {
+	names, _ := filepath.Glob(filepath.Join(d.Path, "*"+logSuffix))
+	for _, name := range names {
+		if d.tails[name] != nil {
+			continue
 		}
+		file, err := os.Open(name)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		d.t.Cleanup(func() { file.Close() })
+		d.tails[name] = &tail{file: file}
 	}
 	for name, x := range d.tails {
 		more, err := io.ReadAll(x.file)
@@ -171,6 +159,7 @@ func (d *Dir) read(find bool) {
 
 func (d *Dir) note(e Event) {
 	d.events = append(d.events, e)
+	d.Count[e.Kind]++
 	if d.seen[e.Worker] == nil {
 		d.seen[e.Worker] = map[Kind]bool{}
 	}

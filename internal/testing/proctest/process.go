@@ -176,7 +176,7 @@ func (p *Process) cleanUp() {
 func New(t testing.TB) *Dir {
 	t.Helper()
 	d := &Dir{
-		Path: t.TempDir(), Handled: map[string]int{}, By: map[string]int{},
+		Path: t.TempDir(), Handled: map[string]int{}, By: map[string]int{}, Count: map[Kind]int{},
 		t: t, tails: map[string]*tail{}, open: map[place]Event{}, last: map[slotName]Event{}, seen: map[string]map[Kind]bool{},
 	}
 	log, err := OpenLog(d.Path, "test")

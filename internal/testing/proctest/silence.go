@@ -26,6 +26,19 @@ func (c *check) outlived(r, h *handling) bool {
 	return c.blind(r.Worker, h.At)
 }
 
+// mayBeLate reports whether a handler may have begun behind one of a later batch of its slot: its
+// worker has looked at its clock in time, and then got no processor for longer than it keeps from
+// the end of its right.
+func (c *check) mayBeLate(h *handling) bool {
+	if c.rules.Session > 0 {
+		return c.blind(h.Worker, h.At)
+	}
+	margin := int64(c.rules.Margin)
+	return margin > 0 && slices.ContainsFunc(c.faults[h.Worker], func(w window) bool {
+		return (w.why == Freeze || w.why == Stall) && w.to-w.from >= margin && w.from <= h.At && h.At-margin <= w.to
+	})
+}
+
 // blind reports whether a worker could not know at a time that it had lost its
 // session: it was given no processor until shortly before, or was robbed.
 func (c *check) blind(worker string, at int64) bool {
