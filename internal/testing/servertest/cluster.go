@@ -29,7 +29,8 @@ type RedisCluster struct {
 }
 
 // Cluster starts a cluster with the slots spread over the masters, and returns when
-// every node says that it is complete, which takes about two seconds. The args are
+// every node says that it is complete, which takes about two seconds. Tests that do it no harm
+// take LentCluster. The args are
 // passed to each node and win over the defaults, of which the most important is
 // "--cluster-node-timeout". With replicas it is 500: one is promoted less than two seconds
 // after its master was killed. Without it is a minute: no node can take over, and those of
@@ -38,18 +39,34 @@ type RedisCluster struct {
 func Cluster(t testing.TB, masters, replicasPerMaster int, args ...string) *RedisCluster {
 	t.Helper()
 	path, argv0 := redisBinary(t)
-	args = withMasterAuth(args)
-	c := &RedisCluster{
-		masters: masters, replicas: replicasPerMaster, admin: map[*Server]*redis.Client{},
-		password: valueOf(args, "--requirepass"),
+	c := &RedisCluster{masters: masters, replicas: replicasPerMaster}
+	dir := func() (string, error) { return t.TempDir(), nil }
+	err := c.start(path, argv0, dir, args, func(s *Server) {
+		s.endWith(t)
+		t.Cleanup(func() { _ = c.admin[s].Close() })
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
+	return c
+}
+
+// start starts the nodes, each in a dir of its own, and returns when every one says that the
+// cluster is complete. It tells of each node that was started.
+func (c *RedisCluster) start(path, argv0 string, dir func() (string, error), args []string, started func(*Server)) error {
+	args = withMasterAuth(args)
+	c.password, c.admin = valueOf(args, "--requirepass"), map[*Server]*redis.Client{}
 	bus, timeout := map[*Server]int{}, "500"
-	if replicasPerMaster == 0 {
+	if c.replicas == 0 {
 		timeout = "60000"
 	}
-	for range masters * (1 + replicasPerMaster) {
-		s := &Server{daemon: daemon{Dir: t.TempDir()}, password: c.password}
-		err := s.startOn(path, func(port int) ([]string, error) {
+	for range c.masters * (1 + c.replicas) {
+		own, err := dir()
+		if err != nil {
+			return err
+		}
+		s := &Server{daemon: daemon{Dir: own}, password: c.password}
+		err = s.startOn(path, func(port int) ([]string, error) {
 			// The default bus port, port+10000, may not exist or belong to another program.
 			var err error
 			bus[s], err = freePort()
@@ -57,22 +74,18 @@ func Cluster(t testing.TB, masters, replicasPerMaster int, args ...string) *Redi
 			return slices.Concat(own, defaults(s.Dir), clusterDefaults, []string{"--cluster-node-timeout", timeout}, args), err
 		})
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
-		s.endWith(t)
 		c.nodes = append(c.nodes, s)
-		c.admin[s] = s.Client(t, func(o *redis.Options) {
-			o.DialerRetries = 1
-			o.ContextTimeoutEnabled = true
-		})
+		c.admin[s] = redis.NewClient(&redis.Options{Addr: s.addr, Password: c.password, DialerRetries: 1, ContextTimeoutEnabled: true})
+		started(s)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), startPatience)
 	defer cancel()
 	if err := c.create(ctx, bus); err != nil {
-		t.Fatalf("create a cluster: %v\n%s", err, c.logs())
+		return fmt.Errorf("create a cluster: %w\n%s", err, c.logs())
 	}
-	c.AwaitReady(t)
-	return c
+	return c.awaitReady()
 }
 
 var clusterDefaults = []string{
@@ -121,13 +134,20 @@ func (c *RedisCluster) create(ctx context.Context, bus map[*Server]int) error {
 // a node was restarted, for example.
 func (c *RedisCluster) AwaitReady(t testing.TB) {
 	t.Helper()
+	if err := c.awaitReady(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c *RedisCluster) awaitReady() error {
 	ctx, cancel := context.WithTimeout(context.Background(), startPatience)
 	defer cancel()
 	for _, s := range c.nodes {
 		if err := poll(ctx, func() error { return c.complete(ctx, s) }); err != nil {
-			t.Fatalf("the cluster is not complete, says %s: %v\n%s", s.addr, err, c.logs())
+			return fmt.Errorf("the cluster is not complete, says %s: %w\n%s", s.addr, err, c.logs())
 		}
 	}
+	return nil
 }
 
 // complete asks one node whether the cluster is complete.
