@@ -1,18 +1,18 @@
 package journal
 
 import (
-	"context"
 	"database/sql"
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/message"
 )
 
 // SendTx has the relay of its process look soon, however long it would have waited.
 func TestRelayIsWoken(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	t.Parallel()
+	ctx := await.Context(t)
 	r := &relay{Journal: &Journal{committing: make(chan struct{}, 1), stop: make(chan struct{})}}
 	// No messages are no statement, so this needs no database; they wake it all the same.
 	if err := r.SendTx(ctx, new(sql.Tx), message.Topic{Name: "orders", Kind: message.KindFixedTime}); err != nil {

@@ -15,10 +15,9 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
-
-const patience = time.Minute
 
 // logged is a Log, and its lines.
 func logged() (*Log, *observer.ObservedLogs) {
@@ -40,18 +39,13 @@ func watcher(t *testing.T, log *Log, rdb redis.UniversalClient) (w *Watch, looke
 	}}, looked
 }
 
-// await returns when there are so many lines.
-func await(t *testing.T, log *Log, lines *observer.ObservedLogs, n int) {
+// logs returns when there are so many lines.
+func logs(t *testing.T, log *Log, lines *observer.ObservedLogs, n int) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; <-time.After(5 * time.Millisecond) {
+	await.True(t, fmt.Sprint(n, " lines"), func() bool {
 		log.Flush(context.Background())
-		if lines.Len() >= n {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("not %d lines but %v", n, lines.All())
-		}
-	}
+		return lines.Len() >= n
+	})
 }
 
 // wantLines fails unless these lines, and no others, are in the log.
@@ -118,11 +112,7 @@ func TestBackInTime(t *testing.T) {
 	server.Kill()
 	w.Doubt("store{x_0}", io.EOF)
 	for range 3 {
-		select {
-		case <-asked:
-		case <-time.After(patience):
-			t.Fatal("the server is not asked again")
-		}
+		await.Signal(t, "the server is asked again", asked)
 	}
 	server.Restart(t)
 	looked.Wait()
@@ -155,7 +145,7 @@ func TestKilledAndRestarted(t *testing.T) {
 		}
 		all.Wait()
 		want = append(want, "Redis is away", "Redis answers again")
-		await(t, log, lines, len(want)-1)
+		logs(t, log, lines, len(want)-1)
 		if !w.Doubt("store{x_0}", io.EOF) || !other.DoubtAt("", "store{x_1}", io.EOF) {
 			t.Error("it is not known that it was logged")
 		}
@@ -184,7 +174,7 @@ func TestHangs(t *testing.T) {
 	w, looked := watcher(t, log, rdb)
 	server.Pause()
 	w.Doubt("store{x_0}", context.DeadlineExceeded)
-	await(t, log, lines, 1)
+	logs(t, log, lines, 1)
 	server.Resume()
 	looked.Wait()
 	wantLines(t, log, lines, "Redis is away", "Redis answers again")
@@ -222,7 +212,7 @@ func TestMasterOfACluster(t *testing.T) {
 			break
 		}
 	}
-	await(t, log, lines, 1)
+	logs(t, log, lines, 1)
 	replace("no")
 	looked.Wait()
 	successor := c.MasterOf(t, key).Addr()
@@ -243,7 +233,7 @@ func TestNeverBack(t *testing.T) {
 	w.Ctx = ctx
 	server.Kill()
 	w.Doubt("store{x_0}", io.EOF)
-	await(t, log, lines, 1)
+	logs(t, log, lines, 1)
 	cancel()
 	looked.Wait()
 	w.Doubt("store{x_0}", io.EOF) // after its end it asks no more

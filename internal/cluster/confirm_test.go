@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
@@ -49,11 +50,7 @@ func TestStillMaster(t *testing.T) {
 	const key = "k"
 	master := c.MasterOf(t, key)
 	others := slices.DeleteFunc(c.Nodes(), func(s *servertest.Server) bool { return s == master })
-	for begun := time.Now(); !StillMaster(t.Context(), rdb, master.Addr(), key); {
-		if time.Since(begun) > 30*time.Second {
-			t.Fatal("the master is not confirmed")
-		}
-	}
+	await.True(t, "the master is confirmed", func() bool { return StillMaster(t.Context(), rdb, master.Addr(), key) })
 	if StillMaster(t.Context(), rdb, others[0].Addr(), key) {
 		t.Error("one that does not have the key is confirmed")
 	}
@@ -84,10 +81,11 @@ func TestWhoConfirmsAMaster(t *testing.T) {
 	}
 	confirmed := func(want bool, why string) {
 		t.Helper()
-		for begun := time.Now(); StillMaster(t.Context(), rdb, away.Addr(), key) != want; {
-			if !want || time.Since(begun) > 30*time.Second { // a busy server may be silent once, which confirms nothing
-				t.Fatalf("%s: confirmed is %t", why, !want)
-			}
+		is := func() bool { return StillMaster(t.Context(), rdb, away.Addr(), key) }
+		if want { // a busy server may be silent once, which confirms nothing
+			await.True(t, why+", so it is confirmed", is)
+		} else if is() {
+			t.Fatalf("%s, and it is confirmed", why)
 		}
 	}
 	confirmed(true, "all say so")

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/slotmq/go-rmq/internal/testing/await"
 )
 
 // planned is a timetable of some topics.
@@ -94,11 +96,7 @@ func TestTimetableHeedsAHurry(t *testing.T) {
 		t.Errorf("%d are due", len(due))
 	}
 	cancel()
-	select {
-	case <-end:
-	case <-time.After(time.Minute):
-		t.Error("it does not end")
-	}
+	await.Signal(t, "its end", end)
 }
 
 // What is for one server is asked together, once; what is added while it is asked is asked

@@ -17,6 +17,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/plan"
 	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/internal/shift"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -25,13 +26,6 @@ import (
 func TestMain(m *testing.M) { servertest.Main(m) }
 
 var ctx = context.Background()
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // start is where the clock of a test begins that moves it by itself.
 var start = time.UnixMilli(1_700_000_000_000).UTC()
@@ -58,7 +52,7 @@ func newWorld(t testing.TB, topic message.Topic) *world {
 	const read = "(function() local ms = tonumber(redis.call('GET', 'clock')) return {tostring(math.floor(ms / 1000)), tostring(ms % 1000 * 1000)} end)()"
 	w.source = strings.ReplaceAll(planSource(t), "call('TIME')", read)
 	w.hash = redis.NewScript(w.source).Hash()
-	must(t, w.ScriptLoad(ctx, w.source).Err())
+	must.Do(t, w.ScriptLoad(ctx, w.source).Err())
 	w.AddHook(w)
 	w.at(start)
 	return w
@@ -68,13 +62,13 @@ func newWorld(t testing.TB, topic message.Topic) *world {
 func planSource(t testing.TB) string {
 	t.Helper()
 	text, err := os.ReadFile("../../luascripts/plan.lua")
-	must(t, err)
+	must.Do(t, err)
 	return string(text)
 }
 
 func (w *world) at(now time.Time) {
 	w.now = now
-	must(w.t, w.plain.Set(ctx, w.clock, now.UnixMilli(), 0).Err())
+	must.Do(w.t, w.plain.Set(ctx, w.clock, now.UnixMilli(), 0).Err())
 }
 
 func (w *world) later(d time.Duration) { w.at(w.now.Add(d)) }
@@ -155,12 +149,12 @@ func (w *world) keys(slot int) luascripts.PlanKeys {
 func (w *world) set(slot int, r message.Recurring) {
 	w.t.Helper()
 	rule, err := plan.New(w.topic, r, 1000)
-	must(w.t, err)
+	must.Do(w.t, err)
 	first, err := rule.First(w.now)
-	must(w.t, err)
-	must(w.t, w.SAdd(ctx, luascripts.PlansKey(w.topic.Name), slot).Err())
+	must.Do(w.t, err)
+	must.Do(w.t, w.SAdd(ctx, luascripts.PlansKey(w.topic.Name), slot).Err())
 	_, _, err = luascripts.New(w).SetPlan(ctx, w.keys(slot), r.Name, rule.Text(), w.now.UnixMilli(), first.UnixMilli())
-	must(w.t, err)
+	must.Do(w.t, err)
 }
 
 // stored is what is in the store of a slot.
@@ -168,7 +162,7 @@ func (w *world) stored(slot int) map[string]int64 {
 	w.t.Helper()
 	all := map[string]int64{}
 	list, err := w.plain.ZRangeWithScores(ctx, luascripts.StoreKey(w.topic.Name, slot), 0, -1).Result()
-	must(w.t, err)
+	must.Do(w.t, err)
 	for _, z := range list {
 		all[z.Member.(string)] = int64(z.Score)
 	}

@@ -11,12 +11,14 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/plan"
+	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
-// Three workers and ten thousand periods. Workers come, die, and believe to have a slot that is
+// Three workers and thousands of periods. Workers come, die, and believe to have a slot that is
 // another's; answers get lost; what a worker has read is sent long after, or twice; old and new
 // programs declare rules of the same name; handlers are slow at times. After each period Redis has
 // what a simple account says: each time was sent once or merged, and one copy waits at most.
@@ -48,12 +50,9 @@ var rules = []message.Recurring{
 	{Name: "p", Content: "report", Cron: "* * * * *", Zone: "Europe/Berlin"},
 }
 
-func TestTenThousandPeriods(t *testing.T) {
+func TestThousandsOfPeriods(t *testing.T) {
 	t.Parallel()
-	n := 10_000
-	if testing.Short() {
-		n /= 10
-	}
+	n := night.Times(3_000, 30_000)
 	d := &periods{world: newWorld(t, message.Topic{Name: "reports", Kind: message.KindFixedTime, Slots: 1}), Rand: sharetest.Rand(t), count: map[string]int{}}
 	d.rule = -1
 	for range 3 {
@@ -155,7 +154,7 @@ func (d *periods) reads(x *worker) {
 	cmd := x.Scripts.DuePlansCmd(ctx, d.keys(0), 1)
 	x.Scripts.Exec(ctx, cmd)
 	due, err := luascripts.DuePlansAnswer(d.keys(0), cmd)
-	must(d.t, err)
+	must.Do(d.t, err)
 	all, _ := x.decide(place{x.topic, 0}, due)
 	d.read = append(d.read, d.now)
 	for _, f := range all {
@@ -181,7 +180,7 @@ func (d *periods) declare(rule int) {
 // after is the next time of the rule.
 func (d *periods) after(now time.Time) time.Time {
 	r, err := plan.New(d.topic, rules[d.rule], 1000)
-	must(d.t, err)
+	must.Do(d.t, err)
 	next, _ := r.Next(d.base, now)
 	return next
 }

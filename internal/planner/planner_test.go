@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,6 +13,8 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -66,9 +67,9 @@ func TestSendsWithItsPriority(t *testing.T) {
 	r := hourly("p", "job")
 	r.Priority = 70
 	w.set(0, r)
-	must(t, w.ZAdd(ctx, w.keys(0).Plan, redis.Z{Member: "none", Score: 1}, redis.Z{Member: "no priority", Score: 1}).Err())
-	must(t, w.HSet(ctx, w.keys(0).Rule, "no priority", `1 {"content":"x","period":3600000}`).Err())
-	must(t, w.ZAdd(ctx, w.keys(0).Store, redis.Z{Member: "job", Score: 16}).Err()) // it has failed
+	must.Do(t, w.ZAdd(ctx, w.keys(0).Plan, redis.Z{Member: "none", Score: 1}, redis.Z{Member: "no priority", Score: 1}).Err())
+	must.Do(t, w.HSet(ctx, w.keys(0).Rule, "no priority", `1 {"content":"x","period":3600000}`).Err())
+	must.Do(t, w.ZAdd(ctx, w.keys(0).Store, redis.Z{Member: "job", Score: 16}).Err()) // it has failed
 	w.later(time.Hour)
 	x.looks(0)
 	if got := w.stored(0); !maps.Equal(got, map[string]int64{"job": 70}) {
@@ -111,8 +112,8 @@ func TestUnreadableRules(t *testing.T) {
 	w.set(1, hourly("p", "report"))
 	const many = dueAtOnce + 5
 	unknown := func(name, zone string) {
-		must(t, w.HSet(ctx, w.keys(1).Rule, name, `1 {"content":"x","cron":"0 3 * * *","zone":"`+zone+`"}`).Err())
-		must(t, w.ZAdd(ctx, w.keys(1).Plan, redis.Z{Member: name, Score: 1e12}).Err())
+		must.Do(t, w.HSet(ctx, w.keys(1).Rule, name, `1 {"content":"x","cron":"0 3 * * *","zone":"`+zone+`"}`).Err())
+		must.Do(t, w.ZAdd(ctx, w.keys(1).Plan, redis.Z{Member: name, Score: 1e12}).Err())
 	}
 	for i := range many {
 		unknown(fmt.Sprint("u", i), "Mars/Olympus")
@@ -141,7 +142,7 @@ func TestUnreadableRules(t *testing.T) {
 	if got := errors(); !slices.Equal(got, []string{"u3"}) {
 		t.Errorf("%q", got)
 	}
-	must(t, w.Del(ctx, w.keys(1).Plan).Err())
+	must.Do(t, w.Del(ctx, w.keys(1).Plan).Err())
 	x.looks(1)
 	if len(x.topic.unread) > 0 {
 		t.Errorf("%v is remembered", x.topic.unread)
@@ -163,7 +164,7 @@ func TestLostAnswer(t *testing.T) {
 		}
 	}
 	w.answersGetLost(nil)
-	must(t, w.ZRem(ctx, w.keys(0).Store, "report").Err()) // it is handled
+	must.Do(t, w.ZRem(ctx, w.keys(0).Store, "report").Err()) // it is handled
 	x.looks(0)
 	if got := w.stored(0); len(got) > 0 || w.next(0, "p") != 2*hour {
 		t.Errorf("%v, next %d", got, w.next(0, "p"))
@@ -180,9 +181,9 @@ func TestStale(t *testing.T) {
 	cmd := x.Scripts.DuePlansCmd(ctx, w.keys(0), 1)
 	x.Scripts.Exec(ctx, cmd)
 	due, err := luascripts.DuePlansAnswer(w.keys(0), cmd)
-	must(t, err)
+	must.Do(t, err)
 	x.looks(0)
-	must(t, w.ZRem(ctx, w.keys(0).Store, "report").Err())
+	must.Do(t, w.ZRem(ctx, w.keys(0).Store, "report").Err())
 	all, _ := x.decide(place{x.topic, 0}, due)
 	x.fire(ctx, all)
 	if got := w.stored(0); len(all) != 1 || len(got) > 0 || len(x.events) != 1 {
@@ -200,9 +201,9 @@ func TestFullRedis(t *testing.T) {
 	x := newWorker(w, zap.NewNop(), time.Hour, 0)
 	w.set(0, hourly("p", "report"))
 	w.later(time.Hour)
-	must(t, w.plain.ConfigSet(ctx, "maxmemory", "1").Err())
+	must.Do(t, w.plain.ConfigSet(ctx, "maxmemory", "1").Err())
 	x.looks(0)
-	must(t, w.plain.ConfigSet(ctx, "maxmemory", "0").Err())
+	must.Do(t, w.plain.ConfigSet(ctx, "maxmemory", "0").Err())
 	if got := w.stored(0); len(got) > 0 || w.next(0, "p") != hour {
 		t.Errorf("%v, next %d", got, w.next(0, "p"))
 	}
@@ -226,7 +227,7 @@ func TestFullRedisIsNotPressed(t *testing.T) {
 		w.set(0, hourly(fmt.Sprint("p", i), fmt.Sprint("report", i)))
 	}
 	w.later(time.Hour)
-	must(t, w.plain.ConfigSet(ctx, "maxmemory", "1").Err())
+	must.Do(t, w.plain.ConfigSet(ctx, "maxmemory", "1").Err())
 	before := time.Now()
 	x.looks(0)
 	if at, set := x.planned(0); !set || at.Before(before.Add(again)) {
@@ -238,7 +239,7 @@ func TestFullRedisIsNotPressed(t *testing.T) {
 	if err := x.Settle(ctx); err == nil || !strings.Contains(err.Error(), "OOM") {
 		t.Errorf("%v", err)
 	}
-	must(t, w.plain.ConfigSet(ctx, "maxmemory", "0").Err())
+	must.Do(t, w.plain.ConfigSet(ctx, "maxmemory", "0").Err())
 	x.looks(0)
 	x.looks(0)
 	if got := w.stored(0); len(got) != dueAtOnce+1 {
@@ -254,7 +255,7 @@ func TestOnlyItsOwnSlots(t *testing.T) {
 	for slot := range 4 {
 		w.set(slot, hourly("p", "report"))
 	}
-	must(t, w.SAdd(ctx, luascripts.PlansKey("reports"), "x", "-3", "4").Err()) // by a person
+	must.Do(t, w.SAdd(ctx, luascripts.PlansKey("reports"), "x", "-3", "4").Err()) // by a person
 	w.later(time.Hour)
 	for slot := range 5 {
 		x.Look(x.scheduled, slot)
@@ -262,7 +263,7 @@ func TestOnlyItsOwnSlots(t *testing.T) {
 	if _, set := x.planned(2); set {
 		t.Error("another's slot is to be looked at")
 	}
-	must(t, x.Settle(ctx))
+	must.Do(t, x.Settle(ctx))
 	x.looks(0, 2, 3)
 	for slot := range 4 {
 		if got := len(w.stored(slot)); got != map[bool]int{true: 1}[slot == 1] {
@@ -283,27 +284,27 @@ func TestWakesInTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, reports)
 	w.hash = redis.NewScript(planSource(t)).Hash()
-	must(t, w.plain.ScriptLoad(ctx, planSource(t)).Err())
+	must.Do(t, w.plain.ScriptLoad(ctx, planSource(t)).Err())
 	look := 50 * time.Millisecond
 	x := newWorker(w, zap.NewNop(), look, 0, 1)
 	x.Shift.Running.Go(x.Run)
 	now, err := w.plain.Time(ctx).Result()
-	must(t, err)
+	must.Do(t, err)
 	w.now = now
 	w.set(0, message.Recurring{Name: "unheard", Content: "a", Delay: 100 * time.Millisecond, Period: 100 * time.Millisecond, Repeat: 4})
-	await(t, func() bool { return w.ended(0, "unheard") }) // by safety looks alone
+	await.True(t, "the plan unheard ends", func() bool { return w.ended(0, "unheard") }) // by safety looks alone
 	x.Planner.mu.Lock()
 	x.topic.Look = time.Hour
 	x.topic.ask = time.Now().Add(time.Hour)
 	x.Planner.mu.Unlock()
 	w.now, err = w.plain.Time(ctx).Result()
-	must(t, err)
+	must.Do(t, err)
 	w.set(1, message.Recurring{Name: "heard", Content: "b", Delay: 100 * time.Millisecond, Period: 100 * time.Millisecond, Repeat: 4})
 	x.Look(x.scheduled, 1)
-	await(t, func() bool { return w.ended(1, "heard") }) // by its times
+	await.True(t, "the plan heard ends", func() bool { return w.ended(1, "heard") }) // by its times
 	w.set(0, message.Recurring{Name: "gained", Content: "c", Delay: time.Millisecond})
 	x.Hurry(x.scheduled)
-	await(t, func() bool { return w.ended(0, "gained") })
+	await.True(t, "the plan gained ends", func() bool { return w.ended(0, "gained") })
 	for slot, content := range []string{"a", "b"} {
 		if _, sent := w.stored(slot)[content]; !sent {
 			t.Errorf("%s is not sent", content)
@@ -316,34 +317,21 @@ func (w *world) ended(slot int, name string) bool {
 	return w.plain.ZScore(ctx, w.keys(slot).Plan, name).Err() == redis.Nil
 }
 
-func await(t *testing.T, so func() bool) {
-	t.Helper()
-	within, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	for !so() {
-		select {
-		case <-time.After(5 * time.Millisecond):
-		case <-within.Done():
-			t.Fatal("it does not happen")
-		}
-	}
-}
-
 // A topic without plans costs one command at each safety look, and one that has none any more one
 // more for each slot that had some.
 func TestTopicsWithoutPlansCostLittle(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, reports)
 	x := newWorker(w, zap.NewNop(), 20*time.Millisecond, 0, 1, 2, 3)
-	must(t, w.plain.ConfigResetStat(ctx).Err())
+	must.Do(t, w.plain.ConfigResetStat(ctx).Err())
 	x.Shift.Running.Go(x.Run)
-	await(t, func() bool { return calls(t, w, "smembers") >= 5 })
+	await.True(t, "five looks", func() bool { return calls(t, w, "smembers") >= 5 })
 	if n := calls(t, w, "evalsha"); n > 0 {
 		t.Errorf("%d scripts", n)
 	}
-	must(t, w.SAdd(ctx, luascripts.PlansKey("reports"), 2).Err())
+	must.Do(t, w.SAdd(ctx, luascripts.PlansKey("reports"), 2).Err())
 	before := calls(t, w, "smembers")
-	await(t, func() bool { return calls(t, w, "smembers") >= before+5 })
+	await.True(t, "five looks", func() bool { return calls(t, w, "smembers") >= before+5 })
 	x.Shift.EndBackground()
 	if n := calls(t, w, "evalsha"); n == 0 || n > calls(t, w, "smembers")-before+1 {
 		t.Errorf("%d scripts", n)
@@ -354,7 +342,7 @@ func TestTopicsWithoutPlansCostLittle(t *testing.T) {
 func calls(t *testing.T, w *world, command string) (n int) {
 	t.Helper()
 	info, err := w.plain.Info(ctx, "commandstats").Result()
-	must(t, err)
+	must.Do(t, err)
 	_, rest, _ := strings.Cut(info, "cmdstat_"+command+":calls=")
 	_, _ = fmt.Sscanf(rest, "%d,", &n)
 	return n

@@ -13,7 +13,9 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/shift"
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
@@ -56,13 +58,8 @@ func limit(t *testing.T, rdb *redis.Client, topic string, p luascripts.Policy) {
 // next is what is heard next.
 func next(t *testing.T, news chan heard, topic int, rate float64) {
 	t.Helper()
-	select {
-	case got := <-news:
-		if got.topic != topic || got.Rate != rate {
-			t.Errorf("%+v is heard, not %g of topic %d", got, rate, topic)
-		}
-	case <-time.After(time.Minute):
-		t.Fatal("nothing is heard")
+	if got := await.Signal(t, "a limit", news); got.topic != topic || got.Rate != rate {
+		t.Errorf("%+v is heard, not %g of topic %d", got, rate, topic)
 	}
 }
 
@@ -149,7 +146,7 @@ func TestNeverLongerThanHeardFirst(t *testing.T) {
 		defer p.Shift.End(nil)
 		defer p.End()
 		says := func(at time.Duration, policy luascripts.Policy) {
-			<-time.After(time.Until(begun.Add(at)))
+			wait.Sleep(ctx, time.Until(begun.Add(at)))
 			p.set(0, policy)
 		}
 		said := func(at, left time.Duration) {

@@ -22,6 +22,8 @@ import (
 
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
@@ -36,8 +38,6 @@ var (
 const (
 	Poison = "order 4711, 12,50 EUR" // whose amount the handler cannot read
 	Others = 311                     // orders that died of another reason
-
-	patience = time.Minute // it only ends tests that would hang
 )
 
 // Night is what goes on behind the scenes.
@@ -56,13 +56,13 @@ func Begin(t testing.TB, rdb redis.UniversalClient) *Night {
 	n := &Night{rdb: rdb}
 	var err error
 	n.inspector, err = inspector.New(rdb, inspector.Config{})
-	must(t, err)
+	must.Do(t, err)
 	n.worker = n.start(t, knowsTooLittle)
 	t.Cleanup(func() { n.stop(t) })
 	n.send(t)
 	n.AwaitDead(t, Others+1)
 	workers, err := n.inspector.Workers(t.Context())
-	must(t, err)
+	must.Do(t, err)
 	n.Worker = workers[0].ID
 	return n
 }
@@ -70,18 +70,16 @@ func Begin(t testing.TB, rdb redis.UniversalClient) *Night {
 func (n *Night) start(t testing.TB, handle consumer.ListenerFunc) *consumer.Consumer {
 	t.Helper()
 	c, err := consumer.New(n.rdb, consumer.Config{Worker: "app7", Backoff: consumer.Schedule(time.Millisecond)})
-	must(t, err)
-	must(t, c.Listen(Orders, handle, consumer.ListenOptions{}))
-	must(t, c.Listen(Prices, consumer.ListenerFunc(repaired), consumer.ListenOptions{}))
-	must(t, c.Start(t.Context()))
+	must.Do(t, err)
+	must.Do(t, c.Listen(Orders, handle, consumer.ListenOptions{}))
+	must.Do(t, c.Listen(Prices, consumer.ListenerFunc(repaired), consumer.ListenOptions{}))
+	must.Do(t, c.Start(t.Context()))
 	return c
 }
 
 func (n *Night) stop(t testing.TB) {
 	t.Helper()
-	within, cancel := context.WithTimeout(context.Background(), patience) // that of the test has ended by now
-	defer cancel()
-	must(t, n.worker.Close(within))
+	must.Do(t, n.worker.Close(await.CleanupContext(t))) // that of the test may have ended by now
 }
 
 func knowsTooLittle(_ context.Context, d *consumer.Delivery) error {
@@ -98,7 +96,7 @@ func repaired(context.Context, *consumer.Delivery) error { return nil }
 func (n *Night) send(t testing.TB) {
 	t.Helper()
 	p, err := producer.New(n.rdb, producer.Config{})
-	must(t, err)
+	must.Do(t, err)
 	var prices []message.Message
 	for i := range 7 {
 		prices = append(prices, message.RangeMerge{Content: fmt.Sprint("price of ", 4700+i), Range: 10 * time.Hour})
@@ -108,10 +106,10 @@ func (n *Night) send(t testing.TB) {
 		orders = append(orders, message.Priority{Content: fmt.Sprintf("order %d, 1.00 XI", 5000+i), SlotBasis: fmt.Sprint("customer ", i), Priority: 500})
 	}
 	_, err = p.SendBatch(t.Context(), Prices, prices)
-	must(t, err)
+	must.Do(t, err)
 	_, err = p.SendBatch(t.Context(), Orders, orders)
-	must(t, err)
-	must(t, p.Close(t.Context()))
+	must.Do(t, err)
+	must.Do(t, p.Close(t.Context()))
 }
 
 // Deploy replaces the worker by one whose handler is repaired.
@@ -124,21 +122,14 @@ func (n *Night) Deploy(t testing.TB) {
 // AwaitDead waits until so many orders are dead, and no other one is there.
 func (n *Night) AwaitDead(t testing.TB, dead int) {
 	t.Helper()
-	again := time.NewTicker(5 * time.Millisecond)
-	defer again.Stop()
-	for deadline := time.Now().Add(patience); ; <-again.C {
+	await.True(t, fmt.Sprint(dead, " dead orders, and no other ones"), func() bool {
 		s, err := n.inspector.Stats(t.Context(), Orders.Name)
 		if errors.Is(err, inspector.ErrUnknownTopic) { // the worker has just begun
-			continue
+			return false
 		}
-		must(t, err)
-		if s.Counts == (inspector.Counts{Dead: dead}) && s.Workers == 1 {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d dead orders, and no other ones, not within %v: %+v", dead, patience, s)
-		}
-	}
+		must.Do(t, err)
+		return s.Counts == (inspector.Counts{Dead: dead}) && s.Workers == 1
+	})
 }
 
 // Age makes the dead older, which died just now: the poison, and then one of the others each minute. Half a minute is
@@ -146,7 +137,7 @@ func (n *Night) AwaitDead(t testing.TB, dead int) {
 func (n *Night) Age(t testing.TB) {
 	t.Helper()
 	now, err := n.rdb.Time(t.Context()).Result()
-	must(t, err)
+	must.Do(t, err)
 	n.Zero = now.Truncate(time.Millisecond)
 	for slot := range Orders.Slots {
 		k := luascripts.KeysOf(Orders.Name, slot)
@@ -162,15 +153,8 @@ func (n *Night) Age(t testing.TB) {
 			if entry[0] == "1" {
 				first = died
 			}
-			must(t, n.rdb.ZAdd(t.Context(), k.Dead, redis.Z{Score: float64(died.UnixMilli()), Member: content}).Err())
-			must(t, n.rdb.HSet(t.Context(), k.Why, content, fmt.Sprintf("%s %d %d %s", entry[0], first.UnixMilli(), died.UnixMilli(), entry[3])).Err())
+			must.Do(t, n.rdb.ZAdd(t.Context(), k.Dead, redis.Z{Score: float64(died.UnixMilli()), Member: content}).Err())
+			must.Do(t, n.rdb.HSet(t.Context(), k.Why, content, fmt.Sprintf("%s %d %d %s", entry[0], first.UnixMilli(), died.UnixMilli(), entry[3])).Err())
 		}
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
