@@ -80,11 +80,11 @@ func TestZooKeeperAnswers(t *testing.T) {
 	begin := time.Now()
 	srv := ZooKeeper(t, "tickTime=50")
 	t.Logf("ready after %v", time.Since(begin)) // for information; a busy machine is no bug
-	mustCreate(t, srv.Client(t, 1234*time.Millisecond), "/k", "v", 0)
+	mustCreate(t, srv.Client(t, 12_345*time.Millisecond), "/k", "v", 0)
 	wantNode(t, srv.Client(t, long), "/k", "v")
 
 	sessions, err := srv.ask("cons", time.Second)
-	if err != nil || !strings.Contains(sessions, ",to=1234,") || !strings.Contains(sessions, ",to=30000,") {
+	if err != nil || !strings.Contains(sessions, ",to=12345,") || !strings.Contains(sessions, ",to=30000,") {
 		t.Errorf("other sessions than were asked for: %v\n%s", err, sessions)
 	}
 	if conf, err := srv.ask("conf", time.Second); wordField(conf, "tickTime", "=") != "50" {

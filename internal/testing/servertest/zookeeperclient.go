@@ -17,6 +17,28 @@ type silent struct{}
 
 func (silent) Printf(string, ...any) {}
 
+// impatientConn does not wait long for the welcome of a server that takes a connection while it
+// starts and then forgets it. The library would wait for 6.7 session timeouts, so minutes.
+type impatientConn struct {
+	net.Conn
+	met bool // something was read
+}
+
+const welcomePatience = 10 * time.Second
+
+func (c *impatientConn) SetReadDeadline(t time.Time) error {
+	if soon := time.Now().Add(welcomePatience); !c.met && soon.Before(t) {
+		t = soon
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+func (c *impatientConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.met = c.met || n > 0
+	return n, err
+}
+
 // newZooKeeperClient is a client that has a session, closed with the test.
 func newZooKeeperClient(t testing.TB, servers []string, dial zk.Dialer, sessionTimeout time.Duration, on []func(zk.Event)) *zk.Conn {
 	t.Helper()
@@ -26,7 +48,7 @@ func newZooKeeperClient(t testing.TB, servers []string, dial zk.Dialer, sessionT
 		if err != nil {
 			return nil, err
 		}
-		return seen.Conn(conn), nil
+		return seen.Conn(&impatientConn{Conn: conn}), nil
 	}
 	conn, _, err := zk.Connect(servers, sessionTimeout,
 		zk.WithDialer(kept), zk.WithLogger(silent{}), zk.WithLogInfo(false),
