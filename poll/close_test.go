@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -27,8 +29,8 @@ func TestDeskClosesWhenNobodyTakes(t *testing.T) {
 		h := s.take(p, Take{})
 		s.has(h, content, 1)
 		s.finish(p, h, true) // with a desk, or without one
-		eventually(t, "the desk closes", func() bool { return p.openDesk("orders") == nil && listed() == 0 })
-		waiting := s.waits(p, Take{Wait: patience})
+		await.True(t, "the desk closes", func() bool { return p.openDesk("orders") == nil && listed() == 0 })
+		waiting := s.waits(p, Take{Wait: await.Patience})
 		if n := listed(); n != 1 {
 			t.Errorf("%d are listed", n)
 		}
@@ -49,13 +51,13 @@ func TestTakersComeWhileDesksClose(t *testing.T) {
 	p.idleAfter = time.Microsecond
 	s.sends("makes the topic")
 	var done atomic.Int64
-	over, stop := context.WithCancel(within(t))
+	over, stop := context.WithCancel(await.Context(t))
 	defer stop()
 	var working sync.WaitGroup
 	for range 2 {
 		working.Go(func() {
 			for over.Err() == nil {
-				h, err := p.Take(over, []string{"orders"}, Take{Wait: patience}) // it would be long at a desk that has closed
+				h, err := p.Take(over, []string{"orders"}, Take{Wait: await.Patience}) // it would be long at a desk that has closed
 				if err != nil && over.Err() == nil {
 					t.Error(err)
 				}
@@ -96,7 +98,7 @@ func TestDeskStaysWhileALimitCounts(t *testing.T) {
 		t.Error("it is another desk")
 	}
 	s.finish(p, h, true)
-	eventually(t, "the desk closes", func() bool { return p.openDesk("orders") != d })
+	await.True(t, "the desk closes", func() bool { return p.openDesk("orders") != d })
 }
 
 // Close is bounded while Redis is away, whatever is under way: a desk that opens, takers who wait, a batch to be given
@@ -128,11 +130,11 @@ func TestCloseWhileRedisIsAway(t *testing.T) {
 			if opened {
 				calls++
 				go func() {
-					_, err := p.Finish(within(t), h.Receipt)
+					_, err := p.Finish(await.Context(t), h.Receipt)
 					errs <- err
 				}()
 			}
-			eventually(t, "they are under way", func() bool {
+			await.True(t, "they are under way", func() bool {
 				if !opened {
 					p.mu.Lock()
 					defer p.mu.Unlock()
@@ -173,7 +175,7 @@ func TestClosedPoller(t *testing.T) {
 	p := s.poller(Config{})
 	h := s.take(p, Take{})
 	for range 2 {
-		must(t, p.Close(ctx))
+		must.Do(t, p.Close(ctx))
 	}
 	_, taken := p.Take(ctx, []string{"orders"}, Take{})
 	_, finished := p.Finish(ctx, h.Receipt)

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -19,7 +21,7 @@ var callsOf = regexp.MustCompile(`cmdstat_([a-z|]+):calls=(\d+)`)
 func (s *shop) asked() (commands, turns int) {
 	s.Helper()
 	info, err := s.rdb.Info(ctx, "commandstats").Result()
-	must(s, err)
+	must.Do(s, err)
 	for _, m := range callsOf.FindAllStringSubmatch(info, -1) {
 		n, _ := strconv.Atoi(m[2])
 		switch m[1] {
@@ -38,7 +40,7 @@ func (s *shop) asked() (commands, turns int) {
 func (s *shop) quiet() (commands, turns int) {
 	s.Helper()
 	same := 0
-	eventually(s, "Redis is asked nothing", func() bool {
+	await.True(s, "Redis is asked nothing", func() bool {
 		c, n := s.asked()
 		if same++; c != commands {
 			same = 0
@@ -52,7 +54,7 @@ func (s *shop) quiet() (commands, turns int) {
 // seated returns when so many wait.
 func (s *shop) seated(p *Poller, n int) {
 	s.Helper()
-	eventually(s, fmt.Sprint(n, " wait"), func() bool {
+	await.True(s, fmt.Sprint(n, " wait"), func() bool {
 		d := p.openDesk(s.topic.Name)
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -82,7 +84,7 @@ func TestWaitingCostsNothing(t *testing.T) {
 		t.Errorf("%d commands for takers who find nothing, %d of them turns", n-before, turns-turnsBefore)
 	}
 	s.sends("y")
-	eventually(t, "one of them has it", func() bool { return s.counts() == [4]int64{0, 1, 0, 0} })
+	await.True(t, "one of them has it", func() bool { return s.counts() == [4]int64{0, 1, 0, 0} })
 	if _, turns := s.asked(); turns-turnsBefore > 2 {
 		t.Errorf("%d turns for one message", turns-turnsBefore)
 	}
@@ -127,7 +129,7 @@ func TestMostWaiting(t *testing.T) {
 	s.sends("x")
 	p := s.poller(Config{})
 	s.finish(p, s.take(p, Take{}), true)
-	first := s.waits(p, Take{Wait: patience})
+	first := s.waits(p, Take{Wait: await.Patience})
 	going, leave := context.WithCancel(ctx)
 	var waiting sync.WaitGroup
 	for range MostWaiting - 1 {

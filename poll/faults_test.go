@@ -13,7 +13,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -23,7 +26,7 @@ func behindProxy(t *testing.T, topic message.Topic) (*shop, *servertest.Proxy) {
 	srv := servertest.Redis(t)
 	proxy := servertest.NewProxy(t, srv.Addr())
 	s := shopOn(t, srv.Client(t), topic)
-	s.via = proxy.Client(t, func(o *redis.Options) { o.ReadTimeout, o.MaxRetries = 500*time.Millisecond, -1 })
+	s.via = proxy.Client(t, func(o *redis.Options) { o.ReadTimeout, o.MaxRetries = 2*time.Second, -1 })
 	return s, proxy
 }
 
@@ -109,7 +112,7 @@ func TestManyTakersUnderFaults(t *testing.T) {
 	done, holders := map[string]int{}, map[int]string{}
 	all := make(chan struct{})
 	var working sync.WaitGroup
-	over, stop := context.WithCancel(within(t))
+	over, stop := context.WithCancel(await.Context(t))
 	defer stop()
 	for n := range takers {
 		working.Go(func() {
@@ -152,13 +155,11 @@ func TestManyTakersUnderFaults(t *testing.T) {
 	go func() {
 		defer close(cutting)
 		for range 10 {
-			select {
-			case <-time.After(100 * time.Millisecond):
-				proxy.Cut()
-				proxy.Mend()
-			case <-over.Done():
+			if !wait.Sleep(over, 100*time.Millisecond) {
 				return
 			}
+			proxy.Cut()
+			proxy.Mend()
 		}
 	}()
 	select {
@@ -167,7 +168,7 @@ func TestManyTakersUnderFaults(t *testing.T) {
 		t.Errorf("%d of %d are done", len(done), messages)
 	}
 	<-cutting
-	eventually(t, "nothing is left", func() bool { return s.counts() == [4]int64{} })
+	await.True(t, "nothing is left", func() bool { return s.counts() == [4]int64{} })
 	stop()
 	working.Wait()
 	missing := slices.DeleteFunc(numbered("m", messages), func(c string) bool { return done[c] > 0 })
@@ -202,15 +203,15 @@ func TestLateCopyOfATurnTakesNothing(t *testing.T) {
 	proxy.OnRequest(nil)
 	s.sends("y")
 	conn, err := net.Dial("tcp", s.rdb.(*redis.Client).Options().Addr)
-	must(t, err)
+	must.Do(t, err)
 	defer conn.Close()
 	mu.Lock()
 	defer mu.Unlock()
 	_, err = conn.Write(stuck)
-	must(t, err)
+	must.Do(t, err)
 	answer := make([]byte, 1000)
 	n, err := conn.Read(answer)
-	must(t, err)
+	must.Do(t, err)
 	if left := s.counts(); left != [4]int64{1, 0, 0, 0} {
 		t.Errorf("left: %v; it was told %q", left, answer[:n])
 	}

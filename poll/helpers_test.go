@@ -8,25 +8,17 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 )
 
-// patience is how long a test waits for what must come.
-const patience = 60 * time.Second
-
 var ctx = context.Background()
 
 func TestMain(m *testing.M) { servertest.Main(m) }
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // shop is a Redis with a topic, and who sends to it.
 type shop struct {
@@ -49,15 +41,9 @@ func shopOn(t testing.TB, rdb redis.UniversalClient, topic message.Topic) *shop 
 		topic.Name = "orders"
 	}
 	p, err := producer.New(rdb, producer.Config{})
-	must(t, err)
-	t.Cleanup(func() { must(t, p.Close(within(t))) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, p.Close(await.CleanupContext(t))) })
 	return &shop{TB: t, rdb: rdb, topic: topic, Producer: p}
-}
-
-func within(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	t.Cleanup(cancel)
-	return ctx
 }
 
 // sends sends contents: with a priority, or due now.
@@ -80,7 +66,7 @@ func (s *shop) sends(contents ...string) {
 func (s *shop) send(m message.Message) {
 	s.Helper()
 	_, err := s.Send(ctx, s.topic, m)
-	must(s, err)
+	must.Do(s, err)
 }
 
 func (s *shop) poller(cfg Config) *Poller {
@@ -89,8 +75,8 @@ func (s *shop) poller(cfg Config) *Poller {
 		cfg.Redis = s.via
 	}
 	p, err := New(cfg)
-	must(s, err)
-	s.Cleanup(func() { must(s, p.Close(within(s))) })
+	must.Do(s, err)
+	s.Cleanup(func() { must.Do(s, p.Close(await.CleanupContext(s))) })
 	s.pollers = append(s.pollers, p)
 	return p
 }
@@ -99,10 +85,10 @@ func (s *shop) poller(cfg Config) *Poller {
 func (s *shop) take(p *Poller, o Take) *Held {
 	s.Helper()
 	if o.Wait == 0 {
-		o.Wait = patience
+		o.Wait = await.Patience
 	}
 	h, err := p.Take(ctx, []string{s.topic.Name}, o)
-	must(s, err)
+	must.Do(s, err)
 	if h == nil {
 		s.Fatal("nothing came")
 	}
@@ -113,7 +99,7 @@ func (s *shop) take(p *Poller, o Take) *Held {
 func (s *shop) nothing(p *Poller) {
 	s.Helper()
 	h, err := p.Take(ctx, []string{s.topic.Name}, Take{})
-	must(s, err)
+	must.Do(s, err)
 	if h != nil {
 		s.Fatalf("there is %q, attempt %d", h.Messages[0].Content, h.Attempt)
 	}
@@ -123,7 +109,7 @@ func (s *shop) nothing(p *Poller) {
 func (s *shop) finish(p *Poller, h *Held, counts bool, verdicts ...Verdict) {
 	s.Helper()
 	counted, err := p.Finish(ctx, h.Receipt, verdicts...)
-	must(s, err)
+	must.Do(s, err)
 	if counted != counts {
 		s.Errorf("finish of %q: counted %v", h.Messages[0].Content, counted)
 	}
@@ -146,26 +132,11 @@ func (s *shop) counts() (all [4]int64) {
 		k := s.keys(slot)
 		for i, key := range []string{k.Store, k.Prepare, k.Retry, k.Dead} {
 			n, err := s.rdb.ZCard(ctx, key).Result()
-			must(s, err)
+			must.Do(s, err)
 			all[i] += n
 		}
 	}
 	return all
-}
-
-// eventually waits for something that must come about.
-func eventually(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	ctx := within(t)
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !is() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatal("it does not come: " + what)
-		}
-	}
 }
 
 func numbered(prefix string, n int) (all []string) {

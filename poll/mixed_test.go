@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -63,7 +65,7 @@ func TestListenersAndTakersAtOneTopic(t *testing.T) {
 	const messages, slots = 600, 4
 	rng := sharetest.Rand(t)
 	chance := make(chan int, messages) // rng is for one goroutine
-	over, stop := context.WithCancel(within(t))
+	over, stop := context.WithCancel(await.Context(t))
 	defer stop()
 	go func() {
 		for {
@@ -78,8 +80,8 @@ func TestListenersAndTakersAtOneTopic(t *testing.T) {
 	l := newLedger(t, messages)
 	for range 2 {
 		c, err := consumer.New(s.rdb, consumer.Config{Backoff: consumer.Schedule(time.Millisecond)})
-		must(t, err)
-		must(t, c.Listen(s.topic, consumer.ListenerFunc(func(_ context.Context, d *consumer.Delivery) error {
+		must.Do(t, err)
+		must.Do(t, c.Listen(s.topic, consumer.ListenerFunc(func(_ context.Context, d *consumer.Delivery) error {
 			l.begin(d.Slot, d.Fence)
 			if <-chance < 20 {
 				l.end(d.Slot)
@@ -88,8 +90,8 @@ func TestListenersAndTakersAtOneTopic(t *testing.T) {
 			l.end(d.Slot, d.Content)
 			return nil
 		}), consumer.ListenOptions{}))
-		must(t, c.Start(ctx))
-		defer func() { must(t, c.Close(within(t))) }()
+		must.Do(t, c.Start(ctx))
+		defer func() { must.Do(t, c.Close(await.Context(t))) }()
 	}
 	pollers := []*Poller{s.poller(Config{}), s.poller(Config{})}
 	var working sync.WaitGroup
@@ -129,7 +131,7 @@ func TestListenersAndTakersAtOneTopic(t *testing.T) {
 	case <-over.Done():
 		t.Error("not all are done")
 	}
-	eventually(t, "nothing is left", func() bool { return s.counts() == [4]int64{} })
+	await.True(t, "nothing is left", func() bool { return s.counts() == [4]int64{} })
 	stop()
 	working.Wait()
 }
@@ -144,24 +146,20 @@ func TestWorkerWaitsForATaker(t *testing.T) {
 	h := s.take(p, Take{TTR: time.Hour})
 	heard := make(chan string, 2)
 	c, err := consumer.New(s.rdb, consumer.Config{})
-	must(t, err)
-	must(t, c.Listen(s.topic, consumer.ListenerFunc(func(_ context.Context, d *consumer.Delivery) error {
+	must.Do(t, err)
+	must.Do(t, c.Listen(s.topic, consumer.ListenerFunc(func(_ context.Context, d *consumer.Delivery) error {
 		heard <- fmt.Sprint(d.Content, d.Fence > h.Fence)
 		return nil
 	}), consumer.ListenOptions{}))
-	must(t, c.Start(ctx))
-	defer func() { must(t, c.Close(within(t))) }()
+	must.Do(t, c.Start(ctx))
+	defer func() { must.Do(t, c.Close(await.Context(t))) }()
 	s.finish(p, h, true, NotStarted())
 	want := map[string]bool{"taken" + "true": true, "listened to" + "true": true}
 	for range 2 {
-		select {
-		case got := <-heard:
-			if !want[got] {
-				t.Errorf("heard %s", got)
-			}
-			delete(want, got)
-		case <-within(t).Done():
-			t.Fatal("nothing is heard")
+		got := await.Signal(t, "a message", heard)
+		if !want[got] {
+			t.Errorf("heard %s", got)
 		}
+		delete(want, got)
 	}
 }

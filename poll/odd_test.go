@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
@@ -19,10 +20,10 @@ func TestReceiptOfAnotherNamespace(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 1})
 	send, err := producer.New(s.rdb, producer.Config{Namespace: "shop"})
-	must(t, err)
+	must.Do(t, err)
 	_, err = send.Send(ctx, s.topic, message.Priority{Content: "x", Priority: 100})
-	must(t, err)
-	must(t, send.Close(ctx))
+	must.Do(t, err)
+	must.Do(t, send.Close(ctx))
 	s.sends("x")
 	plain, shop := s.poller(Config{}), s.poller(Config{Namespace: "shop"})
 	ours, theirs := s.take(plain, Take{}), s.take(shop, Take{})
@@ -32,7 +33,7 @@ func TestReceiptOfAnotherNamespace(t *testing.T) {
 		here bool
 	}{{plain, theirs, false}, {shop, ours, false}, {plain, ours, true}, {shop, theirs, true}} {
 		x, err := c.p.Extend(ctx, c.h.Receipt)
-		must(t, err)
+		must.Do(t, err)
 		if x.Held != c.here {
 			t.Errorf("held: %v, want %v", x.Held, c.here)
 		}
@@ -54,8 +55,8 @@ func TestReceiptOfATopicThatIsGone(t *testing.T) {
 	p := s.poller(Config{})
 	s.sends("x")
 	h := s.take(p, Take{})
-	must(t, p.Close(ctx))
-	must(t, s.rdb.FlushAll(ctx).Err())
+	must.Do(t, p.Close(ctx))
+	must.Do(t, s.rdb.FlushAll(ctx).Err())
 	p = s.poller(Config{})
 	s.finish(p, h, false)
 	s.finish(p, h, false, Failed("no", 0))

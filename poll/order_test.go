@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -22,20 +23,20 @@ func TestWhatIsGivenBackKeepsItsPlace(t *testing.T) {
 			s := newShop(t, message.Topic{Kind: kind, Slots: 1})
 			p := s.poller(Config{})
 			now, err := s.rdb.Time(ctx).Result()
-			must(t, err)
+			must.Do(t, err)
 			due := func(i int) int64 { return now.Add(time.Duration(i-10) * time.Minute).UnixMilli() }
 			for i, content := range []string{"c", "a", "b"} { // their order is not that of their bytes
 				score := due(i)
 				if !kind.Timed() {
 					score = int64(900 - 100*i)
 				}
-				must(t, s.rdb.ZAdd(ctx, s.keys(0).Store, redis.Z{Score: float64(score), Member: content}).Err())
+				must.Do(t, s.rdb.ZAdd(ctx, s.keys(0).Store, redis.Z{Score: float64(score), Member: content}).Err())
 			}
-			must(t, s.rdb.HSet(ctx, luascripts.DefinitionKey("orders"), "kind", kind.String(), "slots", 1, "literal", 0, "layout", 1).Err())
-			must(t, s.rdb.SAdd(ctx, luascripts.TopicsKey, "orders").Err())
+			must.Do(t, s.rdb.HSet(ctx, luascripts.DefinitionKey("orders"), "kind", kind.String(), "slots", 1, "literal", 0, "layout", 1).Err())
+			must.Do(t, s.rdb.SAdd(ctx, luascripts.TopicsKey, "orders").Err())
 			scores := func() (all []redis.Z) {
 				all, err := s.rdb.ZRangeWithScores(ctx, s.keys(0).Store, 0, -1).Result()
-				must(t, err)
+				must.Do(t, err)
 				return all
 			}
 			before := scores()
@@ -113,7 +114,7 @@ func TestSilentTakersSpendAllAttempts(t *testing.T) {
 	}
 	s.nothing(pollers[0])
 	e, err := s.look().Explain(ctx, "orders", "x", "")
-	must(t, err)
+	must.Do(t, err)
 	if len(e) != 1 || e[0].Dead == nil || e[0].Failure == nil || e[0].Failure.Attempts != 17 {
 		t.Errorf("%+v", e)
 	}
@@ -123,14 +124,14 @@ func TestSilentTakersSpendAllAttempts(t *testing.T) {
 func (s *shop) ends(h *Held) {
 	s.Helper()
 	k := s.keys(h.Slot)
-	must(s, s.rdb.HSet(ctx, k.Meta, "until", 1).Err())
+	must.Do(s, s.rdb.HSet(ctx, k.Meta, "until", 1).Err())
 	turn := &luascripts.Turn{Keys: k, Priority: !s.topic.Kind.Timed(), Merge: s.topic.Kind.FirstWins(), Worker: fmt.Sprint("another", h.Fence), Lease: time.Minute}
 	scripts := luascripts.New(s.rdb)
 	for range 2 { // which takes it over, and leaves
 		cmd := scripts.TurnCmd(ctx, turn)
 		scripts.Exec(ctx, cmd)
 		a, err := luascripts.TurnAnswer(turn, cmd)
-		must(s, err)
+		must.Do(s, err)
 		turn.Fence = a.Fence
 	}
 	for _, p := range s.pollers {

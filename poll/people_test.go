@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
@@ -15,7 +17,7 @@ import (
 func (s *shop) look() *inspector.Inspector {
 	s.Helper()
 	i, err := inspector.New(s.rdb, inspector.Config{})
-	must(s, err)
+	must.Do(s, err)
 	return i
 }
 
@@ -40,7 +42,7 @@ func (s *shop) waits(p *Poller, o Take) <-chan *Held {
 		}
 		got <- h
 	}()
-	eventually(s, "somebody waits", func() bool { return seated() > before || len(got) > 0 })
+	await.True(s, "somebody waits", func() bool { return seated() > before || len(got) > 0 })
 	return got
 }
 
@@ -53,17 +55,17 @@ func TestPausedTopicsGiveNothing(t *testing.T) {
 	s.finish(p, s.take(p, Take{}), true)
 	for _, which := range [][]int{nil, {0, 1}} {
 		_, err := s.look().Pause(ctx, "orders", which)
-		must(t, err)
+		must.Do(t, err)
 		s.sends("x", "y", "z")
 		s.nothing(p)
-		waiting := s.waits(p, Take{Wait: patience, Most: 3})
+		waiting := s.waits(p, Take{Wait: await.Patience, Most: 3})
 		select {
 		case h := <-waiting:
 			t.Fatalf("%+v", h)
 		default:
 		}
 		_, err = s.look().Resume(ctx, "orders", which)
-		must(t, err)
+		must.Do(t, err)
 		h := <-waiting
 		for n := len(h.Messages); ; n += len(h.Messages) {
 			s.finish(p, h, true)
@@ -80,14 +82,14 @@ func TestPausedTopicsGiveNothing(t *testing.T) {
 		inSlot[slots.Of(c, s.topic.Slots)] = c
 	}
 	_, err := s.look().Pause(ctx, "orders", []int{0})
-	must(t, err)
+	must.Do(t, err)
 	s.sends(inSlot[:]...)
 	h := s.take(p, Take{})
 	s.has(h, inSlot[1], 1)
 	s.finish(p, h, true)
 	s.nothing(p)
 	_, err = s.look().Resume(ctx, "orders", []int{0})
-	must(t, err)
+	must.Do(t, err)
 	h = s.take(p, Take{})
 	s.has(h, inSlot[0], 1)
 	s.finish(p, h, true)
@@ -100,13 +102,13 @@ func TestPlansAreSentWhileSomebodyTakes(t *testing.T) {
 	p := s.poller(Config{})
 	s.sends("opens it")
 	s.finish(p, s.take(p, Take{}), true)
-	waiting := s.waits(p, Take{Wait: patience})
+	waiting := s.waits(p, Take{Wait: await.Patience})
 	now, err := s.rdb.Time(ctx).Result()
-	must(t, err)
-	must(t, s.rdb.SAdd(ctx, luascripts.PlansKey("orders"), 3).Err())
+	must.Do(t, err)
+	must.Do(t, s.rdb.SAdd(ctx, luascripts.PlansKey("orders"), 3).Err())
 	_, _, err = luascripts.New(s.rdb).SetPlan(ctx, luascripts.KeysOf("orders", 3).Plans(false), "p", `{"content":"tick","period":100}`, now.UnixMilli(), now.UnixMilli()+100)
-	must(t, err)
-	must(t, s.rdb.Publish(ctx, luascripts.WakeChannel("orders"), luascripts.AppendPlan(nil, 3)).Err())
+	must.Do(t, err)
+	must.Do(t, s.rdb.Publish(ctx, luascripts.WakeChannel("orders"), luascripts.AppendPlan(nil, 3)).Err())
 	h := <-waiting
 	for range 4 {
 		s.has(h, "tick", 1)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -50,9 +52,9 @@ func TestNotesAndTimeToLive(t *testing.T) {
 			if left := s.counts(); left != [4]int64{0, 0, 0, dead} {
 				t.Errorf("left: %v", left)
 			}
-			eventually(t, "the notes are forgotten", func() bool {
+			await.True(t, "the notes are forgotten", func() bool {
 				n, err := s.rdb.Exists(ctx, luascripts.NoteKey("orders", 0)).Result()
-				must(t, err)
+				must.Do(t, err)
 				return n == 0
 			})
 		})
@@ -63,10 +65,10 @@ func TestNotesAndTimeToLive(t *testing.T) {
 func after(t *testing.T, s *shop, d time.Duration) {
 	t.Helper()
 	begin, err := s.rdb.Time(ctx).Result()
-	must(t, err)
-	eventually(t, "time goes on", func() bool {
+	must.Do(t, err)
+	await.True(t, "time goes on", func() bool {
 		now, err := s.rdb.Time(ctx).Result()
-		must(t, err)
+		must.Do(t, err)
 		return now.Sub(begin) > d
 	})
 }
@@ -83,7 +85,7 @@ func TestCancelled(t *testing.T) {
 		t.Fatalf("%v, %v, %v", removed, flying, err)
 	}
 	x, err := p.Extend(ctx, h.Receipt)
-	must(t, err)
+	must.Do(t, err)
 	if !x.Held || !slices.Equal(x.Cancelled, []string{"b"}) {
 		t.Errorf("%+v", x)
 	}
@@ -96,20 +98,20 @@ func TestExtend(t *testing.T) {
 	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 1})
 	a, b := s.poller(Config{}), s.poller(Config{})
 	s.sends("x")
-	h := s.take(a, Take{TTR: time.Second})
+	h := s.take(a, Take{TTR: 5 * time.Second})
 	got := make(chan *Held)
 	go func() {
-		other, err := b.Take(ctx, []string{"orders"}, Take{Wait: patience})
+		other, err := b.Take(ctx, []string{"orders"}, Take{Wait: await.Patience})
 		if err != nil {
 			t.Error(err)
 		}
 		got <- other
 	}()
 	until := h.Until
-	for range 10 {
+	for range 3 {
 		after(t, s, 300*time.Millisecond)
 		x, err := b.Extend(ctx, h.Receipt)
-		must(t, err)
+		must.Do(t, err)
 		if !x.Held || !x.Until.After(until) {
 			t.Fatalf("%+v", x)
 		}
@@ -138,11 +140,11 @@ func TestLimits(t *testing.T) {
 	s.finish(p, b, true)
 	s.finish(p, c, true)
 	s.limits(0, 5)
-	eventually(t, "the limit is known", func() bool { return p.openDesk("orders").rate() == 5 })
+	await.True(t, "the limit is known", func() bool { return p.openDesk("orders").rate() == 5 })
 	other := s.poller(Config{}) // of the same name
 	s.finish(other, s.take(other, Take{}), true)
 	d := p.openDesk("orders")
-	must(t, d.tellOthers(ctx))
+	must.Do(t, d.tellOthers(ctx))
 	if r := d.rate(); r != 2.5 {
 		t.Errorf("%v a second with two processes", r)
 	}
@@ -151,7 +153,7 @@ func TestLimits(t *testing.T) {
 // limits limits the topic as a person does.
 func (s *shop) limits(concurrency int, rate float64) {
 	s.Helper()
-	must(s, s.look().Limit(ctx, "orders", inspector.Policy{Concurrency: concurrency, Rate: rate, For: time.Hour}))
+	must.Do(s, s.look().Limit(ctx, "orders", inspector.Policy{Concurrency: concurrency, Rate: rate, For: time.Hour}))
 }
 
 // rate is that of the process.

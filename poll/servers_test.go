@@ -9,6 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -19,7 +21,7 @@ func (s *shop) drain(again bool, pollers []*Poller, topics []string, contents []
 	s.Helper()
 	var mu sync.Mutex
 	done := map[string]int{}
-	over, stop := context.WithCancel(within(s))
+	over, stop := context.WithCancel(await.Context(s))
 	defer stop()
 	var working sync.WaitGroup
 	for n, p := range pollers {
@@ -52,7 +54,7 @@ func (s *shop) drain(again bool, pollers []*Poller, topics []string, contents []
 }
 
 // hasty clients notice soon that a server is gone.
-func hasty(o *redis.ClusterOptions) { o.ReadTimeout, o.MaxRetries = time.Second, -1 }
+func hasty(o *redis.ClusterOptions) { o.ReadTimeout, o.MaxRetries = 2*time.Second, -1 }
 
 // The slots of two topics are on all masters. One hash slot moves meanwhile, and then a master is replaced: all is done,
 // and nothing twice, since a planned failover forgets nothing.
@@ -104,8 +106,8 @@ func TestHungMasterHoldsUpItsOwnSlotsOnly(t *testing.T) {
 	a.sends("opens a")
 	b.sends("opens b")
 	for _, s := range []*shop{a, b} {
-		h, err := p.Take(ctx, []string{s.topic.Name}, Take{Wait: patience})
-		must(t, err)
+		h, err := p.Take(ctx, []string{s.topic.Name}, Take{Wait: await.Patience})
+		must.Do(t, err)
 		a.finish(p, h, true)
 		s.nothing(p)
 	}
@@ -122,22 +124,22 @@ func TestHungMasterHoldsUpItsOwnSlotsOnly(t *testing.T) {
 		t.Fatal("all slots of b are on one master")
 	}
 	add := func(s *shop, slot int, content string) {
-		must(t, s.rdb.ZAdd(ctx, s.keys(slot).Store, redis.Z{Score: 100, Member: content}).Err())
+		must.Do(t, s.rdb.ZAdd(ctx, s.keys(slot).Store, redis.Z{Score: 100, Member: content}).Err())
 	}
 	add(a, 0, "unreachable")
 	d, e := p.openDesk("a"), p.openDesk("b")
 	hung.Pause()
 	d.schedule.Wake(d.scheduled, 0, 0)
 	for range 3 {
-		if h, err := p.Take(within(t), []string{"a"}, Take{}); h != nil || err == nil {
+		if h, err := p.Take(await.Context(t), []string{"a"}, Take{}); h != nil || err == nil {
 			t.Errorf("%v, %v", h, err)
 		}
 	}
 	for i := range 10 {
 		add(b, elsewhere[i%len(elsewhere)], "reachable")
 		e.schedule.Wake(e.scheduled, elsewhere[i%len(elsewhere)], 0)
-		h, err := p.Take(within(t), []string{"a", "b"}, Take{Wait: patience})
-		must(t, err)
+		h, err := p.Take(await.Context(t), []string{"a", "b"}, Take{Wait: await.Patience})
+		must.Do(t, err)
 		a.has(h, "reachable", 1)
 		a.finish(p, h, true)
 	}
@@ -145,7 +147,7 @@ func TestHungMasterHoldsUpItsOwnSlotsOnly(t *testing.T) {
 	h := a.take(p, Take{})
 	a.has(h, "unreachable", 1)
 	a.finish(p, h, true)
-	eventually(t, "it is known again that there is nothing", func() bool {
+	await.True(t, "it is known again that there is nothing", func() bool {
 		h, err := p.Take(ctx, []string{"a", "b"}, Take{})
 		return h == nil && err == nil
 	})
@@ -160,9 +162,9 @@ func TestSentinelFailover(t *testing.T) {
 	pollers := []*Poller{s.poller(Config{Worker: "x"}), s.poller(Config{Worker: "y"})}
 	before := numbered("before ", 100)
 	s.sends(before...)
-	must(t, s.rdb.Do(ctx, "wait", 1, patience.Milliseconds()).Err()) // none of them is lost with the master
+	must.Do(t, s.rdb.Do(ctx, "wait", 1, await.Patience.Milliseconds()).Err()) // none of them is lost with the master
 	h := s.take(pollers[0], Take{TTR: time.Hour})
-	must(t, s.rdb.Do(ctx, "wait", 1, patience.Milliseconds()).Err()) // none of them is lost with the master
+	must.Do(t, s.rdb.Do(ctx, "wait", 1, await.Patience.Milliseconds()).Err()) // none of them is lost with the master
 	master := g.Master(t)
 	master.Kill()
 	if g.Master(t) == master {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -16,10 +18,10 @@ import (
 func listens(t *testing.T, s *shop, cfg consumer.Config) error {
 	t.Helper()
 	c, err := consumer.New(s.rdb, cfg)
-	must(t, err)
-	must(t, c.Listen(s.topic, consumer.ListenerFunc(func(context.Context, *consumer.Delivery) error { return nil }), consumer.ListenOptions{}))
-	t.Cleanup(func() { must(t, c.Close(within(t))) })
-	return c.Start(within(t))
+	must.Do(t, err)
+	must.Do(t, c.Listen(s.topic, consumer.ListenerFunc(func(context.Context, *consumer.Delivery) error { return nil }), consumer.ListenOptions{}))
+	t.Cleanup(func() { must.Do(t, c.Close(await.CleanupContext(t))) })
+	return c.Start(await.Context(t))
 }
 
 // A topic that is shared by ZooKeeper cannot be taken from; and one that is taken from cannot be shared by it. The first
@@ -30,7 +32,7 @@ func TestZooKeeperTopicsAreRefused(t *testing.T) {
 	byZooKeeper := consumer.Config{Slots: slots.ZooKeeper(slots.ZooKeeperConfig{Servers: zk.Servers(), Root: zk.Chroot(t)})}
 	rdb := servertest.Redis(t).Client(t)
 	theirs := shopOn(t, rdb, message.Topic{Name: "theirs", Kind: message.KindPriority, Slots: 4})
-	must(t, listens(t, theirs, byZooKeeper))
+	must.Do(t, listens(t, theirs, byZooKeeper))
 	p := theirs.poller(Config{})
 	for range 2 {
 		if h, err := p.Take(ctx, []string{"theirs"}, Take{}); h != nil || !errors.Is(err, ErrZooKeeper) {
@@ -47,10 +49,10 @@ func TestZooKeeperTopicsAreRefused(t *testing.T) {
 	if err := listens(t, ours, byZooKeeper); !errors.Is(err, message.ErrTopicConflict) {
 		t.Errorf("a worker with ZooKeeper starts: %v", err)
 	}
-	must(t, listens(t, ours, consumer.Config{}))
+	must.Do(t, listens(t, ours, consumer.Config{}))
 	// What it shares by is compared at each opening.
-	must(t, p.Close(within(t)))
-	must(t, rdb.HSet(ctx, luascripts.DefinitionKey("ours"), "sharing", "zookeeper", "tree", "1").Err())
+	must.Do(t, p.Close(await.Context(t)))
+	must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey("ours"), "sharing", "zookeeper", "tree", "1").Err())
 	if _, err := ours.poller(Config{}).Take(ctx, []string{"ours"}, Take{}); !errors.Is(err, ErrZooKeeper) {
 		t.Error(err)
 	}
