@@ -14,12 +14,3 @@ func cells() (all []cell) {
 	}
 	return all
 }
-
-// scaled is the size of a run: the race detector makes all of it about ten times slower, and there
-// is nothing here for it to find.
-func scaled(normal, race int) int {
-	if raceDetector {
-		return race
-	}
-	return normal
-}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
@@ -12,9 +13,10 @@ import (
 // each of them. It must be able to do the same, break at the same step, and look the same once both
 // are normalised.
 func TestNormalFormHidesNothing(t *testing.T) {
+	t.Parallel()
 	seed := uint64(sharetest.Seed(t))
 	for _, c := range cells() {
-		for n := range uint64(scaled(6000, 600)) {
+		for n := range uint64(night.Times(2000, 6000)) {
 			o := searchOptions(c)
 			r := rand.New(rand.NewPCG(seed, n))
 			o.Max.Contents = 1 + r.IntN(2)

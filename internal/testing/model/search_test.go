@@ -1,9 +1,10 @@
 package model
 
 import (
-	"os"
 	"testing"
 	"time"
+
+	"github.com/slotmq/go-rmq/internal/testing/night"
 )
 
 // searchOptions is the world of the searches: small enough to be visited whole. One lease is so
@@ -18,45 +19,56 @@ func searchOptions(c cell) Options {
 	}
 }
 
-// TestExhaustive visits every state of five of the six protocols. Priority by leases is four times
-// as large and is cut off, unless RMQ_SOAK is set; that run also repeats all spaces with two
-// faults, up to a limit. It takes two minutes and three gigabytes.
-func TestExhaustive(t *testing.T) {
-	soak := os.Getenv("RMQ_SOAK") != ""
-	limit := scaled(2_500_000, 60_000)
-	if soak {
-		limit = 12_000_000
+// small is the world of a search by day, which is visited whole in a second or two: by leases less time
+// passes and a content is sent once, and by ZooKeeper there is less time still. By night it is all of o.
+func small(o Options) Options {
+	switch {
+	case night.Is():
+	case o.ZooKeeper:
+		o.Max.Ticks = 2
+	default:
+		o.Max.Sends, o.Max.Ticks = 1, 3
 	}
+	return o
+}
+
+// TestExhaustive visits every state of the six protocols. By night the worlds are larger, so that
+// some are cut off, and all of them are visited with two faults, too, up to a limit. That takes some
+// minutes and three gigabytes.
+func TestExhaustive(t *testing.T) {
+	t.Parallel()
+	limit := night.Times(1_500_000, 12_000_000)
 	exhausted := 0
 	for _, c := range cells() {
-		found := exhaust(t, searchOptions(c), limit)
+		found := exhaust(t, small(searchOptions(c)), limit)
 		if found.Complete {
 			exhausted++
 		}
-		if found.States < scaled(500_000, 60_000) {
+		if found.States < night.Times(150_000, 500_000) {
 			t.Errorf("only %d states", found.States)
 		}
-		if soak {
+		if night.Is() {
 			wider := searchOptions(c)
 			wider.Max.Faults = 2
 			exhaust(t, wider, limit)
 		}
 	}
-	if !raceDetector && exhausted < 4 {
+	if exhausted < night.Times(6, 4) {
 		t.Errorf("only %d spaces were visited whole", exhausted)
 	}
 }
 
 // TestExhaustiveSnooze visits every state of the six protocols whose handlers put back what they
-// want later, in worlds without faults.
+// want later, by leases in worlds without faults.
 func TestExhaustiveSnooze(t *testing.T) {
+	t.Parallel()
 	for _, c := range cells() {
 		o := searchOptions(c)
 		o.Snooze, o.Max.Faults = true, 0
 		if c.zooKeeper {
-			o.Max.Faults, o.Max.Ticks = 1, 2
+			o.Max.Sends, o.Max.Faults, o.Max.Ticks = int8(night.Times(1, 2)), 1, 2
 		}
-		if found := exhaust(t, o, scaled(2_000_000, 60_000)); !found.Complete && !raceDetector {
+		if found := exhaust(t, o, 2_000_000); !found.Complete {
 			t.Errorf("%v: cut off", &o)
 		}
 	}
@@ -91,6 +103,7 @@ func oldAssignment(w *world) { w.Workers[1].Sees = idOf(1, 0) }
 // TestDirectedSearches begins where random walks hardly ever get: two rules are missed by hundreds
 // of thousands of walks, and by searches from the ordinary start.
 func TestDirectedSearches(t *testing.T) {
+	t.Parallel()
 	for _, d := range []struct {
 		name   string
 		start  func(*world)
@@ -110,6 +123,7 @@ func TestDirectedSearches(t *testing.T) {
 		},
 	} {
 		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
 			o := searchOptions(cell{Priority, true})
 			o.Max, o.HandBack = d.bounds, false
 			with := Search(o, 1_000_000, d.start)
@@ -128,6 +142,7 @@ func TestDirectedSearches(t *testing.T) {
 }
 
 func TestHashSet(t *testing.T) {
+	t.Parallel()
 	var h hashSet
 	for x := range uint64(10_000) {
 		if !h.add(x<<40|2) || h.add(x<<40|2) {

@@ -5,6 +5,7 @@ import "testing"
 // TestHandBackSpendsNoAttempt: w0 gives back what it did not start, having heard of it or having
 // been told it again, and gets it as attempt 1 once more.
 func TestHandBackSpendsNoAttempt(t *testing.T) {
+	t.Parallel()
 	for _, c := range cells() {
 		for _, again := range []bool{false, true} {
 			o := searchOptions(c)
@@ -39,6 +40,7 @@ func TestHandBackSpendsNoAttempt(t *testing.T) {
 // TestHolderIsJudgedByItsOwnLease: the lease of w0 is three times as long as the one of w1, which
 // looks at every tick.
 func TestHolderIsJudgedByItsOwnLease(t *testing.T) {
+	t.Parallel()
 	o := searchOptions(cell{Priority, false})
 	w := &world{Options: &o, state: start(&o)}
 	w.do(step{Op: send, Value: 1}, step{Op: turn, Value: maxContents}, step{Op: arrive})

@@ -3,14 +3,16 @@ package model
 import (
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
 // TestRandomWalks looks for a violation of the protocol as it is. A walk that fails can be taken
 // again: RMQ_SEED and its number tell all of it.
 func TestRandomWalks(t *testing.T) {
+	t.Parallel()
 	seed := uint64(sharetest.Seed(t))
-	walks := scaled(30_000, 1_000)
+	walks := night.Times(10_000, 30_000)
 	total := 0
 	for _, c := range cells() {
 		o := WideOptions(c.kind, c.zooKeeper)
@@ -43,10 +45,11 @@ func TestRandomWalks(t *testing.T) {
 // TestForgetting: whatever Redis forgets, the slot goes on, and no attempt is spent on a batch whose
 // holder lives.
 func TestForgetting(t *testing.T) {
+	t.Parallel()
 	seed := uint64(sharetest.Seed(t))
 	for _, c := range cells() {
 		o := ForgettingOptions(c.kind, c.zooKeeper)
-		steps, walks := 0, scaled(20_000, 500)
+		steps, walks := 0, night.Times(6_000, 20_000)
 		for n := range uint64(walks) {
 			took, trace := WalkForgetting(o, seed, n)
 			steps += took
@@ -59,6 +62,7 @@ func TestForgetting(t *testing.T) {
 }
 
 func TestWalksRepeat(t *testing.T) {
+	t.Parallel()
 	o := WideOptions(Priority, false)
 	o.TakeWhenEmpty = false // so that there is something to compare
 	for n := range uint64(50) {
@@ -74,6 +78,7 @@ func TestWalksRepeat(t *testing.T) {
 }
 
 func TestShrinkKeepsTheViolation(t *testing.T) {
+	t.Parallel()
 	o := WideOptions(RangeMerge, false)
 	o.FinishByNumber = false
 	shrunk := 0
