@@ -1,19 +1,10 @@
 package cron
 
 import (
-	"os"
 	"testing"
 	"time"
 	_ "time/tzdata" // where the machine has no zones
 )
-
-// scaled is how often something is done; ten times as often with RMQ_SOAK.
-func scaled(times int) int {
-	if os.Getenv("RMQ_SOAK") != "" {
-		return 10 * times
-	}
-	return times
-}
 
 func mustParse(t testing.TB, text string) *Expression {
 	t.Helper()

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand"
-	"os"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -32,10 +32,7 @@ const (
 func TestOracle(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewSource(sharetest.Seed(t)))
-	rules := 60
-	if os.Getenv("RMQ_SOAK") != "" {
-		rules *= 10
-	}
+	rules := night.Times(60, 600)
 	compared := 0
 	for _, name := range zones {
 		zone, err := time.LoadLocation(name)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
@@ -371,11 +372,7 @@ func (w *world) delayed() (n int) {
 func TestAnythingInAnyOrder(t *testing.T) {
 	t.Parallel()
 	random := sharetest.Rand(t)
-	worlds := 400
-	if testing.Short() {
-		worlds = 50
-	}
-	for range worlds {
+	for range night.Times(100, 1000) {
 		w := newWorld(t, random)
 		for range 400 {
 			w.do()
