@@ -24,6 +24,7 @@ func answerTo(t *luascripts.Turn, reply []string) (luascripts.Answer, error) {
 }
 
 func TestAnswers(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		reply      string // words, _ is an empty one
 		want       luascripts.Answer
@@ -63,6 +64,7 @@ func TestAnswers(t *testing.T) {
 }
 
 func TestUnknownAnswers(t *testing.T) {
+	t.Parallel()
 	for _, reply := range []string{
 		"", "BATCH", "BATCH 1", "BATCH 1 1 1", "BATCH 1 1 0 a", "BATCH 1 0 1 a", "BATCH x 1 1 a", "BATCH 1 x 1 a", "BATCH 1 1 x a", "BATCH 1 1 -1 a",
 		"BATCH 1 1 2 a", "BATCH 1 1 3 a b c 50 50", "BATCH 1 2 1 a x y", "BATCH 1 2 2 a b x y", "BATCH 1 1 9223372036854775807 a", "BATCH 1 1 9223372036854775804 a",
@@ -109,6 +111,7 @@ func FuzzAnswer(f *testing.F) {
 // What is told of a delivery depends on what was asked, and on the attempt: one
 // answer is never taken for another.
 func TestToldOfDeliveries(t *testing.T) {
+	t.Parallel()
 	failed := luascripts.Failure{Attempts: 2, First: time.UnixMilli(5), Last: time.UnixMilli(6), Priority: 50, Worker: "w", Reason: "boom twice"}
 	for _, c := range []struct {
 		asked    luascripts.Turn
@@ -138,6 +141,7 @@ func TestToldOfDeliveries(t *testing.T) {
 }
 
 func TestWhyEntries(t *testing.T) {
+	t.Parallel()
 	at := time.UnixMilli
 	for entry, want := range map[string]luascripts.Failure{
 		"1 2 3 - w boom":                     {Attempts: 1, First: at(2), Last: at(3), Worker: "w", Reason: "boom"},
@@ -166,6 +170,7 @@ func FuzzWhy(f *testing.F) {
 }
 
 func TestWakeUps(t *testing.T) {
+	t.Parallel()
 	type wake struct {
 		slot int
 		in   time.Duration
@@ -195,6 +200,7 @@ func TestWakeUps(t *testing.T) {
 
 // A question comes back as it was asked, and is no wake-up to who does not know it.
 func TestQuestions(t *testing.T) {
+	t.Parallel()
 	for _, holder := range []string{"app7-4711-ca4a907a+1", "a:b 3:0", ""} {
 		payload := string(luascripts.AppendQuestion(nil, 12, holder))
 		if slot, got, ok := luascripts.ParseQuestion(payload); !ok || slot != 12 || got != holder {

@@ -2,11 +2,15 @@ package luascripts_test
 
 import (
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
-	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
@@ -44,41 +48,60 @@ var trialsOf = func() map[string]trial {
 	return all
 }()
 
+// damagesOf are the damages of each script.
+var damagesOf = map[string][]damage{
+	"turn": slices.Concat(turnDamages, whyDamages), "touch": touchDamages, "cancel": cancelDamages, "deaths": deathsDamages,
+	"add": addDamages, "send": sendDamages, "plan": planDamages, "define": defineDamages, "members": membersDamages,
+	"policy": policyDamages, "forget": forgetDamages, "slot": slotDamages, "find": findDamages, "audit": auditDamages,
+	"page": pageDamages, "pause": pauseDamages, "limit": limitDamages, "dead": deadDamages, "restore": restoreDamages,
+	"purge": purgeDamages, "reschedule": rescheduleDamages,
+}
+
+// TestDamages runs all damages of the scripts that are not in the state of which testdata/damages.sum
+// says that all were noticed, and by night those of all scripts; of the others, a tenth, which are drawn.
 func TestDamages(t *testing.T) {
-	rdb := servertest.Redis(t).Client(t)
-	seed := uint64(sharetest.Seed(t))
-	for _, script := range []struct {
-		name    string
-		damages []damage
-	}{
-		{"turn", turnDamages}, {"turn", whyDamages}, {"touch", touchDamages}, {"cancel", cancelDamages}, {"deaths", deathsDamages}, {"add", addDamages}, {"send", sendDamages}, {"plan", planDamages}, {"define", defineDamages},
-		{"members", membersDamages}, {"policy", policyDamages}, {"forget", forgetDamages},
-		{"slot", slotDamages}, {"find", findDamages}, {"audit", auditDamages}, {"page", pageDamages},
-		{"pause", pauseDamages}, {"limit", limitDamages}, {"dead", deadDamages}, {"restore", restoreDamages}, {"purge", purgeDamages}, {"reschedule", rescheduleDamages},
-	} {
-		source := sources[script.name]
-		for i, d := range script.damages {
-			if underRace && i > 0 { // all of them run without it
-				break
-			}
-			t.Run(script.name+": "+d.rule, func(t *testing.T) {
-				if n := strings.Count(source, d.from); n != 1 {
-					t.Fatalf("%d times in %s.lua: %s", n, script.name, d.from)
-				}
-				rdb.FlushAll(ctx)
-				w := newWorld(t, rdb, 3, func(name, source string) string {
-					if name != script.name {
-						return source
+	t.Parallel()
+	seed := sharetest.Seed(t)
+	random := rand.New(rand.NewPCG(uint64(seed), 0))
+	known, states := readSums(t, sumFile), statesOf(t)
+	var noticed tally
+	t.Run("of", func(t *testing.T) { // which ends when all that run in parallel have ended
+		servers := &lanes{TB: t}
+		for _, script := range slices.Sorted(maps.Keys(damagesOf)) {
+			for _, d := range drawDamages(damagesOf[script], known[script] == states[script], night.Is(), random) {
+				t.Run(script+": "+d.rule, func(t *testing.T) {
+					t.Parallel()
+					rdb := servers.take(t)
+					if tried(t, rdb, script, d, uint64(seed)) {
+						noticed.add(script)
 					}
-					return strings.Replace(source, d.from, d.to, 1)
 				})
-				w.judge = thrower{}
-				if !notices(t, w, d.noticed, seed) {
-					t.Errorf("%s did not notice", d.noticed)
-				}
-			})
+			}
 		}
+	})
+	settle(t, sumFile, known, states, &noticed, *transcriptUpdate)
+}
+
+// tried tells if one damage was noticed.
+func tried(t *testing.T, rdb *redis.Client, script string, d damage, seed uint64) bool {
+	source := sources[script]
+	if n := strings.Count(source, d.from); n != 1 {
+		t.Errorf("%d times in %s.lua: %s", n, script, d.from)
+		return false
 	}
+	rdb.FlushAll(ctx)
+	w := newWorld(t, rdb, 3, func(name, source string) string {
+		if name != script {
+			return source
+		}
+		return strings.Replace(source, d.from, d.to, 1)
+	})
+	w.judge = thrower{}
+	if !notices(t, w, d.noticed, seed) {
+		t.Errorf("%s did not notice", d.noticed)
+		return false
+	}
+	return true
 }
 
 // notices tells if a test fails on the damaged scripts of a world.
@@ -101,4 +124,19 @@ func notices(t *testing.T, w *world, test string, seed uint64) bool {
 		t.Logf("%.300s", b.detail)
 	}
 	return b != nil
+}
+
+// tally counts by name.
+type tally struct {
+	sync.Mutex
+	of map[string]int
+}
+
+func (n *tally) add(name string) {
+	n.Lock()
+	defer n.Unlock()
+	if n.of == nil {
+		n.of = map[string]int{}
+	}
+	n.of[name]++
 }

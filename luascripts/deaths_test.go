@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -304,8 +305,8 @@ func (w *world) nextDeaths(reported string, contents ...string) []luascripts.Dea
 // What several workers do at one slot in any order, while the clock is set back and Redis
 // forgets: each of the dead is reported in the end.
 func randomDeaths(w *world) {
-	const rounds, workers, most = 100, 3, 3
-	for seed := range uint64(rounds) {
+	const workers, most = 3, 3
+	for seed := range uint64(night.Times(25, 100)) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		w.clean(fixedTime)
 		start := w.now

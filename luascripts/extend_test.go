@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 	"github.com/slotmq/go-rmq/luascripts"
 )
@@ -123,15 +123,14 @@ func (w *world) extends(most int, messages ...any) []int64 {
 	return cmd.Val()
 }
 
-// The property, over 10^5 random sequences of sends with handling in between, some of it in vain: due no
-// later than the ceiling after the first send of the wait, and no earlier than the range after the last,
-// unless the ceiling wants it. What is overdue keeps its time. A full slot refuses what is new to it.
+// The property, over thousands of random sequences of sends, and by night 10^5, with handling in between,
+// some of it in vain: due no later than the ceiling after the first send of the wait, and no earlier than
+// the range after the last, unless the ceiling wants it. What is overdue keeps its time. A full slot
+// refuses what is new to it.
 func TestExtendInAnyOrder(t *testing.T) {
-	rounds, contents := 100, 1000
-	if underRace || testing.Short() {
-		rounds = 5
-	}
-	w := newWorld(t, servertest.Redis(t).Client(t), 0, nil)
+	t.Parallel()
+	rounds, contents := night.Times(8, 100), 1000
+	w := newWorld(t, near(t), 0, nil)
 	random := sharetest.Rand(t)
 	happened := map[string]int{}
 	for round := range rounds {

@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 )
@@ -40,11 +44,12 @@ var forgetTrials = []trial{
 // TestNumbersAfterARestart: a slot that takes all the batches it can is saved, goes on
 // for as many again, and Redis starts from what was saved. No number comes twice.
 func TestNumbersAfterARestart(t *testing.T) {
+	t.Parallel()
 	server := servertest.Redis(t)
 	rdb := server.Client(t)
 	s, k := scriptsOn(rdb), luascripts.KeysOf("orders", 3)
 	given := map[int64]bool{}
-	number, batches := int64(0), 3000
+	number, batches := int64(0), night.Times(500, 3000)
 	take := func(worker string) {
 		t.Helper()
 		for n := 0; n < batches; {
@@ -64,15 +69,13 @@ func TestNumbersAfterARestart(t *testing.T) {
 			n++
 		}
 	}
+	var waiting []redis.Z
 	for i := range 3*batches + 10 {
-		if err := rdb.Do(ctx, "zadd", k.Store, 1000, fmt.Sprintf("m%d", i)).Err(); err != nil {
-			t.Fatal(err)
-		}
+		waiting = append(waiting, redis.Z{Score: 1000, Member: fmt.Sprintf("m%d", i)})
 	}
+	must.Do(t, rdb.ZAdd(ctx, k.Store, waiting...).Err())
 	take("before")
-	if err := rdb.Save(ctx).Err(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, rdb.Save(ctx).Err())
 	take("before")
 	server.Kill()
 	server.Restart(t)

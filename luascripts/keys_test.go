@@ -13,6 +13,7 @@ import (
 
 // A change here is a change of the protocol: servers in use hold these keys.
 func TestKeys(t *testing.T) {
+	t.Parallel()
 	orders := luascripts.KeysOf("orders", 3)
 	qualified := luascripts.Qualify("ns", "orders")
 	inNamespace := luascripts.KeysOf(qualified, 3)
@@ -64,6 +65,7 @@ func TestKeys(t *testing.T) {
 // Whoever needs all keys of a topic gets all: those that the functions of keys.go name, and the fields of
 // SlotKeys.
 func TestAllKeysAreListed(t *testing.T) {
+	t.Parallel()
 	source, err := os.ReadFile("keys.go")
 	if err != nil {
 		t.Fatal(err)
@@ -85,6 +87,7 @@ func TestAllKeysAreListed(t *testing.T) {
 
 // In a Redis Cluster the keys of a slot have to be on one node.
 func TestKeysShareTheirHashSlot(t *testing.T) {
+	t.Parallel()
 	for _, topic := range []string{
 		"orders", "a_1", "1", "_", " ", "with space", "注文", "a:b", "ns:orders", "x.y-z", "\xff", strings.Repeat("long", 50), "a%", "#", "rmq:def",
 	} {

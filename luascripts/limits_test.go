@@ -32,6 +32,7 @@ var numbersOfScripts = []struct {
 }
 
 func TestLimitsOfScripts(t *testing.T) {
+	t.Parallel()
 	_, rdb := servertest.Memory(t)
 	for _, n := range numbersOfScripts {
 		value, err := rdb.Eval(ctx, "return string.format('%.0f', "+n.text+")", nil).Text()

@@ -87,6 +87,7 @@ var documented = map[string]func(s *scripts){
 }
 
 func TestEveryScriptIsEmbedded(t *testing.T) {
+	t.Parallel()
 	seen := 0
 	for _, folder := range []string{".", "byhand"} {
 		files, err := filepath.Glob(filepath.Join(folder, "*.lua"))
@@ -144,6 +145,7 @@ func parts(source string) (header, code string) {
 }
 
 func TestScriptsUseLittle(t *testing.T) {
+	t.Parallel()
 	for name, source := range sources {
 		_, code := parts(source)
 		for _, m := range commandCall.FindAllStringSubmatch(code, -1) {
@@ -165,6 +167,7 @@ func TestScriptsUseLittle(t *testing.T) {
 }
 
 func TestHeadersTellKeysArgumentsAndAnswers(t *testing.T) {
+	t.Parallel()
 	for name, source := range sources {
 		header, code := parts(source)
 		if !strings.HasPrefix(header, "-- "+name+": ") {

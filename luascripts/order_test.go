@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -169,7 +170,11 @@ func dueTold(w *world) {
 // at the top, above them, and counts how often each is drawn.
 func fair(w *world, count int, above bool) {
 	w.clean(priorityKind)
-	const members, draws = 40, 2000
+	const members = 40
+	draws := night.Times(600, 2000)
+	if count == 1 { // which says less of each
+		draws = night.Times(1000, 2000)
+	}
 	random := rand.New(rand.NewPCG(5, 0))
 	contents := make([]string, members)
 	for i := range contents {
@@ -231,7 +236,7 @@ func notStarved(w *world, delay time.Duration) {
 // shareOfRetries: many retries are due, and fresh ones of higher priority never end.
 func shareOfRetries(w *world) {
 	for _, literal := range []bool{false, true} {
-		for count, failed := range map[int]int{1: 40, 20: 100, 256: 1000} {
+		for count, failed := range map[int]int{1: 40, 20: 100, 256: night.Times(200, 1000)} {
 			w.clean(priorityKind)
 			w.do("hset", w.k.Meta, "why", 1)
 			for i := range failed {

@@ -124,6 +124,7 @@ var limitDamages = []damage{
 
 // Workers that do not know the wake-up take nothing of it for a slot.
 func TestOlderWorkersIgnoreThatAPolicyChanged(t *testing.T) {
+	t.Parallel()
 	luascripts.ParseWake(luascripts.PolicyChanged, func(slot int, in time.Duration) { t.Errorf("slot %d is woken, in %v", slot, in) })
 	if slot, _, ok := luascripts.ParseQuestion(luascripts.PolicyChanged); ok {
 		t.Errorf("slot %d is asked about", slot)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
@@ -18,7 +19,7 @@ import (
 func TestPutBack(t *testing.T) { onEachServer(t, putBackTrials) }
 
 var putBackTrials = []trial{
-	{name: "put back: 10,000 times", live: true, run: putBackOften},
+	{name: "put back: again and again", live: true, run: putBackOften},
 	{name: "put back: by the clock, not by when it was taken", run: func(w *world) {
 		for _, k := range kinds {
 			w.clean(k)
@@ -170,7 +171,7 @@ func putBackOften(w *world) {
 		w.later(1)
 		a := w.took(w.as("a", 0), "m")
 		first := w.time()
-		for range 10_000 {
+		for range night.Times(300, 10_000) {
 			e := w.turn(w.as("a", a.Fence, later("m", time.Second, a.Priority(0))), luascripts.Empty)
 			w.must(e.Wait == time.Second, "%v: waits for %v", k, e.Wait)
 			w.now += 1000

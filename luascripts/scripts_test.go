@@ -112,6 +112,7 @@ func TestUnknownScripts(t *testing.T) {
 
 // A script is sent again only where it was unknown: Redis counts the calls.
 func TestOnlyUnknownScriptsAreSentAgain(t *testing.T) {
+	t.Parallel()
 	rdb := servertest.Redis(t).Client(t)
 	s := scriptsOn(rdb)
 	turn := func(slot int) redis.Cmder {
@@ -137,6 +138,7 @@ func TestOnlyUnknownScriptsAreSentAgain(t *testing.T) {
 
 // Every method tells which slot or topic failed, and keeps the cause.
 func TestErrors(t *testing.T) {
+	t.Parallel()
 	rdb := servertest.SharedRedis(t).Client(t)
 	s := scriptsOn(rdb)
 	over, cancel := context.WithCancel(ctx)

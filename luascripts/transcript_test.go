@@ -34,6 +34,7 @@ const (
 )
 
 func TestTranscript(t *testing.T) {
+	t.Parallel()
 	server := servertest.Redis(t)
 	cli, err := exec.LookPath("redis-cli")
 	if err != nil {
@@ -117,6 +118,7 @@ func firstDifference(documented, happened string) string {
 }
 
 func TestTranscriptSectionAndDifference(t *testing.T) {
+	t.Parallel()
 	before, section, after, err := transcriptSection("a\n<!-- transcript:x -->\nb\n<!-- /transcript:x -->\nc", "x")
 	if err != nil || before != "a\n<!-- transcript:x -->\n" || section != "b\n" || after != "<!-- /transcript:x -->\nc" {
 		t.Errorf("%q, %q, %q, %v", before, section, after, err)

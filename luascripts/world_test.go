@@ -53,6 +53,7 @@ func caught(f func()) (b *broken) {
 // world is one slot of one topic on some server, under a clock of the test's own.
 type world struct {
 	judge
+	t       testing.TB // for what is awaited
 	rdb     *redis.Client
 	k       luascripts.SlotKeys
 	first   string // key of since when contents wait
@@ -91,8 +92,8 @@ func (k kind) String() string { return [...]string{"range-merge", "priority", "f
 // edit changes the source of a script: the damage test's way in.
 type edit func(name, source string) string
 
-func newWorld(j judge, rdb *redis.Client, number int, change edit) *world {
-	w := &world{judge: j, rdb: rdb, number: number, k: luascripts.KeysOf("world", number), first: luascripts.FirstKey("world", number), noteKey: luascripts.NoteKey("world", number), seen: luascripts.SeenKey("world", number), plans: luascripts.KeysOf("world", number).Plans(false), sources: map[string]string{}}
+func newWorld(t testing.TB, rdb *redis.Client, number int, change edit) *world {
+	w := &world{judge: t, t: t, rdb: rdb, number: number, k: luascripts.KeysOf("world", number), first: luascripts.FirstKey("world", number), noteKey: luascripts.NoteKey("world", number), seen: luascripts.SeenKey("world", number), plans: luascripts.KeysOf("world", number).Plans(false), sources: map[string]string{}}
 	w.clock = "clock{" + w.k.Store + "}"
 	w.s = edited(rdb, func(name, source string) string {
 		if change != nil {
@@ -103,7 +104,7 @@ func newWorld(j judge, rdb *redis.Client, number int, change edit) *world {
 	})
 	for name, source := range w.sources {
 		if err := rdb.ScriptLoad(ctx, source).Err(); err != nil {
-			j.Fatalf("load %s: %v", name, err)
+			t.Fatalf("load %s: %v", name, err)
 		}
 	}
 	w.at(startOfTime)
@@ -288,9 +289,10 @@ type trial struct {
 	live bool // needs a real Redis
 }
 
-// onEachServer runs trials on a real Redis and on the in-memory one.
+// onEachServer runs trials on a real Redis and on the in-memory one, in parallel with other tests.
 func onEachServer(t *testing.T, trials []trial) {
 	t.Helper()
+	t.Parallel()
 	run := func(t *testing.T, rdb *redis.Client, trial trial) {
 		t.Run(trial.name, func(t *testing.T) {
 			if b := caught(func() { trial.run(newWorld(t, rdb, 3, nil)) }); b != nil {
@@ -299,12 +301,14 @@ func onEachServer(t *testing.T, trials []trial) {
 		})
 	}
 	t.Run("redis", func(t *testing.T) {
-		rdb := servertest.Redis(t).Client(t)
+		t.Parallel()
+		rdb := near(t)
 		for _, trial := range trials {
 			run(t, rdb, trial)
 		}
 	})
 	t.Run("memory", func(t *testing.T) {
+		t.Parallel()
 		_, rdb := servertest.Memory(t)
 		for _, trial := range trials {
 			if !trial.live {

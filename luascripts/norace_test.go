@@ -1,5 +1,0 @@
-//go:build !race
-
-package luascripts_test
-
-const underRace = false
