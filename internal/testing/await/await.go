@@ -97,3 +97,11 @@ func CleanupContext(t testing.TB) context.Context {
 	t.Cleanup(cancel)
 	return ctx
 }
+
+// Pass returns when d has passed: for what takes its time in a test, like a handler, or a fault
+// that lasts. No test waits with it for something that others do.
+func Pass(d time.Duration) {
+	over := time.NewTimer(d)
+	defer over.Stop()
+	<-over.C
+}

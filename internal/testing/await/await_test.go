@@ -93,3 +93,12 @@ func TestContextsEndWithPatience(t *testing.T) {
 		}
 	})
 }
+
+func TestPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		if Pass(time.Second); time.Since(begun) != time.Second {
+			t.Errorf("it took %v", time.Since(begun))
+		}
+	})
+}
