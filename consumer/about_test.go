@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -42,10 +44,10 @@ func (b *book) logger() *slog.Logger {
 // await returns the first line that begins with a text.
 func (b *book) await(t *testing.T, msg string) (line map[string]any) {
 	t.Helper()
-	eventually(t, "the log says: "+msg, func() bool {
+	await.True(t, "the log says: "+msg, func() bool {
 		for text := range strings.Lines(b.text()) {
 			line = nil
-			must(t, json.Unmarshal([]byte(text), &line))
+			must.Do(t, json.Unmarshal([]byte(text), &line))
 			if strings.HasPrefix(line["msg"].(string), msg) {
 				return true
 			}
@@ -85,7 +87,7 @@ func TestLinesAboutMessages(t *testing.T) {
 				}
 				return RetryAfter(time.Hour, fmt.Errorf("not yet: %s", d.Content))
 			}, ListenOptions{
-				Timeout: 20 * time.Millisecond, MaxHandlerTime: 40 * time.Millisecond,
+				Timeout: 100 * time.Millisecond, MaxHandlerTime: 300 * time.Millisecond,
 				Backoff: func(int) time.Duration { panic("no time") },
 			})
 			t.Cleanup(func() { close(released) }) // before the worker is closed
@@ -103,7 +105,7 @@ func TestLinesAboutMessages(t *testing.T) {
 				b.await(t, line)
 			}
 			s.send(t, `{"name": "secret-quoted"}`)
-			eventually(t, "it is dead", func() bool { return strings.Contains(b.text(), "bad order") })
+			await.True(t, "it is dead", func() bool { return strings.Contains(b.text(), "bad order") })
 			s.send(t, "secret-hung")
 			wants["handler has run for longer than its timeout"] = "secret-hung"
 			wants["handler ignores its context"] = "secret-hung"
@@ -112,7 +114,7 @@ func TestLinesAboutMessages(t *testing.T) {
 			lost := topicOf(t, message.KindFixedTime, 1)
 			s = newSender(t, server.Client(t), lost)
 			begun := make(chan struct{})
-			work(t, proxy.Client(t), Config{Slog: b.logger(), HideContents: hide, Lease: time.Second}, lost, func(ctx context.Context, d *Delivery) error {
+			work(t, proxy.Client(t, impatient), Config{Slog: b.logger(), HideContents: hide, Lease: 3 * time.Second}, lost, func(ctx context.Context, d *Delivery) error {
 				if d.Attempt == 1 {
 					close(begun)
 					<-ctx.Done()
@@ -120,7 +122,7 @@ func TestLinesAboutMessages(t *testing.T) {
 				return ctx.Err()
 			})
 			s.send(t, "secret-lost")
-			waitFor(t, "the message is in its handler", begun)
+			await.Signal(t, "the message is in its handler", begun)
 			proxy.Freeze()
 			wants["the lease of a batch is lost"] = "secret-lost"
 			b.await(t, "the lease of a batch is lost")
@@ -180,7 +182,7 @@ func TestLinesAboutDeaths(t *testing.T) {
 				topic := topicOf(t, message.KindFixedTime, 1)
 				topic.Name += fmt.Sprint(len(content))
 				c := newConsumer(t, shared(t), Config{Slog: b.logger(), HideContents: hide})
-				must(t, c.ListenDead(topic, func(_ context.Context, d *Death) error {
+				must.Do(t, c.ListenDead(topic, func(_ context.Context, d *Death) error {
 					switch content {
 					case panics:
 						panic("no mail for " + d.Content)
@@ -189,14 +191,14 @@ func TestLinesAboutDeaths(t *testing.T) {
 					}
 					return fmt.Errorf("no mail for %q", d.Content)
 				}))
-				must(t, c.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error { return Dead(errors.New("no")) }), ListenOptions{}))
-				must(t, c.Start(ctx))
+				must.Do(t, c.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error { return Dead(errors.New("no")) }), ListenOptions{}))
+				must.Do(t, c.Start(ctx))
 				newSender(t, shared(t), topic).send(t, content)
 				var line map[string]any
-				eventually(t, "the log says it", func() bool {
+				await.True(t, "the log says it", func() bool {
 					for text := range strings.Lines(b.text()) {
 						line = nil
-						must(t, json.Unmarshal([]byte(text), &line))
+						must.Do(t, json.Unmarshal([]byte(text), &line))
 						if line["topic"] == topic.Name && line["msg"] == "a death could not be reported, and will be reported again" {
 							return true
 						}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -32,7 +33,7 @@ func TestTopicWithoutPlacesEndsItsBatches(t *testing.T) {
 		begun := n.total
 		n.mu.Unlock()
 		close(hold)
-		eventually(t, "both slots have reported and wait", func() bool {
+		await.True(t, "both slots have reported and wait", func() bool {
 			for _, x := range c.crew.schedule.Status(scheduled) {
 				if x.State != schedule.Waiting || x.Places > 0 {
 					return false

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -192,7 +193,7 @@ func TestRetryAfter(t *testing.T) {
 	at := func(in time.Duration, deliveries int) {
 		t.Helper()
 		memory.SetTime(now.Add(in))
-		must(t, c.settle(ctx))
+		must.Do(t, c.settle(ctx))
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		if n.total != deliveries {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -25,11 +27,11 @@ func handleTogether(t testing.TB, rdb redis.UniversalClient, cfg Config, topic m
 	t.Helper()
 	calls := make(chan *Batch, 1000)
 	c := newConsumer(t, rdb, cfg)
-	must(t, c.ListenBatch(topic, BatchFunc(func(ctx context.Context, b *Batch) error {
+	must.Do(t, c.ListenBatch(topic, BatchFunc(func(ctx context.Context, b *Batch) error {
 		defer func() { calls <- b }()
 		return l(ctx, b)
 	}), o))
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	return c, calls
 }
 
@@ -44,22 +46,11 @@ func contentsOf(b *Batch) (all []string) {
 	return all
 }
 
-// next is what comes next out of a channel.
-func next[T any](t testing.TB, from <-chan T) (x T) {
-	t.Helper()
-	select {
-	case x = <-from:
-	case <-time.After(patience):
-		t.Fatalf("nothing comes within %v", patience)
-	}
-	return x
-}
-
 // dueAt stores a content that was due some time before now.
-func dueAt(t testing.TB, rdb redis.UniversalClient, topic message.Topic, now time.Time, before time.Duration, content string) {
+func dueAt(t testing.TB, rdb redis.Cmdable, topic message.Topic, now time.Time, before time.Duration, content string) {
 	t.Helper()
 	at := float64(now.Add(-before).UnixMilli())
-	must(t, rdb.ZAdd(ctx, keysOf(topic, slotOf(topic, content)).Store, redisZ(at, content)).Err())
+	must.Do(t, rdb.ZAdd(ctx, keysOf(topic, slotOf(topic, content)).Store, redisZ(at, content)).Err())
 }
 
 // What waits in a slot comes in one call, in its order, with all that a delivery has; more
@@ -76,12 +67,12 @@ func TestBatchIsWhatWaitsInItsSlot(t *testing.T) {
 			if kind == message.KindPriority {
 				score = float64(1000 - i)
 			}
-			must(t, rdb.ZAdd(ctx, keysOf(topic, 0).Store, redisZ(score, content)).Err())
+			must.Do(t, rdb.ZAdd(ctx, keysOf(topic, 0).Store, redisZ(score, content)).Err())
 		}
 		_, calls := handleTogether(t, rdb, Config{}, topic, BatchOptions{ListenOptions: ListenOptions{Due: true}, Most: 10}, allDone)
 		var got []string
 		for _, n := range []int{10, 10, 5} {
-			b := next(t, calls)
+			b := await.Signal(t, "a call", calls)
 			if len(b.Messages) != n || b.Topic.Name != topic.Name || b.Slot != 0 || b.Attempt != 1 || b.Fence == 0 {
 				t.Errorf("%v: a call with %d messages of topic %s slot %d, attempt %d, fence %d", kind, len(b.Messages), b.Topic.Name, b.Slot, b.Attempt, b.Fence)
 			}
@@ -132,9 +123,9 @@ func TestBatchResults(t *testing.T) {
 				all.Wait()
 				return returned
 			})
-			late := next(t, calls)
+			late := await.Signal(t, "a call", calls)
 			k := keysOf(topic, 0)
-			eventually(t, "the batch is finished", func() bool { return rdb.Exists(ctx, k.Prepare).Val() == 0 })
+			await.True(t, "the batch is finished", func() bool { return rdb.Exists(ctx, k.Prepare).Val() == 0 })
 			late.Fail(0, errors.New("too late"))
 			type fate struct {
 				dead   bool
@@ -212,12 +203,12 @@ func TestBatchThatPanics(t *testing.T) {
 				}
 				return nil
 			})
-			if b := next(t, calls); len(b.Messages) != len(contents) {
+			if b := await.Signal(t, "a call", calls); len(b.Messages) != len(contents) {
 				t.Errorf("the first call has %d messages", len(b.Messages))
 			}
 			alone := map[string]int{}
 			for alone["bad"] < 16 || len(alone) < len(contents) {
-				b := next(t, calls)
+				b := await.Signal(t, "a call", calls)
 				if len(b.Messages) != 1 || b.Attempt != 2+alone[b.Messages[0].Content] || !strings.Contains(b.Messages[0].LastError, how) {
 					t.Fatalf("attempt %d of %v, after %q", b.Attempt, contentsOf(b), b.Messages[0].LastError)
 				}
@@ -265,26 +256,26 @@ func TestCloseInABatchCall(t *testing.T) {
 				}
 				return nil
 			})
-			waitFor(t, "the call has begun", begun)
+			await.Signal(t, "the call has begun", begun)
 			within, cancel := context.WithCancel(ctx)
 			closed := make(chan error)
 			go func() { closed <- c.Close(within) }()
-			eventually(t, "the worker has left the list", func() bool { return rdb.ZCard(ctx, luascripts.WorkersKey(topic.Name)).Val() == 0 })
+			await.True(t, "the worker has left the list", func() bool { return rdb.ZCard(ctx, luascripts.WorkersKey(topic.Name)).Val() == 0 })
 			if way == "waits" {
 				close(release)
 			} else {
 				cancel()
 			}
-			must(t, <-closed)
+			must.Do(t, <-closed)
 			cancel()
-			next(t, calls)
+			await.Signal(t, "a call", calls)
 			back := map[string]int{"fails": 5, "names": 2}[way]
 			if n := int(rdb.ZCard(ctx, keysOf(topic, 0).Store).Val()); n != back {
 				t.Fatalf("%d messages are handed back, want %d", n, back)
 			}
 			if back > 0 {
 				_, again := handleTogether(t, rdb, Config{}, topic, BatchOptions{}, allDone)
-				if b := next(t, again); b.Attempt != 1 || len(b.Messages) != back || b.Messages[0].Priority != 100 {
+				if b := await.Signal(t, "a call", again); b.Attempt != 1 || len(b.Messages) != back || b.Messages[0].Priority != 100 {
 					t.Errorf("attempt %d of %v, priority %d", b.Attempt, contentsOf(b), b.Messages[0].Priority)
 				}
 			}
@@ -306,9 +297,9 @@ func TestTimeoutOfABatchCall(t *testing.T) {
 		<-ctx.Done()
 		return context.Cause(ctx)
 	})
-	first := next(t, calls)
+	first := await.Signal(t, "a call", calls)
 	for range first.Messages {
-		if b := next(t, calls); b.Attempt == 2 && b.Messages[0].LastError != ErrTimeout.Error() {
+		if b := await.Signal(t, "a call", calls); b.Attempt == 2 && b.Messages[0].LastError != ErrTimeout.Error() {
 			t.Errorf("it comes again after %q", b.Messages[0].LastError)
 		}
 	}
@@ -331,7 +322,7 @@ func TestSameDueCutsABatch(t *testing.T) {
 			return nil
 		})
 		for _, want := range []string{"abc", "de", "fg", "d", "e"} {
-			b := next(t, calls)
+			b := await.Signal(t, "a call", calls)
 			if got := strings.Join(contentsOf(b), ""); got != want {
 				t.Errorf("%v: a call has %s, want %s", kind, got, want)
 			}
@@ -353,25 +344,25 @@ func TestGather(t *testing.T) {
 	rdb, topic, other := shared(t), topicOf(t, message.KindPriority, 1), topicOf(t, message.KindPriority, 1)
 	c, n := newConsumer(t, rdb, Config{Concurrency: 1}), newNotes()
 	calls := make(chan *Batch, 100)
-	must(t, c.ListenBatch(topic, BatchFunc(func(_ context.Context, b *Batch) error { calls <- b; return nil }), BatchOptions{Most: 3, Gather: time.Minute}))
-	must(t, c.Listen(other, n.done(), ListenOptions{}))
-	must(t, c.Start(ctx))
-	must(t, c.settle(ctx))
+	must.Do(t, c.ListenBatch(topic, BatchFunc(func(_ context.Context, b *Batch) error { calls <- b; return nil }), BatchOptions{Most: 3, Gather: time.Minute}))
+	must.Do(t, c.Listen(other, n.done(), ListenOptions{}))
+	must.Do(t, c.Start(ctx))
+	must.Do(t, c.settle(ctx))
 	s, beside := newSender(t, rdb, topic), newSender(t, rdb, other)
 	for _, content := range []string{"a", "b"} {
 		s.send(t, content)
 		beside.send(t, content)
 		n.awaitAll(t, []string{content})
 	}
-	must(t, c.settle(ctx)) // which ends the gathering
-	if b := next(t, calls); len(b.Messages) != 2 {
+	must.Do(t, c.settle(ctx)) // which ends the gathering
+	if b := await.Signal(t, "a call", calls); len(b.Messages) != 2 {
 		t.Errorf("the call has %v", contentsOf(b))
 	}
 	// More than fit into a call: the next one comes at once, with the rest.
 	s.send(t, numbered("m", 5)...)
-	must(t, c.settle(ctx))
+	must.Do(t, c.settle(ctx))
 	for _, want := range []int{3, 2} {
-		if b := next(t, calls); len(b.Messages) != want {
+		if b := await.Signal(t, "a call", calls); len(b.Messages) != want {
 			t.Errorf("the call has %v, want %d", contentsOf(b), want)
 		}
 	}
@@ -383,13 +374,9 @@ func TestCloseWhileItGathers(t *testing.T) {
 	t.Parallel()
 	rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
 	c, calls := handleTogether(t, rdb, Config{}, topic, BatchOptions{Gather: time.Minute}, allDone)
-	must(t, c.settle(ctx))
+	must.Do(t, c.settle(ctx))
 	newSender(t, rdb, topic).send(t, "m")
-	begun := time.Now()
-	must(t, closeIn(c, patience))
-	if took := time.Since(begun); took > 50*time.Second {
-		t.Errorf("Close took %v", took)
-	}
+	must.Do(t, c.Close(ctx)) // if it waited for that, it would come to a call
 	if len(calls) > 0 {
 		t.Error("it was handled")
 	}
@@ -405,17 +392,13 @@ func TestGatherEnds(t *testing.T) {
 	const gather = 100 * time.Millisecond
 	rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
 	c, calls := handleTogether(t, rdb, Config{}, topic, BatchOptions{Gather: gather}, allDone)
-	must(t, c.settle(ctx))
+	must.Do(t, c.settle(ctx))
 	s := newSender(t, rdb, topic)
-	begun, ended := time.Now(), time.After(patience)
-	for len(calls) < 3 {
-		select {
-		case <-ended:
-			t.Fatalf("%d calls while messages come", len(calls))
-		default:
-			s.send(t, "m") // which merges, so that no call is full
-		}
-	}
+	begun := time.Now()
+	await.True(t, "three calls while messages come", func() bool {
+		s.send(t, "m") // which merges, so that no call is full
+		return len(calls) >= 3
+	})
 	if took := time.Since(begun); took < 3*gather {
 		t.Errorf("three calls came within %v", took)
 	}
@@ -433,13 +416,8 @@ func TestRetriesDoNotGather(t *testing.T) {
 		}
 		return nil
 	})
-	begun := time.Now()
-	for range 1 + len(contents) {
-		next(t, calls)
-	}
-	if took := time.Since(begun); took > 50*time.Second {
-		t.Errorf("they took %v", took)
-	}
+	// If each of them waited for others, it would take longer than any wait of a test.
+	await.True(t, "all come together, and then alone", func() bool { return len(calls) == 1+len(contents) })
 }
 
 // Nor does what was put back, when so much of it is due that a turn can only put a part into its
@@ -455,11 +433,11 @@ func TestGatherIsPaidOnceForWhatWasPutBack(t *testing.T) {
 		pipe.HSet(ctx, k.Why, content, fmt.Sprintf("0 %d %d 900 w later", past, past))
 	}
 	_, err := pipe.Exec(ctx)
-	must(t, err)
+	must.Do(t, err)
 	begun := time.Now()
 	_, calls := handleTogether(t, rdb, Config{}, topic, BatchOptions{Gather: 2 * time.Second}, allDone)
 	for handled := 0; handled < len(contents); {
-		handled += len(next(t, calls).Messages)
+		handled += len(await.Signal(t, "a call", calls).Messages)
 	}
 	if took := time.Since(begun); took > 50*time.Second {
 		t.Errorf("they took %v", took)
@@ -495,7 +473,7 @@ func TestBatchOfLargeMessages(t *testing.T) {
 	newSender(t, rdb, topic).send(t, contents...)
 	_, calls := handleTogether(t, rdb, Config{}, topic, BatchOptions{}, allDone)
 	for handled := 0; handled < len(contents); {
-		b := next(t, calls)
+		b := await.Signal(t, "a call", calls)
 		if handled += len(b.Messages); len(b.Messages) > 5 {
 			t.Errorf("%d messages in a call", len(b.Messages))
 		}
@@ -518,17 +496,17 @@ func TestBatchMiddleware(t *testing.T) {
 			return ListenerFunc(func(ctx context.Context, d *Delivery) error { said <- "single"; return l.OnMessage(ctx, d) })
 		}},
 	})
-	must(t, c.ListenBatch(topic, BatchFunc(allDone), BatchOptions{}))
-	must(t, c.Listen(single, newNotes().done(), ListenOptions{}))
-	must(t, c.Start(ctx))
+	must.Do(t, c.ListenBatch(topic, BatchFunc(allDone), BatchOptions{}))
+	must.Do(t, c.Listen(single, newNotes().done(), ListenOptions{}))
+	must.Do(t, c.Start(ctx))
 	newSender(t, rdb, topic).send(t, "m")
 	for _, want := range []string{"outer", "inner"} {
-		if got := next(t, said); got != want {
+		if got := await.Signal(t, "a word", said); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
 	newSender(t, rdb, single).send(t, "m")
-	if got := next(t, said); got != "single" {
+	if got := await.Signal(t, "a word", said); got != "single" {
 		t.Errorf("%s around a listener of single messages", got)
 	}
 }
@@ -543,7 +521,7 @@ func TestBatchesWhereverTheyAre(t *testing.T) {
 			return servertest.Cluster(t, 2, 0).Client(t), Config{}
 		},
 		"zookeeper": func(t *testing.T) (redis.UniversalClient, Config) {
-			return shared(t), Config{Slots: slots.ZooKeeper(sharedBy(t, servertest.SharedZooKeeper(t), 3*time.Second))}
+			return shared(t), Config{Slots: slots.ZooKeeper(sharedBy(t, servertest.SharedZooKeeper(t), lasting))}
 		},
 	} {
 		t.Run(where, func(t *testing.T) {
@@ -575,7 +553,7 @@ func TestBatchesWhereverTheyAre(t *testing.T) {
 				case 150:
 					start()
 				case 300:
-					must(t, closeIn(a, patience))
+					must.Do(t, closeIn(a, await.Patience))
 				}
 			}
 			n.await(t, "all are handled", func() bool {

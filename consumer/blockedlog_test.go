@@ -9,6 +9,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -50,28 +52,23 @@ func TestLogThatBlocks(t *testing.T) {
 		n := newNotes()
 		log, logged := blockedLog(t)
 		begun, cancelled := make(chan struct{}), make(chan error, 1)
-		c, err := New(proxy.Client(t), Config{Lease: time.Second, Logger: log, SafetyLook: time.Hour})
-		must(t, err)
-		must(t, c.Listen(topic, n.around(func(ctx context.Context, d *Delivery) error {
+		c, err := New(proxy.Client(t, impatient), Config{Lease: 3 * time.Second, Logger: log, SafetyLook: time.Hour})
+		must.Do(t, err)
+		must.Do(t, c.Listen(topic, n.around(func(ctx context.Context, d *Delivery) error {
 			close(begun)
 			<-ctx.Done()
 			cancelled <- context.Cause(ctx)
 			return ctx.Err()
 		}), ListenOptions{}))
-		must(t, c.Start(ctx))
+		must.Do(t, c.Start(ctx))
 		newSender(t, rdb, topic).send(t, "m")
-		waitFor(t, "the message is in its handler", begun)
+		await.Signal(t, "the message is in its handler", begun)
 		close(logged.shut)
 		proxy.Freeze()
-		work(t, rdb, Config{Lease: time.Second, Backoff: Schedule(time.Millisecond)}, topic, n.done())
+		work(t, rdb, Config{Lease: 3 * time.Second, Backoff: Schedule(time.Millisecond)}, topic, n.done())
 		n.await(t, "the other worker has handled it", func() bool { return len(n.attempts["m"]) == 2 })
-		select {
-		case cause := <-cancelled:
-			if !errors.Is(cause, ErrLeaseLost) {
-				t.Errorf("the handler was cancelled by %v", cause)
-			}
-		case <-time.After(patience):
-			t.Error("the first handler was not cancelled")
+		if cause := await.Signal(t, "the first handler is cancelled", cancelled); !errors.Is(cause, ErrLeaseLost) {
+			t.Errorf("the handler was cancelled by %v", cause)
 		}
 		n.mu.Lock()
 		if n.overlaps > 0 {
@@ -87,23 +84,18 @@ func TestLogThatBlocks(t *testing.T) {
 		log, logged := blockedLog(t)
 		cancelled, release := make(chan error, 1), make(chan struct{})
 		c, err := New(rdb, Config{Timeout: 50 * time.Millisecond, MaxHandlerTime: time.Hour, Logger: log, SafetyLook: time.Hour})
-		must(t, err)
-		must(t, c.Listen(topic, ListenerFunc(func(ctx context.Context, d *Delivery) error {
+		must.Do(t, err)
+		must.Do(t, c.Listen(topic, ListenerFunc(func(ctx context.Context, d *Delivery) error {
 			<-ctx.Done()
 			cancelled <- context.Cause(ctx)
 			<-release
 			return nil
 		}), ListenOptions{}))
-		must(t, c.Start(ctx))
+		must.Do(t, c.Start(ctx))
 		close(logged.shut)
 		newSender(t, rdb, topic).send(t, "m")
-		select {
-		case cause := <-cancelled:
-			if !errors.Is(cause, ErrTimeout) {
-				t.Errorf("the handler was cancelled by %v", cause)
-			}
-		case <-time.After(patience):
-			t.Error("the handler was not cancelled")
+		if cause := await.Signal(t, "the handler is cancelled", cancelled); !errors.Is(cause, ErrTimeout) {
+			t.Errorf("the handler was cancelled by %v", cause)
 		}
 		close(release)
 		mustClose(t, c)
@@ -118,9 +110,5 @@ func mustClose(t *testing.T, c *Consumer) {
 	defer cancel()
 	closed := make(chan error, 1)
 	go func() { closed <- c.Close(within) }()
-	select {
-	case <-closed: // with an error, if Redis does not answer
-	case <-time.After(patience):
-		t.Fatal("Close waits for the log")
-	}
+	await.Signal(t, "Close does not wait for the log", closed) // with an error, if Redis does not answer
 }

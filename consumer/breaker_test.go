@@ -5,6 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/slotmq/go-rmq/internal/testing/night"
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
 // rig is a breaker with handlers that run in virtual time: so many at once, each with the next
@@ -72,6 +75,7 @@ func (r *rig) run(until time.Time, next func() (content uint64, took time.Durati
 
 // An hour in which everything fails at once, with 64 handlers.
 func TestBreakerSpendsLittleInAnHour(t *testing.T) {
+	t.Parallel()
 	for _, most := range []int{1, 8, 64} {
 		for _, took := range []time.Duration{time.Microsecond, time.Millisecond, time.Second, 30 * time.Second} {
 			r := newRig(most)
@@ -96,9 +100,9 @@ func TestBreakerSpendsLittleInAnHour(t *testing.T) {
 // Poison beside good messages is never taken for an outage, and costs the good ones little: in any
 // mixture up to one third, whichever of the two takes longer, and however many handlers there are.
 func TestBreakerIgnoresPoison(t *testing.T) {
-	for range 100 {
-		seed := rand.Uint64()
-		random := rand.New(rand.NewPCG(seed, 0))
+	t.Parallel()
+	random := sharetest.Rand(t)
+	for range night.Times(10, 100) {
 		most := 1 + random.IntN(64)
 		poison := random.Float64() / 3
 		good, bad := time.Duration(1+random.IntN(1000))*time.Millisecond, time.Duration(1+random.IntN(1000))*time.Millisecond
@@ -117,7 +121,7 @@ func TestBreakerIgnoresPoison(t *testing.T) {
 		each := (1-poison)*good.Seconds() + poison*bad.Seconds()
 		all := (1 - poison) * long.Seconds() / each * float64(most)
 		if r.outages > 0 || float64(done) < 0.9*all-float64(most) {
-			t.Errorf("seed %d: %d handlers, %.2f poison of %v beside %v: %d outages, %d done of %.0f", seed, most, poison, bad, good, r.outages, done, all)
+			t.Errorf("%d handlers, %.2f poison of %v beside %v: %d outages, %d done of %.0f", most, poison, bad, good, r.outages, done, all)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -63,7 +65,7 @@ func TestHungMasterHoldsUpItsOwnSlotsOnly(t *testing.T) {
 			store := keysOf(plain, i).Store
 			if master := masterOf[store]; master != hung {
 				content := fmt.Sprint("plain", round, "/", i)
-				must(t, master.Client(t).ZAdd(ctx, store, redisZ(17, content)).Err())
+				must.Do(t, master.Client(t).ZAdd(ctx, store, redisZ(17, content)).Err())
 				n.awaitAll(t, []string{content})
 			}
 		}
@@ -92,28 +94,28 @@ func TestNewcomerThatWaitsForAHungMaster(t *testing.T) {
 	}
 	in, out := there(), there()
 	n := newNotes()
-	c := newConsumer(t, cluster.Client(t, func(o *redis.ClusterOptions) { o.ReadTimeout, o.MaxRetries = 10*patience, -1 }), Config{Lease: 5 * time.Minute})
+	c := newConsumer(t, cluster.Client(t, func(o *redis.ClusterOptions) { o.ReadTimeout, o.MaxRetries = 10*await.Patience, -1 }), Config{Lease: 5 * time.Minute})
 	for _, topic := range []message.Topic{in, out} {
 		enter(t, rdb, topic, "other", time.Hour)
-		must(t, c.Listen(topic, n.done(), ListenOptions{}))
+		must.Do(t, c.Listen(topic, n.done(), ListenOptions{}))
 	}
 	for i := range out.Slots { // somebody who is not in the list has a batch
 		if k := keysOf(out, i); cluster.MasterOf(t, k.Store) != hung {
-			must(t, rdb.ZAdd(ctx, k.Store, redisZ(100, "x")).Err())
+			must.Do(t, rdb.ZAdd(ctx, k.Store, redisZ(100, "x")).Err())
 			ghost := luascripts.Turn{Keys: k, Priority: true, Worker: "ghost", Lease: time.Hour, Count: 1}
 			takeTurn(t, rdb, &ghost)
 		}
 	}
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	shown := func() float64 {
 		return rdb.ZScore(ctx, luascripts.WorkersKey(in.Name), c.Worker()).Val()
 	}
-	eventually(t, "it has come in where nothing holds it up", func() bool { return shown() > 0 })
+	await.True(t, "it has come in where nothing holds it up", func() bool { return shown() > 0 })
 	hung.Pause()
 	defer hung.Resume()
 	for range 4 {
 		last := shown()
-		eventually(t, "it is shown again", func() bool { return shown() > last })
+		await.True(t, "it is shown again", func() bool { return shown() > last })
 	}
 	if err := rdb.ZScore(ctx, luascripts.WorkersKey(out.Name), c.Worker()).Err(); err != redis.Nil {
 		t.Errorf("it has come in where a batch is in flight (%v)", err)

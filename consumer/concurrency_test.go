@@ -11,6 +11,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -39,7 +41,7 @@ func fill(t testing.TB, s sender, n int) (contents []string) {
 		}
 	}
 	_, err := s.SendBatch(ctx, s.topic, ms)
-	must(t, err)
+	must.Do(t, err)
 	return contents
 }
 
@@ -53,11 +55,11 @@ func TestSlowTopicBesideFast(t *testing.T) {
 	blocked, handled := newNotes(), newNotes()
 	release := make(chan struct{})
 	c := newConsumer(t, rdb, Config{Concurrency: places})
-	must(t, c.Listen(slow, blocked.around(func(context.Context, *Delivery) error { <-release; return nil }), ListenOptions{}))
-	must(t, c.Listen(fast, handled.done(), ListenOptions{}))
+	must.Do(t, c.Listen(slow, blocked.around(func(context.Context, *Delivery) error { <-release; return nil }), ListenOptions{}))
+	must.Do(t, c.Listen(fast, handled.done(), ListenOptions{}))
 	late := fill(t, newSender(t, rdb, slow), 3)
 	s := newSender(t, rdb, fast)
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	blocked.await(t, "half of the slow topic's share and what the other leaves is taken", func() bool { return blocked.running >= places/4 })
 	contents := numbered("fast", 500)
 	s.send(t, contents...)
@@ -104,7 +106,7 @@ func TestConcurrencyIsNeverExceeded(t *testing.T) {
 					once.Do(func() { close(reached) })
 				}
 				n.mu.Unlock()
-				waitFor(t, "as many handlers as allowed run at once", reached)
+				await.Signal(t, "as many handlers as allowed run at once", reached)
 				return nil
 			}), ListenOptions{Concurrency: c.most, Parallel: c.parallel})
 			n.awaitAll(t, contents)
@@ -146,20 +148,23 @@ func TestSerialWithinSlotAndBasis(t *testing.T) {
 			}), ListenOptions{NoBreaker: true}) // most fail once, which is no outage
 			var ms []message.Message
 			var contents []string
-			for i := range 800 {
+			for i := range 400 {
 				content := fmt.Sprintf("%02d/%d", i%40, i)
 				contents = append(contents, content)
 				ms = append(ms, soon(topic, content, content[:2]))
 			}
 			_, err := s.SendBatch(ctx, topic, ms)
-			must(t, err)
+			must.Do(t, err)
 			n.await(t, "all are handled, some twice", func() bool {
+				if n.running > 0 || n.total < len(contents) {
+					return false
+				}
 				for _, c := range contents {
 					if len(n.attempts[c]) < 1+(len(c)+1)%2 {
 						return false
 					}
 				}
-				return n.running == 0
+				return true
 			})
 			n.mu.Lock()
 			defer n.mu.Unlock()
@@ -181,7 +186,7 @@ func TestOnePlaceIsSharedByAllSlots(t *testing.T) {
 	ready := make(chan struct{})
 	c = newConsumer(t, rdb, Config{Concurrency: 1})
 	stop := make(chan struct{})
-	must(t, c.Listen(topic, seen.around(func(ctx context.Context, d *Delivery) error {
+	must.Do(t, c.Listen(topic, seen.around(func(ctx context.Context, d *Delivery) error {
 		<-ready
 		seen.mu.Lock()
 		slots[d.Slot] = true
@@ -195,9 +200,9 @@ func TestOnePlaceIsSharedByAllSlots(t *testing.T) {
 	}), ListenOptions{}))
 	for slot, basis := range bases {
 		_, err := newSender(t, rdb, topic).Send(ctx, topic, message.Priority{Content: fmt.Sprint(slot), SlotBasis: basis, Priority: 100})
-		must(t, err)
+		must.Do(t, err)
 	}
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	close(ready)
 	seen.await(t, "every slot is worked at", func() bool { return len(slots) == topic.Slots })
 	close(stop)
@@ -235,9 +240,9 @@ func TestParallelBatch(t *testing.T) {
 			close(mine)
 		}
 		mu.Unlock()
-		waitFor(t, "the others of the batch are handled, too", mine)
+		await.Signal(t, "the others of the batch are handled, too", mine)
 		// Slow enough for batches of one, were they handled one by one.
-		<-time.After(30 * time.Millisecond)
+		await.Pass(30 * time.Millisecond)
 		return nil
 	}), ListenOptions{Parallel: true})
 	n.awaitAll(t, contents)

@@ -13,6 +13,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -43,7 +45,7 @@ func TestBackoffIsForFailures(t *testing.T) {
 		t.Errorf("Backoff was asked %d times, and nothing failed", asked.Load())
 	}
 	s.send(t, "fails")
-	waitFor(t, "Backoff is asked", reached)
+	await.Signal(t, "Backoff is asked", reached)
 	var others []string
 	for _, content := range numbered("o", 100) {
 		if slotOf(topic, content) != slotOf(topic, "fails") {
@@ -74,7 +76,7 @@ func TestBackoffIsNotForHandOvers(t *testing.T) {
 		contents := oneForEachSlot(t, newSender(t, rdb, topic))
 		n.await(t, "all are in their handlers", func() bool { return n.running == topic.Slots })
 		b := work(t, rdb, cfg, topic, n.done())
-		eventually(t, "the other one has met slots that are busy", func() bool {
+		await.True(t, "the other one has met slots that are busy", func() bool {
 			return owned(a) == 2 && owned(b) == 2 && logs.FilterMessage("slot is busy").Len() > 8
 		})
 		close(gate)
@@ -98,13 +100,13 @@ func TestBackoffOfTheDead(t *testing.T) {
 		ghost := luascripts.Turn{Keys: k, Priority: true, Worker: "ghost", Lease: lease, Count: 1}
 		turn(t, rdb, &ghost, luascripts.Batch)
 		if lease == time.Millisecond {
-			eventually(t, "its lease is over", func() bool {
+			await.True(t, "its lease is over", func() bool {
 				until, err := rdb.HGet(ctx, k.Meta, "until").Int64()
 				return err == nil && until < rdb.Time(ctx).Val().UnixMilli()
 			})
 		}
 		work(t, rdb, Config{Backoff: Schedule(time.Hour)}, topic, newNotes().done())
-		eventually(t, "its batch is taken over", func() bool { return rdb.ZCard(ctx, k.Retry).Val() == 1 })
+		await.True(t, "its batch is taken over", func() bool { return rdb.ZCard(ctx, k.Retry).Val() == 1 })
 		due := time.UnixMilli(int64(rdb.ZScore(ctx, k.Retry, "m").Val()) / 100)
 		if in := time.Until(due); in < 30*time.Minute {
 			t.Errorf("with a lease of %v its message comes again in %v", lease, in)
@@ -127,7 +129,7 @@ func TestIdleWorkerKeepsLittle(t *testing.T) {
 	total := 0
 	for slot := range topic.Slots {
 		for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
-			must(t, rdb.ZAdd(ctx, keysOf(topic, slot).Store, redis.Z{Score: 100, Member: name + large}).Err())
+			must.Do(t, rdb.ZAdd(ctx, keysOf(topic, slot).Store, redis.Z{Score: 100, Member: name + large}).Err())
 			total++
 		}
 	}
@@ -141,8 +143,8 @@ func TestIdleWorkerKeepsLittle(t *testing.T) {
 		handled.Add(1)
 		return nil
 	})
-	eventually(t, "all are handled", func() bool { return int(handled.Load()) == total })
-	must(t, c.settle(ctx))
+	await.True(t, "all are handled", func() bool { return int(handled.Load()) == total })
+	must.Do(t, c.settle(ctx))
 	if kept := heap() - before; kept > 10 {
 		t.Errorf("an idle worker keeps %d MiB of %d", kept, total/2)
 	}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -25,7 +27,7 @@ func bury(t *testing.T, rdb redis.UniversalClient, topic message.Topic, slot, n 
 	for i := range n {
 		dead = append(dead, redis.Z{Score: float64(ms + int64(i)), Member: fmt.Sprint("dead", i)})
 	}
-	must(t, rdb.ZAdd(ctx, keysOf(topic, slot).Dead, dead...).Err())
+	must.Do(t, rdb.ZAdd(ctx, keysOf(topic, slot).Dead, dead...).Err())
 }
 
 // hang starts a worker at a topic with a death in each of 64 slots. What it calls for them
@@ -38,8 +40,8 @@ func hang(t *testing.T, c *Consumer, rdb redis.UniversalClient, most time.Durati
 	}
 	goOn := make(chan struct{})
 	t.Cleanup(func() { close(goOn) }) // before it is closed
-	must(t, c.Listen(stuck, newNotes().done(), ListenOptions{Timeout: time.Millisecond, MaxHandlerTime: most}))
-	must(t, c.ListenDead(stuck, func(_ context.Context, d *Death) error {
+	must.Do(t, c.Listen(stuck, newNotes().done(), ListenOptions{Timeout: time.Millisecond, MaxHandlerTime: most}))
+	must.Do(t, c.ListenDead(stuck, func(_ context.Context, d *Death) error {
 		calls <- d.Slot
 		<-goOn
 		return nil
@@ -55,17 +57,17 @@ func TestDeathsThatHangHoldUpNoOtherTopic(t *testing.T) {
 	c := newConsumer(t, rdb, Config{})
 	_, calls := hang(t, c, rdb, time.Hour)
 	reported := make(chan string, 10)
-	must(t, c.Listen(fine, ListenerFunc(func(context.Context, *Delivery) error { return Dead(errors.New("no")) }), ListenOptions{}))
-	must(t, c.ListenDead(fine, func(_ context.Context, d *Death) error {
+	must.Do(t, c.Listen(fine, ListenerFunc(func(context.Context, *Delivery) error { return Dead(errors.New("no")) }), ListenOptions{}))
+	must.Do(t, c.ListenDead(fine, func(_ context.Context, d *Death) error {
 		reported <- d.Content
 		return nil
 	}))
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	for range 16 {
-		next(t, calls)
+		await.Signal(t, "a call", calls)
 	}
 	newSender(t, rdb, fine).send(t, "m")
-	if content := next(t, reported); content != "m" {
+	if content := await.Signal(t, "a report", reported); content != "m" {
 		t.Errorf("%s is reported", content)
 	}
 }
@@ -76,10 +78,10 @@ func TestDeathsThatHangHoldUpNoOtherSlot(t *testing.T) {
 	rdb, b := shared(t), &book{}
 	c := newConsumer(t, rdb, Config{Slog: b.logger()})
 	stuck, calls := hang(t, c, rdb, 100*time.Millisecond)
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	slots := map[int]bool{}
 	for len(slots) < stuck.Slots {
-		slots[next(t, calls)] = true
+		slots[await.Signal(t, "a call", calls)] = true
 	}
 	line := b.await(t, "a listener to the dead ignores its context")
 	if line["topic"] != stuck.Name || line["content"] != "dead0" {
@@ -124,30 +126,26 @@ func TestDeathsOfManyTopicsAtOnce(t *testing.T) {
 		for i := range slots {
 			bury(t, rdb, topic, i, 1)
 		}
-		must(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
-		must(t, c.ListenDead(topic, func(context.Context, *Death) error {
+		must.Do(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
+		must.Do(t, c.ListenDead(topic, func(context.Context, *Death) error {
 			calls <- struct{}{}
 			<-goOn
 			return nil
 		}))
 	}
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	exactly := func(n int, what string, began <-chan struct{}) {
 		for range n {
-			next(t, began)
+			await.Signal(t, "a beginning", began)
 		}
-		select {
-		case <-began:
-			t.Errorf("more than %d %s at once", n, what)
-		case <-time.After(200 * time.Millisecond):
-		}
+		await.Silence(t, fmt.Sprintf("more than %d %s at once", n, what), began, 200*time.Millisecond)
 	}
 	exactly(16, "requests", reading.held)
 	read()
 	exactly(256, "calls", calls)
 	report()
 	for range topics*slots - 256 {
-		next(t, calls)
+		await.Signal(t, "a call", calls)
 	}
 }
 
@@ -183,13 +181,13 @@ func TestDeathsAreReadAgainIfAHookEndsTheGoroutine(t *testing.T) {
 	rdb.AddHook(hook)
 	c := newConsumer(t, rdb, Config{})
 	reported := make(chan string, 10)
-	must(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
-	must(t, c.ListenDead(topic, func(_ context.Context, d *Death) error {
+	must.Do(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
+	must.Do(t, c.ListenDead(topic, func(_ context.Context, d *Death) error {
 		reported <- d.Content
 		return nil
 	}))
-	must(t, c.Start(ctx))
-	if content := next(t, reported); content != "dead0" || !hook.done.Load() {
+	must.Do(t, c.Start(ctx))
+	if content := await.Signal(t, "a report", reported); content != "dead0" || !hook.done.Load() {
 		t.Errorf("%s is reported, and a goroutine was ended: %v", content, hook.done.Load())
 	}
 }
@@ -197,7 +195,7 @@ func TestDeathsAreReadAgainIfAHookEndsTheGoroutine(t *testing.T) {
 // Slots that have many deaths to report take turns with the others.
 func TestDeathsOfSlotsTakeTurns(t *testing.T) {
 	t.Parallel()
-	const each = 640
+	const each = 320
 	rdb, topic := shared(t), topicOf(t, message.KindFixedTime, 32)
 	for i := range topic.Slots {
 		bury(t, rdb, topic, i, each)
@@ -205,8 +203,8 @@ func TestDeathsOfSlotsTakeTurns(t *testing.T) {
 	var mu sync.Mutex
 	reported, all := make([]int, topic.Slots), make(chan struct{})
 	c := newConsumer(t, rdb, Config{})
-	must(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
-	must(t, c.ListenDead(topic, func(_ context.Context, d *Death) error {
+	must.Do(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
+	must.Do(t, c.ListenDead(topic, func(_ context.Context, d *Death) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if reported[d.Slot]++; reported[d.Slot] == each && all != nil {
@@ -219,6 +217,6 @@ func TestDeathsOfSlotsTakeTurns(t *testing.T) {
 		return nil
 	}))
 	ended := all
-	must(t, c.Start(ctx))
-	waitFor(t, "all deaths of a slot are reported", ended)
+	must.Do(t, c.Start(ctx))
+	await.Signal(t, "all deaths of a slot are reported", ended)
 }

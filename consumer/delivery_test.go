@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -65,7 +66,7 @@ func (s *seen) want(t *testing.T, i, attempt int, priority int64, lastError stri
 func serverTime(t *testing.T, rdb *redis.Client) time.Time {
 	t.Helper()
 	now, err := rdb.Time(ctx).Result()
-	must(t, err)
+	must.Do(t, err)
 	return now.Truncate(time.Millisecond)
 }
 
@@ -176,7 +177,7 @@ func TestDueTimes(t *testing.T) {
 				begin := serverTime(t, rdb).Add(-time.Hour)
 				for i, x := range contents {
 					due[x] = begin.Add(time.Duration(i*i) * time.Millisecond)
-					must(t, rdb.ZAdd(ctx, keysOf(topic, 0).Store, redisZ(float64(due[x].UnixMilli()), x)).Err())
+					must.Do(t, rdb.ZAdd(ctx, keysOf(topic, 0).Store, redisZ(float64(due[x].UnixMilli()), x)).Err())
 				}
 				s, n := &seen{}, newNotes()
 				work(t, rdb, Config{Backoff: Schedule(time.Millisecond)}, topic, s.by(n, errors.New("once")), o)

@@ -3,13 +3,15 @@ package consumer
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 )
@@ -18,10 +20,8 @@ import (
 // each is due is what the store said before anything was taken.
 func TestNeverEarly(t *testing.T) {
 	t.Parallel()
-	const messages, within = 1500, 2 * time.Second
-	seed := uint64(time.Now().UnixNano())
-	t.Log("seed", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	const within = 2 * time.Second
+	messages, random := night.Times(400, 1500), sharetest.Rand(t)
 	rdb := shared(t)
 	for _, kind := range []message.Kind{message.KindFixedTime, message.KindRangeMerge} {
 		topic := topicOf(t, kind, 16)
@@ -36,7 +36,7 @@ func TestNeverEarly(t *testing.T) {
 			}
 		}
 		_, err := s.SendBatch(ctx, topic, ms)
-		must(t, err)
+		must.Do(t, err)
 		due := map[string]int64{}
 		for slot := range topic.Slots {
 			for _, z := range rdb.ZRangeWithScores(ctx, keysOf(topic, slot).Store, 0, -1).Val() {
@@ -82,29 +82,29 @@ func TestSkewedClocks(t *testing.T) {
 			n := newNotes()
 			c := work(t, rdb, Config{}, topic, n.done())
 			p, err := producer.New(rdb, producer.Config{})
-			must(t, err)
+			must.Do(t, err)
 			m := message.Message(message.RangeMerge{Content: "x", Range: time.Minute})
 			if kind == message.KindFixedTime {
 				m = message.FixedTime{Content: "x", At: now.Add(time.Minute)}
 			}
 			r, err := p.Send(ctx, topic, m)
-			must(t, err)
-			must(t, p.Close(ctx))
+			must.Do(t, err)
+			must.Do(t, p.Close(ctx))
 			score, err := rdb.ZScore(ctx, keysOf(topic, r.Slot).Store, "x").Result()
-			must(t, err)
+			must.Do(t, err)
 			due := time.UnixMilli(int64(score))
 			if late := due.Sub(now.Add(time.Minute)); late < 0 || late > 30*time.Second {
 				t.Errorf("due %s after the server's minute", strconv.Quote(late.String()))
 			}
 			memory.SetTime(due.Add(-time.Millisecond))
-			must(t, c.settle(ctx))
+			must.Do(t, c.settle(ctx))
 			n.mu.Lock()
 			if n.total != 0 {
 				t.Errorf("skew %v, %v: handled a ms before its time", skew, kind)
 			}
 			n.mu.Unlock()
 			memory.SetTime(due)
-			must(t, c.settle(ctx))
+			must.Do(t, c.settle(ctx))
 			n.wantOnce(t, []string{"x"})
 		}
 	}

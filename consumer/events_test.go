@@ -16,6 +16,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -78,7 +80,7 @@ func (l *ledger) Observe(e *message.Event) {
 // await returns when ok, which is called with l locked, is true.
 func (l *ledger) await(what string, ok func() bool) {
 	l.t.Helper()
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(await.Patience)
 	defer timer.Stop()
 	for {
 		l.mu.Lock()
@@ -90,7 +92,7 @@ func (l *ledger) await(what string, ok func() bool) {
 		select {
 		case <-changed:
 		case <-timer.C:
-			l.t.Fatalf("%s: not so after %v, and %d lines", what, patience, lines)
+			l.t.Fatalf("%s: not so after %v, and %d lines", what, await.Patience, lines)
 		}
 	}
 }
@@ -132,7 +134,7 @@ func TestEventsOfEachResult(t *testing.T) {
 	oops := errors.New("oops")
 	var snoozes atomic.Int64
 	c := work(t, rdb, Config{Observers: []message.Observer{l}, Backoff: Schedule(time.Millisecond), MaxAttempts: 3}, topic, func(_ context.Context, d *Delivery) error {
-		<-time.After(time.Millisecond)
+		await.Pass(time.Millisecond)
 		if last := d.Attempt == 3; d.Last != last {
 			t.Errorf("attempt %d is the last: %v", d.Attempt, d.Last)
 		}
@@ -188,7 +190,7 @@ func TestEventsOfEachResult(t *testing.T) {
 		t.Errorf("a handler that ended its goroutine: %+v", x)
 	}
 	l.await("it is dead", func() bool { return l.ends[message.Died] == 3 })
-	must(t, closeIn(c, patience))
+	must.Do(t, closeIn(c, await.Patience))
 	l.closed()
 	if held, moved := l.held[topic.Name+"0"]; held || !moved {
 		t.Errorf("the slot was gained and left: %v; it is held: %v", moved, held)
@@ -223,7 +225,7 @@ func TestEventsOfWhatWasSentAgain(t *testing.T) {
 			t.Errorf("%s: the old copy is still there", content)
 		}
 	}
-	must(t, closeIn(c, patience))
+	must.Do(t, closeIn(c, await.Patience))
 	l.closed()
 }
 
@@ -243,7 +245,7 @@ func TestEventNamesTheCause(t *testing.T) {
 	if x := l.last(); !errors.Is(x.Err, context.Canceled) || !errors.Is(x.Err, ErrTimeout) || x.Reason != context.Canceled.Error() {
 		t.Errorf("%+v", x)
 	}
-	must(t, closeIn(c, patience))
+	must.Do(t, closeIn(c, await.Patience))
 }
 
 // The last of 17 deliveries: the script has it die, whatever the verdict was.
@@ -288,7 +290,7 @@ type settling struct {
 func newSettling(t *testing.T) *settling {
 	t.Helper()
 	t.Parallel()
-	server := servertest.Redis(t)
+	server := servertest.SharedRedis(t)
 	x := &settling{
 		t: t, rdb: server.Client(t), proxy: servertest.NewProxy(t, server.Addr()), topic: topicOf(t, message.KindPriority, 1),
 		l: newLedger(t), begun: make(chan string), goOn: make(chan struct{}),
@@ -311,20 +313,15 @@ func (x *settling) take(contents ...string) {
 		ms[i] = message.Priority{Content: s, Priority: int64(1000 - i)}
 	}
 	_, err := x.sender.SendBatch(ctx, x.topic, ms)
-	must(x.t, err)
+	must.Do(x.t, err)
 	x.begins(contents[0])
 }
 
 // begins returns when the handler of a content has begun.
 func (x *settling) begins(content string) {
 	x.t.Helper()
-	select {
-	case got := <-x.begun:
-		if got != content {
-			x.t.Fatalf("%s is handled, want %s", got, content)
-		}
-	case <-time.After(patience):
-		x.t.Fatalf("%s is not handled", content)
+	if got := await.Signal(x.t, content+" is handled", x.begun); got != content {
+		x.t.Fatalf("%s is handled, want %s", got, content)
 	}
 }
 
@@ -376,10 +373,10 @@ func TestEventsAfterEachAnswer(t *testing.T) {
 		x := newSettling(t)
 		x.take("a", "b")
 		closing := make(chan error)
-		go func() { closing <- closeIn(x.c, patience) }()
-		eventually(t, "the slot is to be left", func() bool { return owned(x.c) == 0 })
+		go func() { closing <- closeIn(x.c, await.Patience) }()
+		await.True(t, "the slot is to be left", func() bool { return owned(x.c) == 0 })
 		x.handle()
-		must(t, <-closing)
+		must.Do(t, <-closing)
 		x.l.want("taken a 1", "taken b 1", "done a 1", "handed back b 1") // when Close returns, all is reported
 		x.l.closed()
 	})
@@ -410,7 +407,7 @@ func TestEventsAfterEachAnswer(t *testing.T) {
 		x.take("a")
 		lost := x.proxy.LoseNextReply("evalsha", keysOf(x.topic, 0).Store)
 		x.handle()
-		waitFor(t, "the reply is lost", lost)
+		await.Signal(t, "the reply is lost", lost)
 		x.l.want("taken a 1", "done a 1")
 	})
 	t.Run("BATCH again", func(t *testing.T) { // the reply was lost that took the next batch
@@ -419,7 +416,7 @@ func TestEventsAfterEachAnswer(t *testing.T) {
 		x.sender.send(t, "b")
 		lost := x.proxy.LoseNextReply("evalsha", keysOf(x.topic, 0).Store)
 		x.handle()
-		waitFor(t, "the reply is lost", lost)
+		await.Signal(t, "the reply is lost", lost)
 		x.begins("b")
 		x.l.want("taken a 1", "done a 1", "taken b 1")
 		x.handle()
@@ -431,11 +428,11 @@ func TestEventsAfterEachAnswer(t *testing.T) {
 		x.take("a")
 		lost := x.proxy.LoseNextReply("evalsha", keysOf(x.topic, 0).Store)
 		closing := make(chan error)
-		go func() { closing <- closeIn(x.c, patience) }()
-		eventually(t, "the slot is to be left", func() bool { return owned(x.c) == 0 })
+		go func() { closing <- closeIn(x.c, await.Patience) }()
+		await.True(t, "the slot is to be left", func() bool { return owned(x.c) == 0 })
 		x.handle()
-		waitFor(t, "the reply is lost", lost)
-		must(t, <-closing)
+		await.Signal(t, "the reply is lost", lost)
+		must.Do(t, <-closing)
 		if reason := x.l.last().Reason; !strings.Contains(reason, "got lost") {
 			t.Errorf("reason %q", reason)
 		}
@@ -489,7 +486,7 @@ func TestEventsAddUp(t *testing.T) {
 	}{
 		"redis":     {shared(t), Config{Lease: 5 * time.Minute}},
 		"cluster":   {cluster.Client(t), Config{Lease: 5 * time.Minute}},
-		"zookeeper": {shared(t), Config{Slots: slots.ZooKeeper(sharedBy(t, zks, 3*time.Second))}},
+		"zookeeper": {shared(t), Config{Slots: slots.ZooKeeper(sharedBy(t, zks, lasting))}},
 		"parallel":  {shared(t), Config{Lease: 5 * time.Minute}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -504,7 +501,7 @@ func TestEventsAddUp(t *testing.T) {
 				ledgers = append(ledgers, newLedger(t))
 				cfg.Observers = []message.Observer{ledgers[len(ledgers)-1]}
 				workers = append(workers, work(t, ways.rdb, cfg, topic, n.around(func(_ context.Context, d *Delivery) error {
-					<-time.After(100 * time.Microsecond)
+					await.Pass(100 * time.Microsecond)
 					switch {
 					case strings.HasSuffix(d.Content, "7") && d.Attempt == 1:
 						return errors.New("oops")
@@ -519,7 +516,7 @@ func TestEventsAddUp(t *testing.T) {
 			var contents []string
 			fails, deaths := 0, 0
 			for round := range 4 {
-				these := numbered(fmt.Sprint(round), 500)
+				these := numbered(fmt.Sprint(round), 200)
 				for _, content := range these {
 					if strings.HasSuffix(content, "7") {
 						fails++
@@ -529,12 +526,12 @@ func TestEventsAddUp(t *testing.T) {
 				}
 				s.send(t, these...)
 				contents = append(contents, these...)
-				n.await(t, "some are handled", func() bool { return len(n.attempts) > len(contents)-400 })
+				n.await(t, "some are handled", func() bool { return len(n.attempts) > len(contents)-160 })
 				if name == "zookeeper" && round == 1 {
 					expire(t, zks, workers[0])
 				}
 				if round > 0 && name != "zookeeper" {
-					must(t, closeIn(workers[0], patience))
+					must.Do(t, closeIn(workers[0], await.Patience))
 					workers = workers[1:]
 				}
 				join()
@@ -548,9 +545,9 @@ func TestEventsAddUp(t *testing.T) {
 				}
 				return sum == 0
 			}
-			eventually(t, "all is finished", wantEmptyBut)
+			await.True(t, "all is finished", wantEmptyBut)
 			for _, c := range workers {
-				must(t, closeIn(c, patience))
+				must.Do(t, closeIn(c, await.Patience))
 			}
 			ends := map[message.What]int{}
 			for _, l := range ledgers {
@@ -589,7 +586,7 @@ func TestObserverThatPanics(t *testing.T) {
 	contents := numbered("m", 50)
 	newSender(t, rdb, topic).send(t, contents...)
 	l.await("all are done", func() bool { return l.ends[message.Done] == len(contents) })
-	must(t, closeIn(c, patience))
+	must.Do(t, closeIn(c, await.Patience))
 	if logs.FilterMessageSnippet("observer panicked").Len() == 0 {
 		t.Error("the log says nothing")
 	}
@@ -609,10 +606,10 @@ func TestObserverThatEndsItsGoroutine(t *testing.T) {
 		s.send(t, content)
 		l.await(content+" is done", func() bool { return l.ends[message.Done] == i+1 })
 	}
-	must(t, c.Alive())
-	must(t, closeIn(c, patience))
+	must.Do(t, c.Alive())
+	must.Do(t, closeIn(c, await.Patience))
 	l.closed()
-	eventually(t, "the log says it", func() bool { return logs.FilterMessageSnippet("observer ended its goroutine").Len() > 0 })
+	await.True(t, "the log says it", func() bool { return logs.FilterMessageSnippet("observer ended its goroutine").Len() > 0 })
 }
 
 // Scores are what a delivery has as its priority or its time.
@@ -623,7 +620,7 @@ func TestEventsHaveDueTimes(t *testing.T) {
 		l := newLedger(t)
 		c := work(t, rdb, Config{Observers: []message.Observer{l}}, topic, func(context.Context, *Delivery) error { return nil }, ListenOptions{Due: due})
 		r, err := newSender(t, rdb, topic).Send(ctx, topic, soon(topic, "m", ""))
-		must(t, err)
+		must.Do(t, err)
 		l.await("it is done", func() bool { return l.ends[message.Done] == 1 })
 		want := int64(0)
 		if due {
@@ -634,7 +631,7 @@ func TestEventsHaveDueTimes(t *testing.T) {
 				t.Errorf("score %d, want %d: %+v", x.Score, want, x)
 			}
 		}
-		must(t, closeIn(c, patience))
+		must.Do(t, closeIn(c, await.Patience))
 	}
 }
 
@@ -670,7 +667,7 @@ func TestOutcomeOf(t *testing.T) {
 
 // Observers cost no memory for each message. (Not in parallel: all allocations are counted.)
 func TestObserversCostNoMemoryForEachMessage(t *testing.T) {
-	const messages = 20_000
+	const messages = 10_000
 	rdb := shared(t)
 	each := map[bool]float64{}
 	for _, observed := range []bool{false, true} {
@@ -696,8 +693,8 @@ func TestObserversCostNoMemoryForEachMessage(t *testing.T) {
 			}
 			return nil
 		})
-		waitFor(t, "all are handled", all)
-		must(t, closeIn(c, patience))
+		await.Signal(t, "all are handled", all)
+		must.Do(t, closeIn(c, await.Patience))
 		runtime.ReadMemStats(&after)
 		each[observed] = float64(after.Mallocs-before.Mallocs) / messages
 		if observed && seen < 2*messages {

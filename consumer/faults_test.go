@@ -10,6 +10,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -17,7 +20,7 @@ import (
 // patient sends until Redis has answered for certain.
 func (s sender) patient(t testing.TB, contents ...string) {
 	t.Helper()
-	eventually(t, "messages are sent", func() bool {
+	await.True(t, "messages are sent", func() bool {
 		ms := make([]message.Message, len(contents))
 		for i, c := range contents {
 			ms[i] = soon(s.topic, c, "")
@@ -35,7 +38,7 @@ func TestRedisRestartsWithItsData(t *testing.T) {
 	rdb, topic := server.Client(t), topicOf(t, message.KindPriority, 16)
 	s, n := newSender(t, rdb, topic), newNotes()
 	work(t, rdb, Config{Lease: time.Second, Backoff: Schedule(time.Millisecond)}, topic, n.around(func(context.Context, *Delivery) error {
-		<-time.After(time.Millisecond) // so that the server dies in the middle
+		await.Pass(time.Millisecond) // so that the server dies in the middle
 		return nil
 	}))
 	var contents []string
@@ -72,7 +75,7 @@ func TestRedisRestartsEmpty(t *testing.T) {
 	rdb.FlushAll(ctx)
 	s.patient(t, numbered("flushed", 100)...)
 	n.awaitAll(t, numbered("flushed", 100))
-	must(t, closeIn(c, patience))
+	must.Do(t, closeIn(c, await.Patience))
 	wantEmpty(t, rdb, topic)
 }
 
@@ -87,7 +90,7 @@ func TestRedisStandsStill(t *testing.T) {
 			s, n := newSender(t, rdb, topic), newNotes()
 			for range 2 {
 				work(t, rdb, Config{Lease: time.Second, Backoff: Schedule(time.Millisecond)}, topic, n.around(func(context.Context, *Delivery) error {
-					<-time.After(time.Millisecond)
+					await.Pass(time.Millisecond)
 					return nil
 				}))
 			}
@@ -95,7 +98,7 @@ func TestRedisStandsStill(t *testing.T) {
 			s.send(t, contents...)
 			n.await(t, "some are handled", func() bool { return len(n.attempts) > 100 })
 			server.Pause()
-			<-time.After(still)
+			await.Pass(still)
 			server.Resume()
 			n.awaitAll(t, contents)
 			s.send(t, "last")
@@ -130,13 +133,13 @@ func TestLostReplies(t *testing.T) {
 				contents = append(contents, these...)
 				s.send(t, these...)
 				if slices.ContainsFunc(these, func(c string) bool { return slotOf(topic, c) == 0 }) {
-					waitFor(t, "a reply is lost", lost)
+					await.Signal(t, "a reply is lost", lost)
 				}
 				n.awaitAll(t, these)
 			}
 			n.wantOnce(t, contents)
 			proxy.LoseNextReply("evalsha") // of a turn that leaves
-			must(t, closeIn(c, patience))
+			must.Do(t, closeIn(c, await.Patience))
 			wantEmpty(t, worker, topic)
 			if holder := worker.HGet(ctx, keysOf(topic, 0).Meta, "holder").Val(); holder != "" {
 				t.Errorf("slot 0 is still held by %s", holder)
@@ -153,9 +156,16 @@ func TestCutAgainAndAgain(t *testing.T) {
 	proxy := servertest.NewProxy(t, server.Addr())
 	rdb, topic := server.Client(t), topicOf(t, message.KindPriority, 8)
 	s, n := newSender(t, rdb, topic), newNotes()
-	for _, worker := range []redis.UniversalClient{proxy.Client(t), rdb} {
-		work(t, worker, Config{Lease: 5 * time.Second, Backoff: Schedule(time.Millisecond)}, topic, n.around(func(context.Context, *Delivery) error {
-			<-time.After(time.Millisecond)
+	through := make(chan struct{}) // the worker whose network is cut handles something
+	for i, worker := range []redis.UniversalClient{proxy.Client(t), rdb} {
+		work(t, worker, Config{Lease: 5 * time.Minute, Backoff: Schedule(time.Millisecond)}, topic, n.around(func(context.Context, *Delivery) error {
+			await.Pass(time.Millisecond)
+			if i == 0 {
+				select {
+				case through <- struct{}{}:
+				default:
+				}
+			}
 			return nil
 		}))
 	}
@@ -165,16 +175,17 @@ func TestCutAgainAndAgain(t *testing.T) {
 	cuts.Go(func() {
 		for {
 			proxy.Cut()
-			<-time.After(20 * time.Millisecond)
+			await.Pass(20 * time.Millisecond)
 			proxy.Mend()
 			select {
 			case <-stop:
 				return
-			case <-time.After(30 * time.Millisecond):
+			case <-through: // however long that takes a busy machine
+				await.Pass(20 * time.Millisecond)
 			}
 		}
 	})
-	for round := range 10 {
+	for round := range night.Times(5, 10) {
 		these := numbered(fmt.Sprint(round), 100)
 		contents = append(contents, these...)
 		s.send(t, these...)

@@ -11,6 +11,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -26,33 +28,34 @@ func TestFewerHandlersWhereMoreHandleNoMore(t *testing.T) {
 	go func() { // as fast as the messages are handled, about
 		defer close(fed)
 		for i := 0; ; i++ {
-			contents := numbered("m", 4096)
+			contents := numbered("m", 2048)
 			s.send(t, contents...)
 			select {
 			case <-stop:
 				return
-			case <-time.After(time.Second):
+			default:
+				await.Pass(time.Second)
 			}
 		}
 	}()
 	behind := make(chan struct{}, capacity)
 	var running, most atomic.Int64
 	c := newConsumer(t, rdb, Config{Concurrency: 64})
-	must(t, c.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error {
+	must.Do(t, c.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error {
 		most.Store(max(most.Load(), running.Add(1)))
 		defer running.Add(-1)
 		behind <- struct{}{}
-		<-time.After(5 * time.Millisecond)
+		await.Pass(5 * time.Millisecond)
 		<-behind
 		return nil
 	}), ListenOptions{}))
-	must(t, c.Listen(untouched, newNotes().done(), ListenOptions{Concurrency: 8}))
+	must.Do(t, c.Listen(untouched, newNotes().done(), ListenOptions{Concurrency: 8}))
 	if got := c.Handlers(topic); got != 64 {
 		t.Errorf("%d handlers before it has started", got)
 	}
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	last, few := 0, time.Time{}
-	eventually(t, "it stays with few handlers", func() bool {
+	await.True(t, "it stays with few handlers", func() bool {
 		now := c.Handlers(topic)
 		if now != last {
 			t.Logf("%d handlers, %d run", now, running.Load())
@@ -88,16 +91,16 @@ func TestTimeoutsMakeHandlersFewer(t *testing.T) {
 		topic := topicOf(t, message.KindPriority, 32)
 		topics = append(topics, topic)
 		fill(t, newSender(t, rdb, topic), 2)
-		must(t, c.Listen(topic, ListenerFunc(func(ctx context.Context, _ *Delivery) error {
+		must.Do(t, c.Listen(topic, ListenerFunc(func(ctx context.Context, _ *Delivery) error {
 			<-ctx.Done()
 			return errors.Join(ctx.Err(), context.Cause(ctx))
 		}), ListenOptions{Flow: flow, NoBreaker: true}))
 	}
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	if got := c.Handlers(topics[0]); got > 20 {
 		t.Errorf("%d handlers, at most 20", got)
 	}
-	eventually(t, "there are fewer", func() bool { return c.Handlers(topics[0]) <= 14 })
+	await.True(t, "there are fewer", func() bool { return c.Handlers(topics[0]) <= 14 })
 	if few, fixed := c.Handlers(topics[0]), c.Handlers(topics[1]); few < 5 || fixed != 64 {
 		t.Errorf("%d handlers, at least 5; %d, which is fixed", few, fixed)
 	}
@@ -116,7 +119,7 @@ func TestPushbackMakesHandlersFewer(t *testing.T) {
 		}
 		return nil
 	}, ListenOptions{Flow: Flow{Max: 10}})
-	eventually(t, "there are fewer", func() bool { return c.Handlers(topic) == 7 })
+	await.True(t, "there are fewer", func() bool { return c.Handlers(topic) == 7 })
 }
 
 // While something else allows a topic fewer handlers than its flow does, what comes out shows only
@@ -133,7 +136,7 @@ func TestNothingIsLearnedWhereOthersAllowLess(t *testing.T) {
 					batches: &batches{schedule: s, log: zap.NewNop()},
 				}
 				for range 4 {
-					<-time.After(10 * time.Millisecond)
+					await.Pass(10 * time.Millisecond)
 					c.learn(b, 10*time.Millisecond, 10*time.Millisecond)
 				}
 				s.Allow(x, by, 64)
@@ -150,7 +153,7 @@ func TestNothingIsLearnedWhereOthersAllowLess(t *testing.T) {
 			if got := end(pushed); got != 44 {
 				t.Errorf("limiter %d: a push-back leaves %d handlers", by, got)
 			}
-			<-time.After(time.Minute)
+			await.Pass(time.Minute)
 			if got := end(timedOut); got != 30 {
 				t.Errorf("without limiter %d: time-outs leave %d handlers", by, got)
 			}
@@ -164,11 +167,11 @@ func TestHandlersWhileAllFail(t *testing.T) {
 	t.Parallel()
 	rdb, topic := shared(t), topicOf(t, message.KindPriority, 16)
 	c := newConsumer(t, rdb, Config{Concurrency: 8})
-	must(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
+	must.Do(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
 	if all := c.AllHandlers(); all == nil || len(all) != 0 {
 		t.Errorf("%v before the start", all)
 	}
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	x := c.crew.topics[0]
 	for _, step := range []struct {
 		change func()
@@ -184,7 +187,7 @@ func TestHandlersWhileAllFail(t *testing.T) {
 			t.Errorf("%d handlers, and %v: not %d", one, all, step.want)
 		}
 	}
-	must(t, c.Close(ctx))
+	must.Do(t, c.Close(ctx))
 	if all := c.AllHandlers(); all != nil {
 		t.Errorf("%v after the end", all)
 	}

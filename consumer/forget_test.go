@@ -12,6 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/definition"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -71,7 +73,7 @@ func (s snapshot) restore(t testing.TB, rdb *redis.Client) {
 		}
 		return nil
 	})
-	must(t, err)
+	must.Do(t, err)
 }
 
 // Redis forgets the turn that reported a failure. The worker holds nothing, but the
@@ -94,13 +96,13 @@ func TestRedisForgetsThatAMessageFailed(t *testing.T) {
 	}))
 	s := newSender(t, rdb, topic)
 	s.send(t, "m")
-	waitFor(t, "the message is in its handler", begun)
+	await.Signal(t, "the message is in its handler", begun)
 	inFlight := snapshotOf(t, rdb, topic)
 	close(fail)
-	eventually(t, "it has failed", func() bool { return rdb.ZCard(ctx, keysOf(topic, 0).Retry).Val() == 1 })
-	must(t, c.settle(ctx))
+	await.True(t, "it has failed", func() bool { return rdb.ZCard(ctx, keysOf(topic, 0).Retry).Val() == 1 })
+	must.Do(t, c.settle(ctx))
 	inFlight.restore(t, rdb)
-	must(t, c.settle(ctx)) // it looks at the slot
+	must.Do(t, c.settle(ctx)) // it looks at the slot
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if got := n.attempts["m"]; len(got) != 2 || got[1] != 1 {
@@ -116,7 +118,7 @@ func ways(t *testing.T, test func(t *testing.T, cfg Config)) {
 	})
 	t.Run("zookeeper", func(t *testing.T) {
 		t.Parallel()
-		test(t, Config{Slots: slots.ZooKeeper(sharedBy(t, servertest.SharedZooKeeper(t), 10*time.Second))})
+		test(t, Config{Slots: slots.ZooKeeper(sharedBy(t, servertest.SharedZooKeeper(t), lasting))})
 	})
 }
 
@@ -134,7 +136,7 @@ func oneForEachSlot(t *testing.T, s sender) (contents []string) {
 	for slot, basis := range basisOf(s.topic) {
 		content := fmt.Sprint("m-", slot)
 		_, err := s.Send(ctx, s.topic, soon(s.topic, content, basis))
-		must(t, err)
+		must.Do(t, err)
 		contents = append(contents, content)
 	}
 	return contents
@@ -153,15 +155,15 @@ func TestRedisForgetsThatSlotsMoved(t *testing.T) {
 				rdb, topic := server.Client(t), topicOf(t, kind, 8)
 				n, gate := newNotes(), make(chan struct{})
 				a := work(t, rdb, cfg, topic, gated(n, gate))
-				eventually(t, "it has all slots", func() bool { return owned(a) == 8 })
+				await.True(t, "it has all slots", func() bool { return owned(a) == 8 })
 				contents := oneForEachSlot(t, newSender(t, rdb, topic))
 				n.await(t, "all are in their handlers", func() bool { return n.running == 8 })
-				must(t, rdb.Save(ctx).Err())
+				must.Do(t, rdb.Save(ctx).Err())
 				close(gate)
 				n.awaitAll(t, contents)
 				wantEmpty(t, rdb, topic)
 				b := work(t, rdb, cfg, topic, n.done())
-				eventually(t, "both have half of them", func() bool { return owned(a) == 4 && owned(b) == 4 })
+				await.True(t, "both have half of them", func() bool { return owned(a) == 4 && owned(b) == 4 })
 				server.Kill()
 				server.Restart(t)
 				n.await(t, "all come again", func() bool { return n.total == 16 && n.running == 0 })
@@ -194,7 +196,7 @@ func TestLaggingReplicasTakeOver(t *testing.T) {
 		}
 		rdb, n, gate := client(), newNotes(), make(chan struct{})
 		a := work(t, client(), cfg, topic, gated(n, gate))
-		eventually(t, "it has all slots", func() bool { return owned(a) == 8 })
+		await.True(t, "it has all slots", func() bool { return owned(a) == 8 })
 		contents := oneForEachSlot(t, newSender(t, rdb, topic))
 		n.await(t, "all are in their handlers", func() bool { return n.running == 8 })
 		masters := cluster.Nodes()[:2]
@@ -206,7 +208,7 @@ func TestLaggingReplicasTakeOver(t *testing.T) {
 		n.awaitAll(t, contents)
 		wantEmpty(t, rdb, topic)
 		b := work(t, client(), cfg, topic, n.done())
-		eventually(t, "both have half of them", func() bool { return owned(a) == 4 && owned(b) == 4 })
+		await.True(t, "both have half of them", func() bool { return owned(a) == 4 && owned(b) == 4 })
 		for _, master := range masters {
 			master.Kill()
 		}
@@ -239,7 +241,7 @@ func TestSafetyLookFindsWhatIsInFlight(t *testing.T) {
 		cfg.SafetyLook = 50 * time.Millisecond
 		n, gate := newNotes(), make(chan struct{})
 		a := work(t, rdb, cfg, topic, gated(n, gate))
-		eventually(t, "it has all slots", func() bool { return owned(a) == 4 })
+		await.True(t, "it has all slots", func() bool { return owned(a) == 4 })
 		contents := oneForEachSlot(t, newSender(t, rdb, topic))
 		n.await(t, "all are in their handlers", func() bool { return n.running == 4 })
 		inFlight := snapshotOf(t, rdb, topic)
@@ -247,7 +249,7 @@ func TestSafetyLookFindsWhatIsInFlight(t *testing.T) {
 		n.awaitAll(t, contents)
 		wantEmpty(t, rdb, topic)
 		b := work(t, rdb, cfg, topic, n.done())
-		eventually(t, "both have half of them", func() bool { return owned(a) == 2 && owned(b) == 2 })
+		await.True(t, "both have half of them", func() bool { return owned(a) == 2 && owned(b) == 2 })
 		inFlight.restore(t, rdb)
 		n.await(t, "all come again", func() bool { return n.total == 8 && n.running == 0 })
 		wantEmpty(t, rdb, topic)
@@ -271,22 +273,22 @@ func TestHolderIsAskedWhileItCloses(t *testing.T) {
 		}))
 		open := sync.OnceFunc(func() { close(long) })
 		t.Cleanup(open)
-		eventually(t, "it has all slots", func() bool { return owned(a) == 2 })
+		await.True(t, "it has all slots", func() bool { return owned(a) == 2 })
 		oneForEachSlot(t, newSender(t, rdb, topic))
 		n.await(t, "both are in their handlers", func() bool { return n.running == 2 })
 		inFlight := snapshotOf(t, rdb, topic)
 		close(short)
 		n.await(t, "one is done", func() bool { return n.running == 1 })
-		eventually(t, "it is reported", func() bool { return rdb.ZCard(ctx, keysOf(topic, 1).Prepare).Val() == 0 })
+		await.True(t, "it is reported", func() bool { return rdb.ZCard(ctx, keysOf(topic, 1).Prepare).Val() == 0 })
 		b := work(t, rdb, cfg, topic, n.done())
 		closed := make(chan error, 1)
-		go func() { closed <- closeIn(a, patience) }()
-		eventually(t, "the other one has all slots", func() bool { return owned(b) == 2 })
-		eventually(t, "one of them is left", func() bool { return rdb.HGet(ctx, keysOf(topic, 1).Meta, "holder").Val() != a.Worker() })
+		go func() { closed <- closeIn(a, await.Patience) }()
+		await.True(t, "the other one has all slots", func() bool { return owned(b) == 2 })
+		await.True(t, "one of them is left", func() bool { return rdb.HGet(ctx, keysOf(topic, 1).Meta, "holder").Val() != a.Worker() })
 		inFlight.only(topic, 1).restore(t, rdb)
 		n.await(t, "it comes again", func() bool { return len(n.attempts["m-1"]) == 2 && n.running == 1 })
 		open()
-		must(t, <-closed)
+		must.Do(t, <-closed)
 		wantEmpty(t, rdb, topic)
 		n.mu.Lock()
 		defer n.mu.Unlock()
@@ -320,7 +322,7 @@ func TestLeaseIsTrustedForLessLongThanItIs(t *testing.T) {
 		})
 		close(started)
 		newSender(t, rdb, topic).send(t, "m")
-		waitFor(t, "the message is handled", checked)
+		await.Signal(t, "the message is handled", checked)
 	}
 }
 
@@ -334,13 +336,13 @@ func TestLookWhileRedisLoads(t *testing.T) {
 	newSender(t, rdb, topic).send(t, "first")
 	n.awaitAll(t, []string{"first"})
 	pipe := rdb.Pipeline()
-	for i := range 800 {
+	for i := range 400 {
 		pipe.Set(ctx, fmt.Sprint("filler", i), make([]byte, 2048), 0)
 	}
 	pipe.ZAdd(ctx, keysOf(topic, 1).Store, redis.Z{Score: 500, Member: "sent without a wake-up"})
 	_, err := pipe.Exec(ctx)
-	must(t, err)
-	must(t, rdb.Save(ctx).Err())
+	must.Do(t, err)
+	must.Do(t, rdb.Save(ctx).Err())
 	server.Restart(t)
 	n.awaitAll(t, []string{"sent without a wake-up"})
 }

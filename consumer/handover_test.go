@@ -15,6 +15,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -35,21 +37,21 @@ func TestNewIDDuringAFirstTurn(t *testing.T) {
 	open := func() { once.Do(func() { close(release) }) }
 	t.Cleanup(open)
 	c := newConsumer(t, proxy.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Minute }),
-		Config{Slots: slots.ZooKeeper(sharedBy(t, zks, 3*time.Second)), Backoff: Schedule(time.Millisecond)})
-	must(t, c.Listen(topic, n.around(func(_ context.Context, d *Delivery) error {
+		Config{Slots: slots.ZooKeeper(sharedBy(t, zks, lasting)), Backoff: Schedule(time.Millisecond)})
+	must.Do(t, c.Listen(topic, n.around(func(_ context.Context, d *Delivery) error {
 		if d.Attempt == 1 {
 			<-release
 		}
 		return nil
 	}), ListenOptions{Timeout: 100 * time.Millisecond, MaxHandlerTime: time.Second}))
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	first := c.crew.fleet.Present()
 	_, err := newSender(t, rdb, topic).Send(ctx, topic, message.Priority{Content: "hangs", SlotBasis: basisOf(topic)[0], Priority: 100})
-	must(t, err)
+	must.Do(t, err)
 	n.await(t, "it hangs", func() bool { return n.running == 1 })
 	proxy.Freeze()
 	c.crew.schedule.Wake(c.topics[0].scheduled, 1, 0)
-	eventually(t, "the id is given up", func() bool { return setAside(c) == 2 })
+	await.True(t, "the id is given up", func() bool { return setAside(c) == 2 })
 	proxy.Thaw()
 	n.await(t, "the message is delivered again", func() bool { return len(n.attempts["hangs"]) == 2 })
 	if why := context.Cause(first.Handlers); errors.Is(why, ErrLeaseLost) {
@@ -58,7 +60,7 @@ func TestNewIDDuringAFirstTurn(t *testing.T) {
 	open()
 	n.await(t, "all handlers return", func() bool { return n.running == 0 })
 	wantEmpty(t, rdb, topic)
-	eventually(t, "nothing is left of the old term", func() bool { return setAside(c) == 0 })
+	await.True(t, "nothing is left of the old term", func() bool { return setAside(c) == 0 })
 }
 
 // A topic that is defined differently now is not worked at. The worker's other topics go
@@ -68,25 +70,25 @@ func TestNewIDBesideAConflict(t *testing.T) {
 	rdb, zks := shared(t), servertest.SharedZooKeeper(t)
 	good, bad := topicOf(t, message.KindPriority, 2), topicOf(t, message.KindPriority, 2)
 	n := newNotes()
-	how := sharedBy(t, zks, 3*time.Second)
+	how := sharedBy(t, zks, lasting)
 	c := newConsumer(t, rdb, Config{Slots: slots.ZooKeeper(how)})
 	for _, topic := range []message.Topic{good, bad} {
-		must(t, c.Listen(topic, n.done(), ListenOptions{}))
+		must.Do(t, c.Listen(topic, n.done(), ListenOptions{}))
 	}
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	first := c.Worker()
 	node := how.Root + "/topics/" + bad.Name
 	conn := zks.Client(t, 3*time.Second)
 	agreed, _, err := conn.Get(node)
-	must(t, err)
+	must.Do(t, err)
 	_, err = conn.Set(node, []byte(strings.Replace(string(agreed), `"slots":2`, `"slots":4`, 1)), -1)
-	must(t, err)
+	must.Do(t, err)
 	expire(t, zks, c)
-	eventually(t, "the worker has another id", func() bool { return c.Worker() != first })
+	await.True(t, "the worker has another id", func() bool { return c.Worker() != first })
 	newSender(t, rdb, good).send(t, "good")
 	n.awaitAll(t, []string{"good"})
 	newSender(t, rdb, bad).send(t, "bad")
-	eventually(t, "it has all slots of one topic", func() bool { return owned(c) == 2 })
+	await.True(t, "it has all slots of one topic", func() bool { return owned(c) == 2 })
 	n.mu.Lock()
 	if n.attempts["bad"] != nil {
 		t.Error("a topic whose definition differs is worked at")
@@ -94,10 +96,10 @@ func TestNewIDBesideAConflict(t *testing.T) {
 	n.mu.Unlock()
 
 	_, err = conn.Set(node, agreed, -1)
-	must(t, err)
+	must.Do(t, err)
 	second := c.Worker()
 	expire(t, zks, c)
-	eventually(t, "the worker has another id", func() bool { return c.Worker() != second })
+	await.True(t, "the worker has another id", func() bool { return c.Worker() != second })
 	n.awaitAll(t, []string{"good", "bad"})
 }
 
@@ -105,17 +107,17 @@ func TestNewIDBesideAConflict(t *testing.T) {
 // nobody there, and would take all others for dead. It waits until it finds the old one.
 func TestNewIDInAnotherTree(t *testing.T) {
 	t.Parallel()
-	rdb, zks, other := shared(t), servertest.ZooKeeper(t), servertest.ZooKeeper(t)
+	rdb, zks, other := shared(t), servertest.SharedZooKeeper(t), servertest.ZooKeeper(t)
 	topic := topicOf(t, message.KindPriority, 2)
 	n := newNotes()
-	how := sharedBy(t, zks, 3*time.Second)
+	how := sharedBy(t, zks, 5*time.Second)
 	how.Root = "/" + topic.Name // a node that can be made at both
 	release := make(chan struct{})
 	var once sync.Once
 	open := func() { once.Do(func() { close(release) }) }
-	lasting := how
-	lasting.SessionTimeout = time.Minute // a's session must not end, however busy the machine is
-	a := work(t, rdb, Config{Slots: slots.ZooKeeper(lasting), Worker: "stays"}, topic, n.around(func(ctx context.Context, _ *Delivery) error {
+	stays := how
+	stays.SessionTimeout = lasting
+	a := work(t, rdb, Config{Slots: slots.ZooKeeper(stays), Worker: "stays"}, topic, n.around(func(ctx context.Context, _ *Delivery) error {
 		select {
 		case <-release:
 			return nil
@@ -133,13 +135,13 @@ func TestNewIDInAnotherTree(t *testing.T) {
 	core, logs := observer.New(zap.ErrorLevel)
 	b := work(t, rdb, Config{Slots: slots.ZooKeeper(how), Worker: "moves", Logger: zap.New(core)}, topic, n.done())
 	t.Cleanup(open)
-	eventually(t, "each has a slot", func() bool { return owned(a) == 1 && owned(b) == 1 })
+	await.True(t, "each has a slot", func() bool { return owned(a) == 1 && owned(b) == 1 })
 	contents := numbered("m", 8)
 	newSender(t, rdb, topic).send(t, contents...)
 	n.await(t, "one is handled, and takes its time", func() bool { return n.running == 1 && n.total > 1 })
 	moved.Store(true)
 	expire(t, zks, b)
-	eventually(t, "it finds another tree", func() bool {
+	await.True(t, "it finds another tree", func() bool {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		if n.overlaps > 0 {
@@ -153,7 +155,7 @@ func TestNewIDInAnotherTree(t *testing.T) {
 		return false
 	})
 	moved.Store(false)
-	eventually(t, "each has a slot again", func() bool { return owned(a) == 1 && owned(b) == 1 })
+	await.True(t, "each has a slot again", func() bool { return owned(a) == 1 && owned(b) == 1 })
 	open()
 	n.awaitAll(t, contents)
 	n.wantOnce(t, contents)
@@ -166,37 +168,36 @@ func TestCloseEndsTheSessionBeforeToo(t *testing.T) {
 	rdb, zks := shared(t), servertest.SharedZooKeeper(t)
 	topic := topicOf(t, message.KindPriority, 2)
 	n := newNotes()
-	how := sharedBy(t, zks, 30*time.Second)
+	how := sharedBy(t, zks, lasting)
 	c := newConsumer(t, rdb, Config{Slots: slots.ZooKeeper(how)})
 	hangs, takesLong := make(chan struct{}), make(chan struct{})
-	must(t, c.Listen(topic, n.around(func(_ context.Context, d *Delivery) error {
+	must.Do(t, c.Listen(topic, n.around(func(_ context.Context, d *Delivery) error {
 		if d.Content == "hangs" {
 			<-hangs
 		} else {
 			<-takesLong
 		}
 		return nil
-	}), ListenOptions{Timeout: 100 * time.Millisecond, MaxHandlerTime: 2 * time.Second}))
-	must(t, c.Start(ctx))
+	}), ListenOptions{Timeout: 100 * time.Millisecond, MaxHandlerTime: 6 * time.Second}))
+	must.Do(t, c.Start(ctx))
 	first := c.Worker()
 	s := newSender(t, rdb, topic)
 	send := func(content string, slot int) {
 		_, err := s.Send(ctx, topic, message.Priority{Content: content, SlotBasis: basisOf(topic)[slot], Priority: 100})
-		must(t, err)
+		must.Do(t, err)
 		n.await(t, content, func() bool { return n.attempts[content] != nil })
 	}
 	send("hangs", 0)
-	begun := time.Now()
-	eventually(t, "a second is over", func() bool { return time.Since(begun) > time.Second })
+	await.Pass(3 * time.Second) // so much later is the other one given up, too
 	send("takes long", 1)
-	eventually(t, "the worker has another id", func() bool { return c.Worker() != first })
+	await.True(t, "the worker has another id", func() bool { return c.Worker() != first })
 	closed := make(chan error, 1)
-	go func() { closed <- closeIn(c, patience) }()
-	waitFor(t, "it closes", c.crew.shift.Background.Done())
+	go func() { closed <- closeIn(c, await.Patience) }()
+	await.Signal(t, "it closes", c.crew.shift.Background.Done())
 	close(hangs)
-	eventually(t, "one slot is left", func() bool { return setAside(c) == 1 })
+	await.True(t, "one slot is left", func() bool { return setAside(c) == 1 })
 	close(takesLong)
-	must(t, <-closed)
+	must.Do(t, <-closed)
 	if left := zks.Nodes(t).Children(how.Root + "/workers"); len(left) > 0 {
 		t.Errorf("workers are left: %v", left)
 	}
@@ -214,29 +215,30 @@ func TestHangingHandlerWhileCoasting(t *testing.T) {
 	release := make(chan struct{})
 	c := newConsumer(t, rdb, Config{Slots: slots.ZooKeeper(how), Backoff: Schedule(time.Millisecond)})
 	t.Cleanup(sync.OnceFunc(func() { close(release) }))
-	must(t, c.Listen(topic, n.around(func(_ context.Context, d *Delivery) error {
+	must.Do(t, c.Listen(topic, n.around(func(_ context.Context, d *Delivery) error {
 		if d.Content == "hangs" && d.Attempt == 1 {
 			<-release
 		}
 		return nil
 	}), ListenOptions{Timeout: 100 * time.Millisecond, MaxHandlerTime: time.Second}))
-	must(t, c.Start(ctx))
-	eventually(t, "it has all slots", func() bool { return owned(c) == 2 })
+	must.Do(t, c.Start(ctx))
+	await.True(t, "it has all slots", func() bool { return owned(c) == 2 })
 	zks.Kill()
 	first, s := c.Worker(), newSender(t, rdb, topic)
 	send := func(content string, slot int) {
 		t.Helper()
 		_, err := s.Send(ctx, topic, message.Priority{Content: content, SlotBasis: basisOf(topic)[slot], Priority: 100})
-		must(t, err)
+		must.Do(t, err)
 		n.await(t, content+" is delivered", func() bool { return n.attempts[content] != nil })
 	}
 	send("hangs", 0)
-	eventually(t, "it is given up", func() bool {
+	await.True(t, "it is given up", func() bool {
 		return c.crew.schedule.Status(c.topics[0].scheduled)[0].Hung || setAside(c) > 0
 	})
 	begun := time.Now()
 	for i := 0; time.Since(begun) < 2*time.Second; i++ {
 		send(fmt.Sprint("in the outage ", i), 1)
+		await.Pass(20 * time.Millisecond)
 	}
 	if c.Worker() != first {
 		t.Error("it has another id")
@@ -255,7 +257,7 @@ func TestLostReplyOfALeave(t *testing.T) {
 	proxy, rdb := servertest.NewProxy(t, server.Addr()), server.Client(t)
 	topic := topicOf(t, message.KindPriority, 2)
 	n := newNotes()
-	how := sharedBy(t, zks, 3*time.Second)
+	how := sharedBy(t, zks, lasting)
 	how.OnOutage = slots.Coast
 	core, logs := observer.New(zap.InfoLevel)
 	begun, release := make(chan struct{}), make(chan struct{})
@@ -265,16 +267,16 @@ func TestLostReplyOfALeave(t *testing.T) {
 			<-release
 			return nil
 		}))
-	eventually(t, "it has all slots", func() bool { return owned(c) == 2 })
+	await.True(t, "it has all slots", func() bool { return owned(c) == 2 })
 	newSender(t, rdb, topic).send(t, "m")
-	waitFor(t, "the message is in its handler", begun)
+	await.Signal(t, "the message is in its handler", begun)
 	first, store := c.Worker(), keysOf(topic, slotOf(topic, "m")).Store
 	c.crew.schedule.Assign(c.topics[0].scheduled, c.crew.fleet.Present(), nil)
 	lost := proxy.LoseNextReply("evalsha", store)
 	close(release)
-	waitFor(t, "the reply is lost", lost)
-	must(t, c.settle(ctx))
-	must(t, closeIn(c, patience))
+	await.Signal(t, "the reply is lost", lost)
+	must.Do(t, c.settle(ctx))
+	must.Do(t, closeIn(c, await.Patience))
 	if c.Worker() != first {
 		t.Error("the worker has another id")
 	}
@@ -305,7 +307,7 @@ func TestTakenOverWhileItLives(t *testing.T) {
 			t.Parallel()
 			rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
 			n := newNotes()
-			how := sharedBy(t, servertest.SharedZooKeeper(t), 10*time.Second)
+			how := sharedBy(t, servertest.SharedZooKeeper(t), lasting)
 			how.OnOutage = outage
 			begun, release := make(chan struct{}, 2), make(chan struct{})
 			c := work(t, rdb, Config{Slots: slots.ZooKeeper(how)}, topic, n.around(func(context.Context, *Delivery) error {
@@ -314,17 +316,17 @@ func TestTakenOverWhileItLives(t *testing.T) {
 				return nil
 			}))
 			newSender(t, rdb, topic).send(t, "m")
-			waitFor(t, "the message is in its handler", begun)
+			await.Signal(t, "the message is in its handler", begun)
 			first := c.Worker()
 			other := luascripts.Turn{Keys: keysOf(topic, 0), Priority: true, Worker: "other", DeadHolder: first, Count: 1, TakeoverDelay: 300 * time.Millisecond}
 			scripts := luascripts.New(rdb)
 			turn := scripts.TurnCmd(ctx, &other)
 			scripts.Exec(ctx, turn)
 			close(release)
-			must(t, turn.Err())
+			must.Do(t, turn.Err())
 			n.await(t, "it comes again", func() bool { return n.total == 2 && n.running == 0 })
 			if outage == slots.Coast {
-				eventually(t, "another id", func() bool { return c.Worker() != first })
+				await.True(t, "another id", func() bool { return c.Worker() != first })
 			} else if c.Worker() != first {
 				t.Error("it has another id")
 			}
@@ -337,7 +339,7 @@ func TestTakenOverWhileItLives(t *testing.T) {
 func TestHungHandlersOfABatchLeaveTheirPlaces(t *testing.T) {
 	t.Parallel()
 	rdb, zks := shared(t), servertest.SharedZooKeeper(t)
-	for way, sharing := range map[string]slots.Sharing{"leases": nil, "ZooKeeper": slots.ZooKeeper(sharedBy(t, zks, 3*time.Second))} {
+	for way, sharing := range map[string]slots.Sharing{"leases": nil, "ZooKeeper": slots.ZooKeeper(sharedBy(t, zks, lasting))} {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			topic := topicOf(t, message.KindFixedTime, 1)
@@ -345,13 +347,13 @@ func TestHungHandlersOfABatchLeaveTheirPlaces(t *testing.T) {
 			release := make(chan struct{})
 			c := newConsumer(t, rdb, Config{Slots: sharing, Concurrency: 4, Lease: time.Second, Backoff: Schedule(time.Millisecond)})
 			t.Cleanup(sync.OnceFunc(func() { close(release) }))
-			must(t, c.Listen(topic, n.around(func(_ context.Context, d *Delivery) error {
+			must.Do(t, c.Listen(topic, n.around(func(_ context.Context, d *Delivery) error {
 				if d.Attempt == 1 {
 					<-release
 				}
 				return nil
 			}), ListenOptions{Parallel: true, Timeout: 100 * time.Millisecond, MaxHandlerTime: time.Second}))
-			must(t, c.Start(ctx))
+			must.Do(t, c.Start(ctx))
 			contents := numbered("m", 4)
 			at := time.Now().Add(300 * time.Millisecond)
 			var ms []message.Message
@@ -359,7 +361,7 @@ func TestHungHandlersOfABatchLeaveTheirPlaces(t *testing.T) {
 				ms = append(ms, message.FixedTime{Content: content, At: at})
 			}
 			_, err := newSender(t, rdb, topic).SendBatch(ctx, topic, ms)
-			must(t, err)
+			must.Do(t, err)
 			n.await(t, "all are delivered to others while the first ones hang", func() bool {
 				for _, content := range contents {
 					if len(n.attempts[content]) < 2 {
@@ -368,7 +370,7 @@ func TestHungHandlersOfABatchLeaveTheirPlaces(t *testing.T) {
 				}
 				return n.running == len(contents)
 			})
-			eventually(t, "all places are free", func() bool {
+			await.True(t, "all places are free", func() bool {
 				return places(c) == 0
 			})
 		})

@@ -12,6 +12,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
@@ -32,27 +34,27 @@ func TestHealthOfALife(t *testing.T) {
 	c := newConsumer(t, rdb, Config{})
 	wantHealth(t, c, "") // it listens to nothing
 	begun, goOn := make(chan struct{}), make(chan struct{})
-	must(t, c.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error {
+	must.Do(t, c.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error {
 		close(begun)
 		<-goOn
 		return nil
 	}), ListenOptions{}))
 	wantHealth(t, c, "has not started")
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	wantHealth(t, c, "")
 	newSender(t, rdb, topic).send(t, "m")
-	waitFor(t, "the handler runs", begun)
+	await.Signal(t, "the handler runs", begun)
 	wantHealth(t, c, "")
 	closed := make(chan error, 1)
 	go func() { closed <- c.Close(ctx) }()
-	eventually(t, "it closes", func() bool { return c.Health() != nil })
+	await.True(t, "it closes", func() bool { return c.Health() != nil })
 	wantHealth(t, c, "the worker closes")
 	close(goOn)
-	must(t, <-closed)
+	must.Do(t, <-closed)
 	if err := c.Health(); !errors.Is(err, message.ErrClosed) {
 		t.Errorf("after the end: %v", err)
 	}
-	must(t, c.Alive())
+	must.Do(t, c.Alive())
 }
 
 // While Redis hangs, a worker is not healthy, after a while, and stays alive, however long that
@@ -64,15 +66,15 @@ func TestHealthWithoutRedis(t *testing.T) {
 	n := newNotes()
 	c := newConsumer(t, rdb, Config{SafetyLook: 50 * time.Millisecond})
 	c.stuckAfter = 2 * time.Second // less than a request waits for its answer
-	must(t, c.Listen(topic, n.done(), ListenOptions{}))
-	must(t, c.Start(ctx))
+	must.Do(t, c.Listen(topic, n.done(), ListenOptions{}))
+	must.Do(t, c.Start(ctx))
 	s := newSender(t, rdb, topic)
 	s.send(t, numbered("before", 20)...)
 	n.awaitAll(t, numbered("before", 20))
 	wantHealth(t, c, "")
 	server.Pause()
 	c.crew.schedule.Wake(c.topics[0].scheduled, 0, 0) // a turn, which waits for its answer
-	eventually(t, "it is not healthy", func() bool {
+	await.True(t, "it is not healthy", func() bool {
 		if err := c.Alive(); err != nil {
 			t.Fatal(err)
 		}
@@ -80,10 +82,10 @@ func TestHealthWithoutRedis(t *testing.T) {
 	})
 	wantHealth(t, c, "no turn and no look")
 	server.Resume()
-	eventually(t, "it is healthy", func() bool { return c.Health() == nil })
+	await.True(t, "it is healthy", func() bool { return c.Health() == nil })
 	s.send(t, "after")
 	n.await(t, "it works", func() bool { return len(n.attempts["after"]) == 1 })
-	must(t, c.Alive())
+	must.Do(t, c.Alive())
 }
 
 // Slots that are all busy for long are not looked at, and the worker is healthy all the same.
@@ -97,11 +99,11 @@ func TestHealthWhileHandlersAreLong(t *testing.T) {
 		return nil
 	})
 	newSender(t, rdb, topic).send(t, "m")
-	waitFor(t, "the handler runs", begun)
+	await.Signal(t, "the handler runs", begun)
 	heard := func() time.Time { return time.Now().Add(-c.crew.shift.Quiet()) }
 	for range 20 {
 		before := heard()
-		eventually(t, "it goes on", func() bool { return heard().Sub(before) > time.Millisecond })
+		await.True(t, "it goes on", func() bool { return heard().Sub(before) > time.Millisecond })
 	}
 	wantHealth(t, c, "")
 	close(goOn)
@@ -111,12 +113,15 @@ func TestHealthWhileHandlersAreLong(t *testing.T) {
 func TestHealthWhileTurnsFail(t *testing.T) {
 	t.Parallel()
 	rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
-	must(t, rdb.Set(ctx, keysOf(topic, 0).Store, "no sorted set", 0).Err())
-	c := work(t, rdb, Config{SafetyLook: 20 * time.Millisecond}, topic, newNotes().done())
-	eventually(t, "it is not healthy", func() bool { return c.Health() != nil })
+	must.Do(t, rdb.Set(ctx, keysOf(topic, 0).Store, "no sorted set", 0).Err())
+	c := newConsumer(t, rdb, Config{SafetyLook: 20 * time.Millisecond})
+	c.stuckAfter = time.Second
+	must.Do(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
+	must.Do(t, c.Start(ctx))
+	await.True(t, "it is not healthy", func() bool { return c.Health() != nil })
 	wantHealth(t, c, "no turn and no look")
-	must(t, rdb.Del(ctx, keysOf(topic, 0).Store).Err())
-	eventually(t, "it is healthy", func() bool { return c.Health() == nil })
+	must.Do(t, rdb.Del(ctx, keysOf(topic, 0).Store).Err())
+	await.True(t, "it is healthy", func() bool { return c.Health() == nil })
 }
 
 // wedge is an observer that blocks what calls it.
@@ -162,13 +167,13 @@ func TestAlive(t *testing.T) {
 		c := newConsumer(t, rdb, Config{Observers: []message.Observer{w}})
 		t.Cleanup(func() { close(w.free) }) // before it is closed
 		c.stuckAfter = 100 * time.Millisecond
-		must(t, c.Alive())
-		must(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
-		must(t, c.Start(ctx))
-		must(t, c.Alive())
+		must.Do(t, c.Alive())
+		must.Do(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
+		must.Do(t, c.Start(ctx))
+		must.Do(t, c.Alive())
 		newSender(t, rdb, topic).send(t, "m")
-		waitFor(t, "the observer is called", w.reached)
-		eventually(t, "it is not alive", func() bool { return c.Alive() != nil })
+		await.Signal(t, "the observer is called", w.reached)
+		await.True(t, "it is not alive", func() bool { return c.Alive() != nil })
 		if err := c.Alive(); !strings.Contains(err.Error(), "stuck") {
 			t.Error(err)
 		}
@@ -178,10 +183,10 @@ func TestAlive(t *testing.T) {
 		rdb, topic := servertest.SharedRedis(t).Client(t), topicOf(t, message.KindPriority, 1)
 		rdb.AddHook(&leaver{store: keysOf(topic, 0).Store})
 		c := newConsumer(t, rdb, Config{})
-		must(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
-		must(t, c.Start(ctx))
+		must.Do(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
+		must.Do(t, c.Start(ctx))
 		newSender(t, shared(t), topic).send(t, "m")
-		eventually(t, "it is not alive", func() bool { return c.Alive() != nil })
+		await.True(t, "it is not alive", func() bool { return c.Alive() != nil })
 		if err := c.Alive(); !strings.Contains(err.Error(), "ended") {
 			t.Error(err)
 		}
@@ -196,17 +201,18 @@ func TestAlive(t *testing.T) {
 		c := newConsumer(t, rdb, Config{Logger: log, SafetyLook: 20 * time.Millisecond, Concurrency: 1})
 		t.Cleanup(func() { close(goOn) })
 		c.stuckAfter = 3 * time.Second
-		must(t, c.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error {
+		must.Do(t, c.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error {
 			begun <- struct{}{}
 			<-goOn
 			return nil
 		}), ListenOptions{Timeout: time.Millisecond}))
-		must(t, c.Start(ctx))
+		must.Do(t, c.Start(ctx))
 		close(logged.shut)
 		newSender(t, rdb, topic).send(t, numbered("m", 20)...)
-		waitFor(t, "the handler runs", begun)
-		for end := time.Now().Add(c.stuckAfter + time.Second); time.Now().Before(end); <-time.After(time.Millisecond) {
-			must(t, c.Alive())
+		await.Signal(t, "the handler runs", begun)
+		for end := time.Now().Add(c.stuckAfter + time.Second); time.Now().Before(end); {
+			must.Do(t, c.Alive())
+			await.Pass(20 * time.Millisecond)
 		}
 	})
 }
@@ -214,16 +220,14 @@ func TestAlive(t *testing.T) {
 // A worker that may begin no handler, since nothing is heard from ZooKeeper, is not healthy.
 func TestHealthWithoutZooKeeper(t *testing.T) {
 	t.Parallel()
-	zoo := servertest.ZooKeeper(t)
+	how, network := cutFrom(t, 4*time.Second)
 	rdb, topic := shared(t), topicOf(t, message.KindPriority, 2)
-	c := work(t, rdb, Config{Slots: slots.ZooKeeper(slots.ZooKeeperConfig{
-		Servers: zoo.Servers(), Root: "/" + topic.Name, SessionTimeout: 4 * time.Second,
-	})}, topic, newNotes().done())
-	wantHealth(t, c, "")
-	zoo.Pause()
-	eventually(t, "it is not healthy", func() bool { return c.Health() != nil })
+	c := work(t, rdb, Config{Slots: slots.ZooKeeper(how)}, topic, newNotes().done())
+	await.True(t, "it is healthy", func() bool { return c.Health() == nil })
+	network.Freeze()
+	await.True(t, "it is not healthy", func() bool { return c.Health() != nil })
 	wantHealth(t, c, "ZooKeeper")
-	must(t, c.Alive())
-	zoo.Resume()
-	eventually(t, "it is healthy", func() bool { return c.Health() == nil })
+	must.Do(t, c.Alive())
+	network.Thaw()
+	await.True(t, "it is healthy", func() bool { return c.Health() == nil })
 }

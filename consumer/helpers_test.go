@@ -12,6 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/definition"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -20,17 +22,6 @@ import (
 )
 
 var ctx = context.Background()
-
-// patience is far above what a busy machine needs. It only ends tests that
-// would hang.
-const patience = time.Minute
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // shared is a client of the server all tests of this package use.
 func shared(t testing.TB) *redis.Client { return servertest.SharedRedis(t).Client(t) }
@@ -56,9 +47,9 @@ func newConsumer(t testing.TB, rdb redis.UniversalClient, cfg Config) *Consumer 
 		cfg.SafetyLook = time.Hour // so that a lost wake-up does not go unnoticed
 	}
 	c, err := New(rdb, cfg)
-	must(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() {
-		if err := closeIn(c, patience); err != nil {
+		if err := closeIn(c, await.Patience); err != nil {
 			t.Error(err)
 		}
 	})
@@ -69,9 +60,14 @@ func newConsumer(t testing.TB, rdb redis.UniversalClient, cfg Config) *Consumer 
 func work(t testing.TB, rdb redis.UniversalClient, cfg Config, topic message.Topic, l ListenerFunc, o ...ListenOptions) *Consumer {
 	t.Helper()
 	c := newConsumer(t, rdb, cfg)
-	must(t, c.Listen(topic, l, append(o, ListenOptions{})[0]))
-	must(t, c.Start(ctx))
+	must.Do(t, c.Listen(topic, l, append(o, ListenOptions{})[0]))
+	must.Do(t, c.Start(ctx))
 	return c
+}
+
+// impatient is for clients whose server is to fall silent: they notice soon.
+func impatient(o *redis.Options) {
+	o.ReadTimeout, o.WriteTimeout = 300*time.Millisecond, 300*time.Millisecond
 }
 
 // sender sends to one topic.
@@ -83,7 +79,7 @@ type sender struct {
 func newSender(t testing.TB, rdb redis.UniversalClient, topic message.Topic) sender {
 	t.Helper()
 	p, err := producer.New(rdb, producer.Config{})
-	must(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() {
 		if err := p.Close(ctx); err != nil {
 			t.Error(err)
@@ -112,7 +108,7 @@ func (s sender) send(t testing.TB, contents ...string) {
 		ms[i] = soon(s.topic, c, "")
 	}
 	_, err := s.SendBatch(ctx, s.topic, ms)
-	must(t, err)
+	must.Do(t, err)
 }
 
 // sendAt sends messages of a fixed time.
@@ -123,7 +119,7 @@ func (s sender) sendAt(t testing.TB, at time.Time, contents ...string) {
 		ms[i] = message.FixedTime{Content: c, At: at}
 	}
 	_, err := s.SendBatch(ctx, s.topic, ms)
-	must(t, err)
+	must.Do(t, err)
 }
 
 func numbered(prefix string, n int) []string {
@@ -191,7 +187,7 @@ func (n *notes) done() ListenerFunc {
 // await returns when ok, which is called with n locked, is true.
 func (n *notes) await(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(await.Patience)
 	defer timer.Stop()
 	for {
 		n.mu.Lock()
@@ -203,7 +199,7 @@ func (n *notes) await(t testing.TB, what string, ok func() bool) {
 		select {
 		case <-changed:
 		case <-timer.C:
-			t.Fatalf("%s: not so after %v, and %d deliveries", what, patience, total)
+			t.Fatalf("%s: not so after %v, and %d deliveries", what, await.Patience, total)
 		}
 	}
 }
@@ -243,26 +239,6 @@ func (n *notes) wantOnce(t testing.TB, contents []string) {
 	}
 }
 
-// eventually polls what nobody signals.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !ok(); {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not so after %v", what, patience)
-		}
-		<-time.After(2 * time.Millisecond)
-	}
-}
-
-func waitFor(t testing.TB, what string, signal <-chan struct{}) {
-	t.Helper()
-	select {
-	case <-signal:
-	case <-time.After(patience):
-		t.Fatalf("%s: not so after %v", what, patience)
-	}
-}
-
 func keysOf(topic message.Topic, slot int) luascripts.SlotKeys {
 	return luascripts.KeysOf(topic.Name, slot)
 }
@@ -274,7 +250,7 @@ func takeTurn(t testing.TB, rdb redis.UniversalClient, x *luascripts.Turn) luasc
 	cmd := scripts.TurnCmd(ctx, x)
 	scripts.Exec(ctx, cmd)
 	answer, err := luascripts.TurnAnswer(x, cmd)
-	must(t, err)
+	must.Do(t, err)
 	return answer
 }
 
@@ -284,7 +260,7 @@ func enter(t testing.TB, rdb redis.UniversalClient, topic message.Topic, worker 
 	scripts := luascripts.New(rdb)
 	cmd := scripts.MembersCmd(ctx, topic.Name, worker, ttl, true)
 	scripts.Exec(ctx, cmd)
-	must(t, cmd.Err())
+	must.Do(t, cmd.Err())
 }
 
 // wantEmpty returns when nothing of the topic waits, is in flight or is dead.
@@ -294,7 +270,7 @@ func wantEmpty(t testing.TB, rdb redis.UniversalClient, topic message.Topic) {
 	for slot := range definition.Full(topic).Slots {
 		k := keysOf(topic, slot)
 		for _, key := range []string{k.Store, k.Prepare, k.Retry, k.Dead} {
-			eventually(t, key+" is empty", func() bool { return rdb.ZCard(ctx, key).Val() == 0 })
+			await.True(t, key+" is empty", func() bool { return rdb.ZCard(ctx, key).Val() == 0 })
 		}
 	}
 }
@@ -303,7 +279,7 @@ func wantEmpty(t testing.TB, rdb redis.UniversalClient, topic message.Topic) {
 func awaitDead(t testing.TB, rdb redis.UniversalClient, topic message.Topic, slot int, content string) luascripts.Failure {
 	t.Helper()
 	k := keysOf(topic, slot)
-	eventually(t, content+" is dead", func() bool { return rdb.ZScore(ctx, k.Dead, content).Err() == nil })
+	await.True(t, content+" is dead", func() bool { return rdb.ZScore(ctx, k.Dead, content).Err() == nil })
 	why, ok := luascripts.ParseFailure(rdb.HGet(ctx, k.Why, content).Val())
 	if !ok {
 		t.Errorf("no reason is kept why %s is dead", content)

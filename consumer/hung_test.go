@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -58,7 +60,7 @@ func TestTimeoutOfEachMessage(t *testing.T) {
 		if ctx.Err() != nil && time.Until(deadline) > 0 {
 			t.Errorf("%s begins with %v", d.Content, context.Cause(ctx))
 		}
-		waitFor(t, "the context is cancelled", ctx.Done())
+		await.Signal(t, "the context is cancelled", ctx.Done())
 		if !errors.Is(context.Cause(ctx), ErrTimeout) {
 			t.Errorf("%s: cause %v", d.Content, context.Cause(ctx))
 		}
@@ -71,7 +73,7 @@ func TestTimeoutOfEachMessage(t *testing.T) {
 		ms = append(ms, message.FixedTime{Content: c, At: at})
 	}
 	_, err := s.SendBatch(ctx, topic, ms)
-	must(t, err)
+	must.Do(t, err)
 	n.awaitAll(t, contents)
 	n.wantOnce(t, contents)
 }
@@ -94,7 +96,7 @@ func TestHandlerThatIgnoresItsContext(t *testing.T) {
 			var mu sync.Mutex
 			fences := map[string][]int64{}
 			c := newConsumer(t, rdb, Config{Lease: time.Second, Backoff: Schedule(time.Millisecond), Concurrency: 2})
-			must(t, c.Listen(topic, n.around(func(ctx context.Context, d *Delivery) error {
+			must.Do(t, c.Listen(topic, n.around(func(ctx context.Context, d *Delivery) error {
 				mu.Lock()
 				fences[d.Content] = append(fences[d.Content], d.Fence)
 				mu.Unlock()
@@ -103,7 +105,7 @@ func TestHandlerThatIgnoresItsContext(t *testing.T) {
 					<-release
 				}
 				return nil
-			}), ListenOptions{Timeout: 20 * time.Millisecond, MaxHandlerTime: 50 * time.Millisecond, Parallel: parallel}))
+			}), ListenOptions{Timeout: 50 * time.Millisecond, MaxHandlerTime: 300 * time.Millisecond, Parallel: parallel}))
 			contents := numbered("m", 6)
 			at := time.Now().Add(100 * time.Millisecond)
 			var ms []message.Message
@@ -111,9 +113,9 @@ func TestHandlerThatIgnoresItsContext(t *testing.T) {
 				ms = append(ms, message.FixedTime{Content: c, At: at})
 			}
 			_, err := s.SendBatch(ctx, topic, ms)
-			must(t, err)
-			must(t, c.Start(ctx))
-			waitFor(t, "a handler hangs", hung)
+			must.Do(t, err)
+			must.Do(t, c.Start(ctx))
+			await.Signal(t, "a handler hangs", hung)
 			later := append(contents, "later")
 			s.send(t, "later")
 			n.await(t, "the others are handled while it hangs", func() bool {
@@ -124,7 +126,7 @@ func TestHandlerThatIgnoresItsContext(t *testing.T) {
 				}
 				return len(n.attempts["m-0"]) == 2
 			})
-			eventually(t, "everything is done", func() bool { return rdb.ZCard(ctx, keysOf(topic, 0).Prepare).Val() == 0 })
+			await.True(t, "everything is done", func() bool { return rdb.ZCard(ctx, keysOf(topic, 0).Prepare).Val() == 0 })
 			n.mu.Lock()
 			before := n.total
 			n.mu.Unlock()
@@ -154,13 +156,13 @@ func TestCloseNamesHungHandlers(t *testing.T) {
 	defer close(release)
 	hung := make(chan *Delivery, 8)
 	c, err := New(rdb, Config{Lease: time.Second, Backoff: Schedule(time.Millisecond)})
-	must(t, err)
-	must(t, c.Listen(topic, ListenerFunc(func(ctx context.Context, d *Delivery) error {
+	must.Do(t, err)
+	must.Do(t, c.Listen(topic, ListenerFunc(func(ctx context.Context, d *Delivery) error {
 		hung <- &Delivery{Slot: d.Slot, Content: d.Content}
 		<-release
 		return nil
 	}), ListenOptions{}))
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	newSender(t, rdb, topic).send(t, "x")
 	d := <-hung
 	over, cancel := context.WithCancel(ctx)
@@ -193,7 +195,7 @@ func TestLeaseThatCannotBeRenewed(t *testing.T) {
 	rdb, topic := server.Client(t), topicOf(t, message.KindPriority, 1)
 	s := newSender(t, rdb, topic)
 	begun, lost := make(chan struct{}), make(chan error, 1)
-	first := work(t, proxy.Client(t), Config{Lease: time.Second, Backoff: Schedule(time.Millisecond)}, topic, func(ctx context.Context, d *Delivery) error {
+	first := work(t, proxy.Client(t, impatient), Config{Lease: 3 * time.Second, Backoff: Schedule(time.Millisecond)}, topic, func(ctx context.Context, d *Delivery) error {
 		if d.Attempt > 1 {
 			return nil
 		}
@@ -203,7 +205,7 @@ func TestLeaseThatCannotBeRenewed(t *testing.T) {
 		return ctx.Err()
 	})
 	s.send(t, "x")
-	waitFor(t, "it is handled", begun)
+	await.Signal(t, "it is handled", begun)
 	proxy.Freeze()
 	if cause := <-lost; !errors.Is(cause, ErrLeaseLost) {
 		t.Errorf("cause %v", cause)
@@ -212,7 +214,7 @@ func TestLeaseThatCannotBeRenewed(t *testing.T) {
 	work(t, rdb, Config{Lease: time.Second}, topic, n.done())
 	n.awaitAll(t, []string{"x"})
 	proxy.Thaw()
-	must(t, closeIn(first, patience))
+	must.Do(t, closeIn(first, await.Patience))
 	wantEmpty(t, rdb, topic)
 }
 
@@ -233,14 +235,14 @@ func TestLongHandlerKeepsItsLease(t *testing.T) {
 		return nil
 	}))
 	newSender(t, rdb, topic).send(t, "x")
-	waitFor(t, "it is handled", begun)
+	await.Signal(t, "it is handled", begun)
 	until := func() string { return rdb.HGet(ctx, keysOf(topic, 0).Meta, "until").Val() }
 	for range 4 { // each renewal, after a third of the lease, moves its end
 		last := until()
-		eventually(t, "the lease is renewed", func() bool { return until() != last })
+		await.True(t, "the lease is renewed", func() bool { return until() != last })
 	}
 	close(release)
 	n.awaitAll(t, []string{"x"})
-	eventually(t, "it is done", func() bool { return rdb.ZCard(ctx, keysOf(topic, 0).Prepare).Val() == 0 })
+	await.True(t, "it is done", func() bool { return rdb.ZCard(ctx, keysOf(topic, 0).Prepare).Val() == 0 })
 	n.wantOnce(t, []string{"x"})
 }

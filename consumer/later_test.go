@@ -12,6 +12,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -51,14 +53,14 @@ func TestLater(t *testing.T) {
 				core, logs := observer.New(zap.DebugLevel)
 				newSender(t, rdb, topic).send(t, "m")
 				c := work(t, rdb, Config{Logger: zap.New(core), MaxAttempts: 1}, topic, func(context.Context, *Delivery) error { return result }, ListenOptions{})
-				eventually(t, "it waits", func() bool { due, _ := waitsIn(rdb, topic, "m"); return !due.IsZero() })
+				await.True(t, "it waits", func() bool { due, _ := waitsIn(rdb, topic, "m"); return !due.IsZero() })
 				due, record := waitsIn(rdb, topic, "m")
 				if in := due.Sub(record.Last); in < time.Hour || in > time.Hour+time.Millisecond || record.Worker != c.Worker() || record.Reason == "" {
 					t.Errorf("%v, %s: in %v, %+v", kind, says, in, record)
 				}
 				line := func() []observer.LoggedEntry { return logs.FilterMessage("message is put back by its handler").All() }
-				eventually(t, "it is logged", func() bool { return len(line()) > 0 })
-				must(t, closeIn(c, patience))
+				await.True(t, "it is logged", func() bool { return len(line()) > 0 })
+				must.Do(t, closeIn(c, await.Patience))
 				if lines := line(); len(lines) != 1 || lines[0].Level != zap.DebugLevel {
 					t.Errorf("%v, %s: logged %+v", kind, says, logs.All())
 				}
@@ -84,11 +86,11 @@ func TestLaterAtItsLimits(t *testing.T) {
 				return Dead(fmt.Errorf("never: %w", Later(time.Hour)))
 			}, ListenOptions{})
 			for range 3 {
-				if attempt := next(t, came); attempt != 1 {
+				if attempt := await.Signal(t, "a delivery", came); attempt != 1 {
 					t.Errorf("%v, %v: attempt %d", kind, d, attempt)
 				}
 			}
-			eventually(t, "it is dead", func() bool { return rdb.ZCard(ctx, keysOf(topic, 0).Dead).Val() == 1 })
+			await.True(t, "it is dead", func() bool { return rdb.ZCard(ctx, keysOf(topic, 0).Dead).Val() == 1 })
 		}
 	}
 }
@@ -107,10 +109,10 @@ func TestLaterWhileClosing(t *testing.T) {
 			<-ctx.Done()
 			return fmt.Errorf("%w: %w", Later(time.Hour), context.Cause(ctx))
 		}, ListenOptions{})
-		next(t, begun)
+		await.Signal(t, "a beginning", begun)
 		over, cancel := context.WithCancel(ctx)
 		cancel()
-		must(t, c.Close(over))
+		must.Do(t, c.Close(over))
 		if due, record := waitsIn(rdb, topic, "m"); due.Sub(record.Last) < time.Hour {
 			t.Errorf("%v: due %v, %+v", kind, due, record)
 		}
@@ -152,7 +154,7 @@ func TestLaterWhileRepliesAreLost(t *testing.T) {
 				return Later(pause)
 			}, ListenOptions{})
 			all.Wait()
-			must(t, closeIn(c, patience))
+			must.Do(t, closeIn(c, await.Patience))
 			wantEmpty(t, worker, topic)
 		})
 	}
@@ -173,8 +175,8 @@ func TestLaterInABatch(t *testing.T) {
 			}
 			return nil
 		})
-		eventually(t, "it waits", func() bool { due, _ := waitsIn(rdb, topic, "b"); return !due.IsZero() })
-		eventually(t, "the others are done", func() bool { return left(rdb, topic) == 1 })
+		await.True(t, "it waits", func() bool { due, _ := waitsIn(rdb, topic, "b"); return !due.IsZero() })
+		await.True(t, "the others are done", func() bool { return left(rdb, topic) == 1 })
 	}
 }
 

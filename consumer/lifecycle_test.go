@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strconv"
@@ -18,7 +17,11 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/definition"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -31,8 +34,8 @@ func TestStartAndCloseInAnyOrder(t *testing.T) {
 	listener := ListenerFunc(func(context.Context, *Delivery) error { return nil })
 	create := func() *Consumer {
 		c, err := New(rdb, Config{})
-		must(t, err)
-		must(t, c.Listen(topic, listener, ListenOptions{}))
+		must.Do(t, err)
+		must.Do(t, c.Listen(topic, listener, ListenOptions{}))
 		return c
 	}
 	is := func(what string, err, want error) {
@@ -41,20 +44,20 @@ func TestStartAndCloseInAnyOrder(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", what, err, want)
 		}
 	}
-	for range 100 {
+	for range night.Times(20, 100) {
 		c := create() // close before start
-		must(t, c.Close(ctx))
-		must(t, c.Close(ctx))
+		must.Do(t, c.Close(ctx))
+		must.Do(t, c.Close(ctx))
 		is("start after close", c.Start(ctx), message.ErrClosed)
 		is("listen after close", c.Listen(topicOf(t, message.KindPriority, 4), listener, ListenOptions{}), ErrRunning)
 
 		c = create() // twice each, and at the same time
-		must(t, c.Start(ctx))
+		must.Do(t, c.Start(ctx))
 		is("start twice", c.Start(ctx), ErrRunning)
 		is("listen after start", c.Listen(topicOf(t, message.KindPriority, 4), listener, ListenOptions{}), ErrRunning)
 		var both sync.WaitGroup
 		for range 2 {
-			both.Go(func() { must(t, c.Close(ctx)) })
+			both.Go(func() { must.Do(t, c.Close(ctx)) })
 		}
 		both.Wait()
 		is("start after close", c.Start(ctx), message.ErrClosed)
@@ -65,9 +68,9 @@ func TestStartAndCloseInAnyOrder(t *testing.T) {
 				is("start beside close", err, message.ErrClosed)
 			}
 		})
-		both.Go(func() { must(t, c.Close(ctx)) })
+		both.Go(func() { must.Do(t, c.Close(ctx)) })
 		both.Wait()
-		must(t, c.Close(ctx))
+		must.Do(t, c.Close(ctx))
 	}
 	if n := rdb.ZCard(ctx, luascripts.WorkersKey(topic.Name)).Val(); n != 0 {
 		t.Errorf("%d workers are left in the list", n)
@@ -92,13 +95,13 @@ func TestWrongArguments(t *testing.T) {
 	says(c.Listen(topic, ListenerFunc(nil), ListenOptions{}), "listener is nil")
 	says(c.Listen(message.Topic{Name: "a{b}", Kind: message.KindPriority}, l, ListenOptions{}), "Name")
 	says(c.Listen(message.Topic{Name: "a"}, l, ListenOptions{}), "Kind")
-	must(t, c.Listen(topic, l, ListenOptions{}))
+	must.Do(t, c.Listen(topic, l, ListenOptions{}))
 	says(c.Listen(topic, l, ListenOptions{}), "has a listener already")
 	other := topic
 	other.Slots = 8
 	says(c.Listen(other, l, ListenOptions{}), "has a listener already")
 	says(c.Start(nil), "ctx is nil") //nolint:staticcheck // on purpose
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	says(c.Close(nil), "ctx is nil") //nolint:staticcheck // on purpose
 	for field, cfg := range map[string]Config{
 		"Config.Worker":         {Worker: "two words"},
@@ -149,10 +152,10 @@ func TestWrongArguments(t *testing.T) {
 	late := BatchOptions{Gather: time.Second, ListenOptions: ListenOptions{MaxLate: time.Second}}
 	wantInvalid(t, fresh.ListenBatch(timed, together, late), "BatchOptions.MaxLate")
 	late.MaxLate++ // more than Gather
-	must(t, fresh.ListenBatch(timed, together, late))
+	must.Do(t, fresh.ListenBatch(timed, together, late))
 	says(fresh.ListenBatch(topic, nil, BatchOptions{}), "listener is nil")
 	says(fresh.ListenBatch(topic, BatchFunc(nil), BatchOptions{}), "listener is nil")
-	must(t, fresh.ListenBatch(topic, together, BatchOptions{}))
+	must.Do(t, fresh.ListenBatch(topic, together, BatchOptions{}))
 	says(fresh.Listen(topic, l, ListenOptions{}), "has a listener already")
 	named := newConsumer(t, rdb, Config{Worker: "mail-7"})
 	if id := named.Worker(); !strings.HasPrefix(id, "mail-7-") || id == newConsumer(t, rdb, Config{Worker: "mail-7"}).Worker() {
@@ -175,7 +178,7 @@ func TestStartWithoutRedis(t *testing.T) {
 	rdb := server.Client(t, func(o *redis.Options) { o.DialerRetries, o.MaxRetries = 1, -1 })
 	topic, n := topicOf(t, message.KindPriority, 4), newNotes()
 	c := newConsumer(t, rdb, Config{})
-	must(t, c.Listen(topic, n.done(), ListenOptions{}))
+	must.Do(t, c.Listen(topic, n.done(), ListenOptions{}))
 	server.Kill()
 	for range 3 {
 		if err := c.Start(ctx); err == nil || !strings.Contains(err.Error(), topic.Name) || errors.Is(err, ErrRunning) {
@@ -183,7 +186,7 @@ func TestStartWithoutRedis(t *testing.T) {
 		}
 	}
 	server.Restart(t)
-	eventually(t, "it starts", func() bool { return c.Start(ctx) == nil })
+	await.True(t, "it starts", func() bool { return c.Start(ctx) == nil })
 	newSender(t, server.Client(t), topic).send(t, "x")
 	n.awaitAll(t, []string{"x"})
 }
@@ -200,16 +203,16 @@ func TestConflictingDefinitions(t *testing.T) {
 		"Literal": {Name: topic.Name, Kind: message.KindPriority, Slots: 4, Literal: true},
 	} {
 		c := newConsumer(t, rdb, Config{})
-		must(t, c.Listen(other, newNotes().done(), ListenOptions{}))
+		must.Do(t, c.Listen(other, newNotes().done(), ListenOptions{}))
 		if err := c.Start(ctx); !errors.Is(err, message.ErrTopicConflict) || !strings.Contains(err.Error(), field) {
 			t.Errorf("start: %v, want a conflict about %s", err, field)
 		}
 	}
 	zoo := topicOf(t, message.KindPriority, 4)
 	_, err := definition.Agree(ctx, luascripts.New(rdb), zoo.Name, zoo, definition.Sharing{Way: definition.SharingZooKeeper})
-	must(t, err)
+	must.Do(t, err)
 	c := newConsumer(t, rdb, Config{})
-	must(t, c.Listen(zoo, newNotes().done(), ListenOptions{}))
+	must.Do(t, c.Listen(zoo, newNotes().done(), ListenOptions{}))
 	if err := c.Start(ctx); !errors.Is(err, message.ErrTopicConflict) || !strings.Contains(err.Error(), "sharing") {
 		t.Errorf("start: %v, want a conflict about sharing", err)
 	}
@@ -224,13 +227,13 @@ func TestSlotsLeftOpen(t *testing.T) {
 	open := topic
 	open.Slots = 0
 	n, c := newNotes(), newConsumer(t, rdb, Config{})
-	must(t, c.Listen(open, n.around(func(_ context.Context, d *Delivery) error {
+	must.Do(t, c.Listen(open, n.around(func(_ context.Context, d *Delivery) error {
 		if d.Topic.Slots != 8 || !strings.HasPrefix(d.Content, strconv.Itoa(d.Slot)+"/") {
 			t.Errorf("%s came from slot %d of %d", d.Content, d.Slot, d.Topic.Slots)
 		}
 		return nil
 	}), ListenOptions{}))
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	n.awaitAll(t, contents)
 	if way := rdb.HGet(ctx, luascripts.DefinitionKey(topic.Name), "sharing").Val(); way != definition.SharingRedis {
 		t.Errorf("sharing %q, want %q", way, definition.SharingRedis)
@@ -248,8 +251,8 @@ func TestCloseCancelsHandlers(t *testing.T) {
 			contents := fill(t, newSender(t, rdb, topic), 5)
 			begun := make(chan string, len(contents))
 			c, err := New(rdb, Config{SafetyLook: time.Hour})
-			must(t, err)
-			must(t, c.Listen(topic, ListenerFunc(func(ctx context.Context, d *Delivery) error {
+			must.Do(t, err)
+			must.Do(t, c.Listen(topic, ListenerFunc(func(ctx context.Context, d *Delivery) error {
 				begun <- d.Content
 				<-ctx.Done()
 				if !errors.Is(context.Cause(ctx), ErrClosing) {
@@ -260,11 +263,11 @@ func TestCloseCancelsHandlers(t *testing.T) {
 				}
 				return fmt.Errorf("work: %w", ctx.Err())
 			}), ListenOptions{Parallel: parallel}))
-			must(t, c.Start(ctx))
+			must.Do(t, c.Start(ctx))
 			started := map[string]bool{<-begun: true, <-begun: true}
 			over, cancel := context.WithCancel(ctx)
 			cancel()
-			must(t, c.Close(over))
+			must.Do(t, c.Close(over))
 			for len(begun) > 0 {
 				started[<-begun] = true
 			}
@@ -308,9 +311,9 @@ func TestCloseWaits(t *testing.T) {
 	n.await(t, "both are handled", func() bool { return n.running == 2 })
 	closed := make(chan error, 1)
 	go func() { closed <- c.Close(ctx) }()
-	eventually(t, "the worker has left the list", func() bool { return rdb.ZCard(ctx, luascripts.WorkersKey(topic.Name)).Val() == 0 })
+	await.True(t, "the worker has left the list", func() bool { return rdb.ZCard(ctx, luascripts.WorkersKey(topic.Name)).Val() == 0 })
 	close(release)
-	must(t, <-closed)
+	must.Do(t, <-closed)
 	n.wantOnce(t, contents)
 	wantEmpty(t, rdb, topic)
 }
@@ -321,12 +324,12 @@ func TestCloseWithoutRedis(t *testing.T) {
 	server := servertest.Redis(t)
 	topic := topicOf(t, message.KindPriority, 2)
 	c, err := New(server.Client(t, func(o *redis.Options) { o.DialerRetries, o.MaxRetries = 1, -1 }), Config{})
-	must(t, err)
-	must(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
-	must(t, c.Start(ctx))
-	must(t, c.settle(ctx))
+	must.Do(t, err)
+	must.Do(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
+	must.Do(t, c.Start(ctx))
+	must.Do(t, c.settle(ctx))
 	newSender(t, server.Client(t), topic).send(t, numbered("m", 10)...)
-	must(t, c.settle(ctx))
+	must.Do(t, c.settle(ctx))
 	server.Kill()
 	if err := closeIn(c, 100*time.Millisecond); err == nil || !strings.Contains(err.Error(), "Redis did not answer about") {
 		t.Errorf("close: %v", err)
@@ -336,9 +339,7 @@ func TestCloseWithoutRedis(t *testing.T) {
 // Everything works on one processor.
 func TestOneProcessor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	seed := uint64(time.Now().UnixNano())
-	t.Log("seed", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := sharetest.Rand(t)
 	rdb := shared(t)
 	all := newNotes()
 	c := newConsumer(t, rdb, Config{Concurrency: 6, Backoff: Schedule(time.Millisecond)})
@@ -346,7 +347,7 @@ func TestOneProcessor(t *testing.T) {
 	for i, kind := range append(kinds, message.KindPriority) {
 		topic := topicOf(t, kind, 4)
 		senders = append(senders, newSender(t, rdb, topic))
-		must(t, c.Listen(topic, ListenerFunc(func(ctx context.Context, d *Delivery) error {
+		must.Do(t, c.Listen(topic, ListenerFunc(func(ctx context.Context, d *Delivery) error {
 			all.begin(&Delivery{Content: d.Content, Attempt: d.Attempt, Slot: 10*i + d.Slot})
 			defer all.end(&Delivery{Slot: 10*i + d.Slot})
 			switch {
@@ -360,7 +361,7 @@ func TestOneProcessor(t *testing.T) {
 			return nil
 		}), ListenOptions{Parallel: i == 3}))
 	}
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	var contents []string
 	for round := range 40 {
 		i := random.IntN(len(senders))
@@ -377,7 +378,7 @@ func TestOneProcessor(t *testing.T) {
 		}
 		return all.running == 0
 	})
-	must(t, closeIn(c, patience))
+	must.Do(t, closeIn(c, await.Patience))
 	for _, s := range senders {
 		wantEmpty(t, rdb, s.topic)
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -14,6 +16,7 @@ import (
 // The master of the list of all topics hangs, and has nothing else of the topic.
 // The worker stays in the topic's list of members, which is on another one.
 func TestListOfTopicsKeepsNobodyFromBeingAMember(t *testing.T) {
+	t.Parallel()
 	cluster := servertest.Cluster(t, 2, 0)
 	rdb := cluster.Client(t, func(o *redis.ClusterOptions) { o.ReadTimeout = time.Hour }) // hangs with the server
 	hung := cluster.MasterOf(t, luascripts.TopicsKey)
@@ -24,15 +27,15 @@ func TestListOfTopicsKeepsNobodyFromBeingAMember(t *testing.T) {
 			topic.Name = ""
 		}
 	}
-	c := newConsumer(t, rdb, Config{Lease: 2 * time.Second})
+	c := newConsumer(t, rdb, Config{Lease: time.Second})
 	c.recheck = 100 * time.Millisecond
-	must(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
-	must(t, c.Start(ctx))
+	must.Do(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
+	must.Do(t, c.Start(ctx))
 	direct := cluster.MasterOf(t, luascripts.WorkersKey(topic.Name)).Client(t)
 	hung.Pause()
 	defer hung.Resume()
 	seen := map[float64]bool{}
-	eventually(t, "the worker goes on refreshing its entry", func() bool {
+	await.True(t, "the worker goes on refreshing its entry", func() bool {
 		seen[direct.ZScore(ctx, luascripts.WorkersKey(topic.Name), c.Worker()).Val()] = true
 		return len(seen) > 4
 	})

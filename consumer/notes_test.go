@@ -14,6 +14,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -38,7 +40,7 @@ func put(t testing.TB, rdb redis.UniversalClient, topic message.Topic, slot int,
 		}
 		return nil
 	})
-	must(t, err)
+	must.Do(t, err)
 }
 
 // ending is a note of one send, at which a time to live ends then.
@@ -100,7 +102,7 @@ func listenNoted(t testing.TB, rdb redis.UniversalClient, cfg Config, topic mess
 	t.Helper()
 	c := newConsumer(t, rdb, cfg)
 	if o.Parallel = how == "parallel"; how == "together" {
-		must(t, c.ListenBatch(topic, BatchFunc(func(ctx context.Context, b *Batch) error {
+		must.Do(t, c.ListenBatch(topic, BatchFunc(func(ctx context.Context, b *Batch) error {
 			for i, d := range b.Messages {
 				if err := l(ctx, d); err != nil {
 					b.Fail(i, err)
@@ -109,9 +111,9 @@ func listenNoted(t testing.TB, rdb redis.UniversalClient, cfg Config, topic mess
 			return nil
 		}), BatchOptions{ListenOptions: o}))
 	} else {
-		must(t, c.Listen(topic, l, o))
+		must.Do(t, c.Listen(topic, l, o))
 	}
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	return c
 }
 
@@ -121,7 +123,7 @@ var waysToHandle = []string{"one by one", "parallel", "together"}
 func awaitNotes(t testing.TB, rdb redis.UniversalClient, topic message.Topic, slot int, want ...string) {
 	t.Helper()
 	slices.Sort(want)
-	eventually(t, fmt.Sprintf("notes are left of %q", want), func() bool {
+	await.True(t, fmt.Sprintf("notes are left of %q", want), func() bool {
 		got := rdb.HKeys(ctx, luascripts.NoteKey(topic.Name, slot)).Val()
 		slices.Sort(got)
 		return slices.Equal(got, want)
@@ -273,8 +275,8 @@ func TestNotesThatRedisDoesNotTell(t *testing.T) {
 			awaitDead(t, rdb, topic, 0, "over")
 			continue
 		}
-		eventually(t, "it is asked", func() bool { return hook.read.Load() > 0 })
-		must(t, closeIn(c, patience))
+		await.True(t, "it is asked", func() bool { return hook.read.Load() > 0 })
+		must.Do(t, closeIn(c, await.Patience))
 		if rdb.ZCard(ctx, keysOf(topic, 0).Store).Val() != 2 || len(n.attempts) > 0 {
 			t.Error("it is not handed back")
 		}

@@ -13,6 +13,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -163,7 +166,8 @@ func TestEachSendIsToldWithItsCopy(t *testing.T) {
 }
 
 func testEachSendIsToldWithItsCopy(t *testing.T, topic message.Topic, how string) {
-	const senders, sends = 3, 100
+	const senders = 3
+	sends := night.Times(40, 100)
 	rdb, seed := shared(t), uint64(sharetest.Seed(t))
 	var contents []string
 	for sender := range senders {
@@ -179,7 +183,7 @@ func testEachSendIsToldWithItsCopy(t *testing.T, topic message.Topic, how string
 		send(x)
 	}
 	for slot := range topic.Slots {
-		eventually(t, "a worker dies", func() bool { return told.die(rdb, topic, slot) })
+		await.True(t, "a worker dies", func() bool { return told.die(rdb, topic, slot) })
 	}
 	hook := new(noteHook)
 	hook.failThat.Store(20) // so that notes are left over
@@ -219,7 +223,7 @@ func testEachSendIsToldWithItsCopy(t *testing.T, topic message.Topic, how string
 	for slot := range topic.Slots {
 		k := keysOf(topic, slot)
 		for _, key := range []string{k.Store, k.Prepare, k.Retry} {
-			eventually(t, key+" is empty", func() bool { return rdb.ZCard(ctx, key).Val() == 0 })
+			await.True(t, key+" is empty", func() bool { return rdb.ZCard(ctx, key).Val() == 0 })
 		}
 		awaitNotes(t, rdb, topic, slot)
 	}
@@ -237,11 +241,11 @@ func TestNotesWhileTheNetworkIsCut(t *testing.T) {
 	worker := proxy.Client(t, func(o *redis.Options) { o.MaxRetries = -1 })
 	n, told := newNotes(), new(told)
 	c := newConsumer(t, worker, Config{Lease: time.Second, SafetyLook: 50 * time.Millisecond})
-	must(t, c.Listen(topic, n.around(func(_ context.Context, d *Delivery) error {
+	must.Do(t, c.Listen(topic, n.around(func(_ context.Context, d *Delivery) error {
 		told.add(d)
 		return nil
 	}), ListenOptions{Expired: ExpiredDrop}))
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	var contents []string
 	for round := range 4 {
 		var ms []message.Message
@@ -252,8 +256,8 @@ func TestNotesWhileTheNetworkIsCut(t *testing.T) {
 		contents = append(contents, these...)
 		lost := proxy.LoseNextReply("hmget")
 		_, err := s.SendBatch(ctx, topic, ms)
-		must(t, err)
-		waitFor(t, "a reply is lost", lost)
+		must.Do(t, err)
+		await.Signal(t, "a reply is lost", lost)
 		n.awaitAll(t, contents)
 	}
 	wantEmpty(t, rdb, topic)

@@ -14,6 +14,9 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -79,8 +82,8 @@ func startOutage(t *testing.T, rdb redis.UniversalClient, n int, pause time.Dura
 		Backoff: Schedule(time.Second), // as many retries as there can be
 	})
 	r.worker.longestPause = pause
-	must(t, listen(r.worker, r.topic, r.around(func(context.Context, *Delivery) error { return r.write() })))
-	must(t, r.worker.Start(ctx))
+	must.Do(t, listen(r.worker, r.topic, r.around(func(context.Context, *Delivery) error { return r.write() })))
+	must.Do(t, r.worker.Start(ctx))
 	return r
 }
 
@@ -111,17 +114,17 @@ func TestOutageBehindTheHandlers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			rdb := shared(t)
-			const pause = 500 * time.Millisecond
-			r := startOutage(t, rdb, 10_000, pause, listen)
+			const pause = 300 * time.Millisecond
+			r := startOutage(t, rdb, night.Times(2_000, 10_000), pause, listen)
 			begun := time.Now()
-			eventually(t, "it is called an outage", func() bool { _, ok := r.line("every message of a topic fails"); return ok })
+			await.True(t, "it is called an outage", func() bool { _, ok := r.line("every message of a topic fails"); return ok })
 			workers := func() map[string]string { return rdb.HGetAll(ctx, luascripts.ProbingKey(r.topic.Name)).Val() }
-			eventually(t, "it is to be seen in Redis", func() bool { return workers()[r.worker.Worker()] != "" })
+			await.True(t, "it is to be seen in Redis", func() bool { return workers()[r.worker.Worker()] != "" })
 			if ttl := rdb.PTTL(ctx, luascripts.ProbingKey(r.topic.Name)).Val(); ttl <= 0 || ttl > 3*renewal {
 				t.Errorf("it is forgotten after %v", ttl)
 			}
 			before := dueTimes(rdb, r.topic)
-			<-time.After(10 * pause)
+			await.Pass(10 * pause)
 			moved := 0
 			for content, at := range dueTimes(rdb, r.topic) {
 				if before[content] != at {
@@ -145,15 +148,15 @@ func TestOutageBehindTheHandlers(t *testing.T) {
 			r.away.Store(false)
 			r.await(t, "all are handled", func() bool { return len(r.attempts) == len(r.contents) })
 			wantEmpty(t, rdb, r.topic)
-			eventually(t, "its end is logged", func() bool { _, ok := r.line("messages of a topic succeed again"); return ok })
-			eventually(t, "Redis forgets it", func() bool { return len(workers()) == 0 })
+			await.True(t, "its end is logged", func() bool { _, ok := r.line("messages of a topic succeed again"); return ok })
+			await.True(t, "Redis forgets it", func() bool { return len(workers()) == 0 })
 			if line, _ := r.line("every message"); line["topic"] != r.topic.Name || line["error"] != errAway.Error() || line["since"] == nil {
 				t.Errorf("logged %v", line)
 			}
 			if line, _ := r.line("messages of a topic succeed"); line["topic"] != r.topic.Name || line["probes"] == int64(0) || line["after"] == nil {
 				t.Errorf("logged %v", line)
 			}
-			must(t, closeIn(r.worker, patience))
+			must.Do(t, closeIn(r.worker, await.Patience))
 			for c, a := range r.attempts {
 				if len(a) > 10 {
 					t.Errorf("%s was tried %d times", c, len(a))
@@ -179,7 +182,7 @@ func TestPoisonBesideGoodMessages(t *testing.T) {
 			var mu sync.Mutex
 			done := map[string]bool{}
 			c, begun := newConsumer(t, rdb, Config{Logger: zap.New(core)}), time.Now()
-			must(t, c.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
+			must.Do(t, c.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
 				if d.Content[0] == 'b' {
 					return errors.New("poison")
 				}
@@ -188,12 +191,12 @@ func TestPoisonBesideGoodMessages(t *testing.T) {
 				done[d.Content] = true
 				return nil
 			}), ListenOptions{}))
-			must(t, c.Start(ctx))
-			eventually(t, "all good ones are handled", func() bool { mu.Lock(); defer mu.Unlock(); return len(done) == len(good) })
+			must.Do(t, c.Start(ctx))
+			await.True(t, "all good ones are handled", func() bool { mu.Lock(); defer mu.Unlock(); return len(done) == len(good) })
 			if lines := logs.FilterMessageSnippet("every message").All(); len(lines) > 0 && time.Since(begun) < outageAfter {
 				t.Errorf("%d slots: it is called an outage: %v", slots, lines)
 			}
-			must(t, closeIn(c, patience))
+			must.Do(t, closeIn(c, await.Patience))
 		}
 	}
 }
@@ -211,20 +214,20 @@ func TestWhatAnAlarmHandsBack(t *testing.T) {
 	before := dueTimes(rdb, topic)
 	observed := newLedger(t)
 	c := newConsumer(t, rdb, Config{Backoff: Schedule(time.Hour), Observers: []message.Observer{observed}})
-	must(t, c.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
+	must.Do(t, c.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
 		if !d.Due.IsZero() {
 			t.Errorf("the listener is shown that %s was due at %v", d.Content, d.Due)
 		}
 		return errAway
 	}), ListenOptions{}))
-	must(t, c.Start(ctx))
-	eventually(t, "only probes are begun", func() bool {
+	must.Do(t, c.Start(ctx))
+	await.True(t, "only probes are begun", func() bool {
 		g := c.topics[0].gate
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		return g.breaker.probing()
 	})
-	must(t, closeIn(c, patience))
+	must.Do(t, closeIn(c, await.Patience))
 	after := dueTimes(rdb, topic)
 	if len(after) == len(before) || len(after) < len(before)/2 {
 		t.Fatalf("%d of %d messages wait", len(after), len(before))
@@ -256,7 +259,7 @@ func TestProbesGoRoundTheSlots(t *testing.T) {
 	handled := make(chan string, 100)
 	c := newConsumer(t, rdb, Config{})
 	c.longestPause = 20 * time.Millisecond
-	must(t, c.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
+	must.Do(t, c.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
 		if away.Load() || d.Content == "poison" {
 			return errAway
 		}
@@ -264,8 +267,8 @@ func TestProbesGoRoundTheSlots(t *testing.T) {
 		return nil
 	}), ListenOptions{}))
 	s.send(t, numbered("first", probeAfter)...)
-	must(t, c.Start(ctx))
-	eventually(t, "only probes are begun", func() bool {
+	must.Do(t, c.Start(ctx))
+	await.True(t, "only probes are begun", func() bool {
 		g := c.topics[0].gate
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -276,7 +279,7 @@ func TestProbesGoRoundTheSlots(t *testing.T) {
 	}
 	s.send(t, "good")
 	away.Store(false)
-	for next(t, handled) != "good" {
+	for await.Signal(t, "a handled message", handled) != "good" {
 	}
 }
 
@@ -293,7 +296,7 @@ func TestProbesBesideLongHandlers(t *testing.T) {
 	handled := make(chan string, 1000)
 	c := newConsumer(t, rdb, Config{Timeout: time.Hour})
 	c.longestPause = 20 * time.Millisecond
-	must(t, c.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
+	must.Do(t, c.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
 		if slices.Contains(long, d.Content) {
 			begun <- 1
 			<-over
@@ -306,15 +309,15 @@ func TestProbesBesideLongHandlers(t *testing.T) {
 		return nil
 	}), ListenOptions{}))
 	s.send(t, long...)
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	for range long {
-		next(t, begun)
+		await.Signal(t, "a beginning", begun)
 	}
 	s.send(t, numbered("m", 200)...)
-	eventually(t, "probes are made", func() bool { return db.tries.Load() > probeAfter+10 })
+	await.True(t, "probes are made", func() bool { return db.tries.Load() > probeAfter+10 })
 	db.away.Store(false)
 	for range 100 {
-		next(t, handled)
+		await.Signal(t, "a handled message", handled)
 	}
 	close(over)
 }
@@ -334,16 +337,16 @@ func TestProbingEndsWithTheWorker(t *testing.T) {
 		}
 	})}})
 	c.longestPause = 100 * time.Millisecond
-	must(t, c.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error { return errAway }), ListenOptions{}))
-	must(t, c.Start(ctx))
-	if began := next(t, news); began.Items[0].Reason != "began" {
+	must.Do(t, c.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error { return errAway }), ListenOptions{}))
+	must.Do(t, c.Start(ctx))
+	if began := await.Signal(t, "news", news); began.Items[0].Reason != "began" {
 		t.Fatalf("%+v", began)
 	}
-	must(t, closeIn(c, patience))
+	must.Do(t, closeIn(c, await.Patience))
 	if len(news) != 1 {
 		t.Fatalf("%d events", len(news))
 	}
-	if ended := next(t, news); ended.Items[0].Reason != "ended" || ended.Topic.Name != topic.Name || ended.Worker != c.Worker() || ended.Slot != -1 || ended.At.IsZero() {
+	if ended := await.Signal(t, "news", news); ended.Items[0].Reason != "ended" || ended.Topic.Name != topic.Name || ended.Worker != c.Worker() || ended.Slot != -1 || ended.At.IsZero() {
 		t.Errorf("%+v", ended)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/script"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -26,7 +28,7 @@ func TestNoTopicStarves(t *testing.T) {
 	stop := make(chan struct{})
 	for range topics {
 		topic := topicOf(t, message.KindPriority, 4)
-		must(t, c.Listen(topic, n.around(func(ctx context.Context, d *Delivery) error {
+		must.Do(t, c.Listen(topic, n.around(func(ctx context.Context, d *Delivery) error {
 			n.mu.Lock()
 			served[d.Topic.Name]++
 			n.mu.Unlock()
@@ -39,7 +41,7 @@ func TestNoTopicStarves(t *testing.T) {
 		}), ListenOptions{}))
 		fill(t, newSender(t, rdb, topic), 1)
 	}
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	n.await(t, "every topic is served again and again", func() bool {
 		enough := 0
 		for _, times := range served {
@@ -73,14 +75,14 @@ func TestQuickTopicBesideSlowOnes(t *testing.T) {
 				s := newSender(t, rdb, topicOf(t, message.KindPriority, 16))
 				if i < c.slow {
 					slow = append(slow, s)
-					must(t, w.Listen(s.topic, blocked.around(func(context.Context, *Delivery) error { <-release; return nil }), ListenOptions{}))
+					must.Do(t, w.Listen(s.topic, blocked.around(func(context.Context, *Delivery) error { <-release; return nil }), ListenOptions{}))
 					fill(t, s, 1)
 				} else {
 					others = append(others, s)
-					must(t, w.Listen(s.topic, quick.done(), ListenOptions{}))
+					must.Do(t, w.Listen(s.topic, quick.done(), ListenOptions{}))
 				}
 			}
-			must(t, w.Start(ctx))
+			must.Do(t, w.Start(ctx))
 			want := min(16*len(slow), c.places-len(others)*max(1, c.places/c.topics/2))
 			blocked.await(t, "slow handlers have what is not kept for others", func() bool { return blocked.running == want })
 			var contents []string
@@ -105,27 +107,27 @@ func TestOutageKeepsTheLimit(t *testing.T) {
 	t.Parallel()
 	const places = 4
 	server := servertest.Redis(t)
-	rdb := server.Client(t, func(o *redis.Options) { o.ReadTimeout = 50 * time.Millisecond })
+	rdb := server.Client(t, func(o *redis.Options) { o.ReadTimeout = 200 * time.Millisecond })
 	n, total := newNotes(), 0
 	c := newConsumer(t, rdb, Config{Concurrency: places, Backoff: Schedule(time.Millisecond)})
 	for _, parallel := range []bool{false, false, true} {
 		topic := topicOf(t, message.KindPriority, 64)
 		fill(t, newSender(t, server.Client(t), topic), 2)
 		total += 128
-		must(t, c.Listen(topic, n.around(func(context.Context, *Delivery) error {
-			<-time.After(20 * time.Millisecond)
+		must.Do(t, c.Listen(topic, n.around(func(context.Context, *Delivery) error {
+			await.Pass(20 * time.Millisecond)
 			return nil
 		}), ListenOptions{Parallel: parallel}))
 	}
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	for i := range 2 {
 		n.await(t, "some are handled", func() bool { return n.total > (i+1)*total/8 })
 		server.Pause()
-		<-time.After(400 * time.Millisecond)
+		await.Pass(time.Second)
 		server.Resume()
 	}
 	n.await(t, "all are handled", func() bool { return n.total >= total && n.running == 0 })
-	must(t, c.settle(ctx))
+	must.Do(t, c.settle(ctx))
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.most > places {
@@ -190,10 +192,10 @@ func TestParallelReadsWhatItHandles(t *testing.T) {
 				}
 			}
 			_, err := s.SendBatch(ctx, topic, ms)
-			must(t, err)
+			must.Do(t, err)
 			rdb.AddHook(read)
 			work(t, rdb, Config{Concurrency: 64}, topic, n.around(func(context.Context, *Delivery) error {
-				<-time.After(c.takes)
+				await.Pass(c.takes)
 				return nil
 			}), ListenOptions{Parallel: true})
 			n.awaitAll(t, contents)

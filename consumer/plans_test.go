@@ -9,6 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -18,22 +20,18 @@ import (
 func planned(t *testing.T, rdb redis.UniversalClient, topic message.Topic, slot int, content string) {
 	t.Helper()
 	now, err := rdb.Time(ctx).Result()
-	must(t, err)
-	must(t, rdb.SAdd(ctx, luascripts.PlansKey(topic.Name), slot).Err())
+	must.Do(t, err)
+	must.Do(t, rdb.SAdd(ctx, luascripts.PlansKey(topic.Name), slot).Err())
 	_, _, err = luascripts.New(rdb).SetPlan(ctx, luascripts.KeysOf(topic.Name, slot).Plans(false), "p",
 		fmt.Sprintf(`{"content":%q,"period":100}`, content), now.UnixMilli(), now.UnixMilli()+100)
-	must(t, err)
+	must.Do(t, err)
 }
 
 // handledTimes returns when a listener was called so many times more.
 func handledTimes(t *testing.T, handled *atomic.Int64, more int64) {
 	t.Helper()
 	from := handled.Load()
-	for deadline := time.Now().Add(patience); handled.Load() < from+more; <-time.After(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d of %d", handled.Load()-from, more)
-		}
-	}
+	await.True(t, fmt.Sprint("it is called ", more, " times more"), func() bool { return handled.Load() >= from+more })
 }
 
 // A worker finds a plan that it has not heard of, at its safety look; it hears of one at once; and it
@@ -49,16 +47,16 @@ func TestPlansAreSent(t *testing.T) {
 	planned(t, rdb, topic, 2, "unheard")
 	handledTimes(t, &handled, 3)
 	lost := proxy.LoseNextReply("FIRE")
-	<-lost
+	await.Signal(t, "a reply is lost", lost)
 	handledTimes(t, &handled, 3)
 	b := work(t, server.Client(t), Config{Lease: time.Second}, topic, count) // its safety look is in an hour
-	must(t, closeIn(a, patience))
+	must.Do(t, closeIn(a, await.Patience))
 	handledTimes(t, &handled, 3)
-	must(t, rdb.Del(ctx, luascripts.KeysOf(topic.Name, 2).Plans(false).Plan).Err())
+	must.Do(t, rdb.Del(ctx, luascripts.KeysOf(topic.Name, 2).Plans(false).Plan).Err())
 	planned(t, rdb, topic, 3, "heard")
-	must(t, rdb.Publish(ctx, luascripts.WakeChannel(topic.Name), luascripts.AppendPlan(nil, 3)).Err())
+	must.Do(t, rdb.Publish(ctx, luascripts.WakeChannel(topic.Name), luascripts.AppendPlan(nil, 3)).Err())
 	handledTimes(t, &handled, 3)
-	must(t, closeIn(b, patience))
+	must.Do(t, closeIn(b, await.Patience))
 }
 
 // A worker that dies sends nothing any more. The next one that gets its slots sends what is late,
@@ -70,9 +68,9 @@ func TestPlansOfADeadWorker(t *testing.T) {
 	rdb, topic := server.Client(t), topicOf(t, message.KindFixedTime, 1)
 	var before, after atomic.Int64
 	dying := newConsumer(t, proxy.Client(t), Config{Lease: time.Second})
-	must(t, dying.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error { before.Add(1); return nil }), ListenOptions{}))
+	must.Do(t, dying.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error { before.Add(1); return nil }), ListenOptions{}))
 	planned(t, rdb, topic, 0, "x")
-	must(t, dying.Start(ctx)) // it gains the slot
+	must.Do(t, dying.Start(ctx)) // it gains the slot
 	handledTimes(t, &before, 2)
 	proxy.Cut()
 	work(t, rdb, Config{Lease: time.Second}, topic, ListenerFunc(func(context.Context, *Delivery) error { after.Add(1); return nil }))

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -39,13 +41,13 @@ func TestProbeLooksBehind(t *testing.T) {
 		rdb, topic := shared(t), topicOf(t, message.KindRangeMerge, 1)
 		s := newSender(t, rdb, topic)
 		s.send(t, numbered("bad", 100)...)
-		<-time.After(5 * time.Millisecond) // so they are due before the others
+		await.Pass(5 * time.Millisecond) // so they are due before the others
 		s.send(t, numbered("good", 100)...)
 		var bad atomic.Int32
 		flying := make(chan int64, 1)
 		c := newConsumer(t, rdb, Config{Backoff: Schedule(time.Hour)})
 		c.longestPause = firstPause
-		must(t, c.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
+		must.Do(t, c.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
 			if d.Content[0] == 'b' {
 				bad.Add(1)
 				return errors.New("poison")
@@ -56,13 +58,13 @@ func TestProbeLooksBehind(t *testing.T) {
 			}
 			return nil
 		}), ListenOptions{Rate: Rate{PerSecond: rate}}))
-		must(t, c.Start(ctx))
-		if n := next(t, flying); n != 1 {
+		must.Do(t, c.Start(ctx))
+		if n := await.Signal(t, "a good message", flying); n != 1 {
 			t.Errorf("rate %v: %d messages are in flight for one probe", rate, n)
 		}
 		if n := bad.Load(); n > 2*probeAfter {
 			t.Errorf("rate %v: %d bad ones were tried before a good one", rate, n)
 		}
-		must(t, closeIn(c, patience))
+		must.Do(t, closeIn(c, await.Patience))
 	}
 }

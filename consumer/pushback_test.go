@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -18,55 +20,58 @@ import (
 func TestPushback(t *testing.T) {
 	t.Parallel()
 	rdb := shared(t)
-	const rest = 150 * time.Millisecond
+	const rest = 100 * time.Millisecond
 	full := errors.New("full")
-	for _, kind := range kinds {
-		for says, result := range map[string]error{
-			"Pushback": Pushback(rest, full),
-			"no cause": Pushback(rest, nil),
-			"wrapped":  fmt.Errorf("the shop: %w", Pushback(rest, full)),
-			"joined":   errors.Join(full, Pushback(rest, full)),
-		} {
-			for name, listen := range map[string]wayToListen{"serial": oneAfterTheOther, "parallel": sideBySide, "together": together} {
-				topic := topicOf(t, kind, 4)
-				l, n := newLedger(t), newNotes()
-				contents := numbered("m", 40)
-				newSender(t, rdb, topic).send(t, contents...)
-				c := newConsumer(t, rdb, Config{Observers: []message.Observer{l}, MaxAttempts: 1})
-				pushed, last := map[string]int{}, map[string]time.Time{}
-				must(t, listen(c, topic, n.around(func(ctx context.Context, d *Delivery) error {
-					n.mu.Lock()
-					defer n.mu.Unlock()
-					if at := last[d.Content]; !at.IsZero() && time.Since(at) < rest {
-						t.Errorf("%v, %s, %s: %s begins after %v of rest", kind, says, name, d.Content, time.Since(at))
-					}
-					if d.Attempt != 1 || d.LastError != "" || !d.Last {
-						t.Errorf("%v, %s, %s: delivery %+v", kind, says, name, d)
-					}
-					if pushed[d.Content]++; pushed[d.Content] <= 2 && len(pushed) <= 4 {
-						last[d.Content] = time.Now()
-						if got := OutcomeOf(ctx, d, result); got != message.HandedBack {
-							t.Errorf("%s: %v", says, got)
+	for says, result := range map[string]error{
+		"Pushback": Pushback(rest, full),
+		"no cause": Pushback(rest, nil),
+		"wrapped":  fmt.Errorf("the shop: %w", Pushback(rest, full)),
+		"joined":   errors.Join(full, Pushback(rest, full)),
+	} {
+		for name, listen := range map[string]wayToListen{"serial": oneAfterTheOther, "parallel": sideBySide, "together": together} {
+			t.Run(says+" "+name, func(t *testing.T) {
+				t.Parallel()
+				for _, kind := range kinds {
+					topic := topicOf(t, kind, 4)
+					l, n := newLedger(t), newNotes()
+					contents := numbered("m", 40)
+					newSender(t, rdb, topic).send(t, contents...)
+					c := newConsumer(t, rdb, Config{Observers: []message.Observer{l}, MaxAttempts: 1})
+					pushed, last := map[string]int{}, map[string]time.Time{}
+					must.Do(t, listen(c, topic, n.around(func(ctx context.Context, d *Delivery) error {
+						n.mu.Lock()
+						defer n.mu.Unlock()
+						if at := last[d.Content]; !at.IsZero() && time.Since(at) < rest {
+							t.Errorf("%v, %s, %s: %s begins after %v of rest", kind, says, name, d.Content, time.Since(at))
 						}
-						return result
+						if d.Attempt != 1 || d.LastError != "" || !d.Last {
+							t.Errorf("%v, %s, %s: delivery %+v", kind, says, name, d)
+						}
+						if pushed[d.Content]++; pushed[d.Content] <= 2 && len(pushed) <= 4 {
+							last[d.Content] = time.Now()
+							if got := OutcomeOf(ctx, d, result); got != message.HandedBack {
+								t.Errorf("%s: %v", says, got)
+							}
+							return result
+						}
+						return nil
+					})))
+					must.Do(t, c.Start(ctx))
+					n.awaitAll(t, contents)
+					wantEmpty(t, rdb, topic)
+					must.Do(t, closeIn(c, await.Patience))
+					l.mu.Lock()
+					for _, x := range l.items {
+						if x.What == message.HandedBack && x.Reason != "" && (!errors.Is(x.Err, ErrPushedBack) || says != "no cause" && !errors.Is(x.Err, full) || !strings.Contains(result.Error(), x.Reason)) {
+							t.Errorf("%v, %s, %s: %+v", kind, says, name, x)
+						}
 					}
-					return nil
-				})))
-				must(t, c.Start(ctx))
-				n.awaitAll(t, contents)
-				wantEmpty(t, rdb, topic)
-				must(t, closeIn(c, patience))
-				l.mu.Lock()
-				for _, x := range l.items {
-					if x.What == message.HandedBack && x.Reason != "" && (!errors.Is(x.Err, ErrPushedBack) || says != "no cause" && !errors.Is(x.Err, full) || !strings.Contains(result.Error(), x.Reason)) {
-						t.Errorf("%v, %s, %s: %+v", kind, says, name, x)
+					if l.ends[message.Failed]+l.ends[message.Died] > 0 || l.ends[message.HandedBack] == 0 {
+						t.Errorf("%v, %s, %s: %v", kind, says, name, l.ends)
 					}
+					l.mu.Unlock()
 				}
-				if l.ends[message.Failed]+l.ends[message.Died] > 0 || l.ends[message.HandedBack] == 0 {
-					t.Errorf("%v, %s, %s: %v", kind, says, name, l.ends)
-				}
-				l.mu.Unlock()
-			}
+			})
 		}
 	}
 }
@@ -128,7 +133,7 @@ func TestRest(t *testing.T) {
 				if _, ok := g.begin(g.mood.Load()); ok || s.Allowed(g.places.topic) != 0 {
 					t.Errorf("something begins after %v", time.Since(begun))
 				}
-				<-time.After(time.Second)
+				await.Pass(time.Second)
 				synctest.Wait()
 			}
 			if permit, ok := g.begin(g.mood.Load()); !ok || permit != 0 || s.Allowed(g.places.topic) != 64 || g.mood.Load() != calm {
@@ -145,7 +150,7 @@ func TestProbeWaitsForAMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, s := probingGate()
 		defer g.close()
-		<-time.After(time.Hour)
+		await.Pass(time.Hour)
 		if synctest.Wait(); s.Allowed(g.places.topic) != 1 || !g.alarm.IsZero() {
 			t.Errorf("%d places, a timer until %v", s.Allowed(g.places.topic), g.alarm)
 		}
@@ -157,7 +162,7 @@ func TestProbesAreTakenAsSuch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, _ := probingGate()
 		defer g.close()
-		<-time.After(firstPause)
+		await.Pass(firstPause)
 		synctest.Wait()
 		for _, taken := range []mood{calm, counting, oneByOne, probeRetry, probeDrawn} {
 			if _, ok := g.begin(taken); ok {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -16,11 +17,11 @@ func TestQuestionsOfTwoHolders(t *testing.T) {
 	rdb := shared(t)
 	topic := topicOf(t, message.KindPriority, 1)
 	c := newConsumer(t, rdb, Config{})
-	must(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
+	must.Do(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
 	w := newCrew(c) // which joins, and does not run
-	must(t, w.fleet.Agree(ctx))
+	must.Do(t, w.fleet.Agree(ctx))
 	w.build(c)
-	must(t, w.fleet.Join(ctx, w.schedule, w.scheduled))
+	must.Do(t, w.fleet.Join(ctx, w.schedule, w.scheduled))
 	defer w.shift.End(nil)
 	defer w.fleet.Undo(ctx)
 	one := c.topics[0]
@@ -28,7 +29,7 @@ func TestQuestionsOfTwoHolders(t *testing.T) {
 	sub := rdb.Subscribe(ctx, luascripts.WakeChannel(one.Qualified))
 	t.Cleanup(func() { sub.Close() })
 	_, err := sub.Receive(ctx)
-	must(t, err)
+	must.Do(t, err)
 	busyWith := func(holder string, since time.Duration) {
 		t.Helper()
 		answer := luascripts.Answer{Code: luascripts.Busy, Holder: holder, Wait: time.Hour}
@@ -40,11 +41,11 @@ func TestQuestionsOfTwoHolders(t *testing.T) {
 	busyWith("first", askAfter)
 	busyWith("first", 10*askAfter) // asked just now
 	busyWith("second", askAfter)
-	must(t, rdb.Publish(ctx, luascripts.WakeChannel(one.Qualified), "end").Err())
+	must.Do(t, rdb.Publish(ctx, luascripts.WakeChannel(one.Qualified), "end").Err())
 	var asked []string
 	for {
 		note, err := sub.ReceiveMessage(ctx)
-		must(t, err)
+		must.Do(t, err)
 		if note.Payload == "end" {
 			break
 		}

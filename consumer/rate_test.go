@@ -12,6 +12,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/luascripts/byhand"
@@ -34,7 +36,7 @@ func TestRateRefuses(t *testing.T) {
 	}
 	batch := BatchFunc(func(context.Context, *Batch) error { return nil })
 	wantInvalid(t, c.ListenBatch(topic, batch, BatchOptions{ListenOptions: ListenOptions{Rate: Rate{PerSecond: -1}}}), "Rate.PerSecond")
-	must(t, c.Listen(topic, none, ListenOptions{Rate: Rate{PerSecond: 0.001}}))
+	must.Do(t, c.Listen(topic, none, ListenOptions{Rate: Rate{PerSecond: 0.001}}))
 }
 
 // metered counts the deliveries of a topic with a rate, and how many are too many.
@@ -91,8 +93,8 @@ func TestRate(t *testing.T) {
 			newSender(t, rdb, topic).send(t, contents...)
 			m := &metered{t: t, notes: newNotes(), rate: rate.PerSecond, free: 1, began: time.Now()}
 			c := newConsumer(t, rdb, Config{})
-			must(t, listen(c, topic, m))
-			must(t, c.Start(ctx))
+			must.Do(t, listen(c, topic, m))
+			must.Do(t, c.Start(ctx))
 			m.notes.awaitAll(t, contents)
 			if m.notes.total != messages {
 				t.Errorf("%d deliveries of %d messages", m.notes.total, messages)
@@ -109,7 +111,7 @@ func TestVerdictsDoNotWaitForTokens(t *testing.T) {
 	work(t, rdb, Config{}, topic, func(context.Context, *Delivery) error { return Dead(fmt.Errorf("no")) },
 		ListenOptions{Rate: Rate{PerSecond: 0.25}})
 	k := keysOf(topic, 0)
-	eventually(t, "the first is reported while the second waits", func() bool {
+	await.True(t, "the first is reported while the second waits", func() bool {
 		return rdb.ZCard(ctx, k.Dead).Val() == 1 && rdb.Exists(ctx, k.Prepare).Val() == 0 && rdb.ZCard(ctx, k.Store).Val() == 1
 	})
 }
@@ -130,7 +132,7 @@ func TestPolicyHoldsAtOnce(t *testing.T) {
 		return func() bool { return c.crew.schedule.Allowed(scheduled) == want }
 	}
 	setPolicy(t, rdb, topic, luascripts.Policy{Rate: 5, Concurrency: 3, Left: time.Hour})
-	eventually(t, "the worker hears of it", allowed(3))
+	await.True(t, "the worker hears of it", allowed(3))
 	contents := fill(t, newSender(t, rdb, topic), 1)
 	n.await(t, "some begin", func() bool { return n.running == 3 })
 	setPolicy(t, rdb, topic, luascripts.Policy{Concurrency: 5, Left: time.Hour})
@@ -140,9 +142,9 @@ func TestPolicyHoldsAtOnce(t *testing.T) {
 	}
 	n.mu.Unlock()
 	setPolicy(t, rdb, topic, luascripts.Policy{Concurrency: 2, Left: time.Second})
-	eventually(t, "it is replaced", allowed(2))
+	await.True(t, "it is replaced", allowed(2))
 	server.Pause()
-	eventually(t, "it ends while Redis is away", allowed(64))
+	await.True(t, "it ends while Redis is away", allowed(64))
 	server.Resume()
 	close(release)
 	n.awaitAll(t, contents)
@@ -157,8 +159,8 @@ func TestPolicyHoldsFromTheStart(t *testing.T) {
 		newSender(t, rdb, topic).send(t, "x")
 		setPolicy(t, rdb, topic, luascripts.Policy{Rate: 50, Concurrency: 2, Left: time.Hour})
 		c := newConsumer(t, rdb, Config{})
-		must(t, c.Listen(topic, n.done(), ListenOptions{Rate: Rate{PerSecond: own}}))
-		must(t, c.Start(ctx))
+		must.Do(t, c.Listen(topic, n.done(), ListenOptions{Rate: Rate{PerSecond: own}}))
+		must.Do(t, c.Start(ctx))
 		if got := c.crew.schedule.Allowed(c.crew.scheduled[0]); got != 2 {
 			t.Errorf("%d handlers are allowed at the start", got)
 		}
@@ -172,7 +174,7 @@ func TestPolicyHoldsFromTheStart(t *testing.T) {
 func TestPolicyThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	rdb, topic, n := shared(t), topicOf(t, message.KindPriority, 4), newNotes()
-	must(t, rdb.Set(ctx, luascripts.PolicyKey(topic.Name), "x", 0).Err())
+	must.Do(t, rdb.Set(ctx, luascripts.PolicyKey(topic.Name), "x", 0).Err())
 	core, log := observer.New(zap.WarnLevel)
 	work(t, rdb, Config{Logger: zap.New(core)}, topic, n.done())
 	newSender(t, rdb, topic).send(t, "x")
@@ -186,6 +188,6 @@ func TestPolicyThatCannotBeRead(t *testing.T) {
 func setPolicy(t *testing.T, rdb *redis.Client, topic message.Topic, p luascripts.Policy) {
 	t.Helper()
 	_, err := byhand.Limit(ctx, rdb, topic.Name, p)
-	must(t, err)
-	must(t, rdb.Publish(ctx, luascripts.WakeChannel(topic.Name), luascripts.PolicyChanged).Err())
+	must.Do(t, err)
+	must.Do(t, rdb.Publish(ctx, luascripts.WakeChannel(topic.Name), luascripts.PolicyChanged).Err())
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -46,20 +48,20 @@ func TestLongRunsAreNoted(t *testing.T) {
 				ms = append(ms, message.FixedTime{Content: x, At: at})
 			}
 			_, err := newSender(t, rdb, topic).SendBatch(ctx, topic, ms)
-			must(t, err)
+			must.Do(t, err)
 			release := make(chan struct{})
 			n := newNotes()
 			w := newConsumer(t, rdb, Config{})
 			w.longRun = 50 * time.Millisecond
-			must(t, c.listen(w, topic, n.around(func(_ context.Context, d *Delivery) error {
+			must.Do(t, c.listen(w, topic, n.around(func(_ context.Context, d *Delivery) error {
 				if d.Content == "m-1" || name == "parallel" && d.Content == "m-2" {
 					<-release
 				}
 				return nil
 			})))
-			must(t, w.Start(ctx))
+			must.Do(t, w.Start(ctx))
 			var all []luascripts.Running
-			eventually(t, "it is noted", func() bool {
+			await.True(t, "it is noted", func() bool {
 				all = notedRuns(t, rdb, topic)
 				return len(all) == 1 && all[0].Count == c.count // in parallel, others may be noted before they have returned
 			})
@@ -80,7 +82,7 @@ func TestLongRunsAreNoted(t *testing.T) {
 			}
 			close(release)
 			n.awaitAll(t, contents)
-			eventually(t, "it is noted no more", func() bool { return rdb.Exists(ctx, key).Val() == 0 })
+			await.True(t, "it is noted no more", func() bool { return rdb.Exists(ctx, key).Val() == 0 })
 		})
 	}
 }
@@ -92,21 +94,21 @@ func TestNotesOfLongRunsEnd(t *testing.T) {
 	rdb, topic := shared(t), topicOf(t, message.KindFixedTime, 1)
 	key := luascripts.RunningKey(topic.Name)
 	dead := luascripts.Running{Slot: 3, Worker: "dead", Count: 1, Content: "x", Hashes: []string{"y"}}
-	must(t, rdb.ZAdd(ctx, key, redis.Z{Score: 1000, Member: dead.String()}, redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: "0 alive 0 0 0 1 - x"}).Err())
+	must.Do(t, rdb.ZAdd(ctx, key, redis.Z{Score: 1000, Member: dead.String()}, redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: "0 alive 0 0 0 1 - x"}).Err())
 	newSender(t, rdb, topic).send(t, "m")
 	release := make(chan struct{})
 	w := newConsumer(t, rdb, Config{})
 	w.longRun = 20 * time.Millisecond
-	must(t, w.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error { <-release; return nil }), ListenOptions{}))
-	must(t, w.Start(ctx))
-	eventually(t, "it is noted, and the dead one is not", func() bool {
+	must.Do(t, w.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error { <-release; return nil }), ListenOptions{}))
+	must.Do(t, w.Start(ctx))
+	await.True(t, "it is noted, and the dead one is not", func() bool {
 		all := strings.Join(rdb.ZRange(ctx, key, 0, -1).Val(), "\n")
 		return strings.Contains(all, w.Worker()) && strings.Contains(all, " alive ") && !strings.Contains(all, " dead ")
 	})
 	closed := make(chan error, 1)
-	go func() { closed <- closeIn(w, patience) }()
+	go func() { closed <- closeIn(w, await.Patience) }()
 	close(release)
-	must(t, <-closed)
+	must.Do(t, <-closed)
 	if left := notedRuns(t, rdb, topic); len(left) != 1 || left[0].Worker != "alive" {
 		t.Errorf("%+v", left)
 	}
@@ -120,19 +122,19 @@ func TestHungRunsAreNoted(t *testing.T) {
 	release := make(chan struct{})
 	w := newConsumer(t, rdb, Config{Lease: time.Second, Timeout: 10 * time.Millisecond, MaxHandlerTime: 20 * time.Millisecond})
 	w.longRun = 300 * time.Millisecond
-	must(t, w.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
+	must.Do(t, w.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
 		if d.Attempt == 1 {
 			<-release
 		}
 		return nil
 	}), ListenOptions{}))
-	must(t, w.Start(ctx))
-	eventually(t, "it is noted while it hangs", func() bool {
+	must.Do(t, w.Start(ctx))
+	await.True(t, "it is noted while it hangs", func() bool {
 		all := notedRuns(t, rdb, topic)
 		return len(all) == 1 && all[0].Timeout == 10*time.Millisecond && all[0].Has("m")
 	})
 	close(release)
-	eventually(t, "it is noted no more", func() bool { return len(notedRuns(t, rdb, topic)) == 0 })
+	await.True(t, "it is noted no more", func() bool { return len(notedRuns(t, rdb, topic)) == 0 })
 }
 
 // Redis may be away when something is to be noted: it is noted later.
@@ -145,10 +147,10 @@ func TestLongRunsAreNotedLater(t *testing.T) {
 	begun, release := make(chan struct{}), make(chan struct{})
 	w := newConsumer(t, proxy.Client(t), Config{})
 	w.longRun = 100 * time.Millisecond
-	must(t, w.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error { close(begun); <-release; return nil }), ListenOptions{}))
-	must(t, w.Start(ctx))
+	must.Do(t, w.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error { close(begun); <-release; return nil }), ListenOptions{}))
+	must.Do(t, w.Start(ctx))
 	<-begun
 	proxy.LoseNextReply("zrange", luascripts.RunningKey(topic.Name))
-	eventually(t, "it is noted", func() bool { return len(notedRuns(t, rdb, topic)) == 1 })
+	await.True(t, "it is noted", func() bool { return len(notedRuns(t, rdb, topic)) == 1 })
 	close(release)
 }

@@ -10,7 +10,8 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -19,20 +20,19 @@ import (
 // acts. So the log warns, once and not with every question.
 func TestDeathThatCannotBeProvenIsTold(t *testing.T) {
 	t.Parallel()
-	rdb, zks := shared(t), servertest.ZooKeeper(t)
-	topic := topicOf(t, message.KindPriority, 2)
-	how := sharedBy(t, zks, time.Second)
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 2)
+	how, network := cutFrom(t, time.Second)
 	how.OnOutage = slots.Coast
 	core, logs := observer.New(zap.DebugLevel)
 	c := work(t, rdb, Config{Slots: slots.ZooKeeper(how), Logger: zap.New(core)}, topic, newNotes().done())
-	eventually(t, "it has all slots", func() bool { return owned(c) == 2 })
-	zks.Kill()
+	await.True(t, "it has all slots", func() bool { return owned(c) == 2 })
+	network.Cut()
 	keys := keysOf(topic, 0)
-	must(t, rdb.ZAdd(ctx, keys.Prepare, redis.Z{Score: float64(time.Now().Unix()*1000 + 16), Member: "in flight"}).Err())
-	must(t, rdb.HSet(ctx, keys.Meta, "holder", "ghost", "batch", time.Now().UnixMilli(), "until", 0, "lease", 0).Err())
+	must.Do(t, rdb.ZAdd(ctx, keys.Prepare, redis.Z{Score: float64(time.Now().Unix()*1000 + 16), Member: "in flight"}).Err())
+	must.Do(t, rdb.HSet(ctx, keys.Meta, "holder", "ghost", "batch", time.Now().UnixMilli(), "until", 0, "lease", 0).Err())
 	s := newSender(t, rdb, topic)
 	_, err := s.Send(ctx, topic, message.Priority{Content: "behind it", SlotBasis: basisOf(topic)[0], Priority: 100})
-	must(t, err)
+	must.Do(t, err)
 
 	const line = "it is not known whether the holder of a slot is dead"
 	told := func(least zapcore.Level) (n int) {
@@ -43,13 +43,13 @@ func TestDeathThatCannotBeProvenIsTold(t *testing.T) {
 		}
 		return n
 	}
-	eventually(t, "many questions without an answer", func() bool { return told(zap.DebugLevel) >= 6 })
+	await.True(t, "many questions without an answer", func() bool { return told(zap.DebugLevel) >= 6 })
 	if n := told(zap.WarnLevel); n != 1 {
 		t.Errorf("a person is told %d times", n)
 	}
-	zks.Restart(t)
+	network.Mend()
 	s.send(t, "afterwards")
-	eventually(t, "the batch is taken over when ZooKeeper is back", func() bool {
+	await.True(t, "the batch is taken over when ZooKeeper is back", func() bool {
 		return rdb.ZCard(ctx, keys.Prepare).Val() == 0
 	})
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -23,10 +25,10 @@ func TestHungHandlersLeaveTheirPlaces(t *testing.T) {
 	n := newNotes()
 	fine, hung := n.done(), make(chan int, 20)
 	c := newConsumer(t, rdb, Config{
-		Concurrency: 1, Timeout: time.Millisecond, MaxHandlerTime: 2 * time.Millisecond, Lease: time.Second,
+		Concurrency: 1, Timeout: 10 * time.Millisecond, MaxHandlerTime: 100 * time.Millisecond, Lease: time.Second,
 		Backoff: Schedule(time.Millisecond), SafetyLook: 100 * time.Millisecond,
 	})
-	must(t, c.Listen(topic, ListenerFunc(func(ctx context.Context, d *Delivery) error {
+	must.Do(t, c.Listen(topic, ListenerFunc(func(ctx context.Context, d *Delivery) error {
 		if d.Content == "poison" {
 			hung <- d.Attempt
 			<-release
@@ -34,7 +36,7 @@ func TestHungHandlersLeaveTheirPlaces(t *testing.T) {
 		}
 		return fine(ctx, d)
 	}), ListenOptions{}))
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	s := newSender(t, rdb, topic)
 	s.send(t, "poison")
 	for attempt := 1; attempt <= 3; attempt++ {
@@ -53,7 +55,7 @@ func TestBrokenSlotLeavesItsPlace(t *testing.T) {
 	t.Parallel()
 	rdb, topic := shared(t), topicOf(t, message.KindPriority, 4)
 	broken := luascripts.KeysOf(topic.Name, 0).Prepare
-	must(t, rdb.Set(ctx, broken, "not a sorted set", 0).Err())
+	must.Do(t, rdb.Set(ctx, broken, "not a sorted set", 0).Err())
 	n := newNotes()
 	s := newSender(t, rdb, topic)
 	contents := numbered("m", 40)
@@ -66,7 +68,7 @@ func TestBrokenSlotLeavesItsPlace(t *testing.T) {
 		}
 	}
 	n.awaitAll(t, others)
-	must(t, rdb.Del(ctx, broken).Err())
+	must.Do(t, rdb.Del(ctx, broken).Err())
 	n.awaitAll(t, contents)
 }
 
@@ -83,7 +85,7 @@ func TestBackoffThatPanics(t *testing.T) {
 		})
 	newSender(t, rdb, topic).send(t, "x")
 	<-failed
-	eventually(t, "it waits for its retry", func() bool {
+	await.True(t, "it waits for its retry", func() bool {
 		return rdb.ZScore(ctx, luascripts.KeysOf(topic.Name, 0).Retry, "x").Err() == nil
 	})
 }
@@ -109,8 +111,8 @@ func TestMiddlewareMayAskForTheWorker(t *testing.T) {
 		id = c.Worker()
 		return l
 	}}})
-	must(t, err)
-	must(t, c.Listen(topicOf(t, message.KindPriority, 1), newNotes().done(), ListenOptions{}))
+	must.Do(t, err)
+	must.Do(t, c.Listen(topicOf(t, message.KindPriority, 1), newNotes().done(), ListenOptions{}))
 	if id == "" || id != c.Worker() {
 		t.Errorf("it was %q, and is %q", id, c.Worker())
 	}
@@ -134,7 +136,7 @@ func TestStrandedBatchIsFound(t *testing.T) {
 		taken = scripts.TurnCmd(ctx, &other)
 		return tx.Process(ctx, taken)
 	})
-	must(t, err)
+	must.Do(t, err)
 	if a, err := luascripts.TurnAnswer(&other, taken); err != nil || a.Code != luascripts.Batch {
 		t.Fatalf("the other worker has %v, %v", a.Code, err)
 	}
@@ -147,10 +149,10 @@ func TestCloseInABlackHole(t *testing.T) {
 	proxy := servertest.NewProxy(t, servertest.Redis(t).Addr())
 	rdb := proxy.Client(t, func(o *redis.Options) { o.ReadTimeout = -1 })
 	c, err := New(rdb, Config{})
-	must(t, err)
+	must.Do(t, err)
 	topic, n := topicOf(t, message.KindPriority, 2), newNotes()
-	must(t, c.Listen(topic, n.done(), ListenOptions{}))
-	must(t, c.Start(ctx))
+	must.Do(t, c.Listen(topic, n.done(), ListenOptions{}))
+	must.Do(t, c.Start(ctx))
 	newSender(t, proxy.Client(t), topic).send(t, "x") // so that there is a slot to be left
 	n.awaitAll(t, []string{"x"})
 	proxy.Freeze()

@@ -17,6 +17,9 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/slotmq/go-rmq/internal/frozen"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -63,7 +66,7 @@ func testTimeToLive(t *testing.T, topic message.Topic, how string, expired Expir
 		}
 	}
 	seen.mu.Unlock()
-	eventually(t, "the log names as many as came too late", func() bool {
+	await.True(t, "the log names as many as came too late", func() bool {
 		said := 0
 		for _, line := range logs.FilterMessageSnippet("messages came too late").All() {
 			said += int(line.ContextMap()["messages"].(int64))
@@ -74,7 +77,7 @@ func testTimeToLive(t *testing.T, topic message.Topic, how string, expired Expir
 	if died := rdb.ZCard(ctx, keysOf(topic, 0).Dead).Val(); died != map[Expired]int64{ExpiredDead: int64(len(over))}[expired] {
 		t.Errorf("%v %s, expired %v: %d are dead", topic.Kind, how, expired, died)
 	}
-	must(t, rdb.Del(ctx, keysOf(topic, 0).Dead).Err())
+	must.Do(t, rdb.Del(ctx, keysOf(topic, 0).Dead).Err())
 	wantEmpty(t, rdb, topic)
 }
 
@@ -175,7 +178,7 @@ func TestNeverHandledAfterItsTimeToLive(t *testing.T) {
 		return draw.IntN(n)
 	}
 	var expiredAt [18]atomic.Int64 // by attempt
-	for range 12 {
+	for range night.Times(4, 12) {
 		for _, how := range []string{"one by one", "together"} {
 			server, rdb := servertest.Memory(t)
 			topic := notedTopic(t, message.KindFixedTime, 1)
@@ -275,11 +278,11 @@ func TestTimeToLiveEndsWhileTheLeaseIsRenewed(t *testing.T) {
 			m.mu.Unlock()
 		}
 	}})
-	must(t, c.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
+	must.Do(t, c.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
 		t.Errorf("%s is handled %v after its end", d.Content, clock.read().Sub(d.Expires()))
 		return nil
 	}), ListenOptions{Expired: ExpiredDrop}))
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	wantEmpty(t, rdb, topic)
 	if !clock.read().Equal(began.Add(time.Minute)) {
 		t.Errorf("the lease was not renewed once: %v have passed", clock.read().Sub(began))
@@ -322,8 +325,8 @@ func TestTimeToLiveEndsBeforeABatchIsToldAgain(t *testing.T) {
 			return false
 		}
 		end := other.Time(ctx).Val().Add(500 * time.Millisecond)
-		must(t, other.HSet(ctx, luascripts.NoteKey(topic.Name, 0), "m", ending(end)).Err())
-		eventually(t, "its time to live is over", func() bool { return other.Time(ctx).Val().After(end) })
+		must.Do(t, other.HSet(ctx, luascripts.NoteKey(topic.Name, 0), "m", ending(end)).Err())
+		await.True(t, "its time to live is over", func() bool { return other.Time(ctx).Val().After(end) })
 		return true
 	}})
 	n := newNotes()
@@ -343,17 +346,17 @@ func TestTimeToLiveEndsBeforeAForgottenFinish(t *testing.T) {
 	n := newNotes()
 	work(t, rdb, Config{}, topic, n.done(), ListenOptions{SafetyLook: 20 * time.Millisecond})
 	n.awaitAll(t, []string{"m"})
-	eventually(t, "it is done", func() bool { return rdb.Exists(ctx, keys.Prepare).Val() == 0 })
+	await.True(t, "it is done", func() bool { return rdb.Exists(ctx, keys.Prepare).Val() == 0 })
 	now := rdb.Time(ctx).Val()
 	end := now.Add(500 * time.Millisecond)
-	eventually(t, "its time to live is over", func() bool { return rdb.Time(ctx).Val().After(end) })
+	await.True(t, "its time to live is over", func() bool { return rdb.Time(ctx).Val().After(end) })
 	_, err := rdb.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
 		pipe.ZAdd(ctx, keys.Prepare, redisZ(float64(now.Unix()*1000+16), "m"))
 		pipe.HSet(ctx, luascripts.NoteKey(topic.Name, 0), "m", ending(end))
 		pipe.ZAdd(ctx, keys.Store, redisZ(1000, "wakes the slot"))
 		return nil
 	})
-	must(t, err)
+	must.Do(t, err)
 	why := awaitDead(t, rdb, topic, 0, "m")
 	n.mu.Lock() // the other one may be handled just now
 	defer n.mu.Unlock()

@@ -12,6 +12,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/wakeups"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -31,7 +34,7 @@ func TestSendsWake(t *testing.T) {
 			rdb, topic := shared(t), topicOf(t, kind, 4)
 			s, n := newSender(t, rdb, topic), newNotes()
 			work(t, rdb, Config{}, topic, n.done())
-			contents := numbered("m", 150)
+			contents := numbered("m", night.Times(60, 150))
 			if kind == message.KindFixedTime {
 				contents = contents[:30] // each is due in 50 ms
 			}
@@ -67,7 +70,7 @@ func TestSafetyLookFindsPlainWrites(t *testing.T) {
 		n := newNotes()
 		work(t, rdb, Config{}, topic, n.done(), ListenOptions{SafetyLook: 50 * time.Millisecond})
 		for i := range 4 { // the same content and, for priorities, the same score
-			must(t, rdb.ZAdd(ctx, keysOf(topic, 1).Store, redisZ(c.score(), "x")).Err())
+			must.Do(t, rdb.ZAdd(ctx, keysOf(topic, 1).Store, redisZ(c.score(), "x")).Err())
 			n.await(t, fmt.Sprint(c.kind, " is found"), func() bool { return len(n.attempts["x"]) == i+1 && n.running == 0 })
 		}
 		n.mu.Lock()
@@ -114,9 +117,9 @@ func TestSafetyLookReadsNoContents(t *testing.T) {
 		later, never := float64(time.Now().Add(time.Hour).UnixMilli()), newNotes()
 		for slot := range topic.Slots {
 			k, large := keysOf(topic, slot), strings.Repeat("x", 256<<10)
-			must(t, rdb.ZAdd(ctx, k.Retry, redisZ(later*100+16, large)).Err())
+			must.Do(t, rdb.ZAdd(ctx, k.Retry, redisZ(later*100+16, large)).Err())
 			if kind != message.KindPriority {
-				must(t, rdb.ZAdd(ctx, k.Store, redisZ(later, large+"y")).Err())
+				must.Do(t, rdb.ZAdd(ctx, k.Store, redisZ(later, large+"y")).Err())
 			}
 		}
 		var looks atomic.Int64
@@ -126,15 +129,15 @@ func TestSafetyLookReadsNoContents(t *testing.T) {
 		c := work(t, worker, Config{}, topic, never.done(), ListenOptions{SafetyLook: 50 * time.Millisecond})
 		look := func(n int64) {
 			from := looks.Load()
-			eventually(t, "looks go on", func() bool { return looks.Load() >= from+n })
+			await.True(t, "looks go on", func() bool { return looks.Load() >= from+n })
 		}
-		must(t, c.settle(ctx))
+		must.Do(t, c.settle(ctx))
 		look(2)
 		sent := func() (bytes int64) {
 			info, err := rdb.Info(ctx, "stats").Result()
-			must(t, err)
+			must.Do(t, err)
 			_, err = fmt.Sscanf(info[strings.Index(info, "total_net_output_bytes:"):], "total_net_output_bytes:%d", &bytes)
-			must(t, err)
+			must.Do(t, err)
 			return bytes
 		}
 		before, first := sent(), looks.Load()
@@ -143,7 +146,7 @@ func TestSafetyLookReadsNoContents(t *testing.T) {
 		if each := float64(after-before) / float64(last-first) / float64(topic.Slots); each > 100 {
 			t.Errorf("%v: a look reads %.0f bytes for each slot", kind, each)
 		}
-		must(t, closeIn(c, patience))
+		must.Do(t, closeIn(c, await.Patience))
 		never.mu.Lock()
 		if never.total > 0 {
 			t.Errorf("%v: %d deliveries", kind, never.total)
@@ -163,7 +166,7 @@ func TestSubscriptionCut(t *testing.T) {
 	var contents []string
 	for round := range 20 {
 		killed, err := rdb.ClientKillByFilter(ctx, "TYPE", "pubsub").Result()
-		must(t, err)
+		must.Do(t, err)
 		if killed != 1 {
 			t.Errorf("%d subscriptions were cut", killed)
 		}
@@ -171,7 +174,7 @@ func TestSubscriptionCut(t *testing.T) {
 		contents = append(contents, these...)
 		s.send(t, these...)
 		n.awaitAll(t, these)
-		eventually(t, "it is subscribed again", func() bool {
+		await.True(t, "it is subscribed again", func() bool {
 			return rdb.PubSubNumSub(ctx, luascripts.WakeChannel(topic.Name)).Val()[luascripts.WakeChannel(topic.Name)] == 1
 		})
 	}
@@ -188,10 +191,10 @@ func TestSilence(t *testing.T) {
 	}
 	c.silence = 5 * time.Millisecond
 	n := newNotes()
-	must(t, c.Listen(topic, n.done(), ListenOptions{}))
-	must(t, c.Start(ctx))
+	must.Do(t, c.Listen(topic, n.done(), ListenOptions{}))
+	must.Do(t, c.Start(ctx))
 	asked := calls(t, rdb)["ping"]
-	eventually(t, "the silent server is asked again and again", func() bool { return calls(t, rdb)["ping"] > asked+30 })
+	await.True(t, "the silent server is asked again and again", func() bool { return calls(t, rdb)["ping"] > asked+30 })
 	newSender(t, rdb, topic).send(t, "x")
 	n.awaitAll(t, []string{"x"})
 }
@@ -199,7 +202,7 @@ func TestSilence(t *testing.T) {
 // Scripts are forgotten all the time while messages flow.
 func TestScriptsForgotten(t *testing.T) {
 	t.Parallel()
-	const messages = 10_000
+	messages := night.Times(3_000, 10_000)
 	rdb := servertest.Redis(t).Client(t)
 	topic := topicOf(t, message.KindPriority, 16)
 	s, n := newSender(t, rdb, topic), newNotes()
@@ -211,7 +214,8 @@ func TestScriptsForgotten(t *testing.T) {
 			select {
 			case <-stop:
 				return
-			case <-time.After(time.Millisecond):
+			default:
+				await.Pass(time.Millisecond)
 				rdb.ScriptFlush(ctx)
 			}
 		}
@@ -238,17 +242,17 @@ func TestIdleCost(t *testing.T) {
 	defer worker.Close()
 	worker.AddHook(lookHook{func() { looks.Add(1) }})
 	c := work(t, worker, Config{}, topic, n.done(), ListenOptions{SafetyLook: 100 * time.Millisecond})
-	defer func() { must(t, closeIn(c, patience)) }()
+	defer func() { must.Do(t, closeIn(c, await.Patience)) }()
 	s.send(t, numbered("m", 100)...)
 	n.await(t, "all are handled", func() bool { return n.total == 100 && n.running == 0 })
-	must(t, c.settle(ctx))
+	must.Do(t, c.settle(ctx))
 
 	look := func(k int64) {
 		from := looks.Load()
-		eventually(t, "looks go on", func() bool { return looks.Load() >= from+k })
+		await.True(t, "looks go on", func() bool { return looks.Load() >= from+k })
 	}
 	look(2) // the first after the messages may wake slots
-	must(t, c.settle(ctx))
+	must.Do(t, c.settle(ctx))
 	before, first := calls(t, rdb), looks.Load()
 	look(10)
 	after, last := calls(t, rdb), looks.Load()
@@ -261,9 +265,9 @@ func TestIdleCost(t *testing.T) {
 
 	before = after
 	_, err := s.Send(ctx, topic, message.FixedTime{Content: "later", At: time.Now().Add(300 * time.Millisecond)})
-	must(t, err)
+	must.Do(t, err)
 	n.awaitAll(t, []string{"later"})
-	must(t, c.settle(ctx)) // 16 turns
+	must.Do(t, c.settle(ctx)) // 16 turns
 	if turns := calls(t, rdb)["evalsha"] - before["evalsha"] - topic.Slots; turns > 8 {
 		t.Errorf("%d turns for one message", turns)
 	}
@@ -289,13 +293,13 @@ func (h lookHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 func calls(t testing.TB, rdb *redis.Client) map[string]int {
 	t.Helper()
 	info, err := rdb.Info(ctx, "commandstats").Result()
-	must(t, err)
+	must.Do(t, err)
 	counts := map[string]int{}
 	for line := range strings.Lines(info) {
 		if name, stats, ok := strings.Cut(strings.TrimPrefix(line, "cmdstat_"), ":calls="); ok {
 			n := 0
 			_, err := fmt.Sscanf(stats, "%d,", &n)
-			must(t, err)
+			must.Do(t, err)
 			counts[name] = n
 		}
 	}
@@ -313,7 +317,7 @@ func TestStartHeedsItsContext(t *testing.T) {
 	c := newConsumer(t, proxy.Client(t, func(o *redis.Options) {
 		o.ReadTimeout, o.MaxRetries = 100*time.Millisecond, -1
 	}), Config{})
-	must(t, c.Listen(topic, n.done(), ListenOptions{}))
+	must.Do(t, c.Listen(topic, n.done(), ListenOptions{}))
 	proxy.OnRequest(func(b []byte) bool { return !strings.Contains(string(b), "subscribe") })
 	for _, how := range []func() (context.Context, context.CancelFunc){
 		func() (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, 50*time.Millisecond) },
@@ -330,7 +334,7 @@ func TestStartHeedsItsContext(t *testing.T) {
 		cancel()
 	}
 	proxy.OnRequest(nil)
-	eventually(t, "it starts", func() bool { return c.Start(ctx) == nil }) // a busy server may take longer than the client waits
+	await.True(t, "it starts", func() bool { return c.Start(ctx) == nil }) // a busy server may take longer than the client waits
 	newSender(t, server.Client(t), topic).send(t, "x")
 	n.awaitAll(t, []string{"x"})
 }
