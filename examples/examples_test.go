@@ -13,15 +13,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
 func TestMain(m *testing.M) { servertest.Main(m) }
-
-// patience is more than any example takes.
-const patience = time.Minute
 
 func TestExamples(t *testing.T) {
 	t.Parallel()
@@ -86,7 +83,7 @@ func onZooKeeper(t *testing.T, name, program string, stages []string) {
 	if left := server.Client(t).Keys(context.Background(), "*").Val(); len(left) > 0 {
 		t.Errorf("keys were left behind: %q", left)
 	}
-	left, _, err := zoo.Client(t, patience).Children("/rmq")
+	left, _, err := zoo.Client(t, await.Patience).Children("/rmq")
 	left = slices.DeleteFunc(left, func(node string) bool { return !strings.HasPrefix(node, name+"-") }) // others run beside
 	if len(left) > 0 || err != nil {
 		t.Errorf("nodes were left behind: %q, %v", left, err)
@@ -203,10 +200,8 @@ func fails(t *testing.T, want int, says, program string, args ...string) {
 
 func run(t *testing.T, program string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
 	var out, errs bytes.Buffer
-	cmd := exec.CommandContext(ctx, program, args...)
+	cmd := exec.CommandContext(await.Context(t), program, args...)
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
 	var exit *exec.ExitError

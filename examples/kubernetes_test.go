@@ -12,8 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
@@ -59,14 +59,12 @@ func TestPod(t *testing.T) {
 	}
 	ready := func(want int) {
 		t.Helper()
-		for deadline := time.Now().Add(patience); code("/readyz") != want; <-time.After(20 * time.Millisecond) {
+		await.True(t, "/readyz is "+strconv.Itoa(want), func() bool {
 			if live := code("/livez"); live != 200 {
 				t.Fatalf("not live: %d", live)
 			}
-			if time.Now().After(deadline) {
-				t.Fatalf("/readyz is not %d", want)
-			}
-		}
+			return code("/readyz") == want
+		})
 	}
 	ready(503)
 	server.Restart(t)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -126,11 +127,7 @@ func closesAnOrder(t *testing.T, program string) {
 		defer close(read)
 		said, _ = bufio.NewReader(out).ReadString('\n')
 	}()
-	select {
-	case <-read:
-	case <-time.After(patience):
-		t.Fatal("it said nothing")
-	}
+	await.Signal(t, "it says something", read)
 	if said != "close order 4711\n" || time.Since(begun) < time.Second {
 		t.Errorf("after %v it said %q", time.Since(begun), said)
 	}

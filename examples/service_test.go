@@ -10,8 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
@@ -78,13 +78,8 @@ func TestServiceOfTheGuide(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	select {
-	case err := <-ended:
-		if err != nil {
-			t.Errorf("SIGTERM: %v", err)
-		}
-	case <-time.After(patience):
-		t.Fatal("SIGTERM does not end it")
+	if err := await.Signal(t, "SIGTERM ends it", ended); err != nil {
+		t.Errorf("SIGTERM: %v", err)
 	}
 	if !strings.Contains(said.String(), "remind bob: now\n") || strings.Contains(said.String(), "ann") {
 		t.Errorf("it said\n%s", said.String())
@@ -97,24 +92,20 @@ type service string
 // until asks until the answer has what is wanted.
 func (s service) until(t *testing.T, method, path, want string) {
 	t.Helper()
-	last := ""
-	again := time.NewTicker(20 * time.Millisecond)
-	defer again.Stop()
-	for end := time.Now().Add(patience); time.Now().Before(end); <-again.C {
+	await.Nil(t, fmt.Sprintf("%s %s says %q", method, path, want), func() error {
 		request, err := http.NewRequestWithContext(t.Context(), method, string(s)+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		response, err := http.DefaultClient.Do(request)
 		if err != nil {
-			last = err.Error()
-			continue
+			return err
 		}
 		body, err := io.ReadAll(response.Body)
 		response.Body.Close()
-		if last = string(body); err == nil && response.StatusCode == http.StatusOK && strings.Contains(last, want) {
-			return
+		if err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
+			return fmt.Errorf("%d, %v\n%s", response.StatusCode, err, body)
 		}
-	}
-	t.Fatalf("%s %s never says %q, but\n%s", method, path, want, last)
+		return nil
+	})
 }

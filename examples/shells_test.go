@@ -9,7 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/slotmq/go-rmq/internal/testing/await"
 )
 
 // twoShells does what README.md proposes: several workers on one Redis, of
@@ -133,18 +134,12 @@ func (sh *shell) ends(t *testing.T, s syscall.Signal) {
 // waitFor waits until lines have come that make the condition true.
 func (r *record) waitFor(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	timeout := time.After(patience)
-	for {
+	holds := func() bool {
 		r.mu.Lock()
-		ok := condition()
-		r.mu.Unlock()
-		if ok {
-			return
-		}
-		select {
-		case <-r.changed:
-		case <-timeout:
-			t.Fatalf("waited for %s in vain", what)
-		}
+		defer r.mu.Unlock()
+		return condition()
+	}
+	for !holds() {
+		await.Signal(t, what, r.changed)
 	}
 }

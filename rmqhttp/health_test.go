@@ -3,6 +3,7 @@ package rmqhttp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -87,18 +89,15 @@ func TestRedisAway(t *testing.T) {
 	h := Health(client)
 	want := func(path string, code int, part string) {
 		t.Helper()
-		for deadline := time.Now().Add(time.Minute); ; <-time.After(20 * time.Millisecond) {
+		await.Nil(t, fmt.Sprintf("%s is %d %q", path, code, part), func() error {
 			if got, _ := probe(t, h, "GET", "/livez"); got != 200 {
 				t.Fatalf("not live: %d", got)
 			}
-			got, text := probe(t, h, "GET", path)
-			if got == code && strings.Contains(text, part) {
-				return
+			if got, text := probe(t, h, "GET", path); got != code || !strings.Contains(text, part) {
+				return fmt.Errorf("it is %d %q", got, text)
 			}
-			if time.Now().After(deadline) {
-				t.Fatalf("%s is %d %q, want %d %q", path, got, text, code, part)
-			}
-		}
+			return nil
+		})
 	}
 	want("/readyz", 200, "ok") // it only sends
 	err = client.Listen(rmq.Topic{Name: "jobs", Kind: rmq.KindPriority}, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return nil }), rmq.ListenOptions{})

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/rmqtest"
 )
@@ -16,12 +17,12 @@ func TestAdvanceDeliversWhatBecomesDue(t *testing.T) {
 	c := rmqtest.New(t, rmq.Config{})
 	topic := rmq.Topic{Name: "orders", Kind: rmq.KindFixedTime}
 	var got []string
-	must(t, c.Listen(topic, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
+	must.Do(t, c.Listen(topic, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
 		got = append(got, fmt.Sprintf("%s at %v", d.Content, c.Now().Sub(start(c))))
 		return nil
 	}), rmq.ListenOptions{}))
 	begin = c.Now()
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	send(t, c, topic, rmq.FixedTime{Content: "tomorrow", SlotBasis: "x", At: c.Now().Add(24 * time.Hour)})
 	send(t, c, topic, rmq.FixedTime{Content: "soon", SlotBasis: "x", At: c.Now().Add(time.Millisecond)})
 	c.Advance(0)
@@ -78,7 +79,7 @@ func TestAdvanceWalksThroughRetries(t *testing.T) {
 	c := rmqtest.New(t, rmq.Config{Backoff: rmq.Schedule(time.Second, time.Minute)})
 	topic := rmq.Topic{Name: "mails", Kind: rmq.KindRangeMerge}
 	var got []string
-	must(t, c.Listen(topic, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
+	must.Do(t, c.Listen(topic, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
 		got = append(got, fmt.Sprintf("%d at %v", d.Attempt, c.Now().Sub(begin)))
 		if d.Attempt < 4 {
 			return errors.New("not yet")
@@ -86,7 +87,7 @@ func TestAdvanceWalksThroughRetries(t *testing.T) {
 		return nil
 	}), rmq.ListenOptions{}))
 	begin = c.Now()
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	send(t, c, topic, rmq.RangeMerge{Content: "x", Range: 10 * time.Second})
 	c.Advance(time.Hour)
 	want(t, got, "1 at 10s", "2 at 11s", "3 at 1m11s", "4 at 2m11s")
@@ -99,21 +100,21 @@ func TestAdvanceWalksPlans(t *testing.T) {
 	c := rmqtest.New(t, rmq.Config{})
 	topic := rmq.Topic{Name: "reports", Kind: rmq.KindFixedTime}
 	zone, err := time.LoadLocation("Europe/Berlin")
-	must(t, err)
+	must.Do(t, err)
 	year := c.Now().Year() + 1
 	to := func(month, day, hour, minute int) {
 		t.Helper()
 		c.Advance(time.Date(year, time.Month(month), day, hour, minute, 0, 0, zone).Sub(c.Now()))
 	}
 	to(3, 1, 12, 0)
-	must(t, c.Every(ctx, topic, rmq.Recurring{Name: "nightly", Content: "report", Cron: "30 2 * * *", Zone: "Europe/Berlin"}))
+	must.Do(t, c.Every(ctx, topic, rmq.Recurring{Name: "nightly", Content: "report", Cron: "30 2 * * *", Zone: "Europe/Berlin"}))
 	var got []string
-	must(t, c.Listen(topic, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
+	must.Do(t, c.Listen(topic, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
 		got = append(got, fmt.Sprintf("%s + %v", d.Due.In(zone).Format("01-02 15:04"), c.Now().Sub(d.Due)))
 		return nil
 	}), rmq.ListenOptions{Due: true}))
 	to(3, 4, 12, 0)
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	c.Advance(0)
 	want(t, got, "03-02 02:30 + 57h30m0s")
 	to(3, 5, 2, 29)
@@ -140,7 +141,7 @@ func TestDeliveriesAreExplained(t *testing.T) {
 	topic := rmq.Topic{Name: "mails", Kind: rmq.KindFixedTime}
 	at := c.Now().Add(time.Hour).Truncate(time.Millisecond)
 	var got []string
-	must(t, c.Listen(topic, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
+	must.Do(t, c.Listen(topic, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
 		if d.Attempt == 1 {
 			got = append(got, fmt.Sprintf("due %v late", c.Now().Sub(d.Due)))
 			return errors.New("not yet")
@@ -148,7 +149,7 @@ func TestDeliveriesAreExplained(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %v ago", d.LastError, c.Now().Sub(d.FirstFailure)))
 		return nil
 	}), rmq.ListenOptions{Due: true}))
-	must(t, c.Start(context.Background()))
+	must.Do(t, c.Start(context.Background()))
 	send(t, c, topic, rmq.FixedTime{Content: "x", At: at})
 	c.Advance(at.Sub(c.Now()))
 	c.Advance(time.Minute)
@@ -158,13 +159,6 @@ func TestDeliveriesAreExplained(t *testing.T) {
 var begin time.Time
 
 func start(*rmqtest.Client) time.Time { return begin }
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 func send(t *testing.T, c *rmqtest.Client, topic rmq.Topic, m rmq.Message) {
 	t.Helper()

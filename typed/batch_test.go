@@ -10,6 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/typed"
 )
@@ -23,13 +25,13 @@ func TestBatchOfValues(t *testing.T) {
 		ctx := t.Context()
 		for i := range int64(6) {
 			_, err := prices.Send(ctx, client, price{fmt.Sprint("p", i), i}, typed.Priority(100+i))
-			must(t, err)
+			must.Do(t, err)
 			_, err = client.Send(ctx, prices.Topic, rmq.Priority{Content: fmt.Sprint("not JSON ", i), Priority: 100 + i})
-			must(t, err)
+			must.Do(t, err)
 		}
 		oops := errors.New("oops")
 		calls := make(chan *typed.Batch[price], 100)
-		must(t, prices.ListenBatch(client, func(_ context.Context, b *typed.Batch[price]) error {
+		must.Do(t, prices.ListenBatch(client, func(_ context.Context, b *typed.Batch[price]) error {
 			defer func() { calls <- b }()
 			for i, d := range b.Messages {
 				switch n := d.Value.Cents; {
@@ -46,23 +48,23 @@ func TestBatchOfValues(t *testing.T) {
 			}
 			return nil
 		}, rmq.BatchOptions{}))
-		must(t, client.Start(ctx))
-		first, second := next(t, calls), next(t, calls)
+		must.Do(t, client.Start(ctx))
+		first, second := await.Signal(t, "calls", calls), await.Signal(t, "calls", calls)
 		if len(first.Messages) != 6 || len(second.Messages) != 1 || second.Messages[0].Value != (price{"p2", 2}) {
 			t.Errorf("%d values, and then %d", len(first.Messages), len(second.Messages))
 		}
-		eventually(t, "two wait for their time", func() bool { return waiting(t, rdb, "prices") == 2 })
+		await.True(t, "two wait for their time", func() bool { return waiting(t, rdb, "prices") == 2 })
 		i, err := inspector.New(rdb, inspector.Config{})
-		must(t, err)
+		must.Do(t, err)
 		stats, err := i.Stats(ctx, "prices")
-		must(t, err)
+		must.Do(t, err)
 		if stats.Dead != 7 {
 			t.Errorf("%d are dead", stats.Dead)
 		}
 		// A batch in which nothing can be read is not handled.
 		_, err = client.Send(ctx, prices.Topic, rmq.Priority{Content: "not JSON at all", Priority: 100})
-		must(t, err)
-		eventually(t, "it is dead", func() bool {
+		must.Do(t, err)
+		await.True(t, "it is dead", func() bool {
 			stats, err := i.Stats(ctx, "prices")
 			return err == nil && stats.Dead == 8
 		})

@@ -13,19 +13,14 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/typed"
 )
 
 func TestMain(m *testing.M) { servertest.Main(m) }
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // on runs a test with a client on one server, and with one on a Cluster.
 func on(t *testing.T, do func(t *testing.T, rdb redis.UniversalClient, client *rmq.Client)) {
@@ -37,7 +32,7 @@ func on(t *testing.T, do func(t *testing.T, rdb redis.UniversalClient, client *r
 			t.Parallel()
 			rdb := rdb(t)
 			client, err := rmq.New(rmq.Config{Redis: rdb, Backoff: rmq.Schedule(time.Millisecond)})
-			must(t, err)
+			must.Do(t, err)
 			t.Cleanup(func() {
 				within, cancel := context.WithTimeout(context.Background(), time.Minute)
 				defer cancel()
@@ -48,17 +43,6 @@ func on(t *testing.T, do func(t *testing.T, rdb redis.UniversalClient, client *r
 			do(t, rdb, client)
 		})
 	}
-}
-
-// next is what comes next out of a channel.
-func next[T any](t *testing.T, from <-chan T) (x T) {
-	t.Helper()
-	select {
-	case x = <-from:
-	case <-time.After(time.Minute):
-		t.Fatal("nothing comes")
-	}
-	return x
 }
 
 // price of a product, as a shop keeps it.
@@ -100,7 +84,7 @@ func TestFloodOfChanges(t *testing.T) {
 			Load:     prices.load,
 		}
 		drawn := make(chan price, 1000)
-		must(t, changed.Listen(client, func(_ context.Context, d *typed.Delivery[price]) error {
+		must.Do(t, changed.Listen(client, func(_ context.Context, d *typed.Delivery[price]) error {
 			if d.Content != d.Value.Product {
 				t.Errorf("%q is about %q", d.Content, d.Value.Product)
 			}
@@ -113,18 +97,18 @@ func TestFloodOfChanges(t *testing.T) {
 			p := price{"bike", cents}
 			prices.set(p)
 			receipt, err := changed.Send(ctx, client, p, typed.Within(time.Millisecond))
-			must(t, err)
+			must.Do(t, err)
 			if receipt.Outcome != rmq.Stored {
 				merged++
 			}
 		}
 		_, err := changed.Send(ctx, client, price{"gone", 1}, typed.Within(time.Millisecond))
-		must(t, err)
-		must(t, client.Start(ctx))
-		if got := next(t, drawn); got != (price{"bike", 999}) || merged != 999 {
+		must.Do(t, err)
+		must.Do(t, client.Start(ctx))
+		if got := await.Signal(t, "drawn", drawn); got != (price{"bike", 999}) || merged != 999 {
 			t.Errorf("drawn with %v, %d merged", got, merged)
 		}
-		eventually(t, "nothing waits", func() bool { return waiting(t, rdb, "prices") == 0 })
+		await.True(t, "nothing waits", func() bool { return waiting(t, rdb, "prices") == 0 })
 		if len(drawn) > 0 {
 			t.Errorf("drawn again with %v", <-drawn)
 		}
@@ -164,22 +148,10 @@ func TestHow(t *testing.T) {
 func waiting(t *testing.T, rdb redis.UniversalClient, topic string) (n int) {
 	t.Helper()
 	i, err := inspector.New(rdb, inspector.Config{})
-	must(t, err)
+	must.Do(t, err)
 	s, err := i.Stats(t.Context(), topic)
-	must(t, err)
+	must.Do(t, err)
 	return s.Waiting + s.InFlight + s.Retrying
-}
-
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	end := time.After(time.Minute)
-	for !ok() {
-		select {
-		case <-end:
-			t.Fatalf("%s: in vain", what)
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
 }
 
 // order is a value that travels whole.
@@ -201,27 +173,27 @@ func TestValues(t *testing.T) {
 		ctx := t.Context()
 		a, b := order{4711, "c1", map[string]int{"x": 1, "y": 2}}, order{4712, "c1", nil}
 		first, err := orders.Send(ctx, client, a, typed.Priority(100))
-		must(t, err)
+		must.Do(t, err)
 		again, err := orders.Send(ctx, client, order{4711, "c1", map[string]int{"y": 2, "x": 1}}, typed.Priority(200))
-		must(t, err)
+		must.Do(t, err)
 		other, err := orders.Send(ctx, client, b, typed.Priority(100))
-		must(t, err)
+		must.Do(t, err)
 		if again.Outcome != rmq.Merged || other.Outcome != rmq.Stored || first.Slot != other.Slot || first.Slot != again.Slot {
 			t.Errorf("%+v, %+v, %+v", first, again, other)
 		}
 		got := make(chan order, 3)
-		must(t, orders.Listen(client, func(_ context.Context, d *typed.Delivery[order]) error {
+		must.Do(t, orders.Listen(client, func(_ context.Context, d *typed.Delivery[order]) error {
 			if d.Attempt == 1 && d.Value.ID == b.ID {
 				return errors.New("once more")
 			}
 			got <- d.Value
 			return nil
 		}, rmq.ListenOptions{}))
-		must(t, client.Start(ctx))
-		if o := next(t, got); o.ID != 4711 || o.Items["y"] != 2 {
+		must.Do(t, client.Start(ctx))
+		if o := await.Signal(t, "got", got); o.ID != 4711 || o.Items["y"] != 2 {
 			t.Errorf("%+v comes first", o)
 		}
-		if o := next(t, got); o.ID != 4712 {
+		if o := await.Signal(t, "got", got); o.ID != 4712 {
 			t.Errorf("%+v comes then", o)
 		}
 	})
@@ -234,28 +206,28 @@ func TestUndecodableIsDead(t *testing.T) {
 		orders := typed.Topic[order]{Topic: rmq.Topic{Name: "orders", Kind: rmq.KindPriority, Slots: 1}}
 		ctx := t.Context()
 		_, err := client.Send(ctx, orders.Topic, rmq.Priority{Content: `{"id":"x"}`, Priority: 900})
-		must(t, err)
+		must.Do(t, err)
 		_, err = orders.Send(ctx, client, order{ID: 1}, typed.Priority(100))
-		must(t, err)
+		must.Do(t, err)
 		got := make(chan order, 1)
-		must(t, orders.Listen(client, func(_ context.Context, d *typed.Delivery[order]) error {
+		must.Do(t, orders.Listen(client, func(_ context.Context, d *typed.Delivery[order]) error {
 			got <- d.Value
 			return nil
 		}, rmq.ListenOptions{}))
-		must(t, client.Start(ctx))
-		if o := next(t, got); o.ID != 1 {
+		must.Do(t, client.Start(ctx))
+		if o := await.Signal(t, "got", got); o.ID != 1 {
 			t.Errorf("%+v", o)
 		}
 		i, err := inspector.New(rdb, inspector.Config{})
-		must(t, err)
+		must.Do(t, err)
 		died := func() (all []inspector.Entry) {
 			for dead, err := range i.Dead(ctx, "orders", inspector.DeadQuery{}) {
-				must(t, err)
+				must.Do(t, err)
 				all = append(all, dead)
 			}
 			return all
 		}
-		eventually(t, "it is dead", func() bool { return len(died()) > 0 })
+		await.True(t, "it is dead", func() bool { return len(died()) > 0 })
 		const reason = "decode the content as a typed_test.order: json: cannot unmarshal string"
 		if f := died()[0].Failure; f == nil || !strings.Contains(f.Reason, reason) {
 			t.Errorf("%+v", f)
@@ -274,7 +246,7 @@ func TestDistinct(t *testing.T) {
 		}
 		ctx := t.Context()
 		got := make(chan string, 10)
-		must(t, mails.Listen(client, func(_ context.Context, d *typed.Delivery[string]) error {
+		must.Do(t, mails.Listen(client, func(_ context.Context, d *typed.Delivery[string]) error {
 			got <- d.Value
 			return nil
 		}, rmq.ListenOptions{}))
@@ -284,9 +256,9 @@ func TestDistinct(t *testing.T) {
 				t.Error(receipt, err)
 			}
 		}
-		must(t, client.Start(ctx))
+		must.Do(t, client.Start(ctx))
 		for range 3 {
-			if to := next(t, got); to != "ada" {
+			if to := await.Signal(t, "got", got); to != "ada" {
 				t.Errorf("it is for %q", to)
 			}
 		}
@@ -302,7 +274,7 @@ func TestDistinct(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	client, err := rmq.New(rmq.Config{Redis: servertest.SharedRedis(t).Client(t)})
-	must(t, err)
+	must.Do(t, err)
 	ctx := t.Context()
 	handle := func(context.Context, *typed.Delivery[price]) error { return nil }
 	topic := rmq.Topic{Name: "refused", Kind: rmq.KindPriority}
@@ -327,7 +299,7 @@ func TestRefused(t *testing.T) {
 	if err := second(typed.Topic[string]{Topic: topic}.Send(ctx, client, "x", typed.In(time.Hour))); !errors.Is(err, rmq.ErrInvalid) {
 		t.Errorf("a time for a topic of priorities: %v", err)
 	}
-	must(t, client.Close(ctx))
+	must.Do(t, client.Close(ctx))
 }
 
 func second[T any](_ T, err error) error { return err }
@@ -351,15 +323,15 @@ func TestValuesAreTakenBack(t *testing.T) {
 		}
 		for _, topic := range []topic{orders, changed} {
 			receipt, err := topic.Send(ctx, client, order, typed.In(time.Hour))
-			must(t, err)
+			must.Do(t, err)
 			moved, err := topic.Reschedule(ctx, client, order, rmq.Move{In: 2 * time.Hour})
-			must(t, err)
+			must.Do(t, err)
 			if moved.Slot != receipt.Slot || !moved.Due.After(receipt.Due) {
 				t.Errorf("%T: %+v became %+v", topic, receipt, moved)
 			}
 			for _, there := range []bool{true, false} {
 				removed, _, err := topic.Cancel(ctx, client, order)
-				must(t, err)
+				must.Do(t, err)
 				if removed != there {
 					t.Errorf("%T: removed %v, not %v", topic, removed, there)
 				}
@@ -385,13 +357,13 @@ func TestValuesAreRepeated(t *testing.T) {
 				Identity: func(o Order) string { return fmt.Sprint(o.ID) },
 			},
 		} {
-			must(t, topic.Every(ctx, client, order, rmq.Recurring{Name: "p", Cron: "@daily"}))
+			must.Do(t, topic.Every(ctx, client, order, rmq.Recurring{Name: "p", Cron: "@daily"}))
 			name := "again"
 			if content == "7" {
 				name = "changed-again"
 			}
 			all, err := client.Plans(ctx, rmq.Topic{Name: name})
-			must(t, err)
+			must.Do(t, err)
 			if len(all) != 1 || all[0].Content != content || all[0].SlotBasis != "12" {
 				t.Errorf("%+v", all)
 			}

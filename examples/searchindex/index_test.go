@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/rmqtest"
@@ -105,11 +106,7 @@ func TestIndexOnRedis(t *testing.T) {
 		}
 	}
 	for ; ended < len(due); ended++ {
-		select {
-		case <-built:
-		case <-time.After(time.Minute):
-			t.Fatalf("indexed %d times, not %d", ended, len(due))
-		}
+		await.Signal(t, "the next build", built)
 	}
 	if err := client.Close(context.Background()); err != nil {
 		t.Fatal(err)
