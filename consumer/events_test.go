@@ -478,7 +478,7 @@ func TestEventsAfterEachAnswer(t *testing.T) {
 // taken ends once, and the ends add up to what the test sees by itself.
 func TestEventsAddUp(t *testing.T) {
 	t.Parallel()
-	cluster := servertest.Cluster(t, 2, 0)
+	cluster := servertest.SharedCluster(t)
 	zks := servertest.SharedZooKeeper(t)
 	for name, ways := range map[string]struct {
 		rdb redis.UniversalClient

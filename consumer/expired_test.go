@@ -79,7 +79,7 @@ func TestMaxLate(t *testing.T) {
 	for where, on := range map[string]func(t *testing.T) (redis.UniversalClient, Config){
 		"redis": func(t *testing.T) (redis.UniversalClient, Config) { return shared(t), Config{} },
 		"cluster": func(t *testing.T) (redis.UniversalClient, Config) {
-			return servertest.Cluster(t, 2, 0).Client(t), Config{}
+			return servertest.SharedCluster(t).Client(t), Config{}
 		},
 		"zookeeper": func(t *testing.T) (redis.UniversalClient, Config) {
 			return shared(t), Config{Slots: slots.ZooKeeper(sharedBy(t, servertest.SharedZooKeeper(t), lasting))}

@@ -286,7 +286,7 @@ func TestNotesThatRedisDoesNotTell(t *testing.T) {
 // On a Cluster the notes are read from the master that has the slot.
 func TestNotesOnACluster(t *testing.T) {
 	t.Parallel()
-	rdb, topic := servertest.Cluster(t, 2, 0).Client(t), notedTopic(t, message.KindPriority, 8)
+	rdb, topic := servertest.SharedCluster(t).Client(t), notedTopic(t, message.KindPriority, 8)
 	contents := numbered("m", 200)
 	for _, content := range contents {
 		put(t, rdb, topic, slotOf(topic, content), map[string]string{content: "1 7 1000 2000 0"})

@@ -13,15 +13,16 @@ import (
 )
 
 func TestAdvanceDeliversWhatBecomesDue(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	c := rmqtest.New(t, rmq.Config{})
+	begin := c.Now()
 	topic := rmq.Topic{Name: "orders", Kind: rmq.KindFixedTime}
 	var got []string
 	must.Do(t, c.Listen(topic, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
-		got = append(got, fmt.Sprintf("%s at %v", d.Content, c.Now().Sub(start(c))))
+		got = append(got, fmt.Sprintf("%s at %v", d.Content, c.Now().Sub(begin)))
 		return nil
 	}), rmq.ListenOptions{}))
-	begin = c.Now()
 	must.Do(t, c.Start(ctx))
 	send(t, c, topic, rmq.FixedTime{Content: "tomorrow", SlotBasis: "x", At: c.Now().Add(24 * time.Hour)})
 	send(t, c, topic, rmq.FixedTime{Content: "soon", SlotBasis: "x", At: c.Now().Add(time.Millisecond)})
@@ -37,6 +38,7 @@ func TestAdvanceDeliversWhatBecomesDue(t *testing.T) {
 
 // What is due in some time, or has been due already, is so by the clock that stands still.
 func TestDueByTheFrozenClock(t *testing.T) {
+	t.Parallel()
 	c := rmqtest.New(t, rmq.Config{})
 	topic := rmq.Topic{Name: "orders", Kind: rmq.KindFixedTime}
 	var got []string
@@ -75,8 +77,10 @@ func TestDueByTheFrozenClock(t *testing.T) {
 }
 
 func TestAdvanceWalksThroughRetries(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	c := rmqtest.New(t, rmq.Config{Backoff: rmq.Schedule(time.Second, time.Minute)})
+	begin := c.Now()
 	topic := rmq.Topic{Name: "mails", Kind: rmq.KindRangeMerge}
 	var got []string
 	must.Do(t, c.Listen(topic, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
@@ -86,7 +90,6 @@ func TestAdvanceWalksThroughRetries(t *testing.T) {
 		}
 		return nil
 	}), rmq.ListenOptions{}))
-	begin = c.Now()
 	must.Do(t, c.Start(ctx))
 	send(t, c, topic, rmq.RangeMerge{Content: "x", Range: 10 * time.Second})
 	c.Advance(time.Hour)
@@ -96,6 +99,7 @@ func TestAdvanceWalksThroughRetries(t *testing.T) {
 // Each time of a plan comes on the way, also where the clocks change, and of those that nobody was
 // there for comes one.
 func TestAdvanceWalksPlans(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	c := rmqtest.New(t, rmq.Config{})
 	topic := rmq.Topic{Name: "reports", Kind: rmq.KindFixedTime}
@@ -137,6 +141,7 @@ func TestAdvanceWalksPlans(t *testing.T) {
 
 // What explains a delivery goes by the moved clock, too.
 func TestDeliveriesAreExplained(t *testing.T) {
+	t.Parallel()
 	c := rmqtest.New(t, rmq.Config{Backoff: rmq.Schedule(time.Minute)})
 	topic := rmq.Topic{Name: "mails", Kind: rmq.KindFixedTime}
 	at := c.Now().Add(time.Hour).Truncate(time.Millisecond)
@@ -155,10 +160,6 @@ func TestDeliveriesAreExplained(t *testing.T) {
 	c.Advance(time.Minute)
 	want(t, got, "due 0s late", "not yet 1m0s ago")
 }
-
-var begin time.Time
-
-func start(*rmqtest.Client) time.Time { return begin }
 
 func send(t *testing.T, c *rmqtest.Client, topic rmq.Topic, m rmq.Message) {
 	t.Helper()

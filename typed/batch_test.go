@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
@@ -20,7 +18,7 @@ import (
 // are about the others.
 func TestBatchOfValues(t *testing.T) {
 	t.Parallel()
-	on(t, func(t *testing.T, rdb redis.UniversalClient, client *rmq.Client) {
+	on(t, func(t *testing.T, i *inspector.Inspector, client *rmq.Client) {
 		prices := typed.Topic[price]{Topic: rmq.Topic{Name: "prices", Kind: rmq.KindPriority, Slots: 1}}
 		ctx := t.Context()
 		for i := range int64(6) {
@@ -53,9 +51,7 @@ func TestBatchOfValues(t *testing.T) {
 		if len(first.Messages) != 6 || len(second.Messages) != 1 || second.Messages[0].Value != (price{"p2", 2}) {
 			t.Errorf("%d values, and then %d", len(first.Messages), len(second.Messages))
 		}
-		await.True(t, "two wait for their time", func() bool { return waiting(t, rdb, "prices") == 2 })
-		i, err := inspector.New(rdb, inspector.Config{})
-		must.Do(t, err)
+		await.True(t, "two wait for their time", func() bool { return waiting(t, i, "prices") == 2 })
 		stats, err := i.Stats(ctx, "prices")
 		must.Do(t, err)
 		if stats.Dead != 7 {

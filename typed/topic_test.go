@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,25 +23,28 @@ import (
 
 func TestMain(m *testing.M) { servertest.Main(m) }
 
-// on runs a test with a client on one server, and with one on a Cluster.
-func on(t *testing.T, do func(t *testing.T, rdb redis.UniversalClient, client *rmq.Client)) {
+var namespaces atomic.Int64
+
+// on runs a test with a client on one server, and with one on a Cluster, in a namespace of its own.
+func on(t *testing.T, do func(t *testing.T, i *inspector.Inspector, client *rmq.Client)) {
 	for where, rdb := range map[string]func(t *testing.T) redis.UniversalClient{
-		"redis":   func(t *testing.T) redis.UniversalClient { return servertest.Redis(t).Client(t) },
-		"cluster": func(t *testing.T) redis.UniversalClient { return servertest.Cluster(t, 2, 0).Client(t) },
+		"redis":   func(t *testing.T) redis.UniversalClient { return servertest.SharedRedis(t).Client(t) },
+		"cluster": func(t *testing.T) redis.UniversalClient { return servertest.SharedCluster(t).Client(t) },
 	} {
 		t.Run(where, func(t *testing.T) {
 			t.Parallel()
 			rdb := rdb(t)
-			client, err := rmq.New(rmq.Config{Redis: rdb, Backoff: rmq.Schedule(time.Millisecond)})
+			namespace := fmt.Sprint("n", namespaces.Add(1))
+			client, err := rmq.New(rmq.Config{Redis: rdb, Namespace: namespace, Backoff: rmq.Schedule(time.Millisecond)})
 			must.Do(t, err)
 			t.Cleanup(func() {
-				within, cancel := context.WithTimeout(context.Background(), time.Minute)
-				defer cancel()
-				if err := client.Close(within); err != nil {
+				if err := client.Close(await.CleanupContext(t)); err != nil {
 					t.Error(err)
 				}
 			})
-			do(t, rdb, client)
+			i, err := inspector.New(rdb, inspector.Config{Namespace: namespace})
+			must.Do(t, err)
+			do(t, i, client)
 		})
 	}
 }
@@ -76,7 +80,7 @@ func (s *shop) load(_ context.Context, product string) (price, error) {
 // A thousand changes of one price are one delivery, with the last one.
 func TestFloodOfChanges(t *testing.T) {
 	t.Parallel()
-	on(t, func(t *testing.T, rdb redis.UniversalClient, client *rmq.Client) {
+	on(t, func(t *testing.T, i *inspector.Inspector, client *rmq.Client) {
 		prices := &shop{cents: map[string]int64{}}
 		changed := typed.Ref[price]{
 			Topic:    rmq.Topic{Name: "prices", Kind: rmq.KindRangeMerge},
@@ -108,7 +112,7 @@ func TestFloodOfChanges(t *testing.T) {
 		if got := await.Signal(t, "drawn", drawn); got != (price{"bike", 999}) || merged != 999 {
 			t.Errorf("drawn with %v, %d merged", got, merged)
 		}
-		await.True(t, "nothing waits", func() bool { return waiting(t, rdb, "prices") == 0 })
+		await.True(t, "nothing waits", func() bool { return waiting(t, i, "prices") == 0 })
 		if len(drawn) > 0 {
 			t.Errorf("drawn again with %v", <-drawn)
 		}
@@ -145,10 +149,8 @@ func TestHow(t *testing.T) {
 }
 
 // waiting is how many messages of a topic are not handled yet.
-func waiting(t *testing.T, rdb redis.UniversalClient, topic string) (n int) {
+func waiting(t *testing.T, i *inspector.Inspector, topic string) (n int) {
 	t.Helper()
-	i, err := inspector.New(rdb, inspector.Config{})
-	must.Do(t, err)
 	s, err := i.Stats(t.Context(), topic)
 	must.Do(t, err)
 	return s.Waiting + s.InFlight + s.Retrying
@@ -165,7 +167,7 @@ type order struct {
 // handled one at a time.
 func TestValues(t *testing.T) {
 	t.Parallel()
-	on(t, func(t *testing.T, _ redis.UniversalClient, client *rmq.Client) {
+	on(t, func(t *testing.T, _ *inspector.Inspector, client *rmq.Client) {
 		orders := typed.Topic[order]{
 			Topic: rmq.Topic{Name: "orders", Kind: rmq.KindPriority},
 			Basis: func(o order) string { return o.Customer },
@@ -202,7 +204,7 @@ func TestValues(t *testing.T) {
 // What the codec cannot read is dead at once, with the reason, and its neighbours go on.
 func TestUndecodableIsDead(t *testing.T) {
 	t.Parallel()
-	on(t, func(t *testing.T, rdb redis.UniversalClient, client *rmq.Client) {
+	on(t, func(t *testing.T, i *inspector.Inspector, client *rmq.Client) {
 		orders := typed.Topic[order]{Topic: rmq.Topic{Name: "orders", Kind: rmq.KindPriority, Slots: 1}}
 		ctx := t.Context()
 		_, err := client.Send(ctx, orders.Topic, rmq.Priority{Content: `{"id":"x"}`, Priority: 900})
@@ -218,8 +220,6 @@ func TestUndecodableIsDead(t *testing.T) {
 		if o := await.Signal(t, "got", got); o.ID != 1 {
 			t.Errorf("%+v", o)
 		}
-		i, err := inspector.New(rdb, inspector.Config{})
-		must.Do(t, err)
 		died := func() (all []inspector.Entry) {
 			for dead, err := range i.Dead(ctx, "orders", inspector.DeadQuery{}) {
 				must.Do(t, err)
@@ -238,7 +238,7 @@ func TestUndecodableIsDead(t *testing.T) {
 // Distinct messages never merge, and the handler gets the value alone.
 func TestDistinct(t *testing.T) {
 	t.Parallel()
-	on(t, func(t *testing.T, _ redis.UniversalClient, client *rmq.Client) {
+	on(t, func(t *testing.T, _ *inspector.Inspector, client *rmq.Client) {
 		mails := typed.Topic[string]{
 			Topic: rmq.Topic{Name: "mails", Kind: rmq.KindFixedTime},
 			Codec: typed.Distinct(typed.Raw[string]()),
@@ -307,7 +307,7 @@ func second[T any](_ T, err error) error { return err }
 // Values are moved and taken back by what they are sent with.
 func TestValuesAreTakenBack(t *testing.T) {
 	t.Parallel()
-	on(t, func(t *testing.T, _ redis.UniversalClient, client *rmq.Client) {
+	on(t, func(t *testing.T, _ *inspector.Inspector, client *rmq.Client) {
 		ctx := context.Background()
 		order := Order{ID: 7, Customer: "12"}
 		customer := func(o Order) string { return o.Customer }
@@ -343,7 +343,7 @@ func TestValuesAreTakenBack(t *testing.T) {
 // A value is sent again and again, with the content and the basis of its other sends.
 func TestValuesAreRepeated(t *testing.T) {
 	t.Parallel()
-	on(t, func(t *testing.T, _ redis.UniversalClient, client *rmq.Client) {
+	on(t, func(t *testing.T, _ *inspector.Inspector, client *rmq.Client) {
 		ctx := context.Background()
 		order := Order{ID: 7, Customer: "12"}
 		customer := func(o Order) string { return o.Customer }

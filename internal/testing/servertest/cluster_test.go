@@ -238,3 +238,18 @@ func TestPollGivesUp(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The tests of a process have one Cluster in common, which outlives each of them.
+func TestSharedCluster(t *testing.T) {
+	var first *RedisCluster
+	t.Run("first", func(t *testing.T) { first = SharedCluster(t) })
+	t.Run("second", func(t *testing.T) {
+		c := SharedCluster(t)
+		if c != first {
+			t.Error("another one")
+		}
+		if err := c.Client(t).Set(t.Context(), t.Name(), "x", 0).Err(); err != nil {
+			t.Error(err)
+		}
+	})
+}
