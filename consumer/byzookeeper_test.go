@@ -276,14 +276,14 @@ func TestCoast(t *testing.T) {
 	rdb, zks := shared(t), servertest.ZooKeeper(t)
 	topic := topicOf(t, message.KindPriority, 4)
 	n := newNotes()
-	how := sharedBy(t, zks, time.Second)
+	how := sharedBy(t, zks, 2*time.Second)
 	how.OnOutage = slots.Coast
 	c := work(t, rdb, Config{Slots: slots.ZooKeeper(how)}, topic, n.done())
 	s := newSender(t, rdb, topic)
 	await.True(t, "it has all slots", func() bool { return owned(c) == 4 })
 	first := c.Worker()
 	zks.Kill()
-	end := time.Now().Add(3 * time.Second) // three session timeouts
+	end := time.Now().Add(6 * time.Second) // three session timeouts
 	contents := numbered("m", 30)
 	for i, content := range contents {
 		s.send(t, content)

@@ -93,7 +93,7 @@ func TestBackoffIsNotForHandOvers(t *testing.T) {
 func TestBackoffOfTheDead(t *testing.T) {
 	t.Parallel()
 	rdb := shared(t)
-	for _, lease := range []time.Duration{time.Millisecond, 2 * time.Second} {
+	for _, lease := range []time.Duration{time.Millisecond, 8 * time.Second} {
 		topic := topicOf(t, message.KindPriority, 1)
 		newSender(t, rdb, topic).send(t, "m")
 		k := keysOf(topic, 0)

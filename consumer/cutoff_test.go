@@ -225,7 +225,7 @@ func TestRedisAwayForAll(t *testing.T) {
 // and no other has its topic.
 func TestNotCutOff(t *testing.T) {
 	t.Parallel()
-	const timeout = 2 * time.Second
+	const timeout = 4 * time.Second
 	server, zks := servertest.SharedRedis(t), servertest.SharedZooKeeper(t)
 	core, logs := observer.New(zap.WarnLevel)
 	cfg := Config{Slots: slots.ZooKeeper(sharedBy(t, zks, timeout)), Logger: zap.New(core)}
@@ -238,7 +238,7 @@ func TestNotCutOff(t *testing.T) {
 	ids := []string{a.Worker(), b.Worker(), alone.Worker()}
 	proxy.Freeze()
 	sender := newSender(t, server.Client(t), topic)
-	for begun, i := time.Now(), 0; time.Since(begun) < 4*timeout; i++ { // only one of the two has something to do
+	for begun, i := time.Now(), 0; time.Since(begun) < 3*timeout; i++ { // only one of the two has something to do
 		content := fmt.Sprint("m-", i)
 		_, err := sender.Send(ctx, topic, message.Priority{Content: content, SlotBasis: basisOf(topic)[0], Priority: 100})
 		must.Do(t, err)
@@ -291,7 +291,7 @@ func TestCutOffWhileClosing(t *testing.T) {
 // A worker that is cut off while it starts, when it has its session already, does not keep it.
 func TestCutOffWhileStarting(t *testing.T) {
 	t.Parallel()
-	const timeout = 2 * time.Second
+	const timeout = 3 * time.Second
 	p := newPair(t, timeout)
 	must.Do(t, closeIn(p.cut, await.Patience))
 	await.True(t, "the other one has all slots", func() bool { return owned(p.well) == pairSlots })

@@ -210,7 +210,7 @@ func TestHangingHandlerWhileCoasting(t *testing.T) {
 	rdb, zks := shared(t), servertest.ZooKeeper(t)
 	topic := topicOf(t, message.KindPriority, 2)
 	n := newNotes()
-	how := sharedBy(t, zks, time.Second)
+	how := sharedBy(t, zks, 2*time.Second)
 	how.OnOutage = slots.Coast
 	release := make(chan struct{})
 	c := newConsumer(t, rdb, Config{Slots: slots.ZooKeeper(how), Backoff: Schedule(time.Millisecond)})
@@ -236,7 +236,7 @@ func TestHangingHandlerWhileCoasting(t *testing.T) {
 		return c.crew.schedule.Status(c.topics[0].scheduled)[0].Hung || setAside(c) > 0
 	})
 	begun := time.Now()
-	for i := 0; time.Since(begun) < 2*time.Second; i++ {
+	for i := 0; time.Since(begun) < 4*time.Second; i++ {
 		send(fmt.Sprint("in the outage ", i), 1)
 		await.Pass(20 * time.Millisecond)
 	}

@@ -21,7 +21,7 @@ import (
 func TestDeathThatCannotBeProvenIsTold(t *testing.T) {
 	t.Parallel()
 	rdb, topic := shared(t), topicOf(t, message.KindPriority, 2)
-	how, network := cutFrom(t, time.Second)
+	how, network := cutFrom(t, 3*time.Second)
 	how.OnOutage = slots.Coast
 	core, logs := observer.New(zap.DebugLevel)
 	c := work(t, rdb, Config{Slots: slots.ZooKeeper(how), Logger: zap.New(core)}, topic, newNotes().done())
@@ -43,7 +43,7 @@ func TestDeathThatCannotBeProvenIsTold(t *testing.T) {
 		}
 		return n
 	}
-	await.True(t, "many questions without an answer", func() bool { return told(zap.DebugLevel) >= 6 })
+	await.True(t, "many questions without an answer", func() bool { return told(zap.DebugLevel) >= 5 })
 	if n := told(zap.WarnLevel); n != 1 {
 		t.Errorf("a person is told %d times", n)
 	}
