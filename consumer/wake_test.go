@@ -267,7 +267,7 @@ func TestIdleCost(t *testing.T) {
 	_, err := s.Send(ctx, topic, message.FixedTime{Content: "later", At: time.Now().Add(300 * time.Millisecond)})
 	must.Do(t, err)
 	n.awaitAll(t, []string{"later"})
-	must.Do(t, c.settle(ctx)) // 16 turns
+	must.Do(t, c.settle(ctx))                                                                       // 16 turns
 	if turns := calls(t, rdb)["evalsha"] - before["evalsha"] - topic.Slots; turns > 2*topic.Slots { // a storm would be hundreds
 		t.Errorf("%d turns for one message", turns)
 	}
