@@ -267,8 +267,9 @@ func TestIdleCost(t *testing.T) {
 	_, err := s.Send(ctx, topic, message.FixedTime{Content: "later", At: time.Now().Add(300 * time.Millisecond)})
 	must.Do(t, err)
 	n.awaitAll(t, []string{"later"})
-	must.Do(t, c.settle(ctx))                                                                       // 16 turns
-	if turns := calls(t, rdb)["evalsha"] - before["evalsha"] - topic.Slots; turns > 2*topic.Slots { // a storm would be hundreds
+	must.Do(t, c.settle(ctx)) // 16 turns
+	// A storm would be hundreds.
+	if turns := calls(t, rdb)["evalsha"] - before["evalsha"] - topic.Slots; turns > 2*topic.Slots {
 		t.Errorf("%d turns for one message", turns)
 	}
 }
