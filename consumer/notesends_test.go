@@ -51,6 +51,7 @@ type toldOf struct {
 	waits       bool        // its handler put that copy back, so that sends may merge into it
 	silent      int         // first deliveries since that were told nothing: each had a send of its own, at least
 	lost        bool        // a copy may have been lost since, with a worker that died, or without a note
+	history     []string    // for when the test fails
 }
 
 func newSendsTold(t *testing.T, contents []string) *sendsTold {
@@ -67,7 +68,24 @@ func (s *sendsTold) begin(content string) int {
 	defer s.mu.Unlock()
 	x := s.of[content]
 	x.begun = append(x.begun, time.Now().Truncate(time.Millisecond))
+	x.say("send %d", len(x.begun)-1)
 	return len(x.begun) - 1
+}
+
+// say adds to the history.
+func (x *toldOf) say(format string, args ...any) {
+	x.history = append(x.history, fmt.Sprintf(format, args...))
+}
+
+// Observe notes what became of each delivery.
+func (s *sendsTold) Observe(e *message.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, i := range e.Items {
+		if x := s.of[i.Content]; x != nil {
+			x.say("%v with fence %d: %s", i.What, e.Fence, i.Reason)
+		}
+	}
 }
 
 // die has a worker take what is due in a slot, and die with it.
@@ -85,6 +103,7 @@ func (s *sendsTold) die(rdb *redis.Client, topic message.Topic, slot int) (died 
 	}
 	for _, content := range a.Contents {
 		s.of[content].lost = true
+		s.of[content].say("taken by one that dies")
 		s.lost++
 	}
 	return len(a.Contents) > 0
@@ -97,6 +116,7 @@ func (s *sendsTold) add(d *Delivery, putBack bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x := s.of[d.Content]
+	x.say("delivery %d with fence %d is told %d sends, %v", d.Attempt, d.Fence, d.Sends(), d.Headers())
 	if d.Sends() == 0 {
 		s.silent++
 		switch {
@@ -120,6 +140,7 @@ func (s *sendsTold) add(d *Delivery, putBack bool) {
 		s.gaps += min(1, first-x.last-1)
 	default:
 		s.t.Errorf("%s, attempt %d: told sends %d to %d, and before %d to %d; %d deliveries between were told nothing, lost %v", d.Content, d.Attempt, first, last, x.first, x.last, x.silent, x.lost)
+		s.t.Logf("%s: %q", d.Content, x.history[max(0, len(x.history)-20):])
 	}
 	for n, at := range map[int]time.Time{first: d.FirstSent(), last: d.LastSent()} {
 		if at.Before(x.begun[n]) || n+1 < len(x.begun) && at.After(x.begun[n+1]) {
@@ -191,7 +212,7 @@ func testEachSendIsToldWithItsCopy(t *testing.T, topic message.Topic, how string
 	worker.AddHook(hook)
 	var draw sync.Mutex
 	random := rand.New(rand.NewPCG(seed, 0))
-	listenNoted(t, worker, Config{Backoff: Schedule(time.Millisecond), SafetyLook: 20 * time.Millisecond}, topic, how, ListenOptions{NoBreaker: true}, func(_ context.Context, d *Delivery) error {
+	listenNoted(t, worker, Config{Backoff: Schedule(time.Millisecond), SafetyLook: 20 * time.Millisecond, Observers: []message.Observer{told}}, topic, how, ListenOptions{NoBreaker: true}, func(_ context.Context, d *Delivery) error {
 		draw.Lock()
 		what, delay := random.IntN(6), time.Duration(1+random.IntN(3))*time.Millisecond
 		draw.Unlock()
