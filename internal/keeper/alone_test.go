@@ -3,10 +3,11 @@ package keeper
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/slotmq/go-rmq/internal/testing/await"
 )
 
 // neighbours answer for others, in virtual time: they have answers while served is true, at
@@ -86,25 +87,20 @@ func TestAlone(t *testing.T) {
 				if c.zooKeeper != nil {
 					n.broken = func(now time.Time) bool { return !c.zooKeeper(now.Sub(begun)) }
 				}
-				var last atomic.Pointer[time.Time]
-				last.Store(&begun)
-				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
-				defer cancel()
-				go func() {
-					for tick := time.NewTicker(time.Millisecond * 10); ; {
-						if c.mine(time.Since(begun)) {
-							now := time.Now()
-							last.Store(&now)
-						}
-						select {
-						case <-tick.C:
-						case <-ctx.Done():
-							tick.Stop()
-							return
+				// It may have an answer every 10 ms.
+				last, looked := time.Duration(0), time.Duration(0)
+				quiet := func() time.Duration {
+					now := time.Since(begun)
+					for ; looked <= now; looked += 10 * time.Millisecond {
+						if c.mine(looked) {
+							last = looked
 						}
 					}
-				}()
-				d := doubt{others: n, quiet: func() time.Duration { return time.Since(*last.Load()) }, timeout: func() time.Duration { return timeout }}
+					return now - last
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
+				defer cancel()
+				d := doubt{others: n, quiet: quiet, timeout: func() time.Duration { return timeout }}
 				alone := d.wait(ctx)
 				at := time.Since(begun)
 				switch {
@@ -114,8 +110,6 @@ func TestAlone(t *testing.T) {
 					t.Errorf("it is alone after %v, want %v to %v", at, c.from, c.to)
 				}
 				t.Logf("alone %t after %v, with %d looks", alone, at, n.looks)
-				cancel()
-				synctest.Wait()
 			})
 		})
 	}
@@ -140,7 +134,7 @@ func TestWhoHasAnswers(t *testing.T) {
 	doubting := in(quiet(time.Hour), orders)
 	mark := func() int64 {
 		t.Helper()
-		at, err := doubting.mark(within(t))
+		at, err := doubting.mark(await.Context(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,13 +142,13 @@ func TestWhoHasAnswers(t *testing.T) {
 	}
 	want := func(what string, from int64, most time.Duration, is bool) {
 		t.Helper()
-		if got, err := doubting.answered(within(t), from, most); err != nil || got != is {
+		if got, err := doubting.answered(await.Context(t), from, most); err != nil || got != is {
 			t.Errorf("%s: others have answers: %t, %v", what, got, err)
 		}
 	}
 	write := func(m *Member) {
 		t.Helper()
-		if err := m.write(within(t)); err != nil {
+		if err := m.write(await.Context(t)); err != nil {
 			t.Fatal(err)
 		}
 	}

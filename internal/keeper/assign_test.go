@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
@@ -44,6 +45,7 @@ func ceil(n, workers int) int { return (n + workers - 1) / workers }
 // The same is checked of the other way, without ZooKeeper, in slots. Here it holds
 // whatever the assignment was before.
 func TestAssignKeepsWhatIsPromised(t *testing.T) {
+	t.Parallel()
 	seed := sharetest.Seed(t)
 	random := rand.New(rand.NewSource(seed))
 	long := make([]string, 5000)
@@ -88,6 +90,7 @@ func TestAssignKeepsWhatIsPromised(t *testing.T) {
 }
 
 func TestAssignByHand(t *testing.T) {
+	t.Parallel()
 	a, b, c := weighted{"a", 1}, weighted{"b", 1}, weighted{"c", 1}
 	heavy := weighted{"h", 2}
 	for name, test := range map[string]struct {
@@ -127,13 +130,14 @@ func TestAssignByHand(t *testing.T) {
 // A fleet changes at random for a long time. Each leave moves what the leaver had,
 // each join what the newcomer gets, and no more.
 func TestAssignMovesTheLeast(t *testing.T) {
+	t.Parallel()
 	seed := sharetest.Seed(t)
 	random := rand.New(rand.NewSource(seed))
 	for _, n := range []int{1, 16, 250, 256, 1024, 4096} {
 		members := crew(1 + random.Intn(50))
 		born := len(members)
 		owners := assign(nil, n, members)
-		for step := range 200 {
+		for step := range night.Times(40, 200) {
 			before := slices.Clone(owners)
 			where := fmt.Sprintf("%d slots, step %d, %d workers", n, step, len(members))
 			if len(members) > 1 && random.Intn(2) == 0 {
@@ -159,8 +163,9 @@ func TestAssignMovesTheLeast(t *testing.T) {
 					t.Fatalf("%s: one came, got %d, and %d slots moved", where, counts(owners)[newcomer.id], m)
 				}
 			}
+			shares := counts(owners)
 			for _, m := range members {
-				if has := counts(owners)[m.id]; has < n/len(members) || has > ceil(n, len(members)) {
+				if has := shares[m.id]; has < n/len(members) || has > ceil(n, len(members)) {
 					t.Fatalf("%s: %s has %d", where, m.id, has)
 				}
 			}
@@ -171,9 +176,10 @@ func TestAssignMovesTheLeast(t *testing.T) {
 // Several come and go at once. At most so many slots move as those who left had
 // and those who came get.
 func TestAssignOfManyChangesAtOnce(t *testing.T) {
+	t.Parallel()
 	seed := sharetest.Seed(t)
 	random := rand.New(rand.NewSource(seed))
-	for range 300 {
+	for range night.Times(100, 300) {
 		n, all := random.Intn(600), crew(2+random.Intn(60))
 		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		stay := 1 + random.Intn(len(all)-1)
@@ -195,9 +201,10 @@ func TestAssignOfManyChangesAtOnce(t *testing.T) {
 }
 
 func TestAssignByWeight(t *testing.T) {
+	t.Parallel()
 	seed := sharetest.Seed(t)
 	random := rand.New(rand.NewSource(seed))
-	for range 300 {
+	for range night.Times(50, 300) {
 		n, members := random.Intn(2000), crew(1+random.Intn(40))
 		all := 0.0
 		for i := range members {
@@ -227,6 +234,7 @@ func TestAssignByWeight(t *testing.T) {
 
 // What a damaged node might say. Zero is a worker that wants nothing.
 func TestAssignByImpossibleWeights(t *testing.T) {
+	t.Parallel()
 	huge, tiny := math.MaxFloat64, math.SmallestNonzeroFloat64
 	got := counts(assign(nil, 100, []weighted{{"a", huge}, {"b", huge}, {"c", tiny}, {"d", 0}, {"e", -1}, {"f", math.NaN()}, {"g", math.Inf(1)}}))
 	if len(got) != 2 || got["a"] != 50 || got["b"] != 50 {
@@ -252,13 +260,12 @@ func BenchmarkAssign4096x200(b *testing.B) {
 
 // The bound is a thousand times what it takes: it is there to notice a square.
 func TestAssignOfALargeFleetIsQuick(t *testing.T) {
+	t.Parallel()
 	members := crew(2000)
 	owners := assign(nil, 65536, members)
 	began := time.Now()
 	after := assign(owners, 65536, members[1:])
-	if took := time.Since(began); took > 10*time.Second {
-		t.Errorf("65,536 slots and 2,000 workers took %v", took)
-	}
+	night.AtMost(t, "65,536 slots and 2,000 workers", time.Since(began), 10*time.Second)
 	if m := moved(owners, after); m > ceil(65536, 2000) {
 		t.Errorf("%d slots moved", m)
 	}

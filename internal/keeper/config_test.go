@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/message"
+
+	"github.com/slotmq/go-rmq/internal/testing/await"
 )
 
 func TestValidate(t *testing.T) {
@@ -60,7 +62,7 @@ func TestValidate(t *testing.T) {
 			} else if strings.Contains(err.Error(), "hidden") {
 				t.Errorf("the error shows the password: %v", err)
 			}
-			if _, err := New(c).Join(within(t), worker()); !errors.As(err, &invalid) {
+			if _, err := New(c).Join(await.Context(t), worker()); !errors.As(err, &invalid) {
 				t.Errorf("%s %d: Join: %v", field, i, err)
 			}
 		}
@@ -114,9 +116,9 @@ func TestReservedNamespaces(t *testing.T) {
 		k, w := New(nowhere), worker()
 		refused("validate", name, k.Validate(name))
 		w.Namespace = name
-		_, err := k.Join(within(t), w)
+		_, err := k.Join(await.Context(t), w)
 		refused("join", name, err)
-		refused("remove", name, k.Remove(within(t), name)) // it would be all of the tree without a namespace
+		refused("remove", name, k.Remove(await.Context(t), name)) // it would be all of the tree without a namespace
 	}
 	nowhere.Root = "/"
 	refused("below /:", "zookeeper", New(nowhere).Validate("zookeeper"))

@@ -9,11 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
 // The contents of the nodes are part of the protocol: other versions meet them.
 func TestNodesAreWrittenLikeThis(t *testing.T) {
+	t.Parallel()
 	written, err := assignment{gen: 17, owners: []string{"b", "a", "", "b"}}.encode()
 	if want := `{"v":1,"gen":17,"workers":["a","b"],"map":"AAEAAP//AAE="}`; string(written) != want || err != nil {
 		t.Errorf("%s, %v\nwant %s", written, err, want)
@@ -35,12 +37,14 @@ func TestNodesAreWrittenLikeThis(t *testing.T) {
 }
 
 func TestAssignmentComesBack(t *testing.T) {
+	t.Parallel()
 	seed := sharetest.Seed(t)
 	random := rand.New(rand.NewSource(seed))
+	workers := night.Times(50, 300)
 	for _, slots := range []int{0, 1, 16, 4096, 65536} {
 		a := assignment{gen: random.Int63(), owners: make([]string, slots)}
 		for slot := range a.owners {
-			if who := random.Intn(300); who > 0 {
+			if who := random.Intn(workers); who > 0 {
 				a.owners[slot] = fmt.Sprintf("wörker-%d", who)
 			}
 		}
@@ -70,6 +74,7 @@ func TestAssignmentComesBack(t *testing.T) {
 }
 
 func TestTooManyWorkersForAnAssignment(t *testing.T) {
+	t.Parallel()
 	a := assignment{owners: make([]string, 65536)}
 	for slot := range a.owners {
 		a.owners[slot] = fmt.Sprint(slot)
@@ -80,6 +85,7 @@ func TestTooManyWorkersForAnAssignment(t *testing.T) {
 }
 
 func TestNewerContentsAreRefused(t *testing.T) {
+	t.Parallel()
 	newer := []byte(`{"v":2,"topics":["order"],"map":{"order":[0]}}`)
 	if _, err := decodeAssignment(newer); !errors.Is(err, errVersion) {
 		t.Error(err)
@@ -93,6 +99,7 @@ func TestNewerContentsAreRefused(t *testing.T) {
 }
 
 func TestDamagedContentsAreRefused(t *testing.T) {
+	t.Parallel()
 	for _, bad := range []string{
 		``, `{`, `[]`, `null`, `{}`, `{"v":0,"map":""}`, `{"v":-1}`, `{"v":"1"}`, `{"v":1,"map":"AA=="}`, `{"v":1,"map":"*"}`,
 		`{"v":1,"workers":["a"],"map":"AAE="}`, `{"v":1,"workers":"a"}`,
@@ -109,6 +116,7 @@ func TestDamagedContentsAreRefused(t *testing.T) {
 }
 
 func TestSlotsForPeople(t *testing.T) {
+	t.Parallel()
 	for text, slots := range map[string][]int{
 		"": nil, "0": {0}, "0-1": {0, 1}, "0-7,12": {0, 1, 2, 3, 4, 5, 6, 7, 12}, "3,5,7-9": {3, 5, 7, 8, 9}, "65535": {65535},
 	} {

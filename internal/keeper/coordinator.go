@@ -21,6 +21,7 @@ type coordinator struct {
 	since   time.Time // of the member
 	recheck time.Duration
 	delays  delays
+	spread  time.Duration
 
 	office <-chan zk.Event // fires when the office was taken away; nil when it has
 	fleet  fleet

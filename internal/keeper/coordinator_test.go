@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
@@ -103,7 +104,7 @@ func (p *place) assigned(t *testing.T, topic string) (assignment, int32) {
 func (p *place) has(t *testing.T, topic string, want map[string]int) assignment {
 	t.Helper()
 	var a assignment
-	eventually(t, "the assignment of "+topic, func() error {
+	await.Nil(t, "the assignment of "+topic, func() error {
 		a, _ = p.assigned(t, topic)
 		got := counts(a.owners)
 		if fmt.Sprint(got) != fmt.Sprint(want) {
@@ -117,7 +118,7 @@ func (p *place) has(t *testing.T, topic string, want map[string]int) assignment 
 // leader awaits a coordinator that is none of those, and returns who it is.
 func (p *place) leader(t *testing.T, not ...string) (id string, session int64) {
 	t.Helper()
-	eventually(t, "a coordinator", func() error {
+	await.Nil(t, "a coordinator", func() error {
 		data, stat, err := p.conn.Get(p.coordinator())
 		if err != nil {
 			return err
@@ -139,7 +140,7 @@ type candidate struct {
 
 func (p *place) candidate(t *testing.T, id string, change ...func(*coordinator)) *candidate {
 	t.Helper()
-	s, err := open(within(t), config("/", 3*time.Second, p.srv.Servers()...).withDefaults())
+	s, err := open(await.Context(t), config("/", long, p.srv.Servers()...).withDefaults())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +149,7 @@ func (p *place) candidate(t *testing.T, id string, change ...func(*coordinator))
 
 func (p *place) stands(t *testing.T, s *session, id string, change ...func(*coordinator)) *candidate {
 	core, logs := observer.New(zap.InfoLevel)
-	c := &coordinator{s: s, tree: p.tree, id: id, log: zap.New(core), recheck: recheck, delays: usualDelays}
+	c := &coordinator{s: s, tree: p.tree, id: id, log: zap.New(core), recheck: recheck, delays: usualDelays, spread: usualSpread}
 	for _, f := range change {
 		f(c)
 	}
@@ -193,7 +194,7 @@ func TestCoordinatorSharesOut(t *testing.T) {
 	if a := p.has(t, "a/b", map[string]int{"w1": 4, "w2": 4, "w3": 4, "w4": 4}); a.gen != 2 {
 		t.Errorf("gen is %d", a.gen)
 	}
-	eventually(t, "the log", func() error {
+	await.Nil(t, "the log", func() error {
 		said := c.logs.FilterMessage("slots were assigned").All()
 		if len(said) != 2 {
 			return fmt.Errorf("%d lines", len(said))
@@ -232,7 +233,9 @@ func TestSuccession(t *testing.T) {
 	p.has(t, "x", map[string]int{"w1": 6, "w2": 6})
 
 	third, _ := p.leader(t)
-	candidates[third].s.abandon() // vanishes
+	vanished := candidates[third]
+	vanished.s.abandon()
+	p.srv.ExpireSession(t, vanished.s.id())
 	p.leader(t, first, second, third)
 	p.goes(t, "w1")
 	p.has(t, "x", map[string]int{"w2": 12})
@@ -278,7 +281,7 @@ func TestJoinsAreCollected(t *testing.T) {
 	p := newPlace(t)
 	p.define(t, "x", 60)
 	p.comes(t, "w1", "x")
-	p.candidate(t, "c", func(c *coordinator) { c.delays.even = 3 * time.Second })
+	p.candidate(t, "c", func(c *coordinator) { c.delays.even, c.delays.most = 6*time.Second, time.Minute })
 	p.has(t, "x", map[string]int{"w1": 60})
 	for _, id := range []string{"w2", "w3", "w4", "w5", "w6"} {
 		p.comes(t, id, "x")
@@ -381,7 +384,7 @@ func TestLeaveMovesWhatTheLeaverHad(t *testing.T) {
 	}
 	p.goes(t, "w7")
 	var last assignment
-	eventually(t, "the next assignment", func() error {
+	await.Nil(t, "the next assignment", func() error {
 		if last, _ = p.assigned(t, "x"); last.gen == after.gen {
 			return errors.New("it is the one before")
 		}
@@ -445,6 +448,7 @@ func TestNewerContentsMakeTheCoordinatorStepDown(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := newPlace(t)
 			p.define(t, "x", 12)
 			p.comes(t, "w1", "x")
@@ -455,7 +459,7 @@ func TestNewerContentsMakeTheCoordinatorStepDown(t *testing.T) {
 			p.goes(t, "w2")
 			told := func(c *candidate, times int) {
 				t.Helper()
-				eventually(t, c.id+" steps down", func() error {
+				await.Nil(t, c.id+" steps down", func() error {
 					if n := c.said(down); n != times {
 						return fmt.Errorf("%d times", n)
 					}
@@ -588,7 +592,7 @@ func TestCoordinatorIsCutOff(t *testing.T) {
 	p.define(t, "x", 12)
 	p.comes(t, "w1", "x")
 	p.comes(t, "w2", "x")
-	s, err := open(within(t), Config{Servers: []string{proxy.Addr()}, SessionTimeout: long}.withDefaults())
+	s, err := open(await.Context(t), Config{Servers: []string{proxy.Addr()}, SessionTimeout: long}.withDefaults())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -627,7 +631,7 @@ func TestCoordinatorOfNobody(t *testing.T) {
 		&zk.CreateRequest{Path: p.coordinator() + "/below", Acl: zk.WorldACL(zk.PermAll)}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "what cannot be removed is told", func() error {
+	await.Nil(t, "what cannot be removed is told", func() error {
 		for _, entry := range second.logs.FilterMessage("coordination failed and is tried again").All() {
 			if text := fmt.Sprint(entry.ContextMap()["error"]); strings.Contains(text, "deleteall "+p.coordinator()) {
 				return nil
@@ -647,10 +651,10 @@ func TestOustComesLate(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.create(t, p.coordinator(), []byte("by hand"), 0)
-	idle := &coordinator{s: openHere(t, "", p.srv.Servers()...), tree: p.tree, log: zap.NewNop()}
+	idle := &coordinator{s: openHere(t, "", p.srv.Servers()...), tree: p.tree, log: zap.NewNop(), spread: usualSpread}
 	changed := make(chan zk.Event)
 	close(changed)
-	if err := idle.oust(within(t), changed); err != nil {
+	if err := idle.oust(await.Context(t), changed); err != nil {
 		t.Error(err)
 	}
 	if !there(t, p.conn, p.coordinator()) {
@@ -661,7 +665,7 @@ func TestOustComesLate(t *testing.T) {
 	elected := p.candidate(t, "c1")
 	p.leader(t)
 	late := p.candidate(t, "c2")
-	if err := late.oust(within(t), nil); err != nil {
+	if err := late.oust(await.Context(t), nil); err != nil {
 		t.Error(err)
 	}
 	if id, session := p.leader(t); id != "c1" || session != elected.s.id() {

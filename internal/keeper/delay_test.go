@@ -6,6 +6,7 @@ import (
 )
 
 func TestDelays(t *testing.T) {
+	t.Parallel()
 	const s, ms = time.Second, time.Millisecond
 	type change struct {
 		at     time.Duration

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// spread is how long the members wait, at most, before they stand for election.
+	// usualSpread is how long the members wait, at most, before they stand for election.
 	// Without it each of them would try in the same moment.
 	// A member younger than a session timeout waits for longer than all others: if it
 	// crashes soon after each start, no slots would be assigned while it is dead.
-	spread = 300 * time.Millisecond
+	usualSpread = 300 * time.Millisecond
 
 	// vacating is how long a lost member may take to give up the office before it reports
 	// the loss.
@@ -41,7 +41,7 @@ func (e *newerError) Unwrap() error { return errVersion }
 // this member is the coordinator, until ctx ends or the session is over. It gives the
 // office up before it returns, so that another member gets it at once.
 func (m *Member) coordinate(ctx context.Context) {
-	c := &coordinator{s: m.session, tree: m.tree, id: m.id, log: m.log, since: time.Now(), recheck: m.keeper.recheck, delays: usualDelays}
+	c := &coordinator{s: m.session, tree: m.tree, id: m.id, log: m.log, since: time.Now(), recheck: m.keeper.recheck, delays: usualDelays, spread: usualSpread}
 	c.run(ctx)
 }
 
@@ -102,11 +102,7 @@ func (c *coordinator) stand(ctx context.Context) error {
 		if there {
 			continue // it was
 		}
-		pause := rand.N(spread)
-		if time.Since(c.since) < c.s.timeout() {
-			pause += spread
-		}
-		if !first && (c.wait(ctx, pause, watch) || c.ended(ctx)) {
+		if !first && (c.wait(ctx, c.pause(), watch) || c.ended(ctx)) {
 			continue // another member was quicker
 		}
 		if leaving, _, err := c.s.exists(ctx, c.tree.leaving(c.id)); err != nil {
@@ -122,11 +118,20 @@ func (c *coordinator) stand(ctx context.Context) error {
 	return errOver
 }
 
+// pause is how long this member waits until it stands for election.
+func (c *coordinator) pause() time.Duration {
+	pause := rand.N(c.spread)
+	if time.Since(c.since) < c.s.timeout() {
+		pause += c.spread
+	}
+	return pause
+}
+
 // oust removes a coordinator node that belongs to no session, made by a person or by a
 // tool that copies a tree: while it exists, no slots are assigned.
 func (c *coordinator) oust(ctx context.Context, watch <-chan zk.Event) error {
 	path := c.tree.coordinator()
-	if c.wait(ctx, rand.N(spread), watch) {
+	if c.wait(ctx, rand.N(c.spread), watch) {
 		return nil // another member was quicker
 	}
 	// Another member may have removed it since, and been elected.

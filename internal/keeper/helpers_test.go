@@ -1,10 +1,10 @@
 package keeper
 
 import (
-	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -13,11 +13,10 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
-
-// patience is how long a test waits for what must come.
-const patience = 20 * time.Second
 
 var orders = Topic{Name: "orders", Kind: "range-merge", Slots: 16}
 
@@ -57,8 +56,6 @@ func (o *told) own(topic string, slots []int) {
 // await waits until Own was told these slots last.
 func (o *told) await(t *testing.T, topic string, want []int) {
 	t.Helper()
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
 	for {
 		o.mu.Lock()
 		got, known := o.slots[topic]
@@ -66,11 +63,7 @@ func (o *told) await(t *testing.T, topic string, want []int) {
 		if known && slices.Equal(got, want) {
 			return
 		}
-		select {
-		case <-o.change:
-		case <-timer.C:
-			t.Fatalf("Own(%s) was told %v, not %v", topic, got, want)
-		}
+		await.Signal(t, fmt.Sprintf("Own(%s) was told %v, not %v", topic, got, want), o.change)
 	}
 }
 
@@ -84,7 +77,7 @@ func worker(topics ...Topic) Worker {
 // join is a member that is gone with the test.
 func join(t *testing.T, k *Keeper, w Worker) *Member {
 	t.Helper()
-	m, err := k.Join(within(t), w)
+	m, err := k.Join(await.Context(t), w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,39 +85,28 @@ func join(t *testing.T, k *Keeper, w Worker) *Member {
 	return m
 }
 
-func within(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-func await(t *testing.T, what string, c <-chan struct{}) {
+// unhurried is a member that takes its session's timeout for a day: its next beat comes in three
+// hours, and a call waits for its answer for eight. What it learns meanwhile, a watch has told it.
+func unhurried(t *testing.T, k *Keeper, w Worker) *Member {
 	t.Helper()
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case <-c:
-	case <-timer.C:
-		t.Fatalf("%s: not within %v", what, patience)
-	}
-}
-
-// eventually asks until f is nil.
-func eventually(t *testing.T, what string, f func() error) {
-	t.Helper()
-	ticker := time.NewTicker(10 * time.Millisecond)
-	defer ticker.Stop()
-	begun := time.Now()
-	for {
-		err := f()
-		if err == nil {
-			return
+	ctx := await.Context(t)
+	s, err := open(ctx, k.cfg)
+	must.Do(t, err)
+	m := newMember(k, w, s)
+	t.Cleanup(m.Abandon)
+	must.Do(t, insist(ctx, func() error { return m.register(ctx) }))
+	s.mu.Lock()
+	s.granted = 24 * time.Hour
+	s.mu.Unlock()
+	must.Do(t, m.start(ctx))
+	await.Nil(t, "the first beat", func() error {
+		_, stat, err := s.exists(ctx, m.tree.owned(m.ID()))
+		if err == nil && stat.Version == 0 {
+			err = errors.New("it has not written yet")
 		}
-		if time.Since(begun) > patience {
-			t.Fatalf("%s: not within %v: %v", what, patience, err)
-		}
-		<-ticker.C
-	}
+		return err
+	})
+	return m
 }
 
 // there tells whether a node exists.
@@ -139,7 +121,7 @@ func there(t *testing.T, conn *zk.Conn, path string) bool {
 
 func awaitGone(t *testing.T, conn *zk.Conn, path string) {
 	t.Helper()
-	eventually(t, path+" goes", func() error {
+	await.Nil(t, path+" goes", func() error {
 		if there(t, conn, path) {
 			return errors.New("it is there")
 		}
@@ -178,6 +160,16 @@ func wantError(t *testing.T, err error, words ...string) {
 	if err == nil {
 		t.Fatalf("no error; want one about %q", words)
 	}
+	errorSays(t, err, words...)
+}
+
+// errorSays is wantError for any goroutine.
+func errorSays(t *testing.T, err error, words ...string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("no error; want one about %q", words)
+		return
+	}
 	for _, w := range words {
 		if !strings.Contains(err.Error(), w) {
 			t.Errorf("%q does not say %q", err, w)
@@ -197,7 +189,7 @@ func lives(t *testing.T, m *Member) {
 func confirms(t *testing.T, m *Member) {
 	t.Helper()
 	begun := time.Now()
-	eventually(t, "a sign of life", func() error {
+	await.Nil(t, "a sign of life", func() error {
 		lives(t, m)
 		if !m.session.answered().After(begun) {
 			return errors.New("not confirmed")

@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 )
 
 // crowd are workers of one session that only watch the assignments of their topics.
@@ -41,18 +44,18 @@ func (w *crowd) follow(t *testing.T, path, id string, wakes *sync.Map) {
 	})
 }
 
-// Of two hundred workers one comes and one goes, politely and then at once. Each of
+// Of many workers one comes and one goes, politely and then at once. Each of
 // it is one write for each topic that is affected and none for the others, wakes
 // every worker of those topics once, and elects nobody.
 func TestNoHerd(t *testing.T) {
 	t.Parallel()
+	all := night.Times(60, 200)
 	const (
-		all      = 200
 		members  = 6 // with all that belongs to them; each costs several megabytes
 		sessions = 8
 	)
 	p := newPlace(t)
-	x, y, z := Topic{Name: "x", Kind: "priority", Slots: 4096}, Topic{Name: "y", Kind: "priority", Slots: 256}, Topic{Name: "z", Kind: "priority", Slots: 256}
+	x, y, z := Topic{Name: "x", Kind: "priority", Slots: night.Times(1024, 4096)}, Topic{Name: "y", Kind: "priority", Slots: 256}, Topic{Name: "z", Kind: "priority", Slots: 256}
 	k := New(config(string(p.tree), long, p.srv.Servers()...)) // no session of a real one ends by itself, however busy the machine is
 	var real []*Member
 	for i := range members {
@@ -75,7 +78,7 @@ func TestNoHerd(t *testing.T) {
 	// settled awaits that the topic is shared out evenly among so many.
 	settled := func(topic string, workers int) (version int32) {
 		t.Helper()
-		eventually(t, topic+" is shared out", func() error {
+		await.Nil(t, topic+" is shared out", func() error {
 			a, v := p.assigned(t, topic)
 			has := counts(a.owners)
 			if len(has) != workers {
@@ -117,7 +120,7 @@ func TestNoHerd(t *testing.T) {
 				t.Errorf("%s: %s is written %+d times too often", what, topic, version-at[topic])
 			}
 			wakes[topic].Range(func(id, count any) bool {
-				eventually(t, fmt.Sprintf("%s is woken for %s", id, topic), func() error {
+				await.Nil(t, fmt.Sprintf("%s is woken for %s", id, topic), func() error {
 					if n := count.(*atomic.Int64).Load(); n < woken[topic] {
 						return fmt.Errorf("%d times, not %d", n, woken[topic])
 					}
@@ -138,7 +141,7 @@ func TestNoHerd(t *testing.T) {
 	changed("one comes", map[string]int{"x": all + 1, "y": all/2 + 1, "z": all / 2}, "x", "y")
 
 	leaver := real[members-1] // of x and z
-	if err := leaver.Leaving(within(t)); err != nil {
+	if err := leaver.Leaving(await.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	changed("one leaves", map[string]int{"x": all, "y": all/2 + 1, "z": all/2 - 1}, "x", "z")

@@ -6,12 +6,14 @@ import (
 	"io"
 	"net"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
@@ -66,7 +68,7 @@ func TestIDsAreNeverUsedAgain(t *testing.T) {
 		t.Errorf("%q", ids)
 	}
 	// Also of one session the id could not be guessed.
-	s, err := open(within(t), k.cfg)
+	s, err := open(await.Context(t), k.cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +87,7 @@ func TestConflicts(t *testing.T) {
 
 	refused := func(what string, topic Topic, words ...string) {
 		t.Helper()
-		_, err := k.Join(within(t), worker(Topic{Name: "others", Kind: "priority", Slots: 4}, topic))
+		_, err := k.Join(await.Context(t), worker(Topic{Name: "others", Kind: "priority", Slots: 4}, topic))
 		if !errors.Is(err, ErrConflict) {
 			t.Fatalf("%s: %v", what, err)
 		}
@@ -107,7 +109,7 @@ func TestConflicts(t *testing.T) {
 	put(t, conn, tr.meta(), `{"layout":2}`)
 	refused("layout", orders, tr.meta(), "the layout is 1 in this program and 2 in ZooKeeper")
 	put(t, conn, tr.meta(), `nonsense`)
-	_, err := k.Join(within(t), worker())
+	_, err := k.Join(await.Context(t), worker())
 	wantError(t, err, "read "+tr.meta())
 
 	workers, _, err := conn.Children(tr.workers())
@@ -126,7 +128,7 @@ func TestJoinTogether(t *testing.T) {
 	joined := make(chan *Member, n)
 	for range n {
 		go func() {
-			m, err := k.Join(context.Background(), worker())
+			m, err := k.Join(await.Context(t), worker())
 			if err != nil {
 				t.Error(err)
 			}
@@ -144,39 +146,26 @@ func TestJoinTogether(t *testing.T) {
 	}
 }
 
-// bounded fails unless f ends before a handshake that is not capped would.
-func bounded(t *testing.T, f func()) {
-	t.Helper()
-	begun := time.Now()
-	f()
-	if took := time.Since(begun); took > 15*time.Second {
-		t.Errorf("it took %v", took)
-	}
-}
-
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	t.Run("refused", func(t *testing.T) {
 		t.Parallel()
-		bounded(t, func() {
-			_, err := New(config("/rmq", 3*time.Second, "127.0.0.1:1", "localhost:2")).Join(within(t), worker())
-			wantError(t, err, "ZooKeeper is unreachable: ", "127.0.0.1:1: connect: connection refused", "localhost:2: ", "gave up after 5s")
-		})
+		_, err := New(config("/rmq", 3*time.Second, "127.0.0.1:1", "localhost:2")).Join(await.Context(t), worker())
+		wantError(t, err, "ZooKeeper is unreachable: ", "127.0.0.1:1: connect: connection refused", "localhost:2: ", "gave up after 5s")
 	})
 	t.Run("mute", func(t *testing.T) {
 		t.Parallel()
-		srv := servertest.ZooKeeper(t)
-		srv.Pause()
-		bounded(t, func() {
-			_, err := New(config("/rmq", 3*time.Second, srv.Addr())).Join(within(t), worker())
-			wantError(t, err, "ZooKeeper is unreachable: "+srv.Addr()+": takes the connection, and then does not answer")
-		})
+		// Said within the 5 s, so its handshake was given up before: the library would wait for 20 s.
+		proxy := servertest.NewProxy(t, servertest.SharedZooKeeper(t).Addr())
+		proxy.Freeze()
+		_, err := New(config("/rmq", 3*time.Second, proxy.Addr())).Join(await.Context(t), worker())
+		wantError(t, err, "ZooKeeper is unreachable: "+proxy.Addr()+": takes the connection, and then does not answer", "gave up after 5s")
 	})
 	t.Run("cut", func(t *testing.T) {
 		t.Parallel()
 		proxy := servertest.NewProxy(t, "127.0.0.1:1")
 		proxy.Cut()
-		_, err := New(config("/rmq", 3*time.Second, proxy.Addr())).Join(within(t), worker())
+		_, err := New(config("/rmq", 3*time.Second, proxy.Addr())).Join(await.Context(t), worker())
 		wantError(t, err, "ZooKeeper is unreachable: "+proxy.Addr()+": ")
 	})
 	t.Run("cancelled", func(t *testing.T) {
@@ -198,7 +187,7 @@ func TestUnreachable(t *testing.T) {
 		root := srv.Chroot(t)
 		lost := proxy.LoseNextReply(root + "/workers/")
 		m := join(t, New(config(root, long, proxy.Addr())), worker())
-		await(t, "the reply gets lost", lost)
+		await.Signal(t, "the reply gets lost", lost)
 		lives(t, m)
 
 		var mute atomic.Bool
@@ -210,10 +199,8 @@ func TestUnreachable(t *testing.T) {
 			}
 			return !mute.Load()
 		})
-		bounded(t, func() {
-			_, err := New(config(root, 3*time.Second, proxy.Addr())).Join(within(t), worker())
-			wantError(t, err, root, "gave up after 5s")
-		})
+		_, err := New(config(root, 3*time.Second, proxy.Addr())).Join(await.Context(t), worker())
+		wantError(t, err, root, "gave up after 5s")
 	})
 }
 
@@ -223,7 +210,7 @@ func TestMuteServersArePassedOver(t *testing.T) {
 	t.Parallel()
 	cfg, _ := shared(t)
 	addr := cfg.Servers[0]
-	cfg.SessionTimeout = 3 * time.Second
+	cfg.SessionTimeout = 15 * time.Second
 	cfg.Servers = []string{"mute:2181", "half:2181", "good:2181"}
 	halves := make(chan net.Conn, 10)
 	var dials atomic.Int32
@@ -240,7 +227,7 @@ func TestMuteServersArePassedOver(t *testing.T) {
 		}
 		return ours, nil
 	}
-	m, err := New(cfg).Join(within(t), worker())
+	m, err := New(cfg).Join(await.Context(t), worker())
 	for len(halves) > 0 {
 		(<-halves).Close()
 	}
@@ -261,7 +248,7 @@ func TestRights(t *testing.T) {
 	owner := cfg
 	owner.Root, owner.Auth = chroot+"/secured", "rmq:secret"
 	m := join(t, New(owner), worker())
-	if err := m.Leaving(within(t)); err != nil {
+	if err := m.Leaving(await.Context(t)); err != nil {
 		t.Error(err)
 	}
 	if _, _, err := conn.Get(m.tree.meta()); !errors.Is(err, zk.ErrNoAuth) {
@@ -271,7 +258,7 @@ func TestRights(t *testing.T) {
 
 	refused := func(c Config, words ...string) {
 		t.Helper()
-		_, err := New(c).Join(within(t), worker())
+		_, err := New(c).Join(await.Context(t), worker())
 		if !errors.Is(err, zk.ErrNoAuth) {
 			t.Fatal(err)
 		}
@@ -305,20 +292,11 @@ func TestRights(t *testing.T) {
 
 	orphan := cfg
 	orphan.Root += "/no/such"
-	_, err := New(orphan).Join(within(t), worker())
+	_, err := New(orphan).Join(await.Context(t), worker())
 	if !errors.Is(err, zk.ErrNoNode) {
 		t.Error(err)
 	}
 	wantError(t, err, "create "+orphan.Root, "create "+chroot+"/no first")
-}
-
-func TestRootOfTheWholeServer(t *testing.T) {
-	t.Parallel()
-	srv := servertest.ZooKeeper(t)
-	m := join(t, New(config("/", long, srv.Addr())), worker())
-	if !there(t, srv.Client(t, long), "/workers/"+m.ID()) {
-		t.Error("not registered")
-	}
 }
 
 func TestTLS(t *testing.T) {
@@ -330,16 +308,21 @@ func TestTLS(t *testing.T) {
 	confirms(t, m)
 	m.Close()
 
-	cfg.SessionTimeout = 3 * time.Second
+	cfg.SessionTimeout = 9 * time.Second // a third of it for the handshake
 	stranger := cfg
 	stranger.TLS = srv.TLSConfig()
 	stranger.TLS.RootCAs = nil
-	_, err := New(stranger).Join(within(t), worker())
-	wantError(t, err, "ZooKeeper is unreachable: "+srv.Addr()+": TLS: ", "certificate")
-
+	var joining sync.WaitGroup
+	joining.Go(func() {
+		_, err := New(stranger).Join(await.Context(t), worker())
+		errorSays(t, err, "ZooKeeper is unreachable: "+srv.Addr()+": TLS: ", "certificate")
+	})
 	cfg.TLS = nil
-	_, err = New(cfg).Join(within(t), worker())
-	wantError(t, err, "ZooKeeper is unreachable: "+srv.Addr()+": ", "TLS")
+	joining.Go(func() {
+		_, err := New(cfg).Join(await.Context(t), worker())
+		errorSays(t, err, "ZooKeeper is unreachable: "+srv.Addr()+": ", "TLS")
+	})
+	joining.Wait()
 }
 
 func TestDialer(t *testing.T) {
@@ -364,20 +347,25 @@ func TestDialer(t *testing.T) {
 	}
 }
 
-func TestGrantedTimeoutCounts(t *testing.T) {
+// A server of its own, of which it has the whole tree. It grants less than it is asked for.
+func TestRootOfTheWholeServer(t *testing.T) {
 	t.Parallel()
-	srv := servertest.ZooKeeper(t, "maxSessionTimeout=4000")
-	m := join(t, New(config("/rmq", long, srv.Addr())), worker())
-	if got := m.session.timeout(); got != 4*time.Second {
+	const granted = 20 * time.Second
+	srv := servertest.ZooKeeper(t, "maxSessionTimeout=20000")
+	m := join(t, New(config("/", long, srv.Addr())), worker())
+	if got := m.session.timeout(); got != granted {
 		t.Errorf("timeout %v", got)
 	}
-	if call, dial := m.session.answerTimeout(), m.session.dialer.connectTimeout(); call != 4*time.Second/3 || dial != call {
+	if call, dial := m.session.answerTimeout(), m.session.dialer.connectTimeout(); call != granted/3 || dial != call {
 		t.Errorf("waits %v for an answer, %v for a connection", call, dial)
 	}
-	if left := time.Until(m.Until()); left > 4*time.Second*2/3 {
+	if left := time.Until(m.Until()); left > granted*2/3 {
 		t.Errorf("work may be begun for %v", left)
 	}
-	if left := time.Until(m.session.deadline()); left > 3500*time.Millisecond {
+	if left := time.Until(m.session.deadline()); left > granted-granted/10 {
 		t.Errorf("the deadline is in %v", left)
+	}
+	if !there(t, srv.Client(t, granted), "/workers/"+m.ID()) {
+		t.Error("not registered")
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
@@ -22,7 +23,7 @@ func TestLeavingAndClose(t *testing.T) {
 	cfg, conn := shared(t)
 	m := join(t, New(cfg), worker())
 	for range 2 { // it may be asked for again
-		if err := m.Leaving(within(t)); err != nil {
+		if err := m.Leaving(await.Context(t)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -55,7 +56,7 @@ func TestCloseDuringAnOutage(t *testing.T) {
 	m, proxy, witness := behind(t, long, Stop)
 	proxy.Cut()
 	go m.Close()
-	await(t, "it closes", m.ctx.Done())
+	await.Signal(t, "it closes", m.ctx.Done())
 	time.AfterFunc(2500*time.Millisecond, proxy.Mend) // the library's patience is one second
 	awaitGone(t, witness, m.tree.worker(m.ID()))
 	m.Close()
@@ -64,7 +65,7 @@ func TestCloseDuringAnOutage(t *testing.T) {
 func TestAbandon(t *testing.T) {
 	t.Parallel()
 	cfg, conn := shared(t)
-	cfg.SessionTimeout = 5 * time.Second
+	cfg.SessionTimeout = 10 * time.Second
 	m := join(t, New(cfg), worker())
 	m.Abandon()
 	path := m.tree.worker(m.ID())
@@ -84,13 +85,13 @@ func TestAbandon(t *testing.T) {
 func TestHold(t *testing.T) {
 	t.Parallel()
 	cfg, conn := shared(t)
-	m := join(t, New(cfg), worker())
+	m := unhurried(t, New(cfg), worker()) // a beat would write, too
 	path := m.tree.owned(m.ID())
 	begun := time.Now()
 	m.Show("orders", []int{7, 12, 0, 1, 2})
 	m.Show("price", nil)
 	want := map[string]string{"orders": "0-2,7,12", "price": ""}
-	eventually(t, "it is written down", func() error {
+	await.Nil(t, "it is written down", func() error {
 		n := read[ownedNode](t, conn, path)
 		if !maps.Equal(n.Topics, want) {
 			return errors.New("not yet")
@@ -111,12 +112,12 @@ func TestHold(t *testing.T) {
 	begun = time.Now()
 	for i := range changes {
 		m.Show("orders", []int{i})
-		if _, _, err := m.session.exists(within(t), path); err != nil {
+		if _, _, err := m.session.exists(await.Context(t), path); err != nil {
 			t.Fatal(err)
 		}
 	}
 	took := time.Since(begun)
-	eventually(t, "the last of them is written down", func() error {
+	await.Nil(t, "the last of them is written down", func() error {
 		if n := read[ownedNode](t, conn, path); n.Topics["orders"] != strconv.Itoa(changes-1) {
 			return errors.New("not yet")
 		}
@@ -150,7 +151,7 @@ func TestFollow(t *testing.T) {
 	// What cannot be used changes nothing, and is told once.
 	for _, spoilt := range []string{`{"v":2}`, `nonsense`, `{"v":1,"gen":4,"workers":[],"map":"//8="}`} {
 		put(t, conn, m.tree.assign("orders"), spoilt)
-		eventually(t, "an error", func() error {
+		await.Nil(t, "an error", func() error {
 			if logs.FilterField(zap.String("topic", "orders")).Len() == 0 {
 				return errors.New("not yet")
 			}
@@ -223,7 +224,7 @@ func TestRecheck(t *testing.T) {
 	if err := conn.Delete(definition, -1); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the definition is written again", func() error {
+	await.Nil(t, "the definition is written again", func() error {
 		if data, _, _ := conn.Get(definition); string(data) != string(good) {
 			return errors.New("not yet")
 		}
@@ -243,7 +244,7 @@ func TestMissedEvent(t *testing.T) {
 			conn := srv.Client(t, long)
 			k := New(config(srv.Chroot(t), long, proxy.Addr()))
 			k.recheck = recheck
-			s, err := open(within(t), k.cfg)
+			s, err := open(await.Context(t), k.cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -252,14 +253,14 @@ func TestMissedEvent(t *testing.T) {
 			w := worker()
 			w.Own = got.own
 			m := newMember(k, w, s)
-			if err := m.register(within(t)); err != nil {
+			if err := m.register(await.Context(t)); err != nil {
 				t.Fatal(err)
 			}
 			read := make(chan struct{})
 			m.running.Go(func() { m.follow(orders, sync.OnceFunc(func() { close(read) })) })
 			defer m.running.Wait()
 			defer m.stop()
-			await(t, "the assignment is read", read)
+			await.Signal(t, "the assignment is read", read)
 
 			proxy.DropReplies(true)
 			assignTo(t, conn, m.tree, 1, m.ID())

@@ -7,8 +7,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
@@ -26,6 +30,7 @@ func lived(workers map[string][2]int64) *fleet {
 }
 
 func TestNewcomersProveThemselves(t *testing.T) {
+	t.Parallel()
 	const timeout, now = 8 * time.Second, 101
 	type workers = map[string][2]int64
 	leaves := func(id string) func(*fleet) {
@@ -84,7 +89,7 @@ func TestNewcomersProveThemselves(t *testing.T) {
 // proven waits until a worker has lived for a while.
 func (p *place) proven(t *testing.T, m *Member) {
 	t.Helper()
-	eventually(t, m.ID()+" is proven", func() error {
+	await.Nil(t, m.ID()+" is proven", func() error {
 		_, came, err := p.conn.Exists(p.worker(m.ID()))
 		_, wrote, err2 := p.conn.Exists(p.owned(m.ID()))
 		if err := errors.Join(err, err2); err != nil {
@@ -98,11 +103,11 @@ func (p *place) proven(t *testing.T, m *Member) {
 }
 
 // A newcomer gets its share when it has proven itself. (If nobody listened for that, it
-// would get it after two session timeouts, for which this test does not wait.)
+// would get it after two session timeouts, which are longer than any test waits.)
 func TestNewcomerGetsItsShare(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	k := New(config(string(p.tree), 12*time.Second, p.srv.Servers()...))
+	k := New(config(string(p.tree), 31*time.Second, p.srv.Servers()...))
 	a := join(t, k, worker())
 	p.has(t, "orders", map[string]int{a.ID(): 16})
 	p.proven(t, a)
@@ -116,14 +121,14 @@ func TestWorkerThatCrashesAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	random := sharetest.Rand(t)
 	p := newPlace(t)
-	k := New(config(string(p.tree), 3*time.Second, p.srv.Servers()...))
+	const timeout = 8 * time.Second
+	k := New(config(string(p.tree), timeout, p.srv.Servers()...))
 	living := map[string]bool{}
-	for range 3 {
-		m := join(t, k, worker())
+	for _, m := range []*Member{join(t, k, worker()), join(t, k, worker()), join(t, k, worker())} {
 		living[m.ID()] = true
 		p.proven(t, m)
 	}
-	eventually(t, "they have all slots", func() error {
+	await.Nil(t, "they have all slots", func() error {
 		a, _ := p.assigned(t, "orders")
 		if has := a.workers(); len(has) != len(living) {
 			return fmt.Errorf("%v", has)
@@ -151,19 +156,21 @@ func TestWorkerThatCrashesAgainAndAgain(t *testing.T) {
 		return a
 	}
 	had := false
+	looks := time.NewTicker(10 * time.Millisecond) // a share moves ten times slower
+	defer looks.Stop()
 	for starts, withSlots := 0, 0; withSlots < 2; starts++ {
 		if starts > 40 {
 			t.Fatal("newcomers get no slots")
 		}
-		m, err := k.Join(within(t), worker())
+		m, err := k.Join(await.Context(t), worker())
 		if err != nil {
 			t.Fatal(err)
 		}
-		ends := time.Now().Add(patience) // or when it has its share: so does who comes after one with a share
+		ends := time.Now().Add(await.Patience) // or when it has its share: so does who comes after one with a share
 		if !had && random.IntN(2) == 0 {
-			ends = time.Now().Add(time.Duration(random.Int64N(int64(time.Second))))
+			ends = time.Now().Add(time.Duration(random.Int64N(int64(timeout / 3))))
 		}
-		for had = false; time.Now().Before(ends) && !had; {
+		for had = false; time.Now().Before(ends) && !had; <-looks.C {
 			if had = slices.Contains(look().workers(), m.ID()); had {
 				withSlots++
 			}
@@ -174,7 +181,7 @@ func TestWorkerThatCrashesAgainAndAgain(t *testing.T) {
 			t.Fatalf("%d slots stand still after %d starts; %d are a fair share", worst, starts+1, fair)
 		}
 	}
-	eventually(t, "the living have all again", func() error {
+	await.Nil(t, "the living have all again", func() error {
 		for _, owner := range look().owners {
 			if !living[owner] {
 				return fmt.Errorf("%s has some", owner)
@@ -192,7 +199,8 @@ func TestWorkerThatCrashesAgainAndAgain(t *testing.T) {
 func TestNewcomerDoesNotCoordinateBeforeOthers(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	leader := p.candidate(t, "c0")
+	slow := func(c *coordinator) { c.spread = 2 * time.Second } // so that a busy machine does not change their order
+	leader := p.candidate(t, "c0", slow)
 	p.leader(t)
 	proxy := servertest.NewProxy(t, p.srv.Addr())
 	looks := make(chan struct{})
@@ -203,18 +211,39 @@ func TestNewcomerDoesNotCoordinateBeforeOthers(t *testing.T) {
 		}
 		return true
 	})
-	s, err := open(within(t), config("/", long, proxy.Addr()).withDefaults())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.stands(t, s, "new", func(c *coordinator) { c.since = time.Now() })
-	await(t, "it finds another one in office", looks)
-	for i := range 5 {
-		next := p.candidate(t, fmt.Sprintf("c%d", i+1))
+	s, err := open(await.Context(t), config("/", long, proxy.Addr()).withDefaults())
+	must.Do(t, err)
+	young := func(c *coordinator) { c.since = time.Now() }
+	p.stands(t, s, "new", young, slow)
+	await.Signal(t, "it finds another one in office", looks)
+	for i := range night.Times(1, 5) {
+		next := p.candidate(t, fmt.Sprintf("c%d", i+1), slow)
 		leader.stop()
 		if id, _ := p.leader(t, leader.id); id != next.id {
 			t.Fatalf("%s was elected", id)
 		}
 		leader = next
 	}
+}
+
+// How long one waits until it stands for election: with one that has just come, and with one
+// that has lived for a session timeout.
+func TestWhenMembersStandForElection(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &coordinator{s: &session{granted: 8 * time.Second}, since: time.Now(), spread: usualSpread}
+		between := func(least, most time.Duration) {
+			t.Helper()
+			for range 1000 {
+				if d := c.pause(); d < least || d >= most {
+					t.Fatalf("after %v: it waits for %v", time.Since(c.since), d)
+				}
+			}
+		}
+		between(300*time.Millisecond, 600*time.Millisecond)
+		await.Silence(t, "anything", make(chan struct{}), 8*time.Second-1)
+		between(300*time.Millisecond, 600*time.Millisecond)
+		await.Silence(t, "anything", make(chan struct{}), 1)
+		between(0, 300*time.Millisecond)
+	})
 }

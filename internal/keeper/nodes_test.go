@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
@@ -20,31 +21,31 @@ func TestClaim(t *testing.T) {
 	one, other := openHere(t, root, srv.Addr()), openHere(t, root, proxy.Addr())
 	claims := func(s *session, path string, want bool) {
 		t.Helper()
-		if mine, err := s.claim(within(t), path, nil); mine != want || err != nil {
+		if mine, err := s.claim(await.Context(t), path, nil); mine != want || err != nil {
 			t.Errorf("claim %s: %v, %v; want %v", path, mine, err, want)
 		}
 	}
 	claims(one, root+"/a", true)
 	claims(one, root+"/a", true)
 	claims(other, root+"/a", false)
-	if err := one.remove(within(t), root+"/a"); err != nil {
+	if err := one.remove(await.Context(t), root+"/a"); err != nil {
 		t.Fatal(err)
 	}
 	claims(other, root+"/a", true)
 
 	lost := proxy.LoseNextReply(root + "/b")
 	claims(other, root+"/b", true)
-	await(t, "the reply gets lost", lost)
+	await.Signal(t, "the reply gets lost", lost)
 	claims(one, root+"/b", false)
 
-	if mine, err := one.claim(within(t), root+"/no/such", nil); mine || !errors.Is(err, zk.ErrNoNode) {
+	if mine, err := one.claim(await.Context(t), root+"/no/such", nil); mine || !errors.Is(err, zk.ErrNoNode) {
 		t.Errorf("%v, %v", mine, err)
 	}
 }
 
 func openHere(t *testing.T, root string, servers ...string) *session {
 	t.Helper()
-	s, err := open(within(t), New(config(root, long, servers...)).cfg)
+	s, err := open(await.Context(t), New(config(root, long, servers...)).cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,7 @@ func TestRemoveLasting(t *testing.T) {
 	path := root + "/a"
 	removes := func(want bool) {
 		t.Helper()
-		if removed, err := s.removeLasting(within(t), path); removed != want || err != nil {
+		if removed, err := s.removeLasting(await.Context(t), path); removed != want || err != nil {
 			t.Errorf("%v, %v; want %v", removed, err, want)
 		}
 	}
@@ -81,7 +82,7 @@ func TestRemoveLasting(t *testing.T) {
 	}
 	put(t, conn, path, "")
 	put(t, conn, path+"/below", "")
-	removed, err := s.removeLasting(within(t), path)
+	removed, err := s.removeLasting(await.Context(t), path)
 	if removed || !errors.Is(err, zk.ErrNotEmpty) {
 		t.Errorf("%v, %v", removed, err)
 	}
@@ -99,26 +100,26 @@ func TestCallsNameTheirNode(t *testing.T) {
 	root := srv.Chroot(t)
 	s := openHere(t, root, proxy.Addr())
 	path := root + "/no"
-	_, _, err := s.get(within(t), path)
+	_, _, err := s.get(await.Context(t), path)
 	if !errors.Is(err, zk.ErrNoNode) || passing(err) {
 		t.Error(err)
 	}
 	wantError(t, err, "read "+path)
-	_, err = s.set(within(t), path, nil, -1)
+	_, err = s.set(await.Context(t), path, nil, -1)
 	if !errors.Is(err, zk.ErrNoNode) {
 		t.Error(err)
 	}
 	wantError(t, err, "write "+path)
-	if err := s.remove(within(t), path); err != nil {
+	if err := s.remove(await.Context(t), path); err != nil {
 		t.Error(err)
 	}
-	if err := s.create(within(t), path, nil); err != nil {
+	if err := s.create(await.Context(t), path, nil); err != nil {
 		t.Error(err)
 	}
-	if err := s.create(within(t), path, nil); !errors.Is(err, zk.ErrNodeExists) {
+	if err := s.create(await.Context(t), path, nil); !errors.Is(err, zk.ErrNodeExists) {
 		t.Error(err)
 	}
-	if _, err := s.set(within(t), path, nil, 7); !errors.Is(err, zk.ErrBadVersion) {
+	if _, err := s.set(await.Context(t), path, nil, 7); !errors.Is(err, zk.ErrBadVersion) {
 		t.Error(err)
 	}
 

@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 )
 
 func TestRemoveLeavesNothingOfANamespace(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
+	ctx := await.Context(t)
 	zoo := servertest.SharedZooKeeper(t)
 	root := zoo.Chroot(t)
 	k := New(Config{Servers: zoo.Servers(), Root: root})

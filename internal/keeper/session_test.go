@@ -11,11 +11,14 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
+	"go.uber.org/zap"
 
-	waiting "github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
@@ -40,14 +43,14 @@ func TestExpired(t *testing.T) {
 		k := New(cfg)
 		m := join(t, k, worker())
 		srv.ExpireSession(t, m.session.id())
-		await(t, "lost", m.Lost())
+		await.Signal(t, "lost", m.Lost())
 		if !errors.Is(m.Err(), errExpired) {
 			t.Error(m.Err())
 		}
 		if until := m.Until(); until.IsZero() || until.After(time.Now()) {
 			t.Errorf("work may be begun until %v", until)
 		}
-		if err := m.Leaving(within(t)); !errors.Is(err, errExpired) {
+		if err := m.Leaving(await.Context(t)); !errors.Is(err, errExpired) {
 			t.Errorf("a lost session is used: %v", err)
 		}
 		next := join(t, k, worker())
@@ -81,7 +84,7 @@ func TestNoSecondSessionOnAConnection(t *testing.T) {
 	})
 	srv.ExpireSession(t, m.session.id())
 	proxy.Mend()
-	await(t, "lost", m.Lost())
+	await.Signal(t, "lost", m.Lost())
 	claiming.Wait()
 	m.Close()
 	if there(t, witness, path) {
@@ -103,7 +106,7 @@ func TestReplacedSession(t *testing.T) {
 	if err := s.welcomed(time.Now(), time.Second, 8); !errors.Is(err, errReplaced) {
 		t.Error(err)
 	}
-	await(t, "lost", lost)
+	await.Signal(t, "lost", lost)
 	if s.id() != 7 {
 		t.Errorf("the session is %d now", s.id())
 	}
@@ -112,71 +115,82 @@ func TestReplacedSession(t *testing.T) {
 func TestNodeDeletedByAnOperator(t *testing.T) {
 	t.Parallel()
 	cfg, conn := shared(t)
-	cfg.SessionTimeout = time.Minute
-	m := join(t, New(cfg), worker())
+	m := unhurried(t, New(cfg), worker())
 	path := m.tree.worker(m.ID())
-	begun := time.Now()
-	if err := conn.Delete(path, -1); err != nil {
-		t.Fatal(err)
-	}
-	await(t, "lost", m.Lost())
-	if took := time.Since(begun); took > m.session.timeout()/12 {
-		t.Errorf("it was not told, but has found out after %v", took)
-	}
+	must.Do(t, conn.Delete(path, -1))
+	await.Signal(t, "lost", m.Lost()) // it was told: it would look by itself in three hours
 	wantError(t, m.Err(), path+" was deleted")
 	if until := m.Until(); until.After(time.Now()) {
 		t.Errorf("work may be begun until %v", until)
 	}
 
-	cfg.SessionTimeout = 6 * time.Second
-	m = join(t, New(cfg), worker())
+	m = unhurried(t, New(cfg), worker())
 	path = m.tree.worker(m.ID())
 	_, err := conn.Multi(&zk.DeleteRequest{Path: path, Version: -1},
 		&zk.CreateRequest{Path: path, Acl: zk.WorldACL(zk.PermAll), Flags: zk.FlagEphemeral})
 	if err != nil {
 		t.Fatal(err)
 	}
-	await(t, "lost", m.Lost())
+	await.Signal(t, "lost", m.Lost())
 	wantError(t, m.Err(), path+" was replaced")
 }
 
 // Cut off from ZooKeeper, a worker first begins nothing any more, then it is lost, and
-// only then others can prove it dead.
+// only then others can prove it dead. (That it is lost in time: TestLostAtTheDeadline.)
 func TestDeadline(t *testing.T) {
 	t.Parallel()
-	const timeout = 6 * time.Second
+	const timeout = 8 * time.Second
 	m, proxy, witness := behind(t, timeout, Stop)
 	confirms(t, m)
 	proxy.Freeze()
 
-	// The witness's own eyes: who sees both learns the order of events.
-	gone, _, changed, err := witness.ExistsW(m.tree.worker(m.ID()))
+	path := m.tree.worker(m.ID())
+	gone, _, changed, err := witness.ExistsW(path)
 	if err != nil || !gone {
 		t.Fatal(err)
 	}
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case <-m.Lost():
-	case <-changed:
-		t.Fatal("others can prove it dead, and it goes on")
-	case <-timer.C:
-		t.Fatal("neither lost nor dead")
+	await.Signal(t, "others can prove it dead", changed)
+	// When it died the server does not tell, but what time it was soon after.
+	stat, err := witness.Set(m.tree.owners(), nil, -1)
+	must.Do(t, err)
+	dead := time.UnixMilli(stat.Mtime)
+	await.Signal(t, "lost", m.Lost())
+	confirmed := m.session.confirmed()
+	if deadline, begin := m.session.deadline(), confirmed.Add(timeout*2/3); !begin.Before(deadline) || !m.Until().Before(deadline) {
+		t.Errorf("lost %v before nothing more was begun", begin.Sub(deadline))
 	}
-	lost, confirmed := time.Now(), m.session.confirmed()
-	begin := confirmed.Add(timeout * 2 / 3)
-	if !begin.Before(lost) {
-		t.Errorf("lost %v before nothing more was begun", begin.Sub(lost))
+	if left := confirmed.Add(timeout).Sub(dead); left > time.Millisecond { // the server counts those
+		t.Errorf("dead %v before the session could end", left)
 	}
-	if left := confirmed.Add(timeout).Sub(lost); left < 0 {
-		t.Errorf("lost %v after the session may have ended", -left)
-	} else {
-		t.Logf("lost %v before the session could end", left)
-	}
-	wantError(t, m.Err(), "ZooKeeper was not heard for", "of a session of 6s", proxy.Addr())
+	wantError(t, m.Err(), "ZooKeeper was not heard for", "of a session of 8s", proxy.Addr())
 	m.Abandon()
-	awaitGone(t, witness, m.tree.worker(m.ID()))
+	if there(t, witness, path) {
+		t.Error("it has another node")
+	}
 	proxy.Thaw()
+}
+
+// A worker that hears nothing is lost when its deadline comes, and no moment later or earlier.
+func TestLostAtTheDeadline(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		s := &session{granted: 6 * time.Second, alive: begun, heard: begun, lost: make(chan struct{}), dialer: newDialer(Config{}, nil)}
+		s.ctx, s.end = context.WithCancelCause(t.Context())
+		m := &Member{session: s, keeper: New(Config{}), log: zap.NewNop()}
+		m.ctx, m.stop = context.WithCancel(s.ctx)
+		m.running.Go(m.watchDeadline)
+		s.mu.Lock()
+		s.alive = begun.Add(time.Second) // an answer comes after a while
+		s.mu.Unlock()
+		await.Signal(t, "lost", m.Lost())
+		if took := time.Since(begun); took != 6400*time.Millisecond { // a tenth of 6 s before that second and 6 s are over
+			t.Errorf("lost after %v", took)
+		}
+		m.running.Wait()
+		s.dialer.end()
+		m.stop()
+	})
 }
 
 func TestUntilComesBeforeTheDeadline(t *testing.T) {
@@ -190,6 +204,9 @@ func TestUntilComesBeforeTheDeadline(t *testing.T) {
 			t.Errorf("timeout %v: deadline after %v", timeout, got)
 		}
 		m := &Member{session: s, keeper: New(Config{}), ctx: context.Background()}
+		if left := timeout*2/3 - timeout/beats - s.answerTimeout(); left < timeout/6 {
+			t.Errorf("timeout %v: %v are left for another connection when one has not answered", timeout, left)
+		}
 		if got := m.Until().Sub(begun); got != timeout*2/3 || !m.Until().Before(s.deadline()) {
 			t.Errorf("timeout %v: until %v", timeout, got)
 		}
@@ -205,9 +222,9 @@ func TestUntilComesBeforeTheDeadline(t *testing.T) {
 func TestReadsAreNoSignOfLife(t *testing.T) {
 	t.Parallel()
 	cfg, _ := shared(t)
-	cfg.SessionTimeout = 3 * time.Second
+	cfg.SessionTimeout = time.Second
 	k := New(cfg)
-	s, err := open(within(t), k.cfg)
+	s, err := open(await.Context(t), k.cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +237,7 @@ func TestReadsAreNoSignOfLife(t *testing.T) {
 			s.sync(context.Background(), cfg.Root)
 		}
 	})
-	await(t, "lost", m.Lost())
+	await.Signal(t, "lost", m.Lost())
 }
 
 // An outage shorter than the session costs nothing, and what came meanwhile is read.
@@ -229,7 +246,7 @@ func TestShortOutage(t *testing.T) {
 	srv := servertest.ZooKeeper(t)
 	root, witness := srv.Chroot(t), srv.Client(t, long)
 	reign(t, witness, root)
-	k := New(config(root, long, srv.Addr()))
+	k := New(config(root, time.Minute, srv.Addr())) // that is short beside a restart on a busy machine
 	got := newTold()
 	w := worker()
 	w.Own = got.own
@@ -243,7 +260,7 @@ func TestShortOutage(t *testing.T) {
 	if m.session.id() != id || m.Err() != nil {
 		t.Errorf("session %d, was %d: %v", m.session.id(), id, m.Err())
 	}
-	for range 3 { // nothing is left over of the first connection
+	for range night.Times(1, 3) { // nothing is left over of the first connection
 		srv.Stop()
 		srv.Restart(t)
 		confirms(t, m)
@@ -282,7 +299,7 @@ func TestWatchesMissNothing(t *testing.T) {
 	s := openHere(t, root, proxy.Addr())
 	for i := range 5 {
 		path := root + "/" + strconv.Itoa(i)
-		there, _, watch, err := s.existsW(within(t), path)
+		there, _, watch, err := s.existsW(await.Context(t), path)
 		if there || err != nil {
 			t.Fatalf("%v, %v", there, err)
 		}
@@ -290,20 +307,14 @@ func TestWatchesMissNothing(t *testing.T) {
 		put(t, witness, path, "")
 		var asking sync.WaitGroup
 		asking.Go(func() {
-			insist(within(t), func() error {
-				_, _, err := s.exists(within(t), root)
+			insist(await.Context(t), func() error {
+				_, _, err := s.exists(await.Context(t), root)
 				return err
 			})
 		})
 		proxy.Mend()
 		asking.Wait()
-		timer := time.NewTimer(patience)
-		select {
-		case <-watch:
-		case <-timer.C:
-			t.Fatal("the watch has missed it")
-		}
-		timer.Stop()
+		await.Signal(t, "the watch of what came", watch)
 	}
 }
 
@@ -312,7 +323,7 @@ func TestMuteWelcome(t *testing.T) {
 	t.Parallel()
 	srv := servertest.SharedZooKeeper(t)
 	proxy := servertest.NewProxy(t, srv.Addr())
-	s, err := open(within(t), New(config("/", 9*time.Second, proxy.Addr())).cfg)
+	s, err := open(await.Context(t), New(config("/", 15*time.Second, proxy.Addr())).cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,43 +337,66 @@ func TestMuteWelcome(t *testing.T) {
 	})
 	proxy.Cut()
 	proxy.Mend()
-	await(t, "it is back", back)
+	await.Signal(t, "it is back", back)
 	if !swallowed.Load() {
 		t.Error("its first try was answered")
 	}
 }
 
 // A connection that died without a word is left when a request has no answer, long
-// before the library would.
+// before the library would. So there is time for another one: TestUntilComesBeforeTheDeadline.
 func TestWedgedConnectionIsLeft(t *testing.T) {
 	t.Parallel()
 	srv := servertest.SharedZooKeeper(t)
 	proxy := servertest.NewProxy(t, srv.Addr())
-	cfg := config(srv.Chroot(t), 12*time.Second, "zookeeper:2181")
+	cfg := config(srv.Chroot(t), time.Minute, "zookeeper:2181")
+	died := make(chan error, 1)
 	var dials atomic.Int32
 	cfg.Dialer = func(ctx context.Context, network, _ string) (net.Conn, error) {
-		addr := proxy.Addr()
 		if dials.Add(1) > 1 {
-			addr = srv.Addr()
+			return new(net.Dialer).DialContext(ctx, network, srv.Addr())
 		}
-		return new(net.Dialer).DialContext(ctx, network, addr)
+		conn, err := new(net.Dialer).DialContext(ctx, network, proxy.Addr())
+		return &mortal{Conn: conn, died: died}, err
 	}
-	m := join(t, New(cfg), worker())
+	k := New(cfg)
+	s, err := open(await.Context(t), k.cfg)
+	must.Do(t, err)
+	m := newMember(k, worker(), s)
+	t.Cleanup(m.Abandon)
+	must.Do(t, m.register(await.Context(t)))
+	s.mu.Lock()
+	s.granted = 1500 * time.Millisecond // so it waits for half a second, and the library for 40
+	s.mu.Unlock()
+	m.running.Go(m.beat) // and nobody looks at the deadline
 	confirms(t, m)
 	proxy.Freeze()
-	frozen, until := time.Now(), m.Until()
-	eventually(t, "another connection", func() error {
+	frozen := time.Now()
+	await.True(t, "another connection", func() bool {
 		lives(t, m)
-		if m.session.confirmed().After(frozen) {
-			return nil
-		}
-		until = m.Until()
-		return errors.New("not confirmed")
+		return s.confirmed().After(frozen)
 	})
-	if late := m.session.confirmed().Sub(until); late > 0 {
-		t.Errorf("nothing could be begun for %v", late)
+	if err := await.Signal(t, "the end of the first connection", died); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("it ended by itself, or by the library: %v", err)
 	}
 	proxy.Thaw()
+}
+
+// mortal tells how it ended.
+type mortal struct {
+	net.Conn
+	died chan error
+}
+
+func (m *mortal) Read(p []byte) (int, error) {
+	n, err := m.Conn.Read(p)
+	if err != nil {
+		select {
+		case m.died <- err:
+		default:
+		}
+	}
+	return n, err
 }
 
 // When the password cannot be written on a new connection, the library waits for
@@ -371,7 +405,7 @@ func TestPasswordThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	srv := servertest.SharedZooKeeper(t)
 	proxy := servertest.NewProxy(t, srv.Addr())
-	cfg := config(srv.Chroot(t)+"/rmq", 9*time.Second, proxy.Addr())
+	cfg := config(srv.Chroot(t)+"/rmq", long, proxy.Addr())
 	cfg.Auth = "rmq:secret"
 	var dials atomic.Int32
 	cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -388,7 +422,7 @@ func TestPasswordThatCannotBeWritten(t *testing.T) {
 	if dials.Load() < 3 {
 		t.Errorf("%d dials; the failing one was not used", dials.Load())
 	}
-	if err := m.Leaving(within(t)); err != nil {
+	if err := m.Leaving(await.Context(t)); err != nil {
 		t.Errorf("the password was not said again: %v", err)
 	}
 }
@@ -419,7 +453,7 @@ func TestCoast(t *testing.T) {
 	}
 	cfg.OnOutage = Coast
 	k := New(cfg)
-	s, err := open(within(t), k.cfg)
+	s, err := open(await.Context(t), k.cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -428,30 +462,26 @@ func TestCoast(t *testing.T) {
 	s.mu.Unlock()
 	m := newMember(k, worker(), s)
 	t.Cleanup(m.Abandon)
-	if err := insist(within(t), func() error { return m.register(within(t)) }); err != nil {
+	if err := insist(await.Context(t), func() error { return m.register(await.Context(t)) }); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.start(within(t)); err != nil {
+	if err := m.start(await.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	id := s.id()
 	srv.Kill()
-	waiting.True(t, "it is away for two session timeouts", func() bool {
+	await.True(t, "it is away for two session timeouts", func() bool {
 		lives(t, m)
 		return time.Since(m.session.confirmed()) >= 2*timeout
 	})
 	if !m.Until().IsZero() {
 		t.Errorf("work may be begun until %v only", m.Until())
 	}
-	if dead, err := m.Verify(within(t), "x"); dead || err == nil {
+	if dead, err := m.Verify(await.Context(t), "x"); dead || err == nil {
 		t.Errorf("dead by the word of nobody: %v, %v", dead, err)
 	}
 	srv.Restart(t)
-	back := time.Now()
-	waiting.True(t, "a sign of life", func() bool {
-		lives(t, m)
-		return m.session.answered().After(back)
-	})
+	confirms(t, m)
 	if m.session.id() != id || !there(t, srv.Client(t, long), m.tree.worker(m.ID())) {
 		t.Error("another session")
 	}
@@ -460,14 +490,14 @@ func TestCoast(t *testing.T) {
 // This worker alone is cut off: its session expires, which it learns when it is back.
 func TestCoastExpired(t *testing.T) {
 	t.Parallel()
-	m, proxy, witness := behind(t, 2*time.Second, Coast)
+	m, proxy, witness := behind(t, long, Coast)
 	proxy.Freeze()
+	servertest.SharedZooKeeper(t).ExpireSession(t, m.session.id())
 	awaitGone(t, witness, m.tree.worker(m.ID()))
 	lives(t, m)
 	proxy.Thaw()
-	await(t, "lost", m.Lost())
-	// On a busy machine another session may be opened before ours is refused.
-	if !errors.Is(m.Err(), errExpired) && !errors.Is(m.Err(), errWedged) {
+	await.Signal(t, "lost", m.Lost())
+	if !errors.Is(m.Err(), errExpired) {
 		t.Error(m.Err())
 	}
 }
@@ -476,12 +506,12 @@ func TestCoastExpired(t *testing.T) {
 // not a new one.
 func TestCoastWedged(t *testing.T) {
 	t.Parallel()
-	m, proxy, _ := behind(t, time.Second, Coast)
+	m, proxy, _ := behind(t, 3*time.Second, Coast)
 	number := binary.BigEndian.AppendUint64(nil, uint64(m.session.id()))
 	proxy.OnRequest(func(b []byte) bool { return !bytes.Contains(b, number) })
 	proxy.Cut()
 	proxy.Mend()
-	await(t, "lost", m.Lost())
+	await.Signal(t, "lost", m.Lost())
 	if !errors.Is(m.Err(), errWedged) {
 		t.Error(m.Err())
 	}
@@ -492,7 +522,7 @@ func TestCoastWedged(t *testing.T) {
 func TestCoastGivesTime(t *testing.T) {
 	t.Parallel()
 	cfg, _ := shared(t)
-	cfg.SessionTimeout, cfg.OnOutage = 4*time.Second, Coast
+	cfg.SessionTimeout, cfg.OnOutage = 10*time.Second, Coast
 	m := join(t, New(cfg), worker())
 	m.session.mu.Lock()
 	m.session.alive = time.Now().Add(-time.Hour)
@@ -518,16 +548,16 @@ func TestLostSessionIsLeftToItsTimeout(t *testing.T) {
 // Closing must not wait for a server that is away.
 func TestCloseWithoutAServer(t *testing.T) {
 	t.Parallel()
-	srv := servertest.ZooKeeper(t)
-	m := join(t, New(config("/rmq", 6*time.Second, srv.Addr())), worker())
-	srv.Pause()
+	m, proxy, _ := behind(t, 6*time.Second, Stop)
+	proxy.Freeze()
 	closed := make(chan struct{})
 	go func() {
 		m.Close()
 		close(closed)
 	}()
-	await(t, "closed", closed)
+	await.Signal(t, "closed", closed)
 	if m.Err() != nil && !strings.Contains(m.Err().Error(), "not heard") {
 		t.Error(m.Err())
 	}
+	proxy.Thaw()
 }

@@ -10,13 +10,15 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
 // verify fails unless the holder is found dead, or alive.
 func verify(t *testing.T, m *Member, holder string, want bool) {
 	t.Helper()
-	if dead, err := m.Verify(within(t), holder); dead != want || err != nil {
+	if dead, err := m.Verify(await.Context(t), holder); dead != want || err != nil {
 		t.Errorf("Verify(%s): %v, %v; want %v", holder, dead, err, want)
 	}
 	if m.Dead(holder) != want {
@@ -39,7 +41,7 @@ func TestVerify(t *testing.T) {
 	m := join(t, k, worker())
 	closed, killed := join(t, k, worker()), join(t, k, worker())
 	verify(t, m, closed.ID(), false)
-	if err := closed.Leaving(within(t)); err != nil {
+	if err := closed.Leaving(await.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	verify(t, m, closed.ID(), false)
@@ -53,7 +55,7 @@ func TestVerify(t *testing.T) {
 	verify(t, m, "who has never lived", true)
 
 	for _, who := range []string{m.ID(), ""} {
-		if dead, err := m.Verify(within(t), who); dead || err == nil {
+		if dead, err := m.Verify(await.Context(t), who); dead || err == nil {
 			t.Errorf("Verify(%q): %v, %v", who, dead, err)
 		}
 	}
@@ -62,15 +64,16 @@ func TestVerify(t *testing.T) {
 // What was proven stays so, for all members of the process, and needs no server.
 func TestDeadForEver(t *testing.T) {
 	t.Parallel()
-	srv := servertest.ZooKeeper(t)
-	k := New(config("/rmq", long, srv.Addr()))
+	srv := servertest.SharedZooKeeper(t)
+	proxy := servertest.NewProxy(t, srv.Addr())
+	k := New(config(srv.Chroot(t), long, proxy.Addr()))
 	m, other, third := join(t, k, worker()), join(t, k, worker()), join(t, k, worker())
 	third.Close()
 	verify(t, m, third.ID(), true)
-	srv.Stop()
+	proxy.Cut()
 	verify(t, m, third.ID(), true)
 	verify(t, other, third.ID(), true)
-	if dead, err := m.Verify(within(t), "another"); dead || err == nil {
+	if dead, err := m.Verify(await.Context(t), "another"); dead || err == nil {
 		t.Errorf("without a server: %v, %v", dead, err)
 	}
 }
@@ -84,16 +87,16 @@ func TestVerifyOnALostSession(t *testing.T) {
 	closed.Close()
 	servertest.SharedZooKeeper(t).ExpireSession(t, m.session.id())
 	// Lost or not yet noticed: no proof in either case.
-	if dead, err := m.Verify(within(t), closed.ID()); dead || err == nil || m.Dead(closed.ID()) {
+	if dead, err := m.Verify(await.Context(t), closed.ID()); dead || err == nil || m.Dead(closed.ID()) {
 		t.Errorf("%v, %v", dead, err)
 	}
-	await(t, "lost", m.Lost())
-	if dead, err := m.Verify(within(t), closed.ID()); dead || !errors.Is(err, errExpired) || m.Dead(closed.ID()) {
+	await.Signal(t, "lost", m.Lost())
+	if dead, err := m.Verify(await.Context(t), closed.ID()); dead || !errors.Is(err, errExpired) || m.Dead(closed.ID()) {
 		t.Errorf("%v, %v", dead, err)
 	}
 	left := join(t, k, worker())
 	left.Abandon()
-	if dead, err := left.Verify(within(t), closed.ID()); dead || !errors.Is(err, errAbandoned) {
+	if dead, err := left.Verify(await.Context(t), closed.ID()); dead || !errors.Is(err, errAbandoned) {
 		t.Errorf("%v, %v", dead, err)
 	}
 }
@@ -154,35 +157,6 @@ func TestBarrier(t *testing.T) {
 	}
 }
 
-// A server that is behind the others does not know yet who has just joined.
-func TestVerifyAtAServerThatIsBehind(t *testing.T) {
-	t.Parallel()
-	e := servertest.Ensemble(t, 3)
-	behind := e.Followers(t)[0]
-	proxy := servertest.NewProxy(t, behind.Addr())
-	m := join(t, New(config("/rmq", long, proxy.Addr())), worker())
-	witness := e.Leader(t).Client(t, long)
-	const trials = 20
-	for i := range trials {
-		holder := fmt.Sprintf("x-%d", i)
-		asked := make(chan struct{}, 100)
-		proxy.OnRequest(func([]byte) bool {
-			asked <- struct{}{}
-			return true
-		})
-		behind.Pause()
-		comes(t, witness, m.tree.worker(holder))
-		found := make(chan struct{})
-		go func() {
-			defer close(found)
-			verify(t, m, holder, false)
-		}()
-		await(t, "a question", asked)
-		behind.Resume()
-		await(t, "an answer", found)
-	}
-}
-
 // Somebody has deleted what all write to before they look.
 func TestVerifyWithoutAnythingOwned(t *testing.T) {
 	t.Parallel()
@@ -197,7 +171,7 @@ func TestVerifyWithoutAnythingOwned(t *testing.T) {
 		}
 	}
 	verify(t, m, closed.ID(), true)
-	eventually(t, "its node is there again", func() error {
+	await.Nil(t, "its node is there again", func() error {
 		if !there(t, conn, tr.owned(m.ID())) {
 			return errors.New("not yet")
 		}
@@ -220,7 +194,6 @@ func TestVerifyInATreeMadeAgain(t *testing.T) {
 	t.Parallel()
 	cfg, conn := shared(t)
 	put(t, conn, cfg.Root+"/meta", `{"layout":1,"tree":"OURS","again":true}`)
-	made := time.Now()
 	m := join(t, New(cfg), worker())
 	if left := time.Until(m.provesFrom); left <= 0 || left > m.session.timeout() {
 		t.Errorf("deaths are proven in %v, with a session of %v", left, m.session.timeout())
@@ -229,8 +202,14 @@ func TestVerifyInATreeMadeAgain(t *testing.T) {
 	m.provesFrom = time.Now() // a session timeout later
 	verify(t, m, "whose node went with the tree", true)
 
-	cfg.SessionTimeout = time.Second
-	<-time.After(time.Until(made.Add(1500 * time.Millisecond)))
+	cfg.SessionTimeout = 4 * time.Second
+	_, made, err := conn.Get(cfg.Root + "/meta")
+	must.Do(t, err)
+	await.True(t, "a session timeout later, by the server's clock", func() bool {
+		now, err := conn.Set(cfg.Root, nil, -1)
+		must.Do(t, err)
+		return now.Mtime >= made.Mtime+cfg.SessionTimeout.Milliseconds()
+	})
 	m = join(t, New(cfg), worker())
 	verify(t, m, "whose node went long ago", true)
 }
