@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/zxid"
 )
@@ -45,6 +46,7 @@ func (p *pair) Write(b []byte) (int, error) { return p.written.Write(b) }
 
 // Answers lose their zxid, in pieces of any size; nothing else is changed.
 func TestAnswersComeWithoutTheirNumber(t *testing.T) {
+	t.Parallel()
 	welcome := packet(int32(0), int32(10_000), int64(77), make([]byte, 16), false)
 	answer := func(zxid int64) []byte { return packet(int32(5), zxid, int32(0), []byte("the data")) }
 	event := func(zxid int64) []byte { return packet(int32(-1), zxid, int32(0), []byte("/path")) }
@@ -73,6 +75,7 @@ func TestAnswersComeWithoutTheirNumber(t *testing.T) {
 // With its watches a client says what it had heard of before the connection broke,
 // whatever has been answered since; a new session has heard of nothing.
 func TestWhatWasHeardBefore(t *testing.T) {
+	t.Parallel()
 	seen := new(zxid.Seen)
 	dial := func(answers ...int64) (*pair, net.Conn) {
 		said := packet(int32(0), int32(10_000), int64(77))
@@ -126,6 +129,7 @@ func TestWhatWasHeardBefore(t *testing.T) {
 // Under the race detector this is the library's own: a client with a watch is asked all
 // the time while its connection breaks. Nothing that happens meanwhile is missed.
 func TestBusyClientReconnects(t *testing.T) {
+	t.Parallel()
 	srv := servertest.SharedZooKeeper(t)
 	proxy := servertest.NewProxy(t, srv.Addr())
 	root, witness := srv.Chroot(t), srv.Client(t, 30*time.Second)
@@ -179,11 +183,7 @@ func TestBusyClientReconnects(t *testing.T) {
 			t.Fatal(err)
 		}
 		proxy.Mend()
-		select {
-		case <-watch:
-		case <-time.After(30 * time.Second):
-			t.Fatal("the watch has missed it")
-		}
+		await.Signal(t, "the watch", watch)
 	}
 	close(done)
 	conn.Close()
