@@ -8,12 +8,13 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-func TestEnsembleReplacesALeader(t *testing.T) {
+// All with one ensemble, since each costs many seconds.
+func TestEnsemble(t *testing.T) {
 	t.Parallel()
 	begin := time.Now()
 	e := Ensemble(t, 3)
 	t.Logf("ready after %v", time.Since(begin))
-	conn := e.Client(t, long)
+	conn := e.Client(t, time.Minute)
 	id := conn.SessionID()
 	mustCreate(t, conn, "/e", "v", zk.FlagEphemeral)
 
@@ -50,13 +51,14 @@ func TestEnsembleReplacesALeader(t *testing.T) {
 	if third == next || e.Leader(t) != third {
 		t.Errorf("%s leads, not %s", e.Leader(t).Addr(), third.Addr())
 	}
+	conn.Close()
+	ensembleDownAndBack(t, e)
 }
 
-func TestEnsembleDownAndBack(t *testing.T) {
-	t.Parallel()
-	e := Ensemble(t, 3)
+func ensembleDownAndBack(t *testing.T, e *ZooKeeperEnsemble) {
+	t.Helper()
 	heard := make(states, 100)
-	conn := e.Client(t, long, heard.hear)
+	conn := e.Client(t, time.Minute, heard.hear)
 	mustCreate(t, conn, "/e", "v", zk.FlagEphemeral)
 	e.Kill()
 	heard.await(t, zk.StateDisconnected)

@@ -9,7 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/slotmq/go-rmq/internal/testing/await"
 )
 
 func TestMain(m *testing.M) { Main(m) }
@@ -23,7 +24,7 @@ func TestVictim(t *testing.T) {
 		return // not a victim; TestMainAndTheEndOfTheProcess starts those
 	}
 	fmt.Printf("serving on %s;\n", SharedRedis(t).Addr())
-	if how == "good" || how == "panic" { // it takes its time
+	if how == "panic" { // it takes its time
 		fmt.Printf("serving on %s;\n", SharedZooKeeper(t).Addr())
 	}
 	switch how {
@@ -76,16 +77,11 @@ func TestMainAndTheEndOfTheProcess(t *testing.T) {
 // yet not before their parent's output is read to its end.
 func mustBeGone(t *testing.T, addr string) {
 	t.Helper()
-	poll := time.NewTicker(pollInterval)
-	defer poll.Stop()
-	for deadline := time.Now().Add(stopPatience); ; <-poll.C {
+	await.True(t, "nobody listens on "+addr, func() bool {
 		conn, err := net.Dial("tcp", addr)
-		if err != nil {
-			return
+		if err == nil {
+			conn.Close()
 		}
-		conn.Close()
-		if time.Now().After(deadline) {
-			t.Fatalf("somebody still listens on %s", addr)
-		}
-	}
+		return err != nil
+	})
 }

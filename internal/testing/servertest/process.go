@@ -14,7 +14,7 @@ import (
 
 const (
 	startPatience = time.Minute          // far above what a loaded machine needs
-	stopPatience  = 5 * time.Second      // then SIGKILL
+	stopPatience  = time.Minute          // then SIGKILL
 	pollInterval  = 5 * time.Millisecond // a Redis is ready after 7 to 20 ms
 )
 

@@ -2,6 +2,7 @@ package servertest
 
 import (
 	"crypto/rand"
+	"fmt"
 	"net"
 	"path"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/zxid"
 )
 
@@ -67,11 +69,7 @@ func newZooKeeperClient(t testing.TB, servers []string, dial zk.Dialer, sessionT
 		t.Fatal(err)
 	}
 	t.Cleanup(conn.Close) // waits a second if the server is away
-	select {
-	case <-session:
-	case <-time.After(startPatience):
-		t.Fatalf("no session with %v after %v", servers, startPatience)
-	}
+	await.Signal(t, fmt.Sprintf("a session with %v", servers), session)
 	return conn
 }
 

@@ -22,7 +22,7 @@ func TestNodesAreSeenAndDeleted(t *testing.T) {
 	if names := nodes.Children("/a"); !slices.Equal(names, []string{"b"}) {
 		t.Errorf("below /a: %v", names)
 	}
-	srv.Restart(t) // which a look outlasts
+	srv.Restart(t) // of a running server: stops it first; and a look outlasts it
 	nodes.Delete("/a/b")
 	nodes.Delete("/a/b")
 	if data, _ := nodes.Read("/a/b"); data != nil {

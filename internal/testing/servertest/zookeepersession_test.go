@@ -92,7 +92,7 @@ func TestZooKeeperBehindAProxy(t *testing.T) {
 	}
 
 	brief := make(states, 100)
-	conn = newZooKeeperClient(t, []string{proxy.Addr()}, srv.dial, 2*time.Second, []func(zk.Event){brief.hear})
+	conn = newZooKeeperClient(t, []string{proxy.Addr()}, srv.dial, 5*time.Second, []func(zk.Event){brief.hear})
 	mustCreate(t, conn, root+"/e", "", zk.FlagEphemeral)
 	proxy.Freeze()
 	t.Logf("frozen: disconnected after %v", brief.await(t, zk.StateDisconnected))

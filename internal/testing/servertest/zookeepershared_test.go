@@ -7,6 +7,7 @@ import (
 )
 
 func TestSharedZooKeeperIsOneAndGuarded(t *testing.T) {
+	t.Parallel()
 	srv := SharedZooKeeper(t)
 	if again := SharedZooKeeper(t); again != srv {
 		t.Fatal("a second shared server")
