@@ -40,7 +40,7 @@ var libraries = []string{
 
 // reserved says who may import something that most packages must not.
 var reserved = map[string][]string{
-	module + "/rmq":                 {"rmqtest", "rmqhttp", "cmd", "examples", "bench"},
+	module + "/rmq":                 {"rmqtest", "rmqhttp", "cmd", "examples", "bench", "internal/testing/system"},
 	module + "/luascripts/byhand":   {"inspector", "internal/commands", "journal/recovery"}, // workers and senders need none of it
 	module + "/internal/fleet":      {"consumer"},
 	module + "/internal/lookout":    {"consumer", "poll"},
