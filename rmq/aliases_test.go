@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/slotmq/go-rmq/internal/testing/must"
 )
 
 // packages returns what the Go files of a folder declare, with its comments.
@@ -19,16 +21,16 @@ func declared(t *testing.T, folder string) *doc.Package {
 	set := token.NewFileSet()
 	var files []*ast.File
 	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	must(t, err)
+	must.Do(t, err)
 	for _, path := range paths {
 		if !strings.HasSuffix(path, "_test.go") {
 			file, err := parser.ParseFile(set, path, nil, parser.ParseComments)
-			must(t, err)
+			must.Do(t, err)
 			files = append(files, file)
 		}
 	}
 	pkg, err := doc.NewFromFiles(set, files, "github.com/slotmq/go-rmq/"+filepath.Base(folder), doc.PreserveAST)
-	must(t, err)
+	must.Do(t, err)
 	return pkg
 }
 
@@ -38,7 +40,7 @@ func form(t *testing.T, x ast.Expr) string {
 	t.Helper()
 	text := func(x ast.Expr) string {
 		var b strings.Builder
-		must(t, format.Node(&b, token.NewFileSet(), x))
+		must.Do(t, format.Node(&b, token.NewFileSet(), x))
 		return strings.NewReplacer("message.", "", "consumer.", "").Replace(b.String())
 	}
 	list := func(fields *ast.FieldList) string {

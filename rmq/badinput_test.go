@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/slotmq/go-rmq/internal/definition"
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
@@ -324,13 +325,8 @@ func TestCancelledContexts(t *testing.T) {
 	}
 	b.must(b.client.Start(background)) // after the failed one
 	for _, want := range []string{"first", "x"} {
-		select {
-		case content := <-got:
-			if content != "first" && content != "x" {
-				t.Errorf("handled %s", content)
-			}
-		case <-time.After(time.Minute):
-			t.Fatalf("%s is lost", want)
+		if content := await.Signal(t, want+" is handled", got); content != "first" && content != "x" {
+			t.Errorf("handled %s", content)
 		}
 	}
 }
@@ -473,11 +469,7 @@ func TestWrongTypesAreNamed(t *testing.T) {
 				}
 				return told
 			}
-			for deadline := time.Now().Add(time.Minute); !told(); <-time.After(10 * time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatalf("the worker does not tell: %v", logs.All())
-				}
-			}
+			await.True(t, "the worker tells", told)
 			mend()
 			if key == k.Store {
 				b.must(b.send(topic, message(content, basis)))

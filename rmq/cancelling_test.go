@@ -12,6 +12,8 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/slotmq/go-rmq/internal/hash"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -34,13 +36,7 @@ func outcomes(what ...message.What) (message.Observer, <-chan message.Item) {
 
 func nextItem(t *testing.T, seen <-chan message.Item) message.Item {
 	t.Helper()
-	select {
-	case item := <-seen:
-		return item
-	case <-time.After(time.Minute):
-		t.Fatal("nothing is observed")
-		panic("unreachable")
-	}
+	return await.Signal(t, "something is observed", seen)
 }
 
 // ended are all fates of a delivery but taken.
@@ -57,7 +53,7 @@ func TestRunningMessageIsCancelled(t *testing.T) {
 			client := opened(t, cfg)
 			jobs := rmq.Topic{Name: fmt.Sprint("jobs-", parallel), Kind: rmq.KindPriority, Slots: 1}
 			running := make(chan string, 100)
-			noError(t, client.Listen(jobs, rmq.ListenerFunc(func(ctx context.Context, d *rmq.Delivery) error {
+			must.Do(t, client.Listen(jobs, rmq.ListenerFunc(func(ctx context.Context, d *rmq.Delivery) error {
 				running <- d.Content
 				<-ctx.Done()
 				if !errors.Is(context.Cause(ctx), rmq.ErrCancelled) {
@@ -79,7 +75,7 @@ func TestRunningMessageIsCancelled(t *testing.T) {
 			for round := range 2 { // the second time it is another send of the same content
 				for _, content := range []string{"fails", "dead", "later", "panic", "nil"} {
 					_, err := client.Send(context.Background(), jobs, rmq.Priority{Content: content, Priority: 50})
-					noError(t, err)
+					must.Do(t, err)
 					if got := <-running; got != content {
 						t.Fatalf("%s is handled instead of %s", got, content)
 					}
@@ -104,7 +100,7 @@ func TestRunningMessageIsCancelled(t *testing.T) {
 			if removed, asked, err := client.Cancel(context.Background(), jobs, "fails", ""); removed || asked || err != nil {
 				t.Errorf("nothing is there: removed %v, asked %v, %v", removed, asked, err)
 			}
-			noError(t, client.Close(context.Background()))
+			must.Do(t, client.Close(context.Background()))
 		}
 	})
 }
@@ -119,7 +115,7 @@ func TestNeighboursOfACancelledMessage(t *testing.T) {
 		client := opened(t, rmq.Config{Redis: rdb, Observers: []rmq.Observer{observes}, Logger: log})
 		jobs := rmq.Topic{Name: "jobs", Kind: rmq.KindPriority, Slots: 1}
 		running, goOn := make(chan string, 100), make(chan struct{})
-		noError(t, client.Listen(jobs, rmq.ListenerFunc(func(ctx context.Context, d *rmq.Delivery) error {
+		must.Do(t, client.Listen(jobs, rmq.ListenerFunc(func(ctx context.Context, d *rmq.Delivery) error {
 			running <- d.Content
 			<-goOn
 			return context.Cause(ctx)
@@ -129,7 +125,7 @@ func TestNeighboursOfACancelledMessage(t *testing.T) {
 			ms[i] = rmq.Priority{Content: fmt.Sprint(i), Priority: int64(100 - i)}
 		}
 		_, err := client.SendBatch(ctx, jobs, ms)
-		noError(t, err)
+		must.Do(t, err)
 		begin(t, client)
 		<-running // "0", and the others wait behind it in the batch
 		k := luascripts.KeysOf("jobs", 0)
@@ -173,7 +169,7 @@ func TestCancelledIsNotHandedBack(t *testing.T) {
 	client := opened(t, rmq.Config{Redis: rdb, Observers: []rmq.Observer{observes}, Logger: log})
 	jobs := rmq.Topic{Name: "jobs", Kind: rmq.KindPriority, Slots: 1}
 	running, long := make(chan struct{}), make(chan struct{})
-	noError(t, client.Listen(jobs, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
+	must.Do(t, client.Listen(jobs, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
 		if d.Content == "runs" {
 			close(running)
 			<-long
@@ -183,7 +179,7 @@ func TestCancelledIsNotHandedBack(t *testing.T) {
 	_, err := client.SendBatch(ctx, jobs, []rmq.Message{
 		rmq.Priority{Content: "runs", Priority: 70}, rmq.Priority{Content: "goes back", Priority: 60}, rmq.Priority{Content: "cancelled", Priority: 50},
 	})
-	noError(t, err)
+	must.Do(t, err)
 	begin(t, client)
 	<-running
 	_, asked, err := client.Cancel(ctx, jobs, "cancelled", "")
@@ -211,7 +207,7 @@ func TestCancelWithoutAWakeUp(t *testing.T) {
 		client := opened(t, cfg)
 		jobs := rmq.Topic{Name: "jobs", Kind: rmq.KindPriority, Slots: 4}
 		running, cause := make(chan struct{}), make(chan error, 1)
-		noError(t, client.Listen(jobs, rmq.ListenerFunc(func(ctx context.Context, d *rmq.Delivery) error {
+		must.Do(t, client.Listen(jobs, rmq.ListenerFunc(func(ctx context.Context, d *rmq.Delivery) error {
 			close(running)
 			<-ctx.Done()
 			cause <- context.Cause(ctx)
@@ -219,7 +215,7 @@ func TestCancelWithoutAWakeUp(t *testing.T) {
 		}), rmq.ListenOptions{}))
 		begin(t, client)
 		_, err := client.Send(ctx, jobs, rmq.Priority{Content: "m", Priority: 50})
-		noError(t, err)
+		must.Do(t, err)
 		<-running
 		k := luascripts.KeysOf("jobs", hash.Slot("m", 4))
 		_, flying, err := luascripts.New(rdb).Cancel(ctx, k, false, "m") // which publishes nothing
@@ -229,7 +225,7 @@ func TestCancelWithoutAWakeUp(t *testing.T) {
 		if err := <-cause; !errors.Is(err, rmq.ErrCancelled) {
 			t.Error(err)
 		}
-		eventually(t, "it is gone", func() bool { return rdb.Exists(ctx, k.Store, k.Prepare, k.Retry, k.Dead).Val() == 0 })
+		await.True(t, "it is gone", func() bool { return rdb.Exists(ctx, k.Store, k.Prepare, k.Retry, k.Dead).Val() == 0 })
 	})
 }
 
@@ -254,12 +250,12 @@ func TestCancelledWithoutNotice(t *testing.T) {
 				return errors.New("failed")
 			}
 			if together {
-				noError(t, client.ListenBatch(jobs, rmq.BatchFunc(func(ctx context.Context, _ *rmq.Batch) error { return handle(ctx) }), rmq.BatchOptions{}))
+				must.Do(t, client.ListenBatch(jobs, rmq.BatchFunc(func(ctx context.Context, _ *rmq.Batch) error { return handle(ctx) }), rmq.BatchOptions{}))
 			} else {
-				noError(t, client.Listen(jobs, rmq.ListenerFunc(func(ctx context.Context, _ *rmq.Delivery) error { return handle(ctx) }), rmq.ListenOptions{}))
+				must.Do(t, client.Listen(jobs, rmq.ListenerFunc(func(ctx context.Context, _ *rmq.Delivery) error { return handle(ctx) }), rmq.ListenOptions{}))
 			}
 			_, err := client.SendBatch(ctx, jobs, []rmq.Message{rmq.Priority{Content: "m", Priority: 60}, rmq.Priority{Content: "n", Priority: 50}})
-			noError(t, err)
+			must.Do(t, err)
 			begin(t, client)
 			<-running
 			_, asked, err := client.Cancel(ctx, jobs, "m", "")
@@ -276,7 +272,7 @@ func TestCancelledWithoutNotice(t *testing.T) {
 			if got["m"] != message.Dropped || got["n"] != message.Failed {
 				t.Errorf("together %v: %v", together, got)
 			}
-			noError(t, client.Close(ctx))
+			must.Do(t, client.Close(ctx))
 		}
 	})
 }
@@ -287,7 +283,7 @@ func heard(t *testing.T) (*zap.Logger, func(n int)) {
 	core, lines := observer.New(zap.InfoLevel)
 	return zap.New(core), func(n int) {
 		t.Helper()
-		eventually(t, "the worker has heard of it", func() bool {
+		await.True(t, "the worker has heard of it", func() bool {
 			return lines.FilterMessage("a message is cancelled that is in flight").Len() >= n
 		})
 	}

@@ -4,11 +4,12 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/redisinfo"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
@@ -42,12 +43,10 @@ func TestCheckInfo(t *testing.T) {
 func start(t *testing.T, rdb *redis.Client) error {
 	t.Helper()
 	c, err := New(Config{Redis: rdb})
-	must(t, err)
-	t.Cleanup(func() { must(t, c.Close(context.Background())) })
-	must(t, c.Listen(Topic{Name: "orders", Kind: KindPriority}, ListenerFunc(func(context.Context, *Delivery) error { return nil }), ListenOptions{}))
-	within, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	return c.Start(within)
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, c.Close(context.Background())) })
+	must.Do(t, c.Listen(Topic{Name: "orders", Kind: KindPriority}, ListenerFunc(func(context.Context, *Delivery) error { return nil }), ListenOptions{}))
+	return c.Start(await.Context(t))
 }
 
 // Real servers that would lose messages, or refuse to work, are refused; the
@@ -61,7 +60,7 @@ func TestServersAreChecked(t *testing.T) {
 			t.Errorf("got %v, want %q", err, text)
 		}
 	}
-	must(t, start(t, servertest.Redis(t, "--maxmemory-policy", "noeviction", "--maxmemory", "100mb").Client(t)))
+	must.Do(t, start(t, servertest.Redis(t, "--maxmemory-policy", "noeviction", "--maxmemory", "100mb").Client(t)))
 	says(start(t, servertest.Redis(t, "--maxmemory-policy", "allkeys-lru").Client(t)), "set maxmemory-policy noeviction")
 
 	master := servertest.Redis(t)
@@ -69,13 +68,13 @@ func TestServersAreChecked(t *testing.T) {
 	says(start(t, servertest.Redis(t, "--replicaof", host+" "+port).Client(t)), "read-only replica")
 
 	locked := servertest.Redis(t, "--requirepass", "secret")
-	must(t, start(t, locked.Client(t)))
+	must.Do(t, start(t, locked.Client(t)))
 	says(start(t, locked.Client(t, func(o *redis.Options) { o.Password = "wrong" })), "mend Username and Password of the Redis client: ping the Redis server: WRONGPASS")
 	says(start(t, locked.Client(t, func(o *redis.Options) { o.Password = "" })), "set Password of the Redis client")
 
 	rdb := master.Client(t)
-	must(t, rdb.Do(context.Background(), "acl", "setuser", "blind", "on", ">x", "~*", "&*", "+@all", "-info").Err())
-	must(t, rdb.Do(context.Background(), "acl", "setuser", "mute", "on", ">x", "~*", "&*", "+@all", "-eval", "-evalsha").Err())
+	must.Do(t, rdb.Do(context.Background(), "acl", "setuser", "blind", "on", ">x", "~*", "&*", "+@all", "-info").Err())
+	must.Do(t, rdb.Do(context.Background(), "acl", "setuser", "mute", "on", ">x", "~*", "&*", "+@all", "-eval", "-evalsha").Err())
 	as := func(user string) *redis.Client {
 		return master.Client(t, func(o *redis.Options) { o.Username, o.Password = user, "x" })
 	}

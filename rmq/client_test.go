@@ -13,17 +13,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
-
-const patience = time.Minute
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // New validates without a server, and names what is wrong.
 func TestNewWithoutRedis(t *testing.T) {
@@ -62,18 +55,18 @@ func TestNewWithoutRedis(t *testing.T) {
 		t.Errorf("a ring: %v", err)
 	}
 	c, err := New(Config{Redis: rdb, Worker: "mail"})
-	must(t, err)
+	must.Do(t, err)
 	if !strings.HasPrefix(c.Worker(), "mail-") {
 		t.Errorf("worker %s", c.Worker())
 	}
 	l := ListenerFunc(func(context.Context, *Delivery) error { return nil })
 	topic := Topic{Name: "orders", Kind: KindPriority}
-	must(t, c.Listen(topic, l, ListenOptions{Parallel: true}))
+	must.Do(t, c.Listen(topic, l, ListenOptions{Parallel: true}))
 	if err := c.Start(nil); err == nil { //nolint:staticcheck // on purpose
 		t.Error("a nil context was taken")
 	}
-	must(t, c.Close(context.Background()))
-	must(t, c.Close(context.Background()))
+	must.Do(t, c.Close(context.Background()))
+	must.Do(t, c.Close(context.Background()))
 }
 
 // The front door, end to end, in each kind, with a namespace.
@@ -84,9 +77,9 @@ func TestSendListenClose(t *testing.T) {
 	for _, kind := range []Kind{KindRangeMerge, KindPriority, KindFixedTime} {
 		got := make(chan string, 10)
 		c, err := New(Config{Redis: rdb, Namespace: "front-" + kind.String(), SafetyLook: time.Hour, Backoff: Schedule(time.Millisecond)})
-		must(t, err)
+		must.Do(t, err)
 		topic := Topic{Name: "orders", Kind: kind}
-		must(t, c.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
+		must.Do(t, c.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
 			if d.Attempt == 1 && d.Content == "again" {
 				return errors.New("once")
 			}
@@ -96,7 +89,7 @@ func TestSendListenClose(t *testing.T) {
 			got <- fmt.Sprint(d.Content, d.Attempt)
 			return nil
 		}), ListenOptions{}))
-		must(t, c.Start(ctx))
+		must.Do(t, c.Start(ctx))
 		message := func(content string) Message {
 			switch kind {
 			case KindRangeMerge:
@@ -107,32 +100,27 @@ func TestSendListenClose(t *testing.T) {
 			return FixedTime{Content: content, At: time.Now().Add(50 * time.Millisecond)}
 		}
 		receipt, err := c.Send(ctx, topic, message("x"))
-		must(t, err)
+		must.Do(t, err)
 		if receipt.Outcome != Stored {
 			t.Errorf("%v: %v", kind, receipt)
 		}
 		receipts, err := c.SendBatch(ctx, topic, []Message{message("again"), message("y")})
-		must(t, err)
+		must.Do(t, err)
 		if len(receipts) != 2 {
 			t.Errorf("%v: %v", kind, receipts)
 		}
 		seen := map[string]bool{}
 		for range 3 {
-			select {
-			case s := <-got:
-				seen[s] = true
-			case <-time.After(patience):
-				t.Fatalf("%v: only %v", kind, seen)
-			}
+			seen[await.Signal(t, fmt.Sprintf("a message of kind %v after %v", kind, seen), got)] = true
 		}
 		if !seen["x1"] || !seen["again2"] || !seen["y1"] {
 			t.Errorf("%v: %v", kind, seen)
 		}
-		must(t, c.Close(ctx))
+		must.Do(t, c.Close(ctx))
 		if _, err := c.Send(ctx, topic, message("late")); err == nil {
 			t.Errorf("%v: a send after Close was taken", kind)
 		}
-		must(t, rdb.Ping(ctx).Err()) // it stays ours
+		must.Do(t, rdb.Ping(ctx).Err()) // it stays ours
 		if n := rdb.ZCard(ctx, fmt.Sprintf("dead{front-%v:orders_%d}", kind, receipt.Slot)).Val(); n != 0 {
 			t.Errorf("%v: %d are dead", kind, n)
 		}
@@ -157,25 +145,21 @@ func TestMiddleware(t *testing.T) {
 		}
 	}
 	c, err := New(Config{Redis: rdb, Namespace: "middleware", Middleware: []Middleware{layer("first"), layer("second")}})
-	must(t, err)
+	must.Do(t, err)
 	handled := make(chan struct{})
 	topic := Topic{Name: "orders", Kind: KindPriority, Slots: 1}
-	must(t, c.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error {
+	must.Do(t, c.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error {
 		mu.Lock()
 		order = append(order, "listener")
 		mu.Unlock()
 		close(handled)
 		return nil
 	}), ListenOptions{}))
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	_, err = c.Send(ctx, topic, Priority{Content: "x", Priority: 17})
-	must(t, err)
-	select {
-	case <-handled:
-	case <-time.After(patience):
-		t.Fatal("not handled")
-	}
-	must(t, c.Close(ctx))
+	must.Do(t, err)
+	await.Signal(t, "the message is handled", handled)
+	must.Do(t, c.Close(ctx))
 	if got := strings.Join(order, " "); got != "first second listener" {
 		t.Errorf("called %s", got)
 	}

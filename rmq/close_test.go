@@ -12,6 +12,9 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -55,26 +58,22 @@ func TestCloseKeepsToItsContext(t *testing.T) {
 				cfg.Logger = zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(io.Writer(wall{free})), zap.DebugLevel))
 			}
 			client, err := New(cfg)
-			must(t, err)
+			must.Do(t, err)
 			begun := make(chan struct{}, 100)
 			topic := Topic{Name: "jobs", Kind: KindPriority, Slots: 8}
-			must(t, client.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error {
+			must.Do(t, client.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error {
 				begun <- struct{}{}
 				if c.handler {
 					<-free
 				}
 				return nil
 			}), ListenOptions{}))
-			must(t, client.Start(context.Background()))
+			must.Do(t, client.Start(context.Background()))
 			for i := range 8 {
 				_, err := client.Send(context.Background(), topic, Priority{Content: fmt.Sprint(i), Priority: 100})
-				must(t, err)
+				must.Do(t, err)
 			}
-			select {
-			case <-begun:
-			case <-time.After(patience):
-				t.Fatal("no handler runs")
-			}
+			await.Signal(t, "a handler runs", begun)
 			var sends sync.WaitGroup
 			if c.redis {
 				server.Pause()
@@ -98,15 +97,8 @@ func TestCloseKeepsToItsContext(t *testing.T) {
 				took = time.Since(deadline)
 				closed <- err
 			}()
-			select {
-			case err = <-closed:
-			case <-time.After(patience):
-				t.Fatal("Close outlives its context")
-			}
-			t.Logf("%v beyond its context: %v", took.Round(time.Millisecond), err)
-			if took > 2*closeBound { // twice: other tests keep the machine busy
-				t.Errorf("Close took %v longer than its context", took)
-			}
+			err = await.Signal(t, "Close ends while all of it is stuck still", closed)
+			night.AtMost(t, fmt.Sprintf("Close, which says %v, beyond its context,", err), took, 2*closeBound)
 			if c.handler && (err == nil || !strings.Contains(err.Error(), "handlers did not return")) {
 				t.Errorf("the error is %v", err)
 			}

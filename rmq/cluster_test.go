@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
@@ -61,6 +62,7 @@ func priorities(prefix string, n int) (ms []rmq.Message) {
 // A topic of 64 slots lies on all masters of a Cluster, and every message is
 // handled once.
 func TestClusterUsesAllMasters(t *testing.T) {
+	t.Parallel()
 	const messages = 2000
 	ctx := context.Background()
 	cluster := servertest.Cluster(t, 3, 0)
@@ -70,7 +72,7 @@ func TestClusterUsesAllMasters(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range messages {
-		<-y.news
+		await.Signal(t, "a message is handled", y.news)
 	}
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -97,6 +99,7 @@ func TestClusterUsesAllMasters(t *testing.T) {
 // A master is killed and its replica takes over: the worker finds it by itself,
 // and handles what is sent then.
 func TestClusterMasterKilled(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	cluster := servertest.Cluster(t, 3, 1)
 	rdb, topic := cluster.Client(t), rmq.Topic{Name: "wide", Kind: rmq.KindPriority, Slots: 16}
@@ -105,7 +108,7 @@ func TestClusterMasterKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 200 {
-		<-y.news
+		await.Signal(t, "a message is handled", y.news)
 	}
 	cluster.MasterOf(t, luascripts.StoreKey(topic.Name, 0)).Kill()
 	ms := priorities("after", 200)
@@ -115,6 +118,6 @@ func TestClusterMasterKilled(t *testing.T) {
 		}
 	}
 	for range 200 {
-		<-y.news
+		await.Signal(t, "a message is handled", y.news)
 	}
 }

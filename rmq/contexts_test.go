@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -20,13 +21,7 @@ func soon(t *testing.T, what string, do func() error) error {
 	t.Helper()
 	answer := make(chan error, 1)
 	go func() { answer <- do() }()
-	select {
-	case err := <-answer:
-		return err
-	case <-time.After(30 * time.Second):
-		t.Fatalf("%s does not heed its context", what)
-		return nil
-	}
+	return await.Signal(t, what+" heeds its context", answer)
 }
 
 // changes are the calls about what was sent before, or is sent again and again.

@@ -15,6 +15,8 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/hash"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
@@ -38,13 +40,7 @@ func onEachWay(t *testing.T, test func(t *testing.T, rdb redis.UniversalClient, 
 // nextDeath is the one that is reported next.
 func nextDeath(t *testing.T, reported <-chan rmq.Death) rmq.Death {
 	t.Helper()
-	select {
-	case d := <-reported:
-		return d
-	case <-time.After(time.Minute):
-		t.Fatal("no death is reported")
-		panic("unreachable")
-	}
+	return await.Signal(t, "a death is reported", reported)
 }
 
 // begin starts a client, which is closed with the test.
@@ -151,15 +147,15 @@ func TestDeathsOfBeforeAreReported(t *testing.T) {
 			content := fmt.Sprintf("job %d", n)
 			want = append(want, content)
 			k := luascripts.KeysOf("jobs", hash.Slot(content, 8))
-			noError(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Score: float64(died.UnixMilli() + int64(n/20)), Member: content}).Err())
+			must.Do(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Score: float64(died.UnixMilli() + int64(n/20)), Member: content}).Err())
 		}
 		for range 2 { // to the second worker, nothing
 			var mu sync.Mutex
 			var got []string
 			all := make(chan struct{})
 			client := opened(t, rmq.Config{Redis: rdb, SafetyLook: time.Hour})
-			noError(t, client.Listen(jobs, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return rmq.Dead(nil) }), rmq.ListenOptions{}))
-			noError(t, client.ListenDead(jobs, func(_ context.Context, d *rmq.Death) error {
+			must.Do(t, client.Listen(jobs, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return rmq.Dead(nil) }), rmq.ListenOptions{}))
+			must.Do(t, client.ListenDead(jobs, func(_ context.Context, d *rmq.Death) error {
 				mu.Lock()
 				defer mu.Unlock()
 				got = append(got, d.Content)
@@ -170,10 +166,10 @@ func TestDeathsOfBeforeAreReported(t *testing.T) {
 			}))
 			begin(t, client)
 			_, err := client.Send(ctx, jobs, rmq.FixedTime{Content: "last", In: time.Millisecond})
-			noError(t, err)
+			must.Do(t, err)
 			<-all
 			awaitReported(t, rdb, jobs)
-			noError(t, client.Close(ctx))
+			must.Do(t, client.Close(ctx))
 			for _, x := range append(slices.Clone(want), "last") {
 				if n := count(got, x); n != 1 {
 					t.Errorf("%s was reported %d times", x, n)
@@ -197,7 +193,7 @@ func count(all []string, x string) (n int) {
 func awaitReported(t *testing.T, rdb redis.UniversalClient, topic rmq.Topic) {
 	t.Helper()
 	ctx := context.Background()
-	eventually(t, "all deaths are reported", func() bool {
+	await.True(t, "all deaths are reported", func() bool {
 		for slot := range topic.Slots {
 			k := luascripts.KeysOf(topic.Name, slot)
 			up, _, _ := strings.Cut(rdb.HGet(ctx, k.Meta, "mourned").Val(), " ")
@@ -220,7 +216,7 @@ func TestDeathsAreReportedAgain(t *testing.T) {
 	client := opened(t, rmq.Config{Redis: rdb})
 	jobs := rmq.Topic{Name: "jobs", Kind: rmq.KindPriority, Slots: 4}
 	handled, reported := make(chan string, 100), make(chan rmq.Death, 100)
-	noError(t, client.Listen(jobs, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
+	must.Do(t, client.Listen(jobs, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
 		if strings.HasPrefix(d.Content, "fine") {
 			handled <- d.Content
 			return nil
@@ -229,7 +225,7 @@ func TestDeathsAreReportedAgain(t *testing.T) {
 	}), rmq.ListenOptions{}))
 	heal := make(chan struct{})
 	tries := make(chan struct{}, 100)
-	noError(t, client.ListenDead(jobs, func(_ context.Context, d *rmq.Death) error {
+	must.Do(t, client.ListenDead(jobs, func(_ context.Context, d *rmq.Death) error {
 		if d.Content == "bad" || d.Content == "worse" {
 			select {
 			case <-heal:
@@ -248,7 +244,7 @@ func TestDeathsAreReportedAgain(t *testing.T) {
 	send := func(content, basis string) {
 		t.Helper()
 		_, err := client.Send(context.Background(), jobs, rmq.Priority{Content: content, SlotBasis: basis, Priority: 20})
-		noError(t, err)
+		must.Do(t, err)
 	}
 	send("bad", "a")
 	<-tries
@@ -286,9 +282,9 @@ func TestCloseWaitsForDeaths(t *testing.T) {
 	jobs := rmq.Topic{Name: "jobs", Kind: rmq.KindPriority, Slots: 1}
 	for _, patient := range []bool{true, false} {
 		client := opened(t, rmq.Config{Redis: rdb})
-		noError(t, client.Listen(jobs, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return rmq.Dead(nil) }), rmq.ListenOptions{}))
+		must.Do(t, client.Listen(jobs, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return rmq.Dead(nil) }), rmq.ListenOptions{}))
 		calls, goOn, cause := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-		noError(t, client.ListenDead(jobs, func(ctx context.Context, d *rmq.Death) error {
+		must.Do(t, client.ListenDead(jobs, func(ctx context.Context, d *rmq.Death) error {
 			close(calls)
 			select {
 			case <-goOn:
@@ -300,7 +296,7 @@ func TestCloseWaitsForDeaths(t *testing.T) {
 		begin(t, client)
 		content := fmt.Sprint("patient ", patient)
 		_, err := client.Send(context.Background(), jobs, rmq.Priority{Content: content, Priority: 20})
-		noError(t, err)
+		must.Do(t, err)
 		<-calls
 		within, cancel := context.WithCancel(context.Background())
 		closed := make(chan error, 1)
@@ -313,7 +309,7 @@ func TestCloseWaitsForDeaths(t *testing.T) {
 		if err := <-cause; patient != (err == nil) || !patient && !errors.Is(err, rmq.ErrClosing) {
 			t.Errorf("patient %v: %v", patient, err)
 		}
-		noError(t, <-closed)
+		must.Do(t, <-closed)
 		cancel()
 		up, _, _ := strings.Cut(rdb.HGet(context.Background(), luascripts.KeysOf("jobs", 0).Meta, "mourned").Val(), " ")
 		if died := rdb.ZScore(context.Background(), luascripts.KeysOf("jobs", 0).Dead, content).Val(); patient != (up == fmt.Sprintf("%.0f", died)) {
@@ -342,11 +338,11 @@ func TestBadListenersToTheDead(t *testing.T) {
 	if err := client.Listen(jobs, nothing, rmq.ListenOptions{DeadTopic: rmq.Topic{Name: "{"}}); !errors.Is(err, rmq.ErrInvalid) {
 		t.Error(err)
 	}
-	noError(t, client.ListenDead(jobs, f))
+	must.Do(t, client.ListenDead(jobs, f))
 	if err := client.ListenDead(jobs, f); err == nil {
 		t.Error("twice")
 	}
-	noError(t, client.Listen(rmq.Topic{Name: "bad-deaths-2", Kind: rmq.KindPriority}, nothing, rmq.ListenOptions{}))
+	must.Do(t, client.Listen(rmq.Topic{Name: "bad-deaths-2", Kind: rmq.KindPriority}, nothing, rmq.ListenOptions{}))
 	if err := client.Start(context.Background()); err == nil || !strings.Contains(err.Error(), "bad-deaths has a listener for its dead and none for its messages") {
 		t.Error(err)
 	}
@@ -364,14 +360,14 @@ func TestDeadTopic(t *testing.T) {
 			got := make(chan rmq.Delivery, 10)
 			o := rmq.ListenOptions{DeadTopic: buried}
 			if kind == rmq.KindPriority {
-				noError(t, client.ListenBatch(jobs, rmq.BatchFunc(func(context.Context, *rmq.Batch) error { return rmq.Dead(nil) }), rmq.BatchOptions{ListenOptions: o}))
+				must.Do(t, client.ListenBatch(jobs, rmq.BatchFunc(func(context.Context, *rmq.Batch) error { return rmq.Dead(nil) }), rmq.BatchOptions{ListenOptions: o}))
 			} else {
-				noError(t, client.Listen(jobs, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return rmq.Dead(nil) }), o))
+				must.Do(t, client.Listen(jobs, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return rmq.Dead(nil) }), o))
 			}
-			noError(t, client.Listen(buried, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error { got <- *d; return nil }), rmq.ListenOptions{}))
+			must.Do(t, client.Listen(buried, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error { got <- *d; return nil }), rmq.ListenOptions{}))
 			begin(t, client)
 			_, err := client.Send(ctx, jobs, rmq.Priority{Content: "m", Priority: 90})
-			noError(t, err)
+			must.Do(t, err)
 			if d := <-got; d.Content != "m" || kind == rmq.KindPriority && d.Priority != 90 {
 				t.Errorf("%v: %+v", kind, d)
 			}
@@ -379,26 +375,9 @@ func TestDeadTopic(t *testing.T) {
 			if n := rdb.ZCard(ctx, k.Dead).Val(); n != 1 {
 				t.Errorf("%v: %d dead", kind, n)
 			}
-			noError(t, client.Close(ctx))
+			must.Do(t, client.Close(ctx))
 		}
 	})
-}
-
-func noError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// eventually waits until something is so.
-func eventually(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !so(); <-time.After(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not in a minute: %s", what)
-		}
-	}
 }
 
 // The rights of a worker are enough, and nothing is refused.
@@ -408,13 +387,13 @@ func TestDeathsWithDocumentedRights(t *testing.T) {
 	user.grant(t, server.Client(t))
 	client := opened(t, rmq.Config{Redis: server.Client(t, user.login)})
 	orders, reported := rmq.Topic{Name: "orders", Kind: rmq.KindPriority}, make(chan rmq.Death, 1)
-	noError(t, client.Listen(orders, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return rmq.Dead(nil) }), rmq.ListenOptions{}))
-	noError(t, client.ListenDead(orders, func(_ context.Context, d *rmq.Death) error { reported <- *d; return nil }))
+	must.Do(t, client.Listen(orders, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return rmq.Dead(nil) }), rmq.ListenOptions{}))
+	must.Do(t, client.ListenDead(orders, func(_ context.Context, d *rmq.Death) error { reported <- *d; return nil }))
 	begin(t, client)
 	_, err := client.Send(context.Background(), orders, rmq.Priority{Content: "x", Priority: 20})
-	noError(t, err)
+	must.Do(t, err)
 	nextDeath(t, reported)
-	noError(t, client.Close(context.Background()))
+	must.Do(t, client.Close(context.Background()))
 	neverRefused(t, server.Client(t))
 }
 
@@ -457,11 +436,11 @@ func TestLooksForDeathsAreCheap(t *testing.T) {
 	rdb.AddHook(looks)
 	client := opened(t, rmq.Config{Redis: rdb, SafetyLook: 20 * time.Millisecond})
 	idle := rmq.Topic{Name: "idle", Kind: rmq.KindPriority, Slots: 64}
-	noError(t, client.Listen(idle, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return nil }), rmq.ListenOptions{}))
-	noError(t, client.ListenDead(idle, func(context.Context, *rmq.Death) error { return nil }))
+	must.Do(t, client.Listen(idle, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return nil }), rmq.ListenOptions{}))
+	must.Do(t, client.ListenDead(idle, func(context.Context, *rmq.Death) error { return nil }))
 	begin(t, client)
-	eventually(t, "it has looked ten times", func() bool { return looks.slots.Load() >= 640 })
-	noError(t, client.Close(context.Background()))
+	await.True(t, "it has looked ten times", func() bool { return looks.slots.Load() >= 640 })
+	must.Do(t, client.Close(context.Background()))
 	if commands, slots := looks.commands.Load(), looks.slots.Load(); slots != 32*commands || looks.scripts.Load() > 0 {
 		t.Errorf("%d slots by %d commands, and %d scripts", slots, commands, looks.scripts.Load())
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
@@ -64,12 +65,12 @@ func TestErrorTypeOfAFullRedis(t *testing.T) {
 	ctx := context.Background()
 	rdb := servertest.Redis(t).Client(t)
 	c, err := New(Config{Redis: rdb})
-	must(t, err)
+	must.Do(t, err)
 	defer c.Close(ctx)
 	topic := Topic{Name: "full", Kind: KindPriority, Slots: 1}
 	_, err = c.Send(ctx, topic, Priority{Content: "a", Priority: 17})
-	must(t, err)
-	must(t, rdb.ConfigSet(ctx, "maxmemory", "1").Err())
+	must.Do(t, err)
+	must.Do(t, rdb.ConfigSet(ctx, "maxmemory", "1").Err())
 	_, err = c.Send(ctx, topic, Priority{Content: "b", Priority: 17})
 	if got := ErrorType(err); got != "oom" {
 		t.Errorf("%v is %q", err, got)

@@ -14,6 +14,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -24,7 +26,7 @@ import (
 func times(t *testing.T, client *rmq.Client, topic rmq.Topic) <-chan string {
 	t.Helper()
 	handled := make(chan string, 1000)
-	noError(t, client.Listen(topic, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
+	must.Do(t, client.Listen(topic, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
 		handled <- d.Content
 		return nil
 	}), rmq.ListenOptions{}))
@@ -33,20 +35,15 @@ func times(t *testing.T, client *rmq.Client, topic rmq.Topic) <-chan string {
 
 func nextTime(t *testing.T, handled <-chan string, content string) {
 	t.Helper()
-	select {
-	case got := <-handled:
-		if got != content {
-			t.Fatalf("%s is handled, not %s", got, content)
-		}
-	case <-time.After(time.Minute):
-		t.Fatal("nothing is handled")
+	if got := await.Signal(t, content+" is handled", handled); got != content {
+		t.Fatalf("%s is handled, not %s", got, content)
 	}
 }
 
 func plansOf(t *testing.T, client *rmq.Client, topic rmq.Topic) []rmq.Plan {
 	t.Helper()
 	all, err := client.Plans(context.Background(), topic)
-	noError(t, err)
+	must.Do(t, err)
 	return all
 }
 
@@ -64,7 +61,7 @@ func TestEverySendsAgainAndAgain(t *testing.T) {
 				each.Priority = 50
 			}
 			setter := opened(t, rmq.Config{Redis: rdb})
-			noError(t, setter.Every(ctx, topic, each))
+			must.Do(t, setter.Every(ctx, topic, each))
 			observes, seen := outcomes(message.Sent)
 			own := cfg
 			own.SafetyLook, own.Observers = time.Hour, []rmq.Observer{observes}
@@ -77,20 +74,16 @@ func TestEverySendsAgainAndAgain(t *testing.T) {
 					t.Errorf("%+v", item)
 				}
 			}
-			noError(t, worker.StopEvery(ctx, topic, "before"))
+			must.Do(t, worker.StopEvery(ctx, topic, "before"))
 			if all := plansOf(t, setter, topic); len(all) > 0 {
 				t.Errorf("%+v", all)
 			}
 			each.Name, each.Content = "after", "after"
-			noError(t, setter.Every(ctx, topic, each))
+			must.Do(t, setter.Every(ctx, topic, each))
 			for content := ""; content != "after"; { // what was sent before may come first
-				select {
-				case content = <-handled:
-				case <-time.After(time.Minute):
-					t.Fatal("the worker does not hear of it")
-				}
+				content = await.Signal(t, "the worker hears of it", handled)
 			}
-			noError(t, worker.Close(ctx))
+			must.Do(t, worker.Close(ctx))
 		}
 	})
 }
@@ -105,12 +98,12 @@ func TestEveryIsDeclaredAtEachStart(t *testing.T) {
 		client := opened(t, rmq.Config{Redis: rdb, Namespace: "shop", Logger: zap.New(core)})
 		topic := rmq.Topic{Name: "reports", Kind: rmq.KindFixedTime}
 		rule := rmq.Recurring{Name: "nightly", Content: "report", Cron: "0 3 * * *", Zone: "Europe/Berlin", Missed: rmq.MissedSkip}
-		noError(t, client.Every(ctx, topic, rule))
+		must.Do(t, client.Every(ctx, topic, rule))
 		first := plansOf(t, client, topic)
 		if len(first) != 1 || first[0].Recurring != rule || first[0].Ended || first[0].Err != nil || first[0].Next.Sub(first[0].Set) > 25*time.Hour {
 			t.Fatalf("%+v", first)
 		}
-		noError(t, client.Every(ctx, topic, rule))
+		must.Do(t, client.Every(ctx, topic, rule))
 		if again := plansOf(t, client, topic); !slices.Equal(again, first) {
 			t.Errorf("%+v, and then %+v", first, again)
 		}
@@ -119,24 +112,24 @@ func TestEveryIsDeclaredAtEachStart(t *testing.T) {
 			t.Errorf("%v", lines.All())
 		}
 		k := luascripts.KeysOf(luascripts.Qualify("shop", topic.Name), first[0].Slot).Plans(false)
-		noError(t, rdb.ZAdd(ctx, k.Plan, redis.Z{Member: rule.Name, Score: float64(time.Now().AddDate(10, 0, 0).UnixMilli())}).Err())
-		noError(t, client.Every(ctx, topic, rule)) // a clock was ten years ahead
+		must.Do(t, rdb.ZAdd(ctx, k.Plan, redis.Z{Member: rule.Name, Score: float64(time.Now().AddDate(10, 0, 0).UnixMilli())}).Err())
+		must.Do(t, client.Every(ctx, topic, rule)) // a clock was ten years ahead
 		if now := plansOf(t, client, topic); len(now) != 1 || !now[0].Next.Equal(first[0].Next) || lines.FilterMessageSnippet("it begins now").Len() != 1 {
 			t.Errorf("%+v, %v", now, lines.All())
 		}
 		rule.Cron = "0 4 * * *"
-		noError(t, client.Every(ctx, topic, rule))
+		must.Do(t, client.Every(ctx, topic, rule))
 		if now := plansOf(t, client, topic); len(now) != 1 || now[0].Recurring != rule || said() != 1 {
 			t.Errorf("%+v, %d lines", now, said())
 		}
 		rule.Content = "another report" // in another slot
-		noError(t, client.Every(ctx, topic, rule))
+		must.Do(t, client.Every(ctx, topic, rule))
 		if now := plansOf(t, client, topic); len(now) != 1 || now[0].Recurring != rule || now[0].Slot == first[0].Slot || said() != 2 {
 			t.Errorf("%+v, %d lines", now, said())
 		}
 
 		once := rmq.Recurring{Name: "once", Content: "once", Delay: time.Millisecond}
-		noError(t, client.Every(ctx, topic, once))
+		must.Do(t, client.Every(ctx, topic, once))
 		handled := times(t, client, topic)
 		begin(t, client)
 		nextTime(t, handled, "once")
@@ -144,11 +137,11 @@ func TestEveryIsDeclaredAtEachStart(t *testing.T) {
 			if all := plansOf(t, client, topic); len(all) != 2 || all[1].Name != "once" || !all[1].Ended || !all[1].Next.IsZero() {
 				t.Errorf("%+v", all)
 			}
-			noError(t, client.Every(ctx, topic, once))
+			must.Do(t, client.Every(ctx, topic, once))
 		}
-		noError(t, client.StopEvery(ctx, topic, "once"))
-		noError(t, client.StopEvery(ctx, topic, "once"))
-		noError(t, client.Every(ctx, topic, once))
+		must.Do(t, client.StopEvery(ctx, topic, "once"))
+		must.Do(t, client.StopEvery(ctx, topic, "once"))
+		must.Do(t, client.Every(ctx, topic, once))
 		nextTime(t, handled, "once")
 	})
 }
@@ -221,7 +214,7 @@ func TestEveryRefuses(t *testing.T) {
 	if err := client.Every(none, topic, good); err == nil || !strings.Contains(err.Error(), "ctx is nil") {
 		t.Errorf("without a context: %v", err)
 	}
-	noError(t, client.Every(ctx, topic, good))
+	must.Do(t, client.Every(ctx, topic, good))
 	topic.Kind = rmq.KindRangeMerge
 	if err := client.Every(ctx, topic, good); !errors.Is(err, rmq.ErrTopicConflict) {
 		t.Errorf("another kind: %v", err)
@@ -245,9 +238,9 @@ func TestEveryAfterItsEnd(t *testing.T) {
 	client := opened(t, rmq.Config{Redis: rdb})
 	topic := rmq.Topic{Name: "reports", Kind: rmq.KindFixedTime, Slots: 1}
 	now, err := rdb.Time(ctx).Result()
-	noError(t, err)
+	must.Do(t, err)
 	rule := rmq.Recurring{Name: "p", Content: "report", Cron: "* * * * *", Until: now.Add(2 * time.Minute).Truncate(time.Millisecond)}
-	noError(t, client.Every(ctx, topic, rule))
+	must.Do(t, client.Every(ctx, topic, rule))
 	rule.Until = now.Add(-time.Minute).Truncate(time.Millisecond)
 	if err := client.Every(ctx, topic, rule); !errors.Is(err, rmq.ErrInvalid) || !strings.Contains(err.Error(), "Until") {
 		t.Errorf("%v", err)
@@ -256,7 +249,7 @@ func TestEveryAfterItsEnd(t *testing.T) {
 	millis := func(at time.Time) string { return fmt.Sprint(at.UnixMilli()) }
 	rdb.HSet(ctx, "rule{reports_0}", "p", strings.Replace(stored, millis(now.Add(2*time.Minute)), millis(rule.Until), 1)) // time goes by
 	rdb.ZRem(ctx, "plan{reports_0}", "p")
-	noError(t, client.Every(ctx, topic, rule))
+	must.Do(t, client.Every(ctx, topic, rule))
 	if all := plansOf(t, client, topic); len(all) != 1 || !all[0].Ended {
 		t.Errorf("%+v", all)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -26,21 +27,21 @@ func TestForward(t *testing.T) {
 			return rmq.Priority{Content: d.Content, Priority: 2 * d.Priority}
 		})
 		handled, got, died := make(chan error, 10), make(chan rmq.Delivery, 10), make(chan rmq.Death, 10)
-		noError(t, client.Listen(from, rmq.ListenerFunc(func(ctx context.Context, d *rmq.Delivery) error {
+		must.Do(t, client.Listen(from, rmq.ListenerFunc(func(ctx context.Context, d *rmq.Delivery) error {
 			err := forward.OnMessage(ctx, d)
 			handled <- err
 			return err
 		}), rmq.ListenOptions{}))
-		noError(t, client.ListenDead(from, func(_ context.Context, d *rmq.Death) error { died <- *d; return nil }))
-		noError(t, client.Listen(to, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error { got <- *d; return nil }), rmq.ListenOptions{}))
+		must.Do(t, client.ListenDead(from, func(_ context.Context, d *rmq.Death) error { died <- *d; return nil }))
+		must.Do(t, client.Listen(to, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error { got <- *d; return nil }), rmq.ListenOptions{}))
 		begin(t, client)
 		send := func(content string) {
 			t.Helper()
 			_, err := client.Send(context.Background(), from, rmq.Priority{Content: content, SlotBasis: "one", Priority: 100})
-			noError(t, err)
+			must.Do(t, err)
 		}
 		send("stays")
-		noError(t, <-handled)
+		must.Do(t, <-handled)
 		send("bad")
 		if err := <-handled; !errors.Is(err, rmq.ErrInvalid) {
 			t.Error(err)
@@ -49,7 +50,7 @@ func TestForward(t *testing.T) {
 			t.Errorf("%+v", d)
 		}
 		send("goes")
-		noError(t, <-handled)
+		must.Do(t, <-handled)
 		if d := <-got; d.Content != "goes" || d.Priority != 200 {
 			t.Errorf("%+v", d)
 		}

@@ -3,10 +3,11 @@ package rmq
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
@@ -17,19 +18,17 @@ func TestHealthOfASender(t *testing.T) {
 	ctx := context.Background()
 	health := func(rdb redis.UniversalClient) error {
 		client, err := New(Config{Redis: rdb})
-		must(t, err)
+		must.Do(t, err)
 		defer client.Close(ctx)
-		must(t, client.Alive())
-		within, cancel := context.WithTimeout(ctx, 5*time.Second)
-		defer cancel()
-		return client.Health(within)
+		must.Do(t, client.Alive())
+		return client.Health(await.Context(t))
 	}
 	t.Run("one server", func(t *testing.T) {
 		t.Parallel()
 		server := servertest.Redis(t)
-		must(t, health(server.Client(t)))
-		must(t, server.Client(t).Do(ctx, "acl", "setuser", "sender", "on", ">secret", "~*", "+@all", "-ping").Err())
-		must(t, health(server.Client(t, func(o *redis.Options) { o.Username, o.Password = "sender", "secret" })))
+		must.Do(t, health(server.Client(t)))
+		must.Do(t, server.Client(t).Do(ctx, "acl", "setuser", "sender", "on", ">secret", "~*", "+@all", "-ping").Err())
+		must.Do(t, health(server.Client(t, func(o *redis.Options) { o.Username, o.Password = "sender", "secret" })))
 		if health(server.Client(t, func(o *redis.Options) { o.Username, o.Password = "nobody", "secret" })) == nil {
 			t.Error("a wrong password is healthy")
 		}
@@ -42,9 +41,9 @@ func TestHealthOfASender(t *testing.T) {
 		t.Parallel()
 		c := servertest.Cluster(t, 3, 0)
 		rdb := c.Client(t)
-		must(t, health(rdb))
+		must.Do(t, health(rdb))
 		c.MasterOf(t, "x").Kill()
-		must(t, health(rdb))
+		must.Do(t, health(rdb))
 		for _, s := range c.Nodes() {
 			s.Kill()
 		}
@@ -55,9 +54,9 @@ func TestHealthOfASender(t *testing.T) {
 	t.Run("closed", func(t *testing.T) {
 		t.Parallel()
 		client, err := New(Config{Redis: servertest.SharedRedis(t).Client(t)})
-		must(t, err)
-		must(t, client.Health(ctx))
-		must(t, client.Close(ctx))
+		must.Do(t, err)
+		must.Do(t, client.Health(ctx))
+		must.Do(t, client.Close(ctx))
 		if client.Health(ctx) == nil {
 			t.Error("a client that is closed is healthy")
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
@@ -243,13 +244,7 @@ func awaitDue(t *testing.T, rdb redis.UniversalClient) {
 				}
 				return ms*1000 > last
 			}
-			tick := time.NewTicker(20 * time.Millisecond)
-			for end := time.Now().Add(time.Minute); !due(); <-tick.C {
-				if time.Now().After(end) {
-					t.Fatalf("%s: not due after a minute", k.Store)
-				}
-			}
-			tick.Stop()
+			await.True(t, "what is in "+k.Store+" is due", due)
 		}
 	}
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
@@ -51,25 +53,26 @@ func (l *logged) lines(t *testing.T, msg string) (lines []map[string]any) {
 	return lines
 }
 
-// await returns when a line with a text is there.
-func (l *logged) await(t *testing.T, msg string) {
+// says returns when a line with a text is there.
+func (l *logged) says(t *testing.T, msg string) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); len(l.lines(t, msg)) == 0; <-time.After(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("the log does not say %q, but\n%s", msg, l.text())
-		}
-	}
+	await.True(t, fmt.Sprintf("the log says %q", msg), func() bool { return len(l.lines(t, msg)) > 0 })
 }
 
-// toDefault makes l the slog.Default until the test ends. Such a test is not parallel.
+// logger writes there.
+func (l *logged) logger() *slog.Logger {
+	return slog.New(slog.NewJSONHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// toDefault makes a log the slog.Default until the test ends. Such a test is not parallel.
 func toDefault(t *testing.T) *logged {
 	l, before := &logged{}, slog.Default()
-	slog.SetDefault(slog.New(slog.NewJSONHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	slog.SetDefault(l.logger())
 	t.Cleanup(func() { slog.SetDefault(before) })
 	return l
 }
 
-// station is a client without a logger that sends to itself all the time.
+// station is a client that sends to itself all the time.
 type station struct {
 	failed atomic.Int64 // sends
 	*Client
@@ -77,17 +80,15 @@ type station struct {
 	end     func()
 }
 
-func newStation(t *testing.T, rdb redis.UniversalClient) *station {
+func newStation(t *testing.T, rdb redis.UniversalClient, log *slog.Logger) *station {
 	t.Helper()
-	client, err := New(Config{Redis: rdb, SafetyLook: 100 * time.Millisecond, Lease: 3 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client, err := New(Config{Redis: rdb, Slog: log, SafetyLook: 100 * time.Millisecond, Lease: 3 * time.Second})
+	must.Do(t, err)
 	s := &station{Client: client, handled: make(chan string)}
 	topics := []Topic{{Name: "many", Kind: KindPriority, Slots: 64}, {Name: "few", Kind: KindRangeMerge, Slots: 8}}
 	ctx, cancel := context.WithCancel(context.Background())
 	for _, topic := range topics {
-		must(t, client.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
+		must.Do(t, client.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
 			select {
 			case s.handled <- d.Content:
 			default:
@@ -95,7 +96,7 @@ func newStation(t *testing.T, rdb redis.UniversalClient) *station {
 			return nil
 		}), ListenOptions{}))
 	}
-	must(t, client.Start(ctx))
+	must.Do(t, client.Start(ctx))
 	var sending sync.WaitGroup
 	for _, topic := range topics {
 		sending.Go(func() {
@@ -107,7 +108,8 @@ func newStation(t *testing.T, rdb redis.UniversalClient) *station {
 				if _, err := client.Send(ctx, topic, m); err != nil {
 					s.failed.Add(1)
 				}
-				<-time.After(time.Millisecond)
+				next := time.NewTimer(time.Millisecond)
+				<-next.C
 			}
 		})
 	}
@@ -126,22 +128,15 @@ func newStation(t *testing.T, rdb redis.UniversalClient) *station {
 func (s *station) flows(t *testing.T) {
 	t.Helper()
 	for range 100 {
-		select {
-		case <-s.handled:
-		case <-time.After(patience):
-			t.Fatal("nothing is handled")
-		}
+		await.Signal(t, "something is handled", s.handled)
 	}
 }
 
 // fails returns when some more sends have failed.
 func (s *station) fails(t *testing.T, n int64) {
 	t.Helper()
-	for begun, deadline := s.failed.Load(), time.Now().Add(patience); s.failed.Load() < begun+n; <-time.After(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the sends do not fail")
-		}
-	}
+	begun := s.failed.Load()
+	await.True(t, "sends fail", func() bool { return s.failed.Load() >= begun+n })
 }
 
 // A server that goes and comes back is logged in two lines, in the log that a program has
@@ -149,31 +144,32 @@ func (s *station) fails(t *testing.T, n int64) {
 func TestAwayIsSaidOnce(t *testing.T) { // not in parallel: there is one slog.Default
 	server := servertest.Redis(t)
 	l := toDefault(t)
-	s := newStation(t, server.Client(t))
+	s := newStation(t, server.Client(t), nil)
 	s.flows(t)
 	server.Kill()
-	l.await(t, "Redis is away")
-	s.fails(t, 6) // each is tried for seconds, and turns and looks meanwhile
+	l.says(t, "Redis is away")
+	s.fails(t, 2) // each is tried for seconds, and turns and looks meanwhile
 	server.Restart(t)
-	l.await(t, "Redis answers again")
+	l.says(t, "Redis answers again")
 	s.flows(t)
 	s.end()
 	wantPair(t, l, server.Addr())
 }
 
 // The same of one master of a Cluster, whose place another one takes much later.
-func TestAwayMasterIsSaidOnce(t *testing.T) { // not in parallel
+func TestAwayMasterIsSaidOnce(t *testing.T) {
+	t.Parallel()
 	c := servertest.Cluster(t, 3, 1)
-	l := toDefault(t)
-	s := newStation(t, c.Client(t))
+	l := &logged{}
+	s := newStation(t, c.Client(t), l.logger())
 	s.flows(t)
 	master := c.MasterOf(t, "many_0")
 	configureBut(t, c, master, "cluster-replica-no-failover", "yes")
 	master.Kill()
-	l.await(t, "Redis is away")
-	s.fails(t, 6)
+	l.says(t, "Redis is away")
+	s.fails(t, 2)
 	configureBut(t, c, master, "cluster-replica-no-failover", "no")
-	l.await(t, "Redis answers again")
+	l.says(t, "Redis answers again")
 	s.flows(t)
 	s.end()
 	wantPair(t, l, master.Addr())
@@ -186,7 +182,7 @@ func configureBut(t *testing.T, c *servertest.RedisCluster, but *servertest.Serv
 	t.Helper()
 	for _, s := range c.Nodes() {
 		if s != but {
-			must(t, s.Client(t).ConfigSet(context.Background(), name, value).Err())
+			must.Do(t, s.Client(t).ConfigSet(context.Background(), name, value).Err())
 		}
 	}
 }

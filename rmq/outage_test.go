@@ -10,6 +10,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
@@ -44,16 +47,16 @@ func TestAnHourWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	client, err := New(Config{Redis: servertest.SharedRedis(t).Client(t), Logger: zap.NewNop()})
-	must(t, err)
+	must.Do(t, err)
 	defer client.Close(ctx)
 	invoices := Topic{Name: "an-hour-without", Kind: KindPriority}
-	const due = 10_000
+	due := night.Times(1000, 10_000)
 	messages := make([]Message, due)
 	for i := range messages {
 		messages[i] = Priority{Content: fmt.Sprint("invoice ", i), Priority: 100}
 	}
 	_, err = client.SendBatch(ctx, invoices, messages)
-	must(t, err)
+	must.Do(t, err)
 	db := &fakeDatabase{back: time.Now().Add(4 * time.Second), busy: 3, written: map[string]bool{}}
 
 	err = client.Listen(invoices, ListenerFunc(func(ctx context.Context, d *Delivery) error {
@@ -63,21 +66,15 @@ func TestAnHourWithoutTheDatabase(t *testing.T) {
 		}
 		return err
 	}), ListenOptions{})
-	must(t, err)
-	must(t, client.Start(ctx))
-	for deadline := time.Now().Add(time.Minute); ; <-time.After(50 * time.Millisecond) {
+	must.Do(t, err)
+	must.Do(t, client.Start(ctx))
+	await.True(t, "all are written", func() bool {
 		db.mu.Lock()
-		written, tries := len(db.written), db.tries
-		db.mu.Unlock()
-		if written == due {
-			t.Logf("%d deliveries were spent", tries)
-			if tries > 100 {
-				t.Errorf("%d deliveries were spent in an outage of 4 s", tries)
-			}
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d of %d are written", written, due)
-		}
+		defer db.mu.Unlock()
+		return len(db.written) == due
+	})
+	t.Logf("%d deliveries were spent", db.tries)
+	if db.tries > 100 {
+		t.Errorf("%d deliveries were spent in an outage of 4 s", db.tries)
 	}
 }

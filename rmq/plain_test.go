@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -25,21 +26,21 @@ func TestPlainBatchCostsNothingMore(t *testing.T) {
 	topic := rmq.Topic{Name: "orders", Kind: rmq.KindPriority, Slots: 1}
 	client := newClient(t, rmq.Config{Redis: rdb})
 	handled := make(chan struct{})
-	noError(t, client.Listen(topic, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error {
+	must.Do(t, client.Listen(topic, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error {
 		handled <- struct{}{}
 		return nil
 	}), rmq.ListenOptions{}))
-	noError(t, client.Start(ctx))
+	must.Do(t, client.Start(ctx))
 	defer client.Close(ctx)
 	var got map[string]int
 	for i := range 20 {
-		noError(t, rdb.ConfigResetStat(ctx).Err())
+		must.Do(t, rdb.ConfigResetStat(ctx).Err())
 		messages := make([]rmq.Message, 8)
 		for j := range messages {
 			messages[j] = rmq.Priority{Content: fmt.Sprint(i, " ", j), Priority: 100}
 		}
 		_, err := client.SendBatch(ctx, topic, messages)
-		noError(t, err)
+		must.Do(t, err)
 		for range messages {
 			<-handled
 		}
@@ -62,7 +63,7 @@ func commandsOf(t *testing.T, stats string) map[string]int {
 		if name, rest, ok := strings.Cut(strings.TrimPrefix(line, "cmdstat_"), ":calls="); ok {
 			n := 0
 			_, err := fmt.Sscanf(rest, "%d,", &n)
-			noError(t, err)
+			must.Do(t, err)
 			counts[name] = n
 		}
 	}

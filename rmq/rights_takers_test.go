@@ -10,6 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/poll"
 	"github.com/slotmq/go-rmq/rmq"
@@ -18,8 +20,7 @@ import (
 // takersLife is all that one who takes can do: in a topic that was sent to.
 func takersLife(t *testing.T, rdb redis.UniversalClient, orders rmq.Topic) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
+	ctx := await.Context(t)
 	p, err := poll.New(poll.Config{Redis: rdb, Backoff: rmq.Schedule(time.Millisecond), Observers: []rmq.Observer{rmq.ObserverFunc(func(*rmq.Event) {})}})
 	if err != nil {
 		return err
@@ -41,12 +42,12 @@ func takersLife(t *testing.T, rdb redis.UniversalClient, orders rmq.Topic) error
 func sentTo(t *testing.T, admin *redis.Client, orders rmq.Topic) {
 	t.Helper()
 	client, err := rmq.New(rmq.Config{Redis: admin})
-	noError(t, err)
+	must.Do(t, err)
 	for _, content := range []string{"x", "y"} {
 		_, err = client.Send(context.Background(), orders, rmq.Priority{Content: content, Priority: 17})
-		noError(t, err)
+		must.Do(t, err)
 	}
-	noError(t, client.Close(context.Background()))
+	must.Do(t, client.Close(context.Background()))
 }
 
 // A worker's line and the addition are all that takers need; and each missing right is named, and no other one.
@@ -60,7 +61,7 @@ func TestTakersWithDocumentedRights(t *testing.T) {
 		}
 		user.grant(t, admin)
 		sentTo(t, admin, orders)
-		noError(t, takersLife(t, server.Client(t, user.login), orders))
+		must.Do(t, takersLife(t, server.Client(t, user.login), orders))
 		neverRefused(t, admin)
 		rdb := server.Client(t, user.login)
 		for _, right := range user.rights {
@@ -83,12 +84,12 @@ func TestFinishWithoutRights(t *testing.T) {
 	admin, user := server.Client(t), documented(t, "producer")
 	sentTo(t, admin, orders)
 	p, err := poll.New(poll.Config{Redis: admin})
-	noError(t, err)
+	must.Do(t, err)
 	held, err := p.Take(ctx, []string{"orders"}, poll.Take{Wait: time.Minute})
-	noError(t, err)
+	must.Do(t, err)
 	user.grant(t, admin)
 	other, err := poll.New(poll.Config{Redis: server.Client(t, user.login)})
-	noError(t, err)
+	must.Do(t, err)
 	_, finished := other.Finish(ctx, held.Receipt)
 	_, extended := other.Extend(ctx, held.Receipt)
 	for _, err := range []error{finished, extended} {
@@ -96,11 +97,11 @@ func TestFinishWithoutRights(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	noError(t, other.Close(ctx))
+	must.Do(t, other.Close(ctx))
 	counted, err := p.Finish(ctx, held.Receipt)
-	noError(t, err)
+	must.Do(t, err)
 	if !counted {
 		t.Error("it was finished before")
 	}
-	noError(t, p.Close(ctx))
+	must.Do(t, p.Close(ctx))
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -133,7 +135,8 @@ func workersLife(t *testing.T, rdb redis.UniversalClient, topic rmq.Topic, cfg r
 	listener := rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
 		switch {
 		case d.Content == "slow" && d.Attempt == 1: // until its lease has been renewed
-			<-time.After(500 * time.Millisecond)
+			renewed := time.NewTimer(500 * time.Millisecond)
+			<-renewed.C
 		case d.Content == "twice" && d.Attempt == 1:
 			return errors.New("once more")
 		case d.Content == "poison":
@@ -191,12 +194,8 @@ func workersLife(t *testing.T, rdb redis.UniversalClient, topic rmq.Topic, cfg r
 	}
 	missing := slices.Clone(contents)
 	for len(missing) > 0 {
-		select {
-		case content := <-ended:
-			missing = slices.DeleteFunc(missing, func(m string) bool { return m == content })
-		case <-time.After(time.Minute):
-			t.Fatalf("%v not handled: %q", topic, missing)
-		}
+		content := await.Signal(t, fmt.Sprintf("%v: one of %q is handled", topic, missing), ended)
+		missing = slices.DeleteFunc(missing, func(m string) bool { return m == content })
 	}
 	for _, c := range []*rmq.Client{other, client, sender} {
 		if err := c.Close(ctx); err != nil {
@@ -461,20 +460,20 @@ func TestPlansWithDocumentedRights(t *testing.T) {
 	} else if got := named(err); !slices.Equal(got, []string{"+hget", "+hscan", "+sscan", "+zrem", "+zscore", "~plan{orders_*}", "~rmq:plans{orders}", "~rule{orders_*}"}) {
 		t.Errorf("%v", err)
 	}
-	noError(t, admin.Do(ctx, "acl", "log", "reset").Err())
+	must.Do(t, admin.Do(ctx, "acl", "log", "reset").Err())
 	producer.with(addition(t, "plans")...).grant(t, admin)
 	worker.with("+hscan", "+sscan").grant(t, admin)
-	noError(t, life(setter))
+	must.Do(t, life(setter))
 	handled := make(chan string, 1000)
 	client, err := startWorker(server.Client(t, worker.login), topic, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
 		handled <- d.Content
 		return nil
 	}), rmq.Config{})
-	noError(t, err)
-	noError(t, life(client))
-	noError(t, setter.Every(ctx, topic, rule))
+	must.Do(t, err)
+	must.Do(t, life(client))
+	must.Do(t, setter.Every(ctx, topic, rule))
 	nextTime(t, handled, "x")
 	nextTime(t, handled, "x")
-	noError(t, client.Close(ctx))
+	must.Do(t, client.Close(ctx))
 	neverRefused(t, admin)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
@@ -20,8 +21,7 @@ var shared = rmq.Topic{Name: "orders", Kind: rmq.KindPriority, Slots: 4}
 // works has a worker handle a message that it sends, and stops it.
 func works(t *testing.T, client *rmq.Client, content string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
+	ctx := await.Context(t)
 	handled := make(chan string, 1)
 	if err := client.Listen(shared, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
 		handled <- d.Content
@@ -35,13 +35,8 @@ func works(t *testing.T, client *rmq.Client, content string) {
 	if _, err := client.Send(ctx, shared, rmq.Priority{Content: content, Priority: 100}); err != nil {
 		t.Error(err)
 	}
-	select {
-	case got := <-handled:
-		if got != content {
-			t.Errorf("handled %q, want %q", got, content)
-		}
-	case <-ctx.Done():
-		t.Errorf("%s was not handled", content)
+	if got := await.Signal(t, content+" is handled", handled); got != content {
+		t.Errorf("handled %q, want %q", got, content)
 	}
 	if err := client.Close(ctx); err != nil {
 		t.Error(err)
@@ -51,8 +46,7 @@ func works(t *testing.T, client *rmq.Client, content string) {
 // conflicts starts a worker that must not work beside the others.
 func conflicts(t *testing.T, client *rmq.Client) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
+	ctx := await.Context(t)
 	if err := client.Listen(shared, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return nil }), rmq.ListenOptions{}); err != nil {
 		t.Fatal(err)
 	}

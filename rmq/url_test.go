@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -39,11 +39,7 @@ func handled(t *testing.T, cfg rmq.Config) {
 		_, err = client.Send(ctx, orders, rmq.Priority{Content: "x", Priority: 17})
 	}
 	if err == nil {
-		select {
-		case <-done:
-		case <-time.After(time.Minute):
-			err = errors.New("not handled")
-		}
+		await.Signal(t, "the message is handled", done)
 	}
 	for range 2 { // a second time does no harm
 		err = errors.Join(err, client.Close(ctx))
