@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -64,6 +65,7 @@ func (l *ledger) owed(content string) bool {
 // Whatever waits, is in flight or waits for its retry is owed by what the journal was told, though
 // the same few contents are sent again all the time, and most deliveries fail.
 func TestJournalKnowsWhatIsOwed(t *testing.T) {
+	t.Parallel()
 	seed := sharetest.Seed(t)
 	for _, kind := range []rmq.Kind{rmq.KindRangeMerge, rmq.KindPriority, rmq.KindFixedTime} {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -102,7 +104,7 @@ func TestJournalKnowsWhatIsOwed(t *testing.T) {
 			var senders sync.WaitGroup
 			for i := range 3 {
 				senders.Go(func() {
-					sendAgain(t, sender, topic, 3000, time.Millisecond, rand.New(rand.NewPCG(uint64(seed), uint64(10+i))))
+					sendAgain(t, sender, topic, night.Times(600, 3000), time.Millisecond, rand.New(rand.NewPCG(uint64(seed), uint64(10+i))))
 				})
 			}
 			senders.Wait()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
@@ -37,14 +38,14 @@ func messageOf(t rmq.Topic, content string, priority int64) rmq.Message {
 	return rmq.RangeMerge{Content: content, Range: time.Millisecond}
 }
 
-// One message of each kind is put back ten thousand times: each time it is its first delivery,
-// with its priority. A retry is put back a thousand times and stays the same retry.
+// One message of each kind is put back a thousand times, ten thousand by night: each time it is its first delivery,
+// with its priority. A retry is put back a tenth of that and stays the same retry.
 func TestLaterTenThousandTimes(t *testing.T) {
 	t.Parallel()
 	onOneAndMany(t, func(t *testing.T, rdb redis.UniversalClient) {
 		ctx := context.Background()
 		client := opened(t, rmq.Config{Redis: rdb, Backoff: rmq.Schedule(time.Millisecond)})
-		const many, retried = 10_000, 1_000
+		many, retried := night.Times(1000, 10_000), night.Times(100, 1000)
 		var all sync.WaitGroup
 		for _, topic := range laterTopics {
 			times, again := 0, 0
@@ -86,7 +87,7 @@ func TestLaterTenThousandTimes(t *testing.T) {
 	})
 }
 
-// Ten thousand messages of each kind are put back once, by a worker that leaves then. The next
+// A thousand messages of each kind, ten thousand by night, are put back once, by a worker that leaves then. The next
 // one has each as a first delivery; those with a priority in the order of priorities, among
 // others that were sent meanwhile. In between, explain finds them.
 func TestLaterTenThousandMessages(t *testing.T) {
@@ -102,7 +103,8 @@ func TestLaterTenThousandMessages(t *testing.T) {
 
 func laterMany(t *testing.T, rdb redis.UniversalClient, sharing slots.Sharing) {
 	ctx := context.Background()
-	const many, others, pause = 10_000, 500, 3 * time.Second
+	const pause = 3 * time.Second
+	many, others := night.Times(1000, 10_000), night.Times(50, 500)
 	client := func() *rmq.Client { return opened(t, rmq.Config{Redis: rdb, Slots: sharing, Concurrency: 8}) }
 	sender := opened(t, rmq.Config{Redis: rdb})
 	for _, topic := range laterTopics {
@@ -146,7 +148,7 @@ func laterMany(t *testing.T, rdb redis.UniversalClient, sharing slots.Sharing) {
 	}
 	orders := laterTopics[2]
 	for i := range others { // between those that were put back
-		if _, err := sender.Send(ctx, orders, messageOf(orders, fmt.Sprint("o", i), int64(1000+i*20))); err != nil {
+		if _, err := sender.Send(ctx, orders, messageOf(orders, fmt.Sprint("o", i), int64(1000+i*many/others))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -98,6 +99,7 @@ type traffic struct {
 	faults   []string       // what must never be
 	overlaps int            // handlers that began while another of their slot ran
 	back     int            // deliveries of an older batch than the slot had seen
+	slow     []*letter      // whose answer was late
 	burnt    int            // deliveries that count more attempts than the handler has failed
 	harmed   time.Time      // when the fault began
 	hit      []*shard       // where
@@ -126,6 +128,7 @@ type spot struct {
 type letter struct {
 	fate     fate
 	spot     *spot
+	begun    time.Time // the send
 	answered time.Time
 	due      time.Time // not before; zero for those due at once
 	fails    bool      // its first delivery is to fail
@@ -133,6 +136,16 @@ type letter struct {
 	ready    time.Time // accepted, and due
 	handled  int
 	first    time.Time // when it was handled first
+}
+
+// lateAnswer is how long an answer of a Cluster may take before the producer asks the other masters
+// whether it counts, as docs/PROTOCOL.md promises. If they do not say so at once, it sends again.
+const lateAnswer = 500 * time.Millisecond
+
+// repeated tells whether the producer may have sent a message twice: its answer was late, or came
+// in the company of one that was.
+func (l *traffic) repeated(m *letter) bool {
+	return slices.ContainsFunc(l.slow, func(s *letter) bool { return s.begun.Before(m.answered) && m.begun.Before(s.answered) })
 }
 
 type fate uint8
@@ -277,8 +290,8 @@ func (l *traffic) sendTo(topic rmq.Topic, to []*spot, size int) {
 		s := to[rand.N(len(to))]
 		basis := s.bases[rand.N(len(s.bases))]
 		id := fmt.Sprintf("%s/%d", basis, len(l.letters))
-		m := &letter{spot: s, fails: rand.N(4) == 0}
 		now := time.Now()
+		m := &letter{spot: s, begun: now, fails: rand.N(4) == 0}
 		switch topic.Kind {
 		case rmq.KindRangeMerge:
 			r := time.Millisecond + rand.N(time.Second)
@@ -326,6 +339,9 @@ func (l *traffic) sendTo(topic rmq.Topic, to []*spot, size int) {
 func (l *traffic) sent(id string, err error, now time.Time) {
 	m := l.letters[id]
 	m.answered = now
+	if now.Sub(m.begun) > lateAnswer {
+		l.slow = append(l.slow, m)
+	}
 	switch {
 	case err == nil:
 		m.fate = accepted

@@ -41,12 +41,12 @@ type worker struct {
 	toRedis     *servertest.Proxy
 }
 
-// How large a fleet is, and how much it does: five workers, 64 slots and 120 messages a second by
+// How large a fleet is, and how much it does: four workers, 48 slots and 80 messages a second by
 // day; eight, 256 and 400 by night.
 var (
-	fleetSize  = night.Times(5, 8)
-	fleetSlots = night.Times(64, 256)
-	fleetRate  = night.Times(120, 400)
+	fleetSize  = night.Times(4, 8)
+	fleetSlots = night.Times(48, 256)
+	fleetRate  = night.Times(80, 400)
 )
 
 // topics are three, one of each kind.

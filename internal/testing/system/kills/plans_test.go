@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/plan"
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
@@ -106,6 +107,7 @@ func plansUnderKills(t *testing.T, c *workers.Group) {
 			c.AwaitKind(p.Name, proctest.Closed)
 		}
 	}
+	log.catchUp(c)
 	log.judge(c, 5+c.Count[proctest.Stall])
 }
 
@@ -122,6 +124,7 @@ type planLog struct {
 	sent   map[string]int    // content -> how often it was stored by a plan
 	waits  map[string]bool   // contents in a store
 	late   []time.Duration   // each occurrence
+	ended  bool              // what is read was written before catchUp
 }
 
 // planFire is one call to send an occurrence.
@@ -162,10 +165,31 @@ func watchPlans(t *testing.T, c *workers.Group) *planLog {
 // quoted are the words of a line of MONITOR.
 var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
+// theEnd is what nobody but catchUp says to Redis.
+const theEnd = "all plans were read"
+
+// catchUp returns when everything that Redis has done was read.
+func (l *planLog) catchUp(c *workers.Group) {
+	c.T.Helper()
+	must.Do(c.T, c.Redis.Echo(c.T.Context(), theEnd).Err())
+	await.True(c.T, theEnd, func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.ended
+	})
+}
+
+// told are words of the lines that matter; most others are of workers that look around.
+var told = regexp.MustCompile(`"FIRE"|lua\] "(?:HSET" "rule|ZADD" "(?:plan|prepare|reports_))|` + theEnd)
+
 // read reads one command, such as: 1795424009.893183 [0 lua] "ZADD" "plan{reports_3}" "1795424010000" "plan0"
 func (l *planLog) read(line string) {
+	if !told.MatchString(line) {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.ended = l.ended || strings.Contains(line, theEnd)
 	var args []string
 	for _, word := range quoted.FindAllString(line, -1) {
 		text, err := strconv.Unquote(word)

@@ -35,7 +35,8 @@ type Group struct {
 func New(t *testing.T, j Job) *Group {
 	t.Helper()
 	server := servertest.Redis(t)
-	c := NewOn(t, j, server.Client(t), server.Addr())
+	patient := func(o *redis.Options) { o.ReadTimeout, o.MaxRetries = await.Patience, -1 } // nothing is sent twice
+	c := NewOn(t, j, server.Client(t, patient), server.Addr())
 	c.Server = server
 	return c
 }
@@ -84,6 +85,8 @@ func (c *Group) GoAll(ps ...*proctest.Process) {
 	c.T.Helper()
 	for _, p := range ps {
 		c.AwaitKind(p.Name, proctest.Warm)
+	}
+	for _, p := range ps {
 		p.Go()
 	}
 	for _, p := range ps {
