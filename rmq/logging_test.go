@@ -59,15 +59,15 @@ func (l *logged) says(t *testing.T, msg string) {
 	await.True(t, fmt.Sprintf("the log says %q", msg), func() bool { return len(l.lines(t, msg)) > 0 })
 }
 
-// logger writes there.
-func (l *logged) logger() *slog.Logger {
-	return slog.New(slog.NewJSONHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
+// logger writes there what is of a level or above.
+func (l *logged) logger(level slog.Level) *slog.Logger {
+	return slog.New(slog.NewJSONHandler(l, &slog.HandlerOptions{Level: level}))
 }
 
 // toDefault makes a log the slog.Default until the test ends. Such a test is not parallel.
 func toDefault(t *testing.T) *logged {
 	l, before := &logged{}, slog.Default()
-	slog.SetDefault(l.logger())
+	slog.SetDefault(l.logger(slog.LevelDebug))
 	t.Cleanup(func() { slog.SetDefault(before) })
 	return l
 }
@@ -161,7 +161,7 @@ func TestAwayMasterIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	c := servertest.Cluster(t, 3, 1)
 	l := &logged{}
-	s := newStation(t, c.Client(t), l.logger())
+	s := newStation(t, c.Client(t), l.logger(slog.LevelWarn))
 	s.flows(t)
 	master := c.MasterOf(t, "many_0")
 	configureBut(t, c, master, "cluster-replica-no-failover", "yes")
