@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -29,12 +30,12 @@ func TestAhead(t *testing.T) {
 					if kind == message.KindPriority {
 						score = 1000
 					}
-					must(t, rdb.ZAdd(ctx, keys.Store, redis.Z{Score: score, Member: fmt.Sprint("waits ", n)}).Err())
-					must(t, rdb.ZAdd(ctx, keys.Retry, redis.Z{Score: float64(now.Add(d).UnixMilli()*100 + 7), Member: fmt.Sprint("again ", n)}).Err())
+					must.Do(t, rdb.ZAdd(ctx, keys.Store, redis.Z{Score: score, Member: fmt.Sprint("waits ", n)}).Err())
+					must.Do(t, rdb.ZAdd(ctx, keys.Retry, redis.Z{Score: float64(now.Add(d).UnixMilli()*100 + 7), Member: fmt.Sprint("again ", n)}).Err())
 				}
 			}
 			got, err := i.Ahead(ctx, topic.Name, []time.Duration{time.Minute, 10 * time.Minute, time.Hour, 24 * time.Hour})
-			must(t, err)
+			must.Do(t, err)
 			want := []int{4, 8, 12, 16}
 			if kind == message.KindFixedTime { // those that wait have times, too
 				want = []int{8, 16, 24, 32}
@@ -74,8 +75,8 @@ func TestAheadWithoutSlotZero(t *testing.T) {
 	soon := float64(time.Now().Add(30 * time.Minute).UnixMilli())
 	for slot := range topic.Slots {
 		k := luascripts.KeysOf(topic.Name, slot)
-		must(t, rdb.ZAdd(ctx, k.Store, redis.Z{Score: soon, Member: "waits"}).Err())
-		must(t, rdb.ZAdd(ctx, k.Retry, redis.Z{Score: soon*100 + 7, Member: "again"}).Err())
+		must.Do(t, rdb.ZAdd(ctx, k.Store, redis.Z{Score: soon, Member: "waits"}).Err())
+		must.Do(t, rdb.ZAdd(ctx, k.Retry, redis.Z{Score: soon*100 + 7, Member: "again"}).Err())
 		if c.MasterOf(t, k.Store) == gone {
 			hidden = append(hidden, slot)
 		}
@@ -129,14 +130,14 @@ func TestDeadWhy(t *testing.T) {
 		for _, reason := range []string{"timed out after # s", "timed out", ""} {
 			q := DeadQuery{Why: func(failure string) bool { return ReasonOf(failure) == reason }}
 			n, err := i.DeadCount(ctx, topic.Name, q)
-			must(t, err)
+			must.Do(t, err)
 			if n != 200 {
 				t.Errorf("%q: %d", reason, n)
 			}
 			q.Limit = 5
 			met := 0
 			for e, err := range i.Dead(ctx, topic.Name, q) {
-				must(t, err)
+				must.Do(t, err)
 				met++
 				if e.Failure == nil != (reason == "") || e.Failure != nil && ReasonOf(e.Failure.Reason) != reason {
 					t.Errorf("%q: %+v", reason, e)
@@ -151,7 +152,7 @@ func TestDeadWhy(t *testing.T) {
 			t.Errorf("both must fit: %d, %v", n, err)
 		}
 		done, err := i.DeadRequeue(ctx, topic.Name, DeadQuery{Why: func(failure string) bool { return failure == "timed out" }}, RequeueOptions{})
-		must(t, err)
+		must.Do(t, err)
 		if done.Stored != 200 {
 			t.Errorf("%+v", done)
 		}

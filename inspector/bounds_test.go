@@ -10,6 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -81,7 +83,7 @@ func TestManySlots(t *testing.T) {
 func TestInMemory(t *testing.T) {
 	t.Parallel()
 	mini, rdb := servertest.Memory(t)
-	other := redis.NewClient(&redis.Options{Addr: mini.Addr()})
+	other := redis.NewClient(&redis.Options{Addr: mini.Addr(), ReadTimeout: await.Patience})
 	defer other.Close()
 	i := newInspector(t, bounded(t, other), Config{})
 	topic := message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 4}
@@ -123,7 +125,7 @@ func TestRights(t *testing.T) {
 		for _, w := range words {
 			rule = append(rule, w)
 		}
-		must(t, admin.Do(ctx, append(rule, not...)...).Err())
+		must.Do(t, admin.Do(ctx, append(rule, not...)...).Err())
 		i := newInspector(t, server.Client(t, func(o *redis.Options) { o.Username, o.Password = user, "x" }), Config{})
 		var errs [8]error
 		_, errs[0] = i.Topics(ctx)
@@ -166,32 +168,32 @@ func TestRightsToChange(t *testing.T) {
 	for _, w := range append(worker, "+hscan", "+sscan", "+type", "+zrank") {
 		rule = append(rule, w)
 	}
-	must(t, admin.Do(ctx, rule...).Err())
+	must.Do(t, admin.Do(ctx, rule...).Err())
 	i := newInspector(t, server.Client(t, func(o *redis.Options) { o.Username, o.Password = "all", "x" }), Config{})
 	topic := define(t, admin, message.Topic{Name: "mails", Kind: message.KindFixedTime, Slots: 1})
 	k := luascripts.KeysOf(topic.Name, 0)
 	zadd(t, admin, k.Store, "a", time.Now().Add(time.Hour).UnixMilli())
 	for _, content := range []string{"b", "c"} {
 		zadd(t, admin, k.Dead, content, time.Now().Add(-time.Hour).UnixMilli())
-		must(t, admin.HSet(ctx, k.Why, content, "17 1767225604000 1767225621000 - w1 no").Err())
+		must.Do(t, admin.HSet(ctx, k.Why, content, "17 1767225604000 1767225621000 - w1 no").Err())
 	}
 	_, err := i.Reschedule(ctx, topic.Name, "a", "", Move{In: time.Minute})
-	must(t, err)
+	must.Do(t, err)
 	_, _, err = i.Cancel(ctx, topic.Name, "a", "")
-	must(t, err)
+	must.Do(t, err)
 	_, err = i.SetPlan(ctx, topic.Name, message.Recurring{Name: "p", Content: "a", Cron: "@daily"})
-	must(t, err)
+	must.Do(t, err)
 	if stopped, err := i.StopPlan(ctx, topic.Name, "p"); !stopped || err != nil {
 		t.Errorf("%v, %v", stopped, err)
 	}
 	_, err = i.Pause(ctx, topic.Name, nil)
-	must(t, err)
+	must.Do(t, err)
 	_, err = i.Resume(ctx, topic.Name, nil)
-	must(t, err)
+	must.Do(t, err)
 	_, err = i.DeadRequeue(ctx, topic.Name, DeadQuery{Limit: 1}, RequeueOptions{})
-	must(t, err)
+	must.Do(t, err)
 	_, _, err = i.DeadDelete(ctx, topic.Name, DeadQuery{}, nil)
-	must(t, err)
+	must.Do(t, err)
 	broken, err := i.Verify(ctx, nil, nil)
 	if err != nil || broken != nil {
 		t.Errorf("%+v, %v", broken, err)

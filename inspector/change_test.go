@@ -14,6 +14,8 @@ import (
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/internal/script"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/luascripts/byhand"
@@ -37,7 +39,7 @@ func keysOf(topic message.Topic, basis string) luascripts.SlotKeys {
 // put adds a content to a sorted set.
 func put(t testing.TB, rdb redis.UniversalClient, key, content string, score float64) {
 	t.Helper()
-	must(t, rdb.ZAdd(ctx, key, redis.Z{Member: content, Score: score}).Err())
+	must.Do(t, rdb.ZAdd(ctx, key, redis.Z{Member: content, Score: score}).Err())
 }
 
 // scoreOf is a content's score; -1 if it is not there.
@@ -47,7 +49,7 @@ func scoreOf(t testing.TB, rdb redis.UniversalClient, key, content string) float
 	if errors.Is(err, redis.Nil) {
 		return -1
 	}
-	must(t, err)
+	must.Do(t, err)
 	return score
 }
 
@@ -57,7 +59,7 @@ func serverNow(t testing.TB, rdb redis.UniversalClient, k luascripts.SlotKeys) t
 	cmd := byhand.CountCmd(ctx, k, false)
 	script.Exec(ctx, rdb, cmd)
 	c, err := byhand.CountAnswer(k, cmd)
-	must(t, err)
+	must.Do(t, err)
 	return c.Now
 }
 
@@ -207,7 +209,7 @@ func TestRescheduleWhatDoesNotWait(t *testing.T) {
 		put(t, rdb, k("retries").Retry, "retries", 179000000000012)
 		put(t, rdb, k("failed").Store, "failed", 12)
 		put(t, rdb, k("flies").Prepare, "flies", 1e12+16)
-		must(t, rdb.HSet(ctx, k("flies").Meta, "holder", "w1", "batch", 1).Err())
+		must.Do(t, rdb.HSet(ctx, k("flies").Meta, "holder", "w1", "batch", 1).Err())
 		put(t, rdb, k("dead").Dead, "dead", 1e12)
 		put(t, rdb, k("basis").Prepare, "elsewhere", 1e12+16)
 		for _, c := range []struct{ content, basis, want string }{
@@ -285,7 +287,7 @@ func TestRescheduleToThePast(t *testing.T) {
 	put(t, rdb, keysOf(topic, "x").Store, "x", float64(time.Now().Add(time.Hour).UnixMilli()))
 	past := time.Now().Add(-time.Hour).Truncate(time.Millisecond)
 	e, err := i.Reschedule(ctx, topic.Name, "x", "", Move{At: past})
-	must(t, err)
+	must.Do(t, err)
 	if score := scoreOf(t, rdb, keysOf(topic, "x").Store, "x"); score != float64(past.UnixMilli()) || !e.Due.Equal(past) {
 		t.Errorf("it is due at %v, %+v", score, e)
 	}
@@ -302,21 +304,9 @@ func TestRescheduleWakes(t *testing.T) {
 		})
 		send(t, rdb, topic, message.FixedTime{Content: "x", SlotBasis: "b", At: time.Now().Add(time.Hour)})
 		_, err := i.Reschedule(ctx, topic.Name, "x", "", Move{})
-		must(t, err)
-		within(t, "it is handled", handled)
+		must.Do(t, err)
+		await.Signal(t, "it is handled", handled)
 	})
-}
-
-// within is what comes from a channel, in good time.
-func within[T any](t testing.TB, what string, c <-chan T) T {
-	t.Helper()
-	select {
-	case x := <-c:
-		return x
-	case <-time.After(patience):
-		t.Fatalf("%s: in vain", what)
-		panic("unreachable")
-	}
 }
 
 // A lost answer is not taken for a message that does not wait.
@@ -329,7 +319,7 @@ func TestCancelWithoutAnAnswer(t *testing.T) {
 	topic := define(t, rdb, topicOf(t, message.KindPriority, 1))
 	zadd(t, rdb, luascripts.StoreKey(topic.Name, 0), "x", 20)
 	_, _, err := i.Cancel(ctx, topic.Name, "y", "") // the script is known from here on
-	must(t, err)
+	must.Do(t, err)
 	proxy.LoseNextReply("evalsha", topic.Name+"_0", "x")
 	_, _, err = i.Cancel(ctx, topic.Name, "x", "")
 	wantError(t, err, nil, "the answer is lost, so it may be cancelled", topic.Name)
@@ -343,7 +333,7 @@ func TestPauseOfAPart(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		topic := define(t, rdb, topicOf(t, message.KindPriority, 128))
 		for _, slot := range []int{1, 2, 105} {
-			must(t, rdb.Set(ctx, luascripts.KeysOf(topic.Name, slot).Meta, "no hash", 0).Err())
+			must.Do(t, rdb.Set(ctx, luascripts.KeysOf(topic.Name, slot).Meta, "no hash", 0).Err())
 		}
 		n, err := i.Pause(ctx, topic.Name, nil)
 		wantError(t, err, nil, "pause topic "+topic.Name, "125 of 128 slots are paused; slots 1, 2, 105 perhaps not", "WRONGTYPE")
@@ -387,7 +377,7 @@ func TestPauseAndResume(t *testing.T) {
 			return len(handled)
 		}
 		send(t, rdb, topic, message.Priority{Content: "first", Priority: 20})
-		within(t, "the first one is begun", begun)
+		await.Signal(t, "the first one is begun", begun)
 		if n, err := i.Pause(ctx, topic.Name, nil); err != nil || n != 128 {
 			t.Errorf("%d slots were paused, %v", n, err)
 		}
@@ -397,7 +387,7 @@ func TestPauseAndResume(t *testing.T) {
 		}
 		send(t, rdb, topic, ms...)
 		close(goOn)
-		eventually(t, "the first one is finished", func() bool {
+		await.True(t, "the first one is finished", func() bool {
 			return rdb.ZCard(ctx, keysOf(topic, "first").Prepare).Val() == 0
 		})
 		if n := count(); n != 1 {
@@ -415,11 +405,11 @@ func TestPauseAndResume(t *testing.T) {
 				in++
 			}
 		}
-		eventually(t, "those of slot 5 are handled", func() bool { return count() == in })
+		await.True(t, "those of slot 5 are handled", func() bool { return count() == in })
 		if n, err := i.Resume(ctx, topic.Name, nil); err != nil || n != 127 {
 			t.Errorf("%d slots were resumed, %v", n, err)
 		}
-		eventually(t, "all are handled", func() bool { return count() == 1001 })
+		await.True(t, "all are handled", func() bool { return count() == 1001 })
 		_, err := i.Pause(ctx, topic.Name, []int{0, 128})
 		wantError(t, err, message.ErrInvalid, "slot", "128", "0 to 127", topic.Name, "pause")
 		_, err = i.Resume(ctx, topic.Name, []int{-1})

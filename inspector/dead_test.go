@@ -15,6 +15,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -42,7 +44,7 @@ func bury(t testing.TB, rdb redis.UniversalClient, topic message.Topic, slot, n 
 			pipe.HSet(ctx, k.Why, entries...)
 		}
 		_, err := pipe.Exec(ctx)
-		must(t, err)
+		must.Do(t, err)
 	}
 }
 
@@ -62,7 +64,7 @@ func collect(t testing.TB, i *Inspector, topic message.Topic, q DeadQuery) []Ent
 	t.Helper()
 	var all []Entry
 	for e, err := range i.Dead(ctx, topic.Name, q) {
-		must(t, err)
+		must.Do(t, err)
 		all = append(all, e)
 	}
 	return all
@@ -76,13 +78,13 @@ func contentsOf(dead []Entry) []string {
 	return contents
 }
 
-// 10^5 dead messages, and a million with RMQ_SOAK, are gone through, in both directions, while
+// 10^4 dead messages, and a million by night, are gone through, in both directions, while
 // others die, are requeued and deleted: those that stay are met once each, in the order of their
 // deaths.
 func TestManyDead(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		const slots = 4
-		each := sized(25_000, 250_000)
+		each := night.Times(2_500, 250_000)
 		random := sharetest.Rand(t)
 		topic := define(t, rdb, topicOf(t, message.KindFixedTime, slots))
 		for slot := range slots {
@@ -102,11 +104,13 @@ func TestManyDead(t *testing.T) {
 		defer stop.Do(func() { close(done) })
 		churn := func(do func() error) {
 			beside.Go(func() {
+				now := time.NewTicker(15 * time.Millisecond)
+				defer now.Stop()
 				for {
 					select {
 					case <-done:
 						return
-					case <-time.After(15 * time.Millisecond):
+					case <-now.C:
 					}
 					if err := do(); err != nil {
 						t.Error(err)
@@ -145,7 +149,7 @@ func TestManyDead(t *testing.T) {
 		met := make([]bool, slots*each)
 		var last time.Time
 		for e, err := range i.Dead(ctx, topic.Name, q) {
-			must(t, err)
+			must.Do(t, err)
 			id, err := strconv.Atoi(strings.TrimPrefix(e.Content, "m"))
 			if err != nil {
 				continue // died while the slots were counted
@@ -204,10 +208,10 @@ func TestManyDead(t *testing.T) {
 
 func name(id int) string { return "m" + strconv.Itoa(id) }
 
-// 20,000 that died in the same ms, and five times as many with RMQ_SOAK, are met once each, both ways.
+// 6,000 that died in the same ms, and 100,000 by night, are met once each, both ways.
 func TestManyDeathsAtOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
-		n := sized(20_000, 100_000)
+		n := night.Times(6_000, 100_000)
 		topic := define(t, rdb, topicOf(t, message.KindPriority, 2))
 		for slot := range 2 {
 			bury(t, rdb, topic, slot, n/2, func(n int) (string, time.Time, string) { return name(2*n + slot), noon, whyOf(noon, "20", "x") })
@@ -215,7 +219,7 @@ func TestManyDeathsAtOnce(t *testing.T) {
 		ways := map[bool][]Entry{}
 		for _, newest := range []bool{false, true} {
 			for e, err := range i.dead(ctx, Topic{Topic: topic}, DeadQuery{Newest: newest}, false) {
-				must(t, err)
+				must.Do(t, err)
 				ways[newest] = append(ways[newest], e)
 			}
 		}
@@ -256,10 +260,10 @@ func TestDeadQueries(t *testing.T) {
 			bury(t, rdb, topic, c.slot, 1, func(int) (string, time.Time, string) { return c.content, at(n), whyOf(at(n), "500", c.reason) })
 		}
 		k := luascripts.KeysOf(topic.Name, 2)
-		must(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Member: "nothing known", Score: float64(at(6).UnixMilli())}).Err())
+		must.Do(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Member: "nothing known", Score: float64(at(6).UnixMilli())}).Err())
 		glob := func(pattern string) func(string) bool {
 			filter, err := Glob(pattern)
-			must(t, err)
+			must.Do(t, err)
 			return filter
 		}
 		for _, c := range []struct {
@@ -354,7 +358,7 @@ func TestDeadShow(t *testing.T) {
 		buryOne(t, rdb, topic, slotOf(topic, "another"), "x", noon.Add(time.Second))
 		show := func(content, basis string) []Entry {
 			dead, err := i.DeadShow(ctx, topic.Name, content, basis)
-			must(t, err)
+			must.Do(t, err)
 			return dead
 		}
 		if dead := show(binary, ""); len(dead) != 1 || dead[0].Content != binary || dead[0].Failure == nil || dead[0].Failure.Reason != "it broke" {
@@ -431,11 +435,11 @@ func TestDeadErrors(t *testing.T) {
 		t.Errorf("%d were looked at", looked)
 	}
 	for e, err := range i.Dead(ctx, topic.Name, DeadQuery{}) { // and it may be left at any time
-		if must(t, err); e.Content == name(120) {
+		if must.Do(t, err); e.Content == name(120) {
 			break
 		}
 	}
-	must(t, rdb.Set(ctx, luascripts.KeysOf(topic.Name, 1).Dead, "x", 0).Err())
+	must.Do(t, rdb.Set(ctx, luascripts.KeysOf(topic.Name, 1).Dead, "x", 0).Err())
 	wantError(t, only(ctx, topic.Name, DeadQuery{}, 0), nil, luascripts.KeysOf(topic.Name, 1).Dead)
 }
 
@@ -446,7 +450,7 @@ func TestDeadDeleteRefusesTimesToCome(t *testing.T) {
 		topic := define(t, rdb, message.Topic{Name: "orders", Kind: message.KindRangeMerge, Slots: 1})
 		dead := luascripts.KeysOf(topic.Name, 0).Dead
 		now, err := rdb.Time(ctx).Result()
-		must(t, err)
+		must.Do(t, err)
 		zadd(t, rdb, dead, "a", now.Add(-time.Hour).UnixMilli())
 		age := func(days, hours time.Duration) time.Time { return now.Add(-(days*24*time.Hour + hours*time.Hour)) }
 		for _, q := range []DeadQuery{

@@ -14,6 +14,8 @@ import (
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/internal/keeper"
 	"github.com/slotmq/go-rmq/internal/redisinfo"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -81,7 +83,7 @@ func TestDoctorLooksAtTopics(t *testing.T) {
 		zadd(t, rdb, luascripts.StoreKey(orders.Name, 1), "x", 17)
 		zadd(t, rdb, luascripts.StoreKey(mails.Name, 1), "later", time.Now().Add(time.Hour).UnixMilli())
 		work(t, rdb, consumer.Config{}, worked, idle)
-		must(t, rdb.HSet(ctx, luascripts.KeysOf(worked.Name, 2).Meta, "paused", time.Now().UnixMilli()).Err())
+		must.Do(t, rdb.HSet(ctx, luascripts.KeysOf(worked.Name, 2).Meta, "paused", time.Now().UnixMilli()).Err())
 		zadd(t, rdb, luascripts.StoreKey(worked.Name, 2), "x", 17)
 		zadd(t, rdb, luascripts.KeysOf(mails.Name, 0).Dead, binary, time.Now().UnixMilli())
 		zadd(t, rdb, luascripts.KeysOf(mails.Name, 3).Dead, binary, time.Now().UnixMilli())
@@ -94,15 +96,15 @@ func TestDoctorLooksAtTopics(t *testing.T) {
 				t.Errorf("%+v", c)
 			}
 		}
-		must(t, rdb.SAdd(ctx, luascripts.TopicsKey, "missing").Err())
-		must(t, rdb.Del(ctx, luascripts.StoreKey(orders.Name, 1)).Err())
-		must(t, rdb.HSet(ctx, luascripts.StoreKey(orders.Name, 1), "x", 17).Err())
+		must.Do(t, rdb.SAdd(ctx, luascripts.TopicsKey, "missing").Err())
+		must.Do(t, rdb.Del(ctx, luascripts.StoreKey(orders.Name, 1)).Err())
+		must.Do(t, rdb.HSet(ctx, luascripts.StoreKey(orders.Name, 1), "x", 17).Err())
 		checks = i.Doctor(ctx)
 		wantCheck(t, checks, "definitions", Fail, "topic missing: rmq:def{missing} is missing")
 		wantCheck(t, checks, "messages", Fail, "orders_1")
 		wantCheck(t, checks, "dead", Warn, "mails (2)")
-		must(t, rdb.Del(ctx, luascripts.TopicsKey).Err())
-		must(t, rdb.Set(ctx, luascripts.TopicsKey, "x", 0).Err())
+		must.Do(t, rdb.Del(ctx, luascripts.TopicsKey).Err())
+		must.Do(t, rdb.Set(ctx, luascripts.TopicsKey, "x", 0).Err())
 		wantCheck(t, i.Doctor(ctx), "definitions", Fail, luascripts.TopicsKey)
 	})
 }
@@ -113,7 +115,7 @@ func TestDoctorLooksAtServers(t *testing.T) {
 	host, port, _ := strings.Cut(good.Addr(), ":")
 	replica := servertest.Redis(t, "--replicaof", host+" "+port)
 	admin := good.Client(t)
-	eventually(t, "the replica", func() bool {
+	await.True(t, "the replica", func() bool {
 		return strings.Contains(admin.Info(ctx, "replication").Val(), "state=online")
 	})
 	checks := newInspector(t, good.Client(t), Config{}).Doctor(ctx)
@@ -138,9 +140,9 @@ func TestDoctorLooksAtServers(t *testing.T) {
 	}
 
 	define(t, admin, message.Topic{Name: "orders", Kind: message.KindPriority})
-	must(t, admin.Do(ctx, "acl", "setuser", "few", "on", ">x", "~*", "&*", "+@all", "-zrem").Err())
-	must(t, admin.Do(ctx, "acl", "setuser", "blind", "on", ">x", "~*", "&*", "+@all", "-info").Err())
-	must(t, admin.Do(ctx, "acl", "setuser", "none", "on", ">x", "+ping").Err())
+	must.Do(t, admin.Do(ctx, "acl", "setuser", "few", "on", ">x", "~*", "&*", "+@all", "-zrem").Err())
+	must.Do(t, admin.Do(ctx, "acl", "setuser", "blind", "on", ">x", "~*", "&*", "+@all", "-info").Err())
+	must.Do(t, admin.Do(ctx, "acl", "setuser", "none", "on", ">x", "+ping").Err())
 	as := func(user string) []Check {
 		rdb := good.Client(t, func(o *redis.Options) { o.Username, o.Password = user, "x" })
 		return newInspector(t, rdb, Config{}).Doctor(ctx)
@@ -185,7 +187,7 @@ func TestDoctorOfACluster(t *testing.T) {
 			spare = s
 		}
 	}
-	must(t, spare.Client(t).ConfigSet(ctx, "maxmemory-policy", "allkeys-lru").Err())
+	must.Do(t, spare.Client(t).ConfigSet(ctx, "maxmemory-policy", "allkeys-lru").Err())
 	wantCheck(t, i.Doctor(ctx), "eviction", Fail, "server "+spare.Addr()+": maxmemory-policy allkeys-lru")
 	spare.Kill()
 	checks := i.Doctor(ctx)
@@ -342,9 +344,9 @@ func TestDoctorLooksAtZooKeeper(t *testing.T) {
 	wantCheck(t, at(root).Doctor(ctx), "zookeeper", OK, "no worker has been there yet")
 	orders := message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 4}
 	c := work(t, rdb, consumer.Config{Slots: slots.ZooKeeper(slots.ZooKeeperConfig{Servers: zoo.Servers(), Root: root})}, orders, idle)
-	eventually(t, "its slots", func() bool {
+	await.True(t, "its slots", func() bool {
 		all, err := at(root).Slots(ctx, orders.Name)
-		must(t, err)
+		must.Do(t, err)
 		return all[3].Worker == c.Worker()
 	})
 	checks := at(root).Doctor(ctx)
@@ -356,13 +358,13 @@ func TestDoctorLooksAtZooKeeper(t *testing.T) {
 
 	key := luascripts.DefinitionKey(orders.Name)
 	tree := rdb.HGet(ctx, key, "tree").Val()
-	must(t, rdb.HSet(ctx, key, "tree", "ANOTHER").Err())
+	must.Do(t, rdb.HSet(ctx, key, "tree", "ANOTHER").Err())
 	wantCheck(t, at(root).Doctor(ctx), "definitions", Fail, "tree ANOTHER", tree)
-	must(t, rdb.HSet(ctx, key, "tree", tree, "slots", 8).Err())
+	must.Do(t, rdb.HSet(ctx, key, "tree", tree, "slots", 8).Err())
 	wantCheck(t, at(root).Doctor(ctx), "definitions", Fail, "priority with 8 slots in Redis, and priority with 4 slots in ZooKeeper")
-	must(t, rdb.HSet(ctx, key, "slots", 4, "layout", luascripts.LayoutOf(true)).Err())
+	must.Do(t, rdb.HSet(ctx, key, "slots", 4, "layout", luascripts.LayoutOf(true)).Err())
 	wantCheck(t, at(root).Doctor(ctx), "definitions", Fail, "priority with 4 slots and notes in Redis, and priority with 4 slots in ZooKeeper")
-	must(t, rdb.HSet(ctx, key, "layout", luascripts.LayoutOf(false), "sharing", "redis").Err())
+	must.Do(t, rdb.HSet(ctx, key, "layout", luascripts.LayoutOf(false), "sharing", "redis").Err())
 	wantCheck(t, at(root).Doctor(ctx), "definitions", Warn, "shared by Redis, and ZooKeeper has nodes of it")
 
 	gone := servertest.ZooKeeper(t)

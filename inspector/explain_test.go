@@ -12,6 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 	"github.com/slotmq/go-rmq/message"
@@ -22,7 +24,7 @@ import (
 func explain(t testing.TB, i *Inspector, topic, content string) Explanation {
 	t.Helper()
 	all, err := i.Explain(ctx, topic, content, "")
-	must(t, err)
+	must.Do(t, err)
 	if len(all) != 1 {
 		t.Fatalf("%q is in %d slots", content, len(all))
 	}
@@ -47,11 +49,11 @@ func TestExplainWhereItIs(t *testing.T) {
 		zadd(t, rdb, k.Prepare, binary, now.Unix()*1000+12)
 		zadd(t, rdb, luascripts.KeysOf(topic.Name, 7).Retry, "failed", now.Add(time.Minute).UnixMilli()*100+3)
 		zadd(t, rdb, k.Dead, binary, now.Add(-time.Minute).UnixMilli())
-		must(t, rdb.HSet(ctx, k.Meta, "holder", "w1", "batch", 7, "until", now.Add(time.Hour).UnixMilli(), "lease", 30000).Err())
-		must(t, rdb.HSet(ctx, k.Why, binary, fmt.Sprintf("4 %d %d - w2 it is  broken", now.Add(-time.Hour).UnixMilli(), now.UnixMilli())).Err())
+		must.Do(t, rdb.HSet(ctx, k.Meta, "holder", "w1", "batch", 7, "until", now.Add(time.Hour).UnixMilli(), "lease", 30000).Err())
+		must.Do(t, rdb.HSet(ctx, k.Why, binary, fmt.Sprintf("4 %d %d - w2 it is  broken", now.Add(-time.Hour).UnixMilli(), now.UnixMilli())).Err())
 
 		e := explain(t, i, topic.Name, binary)
-		if e.Topic.Topic != topic || e.Content != binary || e.Slot != slot || e.Before != 1 || e.Now.Sub(now).Abs() > patience {
+		if e.Topic.Topic != topic || e.Content != binary || e.Slot != slot || e.Before != 1 || e.Now.Sub(now).Abs() > await.Patience {
 			t.Errorf("%+v", e)
 		}
 		if want := (Entry{Content: binary, Slot: slot, State: Waiting, Due: now.Add(time.Hour), Attempt: 1}); e.Waiting == nil || *e.Waiting != want {
@@ -108,8 +110,8 @@ func TestExplainWhatItWaitsFor(t *testing.T) {
 		kt, kp := luascripts.KeysOf(mails.Name, 0), luascripts.KeysOf(orders.Name, 0)
 		at := func(d time.Duration) int64 { return time.Now().Add(d).UnixMilli() }
 		meta := func(k luascripts.SlotKeys, fields ...any) {
-			must(t, rdb.Del(ctx, k.Meta).Err())
-			must(t, rdb.HSet(ctx, k.Meta, fields...).Err())
+			must.Do(t, rdb.Del(ctx, k.Meta).Err())
+			must.Do(t, rdb.HSet(ctx, k.Meta, fields...).Err())
 		}
 		waits := func(topic message.Topic, content string, want ...string) {
 			t.Helper()
@@ -135,17 +137,17 @@ func TestExplainWhatItWaitsFor(t *testing.T) {
 		waits(mails, "failed, due", none)
 		waits(mails, "dead", "you to requeue or delete it")
 
-		must(t, rdb.HSet(ctx, luascripts.DefinitionKey(mails.Name), "sharing", "redis").Err())
+		must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey(mails.Name), "sharing", "redis").Err())
 		zadd(t, rdb, luascripts.WorkersKey(mails.Name), "w1", at(time.Hour))
 		zadd(t, rdb, luascripts.WorkersKey(mails.Name), "w0, gone", at(-time.Hour))
 		waits(mails, "due", "its worker, w1, to look")
 		waits(mails, "later", "its time, in 2h")
 
 		fails := "something that the handlers of w1 need: all messages of the topic have failed there for 5m…, and one is tried now and then"
-		must(t, rdb.HSet(ctx, luascripts.ProbingKey(mails.Name), "w0, gone", at(-time.Hour), "w1", at(-5*time.Minute-time.Second)).Err())
+		must.Do(t, rdb.HSet(ctx, luascripts.ProbingKey(mails.Name), "w0, gone", at(-time.Hour), "w1", at(-5*time.Minute-time.Second)).Err())
 		waits(mails, "due", fails)
 		waits(mails, "later", "its time, in 2h", fails)
-		must(t, rdb.Del(ctx, luascripts.ProbingKey(mails.Name)).Err())
+		must.Do(t, rdb.Del(ctx, luascripts.ProbingKey(mails.Name)).Err())
 
 		meta(kt, "paused", at(-3*time.Minute-time.Second))
 		waits(mails, "later", "slot 0 to be resumed (paused 3m…s ago)", "its time, in 2h")
@@ -213,7 +215,7 @@ func TestExplainOfAWorker(t *testing.T) {
 			release <- errors.New("the shop timed out")
 		}
 		var e Explanation
-		eventually(t, "its retry", func() bool {
+		await.True(t, "its retry", func() bool {
 			e = explain(t, i, topic.Name, "poison")
 			return e.Flight == nil
 		})

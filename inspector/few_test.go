@@ -11,6 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -118,7 +120,7 @@ func TestDeathsOfTheFuture(t *testing.T) {
 		if err != nil || r != (Requeued{Stored: n + 2}) {
 			t.Errorf("%+v, %v", r, err)
 		}
-		eventually(t, "all are dead again", func() bool {
+		await.True(t, "all are dead again", func() bool {
 			dead, err := i.DeadCount(ctx, topic.Name, DeadQuery{})
 			return err == nil && dead == n+2
 		})
@@ -134,7 +136,7 @@ func TestDeathWithAFraction(t *testing.T) {
 		topic := define(t, rdb, topicOf(t, message.KindFixedTime, 1))
 		k := luascripts.KeysOf(topic.Name, 0)
 		for _, content := range []string{"a", "b", "c"} {
-			must(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Member: content, Score: float64(noon.UnixMilli()) + 0.75}).Err())
+			must.Do(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Member: content, Score: float64(noon.UnixMilli()) + 0.75}).Err())
 		}
 		only := func(content string) DeadQuery {
 			return DeadQuery{OlderThan: noon.Add(time.Millisecond), NewerThan: noon.Add(-time.Millisecond), Content: func(c string) bool { return c == content }}

@@ -3,6 +3,7 @@ package inspector
 import (
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -53,7 +54,7 @@ func TestGlob(t *testing.T) {
 func TestGlobIsQuick(t *testing.T) {
 	t.Parallel()
 	filter, err := Glob("*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b")
-	must(t, err)
+	must.Do(t, err)
 	long := make([]byte, 5000)
 	for n := range long {
 		long[n] = 'a'
@@ -76,7 +77,7 @@ func TestBadPatterns(t *testing.T) {
 func TestRegexp(t *testing.T) {
 	t.Parallel()
 	filter, err := Regexp(`^order \d+$`)
-	must(t, err)
+	must.Do(t, err)
 	if !filter("order 4711") || filter("order x") || filter(binary) {
 		t.Error("it does not do what Go's expressions do")
 	}

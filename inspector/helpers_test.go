@@ -6,16 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/internal/script"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -24,39 +24,20 @@ import (
 
 var ctx = context.Background()
 
-// patience is far above what a busy machine needs. It only ends tests that would
-// hang.
-const patience = time.Minute
-
 // binary is a content that breaks whatever takes contents for text.
 const binary = "a\x00b\r\n\xff\xfe {3} \"q\" \x1b[31m'é\u202e"
 
-// sized is the size of a test of many; the larger one with RMQ_SOAK.
-func sized(small, large int) int {
-	if os.Getenv("RMQ_SOAK") != "" {
-		return large
-	}
-	return small
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// onEach runs a test on a Redis and on a Cluster of its own. The inspector has another
+// onEach runs a test on a Redis and on a Cluster that it has for itself. The inspector has another
 // client than the test, one that is [bounded].
 func onEach(t *testing.T, test func(t *testing.T, rdb redis.UniversalClient, i *Inspector)) {
 	t.Helper()
 	t.Parallel()
 	t.Run("redis", func(t *testing.T) {
-		s := servertest.Redis(t)
+		s := servertest.LentRedis(t)
 		test(t, s.Client(t), newInspector(t, bounded(t, s.Client(t)), Config{}))
 	})
 	t.Run("cluster", func(t *testing.T) {
-		c := servertest.Cluster(t, 3, 0)
+		c := servertest.LentCluster(t)
 		test(t, c.Client(t), newInspector(t, bounded(t, c.Client(t)), Config{}))
 	})
 }
@@ -64,7 +45,7 @@ func onEach(t *testing.T, test func(t *testing.T, rdb redis.UniversalClient, i *
 func newInspector(t testing.TB, rdb redis.UniversalClient, cfg Config) *Inspector {
 	t.Helper()
 	i, err := New(rdb, cfg)
-	must(t, err)
+	must.Do(t, err)
 	return i
 }
 
@@ -80,7 +61,7 @@ func define(t testing.TB, rdb redis.UniversalClient, topic message.Topic) messag
 	_, errs := luascripts.New(rdb).Define(ctx, []string{topic.Name}, []luascripts.Definition{{
 		Kind: topic.Kind.String(), Slots: topic.Slots, Literal: topic.Literal, Layout: luascripts.LayoutOf(topic.Notes),
 	}})
-	must(t, errs[0])
+	must.Do(t, errs[0])
 	return topic
 }
 
@@ -88,24 +69,20 @@ func define(t testing.TB, rdb redis.UniversalClient, topic message.Topic) messag
 func send(t testing.TB, rdb redis.UniversalClient, topic message.Topic, ms ...message.Message) {
 	t.Helper()
 	p, err := producer.New(rdb, producer.Config{})
-	must(t, err)
+	must.Do(t, err)
 	_, err = p.SendBatch(ctx, topic, ms)
-	must(t, err)
-	must(t, p.Close(ctx))
+	must.Do(t, err)
+	must.Do(t, p.Close(ctx))
 }
 
 // work starts a worker with one listener. It is closed with the test.
 func work(t testing.TB, rdb redis.UniversalClient, cfg consumer.Config, topic message.Topic, l consumer.ListenerFunc) *consumer.Consumer {
 	t.Helper()
 	c, err := consumer.New(rdb, cfg)
-	must(t, err)
-	must(t, c.Listen(topic, l, consumer.ListenOptions{}))
-	must(t, c.Start(ctx))
-	t.Cleanup(func() {
-		within, cancel := context.WithTimeout(ctx, patience)
-		defer cancel()
-		must(t, c.Close(within))
-	})
+	must.Do(t, err)
+	must.Do(t, c.Listen(topic, l, consumer.ListenOptions{}))
+	must.Do(t, c.Start(ctx))
+	t.Cleanup(func() { must.Do(t, c.Close(await.CleanupContext(t))) })
 	return c
 }
 
@@ -123,20 +100,7 @@ func fill(t testing.TB, rdb redis.UniversalClient, key string, n int, of func(i 
 			pipe.ZAdd(ctx, key, zs...)
 		}
 		_, err := pipe.Exec(ctx)
-		must(t, err)
-	}
-}
-
-// eventually waits until a condition holds.
-func eventually(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	end := time.After(patience)
-	for !holds() {
-		select {
-		case <-end:
-			t.Fatalf("%s: in vain", what)
-		case <-time.After(5 * time.Millisecond):
-		}
+		must.Do(t, err)
 	}
 }
 

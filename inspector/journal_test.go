@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -69,11 +70,11 @@ func TestJournalIsToldWhatIsChanged(t *testing.T) {
 		rdb.HSet(ctx, luascripts.KeysOf(topic.Name, 0).Meta, "batch", 7)
 		for _, content := range []string{"a", "nowhere"} {
 			_, _, err := i.Cancel(ctx, topic.Name, content, "")
-			must(t, err)
+			must.Do(t, err)
 		}
 		j.want(t, topic.Name+" a cancelled")
 		_, err := i.Reschedule(ctx, topic.Name, "b", "", Move{Priority: 30})
-		must(t, err)
+		must.Do(t, err)
 		j.want(t, topic.Name+" b to 30 at 7")
 
 		died := time.UnixMilli(time.Now().Add(-time.Hour).UnixMilli())
@@ -81,10 +82,10 @@ func TestJournalIsToldWhatIsChanged(t *testing.T) {
 			return fmt.Sprint("dead ", n), died.Add(time.Duration(n) * time.Second), whyOf(died, "500", "x")
 		})
 		_, err = i.DeadRequeue(ctx, topic.Name, DeadQuery{Limit: 1}, RequeueOptions{})
-		must(t, err)
+		must.Do(t, err)
 		j.want(t, topic.Name+" dead 0 to 500 at 7")
 		_, _, err = i.DeadDelete(ctx, topic.Name, DeadQuery{}, nil)
-		must(t, err)
+		must.Do(t, err)
 		j.want(t, topic.Name+" dead 1 deleted", topic.Name+" dead 2 deleted")
 
 		timed := topicOf(t, message.KindFixedTime, 1)
@@ -93,7 +94,7 @@ func TestJournalIsToldWhatIsChanged(t *testing.T) {
 		send(t, rdb, timed, message.FixedTime{Content: "c", In: time.Hour})
 		at := time.UnixMilli(time.Now().Add(2 * time.Hour).UnixMilli())
 		_, err = i.Reschedule(ctx, timed.Name, "c", "", Move{At: at})
-		must(t, err)
+		must.Do(t, err)
 		j.want(t, fmt.Sprintf("%s c to %d at the clock", timed.Name, at.UnixMilli()))
 	})
 }
@@ -129,7 +130,7 @@ func TestJournalIsToldWhenACancelBegan(t *testing.T) {
 	topic := define(t, rdb, topicOf(t, message.KindFixedTime, 1))
 	send(t, rdb, topic, message.FixedTime{Content: "c", In: time.Hour})
 	removed, _, err := i.Cancel(context.Background(), topic.Name, "c", "")
-	must(t, err)
+	must.Do(t, err)
 	if !removed || j.at.IsZero() || j.at.After(last.at) {
 		t.Errorf("removed: %v; the cancel is of %v, its command of %v", removed, j.at, last.at)
 	}

@@ -8,16 +8,18 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	rmqslots "github.com/slotmq/go-rmq/slots"
 )
 
-// 200,000 messages, and a million with RMQ_SOAK: everything is still told, by calls of few elements
+// 20,000 messages, and a million by night: everything is still told, by calls of few elements
 // each, which the inspector's client checks.
 func TestManyMessages(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
-		perSlot := sized(50_000, 250_000)
+		perSlot := night.Times(5_000, 250_000)
 		n := 4 * perSlot
 		apart := 10_000_000 / n // ms, so that a third of them are due
 		topic := define(t, rdb, message.Topic{Name: "mails", Kind: message.KindFixedTime, Slots: 4})
@@ -33,7 +35,7 @@ func TestManyMessages(t *testing.T) {
 		}
 		for _, limit := range []int{1, 500, 3000} {
 			first, err := each(i.Peek(ctx, topic.Name, Waiting, nil, limit))
-			must(t, err)
+			must.Do(t, err)
 			if len(first) != limit || !slices.IsSortedFunc(first, func(a, b Entry) int { return a.Due.Compare(b.Due) }) {
 				t.Errorf("limit %d: %d", limit, len(first))
 			}
@@ -53,7 +55,7 @@ func TestManyMessages(t *testing.T) {
 		}
 		began := time.Now()
 		_, err = i.Slots(ctx, topic.Name)
-		must(t, err)
+		must.Do(t, err)
 		t.Log("slots in", time.Since(began))
 	})
 }

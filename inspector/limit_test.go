@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -18,19 +19,19 @@ func TestLimit(t *testing.T) {
 		is := func(want Policy) {
 			t.Helper()
 			got, err := i.Policy(ctx, "orders")
-			must(t, err)
+			must.Do(t, err)
 			stats, err := i.Stats(ctx, "orders")
-			must(t, err)
+			must.Do(t, err)
 			left := want.For - got.For
 			if got.Rate != want.Rate || got.Concurrency != want.Concurrency || left < 0 || left > time.Minute || stats.Policy.Rate != want.Rate {
 				t.Errorf("%+v, in stats %+v, want %+v", got, stats.Policy, want)
 			}
 		}
 		is(Policy{})
-		must(t, i.Limit(ctx, "orders", Policy{Rate: 0.5, Concurrency: 4, For: time.Hour}))
+		must.Do(t, i.Limit(ctx, "orders", Policy{Rate: 0.5, Concurrency: 4, For: time.Hour}))
 		is(Policy{Rate: 0.5, Concurrency: 4, For: time.Hour})
 		wantCheck(t, i.Doctor(ctx), "limited", Warn, "1 topic: orders (30/m, 4 handlers in each worker, for ")
-		must(t, i.Limit(ctx, "orders", Policy{Concurrency: 2, For: 24 * time.Hour}))
+		must.Do(t, i.Limit(ctx, "orders", Policy{Concurrency: 2, For: 24 * time.Hour}))
 		is(Policy{Concurrency: 2, For: 24 * time.Hour})
 		for _, want := range []bool{true, false} {
 			if was, err := i.Unlimit(ctx, "orders"); was != want || err != nil {
@@ -81,22 +82,22 @@ func TestVerifyLooksAtLimits(t *testing.T) {
 		finds := func(rule string) {
 			t.Helper()
 			found, err := i.Verify(ctx, []string{"orders"}, nil)
-			must(t, err)
+			must.Do(t, err)
 			if rule == "" && len(found) == 0 || len(found) == 1 && found[0].Rule == rule && found[0].Key == key {
 				return
 			}
 			t.Errorf("%+v, want %q", found, rule)
 		}
-		must(t, i.Limit(ctx, "orders", Policy{Rate: 5, For: time.Hour}))
+		must.Do(t, i.Limit(ctx, "orders", Policy{Rate: 5, For: time.Hour}))
 		finds("")
 		for field, value := range map[string]string{"rate": "fast", "concurrency": "-1", "until": "soon"} {
 			before := rdb.HGet(ctx, key, field).Val()
-			must(t, rdb.HSet(ctx, key, field, value).Err())
+			must.Do(t, rdb.HSet(ctx, key, field, value).Err())
 			finds("POLICY")
-			must(t, rdb.HSet(ctx, key, field, before).Err())
+			must.Do(t, rdb.HSet(ctx, key, field, before).Err())
 		}
-		must(t, rdb.Del(ctx, key).Err())
-		must(t, rdb.Set(ctx, key, "x", 0).Err())
+		must.Do(t, rdb.Del(ctx, key).Err())
+		must.Do(t, rdb.Set(ctx, key, "x", 0).Err())
 		finds("TYPES")
 	})
 }

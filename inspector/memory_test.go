@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -16,7 +17,7 @@ import (
 func TestChangesInMemory(t *testing.T) {
 	t.Parallel()
 	mini, rdb := servertest.Memory(t)
-	other := redis.NewClient(&redis.Options{Addr: mini.Addr()})
+	other := redis.NewClient(&redis.Options{Addr: mini.Addr(), ReadTimeout: await.Patience})
 	defer other.Close()
 	i := newInspector(t, bounded(t, other), Config{})
 	topic := define(t, rdb, message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 4})

@@ -12,6 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -52,7 +54,7 @@ func TestRequeueWhatHasExpired(t *testing.T) {
 		topic.Notes = true
 		send(t, rdb, topic, message.FixedTime{Content: "m", At: time.Now().Add(-time.Hour), TTL: time.Millisecond})
 		note := rdb.HGet(ctx, luascripts.NoteKey(topic.Name, 0), "m").Val()
-		eventually(t, "its time to live is over", func() bool {
+		await.True(t, "its time to live is over", func() bool {
 			n, _ := luascripts.ParseNote(note)
 			return rdb.Time(ctx).Val().UnixMilli() > n.Expires
 		})
@@ -61,9 +63,9 @@ func TestRequeueWhatHasExpired(t *testing.T) {
 			handled <- *d
 			return nil
 		})
-		eventually(t, "it is dead", func() bool { return rdb.ZCard(ctx, luascripts.KeysOf(topic.Name, 0).Dead).Val() == 1 })
-		eventually(t, "its note is gone", func() bool { return rdb.HLen(ctx, luascripts.NoteKey(topic.Name, 0)).Val() == 0 })
-		must(t, rdb.HSet(ctx, luascripts.NoteKey(topic.Name, 0), "m", note).Err()) // as if its worker had died
+		await.True(t, "it is dead", func() bool { return rdb.ZCard(ctx, luascripts.KeysOf(topic.Name, 0).Dead).Val() == 1 })
+		await.True(t, "its note is gone", func() bool { return rdb.HLen(ctx, luascripts.NoteKey(topic.Name, 0)).Val() == 0 })
+		must.Do(t, rdb.HSet(ctx, luascripts.NoteKey(topic.Name, 0), "m", note).Err()) // as if its worker had died
 		r, err := i.DeadRequeue(ctx, topic.Name, DeadQuery{}, RequeueOptions{})
 		if err != nil || r.Stored != 1 {
 			t.Fatalf("%+v, %v", r, err)
@@ -80,20 +82,20 @@ func TestVerifyNotes(t *testing.T) {
 		topic := topicOf(t, message.KindPriority, 2)
 		topic.Notes = true
 		define(t, rdb, topic)
-		must(t, rdb.SAdd(ctx, luascripts.TopicsKey, topic.Name).Err())
+		must.Do(t, rdb.SAdd(ctx, luascripts.TopicsKey, topic.Name).Err())
 		key := luascripts.NoteKey(topic.Name, 1)
 		for n := range 100 {
-			must(t, rdb.HSet(ctx, key, name(n), fmt.Sprintf(`%d %d 5 7 0 {"a":"b"}`, n, n)).Err()) // the first says that nothing was sent
+			must.Do(t, rdb.HSet(ctx, key, name(n), fmt.Sprintf(`%d %d 5 7 0 {"a":"b"}`, n, n)).Err()) // the first says that nothing was sent
 		}
-		must(t, rdb.HSet(ctx, key, "odd", "what is this?").Err())
+		must.Do(t, rdb.HSet(ctx, key, "odd", "what is this?").Err())
 		found, err := i.Verify(ctx, nil, nil)
-		must(t, err)
+		must.Do(t, err)
 		slices.SortFunc(found, func(a, b Violation) int { return strings.Compare(a.Content, b.Content) })
 		if len(found) != 2 || found[0].Rule != "NOTE" || found[0].Content != name(0) || found[1].Content != "odd" || found[1].Slot != 1 || found[1].Key != key || found[1].Detail != `it is "what is this?"` {
 			t.Errorf("%+v", found)
 		}
-		must(t, rdb.Del(ctx, key).Err())
-		must(t, rdb.Set(ctx, key, "x", 0).Err())
+		must.Do(t, rdb.Del(ctx, key).Err())
+		must.Do(t, rdb.Set(ctx, key, "x", 0).Err())
 		if found, err := i.Verify(ctx, nil, nil); err != nil || len(found) != 1 || found[0].Rule != "TYPES" {
 			t.Errorf("%+v, %v", found, err)
 		}

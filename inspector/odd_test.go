@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -22,7 +23,7 @@ func TestOddScores(t *testing.T) {
 		for n, key := range []string{luascripts.KeysOf(topic.Name, 0).Store, luascripts.KeysOf(topic.Name, 1).Dead, luascripts.KeysOf(topic.Name, 0).Retry} {
 			for content, score := range odd {
 				if n > 0 || score > message.MaxRetries {
-					must(t, rdb.ZAdd(ctx, key, redis.Z{Member: content, Score: score}).Err())
+					must.Do(t, rdb.ZAdd(ctx, key, redis.Z{Member: content, Score: score}).Err())
 				}
 			}
 		}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -107,10 +109,10 @@ func stock(t testing.TB, rdb redis.UniversalClient, topic message.Topic) {
 	t.Helper()
 	for slot := range topic.Slots {
 		k := luascripts.KeysOf(topic.Name, slot)
-		must(t, rdb.ZAdd(ctx, k.Store, redis.Z{Member: fmt.Sprint("w", slot), Score: 1_700_000_000_000}).Err())
-		must(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Member: fmt.Sprint("d", slot), Score: 1_700_000_000_000}).Err())
+		must.Do(t, rdb.ZAdd(ctx, k.Store, redis.Z{Member: fmt.Sprint("w", slot), Score: 1_700_000_000_000}).Err())
+		must.Do(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Member: fmt.Sprint("d", slot), Score: 1_700_000_000_000}).Err())
 	}
-	must(t, rdb.SAdd(ctx, luascripts.TopicsKey, topic.Name).Err())
+	must.Do(t, rdb.SAdd(ctx, luascripts.TopicsKey, topic.Name).Err())
 }
 
 // A key of a wrong type hides its slot alone.
@@ -119,8 +121,8 @@ func TestWrongTypeHidesNoOtherSlot(t *testing.T) {
 		topic := define(t, rdb, message.Topic{Name: "orders", Kind: message.KindFixedTime, Slots: 4})
 		stock(t, rdb, topic)
 		k := luascripts.KeysOf(topic.Name, 3)
-		must(t, rdb.Del(ctx, k.Dead).Err())
-		must(t, rdb.HSet(ctx, k.Dead, "f", "v").Err())
+		must.Do(t, rdb.Del(ctx, k.Dead).Err())
+		must.Do(t, rdb.HSet(ctx, k.Dead, "f", "v").Err())
 		for _, f := range look(t, i, topic, []int{3}) {
 			if f.Topic != topic.Name || f.Server != "" {
 				t.Errorf("%+v", f)
@@ -129,9 +131,9 @@ func TestWrongTypeHidesNoOtherSlot(t *testing.T) {
 		}
 
 		// What is known of the dead is not needed to list them, nor the workers to count.
-		must(t, rdb.Del(ctx, k.Dead).Err())
-		must(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Member: "d3", Score: 1_700_000_000_000}).Err())
-		must(t, rdb.Set(ctx, k.Why, "v", 0).Err())
+		must.Do(t, rdb.Del(ctx, k.Dead).Err())
+		must.Do(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Member: "d3", Score: 1_700_000_000_000}).Err())
+		must.Do(t, rdb.Set(ctx, k.Why, "v", 0).Err())
 		n := 0
 		for _, err := range i.Dead(ctx, topic.Name, DeadQuery{}) {
 			if err != nil {
@@ -143,16 +145,16 @@ func TestWrongTypeHidesNoOtherSlot(t *testing.T) {
 		if n != 4 {
 			t.Errorf("%d dead", n)
 		}
-		must(t, rdb.Del(ctx, k.Why).Err())
-		must(t, rdb.HSet(ctx, luascripts.DefinitionKey(topic.Name), "sharing", "redis").Err())
-		must(t, rdb.HSet(ctx, luascripts.WorkersKey(topic.Name), "f", "v").Err())
+		must.Do(t, rdb.Del(ctx, k.Why).Err())
+		must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey(topic.Name), "sharing", "redis").Err())
+		must.Do(t, rdb.HSet(ctx, luascripts.WorkersKey(topic.Name), "f", "v").Err())
 		stats, err := i.Stats(ctx, topic.Name)
 		if wantFailed(t, "stats without workers", err, []int{-1}); stats.Waiting != 4 || stats.Workers != -1 {
 			t.Errorf("%+v", stats)
 		}
 		other := define(t, rdb, message.Topic{Name: "mails", Kind: message.KindFixedTime, Slots: 1})
-		must(t, rdb.HSet(ctx, luascripts.DefinitionKey(other.Name), "sharing", "redis").Err())
-		must(t, rdb.ZAdd(ctx, luascripts.WorkersKey(other.Name), redis.Z{Member: "one", Score: 9e15}).Err())
+		must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey(other.Name), "sharing", "redis").Err())
+		must.Do(t, rdb.ZAdd(ctx, luascripts.WorkersKey(other.Name), redis.Z{Member: "one", Score: 9e15}).Err())
 		workers, err := i.Workers(ctx)
 		if wantFailed(t, "workers", err, []int{-1}); len(workers) != 1 || len(workers[0].Assigned[other.Name]) != 1 {
 			t.Errorf("%+v", workers)
@@ -205,7 +207,7 @@ func TestHangingMasterHidesNoOther(t *testing.T) {
 	_, err = i.Stats(ctx, away.Name)
 	wantError(t, err, nil, away.Name, hanging.Addr())
 	hanging.Resume()
-	eventually(t, "all is seen again", func() bool {
+	await.True(t, "all is seen again", func() bool {
 		stats, err := i.Stats(ctx, topic.Name)
 		return err == nil && stats.Waiting == topic.Slots
 	})

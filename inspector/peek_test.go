@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -91,7 +92,7 @@ func TestPeek(t *testing.T) {
 			{"orders", Entry{Content: "back", Slot: 0, State: Retrying, Due: at(0), Attempt: 1}},
 		} {
 			got, err := each(i.Peek(ctx, want.topic, want.State, []int{want.Slot}, 100))
-			must(t, err)
+			must.Do(t, err)
 			seen := false
 			for _, e := range got {
 				seen = seen || e == want.Entry

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -25,15 +26,15 @@ func TestPlans(t *testing.T) {
 		for n := range many {
 			k := luascripts.KeysOf(topic.Name, n%2).Plans(false)
 			name := fmt.Sprintf("p%04d", n)
-			must(t, rdb.HSet(ctx, k.Rule, name, `1700000000000 {"content":"c","priority":17,"cron":"@daily"}`).Err())
-			must(t, rdb.ZAdd(ctx, k.Plan, redis.Z{Member: name, Score: 1800000000000 + float64(n)}).Err())
+			must.Do(t, rdb.HSet(ctx, k.Rule, name, `1700000000000 {"content":"c","priority":17,"cron":"@daily"}`).Err())
+			must.Do(t, rdb.ZAdd(ctx, k.Plan, redis.Z{Member: name, Score: 1800000000000 + float64(n)}).Err())
 		}
 		k := luascripts.KeysOf(topic.Name, 2).Plans(false)
-		must(t, rdb.HSet(ctx, k.Rule, "over", `1700000000000 {"content":"c","priority":17,"cron":"@daily"}`, "no base", "{}", "newer", `1 {"content":"c","moon":"full"}`,
+		must.Do(t, rdb.HSet(ctx, k.Rule, "over", `1700000000000 {"content":"c","priority":17,"cron":"@daily"}`, "no base", "{}", "newer", `1 {"content":"c","moon":"full"}`,
 			"of another kind", `1 {"content":"c","cron":"@daily"}`).Err())
-		must(t, rdb.SAdd(ctx, luascripts.PlansKey("orders"), 0, 1, 2, 3, "x", -1, 4).Err())
+		must.Do(t, rdb.SAdd(ctx, luascripts.PlansKey("orders"), 0, 1, 2, 3, "x", -1, 4).Err())
 		all, err := i.Plans(ctx, "orders")
-		must(t, err)
+		must.Do(t, err)
 		if len(all) != many+4 {
 			t.Fatalf("%d plans", len(all))
 		}
@@ -52,8 +53,8 @@ func TestPlans(t *testing.T) {
 				t.Errorf("%+v, want %+v", p, want)
 			}
 		}
-		must(t, rdb.Del(ctx, k.Rule).Err())
-		must(t, rdb.Set(ctx, k.Rule, "of another program", 0).Err())
+		must.Do(t, rdb.Del(ctx, k.Rule).Err())
+		must.Do(t, rdb.Set(ctx, k.Rule, "of another program", 0).Err())
 		all, err = i.Plans(ctx, "orders")
 		var partial *PartialError
 		if !errors.As(err, &partial) || len(partial.Failures) != 1 || partial.Failures[0].Slot != 2 || len(all) != many {
@@ -109,10 +110,10 @@ func TestSetPlanMends(t *testing.T) {
 		years := time.Now().AddDate(10, 0, 0)
 		setBy := func(base time.Time) {
 			_, text, _ := luascripts.PlanRule(rdb.HGet(ctx, k.Rule, "p").Val())
-			must(t, rdb.HSet(ctx, k.Rule, "p", fmt.Sprint(base.UnixMilli(), " ", text)).Err())
+			must.Do(t, rdb.HSet(ctx, k.Rule, "p", fmt.Sprint(base.UnixMilli(), " ", text)).Err())
 		}
 		moved := func(to time.Time) {
-			must(t, rdb.ZAdd(ctx, k.Plan, redis.Z{Member: "p", Score: float64(to.UnixMilli())}).Err())
+			must.Do(t, rdb.ZAdd(ctx, k.Plan, redis.Z{Member: "p", Score: float64(to.UnixMilli())}).Err())
 		}
 		for what, x := range map[string]struct {
 			wrong func()
@@ -121,25 +122,25 @@ func TestSetPlanMends(t *testing.T) {
 			"nothing is wrong":                {func() {}, PlanKept},
 			"set":                             {func() { setBy(years); moved(years.Add(time.Hour)) }, PlanMended},
 			"moved on":                        {func() { moved(years) }, PlanMended},
-			"at its end":                      {func() { must(t, rdb.ZRem(ctx, k.Plan, "p").Err()) }, PlanMended},
+			"at its end":                      {func() { must.Do(t, rdb.ZRem(ctx, k.Plan, "p").Err()) }, PlanMended},
 			"moved on by a clock a bit ahead": {func() { setBy(time.Now().Add(-time.Hour)); moved(time.Now().Add(time.Hour)) }, PlanKept},
-			"set, unreadable":                 {func() { must(t, rdb.HSet(ctx, k.Rule, "p", fmt.Sprint(years.UnixMilli(), " {}")).Err()) }, PlanMended},
+			"set, unreadable":                 {func() { must.Do(t, rdb.HSet(ctx, k.Rule, "p", fmt.Sprint(years.UnixMilli(), " {}")).Err()) }, PlanMended},
 			"of another content, set":         {func() { setBy(years); rule.Content = "b" }, PlanMended},
 		} {
 			rule.Content = "a"
 			for _, other := range []string{"a", "b"} {
 				k := planKeys(topic, slotOf(topic, other))
-				must(t, rdb.Del(ctx, k.Rule).Err())
-				must(t, rdb.Del(ctx, k.Plan).Err())
+				must.Do(t, rdb.Del(ctx, k.Rule).Err())
+				must.Do(t, rdb.Del(ctx, k.Plan).Err())
 			}
 			_, err := i.SetPlan(ctx, "orders", rule)
-			must(t, err)
+			must.Do(t, err)
 			x.wrong()
 			if got, err := i.SetPlan(ctx, "orders", rule); got != x.want || err != nil {
 				t.Errorf("%s: %v, %v", what, got, err)
 			}
 			all, err := i.Plans(ctx, "orders")
-			must(t, err)
+			must.Do(t, err)
 			if len(all) != 1 || all[0].Recurring != rule || all[0].Set.After(time.Now().Add(time.Minute)) || all[0].Next.After(time.Now().Add(2*time.Hour)) || all[0].Ended {
 				t.Errorf("%s: %+v", what, all)
 			}

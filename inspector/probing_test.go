@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -15,8 +16,8 @@ import (
 func lag(t testing.TB, rdb redis.UniversalClient, name string) (note func(worker string, since time.Time)) {
 	t.Helper()
 	topic := define(t, rdb, message.Topic{Name: name, Kind: message.KindFixedTime, Slots: 2})
-	must(t, rdb.HSet(ctx, luascripts.DefinitionKey(name), "sharing", "redis").Err())
-	must(t, rdb.SAdd(ctx, luascripts.TopicsKey, name).Err())
+	must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey(name), "sharing", "redis").Err())
+	must.Do(t, rdb.SAdd(ctx, luascripts.TopicsKey, name).Err())
 	zadd(t, rdb, luascripts.WorkersKey(name), "w1", time.Now().Add(time.Hour).UnixMilli())
 	for slot := range topic.Slots {
 		zadd(t, rdb, luascripts.StoreKey(name, slot), "due", time.Now().Add(-time.Hour).UnixMilli())
@@ -24,7 +25,7 @@ func lag(t testing.TB, rdb redis.UniversalClient, name string) (note func(worker
 	}
 	return func(worker string, since time.Time) {
 		t.Helper()
-		must(t, rdb.HSet(ctx, luascripts.ProbingKey(name), worker, since.UnixMilli()).Err())
+		must.Do(t, rdb.HSet(ctx, luascripts.ProbingKey(name), worker, since.UnixMilli()).Err())
 	}
 }
 
@@ -46,8 +47,8 @@ func TestDoctorKnowsWhyLittleIsTaken(t *testing.T) {
 			}
 		}
 		is(Warn, "topic orders: its worker w1 only probes since "+since.Format(time.DateTime)+": what its handlers need is away")
-		must(t, rdb.Del(ctx, luascripts.ProbingKey("orders")).Err())
-		must(t, i.Limit(ctx, "orders", Policy{Rate: 1, For: time.Hour}))
+		must.Do(t, rdb.Del(ctx, luascripts.ProbingKey("orders")).Err())
+		must.Do(t, i.Limit(ctx, "orders", Policy{Rate: 1, For: time.Hour}))
 		is(OK, "none stands still")
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -37,7 +38,7 @@ func stocked(t testing.TB, rdb redis.UniversalClient, topic message.Topic, n int
 func countedIn(t testing.TB, i *Inspector, topic message.Topic) Counts {
 	t.Helper()
 	s, err := i.Stats(ctx, topic.Name)
-	must(t, err)
+	must.Do(t, err)
 	s.Due = 0
 	return s.Counts
 }
@@ -61,7 +62,7 @@ func TestPurge(t *testing.T) {
 		} {
 			stocked(t, rdb, topic, 900)
 			would, err := i.PurgeCount(ctx, topic.Name, c.q)
-			must(t, err)
+			must.Do(t, err)
 			var last Purged
 			done, err := i.Purge(ctx, topic.Name, c.q, PurgeOptions{Progress: func(p Purged) {
 				if p.Total() < last.Total() {
@@ -69,7 +70,7 @@ func TestPurge(t *testing.T) {
 				}
 				last = p
 			}})
-			must(t, err)
+			must.Do(t, err)
 			if left := countedIn(t, i, topic); would != c.want || done != c.want || last != c.want || left != c.left {
 				t.Errorf("%+v: would %+v, did %+v, left %+v; want %+v, left %+v", c.q, would, done, left, c.want, c.left)
 			}
@@ -89,7 +90,7 @@ func TestPurgeIsTold(t *testing.T) {
 		send(t, rdb, topic, message.FixedTime{Content: "a", In: time.Hour})
 		bury(t, rdb, topic, 0, 1, func(int) (string, time.Time, string) { return "b", noon, whyOf(noon, "-", "x") })
 		_, err := i.Purge(ctx, topic.Name, PurgeQuery{}, PurgeOptions{})
-		must(t, err)
+		must.Do(t, err)
 		j.want(t, topic.Name+" a cancelled", topic.Name+" b deleted")
 	})
 }
@@ -123,7 +124,7 @@ func TestPurgeEnds(t *testing.T) {
 		})
 		more++
 	}})
-	must(t, err)
+	must.Do(t, err)
 	if left := countedIn(t, i, topic); done.Waiting != 1000 || left.Waiting == 0 {
 		t.Errorf("%+v, left %+v", done, left)
 	}
@@ -156,7 +157,7 @@ func TestPurgeWithoutAnswers(t *testing.T) {
 		}
 		lose = false
 	}})
-	must(t, err)
+	must.Do(t, err)
 	if left := countedIn(t, i, topic); left != (Counts{InFlight: 1}) || done != (Purged{Waiting: 1600, Retrying: 2003, Dead: 2000, Lost: 400}) {
 		t.Errorf("%+v, left %+v", done, left)
 	}
@@ -209,7 +210,7 @@ func TestPurgeWithoutAnswersLeavesNewOnes(t *testing.T) {
 			})
 		}})
 		proxy.OnRequest(nil)
-		must(t, err)
+		must.Do(t, err)
 		left := countedIn(t, i, topic).Waiting
 		if !again || done != want || left != sent+had-done.Waiting-done.Lost || len(j.lines) != done.Waiting {
 			t.Errorf("%d: %+v, repeated %v, %d left, the journal got %d", had, done, again, left, len(j.lines))
@@ -242,7 +243,7 @@ func TestPurgeSitsOutAnOutage(t *testing.T) {
 			return true
 		})
 	}})
-	must(t, err)
+	must.Do(t, err)
 	if left := countedIn(t, i, topic); left.Waiting != 0 || done != (Purged{Waiting: 700, Lost: 100}) || dropped.Load() < 4 {
 		t.Errorf("%+v, left %+v, of %d requests the first 3 had no answer", done, left, dropped.Load())
 	}

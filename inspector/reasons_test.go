@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -43,7 +44,7 @@ func TestDeadReasons(t *testing.T) {
 			})
 		}
 		all, err := i.DeadReasons(ctx, topic.Name, DeadQuery{})
-		must(t, err)
+		must.Do(t, err)
 		if len(all) != 2 || all[0].Text != "no such tax code: #" || all[0].Count != 800 || all[1].Text != "the shop timed out" || all[1].Count != 400 {
 			t.Fatalf("%+v", all)
 		}
@@ -51,7 +52,7 @@ func TestDeadReasons(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		some, err := i.DeadReasons(ctx, topic.Name, DeadQuery{Reason: "timed out", Slots: []int{1}})
-		must(t, err)
+		must.Do(t, err)
 		if len(some) != 1 || some[0].Count != 200 {
 			t.Errorf("%+v", some)
 		}
@@ -71,7 +72,7 @@ func TestManyReasons(t *testing.T) {
 			return fmt.Sprint(n), noon, whyOf(noon, "500", letters(n))
 		})
 		all, err := i.DeadReasons(ctx, topic.Name, DeadQuery{})
-		must(t, err)
+		must.Do(t, err)
 		if len(all) != mostReasons+1 || !all[mostReasons].Rest || all[mostReasons].Count != 500 {
 			t.Errorf("%d, %+v", len(all), all[len(all)-1])
 		}
@@ -95,7 +96,7 @@ func TestReasonsOfLongContents(t *testing.T) {
 	}
 	bury(t, rdb, topic, 0, 200, whys(func(int) string { return "one for all" })) // one of them at a time has room
 	all, err := i.DeadReasons(ctx, topic.Name, DeadQuery{})
-	must(t, err)
+	must.Do(t, err)
 	if len(all) != 1 || all[0].Cut || all[0].Latest.Content != long(199) {
 		t.Errorf("%d reasons, cut %v, %d bytes", len(all), all[0].Cut, len(all[0].Latest.Content))
 	}
@@ -103,7 +104,7 @@ func TestReasonsOfLongContents(t *testing.T) {
 	short := strings.Repeat("s", leastContent)
 	buryOne(t, rdb, topic, 0, short, noon.Add(time.Hour))
 	all, err = i.DeadReasons(ctx, topic.Name, DeadQuery{})
-	must(t, err)
+	must.Do(t, err)
 	whole, bytes := 0, 0
 	for _, r := range all {
 		n := int(r.Last.Sub(noon) / time.Second)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -36,12 +37,12 @@ func TestRequeueWithoutAnswers(t *testing.T) {
 			time.AfterFunc(300*time.Millisecond, proxy.Mend)
 		}
 	}})
-	must(t, err)
+	must.Do(t, err)
 	if r.Stored+r.Lost != n-100 || r.Stored < n/2 || r.Lost == 0 || r.Merged+r.Unknown+r.Gone > 0 {
 		t.Errorf("%+v", r)
 	}
 	dead, err := i.DeadCount(ctx, topic.Name, DeadQuery{})
-	must(t, err)
+	must.Do(t, err)
 	stored := rdb.ZCard(ctx, luascripts.StoreKey(topic.Name, 0)).Val() + rdb.ZCard(ctx, luascripts.StoreKey(topic.Name, 1)).Val()
 	if dead != 100 || stored != n-100 {
 		t.Errorf("%d are dead, %d stored", dead, stored)
@@ -90,7 +91,7 @@ func TestRequeueWhileMastersChange(t *testing.T) {
 			})
 		}
 	}})
-	must(t, err)
+	must.Do(t, err)
 	replaced.Wait()
 	stored := 0
 	for slot := range slots {

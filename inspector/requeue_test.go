@@ -12,6 +12,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -41,7 +44,7 @@ func (d *deliveries) total() int {
 	return d.all
 }
 
-// A requeue is broken off at 100 random points, and taken up again, while a worker handles
+// A requeue is broken off at 20 random points, and at 100 by night, and taken up again, while a worker handles
 // what comes back: each message is delivered exactly once, as a first delivery.
 func TestRequeueBrokenOffAgainAndAgain(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
@@ -70,7 +73,7 @@ func TestRequeueBrokenOffAgainAndAgain(t *testing.T) {
 		add := func(r Requeued) {
 			sum.Stored, sum.Merged, sum.Gone, sum.Unknown = sum.Stored+r.Stored, sum.Merged+r.Merged, sum.Gone+r.Gone, sum.Unknown+r.Unknown
 		}
-		for range 100 {
+		for range night.Times(20, 100) {
 			if n, err := i.DeadCount(ctx, topic.Name, DeadQuery{}); err != nil {
 				t.Fatal(err)
 			} else if n < 500 && buried < most {
@@ -94,12 +97,12 @@ func TestRequeueBrokenOffAgainAndAgain(t *testing.T) {
 			add(r)
 		}
 		r, err := i.DeadRequeue(ctx, topic.Name, DeadQuery{}, RequeueOptions{})
-		must(t, err)
+		must.Do(t, err)
 		add(r)
 		if sum != (Requeued{Stored: buried}) {
 			t.Errorf("%d were dead, and %+v", buried, sum)
 		}
-		eventually(t, "all are delivered", func() bool { return got.total() >= buried })
+		await.True(t, "all are delivered", func() bool { return got.total() >= buried })
 		if len(got.of) != buried || got.all != buried {
 			t.Errorf("%d deliveries of %d messages, of %d", got.all, len(got.of), buried)
 		}
@@ -121,7 +124,7 @@ func TestRequeueLeavesWhatLives(t *testing.T) {
 		}
 		for key, zs := range live {
 			for _, z := range zs {
-				must(t, rdb.ZAdd(ctx, key, z).Err())
+				must.Do(t, rdb.ZAdd(ctx, key, z).Err())
 				buryOne(t, rdb, topic, 0, z.Member.(string), noon)
 			}
 		}
@@ -199,7 +202,7 @@ func TestPoisonDoesNotGoRound(t *testing.T) {
 			if err != nil || r != (Requeued{Stored: n}) {
 				t.Errorf("round %d: %+v, %v", round, r, err)
 			}
-			eventually(t, "all are dead again", func() bool {
+			await.True(t, "all are dead again", func() bool {
 				dead, err := i.DeadCount(ctx, topic.Name, DeadQuery{})
 				return err == nil && dead == n
 			})
@@ -239,7 +242,7 @@ func TestRequeueRate(t *testing.T) {
 			}
 			before = all
 		}})
-		must(t, err)
+		must.Do(t, err)
 		want := 50
 		if c.limit > 0 {
 			want = c.limit
@@ -248,7 +251,7 @@ func TestRequeueRate(t *testing.T) {
 			t.Errorf("rate %v: %+v in steps of %v", c.rate, r, steps)
 		}
 		_, _, err = i.DeadDelete(ctx, topic.Name, DeadQuery{}, nil)
-		must(t, err)
+		must.Do(t, err)
 	}
 	for _, rate := range []float64{-1, 1e-9, 1e7} {
 		_, err := i.DeadRequeue(ctx, topic.Name, DeadQuery{}, RequeueOptions{Rate: rate})
@@ -301,7 +304,7 @@ func TestDeadDelete(t *testing.T) {
 			t.Errorf("%d deleted", n)
 		}
 		_, _, err = i.DeadDelete(ctx, topic.Name, DeadQuery{}, nil)
-		must(t, err)
+		must.Do(t, err)
 		for slot := range 4 {
 			k := luascripts.KeysOf(topic.Name, slot)
 			if n := rdb.Exists(ctx, k.Dead).Val() + rdb.Exists(ctx, k.Why).Val() + rdb.Exists(ctx, k.Store).Val(); n > 0 {
@@ -329,5 +332,5 @@ func TestRequeueInANamespace(t *testing.T) {
 	if err != nil || r.Stored != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	within(t, "it is handled", handled)
+	await.Signal(t, "it is handled", handled)
 }

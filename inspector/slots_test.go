@@ -9,6 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -16,14 +18,14 @@ import (
 // zadd adds one member.
 func zadd(t testing.TB, rdb redis.UniversalClient, key, member string, score int64) {
 	t.Helper()
-	must(t, rdb.ZAdd(ctx, key, redis.Z{Member: member, Score: float64(score)}).Err())
+	must.Do(t, rdb.ZAdd(ctx, key, redis.Z{Member: member, Score: float64(score)}).Err())
 }
 
 func TestSlotsOfAnEmptyTopic(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		topic := define(t, rdb, message.Topic{Name: "empty", Kind: message.KindFixedTime, Slots: 256}) // several pipelines
 		all, err := i.Slots(ctx, topic.Name)
-		must(t, err)
+		must.Do(t, err)
 		if len(all) != 256 {
 			t.Fatalf("%d slots", len(all))
 		}
@@ -61,12 +63,12 @@ func TestSlots(t *testing.T) {
 		zadd(t, rdb, k.Retry, "e", at(2*time.Hour)*100+1)
 		zadd(t, rdb, k.Dead, "f", at(-time.Hour))
 		zadd(t, rdb, k.Prepare, "g", now.Add(-time.Minute).Unix()*1000+13)
-		must(t, rdb.HSet(ctx, k.Meta, "holder", "w1", "batch", 7, "until", at(time.Hour), "lease", 30000, "paused", at(-3*time.Minute)).Err())
+		must.Do(t, rdb.HSet(ctx, k.Meta, "holder", "w1", "batch", 7, "until", at(time.Hour), "lease", 30000, "paused", at(-3*time.Minute)).Err())
 		zadd(t, rdb, luascripts.KeysOf(times.Name, 0).Store, "later", at(time.Hour))
-		must(t, rdb.HSet(ctx, luascripts.KeysOf(times.Name, 0).Meta, "holder", "w0", "batch", 7, "until", at(time.Hour), "lease", 30000).Err())
+		must.Do(t, rdb.HSet(ctx, luascripts.KeysOf(times.Name, 0).Meta, "holder", "w0", "batch", 7, "until", at(time.Hour), "lease", 30000).Err())
 
 		all, err := i.Slots(ctx, times.Name)
-		must(t, err)
+		must.Do(t, err)
 		s := all[1]
 		if want := (Counts{Waiting: 3, Due: 3, InFlight: 1, Retrying: 2, Dead: 1}); s.Counts != want {
 			t.Errorf("%+v, want %+v", s.Counts, want)
@@ -85,13 +87,13 @@ func TestSlots(t *testing.T) {
 			t.Errorf("%+v", all[0])
 		}
 		sum, err := i.Stats(ctx, times.Name)
-		must(t, err)
+		must.Do(t, err)
 		if want := (Counts{Waiting: 4, Due: 3, InFlight: 1, Retrying: 2, Dead: 1}); sum.Counts != want || !soon(sum.Overdue, 2*time.Hour) || sum.Paused != 1 || sum.Workers != 0 {
 			t.Errorf("%+v", sum)
 		}
 
 		// With ZooKeeper there is no lease.
-		must(t, rdb.HSet(ctx, k.Meta, "lease", 0).Err())
+		must.Do(t, rdb.HSet(ctx, k.Meta, "lease", 0).Err())
 		if all, err = i.Slots(ctx, times.Name); err != nil || !all[1].LeaseEnds.IsZero() {
 			t.Errorf("%+v, %v", all[1], err)
 		}
@@ -106,7 +108,7 @@ func TestSlots(t *testing.T) {
 		if err != nil || all[0] != want {
 			t.Errorf("%+v, want %+v, %v", all[0], want, err)
 		}
-		must(t, rdb.ZRem(ctx, k.Store, "a", "b").Err())
+		must.Do(t, rdb.ZRem(ctx, k.Store, "a", "b").Err())
 		all, err = i.Slots(ctx, orders.Name)
 		if want := (Slot{Counts: Counts{Due: 1, Retrying: 1}}); err != nil || all[0] != want {
 			t.Errorf("%+v, want %+v, %v", all[0], want, err)
@@ -138,10 +140,10 @@ func TestSlotsOfAWorker(t *testing.T) {
 		for attempt := 1; attempt <= 2; attempt++ {
 			d := <-began
 			all, err := i.Slots(ctx, topic.Name)
-			must(t, err)
+			must.Do(t, err)
 			for _, s := range all {
 				if s.Worker != c.Worker() || s.Index == d.Slot && (s.InFlight != 1 || s.Holder != c.Worker() || s.Attempt != attempt ||
-					time.Since(s.Since) > patience || time.Until(s.LeaseEnds) > time.Minute+time.Second) {
+					time.Since(s.Since) > await.Patience || time.Until(s.LeaseEnds) > time.Minute+time.Second) {
 					t.Errorf("attempt %d: %+v", attempt, s)
 				}
 				if s.Index != d.Slot && (s.InFlight != 0 || s.Holder != "") {
@@ -157,9 +159,9 @@ func TestSlotsOfAWorker(t *testing.T) {
 			}
 		}
 		release <- consumer.Dead(errors.New("never"))
-		eventually(t, "its death", func() bool {
+		await.True(t, "its death", func() bool {
 			sum, err := i.Stats(ctx, topic.Name)
-			must(t, err)
+			must.Do(t, err)
 			return sum.Dead == 1 && sum.InFlight == 0
 		})
 	})
@@ -169,7 +171,7 @@ func TestSlotsOfAWorker(t *testing.T) {
 func TestKeysOfAnotherType(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		topic := define(t, rdb, message.Topic{Name: "orders", Kind: message.KindFixedTime, Slots: 1})
-		must(t, rdb.HSet(ctx, luascripts.DefinitionKey(topic.Name), "sharing", "redis").Err())
+		must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey(topic.Name), "sharing", "redis").Err())
 		k := luascripts.KeysOf(topic.Name, 0)
 		calls := map[string]func() error{
 			"slots":   func() error { _, err := i.Slots(ctx, topic.Name); return err },
@@ -178,7 +180,7 @@ func TestKeysOfAnotherType(t *testing.T) {
 			"explain": func() error { _, err := i.Explain(ctx, topic.Name, "x", ""); return err },
 		}
 		for _, key := range []string{k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, luascripts.WorkersKey(topic.Name), k.Why} {
-			must(t, rdb.Set(ctx, key, "x", 0).Err())
+			must.Do(t, rdb.Set(ctx, key, "x", 0).Err())
 			for name, call := range calls {
 				looks := name == "explain" || key != k.Why
 				if key == luascripts.WorkersKey(topic.Name) {
@@ -187,10 +189,10 @@ func TestKeysOfAnotherType(t *testing.T) {
 				if looks {
 					wantError(t, call(), nil, key)
 				} else {
-					must(t, call())
+					must.Do(t, call())
 				}
 			}
-			must(t, rdb.Del(ctx, key).Err())
+			must.Do(t, rdb.Del(ctx, key).Err())
 		}
 	})
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -23,7 +25,7 @@ func forget(t testing.TB, rdb redis.UniversalClient, topic message.Topic, slot i
 	k, taken := luascripts.KeysOf(topic.Name, slot), time.Now().Add(-time.Minute)
 	zadd(t, rdb, k.Prepare, "flying", taken.Unix()*1000+16)
 	zadd(t, rdb, k.Store, "waiting", taken.UnixMilli())
-	must(t, rdb.HSet(ctx, k.Meta, "holder", holder, "batch", time.Now().Add(time.Hour).UnixMicro(), "until", taken.Add(lease).UnixMilli(), "lease", lease.Milliseconds()).Err())
+	must.Do(t, rdb.HSet(ctx, k.Meta, "holder", holder, "batch", time.Now().Add(time.Hour).UnixMicro(), "until", taken.Add(lease).UnixMilli(), "lease", lease.Milliseconds()).Err())
 }
 
 // A worker that lives in ZooKeeper holds a batch that it does not carry: the slot stands still
@@ -41,9 +43,9 @@ func TestSlotHeldByWhoDoesNotCarryIt(t *testing.T) {
 	b := work(t, rdb, consumer.Config{Worker: "b", Slots: sharing()}, topic, idle)
 	i := newInspector(t, rdb, Config{Slots: sharing()})
 	var of []int // b's
-	eventually(t, "both say which slots they have", func() bool {
+	await.True(t, "both say which slots they have", func() bool {
 		workers, err := i.Workers(ctx)
-		must(t, err)
+		must.Do(t, err)
 		said := 0
 		for _, w := range workers {
 			if len(w.Held[topic.Name]) == 2 && slices.Equal(w.Held[topic.Name], w.Assigned[topic.Name]) {
@@ -74,7 +76,7 @@ func TestSlotHeldByWhoDoesNotCarryIt(t *testing.T) {
 	}
 	// It is handed back once a hears of it, or by hand.
 	proxy.Mend()
-	must(t, rdb.Del(ctx, luascripts.KeysOf(topic.Name, of[0]).Prepare).Err())
+	must.Do(t, rdb.Del(ctx, luascripts.KeysOf(topic.Name, of[0]).Prepare).Err())
 }
 
 // Leases that are over, and messages that a worker leaves lying.
@@ -82,8 +84,8 @@ func TestSlotsThatStandStill(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		gone := define(t, rdb, message.Topic{Name: "gone", Kind: message.KindFixedTime, Slots: 2})
 		forget(t, rdb, gone, 1, "w1", 30*time.Second)
-		must(t, rdb.HSet(ctx, luascripts.DefinitionKey(gone.Name), "sharing", "redis").Err())
-		must(t, rdb.SAdd(ctx, luascripts.TopicsKey, gone.Name).Err())
+		must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey(gone.Name), "sharing", "redis").Err())
+		must.Do(t, rdb.SAdd(ctx, luascripts.TopicsKey, gone.Name).Err())
 
 		// One handler keeps the only place, and the other slot waits.
 		busy := message.Topic{Name: "busy", Kind: message.KindFixedTime, Slots: 2}
@@ -110,7 +112,7 @@ func TestSlotsThatStandStill(t *testing.T) {
 			t.Errorf("%+v, %v", found, err)
 		}
 
-		must(t, rdb.Set(ctx, luascripts.StoreKey(gone.Name, 0), "a string", 0).Err()) // the other slot is still seen
+		must.Do(t, rdb.Set(ctx, luascripts.StoreKey(gone.Name, 0), "a string", 0).Err()) // the other slot is still seen
 		checks = i.Doctor(ctx)
 		wantCheck(t, checks, "messages", Fail, luascripts.StoreKey(gone.Name, 0))
 		wantCheck(t, checks, "slots", Fail, "topic gone slot 1: a batch of 1")

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/keeper"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -35,7 +36,7 @@ func TestTopics(t *testing.T) {
 		prices := define(t, rdb, message.Topic{Name: "prices", Kind: message.KindRangeMerge, Slots: 4, Literal: true, Notes: true})
 		orders := define(t, rdb, message.Topic{Name: "or ders: 订单", Kind: message.KindPriority})
 		topics, err := i.Topics(ctx)
-		must(t, err)
+		must.Do(t, err)
 		if len(topics) != 2 || topics[0].Topic != orders || topics[1].Topic != prices {
 			t.Fatalf("%+v", topics)
 		}
@@ -43,7 +44,7 @@ func TestTopics(t *testing.T) {
 		if err != nil || got != topics[1] || got.Sharing != "" || got.Created.Before(before) || got.Created.After(time.Now().Add(time.Minute)) {
 			t.Errorf("%+v, %v", got, err)
 		}
-		must(t, rdb.HSet(ctx, luascripts.DefinitionKey(prices.Name), "sharing", "zookeeper").Err())
+		must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey(prices.Name), "sharing", "zookeeper").Err())
 		if got, err = i.Topic(ctx, prices.Name); err != nil || got.Sharing != "zookeeper" {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -62,15 +63,15 @@ func TestTopicsThatCannotBeRead(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		sound := define(t, rdb, message.Topic{Name: "sound", Kind: message.KindPriority})
 		broken := map[string]string{"missing": "rmq:def{missing} is missing", "text": "rmq:def{text} is not a hash"}
-		must(t, rdb.SAdd(ctx, luascripts.TopicsKey, "missing", "text").Err())
-		must(t, rdb.Set(ctx, luascripts.DefinitionKey("text"), "x", 0).Err())
+		must.Do(t, rdb.SAdd(ctx, luascripts.TopicsKey, "missing", "text").Err())
+		must.Do(t, rdb.Set(ctx, luascripts.DefinitionKey("text"), "x", 0).Err())
 		for field, value := range map[string]string{"kind": "stack", "slots": "3", "literal": "", "layout": "3", "sharing": "paper", "namespace": "paper"} {
 			define(t, rdb, message.Topic{Name: field, Kind: message.KindPriority})
-			must(t, rdb.HSet(ctx, luascripts.DefinitionKey(field), field, value).Err())
+			must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey(field), field, value).Err())
 			broken[field] = fmt.Sprintf("rmq:def{%s} has %s %q", field, field, value)
 		}
 		topics, err := i.Topics(ctx)
-		must(t, err)
+		must.Do(t, err)
 		if len(topics) != len(broken)+1 {
 			t.Errorf("%v", namesOf(topics))
 		}
@@ -87,8 +88,8 @@ func TestTopicsThatCannotBeRead(t *testing.T) {
 			_, err := i.Topic(ctx, name)
 			wantError(t, err, nil, "look up topic "+name+": ", says)
 		}
-		must(t, rdb.Del(ctx, luascripts.TopicsKey).Err())
-		must(t, rdb.Set(ctx, luascripts.TopicsKey, "x", 0).Err())
+		must.Do(t, rdb.Del(ctx, luascripts.TopicsKey).Err())
+		must.Do(t, rdb.Set(ctx, luascripts.TopicsKey, "x", 0).Err())
 		_, err = i.Topics(ctx)
 		wantError(t, err, nil, luascripts.TopicsKey, "WRONGTYPE")
 	})
@@ -108,7 +109,7 @@ func TestTopicsOfANamespace(t *testing.T) {
 	} {
 		i := newInspector(t, bounded(t, server.Client(t)), Config{Namespace: ns})
 		topics, err := i.Topics(ctx)
-		must(t, err)
+		must.Do(t, err)
 		if got := namesOf(topics); !slices.Equal(got, want) {
 			t.Errorf("%q: %v, want %v", ns, got, want)
 		}
@@ -130,7 +131,7 @@ func TestForeignTopics(t *testing.T) {
 		_, errs := luascripts.New(rdb).Define(ctx, []string{name}, []luascripts.Definition{{
 			Kind: "priority", Slots: 1, Layout: luascripts.Layout, Sharing: "zookeeper", Tree: "T", Namespace: namespace,
 		}})
-		must(t, errs[0])
+		must.Do(t, errs[0])
 	}
 	for ours, foreign := range map[string]map[string]string{ // theirs by name
 		"":    {"a:orders": "a", "a:b:orders": "a:b"},
@@ -139,7 +140,7 @@ func TestForeignTopics(t *testing.T) {
 	} {
 		i := newInspector(t, server.Client(t), Config{Namespace: ours})
 		topics, err := i.Topics(ctx)
-		must(t, err)
+		must.Do(t, err)
 		for _, topic := range topics {
 			theirs, is := foreign[topic.Name]
 			if !is {
@@ -155,10 +156,10 @@ func TestForeignTopics(t *testing.T) {
 	wantCheck(t, newInspector(t, rdb, Config{Namespace: "a"}).Doctor(ctx), "zookeeper", Warn, "topic plain is of no namespace, and")
 
 	// Older programs did not say whose it is. Then no command is told, which might be for another path.
-	must(t, rdb.HDel(ctx, luascripts.DefinitionKey("a:orders"), "namespace").Err())
-	must(t, rdb.HDel(ctx, luascripts.DefinitionKey("orders"), "namespace").Err())
+	must.Do(t, rdb.HDel(ctx, luascripts.DefinitionKey("a:orders"), "namespace").Err())
+	must.Do(t, rdb.HDel(ctx, luascripts.DefinitionKey("orders"), "namespace").Err())
 	all, err := newInspector(t, rdb, Config{}).defined(ctx)
-	must(t, err)
+	must.Do(t, err)
 	for _, d := range all {
 		found := agrees(d, keeper.View{})
 		switch {
@@ -184,9 +185,9 @@ func TestManyTopics(t *testing.T) {
 			pipe.HSet(ctx, luascripts.DefinitionKey(name), "kind", "priority", "slots", 1, "literal", 0, "sharing", "", "layout", 1, "created", 1)
 		}
 		_, err := pipe.Exec(ctx)
-		must(t, err)
+		must.Do(t, err)
 		topics, err := i.Topics(ctx)
-		must(t, err)
+		must.Do(t, err)
 		if !slices.Equal(namesOf(topics), want) {
 			t.Errorf("%d topics", len(topics))
 		}

@@ -9,6 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -22,7 +24,7 @@ func TestDoctorLooksAtPlans(t *testing.T) {
 		wantCheck(t, i.Doctor(ctx), "plans", OK, "none is overdue")
 
 		late := func(by time.Duration) { // by the server's clock, which is that of the machine
-			must(t, rdb.ZAdd(ctx, planKey, redis.Z{Member: "nightly", Score: float64(time.Now().Add(-by).UnixMilli())}).Err())
+			must.Do(t, rdb.ZAdd(ctx, planKey, redis.Z{Member: "nightly", Score: float64(time.Now().Add(-by).UnixMilli())}).Err())
 		}
 		late(time.Minute)
 		wantCheck(t, i.Doctor(ctx), "plans", OK, "none is overdue")
@@ -30,41 +32,41 @@ func TestDoctorLooksAtPlans(t *testing.T) {
 		wantCheck(t, i.Doctor(ctx), "plans", Warn, "nightly of topic reports is due for 3h, and no worker is there to send it")
 
 		// A worker that does not know it: the slot is not noted, and the plan far from due when it looks.
-		must(t, rdb.ZRem(ctx, planKey, "nightly").Err())
+		must.Do(t, rdb.ZRem(ctx, planKey, "nightly").Err())
 		c := work(t, rdb, consumer.Config{}, reports, idle)
-		eventually(t, "the worker has all slots", func() bool {
+		await.True(t, "the worker has all slots", func() bool {
 			stats, err := i.Stats(ctx, "reports")
 			return err == nil && stats.Workers == 1
 		})
 		text := rdb.HGet(ctx, ruleKey, "nightly").Val()
-		must(t, rdb.HSet(ctx, ruleKey, "nightly", strings.Replace(text, "Europe/Berlin", "Mars/Base", 1)).Err())
+		must.Do(t, rdb.HSet(ctx, ruleKey, "nightly", strings.Replace(text, "Europe/Berlin", "Mars/Base", 1)).Err())
 		late(3 * time.Hour)
 		wantCheck(t, i.Doctor(ctx), "plans", Warn,
 			`nightly of topic reports cannot be read here: read the rule of plan "nightly": Zone is "Mars/Base"`,
 			"nightly of topic reports is due for 3h, and its worker "+c.Worker()+" does not send it")
 
 		// One that is wrong for its topic.
-		must(t, rdb.HSet(ctx, ruleKey, "nightly", strings.Replace(text, "{", `{"priority":17,`, 1)).Err())
+		must.Do(t, rdb.HSet(ctx, ruleKey, "nightly", strings.Replace(text, "{", `{"priority":17,`, 1)).Err())
 		wantCheck(t, i.Doctor(ctx), "plans", Warn, "nightly of topic reports cannot be read here: Priority is 17")
 
 		// At its end there is nothing to send.
-		must(t, rdb.HSet(ctx, ruleKey, "nightly", strings.Replace(text, "{", fmt.Sprintf(`{"until":%d,`, time.Now().Add(-time.Second).UnixMilli()), 1)).Err())
-		must(t, rdb.ZRem(ctx, planKey, "nightly").Err())
+		must.Do(t, rdb.HSet(ctx, ruleKey, "nightly", strings.Replace(text, "{", fmt.Sprintf(`{"until":%d,`, time.Now().Add(-time.Second).UnixMilli()), 1)).Err())
+		must.Do(t, rdb.ZRem(ctx, planKey, "nightly").Err())
 		wantCheck(t, i.Doctor(ctx), "plans", OK, "none is overdue")
 
 		// What a clock has done that was years ahead.
 		hour := time.Now().UTC().Truncate(time.Hour)
 		years := hour.AddDate(10, 0, 0)
 		look := luascripts.RuleKey("reports", 1)
-		must(t, rdb.HSet(ctx, look, "look", fmt.Sprint(hour.UnixMilli())+rdb.HGet(ctx, look, "look").Val()[13:]).Err())
-		must(t, rdb.ZAdd(ctx, luascripts.PlanKey("reports", 1), redis.Z{Member: "look", Score: float64(years.UnixMilli())}).Err())
+		must.Do(t, rdb.HSet(ctx, look, "look", fmt.Sprint(hour.UnixMilli())+rdb.HGet(ctx, look, "look").Val()[13:]).Err())
+		must.Do(t, rdb.ZAdd(ctx, luascripts.PlanKey("reports", 1), redis.Z{Member: "look", Score: float64(years.UnixMilli())}).Err())
 		wantCheck(t, i.Doctor(ctx), "plans", Warn,
 			"look of topic reports sends nothing before "+years.Format(time.RFC3339)+", and should next at "+hour.Add(time.Hour).Format(time.RFC3339)+": a clock was far ahead")
-		must(t, rdb.ZRem(ctx, luascripts.PlanKey("reports", 1), "look").Err())
+		must.Do(t, rdb.ZRem(ctx, luascripts.PlanKey("reports", 1), "look").Err())
 		wantCheck(t, i.Doctor(ctx), "plans", Warn, "look of topic reports has ended, and should next at ")
 		setPlan(t, rdb, reports, 1, "look", message.Recurring{Period: time.Minute})
-		must(t, rdb.Del(ctx, ruleKey).Err())
-		must(t, rdb.Set(ctx, ruleKey, "x", 0).Err())
+		must.Do(t, rdb.Del(ctx, ruleKey).Err())
+		must.Do(t, rdb.Set(ctx, ruleKey, "x", 0).Err())
 		wantCheck(t, i.Doctor(ctx), "messages", Fail, ruleKey)
 	})
 }

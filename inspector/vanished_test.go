@@ -9,6 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -19,14 +21,14 @@ func TestVanished(t *testing.T) {
 		vanished := func() []Vanished {
 			t.Helper()
 			all, err := i.Vanished(ctx)
-			must(t, err)
+			must.Do(t, err)
 			return all
 		}
 		now := time.Now()
 		for _, name := range []string{"orders", "mails", "elsewhere"} {
 			topic := define(t, rdb, message.Topic{Name: name, Kind: message.KindPriority, Slots: 2})
-			must(t, rdb.HSet(ctx, luascripts.DefinitionKey(topic.Name), "sharing", map[bool]string{true: "redis", false: "zookeeper"}[name != "elsewhere"]).Err())
-			must(t, rdb.SAdd(ctx, luascripts.TopicsKey, name).Err())
+			must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey(topic.Name), "sharing", map[bool]string{true: "redis", false: "zookeeper"}[name != "elsewhere"]).Err())
+			must.Do(t, rdb.SAdd(ctx, luascripts.TopicsKey, name).Err())
 			zadd(t, rdb, luascripts.WorkersKey(name), "lives", now.Add(time.Hour).UnixMilli())
 		}
 		if all := vanished(); len(all) != 0 {
@@ -48,7 +50,7 @@ func TestVanished(t *testing.T) {
 		if workers, err := i.Workers(ctx); err != nil || len(workers) != 1 {
 			t.Errorf("%+v, %v", workers, err)
 		}
-		must(t, rdb.Set(ctx, luascripts.GoneKey("orders"), "x", 0).Err())
+		must.Do(t, rdb.Set(ctx, luascripts.GoneKey("orders"), "x", 0).Err())
 		all, err := i.Vanished(ctx)
 		wantError(t, err, nil, "read which workers vanished from topic orders", "WRONGTYPE")
 		if len(all) != 2 {
@@ -66,14 +68,14 @@ func TestVanishedWorkers(t *testing.T) {
 		done := func(context.Context, *consumer.Delivery) error { return nil }
 		work(t, rdb, consumer.Config{Lease: time.Second}, topic, done)
 		closes, err := consumer.New(rdb, consumer.Config{Lease: time.Second})
-		must(t, err)
-		must(t, closes.Listen(topic, consumer.ListenerFunc(done), consumer.ListenOptions{}))
-		must(t, closes.Start(ctx))
-		must(t, closes.Close(ctx))
+		must.Do(t, err)
+		must.Do(t, closes.Listen(topic, consumer.ListenerFunc(done), consumer.ListenOptions{}))
+		must.Do(t, closes.Start(ctx))
+		must.Do(t, closes.Close(ctx))
 		zadd(t, rdb, luascripts.WorkersKey("orders"), "killed", time.Now().Add(100*time.Millisecond).UnixMilli())
-		eventually(t, "it is missed", func() bool {
+		await.True(t, "it is missed", func() bool {
 			all, err := i.Vanished(ctx)
-			must(t, err)
+			must.Do(t, err)
 			_, missed := rdb.ZScore(ctx, luascripts.GoneKey("orders"), "killed").Result()
 			return missed == nil && len(all) == 1 && all[0].Worker == "killed"
 		})

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 	"github.com/slotmq/go-rmq/message"
@@ -132,7 +133,7 @@ func TestVerifyFindsEachDamage(t *testing.T) {
 			})
 			k := luascripts.KeysOf(topic.Name, 2)
 			sound(t, rdb, k, d.rule != "FLAG")
-			must(t, d.do(rdb, k))
+			must.Do(t, d.do(rdb, k))
 			found, err := i.Verify(ctx, []string{topic.Name}, nil)
 			is := func(f Violation) bool { // several may be concerned, as two attempts in one batch
 				return f.Topic == topic.Name && f.Slot == 2 && f.Rule == d.rule && f.Key == d.key(k) && f.Detail != ""
@@ -148,7 +149,7 @@ func TestVerifyFindsEachDamage(t *testing.T) {
 		}
 		// All of them at once, each under its topic.
 		found, err := i.Verify(ctx, nil, nil)
-		must(t, err)
+		must.Do(t, err)
 		topics := map[string]int{}
 		for _, f := range found {
 			topics[f.Topic]++
@@ -177,7 +178,7 @@ func sound(t testing.TB, rdb redis.UniversalClient, k luascripts.SlotKeys, faile
 	pipe.ZAdd(ctx, k.Prepare, redis.Z{Member: "in flight", Score: ms + 16})
 	pipe.HSet(ctx, k.Meta, "holder", "w1", "batch", ms, "until", ms, "lease", 0, "why", 1)
 	_, err := pipe.Exec(ctx)
-	must(t, err)
+	must.Do(t, err)
 }
 
 // What is wrong with a topic as a whole is found, and the rest of the topics is looked at
@@ -192,7 +193,7 @@ func TestVerifyDefinitions(t *testing.T) {
 		want := map[string]Violation{}
 		damage := func(name, rule, at, detail string, do ...error) {
 			for _, err := range do {
-				must(t, err)
+				must.Do(t, err)
 			}
 			want[name] = Violation{Topic: name, Slot: -1, Rule: rule, Key: at, Detail: detail}
 		}
@@ -220,7 +221,7 @@ func TestVerifyDefinitions(t *testing.T) {
 			}
 			seen[topic]++
 		})
-		must(t, err)
+		must.Do(t, err)
 		if !maps.Equal(seen, map[string]int{"sound": 2, "slot": 2, "workers": 2}) {
 			t.Errorf("told of %v", seen)
 		}
@@ -240,7 +241,7 @@ func TestVerifyDefinitions(t *testing.T) {
 		}
 
 		// Not listed; it is named, and otherwise nobody knows of it.
-		must(t, rdb.SRem(ctx, luascripts.TopicsKey, "ns:sound").Err())
+		must.Do(t, rdb.SRem(ctx, luascripts.TopicsKey, "ns:sound").Err())
 		found, err = i.Verify(ctx, []string{"sound"}, nil)
 		if err != nil || len(found) != 1 || found[0].Rule != "LISTED" || found[0].Key != luascripts.TopicsKey || found[0].Topic != "sound" {
 			t.Errorf("found %+v, %v", found, err)
@@ -249,7 +250,7 @@ func TestVerifyDefinitions(t *testing.T) {
 		wantError(t, err, ErrUnknownTopic, "nosuch", "verify")
 
 		rdb.Del(ctx, luascripts.TopicsKey)
-		must(t, rdb.Set(ctx, luascripts.TopicsKey, "x", 0).Err())
+		must.Do(t, rdb.Set(ctx, luascripts.TopicsKey, "x", 0).Err())
 		for _, topics := range [][]string{nil, {"sound"}} {
 			found, err = i.Verify(ctx, topics, nil)
 			if err != nil || len(found) != 1 || found[0].Rule != "LISTED" || found[0].Key != luascripts.TopicsKey || found[0].Topic != "" {
@@ -275,7 +276,7 @@ func TestVerifyBeside(t *testing.T) {
 			} {
 				put(t, rdb, key, binary, score)
 				found, err := i.Verify(ctx, nil, nil)
-				must(t, err)
+				must.Do(t, err)
 				want := Violation{Topic: "orders", Slot: 1, Rule: b.rule, Key: key, Content: binary}
 				for n := range found {
 					want.Detail = found[n].Detail
@@ -284,14 +285,14 @@ func TestVerifyBeside(t *testing.T) {
 					t.Errorf("%s of %v: found %+v", key, score, found)
 				}
 			}
-			must(t, rdb.Del(ctx, key).Err())
+			must.Do(t, rdb.Del(ctx, key).Err())
 			for n := range 2 * oddMost {
 				put(t, rdb, key, fmt.Sprint(n), float64(n))
 			}
 			if found, err := i.Verify(ctx, nil, nil); err != nil || len(found) != oddMost {
 				t.Errorf("%s: found %+v, %v", key, found, err)
 			}
-			must(t, rdb.Del(ctx, key).Err())
+			must.Do(t, rdb.Del(ctx, key).Err())
 		}
 	})
 }
@@ -304,12 +305,12 @@ func TestVerifyKnowsEachKey(t *testing.T) {
 			if key == luascripts.DefinitionKey(topic) || key == luascripts.TraceKey(topic, 1) { // see TestVerifyDefinitions; that of another module
 				continue
 			}
-			must(t, rdb.Set(ctx, key, "x", 0).Err())
+			must.Do(t, rdb.Set(ctx, key, "x", 0).Err())
 			found, err := i.Verify(ctx, nil, nil)
 			if err != nil || len(found) != 1 || found[0].Rule != "TYPES" || found[0].Key != key {
 				t.Errorf("%s is a string: found %+v, %v", key, found, err)
 			}
-			must(t, rdb.Del(ctx, key).Err())
+			must.Do(t, rdb.Del(ctx, key).Err())
 		}
 	})
 }

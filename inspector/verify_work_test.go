@@ -13,8 +13,12 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
+	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 )
@@ -26,11 +30,11 @@ import (
 func TestVerifyFindsNothingAtWork(t *testing.T) {
 	t.Parallel()
 	t.Run("redis", func(t *testing.T) {
-		s := servertest.Redis(t)
+		s := servertest.LentRedis(t)
 		verifyAtWork(t, func() redis.UniversalClient { return s.Client(t) })
 	})
 	t.Run("cluster", func(t *testing.T) {
-		c := servertest.Cluster(t, 3, 0)
+		c := servertest.LentCluster(t)
 		verifyAtWork(t, func() redis.UniversalClient { return c.Client(t) })
 	})
 }
@@ -59,8 +63,9 @@ func verifyAtWork(t *testing.T, connect func() redis.UniversalClient) {
 				select {
 				case <-done:
 					return
-				case <-time.After(time.Duration(r.Int64N(int64(2 * pause)))):
+				default:
 				}
+				wait.Sleep(ctx, time.Duration(r.Int64N(int64(2*pause))))
 				if err := do(r, topics[r.IntN(len(topics))]); err != nil {
 					t.Error(err)
 					return
@@ -71,7 +76,7 @@ func verifyAtWork(t *testing.T, connect func() redis.UniversalClient) {
 	content := func(r *rand.Rand) string { return fmt.Sprint(r.IntN(3000), binary) }
 
 	p, err := producer.New(rdb, producer.Config{})
-	must(t, err)
+	must.Do(t, err)
 	for range 2 {
 		again(2*time.Millisecond, func(r *rand.Rand, topic message.Topic) error {
 			var ms []message.Message
@@ -95,7 +100,7 @@ func verifyAtWork(t *testing.T, connect func() redis.UniversalClient) {
 		case 6:
 			return consumer.Dead(errors.New("poison"))
 		case 7:
-			<-time.After(time.Duration(rand.IntN(20)) * time.Millisecond)
+			wait.Sleep(ctx, time.Duration(rand.IntN(20))*time.Millisecond)
 		}
 		return nil
 	}
@@ -120,8 +125,8 @@ func verifyAtWork(t *testing.T, connect func() redis.UniversalClient) {
 			if err != nil {
 				return err
 			}
-			<-time.After(time.Duration(300+r.IntN(1000)) * time.Millisecond)
-			within, cancel := context.WithTimeout(ctx, patience)
+			wait.Sleep(ctx, time.Duration(300+r.IntN(1000))*time.Millisecond)
+			within, cancel := context.WithCancel(await.CleanupContext(t))
 			defer cancel()
 			if r.IntN(2) == 0 {
 				return c.Close(within)
@@ -134,18 +139,17 @@ func verifyAtWork(t *testing.T, connect func() redis.UniversalClient) {
 		})
 	}
 	last, err := worker(rdb)
-	must(t, err)
+	must.Do(t, err)
 
-	var sum Requeued
-	var deleted, cancelled, moved int
+	var requeued, deleted, cancelled, moved atomic.Int64
 	again(20*time.Millisecond, func(r *rand.Rand, topic message.Topic) error {
 		done, err := i.DeadRequeue(ctx, topic.Name, DeadQuery{Limit: 1 + r.IntN(300), Newest: r.IntN(2) == 0}, RequeueOptions{})
-		sum.Stored, sum.Merged = sum.Stored+done.Stored, sum.Merged+done.Merged
+		requeued.Add(int64(done.Stored))
 		return err
 	})
 	again(100*time.Millisecond, func(r *rand.Rand, topic message.Topic) error {
 		n, _, err := i.DeadDelete(ctx, topic.Name, DeadQuery{Limit: 1 + r.IntN(20)}, nil)
-		deleted += n
+		deleted.Add(int64(n))
 		return err
 	})
 	again(20*time.Millisecond, func(r *rand.Rand, topic message.Topic) error {
@@ -153,14 +157,14 @@ func verifyAtWork(t *testing.T, connect func() redis.UniversalClient) {
 		if _, err := i.Pause(ctx, topic.Name, slot); err != nil {
 			return err
 		}
-		<-time.After(time.Duration(r.IntN(20)) * time.Millisecond)
+		wait.Sleep(ctx, time.Duration(r.IntN(20))*time.Millisecond)
 		_, err := i.Resume(ctx, topic.Name, slot)
 		return err
 	})
 	again(time.Millisecond, func(r *rand.Rand, topic message.Topic) error {
 		removed, _, err := i.Cancel(ctx, topic.Name, content(r), "")
 		if removed {
-			cancelled++
+			cancelled.Add(1)
 		}
 		return err
 	})
@@ -171,7 +175,7 @@ func verifyAtWork(t *testing.T, connect func() redis.UniversalClient) {
 		}
 		_, err := i.Reschedule(ctx, topic.Name, content(r), "", to)
 		if err == nil {
-			moved++
+			moved.Add(1)
 		} else if errors.Is(err, ErrNotWaiting) {
 			err = nil
 		}
@@ -179,9 +183,21 @@ func verifyAtWork(t *testing.T, connect func() redis.UniversalClient) {
 	})
 
 	runs := 0
-	for begin := time.Now(); time.Since(begin) < 8*time.Second || (takenOver.Load() == 0 || runs < 5) && time.Since(begin) < patience; runs++ {
+	enough := func() bool {
+		for _, counted := range []*atomic.Int64{&takenOver, &requeued, &deleted, &cancelled, &moved} {
+			if counted.Load() == 0 {
+				return false
+			}
+		}
+		return runs >= night.Times(5, 100) && handled.Load() >= 1000
+	}
+	for within := await.Context(t); !enough(); runs++ {
+		if within.Err() != nil {
+			t.Error("too little happened")
+			break
+		}
 		found, err := i.Verify(ctx, nil, nil)
-		must(t, err)
+		must.Do(t, err)
 		for _, f := range found {
 			t.Errorf("run %d found %+v", runs, f)
 		}
@@ -191,18 +207,13 @@ func verifyAtWork(t *testing.T, connect func() redis.UniversalClient) {
 	}
 	close(done)
 	beside.Wait()
-	within, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	must(t, errors.Join(last.Close(within), p.Close(ctx)))
+	must.Do(t, errors.Join(last.Close(await.Context(t)), p.Close(ctx)))
 	found, err := i.Verify(ctx, nil, nil)
 	if err != nil || found != nil {
 		t.Errorf("at rest found %v, %v", found, err)
 	}
-	t.Logf("verified %d times beside %d deliveries, %d of them after a take-over; %d workers vanished, requeued %+v, deleted %d, cancelled %d, moved %d",
-		runs, handled.Load(), takenOver.Load(), vanished.Load(), sum, deleted, cancelled, moved)
-	if runs < 5 || handled.Load() < 1000 || takenOver.Load() == 0 || sum.Stored == 0 || deleted == 0 || cancelled == 0 || moved == 0 {
-		t.Error("too little happened")
-	}
+	t.Logf("verified %d times beside %d deliveries, %d of them after a take-over; %d workers vanished, requeued %d, deleted %d, cancelled %d, moved %d",
+		runs, handled.Load(), takenOver.Load(), vanished.Load(), requeued.Load(), deleted.Load(), cancelled.Load(), moved.Load())
 }
 
 // soon is a message of the topic's kind that is due soon.

@@ -9,6 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/plan"
+	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -25,13 +27,13 @@ func setPlan(t testing.TB, rdb redis.UniversalClient, topic message.Topic, slot 
 	}
 	m.Name, m.Content = name, "report "+binary
 	rule, err := plan.New(topic, m, 1000)
-	must(t, err)
+	must.Do(t, err)
 	now := time.Now()
 	next, err := rule.First(now)
-	must(t, err)
-	must(t, rdb.SAdd(ctx, luascripts.PlansKey(topic.Name), slot).Err())
+	must.Do(t, err)
+	must.Do(t, rdb.SAdd(ctx, luascripts.PlansKey(topic.Name), slot).Err())
 	_, _, err = luascripts.New(rdb).SetPlan(ctx, planKeys(topic, slot), name, rule.Text(), now.UnixMilli(), next.UnixMilli())
-	must(t, err)
+	must.Do(t, err)
 }
 
 func TestVerifyPlans(t *testing.T) {
@@ -40,23 +42,23 @@ func TestVerifyPlans(t *testing.T) {
 		const slot, name = 2, "hourly"
 		planKey, ruleKey, noted := luascripts.PlanKey("reports", slot), luascripts.RuleKey("reports", slot), luascripts.PlansKey("reports")
 		sound := func() {
-			must(t, rdb.Del(ctx, planKey).Err())
-			must(t, rdb.Del(ctx, ruleKey).Err())
-			must(t, rdb.Del(ctx, noted).Err())
+			must.Do(t, rdb.Del(ctx, planKey).Err())
+			must.Do(t, rdb.Del(ctx, ruleKey).Err())
+			must.Do(t, rdb.Del(ctx, noted).Err())
 			setPlan(t, rdb, topic, slot, name, message.Recurring{Cron: "0 * * * *", Zone: "Europe/Berlin"})
 			setPlan(t, rdb, topic, 0, "nightly", message.Recurring{Cron: "@daily"})
 			for n := range 2*auditPage + 7 { // and some that have ended
 				other := fmt.Sprint("another ", n)
 				setPlan(t, rdb, topic, slot, other, message.Recurring{Period: time.Minute})
 				if n%10 == 0 {
-					must(t, rdb.ZRem(ctx, planKey, other).Err())
+					must.Do(t, rdb.ZRem(ctx, planKey, other).Err())
 				}
 			}
 		}
 		finds := func(rule, key, content, detail string) {
 			t.Helper()
 			found, err := i.Verify(ctx, []string{"reports"}, nil)
-			must(t, err)
+			must.Do(t, err)
 			if rule == "" && len(found) == 0 {
 				return
 			}
@@ -69,7 +71,7 @@ func TestVerifyPlans(t *testing.T) {
 		text := rdb.HGet(ctx, ruleKey, name).Val()
 		base, json, _ := strings.Cut(text, " ")
 		// Which zones are known here is for the doctor to tell.
-		must(t, rdb.HSet(ctx, ruleKey, name, base+" "+strings.Replace(json, "Europe/Berlin", "Mars/Base", 1)).Err())
+		must.Do(t, rdb.HSet(ctx, ruleKey, name, base+" "+strings.Replace(json, "Europe/Berlin", "Mars/Base", 1)).Err())
 		finds("", "", "", "")
 		for rule, detail := range map[string]string{
 			json:                    `its base is "{`,
@@ -80,30 +82,30 @@ func TestVerifyPlans(t *testing.T) {
 			base + " " + strings.Replace(json, "{", `{"priority":17,`, 1):                     "Priority is 17",
 			base + " " + strings.Replace(json, `"slot_basis":"`, `"slot_basis":"another `, 1): "belongs to slot ",
 		} {
-			must(t, rdb.HSet(ctx, ruleKey, name, rule).Err())
+			must.Do(t, rdb.HSet(ctx, ruleKey, name, rule).Err())
 			finds("PLAN", ruleKey, name, detail)
 		}
 		for _, at := range []float64{17, 1767225600000.5, 253402300800000} {
 			sound()
-			must(t, rdb.ZAdd(ctx, planKey, redis.Z{Member: name, Score: at}).Err())
+			must.Do(t, rdb.ZAdd(ctx, planKey, redis.Z{Member: name, Score: at}).Err())
 			finds("PLAN", planKey, name, "its time is ")
 		}
 		sound()
-		must(t, rdb.HDel(ctx, ruleKey, name).Err())
+		must.Do(t, rdb.HDel(ctx, ruleKey, name).Err())
 		finds("PLAN", planKey, name, "it has no rule in "+ruleKey)
 		sound()
-		must(t, rdb.SRem(ctx, noted, 0).Err())
+		must.Do(t, rdb.SRem(ctx, noted, 0).Err())
 		finds("PLAN", noted, "", "the slot has plans and is not in it")
 		sound()
 		for _, odd := range []string{"4", "-1", "x"} {
-			must(t, rdb.SAdd(ctx, noted, odd).Err())
+			must.Do(t, rdb.SAdd(ctx, noted, odd).Err())
 			finds("PLAN", noted, "", `it names slot "`+odd+`"`)
-			must(t, rdb.SRem(ctx, noted, odd).Err())
+			must.Do(t, rdb.SRem(ctx, noted, odd).Err())
 		}
 		for _, key := range []string{planKey, ruleKey, noted} {
 			sound()
-			must(t, rdb.Del(ctx, key).Err())
-			must(t, rdb.Set(ctx, key, "x", 0).Err())
+			must.Do(t, rdb.Del(ctx, key).Err())
+			must.Do(t, rdb.Set(ctx, key, "x", 0).Err())
 			finds("TYPES", key, "", "is not a ")
 		}
 	})
@@ -129,10 +131,10 @@ func TestVerifyFindsNothingInPlansAtWork(t *testing.T) {
 			}
 		}()
 		s := luascripts.New(rdb)
-		for range 3000 {
+		for range night.Times(300, 3000) {
 			setPlan(t, rdb, topic, 0, "p", message.Recurring{Period: time.Hour})
 			_, err := s.StopPlan(ctx, planKeys(topic, 0), "p", "")
-			must(t, err)
+			must.Do(t, err)
 		}
 		close(done)
 		if looks := <-looked; looks == 0 {

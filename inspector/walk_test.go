@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
@@ -136,7 +137,7 @@ func TestWalkFindsItsPlaceAgain(t *testing.T) {
 		w.take(set.page(w, 1000))
 	}
 	last, err := strconv.Atoi(w.met.content)
-	must(t, err)
+	must.Do(t, err)
 	want := member{fmt.Sprintf("%06d", last+1), 7}
 	set = set[80_000:]
 	w.ready = nil

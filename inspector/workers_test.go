@@ -11,6 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -46,11 +48,11 @@ func TestWorkersByRedis(t *testing.T) {
 		second := work(t, rdb, consumer.Config{Worker: "second", Lease: 10 * time.Minute}, orders, idle)
 		third := work(t, rdb, consumer.Config{Worker: "third", Lease: 10 * time.Minute}, mails, idle)
 		listed := func(topic message.Topic) int64 { return rdb.ZCard(ctx, luascripts.WorkersKey(topic.Name)).Val() }
-		eventually(t, "the second one's trial is over", func() bool { return listed(orders) == 2 && listed(mails) == 1 })
+		await.True(t, "the second one's trial is over", func() bool { return listed(orders) == 2 && listed(mails) == 1 })
 		zadd(t, rdb, luascripts.WorkersKey(orders.Name), "gone", time.Now().Add(-time.Minute).UnixMilli())
 
 		workers, err := i.Workers(ctx)
-		must(t, err)
+		must.Do(t, err)
 		var ids []string
 		for _, w := range workers {
 			ids = append(ids, w.ID)
@@ -58,7 +60,7 @@ func TestWorkersByRedis(t *testing.T) {
 			if w.ID == second.Worker() { // a newcomer counts for seconds
 				counts = 0
 			}
-			if d := time.Until(w.Until); w.Held != nil || w.Host != "" || w.Leaving || d < counts-patience || d > counts+patience || len(w.Assigned) != 1 {
+			if d := time.Until(w.Until); w.Held != nil || w.Host != "" || w.Leaving || d < counts-await.Patience || d > counts+await.Patience || len(w.Assigned) != 1 {
 				t.Errorf("%+v", w)
 			}
 		}
@@ -71,7 +73,7 @@ func TestWorkersByRedis(t *testing.T) {
 		everySlot(t, assigned, workers, mails)
 
 		all, err := i.Slots(ctx, orders.Name)
-		must(t, err)
+		must.Do(t, err)
 		for _, s := range all {
 			at := slices.IndexFunc(workers, func(w Worker) bool { return w.ID == s.Worker })
 			if at < 0 || !slices.Contains(workers[at].Assigned[orders.Name], s.Index) {
@@ -91,7 +93,7 @@ func TestWorkersByRedis(t *testing.T) {
 func TestManyWorkers(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		topic := define(t, rdb, message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 2048})
-		must(t, rdb.HSet(ctx, luascripts.DefinitionKey(topic.Name), "sharing", "redis").Err())
+		must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey(topic.Name), "sharing", "redis").Err())
 		until := time.Now().Add(time.Hour).UnixMilli()
 		fill(t, rdb, luascripts.WorkersKey(topic.Name), 1200, func(n int) redis.Z {
 			return redis.Z{Member: fmt.Sprint("w", n), Score: float64(until)}
@@ -122,9 +124,9 @@ func TestWorkersByZooKeeper(t *testing.T) {
 	third := work(t, rdb, consumer.Config{Worker: "third"}, mails, idle)
 
 	var workers []Worker
-	eventually(t, "that they hold their slots", func() bool {
+	await.True(t, "that they hold their slots", func() bool {
 		all, err := i.Workers(ctx)
-		must(t, err)
+		must.Do(t, err)
 		workers = all
 		n := 0
 		for _, w := range workers {
@@ -144,7 +146,7 @@ func TestWorkersByZooKeeper(t *testing.T) {
 		t.Errorf("%+v", w)
 	}
 	all, err := i.Slots(ctx, orders.Name)
-	must(t, err)
+	must.Do(t, err)
 	for _, s := range all {
 		if s.Worker != first.Worker() && s.Worker != second.Worker() || s.Unseen {
 			t.Errorf("%+v", s)
@@ -177,7 +179,7 @@ func TestZooKeeperAway(t *testing.T) {
 	t.Parallel()
 	rdb := servertest.Redis(t).Client(t)
 	topic := define(t, rdb, message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 4})
-	must(t, rdb.HSet(ctx, luascripts.DefinitionKey(topic.Name), "sharing", "zookeeper").Err())
+	must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey(topic.Name), "sharing", "zookeeper").Err())
 	send(t, rdb, topic, message.Priority{Content: "x", Priority: 17})
 	zoo := servertest.ZooKeeper(t)
 	zoo.Kill()
@@ -204,11 +206,11 @@ func TestWorkersThatProbe(t *testing.T) {
 		orders := message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 8}
 		c := work(t, rdb, consumer.Config{Worker: "first"}, orders, idle)
 		scripts, since := luascripts.New(rdb), time.UnixMilli(1_900_000_000_123)
-		must(t, scripts.Probing(ctx, orders.Name, c.Worker(), since, time.Minute))
-		must(t, scripts.Probing(ctx, orders.Name, "gone", since, time.Minute))
+		must.Do(t, scripts.Probing(ctx, orders.Name, c.Worker(), since, time.Minute))
+		must.Do(t, scripts.Probing(ctx, orders.Name, "gone", since, time.Minute))
 		probing := func() map[string]time.Time {
 			workers, err := i.Workers(ctx)
-			must(t, err)
+			must.Do(t, err)
 			if len(workers) != 1 {
 				t.Fatalf("%+v", workers)
 			}
@@ -217,7 +219,7 @@ func TestWorkersThatProbe(t *testing.T) {
 		if got := probing(); len(got) != 1 || !got[orders.Name].Equal(since) {
 			t.Errorf("%v", got)
 		}
-		must(t, scripts.Probing(ctx, orders.Name, c.Worker(), time.Time{}, time.Minute))
+		must.Do(t, scripts.Probing(ctx, orders.Name, c.Worker(), time.Time{}, time.Minute))
 		if got := probing(); got != nil {
 			t.Errorf("%v", got)
 		}

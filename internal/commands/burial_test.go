@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/definition"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
@@ -40,8 +41,8 @@ func bury(t testing.TB, rdb redis.UniversalClient, topic message.Topic, n int, o
 	_, errs := luascripts.New(rdb).Define(ctx, []string{topic.Name}, []luascripts.Definition{{
 		Kind: topic.Kind.String(), Slots: topic.Slots, Literal: topic.Literal, Layout: luascripts.Layout,
 	}})
-	must(t, errs[0])
-	must(t, rdb.SAdd(ctx, luascripts.TopicsKey, topic.Name).Err())
+	must.Do(t, errs[0])
+	must.Do(t, rdb.SAdd(ctx, luascripts.TopicsKey, topic.Name).Err())
 	const some = 20_000
 	for from := 0; from < n; from += some {
 		dead, why := make([][]redis.Z, topic.Slots), make([][]any, topic.Slots)
@@ -64,7 +65,7 @@ func bury(t testing.TB, rdb redis.UniversalClient, topic message.Topic, n int, o
 			}
 		}
 		_, err := pipe.Exec(ctx)
-		must(t, err)
+		must.Do(t, err)
 	}
 }
 
@@ -76,7 +77,7 @@ func members(t testing.TB, rdb redis.UniversalClient, topic message.Topic, key f
 	all := map[string]float64{}
 	for slot := range topic.Slots {
 		zs, err := rdb.ZRangeWithScores(ctx, key(luascripts.KeysOf(topic.Name, slot)), 0, -1).Result()
-		must(t, err)
+		must.Do(t, err)
 		for _, z := range zs {
 			content := z.Member.(string)
 			if _, twice := all[content]; twice {
@@ -117,7 +118,7 @@ func wantJSON(t testing.TB, got map[string]any, want string, without ...string) 
 		delete(got, field)
 	}
 	text, err := json.Marshal(got)
-	must(t, err)
+	must.Do(t, err)
 	if string(text) != want {
 		t.Errorf("got  %s\nwant %s", text, want)
 	}

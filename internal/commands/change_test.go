@@ -9,6 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/message"
@@ -65,7 +67,7 @@ func TestReschedule(t *testing.T) {
 			t.Error(got)
 		}
 		s.text(t, "reschedule", "orders", "sleepy", "--now")
-		eventually(t, "what is due now is handled", func() bool {
+		await.True(t, "what is due now is handled", func() bool {
 			return s.objects(t, "explain", "orders", "sleepy")[0]["waiting"] == nil
 		})
 		for _, c := range []struct {
@@ -96,7 +98,7 @@ func TestRescheduleRetryByPriority(t *testing.T) {
 	s := at{server.Client(t), "redis://" + server.Addr()}
 	send(t, s.rdb, message.Topic{Name: "audience", Kind: message.KindPriority, Slots: 1}, message.Priority{Content: "x", Priority: 20})
 	score := float64(time.Now().Add(time.Hour).UnixMilli()*100 + 16)
-	must(t, s.rdb.ZAdd(ctx, "retry{audience_0}", redis.Z{Score: score, Member: "failed"}).Err())
+	must.Do(t, s.rdb.ZAdd(ctx, "retry{audience_0}", redis.Z{Score: score, Member: "failed"}).Err())
 	s.refused(t, 1, "failed: it waits for its retry in slot 0, which has a time and no priority: use --now, --in or --at",
 		"reschedule", "audience", "failed", "--priority", "900")
 }
@@ -112,7 +114,7 @@ func TestPauseAndResume(t *testing.T) {
 		}
 		wantJSON(t, s.objects(t, "pause", "orders", "--yes")[0], `{"changed":0,"slots":4,"topic":"orders"}`)
 		send(t, s.rdb, rangeMerge("orders"), message.RangeMerge{Content: "held", SlotBasis: basisOf[0], Range: time.Millisecond})
-		eventually(t, "it is due", func() bool {
+		await.True(t, "it is due", func() bool {
 			return strings.Contains(s.text(t, "explain", "orders", "held"), "resumed")
 		})
 		if got := s.text(t, "resume", "orders", "--slot", "3"); got != "slot 3 of orders: resumed\n" {
@@ -128,7 +130,7 @@ func TestPauseAndResume(t *testing.T) {
 		if got := s.text(t, "resume", "orders"); got != "4 slots of orders: nothing to do, all were at work before\n" {
 			t.Error(got)
 		}
-		eventually(t, "it is handled", func() bool { // it dies, as the handler has it
+		await.True(t, "it is handled", func() bool { // it dies, as the handler has it
 			return s.objects(t, "explain", "orders", "held")[0]["dead"] != nil
 		})
 		s.refused(t, 2, "slot is 4; it must be from 0 to 3", "pause", "orders", "--slot", "4")
@@ -150,7 +152,7 @@ func TestVerify(t *testing.T) {
 		}
 		wantJSON(t, s.objects(t, "verify")[0], `{"ok":true,"slots":5,"topics":2,"violations":[]}`)
 
-		must(t, s.rdb.HSet(ctx, "why{orders_3}", "hopeless", "17 2 1 - w reason", binary, "no entry").Err())
+		must.Do(t, s.rdb.HSet(ctx, "why{orders_3}", "hopeless", "17 2 1 - w reason", binary, "no entry").Err())
 		r := s.answered("", "verify", "orders")
 		for _, words := range []string{"orders slot 3: ", "  rule     an entry of why can be read\n", "key      why{orders_3}", "content  " + words.Legible(binary)} {
 			if !strings.Contains(r.out, words) {
@@ -160,7 +162,7 @@ func TestVerify(t *testing.T) {
 		if r.code != 1 || !strings.HasPrefix(r.errs, "rmq: 2 findings, 2 rules (FLAG, WHY); ") || strings.Count(r.out, "  rule  ") != 2 || strings.Count(r.errs, "\n") != 1 {
 			t.Errorf("%+v", r)
 		}
-		must(t, s.rdb.HSet(ctx, "why{orders_3}", "nowhere", "no entry").Err()) // the sentence of a rule is told once
+		must.Do(t, s.rdb.HSet(ctx, "why{orders_3}", "nowhere", "no entry").Err()) // the sentence of a rule is told once
 		r = s.answered("", "verify", "orders")
 		if !strings.Contains(r.errs, "findings, 3 rules (FLAG, ORPHAN, WHY)") || strings.Count(r.out, "  rule  ") != 3 || strings.Count(r.out, ": WHY\n") != 2 {
 			t.Errorf("%+v", r)
@@ -179,7 +181,7 @@ func TestInterruptedVerify(t *testing.T) {
 	proxy := servertest.NewProxy(t, server.Addr())
 	rdb := server.Client(t)
 	define(t, rdb, "orders")
-	must(t, rdb.HSet(ctx, "why{orders_0}", "nowhere", "17 2 1 - w reason").Err())
+	must.Do(t, rdb.HSet(ctx, "why{orders_0}", "nowhere", "17 2 1 - w reason").Err())
 	for _, flags := range [][]string{{"--json"}, nil} {
 		ctx, cancel := context.WithCancel(ctx)
 		proxy.OnRequest(func(b []byte) bool {

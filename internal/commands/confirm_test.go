@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/message"
@@ -42,10 +43,10 @@ func TestConfirmation(t *testing.T) {
 			}
 		}
 		null, err := os.Open(os.DevNull)
-		must(t, err)
+		must.Do(t, err)
 		var out, errs bytes.Buffer
 		code := program.Run(ctx, append([]string{"--redis", s.url}, args...), null, &out, &errs)
-		must(t, null.Close())
+		must.Do(t, null.Close())
 		if code != 2 || strings.Count(errs.String(), "\n") != 1 || errs.String() != "rmq: "+strings.TrimSuffix(c.question, "? [y/N] ")+": needs --yes, since stdin is no terminal\n" || !c.undone() {
 			t.Errorf("%s: %d, %q", c.args, code, errs.String())
 		}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/message"
@@ -221,13 +223,13 @@ func TestInterruptedInJSON(t *testing.T) {
 			args := []string{"--redis", s.url, "dead", "requeue", "orders", "--yes", "--json", "--rate", "2/s", "--priority", "20", "--limit", "20"}
 			code <- program.Run(ctx, args, strings.NewReader(""), &out, &errs)
 		}()
-		eventually(t, "the first is requeued", func() bool { return len(members(t, s.rdb, topic, inStore)) > 0 })
+		await.True(t, "the first is requeued", func() bool { return len(members(t, s.rdb, topic, inStore)) > 0 })
 		cancel()
 		if got := <-code; got != 130 {
 			t.Errorf("exit code %d", got)
 		}
 		var j wire.Requeued
-		must(t, json.Unmarshal([]byte(out.String()), &j))
+		must.Do(t, json.Unmarshal([]byte(out.String()), &j))
 		words := []string{fmt.Sprintf("--limit=%d", 20-j.Stored), "--died-before=20", "--rate=2/s", "--priority=20", "--json", "--yes"}
 		for _, word := range append(words, "rmq dead requeue orders ") {
 			if !strings.Contains(j.GoOn, word) {
@@ -299,7 +301,7 @@ func TestDeadExport(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		written, err := os.ReadFile(file)
-		must(t, err)
+		must.Do(t, err)
 		if string(written) != s.text(t, "dead", "export", "orders", "--json") {
 			t.Errorf("%s", written)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
@@ -141,8 +142,8 @@ func TestNoRedis(t *testing.T) {
 	t.Parallel()
 	s := servertest.Redis(t)
 	rdb := s.Client(t)
-	must(t, rdb.Do(ctx, "acl", "setuser", "locked", "on", ">hush", "+ping").Err())
-	must(t, rdb.Do(ctx, "config", "set", "requirepass", "hush").Err())
+	must.Do(t, rdb.Do(ctx, "acl", "setuser", "locked", "on", ">hush", "+ping").Err())
+	must.Do(t, rdb.Do(ctx, "config", "set", "requirepass", "hush").Err())
 	var calls sync.WaitGroup // most of the time is waiting for somebody to answer
 	defer calls.Wait()
 	for _, c := range connecting() {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/words"
 )
 
@@ -171,7 +172,7 @@ func TestAgain(t *testing.T) {
 		cmd.Flags().StringArray("header", nil, "")
 		root.AddCommand(cmd)
 		root.SetArgs(strings.Fields(c.args))
-		must(t, root.Execute())
+		must.Do(t, root.Execute())
 		if got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
 		}
@@ -195,7 +196,7 @@ func TestFilterStaysTheSame(t *testing.T) {
 		var f *deadFilter
 		cmd := &cobra.Command{Use: "requeue", RunE: func(cmd *cobra.Command, args []string) error {
 			q, err := f.query(now)
-			must(t, err)
+			must.Do(t, err)
 			got = f.rest(cmd, args, ended(q, now), 2)
 			if q.Limit > 0 && f.rest(cmd, args, ended(q, now), q.Limit) != "" {
 				t.Errorf("%s: it goes on where the limit is reached", c.args)
@@ -204,7 +205,7 @@ func TestFilterStaysTheSame(t *testing.T) {
 		}}
 		f = filters(cmd, 0)
 		cmd.SetArgs(append([]string{"orders"}, strings.Fields(c.args)...))
-		must(t, cmd.Execute())
+		must.Do(t, cmd.Execute())
 		if got != c.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", c.args, got, c.want)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -23,7 +24,7 @@ func multitude(t *testing.T, s at, topic message.Topic, each int, waiting, died 
 	for slot := range topic.Slots {
 		k := luascripts.KeysOf(topic.Name, slot)
 		for from := 0; from < each; from += 2500 { // a Cluster takes a server that computes for long for a dead one
-			must(t, s.rdb.Eval(ctx, script, []string{k.Store, k.Dead}, from, waiting.UnixMilli(), died.UnixMilli(), slot).Err())
+			must.Do(t, s.rdb.Eval(ctx, script, []string{k.Store, k.Dead}, from, waiting.UnixMilli(), died.UnixMilli(), slot).Err())
 		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/message"
@@ -53,7 +55,7 @@ func exported(t testing.TB, seen map[string]int, out string) {
 		if !strings.HasSuffix(line, "\n") {
 			continue // torn by the disk
 		}
-		must(t, json.Unmarshal([]byte(line), &one))
+		must.Do(t, json.Unmarshal([]byte(line), &one))
 		seen[one.Content]++
 	}
 }
@@ -177,7 +179,7 @@ func TestDeathsAhead(t *testing.T) {
 		go func() {
 			code <- program.Run(ctx, []string{"--redis", s.url, "dead", "requeue", "orders", "--yes", "--rate", "4/s"}, strings.NewReader(""), io.Discard, &errs)
 		}()
-		eventually(t, "the first is requeued", func() bool { return len(members(t, s.rdb, topic, inDead)) < 20 })
+		await.True(t, "the first is requeued", func() bool { return len(members(t, s.rdb, topic, inDead)) < 20 })
 		cancel()
 		r := result{code: <-code, errs: errs.String()}
 		if got := s.answered("", r.rest(t)...); got.code != 0 || len(members(t, s.rdb, topic, inDead)) != 0 {
@@ -197,7 +199,7 @@ func TestLostAnswer(t *testing.T) {
 	for _, c := range []struct {
 		does, done, flag string
 	}{{"requeue", "requeued", "--rate=10/s"}, {"delete", "deleted", "--yes"}} {
-		must(t, s.rdb.FlushDB(ctx).Err())
+		must.Do(t, s.rdb.FlushDB(ctx).Err())
 		bury(t, s.rdb, topic, 1201, func(i int) deadOne {
 			return deadOne{content: fmt.Sprintf("order %d", i), died: time.Now().Add(-time.Hour)}
 		})
@@ -229,7 +231,7 @@ func TestLostAnswer(t *testing.T) {
 			t.Errorf("%s: %d, %q, want %q", c.does, code, r.errs, words)
 		}
 		// What arrived was done all the same, and the limit holds.
-		eventually(t, "the second step is done", func() bool { return len(members(t, s.rdb, topic, inDead)) == 1200-2*step })
+		await.True(t, "the second step is done", func() bool { return len(members(t, s.rdb, topic, inDead)) == 1200-2*step })
 		if got := s.answered("", r.rest(t)...); got.code != 0 {
 			t.Errorf("%s: %+v", c.does, got)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -21,7 +22,7 @@ func TestOneMasterHangs(t *testing.T) {
 	mails := message.Topic{Name: "mails", Kind: message.KindPriority, Slots: 1}
 	send(t, rdb, mails, message.Priority{Content: "a", Priority: 20})
 	k := luascripts.KeysOf(mails.Name, 0)
-	must(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Member: "b", Score: 1_700_000_000_000}).Err())
+	must.Do(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Member: "b", Score: 1_700_000_000_000}).Err())
 	var needed []string
 	for _, key := range []string{luascripts.TopicsKey, luascripts.DefinitionKey(mails.Name), k.Store, luascripts.WorkersKey(mails.Name)} {
 		needed = append(needed, c.MasterOf(t, key).Addr())

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -15,16 +14,6 @@ import (
 )
 
 var ctx = context.Background()
-
-// testPatience is far above what a busy machine needs. It only ends tests that would hang.
-const testPatience = time.Minute
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // result is what a call of rmq left.
 type result struct {
@@ -101,35 +90,22 @@ func fits(t testing.TB, out string, width int) {
 	}
 }
 
-// onEach runs a test on a Redis and on a Cluster of its own.
+// onEach runs a test on a Redis and on a Cluster that it has for itself.
 func onEach(t *testing.T, test func(t *testing.T, s at)) {
 	t.Helper()
 	t.Parallel()
 	t.Run("redis", func(t *testing.T) {
-		s := servertest.Redis(t)
+		s := servertest.LentRedis(t)
 		test(t, at{s.Client(t), "redis://" + s.Addr()})
 	})
 	t.Run("cluster", func(t *testing.T) {
-		c := servertest.Cluster(t, 3, 0)
+		c := servertest.LentCluster(t)
 		var addrs []string
 		for _, n := range c.Nodes() {
 			addrs = append(addrs, n.Addr())
 		}
 		test(t, at{c.Client(t), "redis-cluster://" + strings.Join(addrs, ",")})
 	})
-}
-
-// eventually waits until a condition holds.
-func eventually(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	end := time.After(testPatience)
-	for !holds() {
-		select {
-		case <-end:
-			t.Fatalf("%s: in vain", what)
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
 }
 
 var (

@@ -18,6 +18,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 	"github.com/slotmq/go-rmq/internal/words"
@@ -100,7 +103,7 @@ func (s shell) do(proxy *servertest.Proxy, x strike) (state *os.ProcessState, er
 		return true
 	})
 	defer proxy.OnRequest(nil)
-	must(s.t, cmd.Start())
+	must.Do(s.t, cmd.Start())
 	close(started)
 	var exit *exec.ExitError
 	if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
@@ -124,9 +127,9 @@ func (c cemetery) fill() {
 	c.t.Helper()
 	empty := func(ctx context.Context, one *redis.Client) error { return one.FlushDB(ctx).Err() }
 	if many, ok := c.rdb.(*redis.ClusterClient); ok {
-		must(c.t, many.ForEachMaster(ctx, empty))
+		must.Do(c.t, many.ForEachMaster(ctx, empty))
 	} else {
-		must(c.t, empty(ctx, c.rdb.(*redis.Client)))
+		must.Do(c.t, empty(ctx, c.rdb.(*redis.Client)))
 	}
 	died := time.Now().Add(-time.Hour)
 	bury(c.t, c.rdb, c.topic, c.n, func(i int) deadOne {
@@ -150,7 +153,7 @@ func (c cemetery) look(what string) (dead int) {
 		buried, waiting = again, members(c.t, c.rdb, c.topic, inStore)
 	}
 	now, err := c.rdb.Time(ctx).Result()
-	must(c.t, err)
+	must.Do(c.t, err)
 	for i := range c.n {
 		_, isDead := buried[c.content(i)]
 		due, waits := waiting[c.content(i)]
@@ -180,7 +183,8 @@ func (c cemetery) look(what string) (dead int) {
 // A requeue may be interrupted at any time: nothing is lost, nothing is there twice, and the
 // command that it prints does the rest.
 func interruptedRequeue(t *testing.T, dir string) {
-	const points, parts = 152, 4 // more than a hundred by SIGINT, the others by SIGTERM and SIGKILL
+	const parts = 4
+	points := night.Times(24, 152) // two thirds of them by SIGINT, the others by SIGTERM and SIGKILL
 	seed := sharetest.Seed(t)
 	var halfway atomic.Int64
 	t.Run("points", func(t *testing.T) {
@@ -199,7 +203,8 @@ func interruptedRequeue(t *testing.T, dir string) {
 					t.Fatalf("%d left of a requeue of %d requests", left, requests)
 				}
 				for point := range points / parts {
-					x := strike{args: requeue, request: 1 + random.IntN(requests), signal: syscall.SIGINT}
+					at := (point*requests + random.IntN(requests)) * parts / points // all over it
+					x := strike{args: requeue, request: 1 + at, signal: syscall.SIGINT}
 					if random.IntN(2) == 0 { // it also waits between its steps
 						x.args = append(requeue, "--rate", "50000")
 					}
@@ -241,7 +246,7 @@ func interruptedRequeue(t *testing.T, dir string) {
 			})
 		}
 	})
-	if n := halfway.Load(); n < points/10 {
+	if n := int(halfway.Load()); n < points/10 {
 		t.Errorf("only %d of %d were interrupted half-way", n, points)
 	}
 }
@@ -258,11 +263,11 @@ func interruptedOnCluster(t *testing.T, dir string) {
 	s := shell{t, dir, "redis-cluster://" + strings.Join(addrs, ",")}
 	random := sharetest.Rand(t)
 	stopped := 0
-	for range 12 {
+	for n := 0; n < night.Times(4, 12) || n < 100 && stopped == 0; n++ {
 		c.fill()
 		cmd, errs := s.command(filepath.Join(dir, "rmq"), "dead", "requeue", "orders", "--yes", "--rate", "10000/s")
 		least := random.IntN(c.n)
-		must(t, cmd.Start())
+		must.Do(t, cmd.Start())
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
 		for struck := false; !struck; {
@@ -271,7 +276,7 @@ func interruptedOnCluster(t *testing.T, dir string) {
 				pipe.ZCard(ctx, luascripts.KeysOf("orders", slot).Dead)
 			}
 			cards, err := pipe.Exec(ctx)
-			must(t, err)
+			must.Do(t, err)
 			for _, card := range cards {
 				dead += card.(*redis.IntCmd).Val()
 			}
@@ -343,8 +348,8 @@ func secondSignal(t *testing.T, dir string) {
 		}
 		return true
 	})
-	must(t, cmd.Start())
-	<-frozen
+	must.Do(t, cmd.Start())
+	await.Signal(t, "the first step", frozen)
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -378,7 +383,7 @@ func interruptedDeleteAndExport(t *testing.T, dir string) {
 	remove := []string{"dead", "delete", "orders", "--yes"}
 	c.fill()
 	_, _, requests := s.do(proxy, strike{args: remove})
-	for range 15 {
+	for range night.Times(4, 15) {
 		c.fill()
 		x := strike{args: remove, signal: syscall.SIGINT, request: 1 + random.IntN(requests)}
 		state, errs, _ := s.do(proxy, x)
@@ -402,8 +407,8 @@ func interruptedDeleteAndExport(t *testing.T, dir string) {
 	export := []string{"dead", "export", "orders"}
 	_, _, requests = s.do(proxy, strike{args: append(export, "--out", file)})
 	whole, err := os.ReadFile(file)
-	must(t, err)
-	for n := range 15 {
+	must.Do(t, err)
+	for n := range night.Times(4, 15) {
 		// To a file: all or nothing.
 		file := filepath.Join(out, fmt.Sprint(n))
 		x := strike{args: append(export, "--out", file), signal: syscall.SIGINT, request: 1 + random.IntN(requests)}
@@ -414,9 +419,9 @@ func interruptedDeleteAndExport(t *testing.T, dir string) {
 		// To stdout, and then the rest.
 		x.args = export
 		x.out, err = os.Create(file + ".out")
-		must(t, err)
+		must.Do(t, err)
 		state, errs, _ = s.do(proxy, x)
-		must(t, x.out.Close())
+		must.Do(t, x.out.Close())
 		if _, goOn, found := strings.Cut(errs, "; go on with: "); found {
 			s.line(strings.TrimSpace(goOn) + " >>" + file + ".out")
 		} else if state.ExitCode() == 130 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
 )
@@ -88,8 +89,8 @@ func TestJournalURLIsShownWithoutPassword(t *testing.T) {
 	t.Parallel()
 	a := newApp(withJournal, nil, nil, nil)
 	cmd, rest, err := a.root().Find([]string{"dead", "requeue"})
-	must(t, err)
-	must(t, cmd.ParseFlags(append(rest, "--journal", "postgres://rmq:hush@db1/journal")))
+	must.Do(t, err)
+	must.Do(t, cmd.ParseFlags(append(rest, "--journal", "postgres://rmq:hush@db1/journal")))
 	if line := again(cmd, []string{"orders"}, nil); line != "rmqd dead requeue orders --journal='postgres://rmq:***@db1/journal'" {
 		t.Error(line)
 	}

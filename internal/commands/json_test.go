@@ -11,6 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -24,7 +26,7 @@ func TestJSONIsPrintable(t *testing.T) {
 	var b bytes.Buffer
 	err := addLine(&b, struct{ Text string }{all})
 	line := b.Bytes()
-	must(t, err)
+	must.Do(t, err)
 	text, ended := strings.CutSuffix(string(line), "\n")
 	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) || !ended {
 		t.Errorf("%q", line)
@@ -33,7 +35,7 @@ func TestJSONIsPrintable(t *testing.T) {
 		t.Errorf("%q", line)
 	}
 	var back struct{ Text string }
-	must(t, json.Unmarshal(line, &back))
+	must.Do(t, json.Unmarshal(line, &back))
 	if back.Text != all {
 		t.Errorf("%q comes back as %q", all, back.Text)
 	}
@@ -45,7 +47,7 @@ func TestStrangeTopics(t *testing.T) {
 	server := servertest.Redis(t)
 	s := at{server.Client(t), "redis://" + server.Addr()}
 	define(t, s.rdb, "orders")
-	must(t, s.rdb.SAdd(ctx, luascripts.TopicsKey, "or\x1b[31m", "or\u009b31m", "or\nder").Err())
+	must.Do(t, s.rdb.SAdd(ctx, luascripts.TopicsKey, "or\x1b[31m", "or\u009b31m", "or\nder").Err())
 	if r := s.call(t, "__complete", "stats", "or"); r.code != 0 || !strings.HasPrefix(r.out, "orders\n:") {
 		t.Errorf("%+v", r)
 	}
@@ -78,7 +80,7 @@ func TestJSONHasNoNull(t *testing.T) {
 		work(t, s.rdb, consumer.Config{Slots: slots.ZooKeeper(slots.ZooKeeperConfig{Servers: zoo.Servers(), Root: root})}, shared)
 	}
 	with := []string{"--json", "--zk", strings.Join(zoo.Servers(), ","), "--zk-root", root}
-	eventually(t, "all four have joined, and one has a slot of each topic", func() bool {
+	await.True(t, "all four have joined, and one has a slot of each topic", func() bool {
 		return strings.Count(s.call(t, append([]string{"workers"}, with...)...).out, `:[0]`) >= 2
 	})
 	for _, args := range []string{
@@ -97,13 +99,9 @@ func TestJSONHasNoNull(t *testing.T) {
 func work(t testing.TB, rdb redis.UniversalClient, cfg consumer.Config, topic message.Topic) *consumer.Consumer {
 	t.Helper()
 	c, err := consumer.New(rdb, cfg)
-	must(t, err)
-	must(t, c.Listen(topic, consumer.ListenerFunc(func(context.Context, *consumer.Delivery) error { return nil }), consumer.ListenOptions{}))
-	must(t, c.Start(ctx))
-	t.Cleanup(func() {
-		within, cancel := context.WithTimeout(ctx, testPatience)
-		defer cancel()
-		must(t, c.Close(within))
-	})
+	must.Do(t, err)
+	must.Do(t, c.Listen(topic, consumer.ListenerFunc(func(context.Context, *consumer.Delivery) error { return nil }), consumer.ListenOptions{}))
+	must.Do(t, c.Start(ctx))
+	t.Cleanup(func() { must.Do(t, c.Close(await.CleanupContext(t))) })
 	return c
 }

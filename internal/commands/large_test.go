@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/redisinfo"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -41,22 +42,22 @@ func largeContents(t *testing.T, dir string) {
 		k := luascripts.KeysOf(topic.Name, i%topic.Slots)
 		content := fmt.Sprint(i) + filler
 		at := died.Add(time.Duration(i/3) * time.Second).UnixMilli() // three at a time
-		must(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Member: content, Score: float64(at)}).Err())
-		must(t, rdb.HSet(ctx, k.Why, content, fmt.Sprintf("17 %d %d - app7-1 no such shop", at, at)).Err())
+		must.Do(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Member: content, Score: float64(at)}).Err())
+		must.Do(t, rdb.HSet(ctx, k.Why, content, fmt.Sprintf("17 %d %d - app7-1 no such shop", at, at)).Err())
 		if i < 20 { // a batch that somebody took, all in one slot
 			k = luascripts.KeysOf(topic.Name, 0)
-			must(t, rdb.ZAdd(ctx, k.Prepare, redis.Z{Member: "flying" + content, Score: float64(at/1000/1e9*1e9*1000 + 1_700_000_000_016)}).Err())
-			must(t, rdb.HSet(ctx, k.Meta, "holder", "w", "batch", 1, "lease", 0).Err())
+			must.Do(t, rdb.ZAdd(ctx, k.Prepare, redis.Z{Member: "flying" + content, Score: float64(at/1000/1e9*1e9*1000 + 1_700_000_000_016)}).Err())
+			must.Do(t, rdb.HSet(ctx, k.Meta, "holder", "w", "batch", 1, "lease", 0).Err())
 		}
 	}
 	used := func() int64 {
 		info, err := redisinfo.Ask(ctx, rdb)
-		must(t, err)
+		must.Do(t, err)
 		return info.Number("used_memory")
 	}
 	// There is little room, as on a server that is nearly full.
 	before := used()
-	must(t, rdb.ConfigSet(ctx, "maxmemory", fmt.Sprint(before+mostInRedis)).Err())
+	must.Do(t, rdb.ConfigSet(ctx, "maxmemory", fmt.Sprint(before+mostInRedis)).Err())
 	var peak, sent atomic.Int64
 	quit := make(chan struct{})
 	var watching sync.WaitGroup
@@ -64,11 +65,13 @@ func largeContents(t *testing.T, dir string) {
 		small := message.Topic{Name: "small", Kind: message.KindRangeMerge, Slots: 1}
 		send(t, rdb, small, later("x"))
 		key := luascripts.StoreKey(small.Name, 0)
+		again := time.NewTicker(time.Millisecond)
+		defer again.Stop()
 		for {
 			select {
 			case <-quit:
 				return
-			default:
+			case <-again.C:
 			}
 			if err := rdb.ZAdd(ctx, key, redis.Z{Member: "x", Score: 1.8e12}).Err(); err != nil {
 				t.Errorf("a send is refused: %v", err)
@@ -100,7 +103,7 @@ func largeContents(t *testing.T, dir string) {
 		cmd, errs := s.command(filepath.Join(dir, "rmq"), strings.Fields(c.args)...)
 		y := &finder{want: c.want}
 		cmd.Stdout = y
-		must(t, cmd.Start())
+		must.Do(t, cmd.Start())
 		here, err := mostMemory(t, cmd)
 		inRedis := peak.Load() - before
 		t.Logf("%-45s %3d MiB here, %3d MiB more in Redis, %d sends", c.args, here>>20, inRedis>>20, sent.Load())
@@ -132,7 +135,7 @@ func mostMemory(t *testing.T, cmd *exec.Cmd) (most int64, err error) {
 			if _, after, found := strings.Cut(string(status), "VmHWM:"); found {
 				kilobytes, _, _ := strings.Cut(strings.TrimSpace(after), " ")
 				n, err := strconv.ParseInt(kilobytes, 10, 64)
-				must(t, err)
+				must.Do(t, err)
 				most = max(most, n<<10)
 			}
 		}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -20,10 +22,10 @@ func TestExplainWhatWasPutBack(t *testing.T) {
 		send(t, s.rdb, orders, message.Priority{Content: "order", Priority: 900}, message.Priority{Content: "tried before", Priority: 900})
 		send(t, s.rdb, prices, soon("price"))
 		c, err := consumer.New(s.rdb, consumer.Config{Worker: "app7", Backoff: consumer.Schedule(time.Millisecond)})
-		must(t, err)
+		must.Do(t, err)
 		times := 0
 		for _, topic := range []message.Topic{orders, prices} {
-			must(t, c.Listen(topic, consumer.ListenerFunc(func(_ context.Context, d *consumer.Delivery) error {
+			must.Do(t, c.Listen(topic, consumer.ListenerFunc(func(_ context.Context, d *consumer.Delivery) error {
 				switch {
 				case d.Content == "tried before" && d.Attempt == 1:
 					return errors.New("the shop timed out")
@@ -35,7 +37,7 @@ func TestExplainWhatWasPutBack(t *testing.T) {
 				return fmt.Errorf("the shop\nis closed: %w", consumer.Later(time.Hour))
 			}), consumer.ListenOptions{}))
 		}
-		must(t, c.Start(ctx))
+		must.Do(t, c.Start(ctx))
 		worker := c.Worker()
 		flat := func(args ...string) string { return strings.Join(strings.Fields(s.text(t, args...)), " ") }
 		texts := map[[2]string]string{
@@ -53,12 +55,12 @@ func TestExplainWhatWasPutBack(t *testing.T) {
 				waits for  its retry, in SPAN`,
 		}
 		for where := range texts {
-			eventually(t, where[1]+" waits for an hour", func() bool {
+			await.True(t, where[1]+" waits for an hour", func() bool {
 				text := flat("explain", where[0], where[1])
 				return strings.Contains(text, "in 59m") || strings.Contains(text, "in 1h")
 			})
 		}
-		must(t, c.Close(ctx))
+		must.Do(t, c.Close(ctx))
 		for where, text := range texts {
 			got := flat("explain", where[0], where[1])
 			got, _, _ = strings.Cut(got, " and a worker: none")

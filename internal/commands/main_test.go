@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
@@ -12,6 +13,6 @@ func TestMain(m *testing.M) {
 	for _, v := range []string{"RMQ_REDIS", "RMQ_JOURNAL", "RMQ_ZK", "RMQ_ZK_ROOT", "RMQ_ZK_AUTH", "RMQ_NAMESPACE", "NO_COLOR"} {
 		os.Unsetenv(v)
 	}
-	answerTimeout = testPatience
+	answerTimeout = await.Patience
 	servertest.Main(m)
 }

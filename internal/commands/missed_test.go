@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -38,10 +39,10 @@ func TestWrongTypeHidesNoOther(t *testing.T) {
 			for n := range 8 {
 				send(t, s.rdb, topic, message.Priority{Content: fmt.Sprint("m", n), Priority: 20})
 			}
-			must(t, s.rdb.ZAdd(ctx, luascripts.KeysOf(name, 0).Dead, redis.Z{Member: dead, Score: 1_700_000_000_000}).Err())
+			must.Do(t, s.rdb.ZAdd(ctx, luascripts.KeysOf(name, 0).Dead, redis.Z{Member: dead, Score: 1_700_000_000_000}).Err())
 		}
 		bad := luascripts.KeysOf("orders", 1).Dead
-		must(t, s.rdb.HSet(ctx, bad, "f", "v").Err())
+		must.Do(t, s.rdb.HSet(ctx, bad, "f", "v").Err())
 		says := "orders slot 1: "
 		s.partOf(t, "stats", "1 of 2 slots", says)
 		s.partOf(t, "stats", "\nvotes ", bad)
@@ -64,8 +65,8 @@ func TestWrongTypeHidesNoOther(t *testing.T) {
 		if r := s.call(t, "dead", "export", "orders"); r.code != 1 || r.out != "" {
 			t.Errorf("%+v", r)
 		}
-		must(t, s.rdb.HSet(ctx, luascripts.DefinitionKey("orders"), "sharing", "redis").Err())
-		must(t, s.rdb.HSet(ctx, luascripts.WorkersKey("orders"), "f", "v").Err())
+		must.Do(t, s.rdb.HSet(ctx, luascripts.DefinitionKey("orders"), "sharing", "redis").Err())
+		must.Do(t, s.rdb.HSet(ctx, luascripts.WorkersKey("orders"), "f", "v").Err())
 		s.partOf(t, "workers", "no workers where it could be looked", "orders: read the workers in "+luascripts.WorkersKey("orders"))
 		s.partOf(t, "slots orders", "\n   0  ?", "orders: ", says)
 	})
@@ -91,7 +92,7 @@ func TestHangingMasterHidesNoOther(t *testing.T) {
 		if k := luascripts.KeysOf(topic.Name, slot); c.MasterOf(t, k.Store) == hanging {
 			hidden++
 		} else {
-			must(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Member: fmt.Sprint("deadOne", slot), Score: 1_700_000_000_000}).Err())
+			must.Do(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Member: fmt.Sprint("deadOne", slot), Score: 1_700_000_000_000}).Err())
 		}
 	}
 	for n := range 64 {

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/nighttest"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/transcript"
@@ -27,8 +28,8 @@ var operationsUpdate = flag.Bool("update", false, "rewrite the transcript in doc
 
 const operationsFile = "../../docs/OPERATIONS.md"
 
-// night is when the transcript says that it was played.
-var night = time.Date(2026, 1, 31, 3, 7, 0, 0, time.UTC)
+// thatNight is when the transcript says that it was played.
+var thatNight = time.Date(2026, 1, 31, 3, 7, 0, 0, time.UTC)
 
 func TestOperations(t *testing.T) {
 	t.Parallel()
@@ -110,8 +111,8 @@ func (p *play) steady(out string) string {
 	out = strings.ReplaceAll(out, p.stage.Worker, "app7-c9a21165")
 	return anyMoment.ReplaceAllStringFunc(out, func(text string) string {
 		t, err := humantime.ParseInstant(text)
-		must(p, err)
-		return t.Add(night.Sub(p.stage.Zero)).UTC().Format("2006-01-02 15:04:05.000")
+		must.Do(p, err)
+		return t.Add(thatNight.Sub(p.stage.Zero)).UTC().Format("2006-01-02 15:04:05.000")
 	})
 }
 
@@ -123,7 +124,7 @@ func TestDocumentedCommands(t *testing.T) {
 	inText := regexp.MustCompile("`(rmqd [^`]*)`")
 	for _, file := range []string{operationsFile, "../../README.md", "../../docs/DEPLOYMENT.md", "../../docs/JOURNAL.md"} {
 		document, err := os.ReadFile(file)
-		must(t, err)
+		must.Do(t, err)
 		for n, block := range strings.Split(string(document), "```") {
 			if n%2 == 0 {
 				for _, call := range inText.FindAllStringSubmatch(block, -1) {
@@ -138,7 +139,7 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 	for _, c := range connecting() {
 		cmd, _, err := newApp(program, nil, nil, nil).root().Find(c.path)
-		must(t, err)
+		must.Do(t, err)
 		for line := range strings.Lines(cmd.Example) {
 			call, _, _ := strings.Cut(strings.TrimSpace(line), " | ")
 			checkCall(t, c.String()+" -h", call)
@@ -157,7 +158,7 @@ func checkCall(t *testing.T, where, call string) {
 		}
 	}
 	words, err := exec.Command("sh", "-c", `printf '%s\0' `+rest).Output()
-	must(t, err)
+	must.Do(t, err)
 	cmd, args, err := newApp(of, strings.NewReader(""), nil, nil).root().Find(strings.Split(strings.TrimSuffix(string(words), "\x00"), "\x00"))
 	if err == nil {
 		err = cmd.ParseFlags(args)

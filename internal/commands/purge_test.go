@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 )
@@ -27,10 +28,10 @@ func stocked(t *testing.T, rdb redis.UniversalClient) {
 		for i := range 600 {
 			zs = append(zs, redis.Z{Member: fmt.Sprint("waits ", i), Score: soon})
 		}
-		must(t, rdb.ZAdd(ctx, k.Store, zs...).Err())
-		must(t, rdb.ZAdd(ctx, k.Retry, redis.Z{Member: "retries", Score: soon*100 + 16}).Err())
+		must.Do(t, rdb.ZAdd(ctx, k.Store, zs...).Err())
+		must.Do(t, rdb.ZAdd(ctx, k.Retry, redis.Z{Member: "retries", Score: soon*100 + 16}).Err())
 	}
-	must(t, rdb.ZAdd(ctx, luascripts.KeysOf("orders", 0).Prepare, redis.Z{Member: "flies", Score: float64(time.Now().Unix()*1000 + 16)}).Err())
+	must.Do(t, rdb.ZAdd(ctx, luascripts.KeysOf("orders", 0).Prepare, redis.Z{Member: "flies", Score: float64(time.Now().Unix()*1000 + 16)}).Err())
 }
 
 func TestPurge(t *testing.T) {

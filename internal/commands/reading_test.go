@@ -13,6 +13,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/message"
@@ -269,9 +270,9 @@ func TestReadme(t *testing.T) {
 		},
 		WaitsFor: []string{"its retry, in 12s"},
 	})
-	must(t, a.flush())
+	must.Do(t, a.flush())
 	readme, err := os.ReadFile("../../README.md")
-	must(t, err)
+	must.Do(t, err)
 	if !strings.Contains(string(readme), "\n```\n"+out.String()+"```\n") {
 		t.Errorf("README.md does not show\n%s", out.String())
 	}

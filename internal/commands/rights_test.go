@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -31,7 +32,7 @@ type account struct {
 func documented(t *testing.T, marker string) account {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/DEPLOYMENT.md")
-	must(t, err)
+	must.Do(t, err)
 	_, rest, found := strings.Cut(string(text), "<!-- acl:"+marker+" -->\n```\nACL SETUSER ")
 	line, _, ended := strings.Cut(rest, "\n```\n")
 	words := strings.Fields(line)
@@ -55,10 +56,10 @@ func (a account) grant(t *testing.T, admin redis.UniversalClient, without string
 	}
 	grant := func(ctx context.Context, server *redis.Client) error { return server.Do(ctx, args...).Err() }
 	if c, many := admin.(*redis.ClusterClient); many {
-		must(t, c.ForEachMaster(ctx, grant))
+		must.Do(t, c.ForEachMaster(ctx, grant))
 		return
 	}
-	must(t, grant(ctx, admin.(*redis.Client)))
+	must.Do(t, grant(ctx, admin.(*redis.Client)))
 }
 
 // at is the URL of a server for that user.
@@ -76,25 +77,25 @@ func atRest(t *testing.T, rdb redis.UniversalClient, kind message.Kind) {
 	bury(t, rdb, topic, 4, func(i int) deadOne {
 		return deadOne{content: fmt.Sprintf("dead %d", i), died: died, why: whyOf(died, "17", "no such shop")}
 	})
-	must(t, rdb.ZAdd(ctx, k.Retry, redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()*100 + 15), Member: "flaky"}).Err())
-	must(t, rdb.ZAdd(ctx, k.Prepare, redis.Z{Score: float64(time.Now().Unix()*1000 + 16), Member: "busy"}).Err())
-	must(t, rdb.HSet(ctx, k.Why, "flaky", whyOf(died, "17", "timed out")).Err())
-	must(t, rdb.HSet(ctx, k.Meta, "holder", "app7-1-2", "batch", 3, "until", time.Now().Add(time.Minute).UnixMilli(), "lease", 30_000, "why", 1).Err())
-	must(t, rdb.HSet(ctx, luascripts.DefinitionKey("orders"), "sharing", "redis").Err())
-	must(t, rdb.ZAdd(ctx, luascripts.WorkersKey("orders"), redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: "app7-1-2"}).Err())
+	must.Do(t, rdb.ZAdd(ctx, k.Retry, redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()*100 + 15), Member: "flaky"}).Err())
+	must.Do(t, rdb.ZAdd(ctx, k.Prepare, redis.Z{Score: float64(time.Now().Unix()*1000 + 16), Member: "busy"}).Err())
+	must.Do(t, rdb.HSet(ctx, k.Why, "flaky", whyOf(died, "17", "timed out")).Err())
+	must.Do(t, rdb.HSet(ctx, k.Meta, "holder", "app7-1-2", "batch", 3, "until", time.Now().Add(time.Minute).UnixMilli(), "lease", 30_000, "why", 1).Err())
+	must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey("orders"), "sharing", "redis").Err())
+	must.Do(t, rdb.ZAdd(ctx, luascripts.WorkersKey("orders"), redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: "app7-1-2"}).Err())
 	waiting := float64(time.Now().Add(time.Hour).UnixMilli())
 	if kind == message.KindPriority {
 		waiting = 90
 	}
-	must(t, rdb.ZAdd(ctx, k.Store, redis.Z{Score: waiting, Member: "sleepy"}, redis.Z{Score: waiting + 1, Member: "lazy"}).Err())
+	must.Do(t, rdb.ZAdd(ctx, k.Store, redis.Z{Score: waiting, Member: "sleepy"}, redis.Z{Score: waiting + 1, Member: "lazy"}).Err())
 }
 
 // forget takes the topic and the scripts away.
 func forget(t *testing.T, rdb redis.UniversalClient) {
 	t.Helper()
-	must(t, rdb.ScriptFlush(ctx).Err())
+	must.Do(t, rdb.ScriptFlush(ctx).Err())
 	for _, key := range append(slices.Concat(luascripts.OfSlot("orders", 0), luascripts.OfTopic("orders")), luascripts.TopicsKey) {
-		must(t, rdb.Del(ctx, key).Err())
+		must.Do(t, rdb.Del(ctx, key).Err())
 	}
 }
 
@@ -172,7 +173,7 @@ var doctorLacks = regexp.MustCompile(`NOPERM|grant the Redis user|can't run|ACL 
 func batchFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "batch.jsonl")
-	must(t, os.WriteFile(path, []byte(`{"content":"one"}`+"\n"+`{"content":"two"}`+"\n"), 0o600))
+	must.Do(t, os.WriteFile(path, []byte(`{"content":"one"}`+"\n"+`{"content":"two"}`+"\n"), 0o600))
 	return path
 }
 

@@ -10,6 +10,8 @@ import (
 
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 )
@@ -37,10 +39,10 @@ func later(content string) message.Message {
 func send(t testing.TB, rdb redis.UniversalClient, topic message.Topic, ms ...message.Message) {
 	t.Helper()
 	p, err := producer.New(rdb, producer.Config{})
-	must(t, err)
+	must.Do(t, err)
 	_, err = p.SendBatch(ctx, topic, ms)
-	must(t, err)
-	must(t, p.Close(ctx))
+	must.Do(t, err)
+	must.Do(t, p.Close(ctx))
 }
 
 // stage makes a topic with something in each state, and tells the id of its worker:
@@ -60,8 +62,8 @@ func stage(t testing.TB, rdb redis.UniversalClient) (worker string) {
 
 	entered, release := make(chan struct{}), make(chan struct{})
 	c, err := consumer.New(rdb, consumer.Config{Worker: "app7", Backoff: consumer.Schedule(10 * time.Hour)})
-	must(t, err)
-	must(t, c.Listen(orders, consumer.ListenerFunc(func(ctx context.Context, d *consumer.Delivery) error {
+	must.Do(t, err)
+	must.Do(t, c.Listen(orders, consumer.ListenerFunc(func(ctx context.Context, d *consumer.Delivery) error {
 		switch d.Content {
 		case "busy":
 			close(entered)
@@ -72,30 +74,28 @@ func stage(t testing.TB, rdb redis.UniversalClient) (worker string) {
 		}
 		return consumer.Dead(errors.New("no such shop"))
 	}), consumer.ListenOptions{}))
-	must(t, c.Start(ctx))
+	must.Do(t, c.Start(ctx))
 	t.Cleanup(func() {
 		close(release)
-		within, cancel := context.WithTimeout(ctx, testPatience)
-		defer cancel()
-		must(t, c.Close(within))
+		must.Do(t, c.Close(await.CleanupContext(t)))
 	})
 	in := func(slot, content string) message.Message {
 		return message.RangeMerge{Content: content, SlotBasis: slot, Range: time.Millisecond}
 	}
 	send(t, rdb, orders, in(basisOf[1], "flaky"), in(basisOf[3], "hopeless"), in(basisOf[2], "busy"))
-	<-entered
+	await.Signal(t, "its handler", entered)
 	send(t, rdb, orders,
 		message.RangeMerge{Content: "sleepy", SlotBasis: basisOf[0], Range: 10 * time.Hour},
 		message.RangeMerge{Content: binary, SlotBasis: basisOf[3], Range: 20 * time.Hour})
 
 	i, err := inspector.New(rdb, inspector.Config{})
-	must(t, err)
-	eventually(t, "the stage is set", func() bool {
+	must.Do(t, err)
+	await.True(t, "the stage is set", func() bool {
 		s, err := i.Stats(ctx, "orders")
-		must(t, err)
+		must.Do(t, err)
 		return s.Counts == inspector.Counts{Waiting: 2, InFlight: 1, Retrying: 1, Dead: 1} && s.Workers == 1
 	})
 	workers, err := i.Workers(ctx)
-	must(t, err)
+	must.Do(t, err)
 	return workers[0].ID
 }

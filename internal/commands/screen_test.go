@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/wire"
 )
 
@@ -43,8 +44,8 @@ long name of so…  1000  xxxxxxxxxxxxxxx…
 		table.row("a", 1, painted{"short", red})
 		table.row("long name of some topic", 1000, strings.Repeat("x", 300))
 		table.row("", 22, "日本語")
-		must(t, table.end())
-		must(t, a.flush())
+		must.Do(t, table.end())
+		must.Do(t, a.flush())
 		if got := out.String(); got != c.want[1:]+"\n" {
 			t.Errorf("%+v: got\n%swant%s", c.screen, got, c.want)
 		}
@@ -95,8 +96,8 @@ func TestTableOfWideCharacters(t *testing.T) {
 	for n, content := range []string{"plain", "✅ paid", "⚠\ufe0f late", "👍🏽 ok", "日本語", "cafe\u0301", strings.Repeat("✅", 60)} {
 		table.row(content, n, "end")
 	}
-	must(t, table.end())
-	must(t, a.flush())
+	must.Do(t, table.end())
+	must.Do(t, a.flush())
 	for line := range strings.Lines(out.String()) {
 		at := strings.Index(line, "end")
 		if at < 0 {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -48,7 +49,7 @@ func TestSend(t *testing.T) {
 		}
 		due := func(of string) time.Time {
 			due, err := time.Parse(time.RFC3339Nano, s.objects(t, extend(of)...)[0]["due"].(string))
-			must(t, err)
+			must.Do(t, err)
 			return due
 		}
 		one, nine, twenty := due("1h"), due("9h"), due("1199m59s")
@@ -136,7 +137,7 @@ func TestInterruptedContent(t *testing.T) {
 		code <- program.Run(ctx, []string{"--redis", "redis://" + server.Addr(), "send", "orders", "-", "--range", "1h"}, stdin, io.Discard, &errs)
 	}()
 	_, err := typed.Write([]byte("x")) // which returns when it is read
-	must(t, err)
+	must.Do(t, err)
 	cancel()
 	if got := <-code; got != 130 || !strings.HasPrefix(errs.String(), "rmq: interrupted: read the content from stdin") {
 		t.Errorf("%d, %q", got, errs.String())

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -31,7 +33,7 @@ func lines(from, to int) string {
 func inFile(t testing.TB, text string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "batch.jsonl")
-	must(t, os.WriteFile(name, []byte(text), 0o600))
+	must.Do(t, os.WriteFile(name, []byte(text), 0o600))
 	return name
 }
 
@@ -130,7 +132,7 @@ func TestBadLine(t *testing.T) {
 		{`{"content":"x\ud83d`, `\ud83d is half a character`},
 	} {
 		for _, before := range []int{0, 1, 3, 700} {
-			must(t, s.rdb.FlushDB(ctx).Err())
+			must.Do(t, s.rdb.FlushDB(ctx).Err())
 			file := inFile(t, lines(1, before)+c.line+"\n"+lines(before+2, before+9))
 			r := s.answered("", "send", "orders", "--kind", "priority", "--batch", file)
 			words := fmt.Sprintf("rmq: line %d: ", before+1)
@@ -179,7 +181,7 @@ func TestInterruptedBatch(t *testing.T) {
 	s := at{server.Client(t), "redis://" + server.Addr()}
 	all := strings.SplitAfter(lines(1, 2000), "\n")
 	for _, after := range []int{1, 2, 499, 500, 501, 777, 1999} {
-		must(t, s.rdb.FlushDB(ctx).Err())
+		must.Do(t, s.rdb.FlushDB(ctx).Err())
 		ctx, cancel := context.WithCancel(ctx)
 		var out, errs strings.Builder
 		code := program.Run(ctx, []string{"--redis", s.url, "send", "orders", "--kind", "priority", "--batch", "-"}, &signals{slices.Clone(all), after, cancel}, &out, &errs)
@@ -206,13 +208,13 @@ func TestFullServer(t *testing.T) {
 	if r := s.answered("", "send", "orders", "--kind", "priority", "--batch", inFile(t, lines(1, 3))); r.code != 0 {
 		t.Errorf("%+v", r)
 	}
-	must(t, s.rdb.ConfigSet(ctx, "maxmemory", "1").Err())
+	must.Do(t, s.rdb.ConfigSet(ctx, "maxmemory", "1").Err())
 	r := s.answered("", "send", "orders", "--batch", file)
 	goOn := fmt.Sprintf("; nothing was sent; go on with: rmq send orders --batch=%s --from-line=1 --redis=%s\n", file, s.url)
 	if r.code != 1 || !strings.HasPrefix(r.errs, "rmq: line 1: ") || !strings.Contains(r.errs, "OOM") || !strings.Contains(r.errs, "and so with 499 more of those up to line 500") || !strings.HasSuffix(r.errs, goOn) {
 		t.Errorf("%+v", r)
 	}
-	must(t, s.rdb.ConfigSet(ctx, "maxmemory", "0").Err())
+	must.Do(t, s.rdb.ConfigSet(ctx, "maxmemory", "0").Err())
 	if r := s.answered("", "send", "orders", "--batch", file); r.code != 0 || r.out != "sent 1,500 messages to orders: 1,497 stored, 3 merged\n" {
 		t.Errorf("%+v", r)
 	}
@@ -269,13 +271,13 @@ func TestSlowBatch(t *testing.T) {
 	}()
 	clock := func() time.Time {
 		now, err := s.rdb.Time(ctx).Result()
-		must(t, err)
+		must.Do(t, err)
 		return now
 	}
 	in := func(content string, span time.Duration) (due time.Time) {
 		_, err := fmt.Fprintf(typed, `{"content":%q,"in":%q}`+"\n", content, span)
-		must(t, err)
-		eventually(t, content+" is sent", func() bool {
+		must.Do(t, err)
+		await.True(t, content+" is sent", func() bool {
 			ms, sent := members(t, s.rdb, mails, inStore)[content]
 			due = time.UnixMilli(int64(ms))
 			return sent
@@ -284,7 +286,7 @@ func TestSlowBatch(t *testing.T) {
 	}
 	in("first", time.Hour)
 	begin := clock()
-	eventually(t, "time passes", func() bool { return clock().Sub(begin) > 50*time.Millisecond })
+	await.True(t, "time passes", func() bool { return clock().Sub(begin) > 50*time.Millisecond })
 	before := clock()
 	if due := in("second", time.Hour); due.Before(before.Add(time.Hour).Truncate(time.Millisecond)) {
 		t.Errorf("due at %v, an hour after %v", due, before)

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/hash"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -54,7 +55,7 @@ func TestUniqueIsShown(t *testing.T) {
 			t.Errorf("%v, %v", explained, err)
 		}
 
-		must(t, s.rdb.ZRem(ctx, k.Store, "x").Err()) // as if it was handled
+		must.Do(t, s.rdb.ZRem(ctx, k.Store, "x").Err()) // as if it was handled
 		const kept = "x is not here: handled, dropped or deleted; but unique until"
 		s.refused(t, 1, kept, "explain", "reports", "x")
 		s.refused(t, 1, kept, "explain", "reports", "x", "--basis", "shop")
@@ -64,9 +65,9 @@ func TestUniqueIsShown(t *testing.T) {
 		s.refused(t, 1, "x is not here: never sent, handled already", "explain", "reports", "x")
 
 		// What is over is none.
-		must(t, s.rdb.ZAdd(ctx, k.Seen(), redis.Z{Score: float64(time.Now().Add(-time.Minute).UnixMilli()), Member: "x"}).Err())
+		must.Do(t, s.rdb.ZAdd(ctx, k.Seen(), redis.Z{Score: float64(time.Now().Add(-time.Minute).UnixMilli()), Member: "x"}).Err())
 		s.refused(t, 1, "x is not here: never sent, handled already", "explain", "reports", "x")
-		must(t, s.rdb.ZAdd(ctx, k.Store, redis.Z{Score: 100, Member: "x"}).Err())
+		must.Do(t, s.rdb.ZAdd(ctx, k.Store, redis.Z{Score: 100, Member: "x"}).Err())
 		if shown := s.text(t, "explain", "reports", "x"); strings.Contains(shown, "unique") {
 			t.Error(shown)
 		}

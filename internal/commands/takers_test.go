@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/poll"
@@ -17,14 +19,14 @@ func TestTakersAreShown(t *testing.T) {
 	server := servertest.Redis(t)
 	s := at{server.Client(t), "redis://" + server.Addr()}
 	send, err := producer.New(s.rdb, producer.Config{})
-	must(t, err)
+	must.Do(t, err)
 	_, err = send.Send(ctx, message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 1}, message.Priority{Content: "x", Priority: 100})
-	must(t, err)
-	must(t, send.Close(ctx))
+	must.Do(t, err)
+	must.Do(t, send.Close(ctx))
 	p, err := poll.New(poll.Config{Redis: s.rdb, Worker: "gateway-1"})
-	must(t, err)
-	held, err := p.Take(ctx, []string{"orders"}, poll.Take{Wait: testPatience, TTR: time.Hour})
-	must(t, err)
+	must.Do(t, err)
+	held, err := p.Take(ctx, []string{"orders"}, poll.Take{Wait: await.Patience, TTR: time.Hour})
+	must.Do(t, err)
 	for command, says := range map[string]string{
 		"workers": "gateway-1 (taker) orders 0", "slots orders": "gateway-1 (taker)", "stats": " 0 + 1 taker", "explain orders x": "by gateway-1 (taker), in a batch of 1, lease ends in",
 	} {
@@ -42,9 +44,9 @@ func TestTakersAreShown(t *testing.T) {
 		t.Error(out)
 	}
 	_, err = p.Finish(ctx, held.Receipt, poll.Failed("no", time.Hour))
-	must(t, err)
+	must.Do(t, err)
 	if out := flat(s.text(t, "explain", "orders", "x")); !strings.Contains(out, "by gateway-1 (taker))") {
 		t.Error(out)
 	}
-	must(t, p.Close(ctx))
+	must.Do(t, p.Close(ctx))
 }

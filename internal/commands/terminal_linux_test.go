@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -17,16 +18,16 @@ import (
 func terminal(t *testing.T, width uint16) (written, screen *os.File) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	must(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { screen.Close() })
 	fd := int(screen.Fd())
-	must(t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
+	must.Do(t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
 	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	must(t, err)
+	must.Do(t, err)
 	written, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	must(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { written.Close() })
-	must(t, unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: width}))
+	must.Do(t, unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: width}))
 	return written, screen
 }
 
@@ -42,7 +43,7 @@ func onTerminal(t *testing.T, width uint16, args ...string) string {
 	if code := program.Run(ctx, args, strings.NewReader(""), tty, io.Discard); code != 0 {
 		t.Errorf("rmq %q: %d", args, code)
 	}
-	must(t, tty.Close())
+	must.Do(t, tty.Close())
 	return strings.ReplaceAll(<-shown, "\r\n", "\n")
 }
 
@@ -81,7 +82,7 @@ func TestProgressOnTerminal(t *testing.T) {
 	p.show(251) // too soon
 	p.show(1000)
 	p.end()
-	must(t, tty.Close())
+	must.Do(t, tty.Close())
 	all, _ := io.ReadAll(screen)
 	out := string(all)
 	if !strings.HasPrefix(out, "\rrequeue  [=") || strings.Count(out, "requeue") != 2 || !strings.Contains(out, "250 of 1000  ") ||

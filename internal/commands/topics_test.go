@@ -3,6 +3,7 @@ package commands
 import (
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -12,8 +13,8 @@ func TestTopicsTellWhatATopicIs(t *testing.T) {
 			"mails":  {"kind", "fixed-time", "literal", 1, "layout", luascripts.LayoutOf(true)},
 			"orders": {"kind", "priority", "literal", 0, "layout", luascripts.LayoutOf(false)},
 		} {
-			must(t, s.rdb.HSet(t.Context(), luascripts.DefinitionKey(name), append(define, "slots", 4, "sharing", "")...).Err())
-			must(t, s.rdb.SAdd(t.Context(), luascripts.TopicsKey, name).Err())
+			must.Do(t, s.rdb.HSet(t.Context(), luascripts.DefinitionKey(name), append(define, "slots", 4, "sharing", "")...).Err())
+			must.Do(t, s.rdb.SAdd(t.Context(), luascripts.TopicsKey, name).Err())
 		}
 		wantText(t, s.text(t, "topics"), `
 	TOPIC  KIND  SLOTS  SHARED BY  CREATED

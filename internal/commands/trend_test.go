@@ -11,6 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -67,7 +69,7 @@ func TestWatchShowsChanges(t *testing.T) {
 			row = regexp.MustCompile(`"change_per_second":\{"over_ms":\d+,"waiting":\d+[\d.]*,"in_flight":0,"retrying":0,"dead":[\d.]+\}`)
 			flags, what = []string{"--json"}, `"topic":"orders"`
 		}
-		watching, cancel := context.WithTimeout(ctx, testPatience)
+		watching, cancel := context.WithCancel(await.Context(t))
 		n := 0
 		out := &watcher{what: what, times: 1}
 		out.enough = func() { // after each look
@@ -78,8 +80,8 @@ func TestWatchShowsChanges(t *testing.T) {
 			n++
 			for i := range 200 { // more each time
 				name := fmt.Sprint(asJSON, n, " ", i)
-				must(t, rdb.ZAdd(ctx, luascripts.StoreKey("orders", 1), redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: name}).Err())
-				must(t, rdb.ZAdd(ctx, luascripts.KeysOf("orders", 1).Dead, redis.Z{Score: float64(time.Now().UnixMilli()), Member: name}).Err())
+				must.Do(t, rdb.ZAdd(ctx, luascripts.StoreKey("orders", 1), redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: name}).Err())
+				must.Do(t, rdb.ZAdd(ctx, luascripts.KeysOf("orders", 1).Dead, redis.Z{Score: float64(time.Now().UnixMilli()), Member: name}).Err())
 			}
 		}
 		errs := &watcher{what: "\n", times: 1 << 30}

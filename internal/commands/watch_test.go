@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 )
@@ -35,7 +37,7 @@ func TestWatch(t *testing.T) {
 	server := servertest.Redis(t)
 	send(t, server.Client(t), rangeMerge("orders"), later("x"))
 	watch := func(w *watcher, errs *watcher, flags ...string) int {
-		watching, cancel := context.WithTimeout(ctx, testPatience)
+		watching, cancel := context.WithCancel(await.Context(t))
 		defer cancel()
 		for _, of := range []*watcher{w, errs} {
 			if of.enough == nil {
@@ -55,7 +57,7 @@ func TestWatch(t *testing.T) {
 	}
 
 	// A topic whose definition cannot be read keeps nobody from watching the others.
-	must(t, server.Client(t).SAdd(ctx, luascripts.TopicsKey, "strange").Err())
+	must.Do(t, server.Client(t).SAdd(ctx, luascripts.TopicsKey, "strange").Err())
 	out, errs := &watcher{what: "orders", times: 3}, &watcher{what: "\n", times: 1 << 30, enough: func() {}}
 	if code := watch(out, errs); code != 0 || !strings.Contains(errs.String(), "rmq: strange has no definition that can be read") {
 		t.Errorf("%d\n%s%s", code, out, errs)
@@ -75,10 +77,10 @@ func TestWatchShowsErrorOnTerminal(t *testing.T) {
 	var out strings.Builder
 	a := on(screen{width: 80, terminal: true}, &out)
 	a.noColor = true
-	watching, cancel := context.WithTimeout(ctx, testPatience)
+	watching, cancel := context.WithCancel(await.Context(t))
 	defer cancel()
 	n := 0
-	must(t, a.watch(watching, time.Millisecond, func() error {
+	must.Do(t, a.watch(watching, time.Millisecond, func() error {
 		switch n++; n {
 		case 2:
 			return failed("it is away")

@@ -11,6 +11,8 @@ import (
 
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -26,19 +28,15 @@ func TestTopicOfAnotherNamespace(t *testing.T) {
 	with := func(args ...string) []string { return append(args, flags...) }
 	start := func(namespace, topic string) *consumer.Consumer {
 		c, err := consumer.New(s.rdb, consumer.Config{Worker: "app7", Namespace: namespace, Slots: slots.ZooKeeper(slots.ZooKeeperConfig{Servers: zoo.Servers(), Root: root})})
-		must(t, err)
-		must(t, c.Listen(rangeMerge(topic), consumer.ListenerFunc(func(context.Context, *consumer.Delivery) error { return nil }), consumer.ListenOptions{}))
-		must(t, c.Start(ctx))
-		t.Cleanup(func() {
-			within, cancel := context.WithTimeout(ctx, testPatience)
-			defer cancel()
-			must(t, c.Close(within))
-		})
+		must.Do(t, err)
+		must.Do(t, c.Listen(rangeMerge(topic), consumer.ListenerFunc(func(context.Context, *consumer.Delivery) error { return nil }), consumer.ListenOptions{}))
+		must.Do(t, c.Start(ctx))
+		t.Cleanup(func() { must.Do(t, c.Close(await.CleanupContext(t))) })
 		return c
 	}
 	shop := start("shop", "orders").Worker()
 	inShop := func(args ...string) []string { return append(with(args...), "--namespace", "shop") }
-	eventually(t, "its worker has all slots", func() bool {
+	await.True(t, "its worker has all slots", func() bool {
 		return strings.Contains(s.text(t, inShop("slots", "orders")...), shop) && !strings.Contains(s.text(t, inShop("slots", "orders")...), "none")
 	})
 	if out := flat(s.text(t, inShop("doctor")...)); !strings.Contains(out, "zookeeper: 1 worker, coordinator "+shop) || !strings.Contains(out, "definitions: 1 topic ") {
@@ -80,14 +78,12 @@ func TestCommandThatMendsATree(t *testing.T) {
 	root := zoo.Chroot(t)
 	s := at{server.Client(t), "redis://" + server.Addr()}
 	c, err := consumer.New(s.rdb, consumer.Config{Slots: slots.ZooKeeper(slots.ZooKeeperConfig{Servers: zoo.Servers(), Root: root})})
-	must(t, err)
-	must(t, c.Listen(rangeMerge("orders"), consumer.ListenerFunc(func(context.Context, *consumer.Delivery) error { return nil }), consumer.ListenOptions{}))
-	must(t, c.Start(ctx))
-	within, cancel := context.WithTimeout(ctx, testPatience)
-	defer cancel()
-	must(t, c.Close(within))
-	conn := zoo.Client(t, testPatience)
-	must(t, conn.Delete(root+"/meta", -1))
+	must.Do(t, err)
+	must.Do(t, c.Listen(rangeMerge("orders"), consumer.ListenerFunc(func(context.Context, *consumer.Delivery) error { return nil }), consumer.ListenOptions{}))
+	must.Do(t, c.Start(ctx))
+	must.Do(t, c.Close(await.Context(t)))
+	conn := zoo.Client(t, await.Patience)
+	must.Do(t, conn.Delete(root+"/meta", -1))
 
 	doctor := []string{"doctor", "--zk", strings.Join(zoo.Servers(), ","), "--zk-root", root}
 	r := call(append([]string{"--redis", s.url}, doctor...)...)
@@ -101,7 +97,7 @@ func TestCommandThatMendsATree(t *testing.T) {
 		}
 	}
 	_, err = conn.Create(line[1], []byte(line[2]), 0, zk.WorldACL(zk.PermAll))
-	must(t, err)
+	must.Do(t, err)
 	if out := flat(s.text(t, doctor...)); !strings.Contains(out, "definitions: 1 topic ") || strings.Contains(out, "create") {
 		t.Error(out)
 	}
@@ -115,14 +111,10 @@ func TestSharedByZooKeeper(t *testing.T) {
 	root := zoo.Chroot(t)
 	s := at{server.Client(t), "redis://" + server.Addr()}
 	c, err := consumer.New(s.rdb, consumer.Config{Worker: "app7", Slots: slots.ZooKeeper(slots.ZooKeeperConfig{Servers: zoo.Servers(), Root: root, Auth: "rmq:hush"})})
-	must(t, err)
-	must(t, c.Listen(rangeMerge("orders"), consumer.ListenerFunc(func(context.Context, *consumer.Delivery) error { return nil }), consumer.ListenOptions{}))
-	must(t, c.Start(ctx))
-	defer func() {
-		within, cancel := context.WithTimeout(ctx, testPatience)
-		defer cancel()
-		must(t, c.Close(within))
-	}()
+	must.Do(t, err)
+	must.Do(t, c.Listen(rangeMerge("orders"), consumer.ListenerFunc(func(context.Context, *consumer.Delivery) error { return nil }), consumer.ListenOptions{}))
+	must.Do(t, c.Start(ctx))
+	defer func() { must.Do(t, c.Close(await.Context(t))) }()
 	send(t, s.rdb, rangeMerge("orders"), later("x"))
 
 	wantText(t, s.text(t, "stats"), `
@@ -140,7 +132,7 @@ func TestSharedByZooKeeper(t *testing.T) {
 	flags := []string{"--zk", strings.Join(zoo.Servers(), ","), "--zk-root", root, "--zk-auth", "rmq:hush"}
 	with := func(args ...string) []string { return append(args, flags...) }
 	var workers []map[string]any
-	eventually(t, "the worker says that it has all slots", func() bool {
+	await.True(t, "the worker says that it has all slots", func() bool {
 		workers = s.objects(t, with("workers")...)
 		return len(workers) == 1 && fmt.Sprint(workers[0]["held"]) == "map[orders:[0 1 2 3]]"
 	})
