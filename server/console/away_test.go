@@ -13,6 +13,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -27,9 +29,9 @@ func TestZooKeeperIsAway(t *testing.T) {
 	t.Parallel()
 	_, s := open(t, nil)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	must.Do(t, err)
 	addr := l.Addr().String()
-	must(t, l.Close())
+	must.Do(t, l.Close())
 	at := openAt(t, Config{Redis: s.Client(t), Slots: slots.ZooKeeper(slots.ZooKeeperConfig{Servers: []string{addr}})})
 	for _, page := range []string{"", "topic?topic=orders", "workers"} {
 		status, text := get(t, at+page)
@@ -45,7 +47,7 @@ func TestOneTopicCannotBeRead(t *testing.T) {
 	s := servertest.Redis(t)
 	sendTo(t, s, "mails", "mail 1")
 	sendTo(t, s, "secret", "x 1")
-	must(t, s.Client(t).Do(ctx, "acl", "setuser", "some", "on", ">pw", "~rmq:*", "~*mails*", "&*", "+@all").Err())
+	must.Do(t, s.Client(t).Do(ctx, "acl", "setuser", "some", "on", ">pw", "~rmq:*", "~*mails*", "&*", "+@all").Err())
 	rdb := s.Client(t, func(o *redis.Options) { o.Username, o.Password = "some", "pw" })
 	file, _, cookie := holder(t, "m*")
 	all, limited := openAt(t, Config{Redis: rdb}), openAt(t, Config{Redis: rdb, Tokens: file})
@@ -67,13 +69,13 @@ func TestAMasterIsAway(t *testing.T) {
 	cluster := servertest.Cluster(t, 3, 0)
 	rdb := cluster.Client(t)
 	p, err := producer.New(rdb, producer.Config{})
-	must(t, err)
+	must.Do(t, err)
 	topic := message.Topic{Name: "orders", Kind: message.KindFixedTime, Slots: 16}
 	for n := range 16 {
 		_, err := p.Send(ctx, topic, message.FixedTime{Content: strings.Repeat("x", n+1), In: time.Hour})
-		must(t, err)
+		must.Do(t, err)
 	}
-	must(t, p.Close(ctx))
+	must.Do(t, p.Close(ctx))
 	away := cluster.MasterOf(t, luascripts.KeysOf("orders", 0).Store)
 	if away == cluster.MasterOf(t, luascripts.DefinitionKey("orders")) || away == cluster.MasterOf(t, "rmq:topics") {
 		t.Fatal("that of slot 0 has the definitions, too: choose another name")
@@ -93,17 +95,17 @@ func TestSoonAfterAnOutage(t *testing.T) {
 		get(t, at+page)
 	}
 	s.Kill()
-	await(t, "the doctor sees it", func() bool {
+	await.True(t, "the doctor sees it", func() bool {
 		_, text := get(t, at+"doctor")
 		return strings.Contains(text, "check failed")
 	})
 	s.Restart(t)
 	back := time.Now()
-	await(t, "the doctor sees that it is back", func() bool {
+	await.True(t, "the doctor sees that it is back", func() bool {
 		_, text := get(t, at+"doctor")
 		return !strings.Contains(text, "failed")
 	})
-	await(t, "so does the first page", func() bool {
+	await.True(t, "so does the first page", func() bool {
 		_, text := get(t, at)
 		return !strings.Contains(text, "connection:") && !strings.Contains(text, "Redis does not answer")
 	})
@@ -116,7 +118,7 @@ func TestCloseWaitsForStreams(t *testing.T) {
 	s := servertest.Redis(t)
 	sendTo(t, s, "mails", "mail 1")
 	c, err := New(Config{Redis: s.Client(t), Act: true})
-	must(t, err)
+	must.Do(t, err)
 	server := httptest.NewServer(c)
 	t.Cleanup(server.Close)
 	at := server.URL + "/"
@@ -130,21 +132,16 @@ func TestCloseWaitsForStreams(t *testing.T) {
 			}
 		})
 	}
-	await(t, "all streams are open", func() bool { return len(c.streams) == 3 })
+	await.True(t, "all streams are open", func() bool { return len(c.streams) == 3 })
 	s.Pause()
 	defer s.Resume()
-	closed := make(chan int)
+	closed := make(chan int, 1)
 	go func() {
 		c.Close()
 		closed <- len(c.streams)
 	}()
-	select {
-	case open := <-closed:
-		if open > 0 {
-			t.Errorf("%d streams are open behind Close", open)
-		}
-	case <-time.After(time.Minute):
-		t.Fatal("Close does not end while Redis does not answer")
+	if open := await.Signal(t, "Close ends while Redis does not answer", closed); open > 0 {
+		t.Errorf("%d streams are open behind Close", open)
 	}
 	streams.Wait()
 	if status, text := get(t, at+"live?page="); status != 503 || !strings.Contains(text, "being closed") {

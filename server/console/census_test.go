@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -16,7 +17,7 @@ func TestManyTopics(t *testing.T) {
 	t.Parallel()
 	at, s := open(t, nil)
 	i, err := inspector.New(s.Client(t), inspector.Config{})
-	must(t, err)
+	must.Do(t, err)
 	const slots, many = 64, countSlots/64 + 100
 	all := s.Client(t).Pipeline()
 	for n := range many {
@@ -26,14 +27,14 @@ func TestManyTopics(t *testing.T) {
 	}
 	all.ZAdd(ctx, luascripts.KeysOf(fmt.Sprintf("topic-%03d", many-1), 7).Dead, z("m", time.Now()))
 	_, err = all.Exec(ctx)
-	must(t, err)
+	must.Do(t, err)
 
 	c := newCensus()
 	look := func() (stats, uncounted int, oldest time.Time) {
 		t.Helper()
 		topics, err := i.Topics(ctx)
-		must(t, err)
-		must(t, c.count(ctx, i, topics))
+		must.Do(t, err)
+		must.Do(t, c.count(ctx, i, topics))
 		counted, _, left, oldest := c.of(topics)
 		return len(counted), len(left), oldest
 	}
@@ -65,8 +66,8 @@ func TestManyTopics(t *testing.T) {
 	if _, _, next := look(); !next.After(oldest) {
 		t.Error("the oldest count stays the oldest")
 	}
-	must(t, s.Client(t).Del(ctx, luascripts.DefinitionKey("topic-000")).Err())
-	must(t, s.Client(t).SRem(ctx, "rmq:topics", "topic-000").Err())
+	must.Do(t, s.Client(t).Del(ctx, luascripts.DefinitionKey("topic-000")).Err())
+	must.Do(t, s.Client(t).SRem(ctx, "rmq:topics", "topic-000").Err())
 	if n, _, _ := look(); n != many {
 		t.Errorf("%d are counted, one of them was deleted", n)
 	}
@@ -106,7 +107,7 @@ func TestManyNeeds(t *testing.T) {
 		all.ZAdd(ctx, luascripts.KeysOf(name, 0).Dead, z("m", time.Now()))
 	}
 	_, err := all.Exec(ctx)
-	must(t, err)
+	must.Do(t, err)
 	_, text := get(t, at+"?done=look")
 	if n := strings.Count(text, `<li class="`+string(inspector.Fail)); n != mostNeeds || !strings.Contains(text, "more. Fix these first.") {
 		t.Errorf("%d: %s", n, text)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
@@ -18,41 +19,21 @@ import (
 
 var ctx = context.Background()
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// await asks until it is so.
-func await(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	const patience = time.Minute
-	again := time.NewTicker(20 * time.Millisecond)
-	defer again.Stop()
-	for deadline := time.Now().Add(patience); !is(); <-again.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within %v: %s", patience, what)
-		}
-	}
-}
-
 // open serves a console of a Redis with one topic, orders, of 8 slots.
 func open(t *testing.T, change func(*Config)) (at string, s *servertest.Server) {
 	t.Helper()
 	s = servertest.Redis(t)
 	p, err := producer.New(s.Client(t), producer.Config{})
-	must(t, err)
+	must.Do(t, err)
 	_, err = p.Send(ctx, message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 8}, message.Priority{Content: "order 1", Priority: 500})
-	must(t, err)
-	must(t, p.Close(ctx))
+	must.Do(t, err)
+	must.Do(t, p.Close(ctx))
 	cfg := Config{Redis: s.Client(t)}
 	if change != nil {
 		change(&cfg)
 	}
 	c, err := New(cfg)
-	must(t, err)
+	must.Do(t, err)
 	server := httptest.NewServer(http.StripPrefix("/any/path", c))
 	t.Cleanup(server.Close)
 	t.Cleanup(c.Close) // first
@@ -63,7 +44,7 @@ func open(t *testing.T, change func(*Config)) (at string, s *servertest.Server) 
 func get(t *testing.T, address string) (int, string) {
 	t.Helper()
 	res, err := http.Get(address)
-	must(t, err)
+	must.Do(t, err)
 	defer res.Body.Close()
 	return res.StatusCode, textOf(t, res.Body)
 }
@@ -71,7 +52,7 @@ func get(t *testing.T, address string) (int, string) {
 func textOf(t *testing.T, r io.Reader) string {
 	t.Helper()
 	text, err := io.ReadAll(r)
-	must(t, err)
+	must.Do(t, err)
 	return string(text)
 }
 
@@ -105,7 +86,7 @@ func TestGuard(t *testing.T) {
 	at, _ := open(t, nil)
 	for _, page := range []string{"", "console.js", "nowhere"} {
 		res, err := http.Get(at + page)
-		must(t, err)
+		must.Do(t, err)
 		res.Body.Close()
 		if got := res.Header.Get("Content-Security-Policy"); !strings.Contains(got, "default-src 'none'") || strings.Contains(got, "unsafe") {
 			t.Errorf("%q: %q", page, got)
@@ -124,11 +105,11 @@ func TestRefuses(t *testing.T) {
 		t.Errorf("%d %s", status, text)
 	}
 	req, err := http.NewRequestWithContext(ctx, "POST", at+"signout", strings.NewReader(url.Values{}.Encode()))
-	must(t, err)
+	must.Do(t, err)
 	req.Header.Set("Sec-Fetch-Site", "cross-site")
 	req.Header.Set("X-User", "ann")
 	res, err := http.DefaultClient.Do(req)
-	must(t, err)
+	must.Do(t, err)
 	res.Body.Close()
 	if res.StatusCode != 403 {
 		t.Error(res.Status)

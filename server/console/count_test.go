@@ -11,6 +11,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 )
@@ -30,10 +32,10 @@ func TestTooManyToCount(t *testing.T) {
 		}
 		return nil
 	})
-	must(t, err)
+	must.Do(t, err)
 	way := servertest.NewProxy(t, s.Addr())
 	c, err := New(Config{Redis: way.Client(t), Act: true})
-	must(t, err)
+	must.Do(t, err)
 	server := httptest.NewServer(c)
 	t.Cleanup(server.Close)
 	t.Cleanup(c.Close) // first
@@ -49,15 +51,15 @@ func TestTooManyToCount(t *testing.T) {
 	}
 	form := url.Values{"number": {fmt.Sprint(many)}, "key": {newKey()}, "topic": {"orders"}, "reason": {"failed"}}
 	res, err := http.PostForm(at+"delete", form)
-	must(t, err)
+	must.Do(t, err)
 	if text := textOf(t, res.Body); !strings.Contains(text, "They are too many to count in time") {
 		t.Error(text)
 	}
 	res, err = http.PostForm(at+"requeue", fieldsIn(text))
-	must(t, err)
+	must.Do(t, err)
 	if text := textOf(t, res.Body); !strings.Contains(text, "of at least ") {
 		t.Fatal(text)
 	}
 	way.Delay(0)
-	await(t, "all are requeued", func() bool { return s.Client(t).ZCard(ctx, k.Dead).Val() == 0 })
+	await.True(t, "all are requeued", func() bool { return s.Client(t).ZCard(ctx, k.Dead).Val() == 0 })
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -30,26 +32,26 @@ func TestFormsMeanWhatTheySaid(t *testing.T) {
 		at, s := open(t, func(c *Config) { c.Act = true })
 		rdb := s.Client(t)
 		k := luascripts.KeysOf("orders", 1)
-		must(t, rdb.ZAdd(ctx, k.Dead, z("old", time.Now().Add(-10*time.Minute))).Err())
+		must.Do(t, rdb.ZAdd(ctx, k.Dead, z("old", time.Now().Add(-10*time.Minute))).Err())
 		_, text := get(t, at+page+"?topic=orders&older=1m")
 		if !strings.Contains(text, " 1 dead message") {
 			t.Fatal(text)
 		}
 		form := fieldsIn(text)
 		before, err := strconv.ParseInt(form.Get("before"), 10, 64)
-		must(t, err)
+		must.Do(t, err)
 		young := time.UnixMilli(before + 1) // not quite old enough then
-		must(t, rdb.ZAdd(ctx, k.Dead, z("young", young)).Err())
-		await(t, "it is old enough", func() bool { return rdb.Time(ctx).Val().Sub(young) > time.Minute+100*time.Millisecond })
+		must.Do(t, rdb.ZAdd(ctx, k.Dead, z("young", young)).Err())
+		await.True(t, "it is old enough", func() bool { return rdb.Time(ctx).Val().Sub(young) > time.Minute+100*time.Millisecond })
 		form.Set("number", "1")
 		form.Set("priority", "50")
 		res, err := http.PostForm(at+page, form)
-		must(t, err)
+		must.Do(t, err)
 		if text := textOf(t, res.Body); !strings.Contains(text, " 1 dead message") || !strings.Contains(text, "dead for longer than 1m") {
 			t.Errorf("%s: %s", page, text)
 		}
-		await(t, page+" ends", func() bool { return rdb.ZCard(ctx, k.Dead).Val() == 1 })
-		must(t, rdb.ZScore(ctx, k.Dead, "young").Err())
+		await.True(t, page+" ends", func() bool { return rdb.ZCard(ctx, k.Dead).Val() == 1 })
+		must.Do(t, rdb.ZScore(ctx, k.Dead, "young").Err())
 	}
 }
 
@@ -59,8 +61,8 @@ func TestPicksArePairs(t *testing.T) {
 	at, s := open(t, func(c *Config) { c.Act = true })
 	rdb := s.Client(t)
 	hour := time.Now().Add(-time.Hour)
-	must(t, rdb.ZAdd(ctx, luascripts.KeysOf("orders", 1).Dead, z("A", hour)).Err())
-	must(t, rdb.ZAdd(ctx, luascripts.KeysOf("orders", 2).Dead, z("B", hour.Add(10*time.Minute)), z("A", hour.Add(5*time.Minute))).Err())
+	must.Do(t, rdb.ZAdd(ctx, luascripts.KeysOf("orders", 1).Dead, z("A", hour)).Err())
+	must.Do(t, rdb.ZAdd(ctx, luascripts.KeysOf("orders", 2).Dead, z("B", hour.Add(10*time.Minute)), z("A", hour.Add(5*time.Minute))).Err())
 	_, text := get(t, at+"dead?topic=orders")
 	q := url.Values{"topic": {"orders"}}
 	for _, m := range regexp.MustCompile(`value="((\d+)\.\d+\.[0-9a-f]+)" aria-label="Choose ([^"]*)"`).FindAllStringSubmatch(text, -1) {
@@ -84,14 +86,14 @@ func TestTornForms(t *testing.T) {
 	t.Parallel()
 	at, s := open(t, func(c *Config) { c.Act = true })
 	k := luascripts.KeysOf("orders", 1)
-	must(t, s.Client(t).ZAdd(ctx, k.Dead, z("m", time.Now())).Err())
+	must.Do(t, s.Client(t).ZAdd(ctx, k.Dead, z("m", time.Now())).Err())
 	res, err := http.Post(at+"requeue", "application/x-www-form-urlencoded", strings.NewReader("topic=orders&reason=100%&key="+newKey()+"&priority=50"))
-	must(t, err)
+	must.Do(t, err)
 	if text := textOf(t, res.Body); res.StatusCode != 422 || !strings.Contains(text, "The form is incomplete") {
 		t.Error(res.Status, text)
 	}
 	res, err = http.Post(at+"requeue", "application/x-www-form-urlencoded", strings.NewReader("topic=orders&reason="+strings.Repeat("x", mostForm)))
-	must(t, err)
+	must.Do(t, err)
 	if text := textOf(t, res.Body); res.StatusCode != 413 || !strings.Contains(text, "too long") {
 		t.Error(res.Status, text)
 	}
@@ -110,9 +112,9 @@ func TestTornForms(t *testing.T) {
 func TestMistakesKeepTheForm(t *testing.T) {
 	t.Parallel()
 	at, s := open(t, func(c *Config) { c.Act = true })
-	must(t, s.Client(t).ZAdd(ctx, luascripts.KeysOf("orders", 1).Dead, z("m", time.Now()), z("n", time.Now())).Err())
+	must.Do(t, s.Client(t).ZAdd(ctx, luascripts.KeysOf("orders", 1).Dead, z("m", time.Now()), z("n", time.Now())).Err())
 	res, err := http.PostForm(at+"requeue", url.Values{"topic": {"orders"}, "reason": {""}, "rate": {"quick"}, "priority": {"3"}, "key": {newKey()}})
-	must(t, err)
+	must.Do(t, err)
 	if text := textOf(t, res.Body); !strings.Contains(text, "Requeue 2 dead messages?") || !strings.Contains(text, "A rate is written as") || !strings.Contains(text, `value="quick"`) || !strings.Contains(text, `value="3"`) {
 		t.Error(text)
 	}
@@ -121,11 +123,11 @@ func TestMistakesKeepTheForm(t *testing.T) {
 		t.Error(text)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, at+"pause", strings.NewReader("topic=orders&slots=abc"))
-	must(t, err)
+	must.Do(t, err)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("Referer", at+"topic?topic=orders&slot=7")
 	res, err = http.DefaultClient.Do(req)
-	must(t, err)
+	must.Do(t, err)
 	if text := textOf(t, res.Body); res.StatusCode != 422 || !strings.Contains(text, "That cannot be done") || !strings.Contains(text, `href="topic?topic=orders&amp;slot=7">Back`) {
 		t.Error(text)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -20,21 +21,21 @@ import (
 func sendTo(t *testing.T, s *servertest.Server, topic string, contents ...string) {
 	t.Helper()
 	p, err := producer.New(s.Client(t), producer.Config{})
-	must(t, err)
+	must.Do(t, err)
 	batch := make([]message.Message, len(contents))
 	for n, content := range contents {
 		batch[n] = message.FixedTime{Content: content, In: time.Hour}
 	}
 	_, err = p.SendBatch(ctx, message.Topic{Name: topic, Kind: message.KindFixedTime, Slots: 4}, batch)
-	must(t, err)
-	must(t, p.Close(ctx))
+	must.Do(t, err)
+	must.Do(t, p.Close(ctx))
 }
 
 // find asks where a message is, and returns the page that answers and its text.
 func find(t *testing.T, at string, q url.Values) (page, text string) {
 	t.Helper()
 	res, err := http.Get(at + "find?" + q.Encode())
-	must(t, err)
+	must.Do(t, err)
 	defer res.Body.Close()
 	text = textOf(t, res.Body)
 	if res.StatusCode != http.StatusOK {
@@ -50,7 +51,7 @@ func TestFind(t *testing.T) {
 	sendTo(t, s, "mails", "mail to ann", "mail to bob", "order 1 is shipped", "same")
 	sendTo(t, s, "sms", "same")
 	k := luascripts.KeysOf("mails", 3)
-	must(t, s.Client(t).ZAdd(ctx, k.Dead, z("mail to cid", time.Now())).Err())
+	must.Do(t, s.Client(t).ZAdd(ctx, k.Dead, z("mail to cid", time.Now())).Err())
 	for _, c := range []struct {
 		text, topic, page string
 		has, lacks        []string
@@ -100,20 +101,20 @@ func TestFindSaysWhatItLeftOut(t *testing.T) {
 	if _, text := find(t, at, url.Values{"content": {"row"}}); !strings.Contains(text, "There are more") || !strings.Contains(text, "messages after the first 2,000") {
 		t.Error(text)
 	}
-	must(t, s.Client(t).Set(ctx, luascripts.KeysOf("orders", 2).Store, "of a wrong type", 0).Err())
+	must.Do(t, s.Client(t).Set(ctx, luascripts.KeysOf("orders", 2).Store, "of a wrong type", 0).Err())
 	if _, text := find(t, at, url.Values{"content": {"nowhere to be seen"}}); !strings.Contains(text, "orders slot 2") {
 		t.Error(text)
 	}
 	for n := range 2 {
 		_, err := s.Client(t).HSet(ctx, luascripts.DefinitionKey(fmt.Sprint("wide", n)), "kind", "priority", "slots", mostAsked, "literal", 0, "sharing", "", "layout", 1, "created", 1, "namespace", "").Result()
-		must(t, err)
-		must(t, s.Client(t).SAdd(ctx, "rmq:topics", fmt.Sprint("wide", n)).Err())
+		must.Do(t, err)
+		must.Do(t, s.Client(t).SAdd(ctx, "rmq:topics", fmt.Sprint("wide", n)).Err())
 	}
 	if _, text := find(t, at, url.Values{"content": {"in none of them"}}); !strings.Contains(text, "1 topic with too many slots") && !strings.Contains(text, "2 topics with too many slots") {
 		t.Error(text)
 	}
-	must(t, s.Client(t).Rename(ctx, luascripts.DefinitionKey("wide0"), luascripts.DefinitionKey("a-wide")).Err())
-	must(t, s.Client(t).SAdd(ctx, "rmq:topics", "a-wide").Err())
+	must.Do(t, s.Client(t).Rename(ctx, luascripts.DefinitionKey("wide0"), luascripts.DefinitionKey("a-wide")).Err())
+	must.Do(t, s.Client(t).SAdd(ctx, "rmq:topics", "a-wide").Err())
 	if page, text := find(t, at, url.Values{"content": {"row 7"}}); !strings.Contains(page, "message?content=row+7") { // the small ones are asked first
 		t.Error(page, text)
 	}
@@ -124,16 +125,16 @@ func TestFindHides(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "tokens.json")
 	token, err := tokens.Add(path, tokens.Holder{Name: "ann", Rights: []tokens.Right{tokens.Look}, Topics: []string{"m*"}})
-	must(t, err)
+	must.Do(t, err)
 	file, err := tokens.Open(path)
-	must(t, err)
+	must.Do(t, err)
 	at, s := open(t, func(c *Config) { c.Tokens = file })
 	sendTo(t, s, "mails", "mail 1")
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at+"find?content=order", nil)
-	must(t, err)
+	must.Do(t, err)
 	req.AddCookie(&http.Cookie{Name: cookieName, Value: token})
 	res, err := http.DefaultClient.Do(req)
-	must(t, err)
+	must.Do(t, err)
 	text := textOf(t, res.Body)
 	res.Body.Close()
 	if res.StatusCode != http.StatusOK || !strings.Contains(text, "No message has this in its content, in 1 topic.") {
@@ -143,7 +144,7 @@ func TestFindHides(t *testing.T) {
 	at, _ = open(t, func(c *Config) { c.HideContents = true })
 	for content, want := range map[string]string{"order": "No message has exactly this content, in 1 topic", "order 1": "In slot"} {
 		res, err := http.PostForm(at+"find", url.Values{"content": {content}})
-		must(t, err)
+		must.Do(t, err)
 		if text := textOf(t, res.Body); !strings.Contains(text, want) || strings.Contains(text, "order 1") {
 			t.Errorf("%s: %s %s", content, res.Status, text)
 		}

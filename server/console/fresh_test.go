@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -21,10 +22,10 @@ func TestAskedForIsReadThen(t *testing.T) {
 		}
 	}
 	dead := luascripts.KeysOf("orders", 1).Dead
-	must(t, server.Client(t).ZAdd(ctx, dead, z("order 7", time.Now())).Err())
+	must.Do(t, server.Client(t).ZAdd(ctx, dead, z("order 7", time.Now())).Err())
 	reads("message?topic=orders&content=order+7", "In slot 1")
 	reads("dead?topic=orders", "1 dead message ")
-	must(t, server.Client(t).Del(ctx, dead).Err())
+	must.Do(t, server.Client(t).Del(ctx, dead).Err())
 	reads("message?topic=orders&content=order+7", "The message is not here")
 	reads("dead?topic=orders", "0 dead messages")
 }
@@ -39,8 +40,8 @@ func TestChangedIsReadThen(t *testing.T) {
 	}
 	stays := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	res, err := stays.PostForm(at+"pause", url.Values{"topic": {"orders"}})
-	must(t, err)
-	must(t, res.Body.Close())
+	must.Do(t, err)
+	must.Do(t, res.Body.Close())
 	for _, page := range pages {
 		if _, text := get(t, at+page); !strings.Contains(text, "8 slots paused") {
 			t.Errorf("%q does not say that it is paused: %s", page, text)

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -36,10 +38,10 @@ func TestHandlersNeedSomeone(t *testing.T) {
 func TestVanishedWorkersAreNamed(t *testing.T) {
 	t.Parallel()
 	at, s := open(t, nil)
-	must(t, s.Client(t).HSet(ctx, luascripts.DefinitionKey("orders"), "sharing", "redis").Err())
+	must.Do(t, s.Client(t).HSet(ctx, luascripts.DefinitionKey("orders"), "sharing", "redis").Err())
 	gone := func(worker string, ago time.Duration) {
 		t.Helper()
-		must(t, s.Client(t).ZAdd(ctx, luascripts.GoneKey("orders"), z(worker, time.Now().Add(-ago))).Err())
+		must.Do(t, s.Client(t).ZAdd(ctx, luascripts.GoneKey("orders"), z(worker, time.Now().Add(-ago))).Err())
 	}
 	gone("app1-1-2", vanishedFor+time.Minute)
 	if _, text := get(t, at+"?done=look"); strings.Contains(text, "vanished") {
@@ -57,11 +59,11 @@ func TestJobsCanBeFoundAgain(t *testing.T) {
 	t.Parallel()
 	at, s := open(t, func(c *Config) { c.Act, c.Title = true, "production" })
 	for n := range 5 {
-		must(t, s.Client(t).ZAdd(ctx, luascripts.KeysOf("orders", n).Dead, z("m", time.Now())).Err())
+		must.Do(t, s.Client(t).ZAdd(ctx, luascripts.KeysOf("orders", n).Dead, z("m", time.Now())).Err())
 	}
 	key := newKey()
 	res, err := http.PostForm(at+"requeue", url.Values{"topic": {"orders"}, "rate": {"6/m"}, "priority": {"50"}, "key": {key}})
-	must(t, err)
+	must.Do(t, err)
 	if text := textOf(t, res.Body); !strings.Contains(text, "Requeue 5 dead messages") || !strings.Contains(text, "<progress") {
 		t.Fatal(text)
 	}
@@ -75,8 +77,8 @@ func TestJobsCanBeFoundAgain(t *testing.T) {
 		}
 	}
 	_, err = http.PostForm(at+"stop", url.Values{"topic": {"orders"}, "id": {key}})
-	must(t, err)
-	await(t, "it is stopped", func() bool {
+	must.Do(t, err)
+	await.True(t, "it is stopped", func() bool {
 		_, text := get(t, at)
 		return !strings.Contains(text, "under way")
 	})
@@ -88,25 +90,25 @@ func TestCancelAsks(t *testing.T) {
 	at, s := open(t, func(c *Config) { c.Act = true })
 	form := url.Values{"topic": {"orders"}, "base64": {"b3JkZXIgMQ=="}}
 	res, err := http.PostForm(at+"cancel", form)
-	must(t, err)
+	must.Do(t, err)
 	if text := textOf(t, res.Body); res.StatusCode != 422 || !strings.Contains(text, "tick the box") {
 		t.Error(res.Status, text)
 	}
 	i, err := inspector.New(s.Client(t), inspector.Config{})
-	must(t, err)
+	must.Do(t, err)
 	if found, err := i.Explain(ctx, "orders", "order 1", ""); len(found) != 1 || err != nil {
 		t.Fatal(found, err)
 	}
 	form.Set("sure", "1")
 	res, err = http.PostForm(at+"cancel", form)
-	must(t, err)
+	must.Do(t, err)
 	text := textOf(t, res.Body)
 	if !strings.Contains(text, "The message is cancelled") || strings.Contains(text, "never sent") {
 		t.Error(text)
 	}
 	stream := regexp.MustCompile(`data-stream="([^"]*)"`).FindStringSubmatch(text)
 	res, err = http.Get(at + html.UnescapeString(stream[1]))
-	must(t, err)
+	must.Do(t, err)
 	defer res.Body.Close()
 	lines := bufio.NewScanner(res.Body)
 	for lines.Scan() && !strings.HasPrefix(lines.Text(), "data:") {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 )
@@ -22,7 +24,7 @@ func TestAskingHasPlaces(t *testing.T) {
 	s := servertest.Redis(t)
 	sendTo(t, s, "mails", "mail 1")
 	c, err := New(Config{Redis: s.Client(t), Act: true})
-	must(t, err)
+	must.Do(t, err)
 	defer c.Close()
 	ask := func(within time.Duration, page string) int {
 		c.answerWithin = within
@@ -86,9 +88,9 @@ func TestGroupOfOddError(t *testing.T) {
 	at, s := open(t, func(c *Config) { c.Act = true })
 	k, rdb := luascripts.KeysOf("orders", 1), s.Client(t)
 	for content, reason := range map[string]string{"odd": "no \x00 such\rthing 7", "plain": "no such thing"} {
-		must(t, rdb.ZAdd(ctx, k.Dead, z(content, time.Now())).Err())
+		must.Do(t, rdb.ZAdd(ctx, k.Dead, z(content, time.Now())).Err())
 		f := luascripts.Failure{Attempts: 17, First: time.Now(), Last: time.Now(), Priority: 500, Worker: "w", Reason: reason}
-		must(t, rdb.HSet(ctx, k.Why, content, f.String()).Err())
+		must.Do(t, rdb.HSet(ctx, k.Why, content, f.String()).Err())
 	}
 	_, text := get(t, at+"dead?topic=orders")
 	_, link, _ := strings.Cut(text, `href="dead?group64=`)
@@ -99,13 +101,13 @@ func TestGroupOfOddError(t *testing.T) {
 		t.Fatal(text)
 	}
 	res, err := http.PostForm(at+"requeue", url.Values{"topic": {"orders"}, "group64": {group}, "key": {newKey()}})
-	must(t, err)
+	must.Do(t, err)
 	defer res.Body.Close()
 	if text := textOf(t, res.Body); res.StatusCode != 200 || !strings.Contains(text, "Requeue 1 dead message") {
 		t.Fatal(res.Status, text)
 	}
-	await(t, "the one with the odd error is requeued", func() bool { return rdb.ZScore(ctx, k.Dead, "odd").Err() == redis.Nil })
-	must(t, rdb.ZScore(ctx, k.Dead, "plain").Err())
+	await.True(t, "the one with the odd error is requeued", func() bool { return rdb.ZScore(ctx, k.Dead, "odd").Err() == redis.Nil })
+	must.Do(t, rdb.ZScore(ctx, k.Dead, "plain").Err())
 }
 
 // Only who has signed in here can sign out here: others have been signed in by a proxy.

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -29,9 +31,9 @@ func holder(t *testing.T, topics string) (file *tokens.File, path string, cookie
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "tokens.json")
 	token, err := tokens.Add(path, tokens.Holder{Name: "ann", Rights: []tokens.Right{tokens.Look}, Topics: []string{topics}})
-	must(t, err)
+	must.Do(t, err)
 	file, err = tokens.Open(path)
-	must(t, err)
+	must.Do(t, err)
 	return file, path, &http.Cookie{Name: cookieName, Value: token}
 }
 
@@ -39,10 +41,10 @@ func holder(t *testing.T, topics string) (file *tokens.File, path string, cookie
 func as(t *testing.T, cookie *http.Cookie, method, address string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, address, nil)
-	must(t, err)
+	must.Do(t, err)
 	req.AddCookie(cookie)
 	res, err := http.DefaultClient.Do(req)
-	must(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { res.Body.Close() })
 	return res
 }
@@ -52,14 +54,14 @@ func TestOthersTopicsAreNotNamed(t *testing.T) {
 	t.Parallel()
 	file, path, cookie := holder(t, "m*")
 	all, err := tokens.Add(path, tokens.Holder{Name: "bob", Rights: []tokens.Right{tokens.Look}, Topics: []string{"*"}})
-	must(t, err)
-	must(t, file.Reread())
+	must.Do(t, err)
+	must.Do(t, file.Reread())
 	_, s := open(t, nil)
 	sendTo(t, s, "mails", "mail 1")
 	rdb := s.Client(t)
-	must(t, rdb.Set(ctx, luascripts.KeysOf("orders", 2).Store, "of a wrong type", 0).Err())
-	must(t, rdb.HSet(ctx, luascripts.DefinitionKey("orders-broken"), "kind", "nonsense").Err())
-	must(t, rdb.SAdd(ctx, "rmq:topics", "orders-broken").Err())
+	must.Do(t, rdb.Set(ctx, luascripts.KeysOf("orders", 2).Store, "of a wrong type", 0).Err())
+	must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey("orders-broken"), "kind", "nonsense").Err())
+	must.Do(t, rdb.SAdd(ctx, "rmq:topics", "orders-broken").Err())
 	at := openAt(t, Config{Redis: rdb, Tokens: file})
 	bob := &http.Cookie{Name: cookieName, Value: all}
 	if res := as(t, bob, http.MethodGet, at+"doctor"); res.StatusCode != 200 {
@@ -82,7 +84,7 @@ func TestOthersTopicsAreNotNamed(t *testing.T) {
 func openAt(t *testing.T, cfg Config) (at string) {
 	t.Helper()
 	c, err := New(cfg)
-	must(t, err)
+	must.Do(t, err)
 	server := httptest.NewServer(c)
 	t.Cleanup(server.Close)
 	t.Cleanup(c.Close) // first
@@ -99,13 +101,13 @@ func TestStreamEndsWithItsToken(t *testing.T) {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {
 	}
-	must(t, os.Remove(path))
+	must.Do(t, os.Remove(path))
 	_, err := tokens.Add(path, tokens.Holder{Name: "bob", Rights: []tokens.Right{tokens.Look}, Topics: []string{"*"}})
-	must(t, err)
-	must(t, file.Reread())
+	must.Do(t, err)
+	must.Do(t, file.Reread())
 	for lines.Scan() { // until the server ends it
 	}
-	must(t, lines.Err())
+	must.Do(t, lines.Err())
 	if res := as(t, cookie, http.MethodGet, at+"live?page=topic&topic=orders"); res.StatusCode != http.StatusUnauthorized {
 		t.Error(res.Status)
 	}
@@ -115,7 +117,7 @@ func TestStreamEndsWithItsToken(t *testing.T) {
 func TestHiddenContentsAreNotChosenBy(t *testing.T) {
 	t.Parallel()
 	at, s := open(t, func(c *Config) { c.HideContents, c.Act = true, true })
-	must(t, s.Client(t).ZAdd(ctx, luascripts.KeysOf("orders", 1).Dead, z("order 7", time.Now())).Err())
+	must.Do(t, s.Client(t).ZAdd(ctx, luascripts.KeysOf("orders", 1).Dead, z("order 7", time.Now())).Err())
 	for _, page := range []string{"dead", "messages", "requeue", "delete"} {
 		if status, text := get(t, at+page+"?topic=orders&glob=order*"); status != 422 || !strings.Contains(text, "hides contents") {
 			t.Errorf("%s: %d %s", page, status, text)
@@ -125,7 +127,7 @@ func TestHiddenContentsAreNotChosenBy(t *testing.T) {
 		}
 		if page == "requeue" || page == "delete" {
 			res, err := http.PostForm(at+page, url.Values{"topic": {"orders"}, "glob": {"order*"}, "key": {newKey()}, "number": {"1"}})
-			must(t, err)
+			must.Do(t, err)
 			res.Body.Close()
 			if res.StatusCode != 422 {
 				t.Errorf("%s: %s", page, res.Status)
@@ -140,7 +142,7 @@ func TestStreamSearchesOnce(t *testing.T) {
 	s := servertest.Redis(t)
 	sendTo(t, s, "mails", "mail 1")
 	c, err := New(Config{Redis: s.Client(t), HideContents: true})
-	must(t, err)
+	must.Do(t, err)
 	defer c.Close()
 	for slot := range 4 {
 		link := c.linkOf("mails", inspector.Entry{Content: "mail 1", Slot: slot, State: inspector.Waiting})
@@ -149,7 +151,7 @@ func TestStreamSearchesOnce(t *testing.T) {
 		if err != nil {
 			continue // it is in another slot
 		}
-		must(t, s.Client(t).FlushAll(ctx).Err())
+		must.Do(t, s.Client(t).FlushAll(ctx).Err())
 		if again, err := v.content(); err != nil || again != first || first != "mail 1" {
 			t.Errorf("%q %v", again, err)
 		}
@@ -163,12 +165,11 @@ func TestHead(t *testing.T) {
 	t.Parallel()
 	s := servertest.Redis(t)
 	sendTo(t, s, "mails", "mail 1")
-	must(t, s.Client(t).ZAdd(ctx, luascripts.KeysOf("mails", 1).Dead, z("mail 7", time.Now())).Err())
+	must.Do(t, s.Client(t).ZAdd(ctx, luascripts.KeysOf("mails", 1).Dead, z("mail 7", time.Now())).Err())
 	c, err := New(Config{Redis: s.Client(t)})
-	must(t, err)
+	must.Do(t, err)
 	defer c.Close()
-	within, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
+	within := await.Context(t)
 	for page, kind := range map[string]string{"": "text/html", "live?page=": "text/event-stream", "export?topic=mails": "application/jsonl"} {
 		w := httptest.NewRecorder()
 		c.ServeHTTP(w, httptest.NewRequestWithContext(within, http.MethodHead, "/"+page, nil))
@@ -176,7 +177,7 @@ func TestHead(t *testing.T) {
 			t.Errorf("%q: %d %v %s", page, w.Code, w.Header(), w.Body)
 		}
 	}
-	must(t, within.Err())
+	must.Do(t, within.Err())
 }
 
 // Who may look at some topics learns no names of others.
@@ -190,10 +191,10 @@ func TestTokensLearnNoNames(t *testing.T) {
 		"messages", "dead", "recurring", "message?content=x", "live?page=topic&topic=mailsx"} {
 		ends, cancel := context.WithCancel(ctx)
 		req, err := http.NewRequestWithContext(ends, http.MethodGet, at+page, nil)
-		must(t, err)
+		must.Do(t, err)
 		req.AddCookie(cookie)
 		res, err := http.DefaultClient.Do(req)
-		must(t, err)
+		must.Do(t, err)
 		text := ""
 		if strings.HasPrefix(page, "live") { // the first event
 			for lines := bufio.NewScanner(res.Body); lines.Scan() && !strings.HasPrefix(text, "data"); {
@@ -216,13 +217,13 @@ func TestHiddenContentsCannotBeGuessed(t *testing.T) {
 	s := servertest.Redis(t)
 	rdb := s.Client(t)
 	p, err := producer.New(rdb, producer.Config{})
-	must(t, err)
+	must.Do(t, err)
 	const content = "order 4711"
 	_, err = p.Send(ctx, message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 4, Notes: true},
 		message.Priority{Content: content, Priority: 500, Headers: map[string]string{"customer": "Mrs Smith"}})
-	must(t, err)
-	must(t, p.Close(ctx))
-	must(t, rdb.ZAdd(ctx, luascripts.KeysOf("orders", 1).Dead, z(content, time.Now())).Err())
+	must.Do(t, err)
+	must.Do(t, p.Close(ctx))
+	must.Do(t, rdb.ZAdd(ctx, luascripts.KeysOf("orders", 1).Dead, z(content, time.Now())).Err())
 	at := openAt(t, Config{Redis: rdb, HideContents: true, Act: true})
 	hash := fmt.Sprintf("%x", sha256.Sum256([]byte(content)))
 	for _, page := range []string{"dead?topic=orders", "messages?topic=orders", "message?topic=orders&content=order+4711", "requeue?topic=orders"} {
@@ -250,7 +251,7 @@ func TestStreamsTakePlaces(t *testing.T) {
 	s := servertest.Redis(t)
 	sendTo(t, s, "mails", "mail 1")
 	c, err := New(Config{Redis: s.Client(t), HideContents: true})
-	must(t, err)
+	must.Do(t, err)
 	c.answerWithin = 100 * time.Millisecond
 	server := httptest.NewServer(c)
 	t.Cleanup(server.Close)
@@ -260,14 +261,14 @@ func TestStreamsTakePlaces(t *testing.T) {
 	}
 	q := url.Values{"page": {"message"}, "topic": {"mails"}, "hash": {strings.Repeat("0", 64)}, "slot": {"1"}}
 	res, err := http.Get(server.URL + "/live?" + q.Encode())
-	must(t, err)
+	must.Do(t, err)
 	defer res.Body.Close()
 	if text := textOf(t, res.Body); strings.Contains(text, "data:") { // it ends, and the browser comes back
 		t.Error(text)
 	}
 	<-c.asking
 	res, err = http.Get(server.URL + "/live?" + q.Encode())
-	must(t, err)
+	must.Do(t, err)
 	defer res.Body.Close()
 	lines := bufio.NewScanner(res.Body)
 	for lines.Scan() && !strings.HasPrefix(lines.Text(), "data:") {

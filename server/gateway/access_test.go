@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/server/tokens"
 )
@@ -20,11 +21,11 @@ func guarded(t testing.TB, holders map[string]tokens.Holder, adjust ...func(*Con
 	for name, h := range holders {
 		h.Name = name
 		token, err := tokens.Add(path, h)
-		must(t, err)
+		must.Do(t, err)
 		of[name] = token
 	}
 	file, err := tokens.Open(path)
-	must(t, err)
+	must.Do(t, err)
 	s := newSite(t, append(adjust, func(cfg *Config) { cfg.Tokens = file })...)
 	return s, of
 }
@@ -109,10 +110,10 @@ func TestRequestsPerSecond(t *testing.T) {
 		t.Error(p)
 	}
 	req, err := http.NewRequest("POST", s.url+"/v1/take", strings.NewReader("{}"))
-	must(t, err)
+	must.Do(t, err)
 	req.Header.Set("Authorization", "Bearer "+s.token)
 	res, err := http.DefaultClient.Do(req)
-	must(t, err)
+	must.Do(t, err)
 	res.Body.Close()
 	if after := res.Header.Get("Retry-After"); after == "" || after == "0" {
 		t.Errorf("Retry-After is %q", after)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -48,18 +50,18 @@ func TestRequeueEndsWithWhoAsked(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.bury(orders, 60)
-	ctx, leave := context.WithCancel(within(t))
+	ctx, leave := context.WithCancel(await.Context(t))
 	defer leave()
 	req, err := http.NewRequestWithContext(ctx, "POST", s.url+"/v1/topics/orders/dead/requeue", strings.NewReader(`{"filter": {}, "rate": "10/s"}`))
-	must(t, err)
+	must.Do(t, err)
 	req.Header.Set("Content-Type", jsonType)
 	req.Header.Set("Accept", streamType)
 	res, err := http.DefaultClient.Do(req)
-	must(t, err)
+	must.Do(t, err)
 	defer res.Body.Close()
 	lines := json.NewDecoder(res.Body)
 	var line requeued
-	must(t, lines.Decode(&line))
+	must.Do(t, lines.Decode(&line))
 	if line.Done || line.Stored == 0 || line.Of != 60 {
 		t.Errorf("%+v", line)
 	}
@@ -71,9 +73,9 @@ func TestRequeueEndsWithWhoAsked(t *testing.T) {
 		}
 	}
 	s.Gateway.Drain()
-	must(t, s.Gateway.Close(within(t)))
-	found, err := s.Gateway.inspector.Stats(within(t), "orders")
-	must(t, err)
+	must.Do(t, s.Gateway.Close(await.Context(t)))
+	found, err := s.Gateway.inspector.Stats(await.Context(t), "orders")
+	must.Do(t, err)
 	if found.Dead == 0 {
 		t.Error("it went on without who asked")
 	}

@@ -11,16 +11,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/server/tokens"
 )
 
 // dial connects to the gateway, for what http.Client does not do.
 func (s *site) dial() *net.TCPConn {
 	s.Helper()
-	conn, err := new(net.Dialer).DialContext(within(s), "tcp", strings.TrimPrefix(s.url, "http://"))
-	must(s, err)
+	conn, err := new(net.Dialer).DialContext(await.Context(s), "tcp", strings.TrimPrefix(s.url, "http://"))
+	must.Do(s, err)
 	s.Cleanup(func() { _ = conn.Close() })
-	must(s, conn.SetDeadline(time.Now().Add(patience)))
+	must.Do(s, conn.SetDeadline(time.Now().Add(await.Patience)))
 	return conn.(*net.TCPConn)
 }
 
@@ -32,13 +34,13 @@ func TestMissingBodies(t *testing.T) {
 	for request, want := range map[string]int{"POST /v1/take": 401, "GET /livez": 200, "GET /other": 404} {
 		conn := s.dial()
 		_, err := io.WriteString(conn, request+" HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n")
-		must(t, err)
+		must.Do(t, err)
 		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		must(t, err)
+		must.Do(t, err)
 		if res.StatusCode != want || !res.Close {
 			t.Errorf("%s: %d, and the connection is closed: %t", request, res.StatusCode, res.Close)
 		}
-		must(t, res.Body.Close())
+		must.Do(t, res.Body.Close())
 	}
 }
 
@@ -63,30 +65,40 @@ func TestLinesFarApart(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.ask(201, "PUT", "/v1/topics/orders", map[string]any{"kind": "priority", "slots": 1})
-	s.readWithin = 50 * time.Millisecond
+	s.readWithin = 3 * time.Second // a machine that stands still for so long is no use to anybody
 	server := httptest.NewUnstartedServer(s.Gateway)
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	defer server.Close()
 	r, w := io.Pipe()
 	defer w.Close()
-	req, err := http.NewRequestWithContext(within(t), "POST", server.URL+"/v1/topics/orders/messages", r)
-	must(t, err)
+	req, err := http.NewRequestWithContext(await.Context(t), "POST", server.URL+"/v1/topics/orders/messages", r)
+	must.Do(t, err)
 	req.Header.Set("Content-Type", streamType)
 	go func() { _, _ = io.WriteString(w, `{"content":"a","priority":20}`+"\n") }()
 	res, err := server.Client().Do(req)
-	must(t, err)
+	must.Do(t, err)
 	defer res.Body.Close()
-	answers := bufio.NewReader(res.Body)
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		for answers := bufio.NewScanner(res.Body); answers.Scan(); {
+			lines <- answers.Text()
+		}
+	}()
 	for n := range 2 {
 		if n > 0 {
-			<-time.After(4 * s.readWithin)
+			await.Silence(t, "an answer to nothing", lines, s.readWithin+s.readWithin/4)
 			_, err = io.WriteString(w, `{"content":"b","priority":20}`+"\n")
-			must(t, err)
+			must.Do(t, err)
 		}
-		if line, err := answers.ReadString('\n'); err != nil || !strings.Contains(line, `"stored"`) || res.ProtoMajor != 2 {
-			t.Fatal(res.Proto, line, err)
+		if line := await.Signal(t, "an answer", lines); !strings.Contains(line, `"stored"`) || res.ProtoMajor != 2 {
+			t.Fatal(res.Proto, line)
 		}
+	}
+	must.Do(t, w.Close())
+	if line, more := <-lines; more {
+		t.Error(line)
 	}
 }
 
@@ -103,7 +115,7 @@ func TestRestOfStream(t *testing.T) {
 		}()
 		answers := bufio.NewReader(conn)
 		res, err := http.ReadResponse(answers, nil)
-		must(t, err)
+		must.Do(t, err)
 		text, err := io.ReadAll(res.Body)
 		if err != nil || !strings.Contains(string(text), "the line is longer than 1024 bytes") || !res.Close {
 			t.Errorf("%d bytes: %v %s, and the connection is closed: %t", size, err, text, res.Close)

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 )
@@ -72,8 +74,8 @@ func BenchmarkSend(b *testing.B) {
 	b.Run("library", func(b *testing.B) {
 		s := quiet(b)
 		p, err := producer.New(s.rdb, producer.Config{ExactReceipts: true})
-		must(b, err)
-		defer func() { must(b, p.Close(within(b))) }()
+		must.Do(b, err)
+		defer func() { must.Do(b, p.Close(await.Context(b))) }()
 		measure(b, func(n int) error {
 			all := make([]message.Message, batch)
 			for k := range all {

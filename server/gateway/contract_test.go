@@ -15,6 +15,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/gorillamux"
+
+	"github.com/slotmq/go-rmq/internal/testing/must"
 )
 
 // contract holds requests and answers against openapi.json.
@@ -26,10 +28,10 @@ type contract struct {
 func newContract(t testing.TB) *contract {
 	t.Helper()
 	document, err := openapi3.NewLoader().LoadFromData(openapi)
-	must(t, err)
-	must(t, document.Validate(context.Background()))
+	must.Do(t, err)
+	must.Do(t, document.Validate(context.Background()))
 	router, err := gorillamux.NewRouter(document)
-	must(t, err)
+	must.Do(t, err)
 	return &contract{document, router}
 }
 
@@ -63,7 +65,7 @@ func (c *contract) check(t testing.TB, r *http.Request, body []byte, wrong bool,
 func TestDocumentHasNothingBesideReferences(t *testing.T) {
 	t.Parallel()
 	var document any
-	must(t, json.Unmarshal(openapi, &document))
+	must.Do(t, json.Unmarshal(openapi, &document))
 	var look func(at string, v any)
 	look = func(at string, v any) {
 		switch v := v.(type) {

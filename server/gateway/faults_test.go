@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
@@ -17,14 +18,14 @@ func TestUncertainSends(t *testing.T) {
 	t.Parallel()
 	server := servertest.Redis(t)
 	proxy := servertest.NewProxy(t, server.Addr())
-	s := siteOn(t, proxy.Client(t, func(o *redis.Options) { o.ReadTimeout = 500 * time.Millisecond }))
+	s := siteOn(t, proxy.Client(t, func(o *redis.Options) { o.ReadTimeout = 5 * time.Second }))
 	const path = "/v1/topics/orders/messages"
 	s.ask(201, "POST", path, map[string]any{"content": "a", "priority": 20, "kind": "priority", "slots": 1})
 	p := s.inflow("orders")
 	one := map[string]any{"content": "b", "priority": 20}
 	// unheard does something while Redis executes the sends, and its answers are lost.
 	unheard := func(do func()) {
-		s.answerWithin = 300 * time.Millisecond
+		s.answerWithin = 2 * time.Second // in which the send comes to Redis
 		proxy.OnRequest(func(b []byte) bool {
 			if bytes.Contains(bytes.ToLower(b), []byte("zadd")) {
 				proxy.DropReplies(true)
@@ -34,7 +35,7 @@ func TestUncertainSends(t *testing.T) {
 		do()
 		proxy.OnRequest(nil)
 		proxy.DropReplies(false)
-		s.answerWithin = patience
+		s.answerWithin = await.Patience
 		for status := 0; status != 200 && status != 201; { // asking again is safe
 			status, _ = s.post(t, path, jsonType, []byte(`{"content":"b","priority":20}`))
 		}
@@ -88,7 +89,7 @@ func TestSendsWithoutRedis(t *testing.T) {
 		s.ask(503, "PUT", "/v1/topics/orders", map[string]any{"kind": "priority"})
 	}
 	proxy.Mend()
-	s.answerWithin = patience
+	s.answerWithin = await.Patience
 	s.ask(200, "POST", path, one)
 }
 
@@ -122,7 +123,7 @@ func TestUncertainChanges(t *testing.T) {
 	t.Parallel()
 	server := servertest.Redis(t)
 	proxy := servertest.NewProxy(t, server.Addr())
-	s := siteOn(t, proxy.Client(t, func(o *redis.Options) { o.ReadTimeout, o.MaxRetries = 300*time.Millisecond, -1 }))
+	s := siteOn(t, proxy.Client(t, func(o *redis.Options) { o.ReadTimeout, o.MaxRetries = 2*time.Second, -1 }))
 	const path = "/v1/topics/orders/messages"
 	change := func() {
 		s.ask(200, "PATCH", path+"?content=a", map[string]any{"priority": 30})

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
@@ -21,10 +22,10 @@ func TestHalfClosed(t *testing.T) {
 		proxy.DropReplies(true)
 		conn := s.dial()
 		_, err := io.WriteString(conn, "POST "+path+" HTTP/1.1\r\nHost: x\r\nContent-Type: "+jsonType+"\r\nContent-Length: "+strconv.Itoa(len(body))+"\r\n\r\n"+body)
-		must(t, err)
-		must(t, conn.CloseWrite())
+		must.Do(t, err)
+		must.Do(t, conn.CloseWrite())
 		answer, err := io.ReadAll(conn)
-		must(t, err)
+		must.Do(t, err)
 		if len(answer) > 0 {
 			t.Errorf("%s: %s", path, answer)
 		}

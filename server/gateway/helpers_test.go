@@ -9,35 +9,20 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap/zaptest"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 )
 
-// patience is how long a test waits for what must come.
-const patience = 60 * time.Second
-
 var ctx = context.Background()
 
 func TestMain(m *testing.M) { servertest.Main(m) }
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func within(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	t.Cleanup(cancel)
-	return ctx
-}
 
 // site is a gateway at a port, and a Redis.
 type site struct {
@@ -61,12 +46,12 @@ func siteOn(t testing.TB, rdb redis.UniversalClient, adjust ...func(*Config)) *s
 		f(&cfg)
 	}
 	g, err := New(cfg)
-	must(t, err)
+	must.Do(t, err)
 	server := httptest.NewServer(g)
 	t.Cleanup(func() {
 		g.Drain()
 		server.Close()
-		must(t, g.Close(within(t)))
+		must.Do(t, g.Close(await.CleanupContext(t)))
 	})
 	return &site{TB: t, Gateway: g, contract: newContract(t), rdb: rdb, url: server.URL}
 }
@@ -75,10 +60,10 @@ func siteOn(t testing.TB, rdb redis.UniversalClient, adjust ...func(*Config)) *s
 func (s *site) send(topic message.Topic, all ...message.Message) {
 	s.Helper()
 	p, err := producer.New(s.rdb, producer.Config{})
-	must(s, err)
-	defer func() { must(s, p.Close(within(s))) }()
+	must.Do(s, err)
+	defer func() { must.Do(s, p.Close(await.Context(s))) }()
 	_, err = p.SendBatch(ctx, topic, all)
-	must(s, err)
+	must.Do(s, err)
 }
 
 // ask makes a request, as openapi.json has it, and returns the body of the answer.
@@ -107,10 +92,10 @@ func (s *site) call(wrong bool, want int, method, path string, body any, headers
 	default:
 		var err error
 		text, err = json.Marshal(b)
-		must(s, err)
+		must.Do(s, err)
 	}
-	req, err := http.NewRequestWithContext(within(s), method, s.url+path, bytes.NewReader(text))
-	must(s, err)
+	req, err := http.NewRequestWithContext(await.Context(s), method, s.url+path, bytes.NewReader(text))
+	must.Do(s, err)
 	if body != nil {
 		req.Header.Set("Content-Type", jsonType)
 	}
@@ -121,17 +106,17 @@ func (s *site) call(wrong bool, want int, method, path string, body any, headers
 		req.Header.Set(name, value)
 	}
 	res, err := http.DefaultClient.Do(req)
-	must(s, err)
+	must.Do(s, err)
 	defer res.Body.Close()
 	answer, err := io.ReadAll(res.Body)
-	must(s, err)
+	must.Do(s, err)
 	s.check(s, req, text, wrong, res, answer)
 	if res.StatusCode != want {
 		s.Fatalf("%s %s %s: %d %s, want %d", method, path, text, res.StatusCode, answer, want)
 	}
 	object := map[string]any{}
 	if len(answer) > 0 {
-		must(s, json.Unmarshal(answer, &object))
+		must.Do(s, json.Unmarshal(answer, &object))
 	}
 	return object
 }

@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 )
 
 // pipe is a stream to which lines are written while its answers are read.
@@ -31,8 +34,8 @@ func (s *site) inflow(topic string) *pipe {
 
 func (s *site) inflowOf(topic string, body io.Reader, to *io.PipeWriter) *pipe {
 	s.Helper()
-	req, err := http.NewRequestWithContext(within(s), "POST", s.url+"/v1/topics/"+topic+"/messages", body)
-	must(s, err)
+	req, err := http.NewRequestWithContext(await.Context(s), "POST", s.url+"/v1/topics/"+topic+"/messages", body)
+	must.Do(s, err)
 	req.Header.Set("Content-Type", streamType)
 	p := &pipe{site: s, to: to}
 	p.message, p.line = s.document.Components.Schemas["Message"].Value, s.document.Components.Schemas["AnswerLine"].Value
@@ -45,7 +48,7 @@ func (s *site) inflowOf(topic string, body io.Reader, to *io.PipeWriter) *pipe {
 		_, _ = io.WriteString(to, `{"content":"first","priority":20}`+"\n")
 	}
 	<-answered
-	must(s, err)
+	must.Do(s, err)
 	s.Cleanup(func() {
 		if p.res.Body.Close(); to != nil {
 			to.CloseWithError(io.ErrClosedPipe)
@@ -62,7 +65,7 @@ func (s *site) inflowOf(topic string, body io.Reader, to *io.PipeWriter) *pipe {
 func (p *pipe) write(line string) {
 	p.Helper()
 	var v any
-	must(p, json.Unmarshal([]byte(line), &v))
+	must.Do(p, json.Unmarshal([]byte(line), &v))
 	if err := p.message.VisitJSON(v); err != nil {
 		p.Errorf("%s is not as in openapi.json: %v", line, err)
 	}
@@ -73,18 +76,18 @@ func (p *pipe) write(line string) {
 func (p *pipe) wrong(line string) {
 	p.Helper()
 	_, err := io.WriteString(p.to, line+"\n")
-	must(p, err)
+	must.Do(p, err)
 }
 
 // read reads an answer, which is as in openapi.json; nil: there is no further one.
 func (p *pipe) read() map[string]any {
 	p.Helper()
 	if !p.from.Scan() {
-		must(p, p.from.Err())
+		must.Do(p, p.from.Err())
 		return nil
 	}
 	var v map[string]any
-	must(p, json.Unmarshal(p.from.Bytes(), &v))
+	must.Do(p, json.Unmarshal(p.from.Bytes(), &v))
 	if err := p.line.VisitJSON(v); err != nil {
 		p.Errorf("%s is not as in openapi.json: %v", p.from.Bytes(), err)
 	}
@@ -95,10 +98,10 @@ func (p *pipe) read() map[string]any {
 func (s *site) post(t testing.TB, path, kind string, body []byte) (int, string) {
 	t.Helper()
 	res, err := http.Post(s.url+path, kind, bytes.NewReader(body))
-	must(t, err)
+	must.Do(t, err)
 	defer res.Body.Close()
 	answer, err := io.ReadAll(res.Body)
-	must(t, err)
+	must.Do(t, err)
 	return res.StatusCode, string(answer)
 }
 
@@ -106,7 +109,7 @@ func (s *site) post(t testing.TB, path, kind string, body []byte) (int, string) 
 func (s *site) checkLine(t testing.TB, line string) {
 	t.Helper()
 	var v any
-	must(t, json.Unmarshal([]byte(line), &v))
+	must.Do(t, json.Unmarshal([]byte(line), &v))
 	if err := s.document.Components.Schemas["AnswerLine"].Value.VisitJSON(v); err != nil {
 		t.Errorf("%s is not as in openapi.json: %v", line, err)
 	}
@@ -168,8 +171,8 @@ func TestStream(t *testing.T) {
 	p.write(`{"content":"` + long + `","priority":20}`)
 	p.next(line+1, "stored", "")
 	_, err := io.WriteString(p.to, `{"content":"z","priority":20}`) // the last line needs no end
-	must(t, err)
-	must(t, p.to.Close())
+	must.Do(t, err)
+	must.Do(t, p.to.Close())
 	p.next(line+2, "stored", "")
 	if v := p.read(); v != nil {
 		t.Error(v)
@@ -222,7 +225,7 @@ func TestLongStream(t *testing.T) {
 		t.Error(v, counts)
 	}
 	stats, err := s.inspector.Stats(ctx, "orders")
-	must(t, err)
+	must.Do(t, err)
 	if stats.Waiting != counts["stored"] {
 		t.Errorf("%d wait, of %v", stats.Waiting, counts)
 	}
@@ -237,8 +240,8 @@ func TestStreamCutOff(t *testing.T) {
 	p.write(`{"content":"a","priority":20}`)
 	p.next(2, "stored", "")
 	_, err := io.WriteString(p.to, `{"content":"half","prio`)
-	must(t, err)
-	must(t, p.to.CloseWithError(fmt.Errorf("gone")))
+	must.Do(t, err)
+	must.Do(t, p.to.CloseWithError(fmt.Errorf("gone")))
 	s.send(orders) // another request is served meanwhile
 	s.ask(200, "GET", "/v1/topics/orders/messages?content=a", nil)
 	s.ask(404, "GET", "/v1/topics/orders/messages?content=half", nil)
@@ -260,5 +263,5 @@ func TestStreamDrained(t *testing.T) {
 	if v := p.read(); v != nil {
 		t.Error(v)
 	}
-	must(t, p.to.Close())
+	must.Do(t, p.to.Close())
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -49,10 +51,10 @@ func (s *site) lines(want int, method, path string, body any) (all []map[string]
 	if body != nil {
 		var err error
 		text, err = json.Marshal(body)
-		must(s, err)
+		must.Do(s, err)
 	}
-	req, err := http.NewRequestWithContext(within(s), method, s.url+path, bytes.NewReader(text))
-	must(s, err)
+	req, err := http.NewRequestWithContext(await.Context(s), method, s.url+path, bytes.NewReader(text))
+	must.Do(s, err)
 	if body != nil {
 		req.Header.Set("Content-Type", jsonType)
 	}
@@ -61,14 +63,14 @@ func (s *site) lines(want int, method, path string, body any) (all []map[string]
 		req.Header.Set("Authorization", "Bearer "+s.token)
 	}
 	res, err := http.DefaultClient.Do(req)
-	must(s, err)
+	must.Do(s, err)
 	defer res.Body.Close()
 	if res.StatusCode != want || want == http.StatusOK && res.Header.Get("Content-Type") != streamType {
 		s.Fatalf("%s %s: %d %s, want %d", method, path, res.StatusCode, res.Header.Get("Content-Type"), want)
 	}
 	for d := json.NewDecoder(res.Body); d.More(); {
 		line := map[string]any{}
-		must(s, d.Decode(&line))
+		must.Do(s, d.Decode(&line))
 		all = append(all, line)
 	}
 	s.check(s, req, text, false, res, nil)
@@ -100,6 +102,6 @@ func contentOf(t testing.TB, m map[string]any) string {
 		return text
 	}
 	content, err := base64.StdEncoding.DecodeString(m["content_base64"].(string))
-	must(t, err)
+	must.Do(t, err)
 	return string(content)
 }

@@ -1,11 +1,13 @@
 package gateway
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -42,7 +44,7 @@ func TestTopicDefinedAnew(t *testing.T) {
 	const path = "/v1/topics/orders/messages"
 	s.ask(201, "POST", path, map[string]any{"content": "a", "priority": 20, "kind": "priority", "slots": 4})
 	s.ask(200, "POST", path, map[string]any{"content": "a", "priority": 20})
-	must(t, s.rdb.FlushAll(ctx).Err())
+	must.Do(t, s.rdb.FlushAll(ctx).Err())
 	anew := message.Topic{Name: "orders", Kind: message.KindFixedTime, Slots: 8}
 	s.send(anew, message.FixedTime{Content: "b", In: time.Hour})
 	other := siteOn(t, s.rdb) // its producer compares the definition at its first send
@@ -60,11 +62,13 @@ func TestTopicDefinedAnew(t *testing.T) {
 func TestNoFurtherCommands(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
+	begun := time.Now() // a topic is known for half a minute
 	const path = "/v1/topics/orders/messages"
 	s.ask(201, "POST", path, map[string]any{"content": "a", "priority": 20, "kind": "priority", "slots": 1})
 	s.ask(200, "POST", path, map[string]any{"content": "a", "priority": 21})
-	must(t, s.rdb.ConfigResetStat(ctx).Err())
-	for n := range 100 {
+	must.Do(t, s.rdb.ConfigResetStat(ctx).Err())
+	n := 0
+	for ; n < 100 && (n == 0 || time.Since(begun) < 10*time.Second); n++ {
 		s.ask(200, "POST", path, map[string]any{"content": "a", "priority": 20 + n})
 	}
 	info := s.rdb.Info(ctx, "commandstats").Val()
@@ -72,7 +76,7 @@ func TestNoFurtherCommands(t *testing.T) {
 		name, _, _ := strings.Cut(strings.TrimPrefix(line, "cmdstat_"), ":")
 		switch {
 		case !strings.HasPrefix(line, "cmdstat_"):
-		case strings.HasPrefix(line, "cmdstat_zadd:calls=100,"):
+		case strings.HasPrefix(line, fmt.Sprintf("cmdstat_zadd:calls=%d,", n)):
 		case name == "info", name == "config|resetstat", name == "publish", name == "client|setinfo", name == "hello":
 		default:
 			t.Errorf("%s", line)

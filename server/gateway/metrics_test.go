@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/server/tokens"
@@ -63,7 +65,7 @@ func parse(t testing.TB, text string) map[string]float64 {
 			t.Errorf("labels cannot be read: %q", line)
 		}
 		value, err := strconv.ParseFloat(m[3], 64)
-		must(t, err)
+		must.Do(t, err)
 		if _, twice := samples[m[1]+"{"+m[2]+"}"]; twice {
 			t.Errorf("twice: %s", line)
 		}
@@ -75,16 +77,16 @@ func parse(t testing.TB, text string) map[string]float64 {
 // text asks for a text.
 func (s *site) text(want int, path string) string {
 	s.Helper()
-	req, err := http.NewRequestWithContext(within(s), "GET", s.url+path, nil)
-	must(s, err)
+	req, err := http.NewRequestWithContext(await.Context(s), "GET", s.url+path, nil)
+	must.Do(s, err)
 	if s.token != "" {
 		req.Header.Set("Authorization", "Bearer "+s.token)
 	}
 	res, err := http.DefaultClient.Do(req)
-	must(s, err)
+	must.Do(s, err)
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
-	must(s, err)
+	must.Do(s, err)
 	s.check(s, req, nil, false, res, text)
 	if res.StatusCode != want {
 		s.Fatalf("GET %s: %d %s, want %d", path, res.StatusCode, text, want)

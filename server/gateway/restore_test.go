@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/server/databases"
@@ -14,11 +16,11 @@ import (
 func journaled(t testing.TB, adjust ...func(*Config)) *site {
 	t.Helper()
 	db, dialect, err := databases.Open("sqlite:" + filepath.Join(t.TempDir(), "journal.db"))
-	must(t, err)
-	t.Cleanup(func() { must(t, db.Close()) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, db.Close()) })
 	j, err := journal.Open(db, dialect, journal.Config{})
-	must(t, err)
-	t.Cleanup(func() { must(t, j.Close(within(t))) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, j.Close(await.CleanupContext(t))) })
 	return siteOn(t, servertest.Redis(t).Client(t), append(adjust, func(cfg *Config) { cfg.Journal = j })...)
 }
 
@@ -34,11 +36,11 @@ func TestRestore(t *testing.T) {
 		id = s.ask(200, "POST", "/push", map[string]any{"topic": "ces", "body": "x", "delay": 3_600_000})["data"].(string)
 	}
 	sendAll()
-	late, err := s.cfg.Journal.Flushed(within(t), patience) // a topic that the journal does not know yet is not looked at
-	must(t, err)
+	late, err := s.cfg.Journal.Flushed(await.Context(t), await.Patience) // a topic that the journal does not know yet is not looked at
+	must.Do(t, err)
 	want(t, "late", late, 0)
 	want[any](t, "there", s.ask(200, "POST", "/v1/restore", map[string]any{"dry_run": true})["there"], 4.0)
-	must(t, s.rdb.FlushAll(within(t)).Err())
+	must.Do(t, s.rdb.FlushAll(await.Context(t)).Err())
 	would := s.ask(200, "POST", "/v1/restore", map[string]any{"topics": []string{"orders"}, "dry_run": true})
 	if would["waiting"] != 3.0 || would["dry_run"] != true || would["done"] != true {
 		t.Error(would)
@@ -56,7 +58,7 @@ func TestRestore(t *testing.T) {
 	}
 	want[any](t, "one job", s.ask(200, "GET", at("/reStoreJob", "jobId", id), nil)["success"], true)
 	want[any](t, "jobs", s.ask(200, "GET", "/v1/topics/ces", nil)["waiting"], 1.0)
-	must(t, s.rdb.FlushAll(within(t)).Err())
+	must.Do(t, s.rdb.FlushAll(await.Context(t)).Err())
 	want[any](t, "all jobs", s.ask(200, "GET", "/reStore?expire=false", nil)["data"], 4.0)
 	want[any](t, "since", s.ask(200, "POST", "/v1/restore", map[string]any{"since": "2999-01-01T00:00:00Z"})["waiting"], 0.0)
 }

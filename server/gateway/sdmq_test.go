@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/server/tokens"
 )
@@ -111,11 +113,11 @@ func TestSDMQHead(t *testing.T) {
 	s := newSite(t, func(cfg *Config) { cfg.SDMQ = true })
 	s.ask(200, "POST", "/push", map[string]any{"topic": "jobs", "body": "a", "delay": 1})
 	for _, path := range []string{"/get/jobs", "/delete?jobId=" + jobID("jobs", "a"), "/finish?jobId=x", "/reStore", "/reStoreJob?jobId=x"} {
-		req, err := http.NewRequestWithContext(within(t), "HEAD", s.url+path, nil)
-		must(t, err)
+		req, err := http.NewRequestWithContext(await.Context(t), "HEAD", s.url+path, nil)
+		must.Do(t, err)
 		res, err := http.DefaultClient.Do(req)
-		must(t, err)
-		must(t, res.Body.Close())
+		must.Do(t, err)
+		must.Do(t, res.Body.Close())
 		if res.StatusCode != 405 || res.Header.Get("Allow") != "GET" {
 			t.Errorf("%s: %d, allowed is %q", path, res.StatusCode, res.Header.Get("Allow"))
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -220,7 +221,7 @@ func TestWrongSends(t *testing.T) {
 	}
 	for _, name := range []string{"orders", "prices", "mails"} {
 		for e, err := range s.inspector.Peek(ctx, name, inspector.Waiting, nil, 1) {
-			must(t, err)
+			must.Do(t, err)
 			t.Errorf("%s has %+v", name, e)
 		}
 	}

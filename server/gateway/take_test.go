@@ -13,6 +13,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -77,7 +79,7 @@ func TestOutcomes(t *testing.T) {
 	result := map[string]any{"content_base64": "YmFkIP8=", "outcome": "dead", "why": "no such shop"}
 	s.ask(200, "POST", "/v1/finish", map[string]any{"receipt": held["receipt"], "results": []any{result}})
 	dead, err := s.inspector.DeadShow(ctx, "orders", "bad \xff", "")
-	must(t, err)
+	must.Do(t, err)
 	if len(dead) != 1 || dead[0].Failure.Reason != "no such shop" {
 		t.Errorf("%+v", dead)
 	}
@@ -109,7 +111,7 @@ func TestTakerGoesAway(t *testing.T) {
 	s.ask(200, "POST", "/v1/finish", map[string]any{"receipt": held["receipt"]})
 	gone, cancel := context.WithCancel(ctx)
 	req, err := http.NewRequestWithContext(gone, "POST", s.url+"/v1/take", strings.NewReader(`{"topics":["orders"],"wait":"60s","ttr":"12h"}`))
-	must(t, err)
+	must.Do(t, err)
 	req.Header.Set("Content-Type", jsonType)
 	ended := make(chan error)
 	go func() {
@@ -119,12 +121,12 @@ func TestTakerGoesAway(t *testing.T) {
 		}
 		ended <- err
 	}()
-	await(t, func() bool { return len(s.waiting) == 1 })
+	await.True(t, "the call waits", func() bool { return len(s.waiting) == 1 })
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	await(t, func() bool {
+	await.True(t, "the call that was given up is counted", func() bool {
 		answer := httptest.NewRecorder()
 		s.ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
 		return strings.Contains(answer.Body.String(), `rmq_gateway_requests_total{route="POST /v1/take",status="0"} 1`)
@@ -138,26 +140,12 @@ func TestTakerGoesAway(t *testing.T) {
 	}
 }
 
-// await returns when a condition holds that something else brings about.
-func await(t testing.TB, holds func() bool) {
-	t.Helper()
-	look := time.NewTicker(time.Millisecond)
-	defer look.Stop()
-	for within := within(t); !holds(); {
-		select {
-		case <-look.C:
-		case <-within.Done():
-			t.Fatal("it does not come")
-		}
-	}
-}
-
 // A server that is away is told apart from what was asked wrongly.
 func TestRedisAway(t *testing.T) {
 	t.Parallel()
 	server := servertest.Redis(t)
 	s := siteOn(t, server.Client(t, func(o *redis.Options) {
-		o.ReadTimeout, o.DialTimeout, o.MaxRetries = 200*time.Millisecond, 200*time.Millisecond, -1
+		o.MaxRetries = -1
 	}))
 	s.send(orders, message.Priority{Content: "order 1", Priority: 500})
 	held := s.ask(200, "POST", "/v1/take", map[string]any{"topics": []string{"orders"}, "wait": "20s"})

@@ -6,24 +6,19 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-)
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+	"github.com/slotmq/go-rmq/internal/testing/must"
+)
 
 func TestWhoMayWhat(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "tokens.json")
 	shop, err := Add(path, Holder{Name: "shop", Rights: []Right{Send, Look}, Topics: []string{"orders", "mails-*"}})
-	must(t, err)
+	must.Do(t, err)
 	admin, err := Add(path, Holder{Name: "admin", Rights: []Right{Act}, Topics: []string{"*"}})
-	must(t, err)
+	must.Do(t, err)
 	f, err := Open(path)
-	must(t, err)
+	must.Do(t, err)
 	h := f.Find(shop)
 	if h == nil || h.Name != "shop" || f.Find(admin).Name != "admin" {
 		t.Fatal("the tokens are not found")
@@ -58,9 +53,9 @@ func TestAddRefuses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens.json")
 	good := Holder{Name: "shop", Rights: []Right{Send}, Topics: []string{"*"}}
 	_, err := Add(path, good)
-	must(t, err)
+	must.Do(t, err)
 	before, err := os.ReadFile(path)
-	must(t, err)
+	must.Do(t, err)
 	for _, c := range []struct {
 		change func(*Holder)
 		says   string
@@ -92,9 +87,9 @@ func TestReread(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "tokens.json")
 	token, err := Add(path, Holder{Name: "shop", Rights: []Right{Send}, Topics: []string{"*"}})
-	must(t, err)
+	must.Do(t, err)
 	f, err := Open(path)
-	must(t, err)
+	must.Do(t, err)
 	hash := f.Find(token).SHA256
 	for text, says := range map[string]string{
 		"": `it is not as {"tokens"`,
@@ -107,7 +102,7 @@ func TestReread(t *testing.T) {
 		fmt.Sprintf(`{"tokens":[{"name":"a","sha256":"%s","rights":["send"],"topics":["*"]}]} x`, hash):                                                                 "something behind",
 		fmt.Sprintf(`{"tokens":[{"name":"a","sha256":"%[1]s","rights":["send"],"topics":["*"]},{"name":"b","sha256":"%[1]s","rights":["send"],"topics":["*"]}]}`, hash): `it is the same token as "a"`,
 	} {
-		must(t, os.WriteFile(path, []byte(text), 0o600))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 		if err := f.Reread(); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", text, err, says)
 		}
@@ -118,13 +113,13 @@ func TestReread(t *testing.T) {
 			t.Fatal("the token does not count any more")
 		}
 	}
-	must(t, os.Remove(path))
+	must.Do(t, os.Remove(path))
 	if err := f.Reread(); err == nil {
 		t.Error("no file is fine")
 	}
 	other, err := Add(path, Holder{Name: "other", Rights: []Right{Send}, Topics: []string{"*"}})
-	must(t, err)
-	must(t, f.Reread())
+	must.Do(t, err)
+	must.Do(t, f.Reread())
 	if f.Find(token) != nil || f.Find(other) == nil {
 		t.Error("the file was not read again")
 	}
