@@ -64,11 +64,12 @@ type links struct {
 	rdb     redis.UniversalClient
 	expire  time.Duration
 	waiting chan struct{}
-	said    atomic.Int64 // when an error was reported last
+	within  time.Duration // patience, but in tests
+	said    atomic.Int64  // when an error was reported last
 }
 
 func newLinks(cfg Config) *links {
-	return &links{rdb: cfg.Redis, expire: cfg.LinksExpire, waiting: make(chan struct{}, mostWaiting)}
+	return &links{rdb: cfg.Redis, expire: cfg.LinksExpire, waiting: make(chan struct{}, mostWaiting), within: patience}
 }
 
 // remember keeps the span of ctx for contents, by their slots.
@@ -168,7 +169,7 @@ func within[T any](ctx context.Context, l *links, ask func(context.Context) (T, 
 		}
 		answers <- got
 	}()
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(l.within)
 	defer timer.Stop()
 	select {
 	case answer = <-answers:

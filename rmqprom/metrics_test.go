@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/rmqprom"
@@ -24,7 +25,7 @@ func newMetrics(t testing.TB, cfg rmqprom.Config) (*rmqprom.Metrics, *prometheus
 	registry := prometheus.NewPedanticRegistry()
 	cfg.Registerer = registry
 	m, err := rmqprom.New(cfg)
-	must(t, err)
+	must.Do(t, err)
 	return m, registry
 }
 
@@ -202,7 +203,7 @@ func TestManyAtOnce(t *testing.T) {
 	all.Go(func() {
 		for range 20 {
 			_, err := registry.Gather()
-			must(t, err)
+			must.Do(t, err)
 		}
 	})
 	all.Wait()
@@ -251,7 +252,7 @@ func TestBadConfigs(t *testing.T) {
 	}
 	registry := prometheus.NewRegistry()
 	_, err = rmqprom.New(rmqprom.Config{Registerer: registry})
-	must(t, err)
+	must.Do(t, err)
 	_, err = rmqprom.New(rmqprom.Config{Registerer: registry})
 	if already := (prometheus.AlreadyRegisteredError{}); !errors.As(err, &already) {
 		t.Errorf("a second one in the same registry: %v", err)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/rmqprom"
@@ -59,30 +61,27 @@ func everything(t testing.TB) scraped {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
 	metrics, err := rmqprom.New(rmqprom.Config{Registerer: registry})
-	must(t, err)
+	must.Do(t, err)
 	rdb := servertest.Redis(t).Client(t)
 	_, err = rmqprom.NewState(rmqprom.StateConfig{Redis: rdb, Registerer: registry})
-	must(t, err)
+	must.Do(t, err)
 	client := newClient(t, rmq.Config{Redis: rdb, Observers: []rmq.Observer{metrics}, Middleware: []rmq.Middleware{metrics.Middleware}})
 	mails := rmq.Topic{Name: "mails", Kind: rmq.KindFixedTime, Slots: 4}
 	failed := make(chan struct{})
-	must(t, client.Listen(mails, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error {
+	must.Do(t, client.Listen(mails, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error {
 		defer close(failed)
 		return rmq.Dead(errors.New("no such address"))
 	}), rmq.ListenOptions{Due: true}))
-	must(t, client.Start(ctx))
+	must.Do(t, client.Start(ctx))
 	_, err = client.Send(ctx, mails, rmq.FixedTime{Content: "mail 12", At: time.Now()})
-	must(t, err)
+	must.Do(t, err)
 	<-failed
-	for deadline := time.Now().Add(patience); ; {
-		s := scrape(t, registry)
-		if s.value("rmq_dead_total") == 1 && s.value("rmq_slot_moves_total") > 0 {
-			return s
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("what happened is not seen: %q", s.forms())
-		}
-	}
+	var s scraped
+	await.True(t, "what happened is seen", func() bool {
+		s = scrape(t, registry)
+		return s.value("rmq_dead_total") == 1 && s.value("rmq_slot_moves_total") > 0
+	})
+	return s
 }
 
 func TestNames(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 	"go.yaml.in/yaml/v2"
+
+	"github.com/slotmq/go-rmq/internal/testing/must"
 )
 
 // query is a piece of PromQL in one of the files, taken apart as far as its names go.
@@ -165,8 +167,8 @@ func dashboard(t testing.TB) (all []query) {
 		}
 	}
 	text, err := os.ReadFile("dashboard.json")
-	must(t, err)
-	must(t, json.Unmarshal(text, &d))
+	must.Do(t, err)
+	must.Do(t, json.Unmarshal(text, &d))
 	known := []string{"$__rate_interval", "$1", "$__all"}
 	for _, v := range d.Templating.List {
 		known = append(known, "$"+v.Name, "${"+v.Name+"}")
@@ -208,8 +210,8 @@ func alerts(t testing.TB) (all []query) {
 		}
 	}
 	text, err := os.ReadFile("alerts.yaml")
-	must(t, err)
-	must(t, yaml.UnmarshalStrict(text, &d))
+	must.Do(t, err)
+	must.Do(t, yaml.UnmarshalStrict(text, &d))
 	for _, group := range d.Groups {
 		for _, rule := range group.Rules {
 			all = append(all, query{rule.Expr, rule.Annotations["summary"] + rule.Annotations["action"]})
@@ -230,8 +232,8 @@ func keda(t testing.TB) (all []query) {
 		}
 	}
 	text, err := os.ReadFile("keda.yaml")
-	must(t, err)
-	must(t, yaml.Unmarshal(text, &d))
+	must.Do(t, err)
+	must.Do(t, yaml.Unmarshal(text, &d))
 	for _, trigger := range d.Spec.Triggers {
 		all = append(all, query{text: trigger.Metadata["query"]})
 	}

@@ -13,6 +13,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"github.com/slotmq/go-rmq/internal/testing/must"
 )
 
 // scraped is what Prometheus gets.
@@ -25,14 +27,14 @@ func scrape(t testing.TB, from prometheus.Gatherer) scraped {
 	defer server.Close()
 	defer http.DefaultClient.CloseIdleConnections()
 	answer, err := http.Get(server.URL)
-	must(t, err)
+	must.Do(t, err)
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
 		t.Fatalf("the scrape answers %s", answer.Status)
 	}
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	families, err := parser.TextToMetricFamilies(answer.Body)
-	must(t, err)
+	must.Do(t, err)
 	return families
 }
 

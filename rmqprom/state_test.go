@@ -10,6 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
@@ -26,18 +28,16 @@ func newState(t testing.TB, rdb redis.UniversalClient, cfg rmqprom.StateConfig) 
 		cfg.Every = time.Nanosecond
 	}
 	_, err := rmqprom.NewState(cfg)
-	must(t, err)
+	must.Do(t, err)
 	return registry
 }
 
 func newClient(t testing.TB, cfg rmq.Config) *rmq.Client {
 	t.Helper()
 	c, err := rmq.New(cfg)
-	must(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(ctx, patience)
-		defer cancel()
-		must(t, c.Close(ctx))
+		must.Do(t, c.Close(await.CleanupContext(t)))
 	})
 	return c
 }
@@ -48,15 +48,15 @@ func fill(t testing.TB, rdb redis.UniversalClient, c *rmq.Client, namespace stri
 	t.Helper()
 	for i := range 3 {
 		_, err := c.Send(ctx, topic, rmq.FixedTime{Content: fmt.Sprint("later ", i), In: time.Hour})
-		must(t, err)
+		must.Do(t, err)
 	}
 	_, err := c.Send(ctx, topic, rmq.FixedTime{Content: "past", At: time.Now().Add(-time.Minute)})
-	must(t, err)
+	must.Do(t, err)
 	k := luascripts.KeysOf(luascripts.Qualify(namespace, topic.Name), 1)
 	ago := time.Now().Add(-time.Hour)
-	must(t, rdb.ZAdd(ctx, k.Retry, redis.Z{Member: "failed", Score: float64(ago.UnixMilli()*100 + 16)}).Err())
-	must(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Member: "dead", Score: float64(ago.UnixMilli())}).Err())
-	must(t, rdb.HSet(ctx, k.Meta, "paused", ago.UnixMilli()).Err())
+	must.Do(t, rdb.ZAdd(ctx, k.Retry, redis.Z{Member: "failed", Score: float64(ago.UnixMilli()*100 + 16)}).Err())
+	must.Do(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Member: "dead", Score: float64(ago.UnixMilli())}).Err())
+	must.Do(t, rdb.HSet(ctx, k.Meta, "paused", ago.UnixMilli()).Err())
 }
 
 // What is stored is shown, of one server and of a Cluster, with and without a namespace.
@@ -73,8 +73,8 @@ func stateOf(t *testing.T, rdb redis.UniversalClient, namespace string) {
 	c := newClient(t, rmq.Config{Redis: rdb, Namespace: namespace})
 	mails := rmq.Topic{Name: "mails", Kind: rmq.KindFixedTime, Slots: 8}
 	fill(t, rdb, c, namespace, mails)
-	must(t, c.Listen(rmq.Topic{Name: "idle", Kind: rmq.KindPriority, Slots: 4}, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return nil }), rmq.ListenOptions{}))
-	must(t, c.Start(ctx))
+	must.Do(t, c.Listen(rmq.Topic{Name: "idle", Kind: rmq.KindPriority, Slots: 4}, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return nil }), rmq.ListenOptions{}))
+	must.Do(t, c.Start(ctx))
 
 	s := scrape(t, newState(t, rdb, rmqprom.StateConfig{Namespace: namespace}))
 	topic := " topic=" + luascripts.Qualify(namespace, "mails") + " "
@@ -100,10 +100,10 @@ func TestStateWithZooKeeper(t *testing.T) {
 		return slots.ZooKeeper(slots.ZooKeeperConfig{Servers: zoo.Servers(), Root: root})
 	}
 	c := newClient(t, rmq.Config{Redis: rdb, Slots: sharing()})
-	must(t, c.Listen(rmq.Topic{Name: "idle", Kind: rmq.KindPriority, Slots: 4}, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return nil }), rmq.ListenOptions{}))
-	must(t, c.Start(ctx))
+	must.Do(t, c.Listen(rmq.Topic{Name: "idle", Kind: rmq.KindPriority, Slots: 4}, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return nil }), rmq.ListenOptions{}))
+	must.Do(t, c.Start(ctx))
 	registry := newState(t, rdb, rmqprom.StateConfig{Slots: sharing()})
-	await(t, func() scraped { return scrape(t, registry) }, 1, "rmq_workers", "topic=idle")
+	becomes(t, func() scraped { return scrape(t, registry) }, 1, "rmq_workers", "topic=idle")
 	if n := len(scrape(t, newState(t, rdb, rmqprom.StateConfig{})).series("rmq_workers")); n != 0 {
 		t.Error("it counts workers without knowing of them")
 	}
@@ -117,7 +117,7 @@ func TestStateOfSomeTopics(t *testing.T) {
 	c := newClient(t, rmq.Config{Redis: rdb})
 	for _, name := range []string{"mail-in", "mail-out", "orders"} {
 		_, err := c.Send(ctx, rmq.Topic{Name: name, Kind: rmq.KindPriority, Slots: 1}, rmq.Priority{Content: "x", Priority: 17})
-		must(t, err)
+		must.Do(t, err)
 	}
 	for _, x := range []struct {
 		topics []string
@@ -138,7 +138,7 @@ func TestStateIsBounded(t *testing.T) {
 	c := newClient(t, rmq.Config{Redis: rdb})
 	send := func(topic, content string) {
 		_, err := c.Send(ctx, rmq.Topic{Name: topic, Kind: rmq.KindPriority, Slots: 4}, rmq.Priority{Content: content, Priority: 17})
-		must(t, err)
+		must.Do(t, err)
 	}
 	for i := range 5 {
 		send(fmt.Sprint("topic-", i), "x")
@@ -158,8 +158,8 @@ func TestStateIsBounded(t *testing.T) {
 	}
 	// A new round sees what has changed and what is gone.
 	send("topic-1", "y")
-	must(t, rdb.SRem(ctx, luascripts.TopicsKey, "topic-4").Err())
-	must(t, rdb.Del(ctx, luascripts.DefinitionKey("topic-4")).Err())
+	must.Do(t, rdb.SRem(ctx, luascripts.TopicsKey, "topic-4").Err())
+	must.Do(t, rdb.Del(ctx, luascripts.DefinitionKey("topic-4")).Err())
 	var last scraped
 	for range 3 {
 		last = scrape(t, few)
@@ -176,7 +176,7 @@ func TestStateInPart(t *testing.T) {
 	rdb := servertest.Redis(t).Client(t)
 	c := newClient(t, rmq.Config{Redis: rdb})
 	fill(t, rdb, c, "", rmq.Topic{Name: "mails", Kind: rmq.KindFixedTime, Slots: 8})
-	must(t, rdb.Set(ctx, luascripts.KeysOf("mails", 5).Prepare, "x", 0).Err())
+	must.Do(t, rdb.Set(ctx, luascripts.KeysOf("mails", 5).Prepare, "x", 0).Err())
 	s := scrape(t, newState(t, rdb, rmqprom.StateConfig{}))
 	s.want(t, "rmq_slots_unread topic=mails = 1", "rmq_messages topic=mails state=dead = 1", "rmq_state_errors_total = 1")
 }
@@ -192,11 +192,7 @@ func TestStateOfASilentServer(t *testing.T) {
 	if len(s.series("rmq_messages")) != 0 {
 		t.Error("it shows what it cannot know")
 	}
-	for deadline := time.Now().Add(patience); scrape(t, registry).value("rmq_state_errors_total") == 0; {
-		if time.Now().After(deadline) {
-			t.Fatal("it is no error")
-		}
-	}
+	await.True(t, "it is an error", func() bool { return scrape(t, registry).value("rmq_state_errors_total") > 0 })
 }
 
 // A master of a Cluster that hangs costs its own slots, and no scrape waits for it for long.
@@ -208,9 +204,9 @@ func TestStateOfAClusterWithASilentMaster(t *testing.T) {
 	orders := rmq.Topic{Name: "orders", Kind: rmq.KindPriority, Slots: 64}
 	for i := range 300 {
 		_, err := c.Send(ctx, orders, rmq.Priority{Content: fmt.Sprint(i), Priority: 17})
-		must(t, err)
+		must.Do(t, err)
 	}
-	registry := newState(t, rdb, rmqprom.StateConfig{Topics: []string{"orders"}, Timeout: patience})
+	registry := newState(t, rdb, rmqprom.StateConfig{Topics: []string{"orders"}, Timeout: await.Patience})
 	scrape(t, registry).want(t, "rmq_messages topic=orders state=waiting = 300", "rmq_slots_unread topic=orders = 0")
 
 	// Not one that has what there is only once of a topic.

@@ -8,18 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
 func TestMain(m *testing.M) { servertest.Main(m) }
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // It serves what is in Redis, until it is stopped.
 func TestExporter(t *testing.T) {
@@ -28,11 +22,11 @@ func TestExporter(t *testing.T) {
 	defer stop()
 	srv := servertest.Redis(t)
 	client, err := rmq.New(rmq.Config{Redis: srv.Client(t), Namespace: "shop"})
-	must(t, err)
+	must.Do(t, err)
 	defer client.Close(context.Background())
 	for _, topic := range []string{"mail-in", "mail-out", "orders"} {
 		_, err = client.Send(ctx, rmq.Topic{Name: topic, Kind: rmq.KindPriority, Slots: 2}, rmq.Priority{Content: "x", Priority: 17})
-		must(t, err)
+		must.Do(t, err)
 	}
 
 	printed, out := io.Pipe()
@@ -42,11 +36,11 @@ func TestExporter(t *testing.T) {
 		out.Close()
 	}()
 	line, err := bufio.NewReader(printed).ReadString('\n')
-	must(t, err)
+	must.Do(t, err)
 	answer, err := http.Get(strings.TrimSpace(strings.TrimPrefix(line, "serving ")))
-	must(t, err)
+	must.Do(t, err)
 	text, err := io.ReadAll(answer.Body)
-	must(t, err)
+	must.Do(t, err)
 	http.DefaultClient.CloseIdleConnections()
 	for _, want := range []string{`rmq_messages_due{topic="shop:mail-in"} 1`, `rmq_messages{state="waiting",topic="shop:mail-out"} 1`, "rmq_state_errors_total 0"} {
 		if !strings.Contains(string(text), want+"\n") {
@@ -57,7 +51,7 @@ func TestExporter(t *testing.T) {
 		t.Error("it shows a topic that was not asked for")
 	}
 	stop()
-	must(t, <-ended)
+	must.Do(t, <-ended)
 }
 
 func TestExporterWithBadOptions(t *testing.T) {
