@@ -16,7 +16,8 @@ var built struct {
 	of  map[string]string // package: binary
 }
 
-// Build builds a program once for all tests of a package, without the race detector, and returns its binary. [Main] removes it.
+// Build builds a program once for all tests of a package, and returns its binary. [Main] removes it. It has the race detector
+// when the tests have it: what it is made of is compiled already then.
 func Build(t testing.TB, pkg string) (binary string) {
 	t.Helper()
 	built.Lock()
@@ -32,7 +33,11 @@ func Build(t testing.TB, pkg string) (binary string) {
 		built.dir, built.of = dir, map[string]string{}
 	}
 	binary = filepath.Join(built.dir, fmt.Sprint(len(built.of)))
-	if out, err := exec.Command("go", "build", "-o", binary, pkg).CombinedOutput(); err != nil {
+	args := []string{"build", "-o", binary}
+	if raceDetector {
+		args = append(args, "-race")
+	}
+	if out, err := exec.Command("go", append(args, pkg)...).CombinedOutput(); err != nil {
 		t.Fatalf("go build %s: %v\n%s", pkg, err, out)
 	}
 	built.of[pkg] = binary

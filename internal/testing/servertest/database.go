@@ -140,11 +140,14 @@ func (db *Database) serves() error {
 func newPostgreSQL(t testing.TB, dir string, args []string) (*Database, error) {
 	t.Helper()
 	path := programOf(t, "postgres", "/usr/lib/postgresql/*/bin/postgres", "PostgreSQL", "apt-get install postgresql")
-	init := filepath.Join(filepath.Dir(path), "initdb")
-	if err := layOut(dir, "", init, "-D", "data", "-U", "rmq", "--auth=trust", "-E", "UTF8", "--locale=C", "--no-sync"); err != nil {
-		return nil, err
-	}
-	if err := layOut(dir, "CREATE DATABASE rmq\n", path, "--single", "-D", "data", "postgres"); err != nil {
+	err := filesOfPostgreSQL.copyTo(dir, func(dir string) error {
+		init := filepath.Join(filepath.Dir(path), "initdb")
+		if err := layOut(dir, "", init, "-D", "data", "-U", "rmq", "--auth=trust", "-E", "UTF8", "--locale=C", "--no-sync"); err != nil {
+			return err
+		}
+		return layOut(dir, "CREATE DATABASE rmq\n", path, "--single", "-D", "data", "postgres")
+	})
+	if err != nil {
 		return nil, err
 	}
 	db := &Database{daemon: daemon{Dir: dir, saving: syscall.SIGINT}, scheme: "postgres", ready: "database system is ready to accept connections"}
@@ -158,59 +161,47 @@ func newPostgreSQL(t testing.TB, dir string, args []string) (*Database, error) {
 func newMariaDB(t testing.TB, dir string, args []string) (*Database, error) {
 	t.Helper()
 	path := programOf(t, "mariadbd", "/usr/sbin/mariadbd", "MariaDB", "apt-get install mariadb-server-core")
-	if err := os.Mkdir(filepath.Join(dir, "data"), 0o755); err != nil {
-		return nil, err
+	common := func(dir string) []string {
+		return []string{"--no-defaults", "--datadir=" + filepath.Join(dir, "data"), "--innodb-log-file-size=48M"}
 	}
-	// What mariadb-install-db does, which needs programs of other packages.
-	tables := "CREATE DATABASE mysql;\nUSE mysql;\nSET @auth_root_socket=NULL;\n"
-	for _, name := range []string{"system_tables", "performance_tables", "system_tables_data"} {
-		text, err := os.ReadFile("/usr/share/mysql/mysql_" + name + ".sql")
-		if err != nil {
-			return nil, err
+	err := filesOfMariaDB.copyTo(dir, func(dir string) error {
+		if err := os.Mkdir(filepath.Join(dir, "data"), 0o755); err != nil {
+			return err
 		}
-		tables += string(text)
-	}
-	tables += "DELETE FROM global_priv WHERE User='';\nFLUSH PRIVILEGES;\nCREATE DATABASE rmq;\n" +
-		"CREATE USER rmq@'127.0.0.1';\nGRANT ALL ON *.* TO rmq@'127.0.0.1' WITH GRANT OPTION;\n"
-	common := []string{"--no-defaults", "--datadir=" + filepath.Join(dir, "data"), "--innodb-log-file-size=48M"}
-	if err := layOut(dir, tables, path, append(common, "--bootstrap")...); err != nil {
+		tables, err := tablesOfMariaDB()
+		if err != nil {
+			return err
+		}
+		return layOut(dir, tables, path, append(common(dir), "--bootstrap")...)
+	})
+	if err != nil {
 		return nil, err
 	}
 	db := &Database{daemon: daemon{Dir: dir}, scheme: "mysql", ready: "ready for connections"}
 	return db, db.startAs(path, func(port int) []string {
 		own := []string{"--port=" + fmt.Sprint(port), "--bind-address=127.0.0.1", "--socket=s", "--pid-file=pid", "--skip-name-resolve"}
-		return append(append(append([]string{"mariadbd"}, common...), own...), args...)
+		return append(append(append([]string{"mariadbd"}, common(dir)...), own...), args...)
 	})
+}
+
+// tablesOfMariaDB is what mariadb-install-db does, which needs programs of other packages.
+func tablesOfMariaDB() (string, error) {
+	tables := "CREATE DATABASE mysql;\nUSE mysql;\nSET @auth_root_socket=NULL;\n"
+	for _, name := range []string{"system_tables", "performance_tables", "system_tables_data"} {
+		text, err := os.ReadFile("/usr/share/mysql/mysql_" + name + ".sql")
+		if err != nil {
+			return "", err
+		}
+		tables += string(text)
+	}
+	return tables + "DELETE FROM global_priv WHERE User='';\nFLUSH PRIVILEGES;\nCREATE DATABASE rmq;\n" +
+		"CREATE USER rmq@'127.0.0.1';\nGRANT ALL ON *.* TO rmq@'127.0.0.1' WITH GRANT OPTION;\n", nil
 }
 
 // startAs starts the server, which refuses to run as root.
 func (db *Database) startAs(path string, argv func(port int) []string) error {
 	db.nobody = true
 	return db.startOn(path, func(port int) ([]string, error) { return argv(port), nil }, db.serves)
-}
-
-// layOut runs a program that makes the files of a server, in a folder that is then the server's.
-func layOut(dir, input, path string, args ...string) error {
-	if err := own(dir); err != nil {
-		return err
-	}
-	cmd := exec.Command(path, args...)
-	cmd.Dir, cmd.SysProcAttr, cmd.Stdin = dir, diesWithParent(), strings.NewReader(input)
-	asNobody(cmd.SysProcAttr)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", path, err, out)
-	}
-	return nil
-}
-
-// own makes a folder and what is in it the server's.
-func own(dir string) error {
-	return filepath.WalkDir(dir, func(name string, _ os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		return giveToNobody(name)
-	})
 }
 
 // programOf finds a server's program: Debian keeps it where no PATH leads.

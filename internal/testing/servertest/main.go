@@ -41,7 +41,7 @@ func endOthers() error {
 func Main(m *testing.M) {
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // what clients without a logger say is no test's
 	code := m.Run()
-	if err := errors.Join(endOthers(), stopShared(), removeBuilt()); err != nil {
+	if err := errors.Join(endOthers(), stopShared(), removeBuilt(), removeFiles()); err != nil {
 		code = fail(code, err)
 	}
 	// After a failed test leftovers are no news.
