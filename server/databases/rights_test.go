@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/message"
@@ -30,23 +31,23 @@ func TestDocumentedRights(t *testing.T) {
 			administer(t, server.URL("rmq"), documented(t, "sql:"+c.kind))
 			db := open(t, server.URLOf("shop", "secret", "journal"))
 			j, err := journal.Open(db.DB, db.dialect, journal.Config{Lag: time.Millisecond})
-			must(t, err)
+			must.Do(t, err)
 			orders := message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 4}
 			j.Sent([]*message.Sends{{Topic: orders, At: time.Now(), Items: []message.SentItem{{Content: "order 4711", Score: 500}}}}, func(error) {})
 			tx, err := db.BeginTx(ctx, nil)
-			must(t, err)
-			must(t, j.SendTx(ctx, tx, orders, message.Priority{Content: "order 4712", Priority: 500}))
-			must(t, tx.Commit())
-			must(t, j.Close(ctx))
+			must.Do(t, err)
+			must.Do(t, j.SendTx(ctx, tx, orders, message.Priority{Content: "order 4712", Priority: 500}))
+			must.Do(t, tx.Commit())
+			must.Do(t, j.Close(ctx))
 			_, err = j.Compact(ctx, time.Now())
-			must(t, err)
+			must.Do(t, err)
 
 			administer(t, server.URL(c.reader), documented(t, "sql:"+c.kind+"-reader"))
 			look := open(t, server.URLOf("look", "secret", "journal"))
 			j, err = journal.OpenReadOnly(ctx, look.DB, look.dialect)
-			must(t, err)
+			must.Do(t, err)
 			status, err := j.Status(ctx)
-			must(t, err)
+			must.Do(t, err)
 			if status.Sent != 1 || status.Outbox.Waiting != 1 {
 				t.Errorf("%+v", status)
 			}
@@ -54,13 +55,6 @@ func TestDocumentedRights(t *testing.T) {
 				t.Error("who looks may write")
 			}
 		})
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -72,7 +66,7 @@ type opened struct {
 func open(t *testing.T, from string) opened {
 	t.Helper()
 	db, dialect, err := databases.Open(from)
-	must(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { db.Close() })
 	return opened{db, dialect}
 }
@@ -91,7 +85,7 @@ func administer(t *testing.T, from string, statements []string) {
 func documented(t *testing.T, mark string) []string {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/DEPLOYMENT.md")
-	must(t, err)
+	must.Do(t, err)
 	_, rest, found := strings.Cut(string(text), "<!-- "+mark+" -->\n```\n")
 	block, _, closed := strings.Cut(rest, "```\n")
 	if !found || !closed {
@@ -109,8 +103,8 @@ func TestDocumentedURLs(t *testing.T) {
 		"mysql://shop:secret@host:3306/journal": "MySQL", "mysql://shop:" + url.QueryEscape("s@c/r") + "@host/journal?tls=true": "MySQL",
 	} {
 		db, dialect, err := databases.Open(from)
-		must(t, err)
-		must(t, db.Close())
+		must.Do(t, err)
+		must.Do(t, db.Close())
 		if dialect.String() != want {
 			t.Errorf("%s: %s", from, dialect)
 		}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/server/databases"
 )
 
@@ -13,38 +14,32 @@ import (
 func TestTransactionMayReadFirst(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	url := "sqlite:" + t.TempDir() + "/journal.db"
 	open := func() *sql.DB {
 		db, _, err := databases.Open(url)
-		must(err)
+		must.Do(t, err)
 		t.Cleanup(func() { _ = db.Close() })
 		return db
 	}
 	db := open()
 	_, err := db.ExecContext(ctx, "CREATE TABLE orders (id INTEGER)")
-	must(err)
+	must.Do(t, err)
 	tx, err := db.BeginTx(ctx, nil)
-	must(err)
+	must.Do(t, err)
 	defer tx.Rollback()
 	n := -1
-	must(tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM orders").Scan(&n))
+	must.Do(t, tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM orders").Scan(&n))
 	other, err := open().Conn(ctx)
-	must(err)
+	must.Do(t, err)
 	defer other.Close()
 	_, err = other.ExecContext(ctx, "PRAGMA busy_timeout = 1")
-	must(err)
+	must.Do(t, err)
 	if _, err := other.ExecContext(ctx, "INSERT INTO orders VALUES (1)"); err == nil {
 		t.Error("another one writes meanwhile")
 	}
 	_, err = tx.ExecContext(ctx, "INSERT INTO orders VALUES (2)")
-	must(err)
-	must(tx.Commit())
+	must.Do(t, err)
+	must.Do(t, tx.Commit())
 	_, err = other.ExecContext(ctx, "INSERT INTO orders VALUES (1)")
-	must(err)
+	must.Do(t, err)
 }

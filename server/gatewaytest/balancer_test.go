@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/slotmq/go-rmq/internal/testing/must"
 )
 
 // balance listens at a port, and passes each connection on to the next of some addresses that takes it, as a load
@@ -13,7 +15,7 @@ import (
 func balance(t testing.TB, to ...string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	must.Do(t, err)
 	var pipes sync.WaitGroup
 	t.Cleanup(func() {
 		l.Close()

@@ -19,6 +19,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
@@ -44,7 +45,7 @@ func newPost(b testing.TB) *post {
 	binary := rmqd(b)
 	at := freePort(b)
 	cmd := exec.Command(binary, "serve", "--listen", at, "--redis", "redis://"+server.Addr())
-	must(b, cmd.Start())
+	must.Do(b, cmd.Start())
 	b.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
@@ -75,7 +76,7 @@ func (p *post) ask(path string, body []byte) []byte {
 // spent is what the processors have worked for the gateway.
 func (p *post) spent() time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.pid))
-	must(p, err)
+	must.Do(p, err)
 	f := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+2:]))
 	user, _ := strconv.Atoi(f[11])
 	system, _ := strconv.Atoi(f[12])
@@ -91,15 +92,15 @@ func (p *post) report(b *testing.B, before time.Duration) {
 func (p *post) fill(n int) {
 	p.Helper()
 	out, err := producer.New(p.redis, producer.Config{})
-	must(p, err)
-	defer func() { must(p, out.Close(ctx)) }()
+	must.Do(p, err)
+	defer func() { must.Do(p, out.Close(ctx)) }()
 	for from := 0; from < n; from += 10_000 {
 		var all []message.Message
 		for i := from; i < min(n, from+10_000); i++ {
 			all = append(all, message.Priority{Content: fmt.Sprint("order ", i), Priority: 500})
 		}
 		_, err = out.SendBatch(ctx, message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 64}, all)
-		must(p, err)
+		must.Do(p, err)
 	}
 }
 
@@ -141,7 +142,7 @@ func BenchmarkSend(b *testing.B) {
 			all = append(all, map[string]any{"content": fmt.Sprint("order ", i), "priority": 500})
 		}
 		body, err := json.Marshal(map[string]any{"messages": all})
-		must(b, err)
+		must.Do(b, err)
 		bodies = append(bodies, body)
 	}
 	var next atomic.Int64
@@ -231,10 +232,10 @@ func BenchmarkIdle(b *testing.B) {
 	}
 	commands := func() int {
 		text, err := p.redis.Info(ctx, "stats").Result()
-		must(b, err)
+		must.Do(b, err)
 		_, rest, _ := strings.Cut(text, "total_commands_processed:")
 		n, err := strconv.Atoi(strings.TrimSpace(strings.SplitN(rest, "\r\n", 2)[0]))
-		must(b, err)
+		must.Do(b, err)
 		return n
 	}
 	before, seconds := commands(), b.N

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
@@ -23,7 +24,7 @@ func TestClients(t *testing.T) {
 			binary := rmqd(t)
 			tokens := filepath.Join(t.TempDir(), "tokens.json")
 			token, err := exec.Command(binary, "token", "all", "--tokens", tokens, "--rights", "send,take").Output()
-			must(t, err)
+			must.Do(t, err)
 			gateways := []string{freePort(t), freePort(t)}
 			for n, at := range gateways {
 				serving(t, dir, fmt.Sprint("gateway", n), at, server.Addr(), "--tokens", tokens)
@@ -54,7 +55,7 @@ func TestClients(t *testing.T) {
 			worker := dir.Run("worker", cmd)
 			says := func() string {
 				text, err := os.ReadFile(filepath.Join(dir.Path, "worker.err"))
-				must(t, err)
+				must.Do(t, err)
 				return string(text)
 			}
 			dir.Await("all are handled", func() bool { return strings.Count(says(), "\n") == 4 })
@@ -103,7 +104,7 @@ func TestContainersStartWhatThereIs(t *testing.T) {
 	binary := rmqd(t)
 	for file, pattern := range map[string]string{"Dockerfile": `CMD \[(.*)\]`, "examples/kubernetes/gateway.yaml": `args: \[(.*)\]`} {
 		text, err := os.ReadFile("../../" + file)
-		must(t, err)
+		must.Do(t, err)
 		found := regexp.MustCompile(pattern).FindSubmatch(text)
 		if found == nil {
 			t.Fatalf("%s starts nothing", file)
@@ -155,7 +156,7 @@ func TestClientsSayWhatIsWrong(t *testing.T) {
 			dir.Run("sender", cmd)
 			dir.Await("it says that there is no gateway", func() bool {
 				text, err := os.ReadFile(filepath.Join(dir.Path, "sender.err"))
-				must(t, err)
+				must.Do(t, err)
 				return strings.Contains(string(text), nowhere) && strings.Contains(string(text), "tried again for 120 s")
 			})
 		})

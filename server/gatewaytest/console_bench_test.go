@@ -21,6 +21,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -49,7 +50,7 @@ func newStage(b testing.TB, rdb redis.UniversalClient, url string, masters []*se
 		s.clients[m] = m.Client(b)
 	}
 	sender, err := rmq.New(rmq.Config{Redis: rdb})
-	must(b, err)
+	must.Do(b, err)
 	for n := range topics {
 		topic := rmq.Topic{Name: fmt.Sprintf("topic%d", n), Kind: rmq.KindFixedTime, Slots: slots}
 		s.topics = append(s.topics, topic)
@@ -59,20 +60,20 @@ func newStage(b testing.TB, rdb redis.UniversalClient, url string, masters []*se
 				all = append(all, rmq.FixedTime{Content: fmt.Sprintf("order %d of a customer", i), In: time.Hour + time.Duration(i)*(47*time.Hour/time.Duration(messages))})
 			}
 			_, err := sender.SendBatch(ctx, topic, all)
-			must(b, err)
+			must.Do(b, err)
 		}
 	}
 	workers := []*rmq.Client{sender}
 	for len(workers) < 4 {
 		w, err := rmq.New(rmq.Config{Redis: rdb})
-		must(b, err)
+		must.Do(b, err)
 		workers = append(workers, w)
 	}
 	for _, w := range workers {
 		for _, topic := range s.topics {
-			must(b, w.Listen(topic, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return nil }), rmq.ListenOptions{}))
+			must.Do(b, w.Listen(topic, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error { return nil }), rmq.ListenOptions{}))
 		}
-		must(b, w.Start(ctx))
+		must.Do(b, w.Start(ctx))
 	}
 	sending, stop := context.WithCancel(ctx)
 	var sends sync.WaitGroup
@@ -91,7 +92,7 @@ func newStage(b testing.TB, rdb redis.UniversalClient, url string, masters []*se
 		stop()
 		sends.Wait()
 		for _, w := range workers {
-			must(b, w.Close(ctx))
+			must.Do(b, w.Close(ctx))
 		}
 	})
 	return s
@@ -111,7 +112,7 @@ func (s *stage) calls() (calls map[string]int, took map[string]time.Duration) {
 	line := regexp.MustCompile(`(?m)^cmdstat_(\S+?):calls=(\d+),usec=(\d+)`)
 	for _, m := range s.masters {
 		text, err := s.clients[m].Info(ctx, "commandstats").Result()
-		must(s, err)
+		must.Do(s, err)
 		for _, f := range line.FindAllStringSubmatch(text, -1) {
 			n, _ := strconv.Atoi(f[2])
 			us, _ := strconv.Atoi(f[3])
@@ -211,7 +212,7 @@ func (s *stage) watch(b *testing.B, viewers int, pages []string) {
 	before, began := s.worked(), time.Now()
 	calls, took = s.calls()
 	b.ResetTimer()
-	must(b, cmd.Start())
+	must.Do(b, cmd.Start())
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
 	for !listens(at) {
 		runtime.Gosched()
@@ -285,7 +286,7 @@ func (s *stage) tellCalls(calls map[string]int, took map[string]time.Duration, p
 // memory is the most that the process has had at a time, in MiB.
 func (p *post) memory() float64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
-	must(p, err)
+	must.Do(p, err)
 	found := regexp.MustCompile(`VmHWM:\s+(\d+)`).FindSubmatch(text)
 	kib, _ := strconv.Atoi(string(found[1]))
 	return float64(kib) / 1024

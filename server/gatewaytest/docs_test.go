@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
@@ -20,7 +21,7 @@ func TestLinesOfTheDocuments(t *testing.T) {
 		t.Run(page, func(t *testing.T) {
 			t.Parallel()
 			text, err := os.ReadFile("../../" + page)
-			must(t, err)
+			must.Do(t, err)
 			dir, at := proctest.New(t), freePort(t)
 			serving(t, dir, "rmqd", at, servertest.Redis(t).Addr(), "--sdmq", "--journal", "sqlite:"+journalFile(t))
 			folder, typed := t.TempDir(), 0
@@ -45,7 +46,7 @@ func TestLinesOfTheDocuments(t *testing.T) {
 func journalFile(t testing.TB) string {
 	t.Helper()
 	file := t.TempDir() + "/journal.db"
-	must(t, os.WriteFile(file, nil, 0o600))
+	must.Do(t, os.WriteFile(file, nil, 0o600))
 	return file
 }
 

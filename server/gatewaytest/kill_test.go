@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
@@ -22,10 +24,7 @@ const timeToRun = 2 * time.Second
 // is spent but by a batch that was out when one of them was killed.
 func TestGatewaysAndClientsKilled(t *testing.T) {
 	t.Parallel()
-	messages, kills := 2_000, 12
-	if os.Getenv("RMQ_SOAK") != "" {
-		messages, kills = 100_000, 50
-	}
+	messages, kills := night.Times(1_000, 100_000), night.Times(6, 50)
 	r := sharetest.Rand(t)
 	dir, server := proctest.New(t), servertest.Redis(t)
 	f := &farm{T: t, dir: dir, redis: server.Addr(), gateways: []string{freePort(t), freePort(t)}, workers: map[string]*proctest.Process{}}
@@ -41,7 +40,7 @@ func TestGatewaysAndClientsKilled(t *testing.T) {
 	ofGateways := 0
 	for n := range kills {
 		dir.Await("it goes on", func() bool { return done() >= messages*n/(kills+1) })
-		if r.IntN(4) == 0 {
+		if n == 1 || r.IntN(4) == 0 { // one at least
 			ofGateways++
 			f.killGateway(r.IntN(2))
 		} else {
@@ -83,15 +82,15 @@ type farm struct {
 func (f *farm) send(server *servertest.Server, n int) (sent []string) {
 	f.Helper()
 	p, err := producer.New(server.Client(f), producer.Config{})
-	must(f, err)
-	defer func() { must(f, p.Close(ctx)) }()
+	must.Do(f, err)
+	defer func() { must.Do(f, p.Close(ctx)) }()
 	var all []message.Message
 	for i := range n {
 		content := fmt.Sprint("order ", i)
 		sent, all = append(sent, content), append(all, message.Priority{Content: content, Priority: int64(17 + i%100)})
 	}
 	_, err = p.SendBatch(ctx, message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 64}, all)
-	must(f, err)
+	must.Do(f, err)
 	return sent
 }
 
@@ -101,7 +100,7 @@ func (f *farm) work(n int) {
 	name := fmt.Sprintf("worker%d-%d", n, f.born)
 	f.born++
 	script, err := filepath.Abs("testdata/worker.py")
-	must(f, err)
+	must.Do(f, err)
 	log := filepath.Join(f.dir.Path, name+".log")
 	cmd := exec.Command(interpreter(f, "python3"), script, name, log, "orders")
 	cmd.Env = append(os.Environ(), "PYTHONPATH="+clients(f), "PYTHONDONTWRITEBYTECODE=1")

@@ -8,29 +8,20 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
 var ctx = context.Background()
 
-// patience is how long a test waits for what must come.
-const patience = 2 * time.Minute
-
 func TestMain(m *testing.M) {
 	for _, v := range []string{"RMQ_REDIS", "RMQ_JOURNAL", "RMQ_ZK", "RMQ_NAMESPACE", "RMQ_URL", "RMQ_TOKEN"} {
 		os.Unsetenv(v)
 	}
 	servertest.Main(m)
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // rmqd is the binary.
@@ -53,7 +44,7 @@ func interpreter(t testing.TB, name string) string {
 func clients(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.Abs("../../examples/http")
-	must(t, err)
+	must.Do(t, err)
 	return dir
 }
 
@@ -61,7 +52,7 @@ func clients(t testing.TB) string {
 func freePort(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	must.Do(t, err)
 	defer l.Close()
 	return l.Addr().String()
 }
@@ -94,9 +85,7 @@ func run(t testing.TB, stdin string, env []string, name string, args ...string) 
 
 func try(t testing.TB, stdin string, env []string, name string, args ...string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, interpreter(t, name), args...)
+	cmd := exec.CommandContext(await.Context(t), interpreter(t, name), args...)
 	cmd.Dir, cmd.Stdin = clients(t), strings.NewReader(stdin)
 	cmd.Env = append(os.Environ(), append(env, "PYTHONDONTWRITEBYTECODE=1")...)
 	out, err := cmd.CombinedOutput()

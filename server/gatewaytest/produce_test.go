@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/poll"
@@ -50,8 +52,8 @@ func TestVectorsOfProducers(t *testing.T) {
 		Commands []struct{ Topic string }
 	}
 	text, err := os.ReadFile(filepath.Join(clients(t), "vectors.json"))
-	must(t, err)
-	must(t, json.Unmarshal(text, &vectors))
+	must.Do(t, err)
+	must.Do(t, json.Unmarshal(text, &vectors))
 	for _, v := range vectors.Slots {
 		if got := slots.Of(v.Basis, v.Slots); got != v.Slot {
 			t.Errorf("%q of %d: %d, not %d", v.Basis, v.Slots, got, v.Slot)
@@ -83,7 +85,7 @@ func TestProducersByPlainRedis(t *testing.T) {
 				return strings.TrimSpace(run(t, "", []string{"REDIS=" + server.Addr()}, name, append([]string{script}, args...)...))
 			}
 			p, err := producer.New(rdb, producer.Config{ExactReceipts: true})
-			must(t, err)
+			must.Do(t, err)
 			defer p.Close(ctx)
 			orders := message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 16}
 			prices := message.Topic{Name: "prices", Kind: message.KindRangeMerge, Slots: 16}
@@ -92,7 +94,7 @@ func TestProducersByPlainRedis(t *testing.T) {
 				orders: message.Priority{Content: "first", Priority: 100}, prices: message.RangeMerge{Content: "first", Range: time.Hour}, mails: message.FixedTime{Content: "first", In: time.Hour},
 			} {
 				_, err := p.Send(ctx, topic, m)
-				must(t, err)
+				must.Do(t, err)
 			}
 			for _, topic := range []string{"orders", "prices", "mails"} {
 				value := map[string]string{"orders": "500", "prices": "2h", "mails": "2h"}[topic]
@@ -107,21 +109,21 @@ func TestProducersByPlainRedis(t *testing.T) {
 				orders: message.Priority{Content: "订单 4711", Priority: 600}, prices: message.RangeMerge{Content: "订单 4711", Range: time.Hour}, mails: message.FixedTime{Content: "订单 4711", In: time.Hour},
 			} {
 				r, err := p.Send(ctx, topic, m)
-				if must(t, err); r.Outcome != producer.Merged {
+				if must.Do(t, err); r.Outcome != producer.Merged {
 					t.Errorf("%s: %s, so it was elsewhere", topic.Name, r.Outcome)
 				}
 			}
 			// One that waits hears of it at once.
 			taker, err := poll.New(poll.Config{Redis: rdb, SafetyLook: time.Hour})
-			must(t, err)
+			must.Do(t, err)
 			defer taker.Close(ctx)
 			take := func() string {
-				held, err := taker.Take(ctx, []string{"orders"}, poll.Take{Wait: patience})
-				if must(t, err); held == nil {
+				held, err := taker.Take(ctx, []string{"orders"}, poll.Take{Wait: await.Patience})
+				if must.Do(t, err); held == nil {
 					t.Fatal("nothing came")
 				}
 				_, err = taker.Finish(ctx, held.Receipt)
-				must(t, err)
+				must.Do(t, err)
 				return held.Messages[0].Content
 			}
 			if a, b := take(), take(); a+b != "订单 4711first" && a+b != "first订单 4711" {
@@ -135,7 +137,7 @@ func TestProducersByPlainRedis(t *testing.T) {
 			}
 			// What they cannot send they refuse.
 			_, err = p.Send(ctx, message.Topic{Name: "offers", Kind: message.KindFixedTime, Slots: 1, Notes: true}, message.FixedTime{Content: "x", In: time.Hour})
-			must(t, err)
+			must.Do(t, err)
 			for args, says := range map[string]string{"offers 1h": "needs a script for each send", "nothing 1h": "there is no topic nothing", "orders 3": "the priority must be 17 to"} {
 				out, err := try(t, "", []string{"REDIS=" + server.Addr()}, name, append([]string{script}, append(strings.Fields(args), "x")...)...)
 				if err == nil || !strings.Contains(out, says) {

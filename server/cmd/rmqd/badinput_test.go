@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	osexec "os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/rmq"
@@ -82,7 +83,7 @@ func TestWrongRedis(t *testing.T) {
 func letter(t testing.TB) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "letter.txt")
-	must(t, os.WriteFile(file, []byte(strings.Repeat("Dear customer, ", 100)), 0o600))
+	must.Do(t, os.WriteFile(file, []byte(strings.Repeat("Dear customer, ", 100)), 0o600))
 	return file
 }
 
@@ -91,7 +92,7 @@ func TestWithoutRights(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "PostgreSQL")
 	u, err := url.Parse(s.journal)
-	must(t, err)
+	must.Do(t, err)
 	name := strings.TrimPrefix(u.Path, "/")
 	guest := "guest_" + name
 	exec(t, s.journal, "CREATE USER "+guest)
@@ -137,20 +138,22 @@ func TestReadOnlyFile(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "SQLite")
 	dir, err := os.MkdirTemp("", "rmqd-") // t.TempDir is for the user of the test only
-	must(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	must(t, os.Chmod(dir, 0o755))
+	must.Do(t, os.Chmod(dir, 0o755))
 	file := filepath.Join(dir, "journal.db")
 	s.journal = "sqlite:" + file
 	s.run(journal.Config{}, func(client *rmq.Client) { s.due(client, "mail 1") })
-	binary := filepath.Join(dir, "rmqd")
-	if out, err := osexec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	must(t, os.Chmod(file, 0o444))
-	must(t, os.Chmod(dir, 0o555))
+	own, err := os.Executable()
+	must.Do(t, err)
+	text, err := os.ReadFile(own)
+	must.Do(t, err)
+	binary := filepath.Join(dir, "rmqd") // which another user may run
+	must.Do(t, os.WriteFile(binary, text, 0o755))
+	must.Do(t, os.Chmod(file, 0o444))
+	must.Do(t, os.Chmod(dir, 0o555))
 	asOther := func(args ...string) result {
-		cmd := osexec.Command(binary, append([]string{"--redis", "redis://" + s.server.Addr(), "--journal", s.journal}, args...)...)
+		cmd := rmqd(t, binary, append([]string{"--redis", "redis://" + s.server.Addr(), "--journal", s.journal}, args...)...)
 		var out, errs strings.Builder
 		cmd.Stdout, cmd.Stderr = &out, &errs
 		if os.Getuid() == 0 { // whom permissions do not stop
@@ -195,12 +198,12 @@ func TestFullDisk(t *testing.T) {
 				break
 			}
 		}
-		await(func() bool { return strings.Contains(fmt.Sprint(send(client)), "make room on the disk") })
+		await.True(t, "the disk is full", func() bool { return strings.Contains(fmt.Sprint(send(client)), "make room on the disk") })
 		if err = send(client); err == nil || !strings.Contains(err.Error(), "the journal is full") || strings.Contains(err.Error(), "\n") {
 			t.Error(err)
 		}
 		disk.Free(t)
-		await(func() bool { return send(client) == nil })
+		await.True(t, "sends go on", func() bool { return send(client) == nil })
 	})
 	s.text(words("journal status"), "missed          nothing")
 
@@ -209,7 +212,7 @@ func TestFullDisk(t *testing.T) {
 		disk.Fill(t)
 		before := n
 		for range 100 {
-			must(t, send(client))
+			must.Do(t, send(client))
 		}
 		gone = n - before
 		disk.Free(t)

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/slotmq/go-rmq/internal/testing/must"
 )
 
 // start is a service of some arguments; its address stands behind some words of its first line.
@@ -34,10 +36,10 @@ func start(t testing.TB, words, redis string, args ...string) *service {
 func page(t testing.TB, client *http.Client, address string) (int, string) {
 	t.Helper()
 	res, err := client.Get(address)
-	must(t, err)
+	must.Do(t, err)
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
-	must(t, err)
+	must.Do(t, err)
 	return res.StatusCode, string(text)
 }
 
@@ -63,7 +65,7 @@ func TestConsole(t *testing.T) {
 	}
 	// A stream keeps neither from ending.
 	res, err := http.Get(alone.url + "live?page=")
-	must(t, err)
+	must.Do(t, err)
 	defer res.Body.Close()
 	for _, d := range []*service{alone, beside} {
 		if code := d.stop(); code != 0 {
@@ -81,10 +83,10 @@ func TestOnlyThisMachine(t *testing.T) {
 		d := start(t, words, s.server.Addr(), args...)
 		for host, status := range map[string]int{"evil.example": 403, "evil.example:8080": 403, "localhost": 404, "127.0.0.1": 404, "[::1]:80": 404} {
 			req, err := http.NewRequestWithContext(ctx, "GET", strings.TrimSuffix(d.url, "/")+"/nothing", nil)
-			must(t, err)
+			must.Do(t, err)
 			req.Host = host
 			res, err := http.DefaultClient.Do(req)
-			must(t, err)
+			must.Do(t, err)
 			res.Body.Close()
 			if res.StatusCode != status {
 				t.Errorf("%s of %s: %d, not %d", host, words, res.StatusCode, status)
@@ -110,12 +112,12 @@ func TestWayIn(t *testing.T) {
 		strings.TrimSuffix(beside.url, "/") + "?x=y": people + strings.Replace(beside.url, "127.0.0.1", "localhost", 1) + ", or start it with --tokens\n",
 	} {
 		req, err := http.NewRequestWithContext(ctx, "GET", address, nil)
-		must(t, err)
+		must.Do(t, err)
 		req.Host = "queues.example"
 		res, err := http.DefaultClient.Do(req)
-		must(t, err)
+		must.Do(t, err)
 		text, err := io.ReadAll(res.Body)
-		must(t, err)
+		must.Do(t, err)
 		res.Body.Close()
 		if string(text) != want {
 			t.Errorf("%s: %s\nnot %s", address, text, want)
@@ -135,16 +137,16 @@ func TestConsoleWithTokens(t *testing.T) {
 	token := strings.TrimSpace(s.text([]string{"token", "ann", "--tokens", file, "--rights", "look", "--topics", "orders"}))
 	d := start(t, "console at", s.server.Addr(), "console", "--tokens", file, "--act")
 	jar, err := cookiejar.New(nil)
-	must(t, err)
+	must.Do(t, err)
 	client := &http.Client{Jar: jar}
 	if _, text := page(t, client, d.url); !strings.Contains(text, "<h1>Sign in</h1>") {
 		t.Error(text)
 	}
 	for given, want := range map[string]string{"wrong": "This token is not known", token: "Is anything wrong?"} {
 		res, err := client.PostForm(d.url+"signin", url.Values{"token": {given}})
-		must(t, err)
+		must.Do(t, err)
 		text, err := io.ReadAll(res.Body)
-		must(t, err)
+		must.Do(t, err)
 		res.Body.Close()
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%s: %s", given, text)
@@ -157,7 +159,7 @@ func TestConsoleWithTokens(t *testing.T) {
 		t.Error("a topic that the token does not name:", status)
 	}
 	res, err := client.PostForm(d.url+"pause", url.Values{"topic": {"orders"}})
-	must(t, err)
+	must.Do(t, err)
 	res.Body.Close()
 	if res.StatusCode != 403 {
 		t.Error(res.Status)
@@ -177,11 +179,11 @@ func TestConsoleBehindProxy(t *testing.T) {
 		t.Error(status)
 	}
 	req, err := http.NewRequestWithContext(ctx, "POST", d.url+"pause", strings.NewReader("topic=orders"))
-	must(t, err)
+	must.Do(t, err)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("X-Forwarded-User", "bob")
 	res, err := http.DefaultClient.Do(req)
-	must(t, err)
+	must.Do(t, err)
 	res.Body.Close()
 	if res.StatusCode != 200 {
 		t.Error(res.Status)
@@ -200,7 +202,7 @@ func TestConsoleRefuses(t *testing.T) {
 	s.fails(2, []string{"console", "--listen", ":8099"}, fmt.Sprintf(token, "look at everything"))
 	s.fails(2, []string{"console", "--listen", ":8099", "--act"}, fmt.Sprintf(token, "do everything"))
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	must.Do(t, err)
 	defer taken.Close()
 	at := taken.Addr().String()
 	s.fails(1, []string{"console", "--listen", at}, "rmqd: listen at "+at+": another program listens there; try --listen "+beside(ctx, at)+"\n")
@@ -253,7 +255,7 @@ func TestTokenHelp(t *testing.T) {
 func TestConsoleFlagsAreDescribed(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../../docs/CONSOLE.md")
-	must(t, err)
+	must.Do(t, err)
 	for _, name := range []string{"act", "hide-contents", "title", "user-header", "tokens", "console-act", "console-title"} {
 		if !strings.Contains(string(text), "`--"+name+"`") && !strings.Contains(string(text), "`--"+name+" ") {
 			t.Errorf("docs/CONSOLE.md lacks --%s", name)

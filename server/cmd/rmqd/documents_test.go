@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/slotmq/go-rmq/internal/testing/must"
 )
 
 // Each call of a service of rmqd that a document shows can be made: it has such flags.
@@ -15,11 +17,11 @@ func TestDocumentedServices(t *testing.T) {
 	found := 0
 	for _, file := range []string{"README.md", "docs/HTTP.md", "docs/CONSOLE.md", "docs/WEBHOOKS.md", "docs/DEPLOYMENT.md", "docs/OPERATIONS.md", "docs/GUIDE.md", "examples/kubernetes/gateway.yaml"} {
 		text, err := os.ReadFile("../../../" + file)
-		must(t, err)
+		must.Do(t, err)
 		for _, shown := range calls.FindAllStringSubmatch(strings.ReplaceAll(string(text), "#\t", ""), -1) {
 			found++
 			words, err := osexec.Command("sh", "-c", `printf '%s\0' `+strings.TrimPrefix(shown[1], "rmqd ")).Output()
-			must(t, err)
+			must.Do(t, err)
 			args := append(strings.Split(strings.TrimSuffix(string(words), "\x00"), "\x00"), "--help")
 			if r := call(args...); r.code != 0 {
 				t.Errorf("%s: %s: %s", file, shown[1], r.errs)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	osexec "os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/rmq"
@@ -22,6 +25,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(asRMQD) != "" {
+		os.Unsetenv(asRMQD)
+		main() // which exits
+	}
 	// What the person who runs the tests uses must not be touched by them.
 	for _, v := range []string{"RMQ_REDIS", "RMQ_JOURNAL", "RMQ_ZK", "RMQ_NAMESPACE"} {
 		os.Unsetenv(v)
@@ -29,16 +36,23 @@ func TestMain(m *testing.M) {
 	servertest.Main(m)
 }
 
-// patience is far above what a busy machine needs. It only ends tests that would hang.
-const patience = time.Minute
-
 var ctx = context.Background()
 
-func must(t testing.TB, err error) {
+// asRMQD is a variable that makes the program of the tests be rmqd itself: it has all of it, and need not be built twice.
+const asRMQD = "RMQ_TEST_AS_RMQD"
+
+// rmqd is a command that runs rmqd as a process of its own, from a copy of this program, if one is named.
+func rmqd(t testing.TB, copied string, args ...string) *osexec.Cmd {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
+	program := copied
+	if program == "" {
+		var err error
+		program, err = os.Executable()
+		must.Do(t, err)
 	}
+	cmd := osexec.Command(program, args...)
+	cmd.Env = append(os.Environ(), asRMQD+"=1")
+	return cmd
 }
 
 // kinds are all databases that may hold a journal.
@@ -67,7 +81,7 @@ func emptyDatabase(t testing.TB, kind string) string {
 func exec(t testing.TB, url string, statements ...string) {
 	t.Helper()
 	db, _, err := databases.Open(url)
-	must(t, err)
+	must.Do(t, err)
 	defer db.Close()
 	for _, s := range statements {
 		if _, err := db.ExecContext(ctx, s); err != nil {
@@ -94,17 +108,17 @@ func newShop(t testing.TB, kind string) *shop {
 func (s *shop) run(cfg journal.Config, f func(*rmq.Client)) {
 	s.t.Helper()
 	db, dialect, err := databases.Open(s.journal)
-	must(s.t, err)
+	must.Do(s.t, err)
 	defer db.Close()
 	j, err := journal.Open(db, dialect, cfg)
-	must(s.t, err)
+	must.Do(s.t, err)
 	client, err := rmq.New(rmq.Config{Redis: s.rdb, Journal: j, Worker: "app7", Backoff: rmq.Schedule(time.Millisecond)})
-	must(s.t, err)
+	must.Do(s.t, err)
 	f(client)
-	within, cancel := context.WithTimeout(ctx, patience)
+	within, cancel := context.WithTimeout(ctx, 5*await.Patience) // the journal may hold a thousand rows
 	defer cancel()
-	must(s.t, client.Close(within))
-	must(s.t, j.Close(within))
+	must.Do(s.t, client.Close(within))
+	must.Do(s.t, j.Close(within))
 }
 
 var (
@@ -116,17 +130,17 @@ var (
 func (s *shop) work(client *rmq.Client, contents ...string) {
 	s.t.Helper()
 	all := make(chan struct{}, len(contents))
-	must(s.t, client.Listen(orders, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
+	must.Do(s.t, client.Listen(orders, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
 		defer func() { all <- struct{}{} }()
 		if strings.Contains(d.Content, "bad") {
 			return rmq.Dead(errors.New("no such tax code: XI"))
 		}
 		return nil
 	}), rmq.ListenOptions{}))
-	must(s.t, client.Start(ctx))
+	must.Do(s.t, client.Start(ctx))
 	for _, c := range contents {
 		_, err := client.Send(ctx, orders, rmq.Priority{Content: c, Priority: 500})
-		must(s.t, err)
+		must.Do(s.t, err)
 	}
 	for range contents {
 		<-all
@@ -138,7 +152,7 @@ func (s *shop) due(client *rmq.Client, contents ...string) {
 	s.t.Helper()
 	for _, c := range contents {
 		_, err := client.Send(ctx, mails, rmq.FixedTime{Content: c, In: 24 * time.Hour})
-		must(s.t, err)
+		must.Do(s.t, err)
 	}
 }
 
@@ -215,18 +229,6 @@ func (s *shop) object(into any, args ...string) {
 	out := s.text(append(args, "--json"))
 	if err := json.Unmarshal([]byte(out), into); err != nil {
 		s.t.Fatalf("%q: %v", out, err)
-	}
-}
-
-// await waits until a condition holds, or patience is over.
-func await(holds func() bool) {
-	end := time.After(patience)
-	for !holds() {
-		select {
-		case <-end:
-			return
-		case <-time.After(5 * time.Millisecond):
-		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
@@ -109,10 +110,10 @@ func TestExplainShowsTheJournal(t *testing.T) {
 
 	s.text([]string{"send", "mails", "mail 2", "--in", "1d"})
 	slot := slots.Of("mail 2", mails.Slots)
-	must(t, s.rdb.ZRem(ctx, luascripts.KeysOf("mails", slot).Store, "mail 2").Err())
+	must.Do(t, s.rdb.ZRem(ctx, luascripts.KeysOf("mails", slot).Store, "mail 2").Err())
 	s.fails(1, []string{"explain", "mails", "mail 2"}, "mail 2 is not here, and it is owed: unless it was handled just now, rmqd journal restore brings it back")
 
-	must(t, s.rdb.FlushAll(ctx).Err())
+	must.Do(t, s.rdb.FlushAll(ctx).Err())
 	lost := s.fails(1, []string{"explain", "mails", "mail 1"}, `no such topic: "mails"`, "if Redis has lost it, rmqd journal restore brings it back")
 	has(t, nil, lost.out, "owed, no end of it is known")
 }

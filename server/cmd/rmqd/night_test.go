@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/transcript"
 	"github.com/slotmq/go-rmq/journal"
@@ -25,13 +27,19 @@ var nightUpdate = flag.Bool("update", false, "rewrite the transcript in docs/JOU
 
 const nightFile = "../../../docs/JOURNAL.md"
 
-// night is when the transcript says that it was played.
-var night = time.Date(2026, 1, 31, 3, 7, 0, 0, time.UTC)
+// played is when the transcript says that it was played.
+var played = time.Date(2026, 1, 31, 3, 7, 0, 0, time.UTC)
+
+// tables is how long a play may last, or tables show another time. On a machine that is too busy it is played again.
+const tables = 30 * time.Second
 
 func TestNight(t *testing.T) {
 	t.Parallel()
-	p := &play{shop: newShop(t, "SQLite"), zero: time.Now().Truncate(time.Millisecond)}
-	p.run()
+	p := &play{}
+	for try := 0; try == 0 || try < 5 && time.Since(p.zero) > tables; try++ {
+		p = &play{shop: newShop(t, "SQLite"), zero: time.Now().Truncate(time.Millisecond)}
+		p.run()
+	}
 	transcript.Check(t, nightFile, "empty", p.text.String(), *nightUpdate, "cd server && go test ./cmd/rmqd -run Night -update")
 }
 
@@ -39,7 +47,7 @@ func TestNight(t *testing.T) {
 type play struct {
 	*shop
 	worker string    // its id
-	zero   time.Time // that is shown as night; half a minute is left until a table would show another time
+	zero   time.Time // that is shown as played
 	text   strings.Builder
 }
 
@@ -81,8 +89,8 @@ func (p *play) run23() {
 		return nil
 	})
 	p.shop.run(journal.Config{}, func(client *rmq.Client) {
-		must(p.t, client.Listen(orders, tax, rmq.ListenOptions{}))
-		must(p.t, client.Start(ctx))
+		must.Do(p.t, client.Listen(orders, tax, rmq.ListenOptions{}))
+		must.Do(p.t, client.Start(ctx))
 		p.send(client, orders, 311, func(n int) rmq.Message {
 			switch {
 			case n == 0:
@@ -92,9 +100,9 @@ func (p *play) run23() {
 			}
 			return rmq.Priority{Content: fmt.Sprintf("order %d, 1.00 EUR", 4711+n), Priority: 500}
 		})
-		await(func() bool { return len(p.stored()) == 4 })
+		await.True(p.t, "four are stored", func() bool { return len(p.stored()) == 4 })
 		workers, err := p.rdb.ZRange(ctx, "rmq:workers{orders}", 0, -1).Result()
-		must(p.t, err)
+		must.Do(p.t, err)
 		p.worker = workers[0]
 	})
 	p.shop.run(journal.Config{}, func(client *rmq.Client) {
@@ -118,18 +126,18 @@ func (p *play) workers() (stop func()) {
 	go func() {
 		defer close(stopped)
 		p.shop.run(journal.Config{}, func(client *rmq.Client) {
-			must(p.t, client.Listen(orders, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error {
+			must.Do(p.t, client.Listen(orders, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error {
 				handled <- struct{}{}
 				return nil
 			}), rmq.ListenOptions{}))
-			must(p.t, client.Start(ctx))
+			must.Do(p.t, client.Start(ctx))
 			<-going
 		})
 	}()
 	for range 57 {
 		<-handled
 	}
-	await(func() bool {
+	await.True(p.t, "it goes on", func() bool {
 		return !slices.ContainsFunc(p.everything(), func(key string) bool { return strings.Contains(key, "prepare{orders") })
 	})
 	return func() { close(going); <-stopped }
@@ -148,7 +156,7 @@ func (p *play) send(client *rmq.Client, topic rmq.Topic, n int, of func(int) rmq
 		batch[i] = of(i)
 	}
 	_, err := client.SendBatch(ctx, topic, batch)
-	must(p.t, err)
+	must.Do(p.t, err)
 }
 
 // say explains.
@@ -191,7 +199,7 @@ func (p *play) steady(out string) string {
 	out = strings.ReplaceAll(out, p.journal, "sqlite:/var/lib/rmq/journal.db")
 	return moments.ReplaceAllStringFunc(out, func(text string) string {
 		t, err := time.ParseInLocation("2006-01-02 15:04:05.000", text, time.Local)
-		must(p.t, err)
-		return t.Add(night.Sub(p.zero)).UTC().Format("2006-01-02 15:04:05.000")
+		must.Do(p.t, err)
+		return t.Add(played.Sub(p.zero)).UTC().Format("2006-01-02 15:04:05.000")
 	})
 }

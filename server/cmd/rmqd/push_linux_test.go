@@ -2,12 +2,14 @@ package main
 
 import (
 	osexec "os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 )
 
 // process is rmqd push as a process of its own.
@@ -16,22 +18,12 @@ type process struct {
 	errs *output
 }
 
-// build compiles rmqd.
-func build(t testing.TB) string {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "rmqd")
-	if out, err := osexec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return binary
-}
-
-func (s *shop) push(binary string, args ...string) *process {
+func (s *shop) push(args ...string) *process {
 	s.t.Helper()
-	p := &process{osexec.Command(binary, append([]string{"push", "--redis", "redis://" + s.server.Addr()}, args...)...), &output{}}
+	p := &process{rmqd(s.t, "", append([]string{"push", "--redis", "redis://" + s.server.Addr()}, args...)...), &output{}}
 	p.Dir, p.Stderr = s.t.TempDir(), p.errs
 	p.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	must(s.t, p.Start())
+	must.Do(s.t, p.Start())
 	s.t.Cleanup(func() {
 		_ = p.Process.Kill() // unless it has ended
 		_ = p.Wait()
@@ -52,7 +44,7 @@ func TestPushIsSignalled(t *testing.T) {
 		}
 	})
 	secret := aFile(t, hushes)
-	p := s.push(build(t), "--topic", "orders", "--to", url, "--secret-file", secret, "--allow-private")
+	p := s.push("--topic", "orders", "--to", url, "--secret-file", secret, "--allow-private")
 	signatures := func(content string) int {
 		t.Helper()
 		q := nextOf(t, got)
@@ -65,14 +57,14 @@ func TestPushIsSignalled(t *testing.T) {
 		t.Errorf("%d signatures", n)
 	}
 	write(t, secret, "hush")
-	must(t, p.Process.Signal(syscall.SIGHUP))
+	must.Do(t, p.Process.Signal(syscall.SIGHUP))
 	awaitText(t, p.errs, "SIGHUP: the secrets stay as they were")
 	s.put("order2")
 	if n := signatures("order2"); n != 1 {
 		t.Errorf("%d signatures", n)
 	}
 	write(t, secret, hushes+"\nwhsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
-	must(t, p.Process.Signal(syscall.SIGHUP))
+	must.Do(t, p.Process.Signal(syscall.SIGHUP))
 	awaitText(t, p.errs, "SIGHUP: the secrets were read again")
 	s.put("order3")
 	if n := signatures("order3"); n != 2 {
@@ -80,7 +72,7 @@ func TestPushIsSignalled(t *testing.T) {
 	}
 	s.put("order4")
 	<-held
-	must(t, p.Process.Signal(syscall.SIGTERM))
+	must.Do(t, p.Process.Signal(syscall.SIGTERM))
 	close(goOn)
 	if err := p.Wait(); err != nil {
 		t.Errorf("%v: %s", err, p.errs)
@@ -106,10 +98,10 @@ func TestPushRereadsAllOrNothing(t *testing.T) {
 	}
 	const two = `"` + hushes + `","whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"`
 	config := aFile(t, `{"targets":[`+target("orders", `"`+hushes+`"`)+`]}`)
-	p := s.push(build(t), "--config", config)
+	p := s.push("--config", config)
 	nextOf(t, got)
 	write(t, config, `{"targets":[`+target("orders", two)+`,`+target("bills", two)+`]}`)
-	must(t, p.Process.Signal(syscall.SIGHUP))
+	must.Do(t, p.Process.Signal(syscall.SIGHUP))
 	awaitText(t, p.errs, "topic bills has a target since: start anew")
 	s.put("order2")
 	if n := len(strings.Fields(nextOf(t, got).Get("Webhook-Signature"))); n != 1 {
@@ -151,34 +143,31 @@ func TestPushIsKilled(t *testing.T) {
 		under[slot], done[p.body] = false, true
 		mu.Unlock()
 	})
-	binary, secret := build(t), aFile(t, hushes)
+	secret := aFile(t, hushes)
 	s.put("first")
 	config := func(process string) string {
 		return aFile(t, `{"targets": [{"topic": "orders", "url": "`+url+`", "secret_files": ["`+secret+`"], "allow_private": true, "headers": {"X-Process": "`+process+`"}}]}`)
 	}
-	one := s.push(binary, "--config", config("1"))
-	s.push(binary, "--config", config("2"))
+	one := s.push("--config", config("1"))
+	s.push("--config", config("2"))
 	send := func(from, to int) {
 		for i := from; i < to; i++ {
 			s.put(strconv.Itoa(i))
 		}
 	}
 	sent := 0
-	await(func() bool { // until both have slots, and the first one hangs
+	await.True(t, "both have slots, and the first one hangs", func() bool { // until both have slots, and the first one hangs
 		send(sent, sent+20)
 		sent += 20
 		return len(held) > 0
 	})
-	if len(held) == 0 {
-		t.Fatalf("%v; %s", by, one.errs)
-	}
 	mu.Lock()
 	killed = true
 	mu.Unlock()
-	must(t, one.Process.Kill())
+	must.Do(t, one.Process.Kill())
 	send(sent, sent+messages)
 	sent += messages
-	await(func() bool {
+	await.True(t, "all are done", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return len(done) == sent+1

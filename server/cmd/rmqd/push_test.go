@@ -13,8 +13,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
@@ -33,7 +34,7 @@ func aFile(t testing.TB, text string) string {
 
 func write(t testing.TB, name, text string) {
 	t.Helper()
-	must(t, os.WriteFile(name, []byte(text), 0o600))
+	must.Do(t, os.WriteFile(name, []byte(text), 0o600))
 }
 
 // posted is a request that a receiver has got.
@@ -60,25 +61,19 @@ func receiver(t testing.TB, hold func(posted)) (url string, got chan posted) {
 
 func nextOf(t testing.TB, got chan posted) posted {
 	t.Helper()
-	select {
-	case p := <-got:
-		return p
-	case <-time.After(patience):
-		t.Fatal("no request came")
-		return posted{}
-	}
+	return await.Signal(t, "a request", got)
 }
 
 // put sends orders without a journal.
 func (s *shop) put(contents ...string) {
 	s.t.Helper()
 	client, err := rmq.New(rmq.Config{Redis: s.rdb})
-	must(s.t, err)
+	must.Do(s.t, err)
 	for _, c := range contents {
 		_, err := client.Send(ctx, orders, rmq.Priority{Content: c, Priority: 100})
-		must(s.t, err)
+		must.Do(s.t, err)
 	}
-	must(s.t, client.Close(ctx))
+	must.Do(s.t, client.Close(ctx))
 }
 
 // output is one that several goroutines may write and read.
@@ -102,10 +97,7 @@ func (l *output) String() string {
 // awaitText returns when an output has a text.
 func awaitText(t testing.TB, l *output, text string) {
 	t.Helper()
-	await(func() bool { return strings.Contains(l.String(), text) })
-	if !strings.Contains(l.String(), text) {
-		t.Fatalf("no %q in\n%s", text, l)
-	}
+	await.True(t, text, func() bool { return strings.Contains(l.String(), text) })
 }
 
 // Messages that are sent come to the URL, signed, and the journal knows that they are done. The end of the
@@ -116,7 +108,7 @@ func TestPush(t *testing.T) {
 	db := s.journal
 	s.run(journal.Config{}, func(client *rmq.Client) {
 		_, err := client.Send(ctx, orders, rmq.Priority{Content: "order 1", Priority: 100})
-		must(t, err)
+		must.Do(t, err)
 	})
 	url, got := receiver(t, nil)
 	secret := aFile(t, hushes)
@@ -141,7 +133,7 @@ func TestPush(t *testing.T) {
 		}
 		s.text([]string{"send", "orders", "order 2", "--priority", "100"}) // for the second time
 	}
-	await(func() bool {
+	await.True(t, "the end is in the journal", func() bool {
 		var x []struct{ Outcome string }
 		_ = json.Unmarshal([]byte("["+strings.ReplaceAll(strings.TrimSpace(s.call("journal", "history", "orders", "order 1", "--json").out), "\n", ",")+"]"), &x)
 		return len(x) > 0
@@ -206,7 +198,7 @@ func TestPushMisused(t *testing.T) {
 	} {
 		s.fails(c.code, c.args, c.says)
 	}
-	must(t, s.rdb.HSet(ctx, luascripts.DefinitionKey("orders"), "sharing", "zookeeper").Err())
+	must.Do(t, s.rdb.HSet(ctx, luascripts.DefinitionKey("orders"), "sharing", "zookeeper").Err())
 	s.fails(2, one(), "workers share topic orders by ZooKeeper: say where it is, by --zk or RMQ_ZK")
 }
 
@@ -223,17 +215,17 @@ func TestPushIsWatched(t *testing.T) {
 			strings.NewReader(""), io.Discard, errs)
 	}()
 	var said struct{ Address string }
-	must(t, json.Unmarshal([]byte(errs.line(t, "metrics and probes")), &said))
+	must.Do(t, json.Unmarshal([]byte(errs.line(t, "metrics and probes")), &said))
 	nextOf(t, got)
 	ask := func(path string) (text string) {
 		res, err := http.Get("http://" + said.Address + path)
-		must(t, err)
+		must.Do(t, err)
 		defer res.Body.Close()
 		body, err := io.ReadAll(res.Body)
-		must(t, err)
+		must.Do(t, err)
 		return string(body)
 	}
-	await(func() bool {
+	await.True(t, "the message is counted", func() bool {
 		return strings.Contains(ask("/metrics"), "rmq_gateway_messages_total{topic=\"orders\",what=\"finished\"} 1\n")
 	})
 	if live, ready := ask("/livez"), ask("/readyz"); live != "ok\n" || ready != "ok\n" {
@@ -245,7 +237,7 @@ func TestPushIsWatched(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	must.Do(t, err)
 	defer taken.Close()
 	for args, says := range map[string]string{"9090": "it must be host:port", "127.0.0.1:1000000": "invalid port; is it an address of this machine", taken.Addr().String(): "another program listens there; try --metrics 127.0.0.1:"} {
 		r := call("push", "--redis", "redis://"+s.server.Addr(), "--topic", "orders", "--to", url, "--secret-file", aFile(t, hushes), "--allow-private", "--metrics", args)

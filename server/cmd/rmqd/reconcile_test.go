@@ -5,8 +5,9 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -24,7 +25,7 @@ func TestReconcile(t *testing.T) {
 					"look once more in a minute")
 				s.text(words("doctor --json"), `"check":"journal","level":"warn","detail":"no program compares it with Redis at present: what Redis forgets is not noticed"`)
 
-				must(t, s.rdb.FlushAll(ctx).Err())
+				must.Do(t, s.rdb.FlushAll(ctx).Err())
 				s.text(words("journal reconcile mails"), "0 gone, 0 dead, 0 adopted; 2 missing: Redis forgot them")
 				var found struct{ Looked, Missing int }
 				s.object(&found, "journal", "reconcile")
@@ -68,29 +69,21 @@ func TestReconcileAgain(t *testing.T) {
 	s.run(journal.Config{}, func(client *rmq.Client) { s.due(client, "mail 1", "mail 2") })
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ended := make(chan result)
+	ended := make(chan result, 1)
 	go func() {
 		var out, errs bytes.Buffer
 		code := program.Run(ctx, []string{"--redis", "redis://" + s.server.Addr(), "--journal", s.journal, "journal", "reconcile", "--every=100ms"}, strings.NewReader(""), &out, &errs)
 		ended <- result{code, out.String(), errs.String()}
 	}()
-	await(func() bool { return strings.Contains(s.call("doctor").out, "journal: Redis has all that is owed") })
+	await.True(t, "all is compared", func() bool { return strings.Contains(s.call("doctor").out, "journal: Redis has all that is owed") })
 	s.text(words("doctor"), "ok    journal: Redis has all that is owed")
 	forgot := func() bool { return strings.Contains(s.call("journal", "status").out, "Redis forgot") }
-	must(t, s.rdb.FlushAll(ctx).Err())
-	await(forgot)
-	if !forgot() {
-		t.Error("nobody notices that Redis is empty")
-	}
+	must.Do(t, s.rdb.FlushAll(ctx).Err())
+	await.True(t, "it is noticed that Redis is empty", forgot)
 	cancel()
-	select {
-	case r := <-ended:
-		if r.code != 0 || !strings.HasPrefix(r.errs, "comparing "+s.journal+" with Redis every 100ms, until Ctrl-C\n") ||
-			!strings.Contains(r.errs, "Redis may have forgotten something") || strings.Contains(r.errs, "0001-01-01") {
-			t.Errorf("%+v", r)
-		}
-	case <-time.After(patience):
-		t.Error("it does not end")
+	if r := await.Signal(t, "it ends", ended); r.code != 0 || !strings.HasPrefix(r.errs, "comparing "+s.journal+" with Redis every 100ms, until Ctrl-C\n") ||
+		!strings.Contains(r.errs, "Redis may have forgotten something") || strings.Contains(r.errs, "0001-01-01") {
+		t.Errorf("%+v", r)
 	}
 }
 

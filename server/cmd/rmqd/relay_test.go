@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/server/databases"
@@ -20,18 +22,18 @@ func TestRelay(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, kind)
 			db, dialect, err := databases.Open(s.journal)
-			must(t, err)
+			must.Do(t, err)
 			defer db.Close()
 			j, err := journal.Open(db, dialect, journal.Config{})
-			must(t, err)
+			must.Do(t, err)
 			defer j.Close(ctx)
 			tx, err := db.BeginTx(ctx, nil)
-			must(t, err)
-			must(t, j.SendTx(ctx, tx, mails, rmq.FixedTime{Content: "mail 1", In: 24 * time.Hour}, rmq.FixedTime{Content: "mail 2", In: 24 * time.Hour}))
+			must.Do(t, err)
+			must.Do(t, j.SendTx(ctx, tx, mails, rmq.FixedTime{Content: "mail 1", In: 24 * time.Hour}, rmq.FixedTime{Content: "mail 2", In: 24 * time.Hour}))
 			other := mails
 			other.Slots = 8
-			must(t, j.SendTx(ctx, tx, other, rmq.FixedTime{Content: "mail 3", In: 24 * time.Hour}))
-			must(t, tx.Commit())
+			must.Do(t, j.SendTx(ctx, tx, other, rmq.FixedTime{Content: "mail 3", In: 24 * time.Hour}))
+			must.Do(t, tx.Commit())
 			s.text(words("journal status"), "outbox          3 rows to be sent, the oldest for ")
 
 			relaying, stop := context.WithCancel(ctx)
@@ -39,7 +41,7 @@ func TestRelay(t *testing.T) {
 			go func() {
 				ended <- program.Run(relaying, []string{"--redis", "redis://" + s.server.Addr(), "--journal", s.journal, "journal", "relay"}, strings.NewReader(""), io.Discard, io.Discard)
 			}()
-			await(func() bool { return len(s.stored()) == 2 })
+			await.True(t, "both are stored", func() bool { return len(s.stored()) == 2 })
 			var status struct {
 				Topics []struct{ Owed int }
 				Outbox struct {
@@ -47,7 +49,7 @@ func TestRelay(t *testing.T) {
 					Reason           string
 				}
 			}
-			await(func() bool {
+			await.True(t, "the outbox is empty", func() bool {
 				s.object(&status, "journal", "status")
 				return status.Outbox.Waiting == 0
 			})

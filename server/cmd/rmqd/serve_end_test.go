@@ -1,13 +1,14 @@
 package main
 
 import (
-	"context"
 	"net"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/server/gateway"
 )
@@ -16,7 +17,7 @@ import (
 func TestEndCutsOff(t *testing.T) {
 	t.Parallel()
 	g, err := gateway.New(gateway.Config{Redis: servertest.Redis(t).Client(t)})
-	must(t, err)
+	must.Do(t, err)
 	begun, cut := make(chan struct{}), make(chan struct{})
 	server := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		close(begun)
@@ -24,12 +25,11 @@ func TestEndCutsOff(t *testing.T) {
 		close(cut)
 	})}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	must.Do(t, err)
 	go func() { _ = server.Serve(listener) }()
-	within, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+	within := await.Context(t)
 	req, err := http.NewRequestWithContext(within, "GET", "http://"+listener.Addr().String(), nil)
-	must(t, err)
+	must.Do(t, err)
 	go func() {
 		if res, err := http.DefaultClient.Do(req); err == nil {
 			_ = res.Body.Close()
@@ -40,9 +40,5 @@ func TestEndCutsOff(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "requests were cut off that took longer than 50ms") || strings.Contains(err.Error(), "Redis") {
 		t.Error(err)
 	}
-	select {
-	case <-cut:
-	case <-within.Done():
-		t.Error("it goes on")
-	}
+	await.Signal(t, "the request is cut off", cut)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -15,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -49,19 +52,13 @@ func (s *stderr) String() string {
 // line waits until there is a line with some words, and returns it.
 func (s *stderr) line(t testing.TB, words string) string {
 	t.Helper()
-	within, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	for {
 		for line := range strings.Lines(s.String()) {
 			if strings.Contains(line, words) && strings.HasSuffix(line, "\n") {
 				return line
 			}
 		}
-		select {
-		case <-s.more:
-		case <-within.Done():
-			t.Fatalf("no line with %q in:\n%s", words, s)
-		}
+		await.Signal(t, fmt.Sprintf("a line with %q behind:\n%s", words, s), s.more)
 	}
 }
 
@@ -91,17 +88,17 @@ func serve(t testing.TB, redis string, args ...string) *service {
 func (s *service) post(client *http.Client, token, path, body string) (int, map[string]any) {
 	s.Helper()
 	req, err := http.NewRequestWithContext(ctx, "POST", s.url+path, strings.NewReader(body))
-	must(s, err)
+	must.Do(s, err)
 	req.Header.Set("Content-Type", "application/json")
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	res, err := client.Do(req)
-	must(s, err)
+	must.Do(s, err)
 	defer res.Body.Close()
 	answer := map[string]any{}
 	if res.StatusCode != http.StatusNoContent {
-		must(s, json.NewDecoder(res.Body).Decode(&answer))
+		must.Do(s, json.NewDecoder(res.Body).Decode(&answer))
 	}
 	return res.StatusCode, answer
 }
@@ -122,7 +119,7 @@ func TestServeEnds(t *testing.T) {
 		status, _ := d.post(http.DefaultClient, "", "/v1/take", `{"topics":["mails"],"wait":"60s"}`)
 		waits <- status
 	}()
-	await(func() bool { return s.rdb.Exists(ctx, luascripts.TakersKey("mails")).Val() == 1 })
+	await.True(t, "the taker is known", func() bool { return s.rdb.Exists(ctx, luascripts.TakersKey("mails")).Val() == 1 })
 	if code := d.stop(); code != 0 {
 		t.Errorf("exit code %d: %s", code, d.errs)
 	}
@@ -148,7 +145,7 @@ func TestServeWithTokensAndTLS(t *testing.T) {
 	cert, key, roots := servertest.Certificate(t)
 	d := serve(t, s.server.Addr(), "--listen", ":0", "--tokens", file, "--tls-cert", cert, "--tls-key", key)
 	_, port, err := net.SplitHostPort(strings.TrimPrefix(d.url, "https://"))
-	must(t, err)
+	must.Do(t, err)
 	d.url = "https://127.0.0.1:" + port
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}}
 	defer client.CloseIdleConnections()
@@ -159,15 +156,15 @@ func TestServeWithTokensAndTLS(t *testing.T) {
 	if status, held := d.post(client, token, "/v1/take", take); status != 200 {
 		t.Error(status, held)
 	}
-	must(t, os.WriteFile(file, []byte("{"), 0o600))
-	must(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
+	must.Do(t, os.WriteFile(file, []byte("{"), 0o600))
+	must.Do(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
 	d.errs.line(t, "the tokens stay as they were")
 	if status, _ := d.post(client, token, "/v1/take", `{"topics":["orders"]}`); status != 204 {
 		t.Error(status)
 	}
-	must(t, os.Remove(file))
+	must.Do(t, os.Remove(file))
 	fresh := strings.TrimSpace(s.text([]string{"token", "worker", "--tokens", file}))
-	must(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
+	must.Do(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
 	d.errs.line(t, "the tokens were read again")
 	if status, _ := d.post(client, token, "/v1/take", take); status != 401 {
 		t.Error("the old token counts:", status)
@@ -187,10 +184,10 @@ func TestServeRefuses(t *testing.T) {
 	s := newShop(t, "SQLite")
 	s.order("order 1")
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	must.Do(t, err)
 	defer taken.Close()
 	wrong := filepath.Join(t.TempDir(), "tokens.json")
-	must(t, os.WriteFile(wrong, []byte(`{"tokens":[]}`), 0o600))
+	must.Do(t, os.WriteFile(wrong, []byte(`{"tokens":[]}`), 0o600))
 	for _, c := range []struct {
 		code int
 		args string
@@ -227,6 +224,6 @@ func (s *shop) order(content string) {
 	s.t.Helper()
 	s.run(journal.Config{}, func(client *rmq.Client) {
 		_, err := client.Send(ctx, orders, rmq.Priority{Content: content, Priority: 500})
-		must(s.t, err)
+		must.Do(s.t, err)
 	})
 }
