@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -39,7 +40,7 @@ func BenchmarkBehind(b *testing.B) {
 					j.Observe(end(message.Done, 2, some[at:min(at+batch, len(some))]...))
 				}
 			}
-			must(b, j.Close(ctx)) // however long it takes
+			must.Do(b, j.Close(ctx)) // however long it takes
 			b.StopTimer()
 			p.report(b, before)
 		})

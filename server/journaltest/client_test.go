@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/rmq"
@@ -18,12 +20,12 @@ func TestJournalOfAClient(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, p *place) {
 		const due, later = 300, 200
-		j := p.open(t, journal.Config{Wait: true, WaitAtMost: patience})
+		j := p.open(t, journal.Config{Wait: true, WaitAtMost: await.Patience})
 		topic := rmq.Topic{Name: fmt.Sprintf("client-%d", time.Now().UnixNano()), Kind: rmq.KindFixedTime, Slots: 4}
 		client, err := rmq.New(rmq.Config{Redis: servertest.SharedRedis(t).Client(t), Journal: j})
-		must(t, err)
+		must.Do(t, err)
 		var handled atomic.Int64
-		must(t, client.Listen(topic, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error {
+		must.Do(t, client.Listen(topic, rmq.ListenerFunc(func(context.Context, *rmq.Delivery) error {
 			handled.Add(1)
 			return nil
 		}), rmq.ListenOptions{}))
@@ -33,18 +35,18 @@ func TestJournalOfAClient(t *testing.T) {
 				at = at.Add(time.Hour)
 			}
 			_, err := client.Send(ctx, topic, rmq.FixedTime{Content: fmt.Sprintf("order %d", i), At: at})
-			must(t, err)
+			must.Do(t, err)
 		}
 		if n := p.number(t, "SELECT COUNT(*) FROM rmq_sent"); n != due+later {
 			t.Errorf("%d rows, though every send has returned", n)
 		}
-		must(t, client.Start(ctx))
-		await(t, func() bool { return handled.Load() >= due })
-		must(t, client.Close(ctx))
+		must.Do(t, client.Start(ctx))
+		await.True(t, "what is due is handled", func() bool { return handled.Load() >= due })
+		must.Do(t, client.Close(ctx))
 		closed(t, j)
 
 		status, err := p.open(t, journal.Config{}).Status(ctx)
-		must(t, err)
+		must.Do(t, err)
 		if len(status.Topics) != 1 || status.Topics[0] != (journal.TopicStatus{Topic: topic.Name, Owed: later}) || len(status.Gaps) != 0 {
 			t.Errorf("%+v", status)
 		}
@@ -57,32 +59,32 @@ func TestCancelIsToldLate(t *testing.T) {
 	each(t, func(t *testing.T, p *place) {
 		rdb := servertest.SharedRedis(t).Client(t)
 		topic := rmq.Topic{Name: fmt.Sprintf("cancelled-%d", time.Now().UnixNano()), Kind: rmq.KindFixedTime, Slots: 4}
-		client, err := rmq.New(rmq.Config{Redis: rdb, Journal: p.open(t, journal.Config{Wait: true, WaitAtMost: patience})})
-		must(t, err)
+		client, err := rmq.New(rmq.Config{Redis: rdb, Journal: p.open(t, journal.Config{Wait: true, WaitAtMost: await.Patience})})
+		must.Do(t, err)
 		send := func() {
 			_, err := client.Send(ctx, topic, rmq.FixedTime{Content: "order", In: time.Hour})
-			must(t, err)
+			must.Do(t, err)
 		}
 		slow := p.open(t, journal.Config{Lag: time.Minute})
 		i, err := inspector.New(rdb, inspector.Config{Journal: slow})
-		must(t, err)
+		must.Do(t, err)
 		for _, again := range []bool{false, true} {
 			send()
 			removed, _, err := i.Cancel(ctx, topic.Name, "order", "")
-			must(t, err)
+			must.Do(t, err)
 			if now := time.Now().UnixMilli(); again {
-				await(t, func() bool { return time.Now().UnixMilli() > now })
+				await.True(t, "the clock goes on", func() bool { return time.Now().UnixMilli() > now })
 				send()
 			}
-			must(t, slow.Mark(ctx, journal.Topic{Topic: topic}, 0, journal.Mark{Content: "x", What: journal.Restored})) // takes the cancel along
+			must.Do(t, slow.Mark(ctx, journal.Topic{Topic: topic}, 0, journal.Mark{Content: "x", What: journal.Restored})) // takes the cancel along
 			all, err := slow.History(ctx, topic.Name, "order")
-			must(t, err)
+			must.Do(t, err)
 			want := map[bool]string{false: journal.Cancelled, true: journal.Owed}[again]
 			if !removed || len(all) != 1 || all[0].Verdict.What != want {
 				t.Errorf("sent again: %v; %+v, want %s", again, all, want)
 			}
 		}
-		must(t, client.Close(ctx))
+		must.Do(t, client.Close(ctx))
 	})
 }
 
@@ -94,10 +96,10 @@ func TestWaitCoversWhatMerged(t *testing.T) {
 		topic := rmq.Topic{Name: fmt.Sprintf("merged-%d", time.Now().UnixNano()), Kind: rmq.KindRangeMerge, Slots: 4}
 		send := func(j rmq.Journal) rmq.Outcome {
 			client, err := rmq.New(rmq.Config{Redis: servertest.SharedRedis(t).Client(t), Journal: j})
-			must(t, err)
+			must.Do(t, err)
 			receipt, err := client.Send(ctx, topic, rmq.RangeMerge{Content: "order", Range: time.Hour})
-			must(t, err)
-			must(t, client.Close(ctx))
+			must.Do(t, err)
+			must.Do(t, client.Close(ctx))
 			return receipt.Outcome
 		}
 		send(nil)
@@ -113,7 +115,7 @@ func TestWaitCoversWhatMerged(t *testing.T) {
 			t.Fatal(got)
 		}
 		all, err := p.open(t, journal.Config{}).History(ctx, topic.Name, "order")
-		must(t, err)
+		must.Do(t, err)
 		if len(all) != 1 || all[0].Verdict.What != journal.Owed {
 			t.Errorf("%+v", all)
 		}

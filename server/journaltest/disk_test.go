@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/rmq"
@@ -60,7 +62,7 @@ func (f *full) with(mode journal.Full, do func(j *journal.Journal, send func() e
 	f.Helper()
 	j := f.p.open(f, journal.Config{Lag: time.Millisecond, Buffer: 256 << 10, Full: mode})
 	client, err := rmq.New(rmq.Config{Redis: servertest.SharedRedis(f).Client(f), Journal: j})
-	must(f, err)
+	must.Do(f, err)
 	long := strings.Repeat("x", 8000)
 	do(j, func() error {
 		_, err := client.Send(ctx, f.topic, rmq.FixedTime{Content: fmt.Sprint(f.sent, long), In: time.Hour})
@@ -69,7 +71,7 @@ func (f *full) with(mode journal.Full, do func(j *journal.Journal, send func() e
 		}
 		return err
 	})
-	must(f, client.Close(ctx))
+	must.Do(f, client.Close(ctx))
 	closed(f, j)
 }
 
@@ -78,10 +80,10 @@ func (f *full) fill(j *journal.Journal, send func() error) {
 	f.Helper()
 	f.disk.Fill(f)
 	var trouble error
-	await(f, func() bool {
+	await.True(f, "the trouble is known", func() bool {
 		_ = send() // it may be refused
 		status, err := j.Status(ctx)
-		must(f, err)
+		must.Do(f, err)
 		trouble = status.Trouble
 		return trouble != nil
 	})
@@ -92,10 +94,10 @@ func (f *full) fill(j *journal.Journal, send func() error) {
 func (f *full) refuse() {
 	f.Helper()
 	f.with(journal.Refuse, func(j *journal.Journal, send func() error) {
-		must(f, send())
+		must.Do(f, send())
 		f.fill(j, send)
 		var err error
-		await(f, func() bool { err = send(); return err != nil })
+		await.True(f, "a send fails", func() bool { err = send(); return err != nil })
 		oneLine(f, err, "the journal is full: journal: write: ", makeRoom)
 		if !errors.Is(err, journal.ErrFull) {
 			f.Error(err)
@@ -106,7 +108,7 @@ func (f *full) refuse() {
 			oneLine(f, err, "journal: open: ", makeRoom)
 		}
 		f.disk.Free(f)
-		await(f, func() bool { return send() == nil })
+		await.True(f, "sends go on", func() bool { return send() == nil })
 	})
 	f.told(0)
 }
@@ -115,14 +117,14 @@ func (f *full) refuse() {
 func (f *full) drop() {
 	f.Helper()
 	f.with(journal.Drop, func(j *journal.Journal, send func() error) {
-		must(f, send())
+		must.Do(f, send())
 		f.fill(j, send)
 		for range 100 { // more than it keeps
-			must(f, send())
+			must.Do(f, send())
 		}
 		f.disk.Free(f)
 		awaitRoom(f, j)
-		must(f, send())
+		must.Do(f, send())
 	})
 	f.told(f.sent - f.p.number(f, "SELECT COUNT(*) FROM rmq_sent"))
 	if f.missing() == 0 {
@@ -135,17 +137,17 @@ func (f *full) end(statement string) {
 	f.Helper()
 	before := f.missing()
 	f.with(journal.Refuse, func(j *journal.Journal, send func() error) {
-		must(f, send())
+		must.Do(f, send())
 		f.disk.Fill(f)
 		db, _ := f.p.db(f)
 		_, _ = db.ExecContext(ctx, statement) // it may not live to answer
-		await(f, func() bool {
+		await.True(f, "the server is away", func() bool {
 			err := send()
 			return err != nil && strings.Contains(err.Error(), "start the server")
 		})
 		f.disk.Free(f)
 		f.p.server.Restart(f)
-		await(f, func() bool { return send() == nil })
+		await.True(f, "sends go on", func() bool { return send() == nil })
 	})
 	f.told(before)
 }

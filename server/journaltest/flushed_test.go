@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/journal/recovery"
@@ -15,7 +16,7 @@ import (
 func late(t testing.TB, j *journal.Journal) int {
 	t.Helper()
 	n, err := j.Flushed(ctx, 10*time.Millisecond)
-	must(t, err)
+	must.Do(t, err)
 	return n
 }
 
@@ -65,7 +66,7 @@ func TestFlushedOfThisProcess(t *testing.T) {
 				t.Errorf("round %d: it holds a row, and %d are late; %v", round, n, err)
 			}
 			// A mark does not wait for the Lag, and takes the row along.
-			must(t, j.Mark(ctx, journal.Topic{Topic: orders}, 1, journal.Mark{Content: "order", What: journal.Restored, Number: 1}))
+			must.Do(t, j.Mark(ctx, journal.Topic{Topic: orders}, 1, journal.Mark{Content: "order", What: journal.Restored, Number: 1}))
 		}
 	})
 }
@@ -78,11 +79,11 @@ func TestReconcileWaitsForItself(t *testing.T) {
 	y.tell(sentTo(y.topic, 1, 50, 0, "handled"))
 	j := p.open(t, journal.Config{Lag: 2 * time.Second})
 	r, err := recovery.New(recovery.Config{Journal: j, Redis: y.rdb})
-	must(t, err)
+	must.Do(t, err)
 	j.Observe(endOf(y.topic, 60, "handled"))
 	y.do("hset", y.keys.Meta, "batch", 60)
 	found, err := r.Reconcile(ctx, recovery.Reconcile{Every: soon})
-	must(t, err)
+	must.Do(t, err)
 	if found.Gone != 0 {
 		t.Errorf("%v", found)
 	}

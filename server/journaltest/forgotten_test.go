@@ -3,7 +3,6 @@ package journaltest
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +11,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/journal/recovery"
@@ -47,8 +49,8 @@ func TestForgetfulRedis(t *testing.T) {
 			host, port, _ := strings.Cut(srv.Addr(), ":")
 			replica := servertest.Redis(y, "--replicaof", host+" "+port).Client(y)
 			y.do("set", "sign", "x")
-			await(y, func() bool { return replica.Get(ctx, "sign").Val() == "x" })
-			must(y, replica.Do(ctx, "replicaof", "no", "one").Err())
+			await.True(y, "the replica has it", func() bool { return replica.Get(ctx, "sign").Val() == "x" })
+			must.Do(y, replica.Do(ctx, "replicaof", "no", "one").Err())
 			lose()
 			y.rdb = replica
 		}, 3, true},
@@ -79,12 +81,12 @@ func TestForgetfulRedis(t *testing.T) {
 					y.tell(sentTo(y.topic, 1, 60, later, "due later"), sentTo(y.topic, 1, 60, 0, "overdue"), expires, expired)
 				})
 				got := y.found(recovery.Reconciled{Missing: disaster.missing})
-				if since := got.Forgot.Since; since.IsZero() == disaster.since || disaster.since && time.Since(since) > patience {
+				if since := got.Forgot.Since; since.IsZero() == disaster.since || disaster.since && time.Since(since) > await.Patience {
 					t.Errorf("forgot what came after %v", since)
 				}
 				y.found(recovery.Reconciled{Missing: disaster.missing})
 				forgotten, err := y.j.Forgotten(ctx)
-				must(t, err)
+				must.Do(t, err)
 				if len(forgotten) != 1 || forgotten[0].Topic != y.topic.Name || !slices.Equal(forgotten[0].Slots, []int{1}) || forgotten[0].Messages != disaster.missing {
 					t.Errorf("%+v", forgotten)
 				}
@@ -96,7 +98,7 @@ func TestForgetfulRedis(t *testing.T) {
 					y.is("overdue", journal.Gone)
 				} else {
 					restored, err := y.r.Restore(ctx, recovery.Restore{Patience: -1})
-					must(t, err)
+					must.Do(t, err)
 					lost := disaster.missing
 					if disaster.since { // what was cancelled waits, too
 						lost++
@@ -152,11 +154,11 @@ func TestForgottenNumbersAreRaised(t *testing.T) {
 		y.tell(told...)
 		y.do("hset", y.keys.Meta, "batch", 40)
 		m, err := y.j.Memory(ctx)
-		must(t, err)
+		must.Do(t, err)
 		y.do("del", luascripts.TickKey(m.Key, 0))
 		send := func(content string) {
 			number, err := y.rdb.HGet(ctx, y.keys.Meta, "batch").Int64()
-			must(t, err)
+			must.Do(t, err)
 			y.do("zadd", y.keys.Store, later, content)
 			y.tell(sentTo(y.topic, 1, number, later, content))
 		}
@@ -176,7 +178,7 @@ func TestForgottenNumbersAreRaised(t *testing.T) {
 }
 
 // A server that is rolled back while all goes on is noticed, and named by slot; a restore brings back what is
-// missing. With RMQ_SOAK it is rolled back by 5 s.
+// missing. By night it is rolled back by 5 s.
 func TestRolledBackRedisIsNamedBySlot(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, p *place) {
@@ -186,9 +188,9 @@ func TestRolledBackRedisIsNamedBySlot(t *testing.T) {
 		topic := rmq.Topic{Name: "orders", Kind: rmq.KindFixedTime, Slots: count}
 		j := p.open(t, journal.Config{Lag: time.Millisecond})
 		client, err := rmq.New(rmq.Config{Redis: rdb, Namespace: "shop", Journal: j})
-		must(t, err)
+		must.Do(t, err)
 		handled := make(chan string, 10_000)
-		must(t, client.Listen(topic, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
+		must.Do(t, client.Listen(topic, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
 			handled <- d.Content
 			return nil
 		}), rmq.ListenOptions{}))
@@ -199,59 +201,59 @@ func TestRolledBackRedisIsNamedBySlot(t *testing.T) {
 				content := fmt.Sprintf("order %d", number)
 				if slices.Contains(to, slots.Of(content, count)) {
 					_, err := client.Send(ctx, topic, rmq.FixedTime{Content: content, At: time.Now().Add(in)})
-					must(t, err)
+					must.Do(t, err)
 					return content
 				}
 			}
 		}
 		r, err := recovery.New(recovery.Config{Journal: p.open(t, journal.Config{}), Redis: rdb})
-		must(t, err)
+		must.Do(t, err)
 		background, stop := context.WithCancel(ctx)
 		ended := make(chan error, 1)
 		go func() { ended <- r.Run(background, recovery.Reconcile{Every: 100 * time.Millisecond}) }()
 		t.Cleanup(func() {
 			stop()
-			must(t, <-ended)
+			must.Do(t, <-ended)
 		})
 		reader := p.open(t, journal.Config{})
 		memory := func() *journal.Memory {
 			m, err := reader.Memory(ctx)
-			must(t, err)
+			must.Do(t, err)
 			return m
 		}
 		for range 100 {
 			send(time.Hour, 0, 1, 2, 3, 4, 5, 6, 7)
 		}
-		await(t, func() bool { m := memory(); return len(m.Ticks) == 1 && m.Forgot.Noticed.IsZero() })
+		await.True(t, "the first comparison is made", func() bool { m := memory(); return len(m.Ticks) == 1 && m.Forgot.Noticed.IsZero() })
 
 		revived := send(0, 2)
-		must(t, rdb.Save(ctx).Err())
+		must.Do(t, rdb.Save(ctx).Err())
 		saved := time.Now()
-		must(t, client.Start(ctx))
-		await(t, func() bool { return len(handled) == 1 })
+		must.Do(t, client.Start(ctx))
+		await.True(t, "the first one is handled", func() bool { return len(handled) == 1 })
 		missing := 0
 		send(0, 5)
-		for missing < 50 || soaks() && time.Since(saved) < 5*time.Second {
+		for missing < 50 || night.Is() && time.Since(saved) < 5*time.Second {
 			send(time.Hour, 3, 7)
 			missing++
 		}
-		await(t, func() bool { return len(handled) == 2 })
-		must(t, client.Close(ctx))
+		await.True(t, "the second one is handled", func() bool { return len(handled) == 2 })
+		must.Do(t, client.Close(ctx))
 		closed(t, j)
 		newest, err := reader.Newest(ctx)
-		must(t, err)
-		await(t, func() bool { return memory().Ticks[0].ID >= newest })
+		must.Do(t, err)
+		await.True(t, "the newest one is compared", func() bool { return memory().Ticks[0].ID >= newest })
 		srv.Kill()
 		srv.Restart(t)
 
 		var forgotten []message.Forgotten
-		await(t, func() bool {
+		await.True(t, "it is noticed", func() bool {
 			forgotten, err = reader.Forgotten(ctx)
-			must(t, err)
+			must.Do(t, err)
 			return len(forgotten) > 0
 		})
 		f := forgotten[0]
-		if len(forgotten) != 1 || f.Topic != "shop:orders" || !slices.Equal(f.Slots, []int{3, 7}) || f.Messages != missing || f.Since.After(saved) || saved.Sub(f.Since) > patience {
+		if len(forgotten) != 1 || f.Topic != "shop:orders" || !slices.Equal(f.Slots, []int{3, 7}) || f.Messages != missing || f.Since.After(saved) || saved.Sub(f.Since) > await.Patience {
 			t.Errorf("%+v; %d are missing since %v", forgotten, missing, saved)
 		}
 		wantDoctor(t, rdb, reader, inspector.Fail, "Redis forgot what came after "+f.Since.Format("2006-01-02 15:04:05")+
@@ -262,30 +264,27 @@ func TestRolledBackRedisIsNamedBySlot(t *testing.T) {
 		if n := p.number(t, "SELECT COUNT(*) FROM rmq_ended WHERE what = 'gone'"); n != 0 {
 			t.Errorf("%d are gone", n)
 		}
-		await(t, func() bool { // what was handled waits again
+		await.True(t, "what was handled is owed again", func() bool { // what was handled waits again
 			all, err := reader.History(ctx, f.Topic, revived)
-			must(t, err)
+			must.Do(t, err)
 			return all[0].Verdict.What == journal.Owed
 		})
 
 		restored, err := r.Restore(ctx, recovery.Restore{Patience: -1})
-		must(t, err)
+		must.Do(t, err)
 		if restored.Waiting != missing {
 			t.Errorf("restored %v, want %d", restored, missing)
 		}
-		await(t, func() bool { return memory().Forgot.Noticed.IsZero() })
+		await.True(t, "nothing is missing", func() bool { return memory().Forgot.Noticed.IsZero() })
 		wantDoctor(t, rdb, reader, inspector.OK, "Redis has all that is owed")
 	})
 }
-
-// soaks reports whether tests last as long as they are told, and not only as long as they must.
-func soaks() bool { return os.Getenv("RMQ_SOAK") != "" }
 
 // wantDoctor expects what the doctor says of the journal.
 func wantDoctor(t *testing.T, rdb redis.UniversalClient, j *journal.Journal, level inspector.Level, detail string) {
 	t.Helper()
 	i, err := inspector.New(rdb, inspector.Config{Namespace: "shop", Journal: j})
-	must(t, err)
+	must.Do(t, err)
 	checks := i.Doctor(ctx)
 	if last := checks[len(checks)-1]; last.Name != "journal" || last.Level != level || last.Detail != detail {
 		t.Errorf("%+v, want %s: %s", last, level, detail)
@@ -299,7 +298,7 @@ func TestForgetfulMasterOfACluster(t *testing.T) {
 	rdb := cluster.Client(t)
 	y := newYard(t, newPlace(t, "SQLite", true), rdb, message.Topic{Kind: message.KindFixedTime})
 	m, err := y.j.Memory(ctx)
-	must(t, err)
+	must.Do(t, err)
 	masters := map[*servertest.Server]bool{}
 	for n := range m.Ticks {
 		masters[cluster.MasterOf(t, luascripts.TickKey(m.Key, n))] = true
@@ -308,7 +307,7 @@ func TestForgetfulMasterOfACluster(t *testing.T) {
 		t.Errorf("%d ticks on %d masters", len(m.Ticks), len(masters))
 	}
 	for master := range masters {
-		must(t, master.Client(t).FlushAll(ctx).Err())
+		must.Do(t, master.Client(t).FlushAll(ctx).Err())
 		if got := y.reconcile(recovery.Reconcile{Every: soon}); got.Forgot.Noticed.IsZero() {
 			t.Errorf("%s was emptied, and nobody notices", master.Addr())
 		}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/journal"
 )
 
@@ -16,7 +18,7 @@ func TestLeadExpires(t *testing.T) {
 		j := p.open(t, journal.Config{})
 		hold := func(l *journal.Lead) bool {
 			until, err := l.Hold(ctx)
-			must(t, err)
+			must.Do(t, err)
 			if held := !until.IsZero(); !held || until.After(time.Now()) && time.Until(until) < time.Minute {
 				return held
 			}
@@ -31,7 +33,7 @@ func TestLeadExpires(t *testing.T) {
 		}
 		goBy := func(d time.Duration) {
 			now := time.Now()
-			await(t, func() bool { return time.Since(now) > 5*time.Millisecond }) // a lead is known by its end, in ms
+			await.True(t, "5 ms pass", func() bool { return time.Since(now) > 5*time.Millisecond }) // a lead is known by its end, in ms
 			exec(t, p.url, fmt.Sprintf("UPDATE rmq_state SET value = value - %d WHERE name = 'reconciling'", d.Milliseconds()))
 		}
 		compared(false)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -128,7 +129,7 @@ func (v *verdict) collect(events []proctest.Event) {
 			v.faults[""] = append(v.faults[""], e.At)
 		case restoring:
 			newest, err := strconv.ParseInt(e.Note, 10, 64)
-			must(v, err)
+			must.Do(v, err)
 			v.restores = append(v.restores, restoreRun{e.At, 0, newest})
 		case restored:
 			v.restores[len(v.restores)-1].end = e.At
@@ -191,7 +192,7 @@ func (v *verdict) flushed(sender string) int64 {
 func (v *verdict) of(m lossMessage) journal.History {
 	v.Helper()
 	all, err := v.j.History(ctx, m.topic, m.content)
-	must(v, err)
+	must.Do(v, err)
 	if len(all) == 0 {
 		return journal.History{}
 	}

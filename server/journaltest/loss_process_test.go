@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/journal/recovery"
@@ -48,7 +49,7 @@ func (j lossJob) run(ctx context.Context) error {
 		return err
 	}
 	defer db.Close()
-	kept, err := journal.Open(db, dialect, journal.Config{Wait: j.Wait, WaitAtMost: patience, Slog: slog.New(slog.DiscardHandler)})
+	kept, err := journal.Open(db, dialect, journal.Config{Wait: j.Wait, WaitAtMost: await.Patience, Slog: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}

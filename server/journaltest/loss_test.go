@@ -9,6 +9,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
@@ -27,15 +30,15 @@ func TestLossesOfRedis(t *testing.T) {
 	for _, wait := range []bool{true, false} {
 		name := map[bool]string{true: "waited for", false: "behind"}[wait]
 		t.Run(name, func(t *testing.T) {
-			if !soak() {
+			if !night.Is() {
 				t.Parallel()
 			}
 			for i, kind := range kinds {
-				if !wait && kind != "PostgreSQL" && !soak() {
+				if !wait && kind != "PostgreSQL" && !night.Is() {
 					continue
 				}
 				t.Run(kind, func(t *testing.T) {
-					if !soak() {
+					if !night.Is() {
 						t.Parallel()
 					}
 					x := newLosing(t, newPlace(t, kind, false), rand.New(rand.NewPCG(seed, uint64(i))), wait)
@@ -79,10 +82,8 @@ func newLosing(t testing.TB, p *place, r *rand.Rand, wait bool) *losing {
 	srv := servertest.Redis(t)
 	x := &losing{
 		TB: t, Rand: r, p: p, wait: wait, srv: srv, rdb: srv.Client(t), j: p.open(t, journal.Config{}), dir: proctest.New(t),
-		losses: 2, kills: 2, messages: 1500, processes: 2, rate: 400, started: map[string]int{}, running: map[string][]*proctest.Process{},
-	}
-	if soak() {
-		x.losses, x.kills, x.messages, x.rate = 30, 30, 100_000, 600
+		losses: night.Times(2, 30), kills: night.Times(2, 30), messages: night.Times(1500, 100_000), processes: 2, rate: float64(night.Times(400, 600)),
+		started: map[string]int{}, running: map[string][]*proctest.Process{},
 	}
 	if p.server == nil { // those who write to a file wait for each other
 		x.processes, x.rate = 1, 2*x.rate
@@ -150,7 +151,7 @@ func (x *losing) awaitHandled(n int) {
 				was, since = sum, time.Now()
 			}
 			done = sum >= n
-			return done || time.Since(since) < patience // Await has a patience of its own, for less
+			return done || time.Since(since) < await.Patience // Await has a patience of its own, for less
 		})
 	}
 }
@@ -158,24 +159,34 @@ func (x *losing) awaitHandled(n int) {
 // lose empties Redis, and restores what it had after a while.
 func (x *losing) lose() {
 	x.Helper()
-	must(x, x.rdb.FlushAll(ctx).Err())
+	must.Do(x, x.rdb.FlushAll(ctx).Err())
 	x.dir.Note(emptied, "")
-	<-time.After(x.N(300 * time.Millisecond)) // the load goes on
+	x.goesOn(x.IntN(100))
 	x.restore()
 }
 
-func (x *losing) N(d time.Duration) time.Duration { return time.Duration(x.Int64N(int64(d))) }
+// goesOn returns when so many more messages are stored.
+func (x *losing) goesOn(n int) {
+	x.Helper()
+	since := time.Now().UnixNano()
+	x.dir.AwaitEvent(fmt.Sprintf("%d messages are stored in the empty Redis", n), func(e proctest.Event) bool {
+		if e.Kind == stored && e.At >= since {
+			n--
+		}
+		return n < 0
+	})
+}
 
 func (x *losing) restore() {
 	x.Helper()
 	r, err := recovery.New(recovery.Config{Journal: x.j, Redis: x.rdb})
-	must(x, err)
+	must.Do(x, err)
 	begun := time.Now()
 	newest, err := x.j.Newest(ctx)
-	must(x, err)
+	must.Do(x, err)
 	x.dir.Note(restoring, fmt.Sprint(newest))
 	done, err := r.Restore(ctx, recovery.Restore{Patience: 2 * time.Second, Rate: 50_000})
-	must(x, err)
+	must.Do(x, err)
 	x.dir.Note(restored, done.String())
 	x.restored = append(x.restored, done)
 	x.Logf("restored after %v: %v", time.Since(begun).Round(time.Millisecond), done)
@@ -213,6 +224,6 @@ func (x *losing) drained() bool {
 		}
 	}
 	_, err := pipe.Exec(ctx)
-	must(x, err)
+	must.Do(x, err)
 	return !slices.ContainsFunc(all, func(n *redis.IntCmd) bool { return n.Val() > 0 })
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/message"
@@ -24,16 +26,7 @@ func TestMain(m *testing.M) {
 	servertest.Main(m)
 }
 
-const patience = time.Minute
-
 var ctx = context.Background()
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // place is a database that a test has for itself.
 type place struct {
@@ -94,21 +87,23 @@ func eachServer(t *testing.T, test func(t *testing.T, p *place)) {
 func (p *place) db(t testing.TB) (*sql.DB, journal.Dialect) {
 	t.Helper()
 	db, dialect, err := databases.Open(p.url)
-	must(t, err)
-	t.Cleanup(func() { must(t, db.Close()) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, db.Close()) })
 	return db, dialect
 }
 
-// open opens a journal, closed with the test unless that is done before.
+// open opens a journal, closed with the test unless that is done before. Who waits for it waits as long as tests do, unless
+// the test says otherwise.
 func (p *place) open(t testing.TB, cfg journal.Config) *journal.Journal {
 	t.Helper()
+	if cfg.WaitAtMost == 0 {
+		cfg.WaitAtMost = await.Patience
+	}
 	db, dialect := p.db(t)
 	j, err := journal.Open(db, dialect, cfg)
-	must(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(ctx, patience)
-		defer cancel()
-		_ = j.Close(ctx) // a test that cares has looked
+		_ = j.Close(await.CleanupContext(t)) // a test that cares has looked
 	})
 	return j
 }
@@ -117,7 +112,7 @@ func (p *place) open(t testing.TB, cfg journal.Config) *journal.Journal {
 func exec(t testing.TB, url string, statements ...string) {
 	t.Helper()
 	db, _, err := databases.Open(url)
-	must(t, err)
+	must.Do(t, err)
 	defer db.Close()
 	for _, s := range statements {
 		if _, err := db.ExecContext(ctx, s); err != nil {
@@ -130,9 +125,9 @@ func exec(t testing.TB, url string, statements ...string) {
 func (p *place) number(t testing.TB, query string) (n int64) {
 	t.Helper()
 	db, _, err := databases.Open(p.url)
-	must(t, err)
+	must.Do(t, err)
 	defer db.Close()
-	must(t, db.QueryRowContext(ctx, query).Scan(&n))
+	must.Do(t, db.QueryRowContext(ctx, query).Scan(&n))
 	return n
 }
 
@@ -140,25 +135,26 @@ func (p *place) number(t testing.TB, query string) (n int64) {
 func (p *place) texts(t testing.TB, query string) (all []string) {
 	t.Helper()
 	db, _, err := databases.Open(p.url)
-	must(t, err)
+	must.Do(t, err)
 	defer db.Close()
 	rows, err := db.QueryContext(ctx, query)
-	must(t, err)
+	must.Do(t, err)
 	defer rows.Close()
 	for rows.Next() {
 		var text string
-		must(t, rows.Scan(&text))
+		must.Do(t, rows.Scan(&text))
 		all = append(all, text)
 	}
-	must(t, rows.Err())
+	must.Do(t, rows.Err())
 	return all
 }
 
+// closed closes a journal. It may hold ten thousand rows, which a busy machine writes in more than a minute.
 func closed(t testing.TB, j *journal.Journal) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, 5*await.Patience)
 	defer cancel()
-	must(t, j.Close(ctx))
+	must.Do(t, j.Close(ctx))
 }
 
 var orders = message.Topic{Name: "shop:orders", Kind: message.KindFixedTime, Slots: 4}
@@ -211,7 +207,7 @@ func (a *answers) send(j *journal.Journal, content string) {
 func documentedRights(t testing.TB, mark, user string) string {
 	t.Helper()
 	doc, err := os.ReadFile("../../docs/DEPLOYMENT.md")
-	must(t, err)
+	must.Do(t, err)
 	_, rest, found := strings.Cut(string(doc), "<!-- acl:"+mark+" -->\n```\nACL SETUSER "+user+" on >secret ")
 	line, _, _ := strings.Cut(rest, "\n")
 	if !found {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/journal/recovery"
@@ -16,8 +18,8 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// night is a topic whose journal is told what was sent to a Redis that does not have it.
-type night struct {
+// nightly is a topic whose journal is told what was sent to a Redis that does not have it.
+type nightly struct {
 	testing.TB
 	p     *place
 	j     *journal.Journal
@@ -28,29 +30,29 @@ type night struct {
 
 var nights atomic.Int64
 
-func newNight(t testing.TB, p *place, rdb redis.UniversalClient, kind message.Kind, notes bool) *night {
+func newNight(t testing.TB, p *place, rdb redis.UniversalClient, kind message.Kind, notes bool) *nightly {
 	t.Helper()
-	j := p.open(t, journal.Config{Wait: true, WaitAtMost: patience})
+	j := p.open(t, journal.Config{Wait: true, WaitAtMost: await.Patience})
 	topic := message.Topic{Name: fmt.Sprintf("night-%d-%d", time.Now().UnixNano(), nights.Add(1)), Kind: kind, Slots: 2, Notes: notes}
-	return &night{t, p, j, rdb, topic, recovery.Config{Journal: j, Redis: rdb}}
+	return &nightly{t, p, j, rdb, topic, recovery.Config{Journal: j, Redis: rdb}}
 }
 
 // aNight is one of fixed times, in SQLite.
-func aNight(t testing.TB) *night {
+func aNight(t testing.TB) *nightly {
 	t.Helper()
 	return newNight(t, newPlace(t, "SQLite", false), servertest.SharedRedis(t).Client(t), message.KindFixedTime, false)
 }
 
 // sent tells what was sent to slot 1.
-func (n *night) sent(number int64, at time.Time, items ...message.SentItem) {
+func (n *nightly) sent(number int64, at time.Time, items ...message.SentItem) {
 	n.Helper()
 	told := make(chan error, 1)
 	n.j.Sent([]*message.Sends{{Topic: n.topic, Slot: 1, Number: number, At: at, Items: items}}, func(err error) { told <- err })
-	must(n, <-told)
+	must.Do(n, <-told)
 }
 
 // ended tells what became of messages in slot 1.
-func (n *night) ended(what message.What, fence int64, reason string, contents ...string) {
+func (n *nightly) ended(what message.What, fence int64, reason string, contents ...string) {
 	n.Helper()
 	e := &message.Event{Topic: n.topic, Slot: 1, Fence: fence, Worker: "worker-1", At: time.Now()}
 	for _, c := range contents {
@@ -67,38 +69,38 @@ func items(score int64, contents ...string) (all []message.SentItem) {
 	return all
 }
 
-func (n *night) recovery() *recovery.Recovery {
+func (n *nightly) recovery() *recovery.Recovery {
 	n.Helper()
 	r, err := recovery.New(n.cfg)
-	must(n, err)
+	must.Do(n, err)
 	return r
 }
 
 // restore restores, without waiting for other programs.
-func (n *night) restore(o recovery.Restore) recovery.Restored {
+func (n *nightly) restore(o recovery.Restore) recovery.Restored {
 	n.Helper()
 	o.Patience = -1
 	done, err := n.recovery().Restore(ctx, o)
-	must(n, err)
+	must.Do(n, err)
 	return done
 }
 
 // restores compares what a restore counts.
-func (n *night) restores(o recovery.Restore, want recovery.Restored) {
+func (n *nightly) restores(o recovery.Restore, want recovery.Restored) {
 	n.Helper()
 	if got := n.restore(o); got != want {
 		n.Errorf("%+v: %+v, not %+v", o, got, want)
 	}
 }
 
-func (n *night) keys() luascripts.SlotKeys { return luascripts.KeysOf(n.topic.Name, 1) }
+func (n *nightly) keys() luascripts.SlotKeys { return luascripts.KeysOf(n.topic.Name, 1) }
 
 // holds compares what waits and what is dead in slot 1, each content with its score.
-func (n *night) holds(waiting, dead string) {
+func (n *nightly) holds(waiting, dead string) {
 	n.Helper()
 	for key, want := range map[string]string{n.keys().Store: waiting, n.keys().Dead: dead} {
 		scores, err := n.rdb.ZRangeWithScores(ctx, key, 0, -1).Result()
-		must(n, err)
+		must.Do(n, err)
 		var got []string
 		for _, z := range scores {
 			if key == n.keys().Dead {
@@ -114,12 +116,12 @@ func (n *night) holds(waiting, dead string) {
 }
 
 // empty forgets all that Redis has of the topic.
-func (n *night) empty() {
+func (n *nightly) empty() {
 	n.Helper()
 	for slot := range n.topic.Slots {
-		must(n, n.rdb.Del(ctx, luascripts.OfSlot(n.topic.Name, slot)...).Err())
+		must.Do(n, n.rdb.Del(ctx, luascripts.OfSlot(n.topic.Name, slot)...).Err())
 	}
 	for _, key := range luascripts.OfTopic(n.topic.Name) {
-		must(n, n.rdb.Del(ctx, key).Err())
+		must.Do(n, n.rdb.Del(ctx, key).Err())
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/message"
@@ -46,7 +48,7 @@ func withEffects(t *testing.T, p *place) (*journal.Journal, *sql.DB) {
 	exec(t, p.url, makeEffects)
 	db, dialect := p.db(t)
 	j, err := journal.Open(db, dialect, journal.Config{})
-	must(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { closed(t, j) })
 	return j, db
 }
@@ -157,16 +159,16 @@ func TestOnceInAHandler(t *testing.T) {
 			Redis: servertest.SharedRedis(t).Client(t), Journal: j, Namespace: "shop",
 			Backoff: func(int) time.Duration { return time.Millisecond },
 		})
-		must(t, err)
+		must.Do(t, err)
 		var done, refused atomic.Int64
 		var again atomic.Bool
 		send := func(contents ...string) {
 			for _, c := range contents {
 				_, err := client.Send(ctx, topic, rmq.FixedTime{Content: c, At: time.Now()})
-				must(t, err)
+				must.Do(t, err)
 			}
 		}
-		must(t, client.Listen(topic, rmq.ListenerFunc(func(ctx context.Context, d *rmq.Delivery) error {
+		must.Do(t, client.Listen(topic, rmq.ListenerFunc(func(ctx context.Context, d *rmq.Delivery) error {
 			if d.Content == "again 1" && again.CompareAndSwap(false, true) {
 				send(d.Content) // while it is in flight
 			}
@@ -186,25 +188,25 @@ func TestOnceInAHandler(t *testing.T) {
 			}
 			return nil
 		}), rmq.ListenOptions{}))
-		must(t, client.Listen(plain, rmq.ListenerFunc(func(ctx context.Context, d *rmq.Delivery) error {
+		must.Do(t, client.Listen(plain, rmq.ListenerFunc(func(ctx context.Context, d *rmq.Delivery) error {
 			_, err := effect(ctx, j, db, d, d.Content, "commit")
 			refused.Add(1)
 			return rmq.Dead(err)
 		}), rmq.ListenOptions{}))
-		must(t, client.Start(ctx))
+		must.Do(t, client.Start(ctx))
 		send("fail 1", "fail 2", "rollback 1", "plain 1", "again 1")
 		effects := func(content string) int64 {
 			return p.number(t, "SELECT COUNT(*) FROM effects WHERE content = '"+content+"'")
 		}
-		await(t, func() bool {
+		await.True(t, "all have had their effects", func() bool {
 			return done.Load() == 2 && effects("rollback 1") == 1 && effects("plain 1") == 1 && effects("again 1") == 2
 		})
 		send("fail 1", "plain 1")
-		await(t, func() bool { return done.Load() == 3 && effects("plain 1") == 2 })
+		await.True(t, "what was sent again has had its effects", func() bool { return done.Load() == 3 && effects("plain 1") == 2 })
 		_, err = client.Send(ctx, plain, rmq.FixedTime{Content: "x", At: time.Now()})
-		must(t, err)
-		await(t, func() bool { return refused.Load() == 1 })
-		must(t, client.Close(ctx))
+		must.Do(t, err)
+		await.True(t, "the topic without notes is refused", func() bool { return refused.Load() == 1 })
+		must.Do(t, client.Close(ctx))
 		for content, want := range map[string]int64{"fail 1": 2, "fail 2": 1, "rollback 1": 1, "plain 1": 2, "again 1": 2, "x": 0} {
 			if n := effects(content); n != want {
 				t.Errorf("%s has %d effects, not %d", content, n, want)

@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
@@ -17,22 +20,22 @@ import (
 func TestWorkersAreKilledBehindTheirCommits(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, p *place) {
-		messages, atLeast := sized(300, 10_000), sized(2, 50)
+		messages, atLeast := night.Times(300, 10_000), night.Times(2, 50)
 		exec(t, p.url, makeEffects)
 		closed(t, p.open(t, journal.Config{}))
 		server := servertest.SharedRedis(t)
 		rdb := server.Client(t)
 		topic := rmq.Topic{Name: fmt.Sprintf("killed-%d", time.Now().UnixNano()), Kind: rmq.KindPriority, Slots: 8, Notes: true}
 		client, err := rmq.New(rmq.Config{Redis: rdb})
-		must(t, err)
-		defer func() { must(t, client.Close(ctx)) }()
+		must.Do(t, err)
+		defer func() { must.Do(t, client.Close(ctx)) }()
 		send := func(n int) {
 			all := make([]rmq.Message, n)
 			for i := range all {
 				all[i] = order(fmt.Sprint("order ", i), i)
 			}
 			_, err := client.SendBatch(ctx, topic, all)
-			must(t, err)
+			must.Do(t, err)
 		}
 		work := newCrew(t, job{What: handles, URL: p.url, Redis: server.Addr(), Topic: topic, Stops: int64(messages / (atLeast + 3))}, 2)
 		kills := 0
@@ -48,7 +51,7 @@ func TestWorkersAreKilledBehindTheirCommits(t *testing.T) {
 			return true
 		}
 		drain := func() {
-			until := time.Now().Add(patience)
+			until := time.Now().Add(await.Patience)
 			for !drained() {
 				stopped := ""
 				work.Await("a worker that stands behind its commit, or none is left to do", func() bool {
@@ -62,7 +65,7 @@ func TestWorkersAreKilledBehindTheirCommits(t *testing.T) {
 				if stopped != "" {
 					work.replace(work.index(stopped))
 					kills++
-					until = time.Now().Add(patience)
+					until = time.Now().Add(await.Patience)
 				}
 				if time.Now().After(until) {
 					t.Fatal("it goes on for ever")

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/server/databases"
@@ -141,7 +143,7 @@ func TestWithoutRights(t *testing.T) {
 		p := newPlace(t, "PostgreSQL", true)
 		exec(t, p.url, "CREATE USER guest")
 		u, err := url.Parse(p.url)
-		must(t, err)
+		must.Do(t, err)
 		guest := p.server.URLOf("guest", "", strings.TrimPrefix(u.Path, "/"))
 		refused(t, guest, "permission denied", "give this user the right to create tables")
 		closed(t, p.open(t, journal.Config{}))
@@ -149,7 +151,7 @@ func TestWithoutRights(t *testing.T) {
 		exec(t, p.url, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO guest")
 		db, dialect := (&place{url: guest, server: p.server}).db(t)
 		j, err := journal.Open(db, dialect, journal.Config{Wait: true})
-		must(t, err)
+		must.Do(t, err)
 		var told answers
 		told.send(j, "order")
 		told.group.Wait()
@@ -157,13 +159,13 @@ func TestWithoutRights(t *testing.T) {
 			t.Error(told.errs)
 		}
 		tx, err := db.BeginTx(ctx, nil)
-		must(t, err)
-		must(t, j.SendTx(ctx, tx, orders, message.FixedTime{Content: "order", In: time.Hour}))
+		must.Do(t, err)
+		must.Do(t, j.SendTx(ctx, tx, orders, message.FixedTime{Content: "order", In: time.Hour}))
 		noted := delivered{Topic: orders, Content: "order", Fence: 6}
 		noted.Topic.Notes = true
 		_, err = j.Once(ctx, tx, noted)
-		must(t, err)
-		must(t, tx.Commit())
+		must.Do(t, err)
+		must.Do(t, tx.Commit())
 		closed(t, j)
 		exec(t, p.url, "ALTER USER guest SET default_transaction_read_only = on")
 		refused(t, guest, "read-only transaction", "name the primary")
@@ -173,7 +175,7 @@ func TestWithoutRights(t *testing.T) {
 		p := newPlace(t, "MariaDB", true)
 		exec(t, p.url, "CREATE USER guest@'127.0.0.1'", "CREATE USER locked@'127.0.0.1' IDENTIFIED BY 'secret'")
 		u, err := url.Parse(p.url)
-		must(t, err)
+		must.Do(t, err)
 		name := strings.TrimPrefix(u.Path, "/")
 		guest := p.server.URLOf("guest", "", name)
 		refused(t, guest, "give this user CREATE, SELECT, INSERT, UPDATE and DELETE")
@@ -193,7 +195,7 @@ func TestReadOnlyFile(t *testing.T) {
 	closed(t, p.open(t, journal.Config{}))
 	name := url.URL{Path: strings.TrimPrefix(p.url, "sqlite:")}
 	db, err := sql.Open("sqlite", "file:"+name.EscapedPath()+"?mode=ro") // permissions stop no root
-	must(t, err)
+	must.Do(t, err)
 	defer db.Close()
 	_, err = journal.Open(db, journal.SQLite, journal.Config{})
 	oneLine(t, err, "make the file and its folder writable")
@@ -206,11 +208,11 @@ func TestFullDisk(t *testing.T) {
 	pages := p.number(t, "PRAGMA page_count")
 	name := url.URL{Path: strings.TrimPrefix(p.url, "sqlite:")}
 	db, err := sql.Open("sqlite", "file:"+name.EscapedPath()+"?_pragma=max_page_count("+itoa(pages+20)+")")
-	must(t, err)
+	must.Do(t, err)
 	defer db.Close()
 	j, err := journal.Open(db, journal.SQLite, journal.Config{Lag: time.Millisecond, Buffer: 64 << 10, Full: journal.Refuse})
-	must(t, err)
-	await(t, func() bool {
+	must.Do(t, err)
+	await.True(t, "the file is full", func() bool {
 		err := j.Ready()
 		if err == nil {
 			j.Sent(sends(1, strings.Repeat("x", 30_000)), behind)
@@ -219,7 +221,7 @@ func TestFullDisk(t *testing.T) {
 	})
 	oneLine(t, j.Ready(), "the journal is full")
 	status, err := j.Status(ctx)
-	must(t, err)
+	must.Do(t, err)
 	oneLine(t, status.Trouble, "make room on the disk")
 	_ = j.Close(canceled())
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/message"
@@ -19,7 +21,7 @@ import (
 func TestKilledServerKeepsWhatWasWaitedFor(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, p *place) {
-		j := p.open(t, journal.Config{Wait: true, WaitAtMost: patience})
+		j := p.open(t, journal.Config{Wait: true, WaitAtMost: await.Patience})
 		const kills, senders, least = 3, 16, 300
 		var told answers
 		var number, kept atomic.Int64
@@ -45,7 +47,7 @@ func TestKilledServerKeepsWhatWasWaitedFor(t *testing.T) {
 		}
 		for range kills {
 			enough := kept.Load() + least
-			await(t, func() bool { return kept.Load() >= enough })
+			await.True(t, "sends are kept", func() bool { return kept.Load() >= enough })
 			p.server.Kill()
 			p.server.Restart(t)
 		}
@@ -76,7 +78,7 @@ func TestLostAnswersOfCommits(t *testing.T) {
 			return // no network
 		}
 		far, proxy := p.behindProxy(t)
-		j := far.open(t, journal.Config{Wait: true, WaitAtMost: patience})
+		j := far.open(t, journal.Config{Wait: true, WaitAtMost: await.Patience})
 		var told answers
 		const times = 6
 		for i := range times {
@@ -103,10 +105,10 @@ func TestLostAnswersBehindLostCommits(t *testing.T) {
 			return // no network
 		}
 		far, proxy := p.behindProxy(t)
-		j := far.open(t, journal.Config{Wait: true, WaitAtMost: patience})
+		j := far.open(t, journal.Config{Wait: true, WaitAtMost: await.Patience})
 		var told answers
 		sent := 0
-		await(t, func() bool {
+		await.True(t, "a COMMIT and a ROLLBACK are lost", func() bool {
 			lost := proxy.LoseNextReply("COMMIT")
 			told.send(j, fmt.Sprintf("order %d", sent))
 			sent++
@@ -144,23 +146,23 @@ func TestGapEqualsWhatIsMissing(t *testing.T) {
 			}
 		}
 		send(100)
-		await(t, func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_sent") == 100 })
+		await.True(t, "all sends are written", func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_sent") == 100 })
 		for round := range int64(2) {
 			p.server.Kill()
 			send(3000)
 			p.server.Restart(t)
-			await(t, func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_gap") > round })
+			await.True(t, "the gap is written", func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_gap") > round })
 			awaitRoom(t, j)
 			send(10) // there is room again
 		}
 		closed(t, j)
 
 		status, err := p.open(t, journal.Config{}).Status(ctx)
-		must(t, err)
+		must.Do(t, err)
 		var missingSends, missingEnds int64
 		for _, g := range status.Gaps {
 			missingSends, missingEnds = missingSends+g.Sends, missingEnds+g.Endings
-			if g.Ends.Before(g.Begins) || time.Since(g.Begins) > patience*5 {
+			if g.Ends.Before(g.Begins) || time.Since(g.Begins) > await.Patience*5 {
 				t.Errorf("gap from %v to %v", g.Begins, g.Ends)
 			}
 		}
@@ -175,37 +177,50 @@ func TestGapEqualsWhatIsMissing(t *testing.T) {
 	})
 }
 
-// A server that hangs for ten seconds: who waits is told, and the rows come later, once.
+// A server that hangs for longer than a send waits: who waits is told, and the rows come later, once. Who waits for
+// longer is told nothing.
 func TestPausedServer(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, p *place) {
 		const callers = 200
-		j := p.open(t, journal.Config{Wait: true, WaitAtMost: 10 * time.Second})
-		var before, during, after answers
+		j, patient := p.open(t, journal.Config{Wait: true, WaitAtMost: 2 * time.Second}), p.open(t, journal.Config{Wait: true, WaitAtMost: await.Patience})
+		var before, during, meanwhile answers
+		again := 0
+		keepsAgain := func() {
+			t.Helper()
+			await.True(t, "it keeps a send in time", func() bool {
+				var one answers
+				one.send(j, fmt.Sprintf("again %d", again))
+				one.group.Wait()
+				again++
+				return len(one.errs) == 0
+			})
+		}
+		keepsAgain()
 		for i := range callers {
-			before.send(j, fmt.Sprintf("before %d", i))
+			before.send(patient, fmt.Sprintf("before %d", i))
 		}
 		before.group.Wait()
 		p.server.Pause()
 		for i := range callers {
 			during.send(j, fmt.Sprintf("during %d", i))
+			meanwhile.send(patient, fmt.Sprintf("meanwhile %d", i))
 		}
-		during.group.Wait() // ten seconds
+		during.group.Wait() // two seconds
 		p.server.Resume()
-		for i := range callers {
-			after.send(j, fmt.Sprintf("after %d", i))
-		}
-		after.group.Wait()
+		meanwhile.group.Wait()
+		keepsAgain()
 		closed(t, j)
-		if len(before.errs)+len(after.errs) != 0 || len(during.errs) != callers {
-			t.Errorf("not kept in time: %d before, %d during, %d after", len(before.errs), len(during.errs), len(after.errs))
+		closed(t, patient)
+		if len(before.errs)+len(meanwhile.errs) != 0 || len(during.errs) != callers {
+			t.Errorf("not kept in time: %d before, %d and %d during", len(before.errs), len(during.errs), len(meanwhile.errs))
 		}
 		for _, err := range during.errs {
 			if !errors.Is(err, message.ErrNotJournaled) {
 				t.Error(err)
 			}
 		}
-		if rows, contents := p.number(t, "SELECT COUNT(*) FROM rmq_sent"), p.number(t, "SELECT COUNT(DISTINCT hash) FROM rmq_sent"); rows != 3*callers || contents != rows {
+		if rows, contents := p.number(t, "SELECT COUNT(*) FROM rmq_sent"), p.number(t, "SELECT COUNT(DISTINCT hash) FROM rmq_sent"); rows != int64(3*callers+again) || contents != rows {
 			t.Errorf("%d rows, %d contents", rows, contents)
 		}
 	})
@@ -218,9 +233,9 @@ func TestLockedFile(t *testing.T) {
 	j := p.open(t, journal.Config{Wait: true, WaitAtMost: 300 * time.Millisecond})
 	holder, _ := p.db(t)
 	conn, err := holder.Conn(ctx)
-	must(t, err)
+	must.Do(t, err)
 	_, err = conn.ExecContext(ctx, "BEGIN IMMEDIATE")
-	must(t, err)
+	must.Do(t, err)
 	var told answers
 	for i := range 100 {
 		told.send(j, fmt.Sprintf("order %d", i))
@@ -231,8 +246,8 @@ func TestLockedFile(t *testing.T) {
 	}
 	oneLine(t, told.errs[0], "not committed within 300ms")
 	_, err = conn.ExecContext(ctx, "ROLLBACK")
-	must(t, err)
-	must(t, conn.Close())
+	must.Do(t, err)
+	must.Do(t, conn.Close())
 	closed(t, j)
 	if n := p.number(t, "SELECT COUNT(DISTINCT hash) FROM rmq_sent"); n != 100 {
 		t.Errorf("%d rows", n)
@@ -246,14 +261,14 @@ func TestOpenAndCloseWaitForTheFile(t *testing.T) {
 	closed(t, p.open(t, journal.Config{})) // makes the tables
 	first, _ := p.db(t)
 	holder, err := first.Conn(ctx)
-	must(t, err)
+	must.Do(t, err)
 	defer holder.Close()
 	hold := func() (release func()) {
 		_, err := holder.ExecContext(ctx, "BEGIN IMMEDIATE")
-		must(t, err)
+		must.Do(t, err)
 		return func() {
 			_, err := holder.ExecContext(ctx, "ROLLBACK")
-			must(t, err)
+			must.Do(t, err)
 		}
 	}
 	// Of this one, SQLite waits 1 ms for the file.
@@ -262,22 +277,22 @@ func TestOpenAndCloseWaitForTheFile(t *testing.T) {
 	var conns []*sql.Conn
 	for range 2 {
 		conn, err := db.Conn(ctx)
-		must(t, err)
+		must.Do(t, err)
 		_, err = conn.ExecContext(ctx, "PRAGMA busy_timeout = 1")
-		must(t, err)
+		must.Do(t, err)
 		conns = append(conns, conn)
 	}
 	for _, conn := range conns {
-		must(t, conn.Close())
+		must.Do(t, conn.Close())
 	}
 	// Long is as long as so many attempts that fail.
 	long := func() {
 		other, _ := p.db(t)
 		conn, err := other.Conn(ctx)
-		must(t, err)
+		must.Do(t, err)
 		defer conn.Close()
 		_, err = conn.ExecContext(ctx, "PRAGMA busy_timeout = 10")
-		must(t, err)
+		must.Do(t, err)
 		for range 20 {
 			if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err == nil {
 				t.Fatal("nobody holds the file")
@@ -301,13 +316,13 @@ func TestOpenAndCloseWaitForTheFile(t *testing.T) {
 	}
 	before := p.number(t, "SELECT COUNT(*) FROM rmq_writer WHERE closed > 0")
 	j.Sent(sends(1, "a"), behind)
-	await(t, func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_sent") == 1 })
+	await.True(t, "the send is written", func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_sent") == 1 })
 	release = hold()
 	end := make(chan error)
 	go func() { end <- j.Close(ctx) }()
 	long()
 	release()
-	must(t, <-end)
+	must.Do(t, <-end)
 	if n := p.number(t, "SELECT COUNT(*) FROM rmq_writer WHERE closed > 0"); n != before+1 {
 		t.Errorf("%d writers have said that they ended, after %d", n, before)
 	}
@@ -320,10 +335,10 @@ func TestOpenGivesUpAtAFileThatStaysLocked(t *testing.T) {
 	closed(t, p.open(t, journal.Config{})) // makes the tables
 	first, _ := p.db(t)
 	holder, err := first.Conn(ctx)
-	must(t, err)
+	must.Do(t, err)
 	defer holder.Close()
 	_, err = holder.ExecContext(ctx, "BEGIN IMMEDIATE")
-	must(t, err)
+	must.Do(t, err)
 	refused(t, p.url, "another program holds the file locked")
 }
 
@@ -331,7 +346,7 @@ func TestRefuseWhenFull(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, p *place) {
 		j := p.open(t, journal.Config{Lag: time.Millisecond, Buffer: 64 << 10, Full: journal.Refuse})
-		must(t, j.Ready())
+		must.Do(t, j.Ready())
 		p.server.Kill()
 		sent := int64(0)
 		for j.Ready() == nil {
@@ -344,12 +359,12 @@ func TestRefuseWhenFull(t *testing.T) {
 		if err := j.Ready(); !errors.Is(err, journal.ErrFull) {
 			t.Errorf("Ready: %v", err)
 		}
-		await(t, func() bool { return strings.Contains(j.Ready().Error(), "start the server") })
+		await.True(t, "the journal knows why", func() bool { return strings.Contains(j.Ready().Error(), "start the server") })
 		oneLine(t, j.Ready(), "the journal is full", "connection refused")
 		j.Sent(sends(1, "on its way when the buffer was full"), behind) // Redis has it: it is kept
 		sent++
 		p.server.Restart(t)
-		await(t, func() bool { return j.Ready() == nil })
+		await.True(t, "the journal is ready", func() bool { return j.Ready() == nil })
 		closed(t, j)
 		if n := p.number(t, "SELECT COUNT(*) FROM rmq_sent"); n != sent {
 			t.Errorf("%d rows, %d sends", n, sent)
@@ -363,14 +378,14 @@ func TestRefuseWhenFull(t *testing.T) {
 func TestCloseWithoutServer(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, p *place) {
-		j := p.open(t, journal.Config{Wait: true, WaitAtMost: patience})
+		j := p.open(t, journal.Config{Wait: true, WaitAtMost: await.Patience})
 		p.server.Kill()
 		var told answers
 		for i := range 7 {
 			told.send(j, fmt.Sprintf("order %d", i))
 		}
 		j.Observe(end(message.Done, 2, "order 1", "order 2"))
-		await(t, func() bool {
+		await.True(t, "the trouble is known", func() bool {
 			status, _ := j.Status(ctx) // what this process knows is there also without a server
 			return status.Trouble != nil
 		})
@@ -406,7 +421,7 @@ func TestWaitingWithoutRoom(t *testing.T) {
 			t.Error(err)
 		}
 		oneLine(t, err, "the buffer is full")
-		must(t, j.Ready()) // sends go on
+		must.Do(t, j.Ready()) // sends go on
 		p.server.Restart(t)
 		awaitRoom(t, j)
 		if n := p.number(t, "SELECT COUNT(*) FROM rmq_gap WHERE sends > 0"); n != 1 {

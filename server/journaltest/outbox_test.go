@@ -13,6 +13,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -35,7 +37,7 @@ func newOffice(t testing.TB, p *place, rdb *redis.Client) *office {
 	o.db, o.dialect = p.db(t)
 	var err error
 	o.j, err = journal.Open(o.db, o.dialect, journal.Config{})
-	must(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { closed(t, o.j) })
 	return o
 }
@@ -45,8 +47,8 @@ func (o *office) client(t testing.TB, cfg rmq.Config) *rmq.Client {
 	t.Helper()
 	cfg.Redis, cfg.Journal = o.rdb, o.j
 	client, err := rmq.New(cfg)
-	must(t, err)
-	t.Cleanup(func() { must(t, client.Close(ctx)) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, client.Close(ctx)) })
 	return client
 }
 
@@ -80,11 +82,11 @@ func (o *office) send(t testing.TB, commit bool, messages ...rmq.Message) {
 func (o *office) sendTo(t testing.TB, commit bool, topic rmq.Topic, messages ...rmq.Message) {
 	t.Helper()
 	tx, err := o.db.BeginTx(ctx, nil)
-	must(t, err)
+	must.Do(t, err)
 	defer tx.Rollback()
-	must(t, o.j.SendTx(ctx, tx, topic, messages...))
+	must.Do(t, o.j.SendTx(ctx, tx, topic, messages...))
 	if commit {
-		must(t, tx.Commit())
+		must.Do(t, tx.Commit())
 	}
 }
 
@@ -93,7 +95,7 @@ func (o *office) stored(t testing.TB) map[string]int {
 	t.Helper()
 	all := map[string]int{}
 	found, err := o.rdb.ZRangeWithScores(ctx, luascripts.StoreKey(o.topic.Name, 0), 0, -1).Result()
-	must(t, err)
+	must.Do(t, err)
 	for _, z := range found {
 		all[z.Member.(string)] = int(z.Score) - 17
 	}
@@ -121,7 +123,7 @@ func TestOutboxSendsWhatCommitted(t *testing.T) {
 			t.Errorf("%d rows, and %v in Redis, without a relay", n, o.stored(t))
 		}
 		status, err := o.j.Status(ctx)
-		must(t, err)
+		must.Do(t, err)
 		if status.Outbox.Waiting != 1 || time.Since(status.Outbox.Since) > time.Hour || status.Outbox.Refused != 0 {
 			t.Errorf("%+v", status.Outbox)
 		}
@@ -133,13 +135,13 @@ func TestOutboxSendsWhatCommitted(t *testing.T) {
 		o.send(t, false, order("rolled back", 2))
 		o.send(t, true, many...)
 		o.send(t, true)
-		await(t, func() bool { return o.outbox(t) == 0 })
+		await.True(t, "the outbox is empty", func() bool { return o.outbox(t) == 0 })
 		stored := o.stored(t)
 		if len(stored) != 1235 || stored["before"] != 1 || stored["order 1233"] != 1233 {
 			t.Errorf("%d are stored: %v", len(stored), stored)
 		}
 		status, err = o.j.Status(ctx)
-		must(t, err)
+		must.Do(t, err)
 		if status.Outbox != (journal.Outbox{}) {
 			t.Errorf("%+v", status.Outbox)
 		}
@@ -153,7 +155,7 @@ func TestOutboxErrors(t *testing.T) {
 	o := newOffice(t, p, servertest.SharedRedis(t).Client(t))
 	client := o.client(t, rmq.Config{})
 	tx, err := o.db.BeginTx(ctx, nil)
-	must(t, err)
+	must.Do(t, err)
 	for name, c := range map[string]struct {
 		topic rmq.Topic
 		m     rmq.Message
@@ -179,7 +181,7 @@ func TestOutboxErrors(t *testing.T) {
 	}
 	oneLine(t, o.j.SendTx(ctx, nil, o.topic, order("a", 1)), "tx is nil")
 	oneLine(t, o.j.SendTx(canceled(), tx, o.topic, order("a", 1)), "send to topic "+o.topic.Name)
-	must(t, tx.Commit())
+	must.Do(t, tx.Commit())
 	if n := o.outbox(t); n != 0 {
 		t.Errorf("%d rows", n)
 	}
@@ -191,7 +193,7 @@ func TestOutboxErrors(t *testing.T) {
 	if err := o.j.SendTx(ctx, nil, o.topic, order("a", 1)); err == nil {
 		t.Error("no error")
 	}
-	must(t, journal.Relay(ctx, o.j, client)) // the journal is closed
+	must.Do(t, journal.Relay(ctx, o.j, client)) // the journal is closed
 }
 
 // A row that is refused whenever it is sent is put aside with its reason; the others go on.
@@ -201,7 +203,7 @@ func TestOutboxPutsAsideWhatIsRefused(t *testing.T) {
 		client := o.client(t, rmq.Config{MaxContent: 20})
 		conflict := rmq.Topic{Name: o.topic.Name + "-conflict", Kind: rmq.KindPriority, Slots: 4}
 		_, err := client.Send(ctx, conflict, order("a", 1))
-		must(t, err)
+		must.Do(t, err)
 		conflict.Slots = 8
 		var rows []rmq.Message
 		for i := range 100 {
@@ -213,12 +215,12 @@ func TestOutboxPutsAsideWhatIsRefused(t *testing.T) {
 		exec(t, o.url, "INSERT INTO rmq_outbox (topic, at, message, refused) VALUES ('"+o.topic.Name+"', 1, '{\"colour\": 1}', '')")
 		o.send(t, true, order("last", 1))
 		stop := o.relay(t, client)
-		await(t, func() bool { return o.outbox(t) == 0 })
+		await.True(t, "the outbox is empty", func() bool { return o.outbox(t) == 0 })
 		if got := o.stored(t); len(got) != 97 || got["last"] != 1 || got["order 98"] != 98 {
 			t.Errorf("%d are stored: %v", len(got), got)
 		}
 		status, err := o.j.Status(ctx)
-		must(t, err)
+		must.Do(t, err)
 		if status.Outbox.Refused != 4+2+1 || status.Outbox.Waiting != 0 || !strings.Contains(status.Outbox.Reason, "to topic "+o.topic.Name+": ") || !strings.Contains(status.Outbox.Reason, "1 to 20 bytes") {
 			t.Errorf("%+v", status.Outbox)
 		}
@@ -232,7 +234,7 @@ func TestOutboxPutsAsideWhatIsRefused(t *testing.T) {
 		// Whoever has mended the reason sends them again.
 		exec(t, o.url, "UPDATE rmq_outbox SET refused = '' WHERE id <= 100")
 		o.relay(t, o.client(t, rmq.Config{}))
-		await(t, func() bool { return o.outbox(t) == 0 })
+		await.True(t, "the outbox is empty", func() bool { return o.outbox(t) == 0 })
 		if got := o.stored(t); len(got) != 101 {
 			t.Errorf("%d are stored", len(got))
 		}
@@ -248,13 +250,13 @@ func TestOutboxOfALateCommit(t *testing.T) {
 		}
 		o.relay(t, o.client(t, rmq.Config{}))
 		tx, err := o.db.BeginTx(ctx, nil)
-		must(t, err)
+		must.Do(t, err)
 		defer tx.Rollback()
-		must(t, o.j.SendTx(ctx, tx, o.topic, order("late", 1)))
+		must.Do(t, o.j.SendTx(ctx, tx, o.topic, order("late", 1)))
 		o.send(t, true, order("early", 2))
-		await(t, func() bool { return o.stored(t)["early"] == 2 })
-		must(t, tx.Commit())
-		await(t, func() bool { return o.stored(t)["late"] == 1 })
+		await.True(t, "the early one is sent again", func() bool { return o.stored(t)["early"] == 2 })
+		must.Do(t, tx.Commit())
+		await.True(t, "the late one is sent", func() bool { return o.stored(t)["late"] == 1 })
 	})
 }
 
@@ -308,7 +310,7 @@ func TestOutboxKeepsTheOrder(t *testing.T) {
 			o.send(t, true, all...)
 		}
 		o.relay(t, client)
-		await(t, func() bool { return o.outbox(t) == 0 })
+		await.True(t, "the outbox is empty", func() bool { return o.outbox(t) == 0 })
 		for content, version := range o.stored(t) {
 			if version != versions && version != 1000-versions {
 				t.Errorf("%s has version %d", content, version)
@@ -352,7 +354,7 @@ func TestOneRelayWorks(t *testing.T) {
 			}
 			o.send(t, true, all...)
 			if i%10 == 9 {
-				await(t, func() bool { return o.outbox(t) == 0 })
+				await.True(t, "the outbox is empty", func() bool { return o.outbox(t) == 0 })
 				stops[i/10]()
 				if i == rounds-1 {
 					break
@@ -382,18 +384,18 @@ func TestOutboxWaitsForRedis(t *testing.T) {
 	stop := o.relay(t, client)
 	o.send(t, true, order("order", 1))
 	tx, err := o.db.BeginTx(ctx, nil)
-	must(t, err)
-	must(t, o.j.SendTx(ctx, tx, o.topic, order("order", 2)))
-	must(t, tx.Commit())
+	must.Do(t, err)
+	must.Do(t, o.j.SendTx(ctx, tx, o.topic, order("order", 2)))
+	must.Do(t, tx.Commit())
 	server.Restart(t)
-	await(t, func() bool { return o.outbox(t) == 1 }) // the fourth one in a slot for three
+	await.True(t, "all but the fourth one are sent", func() bool { return o.outbox(t) == 1 }) // the fourth one in a slot for three
 	if got := o.stored(t); got["order"] != 2 {
 		t.Errorf("%v", got)
 	}
-	must(t, o.rdb.ZRem(ctx, luascripts.StoreKey(full.Name, 0), "1").Err())
-	await(t, func() bool { return o.outbox(t) == 0 })
+	must.Do(t, o.rdb.ZRem(ctx, luascripts.StoreKey(full.Name, 0), "1").Err())
+	await.True(t, "the outbox is empty", func() bool { return o.outbox(t) == 0 })
 	status, err := o.j.Status(ctx)
-	must(t, err)
+	must.Do(t, err)
 	if status.Outbox.Refused != 0 {
 		t.Errorf("%+v", status.Outbox)
 	}

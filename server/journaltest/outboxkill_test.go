@@ -2,39 +2,34 @@ package journaltest
 
 import (
 	"fmt"
-	"os"
 	"sync/atomic"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 	"github.com/slotmq/go-rmq/journal"
 )
-
-// sized is the size of a test with kills; the larger one with RMQ_SOAK.
-func sized(small, large int) int {
-	if os.Getenv("RMQ_SOAK") != "" {
-		return large
-	}
-	return small
-}
 
 // Relays are killed while transactions commit: what has committed is sent, what was rolled back is
 // not, and of each content the last send has the last word.
 func TestRelaysAreKilled(t *testing.T) {
 	t.Parallel()
 	eachOffice(t, func(t *testing.T, o *office) {
-		kills, commits, contents := sized(2, 50), sized(600, 10_000), 100
+		kills, commits, contents := night.Times(2, 50), night.Times(300, 10_000), 100
 		random := sharetest.Rand(t)
 		relaying := newCrew(t, job{What: relays, URL: o.url, Redis: servertest.SharedRedis(t).Addr()}, 2)
 		last := map[string]int{}
 		var done atomic.Int64
 		committed := make(chan struct{})
+		t.Cleanup(func() { <-committed }) // also behind a failure
 		go func() {
 			defer close(committed)
 			for i := range commits {
 				if i%50 == 0 { // SQLite lets nobody else write while one commits without a pause
-					await(t, func() bool { return o.outbox(t) < 500 })
+					await.True(t, "the outbox has room", func() bool { return o.outbox(t) < 500 })
 				}
 				hot := fmt.Sprint("hot ", i%contents)
 				last[hot] = commits + i*(1-2*(i%2)) // grows for one content, and shrinks for another
@@ -49,14 +44,14 @@ func TestRelaysAreKilled(t *testing.T) {
 		for k := range kills {
 			// In the middle of the work: some of it is sent, and some has committed since.
 			until := int64((k + 1) * commits / (kills + 1))
-			await(t, func() bool { return done.Load() >= until || o.outbox(t) > 0 })
+			await.True(t, "something was committed", func() bool { return done.Load() >= until || o.outbox(t) > 0 })
 			sent := len(o.stored(t))
-			await(t, func() bool { return len(o.stored(t)) > sent || o.outbox(t) == 0 })
-			await(t, func() bool { return done.Load() >= until })
+			await.True(t, "something is sent", func() bool { return len(o.stored(t)) > sent || o.outbox(t) == 0 })
+			await.True(t, "so many have committed", func() bool { return done.Load() >= until })
 			relaying.replace(random.IntN(len(relaying.alive)))
 		}
 		<-committed
-		await(t, func() bool { return o.outbox(t) == 0 })
+		await.True(t, "the outbox is empty", func() bool { return o.outbox(t) == 0 })
 		stored := o.stored(t)
 		missing, wrong := 0, 0
 		for content, version := range last {
@@ -71,7 +66,7 @@ func TestRelaysAreKilled(t *testing.T) {
 			t.Errorf("%d are missing, %d have an older version; %d are stored, of %d", missing, wrong, len(stored), len(last))
 		}
 		status, err := o.j.Status(ctx)
-		must(t, err)
+		must.Do(t, err)
 		if status.Outbox != (journal.Outbox{}) {
 			t.Errorf("%+v", status.Outbox)
 		}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -34,13 +36,13 @@ func TestHistoryAndStatus(t *testing.T) {
 		j = p.open(t, journal.Config{})
 		for content, want := range map[string]string{"a": journal.Owed, "b": journal.Dead, "c": journal.Owed} {
 			all, err := j.History(ctx, orders.Name, content)
-			must(t, err)
+			must.Do(t, err)
 			if len(all) != 1 || all[0].Slot != 1 || all[0].Verdict.What != want || all[0].Verdict.Content != content {
 				t.Errorf("%s: %+v", content, all)
 			}
 		}
 		all, err := j.History(ctx, orders.Name, "a")
-		must(t, err)
+		must.Do(t, err)
 		if h := all[0]; len(h.Sent) != 2 || len(h.Ended) != 1 || h.Sent[0].ID > h.Ended[0].ID || h.Ended[0].ID > h.Sent[1].ID ||
 			h.Ended[0].Worker != "worker 1" || h.Ended[0].Host == "" || h.Ended[0].Number != 2 {
 			t.Errorf("%+v", h)
@@ -53,7 +55,7 @@ func TestHistoryAndStatus(t *testing.T) {
 		}
 
 		s, err := j.Status(ctx)
-		must(t, err)
+		must.Do(t, err)
 		if s.Sent != 4 || s.Ended != 2 || len(s.Gaps) != 0 || time.Since(s.Since) > time.Hour || s.Behind != 0 || s.Held != 0 || s.Trouble != nil {
 			t.Errorf("%+v", s)
 		}
@@ -91,16 +93,16 @@ func TestCompact(t *testing.T) {
 		closed(t, j)
 		j = p.open(t, journal.Config{})
 		old, err := j.Compact(ctx, time.Now().Add(-time.Hour))
-		must(t, err)
+		must.Do(t, err)
 		if old != (journal.Compacted{}) {
 			t.Errorf("nothing is old: %+v", old)
 		}
 		before, err := j.Status(ctx)
-		must(t, err)
+		must.Do(t, err)
 		got, err := j.Compact(ctx, time.Now().Add(time.Hour))
-		must(t, err)
+		must.Do(t, err)
 		after, err := j.Status(ctx)
-		must(t, err)
+		must.Do(t, err)
 		if want := (journal.TopicStatus{Topic: orders.Name, Owed: 2 * n / 3, Dead: 2 * n / 3}); before.Topics[0] != want || after.Topics[0] != want {
 			t.Errorf("%+v, then %+v", before.Topics, after.Topics)
 		}
@@ -149,8 +151,8 @@ func TestRetention(t *testing.T) {
 		j := p.open(t, journal.Config{Lag: time.Millisecond})
 		j.Sent(sends(1, "new"), behind)
 		j.Observe(end(message.Done, 2, "new"))
-		await(t, func() bool { return p.contents(t) == "owed new" })
-		await(t, func() bool { return strings.Join(p.texts(t, "SELECT topic FROM rmq_once"), " ") == "new" })
+		await.True(t, "what is old goes", func() bool { return p.contents(t) == "owed new" })
+		await.True(t, "the marks of old handlers go", func() bool { return strings.Join(p.texts(t, "SELECT topic FROM rmq_once"), " ") == "new" })
 		if n := p.number(t, "SELECT COUNT(*) FROM rmq_ended"); n != 1 {
 			t.Errorf("%d ends", n)
 		}
@@ -167,14 +169,14 @@ func TestRetentionInTurn(t *testing.T) {
 	exec(t, p.url, "UPDATE rmq_state SET value = "+itoa(time.Now().UnixMilli())+" WHERE name = 'compacted'")
 	j := p.open(t, journal.Config{Lag: time.Millisecond})
 	j.Sent(sends(1, "new"), behind)
-	await(t, func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_writer WHERE flushes > 1") == 1 }) // more than a beat
+	await.True(t, "there was more than a beat", func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_writer WHERE flushes > 1") == 1 }) // more than a beat
 	if got := p.contents(t); got != "old owed new" {
 		t.Errorf("%q is left, though it was compacted only now", got)
 	}
 	closed(t, j)
 	exec(t, p.url, "UPDATE rmq_state SET value = value + 86400000000 WHERE name = 'compacted'")
 	p.open(t, journal.Config{})
-	await(t, func() bool { return p.contents(t) == "owed new" })
+	await.True(t, "what is old goes", func() bool { return p.contents(t) == "owed new" })
 }
 
 // grewOld writes one message that is owed and one that has ended, eight days ago.
@@ -182,7 +184,7 @@ func (p *place) grewOld(t testing.TB) {
 	t.Helper()
 	db, dialect := p.db(t)
 	j, err := journal.Open(db, dialect, journal.Config{Lag: time.Millisecond})
-	must(t, err)
+	must.Do(t, err)
 	j.Sent(sends(1, "old", "owed"), behind)
 	j.Observe(end(message.Done, 2, "old"))
 	exec(t, p.url, makeEffects)
@@ -190,7 +192,7 @@ func (p *place) grewOld(t testing.TB) {
 		d := delivered{Topic: orders, Content: content, Fence: 6}
 		d.Topic.Notes, d.Topic.Name = true, content
 		_, err := effect(ctx, j, db, d, content, "commit")
-		must(t, err)
+		must.Do(t, err)
 	}
 	closed(t, j)
 	at := itoa(time.Now().Add(-8 * 24 * time.Hour).UnixMilli())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -24,7 +25,7 @@ func TestReadOnly(t *testing.T) {
 		closed(t, w)
 
 		j, err := journal.OpenReadOnly(ctx, db, dialect)
-		must(t, err)
+		must.Do(t, err)
 		if err := j.Ready(); !errors.Is(err, message.ErrClosed) {
 			t.Error(err)
 		}
@@ -35,7 +36,7 @@ func TestReadOnly(t *testing.T) {
 			t.Error(told)
 		}
 		all, err := j.History(ctx, orders.Name, "order")
-		must(t, err)
+		must.Do(t, err)
 		if len(all) != 1 || all[0].Verdict.What != journal.Owed {
 			t.Errorf("%+v", all)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal/recovery"
 	"github.com/slotmq/go-rmq/message"
@@ -24,7 +25,7 @@ func TestBadRestores(t *testing.T) {
 			t.Errorf("%+v: %v", cfg, err)
 		}
 		if ring, is := cfg.Redis.(*redis.Ring); is {
-			must(t, ring.Close())
+			must.Do(t, ring.Close())
 		}
 	}
 	for _, o := range []recovery.Restore{{Rate: -1}, {Rate: 1e7}, {Topics: []string{"orders"}}} {
@@ -55,7 +56,7 @@ func TestRightsOfARestore(t *testing.T) {
 		for _, right := range rights {
 			args = append(args, right)
 		}
-		must(t, admin.Do(ctx, args...).Err())
+		must.Do(t, admin.Do(ctx, args...).Err())
 	}
 	all := strings.Fields(line)
 	for i, right := range all {
@@ -67,8 +68,8 @@ func TestRightsOfARestore(t *testing.T) {
 	n.restores(recovery.Restore{DryRun: true}, recovery.Restored{Waiting: 1, Dead: 1, Twice: 1})
 	n.restores(recovery.Restore{}, recovery.Restored{Waiting: 1, Dead: 1, Twice: 1})
 	n.restores(recovery.Restore{}, recovery.Restored{There: 2})
-	must(t, admin.Do(ctx, "acl", "setuser", "orders-restore", "resetpass", ">changed").Err())
-	must(t, admin.ClientKillByFilter(ctx, "USER", "orders-restore").Err())
+	must.Do(t, admin.Do(ctx, "acl", "setuser", "orders-restore", "resetpass", ">changed").Err())
+	must.Do(t, admin.ClientKillByFilter(ctx, "USER", "orders-restore").Err())
 	_, err := n.recovery().Restore(ctx, recovery.Restore{Patience: -1})
 	oneLine(t, err, "restore: ", `Redis does not know user "orders-restore" with this password`)
 }
@@ -79,13 +80,13 @@ func TestRestoreIntoARedisThatTakesNothing(t *testing.T) {
 	srv := servertest.Redis(t)
 	n := newNight(t, newPlace(t, "SQLite", false), srv.Client(t), message.KindFixedTime, false)
 	n.sent(1, time.Now(), items(later, "a")...)
-	must(t, n.rdb.ConfigSet(ctx, "maxmemory", "1").Err())
+	must.Do(t, n.rdb.ConfigSet(ctx, "maxmemory", "1").Err())
 	_, err := n.recovery().Restore(ctx, recovery.Restore{Patience: -1})
 	oneLine(t, err, "restore: Redis is full; raise its maxmemory")
-	must(t, n.rdb.ConfigSet(ctx, "maxmemory", "0").Err())
+	must.Do(t, n.rdb.ConfigSet(ctx, "maxmemory", "0").Err())
 	n.restores(recovery.Restore{}, recovery.Restored{Waiting: 1})
-	must(t, n.rdb.FlushAll(ctx).Err())
-	must(t, n.rdb.ReplicaOf(ctx, "127.0.0.1", "1").Err())
+	must.Do(t, n.rdb.FlushAll(ctx).Err())
+	must.Do(t, n.rdb.ReplicaOf(ctx, "127.0.0.1", "1").Err())
 	_, err = n.recovery().Restore(ctx, recovery.Restore{Patience: -1})
 	oneLine(t, err, "restore: this Redis is a replica; connect to its master")
 }

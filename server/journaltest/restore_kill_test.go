@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
@@ -17,19 +18,13 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// soak reports whether random tests run at their full length.
-func soak() bool { return os.Getenv("RMQ_SOAK") != "" }
-
 // Restores are killed at random points, two at a time, and run again until they end. Meanwhile messages are
 // handled. In the end each message is where it is to be, once, and live copies have not changed.
 func TestRestoreKilledAndRepeated(t *testing.T) {
 	t.Parallel()
 	seed := uint64(sharetest.Seed(t))
 	each(t, func(t *testing.T, p *place) {
-		kills, messages := 4, 3000
-		if soak() {
-			kills, messages = 20, 30_000
-		}
+		kills, messages := night.Times(4, 20), night.Times(3000, 30_000)
 		srv := servertest.SharedRedis(t)
 		k := &killing{newNight(t, p, srv.Client(t), message.KindPriority, true), rand.New(rand.NewPCG(seed, 0)), map[string]float64{}, map[string]string{}}
 		k.fill(messages)
@@ -76,7 +71,7 @@ func TestRestoreKilledAndRepeated(t *testing.T) {
 
 // killing is a night in which restores are killed.
 type killing struct {
-	*night
+	*nightly
 	*rand.Rand
 	owed map[string]float64 // what is to wait, and how
 	live map[string]string  // what was there: the place of each content
@@ -86,7 +81,7 @@ type killing struct {
 func (k *killing) fill(messages int) {
 	k.Helper()
 	keys := k.keys()
-	must(k, k.rdb.HSet(ctx, keys.Meta, "batch", 3, "holder", "somebody").Err())
+	must.Do(k, k.rdb.HSet(ctx, keys.Meta, "batch", 3, "holder", "somebody").Err())
 	var items []message.SentItem
 	var done, dead []string
 	pipe := k.rdb.Pipeline()
@@ -108,7 +103,7 @@ func (k *killing) fill(messages int) {
 		}
 	}
 	_, err := pipe.Exec(ctx)
-	must(k, err)
+	must.Do(k, err)
 	k.sent(5, time.Now(), items...)
 	k.ended(message.Done, 6, "", done...)
 	k.ended(message.Died, 6, "x", dead...)
@@ -134,7 +129,7 @@ func (k *killing) unchanged(when string) (waiting, dead int) {
 	place := map[string]string{}
 	for _, key := range []string{keys.Store, keys.Prepare, keys.Retry, keys.Dead} {
 		all, err := k.rdb.ZRangeWithScores(ctx, key, 0, -1).Result()
-		must(k, err)
+		must.Do(k, err)
 		for _, z := range all {
 			content := fmt.Sprint(z.Member)
 			if place[content] != "" {

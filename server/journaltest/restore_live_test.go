@@ -7,6 +7,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal/recovery"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -21,10 +23,10 @@ func TestRestoreLeavesLiveCopies(t *testing.T) {
 	n.sent(5, time.Now(), items(later, "waits", "flies", "fails", "dies", "lost", "was dead")...)
 	n.ended(message.Died, 6, "x", "dies")
 	for key, content := range map[string]string{k.Store: "waits", k.Prepare: "flies", k.Retry: "fails", k.Dead: "dies"} {
-		must(t, n.rdb.ZAdd(ctx, key, redis.Z{Score: 4242, Member: content}).Err())
+		must.Do(t, n.rdb.ZAdd(ctx, key, redis.Z{Score: 4242, Member: content}).Err())
 	}
-	must(t, n.rdb.ZAdd(ctx, k.Dead, redis.Z{Score: 4243, Member: "was dead"}).Err())
-	must(t, n.rdb.HSet(ctx, k.Meta, "batch", 3, "holder", "somebody").Err())
+	must.Do(t, n.rdb.ZAdd(ctx, k.Dead, redis.Z{Score: 4243, Member: "was dead"}).Err())
+	must.Do(t, n.rdb.HSet(ctx, k.Meta, "batch", 3, "holder", "somebody").Err())
 	before := map[string]string{}
 	for _, key := range []string{k.Prepare, k.Retry, k.Dead, k.Meta, k.Why} {
 		before[key] = n.rdb.Dump(ctx, key).Val()
@@ -47,9 +49,9 @@ func TestRestoreWakesWorkers(t *testing.T) {
 	sub := n.rdb.Subscribe(ctx, luascripts.WakeChannel(n.topic.Name))
 	defer sub.Close()
 	_, err := sub.Receive(ctx)
-	must(t, err)
+	must.Do(t, err)
 	n.restores(recovery.Restore{}, recovery.Restored{Waiting: 1, Twice: 1})
-	if heard, err := sub.ReceiveTimeout(ctx, patience); err != nil || heard.(*redis.Message).Payload != "1:0" {
+	if heard, err := sub.ReceiveTimeout(ctx, await.Patience); err != nil || heard.(*redis.Message).Payload != "1:0" {
 		t.Errorf("%v, %v", heard, err)
 	}
 }
@@ -65,7 +67,7 @@ func TestRestoreOnACluster(t *testing.T) {
 		told := make(chan error, 1)
 		s := &message.Sends{Topic: n.topic, Slot: slot, Number: 9, At: time.Now(), Items: items(20, fmt.Sprint("a", slot), fmt.Sprint("b", slot))}
 		n.j.Sent([]*message.Sends{s}, func(err error) { told <- err })
-		must(t, <-told)
+		must.Do(t, <-told)
 	}
 	n.restores(recovery.Restore{DryRun: true}, recovery.Restored{Waiting: 32, Twice: 32})
 	n.restores(recovery.Restore{}, recovery.Restored{Waiting: 32, Twice: 32})

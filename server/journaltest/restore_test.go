@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/journal/recovery"
@@ -47,7 +49,7 @@ func TestRestore(t *testing.T) {
 		}
 		for content, want := range map[string]int{"a": 1, "b": 0, "c": 1, "due": 1} {
 			all, err := n.j.History(ctx, n.topic.Name, content)
-			must(t, err)
+			must.Do(t, err)
 			rows := 0
 			for _, e := range all[0].Ended {
 				if e.What == journal.Restored && e.Number == 7 {
@@ -68,8 +70,8 @@ func TestRestoreRaisesNumbers(t *testing.T) {
 	n.sent(message.UnknownNumber, time.Now(), items(later, "a")...)
 	n.ended(message.Done, 70, "", "a", "b")
 	n.ended(message.Cancelled, 0, "", "a")
-	must(t, n.j.Mark(ctx, n.known(), 1, journal.Mark{Content: "a", What: journal.Gone, Number: 99}))
-	must(t, n.j.Mark(ctx, n.known(), 1, journal.Mark{Content: "a", What: journal.Adopted, Number: message.UnknownNumber}))
+	must.Do(t, n.j.Mark(ctx, n.known(), 1, journal.Mark{Content: "a", What: journal.Gone, Number: 99}))
+	must.Do(t, n.j.Mark(ctx, n.known(), 1, journal.Mark{Content: "a", What: journal.Adopted, Number: message.UnknownNumber}))
 	n.restores(recovery.Restore{DryRun: true}, recovery.Restored{})
 	n.restores(recovery.Restore{}, recovery.Restored{})
 	if number := n.rdb.HGet(ctx, n.keys().Meta, "batch").Val(); number != "70" {
@@ -82,8 +84,8 @@ func TestRestoreRaisesNumbers(t *testing.T) {
 		t.Errorf("the slot's number is %s", number)
 	}
 	n.empty()
-	must(t, n.j.Mark(ctx, n.known(), 1, journal.Mark{Content: "d", What: journal.Gone, Number: 4})) // rows, not numbers
-	must(t, n.j.Mark(ctx, n.known(), 1, journal.Mark{Content: "d", What: journal.Adopted, Number: message.UnknownNumber}))
+	must.Do(t, n.j.Mark(ctx, n.known(), 1, journal.Mark{Content: "d", What: journal.Gone, Number: 4})) // rows, not numbers
+	must.Do(t, n.j.Mark(ctx, n.known(), 1, journal.Mark{Content: "d", What: journal.Adopted, Number: message.UnknownNumber}))
 	n.sent(2, time.Now(), items(later, "d")...)
 	n.sent(message.UnknownNumber, time.Now(), items(later, "d")...)
 	n.restores(recovery.Restore{Content: "d"}, recovery.Restored{Waiting: 1})
@@ -121,23 +123,23 @@ func TestRestoreDoesNotWaitForABusyFile(t *testing.T) {
 	n.cfg.Journal = n.p.open(t, journal.Config{WaitAtMost: 50 * time.Millisecond})
 	db, _ := n.p.db(t)
 	conn, err := db.Conn(ctx)
-	must(t, err)
+	must.Do(t, err)
 	_, err = conn.ExecContext(ctx, "BEGIN IMMEDIATE")
-	must(t, err)
+	must.Do(t, err)
 	n.restores(recovery.Restore{}, recovery.Restored{Waiting: 1})
 	_, err = conn.ExecContext(ctx, "ROLLBACK")
-	must(t, err)
-	must(t, conn.Close())
+	must.Do(t, err)
+	must.Do(t, conn.Close())
 	awaitRoom(t, n.cfg.Journal)
 	if rows := n.p.number(t, "SELECT COUNT(*) FROM rmq_ended WHERE what = 'restored'"); rows != 1 {
 		t.Errorf("%d rows", rows)
 	}
 }
 
-func (n *night) known() journal.Topic {
+func (n *nightly) known() journal.Topic {
 	n.Helper()
 	all, err := n.j.Topics(ctx)
-	must(n, err)
+	must.Do(n, err)
 	return all[0]
 }
 
@@ -247,7 +249,7 @@ func TestRestoreDefines(t *testing.T) {
 	}
 
 	n.empty()
-	must(t, n.rdb.HSet(ctx, luascripts.DefinitionKey(n.topic.Name), "kind", "priority", "slots", 2, "literal", 0, "layout", 2).Err())
+	must.Do(t, n.rdb.HSet(ctx, luascripts.DefinitionKey(n.topic.Name), "kind", "priority", "slots", 2, "literal", 0, "layout", 2).Err())
 	for _, dry := range []bool{false, true} {
 		_, err := n.recovery().Restore(ctx, recovery.Restore{DryRun: dry, Patience: -1})
 		oneLine(t, err, "topic "+n.topic.Name, "Kind is fixed-time in this program and priority in Redis", "Notes is false in this program and true in Redis")
@@ -351,7 +353,7 @@ func TestRestorePerhapsTwice(t *testing.T) {
 	n.sent(1, begin.Add(-time.Minute), items(at(30*time.Minute), "due meanwhile")...)
 	n.sent(1, begin.Add(-time.Minute), items(at(2*time.Hour), "due later")...)
 	define := func(created time.Time) {
-		must(t, n.rdb.HSet(ctx, luascripts.DefinitionKey(n.topic.Name), "kind", "fixed-time", "slots", 2, "literal", 0, "layout", 1, "created", created.UnixMilli()).Err())
+		must.Do(t, n.rdb.HSet(ctx, luascripts.DefinitionKey(n.topic.Name), "kind", "fixed-time", "slots", 2, "literal", 0, "layout", 1, "created", created.UnixMilli()).Err())
 	}
 	n.restores(recovery.Restore{DryRun: true}, recovery.Restored{Waiting: 3, Twice: 2}) // since when it is lost nobody knows
 	define(begin.Add(10 * time.Minute))
@@ -375,8 +377,8 @@ func TestRestoreWaitsForOthers(t *testing.T) {
 		awaitRoom(t, other) // it is known to live
 		s[0].Items = items(later, "b")
 		other.Sent(s, behind)
-		done, err := n.recovery().Restore(ctx, recovery.Restore{Patience: patience})
-		must(t, err)
+		done, err := n.recovery().Restore(ctx, recovery.Restore{Patience: await.Patience})
+		must.Do(t, err)
 		if done != (recovery.Restored{Waiting: 2}) {
 			t.Error(done)
 		}
@@ -387,7 +389,7 @@ func TestRestoreWaitsForOthers(t *testing.T) {
 		killed.Sent(s, behind)
 		exec(t, p.url, fmt.Sprintf("INSERT INTO rmq_writer (id, host, began, flushed, closed, flushes) VALUES (7, 'h', 0, %d, 0, 1)", time.Now().UnixMilli()))
 		done, err = n.recovery().Restore(ctx, recovery.Restore{Patience: 100 * time.Millisecond})
-		must(t, err)
+		must.Do(t, err)
 		if done.There != 2 || done.Late < 1 || !strings.Contains(done.String(), "late") {
 			t.Error(done)
 		}

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/journal/recovery"
@@ -18,7 +21,7 @@ import (
 func (y *yard) run() (stop func(), pages *atomic.Int64) {
 	y.Helper()
 	r, err := recovery.New(recovery.Config{Journal: y.place.open(y, journal.Config{Lag: time.Millisecond}), Redis: y.rdb})
-	must(y, err)
+	must.Do(y, err)
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	pages = new(atomic.Int64)
@@ -40,9 +43,9 @@ func (y *yard) run() (stop func(), pages *atomic.Int64) {
 // becomes returns when the journal says so of a content.
 func (y *yard) becomes(content, what string) {
 	y.Helper()
-	await(y, func() bool {
+	await.True(y, content+" is "+what, func() bool {
 		all, err := y.j.History(ctx, y.topic.Name, content)
-		must(y, err)
+		must.Do(y, err)
 		return len(all) == 1 && all[0].Verdict.What == what
 	})
 }
@@ -80,7 +83,7 @@ func TestRunLeads(t *testing.T) {
 	each(t, func(t *testing.T, p *place) {
 		y := newYard(t, p, servertest.SharedRedis(t).Client(t), message.Topic{Kind: message.KindFixedTime})
 		stop, _ := y.run()
-		await(t, func() bool { return p.number(t, "SELECT value FROM rmq_state WHERE name = 'reconciling'") > 0 })
+		await.True(t, "it holds the lead", func() bool { return p.number(t, "SELECT value FROM rmq_state WHERE name = 'reconciling'") > 0 })
 		_, pages := y.run()
 		for _, content := range []string{"one", "another"} {
 			y.tell(sentTo(y.topic, 1, 0, 0, content))
@@ -103,29 +106,29 @@ func TestRunAdoptsWhatTheGapTells(t *testing.T) {
 		y.run()
 		j := p.open(t, journal.Config{Lag: time.Millisecond, Buffer: 64 << 10})
 		client, err := rmq.New(rmq.Config{Redis: y.rdb, Journal: j})
-		must(t, err)
+		must.Do(t, err)
 		sent := int64(0)
 		send := func(n int) {
 			for range n {
 				sent++
 				_, err := client.Send(ctx, y.topic, rmq.FixedTime{Content: fmt.Sprintf("order %d", sent), At: time.Now().Add(time.Hour)})
-				must(t, err)
+				must.Do(t, err)
 			}
 		}
 		send(100)
-		await(t, func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_sent") > 100 })
+		await.True(t, "sends are written", func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_sent") > 100 })
 		begun := time.Now()
 		p.server.Kill()
 		every := time.NewTicker(10 * time.Millisecond)
 		defer every.Stop()
-		for send(2000); soaks() && time.Since(begun) < 10*time.Second; <-every.C {
+		for send(1000); night.Is() && time.Since(begun) < 10*time.Second; <-every.C {
 			send(20)
 		}
 		p.server.Restart(t)
-		await(t, func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_gap") == 1 })
+		await.True(t, "the gap is written", func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_gap") == 1 })
 		gap := p.number(t, "SELECT sends FROM rmq_gap")
-		await(t, func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_ended WHERE what = 'adopted'") >= gap })
-		must(t, client.Close(ctx))
+		await.True(t, "what the gap hid is adopted", func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_ended WHERE what = 'adopted'") >= gap })
+		must.Do(t, client.Close(ctx))
 		closed(t, j)
 		if adopted, owed := p.number(t, "SELECT COUNT(*) FROM rmq_ended WHERE what = 'adopted'"), p.number(t, "SELECT COUNT(DISTINCT hash) FROM rmq_sent"); gap == 0 || adopted != gap || owed != sent+1 {
 			t.Errorf("%d were sent, the gap is of %d, %d are adopted, %d in SQL", sent, gap, adopted, owed-1)

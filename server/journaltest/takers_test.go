@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/journal/recovery"
@@ -22,41 +24,41 @@ func TestJournalOfTakers(t *testing.T) {
 		n := newNight(t, p, rdb, message.KindPriority, false)
 		n.topic.Slots = 1
 		client, err := rmq.New(rmq.Config{Redis: rdb, Journal: n.j})
-		must(t, err)
+		must.Do(t, err)
 		contents := []string{"done", "failed", "dead", "later", "not started", "taken"} // in the order of their priorities
 		for i, content := range contents {
 			_, err := client.Send(ctx, n.topic, rmq.Priority{Content: content, Priority: int64(900 - 100*i)})
-			must(t, err)
+			must.Do(t, err)
 		}
-		must(t, client.Close(ctx))
+		must.Do(t, client.Close(ctx))
 		takes, ends := p.open(t, journal.Config{}), p.open(t, journal.Config{})
 		a, err := poll.New(poll.Config{Redis: rdb, Journal: takes})
-		must(t, err)
+		must.Do(t, err)
 		b, err := poll.New(poll.Config{Redis: rdb, Journal: ends})
-		must(t, err)
-		held, err := a.Take(ctx, []string{n.topic.Name}, poll.Take{Wait: patience, Most: 5, TTR: time.Hour})
-		must(t, err)
+		must.Do(t, err)
+		held, err := a.Take(ctx, []string{n.topic.Name}, poll.Take{Wait: await.Patience, Most: 5, TTR: time.Hour})
+		must.Do(t, err)
 		verdicts := []poll.Verdict{poll.Failed("no", time.Hour).Of("failed"), poll.Dead("never").Of("dead"), poll.Later(time.Hour, "not now").Of("later"), poll.NotStarted().Of("not started")}
 		for i := range 2 { // the second one does not count
 			if counted, err := b.Finish(ctx, held.Receipt, verdicts...); err != nil || counted != (i == 0) {
 				t.Fatal(counted, err)
 			}
 		}
-		if _, err := a.Take(ctx, []string{n.topic.Name}, poll.Take{Wait: patience, TTR: time.Hour}); err != nil { // and its taker dies
+		if _, err := a.Take(ctx, []string{n.topic.Name}, poll.Take{Wait: await.Patience, TTR: time.Hour}); err != nil { // and its taker dies
 			t.Fatal(err)
 		}
-		must(t, a.Close(ctx))
-		must(t, b.Close(ctx))
+		must.Do(t, a.Close(ctx))
+		must.Do(t, b.Close(ctx))
 		closed(t, takes)
 		closed(t, ends)
 		for content, want := range map[string]string{"done": "done", "dead": "dead"} {
 			all, err := n.j.History(ctx, n.topic.Name, content)
-			must(t, err)
+			must.Do(t, err)
 			if len(all) != 1 || all[0].Verdict.What != want {
 				t.Errorf("%s: %+v, want %s", content, all, want)
 			}
 		}
-		must(t, rdb.FlushAll(ctx).Err())
+		must.Do(t, rdb.FlushAll(ctx).Err())
 		n.restore(recovery.Restore{})
 		where := map[string]string{}
 		for key, what := range map[string]string{"_0": "waits", "dead{%s_0}": "dead"} {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -15,7 +17,7 @@ func TestRowsAreWritten(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, p *place) {
 		j := p.open(t, journal.Config{Flow: journal.All})
-		must(t, j.Ready())
+		must.Do(t, j.Ready())
 		odd := "order \x00\xff %d 世界"
 		j.Sent([]*message.Sends{{Topic: orders, Slot: 3, Number: 7, Items: []message.SentItem{
 			{Content: odd, Score: 17, Keeps: true, Note: `5 {"a":"b"}`},
@@ -57,12 +59,12 @@ func TestIdleWriterTellsThatItLives(t *testing.T) {
 	each(t, func(t *testing.T, p *place) {
 		j := p.open(t, journal.Config{Lag: time.Millisecond})
 		j.Sent(sends(1, "order"), behind)
-		await(t, func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_writer") == 1 })
+		await.True(t, "the writer is known", func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_writer") == 1 })
 		first := p.number(t, "SELECT flushed FROM rmq_writer")
-		await(t, func() bool { return p.number(t, "SELECT flushed FROM rmq_writer") > first })
+		await.True(t, "it says again that it lives", func() bool { return p.number(t, "SELECT flushed FROM rmq_writer") > first })
 		status, err := j.Status(ctx)
-		must(t, err)
-		if len(status.Writers) != 1 || !status.Writers[0].Alive || status.Behind > patience {
+		must.Do(t, err)
+		if len(status.Writers) != 1 || !status.Writers[0].Alive || status.Behind > await.Patience {
 			t.Errorf("%+v", status)
 		}
 		closed(t, j)
@@ -77,7 +79,7 @@ func TestRowsOfALagAreOneTransaction(t *testing.T) {
 		told := 0
 		for range 100 {
 			j.Sent(sends(1, "order"), func(err error) {
-				must(t, err)
+				must.Do(t, err)
 				told++
 			})
 		}
@@ -99,7 +101,7 @@ func TestLogIsWorkedOff(t *testing.T) {
 	_, path, _ := strings.Cut(p.url, ":")
 	size := func() int64 {
 		info, err := os.Stat(path)
-		must(t, err)
+		must.Do(t, err)
 		return info.Size()
 	}
 	for round := range 3 { // also behind others
@@ -107,6 +109,6 @@ func TestLogIsWorkedOff(t *testing.T) {
 		for i := range 500 {
 			j.Sent(sends(1, fmt.Sprint("order ", round, i, strings.Repeat("x", 100))), behind)
 		}
-		await(t, func() bool { return size() > before+500*100 })
+		await.True(t, "the file grows", func() bool { return size() > before+500*100 })
 	}
 }
