@@ -12,6 +12,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/webtest/browser"
 	"github.com/slotmq/go-rmq/server/console"
@@ -136,14 +138,17 @@ func TestRequeue(t *testing.T) {
 		p.Follow(`a[href*="group=no+such+tax+code"]`)
 		p.Follow("button.main:not([formaction])")
 		p.WaitFor("h1", fmt.Sprintf("Requeue %d dead messages?", taxDead))
-		p.Fill("input[name=rate]", "5/s")
+		p.Fill("input[name=rate]", "2/s") // slowly: on a busy machine it is looked at only now and then
 		p.DoubleClick("form[action=requeue] button")
 		p.WaitFor("main .progress", fmt.Sprintf("of %d", taxDead))
 		mark(p)
-		seen := map[string]bool{}
-		await(t, "the requeue ends", func() bool {
+		seen, bar := map[string]bool{}, map[float64]bool{}
+		await.True(t, "the requeue ends", func() bool {
 			if text := p.Text(".progress b"); text != "" {
 				seen[text] = true
+			}
+			if at := browser.Value[float64](p, "document.querySelector('progress')?.position ?? -1"); at >= 0 {
+				bar[at] = true
 			}
 			return strings.Contains(p.Text("h1"), "done")
 		})
@@ -151,12 +156,15 @@ func TestRequeue(t *testing.T) {
 		if len(seen) < 3 || !seen[fmt.Sprintf("%d of %d", taxDead, taxDead)] {
 			t.Errorf("its progress was %v", seen)
 		}
+		if len(bar) < 2 {
+			t.Errorf("the bar did not move: %v", bar)
+		}
 		if !p.NoScript && !marked(p) {
 			t.Error("the page was loaded again")
 		}
 		p.WaitFor("main", fmt.Sprintf("%d messages requeued", taxDead))
 		of, err := s.inspector.Stats(ctx, orders.Name)
-		must(t, err)
+		must.Do(t, err)
 		if of.Dead != addressDead {
 			t.Errorf("%d are dead, and %d should be", of.Dead, addressDead)
 		}
@@ -172,7 +180,7 @@ func TestDeleteDead(t *testing.T) {
 	withAndWithoutScript(t, func(t *testing.T, s *scene, at string, log *observer.ObservedLogs, p *browser.Page) {
 		dead := func() int {
 			of, err := s.inspector.Stats(ctx, orders.Name)
-			must(t, err)
+			must.Do(t, err)
 			return of.Dead
 		}
 		p.Open(at + "dead?topic=orders&" + url.Values{"reason": {"no street"}}.Encode())
@@ -204,14 +212,14 @@ func TestStopARequeue(t *testing.T) {
 		p.Follow("form[action=requeue] button")
 		p.WaitFor(".progress b", "of 28")
 		p.WaitFor(".progress", "to go") // how long it will take
-		await(t, "the requeue is stopped", func() bool {
+		await.True(t, "the requeue is stopped", func() bool {
 			if !strings.Contains(p.Text("h1"), "stopped") {
 				p.Follow("form[action=stop] button") // which the page that loads itself again may take away
 			}
 			return strings.Contains(p.Text("h1"), "stopped")
 		})
 		of, err := s.inspector.Stats(ctx, orders.Name)
-		must(t, err)
+		must.Do(t, err)
 		p.WaitFor("main", fmt.Sprintf("%d message", taxDead+addressDead-of.Dead))
 		if of.Dead == 0 {
 			t.Error("none is left")
@@ -229,9 +237,9 @@ func TestExport(t *testing.T) {
 	for query, want := range map[string]int{"": taxDead + addressDead, "&reason=no+street": addressDead} {
 		p.Open(at + "dead?topic=orders" + query)
 		answer, err := http.Get(browser.Value[string](p, "document.querySelector('a[download]').href"))
-		must(t, err)
+		must.Do(t, err)
 		text, err := io.ReadAll(answer.Body)
-		must(t, errors.Join(err, answer.Body.Close()))
+		must.Do(t, errors.Join(err, answer.Body.Close()))
 		if lines := strings.Count(string(text), "\n"); answer.StatusCode != http.StatusOK || lines != want || !strings.HasPrefix(string(text), "{") {
 			t.Errorf("%s: %d, %d lines, and %d should be:\n%.300s", query, answer.StatusCode, lines, want, text)
 		}

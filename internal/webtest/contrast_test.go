@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/webtest/browser"
 	"github.com/slotmq/go-rmq/server/console"
@@ -18,14 +19,14 @@ var variable = regexp.MustCompile(`--([\w-]+):\s*light-dark\((#[0-9a-f]{6}),\s*(
 func colours(t *testing.T) map[string][2]browser.Colour {
 	t.Helper()
 	c, err := console.New(console.Config{Redis: servertest.SharedRedis(t).Client(t)})
-	must(t, err)
+	must.Do(t, err)
 	srv := httptest.NewServer(c)
 	t.Cleanup(func() { c.Close(); srv.Close() })
 	answer, err := http.Get(srv.URL + "/console.css")
-	must(t, err)
+	must.Do(t, err)
 	defer answer.Body.Close()
 	css, err := io.ReadAll(answer.Body)
-	must(t, err)
+	must.Do(t, err)
 	all := map[string][2]browser.Colour{}
 	for _, m := range variable.FindAllStringSubmatch(string(css), -1) {
 		all[m[1]] = [2]browser.Colour{colour(t, m[2]), colour(t, m[3])}
@@ -36,7 +37,7 @@ func colours(t *testing.T) map[string][2]browser.Colour {
 func colour(t *testing.T, s string) browser.Colour {
 	t.Helper()
 	c, err := browser.ParseColour(s)
-	must(t, err)
+	must.Do(t, err)
 	return c
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/webtest/browser"
 	"github.com/slotmq/go-rmq/server/console"
@@ -115,7 +116,7 @@ func TestAConsoleThatOnlyLooks(t *testing.T) {
 			fields.Set(name, value)
 		}
 		answer, err := http.PostForm(action, fields)
-		must(t, err)
+		must.Do(t, err)
 		answer.Body.Close()
 		if answer.StatusCode != http.StatusForbidden && answer.StatusCode != http.StatusMethodNotAllowed {
 			t.Errorf("POST %s: %d", action, answer.StatusCode)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/webtest/browser"
 	"github.com/slotmq/go-rmq/rmq"
@@ -34,10 +36,10 @@ func hostileScene(t *testing.T) *scene {
 	rdb := servertest.Redis(t).Client(t)
 	topics := map[string]rmq.Topic{}
 	client, err := rmq.New(rmq.Config{Redis: rdb, Backoff: rmq.Schedule(time.Hour), Concurrency: 4, MaxContent: 1 << 20})
-	must(t, err)
+	must.Do(t, err)
 	for _, name := range []string{"waiting", "retry", "dead"} {
 		topics[name] = rmq.Topic{Name: name, Kind: rmq.KindFixedTime, Slots: 1}
-		must(t, client.Listen(topics[name], rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
+		must.Do(t, client.Listen(topics[name], rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
 			err := errors.New("this failed: " + d.Content)
 			if name == "dead" {
 				err = rmq.Dead(err)
@@ -51,21 +53,21 @@ func hostileScene(t *testing.T) *scene {
 			if name == "waiting" {
 				at = at.Add(time.Hour)
 			}
-			must(t, second(client.Send(ctx, topic, rmq.FixedTime{Content: h.content, At: at})))
+			must.Do(t, second(client.Send(ctx, topic, rmq.FixedTime{Content: h.content, At: at})))
 		}
 	}
-	must(t, client.Every(ctx, topics["waiting"], rmq.Recurring{Name: `<img src=x onerror=alert(2)>`, Content: hostile[0].content, Cron: "@daily"}))
-	must(t, client.Start(ctx))
+	must.Do(t, client.Every(ctx, topics["waiting"], rmq.Recurring{Name: `<img src=x onerror=alert(2)>`, Content: hostile[0].content, Cron: "@daily"}))
+	must.Do(t, client.Start(ctx))
 	s := &scene{t: t, rdb: rdb}
 	i := inspectorOf(t, rdb)
-	await(t, "all have failed", func() bool {
+	await.True(t, "all have failed", func() bool {
 		retrying, err := i.Stats(ctx, "retry")
-		must(t, err)
+		must.Do(t, err)
 		dead, err := i.Stats(ctx, "dead")
-		must(t, err)
+		must.Do(t, err)
 		return retrying.Retrying == len(hostile) && dead.Dead == len(hostile)
 	})
-	must(t, client.Close(ctx))
+	must.Do(t, client.Close(ctx))
 	return s
 }
 

@@ -11,6 +11,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/webtest/browser"
 	"github.com/slotmq/go-rmq/rmq"
@@ -24,14 +26,14 @@ var slow = browser.View{Patience: 3 * time.Minute}
 func sender(t *testing.T, rdb redis.UniversalClient) func(n int) {
 	t.Helper()
 	client, err := rmq.New(rmq.Config{Redis: rdb})
-	must(t, err)
-	t.Cleanup(func() { must(t, client.Close(ctx)) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, client.Close(ctx)) })
 	sent := 0
 	return func(n int) {
 		t.Helper()
 		for range n {
 			sent++
-			must(t, second(client.Send(ctx, orders, rmq.FixedTime{Content: fmt.Sprintf("order %d", sent), In: time.Hour})))
+			must.Do(t, second(client.Send(ctx, orders, rmq.FixedTime{Content: fmt.Sprintf("order %d", sent), In: time.Hour})))
 		}
 	}
 }
@@ -45,7 +47,7 @@ type streamed struct {
 func newStreamed(t *testing.T, rdb redis.UniversalClient) *streamed {
 	t.Helper()
 	c, err := console.New(console.Config{Redis: rdb})
-	must(t, err)
+	must.Do(t, err)
 	s := &streamed{}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/live") {
@@ -100,10 +102,10 @@ func TestAHiddenPageAsksForNothing(t *testing.T) {
 	srv := newStreamed(t, rdb)
 	p := browser.Open(t, slow)
 	p.Open(srv.URL)
-	await(t, "the stream is open", func() bool { return srv.open.Load() == 1 })
+	await.True(t, "the stream is open", func() bool { return srv.open.Load() == 1 })
 	mark(p)
 	p.Hide()
-	await(t, "the stream of the hidden page ends", func() bool { return srv.open.Load() == 0 })
+	await.True(t, "the stream of the hidden page ends", func() bool { return srv.open.Load() == 0 })
 	send(39)
 	p.Show()
 	p.WaitFor("#living", "42")
@@ -112,16 +114,16 @@ func TestAHiddenPageAsksForNothing(t *testing.T) {
 	}
 
 	p.Click("#live") // the user wants it to stand still
-	await(t, "the stream of the page that stands still ends", func() bool { return srv.open.Load() == 0 })
+	await.True(t, "the stream of the page that stands still ends", func() bool { return srv.open.Load() == 0 })
 	p.Hide()
 	p.Show()
 	p.Click("#live")
-	await(t, "the stream is open again", func() bool { return srv.open.Load() == 1 })
+	await.True(t, "the stream is open again", func() bool { return srv.open.Load() == 1 })
 	if n := srv.begun.Load(); n != 3 {
 		t.Errorf("%d streams: one was open while the page stood still", n)
 	}
 	p.Open(srv.URL + "/doctor") // leaves it
-	await(t, "the stream of the page that was left ends", func() bool { return srv.open.Load() == 0 })
+	await.True(t, "the stream of the page that was left ends", func() bool { return srv.open.Load() == 0 })
 	p.Fine()
 }
 
@@ -163,20 +165,20 @@ func TestTheConsoleGoesAndComesBack(t *testing.T) {
 	send := sender(t, rdb)
 	send(3)
 	c, err := console.New(console.Config{Redis: rdb})
-	must(t, err)
+	must.Do(t, err)
 	srv := httptest.NewServer(c)
 	at := srv.Listener.Addr().String()
 	p := browser.Open(t, slow)
 	p.Open(srv.URL)
 	p.WaitFor("#living", "orders")
 	mark(p)
-	must(t, srv.Listener.Close()) // first: the page comes back at once
+	must.Do(t, srv.Listener.Close()) // first: the page comes back at once
 	srv.CloseClientConnections()
 	srv.Close()
 	p.WaitFor("#cut", "The console does not answer")
 	send(39)
 	srv = httptest.NewUnstartedServer(c)
-	must(t, srv.Listener.Close())
+	must.Do(t, srv.Listener.Close())
 	srv.Listener = listenAt(t, at)
 	srv.Start()
 	t.Cleanup(func() { c.Close(); srv.Close() })

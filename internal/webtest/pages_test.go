@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/webtest/browser"
 )
 
@@ -106,7 +107,7 @@ func keep(t *testing.T, p *browser.Page, address string) {
 		return
 	}
 	u, err := url.Parse(address)
-	must(t, err)
+	must.Do(t, err)
 	name := strings.Trim(path.Base("/"+u.Path)+"-"+url.QueryEscape(u.RawQuery), "/-")
-	must(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%.80s-%d-%s.png", name, p.Width, p.Theme())), p.Screenshot(), 0o644))
+	must.Do(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%.80s-%d-%s.png", name, p.Width, p.Theme())), p.Screenshot(), 0o644))
 }

@@ -16,6 +16,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/webtest/browser"
 	"github.com/slotmq/go-rmq/server/console"
 )
@@ -34,7 +36,7 @@ func TestPictures(t *testing.T) {
 	t.Parallel()
 	rdb := wellKept(t)
 	c, err := console.New(console.Config{Redis: rdb, Act: true})
-	must(t, err)
+	must.Do(t, err)
 	srv := httptest.NewServer(c)
 	t.Cleanup(func() { c.Close(); srv.Close() })
 	s := newShop(t, rdb)
@@ -59,7 +61,7 @@ func TestPictures(t *testing.T) {
 	p.Open(a.at + "requeue?topic=orders&group=no+such+tax+code%3A+XI")
 	p.Fill("input[name=rate]", "20/s")
 	p.Follow("form[action=requeue] button")
-	await(t, "the bar is half way", func() bool { return browser.Value[float64](p, "document.querySelector('progress').position") >= 0.5 })
+	await.True(t, "the bar is half way", func() bool { return browser.Value[float64](p, "document.querySelector('progress').position") >= 0.5 })
 	a.take("requeue", p.Address()[len(a.at):])
 	s.night.AwaitDead(t, 1)
 	a.shown("../../docs/CONSOLE.md")
@@ -96,13 +98,13 @@ func (a *album) take(name, address string) {
 			continue
 		}
 		picture, err := png.Decode(bytes.NewReader(p.Screenshot()))
-		must(a.t, err)
+		must.Do(a.t, err)
 		var small bytes.Buffer
-		must(a.t, (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small, plain(picture))) // and without what else is in it
+		must.Do(a.t, (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small, plain(picture))) // and without what else is in it
 		if small.Len() > mostOfPicture {
 			a.t.Errorf("(%v) the picture of %s has %d bytes", p.View, address, small.Len())
 		}
-		must(a.t, os.WriteFile(filepath.Join(*picturesTo, file), small.Bytes(), 0o644))
+		must.Do(a.t, os.WriteFile(filepath.Join(*picturesTo, file), small.Bytes(), 0o644))
 	}
 }
 
@@ -110,7 +112,7 @@ func (a *album) take(name, address string) {
 func (a *album) shown(document string) {
 	a.t.Helper()
 	text, err := os.ReadFile(document)
-	must(a.t, err)
+	must.Do(a.t, err)
 	all := regexp.MustCompile(`"(console/([\w-]+\.png))"`).FindAllStringSubmatch(string(text), -1)
 	if len(all) == 0 {
 		a.t.Errorf("%s shows no picture", document)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/webtest/browser"
 	"github.com/slotmq/go-rmq/server/console"
@@ -17,7 +19,7 @@ import (
 func proxied(t *testing.T, behind string, strips bool) string {
 	t.Helper()
 	to, err := url.Parse(behind)
-	must(t, err)
+	must.Do(t, err)
 	proxy := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: to.Scheme, Host: to.Host}) }}
 	var h http.Handler = proxy
 	if strips {
@@ -45,7 +47,7 @@ func TestBehindAPrefix(t *testing.T) {
 				}
 			}
 			p.Open(at)
-			await(t, "the numbers are live", func() bool { return streams(p) > 0 })
+			await.True(t, "the numbers are live", func() bool { return streams(p) > 0 })
 			p.Open(at + "topic?topic=lonely")
 			p.Fill("input[name=content]", "who hears me?")
 			p.Follow(".ask button")
@@ -83,7 +85,7 @@ func TestMountedByTheUser(t *testing.T) {
 	rdb := servertest.Redis(t).Client(t)
 	sender(t, rdb)(3)
 	c, err := console.New(console.Config{Redis: rdb})
-	must(t, err)
+	must.Do(t, err)
 	mux := http.NewServeMux()
 	mux.Handle("/rmq/", c)
 	srv := httptest.NewServer(mux)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/webtest/browser"
 	"github.com/slotmq/go-rmq/server/console"
@@ -51,9 +52,9 @@ func everything(t *testing.T, rdb redis.UniversalClient) map[string]stored {
 		return err
 	}
 	if c, many := rdb.(*redis.ClusterClient); many {
-		must(t, c.ForEachMaster(ctx, read))
+		must.Do(t, c.ForEachMaster(ctx, read))
 	} else {
-		must(t, read(ctx, rdb.(*redis.Client)))
+		must.Do(t, read(ctx, rdb.(*redis.Client)))
 	}
 	return all
 }
@@ -102,7 +103,7 @@ func changes(before, after map[string]stored) (found []string) {
 func documentedLook(t *testing.T, topics ...string) []any {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/DEPLOYMENT.md")
-	must(t, err)
+	must.Do(t, err)
 	_, rest, _ := strings.Cut(string(text), "\nACL SETUSER orders-look on >secret ")
 	line, _, _ := strings.Cut(rest, "\n")
 	rights := strings.Fields(line)
@@ -145,9 +146,9 @@ func lookingChangesNothing(t *testing.T, rdb, looks redis.UniversalClient) {
 	}
 	rights := documentedLook(t, names...)
 	if c, many := rdb.(*redis.ClusterClient); many {
-		must(t, c.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error { return node.Do(ctx, rights...).Err() }))
+		must.Do(t, c.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error { return node.Do(ctx, rights...).Err() }))
 	} else {
-		must(t, rdb.Do(ctx, rights...).Err())
+		must.Do(t, rdb.Do(ctx, rights...).Err())
 	}
 	before := everything(t, rdb)
 	if len(before) < 20 {
@@ -176,17 +177,17 @@ func lookingChangesNothing(t *testing.T, rdb, looks redis.UniversalClient) {
 func TestChangesAreFound(t *testing.T) {
 	t.Parallel()
 	rdb := servertest.Redis(t).Client(t)
-	must(t, rdb.Set(ctx, "a", "1", 0).Err())
-	must(t, rdb.HSet(ctx, "b", "f", "1").Err())
-	must(t, rdb.Set(ctx, "c", "1", time.Hour).Err())
+	must.Do(t, rdb.Set(ctx, "a", "1", 0).Err())
+	must.Do(t, rdb.HSet(ctx, "b", "f", "1").Err())
+	must.Do(t, rdb.Set(ctx, "c", "1", time.Hour).Err())
 	before := everything(t, rdb)
 	if found := changes(before, everything(t, rdb)); found != nil {
 		t.Errorf("changes of nothing: %q", found)
 	}
-	must(t, rdb.Del(ctx, "a").Err())
-	must(t, rdb.HSet(ctx, "b", "f", "2").Err())
-	must(t, rdb.Expire(ctx, "c", time.Hour+time.Second).Err())
-	must(t, rdb.Set(ctx, "d", "1", 0).Err())
+	must.Do(t, rdb.Del(ctx, "a").Err())
+	must.Do(t, rdb.HSet(ctx, "b", "f", "2").Err())
+	must.Do(t, rdb.Expire(ctx, "c", time.Hour+time.Second).Err())
+	must.Do(t, rdb.Set(ctx, "d", "1", 0).Err())
 	if found := changes(before, everything(t, rdb)); len(found) != 4 {
 		t.Errorf("found only %q", found)
 	}
@@ -196,9 +197,9 @@ func TestChangesAreFound(t *testing.T) {
 func (s *scene) rest() {
 	s.t.Helper()
 	s.release()
-	must(s.t, s.client.Close(ctx))
+	must.Do(s.t, s.client.Close(ctx))
 	later := time.Now().Add(time.Hour)
-	must(s.t, s.rdb.ZAdd(ctx, "prepare{orders_0}", redis.Z{Score: float64(time.Now().Unix()*1000 + 16), Member: "busy"}).Err())
-	must(s.t, s.rdb.HSet(ctx, "meta{orders_0}", "holder", "app8-1-2", "batch", 3, "until", later.UnixMilli(), "lease", 30_000).Err())
-	must(s.t, s.rdb.ZAdd(ctx, "rmq:workers{orders}", redis.Z{Score: float64(later.UnixMilli()), Member: "app8-1-2"}).Err())
+	must.Do(s.t, s.rdb.ZAdd(ctx, "prepare{orders_0}", redis.Z{Score: float64(time.Now().Unix()*1000 + 16), Member: "busy"}).Err())
+	must.Do(s.t, s.rdb.HSet(ctx, "meta{orders_0}", "holder", "app8-1-2", "batch", 3, "until", later.UnixMilli(), "lease", 30_000).Err())
+	must.Do(s.t, s.rdb.ZAdd(ctx, "rmq:workers{orders}", redis.Z{Score: float64(later.UnixMilli()), Member: "app8-1-2"}).Err())
 }

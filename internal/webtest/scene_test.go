@@ -13,6 +13,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/rmq"
@@ -65,24 +67,24 @@ const (
 func newScene(t *testing.T, rdb redis.UniversalClient) *scene {
 	t.Helper()
 	db, dialect, err := databases.Open("sqlite:" + filepath.Join(t.TempDir(), "journal.db"))
-	must(t, err)
-	t.Cleanup(func() { must(t, db.Close()) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, db.Close()) })
 	j, err := journal.Open(db, dialect, journal.Config{Flow: journal.All, Wait: true})
-	must(t, err)
-	t.Cleanup(func() { must(t, j.Close(ctx)) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, j.Close(ctx)) })
 	s := &scene{t: t, rdb: rdb, journal: j}
 	s.inspector = inspectorOf(t, rdb)
 	s.client, err = rmq.New(rmq.Config{Redis: rdb, Journal: j, Worker: "app7", Backoff: rmq.Schedule(time.Hour), Concurrency: 8})
-	must(t, err)
+	must.Do(t, err)
 	end, release := context.WithCancel(ctx)
 	s.release = release
-	t.Cleanup(func() { release(); must(t, s.client.Close(ctx)) })
+	t.Cleanup(func() { release(); must.Do(t, s.client.Close(ctx)) })
 	s.listen(end)
 	s.send()
-	must(t, s.client.Start(ctx))
+	must.Do(t, s.client.Start(ctx))
 	s.awaitStats("what fails has failed", func(of inspector.Stats) bool {
 		workers, err := s.inspector.Workers(ctx)
-		must(t, err)
+		must.Do(t, err)
 		return of.Dead == taxDead+addressDead && of.Retrying == 1 && of.InFlight == 0 && len(workers) == 1 && !workers[0].Probing[broken.Name].IsZero()
 	})
 	s.put(orders, rmq.FixedTime{Content: stuck, At: time.Now()}) // last: what is in a batch with it waits for it
@@ -93,7 +95,7 @@ func newScene(t *testing.T, rdb redis.UniversalClient) *scene {
 func inspectorOf(t *testing.T, rdb redis.UniversalClient) *inspector.Inspector {
 	t.Helper()
 	i, err := inspector.New(rdb, inspector.Config{})
-	must(t, err)
+	must.Do(t, err)
 	return i
 }
 
@@ -107,10 +109,10 @@ func (s *scene) awaitStats(what string, is func(inspector.Stats) bool) {
 			s.t.Logf("%s: the last that was seen is %+v", what, last)
 		}
 	}()
-	await(s.t, what, func() bool {
+	await.True(s.t, what, func() bool {
 		var err error
 		last, err = s.inspector.Stats(ctx, orders.Name)
-		must(s.t, err)
+		must.Do(s.t, err)
 		so = is(last)
 		return so
 	})
@@ -137,7 +139,7 @@ func (s *scene) listen(end context.Context) {
 	})
 	for _, topic := range allTopics {
 		if topic != lonely {
-			must(s.t, s.client.Listen(topic, handle, rmq.ListenOptions{NoBreaker: topic == orders}))
+			must.Do(s.t, s.client.Listen(topic, handle, rmq.ListenOptions{NoBreaker: topic == orders}))
 		}
 	}
 }
@@ -162,22 +164,22 @@ func (s *scene) send() {
 	for i := range 20 {
 		s.put(mail, rmq.Priority{Content: fmt.Sprintf("mail %d", i), Priority: int64(20 + i)})
 	}
-	must(s.t, second(s.inspector.Pause(ctx, mail.Name, []int{1, 2})))
+	must.Do(s.t, second(s.inspector.Pause(ctx, mail.Name, []int{1, 2})))
 	for i := range 60 {
 		s.put(broken, rmq.FixedTime{Content: fmt.Sprintf("row %d", i), At: past})
 	}
 	s.put(lonely, rmq.FixedTime{Content: "who hears me?", At: past})
 	s.put(odd, rmq.FixedTime{Content: "odd", In: time.Hour})
-	must(s.t, s.client.Every(ctx, reports, rmq.Recurring{Name: "nightly", Content: "report of the night", Cron: "0 3 * * *", Zone: "Europe/Berlin"}))
-	must(s.t, s.client.Every(ctx, reports, rmq.Recurring{Name: "every minute", Content: "report of the minute", Delay: time.Minute, Period: time.Minute, Repeat: 1000}))
-	must(s.t, s.inspector.Limit(ctx, reports.Name, inspector.Policy{Rate: 5, For: time.Hour}))
+	must.Do(s.t, s.client.Every(ctx, reports, rmq.Recurring{Name: "nightly", Content: "report of the night", Cron: "0 3 * * *", Zone: "Europe/Berlin"}))
+	must.Do(s.t, s.client.Every(ctx, reports, rmq.Recurring{Name: "every minute", Content: "report of the minute", Delay: time.Minute, Period: time.Minute, Repeat: 1000}))
+	must.Do(s.t, s.inspector.Limit(ctx, reports.Name, inspector.Policy{Rate: 5, For: time.Hour}))
 }
 
 func second[T any](_ T, err error) error { return err }
 
 func (s *scene) put(topic rmq.Topic, m rmq.Message) {
 	s.t.Helper()
-	must(s.t, second(s.client.Send(ctx, topic, m)))
+	must.Do(s.t, second(s.client.Send(ctx, topic, m)))
 }
 
 // console serves a console, which may do anything unless it is adjusted, and returns its address, with a / at the end.
@@ -188,7 +190,7 @@ func (s *scene) console(adjust ...func(*console.Config)) string {
 		f(&cfg)
 	}
 	c, err := console.New(cfg)
-	must(s.t, err)
+	must.Do(s.t, err)
 	srv := httptest.NewServer(c)
 	s.t.Cleanup(func() { c.Close(); srv.Close() })
 	return srv.URL + "/"

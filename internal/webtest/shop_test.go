@@ -11,6 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/nighttest"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -60,9 +62,9 @@ func newShop(t *testing.T, rdb redis.UniversalClient) *shop {
 // await waits until topic invoices is as it should be.
 func (s *shop) await(what string, is func(inspector.Stats) bool) {
 	s.t.Helper()
-	await(s.t, what, func() bool {
+	await.True(s.t, what, func() bool {
 		of, err := s.inspector.Stats(ctx, invoices.Name)
-		must(s.t, err)
+		must.Do(s.t, err)
 		return is(of)
 	})
 }
@@ -70,8 +72,8 @@ func (s *shop) await(what string, is func(inspector.Stats) bool) {
 func (s *shop) worker(rdb redis.UniversalClient, name string, topics ...rmq.Topic) *rmq.Client {
 	s.t.Helper()
 	c, err := rmq.New(rmq.Config{Redis: rdb, Worker: name, Backoff: rmq.Schedule(time.Hour)})
-	must(s.t, err)
-	s.t.Cleanup(func() { must(s.t, c.Close(ctx)) })
+	must.Do(s.t, err)
+	s.t.Cleanup(func() { must.Do(s.t, c.Close(ctx)) })
 	handle := rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
 		if end := s.stuck[d.Content]; end != nil {
 			<-end
@@ -82,21 +84,21 @@ func (s *shop) worker(rdb redis.UniversalClient, name string, topics ...rmq.Topi
 		return nil
 	})
 	for _, topic := range topics {
-		must(s.t, c.Listen(topic, handle, rmq.ListenOptions{NoBreaker: true}))
+		must.Do(s.t, c.Listen(topic, handle, rmq.ListenOptions{NoBreaker: true}))
 	}
-	must(s.t, c.Start(ctx))
+	must.Do(s.t, c.Start(ctx))
 	return c
 }
 
 func (s *shop) put(topic rmq.Topic, m rmq.Message) {
 	s.t.Helper()
-	must(s.t, second(s.client.Send(ctx, topic, m)))
+	must.Do(s.t, second(s.client.Send(ctx, topic, m)))
 }
 
 func (s *shop) send() {
 	s.t.Helper()
-	must(s.t, s.inspector.Limit(ctx, mails.Name, inspector.Policy{Rate: 4, For: 12 * time.Hour}))
-	must(s.t, second(s.inspector.Pause(ctx, exports.Name, []int{2})))
+	must.Do(s.t, s.inspector.Limit(ctx, mails.Name, inspector.Policy{Rate: 4, For: 12 * time.Hour}))
+	must.Do(s.t, second(s.inspector.Pause(ctx, exports.Name, []int{2})))
 	number := 88300
 	for _, of := range []struct {
 		many   int
@@ -118,7 +120,7 @@ func (s *shop) send() {
 		{Name: "stock list", Content: "stock list", Cron: "30 6 * * 1-5", Zone: "Europe/Berlin"},
 		{Name: "heartbeat", Content: "heartbeat", Delay: time.Minute, Period: 15 * time.Minute, Repeat: 10_000},
 	} {
-		must(s.t, s.client.Every(ctx, nightly, plan))
+		must.Do(s.t, s.client.Every(ctx, nightly, plan))
 	}
 	s.traffic(0)
 }

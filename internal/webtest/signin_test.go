@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/webtest/browser"
 	"github.com/slotmq/go-rmq/server/console"
@@ -17,9 +18,9 @@ func tokenOf(t *testing.T, h tokens.Holder) (file *tokens.File, token string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tokens.json")
 	token, err := tokens.Add(path, h)
-	must(t, err)
+	must.Do(t, err)
 	file, err = tokens.Open(path)
-	must(t, err)
+	must.Do(t, err)
 	return file, token
 }
 
@@ -30,11 +31,11 @@ func TestSignIn(t *testing.T) {
 	s := newScene(t, servertest.Redis(t).Client(t))
 	path := filepath.Join(t.TempDir(), "tokens.json")
 	looks, err := tokens.Add(path, tokens.Holder{Name: "ann", Rights: []tokens.Right{tokens.Look}, Topics: []string{"orders"}})
-	must(t, err)
+	must.Do(t, err)
 	acts, err := tokens.Add(path, tokens.Holder{Name: "bob", Rights: []tokens.Right{tokens.Look, tokens.Act}, Topics: []string{"*"}})
-	must(t, err)
+	must.Do(t, err)
 	file, err := tokens.Open(path)
-	must(t, err)
+	must.Do(t, err)
 	at := proxied(t, s.console(func(cfg *console.Config) { cfg.Tokens = file }), true)
 	const actions = "[...document.forms].filter(f => f.method == 'post' && !f.action.includes('sign')).length"
 	for _, v := range []browser.View{{}, {NoScript: true, Width: 390}} {

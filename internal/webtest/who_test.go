@@ -7,6 +7,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/webtest/browser"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -15,9 +17,9 @@ import (
 // awaitRun waits until the worker has said that the handler of stuck has run for long.
 func (s *scene) awaitRun() {
 	s.t.Helper()
-	await(s.t, "a handler is seen to run for long", func() bool {
+	await.True(s.t, "a handler is seen to run for long", func() bool {
 		workers, err := s.inspector.Workers(ctx)
-		must(s.t, err)
+		must.Do(s.t, err)
 		return len(workers) == 1 && len(workers[0].Running) == 1
 	})
 }
@@ -28,7 +30,7 @@ func TestWhoWorks(t *testing.T) {
 	s := newScene(t, servertest.Redis(t).Client(t))
 	gone := func(worker string, ago time.Duration) {
 		t.Helper()
-		must(t, s.rdb.ZAdd(ctx, luascripts.GoneKey(orders.Name), redis.Z{Score: float64(time.Now().Add(-ago).UnixMilli()), Member: worker}).Err())
+		must.Do(t, s.rdb.ZAdd(ctx, luascripts.GoneKey(orders.Name), redis.Z{Score: float64(time.Now().Add(-ago).UnixMilli()), Member: worker}).Err())
 	}
 	gone("app8-1-2", 3*time.Hour)
 	s.awaitRun()

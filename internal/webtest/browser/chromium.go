@@ -66,6 +66,7 @@ func start(path string) (*chromium, error) {
 		chromedp.Flag("lang", "en-US"),
 		chromedp.Flag("disable-component-update", true), // it would ask its maker
 		chromedp.Flag("disable-gpu", true),
+		chromedp.Flag("disable-quic", true), // nor does it speak to anybody over UDP
 		chromedp.Flag("host-resolver-rules", "MAP "+Elsewhere+" 127.0.0.1"),
 	)
 	allocator, free := chromedp.NewExecAllocator(context.Background(), options...)

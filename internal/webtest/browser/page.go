@@ -12,11 +12,13 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+
+	"github.com/slotmq/go-rmq/internal/testing/await"
 )
 
 const (
-	// Patience is how long a page may take for what it is asked: far more than a busy machine needs, unless the View says otherwise.
-	Patience = 30 * time.Second
+	// Patience is how long a page may take for what it is asked: that of all tests, unless the View says otherwise.
+	Patience = await.Patience
 
 	pollInterval = 20 * time.Millisecond
 	phone        = 600 // what is narrower is shown as on a phone: a page that does not say that it fits is shown small
