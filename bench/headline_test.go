@@ -10,6 +10,7 @@ import (
 
 // Pairs of rounds are compared, not the medians of each, and asynq by its best.
 func TestHeadline(t *testing.T) {
+	t.Parallel()
 	sample := func(messages int) servers.Sample {
 		return servers.Sample{Messages: messages, Took: time.Second, Client: time.Duration(messages) * time.Microsecond}
 	}
