@@ -277,7 +277,7 @@ func (c *takers) answer(x *slot, a luascripts.Answer) {
 // busy lets a slot sleep that another worker holds, and looks into that holder.
 func (c *takers) busy(x *slot, a luascripts.Answer) {
 	logOf(&x.Slot).Debug("slot is busy", zap.String("holder", a.Holder), zap.Duration("lease", a.Wait))
-	x.busyWait = min(max(firstBusy, 2*x.busyWait), lastBusy)
+	x.busyWait = busyPause(x.busyWait)
 	now := time.Now()
 	if x.facts.Holder != a.Holder {
 		x.facts.Holder, x.busy, x.asked = a.Holder, now, time.Time{}
@@ -289,6 +289,9 @@ func (c *takers) busy(x *slot, a luascripts.Answer) {
 	}
 	c.schedule.Rest(&x.Slot, x.facts, time.Now().Add(x.busyWait))
 }
+
+// busyPause is the pause behind one before another look at a busy slot.
+func busyPause(before time.Duration) time.Duration { return min(max(firstBusy, 2*before), lastBusy) }
 
 // unanswered sees to it that the same turn is taken again, whatever the error:
 // it may have been executed, and going on with another would lose what it

@@ -50,9 +50,12 @@ func (i *Inspector) Vanished(ctx context.Context) ([]Vanished, error) {
 	return all, failed.err()
 }
 
+// named is how long a worker is named that has vanished.
+const named = 24 * time.Hour
+
 // vanished adds the workers that vanished from some topics.
 func (i *Inspector) vanished(ctx context.Context, topics []Topic, known map[string]*Vanished) error {
-	const most, day = 100, 24 * time.Hour
+	const most = 100
 	failed, clocks := failures{i: i}, map[string]time.Time{}
 	keys := make([]string, len(topics))
 	for n, t := range topics {
@@ -69,7 +72,7 @@ func (i *Inspector) vanished(ctx context.Context, topics []Topic, known map[stri
 		if now, errs[n] = i.clock(ctx, keys[n], clocks); errs[n] != nil {
 			continue
 		}
-		from, to := now.Add(-day).UnixMilli(), fmt.Sprintf("(%d", now.UnixMilli())
+		from, to := now.Add(-named).UnixMilli(), fmt.Sprintf("(%d", now.UnixMilli())
 		for _, key := range []string{keys[n], luascripts.GoneKey(i.qualified(t.Name))} {
 			cmds[n] = append(cmds[n], redis.NewZSliceCmd(ctx, "zrange", key, to, from, "byscore", "rev", "limit", 0, most, "withscores"))
 		}

@@ -118,7 +118,7 @@ func (d *desk) answer(x *slot, a luascripts.Answer) {
 		if x.facts.Holder != a.Holder {
 			x.facts.Holder, x.busy = a.Holder, 0
 		}
-		x.busy = min(max(firstBusy, 2*x.busy), lastBusy)
+		x.busy = busyPause(x.busy)
 		d.sleep(x, now.Add(min(x.busy, a.Wait+time.Millisecond)))
 	case luascripts.Paused:
 		d.quiet(x, now.Add(pausedLook), repeated)
@@ -130,6 +130,9 @@ func (d *desk) answer(x *slot, a luascripts.Answer) {
 		d.quiet(x, at, repeated)
 	}
 }
+
+// busyPause is the pause behind one before another look at a slot that somebody has.
+func busyPause(before time.Duration) time.Duration { return min(max(firstBusy, 2*before), lastBusy) }
 
 // quiet lets a slot sleep that has nothing to take. If the turn was sent more than once, one of the copies may still
 // come to Redis when there is something: so the slot is left first, which makes its number larger.

@@ -223,8 +223,12 @@ func later(a, b time.Time) time.Time {
 // deadline is when others may prove us dead, less a margin.
 func (s *session) deadline() time.Time {
 	timeout := s.timeout()
-	margin := min(max(timeout/10, 500*time.Millisecond), timeout/4)
-	return s.confirmed().Add(timeout - margin)
+	return s.confirmed().Add(timeout - marginOf(timeout))
+}
+
+// marginOf is what is left for handlers to return when their contexts were cancelled.
+func marginOf(timeout time.Duration) time.Duration {
+	return min(max(timeout/10, 500*time.Millisecond), timeout/4)
 }
 
 // over is closed when the session is lost, closed or abandoned.

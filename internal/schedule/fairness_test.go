@@ -72,7 +72,7 @@ func TestTopicsTakeTurns(t *testing.T) {
 			last[x] = p.clock
 		}
 		// Whatever is under way at first ends within one.
-		bound := time.Duration((n+places-1)/places) * (Slice + longest)
+		bound := time.Duration((n+places-1)/places) * (promisedSlice + longest)
 		worst := time.Duration(0)
 		p.began = func(x *Slot) {
 			worst = max(worst, p.clock.Sub(last[x.topic]))

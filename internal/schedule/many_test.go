@@ -78,7 +78,7 @@ func TestEachOfManyTopicsIsServed(t *testing.T) {
 		begin := p.clock
 		p.enter()
 		// See TestTopicsTakeTurns.
-		bound := time.Duration((n+63)/64) * (Slice + 10*time.Millisecond)
+		bound := time.Duration((n+63)/64) * (promisedSlice + 10*time.Millisecond)
 		for len(served) < n && p.clock.Sub(begin) <= bound {
 			p.step()
 		}

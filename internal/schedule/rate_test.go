@@ -201,7 +201,8 @@ func TestRateHoldsInEverySecond(t *testing.T) {
 func TestLowRates(t *testing.T) {
 	t.Parallel()
 	random := sharetest.Rand(t)
-	for _, perSecond := range []float64{0.1, 1.0 / 60} {
+	for _, low := range lowestRates {
+		perSecond := low.perSecond
 		s := newShop(t, random, 64, Rate{PerSecond: perSecond, Burst: 1})
 		s.tick = 100 * time.Millisecond
 		names := 0
@@ -214,7 +215,7 @@ func TestLowRates(t *testing.T) {
 			return
 		}
 		want := perSecond * seconds
-		bound := time.Duration((float64(s.slots)+1)/perSecond*float64(time.Second)) + time.Second
+		bound := low.longest + time.Second
 		t.Logf("%g/s over %g s: %d, %g are right; a slot waited %v at the longest, %v are promised", perSecond, seconds, n, want, s.longest, bound)
 		if float64(n) < 0.97*want-3 || float64(n) > 1.03*want+4 {
 			t.Errorf("%g/s over %g s: %d begun, %g are right", perSecond, seconds, n, want)

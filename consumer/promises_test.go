@@ -1,0 +1,127 @@
+package consumer
+
+import (
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/fleet"
+	"github.com/slotmq/go-rmq/internal/testing/promises"
+)
+
+func TestPromises(t *testing.T) {
+	t.Parallel()
+	usual := Config{}.withDefaults()
+	protocol := promises.Of(t, "docs/PROTOCOL.md")
+	protocol.Says("A worker writes it again every 20 s as long as it probes", 20*time.Second, renewal)
+	protocol.Says("the key expires a minute after the last time", time.Minute, 3*renewal)
+	protocol.Says("what a handler has run for 5 s or more", 5*time.Second, longRun)
+	protocol.Says("Each worker looks at its handlers every 2.5 s;", 2500*time.Millisecond, longRun/2)
+	protocol.Says("writes all again every 20 s,", 20*time.Second, renewal)
+	protocol.Says("for a minute, and takes out", time.Minute, 3*renewal)
+	protocol.Says("The batch is touched every third of the lease", 1./3, touchedAfter(30*time.Second).Seconds()/30)
+	protocol.Says("A worker whose slot has been `BUSY` for 300 ms", 300*time.Millisecond, askAfter)
+	protocol.Says("asks the holder, and again every second.", time.Second, askEvery)
+	protocol.Says("is looked at again after 50 ms, then less often", 50*time.Millisecond, busyPause(0))
+	protocol.Says("then less often, up to 500 ms.", 500*time.Millisecond, busyPause(time.Hour))
+	protocol.Says("so that it takes a fuller batch | 22.5 ms after its last turn", 22500*time.Microsecond, longestGap())
+	protocol.Says("the time it asked for, 1 hour at the most,", time.Hour, Pushback(1000*time.Hour, nil).(pushbackError).rest)
+	protocol.Says("after what they need is back: 30 s, and then", 30*time.Second, longestProbePause())
+	protocol.Says("Where more than 20 new messages that always fail", 20, failuresUntilItProbes())
+	protocol.Says("(about a second after its connection broke, else `SafetyLook`, 30 s)", 30*time.Second, usual.SafetyLook)
+	protocol.Says("dead after 17 deliveries (earlier", 17, usual.MaxAttempts)
+
+	protocol.Says("then less than 1 s, and", time.Second, asked().Truncate(time.Second)+time.Second)
+	promises.Of(t, "docs/CONSOLE.md").Says("that have run for 5 seconds or more", 5*time.Second, longRun)
+	promises.Of(t, "docs/DEPLOYMENT.md").Says("it returns at most 4 s after its context has ended", 4*time.Second, closesAfter())
+
+	readme := promises.Of(t, "README.md")
+	readme.Says("It returns at most 4 seconds after that", 4*time.Second, closesAfter())
+	readme.Says("| `Concurrency` | 64 |", 64, usual.Concurrency)
+	readme.Says("| `Timeout` | 30 s |", 30*time.Second, usual.Timeout)
+	readme.Says("| `MaxHandlerTime` | twice the `Timeout` |", 2, int(Config{Timeout: time.Minute}.withDefaults().MaxHandlerTime/time.Minute))
+	readme.Says("| `Lease` | 30 s |", 30*time.Second, usual.Lease)
+	readme.Says("about 3 hours over the 16 retries", 3*time.Hour, allRetries(usual.Backoff).Round(time.Hour))
+	readme.Says("| `MaxAttempts` | 17 |", 17, usual.MaxAttempts)
+	readme.Says("| `SafetyLook` | 30 s |", 30*time.Second, usual.SafetyLook)
+	readme.Says("come again when its lease ends, after 30 s by default", 30*time.Second, usual.Lease)
+	readme.Says("with growing pauses, about 3 hours in all by default", 3*time.Hour, allRetries(usual.Backoff).Round(time.Hour))
+	readme.Says("Work resumes 30 s after the database is back", 30*time.Second, longestProbePause())
+	readme.Says("When 20 different messages fail in a row", 20, failuresUntilItProbes())
+	readme.Says("its slots stand still for its lease, 30 s by default", 30*time.Second, usual.Lease)
+}
+
+// leased is a term with a lease.
+type leased struct {
+	fleet.Hold
+	lease time.Duration
+}
+
+func (l leased) Lease() time.Duration { return l.lease }
+
+// touchedAfter is when the lease of a batch is renewed.
+func touchedAfter(lease time.Duration) time.Duration {
+	m := watchdog{batches: &batches{}, watched: &watched{term: &fleet.Term{Hold: leased{lease: lease}}}}
+	m.renewed(epoch)
+	return m.touchAt.Sub(epoch)
+}
+
+// longestGap is how long a slot waits at the most for a fuller batch, however many there are and whenever its last turn was.
+func longestGap() (longest time.Duration) {
+	var p pace
+	p.gap.Store(int64(gapFor(1e9, 65536, 1)))
+	for at := range 10_000 {
+		sent := epoch.Add(time.Hour + time.Duration(at)*time.Microsecond)
+		longest = max(longest, p.next(sent, sent).Sub(sent))
+	}
+	return longest
+}
+
+// failuresUntilItProbes is how many different messages must fail in a row.
+func failuresUntilItProbes() (n int) {
+	b := newBreaker(64, longestPause)
+	for ; !b.probing(); n++ {
+		b.fails(time.Unix(1e9, 0), 0, failedMessage{content: uint64(n)})
+	}
+	return n
+}
+
+// longestProbePause is the longest time between the end of a probe that has failed and the next one.
+func longestProbePause() (longest time.Duration) {
+	b, now := newBreaker(64, longestPause), time.Unix(1e9, 0)
+	for n := range uint64(200) {
+		permit, _ := b.begin(now, time.Minute)
+		b.fails(now, permit, failedMessage{content: n})
+		if b.probing() {
+			longest = max(longest, b.probeAt.Sub(now))
+			now = b.probeAt
+		}
+	}
+	return longest
+}
+
+// allRetries is about how long the retries of a message take that fails each time.
+func allRetries(b Backoff) (sum time.Duration) {
+	for range 100 {
+		for retry := 1; retry <= 16; retry++ {
+			sum += b(retry) / 100
+		}
+	}
+	return sum
+}
+
+// asked is when the holder of a busy slot is asked, at the latest: the slot may have been looked at just before it was
+// busy for long enough.
+func asked() time.Duration {
+	at, pause := time.Duration(0), time.Duration(0)
+	for at < askAfter {
+		pause = busyPause(pause)
+		at += pause
+	}
+	return at
+}
+
+// closesAfter is by how much Close of a client may outlive its context, in whole seconds: the consumer, and one second for
+// what its handlers have sent (rmq.Client.Close).
+func closesAfter() time.Duration {
+	return (grace + flushWithin + time.Second).Truncate(time.Second) + time.Second
+}

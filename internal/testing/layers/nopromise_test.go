@@ -1,0 +1,67 @@
+package layers
+
+// What is no promise of RMQ in the documents that promise: parts of them, and phrases, with what their numbers are.
+var (
+	readmeSections = map[string]string{
+		"Why not another queue":  "of other queues",
+		"Performance":            "measured",
+		"Try it in three shells": "of the example",
+	}
+	readmePhrases = map[string]string{
+		"orders to close after half an hour":                      "an example",
+		"the others wait 4 ms at p99":                             "measured",
+		"a lower priority; 9 s in one queue of asynq":             "measured",
+		"an hour costs each worker about 150 deliveries":          "an example",
+		"an equal message within, say, a day is":                  "an example",
+		"1 s if other programs fill topics by plain":              "advice",
+		"[at most 0.9 s longer]":                                  "measured",
+		"stood still for less than 10 ms when it was measured":    "measured",
+		"slow a topic down for an hour":                           "an example",
+		"If nothing says within 60 s what became of the message,": "of the example",
+	}
+	protocolSections = map[string]string{
+		"10 How it is proved": "of the tests",
+		"11 Transcripts":      "examples",
+	}
+	protocolPhrases = map[string]string{
+		"and answers `EMPTY` with 0 ms":                                    "at once",
+		"with other work, 2½ to 4 minutes each":                            "measured",
+		"is about 0.1 ms in one network,":                                  "measured",
+		"a state of 5 s ago is named by slot":                              "of the test",
+		"with ZooKeeper | two session timeouts and 2 s;":                   "a sum with the delays that are promised; TestCutOffFromRedis holds it",
+		"works at the slots **two session timeouts and 2 s** after":        "the same",
+		"ZooKeeper's limit is 1 MiB.":                                      "of ZooKeeper",
+		"(10 s are five of the usual 2 s.":                                 "of ZooKeeper",
+		"two beats and a second later: 3.5 to 4 s with a session of 10 s;": "a sum of what is promised",
+		"With sessions of 3 s it took 6.5 s at most, for 32 of":            "measured",
+	}
+	deploymentSections = map[string]string{
+		"Settings":                   "of Redis",
+		"How long slots stand still": "measured",
+		"What is lost when":          "measured",
+	}
+	deploymentPhrases = map[string]string{
+		"A message of 100 bytes with its end takes about 0.4 KB in SQLite and MariaDB, 0.5 KB in PostgreSQL: a million a day, kept for a week, 3 GB.": "measured",
+		"0.8 writes a second with 10 s, so 160 with 200 workers":                 "follows from eight times",
+		"took [0.9 s more at most]":                                              "measured",
+		"half of them stood still for some 10 ms,":                               "measured",
+		"so 4 to 40 s with the default `tickTime` of 2 s;":                       "of ZooKeeper",
+		"gets slots after about 4 s of 10,":                                      "a sum of what is promised",
+		"Go below 5 s only if you know your pauses":                              "advice",
+		"which is 8 s with the usual tick of 2 s: with less":                     "of ZooKeeper",
+		"and give `Close` 5 s less":                                              "advice",
+		"another one works at them 2 s later at the latest":                      "a sum with the delays that are promised; TestCutOffFromRedis holds it",
+		"with sessions of 3 s all slots were handled 3.2 s later | work goes on": "measured",
+	}
+	httpPhrases     map[string]string
+	journalSections = map[string]string{
+		"What it costs": "measured",
+	}
+	journalPhrases = map[string]string{
+		"and one day somebody replaces it": "a story",
+		"at last each 100 ms |":            "of SQLite",
+	}
+	consolePhrases = map[string]string{
+		"is read about once in ten minutes,": "measured",
+	}
+)

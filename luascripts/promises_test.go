@@ -1,0 +1,64 @@
+package luascripts_test
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/internal/testing/promises"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// What stands in a script is compared here with its document. That the script goes by it, the driver and the damages prove.
+func TestPromises(t *testing.T) {
+	t.Parallel()
+	var r luascripts.Running
+	r.NoteContents([]string{strings.Repeat("x", 1000)})
+	shown := len(r.Content)
+	r.NoteContents(make([]string, 256))
+
+	protocol := promises.Of(t, "docs/PROTOCOL.md")
+	protocol.Says("the last 100 that did not leave the list themselves", 100, numberIn(t, "members", `'ZREMRANGEBYRANK', gone, 0, -(\d+)`)-1)
+	protocol.Says("The key expires a day after the last one |", 24*time.Hour, time.Duration(numberIn(t, "members", `'PEXPIRE', gone, (\d+)`))*time.Millisecond)
+	protocol.Says("the SHA-1 of the first 16 in hex", 16, len(r.Hashes))
+	protocol.Says("and the first 200 bytes of the first one", 200, shown)
+	protocol.Says("how many messages it wants (256 at most;", 256, luascripts.MaxBatch)
+	protocol.Says("as many messages as the worker asked for, 256 at most,", 256, numberIn(t, "turn", `count = [^\n]*math\.min\(tonumber\(ARGV\[6\]\), (\d+)\)`))
+	protocol.Says("no more than 1 MiB of contents, or one message alone", 1<<20, numberIn(t, "turn", `MOST, call = [\d ,^]*, (\d+), redis`))
+	protocol.Says("no batch holds more than 1 MiB, or one message", 1<<20, limits.BatchBytes)
+	protocol.Says("reads contents in pieces of up to 64,", 64, numberIn(t, "turn", `math\.max\(1, math\.min\((\d+), at`))
+	protocol.Says("looks through the first 256 that are due", 256, numberIn(t, "turn", `'WITHSCORES', 'LIMIT', 0, (\d+)\)`))
+	passed := numberIn(t, "turn", `PASS, [^\n]* = 16, 18, (\d+),`)
+	protocol.Says("and when 7 or more have passed it", 7, passed)
+	protocol.Says("**In a busy priority slot one delivery of eight is a retry**", 8, passed+1)
+	protocol.Says("waits for 262 first deliveries at most", 262, passed-1+luascripts.MaxBatch)
+	protocol.Says("a piece of all notes of a slot, about 100,", 100, numberIn(t, "forget", `#names >= (\d+)`))
+	protocol.Says("about a minute where there are few", time.Minute, sweptWithin(t, 1))
+	protocol.Says("11 minutes where there are 1,000", 11*time.Minute, sweptWithin(t, 1000))
+	protocol.Says("Each call looks at four entries,", 4, numberIn(t, "send", `entries, piece = [^\n]*, (\d+) \+ 2`))
+	protocol.Says("looks at the entries that ended first, ten and one for each", 10, numberIn(t, "send", `looks = (\d+) \+ #contents`))
+	protocol.Says("at most 256 first deliveries of one moment", 256, luascripts.MaxBatch)
+}
+
+// numberIn is a number in the code of a script, at the one place that fits.
+func numberIn(t *testing.T, script, pattern string) int {
+	t.Helper()
+	_, code := parts(sources[script])
+	found := regexp.MustCompile(pattern).FindAllStringSubmatch(code, -1)
+	if len(found) != 1 {
+		t.Errorf("%s.lua has %q %d times", script, pattern, len(found))
+		return 0
+	}
+	n, _ := strconv.Atoi(found[0][1]) // digits only
+	return n
+}
+
+// sweptWithin is how long a note may be left over while so many wait: two rounds, of a look for each piece and one more.
+func sweptWithin(t *testing.T, notes int) time.Duration {
+	const look = 30 * time.Second
+	piece := numberIn(t, "forget", `#names >= (\d+)`)
+	return 2 * time.Duration(notes/piece+1) * look
+}

@@ -1,0 +1,71 @@
+package console
+
+import (
+	"context"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/slotmq/go-rmq/internal/testing/promises"
+)
+
+func TestPromises(t *testing.T) {
+	t.Parallel()
+	doc := promises.Of(t, "docs/CONSOLE.md")
+	doc.Says("and pages that are open with it end within 15 s |", 15*time.Second, breath)
+	doc.Says("but never more often than every two seconds.", 2*time.Second, readAgainAfter(time.Nanosecond, 1))
+	doc.Says("one that takes a server 10 ms is read every", 10*time.Millisecond, readAgainAfter(10*time.Millisecond, 8)/8/124)
+	doc.Says("than its reading takes, 15 s at most.", 15*time.Second, readWithin)
+	doc.Says("topics are counted four times a minute", 4, int(time.Minute/pastStep))
+	doc.Says("for the lines of the last half hour", 30*time.Minute, pastStep*pastSteps)
+	doc.Says("and the doctor looks once a minute.", time.Minute, doctorEvery)
+	doc.Says("and a read time-out of over 15 s.", 15*time.Second, breath)
+	doc.Says("| 200 | pages that are followed live", 200, mostStreams)
+	doc.Says("| 200 | topics on the first page", 200, mostTopics)
+	doc.Says("| 16,384 | slots of all topics together are counted", 16_384, countSlots)
+	doc.Says("| 8 | jobs at a time |", 8, mostRunning)
+	doc.Says("| 4 | lists, searches and other things", 4, mostAsking)
+	doc.Says("and 4 exports.", 4, mostAsking)
+	doc.Says("and 4 exports. Others wait, for 15 s |", 15*time.Second, answerWithin)
+	doc.Says("| 200 | rows of workers and their topics", 200, mostWorkers)
+	doc.Says("| 10 s | to count what a requeue", 10*time.Second, answerWithin*2/3)
+	doc.Says("| 50 | messages in a list.", 50, mostListed)
+	doc.Says("Of a pattern the first 10,000 are compared", 10_000, mostCompared)
+	doc.Says("| 1,024 | slots on a map.", 1024, mostCells)
+	doc.Says("| 16,384 | slots of all topics together are asked", 16_384, mostAsked)
+	doc.Says("| 2,000 | messages of a topic in each state", 2000, mostOfState)
+	doc.Says("| 64 KiB | of a content are shown |", 64<<10, longestWhole)
+}
+
+// readAgainAfter is how long a subject rests whose reading has cost a server so much, if so many are wanted.
+func readAgainAfter(cost time.Duration, wanted int) time.Duration {
+	now := time.Unix(1e9, 0)
+	s := subject{got: reading{tried: now}, owes: cost}
+	return s.due(wanted).Sub(now)
+}
+
+// Each change is a line in the log: who, what, which topic, how many.
+func TestChangesAreLoggedWithTheirNumbers(t *testing.T) {
+	t.Parallel()
+	core, logs := observer.New(zap.InfoLevel)
+	for _, n := range []int{1, 3, 311} {
+		v := &visit{
+			Console: &Console{log: zap.New(core)}, ctx: t.Context(), who: "ann",
+			w: httptest.NewRecorder(), r: httptest.NewRequest("GET", "/pause?topic=orders", nil),
+		}
+		if err := v.stopOrGo("pause", func(context.Context, string, []int) (int, error) { return n, nil }); err != nil {
+			t.Fatal(err)
+		}
+		line := logs.TakeAll()
+		if len(line) != 1 {
+			t.Fatalf("%d lines", len(line))
+		}
+		has := line[0].ContextMap()
+		if has["by"] != "ann" || has["what"] != "pause" || has["topic"] != "orders" || has["count"] != int64(n) {
+			t.Errorf("%d slots are paused, and the log says %v", n, has)
+		}
+	}
+}
