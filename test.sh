@@ -104,7 +104,7 @@ others=$(go list work | grep -vxF -e "$walks")
 
 # Most tests wait for servers most of their time, so many of them run at once. The long
 # packages come first, so that none of them is left to run alone.
-together="-p 4 -parallel 8 -timeout 20m"
+together="-p 3 -parallel 4 -timeout 20m"
 long="internal/testing/system/kills internal/testing/system/fleets internal/testing/system/faults rmq consumer inspector producer poll internal/commands internal/keeper server/journaltest server/gatewaytest server/cmd/rmqd internal/webtest"
 long=$(go list $(printf './%s ' $long))
 if [ "${1-}" = -night ]; then

@@ -93,13 +93,26 @@ func fits(t testing.TB, out string, width int) {
 // onEach runs a test on a Redis and on a Cluster that it has for itself.
 func onEach(t *testing.T, test func(t *testing.T, s at)) {
 	t.Helper()
+	onServers(t, servertest.LentRedis, servertest.LentCluster, test)
+}
+
+// onOwn is for tests that change the configuration or the users of their servers.
+func onOwn(t *testing.T, test func(t *testing.T, s at)) {
+	t.Helper()
+	one := func(t testing.TB) *servertest.Server { return servertest.Redis(t) }
+	many := func(t testing.TB) *servertest.RedisCluster { return servertest.Cluster(t, 3, 0) }
+	onServers(t, one, many, test)
+}
+
+func onServers(t *testing.T, one func(testing.TB) *servertest.Server, many func(testing.TB) *servertest.RedisCluster, test func(t *testing.T, s at)) {
+	t.Helper()
 	t.Parallel()
 	t.Run("redis", func(t *testing.T) {
-		s := servertest.LentRedis(t)
+		s := one(t)
 		test(t, at{s.Client(t), "redis://" + s.Addr()})
 	})
 	t.Run("cluster", func(t *testing.T) {
-		c := servertest.LentCluster(t)
+		c := many(t)
 		var addrs []string
 		for _, n := range c.Nodes() {
 			addrs = append(addrs, n.Addr())
@@ -111,7 +124,7 @@ func onEach(t *testing.T, test func(t *testing.T, s at)) {
 var (
 	anyMoment   = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}`)
 	anyDuration = regexp.MustCompile(`\b(\d+(ms|d|h|m|s))+\b`)
-	anyLongRun  = regexp.MustCompile(`(?s)\n +handler +has run it for [^\n]*|\n\na handler of .* has run .*`) // where a machine is slow
+	anyLongRun  = regexp.MustCompile(`(?s)\n? *handler +has run it for [^\n]*|\n\na handler of .* has run .*`) // where a machine is slow
 	anySpaces   = regexp.MustCompile(` {2,}`)
 )
 

@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -146,24 +147,24 @@ func TestRightsOfAllCommands(t *testing.T) {
 
 // trouble is what went wrong in a row of calls, for want of rights. Who only looks is told
 // by the doctor what a worker would lack, which is no trouble.
-func trouble(url string, lines [][]string) []string {
-	var wrong []string
-	for _, line := range lines {
-		r := call(append([]string{"--redis", url, "--wide"}, line...)...)
-		if line[0] == "doctor" {
-			r.errs = ""
-			for told := range strings.Lines(r.out) {
-				if doctorLacks.MatchString(told) {
-					r.errs += told
+func trouble(url string, lines [][]string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, line := range lines {
+			r := call(append([]string{"--redis", url, "--wide"}, line...)...)
+			if line[0] == "doctor" {
+				r.errs = ""
+				for told := range strings.Lines(r.out) {
+					if doctorLacks.MatchString(told) {
+						r.errs += told
+					}
 				}
+				r.code = len(r.errs)
 			}
-			r.code = len(r.errs)
-		}
-		if r.code != 0 {
-			wrong = append(wrong, fmt.Sprintf("rmq %q: %s%s", line, r.out, r.errs))
+			if r.code != 0 && !yield(fmt.Sprintf("rmq %q: %s%s", line, r.out, r.errs)) {
+				return
+			}
 		}
 	}
-	return wrong
 }
 
 // doctorLacks finds what the doctor could not look at.
@@ -178,7 +179,7 @@ func batchFile(t *testing.T) string {
 }
 
 func TestPeopleWithDocumentedRights(t *testing.T) {
-	onEach(t, func(t *testing.T, s at) {
+	onOwn(t, func(t *testing.T, s at) {
 		batch := batchFile(t)
 		for _, kind := range []message.Kind{message.KindRangeMerge, message.KindPriority, message.KindFixedTime} {
 			for _, line := range []string{"inspector", "operator"} {
@@ -192,7 +193,7 @@ func TestPeopleWithDocumentedRights(t *testing.T) {
 				if line == "operator" {
 					lines = append(lines, changingLines(kind, batch)...)
 				}
-				for _, wrong := range trouble(user.at(s.url), lines) {
+				for wrong := range trouble(user.at(s.url), lines) {
 					t.Errorf("%s, %v: %s", line, kind, wrong)
 				}
 			}
@@ -220,9 +221,11 @@ func TestEachRightOfPeopleIsNeeded(t *testing.T) {
 					lines = append(lines, changingLines(kind, batch)...)
 				}
 				// What comes after a line that failed may fail for want of what that should have done.
-				needed = slices.ContainsFunc(trouble(user.at("redis://"+server.Addr()), lines), func(wrong string) bool {
-					return strings.Contains(wrong, "grant ") || strings.Contains(wrong, "lacks rights")
-				})
+				for wrong := range trouble(user.at("redis://"+server.Addr()), lines) {
+					if needed = strings.Contains(wrong, "grant ") || strings.Contains(wrong, "lacks rights"); needed {
+						break
+					}
+				}
 			}
 			if !needed {
 				t.Errorf("%s: nothing needs %s", line, right)

@@ -62,7 +62,7 @@ func TestViewShowsWhoWorksAtWhat(t *testing.T) {
 	if i := v.Topics[1]; i.Name != "idle" || i.Kind != "priority" || i.Slots != 4 || i.Gen != 0 || i.Owners != nil || i.Err != nil {
 		t.Errorf("%+v", i)
 	}
-	if o := v.Topics[2]; o.Name != "or ders" || o.Gen != 1 || len(o.Owners) != 8 || o.Owners[7] != m.ID() || o.Err != nil {
+	if o := v.Topics[2]; o.Name != "or ders" || o.Gen < 1 || len(o.Owners) != 8 || o.Owners[7] != m.ID() || o.Err != nil {
 		t.Errorf("%+v", o)
 	}
 	// Nobody has noticed.

@@ -16,6 +16,7 @@ func TestMain(m *testing.M) {
 	for _, v := range []string{"RMQ_REDIS", "RMQ_JOURNAL", "RMQ_ZK", "RMQ_NAMESPACE"} {
 		os.Unsetenv(v)
 	}
+	servertest.AtOnce(3) // one browser draws all their pages
 	servertest.Main(m)
 }
 

@@ -82,7 +82,7 @@ func newLosing(t testing.TB, p *place, r *rand.Rand, wait bool) *losing {
 	srv := servertest.Redis(t)
 	x := &losing{
 		TB: t, Rand: r, p: p, wait: wait, srv: srv, rdb: srv.Client(t), j: p.open(t, journal.Config{}), dir: proctest.New(t),
-		losses: night.Times(2, 30), kills: night.Times(2, 30), messages: night.Times(1500, 100_000), processes: 2, rate: float64(night.Times(400, 600)),
+		losses: night.Times(2, 30), kills: night.Times(2, 30), messages: night.Times(800, 100_000), processes: 2, rate: float64(night.Times(100, 600)),
 		started: map[string]int{}, running: map[string][]*proctest.Process{},
 	}
 	if p.server == nil { // those who write to a file wait for each other

@@ -23,6 +23,7 @@ import (
 func TestMain(m *testing.M) {
 	lossChild()
 	child()
+	servertest.AtOnce(3) // they have databases, and processes of their own, that are busy
 	servertest.Main(m)
 }
 

@@ -2,10 +2,12 @@ package servertest
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -68,4 +70,15 @@ func leaks() error {
 		}
 	}
 	return err
+}
+
+// AtOnce lets at most n tests of a package run at once: where each of them keeps the processors
+// busy, more would only wait for each other. Call it before [Main].
+func AtOnce(n int) {
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.(flag.Getter).Get().(int) > n {
+		if err := f.Value.Set(strconv.Itoa(n)); err != nil {
+			panic(err)
+		}
+	}
 }

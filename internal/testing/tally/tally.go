@@ -34,14 +34,15 @@ type tally struct {
 
 	said            map[string]map[string]*strings.Builder // package, test: output of what has not ended
 	packages, tests []took
-	ran             map[string]int // top-level tests of a package
+	parents         map[string]bool // names of tests that have others
+	ran             map[string]int  // top-level tests of a package
 	failedTests     []string
 	passed, skipped int
 	failed          int // top-level tests and packages that failed by themselves
 }
 
 func newTally(out io.Writer) *tally {
-	return &tally{out: out, said: map[string]map[string]*strings.Builder{}, ran: map[string]int{}}
+	return &tally{out: out, said: map[string]map[string]*strings.Builder{}, parents: map[string]bool{}, ran: map[string]int{}}
 }
 
 // read takes the next line. One that is no event is printed as it is.
@@ -55,7 +56,9 @@ func (t *tally) read(line []byte) {
 	case "build-output":
 		fmt.Fprint(t.out, e.Output)
 	case "output":
-		t.output(e).WriteString(e.Output)
+		if !strings.HasPrefix(e.Output, "=== ") { // which test begins and goes on
+			t.output(e).WriteString(e.Output)
+		}
 	case "pass", "fail", "skip":
 		if e.Test == "" {
 			t.endPackage(e)
@@ -85,10 +88,11 @@ func (t *tally) endTest(e event) {
 	if e.Action == "fail" {
 		fmt.Fprint(t.out, said)
 	}
-	if strings.Contains(e.Test, "/") { // it is part of another one
+	t.tests = append(t.tests, took{name, e.Elapsed})
+	if parent := strings.LastIndex(name, "/"); strings.Contains(e.Test, "/") {
+		t.parents[name[:parent]] = true
 		return
 	}
-	t.tests = append(t.tests, took{name, e.Elapsed})
 	t.ran[e.Package]++
 	switch e.Action {
 	case "pass":
@@ -133,6 +137,8 @@ func (t *tally) end() (wrong string) {
 	}
 	slices.SortFunc(t.packages, bySeconds)
 	slices.SortFunc(t.tests, bySeconds)
+	// The time of a test that has others is theirs, or, where they are parallel, is not counted.
+	t.tests = slices.DeleteFunc(t.tests, func(one took) bool { return t.parents[one.name] })
 	for _, list := range []struct {
 		name string
 		of   []took

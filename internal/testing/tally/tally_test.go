@@ -31,8 +31,8 @@ func TestRuns(t *testing.T) {
 				`{"Action":"pass",` + slots + `,"Elapsed":1.5}`,
 				`{"Action":"skip","Package":"github.com/slotmq/go-rmq/internal/hash"}`,
 			},
-			has:   []string{"ok       1.5 s  slots (1 tests)\n", "    1.2 s  slots TestOf\n", "\n1 passed, 0 failed, 0 skipped\n"},
-			hasNo: []string{"quiet", "TestOf/one", "hash"},
+			has:   []string{"ok       1.5 s  slots (1 tests)\n", "    9.0 s  slots TestOf/one\n", "\n1 passed, 0 failed, 0 skipped\n"},
+			hasNo: []string{"quiet", "TestOf\n", "hash"},
 		},
 		"a failed test says all that it said": {
 			lines: []string{

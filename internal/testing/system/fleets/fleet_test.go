@@ -41,11 +41,11 @@ type worker struct {
 	toRedis     *servertest.Proxy
 }
 
-// How large a fleet is, and how much it does: four workers, 48 slots and 80 messages a second by
+// How large a fleet is, and how much it does: four workers, 32 slots and 80 messages a second by
 // day; eight, 256 and 400 by night.
 var (
 	fleetSize  = night.Times(4, 8)
-	fleetSlots = night.Times(48, 256)
+	fleetSlots = night.Times(32, 256)
 	fleetRate  = night.Times(80, 400)
 )
 

@@ -29,7 +29,7 @@ func TestDeathsAreReportedOverKills(t *testing.T) {
 	ctx, draw := t.Context(), sharetest.Rand(t)
 	jobs := rmq.Topic{Name: "jobs", Kind: rmq.KindFixedTime, Slots: 16}
 	c := workers.New(t, workers.Job{
-		Topics: []rmq.Topic{jobs}, Lease: 3 * time.Second, Backoff: time.Millisecond, Timeout: 5 * time.Second,
+		Topics: []rmq.Topic{jobs}, Lease: 3 * time.Second, Backoff: time.Millisecond, Timeout: 10 * time.Second,
 		SafetyLook: 500 * time.Millisecond, ListensToDead: true, NoBreaker: true, // since nothing ever succeeds
 	})
 	look, err := inspector.New(c.Redis, inspector.Config{})
@@ -54,9 +54,14 @@ func TestDeathsAreReportedOverKills(t *testing.T) {
 			must.Do(t, err)
 			requeued += done.Stored
 		}
-		more := c.Count[proctest.Start] + draw.IntN(12)
+		more, at := c.Count[proctest.Start]+draw.IntN(12), draw.IntN(len(ps))
 		c.Await("some of it is handled", func() bool { return c.Count[proctest.Start] >= more })
-		at := draw.IntN(len(ps))
+		if n%2 == 0 { // or chance might spare all of those
+			c.Await("the last delivery begins", func() bool {
+				at = slices.IndexFunc(ps, func(p *proctest.Process) bool { return c.Runs(p.Name, last) })
+				return at >= 0
+			})
+		}
 		ps[at].Kill()
 		ps[at] = c.Warm()
 		c.GoAll(ps[at])

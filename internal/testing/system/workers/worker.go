@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/rmq"
@@ -167,7 +168,7 @@ func (j Job) run() error {
 	if !proctest.AwaitGo() {
 		return nil
 	}
-	if err := client.Start(ctx); err != nil {
+	if err := start(ctx, client); err != nil {
 		return err
 	}
 	for _, r := range j.Plans {
@@ -186,6 +187,16 @@ func (j Job) run() error {
 	}
 	log.Write(proctest.Event{Kind: proctest.Closed})
 	return nil
+}
+
+// start tries for as long as tests wait: a server of a busy machine may not answer within the bound of one Start.
+func start(ctx context.Context, client *rmq.Client) error {
+	for begun := time.Now(); ; {
+		err := client.Start(ctx)
+		if err == nil || time.Since(begun) > await.Patience {
+			return err
+		}
+	}
 }
 
 // handler logs what it does.
