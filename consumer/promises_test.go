@@ -15,6 +15,7 @@ func TestPromises(t *testing.T) {
 	protocol.Says("A worker writes it again every 20 s as long as it probes", 20*time.Second, renewal)
 	protocol.Says("the key expires a minute after the last time", time.Minute, 3*renewal)
 	protocol.Says("what a handler has run for 5 s or more", 5*time.Second, longRun)
+	protocol.Says("less a margin (a tenth of it, 500 ms at least)", 500*time.Millisecond, margin(time.Second))
 	protocol.Says("Each worker looks at its handlers every 2.5 s;", 2500*time.Millisecond, longRun/2)
 	protocol.Says("writes all again every 20 s,", 20*time.Second, renewal)
 	protocol.Says("for a minute, and takes out", time.Minute, 3*renewal)
