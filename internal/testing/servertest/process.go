@@ -159,9 +159,11 @@ func (p *process) end(sig os.Signal) {
 	}
 	defer awaitEnded(orphans)
 	p.signal(syscall.SIGCONT) // a stopped child handles only SIGKILL
+	patience := time.NewTimer(stopPatience)
+	defer patience.Stop()
 	select {
 	case <-done:
-	case <-time.After(stopPatience):
+	case <-patience.C:
 		p.signal(syscall.SIGKILL)
 		<-done
 	}
