@@ -3,7 +3,7 @@
 # servers, which the tests start themselves. Needs Go, and root (or sudo) only when
 # something is missing.
 #
-#	./test.sh                  everything, in ten minutes
+#	./test.sh                  everything
 #	./test.sh -run Merge -v    these tests only: go test -race -run Merge -v, in all modules
 #	./test.sh ./slots          or those of one package
 #	./test.sh -night           the same tests again, for hours: longer walks, more seeds, more
