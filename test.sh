@@ -116,7 +116,7 @@ say "go vet, and every test"
 {
 	go test -json -vet=all -count=1 -shuffle=on $together $walks || true # tally tells
 	go test -json -vet=all -race -count=1 -shuffle=on $together $long $(grep -vxF -e "$long" <<<"$others")
-} | tee "${RMQ_RAW:-/dev/null}" | go run ./internal/testing/tally
+} | go run ./internal/testing/tally
 
 if [ "${1-}" = -night ]; then
 	set --
