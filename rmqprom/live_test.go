@@ -108,7 +108,7 @@ func TestDeliveriesThatFail(t *testing.T) {
 	const consumed = "messaging_client_consumed_messages_total "
 	s.want(t, "rmq_failed_total = 4", "rmq_dead_total = 1", consumed+"error_type= = 4", consumed+"error_type=dead = 1", consumed+"error_type=panic = 1",
 		consumed+"error_type=timeout = 1", consumed+"error_type=queue_full = 1", consumed+"error_type=_OTHER = 1",
-		"rmq_slot_moves_total direction=gained = 8", "rmq_handlers_running = 0", "rmq_handed_back_total = 0", "rmq_taken_over_total = 0")
+		"rmq_slot_moves_total direction=gained = 8", "rmq_handlers_running = 0", "rmq_taken_over_total = 0")
 	if n := len(s.series("rmq_lateness_seconds")); n != 0 {
 		t.Error("a priority topic knows no lateness")
 	}
@@ -155,7 +155,8 @@ func TestDeliveriesThatDoNotCount(t *testing.T) {
 	s := now()
 	s.want(t, "rmq_slot_moves_total direction=left = 1", "rmq_slot_moves_total direction=gained = 1", "rmq_taken_over_total = 0")
 	handled, back := s.value("messaging_client_consumed_messages_total"), s.value("rmq_handed_back_total")
-	if handled+back != 5 || back > 2 { // others of the batch may begin before Close is heard
+	// Others of the batch may begin before Close is heard, or wait still when the first one is taken.
+	if handled < 3 || handled+back > 5 || back > 2 {
 		t.Errorf("%v handled, %v handed back", handled, back)
 	}
 }
