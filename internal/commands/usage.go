@@ -38,7 +38,12 @@ func (a *app) strict(cmd *cobra.Command) {
 var calls = regexp.MustCompile(`(?m)(^|[ (])rmq ([a-z-])`)
 
 // ours is a text of ours with the name of this program in it.
-func (a *app) ours(text string) string { return calls.ReplaceAllString(text, "${1}"+a.Name+" $2") }
+func (a *app) ours(text string) string {
+	if a.Name == "rmq" { // as the text has it
+		return text
+	}
+	return calls.ReplaceAllString(text, "${1}"+a.Name+" $2")
+}
 
 // expected says what a flag takes, where Go says how it failed to read it.
 func expected(err error) error {

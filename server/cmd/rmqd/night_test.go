@@ -185,12 +185,13 @@ func (p *play) rmqd(answer string, args ...string) {
 var (
 	moments = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}`)
 	ends    = regexp.MustCompile(`(?m) +$`)
-	longer  = regexp.MustCompile(`6h\d+m ago`) // where the play lasts
+	longer  = regexp.MustCompile(`6h\d+m ago`)                            // where the play lasts
+	signs   = regexp.MustCompile(`(?m)^\w+  \d+( of \d+)?  [\d.]+/s.*\n`) // of life, on a machine that is slow
 )
 
 // steady replaces what is another each time: the day, the id of the worker, the journal's file.
 func (p *play) steady(out string) string {
-	out = longer.ReplaceAllString(out, "6h ago")
+	out = longer.ReplaceAllString(signs.ReplaceAllString(out, ""), "6h ago")
 	out = strings.ReplaceAll(ends.ReplaceAllString(out, ""), p.worker, "app7-c9a21165")
 	out = strings.ReplaceAll(out, p.journal, "sqlite:/var/lib/rmq/journal.db")
 	return moments.ReplaceAllStringFunc(out, func(text string) string {

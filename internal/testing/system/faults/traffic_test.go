@@ -254,7 +254,7 @@ func (l *traffic) work() {
 	for _, topic := range l.topics {
 		must.Do(l.t, w.Listen(topic, rmq.ListenerFunc(l.handle), rmq.ListenOptions{}))
 	}
-	must.Do(l.t, w.Start(context.Background()))
+	await.Nil(l.t, "start", func() error { return w.Start(context.Background()) }) // again where a busy server did not answer in time
 	l.workers = append(l.workers, w)
 }
 
