@@ -72,23 +72,3 @@ func TestContrastOfTheStyle(t *testing.T) {
 	}
 	check("on-link", "link", browser.TextContrast)
 }
-
-// Each text of each page can be read, as the browser colours it, in both themes.
-func TestContrastOfThePages(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, servertest.Redis(t).Client(t))
-	at := s.console()
-	var all []string
-	for _, v := range []browser.View{{}, {Dark: true}} {
-		p := browser.Open(t, v)
-		if all == nil {
-			all = walk(t, p, at, func(string) {})
-		}
-		for _, address := range all {
-			p.Open(address)
-			for _, text := range p.Pale() {
-				t.Errorf("(%v) %s: %s", p.View, address, text)
-			}
-		}
-	}
-}

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/webtest/browser"
 )
 
@@ -58,42 +59,75 @@ func walk(t *testing.T, p *browser.Page, from string, look func(address string))
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// Every page can be looked at in every way, with workers at work, on Redis and on Redis Cluster.
+// Every page can be looked at in every way, with workers at work, on Redis and on Redis Cluster, where
+// it has other numbers and looks the same: by day in one way.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, rdb redis.UniversalClient) {
-		at := newScene(t, rdb).console()
-		check := func(p *browser.Page, address string) {
-			p.Fine()
-			if p.ScrollsSideways() {
-				t.Errorf("(%v) %s is too wide: %q", p.View, address, p.TooWide())
-			}
-			keep(t, p, address)
+		at, views := newScene(t, rdb).console(), views
+		if _, many := rdb.(*redis.ClusterClient); many {
+			views = views[:night.Times(1, len(views))]
 		}
+		l := &looks{titles: map[string]string{}, walked: map[string]bool{}}
 		var all []string
 		for i, v := range views {
 			p := browser.Open(t, v)
-			if i == 0 {
-				all = walk(t, p, at, func(address string) { check(p, address) })
-				for _, text := range []string{"order", "in none of them"} { // what a form leads to
-					all = append(all, at+"find?content="+url.QueryEscape(text))
-				}
-				kinds := map[string]bool{}
+			look := func(address string) { l.at(t, p, address) }
+			if i > 0 {
 				for _, address := range all {
-					kinds[kindOf(address)] = true
-				}
-				if got := fmt.Sprint(slices.Sorted(maps.Keys(kinds))); got != fmt.Sprint(pages) {
-					t.Errorf("the links lead to the pages %s,\nwant %v", got, pages)
+					p.Open(address)
+					look(address)
 				}
 				continue
 			}
+			all = walk(t, p, at, look)
+			for _, text := range []string{"order", "in none of them"} { // what a form leads to
+				all = append(all, at+"find?content="+url.QueryEscape(text))
+			}
+			kinds := map[string]bool{}
 			for _, address := range all {
-				p.Open(address)
-				check(p, address)
+				kinds[kindOf(address)] = true
+			}
+			if got := fmt.Sprint(slices.Sorted(maps.Keys(kinds))); got != fmt.Sprint(pages) {
+				t.Errorf("the links lead to the pages %s,\nwant %v", got, pages)
 			}
 		}
 		t.Log(len(all), "addresses")
 	})
+}
+
+// inline is what the content security policy forbids, and so would not work.
+const inline = `[...document.querySelectorAll('[style], style, script:not([src])')].map(e => 'style or script within the page: ' + e.outerHTML.slice(0, 100))`
+
+// looks are those at all pages.
+type looks struct {
+	titles map[string]string // which page has it
+	walked map[string]bool   // by the keyboard: one page of a kind, on a screen and on a phone
+}
+
+// at looks at the page that is open: nothing is wrong with it, it fits, its texts can be read as the
+// browser colours them, and who does not see it or cannot use a mouse has all of it. No other page has
+// its title.
+func (l *looks) at(t *testing.T, p *browser.Page, address string) {
+	t.Helper()
+	p.Fine()
+	if p.ScrollsSideways() {
+		t.Errorf("(%v) %s is too wide: %q", p.View, address, p.TooWide())
+	}
+	wrong := slices.Concat(p.Pale(), p.Unreadable(), browser.Value[[]string](p, inline))
+	page, title := kindOf(address), browser.Value[string](p, "document.title")
+	if was, known := l.titles[title]; known && was != page {
+		wrong = append(wrong, was+" has its title: "+title)
+	}
+	l.titles[title] = page
+	if sized := fmt.Sprint(page, p.Width); !l.walked[sized] {
+		l.walked[sized] = true
+		wrong = append(wrong, p.Keyboard()...)
+	}
+	for _, w := range wrong {
+		t.Errorf("(%v) %s: %s", p.View, address, w)
+	}
+	keep(t, p, address)
 }
 
 // pages are all that links lead to.
