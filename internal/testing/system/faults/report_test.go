@@ -3,6 +3,7 @@ package faults
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/testing/await"
@@ -112,7 +113,8 @@ func (f figures) once() figures {
 func (f figures) answered() figures {
 	f.l.t.Helper()
 	if f.refused+f.uncertain+f.notReplicated > 0 {
-		f.l.t.Errorf("%d sends were refused, %d uncertain, %d not replicated; none may fail here: %v", f.refused, f.uncertain, f.notReplicated, f.l.refusals)
+		f.l.t.Errorf("%d sends were refused, %d uncertain, %d not replicated; none may fail here: %v\n%s", f.refused, f.uncertain, f.notReplicated, f.l.refusals,
+			strings.Join(f.l.unsure[:min(len(f.l.unsure), 20)], "\n"))
 	}
 	return f
 }

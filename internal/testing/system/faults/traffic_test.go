@@ -96,6 +96,7 @@ type traffic struct {
 	letters  map[string]*letter
 	met      map[string]int // errors of Redis, by their first word, whoever met them
 	refusals map[string]int // what refused sends were told
+	unsure   []string       // what uncertain sends were told, and when
 	faults   []string       // what must never be
 	overlaps int            // handlers that began while another of their slot ran
 	back     int            // deliveries of an older batch than the slot had seen
@@ -348,6 +349,7 @@ func (l *traffic) sent(id string, err error, now time.Time) {
 		m.spot.accepted = append(m.spot.accepted, now)
 	case errors.Is(err, rmq.ErrUncertain):
 		m.fate = uncertain
+		l.unsure = append(l.unsure, fmt.Sprintf("%s after %v: %v", id, rough(now.Sub(m.begun)), err))
 	case errors.Is(err, rmq.ErrNotReplicated):
 		m.fate = notReplicated
 	default:
