@@ -100,14 +100,14 @@ done
 
 # No goroutines of ours meet in these, and they compute: the race detector would make their
 # random walks ten times slower.
-walks="luascripts internal/testing/model internal/cron internal/plan"
+walks="luascripts internal/testing/model internal/cron internal/plan internal/flow"
 walks=$(go list $(printf './%s ' $walks))
 others=$(go list work | grep -vxF -e "$walks")
 
 # Most tests wait for servers most of their time, so many of them run at once. The long
 # packages come first, so that none of them is left to run alone.
 together="-p 3 -parallel 4 -timeout 20m"
-long="internal/testing/system/kills internal/testing/system/fleets internal/testing/system/faults rmq consumer inspector producer poll internal/commands internal/keeper server/journaltest server/gatewaytest server/cmd/rmqd internal/webtest"
+long="internal/webtest server/journaltest internal/testing/system/faults consumer inspector internal/commands rmq examples internal/testing/system/fleets internal/testing/system/kills internal/keeper server/gatewaytest server/cmd/rmqd examples/guide examples/nightly internal/testing/servertest"
 long=$(go list $(printf './%s ' $long))
 if [ "${1-}" = -night ]; then
 	export RMQ_NIGHT=1

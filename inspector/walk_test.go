@@ -30,15 +30,17 @@ func (s *sortedSet) remove(m member) {
 
 // page is what page.lua answers to what the walk asks for, if there is room for so many.
 func (s sortedSet) page(w *walk, room int) (page []member, next string) {
-	all := slices.Clone(s)
-	if w.down {
-		slices.Reverse(all)
+	for n := w.from; n < len(s); n++ {
+		m := s[n]
+		if w.down {
+			m = s[len(s)-1-n]
+		}
+		if len(page) == min(room, w.page+1) {
+			return page, fmt.Sprint(m.score)
+		}
+		page = append(page, m)
 	}
-	all = all[min(w.from, len(all)):]
-	if n := min(room, w.page+1); n < len(all) {
-		return all[:n], fmt.Sprint(all[n].score)
-	}
-	return all, ""
+	return page, ""
 }
 
 // While anything comes and goes between the pages, what stays is met exactly once, in its

@@ -60,8 +60,8 @@ var errAsked = errors.New("the message asks for it")
 // batches, and beside them batches to the slots of all servers. Modest, so that
 // two processors carry several of it together with the servers and the race detector.
 const (
-	sendEvery  = 20 * time.Millisecond
-	batchEvery = 120 * time.Millisecond
+	sendEvery  = 30 * time.Millisecond
+	batchEvery = 180 * time.Millisecond
 	batchSize  = 6
 	trafficers = 2 // workers
 )
