@@ -100,9 +100,9 @@ done
 
 # No goroutines of ours meet in these, and they compute: the race detector would make their
 # random walks ten times slower.
-walks="luascripts internal/testing/model internal/cron internal/plan internal/flow"
-walks=$(go list $(printf './%s ' $walks))
-others=$(go list work | grep -vxF -e "$walks")
+alone="luascripts internal/testing/model internal/cron internal/plan internal/flow internal/testing/layers internal/humantime internal/words internal/wire internal/story"
+alone=$(go list $(printf './%s ' $alone))
+others=$(go list work | grep -vxF -e "$alone")
 
 # Most tests wait for servers most of their time, so many of them run at once. The long
 # packages come first, so that none of them is left to run alone.
@@ -116,7 +116,7 @@ fi
 
 say "go vet, and every test"
 {
-	go test -json -vet=all -count=1 -shuffle=on $together $walks || true # tally tells
+	go test -json -vet=all -count=1 -shuffle=on $together $alone || true # tally tells
 	go test -json -vet=all -race -count=1 -shuffle=on $together $long $(grep -vxF -e "$long" <<<"$others")
 } | go run ./internal/testing/tally
 

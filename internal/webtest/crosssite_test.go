@@ -28,7 +28,7 @@ type form struct {
 func formsOf(t *testing.T, p *browser.Page, at string) (all []form) {
 	t.Helper()
 	known := map[string]bool{}
-	walk(t, p, at, func(string) {
+	walk(t, p, at, few, func(string) {
 		for _, f := range browser.Value[[]form](p, `[...document.querySelectorAll('form[method=post] button')].map(b => ({
 			Action: b.hasAttribute('formaction') ? b.formAction : b.form.action,
 			Fields: Object.fromEntries([...b.form.elements].filter(e => e.name && (e.localName != 'button' || e == b)).map(e => [e.name, e.value || '1'])),
@@ -103,7 +103,7 @@ func TestAConsoleThatOnlyLooks(t *testing.T) {
 	s.rest()
 	acts, looks := s.console(), s.console(func(cfg *console.Config) { cfg.Act = false })
 	p := browser.Open(t, browser.View{})
-	walk(t, p, looks, func(address string) {
+	walk(t, p, looks, few, func(address string) {
 		if n := browser.Value[int](p, "[...document.forms].filter(f => f.method == 'post').length"); n > 0 {
 			t.Errorf("%s has %d forms that change something", address, n)
 		}

@@ -102,7 +102,7 @@ func TestHostileContents(t *testing.T) {
 	}
 	for _, v := range []browser.View{{Width: 390}, {}}[:night.Times(1, 2)] { // what is long must fit a phone
 		p := browser.Open(t, v)
-		walk(t, p, at, func(address string) { check(p, address) })
+		walk(t, p, at, few, func(address string) { check(p, address) })
 		for _, topic := range []string{"waiting", "retry", "dead"} {
 			for _, h := range hostile {
 				if len(h.content) > 10_000 {
@@ -126,7 +126,7 @@ func TestHiddenContents(t *testing.T) {
 	p := browser.Open(t, browser.View{})
 	contents := []string{stuck, flaky, "who hears me?", "price of item", "mail 1", "tax 1", "address 1", "order 1-"}
 	looked := 0
-	walk(t, p, at, func(address string) {
+	walk(t, p, at, few, func(address string) {
 		looked++
 		page := browser.Value[string](p, "document.documentElement.outerHTML + [...document.querySelectorAll('input')].map(e => e.value)")
 		for _, content := range contents {

@@ -22,7 +22,7 @@ func TestPagesWithoutScript(t *testing.T) {
 	for i, v := range []browser.View{{}, {NoScript: true}} {
 		p := browser.Open(t, v)
 		has[i] = map[string][]string{}
-		links[i] = walk(t, p, at, func(address string) {
+		links[i] = walk(t, p, at, few, func(address string) {
 			p.Fine()
 			has[i][address] = browser.Value[[]string](p, operable)
 			if !v.NoScript {

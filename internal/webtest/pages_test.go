@@ -27,11 +27,16 @@ func kindOf(address string) string {
 	return path.Base("/" + u.Path)
 }
 
-// walk follows all links from an address and returns where they lead to: of each page some addresses at most, as the
-// pages of many messages are alike. A link away from the console ends the test.
-func walk(t *testing.T, p *browser.Page, from string, look func(address string)) []string {
+// many addresses of each page are enough to see whatever it shows. By day most tests look at few of them.
+const many = 4
+
+var few = night.Times(2, many)
+
+// walk follows all links from an address and returns where they lead to: of each page so many addresses at most, and half
+// of them of those that one page leads to, as the pages of many messages are alike. A link away from the console ends the
+// test.
+func walk(t *testing.T, p *browser.Page, from string, ofEach int, look func(address string)) []string {
 	t.Helper()
-	const ofEach, onOne = 4, 2 // of each page, in all and of those that one page leads to
 	seen, kinds := map[string]bool{}, map[string]int{}
 	for open := []string{from}; len(open) > 0; {
 		address := open[0]
@@ -48,7 +53,7 @@ func walk(t *testing.T, p *browser.Page, from string, look func(address string))
 			if u, _ := url.Parse(to); strings.Contains(u.RawQuery, "slot=") { // one of many, all alike
 				kind += " of a slot"
 			}
-			if !seen[to] && kinds[kind] < ofEach && here[kind] < onOne {
+			if !seen[to] && kinds[kind] < ofEach && here[kind] < ofEach/2 {
 				seen[to] = true
 				kinds[kind]++
 				here[kind]++
@@ -80,7 +85,7 @@ func TestPages(t *testing.T) {
 				}
 				continue
 			}
-			all = walk(t, p, at, look)
+			all = walk(t, p, at, many, look)
 			for _, text := range []string{"order", "in none of them"} { // what a form leads to
 				all = append(all, at+"find?content="+url.QueryEscape(text))
 			}

@@ -41,7 +41,7 @@ func TestBehindAPrefix(t *testing.T) {
 			t.Parallel()
 			at := proxied(t, s.console(), strips)
 			p := browser.Open(t, browser.View{})
-			for _, address := range walk(t, p, at, func(string) { p.Fine() }) {
+			for _, address := range walk(t, p, at, few, func(string) { p.Fine() }) {
 				if !strings.HasPrefix(address, at) {
 					t.Errorf("a link leads to %s", address)
 				}

@@ -163,7 +163,7 @@ func lookingChangesNothing(t *testing.T, rdb, looks redis.UniversalClient) {
 	for _, act := range acts {
 		p := browser.Open(t, browser.View{})
 		at := s.console(func(cfg *console.Config) { cfg.Redis, cfg.Act = looks, act })
-		walk(t, p, at, func(address string) {
+		walk(t, p, at, few, func(address string) {
 			// Who may act hears from the doctor which rights that needs.
 			if text := p.Text("main"); strings.Contains(text, "NOPERM") || strings.Contains(text, "could not be looked at") || !act && strings.Contains(text, "lacks rights") {
 				t.Errorf("%s: a right is missing:\n%s", address, text)

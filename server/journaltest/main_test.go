@@ -14,7 +14,9 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/server/databases"
@@ -65,21 +67,37 @@ var kinds = []string{"SQLite", "PostgreSQL", "MariaDB"}
 // each runs a test on every kind of database.
 func each(t *testing.T, test func(t *testing.T, p *place)) {
 	t.Helper()
+	on(t, kinds, false, test)
+}
+
+// eachDrawn runs a long test by day on one kind of database, drawn by chance, and by night on every one.
+func eachDrawn(t *testing.T, test func(t *testing.T, p *place)) {
+	t.Helper()
+	on(t, drawn(t, kinds), false, test)
+}
+
+// eachServer does so on servers, which the test may harm.
+func eachServer(t *testing.T, test func(t *testing.T, p *place)) {
+	t.Helper()
+	on(t, drawn(t, kinds[1:]), true, test)
+}
+
+// drawn is one of them by day, all by night.
+func drawn(t *testing.T, of []string) []string {
+	t.Helper()
+	if night.Is() {
+		return of
+	}
+	n := sharetest.Rand(t).IntN(len(of))
+	return of[n : n+1]
+}
+
+func on(t *testing.T, kinds []string, private bool, test func(t *testing.T, p *place)) {
+	t.Helper()
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			test(t, newPlace(t, kind, false))
-		})
-	}
-}
-
-// eachServer runs a test on every kind of server, on one that it may harm.
-func eachServer(t *testing.T, test func(t *testing.T, p *place)) {
-	t.Helper()
-	for _, kind := range kinds[1:] {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			test(t, newPlace(t, kind, true))
+			test(t, newPlace(t, kind, private))
 		})
 	}
 }

@@ -19,7 +19,7 @@ import (
 // their hands: each message has its effect exactly once, and twice if it was sent again behind the first.
 func TestWorkersAreKilledBehindTheirCommits(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, p *place) {
+	eachDrawn(t, func(t *testing.T, p *place) {
 		messages, atLeast := night.Times(300, 10_000), night.Times(2, 50)
 		exec(t, p.url, makeEffects)
 		closed(t, p.open(t, journal.Config{}))

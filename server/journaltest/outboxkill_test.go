@@ -17,7 +17,8 @@ import (
 // not, and of each content the last send has the last word.
 func TestRelaysAreKilled(t *testing.T) {
 	t.Parallel()
-	eachOffice(t, func(t *testing.T, o *office) {
+	eachDrawn(t, func(t *testing.T, p *place) {
+		o := newOffice(t, p, servertest.SharedRedis(t).Client(t))
 		kills, commits, contents := night.Times(2, 50), night.Times(300, 10_000), 100
 		random := sharetest.Rand(t)
 		relaying := newCrew(t, job{What: relays, URL: o.url, Redis: servertest.SharedRedis(t).Addr()}, 2)

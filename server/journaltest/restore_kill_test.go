@@ -23,7 +23,7 @@ import (
 func TestRestoreKilledAndRepeated(t *testing.T) {
 	t.Parallel()
 	seed := uint64(sharetest.Seed(t))
-	each(t, func(t *testing.T, p *place) {
+	eachDrawn(t, func(t *testing.T, p *place) {
 		kills, messages := night.Times(3, 20), night.Times(1500, 30_000)
 		srv := servertest.SharedRedis(t)
 		k := &killing{newNight(t, p, srv.Client(t), message.KindPriority, true), rand.New(rand.NewPCG(seed, 0)), map[string]float64{}, map[string]string{}}
