@@ -76,6 +76,9 @@ export RMQ_REQUIRE_SERVERS=1
 # SQLite is translated C: no goroutine of ours meets another in it, and to watch it costs more than what
 # it does. No package with generics may go unwatched: what it instantiates, all others would use.
 export GOFLAGS="${GOFLAGS-} -trimpath -buildvcs=false -gcflags=modernc.org/sqlite/lib=-race=false"
+# A program that the race detector watches sleeps for a second when it ends, in case another thread has
+# more to report. There are thousands of them.
+export GORACE="atexit_sleep_ms=20 ${GORACE-}"
 retry go mod download
 
 if [ "${1-}" = -servers ]; then
