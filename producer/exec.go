@@ -120,7 +120,7 @@ func (e *executor) pipeline(at server, wakes []publication, writes []*write) {
 		stop()
 		if addr != "" && len(writes) > 0 && (time.Since(begun) > slowAnswer || e.doubts.any(addr)) {
 			e.doubts.raise(addr)
-			e.confirm(addr, writes)
+			e.confirm(addr, at.asking, writes)
 		}
 	}
 	for _, w := range writes {

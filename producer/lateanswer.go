@@ -63,8 +63,12 @@ func (e *executor) address(at server) string {
 // none. A single one leaves a master by a migration, in which the master takes part:
 // what it has acknowledged moves along. (Only a person can give away a single hash slot
 // of a server that stands still, and loses what is in it.)
-func (e *executor) confirm(addr string, writes []*write) {
-	if cluster.StillMaster(e.run, e.rdb, addr, writes[0].lane.store()) {
+func (e *executor) confirm(addr string, asking bool, writes []*write) {
+	key := writes[0].lane.store()
+	if asking { // its hash slot is on the way there, and not there by anybody's word
+		key = ""
+	}
+	if cluster.StillMaster(e.run, e.rdb, addr, key) {
 		e.doubts.dispel(addr)
 		return
 	}

@@ -132,6 +132,20 @@ func TestDoubts(t *testing.T) {
 	<-answered
 }
 
+// A server is confirmed, too, while the hash slot of what it was sent is still on its way to it.
+func TestDoubtsWhileAHashSlotMoves(t *testing.T) {
+	t.Parallel()
+	cluster := servertest.Cluster(t, 3, 0)
+	p, topic := newProducer(t, cluster.Client(t), Config{}), message.Topic{Name: "doubts", Kind: message.KindPriority, Slots: 1}
+	mustSend(t, p, topic, message.Priority{Content: "first", Priority: 17})
+	p.idle.Wait()
+	move := cluster.Migrate(t, luascripts.StoreKey(topic.Name, 0))
+	move.MoveKeys(t, 1)
+	p.executor.doubts.raise(move.To.Addr())
+	mustSend(t, p, topic, message.Priority{Content: "follows it", Priority: 17})
+	move.Finish(t)
+}
+
 // A client may deal out the keys to servers that are no Cluster. One that was slow is
 // trusted: none of the others takes its place.
 func TestSlowServerThatIsNoClusters(t *testing.T) {

@@ -18,6 +18,9 @@ import (
 // server that is silent confirms nothing. Servers that are no Cluster's, which the
 // user's own options put together, make no replica master by themselves: for them it
 // is always yes.
+//
+// Without a key it asks whether that server is a master of anything: so of one that was
+// asked for a key whose hash slot is moving to it, which is another's until it has moved.
 func StillMaster(ctx context.Context, rdb redis.UniversalClient, addr, key string) bool {
 	c, many := rdb.(client)
 	if !many {
@@ -45,6 +48,9 @@ func StillMaster(ctx context.Context, rdb redis.UniversalClient, addr, key strin
 				return nil
 			}
 			owner, others := readView(view, slot, own)
+			if key == "" && others[addr] {
+				owner = addr
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			masters = max(masters, len(others))
