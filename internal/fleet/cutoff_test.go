@@ -1,12 +1,16 @@
 package fleet
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/shift"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
@@ -54,4 +58,19 @@ func TestWhatIsAnAnswer(t *testing.T) {
 	one.Pause()
 	want("a server that hangs", one.Client(t), false)
 	one.Resume()
+
+	loads := servertest.Redis(t, "--key-load-delay", "10000", "--loading-process-events-interval-bytes", "1024")
+	filled := loads.Client(t)
+	for n := range 400 {
+		must.Do(t, filled.Set(t.Context(), fmt.Sprint("filler", n), make([]byte, 2048), 0).Err())
+	}
+	must.Do(t, filled.Save(t.Context()).Err())
+	restarted := make(chan struct{})
+	go func() { defer close(restarted); loads.Restart(t) }() // returns when all is loaded
+	loading := func() bool { return cluster.NotReady(filled.Ping(t.Context()).Err()) }
+	await.True(t, "it loads", loading)
+	if answered(loads.Client(t, func(o *redis.Options) { o.MaxRetries = -1 })) && loading() {
+		t.Error("a server that loads its data has answered")
+	}
+	<-restarted
 }
