@@ -3,6 +3,7 @@ package consumer
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -39,6 +40,8 @@ func TestFewerHandlersWhereMoreHandleNoMore(t *testing.T) {
 			}
 		}
 	}()
+	feedNoMore := sync.OnceFunc(func() { close(stop); <-fed })
+	t.Cleanup(feedNoMore) // also behind a failure
 	behind := make(chan struct{}, capacity)
 	var running, most atomic.Int64
 	c := newConsumer(t, rdb, Config{Concurrency: 64})
@@ -65,8 +68,7 @@ func TestFewerHandlersWhereMoreHandleNoMore(t *testing.T) {
 		}
 		return last <= few
 	})
-	close(stop)
-	<-fed
+	feedNoMore()
 	if last < capacity/2 || most.Load() < 32 {
 		t.Errorf("%d handlers are left, of %d", last, most.Load())
 	}

@@ -66,11 +66,11 @@ func TestWhatIsAnAnswer(t *testing.T) {
 	}
 	must.Do(t, filled.Save(t.Context()).Err())
 	restarted := make(chan struct{})
+	t.Cleanup(func() { <-restarted })                        // also behind a failure
 	go func() { defer close(restarted); loads.Restart(t) }() // returns when all is loaded
 	loading := func() bool { return cluster.NotReady(filled.Ping(t.Context()).Err()) }
 	await.True(t, "it loads", loading)
 	if answered(loads.Client(t, func(o *redis.Options) { o.MaxRetries = -1 })) && loading() {
 		t.Error("a server that loads its data has answered")
 	}
-	<-restarted
 }
