@@ -15,8 +15,10 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/slots"
 )
 
 // Backoff is asked for failures only, and one that never answers holds up nobody but
@@ -88,29 +90,41 @@ func TestBackoffIsNotForHandOvers(t *testing.T) {
 	})
 }
 
-// The messages of a worker that died wait as long as Backoff says, whether its lease was
-// over long before a worker came, or is over while one waits for it.
+// The messages of a worker that died wait as long as Backoff says: its lease was over long before a
+// worker came, or is over while one waits for it, or ZooKeeper proves that it is dead.
 func TestBackoffOfTheDead(t *testing.T) {
 	t.Parallel()
-	rdb := shared(t)
-	for _, lease := range []time.Duration{time.Millisecond, 8 * time.Second} {
-		topic := topicOf(t, message.KindPriority, 1)
-		newSender(t, rdb, topic).send(t, "m")
-		k := keysOf(topic, 0)
-		ghost := luascripts.Turn{Keys: k, Priority: true, Worker: "ghost", Lease: lease, Count: 1}
-		turn(t, rdb, &ghost, luascripts.Batch)
-		if lease == time.Millisecond {
-			await.True(t, "its lease is over", func() bool {
-				until, err := rdb.HGet(ctx, k.Meta, "until").Int64()
-				return err == nil && until < rdb.Time(ctx).Val().UnixMilli()
-			})
-		}
-		work(t, rdb, Config{Backoff: Schedule(time.Hour)}, topic, newNotes().done())
-		await.True(t, "its batch is taken over", func() bool { return rdb.ZCard(ctx, k.Retry).Val() == 1 })
-		due := time.UnixMilli(int64(rdb.ZScore(ctx, k.Retry, "m").Val()) / 100)
-		if in := time.Until(due); in < 30*time.Minute {
-			t.Errorf("with a lease of %v its message comes again in %v", lease, in)
-		}
+	for name, its := range map[string]struct {
+		lease time.Duration
+		cfg   func(t *testing.T) Config
+	}{
+		"lease over": {time.Millisecond, func(*testing.T) Config { return Config{} }},
+		"lease runs": {8 * time.Second, func(*testing.T) Config { return Config{} }},
+		"no session": {0, func(t *testing.T) Config {
+			return Config{Slots: slots.ZooKeeper(sharedBy(t, servertest.SharedZooKeeper(t), lasting))}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rdb, topic, cfg := shared(t), topicOf(t, message.KindPriority, 1), its.cfg(t)
+			newSender(t, rdb, topic).send(t, "m")
+			k := keysOf(topic, 0)
+			ghost := luascripts.Turn{Keys: k, Priority: true, Worker: "ghost", Lease: its.lease, Count: 1}
+			turn(t, rdb, &ghost, luascripts.Batch)
+			if its.lease == time.Millisecond {
+				await.True(t, "its lease is over", func() bool {
+					until, err := rdb.HGet(ctx, k.Meta, "until").Int64()
+					return err == nil && until < rdb.Time(ctx).Val().UnixMilli()
+				})
+			}
+			cfg.Backoff = Schedule(time.Hour)
+			work(t, rdb, cfg, topic, newNotes().done())
+			await.True(t, "its batch is taken over", func() bool { return rdb.ZCard(ctx, k.Retry).Val() == 1 })
+			due := time.UnixMilli(int64(rdb.ZScore(ctx, k.Retry, "m").Val()) / 100)
+			if in := time.Until(due); in < 30*time.Minute {
+				t.Errorf("its message comes again in %v", in)
+			}
+		})
 	}
 }
 
