@@ -104,13 +104,17 @@ done
 # No goroutines of ours meet in these, and they compute: the race detector would make their
 # random walks ten times slower.
 alone="luascripts internal/testing/model internal/cron internal/plan internal/flow internal/testing/layers internal/humantime internal/words internal/wire internal/story"
+# These look from outside at what is watched in the tests of its own package: a browser at the console's
+# pages, and programs of the guide. By night they are watched, too.
+outside="internal/webtest examples/guide examples/nightly examples/searchindex internal/webtest/browser"
+[ "${1-}" = -night ] || alone="$outside $alone"
 alone=$(go list $(printf './%s ' $alone))
 others=$(go list work | grep -vxF -e "$alone")
 
 # Most tests wait for servers most of their time, so many of them run at once. The long
 # packages come first, so that none of them is left to run alone.
 together="-p 3 -parallel 4 -timeout 20m"
-long="internal/webtest server/journaltest internal/testing/system/faults consumer inspector internal/commands rmq examples internal/testing/system/fleets internal/testing/system/kills internal/keeper server/gatewaytest server/cmd/rmqd examples/guide examples/nightly internal/testing/servertest"
+long="server/journaltest internal/testing/system/faults consumer inspector internal/commands rmq examples internal/testing/system/fleets internal/testing/system/kills internal/keeper server/gatewaytest server/cmd/rmqd internal/testing/servertest"
 long=$(go list $(printf './%s ' $long))
 if [ "${1-}" = -night ]; then
 	export RMQ_NIGHT=1

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { servertest.Main(m) }
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	bin := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", bin, "./...").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", bin, "./...").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	for name, stages := range stories {

@@ -41,7 +41,7 @@ func TestServiceOfTheGuide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := module(t, "module reminders\n\ngo 1.26.0\n", program)
+	dir := module(t, "module reminders\n\ngo 1.26.0\n\nrequire (\n\tgithub.com/slotmq/go-rmq v0.0.0\n\tgithub.com/slotmq/go-rmq/rmqprom v0.0.0\n)\n", program)
 	sums, err := os.ReadFile("../rmqprom/go.sum")
 	if err != nil {
 		t.Fatal(err)
