@@ -212,7 +212,7 @@ func testEachSendIsToldWithItsCopy(t *testing.T, topic message.Topic, how string
 	worker.AddHook(hook)
 	var draw sync.Mutex
 	random := rand.New(rand.NewPCG(seed, 0))
-	listenNoted(t, worker, Config{Backoff: Schedule(time.Millisecond), SafetyLook: 20 * time.Millisecond, Observers: []message.Observer{told}}, topic, how, ListenOptions{NoBreaker: true}, func(_ context.Context, d *Delivery) error {
+	listenNoted(t, worker, Config{Lease: 5 * time.Minute, Backoff: Schedule(time.Millisecond), SafetyLook: 20 * time.Millisecond, Observers: []message.Observer{told}}, topic, how, ListenOptions{NoBreaker: true}, func(_ context.Context, d *Delivery) error {
 		draw.Lock()
 		what, delay := random.IntN(6), time.Duration(1+random.IntN(3))*time.Millisecond
 		draw.Unlock()

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
@@ -34,7 +35,17 @@ func TestLeavingAndClose(t *testing.T) {
 		}
 	}
 	lives(t, m)
+	_, _, worker, err := conn.ExistsW(nodes[0])
+	must.Do(t, err)
+	_, _, leaving, err := conn.ExistsW(nodes[1])
+	must.Do(t, err)
 	m.Close()
+	await.Signal(t, "the mark goes", leaving)
+	select {
+	case <-worker: // the one witness hears of both in their order
+	default:
+		t.Error("a worker that leaves was there without its mark")
+	}
 	for _, path := range nodes {
 		if there(t, conn, path) {
 			t.Errorf("%s is still there", path)

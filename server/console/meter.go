@@ -41,8 +41,9 @@ type worked struct {
 }
 
 const (
-	silentFor = 10 * time.Second // a server that did not answer is not asked again
-	aloneFor  = 30 * time.Second // what was twice as long ago counts half
+	silentFor  = 10 * time.Second // a server that did not answer is not asked again
+	aloneFor   = 30 * time.Second // what was twice as long ago counts half
+	aloneLeast = time.Second      // what was seen for a shorter time may be chance
 )
 
 func newProcessors(rdb redis.UniversalClient) *processors {
@@ -148,7 +149,7 @@ func (s *processor) note(now worked, reading int) {
 
 // anyway is what a server works in a span of time without any reading.
 func (s *processor) anyway(in time.Duration) time.Duration {
-	if s.alone == 0 {
+	if s.alone < aloneLeast {
 		return 0
 	}
 	return time.Duration(float64(in) * float64(s.workedAlone) / float64(s.alone))

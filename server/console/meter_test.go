@@ -24,6 +24,11 @@ func TestProcessor(t *testing.T) {
 	if got := pass(1, 100*time.Millisecond, 1); got != 100*time.Millisecond {
 		t.Errorf("%v, of 100ms, as nothing else is known", got)
 	}
+	at, sum = at.Add(time.Millisecond), sum+time.Millisecond
+	s.note(worked{at, sum}, 0)
+	if got := pass(1, 100*time.Millisecond, 1); got != 100*time.Millisecond {
+		t.Errorf("%v, of 100ms, though it was alone for a moment only, in which it worked", got)
+	}
 	pass(10, time.Second, 0)
 	if got := pass(1, 150*time.Millisecond, 1); got != 50*time.Millisecond {
 		t.Errorf("%v, of 150ms, of which 100ms are worked anyway", got)
