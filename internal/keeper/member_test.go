@@ -39,11 +39,22 @@ func TestLeavingAndClose(t *testing.T) {
 	must.Do(t, err)
 	_, _, leaving, err := conn.ExistsW(nodes[1])
 	must.Do(t, err)
+	inOrder := make(chan bool, 1)
+	go func() {
+		select {
+		case <-worker:
+			inOrder <- true
+		case <-leaving: // the one witness hears of both in their order
+			select {
+			case <-worker:
+				inOrder <- true
+			default:
+				inOrder <- false
+			}
+		}
+	}()
 	m.Close()
-	await.Signal(t, "the mark goes", leaving)
-	select {
-	case <-worker: // the one witness hears of both in their order
-	default:
+	if !await.Signal(t, "its nodes go", inOrder) {
 		t.Error("a worker that leaves was there without its mark")
 	}
 	for _, path := range nodes {

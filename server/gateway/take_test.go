@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -136,6 +137,28 @@ func TestTakerGoesAway(t *testing.T) {
 	}
 	s.send(orders, message.Priority{Content: "order 2", Priority: 500})
 	if held := s.ask(200, "POST", "/v1/take", map[string]any{"topics": []string{"orders"}, "wait": "20s"}); first(held)["content"] != "order 2" || held["attempt"] != 1.0 {
+		t.Error(held)
+	}
+}
+
+// deaf is who does not receive an answer.
+type deaf struct{ http.ResponseWriter }
+
+func (deaf) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// A batch whose answer cannot be written is given back at once, and no attempt is spent.
+func TestTakenByTheDeaf(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.send(orders, message.Priority{Content: "order 1", Priority: 500})
+	taking := httptest.NewRequest("POST", "/v1/take", strings.NewReader(`{"topics":["orders"],"wait":"20s","ttr":"12h"}`))
+	taking.Header.Set("Content-Type", jsonType)
+	answer := httptest.NewRecorder()
+	s.ServeHTTP(deaf{answer}, taking)
+	if answer.Code != http.StatusOK {
+		t.Fatal(answer.Code, answer.Header()) // nothing was taken
+	}
+	if held := s.ask(200, "POST", "/v1/take", map[string]any{"topics": []string{"orders"}, "wait": "20s"}); first(held)["content"] != "order 1" || held["attempt"] != 1.0 {
 		t.Error(held)
 	}
 }
