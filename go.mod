@@ -9,7 +9,7 @@ require (
 	github.com/clipperhouse/displaywidth v0.11.0
 	github.com/go-zookeeper/zk v1.0.4
 	github.com/klauspost/crc32 v1.3.0
-	github.com/redis/go-redis/v9 v9.23.0
+	github.com/redis/go-redis/v9 v9.22.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
 	go.uber.org/goleak v1.3.0

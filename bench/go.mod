@@ -7,7 +7,7 @@ toolchain go1.26.8
 require (
 	github.com/hibiken/asynq v0.26.0
 	github.com/prometheus/client_golang v1.25.0
-	github.com/redis/go-redis/v9 v9.23.0
+	github.com/redis/go-redis/v9 v9.22.0
 	github.com/slotmq/go-rmq v0.0.0
 	github.com/slotmq/go-rmq/rmqprom v0.0.0
 )
