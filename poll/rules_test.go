@@ -1,8 +1,10 @@
 package poll
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -59,6 +62,40 @@ func TestNotesAndTimeToLive(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Between the take and the look at the notes the same content is sent again, with a time to live that is over at
+// once: that is the note of another copy, so the taker is told nothing, and has its message.
+func TestNoteOfALaterCopy(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	proxy := servertest.NewProxy(t, server.Addr())
+	s := shopOn(t, server.Client(t), message.Topic{Kind: message.KindPriority, Slots: 1, Notes: true})
+	s.via = proxy.Client(t)
+	p := s.poller(Config{})
+	s.send(message.Priority{Content: "m", Priority: 500, Headers: map[string]string{"copy": "1"}})
+	again := sync.OnceFunc(func() {
+		if _, err := s.Send(ctx, s.topic, message.Priority{Content: "m", Priority: 500, TTL: time.Millisecond, Headers: map[string]string{"copy": "2"}}); err != nil {
+			t.Error(err)
+		}
+		after(t, s, time.Millisecond)
+	})
+	key := luascripts.NoteKey("orders", 0)
+	look, asked := fmt.Appendf(nil, "\r\nhmget\r\n$%d\r\n%s\r\n", len(key), key), false
+	proxy.OnRequest(func(b []byte) bool {
+		if bytes.Contains(b, look) && s.counts()[1] == 1 { // in flight, as sweeps look as well
+			asked = true
+			again()
+		}
+		return true
+	})
+	h := s.take(p, Take{})
+	proxy.OnRequest(nil)
+	s.has(h, "m", 1)
+	if m := h.Messages[0]; !asked || m.Sends != 0 || m.Headers != nil || !m.Expires.IsZero() {
+		t.Errorf("asked %t: %+v", asked, m)
+	}
+	s.finish(p, h, true)
 }
 
 // after returns when some time is over by the clock of Redis.
