@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"net"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -58,7 +57,7 @@ func TestExamples(t *testing.T) {
 			})
 			t.Run("unreachable Redis", func(t *testing.T) {
 				t.Parallel()
-				fails(t, 1, "Redis does not answer", program, "-redis", "redis://"+nobody(t))
+				fails(t, 1, "Redis does not answer", program, "-redis", "redis://"+servertest.Nobody(t))
 			})
 		})
 	}
@@ -93,20 +92,9 @@ func onZooKeeper(t *testing.T, name, program string, stages []string) {
 		fails(t, 2, name+" -h shows the flags", program, args...)
 	}
 	if name == "quickstart" { // takes its seconds, and is the same in all
-		addr := nobody(t)
+		addr := servertest.Nobody(t)
 		fails(t, 1, "ZooKeeper is unreachable: "+addr, program, "-redis", url, "-zk", addr)
 	}
-}
-
-// nobody is an address where nobody answers.
-func nobody(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // zooKeeperStories are what some examples print besides.

@@ -30,7 +30,7 @@ func TestServiceOfTheGuide(t *testing.T) {
 	}
 	_, program, _ := strings.Cut(string(guide), begin)
 	program, _, _ = strings.Cut("package main\n"+program, "```")
-	addr := nobody(t)
+	addr := servertest.Nobody(t)
 	for old, changed := range map[string]string{"redis://localhost:6379": "redis://" + servertest.Redis(t).Addr(), `":8080"`: fmt.Sprintf("%q", addr)} {
 		if strings.Count(program, old) != 1 {
 			t.Fatalf("the program does not name %s once", old)

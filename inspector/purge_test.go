@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -224,7 +225,7 @@ func TestPurgeSitsOutAnOutage(t *testing.T) {
 	t.Parallel()
 	server := servertest.Redis(t)
 	proxy := servertest.NewProxy(t, server.Addr())
-	i := newInspector(t, proxy.Client(t, func(o *redis.Options) { o.ReadTimeout, o.MaxRetries = 200*time.Millisecond, -1 }), Config{})
+	i := newInspector(t, proxy.Client(t, func(o *redis.Options) { o.ReadTimeout, o.MaxRetries = await.Patience, -1 }), Config{})
 	topic := define(t, server.Client(t), topicOf(t, message.KindFixedTime, 8))
 	for slot := range topic.Slots {
 		fill(t, server.Client(t), luascripts.StoreKey(topic.Name, slot), 100, func(n int) redis.Z {
@@ -239,7 +240,9 @@ func TestPurgeSitsOutAnOutage(t *testing.T) {
 		}
 		begun = true
 		proxy.OnRequest(func(b []byte) bool {
-			proxy.DropReplies(bytes.Contains(b, []byte("prepare{")) && dropped.Add(1) <= 3)
+			if bytes.Contains(b, []byte("prepare{")) && dropped.Add(1) <= 3 {
+				proxy.LoseNextReply() // that of this request
+			}
 			return true
 		})
 	}})

@@ -60,7 +60,7 @@ func hasty(o *redis.ClusterOptions) { o.ReadTimeout, o.MaxRetries = 2*time.Secon
 // and nothing twice, since a planned failover forgets nothing.
 func TestTakesOnACluster(t *testing.T) {
 	t.Parallel()
-	c := servertest.Cluster(t, 3, 1)
+	c := servertest.Cluster(t, 3, 1, "--cluster-node-timeout", "60000") // no master is replaced because the machine stalls it
 	a := shopOn(t, c.Client(t), message.Topic{Name: "a", Kind: message.KindPriority, Slots: 16})
 	b := shopOn(t, a.rdb, message.Topic{Name: "b", Kind: message.KindFixedTime, Slots: 16})
 	a.via = c.Client(t, hasty)

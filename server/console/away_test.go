@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -28,11 +27,7 @@ import (
 func TestZooKeeperIsAway(t *testing.T) {
 	t.Parallel()
 	_, s := open(t, nil)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must.Do(t, err)
-	addr := l.Addr().String()
-	must.Do(t, l.Close())
-	at := openAt(t, Config{Redis: s.Client(t), Slots: slots.ZooKeeper(slots.ZooKeeperConfig{Servers: []string{addr}})})
+	at := openAt(t, Config{Redis: s.Client(t), Slots: slots.ZooKeeper(slots.ZooKeeperConfig{Servers: []string{servertest.Nobody(t)}})})
 	for _, page := range []string{"", "topic?topic=orders", "workers"} {
 		status, text := get(t, at+page)
 		if status != 200 || page != "topic?topic=orders" && !strings.Contains(text, "who works: ") || page == "" && !strings.Contains(text, ">orders</a>") {

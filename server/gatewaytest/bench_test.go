@@ -43,7 +43,7 @@ func newPost(b testing.TB) *post {
 	b.Helper()
 	server := servertest.Redis(b)
 	binary := rmqd(b)
-	at := freePort(b)
+	at := servertest.Nobody(b)
 	cmd := exec.Command(binary, "serve", "--listen", at, "--redis", "redis://"+server.Addr())
 	must.Do(b, cmd.Start())
 	b.Cleanup(func() {

@@ -25,7 +25,7 @@ func TestClients(t *testing.T) {
 			tokens := filepath.Join(t.TempDir(), "tokens.json")
 			token, err := exec.Command(binary, "token", "all", "--tokens", tokens, "--rights", "send,take").Output()
 			must.Do(t, err)
-			gateways := []string{freePort(t), freePort(t)}
+			gateways := []string{servertest.Nobody(t), servertest.Nobody(t)}
 			for n, at := range gateways {
 				serving(t, dir, fmt.Sprint("gateway", n), at, server.Addr(), "--tokens", tokens)
 			}
@@ -76,7 +76,7 @@ func TestClients(t *testing.T) {
 // An error with half a character in it does not end a worker: the message would come again, and end the next one.
 func TestClientsSayWhy(t *testing.T) {
 	t.Parallel()
-	dir, server, at := proctest.New(t), servertest.Redis(t), freePort(t)
+	dir, server, at := proctest.New(t), servertest.Redis(t), servertest.Nobody(t)
 	serving(t, dir, "gateway", at, server.Addr())
 	for language, args := range map[string][]string{
 		"python3": {"-c", `
@@ -126,7 +126,7 @@ func TestClientsSayWhatIsWrong(t *testing.T) {
 	for language, suffix := range map[string]string{"python3": "py", "node": "mjs"} {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
-			dir, server, at := proctest.New(t), servertest.Redis(t), freePort(t)
+			dir, server, at := proctest.New(t), servertest.Redis(t), servertest.Nobody(t)
 			binary := rmqd(t)
 			serving(t, dir, "gateway", at, server.Addr())
 			out, err := exec.Command(binary, "send", "orders", "order 0", "--priority", "500", "--kind", "priority", "--redis", "redis://"+server.Addr()).CombinedOutput()
@@ -151,7 +151,7 @@ func TestClientsSayWhatIsWrong(t *testing.T) {
 				}
 			}
 			// Nothing listens, or a load balancer that has no gateway yet: it closes each connection at once.
-			for name, nowhere := range map[string]string{"nobody": freePort(t), "balancer": balance(t)} {
+			for name, nowhere := range map[string]string{"nobody": servertest.Nobody(t), "balancer": balance(t)} {
 				cmd := exec.Command(interpreter(t, language), "send."+suffix, "orders", "500", "x")
 				cmd.Dir, cmd.Env = clients(t), append(os.Environ(), "RMQ_URL=http://"+nowhere, "PYTHONDONTWRITEBYTECODE=1")
 				dir.Run(name, cmd)

@@ -205,7 +205,7 @@ func (s *stage) watch(b *testing.B, viewers int, pages []string) {
 		rate[n] = float64(worked-without[n]) / float64(time.Since(alone))
 	}
 
-	at := freePort(b)
+	at := servertest.Nobody(b)
 	cmd := exec.Command(rmqd(b), "console", "--listen", at, "--redis", s.url)
 	var calls map[string]int
 	var took map[string]time.Duration

@@ -22,7 +22,7 @@ func TestLinesOfTheDocuments(t *testing.T) {
 			t.Parallel()
 			text, err := os.ReadFile("../../" + page)
 			must.Do(t, err)
-			dir, at := proctest.New(t), freePort(t)
+			dir, at := proctest.New(t), servertest.Nobody(t)
 			serving(t, dir, "rmqd", at, servertest.Redis(t).Addr(), "--sdmq", "--journal", "sqlite:"+journalFile(t))
 			folder, typed := t.TempDir(), 0
 			for _, c := range consoles(string(text)) {

@@ -17,8 +17,8 @@ import (
 	"github.com/slotmq/go-rmq/producer"
 )
 
-// timeToRun is that of the workers in testdata.
-const timeToRun = 2 * time.Second
+// timeToRun is that of the workers in testdata: longer than a stall of the machine.
+const timeToRun = 10 * time.Second
 
 // Gateways and clients are killed again and again: nothing is lost, no two handlers run in a slot at once, and no attempt
 // is spent but by a batch that was out when one of them was killed.
@@ -27,7 +27,7 @@ func TestGatewaysAndClientsKilled(t *testing.T) {
 	messages, kills := night.Times(1_000, 100_000), night.Times(6, 50)
 	r := sharetest.Rand(t)
 	dir, server := proctest.New(t), servertest.Redis(t)
-	f := &farm{T: t, dir: dir, redis: server.Addr(), gateways: []string{freePort(t), freePort(t)}, workers: map[string]*proctest.Process{}}
+	f := &farm{T: t, dir: dir, redis: server.Addr(), gateways: []string{servertest.Nobody(t), servertest.Nobody(t)}, workers: map[string]*proctest.Process{}}
 	f.url = "http://" + balance(t, f.gateways...)
 	for n, at := range f.gateways {
 		f.running[n] = serving(t, dir, fmt.Sprint("gateway", n), at, f.redis)

@@ -48,15 +48,6 @@ func clients(t testing.TB) string {
 	return dir
 }
 
-// freePort is a port of this machine that nothing listens at.
-func freePort(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must.Do(t, err)
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // serving starts rmqd serve as a process at an address, and waits until it answers.
 func serving(t testing.TB, dir *proctest.Dir, name, at, redis string, args ...string) *proctest.Process {
 	t.Helper()

@@ -64,6 +64,7 @@ func TestRunAdoptsWhenItMust(t *testing.T) {
 	if n := p.number(t, "SELECT COUNT(*) FROM rmq_ended WHERE what = 'adopted'"); n != 0 {
 		t.Errorf("%d are adopted without a reason", n)
 	}
+	adopted := func() int64 { return p.number(t, "SELECT value FROM rmq_state WHERE name = 'reconcile adopted'") }
 	for i, reason := range []string{
 		"UPDATE rmq_state SET value = value - 86400000 WHERE name = 'reconcile adopted'",
 		"INSERT INTO rmq_gap (id, writer, begins, ends, sends, endings) VALUES ((SELECT value FROM rmq_state WHERE name = 'id'), 1, 1, 1, 1, 0)",
@@ -71,9 +72,11 @@ func TestRunAdoptsWhenItMust(t *testing.T) {
 	} {
 		content := fmt.Sprintf("order %d", i)
 		y.do("zadd", y.keys.Store, later, content)
+		last := adopted()
 		exec(t, p.url, "UPDATE rmq_state SET value = value - 3600000 WHERE name = 'reconcile adopted'", reason) // an hour goes by
 		y.becomes(content, journal.Owed)
 		y.is("vanished", journal.Owed)
+		await.True(t, "this look has ended, too", func() bool { return adopted() > last }) // or it would end the next hour
 	}
 }
 

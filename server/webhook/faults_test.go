@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -75,7 +76,10 @@ func pours(text, more string) func(net.Conn) {
 
 func resets(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) }
 
+// short is for a target that is given up, and long for any other one: a stall of the machine does not end it.
 func short(t *Target) { t.Timeout = 2 * time.Second }
+
+func long(t *Target) { t.Timeout = await.Patience }
 
 // A target that misbehaves holds nothing up, takes no memory, and is told of in words. All messages may have
 // arrived, so all are failures.
@@ -109,7 +113,11 @@ func TestFaultyTargets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l, _ := listenerTo(t, wire(t, c.speak), short)
+			timeout := long
+			if strings.Contains(c.words, "2s") || strings.Contains(name, "drips") {
+				timeout = short
+			}
+			l, _ := listenerTo(t, wire(t, c.speak), timeout)
 			became(t, l, message.Failed, c.words)
 		})
 	}

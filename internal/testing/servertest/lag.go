@@ -14,7 +14,11 @@ func (c *RedisCluster) CutOff(t testing.TB, master *Server) *Server {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), startPatience)
 	defer cancel()
-	replica, err := c.replicaOf(ctx, master)
+	var replica *Server
+	err := poll(ctx, func() (err error) {
+		replica, err = c.replicaOf(ctx, master)
+		return err
+	})
 	if err == nil {
 		err = c.caughtUp(ctx, master, replica)
 	}

@@ -24,16 +24,23 @@ func (c *RedisCluster) Migrate(t testing.TB, key string) *Migration {
 	from := c.masterOf(t, slot)
 	ctx, cancel := context.WithTimeout(context.Background(), failoverPatience)
 	defer cancel()
-	views := c.views(ctx)
-	for _, s := range c.nodes {
-		for _, n := range views[s] {
-			if n.myself && n.master == "" && s != from {
-				return c.MoveSlot(t, slot, s)
+	var to *Server
+	err := poll(ctx, func() error {
+		views := c.views(ctx)
+		for _, s := range c.nodes {
+			for _, n := range views[s] {
+				if n.myself && n.master == "" && s != from {
+					to = s
+					return nil
+				}
 			}
 		}
+		return fmt.Errorf("no other master than %s", from.addr)
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatalf("no other master than %s", from.addr)
-	return nil
+	return c.MoveSlot(t, slot, to)
 }
 
 // MoveSlot begins to move slot to another master. No key has moved when it

@@ -17,11 +17,12 @@ func (p *Page) Click(selector string) {
 	p.must("click "+selector, p.do(chromedp.MouseClickXY(x, y)))
 }
 
-// place scrolls an element into view and is its middle. Something else that lies there is an error: a user
-// would click on that.
+// place scrolls an element into view and is its middle, once its page is complete: without its style it lies elsewhere.
+// Something else that lies there is an error: a user would click on that.
 func (p *Page) place(selector string) (x, y float64) {
 	p.t.Helper()
 	p.WaitFor(selector, "")
+	p.wait("wait for the whole page", "document.readyState === 'complete'")
 	at := ask[struct {
 		X, Y  float64
 		Under string

@@ -70,7 +70,7 @@ func TestFaultRedisRefuses(t *testing.T) {
 		l, server, _ := begin(t, "killed and restarted, loading", "--appendonly", "yes", "--appendfsync", "always",
 			"--key-load-delay", "400", "--loading-process-events-interval-bytes", "1024")
 		pipe := server.Client(t).Pipeline()
-		for range 4000 {
+		for range 10_000 {
 			pipe.LPush(ctx, "much to load", "x")
 		}
 		_, err := pipe.Exec(ctx)
