@@ -23,8 +23,13 @@ func mustCreate(t *testing.T, conn *zk.Conn, node, data string, flags int32) {
 
 func wantNode(t *testing.T, conn *zk.Conn, node, want string) {
 	t.Helper()
-	if got, _, err := conn.Get(node); string(got) != want || err != nil {
-		t.Errorf("%s = %q, %v; want %q", node, got, err, want)
+	var got []byte
+	await.Nil(t, "get "+node, func() (err error) { // the member may have been stalled, and left by its client
+		got, _, err = conn.Get(node)
+		return err
+	})
+	if string(got) != want {
+		t.Errorf("%s = %q; want %q", node, got, want)
 	}
 }
 
