@@ -266,7 +266,7 @@ func TestCloseInABatchCall(t *testing.T) {
 			} else {
 				cancel()
 			}
-			must.Do(t, <-closed)
+			must.Do(t, await.Signal(t, "Close returns", closed))
 			cancel()
 			await.Signal(t, "a call", calls)
 			back := map[string]int{"fails": 5, "names": 2}[way]

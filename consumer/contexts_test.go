@@ -77,7 +77,7 @@ func TestStartAndCloseHeedTheirContexts(t *testing.T) {
 		t.Errorf("close: %v", err)
 	}
 	proxy.Thaw()
-	if err := <-started; !errors.Is(err, message.ErrClosed) {
+	if err := await.Signal(t, "Start returns", started); !errors.Is(err, message.ErrClosed) {
 		t.Errorf("the start beside it: %v", err)
 	}
 }

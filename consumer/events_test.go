@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -376,7 +377,7 @@ func TestEventsAfterEachAnswer(t *testing.T) {
 		go func() { closing <- closeIn(x.c, await.Patience) }()
 		await.True(t, "the slot is to be left", func() bool { return owned(x.c) == 0 })
 		x.handle()
-		must.Do(t, <-closing)
+		must.Do(t, await.Signal(t, "Close returns", closing))
 		x.l.want("taken a 1", "taken b 1", "done a 1", "handed back b 1") // when Close returns, all is reported
 		x.l.closed()
 	})
@@ -432,7 +433,7 @@ func TestEventsAfterEachAnswer(t *testing.T) {
 		await.True(t, "the slot is to be left", func() bool { return owned(x.c) == 0 })
 		x.handle()
 		await.Signal(t, "the reply is lost", lost)
-		must.Do(t, <-closing)
+		must.Do(t, await.Signal(t, "Close returns", closing))
 		if reason := x.l.last().Reason; !strings.Contains(reason, "got lost") {
 			t.Errorf("reason %q", reason)
 		}
@@ -667,44 +668,51 @@ func TestOutcomeOf(t *testing.T) {
 
 // Observers cost no memory for each message. (Not in parallel: all allocations are counted.)
 func TestObserversCostNoMemoryForEachMessage(t *testing.T) {
-	const messages = 10_000
-	rdb := shared(t)
-	each := map[bool]float64{}
-	for _, observed := range []bool{false, true} {
-		topic := topicOf(t, message.KindPriority, 4)
-		newSender(t, rdb, topic).send(t, numbered("m", messages)...)
-		var done atomic.Int64
-		all := make(chan struct{})
-		cfg := Config{}
-		seen := 0
-		if observed {
-			var mu sync.Mutex
-			cfg.Observers = []message.Observer{message.ObserverFunc(func(e *message.Event) {
-				mu.Lock()
-				defer mu.Unlock()
-				seen += len(e.Items)
-			})}
-		}
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		c := work(t, rdb, cfg, topic, func(context.Context, *Delivery) error {
-			if done.Add(1) == messages {
-				close(all)
-			}
-			return nil
-		})
-		await.Signal(t, "all are handled", all)
-		must.Do(t, closeIn(c, await.Patience))
-		runtime.ReadMemStats(&after)
-		each[observed] = float64(after.Mallocs-before.Mallocs) / messages
-		if observed && seen < 2*messages {
-			t.Errorf("%d items seen, want %d taken and %d done", seen, messages, messages)
+	each := map[bool]float64{false: math.MaxFloat64, true: math.MaxFloat64}
+	for range 3 { // the least: where the machine is busy, batches become small, and each of them costs memory
+		for observed := range each {
+			each[observed] = min(each[observed], allocationsForEach(t, observed))
 		}
 	}
 	t.Logf("allocations for each message: %.2f, and %.2f with an observer", each[false], each[true])
 	if each[true] > each[false]+0.5 {
 		t.Error("observers cost memory for each message")
 	}
+}
+
+// allocationsForEach is how many allocations a message costs that is handled, perhaps with an observer.
+func allocationsForEach(t *testing.T, observed bool) float64 {
+	t.Helper()
+	const messages = 10_000
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 4)
+	newSender(t, rdb, topic).send(t, numbered("m", messages)...)
+	var done atomic.Int64
+	all := make(chan struct{})
+	cfg := Config{}
+	seen := 0
+	if observed {
+		var mu sync.Mutex
+		cfg.Observers = []message.Observer{message.ObserverFunc(func(e *message.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			seen += len(e.Items)
+		})}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	c := work(t, rdb, cfg, topic, func(context.Context, *Delivery) error {
+		if done.Add(1) == messages {
+			close(all)
+		}
+		return nil
+	})
+	await.Signal(t, "all are handled", all)
+	must.Do(t, closeIn(c, await.Patience))
+	runtime.ReadMemStats(&after)
+	if observed && seen < 2*messages {
+		t.Errorf("%d items seen, want %d taken and %d done", seen, messages, messages)
+	}
+	return float64(after.Mallocs-before.Mallocs) / messages
 }
 
 // Every message passes here, and nearly all have succeeded.

@@ -288,7 +288,7 @@ func TestHolderIsAskedWhileItCloses(t *testing.T) {
 		inFlight.only(topic, 1).restore(t, rdb)
 		n.await(t, "it comes again", func() bool { return len(n.attempts["m-1"]) == 2 && n.running == 1 })
 		open()
-		must.Do(t, <-closed)
+		must.Do(t, await.Signal(t, "Close returns", closed))
 		wantEmpty(t, rdb, topic)
 		n.mu.Lock()
 		defer n.mu.Unlock()

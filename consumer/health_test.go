@@ -50,7 +50,7 @@ func TestHealthOfALife(t *testing.T) {
 	await.True(t, "it closes", func() bool { return c.Health() != nil })
 	wantHealth(t, c, "the worker closes")
 	close(goOn)
-	must.Do(t, <-closed)
+	must.Do(t, await.Signal(t, "Close returns", closed))
 	if err := c.Health(); !errors.Is(err, message.ErrClosed) {
 		t.Errorf("after the end: %v", err)
 	}

@@ -164,7 +164,7 @@ func TestCloseNamesHungHandlers(t *testing.T) {
 	}), ListenOptions{}))
 	must.Do(t, c.Start(ctx))
 	newSender(t, rdb, topic).send(t, "x")
-	d := <-hung
+	d := await.Signal(t, "it is handled", hung)
 	over, cancel := context.WithCancel(ctx)
 	cancel()
 	err = c.Close(over)
@@ -207,7 +207,7 @@ func TestLeaseThatCannotBeRenewed(t *testing.T) {
 	s.send(t, "x")
 	await.Signal(t, "it is handled", begun)
 	proxy.Freeze()
-	if cause := <-lost; !errors.Is(cause, ErrLeaseLost) {
+	if cause := await.Signal(t, "the handler is cancelled", lost); !errors.Is(cause, ErrLeaseLost) {
 		t.Errorf("cause %v", cause)
 	}
 	n := newNotes()
@@ -225,7 +225,8 @@ func TestLongHandlerKeepsItsLease(t *testing.T) {
 	rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
 	n := newNotes()
 	begun, release := make(chan struct{}), make(chan struct{})
-	work(t, rdb, Config{Lease: 4 * time.Second}, topic, n.around(func(ctx context.Context, d *Delivery) error {
+	// A worker that stands still for seconds does not lose a lease of 9 s, of which 5 s are left when it renews it.
+	work(t, rdb, Config{Lease: 9 * time.Second}, topic, n.around(func(ctx context.Context, d *Delivery) error {
 		close(begun)
 		select {
 		case <-release:

@@ -313,7 +313,7 @@ func TestCloseWaits(t *testing.T) {
 	go func() { closed <- c.Close(ctx) }()
 	await.True(t, "the worker has left the list", func() bool { return rdb.ZCard(ctx, luascripts.WorkersKey(topic.Name)).Val() == 0 })
 	close(release)
-	must.Do(t, <-closed)
+	must.Do(t, await.Signal(t, "Close returns", closed))
 	n.wantOnce(t, contents)
 	wantEmpty(t, rdb, topic)
 }

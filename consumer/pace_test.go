@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -124,7 +125,6 @@ func TestSlotsWaitForFullerBatches(t *testing.T) {
 	t.Parallel()
 	rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
 	const backlog, single, gap = 4000, 50, 2 * time.Second
-	contents := numbered("m", backlog+single)
 	n := newNotes()
 	var mu sync.Mutex
 	batches := map[int64]int{}
@@ -144,24 +144,38 @@ func TestSlotsWaitForFullerBatches(t *testing.T) {
 		return nil
 	}), ListenOptions{}))
 	s := newSender(t, rdb, topic)
-	s.send(t, contents[:backlog]...)
 	must.Do(t, c.Start(ctx))
-	n.awaitAll(t, contents[:backlog])
-	mu.Lock()
-	if waits > len(batches)/2 {
-		t.Errorf("before %d of %d batches, nearly all of them full, there was a gap", waits, len(batches))
+	round := func(contents []string) (wrong string) {
+		s.send(t, contents[:backlog]...)
+		n.awaitAll(t, contents[:backlog])
+		mu.Lock()
+		if waits > len(batches)/2 {
+			wrong = fmt.Sprintf("before %d of %d batches, nearly all of them full, there was a gap", waits, len(batches))
+		}
+		clear(batches)
+		mu.Unlock()
+		begin := time.Now()
+		for _, x := range contents[backlog:] {
+			s.send(t, x)
+		}
+		n.awaitAll(t, contents)
+		must.Do(t, c.settle(ctx))
+		mu.Lock()
+		defer mu.Unlock()
+		if most := 2 + int(time.Since(begin)/gap); len(batches) > most {
+			wrong = fmt.Sprintf("%d messages that were sent one by one came in %d batches, not at most %d", single, len(batches), most)
+		}
+		clear(batches)
+		waits = 0
+		return wrong
 	}
-	clear(batches)
-	mu.Unlock()
-	begin := time.Now()
-	for _, x := range contents[backlog:] {
-		s.send(t, x)
+	// A slot whose handler was stalled takes small batches for a while, and so few messages fill one.
+	for again := range 5 {
+		wrong := round(numbered(fmt.Sprint("m", again), backlog+single))
+		if wrong == "" {
+			return
+		}
+		t.Log(wrong)
 	}
-	n.awaitAll(t, contents)
-	must.Do(t, c.settle(ctx))
-	mu.Lock()
-	defer mu.Unlock()
-	if most := 2 + int(time.Since(begin)/gap); len(batches) > most {
-		t.Errorf("%d messages that were sent one by one came in %d batches, not at most %d", single, len(batches), most)
-	}
+	t.Error("so it was each time")
 }

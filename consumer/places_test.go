@@ -169,41 +169,52 @@ func (r *contentsRead) count(cmd redis.Cmder) {
 	}
 }
 
-// A parallel topic reads about as much as it handles, be its handlers quick or
-// slow.
+// A parallel topic reads hardly more than it handles, be its handlers quick or slow.
 func TestParallelReadsWhatItHandles(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		takes   time.Duration
 		each    int
 		content int
-	}{{60 * time.Millisecond, 64, 10}, {time.Millisecond, 200, 10}, {20 * time.Millisecond, 20, 32 << 10}} {
+	}{{30 * time.Millisecond, 256, 10}, {time.Millisecond, 200, 10}, {20 * time.Millisecond, 20, 32 << 10}} {
 		t.Run(c.takes.String(), func(t *testing.T) {
 			t.Parallel()
-			rdb, topic := servertest.Redis(t).Client(t), topicOf(t, message.KindPriority, 16)
-			s, n, read := newSender(t, rdb, topic), newNotes(), &contentsRead{}
-			var contents []string
-			var ms []message.Message
-			for slot, basis := range basisOf(topic) {
-				for i := range c.each {
-					content := fmt.Sprintf("%d/%d/%s", slot, i, strings.Repeat("x", c.content))
-					contents = append(contents, content)
-					ms = append(ms, soon(topic, content, basis))
+			server, read := servertest.Redis(t), 0
+			// One run of five: where the machine stands still for a second, what is left of all batches is
+			// handed back. Batches that are too large are handed back in each run, and cost more than as much again.
+			for range 5 {
+				if read = readToHandle(t, server.Client(t), c.takes, c.each, c.content); read*10 <= 16*c.each*11 {
+					return
 				}
 			}
-			_, err := s.SendBatch(ctx, topic, ms)
-			must.Do(t, err)
-			rdb.AddHook(read)
-			work(t, rdb, Config{Concurrency: 64}, topic, n.around(func(context.Context, *Delivery) error {
-				await.Pass(c.takes)
-				return nil
-			}), ListenOptions{Parallel: true})
-			n.awaitAll(t, contents)
-			n.mu.Lock()
-			defer n.mu.Unlock()
-			if got := int(read.Load()); got*10 > len(contents)*13 {
-				t.Errorf("%d messages were read to handle %d", got, len(contents))
-			}
+			t.Errorf("%d messages were read to handle %d", read, 16*c.each)
 		})
 	}
+}
+
+// readToHandle is how many messages a worker reads to handle so many of each of 16 slots.
+func readToHandle(t *testing.T, rdb *redis.Client, takes time.Duration, each, size int) int {
+	t.Helper()
+	topic := topicOf(t, message.KindPriority, 16)
+	s, n, read := newSender(t, rdb, topic), newNotes(), &contentsRead{}
+	var contents []string
+	var ms []message.Message
+	for slot, basis := range basisOf(topic) {
+		for i := range each {
+			content := fmt.Sprintf("%d/%d/%s", slot, i, strings.Repeat("x", size))
+			contents = append(contents, content)
+			ms = append(ms, soon(topic, content, basis))
+		}
+	}
+	_, err := s.SendBatch(ctx, topic, ms)
+	must.Do(t, err)
+	rdb.AddHook(read)
+	c := work(t, rdb, Config{Concurrency: 64}, topic, n.around(func(context.Context, *Delivery) error {
+		await.Pass(takes)
+		return nil
+	}), ListenOptions{Parallel: true})
+	n.awaitAll(t, contents)
+	must.Do(t, closeIn(c, await.Patience))
+	t.Logf("%d messages were read to handle %d", read.Load(), len(contents))
+	return int(read.Load())
 }

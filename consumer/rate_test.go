@@ -141,7 +141,7 @@ func TestPolicyHoldsAtOnce(t *testing.T) {
 		t.Errorf("%d handlers at once", n.most)
 	}
 	n.mu.Unlock()
-	setPolicy(t, rdb, topic, luascripts.Policy{Concurrency: 2, Left: time.Second})
+	setPolicy(t, rdb, topic, luascripts.Policy{Concurrency: 2, Left: 6 * time.Second}) // a worker that stands still for seconds hears of it
 	await.True(t, "it is replaced", allowed(2))
 	server.Pause()
 	await.True(t, "it ends while Redis is away", allowed(64))

@@ -108,7 +108,7 @@ func TestNotesOfLongRunsEnd(t *testing.T) {
 	closed := make(chan error, 1)
 	go func() { closed <- closeIn(w, await.Patience) }()
 	close(release)
-	must.Do(t, <-closed)
+	must.Do(t, await.Signal(t, "Close returns", closed))
 	if left := notedRuns(t, rdb, topic); len(left) != 1 || left[0].Worker != "alive" {
 		t.Errorf("%+v", left)
 	}
@@ -149,7 +149,7 @@ func TestLongRunsAreNotedLater(t *testing.T) {
 	w.longRun = 100 * time.Millisecond
 	must.Do(t, w.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error { close(begun); <-release; return nil }), ListenOptions{}))
 	must.Do(t, w.Start(ctx))
-	<-begun
+	await.Signal(t, "it is handled", begun)
 	proxy.LoseNextReply("zrange", luascripts.RunningKey(topic.Name))
 	await.True(t, "it is noted", func() bool { return len(notedRuns(t, rdb, topic)) == 1 })
 	close(release)

@@ -40,7 +40,7 @@ func TestHungHandlersLeaveTheirPlaces(t *testing.T) {
 	s := newSender(t, rdb, topic)
 	s.send(t, "poison")
 	for attempt := 1; attempt <= 3; attempt++ {
-		if got := <-hung; got != attempt {
+		if got := await.Signal(t, "a handler hangs", hung); got != attempt {
 			t.Errorf("attempt %d, want %d", got, attempt)
 		}
 		more := numbered(strings.Repeat("m", attempt), 40)
@@ -84,7 +84,7 @@ func TestBackoffThatPanics(t *testing.T) {
 			return errors.New("no")
 		})
 	newSender(t, rdb, topic).send(t, "x")
-	<-failed
+	await.Signal(t, "one has failed", failed)
 	await.True(t, "it waits for its retry", func() bool {
 		return rdb.ZScore(ctx, luascripts.KeysOf(topic.Name, 0).Retry, "x").Err() == nil
 	})

@@ -41,8 +41,8 @@ func newBench(t *testing.T, cfg rmq.Config, args ...string) *bench {
 	return benchOn(t, server, server.Client(t, hasty), cfg)
 }
 
-// hasty makes a client report a fault soon.
-func hasty(o *redis.Options) { o.DialerRetries, o.MaxRetries, o.ReadTimeout = 1, -1, time.Second }
+// hasty makes a client report at once that no server is there. For the answer of a busy one it waits.
+func hasty(o *redis.Options) { o.DialerRetries, o.MaxRetries, o.ReadTimeout = 1, -1, await.Patience }
 
 func benchOn(t *testing.T, server *servertest.Server, rdb *redis.Client, cfg rmq.Config) *bench {
 	t.Helper()
@@ -110,6 +110,12 @@ func (b *bench) waiting(t rmq.Topic) (n int64) {
 		n += b.rdb.ZCard(background, luascripts.StoreKey(t.Name, slot)).Val()
 	}
 	return n
+}
+
+// start starts the client: again where a busy server did not answer in time.
+func (b *bench) start() {
+	b.Helper()
+	await.Nil(b, "start", func() error { return b.client.Start(background) })
 }
 
 func (b *bench) must(err error) {
@@ -256,7 +262,7 @@ func TestBadCalls(t *testing.T) {
 	if n := b.keys(); n != 0 {
 		t.Errorf("%d keys were stored", n)
 	}
-	b.must(b.client.Start(background))
+	b.start()
 	if err := b.client.Listen(merging, rmq.ListenerFunc(idle), rmq.ListenOptions{}); !errors.Is(err, rmq.ErrRunning) {
 		t.Errorf("Listen after Start: %v", err)
 	}
@@ -313,7 +319,7 @@ func TestCancelledContexts(t *testing.T) {
 	answer := make(chan error, 1)
 	go func() { _, err := b.client.Send(during, ranked, one); answer <- err }()
 	late := time.AfterFunc(100*time.Millisecond, stop) // most likely it is written by then
-	if err := <-answer; !errors.Is(err, context.Canceled) {
+	if err := await.Signal(t, "the send returns", answer); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled during: %v", err)
 	}
 	late.Stop()
@@ -323,7 +329,7 @@ func TestCancelledContexts(t *testing.T) {
 	if n := b.waiting(ranked); n != 2 {
 		t.Errorf("%d messages wait", n)
 	}
-	b.must(b.client.Start(background)) // after the failed one
+	b.start() // after the failed one
 	for _, want := range []string{"first", "x"} {
 		if content := await.Signal(t, want+" is handled", got); content != "first" && content != "x" {
 			t.Errorf("handled %s", content)
@@ -344,7 +350,7 @@ func TestRedisUnreachable(t *testing.T) {
 	b.says(b.client.Start(background), "Redis does not answer", "connection refused")
 	b.server.Restart(t)
 	b.must(b.send(ranked, rmq.Priority{Content: "x", Priority: 17}))
-	b.must(b.client.Start(background))
+	b.start()
 }
 
 // Who may not come in, or may not run scripts, is told what to change.
@@ -383,13 +389,13 @@ func TestMaxmemoryReached(t *testing.T) {
 	if errors.Is(err, rmq.ErrUncertain) || b.waiting(ranked) != 1 {
 		t.Errorf("%v; %d messages wait", err, b.waiting(ranked))
 	}
-	b.must(b.client.Start(background))
-	if content := <-got; content != "before" {
+	b.start()
+	if content := await.Signal(t, "what waits is handled", got); content != "before" {
 		t.Errorf("handled %s", content)
 	}
 	b.must(b.rdb.ConfigSet(background, "maxmemory", "0").Err())
 	b.must(b.send(ranked, rmq.Priority{Content: "after", Priority: 17}))
-	if content := <-got; content != "after" {
+	if content := await.Signal(t, "what comes afterwards is handled", got); content != "after" {
 		t.Errorf("handled %s", content)
 	}
 }
@@ -404,7 +410,7 @@ func TestUnfitServers(t *testing.T) {
 		t.Errorf("%d keys were stored", n)
 	}
 	b.must(b.rdb.ConfigSet(background, "maxmemory-policy", "noeviction").Err())
-	b.must(b.client.Start(background))
+	b.start()
 
 	replica := newBench(t, rmq.Config{}, "--replicaof", strings.Replace(b.server.Addr(), ":", " ", 1))
 	replica.must(replica.client.Listen(ranked, rmq.ListenerFunc(idle), rmq.ListenOptions{}))
@@ -451,16 +457,16 @@ func TestWrongTypesAreNamed(t *testing.T) {
 			}
 			if key != k.Store && key != k.Prepare && key != k.Meta {
 				mend()
-				b.must(b.client.Start(background))
+				b.start()
 				b.must(b.send(topic, message(content, basis)))
-				if c := <-got; c != content {
+				if c := await.Signal(t, "it is handled", got); c != content {
 					t.Errorf("handled %s", c)
 				}
 				return
 			}
-			b.must(b.client.Start(background))
+			b.start()
 			b.must(b.send(topic, message("free", other)))
-			if c := <-got; c != "free" {
+			if c := await.Signal(t, "what is in another slot is handled", got); c != "free" {
 				t.Errorf("handled %s", c)
 			}
 			told := func() (told bool) {
@@ -474,7 +480,7 @@ func TestWrongTypesAreNamed(t *testing.T) {
 			if key == k.Store {
 				b.must(b.send(topic, message(content, basis)))
 			}
-			if c := <-got; c != content {
+			if c := await.Signal(t, "it is handled", got); c != content {
 				t.Errorf("handled %s", c)
 			}
 		})

@@ -76,7 +76,7 @@ func TestRunningMessageIsCancelled(t *testing.T) {
 				for _, content := range []string{"fails", "dead", "later", "panic", "nil"} {
 					_, err := client.Send(context.Background(), jobs, rmq.Priority{Content: content, Priority: 50})
 					must.Do(t, err)
-					if got := <-running; got != content {
+					if got := await.Signal(t, "it is handled", running); got != content {
 						t.Fatalf("%s is handled instead of %s", got, content)
 					}
 					removed, asked, err := client.Cancel(context.Background(), jobs, content, "")
@@ -203,7 +203,7 @@ func TestCancelWithoutAWakeUp(t *testing.T) {
 	t.Parallel()
 	onEachWay(t, func(t *testing.T, rdb redis.UniversalClient, cfg rmq.Config) {
 		ctx := context.Background()
-		cfg.Lease = 3 * time.Second
+		cfg.Lease = 9 * time.Second // of which 5 s are left when it is renewed, for a worker that stands still
 		client := opened(t, cfg)
 		jobs := rmq.Topic{Name: "jobs", Kind: rmq.KindPriority, Slots: 4}
 		running, cause := make(chan struct{}), make(chan error, 1)
@@ -216,13 +216,13 @@ func TestCancelWithoutAWakeUp(t *testing.T) {
 		begin(t, client)
 		_, err := client.Send(ctx, jobs, rmq.Priority{Content: "m", Priority: 50})
 		must.Do(t, err)
-		<-running
+		await.Signal(t, "it is handled", running)
 		k := luascripts.KeysOf("jobs", hash.Slot("m", 4))
 		_, flying, err := luascripts.New(rdb).Cancel(ctx, k, false, "m") // which publishes nothing
 		if !flying || err != nil {
 			t.Fatal(flying, err)
 		}
-		if err := <-cause; !errors.Is(err, rmq.ErrCancelled) {
+		if err := await.Signal(t, "the handler is cancelled", cause); !errors.Is(err, rmq.ErrCancelled) {
 			t.Error(err)
 		}
 		await.True(t, "it is gone", func() bool { return rdb.Exists(ctx, k.Store, k.Prepare, k.Retry, k.Dead).Val() == 0 })

@@ -139,7 +139,7 @@ func TestBackAfterContextsHaveEnded(t *testing.T) {
 	if err := client.Start(background); err != nil {
 		t.Errorf("Start when Redis is back: %v", err)
 	}
-	if content := <-got; content != "x" {
+	if content := await.Signal(t, "it is handled", got); content != "x" {
 		t.Errorf("handled %s", content)
 	}
 }

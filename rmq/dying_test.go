@@ -32,7 +32,7 @@ func onEachWay(t *testing.T, test func(t *testing.T, rdb redis.UniversalClient, 
 		t.Parallel()
 		rdb, zoo := servertest.Redis(t).Client(t), servertest.SharedZooKeeper(t)
 		test(t, rdb, rmq.Config{Redis: rdb, Slots: slots.ZooKeeper(slots.ZooKeeperConfig{
-			Servers: zoo.Servers(), Root: "/" + strings.ReplaceAll(t.Name(), "/", "-"), SessionTimeout: 4 * time.Second,
+			Servers: zoo.Servers(), Root: "/" + strings.ReplaceAll(t.Name(), "/", "-"), SessionTimeout: 30 * time.Second, // which a busy machine does not end
 		})})
 	})
 }
@@ -46,9 +46,7 @@ func nextDeath(t *testing.T, reported <-chan rmq.Death) rmq.Death {
 // begin starts a client, which is closed with the test.
 func begin(t *testing.T, client *rmq.Client) {
 	t.Helper()
-	if err := client.Start(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	await.Nil(t, "start", func() error { return client.Start(context.Background()) }) // again where a busy server did not answer in time
 }
 
 // inFlightAtADeadWorker puts a message into the batch of a worker that is no more.
@@ -167,7 +165,7 @@ func TestDeathsOfBeforeAreReported(t *testing.T) {
 			begin(t, client)
 			_, err := client.Send(ctx, jobs, rmq.FixedTime{Content: "last", In: time.Millisecond})
 			must.Do(t, err)
-			<-all
+			await.Signal(t, "the last death is reported", all)
 			awaitReported(t, rdb, jobs)
 			must.Do(t, client.Close(ctx))
 			for _, x := range append(slices.Clone(want), "last") {
@@ -247,9 +245,9 @@ func TestDeathsAreReportedAgain(t *testing.T) {
 		must.Do(t, err)
 	}
 	send("bad", "a")
-	<-tries
+	await.Signal(t, "a report is tried", tries)
 	send("fine in the same slot", "a")
-	<-handled
+	await.Signal(t, "it is handled", handled)
 	other := "b"
 	for hash.Slot(other, 4) == hash.Slot("a", 4) {
 		other += "b"
@@ -263,7 +261,7 @@ func TestDeathsAreReportedAgain(t *testing.T) {
 		third += "c"
 	}
 	send("worse", third)
-	<-tries
+	await.Signal(t, "a report is tried", tries)
 	close(heal)
 	var rest []string
 	for range 2 {
@@ -297,7 +295,7 @@ func TestCloseWaitsForDeaths(t *testing.T) {
 		content := fmt.Sprint("patient ", patient)
 		_, err := client.Send(context.Background(), jobs, rmq.Priority{Content: content, Priority: 20})
 		must.Do(t, err)
-		<-calls
+		await.Signal(t, "a death is being reported", calls)
 		within, cancel := context.WithCancel(context.Background())
 		closed := make(chan error, 1)
 		go func() { closed <- client.Close(within) }()
@@ -306,10 +304,10 @@ func TestCloseWaitsForDeaths(t *testing.T) {
 		} else {
 			cancel()
 		}
-		if err := <-cause; patient != (err == nil) || !patient && !errors.Is(err, rmq.ErrClosing) {
+		if err := await.Signal(t, "the report has ended", cause); patient != (err == nil) || !patient && !errors.Is(err, rmq.ErrClosing) {
 			t.Errorf("patient %v: %v", patient, err)
 		}
-		must.Do(t, <-closed)
+		must.Do(t, await.Signal(t, "Close returns", closed))
 		cancel()
 		up, _, _ := strings.Cut(rdb.HGet(context.Background(), luascripts.KeysOf("jobs", 0).Meta, "mourned").Val(), " ")
 		if died := rdb.ZScore(context.Background(), luascripts.KeysOf("jobs", 0).Dead, content).Val(); patient != (up == fmt.Sprintf("%.0f", died)) {
@@ -368,7 +366,7 @@ func TestDeadTopic(t *testing.T) {
 			begin(t, client)
 			_, err := client.Send(ctx, jobs, rmq.Priority{Content: "m", Priority: 90})
 			must.Do(t, err)
-			if d := <-got; d.Content != "m" || kind == rmq.KindPriority && d.Priority != 90 {
+			if d := await.Signal(t, "it is in the other topic", got); d.Content != "m" || kind == rmq.KindPriority && d.Priority != 90 {
 				t.Errorf("%v: %+v", kind, d)
 			}
 			k := luascripts.KeysOf(jobs.Name, hash.Slot("m", 2))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -41,17 +42,17 @@ func TestForward(t *testing.T) {
 			must.Do(t, err)
 		}
 		send("stays")
-		must.Do(t, <-handled)
+		must.Do(t, await.Signal(t, "it is handled", handled))
 		send("bad")
-		if err := <-handled; !errors.Is(err, rmq.ErrInvalid) {
+		if err := await.Signal(t, "the bad one is handled", handled); !errors.Is(err, rmq.ErrInvalid) {
 			t.Error(err)
 		}
 		if d := nextDeath(t, died); d.Content != "bad" || d.Attempts != 1 {
 			t.Errorf("%+v", d)
 		}
 		send("goes")
-		must.Do(t, <-handled)
-		if d := <-got; d.Content != "goes" || d.Priority != 200 {
+		must.Do(t, await.Signal(t, "it is handled", handled))
+		if d := await.Signal(t, "it is forwarded", got); d.Content != "goes" || d.Priority != 200 {
 			t.Errorf("%+v", d)
 		}
 	})

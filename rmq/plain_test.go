@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/rmq"
@@ -42,7 +43,7 @@ func TestPlainBatchCostsNothingMore(t *testing.T) {
 		_, err := client.SendBatch(ctx, topic, messages)
 		must.Do(t, err)
 		for range messages {
-			<-handled
+			await.Signal(t, "each is handled", handled)
 		}
 		for rdb.Type(ctx, "prepare{orders_0}").Val() != "none" { // until the turn that finishes it
 		}

@@ -436,7 +436,7 @@ func TestDocumentedRightsOfSentinels(t *testing.T) {
 			break
 		}
 	}
-	<-y.news
+	await.Signal(t, "it is handled", y.news)
 	neverRefused(t, sentinels...)
 }
 

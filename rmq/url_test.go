@@ -128,7 +128,7 @@ func TestSameTopicInTwoDatabases(t *testing.T) {
 	}
 	for _, y := range []*tally{of3, of4} {
 		for range 100 {
-			<-y.news
+			await.Signal(t, "each is handled", y.news)
 		}
 		y.mu.Lock()
 		for content, times := range y.seen {
