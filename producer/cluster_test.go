@@ -86,7 +86,7 @@ func slotOf(t message.Topic, content int) int { return slots.Of(fmt.Sprint(conte
 // for replicas and those that need a script.
 func TestSendsFollowAMovingSlot(t *testing.T) {
 	t.Parallel()
-	cluster := servertest.Cluster(t, 3, 1)
+	cluster := servertest.Cluster(t, 3, 1, "--cluster-node-timeout", "60000") // no master is replaced because the machine stalls it
 	rdb := cluster.Client(t, patient)
 	for name, c := range map[string]struct {
 		cfg   Config

@@ -155,7 +155,6 @@ func TestEventsOfSendsThatFail(t *testing.T) {
 	events := &seen{}
 	p, topic := newProducer(t, proxy.Client(t), Config{MaxWaiting: 2, Observers: []message.Observer{events}}), topicOf(t, message.KindPriority)
 	topic.Slots = 1
-	p.retryFor = 50 * time.Millisecond
 	of := func(content string) message.Message { return message.Priority{Content: content, Priority: 17} }
 	if _, err := p.Send(ctx, topic, message.Priority{Content: "x", Priority: 1}); !errors.Is(err, message.ErrInvalid) {
 		t.Error(err)
@@ -181,6 +180,7 @@ func TestEventsOfSendsThatFail(t *testing.T) {
 
 	// One is written and its caller gives up; another one is withdrawn behind it.
 	p.idle.Wait()
+	p.retryFor = 50 * time.Millisecond
 	written := make(chan struct{})
 	var once sync.Once
 	proxy.OnRequest(func([]byte) bool {

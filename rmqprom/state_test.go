@@ -199,7 +199,7 @@ func TestStateOfASilentServer(t *testing.T) {
 func TestStateOfAClusterWithASilentMaster(t *testing.T) {
 	t.Parallel()
 	cluster := servertest.Cluster(t, 3, 0)
-	rdb := cluster.Client(t, func(o *redis.ClusterOptions) { o.ReadTimeout, o.MaxRetries = time.Second, -1 })
+	rdb := cluster.Client(t, func(o *redis.ClusterOptions) { o.ReadTimeout, o.MaxRetries = 5*time.Second, -1 })
 	c := newClient(t, rmq.Config{Redis: rdb})
 	orders := rmq.Topic{Name: "orders", Kind: rmq.KindPriority, Slots: 64}
 	for i := range 300 {

@@ -81,7 +81,7 @@ func TestHangingMasterHidesNoOther(t *testing.T) {
 	for _, n := range c.Nodes() {
 		addrs = append(addrs, n.Addr())
 	}
-	s := at{rdb, "redis-cluster://" + strings.Join(addrs, ",") + "?read_timeout=1s"}
+	s := at{rdb, "redis-cluster://" + strings.Join(addrs, ",") + "?read_timeout=5s"}
 	topic := message.Topic{Name: "mails", Kind: message.KindPriority, Slots: 16}
 	needed := []string{luascripts.TopicsKey, luascripts.DefinitionKey(topic.Name), luascripts.WorkersKey(topic.Name)}
 	hanging := c.Nodes()[slices.IndexFunc(c.Nodes(), func(n *servertest.Server) bool {
@@ -129,7 +129,7 @@ func TestHangingMasterOfTheList(t *testing.T) {
 	for _, n := range c.Nodes() {
 		addrs = append(addrs, n.Addr())
 	}
-	s := at{rdb, "redis-cluster://" + strings.Join(addrs, ",") + "?read_timeout=1s"}
+	s := at{rdb, "redis-cluster://" + strings.Join(addrs, ",") + "?read_timeout=5s"}
 	hanging.Pause()
 	defer hanging.Resume()
 	var calls sync.WaitGroup // each waits for the one that hangs

@@ -60,7 +60,7 @@ func TestWhatIsAnAnswer(t *testing.T) {
 	one.Resume()
 
 	loads := servertest.Redis(t, "--key-load-delay", "10000", "--loading-process-events-interval-bytes", "1024")
-	filled := loads.Client(t)
+	filled := loads.Client(t, func(o *redis.Options) { o.MaxRetries = -1 })
 	for n := range 400 {
 		must.Do(t, filled.Set(t.Context(), fmt.Sprint("filler", n), make([]byte, 2048), 0).Err())
 	}

@@ -123,7 +123,7 @@ func TestUncertainChanges(t *testing.T) {
 	t.Parallel()
 	server := servertest.Redis(t)
 	proxy := servertest.NewProxy(t, server.Addr())
-	s := siteOn(t, proxy.Client(t, func(o *redis.Options) { o.ReadTimeout, o.MaxRetries = 2*time.Second, -1 }))
+	s := siteOn(t, proxy.Client(t, func(o *redis.Options) { o.ReadTimeout, o.MaxRetries = 10*time.Second, -1 }))
 	const path = "/v1/topics/orders/messages"
 	change := func() {
 		s.ask(200, "PATCH", path+"?content=a", map[string]any{"priority": 30})

@@ -185,7 +185,11 @@ func TestProbes(t *testing.T) {
 	}
 	want(t, "livez", s.text(200, "/livez"), "ok\n")
 	server.Resume()
-	s.text(200, "/readyz")
+	await.True(t, "it is ready again", func() bool {
+		res, err := http.Get(s.url + "/readyz")
+		must.Do(t, err)
+		return res.Body.Close() == nil && res.StatusCode == 200
+	})
 	s.Drain()
 	want(t, "readyz", s.text(503, "/readyz"), "this gateway is being stopped\n")
 	want(t, "livez", s.text(200, "/livez"), "ok\n")

@@ -68,7 +68,7 @@ func (x *losing) check() {
 		perhaps += r.Twice
 		v.count["restored"] += r.Waiting + r.Dead
 	}
-	if twice := v.count["handled twice"]; twice > perhaps+v.count["by a kill"] {
+	if twice := v.count["handled twice"]; twice > perhaps+v.count["by a kill"]+v.count["taken over"] {
 		x.Errorf("%d came twice, and the restores have said %d", twice, perhaps)
 	}
 	var line []string

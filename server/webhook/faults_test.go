@@ -130,7 +130,11 @@ func TestFaultyTargets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l, _ := listenerTo(t, wire(t, speak), short)
+			timeout := long
+			if strings.Contains(name, "hangs") {
+				timeout = short
+			}
+			l, _ := listenerTo(t, wire(t, speak), timeout)
 			became(t, l, message.Done)
 		})
 	}

@@ -94,7 +94,9 @@ func (p *play) run23() {
 			}
 			return rmq.Priority{Content: fmt.Sprintf("order %d, 1.00 EUR", 4711+n), Priority: 500}
 		})
-		await.True(p.t, "four are stored", func() bool { return len(p.stored()) == 4 })
+		await.True(p.t, "four are stored, and no batch is on its way", func() bool {
+			return len(p.stored()) == 4 && len(p.rdb.Keys(ctx, "prepare{orders_*}").Val()) == 0
+		})
 		workers, err := p.rdb.ZRange(ctx, "rmq:workers{orders}", 0, -1).Result()
 		must.Do(p.t, err)
 		p.worker = workers[0]
