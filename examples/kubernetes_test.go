@@ -22,7 +22,7 @@ import (
 func TestPod(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "worker")
-	if out, err := exec.Command("go", "build", "-o", program, "./kubernetes").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", program, "./kubernetes").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	server := servertest.Redis(t)

@@ -95,7 +95,7 @@ export class Client {
     }
   }
 
-  /** One try of it. Not with fetch: up to Node 20, the first one waits forever if the other side closes at once. */
+  /** One try of it. Not with fetch: the first one of a process waits forever, in Node 20, if the other side closes at once. */
   async ask(method, path, body, signal) {
     const url = new URL(this.url + path)
     const headers = { 'Content-Type': 'application/json' }

@@ -33,7 +33,7 @@ func Build(t testing.TB, pkg string) (binary string) {
 		built.dir, built.of = dir, map[string]string{}
 	}
 	binary = filepath.Join(built.dir, fmt.Sprint(len(built.of)))
-	args := []string{"build", "-o", binary}
+	args := []string{"build", "-ldflags=-s -w", "-o", binary} // without what a debugger needs: that is most of the time
 	if raceDetector {
 		args = append(args, "-race")
 	}
