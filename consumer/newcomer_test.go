@@ -155,7 +155,7 @@ func TestNewcomersCountBriefly(t *testing.T) {
 	}
 	oneForEachSlot(t, newSender(t, rdb, topic))
 	for range 2 {
-		if ms := await.Signal(t, "it is told a lease", leases); ms != "300000" {
+		if ms := await.Signal(t, "it has a lease", leases); ms != "300000" {
 			t.Errorf("the lease of a batch is %s ms", ms)
 		}
 	}

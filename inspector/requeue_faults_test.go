@@ -69,7 +69,7 @@ func TestRequeueWithoutAnswers(t *testing.T) {
 func TestRequeueWhileMastersChange(t *testing.T) {
 	t.Parallel()
 	const slots, each = 8, 500
-	c := servertest.Cluster(t, 3, 1, "--cluster-node-timeout", "60000") // only those change that are told to
+	c := servertest.Cluster(t, 3, 1, "--cluster-node-timeout", "60000") // no master is replaced by itself
 	rdb := c.Client(t)
 	i := newInspector(t, bounded(t, c.Client(t)), Config{})
 	topic := define(t, rdb, topicOf(t, message.KindFixedTime, slots))

@@ -30,7 +30,7 @@ export class Dead extends Error {}
 export class Client {
   constructor({ url = process.env.RMQ_URL ?? 'http://localhost:8080', token = process.env.RMQ_TOKEN, patience = 120 } = {}) {
     if (!/^https?:\/\/[^/]/.test(url)) throw new Error(`RMQ_URL is ${url}; it must be one such as http://localhost:8080`)
-    Object.assign(this, { url: url.replace(/\/+$/, ''), token, patience })
+    Object.assign(this, { url: url.replace(/\/+$/, ''), token, patience, limit: 90 })
   }
 
   /** Sends one message: {content} and priority, range, in or at, as the topic's kind needs. */
@@ -100,14 +100,20 @@ export class Client {
     const url = new URL(this.url + path)
     const headers = { 'Content-Type': 'application/json' }
     if (this.token) headers.Authorization = `Bearer ${this.token}`
-    const answer = await new Promise((resolve, reject) => {
-      const request = (url.protocol === 'https:' ? https : http).request(url, { method, headers, signal, timeout: 90_000 }, resolve)
-      request.on('timeout', () => request.destroy(new Error('no answer within 90 s')))
-      request.on('error', reject)
-      request.end(body && JSON.stringify(body))
-    })
+    let pending // the request, and then its answer
+    const over = setTimeout(() => pending.destroy(new Error(`no whole answer within ${this.limit} s`)), 1000 * this.limit)
+    let answer
     let text = ''
-    for await (const part of answer.setEncoding('utf8')) text += part
+    try {
+      answer = pending = await new Promise((resolve, reject) => {
+        pending = (url.protocol === 'https:' ? https : http).request(url, { method, headers, signal }, resolve)
+        pending.on('error', reject)
+        pending.end(body && JSON.stringify(body))
+      })
+      for await (const part of answer.setEncoding('utf8')) text += part
+    } finally {
+      clearTimeout(over)
+    }
     if (answer.statusCode === 204) return null
     const found = answer.headers['content-type']?.includes('json') ? JSON.parse(text) : { detail: text }
     if (answer.statusCode >= 300) throw new Problem(answer.statusCode, found)

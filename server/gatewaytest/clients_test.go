@@ -2,13 +2,18 @@ package gatewaytest
 
 import (
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
@@ -155,11 +160,45 @@ func TestClientsSayWhatIsWrong(t *testing.T) {
 				cmd := exec.Command(interpreter(t, language), "send."+suffix, "orders", "500", "x")
 				cmd.Dir, cmd.Env = clients(t), append(os.Environ(), "RMQ_URL=http://"+nowhere, "PYTHONDONTWRITEBYTECODE=1")
 				dir.Run(name, cmd)
-				dir.Await(name+" is told of, and tried again", func() bool {
+				dir.Await(name+" is named, and tried again", func() bool {
 					text, err := os.ReadFile(filepath.Join(dir.Path, name+".err"))
 					must.Do(t, err)
 					return strings.Contains(string(text), nowhere) && strings.Contains(string(text), "tried again for 120 s")
 				})
+			}
+		})
+	}
+}
+
+// An answer that comes byte by byte, and never whole, ends a request of the Node client at its limit: 90 s.
+func TestNodeClientGivesUp(t *testing.T) {
+	t.Parallel()
+	for name, head := range map[string]string{"nothing": "", "head": "HTTP/1.1 200 OK\r\nA: ", "body": "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			must.Do(t, err)
+			var speaking sync.WaitGroup
+			t.Cleanup(func() { l.Close(); speaking.Wait() })
+			speaking.Go(func() {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				defer c.Close()
+				for _, err := io.WriteString(c, head); err == nil && head != ""; _, err = io.WriteString(c, "x") {
+					await.Pass(20 * time.Millisecond)
+				}
+				_, _ = io.Copy(io.Discard, c) // until the client has closed it
+			})
+			out := run(t, "", []string{"RMQ_URL=http://" + l.Addr().String()}, "node", "--input-type=module", "-e", `
+const { Client } = await import('./rmq.mjs')
+const client = new Client()
+console.log(client.limit)
+client.limit = 1
+await client.ask('POST', '/', {}).catch((e) => console.log(e.message))`)
+			if out != "90\nno whole answer within 1 s\n" {
+				t.Error(out)
 			}
 		})
 	}

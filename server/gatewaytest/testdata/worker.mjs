@@ -5,7 +5,7 @@ const [lib, name, path, topic] = process.argv.slice(2)
 const { Client } = await import(lib)
 const log = openSync(path, 'a')
 
-// The wall clock tells milliseconds. What is finer comes from the other clock, which drifts away from it: it is put right.
+// The wall clock has milliseconds. What is finer comes from the other clock, which drifts away from it: it is put right.
 let offset = performance.timeOrigin
 
 function micros() {
