@@ -29,6 +29,7 @@ type play struct {
 	*Schedule
 	term    *term
 	clock   time.Time
+	passes  time.Duration               // that passes with each look at the clock
 	waits   func(x *Slot) bool          // whether there is something to take
 	takes   func(x *Slot) time.Duration // how long the handlers of a batch do
 	running map[*Slot]time.Time         // until when
@@ -46,11 +47,16 @@ func playOf(limit, slots int, most ...int) *play {
 	for i, n := range most {
 		topics = append(topics, &Topic{Name: strconv.Itoa(i), Slots: slots, Most: n, NewSlot: func(int) *Slot { return &Slot{} }})
 	}
-	p.Schedule = New(limit, topics, func() time.Time { return p.clock }, func(x *Slot, since time.Time) { p.handle(x) })
+	p.Schedule = New(limit, topics, p.now, func(x *Slot, since time.Time) { p.handle(x) })
 	p.waits = func(*Slot) bool { return true }
 	p.takes = func(*Slot) time.Duration { return 10 * time.Millisecond }
 	p.Begin(p.term)
 	return p
+}
+
+func (p *play) now() time.Time {
+	p.clock = p.clock.Add(p.passes)
+	return p.clock
 }
 
 // stage is a play in which the test itself takes the turns. All slots are ready.

@@ -460,3 +460,35 @@ func TestNoSlotOvertakes(t *testing.T) {
 		}
 	}
 }
+
+// A token may come between the look that finds none and the one that queues the slot. The slot does not wait for another event
+// then, which may never come.
+func TestTokensThatComeMeanwhile(t *testing.T) {
+	t.Parallel()
+	for step := range 50 {
+		p := playOf(8, 4, 8)
+		topic := p.topics[0]
+		p.passes = time.Duration(step) * 100 * time.Microsecond
+		p.SetRate(topic, Rate{PerSecond: 300, Burst: 1})
+		p.assignAll()
+		p.check(t)
+		for range 20 {
+			for p.ready.length > 0 {
+				for _, h := range p.Next(1, nil) {
+					p.Rest(h.Slot, Facts{}, time.Time{})
+					p.check(t)
+				}
+			}
+			for i := range topic.slots {
+				p.Wake(topic, i, 0)
+				p.check(t)
+			}
+			p.clock = p.clock.Add(time.Millisecond)
+			p.wakeDue()
+			p.check(t)
+		}
+		if t.Failed() {
+			t.Fatalf("with steps of %v", p.passes)
+		}
+	}
+}

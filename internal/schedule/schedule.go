@@ -234,6 +234,7 @@ func (s *Schedule) readyLocked(x *Slot) {
 	if x.assigned && !x.place && !x.facts.Open && !x.facts.Held {
 		if x.queuesLocked() || !s.freeLocked(x.topic) || !s.payLocked(x) {
 			s.awaitPlaceLocked(x)
+			s.serveWaitingLocked() // a token may have come between the look that found none and now
 			return
 		}
 		s.placeLocked(x)
