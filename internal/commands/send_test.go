@@ -91,7 +91,6 @@ func TestSend(t *testing.T) {
 			{"--priority is 16; it must be 17 to", "send orders x --priority 16"},
 			{"--priority is 5; it must be 17 to", "send orders x --priority 5"},
 			{"--at is 1999-12-31T00:00:00Z; it must be in the year 2000 at the earliest", "send mails x --at 1999-12-31"},
-			{"in is 0; it must be at least 1ms", "send mails x --in 0s"},
 			{"Content is 0 bytes", "send orders - --priority 20"},
 			{"either a CONTENT or --batch", "send orders"},
 			{"either a CONTENT or --batch", "send orders x --batch -"},

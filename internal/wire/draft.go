@@ -46,10 +46,11 @@ func (d Draft) Message(t message.Topic) (message.Message, error) {
 	case d.At != nil && t.Kind == message.KindFixedTime:
 		m = message.FixedTime{Content: d.Content, SlotBasis: d.Basis, At: *d.At, Unique: unique, TTL: ttl, Headers: d.Headers}
 	case d.In != nil && t.Kind == message.KindFixedTime:
-		m = message.FixedTime{Content: d.Content, SlotBasis: d.Basis, In: *d.In, Unique: unique, TTL: ttl, Headers: d.Headers}
-		if *d.In == 0 { // which the message takes for not given
-			return nil, &FieldError{Field: "in", Value: "0", Limit: "at least 1ms, or at a time", text: "in is 0; it must be at least 1ms, or at a time"}
+		in := *d.In
+		if in == 0 { // now; the message takes it for not given
+			in = time.Millisecond
 		}
+		m = message.FixedTime{Content: d.Content, SlotBasis: d.Basis, In: in, Unique: unique, TTL: ttl, Headers: d.Headers}
 	}
 	if m == nil {
 		n := needs[t.Kind]

@@ -46,7 +46,7 @@ func read(text []byte, into any) error {
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("there is something behind the JSON object; each one needs a line of its own")
 	}
-	return nil
+	return Keys(text)
 }
 
 // Faithful is an error about a JSON text of which the parser would silently replace a part, so that another content

@@ -9,6 +9,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -58,11 +59,17 @@ func (c *call) body() ([]byte, error) {
 	conn := http.NewResponseController(c.w)
 	_ = conn.SetReadDeadline(time.Now().Add(c.bodyWithin)) // where it can be set
 	text, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, int64(c.cfg.MaxBody)))
-	_ = conn.SetReadDeadline(time.Time{}) // it would end a take that waits
+	if err == nil { // else what is left of the body, which net/http reads before it answers, would have no bound
+		_ = conn.SetReadDeadline(time.Time{}) // it would end a take that waits
+	}
 	var over *http.MaxBytesError
 	switch {
 	case errors.As(err, &over):
 		return nil, c.tooLarge()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		p := badRequest("the body did not arrive within %v", c.bodyWithin)
+		p.slow = true
+		return nil, p
 	case err != nil:
 		return nil, badRequest("the body did not arrive whole: %v", err)
 	}
@@ -87,7 +94,7 @@ func decode(text []byte, into any) error {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return badRequest("there is something behind the JSON object")
 	}
-	return nil
+	return wire.Keys(text)
 }
 
 // embedded are structs in others, whose names the parser adds to those of the fields.

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/checked"
+	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/server/tokens"
@@ -39,6 +40,9 @@ type Config struct {
 	// MaxBody is the longest body of a request in bytes, or line of a stream. Defaults to 1 MiB.
 	MaxBody int
 
+	// MaxContent is the longest content of a message in bytes, as in rmq.Config. Defaults to 256 KiB.
+	MaxContent int
+
 	// MaxWaiting is how many requests may wait for messages at a time. Defaults to 1,000.
 	MaxWaiting int
 
@@ -65,6 +69,7 @@ const (
 
 func (c Config) withDefaults() Config {
 	c.MaxBody = cmp.Or(c.MaxBody, 1<<20)
+	c.MaxContent = cmp.Or(c.MaxContent, limits.DefaultContentBytes)
 	c.MaxWaiting = cmp.Or(c.MaxWaiting, 1000)
 	if c.Logger == nil {
 		c.Logger = zap.NewNop()

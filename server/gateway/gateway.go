@@ -12,7 +12,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/internal/observers"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -72,7 +71,7 @@ func (g *Gateway) build() (err error) {
 		told = g.cfg.Journal
 	}
 	if g.producer, err = producer.New(g.cfg.Redis, producer.Config{
-		Namespace: g.cfg.Namespace, Journal: told, ExactReceipts: true, MaxContent: limits.ContentBytes, MaxWaiting: g.cfg.MaxWaitingPerSlot,
+		Namespace: g.cfg.Namespace, Journal: told, ExactReceipts: true, MaxContent: g.cfg.MaxContent, MaxWaiting: g.cfg.MaxWaitingPerSlot,
 		Observers: append([]message.Observer{g.metrics}, g.cfg.Observers...), Logger: g.log,
 	}); err != nil {
 		return err

@@ -69,7 +69,7 @@ func (c *call) sendStream() error {
 		readErr := s.read()
 		s.send()
 		if readErr != nil && !errors.Is(readErr, io.EOF) {
-			s.add(outcome{Line: s.line + 1, Error: s.full(s.ended(readErr))})
+			s.add(outcome{Line: s.line + 1, Error: s.ended(readErr).full()})
 			_ = s.conn.SetReadDeadline(time.Now().Add(s.bodyWithin)) // net/http reads what is left, or a part of it
 		}
 		if err := s.flush(); err != nil || readErr != nil {
@@ -161,7 +161,7 @@ func (s *inflow) send() {
 			err = whole
 		}
 		if err != nil {
-			s.add(outcome{Line: x.line, Error: s.full(s.problem(err))})
+			s.add(outcome{Line: x.line, Error: s.problem(err).full()})
 			continue
 		}
 		r := wire.ReceiptOf(x.receipt)

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -112,6 +114,16 @@ func TestMetrics(t *testing.T) {
 	s.ask(404, "GET", "/v1/topics/none", nil)
 	s.wrong(404, "GET", "/nowhere", nil)
 	figures = parse(t, s.text(200, "/metrics"))
+	for name, between := range map[string][2]float64{
+		`go_info{version="` + runtime.Version() + `"}`: {1, 1}, "go_goroutines{}": {2, 1e6}, "go_memstats_heap_alloc_bytes{}": {1e5, 1e12},
+		"go_memstats_sys_bytes{}": {1e6, 1e12}, "go_sched_gomaxprocs_threads{}": {1, 1e6}, "go_memstats_alloc_bytes_total{}": {1e5, 1e15},
+		"process_cpu_seconds_total{}": {0.001, 1e6}, "process_resident_memory_bytes{}": {1e6, 1e12}, "process_virtual_memory_bytes{}": {1e6, 1e15},
+		"process_open_fds{}": {5, 1e6}, "process_max_fds{}": {5, math.Inf(1)}, "process_start_time_seconds{}": {float64(time.Now().Add(-time.Hour).Unix()), float64(time.Now().Add(time.Minute).Unix())},
+	} {
+		if got, is := figures[name]; !is || got < between[0] || got > between[1] {
+			t.Errorf("%s is %v, not between %v", name, got, between)
+		}
+	}
 	for name, count := range map[string]float64{
 		`rmq_gateway_batches_out{}`:                                               0,
 		`rmq_gateway_requests_total{route="POST /v1/take",status="200"}`:          2,

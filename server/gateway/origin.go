@@ -20,5 +20,5 @@ func (c *call) ofOtherSites(r route) error {
 	if browsers.Check(asked) == nil {
 		return nil
 	}
-	return &problem{Type: "forbidden", Status: http.StatusForbidden, Detail: "a page of another site asks for this, in a browser: only programs, and pages of this host, may change something"}
+	return &problem{Type: "other-site", Status: http.StatusForbidden, Detail: "a page of another site asks for this, in a browser: only programs, and pages of this host, may change something"}
 }

@@ -42,6 +42,7 @@ type problem struct {
 	Missing []wire.Missing `json:"missing,omitempty"`
 
 	after time.Duration // ask again then; 0: nothing is said
+	slow  bool          // net/http takes who sends a body slowly for gone, and it is there
 }
 
 func (p *problem) Error() string { return p.Detail }
@@ -51,6 +52,8 @@ var titles = map[string]string{
 	"bad-request":   "The request cannot be read",
 	"unauthorized":  "No valid token",
 	"forbidden":     "The token has not this right",
+	"other-site":    "A page of another site may not do this",
+	"other-host":    "The request names another host",
 	"not-found":     "There is no such thing",
 	"unknown-topic": "There is no such topic",
 	"wrong-method":  "The path is right, the method is not",
@@ -81,10 +84,12 @@ func tooMany(after time.Duration, detail string) *problem {
 // fail answers with a problem, unless an answer has begun.
 func (c *call) fail(err error) {
 	p := c.problem(err)
-	c.stopIfGone()
+	if !p.slow {
+		c.stopIfGone()
+	}
 	c.noteFailure(p, err)
 	if !c.begun {
-		c.write(p)
+		p.write(c.w)
 	}
 }
 
@@ -103,23 +108,28 @@ func (c *call) stopIfGone() {
 	}
 }
 
+// RefuseOtherHost answers a request that names another host than those that the gateway has, and says why.
+func RefuseOtherHost(w http.ResponseWriter, why string) {
+	(&problem{Type: "other-host", Status: http.StatusForbidden, Detail: why}).write(w)
+}
+
 // write answers with a problem.
-func (c *call) write(p *problem) {
-	h := c.w.Header()
+func (p *problem) write(w http.ResponseWriter) {
+	h := w.Header()
 	if p.after > 0 {
 		h.Set("Retry-After", strconv.Itoa(p.seconds()))
 	}
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Cache-Control", "no-store")
-	c.w.WriteHeader(p.Status)
-	_ = json.NewEncoder(c.w).Encode(c.full(p)) // whoever asked may have gone
+	w.WriteHeader(p.Status)
+	_ = json.NewEncoder(w).Encode(p.full()) // whoever asked may have gone
 }
 
 // seconds are after how many one may ask again.
 func (p *problem) seconds() int { return int(math.Ceil(p.after.Seconds())) }
 
 // full is a problem as it is written.
-func (c *call) full(p *problem) *problem {
+func (p *problem) full() *problem {
 	full := *p
 	if p.after > 0 {
 		full.Detail += fmt.Sprintf("; ask again in %d s", p.seconds())

@@ -16,6 +16,7 @@ func TestPromises(t *testing.T) {
 	http.Says("waits until something comes, 60 s at the most", time.Minute, maxWait)
 	http.Says("Redis answers within 800 ms", 800*time.Millisecond, probePatience)
 	http.Says("| body, or line of a stream | 1 MiB (`--max-body`) |", 1<<20, usual.MaxBody)
+	http.Says("| content of a message | 256 KiB (`--max-content`) |", 256<<10, usual.MaxContent)
 	http.Says("| messages of a request | 1,000;", 1000, maxBatch)
 	http.Says("| time to run | 1 s", time.Second, poll.ShortestTTR)
 	http.Says("to 12 h |", 12*time.Hour, poll.LongestTTR)

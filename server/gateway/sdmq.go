@@ -44,7 +44,7 @@ func sdmq(do func(c *call) (any, error)) func(c *call) error {
 		p := c.problem(err)
 		c.stopIfGone()
 		c.noteFailure(p, err)
-		return c.answer(p.Status, sdmqAnswer{false, p.Status, c.full(p).Detail, nil})
+		return c.answer(p.Status, sdmqAnswer{false, p.Status, p.full().Detail, nil})
 	}
 }
 

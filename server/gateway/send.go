@@ -65,7 +65,7 @@ func (c *call) answerMany(items []item) error {
 		x := &items[n]
 		if x.err != nil {
 			p := c.problem(x.err)
-			all.Results[n].Error = c.full(p)
+			all.Results[n].Error = p.full()
 			all.Failed++
 			if !x.wrong {
 				same = both(same, p)

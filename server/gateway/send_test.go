@@ -171,7 +171,9 @@ func TestWrongSends(t *testing.T) {
 		{422, "prices", `{"content":"a","range":"1m","extend":true,"ceiling":"1m"}`, "ceiling", "1m0s", "larger than range, which is 1m0s"},
 		{422, "prices", `{"content":"a","range":"1m","ceiling":"1m"}`, "ceiling", "1m0s", "0 where extend is not set"},
 		{422, "prices", `{"content":"a","in":"1m"}`, "range", "in given", "a range, and nothing else"},
-		{422, "mails", `{"content":"a","in":"0"}`, "in", "0", "at least 1ms, or at a time"},
+		{422, "mails", `{"content":"a","in":"1m","content":"b"}`, "content", "there twice", "there once"},
+		{422, "mails", `{"content":"a","In":"1m"}`, "In", "unknown", "a field that is known here"},
+		{422, "mails", `{"messages":[{"content":"a","in":"1m","In":"2m"}]}`, "In", "unknown", "a field that is known here"},
 		{422, "mails", `{"content":"a","in":"1m","at":"2040-01-31T15:04:05Z"}`, "in", "in and at given", "a time, either in or at"},
 		{422, "mails", `{"content":"a","at":"2040-01-31T15:04:05"}`, "at", "2040-01-31T15:04:05", "a time such as"},
 		{422, "mails", `{"content":"a","at":"1999-01-31T15:04:05Z"}`, "at", "1999-01-31T15:04:05Z", "in the year 2000 at the earliest"},
@@ -230,17 +232,6 @@ func TestWrongSends(t *testing.T) {
 	}
 }
 
-// A field that is there twice has its last value: as in Go, Python and JavaScript.
-func TestDuplicateFields(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	s.wrong(201, "POST", "/v1/topics/orders/messages", `{"content":"a","content":"b","priority":20,"priority":30,"kind":"stack","kind":"priority"}`)
-	s.ask(404, "GET", "/v1/topics/orders/messages?content=a", nil)
-	if r := s.ask(200, "GET", "/v1/topics/orders/messages?content=b", nil)["found"].([]any)[0].(map[string]any); r["waiting"].(map[string]any)["priority"] != 30.0 {
-		t.Error(r)
-	}
-}
-
 func TestQueueFull(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(cfg *Config) { cfg.MaxWaitingPerSlot = 2 })
@@ -263,4 +254,16 @@ func TestQueueFull(t *testing.T) {
 	s.ask(429, "POST", path, many("d", "e")) // where nothing else happened, that is the answer
 	s.ask(200, "POST", path, many("a", "d"))
 	s.ask(200, "POST", path, map[string]any{"content": "b", "priority": 30})
+}
+
+// What is stored here, clients with the usual limit would have sent, too.
+func TestContentsAreBounded(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for size, status := range map[int]int{262_144: 201, 262_145: 422} {
+		p := s.ask(status, "POST", "/v1/topics/orders/messages", map[string]any{"content": strings.Repeat("x", size), "priority": 20, "kind": "priority"})
+		if status == 422 && (p["field"] != "content" || !strings.Contains(p["limit"].(string), "262144 bytes")) {
+			t.Error(p)
+		}
+	}
 }

@@ -60,6 +60,9 @@ func readSending(text []byte) (*sending, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, badRequest("there is something behind the JSON object")
 	}
+	if err := wire.Keys(text); err != nil {
+		return nil, err
+	}
 	return s, s.readRest(append(rest, '}'))
 }
 

@@ -53,7 +53,7 @@ func (s *stream) line(v any, flush bool) bool {
 func (s *stream) end(err error, missing []wire.Missing) error {
 	switch {
 	case err != nil:
-		s.line(map[string]*problem{"problem": s.full(s.problem(err))}, true)
+		s.line(map[string]*problem{"problem": s.problem(err).full()}, true)
 		return err
 	case missing != nil:
 		s.line(map[string][]wire.Missing{"missing": missing}, true)

@@ -17,7 +17,7 @@ import (
 // taking is what POST /v1/take is asked.
 type taking struct {
 	Topics []string `json:"topics"`
-	Most   int      `json:"most"`
+	Most   *int     `json:"most"`
 	TTR    string   `json:"ttr"`
 	Wait   string   `json:"wait"`
 }
@@ -55,12 +55,9 @@ func (c *call) take() error {
 	if len(asked.Topics) == 0 {
 		return invalid("topics", "missing", fmt.Sprintf("1 to %d names of topics", poll.MostTopics))
 	}
-	o := poll.Take{Most: asked.Most}
-	if err := spans(field{"ttr", asked.TTR, &o.TTR}, field{"wait", asked.Wait, &o.Wait}); err != nil {
+	o, err := asked.options()
+	if err != nil {
 		return err
-	}
-	if o.Wait > maxWait {
-		return invalid("wait", asked.Wait, "at most 60s")
 	}
 	for _, topic := range asked.Topics {
 		if err := c.may(topic); err != nil {
@@ -92,6 +89,25 @@ func (c *call) take() error {
 		c.giveBack(held)
 	}
 	return nil
+}
+
+// options are how to take. What is given counts, also where it is 0.
+func (asked *taking) options() (o poll.Take, err error) {
+	if err := spans(field{"ttr", asked.TTR, &o.TTR}, field{"wait", asked.Wait, &o.Wait}); err != nil {
+		return o, err
+	}
+	if asked.Most != nil {
+		o.Most = *asked.Most
+	}
+	switch {
+	case asked.TTR != "" && o.TTR == 0:
+		return o, invalid("ttr", asked.TTR, "from 1s to 12h")
+	case asked.Most != nil && o.Most == 0:
+		return o, invalid("most", "0", "1 to 256")
+	case o.Wait > maxWait:
+		return o, invalid("wait", asked.Wait, "at most 60s")
+	}
+	return o, nil
 }
 
 // gaveOut counts a batch that is about to be answered.

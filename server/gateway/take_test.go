@@ -163,6 +163,23 @@ func TestTakenByTheDeaf(t *testing.T) {
 	}
 }
 
+// What is given counts, also where it is 0.
+func TestZeroIsNotTheDefault(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.send(orders, message.Priority{Content: "1", Priority: 500})
+	for field, value := range map[string]any{"ttr": "0s", "most": 0} {
+		if p := s.ask(422, "POST", "/v1/take", map[string]any{"topics": []string{"orders"}, field: value}); p["field"] != field {
+			t.Error(p)
+		}
+	}
+	s.ask(201, "PUT", "/v1/topics/mails", map[string]any{"kind": "fixed-time", "slots": 1})
+	s.ask(201, "POST", "/v1/topics/mails/messages", map[string]any{"content": "now", "in": "0"})
+	if held := s.ask(200, "POST", "/v1/take", map[string]any{"topics": []string{"mails"}, "wait": "20s"}); held["topic"] != "mails" {
+		t.Error(held)
+	}
+}
+
 // A server that is away is told apart from what was asked wrongly.
 func TestRedisAway(t *testing.T) {
 	t.Parallel()

@@ -19,11 +19,11 @@ func (g *Gateway) unknown(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if allowed == nil {
-		c.write(&problem{Type: "not-found", Status: http.StatusNotFound, Detail: fmt.Sprintf("there is no path %q; GET /openapi.json lists those that there are", shorten(r.URL.Path))})
+		(&problem{Type: "not-found", Status: http.StatusNotFound, Detail: fmt.Sprintf("there is no path %q; GET /openapi.json lists those that there are", shorten(r.URL.Path))}).write(c.w)
 		return
 	}
 	slices.Sort(allowed)
 	list := strings.Join(allowed, ", ")
 	w.Header().Set("Allow", list)
-	c.write(&problem{Type: "wrong-method", Status: http.StatusMethodNotAllowed, Detail: fmt.Sprintf("%s is not possible here; %s is", r.Method, list)})
+	(&problem{Type: "wrong-method", Status: http.StatusMethodNotAllowed, Detail: fmt.Sprintf("%s is not possible here; %s is", r.Method, list)}).write(c.w)
 }

@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-
-	"github.com/slotmq/go-rmq/inspector"
 )
 
 // Right is something that may be done to topics.
@@ -37,21 +35,21 @@ type Holder struct {
 	Name   string   `json:"name"`
 	SHA256 string   `json:"sha256"` // of the token, in hex
 	Rights []Right  `json:"rights"`
-	Topics []string `json:"topics"` // globs
+	Topics []string `json:"topics"` // names, with * for any text
 
-	hash [sha256.Size]byte
-	fits []func(topic string) bool // one for each of Topics
+	hash     [sha256.Size]byte
+	patterns []pattern // one for each of Topics
 }
 
 // Anyone is who may do everything, where no tokens are needed.
-var Anyone = &Holder{Name: "anyone", Rights: rights, Topics: []string{"*"}, fits: []func(string) bool{func(string) bool { return true }}}
+var Anyone = &Holder{Name: "anyone", Rights: rights, Topics: []string{"*"}, patterns: []pattern{patternOf("*")}}
 
 // Has reports whether the holder has a right at some topic at least.
 func (h *Holder) Has(r Right) bool { return slices.Contains(h.Rights, r) }
 
 // May reports whether the holder has a right at a topic.
 func (h *Holder) May(r Right, topic string) bool {
-	return h.Has(r) && slices.ContainsFunc(h.fits, func(fits func(string) bool) bool { return fits(topic) })
+	return h.Has(r) && slices.ContainsFunc(h.patterns, func(p pattern) bool { return p.fits(topic) })
 }
 
 // File is a file of tokens. Any number of goroutines may use it.
@@ -145,12 +143,11 @@ func (h *Holder) check() error {
 	if len(h.Topics) == 0 {
 		return errors.New(`topics is empty; for all topics write ["*"]`)
 	}
-	for _, glob := range h.Topics {
-		fits, err := inspector.Glob(glob)
-		if err != nil || glob == "" {
-			return fmt.Errorf("topics has %q, which is no name and no pattern", glob)
+	for _, topic := range h.Topics {
+		if topic == "" {
+			return errors.New("topics has an empty name; for all topics write *")
 		}
-		h.fits = append(h.fits, fits)
+		h.patterns = append(h.patterns, patternOf(topic))
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func TestAddRefuses(t *testing.T) {
 		{func(h *Holder) { h.Name, h.Rights = "x", nil }, "rights is empty"},
 		{func(h *Holder) { h.Name, h.Rights = "x", []Right{"all"} }, `rights has "all"; it must be one of send, take, look, act`},
 		{func(h *Holder) { h.Name, h.Topics = "x", nil }, "topics is empty"},
-		{func(h *Holder) { h.Name, h.Topics = "x", []string{""} }, "which is no name and no pattern"},
+		{func(h *Holder) { h.Name, h.Topics = "x", []string{""} }, "topics has an empty name"},
 	} {
 		h := good
 		c.change(&h)

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/commands"
+	"github.com/slotmq/go-rmq/server/gateway"
 	"github.com/slotmq/go-rmq/server/tokens"
 )
 
@@ -242,15 +243,16 @@ func (d *door) onlyThisMachine(h http.Handler) http.Handler {
 			h.ServeHTTP(w, r)
 			return
 		}
-		http.Error(w, d.wayIn(r.URL.Path), http.StatusForbidden)
+		if d.console == "" || !strings.HasPrefix(r.URL.Path+"/", d.console) {
+			gateway.RefuseOtherHost(w, "without --tokens this is only for programs on its own machine: ask for it as localhost or 127.0.0.1")
+			return
+		}
+		http.Error(w, d.wayIn(), http.StatusForbidden)
 	})
 }
 
-// wayIn says how to reach a path, to those who have named another host.
-func (d *door) wayIn(path string) string {
-	if d.console == "" || !strings.HasPrefix(path+"/", d.console) {
-		return "without --tokens this is only for programs on its own machine: ask for it as localhost or 127.0.0.1"
-	}
+// wayIn says how to reach the console, to people who have named another host.
+func (d *door) wayIn() string {
 	host, port, _ := net.SplitHostPort(d.at.String())
 	if host == "127.0.0.1" || host == "::1" { // localhost is no other address of this machine, such as 127.0.1.1
 		host = "localhost"

@@ -42,6 +42,7 @@ look, unless you give --console-act.`,
 		s := &serving{}
 		s.door = addDoorFlags(flags, "127.0.0.1:8080")
 		flags.IntVar(&s.gateway.MaxBody, "max-body", 1<<20, "longest body in `bytes`")
+		flags.IntVar(&s.gateway.MaxContent, "max-content", 256<<10, "longest content of a message in `bytes`")
 		flags.IntVar(&s.gateway.MaxWaiting, "max-waiting", 1000, "how many `takes` may wait at a time")
 		flags.IntVar(&s.gateway.MaxWaitingPerSlot, "max-waiting-per-slot", 0, "how many `messages` may wait in one slot before sends are refused; 0: any number")
 		flags.Float64Var(&s.gateway.RequestsPerSecond, "requests-per-second", 0, "of each token, as a `number`; 0: as many as it likes")
@@ -136,7 +137,7 @@ func end(ctx context.Context, server *http.Server, g *gateway.Gateway, draining 
 func byFlag(err error) error {
 	var invalid *message.InvalidError
 	flags := map[string]string{
-		"Config.MaxBody": "--max-body", "Config.MaxWaiting": "--max-waiting", "Config.MaxWaitingPerSlot": "--max-waiting-per-slot", "Config.RequestsPerSecond": "--requests-per-second",
+		"Config.MaxBody": "--max-body", "Config.MaxContent": "--max-content", "Config.MaxWaiting": "--max-waiting", "Config.MaxWaitingPerSlot": "--max-waiting-per-slot", "Config.RequestsPerSecond": "--requests-per-second",
 		"Namespace": "--namespace or RMQ_NAMESPACE", "Config.Namespace": "--namespace or RMQ_NAMESPACE",
 		"ZooKeeperConfig.Servers": "--zk or RMQ_ZK", "ZooKeeperConfig.Root": "--zk-root or RMQ_ZK_ROOT", "ZooKeeperConfig.Auth": "--zk-auth or RMQ_ZK_AUTH",
 	}

@@ -208,6 +208,7 @@ func TestServeRefuses(t *testing.T) {
 		{2, "--tls-cert x", "give both --tls-cert and --tls-key"},
 		{2, "--tls-cert x --tls-key y", "--tls-cert and --tls-key: open x"},
 		{2, "--max-body 1", "--max-body is 1; it must be from 1 KiB to 1 GiB"},
+		{2, "--max-content 100000000", "--max-content is 100000000; it must be 1 to 67108864"},
 		{2, "--log xml", `--log is "xml", not text or json`},
 		{2, "orders", "serve"},
 	} {
