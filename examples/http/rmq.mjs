@@ -115,7 +115,13 @@ export class Client {
       clearTimeout(over)
     }
     if (answer.statusCode === 204) return null
-    const found = answer.headers['content-type']?.includes('json') ? JSON.parse(text) : { detail: text }
+    let found
+    try {
+      found = JSON.parse(text)
+    } catch {
+      if (answer.statusCode < 300) throw new Error('an answer that is cut, or not of a gateway')
+      found = { detail: text }
+    }
     if (answer.statusCode >= 300) throw new Problem(answer.statusCode, found)
     return found
   }

@@ -10,6 +10,7 @@ import json
 import logging
 import os
 import random
+import socket
 import threading
 import time
 import urllib.parse
@@ -45,6 +46,7 @@ class Client:
             raise ValueError("RMQ_URL is %r; it must be one such as http://localhost:8080" % url)
         self.token = token or os.environ.get("RMQ_TOKEN")
         self.patience = patience  # seconds for which a call is tried again while no gateway can do it
+        self.limit = 90  # seconds for the whole of one answer; a take waits for 60 at the most
         self.local = threading.local()  # a connection for each thread
         self.waiting = False  # for a batch: then a signal may end the program
 
@@ -119,19 +121,38 @@ class Client:
         connection = getattr(self.local, "connection", None)
         if not connection:
             kind = http.client.HTTPSConnection if self.url.scheme == "https" else http.client.HTTPConnection
-            connection = self.local.connection = kind(self.url.hostname, self.url.port, timeout=90)
+            connection = self.local.connection = kind(self.url.hostname, self.url.port, timeout=self.limit)
+        if not connection.sock:
+            connection.connect()
+        over = threading.Timer(self.limit, cut, [connection.sock])
+        over.daemon = True
+        over.start()
+        try:
+            return self.exchange(connection, method, path, body)
+        finally:
+            over.cancel()
+
+    def exchange(self, connection, method, path, body):
         headers = {"Content-Type": "application/json"}
         if self.token:
             headers["Authorization"] = "Bearer " + self.token
-        connection.request(method, self.url.path + path, None if body is None else json.dumps(body), headers)
+        try:
+            connection.request(method, self.url.path + path, None if body is None else json.dumps(body), headers)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # what is too long is answered before it has come whole
         answer = connection.getresponse()
         text = answer.read()
         if answer.status == 204:
             return None
-        body = json.loads(text) if "json" in answer.headers.get_content_type() else {"detail": text.decode(errors="replace")}
+        try:
+            found = json.loads(text)
+        except ValueError:  # http.client takes an answer that ends in its headers for a whole one
+            if answer.status < 300:
+                raise http.client.HTTPException("an answer that is cut, or not of a gateway")
+            found = {"detail": text.decode(errors="replace")}
         if answer.status >= 300:
-            raise Problem(answer.status, body)
-        return body
+            raise Problem(answer.status, found)
+        return found
 
     def hang_up(self):
         if getattr(self.local, "connection", None):
@@ -141,6 +162,14 @@ class Client:
     @staticmethod
     def path(topic):
         return "/v1/topics/%s/messages" % urllib.parse.quote(topic, safe="")
+
+
+def cut(sock):
+    """Ends an answer that takes too long, also one that comes byte by byte."""
+    try:
+        sock.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass  # it has ended
 
 
 def plain(error):

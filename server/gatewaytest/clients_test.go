@@ -1,9 +1,11 @@
 package gatewaytest
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -170,28 +172,19 @@ func TestClientsSayWhatIsWrong(t *testing.T) {
 	}
 }
 
-// An answer that comes byte by byte, and never whole, ends a request of the Node client at its limit: 90 s.
-func TestNodeClientGivesUp(t *testing.T) {
+// An answer that comes byte by byte, and never whole, ends a request at the client's limit: 90 s.
+func TestClientsGiveUp(t *testing.T) {
 	t.Parallel()
 	for name, head := range map[string]string{"nothing": "", "head": "HTTP/1.1 200 OK\r\nA: ", "body": "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			must.Do(t, err)
-			var speaking sync.WaitGroup
-			t.Cleanup(func() { l.Close(); speaking.Wait() })
-			speaking.Go(func() {
-				c, err := l.Accept()
-				if err != nil {
-					return
-				}
-				defer c.Close()
+			env := []string{"RMQ_URL=http://" + speaks(t, func(c net.Conn) {
 				for _, err := io.WriteString(c, head); err == nil && head != ""; _, err = io.WriteString(c, "x") {
 					await.Pass(20 * time.Millisecond)
 				}
 				_, _ = io.Copy(io.Discard, c) // until the client has closed it
-			})
-			out := run(t, "", []string{"RMQ_URL=http://" + l.Addr().String()}, "node", "--input-type=module", "-e", `
+			})}
+			out := run(t, "", env, "node", "--input-type=module", "-e", `
 const { Client } = await import('./rmq.mjs')
 const client = new Client()
 console.log(client.limit)
@@ -200,6 +193,96 @@ await client.ask('POST', '/', {}).catch((e) => console.log(e.message))`)
 			if out != "90\nno whole answer within 1 s\n" {
 				t.Error(out)
 			}
+			out = run(t, "", env, "python3", "-c", `
+import http.client, rmq
+client = rmq.Client()
+print(client.limit)
+client.limit = 1
+try:
+    client.ask("POST", "/", {})
+except (OSError, http.client.HTTPException):
+    print("gave up")`)
+			if out != "90\ngave up\n" {
+				t.Error(out)
+			}
 		})
+	}
+}
+
+// speaks listens at an address, and speaks to each who comes.
+func speaks(t *testing.T, speak func(net.Conn)) (address string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must.Do(t, err)
+	var speaking sync.WaitGroup
+	t.Cleanup(func() { l.Close(); speaking.Wait() })
+	speaking.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			speaking.Go(func() {
+				defer c.Close()
+				speak(c)
+			})
+		}
+	})
+	return l.Addr().String()
+}
+
+// An answer that ends too early is no answer, wherever it ends: it is asked for again.
+func TestClientsKnowCutAnswers(t *testing.T) {
+	t.Parallel()
+	const whole = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 21\r\n\r\n{\"outcome\":\"stored\"}\n"
+	for _, end := range []int{15, 17, 30, 50, 52, 69, 70, 80, len(whole) - 1, len(whole)} {
+		t.Run(fmt.Sprint(end), func(t *testing.T) {
+			t.Parallel()
+			env := []string{"RMQ_URL=http://" + speaks(t, func(c net.Conn) {
+				asked, err := http.ReadRequest(bufio.NewReader(c))
+				if err == nil {
+					_, _ = io.Copy(io.Discard, asked.Body)
+					_, _ = io.WriteString(c, whole[:end])
+				}
+			})}
+			want := "cut\n"
+			if end == len(whole) {
+				want = "stored\n"
+			}
+			if out := run(t, "", env, "python3", "-c", `
+import http.client, rmq
+try:
+    print(rmq.Client().ask("POST", "/", {})["outcome"])
+except (OSError, http.client.HTTPException):
+    print("cut")`); out != want {
+				t.Errorf("Python: %s", out)
+			}
+			if out := run(t, "", env, "node", "--input-type=module", "-e", `
+const { Client, Problem } = await import('./rmq.mjs')
+await new Client().ask('POST', '/', {}).then((a) => console.log(a.outcome), (e) => console.log(e instanceof Problem ? e : 'cut'))`); out != want {
+				t.Errorf("Node: %s", out)
+			}
+		})
+	}
+}
+
+// A body that is too long is refused before it has come whole, and the client says so, and does not send it again.
+func TestClientsSayWhatIsTooLong(t *testing.T) {
+	t.Parallel()
+	dir, server, at := proctest.New(t), servertest.Redis(t), servertest.Nobody(t)
+	serving(t, dir, "gateway", at, server.Addr())
+	env := []string{"RMQ_URL=http://" + at}
+	if out := run(t, "", env, "python3", "-c", `
+import rmq
+try:
+    rmq.Client().send("orders", {"content": "x" * (30 << 20), "priority": 500})
+except rmq.Problem as e:
+    print(e.status)`); out != "413\n" {
+		t.Errorf("Python: %s", out)
+	}
+	if out := run(t, "", env, "node", "--input-type=module", "-e", `
+const { Client } = await import('./rmq.mjs')
+await new Client().send('orders', { content: 'x'.repeat(30 << 20), priority: 500 }).catch((e) => console.log(e.status))`); out != "413\n" {
+		t.Errorf("Node: %s", out)
 	}
 }

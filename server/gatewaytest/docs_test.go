@@ -12,33 +12,28 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
-// Each line that docs/HTTP.md and README.md show is typed, in the order of the page, and prints what stands below it, but
-// for what differs each time: receipts, times, fences.
-func TestLinesOfTheDocuments(t *testing.T) {
+// Each line that docs/HTTP.md shows is typed, in the order of the page, and prints what stands below it, but for what differs
+// each time: receipts, times, fences.
+func TestLinesOfTheDocument(t *testing.T) {
 	t.Parallel()
 	interpreter(t, "curl")
-	for page, least := range map[string]int{"docs/HTTP.md": 25, "README.md": 3} {
-		t.Run(page, func(t *testing.T) {
-			t.Parallel()
-			text, err := os.ReadFile("../../" + page)
-			must.Do(t, err)
-			dir, at := proctest.New(t), servertest.Nobody(t)
-			serving(t, dir, "rmqd", at, servertest.Redis(t).Addr(), "--sdmq", "--journal", "sqlite:"+journalFile(t))
-			folder, typed := t.TempDir(), 0
-			for _, c := range consoles(string(text)) {
-				cmd := exec.Command("bash", "-c", strings.ReplaceAll(c.line, "localhost:8080", at))
-				cmd.Dir = folder
-				out, err := cmd.CombinedOutput()
-				got, want := masked(string(out)), masked(c.says)
-				if err != nil || got != want {
-					t.Errorf("$ %s\n%s\nthe document says:\n%s\n%v", c.line, got, want, err)
-				}
-				typed++
-			}
-			if typed < least {
-				t.Errorf("only %d lines were found", typed)
-			}
-		})
+	text, err := os.ReadFile("../../docs/HTTP.md")
+	must.Do(t, err)
+	dir, at := proctest.New(t), servertest.Nobody(t)
+	serving(t, dir, "rmqd", at, servertest.Redis(t).Addr(), "--sdmq", "--journal", "sqlite:"+journalFile(t))
+	folder, typed := t.TempDir(), 0
+	for _, c := range consoles(string(text)) {
+		cmd := exec.Command("bash", "-c", strings.ReplaceAll(c.line, "localhost:8080", at))
+		cmd.Dir = folder
+		out, err := cmd.CombinedOutput()
+		got, want := masked(string(out)), masked(c.says)
+		if err != nil || got != want {
+			t.Errorf("$ %s\n%s\nthe document says:\n%s\n%v", c.line, got, want, err)
+		}
+		typed++
+	}
+	if typed < 25 {
+		t.Errorf("only %d lines were found", typed)
 	}
 }
 
