@@ -55,6 +55,13 @@ func TestForms(t *testing.T) {
 			t.Errorf("%s of topic %s is not logged", what, topic)
 		}
 		p.Open(at + "topic?topic=orders")
+		p.Follow("form[action=pause] button:not([formaction])")
+		p.WaitFor("main [role=alert]", "tick the box for all slots")
+		if of, err := s.inspector.Stats(ctx, orders.Name); err != nil || of.Paused != 0 {
+			t.Errorf("%d slots are paused: %v", of.Paused, err)
+		}
+		p.Faults() // the answer was 422
+		p.Open(at + "topic?topic=orders")
 		p.Fill("form[action=pause] input[name=slots]", "0-3")
 		p.Follow("form[action=pause] button:not([formaction])")
 		done("4 slots paused")
@@ -91,6 +98,8 @@ func TestForms(t *testing.T) {
 
 		p.Open(at + "recurring?topic=reports")
 		p.WaitFor("main", "nightly")
+		p.Follow("main td a[href^=stopplan]")
+		p.WaitFor("h1", "Stop the plan")
 		p.Follow("form[action=stopplan] button")
 		done("The plan is stopped")
 		if plans, err := s.inspector.Plans(ctx, reports.Name); err != nil || len(plans) != 1 {

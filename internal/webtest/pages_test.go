@@ -15,6 +15,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/webtest/browser"
 )
 
@@ -141,7 +142,7 @@ func (l *looks) at(t *testing.T, p *browser.Page, address string) {
 }
 
 // pages are all that links lead to.
-var pages = []string{"/", "dead", "delete", "doctor", "find", "message", "messages", "recurring", "requeue", "topic", "workers"}
+var pages = []string{"/", "dead", "delete", "doctor", "find", "message", "messages", "recurring", "requeue", "stopplan", "topic", "workers"}
 
 // keep keeps a picture of the page that is open in the folder RMQ_SCREENSHOTS, if that is set.
 func keep(t *testing.T, p *browser.Page, address string) {
@@ -154,4 +155,31 @@ func keep(t *testing.T, p *browser.Page, address string) {
 	must.Do(t, err)
 	name := strings.Trim(path.Base("/"+u.Path)+"-"+url.QueryEscape(u.RawQuery), "/-")
 	must.Do(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%.80s-%d-%s.png", name, p.Width, p.Theme())), p.Screenshot(), 0o644))
+}
+
+// Between a phone and a large screen pages fit, too, with no word broken in two; of a worker one sees more than its name.
+func TestPagesFit(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, servertest.Redis(t).Client(t))
+	at := s.console()
+	for _, width := range []int64{390, 720, 768, 1440} {
+		p := browser.Open(t, browser.View{Width: width})
+		for _, page := range []string{"", "topic?topic=orders", "workers", "dead?topic=orders", "recurring?topic=reports", "doctor"} {
+			p.Open(at + page)
+			if p.ScrollsSideways() {
+				t.Errorf("(%v) %q is too wide: %q", p.View, page, p.TooWide())
+			}
+			if words := p.BrokenWords(); len(words) > 0 {
+				t.Errorf("(%v) %q breaks the words %q", p.View, page, words)
+			}
+			keep(t, p, at+page)
+		}
+		p.Open(at + "workers")
+		const column = "(document.querySelector('main table tbody tr').cells[%d].getBoundingClientRect())"
+		name := browser.Value[float64](p, fmt.Sprintf(column+".width", 0))
+		state := browser.Value[float64](p, fmt.Sprintf(column+".left", 4))
+		if name > 0.45*float64(width) || state > float64(width)-40 {
+			t.Errorf("(%v) the name of a worker takes %v px, and its state begins at %v", p.View, name, state)
+		}
+	}
 }

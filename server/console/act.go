@@ -7,24 +7,19 @@ import (
 	"strings"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/server/internal/audit"
 )
 
-// What people change, with a line in the log for each: who, what, where, how many.
+// What people change, with a line in the log for each.
 
-// note logs what someone has changed or exported, or tried to.
-func (v *visit) note(what, topic string, count int, err error) {
-	fields := []zap.Field{zap.String("by", v.who), zap.String("what", what), zap.String("topic", topic), zap.Int("count", count)}
-	if err != nil {
-		v.log.Warn("console", append(fields, zap.Error(err))...)
-		return
-	}
-	v.log.Info("console", fields...)
+// note logs what someone has done, or tried to.
+func (v *visit) note(d audit.Deed, err error) {
+	d.By = v.who
+	d.Log(v.log, v.r, err)
 }
 
 // errSlots and badGlob are answers to fields that several forms have.
@@ -59,8 +54,11 @@ func (v *visit) stopOrGo(what string, change changeSlots) error {
 	if err != nil {
 		return err
 	}
+	if slots == nil && what == "pause" && v.param("all") == "" {
+		return refused("To pause the whole topic, tick the box for all slots; or name some.")
+	}
 	n, err := change(v.ctx, topic, slots)
-	v.note(what, topic, n, err)
+	v.note(audit.Deed{What: what, Topic: topic, Count: n, With: audit.Slots(slots)}, err)
 	if err != nil {
 		return err
 	}
@@ -71,8 +69,8 @@ func (v *visit) stopOrGo(what string, change changeSlots) error {
 func (v *visit) doLimit() error {
 	topic := v.param("topic")
 	if v.param("off") != "" {
-		_, err := v.inspector.Unlimit(v.ctx, topic)
-		v.note("unlimit", topic, 1, err)
+		was, err := v.inspector.Unlimit(v.ctx, topic)
+		v.note(audit.Deed{What: "unlimit", Topic: topic, Count: audit.Number(was)}, err)
 		if err != nil {
 			return err
 		}
@@ -97,7 +95,7 @@ func (v *visit) doLimit() error {
 		return refused("Write a rate, a number of handlers, or both.")
 	}
 	err = v.inspector.Limit(v.ctx, topic, p)
-	v.note("limit to "+p.String(), topic, 1, err)
+	v.note(audit.Deed{What: "limit", Topic: topic, Count: audit.Number(err == nil), With: p.String()}, err)
 	if err != nil {
 		return err
 	}
@@ -123,11 +121,18 @@ func (v *visit) move() (to inspector.Move, err error) {
 	return to, refused("Choose what the message is to have: another time, or another priority.")
 }
 
+// stopPlan is what the page shows that asks before a plan ends.
+type stopPlan struct{ Topic, Plan string }
+
+func (v *visit) loadStopPlan() (any, error) {
+	return stopPlan{v.param("topic"), v.param("plan")}, nil
+}
+
 // doStopPlan ends a plan.
 func (v *visit) doStopPlan() error {
 	topic := v.param("topic")
 	stopped, err := v.inspector.StopPlan(v.ctx, topic, v.param("plan"))
-	v.note("stop plan "+v.param("plan"), topic, 1, err)
+	v.note(audit.Deed{What: "stop plan", Topic: topic, Count: audit.Number(stopped), Which: v.param("plan")}, err)
 	if err != nil {
 		return err
 	}

@@ -44,8 +44,9 @@ func TestOneTopicCannotBeRead(t *testing.T) {
 	sendTo(t, s, "secret", "x 1")
 	must.Do(t, s.Client(t).Do(ctx, "acl", "setuser", "some", "on", ">pw", "~rmq:*", "~*mails*", "&*", "+@all").Err())
 	rdb := s.Client(t, func(o *redis.Options) { o.Username, o.Password = "some", "pw" })
-	file, _, cookie := holder(t, "m*")
+	file, _, token := holder(t, "m*")
 	all, limited := openAt(t, Config{Redis: rdb}), openAt(t, Config{Redis: rdb, Tokens: file})
+	cookie := signedIn(t, limited, token)
 	for _, page := range []string{"", "topic?topic=mails", "workers"} {
 		status, text := get(t, all+page)
 		if status != 200 || page == "" && (!strings.Contains(text, "could not be read") || !strings.Contains(text, "secret")) {

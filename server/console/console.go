@@ -13,6 +13,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/server/internal/sessions"
 )
 
 // Console is an http.Handler.
@@ -24,6 +25,7 @@ type Console struct {
 	census    *census
 	past      *past
 	jobs      *jobs
+	sessions  *sessions.Sessions
 	pages     map[string]*page
 	streams   chan struct{} // has a place for each that may be open
 	asking    chan struct{} // has a place for each who may have something read at a time
@@ -56,7 +58,7 @@ func New(cfg Config) (*Console, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new console: %w", err)
 	}
-	c := &Console{cfg: cfg, log: cfg.Logger, inspector: i, collector: newCollector(newProcessors(cfg.Redis).meter), census: newCensus(), past: newPast(), jobs: newJobs(),
+	c := &Console{cfg: cfg, log: cfg.Logger, inspector: i, collector: newCollector(newProcessors(cfg.Redis).meter), census: newCensus(), past: newPast(), jobs: newJobs(), sessions: sessions.New(),
 		streams: make(chan struct{}, mostStreams), asking: make(chan struct{}, mostAsking), exporting: make(chan struct{}, mostAsking), answerWithin: answerWithin, countWithin: answerWithin * 2 / 3,
 		key: []byte(rand.Text())}
 	c.pages = c.allPages()

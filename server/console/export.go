@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/server/internal/audit"
 )
 
 // export writes the dead messages that a filter chooses, a line of JSON for each, as rmq dead export does.
@@ -37,7 +38,7 @@ func (v *visit) export() error {
 	n := 0
 	for e, err := range v.inspector.Dead(v.r.Context(), f.Topic, q) {
 		if err != nil {
-			v.note("export", f.Topic, n, err)
+			v.note(audit.Deed{What: "export", Topic: f.Topic, Count: n, Filter: f.Words()}, err)
 			if !begun {
 				return err
 			}
@@ -49,14 +50,15 @@ func (v *visit) export() error {
 		}
 		_ = to.SetWriteDeadline(time.Now().Add(writeWithin))
 		if out.Encode(wire.DeadOf(e, false)) != nil {
-			return nil // who asked has gone
+			v.note(audit.Deed{What: "export", Topic: f.Topic, Count: n, Filter: f.Words(), Result: "who asked has gone"}, nil)
+			return nil
 		}
 		n++
 	}
 	if !begun {
 		v.exportHead()
 	}
-	v.note("export", f.Topic, n, nil)
+	v.note(audit.Deed{What: "export", Topic: f.Topic, Count: n, Filter: f.Words()}, nil)
 	return nil
 }
 

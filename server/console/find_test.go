@@ -132,7 +132,7 @@ func TestFindHides(t *testing.T) {
 	sendTo(t, s, "mails", "mail 1")
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at+"find?content=order", nil)
 	must.Do(t, err)
-	req.AddCookie(&http.Cookie{Name: cookieName, Value: token})
+	req.AddCookie(signedIn(t, at, token))
 	res, err := http.DefaultClient.Do(req)
 	must.Do(t, err)
 	text := textOf(t, res.Body)

@@ -39,7 +39,7 @@ func TestChangedIsReadThen(t *testing.T) {
 		get(t, at+page)
 	}
 	stays := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	res, err := stays.PostForm(at+"pause", url.Values{"topic": {"orders"}})
+	res, err := stays.PostForm(at+"pause", url.Values{"topic": {"orders"}, "all": {"1"}})
 	must.Do(t, err)
 	must.Do(t, res.Body.Close())
 	for _, page := range pages {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/slotmq/go-rmq/server/internal/audit"
 )
 
 // jobs are what people have begun and what takes a while. They go on when the page is closed, and end with the
@@ -33,7 +35,8 @@ type job struct {
 	What   string // requeue or delete
 	Topic  string
 	Filter []string // in words
-	Of     string   // the address of the message, if one was chosen
+	Of     string   // the address of the message, if one was chosen: people want to see what becomes of it
+	Which  string   // the message, for the log
 	Who    string
 	Total  int  // messages that are meant
 	Least  bool // there are more
@@ -48,6 +51,15 @@ type job struct {
 	asked  bool // to stop
 	cancel context.CancelFunc
 	news   func()
+}
+
+// deed is what is logged of it.
+func (j *job) deed(now string, count int) audit.Deed {
+	d := audit.Deed{What: j.What + now, Topic: j.Topic, Count: count, Which: j.Which, Filter: j.Filter}
+	if j.Rate > 0 {
+		d.With = fmt.Sprintf("%g/s", j.Rate)
+	}
+	return d
 }
 
 // subject is what the stream of its page hears of.
@@ -118,7 +130,7 @@ func (v *visit) begin(j *job, run func(context.Context, *job) (string, error)) (
 		j.cancel()
 		return there, err
 	}
-	v.note(j.What+" begins", j.Topic, j.Total, nil)
+	v.note(j.deed(" begins", j.Total), nil)
 	who := *v // the request ends before
 	go func() {
 		defer v.running.Done()
@@ -126,7 +138,9 @@ func (v *visit) begin(j *job, run func(context.Context, *job) (string, error)) (
 		text, err := run(ctx, j)
 		v.collector.act()
 		j.end(text, err)
-		who.note(j.What+" ends: "+text, j.Topic, j.State().Done, err)
+		did := j.deed(" ends", j.State().Done)
+		did.Result = text
+		who.note(did, err)
 	}()
 	return j, nil
 }
@@ -211,6 +225,6 @@ func (v *visit) doStop() error {
 	j.asked = j.asked || j.ended.IsZero()
 	j.mu.Unlock()
 	j.cancel()
-	v.note("stop "+j.What, j.Topic, j.State().Done, nil)
+	v.note(j.deed(" is stopped", j.State().Done), nil)
 	return v.toJob(j)
 }

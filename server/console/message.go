@@ -12,6 +12,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/story"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/server/internal/audit"
 )
 
 // The page of a message: where is it, and why has it not run? And what the journal knows of it.
@@ -196,10 +197,6 @@ func (v *visit) doCancel() error {
 		return refused("To cancel the message, tick the box before the button.")
 	}
 	removed, asked, err := v.inspector.Cancel(v.ctx, topic, content, "")
-	v.note("cancel", topic, 1, err)
-	if err != nil {
-		return err
-	}
 	done := "cancelled"
 	switch {
 	case removed && asked:
@@ -208,6 +205,10 @@ func (v *visit) doCancel() error {
 		done = "asked"
 	case !removed:
 		done = "nowhere"
+	}
+	v.note(audit.Deed{What: "cancel", Topic: topic, Count: audit.Number(removed), Which: v.shown(content), Result: done}, err)
+	if err != nil {
+		return err
 	}
 	return v.backTo(topic, content, done)
 }
@@ -224,7 +225,7 @@ func (v *visit) doReschedule() error {
 		return err
 	}
 	_, err = v.inspector.Reschedule(v.ctx, topic, content, "", to)
-	v.note("reschedule", topic, 1, err)
+	v.note(audit.Deed{What: "reschedule", Topic: topic, Count: audit.Number(err == nil), Which: v.shown(content), With: audit.Move(to)}, err)
 	if err != nil {
 		return err
 	}

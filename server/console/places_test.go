@@ -121,8 +121,9 @@ func TestSignOutIsForTokens(t *testing.T) {
 	if _, text := get(t, at); strings.Contains(text, "Sign out") || !strings.Contains(text, "ann") || strings.Contains(text, "\u202e") {
 		t.Error(text)
 	}
-	file, _, cookie := holder(t, "*")
+	file, _, token := holder(t, "*")
 	at, _ = open(t, func(c *Config) { c.Tokens = file })
+	cookie := signedIn(t, at, token)
 	if text := textOf(t, as(t, cookie, http.MethodGet, at).Body); !strings.Contains(text, "Sign out") {
 		t.Error(text)
 	}

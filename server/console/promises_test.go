@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/slotmq/go-rmq/internal/testing/promises"
+	"github.com/slotmq/go-rmq/server/internal/sessions"
 )
 
 func TestPromises(t *testing.T) {
@@ -37,6 +38,7 @@ func TestPromises(t *testing.T) {
 	doc.Says("| 1,024 | slots on a map.", 1024, mostCells)
 	doc.Says("| 16,384 | slots of all topics together are asked", 16_384, mostAsked)
 	doc.Says("| 2,000 | messages of a topic in each state", 2000, mostOfState)
+	doc.Says("has a session for 12 hours,", 12*time.Hour, sessions.Lasts)
 	doc.Says("| 64 KiB | of a content are shown |", 64<<10, longestWhole)
 }
 
@@ -54,7 +56,7 @@ func TestChangesAreLoggedWithTheirNumbers(t *testing.T) {
 	for _, n := range []int{1, 3, 311} {
 		v := &visit{
 			Console: &Console{log: zap.New(core)}, ctx: t.Context(), who: "ann",
-			w: httptest.NewRecorder(), r: httptest.NewRequest("GET", "/pause?topic=orders", nil),
+			w: httptest.NewRecorder(), r: httptest.NewRequest("GET", "/pause?topic=orders&all=1", nil),
 		}
 		if err := v.stopOrGo("pause", func(context.Context, string, []int) (int, error) { return n, nil }); err != nil {
 			t.Fatal(err)
@@ -64,7 +66,7 @@ func TestChangesAreLoggedWithTheirNumbers(t *testing.T) {
 			t.Fatalf("%d lines", len(line))
 		}
 		has := line[0].ContextMap()
-		if has["by"] != "ann" || has["what"] != "pause" || has["topic"] != "orders" || has["count"] != int64(n) {
+		if has["by"] != "ann" || has["from"] != "192.0.2.1" || has["with"] != "all slots" || has["what"] != "pause" || has["topic"] != "orders" || has["count"] != int64(n) {
 			t.Errorf("%d slots are paused, and the log says %v", n, has)
 		}
 	}

@@ -35,7 +35,14 @@ func (v *visit) doRequeue() error {
 	if err != nil {
 		return err
 	}
-	j, err := v.begin(&job{ID: v.param("key"), What: "requeue", Topic: f.Topic, Total: total, Least: least, Rate: o.Rate, Filter: f.Words(), Of: v.pageOfPick(f, q)}, func(ctx context.Context, j *job) (string, error) {
+	asked := &job{ID: v.param("key"), What: "requeue", Topic: f.Topic, Total: total, Least: least, Rate: o.Rate, Filter: f.Words()}
+	if e, is := v.picked(f, q); is {
+		asked.Which = v.shown(e.Content)
+		if !v.cfg.HideContents && len(e.Content) <= longestNamed { // what is known by its hash cannot be found once it is done
+			asked.Of = v.linkOf(f.Topic, e)
+		}
+	}
+	j, err := v.begin(asked, func(ctx context.Context, j *job) (string, error) {
 		o.Progress = func(r inspector.Requeued) { j.show(requeuedSoFar(r)) }
 		done, err := v.inspector.DeadRequeue(ctx, f.Topic, q, o)
 		j.show(requeuedSoFar(done))
@@ -63,18 +70,15 @@ func (v *visit) requeueOptions() (o inspector.RequeueOptions, err error) {
 	return o, nil
 }
 
-// pageOfPick is the address of the message, if exactly one was chosen: then people want to see what becomes of it.
-func (v *visit) pageOfPick(f filter, q inspector.DeadQuery) string {
-	if len(f.Picks) != 1 || v.cfg.HideContents {
-		return "" // what is known by its hash cannot be found once it is done
+// picked is the message, if exactly one was chosen.
+func (v *visit) picked(f filter, q inspector.DeadQuery) (e inspector.Entry, is bool) {
+	if len(f.Picks) != 1 {
+		return e, false
 	}
 	for e, err := range v.inspector.Dead(v.ctx, f.Topic, q) {
-		if err == nil && len(e.Content) <= longestNamed {
-			return v.linkOf(f.Topic, e)
-		}
-		break
+		return e, err == nil
 	}
-	return ""
+	return e, false
 }
 
 func requeuedSoFar(r inspector.Requeued) int {
@@ -118,7 +122,11 @@ func (v *visit) doDelete() error {
 	if err != nil {
 		return err
 	}
-	j, err := v.begin(&job{ID: v.param("key"), What: "delete", Topic: p.Topic, Total: p.Count, Filter: p.Words}, func(ctx context.Context, j *job) (string, error) {
+	asked := &job{ID: v.param("key"), What: "delete", Topic: p.Topic, Total: p.Count, Filter: p.Words}
+	if e, is := v.picked(p.Filter, q); is {
+		asked.Which = v.shown(e.Content)
+	}
+	j, err := v.begin(asked, func(ctx context.Context, j *job) (string, error) {
 		n, unsure, err := v.inspector.DeadDelete(ctx, p.Topic, q, j.show)
 		j.show(n)
 		text := words.Count(n, "message") + " deleted for ever"

@@ -15,6 +15,7 @@ func (c *Console) allPages() map[string]*page {
 		"delete":    {title: "Delete dead messages", load: (*visit).loadDelete, asks: true, post: (*visit).doDelete, acts: true, text: pageOf("delete")},
 		"job":       {title: "Job", load: (*visit).loadJob, live: true, text: pageOf("job")},
 		"recurring": {title: "Recurring messages", load: (*visit).loadRecurring, live: true, text: pageOf("recurring")},
+		"stopplan":  {title: "Stop a plan", load: (*visit).loadStopPlan, post: (*visit).doStopPlan, acts: true, text: pageOf("stopplan")},
 
 		// These are asked by forms, and lead to one of the pages.
 		"stop":       {post: (*visit).doStop, acts: true},
@@ -23,7 +24,6 @@ func (c *Console) allPages() map[string]*page {
 		"pause":      {post: (*visit).doPause, acts: true},
 		"resume":     {post: (*visit).doResume, acts: true},
 		"limit":      {post: (*visit).doLimit, acts: true},
-		"stopplan":   {post: (*visit).doStopPlan, acts: true},
 
 		"signin":  {title: "Sign in", load: (*visit).showSignIn, post: (*visit).doSignIn, text: pageOf("signin")},
 		"signout": {title: "Sign out", load: (*visit).showSignIn, post: (*visit).signOut, text: pageOf("signin")},

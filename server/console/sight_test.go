@@ -27,14 +27,29 @@ import (
 )
 
 // holder makes a token that may look at topics like one, in a file of its own.
-func holder(t *testing.T, topics string) (file *tokens.File, path string, cookie *http.Cookie) {
+func holder(t *testing.T, topics string) (file *tokens.File, path, token string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "tokens.json")
-	token, err := tokens.Add(path, tokens.Holder{Name: "ann", Rights: []tokens.Right{tokens.Look}, Topics: []string{topics}})
+	var err error
+	token, err = tokens.Add(path, tokens.Holder{Name: "ann", Rights: []tokens.Right{tokens.Look}, Topics: []string{topics}})
 	must.Do(t, err)
 	file, err = tokens.Open(path)
 	must.Do(t, err)
-	return file, path, &http.Cookie{Name: cookieName, Value: token}
+	return file, path, token
+}
+
+// signIn signs in, and returns the cookie.
+func signedIn(t *testing.T, at, token string) *http.Cookie {
+	t.Helper()
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.PostForm(at+"signin", url.Values{"token": {token}})
+	must.Do(t, err)
+	must.Do(t, res.Body.Close())
+	cookies := res.Cookies()
+	if len(cookies) != 1 || strings.Contains(cookies[0].Value, token) {
+		t.Fatalf("%s %q", res.Status, cookies)
+	}
+	return cookies[0]
 }
 
 // as asks with a cookie.
@@ -52,7 +67,7 @@ func as(t *testing.T, cookie *http.Cookie, method, address string) *http.Respons
 // What goes wrong at topics that a token may not look at does not have their names on its pages.
 func TestOthersTopicsAreNotNamed(t *testing.T) {
 	t.Parallel()
-	file, path, cookie := holder(t, "m*")
+	file, path, token := holder(t, "m*")
 	all, err := tokens.Add(path, tokens.Holder{Name: "bob", Rights: []tokens.Right{tokens.Look}, Topics: []string{"*"}})
 	must.Do(t, err)
 	must.Do(t, file.Reread())
@@ -63,12 +78,12 @@ func TestOthersTopicsAreNotNamed(t *testing.T) {
 	must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey("orders-broken"), "kind", "nonsense").Err())
 	must.Do(t, rdb.SAdd(ctx, "rmq:topics", "orders-broken").Err())
 	at := openAt(t, Config{Redis: rdb, Tokens: file})
-	bob := &http.Cookie{Name: cookieName, Value: all}
+	bob, ann := signedIn(t, at, all), signedIn(t, at, token)
 	if res := as(t, bob, http.MethodGet, at+"doctor"); res.StatusCode != 200 {
 		t.Error(res.Status)
 	}
 	for page, status := range map[string]int{"": 200, "workers": 200, "find?content=mai": 200, "doctor": 403, "topic?topic=orders": 403} {
-		res := as(t, cookie, http.MethodGet, at+page)
+		res := as(t, ann, http.MethodGet, at+page)
 		if text := textOf(t, res.Body); res.StatusCode != status || strings.Contains(strings.ReplaceAll(text, "?topic=orders", ""), "orders") {
 			t.Errorf("%q: %s %s", page, res.Status, text)
 		} else if page == "" && (!strings.Contains(text, "a check of the servers fails") || strings.Contains(text, `href="doctor"`)) {
@@ -94,8 +109,9 @@ func openAt(t *testing.T, cfg Config) (at string) {
 // A page that is open is not followed any more when its token does not count any more.
 func TestStreamEndsWithItsToken(t *testing.T) {
 	t.Parallel()
-	file, path, cookie := holder(t, "*")
+	file, path, token := holder(t, "*")
 	at, _ := open(t, func(c *Config) { c.Tokens = file })
+	cookie := signedIn(t, at, token)
 	res := as(t, cookie, http.MethodGet, at+"live?page=topic&topic=orders")
 	lines := bufio.NewScanner(res.Body)
 	lines.Buffer(nil, 1<<20)
@@ -183,10 +199,11 @@ func TestHead(t *testing.T) {
 // Who may look at some topics learns no names of others.
 func TestTokensLearnNoNames(t *testing.T) {
 	t.Parallel()
-	file, _, cookie := holder(t, "m*")
+	file, _, token := holder(t, "m*")
 	_, s := open(t, nil) // has topic orders
 	sendTo(t, s, "mails", "mail 1")
 	at := openAt(t, Config{Redis: s.Client(t), Tokens: file})
+	cookie := signedIn(t, at, token)
 	for _, page := range []string{"topic?topic=mailsx", "message?topic=mx&content=a", "find?topic=mx&content=a", "dead?topic=mx", "messages?topic=mx", "recurring?topic=mx", "export?topic=mx",
 		"messages", "dead", "recurring", "message?content=x", "live?page=topic&topic=mailsx"} {
 		ends, cancel := context.WithCancel(ctx)

@@ -1,21 +1,15 @@
 package console
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/slotmq/go-rmq/server/internal/audit"
 	"github.com/slotmq/go-rmq/server/tokens"
 )
-
-// cookieName has the token of who has signed in. It has no path of its own: browsers send it to the folder that set it,
-// wherever the console is mounted.
-const cookieName = "rmq_token"
-
-// signedInFor is how long a browser remembers a token.
-const signedInFor = 12 * time.Hour
 
 // admit finds out who asks. Where tokens are needed, it sends browsers without one to the page that asks for it.
 func (v *visit) admit() error {
@@ -51,8 +45,8 @@ func (v *visit) admit() error {
 // findHolder finds out whose token a request has.
 func (v *visit) findHolder() {
 	v.holder = nil
-	if cookie, err := v.r.Cookie(cookieName); err == nil {
-		v.holder = v.cfg.Tokens.Find(cookie.Value)
+	if token := v.sessions.Token(v.r); token != "" {
+		v.holder = v.cfg.Tokens.Find(token)
 	}
 }
 
@@ -130,10 +124,15 @@ func (v *visit) doSignIn() error {
 	if v.pages[page] == nil { // it leads elsewhere
 		page, query = "", ""
 	}
-	if v.cfg.Tokens.Find(token) == nil {
+	holder := v.cfg.Tokens.Find(token)
+	if holder == nil {
+		v.who = ""
+		v.note(audit.Deed{What: "sign in"}, errNoToken)
 		return v.goTo("signin", url.Values{"to": {to}, "wrong": {"1"}})
 	}
-	v.setCookie(token, int(signedInFor/time.Second))
+	v.who = holder.Name
+	v.note(audit.Deed{What: "sign in"}, nil)
+	v.sessions.Begin(v.w, v.r, token)
 	q, err := url.ParseQuery(query)
 	if err != nil {
 		q = nil
@@ -141,12 +140,14 @@ func (v *visit) doSignIn() error {
 	return v.goTo(page, q)
 }
 
-func (v *visit) signOut() error {
-	v.setCookie("", -1)
-	return v.goTo("signin", nil)
-}
+// errNoToken is of a sign-in.
+var errNoToken = errors.New("there is no such token")
 
-func (v *visit) setCookie(token string, age int) {
-	http.SetCookie(v.w, &http.Cookie{Name: cookieName, Value: token, MaxAge: age, HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		Secure: v.r.TLS != nil || v.r.Header.Get("X-Forwarded-Proto") == "https"})
+func (v *visit) signOut() error {
+	if v.findHolder(); v.holder != nil {
+		v.who = v.holder.Name
+		v.note(audit.Deed{What: "sign out"}, nil)
+	}
+	v.sessions.End(v.w, v.r)
+	return v.goTo("signin", nil)
 }

@@ -142,6 +142,22 @@ func TestTooWideIsNoticed(t *testing.T) {
 	}
 }
 
+func TestBrokenWordsAreNoticed(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`<table style="width: 60px; table-layout: fixed; overflow-wrap: anywhere"><tr><td>Retrying</table>`:               "[Retrying]",
+		`<table style="width: 60px; table-layout: fixed; overflow-wrap: anywhere"><tr><td><a href=x>Retrying</a></table>`: "[Retrying]",
+		`<table style="width: 60px; table-layout: fixed; overflow-wrap: anywhere"><tr><td class=text>Retrying</table>`:    "[]",
+		`<table style="width: 60px; table-layout: fixed"><tr><td>in the one line after another</table>`:                   "[]",
+	} {
+		p := Open(t, View{Width: 390})
+		p.Open(site(t, map[string]string{"/": body}))
+		if got := fmt.Sprint(p.BrokenWords()); got != want {
+			t.Errorf("%s breaks %s, want %s", body, got, want)
+		}
+	}
+}
+
 func TestWithoutScript(t *testing.T) {
 	t.Parallel()
 	url := site(t, map[string]string{

@@ -27,3 +27,22 @@ func (p *Page) TooWide() []string {
 	return ask[[]string](p, fmt.Sprintf(`[...document.body.querySelectorAll('*')].filter(e => e.getBoundingClientRect().right > %d)
 		.slice(-5).map(e => e.outerHTML.slice(0, 120))`, p.Width))
 }
+
+// BrokenWords are the short words of tables and buttons that do not stand in one line, though they are no content of a message.
+func (p *Page) BrokenWords() []string {
+	p.t.Helper()
+	return ask[[]string](p, `(() => {
+		const broken = [], range = document.createRange()
+		for (const e of document.querySelectorAll('th, td, button, .tag')) {
+			if (e.matches('.text') || !e.checkVisibility()) continue
+			for (const n of [...e.childNodes, ...[...e.children].flatMap(c => [...c.childNodes])].filter(n => n.nodeType == 3)) {
+				for (const word of n.data.matchAll(/[\p{L}\d,.:]{2,16}(?![\p{L}\d])/gu)) {
+					range.setStart(n, word.index); range.setEnd(n, word.index + word[0].length)
+					const lines = new Set([...range.getClientRects()].filter(r => r.width > 0).map(r => Math.round(r.top)))
+					if (lines.size > 1) broken.push(word[0])
+				}
+			}
+		}
+		return [...new Set(broken)]
+	})()`)
+}

@@ -104,11 +104,12 @@ func TestWayIn(t *testing.T) {
 	beside := start(t, "console at", s.server.Addr(), "serve", "--console")
 	safe := &door{console: "/", cert: "cert.pem", at: &net.TCPAddr{IP: net.IPv4(127, 0, 1, 1), Port: 8081}}
 	people := "this console is only for people on its own machine: open "
+	const programs = `{"type":"urn:rmq:other-host","title":"The request names another host","status":403,"detail":"without --tokens this is only for programs on its own machine: ask for it as localhost or 127.0.0.1"}` + "\n"
 	for address, want := range map[string]string{
 		alone.url + "topic":                          people + strings.Replace(alone.url, "127.0.0.1", "localhost", 1) + ", or start it with --tokens, or with --user-header behind a proxy\n",
 		beside.url + "topic":                         people + strings.Replace(beside.url, "127.0.0.1", "localhost", 1) + ", or start it with --tokens\n",
-		strings.TrimSuffix(beside.url, "/console/"):  "without --tokens this is only for programs on its own machine: ask for it as localhost or 127.0.0.1\n",
-		strings.TrimSuffix(beside.url, "/") + "s":    "without --tokens this is only for programs on its own machine: ask for it as localhost or 127.0.0.1\n",
+		strings.TrimSuffix(beside.url, "/console/"):  programs,
+		strings.TrimSuffix(beside.url, "/") + "s":    programs,
 		strings.TrimSuffix(beside.url, "/") + "?x=y": people + strings.Replace(beside.url, "127.0.0.1", "localhost", 1) + ", or start it with --tokens\n",
 	} {
 		req, err := http.NewRequestWithContext(ctx, "GET", address, nil)
@@ -123,7 +124,7 @@ func TestWayIn(t *testing.T) {
 			t.Errorf("%s: %s\nnot %s", address, text, want)
 		}
 	}
-	if text := safe.wayIn("/"); !strings.HasPrefix(text, people+"https://127.0.1.1:8081/, or") {
+	if text := safe.wayIn(); !strings.HasPrefix(text, people+"https://127.0.1.1:8081/, or") {
 		t.Error(text)
 	}
 }
@@ -178,7 +179,7 @@ func TestConsoleBehindProxy(t *testing.T) {
 	if status, _ := page(t, http.DefaultClient, d.url); status != 403 {
 		t.Error(status)
 	}
-	req, err := http.NewRequestWithContext(ctx, "POST", d.url+"pause", strings.NewReader("topic=orders"))
+	req, err := http.NewRequestWithContext(ctx, "POST", d.url+"pause", strings.NewReader("topic=orders&all=1"))
 	must.Do(t, err)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("X-Forwarded-User", "bob")
