@@ -3,9 +3,11 @@
 package examples_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -14,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
@@ -35,8 +38,11 @@ func TestExamples(t *testing.T) {
 			})
 			t.Run("real Redis", func(t *testing.T) {
 				t.Parallel()
-				if name == "worker" {
+				switch name {
+				case "worker":
 					twoShells(t, program, "redis://"+servertest.Redis(t).Addr())
+					return
+				case "zookeeper": // has ZooKeeper in any case
 					return
 				}
 				server := servertest.Redis(t)
@@ -49,6 +55,12 @@ func TestExamples(t *testing.T) {
 				t.Parallel()
 				onZooKeeper(t, name, program, stages)
 			})
+			if name == "quickstart" {
+				t.Run("interrupted", func(t *testing.T) {
+					t.Parallel()
+					interrupted(t, program)
+				})
+			}
 			t.Run("wrong flag", func(t *testing.T) {
 				t.Parallel()
 				for _, args := range [][]string{{"-rediss", "x"}, {"-redis"}, {"-redis", "localhost"}, {"-redis", "http://localhost"}, {"localhost:6379"}} {
@@ -60,6 +72,29 @@ func TestExamples(t *testing.T) {
 				fails(t, 1, "Redis does not answer", program, "-redis", "redis://"+servertest.Nobody(t))
 			})
 		})
+	}
+}
+
+// interrupted ends the quickstart in its third story. The table has what the two before have measured.
+func interrupted(t *testing.T, program string) {
+	cmd := exec.Command(program)
+	out, err := cmd.StdoutPipe()
+	must.Do(t, err)
+	must.Do(t, cmd.Start())
+	defer func() { _ = cmd.Process.Kill() }() // it has ended unless the test fails
+	said := ""
+	for lines := bufio.NewScanner(out); lines.Scan(); said += lines.Text() + "\n" {
+		if strings.HasPrefix(lines.Text(), "3. fixed time") {
+			must.Do(t, cmd.Process.Signal(os.Interrupt))
+		}
+	}
+	if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != 1 {
+		t.Errorf("it ended with %v", err)
+	}
+	for _, line := range []string{`merge .* 50 saw the newest`, `priority .* 12 of 12 in order of priority`, `fixed time .* broke off  <- WRONG`, `reschedule .* not told  <- WRONG`} {
+		if !regexp.MustCompile(`(?m)^` + line + `$`).MatchString(said) {
+			t.Errorf("%s is not in\n%s", line, said)
+		}
 	}
 }
 
@@ -147,6 +182,10 @@ var stories = map[string][]string{
 		`message 0: stored`, `message 1: stored`, `a mistake \(field Priority\)`, `another kind: .*already defined differently`, `context canceled`,
 	},
 	"ownclients": {`(?m)^a client of one server.*: sent and handled in \d+\.\d ms`},
+	"zookeeper": {
+		`a has the slots( \d+){8}, and b( \d+){8}\. ZooKeeper has these nodes:`, `(?m)^  /rmq\S*/assign/\S*beats  {`, `(?m)^  /rmq\S*/coordinator  [ab]-`, `kill -9: a is dead\.`,
+		`b has all 16 slots\. The 8 of a stood still for \d+\.\d to \d+\.\d s; of the 8 of b, 0 moved\.`,
+	},
 	"shutdown": {
 		`the short handler begins`, `signal: the worker closes; handlers have 1 s`, `the short handler is through`,
 		`1\.\d\d s  the long handler stops, because the worker is closing`, `\d s  closed`, `gets the long one, as delivery 1: no attempt was spent`,

@@ -2,139 +2,190 @@ package examples_test
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
+	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/rmq"
 )
 
-// The whole programs of README.md are built as a newcomer would, in a module of their
-// own that requires this one, and run. That module says the Go version which README.md
-// names, and keeps it: a go line here that is newer would be forced on everybody.
-func TestProgramsOfTheReadme(t *testing.T) {
+// TestReadme does what README.md says, line by line and in its order, on one Redis, as somebody does who copies it.
+func TestReadme(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text, err := os.ReadFile("../README.md")
+	must.Do(t, err)
+	page := string(text)
 	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
+	must.Do(t, err)
+	home, redis, gateway := t.TempDir(), servertest.Redis(t).Addr(), servertest.Nobody(t)
+	must.Do(t, os.Symlink(root, filepath.Join(home, "go-rmq")))
+	here := strings.NewReplacer("localhost:6379", redis, "localhost:8080", gateway, "../bin/", home+"/bin/", "bin/", home+"/bin/")
+
+	_, program, _ := strings.Cut(page, "```go\npackage main\n")
+	program, _, _ = strings.Cut("package main\n"+program, "```")
+	unreleased := regexp.MustCompile("replace the second line by\n`(.*)`").FindStringSubmatch(page)
+	if unreleased == nil {
+		t.Fatal("README.md does not say what to do before the first release")
 	}
-	server := servertest.Redis(t)
-	ran := 0
-	for _, rest := range strings.Split(string(readme), "```go\n")[1:] {
-		program, _, _ := strings.Cut(rest, "```")
-		if !strings.HasPrefix(program, "package main\n") {
+
+	outside, clone := openTerminal(t, home), openTerminal(t, root)
+	stores := time.Now()
+	for _, command := range commandsOf(page) {
+		line := here.Replace(command.line)
+		switch {
+		case strings.HasPrefix(line, "mkdir shop"):
+			outside.types(line)
+			outside.types("go mod edit -go=1.26.0") // a newer one would be forced on everybody
+			must.Do(t, os.WriteFile(filepath.Join(home, "shop", "main.go"), []byte(here.Replace(program)), 0o600))
+		case strings.HasPrefix(line, "go get "):
+			outside.types(unreleased[1])
+			keepsItsGo(t, filepath.Join(home, "shop", "go.mod"))
+		case line == "go run .":
+			stores = time.Now()
+			outside.starts(line)
+			said := outside.saysUntil("orders close 4711")
+			if passed := time.Since(stores); passed < 2*time.Second {
+				t.Errorf("the order was closed after %v", passed)
+			}
+			for _, once := range []string{"emails to customer 7\n", "prices product 12\n"} {
+				if strings.Count(said, once) != 1 {
+					t.Errorf("not once %q, but:\n%s", once, said)
+				}
+			}
+			if said := outside.interrupts(); said != "" {
+				t.Errorf("interrupted, it says %s", said)
+			}
+		case strings.Contains(line, "rmqd serve"):
+			clone.starts(strings.Replace(line, "serve", "serve --listen "+gateway, 1))
+			clone.saysUntil(gateway)
+		case command.shows == "":
+			if said := clone.types(line); strings.Contains(line, "quickstart") && !strings.Contains(said, "two workers") {
+				t.Errorf("%s\n%s", line, said)
+			}
+		default:
+			if got, want := sameEachTime(outside.types(line)), sameEachTime(command.shows); got != want {
+				t.Errorf("$ %s\n%s\nREADME.md says:\n%s", line, got, want)
+			}
+		}
+	}
+	clone.interrupts()
+}
+
+// command is a line that README.md shows, and what it says that the line prints.
+type command struct{ line, shows string }
+
+// commandsOf are the lines of a page that are typed into a shell.
+func commandsOf(page string) (all []command) {
+	for n, block := range strings.Split(page, "\n```") {
+		kind, block, _ := strings.Cut(block, "\n")
+		if n%2 == 0 || kind != "" && kind != "console" {
 			continue
 		}
-		ran++
-		const address = "redis://localhost:6379"
-		if !strings.Contains(program, address) {
-			t.Fatalf("it has no %s:\n%s", address, program)
+		for line := range strings.Lines(block) {
+			if typed, is := strings.CutPrefix(line, "$ "); is || kind == "" {
+				typed, _, _ = strings.Cut(typed, " #") // a comment
+				all = append(all, command{line: strings.TrimSpace(typed)})
+			} else {
+				all[len(all)-1].shows += line
+			}
 		}
-		const mod = "module shop\n\ngo 1.26.0\n\nrequire github.com/slotmq/go-rmq v0.0.0\n\nreplace github.com/slotmq/go-rmq => "
-		dir := module(t, mod+root+"\n", strings.ReplaceAll(program, address, "redis://"+server.Addr()))
-		tool(t, dir, "go", "mod", "tidy")
-		tidy, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(string(tidy), "\ngo 1.26.0\n") || strings.Contains(string(tidy), "toolchain") {
-			t.Errorf("a module that requires this one must keep its Go version, 1.26.0:\n%s", tidy)
-		}
-		tool(t, dir, "go", "vet", ".")
-		tool(t, dir, "go", "build", "-o", "shop", ".")
-		closesAnOrder(t, filepath.Join(dir, "shop"))
 	}
-	if ran == 0 {
-		t.Fatal("README.md shows no whole program")
-	}
+	return all
 }
 
-// The table of options in README.md has a row for each field of rmq.Config, and the
-// text below it names each of rmq.ListenOptions.
-func TestReadmeListsEveryOption(t *testing.T) {
-	t.Parallel()
-	readme, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, _ := strings.Cut(string(readme), "\n## Configuration\n")
-	section, _, _ = strings.Cut(section, "\n## ")
-	table, below, _ := strings.Cut(section, "\n`rmq.ListenOptions`")
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[rmq.Config]()) {
-		if !strings.Contains(table, "\n| `"+f.Name+"` |") {
-			t.Errorf("README.md has no row for rmq.Config.%s", f.Name)
-		}
-	}
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[rmq.ListenOptions]()) {
-		if !strings.Contains(below, "`"+f.Name+"`") {
-			t.Errorf("README.md does not name rmq.ListenOptions.%s", f.Name)
-		}
-	}
+var changes = regexp.MustCompile(`"(receipt|until)":"[^"]*"|"fence":[0-9]+`)
+
+// sameEachTime is an answer of the gateway without its receipts and times.
+func sameEachTime(answer string) string {
+	return strings.TrimSpace(changes.ReplaceAllString(answer, "…"))
 }
 
-// module makes one in a folder of the test's, with the sums of this one.
-func module(t *testing.T, mod, program string) (dir string) {
+// keepsItsGo checks that a module which requires this one may have the Go that README.md names: a newer one would be
+// forced on everybody.
+func keepsItsGo(t *testing.T, mod string) {
 	t.Helper()
-	sums, err := os.ReadFile("../go.sum")
-	if err != nil {
-		t.Fatal(err)
+	text, err := os.ReadFile(mod)
+	must.Do(t, err)
+	if !strings.Contains(string(text), "\ngo 1.26.0\n") || strings.Contains(string(text), "toolchain") {
+		t.Errorf("a module that requires this one must have Go 1.26.0:\n%s", text)
 	}
-	dir = t.TempDir()
-	for name, text := range map[string]string{"go.mod": mod, "go.sum": string(sums), "main.go": program} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
 }
 
-func tool(t *testing.T, dir string, args ...string) {
+// terminal is a shell, at which somebody types.
+type terminal struct {
+	t     *testing.T
+	typed *os.File
+	lines chan string
+}
+
+func openTerminal(t *testing.T, dir string) *terminal {
 	t.Helper()
-	cmd := exec.Command(args[0], args[1:]...)
+	cmd := exec.Command("bash")
 	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%q: %v\n%s", args, err, out)
-	}
+	keys, typed, err := os.Pipe()
+	must.Do(t, err)
+	screen, shown, err := os.Pipe()
+	must.Do(t, err)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = keys, shown, shown
+	must.Do(t, cmd.Start())
+	must.Do(t, keys.Close())
+	must.Do(t, shown.Close())
+	term := &terminal{t: t, typed: typed, lines: make(chan string, 1000)}
+	go func() {
+		defer close(term.lines)
+		for read := bufio.NewScanner(screen); read.Scan(); {
+			term.lines <- read.Text() + "\n"
+		}
+	}()
+	t.Cleanup(func() {
+		_, _ = fmt.Fprintln(typed, "kill $(jobs -p) 2>/dev/null; exit")
+		_ = cmd.Wait()
+	})
+	term.types("set -m") // what is started may be interrupted alone
+	return term
 }
 
-// closesAnOrder runs the first program until it has said what README.md says it does,
-// and then ends it by Ctrl-C.
-func closesAnOrder(t *testing.T, program string) {
-	t.Helper()
-	cmd := exec.Command(program)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
+// types types a line, and returns what it prints. It must succeed.
+func (term *terminal) types(line string) string {
+	term.t.Helper()
+	term.enter(line + "\necho \"DONE $?\"")
+	said := term.saysUntil("DONE ")
+	said, code, _ := strings.Cut(said, "DONE ")
+	if code != "0\n" {
+		term.t.Fatalf("$ %s\n%s\nended with %s", line, said, code)
 	}
-	begun := time.Now()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	return said
+}
+
+// starts types a line that goes on, and interrupts ends it as Ctrl-C does, and returns what it says then.
+func (term *terminal) starts(line string) { term.enter(line + " &") }
+
+func (term *terminal) interrupts() (said string) {
+	term.t.Helper()
+	return term.types("kill -INT -- -$!; wait $! || true") // go run has an exit code of its own
+}
+
+func (term *terminal) enter(text string) {
+	term.t.Helper()
+	_, err := fmt.Fprintln(term.typed, text)
+	must.Do(term.t, err)
+}
+
+// saysUntil is what is printed up to the first line that has a text.
+func (term *terminal) saysUntil(text string) (said string) {
+	term.t.Helper()
+	for !strings.Contains(said, text) {
+		line, open := <-term.lines // a build takes what it takes
+		if !open {
+			term.t.Fatalf("the shell ended before it said %q:\n%s", text, said)
+		}
+		said += line
 	}
-	defer func() { _ = cmd.Process.Kill() }() // it has ended unless the test fails
-	said, read := "", make(chan struct{})
-	go func() {
-		defer close(read)
-		said, _ = bufio.NewReader(out).ReadString('\n')
-	}()
-	await.Signal(t, "it says something", read)
-	if said != "close order 4711\n" || time.Since(begun) < time.Second {
-		t.Errorf("after %v it said %q", time.Since(begun), said)
-	}
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("Ctrl-C: %v", err)
-	}
+	return said
 }

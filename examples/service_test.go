@@ -109,3 +109,28 @@ func (s service) until(t *testing.T, method, path, want string) {
 		return nil
 	})
 }
+
+// module makes one in a folder of the test's, with the sums of this one.
+func module(t *testing.T, mod, program string) (dir string) {
+	t.Helper()
+	sums, err := os.ReadFile("../go.sum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	for name, text := range map[string]string{"go.mod": mod, "go.sum": string(sums), "main.go": program} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func tool(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%q: %v\n%s", args, err, out)
+	}
+}

@@ -13,7 +13,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/await"
 )
 
-// twoShells does what README.md proposes: several workers on one Redis, of
+// twoShells does what docs/REFERENCE.md proposes: several workers on one Redis, of
 // which one is stopped, and another one killed.
 func twoShells(t *testing.T, program, url string, args ...string) {
 	args = append(args, "-redis", url)

@@ -17,11 +17,13 @@ func TestPromises(t *testing.T) {
 	protocol.Says("its priority (17 … 2^53 − 1), or 1", 1<<53-1, limits.MaxScore)
 	protocol.Says("its priority (17 …", 17, limits.MinPriority)
 	protocol.Says("Delays are whole ms from 0 to 10^12;", 1_000_000_000_000, int(limits.MaxDelay))
-	promises.Of(t, "README.md").Says("`MaxContent` | 256 KiB |", 256<<10, limits.DefaultContentBytes)
-	promises.Of(t, "README.md").Says("the largest content; 64 MiB at most", 64<<20, limits.ContentBytes)
-	promises.Of(t, "README.md").Says("256 KiB is the limit of a content", 256<<10, limits.DefaultContentBytes)
-	promises.Of(t, "README.md").Says("(64 MiB can be set)", 64<<20, limits.ContentBytes)
-	promises.Of(t, "README.md").Says("a new topic gets 64.", 64, limits.DefaultSlots)
+	reference := promises.Of(t, "docs/REFERENCE.md")
+	reference.Says("`MaxContent` | 256 KiB |", 256<<10, limits.DefaultContentBytes)
+	reference.Says("the largest content; 64 MiB at most", 64<<20, limits.ContentBytes)
+	readme := promises.Of(t, "README.md")
+	readme.Says("a content has 256 KiB at most,", 256<<10, limits.DefaultContentBytes)
+	readme.Says("64 MiB if you set it so", 64<<20, limits.ContentBytes)
+	reference.Says("a new topic gets 64.", 64, limits.DefaultSlots)
 }
 
 func longestName() (n int) {

@@ -15,7 +15,7 @@ import (
 // others are files of modules that this one cannot import, with code of the guide. They
 // are compiled and run there.
 var others = []string{"../../bench/fromasynq_test.go", "../../rmqprom/example_test.go", "../../rmqotel/example_test.go",
-	"../../rmqhttp/example_test.go"}
+	"../../rmqhttp/example_test.go", "../../rmq/sharing_test.go"}
 
 // All code of the guide stands in these files, and what an example here prints is
 // compared. That no other document shows code that no test has is checked by

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/rmqtest"
 )
@@ -65,6 +66,15 @@ func Example_retries() {
 	}))
 	check(client.Start(ctx))
 	client.Advance(24 * time.Hour)
+
+	rdb := client.Redis()
+	hand, err := inspector.New(rdb, inspector.Config{})
+	check(err)
+	query := inspector.DeadQuery{Reason: "does not answer"}
+	done, err := hand.DeadRequeue(ctx, "payments", query, inspector.RequeueOptions{Rate: 100}) // a second
+	check(err)
+	client.Advance(0)
+	fmt.Println(done.Stored, "requeued")
 	// Output:
 	// payment 1 after 0s no such account
 	// payment 2 after 0s too many requests
@@ -73,4 +83,6 @@ func Example_retries() {
 	// payment 3 after 1m1s the bank does not answer
 	// payment 2 after 10m0s <nil>
 	// payment 3 after 1h1m1s the bank does not answer
+	// payment 3 after 24h0m0s the bank does not answer
+	// 1 requeued
 }

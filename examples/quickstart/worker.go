@@ -26,10 +26,10 @@ func startWorker(ctx context.Context, s *store.Store, cfg rmq.Config, t rmq.Topi
 	return client, nil
 }
 
-// stopWorker ends the work of a client. It waits for handlers that run, 5 s at
+// stopWorker ends the work of a client. It waits for handlers that run, a minute at
 // the most.
 func stopWorker(client *rmq.Client, err *error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	*err = errors.Join(*err, client.Close(ctx))
 }

@@ -120,20 +120,20 @@ func (p *play) steady(out string) string {
 // looked at by its own tests.
 func TestDocumentedCommands(t *testing.T) {
 	t.Parallel()
-	calls := regexp.MustCompile("(?m)^(?:\\$ )?(rmqd? .*?)(?: +# .*| \\||$)")
-	inText := regexp.MustCompile("`(rmqd [^`]*)`")
-	for _, file := range []string{operationsFile, "../../README.md", "../../docs/DEPLOYMENT.md", "../../docs/JOURNAL.md"} {
+	calls := regexp.MustCompile("(?m)^(?:\\$ )?(?:bin/)?(rmqd? .*?)(?: +# .*| \\||$)")
+	inText := regexp.MustCompile("`(rmqd? [a-z][^`]*)`")
+	for _, file := range []string{operationsFile, "../../README.md", "../../docs/REFERENCE.md", "../../docs/DEPLOYMENT.md", "../../docs/JOURNAL.md"} {
 		document, err := os.ReadFile(file)
 		must.Do(t, err)
 		for n, block := range strings.Split(string(document), "```") {
 			if n%2 == 0 {
 				for _, call := range inText.FindAllStringSubmatch(block, -1) {
-					checkCall(t, file, strings.ReplaceAll(call[1], "\n", " "))
+					checkCall(t, file, strings.ReplaceAll(call[1], "\n", " "), false)
 				}
 				continue
 			}
 			for _, call := range calls.FindAllStringSubmatch(block, -1) {
-				checkCall(t, file, call[1])
+				checkCall(t, file, call[1], true)
 			}
 		}
 	}
@@ -142,13 +142,13 @@ func TestDocumentedCommands(t *testing.T) {
 		must.Do(t, err)
 		for line := range strings.Lines(cmd.Example) {
 			call, _, _ := strings.Cut(strings.TrimSpace(line), " | ")
-			checkCall(t, c.String()+" -h", call)
+			checkCall(t, c.String()+" -h", call, true)
 		}
 	}
 }
 
-// checkCall parses a call as a shell and rmq do.
-func checkCall(t *testing.T, where, call string) {
+// checkCall parses a call as a shell and rmq do. One that is not whole may lack its arguments.
+func checkCall(t *testing.T, where, call string, whole bool) {
 	t.Helper()
 	of, rest := program, strings.TrimPrefix(call, "rmq ")
 	if rest == call {
@@ -163,10 +163,10 @@ func checkCall(t *testing.T, where, call string) {
 	if err == nil {
 		err = cmd.ParseFlags(args)
 	}
-	if err == nil && cmd.Args != nil {
+	if err == nil && cmd.Args != nil && (whole || cmd.Flags().NArg() > 0) {
 		err = cmd.Args(cmd, cmd.Flags().Args())
 	}
-	if err != nil || cmd.HasSubCommands() {
+	if err != nil || whole && cmd.HasSubCommands() {
 		t.Errorf("%s: %s: %v", where, call, err)
 	}
 }

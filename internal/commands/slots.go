@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -114,6 +115,7 @@ func (a *app) countSlots(ctx context.Context, i *inspector.Inspector, topics []i
 		if err := a.partly(err); err != nil {
 			return err
 		}
+		slices.SortStableFunc(slots, func(a, b inspector.Slot) int { return cmp.Compare(behind(b), behind(a)) })
 		if a.json {
 			if err := a.slotObjects(t.Name, slots); err != nil {
 				return err
@@ -139,3 +141,6 @@ func (a *app) countSlots(ctx context.Context, i *inspector.Inspector, topics []i
 	}
 	return a.withoutDefinition(unreadable)
 }
+
+// behind is how much of a slot waits.
+func behind(s inspector.Slot) int { return s.Waiting + s.Retrying }

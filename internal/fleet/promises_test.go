@@ -23,7 +23,7 @@ func TestPromises(t *testing.T) {
 	protocol.Says("Workers read it when they start, every 30 s,", 30*time.Second, Recheck)
 	protocol.Says("at once, and after 30 s if the hint gets lost", 30*time.Second, Recheck)
 
-	promises.Of(t, "README.md").Says("A worker that joins others has its share after 2 s;", 2*time.Second, trial(30*time.Second, 1))
+	promises.Of(t, "docs/REFERENCE.md").Says("A worker that joins others has its share after 2 s;", 2*time.Second, trial(30*time.Second, 1))
 
 	deployment := promises.Of(t, "docs/DEPLOYMENT.md")
 	deployment.Says("it tries again, with pauses of up to 5 s.", 5*time.Second, lastEntry)

@@ -37,9 +37,9 @@ func TestPromises(t *testing.T) {
 
 	protocol.Says("4,096 slots make 11 KiB;", 11<<10, (mapBytes(4096)+1023)/1024*1024)
 
-	readme := promises.Of(t, "README.md")
-	readme.Says("its session, 10 s. Other workers", 10*time.Second, usual.SessionTimeout)
-	readme.Says("for its session timeout, 10 s by default", 10*time.Second, usual.SessionTimeout)
+	reference := promises.Of(t, "docs/REFERENCE.md")
+	reference.Says("its session, 10 s. Other workers", 10*time.Second, usual.SessionTimeout)
+	reference.Says("for its session timeout, 10 s by default", 10*time.Second, usual.SessionTimeout)
 
 	deployment := promises.Of(t, "docs/DEPLOYMENT.md")
 	deployment.Says("`SessionTimeout`, 10 s by default,", 10*time.Second, usual.SessionTimeout)

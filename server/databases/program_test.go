@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { servertest.Main(m) }
 
-// What docs/JOURNAL.md and README.md show.
+// What docs/JOURNAL.md shows.
 func TestProgramWithAJournal(t *testing.T) {
 	check := func(err error) {
 		t.Helper()

@@ -74,7 +74,7 @@ func flatTests(files []file) []string {
 
 // madeUp are those pieces that no test runs: they stand in no test file, even
 // if one looks past the indentation. Whole programs in README.md and GUIDE.md are run as
-// they stand there, by TestProgramsOfTheReadme and TestServiceOfTheGuide in package examples.
+// they stand there, by TestReadme and TestServiceOfTheGuide in package examples.
 func madeUp(f file, tests []string) []string {
 	var wrong []string
 	for _, block := range goBlocks(f) {

@@ -21,6 +21,7 @@ var promising = map[string]struct {
 	phrases  map[string]string
 }{
 	"README.md":          {readmeSections, readmePhrases},
+	"docs/REFERENCE.md":  {referenceSections, referencePhrases},
 	"docs/PROTOCOL.md":   {protocolSections, protocolPhrases},
 	"docs/DEPLOYMENT.md": {deploymentSections, deploymentPhrases},
 	"docs/HTTP.md":       {nil, httpPhrases},
