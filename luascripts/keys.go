@@ -61,10 +61,6 @@ func WakeChannel(topic string) string { return "rmq:wake{" + topic + "}" }
 // contents of a slot were sent. No script here uses it.
 func TraceKey(topic string, slot int) string { return "trace{" + StoreKey(topic, slot) + "}" }
 
-// PushedKey names the hash in which package webhook keeps the ids of the messages of a slot that it has begun to send on. No
-// script here uses it.
-func PushedKey(topic string, slot int) string { return beside("pushed", StoreKey(topic, slot)) }
-
 // FirstKey names the sorted set of the contents of a slot whose time moves with each send: since
 // when each waits.
 func FirstKey(topic string, slot int) string { return beside("first", StoreKey(topic, slot)) }
@@ -123,7 +119,7 @@ func OfSlot(topic string, slot int) []string {
 	k := KeysOf(topic, slot)
 	return []string{
 		k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, k.Why,
-		FirstKey(topic, slot), SeenKey(topic, slot), NoteKey(topic, slot), PlanKey(topic, slot), RuleKey(topic, slot), TraceKey(topic, slot), PushedKey(topic, slot),
+		FirstKey(topic, slot), SeenKey(topic, slot), NoteKey(topic, slot), PlanKey(topic, slot), RuleKey(topic, slot), TraceKey(topic, slot),
 	}
 }
 

@@ -27,7 +27,6 @@ func TestKeys(t *testing.T) {
 		{luascripts.StoreKey("orders", 3), "orders_3"},
 		{luascripts.StoreKey("a_b_1", 1023), "a_b_1_1023"},
 		{luascripts.TraceKey("orders", 3), "trace{orders_3}"},
-		{luascripts.PushedKey("orders", 3), "pushed{orders_3}"},
 		{luascripts.FirstKey("orders", 3), "first{orders_3}"},
 		{luascripts.SeenKey("orders", 3), "seen{orders_3}"},
 		{luascripts.NoteKey("orders", 3), "note{orders_3}"},

@@ -20,7 +20,7 @@ const shortestWait, longestWait = time.Second, time.Hour
 //   - 2xx: it is done, unless the body breaks off.
 //   - 429 and 503 with Retry-After: it comes again then, and the delivery does not count.
 //   - All else, with redirects: it has failed.
-func (l *listener) judge(a answer) (fate, error) {
+func (l *listener) judge(a answer) error {
 	now := time.Now()
 	wait, patience := a.retryAfter(now)
 	if !patience {
@@ -28,14 +28,14 @@ func (l *listener) judge(a answer) (fate, error) {
 	}
 	switch {
 	case a.status == http.StatusGone, a.header.Get("Rmq-Dead") == "1":
-		return ended, rmq.Dead(l.says(a))
+		return rmq.Dead(l.says(a))
 	case patience:
 		l.brake.asked(now, wait)
-		return wentBack, fmt.Errorf("%w: %w", l.says(a), rmq.Later(wait))
+		return fmt.Errorf("%w: %w", l.says(a), rmq.Later(wait))
 	case a.status/100 == 2 && a.broken == nil:
-		return ended, nil
+		return nil
 	}
-	return failed, l.says(a)
+	return l.says(a)
 }
 
 // retryAfter is how long the target asks to wait, and whether it does.

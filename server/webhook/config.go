@@ -7,7 +7,6 @@ import (
 	"net/http"
 
 	"github.com/slotmq/go-rmq/internal/logs"
-	"github.com/slotmq/go-rmq/internal/redisurl"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/rmqhttp"
@@ -24,10 +23,8 @@ type Config struct {
 
 // Push sends the messages of some topics on, between Start and Close.
 type Push struct {
-	client   *rmq.Client
-	targets  []*listener
-	ids      *ids
-	closeRdb func() error
+	client  *rmq.Client
+	targets []*listener
 }
 
 // New returns what sends messages on. It validates the Config, and does no I/O.
@@ -43,7 +40,7 @@ func newPush(cfg Config) (*Push, error) {
 	if len(cfg.Targets) == 0 {
 		return nil, &message.InvalidError{Field: "Config.Targets", Value: "empty", Limit: "at least one"}
 	}
-	p, places := &Push{ids: &ids{namespace: cfg.Client.Namespace}, closeRdb: func() error { return nil }}, 0
+	p, places := &Push{}, 0
 	of := map[string]int{}
 	log := logs.Choose(cfg.Client.Logger, cfg.Client.Slog)
 	for i, t := range cfg.Targets {
@@ -55,36 +52,23 @@ func newPush(cfg Config) (*Push, error) {
 				Limit: fmt.Sprintf("another one than that of Targets[%d]: a topic has one target", before)}
 		}
 		of[t.Topic.Name] = i
-		l := newListener(t.withDefaults(), p.ids, log)
+		l := newListener(t.withDefaults(), log)
 		p.targets = append(p.targets, l)
 		places += l.Concurrency
 	}
 	if cfg.Client.Concurrency == 0 {
 		cfg.Client.Concurrency = places
 	}
-	if err := p.connect(cfg.Client); err != nil {
-		return nil, errors.Join(err, p.closeRdb())
+	var err error
+	if p.client, err = rmq.New(cfg.Client); err != nil {
+		return nil, err
 	}
 	for _, l := range p.targets {
 		if err := p.client.Listen(l.Topic, l, l.options()); err != nil {
-			return nil, errors.Join(err, p.Close(context.Background()))
+			return nil, errors.Join(err, p.client.Close(context.Background()))
 		}
 	}
 	return p, nil
-}
-
-// connect makes the client, and has the ids use the same Redis.
-func (p *Push) connect(cfg rmq.Config) (err error) {
-	if cfg.Redis == nil && cfg.URL != "" {
-		rdb, err := redisurl.Open(cfg.URL)
-		if err != nil {
-			return err
-		}
-		cfg.Redis, cfg.URL, p.closeRdb = rdb, "", rdb.Close
-	}
-	p.ids.rdb = cfg.Redis
-	p.client, err = rmq.New(cfg)
-	return err
 }
 
 // Probes answers /livez and /readyz, as rmqhttp.Health does.
@@ -100,14 +84,7 @@ func inField(err error, name func(string) string) error {
 }
 
 // Start begins to send, and returns when the worker is running: see rmq.Client.Start.
-func (p *Push) Start(ctx context.Context) error {
-	for _, l := range p.targets {
-		if err := p.ids.check(ctx, l.Topic.Name); err != nil {
-			return fmt.Errorf("webhook: %w", err)
-		}
-	}
-	return p.client.Start(ctx)
-}
+func (p *Push) Start(ctx context.Context) error { return p.client.Start(ctx) }
 
 // Health returns why messages cannot be sent on now, as far as that is the worker's affair: see
 // rmq.Client.Health. It does not ask the targets.
@@ -116,7 +93,7 @@ func (p *Push) Health(ctx context.Context) error { return p.client.Health(ctx) }
 // Close waits for the answers of requests under way until ctx ends; then it cuts them off, and their
 // messages go back without having spent a delivery: see rmq.Client.Close.
 func (p *Push) Close(ctx context.Context) error {
-	err := errors.Join(p.client.Close(ctx), p.closeRdb())
+	err := p.client.Close(ctx)
 	for _, l := range p.targets {
 		l.transport.CloseIdleConnections()
 	}

@@ -112,7 +112,7 @@ func listenerTo(t testing.TB, url string, adjust ...func(*Target)) (*listener, *
 	}
 	must.Do(t, target.Check())
 	core, logs := observer.New(zapcore.DebugLevel)
-	l := newListener(target.withDefaults(), &ids{servertest.SharedRedis(t).Client(t), t.Name()}, zap.New(core))
+	l := newListener(target.withDefaults(), zap.New(core))
 	t.Cleanup(l.transport.CloseIdleConnections)
 	return l, logs
 }
@@ -229,16 +229,11 @@ func prepare(t testing.TB, url string, adjust ...func(*Config)) *office {
 		f(&o.config)
 	}
 	o.topic = o.config.Targets[0].Topic
-	o.sender = senderOn(t, o.rdb)
-	return o
-}
-
-func senderOn(t testing.TB, rdb redis.UniversalClient) *rmq.Client {
-	t.Helper()
-	sender, err := rmq.New(rmq.Config{Redis: rdb, Logger: zap.NewNop()})
+	var err error
+	o.sender, err = rmq.New(rmq.Config{Redis: o.rdb, Logger: zap.NewNop()})
 	must.Do(t, err)
-	t.Cleanup(func() { must.Do(t, sender.Close(ctx)) })
-	return sender
+	t.Cleanup(func() { must.Do(t, o.sender.Close(ctx)) })
+	return o
 }
 
 func (o *office) start(t testing.TB) {

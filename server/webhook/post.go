@@ -21,7 +21,6 @@ import (
 // listener sends the messages of a topic to their target.
 type listener struct {
 	Target
-	ids       *ids
 	to        *url.URL
 	shown     string // of the URL, for people
 	keys      atomic.Pointer[keys]
@@ -31,10 +30,10 @@ type listener struct {
 }
 
 // newListener makes the listener of a target that is checked and complete.
-func newListener(t Target, i *ids, log *zap.Logger) *listener {
+func newListener(t Target, log *zap.Logger) *listener {
 	to, _ := url.Parse(t.URL) // Check has parsed them
 	k, _ := keysOf(t.Secrets)
-	l := &listener{Target: t, ids: i, to: to, shown: display(to), transport: t.newTransport()}
+	l := &listener{Target: t, to: to, shown: display(to), transport: t.newTransport()}
 	l.keys.Store(&k)
 	l.log = log.With(zap.String("topic", t.Topic.Name), zap.String("target", l.shown))
 	return l
@@ -53,53 +52,32 @@ var (
 	errResting = errors.New("the target takes nothing at present")
 )
 
-// fate is what becomes of a message after a try.
-type fate int
-
-const (
-	ended    fate = iota // done, dead or cancelled
-	failed               // it comes again, and the attempt counts
-	wentBack             // it comes again, and the attempt does not count
-)
-
 // OnMessage sends one message, and waits for the answer.
 func (l *listener) OnMessage(ctx context.Context, d *rmq.Delivery) error {
-	if rest := l.brake.rest(time.Now()); rest > 0 {
+	now := time.Now()
+	if rest := l.brake.rest(now); rest > 0 {
 		return rmq.Pushback(rest, errResting)
 	}
-	id, err := l.ids.begin(ctx, d)
-	if err != nil {
-		return rmq.Pushback(shortestWait, fmt.Errorf("keep its webhook-id: %w", err))
-	}
-	f, err := l.try(ctx, d, id)
-	l.ids.end(ctx, d, id, f)
-	return err
-}
-
-// try sends one message once.
-func (l *listener) try(ctx context.Context, d *rmq.Delivery, id string) (fate, error) {
 	bounded, cancel := context.WithTimeoutCause(ctx, l.Timeout, errTimeout)
 	defer cancel()
-	a, err := l.post(bounded, d, id)
+	a, err := l.post(bounded, d, now)
 	switch {
 	case err == nil:
 		l.reached()
 		return l.judge(a)
-	case errors.Is(context.Cause(ctx), rmq.ErrCancelled):
-		return ended, context.Cause(ctx)
-	case ctx.Err() != nil: // not our affair: the worker closes, or has lost the message
-		return wentBack, context.Cause(ctx)
+	case ctx.Err() != nil: // not our affair: the worker closes, or the message was cancelled
+		return context.Cause(ctx)
 	case a.connected:
 		l.reached()
 		l.brake.answered()
-		return failed, fmt.Errorf("%s: no answer: %w", l.shown, l.explained(bounded, err))
+		return fmt.Errorf("%s: no answer: %w", l.shown, l.explained(bounded, err))
 	}
 	err = fmt.Errorf("%s: no connection: %w", l.shown, l.explained(bounded, err))
 	rest, isNew := l.brake.unreachable(time.Now())
 	if isNew {
 		l.log.Warn("the target cannot be reached: messages wait, and spend no attempts", zap.Error(err))
 	}
-	return wentBack, rmq.Pushback(rest, err)
+	return rmq.Pushback(rest, err)
 }
 
 func (l *listener) reached() {
@@ -118,7 +96,7 @@ type answer struct {
 }
 
 // post makes the request of a delivery.
-func (l *listener) post(ctx context.Context, d *rmq.Delivery, id string) (a answer, err error) {
+func (l *listener) post(ctx context.Context, d *rmq.Delivery, now time.Time) (a answer, err error) {
 	var connected atomic.Bool
 	trace := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { connected.Store(false) }, // it may be called again, if a connection that was kept is closed
@@ -128,7 +106,7 @@ func (l *listener) post(ctx context.Context, d *rmq.Delivery, id string) (a answ
 	if err != nil {
 		return a, err
 	}
-	r.Header = l.headers(d, id, time.Now())
+	r.Header = l.headers(d, now)
 	r.Header["Idempotency-Key"] = nil // not sent: it lets RoundTrip repeat what met a connection that the target had closed
 	resp, err := l.transport.RoundTrip(r)
 	if a.connected = connected.Load(); err != nil {
