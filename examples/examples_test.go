@@ -34,6 +34,9 @@ func TestExamples(t *testing.T) {
 			program := filepath.Join(bin, name)
 			t.Run("in memory", func(t *testing.T) {
 				t.Parallel()
+				if name == "zookeeper" {
+					servertest.SharedZooKeeper(t) // is there one?
+				}
 				succeeds(t, stages, program)
 			})
 			t.Run("real Redis", func(t *testing.T) {
@@ -91,7 +94,8 @@ func interrupted(t *testing.T, program string) {
 	if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != 1 {
 		t.Errorf("it ended with %v", err)
 	}
-	for _, line := range []string{`merge .* 50 saw the newest`, `priority .* 12 of 12 in order of priority`, `fixed time .* broke off  <- WRONG`, `reschedule .* not told  <- WRONG`} {
+	// A machine that stands still for a moment may be in a later story by then.
+	for _, line := range []string{`merge .* 50 saw the newest`, `priority .* 12 of 12 in order of priority`, `.* broke off  <- WRONG`, `(two workers .*|.* not told  <- WRONG)`} {
 		if !regexp.MustCompile(`(?m)^` + line + `$`).MatchString(said) {
 			t.Errorf("%s is not in\n%s", line, said)
 		}
@@ -203,7 +207,7 @@ var stories = map[string][]string{
 func succeeds(t *testing.T, stages []string, program string, args ...string) {
 	t.Helper()
 	code, stdout, stderr := run(t, program, args...)
-	if code != 0 || stderr != "" {
+	if code != 0 || stderr != "" && filepath.Base(program) != "zookeeper" { // whose workers warn of what is done to them
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 	for _, stage := range stages {
@@ -228,8 +232,10 @@ func fails(t *testing.T, want int, says, program string, args ...string) {
 func run(t *testing.T, program string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	cmd := exec.CommandContext(await.Context(t), program, args...)
-	cmd.Stdout, cmd.Stderr = &out, &errs
+	ctx, cancel := context.WithTimeout(t.Context(), 5*await.Patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &errs, await.Patience
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

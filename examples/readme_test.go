@@ -2,15 +2,18 @@ package examples_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
@@ -49,7 +52,7 @@ func TestReadme(t *testing.T) {
 		case line == "go run .":
 			stores = time.Now()
 			outside.starts(line)
-			said := outside.saysUntil("orders close 4711")
+			said := outside.saysUntil("emails to customer 7\n", "prices product 12\n", "orders close 4711\n")
 			if passed := time.Since(stores); passed < 2*time.Second {
 				t.Errorf("the order was closed after %v", passed)
 			}
@@ -144,7 +147,7 @@ func openTerminal(t *testing.T, dir string) *terminal {
 		}
 	}()
 	t.Cleanup(func() {
-		_, _ = fmt.Fprintln(typed, "kill $(jobs -p) 2>/dev/null; exit")
+		_, _ = fmt.Fprintln(typed, "for group in $(jobs -p); do kill -- -$group; done 2>/dev/null; exit")
 		_ = cmd.Wait()
 	})
 	term.types("set -m") // what is started may be interrupted alone
@@ -177,15 +180,21 @@ func (term *terminal) enter(text string) {
 	must.Do(term.t, err)
 }
 
-// saysUntil is what is printed up to the first line that has a text.
-func (term *terminal) saysUntil(text string) (said string) {
+// saysUntil is what is printed until all texts are there. A build takes what it takes.
+func (term *terminal) saysUntil(texts ...string) (said string) {
 	term.t.Helper()
-	for !strings.Contains(said, text) {
-		line, open := <-term.lines // a build takes what it takes
-		if !open {
-			term.t.Fatalf("the shell ended before it said %q:\n%s", text, said)
+	patience, cancel := context.WithTimeout(term.t.Context(), 5*await.Patience)
+	defer cancel()
+	for slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(said, text) }) {
+		select {
+		case line, open := <-term.lines:
+			if !open {
+				term.t.Fatalf("the shell ended before it said %q:\n%s", texts, said)
+			}
+			said += line
+		case <-patience.Done():
+			term.t.Fatalf("not %q within %v, but:\n%s", texts, 5*await.Patience, said)
 		}
-		said += line
 	}
 	return said
 }

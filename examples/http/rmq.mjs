@@ -118,7 +118,8 @@ export class Client {
     let found
     try {
       found = JSON.parse(text)
-    } catch {
+    } catch {}
+    if (typeof found !== 'object' || !found) {
       if (answer.statusCode < 300) throw new Error('an answer that is cut, or not of a gateway')
       found = { detail: text }
     }

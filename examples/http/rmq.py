@@ -11,6 +11,7 @@ import logging
 import os
 import random
 import socket
+import ssl
 import threading
 import time
 import urllib.parse
@@ -138,7 +139,7 @@ class Client:
             headers["Authorization"] = "Bearer " + self.token
         try:
             connection.request(method, self.url.path + path, None if body is None else json.dumps(body), headers)
-        except (BrokenPipeError, ConnectionResetError):
+        except (ConnectionError, ssl.SSLError):
             pass  # what is too long is answered before it has come whole
         answer = connection.getresponse()
         text = answer.read()
@@ -146,7 +147,9 @@ class Client:
             return None
         try:
             found = json.loads(text)
-        except ValueError:  # http.client takes an answer that ends in its headers for a whole one
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):  # http.client takes an answer that ends in its headers for a whole one
             if answer.status < 300:
                 raise http.client.HTTPException("an answer that is cut, or not of a gateway")
             found = {"detail": text.decode(errors="replace")}
@@ -167,7 +170,7 @@ class Client:
 def cut(sock):
     """Ends an answer that takes too long, also one that comes byte by byte."""
     try:
-        sock.shutdown(socket.SHUT_RDWR)
+        socket.socket.shutdown(sock, socket.SHUT_RDWR)  # not that of ssl, which forgets what another thread reads from
     except OSError:
         pass  # it has ended
 

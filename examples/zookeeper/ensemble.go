@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -15,7 +17,13 @@ import (
 type ensemble struct {
 	servers []string
 	dir     string
-	members []*exec.Cmd
+	members []server
+}
+
+// server ends when its stdin is closed.
+type server struct {
+	cmd   *exec.Cmd
+	stdin io.Closer
 }
 
 var errMissing = errors.New("ZooKeeper is not installed here. On Debian: apt-get install -y libzookeeper-java default-jre-headless")
@@ -41,13 +49,15 @@ func startEnsemble(ctx context.Context) (_ *ensemble, err error) {
 		}
 	}()
 	var members strings.Builder
+	host := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254)) // where nobody else listens
+	ports, err := freePorts(host, 9)
+	if err != nil {
+		return nil, err
+	}
 	for n := 1; n <= 3; n++ {
-		ports, err := freePorts(3)
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(&members, "server.%d=127.0.0.1:%d:%d;127.0.0.1:%d\n", n, ports[0], ports[1], ports[2])
-		e.servers = append(e.servers, fmt.Sprintf("127.0.0.1:%d", ports[2]))
+		at := ports[3*n-3:]
+		fmt.Fprintf(&members, "server.%d=%s:%d:%d;%s:%d\n", n, host, at[0], at[1], host, at[2])
+		e.servers = append(e.servers, fmt.Sprintf("%s:%d", host, at[2]))
 	}
 	for n := 1; n <= 3; n++ {
 		dir := filepath.Join(e.dir, fmt.Sprint(n))
@@ -56,12 +66,17 @@ func startEnsemble(ctx context.Context) (_ *ensemble, err error) {
 		if err != nil {
 			return nil, err
 		}
-		member := exec.CommandContext(ctx, java, "-Xmx96m", "-XX:TieredStopAtLevel=1", "-cp", strings.Join(classPath, ":"),
-			"org.apache.zookeeper.server.quorum.QuorumPeerMain", dir+"/zoo.cfg")
+		// The shell ends it when this program ends, however it does.
+		member := exec.CommandContext(ctx, "sh", "-c", `"$@" & cat; kill -9 $!`, "sh", java, "-Xmx96m", "-XX:TieredStopAtLevel=1",
+			"-cp", strings.Join(classPath, ":"), "org.apache.zookeeper.server.quorum.QuorumPeerMain", dir+"/zoo.cfg")
+		stdin, err := member.StdinPipe()
+		if err != nil {
+			return nil, err
+		}
 		if err := member.Start(); err != nil {
 			return nil, fmt.Errorf("start ZooKeeper: %w", err)
 		}
-		e.members = append(e.members, member)
+		e.members = append(e.members, server{member, stdin})
 	}
 	fmt.Println("ZooKeeper: an ensemble of three starts at", strings.Join(e.servers, ","))
 	conn, err := connect(e.servers)
@@ -74,16 +89,16 @@ func startEnsemble(ctx context.Context) (_ *ensemble, err error) {
 
 func (e *ensemble) end() {
 	for _, m := range e.members {
-		_ = m.Process.Kill() // the only error is that it has ended
-		_ = m.Wait()
+		_ = m.stdin.Close() // the only error is that it has ended
+		_ = m.cmd.Wait()
 	}
 	_ = os.RemoveAll(e.dir)
 }
 
-// freePorts are ports that nobody listens at.
-func freePorts(n int) (ports []int, err error) {
+// freePorts are ports of an address that nobody listens at.
+func freePorts(host string, n int) (ports []int, err error) {
 	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		l, err := net.Listen("tcp", host+":0")
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,8 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -65,7 +67,7 @@ func work(ctx context.Context, s *store.Store) error {
 	if err := client.Start(ctx); err != nil {
 		return err
 	}
-	<-ctx.Done()
+	_, _ = io.Copy(io.Discard, os.Stdin) // until the other program ends
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -48,6 +49,9 @@ func printBelow(conn *zk.Conn, node string) error {
 		fmt.Printf("  %s\n", node)
 	}
 	children, _, err := conn.Children(node)
+	if errors.Is(err, zk.ErrNoNode) { // it has gone meanwhile
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", node, err)
 	}

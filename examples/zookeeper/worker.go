@@ -34,6 +34,9 @@ func start(ctx context.Context, s *store.Store, name string, seen *record) (*pro
 	}
 	cmd := exec.CommandContext(ctx, program, "-worker", name, "-namespace", s.Namespace, "-redis", url, "-zk", strings.Join(s.ZooKeeper, ","))
 	cmd.Stderr = os.Stderr
+	if _, err := cmd.StdinPipe(); err != nil { // it ends when this one does
+		return nil, err
+	}
 	said, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err

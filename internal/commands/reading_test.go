@@ -91,8 +91,8 @@ func lookAtStats(t *testing.T, s at) {
 		want(t, field(objects, name), values)
 	}
 	objects = s.objects(t, "stats", "--slots")
-	want(t, field(objects, "slot"), "[0 0 1 3 2]")
-	want(t, field(objects, "dead"), "[0 0 0 1 0]")
+	want(t, field(objects, "slot"), "[0 0 1 2 3]")
+	want(t, field(objects, "dead"), "[0 0 0 0 1]")
 	want(t, field(objects, "priority"), "[90 <nil> <nil> <nil> <nil>]")
 }
 

@@ -115,13 +115,15 @@ func (a *app) countSlots(ctx context.Context, i *inspector.Inspector, topics []i
 		if err := a.partly(err); err != nil {
 			return err
 		}
-		slices.SortStableFunc(slots, func(a, b inspector.Slot) int { return cmp.Compare(behind(b), behind(a)) })
 		if a.json {
 			if err := a.slotObjects(t.Name, slots); err != nil {
 				return err
 			}
 			continue
 		}
+		slices.SortStableFunc(slots, func(a, b inspector.Slot) int {
+			return cmp.Or(cmp.Compare(b.Due, a.Due), cmp.Compare(b.Waiting+b.Retrying, a.Waiting+a.Retrying))
+		})
 		for _, s := range slots {
 			next := ""
 			switch {
@@ -141,6 +143,3 @@ func (a *app) countSlots(ctx context.Context, i *inspector.Inspector, topics []i
 	}
 	return a.withoutDefinition(unreadable)
 }
-
-// behind is how much of a slot waits.
-func behind(s inspector.Slot) int { return s.Waiting + s.Retrying }

@@ -75,7 +75,7 @@ not count how many came and how many went; the metrics of your programs do.`,
 	}
 	cmd.Flags().Var(&every, "watch", "again and again, `every` 2s or as --watch=10s says, until Ctrl-C")
 	cmd.Flags().Lookup("watch").NoOptDefVal = "2s"
-	cmd.Flags().BoolVar(&slots, "slots", false, "each slot by itself, the one first in which most waits")
+	cmd.Flags().BoolVar(&slots, "slots", false, "each slot by itself, the one first in which most is due")
 	return cmd
 }
 

@@ -95,6 +95,7 @@ func TestPages(t *testing.T) {
 			for _, text := range []string{"order", "in none of them"} { // what a form leads to
 				all = append(all, at+"find?content="+url.QueryEscape(text))
 			}
+			all = append(all, at+"stopplan?topic=reports&plan=nightly") // not each page of plans is walked to
 			kinds := map[string]bool{}
 			for _, address := range all {
 				kinds[kindOf(address)] = true

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+	"unicode"
 )
 
 // Keys is an error about a JSON object that has a key twice, of which the parser would take the last one, or a key in other
@@ -47,24 +49,24 @@ func (k *keys) object(free bool) {
 	var more map[string]bool
 	for k.step(); k.wrong == nil && k.next() != '}'; k.comma() {
 		name := k.text()
-		twice := more[name]
-		for _, other := range names {
-			twice = twice || name == other
+		is := name // what the parser takes it for
+		if !free {
+			is = strings.ToLower(name)
 		}
-		switch is := strings.ToLower(name); {
-		case twice:
+		switch {
+		case more[is] || slices.Contains(names, is):
 			k.wrong = &FieldError{Field: name, Value: "there twice", Limit: "there once", text: fmt.Sprintf("the field %q is there twice", name)}
 			return
-		case is != name && !free && !capital[name]:
-			k.wrong = &FieldError{Field: name, Value: "unknown", Limit: "a field that is known here", text: fmt.Sprintf("there is no field %q here: names of fields have small letters, as %q", name, is)}
+		case !free && !capital[name] && strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII || unicode.IsUpper(r) }):
+			k.wrong = &FieldError{Field: name, Value: "unknown", Limit: "a field that is known here", text: fmt.Sprintf("there is no field %q here: names of fields have small letters of ASCII", name)}
 			return
 		case len(names) < few:
-			names = append(names, name)
+			names = append(names, is)
 		default:
 			if more == nil {
 				more = map[string]bool{}
 			}
-			more[name] = true
+			more[is] = true
 		}
 		k.next()
 		k.step() // the colon

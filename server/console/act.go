@@ -18,7 +18,9 @@ import (
 
 // note logs what someone has done, or tried to.
 func (v *visit) note(d audit.Deed, err error) {
-	d.By = v.who
+	if d.By == "" || v.cfg.Who != nil {
+		d.By = v.who
+	}
 	d.Log(v.log, v.r, err)
 }
 

@@ -44,7 +44,7 @@ func TestSignOutEndsTheSession(t *testing.T) {
 			}
 		}
 	}
-	want := "info ann 127.0.0.1 sign in, info ann 127.0.0.1 sign in, info ann 127.0.0.1 sign out, warn  127.0.0.1 sign in"
+	want := "info ann 127.0.0.1 sign in, info ann 127.0.0.1 sign in, info ann 127.0.0.1 sign out, warn anyone 127.0.0.1 sign in"
 	if got := strings.Join(lines, ", "); got != want {
 		t.Errorf("logged %s\nnot    %s", got, want)
 	}

@@ -126,12 +126,10 @@ func (v *visit) doSignIn() error {
 	}
 	holder := v.cfg.Tokens.Find(token)
 	if holder == nil {
-		v.who = ""
-		v.note(audit.Deed{What: "sign in"}, errNoToken)
+		v.note(audit.Deed{What: "sign in"}, errors.New("there is no such token"))
 		return v.goTo("signin", url.Values{"to": {to}, "wrong": {"1"}})
 	}
-	v.who = holder.Name
-	v.note(audit.Deed{What: "sign in"}, nil)
+	v.note(audit.Deed{By: holder.Name, What: "sign in"}, nil)
 	v.sessions.Begin(v.w, v.r, token)
 	q, err := url.ParseQuery(query)
 	if err != nil {
@@ -140,13 +138,9 @@ func (v *visit) doSignIn() error {
 	return v.goTo(page, q)
 }
 
-// errNoToken is of a sign-in.
-var errNoToken = errors.New("there is no such token")
-
 func (v *visit) signOut() error {
 	if v.findHolder(); v.holder != nil {
-		v.who = v.holder.Name
-		v.note(audit.Deed{What: "sign out"}, nil)
+		v.note(audit.Deed{By: v.holder.Name, What: "sign out"}, nil)
 	}
 	v.sessions.End(v.w, v.r)
 	return v.goTo("signin", nil)

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/message"
@@ -53,6 +54,9 @@ func (c *call) deliverTo(ctx context.Context, t message.Topic, items []item) err
 		var m message.Message
 		if x.err = x.unread; x.err == nil {
 			m, x.err = x.draft.Message(t)
+		}
+		if size := len(x.draft.Content); x.err == nil && size > c.cfg.MaxContent { // the producer would refuse all of them
+			x.err = invalid("content", fmt.Sprintf("%d bytes", size), fmt.Sprintf("1 to %d bytes", c.cfg.MaxContent))
 		}
 		if x.wrong = x.err != nil; !x.wrong {
 			messages, which = append(messages, m), append(which, x)

@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/slotmq/go-rmq/server/internal/ownfigures"
 )
 
 // write writes all metrics, in an order that stays.
@@ -58,7 +56,6 @@ func (m *Metrics) write(b *bytes.Buffer, now time.Time) {
 	}) {
 		sample(b, "rmq_gateway_messages_total", strconv.FormatInt(m.messages[h], 10), "topic", h.topic, "what", words[h.what])
 	}
-	ownfigures.Write(b)
 }
 
 // sample writes one line. Labels are names and values by turns.

@@ -42,7 +42,9 @@ func sdmq(do func(c *call) (any, error)) func(c *call) error {
 			return c.answer(http.StatusOK, sdmqAnswer{true, http.StatusOK, "", data})
 		}
 		p := c.problem(err)
-		c.stopIfGone()
+		if !p.slow {
+			c.stopIfGone()
+		}
 		c.noteFailure(p, err)
 		return c.answer(p.Status, sdmqAnswer{false, p.Status, p.full().Detail, nil})
 	}

@@ -60,9 +60,6 @@ func readSending(text []byte) (*sending, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, badRequest("there is something behind the JSON object")
 	}
-	if err := wire.Keys(text); err != nil {
-		return nil, err
-	}
 	return s, s.readRest(append(rest, '}'))
 }
 
@@ -84,19 +81,23 @@ func (s *sending) readMany(d *json.Decoder) error {
 		if len(s.items) == maxBatch {
 			return invalid("messages", fmt.Sprintf("more than %d", maxBatch), fmt.Sprintf("1 to %d messages; a stream of %s has no limit", maxBatch, streamType))
 		}
-		m = wire.Message{}
-		err := d.Decode(&m)
+		var text json.RawMessage
+		err := d.Decode(&text)
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 			return unreadable(err)
 		}
 		s.items = append(s.items, item{})
-		x := &s.items[len(s.items)-1]
-		if err != nil {
-			x.note(wire.Draft{}, wire.Plainer(err))
-			continue
+		m = wire.Message{}
+		one := json.NewDecoder(bytes.NewReader(text))
+		one.DisallowUnknownFields()
+		if err := one.Decode(&m); err != nil {
+			s.items[len(s.items)-1].note(wire.Draft{}, wire.Plainer(err))
+		} else if err := wire.Keys(text); err != nil {
+			s.items[len(s.items)-1].note(wire.Draft{}, err)
+		} else {
+			s.items[len(s.items)-1].note(m.Draft(wire.Draft{}, humantime.ParseStamp))
 		}
-		x.note(m.Draft(wire.Draft{}, humantime.ParseStamp))
 	}
 	if len(s.items) == 0 {
 		return invalid("messages", "empty", fmt.Sprintf("1 to %d messages", maxBatch))

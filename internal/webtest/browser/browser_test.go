@@ -145,10 +145,10 @@ func TestTooWideIsNoticed(t *testing.T) {
 func TestBrokenWordsAreNoticed(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
-		`<table style="width: 60px; table-layout: fixed; overflow-wrap: anywhere"><tr><td>Retrying</table>`:               "[Retrying]",
-		`<table style="width: 60px; table-layout: fixed; overflow-wrap: anywhere"><tr><td><a href=x>Retrying</a></table>`: "[Retrying]",
-		`<table style="width: 60px; table-layout: fixed; overflow-wrap: anywhere"><tr><td class=text>Retrying</table>`:    "[]",
-		`<table style="width: 60px; table-layout: fixed"><tr><td>in the one line after another</table>`:                   "[]",
+		`<table style="width: 40px; table-layout: fixed; overflow-wrap: anywhere"><tr><td>Retrying</table>`:               "[Retrying]",
+		`<table style="width: 40px; table-layout: fixed; overflow-wrap: anywhere"><tr><td><a href=x>Retrying</a></table>`: "[Retrying]",
+		`<table style="width: 40px; table-layout: fixed; overflow-wrap: anywhere"><tr><td class=text>Retrying</table>`:    "[]",
+		`<table style="width: 40px; table-layout: fixed"><tr><td>in the one line after another</table>`:                   "[]",
 	} {
 		p := Open(t, View{Width: 390})
 		p.Open(site(t, map[string]string{"/": body}))

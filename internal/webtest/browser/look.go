@@ -35,7 +35,7 @@ func (p *Page) BrokenWords() []string {
 		const broken = [], range = document.createRange()
 		for (const e of document.querySelectorAll('th, td, button, .tag')) {
 			if (e.matches('.text') || !e.checkVisibility()) continue
-			for (const n of [...e.childNodes, ...[...e.children].flatMap(c => [...c.childNodes])].filter(n => n.nodeType == 3)) {
+			for (const n of [...e.childNodes, ...[...e.children].filter(c => !c.matches('.small')).flatMap(c => [...c.childNodes])].filter(n => n.nodeType == 3)) {
 				for (const word of n.data.matchAll(/[\p{L}\d,.:]{2,16}(?![\p{L}\d])/gu)) {
 					range.setStart(n, word.index); range.setEnd(n, word.index + word[0].length)
 					const lines = new Set([...range.getClientRects()].filter(r => r.width > 0).map(r => Math.round(r.top)))

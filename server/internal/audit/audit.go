@@ -37,8 +37,8 @@ func (d Deed) Log(log *zap.Logger, r *http.Request, err error) {
 			fields = append(fields, zap.String(name, text))
 		}
 	}
-	forwarded := r.Header.Get("X-Forwarded-For") // as it was sent: only your proxy knows whether it is true
-	add("forwarded_for", strings.ToValidUTF8(forwarded[:min(len(forwarded), longest)], ""))
+	forwarded := strings.Join(r.Header.Values("X-Forwarded-For"), ", ") // the end of it is your proxy's, and the rest what it was sent
+	add("forwarded_for", strings.ToValidUTF8(forwarded[max(0, len(forwarded)-longest):], ""))
 	if add("topic", d.Topic); d.Topic != "" {
 		fields = append(fields, zap.Int("count", d.Count))
 	}

@@ -38,9 +38,8 @@ func Write(b *bytes.Buffer) {
 	if err != nil {
 		return
 	}
-	const ticks = 100 // a second, whatever the kernel's own are
-	_, rest, _ := strings.Cut(string(stat), ") ")
-	fields := strings.Fields(rest) // from the third on
+	const ticks = 100                                                         // a second, whatever the kernel's own are
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // from the third on
 	field := func(n int) float64 {
 		if n -= 3; n >= len(fields) {
 			return 0
