@@ -192,7 +192,7 @@ var stories = map[string][]string{
 	},
 	"shutdown": {
 		`the short handler begins`, `signal: the worker closes; handlers have 1 s`, `the short handler is through`,
-		`1\.\d\d s  the long handler stops, because the worker is closing`, `\d s  closed`, `gets the long one, as delivery 1: no attempt was spent`,
+		`[1-9]\d*\.\d\d s  the long handler stops, because the worker is closing`, `\d s  closed`, `gets the long one, as delivery 1: no attempt was spent`,
 	},
 	"fence": {
 		`delivery 1 has the number \d+, and learns: order 4711 is at the warehouse`, `delivery 1 freezes`,
