@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -28,7 +27,7 @@ type server struct {
 
 var errMissing = errors.New("ZooKeeper is not installed here. On Debian: apt-get install -y libzookeeper-java default-jre-headless")
 
-func startEnsemble(ctx context.Context) (_ *ensemble, err error) {
+func startEnsemble() (_ *ensemble, err error) {
 	classPath := []string{"/usr/share/java/zookeeper.jar", "/usr/share/java/slf4j-simple.jar"}
 	java, err := exec.LookPath("java")
 	if err != nil {
@@ -66,8 +65,8 @@ func startEnsemble(ctx context.Context) (_ *ensemble, err error) {
 		if err != nil {
 			return nil, err
 		}
-		// The shell ends it when this program ends, however it does.
-		member := exec.CommandContext(ctx, "sh", "-c", `"$@" & cat; kill -9 $!`, "sh", java, "-Xmx96m", "-XX:TieredStopAtLevel=1",
+		// The shell ends it when this program ends, however it does. Ctrl-C is for this program, and must not end the shell first.
+		member := exec.Command("sh", "-c", `trap "" INT TERM; "$@" & cat; kill -9 $!`, "sh", java, "-Xmx96m", "-XX:TieredStopAtLevel=1",
 			"-cp", strings.Join(classPath, ":"), "org.apache.zookeeper.server.quorum.QuorumPeerMain", dir+"/zoo.cfg")
 		stdin, err := member.StdinPipe()
 		if err != nil {

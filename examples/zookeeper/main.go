@@ -36,7 +36,7 @@ func run(ctx context.Context, s *store.Store) error {
 		return work(ctx, s)
 	}
 	if s.ZooKeeper == nil {
-		ensemble, err := startEnsemble(ctx)
+		ensemble, err := startEnsemble()
 		if err != nil {
 			return err
 		}
