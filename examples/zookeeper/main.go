@@ -56,7 +56,6 @@ func work(ctx context.Context, s *store.Store) error {
 	if err != nil {
 		return err
 	}
-	defer client.Close(context.Background())
 	err = client.Listen(beats, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
 		fmt.Println(*worker, d.Slot) // the other program reads it
 		return nil
@@ -68,7 +67,9 @@ func work(ctx context.Context, s *store.Store) error {
 		return err
 	}
 	_, _ = io.Copy(io.Discard, os.Stdin) // until the other program ends
-	return nil
+	closing, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	return client.Close(closing) // it has taken Redis and ZooKeeper with it
 }
 
 // watch starts two workers, sends to all slots, and kills one of the workers.
