@@ -42,6 +42,7 @@ command -v mariadbd >/dev/null || [ -x /usr/sbin/mariadbd ] || missing+=(mariadb
 command -v python3 >/dev/null || missing+=(python3) # clients over HTTP
 command -v node >/dev/null || missing+=(nodejs)
 command -v curl >/dev/null || missing+=(curl)
+command -v git >/dev/null || missing+=(git) # a release is tried in a repository of its own
 command -v chromium-headless-shell >/dev/null || missing+=(chromium-headless-shell fonts-dejavu-core) # the console is looked at
 echo '#include <stdlib.h>' | "${CC:-gcc}" -E -xc - >/dev/null 2>&1 || missing+=(gcc libc6-dev) # for -race
 if [ -e /etc/debian_version ] && [ ! -e /etc/ssl/certs/ca-certificates.crt ]; then missing+=(ca-certificates); fi # for Go's downloads
@@ -95,18 +96,15 @@ fi
 say "source"
 unformatted=$(find . -name '*.go' -not -path './.git/*' -exec "$(go env GOROOT)/bin/gofmt" -l {} +)
 [ -z "$unformatted" ] || { printf 'not formatted, run gofmt -w on:\n%s\n' "$unformatted"; exit 1; }
-for mod in $(find . -name go.mod -not -path '*/testdata/*' -printf '%h\n'); do
-	tidy() { diff=$(go -C "$mod" mod tidy -diff) || [ -n "$diff" ]; } # a difference is an answer, not a hiccup
-	retry tidy
-	[ -z "$diff" ] || { printf 'not tidy, run go mod tidy in %s:\n%s\n' "$mod" "$diff"; exit 1; }
-done
+untidy=$(retry internal/release/tidy.sh -diff)
+[ -z "$untidy" ] || { printf 'not tidy, run internal/release/tidy.sh:\n%s\n' "$untidy"; exit 1; }
 
 # No goroutines of ours meet in these, and they compute: the race detector would make their
 # random walks ten times slower.
 alone="luascripts internal/testing/model internal/cron internal/plan internal/flow internal/testing/layers internal/humantime internal/words internal/wire internal/story"
 # These look from outside at what is watched in the tests of its own package: a browser at the console's
 # pages, and programs of the guide. By night they are watched, too.
-outside="internal/webtest examples/guide examples/nightly examples/searchindex internal/webtest/browser"
+outside="internal/release internal/webtest examples/guide examples/nightly examples/searchindex internal/webtest/browser"
 [ "${1-}" = -night ] || alone="$outside $alone"
 alone=$(go list $(printf './%s ' $alone))
 others=$(go list work | grep -vxF -e "$alone")

@@ -8,8 +8,8 @@ require (
 	github.com/hibiken/asynq v0.26.0
 	github.com/prometheus/client_golang v1.25.0
 	github.com/redis/go-redis/v9 v9.22.0
-	github.com/slotmq/go-rmq v0.0.0
-	github.com/slotmq/go-rmq/rmqprom v0.0.0
+	github.com/slotmq/go-rmq v0.1.0
+	github.com/slotmq/go-rmq/rmqprom v0.1.0
 )
 
 require (
@@ -42,7 +42,7 @@ require (
 	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
 	github.com/robfig/cron/v3 v3.0.1 // indirect
-	github.com/slotmq/go-rmq/server v0.0.0
+	github.com/slotmq/go-rmq/server v0.1.0
 	github.com/spf13/cast v1.10.0 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
 	go.uber.org/multierr v1.10.0 // indirect
@@ -51,9 +51,3 @@ require (
 	golang.org/x/time v0.14.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 )
-
-replace github.com/slotmq/go-rmq => ../
-
-replace github.com/slotmq/go-rmq/rmqprom => ../rmqprom
-
-replace github.com/slotmq/go-rmq/server => ../server

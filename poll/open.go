@@ -11,6 +11,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/definition"
 	"github.com/slotmq/go-rmq/internal/rights"
+	"github.com/slotmq/go-rmq/internal/silence"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -78,7 +79,8 @@ func (d *desk) begin() error {
 
 // allowed names the rights that are missing. One slot stands for all.
 func (d *desk) allowed(ctx context.Context, notes bool) error {
-	return rights.Check(ctx, d.cfg.Redis, rights.Need{Worker: true, Takes: true}, rights.Topic{Name: d.qualified, Slots: 1, Notes: notes})
+	lacks := rights.Check(ctx, d.cfg.Redis, rights.Need{Worker: true, Takes: true}, rights.Topic{Name: d.qualified, Slots: 1, Notes: notes})
+	return silence.Explain(d.cfg.Redis, lacks)
 }
 
 // define reads the definition of the topic, and notes in it that its slots are held by leases.

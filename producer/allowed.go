@@ -1,11 +1,10 @@
 package producer
 
 import (
-	"context"
-
 	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/definition"
 	"github.com/slotmq/go-rmq/internal/rights"
+	"github.com/slotmq/go-rmq/internal/silence"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -24,11 +23,11 @@ func fieldsOf(b *checked.Message) (fields luascripts.SendFields) {
 // allowed asks, before the first message with some fields, whether the Redis user may send it. So
 // a program that sends none needs no rights for them. An error names all rights that are missing,
 // and the next message asks again.
-func (s *topics) allowed(ctx context.Context, t *topic, fields luascripts.SendFields) error {
+func (s *topics) allowed(w *patience, t *topic, fields luascripts.SendFields) error {
 	if luascripts.SendFields(t.may.Load())&fields == fields {
 		return nil
 	}
-	return s.checkRights(t, fields).wait(ctx)
+	return s.checkRights(t, fields).wait(w)
 }
 
 // checkRights starts one question about fields for all callers that wait.
@@ -41,7 +40,7 @@ func (s *topics) checkRights(t *topic, fields luascripts.SendFields) *check {
 	c := &check{done: make(chan struct{})}
 	need := rights.Need{Extends: fields&luascripts.SendCeiling != 0, Unique: fields&luascripts.SendUnique != 0}
 	begun := s.goBackground(func() {
-		c.err = rights.Check(s.run, s.rdb, need, t.rights())
+		c.err = silence.Explain(s.rdb, rights.Check(s.run, s.rdb, need, t.rights()))
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		if delete(t.asking, fields); c.err == nil {

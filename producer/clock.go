@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/silence"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -66,13 +67,25 @@ type clock struct {
 // now returns the time of the server that has the key. It waits for an answer only if
 // there is no reading yet, or if another server may have taken over.
 func (c *clock) now(ctx context.Context, key string) (moment, error) {
-	return c.time(ctx, key, true)
+	if answered := c.update(key, true); answered != nil {
+		select {
+		case <-answered:
+		case <-ctx.Done():
+			return moment{}, ctx.Err()
+		}
+	}
+	return c.time()
 }
 
 // lastKnown returns the time by the last reading, good enough to know what is past. It
 // waits only if there is no reading.
-func (c *clock) lastKnown(ctx context.Context, key string) (moment, error) {
-	return c.time(ctx, key, false)
+func (c *clock) lastKnown(w *patience, key string) (moment, error) {
+	if answered := c.update(key, false); answered != nil {
+		if err := w.wait(answered); err != nil {
+			return moment{}, err
+		}
+	}
+	return c.time()
 }
 
 // sure reports whether now need not wait for an answer.
@@ -81,22 +94,25 @@ func (c *clock) sure() bool {
 	return c.shared.frozen != nil || r != nil && r.err == nil && !r.replaced
 }
 
-func (c *clock) time(ctx context.Context, key string, sure bool) (moment, error) {
+// update asks the server if it is time to. It returns what must be waited for before time is good enough, or nil.
+func (c *clock) update(key string, sure bool) (answered <-chan struct{}) {
+	r := c.last.Load()
+	if c.shared.frozen != nil || r.fresh() {
+		return nil
+	}
+	answered = c.ask(key)
+	if r == nil || r.err != nil || sure && r.replaced {
+		return answered
+	}
+	return nil
+}
+
+// time is that of the server by the last reading.
+func (c *clock) time() (moment, error) {
 	if c.shared.frozen != nil {
 		return moment{at: c.shared.frozen()}, nil
 	}
 	r := c.last.Load()
-	if !r.fresh() {
-		answered := c.ask(key)
-		if r == nil || r.err != nil || sure && r.replaced {
-			select {
-			case <-answered:
-				r = c.last.Load()
-			case <-ctx.Done():
-				return moment{}, ctx.Err()
-			}
-		}
-	}
 	if r == nil {
 		return moment{}, message.ErrClosed
 	}
@@ -141,7 +157,7 @@ func (c *clock) look(key string) {
 		case last == nil || last.err != nil:
 			c.shared.away.Doubt(key, err)
 			// Kept for a moment, so that the messages of one flight fail together.
-			r = reading{err: fmt.Errorf("ask Redis for its time: %w", err), expires: now.Add(100 * time.Millisecond)}
+			r = reading{err: fmt.Errorf("ask Redis for its time: %w", silence.Explain(c.shared.rdb, err)), expires: now.Add(100 * time.Millisecond)}
 		default:
 			r = *last
 			r.expires = now.Add(time.Second)

@@ -311,9 +311,9 @@ func TestEventsAreUsedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.idle.Wait()
-	f := newFlight()
+	f, waits := newFlight(), p.waits(ctx)
 	for i := range ms {
-		o, err := p.open(ctx, (*p.topics.known.Load())[topic], ms[i])
+		o, err := p.open(&waits, (*p.topics.known.Load())[topic], ms[i])
 		if err != nil {
 			t.Fatal(err)
 		}

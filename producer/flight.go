@@ -32,6 +32,7 @@ type flight struct {
 
 	serial uint64        // of this use of the columns
 	taken  bool          // by the flusher; guarded by shared.mu
+	told   bool          // to the journal, which bounds its own time; likewise
 	done   chan struct{} // closed when outcomes and errs are final
 	refs   atomic.Int32  // callers that will still read, and the flusher
 
@@ -87,7 +88,7 @@ func (f *flight) release() {
 	clear(f.writes)
 	f.contents, f.scores, f.more, f.next, f.outcomes = f.contents[:0], f.scores[:0], f.more[:0], f.next[:0], f.outcomes[:0]
 	f.lanes, f.args, f.entries, f.writes, f.pending = f.lanes[:0], f.args[:0], f.entries[:0], f.writes[:0], f.pending[:0]
-	f.errs, f.bytes, f.taken = nil, 0, false
+	f.errs, f.bytes, f.taken, f.told = nil, 0, false, false
 	flights.Put(f)
 }
 

@@ -69,10 +69,13 @@ func (to *writer) journal(f *flight) {
 	}
 	f.refs.Add(1)
 	to.idle.Add(1)
-	to.count(1) // Close waits for it, also when nobody flushes any more
+	to.mu.Lock()
+	to.busy++ // Close waits for it, also when nobody flushes any more
+	f.told = true
+	to.mu.Unlock()
 	to.cfg.Journal.Sent(all, func(err error) {
 		defer to.idle.Done()
-		defer to.count(-1)
+		defer to.told()
 		if err != nil {
 			f.notJournaled(err)
 		}
@@ -81,11 +84,11 @@ func (to *writer) journal(f *flight) {
 	})
 }
 
-// count notes that something more is to be written, or less.
-func (s *shared) count(n int) {
+// told notes that the journal has answered.
+func (s *shared) told() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.busy += n
+	s.busy--
 }
 
 // sends is what a flight has stored, as the journal is told of it.

@@ -40,7 +40,7 @@ func New(rdb redis.UniversalClient, cfg Config) (*Producer, error) {
 	cfg.Logger = logs.Choose(cfg.Logger, cfg.Slog)
 	said := away.In(cfg.Logger)
 	cfg.Logger, _ = latelog.Beside(cfg.Logger) // for debugging only; it delays no send
-	all := &shared{cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), frozen: frozen.Clock(rdb), retryFor: retryFor}
+	all := &shared{cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), frozen: frozen.Clock(rdb), retryFor: retryFor, sendTimeout: sendTimeoutOf(rdb, cfg)}
 	all.observers = observers.New(cfg.Observers, cfg.Logger)
 	p := &Producer{shared: all, topics: newTopics(all), executor: &executor{shared: all}}
 	p.run, p.stop = context.WithCancel(context.Background())

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/internal/testing/promises"
 )
@@ -33,6 +35,10 @@ func TestPromises(t *testing.T) {
 	protocol.Says("was idle and sends in the last 500 ms before", 500*time.Millisecond, slowAnswer)
 	protocol.Says("after 10 s, and the time of one round trip", 10*time.Second, clockEvery)
 	protocol.Says("and for up to 10 s after a failover", 10*time.Second, clockEvery)
+
+	bound := sendTimeoutOf(redis.NewClient(&redis.Options{}), Config{})
+	protocol.Says("A caller that names no deadline waits for 6 s.", 6*time.Second, bound)
+	promises.Of(t, "docs/REFERENCE.md").Says("A context without a deadline ends for a send after 6 s,", 6*time.Second, bound)
 
 	deployment := promises.Of(t, "docs/DEPLOYMENT.md")
 	deployment.Says("if it takes longer than 4 s.", 4*time.Second, retryFor)

@@ -12,7 +12,8 @@ import (
 
 // Send stores one message and returns when Redis has answered. If ctx ends
 // before the message is written, it is not sent; if it ends later, the error
-// is [ErrUncertain].
+// is [ErrUncertain]. A ctx without a deadline counts as ended after 6 s, or 1 s after the
+// Redis client's ReadTimeout and the Timeout of Durability, if Redis is silent for that long.
 func (p *Producer) Send(ctx context.Context, t message.Topic, m message.Message) (Receipt, error) {
 	if p.wrapped != nil && ctx != nil {
 		if m, valid := moved(m); valid {
@@ -34,11 +35,12 @@ func (p *Producer) send(ctx context.Context, t message.Topic, m message.Message)
 	if err := p.ready(); err != nil {
 		return Receipt{}, err
 	}
-	topic, err := p.prepare(ctx, t)
+	waits := p.waits(ctx)
+	topic, err := p.prepare(&waits, t)
 	if err != nil {
 		return Receipt{}, err
 	}
-	o, err := p.open(ctx, topic, m)
+	o, err := p.open(&waits, topic, m)
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -54,7 +56,7 @@ func (p *Producer) send(ctx context.Context, t message.Topic, m message.Message)
 	p.mu.Unlock()
 
 	defer f.release()
-	return p.await(ctx, k)
+	return p.await(&waits, k)
 }
 
 // SendBatch stores messages of one topic, in their order within each slot, and
@@ -72,13 +74,14 @@ func (p *Producer) sendBatch(ctx context.Context, t message.Topic, ms []message.
 	if err := p.ready(); err != nil {
 		return nil, err
 	}
-	topic, err := p.prepare(ctx, t)
+	waits := p.waits(ctx)
+	topic, err := p.prepare(&waits, t)
 	if err != nil {
 		return nil, err
 	}
 	opened := make([]opened, len(ms))
 	for i, m := range ms {
-		if opened[i], err = p.open(ctx, topic, m); err != nil {
+		if opened[i], err = p.open(&waits, topic, m); err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
 	}
@@ -105,7 +108,7 @@ func (p *Producer) sendBatch(ctx context.Context, t message.Topic, ms []message.
 	receipts := make([]Receipt, len(ms))
 	for i, k := range tickets {
 		var err error
-		if receipts[i], err = p.await(ctx, k); err != nil {
+		if receipts[i], err = p.await(&waits, k); err != nil {
 			failed.Indexes, failed.Errs = append(failed.Indexes, i), append(failed.Errs, err)
 		}
 	}
@@ -119,14 +122,14 @@ func (p *Producer) sendBatch(ctx context.Context, t message.Topic, ms []message.
 }
 
 // prepare makes sure that the topic's definition is agreed upon.
-func (p *Producer) prepare(ctx context.Context, t message.Topic) (*topic, error) {
-	if ctx == nil {
+func (p *Producer) prepare(w *patience, t message.Topic) (*topic, error) {
+	if w.ctx == nil {
 		return nil, errNilContext
 	}
-	if err := ctx.Err(); err != nil {
+	if err := w.ctx.Err(); err != nil {
 		return nil, err
 	}
-	return p.topics.of(ctx, t)
+	return p.topics.of(w, t)
 }
 
 // opened is a message that may be sent.
@@ -138,20 +141,20 @@ type opened struct {
 }
 
 // open validates a message, and finds its slot and the writer that leads there.
-func (p *Producer) open(ctx context.Context, t *topic, m message.Message) (o opened, err error) {
+func (p *Producer) open(w *patience, t *topic, m message.Message) (o opened, err error) {
 	if o.Message, err = checked.Open(t.Topic, m, p.cfg.MaxContent); err != nil {
 		return o, err
 	}
 	if fields := fieldsOf(&o.Message); fields != 0 {
-		if err = p.topics.allowed(ctx, t, fields); err != nil {
+		if err = p.topics.allowed(w, t, fields); err != nil {
 			return o, err
 		}
 	}
 	o.slot = hash.Slot(o.SlotBasis, t.Slots)
-	if o.to, err = p.writers.of(ctx, t, o.slot); err != nil || !o.Kind.Timed() || o.FromNow {
+	if o.to, err = p.writers.of(w.ctx, t, o.slot); err != nil || !o.Kind.Timed() || o.FromNow {
 		return o, err
 	}
-	now, err := o.to.clock.lastKnown(ctx, t.slots[o.slot].store)
+	now, err := o.to.clock.lastKnown(w, t.slots[o.slot].store)
 	if err != nil {
 		return o, err
 	}
@@ -175,15 +178,18 @@ func (o *opened) addTo(f *flight, t *topic) ticket {
 	return ticket{flight: f, entry: f.add(t, o.slot, &o.Message), slot: o.slot, kind: o.Kind, past: o.past}
 }
 
-// await returns what became of a message. If ctx ends before it is written, it
+// await returns what became of a message. If nobody waits any more before it is written, it
 // is withdrawn.
-func (p *Producer) await(ctx context.Context, k ticket) (Receipt, error) {
-	select {
-	case <-k.done:
+func (p *Producer) await(w *patience, k ticket) (Receipt, error) {
+	late := w.wait(k.done)
+	if late == nil {
 		return k.receipt()
-	case <-ctx.Done():
 	}
 	p.mu.Lock()
+	if k.told && w.over {
+		p.mu.Unlock()
+		return p.awaitJournal(w, k)
+	}
 	defer p.mu.Unlock()
 	select {
 	case <-k.done:
@@ -191,8 +197,19 @@ func (p *Producer) await(ctx context.Context, k ticket) (Receipt, error) {
 	default:
 	}
 	if k.taken {
-		return Receipt{Slot: k.slot}, fmt.Errorf("%w: %w", ErrUncertain, ctx.Err())
+		return Receipt{Slot: k.slot}, fmt.Errorf("%w: %w", ErrUncertain, late)
 	}
 	k.contents[k.entry] = "" // withdrawn
-	return Receipt{Slot: k.slot}, ctx.Err()
+	return Receipt{Slot: k.slot}, late
+}
+
+// awaitJournal goes on waiting: Redis has answered, and the journal has a bound of its own.
+func (p *Producer) awaitJournal(w *patience, k ticket) (Receipt, error) {
+	w.over = false
+	select {
+	case <-k.done:
+		return k.receipt()
+	case <-w.ctx.Done():
+		return Receipt{Slot: k.slot}, fmt.Errorf("%w: %w", ErrUncertain, w.ctx.Err())
+	}
 }

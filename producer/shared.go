@@ -22,8 +22,9 @@ type shared struct {
 	run       context.Context      // of the flushers' commands; ends when Close waits no longer
 
 	// Other values only in tests.
-	frozen   func() time.Time // the server's clock; nil: it is asked
-	retryFor time.Duration    // of the flushers
+	frozen      func() time.Time // the server's clock; nil: it is asked
+	retryFor    time.Duration    // of the flushers
+	sendTimeout time.Duration    // of calls without a deadline; 0: none
 
 	idle       sync.WaitGroup // the flushers that run
 	background sync.WaitGroup // comparisons of definitions, looks at clocks

@@ -1,7 +1,6 @@
 package producer
 
 import (
-	"context"
 	"errors"
 	"maps"
 	"sync"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/definition"
 	"github.com/slotmq/go-rmq/internal/rights"
+	"github.com/slotmq/go-rmq/internal/silence"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -67,7 +67,7 @@ func newTopics(all *shared) *topics {
 
 // of returns what is kept about t, once its definition agrees with the stored one.
 // Every 30 s it is compared again in the background.
-func (s *topics) of(ctx context.Context, t message.Topic) (*topic, error) {
+func (s *topics) of(w *patience, t message.Topic) (*topic, error) {
 	known := s.first.Load() // often the only one, and quicker than a look into the map
 	if known == nil || known.sent != t {
 		known = (*s.known.Load())[t]
@@ -94,7 +94,7 @@ func (s *topics) of(ctx context.Context, t message.Topic) (*topic, error) {
 		s.first.CompareAndSwap(nil, known)
 	}
 	s.mu.Unlock()
-	return known, s.agree(ctx, known)
+	return known, s.checkDefinition(known).wait(w)
 }
 
 // check is a question to Redis about a topic, under way, for all callers that wait: whether its
@@ -105,23 +105,15 @@ type check struct {
 	err  error
 }
 
-// wait returns when the check is done, or when ctx ends.
-func (c *check) wait(ctx context.Context) error {
+// wait returns when the check is done, or when its caller waits no longer.
+func (c *check) wait(w *patience) error {
 	if c == nil {
 		return message.ErrClosed
 	}
-	select {
-	case <-c.done:
-		return c.err
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := w.wait(c.done); err != nil {
+		return err
 	}
-}
-
-// agree returns when the topic's definition has been compared with the stored one,
-// or when ctx ends.
-func (s *topics) agree(ctx context.Context, t *topic) error {
-	return s.checkDefinition(t).wait(ctx)
+	return c.err
 }
 
 // checkDefinition starts one comparison of the definition for all callers that wait. It runs in
@@ -176,7 +168,7 @@ func (s *topics) compare(t *topic) (err error) {
 		t.agreed.Store(int64(now + time.Second))
 		return nil
 	}
-	return err
+	return silence.Explain(s.rdb, err)
 }
 
 func (t *topic) makeSlots() {

@@ -246,7 +246,8 @@ func TestLinesToOneServerShareItsClock(t *testing.T) {
 	t.Parallel()
 	p, topic := newProducer(t, servertest.Redis(t).Client(t), Config{}), topicOf(t, message.KindPriority)
 	topic.Slots = 2 * writersPerServer
-	known, err := p.topics.of(ctx, topic)
+	waits := p.waits(ctx)
+	known, err := p.topics.of(&waits, topic)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +268,8 @@ func TestLinesToOneServerShareItsClock(t *testing.T) {
 // writerOf returns what the producer keeps about a topic, and the writer of its slot 0.
 func writerOf(t *testing.T, p *Producer, m message.Topic) (*topic, *writer) {
 	t.Helper()
-	known, err := p.topics.of(ctx, m)
+	waits := p.waits(ctx)
+	known, err := p.topics.of(&waits, m)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ toolchain go1.26.8
 
 require (
 	github.com/redis/go-redis/v9 v9.22.0
-	github.com/slotmq/go-rmq v0.0.0
+	github.com/slotmq/go-rmq v0.1.0
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/metric v1.47.0
 	go.opentelemetry.io/otel/sdk v1.47.0
@@ -31,5 +31,3 @@ require (
 	go.uber.org/zap v1.28.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 )
-
-replace github.com/slotmq/go-rmq => ../

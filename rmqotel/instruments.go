@@ -5,6 +5,8 @@ import (
 
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/semconv/v1.43.0/messagingconv"
+
+	"github.com/slotmq/go-rmq/internal/version"
 )
 
 // instruments are the metrics of one client.
@@ -31,7 +33,7 @@ type instruments struct {
 }
 
 func meterOf(p metric.MeterProvider) metric.Meter {
-	return p.Meter(scope, metric.WithSchemaURL(schemaURL), metric.WithInstrumentationVersion(version()))
+	return p.Meter(scope, metric.WithSchemaURL(schemaURL), metric.WithInstrumentationVersion(version.Number))
 }
 
 func newInstruments(p metric.MeterProvider) (*instruments, error) {

@@ -1,11 +1,13 @@
 package rmqotel
 
 import (
-	"runtime/debug"
-
 	"go.opentelemetry.io/otel/attribute"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+
+	"github.com/slotmq/go-rmq/internal/version"
 )
+
+const _ = version.EveryModuleMustBe_v0_1_0
 
 // scope names this package as the one that makes the spans and metrics, and schemaURL the
 // version of the semantic conventions that it follows.
@@ -49,15 +51,3 @@ var (
 	latenessBounds = []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800}
 	batchBounds    = []float64{1, 2, 4, 8, 16, 32, 64, 128, 256}
 )
-
-// version is that of this module, as it was built into the program.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, m := range info.Deps {
-			if m.Path == scope {
-				return m.Version
-			}
-		}
-	}
-	return ""
-}

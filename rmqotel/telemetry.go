@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/slotmq/go-rmq/internal/version"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -38,7 +39,7 @@ func New(cfg Config) (*Telemetry, error) {
 		return nil, fmt.Errorf("rmqotel: %w", err)
 	}
 	t := &Telemetry{cfg: cfg, meters: meters, server: serverOf(cfg.Redis)}
-	t.tracer = cfg.TracerProvider.Tracer(scope, trace.WithSchemaURL(schemaURL), trace.WithInstrumentationVersion(version()))
+	t.tracer = cfg.TracerProvider.Tracer(scope, trace.WithSchemaURL(schemaURL), trace.WithInstrumentationVersion(version.Number))
 	if cfg.Links {
 		t.links = newLinks(cfg)
 	}

@@ -9,7 +9,7 @@ require (
 	github.com/prometheus/client_model v0.6.3
 	github.com/prometheus/common v0.72.0
 	github.com/redis/go-redis/v9 v9.22.0
-	github.com/slotmq/go-rmq v0.0.0
+	github.com/slotmq/go-rmq v0.1.0
 	go.yaml.in/yaml/v2 v2.4.4
 )
 
@@ -29,5 +29,3 @@ require (
 	golang.org/x/sys v0.49.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 )
-
-replace github.com/slotmq/go-rmq => ../

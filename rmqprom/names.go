@@ -1,6 +1,12 @@
 package rmqprom
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/slotmq/go-rmq/internal/version"
+)
+
+const _ = version.EveryModuleMustBe_v0_1_0
 
 // The names and labels of all metrics. Those that begin with messaging_ are of the semantic
 // conventions of OpenTelemetry, v1.43.0, which may still change them.

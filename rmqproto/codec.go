@@ -5,8 +5,11 @@ package rmqproto
 import (
 	"google.golang.org/protobuf/proto"
 
+	"github.com/slotmq/go-rmq/internal/version"
 	"github.com/slotmq/go-rmq/typed"
 )
+
+const _ = version.EveryModuleMustBe_v0_1_0
 
 // Codec is a codec for messages of one protobuf type, such as *pb.Order.
 //

@@ -5,7 +5,7 @@ go 1.26.0
 toolchain go1.26.8
 
 require (
-	github.com/slotmq/go-rmq v0.0.0
+	github.com/slotmq/go-rmq v0.1.0
 	google.golang.org/protobuf v1.36.10
 )
 
@@ -19,5 +19,3 @@ require (
 	go.uber.org/zap v1.28.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 )
-
-replace github.com/slotmq/go-rmq => ../

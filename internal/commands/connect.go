@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/redisurl"
+	"github.com/slotmq/go-rmq/internal/silence"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -22,11 +24,7 @@ import (
 var answerTimeout = 5 * time.Second
 
 // What go-redis has to say is in its errors, too.
-func init() { redis.SetLogger(silence{}) }
-
-type silence struct{}
-
-func (silence) Printf(context.Context, string, ...any) {}
+func init() { logging.Disable() }
 
 // inspector connects, and checks that the server answers. It may be called again.
 func (a *app) inspector(ctx context.Context) (*inspector.Inspector, error) {
@@ -71,7 +69,11 @@ func (a *app) greet(ctx context.Context) error {
 	if err == nil || redis.HasErrorPrefix(err, "NOPERM") { // it answers, and the command may do without
 		return nil
 	}
-	return &noAnswer{server: serverOf(a.rdb), err: err}
+	silent := &silence.Error{Server: silence.Server(a.rdb), Err: err}
+	if errors.Is(err, context.DeadlineExceeded) {
+		silent.Within = answerTimeout
+	}
+	return silent
 }
 
 // ask puts a question to the server, or to all masters of a Cluster: one that hangs must not
@@ -86,20 +88,6 @@ func (a *app) ask(ctx context.Context, question func(ctx context.Context, server
 			return err
 		}
 	}
-}
-
-// serverOf names the server or servers, without user and password.
-func serverOf(rdb redis.UniversalClient) string {
-	switch c := rdb.(type) {
-	case *redis.Client:
-		if addr := c.Options().Addr; addr != "FailoverClient" { // so go-redis calls one that asks Sentinels
-			return addr
-		}
-		return "the master that the Sentinels know"
-	case *redis.ClusterClient:
-		return strings.Join(c.Options().Addrs, ", ")
-	}
-	return "the URL"
 }
 
 // zooKeeper is where ZooKeeper is; empty if not given.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/silence"
 	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/internal/words"
 )
@@ -59,7 +60,7 @@ func (a *app) examine(ctx context.Context) ([]inspector.Check, error) {
 	if err == nil && !cluster.IsCluster(a.rdb) { // of several, it finds out by itself who answers
 		err = a.greet(ctx)
 	}
-	var silent *noAnswer
+	var silent *silence.Error
 	switch {
 	case errors.As(err, &silent):
 		line, _ := a.explain(err)

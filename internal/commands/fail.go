@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"regexp"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/rights"
+	"github.com/slotmq/go-rmq/internal/silence"
 	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -51,15 +51,6 @@ func byFlag(err error) error {
 	return err
 }
 
-// noAnswer is a Redis that is not there, or not for us.
-type noAnswer struct {
-	server string
-	err    error
-}
-
-func (n *noAnswer) Error() string { return "Redis at " + n.server + ": " + n.err.Error() }
-func (n *noAnswer) Unwrap() error { return n.err }
-
 // explain says what failed and what to do, in one line, and what the exit code is.
 func (a *app) explain(err error) (line string, code int) {
 	code = 1
@@ -81,7 +72,7 @@ func (a *app) explain(err error) (line string, code int) {
 // advise says what to do about what Redis or the network says.
 func (a *app) advise(err error) error {
 	const where = "--redis or RMQ_REDIS"
-	var silent *noAnswer
+	var silent *silence.Error
 	var reply redis.Error
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -101,7 +92,7 @@ func (a *app) advise(err error) error {
 	case errors.As(err, &reply): // it does answer
 		return rights.Explain(err, rights.User(a.rdb))
 	case errors.As(err, &silent):
-		return fmt.Errorf("Redis does not answer at %s: %s; is it running? %s says where, rediss:// is with TLS", silent.server, cause(silent.err), where)
+		return fmt.Errorf("%w; is it running? %s says where, rediss:// is with TLS", silent, where)
 	}
 	// Not any net.Error: what the system says about a file is one, too.
 	var op *net.OpError
@@ -110,19 +101,4 @@ func (a *app) advise(err error) error {
 		return fmt.Errorf("%w; is Redis running? %s doctor looks at it", err, a.Name)
 	}
 	return err
-}
-
-// cause is the innermost error of the network, without the address, which the line has.
-func cause(err error) string {
-	var deepest *net.OpError
-	var call *os.SyscallError
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return "no answer within " + answerTimeout.String()
-	case errors.As(err, &call):
-		return call.Err.Error()
-	case errors.As(err, &deepest):
-		return deepest.Err.Error()
-	}
-	return err.Error()
 }

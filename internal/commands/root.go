@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/slotmq/go-rmq/internal/version"
 )
 
 // The groups of commands, as the help shows them.
@@ -60,7 +62,7 @@ Tables are as wide as the terminal, 80 columns elsewhere, and shorten what does
 not fit; --wide and --json do not. Contents that are not printable are quoted as
 in Go, "\x00\n"; --base64 takes and shows them so. Exit codes: 0 done, 1 failed,
 2 wrong usage, 130 interrupted.`,
-		Version:       version(),
+		Version:       builtVersion(),
 		SilenceErrors: true, // run prints them
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
@@ -108,11 +110,10 @@ in Go, "\x00\n"; --base64 takes and shows them so. Exit codes: 0 done, 1 failed,
 	return root
 }
 
-// version is that of the module, or of the working tree it was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(unknown version)"
+// builtVersion is the version that was installed, or the one that this tree will be.
+func builtVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
 	}
-	return info.Main.Version
+	return version.Number + ", built from source"
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/silence"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -45,7 +46,7 @@ func (s *Setup) Redis(ctx context.Context) (redis.UniversalClient, error) {
 }
 
 // RedisAt is where Redis is, without user and password. It is known when Redis has been called.
-func (s *Setup) RedisAt() string { return serverOf(s.app.rdb) }
+func (s *Setup) RedisAt() string { return silence.Server(s.app.rdb) }
 
 // Inspector looks at what Redis has, and tells the journal what it changes, if that was opened before.
 func (s *Setup) Inspector(ctx context.Context) (*inspector.Inspector, error) {

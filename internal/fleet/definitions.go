@@ -10,6 +10,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/definition"
 	"github.com/slotmq/go-rmq/internal/errands"
 	"github.com/slotmq/go-rmq/internal/rights"
+	"github.com/slotmq/go-rmq/internal/silence"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -39,7 +40,7 @@ func (d *definitions) allowed(ctx context.Context) error {
 	for i, t := range d.Topics {
 		named[i] = rights.Topic{Name: t.Qualified, Slots: definition.Full(t.Topic).Slots, Notes: t.Notes}
 	}
-	return rights.Check(ctx, d.Redis, rights.Need{Worker: true}, named...)
+	return silence.Explain(d.Redis, rights.Check(ctx, d.Redis, rights.Need{Worker: true}, named...))
 }
 
 // agree compares the topics' definitions with the stored ones, and fills in the number

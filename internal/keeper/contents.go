@@ -17,8 +17,8 @@ import (
 // to work together.
 const layout = 1
 
-// version is that of a single node's contents, its "v".
-const version = 1
+// format is that of a single node's contents, its "v".
+const format = 1
 
 // errVersion is of a node that a newer program wrote: its contents must not be
 // guessed, and not be written over.
@@ -72,7 +72,7 @@ func known(data []byte) error {
 	if err := json.Unmarshal(data, &n); err != nil {
 		return err
 	}
-	if n.V > version {
+	if n.V > format {
 		return fmt.Errorf("v %d: %w", n.V, errVersion)
 	}
 	return nil
@@ -115,7 +115,7 @@ func (a assignment) workers() []string {
 }
 
 func (a assignment) encode() ([]byte, error) {
-	n := assignmentNode{V: version, Gen: a.gen, Workers: a.workers(), Map: make([]byte, 0, 2*len(a.owners))}
+	n := assignmentNode{V: format, Gen: a.gen, Workers: a.workers(), Map: make([]byte, 0, 2*len(a.owners))}
 	if len(n.Workers) > noWorker {
 		return nil, fmt.Errorf("%d workers; at most %d can have slots of one topic", len(n.Workers), noWorker)
 	}
@@ -137,7 +137,7 @@ func decodeAssignment(data []byte) (assignment, error) {
 	if err := json.Unmarshal(data, &n); err != nil {
 		return assignment{}, err
 	}
-	if n.V != version || len(n.Map)%2 != 0 {
+	if n.V != format || len(n.Map)%2 != 0 {
 		return assignment{}, fmt.Errorf("v %d, map of %d bytes: not an assignment", n.V, len(n.Map))
 	}
 	a := assignment{gen: n.Gen, owners: make([]string, len(n.Map)/2)}

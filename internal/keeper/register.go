@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime/debug"
 	"slices"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 	"github.com/slotmq/go-rmq/internal/diff"
+	"github.com/slotmq/go-rmq/internal/version"
 )
 
 // ownNames are the nodes of a tree. Without a namespace they lie where namespaces do.
@@ -36,7 +36,7 @@ func (m *Member) register(ctx context.Context) error {
 	if err := m.agreeOnLayout(ctx); err != nil {
 		return err
 	}
-	node := workerNode{Topics: map[string]float64{}, PID: os.Getpid(), Version: programVersion()}
+	node := workerNode{Topics: map[string]float64{}, PID: os.Getpid(), Version: version.Number}
 	node.Host, _ = os.Hostname() // for people
 	for _, t := range m.worker.Topics {
 		switch err := m.agree(ctx, t); {
@@ -164,19 +164,4 @@ func (m *Member) read(ctx context.Context, path string, theirs any) error {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
 	return nil
-}
-
-// programVersion is the version of this module in the program, for people.
-func programVersion() string {
-	const module = "github.com/slotmq/go-rmq"
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	for _, dep := range append(info.Deps, &info.Main) {
-		if dep.Path == module {
-			return dep.Version
-		}
-	}
-	return ""
 }

@@ -7,7 +7,7 @@ toolchain go1.26.8
 require (
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.23.0
-	github.com/slotmq/go-rmq v0.0.0
+	github.com/slotmq/go-rmq v0.1.0
 	go.uber.org/zap v1.28.0
 )
 
@@ -39,13 +39,9 @@ require (
 	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
 	github.com/go-zookeeper/zk v1.0.4 // indirect
 	github.com/redis/go-redis/v9 v9.22.0
-	github.com/slotmq/go-rmq/server v0.0.0
+	github.com/slotmq/go-rmq/server v0.1.0
 	github.com/yuin/gopher-lua v1.1.1 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
 	go.uber.org/goleak v1.3.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 )
-
-replace github.com/slotmq/go-rmq => ../../
-
-replace github.com/slotmq/go-rmq/server => ../../server

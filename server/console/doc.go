@@ -21,3 +21,5 @@
 // It has no users and passwords of its own, sends no alerts, and keeps nothing but the counts of the last half hour
 // and the jobs that people began, in memory.
 package console
+
+import _ "github.com/slotmq/go-rmq/server/internal/same" // version of all modules

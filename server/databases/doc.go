@@ -6,3 +6,5 @@
 //
 // It brings the drivers, which package journal does without.
 package databases
+
+import _ "github.com/slotmq/go-rmq/server/internal/same" // version of all modules

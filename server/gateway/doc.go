@@ -10,3 +10,5 @@
 //
 // It does not listen itself, and knows nothing of TLS: see rmqd serve. It does not call others: see package webhook.
 package gateway
+
+import _ "github.com/slotmq/go-rmq/server/internal/same" // version of all modules

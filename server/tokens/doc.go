@@ -5,5 +5,5 @@
 //	  {"name": "python-workers", "sha256": "60303a…", "rights": ["take", "look"], "topics": ["*"]}
 //	]}
 //
-// The rights are send, take, look and act. A topic may have * for any text and ? for any character.
+// The rights are send, take, look and act. In a topic, * is for any text.
 package tokens

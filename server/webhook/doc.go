@@ -22,3 +22,5 @@
 //
 // It keeps no list of what it has sent, and no receivers' subscriptions: a topic has one target.
 package webhook
+
+import _ "github.com/slotmq/go-rmq/server/internal/same" // version of all modules

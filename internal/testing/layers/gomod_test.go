@@ -3,6 +3,7 @@ package layers
 import (
 	"path"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -46,6 +47,54 @@ func TestGoLinesBindNobodyToAPatch(t *testing.T) {
 	} {
 		if odd := oddGoLine(source(t, "go.mod", text)); (odd == "") != good {
 			t.Errorf("%q: %q", text, odd)
+		}
+	}
+}
+
+var (
+	ownVersion = regexp.MustCompile(`(?m)^.*` + regexp.QuoteMeta(module) + `[a-z/]* (v[0-9.]+)`)
+	guard      = regexp.MustCompile(`EveryModuleMustBe_v([0-9_]+)`)
+	thisOne    = regexp.MustCompile(`(?m)^const Number = "(.*)"$`)
+)
+
+// All modules are of one version, which stands in each go.mod, in go.work and in the constant that each module names. Who
+// installs a module gets nothing that a line with replace says, so there is none.
+func TestOneVersion(t *testing.T) {
+	t.Parallel()
+	var version string
+	for _, f := range repository(t) {
+		if found := thisOne.FindStringSubmatch(f.text); f.path == "internal/version/version.go" && found != nil {
+			version = found[1]
+		}
+	}
+	named, guarded := 0, map[string]bool{}
+	for _, f := range repository(t) {
+		mod := path.Base(f.path) == "go.mod"
+		if mod && strings.Contains(f.text, "replace") {
+			t.Errorf("%s: a replace, which counts for nobody else", f.path)
+		}
+		for _, found := range ownVersion.FindAllStringSubmatch(f.text, -1) {
+			if !mod && f.path != "go.work" {
+				continue
+			}
+			named++
+			if found[1] != version {
+				t.Errorf("%s: %s, and internal/version says %s", f.path, found[0], version)
+			}
+		}
+		if found := guard.FindStringSubmatch(f.text); found != nil && f.goFile() && !f.test() {
+			guarded[top(f.pkg())] = true
+			if "v"+strings.ReplaceAll(found[1], "_", ".") != version {
+				t.Errorf("%s: %s, and internal/version says %s", f.path, found[0], version)
+			}
+		}
+	}
+	if version == "" || named < 10 {
+		t.Errorf("version %q is named %d times", version, named) // a check of nothing finds nothing
+	}
+	for _, dir := range []string{"internal", "rmqotel", "rmqprom", "rmqproto", "server"} {
+		if !guarded[dir] {
+			t.Errorf("%s does not name the version of the module it needs", dir)
 		}
 	}
 }

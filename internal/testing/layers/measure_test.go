@@ -27,7 +27,7 @@ const manyMethods = 15
 type figure struct{ of, column string }
 
 // gear are the folders that are no product: what measures it, shows it and tests it.
-var gear = []string{"bench", "examples", "internal/testing", "internal/webtest", "server/gatewaytest", "server/journaltest"}
+var gear = []string{"bench", "examples", "internal/release", "internal/testing", "internal/webtest", "server/gatewaytest", "server/journaltest"}
 
 // product tells whether a file belongs to what users get, of whichever module.
 func (f file) product() bool {

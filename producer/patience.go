@@ -1,0 +1,83 @@
+package producer
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/silence"
+)
+
+// A call whose context has no deadline waits for an answer for as long as the client waits for one, which is 5 s unless
+// you set it, and for a moment more: so it says why a request failed, if one has.
+const (
+	readTimeout = 5 * time.Second
+	momentMore  = time.Second
+)
+
+// sendTimeoutOf is 0, for ever, for a client that is to wait for ever.
+func sendTimeoutOf(rdb redis.UniversalClient, cfg Config) time.Duration {
+	read := readTimeout
+	switch c := rdb.(type) {
+	case *redis.Client:
+		read = c.Options().ReadTimeout
+	case *redis.ClusterClient:
+		read = c.Options().ReadTimeout
+	}
+	if read <= 0 {
+		return 0
+	}
+	if cfg.Durability.Replicas > 0 {
+		read += cfg.Durability.Timeout
+	}
+	return read + momentMore
+}
+
+// patience is that of one call. What it waits for is done by others, for all callers.
+type patience struct {
+	*shared
+	ctx  context.Context
+	over bool // nothing more is waited for
+}
+
+func (s *shared) waits(ctx context.Context) patience { return patience{shared: s, ctx: ctx} }
+
+// wait returns when done is closed, or with an error when ctx has ended. If that has no deadline, it ends when nothing
+// that the call waits for was done for a while.
+func (p *patience) wait(done <-chan struct{}) error {
+	select {
+	case <-done:
+		return nil
+	default:
+	}
+	var late <-chan time.Time
+	if _, bounded := p.ctx.Deadline(); !bounded && p.sendTimeout > 0 {
+		if p.over {
+			return p.silence()
+		}
+		timer := timers.Get().(*time.Timer)
+		timer.Reset(p.sendTimeout)
+		defer timers.Put(timer)
+		defer timer.Stop()
+		late = timer.C
+	}
+	select {
+	case <-done:
+		return nil
+	case <-p.ctx.Done():
+		return p.ctx.Err()
+	case <-late:
+		p.over = true
+		return p.silence()
+	}
+}
+
+// timers are kept, since most sends need one, and few need it to run.
+var timers = sync.Pool{New: func() any { return time.NewTimer(time.Hour) }}
+
+// silence says which server the call has waited for, and is what a deadline would have brought.
+func (p *patience) silence() error {
+	return &silence.Error{Server: silence.Server(p.rdb), Within: p.sendTimeout, Err: context.DeadlineExceeded}
+}
