@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/definition"
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -23,7 +24,7 @@ func newProducer(t testing.TB, rdb redis.UniversalClient, cfg Config) *Producer 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := p.Close(context.Background()); err != nil {
+		if err := p.Close(await.CleanupContext(t)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -38,7 +39,7 @@ func topicOf(t testing.TB, kind message.Kind) message.Topic {
 
 func mustSend(t testing.TB, p *Producer, topic message.Topic, m message.Message) Receipt {
 	t.Helper()
-	r, err := p.Send(context.Background(), topic, m)
+	r, err := p.Send(await.Context(t), topic, m)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,8 +52,12 @@ func TestWhereAndWhy(t *testing.T) {
 	at, err = asked(t, func(conn net.Conn) { conn.Close() })
 	says(at, err, ": the connection is closed; a proxy does that for commands it does not know")
 	at, err = asked(t, func(conn net.Conn) {
-		_, _ = conn.Read(make([]byte, 100))
-		_, _ = conn.Write([]byte("-ERR no\r\n"))
+		for {
+			if _, err := conn.Read(make([]byte, 100)); err != nil {
+				return
+			}
+			_, _ = conn.Write([]byte("-ERR no\r\n"))
+		}
 	})
 	if err == nil || err.Error() != "ERR no" {
 		t.Errorf("an answer of %s: %v", at, err)
