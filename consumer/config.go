@@ -50,7 +50,7 @@ type Config struct {
 	// Lease is how long the messages of a worker that vanished stay with it. Let
 	// all workers of a topic have the same: one with a shorter lease takes the
 	// others for dead now and then, which costs time. With ZooKeeper the session
-	// takes its place. Defaults to 30 s.
+	// takes its place. Defaults to 15 s.
 	Lease time.Duration
 
 	// Backoff between deliveries of a message that fails. Defaults to
@@ -161,12 +161,14 @@ type ListenOptions struct {
 	DeadTopic message.Topic
 }
 
+const usualConcurrency = 64
+
 func (c Config) withDefaults() Config {
 	if c.Worker == "" {
 		c.Worker = checked.WorkerName("worker")
 	}
 	if c.Concurrency == 0 {
-		c.Concurrency = 64
+		c.Concurrency = usualConcurrency
 	}
 	if c.Timeout == 0 {
 		c.Timeout = 30 * time.Second
@@ -175,7 +177,7 @@ func (c Config) withDefaults() Config {
 		c.MaxHandlerTime = 2 * c.Timeout
 	}
 	if c.Lease == 0 {
-		c.Lease = 30 * time.Second
+		c.Lease = 15 * time.Second
 	}
 	if c.Backoff == nil {
 		c.Backoff = Exponential(time.Second, 30*time.Minute)
@@ -226,7 +228,7 @@ func (c Config) validate() error {
 	case c.MaxHandlerTime < c.Timeout:
 		return refuse("Config.MaxHandlerTime", c.MaxHandlerTime, fmt.Sprintf("at least the Timeout, %v", c.Timeout))
 	case c.Lease < minLease:
-		return refuse("Config.Lease", c.Lease, "1s or more, or 0 for 30s")
+		return refuse("Config.Lease", c.Lease, "1s or more, or 0 for 15s")
 	case c.MaxAttempts < 1 || c.MaxAttempts > mostAttempts:
 		return refuse("Config.MaxAttempts", c.MaxAttempts, "1 to 17, or 0 for 17")
 	case c.SafetyLook < 10*time.Millisecond:

@@ -233,5 +233,6 @@ func (c *Consumer) run(ctx context.Context, w *crew, sub *wakeups.Subscription) 
 	c.joined.Store(w.fleet)
 	w.run(sub)
 	c.log.Info("worker started", zap.Int("topics", len(c.topics)))
+	noSuchPlaces(c.cfg, c.topics)
 	return nil
 }

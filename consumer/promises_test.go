@@ -35,21 +35,21 @@ func TestPromises(t *testing.T) {
 	promises.Of(t, "docs/CONSOLE.md").Says("that have run for 5 seconds or more", 5*time.Second, longRun)
 	promises.Of(t, "docs/DEPLOYMENT.md").Says("it returns at most 4 s after its context has ended", 4*time.Second, closesAfter())
 
-	promises.Of(t, "README.md").Says("come again when its lease ends, after 30 s by default", 30*time.Second, usual.Lease)
+	promises.Of(t, "README.md").Says("come again when its lease ends, after 15 s by default", 15*time.Second, usual.Lease)
 	reference := promises.Of(t, "docs/REFERENCE.md")
 	reference.Says("It returns at most 4 seconds after that", 4*time.Second, closesAfter())
 	reference.Says("| `Concurrency` | 64 |", 64, usual.Concurrency)
 	reference.Says("| `Timeout` | 30 s |", 30*time.Second, usual.Timeout)
 	reference.Says("| `MaxHandlerTime` | twice the `Timeout` |", 2, int(Config{Timeout: time.Minute}.withDefaults().MaxHandlerTime/time.Minute))
-	reference.Says("| `Lease` | 30 s |", 30*time.Second, usual.Lease)
+	reference.Says("| `Lease` | 15 s |", 15*time.Second, usual.Lease)
 	reference.Says("about 3 hours over the 16 retries", 3*time.Hour, allRetries(usual.Backoff).Round(time.Hour))
 	reference.Says("| `MaxAttempts` | 17 |", 17, usual.MaxAttempts)
 	reference.Says("| `SafetyLook` | 30 s |", 30*time.Second, usual.SafetyLook)
-	reference.Says("come again when its lease ends, after 30 s by default", 30*time.Second, usual.Lease)
+	reference.Says("come again when its lease ends, after 15 s by default", 15*time.Second, usual.Lease)
 	reference.Says("with growing pauses, about 3 hours in all by default", 3*time.Hour, allRetries(usual.Backoff).Round(time.Hour))
 	reference.Says("Work resumes 30 s after the database is back", 30*time.Second, longestProbePause())
 	reference.Says("When 20 different messages fail in a row", 20, failuresUntilItProbes())
-	reference.Says("its slots stand still for its lease, 30 s by default", 30*time.Second, usual.Lease)
+	reference.Says("its slots stand still for its lease, 15 s by default", 15*time.Second, usual.Lease)
 }
 
 // leased is a term with a lease.

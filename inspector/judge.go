@@ -32,7 +32,7 @@ func version(info redisinfo.Info) finding {
 	v := info["redis_version"]
 	switch {
 	case !info.AtLeast(6, 2):
-		return fail("Redis "+v, "use Redis 6.2 or newer")
+		return fail("Redis "+v, "use Redis 7.0 or newer")
 	case v == "":
 		return unsaid
 	}

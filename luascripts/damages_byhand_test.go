@@ -32,7 +32,7 @@ var auditDamages = []damage{
 	{"a page of large contents ends early", "look: large contents", `or room < 0 and n >= 2 then`, `then`},
 	{"two come however large they are", "look: large contents", `room < 0 and n >= 2`, `room < 0`},
 	{"a batch of large contents is cut short", "look: large contents", `if room < 0 and n > 0 then`, `if false then`},
-	{"the last mark is told all the same", "look: large contents", `'', call('ZRANGE', prepare, -1, -1, 'WITHSCORES')[2]`, `'', e[2]`},
+	{"the last mark is told all the same", "look: large contents", `'', told(call('ZRANGE', prepare, -1, -1, 'WITHSCORES')[2])`, `'', e[2]`},
 	{"the batch is told once", "look: page by page", `ARGV[2] == '0' and 299 or -1`, `299`},
 	{"the cursor is told", "look: page by page", `cursor = scan[1]`, `cursor = '0'`},
 	{"the cursor is followed", "look: page by page", `'HSCAN', why, ARGV[2]`, `'HSCAN', why, 0`},

@@ -2,7 +2,7 @@ package luascripts_test
 
 // What plan.lua does when one of its rules is broken.
 var planDamages = []damage{
-	{"an occurrence is sent where the plan stands at it", driven, ` or due ~= at`, ``},
+	{"an occurrence is sent where the plan stands at it", driven, ` or ms(due) ~= at`, ``},
 	{"by the rule that the worker knows", "plan: another rule", `held ~= text or `, ``},
 	{"what waits keeps its score", driven, `local fires = word == 'FIRED'`, `local fires = content ~= ''`},
 	{"and is told", driven, `  word = 'WAITS'`, `  word = 'SKIPPED'`},

@@ -16,6 +16,8 @@
 --   {SKIPPED} where it is left out, or {STALE} where the plan does not stand there: nothing was changed
 local store, plan, rule, note, call = KEYS[1], KEYS[2], KEYS[3], KEYS[4], redis.call
 local what, name, text, at, following = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+-- Some servers hand a score over as a number.
+local function ms(score) return type(score) == 'number' and string.format('%.0f', score) or score end
 if what == 'DUE' then
   local time = call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -26,7 +28,7 @@ if what == 'DUE' then
       answer[2] = math.ceil(math.max(0, math.min(wait, 1e12)))
       break
     end
-    answer[#answer + 1], answer[#answer + 2], answer[#answer + 3] = first[i], first[i + 1], call('HGET', rule, first[i]) or ''
+    answer[#answer + 1], answer[#answer + 2], answer[#answer + 3] = first[i], ms(first[i + 1]), call('HGET', rule, first[i]) or ''
   end
   return answer
 end
@@ -52,7 +54,7 @@ elseif tonumber(call('ZSCORE', store, content) or 0) > 16 then
   word = 'WAITS'
 end
 local noted = note and call('HGET', note, content)
-if held ~= text or due ~= at then return {'STALE'} end
+if held ~= text or ms(due) ~= at then return {'STALE'} end
 local fires = word == 'FIRED'
 if fires then call('ZADD', store, ARGV[7], content) end      -- first: a full server refuses it, and nothing has changed
 if following == '' then call('ZREM', plan, name) else call('ZADD', plan, following, name) end

@@ -72,7 +72,7 @@ local whole = string.format('%d', LARGEST) == string.format('%.0f', LARGEST) and
 local function int(x) return string.format(whole, x) end
 -- A number past every one that Redis may have forgotten: no slot has as many batches as there are us.
 local following = int(math.max(batch + 1, second * 1000000 + time[2]))
-local function wait(till) return int(math.max(0, math.min(till - now, 1e12))) end
+local function wait(till) return int(math.floor(math.max(0, math.min(till - now, 1e12)))) end
 -- Anybody may add to a sorted set, with any score. The retries left are 0 to 16 whatever it is; the rest of
 -- an infinity is no number, for which min takes the 16.
 local function retries_in(score) return math.max(0, math.min(RETRIES, math.floor(score))) end

@@ -36,7 +36,7 @@ func checkServer(ctx context.Context, rdb redis.UniversalClient) error {
 // checkInfo judges the answer of INFO. A field that is not there is not checked.
 func checkInfo(info redisinfo.Info) error {
 	if !info.AtLeast(6, 2) {
-		return fmt.Errorf("Redis is of version %s; RMQ needs 6.2 or newer", info["redis_version"])
+		return fmt.Errorf("Redis is of version %s; RMQ needs 7.0 or newer, or 6.2, on which it was not run", info["redis_version"])
 	}
 	if policy := info["maxmemory_policy"]; policy != "" && policy != "noeviction" {
 		return fmt.Errorf("Redis evicts keys when its memory is full (maxmemory-policy %s), which would delete waiting messages; "+

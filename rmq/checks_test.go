@@ -23,13 +23,13 @@ func TestCheckInfo(t *testing.T) {
 		{strings.ReplaceAll(master, "7.0.15", "10.0.1"), ""},
 		{strings.ReplaceAll(master, "7.0.15", "unstable"), ""},
 		{strings.ReplaceAll(master, "7.0.15", "255.255.255"), ""},
-		{strings.ReplaceAll(master, "7.0.15", "6.0.16"), "6.0.16; RMQ needs 6.2"},
-		{strings.ReplaceAll(master, "7.0.15", "5.0.14"), "5.0.14; RMQ needs 6.2"},
+		{strings.ReplaceAll(master, "7.0.15", "6.0.16"), "6.0.16; RMQ needs 7.0 or newer, or 6.2"},
+		{strings.ReplaceAll(master, "7.0.15", "5.0.14"), "5.0.14; RMQ needs 7.0 or newer, or 6.2"},
 		{strings.ReplaceAll(master, "noeviction", "allkeys-lru"), "maxmemory-policy noeviction"},
 		{strings.ReplaceAll(master, "noeviction", "volatile-ttl"), "(maxmemory-policy volatile-ttl)"},
 		{strings.ReplaceAll(master, "noeviction", "allkeys-random"), "(maxmemory-policy allkeys-random)"},
 		{strings.ReplaceAll(master, "role:master", "role:slave"), "read-only replica"},
-		{"redis_version:6.0.0", "needs 6.2"},
+		{"redis_version:6.0.0", "needs 7.0 or newer, or 6.2"},
 		{"some other server\nrole\nrole:sentinel", ""},
 	} {
 		err := checkInfo(redisinfo.Parse(c.info))

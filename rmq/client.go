@@ -33,6 +33,7 @@ type Client struct {
 	namespace  string
 	maxContent int
 	inspector  func() (*inspector.Inspector, error) // makes it at first
+	known      *known                               // nil: it sends to any topic
 	closed     atomic.Bool
 }
 
@@ -51,6 +52,9 @@ func New(cfg Config) (*Client, error) {
 	c.inspector = sync.OnceValues(func() (*inspector.Inspector, error) {
 		return inspector.New(rdb, inspector.Config{Namespace: cfg.Namespace, Slots: cfg.Slots, Journal: cfg.Journal})
 	})
+	if cfg.KnownTopics {
+		c.known = &known{}
+	}
 	if own {
 		c.closeRdb = sync.OnceValue(rdb.Close)
 	}
@@ -72,12 +76,18 @@ func New(cfg Config) (*Client, error) {
 // Send stores one message and returns when Redis has answered; see
 // producer.Producer.Send.
 func (c *Client) Send(ctx context.Context, t Topic, m Message) (Receipt, error) {
+	if err := mustExist(ctx, c, "send to", t); err != nil {
+		return Receipt{}, err
+	}
 	return c.producer.Send(ctx, t, m)
 }
 
 // SendBatch stores messages of one topic and returns their receipts in order.
 // One invalid message refuses the batch; see producer.Producer.SendBatch.
 func (c *Client) SendBatch(ctx context.Context, t Topic, ms []Message) ([]Receipt, error) {
+	if err := mustExist(ctx, c, "send to", t); err != nil {
+		return nil, err
+	}
 	return c.producer.SendBatch(ctx, t, ms)
 }
 

@@ -69,7 +69,7 @@ type Config struct {
 
 	// Lease is how long the messages of a worker that died stay with it. Give all
 	// workers of a topic the same. With ZooKeeper, the session's timeout counts
-	// instead. Defaults to 30 s.
+	// instead. Defaults to 15 s.
 	Lease time.Duration
 
 	// Backoff between deliveries of a message that fails. Defaults to
@@ -121,6 +121,11 @@ type Config struct {
 	// RefusePast makes Send return ErrPast for a FixedTime whose At has passed. By
 	// default such a message is due now, and the receipt says so. Defaults to false.
 	RefusePast bool
+
+	// KnownTopics makes Send, SendBatch and Every refuse a topic that no program has defined yet,
+	// with ErrUnknownTopic, which names those most like it. Otherwise they make the topic, also a
+	// misspelt one. A worker that listens to a topic makes it always. Defaults to false.
+	KnownTopics bool
 
 	// Durability is the number of replicas a Send waits for. Defaults to none.
 	Durability Durability

@@ -79,6 +79,9 @@ func (c *Client) Every(ctx context.Context, t Topic, r Recurring) error {
 	if _, err := plan.New(t, r, c.maxContent); err != nil {
 		return fail(err)
 	}
+	if err := mustExist(ctx, c, "set a plan in", t); err != nil {
+		return err
+	}
 	change, err := ask(ctx, c, "set a plan", t, planning, func(ctx context.Context, i *inspector.Inspector) (inspector.PlanChange, error) {
 		_, err := definition.Agree(ctx, luascripts.New(c.rdb), luascripts.Qualify(c.namespace, t.Name), t, definition.Sharing{})
 		if err != nil {

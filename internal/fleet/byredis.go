@@ -45,9 +45,6 @@ func (f *byRedis) join(ctx context.Context) error {
 	return errands.Each(ctx, byServer(ctx, f.Redis, f.Topics, luascripts.WorkersKey), f.enter)
 }
 
-// run has nothing to do: the term lasts as long as the worker.
-func (f *byRedis) run() {}
-
 func (f *byRedis) attend(t *Topic) {
 	line := serverOf(f.Shift.Background, f.Redis, t, luascripts.WorkersKey)
 	if !t.listed.Load() { // apart, since a newcomer may have to ask a server that hangs about what is in flight

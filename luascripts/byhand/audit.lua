@@ -25,6 +25,7 @@ local store, prepare, retry, dead, meta, why = KEYS[1], KEYS[2], KEYS[3], KEYS[4
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local function int(n) return string.format('%.0f', n) end   -- tostring() keeps 14 digits only
+local function told(score) return type(score) == 'number' and string.format('%.17g', score) or score or '' end -- some servers hand over a number
 local m = call('HMGET', meta, 'holder', 'batch', 'until', 'lease', 'paused', 'why')
 if m[5] == '' then m[5] = '0' end                 -- any text pauses
 for i = 1, 6 do m[i] = m[i] or '' end
@@ -56,10 +57,10 @@ for n = 0, ARGV[2] == '0' and 299 or -1 do
   if not e[1] then break end
   room = room - #e[1]
   if room < 0 and n > 0 then                      -- of many large ones, the first and the last mark tell enough
-    flight[2 * n + 1], flight[2 * n + 2] = '', call('ZRANGE', prepare, -1, -1, 'WITHSCORES')[2]
+    flight[2 * n + 1], flight[2 * n + 2] = '', told(call('ZRANGE', prepare, -1, -1, 'WITHSCORES')[2])
     break
   end
-  flight[2 * n + 1], flight[2 * n + 2] = e[1], e[2]
+  flight[2 * n + 1], flight[2 * n + 2] = e[1], told(e[2])
 end
 local entries = {}
 if #contents > 0 then
@@ -68,8 +69,8 @@ if #contents > 0 then
   local known = call('HMGET', why, unpack(contents))
   for i = 1, #contents do
     local at = 6 * i - 5
-    entries[at], entries[at + 1], entries[at + 2] = contents[i], waits[i] or '', flying[i] or ''
-    entries[at + 3], entries[at + 4], entries[at + 5] = again[i] or '', died[i] or '', known[i] or ''
+    entries[at], entries[at + 1], entries[at + 2] = contents[i], told(waits[i]), told(flying[i])
+    entries[at + 3], entries[at + 4], entries[at + 5] = told(again[i]), told(died[i]), known[i] or ''
   end
 end
 return {types, head, flight, cursor, entries}

@@ -1,0 +1,38 @@
+package consumer
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// Who starts a worker beside one that was killed is told for whom its slots wait, and until when.
+func TestWhoVanishedIsNamed(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 4)
+	enter(t, rdb, topic, "killed", 5*time.Minute)
+	until := time.Now().Add(5 * time.Minute)
+	core, log := observer.New(zap.WarnLevel)
+	work(t, rdb, Config{Lease: time.Second, Logger: zap.New(core)}, topic, func(context.Context, *Delivery) error { return nil })
+	var line map[string]any
+	await.True(t, "it is named", func() bool {
+		for _, l := range log.FilterMessage("a worker shows itself no more, and its slots wait").All() {
+			line = l.ContextMap()
+			if line["worker"] == "killed" {
+				return true
+			}
+		}
+		return false
+	})
+	at, _ := line["until"].(time.Time)
+	if fmt.Sprint(line["topic"], line["topics"]) != fmt.Sprint(topic.Name, 1) || at.Sub(until).Abs() > time.Minute {
+		t.Errorf("%v, wanted until %v", line, until)
+	}
+}

@@ -1,0 +1,67 @@
+package fleet
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/wait"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// A worker that was killed stays in the lists of members until it counts no longer. What is its share of the slots waits
+// until then, and so does what it had in hand. Who has just started another one sees that nothing happens. So a worker looks,
+// once, who of those that it found has not shown himself since: all others do three times in a lease.
+
+// presence is how a worker counts in the lists of members of some topics.
+type presence struct {
+	until  int64 // ms, by Redis: the latest of them
+	topics []string
+}
+
+// run says who has vanished. Nothing else is to do: the term lasts as long as the worker.
+func (f *byRedis) run() {
+	ctx := f.Shift.Background
+	found := f.others(ctx)
+	if len(found) > 0 && wait.Sleep(ctx, f.Lease/3+time.Second) {
+		for id, p := range vanished(found, f.others(ctx)) {
+			f.Log.Warn("a worker shows itself no more, and its slots wait", zap.String("worker", id), zap.String("topic", p.topics[0]),
+				zap.Int("topics", len(p.topics)), zap.Time("until", time.UnixMilli(p.until)))
+		}
+	}
+}
+
+// vanished are those that are there as they were.
+func vanished(before, after map[string]presence) map[string]presence {
+	same := map[string]presence{}
+	for id, p := range after {
+		if p.until == before[id].until {
+			same[id] = p
+		}
+	}
+	return same
+}
+
+// others are the other workers in the lists of members. What does not answer has none.
+func (f *byRedis) others(ctx context.Context) map[string]presence {
+	all := map[string]presence{}
+	for _, some := range byServer(ctx, f.Redis, f.Topics, luascripts.WorkersKey) {
+		pipe := f.Redis.Pipeline()
+		lists := make([]*redis.ZSliceCmd, len(some))
+		for i, t := range some {
+			lists[i] = pipe.ZRangeWithScores(ctx, luascripts.WorkersKey(t.Qualified), 0, -1)
+		}
+		_, _ = pipe.Exec(ctx) // each has an error of its own
+		for i, t := range some {
+			for _, z := range lists[i].Val() {
+				if id, _ := z.Member.(string); id != f.ID {
+					p := all[id]
+					all[id] = presence{max(p.until, int64(z.Score)), append(p.topics, t.Name)}
+				}
+			}
+		}
+	}
+	return all
+}
