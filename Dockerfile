@@ -3,10 +3,11 @@
 #
 #	docker build -t rmqd .
 #	docker run -e RMQ_REDIS=redis://redis:6379 -v ./tokens.json:/etc/rmqd/tokens.json:ro -p 8080:8080 rmqd
-FROM golang:1.26 AS build
+FROM --platform=$BUILDPLATFORM golang:1.26 AS build
+ARG TARGETOS TARGETARCH
 WORKDIR /src
 COPY . .
-RUN cd server && CGO_ENABLED=0 go build -trimpath -tags timetzdata -ldflags=-s -o /rmqd ./cmd/rmqd
+RUN cd server && CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -tags timetzdata -ldflags=-s -o /rmqd ./cmd/rmqd
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/

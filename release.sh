@@ -14,19 +14,22 @@ changed=$(git status --porcelain)
 last=$(git tag --list 'v*' --sort=version:refname | tail -1)
 [ "$last" != "$version" ] && [ "$(printf '%s\n' "$last" "$version" | sort -V | tail -1)" = "$version" ] || die "$last is released already"
 heading=$(grep -m1 '^## ' CHANGELOG.md)
-[[ $heading == "## $version"* ]] || die "CHANGELOG.md must begin with $version, not with \"$heading\""
+[[ $heading =~ ^"## $version"($|[^0-9.]) ]] || die "CHANGELOG.md must begin with $version, not with \"$heading\""
 grep -q '^Not released yet\.$' CHANGELOG.md || die "CHANGELOG.md must say of $version: Not released yet."
-replaced=$(git grep -n -e 'go mod edit -replace' -- '*.md' || true)
+replaced=$(git grep -nE 'go mod edit -replace|has been released yet|[Oo]nce there is a release|nothing is released' -- '*.md' || true)
 [ -z "$replaced" ] || die "these lines are for before the first release:"$'\n'"$replaced"
 
-trap 'git reset -q --hard; echo "release.sh: nothing is changed" >&2' EXIT
+mapfile -t files < <(git grep -lE 'EveryModuleMustBe_v[0-9]' -- '*.go' && git ls-files CHANGELOG.md go.work '*go.mod')
+trap 'git checkout -q HEAD -- "${files[@]}"; echo "release.sh: nothing is changed" >&2' EXIT
 module=$(sed -n 's/^module //p' go.mod)
 sed -i "s/^Not released yet\.$/Released on $(date +%F)./" CHANGELOG.md
 sed -i "s/^const Number = .*/const Number = \"$version\"/" internal/version/version.go
 git grep -lE 'EveryModuleMustBe_v[0-9]' -- '*.go' | xargs sed -i -E "s/EveryModuleMustBe_v[0-9_]+/EveryModuleMustBe_${version//./_}/"
 git ls-files go.work '*go.mod' | xargs sed -i -E "s#($module[a-z/]*) v[0-9.]+#\1 $version#"
 ./test.sh
-git commit -qam "$version"
+others=$(git status --porcelain | cut -c4- | grep -vxF -f <(printf '%s\n' "${files[@]}") || true)
+[ -z "$others" ] || die "changed while the tests ran:"$'\n'"$others"
+git commit -qm "$version" -- "${files[@]}"
 trap - EXIT
 
 tags=$version

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -59,6 +60,8 @@ type takers struct {
 	log       *zap.Logger
 	away      *away.Watch
 	beats     beats
+
+	saidSilent atomic.Bool // that Redis does not answer, while the worker closes
 }
 
 // taker is one that takes turns, with the write it is at.
@@ -311,6 +314,9 @@ func (c *takers) unanswered(x *slot, err error) (say bool) {
 	wait = min(wait, lastRepeat)
 	say = x.facts.Failures == 1 && !cluster.Unanswered(err) || wait == lastRepeat && x.facts.Failures%10 == 0
 	say = !c.away.DoubtAt(x.facts.Server, x.turn.Keys.Store, err) && say
+	if say && cluster.Unanswered(err) && c.shift.Background.Err() != nil { // the worker closes, and nobody looks at the server any more
+		say = !c.saidSilent.Swap(true)
+	}
 	c.schedule.Repeat(&x.Slot, x.facts, time.Now().Add(wait/2+rand.N(wait/2)))
 	return say
 }

@@ -15,12 +15,24 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // The worker in a pod starts before its Redis, is ready only while that is there, live all the
 // time, and ends with exit code 0 at SIGTERM.
 func TestPod(t *testing.T) {
 	t.Parallel()
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		pod(t, "redis")
+	})
+	t.Run("zookeeper", func(t *testing.T) {
+		t.Parallel()
+		pod(t, "zookeeper", "RMQ_ZK="+strings.Join(servertest.ZooKeeper(t).Servers(), ","))
+	})
+}
+
+func pod(t *testing.T, sharing string, env ...string) {
 	program := filepath.Join(t.TempDir(), "worker")
 	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", program, "./kubernetes").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
@@ -29,6 +41,7 @@ func TestPod(t *testing.T) {
 	server.Kill()
 	cmd := exec.Command(program)
 	cmd.Env = append(os.Environ(), "RMQ_REDIS=redis://"+server.Addr(), "PROBES=127.0.0.1:0", "POD_NAME=jobs-1")
+	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -69,6 +82,9 @@ func TestPod(t *testing.T) {
 	ready(503)
 	server.Restart(t)
 	ready(200)
+	if by := server.Client(t).HGet(t.Context(), luascripts.DefinitionKey("jobs"), "sharing").Val(); by != sharing {
+		t.Errorf("the slots are shared by %q", by)
+	}
 	server.Kill()
 	ready(503)
 	server.Restart(t)

@@ -30,6 +30,7 @@ type flight struct {
 	lanes    []lane
 	bytes    int
 
+	by     *writer       // whose flight it is
 	serial uint64        // of this use of the columns
 	taken  bool          // by the flusher; guarded by shared.mu
 	told   bool          // to the journal, which bounds its own time; likewise
@@ -88,7 +89,7 @@ func (f *flight) release() {
 	clear(f.writes)
 	f.contents, f.scores, f.more, f.next, f.outcomes = f.contents[:0], f.scores[:0], f.more[:0], f.next[:0], f.outcomes[:0]
 	f.lanes, f.args, f.entries, f.writes, f.pending = f.lanes[:0], f.args[:0], f.entries[:0], f.writes[:0], f.pending[:0]
-	f.errs, f.bytes, f.taken, f.told = nil, 0, false, false
+	f.by, f.errs, f.bytes, f.taken, f.told = nil, nil, 0, false, false
 	flights.Put(f)
 }
 

@@ -23,6 +23,7 @@ func (to *writer) open() *flight {
 		return to.queue[n-1]
 	}
 	f := newFlight()
+	f.by = to
 	to.queue = append(to.queue, f)
 	return f
 }
@@ -93,6 +94,9 @@ func (to *writer) write(f *flight) {
 			f.unannounce()
 		}
 		to.published(all)
+		if slices.ContainsFunc(writes, func(w *write) bool { return w.Err() == nil }) {
+			to.heard.Store(int64(time.Since(epoch)))
+		}
 		over := time.Since(begun) > to.retryFor
 		writes = inOrder(writes, func(w *write) bool { return !w.finish(to, f, over && !to.replaced(w)) })
 		if len(writes) > 0 {

@@ -29,6 +29,7 @@ func sendTimeoutOf(rdb redis.UniversalClient, cfg Config) time.Duration {
 	if read <= 0 {
 		return 0
 	}
+	read = max(read, retryFor) // else a send would end before its last try
 	if cfg.Durability.Replicas > 0 {
 		read += cfg.Durability.Timeout
 	}
@@ -47,10 +48,8 @@ func (s *shared) waits(ctx context.Context) patience { return patience{shared: s
 // wait returns when done is closed, or with an error when ctx has ended. If that has no deadline, it ends when nothing
 // that the call waits for was done for a while.
 func (p *patience) wait(done <-chan struct{}) error {
-	select {
-	case <-done:
+	if isClosed(done) {
 		return nil
-	default:
 	}
 	var late <-chan time.Time
 	if _, bounded := p.ctx.Deadline(); !bounded && p.sendTimeout > 0 {
@@ -71,6 +70,15 @@ func (p *patience) wait(done <-chan struct{}) error {
 	case <-late:
 		p.over = true
 		return p.silence()
+	}
+}
+
+func isClosed(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/hash"
@@ -181,35 +182,28 @@ func (o *opened) addTo(f *flight, t *topic) ticket {
 // await returns what became of a message. If nobody waits any more before it is written, it
 // is withdrawn.
 func (p *Producer) await(w *patience, k ticket) (Receipt, error) {
-	late := w.wait(k.done)
-	if late == nil {
-		return k.receipt()
-	}
-	p.mu.Lock()
-	if k.told && w.over {
+	for {
+		begun := time.Since(epoch)
+		late := w.wait(k.done)
+		if late == nil {
+			return k.receipt()
+		}
+		p.mu.Lock()
+		switch {
+		case isClosed(k.done):
+			p.mu.Unlock()
+			w.over = false
+			return k.receipt()
+		case w.over && (k.told || k.by.heard.Load() > int64(begun)):
+			p.mu.Unlock() // Redis answers: the journal has a bound of its own, and others were first
+			w.over = false
+			continue
+		case k.taken:
+			late = fmt.Errorf("%w: %w", ErrUncertain, late)
+		default:
+			k.contents[k.entry] = "" // withdrawn
+		}
 		p.mu.Unlock()
-		return p.awaitJournal(w, k)
-	}
-	defer p.mu.Unlock()
-	select {
-	case <-k.done:
-		return k.receipt()
-	default:
-	}
-	if k.taken {
-		return Receipt{Slot: k.slot}, fmt.Errorf("%w: %w", ErrUncertain, late)
-	}
-	k.contents[k.entry] = "" // withdrawn
-	return Receipt{Slot: k.slot}, late
-}
-
-// awaitJournal goes on waiting: Redis has answered, and the journal has a bound of its own.
-func (p *Producer) awaitJournal(w *patience, k ticket) (Receipt, error) {
-	w.over = false
-	select {
-	case <-k.done:
-		return k.receipt()
-	case <-w.ctx.Done():
-		return Receipt{Slot: k.slot}, fmt.Errorf("%w: %w", ErrUncertain, w.ctx.Err())
+		return Receipt{Slot: k.slot}, late
 	}
 }

@@ -2,6 +2,7 @@ package producer
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
@@ -14,8 +15,9 @@ import (
 type writer struct {
 	*shared
 	executor *executor
-	addr     string // of the server; empty unless it is one of a Cluster
-	clock    *clock // which the other writers to it share
+	addr     string       // of the server; empty unless it is one of a Cluster
+	clock    *clock       // which the other writers to it share
+	heard    atomic.Int64 // when the server last answered a write, since epoch
 
 	// Guarded by shared.mu.
 	flushing bool

@@ -124,7 +124,8 @@ type Config struct {
 
 	// KnownTopics makes Send, SendBatch and Every refuse a topic that no program has defined yet,
 	// with ErrUnknownTopic, which names those most like it. Otherwise they make the topic, also a
-	// misspelt one. A worker that listens to a topic makes it always. Defaults to false.
+	// misspelt one. A worker makes those that it listens to, forwards to, or takes as a DeadTopic.
+	// Defaults to false.
 	KnownTopics bool
 
 	// Durability is the number of replicas a Send waits for. Defaults to none.

@@ -76,7 +76,7 @@ func checkDeadTopic(t, dead Topic) error {
 // sendDead sends each message that died to another topic.
 func (c *Client) sendDead(to Topic) func(ctx context.Context, d *Death) error {
 	return func(ctx context.Context, d *Death) error {
-		_, err := c.Send(ctx, to, deadMessage(to, d))
+		_, err := c.producer.Send(ctx, to, deadMessage(to, d))
 		return err
 	}
 }

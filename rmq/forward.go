@@ -18,7 +18,7 @@ func Forward(client *Client, to Topic, next func(d *Delivery) Message) MessageLi
 		if m == nil {
 			return nil
 		}
-		_, err := client.Send(ctx, to, m)
+		_, err := client.producer.Send(ctx, to, m)
 		if errors.Is(err, ErrInvalid) && !errors.Is(err, ErrPast) {
 			return Dead(err)
 		}

@@ -5,11 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/rights"
+	"github.com/slotmq/go-rmq/internal/silence"
 	"github.com/slotmq/go-rmq/luascripts"
 )
+
+// lookUpWithin bounds the look of a caller that names no deadline.
+const lookUpWithin = 6 * time.Second
 
 // known are the topics that are there, for a client that makes none by its sends. nil: it does.
 type known struct{ names sync.Map }
@@ -17,7 +22,7 @@ type known struct{ names sync.Map }
 // mustExist refuses a topic that no program has defined, if the client makes none. A topic does not go away under a client, so
 // each is looked up once.
 func mustExist(ctx context.Context, c *Client, operation string, t Topic) error {
-	if c.known == nil {
+	if c.known == nil || ctx == nil { // which the send refuses
 		return nil
 	}
 	if _, yes := c.known.names.Load(t.Name); yes {
@@ -25,6 +30,11 @@ func mustExist(ctx context.Context, c *Client, operation string, t Topic) error 
 	}
 	if err := t.Validate(); err != nil {
 		return fmt.Errorf("%s topic %s: %w", operation, t.Name, err)
+	}
+	if _, bounded := ctx.Deadline(); !bounded {
+		within, cancel := context.WithTimeout(ctx, lookUpWithin)
+		defer cancel()
+		ctx = within
 	}
 	found, err := ask(ctx, c, "look up the definition", t, rights.Need{}, func(ctx context.Context, i *inspector.Inspector) (bool, error) {
 		held, err := luascripts.New(c.rdb).Defined(ctx, luascripts.Qualify(c.namespace, t.Name))
@@ -38,7 +48,7 @@ func mustExist(ctx context.Context, c *Client, operation string, t Topic) error 
 		return err == nil, err
 	})
 	if err != nil {
-		return fmt.Errorf("%s topic %s: %w", operation, t.Name, err)
+		return fmt.Errorf("%s topic %s: %w", operation, t.Name, silence.Explain(c.rdb, err))
 	}
 	if found {
 		c.known.names.Store(t.Name, true)

@@ -13,11 +13,13 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/rmqhttp"
+	"github.com/slotmq/go-rmq/slots"
 )
 
 // timeout of a handler, and how long the end waits for those that run. deployment.yaml has
@@ -35,7 +37,11 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	client, err := rmq.New(rmq.Config{URL: os.Getenv("RMQ_REDIS"), Worker: os.Getenv("POD_NAME"), Timeout: timeout})
+	cfg := rmq.Config{URL: os.Getenv("RMQ_REDIS"), Worker: os.Getenv("POD_NAME"), Timeout: timeout}
+	if servers := os.Getenv("RMQ_ZK"); servers != "" {
+		cfg.Slots = slots.ZooKeeper(slots.ZooKeeperConfig{Servers: strings.Split(servers, ",")})
+	}
+	client, err := rmq.New(cfg)
 	if err != nil {
 		return err
 	}

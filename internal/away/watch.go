@@ -41,27 +41,24 @@ func (w *Watch) Level(key string, err error) zapcore.Level {
 }
 
 // Doubt notes what a request came to that was sent to the server of a key. If that is no
-// answer, the server is looked at, unless it is already. It returns whether the caller need not log it: the
-// server was logged as away, or its owner closes, who says himself what has no answer.
-func (w *Watch) Doubt(key string, err error) (said bool) {
-	addr := ""
-	if cluster.Unanswered(err) && w.Ctx.Err() == nil {
-		var wrong error
-		if _, addr, wrong = cluster.MasterFor(w.Ctx, w.Redis, key); wrong != nil { // no server of the Cluster can say who has it
-			addr = unknown
-		}
+// answer, the server is looked at, unless it is already. It returns whether it was logged as
+// away, so that the caller need not do so, too.
+func (w *Watch) Doubt(key string, err error) (away bool) {
+	if !cluster.Unanswered(err) || w.Ctx.Err() != nil {
+		return false
+	}
+	_, addr, wrong := cluster.MasterFor(w.Ctx, w.Redis, key)
+	if wrong != nil { // no server of the Cluster can say who has it
+		addr = unknown
 	}
 	return w.DoubtAt(addr, key, err)
 }
 
 // DoubtAt is Doubt of a server that is known: of a Cluster, another one may have its place
 // by now.
-func (w *Watch) DoubtAt(addr, key string, err error) (said bool) {
-	switch {
-	case !cluster.Unanswered(err):
+func (w *Watch) DoubtAt(addr, key string, err error) (away bool) {
+	if !cluster.Unanswered(err) || w.Ctx.Err() != nil {
 		return false
-	case w.Ctx.Err() != nil:
-		return true
 	}
 	if w.Log.begin(addr) && !w.Go(func() { w.look(addr, key) }) {
 		w.Log.end(addr, false)

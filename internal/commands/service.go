@@ -45,6 +45,19 @@ func (s *Setup) Redis(ctx context.Context) (redis.UniversalClient, error) {
 	return s.app.rdb, nil
 }
 
+// StandAlone has everything use a Redis of its own, whatever the environment says, and no journal. It returns the flag
+// that names another one, if there is any.
+func (s *Setup) StandAlone(url string) (against string) {
+	switch {
+	case s.app.redis != "":
+		return "--redis"
+	case s.app.journalURL != "":
+		return "--journal"
+	}
+	s.app.redis, s.app.Databases = url, nil
+	return ""
+}
+
 // RedisAt is where Redis is, without user and password. It is known when Redis has been called.
 func (s *Setup) RedisAt() string { return silence.Server(s.app.rdb) }
 

@@ -25,8 +25,12 @@ type presence struct {
 func (f *byRedis) run() {
 	ctx := f.Shift.Background
 	found := f.others(ctx)
-	if len(found) > 0 && wait.Sleep(ctx, f.Lease/3+time.Second) {
+	if len(found) > 0 && wait.Sleep(ctx, f.Lease/2+time.Second) {
+		now, err := f.Redis.Time(ctx).Result()
 		for id, p := range vanished(found, f.others(ctx)) {
+			if err != nil || time.UnixMilli(p.until).Sub(now) > f.Lease {
+				continue // it has a longer lease, and shows itself less often
+			}
 			f.Log.Warn("a worker shows itself no more, and its slots wait", zap.String("worker", id), zap.String("topic", p.topics[0]),
 				zap.Int("topics", len(p.topics)), zap.Time("until", time.UnixMilli(p.until)))
 		}

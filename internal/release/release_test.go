@@ -19,8 +19,11 @@ func TestRelease(t *testing.T) {
 	r.write("test.sh", "#!/bin/sh\ntest \"$TESTS\" = pass && grep -q 'go-rmq v0.99.0' server/go.mod\n")
 	r.replaces("CHANGELOG.md", "Not released yet", "Released")
 	r.change("CHANGELOG.md", "(?m)^## v", "## v0.99.0: more\n\nNot released yet.\n\n## v")
-	for _, page := range []string{"README.md", "docs/GUIDE.md", "docs/CONSOLE.md", "docs/JOURNAL.md"} {
+	for _, page := range []string{"README.md", "docs/GUIDE.md", "docs/CONSOLE.md", "docs/JOURNAL.md", "docs/OPERATIONS.md"} {
 		r.replaces(page, "go mod edit -replace", "go get")
+		r.replaces(page, "has been released yet", "else")
+		r.replaces(page, "nce there is a release", "lse")
+		r.replaces(page, "nothing is released", "else")
 	}
 	r.git("init", "-q", "-b", "main")
 	r.commits()
@@ -49,8 +52,19 @@ func TestRelease(t *testing.T) {
 	r.change("CHANGELOG.md", "Soon", "Not released yet")
 	r.commits()
 	r.refuses("v0.99.0", "nothing is changed") // TESTS is not pass
-
+	r.replaces("test.sh", "#!/bin/sh\n", "#!/bin/sh\necho >> LICENSE\n")
+	r.commits()
 	before := r.git("rev-parse", "HEAD")
+	if out, err := r.command("env", "TESTS=pass", "./release.sh", "v0.99.0").CombinedOutput(); err == nil || !strings.Contains(string(out), "changed while the tests ran:\nLICENSE\n") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if r.git("rev-parse", "HEAD") != before || r.git("status", "--porcelain") != " M LICENSE\n" {
+		t.Error("what somebody has done meanwhile is not left as it is")
+	}
+	r.git("checkout", "-q", "HEAD~1", "--", "test.sh", "LICENSE")
+	r.commits()
+
+	before = r.git("rev-parse", "HEAD")
 	t.Log(r.releases("v0.99.0", "pass"))
 	if r.git("rev-parse", "HEAD~1") != before || r.git("tag") != "" || r.git("status", "--porcelain") != "" {
 		t.Errorf("not one commit without a tag:\n%s", r.git("log", "--stat", "-3"))

@@ -68,7 +68,7 @@ func cause(err error) string {
 	case errors.As(err, &deepest):
 		return deepest.Err.Error()
 	case errors.Is(err, io.EOF):
-		return "the connection is closed; a proxy does that for commands it does not know"
+		return "the connection was closed, as by a restart, or by a proxy that does not know the command"
 	}
 	return err.Error()
 }

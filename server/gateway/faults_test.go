@@ -172,6 +172,9 @@ func TestNoAddresses(t *testing.T) {
 		"a: read tcp 10.0.0.1:1->10.0.0.2:6379: i/o timeout":           "a: read: i/o timeout",
 		"dial unix /run/redis.sock: connect: no such file":             "dial: connect: no such file",
 		"dial tcp [::1]:6379: connect: connection refused":             "dial: connect: connection refused",
+
+		"a: Redis does not answer at 10.0.0.2:6379, 10.0.0.3:6379: i/o timeout": "a: Redis does not answer: i/o timeout",
+		"a: Redis does not answer at [::1]:6379 within 6s":                      "a: Redis does not answer within 6s",
 	} {
 		if got := plain(errors.New(text)); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)

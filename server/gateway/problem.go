@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -182,18 +183,29 @@ func (c *call) problem(err error) *problem {
 	case redis.HasErrorPrefix(err, "NOPERM"):
 		return &problem{Type: "unavailable", Status: http.StatusServiceUnavailable, Detail: plain(err)}
 	case cluster.Unanswered(err), errors.Is(err, context.DeadlineExceeded):
-		return &problem{Type: "unavailable", Status: http.StatusServiceUnavailable, Detail: "Redis does not answer: " + plain(err), after: unavailableFor}
+		return &problem{Type: "unavailable", Status: http.StatusServiceUnavailable, Detail: silent(err), after: unavailableFor}
 	}
 	return &problem{Type: "unavailable", Status: http.StatusServiceUnavailable, Detail: plain(err), after: unavailableFor}
 }
 
 // plain is the text of an error, of bounded length. Where servers are is not the affair of who asks: it is in the log.
 func plain(err error) string {
-	return shorten(lookup.ReplaceAllString(address.ReplaceAllString(err.Error(), "$1: "), "lookup: "))
+	text := lookup.ReplaceAllString(address.ReplaceAllString(err.Error(), "$1: "), "lookup: ")
+	return shorten(server.ReplaceAllString(text, "does not answer$1"))
 }
 
-// Addresses in errors of package net.
+// silent is that of an error which says that there is no answer.
+func silent(err error) string {
+	text := plain(err)
+	if strings.Contains(text, "Redis does not answer") {
+		return text
+	}
+	return "Redis does not answer: " + text
+}
+
+// Addresses in errors of package net, and of internal/silence.
 var (
+	server  = regexp.MustCompile(`\bdoes not answer at .+?(: | within )`)
 	address = regexp.MustCompile(`\b(dial|read|write) (?:tcp|unix)(?: [^ ]+)?: `)
 	lookup  = regexp.MustCompile(`\blookup [^ ]+(?: on [^ ]+)?: `)
 )

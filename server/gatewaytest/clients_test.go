@@ -105,11 +105,11 @@ console.log(await client.handle(await client.take(['node']), () => { throw new D
 	}
 }
 
-// What the Dockerfile and the manifest start, rmqd understands.
+// What the Dockerfile, compose.yaml and the manifest start, rmqd understands.
 func TestContainersStartWhatThereIs(t *testing.T) {
 	t.Parallel()
 	binary := rmqd(t)
-	for file, pattern := range map[string]string{"Dockerfile": `CMD \[(.*)\]`, "examples/kubernetes/gateway.yaml": `args: \[(.*)\]`} {
+	for file, pattern := range map[string]string{"Dockerfile": `(?m)^CMD \[(.*)\]`, "examples/kubernetes/gateway.yaml": `args: \[(.*)\]`, "compose.yaml": `command: \[("serve".*)\]`} {
 		text, err := os.ReadFile("../../" + file)
 		must.Do(t, err)
 		found := regexp.MustCompile(pattern).FindSubmatch(text)

@@ -17,6 +17,6 @@ import (
 	"github.com/slotmq/go-rmq/server/databases"
 )
 
-var program = commands.Program{Name: "rmqd", Databases: databases.Look, Services: []commands.Service{serveService, consoleService, tokenService, pushService}}
+var program = commands.Program{Name: "rmqd", Databases: databases.Look, Services: []commands.Service{serveService, consoleService, tokenService, pushService, healthService}}
 
 func main() { program.Main() }

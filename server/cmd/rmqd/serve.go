@@ -32,9 +32,13 @@ Beyond this machine it listens only with --tokens: rmqd token makes them. The
 file is read again on SIGHUP. For TLS give --tls-cert and --tls-key, or let a
 proxy do it.
 
+With --dev it needs no Redis: it has one in its memory, and forgets everything
+when it ends.
+
 With --console it serves the pages of rmqd console, too, for people. They only
 look, unless you give --console-act.`,
 	Example: `  rmqd serve
+  rmqd serve --dev
   rmqd serve --listen :8080 --tokens tokens.json
   rmqd serve --listen :8443 --tokens tokens.json --tls-cert cert.pem --tls-key key.pem
   rmqd serve --console --console-act`,
@@ -47,6 +51,7 @@ look, unless you give --console-act.`,
 		flags.IntVar(&s.gateway.MaxWaitingPerSlot, "max-waiting-per-slot", 0, "how many `messages` may wait in one slot before sends are refused; 0: any number")
 		flags.Float64Var(&s.gateway.RequestsPerSecond, "requests-per-second", 0, "of each token, as a `number`; 0: as many as it likes")
 		flags.BoolVar(&s.gateway.SDMQ, "sdmq", false, "serve the calls of sdmq, too: /push, /delete, /reStore, /get, /finish")
+		flags.BoolVar(&s.dev, "dev", false, "take a Redis in memory, which forgets everything in the end")
 		flags.BoolVar(&s.withConsole, "console", false, "serve the console for people, too, at /console/")
 		flags.BoolVar(&s.act, "console-act", false, "let people change something by the console")
 		flags.StringVar(&s.title, "console-title", "", "`text` on each page of the console, such as production; where Redis is, if there are no --tokens")
@@ -62,6 +67,7 @@ type serving struct {
 	log                    *logFlag
 	gateway                gateway.Config
 	withConsole, act, hide bool
+	dev                    bool
 	title                  string // of the console
 }
 
@@ -83,6 +89,13 @@ func (s *serving) run(ctx context.Context, setup *commands.Setup, _ []string) er
 	}
 	defer s.shut()
 	defer listener.Close() // unless it was served
+	if s.dev {
+		end, err := s.ownRedis(setup)
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
 	if err := s.connect(ctx, setup, log); err != nil {
 		return byFlag(err)
 	}
@@ -146,6 +159,20 @@ func byFlag(err error) error {
 		return &message.InvalidError{Field: flags[invalid.Field], Value: invalid.Value, Limit: limit}
 	}
 	return err
+}
+
+// ownRedis has everything use a Redis that ends with the program.
+func (s *serving) ownRedis(setup *commands.Setup) (end func(), err error) {
+	url, end, err := inMemory()
+	if err != nil {
+		return nil, err
+	}
+	if flag := setup.StandAlone(url); flag != "" {
+		end()
+		return nil, commands.Misused("--dev has a Redis of its own, and no journal: leave out %s", flag)
+	}
+	fmt.Fprintln(setup.Errs, "Redis is in memory, inside this program, and forgets everything when it ends: --dev")
+	return end, nil
 }
 
 // connect connects to what the gateway needs.

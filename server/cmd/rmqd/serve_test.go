@@ -76,7 +76,10 @@ func serve(t testing.TB, redis string, args ...string) *service {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan int, 1)
 	go func() {
-		ended <- program.Run(ctx, append([]string{"serve", "--listen", "127.0.0.1:0", "--redis", "redis://" + redis}, args...), strings.NewReader(""), io.Discard, s.errs)
+		if redis != "" {
+			args = append(args, "--redis", "redis://"+redis)
+		}
+		ended <- program.Run(ctx, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...), strings.NewReader(""), io.Discard, s.errs)
 	}()
 	s.stop = sync.OnceValue(func() int { cancel(); return <-ended })
 	t.Cleanup(func() { s.stop() })

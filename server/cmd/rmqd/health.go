@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/commands"
+)
+
+// healthTimeout is how long a service may take for its answer.
+const healthTimeout = 5 * time.Second
+
+var healthService = commands.Service{
+	Use:   "health [URL]",
+	Short: "Ask rmqd serve whether it can do its work",
+	Long: `Ask a service whether it can do its work, for a container that has no curl: exit
+code 0 if it says so, else 1, with the reason. Without a URL it asks
+http://127.0.0.1:8080/readyz.`,
+	Example: `  rmqd health
+  rmqd health http://127.0.0.1:8080/livez`,
+	Flags: func(*flag.FlagSet) func(context.Context, *commands.Setup, []string) error {
+		return func(ctx context.Context, _ *commands.Setup, args []string) error {
+			url := "http://127.0.0.1:8080/readyz"
+			if len(args) > 0 {
+				url = args[0]
+			}
+			ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+			defer cancel()
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+			if err != nil {
+				return commands.Misused("%w", err)
+			}
+			answer, err := http.DefaultClient.Do(req)
+			if err != nil {
+				return commands.Failed("%w", err)
+			}
+			defer answer.Body.Close()
+			if answer.StatusCode != http.StatusOK {
+				text, _ := io.ReadAll(io.LimitReader(answer.Body, 1000))
+				return commands.Failed("%s: %s %s", url, answer.Status, strings.TrimSpace(string(text)))
+			}
+			return nil
+		}
+	},
+}

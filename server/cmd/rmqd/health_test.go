@@ -1,0 +1,29 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+)
+
+// health tells by its exit code whether a service can do its work, and why it cannot.
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	s := serve(t, server.Addr())
+	ready, live := []string{"health", s.url + "/readyz"}, []string{"health", s.url + "/livez"}
+	if r := call(ready...); r.code != 0 || r.out != "" {
+		t.Errorf("it is well, and health says %d %s", r.code, r.errs)
+	}
+	server.Kill()
+	await.True(t, "it is not ready", func() bool { return call(ready...).code == 1 })
+	failsWith(t, call(ready...), 1, ready, "503 Service Unavailable")
+	if r := call(live...); r.code != 0 {
+		t.Errorf("it lives, and health says %d %s", r.code, r.errs)
+	}
+	nobody := []string{"health", "http://" + servertest.Nobody(t)}
+	failsWith(t, call(nobody...), 1, nobody, "connection refused")
+	wrong := []string{"health", "http://%"}
+	failsWith(t, call(wrong...), 2, wrong, "invalid URL")
+}
