@@ -21,20 +21,28 @@ type presence struct {
 	topics []string
 }
 
-// run says who has vanished. Nothing else is to do: the term lasts as long as the worker.
-func (f *byRedis) run() {
-	ctx := f.Shift.Background
+// run says who has vanished. Nothing else is to do: the term lasts as long as the worker. It ends when Close begins: a
+// Redis client need not heed a context, and a server that hangs would hold up Close.
+func (f *byRedis) run() { _ = wait.For(f.Shift.Background, f.nameVanished) }
+
+func (f *byRedis) nameVanished(ctx context.Context) error {
 	found := f.others(ctx)
-	if len(found) > 0 && wait.Sleep(ctx, f.Lease/2+time.Second) {
-		now, err := f.Redis.Time(ctx).Result()
-		for id, p := range vanished(found, f.others(ctx)) {
-			if err != nil || time.UnixMilli(p.until).Sub(now) > f.Lease {
-				continue // it has a longer lease, and shows itself less often
-			}
-			f.Log.Warn("a worker shows itself no more, and its slots wait", zap.String("worker", id), zap.String("topic", p.topics[0]),
-				zap.Int("topics", len(p.topics)), zap.Time("until", time.UnixMilli(p.until)))
-		}
+	if len(found) == 0 || !wait.Sleep(ctx, f.Lease/2+time.Second) {
+		return nil
 	}
+	gone := vanished(found, f.others(ctx))
+	now, err := f.Redis.Time(ctx).Result()
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	for id, p := range gone {
+		if time.UnixMilli(p.until).Sub(now) > f.Lease {
+			continue // it has a longer lease, and shows itself less often
+		}
+		f.Log.Warn("a worker shows itself no more, and its slots wait", zap.String("worker", id), zap.String("topic", p.topics[0]),
+			zap.Int("topics", len(p.topics)), zap.Time("until", time.UnixMilli(p.until)))
+	}
+	return nil
 }
 
 // vanished are those that are there as they were.

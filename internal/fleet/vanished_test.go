@@ -4,6 +4,14 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/shift"
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/message"
 )
 
 // Who was renewed, has come or has gone has not vanished.
@@ -14,4 +22,23 @@ func TestVanished(t *testing.T) {
 	if got := slices.Collect(maps.Keys(vanished(before, after))); !slices.Equal(got, []string{"killed"}) {
 		t.Errorf("%v", got)
 	}
+}
+
+// A Redis that hangs while a worker looks for others does not hold up its Close.
+func TestCloseDoesNotWaitForTheLook(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	rdb := server.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Hour })
+	f := &byRedis{parts: &parts{Config: Config{Redis: rdb, Shift: shift.New(), Lease: time.Hour, Topics: []*Topic{{Topic: message.Topic{Name: "orders"}, Qualified: "orders"}}}}}
+	defer f.Shift.End(nil)
+	server.Pause()
+	defer server.Resume()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		f.run()
+	}()
+	await.Silence(t, "the end of the look", ended, 50*time.Millisecond)
+	f.Shift.EndBackground()
+	await.Signal(t, "the end of the look", ended)
 }
