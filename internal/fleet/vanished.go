@@ -26,23 +26,19 @@ type presence struct {
 func (f *byRedis) run() { _ = wait.For(f.Shift.Background, f.nameVanished) }
 
 func (f *byRedis) nameVanished(ctx context.Context) error {
-	found := f.others(ctx)
+	found := others(ctx, f.parts)
 	if len(found) == 0 || !wait.Sleep(ctx, f.Lease/2+time.Second) {
 		return nil
 	}
-	gone := vanished(found, f.others(ctx))
+	gone := vanished(found, others(ctx, f.parts))
 	now, err := f.Redis.Time(ctx).Result()
-	if err != nil || ctx.Err() != nil {
-		return err
-	}
 	for id, p := range gone {
-		if time.UnixMilli(p.until).Sub(now) > f.Lease {
-			continue // it has a longer lease, and shows itself less often
+		if err == nil && time.UnixMilli(p.until).Sub(now) <= f.Lease { // else it has a longer lease, and shows itself less often
+			f.Log.Warn("a worker shows itself no more, and its slots wait", zap.String("worker", id), zap.String("topic", p.topics[0]),
+				zap.Int("topics", len(p.topics)), zap.Time("until", time.UnixMilli(p.until)))
 		}
-		f.Log.Warn("a worker shows itself no more, and its slots wait", zap.String("worker", id), zap.String("topic", p.topics[0]),
-			zap.Int("topics", len(p.topics)), zap.Time("until", time.UnixMilli(p.until)))
 	}
-	return nil
+	return err
 }
 
 // vanished are those that are there as they were.
@@ -57,7 +53,7 @@ func vanished(before, after map[string]presence) map[string]presence {
 }
 
 // others are the other workers in the lists of members. What does not answer has none.
-func (f *byRedis) others(ctx context.Context) map[string]presence {
+func others(ctx context.Context, f *parts) map[string]presence {
 	all := map[string]presence{}
 	for _, some := range byServer(ctx, f.Redis, f.Topics, luascripts.WorkersKey) {
 		pipe := f.Redis.Pipeline()
