@@ -81,7 +81,7 @@ func (c *clock) now(ctx context.Context, key string) (moment, error) {
 // waits only if there is no reading.
 func (c *clock) lastKnown(w *patience, key string) (moment, error) {
 	if answered := c.update(key, false); answered != nil {
-		if err := w.wait(answered); err != nil {
+		if err := w.wait(answered, rung); err != nil {
 			return moment{}, err
 		}
 	}

@@ -23,7 +23,8 @@ func (to *writer) open() *flight {
 		return to.queue[n-1]
 	}
 	f := newFlight()
-	f.by = to
+	alarm := make(chan struct{})
+	f.by, f.alarm, f.ringer = to, alarm, time.AfterFunc(to.sendTimeout, func() { close(alarm) })
 	to.queue = append(to.queue, f)
 	return f
 }

@@ -2,7 +2,6 @@ package producer
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -39,39 +38,58 @@ func sendTimeoutOf(rdb redis.UniversalClient, cfg Config) time.Duration {
 // patience is that of one call. What it waits for is done by others, for all callers.
 type patience struct {
 	*shared
-	ctx  context.Context
-	over bool // nothing more is waited for
+	ctx   context.Context
+	begun time.Duration // the last waiting without a deadline, since epoch
+	over  bool          // nothing more is waited for
 }
 
 func (s *shared) waits(ctx context.Context) patience { return patience{shared: s, ctx: ctx} }
 
 // wait returns when done is closed, or with an error when ctx has ended. If that has no deadline, it ends when nothing
-// that the call waits for was done for a while.
-func (p *patience) wait(done <-chan struct{}) error {
+// that the call waits for was done for a while. Callers that wait for the same share an alarm: the first of them set it,
+// so it goes off before the while of any other is over. A timer for each call would cost a fifth of a send.
+func (p *patience) wait(done, alarm <-chan struct{}) error {
 	if isClosed(done) {
 		return nil
 	}
-	var late <-chan time.Time
-	if _, bounded := p.ctx.Deadline(); !bounded && p.sendTimeout > 0 {
-		if p.over {
-			return p.silence()
-		}
-		timer := timers.Get().(*time.Timer)
-		timer.Reset(p.sendTimeout)
-		defer timers.Put(timer)
-		defer timer.Stop()
-		late = timer.C
+	if _, bounded := p.ctx.Deadline(); bounded || p.sendTimeout <= 0 {
+		alarm = nil
+	} else if p.over {
+		return p.silence()
+	} else {
+		p.begun = time.Since(epoch)
 	}
 	select {
 	case <-done:
 		return nil
 	case <-p.ctx.Done():
 		return p.ctx.Err()
-	case <-late:
+	case <-alarm:
+		return p.waitOn(done)
+	}
+}
+
+// waitOn waits for what is left of the while, with a timer of the call's own.
+func (p *patience) waitOn(done <-chan struct{}) error {
+	timer := time.NewTimer(p.begun + p.sendTimeout - time.Since(epoch))
+	defer timer.Stop()
+	select {
+	case <-done:
+		return nil
+	case <-p.ctx.Done():
+		return p.ctx.Err()
+	case <-timer.C:
 		p.over = true
 		return p.silence()
 	}
 }
+
+// rung is an alarm for what only one call waits for.
+var rung = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 func isClosed(done <-chan struct{}) bool {
 	select {
@@ -81,9 +99,6 @@ func isClosed(done <-chan struct{}) bool {
 		return false
 	}
 }
-
-// timers are kept, since most sends need one, and few need it to run.
-var timers = sync.Pool{New: func() any { return time.NewTimer(time.Hour) }}
 
 // silence says which server the call has waited for, and is what a deadline would have brought.
 func (p *patience) silence() error {

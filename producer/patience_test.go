@@ -130,3 +130,15 @@ func TestSendTimeout(t *testing.T) {
 		c.rdb.Close()
 	}
 }
+
+// An alarm that others have set earlier ends no call before its own time.
+func TestAlarmOfOthers(t *testing.T) {
+	t.Parallel()
+	p := newProducer(t, servertest.SharedRedis(t).Client(t), Config{})
+	p.sendTimeout = 50 * time.Millisecond
+	w := p.waits(ctx)
+	begun := time.Now()
+	if err := w.wait(make(chan struct{}), rung); !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) < 50*time.Millisecond || !w.over {
+		t.Errorf("after %v: %v", time.Since(begun), err)
+	}
+}

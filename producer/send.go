@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/hash"
@@ -183,8 +182,7 @@ func (o *opened) addTo(f *flight, t *topic) ticket {
 // is withdrawn.
 func (p *Producer) await(w *patience, k ticket) (Receipt, error) {
 	for {
-		begun := time.Since(epoch)
-		late := w.wait(k.done)
+		late := w.wait(k.done, k.alarm)
 		if late == nil {
 			return k.receipt()
 		}
@@ -194,7 +192,7 @@ func (p *Producer) await(w *patience, k ticket) (Receipt, error) {
 			p.mu.Unlock()
 			w.over = false
 			return k.receipt()
-		case w.over && (k.told || k.by.heard.Load() > int64(begun)):
+		case w.over && (k.told || k.by.heard.Load() > int64(w.begun)):
 			p.mu.Unlock() // Redis answers: the journal has a bound of its own, and others were first
 			w.over = false
 			continue

@@ -110,7 +110,7 @@ func (c *check) wait(w *patience) error {
 	if c == nil {
 		return message.ErrClosed
 	}
-	if err := w.wait(c.done); err != nil {
+	if err := w.wait(c.done, rung); err != nil {
 		return err
 	}
 	return c.err
