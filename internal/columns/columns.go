@@ -1,4 +1,4 @@
-package commands
+package columns
 
 import (
 	"strings"
@@ -7,21 +7,21 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// columns returns how many columns of a terminal a text takes. One character on the screen, such
+// Of returns how many columns of a terminal a text takes. One character on the screen, such
 // as a letter with its accents or a picture with its colour, may be several runes.
-func columns(s string) int { return displaywidth.String(s) }
+func Of(s string) int { return displaywidth.String(s) }
 
-// shorten cuts a text to a number of columns.
-func shorten(s string, most int) string {
+// Shorten cuts a text to a number of columns.
+func Shorten(s string, most int) string {
 	if len(s) <= most { // no byte takes more than one
 		return s
 	}
 	return displaywidth.TruncateString(s, most, "…")
 }
 
-// wrap breaks a text at spaces into lines of at most that many columns. A word that is
+// Wrap breaks a text at spaces into lines of at most that many columns. A word that is
 // longer is broken, too. Several spaces are kept, except at the end of a line.
-func wrap(s string, most int) []string {
+func Wrap(s string, most int) []string {
 	var lines []string
 	line, n := "", 0
 	spaces := 0 // before the word
@@ -38,18 +38,18 @@ func wrap(s string, most int) []string {
 		}
 		before := spaces
 		spaces = 1
-		if w := columns(word); n > 0 && n+before+w <= most {
+		if w := Of(word); n > 0 && n+before+w <= most {
 			line, n = line+strings.Repeat(" ", before)+word, n+before+w
 			continue
 		}
 		if n > 0 {
 			lines = append(lines, line)
 		}
-		for columns(word) > most {
+		for Of(word) > most {
 			first := firstColumns(word, most)
 			lines, word = append(lines, first), word[len(first):]
 		}
-		line, n = word, columns(word)
+		line, n = word, Of(word)
 	}
 	return append(lines, line)
 }

@@ -3,6 +3,7 @@ package commands
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/slotmq/go-rmq/internal/columns"
 	"github.com/slotmq/go-rmq/internal/wire"
 )
 
@@ -40,7 +41,7 @@ flight.`,
 			if err != nil {
 				return err
 			}
-			name := shorten(a.text(content), 60)
+			name := columns.Shorten(a.text(content), 60)
 			if a.json {
 				if err := a.object(wire.Cancelled{Topic: args[0], Shown: a.shown(content), Removed: removed, InFlight: flying}); err != nil {
 					return err

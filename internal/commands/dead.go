@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/columns"
 	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/message"
@@ -156,7 +157,7 @@ func only(e inspector.Entry) inspector.DeadQuery {
 
 // notDead says that a content is not there.
 func (a *app) notDead(topic, content string) error {
-	return failed("%s is not dead in %s; %s explain shows where it is", shorten(a.text(content), 60), words.Legible(topic), a.Name)
+	return failed("%s is not dead in %s; %s explain shows where it is", columns.Shorten(a.text(content), 60), words.Legible(topic), a.Name)
 }
 
 // corpses are the dead messages of one content: nearly always one.

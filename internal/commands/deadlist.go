@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/columns"
 	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/internal/words"
@@ -129,7 +130,7 @@ when it first failed, at which worker, and its whole last error.`,
 				return err
 			}
 			if len(found) == 0 && len(a.missed.Failures) > 0 {
-				return failed("%s is not dead in %s%s, see above", shorten(a.text(content), 60), words.Legible(args[0]), a.whereLooked())
+				return failed("%s is not dead in %s%s, see above", columns.Shorten(a.text(content), 60), words.Legible(args[0]), a.whereLooked())
 			}
 			if len(found) == 0 {
 				return a.notDead(args[0], content)

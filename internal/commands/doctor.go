@@ -10,6 +10,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/columns"
 	"github.com/slotmq/go-rmq/internal/silence"
 	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/internal/words"
@@ -79,9 +80,9 @@ func (a *app) showCheck(c inspector.Check) error {
 	}
 	hues := map[inspector.Level]hue{inspector.OK: green, inspector.Warn: yellow, inspector.Fail: red}
 	const level = 6 // columns, with the gap
-	lines := wrap(c.Name+": "+words.Legible(j.Detail), a.width()-level)
+	lines := columns.Wrap(c.Name+": "+words.Legible(j.Detail), a.width()-level)
 	if j.Advice != "" {
-		lines = append(lines, wrap(words.Legible(j.Advice), a.width()-level)...)
+		lines = append(lines, columns.Wrap(words.Legible(j.Advice), a.width()-level)...)
 	}
 	if c.Command != "" { // whole, however wide the screen is: it is to be copied
 		lines = append(lines, wire.OneLine(c.Command))

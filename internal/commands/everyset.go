@@ -70,7 +70,7 @@ func (p *planning) message(a *app, name string) (message.Recurring, error) {
 	m := p.Recurring
 	var known bool
 	if m.Missed, known = message.ParseMissed(p.missed); !known {
-		return m, misused("--missed is %q; it must be %s", p.missed, alternatives(missedNames))
+		return m, misused("--missed is %q; it must be %s", p.missed, words.Alternatives(missedNames))
 	}
 	content, err := a.content(m.Content)
 	m.Name, m.Content = name, content

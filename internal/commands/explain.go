@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/columns"
 	"github.com/slotmq/go-rmq/internal/story"
 	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/internal/words"
@@ -95,14 +96,14 @@ func (a *app) nowhere(ctx context.Context, i *inspector.Inspector, t inspector.T
 	if t.Slots == 1 {
 		looked = "the one slot of " + words.Legible(t.Name)
 	} else if basis != "" {
-		looked = fmt.Sprintf("the slot of basis %s of %s; without --basis all are looked at", words.Legible(shorten(basis, 40)), words.Legible(t.Name))
+		looked = fmt.Sprintf("the slot of basis %s of %s; without --basis all are looked at", words.Legible(columns.Shorten(basis, 40)), words.Legible(t.Name))
 	}
 	if len(a.missed.Failures) > 0 {
-		return failed("%s is not here%s, see above", shorten(a.text(content), 60), a.whereLooked())
+		return failed("%s is not here%s, see above", columns.Shorten(a.text(content), 60), a.whereLooked())
 	}
 	if until, err := a.uniqueUntil(ctx, i, t, content, basis); err == nil && !until.IsZero() {
 		return failed("%s is not here: handled, dropped or deleted; but unique until %s: an equal one is a duplicate; %s cancel ends that, with the --basis it had, if any; looked in %s",
-			shorten(a.text(content), 60), moment(until), a.Name, looked)
+			columns.Shorten(a.text(content), 60), moment(until), a.Name, looked)
 	}
 	why := ": never sent, handled already, or sent with another content"
 	switch {
@@ -111,7 +112,7 @@ func (a *app) nowhere(ctx context.Context, i *inspector.Inspector, t inspector.T
 	case len(known.in) > 0:
 		why = " any more: what became of it stands above"
 	}
-	return failed("%s is not here%s; looked in %s", shorten(a.text(content), 60), why, looked)
+	return failed("%s is not here%s; looked in %s", columns.Shorten(a.text(content), 60), why, looked)
 }
 
 // uniqueUntil is the latest time until when an equal message is a duplicate; zero if none is.
@@ -141,8 +142,8 @@ const indent = 16 // of what is said of a place, with its label
 
 // describe prints it for people.
 func (a *app) describe(e inspector.Explanation) {
-	where := fmt.Sprintf(" in slot %d of %s", e.Slot, shorten(words.Legible(e.Topic.Name), max(a.width()/2, 20)))
-	content := shorten(a.text(e.Content), max(a.width()-columns(where), 20))
+	where := fmt.Sprintf(" in slot %d of %s", e.Slot, columns.Shorten(words.Legible(e.Topic.Name), max(a.width()/2, 20)))
+	content := columns.Shorten(a.text(e.Content), max(a.width()-columns.Of(where), 20))
 	fmt.Fprintln(a.out, a.paint(bold, content)+where) // as it is: wrapping would lose spaces
 	for _, l := range a.style().Of(e) {
 		a.detail("  "+l.Label, indent, l.Text)
@@ -151,5 +152,5 @@ func (a *app) describe(e inspector.Explanation) {
 
 // style is how lines about messages are written here.
 func (a *app) style() story.Style {
-	return story.Style{Moment: moment, Content: func(content string) string { return shorten(a.text(content), 60) }, Requeue: a.Name + " dead requeue"}
+	return story.Style{Moment: moment, Content: func(content string) string { return columns.Shorten(a.text(content), 60) }, Requeue: a.Name + " dead requeue"}
 }

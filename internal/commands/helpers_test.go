@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/columns"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
@@ -84,8 +85,8 @@ func fits(t testing.TB, out string, width int) {
 	t.Helper()
 	for line := range strings.Lines(out) {
 		line = strings.TrimSuffix(line, "\n")
-		if columns(line) > width || strings.HasSuffix(line, " ") {
-			t.Errorf("%d columns: %q", columns(line), line)
+		if columns.Of(line) > width || strings.HasSuffix(line, " ") {
+			t.Errorf("%d columns: %q", columns.Of(line), line)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slotmq/go-rmq/internal/columns"
 	"github.com/slotmq/go-rmq/internal/story"
 	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/internal/words"
@@ -43,7 +44,7 @@ Flow: All. Rows of the last moments may still be on their way.`,
 				return err
 			}
 			if len(found.in) == 0 {
-				return failed("%s is not in the journal: never sent to %s, or ended longer ago than the journal keeps", shorten(a.text(content), 60), words.Legible(args[0]))
+				return failed("%s is not in the journal: never sent to %s, or ended longer ago than the journal keeps", columns.Shorten(a.text(content), 60), words.Legible(args[0]))
 			}
 			return a.showHistory(found, args[0], content)
 		},
@@ -144,8 +145,8 @@ func (a *app) showHistory(found historyOf, topic, content string) error {
 		if n > 0 {
 			fmt.Fprintln(a.out)
 		}
-		where := fmt.Sprintf(" in slot %d of %s: %s", h.Slot, shorten(words.Legible(topic), max(a.width()/2, 20)), story.Verdict(h.Verdict))
-		fmt.Fprintln(a.out, a.paint(bold, shorten(a.text(content), max(a.width()-columns(where), 20)))+where)
+		where := fmt.Sprintf(" in slot %d of %s: %s", h.Slot, columns.Shorten(words.Legible(topic), max(a.width()/2, 20)), story.Verdict(h.Verdict))
+		fmt.Fprintln(a.out, a.paint(bold, columns.Shorten(a.text(content), max(a.width()-columns.Of(where), 20)))+where)
 		all := a.style().History(found.topic, h)
 		widest := 0
 		for _, l := range all {

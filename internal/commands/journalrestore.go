@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slotmq/go-rmq/internal/columns"
 	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/internal/words"
@@ -171,7 +172,7 @@ func (r *restore) announceWait(ctx context.Context, j *opened) error {
 func (r *restore) nothing(n recovery.Restored) bool { return len(r.args) > 1 && met(n) == 0 }
 
 func (r *restore) notOwed() error {
-	return failed("nothing of %s is to be restored; %s journal history says what became of it", shorten(r.text(r.options.Content), 60), r.Name)
+	return failed("nothing of %s is to be restored; %s journal history says what became of it", columns.Shorten(r.text(r.options.Content), 60), r.Name)
 }
 
 // count counts what is to be restored, and writes nothing.

@@ -3,6 +3,7 @@ package commands
 import (
 	"errors"
 
+	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -18,5 +19,5 @@ func parseKind(name string) (message.Kind, error) {
 	if kind, known := message.ParseKind(name); known {
 		return kind, nil
 	}
-	return 0, errors.New("not " + alternatives(kindNames))
+	return 0, errors.New("not " + words.Alternatives(kindNames))
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/columns"
 	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/nighttest"
@@ -78,7 +79,7 @@ func (p *play) run() {
 
 // say explains.
 func (p *play) say(words string) {
-	fmt.Fprintf(&p.text, "%s\n\n", strings.Join(wrap(words, 120), "\n"))
+	fmt.Fprintf(&p.text, "%s\n\n", strings.Join(columns.Wrap(words, 120), "\n"))
 }
 
 // rmq is a call, as a terminal shows it, with the answer that was typed.

@@ -33,7 +33,7 @@ state are looked at until enough fit.`,
   rmq peek orders --content 'order 47*'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(states, state) {
-				return misused("--state is %q; it must be %s", state, alternatives(states))
+				return misused("--state is %q; it must be %s", state, words.Alternatives(states))
 			}
 			if limit < 1 {
 				return misused("--limit is %d; it must be 1 or more", limit)
@@ -112,7 +112,7 @@ state are looked at until enough fit.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&state, "state", states[0], "`state` of those to show: "+alternatives(states))
+	cmd.Flags().StringVar(&state, "state", states[0], "`state` of those to show: "+words.Alternatives(states))
 	slotsFlag(cmd, &slots)
 	cmd.Flags().StringVar(&glob, "content", "", "only contents like this `glob`, as in 'order 47*'")
 	cmd.Flags().IntVar(&limit, "limit", 20, "show at most `n`")

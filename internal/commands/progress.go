@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/columns"
 	"github.com/slotmq/go-rmq/internal/humantime"
 )
 
@@ -70,7 +71,7 @@ func (p *progress) print(after time.Duration) {
 		fmt.Fprintln(p.w, line)
 		return
 	}
-	n := columns(line)
+	n := columns.Of(line)
 	fmt.Fprint(p.w, "\r"+line+strings.Repeat(" ", max(0, p.displayed-n)))
 	p.displayed = n
 }
@@ -90,7 +91,7 @@ func (p *progress) line(after time.Duration) string {
 		rate = min(rate, p.most)
 	}
 	if p.total <= 0 {
-		return shorten(fmt.Sprintf("%s  %d  %s", p.what, p.done, perSecond(rate)), p.on.width-1)
+		return columns.Shorten(fmt.Sprintf("%s  %d  %s", p.what, p.done, perSecond(rate)), p.on.width-1)
 	}
 	done := min(p.done, p.total) // more may have come since they were counted
 	figures := fmt.Sprintf("%d of %d  %s", done, p.total, perSecond(rate))
@@ -108,5 +109,5 @@ func (p *progress) line(after time.Duration) string {
 		full := room * done / p.total
 		bar = "[" + strings.Repeat("=", full) + strings.Repeat(" ", room-full) + "]  "
 	}
-	return shorten(p.what+"  "+bar+figures, p.on.width-1)
+	return columns.Shorten(p.what+"  "+bar+figures, p.on.width-1)
 }

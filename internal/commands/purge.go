@@ -45,7 +45,7 @@ interrupted at any time, and says how to go on.`,
 			p.cmd, p.args = cmd, args
 			for _, s := range p.states {
 				if !slices.Contains(purgeStates, s) {
-					return misused("--state is %q; it must be %s, or several of them as in waiting,retrying", s, alternatives(purgeStates))
+					return misused("--state is %q; it must be %s, or several of them as in waiting,retrying", s, words.Alternatives(purgeStates))
 				}
 				p.query.States = append(p.query.States, inspector.State(s))
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/columns"
 	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/words"
@@ -297,8 +298,8 @@ func fitsHelp(t *testing.T, r result) {
 		t.Errorf("%+v", r)
 	}
 	for line := range strings.Lines(r.out) {
-		if columns(strings.TrimSuffix(line, "\n")) > 80 {
-			t.Errorf("%d columns: %s", columns(line)-1, line)
+		if columns.Of(strings.TrimSuffix(line, "\n")) > 80 {
+			t.Errorf("%d columns: %s", columns.Of(line)-1, line)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/columns"
 	"github.com/slotmq/go-rmq/internal/story"
 	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/internal/words"
@@ -65,7 +66,7 @@ Nothing is sent: exit code 1 if it does not wait.`,
 			if err != nil {
 				return err
 			}
-			line := fmt.Sprintf("%s in slot %d of %s: %s", shorten(a.text(content), 60), entry.Slot, words.Legible(args[0]), when(entry, clock))
+			line := fmt.Sprintf("%s in slot %d of %s: %s", columns.Shorten(a.text(content), 60), entry.Slot, words.Legible(args[0]), when(entry, clock))
 			if !entry.Due.IsZero() {
 				line += " (" + moment(entry.Due) + ")"
 			}
@@ -104,7 +105,7 @@ func (a *app) unmoved(ctx context.Context, i *inspector.Inspector, topic, conten
 		}
 		for _, e := range found {
 			if e.Retry != nil && !e.Retry.Due.IsZero() {
-				return failed("%s: it waits for its retry in slot %d, which has a time and no priority: %s", shorten(a.text(content), 60), e.Slot, times)
+				return failed("%s: it waits for its retry in slot %d, which has a time and no priority: %s", columns.Shorten(a.text(content), 60), e.Slot, times)
 			}
 		}
 	}

@@ -28,7 +28,7 @@ func (a *app) looking() []*cobra.Command {
 func (a *app) changing() []*cobra.Command {
 	all := []*cobra.Command{
 		a.tells(a.sendCommand()), a.tells(a.cancelCommand()), a.tells(a.rescheduleCommand()), a.deadCommand(), a.tells(a.purgeCommand()),
-		a.everyCommand(), a.pauseCommand(), a.resumeCommand(), a.limitCommand(),
+		a.everyCommand(), a.pauseCommand(), a.resumeCommand(), a.limitCommand(), topicCommand(a),
 	}
 	if a.Databases != nil {
 		all = append(all, a.journalCommand())

@@ -103,7 +103,7 @@ Lines are sent when 500 have come, or none for a moment.`,
 	flags.Var(&s.unique, "unique", "equal ones that are sent so in so long are duplicates, and nothing of them is stored, as in 1d")
 	flags.Var(&s.ttl, "ttl", "topics with notes: not handled any more so long after the send, as in 1h")
 	flags.StringArrayVar(&s.headers, "header", nil, "topics with notes: a header of the message, as `name=value`; may be repeated")
-	flags.StringVar(&s.kind, "kind", "", "define the topic: `kind` of its messages, "+alternatives(kindNames))
+	flags.StringVar(&s.kind, "kind", "", "define the topic: `kind` of its messages, "+words.Alternatives(kindNames))
 	flags.IntVar(&s.slots, "slots", message.DefaultSlots, "define the topic: `n` slots, a power of two")
 	flags.BoolVar(&s.literal, "literal", false, "define the topic: failures come back without waiting")
 	flags.BoolVar(&s.notes, "notes", false, "define the topic: messages may have a time to live and headers")
@@ -144,7 +144,7 @@ func (s *sending) define(ctx context.Context) (message.Topic, error) {
 	t, err := s.inspector.Topic(ctx, s.args[0])
 	switch {
 	case errors.Is(err, inspector.ErrUnknownTopic) && s.kind == "":
-		return message.Topic{}, failed("%w; to define it, say --kind %s", err, alternatives(kindNames))
+		return message.Topic{}, failed("%w; to define it, say --kind %s", err, words.Alternatives(kindNames))
 	case errors.Is(err, inspector.ErrUnknownTopic):
 		t.Name = s.args[0]
 	case err != nil:

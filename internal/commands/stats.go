@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/columns"
 	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/internal/words"
@@ -110,7 +111,7 @@ func (a *app) watch(ctx context.Context, every time.Duration, look func() error)
 		// On a terminal they belong to the page, which the next look clears.
 		if a.screen.terminal && !a.json {
 			for _, line := range lines {
-				for _, part := range wrap(a.Name+": "+line, a.width()) {
+				for _, part := range columns.Wrap(a.Name+": "+line, a.width()) {
 					fmt.Fprintln(a.out, a.paint(red, part))
 				}
 			}

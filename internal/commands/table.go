@@ -3,6 +3,8 @@ package commands
 import (
 	"fmt"
 	"strings"
+
+	"github.com/slotmq/go-rmq/internal/columns"
 )
 
 // table prints rows in columns that fit the screen: if they do not, text is shortened, the
@@ -44,7 +46,7 @@ func (t *table) row(cells ...any) {
 			row[i] = painted{text: fmt.Sprint(c)}
 		}
 		if !t.numbers[i] { // a content may be very long, and no more of it can be shown
-			row[i].text = strings.Clone(shorten(row[i].text, t.a.width()))
+			row[i].text = strings.Clone(columns.Shorten(row[i].text, t.a.width()))
 		}
 		t.bytes += len(row[i].text)
 	}
@@ -74,7 +76,7 @@ func (t *table) print() {
 	}
 	for _, row := range t.rows {
 		for i, c := range row {
-			t.widths[i] = max(t.widths[i], columns(c.text))
+			t.widths[i] = max(t.widths[i], columns.Of(c.text))
 		}
 	}
 	t.fit()
@@ -128,9 +130,9 @@ func (t *table) line(row []painted) {
 	for i, c := range row {
 		text := c.text
 		if !t.numbers[i] {
-			text = shorten(text, t.widths[i])
+			text = columns.Shorten(text, t.widths[i])
 		}
-		pad := max(0, t.widths[i]-columns(text))
+		pad := max(0, t.widths[i]-columns.Of(text))
 		if t.numbers[i] {
 			space += pad
 			pad = 0
@@ -140,7 +142,7 @@ func (t *table) line(row []painted) {
 			line.WriteString(t.a.paint(c.hue, text))
 			space = 0
 		} else {
-			pad += columns(text)
+			pad += columns.Of(text)
 		}
 		space += pad + gap
 	}

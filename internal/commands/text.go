@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/columns"
 	"github.com/slotmq/go-rmq/internal/words"
 )
 
@@ -17,7 +18,7 @@ func (a *app) content(arg string) (string, error) {
 	}
 	content, err := base64.StdEncoding.DecodeString(arg)
 	if err != nil {
-		return "", misused("with --base64 contents are base64, and %s is not: %w", strconv.Quote(shorten(arg, 40)), err)
+		return "", misused("with --base64 contents are base64, and %s is not: %w", strconv.Quote(columns.Shorten(arg, 40)), err)
 	}
 	return string(content), nil
 }
@@ -32,14 +33,14 @@ func (a *app) text(content string) string {
 
 // say prints a line, or several if it is too long for the screen.
 func (a *app) say(format string, args ...any) {
-	for _, line := range wrap(fmt.Sprintf(format, args...), a.width()) {
+	for _, line := range columns.Wrap(fmt.Sprintf(format, args...), a.width()) {
 		fmt.Fprintln(a.out, line)
 	}
 }
 
 // detail prints a text behind a label, with its further lines below its first.
 func (a *app) detail(label string, indent int, text string) {
-	for i, line := range wrap(text, max(a.width()-indent, 20)) {
+	for i, line := range columns.Wrap(text, max(a.width()-indent, 20)) {
 		if i > 0 {
 			label = ""
 		}
@@ -49,8 +50,3 @@ func (a *app) detail(label string, indent int, text string) {
 
 // moment is a time as the clock on the wall here shows it.
 func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000") }
-
-// alternatives lists words for people: a, b or c.
-func alternatives(all []string) string {
-	return strings.Join(all[:len(all)-1], ", ") + " or " + all[len(all)-1]
-}

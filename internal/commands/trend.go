@@ -3,7 +3,6 @@ package commands
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
@@ -57,21 +56,6 @@ func (t *trend) since(s inspector.Stats, now time.Time) *wire.Change {
 	return &c
 }
 
-// signed is a change a second as people read it: +3, -120, 0, +0.5.
-func signed(rate float64) string {
-	text := strconv.FormatFloat(rate, 'f', 0, 64)
-	if -10 < rate && rate < 10 && rate != math.Trunc(rate) {
-		text = strconv.FormatFloat(rate, 'f', 1, 64)
-		if text == "0.0" || text == "-0.0" { // it is less
-			text = strconv.FormatFloat(rate, 'g', 1, 64)
-		}
-	}
-	if rate > 0 {
-		text = "+" + text
-	}
-	return text
-}
-
 // showTrend prints the changes of the topics that have changed.
 func (a *app) showTrend(t *trend) error {
 	if t == nil || a.json {
@@ -84,11 +68,11 @@ func (a *app) showTrend(t *trend) error {
 	}
 	table := a.table("net change a second", "waiting#", "flight#", "retry#", "dead#")
 	for _, c := range changed {
-		dead := painted{text: signed(c.Dead)}
+		dead := painted{text: words.Signed(c.Dead)}
 		if c.Dead > 0 {
 			dead.hue = red
 		}
-		table.row(words.Legible(c.topic), signed(c.Waiting), signed(c.InFlight), signed(c.Retrying), dead)
+		table.row(words.Legible(c.topic), words.Signed(c.Waiting), words.Signed(c.InFlight), words.Signed(c.Retrying), dead)
 	}
 	fmt.Fprintln(a.out)
 	return table.end()

@@ -14,6 +14,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -52,7 +53,7 @@ func TestTrend(t *testing.T) {
 func TestSigned(t *testing.T) {
 	t.Parallel()
 	for rate, says := range map[float64]string{0: "0", 3: "+3", -120: "-120", 0.5: "+0.5", -0.02: "-0.02", 9.94: "+9.9", 10.4: "+10", -12345.6: "-12346"} {
-		want(t, signed(rate), says)
+		want(t, words.Signed(rate), says)
 	}
 }
 

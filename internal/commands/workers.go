@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/columns"
 	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/internal/words"
@@ -197,7 +198,7 @@ func (a *app) longRuns(workers []inspector.Worker, now time.Time) (notes []strin
 		if r.Count > 1 {
 			more = fmt.Sprintf(" and %d more", r.Count-1)
 		}
-		notes = append(notes, fmt.Sprintf("a handler of %s has run %s%s, slot %d of %s, for %s", words.Legible(r.Worker), shorten(a.text(r.Content), 60), more, r.Slot, words.Legible(r.Topic), ran))
+		notes = append(notes, fmt.Sprintf("a handler of %s has run %s%s, slot %d of %s, for %s", words.Legible(r.Worker), columns.Shorten(a.text(r.Content), 60), more, r.Slot, words.Legible(r.Topic), ran))
 	}
 	if more := len(all) - mostRuns; more > 0 {
 		notes = append(notes, fmt.Sprintf("and %s for less", words.Count(more, "handler")))

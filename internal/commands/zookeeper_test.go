@@ -14,6 +14,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
 
@@ -170,4 +171,42 @@ func TestWhyWorkersAreNotSeen(t *testing.T) {
 		a.zk = c.zk
 		want(t, a.unseenWhy(c.topic), c.says)
 	}
+}
+
+// A topic that was shared out by ZooKeeper may be defined anew, with other slots, while its coordinator goes on with other topics.
+func TestTopicDeleteWithZooKeeper(t *testing.T) {
+	t.Parallel()
+	server, zoo := servertest.Redis(t), servertest.SharedZooKeeper(t)
+	root := zoo.Chroot(t)
+	s := at{server.Client(t), "redis://" + server.Addr()}
+	with := func(args ...string) []string {
+		return append(args, "--zk", strings.Join(zoo.Servers(), ","), "--zk-root", root)
+	}
+	start := func(topics ...message.Topic) *consumer.Consumer {
+		c, err := consumer.New(s.rdb, consumer.Config{Slots: slots.ZooKeeper(slots.ZooKeeperConfig{Servers: zoo.Servers(), Root: root})})
+		must.Do(t, err)
+		for _, topic := range topics {
+			must.Do(t, c.Listen(topic, consumer.ListenerFunc(func(context.Context, *consumer.Delivery) error { return nil }), consumer.ListenOptions{}))
+		}
+		must.Do(t, c.Start(ctx))
+		return c
+	}
+	ends := func(c *consumer.Consumer) { must.Do(t, c.Close(await.CleanupContext(t))) }
+	shared := func(topic string, slots int) {
+		await.True(t, fmt.Sprint("a worker has all slots of ", topic), func() bool {
+			out := s.text(t, with("slots", topic)...)
+			return strings.Count(out, "\n") == 1+slots && !strings.Contains(out, "none")
+		})
+	}
+	coordinates := start(rangeMerge("mails"))
+	defer ends(coordinates)
+	works := start(rangeMerge("orders"))
+	shared("orders", 4)
+	s.refused(t, 1, "1 worker and 0 gateways take from orders", with("topic", "delete", "orders", "--yes")...)
+	ends(works)
+	s.text(t, with("topic", "delete", "orders", "--yes")...)
+	again := start(message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 8})
+	defer ends(again)
+	shared("orders", 8)
+	shared("mails", 4)
 }

@@ -89,3 +89,10 @@ type Undefined struct {
 func UndefinedOf(topic string) Undefined {
 	return Undefined{topic, "it has no definition that can be read"}
 }
+
+// TopicDeleted is what was deleted with a topic.
+type TopicDeleted struct {
+	Topic    string `json:"topic"`
+	Messages int    `json:"messages"`
+	Plans    int    `json:"plans"`
+}

@@ -2,6 +2,7 @@ package words
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"unicode"
@@ -33,4 +34,24 @@ func Legible(s string) string {
 		return strconv.Quote(s)
 	}
 	return s
+}
+
+// Signed is a change a second as people read it: +3, -120, 0, +0.5.
+func Signed(rate float64) string {
+	text := strconv.FormatFloat(rate, 'f', 0, 64)
+	if -10 < rate && rate < 10 && rate != math.Trunc(rate) {
+		text = strconv.FormatFloat(rate, 'f', 1, 64)
+		if text == "0.0" || text == "-0.0" { // it is less
+			text = strconv.FormatFloat(rate, 'g', 1, 64)
+		}
+	}
+	if rate > 0 {
+		text = "+" + text
+	}
+	return text
+}
+
+// Alternatives lists words for people: a, b or c.
+func Alternatives(all []string) string {
+	return strings.Join(all[:len(all)-1], ", ") + " or " + all[len(all)-1]
 }

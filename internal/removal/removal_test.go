@@ -1,0 +1,198 @@
+package removal
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/producer"
+)
+
+var ctx = context.Background()
+
+// onEach runs a test on a Redis and on a Cluster.
+func onEach(t *testing.T, test func(t *testing.T, rdb redis.UniversalClient)) {
+	t.Helper()
+	t.Parallel()
+	t.Run("redis", func(t *testing.T) { test(t, servertest.LentRedis(t).Client(t)) })
+	t.Run("cluster", func(t *testing.T) { test(t, servertest.LentCluster(t).Client(t)) })
+}
+
+var orders = message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 4}
+
+// defined is a topic that a producer has defined, and that holds nothing. It returns what deletes it.
+func defined(t *testing.T, rdb redis.UniversalClient) Topic {
+	t.Helper()
+	p, err := producer.New(rdb, producer.Config{})
+	must.Do(t, err)
+	r, err := p.Send(ctx, orders, message.Priority{Content: "x", Priority: 17})
+	must.Do(t, err)
+	must.Do(t, p.Close(ctx))
+	must.Do(t, rdb.Del(ctx, luascripts.StoreKey("orders", r.Slot)).Err())
+	return Topic{Name: "orders", Slots: 4}
+}
+
+// keysOf are all keys of the topic that there are.
+func keysOf(t *testing.T, rdb redis.UniversalClient) (left []string) {
+	t.Helper()
+	all := luascripts.OfTopic("orders")
+	for slot := range 4 {
+		all = append(all, luascripts.OfSlot("orders", slot)...)
+	}
+	for _, key := range all {
+		n, err := rdb.Exists(ctx, key).Result()
+		must.Do(t, err)
+		if n > 0 {
+			left = append(left, key)
+		}
+	}
+	listed, err := rdb.SIsMember(ctx, luascripts.TopicsKey, "orders").Result()
+	must.Do(t, err)
+	if listed {
+		left = append(left, luascripts.TopicsKey)
+	}
+	return left
+}
+
+// All keys go that a topic may have, also those that no script here writes, and its neighbours stay.
+func TestDelete(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient) {
+		topic := defined(t, rdb)
+		empty := []string{luascripts.DefinitionKey("orders"), luascripts.WorkersKey("orders"), luascripts.TakersKey("orders")}
+		for slot := range 4 {
+			k := luascripts.KeysOf("orders", slot)
+			empty = append(empty, k.Store, k.Prepare, k.Retry, k.Dead, luascripts.PlanKey("orders", slot))
+			for _, key := range luascripts.OfSlot("orders", slot) {
+				if !slices.Contains(empty, key) {
+					must.Do(t, rdb.HSet(ctx, key, "left", "over").Err())
+				}
+			}
+		}
+		for _, key := range luascripts.OfTopic("orders") {
+			if !slices.Contains(empty, key) {
+				must.Do(t, rdb.Set(ctx, key, "left over", 0).Err())
+			}
+		}
+		gone := float64(time.Now().Add(-time.Hour).UnixMilli())
+		must.Do(t, rdb.ZAdd(ctx, luascripts.WorkersKey("orders"), redis.Z{Member: "killed", Score: gone}).Err())
+		must.Do(t, rdb.ZAdd(ctx, luascripts.TakersKey("orders"), redis.Z{Member: "killed", Score: gone}).Err())
+		must.Do(t, rdb.ZAdd(ctx, "orders_4", redis.Z{Member: "of orders_4, a topic or a slot", Score: 17}).Err())
+		must.Do(t, rdb.SAdd(ctx, luascripts.TopicsKey, "other").Err())
+		if n := len(keysOf(t, rdb)); n != 4*7+8+1 {
+			t.Errorf("%d keys to begin with: %q", n, keysOf(t, rdb))
+		}
+		must.Do(t, topic.Delete(ctx, rdb))
+		if left := keysOf(t, rdb); left != nil {
+			t.Errorf("left: %q", left)
+		}
+		if rdb.ZCard(ctx, "orders_4").Val() != 1 || !rdb.SIsMember(ctx, luascripts.TopicsKey, "other").Val() {
+			t.Error("a neighbour was deleted")
+		}
+		must.Do(t, topic.Delete(ctx, rdb)) // as after an answer that was lost
+		if left := keysOf(t, rdb); left != nil {
+			t.Errorf("left: %q", left)
+		}
+	})
+}
+
+// Whatever waits, flies or takes keeps the topic, and what it is.
+func TestNotDeleted(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient) {
+		topic := defined(t, rdb)
+		k := luascripts.KeysOf("orders", 3)
+		soon := float64(time.Now().Add(time.Hour).UnixMilli())
+		for key, says := range map[string]string{
+			k.Store: "slot 3 again", k.Prepare: "slot 3 again", k.Retry: "slot 3 again", k.Dead: "slot 3 again", luascripts.PlanKey("orders", 3): "slot 3 again",
+			luascripts.WorkersKey("orders"): "begun to take from it", luascripts.TakersKey("orders"): "begun to take from it",
+		} {
+			must.Do(t, rdb.ZAdd(ctx, key, redis.Z{Member: "x", Score: soon}).Err())
+			before := append(keysOf(t, rdb), fmt.Sprint(rdb.HGetAll(ctx, luascripts.DefinitionKey("orders")).Val()))
+			if err := topic.Delete(ctx, rdb); err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%s: %v", key, err)
+			}
+			if after := append(keysOf(t, rdb), fmt.Sprint(rdb.HGetAll(ctx, luascripts.DefinitionKey("orders")).Val())); !slices.Equal(after, before) {
+				t.Errorf("%s: before %q, after %q", key, before, after)
+			}
+			must.Do(t, rdb.Del(ctx, key).Err())
+		}
+		must.Do(t, rdb.ZAdd(ctx, k.Prepare, redis.Z{Member: "its worker is dead", Score: soon}).Err())
+		topic.InFlight = true
+		must.Do(t, topic.Delete(ctx, rdb))
+		if left := keysOf(t, rdb); left != nil {
+			t.Errorf("left: %q", left)
+		}
+	})
+}
+
+// before is a hook that does something before the commands of one name.
+type before struct {
+	name string
+	do   func()
+}
+
+func (b before) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (b before) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == b.name {
+			b.do()
+		}
+		return next(ctx, cmd)
+	}
+}
+func (b before) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// A message that is stored behind the look at its slot keeps the topic, and so does a worker that comes then. But a topic
+// that was defined anew meanwhile is not made the old one.
+func TestMeanwhile(t *testing.T) {
+	t.Parallel()
+	server := servertest.LentRedis(t)
+	rdb := server.Client(t)
+	send := func() { rdb.ZAdd(ctx, luascripts.StoreKey("orders", 0), redis.Z{Member: "new", Score: 17}) }
+	join := func() {
+		rdb.ZAdd(ctx, luascripts.WorkersKey("orders"), redis.Z{Member: "new", Score: float64(time.Now().Add(time.Hour).UnixMilli())})
+	}
+	define := func() { rdb.HSet(ctx, luascripts.DefinitionKey("orders"), "kind", "another") }
+	for _, c := range []struct {
+		name       string // of the command before which something happens
+		do         func()
+		says, kind string
+	}{
+		{"hgetall", send, "was sent meanwhile", "priority"},
+		{"srem", send, "was sent meanwhile", "priority"},
+		{"exists", send, "was sent meanwhile", "priority"},
+		{"time", join, "begun to take from it", "priority"},
+		{"exists", func() { send(); define() }, "was sent meanwhile", "another"},
+	} {
+		topic := defined(t, rdb)
+		want := rdb.HGetAll(ctx, luascripts.DefinitionKey("orders")).Val()
+		if c.kind == "another" {
+			want = map[string]string{"kind": c.kind}
+		}
+		deletes := server.Client(t)
+		var once sync.Once
+		deletes.AddHook(before{c.name, func() { once.Do(c.do) }})
+		if err := topic.Delete(ctx, deletes); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if got := rdb.HGetAll(ctx, luascripts.DefinitionKey("orders")).Val(); !maps.Equal(got, want) || want["kind"] != c.kind {
+			t.Errorf("%s: the definition is %v, want %v", c.name, got, want)
+		}
+		if !rdb.SIsMember(ctx, luascripts.TopicsKey, "orders").Val() {
+			t.Errorf("%s: the topic is not listed", c.name)
+		}
+		must.Do(t, rdb.FlushAll(ctx).Err())
+	}
+}

@@ -1,0 +1,7 @@
+-- restore: puts a definition back, unless there is another one.
+--
+-- KEYS  1 def        ARGV  fields and values of the definition
+-- ANSWERS  1
+local def, call = KEYS[1], redis.call
+if ARGV[1] and call('EXISTS', def) == 0 then call('HSET', def, unpack(ARGV)) end
+return 1
