@@ -14,13 +14,13 @@ import (
 // Bounds of what Retry-After asks for: a target cannot stop a topic for days.
 const shortestWait, longestWait = time.Second, time.Hour
 
-// judge says what becomes of a message that the target has answered.
+// judge says what becomes of a message that the target has answered, and whether it surely was not handled.
 //
 //   - 410, or the header Rmq-Dead: 1 with any status: it is dead.
 //   - 2xx: it is done, unless the body breaks off.
 //   - 429 and 503 with Retry-After: it comes again then, and the delivery does not count.
 //   - All else, with redirects: it has failed.
-func (l *listener) judge(a answer) error {
+func (l *listener) judge(a answer) (back bool, err error) {
 	now := time.Now()
 	wait, patience := a.retryAfter(now)
 	if !patience {
@@ -28,14 +28,14 @@ func (l *listener) judge(a answer) error {
 	}
 	switch {
 	case a.status == http.StatusGone, a.header.Get("Rmq-Dead") == "1":
-		return rmq.Dead(l.says(a))
+		return false, rmq.Dead(l.says(a))
 	case patience:
 		l.brake.asked(now, wait)
-		return fmt.Errorf("%w: %w", l.says(a), rmq.Later(wait))
+		return true, fmt.Errorf("%w: %w", l.says(a), rmq.Later(wait))
 	case a.status/100 == 2 && a.broken == nil:
-		return nil
+		return false, nil
 	}
-	return l.says(a)
+	return false, l.says(a)
 }
 
 // retryAfter is how long the target asks to wait, and whether it does.

@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"sync"
 
 	"github.com/slotmq/go-rmq/internal/logs"
+	"github.com/slotmq/go-rmq/internal/redisurl"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/rmqhttp"
+	"github.com/slotmq/go-rmq/server/internal/ids"
 )
 
 // Config of what is sent on.
@@ -23,8 +27,10 @@ type Config struct {
 
 // Push sends the messages of some topics on, between Start and Close.
 type Push struct {
-	client  *rmq.Client
-	targets []*listener
+	client   *rmq.Client
+	targets  []*listener
+	ids      *ids.IDs
+	closeRdb func() error // of the Redis client that was made here
 }
 
 // New returns what sends messages on. It validates the Config, and does no I/O.
@@ -40,7 +46,7 @@ func newPush(cfg Config) (*Push, error) {
 	if len(cfg.Targets) == 0 {
 		return nil, &message.InvalidError{Field: "Config.Targets", Value: "empty", Limit: "at least one"}
 	}
-	p, places := &Push{}, 0
+	p, places := &Push{closeRdb: func() error { return nil }}, 0
 	of := map[string]int{}
 	log := logs.Choose(cfg.Client.Logger, cfg.Client.Slog)
 	for i, t := range cfg.Targets {
@@ -59,16 +65,34 @@ func newPush(cfg Config) (*Push, error) {
 	if cfg.Client.Concurrency == 0 {
 		cfg.Client.Concurrency = places
 	}
-	var err error
-	if p.client, err = rmq.New(cfg.Client); err != nil {
+	err := p.connect(&cfg.Client)
+	if err != nil {
 		return nil, err
 	}
+	if p.client, err = rmq.New(cfg.Client); err != nil {
+		return nil, errors.Join(err, p.closeRdb())
+	}
 	for _, l := range p.targets {
+		l.ids = p.ids
 		if err := p.client.Listen(l.Topic, l, l.options()); err != nil {
-			return nil, errors.Join(err, p.client.Close(context.Background()))
+			return nil, errors.Join(err, p.Close(context.Background()))
 		}
 	}
 	return p, nil
+}
+
+// connect has the client and the ids share one Redis client.
+func (p *Push) connect(cfg *rmq.Config) error {
+	if cfg.Redis == nil && cfg.URL != "" {
+		rdb, err := redisurl.Open(cfg.URL)
+		if err != nil {
+			return fmt.Errorf("Config.Client.URL is %w: %w", message.ErrInvalid, err)
+		}
+		cfg.Redis, cfg.URL, p.closeRdb = rdb, "", sync.OnceValue(rdb.Close)
+	}
+	p.ids = ids.New(cfg.Redis, cfg.Namespace)
+	cfg.Observers = append(slices.Clip(cfg.Observers), p.ids)
+	return nil
 }
 
 // Probes answers /livez and /readyz, as rmqhttp.Health does.
@@ -84,7 +108,14 @@ func inField(err error, name func(string) string) error {
 }
 
 // Start begins to send, and returns when the worker is running: see rmq.Client.Start.
-func (p *Push) Start(ctx context.Context) error { return p.client.Start(ctx) }
+func (p *Push) Start(ctx context.Context) error {
+	for _, l := range p.targets {
+		if err := p.ids.Check(ctx, l.Topic.Name); err != nil {
+			return fmt.Errorf("webhook: %w", err)
+		}
+	}
+	return p.client.Start(ctx)
+}
 
 // Health returns why messages cannot be sent on now, as far as that is the worker's affair: see
 // rmq.Client.Health. It does not ask the targets.
@@ -93,7 +124,7 @@ func (p *Push) Health(ctx context.Context) error { return p.client.Health(ctx) }
 // Close waits for the answers of requests under way until ctx ends; then it cuts them off, and their
 // messages go back without having spent a delivery: see rmq.Client.Close.
 func (p *Push) Close(ctx context.Context) error {
-	err := p.client.Close(ctx)
+	err := errors.Join(p.client.Close(ctx), p.ids.Close(ctx), p.closeRdb())
 	for _, l := range p.targets {
 		l.transport.CloseIdleConnections()
 	}

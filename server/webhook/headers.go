@@ -17,7 +17,7 @@ import (
 // longestError bounds what a receiver is told of the failure before.
 const longestError = 200
 
-// idOf is the webhook-id of a delivery. Messages that were taken together have one fence, so their
+// idOf is the webhook-id of a wait that begins with a delivery. Messages that were taken together have one fence, so their
 // contents tell them apart. The standard wants no point in it.
 func idOf(d *rmq.Delivery) string {
 	sum := sha256.Sum256([]byte(d.Content))
@@ -26,7 +26,7 @@ func idOf(d *rmq.Delivery) string {
 
 // headers of the request for a delivery. Those of the message are set first, and under names that are
 // none of ours.
-func (l *listener) headers(d *rmq.Delivery, now time.Time) http.Header {
+func (l *listener) headers(d *rmq.Delivery, id string, now time.Time) http.Header {
 	h := http.Header{"User-Agent": {"rmq-webhook"}}
 	for name, value := range l.Headers {
 		h.Set(name, value)
@@ -43,7 +43,6 @@ func (l *listener) headers(d *rmq.Delivery, now time.Time) http.Header {
 	if d.LastError != "" {
 		h.Set("Rmq-Last-Error", printable(shorten(d.LastError, longestError), ""))
 	}
-	id := idOf(d)
 	h.Set("Webhook-Id", id)
 	h.Set("Webhook-Timestamp", strconv.FormatInt(now.Unix(), 10))
 	h.Set("Webhook-Signature", l.keys.Load().sign(id, now, d.Content))

@@ -25,6 +25,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
+	"github.com/slotmq/go-rmq/server/internal/ids"
 )
 
 func TestMain(m *testing.M) { servertest.Main(m) }
@@ -113,6 +114,7 @@ func listenerTo(t testing.TB, url string, adjust ...func(*Target)) (*listener, *
 	must.Do(t, target.Check())
 	core, logs := observer.New(zapcore.DebugLevel)
 	l := newListener(target.withDefaults(), zap.New(core))
+	l.ids = ids.New(servertest.SharedRedis(t).Client(t), t.Name())
 	t.Cleanup(l.transport.CloseIdleConnections)
 	return l, logs
 }
@@ -229,11 +231,16 @@ func prepare(t testing.TB, url string, adjust ...func(*Config)) *office {
 		f(&o.config)
 	}
 	o.topic = o.config.Targets[0].Topic
-	var err error
-	o.sender, err = rmq.New(rmq.Config{Redis: o.rdb, Logger: zap.NewNop()})
-	must.Do(t, err)
-	t.Cleanup(func() { must.Do(t, o.sender.Close(ctx)) })
+	o.sender = senderOn(t, o.rdb)
 	return o
+}
+
+func senderOn(t testing.TB, rdb redis.UniversalClient) *rmq.Client {
+	t.Helper()
+	sender, err := rmq.New(rmq.Config{Redis: rdb, Logger: zap.NewNop()})
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, sender.Close(ctx)) })
+	return sender
 }
 
 func (o *office) start(t testing.TB) {

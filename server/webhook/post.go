@@ -16,11 +16,13 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/rmq"
+	"github.com/slotmq/go-rmq/server/internal/ids"
 )
 
 // listener sends the messages of a topic to their target.
 type listener struct {
 	Target
+	ids       *ids.IDs // set when it begins
 	to        *url.URL
 	shown     string // of the URL, for people
 	keys      atomic.Pointer[keys]
@@ -54,30 +56,42 @@ var (
 
 // OnMessage sends one message, and waits for the answer.
 func (l *listener) OnMessage(ctx context.Context, d *rmq.Delivery) error {
-	now := time.Now()
-	if rest := l.brake.rest(now); rest > 0 {
+	if rest := l.brake.rest(time.Now()); rest > 0 {
 		return rmq.Pushback(rest, errResting)
 	}
+	id, err := l.ids.Begin(ctx, d, idOf(d))
+	if err != nil {
+		return rmq.Pushback(shortestWait, fmt.Errorf("give it a webhook-id: %w", err))
+	}
+	back, err := l.try(ctx, d, id)
+	if back {
+		l.ids.Back(ctx, d)
+	}
+	return err
+}
+
+// try sends one message once. It returns whether the target surely has not handled it.
+func (l *listener) try(ctx context.Context, d *rmq.Delivery, id string) (back bool, err error) {
 	bounded, cancel := context.WithTimeoutCause(ctx, l.Timeout, errTimeout)
 	defer cancel()
-	a, err := l.post(bounded, d, now)
+	a, err := l.post(bounded, d, id)
 	switch {
 	case err == nil:
 		l.reached()
 		return l.judge(a)
 	case ctx.Err() != nil: // not our affair: the worker closes, or the message was cancelled
-		return context.Cause(ctx)
+		return false, context.Cause(ctx)
 	case a.connected:
 		l.reached()
 		l.brake.answered()
-		return fmt.Errorf("%s: no answer: %w", l.shown, l.explained(bounded, err))
+		return false, fmt.Errorf("%s: no answer: %w", l.shown, l.explained(bounded, err))
 	}
 	err = fmt.Errorf("%s: no connection: %w", l.shown, l.explained(bounded, err))
 	rest, isNew := l.brake.unreachable(time.Now())
 	if isNew {
 		l.log.Warn("the target cannot be reached: messages wait, and spend no attempts", zap.Error(err))
 	}
-	return rmq.Pushback(rest, err)
+	return true, rmq.Pushback(rest, err)
 }
 
 func (l *listener) reached() {
@@ -96,7 +110,7 @@ type answer struct {
 }
 
 // post makes the request of a delivery.
-func (l *listener) post(ctx context.Context, d *rmq.Delivery, now time.Time) (a answer, err error) {
+func (l *listener) post(ctx context.Context, d *rmq.Delivery, id string) (a answer, err error) {
 	var connected atomic.Bool
 	trace := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { connected.Store(false) }, // it may be called again, if a connection that was kept is closed
@@ -106,7 +120,7 @@ func (l *listener) post(ctx context.Context, d *rmq.Delivery, now time.Time) (a 
 	if err != nil {
 		return a, err
 	}
-	r.Header = l.headers(d, now)
+	r.Header = l.headers(d, id, time.Now())
 	r.Header["Idempotency-Key"] = nil // not sent: it lets RoundTrip repeat what met a connection that the target had closed
 	resp, err := l.transport.RoundTrip(r)
 	if a.connected = connected.Load(); err != nil {
