@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -48,7 +49,7 @@ func connecting() []commandLine {
 	var all []commandLine
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
-		if cmd.Name() == "help" || cmd.Name() == "completion" {
+		if slices.Contains([]string{"help", "completion", "man"}, cmd.Name()) {
 			return
 		}
 		for _, sub := range cmd.Commands() {

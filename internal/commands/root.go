@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slotmq/go-rmq/internal/manual"
 	"github.com/slotmq/go-rmq/internal/version"
 )
 
@@ -72,7 +73,6 @@ in Go, "\x00\n"; --base64 takes and shows them so. Exit codes: 0 done, 1 failed,
 	root.SetErr(a.errs)
 	root.SetVersionTemplate(a.Name + " {{.Version}}\n")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))
-	root.CompletionOptions.HiddenDefaultCmd = false
 
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.redis, "redis", "", "`URL` of Redis (or RMQ_REDIS)")
@@ -106,6 +106,7 @@ in Go, "\x00\n"; --base64 takes and shows them so. Exit codes: 0 done, 1 failed,
 	root.SetHelpCommand(helpCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
+	root.AddCommand(manual.Command())
 	a.strict(root)
 	return root
 }

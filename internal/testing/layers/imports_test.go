@@ -54,7 +54,7 @@ var reserved = map[string][]string{
 	"github.com/alicebob/miniredis": {"rmqtest", "internal/testing/servertest", "examples"},
 	module + "/internal/testing":    {"bench"}, // and tests
 	module + "/internal/commands":   {"cmd"},
-	"github.com/spf13":              {"internal/commands"}, // cobra and what comes with it
+	"github.com/spf13":              {"internal/commands", "internal/manual"}, // cobra and what comes with it
 	"golang.org/x":                  {"internal/commands"},
 	"go.uber.org/goleak":            {"internal/testing/servertest"},
 	"testing":                       {"rmqtest", "internal/testing"},
