@@ -10,6 +10,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/redisinfo"
 	"github.com/slotmq/go-rmq/internal/rights"
+	"github.com/slotmq/go-rmq/internal/silence"
 )
 
 // checkServers refuses servers on which messages would get lost or scripts
@@ -24,7 +25,7 @@ func checkServer(ctx context.Context, rdb redis.UniversalClient) error {
 	if err := rdb.Ping(ctx).Err(); errors.As(err, &reply) {
 		return fmt.Errorf("ping the Redis server: %w", err)
 	} else if err != nil {
-		return fmt.Errorf("Redis does not answer: %w", err)
+		return &silence.Error{Server: silence.Server(rdb), Err: err}
 	}
 	info, err := redisinfo.Ask(ctx, rdb)
 	if err != nil {

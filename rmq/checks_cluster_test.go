@@ -74,6 +74,6 @@ func TestStartAsksTheMastersThatAnswer(t *testing.T) {
 	for _, s := range cluster.Nodes() {
 		s.Kill()
 	}
-	says(informed, "Redis does not answer: ")
+	says(informed, "Redis does not answer at ")
 	says(newClient(), "connection refused") // nobody knows who the masters are
 }
