@@ -47,9 +47,9 @@ func (c *contract) check(t testing.TB, r *http.Request, body []byte, wrong bool,
 		}
 		return
 	}
-	stream := strings.HasPrefix(r.Header.Get("Content-Type"), streamType) || strings.HasPrefix(res.Header.Get("Content-Type"), streamType)
+	sends, answers := strings.HasPrefix(r.Header.Get("Content-Type"), streamType), strings.HasPrefix(res.Header.Get("Content-Type"), streamType)
 	in := &openapi3filter.RequestValidationInput{Request: asked, PathParams: params, Route: route, Options: &openapi3filter.Options{
-		AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, IncludeResponseStatus: true, ExcludeRequestBody: stream, ExcludeResponseBody: stream,
+		AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, IncludeResponseStatus: true, ExcludeRequestBody: sends, ExcludeResponseBody: answers,
 	}}
 	if err := openapi3filter.ValidateRequest(context.Background(), in); err != nil && !wrong {
 		t.Errorf("%s %s %s: the request is not as in openapi.json: %v", r.Method, r.URL, body, err)
@@ -59,6 +59,42 @@ func (c *contract) check(t testing.TB, r *http.Request, body []byte, wrong bool,
 	if err := openapi3filter.ValidateResponse(context.Background(), out); err != nil {
 		t.Errorf("%s %s: the answer %d %s is not as in openapi.json: %v", r.Method, r.URL, res.StatusCode, answer, err)
 	}
+	if !answers {
+		return
+	}
+	content := route.Operation.Responses.Status(res.StatusCode).Value.Content
+	if content[streamType] == nil {
+		t.Errorf("%s %s answers lines, of which there is nothing in openapi.json", r.Method, r.URL)
+		return
+	}
+	for line := range bytes.Lines(answer) {
+		checkLine(t, lineOf(content), line)
+	}
+}
+
+// lineOf is the schema of each line of a stream.
+func lineOf(c openapi3.Content) *openapi3.Schema { return c[streamType].Schema.Value }
+
+// checkLine compares a line with its schema.
+func checkLine(t testing.TB, schema *openapi3.Schema, line []byte) {
+	t.Helper()
+	var v any
+	must.Do(t, json.Unmarshal(line, &v))
+	if err := schema.VisitJSON(v); err != nil {
+		t.Errorf("%s is not as in openapi.json: %v", line, err)
+	}
+}
+
+// messageLine is what a line that is sent is like, and answerLine what one is like that is answered.
+func (c *contract) messageLine() *openapi3.Schema {
+	return lineOf(c.sending().RequestBody.Value.Content)
+}
+func (c *contract) answerLine() *openapi3.Schema {
+	return lineOf(c.sending().Responses.Status(http.StatusOK).Value.Content)
+}
+
+func (c *contract) sending() *openapi3.Operation {
+	return c.document.Paths.Value("/v1/topics/{topic}/messages").Post
 }
 
 // Beside a $ref, OpenAPI 3.0 ignores whatever stands there.

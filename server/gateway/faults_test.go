@@ -111,7 +111,7 @@ func FuzzSends(f *testing.F) {
 			}
 			if kind == streamType {
 				for line := range strings.Lines(answer) {
-					s.checkLine(t, line)
+					checkLine(t, s.answerLine(), []byte(line))
 				}
 			}
 		}

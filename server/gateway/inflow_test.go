@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 )
@@ -19,11 +17,9 @@ import (
 // pipe is a stream to which lines are written while its answers are read.
 type pipe struct {
 	*site
-	to      *io.PipeWriter
-	from    *bufio.Scanner
-	res     *http.Response
-	message *openapi3.Schema
-	line    *openapi3.Schema
+	to   *io.PipeWriter
+	from *bufio.Scanner
+	res  *http.Response
 }
 
 func (s *site) inflow(topic string) *pipe {
@@ -38,7 +34,6 @@ func (s *site) inflowOf(topic string, body io.Reader, to *io.PipeWriter) *pipe {
 	must.Do(s, err)
 	req.Header.Set("Content-Type", streamType)
 	p := &pipe{site: s, to: to}
-	p.message, p.line = s.document.Components.Schemas["Message"].Value, s.document.Components.Schemas["AnswerLine"].Value
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
@@ -64,11 +59,7 @@ func (s *site) inflowOf(topic string, body io.Reader, to *io.PipeWriter) *pipe {
 // write writes a line that is as in openapi.json.
 func (p *pipe) write(line string) {
 	p.Helper()
-	var v any
-	must.Do(p, json.Unmarshal([]byte(line), &v))
-	if err := p.message.VisitJSON(v); err != nil {
-		p.Errorf("%s is not as in openapi.json: %v", line, err)
-	}
+	checkLine(p, p.messageLine(), []byte(line))
 	p.wrong(line)
 }
 
@@ -86,11 +77,9 @@ func (p *pipe) read() map[string]any {
 		must.Do(p, p.from.Err())
 		return nil
 	}
+	checkLine(p, p.answerLine(), p.from.Bytes())
 	var v map[string]any
 	must.Do(p, json.Unmarshal(p.from.Bytes(), &v))
-	if err := p.line.VisitJSON(v); err != nil {
-		p.Errorf("%s is not as in openapi.json: %v", p.from.Bytes(), err)
-	}
 	return v
 }
 
@@ -103,16 +92,6 @@ func (s *site) post(t testing.TB, path, kind string, body []byte) (int, string) 
 	answer, err := io.ReadAll(res.Body)
 	must.Do(t, err)
 	return res.StatusCode, string(answer)
-}
-
-// checkLine checks a line of an answer.
-func (s *site) checkLine(t testing.TB, line string) {
-	t.Helper()
-	var v any
-	must.Do(t, json.Unmarshal([]byte(line), &v))
-	if err := s.document.Components.Schemas["AnswerLine"].Value.VisitJSON(v); err != nil {
-		t.Errorf("%s is not as in openapi.json: %v", line, err)
-	}
 }
 
 // next is the next answer: about a line, with an outcome, or a problem of a field or with some words.

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -68,12 +69,14 @@ func (s *site) lines(want int, method, path string, body any) (all []map[string]
 	if res.StatusCode != want || want == http.StatusOK && res.Header.Get("Content-Type") != streamType {
 		s.Fatalf("%s %s: %d %s, want %d", method, path, res.StatusCode, res.Header.Get("Content-Type"), want)
 	}
-	for d := json.NewDecoder(res.Body); d.More(); {
+	answer, err := io.ReadAll(res.Body)
+	must.Do(s, err)
+	for d := json.NewDecoder(bytes.NewReader(answer)); d.More(); {
 		line := map[string]any{}
 		must.Do(s, d.Decode(&line))
 		all = append(all, line)
 	}
-	s.check(s, req, text, false, res, nil)
+	s.check(s, req, text, false, res, answer)
 	return all
 }
 
