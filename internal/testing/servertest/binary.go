@@ -7,12 +7,17 @@ import (
 	"testing"
 )
 
-// missing ends a test that needs a program this machine does not have. Where
+// Required reports whether a test whose server is missing fails. It is skipped otherwise.
+func Required() bool {
+	return os.Getenv("RMQ_REQUIRE_SERVERS") == "1" || os.Getenv("CI") == "true"
+}
+
+// Missing ends a test that needs something this machine does not have. Where
 // servers are required, a run that skips must not look like a run that passes.
-func missing(t testing.TB, what, install string) {
+func Missing(t testing.TB, what, install string) {
 	t.Helper()
 	msg := fmt.Sprintf("NEEDS %s, which is not installed here.\n\tInstall it:  %s", what, install)
-	if os.Getenv("RMQ_REQUIRE_SERVERS") == "1" || os.Getenv("CI") == "true" {
+	if Required() {
 		t.Fatal(msg)
 	}
 	t.Skip(msg)
@@ -27,7 +32,7 @@ func Program(t testing.TB, what, install string, names ...string) (path string) 
 			return path
 		}
 	}
-	missing(t, what, install)
+	Missing(t, what, install)
 	return ""
 }
 
@@ -51,6 +56,6 @@ func redisBinary(t testing.TB) (path, argv0 string) {
 	if _, err := exec.LookPath(rdb); err == nil {
 		return rdb, name
 	}
-	missing(t, "a Redis server", "apt-get install redis-tools  (or put redis-server on the PATH)")
+	Missing(t, "a Redis server", "apt-get install redis-tools  (or put redis-server on the PATH)")
 	return "", ""
 }

@@ -44,7 +44,7 @@ func TestMissingServerSkipsLoudlyOrFails(t *testing.T) {
 	} {
 		t.Setenv("RMQ_REQUIRE_SERVERS", c.require)
 		t.Setenv("CI", c.ci)
-		how, text := outcome(t, func(tb testing.TB) { missing(tb, "a Redis server", "apt-get install redis-tools") })
+		how, text := outcome(t, func(tb testing.TB) { Missing(tb, "a Redis server", "apt-get install redis-tools") })
 		if how != c.want {
 			t.Errorf("RMQ_REQUIRE_SERVERS=%q CI=%q: %q, want %q", c.require, c.ci, how, c.want)
 		}

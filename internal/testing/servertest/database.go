@@ -215,6 +215,6 @@ func programOf(t testing.TB, name, debian, what, install string) string {
 	if found, _ := filepath.Glob(debian); len(found) > 0 { // the pattern is good
 		return found[len(found)-1]
 	}
-	missing(t, "a "+what+" server", install+"  (or put "+name+" on the PATH)")
+	Missing(t, "a "+what+" server", install+"  (or put "+name+" on the PATH)")
 	return ""
 }

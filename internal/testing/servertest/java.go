@@ -25,7 +25,7 @@ func zookeeperJava(t testing.TB, dir string) (java, classPath string) {
 	const install = "apt-get install libzookeeper-java default-jre-headless"
 	java, err := exec.LookPath("java")
 	if err != nil {
-		missing(t, "Java, for ZooKeeper", install)
+		Missing(t, "Java, for ZooKeeper", install)
 	}
 	needed := []string{"zookeeper", "slf4j-simple"}
 	var path []string
@@ -39,7 +39,7 @@ func zookeeperJava(t testing.TB, dir string) (java, classPath string) {
 		if _, err := os.Stat(jar); err == nil {
 			path = append(path, jar)
 		} else if slices.Contains(needed, name) {
-			missing(t, "ZooKeeper ("+jar+")", install)
+			Missing(t, "ZooKeeper ("+jar+")", install)
 		}
 	}
 	return java, strings.Join(path, string(os.PathListSeparator))
