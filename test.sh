@@ -41,6 +41,7 @@ command -v postgres >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/postgres
 command -v mariadbd >/dev/null || [ -x /usr/sbin/mariadbd ] || missing+=(mariadb-server-core) # without a daemon
 command -v python3 >/dev/null || missing+=(python3) # clients over HTTP
 command -v node >/dev/null || missing+=(nodejs)
+command -v npm >/dev/null || missing+=(npm) # linters, and what receivers of webhooks use
 command -v curl >/dev/null || missing+=(curl)
 command -v git >/dev/null || missing+=(git) # a release is tried in a repository of its own
 command -v chromium-headless-shell >/dev/null || missing+=(chromium-headless-shell fonts-dejavu-core) # the console is looked at
