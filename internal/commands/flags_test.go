@@ -108,9 +108,9 @@ func TestQuoted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, word := range []string{"", "orders", "order 4711", "it's", "a\nb", "*", "$HOME", "`x`", "a\\b", "\x01\xff", "--", "-x", " x ", "~", "é本", "'\n'", "\u202e", "a=b", "!x"} {
-		out, err := exec.Command(bash, "-c", "printf %s "+quoted(word)+"/").Output()
+		out, err := exec.Command(bash, "-c", "printf %s "+words.Quoted(word)+"/").Output()
 		if err != nil || string(out) != word+"/" {
-			t.Errorf("%q as %s becomes %q, %v", word, quoted(word), out, err)
+			t.Errorf("%q as %s becomes %q, %v", word, words.Quoted(word), out, err)
 		}
 	}
 }

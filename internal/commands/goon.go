@@ -60,10 +60,10 @@ func unsure(lost int, done string) string {
 // again is the present command as you would type it. The flags in instead have that value,
 // and are left out if it is empty.
 func again(cmd *cobra.Command, args []string, instead map[string]string) string {
-	var words, flags []string
+	var plain, flags []string
 	dashes := func(arg string) bool { return strings.HasPrefix(arg, "-") && arg != "-" }
 	for _, arg := range args {
-		words = append(words, quoted(arg))
+		plain = append(plain, words.Quoted(arg))
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		value, other := instead[f.Name]
@@ -77,26 +77,26 @@ func again(cmd *cobra.Command, args []string, instead map[string]string) string 
 		case value == "":
 		case f.Value.Type() == "stringArray": // given once for each
 			for _, one := range f.Value.(pflag.SliceValue).GetSlice() {
-				flags = append(flags, "--"+f.Name+"="+quoted(one))
+				flags = append(flags, "--"+f.Name+"="+words.Quoted(one))
 			}
 		case f.Value.Type() == "bool" && value == "true":
 			flags = append(flags, "--"+f.Name)
 		case f.Name == "journal":
-			flags = append(flags, "--"+f.Name+"="+quoted(withoutSecrets(value)))
+			flags = append(flags, "--"+f.Name+"="+words.Quoted(withoutSecrets(value)))
 		case f.Name == "redis":
-			flags = append(flags, "--"+f.Name+"="+quoted(urlWithoutPassword(value)))
+			flags = append(flags, "--"+f.Name+"="+words.Quoted(urlWithoutPassword(value)))
 		case f.Name == "zk-auth":
-			flags = append(flags, "--"+f.Name+"="+quoted(withoutPassword(value)))
+			flags = append(flags, "--"+f.Name+"="+words.Quoted(withoutPassword(value)))
 		default:
-			flags = append(flags, "--"+f.Name+"="+quoted(value))
+			flags = append(flags, "--"+f.Name+"="+words.Quoted(value))
 		}
 	})
 	if slices.ContainsFunc(args, dashes) {
-		words = slices.Concat(flags, []string{"--"}, words)
+		plain = slices.Concat(flags, []string{"--"}, plain)
 	} else {
-		words = append(words, flags...)
+		plain = append(plain, flags...)
 	}
-	return cmd.CommandPath() + " " + strings.Join(words, " ")
+	return cmd.CommandPath() + " " + strings.Join(plain, " ")
 }
 
 // What is printed may be kept in a log: stars stand for passwords in it.
@@ -137,30 +137,4 @@ func urlWithoutPassword(text string) string {
 		query = "?" + strings.Join(parameters, "&")
 	}
 	return scheme + "://" + authority + path + query
-}
-
-// quoted is a word as a shell reads it.
-func quoted(word string) string {
-	harmless := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@%+=,", r)
-	}
-	switch {
-	case word == "-", word != "" && strings.Trim(word, "-_./:@%+=,") != "" && !strings.ContainsFunc(word, func(r rune) bool { return !harmless(r) }):
-		return word
-	case words.Legible("."+word+".") == "."+word+".":
-		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-	}
-	var b strings.Builder // as bash, zsh and ksh read it
-	b.WriteString("$'")
-	for _, c := range []byte(word) {
-		switch {
-		case c == '\'' || c == '\\':
-			b.WriteString(`\` + string(rune(c)))
-		case c >= ' ' && c < 0x7f:
-			b.WriteByte(c)
-		default:
-			fmt.Fprintf(&b, `\x%02x`, c)
-		}
-	}
-	return b.String() + "'"
 }

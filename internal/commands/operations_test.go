@@ -20,6 +20,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/nighttest"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/transcript"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 // docs/OPERATIONS.md shows a night with a poison message. The test plays it,
@@ -95,7 +96,7 @@ func (p *play) rmq(answer string, args ...string) {
 
 	line := "rmq"
 	for _, arg := range args {
-		line += " " + quoted(arg)
+		line += " " + words.Quoted(arg)
 	}
 	out := strings.ReplaceAll(shown.String(), "[y/N] ", "[y/N] "+answer)
 	fmt.Fprintf(&p.text, "```\n$ %s\n%s```\n\n", line, p.steady(out))

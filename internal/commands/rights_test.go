@@ -91,6 +91,13 @@ func atRest(t *testing.T, rdb redis.UniversalClient, kind message.Kind) {
 	must.Do(t, rdb.ZAdd(ctx, k.Store, redis.Z{Score: waiting, Member: "sleepy"}, redis.Z{Score: waiting + 1, Member: "lazy"}).Err())
 }
 
+// dies has the worker of the topic be dead, and without a lease: else the topic is not deleted.
+func dies(t *testing.T, rdb redis.UniversalClient) {
+	t.Helper()
+	must.Do(t, rdb.Del(ctx, luascripts.WorkersKey("orders")).Err())
+	must.Do(t, rdb.HSet(ctx, luascripts.KeysOf("orders", 0).Meta, "lease", 0).Err())
+}
+
 // forget takes the topic and the scripts away.
 func forget(t *testing.T, rdb redis.UniversalClient) {
 	t.Helper()
@@ -190,7 +197,7 @@ func TestPeopleWithDocumentedRights(t *testing.T) {
 				}
 				user.grant(t, s.rdb, "")
 				atRest(t, s.rdb, kind)
-				must.Do(t, s.rdb.Del(ctx, luascripts.WorkersKey("orders")).Err()) // or the topic is not deleted
+				dies(t, s.rdb)
 				lines := lookingLines()
 				if line == "operator" {
 					lines = append(lines, changingLines(kind, batch)...)
@@ -218,7 +225,7 @@ func TestEachRightOfPeopleIsNeeded(t *testing.T) {
 					break
 				}
 				atRest(t, admin, kind)
-				must.Do(t, admin.Del(ctx, luascripts.WorkersKey("orders")).Err())
+				dies(t, admin)
 				lines := lookingLines()
 				if line == "operator" {
 					lines = append(lines, changingLines(kind, batch)...)

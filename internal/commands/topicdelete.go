@@ -26,8 +26,8 @@ It refuses while a worker or gateway takes from the topic. It cannot see
 senders: stop them before. If one sends meanwhile, nothing is lost and the topic
 stays. What one sends later, without having been started again, waits unseen
 until the topic is defined again. What is in flight, since its worker was
-killed, is deleted, too. A journal notes the end of all others; for these,
-rmqd journal reconcile --accept does.`,
+killed, is deleted, too, when its lease is over. A journal notes the end of all
+others; for these, rmqd journal reconcile --accept does.`,
 		Example: "  rmq topic delete oders",
 		RunE:    func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args[0], yes) },
 	}
@@ -45,7 +45,7 @@ func (d topicDeletion) run(ctx context.Context, topic string, yes bool) error {
 	if err != nil {
 		return err
 	}
-	s, err := i.Stats(ctx, topic)
+	s, err := d.idle(ctx, i, topic)
 	if err != nil {
 		return err
 	}
@@ -54,18 +54,18 @@ func (d topicDeletion) run(ctx context.Context, topic string, yes bool) error {
 		return err
 	}
 	name := words.Legible(topic)
-	if s.Workers < 0 {
-		return failed("the workers of %s are known to ZooKeeper: give --zk, to see that there is none", name)
+	with := func(messages int) string {
+		return fmt.Sprintf("%s (%d in flight) and %s", words.Count(messages, "message"), s.InFlight, words.Count(len(plans), "plan"))
 	}
-	if s.Workers+s.Takers > 0 {
-		return failed("%s and %s take from %s: stop them first", words.Count(s.Workers, "worker"), words.Count(s.Takers, "gateway"), name)
-	}
-	gone := wire.TopicDeleted{Topic: topic, Messages: s.Waiting + s.InFlight + s.Retrying + s.Dead, Plans: len(plans)}
-	with := fmt.Sprintf("%s (%d in flight) and %s", words.Count(gone.Messages, "message"), s.InFlight, words.Count(gone.Plans, "plan"))
-	if err := d.question(ctx, yes, fmt.Sprintf("delete topic %s for ever, with %s", name, with), "? Type "+name+": ", func(answer string) bool { return answer == name }); err != nil {
+	all := s.Waiting + s.InFlight + s.Retrying + s.Dead
+	if err := d.question(ctx, yes, "delete topic "+name+" for ever, with "+with(all), "? Type "+name+": ", func(answer string) bool { return answer == name }); err != nil {
 		return err
 	}
-	if _, err := i.Purge(ctx, topic, inspector.PurgeQuery{}, inspector.PurgeOptions{}); err != nil {
+	if s, err = d.idle(ctx, i, topic); err != nil { // the question may have stood for long
+		return err
+	}
+	purged, err := i.Purge(ctx, topic, inspector.PurgeQuery{}, inspector.PurgeOptions{})
+	if err != nil {
 		return err
 	}
 	for _, p := range plans {
@@ -73,17 +73,33 @@ func (d topicDeletion) run(ctx context.Context, topic string, yes bool) error {
 			return err
 		}
 	}
-	r := removal.Topic{Name: d.qualified(topic), Slots: s.Topic.Slots, InFlight: s.InFlight > 0}
-	err = r.Delete(ctx, d.rdb)
-	if cfg := d.zooKeeperConfig(); err == nil && cfg.Servers != nil {
+	if cfg := d.zooKeeperConfig(); cfg.Servers != nil { // first, since without a definition nobody could repeat it
 		err = slots.ZooKeeper(cfg).Keeper().RemoveTopic(ctx, d.space(), topic)
+	}
+	if err == nil {
+		err = removal.Topic{Name: d.qualified(topic), Slots: s.Topic.Slots, InFlight: s.InFlight > 0}.Delete(ctx, d.rdb)
 	}
 	if err != nil {
 		return fmt.Errorf("delete topic %s: %w", topic, err)
 	}
+	all = purged.Total() + purged.Lost + s.InFlight
 	if d.json {
-		return d.object(gone)
+		return d.object(wire.TopicDeleted{Topic: topic, Messages: all, Plans: len(plans)})
 	}
-	d.say("topic %s is deleted, with %s", name, with)
+	d.say("topic %s is deleted, with %s", name, with(all))
 	return nil
+}
+
+// idle is what a topic holds, or an error that says who takes from it.
+func (d topicDeletion) idle(ctx context.Context, i *inspector.Inspector, topic string) (inspector.Stats, error) {
+	s, err := i.Stats(ctx, topic)
+	switch name := words.Legible(topic); {
+	case err != nil:
+		return s, err
+	case s.Workers < 0:
+		return s, failed("it is not known who works at %s: it %s", name, d.unseenWhy(s.Topic))
+	case s.Workers+s.Takers > 0:
+		return s, failed("%s and %s take from %s: stop them first", words.Count(s.Workers, "worker"), words.Count(s.Takers, "gateway"), name)
+	}
+	return s, nil
 }

@@ -28,7 +28,7 @@ func TestTopicDelete(t *testing.T) {
 		must.Do(t, s.rdb.ZAdd(ctx, members, redis.Z{Member: "w", Score: float64(time.Now().Add(time.Hour).UnixMilli())}).Err())
 		s.refused(t, 1, "1 worker and 0 gateways take from orders: stop them first", "topic", "delete", "orders", "--yes")
 		must.Do(t, s.rdb.HSet(ctx, luascripts.DefinitionKey("orders"), "sharing", "zookeeper").Err())
-		s.refused(t, 1, "the workers of orders are known to ZooKeeper: give --zk", "topic", "delete", "orders", "--yes")
+		s.refused(t, 1, "it is not known who works at orders: it is shared by ZooKeeper: --zk shows its workers", "topic", "delete", "orders", "--yes")
 		if got := s.objects(t, "stats", "orders")[0]["waiting"].(float64); got != 1200 {
 			t.Errorf("%v wait", got)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -14,9 +15,13 @@ import (
 )
 
 var (
-	//go:embed remove.lua
-	removeSource string
-	removeScript = script.New(removeSource)
+	//go:embed slot.lua
+	slotSource string
+	slotScript = script.New(slotSource)
+
+	//go:embed topic.lua
+	topicSource string
+	topicScript = script.New(topicSource)
 
 	//go:embed restore.lua
 	restoreSource string
@@ -30,11 +35,17 @@ type Topic struct {
 	InFlight bool // what is in flight may go, too: whoever took it is dead
 }
 
-// Delete deletes the topic, or says what is in the way: then some of its slots may have lost their pauses.
+// Delete deletes the topic, or says what is in the way. If that came only while it deleted, the pauses, unique marks and limit
+// of the topic may be gone.
 func (t Topic) Delete(ctx context.Context, rdb redis.UniversalClient) error {
-	for slot := range t.Slots {
-		if err := t.deleteSlot(ctx, rdb, slot); err != nil {
-			return err
+	if err := t.deleteDefinition(ctx, rdb, false); err != nil {
+		return err
+	}
+	for _, deletes := range []bool{false, true} {
+		for slot := range t.Slots {
+			if err := t.deleteSlot(ctx, rdb, slot, deletes); err != nil {
+				return err
+			}
 		}
 	}
 	definition, err := rdb.HGetAll(ctx, luascripts.DefinitionKey(t.Name)).Result()
@@ -42,84 +53,94 @@ func (t Topic) Delete(ctx context.Context, rdb redis.UniversalClient) error {
 		return err
 	}
 	if err = rdb.SRem(ctx, luascripts.TopicsKey, t.Name).Err(); err == nil {
-		err = t.deleteDefinition(ctx, rdb)
+		err = t.deleteDefinition(ctx, rdb, true)
 	}
-	if err == nil {
-		err = t.nothingSent(ctx, rdb)
-	}
-	if err != nil {
-		err = errors.Join(err, t.putBack(context.WithoutCancel(ctx), rdb, definition))
+	planned, found := t.lastLook(ctx, rdb)
+	if err = errors.Join(err, found); err != nil {
+		err = errors.Join(err, t.putBack(context.WithoutCancel(ctx), rdb, definition, planned))
 	}
 	return err
 }
 
-// deleteSlot deletes the keys of a slot if nothing is there.
-func (t Topic) deleteSlot(ctx context.Context, rdb redis.UniversalClient, slot int) error {
+// parts are the keys of a slot in which anything may be.
+func (t Topic) parts(slot int) []string {
 	k := luascripts.KeysOf(t.Name, slot)
-	full := []string{k.Store, k.Retry, k.Dead, luascripts.PlanKey(t.Name, slot)}
-	if !t.InFlight {
-		full = append(full, k.Prepare)
-	}
-	free, err := remove(ctx, rdb, luascripts.OfSlot(t.Name, slot), full, "-inf")
-	if err == nil && !free {
-		err = fmt.Errorf("there is something in slot %d again: stop the senders, workers and plans of the topic first", slot)
-	}
-	return err
+	return []string{k.Store, k.Retry, k.Dead, luascripts.PlanKey(t.Name, slot), k.Prepare}
 }
 
-// deleteDefinition deletes all that is kept of the topic as a whole, if no one takes from it.
-func (t Topic) deleteDefinition(ctx context.Context, rdb redis.UniversalClient) error {
-	now, err := rdb.Time(ctx).Result()
-	if err != nil {
+// deleteSlot deletes the keys of a slot if nothing is there, or only looks.
+func (t Topic) deleteSlot(ctx context.Context, rdb redis.UniversalClient, slot int, deletes bool) error {
+	first := append(t.parts(slot), luascripts.KeysOf(t.Name, slot).Meta)
+	answer, err := run(ctx, rdb, slotScript, first, luascripts.OfSlot(t.Name, slot), deletes, t.InFlight)
+	switch {
+	case err != nil:
 		return err
-	}
-	who := []string{luascripts.WorkersKey(t.Name), luascripts.TakersKey(t.Name)}
-	free, err := remove(ctx, rdb, luascripts.OfTopic(t.Name), who, now.UnixMilli())
-	if err == nil && !free {
-		err = errors.New("a worker or a gateway has begun to take from it, so the topic stays: stop all of them first")
-	}
-	return err
-}
-
-// remove deletes keys, unless a sorted set among them has a member with a score of least or more.
-func remove(ctx context.Context, rdb redis.UniversalClient, keys, inTheWay []string, least any) (bool, error) {
-	args := removeScript.Call(len(keys), len(keys)+2)
-	for _, key := range inTheWay {
-		args = append(args, key)
-	}
-	for _, key := range keys {
-		if !slices.Contains(inTheWay, key) {
-			args = append(args, key)
-		}
-	}
-	cmd := redis.NewIntCmd(ctx, append(args, len(inTheWay), least)...)
-	script.Exec(ctx, rdb, cmd)
-	return cmd.Val() == 1, script.Err(cmd)
-}
-
-// nothingSent returns an error if any slot has messages.
-func (t Topic) nothingSent(ctx context.Context, rdb redis.UniversalClient) error {
-	for slot := range t.Slots {
-		n, err := rdb.Exists(ctx, luascripts.StoreKey(t.Name, slot)).Result()
-		if err != nil {
-			return err
-		}
-		if n > 0 {
-			return errors.New("a message was sent meanwhile, so the topic stays: stop its senders first")
-		}
+	case answer == 0:
+		return fmt.Errorf("there is something in slot %d again: stop the senders, workers and plans of the topic first", slot)
+	case answer > 1:
+		return fmt.Errorf("slot %d is in flight, by a lease until %s: wait for its end", slot, time.UnixMilli(answer).Format(time.TimeOnly))
 	}
 	return nil
 }
 
+// deleteDefinition deletes all that is kept of the topic as a whole, if no one takes from it, or only looks.
+func (t Topic) deleteDefinition(ctx context.Context, rdb redis.UniversalClient, deletes bool) error {
+	who := []string{luascripts.WorkersKey(t.Name), luascripts.TakersKey(t.Name)}
+	answer, err := run(ctx, rdb, topicScript, who, luascripts.OfTopic(t.Name), deletes)
+	if err == nil && answer == 0 {
+		err = errors.New("a worker or a gateway takes from it, so the topic stays: stop all of them first")
+	}
+	return err
+}
+
+// run calls a script with keys, some of them first, and returns its answer.
+func run(ctx context.Context, rdb redis.UniversalClient, s *script.Script, first, all []string, args ...any) (int64, error) {
+	call := s.Call(len(all), len(all)+len(args))
+	for _, key := range first {
+		call = append(call, key)
+	}
+	for _, key := range all {
+		if !slices.Contains(first, key) {
+			call = append(call, key)
+		}
+	}
+	cmd := redis.NewIntCmd(ctx, append(call, args...)...)
+	script.Exec(ctx, rdb, cmd)
+	return cmd.Val(), script.Err(cmd)
+}
+
+// lastLook returns an error if any slot has something, and which slots have plans.
+func (t Topic) lastLook(ctx context.Context, rdb redis.UniversalClient) (planned []any, err error) {
+	for slot := range t.Slots {
+		n, failed := rdb.Exists(ctx, t.parts(slot)...).Result()
+		if failed != nil {
+			return planned, failed
+		}
+		if n == 0 {
+			continue
+		}
+		err = errors.New("a message or a plan came meanwhile, so the topic stays: stop its senders first")
+		if n, failed = rdb.Exists(ctx, luascripts.PlanKey(t.Name, slot)).Result(); n > 0 {
+			planned = append(planned, slot)
+		}
+		if failed != nil {
+			return planned, failed
+		}
+	}
+	return planned, err
+}
+
 // putBack brings the definition back, unless the topic has been defined again.
-func (t Topic) putBack(ctx context.Context, rdb redis.UniversalClient, definition map[string]string) error {
+func (t Topic) putBack(ctx context.Context, rdb redis.UniversalClient, definition map[string]string, planned []any) error {
 	args := append(restoreScript.Call(1, 1+2*len(definition)), luascripts.DefinitionKey(t.Name))
 	for field, value := range definition {
 		args = append(args, field, value)
 	}
 	cmd := redis.NewIntCmd(ctx, args...)
-	if script.Exec(ctx, rdb, cmd); cmd.Err() != nil {
-		return cmd.Err()
+	script.Exec(ctx, rdb, cmd)
+	err := cmd.Err()
+	if len(planned) > 0 {
+		err = errors.Join(err, rdb.SAdd(ctx, luascripts.PlansKey(t.Name), planned...).Err())
 	}
-	return rdb.SAdd(ctx, luascripts.TopicsKey, t.Name).Err()
+	return errors.Join(err, rdb.SAdd(ctx, luascripts.TopicsKey, t.Name).Err())
 }

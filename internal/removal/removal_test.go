@@ -111,10 +111,12 @@ func TestNotDeleted(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient) {
 		topic := defined(t, rdb)
 		k := luascripts.KeysOf("orders", 3)
+		paused := luascripts.KeysOf("orders", 0).Meta
+		must.Do(t, rdb.HSet(ctx, paused, "paused", 1).Err()) // goes at last, if at all
 		soon := float64(time.Now().Add(time.Hour).UnixMilli())
 		for key, says := range map[string]string{
 			k.Store: "slot 3 again", k.Prepare: "slot 3 again", k.Retry: "slot 3 again", k.Dead: "slot 3 again", luascripts.PlanKey("orders", 3): "slot 3 again",
-			luascripts.WorkersKey("orders"): "begun to take from it", luascripts.TakersKey("orders"): "begun to take from it",
+			luascripts.WorkersKey("orders"): "takes from it", luascripts.TakersKey("orders"): "takes from it",
 		} {
 			must.Do(t, rdb.ZAdd(ctx, key, redis.Z{Member: "x", Score: soon}).Err())
 			before := append(keysOf(t, rdb), fmt.Sprint(rdb.HGetAll(ctx, luascripts.DefinitionKey("orders")).Val()))
@@ -126,8 +128,13 @@ func TestNotDeleted(t *testing.T) {
 			}
 			must.Do(t, rdb.Del(ctx, key).Err())
 		}
-		must.Do(t, rdb.ZAdd(ctx, k.Prepare, redis.Z{Member: "its worker is dead", Score: soon}).Err())
+		must.Do(t, rdb.ZAdd(ctx, k.Prepare, redis.Z{Member: "its worker is dead, or is not", Score: soon}).Err())
 		topic.InFlight = true
+		must.Do(t, rdb.HSet(ctx, k.Meta, "lease", 60_000, "until", int64(soon)).Err())
+		if err := topic.Delete(ctx, rdb); err == nil || !strings.Contains(err.Error(), "slot 3 is in flight, by a lease until ") || rdb.ZCard(ctx, k.Prepare).Val() != 1 {
+			t.Errorf("while a worker has it: %v", err)
+		}
+		must.Do(t, rdb.HSet(ctx, k.Meta, "until", time.Now().Add(-time.Second).UnixMilli()).Err())
 		must.Do(t, topic.Delete(ctx, rdb))
 		if left := keysOf(t, rdb); left != nil {
 			t.Errorf("left: %q", left)
@@ -164,17 +171,19 @@ func TestMeanwhile(t *testing.T) {
 	join := func() {
 		rdb.ZAdd(ctx, luascripts.WorkersKey("orders"), redis.Z{Member: "new", Score: float64(time.Now().Add(time.Hour).UnixMilli())})
 	}
+	plan := func() { rdb.ZAdd(ctx, luascripts.PlanKey("orders", 2), redis.Z{Member: "hourly", Score: 17}) }
 	define := func() { rdb.HSet(ctx, luascripts.DefinitionKey("orders"), "kind", "another") }
 	for _, c := range []struct {
 		name       string // of the command before which something happens
 		do         func()
 		says, kind string
 	}{
-		{"hgetall", send, "was sent meanwhile", "priority"},
-		{"srem", send, "was sent meanwhile", "priority"},
-		{"exists", send, "was sent meanwhile", "priority"},
-		{"time", join, "begun to take from it", "priority"},
-		{"exists", func() { send(); define() }, "was sent meanwhile", "another"},
+		{"hgetall", send, "came meanwhile", "priority"},
+		{"srem", send, "came meanwhile", "priority"},
+		{"exists", send, "came meanwhile", "priority"},
+		{"exists", plan, "came meanwhile", "priority"},
+		{"srem", join, "takes from it", "priority"},
+		{"exists", func() { send(); define() }, "came meanwhile", "another"},
 	} {
 		topic := defined(t, rdb)
 		want := rdb.HGetAll(ctx, luascripts.DefinitionKey("orders")).Val()
@@ -192,6 +201,9 @@ func TestMeanwhile(t *testing.T) {
 		}
 		if !rdb.SIsMember(ctx, luascripts.TopicsKey, "orders").Val() {
 			t.Errorf("%s: the topic is not listed", c.name)
+		}
+		if planned := rdb.ZCard(ctx, luascripts.PlanKey("orders", 2)).Val() > 0; rdb.SIsMember(ctx, luascripts.PlansKey("orders"), 2).Val() != planned {
+			t.Errorf("%s: slot 2 has plans: %v, and is not listed so", c.name, planned)
 		}
 		must.Do(t, rdb.FlushAll(ctx).Err())
 	}

@@ -55,3 +55,27 @@ func Signed(rate float64) string {
 func Alternatives(all []string) string {
 	return strings.Join(all[:len(all)-1], ", ") + " or " + all[len(all)-1]
 }
+
+// Quoted is a word as a shell reads it.
+func Quoted(word string) string {
+	const signs, rest = "-_./:@%+=,", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	switch {
+	case word == "-", strings.Trim(word, signs) != "" && strings.Trim(word, signs+rest) == "":
+		return word
+	case Legible("."+word+".") == "."+word+".":
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	var b strings.Builder // as bash, zsh and ksh read it
+	b.WriteString("$'")
+	for _, c := range []byte(word) {
+		switch {
+		case c == '\'' || c == '\\':
+			b.WriteString(`\` + string(rune(c)))
+		case c >= ' ' && c < 0x7f:
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, `\x%02x`, c)
+		}
+	}
+	return b.String() + "'"
+}
