@@ -31,7 +31,7 @@ func (l *listener) judge(a answer) (back bool, err error) {
 		return false, rmq.Dead(l.says(a))
 	case patience:
 		l.brake.asked(now, wait)
-		return true, fmt.Errorf("%w: %w", l.says(a), rmq.Later(wait))
+		return a.written == 1, fmt.Errorf("%w: %w", l.says(a), rmq.Later(wait))
 	case a.status/100 == 2 && a.broken == nil:
 		return false, nil
 	}

@@ -90,7 +90,7 @@ func (p *Push) connect(cfg *rmq.Config) error {
 		}
 		cfg.Redis, cfg.URL, p.closeRdb = rdb, "", sync.OnceValue(rdb.Close)
 	}
-	p.ids = ids.New(cfg.Redis, cfg.Namespace)
+	p.ids = ids.New(cfg.Redis, cfg.Namespace, freshID)
 	cfg.Observers = append(slices.Clip(cfg.Observers), p.ids)
 	return nil
 }
@@ -124,7 +124,9 @@ func (p *Push) Health(ctx context.Context) error { return p.client.Health(ctx) }
 // Close waits for the answers of requests under way until ctx ends; then it cuts them off, and their
 // messages go back without having spent a delivery: see rmq.Client.Close.
 func (p *Push) Close(ctx context.Context) error {
-	err := errors.Join(p.client.Close(ctx), p.ids.Close(ctx), p.closeRdb())
+	err := p.client.Close(ctx)
+	p.ids.Close()
+	err = errors.Join(err, p.closeRdb())
 	for _, l := range p.targets {
 		l.transport.CloseIdleConnections()
 	}

@@ -17,11 +17,11 @@ import (
 // longestError bounds what a receiver is told of the failure before.
 const longestError = 200
 
-// idOf is the webhook-id of a wait that begins with a delivery. Messages that were taken together have one fence, so their
+// freshID is the webhook-id of a wait that begins with a batch. Messages that were taken together have one fence, so their
 // contents tell them apart. The standard wants no point in it.
-func idOf(d *rmq.Delivery) string {
-	sum := sha256.Sum256([]byte(d.Content))
-	return printable(d.Topic.Name, ". ") + "_" + strconv.Itoa(d.Slot) + "_" + strconv.FormatInt(d.Fence, 10) + "_" + hex.EncodeToString(sum[:6])
+func freshID(topic string, slot int, fence int64, content string) string {
+	sum := sha256.Sum256([]byte(content))
+	return printable(topic, ". ") + "_" + strconv.Itoa(slot) + "_" + strconv.FormatInt(fence, 10) + "_" + hex.EncodeToString(sum[:6])
 }
 
 // headers of the request for a delivery. Those of the message are set first, and under names that are

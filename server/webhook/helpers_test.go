@@ -114,7 +114,7 @@ func listenerTo(t testing.TB, url string, adjust ...func(*Target)) (*listener, *
 	must.Do(t, target.Check())
 	core, logs := observer.New(zapcore.DebugLevel)
 	l := newListener(target.withDefaults(), zap.New(core))
-	l.ids = ids.New(servertest.SharedRedis(t).Client(t), t.Name())
+	l.ids = ids.New(servertest.SharedRedis(t).Client(t), t.Name(), freshID)
 	t.Cleanup(l.transport.CloseIdleConnections)
 	return l, logs
 }

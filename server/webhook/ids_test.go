@@ -1,7 +1,10 @@
 package webhook
 
 import (
+	"bufio"
 	"context"
+	"io"
+	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -164,5 +167,43 @@ func TestRightsForPushing(t *testing.T) {
 	}
 	if log, err := server.Client(t).Do(ctx, "acl", "log").Slice(); err != nil || len(log) != 1 { // the one that was tried
 		t.Errorf("refused: %v %v", log, err)
+	}
+}
+
+// What a target has read from a connection that was kept may have been handled, though the request is repeated by another
+// connection that it refuses: so it does not count as surely not handled. What met no connection at all does.
+func TestRepeatedRequestMayHaveBeenHandled(t *testing.T) {
+	t.Parallel()
+	x, err := net.Listen("tcp", "127.0.0.1:0")
+	must.Do(t, err)
+	served := make(chan error, 1)
+	go func() {
+		c, err := x.Accept()
+		if err == nil {
+			from := bufio.NewReader(c)
+			for _, answer := range []string{"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", ""} {
+				q, failed := http.ReadRequest(from)
+				if failed != nil {
+					err = failed
+					break
+				}
+				_, _ = io.Copy(io.Discard, q.Body)
+				if answer == "" {
+					x.Close()
+				}
+				_, _ = io.WriteString(c, answer)
+			}
+			c.Close()
+		}
+		served <- err
+	}()
+	l, _ := listenerTo(t, "http://"+x.Addr().String())
+	became(t, l, message.Done)
+	if back, err := l.try(ctx, delivery("order 4711"), "id"); back || err == nil {
+		t.Errorf("it surely was not handled: %v, %v", back, err)
+	}
+	must.Do(t, await.Signal(t, "the target has read it", served))
+	if back, err := l.try(ctx, delivery("order 4712"), "id"); !back || err == nil {
+		t.Errorf("it met no connection, and may have been handled: %v, %v", back, err)
 	}
 }

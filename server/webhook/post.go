@@ -59,7 +59,7 @@ func (l *listener) OnMessage(ctx context.Context, d *rmq.Delivery) error {
 	if rest := l.brake.rest(time.Now()); rest > 0 {
 		return rmq.Pushback(rest, errResting)
 	}
-	id, err := l.ids.Begin(ctx, d, idOf(d))
+	id, err := l.ids.Begin(ctx, d)
 	if err != nil {
 		return rmq.Pushback(shortestWait, fmt.Errorf("give it a webhook-id: %w", err))
 	}
@@ -91,7 +91,7 @@ func (l *listener) try(ctx context.Context, d *rmq.Delivery, id string) (back bo
 	if isNew {
 		l.log.Warn("the target cannot be reached: messages wait, and spend no attempts", zap.Error(err))
 	}
-	return true, rmq.Pushback(rest, err)
+	return a.written == 0, rmq.Pushback(rest, err)
 }
 
 func (l *listener) reached() {
@@ -102,7 +102,8 @@ func (l *listener) reached() {
 
 // answer is what a target has answered.
 type answer struct {
-	connected bool // there was a connection: so the message may have arrived
+	connected bool // there was a connection
+	written   int  // requests: two if the first met a connection that was being closed, and what became of it is not known
 	status    int
 	header    http.Header
 	body      string // its beginning
@@ -112,9 +113,11 @@ type answer struct {
 // post makes the request of a delivery.
 func (l *listener) post(ctx context.Context, d *rmq.Delivery, id string) (a answer, err error) {
 	var connected atomic.Bool
+	var written atomic.Int64
 	trace := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn: func(string) { connected.Store(false) }, // it may be called again, if a connection that was kept is closed
-		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
+		GetConn:      func(string) { connected.Store(false) }, // it may be called again, if a connection that was kept is closed
+		GotConn:      func(httptrace.GotConnInfo) { connected.Store(true) },
+		WroteHeaders: func() { written.Add(1) },
 	})
 	r, err := http.NewRequestWithContext(trace, http.MethodPost, l.URL, strings.NewReader(d.Content))
 	if err != nil {
@@ -123,7 +126,8 @@ func (l *listener) post(ctx context.Context, d *rmq.Delivery, id string) (a answ
 	r.Header = l.headers(d, id, time.Now())
 	r.Header["Idempotency-Key"] = nil // not sent: it lets RoundTrip repeat what met a connection that the target had closed
 	resp, err := l.transport.RoundTrip(r)
-	if a.connected = connected.Load(); err != nil {
+	a.connected, a.written = connected.Load(), int(written.Load())
+	if err != nil {
 		return a, err
 	}
 	defer resp.Body.Close() // what is left of the body is not waited for

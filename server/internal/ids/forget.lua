@@ -1,10 +1,10 @@
--- forget: messages have ended, and their ids with them.
+-- forget: messages of a batch have ended, and their ids with them.
 --
--- KEYS  pushed, of each content, all of one slot     ARGV  the fence of the batch of each
+-- KEYS  pushed, of each content     ARGV  1 fence
 -- ANSWERS  1
 local call = redis.call
-for i = 1, #KEYS do
-  local fence = call('HGET', KEYS[i], 'fence')
-  if fence and tonumber(fence) <= tonumber(ARGV[i]) then call('DEL', KEYS[i]) end
+for _, pushed in ipairs(KEYS) do
+  local fence = call('HGET', pushed, 'fence')
+  if fence and tonumber(fence) <= tonumber(ARGV[1]) then call('DEL', pushed) end
 end
 return 1

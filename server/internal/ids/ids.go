@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -32,27 +33,46 @@ var (
 	forgetScript = script.New(forgetSource)
 )
 
-// keptFor is how long Redis keeps an id after the last try: longer than any pause between two.
-const keptFor = 30 * 24 * time.Hour
+const (
+	keptFor = 30 * 24 * time.Hour // since the last try: longer than any pause between two
+	atOnce  = 256                 // messages in one call of a script
+	within  = time.Second         // what is not forgotten then is kept for keptFor, and does no harm
+)
 
 // IDs are those of a process. It observes what becomes of the messages.
 type IDs struct {
 	rdb       redis.UniversalClient
 	namespace string
+	fresh     func(topic string, slot int, fence int64, content string) string
+	busy      sync.WaitGroup
 
-	mu    sync.Mutex
-	ended map[string][]ending // by store; the next try of the slot has Redis forget them
+	mu      sync.Mutex
+	batches map[string]*batch // that are under way, by store
 }
 
-// ending is that of a message.
-type ending struct {
-	key   string
+// batch are the ids of messages that were taken together.
+type batch struct {
 	fence int64
+	left  int           // that have not ended; guarded by IDs.mu
+	begun chan struct{} // closed when ids are complete, as far as Redis has answered
+	ids   map[string]string
 }
 
-// New returns ids that are kept in a Redis.
-func New(rdb redis.UniversalClient, namespace string) *IDs {
-	return &IDs{rdb: rdb, namespace: namespace, ended: map[string][]ending{}}
+// entry is a message of a batch.
+type entry struct {
+	key     string
+	attempt int
+	fresh   string
+}
+
+// New returns ids that are kept in a Redis. An id that begins is made by fresh, for a topic without its namespace.
+func New(rdb redis.UniversalClient, namespace string, fresh func(topic string, slot int, fence int64, content string) string) *IDs {
+	return &IDs{rdb: rdb, namespace: namespace, fresh: fresh, batches: map[string]*batch{}}
+}
+
+// storeOf is the store of a delivery.
+func (i *IDs) storeOf(d *rmq.Delivery) string {
+	return luascripts.StoreKey(luascripts.Qualify(i.namespace, d.Topic.Name), d.Slot)
 }
 
 // keyOf names what Redis has of a content.
@@ -61,57 +81,118 @@ func keyOf(store, content string) string {
 	return "pushed{" + store + "}:" + hex.EncodeToString(sum[:12])
 }
 
-func (i *IDs) storeOf(d *rmq.Delivery) string {
-	return luascripts.StoreKey(luascripts.Qualify(i.namespace, d.Topic.Name), d.Slot)
+func (i *IDs) entryOf(store, topic string, slot int, fence int64, content string, attempt int) entry {
+	return entry{keyOf(store, content), attempt, i.fresh(topic, slot, fence, content)}
 }
 
-// Begin returns the id of a try. It is fresh if a wait begins with it. If another worker has begun with a later batch of the
-// content, the error is rmq.ErrLeaseLost.
-func (i *IDs) Begin(ctx context.Context, d *rmq.Delivery, fresh string) (string, error) {
-	store := i.storeOf(d)
-	id := redis.NewCmd(ctx, append(beginScript.Call(1, 5), keyOf(store, d.Content), d.Attempt, d.Fence, fresh, keptFor.Milliseconds())...)
-	if err := i.exec(ctx, store, id); err != nil {
-		return "", err
+// Observe has the ids of a batch begin when it was taken, and be forgotten when Redis has let go of the messages.
+func (i *IDs) Observe(e *message.Event) {
+	store := luascripts.StoreKey(e.Topic.Name, e.Slot)
+	topic := e.Topic.Name[len(luascripts.Qualify(i.namespace, "")):]
+	var taken []entry
+	var over []string
+	ended := 0
+	for _, item := range e.Items {
+		switch item.What {
+		case message.Taken:
+			taken = append(taken, i.entryOf(store, topic, e.Slot, e.Fence, item.Content, item.Attempt))
+		case message.Done, message.Died, message.Dropped:
+			over = append(over, keyOf(store, item.Content))
+			ended++
+		case message.Failed, message.Snoozed, message.HandedBack, message.Overtaken:
+			ended++
+		}
 	}
-	text, err := id.Text()
-	if err == nil && text == "" {
-		err = rmq.ErrLeaseLost
-	}
-	return text, err
-}
-
-// exec sends a command, and before it what there is to forget in its slot.
-func (i *IDs) exec(ctx context.Context, store string, cmds ...redis.Cmder) error {
 	i.mu.Lock()
-	over := i.ended[store]
-	delete(i.ended, store)
+	b := i.batches[store]
+	if taken != nil {
+		b = &batch{fence: e.Fence, left: len(taken), begun: make(chan struct{}), ids: map[string]string{}}
+		i.batches[store] = b
+	} else if b != nil && b.fence == e.Fence {
+		if b.left -= ended; b.left <= 0 {
+			delete(i.batches, store)
+		}
+	}
 	i.mu.Unlock()
-	if len(over) > 0 {
-		args := forgetScript.Call(len(over), 2*len(over))
-		for _, e := range over {
+	if taken != nil {
+		i.busy.Go(func() {
+			defer close(b.begun)
+			ctx, cancel := context.WithTimeout(context.Background(), within)
+			defer cancel()
+			_ = i.begin(ctx, b.fence, taken, b.ids) // each try asks again
+		})
+	}
+	if over != nil {
+		fence := e.Fence
+		i.busy.Go(func() { i.forget(fence, over) })
+	}
+}
+
+// begin has messages of a batch begin, and notes their ids by their keys.
+func (i *IDs) begin(ctx context.Context, fence int64, all []entry, ids map[string]string) error {
+	for some := range slices.Chunk(all, atOnce) {
+		args := beginScript.Call(len(some), 3*len(some)+2)
+		for _, e := range some {
 			args = append(args, e.key)
 		}
-		for _, e := range over {
-			args = append(args, e.fence)
+		args = append(args, fence, keptFor.Milliseconds())
+		for _, e := range some {
+			args = append(args, e.attempt, e.fresh)
 		}
-		cmds = append([]redis.Cmder{redis.NewCmd(ctx, args...)}, cmds...)
-	}
-	script.Exec(ctx, i.rdb, cmds...)
-	for _, cmd := range cmds {
+		cmd := redis.NewStringSliceCmd(ctx, args...)
+		script.Exec(ctx, i.rdb, cmd)
 		if err := script.Err(cmd); err != nil {
-			i.add(store, over)
 			return err
+		}
+		for n, e := range some {
+			ids[e.key] = cmd.Val()[n]
 		}
 	}
 	return nil
 }
 
-func (i *IDs) add(store string, over []ending) {
-	if len(over) > 0 {
-		i.mu.Lock()
-		i.ended[store] = append(i.ended[store], over...)
-		i.mu.Unlock()
+// forget has Redis forget the ids of messages that have ended.
+func (i *IDs) forget(fence int64, over []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	for some := range slices.Chunk(over, atOnce) {
+		args := forgetScript.Call(len(some), len(some)+1)
+		for _, key := range some {
+			args = append(args, key)
+		}
+		script.Exec(ctx, i.rdb, redis.NewCmd(ctx, append(args, fence)...))
 	}
+}
+
+// Begin returns the id of a try. If another worker has begun with a later batch of the content, the error is
+// rmq.ErrLeaseLost.
+func (i *IDs) Begin(ctx context.Context, d *rmq.Delivery) (string, error) {
+	store := i.storeOf(d)
+	e := i.entryOf(store, d.Topic.Name, d.Slot, d.Fence, d.Content, d.Attempt)
+	i.mu.Lock()
+	b := i.batches[store]
+	i.mu.Unlock()
+	ids := map[string]string{}
+	if b != nil && b.fence == d.Fence {
+		select {
+		case <-b.begun:
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+		ids = b.ids
+	}
+	id, known := ids[e.key]
+	if !known {
+		one := map[string]string{}
+		if err := i.begin(ctx, d.Fence, []entry{e}, one); err != nil {
+			return "", err
+		}
+		id = one[e.key]
+	}
+	if id == "" {
+		return "", rmq.ErrLeaseLost
+	}
+	return id, nil
 }
 
 // Back notes that the target has surely not handled a first try. Without that note its next try would have another id, so
@@ -121,19 +202,6 @@ func (i *IDs) Back(ctx context.Context, d *rmq.Delivery) {
 		cmd := redis.NewCmd(ctx, append(backScript.Call(1, 2), keyOf(i.storeOf(d), d.Content), strconv.FormatInt(d.Fence, 10))...)
 		script.Exec(ctx, i.rdb, cmd)
 	}
-}
-
-// Observe notes what has ended, when Redis has let go of it.
-func (i *IDs) Observe(e *message.Event) {
-	store := luascripts.StoreKey(e.Topic.Name, e.Slot)
-	var over []ending
-	for _, item := range e.Items {
-		switch item.What {
-		case message.Done, message.Died, message.Dropped:
-			over = append(over, ending{keyOf(store, item.Content), e.Fence})
-		}
-	}
-	i.add(store, over)
 }
 
 // Check is an error if the user of Redis may not keep the ids of a topic. It says nothing of a Redis that does not answer.
@@ -146,18 +214,5 @@ func (i *IDs) Check(ctx context.Context, topic string) error {
 	return nil
 }
 
-// Close has Redis forget what has ended and had no try behind it.
-func (i *IDs) Close(ctx context.Context) error {
-	i.mu.Lock()
-	stores := make([]string, 0, len(i.ended))
-	for store := range i.ended {
-		stores = append(stores, store)
-	}
-	i.mu.Unlock()
-	for _, store := range stores {
-		if err := i.exec(ctx, store); err != nil {
-			return fmt.Errorf("forget webhook-ids: %w", err)
-		}
-	}
-	return nil
-}
+// Close waits until Redis has forgotten what has ended, or does not answer. Nothing may be observed any more.
+func (i *IDs) Close() { i.busy.Wait() }

@@ -33,7 +33,9 @@ func triesOn(t *testing.T) *tries {
 	return &tries{TB: t, rdb: servertest.SharedRedis(t).Client(t), fence: 1 << 50}
 }
 
-func (x *tries) ids() *IDs { return New(x.rdb, x.Name()) }
+func (x *tries) ids() *IDs {
+	return New(x.rdb, x.Name(), func(string, int, int64, string) string { return fmt.Sprint("fresh", x.fresh.Add(1)) })
+}
 
 func (x *tries) delivery(content string, attempt int, fence int64) *rmq.Delivery {
 	return &rmq.Delivery{Topic: message.Topic{Name: "orders"}, Slot: 3, Content: content, Attempt: attempt, Fence: fence}
@@ -44,7 +46,7 @@ func (x *tries) begin(attempt int) (id string, d *rmq.Delivery) {
 	x.Helper()
 	x.fence++
 	d = x.delivery("order 4711", attempt, x.fence)
-	id, err := x.ids().Begin(ctx, d, fmt.Sprint("fresh", x.fresh.Add(1)))
+	id, err := x.ids().Begin(ctx, d)
 	must.Do(x, err)
 	return id, d
 }
@@ -54,7 +56,7 @@ func (x *tries) ends(d *rmq.Delivery, what message.What) {
 	x.Helper()
 	i := x.ids()
 	i.Observe(&message.Event{Topic: message.Topic{Name: x.Name() + ":orders"}, Slot: 3, Fence: d.Fence, Items: []message.Item{{What: what, Content: d.Content}}})
-	must.Do(x, i.Close(ctx))
+	i.Close()
 }
 
 func (x *tries) kept() int {
@@ -119,14 +121,14 @@ func TestLate(t *testing.T) {
 	x := triesOn(t)
 	_, first := x.begin(1)
 	id, second := x.begin(1) // sent again, and taken by another worker
-	if _, err := x.ids().Begin(ctx, x.delivery("order 4711", 2, first.Fence), "x"); !errors.Is(err, rmq.ErrLeaseLost) {
+	if _, err := x.ids().Begin(ctx, x.delivery("order 4711", 2, first.Fence)); !errors.Is(err, rmq.ErrLeaseLost) {
 		t.Errorf("a try of an older batch: %v", err)
 	}
 	x.ends(first, message.Done)
 	if x.kept() != 1 {
 		t.Error("the end of an older batch has forgotten the id of a newer one")
 	}
-	if again, err := x.ids().Begin(ctx, second, "x"); err != nil || again != id { // as after a lost answer
+	if again, err := x.ids().Begin(ctx, second); err != nil || again != id { // as after a lost answer
 		t.Errorf("%s, asked again %s: %v", id, again, err)
 	}
 	x.ids().Back(ctx, first)
@@ -135,38 +137,93 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// What has ended is forgotten by the next try of its slot, in the same round trip; what Redis did not hear of stays to be said.
-func TestForgottenByTheNextTry(t *testing.T) {
+// taken reports that messages of a batch were taken.
+func (x *tries) taken(i *IDs, fence int64, attempt int, contents ...string) {
+	e := &message.Event{Topic: message.Topic{Name: x.Name() + ":orders"}, Slot: 3, Fence: fence}
+	for _, c := range contents {
+		e.Items = append(e.Items, message.Item{What: message.Taken, Content: c, Attempt: attempt})
+	}
+	i.Observe(e)
+}
+
+// All ids of a batch begin when it is taken, in one request. So what a take-over gives to another worker before it was begun
+// has no id of before.
+func TestBatchesBeginAtOnce(t *testing.T) {
 	t.Parallel()
 	x := triesOn(t)
+	old, _ := x.begin(1) // its target handles it, and the answer breaks off; then it is sent again, which replaces the retry
 	i := x.ids()
 	var requests atomic.Int64
 	x.rdb.AddHook(counted{&requests})
-	for n := range 3 {
-		requests.Store(0)
-		_, err := i.Begin(ctx, x.delivery(fmt.Sprint(n), 1, int64(n+1)), "x")
+	x.fence++
+	first := x.fence
+	x.taken(i, first, 1, "a", "b", "order 4711")
+	i.Close()
+	requests.Store(0)
+	ids := map[string]bool{}
+	for _, content := range []string{"a", "b"} {
+		id, err := i.Begin(ctx, x.delivery(content, 1, first))
 		must.Do(t, err)
-		i.Observe(&message.Event{Topic: message.Topic{Name: t.Name() + ":orders"}, Slot: 3, Fence: int64(n + 1), Items: []message.Item{{What: message.Done, Content: fmt.Sprint(n)}}})
+		ids[id] = true
 	}
-	if n := requests.Load(); n != 1 { // the server knows both scripts by now
-		t.Errorf("%d requests", n)
+	if n := requests.Load(); n != 0 || len(ids) != 2 {
+		t.Errorf("%d requests for %v", n, ids)
 	}
-	gone, cancel := context.WithCancel(ctx)
-	cancel()
-	if _, err := i.Begin(gone, x.delivery("3", 1, 4), "x"); err == nil {
-		t.Error("it begins without Redis")
+	next, _ := x.begin(2) // and its worker is dead, before it has begun with it
+	if next == old {
+		t.Error("a new message has the id of one that was handled")
 	}
-	must.Do(t, i.Close(ctx))
-	for n := range 3 {
-		if kept := x.rdb.Exists(ctx, keyOf(t.Name()+":orders_3", fmt.Sprint(n))).Val(); kept != 0 {
-			t.Errorf("the id of %d is kept", n)
+	i.Observe(&message.Event{Topic: message.Topic{Name: t.Name() + ":orders"}, Slot: 3, Fence: first, Items: []message.Item{{What: message.Done, Content: "a"}, {What: message.Failed, Content: "b"}, {What: message.Overtaken, Content: "order 4711"}}})
+	i.Close()
+	if len(i.batches) != 0 {
+		t.Errorf("%d batches are under way", len(i.batches))
+	}
+	for content, want := range map[string]int64{"a": 0, "b": 1, "order 4711": 1} {
+		if kept := x.rdb.Exists(ctx, keyOf(t.Name()+":orders_3", content)).Val(); kept != want {
+			t.Errorf("of %s %d ids are kept", content, kept)
 		}
 	}
-	_, err := i.Begin(ctx, x.delivery("4", 1, 5), "x")
-	must.Do(t, err)
-	if left := x.rdb.PTTL(ctx, keyOf(t.Name()+":orders_3", "4")).Val(); left > 720*time.Hour || left < 719*time.Hour {
+	if left := x.rdb.PTTL(ctx, keyOf(t.Name()+":orders_3", "b")).Val(); left > 720*time.Hour || left < 719*time.Hour {
 		t.Errorf("an id is kept for %v", left)
 	}
+}
+
+// A batch of any size begins and ends; what Redis did not hear of at once is asked for by each try.
+func TestLargeBatches(t *testing.T) {
+	t.Parallel()
+	x := triesOn(t)
+	i := x.ids()
+	contents := make([]string, 1000)
+	done := &message.Event{Topic: message.Topic{Name: t.Name() + ":orders"}, Slot: 3, Fence: 1}
+	for n := range contents {
+		contents[n] = fmt.Sprint(n)
+		done.Items = append(done.Items, message.Item{What: message.Done, Content: contents[n]})
+	}
+	key := keyOf(t.Name()+":orders_3", "999")
+	x.taken(i, 1, 1, contents...)
+	i.Close()
+	if x.rdb.Exists(ctx, key).Val() != 1 {
+		t.Error("the last one has no id")
+	}
+	i.Observe(done)
+	i.Close()
+	if x.rdb.Exists(ctx, key).Val() != 0 {
+		t.Error("the id of the last one is kept")
+	}
+
+	server := servertest.Redis(t)
+	i.rdb = server.Client(t, func(o *redis.Options) { o.MaxRetries, o.ReadTimeout = -1, 50*time.Millisecond })
+	server.Pause()
+	x.taken(i, 2, 1, "a")
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := i.Begin(gone, x.delivery("a", 1, 2)); err == nil {
+		t.Error("it begins without Redis")
+	}
+	i.Close()
+	server.Resume()
+	_, err := i.Begin(ctx, x.delivery("a", 1, 2))
+	must.Do(t, err)
 }
 
 // counted is a hook that counts requests.
