@@ -4,6 +4,4 @@ go 1.26.0
 
 toolchain go1.26.8
 
-require golang.org/x/mod v0.42.0
-
-require golang.org/x/tools v0.52.0 // indirect
+require golang.org/x/mod v0.43.0
