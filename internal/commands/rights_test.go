@@ -91,11 +91,11 @@ func atRest(t *testing.T, rdb redis.UniversalClient, kind message.Kind) {
 	must.Do(t, rdb.ZAdd(ctx, k.Store, redis.Z{Score: waiting, Member: "sleepy"}, redis.Z{Score: waiting + 1, Member: "lazy"}).Err())
 }
 
-// dies has the worker of the topic be dead, and without a lease: else the topic is not deleted.
+// dies has the worker of the topic be dead, and its lease just over: else the topic is not deleted.
 func dies(t *testing.T, rdb redis.UniversalClient) {
 	t.Helper()
 	must.Do(t, rdb.Del(ctx, luascripts.WorkersKey("orders")).Err())
-	must.Do(t, rdb.HSet(ctx, luascripts.KeysOf("orders", 0).Meta, "lease", 0).Err())
+	must.Do(t, rdb.HSet(ctx, luascripts.KeysOf("orders", 0).Meta, "until", time.Now().Add(-time.Second).UnixMilli()).Err())
 }
 
 // forget takes the topic and the scripts away.

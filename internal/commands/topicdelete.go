@@ -26,8 +26,9 @@ It refuses while a worker or gateway takes from the topic. It cannot see
 senders: stop them before. If one sends meanwhile, nothing is lost and the topic
 stays. What one sends later, without having been started again, waits unseen
 until the topic is defined again. What is in flight, since its worker was
-killed, is deleted, too, when its lease is over. A journal notes the end of all
-others; for these, rmqd journal reconcile --accept does.`,
+killed, is deleted, too, when its lease is over; with ZooKeeper a worker must
+finish it first. A journal notes the end of all others; for these, rmqd journal
+reconcile --accept does.`,
 		Example: "  rmq topic delete oders",
 		RunE:    func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args[0], yes) },
 	}

@@ -77,7 +77,9 @@ func (t Topic) deleteSlot(ctx context.Context, rdb redis.UniversalClient, slot i
 		return err
 	case answer == 0:
 		return fmt.Errorf("there is something in slot %d again: stop the senders, workers and plans of the topic first", slot)
-	case answer > 1:
+	case answer == 2:
+		return fmt.Errorf("slot %d is in flight, and only ZooKeeper knows whether its worker lives: start a worker that finishes it", slot)
+	case answer > 2:
 		return fmt.Errorf("slot %d is in flight, by a lease until %s: wait for its end", slot, time.UnixMilli(answer).Format(time.TimeOnly))
 	}
 	return nil

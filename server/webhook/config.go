@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/slotmq/go-rmq/internal/logs"
 	"github.com/slotmq/go-rmq/internal/redisurl"
@@ -125,7 +126,9 @@ func (p *Push) Health(ctx context.Context) error { return p.client.Health(ctx) }
 // messages go back without having spent a delivery: see rmq.Client.Close.
 func (p *Push) Close(ctx context.Context) error {
 	err := p.client.Close(ctx)
-	p.ids.Close()
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	p.ids.Close(grace)
 	err = errors.Join(err, p.closeRdb())
 	for _, l := range p.targets {
 		l.transport.CloseIdleConnections()

@@ -11,7 +11,8 @@
 // refuses it.
 //
 // One hole is left: a worker is killed or cut off in the moment between taking a new message and that beginning, and Redis still
-// has the id of an older one of equal content, which had failed and was then cancelled or sent anew. Then the new one has it.
+// has the id of an older one of equal content. Then the new one has it. And all of this is of pushes alone: another worker
+// of the topic, that takes a new message and fails, begins no id.
 package ids
 
 import _ "github.com/slotmq/go-rmq/server/internal/same" // version of all modules

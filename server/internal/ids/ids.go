@@ -47,6 +47,7 @@ type IDs struct {
 	busy      sync.WaitGroup
 
 	mu      sync.Mutex
+	closed  bool
 	batches map[string]*batch // that are under way, by store
 }
 
@@ -104,6 +105,10 @@ func (i *IDs) Observe(e *message.Event) {
 		}
 	}
 	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.closed {
+		return // a try that comes all the same asks for itself
+	}
 	b := i.batches[store]
 	if taken != nil {
 		b = &batch{fence: e.Fence, left: len(taken), begun: make(chan struct{}), ids: map[string]string{}}
@@ -113,7 +118,6 @@ func (i *IDs) Observe(e *message.Event) {
 			delete(i.batches, store)
 		}
 	}
-	i.mu.Unlock()
 	if taken != nil {
 		i.busy.Go(func() {
 			defer close(b.begun)
@@ -214,5 +218,18 @@ func (i *IDs) Check(ctx context.Context, topic string) error {
 	return nil
 }
 
-// Close waits until Redis has forgotten what has ended, or does not answer. Nothing may be observed any more.
-func (i *IDs) Close() { i.busy.Wait() }
+// Close waits until Redis has forgotten what has ended, but no longer than ctx.
+func (i *IDs) Close(ctx context.Context) {
+	i.mu.Lock()
+	i.closed = true
+	i.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		i.busy.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}

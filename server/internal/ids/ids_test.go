@@ -56,7 +56,7 @@ func (x *tries) ends(d *rmq.Delivery, what message.What) {
 	x.Helper()
 	i := x.ids()
 	i.Observe(&message.Event{Topic: message.Topic{Name: x.Name() + ":orders"}, Slot: 3, Fence: d.Fence, Items: []message.Item{{What: what, Content: d.Content}}})
-	i.Close()
+	i.busy.Wait()
 }
 
 func (x *tries) kept() int {
@@ -158,7 +158,7 @@ func TestBatchesBeginAtOnce(t *testing.T) {
 	x.fence++
 	first := x.fence
 	x.taken(i, first, 1, "a", "b", "order 4711")
-	i.Close()
+	i.busy.Wait()
 	requests.Store(0)
 	ids := map[string]bool{}
 	for _, content := range []string{"a", "b"} {
@@ -174,7 +174,7 @@ func TestBatchesBeginAtOnce(t *testing.T) {
 		t.Error("a new message has the id of one that was handled")
 	}
 	i.Observe(&message.Event{Topic: message.Topic{Name: t.Name() + ":orders"}, Slot: 3, Fence: first, Items: []message.Item{{What: message.Done, Content: "a"}, {What: message.Failed, Content: "b"}, {What: message.Overtaken, Content: "order 4711"}}})
-	i.Close()
+	i.busy.Wait()
 	if len(i.batches) != 0 {
 		t.Errorf("%d batches are under way", len(i.batches))
 	}
@@ -201,12 +201,12 @@ func TestLargeBatches(t *testing.T) {
 	}
 	key := keyOf(t.Name()+":orders_3", "999")
 	x.taken(i, 1, 1, contents...)
-	i.Close()
+	i.busy.Wait()
 	if x.rdb.Exists(ctx, key).Val() != 1 {
 		t.Error("the last one has no id")
 	}
 	i.Observe(done)
-	i.Close()
+	i.busy.Wait()
 	if x.rdb.Exists(ctx, key).Val() != 0 {
 		t.Error("the id of the last one is kept")
 	}
@@ -220,7 +220,14 @@ func TestLargeBatches(t *testing.T) {
 	if _, err := i.Begin(gone, x.delivery("a", 1, 2)); err == nil {
 		t.Error("it begins without Redis")
 	}
-	i.Close()
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	i.Close(over) // does not wait for a Redis that hangs
+	x.taken(i, 3, 1, "a")
+	if b := i.batches[t.Name()+":orders_3"]; b.fence == 3 {
+		t.Error("a batch begins after Close")
+	}
+	i.busy.Wait()
 	server.Resume()
 	_, err := i.Begin(ctx, x.delivery("a", 1, 2))
 	must.Do(t, err)
