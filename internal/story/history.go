@@ -23,6 +23,8 @@ type Event struct {
 	At   time.Time
 	What string
 	Text string
+
+	order int64 // ms by which it is shown
 }
 
 // Verdict says what has become of a message.
@@ -33,14 +35,20 @@ func Verdict(v journal.Verdict) string {
 	return v.What
 }
 
-// History are the rows of a content by their times: a worker may have told the journal before the
-// sender did. In one millisecond a send comes first.
+// History are the rows of a content by their times. A send comes before what happened to it, also where the sender got its
+// answer later than a worker took the message: the batch has a larger number then.
 func (s Style) History(t message.Topic, h journal.History) (all []Event) {
 	for _, sent := range h.Sent {
-		all = append(all, Event{sent.ID, time.UnixMilli(sent.At), Sent, s.sent(t, sent)})
+		order := sent.At
+		for _, e := range h.Ended {
+			if sent.Number > 0 && e.Number > sent.Number && e.What != journal.Gone {
+				order = min(order, e.At)
+			}
+		}
+		all = append(all, Event{sent.ID, time.UnixMilli(sent.At), Sent, s.sent(t, sent), order})
 	}
 	for _, e := range h.Ended {
-		all = append(all, Event{e.ID, time.UnixMilli(e.At), e.What, ended(e)})
+		all = append(all, Event{e.ID, time.UnixMilli(e.At), e.What, ended(e), e.At})
 	}
 	later := func(x Event) int {
 		if x.What == Sent {
@@ -49,7 +57,7 @@ func (s Style) History(t message.Topic, h journal.History) (all []Event) {
 		return 1
 	}
 	slices.SortFunc(all, func(x, y Event) int {
-		return cmp.Or(x.At.Compare(y.At), cmp.Compare(later(x), later(y)), cmp.Compare(x.ID, y.ID))
+		return cmp.Or(cmp.Compare(x.order, y.order), cmp.Compare(later(x), later(y)), cmp.Compare(x.ID, y.ID))
 	})
 	return all
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// A worker may tell the journal before the sender does, and clocks have milliseconds.
+// A worker may tell the journal before the sender does, and also handle a message before the sender has its answer.
 func TestOrderOfHistory(t *testing.T) {
 	t.Parallel()
 	var words []string
@@ -19,6 +19,19 @@ func TestOrderOfHistory(t *testing.T) {
 		words = append(words, l.What)
 	}
 	if got := strings.Join(words, " "); got != "sent taken failed sent done" {
+		t.Error(got)
+	}
+	words = nil
+	for _, l := range (Style{}).History(message.Topic{Kind: message.KindPriority}, journal.History{
+		Sent: []journal.Sent{{ID: 3, At: 1004, Number: 5001}, {ID: 8, At: 1009, Number: 6001}},
+		Ended: []journal.Ended{
+			{ID: 9, At: 999, What: "done", Number: 5000}, {ID: 1, At: 1000, What: "taken", Number: 5002}, {ID: 2, At: 1001, What: "done", Number: 5002},
+			{ID: 4, At: 1002, What: "gone", Number: 9000}, {ID: 5, At: 1007, What: "taken", Number: 6002},
+		},
+	}) {
+		words = append(words, l.What)
+	}
+	if got := strings.Join(words, " "); got != "done sent taken done gone sent taken" {
 		t.Error(got)
 	}
 }
