@@ -164,5 +164,5 @@ func (b *bench) inChild(program string, r request) (answer, error) {
 
 // request is one for a child that should use the Redis of a place.
 func (b *bench) request(role string, p servers.Place, slots, messages int) request {
-	return request{Role: role, Redis: p.Servers[0].Addr, Messages: messages, Slots: slots, Callers: b.callers, Payload: b.payload}
+	return request{Role: role, Redis: p.Address(), Messages: messages, Slots: slots, Callers: b.callers, Payload: b.payload}
 }

@@ -19,6 +19,7 @@ var sections = []section{
 	processesSection,
 	aofSection,
 	clusterSection,
+	mastersSection,
 	ablationsSection,
 	observersSection,
 	journalSection,

@@ -54,8 +54,13 @@ func ProbingKey(topic string) string { return "rmq:probing{" + topic + "}" }
 // RunningKey names the sorted set of the handlers at the topic that have run for long, and until when each counts: see [Running].
 func RunningKey(topic string) string { return "rmq:running{" + topic + "}" }
 
-// WakeChannel names the channel on which sends announce what they stored.
+// WakeChannel names the channel on which sends announce what they stored, and all else is published that
+// the workers of a topic are to know.
 func WakeChannel(topic string) string { return "rmq:wake{" + topic + "}" }
+
+// NearChannel names the one on which sends announce what they stored on one master of a Cluster. The
+// slot is the lowest that the topic has there.
+func NearChannel(topic string, slot int) string { return beside("rmq:wake", StoreKey(topic, slot)) }
 
 // TraceKey names the hash in which module rmqotel keeps, if it is asked to, from which spans the
 // contents of a slot were sent. No script here uses it.

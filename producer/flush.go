@@ -75,7 +75,7 @@ func (to *writer) write(f *flight) {
 	if f == nil {
 		all := to.publications()
 		to.executor.exec(to, all, nil)
-		if to.published(all); len(to.wakes) > 0 {
+		if to.published(all); len(to.wakes) > 0 && !to.silentSince.IsZero() {
 			wait.Sleep(to.run, firstPause)
 		}
 		return

@@ -31,6 +31,7 @@ func TestPromises(t *testing.T) {
 	protocol.Says("and writes 64 if there is none", 64, limits.DefaultSlots)
 	protocol.Says("The producer tries again for about 4 s.", 4*time.Second, retryFor)
 	protocol.Says("and after 4 s the producer gives up: not stored", 4*time.Second, retryFor)
+	protocol.Says("as all of the next 100 ms does", 100*time.Millisecond, widely)
 	protocol.Says("So an answer that took longer than 500 ms,", 500*time.Millisecond, slowAnswer)
 	protocol.Says("was idle and sends in the last 500 ms before", 500*time.Millisecond, slowAnswer)
 	protocol.Says("after 10 s, and the time of one round trip", 10*time.Second, clockEvery)

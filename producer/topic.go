@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/definition"
 	"github.com/slotmq/go-rmq/internal/rights"
 	"github.com/slotmq/go-rmq/internal/silence"
@@ -47,6 +48,16 @@ type slot struct {
 	// Guarded by shared.mu.
 	flight uint64 // serial of the one that the slot was last added to
 	lane   int32  // index of its lane there
+}
+
+// lowestAt returns the lowest slot that the topic has on the master of a writer, if it is one of a Cluster.
+func (t *topic) lowestAt(to *writer) (slot int, found bool) {
+	for slot := range t.slots {
+		if _, addr, err := cluster.MasterFor(to.run, to.rdb, t.slots[slot].store); err == nil && addr != "" && addr == to.addr {
+			return slot, true
+		}
+	}
+	return 0, false
 }
 
 // epoch makes monotonic moments fit an atomic integer.

@@ -7,6 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -78,30 +79,44 @@ func (to *writer) planWake(f *flight, l *lane, isNew func(entry int32) bool) {
 	to.wakes[l.topic] = luascripts.AppendWake(to.wakes[l.topic], l.slot, in)
 }
 
+// widely is how long a writer publishes to all masters of a Cluster after it was not heard at its own.
+const widely = 100 * time.Millisecond
+
 // publication is a wake-up on its way.
 type publication struct {
 	*redis.IntCmd
 	topic *topic
+	near  bool // it is heard at one master only
 }
 
 // publications are the commands that publish what was planned.
 func (to *writer) publications() []publication {
 	all := make([]publication, 0, len(to.wakes))
+	now := time.Now()
 	if len(to.wakes) > 0 {
-		to.lastPublished = time.Now() // not when they arrive: that may take longer than wakesApart
+		to.lastPublished = now // not when they arrive: that may take longer than wakesApart
 	}
 	for t, payload := range to.wakes {
-		all = append(all, publication{redis.NewIntCmd(to.run, "publish", luascripts.WakeChannel(t.name), payload), t})
+		command, channel := "publish", luascripts.WakeChannel(t.name)
+		slot, near := t.lowestAt(to)
+		if near = near && now.After(to.widely[t]); near {
+			command, channel = "spublish", luascripts.NearChannel(t.name, slot)
+		}
+		all = append(all, publication{redis.NewIntCmd(to.run, command, channel, payload), t, near})
 	}
 	return all
 }
 
 // published forgets the wake-ups that Redis has taken, and those that it never will. The
-// others go with the next write. A lost wake-up fails no send: the workers' safety look
-// finds the messages.
+// others go with the next write; those that nobody heard at one master then go to all. A lost
+// wake-up fails no send: the workers' safety look finds the messages.
 func (to *writer) published(all []publication) {
 	for _, x := range all {
 		err := x.Err()
+		if x.near && (err == nil && x.Val() == 0 || cluster.Refused(err)) {
+			to.widely[x.topic] = time.Now().Add(widely)
+			continue
+		}
 		if err == nil {
 			to.silentSince = time.Time{}
 		} else if to.silentSince.IsZero() {

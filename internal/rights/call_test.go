@@ -17,7 +17,7 @@ func TestCallsAreComplete(t *testing.T) {
 	asked := map[string]bool{}
 	for _, n := range []Need{{}, {Worker: true}, {Changes: true}, {Plans: true}, {Restores: true}, {Worker: true, Takes: true, Extends: true, Unique: true, Journal: true}} {
 		for _, notes := range []bool{false, true} {
-			for _, command := range append(commandsOf(n.keys([]Topic{{Name: "orders", Slots: 4, Notes: notes}})), "publish", "subscribe") {
+			for _, command := range append(commandsOf(n.keys([]Topic{{Name: "orders", Slots: 4, Notes: notes}})), "publish", "subscribe", "spublish", "ssubscribe") {
 				asked[command] = true
 				arity := int(known[command].Arity)
 				if n := len(call(command, "name")); arity == 0 || arity > 0 && n != arity || n < -arity {

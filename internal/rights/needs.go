@@ -152,6 +152,19 @@ func restoring(k luascripts.SlotKeys, slot string) []key {
 	}
 }
 
+// channel is one on which wake-ups of a topic are published, with the commands for it.
+type channel struct{ name, pattern, publish, subscribe string }
+
+// channels are those of a topic.
+func channels(t Topic, cluster bool) []channel {
+	name := luascripts.WakeChannel(glob(t.Name))
+	all := []channel{{luascripts.WakeChannel(t.Name), name, "publish", "subscribe"}}
+	if cluster {
+		all = append(all, channel{luascripts.NearChannel(t.Name, t.Slots-1), strings.TrimSuffix(name, "}") + "_*}", "spublish", "ssubscribe"})
+	}
+	return all
+}
+
 // plain are the calls without keys and channels, as they must be to be asked
 // about. The client of a Cluster also asks for its slots and what is to be known
 // of commands, and follows slots that move.

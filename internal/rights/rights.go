@@ -53,10 +53,11 @@ func (n Need) check(ctx context.Context, server redis.UniversalClient, topics []
 	plain, keys := n.plain(many), n.keys(topics)
 	calls := slices.Clone(plain)
 	for _, t := range topics {
-		channel := luascripts.WakeChannel(t.Name)
-		calls = append(calls, call("publish", channel))
-		if n.Worker {
-			calls = append(calls, call("subscribe", channel))
+		for _, c := range channels(t, many) {
+			calls = append(calls, call(c.publish, c.name))
+			if n.Worker {
+				calls = append(calls, call(c.subscribe, c.name))
+			}
 		}
 	}
 	for _, k := range keys {
@@ -71,7 +72,7 @@ func (n Need) check(ctx context.Context, server redis.UniversalClient, topics []
 	if err != nil || !slices.Contains(may, false) {
 		return err
 	}
-	lacks, err := n.lacks(ctx, server, topics, plain, keys)
+	lacks, err := n.lacks(ctx, server, topics, many, plain, keys)
 	if err != nil || lacks == nil {
 		return err
 	}
@@ -82,12 +83,15 @@ func (n Need) check(ctx context.Context, server redis.UniversalClient, topics []
 }
 
 // lacks are the rights that are missing.
-func (n Need) lacks(ctx context.Context, server redis.UniversalClient, topics []Topic, plain [][]string, keys []key) ([]string, error) {
+func (n Need) lacks(ctx context.Context, server redis.UniversalClient, topics []Topic, many bool, plain [][]string, keys []key) ([]string, error) {
 	commands := commandsOf(keys)
 	calls := slices.Clone(plain)
+	var all []channel
 	for _, t := range topics {
-		channel := luascripts.WakeChannel(t.Name)
-		calls = append(calls, call("publish", channel), call("subscribe", channel))
+		for _, c := range channels(t, many) {
+			all = append(all, c)
+			calls = append(calls, call(c.publish, c.name), call(c.subscribe, c.name))
+		}
 	}
 	// Access control does not care for types, so every command is tried on every
 	// key: one that fails on all of them is missing itself.
@@ -106,10 +110,10 @@ func (n Need) lacks(ctx context.Context, server redis.UniversalClient, topics []
 			lacks = append(lacks, rightTo(call))
 		}
 	}
-	channels, matrix := may[len(plain):len(plain)+2*len(topics)], may[len(plain)+2*len(topics):]
+	heard, matrix := may[len(plain):len(plain)+2*len(all)], may[len(plain)+2*len(all):]
 	lacks = append(lacks, diagnose(keys, commands, func(c, k int) bool { return matrix[c*len(keys)+k] }, may[0])...)
-	for i, t := range topics {
-		lacks = append(lacks, n.channelRights(ctx, server, t, channels[2*i], channels[2*i+1])...)
+	for i, c := range all {
+		lacks = append(lacks, n.channelRights(ctx, server, c, heard[2*i], heard[2*i+1])...)
 	}
 	return lacks, nil
 }
@@ -168,25 +172,24 @@ func diagnose(keys []key, commands []string, may func(command, key int) bool, pl
 	return append(lacks, apart...)
 }
 
-// channelRights are those to the wake-ups that are missing.
-func (n Need) channelRights(ctx context.Context, server redis.UniversalClient, t Topic, publish, subscribe bool) []string {
-	channel := "&" + luascripts.WakeChannel(glob(t.Name))
+// channelRights are those to a channel of wake-ups that are missing.
+func (n Need) channelRights(ctx context.Context, server redis.UniversalClient, c channel, publish, subscribe bool) []string {
 	subscribe = subscribe || !n.Worker
 	switch {
 	case publish && subscribe:
 		return nil
 	case publish: // so the channel is granted
-		return []string{"+subscribe"}
+		return []string{"+" + c.subscribe}
 	}
 	// Redis says which of the two it is when it refuses a command outright. Should
 	// the right have been granted meanwhile: an empty wake-up does no harm.
-	err := server.Publish(ctx, luascripts.WakeChannel(t.Name), "").Err()
+	err := server.Do(ctx, c.publish, c.name, "").Err()
 	if command(err) == "" {
-		return []string{channel}
+		return []string{"&" + c.pattern}
 	}
-	lacks := []string{"+publish"}
+	lacks := []string{"+" + c.publish}
 	if !subscribe {
-		lacks = append(lacks, "+subscribe", channel) // either of them, or both
+		lacks = append(lacks, "+"+c.subscribe, "&"+c.pattern) // either of them, or both
 	}
 	return lacks
 }

@@ -120,7 +120,7 @@ func TestCheckNamesAllThatIsMissing(t *testing.T) {
 func TestCheckAsksEachServer(t *testing.T) {
 	t.Parallel()
 	cluster := servertest.Cluster(t, 3, 0)
-	const ofCluster = " +cluster|slots +command +asking"
+	const ofCluster = " +cluster|slots +command +asking +spublish +ssubscribe &rmq:wake{orders_*}"
 	all := func(line string) {
 		for _, node := range cluster.Nodes() {
 			grant(t, node.Client(t), line)

@@ -20,7 +20,8 @@ import (
 )
 
 // Every server of a Cluster passes on what is published at any of them, so one
-// subscription hears all wake-ups. It is watched, and moved to another server
+// subscription hears all that is published to all: see near.go for the rest. It is
+// watched, and moved to another server
 // when its own hangs: after some silence it asks for a sign of life, and ends
 // when that does not come in time. With Sentinel the new master is subscribed at
 // in the same way. Where there is one server only, nothing can be done about one
@@ -85,20 +86,16 @@ func (e *Ears) Subscribe(ctx context.Context) (*Subscription, error) { return e.
 
 // subscribe is Subscribe, at the server to avoid last.
 func (e *Ears) subscribe(ctx context.Context, avoid string) (*Subscription, error) {
-	channels := make([]string, len(e.Topics))
-	for i, t := range e.Topics {
-		channels[i] = luascripts.WakeChannel(t.Name)
-	}
 	err := errors.New("no master of the Cluster is known")
-	servers, keys := e.servers(ctx)
-	addrs := slices.Collect(maps.Keys(servers)) // in random order, as Go has it
+	masters, channels := e.masters(ctx), slices.Collect(maps.Keys(e.channels()))
+	addrs := slices.Collect(maps.Keys(masters)) // in random order, as Go has it
 	if last := slices.Index(addrs, avoid); last >= 0 {
 		addrs = append(slices.Delete(addrs, last, last+1), avoid)
 	}
 	for _, addr := range addrs {
 		var sub *redis.PubSub
-		if sub, err = subscribeAt(ctx, servers[addr], channels); err == nil {
-			return &Subscription{sub, place{addr, keys[addr]}}, nil
+		if sub, err = subscribeAt(ctx, masters[addr].UniversalClient, channels, (*redis.PubSub).Subscribe, answersAtOnce); err == nil {
+			return &Subscription{sub, masters[addr].place}, nil
 		}
 		if ctx.Err() != nil {
 			break
@@ -107,34 +104,62 @@ func (e *Ears) subscribe(ctx context.Context, avoid string) (*Subscription, erro
 	return nil, fmt.Errorf("subscribe to wake-ups: %w", err)
 }
 
-// servers are those that hold slots of the topics, by address, and keys a key of each.
-func (e *Ears) servers(ctx context.Context) (all map[string]redis.UniversalClient, keys map[string]string) {
-	all, keys = map[string]redis.UniversalClient{}, map[string]string{}
-	many := cluster.IsCluster(e.Redis)
-	for _, t := range e.Topics {
-		for i := range t.Slots {
-			if len(all) > 0 && !many {
-				return all, keys
-			}
-			key := luascripts.StoreKey(t.Name, i)
-			if node, addr, err := cluster.MasterFor(ctx, e.Redis, key); err == nil {
-				all[addr], keys[addr] = node, key
-			}
-		}
+// channels are those on which is published what is to be heard of the topics, with their topics.
+func (e *Ears) channels() map[string]int {
+	all := make(map[string]int, len(e.Topics))
+	for i, t := range e.Topics {
+		all[luascripts.WakeChannel(t.Name)] = i
 	}
-	return all, keys
+	return all
 }
 
-// channelsAtOnce are subscribed to by one command.
-const channelsAtOnce = 500
+// master is a server that holds slots of the topics.
+type master struct {
+	redis.UniversalClient
+	place
+	near map[string]int // of the topics that have slots there, the channels that are near, with their topics
+}
 
-func subscribeAt(ctx context.Context, server redis.UniversalClient, channels []string) (*redis.PubSub, error) {
+// masters are all of them, by address. Where there is no Cluster it is the one server.
+func (e *Ears) masters(ctx context.Context) map[string]master {
+	all, many := map[string]master{}, cluster.IsCluster(e.Redis)
+	for i, t := range e.Topics {
+		found := map[string]bool{}
+		for slot := range t.Slots {
+			if len(all) > 0 && !many {
+				return all
+			}
+			key := luascripts.StoreKey(t.Name, slot)
+			node, addr, err := cluster.MasterFor(ctx, e.Redis, key)
+			if err != nil || found[addr] {
+				continue
+			}
+			found[addr] = true // a higher slot is not the lowest
+			if _, known := all[addr]; !known {
+				all[addr] = master{node, place{addr, key}, map[string]int{}}
+			}
+			all[addr].near[luascripts.NearChannel(t.Name, slot)] = i
+		}
+	}
+	return all
+}
+
+// answersAtOnce are waited for together.
+const answersAtOnce = 500
+
+// subscribeAt subscribes at a server, to some channels by each command.
+func subscribeAt(ctx context.Context, server redis.UniversalClient, channels []string, subscribe func(*redis.PubSub, context.Context, ...string) error, atOnce int) (*redis.PubSub, error) {
 	sub := server.Subscribe(ctx)
 	// ReceiveTimeout heeds a deadline of ctx, and not that it is cancelled.
 	stop := context.AfterFunc(ctx, func() { _ = sub.Close() })
 	defer stop()
-	for some := range slices.Chunk(channels, channelsAtOnce) {
-		err := sub.Subscribe(ctx, some...)
+	for some := range slices.Chunk(channels, answersAtOnce) {
+		var err error
+		for few := range slices.Chunk(some, atOnce) {
+			if err == nil {
+				err = subscribe(sub, ctx, few...)
+			}
+		}
 		for range some {
 			if err == nil {
 				_, err = sub.ReceiveTimeout(ctx, silence)
@@ -151,12 +176,12 @@ func subscribeAt(ctx context.Context, server redis.UniversalClient, channels []s
 // Run passes on what is heard until the worker stops listening. When the subscription
 // breaks it makes a new one, and says that wake-ups may have been missed.
 func (e *Ears) Run(sub *Subscription) {
+	if cluster.IsCluster(e.Redis) {
+		e.Shift.Running.Go(e.hearMasters)
+	}
 	for sub != nil {
 		begun := time.Now()
-		stop := context.AfterFunc(e.Shift.Listening, func() { _ = sub.Close() })
-		err := e.receive(sub)
-		stop()
-		_ = sub.Close()
+		err := e.receive(e.Shift.Listening, sub.PubSub, e.channels())
 		if e.Shift.Listening.Err() != nil {
 			return
 		}
@@ -187,32 +212,34 @@ func (e *Ears) subscribeAnew(avoid string) *Subscription {
 	}
 }
 
-// receive passes wake-ups on until the subscription breaks.
-func (e *Ears) receive(sub *Subscription) error {
-	byChannel := make(map[string]int, len(e.Topics))
-	for i, t := range e.Topics {
-		byChannel[luascripts.WakeChannel(t.Name)] = i
-	}
+// receive passes on what is heard until the subscription breaks or ctx ends, and closes it.
+func (e *Ears) receive(ctx context.Context, sub *redis.PubSub, channels map[string]int) error {
+	defer sub.Close()
+	stop := context.AfterFunc(ctx, func() { _ = sub.Close() })
+	defer stop()
 	for wait := e.Silence; ; {
-		note, err := sub.ReceiveTimeout(e.Shift.Listening, wait)
+		note, err := sub.ReceiveTimeout(ctx, wait)
 		if err != nil {
-			if wait == signOfLife || e.Shift.Listening.Err() != nil {
+			if wait == signOfLife || ctx.Err() != nil {
 				return err
 			}
 			wait = signOfLife // the first error is silence, or the client has made a new connection
 			if timeout := (net.Error)(nil); errors.As(err, &timeout) && timeout.Timeout() {
-				_ = sub.Ping(e.Shift.Listening)
+				_ = sub.Ping(ctx)
 			}
 			continue
 		}
 		wait = e.Silence
 		switch note := note.(type) {
 		case *redis.Subscription: // on a new connection
-			if i, ok := byChannel[note.Channel]; ok {
+			if note.Kind == unsubscribed {
+				return errMoved
+			}
+			if i, ok := channels[note.Channel]; ok {
 				e.Hearer.Missed(i)
 			}
 		case *redis.Message:
-			if i, ok := byChannel[note.Channel]; ok {
+			if i, ok := channels[note.Channel]; ok {
 				e.pass(i, note.Payload)
 			}
 		}

@@ -35,6 +35,17 @@ func (f *Fleet) Cluster(masters int) (Place, error) {
 	return p, nil
 }
 
+// ofCluster is the place of its masters.
+func ofCluster(addrs []string) (p Place) {
+	for _, addr := range addrs {
+		p.Servers = append(p.Servers, &Server{Addr: addr, Rdb: redis.NewClient(&redis.Options{Addr: addr})})
+	}
+	p.Dial = func() []redis.UniversalClient {
+		return []redis.UniversalClient{redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs})}
+	}
+	return p
+}
+
 // join spreads the hash slots over the servers, and makes each know the others.
 func (p Place) join() error {
 	n := len(p.Servers)

@@ -2,6 +2,7 @@ package servers
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -32,8 +33,20 @@ func (f *Fleet) Apart(n int, args ...string) (p Place, err error) {
 	return p, nil
 }
 
-// At is the place of one server that another process has started.
+// Address is what [At] finds a place by that is one server or a Cluster.
+func (p Place) Address() string {
+	addrs := make([]string, len(p.Servers))
+	for i, s := range p.Servers {
+		addrs[i] = s.Addr
+	}
+	return strings.Join(addrs, ",")
+}
+
+// At is the place of one server, or of the masters of a Cluster, that another process has started.
 func At(addr string) Place {
+	if addrs := strings.Split(addr, ","); len(addrs) > 1 {
+		return ofCluster(addrs)
+	}
 	return Place{
 		Servers: []*Server{{Addr: addr, Rdb: redis.NewClient(&redis.Options{Addr: addr})}},
 		Dial: func() []redis.UniversalClient {

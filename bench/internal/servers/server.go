@@ -59,7 +59,7 @@ func (s *Server) Counts() Counts {
 		CPU:       time.Duration((number(info["used_cpu_sys"]) + number(info["used_cpu_user"])) * float64(time.Second)),
 		Commands:  int64(number(info["total_commands_processed"])),
 		Turns:     calls(info["cmdstat_evalsha"]),
-		Publishes: calls(info["cmdstat_publish"]),
+		Publishes: calls(info["cmdstat_publish"]) + calls(info["cmdstat_spublish"]),
 		Bus:       int64(number(cluster["cluster_stats_messages_publish_sent"])),
 		Reads:     int64(number(info["total_reads_processed"])),
 	}
