@@ -65,6 +65,10 @@ func (d topicDeletion) run(ctx context.Context, topic string, yes bool) error {
 	if s, err = d.idle(ctx, i, topic); err != nil { // the question may have stood for long
 		return err
 	}
+	deleted := removal.Topic{Name: d.qualified(topic), Slots: s.Topic.Slots, InFlight: s.InFlight > 0}
+	if err := deleted.InTheWay(ctx, d.rdb); err != nil {
+		return fmt.Errorf("delete topic %s: %w", topic, err)
+	}
 	purged, err := i.Purge(ctx, topic, inspector.PurgeQuery{}, inspector.PurgeOptions{})
 	if err != nil {
 		return err
@@ -78,7 +82,7 @@ func (d topicDeletion) run(ctx context.Context, topic string, yes bool) error {
 		err = slots.ZooKeeper(cfg).Keeper().RemoveTopic(ctx, d.space(), topic)
 	}
 	if err == nil {
-		err = removal.Topic{Name: d.qualified(topic), Slots: s.Topic.Slots, InFlight: s.InFlight > 0}.Delete(ctx, d.rdb)
+		err = deleted.Delete(ctx, d.rdb)
 	}
 	if err != nil {
 		return fmt.Errorf("delete topic %s: %w", topic, err)

@@ -29,11 +29,15 @@ func TestTopicDelete(t *testing.T) {
 		s.refused(t, 1, "1 worker and 0 gateways take from orders: stop them first", "topic", "delete", "orders", "--yes")
 		must.Do(t, s.rdb.HSet(ctx, luascripts.DefinitionKey("orders"), "sharing", "zookeeper").Err())
 		s.refused(t, 1, "it is not known who works at orders: it is shared by ZooKeeper: --zk shows its workers", "topic", "delete", "orders", "--yes")
+		must.Do(t, s.rdb.Del(ctx, members).Err())
+		must.Do(t, s.rdb.HSet(ctx, luascripts.DefinitionKey("orders"), "sharing", "redis").Err())
+		meta := luascripts.KeysOf("orders", 0).Meta
+		must.Do(t, s.rdb.HSet(ctx, meta, "lease", 3_600_000, "until", time.Now().Add(time.Hour).UnixMilli()).Err())
+		s.refused(t, 1, "is in flight, by a lease until", "topic", "delete", "orders", "--yes")
 		if got := s.objects(t, "stats", "orders")[0]["waiting"].(float64); got != 1200 {
 			t.Errorf("%v wait", got)
 		}
-		must.Do(t, s.rdb.Del(ctx, members).Err())
-		must.Do(t, s.rdb.HSet(ctx, luascripts.DefinitionKey("orders"), "sharing", "redis").Err())
+		must.Do(t, s.rdb.HDel(ctx, meta, "lease", "until").Err())
 		if r := s.answered("orders\n", "topic", "delete", "orders"); r.code != 0 || r.out != strings.Replace(what, "delete topic orders for ever", "topic orders is deleted", 1)+"\n" {
 			t.Errorf("%+v", r)
 		}

@@ -41,11 +41,9 @@ func (t Topic) Delete(ctx context.Context, rdb redis.UniversalClient) error {
 	if err := t.deleteDefinition(ctx, rdb, false); err != nil {
 		return err
 	}
-	for _, deletes := range []bool{false, true} {
-		for slot := range t.Slots {
-			if err := t.deleteSlot(ctx, rdb, slot, deletes); err != nil {
-				return err
-			}
+	for _, does := range []int{looks, deletes} {
+		if err := t.each(ctx, rdb, does); err != nil {
+			return err
 		}
 	}
 	definition, err := rdb.HGetAll(ctx, luascripts.DefinitionKey(t.Name)).Result()
@@ -62,27 +60,60 @@ func (t Topic) Delete(ctx context.Context, rdb redis.UniversalClient) error {
 	return err
 }
 
+// InTheWay says what is in flight and must not go.
+func (t Topic) InTheWay(ctx context.Context, rdb redis.UniversalClient) error {
+	return t.each(ctx, rdb, looksInFlight)
+}
+
+// What slot.lua is to do.
+const (
+	looks = iota
+	deletes
+	looksInFlight
+)
+
+// each does something with each slot, until there is an error.
+func (t Topic) each(ctx context.Context, rdb redis.UniversalClient, does int) error {
+	for slot := range t.Slots {
+		if err := t.slot(ctx, rdb, slot, does); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // parts are the keys of a slot in which anything may be.
 func (t Topic) parts(slot int) []string {
 	k := luascripts.KeysOf(t.Name, slot)
 	return []string{k.Store, k.Retry, k.Dead, luascripts.PlanKey(t.Name, slot), k.Prepare}
 }
 
-// deleteSlot deletes the keys of a slot if nothing is there, or only looks.
-func (t Topic) deleteSlot(ctx context.Context, rdb redis.UniversalClient, slot int, deletes bool) error {
+// slot deletes the keys of a slot if nothing is there, or only looks.
+func (t Topic) slot(ctx context.Context, rdb redis.UniversalClient, slot, does int) error {
 	first := append(t.parts(slot), luascripts.KeysOf(t.Name, slot).Meta)
-	answer, err := run(ctx, rdb, slotScript, first, luascripts.OfSlot(t.Name, slot), deletes, t.InFlight)
+	answer, err := run(ctx, rdb, slotScript, first, luascripts.OfSlot(t.Name, slot), does, t.InFlight)
 	switch {
 	case err != nil:
 		return err
 	case answer == 0:
-		return fmt.Errorf("there is something in slot %d again: stop the senders, workers and plans of the topic first", slot)
+		err = fmt.Errorf("there is something in slot %d again: stop the senders, workers and plans of the topic first", slot)
+		return errors.Join(err, t.notePlan(ctx, rdb, slot))
 	case answer == 2:
 		return fmt.Errorf("slot %d is in flight, and only ZooKeeper knows whether its worker lives: start a worker that finishes it", slot)
 	case answer > 2:
 		return fmt.Errorf("slot %d is in flight, by a lease until %s: wait for its end", slot, time.UnixMilli(answer).Format(time.TimeOnly))
 	}
 	return nil
+}
+
+// notePlan names the slot among those that may have plans, if it has one. Nobody would find a plan
+// that has lost this, and end it, so that the topic could be deleted.
+func (t Topic) notePlan(ctx context.Context, rdb redis.UniversalClient, slot int) error {
+	n, err := rdb.Exists(ctx, luascripts.PlanKey(t.Name, slot)).Result()
+	if err == nil && n > 0 {
+		err = rdb.SAdd(ctx, luascripts.PlansKey(t.Name), slot).Err()
+	}
+	return err
 }
 
 // deleteDefinition deletes all that is kept of the topic as a whole, if no one takes from it, or only looks.

@@ -65,6 +65,20 @@ func keysOf(t *testing.T, rdb redis.UniversalClient) (left []string) {
 	return left
 }
 
+// A plan in a slot that is not named among those with plans is named, so that it can be found and ended.
+func TestPlansAreNoted(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient) {
+		topic := defined(t, rdb)
+		must.Do(t, rdb.ZAdd(ctx, luascripts.PlanKey("orders", 2), redis.Z{Member: "hourly", Score: 17}).Err())
+		if err := topic.Delete(ctx, rdb); err == nil || !strings.Contains(err.Error(), "there is something in slot 2 again") {
+			t.Error(err)
+		}
+		if noted := rdb.SMembers(ctx, luascripts.PlansKey("orders")).Val(); !slices.Equal(noted, []string{"2"}) {
+			t.Errorf("noted are %q", noted)
+		}
+	})
+}
+
 // All keys go that a topic may have, also those that no script here writes, and its neighbours stay.
 func TestDelete(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient) {
@@ -113,6 +127,7 @@ func TestNotDeleted(t *testing.T) {
 		k := luascripts.KeysOf("orders", 3)
 		paused := luascripts.KeysOf("orders", 0).Meta
 		must.Do(t, rdb.HSet(ctx, paused, "paused", 1).Err()) // goes at last, if at all
+		must.Do(t, rdb.SAdd(ctx, luascripts.PlansKey("orders"), 3).Err())
 		soon := float64(time.Now().Add(time.Hour).UnixMilli())
 		for key, says := range map[string]string{
 			k.Store: "slot 3 again", k.Prepare: "slot 3 again", k.Retry: "slot 3 again", k.Dead: "slot 3 again", luascripts.PlanKey("orders", 3): "slot 3 again",
@@ -134,11 +149,21 @@ func TestNotDeleted(t *testing.T) {
 		if err := topic.Delete(ctx, rdb); err == nil || !strings.Contains(err.Error(), "only ZooKeeper knows") || rdb.ZCard(ctx, k.Prepare).Val() != 1 {
 			t.Errorf("while ZooKeeper judges it: %v", err)
 		}
+		waiting := redis.Z{Member: "waits", Score: 17}
+		must.Do(t, rdb.ZAdd(ctx, k.Store, waiting).Err())
+		if err := topic.InTheWay(ctx, rdb); err == nil || !strings.Contains(err.Error(), "only ZooKeeper knows") {
+			t.Errorf("before anything is deleted, while ZooKeeper judges it: %v", err)
+		}
 		must.Do(t, rdb.HSet(ctx, k.Meta, "lease", int64(2*time.Hour/time.Millisecond), "until", int64(soon)).Err())
+		if err := topic.InTheWay(ctx, rdb); err == nil || !strings.Contains(err.Error(), "slot 3 is in flight, by a lease until ") {
+			t.Errorf("before anything is deleted, while a worker has it: %v", err)
+		}
+		must.Do(t, rdb.Del(ctx, k.Store).Err())
 		if err := topic.Delete(ctx, rdb); err == nil || !strings.Contains(err.Error(), "slot 3 is in flight, by a lease until ") || rdb.ZCard(ctx, k.Prepare).Val() != 1 {
 			t.Errorf("while a worker has it: %v", err)
 		}
 		must.Do(t, rdb.HSet(ctx, k.Meta, "lease", 1000).Err()) // so it cannot be: the clock has stepped back
+		must.Do(t, topic.InTheWay(ctx, rdb))
 		must.Do(t, topic.Delete(ctx, rdb))
 		if left := keysOf(t, rdb); left != nil {
 			t.Errorf("left: %q", left)
