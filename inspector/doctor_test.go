@@ -188,9 +188,22 @@ func TestDoctorOfACluster(t *testing.T) {
 		}
 	}
 	must.Do(t, spare.Client(t).ConfigSet(ctx, "maxmemory-policy", "allkeys-lru").Err())
-	wantCheck(t, i.Doctor(ctx), "eviction", Fail, "server "+spare.Addr()+": maxmemory-policy allkeys-lru")
-	spare.Kill()
 	checks := i.Doctor(ctx)
+	wantCheck(t, checks, "eviction", Fail, "server "+spare.Addr()+": maxmemory-policy allkeys-lru")
+	wantCheck(t, checks, "replicas", Warn, "each server: none")
+	var two []string
+	for _, s := range c.Nodes()[1:] {
+		must.Do(t, s.Client(t).ConfigSet(ctx, "maxmemory-policy", "allkeys-random").Err())
+		two = append(two, s.Addr())
+	}
+	must.Do(t, c.Nodes()[0].Client(t).ConfigSet(ctx, "maxmemory-policy", "noeviction").Err())
+	slices.Sort(two)
+	wantCheck(t, i.Doctor(ctx), "eviction", Fail, "servers "+strings.Join(two, ", ")+": maxmemory-policy allkeys-random")
+	for _, s := range c.Nodes() {
+		must.Do(t, s.Client(t).ConfigSet(ctx, "maxmemory-policy", "noeviction").Err())
+	}
+	spare.Kill()
+	checks = i.Doctor(ctx)
 	wantCheck(t, checks, "connection", Fail, "server "+spare.Addr()+": ")
 	wantCheck(t, checks, "eviction", OK)
 	wantCheck(t, checks, "definitions", OK)

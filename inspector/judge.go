@@ -12,20 +12,32 @@ import (
 // unsaid is the finding for a server that does not say, such as one in memory.
 var unsaid = ok("the server does not say")
 
-// judge judges each server by what it says about itself.
+// judge judges each server by what it says about itself. What is found at several is said once.
 func judge(name string, servers []server, by func(redisinfo.Info) finding) Check {
-	var findings []finding
+	var found []finding
+	at := map[finding][]string{}
 	for _, s := range servers {
 		f := by(s.info)
 		if s.infoNo != nil {
 			f = warn("not known: "+oneLine(s.infoNo), "grant the Redis user +info, as workers need it to start")
 		}
-		if f.level != OK {
-			f.detail = s.at(servers) + f.detail
+		if at[f] == nil {
+			found = append(found, f)
 		}
-		findings = append(findings, f)
+		at[f] = append(at[f], s.addr)
 	}
-	return check(name, findings)
+	for i := range found {
+		switch addrs := at[found[i]]; {
+		case len(servers) == 1 || len(found) == 1 && found[i].level == OK:
+		case len(found) == 1:
+			found[i].detail = "each server: " + found[i].detail
+		case len(addrs) > 1:
+			found[i].detail = "servers " + enough(addrs, ", ") + ": " + found[i].detail
+		default:
+			found[i].detail = "server " + addrs[0] + ": " + found[i].detail
+		}
+	}
+	return check(name, found)
 }
 
 func version(info redisinfo.Info) finding {
