@@ -31,9 +31,12 @@ func (h hearer) MembersChanged(topic int) { h.fleet.Hurry(&h.topics[topic].Topic
 // PolicyChanged has the limit of a topic read.
 func (h hearer) PolicyChanged(topic int) { h.policies.Hurry(topic) }
 
-// Missed makes up for wake-ups that may have been missed.
+// Overslept has all slots of a topic looked at.
+func (h hearer) Overslept(topic int) { h.lookout.Hurry(h.scheduled[topic]) }
+
+// Missed makes up for whatever may have been missed.
 func (h hearer) Missed(topic int) {
-	h.lookout.Hurry(h.scheduled[topic])
+	h.Overslept(topic)
 	h.planner.Hurry(h.scheduled[topic])
 	h.MembersChanged(topic)
 	h.PolicyChanged(topic)

@@ -23,9 +23,12 @@ func (h hearer) MembersChanged(int) {}
 // PolicyChanged has the limit of the topic read.
 func (h hearer) PolicyChanged(int) { h.policies.Hurry(0) }
 
-// Missed makes up for wake-ups that may have been missed.
+// Overslept has all slots of a topic looked at.
+func (h hearer) Overslept(int) { h.lookout.Hurry(h.scheduled) }
+
+// Missed makes up for whatever may have been missed.
 func (h hearer) Missed(int) {
-	h.lookout.Hurry(h.scheduled)
+	h.Overslept(0)
 	h.planner.Hurry(h.scheduled)
 	h.policies.Hurry(0)
 }

@@ -79,8 +79,15 @@ func (to *writer) planWake(f *flight, l *lane, isNew func(entry int32) bool) {
 	to.wakes[l.topic] = luascripts.AppendWake(to.wakes[l.topic], l.slot, in)
 }
 
-// widely is how long a writer publishes to all masters of a Cluster after it was not heard at its own.
-const widely = 100 * time.Millisecond
+// After a wake-up was not heard at its own master of a Cluster a writer publishes to all for so long; and
+// after slots have moved, until the workers have seen it, too.
+const unheardFor, movedFor = 100 * time.Millisecond, time.Minute
+
+// near is where the wake-ups of a topic are heard that are published at one master.
+type near struct {
+	slot   int       // the lowest that the topic has there
+	widely time.Time // until then they are published to all masters
+}
 
 // publication is a wake-up on its way.
 type publication struct {
@@ -98,13 +105,28 @@ func (to *writer) publications() []publication {
 	}
 	for t, payload := range to.wakes {
 		command, channel := "publish", luascripts.WakeChannel(t.name)
-		slot, near := t.lowestAt(to)
-		if near = near && now.After(to.widely[t]); near {
+		slot, near := t.nearest(to, now)
+		if near {
 			command, channel = "spublish", luascripts.NearChannel(t.name, slot)
 		}
 		all = append(all, publication{redis.NewIntCmd(to.run, command, channel, payload), t, near})
 	}
 	return all
+}
+
+// nearest returns the slot on whose channel the topic's wake-ups from a writer are heard, if one master is enough.
+func (t *topic) nearest(to *writer, now time.Time) (slot int, ok bool) {
+	slot, ok = t.lowestAt(to)
+	if !ok {
+		return 0, false
+	}
+	n, known := to.near[t]
+	if known && n.slot != slot || !known && to.moved {
+		n.widely = now.Add(movedFor)
+	}
+	n.slot = slot
+	to.near[t] = n
+	return slot, now.After(n.widely)
 }
 
 // published forgets the wake-ups that Redis has taken, and those that it never will. The
@@ -113,8 +135,12 @@ func (to *writer) publications() []publication {
 func (to *writer) published(all []publication) {
 	for _, x := range all {
 		err := x.Err()
-		if x.near && (err == nil && x.Val() == 0 || cluster.Refused(err)) {
-			to.widely[x.topic] = time.Now().Add(widely)
+		reply := redis.Error(nil)
+		if x.near && (err == nil && x.Val() == 0 || errors.As(err, &reply)) {
+			cluster.NoteError(to.run, to.rdb, err)
+			n := to.near[x.topic]
+			n.widely = time.Now().Add(unheardFor)
+			to.near[x.topic], to.silentSince = n, time.Time{}
 			continue
 		}
 		if err == nil {

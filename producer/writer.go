@@ -24,12 +24,13 @@ type writer struct {
 	queue    []*flight // those not yet taken by the flusher; the last may be open
 
 	// Used by the flusher only.
-	wakes         map[*topic][]byte    // payloads to be published
-	lastPublished time.Time            // when any were
-	widely        map[*topic]time.Time // until when they are published to all masters
-	silentSince   time.Time            // none got through since; zero: the last ones did
-	key           string               // a store that was written to, and so lies on this server
-	events        []*message.Event     // of a flight, while they are reported
+	wakes         map[*topic][]byte // payloads to be published
+	lastPublished time.Time         // when any were
+	near          map[*topic]near   // where they are published in a Cluster
+	moved         bool              // slots came from another writer when this one was made
+	silentSince   time.Time         // none got through since; zero: the last ones did
+	key           string            // a store that was written to, and so lies on this server
+	events        []*message.Event  // of a flight, while they are reported
 }
 
 // writersPerServer is the number of writers of one server. A slot always has the same
@@ -67,7 +68,7 @@ func (s *writers) of(ctx context.Context, t *topic, slot int) (*writer, error) {
 	to := route{addr, slot % writersPerServer}
 	l := s.all[to]
 	if l == nil {
-		l = &writer{shared: s.shared, executor: s.executor, addr: addr, clock: &clock{shared: s.shared}, wakes: map[*topic][]byte{}, widely: map[*topic]time.Time{}}
+		l = &writer{shared: s.shared, executor: s.executor, addr: addr, clock: &clock{shared: s.shared}, wakes: map[*topic][]byte{}, near: map[*topic]near{}, moved: known.Load() != nil}
 		for parity := range writersPerServer {
 			if other := s.all[route{addr, parity}]; other != nil {
 				l.clock = other.clock

@@ -46,6 +46,13 @@ func MasterFor(ctx context.Context, rdb redis.UniversalClient, key string) (redi
 	return master, master.Options().Addr, nil
 }
 
+// Reload has the client of a Cluster ask anew, in the background, where the slots are.
+func Reload(ctx context.Context, rdb redis.UniversalClient) {
+	if c, many := rdb.(client); many {
+		c.ReloadState(ctx) // no more often than five times a second
+	}
+}
+
 // NoteError looks at a command's error; if the key may have moved to another server, it
 // reloads the cluster map in the background and returns true. By itself the client would
 // go on with a dead server for a minute.

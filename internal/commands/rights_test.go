@@ -44,7 +44,7 @@ func documented(t *testing.T, marker string) account {
 }
 
 // cluster are the rights that the client of a Cluster needs besides.
-var clusterRights = strings.Fields("+cluster|slots +asking +command")
+var clusterRights = strings.Fields("+cluster|slots +asking +command +spublish &rmq:wake{orders_*}")
 
 // grant makes the user be this, without one right.
 func (a account) grant(t *testing.T, admin redis.UniversalClient, without string) {

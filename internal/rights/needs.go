@@ -155,11 +155,11 @@ func restoring(k luascripts.SlotKeys, slot string) []key {
 // channel is one on which wake-ups of a topic are published, with the commands for it.
 type channel struct{ name, pattern, publish, subscribe string }
 
-// channels are those of a topic.
-func channels(t Topic, cluster bool) []channel {
+// channels are those of a topic. What is brought back is announced to all masters.
+func (n Need) channels(t Topic, cluster bool) []channel {
 	name := luascripts.WakeChannel(glob(t.Name))
 	all := []channel{{luascripts.WakeChannel(t.Name), name, "publish", "subscribe"}}
-	if cluster {
+	if cluster && !n.Restores {
 		all = append(all, channel{luascripts.NearChannel(t.Name, t.Slots-1), strings.TrimSuffix(name, "}") + "_*}", "spublish", "ssubscribe"})
 	}
 	return all

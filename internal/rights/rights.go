@@ -53,7 +53,7 @@ func (n Need) check(ctx context.Context, server redis.UniversalClient, topics []
 	plain, keys := n.plain(many), n.keys(topics)
 	calls := slices.Clone(plain)
 	for _, t := range topics {
-		for _, c := range channels(t, many) {
+		for _, c := range n.channels(t, many) {
 			calls = append(calls, call(c.publish, c.name))
 			if n.Worker {
 				calls = append(calls, call(c.subscribe, c.name))
@@ -88,7 +88,7 @@ func (n Need) lacks(ctx context.Context, server redis.UniversalClient, topics []
 	calls := slices.Clone(plain)
 	var all []channel
 	for _, t := range topics {
-		for _, c := range channels(t, many) {
+		for _, c := range n.channels(t, many) {
 			all = append(all, c)
 			calls = append(calls, call(c.publish, c.name), call(c.subscribe, c.name))
 		}

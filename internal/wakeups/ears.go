@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -52,7 +53,8 @@ type Hearer interface {
 	PlansChanged(topic, slot int)            // a plan there was set
 	MembersChanged(topic int)                // workers came or went
 	PolicyChanged(topic int)                 // a person has limited the topic, or ended that
-	Missed(topic int)                        // wake-ups may have been missed
+	Overslept(topic int)                     // messages may have come without a wake-up
+	Missed(topic int)                        // anything may have been missed
 }
 
 // Topic is one to be heard of.
@@ -70,6 +72,8 @@ type Ears struct {
 	Silence time.Duration // before the subscription is asked for a sign of life: see SilenceOf
 	Log     *zap.Logger
 	Away    *away.Watch
+
+	near sync.Map // channel of one master → heard
 }
 
 // Subscription to the channels of all topics, at one server.
@@ -94,7 +98,7 @@ func (e *Ears) subscribe(ctx context.Context, avoid string) (*Subscription, erro
 	}
 	for _, addr := range addrs {
 		var sub *redis.PubSub
-		if sub, err = subscribeAt(ctx, masters[addr].UniversalClient, channels, (*redis.PubSub).Subscribe, answersAtOnce); err == nil {
+		if sub, err = subscribeAt(ctx, masters[addr].UniversalClient, channels); err == nil {
 			return &Subscription{sub, masters[addr].place}, nil
 		}
 		if ctx.Err() != nil {
@@ -144,25 +148,22 @@ func (e *Ears) masters(ctx context.Context) map[string]master {
 	return all
 }
 
-// answersAtOnce are waited for together.
-const answersAtOnce = 500
+// channelsAtOnce are subscribed to by one command.
+const channelsAtOnce = 500
 
-// subscribeAt subscribes at a server, to some channels by each command.
-func subscribeAt(ctx context.Context, server redis.UniversalClient, channels []string, subscribe func(*redis.PubSub, context.Context, ...string) error, atOnce int) (*redis.PubSub, error) {
+func subscribeAt(ctx context.Context, server redis.UniversalClient, channels []string) (*redis.PubSub, error) {
 	sub := server.Subscribe(ctx)
 	// ReceiveTimeout heeds a deadline of ctx, and not that it is cancelled.
 	stop := context.AfterFunc(ctx, func() { _ = sub.Close() })
 	defer stop()
-	for some := range slices.Chunk(channels, answersAtOnce) {
-		var err error
-		for few := range slices.Chunk(some, atOnce) {
-			if err == nil {
-				err = subscribe(sub, ctx, few...)
-			}
-		}
-		for range some {
-			if err == nil {
-				_, err = sub.ReceiveTimeout(ctx, silence)
+	for some := range slices.Chunk(channels, channelsAtOnce) {
+		err := sub.Subscribe(ctx, some...)
+		for n := 0; n < len(some) && err == nil; {
+			var note any
+			if note, err = sub.ReceiveTimeout(ctx, silence); err == nil {
+				if _, answer := note.(*redis.Subscription); answer {
+					n++
+				}
 			}
 		}
 		if err != nil {
@@ -181,7 +182,11 @@ func (e *Ears) Run(sub *Subscription) {
 	}
 	for sub != nil {
 		begun := time.Now()
-		err := e.receive(e.Shift.Listening, sub.PubSub, e.channels())
+		channels := e.channels()
+		_, err := e.receive(sub.PubSub, func(channel string) (int, bool) {
+			topic, ok := channels[channel]
+			return topic, ok
+		}, e.Hearer.Missed)
 		if e.Shift.Listening.Err() != nil {
 			return
 		}
@@ -212,34 +217,36 @@ func (e *Ears) subscribeAnew(avoid string) *Subscription {
 	}
 }
 
-// receive passes on what is heard until the subscription breaks or ctx ends, and closes it.
-func (e *Ears) receive(ctx context.Context, sub *redis.PubSub, channels map[string]int) error {
+// receive passes on what is heard until the subscription breaks or the worker stops listening, and closes
+// it. It calls begun for each topic to which it is subscribed anew, and returns whether anything was heard.
+func (e *Ears) receive(sub *redis.PubSub, topicOf func(channel string) (int, bool), begun func(topic int)) (heard bool, err error) {
 	defer sub.Close()
-	stop := context.AfterFunc(ctx, func() { _ = sub.Close() })
+	stop := context.AfterFunc(e.Shift.Listening, func() { _ = sub.Close() })
 	defer stop()
 	for wait := e.Silence; ; {
-		note, err := sub.ReceiveTimeout(ctx, wait)
+		note, err := sub.ReceiveTimeout(e.Shift.Listening, wait)
 		if err != nil {
-			if wait == signOfLife || ctx.Err() != nil {
-				return err
+			if reply := redis.Error(nil); wait == signOfLife || errors.As(err, &reply) || e.Shift.Listening.Err() != nil {
+				return heard, err
 			}
 			wait = signOfLife // the first error is silence, or the client has made a new connection
 			if timeout := (net.Error)(nil); errors.As(err, &timeout) && timeout.Timeout() {
-				_ = sub.Ping(ctx)
+				_ = sub.Ping(e.Shift.Listening)
 			}
 			continue
 		}
-		wait = e.Silence
+		wait, heard = e.Silence, true
 		switch note := note.(type) {
 		case *redis.Subscription: // on a new connection
-			if note.Kind == unsubscribed {
-				return errMoved
-			}
-			if i, ok := channels[note.Channel]; ok {
-				e.Hearer.Missed(i)
+			i, ok := topicOf(note.Channel)
+			switch {
+			case note.Kind == unsubscribed:
+				e.near.Delete(note.Channel)
+			case ok:
+				begun(i)
 			}
 		case *redis.Message:
-			if i, ok := channels[note.Channel]; ok {
+			if i, ok := topicOf(note.Channel); ok {
 				e.pass(i, note.Payload)
 			}
 		}

@@ -1,10 +1,6 @@
 package wakeups
 
 import (
-	"context"
-	"errors"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -16,84 +12,94 @@ import (
 )
 
 // In a Cluster a producer announces what it has stored on one master by SPUBLISH, which that master
-// passes on to no other: PUBLISH costs each of the others as much as two messages do. So a worker is
-// subscribed at each master that has slots of its topics. Where nobody is, the producer publishes to
-// all. So a subscription that is not made yet, or on a server that does not know SSUBSCRIBE, costs
-// no wake-up unless another worker has its own already; and when it is made all slots are looked at.
+// passes on to no other: PUBLISH costs each of the others as much as two messages do, and comes late.
+// So a worker is subscribed at each master that has slots of its topics, to one channel for each topic.
+// Where nobody is, the producer publishes to all. Whenever a subscription has begun, the slots of its
+// topic are looked at.
+//
+// Which channel that is depends on where the slots are, and two programs may see it differently for a
+// while. So a worker compares every few seconds, and keeps what it was subscribed to; and a producer
+// that sees slots move publishes to all for longer than that.
 
-// layoutEvery is how often the masters are compared with those that the worker is subscribed at.
-// One that is lost is looked for at once.
-const layoutEvery = 30 * time.Second
+// layoutEvery is how often the worker looks where the slots of its topics are.
+const layoutEvery = 5 * time.Second
 
 // unsubscribed is what a server says of a channel whose hash slot moves to another one.
 const unsubscribed = "sunsubscribe"
 
-var errMoved = errors.New("the channel has moved to another master")
-
-// ear is the subscription at one master.
-type ear struct {
-	master
-	end context.CancelFunc
+// heard is the topic of a channel of one master, and the subscription to it.
+type heard struct {
+	topic int
+	sub   *redis.PubSub
 }
 
 // hearMasters keeps a subscription at each master until the worker stops listening.
 func (e *Ears) hearMasters() {
+	listening := e.Shift.Listening
 	var running sync.WaitGroup
 	defer running.Wait()
-	ears, lost := map[string]*ear{}, make(chan *ear)
+	subs, known, lost := map[string]*redis.PubSub{}, map[string]bool{}, make(chan string)
 	for {
-		masters := e.masters(e.Shift.Listening)
-		for addr, old := range ears {
-			if !maps.Equal(old.near, masters[addr].near) {
-				old.end()
-				delete(ears, addr)
+		begun := time.Now()
+		masters := e.masters(listening)
+		took := time.Since(begun)
+		for addr, sub := range subs {
+			if _, still := masters[addr]; !still {
+				_ = sub.Close() // so it is lost
 			}
 		}
 		for addr, m := range masters {
-			if ears[addr] != nil {
-				continue
+			sub := subs[addr]
+			if sub == nil {
+				sub = m.Subscribe(listening)
+				first := !known[addr]
+				subs[addr], known[addr] = sub, true
+				running.Go(func() {
+					e.hearMaster(sub, addr, first)
+					select {
+					case lost <- addr:
+					case <-listening.Done():
+					}
+				})
 			}
-			ctx, end := context.WithCancel(e.Shift.Listening)
-			made := &ear{m, end}
-			ears[addr] = made
-			running.Go(func() {
-				e.hearMaster(ctx, m)
-				select {
-				case lost <- made:
-				case <-ctx.Done():
-				}
-			})
+			running.Go(func() { e.subscribeNear(sub, m) })
 		}
 		select {
-		case <-e.Shift.Listening.Done():
+		case <-listening.Done():
 			return
-		case gone := <-lost:
-			gone.end()
-			if ears[gone.addr] == gone {
-				delete(ears, gone.addr)
-			}
-			wait.Sleep(e.Shift.Listening, lastTry) // it may go on like that, and each time all slots are looked at
-		case <-time.After(layoutEvery):
+		case addr := <-lost:
+			delete(subs, addr)
+		case <-time.After(max(layoutEvery, 100*took)): // with very many topics it takes at most a hundredth of a processor
+			cluster.Reload(listening, e.Redis) // in the background: the next look has it
 		}
 	}
 }
 
-// hearMaster passes on what is heard at one master until its subscription is lost.
-func (e *Ears) hearMaster(ctx context.Context, m master) {
-	sub, err := subscribeAt(ctx, m.UniversalClient, slices.Collect(maps.Keys(m.near)), (*redis.PubSub).SSubscribe, 1)
-	if err == nil {
-		for _, topic := range m.near {
-			e.Hearer.Missed(topic)
-		}
-		if err = e.receive(ctx, sub, m.near); ctx.Err() == nil {
-			e.Log.Info("subscription to wake-ups is lost, and made anew", zap.String("server", m.addr), zap.Error(err))
+// subscribeNear subscribes to the channels of a master that are new. One that hangs would hold up others.
+func (e *Ears) subscribeNear(sub *redis.PubSub, m master) {
+	for channel, topic := range m.near {
+		now := heard{topic, sub}
+		if was, _ := e.near.Swap(channel, now); was != now {
+			_ = sub.SSubscribe(e.Shift.Listening, channel) // its receiver learns of an error
 		}
 	}
-	if ctx.Err() != nil {
+}
+
+// hearMaster passes on what is heard at one master until its subscription is lost, and a moment more.
+func (e *Ears) hearMaster(sub *redis.PubSub, addr string, first bool) {
+	stood, err := e.receive(sub, func(channel string) (int, bool) {
+		h, ok := e.near.Load(channel)
+		if !ok {
+			return 0, false
+		}
+		return h.(heard).topic, true
+	}, e.Hearer.Overslept)
+	if e.Shift.Listening.Err() != nil {
 		return
 	}
-	cluster.NoteError(ctx, e.Redis, err)
-	if cluster.Refused(err) && !cluster.Passes(err) { // an old server, or one that grants no right to it
-		wait.Sleep(ctx, layoutEvery)
+	cluster.NoteError(e.Shift.Listening, e.Redis, err)
+	if stood || first {
+		e.Log.Info("subscription to wake-ups is lost, and made anew", zap.String("server", addr), zap.Error(err))
 	}
+	wait.Sleep(e.Shift.Listening, lastTry) // it may go on like that, and each time all slots are looked at
 }

@@ -2,101 +2,167 @@ package wakeups
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
-// listener notes what it hears.
+var ctx = context.Background()
+
+// listener notes what it hears, and how often it overslept.
 type listener struct {
 	Hearer
-	mu     sync.Mutex
-	woken  map[int]bool
-	missed int
+	mu        sync.Mutex
+	woken     map[spot]int // a topic's slot, how often
+	overslept map[int]int
 }
 
-func (l *listener) Woken(_, slot int, _ time.Duration) {
+type spot struct{ topic, slot int }
+
+func (l *listener) Woken(topic, slot int, _ time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.woken[slot] = true
+	l.woken[spot{topic, slot}]++
 }
 
-func (l *listener) Missed(int) {
+func (l *listener) Overslept(topic int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.missed++
+	l.overslept[topic]++
 }
 
-func (l *listener) counts() (woken []int, missed int) {
+func (l *listener) Missed(int) {}
+
+func (l *listener) heard(topic, slot int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Sorted(maps.Keys(l.woken)), l.missed
+	return l.woken[spot{topic, slot}]
 }
 
-// What is published at one master is heard there, before and after a hash slot has moved to it, and
-// whenever the subscription was made anew all slots are looked at.
+func (l *listener) looks(topic int) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.overslept[topic]
+}
+
+var topics = []Topic{{Name: "wide", Slots: 16}, {Name: "wider", Slots: 32}}
+
+// listening is a worker that only listens.
+func listening(t *testing.T, rdb redis.UniversalClient) (*Ears, *listener) {
+	t.Helper()
+	l := &listener{woken: map[spot]int{}, overslept: map[int]int{}}
+	s := shift.New()
+	e := &Ears{Shift: s, Redis: rdb, Topics: topics, Hearer: l, Silence: silence, Log: zap.NewNop(), Away: &away.Watch{
+		Log: away.In(zap.NewNop()), Redis: rdb, Ctx: s.Background, Go: func(look func()) bool { s.Running.Go(look); return true },
+	}}
+	sub, err := e.Subscribe(ctx)
+	must.Do(t, err)
+	s.Running.Go(func() { e.Run(sub) })
+	t.Cleanup(func() {
+		s.EndBackground()
+		s.EndListening()
+		s.Running.Wait()
+	})
+	return e, l
+}
+
+// announce publishes at each master what a producer would, until so many hear each of it, and returns for
+// which slots.
+func announce(t *testing.T, e *Ears, listeners int64) (all []spot) {
+	t.Helper()
+	await.True(t, "all listen", func() bool {
+		all = nil
+		for _, m := range e.masters(ctx) {
+			for topic, x := range topics {
+				for slot := range x.Slots {
+					channel := luascripts.NearChannel(x.Name, slot)
+					if _, lowest := m.near[channel]; !lowest {
+						continue
+					}
+					if m.Do(ctx, "spublish", channel, luascripts.AppendWake(nil, slot, 0)).Val() != listeners {
+						return false
+					}
+					all = append(all, spot{topic, slot})
+				}
+			}
+		}
+		return true
+	})
+	slices.SortFunc(all, func(a, b spot) int { return 100*(a.topic-b.topic) + a.slot - b.slot })
+	return all
+}
+
+// What is published at one master is heard there by each worker: also after its connections were cut, and
+// after a hash slot has moved to another master, or there and back. And whenever a subscription has begun
+// the slots of its topic are looked at.
 func TestEachMasterIsHeard(t *testing.T) {
 	t.Parallel()
 	cluster := servertest.Cluster(t, 3, 0)
-	l := &listener{woken: map[int]bool{}}
-	e := &Ears{Shift: shift.New(), Redis: cluster.Client(t), Topics: []Topic{{Name: "wide", Slots: 16}}, Hearer: l, Silence: silence, Log: zap.NewNop()}
-	sub, err := e.Subscribe(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.Shift.Running.Go(func() { e.Run(sub) })
-	t.Cleanup(func() {
-		e.Shift.EndListening()
-		e.Shift.Running.Wait()
-	})
-	// near publishes at each master what its producers would, and returns the slots.
-	near := func() (slots []int) {
-		for _, m := range e.masters(context.Background()) {
-			for slot := range 16 {
-				channel := luascripts.NearChannel("wide", slot)
-				if _, ok := m.near[channel]; !ok {
-					continue
-				}
-				await.True(t, "somebody hears it", func() bool {
-					return m.Do(context.Background(), "spublish", channel, luascripts.AppendWake(nil, slot, 0)).Val() == int64(1)
-				})
-				slots = append(slots, slot)
+	e, one := listening(t, cluster.Client(t))
+	_, other := listening(t, cluster.Client(t))
+	both := []*listener{one, other}
+	hear := func(when string) []spot {
+		t.Helper()
+		before := map[spot][2]int{}
+		for topic, x := range topics {
+			for slot := range x.Slots {
+				before[spot{topic, slot}] = [2]int{one.heard(topic, slot), other.heard(topic, slot)}
 			}
 		}
-		slices.Sort(slots)
-		return slots
+		all := announce(t, e, 2)
+		for _, s := range all {
+			for i, l := range both {
+				await.True(t, when+", each hears it", func() bool { return l.heard(s.topic, s.slot) > before[s][i] })
+			}
+		}
+		return all
 	}
-	first := near()
-	if len(first) != 3 {
-		t.Fatalf("the topic is on %d masters", len(first))
+	first := hear("at first")
+	if len(first) != 6 {
+		t.Fatalf("two topics at three masters have %d channels", len(first))
 	}
-	await.True(t, "a wake-up from each master", func() bool {
-		woken, missed := l.counts()
-		return slices.Equal(woken, first) && missed == 3
-	})
+	looks := [2]int{one.looks(0), other.looks(1)}
+	if looks[0] < 3 || looks[1] < 3 {
+		t.Errorf("a worker has looked %d times at the one topic, another %d times at the other", looks[0], looks[1])
+	}
 
-	moving := cluster.Migrate(t, luascripts.StoreKey("wide", first[0]))
-	moving.Finish(t)
-	await.True(t, "the subscriptions that moved", func() bool {
-		_, missed := l.counts()
-		return missed >= 5 // at the master that the slot has left, and at the one that has it
-	})
-	e.Redis.(interface{ ReloadState(context.Context) }).ReloadState(context.Background())
-	second := near()
-	if slices.Equal(first, second) {
-		t.Fatal("no other slot is the lowest of a master now")
+	for _, node := range cluster.Nodes() {
+		must.Do(t, node.Client(t).Do(ctx, "client", "kill", "type", "pubsub").Err())
 	}
-	await.True(t, "a wake-up from each master again", func() bool {
-		woken, _ := l.counts()
-		return !slices.ContainsFunc(second, func(slot int) bool { return !slices.Contains(woken, slot) })
+	hear("after a cut")
+	if one.looks(0) < looks[0]+3 || other.looks(1) < looks[1]+3 {
+		t.Error("a subscription was made anew, and no slot was looked at")
+	}
+
+	lowest := luascripts.StoreKey("wide", 0)
+	home := cluster.MasterOf(t, lowest)
+	cluster.Migrate(t, lowest).Finish(t)
+	moved := hear("after a slot has moved")
+	await.True(t, "another slot is the lowest of a master", func() bool { // the client learns it
+		moved = hear("after a slot has moved")
+		return !slices.Equal(moved, first)
 	})
+	for _, was := range first { // what a producer may still publish on that has not seen it
+		await.True(t, "a channel of before is heard", func() bool {
+			channel := luascripts.NearChannel(topics[was.topic].Name, was.slot)
+			return cluster.MasterOf(t, luascripts.StoreKey(topics[was.topic].Name, was.slot)).Client(t).SPublish(ctx, channel, "").Val() == 2
+		})
+	}
+
+	cluster.MoveSlot(t, cluster.Slot(t, lowest), home).Finish(t)
+	away := cluster.Migrate(t, lowest)
+	away.Finish(t)
+	cluster.MoveSlot(t, away.Slot, home).Finish(t)
+	await.True(t, "all is as it was", func() bool { return slices.Equal(hear("there and back"), first) })
 }
