@@ -83,43 +83,44 @@ func TestWakeUpsThatNobodyHears(t *testing.T) {
 	}
 }
 
-// When the slots of a topic move, the workers may see it later than the producer: for a minute it
-// publishes to all masters.
+// When slots of a topic move, the workers may see it later than the producer: for a minute it publishes to
+// all masters, also to one that had no slot of the topic before.
 func TestWakeUpsAfterSlotsHaveMoved(t *testing.T) {
 	t.Parallel()
 	cluster := servertest.Cluster(t, 2, 0)
-	p, topic := newProducer(t, cluster.Client(t), Config{}), message.Topic{Name: "wide", Kind: message.KindPriority, Slots: 16}
-	sendTo := func(basis string) {
-		mustSend(t, p, topic, message.Priority{Content: "a", SlotBasis: basis, Priority: time.Now().UnixMilli()})
-		p.idle.Wait()
-	}
-	basis := map[int]string{}
-	for i := 0; len(basis) < topic.Slots; i++ {
-		basis[slotOf(topic, i)] = strconv.Itoa(i)
-	}
-	for slot := range topic.Slots {
-		sendTo(basis[slot])
-	}
-	known := (*p.topics.known.Load())[topic]
-	last := known.slots[0].writer.Load() // of slot 0, the lowest of its master
-	now := time.Now()
-	if slot, _ := known.nearest(last, now); slot != 0 {
-		t.Fatalf("the lowest slot is %d", slot)
-	}
-	moving := cluster.Migrate(t, luascripts.StoreKey(topic.Name, 0))
-	moving.Finish(t)
-	sendTo(basis[0]) // which is sent on, and so learnt
-	await.True(t, "the producer has learnt where slot 0 is", func() bool {
-		sendTo(basis[0])
-		return known.slots[0].writer.Load() != last
-	})
-	for at, to := range p.writers.all {
-		known.nearest(to, now) // if it did not publish since
-		if slot, near := known.nearest(to, now.Add(59*time.Second)); near {
-			t.Errorf("%v: after 59 s wake-ups go to one master, on the channel of slot %d", at, slot)
+	for _, topic := range []message.Topic{{Name: "wide", Kind: message.KindPriority, Slots: 16}, {Name: "narrow", Kind: message.KindPriority, Slots: 1}} {
+		p := newProducer(t, cluster.Client(t), Config{})
+		basis := map[int]string{}
+		for i := 0; len(basis) < topic.Slots; i++ {
+			basis[slotOf(topic, i)] = strconv.Itoa(i)
 		}
-		if _, near := known.nearest(to, time.Now().Add(time.Minute+time.Second)); !near {
-			t.Errorf("%v: after a minute they go to all masters still", at)
+		sendTo := func(slot int) {
+			mustSend(t, p, topic, message.Priority{Content: "a", SlotBasis: basis[slot], Priority: time.Now().UnixMilli()})
+			p.idle.Wait()
+		}
+		for slot := range topic.Slots {
+			sendTo(slot)
+		}
+		known := (*p.topics.known.Load())[topic]
+		last := known.slots[0].writer.Load() // of slot 0, the lowest of its master
+		now := time.Now()
+		if slot, _ := known.nearest(last, now); slot != 0 {
+			t.Fatalf("the lowest slot is %d", slot)
+		}
+		cluster.Migrate(t, luascripts.StoreKey(topic.Name, 0)).Finish(t)
+		await.True(t, "the producer has learnt where slot 0 is", func() bool {
+			sendTo(0) // which is sent on at first
+			return known.slots[0].writer.Load() != last
+		})
+		for at, to := range p.writers.all {
+			known.nearest(to, now) // if it did not publish since
+			if slot, near := known.nearest(to, now.Add(59*time.Second)); near {
+				t.Errorf("%s, %v: after 59 s wake-ups go to one master, on the channel of slot %d", topic.Name, at, slot)
+			}
+			_, there := known.lowestAt(to)
+			if _, near := known.nearest(to, time.Now().Add(time.Minute+time.Second)); near != there {
+				t.Errorf("%s, %v: after a minute they go to one master: %v", topic.Name, at, near)
+			}
 		}
 	}
 }

@@ -161,6 +161,7 @@ func TestEachMasterIsHeard(t *testing.T) {
 	}
 
 	cluster.MoveSlot(t, cluster.Slot(t, lowest), home).Finish(t)
+	await.True(t, "all is as it was", func() bool { return slices.Equal(hear("home again"), first) })
 	away := cluster.Migrate(t, lowest)
 	away.Finish(t)
 	cluster.MoveSlot(t, away.Slot, home).Finish(t)
