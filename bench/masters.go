@@ -17,7 +17,7 @@ var mastersSection = section{
 	run: (*bench).masters,
 }
 
-var widely = []change{{"producer/wake.go", "if near = near && now.After(to.widely[t]); near {", "if near = false; near {"}}
+var widely = []change{{"producer/wake.go", "return slot, now.After(n.widely) &&", "return slot, false &&"}}
 
 func (b *bench) masters() error {
 	changed, err := b.build(widely)

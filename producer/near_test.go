@@ -76,7 +76,7 @@ func TestWakeUpsThatNobodyHears(t *testing.T) {
 			to.near[known] = near{slot: 0, widely: until}
 			before, all := calls(t, cluster, "spublish"), calls(t, cluster, "publish")
 			send()
-			if n, m := calls(t, cluster, "spublish")-before, calls(t, cluster, "publish")-all; n < i || n > 2*i || m != 1 { // twice on a slow machine
+			if n, m := calls(t, cluster, "spublish")-before, calls(t, cluster, "publish")-all; n < i || i == 0 && n > 0 || m != 1 {
 				t.Errorf("until %v: published %d times at the one master, %d times to all", until, n, m)
 			}
 		}
@@ -88,8 +88,8 @@ func TestWakeUpsThatNobodyHears(t *testing.T) {
 func TestWakeUpsAfterSlotsHaveMoved(t *testing.T) {
 	t.Parallel()
 	cluster := servertest.Cluster(t, 2, 0)
+	p := newProducer(t, cluster.Client(t), Config{})
 	for _, topic := range []message.Topic{{Name: "wide", Kind: message.KindPriority, Slots: 16}, {Name: "narrow", Kind: message.KindPriority, Slots: 1}} {
-		p := newProducer(t, cluster.Client(t), Config{})
 		basis := map[int]string{}
 		for i := 0; len(basis) < topic.Slots; i++ {
 			basis[slotOf(topic, i)] = strconv.Itoa(i)
@@ -102,16 +102,24 @@ func TestWakeUpsAfterSlotsHaveMoved(t *testing.T) {
 			sendTo(slot)
 		}
 		known := (*p.topics.known.Load())[topic]
+		move := func() {
+			last := known.slots[0].writer.Load()
+			cluster.Migrate(t, luascripts.StoreKey(topic.Name, 0)).Finish(t)
+			await.True(t, "the producer has learnt where slot 0 is", func() bool {
+				sendTo(0) // which is sent on at first
+				return known.slots[0].writer.Load() != last
+			})
+		}
+		if topic.Slots == 1 { // there, and from there back, to a master where nothing of it is new
+			move()
+			known.widely.Store(0)
+		}
 		last := known.slots[0].writer.Load() // of slot 0, the lowest of its master
 		now := time.Now()
 		if slot, _ := known.nearest(last, now); slot != 0 {
 			t.Fatalf("the lowest slot is %d", slot)
 		}
-		cluster.Migrate(t, luascripts.StoreKey(topic.Name, 0)).Finish(t)
-		await.True(t, "the producer has learnt where slot 0 is", func() bool {
-			sendTo(0) // which is sent on at first
-			return known.slots[0].writer.Load() != last
-		})
+		move()
 		for at, to := range p.writers.all {
 			known.nearest(to, now) // if it did not publish since
 			if slot, near := known.nearest(to, now.Add(59*time.Second)); near {

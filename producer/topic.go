@@ -30,6 +30,8 @@ type topic struct {
 	comparing *check                           // of the definition; nil: none is under way
 	asking    map[luascripts.SendFields]*check // of rights, under way
 
+	widely atomic.Int64 // until when wake-ups go to all masters because a slot has moved, since epoch
+
 	may atomic.Uint32 // the SendFields that its messages may have
 
 	slots []slot // made when the definition agrees for the first time

@@ -83,6 +83,9 @@ func (to *writer) planWake(f *flight, l *lane, isNew func(entry int32) bool) {
 // after slots have moved, until the workers have seen it, too.
 const unheardFor, movedFor = 100 * time.Millisecond, time.Minute
 
+// viewEvery is how often a writer that publishes asks where the slots of the Cluster are, as workers do.
+const viewEvery = 5 * time.Second
+
 // near is where the wake-ups of a topic are heard that are published at one master.
 type near struct {
 	slot   int       // the lowest that the topic has there
@@ -116,17 +119,20 @@ func (to *writer) publications() []publication {
 
 // nearest returns the slot on whose channel the topic's wake-ups from a writer are heard, if one master is enough.
 func (t *topic) nearest(to *writer, now time.Time) (slot int, ok bool) {
-	slot, ok = t.lowestAt(to)
-	if !ok {
+	if now.Sub(to.viewed) > viewEvery {
+		to.viewed = now
+		cluster.Reload(to.run, to.rdb) // in the background: a later publication has it
+	}
+	if slot, ok = t.lowestAt(to); !ok {
 		return 0, false
 	}
 	n, known := to.near[t]
-	if known && n.slot != slot || !known && to.moved {
+	if known && n.slot != slot {
 		n.widely = now.Add(movedFor)
 	}
 	n.slot = slot
 	to.near[t] = n
-	return slot, now.After(n.widely)
+	return slot, now.After(n.widely) && now.Sub(epoch) > time.Duration(t.widely.Load())
 }
 
 // published forgets the wake-ups that Redis has taken, and those that it never will. The

@@ -27,7 +27,7 @@ type writer struct {
 	wakes         map[*topic][]byte // payloads to be published
 	lastPublished time.Time         // when any were
 	near          map[*topic]near   // where they are published in a Cluster
-	moved         bool              // slots came from another writer when this one was made
+	viewed        time.Time         // when it was last asked where that is
 	silentSince   time.Time         // none got through since; zero: the last ones did
 	key           string            // a store that was written to, and so lies on this server
 	events        []*message.Event  // of a flight, while they are reported
@@ -60,15 +60,19 @@ func (s *writers) of(ctx context.Context, t *topic, slot int) (*writer, error) {
 		return nil, err
 	}
 	known := &t.slots[slot].writer
-	if l := known.Load(); l != nil && l.addr == addr {
+	l := known.Load()
+	if l != nil && l.addr == addr {
 		return l, nil
+	}
+	if l != nil {
+		t.widely.Store(int64(time.Since(epoch) + movedFor))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	to := route{addr, slot % writersPerServer}
-	l := s.all[to]
+	l = s.all[to]
 	if l == nil {
-		l = &writer{shared: s.shared, executor: s.executor, addr: addr, clock: &clock{shared: s.shared}, wakes: map[*topic][]byte{}, near: map[*topic]near{}, moved: known.Load() != nil}
+		l = &writer{shared: s.shared, executor: s.executor, addr: addr, clock: &clock{shared: s.shared}, wakes: map[*topic][]byte{}, near: map[*topic]near{}}
 		for parity := range writersPerServer {
 			if other := s.all[route{addr, parity}]; other != nil {
 				l.clock = other.clock

@@ -218,8 +218,8 @@ func (e *Ears) subscribeAnew(avoid string) *Subscription {
 }
 
 // receive passes on what is heard until the subscription breaks or the worker stops listening, and closes
-// it. It calls begun for each topic to which it is subscribed anew, and returns whether anything was heard.
-func (e *Ears) receive(sub *redis.PubSub, topicOf func(channel string) (int, bool), begun func(topic int)) (heard bool, err error) {
+// it. It calls begun for each topic to which it is subscribed anew, and returns whether it stood.
+func (e *Ears) receive(sub *redis.PubSub, topicOf func(channel string) (int, bool), begun func(topic int)) (stood bool, err error) {
 	defer sub.Close()
 	stop := context.AfterFunc(e.Shift.Listening, func() { _ = sub.Close() })
 	defer stop()
@@ -227,7 +227,7 @@ func (e *Ears) receive(sub *redis.PubSub, topicOf func(channel string) (int, boo
 		note, err := sub.ReceiveTimeout(e.Shift.Listening, wait)
 		if err != nil {
 			if reply := redis.Error(nil); wait == signOfLife || errors.As(err, &reply) || e.Shift.Listening.Err() != nil {
-				return heard, err
+				return stood, err
 			}
 			wait = signOfLife // the first error is silence, or the client has made a new connection
 			if timeout := (net.Error)(nil); errors.As(err, &timeout) && timeout.Timeout() {
@@ -235,13 +235,14 @@ func (e *Ears) receive(sub *redis.PubSub, topicOf func(channel string) (int, boo
 			}
 			continue
 		}
-		wait, heard = e.Silence, true
+		wait, stood = e.Silence, true
 		switch note := note.(type) {
 		case *redis.Subscription: // on a new connection
 			i, ok := topicOf(note.Channel)
 			switch {
 			case note.Kind == unsubscribed:
-				e.near.Delete(note.Channel)
+				e.near.CompareAndDelete(note.Channel, heard{i, sub})
+				cluster.Reload(e.Shift.Listening, e.Redis)
 			case ok:
 				begun(i)
 			}

@@ -12,7 +12,7 @@ import (
 )
 
 // In a Cluster a producer announces what it has stored on one master by SPUBLISH, which that master
-// passes on to no other: PUBLISH costs each of the others as much as two messages do, and comes late.
+// passes on to no other master: PUBLISH costs each of the others as much as two messages do, and comes late.
 // So a worker is subscribed at each master that has slots of its topics, to one channel for each topic.
 // Where nobody is, the producer publishes to all. Whenever a subscription has begun, the slots of its
 // topic are looked at.
@@ -45,7 +45,7 @@ func (e *Ears) hearMasters() {
 		took := time.Since(begun)
 		for addr, sub := range subs {
 			if _, still := masters[addr]; !still {
-				_ = sub.Close() // so it is lost
+				running.Go(func() { _ = sub.Close() }) // so it is lost; it may wait for a server that hangs
 			}
 		}
 		for addr, m := range masters {
@@ -80,7 +80,9 @@ func (e *Ears) subscribeNear(sub *redis.PubSub, m master) {
 	for channel, topic := range m.near {
 		now := heard{topic, sub}
 		if was, _ := e.near.Swap(channel, now); was != now {
-			_ = sub.SSubscribe(e.Shift.Listening, channel) // its receiver learns of an error
+			if err := sub.SSubscribe(e.Shift.Listening, channel); err != nil { // its receiver may learn nothing of that
+				e.near.CompareAndDelete(channel, now)
+			}
 		}
 	}
 }
@@ -101,5 +103,13 @@ func (e *Ears) hearMaster(sub *redis.PubSub, addr string, first bool) {
 	if stood || first {
 		e.Log.Info("subscription to wake-ups is lost, and made anew", zap.String("server", addr), zap.Error(err))
 	}
-	wait.Sleep(e.Shift.Listening, lastTry) // it may go on like that, and each time all slots are looked at
+	pause := lastTry // it may go on like that, and each time all slots are looked at
+	// A client that has made a new connection names all channels in one command, which is refused, too.
+	if cluster.Refused(err) && !cluster.Passes(err) && !redis.HasErrorPrefix(err, "CROSSSLOT") {
+		pause = refusedFor // by an old server, or one that grants no right to it
+	}
+	wait.Sleep(e.Shift.Listening, pause)
 }
+
+// refusedFor is how long a server that knows no such subscription, or refuses it, is left alone.
+const refusedFor = 30 * time.Second

@@ -9,5 +9,5 @@ import (
 
 func TestPromises(t *testing.T) {
 	t.Parallel()
-	promises.Of(t, "docs/PROTOCOL.md").Says("workers look every 5 s where the slots are", 5*time.Second, layoutEvery)
+	promises.Of(t, "docs/PROTOCOL.md").Says("Workers look every 5 s where the slots are", 5*time.Second, layoutEvery)
 }
