@@ -138,6 +138,10 @@ func TestCheckAsksEachServer(t *testing.T) {
 	if want := "server " + odd.Addr() + `: Redis user "u" lacks rights: +asking, +hlen; see`; err == nil || !strings.Contains(err.Error(), want) {
 		t.Error(err)
 	}
+	all("~* &rmq:wake{orders} +@all -spublish -ssubscribe") // who restores publishes to all masters
+	if err := Check(ctx, rdb, Need{Restores: true}, orders); err != nil {
+		t.Error(err)
+	}
 	all(without(sender+ofCluster, "+command"))
 	err = Check(ctx, rdb, Need{}, orders)
 	if err == nil || !strings.Contains(err.Error(), "lacks rights: +command; see") {
