@@ -54,8 +54,8 @@ type slot struct {
 
 // lowestAt returns the lowest slot that the topic has on the master of a writer, if it is one of a Cluster.
 func (t *topic) lowestAt(to *writer) (slot int, found bool) {
-	for slot := range t.slots {
-		if _, addr, err := cluster.MasterFor(to.run, to.rdb, t.slots[slot].store); err == nil && addr != "" && addr == to.addr {
+	for slot := 0; slot < len(t.slots) && to.addr != ""; slot++ {
+		if _, addr, err := cluster.MasterFor(to.run, to.rdb, t.slots[slot].store); err == nil && addr == to.addr {
 			return slot, true
 		}
 	}
