@@ -3,7 +3,7 @@
 #
 #	docker build -t rmqd .
 #	docker run -e RMQ_REDIS=redis://redis:6379 -v ./tokens.json:/etc/rmqd/tokens.json:ro -p 8080:8080 rmqd
-FROM --platform=$BUILDPLATFORM golang:1.26 AS build
+FROM --platform=$BUILDPLATFORM golang:1.26.8@sha256:9d2f36f06329b2a141b9db99ffa32765cf695ee57b813ca29e245e8670bcbfff AS build
 ARG TARGETOS TARGETARCH
 WORKDIR /src
 COPY . .

@@ -1,7 +1,10 @@
 package consumer
 
 import (
+	"context"
 	"fmt"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -78,6 +81,27 @@ func TestHungMasterHoldsUpItsOwnSlotsOnly(t *testing.T) {
 	}
 }
 
+// afterwards is called with each command, and each pipeline, when it has been answered.
+type afterwards func(cmds []redis.Cmder)
+
+func (afterwards) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (f afterwards) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		f([]redis.Cmder{cmd})
+		return err
+	}
+}
+
+func (f afterwards) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err := next(ctx, cmds)
+		f(cmds)
+		return err
+	}
+}
+
 // A newcomer asks about the slots of a topic before it comes in, and one of the masters
 // hangs. In the lists of other topics it is shown as before.
 func TestNewcomerThatWaitsForAHungMaster(t *testing.T) {
@@ -94,7 +118,8 @@ func TestNewcomerThatWaitsForAHungMaster(t *testing.T) {
 	}
 	in, out := there(), there()
 	n := newNotes()
-	c := newConsumer(t, cluster.Client(t, func(o *redis.ClusterOptions) { o.ReadTimeout, o.MaxRetries = 10*await.Patience, -1 }), Config{Lease: 5 * time.Minute})
+	client := cluster.Client(t, func(o *redis.ClusterOptions) { o.ReadTimeout, o.MaxRetries = 10*await.Patience, -1 })
+	c := newConsumer(t, client, Config{Lease: 5 * time.Minute})
 	for _, topic := range []message.Topic{in, out} {
 		enter(t, rdb, topic, "other", time.Hour)
 		must.Do(t, c.Listen(topic, n.done(), ListenOptions{}))
@@ -106,13 +131,26 @@ func TestNewcomerThatWaitsForAHungMaster(t *testing.T) {
 			takeTurn(t, rdb, &ghost)
 		}
 	}
-	must.Do(t, c.Start(ctx))
 	shown := func() float64 {
 		return rdb.ZScore(ctx, luascripts.WorkersKey(in.Name), c.Worker()).Val()
 	}
-	await.True(t, "it has come in where nothing holds it up", func() bool { return shown() > 0 })
+	cameIn, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	client.AddHook(afterwards(func(cmds []redis.Cmder) {
+		if asks := fmt.Sprint(cmds); strings.Contains(asks, luascripts.WorkersKey(in.Name)) && shown() > 0 {
+			once.Do(func() {
+				close(cameIn)
+				<-goOn
+			})
+		}
+	}))
+	must.Do(t, c.Start(ctx))
+	await.Signal(t, "it has come in where nothing holds it up", cameIn)
+	came := time.Now()
+	await.True(t, "it is to show itself again before it knows that", func() bool { return time.Since(came) > 2*time.Second })
 	hung.Pause()
 	defer hung.Resume()
+	close(goOn)
 	for range 4 {
 		last := shown()
 		await.True(t, "it is shown again", func() bool { return shown() > last })

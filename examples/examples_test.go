@@ -179,7 +179,7 @@ var stories = map[string][]string{
 	},
 	"orderclose": {
 		`6 orders were made`, `orders 2 and 5 are paid`, `order 3 gets 20 minutes more`,
-		`minute [3-9]\d\.\d  order 1: time is up, not paid: closed`, `minute [5-9]\d\.\d  order 3: time is up, not paid: closed`,
+		`minute ([3-9]\d|\d{3,})\.\d  order 1: time is up, not paid: closed`, `minute ([5-9]\d|\d{3,})\.\d  order 3: time is up, not paid: closed`,
 	},
 	"produceronly": {
 		`priority 100: stored in slot 48`, `priority 700: merged in slot 48`, `ZRANGE .*thumbnails_48: \[\{700 photo 1\}\]`,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,12 +26,17 @@ import (
 type byRedis struct {
 	*parts
 	newcomers *newcomers
-	entering  *errands.Lines[*Topic] // lists to enter
+	entering  *errands.Lines[*Topic] // lists that the worker is in, and stays in
+	coming    *errands.Lines[*Topic] // lists to come into: a newcomer may have to ask a server that hangs what is in flight
 }
 
 func newByRedis(p *parts) way {
 	f := &byRedis{parts: p, newcomers: &newcomers{p}}
 	f.entering = errands.NewLines(topicsAtOnce, &f.Shift.Attending, f.refresh)
+	f.coming = errands.NewLines(topicsAtOnce, &f.Shift.Attending, func(server string, topics []*Topic) {
+		in := func(t *Topic) bool { return t.listed.Load() } // it came in while it stood in line, and need not wait for what the others ask
+		f.refresh(server, slices.DeleteFunc(slices.Clone(topics), in))
+	})
 	return f
 }
 
@@ -46,18 +52,18 @@ func (f *byRedis) join(ctx context.Context) error {
 }
 
 func (f *byRedis) attend(t *Topic) {
-	line := serverOf(f.Shift.Background, f.Redis, t, luascripts.WorkersKey)
-	if !t.listed.Load() { // apart, since a newcomer may have to ask a server that hangs about what is in flight
-		line = "new at " + line
+	lines := f.entering
+	if !t.listed.Load() {
+		lines = f.coming
 	}
-	f.entering.Add(line, t)
+	lines.Add(serverOf(f.Shift.Background, f.Redis, t, luascripts.WorkersKey), t)
 }
 
 func (f *byRedis) next(t *Topic, now time.Time) time.Duration { return f.newcomers.next(t, now) }
 
 // refresh keeps the worker in the lists of some topics.
 func (f *byRedis) refresh(_ string, topics []*Topic) {
-	if f.Shift.Background.Err() != nil {
+	if f.Shift.Background.Err() != nil || len(topics) == 0 {
 		return
 	}
 	if err := f.enter(f.Shift.Background, topics); err != nil && f.Shift.Background.Err() == nil {
@@ -71,10 +77,10 @@ func (f *byRedis) refresh(_ string, topics []*Topic) {
 // that are its share by them. A newcomer may have to wait.
 func (f *byRedis) enter(ctx context.Context, topics []*Topic) error {
 	now := time.Now()
-	enter, out := []*Topic{}, []*entry{}
+	in, out := []*entry{}, []*entry{}
 	for _, t := range topics {
 		if t.listed.Load() {
-			enter = append(enter, t)
+			in = append(in, &entry{topic: t})
 		} else {
 			out = append(out, &entry{topic: t})
 		}
@@ -88,14 +94,10 @@ func (f *byRedis) enter(ctx context.Context, topics []*Topic) error {
 		case e.err != nil:
 			wrong = cmp.Or(wrong, e.err)
 		case !kept[e.topic]:
-			enter = append(enter, e.topic)
+			in = append(in, &entry{topic: e.topic})
 		case e.changed: // one of the others has vanished
 			changed = append(changed, e.topic)
 		}
-	}
-	in := make([]*entry, len(enter))
-	for i, t := range enter {
-		in[i] = &entry{topic: t}
 	}
 	f.list(ctx, in, now, true)
 	for _, e := range in {
@@ -104,11 +106,11 @@ func (f *byRedis) enter(ctx context.Context, topics []*Topic) error {
 			wrong = cmp.Or(wrong, e.err)
 			continue
 		}
-		t.listed.Store(true)
 		if e.changed {
 			changed = append(changed, t)
 		}
 		f.terms.assign(t, f.terms.present.Load(), share.Of(e.members, t.Slots)[f.ID])
+		t.listed.Store(true) // from now on another goroutine enters it
 	}
 	f.announceMembers(changed)
 	return wrong

@@ -127,6 +127,24 @@ func TestContainersStartWhatThereIs(t *testing.T) {
 	}
 }
 
+// An image that is not pinned by its digest is another one tomorrow.
+func TestImagesArePinned(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string]int{"Dockerfile": 2, "compose.yaml": 2, ".github/workflows/test.yml": 1} {
+		text, err := os.ReadFile("../../" + file)
+		must.Do(t, err)
+		found := regexp.MustCompile(`(?m)(?:^FROM (?:--platform=\S+ )?| image: | container: )(\S+)`).FindAllSubmatch(text, -1)
+		if len(found) != want {
+			t.Errorf("%s names %d images, want %d", file, len(found), want)
+		}
+		for _, image := range found {
+			if name := string(image[1]); name != "scratch" && !regexp.MustCompile(`^[a-z]+:[0-9.]+@sha256:[0-9a-f]{64}$`).MatchString(name) {
+				t.Errorf("%s: image %s has no digest", file, name)
+			}
+		}
+	}
+}
+
 // What a new user does wrong with the clients, they say at once.
 func TestClientsSayWhatIsWrong(t *testing.T) {
 	t.Parallel()

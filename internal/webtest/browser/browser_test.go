@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -289,12 +288,7 @@ func TestAPageThatNeverShowsIt(t *testing.T) {
 // The browser leaves nothing: no process, no file.
 func TestTheEnd(t *testing.T) {
 	t.Parallel()
-	Open(t, View{}) // finds the browser, or ends the test
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := start(path)
+	c, err := start(program(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,8 +37,7 @@ var shared struct {
 // tabs is the context in which tabs are opened.
 func tabs(t testing.TB) context.Context {
 	t.Helper()
-	// The shell is Chromium without windows: it draws the same for a third of the work.
-	path := servertest.Program(t, "Chromium", "apt-get install chromium-headless-shell fonts-dejavu-core", "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+	path := program(t)
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.browser == nil && shared.err == nil {
@@ -50,6 +49,12 @@ func tabs(t testing.TB) context.Context {
 		t.Fatalf("start %s: %v", path, shared.err)
 	}
 	return shared.browser.ctx
+}
+
+// program is the browser's. The shell is Chromium without windows: it draws the same for a third of the work.
+func program(t testing.TB) string {
+	t.Helper()
+	return servertest.Program(t, "Chromium", "apt-get install chromium-headless-shell fonts-dejavu-core", "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 }
 
 // start starts a browser that dies with this process. All it writes goes to a folder of its own: it must find
