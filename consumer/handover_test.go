@@ -54,7 +54,7 @@ func TestNewIDDuringAFirstTurn(t *testing.T) {
 	await.True(t, "the id is given up", func() bool { return setAside(c) == 2 })
 	proxy.Thaw()
 	n.await(t, "the message is delivered again", func() bool { return len(n.attempts["hangs"]) == 2 })
-	if why := context.Cause(first.Handlers); errors.Is(why, ErrLeaseLost) {
+	if why := context.Cause(first.Handlers()); errors.Is(why, ErrLeaseLost) {
 		t.Errorf("the session was not ended, but lost: %v", why)
 	}
 	open()

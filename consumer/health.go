@@ -34,7 +34,7 @@ func (c *Consumer) Health() error {
 		return nil
 	case c.phase == fresh:
 		return errors.New("the worker has not started")
-	case errors.Is(context.Cause(c.crew.fleet.Present().Handlers), fleet.ErrCutOff):
+	case errors.Is(context.Cause(c.crew.fleet.Present().Handlers()), fleet.ErrCutOff):
 		return fmt.Errorf("the slots were given up: %w", fleet.ErrCutOff)
 	case !c.crew.fleet.Present().MayStart(time.Now()):
 		return errors.New("no session with ZooKeeper is heard of: no handler is started")

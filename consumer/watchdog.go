@@ -128,7 +128,7 @@ func (m *watchdog) start(now time.Time, i int) (context.Context, bool) {
 	timedOut := m.ctx != nil && m.ctx.Err() != nil
 	if m.ctx == nil || timedOut {
 		m.ctx = new(deadlineContext)
-		m.ctx.Context, m.cancel = context.WithCancelCause(term.Handlers)
+		m.ctx.Context, m.cancel = context.WithCancelCause(term.Handlers())
 	}
 	m.started = now
 	if m.watched.opts.Parallel {

@@ -164,7 +164,6 @@ func (f *byZooKeeper) watch(s *session) (why error, lost bool) {
 	trust := time.NewTimer(0)
 	defer trust.Stop()
 	ending := s.ending
-	suspended := false
 	for {
 		select {
 		case <-s.member.Lost():
@@ -177,21 +176,7 @@ func (f *byZooKeeper) watch(s *session) (why error, lost bool) {
 			}
 			ending = nil // Close names the handler that hangs
 		case <-trust.C:
-			now := time.Now()
-			if s.trusted(now) == suspended {
-				suspended = !suspended
-				f.schedule.Suspend(suspended)
-				if suspended {
-					s.term.Log.Warn("nothing is heard from ZooKeeper; no handler is started")
-				} else {
-					s.term.Log.Warn("ZooKeeper is heard again") // since the log said that it was not
-				}
-			}
-			if until, coasts := s.until(); coasts {
-				trust.Reset(showEvery)
-			} else {
-				trust.Reset(max(trustEvery, until.Sub(now)))
-			}
+			trust.Reset(s.heed(time.Now()))
 		case <-show.C:
 			for _, t := range f.schedule.Moved() { // all of them at first
 				s.member.Show(t.Name, f.schedule.Holding(t))

@@ -20,6 +20,8 @@ type session struct {
 	term     *Term
 	member   *keeper.Member
 	ending   chan error // why the term must end although the session lives
+
+	suspended bool // nothing is begun: see heed
 }
 
 // ID is that of the session, also for a slot that stands in the place of
@@ -39,6 +41,43 @@ func (s *session) until() (until time.Time, coasts bool) {
 func (s *session) trusted(now time.Time) bool {
 	until, coasts := s.until()
 	return coasts || now.Before(until)
+}
+
+// heed goes by how long ZooKeeper has been silent: first no handler is started, then those that run are
+// cancelled. If it is heard again in this session, no other worker can have taken anything over: the work
+// goes on under the same id. It returns when to look again.
+func (s *session) heed(now time.Time) time.Duration {
+	until, coasts := s.until()
+	switch {
+	case coasts:
+		return showEvery
+	case now.Before(until):
+		if s.suspended {
+			s.suspended = false
+			if s.term.Handlers().Err() != nil {
+				s.term.goOn()
+			}
+			s.schedule.Suspend(false)
+			s.term.Log.Warn("ZooKeeper is heard again") // since the log said that it was not
+		}
+		return max(trustEvery, until.Sub(now))
+	case !s.suspended:
+		s.suspended = true
+		s.schedule.Suspend(true)
+		s.term.Log.Warn("nothing is heard from ZooKeeper; no handler is started")
+	}
+	if s.overdue(now) && s.term.Handlers().Err() == nil {
+		why := s.member.Silence()
+		s.term.end(fmt.Errorf("%w: %w", ErrLeaseLost, why))
+		s.term.Log.Warn("ZooKeeper is silent for too long; handlers are cancelled", zap.Error(why))
+	}
+	return trustEvery
+}
+
+// overdue reports whether no handler may run any more, unless ZooKeeper is heard again.
+func (s *session) overdue(now time.Time) bool {
+	deadline := s.member.Deadline()
+	return !deadline.IsZero() && !now.Before(deadline)
 }
 
 func (s *session) Dead(holder string) bool { return s.member.Dead(holder) }
@@ -84,6 +123,11 @@ func (s *session) endGently() {
 	for s.schedule.Carrying(s.term) {
 		select {
 		case <-ticker.C:
+			if s.overdue(time.Now()) {
+				s.term.end(fmt.Errorf("%w: %w", ErrLeaseLost, s.member.Silence()))
+				s.member.Abandon()
+				return
+			}
 		case <-s.member.Lost():
 			s.term.end(fmt.Errorf("%w: %w", ErrLeaseLost, s.member.Err()))
 			s.member.Abandon()

@@ -19,13 +19,20 @@ import (
 // has another session and another id. What keeps its batches is its Hold.
 type Term struct {
 	Hold
-	id       string
-	Log      *zap.Logger             // names the id
-	Handlers context.Context         // of all handlers begun in it
-	end      context.CancelCauseFunc // of them
+	id    string
+	Log   *zap.Logger // names the id
+	shift *shift.Shift
+
+	handlers atomic.Pointer[handlers]
 
 	mu     sync.Mutex
 	shares map[string][]int // slots assigned, by topic
+}
+
+// handlers are those that are begun in a term between two interruptions.
+type handlers struct {
+	context.Context
+	cancel context.CancelCauseFunc
 }
 
 // ErrLeaseLost is why handlers are cancelled whose batch may become another worker's.
@@ -64,7 +71,20 @@ func (t *Term) Worker() string { return t.id }
 // MayStart reports whether a handler may be started. It is asked immediately before
 // each.
 func (t *Term) MayStart(now time.Time) bool {
-	return t.Handlers.Err() == nil && t.trusted(now)
+	return t.handlers.Load().Err() == nil && t.trusted(now)
+}
+
+// Handlers is the context of the handlers that are begun now.
+func (t *Term) Handlers() context.Context { return t.handlers.Load() }
+
+// end cancels all handlers. None may be started until goOn.
+func (t *Term) end(why error) { t.handlers.Load().cancel(why) }
+
+// goOn lets handlers be started after an end that was none.
+func (t *Term) goOn() {
+	h := &handlers{}
+	h.Context, h.cancel = context.WithCancelCause(t.shift.Handlers)
+	t.handlers.Store(h)
 }
 
 // terms knows under which id the worker works, and at which slots.
@@ -78,8 +98,8 @@ type terms struct {
 
 // open makes a term, which begins later.
 func (w *terms) open(log *zap.Logger) *Term {
-	t := &Term{Log: log, shares: map[string][]int{}}
-	t.Handlers, t.end = context.WithCancelCause(w.shift.Handlers)
+	t := &Term{Log: log, shift: w.shift, shares: map[string][]int{}}
+	t.goOn()
 	return t
 }
 

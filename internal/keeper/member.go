@@ -56,7 +56,7 @@ func newMember(k *Keeper, w Worker, s *session) *Member {
 func (m *Member) start(ctx context.Context) error {
 	m.log.Info("joined", zap.Int64("session", m.session.id()), zap.Duration("timeout", m.session.timeout()))
 	m.running.Go(m.beat)
-	m.running.Go(m.watchDeadline)
+	m.running.Go(m.watchSilence)
 	m.running.Go(m.publishHoldings)
 	m.running.Go(m.compare)
 	if m.worker.Quiet != nil {
@@ -101,8 +101,24 @@ func (m *Member) Until() time.Time {
 	return confirmed.Add(m.session.timeout() * 2 / 3)
 }
 
-// Lost is closed when the session is lost, or may be: others may prove this member
-// dead soon. It is not closed by Close.
+// Deadline returns the time at which all work must have ended without a further answer of
+// ZooKeeper: a while later others may prove this member dead. The zero time means never. The
+// session need not end then: when ZooKeeper answers in it, nobody has.
+func (m *Member) Deadline() time.Time {
+	if m.keeper.cfg.OnOutage == Coast {
+		return time.Time{}
+	}
+	return m.session.deadline()
+}
+
+// Silence says for how long ZooKeeper was not heard, and why.
+func (m *Member) Silence() error {
+	return fmt.Errorf("ZooKeeper was not heard for %v, of a session of %v: %s",
+		time.Since(m.session.answered()).Round(time.Millisecond), m.session.timeout(), m.session.dialer.whyUnreachable())
+}
+
+// Lost is closed when the session is lost: ZooKeeper has ended it, or it will not be heard
+// in it again. It is not closed by Close.
 func (m *Member) Lost() <-chan struct{} { return m.session.lost }
 
 // Err returns why the session is lost.

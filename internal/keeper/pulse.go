@@ -64,12 +64,12 @@ func (m *Member) checkNode(touched *<-chan zk.Event) error {
 		return err
 	case !there:
 		left := m.vacate()
-		m.lose(fmt.Errorf("%s was deleted", path))
+		m.session.lose(fmt.Errorf("%s was deleted", path))
 		if left != nil { // logged last, since a log may block
 			m.log.Warn("office of the coordinator was not given up", zap.Error(left))
 		}
 	case stat.EphemeralOwner != m.session.id():
-		m.lose(fmt.Errorf("%s was replaced", path))
+		m.session.lose(fmt.Errorf("%s was replaced", path))
 	case errors.Is(written, zk.ErrNoNode):
 		return m.rewrite(m.ctx)
 	}
@@ -92,22 +92,16 @@ func (m *Member) rewrite(ctx context.Context) error {
 	return err
 }
 
-func (m *Member) lose(why error) { m.session.lose(why) }
-
-// watchDeadline ends the session when it may not live any more.
-func (m *Member) watchDeadline() {
-	judge := m.overdue
-	if m.keeper.cfg.OnOutage == Coast {
-		judge = m.wedged
-	}
+// watchSilence ends a session that is silent while ZooKeeper is not.
+func (m *Member) watchSilence() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
 		case <-timer.C:
-			wait, why := judge()
+			wait, why := m.wedged()
 			if why != nil {
-				m.lose(why)
+				m.session.lose(why)
 			}
 			timer.Reset(wait)
 		case <-m.ctx.Done():
@@ -119,17 +113,7 @@ func (m *Member) watchDeadline() {
 	}
 }
 
-// overdue returns when to judge again, or why the session cannot be trusted any more.
-func (m *Member) overdue() (time.Duration, error) {
-	left := time.Until(m.session.deadline())
-	if left <= 0 {
-		return 0, fmt.Errorf("ZooKeeper was not heard for %v, of a session of %v: %s",
-			time.Since(m.session.answered()).Round(time.Millisecond), m.session.timeout(), m.session.dialer.whyUnreachable())
-	}
-	return left, nil
-}
-
-// wedged finds out whether ZooKeeper is away, which a coasting worker waits out, or
+// wedged finds out whether ZooKeeper is away, which the session waits out, or
 // answers others while we cannot reach it. That can happen: servers that were set back to
 // older data refuse a client that has seen newer.
 func (m *Member) wedged() (time.Duration, error) {

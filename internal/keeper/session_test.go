@@ -7,15 +7,12 @@ import (
 	"errors"
 	"net"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
-	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
@@ -135,8 +132,8 @@ func TestNodeDeletedByAnOperator(t *testing.T) {
 	wantError(t, m.Err(), path+" was replaced")
 }
 
-// Cut off from ZooKeeper, a worker first begins nothing any more, then it is lost, and
-// only then others can prove it dead. (That it is lost in time: TestLostAtTheDeadline.)
+// Cut off from ZooKeeper, a worker first begins nothing any more, then nothing of it may run, and
+// only then others can prove it dead. It learns that when it is back.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	const timeout = 8 * time.Second
@@ -154,43 +151,23 @@ func TestDeadline(t *testing.T) {
 	stat, err := witness.Set(m.tree.owners(), nil, -1)
 	must.Do(t, err)
 	dead := time.UnixMilli(stat.Mtime)
-	await.Signal(t, "lost", m.Lost())
-	confirmed := m.session.confirmed()
-	if deadline, begin := m.session.deadline(), confirmed.Add(timeout*2/3); !begin.Before(deadline) || !m.Until().Before(deadline) {
-		t.Errorf("lost %v before nothing more was begun", begin.Sub(deadline))
+	lives(t, m) // it cannot know
+	if until, deadline := m.Until(), m.Deadline(); !until.Before(deadline) || !deadline.Before(dead) {
+		t.Errorf("it may begin until %v and must end %v before it is dead", until.Sub(dead), dead.Sub(deadline))
 	}
-	if left := confirmed.Add(timeout).Sub(dead); left > time.Millisecond { // the server counts those
+	if left := m.session.confirmed().Add(timeout).Sub(dead); left > time.Millisecond { // the server counts those
 		t.Errorf("dead %v before the session could end", left)
 	}
-	wantError(t, m.Err(), "ZooKeeper was not heard for", "of a session of 8s", proxy.Addr())
+	wantError(t, m.Silence(), "ZooKeeper was not heard for", "of a session of 8s", proxy.Addr())
+	proxy.Thaw()
+	await.Signal(t, "lost", m.Lost())
+	if !errors.Is(m.Err(), errExpired) {
+		t.Error(m.Err())
+	}
 	m.Abandon()
 	if there(t, witness, path) {
 		t.Error("it has another node")
 	}
-	proxy.Thaw()
-}
-
-// A worker that hears nothing is lost when its deadline comes, and no moment later or earlier.
-func TestLostAtTheDeadline(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		begun := time.Now()
-		s := &session{granted: 6 * time.Second, alive: begun, heard: begun, lost: make(chan struct{}), dialer: newDialer(Config{}, nil)}
-		s.ctx, s.end = context.WithCancelCause(t.Context())
-		m := &Member{session: s, keeper: New(Config{}), log: zap.NewNop()}
-		m.ctx, m.stop = context.WithCancel(s.ctx)
-		m.running.Go(m.watchDeadline)
-		s.mu.Lock()
-		s.alive = begun.Add(time.Second) // an answer comes after a while
-		s.mu.Unlock()
-		await.Signal(t, "lost", m.Lost())
-		if took := time.Since(begun); took != 6400*time.Millisecond { // a tenth of 6 s before that second and 6 s are over
-			t.Errorf("lost after %v", took)
-		}
-		m.running.Wait()
-		s.dialer.end()
-		m.stop()
-	})
 }
 
 func TestUntilComesBeforeTheDeadline(t *testing.T) {
@@ -200,15 +177,18 @@ func TestUntilComesBeforeTheDeadline(t *testing.T) {
 		time.Second: 250 * time.Millisecond, 3 * time.Second: 500 * time.Millisecond, 10 * time.Second: time.Second, time.Minute: 6 * time.Second,
 	} {
 		s := &session{granted: timeout, alive: begun}
-		if got := s.deadline().Sub(begun); got != timeout-margin {
+		m := &Member{session: s, keeper: New(Config{}), ctx: context.Background()}
+		if got := m.Deadline().Sub(begun); got != timeout-margin {
 			t.Errorf("timeout %v: deadline after %v", timeout, got)
 		}
-		m := &Member{session: s, keeper: New(Config{}), ctx: context.Background()}
 		if left := timeout*2/3 - timeout/beats - s.answerTimeout(); left < timeout/6 {
 			t.Errorf("timeout %v: %v are left for another connection when one has not answered", timeout, left)
 		}
-		if got := m.Until().Sub(begun); got != timeout*2/3 || !m.Until().Before(s.deadline()) {
+		if got := m.Until().Sub(begun); got != timeout*2/3 || !m.Until().Before(m.Deadline()) {
 			t.Errorf("timeout %v: until %v", timeout, got)
+		}
+		if coasts := (&Member{session: s, keeper: New(Config{OnOutage: Coast}), ctx: context.Background()}); !coasts.Until().IsZero() || !coasts.Deadline().IsZero() {
+			t.Errorf("a worker that coasts has until %v, and a deadline at %v", coasts.Until(), coasts.Deadline())
 		}
 		s.confirm(begun.Add(-time.Second)) // an answer that was long under way
 		if !s.confirmed().Equal(begun) {
@@ -230,14 +210,13 @@ func TestReadsAreNoSignOfLife(t *testing.T) {
 	}
 	m := newMember(k, worker(), s)
 	defer m.Abandon()
-	m.running.Go(m.watchDeadline) // and no heart that beats
-	m.running.Go(func() {
+	m.running.Go(func() { // and no heart beats
 		for s.ctx.Err() == nil {
 			s.exists(context.Background(), cfg.Root)
 			s.sync(context.Background(), cfg.Root)
 		}
 	})
-	await.Signal(t, "lost", m.Lost())
+	await.True(t, "the deadline comes", func() bool { return time.Now().After(m.Deadline()) })
 }
 
 // An outage shorter than the session costs nothing, and what came meanwhile is read.
@@ -440,18 +419,27 @@ func (f *failing) Write(p []byte) (int, error) {
 	return f.Conn.Write(p)
 }
 
-// The session of a coasting worker outlives an outage that is longer than its timeout: ZooKeeper
-// begins to count again when it is back. How long a server that starts then needs for the worker
-// is the machine's business. So by day it has a minute, and only the worker takes it for 15 s.
-func TestCoast(t *testing.T) {
+// A session outlives an outage that is longer than its timeout: ZooKeeper begins to count again when
+// it is back. How long a server that starts then needs for the worker is the machine's business. So by
+// day it has a minute, and only the worker takes it for 15 s.
+func TestOutageLongerThanTheSession(t *testing.T) {
 	t.Parallel()
+	for what, onOutage := range map[string]uint8{"stop": Stop, "coast": Coast} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			outlive(t, onOutage)
+		})
+	}
+}
+
+func outlive(t *testing.T, onOutage uint8) {
 	const timeout = 15 * time.Second
 	srv := servertest.ZooKeeper(t)
 	cfg := config("/rmq", time.Minute, srv.Addr())
 	if night.Is() {
 		cfg.SessionTimeout = timeout
 	}
-	cfg.OnOutage = Coast
+	cfg.OnOutage = onOutage
 	k := New(cfg)
 	s, err := open(await.Context(t), k.cfg)
 	if err != nil {
@@ -474,8 +462,8 @@ func TestCoast(t *testing.T) {
 		lives(t, m)
 		return time.Since(m.session.confirmed()) >= 2*timeout
 	})
-	if !m.Until().IsZero() {
-		t.Errorf("work may be begun until %v only", m.Until())
+	if now := time.Now(); onOutage == Stop && (m.Until().After(now) || m.Deadline().After(now)) {
+		t.Errorf("in the silence work may be begun until %v, and go on until %v", m.Until(), m.Deadline())
 	}
 	if dead, err := m.Verify(await.Context(t), "x"); dead || err == nil {
 		t.Errorf("dead by the word of nobody: %v, %v", dead, err)
@@ -485,10 +473,13 @@ func TestCoast(t *testing.T) {
 	if m.session.id() != id || !there(t, srv.Client(t, long), m.tree.worker(m.ID())) {
 		t.Error("another session")
 	}
+	if now := time.Now(); onOutage == Stop && (m.Until().Before(now) || m.Deadline().Before(now)) {
+		t.Errorf("afterwards work may be begun until %v, and go on until %v", m.Until(), m.Deadline())
+	}
 }
 
 // This worker alone is cut off: its session expires, which it learns when it is back.
-func TestCoastExpired(t *testing.T) {
+func TestExpiresWhileItIsCutOff(t *testing.T) {
 	t.Parallel()
 	m, proxy, witness := behind(t, long, Coast)
 	proxy.Freeze()
@@ -504,22 +495,24 @@ func TestCoastExpired(t *testing.T) {
 
 // Servers that were set back to older data refuse a client that has seen newer, but
 // not a new one.
-func TestCoastWedged(t *testing.T) {
+func TestWedged(t *testing.T) {
 	t.Parallel()
-	m, proxy, _ := behind(t, 3*time.Second, Coast)
-	number := binary.BigEndian.AppendUint64(nil, uint64(m.session.id()))
-	proxy.OnRequest(func(b []byte) bool { return !bytes.Contains(b, number) })
-	proxy.Cut()
-	proxy.Mend()
-	await.Signal(t, "lost", m.Lost())
-	if !errors.Is(m.Err(), errWedged) {
-		t.Error(m.Err())
+	for _, onOutage := range []uint8{Stop, Coast} {
+		m, proxy, _ := behind(t, 3*time.Second, onOutage)
+		number := binary.BigEndian.AppendUint64(nil, uint64(m.session.id()))
+		proxy.OnRequest(func(b []byte) bool { return !bytes.Contains(b, number) })
+		proxy.Cut()
+		proxy.Mend()
+		await.Signal(t, "lost", m.Lost())
+		if !errors.Is(m.Err(), errWedged) {
+			t.Error(m.Err())
+		}
 	}
 }
 
 // When ZooKeeper is back, another session may be opened a little earlier than ours is
 // found again.
-func TestCoastGivesTime(t *testing.T) {
+func TestASessionIsGivenTime(t *testing.T) {
 	t.Parallel()
 	cfg, _ := shared(t)
 	cfg.SessionTimeout, cfg.OnOutage = 10*time.Second, Coast
@@ -556,7 +549,7 @@ func TestCloseWithoutAServer(t *testing.T) {
 		close(closed)
 	}()
 	await.Signal(t, "closed", closed)
-	if m.Err() != nil && !strings.Contains(m.Err().Error(), "not heard") {
+	if m.Err() != nil {
 		t.Error(m.Err())
 	}
 	proxy.Thaw()

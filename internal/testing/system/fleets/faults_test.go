@@ -281,6 +281,7 @@ func (f *ensembleFleet) downs(*worker) {
 	for _, w := range f.workers[:3] {
 		f.occupy(w, 1, workers.Hang)
 	}
+	ids, owners := f.ids(), f.owners()
 	f.ensemble.Kill()
 	f.Note(proctest.Down, "")
 	begun := time.Now()
@@ -298,6 +299,7 @@ func (f *ensembleFleet) downs(*worker) {
 	f.taken(f.workers[0], "", slices.Collect(maps.Keys(f.owners())))
 	f.T.Logf("all slots were worked at %v after the ensemble was back", time.Since(back).Round(time.Millisecond))
 	f.settle("the ensemble was away")
+	f.T.Logf("the workers were %v and are %v; slots moved: %v", ids, f.ids(), f.moved(owners))
 }
 
 func (f *ensembleFleet) replaces(w *worker) {

@@ -62,6 +62,12 @@ func topics() []rmq.Topic {
 // changes the job of all.
 func newFleet(t *testing.T, zk zooKeeper, root string, adjust ...func(*workers.Job)) *fleet {
 	t.Helper()
+	return newFleetOf(t, zk, root, fleetSize, adjust...)
+}
+
+// newFleetOf is newFleet for so many workers.
+func newFleetOf(t *testing.T, zk zooKeeper, root string, size int, adjust ...func(*workers.Job)) *fleet {
+	t.Helper()
 	j := workers.Job{
 		Topics: topics(), ZooKeeper: zk.Servers(), Session: time.Duration(night.Times(5, 3)) * time.Second, Root: root,
 		Work: 200 * time.Millisecond, Backoff: 10 * time.Millisecond,
@@ -80,7 +86,7 @@ func newFleet(t *testing.T, zk zooKeeper, root string, adjust ...func(*workers.J
 			all[i], all[k] = all[k], all[i]
 		})
 	}
-	for range fleetSize {
+	for range size {
 		f.add()
 	}
 	f.join(f.workers...)
