@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -194,9 +196,8 @@ func TestSilenceStops(t *testing.T) {
 			begun <- struct{}{}
 			<-ctx.Done()
 			ended <- context.Cause(ctx)
-			return context.Cause(ctx)
 		}
-		return nil
+		return context.Cause(ctx)
 	}))
 	s := newSender(t, rdb, topic)
 	at := time.Now().Add(500 * time.Millisecond)
@@ -380,6 +381,45 @@ func TestHangingHandlerCostsTheID(t *testing.T) {
 	if !slices.Equal(n.attempts["long"], []int{1}) || !slices.Equal(n.attempts["hangs"], []int{1, 2}) {
 		t.Errorf("deliveries %v", n.attempts)
 	}
+}
+
+// A worker that has given up its id, since a handler hangs, loses ZooKeeper at that moment. The other
+// handlers of that id are cancelled at its deadline, however long ZooKeeper stays away.
+func TestSilenceAfterTheIDWasGivenUp(t *testing.T) {
+	t.Parallel()
+	rdb := shared(t)
+	hanging, patient := topicOf(t, message.KindPriority, 1), topicOf(t, message.KindPriority, 1)
+	how, network := cutFrom(t, lasting)
+	believes(&how, 4*time.Second)
+	var leaving atomic.Int32
+	network.OnRequest(func(b []byte) bool { // the mark is made, and nothing comes through any more
+		const create = 1 // behind a length and a number, of four bytes each
+		if bytes.Contains(b, []byte("!leaving")) && len(b) > 12 && binary.BigEndian.Uint32(b[8:]) == create {
+			leaving.Add(1)
+		}
+		return leaving.Load() < 2
+	})
+	release, begun, cancelled := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	defer close(release)
+	c := newConsumer(t, rdb, Config{Slots: slots.ZooKeeper(how)})
+	must.Do(t, c.Listen(hanging, ListenerFunc(func(context.Context, *Delivery) error {
+		<-release
+		return nil
+	}), ListenOptions{Timeout: 100 * time.Millisecond, MaxHandlerTime: time.Second}))
+	must.Do(t, c.Listen(patient, ListenerFunc(func(ctx context.Context, _ *Delivery) error {
+		close(begun)
+		<-ctx.Done()
+		cancelled <- context.Cause(ctx)
+		return nil
+	}), ListenOptions{Timeout: time.Hour, MaxHandlerTime: time.Hour}))
+	must.Do(t, c.Start(ctx))
+	newSender(t, rdb, patient).send(t, "long")
+	await.Signal(t, "one takes long", begun)
+	newSender(t, rdb, hanging).send(t, "hangs")
+	if cause := await.Signal(t, "it is cancelled", cancelled); !errors.Is(cause, ErrLeaseLost) {
+		t.Errorf("the handler's context ended with %v", cause)
+	}
+	network.OnRequest(nil)
 }
 
 // A worker that closes while ZooKeeper is away leaves its slots all the same, and

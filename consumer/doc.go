@@ -15,9 +15,9 @@
 // So a stale list costs a little time and nothing else.
 //
 // With ZooKeeper a worker works under the id of its session. Its batches have no
-// lease: it holds them for as long as the session lives, and starts no handler
-// when it cannot be sure of that. When the session is lost, its handlers are
-// cancelled, and the worker goes on with another session under another id. When a
+// lease: it holds them for as long as the session lives, starts no handler when it
+// cannot be sure of that, and cancels those that run before others may be. When the
+// session is lost, the worker goes on with another one under another id. When a
 // slot stays busy with another worker, ZooKeeper is asked whether that one is
 // dead, and only then its batch is taken over.
 //

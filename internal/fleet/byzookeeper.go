@@ -221,14 +221,22 @@ func (f *byZooKeeper) next(*Topic, time.Time) time.Duration { return min(f.Lease
 
 // leave lets the coordinator give the slots to others.
 func (f *byZooKeeper) leave(ctx context.Context) {
-	if err := f.present().member.Leaving(ctx); err != nil {
+	s := f.present()
+	if s.overdue(time.Now()) {
+		return // ZooKeeper does not answer, and end leaves the session to its timeout
+	}
+	if err := s.member.Leaving(ctx); err != nil {
 		f.Log.Warn("the slots could not be offered to others", zap.Error(err))
 	}
 }
 
 func (f *byZooKeeper) end() {
 	s := f.present()
-	s.member.Close()
+	if s.overdue(time.Now()) {
+		f.abandon()
+	} else {
+		s.member.Close()
+	}
 	s.term.end(nil)
 }
 

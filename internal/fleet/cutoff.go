@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/keeper"
@@ -115,9 +114,7 @@ func (s *session) endCutOff() {
 	defer late.Stop()
 	ticker := time.NewTicker(trustEvery)
 	defer ticker.Stop()
-	if err := s.member.Leaving(s.Shift.Background); err != nil && s.Shift.Background.Err() == nil {
-		s.term.Log.Warn("the slots could not be offered to others", zap.Error(err))
-	}
+	s.offer()
 	for over := false; !over && s.schedule.Handling(s.term); {
 		select {
 		case <-ticker.C:

@@ -66,12 +66,20 @@ func (s *session) heed(now time.Time) time.Duration {
 		s.schedule.Suspend(true)
 		s.term.Log.Warn("nothing is heard from ZooKeeper; no handler is started")
 	}
-	if s.overdue(now) && s.term.Handlers().Err() == nil {
+	if s.overdue(now) {
+		s.interrupt()
+		return trustEvery
+	}
+	return min(trustEvery, s.member.Deadline().Sub(now))
+}
+
+// interrupt cancels all handlers of the term, since others may take over soon.
+func (s *session) interrupt() {
+	if s.term.Handlers().Err() == nil {
 		why := s.member.Silence()
 		s.term.end(fmt.Errorf("%w: %w", ErrLeaseLost, why))
 		s.term.Log.Warn("ZooKeeper is silent for too long; handlers are cancelled", zap.Error(why))
 	}
-	return trustEvery
 }
 
 // overdue reports whether no handler may run any more, unless ZooKeeper is heard again.
@@ -112,19 +120,27 @@ func (s *session) requestEnd(why error) {
 	}
 }
 
+// offer has the coordinator give the slots of a term that is over to others. It is not waited for: while
+// ZooKeeper is silent the deadline must be heeded.
+func (s *session) offer() {
+	s.Shift.Running.Go(func() {
+		if err := s.member.Leaving(s.Shift.Background); err != nil && s.Shift.Background.Err() == nil && s.member.Err() == nil {
+			s.term.Log.Warn("the slots could not be offered to others", zap.Error(err))
+		}
+	})
+}
+
 // endGently ends a term whose session lives: when all have returned that will, the
 // session is closed, and what hangs may be taken over.
 func (s *session) endGently() {
-	if err := s.member.Leaving(s.Shift.Background); err != nil {
-		s.term.Log.Warn("the slots could not be offered to others", zap.Error(err))
-	}
-	ticker := time.NewTicker(100 * time.Millisecond)
+	s.offer()
+	ticker := time.NewTicker(trustEvery)
 	defer ticker.Stop()
 	for s.schedule.Carrying(s.term) {
 		select {
 		case <-ticker.C:
 			if s.overdue(time.Now()) {
-				s.term.end(fmt.Errorf("%w: %w", ErrLeaseLost, s.member.Silence()))
+				s.interrupt()
 				s.member.Abandon()
 				return
 			}

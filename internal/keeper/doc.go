@@ -3,6 +3,7 @@
 //
 //	m, err := keeper.New(cfg).Join(ctx, keeper.Worker{…})
 //	m.Until()                // nothing may be started after this, unless it has moved on
+//	m.Deadline()             // handlers are cancelled at this time, unless it has moved on
 //	<-m.Lost()               // the session is lost: cancel handlers, Join again
 //	m.Verify(ctx, holder)    // is the holder of a batch surely dead?
 //	m.Leaving(ctx)           // the coordinator gives our slots to others …

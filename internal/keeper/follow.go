@@ -139,7 +139,9 @@ func (m *Member) compare() {
 func (m *Member) judge(topic string, err error) {
 	conflict := errors.Is(err, ErrConflict)
 	if err != nil && !conflict {
-		m.log.Warn("the definition could not be compared", zap.String("topic", topic), zap.Error(err))
+		if !passing(err) { // else ZooKeeper is away, which is said elsewhere
+			m.log.Warn("the definition could not be compared", zap.String("topic", topic), zap.Error(err))
+		}
 		return
 	}
 	m.updateShare(topic, func(s *portion) {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -16,9 +17,10 @@ type Member struct {
 	worker     Worker
 	session    *session
 	tree       tree
-	treeID     string    // not changed after the start
-	again      bool      // the tree was made again
-	provesFrom time.Time // from when on deaths may be proven; see checkMadeAgain
+	treeID     string                    // not changed after the start
+	again      bool                      // the tree was made again
+	provesFrom time.Time                 // from when on deaths may be proven; see checkMadeAgain
+	found      atomic.Pointer[time.Time] // when the last look at the own node was begun that found it
 	id         string
 	log        *zap.Logger // with the worker's id
 
@@ -89,9 +91,13 @@ func (m *Member) ID() string { return m.id }
 func (m *Member) Tree() string { return m.treeID }
 
 // Until returns the time until which work may be begun without a further answer of
-// ZooKeeper; the zero time means without limit.
+// ZooKeeper; the zero time means without limit. After a silence the session may live and the
+// worker's node be gone, so that others take it for dead: the node must have been seen, too.
 func (m *Member) Until() time.Time {
 	confirmed := m.session.confirmed()
+	if found := m.found.Load(); found != nil && found.Before(confirmed) {
+		confirmed = *found
+	}
 	switch {
 	case m.ctx.Err() != nil:
 		return confirmed // which is over

@@ -50,7 +50,7 @@ func (m *Member) checkNode(touched *<-chan zk.Event) error {
 	if written != nil && !refused(written) {
 		return written
 	}
-	path := m.tree.worker(m.id)
+	path, begun := m.tree.worker(m.id), time.Now()
 	var there bool
 	var stat *zk.Stat
 	var err error
@@ -71,7 +71,10 @@ func (m *Member) checkNode(touched *<-chan zk.Event) error {
 	case stat.EphemeralOwner != m.session.id():
 		m.session.lose(fmt.Errorf("%s was replaced", path))
 	case errors.Is(written, zk.ErrNoNode):
+		m.found.Store(&begun)
 		return m.rewrite(m.ctx)
+	default:
+		m.found.Store(&begun)
 	}
 	return nil
 }

@@ -510,6 +510,27 @@ func TestWedged(t *testing.T) {
 	}
 }
 
+// The session has outlived a silence, and meanwhile an operator may have deleted the worker's node, so that
+// others take it for dead. So nothing is begun before the node was seen.
+func TestNothingBeginsBeforeTheNodeIsSeen(t *testing.T) {
+	t.Parallel()
+	m, proxy, _ := behind(t, long, Stop)
+	confirms(t, m)
+	path := []byte(m.tree.worker(m.ID()))
+	var blind atomic.Bool
+	blind.Store(true)
+	proxy.OnRequest(func(b []byte) bool { return !blind.Load() || !bytes.Contains(b, path) })
+	cut := time.Now()
+	proxy.Cut()
+	proxy.Mend()
+	await.True(t, "the session is heard", func() bool { return m.session.confirmed().After(cut) })
+	if until := m.Until(); until.After(cut.Add(m.Timeout() * 2 / 3)) {
+		t.Errorf("work may be begun until %v after the cut", until.Sub(cut))
+	}
+	blind.Store(false)
+	await.True(t, "the node is seen", func() bool { return m.Until().After(cut.Add(m.Timeout() * 2 / 3)) })
+}
+
 // When ZooKeeper is back, another session may be opened a little earlier than ours is
 // found again.
 func TestASessionIsGivenTime(t *testing.T) {

@@ -65,6 +65,8 @@ func (w *world) exec(t step) {
 		}
 	case deadline:
 		w.passDeadline(k)
+	case heard:
+		k.Late = false
 	case rebalance:
 		w.Faults--
 		w.Assigned = w.id(i)

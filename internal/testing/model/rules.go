@@ -31,6 +31,7 @@ type Rules struct {
 	RepeatTurn         bool // a turn without an answer is repeated unchanged
 	AskHolder          bool // who is BUSY asks the holder, and one that is asked of a batch it does not carry turns
 	QuorumWrite        bool // a holder counts as dead only by a read after a quorum write
+	SessionLives       bool // after its deadline a worker goes on only if its session has not expired
 
 	// Of the journal.
 	SettleBelow bool // a batch settles only what was sent while the number was below its own
@@ -67,6 +68,7 @@ func AllRules() Rules {
 		RepeatTurn:           true,
 		AskHolder:            true,
 		QuorumWrite:          true,
+		SessionLives:         true,
 		SettleBelow:          true,
 		SendRestartsBudget:   true,
 	}

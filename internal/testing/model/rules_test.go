@@ -155,6 +155,11 @@ var rules = []struct {
 		},
 	},
 	{
+		name: "SessionLives", off: func(r *Rules) { r.SessionLives = false },
+		proofs: []proof{byWalks(zooKeeper, "SERIAL CONCURRENT")},
+		silent: []silence{{redisOnly, "there are no sessions", ""}},
+	},
+	{
 		name: "RepeatTurn", off: func(r *Rules) { r.RepeatTurn = false },
 		proofs: []proof{byWalks(redisOnly, "LOST"), byWalks(zooKeeper, "LOST")},
 	},

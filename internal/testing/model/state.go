@@ -181,3 +181,9 @@ func (w *world) inTime(i int) bool {
 	}
 	return w.Now-k.Since < w.Leases[i]
 }
+
+// trusts reports whether a worker trusts its batch. With all rules it may.
+func (w *world) trusts(i int) bool {
+	k := &w.Workers[i]
+	return w.inTime(i) || w.ZooKeeper && !w.SessionLives && !k.Late
+}

@@ -28,6 +28,7 @@ const (
 	// ZooKeeper.
 	expire     // of a session, at the server
 	deadline   // of a session, at the worker
+	heard      // the session, after its deadline: it has not expired
 	newSession // under a new id
 	rebalance  // the slot is assigned to this worker
 	seeSlot    // reads the assignment
@@ -137,6 +138,9 @@ func (w *world) processSteps(i int, to []step) []step {
 			to = append(to, step{Op: deadline, Worker: int8(i)})
 		}
 	}
+	if w.ZooKeeper && awake && k.Late && (k.Session || !w.SessionLives) {
+		to = append(to, step{Op: heard, Worker: int8(i)})
+	}
 	if k.Up && k.Frozen {
 		to = append(to, step{Op: thaw, Worker: int8(i)})
 	}
@@ -197,7 +201,7 @@ func (w *world) workSteps(i int, to []step) []step {
 		}
 		return to
 	}
-	inTime := w.inTime(i)
+	inTime := w.trusts(i)
 	if k.Handling > 0 {
 		to = append(to, step{Op: succeed, Worker: at})
 		if !w.Drain {

@@ -81,6 +81,7 @@ var opWords = [ops]string{
 	restart:    "starts under a new id",
 	expire:     "session expires",
 	deadline:   "session deadline passes",
+	heard:      "hears that its session lives",
 	newSession: "new session under a new id",
 	askHolder:  "asks the holder named by BUSY",
 	rebalance:  "is assigned the slot",
