@@ -1,12 +1,19 @@
 package poll
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -32,6 +39,47 @@ func TestReceipts(t *testing.T) {
 			if r, err := parseReceipt(wrong); !errors.Is(err, ErrReceipt) {
 				t.Errorf("%q is read as %+v", wrong, r)
 			}
+		}
+	}
+}
+
+// A receipt is finished by whatever gateway it comes to, also by one of another release: its text is this.
+func TestTextOfAReceipt(t *testing.T) {
+	t.Parallel()
+	r := aReceipt()
+	for i := range r.batch {
+		r.batch[i] = byte(i)
+	}
+	const text = "AQABAgMEBQYHCAkKCwwNDg8CgIAEAv__A_________8PEYDczBQLc2hvcDpvcmRlcnMJZ2F0ZXdheS0xA_________8fACL4nyIw"
+	if got := r.String(); got != text {
+		t.Errorf("%s\nwant %s", got, text)
+	}
+	if read, err := parseReceipt(text); err != nil || !reflect.DeepEqual(read, r) {
+		t.Errorf("it is read as %+v (%v)", read, err)
+	}
+}
+
+// The contents of a batch are read only while it is the receipt's: the next one in the slot may have as many.
+func TestContentsOfAnotherBatch(t *testing.T) {
+	t.Parallel()
+	ctx, rdb := context.Background(), servertest.Redis(t).Client(t)
+	p, r := &Poller{cfg: Config{Redis: rdb}}, aReceipt()
+	k := luascripts.KeysOf("shop:orders", r.slot)
+	for i := range r.items {
+		must.Do(t, rdb.ZAdd(ctx, k.Prepare, redis.Z{Score: 1, Member: fmt.Sprint("m", i)}).Err())
+	}
+	for _, c := range []struct {
+		holder string
+		batch  int64
+		items  int
+		there  bool
+	}{{r.id(), r.fence, 3, true}, {"another", r.fence, 3, false}, {r.id(), r.fence - 1, 3, false}, {r.id(), r.fence, 2, false}} {
+		must.Do(t, rdb.HSet(ctx, k.Meta, "holder", c.holder, "batch", c.batch).Err())
+		of := *r
+		of.items = r.items[:c.items]
+		got, err := p.flying(ctx, &k, &of)
+		if must.Do(t, err); (got != nil) != c.there {
+			t.Errorf("%+v: %q", c, got)
 		}
 	}
 }

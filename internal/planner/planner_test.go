@@ -58,6 +58,25 @@ func TestSendsWhatIsDue(t *testing.T) {
 	}
 }
 
+// Of several plans in a slot, the one that occurs first decides when the slot is looked at next.
+func TestTheEarliestIsLookedAtFirst(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, reports)
+	x := newWorker(w, zap.NewNop(), 24*time.Hour, 0)
+	w.set(0, message.Recurring{Name: "slow", Content: "slow", Delay: 10 * time.Minute, Period: 350 * time.Minute}) // due first, and again in 350 minutes
+	w.set(0, hourly("fast", "fast"))
+	w.set(0, message.Recurring{Name: "last", Content: "last", Period: 2 * time.Hour})
+	w.later(6 * time.Hour)
+	x.looks(0)
+	if at, set := x.planned(0); !set || time.Until(at) > time.Hour || time.Until(at) < time.Hour/2 {
+		t.Errorf("the next look is in %v", time.Until(at))
+	}
+	x.lookAt(place{x.topic, 0}, time.Now().Add(2*time.Hour))
+	if at, _ := x.planned(0); time.Until(at) > time.Hour {
+		t.Errorf("a later look has put it off by %v", time.Until(at))
+	}
+}
+
 // In a topic of priorities an occurrence has the priority of its rule, and a rule without one is
 // left alone. So is a rule without anything, which RMQ never writes.
 func TestSendsWithItsPriority(t *testing.T) {
