@@ -48,7 +48,7 @@ func TestSeventeenDeliveries(t *testing.T) {
 		{"odd", "panic: {7}", func(context.Context, *Delivery) error { panic(struct{ int }{7}) }},
 		{"brittle", "<nil>", func(context.Context, *Delivery) error { var b *brittle; return b }},
 		{"goexit", "ended its goroutine", func(context.Context, *Delivery) error { runtime.Goexit(); return nil }},
-		{"timeout", "context canceled", func(ctx context.Context, _ *Delivery) error {
+		{"timeout", "timed out after 3ms: context canceled", func(ctx context.Context, _ *Delivery) error {
 			<-ctx.Done()
 			if !errors.Is(context.Cause(ctx), ErrTimeout) {
 				return context.Cause(ctx)
@@ -109,13 +109,13 @@ func TestSeventeenDeliveriesInParallel(t *testing.T) {
 				panic("x")
 			case "hangs":
 				<-ctx.Done()
-				return context.Cause(ctx)
+				return ctx.Err()
 			}
 			return nil
 		}), ListenOptions{Parallel: true})
 	contents := append(numbered("good", 40), "exits", "panics", "hangs")
 	newSender(t, rdb, topic).send(t, contents...)
-	for c, reason := range map[string]string{"exits": errGoexit.Error(), "panics": "panic: x", "hangs": ErrTimeout.Error()} {
+	for c, reason := range map[string]string{"exits": errGoexit.Error(), "panics": "panic: x", "hangs": "timed out after 5ms: context deadline exceeded"} {
 		if why := awaitDead(t, rdb, topic, 0, c); why.Attempts != 17 || why.Reason != reason {
 			t.Errorf("%s: %+v", c, why)
 		}

@@ -307,8 +307,11 @@ func (b *batch) judge(ctx context.Context, d *Delivery, err error) result {
 	if what == message.Dropped {
 		return cancelledResult
 	}
-	reason := fmt.Sprint(err) // which bears an Error method that panics
-	r := result{fate: failed, over: errors.Is(context.Cause(ctx), ErrTimeout), reason: shorten(reason), err: withCause(ctx, err)}
+	reason, over := fmt.Sprint(err), errors.Is(context.Cause(ctx), ErrTimeout) // Sprint bears an Error method that panics
+	if over {
+		reason = fmt.Sprintf("timed out after %v: %s", b.topic.opts.Timeout, reason) // it is "context canceled" as a rule
+	}
+	r := result{fate: failed, over: over, reason: shorten(reason), err: withCause(ctx, err)}
 	var retry retryError
 	var later laterError
 	var pushed pushbackError

@@ -299,7 +299,7 @@ func TestTimeoutOfABatchCall(t *testing.T) {
 	})
 	first := await.Signal(t, "a call", calls)
 	for range first.Messages {
-		if b := await.Signal(t, "a call", calls); b.Attempt == 2 && b.Messages[0].LastError != ErrTimeout.Error() {
+		if b := await.Signal(t, "a call", calls); b.Attempt == 2 && b.Messages[0].LastError != "timed out after 20ms: "+ErrTimeout.Error() {
 			t.Errorf("it comes again after %q", b.Messages[0].LastError)
 		}
 	}
