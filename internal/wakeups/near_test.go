@@ -167,3 +167,48 @@ func TestEachMasterIsHeard(t *testing.T) {
 	cluster.MoveSlot(t, away.Slot, home).Finish(t)
 	await.True(t, "all is as it was", func() bool { return slices.Equal(hear("there and back"), first) })
 }
+
+// A master that hangs holds up its own channels and no others. When it goes on, or a replica has taken its
+// place, each worker hears it again, and has looked at its slots.
+func TestMastersThatHangOrFail(t *testing.T) {
+	t.Parallel()
+	cluster := servertest.Cluster(t, 3, 1)
+	e, l := listening(t, cluster.Client(t))
+	all := announce(t, e, 1)
+	lowest := luascripts.StoreKey("wide", 0)
+	at := func(s spot) *servertest.Server {
+		return cluster.MasterOf(t, luascripts.StoreKey(topics[s.topic].Name, s.slot))
+	}
+	publish := func(s spot) int64 {
+		return at(s).Client(t).Do(ctx, "spublish", luascripts.NearChannel(topics[s.topic].Name, s.slot), luascripts.AppendWake(nil, s.slot, 0)).Val().(int64)
+	}
+	hung := cluster.MasterOf(t, lowest)
+	var others []spot
+	for _, s := range all {
+		if at(s) != hung {
+			others = append(others, s)
+		}
+	}
+	hung.Pause()
+	for range 3 {
+		for _, s := range others {
+			before := l.heard(s.topic, s.slot)
+			await.True(t, "another master is heard", func() bool { return publish(s) == 1 && l.heard(s.topic, s.slot) > before })
+		}
+	}
+	hung.Resume()
+	cluster.AwaitReady(t)
+
+	looks := [2]int{l.looks(0), l.looks(1)}
+	was := cluster.MasterOf(t, lowest) // a replica may have taken the place of the one that hung
+	if cluster.Failover(t, lowest) == was {
+		t.Fatal("it is the master still")
+	}
+	for _, s := range announce(t, e, 1) {
+		before := l.heard(s.topic, s.slot)
+		await.True(t, "each master is heard", func() bool { return publish(s) == 1 && l.heard(s.topic, s.slot) > before })
+	}
+	for topic := range topics {
+		await.True(t, "the slots of the new master are looked at", func() bool { return l.looks(topic) > looks[topic] })
+	}
+}
