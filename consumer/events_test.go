@@ -243,7 +243,7 @@ func TestEventNamesTheCause(t *testing.T) {
 	})
 	newSender(t, rdb, topic).send(t, "slow")
 	l.await("it is dead", func() bool { return l.ends[message.Died] == 1 })
-	if x := l.last(); !errors.Is(x.Err, context.Canceled) || !errors.Is(x.Err, ErrTimeout) || x.Reason != context.Canceled.Error() {
+	if x := l.last(); !errors.Is(x.Err, context.Canceled) || !errors.Is(x.Err, ErrTimeout) || x.Reason != "timed out after 50ms: context canceled" {
 		t.Errorf("%+v", x)
 	}
 	must.Do(t, closeIn(c, await.Patience))

@@ -514,21 +514,33 @@ func TestWedged(t *testing.T) {
 // others take it for dead. So nothing is begun before the node was seen.
 func TestNothingBeginsBeforeTheNodeIsSeen(t *testing.T) {
 	t.Parallel()
-	m, proxy, _ := behind(t, long, Stop)
-	confirms(t, m)
-	path := []byte(m.tree.worker(m.ID()))
-	var blind atomic.Bool
-	blind.Store(true)
-	proxy.OnRequest(func(b []byte) bool { return !blind.Load() || !bytes.Contains(b, path) })
-	cut := time.Now()
-	proxy.Cut()
-	proxy.Mend()
-	await.True(t, "the session is heard", func() bool { return m.session.confirmed().After(cut) })
-	if until := m.Until(); until.After(cut.Add(m.Timeout() * 2 / 3)) {
-		t.Errorf("work may be begun until %v after the cut", until.Sub(cut))
+	cfg, conn := shared(t)
+	m := unhurried(t, New(cfg), worker())
+	await.True(t, "its first look has found it", func() bool { return m.found.Load() != nil })
+	var touched <-chan zk.Event
+	before := time.Now()
+	must.Do(t, m.checkNode(&touched))
+	found := *m.found.Load()
+	if found.Before(before) {
+		t.Errorf("it was found %v before it was looked for", before.Sub(found))
 	}
-	blind.Store(false)
-	await.True(t, "the node is seen", func() bool { return m.Until().After(cut.Add(m.Timeout() * 2 / 3)) })
+	m.session.mu.Lock()
+	m.session.alive = found.Add(time.Second) // a write is answered, and the node not looked for yet
+	m.session.mu.Unlock()
+	if begins := found.Add(m.Timeout() * 2 / 3); !m.Until().Equal(begins) {
+		t.Errorf("work may be begun %v too long", m.Until().Sub(begins))
+	}
+	m.session.mu.Lock()
+	m.session.alive = found.Add(-time.Second) // and the other way round
+	m.session.mu.Unlock()
+	if begins := found.Add(m.Timeout()*2/3 - time.Second); !m.Until().Equal(begins) {
+		t.Errorf("work may be begun %v too long", m.Until().Sub(begins))
+	}
+	must.Do(t, conn.Delete(m.tree.worker(m.ID()), -1))
+	m.checkNode(&touched)
+	if again := *m.found.Load(); !again.Equal(found) {
+		t.Error("what is gone was found")
+	}
 }
 
 // When ZooKeeper is back, another session may be opened a little earlier than ours is
