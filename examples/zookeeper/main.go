@@ -104,7 +104,7 @@ func watch(ctx context.Context, s *store.Store) error {
 	first, last := seen.stoodStill(moved, killed)
 	fmt.Printf("b has all %d slots. The %d of a stood still for %.1f to %.1f s; of the %d of b, %d moved.\n",
 		beats.Slots, len(moved), first.Seconds(), last.Seconds(), len(kept), seen.cameSince(kept, killed))
-	time.Sleep(time.Second)
+	time.Sleep(time.Second) // as above
 	return printNodes(s)
 }
 
