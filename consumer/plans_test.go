@@ -22,8 +22,8 @@ func planned(t *testing.T, rdb redis.UniversalClient, topic message.Topic, slot 
 	now, err := rdb.Time(ctx).Result()
 	must.Do(t, err)
 	must.Do(t, rdb.SAdd(ctx, luascripts.PlansKey(topic.Name), slot).Err())
-	_, _, err = luascripts.New(rdb).SetPlan(ctx, luascripts.KeysOf(topic.Name, slot).Plans(false), "p",
-		fmt.Sprintf(`{"content":%q,"period":100}`, content), now.UnixMilli(), now.UnixMilli()+100)
+	_, err = luascripts.New(rdb).SetPlan(ctx, luascripts.KeysOf(topic.Name, slot).Plans(false), "p",
+		fmt.Sprintf(`{"content":%q,"period":100}`, content), fmt.Sprint(now.UnixMilli()), now.UnixMilli()+100, luascripts.PlanStand{})
 	must.Do(t, err)
 }
 

@@ -5,16 +5,15 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/checked"
+	"github.com/slotmq/go-rmq/internal/declaration"
 	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/internal/plan"
-	"github.com/slotmq/go-rmq/internal/score"
 	"github.com/slotmq/go-rmq/internal/script"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -43,27 +42,11 @@ func (i *Inspector) Plans(ctx context.Context, topic string) ([]Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	which, err := i.planned(ctx, t)
+	which, err := i.plansOfTopic(t).Noted(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return i.plansOf(ctx, t, which)
-}
-
-// planned are the slots of a topic that may have plans.
-func (i *Inspector) planned(ctx context.Context, t Topic) (which []int, err error) {
-	key := luascripts.PlansKey(i.qualified(t.Name))
-	if err := i.masters.silent(ctx, i.rdb, []string{key})[0]; err != nil {
-		return nil, err
-	}
-	noted := i.rdb.SScan(ctx, key, 0, "", perPipeline).Iterator()
-	for noted.Next(ctx) {
-		if slot, err := strconv.Atoi(noted.Val()); err == nil && slot >= 0 && slot < t.Slots { // else a person has written it
-			which = append(which, slot)
-		}
-	}
-	slices.Sort(which)
-	return slices.Compact(which), at(key, i.explain(noted.Err()))
 }
 
 // plansOf are the plans of some slots.
@@ -109,7 +92,7 @@ func (i *Inspector) plansIn(ctx context.Context, t Topic, k luascripts.PlanKeys,
 			}
 			for n, score := range times.Val() {
 				p := all[rules[2*n]]
-				p.Next, p.Ended = timeOf(score), score == nil
+				p.Next, p.Ended = declaration.Time(score), score == nil
 				all[p.Name] = p
 			}
 		}
@@ -126,26 +109,15 @@ func rulesFrom(ctx context.Context, key string, cursor uint64) *redis.ScanCmd {
 	return redis.NewScanCmd(ctx, nil, "hscan", key, cursor, "count", perPipeline)
 }
 
-// timeOf is a score as a time, or zero if there is none.
-func timeOf(reply any) time.Time {
-	switch x := reply.(type) {
-	case string: // of an older server
-		return score.Time(score.Parse(x))
-	case float64:
-		return score.Time(score.Whole(x))
-	}
-	return time.Time{}
-}
-
 // readPlan reads a rule as it is stored.
 func readPlan(t Topic, name, stored string) Plan {
 	p := Plan{Recurring: message.Recurring{Name: name}}
-	base, text, known := luascripts.PlanRule(stored)
+	since, text, known := plan.Split(stored)
 	if !known {
-		p.Err = errors.New("it is not known when it was set")
+		p.Err = errors.New("it is not known from when it counts")
 		return p
 	}
-	p.Set = base
+	p.Set = since.Base
 	rule, err := readRule(t, name, text)
 	if err != nil {
 		p.Err = err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/plan"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -47,7 +48,7 @@ func TestPlans(t *testing.T) {
 				t.Fatalf("%+v, want %+v", p, want)
 			}
 		}
-		for n, want := range []struct{ name, err string }{{"newer", "moon"}, {"no base", "when it was set"}, {"of another kind", "Priority"}, {"over", ""}} {
+		for n, want := range []struct{ name, err string }{{"newer", "moon"}, {"no base", "from when it counts"}, {"of another kind", "Priority"}, {"over", ""}} {
 			p := all[n]
 			if p.Name != want.name || !p.Ended || p.Slot != 2 || (p.Err == nil) != (want.err == "") || p.Err != nil && !strings.Contains(p.Err.Error(), want.err) {
 				t.Errorf("%+v, want %+v", p, want)
@@ -109,7 +110,7 @@ func TestSetPlanMends(t *testing.T) {
 		k := planKeys(topic, slotOf(topic, "a"))
 		years := time.Now().AddDate(10, 0, 0)
 		setBy := func(base time.Time) {
-			_, text, _ := luascripts.PlanRule(rdb.HGet(ctx, k.Rule, "p").Val())
+			_, text, _ := plan.Split(rdb.HGet(ctx, k.Rule, "p").Val())
 			must.Do(t, rdb.HSet(ctx, k.Rule, "p", fmt.Sprint(base.UnixMilli(), " ", text)).Err())
 		}
 		moved := func(to time.Time) {

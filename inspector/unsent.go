@@ -19,7 +19,7 @@ const longOverdue = 2 * time.Minute
 // worker on this machine; which should have been sent long ago; and which a wrong clock keeps from
 // being sent.
 func (i *Inspector) unsent(ctx context.Context, t Topic, seen seen) ([]finding, error) {
-	which, err := i.planned(ctx, t)
+	which, err := i.plansOfTopic(t).Noted(ctx)
 	if err != nil || len(which) == 0 {
 		return nil, err
 	}

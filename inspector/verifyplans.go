@@ -13,6 +13,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/hash"
 	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/internal/plan"
 	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -122,9 +123,10 @@ func (p *planCheck) read(key, want string, err error) error {
 
 // judge looks at one rule. A zone that this machine does not know is no fault of what is stored.
 func (p *planCheck) judge(name, text string) {
-	base, json, _ := strings.Cut(text, " ")
-	if ms, _ := strconv.ParseInt(base, 10, 64); ms < limits.MinTime || ms >= limits.MaxTime {
-		p.add(p.rule, name, "its base is %.40q", base)
+	since, json, known := plan.Split(text)
+	if ms := since.Base.UnixMilli(); !known || ms < limits.MinTime || ms >= limits.MaxTime {
+		at, _, _ := strings.Cut(text, " ")
+		p.add(p.rule, name, "its base is %.40q", at)
 	}
 	r, err := readRule(p.t, name, json)
 	var invalid *message.InvalidError

@@ -32,7 +32,7 @@ func setPlan(t testing.TB, rdb redis.UniversalClient, topic message.Topic, slot 
 	next, err := rule.First(now)
 	must.Do(t, err)
 	must.Do(t, rdb.SAdd(ctx, luascripts.PlansKey(topic.Name), slot).Err())
-	_, _, err = luascripts.New(rdb).SetPlan(ctx, planKeys(topic, slot), name, rule.Text(), now.UnixMilli(), next.UnixMilli())
+	_, err = luascripts.New(rdb).SetPlan(ctx, planKeys(topic, slot), name, rule.Text(), fmt.Sprint(now.UnixMilli()), next.UnixMilli(), luascripts.PlanStand{})
 	must.Do(t, err)
 }
 

@@ -18,15 +18,21 @@ var planDamages = []damage{
 	{"what waits is wanted for ever", "plan: notes", `elseif noted then`, `elseif false then`},
 	{"with its headers", "plan: notes", `(string.gsub(noted, '^(%d+ %d+ %d+ %d+) %d+', '%1 0'))`, `(string.gsub(noted, '^(%d+ %d+ %d+ %d+) %d+.*', '%1 0'))`},
 	{"the same rule keeps its plan", driven, `if string.match(held or '', '^%S+ (.*)$') == text then return {'KEPT'} end`, ``},
-	{"another one begins anew", driven, `call('ZADD', plan, following, name)
-  if held`, `if not held then call('ZADD', plan, following, name) end
-  if held`},
+	{"another one has times of its own", driven, `call('ZADD', plan, following, name)
+  return`, `if not held then call('ZADD', plan, following, name) end
+  return`},
+	{"it takes over what the one before owes", driven, `  if due and tonumber(due) <= clock() then following = ms(due) end
+`, ``},
+	{"and no more", driven, `if due and tonumber(due) <= clock() then`, `if due then`},
+	{"also what is due at this ms", "plan: what the rule before owes", `tonumber(due) <= clock()`, `tonumber(due) < clock()`},
+	{"it takes the place of the rule that was read", driven, `(held or '') ~= ARGV[6] or `, ``},
+	{"where its plan stood", driven, ` or tonumber(due) ~= tonumber(ARGV[7])`, ``},
 	{"the whole rule is compared", "plan: another rule", `'^%S+ (.*)$') == text`, `'^%S+ (.*)$'):sub(1, #text) == text`},
 	{"with all its lines", "plan: another rule", `'^%S+ (.*)$'`, `'^%S+ ([^\n]*)'`},
 	{"its base is noted", driven, `string.format('%s %s', at, text)`, `string.format('%s %s', 1, text)`},
 	{"what never occurs is not set", driven, `if following == '' then return {'NEVER'} end`, `if following == '' then following = at end`},
 	{"nor ends what was set", "plan: another rule", `if following == '' then return {'NEVER'} end`, `if following == '' then call('HDEL', rule, name) return {'NEVER'} end`},
-	{"what was there before is told", driven, `if held then return {'CHANGED', held} end`, ``},
+	{"what was there before is told", driven, `held and 'CHANGED' or 'ADDED'`, `'ADDED'`},
 	{"an end is for the rule that is named", driven, `if text ~= '' and text ~= held then return 0 end`, ``},
 	{"or for any", driven, `if text ~= '' and text`, `if text`},
 	{"it takes the plan away", driven, `math.max(call('HDEL', rule, name), call('ZREM', plan, name))`, `call('HDEL', rule, name)`},

@@ -3,6 +3,7 @@ package luascripts_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/slotmq/go-rmq/luascripts"
 )
@@ -42,7 +43,7 @@ func (d *driver) plan() {
 func (d *driver) setPlan(name string) {
 	rule, period := d.planRule()
 	if held := d.state.rules[name]; held != "" && d.IntN(2) == 0 {
-		rule = held[len(fmt.Sprint(startOfTime))+1:]
+		_, rule, _ = strings.Cut(held, " ")
 	}
 	next := d.now + period
 	if at, stands := d.state.plans[name]; stands && d.IntN(3) == 0 { // another rule with the same next time
@@ -50,17 +51,28 @@ func (d *driver) setPlan(name string) {
 	} else if d.IntN(8) == 0 {
 		next = 0
 	}
+	stands := d.state.stands(name)
+	switch d.IntN(8) { // what was read before is old
+	case 0:
+		stands.Stored = "1 another"
+	case 1:
+		stands.At = []string{"", "1"}[d.IntN(2)]
+	}
 	before, expected := d.state, d.state.clone()
-	want, wantWas := expected.setPlan(name, rule, d.now, next)
-	got, was, err := d.s.SetPlan(ctx, d.plans, name, rule, d.now, next)
-	d.expects(expected, err, "set plan %s to %s, next %d: %s", name, rule, next, got)
-	need(got == want && was == wantWas, "PLAN", "%s is %s, was %q, not %s, %q", name, got, was, want, wantWas)
+	since := []string{fmt.Sprint(d.now), fmt.Sprint(d.now, "+3")}[d.IntN(2)]
+	want := expected.setPlan(name, rule, since, next, stands, d.now)
+	got, err := d.s.SetPlan(ctx, d.plans, name, rule, since, next, stands)
+	d.expects(expected, err, "set plan %s to %s, next %d, before %+v: %s", name, rule, next, stands, got)
+	need(got == want, "PLAN", "%s is %s, not %s", name, got, want)
 	if got == luascripts.PlanAdded || got == luascripts.PlanChanged {
 		delete(d.sent, name)
 	}
 	d.count["plan "+string(got)]++
-	if _, stands := before.plans[name]; got == luascripts.PlanKept && !stands {
+	switch at, stands := before.plans[name]; {
+	case got == luascripts.PlanKept && !stands:
 		d.count["plan KEPT at its end"]++
+	case got == luascripts.PlanChanged && stands && at <= d.now:
+		d.count["plan CHANGED and owes"]++
 	}
 }
 
@@ -90,9 +102,9 @@ func (d *driver) duePlans() {
 }
 
 func (d *driver) firePlan(o luascripts.Occurrence) {
-	var base, period int64
-	var x string
-	if _, err := fmt.Sscanf(o.Rule, "%d each %d ms %s", &base, &period, &x); err != nil {
+	var since, x string
+	var period int64
+	if _, err := fmt.Sscanf(o.Rule, "%s each %d ms %s", &since, &period, &x); err != nil {
 		panic(err)
 	}
 	next := o.At.UnixMilli() + period

@@ -112,7 +112,7 @@ var mustHappen = []string{
 	"unique", "duplicate of what waits", "duplicate of what is in flight", "duplicate of what failed", "duplicate of what is over", "unique: lifted", "unique: ended one trimmed",
 	"told its note", "note forgotten", "not told the note of a later copy", "noted: goes on", "noted: a new wait", "noted: the later end holds", "noted: one send has no end", "noted: headers of an earlier send",
 	"extended: stored", "extended: overdue", "extended: moved", "extended: to its ceiling", "extended: leftover trimmed",
-	"plan ADDED", "plan CHANGED", "plan KEPT", "plan KEPT at its end", "plan NEVER", "plan stopped", "plan not stopped", "plan due",
+	"plan ADDED", "plan CHANGED", "plan CHANGED and owes", "plan KEPT", "plan KEPT at its end", "plan NEVER", "plan stopped", "plan not stopped", "plan due",
 	"plan FIRED", "plan FIRED beside a copy in flight", "plan WAITS", "plan WAITS: its end is lifted", "plan SKIPPED", "plan STALE", "plan STALE by another rule", "plan ended",
 	"notes removed", "notes of live copies kept",
 	"EMPTY", "NUMBER", "BUSY", "PAUSED", "LEFT",

@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -46,20 +45,26 @@ const (
 	PlanFired   PlanAnswer = "FIRED"
 	PlanWaits   PlanAnswer = "WAITS" // a message of the same content waits; the plan has moved on
 	PlanSkipped PlanAnswer = "SKIPPED"
-	PlanStale   PlanAnswer = "STALE" // this occurrence was sent before, or the rule is another now
+	PlanStale   PlanAnswer = "STALE" // this occurrence was sent before, or the rule is another now, or stands elsewhere
 )
 
-// SetPlan sets a rule. json says when it occurs, and base, in ms by the server's clock, is the
-// moment from which it does. next is its first occurrence in ms, or 0 if there is none. With
-// PlanChanged it also returns the rule before, as it was stored.
-func (s *Scripts) SetPlan(ctx context.Context, k PlanKeys, name, json string, base, next int64) (PlanAnswer, string, error) {
-	cmd := redis.NewStringSliceCmd(ctx, k.call("SET", name, json, base, someTime(next))...)
+// PlanStand is a rule as it was read, and where its plan stands. It is zero where there is none.
+type PlanStand struct {
+	Stored string // the rule
+	At     string // the score of its plan; empty at its end
+}
+
+// SetPlan sets a rule. json says when it occurs, and since from when it counts. next is its first
+// occurrence in ms, or 0 if there is none; what the rule before owes comes first. It is PlanStale
+// unless the rule before and its plan are still as they were read.
+func (s *Scripts) SetPlan(ctx context.Context, k PlanKeys, name, json, since string, next int64, before PlanStand) (PlanAnswer, error) {
+	cmd := redis.NewStringSliceCmd(ctx, k.call("SET", name, json, since, someTime(next), before.Stored, before.At)...)
 	s.Exec(ctx, cmd)
 	reply, err := cmd.Result()
 	if err != nil {
-		return "", "", fmt.Errorf("set plan %s in %s: %w", name, k.Plan, err)
+		return "", fmt.Errorf("set plan %s in %s: %w", name, k.Plan, err)
 	}
-	return PlanAnswer(reply[0]), append(reply, "")[1], nil
+	return PlanAnswer(reply[0]), nil
 }
 
 // StopPlan ends a rule, and reports whether there was one. If rule is not empty, only that rule is
@@ -84,7 +89,7 @@ type Due struct {
 type Occurrence struct {
 	Name string
 	At   time.Time
-	Rule string // as it is stored: see [PlanRule]; empty if there is none, which RMQ never writes
+	Rule string // as it is stored; empty if there is none, which RMQ never writes
 
 	score string // At, as it is stored
 }
@@ -125,13 +130,6 @@ func FirePlanAnswer(k PlanKeys, o Occurrence, cmd redis.Cmder) (PlanAnswer, erro
 		return "", fmt.Errorf("send an occurrence of plan %s in %s: %w", o.Name, k.Plan, err)
 	}
 	return PlanAnswer(reply[0]), nil
-}
-
-// PlanRule takes a rule apart as it is stored: when it was set, and its JSON.
-func PlanRule(stored string) (base time.Time, json string, ok bool) {
-	ms, json, _ := strings.Cut(stored, " ")
-	n, err := strconv.ParseInt(ms, 10, 64)
-	return time.UnixMilli(n), json, err == nil
 }
 
 // call begins with the keys, of which a topic without notes has three.

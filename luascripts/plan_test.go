@@ -3,6 +3,7 @@ package luascripts_test
 import (
 	"context"
 	"maps"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,25 @@ var planTrials = []trial{
 		w.fires(luascripts.PlanStale, old, w.now+1000, "x", w.now)
 		w.sets(luascripts.PlanChanged, "p", "a", w.now) // a part of the first one
 		w.must(len(w.slot().store) == 0, "%v", w.slot().store)
+	}},
+	{name: "plan: what the rule before owes", run: func(w *world) {
+		for _, owes := range []bool{true, false} {
+			w.clean(fixedTime)
+			w.sets(luascripts.PlanAdded, "p", "old", w.now+10)
+			at := w.now + 10
+			if w.later(9); owes {
+				w.later(1)
+			}
+			read := w.slot()
+			w.sets(luascripts.PlanChanged, "p", "new", w.now+1000)
+			due := w.due(1).List
+			w.must(len(due) == 1 == owes, "%+v", due)
+			if owes {
+				w.must(due[0].At.UnixMilli() == at && strings.HasSuffix(due[0].Rule, " new"), "%+v", due)
+			}
+			got, err := w.s.SetPlan(ctx, w.plans, "p", "newer", "1", w.now, read.stands("p"))
+			w.must(got == luascripts.PlanStale && err == nil, "as it was read before: %s, %v", got, err)
+		}
 	}},
 	{name: "plan: many are due", run: func(w *world) {
 		w.clean(fixedTime)
@@ -141,7 +161,7 @@ var planTrials = []trial{
 		o, before := w.due(1).List[0], w.slot()
 		w.do("config", "set", "maxmemory", "1")
 		_, fired := w.s.FirePlan(ctx, w.plans, o, 0, "x", w.now)
-		_, _, set := w.s.SetPlan(ctx, w.plans, "q", "rule", w.now, w.now)
+		_, set := w.s.SetPlan(ctx, w.plans, "q", "rule", "1", w.now, luascripts.PlanStand{})
 		due, err := w.s.DuePlans(ctx, w.plans, 1)
 		after := w.slot()
 		stopped, stop := w.s.StopPlan(ctx, w.plans, "p", "")
@@ -178,7 +198,7 @@ var planTrials = []trial{
 // planCalls are the methods of plan.lua.
 var planCalls = map[string]func(s *scripts, ctx context.Context, k luascripts.PlanKeys) error{
 	"set": func(s *scripts, ctx context.Context, k luascripts.PlanKeys) error {
-		_, _, err := s.SetPlan(ctx, k, "p", "another rule", startOfTime, startOfTime+1)
+		_, err := s.SetPlan(ctx, k, "p", "another rule", "1", startOfTime+1, luascripts.PlanStand{})
 		return err
 	},
 	"due": func(s *scripts, ctx context.Context, k luascripts.PlanKeys) error {
@@ -200,7 +220,8 @@ func full(err error) bool { return err != nil && strings.Contains(err.Error(), "
 // sets sets a rule, which must be answered so.
 func (w *world) sets(want luascripts.PlanAnswer, name, rule string, next int64) {
 	w.Helper()
-	got, _, err := w.s.SetPlan(ctx, w.plans, name, rule, w.now, next)
+	state := w.slot()
+	got, err := w.s.SetPlan(ctx, w.plans, name, rule, strconv.FormatInt(w.now, 10), next, state.stands(name))
 	w.must(err == nil && got == want, "set plan %s to %q: %s, %v", name, rule, got, err)
 }
 

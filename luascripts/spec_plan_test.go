@@ -11,21 +11,35 @@ import (
 
 // plan.lua told a second time, in Go.
 
-// setPlan expects what becomes of a rule that is set, and returns the answer and the rule before.
-func (s *slot) setPlan(name, rule string, base, next int64) (answer luascripts.PlanAnswer, was string) {
+// setPlan expects what becomes of a rule that is set.
+func (s *slot) setPlan(name, rule, since string, next int64, before luascripts.PlanStand, now int64) luascripts.PlanAnswer {
 	held, known := s.rules[name]
 	_, same, _ := strings.Cut(held, " ")
+	owed := s.plans[name]
 	switch {
 	case known && same == rule:
-		return luascripts.PlanKept, ""
+		return luascripts.PlanKept
+	case before != s.stands(name):
+		return luascripts.PlanStale
 	case next == 0:
-		return luascripts.PlanNever, ""
+		return luascripts.PlanNever
+	case owed > 0 && owed <= now:
+		next = owed
 	}
-	s.rules[name], s.plans[name] = fmt.Sprint(base, " ", rule), next
+	s.rules[name], s.plans[name] = since+" "+rule, next
 	if known {
-		return luascripts.PlanChanged, held
+		return luascripts.PlanChanged
 	}
-	return luascripts.PlanAdded, ""
+	return luascripts.PlanAdded
+}
+
+// stands is what a caller reads before it sets a rule.
+func (s *slot) stands(name string) (p luascripts.PlanStand) {
+	p.Stored = s.rules[name]
+	if at, stands := s.plans[name]; stands {
+		p.At = fmt.Sprint(at)
+	}
+	return p
 }
 
 // stopPlan expects the end of a rule, if it is this one.

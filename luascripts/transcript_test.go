@@ -536,8 +536,8 @@ func planTranscript(tr *transcript) {
 	tr.inSlot3(x)
 	keys := luascripts.KeysOf("reports", 3).Plans(false)
 	hour := func(n int64) int64 { return transcriptStart + n*time.Hour.Milliseconds() }
-	set := func(base int64) {
-		answer, _, err := tr.scripts.SetPlan(tr.Context(), keys, name, rule, base, hour(1))
+	set := func(since int64) {
+		answer, err := tr.scripts.SetPlan(tr.Context(), keys, name, rule, strconv.FormatInt(since, 10), hour(1), luascripts.PlanStand{})
 		if err != nil {
 			tr.Fatal(err)
 		}
@@ -560,7 +560,7 @@ func planTranscript(tr *transcript) {
 		tr.write("# plan.lua: what is due?\n# -> %q, at %d\n", due.Name, due.At.UnixMilli())
 	}
 
-	tr.stage("Set", "A program declares at its start that a report is to be written each hour. The slot is noted before, so that its worker looks for plans there. The rule is stored with the moment at which it was set.")
+	tr.stage("Set", "A program declares at its start that a report is to be written each hour. The slot is noted before, so that its worker looks for plans there. The rule is stored with the moment from which it counts.")
 	tr.look("SADD rmq:plans{reports} 3")
 	set(hour(0))
 	tr.look(`ZRANGE "plan{reports_3}" 0 -1 WITHSCORES`, `HGETALL "rule{reports_3}"`)

@@ -106,7 +106,7 @@ func TestPlansAreSentWhileSomebodyTakes(t *testing.T) {
 	now, err := s.rdb.Time(ctx).Result()
 	must.Do(t, err)
 	must.Do(t, s.rdb.SAdd(ctx, luascripts.PlansKey("orders"), 3).Err())
-	_, _, err = luascripts.New(s.rdb).SetPlan(ctx, luascripts.KeysOf("orders", 3).Plans(false), "p", `{"content":"tick","period":100}`, now.UnixMilli(), now.UnixMilli()+100)
+	_, err = luascripts.New(s.rdb).SetPlan(ctx, luascripts.KeysOf("orders", 3).Plans(false), "p", `{"content":"tick","period":100}`, "1", now.UnixMilli()+100, luascripts.PlanStand{})
 	must.Do(t, err)
 	must.Do(t, s.rdb.Publish(ctx, luascripts.WakeChannel("orders"), luascripts.AppendPlan(nil, 3)).Err())
 	h := <-waiting

@@ -67,8 +67,11 @@ type Plan = inspector.Plan
 // sent once, and while a message waits the next one merges into it, so at most one copy waits.
 //
 // Call it at each start of each instance. The same rule again changes nothing, also after its end.
-// Another rule with the same name replaces the one before, and begins now; the log says so. While old
-// and new programs run beside each other, the rule that was set last holds.
+// Another rule with the same name replaces the one before; the log says so. While old and new programs
+// run beside each other, the rule that was set last holds. What is due and was not sent by the one
+// before is sent by the new one. Then it begins now, with two exceptions, so that no plan stands still
+// where programs are started again and again: a Period without a Cron goes on from the last message,
+// and so does a rule of which only other fields than its times were changed.
 //
 // A rule that is wrong, or can never send anything, is ErrInvalid, and the error names the field.
 func (c *Client) Every(ctx context.Context, t Topic, r Recurring) error {
@@ -92,6 +95,9 @@ func (c *Client) Every(ctx context.Context, t Topic, r Recurring) error {
 	switch change {
 	case inspector.PlanReplaced:
 		c.log.Warn("a plan has another rule now", zap.String("topic", t.Name), zap.String("plan", r.Name))
+	case inspector.PlanUnsent:
+		c.log.Warn("a plan has another rule now, for the third time or more with nothing sent between: do programs with different rules run beside each other?",
+			zap.String("topic", t.Name), zap.String("plan", r.Name))
 	case inspector.PlanMended:
 		c.log.Warn("a clock that was far ahead has set a plan, or moved it on; it begins now", zap.String("topic", t.Name), zap.String("plan", r.Name))
 	}

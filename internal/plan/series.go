@@ -20,15 +20,21 @@ func (r *Rule) Next(base, after time.Time) (time.Time, bool) {
 // [message.InvalidError].
 func (r *Rule) First(base time.Time) (time.Time, error) {
 	first, found := r.Next(base, base)
-	switch {
-	case found:
-		return first, nil
-	case !r.message.Until.IsZero():
-		return first, checked.Invalid("Until", show(r.message.Until), "later: nothing is left to send")
-	case r.firings == nil && r.from > 0:
-		return first, checked.Invalid("From", show(r.message.From), "later: nothing is left to send")
+	if !found {
+		return first, r.over()
 	}
-	return first, checked.Invalid("Delay", r.message.Delay.String(), "shorter: nothing is sent before the year 10000")
+	return first, nil
+}
+
+// over says why nothing is left to send.
+func (r *Rule) over() error {
+	switch {
+	case !r.message.Until.IsZero():
+		return checked.Invalid("Until", show(r.message.Until), "later: nothing is left to send")
+	case r.firings == nil && r.from > 0:
+		return checked.Invalid("From", show(r.message.From), "later: nothing is left to send")
+	}
+	return checked.Invalid("Delay", r.message.Delay.String(), "shorter: nothing is sent before the year 10000")
 }
 
 func show(t time.Time) string { return t.Format(time.RFC3339Nano) }

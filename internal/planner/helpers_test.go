@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -153,7 +154,11 @@ func (w *world) set(slot int, r message.Recurring) {
 	first, err := rule.First(w.now)
 	must.Do(w.t, err)
 	must.Do(w.t, w.SAdd(ctx, luascripts.PlansKey(w.topic.Name), slot).Err())
-	_, _, err = luascripts.New(w).SetPlan(ctx, w.keys(slot), r.Name, rule.Text(), w.now.UnixMilli(), first.UnixMilli())
+	k, before := w.keys(slot), luascripts.PlanStand{Stored: w.plain.HGet(ctx, w.keys(slot).Rule, r.Name).Val()}
+	if before.Stored != "" {
+		before.At = fmt.Sprint(w.plain.ZScore(ctx, k.Plan, r.Name).Val())
+	}
+	_, err = luascripts.New(w).SetPlan(ctx, k, r.Name, rule.Text(), strconv.FormatInt(w.now.UnixMilli(), 10), first.UnixMilli(), before)
 	must.Do(w.t, err)
 }
 

@@ -144,9 +144,9 @@ func (p *Planner) decide(x place, due luascripts.Due) (all []*firing, next time.
 
 // firing reads the rule of an occurrence, and computes the one after it.
 func (x place) firing(o luascripts.Occurrence, now time.Time) (f *firing, next time.Time, err error) {
-	base, text, known := luascripts.PlanRule(o.Rule)
+	since, text, known := plan.Split(o.Rule)
 	if !known {
-		return nil, next, errors.New("it has no rule, or one without the moment at which it was set")
+		return nil, next, errors.New("it has no rule, or one without the moment from which it counts")
 	}
 	rule, err := plan.Read(o.Name, text)
 	if err == nil { // a person may have written what no sender could
@@ -155,7 +155,7 @@ func (x place) firing(o luascripts.Occurrence, now time.Time) (f *firing, next t
 	if err != nil {
 		return nil, next, err
 	}
-	at, next := rule.Due(base, o.At, now)
+	at, next := rule.Due(since.Base, o.At, now)
 	f = &firing{place: x, Occurrence: o}
 	if !next.IsZero() {
 		f.next = next.UnixMilli()

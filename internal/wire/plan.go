@@ -42,7 +42,7 @@ func PlanOf(topic string, p inspector.Plan, inBase64 bool) Plan {
 	return j
 }
 
-// PlanSet is a plan that was set, and what changed: added, replaced, kept or mended.
+// PlanSet is a plan that was set, and what changed: added, replaced, unsent, kept or mended.
 type PlanSet struct {
 	Plan
 	Change string `json:"change"`

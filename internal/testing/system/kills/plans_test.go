@@ -21,7 +21,6 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/system/workers"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -245,7 +244,7 @@ func (l *planLog) moves(name string, next, now int64) {
 		}
 		return
 	}
-	base, text, _ := luascripts.PlanRule(l.rule[name])
+	since, text, _ := plan.Split(l.rule[name])
 	rule, err := plan.Read(name, text)
 	if f == nil || err != nil || f.name != name || f.at != stood {
 		l.fault("%s moves from %d to %d by %+v: %v", name, stood, next, f, err)
@@ -255,7 +254,7 @@ func (l *planLog) moves(name string, next, now int64) {
 		l.fault("the occurrence of %s at %d is not sent", name, stood)
 	}
 	after := func(ms int64) int64 {
-		at, _ := rule.Next(base, time.UnixMilli(ms))
+		at, _ := rule.Next(since.Base, time.UnixMilli(ms))
 		return at.UnixMilli()
 	}
 	if next <= stood || after(next-1) != next || next > after(now) || stood > now {

@@ -1,0 +1,192 @@
+package declaration
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/hash"
+	"github.com/slotmq/go-rmq/internal/plan"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+const (
+	// again is how often a plan is set anew where others are faster.
+	again = 10
+
+	// unsent is how often rules take each other's place, with nothing sent between, until it is said.
+	unsent = 3
+)
+
+// Set sets a plan. The same rule again changes nothing. Another rule takes the place of the one that
+// has this name; where two programs set two of them, the last one holds.
+func (p *Plans) Set(ctx context.Context, rule *plan.Rule) (Change, error) {
+	change, err := p.set(ctx, rule)
+	return change, p.explain(err)
+}
+
+func (p *Plans) set(ctx context.Context, rule *plan.Rule) (Change, error) {
+	r := rule.Message()
+	s := setting{Plans: p, rule: rule, name: r.Name, slot: hash.Slot(cmp.Or(r.SlotBasis, r.Content), p.Topic.Slots)}
+	for range again {
+		if err := s.look(ctx); err != nil {
+			return 0, err
+		}
+		answer, err := s.try(ctx)
+		switch {
+		case err != nil:
+			return 0, err
+		case answer != luascripts.PlanStale:
+			return s.finish(ctx, answer)
+		}
+	}
+	return 0, fmt.Errorf("another program, or a worker, has changed it %d times meanwhile", again)
+}
+
+// setting is a rule that is being set.
+type setting struct {
+	*Plans
+	rule *plan.Rule
+	name string
+	slot int
+
+	there  []held // the rules of this name
+	mended bool   // one of them had to go
+
+	since  plan.Since // from when the rule counts
+	first  int64      // ms of its first time; 0: it is over
+	over   error      // why it has none
+	before luascripts.PlanStand
+	unsent bool // rules take each other's place, and nothing is sent between
+}
+
+// look reads what is there, and decides how the rule goes on from it.
+func (s *setting) look(ctx context.Context) error {
+	now, err := s.clock(ctx, s.slot)
+	if err != nil {
+		return err
+	}
+	if s.there, err = s.named(ctx, s.name); err != nil {
+		return err
+	}
+	for n := range s.there {
+		if err := s.stands(ctx, s.name, &s.there[n]); err != nil {
+			return err
+		}
+	}
+	if err := s.dropStrays(ctx, now); err != nil {
+		return err
+	}
+	s.follow(now)
+	return nil
+}
+
+// dropStrays ends those rules of the name that a wrong clock has set or moved on. Who dies right after
+// that leaves no rule, until the next one sets it.
+func (s *setting) dropStrays(ctx context.Context, now time.Time) error {
+	var rest []held
+	for _, x := range s.there {
+		if !x.strays(now) {
+			rest = append(rest, x)
+			continue
+		}
+		gone, err := s.Scripts.StopPlan(ctx, s.keys(x.slot), s.name, x.Stored) // unless somebody else was first
+		if err != nil {
+			return err
+		}
+		s.mended = s.mended || gone
+	}
+	s.there = rest
+	return nil
+}
+
+// strays looks at the base alone where the rule cannot be read here.
+func (x *held) strays(now time.Time) bool {
+	if x.Rule != nil {
+		return x.Rule.Strays(x.Base, x.Next, now)
+	}
+	return x.Base.After(now.Add(plan.Ahead))
+}
+
+// follow has the rule take over from the latest of those that are there. What one of another slot owes,
+// too, for it ends.
+func (s *setting) follow(now time.Time) {
+	var old plan.Held
+	s.before = luascripts.PlanStand{}
+	for _, x := range s.there {
+		if x.Since.Compare(old.Since) > 0 {
+			old = x.Held
+		}
+		if x.slot == s.slot {
+			s.before = x.PlanStand
+		}
+	}
+	var first time.Time
+	s.since, first, s.over = s.rule.Follow(old, now)
+	s.unsent = s.since.Changes >= unsent && !old.Sent()
+	if s.first = 0; s.over != nil {
+		return
+	}
+	s.first = first.UnixMilli()
+	for _, x := range s.there {
+		if !x.Next.IsZero() && !x.Next.After(now) {
+			s.first = min(s.first, x.Next.UnixMilli())
+		}
+	}
+}
+
+// try sets it, unless somebody else has changed it meanwhile.
+func (s *setting) try(ctx context.Context) (luascripts.PlanAnswer, error) {
+	if s.over == nil {
+		// Before the rule is set, or its worker might never look there.
+		if err := s.Redis.SAdd(ctx, luascripts.PlansKey(s.Topic.Name), s.slot).Err(); err != nil {
+			return "", err
+		}
+	}
+	return s.Scripts.SetPlan(ctx, s.keys(s.slot), s.name, s.rule.Text(), s.since.String(), s.first, s.before)
+}
+
+// finish ends the others of its name, and has the worker of the slot look.
+func (s *setting) finish(ctx context.Context, answer luascripts.PlanAnswer) (Change, error) {
+	if answer == luascripts.PlanNever {
+		return 0, s.over
+	}
+	replaced, err := s.dropOthers(ctx, s.name)
+	switch {
+	case err != nil:
+		return 0, err
+	case answer == luascripts.PlanKept && !replaced:
+		return Kept, nil
+	}
+	s.tell(ctx, s.slot)
+	switch {
+	case s.mended:
+		return Mended, nil
+	case answer != luascripts.PlanKept && s.unsent:
+		return Unsent, nil
+	case replaced || answer == luascripts.PlanChanged:
+		return Replaced, nil
+	}
+	return Added, nil
+}
+
+// dropOthers leaves one rule of a name, the one that was set last. A rule with another content may
+// be in another slot. Of two programs that set two rules at the same time, each sees both after it
+// has set its own, and both drop the same one.
+func (p *Plans) dropOthers(ctx context.Context, name string) (dropped bool, err error) {
+	there, err := p.named(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	slices.SortFunc(there, func(a, b held) int { return cmp.Or(b.Since.Compare(a.Since), cmp.Compare(b.slot, a.slot)) })
+	for _, x := range there[min(1, len(there)):] {
+		gone, err := p.Scripts.StopPlan(ctx, p.keys(x.slot), name, x.Stored)
+		if err != nil {
+			return dropped, err
+		}
+		dropped = dropped || gone
+	}
+	return dropped, nil
+}
