@@ -163,7 +163,7 @@ func TestRightsToChange(t *testing.T) {
 	server := servertest.Redis(t)
 	admin := server.Client(t)
 	worker := strings.Fields("acl setuser all on >x ~* &rmq:wake{*} +del +eval +evalsha +exists +hdel +hget +hlen +hmget +hset +info +pexpire +ping +publish +sadd " +
-		"+sismember +smembers +subscribe +time +zadd +zcard +zcount +zmscore +zrange +zrangebyscore +zrem +zremrangebyrank +zrevrange +zscore") // as in docs/DEPLOYMENT.md
+		"+sismember +smembers +subscribe +time +zadd +zcard +zcount +zmscore +zrange +zrangebyscore +zrem +zremrangebyrank +zremrangebyscore +zrevrange +zscore") // as in docs/DEPLOYMENT.md
 	var rule []any
 	for _, w := range append(worker, "+hscan", "+sscan", "+type", "+zrank") {
 		rule = append(rule, w)

@@ -48,7 +48,7 @@ func (i *Inspector) SetPlan(ctx context.Context, topic string, r message.Recurri
 	rule, err := plan.New(t.Topic, r, limits.ContentBytes)
 	var change PlanChange
 	if err == nil {
-		change, err = i.plansOfTopic(t).Set(ctx, rule)
+		_, change, err = i.plansOfTopic(t).Set(ctx, rule)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("set plan %.60q of topic %s: %w", r.Name, topic, err)

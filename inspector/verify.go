@@ -131,7 +131,7 @@ func (v *verification) run(ctx context.Context, topics []string, progress func(t
 func (v *verification) topic(ctx context.Context, t Topic, listed bool) error {
 	name := v.i.qualified(t.Name)
 	for _, k := range []struct{ key, is string }{
-		{luascripts.WorkersKey(name), "zset"}, {luascripts.TakersKey(name), "zset"}, {luascripts.ProbingKey(name), "hash"},
+		{luascripts.WorkersKey(name), "zset"}, {luascripts.TakersKey(name), "zset"}, {luascripts.EndedKey(name), "zset"}, {luascripts.ProbingKey(name), "hash"},
 		{luascripts.RunningKey(name), "zset"}, {luascripts.GoneKey(name), "zset"},
 	} {
 		if _, err := v.isA(k.is, k.key, v.i.rdb.Type(ctx, k.key), t, -1); err != nil {

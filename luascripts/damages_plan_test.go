@@ -19,8 +19,8 @@ var planDamages = []damage{
 	{"with its headers", "plan: notes", `(string.gsub(noted, '^(%d+ %d+ %d+ %d+) %d+', '%1 0'))`, `(string.gsub(noted, '^(%d+ %d+ %d+ %d+) %d+.*', '%1 0'))`},
 	{"the same rule keeps its plan", driven, `if string.match(held or '', '^%S+ (.*)$') == text then return {'KEPT'} end`, ``},
 	{"another one has times of its own", driven, `call('ZADD', plan, following, name)
-  return`, `if not held then call('ZADD', plan, following, name) end
-  return`},
+  if held`, `if not held then call('ZADD', plan, following, name) end
+  if held`},
 	{"it takes over what the one before owes", driven, `  if due and tonumber(due) <= clock() then following = ms(due) end
 `, ``},
 	{"and no more", driven, `if due and tonumber(due) <= clock() then`, `if due then`},
@@ -32,7 +32,7 @@ var planDamages = []damage{
 	{"its base is noted", driven, `string.format('%s %s', at, text)`, `string.format('%s %s', 1, text)`},
 	{"what never occurs is not set", driven, `if following == '' then return {'NEVER'} end`, `if following == '' then following = at end`},
 	{"nor ends what was set", "plan: another rule", `if following == '' then return {'NEVER'} end`, `if following == '' then call('HDEL', rule, name) return {'NEVER'} end`},
-	{"what was there before is told", driven, `held and 'CHANGED' or 'ADDED'`, `'ADDED'`},
+	{"what was there before is told", driven, `if held then return {'CHANGED'} end`, ``},
 	{"an end is for the rule that is named", driven, `if text ~= '' and text ~= held then return 0 end`, ``},
 	{"or for any", driven, `if text ~= '' and text`, `if text`},
 	{"it takes the plan away", driven, `math.max(call('HDEL', rule, name), call('ZREM', plan, name))`, `call('HDEL', rule, name)`},

@@ -96,6 +96,10 @@ func RuleKey(topic string, slot int) string { return KeysOf(topic, slot).Plans(f
 // PlansKey names the set of the slots of a topic that may have plans.
 func PlansKey(topic string) string { return "rmq:plans{" + topic + "}" }
 
+// EndedKey names the sorted set of the plans of a topic that somebody has ended: name -> when. It is
+// there for an hour, so that no program that has declared such a plan takes it for lost.
+func EndedKey(topic string) string { return "rmq:ended{" + topic + "}" }
+
 // SlotKeys are the keys of one slot. The store's name is the hash tag of the others, so a Redis
 // Cluster keeps all of them together.
 type SlotKeys struct {
@@ -130,5 +134,5 @@ func OfSlot(topic string, slot int) []string {
 
 // OfTopic returns the names of the keys that a topic may have besides those of its slots.
 func OfTopic(topic string) []string {
-	return []string{DefinitionKey(topic), WorkersKey(topic), GoneKey(topic), PolicyKey(topic), ProbingKey(topic), RunningKey(topic), PlansKey(topic), TakersKey(topic)}
+	return []string{DefinitionKey(topic), WorkersKey(topic), GoneKey(topic), PolicyKey(topic), ProbingKey(topic), RunningKey(topic), PlansKey(topic), EndedKey(topic), TakersKey(topic)}
 }

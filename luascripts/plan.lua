@@ -47,7 +47,8 @@ if what == 'SET' then
   if due and tonumber(due) <= clock() then following = ms(due) end
   call('HSET', rule, name, string.format('%s %s', at, text))
   call('ZADD', plan, following, name)
-  return {held and 'CHANGED' or 'ADDED'}
+  if held then return {'CHANGED'} end
+  return {'ADDED'}
 elseif what == 'STOP' then
   if text ~= '' and text ~= held then return 0 end
   return math.max(call('HDEL', rule, name), call('ZREM', plan, name))

@@ -15,6 +15,7 @@ import (
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/away"
+	"github.com/slotmq/go-rmq/internal/declaration"
 	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/internal/logs"
 	"github.com/slotmq/go-rmq/internal/wait"
@@ -34,6 +35,7 @@ type Client struct {
 	maxContent int
 	inspector  func() (*inspector.Inspector, error) // makes it at first
 	known      *known                               // nil: it sends to any topic
+	declared   declarations
 	closed     atomic.Bool
 }
 
@@ -48,7 +50,7 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rmq: %w", err)
 	}
-	c := &Client{rdb: rdb, closeRdb: func() error { return nil }, log: cfg.Logger, namespace: cfg.Namespace, maxContent: cmp.Or(cfg.MaxContent, limits.DefaultContentBytes)}
+	c := &Client{rdb: rdb, closeRdb: func() error { return nil }, log: cfg.Logger, namespace: cfg.Namespace, maxContent: cmp.Or(cfg.MaxContent, limits.DefaultContentBytes), declared: declarations{log: cfg.Logger, each: declaration.LookEach}}
 	c.inspector = sync.OnceValues(func() (*inspector.Inspector, error) {
 		return inspector.New(rdb, inspector.Config{Namespace: cfg.Namespace, Slots: cfg.Slots, Journal: cfg.Journal})
 	})
@@ -148,6 +150,7 @@ func (c *Client) Close(ctx context.Context) error {
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 	}
+	c.declared.close(ctx)
 	err = errors.Join(err, c.producer.Close(ctx))
 	return errors.Join(err, c.closeRdb())
 }

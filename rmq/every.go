@@ -66,7 +66,11 @@ type Plan = inspector.Plan
 // nothing but workers has to run: the worker that has the slot of the message sends it. Each time is
 // sent once, and while a message waits the next one merges into it, so at most one copy waits.
 //
-// Call it at each start of each instance. The same rule again changes nothing, also after its end.
+// Call it at each start of each instance. The client looks each 30 s whether Redis still has the plans that
+// it has declared. Those that a Redis lost, which came back empty or with an older state, it sets again.
+// What they missed is sent as Missed says; what was sent in the 30 s before may be sent once more.
+//
+// The same rule again changes nothing, also after its end.
 // Another rule with the same name replaces the one before; the log says so. While old and new programs
 // run beside each other, the rule that was set last holds. What is due and was not sent by the one
 // before is sent by the new one. Then it begins now, with two exceptions, so that no plan stands still
@@ -79,18 +83,25 @@ func (c *Client) Every(ctx context.Context, t Topic, r Recurring) error {
 	if err := t.Validate(); err != nil {
 		return fail(err)
 	}
-	if _, err := plan.New(t, r, c.maxContent); err != nil {
+	rule, err := plan.New(t, r, c.maxContent)
+	if err != nil {
 		return fail(err)
 	}
 	if err := mustExist(ctx, c, "set a plan in", t); err != nil {
 		return err
 	}
-	change, err := ask(ctx, c, "set a plan", t, planning, func(ctx context.Context, i *inspector.Inspector) (inspector.PlanChange, error) {
-		_, err := definition.Agree(ctx, luascripts.New(c.rdb), luascripts.Qualify(c.namespace, t.Name), t, definition.Sharing{})
+	change, err := ask(ctx, c, "set a plan", t, planning, func(ctx context.Context, _ *inspector.Inspector) (inspector.PlanChange, error) {
+		full, err := definition.Agree(ctx, luascripts.New(c.rdb), luascripts.Qualify(c.namespace, t.Name), t, definition.Sharing{})
 		if err != nil {
 			return 0, fail(rights.Explain(err, rights.User(c.rdb)))
 		}
-		return i.SetPlan(ctx, t.Name, r)
+		p := plansOf(c.rdb, full, c.namespace)
+		set, change, err := p.Set(ctx, rule)
+		if err != nil {
+			return 0, fail(err)
+		}
+		c.declared.add(full, p, set)
+		return change, nil
 	})
 	switch change {
 	case inspector.PlanReplaced:
@@ -111,6 +122,7 @@ var planning = rights.Need{Plans: true}
 // is no such plan. A topic that no program has used yet is ErrUnknownTopic.
 func (c *Client) StopEvery(ctx context.Context, t Topic, name string) error {
 	_, err := ask(ctx, c, "stop a plan", t, planning, func(ctx context.Context, i *inspector.Inspector) (bool, error) {
+		c.declared.forget(luascripts.Qualify(c.namespace, t.Name), name)
 		return i.StopPlan(ctx, t.Name, name)
 	})
 	return err

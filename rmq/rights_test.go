@@ -457,12 +457,12 @@ func TestPlansWithDocumentedRights(t *testing.T) {
 	producer.grant(t, admin)
 	if err := setter.Every(ctx, topic, rule); err == nil {
 		t.Error("a producer needs no more rights")
-	} else if got := named(err); !slices.Equal(got, []string{"+hget", "+hscan", "+sscan", "+zrem", "+zscore", "~plan{orders_*}", "~rmq:plans{orders}", "~rule{orders_*}"}) {
+	} else if got := named(err); !slices.Equal(got, []string{"+hget", "+hscan", "+pexpire", "+sscan", "+zrem", "+zremrangebyscore", "+zscore", "~plan{orders_*}", "~rmq:ended{orders}", "~rmq:plans{orders}", "~rule{orders_*}"}) {
 		t.Errorf("%v", err)
 	}
 	must.Do(t, admin.Do(ctx, "acl", "log", "reset").Err())
 	producer.with(addition(t, "plans")...).grant(t, admin)
-	worker.with("+hscan", "+sscan").grant(t, admin)
+	worker.with("~rmq:ended{orders}", "+hscan", "+sscan", "+zremrangebyscore").grant(t, admin)
 	must.Do(t, life(setter))
 	handled := make(chan string, 1000)
 	client, err := startWorker(server.Client(t, worker.login), topic, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {

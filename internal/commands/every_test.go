@@ -102,6 +102,16 @@ func TestEvery(t *testing.T) {
 			t.Errorf("%v", got)
 		}
 
+		// Programs that set it in turn.
+		set := ""
+		for hour := range 4 {
+			set = s.text(t, "every", "set", "reports", "in turn", "--content", "look", "--cron", fmt.Sprintf("0 %d * * *", hour))
+		}
+		if set = strings.Join(strings.Fields(set), " "); !strings.HasPrefix(set, "in turn: unsent, in slot 2 of reports, due in ") || !strings.HasSuffix(set, "); it was set with different rules in turn, and nothing was sent between") {
+			t.Errorf("%q", set)
+		}
+		s.text(t, "every", "stop", "reports", "in turn")
+
 		// One that cannot be read here.
 		rule := luascripts.RuleKey("reports", 0)
 		must.Do(t, s.rdb.HSet(ctx, rule, "nightly", strings.Replace(s.rdb.HGet(ctx, rule, "nightly").Val(), "Europe/Berlin", "Mars/Base", 1)).Err())

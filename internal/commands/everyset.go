@@ -115,6 +115,9 @@ func (a *app) setPlan(ctx context.Context, topic, name string, p *planning) erro
 	} else if change == inspector.PlanKept {
 		line += "; to begin it again, " + a.Name + " every stop it first"
 	}
+	if change == inspector.PlanUnsent {
+		line += "; it was set with different rules in turn, and nothing was sent between"
+	}
 	a.say("%s", line)
 	return nil
 }

@@ -27,8 +27,21 @@ type Plans struct {
 	Scripts *luascripts.Scripts
 	Topic   message.Topic // as it is defined; its Name is qualified
 
-	// Silent returns for each key why its server must not be asked.
+	// Silent returns for each key why its server must not be asked. nil: each may be.
 	Silent func(ctx context.Context, keys []string) []error
+}
+
+// silent is why one of the servers must not be asked.
+func (p *Plans) silent(ctx context.Context, keys ...string) error {
+	if p.Silent == nil {
+		return nil
+	}
+	for _, err := range p.Silent(ctx, keys) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // held is a rule of one name, in a slot.
@@ -53,7 +66,7 @@ func (p *Plans) explain(err error) error { return rights.Explain(err, rights.Use
 
 func (p *Plans) noted(ctx context.Context) (which []int, err error) {
 	key := luascripts.PlansKey(p.Topic.Name)
-	if err := p.Silent(ctx, []string{key})[0]; err != nil {
+	if err := p.silent(ctx, key); err != nil {
 		return nil, err
 	}
 	noted := p.Redis.SScan(ctx, key, 0, "", atOnce).Iterator()
@@ -77,10 +90,8 @@ func (p *Plans) named(ctx context.Context, name string) (all []held, err error) 
 			stores[n] = keys[n].Store
 			cmds = append(cmds, redis.NewStringCmd(ctx, "hget", keys[n].Rule, name))
 		}
-		for _, err := range p.Silent(ctx, stores) {
-			if err != nil {
-				return nil, err
-			}
+		if err := p.silent(ctx, stores...); err != nil {
+			return nil, err
 		}
 		script.Exec(ctx, p.Redis, cmds...)
 		for n, slot := range some {
@@ -132,9 +143,9 @@ func Time(reply any) time.Time {
 	return time.Time{}
 }
 
-// clock is what the clock of a slot's server shows.
-func (p *Plans) clock(ctx context.Context, slot int) (time.Time, error) {
-	server, _, err := cluster.MasterFor(ctx, p.Redis, p.keys(slot).Store)
+// clock is what the clock of a key's server shows.
+func (p *Plans) clock(ctx context.Context, key string) (time.Time, error) {
+	server, _, err := cluster.MasterFor(ctx, p.Redis, key)
 	if err != nil {
 		return time.Time{}, err
 	}

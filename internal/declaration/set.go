@@ -9,6 +9,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/hash"
 	"github.com/slotmq/go-rmq/internal/plan"
+	"github.com/slotmq/go-rmq/internal/score"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -22,28 +23,14 @@ const (
 
 // Set sets a plan. The same rule again changes nothing. Another rule takes the place of the one that
 // has this name; where two programs set two of them, the last one holds.
-func (p *Plans) Set(ctx context.Context, rule *plan.Rule) (Change, error) {
-	change, err := p.set(ctx, rule)
-	return change, p.explain(err)
+func (p *Plans) Set(ctx context.Context, rule *plan.Rule) (*Declared, Change, error) {
+	s := p.setting(rule)
+	change, err := s.set(ctx)
+	return s.declared(), change, p.explain(err)
 }
 
-func (p *Plans) set(ctx context.Context, rule *plan.Rule) (Change, error) {
-	r := rule.Message()
-	s := setting{Plans: p, rule: rule, name: r.Name, slot: hash.Slot(cmp.Or(r.SlotBasis, r.Content), p.Topic.Slots)}
-	for range again {
-		if err := s.look(ctx); err != nil {
-			return 0, err
-		}
-		answer, err := s.try(ctx)
-		switch {
-		case err != nil:
-			return 0, err
-		case answer != luascripts.PlanStale:
-			return s.finish(ctx, answer)
-		}
-	}
-	return 0, fmt.Errorf("another program, or a worker, has changed it %d times meanwhile", again)
-}
+// errTooOften is that others are faster, again and again.
+var errTooOften = fmt.Errorf("another program, or a worker, has changed it %d times meanwhile", again)
 
 // setting is a rule that is being set.
 type setting struct {
@@ -62,24 +49,61 @@ type setting struct {
 	unsent bool // rules take each other's place, and nothing is sent between
 }
 
+func (p *Plans) setting(rule *plan.Rule) *setting {
+	r := rule.Message()
+	return &setting{Plans: p, rule: rule, name: r.Name, slot: hash.Slot(cmp.Or(r.SlotBasis, r.Content), p.Topic.Slots)}
+}
+
+func (s *setting) set(ctx context.Context) (Change, error) {
+	if err := (endings{s.Plans}).drop(ctx, s.name); err != nil {
+		return 0, err
+	}
+	for range again {
+		if err := s.look(ctx); err != nil {
+			return 0, err
+		}
+		answer, err := s.try(ctx)
+		switch {
+		case err != nil:
+			return 0, err
+		case answer != luascripts.PlanStale:
+			return s.finish(ctx, answer)
+		}
+	}
+	return 0, errTooOften
+}
+
 // look reads what is there, and decides how the rule goes on from it.
 func (s *setting) look(ctx context.Context) error {
-	now, err := s.clock(ctx, s.slot)
+	now, err := s.clock(ctx, s.keys(s.slot).Store)
 	if err != nil {
 		return err
 	}
-	if s.there, err = s.named(ctx, s.name); err != nil {
+	if err := s.read(ctx); err != nil {
 		return err
-	}
-	for n := range s.there {
-		if err := s.stands(ctx, s.name, &s.there[n]); err != nil {
-			return err
-		}
 	}
 	if err := s.dropStrays(ctx, now); err != nil {
 		return err
 	}
 	s.follow(now)
+	return nil
+}
+
+// read reads the rules of the name, and where their plans stand.
+func (s *setting) read(ctx context.Context) (err error) {
+	s.before = luascripts.PlanStand{}
+	if s.there, err = s.named(ctx, s.name); err != nil {
+		return err
+	}
+	for n := range s.there {
+		x := &s.there[n]
+		if err := s.stands(ctx, s.name, x); err != nil {
+			return err
+		}
+		if x.slot == s.slot {
+			s.before = x.PlanStand
+		}
+	}
 	return nil
 }
 
@@ -96,7 +120,9 @@ func (s *setting) dropStrays(ctx context.Context, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		s.mended = s.mended || gone
+		if s.mended = s.mended || gone; x.slot == s.slot {
+			s.before = luascripts.PlanStand{}
+		}
 	}
 	s.there = rest
 	return nil
@@ -114,13 +140,9 @@ func (x *held) strays(now time.Time) bool {
 // too, for it ends.
 func (s *setting) follow(now time.Time) {
 	var old plan.Held
-	s.before = luascripts.PlanStand{}
 	for _, x := range s.there {
 		if x.Since.Compare(old.Since) > 0 {
 			old = x.Held
-		}
-		if x.slot == s.slot {
-			s.before = x.PlanStand
 		}
 	}
 	var first time.Time
@@ -153,7 +175,7 @@ func (s *setting) finish(ctx context.Context, answer luascripts.PlanAnswer) (Cha
 	if answer == luascripts.PlanNever {
 		return 0, s.over
 	}
-	replaced, err := s.dropOthers(ctx, s.name)
+	replaced, err := s.dropOthers(ctx)
 	switch {
 	case err != nil:
 		return 0, err
@@ -172,17 +194,28 @@ func (s *setting) finish(ctx context.Context, answer luascripts.PlanAnswer) (Cha
 	return Added, nil
 }
 
-// dropOthers leaves one rule of a name, the one that was set last. A rule with another content may
+// declared is what its program knows of it.
+func (s *setting) declared() *Declared {
+	d := &Declared{rule: s.rule, slot: s.slot, since: s.since, next: score.Time(s.first)}
+	for _, x := range s.there {
+		if _, text, _ := plan.Split(x.Stored); x.slot == s.slot && text == s.rule.Text() { // it was there
+			d.since, d.next = x.Since, x.Next
+		}
+	}
+	return d
+}
+
+// dropOthers leaves one rule of the name, the one that was set last. A rule with another content may
 // be in another slot. Of two programs that set two rules at the same time, each sees both after it
 // has set its own, and both drop the same one.
-func (p *Plans) dropOthers(ctx context.Context, name string) (dropped bool, err error) {
-	there, err := p.named(ctx, name)
+func (s *setting) dropOthers(ctx context.Context) (dropped bool, err error) {
+	there, err := s.named(ctx, s.name)
 	if err != nil {
 		return false, err
 	}
 	slices.SortFunc(there, func(a, b held) int { return cmp.Or(b.Since.Compare(a.Since), cmp.Compare(b.slot, a.slot)) })
 	for _, x := range there[min(1, len(there)):] {
-		gone, err := p.Scripts.StopPlan(ctx, p.keys(x.slot), name, x.Stored)
+		gone, err := s.Scripts.StopPlan(ctx, s.keys(x.slot), s.name, x.Stored)
 		if err != nil {
 			return dropped, err
 		}

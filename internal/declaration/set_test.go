@@ -25,7 +25,6 @@ func onEach(t *testing.T, test func(t *testing.T, w *world)) {
 	on := func(rdb redis.UniversalClient) *world {
 		return &world{t: t, UniversalClient: rdb, Plans: Plans{
 			Redis: rdb, Scripts: luascripts.New(rdb), Topic: message.Topic{Name: "orders", Kind: message.KindFixedTime, Slots: 8},
-			Silent: func(_ context.Context, keys []string) []error { return make([]error, len(keys)) },
 		}}
 	}
 	t.Run("redis", func(t *testing.T) { test(t, on(servertest.LentRedis(t).Client(t))) })
@@ -49,7 +48,7 @@ func (w *world) sets(want Change, m message.Recurring) held {
 	w.t.Helper()
 	rule, err := plan.New(w.Topic, m, 1000)
 	must.Do(w.t, err)
-	if got, err := w.Plans.Set(ctx, rule); err != nil || got != want {
+	if _, got, err := w.Plans.Set(ctx, rule); err != nil || got != want {
 		w.t.Errorf("set %+v: %v, %v, want %v", m, got, err, want)
 	}
 	all, err := w.named(ctx, m.Name)
@@ -175,19 +174,24 @@ func (h beforeSet) look(cmd redis.Cmder) {
 	}
 }
 
+// beside is another client, which has no hook.
+func beside(t *testing.T, rdb redis.UniversalClient) (other redis.UniversalClient) {
+	if one, is := rdb.(*redis.Client); is {
+		other = redis.NewClient(one.Options())
+	} else {
+		other = redis.NewClusterClient(rdb.(*redis.ClusterClient).Options())
+	}
+	t.Cleanup(func() { must.Do(t, other.Close()) })
+	return other
+}
+
 // A worker sends an occurrence, or another program sets a rule, between the read and the set: then
 // all is read again.
 func TestSetAgain(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		r := message.Recurring{Name: "p", Content: "a", Period: time.Hour}
 		first := w.sets(Added, r)
-		other := w.UniversalClient // which has no hook
-		if one, is := other.(*redis.Client); is {
-			other = redis.NewClient(one.Options())
-		} else {
-			other = redis.NewClusterClient(other.(*redis.ClusterClient).Options())
-		}
-		t.Cleanup(func() { must.Do(t, other.Close()) })
+		other := beside(t, w.UniversalClient)
 		changes := 0
 		w.AddHook(beforeSet{func() {
 			changes++
@@ -208,7 +212,7 @@ func TestSetAgain(t *testing.T) {
 		r.Period = 3 * time.Hour
 		rule, err := plan.New(w.Topic, r, 1000)
 		must.Do(t, err)
-		if _, err := w.Plans.Set(ctx, rule); err == nil || err.Error() != "another program, or a worker, has changed it 10 times meanwhile" {
+		if _, _, err := w.Plans.Set(ctx, rule); err == nil || err.Error() != "another program, or a worker, has changed it 10 times meanwhile" {
 			t.Errorf("%v", err)
 		}
 	})

@@ -9,6 +9,9 @@ import (
 
 // Stop ends a plan, and reports whether there was one of that name.
 func (p *Plans) Stop(ctx context.Context, name string) (stopped bool, err error) {
+	if err := (endings{p}).note(ctx, name); err != nil { // first: else a program that has declared it may take it for lost
+		return false, p.explain(err)
+	}
 	there, err := p.named(ctx, name)
 	for _, x := range there {
 		if err != nil {

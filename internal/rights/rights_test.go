@@ -65,8 +65,8 @@ func TestCheckNamesAllThatIsMissing(t *testing.T) {
 	}{
 		{"a sender", Need{}, []Topic{orders}, sender, ""},
 		{"a worker", Need{Worker: true}, []Topic{orders}, worker, ""},
-		{"a sender with plans", Need{Plans: true}, []Topic{orders}, sender + " ~rmq:plans{orders} ~plan{orders_*} ~rule{orders_*} +hget +hscan +sscan +zrem +zscore", ""},
-		{"a sender who sets plans", Need{Plans: true}, []Topic{orders}, sender, "+hget, +hscan, +sscan, +zrem, +zscore, ~plan{orders_*}, ~rmq:plans{orders}, ~rule{orders_*}"},
+		{"a sender with plans", Need{Plans: true}, []Topic{orders}, sender + " ~rmq:plans{orders} ~rmq:ended{orders} ~plan{orders_*} ~rule{orders_*} +hget +hscan +pexpire +sscan +zrem +zremrangebyscore +zscore", ""},
+		{"a sender who sets plans", Need{Plans: true}, []Topic{orders}, sender, "+hget, +hscan, +pexpire, +sscan, +zrem, +zremrangebyscore, +zscore, ~plan{orders_*}, ~rmq:ended{orders}, ~rmq:plans{orders}, ~rule{orders_*}"},
 		{"everything", Need{Worker: true, Durable: true}, []Topic{orders, bills}, "~* &* +@all", ""},
 		{"a sender who works", Need{Worker: true}, []Topic{orders}, sender,
 			"+del, +exists, +hget, +hlen, +pexpire, +ping, +smembers, +subscribe, +zcount, +zrange, +zrangebyscore, +zrem, +zremrangebyrank, +zrevrange, +zscore, " +

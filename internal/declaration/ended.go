@@ -1,0 +1,55 @@
+package declaration
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/script"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// endedFor is for how long it is noted that somebody has ended a plan: so long a program that declared
+// it may be without Redis, and still does not take it for lost.
+const endedFor = time.Hour
+
+// endings are the plans of a topic that somebody has ended a short time ago.
+type endings struct{ *Plans }
+
+func (e endings) key() string { return luascripts.EndedKey(e.Topic.Name) }
+
+// note notes that somebody ends a plan.
+func (e endings) note(ctx context.Context, name string) error {
+	now, err := e.clock(ctx, e.key())
+	if err != nil {
+		return err
+	}
+	cmds := []redis.Cmder{
+		redis.NewIntCmd(ctx, "zadd", e.key(), now.UnixMilli(), name),
+		redis.NewIntCmd(ctx, "zremrangebyscore", e.key(), "-inf", now.Add(-endedFor).UnixMilli()),
+		redis.NewBoolCmd(ctx, "pexpire", e.key(), endedFor.Milliseconds()),
+	}
+	script.Exec(ctx, e.Redis, cmds...)
+	for _, cmd := range cmds {
+		if !redis.HasErrorPrefix(cmd.Err(), "OOM") { // a full server sets no plan again either, while it is full
+			err = errors.Join(err, cmd.Err())
+		}
+	}
+	return err
+}
+
+// has reports whether a plan is one of them.
+func (e endings) has(ctx context.Context, name string) (bool, error) {
+	err := e.Redis.ZScore(ctx, e.key(), name).Err()
+	if err == redis.Nil {
+		return false, nil
+	}
+	return err == nil, read(e.key(), err)
+}
+
+// drop notes that a plan is set again that somebody may have ended.
+func (e endings) drop(ctx context.Context, name string) error {
+	return e.Redis.ZRem(ctx, e.key(), name).Err()
+}
