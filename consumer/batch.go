@@ -213,9 +213,8 @@ func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 	if b.untimed > 0 { // so observers cost no look at the clock
 		b.results[b.untimed-1].took, b.untimed = now.Sub(b.watched.begun)-b.claimed, 0
 	}
-	if b.watchdog.some.Load() {
-		b.passCancelled()
-	}
+	b.passCancelled()
+	passResting(b)
 	if b.next == len(b.answer.Contents) || b.Leaving() || b.next > 0 && b.enough(now) || b.schedule.GiveUp(&b.Slot) {
 		return 0, nil, false
 	}

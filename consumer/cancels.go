@@ -124,6 +124,9 @@ var cancelledResult = result{fate: dropped, reason: ErrCancelled.Error(), err: E
 
 // passCancelled passes over messages that were cancelled before their handler began.
 func (b *batch) passCancelled() {
+	if !b.watchdog.some.Load() {
+		return
+	}
 	for b.next < len(b.answer.Contents) && b.watchdog.cancelled(b.next) {
 		b.results[b.next] = cancelledResult
 		b.next++

@@ -132,7 +132,9 @@ type ListenOptions struct {
 	Flow Flow
 
 	// Parallel gives up the serial order of this topic: messages of one batch
-	// are handled at the same time. Defaults to false.
+	// are handled at the same time. A batch has at most 1 MiB of contents, and each slot has one:
+	// of contents of 255 KiB, four of a slot are handled, and the next four when these are done.
+	// Defaults to false.
 	Parallel bool
 
 	// Due fills Delivery.Due in, which costs Redis about a quarter more for each

@@ -40,11 +40,34 @@ func Pushback(d time.Duration, err error) error {
 // pushedBack is what becomes of a message that its handler pushed back.
 func (b *batch) pushedBack(d *Delivery, x pushbackError, r result) result {
 	b.term().Log.Debug("message is pushed back by its handler", b.about(d, zap.String("reason", b.text(r.reason)), zap.Duration("for", x.rest))...)
-	if frozen.Clock(b.rdb) != nil { // no time passes while a test waits for what is due
+	if clock := frozen.Clock(b.rdb); clock != nil { // no time passes while a test waits for what is due
+		b.topic.restUntil(clock().Add(x.rest))
 		r.fate, r.delay = snoozed, x.rest
 		return r
 	}
 	b.topic.gate.rest(x.rest)
 	r.fate, r.over = notStarted, true
 	return r
+}
+
+// restUntil has a topic rest whose clock stands still: until then each of its messages is put back.
+func (t *topic) restUntil(moment time.Time) {
+	for ms := moment.UnixMilli(); ; {
+		if held := t.rests.Load(); held >= ms || t.rests.CompareAndSwap(held, ms) {
+			return
+		}
+	}
+}
+
+// passResting passes over all messages of a topic that rests so.
+func passResting(b *batch) {
+	until := b.topic.rests.Load()
+	if until == 0 { // nearly always
+		return
+	}
+	in := time.UnixMilli(until).Sub(frozen.Clock(b.rdb)())
+	for ; in > 0 && b.next < len(b.answer.Contents); b.next++ {
+		b.results[b.next] = result{fate: snoozed, delay: in}
+		b.late++
+	}
 }

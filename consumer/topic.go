@@ -5,6 +5,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
+	"sync/atomic"
 )
 
 // topic is what a consumer keeps about a topic it listens to.
@@ -18,6 +19,7 @@ type topic struct {
 	gate      *gate
 	takeover  takeoverDelay
 	flow      *flowControl // nil: nothing is to be found out
+	rests     atomic.Int64 // until then, in ms, where the clock stands still; else its gate knows
 }
 
 func newTopic(t message.Topic, namespace string) *topic {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -172,5 +173,49 @@ func want(t *testing.T, got []string, want ...string) {
 	t.Helper()
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// After a Pushback nothing of the topic begins until the rest is over: not what is behind the message, and
+// not what is sent then.
+func TestPushbackRests(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	c := rmqtest.New(t, rmq.Config{})
+	begin := c.Now()
+	var got []string
+	rests := []time.Duration{10 * time.Second, 20 * time.Second}
+	topic, other := rmq.Topic{Name: "orders", Kind: rmq.KindFixedTime}, rmq.Topic{Name: "others", Kind: rmq.KindFixedTime}
+	handle := rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error {
+		got = append(got, fmt.Sprintf("%s at %v, delivery %d", d.Content, c.Now().Sub(begin), d.Attempt))
+		if d.Content == "a" && len(rests) > 0 {
+			rest := rests[0]
+			rests = rests[1:]
+			return rmq.Pushback(rest, nil)
+		}
+		return nil
+	})
+	must.Do(t, c.Listen(topic, handle, rmq.ListenOptions{Concurrency: 1}))
+	must.Do(t, c.Listen(other, handle, rmq.ListenOptions{Concurrency: 1}))
+	must.Do(t, c.Start(ctx))
+	send(t, c, topic, rmq.FixedTime{Content: "a", SlotBasis: "x", At: c.Now()})
+	send(t, c, topic, rmq.FixedTime{Content: "b", SlotBasis: "x", At: c.Now().Add(time.Millisecond)})
+	c.Advance(time.Millisecond)
+	want(t, got, "a at 0s, delivery 1")
+	send(t, c, topic, rmq.FixedTime{Content: "c", SlotBasis: "y", At: c.Now()})
+	send(t, c, other, rmq.FixedTime{Content: "of another topic", At: c.Now()})
+	c.Advance(0)
+	want(t, got, "a at 0s, delivery 1", "of another topic at 1ms, delivery 1")
+	c.Advance(10*time.Second - 2*time.Millisecond)
+	want(t, got, "a at 0s, delivery 1", "of another topic at 1ms, delivery 1")
+	got = nil
+	c.Advance(time.Millisecond)
+	if !slices.Contains(got, "a at 10s, delivery 1") { // and is pushed back again; what was begun before that goes on
+		t.Errorf("%q", got)
+	}
+	c.Advance(20 * time.Second)
+	slices.Sort(got)
+	if len(got) != 4 || got[0] != "a at 10s, delivery 1" || got[1] != "a at 30s, delivery 1" || got[2][:2] != "b " || got[3][:2] != "c " {
+		t.Errorf("%q", got)
 	}
 }
