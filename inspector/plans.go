@@ -24,7 +24,7 @@ type Plan struct {
 	message.Recurring // what is sent, and the rule that says when
 
 	Slot  int
-	Set   time.Time // when the rule was set; this and Next are by the clock of Redis
+	Set   time.Time // from when its times count: mostly when it was set; this and Next are by the clock of Redis
 	Next  time.Time // when it is sent next, or should have been; zero: Ended
 	Ended bool      // the rule has no time any more. It is kept, so that to set it again does not begin it again
 

@@ -150,7 +150,8 @@ func (c *Client) Close(ctx context.Context) error {
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 	}
-	c.declared.close(ctx)
+	c.declared.close()
 	err = errors.Join(err, c.producer.Close(ctx))
+	c.declared.wait(ctx)
 	return errors.Join(err, c.closeRdb())
 }

@@ -23,34 +23,43 @@ type declarations struct {
 	mu      sync.Mutex
 	of      map[string]*declaredTopic // by the names of the topics, with the namespace
 	end     context.CancelFunc        // nil: it does not look yet
+	closed  bool
 	looking sync.WaitGroup
 }
 
 // declaredTopic are the plans of one topic, by their names.
 type declaredTopic struct {
 	*declaration.Plans
-	plain Topic // whose name has no namespace
 	named map[string]*declaration.Declared
 }
 
 // plansOf are the plans of a topic.
 func plansOf(rdb redis.UniversalClient, t Topic, namespace string) *declaration.Plans {
-	t.Name = luascripts.Qualify(namespace, t.Name)
-	return &declaration.Plans{Redis: rdb, Scripts: luascripts.New(rdb), Topic: t}
+	p := &declaration.Plans{Redis: rdb, Scripts: luascripts.New(rdb), Topic: t}
+	p.Topic.Name = luascripts.Qualify(namespace, t.Name)
+	p.Define = func(ctx context.Context) error {
+		_, err := definition.Agree(ctx, p.Scripts, p.Topic.Name, t, definition.Sharing{})
+		return err
+	}
+	return p
 }
 
 // add notes a plan, and begins to look at the first.
-func (d *declarations) add(plain Topic, p *declaration.Plans, x *declaration.Declared) {
+func (d *declarations) add(p *declaration.Plans, x *declaration.Declared) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.closed {
+		return
+	}
 	t := d.of[p.Topic.Name]
 	if t == nil {
-		t = &declaredTopic{p, plain, map[string]*declaration.Declared{}}
+		t = &declaredTopic{named: map[string]*declaration.Declared{}}
 		if d.of == nil {
 			d.of = map[string]*declaredTopic{}
 		}
 		d.of[p.Topic.Name] = t
 	}
+	t.Plans = p // as it is defined now
 	t.named[x.Name()] = x
 	if d.end == nil {
 		ctx, end := context.WithCancel(context.Background())
@@ -63,23 +72,23 @@ func (d *declarations) add(plain Topic, p *declaration.Plans, x *declaration.Dec
 	}
 }
 
-// forget notes that a plan is ended.
-func (d *declarations) forget(topic, name string) {
+// forget notes that a plan is kept no more; not if it was declared again meanwhile. nil: however it was declared.
+func (d *declarations) forget(topic, name string, x *declaration.Declared) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if t := d.of[topic]; t != nil {
+	if t := d.of[topic]; t != nil && (x == nil || t.named[name] == x) {
 		delete(t.named, name)
 	}
 }
 
 // topics are the plans that are declared at present, topic by topic.
-func (d *declarations) topics() map[*declaredTopic][]*declaration.Declared {
+func (d *declarations) topics() map[*declaration.Plans][]*declaration.Declared {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	all := map[*declaredTopic][]*declaration.Declared{}
+	all := map[*declaration.Plans][]*declaration.Declared{}
 	for _, t := range d.of {
 		for _, x := range t.named {
-			all[t] = append(all[t], x)
+			all[t.Plans] = append(all[t.Plans], x)
 		}
 	}
 	return all
@@ -87,16 +96,16 @@ func (d *declarations) topics() map[*declaredTopic][]*declaration.Declared {
 
 // look sets those plans again that Redis has lost, and says which.
 func (d *declarations) look(ctx context.Context) {
-	for t, plans := range d.topics() {
+	for p, plans := range d.topics() {
 		within, cancel := context.WithTimeout(ctx, declaration.LookEach)
-		again, err := t.keep(within, plans)
+		again, err := p.Keep(within, plans)
 		cancel()
-		topic := zap.String("topic", t.plain.Name)
+		topic := zap.String("topic", p.Topic.Name)
 		if len(again) > 0 {
 			d.log.Warn("Redis had lost plans; they are set again, and send what was missed", topic, zap.Int("plans", len(again)), zap.String("one", again[0].Name()))
 		}
 		if err != nil && ctx.Err() == nil {
-			cluster.NoteError(ctx, t.Redis, err)
+			cluster.NoteError(ctx, p.Redis, err)
 			level := zap.WarnLevel
 			if cluster.Unanswered(err) { // others say so
 				level = zap.DebugLevel
@@ -104,28 +113,21 @@ func (d *declarations) look(ctx context.Context) {
 			d.log.Log(level, "it is not known whether Redis still has all plans; it is tried again", topic, zap.Error(err))
 		}
 		for _, x := range plans {
-			if x.Ended() {
-				d.forget(t.Topic.Name, x.Name())
+			if x.Gone() {
+				d.forget(p.Topic.Name, x.Name(), x)
 			}
 		}
 	}
 }
 
-// keep sets those plans again that Redis has lost. If it has lost the topic, too, that is defined before.
-func (t *declaredTopic) keep(ctx context.Context, plans []*declaration.Declared) (again []*declaration.Declared, err error) {
-	if _, err := definition.Agree(ctx, t.Scripts, t.Topic.Name, t.plain, definition.Sharing{}); err != nil {
-		return nil, err
+// close ends the looking. What looks may be waited for with wait.
+func (d *declarations) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed = true; d.end != nil {
+		d.end()
 	}
-	return t.Keep(ctx, plans)
 }
 
-// close ends the looking.
-func (d *declarations) close(ctx context.Context) {
-	d.mu.Lock()
-	end := d.end
-	d.mu.Unlock()
-	if end != nil {
-		end()
-		_ = wait.Group(ctx, &d.looking)
-	}
-}
+// wait returns when nothing looks any more, or when ctx ends.
+func (d *declarations) wait(ctx context.Context) { _ = wait.Group(ctx, &d.looking) }

@@ -2,6 +2,7 @@ package rmq_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -51,6 +52,12 @@ func TestPlansComeBack(t *testing.T) {
 
 	must.Do(t, client.StopEvery(ctx, topic, "nightly"))
 	must.Do(t, other.StopEvery(ctx, topic, "tick"))
+	keys := rdb.Keys(ctx, "*reports*").Val() // and somebody deletes the topic, which leaves what was ended
+	must.Do(t, rdb.Del(ctx, slices.DeleteFunc(keys, func(key string) bool { return key == "rmq:ended{shop:reports}" })...).Err())
+	rmq.LookForPlans(other)
+	if n := rdb.Exists(ctx, "rmq:plans{shop:reports}").Val(); n > 0 {
+		t.Errorf("a topic that was deleted has plans")
+	}
 	for _, c := range []*rmq.Client{client, other} {
 		rmq.LookForPlans(c)
 	}

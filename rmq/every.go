@@ -55,7 +55,7 @@ const (
 //	type Plan struct {
 //		Recurring
 //		Slot  int
-//		Set   time.Time // when the rule was set, by the clock of Redis
+//		Set   time.Time // from when its times count, by the clock of Redis: mostly when it was set
 //		Next  time.Time // when it is sent next; zero: Ended
 //		Ended bool      // the rule has no time any more
 //		Err   error     // why this program cannot read the rule, of which only the Name is known then
@@ -68,14 +68,15 @@ type Plan = inspector.Plan
 //
 // Call it at each start of each instance. The client looks each 30 s whether Redis still has the plans that
 // it has declared. Those that a Redis lost, which came back empty or with an older state, it sets again.
-// What they missed is sent as Missed says; what was sent in the 30 s before may be sent once more.
+// What they missed is sent as Missed says, and with it what that Redis does not know was sent.
 //
 // The same rule again changes nothing, also after its end.
 // Another rule with the same name replaces the one before; the log says so. While old and new programs
 // run beside each other, the rule that was set last holds. What is due and was not sent by the one
-// before is sent by the new one. Then it begins now, with two exceptions, so that no plan stands still
-// where programs are started again and again: a Period without a Cron goes on from the last message,
-// and so does a rule of which only other fields than its times were changed.
+// before is sent by the new one. Then it begins now, unless a plan could stand still where programs are
+// started again and again: a Period without a Cron goes on from the last message, and so does a rule of
+// which only other fields than its times were changed. If nothing is sent between two changes, the
+// times count from the first of them on, and one that has passed since is sent at once.
 //
 // A rule that is wrong, or can never send anything, is ErrInvalid, and the error names the field.
 func (c *Client) Every(ctx context.Context, t Topic, r Recurring) error {
@@ -100,7 +101,7 @@ func (c *Client) Every(ctx context.Context, t Topic, r Recurring) error {
 		if err != nil {
 			return 0, fail(err)
 		}
-		c.declared.add(full, p, set)
+		c.declared.add(p, set)
 		return change, nil
 	})
 	switch change {
@@ -122,7 +123,7 @@ var planning = rights.Need{Plans: true}
 // is no such plan. A topic that no program has used yet is ErrUnknownTopic.
 func (c *Client) StopEvery(ctx context.Context, t Topic, name string) error {
 	_, err := ask(ctx, c, "stop a plan", t, planning, func(ctx context.Context, i *inspector.Inspector) (bool, error) {
-		c.declared.forget(luascripts.Qualify(c.namespace, t.Name), name)
+		c.declared.forget(luascripts.Qualify(c.namespace, t.Name), name, nil)
 		return i.StopPlan(ctx, t.Name, name)
 	})
 	return err

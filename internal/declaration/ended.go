@@ -33,9 +33,7 @@ func (e endings) note(ctx context.Context, name string) error {
 	}
 	script.Exec(ctx, e.Redis, cmds...)
 	for _, cmd := range cmds {
-		if !redis.HasErrorPrefix(cmd.Err(), "OOM") { // a full server sets no plan again either, while it is full
-			err = errors.Join(err, cmd.Err())
-		}
+		err = errors.Join(err, cmd.Err())
 	}
 	return err
 }

@@ -22,28 +22,27 @@ type Declared struct {
 	rule  *plan.Rule
 	slot  int
 	since plan.Since
-	next  time.Time // zero: it was at its end
-	ended bool      // somebody has ended it
+	next  time.Time // zero: it is at its end
+	gone  bool
 }
 
 // Name is that of the plan.
 func (d *Declared) Name() string { return d.rule.Message().Name }
 
-// Ended reports whether somebody has ended the plan: then it is not kept any more.
-func (d *Declared) Ended() bool { return d.ended }
+// Gone reports whether the plan is not kept any more: somebody has ended or replaced it, or it is at its end.
+func (d *Declared) Gone() bool { return d.gone }
 
 // Keep looks at the plans that a program has declared, and sets those again that Redis has lost: with
 // the time from which they counted, and where they stood when they were last seen. It returns those. What
 // has come meanwhile was missed; what was sent since the last look may be sent once more.
 //
-// A plan that another program has replaced, or that somebody has ended, is not set again. A Redis that has
+// A plan that another program has replaced, or that somebody has ended, is gone. A Redis that has
 // come back with an older state may have an older rule: the newer one takes its place.
 func (p *Plans) Keep(ctx context.Context, all []*Declared) (again []*Declared, err error) {
-	for len(all) > 0 && err == nil {
-		some := all[:min(atOnce/2, len(all))]
-		all = all[len(some):]
-		var lost []*Declared
-		lost, err = p.lost(ctx, some)
+	all = slices.SortedFunc(slices.Values(all), func(a, b *Declared) int { return a.slot - b.slot })
+	for some := range slices.Chunk(all, atOnce) {
+		lost, wrong := p.lost(ctx, some)
+		err = errors.Join(err, wrong)
 		for _, d := range lost {
 			done, wrong := p.setting(d.rule).restore(ctx, d)
 			if done {
@@ -51,55 +50,85 @@ func (p *Plans) Keep(ctx context.Context, all []*Declared) (again []*Declared, e
 			}
 			err = errors.Join(err, wrong)
 		}
+		if ctx.Err() != nil {
+			break
+		}
 	}
 	return again, p.explain(err)
 }
 
-// lost are those of some plans that are not where they were declared, or that no worker would look for.
+// look is what is asked about the plans of one slot.
+type look struct {
+	plans []*Declared
+	rules *redis.SliceCmd
+	times *redis.SliceCmd
+	noted *redis.BoolCmd
+}
+
+// lost are those of some plans, in the order of their slots, that are not where they were declared, or that
+// no worker would look for.
 func (p *Plans) lost(ctx context.Context, some []*Declared) (lost []*Declared, err error) {
+	var looks []*look
 	var cmds []redis.Cmder
-	for _, d := range some {
-		k, name := p.keys(d.slot), d.Name()
-		cmds = append(cmds, redis.NewStringCmd(ctx, "hget", k.Rule, name), redis.NewSliceCmd(ctx, "zmscore", k.Plan, name),
-			redis.NewBoolCmd(ctx, "sismember", luascripts.PlansKey(p.Topic.Name), d.slot))
+	for len(some) > 0 {
+		n := slices.IndexFunc(some, func(d *Declared) bool { return d.slot != some[0].slot })
+		if n < 0 {
+			n = len(some)
+		}
+		k := p.keys(some[0].slot)
+		rules, times := []any{"hmget", k.Rule}, []any{"zmscore", k.Plan}
+		for _, d := range some[:n] {
+			rules, times = append(rules, d.Name()), append(times, d.Name())
+		}
+		x := &look{some[:n], redis.NewSliceCmd(ctx, rules...), redis.NewSliceCmd(ctx, times...), redis.NewBoolCmd(ctx, "sismember", luascripts.PlansKey(p.Topic.Name), some[0].slot)}
+		looks, cmds, some = append(looks, x), append(cmds, x.rules, x.times, x.noted), some[n:]
 	}
 	script.Exec(ctx, p.Redis, cmds...)
-	for n, d := range some {
-		rule, times, noted := cmds[3*n].(*redis.StringCmd), cmds[3*n+1].(*redis.SliceCmd), cmds[3*n+2].(*redis.BoolCmd)
-		if wrong := cmp.Or(rule.Err(), times.Err(), noted.Err()); wrong != nil && wrong != redis.Nil {
-			err = errors.Join(err, read(p.keys(d.slot).Rule, wrong))
+	for _, x := range looks {
+		if wrong := cmp.Or(x.rules.Err(), x.times.Err(), x.noted.Err()); wrong != nil {
+			err = errors.Join(err, read(p.keys(x.plans[0].slot).Rule, wrong))
 			continue
 		}
-		since, text, _ := plan.Split(rule.Val())
-		same := text == d.rule.Text()
-		if same {
-			d.since, d.next = since, Time(times.Val()[0])
-		}
-		if !noted.Val() || !same && since.Compare(d.since) < 0 {
-			lost = append(lost, d)
+		for n, d := range x.plans {
+			stored, _ := x.rules.Val()[n].(string)
+			if d.sees(stored, x.times.Val()[n]); !d.gone && (!x.noted.Val() || stored != d.stored()) {
+				lost = append(lost, d)
+			}
 		}
 	}
 	return lost, err
 }
 
+// sees notes where the plan stands, if it is there.
+func (d *Declared) sees(stored string, at any) {
+	if since, text, _ := plan.Split(stored); text == d.rule.Text() {
+		d.since, d.next = since, Time(at)
+		d.gone = d.next.IsZero()
+	}
+}
+
+// stored is the rule as it is stored.
+func (d *Declared) stored() string { return d.since.String() + " " + d.rule.Text() }
+
 // restore sets a plan again, and reports whether it was lost.
 func (s *setting) restore(ctx context.Context, d *Declared) (bool, error) {
-	if s.since = d.since; !d.next.IsZero() {
-		s.first = d.next.UnixMilli()
+	s.since, s.first = d.since, d.next.UnixMilli()
+	now, err := s.clock(ctx, s.keys(s.slot).Store)
+	if err != nil || d.rule.Strays(d.since.Base, d.next, now) { // who sets it anew mends that
+		return false, err
 	}
 	for range again {
 		if err := s.read(ctx); err != nil {
 			return false, err
 		}
-		if s.first == 0 && s.before.Stored == "" || slices.ContainsFunc(s.there, func(x held) bool { return x.Since.Compare(d.since) > 0 }) {
-			return false, nil // it was at its end; or another program has replaced it
+		if d.gone = slices.ContainsFunc(s.there, func(x held) bool { return s.after(x, d) }); d.gone {
+			return false, nil
 		}
 		// Behind the read: whoever ends a plan notes that first.
-		var err error
-		if d.ended, err = (endings{s.Plans}).has(ctx, s.name); d.ended || err != nil {
+		if d.gone, err = (endings{s.Plans}).has(ctx, s.name); d.gone || err != nil {
 			return false, err
 		}
-		answer, err := s.try(ctx)
+		answer, err := s.again(ctx)
 		if err == nil && answer == luascripts.PlanStale {
 			continue
 		}
@@ -109,12 +138,30 @@ func (s *setting) restore(ctx context.Context, d *Declared) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if d.ended, err = (endings{s.Plans}).has(ctx, s.name); d.ended { // meanwhile
-			_, err = s.Scripts.StopPlan(ctx, s.keys(s.slot), s.name, d.since.String()+" "+d.rule.Text())
+		if d.gone, err = (endings{s.Plans}).has(ctx, s.name); d.gone { // meanwhile
+			_, err = s.Scripts.StopPlan(ctx, s.keys(s.slot), s.name, d.stored())
 			return false, err
 		}
 		s.tell(ctx, s.slot)
 		return true, err
 	}
 	return false, errTooOften
+}
+
+// after reports whether a rule was set after that of a plan: by the order in which one of a name is left.
+func (s *setting) after(x held, d *Declared) bool {
+	return cmp.Or(x.Since.Compare(d.since), cmp.Compare(x.slot, s.slot)) > 0
+}
+
+// again defines the topic, if Redis has lost that, too, and sets the rule.
+func (s *setting) again(ctx context.Context) (luascripts.PlanAnswer, error) {
+	if s.Define != nil {
+		if err := s.Define(ctx); err != nil {
+			return "", err
+		}
+	}
+	if err := s.note(ctx); err != nil {
+		return "", err
+	}
+	return s.try(ctx)
 }

@@ -1,6 +1,7 @@
 package declaration
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/plan"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
@@ -86,7 +88,9 @@ func TestKeep(t *testing.T) {
 			t.Errorf("%+v, not %+v", set, a)
 		}
 		must.Do(t, w.ZRem(ctx, w.of("a").Plan, "p").Err()) // it is at its end
-		w.keeps(0, a)
+		if w.keeps(0, a); !a.Gone() {
+			t.Error("a plan at its end is looked for")
+		}
 		w.forgets()
 		if again, err := w.Keep(ctx, []*Declared{a}); err != nil || len(again) > 0 {
 			t.Errorf("a plan at its end: %v, %v", again, err)
@@ -111,34 +115,36 @@ func TestKeepMany(t *testing.T) {
 	})
 }
 
-// Two programs know two rules. The one that was set last comes back, whoever looks first.
+// Two programs know two rules. The one that was set last comes back, whoever looks first, and the program
+// of the other one looks for it no more.
 func TestKeepTheLaterOne(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
-		a := w.declares(planA)
-		b := w.declares(planB)
-		want := w.keeps(0, a, b).Stored
-		for _, order := range [][]*Declared{{a, b}, {b, a}} {
+		for _, first := range []int{0, 1} {
 			w.forgets()
-			for _, d := range append(order, order...) {
-				_, err := w.Keep(ctx, []*Declared{d})
+			both := []*Declared{w.declares(planA), w.declares(planB)}
+			want := w.sees(1).Stored
+			w.forgets()
+			for _, n := range []int{first, 1 - first, first, 1 - first} {
+				_, err := w.Keep(ctx, both[n:n+1])
 				must.Do(t, err)
 			}
-			if x := w.sees(1); x.Stored != want {
-				t.Errorf("%s, not %s", x.Stored, want)
+			if x := w.sees(1); x.Stored != want || !both[0].Gone() || both[1].Gone() {
+				t.Errorf("%d looks first: %s, not %s", first, x.Stored, want)
 			}
 		}
-		w.forgets() // and an instance has set the first one again, after the other
-		w.declares(planB)
-		latest := w.declares(planA)
+
+		w.forgets() // an instance has set the first one again, after the other
+		a, b := w.declares(planA), w.declares(planB)
+		want := w.declares(planA).stored()
 		w.keeps(0, a)
 		w.forgets()
 		w.keeps(1, a)
-		if x := w.keeps(0, b); x.Stored != latest.since.String()+" "+latest.rule.Text() {
-			t.Errorf("%s, not %+v", x.Stored, latest)
+		if x := w.keeps(0, b); x.Stored != want || !b.Gone() {
+			t.Errorf("%s, not %s", x.Stored, want)
 		}
-		b = w.declares(planB)
-		want = w.keeps(0, b).Stored
 
+		b = w.declares(planB)
+		want = w.sees(1).Stored
 		w.forgets() // and Redis has an older state, in the slot of the other rule
 		w.puts("a", a.since.String(), a.rule.Text(), time.Now().Add(time.Hour))
 		if x := w.keeps(1, b); x.Stored != want {
@@ -149,6 +155,41 @@ func TestKeepTheLaterOne(t *testing.T) {
 		if x := w.keeps(1, b); x.Stored != want {
 			t.Errorf("%s, not %s", x.Stored, want)
 		}
+	})
+}
+
+// Of two rules of one moment the one of the larger slot is left. Its program does not set the other one again.
+func TestKeepOfOneMoment(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		lower, higher := planA, planB
+		if slots.Of("a", 8) > slots.Of("b", 8) {
+			lower, higher = planB, planA
+		}
+		a := w.declares(lower)
+		b := w.declares(higher)
+		a.since = b.since
+		w.forgets()
+		w.keeps(1, b)
+		w.keeps(0, a)
+		w.keeps(0, b)
+		if !a.Gone() || b.Gone() {
+			t.Errorf("%+v, %+v", a, b)
+		}
+	})
+}
+
+// What a clock that was far ahead has set is not set again.
+func TestKeepNothingThatStrays(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		a := w.declares(planA)
+		a.since.Base = time.Now().AddDate(1, 0, 0)
+		a.next = a.since.Base.Add(time.Hour)
+		w.forgets()
+		if again, err := w.Keep(ctx, []*Declared{a}); err != nil || len(again) > 0 {
+			t.Errorf("%v, %v", again, err)
+		}
+		w.sees(0)
+		w.sets(Added, planA)
 	})
 }
 
@@ -168,7 +209,7 @@ func TestKeepNothingThatWasEnded(t *testing.T) {
 			if stopped, err := w.Stop(ctx, "p"); err != nil || stopped == (what == "it is lost") {
 				t.Errorf("%s: stopped: %v, %v", what, stopped, err)
 			}
-			if again, err := w.Keep(ctx, []*Declared{a}); err != nil || len(again) > 0 || !a.Ended() {
+			if again, err := w.Keep(ctx, []*Declared{a}); err != nil || len(again) > 0 || !a.Gone() {
 				t.Errorf("%s: %v, %v", what, again, err)
 			}
 			w.sees(0)
@@ -201,25 +242,26 @@ func TestEndedWhileItIsSetAgain(t *testing.T) {
 			_, err := other.Stop(ctx, "p")
 			must.Do(t, err)
 		}})
-		if again, err := w.Keep(ctx, []*Declared{a}); err != nil || len(again) > 0 || !a.Ended() {
+		if again, err := w.Keep(ctx, []*Declared{a}); err != nil || len(again) > 0 || !a.Gone() {
 			t.Errorf("%v, %v", again, err)
 		}
 		w.sees(0)
 	})
 }
 
-// A key of a wrong type is named, and the other plans are looked at.
+// A key of a wrong type is named, and all other plans are looked at.
 func TestKeepBesideAWrongKey(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
-		a := w.declares(planA)
-		b := w.declares(message.Recurring{Name: "q", Content: "b", Period: time.Hour})
+		all := []*Declared{w.declares(planA)}
+		for i := range 2 * atOnce {
+			all = append(all, w.declares(message.Recurring{Name: fmt.Sprint("q", i), Content: "b", Period: time.Hour}))
+		}
 		w.forgets()
 		must.Do(t, w.UniversalClient.Set(ctx, w.of("b").Rule, "of another program", 0).Err())
-		again, err := w.Keep(ctx, []*Declared{b, a})
+		again, err := w.Keep(ctx, all)
 		if len(again) != 1 || err == nil || !strings.Contains(err.Error(), "read "+w.of("b").Rule+": WRONGTYPE") {
 			t.Errorf("%v, %v", again, err)
 		}
-		w.sees(1)
 	})
 }
 
@@ -243,4 +285,22 @@ func TestTheWorkerIsTold(t *testing.T) {
 		w.keeps(1, a)
 		told()
 	})
+}
+
+// On a full server a plan can be ended, and it is said that this could not be noted.
+func TestStopOnAFullServer(t *testing.T) {
+	t.Parallel()
+	rdb := servertest.Redis(t).Client(t)
+	w := &world{t: t, UniversalClient: rdb, Plans: Plans{Redis: rdb, Scripts: luascripts.New(rdb), Topic: message.Topic{Name: "orders", Kind: message.KindFixedTime, Slots: 8}}}
+	w.declares(planA)
+	must.Do(t, rdb.ConfigSet(ctx, "maxmemory", "1").Err())
+	stopped, err := w.Stop(ctx, "p")
+	if !stopped || err == nil || !strings.Contains(err.Error(), "it has ended, but programs that have declared it may set it again: end it once more when there is room: OOM") {
+		t.Errorf("%v, %v", stopped, err)
+	}
+	if stopped, err := w.Stop(ctx, "p"); stopped || err != nil {
+		t.Errorf("again: %v, %v", stopped, err)
+	}
+	must.Do(t, rdb.ConfigSet(ctx, "maxmemory", "0").Err())
+	w.sees(0)
 }

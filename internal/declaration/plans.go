@@ -27,6 +27,9 @@ type Plans struct {
 	Scripts *luascripts.Scripts
 	Topic   message.Topic // as it is defined; its Name is qualified
 
+	// Define defines the topic, if it is not there. nil: it is.
+	Define func(ctx context.Context) error
+
 	// Silent returns for each key why its server must not be asked. nil: each may be.
 	Silent func(ctx context.Context, keys []string) []error
 }

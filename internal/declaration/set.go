@@ -55,7 +55,7 @@ func (p *Plans) setting(rule *plan.Rule) *setting {
 }
 
 func (s *setting) set(ctx context.Context) (Change, error) {
-	if err := (endings{s.Plans}).drop(ctx, s.name); err != nil {
+	if err := cmp.Or((endings{s.Plans}).drop(ctx, s.name), s.note(ctx)); err != nil {
 		return 0, err
 	}
 	for range again {
@@ -91,19 +91,21 @@ func (s *setting) look(ctx context.Context) error {
 
 // read reads the rules of the name, and where their plans stand.
 func (s *setting) read(ctx context.Context) (err error) {
-	s.before = luascripts.PlanStand{}
 	if s.there, err = s.named(ctx, s.name); err != nil {
 		return err
 	}
 	for n := range s.there {
-		x := &s.there[n]
-		if err := s.stands(ctx, s.name, x); err != nil {
+		if err := s.stands(ctx, s.name, &s.there[n]); err != nil {
 			return err
 		}
-		if x.slot == s.slot {
-			s.before = x.PlanStand
-		}
 	}
+	own := held{slot: s.slot}
+	if n := slices.IndexFunc(s.there, func(x held) bool { return x.slot == s.slot }); n >= 0 {
+		own = s.there[n]
+	} else if err := s.stands(ctx, s.name, &own); err != nil { // somebody may have deleted the rule alone
+		return err
+	}
+	s.before = own.PlanStand
 	return nil
 }
 
@@ -159,14 +161,13 @@ func (s *setting) follow(now time.Time) {
 	}
 }
 
+// note notes that the slot may have plans: before the rule is set, or its worker might never look there.
+func (s *setting) note(ctx context.Context) error {
+	return s.Redis.SAdd(ctx, luascripts.PlansKey(s.Topic.Name), s.slot).Err()
+}
+
 // try sets it, unless somebody else has changed it meanwhile.
 func (s *setting) try(ctx context.Context) (luascripts.PlanAnswer, error) {
-	if s.over == nil {
-		// Before the rule is set, or its worker might never look there.
-		if err := s.Redis.SAdd(ctx, luascripts.PlansKey(s.Topic.Name), s.slot).Err(); err != nil {
-			return "", err
-		}
-	}
 	return s.Scripts.SetPlan(ctx, s.keys(s.slot), s.name, s.rule.Text(), s.since.String(), s.first, s.before)
 }
 

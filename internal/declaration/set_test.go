@@ -148,6 +148,17 @@ func TestSetAfterTwo(t *testing.T) {
 	})
 }
 
+// Somebody has deleted a rule, and not its plan.
+func TestSetBesideAPlanWithoutARule(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.sets(Added, message.Recurring{Name: "p", Content: "a", Period: time.Hour})
+		must.Do(t, w.HDel(ctx, w.of("a").Rule, "p").Err())
+		if x := w.sets(Added, message.Recurring{Name: "p", Content: "a", Period: 2 * time.Hour}); !x.Next.Equal(x.Base.Add(2 * time.Hour)) {
+			t.Errorf("%+v", x)
+		}
+	})
+}
+
 // beforeSet calls before each script that sets a rule.
 type beforeSet struct{ before func() }
 

@@ -2,15 +2,20 @@ package declaration
 
 import (
 	"context"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
-// Stop ends a plan, and reports whether there was one of that name.
+// Stop ends a plan, and reports whether there was one of that name. It ends it on a full server, too, and
+// returns an error then: nobody may have noted it.
 func (p *Plans) Stop(ctx context.Context, name string) (stopped bool, err error) {
-	if err := (endings{p}).note(ctx, name); err != nil { // first: else a program that has declared it may take it for lost
-		return false, p.explain(err)
+	unnoted := (endings{p}).note(ctx, name) // first: else a program that has declared it may take it for lost
+	if unnoted != nil && !redis.HasErrorPrefix(unnoted, "OOM") {
+		return false, p.explain(unnoted)
 	}
 	there, err := p.named(ctx, name)
 	for _, x := range there {
@@ -20,6 +25,9 @@ func (p *Plans) Stop(ctx context.Context, name string) (stopped bool, err error)
 		var gone bool
 		gone, err = p.Scripts.StopPlan(ctx, p.keys(x.slot), name, "")
 		stopped = stopped || gone
+	}
+	if err == nil && unnoted != nil && stopped {
+		err = fmt.Errorf("it has ended, but programs that have declared it may set it again: end it once more when there is room: %w", unnoted)
 	}
 	return stopped, p.explain(err)
 }

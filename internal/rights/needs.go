@@ -58,7 +58,7 @@ func (n Need) keysOf(t Topic) []key {
 	case n.Changes:
 		all = changing(t, k, slot)
 	case n.Plans:
-		all = append(all, planning(t, slot, "sadd sismember sscan", "zadd zmscore zrem zscore", "hdel hget hscan hset")...)
+		all = append(all, planning(t, slot, "sadd sismember sscan", "zadd zmscore zrem zscore", "hdel hget hmget hscan hset")...)
 		all = append(all, key{luascripts.EndedKey(t.Name), luascripts.EndedKey(glob(t.Name)), words("pexpire zadd zrem zremrangebyscore zscore")})
 	case n.Worker:
 		all = append(working(t, k, slot), planning(t, slot, "smembers", "zadd zrange zrem zscore", "hget")...)
