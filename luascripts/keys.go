@@ -132,8 +132,7 @@ func OfSlot(topic string, slot int) []string {
 	}
 }
 
-// OfTopic returns the names of the keys that a topic may have besides those of its slots, but for that of
-// the plans that were ended: it outlives the topic, for a program that has declared one would define it anew.
+// OfTopic returns the names of the keys that a topic may have besides those of its slots.
 func OfTopic(topic string) []string {
-	return []string{DefinitionKey(topic), WorkersKey(topic), GoneKey(topic), PolicyKey(topic), ProbingKey(topic), RunningKey(topic), PlansKey(topic), TakersKey(topic)}
+	return []string{DefinitionKey(topic), WorkersKey(topic), GoneKey(topic), PolicyKey(topic), ProbingKey(topic), RunningKey(topic), PlansKey(topic), EndedKey(topic), TakersKey(topic)}
 }

@@ -119,7 +119,10 @@ func (t Topic) notePlan(ctx context.Context, rdb redis.UniversalClient, slot int
 // deleteDefinition deletes all that is kept of the topic as a whole, if no one takes from it, or only looks.
 func (t Topic) deleteDefinition(ctx context.Context, rdb redis.UniversalClient, deletes bool) error {
 	who := []string{luascripts.WorkersKey(t.Name), luascripts.TakersKey(t.Name)}
-	answer, err := run(ctx, rdb, topicScript, who, luascripts.OfTopic(t.Name), deletes)
+	all := slices.DeleteFunc(luascripts.OfTopic(t.Name), func(key string) bool {
+		return key == luascripts.EndedKey(t.Name) // goes by itself: a program that has declared a plan would define the topic anew
+	})
+	answer, err := run(ctx, rdb, topicScript, who, all, deletes)
 	if err == nil && answer == 0 {
 		err = errors.New("a worker or a gateway takes from it, so the topic stays: stop all of them first")
 	}
