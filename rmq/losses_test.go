@@ -101,7 +101,7 @@ func TestPlansThroughLosses(t *testing.T) {
 			seen[due] = true
 		}
 		t.Logf("%s: %d, of which %d were sent once more", content, len(all), twice)
-		if twice > 3*losses { // one of a Redis that was emptied, two of one that came back
+		if twice > 4*losses { // one of a Redis that was emptied; of one that came back what was in flight, what waited, and what was planned
 			t.Errorf("%s was sent %d times more than its times", content, twice)
 		}
 	}
