@@ -174,7 +174,9 @@ func (d *periods) declare(rule int) {
 	}
 	d.count["another rule"]++
 	d.rule, d.base = rule, d.now
-	d.planned = d.after(d.now)
+	if owes := !d.planned.IsZero() && !d.planned.After(d.now); !owes { // else the rule sends what the one before owes
+		d.planned = d.after(d.now)
+	}
 }
 
 // after is the next time of the rule.

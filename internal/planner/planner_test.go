@@ -304,18 +304,17 @@ func TestWakesInTime(t *testing.T) {
 	w := newWorld(t, reports)
 	w.hash = redis.NewScript(planSource(t)).Hash()
 	must.Do(t, w.plain.ScriptLoad(ctx, planSource(t)).Err())
-	look := 50 * time.Millisecond
-	x := newWorker(w, zap.NewNop(), look, 0, 1)
+	x := newWorker(w, zap.NewNop(), 50*time.Millisecond, 0, 1)
 	x.Shift.Running.Go(x.Run)
 	now, err := w.plain.Time(ctx).Result()
 	must.Do(t, err)
 	w.now = now
 	w.set(0, message.Recurring{Name: "unheard", Content: "a", Delay: 100 * time.Millisecond, Period: 100 * time.Millisecond, Repeat: 4})
 	await.True(t, "the plan unheard ends", func() bool { return w.ended(0, "unheard") }) // by safety looks alone
-	x.Planner.mu.Lock()
-	x.topic.Look = time.Hour
-	x.topic.ask = time.Now().Add(time.Hour)
-	x.Planner.mu.Unlock()
+	x.Shift.EndBackground()
+	x.Shift.Running.Wait()
+	x = newWorker(w, zap.NewNop(), time.Hour, 0, 1) // which has no safety look
+	x.Shift.Running.Go(x.Run)
 	w.now, err = w.plain.Time(ctx).Result()
 	must.Do(t, err)
 	w.set(1, message.Recurring{Name: "heard", Content: "b", Delay: 100 * time.Millisecond, Period: 100 * time.Millisecond, Repeat: 4})
