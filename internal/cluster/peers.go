@@ -23,7 +23,7 @@ func (p *Peers) At(addr string, like redis.UniversalClient) redis.UniversalClien
 	if !ok {
 		return nil
 	}
-	options := *one.Options()
+	options := optionsOf(one)
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil
@@ -45,6 +45,15 @@ func (p *Peers) At(addr string, like redis.UniversalClient) redis.UniversalClien
 		p.clients[options.Addr] = redis.NewClient(&options)
 	}
 	return p.clients[options.Addr]
+}
+
+// optionsOf returns a copy of a client's options. A client writes to its own when it connects, and what it
+// makes of itself here has copied them under its lock.
+func optionsOf(c *redis.Client) redis.Options {
+	read, write := c.Options().ReadTimeout, c.Options().WriteTimeout
+	options := *c.WithTimeout(read).Options()
+	options.ReadTimeout, options.WriteTimeout = read, write
+	return options
 }
 
 // Close closes all of them.
