@@ -12,6 +12,7 @@ var sections = []section{
 	flowSection,
 	adaptiveSection,
 	outageSection,
+	partialSection,
 	batchesSection,
 	slotsSection,
 	levelsSection,

@@ -2,7 +2,6 @@ package consumer
 
 import (
 	"math/rand/v2"
-	"slices"
 	"time"
 )
 
@@ -12,35 +11,40 @@ import (
 // It counts the different contents that have failed since the last success.
 //
 //   - From the 8th on, one message is begun at a time, and those that run decide: a success
-//     ends it at once.
-//   - From the 20th on only probes are begun: one message after 0.1 s, the next 0.2 s after that
-//     has failed, and so on up to 30 s. If one fails 2 s later or more, it is an outage, which
-//     people hear of.
-//   - A success ends that. Two handlers may run then, and one more with each success.
+//     ends it at once. Where fewer than 64 may run, it is so much later that as many have been tried.
+//   - From the 72nd on only probes are begun, and from the 20th on where that takes longer than 5 s:
+//     one message after 0.1 s, the next 0.2 s after that has failed, and so on up to 30 s. If one fails
+//     2 s later or more, it is an outage, which people hear of.
+//   - A success ends that. Two handlers may run then, and twice as many after each success.
+//
+// In half an outage some succeed, and between two of these many may fail. So it bears more after each
+// time that a success came so late: see bears.
 //
 // What comes first may be poison, of which much was sent together; and what is new may fail
 // once, where a retry succeeds. So probes are chosen in three ways: see nextWay.
 //
-// So an hour's outage costs less than 220 attempts, if 64 handlers fail in no time: 8 messages,
-// 63 that run at that moment, one or two until they have failed, 126 probes, and up to 20 more that
-// did not make the pause longer: see spares. Beside that come up to 100 retries of messages that had
-// failed before others succeeded: see excuses.
+// So an hour's outage costs less than 200 attempts, if 64 handlers fail in no time: 8 messages,
+// 63 that run at that moment, one or two until they have failed, and 126 probes. Beside that come up to
+// 100 retries of messages that had failed before others succeeded: see excuses. If it begins as half an
+// outage, it costs 700 more.
 //
 // Where up to 255 messages of poison stand before good ones in their slot, the first probe meets a
-// good one, and 20 of the poison are gone after each: so they wait 0.1 s for each 20.
+// good one, and after it many of the poison are gone: so they wait some 0.1 s.
 type breaker struct {
 	most    int           // places of the topic
 	longest time.Duration // pause
 
-	failed []uint64 // different contents, by their hash, since the last success
-	open   int      // places while messages are not begun one by one
+	failed map[uint64]struct{} // different contents, by their hash, since the last success
+	bears  int                 // so many of these until messages are begun one by one: 8, 32, 128, 512
+	streak int                 // successes since the last failure
+	eighth time.Time           // when the 8th of these failed
+	open   int                 // places while messages are not begun one by one
 
 	since   time.Time // when probing began; zero: it has not
 	outage  bool      // people hear of it
 	probes  int       // begun since
 	way     mood      // of the next probe
 	tried   mood      // of the last one
-	spared  int       // probes that did not make the pause longer
 	excused int       // probes that said nothing
 	pause   time.Duration
 	probeAt time.Time
@@ -52,10 +56,12 @@ type breaker struct {
 }
 
 const (
-	carefulAfter, probeAfter = 8, 20 // different contents
+	carefulAfter, probeAfter = 8, 72 // different contents, where it bears no more than at first
+	probeSoon, soonAfter     = 20, 5 * time.Second
+	bearsMore, bearsMost     = 4, 512
+	triesMost, reassuring    = 256, 20 // one by one, successes in a row
 	firstPause, longestPause = 100 * time.Millisecond, 30 * time.Second
-	pauseGrowth              = 2
-	spares, excuses          = 20, 100
+	pauseGrowth, excuses     = 2, 100
 	outageAfter              = 2 * time.Second
 )
 
@@ -73,17 +79,21 @@ func nextWay(last mood) mood {
 }
 
 func newBreaker(most int, longest time.Duration) *breaker {
-	return &breaker{most: most, longest: longest, open: most}
+	return &breaker{most: most, longest: longest, failed: map[uint64]struct{}{}, bears: carefulAfter, open: most}
 }
 
 // probing reports whether only probes are begun.
 func (b *breaker) probing() bool { return !b.since.IsZero() }
 
 // oneByOne reports whether a message needs a permit.
-func (b *breaker) oneByOne() bool { return b.probing() || len(b.failed) >= carefulAfter }
+func (b *breaker) oneByOne() bool {
+	return b.probing() || len(b.failed) >= b.bears+max(0, probeAfter-carefulAfter-b.most)
+}
 
 // calm reports whether a success would change nothing.
-func (b *breaker) calm() bool { return len(b.failed) == 0 && b.open == b.most && !b.probing() }
+func (b *breaker) calm() bool {
+	return len(b.failed) == 0 && b.open == b.most && b.bears == carefulAfter && !b.probing()
+}
 
 // places is how many handlers may run; 1 if messages are begun one by one.
 func (b *breaker) places(now time.Time) int {
@@ -128,11 +138,11 @@ func (b *breaker) begin(now time.Time, within time.Duration) (permit uint32, ok 
 // returned notes that a handler with a permit has ended, and reports whether that was the one
 // waited for.
 func (b *breaker) returned(permit uint32) bool {
-	if permit == 0 || permit != b.out {
-		return false
+	mine := permit != 0 && permit == b.out
+	if mine {
+		b.out = 0
 	}
-	b.out = 0
-	return true
+	return mine
 }
 
 // failedMessage is one whose handler has failed.
@@ -144,30 +154,37 @@ type failedMessage struct {
 
 // fails notes that the handler of a message has failed. One that is known to fail beside others
 // that succeed says nothing about these, so the next probe comes soon, unless that has been so very
-// often: an outage is not to spend what such messages have left. Other retries that fail say little:
-// the first ones do not make the pause between probes longer. A probe that was to be a first delivery,
+// often: an outage is not to spend what such messages have left. A probe that was to be a first delivery,
 // and was a retry because its slot has no other, is made up for in the next slot.
 func (b *breaker) fails(now time.Time, permit uint32, m failedMessage) {
 	mine := b.returned(permit)
-	if !m.known && len(b.failed) < probeAfter && !slices.Contains(b.failed, m.content) {
-		b.failed = append(b.failed, m.content)
+	if !m.known && !b.probing() {
+		b.streak, b.failed[m.content] = 0, struct{}{}
+		if len(b.failed) == carefulAfter {
+			b.eighth = now
+		}
 	}
 	if b.probing() && mine && m.retry && b.tried != probeRetry {
 		b.way = b.tried
 	}
 	switch {
-	case !b.probing() && len(b.failed) >= probeAfter:
-		b.since, b.probes, b.spared, b.excused, b.way = now, 0, 0, 0, probeLast
+	case !b.probing() && b.inVain(now):
+		b.since, b.probes, b.excused, b.way = now, 0, 0, probeLast
 		b.pause, b.probeAt = firstPause, now.Add(firstPause)
 	case b.probing() && mine && m.known && b.excused < excuses:
 		b.excused++
 		b.probeAt = now.Add(firstPause)
-	case b.probing() && mine && m.retry && b.spared < spares:
-		b.spared++
-		b.probeAt = now.Add(b.pause)
 	case b.probing() && mine:
 		b.probeFailed(now)
 	}
+}
+
+// inVain reports whether so many have failed that only probes are of use. The more it bears, the more
+// are tried one by one before.
+func (b *breaker) inVain(now time.Time) bool {
+	beyond := len(b.failed) - b.bears
+	return beyond >= min(b.bears*(probeAfter/carefulAfter-1), triesMost) ||
+		beyond >= probeSoon-carefulAfter && now.Sub(b.eighth) >= soonAfter
 }
 
 func (b *breaker) probeFailed(now time.Time) {
@@ -179,11 +196,16 @@ func (b *breaker) probeFailed(now time.Time) {
 // succeeds notes that a handler has succeeded.
 func (b *breaker) succeeds(permit uint32) {
 	b.returned(permit)
-	b.failed = b.failed[:0]
+	if b.streak++; len(b.failed) >= b.bears {
+		b.bears = min(bearsMore*b.bears, bearsMost)
+	} else if b.streak >= reassuring {
+		b.bears = carefulAfter
+	}
+	clear(b.failed)
 	if b.probing() {
 		b.since, b.outage, b.open = time.Time{}, false, 1
 	}
-	b.open = min(b.open+1, b.most) // only a topic that may not have more has one
+	b.open = min(2*b.open, b.most) // only a topic that may not have more has one
 }
 
 // look notes that a time has passed: see next.
@@ -191,8 +213,7 @@ func (b *breaker) look(now time.Time) {
 	if b.out == 0 || now.Before(b.giveUp) {
 		return
 	}
-	b.out = 0
-	if b.probing() {
+	if b.out = 0; b.probing() {
 		b.probeFailed(now)
 	}
 }

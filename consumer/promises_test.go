@@ -27,7 +27,7 @@ func TestPromises(t *testing.T) {
 	protocol.Says("so that it takes a fuller batch | 22.5 ms after its last turn", 22500*time.Microsecond, longestGap())
 	protocol.Says("the time it asked for, 1 hour at the most,", time.Hour, Pushback(1000*time.Hour, nil).(pushbackError).rest)
 	protocol.Says("after what they need is back: 30 s, and then", 30*time.Second, longestProbePause())
-	protocol.Says("Where more than 20 new messages that always fail", 20, failuresUntilItProbes())
+	protocol.Says("Where more than 72 new messages that always fail", 72, failuresUntilItProbes())
 	protocol.Says("(about a second after its connection broke, else `SafetyLook`, 30 s)", 30*time.Second, usual.SafetyLook)
 	protocol.Says("dead after 17 deliveries (earlier", 17, usual.MaxAttempts)
 
@@ -48,7 +48,7 @@ func TestPromises(t *testing.T) {
 	reference.Says("come again when its lease ends, after 15 s by default", 15*time.Second, usual.Lease)
 	reference.Says("with growing pauses, about 3 hours in all by default", 3*time.Hour, allRetries(usual.Backoff).Round(time.Hour))
 	reference.Says("Work resumes 30 s after the database is back", 30*time.Second, longestProbePause())
-	reference.Says("When 20 different messages fail in a row", 20, failuresUntilItProbes())
+	reference.Says("When 72 different messages fail in a row", 72, failuresUntilItProbes())
 	reference.Says("its slots stand still for its lease, 15 s by default", 15*time.Second, usual.Lease)
 }
 

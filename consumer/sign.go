@@ -19,10 +19,7 @@ const (
 // signOf is what an error is a sign of, with what it has made of its message.
 func signOf(ctx context.Context, f fate, err error) sign {
 	var declared deadError
-	switch {
-	case errors.Is(context.Cause(ctx), ErrLeaseLost):
-		return neither
-	case f == failed, f == dead && !as(err, &declared):
+	if !errors.Is(context.Cause(ctx), ErrLeaseLost) && (f == failed || f == dead && !as(err, &declared)) {
 		return failure
 	}
 	return neither
