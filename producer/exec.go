@@ -119,7 +119,6 @@ func (e *executor) pipeline(at server, wakes []publication, writes []*write) {
 		script.ExecOnce(e.run, at.UniversalClient, cmds...)
 		stop()
 		if addr != "" && len(writes) > 0 && (time.Since(begun) > slowAnswer || e.doubts.any(addr)) {
-			e.doubts.raise(addr)
 			e.confirm(addr, at.asking, writes)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/wait"
 )
 
 // slowAnswer is how late an answer of a Cluster's master may be. After that, a replica may
@@ -20,18 +21,30 @@ var errAway = errors.New("the server was away for so long that another one may h
 // that was frozen goes on, it first executes and acknowledges what it finds in its
 // sockets. Only then it hears that a replica was made master, and throws those writes
 // away.
+//
+// It may also be that nobody has taken its place yet, and a replica is about to: the other masters
+// still call it failed. Then its answers wait for the outcome, but for no longer than so long after the
+// first of them: nobody may want to take its place.
 type doubts struct {
-	mu    sync.Mutex
-	about map[string]bool // addresses
+	outcome time.Duration
+	mu      sync.Mutex
+	about   map[string]time.Time // address → when it answered again; zero: it has not yet
 }
 
+// askAgain is the pause between two questions whether there is an outcome.
+const askAgain = 20 * time.Millisecond
+
+// electionTakes is how long a replica takes to be made master, from when others call its master failed: it waits for 0.5
+// to 1 s, longer if other replicas have newer data, and is elected in one round trip.
+const electionTakes = 2 * time.Second
+
+func newDoubts() doubts { return doubts{outcome: electionTakes, about: map[string]time.Time{}} }
+
+// raise notes that a server does not answer.
 func (d *doubts) raise(addr string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.about == nil {
-		d.about = map[string]bool{}
-	}
-	d.about[addr] = true
+	d.about[addr] = time.Time{}
 }
 
 func (d *doubts) dispel(addr string) {
@@ -43,7 +56,18 @@ func (d *doubts) dispel(addr string) {
 func (d *doubts) any(addr string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.about[addr]
+	_, doubted := d.about[addr]
+	return doubted
+}
+
+// answered notes that a server answers again, and returns until when an outcome is waited for.
+func (d *doubts) answered(addr string) time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.about[addr].IsZero() {
+		d.about[addr] = time.Now()
+	}
+	return d.about[addr].Add(d.outcome)
 }
 
 // address is that of a server of a Cluster.
@@ -68,9 +92,18 @@ func (e *executor) confirm(addr string, asking bool, writes []*write) {
 	if asking { // its hash slot is on the way there, and not there by anybody's word
 		key = ""
 	}
-	if cluster.StillMaster(e.run, e.rdb, addr, key) {
-		e.doubts.dispel(addr)
-		return
+	for until := e.doubts.answered(addr); ; {
+		switch cluster.StandingOf(e.run, e.rdb, addr, key) {
+		case cluster.Master:
+			e.doubts.dispel(addr)
+			return
+		case cluster.Failing:
+			if time.Now().After(until) || !wait.Sleep(e.run, askAgain) {
+				return
+			}
+			continue
+		}
+		break
 	}
 	for _, w := range writes {
 		if w.Err() == nil {

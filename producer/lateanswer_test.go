@@ -10,7 +10,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	clusterinfo "github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -97,6 +99,60 @@ func answersOfAMasterThatWasAway(t *testing.T, rdb redis.UniversalClient, topic 
 	}
 	if len(acknowledged) == 0 {
 		t.Error("nothing was acknowledged")
+	}
+}
+
+// A master stands still for so long that the others call it failed, and goes on before a replica has taken its place. What
+// it answers does not count until the outcome is known: a replica that is elected now may not have it. If none is
+// elected, it counts after a while.
+func TestAnswersBeforeAnElection(t *testing.T) {
+	t.Parallel()
+	for name, elected := range map[string]bool{"a replica takes over": true, "none does": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster := servertest.Cluster(t, 3, 1, "--cluster-replica-no-failover", "yes", "--cluster-node-timeout", "2000")
+			rdb := cluster.Client(t, func(o *redis.ClusterOptions) { o.ReadTimeout = time.Minute })
+			p, topic := newProducer(t, rdb, Config{}), message.Topic{Name: "away", Kind: message.KindPriority, Slots: 1}
+			key := luascripts.StoreKey(topic.Name, 0)
+			p.sendTimeout, p.retryFor = 0, await.Patience
+			if p.executor.doubts.outcome = 300 * time.Millisecond; elected {
+				p.executor.doubts.outcome = time.Hour
+			}
+			mustSend(t, p, topic, message.Priority{Content: "first", Priority: 17})
+			p.idle.Wait()
+			hung := cluster.MasterOf(t, key)
+			standing := func() clusterinfo.Standing { return clusterinfo.StandingOf(ctx, rdb, hung.Addr(), key) }
+			hung.Pause()
+			answered := make(chan clusterinfo.Standing, 1)
+			go func() {
+				_, err := p.Send(ctx, topic, message.Priority{Content: "late", Priority: 17})
+				if err != nil {
+					t.Errorf("sent to a master that hung: %v", err)
+				}
+				answered <- standing()
+			}()
+			await.True(t, "the others call it failed", func() bool { return standing() == clusterinfo.Failing })
+			hung.Resume()
+			went := time.Now()
+			await.True(t, "it has stored the message", func() bool {
+				return elected || hung.Client(t).ZCard(ctx, key).Val() == 2
+			})
+			if elected {
+				for _, s := range cluster.Nodes() {
+					must.Do(t, s.Client(t).ConfigSet(ctx, "cluster-replica-no-failover", "no").Err())
+				}
+			}
+			after := await.Signal(t, "an answer", answered)
+			if elected && after == clusterinfo.Failing {
+				t.Error("its answer counts, while a replica may take its place")
+			}
+			if took := time.Since(went); !elected && after == clusterinfo.Failing && took < 300*time.Millisecond {
+				t.Errorf("its answer counts after %v", took)
+			}
+			if _, err := rdb.ZScore(ctx, key, "late").Result(); err != nil {
+				t.Errorf("what was acknowledged is not there: %v", err)
+			}
+		})
 	}
 }
 

@@ -42,7 +42,7 @@ func New(rdb redis.UniversalClient, cfg Config) (*Producer, error) {
 	cfg.Logger, _ = latelog.Beside(cfg.Logger) // for debugging only; it delays no send
 	all := &shared{cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), frozen: frozen.Clock(rdb), retryFor: retryFor, sendTimeout: sendTimeoutOf(rdb, cfg)}
 	all.observers = observers.New(cfg.Observers, cfg.Logger)
-	p := &Producer{shared: all, topics: newTopics(all), executor: &executor{shared: all}}
+	p := &Producer{shared: all, topics: newTopics(all), executor: &executor{shared: all, doubts: newDoubts()}}
 	p.run, p.stop = context.WithCancel(context.Background())
 	all.away = &away.Watch{Log: said, Redis: rdb, Ctx: p.run, Go: all.goBackground}
 	p.writers = &writers{shared: all, executor: p.executor, all: map[route]*writer{}}

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 
@@ -11,73 +12,119 @@ import (
 	"github.com/slotmq/go-rmq/internal/wait"
 )
 
-// StillMaster asks the servers of a Cluster whether the one at addr has the key now.
+// Standing is what the other servers of a Cluster say of one.
+type Standing uint8
+
+const (
+	Unconfirmed Standing = iota // too few say that it has the key, or one says that another has it
+	Failing                     // it has the key, and failed not long ago: a replica may be about to take its place
+	Master                      // it has the key
+)
+
+// StandingOf asks the servers of a Cluster whether the one at addr has the key now.
 // It does not ask that one itself: after it has stood still, it does not know yet whether
-// it was replaced. The answer is yes if no server that answers names another owner, and
+// it was replaced. It has the key if no server that answers names another owner, and
 // of the other masters at least masters/2 name addr: with addr itself, a majority. A
 // server that is silent confirms nothing. Servers that are no Cluster's, which the
 // user's own options put together, make no replica master by themselves: for them it
-// is always yes.
+// is always Master.
+//
+// Masters vote for a replica as long as they call its master failed, which they do for a while after
+// that has gone on. Who may not be asked for that (CLUSTER NODES) is taken at its word for the rest.
 //
 // Without a key it asks whether that server is a master of anything: so of one that was
 // asked for a key whose hash slot is moving to it, which is another's until it has moved.
-func StillMaster(ctx context.Context, rdb redis.UniversalClient, addr, key string) bool {
+func StandingOf(ctx context.Context, rdb redis.UniversalClient, addr, key string) Standing {
 	c, many := rdb.(client)
 	if !many {
-		return true
+		return Master
 	}
-	slot := hashSlot(key)
-	var mu sync.Mutex
-	visited, masters, agree, otherwise, apart := 0, 0, 0, false, false
+	o := opinions{addr: addr, key: key, slot: hashSlot(key)}
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	err := wait.For(ctx, func(ctx context.Context) error {
-		return c.ForEachShard(ctx, func(ctx context.Context, server *redis.Client) error {
-			own := server.Options().Addr
-			if own == addr {
-				return nil
-			}
-			mu.Lock()
-			visited++
-			mu.Unlock()
-			view, err := server.WithTimeout(answerTimeout).ClusterSlots(ctx).Result()
-			if err != nil { // a silent server confirms nothing
-				mu.Lock()
-				defer mu.Unlock()
-				apart = apart || strings.Contains(err.Error(), "cluster support disabled")
-				return nil
-			}
-			owner, others := readView(view, slot, own)
-			if key == "" && others[addr] {
-				owner = addr
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			masters = max(masters, len(others))
-			otherwise = otherwise || owner != addr
-			if others[own] && owner == addr {
-				agree++
-			}
-			return nil
-		})
-	})
-	mu.Lock()
-	defer mu.Unlock()
-	if err == nil && (visited == 0 || apart) {
-		return true // there is no other server to replace it
+	err := wait.For(ctx, func(ctx context.Context) error { return c.ForEachShard(ctx, o.ask) })
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case err == nil && (o.visited == 0 || o.apart): // there is no other server to replace it
+		return Master
+	case o.masters == 0 || o.otherwise || o.agree < o.masters/2:
+		return Unconfirmed
+	case o.failing:
+		return Failing
 	}
-	return masters > 0 && !otherwise && agree >= masters/2
+	return Master
 }
 
-// readView returns the master of a slot, and all masters, as a server sees them.
-func readView(view []redis.ClusterSlot, slot int, from string) (owner string, masters map[string]bool) {
-	masters = map[string]bool{}
+// opinions are what the servers of a Cluster say of one of them.
+type opinions struct {
+	addr, key string
+	slot      int
+
+	mu             sync.Mutex
+	visited        int // servers
+	masters, agree int
+	otherwise      bool // one says that another has the key
+	apart          bool // one is no server of a Cluster
+	failing        bool
+}
+
+// ask asks a server. One that is silent confirms nothing, and is no error.
+func (o *opinions) ask(ctx context.Context, server *redis.Client) error {
+	own := server.Options().Addr
+	if own == o.addr {
+		return nil
+	}
+	pipe := server.WithTimeout(answerTimeout).Pipeline()
+	slots, nodes := pipe.ClusterSlots(ctx), pipe.ClusterNodes(ctx)
+	_, _ = pipe.Exec(ctx)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.visited++
+	view, err := slots.Result()
+	if err != nil {
+		o.apart = o.apart || strings.Contains(err.Error(), "cluster support disabled")
+		return nil
+	}
+	owner, masters := readView(view, o.slot, own)
+	id, isMaster := masters[o.addr]
+	if o.key == "" && isMaster {
+		owner = o.addr
+	}
+	o.masters = max(o.masters, len(masters))
+	o.otherwise = o.otherwise || owner != o.addr
+	if _, votes := masters[own]; votes && owner == o.addr {
+		o.agree++
+		o.failing = o.failing || mayBeReplaced(nodes.Val(), id)
+	}
+	return nil
+}
+
+// mayBeReplaced reports whether a server, which has told its nodes, calls the master with an id failed,
+// and knows a replica of it.
+func mayBeReplaced(nodes, id string) bool {
+	failed, replica := false, false
+	for line := range strings.Lines(nodes) {
+		f := strings.Fields(line) // id, address, flags, its master, ...
+		if len(f) < 4 {
+			continue
+		}
+		fails := slices.Contains(strings.Split(f[2], ","), "fail")
+		failed = failed || f[0] == id && fails
+		replica = replica || f[3] == id && !fails
+	}
+	return failed && replica
+}
+
+// readView returns the master of a slot, and the ids of all masters, as a server sees them.
+func readView(view []redis.ClusterSlot, slot int, from string) (owner string, masters map[string]string) {
+	masters = map[string]string{}
 	for _, some := range view {
 		if len(some.Nodes) == 0 {
 			continue
 		}
 		master := reachable(some.Nodes[0].Addr, from)
-		masters[master] = true
+		masters[master] = some.Nodes[0].ID
 		if some.Start <= slot && slot <= some.End {
 			owner = master
 		}

@@ -41,33 +41,62 @@ func TestReadView(t *testing.T) {
 	}
 }
 
+func isMaster(t *testing.T, rdb redis.UniversalClient, addr, key string) bool {
+	return StandingOf(t.Context(), rdb, addr, key) != Unconfirmed
+}
+
+// A master may be replaced while one that votes calls it failed, and it has a replica that is well. That it may be failing
+// ("fail?") is what one server thinks by itself, and brings no vote.
+func TestMayBeReplaced(t *testing.T) {
+	const replica = "r2 127.0.0.1:6@16 slave m2 0 1700000000000 2 connected\n"
+	for _, x := range []struct {
+		flags, replica string
+		want           bool
+	}{
+		{"master,fail", replica, true},
+		{"master", replica, false},
+		{"master,fail?", replica, false},
+		{"master,fail", "", false},
+		{"master,fail", "r2 127.0.0.1:6@16 slave,fail m2 0 1700000000000 2 connected\n", false},
+		{"master,fail", "r2 127.0.0.1:6@16 slave m1 0 1700000000000 2 connected\n", false},
+	} {
+		nodes := "m1 127.0.0.1:1@11 myself,master - 0 0 1 connected 0-5460\nm2 127.0.0.1:2@12 " + x.flags + " - 0 0 2 connected 5461-10922\n" + x.replica
+		if got := mayBeReplaced(nodes, "m2"); got != x.want {
+			t.Errorf("%+v: %v", x, got)
+		}
+	}
+	if mayBeReplaced("", "m2") || mayBeReplaced("m2", "m2") {
+		t.Error("nothing was told, and it may be replaced")
+	}
+}
+
 // A server is confirmed by so many other masters that the silent ones are no majority, and
 // by none that knows better. Its own word does not count.
-func TestStillMaster(t *testing.T) {
+func TestStandingOf(t *testing.T) {
 	t.Parallel()
 	c := servertest.Cluster(t, 5, 0)
 	rdb := c.Client(t, func(o *redis.ClusterOptions) { o.ReadTimeout = 100 * time.Millisecond })
 	const key = "k"
 	master := c.MasterOf(t, key)
 	others := slices.DeleteFunc(c.Nodes(), func(s *servertest.Server) bool { return s == master })
-	await.True(t, "the master is confirmed", func() bool { return StillMaster(t.Context(), rdb, master.Addr(), key) })
-	if StillMaster(t.Context(), rdb, others[0].Addr(), key) {
+	await.True(t, "the master is confirmed", func() bool { return isMaster(t, rdb, master.Addr(), key) })
+	if isMaster(t, rdb, others[0].Addr(), key) {
 		t.Error("one that does not have the key is confirmed")
 	}
-	await.True(t, "without a key, any master is confirmed", func() bool { return StillMaster(t.Context(), rdb, others[0].Addr(), "") })
-	if StillMaster(t.Context(), rdb, "127.0.0.1:1", "") {
+	await.True(t, "without a key, any master is confirmed", func() bool { return isMaster(t, rdb, others[0].Addr(), "") })
+	if isMaster(t, rdb, "127.0.0.1:1", "") {
 		t.Error("without a key, a server that is no master is confirmed")
 	}
 	for n, silent := range others[:3] {
 		silent.Pause()
 		defer silent.Resume()
-		if n == 2 && StillMaster(t.Context(), rdb, master.Addr(), key) {
+		if n == 2 && isMaster(t, rdb, master.Addr(), key) {
 			t.Error("confirmed by one of five, while three are silent")
 		}
 	}
 	others[3].Pause()
 	defer others[3].Resume()
-	if StillMaster(t.Context(), rdb, master.Addr(), key) {
+	if isMaster(t, rdb, master.Addr(), key) {
 		t.Error("confirmed by nobody")
 	}
 }
@@ -85,7 +114,7 @@ func TestWhoConfirmsAMaster(t *testing.T) {
 	}
 	confirmed := func(want bool, why string) {
 		t.Helper()
-		is := func() bool { return StillMaster(t.Context(), rdb, away.Addr(), key) }
+		is := func() bool { return isMaster(t, rdb, away.Addr(), key) }
 		if want { // a busy server may be silent once, which confirms nothing
 			await.True(t, why+", so it is confirmed", is)
 		} else if is() {
