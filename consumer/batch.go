@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/away"
+	"github.com/slotmq/go-rmq/internal/breaker"
 	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -66,7 +67,7 @@ func (c *batches) handle(x *slot, a luascripts.Answer, fresh bool) {
 	}
 	x.results = x.results[:len(a.Contents)]
 	clear(x.results) // what is not started is handed back
-	x.facts.Held, x.facts.Few, x.facts.Taken = true, x.topic.gather() > 0 && x.mood < oneByOne && few(&a, x.turn.Count), len(a.Contents)
+	x.facts.Held, x.facts.Few, x.facts.Taken = true, x.topic.gather() > 0 && x.mood < breaker.OneByOne && few(&a, x.turn.Count), len(a.Contents)
 	b := &batch{slot: x, batches: c, answer: a, fresh: fresh, deliveries: make([]Delivery, len(a.Contents))}
 	b.watched = watched{slot: &x.Slot, id: x.ID(), term: x.term(), opts: &x.topic.opts, keys: &x.turn.Keys, fence: a.Fence, sent: x.sent,
 		contents: a.Contents, together: x.topic.calls != nil}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/breaker"
 	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/luascripts"
 )
@@ -97,13 +98,13 @@ func few(a *luascripts.Answer, count int) bool {
 // count is how many messages the next batch of a slot is to take, with places to handle
 // them at the same time, in a mood of the topic's gate; or the place of the one that a probe takes.
 // That is drawn so that few of the first and many of all are tried equally often.
-func (t *topic) count(places int, m mood) int {
+func (t *topic) count(places int, m breaker.Mood) int {
 	switch {
-	case m == probeLast:
+	case m == breaker.ProbeLast:
 		return luascripts.MaxBatch
-	case m == probeDrawn:
+	case m == breaker.ProbeDrawn:
 		return int(math.Pow(luascripts.MaxBatch, rand.Float64()))
-	case m >= oneByOne:
+	case m >= breaker.OneByOne:
 		return 1
 	case t.calls != nil:
 		return t.calls.Most

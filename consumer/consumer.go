@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/away"
+	"github.com/slotmq/go-rmq/internal/breaker"
 	"github.com/slotmq/go-rmq/internal/fleet"
 	"github.com/slotmq/go-rmq/internal/frozen"
 	"github.com/slotmq/go-rmq/internal/latelog"
@@ -89,7 +90,7 @@ func New(rdb redis.UniversalClient, cfg Config) (*Consumer, error) {
 	c := &Consumer{
 		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), id: id, shares: shares, lines: lines, away: said,
 		log: cfg.Logger.With(zap.String(called, id)), recheck: fleet.Recheck, silence: wakeups.SilenceOf(rdb), listens: map[string]bool{}, onDeath: map[string]DeathFunc{},
-		stuckAfter: stuckAfter, longestPause: longestPause, longRun: longRun,
+		stuckAfter: stuckAfter, longestPause: breaker.LongestPause, longRun: longRun,
 	}
 	frozen.Work(rdb, c.settle)
 	return c, nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/away"
+	"github.com/slotmq/go-rmq/internal/breaker"
 	"github.com/slotmq/go-rmq/internal/deaths"
 	"github.com/slotmq/go-rmq/internal/fleet"
 	"github.com/slotmq/go-rmq/internal/frozen"
@@ -118,8 +119,8 @@ func (w *crew) build(c *Consumer) {
 func (w *crew) newGate(c *Consumer, t *topic) *gate {
 	g := &gate{within: t.opts.MaxHandlerTime, most: t.opts.Concurrency, wanted: t.opts.Concurrency, places: allowance{w.schedule, t.scheduled}}
 	if !t.opts.NoBreaker && frozen.Clock(c.rdb) == nil {
-		g.breaker = newBreaker(g.most, c.longestPause)
-		g.mood.Store(counting) // until the first success, since what is due first may be poison
+		g.breaker = breaker.New(g.most, c.longestPause)
+		g.mood.Store(breaker.Counting) // until the first success, since what is due first may be poison
 		g.report = func(x outage) { w.outages.add(t, x) }
 	}
 	return g

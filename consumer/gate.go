@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/breaker"
 	"github.com/slotmq/go-rmq/internal/schedule"
 )
 
@@ -14,8 +15,8 @@ import (
 // topic's breaker wants it, and nothing while the topic rests after a Pushback. The schedule is
 // informed, so that nothing is taken that may not begin.
 type gate struct {
-	mood atomic.Uint32
-	good atomic.Int64 // the last time that something had succeeded, by the clock of Redis, in µs
+	mood atomic.Uint32 // of the breaker; one by one while the topic rests
+	good atomic.Int64  // the last time that something had succeeded, by the clock of Redis, in µs
 
 	most   int           // places of the topic
 	within time.Duration // a handler is waited for
@@ -23,14 +24,14 @@ type gate struct {
 	report func(outage) // called with the lock held
 
 	mu      sync.Mutex
-	breaker *breaker  // nil: it is switched off
-	wanted  int       // places, as the breaker last had it
-	single  int       // places while it wants one, and 0 when it wants more: see passLocked
-	beside  int       // places of handlers that ran already when it wanted more than one again
-	rests   time.Time // nothing is begun before
-	resting bool      // as the schedule was last informed
-	said    outage    // as it was last reported
-	why     string    // the last message failed
+	breaker *breaker.Breaker // nil: it is switched off
+	wanted  int              // places, as the breaker last had it
+	single  int              // places while it wants one, and 0 when it wants more: see passLocked
+	beside  int              // places of handlers that ran already when it wanted more than one again
+	rests   time.Time        // nothing is begun before
+	resting bool             // as the schedule was last informed
+	said    outage           // as it was last reported
+	why     string           // the last message failed
 
 	timer  *time.Timer // for what changes by itself; nil: it was not needed yet
 	alarm  time.Time   // that it is set to; zero: it is not
@@ -45,25 +46,12 @@ type allowance struct {
 
 func (p allowance) allow(by schedule.Limiter, n int) { p.schedule.Allow(p.topic, by, n) }
 
-// mood is how a gate is.
-type mood = uint32
-
-// The moods. In those of probes, too, a message needs a permit.
-const (
-	calm       mood = iota // a success changes nothing
-	counting               // it may
-	oneByOne               // a message needs a permit
-	probeRetry             // the next probe is a retry, if one is due
-	probeLast              // it is a first delivery: the last of those that are due
-	probeDrawn             // one of these, in a place that is drawn
-)
-
 var seed = maphash.MakeSeed()
 
 // begin reports whether a message may be begun of a batch that was taken in a mood, and with which
 // permit it ends.
-func (g *gate) begin(taken mood) (permit uint32, ok bool) {
-	if g.mood.Load() < oneByOne { // nearly always
+func (g *gate) begin(taken breaker.Mood) (permit uint32, ok bool) {
+	if g.mood.Load() < breaker.OneByOne { // nearly always
 		return 0, true
 	}
 	g.mu.Lock()
@@ -75,10 +63,10 @@ func (g *gate) begin(taken mood) (permit uint32, ok bool) {
 	if g.breaker == nil {
 		return 0, true
 	}
-	if g.breaker.probing() && taken != g.mood.Load() { // it was not taken as this probe
+	if g.breaker.Probing() && taken != g.mood.Load() { // it was not taken as this probe
 		return 0, false
 	}
-	permit, ok = g.breaker.begin(now, g.within)
+	permit, ok = g.breaker.Begin(now, g.within)
 	g.settleLocked(now)
 	if !ok && g.wanted == 1 && g.single > 1 { // the slot that asks has a place too many
 		g.single--
@@ -90,7 +78,7 @@ func (g *gate) begin(taken mood) (permit uint32, ok bool) {
 // ended notes what the end of a handler is a sign of. If it had several messages, i is the first.
 func (g *gate) ended(b *batch, i int, s sign) {
 	permit := b.results[i].permit
-	if permit == 0 && (s == neither || s == success && g.mood.Load() == calm) { // nearly always
+	if permit == 0 && (s == neither || s == success && g.mood.Load() == breaker.Calm) { // nearly always
 		return
 	}
 	g.mu.Lock()
@@ -101,16 +89,16 @@ func (g *gate) ended(b *batch, i int, s sign) {
 	now := time.Now()
 	switch s {
 	case success:
-		g.breaker.succeeds(permit)
+		g.breaker.Succeeds(permit)
 	case failure:
 		d := &b.deliveries[i]
 		known := !d.FirstFailure.IsZero() && d.FirstFailure.UnixMicro() < g.good.Load()
-		g.breaker.fails(now, permit, failedMessage{maphash.String(seed, d.Content), d.Attempt > 1, known})
-		if g.breaker.outage && g.said.since.IsZero() {
+		g.breaker.Fails(now, permit, breaker.Message{Content: maphash.String(seed, d.Content), Retry: d.Attempt > 1, Known: known})
+		if _, _, on := g.breaker.Outage(); on && g.said.since.IsZero() {
 			g.why = b.text(b.results[i].reason)
 		}
 	default:
-		g.breaker.returned(permit)
+		g.breaker.Returned(permit)
 	}
 	if permit != 0 {
 		g.wanted = asBefore
@@ -152,31 +140,23 @@ func (g *gate) look() {
 	now := time.Now()
 	g.alarm = time.Time{}
 	if g.breaker != nil {
-		g.breaker.look(now)
+		g.breaker.Look(now)
 	}
 	g.settleLocked(now)
 }
 
 // settleLocked makes known what has changed.
 func (g *gate) settleLocked(now time.Time) {
-	m, next := calm, time.Time{}
+	m, next := breaker.Calm, time.Time{}
 	if b := g.breaker; b != nil {
-		next = b.next()
-		switch {
-		case b.probing():
-			m = b.way
-		case b.oneByOne():
-			m = oneByOne
-		case !b.calm():
-			m = counting
-		}
-		g.passLocked(b.places(now))
+		m, next = b.Mood(), b.Next()
+		g.passLocked(b.Places(now))
 		g.reportLocked(now)
 	}
 	if resting := now.Before(g.rests); resting || g.resting {
 		g.restLocked(resting)
 		if resting {
-			m = max(m, oneByOne)
+			m = max(m, breaker.OneByOne)
 			next = g.rests
 		}
 	}
@@ -254,17 +234,17 @@ type outage struct {
 
 // reportLocked reports to people when an outage begins, and when it ends.
 func (g *gate) reportLocked(now time.Time) {
-	b := g.breaker
+	since, probes, on := g.breaker.Outage()
 	switch {
-	case b.outage && g.said.since.IsZero():
-		g.said = outage{since: b.since, why: g.why}
-	case !b.outage && !g.said.since.IsZero():
-		g.said.over, g.said.probes = now, b.probes
+	case on && g.said.since.IsZero():
+		g.said = outage{since: since, why: g.why}
+	case !on && !g.said.since.IsZero():
+		g.said.over, g.said.probes = now, probes
 	default:
 		return
 	}
 	g.report(g.said)
-	if !b.outage {
+	if !on {
 		g.said = outage{}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/breaker"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -20,7 +21,7 @@ func TestDrawnPlaces(t *testing.T) {
 	var topic topic
 	octaves := map[int]int{}
 	for range n {
-		place := topic.count(1, probeDrawn)
+		place := topic.count(1, breaker.ProbeDrawn)
 		if place < 1 || place > luascripts.MaxBatch {
 			t.Fatalf("place %d", place)
 		}
@@ -46,7 +47,7 @@ func TestProbeLooksBehind(t *testing.T) {
 		var bad atomic.Int32
 		flying := make(chan int64, 1)
 		c := newConsumer(t, rdb, Config{Backoff: Schedule(time.Hour)})
-		c.longestPause = firstPause
+		c.longestPause = 100 * time.Millisecond
 		must.Do(t, c.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
 			if d.Content[0] == 'b' {
 				bad.Add(1)
@@ -62,7 +63,7 @@ func TestProbeLooksBehind(t *testing.T) {
 		if n := await.Signal(t, "a good message", flying); n != 1 {
 			t.Errorf("rate %v: %d messages are in flight for one probe", rate, n)
 		}
-		if n := bad.Load(); n > 2*probeAfter {
+		if n := bad.Load(); n > 2*probesAfter {
 			t.Errorf("rate %v: %d bad ones were tried before a good one", rate, n)
 		}
 		must.Do(t, closeIn(c, await.Patience))

@@ -26,8 +26,6 @@ func TestPromises(t *testing.T) {
 	protocol.Says("then less often, up to 500 ms.", 500*time.Millisecond, busyPause(time.Hour))
 	protocol.Says("so that it takes a fuller batch | 22.5 ms after its last turn", 22500*time.Microsecond, longestGap())
 	protocol.Says("the time it asked for, 1 hour at the most,", time.Hour, Pushback(1000*time.Hour, nil).(pushbackError).rest)
-	protocol.Says("after what they need is back: 30 s, and then", 30*time.Second, longestProbePause())
-	protocol.Says("Where more than 72 new messages that always fail", 72, failuresUntilItProbes())
 	protocol.Says("(about a second after its connection broke, else `SafetyLook`, 30 s)", 30*time.Second, usual.SafetyLook)
 	protocol.Says("dead after 17 deliveries (earlier", 17, usual.MaxAttempts)
 
@@ -47,8 +45,6 @@ func TestPromises(t *testing.T) {
 	reference.Says("| `SafetyLook` | 30 s |", 30*time.Second, usual.SafetyLook)
 	reference.Says("come again when its lease ends, after 15 s by default", 15*time.Second, usual.Lease)
 	reference.Says("with growing pauses, about 3 hours in all by default", 3*time.Hour, allRetries(usual.Backoff).Round(time.Hour))
-	reference.Says("Work resumes 30 s after the database is back", 30*time.Second, longestProbePause())
-	reference.Says("When 72 different messages fail in a row", 72, failuresUntilItProbes())
 	reference.Says("its slots stand still for its lease, 15 s by default", 15*time.Second, usual.Lease)
 }
 
@@ -74,29 +70,6 @@ func longestGap() (longest time.Duration) {
 	for at := range 10_000 {
 		sent := epoch.Add(time.Hour + time.Duration(at)*time.Microsecond)
 		longest = max(longest, p.next(sent, sent).Sub(sent))
-	}
-	return longest
-}
-
-// failuresUntilItProbes is how many different messages must fail in a row.
-func failuresUntilItProbes() (n int) {
-	b := newBreaker(64, longestPause)
-	for ; !b.probing(); n++ {
-		b.fails(time.Unix(1e9, 0), 0, failedMessage{content: uint64(n)})
-	}
-	return n
-}
-
-// longestProbePause is the longest time between the end of a probe that has failed and the next one.
-func longestProbePause() (longest time.Duration) {
-	b, now := newBreaker(64, longestPause), time.Unix(1e9, 0)
-	for n := range uint64(200) {
-		permit, _ := b.begin(now, time.Minute)
-		b.fails(now, permit, failedMessage{content: n})
-		if b.probing() {
-			longest = max(longest, b.probeAt.Sub(now))
-			now = b.probeAt
-		}
 	}
 	return longest
 }

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/breaker"
 	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
@@ -100,7 +101,7 @@ func TestPushbackAtItsLimits(t *testing.T) {
 }
 
 // testGate is the gate of a topic with so many places.
-func testGate(most int, b *breaker) (*gate, *schedule.Schedule) {
+func testGate(most int, b *breaker.Breaker) (*gate, *schedule.Schedule) {
 	x := &schedule.Topic{Name: "t", Slots: 1, Most: most, NewSlot: func(int) *schedule.Slot { return &schedule.Slot{} }}
 	s := schedule.New(most, []*schedule.Topic{x}, time.Now, func(*schedule.Slot, time.Time) {})
 	return &gate{most: most, within: time.Minute, breaker: b, places: allowance{s, x}, report: func(outage) {}}, s
@@ -108,8 +109,8 @@ func testGate(most int, b *breaker) (*gate, *schedule.Schedule) {
 
 // probingGate is the gate of a topic that probes: too many of its messages failed in a row.
 func probingGate() (*gate, *schedule.Schedule) {
-	g, s := testGate(64, newBreaker(64, longestPause))
-	for i := range probeAfter {
+	g, s := testGate(64, breaker.New(64, breaker.LongestPause))
+	for i := range probesAfter {
 		g.ends(failure, Delivery{Content: fmt.Sprint(i)})
 	}
 	return g, s
@@ -123,7 +124,7 @@ func (g *gate) ends(s sign, d Delivery) {
 // While a topic rests nothing of it begins, for as long as the last one wanted it; then all may.
 func TestRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for _, b := range []*breaker{nil, newBreaker(64, longestPause)} {
+		for _, b := range []*breaker.Breaker{nil, breaker.New(64, breaker.LongestPause)} {
 			g, s := testGate(64, b)
 			begun := time.Now()
 			g.rest(5 * time.Second)
@@ -136,7 +137,7 @@ func TestRest(t *testing.T) {
 				await.Pass(time.Second)
 				synctest.Wait()
 			}
-			if permit, ok := g.begin(g.mood.Load()); !ok || permit != 0 || s.Allowed(g.places.topic) != 64 || g.mood.Load() != calm {
+			if permit, ok := g.begin(g.mood.Load()); !ok || permit != 0 || s.Allowed(g.places.topic) != 64 || g.mood.Load() != breaker.Calm {
 				t.Errorf("after a rest: %v, %d places", ok, s.Allowed(g.places.topic))
 			}
 			g.close()
@@ -162,14 +163,14 @@ func TestProbesAreTakenAsSuch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, _ := probingGate()
 		defer g.close()
-		await.Pass(firstPause)
+		await.Pass(100 * time.Millisecond)
 		synctest.Wait()
-		for _, taken := range []mood{calm, counting, oneByOne, probeRetry, probeDrawn} {
+		for _, taken := range []breaker.Mood{breaker.Calm, breaker.Counting, breaker.OneByOne, breaker.ProbeRetry, breaker.ProbeDrawn} {
 			if _, ok := g.begin(taken); ok {
 				t.Errorf("what was taken in mood %d begins as the probe of mood %d", taken, g.mood.Load())
 			}
 		}
-		if _, ok := g.begin(probeLast); !ok {
+		if _, ok := g.begin(breaker.ProbeLast); !ok {
 			t.Error("the probe does not begin")
 		}
 	})
@@ -178,7 +179,7 @@ func TestProbesAreTakenAsSuch(t *testing.T) {
 // What failed before others succeeded is no sign of an outage when it fails again; what has failed
 // since is.
 func TestOldFailuresAreNoSign(t *testing.T) {
-	g, s := testGate(64, newBreaker(64, longestPause))
+	g, s := testGate(64, breaker.New(64, breaker.LongestPause))
 	defer g.close()
 	taken := time.Now()
 	old, since := taken.Add(-time.Minute), taken.Add(time.Minute)
@@ -186,13 +187,13 @@ func TestOldFailuresAreNoSign(t *testing.T) {
 	for i := range 100 {
 		g.ends(failure, Delivery{Content: fmt.Sprint(i), Attempt: 2, FirstFailure: old})
 	}
-	if m := g.mood.Load(); m >= oneByOne || s.Allowed(g.places.topic) != 64 {
+	if m := g.mood.Load(); m >= breaker.OneByOne || s.Allowed(g.places.topic) != 64 {
 		t.Errorf("old failures: %d places", s.Allowed(g.places.topic))
 	}
-	for i := range probeAfter {
+	for i := range probesAfter {
 		g.ends(failure, Delivery{Content: fmt.Sprint(i), Attempt: 2, FirstFailure: since})
 	}
-	if m := g.mood.Load(); m != probeLast || s.Allowed(g.places.topic) != 0 {
+	if m := g.mood.Load(); m != breaker.ProbeLast || s.Allowed(g.places.topic) != 0 {
 		t.Errorf("new failures: %d places", s.Allowed(g.places.topic))
 	}
 	g.ends(neither, Delivery{Content: "dead"})

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/breaker"
 	"github.com/slotmq/go-rmq/internal/fleet"
 	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -27,7 +28,7 @@ type slot struct {
 	busyWait time.Duration // before another look at a slot that is busy
 	busy     time.Time     // since when its holder has it, while it is busy
 	asked    time.Time     // when that one was asked last
-	mood     mood          // of the topic's gate, when the turn was first sent
+	mood     breaker.Mood  // of the topic's gate, when the turn was first sent
 	watchdog watchdog
 	results  []result
 	event    *message.Event // of what the next turn says of the batch; nil if nothing observes
@@ -81,7 +82,7 @@ func (s *slot) ask(h schedule.Hand) {
 	}
 	count := 0
 	if s.mood = s.topic.gate.mood.Load(); !h.Leave {
-		if count = s.topic.count(h.Places, s.mood); h.Most > 0 && s.mood < probeLast {
+		if count = s.topic.count(h.Places, s.mood); h.Most > 0 && s.mood < breaker.ProbeLast {
 			count = min(count, h.Most)
 		}
 	}
@@ -95,11 +96,11 @@ func (s *slot) ask(h schedule.Hand) {
 	}
 	s.turn.Fence, s.turn.Count, s.turn.Random, s.turn.Verdicts = s.facts.Fence, count, rand.IntN(1<<30), s.verdicts
 	s.turn.HoldsNothing = !s.facts.Held
-	s.turn.Due = s.topic.opts.Due || s.mood != calm // so what is handed back keeps its place
+	s.turn.Due = s.topic.opts.Due || s.mood != breaker.Calm // so what is handed back keeps its place
 	switch s.mood {
-	case probeLast, probeDrawn:
+	case breaker.ProbeLast, breaker.ProbeDrawn:
 		s.turn.Wants = luascripts.Behind
-	case probeRetry:
+	case breaker.ProbeRetry:
 		s.turn.Wants = luascripts.Retry
 	default:
 		s.turn.Wants = luascripts.First

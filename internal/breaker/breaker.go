@@ -1,12 +1,15 @@
-package consumer
+// Package breaker notices that what the handlers of a topic need is away: then every message fails.
+//
+// It is plain arithmetic, and says how many handlers may run: it reads no clock, starts no goroutine, and
+// knows neither Redis nor the schedule. See package consumer.
+package breaker
 
 import (
 	"math/rand/v2"
 	"time"
 )
 
-// breaker notices that what the handlers of a topic need is away: then every message fails. It
-// is plain arithmetic, and says how many handlers may run; gate goes by it.
+// Breaker is that of a topic in one worker. One goroutine at a time may use it.
 //
 // It counts the different contents that have failed since the last success.
 //
@@ -30,7 +33,7 @@ import (
 //
 // Where up to 255 messages of poison stand before good ones in their slot, the first probe meets a
 // good one, and after it many of the poison are gone: so they wait some 0.1 s.
-type breaker struct {
+type Breaker struct {
 	most    int           // places of the topic
 	longest time.Duration // pause
 
@@ -43,8 +46,8 @@ type breaker struct {
 	since   time.Time // when probing began; zero: it has not
 	outage  bool      // people hear of it
 	probes  int       // begun since
-	way     mood      // of the next probe
-	tried   mood      // of the last one
+	way     Mood      // of the next probe
+	tried   Mood      // of the last one
 	excused int       // probes that said nothing
 	pause   time.Duration
 	probeAt time.Time
@@ -60,45 +63,71 @@ const (
 	probeSoon, soonAfter     = 20, 5 * time.Second
 	bearsMore, bearsMost     = 4, 512
 	triesMost, reassuring    = 256, 20 // one by one, successes in a row
-	firstPause, longestPause = 100 * time.Millisecond, 30 * time.Second
+	firstPause, LongestPause = 100 * time.Millisecond, 30 * time.Second
 	pauseGrowth, excuses     = 2, 100
 	outageAfter              = 2 * time.Second
 )
 
+// Mood is how a breaker is.
+type Mood = uint32
+
+// The moods. In those of probes, too, a message needs a permit.
+const (
+	Calm       Mood = iota // a success changes nothing
+	Counting               // it may
+	OneByOne               // a message needs a permit
+	ProbeRetry             // the next probe is a retry, if one is due
+	ProbeLast              // it is a first delivery: the last of those that are due
+	ProbeDrawn             // one of these, in a place that is drawn
+)
+
+// Mood is how it is now.
+func (b *Breaker) Mood() Mood {
+	switch {
+	case b.Probing():
+		return b.way
+	case b.oneByOne():
+		return OneByOne
+	case len(b.failed) == 0 && b.open == b.most && b.bears == carefulAfter:
+		return Calm
+	}
+	return Counting
+}
+
 // nextWay is how the next probe is chosen: among the first deliveries and among the retries in
 // turn. Now and then it is a first delivery twice, which is drawn: else a slot whose turn it is each
 // second time would always see the same way.
-func nextWay(last mood) mood {
+func nextWay(last Mood) Mood {
 	switch {
-	case last != probeRetry && rand.IntN(8) > 0:
-		return probeRetry
+	case last != ProbeRetry && rand.IntN(8) > 0:
+		return ProbeRetry
 	case rand.IntN(2) == 0:
-		return probeLast
+		return ProbeLast
 	}
-	return probeDrawn
+	return ProbeDrawn
 }
 
-func newBreaker(most int, longest time.Duration) *breaker {
-	return &breaker{most: most, longest: longest, failed: map[uint64]struct{}{}, bears: carefulAfter, open: most}
+// New returns the breaker of a topic with so many places, and the longest pause between two probes.
+func New(most int, longest time.Duration) *Breaker {
+	return &Breaker{most: most, longest: longest, failed: map[uint64]struct{}{}, bears: carefulAfter, open: most}
 }
 
-// probing reports whether only probes are begun.
-func (b *breaker) probing() bool { return !b.since.IsZero() }
+// Probing reports whether only probes are begun.
+func (b *Breaker) Probing() bool { return !b.since.IsZero() }
 
 // oneByOne reports whether a message needs a permit.
-func (b *breaker) oneByOne() bool {
-	return b.probing() || len(b.failed) >= b.bears+max(0, probeAfter-carefulAfter-b.most)
+func (b *Breaker) oneByOne() bool {
+	return b.Probing() || len(b.failed) >= b.bears+max(0, probeAfter-carefulAfter-b.most)
 }
 
-// calm reports whether a success would change nothing.
-func (b *breaker) calm() bool {
-	return len(b.failed) == 0 && b.open == b.most && b.bears == carefulAfter && !b.probing()
-}
+// Outage is since when all fails that was tried, and how many probes there were; on reports whether that has lasted
+// for so long that people hear of it.
+func (b *Breaker) Outage() (since time.Time, probes int, on bool) { return b.since, b.probes, b.outage }
 
-// places is how many handlers may run; 1 if messages are begun one by one.
-func (b *breaker) places(now time.Time) int {
+// Places is how many handlers may run; 1 if messages are begun one by one.
+func (b *Breaker) Places(now time.Time) int {
 	switch {
-	case b.probing() && b.out == 0 && now.Before(b.probeAt):
+	case b.Probing() && b.out == 0 && now.Before(b.probeAt):
 		return 0
 	case b.oneByOne():
 		return 1
@@ -106,38 +135,38 @@ func (b *breaker) places(now time.Time) int {
 	return b.open
 }
 
-// next is when look is to be called, if nothing happens before; zero: never.
-func (b *breaker) next() time.Time {
+// Next is when Look is to be called, if nothing happens before; zero: never.
+func (b *Breaker) Next() time.Time {
 	switch {
 	case b.out != 0:
 		return b.giveUp
-	case b.probing():
+	case b.Probing():
 		return b.probeAt
 	}
 	return time.Time{}
 }
 
-// begin reports whether a message may be begun. Its end goes with the permit, which is 0 if it
+// Begin reports whether a message may be begun. Its end goes with the permit, which is 0 if it
 // needs none. A handler is not waited for longer than some time.
-func (b *breaker) begin(now time.Time, within time.Duration) (permit uint32, ok bool) {
+func (b *Breaker) Begin(now time.Time, within time.Duration) (permit uint32, ok bool) {
 	switch {
 	case !b.oneByOne():
 		return 0, true
-	case b.out != 0 || b.probing() && now.Before(b.probeAt):
+	case b.out != 0 || b.Probing() && now.Before(b.probeAt):
 		return 0, false
 	}
 	b.permits = max(1, b.permits+1)
 	b.out, b.giveUp = b.permits, now.Add(within)
-	if b.probing() {
+	if b.Probing() {
 		b.probes++
 		b.tried, b.way = b.way, nextWay(b.way)
 	}
 	return b.out, true
 }
 
-// returned notes that a handler with a permit has ended, and reports whether that was the one
+// Returned notes that a handler with a permit has ended, and reports whether that was the one
 // waited for.
-func (b *breaker) returned(permit uint32) bool {
+func (b *Breaker) Returned(permit uint32) bool {
 	mine := permit != 0 && permit == b.out
 	if mine {
 		b.out = 0
@@ -145,75 +174,80 @@ func (b *breaker) returned(permit uint32) bool {
 	return mine
 }
 
-// failedMessage is one whose handler has failed.
-type failedMessage struct {
-	content uint64 // its hash
-	retry   bool
-	known   bool // it had failed before the last success
+// Message is one whose handler has failed.
+type Message struct {
+	Content uint64 // its hash
+	Retry   bool
+	Known   bool // it had failed before the last success
 }
 
-// fails notes that the handler of a message has failed. One that is known to fail beside others
+// Fails notes that the handler of a message has failed. One that is known to fail beside others
 // that succeed says nothing about these, so the next probe comes soon, unless that has been so very
 // often: an outage is not to spend what such messages have left. A probe that was to be a first delivery,
 // and was a retry because its slot has no other, is made up for in the next slot.
-func (b *breaker) fails(now time.Time, permit uint32, m failedMessage) {
-	mine := b.returned(permit)
-	if !m.known && !b.probing() {
-		b.streak, b.failed[m.content] = 0, struct{}{}
-		if len(b.failed) == carefulAfter {
-			b.eighth = now
-		}
+func (b *Breaker) Fails(now time.Time, permit uint32, m Message) {
+	mine := b.Returned(permit)
+	if !m.Known && !b.Probing() {
+		b.count(now, m.Content)
 	}
-	if b.probing() && mine && m.retry && b.tried != probeRetry {
+	if b.Probing() && mine && m.Retry && b.tried != ProbeRetry {
 		b.way = b.tried
 	}
 	switch {
-	case !b.probing() && b.inVain(now):
-		b.since, b.probes, b.excused, b.way = now, 0, 0, probeLast
+	case !b.Probing() && b.inVain(now):
+		b.since, b.probes, b.excused, b.way = now, 0, 0, ProbeLast
 		b.pause, b.probeAt = firstPause, now.Add(firstPause)
-	case b.probing() && mine && m.known && b.excused < excuses:
+	case b.Probing() && mine && m.Known && b.excused < excuses:
 		b.excused++
 		b.probeAt = now.Add(firstPause)
-	case b.probing() && mine:
+	case b.Probing() && mine:
 		b.probeFailed(now)
+	}
+}
+
+// count notes that a content has failed.
+func (b *Breaker) count(now time.Time, content uint64) {
+	b.streak, b.failed[content] = 0, struct{}{}
+	if len(b.failed) == carefulAfter {
+		b.eighth = now
 	}
 }
 
 // inVain reports whether so many have failed that only probes are of use. The more it bears, the more
 // are tried one by one before.
-func (b *breaker) inVain(now time.Time) bool {
+func (b *Breaker) inVain(now time.Time) bool {
 	beyond := len(b.failed) - b.bears
 	return beyond >= min(b.bears*(probeAfter/carefulAfter-1), triesMost) ||
 		beyond >= probeSoon-carefulAfter && now.Sub(b.eighth) >= soonAfter
 }
 
-func (b *breaker) probeFailed(now time.Time) {
+func (b *Breaker) probeFailed(now time.Time) {
 	b.outage = b.outage || now.Sub(b.since) >= outageAfter
 	b.pause = min(pauseGrowth*b.pause, b.longest)
 	b.probeAt = now.Add(b.pause)
 }
 
-// succeeds notes that a handler has succeeded.
-func (b *breaker) succeeds(permit uint32) {
-	b.returned(permit)
+// Succeeds notes that a handler has succeeded.
+func (b *Breaker) Succeeds(permit uint32) {
+	b.Returned(permit)
 	if b.streak++; len(b.failed) >= b.bears {
 		b.bears = min(bearsMore*b.bears, bearsMost)
 	} else if b.streak >= reassuring {
 		b.bears = carefulAfter
 	}
 	clear(b.failed)
-	if b.probing() {
+	if b.Probing() {
 		b.since, b.outage, b.open = time.Time{}, false, 1
 	}
 	b.open = min(2*b.open, b.most) // only a topic that may not have more has one
 }
 
-// look notes that a time has passed: see next.
-func (b *breaker) look(now time.Time) {
+// Look notes that a time has passed: see Next.
+func (b *Breaker) Look(now time.Time) {
 	if b.out == 0 || now.Before(b.giveUp) {
 		return
 	}
-	if b.out = 0; b.probing() {
+	if b.out = 0; b.Probing() {
 		b.probeFailed(now)
 	}
 }

@@ -1,4 +1,4 @@
-package consumer
+package breaker
 
 import (
 	"container/heap"
@@ -13,7 +13,7 @@ import (
 // rig is a breaker with handlers that run in virtual time: so many at once, each with the next
 // message that may begin. It is not told how the schedule works.
 type rig struct {
-	*breaker
+	*Breaker
 	now     time.Time
 	running handlerEnds
 	begun   int
@@ -37,14 +37,14 @@ func (e *handlerEnds) Push(x any)        { *e = append(*e, x.(handlerEnd)) }
 func (e *handlerEnds) Pop() (x any)      { x, *e = (*e)[len(*e)-1], (*e)[:len(*e)-1]; return x }
 
 func newRig(most int) *rig {
-	return &rig{breaker: newBreaker(most, longestPause), now: time.Unix(1e9, 0)}
+	return &rig{Breaker: New(most, LongestPause), now: time.Unix(1e9, 0)}
 }
 
 // run goes on until a time, with messages from next: how long the handler takes, and if it fails.
 func (r *rig) run(until time.Time, next func() (content uint64, took time.Duration, fails bool)) {
 	for r.now.Before(until) {
-		for len(r.running) < min(r.most, max(r.places(r.now), 1)) || r.oneByOne() && len(r.running) < r.most {
-			permit, ok := r.begin(r.now, time.Minute)
+		for len(r.running) < min(r.most, max(r.Places(r.now), 1)) || r.oneByOne() && len(r.running) < r.most {
+			permit, ok := r.Begin(r.now, time.Minute)
 			if !ok {
 				break
 			}
@@ -52,20 +52,20 @@ func (r *rig) run(until time.Time, next func() (content uint64, took time.Durati
 			content, took, fails := next()
 			heap.Push(&r.running, handlerEnd{r.now.Add(took), permit, content, fails})
 		}
-		at, handler := r.next(), false
+		at, handler := r.Next(), false
 		if len(r.running) > 0 && (at.IsZero() || !r.running[0].at.After(at) || !at.After(r.now)) {
 			at, handler = r.running[0].at, true
 		}
 		if r.now = at; !handler {
-			r.look(r.now)
+			r.Look(r.now)
 			continue
 		}
 		e := heap.Pop(&r.running).(handlerEnd)
 		was := r.outage
 		if e.fails {
-			r.fails(r.now, e.permit, failedMessage{content: e.content, retry: e.permit%2 == 1})
+			r.Fails(r.now, e.permit, Message{Content: e.content, Retry: e.permit%2 == 1})
 		} else {
-			r.succeeds(e.permit)
+			r.Succeeds(e.permit)
 		}
 		if r.outage && !was {
 			r.outages++
@@ -74,7 +74,7 @@ func (r *rig) run(until time.Time, next func() (content uint64, took time.Durati
 }
 
 // An hour in which everything fails at once, with 64 handlers.
-func TestBreakerSpendsLittleInAnHour(t *testing.T) {
+func TestSpendsLittleInAnHour(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int{1, 8, 64} {
 		for _, took := range []time.Duration{time.Microsecond, time.Millisecond, time.Second, 30 * time.Second} {
@@ -89,8 +89,8 @@ func TestBreakerSpendsLittleInAnHour(t *testing.T) {
 				t.Errorf("%d handlers of %v: %d attempts, %d probes, %d outages", most, took, r.begun, r.probes, r.outages)
 			}
 			ended := r.now
-			r.run(r.now.Add(longestPause+took+2*time.Second), func() (uint64, time.Duration, bool) { return 0, time.Second, false })
-			if r.probing() || r.open < min(2, most) {
+			r.run(r.now.Add(LongestPause+took+2*time.Second), func() (uint64, time.Duration, bool) { return 0, time.Second, false })
+			if r.Probing() || r.open < min(2, most) {
 				t.Errorf("%d handlers of %v: still probing %v after the outage", most, took, r.now.Sub(ended))
 			}
 		}
@@ -99,7 +99,7 @@ func TestBreakerSpendsLittleInAnHour(t *testing.T) {
 
 // Poison beside good messages is never taken for an outage, and costs the good ones little: in any
 // mixture up to one third, whichever of the two takes longer, and however many handlers there are.
-func TestBreakerIgnoresPoison(t *testing.T) {
+func TestIgnoresPoison(t *testing.T) {
 	t.Parallel()
 	random := sharetest.Rand(t)
 	for range night.Times(10, 100) {
@@ -129,12 +129,12 @@ func TestBreakerIgnoresPoison(t *testing.T) {
 // In half an outage about as much succeeds as without a breaker, from up to 19 of 20 messages that fail on,
 // however long the handlers take. A few times in a hundred all of the first 72 fail, and it is taken for a
 // whole outage until a probe succeeds.
-func TestBreakerInHalfAnOutage(t *testing.T) {
+func TestInHalfAnOutage(t *testing.T) {
 	t.Parallel()
 	random := sharetest.Rand(t)
 	rounds := night.Times(30, 300)
 	for _, most := range []int{8, 64} {
-		for _, took := range []time.Duration{60 * time.Millisecond, 300 * time.Millisecond} {
+		for _, took := range []time.Duration{time.Duration(most) * 8 * time.Millisecond, 300 * time.Millisecond} {
 			for _, bad := range []float64{0.3, 0.6, 0.85, 0.95} {
 				const long = 30 * time.Second
 				good, content := 0, uint64(0)
@@ -161,69 +161,69 @@ func TestBreakerInHalfAnOutage(t *testing.T) {
 
 // What it bears grows fourfold with each alarm that a success ends, to a bound; and is as little as at first
 // after some successes in a row. So an outage that was half a one before costs at most so many attempts more.
-func TestBreakerBearsMore(t *testing.T) {
+func TestBearsMore(t *testing.T) {
 	r := newRig(64)
 	for _, failures := range []int{8, 32, 128, 512, 512} {
 		for range 2 { // any success that comes sooner changes nothing
 			for i := range failures - 1 {
-				r.fails(r.now, 0, failedMessage{content: uint64(i)})
+				r.Fails(r.now, 0, Message{Content: uint64(i)})
 			}
 			if r.oneByOne() {
 				t.Fatalf("%d failures are not borne", failures-1)
 			}
-			r.succeeds(0)
+			r.Succeeds(0)
 		}
 		for i := range failures {
-			r.fails(r.now, 0, failedMessage{content: uint64(i)})
+			r.Fails(r.now, 0, Message{Content: uint64(i)})
 		}
-		if !r.oneByOne() || r.probing() {
-			t.Fatalf("%d failures: one by one %v, probing %v", failures, r.oneByOne(), r.probing())
+		if !r.oneByOne() || r.Probing() {
+			t.Fatalf("%d failures: one by one %v, probing %v", failures, r.oneByOne(), r.Probing())
 		}
-		r.succeeds(0)
+		r.Succeeds(0)
 	}
 	for n := range uint64(768) {
-		if r.probing() {
+		if r.Probing() {
 			t.Fatalf("it probes after %d failures", n)
 		}
-		r.fails(r.now, 0, failedMessage{content: n})
+		r.Fails(r.now, 0, Message{Content: n})
 	}
-	if !r.probing() {
+	if !r.Probing() {
 		t.Error("768 failures, and it does not probe")
 	}
 	for n := range 20 {
-		if r.calm() {
+		if r.Mood() == Calm {
 			t.Fatalf("it is calm after %d successes", n)
 		}
-		r.succeeds(0)
+		r.Succeeds(0)
 	}
-	if !r.calm() {
+	if !(r.Mood() == Calm) {
 		t.Error("it is not calm after 20 successes in a row")
 	}
 }
 
 // Where handlers take so long that 72 failures would take minutes, 20 are enough.
-func TestBreakerOfSlowHandlers(t *testing.T) {
+func TestOfSlowHandlers(t *testing.T) {
 	r := newRig(8)
 	for n := range uint64(20) {
-		if r.probing() {
+		if r.Probing() {
 			t.Fatalf("it probes after %d failures", n)
 		}
-		r.fails(r.now, 0, failedMessage{content: n})
+		r.Fails(r.now, 0, Message{Content: n})
 		if r.now = r.now.Add(time.Second); n == 6 {
 			r.now = r.now.Add(time.Hour) // before the eighth no time counts
 		}
 	}
-	if !r.probing() {
+	if !r.Probing() {
 		t.Error("20 failures in 12 s, and it does not probe")
 	}
 }
 
 // As many are tried with few handlers as with many, before it goes one by one.
-func TestBreakerTriesEnough(t *testing.T) {
+func TestTriesEnough(t *testing.T) {
 	for most, want := range map[int]int{1: 71, 8: 64, 32: 40, 64: 8, 100: 8} {
 		r, n := newRig(most), 0
 		for ; !r.oneByOne(); n++ {
-			r.fails(r.now, 0, failedMessage{content: uint64(n)})
+			r.Fails(r.now, 0, Message{Content: uint64(n)})
 		}
 		if n != want {
 			t.Errorf("%d handlers: one by one after %d failures instead of %d", most, n, want)
@@ -233,52 +233,52 @@ func TestBreakerTriesEnough(t *testing.T) {
 
 // Contents that failed beside others which succeeded since, and few that fail again and again,
 // are no outage. Nor is one message that has failed, whatever it was in.
-func TestBreakerCountsContents(t *testing.T) {
+func TestCountsContents(t *testing.T) {
 	r := newRig(64)
 	for i := range 1000 {
-		r.fails(r.now, 0, failedMessage{uint64(i), true, true})
-		r.fails(r.now, 0, failedMessage{content: uint64(i % (carefulAfter - 1))})
+		r.Fails(r.now, 0, Message{uint64(i), true, true})
+		r.Fails(r.now, 0, Message{Content: uint64(i % (carefulAfter - 1))})
 	}
 	if r.oneByOne() {
 		t.Errorf("%d different contents that failed are taken for an outage", len(r.failed))
 	}
-	r.fails(r.now, 0, failedMessage{content: carefulAfter})
-	if !r.oneByOne() || r.probing() {
-		t.Errorf("%d different contents have failed: one by one %v, probing %v", len(r.failed), r.oneByOne(), r.probing())
+	r.Fails(r.now, 0, Message{Content: carefulAfter})
+	if !r.oneByOne() || r.Probing() {
+		t.Errorf("%d different contents have failed: one by one %v, probing %v", len(r.failed), r.oneByOne(), r.Probing())
 	}
 	for range reassuring {
-		r.succeeds(0)
+		r.Succeeds(0)
 	}
-	if !r.calm() || r.places(r.now) != 64 {
-		t.Errorf("after successes: %+v", r.breaker)
+	if !(r.Mood() == Calm) || r.Places(r.now) != 64 {
+		t.Errorf("after successes: %+v", r.Breaker)
 	}
 }
 
 // trip has as many contents fail as it takes.
 func (r *rig) trip() {
-	for i := uint64(0); !r.probing(); i++ {
-		r.fails(r.now, 0, failedMessage{content: i})
+	for i := uint64(0); !r.Probing(); i++ {
+		r.Fails(r.now, 0, Message{Content: i})
 	}
 }
 
 // Where all slots but one have only retries of messages that are known to fail, the first probe in that
 // one is in time: they make no pause longer, and do not change how the next probe is chosen.
-func TestBreakerPassesOverWhatIsKnown(t *testing.T) {
+func TestPassesOverWhatIsKnown(t *testing.T) {
 	for range 100 {
 		for _, slots := range []int{1, 2, 8, 64, excuses} {
 			r := newRig(64)
 			r.trip()
 			begun, good := r.now, rand.IntN(slots)
-			for slot := 0; r.probing(); slot = (slot + 1) % slots {
-				r.now = r.next()
-				permit, ok := r.begin(r.now, time.Minute)
+			for slot := 0; r.Probing(); slot = (slot + 1) % slots {
+				r.now = r.Next()
+				permit, ok := r.Begin(r.now, time.Minute)
 				switch {
 				case !ok:
 					t.Fatal("no probe")
-				case slot == good && r.tried != probeRetry:
-					r.succeeds(permit)
+				case slot == good && r.tried != ProbeRetry:
+					r.Succeeds(permit)
 				default:
-					r.fails(r.now, permit, failedMessage{content: uint64(slot), retry: true, known: true})
+					r.Fails(r.now, permit, Message{Content: uint64(slot), Retry: true, Known: true})
 				}
 			}
 			if took, most := r.now.Sub(begun), time.Duration(slots)*firstPause; took > most {
@@ -290,13 +290,13 @@ func TestBreakerPassesOverWhatIsKnown(t *testing.T) {
 
 // A message that is known to fail does not make the pauses longer, but not for ever: an outage that
 // began then would spend all that such messages have left.
-func TestBreakerExcusesSomeProbes(t *testing.T) {
+func TestExcusesSomeProbes(t *testing.T) {
 	r := newRig(64)
 	probe := func(want time.Duration) {
 		t.Helper()
-		r.now = r.next()
-		permit, _ := r.begin(r.now, time.Minute)
-		r.fails(r.now, permit, failedMessage{content: 1, retry: true, known: true})
+		r.now = r.Next()
+		permit, _ := r.Begin(r.now, time.Minute)
+		r.Fails(r.now, permit, Message{Content: 1, Retry: true, Known: true})
 		if got := r.probeAt.Sub(r.now); got != want {
 			t.Fatalf("probe %d: the next one after %v, not %v", r.probes, got, want)
 		}
@@ -306,89 +306,89 @@ func TestBreakerExcusesSomeProbes(t *testing.T) {
 		for range excuses {
 			probe(firstPause)
 		}
-		for pause := firstPause; pause < longestPause; {
-			pause = min(pauseGrowth*pause, longestPause)
+		for pause := firstPause; pause < LongestPause; {
+			pause = min(pauseGrowth*pause, LongestPause)
 			probe(pause)
 		}
-		r.succeeds(0)
+		r.Succeeds(0)
 	}
 }
 
 // The first probe takes the last message, and each of the three ways comes soon.
-func TestBreakerProbesInThreeWays(t *testing.T) {
+func TestProbesInThreeWays(t *testing.T) {
 	r := newRig(64)
 	r.trip()
-	if r.way != probeLast {
+	if r.way != ProbeLast {
 		t.Errorf("the first probe: %d", r.way)
 	}
-	count := map[mood]int{}
+	count := map[Mood]int{}
 	const n = 4000
 	for range n {
-		r.now = r.next()
-		permit, _ := r.begin(r.now, time.Minute)
+		r.now = r.Next()
+		permit, _ := r.Begin(r.now, time.Minute)
 		count[r.tried]++
-		r.fails(r.now, permit, failedMessage{content: 1})
+		r.Fails(r.now, permit, Message{Content: 1})
 	}
-	if len(count) != 3 || count[probeRetry] < n*2/5 || count[probeLast] < n/5 || count[probeDrawn] < n/5 {
+	if len(count) != 3 || count[ProbeRetry] < n*2/5 || count[ProbeLast] < n/5 || count[ProbeDrawn] < n/5 {
 		t.Errorf("%v of %d probes", count, n)
 	}
 }
 
 // A probe whose handler never returns counts as one that has failed, and when it does return it
 // does not end the next one.
-func TestBreakerGivesUpAProbe(t *testing.T) {
+func TestGivesUpAProbe(t *testing.T) {
 	r := newRig(64)
 	r.trip()
-	if _, ok := r.begin(r.now, time.Minute); ok || r.places(r.now) != 0 {
+	if _, ok := r.Begin(r.now, time.Minute); ok || r.Places(r.now) != 0 {
 		t.Error("a probe has begun without a pause")
 	}
-	r.now = r.next()
-	first, ok := r.begin(r.now, time.Minute)
-	if !ok || first == 0 || r.places(r.now) != 1 {
+	r.now = r.Next()
+	first, ok := r.Begin(r.now, time.Minute)
+	if !ok || first == 0 || r.Places(r.now) != 1 {
 		t.Errorf("a probe after %v: %v, permit %d", firstPause, ok, first)
 	}
-	if _, ok := r.begin(r.now, time.Minute); ok {
+	if _, ok := r.Begin(r.now, time.Minute); ok {
 		t.Error("two probes at a time")
 	}
-	if r.now = r.next(); !r.now.Equal(r.since.Add(firstPause + time.Minute)) {
+	if r.now = r.Next(); !r.now.Equal(r.since.Add(firstPause + time.Minute)) {
 		t.Errorf("the probe is given up at %v", r.now)
 	}
-	r.look(r.now)
-	if !r.outage || r.places(r.now) != 0 {
-		t.Errorf("a probe without an end: outage %v, %d places", r.outage, r.places(r.now))
+	r.Look(r.now)
+	if !r.outage || r.Places(r.now) != 0 {
+		t.Errorf("a probe without an end: outage %v, %d places", r.outage, r.Places(r.now))
 	}
-	r.now = r.next()
-	second, _ := r.begin(r.now, time.Minute)
-	r.fails(r.now, first, failedMessage{content: 1})
-	if _, ok := r.begin(r.now, time.Minute); ok {
+	r.now = r.Next()
+	second, _ := r.Begin(r.now, time.Minute)
+	r.Fails(r.now, first, Message{Content: 1})
+	if _, ok := r.Begin(r.now, time.Minute); ok {
 		t.Error("another probe has begun while one was out")
 	}
-	r.returned(second) // neither: nothing is known, so another one may begin at once
-	if _, ok := r.begin(r.now, time.Minute); !ok {
+	r.Returned(second) // neither: nothing is known, so another one may begin at once
+	if _, ok := r.Begin(r.now, time.Minute); !ok {
 		t.Error("no probe after one that says nothing")
 	}
 }
 
 // After a success the handlers come back by and by; after another failure they stop at once.
-func TestBreakerOpensStepwise(t *testing.T) {
+func TestOpensStepwise(t *testing.T) {
 	r := newRig(12)
 	r.trip()
 	for _, want := range []int{2, 4, 8, 12} {
-		r.succeeds(0) // the first is one that ran already
-		if r.places(r.now) != want {
-			t.Errorf("%d places instead of %d", r.places(r.now), want)
+		r.Succeeds(0) // the first is one that ran already
+		if r.Places(r.now) != want {
+			t.Errorf("%d places instead of %d", r.Places(r.now), want)
 		}
 	}
 	for range reassuring {
-		r.succeeds(0)
+		r.Succeeds(0)
 	}
-	if !r.calm() || r.places(r.now) != 12 || !r.next().IsZero() {
-		t.Errorf("it is not as it was: %+v", r.breaker)
+	if !(r.Mood() == Calm) || r.Places(r.now) != 12 || !r.Next().IsZero() {
+		t.Errorf("it is not as it was: %+v", r.Breaker)
 	}
 	r.trip()
-	r.succeeds(0)
+	r.Succeeds(0)
 	r.trip()
-	if r.places(r.now) != 0 || r.pause != firstPause {
-		t.Errorf("%d places, next probe after %v", r.places(r.now), r.pause)
+	if r.Places(r.now) != 0 || r.pause != firstPause {
+		t.Errorf("%d places, next probe after %v", r.Places(r.now), r.pause)
 	}
 }
