@@ -14,14 +14,17 @@ import (
 // that stands still for a while must not be taken for a taker that does.
 const stuckAfter = 30 * time.Second
 
+// troubleLasts is for how long a trouble is reported after it was met last. It is met each second while it lasts.
+const troubleLasts = 5 * time.Second
+
 // leastQuiet is how long nothing need be heard of Redis, where SafetyLook is short.
 const leastQuiet = 5 * time.Second
 
 // Health returns why the worker does not do its work; nil if it does, or listens to no topic.
 // It does if it has started and does not close, if Redis has answered it within twice its
 // SafetyLook (the shortest of its topics; at least 5 s), and if its session with ZooKeeper
-// lets it begin handlers: not when it is cut off from Redis and has given its slots up. It
-// asks nothing, and so does not wait.
+// lets it begin handlers: not when it is cut off from Redis and has given its slots up; and if no key
+// of a wrong type keeps it from handling messages. It asks nothing, and so does not wait.
 func (c *Consumer) Health() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,6 +45,9 @@ func (c *Consumer) Health() error {
 	look := c.topics[0].opts.SafetyLook
 	for _, t := range c.topics {
 		look = min(look, t.opts.SafetyLook)
+		if x := t.trouble.Load(); x != nil && time.Since(x.at) < troubleLasts {
+			return fmt.Errorf("messages of topic %s cannot be handled: %w", t.Name, x)
+		}
 	}
 	if quiet := c.crew.shift.Quiet(); quiet > max(2*look, leastQuiet) {
 		return fmt.Errorf("Redis has answered no turn and no look at the slots for %v", quiet.Round(time.Second))

@@ -11,10 +11,13 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -230,4 +233,52 @@ func TestHealthWithoutZooKeeper(t *testing.T) {
 	must.Do(t, c.Alive())
 	network.Thaw()
 	await.True(t, "it is healthy", func() bool { return c.Health() == nil })
+}
+
+// A key of a wrong type keeps the messages of its slot from being handled. The log and Health name it, whether a turn
+// meets it or the look at notes; nothing is said of handlers, of which none has run, and no attempt is spent.
+func TestKeyOfAWrongType(t *testing.T) {
+	t.Parallel()
+	rdb := shared(t)
+	for name, keyOf := range map[string]func(message.Topic) string{
+		"notes":   func(x message.Topic) string { return luascripts.NoteKey(x.Name, 0) },
+		"retries": func(x message.Topic) string { return keysOf(x, 0).Retry },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			topic := topicOf(t, message.KindPriority, 1)
+			topic.Notes = true
+			newSender(t, rdb, topic).send(t, "m")
+			key := keyOf(topic)
+			must.Do(t, rdb.Del(ctx, key).Err())
+			must.Do(t, rdb.Set(ctx, key, "of another program", 0).Err())
+			core, logs := observer.New(zap.InfoLevel)
+			attempts := make(chan int, 10)
+			c := work(t, rdb, Config{Logger: zap.New(core), Timeout: 100 * time.Millisecond}, topic, func(_ context.Context, d *Delivery) error {
+				attempts <- d.Attempt
+				return nil
+			})
+			await.True(t, "Health names the key", func() bool {
+				err := c.Health()
+				return err != nil && strings.Contains(err.Error(), key) && strings.Contains(err.Error(), topic.Name)
+			})
+			named := func() (n int) {
+				for _, e := range logs.All() {
+					if x, _ := e.ContextMap()["error"].(string); strings.Contains(x, key) {
+						n++
+					}
+				}
+				return n
+			}
+			await.True(t, "the log names it again", func() bool { return named() >= 2 })
+			must.Do(t, rdb.Del(ctx, key).Err())
+			if n := await.Signal(t, "the message", attempts); n != 1 {
+				t.Errorf("delivery %d", n)
+			}
+			await.True(t, "the worker is healthy again", func() bool { return c.Health() == nil })
+			if n := logs.FilterMessageSnippet("handler").Len(); n > 0 {
+				t.Errorf("%d lines about handlers: %v", n, logs.FilterMessageSnippet("handler").All())
+			}
+		})
+	}
 }

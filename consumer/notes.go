@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/script"
 	"github.com/slotmq/go-rmq/internal/sweeper"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -121,7 +122,7 @@ func (b *batch) askNotes() ([]any, error) {
 	if cluster.Moved(err) {
 		return b.rdb.HMGet(b.shift.Requests, key, b.answer.Contents...).Result()
 	}
-	return texts, err
+	return texts, script.WrongType(err, key)
 }
 
 // told is the note of message i; nil if nothing is known.

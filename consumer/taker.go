@@ -303,6 +303,7 @@ func busyPause(before time.Duration) time.Duration { return min(max(firstBusy, 2
 // error, they hear now and then while it lasts.
 func (c *takers) unanswered(x *slot, err error) (say bool) {
 	x.facts.Failures++
+	x.topic.meets(err)
 	if errors.Is(err, redis.ErrClosed) && c.schedule.Drop(&x.Slot) {
 		return false // Close names it
 	}

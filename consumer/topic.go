@@ -1,11 +1,14 @@
 package consumer
 
 import (
+	"sync/atomic"
+	"time"
+
 	"github.com/slotmq/go-rmq/internal/fleet"
 	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/script"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
-	"sync/atomic"
 )
 
 // topic is what a consumer keeps about a topic it listens to.
@@ -20,6 +23,22 @@ type topic struct {
 	takeover  takeoverDelay
 	flow      *flowControl // nil: nothing is to be found out
 	rests     atomic.Int64 // until then, in ms, where the clock stands still; else its gate knows
+	trouble   atomic.Pointer[trouble]
+}
+
+// trouble is why messages of a topic cannot be handled until somebody mends it, and when it was met last.
+type trouble struct {
+	error
+	at time.Time
+}
+
+// meets notes an error if it is one that lasts: a key is of a wrong type.
+func (t *topic) meets(err error) bool {
+	wrong := script.IsWrongType(err)
+	if wrong {
+		t.trouble.Store(&trouble{err, time.Now()})
+	}
+	return wrong
 }
 
 func newTopic(t message.Topic, namespace string) *topic {

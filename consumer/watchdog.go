@@ -25,7 +25,7 @@ type watchdog struct {
 	watched  *watched  // nil: no batch
 	until    time.Time // the lease holds, counted from before the request, less a margin; zero: no lease
 	touchAt  time.Time
-	started  time.Time // the message handled last
+	started  time.Time // the message handled last; zero: none was
 	lost     bool      // the lease
 	touching bool      // a touch by the timer has no answer yet; the one in start does not set it
 	hung     bool      // the handler ignores its context: the lease is kept no longer
@@ -76,7 +76,7 @@ func (m *watchdog) begin(c *batches, b *watched) {
 	m.mu.Lock() // the timer may fire for the batch before
 	defer m.mu.Unlock()
 	m.batches, m.watched = c, b
-	m.started, m.lost, m.touching, m.hung = b.begun, false, false, false
+	m.started, m.lost, m.touching, m.hung = time.Time{}, false, false, false
 	m.ctx, m.cancel = nil, nil
 	m.cancels.clear()
 	m.renewed(b.sent)
@@ -87,7 +87,7 @@ func (m *watchdog) begin(c *batches, b *watched) {
 func (m *watchdog) resume(now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.watched.begun, m.started = now, now
+	m.watched.begun = now
 	m.arm()
 }
 
@@ -159,8 +159,8 @@ func (m *watchdog) end() {
 
 // running is how long the oldest handler has surely been running.
 func (m *watchdog) running(now time.Time) time.Duration {
-	if m.watched.begun.IsZero() {
-		return 0 // it waits for a place
+	if m.started.IsZero() {
+		return 0 // it waits for a place, or for what its handlers have to know
 	}
 	if m.watched.opts.Parallel {
 		return now.Sub(m.watched.begun) - earlyFinish

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -12,7 +13,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -255,8 +258,23 @@ func TestBatchErrorNamesTheIndexes(t *testing.T) {
 	if !errors.As(err, &failed) || len(failed.Indexes) != 1 || failed.Indexes[0] != 1 || !redis.HasErrorPrefix(failed.Errs[0], "WRONGTYPE") {
 		t.Errorf("got %v", err)
 	}
+	if !strings.Contains(err.Error(), "half_"+strconv.Itoa(bad)+" is not of the type") {
+		t.Errorf("the key is not named: %v", err)
+	}
 	if receipts[0].Slot == bad || receipts[2].Outcome == Merged {
 		t.Errorf("receipts of the others: %v", receipts)
+	}
+}
+
+// A send that is a script names the key that has a wrong type, which need not be the store.
+func TestSendNamesAKeyOfAWrongType(t *testing.T) {
+	t.Parallel()
+	rdb := servertest.Redis(t).Client(t)
+	p, topic := newProducer(t, rdb, Config{}), message.Topic{Name: "noted", Kind: message.KindPriority, Slots: 1, Notes: true}
+	must.Do(t, rdb.Set(ctx, luascripts.NoteKey(topic.Name, 0), "of another program", 0).Err())
+	_, err := p.Send(ctx, topic, message.Priority{Content: "x", Priority: 17})
+	if err == nil || !strings.Contains(err.Error(), "note{noted_0} is not of the type") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/script"
 	"github.com/slotmq/go-rmq/internal/silence"
 	"github.com/slotmq/go-rmq/luascripts"
 )
@@ -140,10 +141,7 @@ func (w *write) finish(by *writer, f *flight, last bool) bool {
 		w.reset()
 		return false
 	}
-	if redis.HasErrorPrefix(err, "WRONGTYPE") {
-		err = fmt.Errorf("%s is not of the type that RMQ keeps there: %w", w.lane.store(), err)
-	}
-	err = silence.Explain(by.rdb, err)
+	err = silence.Explain(by.rdb, script.ErrOn(w.Cmder, w.lane.store()))
 	if w.uncertain {
 		err = fmt.Errorf("%w: %w", ErrUncertain, err)
 	}
