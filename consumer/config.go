@@ -120,8 +120,8 @@ type ListenOptions struct {
 	Rate Rate
 
 	// NoBreaker has every message tried when it is due, also while all of them fail. By
-	// default an outage of what the handlers need spends few attempts: when 20 different
-	// messages have failed and none succeeded between, the worker only probes, one message
+	// default an outage of what the handlers need spends few attempts: when 72 different
+	// messages have failed, or 40 in more than 5 s, and none succeeded between, the worker only probes, one message
 	// after 0.1 s and then after longer pauses, up to 30 s, until one succeeds. Defaults to
 	// false.
 	NoBreaker bool

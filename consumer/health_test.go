@@ -122,7 +122,7 @@ func TestHealthWhileTurnsFail(t *testing.T) {
 	must.Do(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
 	must.Do(t, c.Start(ctx))
 	await.True(t, "it is not healthy", func() bool { return c.Health() != nil })
-	wantHealth(t, c, "no turn and no look")
+	wantHealth(t, c, "is not of the type")
 	must.Do(t, rdb.Del(ctx, keysOf(topic, 0).Store).Err())
 	await.True(t, "it is healthy", func() bool { return c.Health() == nil })
 }

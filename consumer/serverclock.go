@@ -80,11 +80,10 @@ func (b *batch) askTime() bool {
 
 // askAgain notes that Redis has not answered a question about the batch, without which its
 // messages may not be handled. It waits for a moment, and reports whether the batch is still held:
-// what is handed back loses its time, so it is asked again as long as that may help. It does not help where
-// a key is of a wrong type.
+// what is handed back loses its time, so it is asked again as long as that may help.
 func (b *batch) askAgain(err error, say string) bool {
 	cluster.NoteError(b.shift.Requests, b.rdb, err)
 	logOf(&b.Slot).Log(b.away.Level(b.turn.Keys.Store, err), say, zap.Error(err))
-	lasts := b.topic.meets(err)
-	return !b.Leaving() && b.watchdog.holds(time.Now()) && wait.Sleep(b.shift.Requests, lastRepeat) && !lasts
+	b.topic.meets(err)
+	return !b.Leaving() && b.watchdog.holds(time.Now()) && wait.Sleep(b.shift.Requests, lastRepeat)
 }

@@ -33,12 +33,10 @@ type trouble struct {
 }
 
 // meets notes an error if it is one that lasts: a key is of a wrong type.
-func (t *topic) meets(err error) bool {
-	wrong := script.IsWrongType(err)
-	if wrong {
+func (t *topic) meets(err error) {
+	if script.IsWrongType(err) {
 		t.trouble.Store(&trouble{err, time.Now()})
 	}
-	return wrong
 }
 
 func newTopic(t message.Topic, namespace string) *topic {

@@ -118,8 +118,8 @@ func (e *executor) pipeline(at server, wakes []publication, writes []*write) {
 		stop := cluster.WhileSlow(e.run, e.rdb, func() { e.doubts.raise(addr) })
 		script.ExecOnce(e.run, at.UniversalClient, cmds...)
 		stop()
-		if addr != "" && len(writes) > 0 && (time.Since(begun) > slowAnswer || e.doubts.any(addr)) {
-			e.confirm(addr, at.asking, writes)
+		if addr != "" {
+			e.judge(addr, at.asking, time.Since(begun) > slowAnswer, writes)
 		}
 	}
 	for _, w := range writes {

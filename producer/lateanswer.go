@@ -2,6 +2,8 @@ package producer
 
 import (
 	"errors"
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,22 +28,31 @@ var errAway = errors.New("the server was away for so long that another one may h
 // still call it failed. Then its answers wait for the outcome, but for no longer than so long after the
 // first of them: nobody may want to take its place.
 type doubts struct {
-	outcome time.Duration
-	mu      sync.Mutex
-	about   map[string]time.Time // address → when it answered again; zero: it has not yet
+	waits time.Duration
+	mu    sync.Mutex
+	about map[string]time.Time // address → when it answered again; zero: it has not yet
 }
 
-// askAgain is the pause between two questions whether there is an outcome.
-const askAgain = 20 * time.Millisecond
+// askAgain is about the pause between two questions whether there is an outcome.
+const askAgain = 100 * time.Millisecond
 
 // electionTakes is how long a replica takes to be made master, from when others call its master failed: it waits for 0.5
 // to 1 s, longer if other replicas have newer data, and is elected in one round trip.
 const electionTakes = 2 * time.Second
 
-func newDoubts() doubts { return doubts{outcome: electionTakes, about: map[string]time.Time{}} }
+func newDoubts() doubts { return doubts{waits: electionTakes, about: map[string]time.Time{}} }
 
-// raise notes that a server does not answer.
+// raise notes that a server is slow.
 func (d *doubts) raise(addr string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, doubted := d.about[addr]; !doubted {
+		d.about[addr] = time.Time{}
+	}
+}
+
+// silent notes that a server has not answered.
+func (d *doubts) silent(addr string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.about[addr] = time.Time{}
@@ -67,7 +78,7 @@ func (d *doubts) answered(addr string) time.Time {
 	if d.about[addr].IsZero() {
 		d.about[addr] = time.Now()
 	}
-	return d.about[addr].Add(d.outcome)
+	return d.about[addr].Add(d.waits)
 }
 
 // address is that of a server of a Cluster.
@@ -76,6 +87,18 @@ func (e *executor) address(at server) string {
 		return one.Options().Addr
 	}
 	return ""
+}
+
+// judge sees to it that the answers of a server count only if they may.
+func (e *executor) judge(addr string, asking, late bool, writes []*write) {
+	switch {
+	case slices.ContainsFunc(writes, func(w *write) bool { return w.Err() == nil }):
+		if late || e.doubts.any(addr) {
+			e.confirm(addr, asking, late, writes)
+		}
+	case slices.ContainsFunc(writes, func(w *write) bool { return cluster.Unanswered(w.Err()) }):
+		e.doubts.silent(addr)
+	}
 }
 
 // confirm asks the other masters whether a server is still a master, after it answered
@@ -87,21 +110,22 @@ func (e *executor) address(at server) string {
 // none. A single one leaves a master by a migration, in which the master takes part:
 // what it has acknowledged moves along. (Only a person can give away a single hash slot
 // of a server that stands still, and loses what is in it.)
-func (e *executor) confirm(addr string, asking bool, writes []*write) {
+func (e *executor) confirm(addr string, asking, late bool, writes []*write) {
 	key := writes[0].lane.store()
 	if asking { // its hash slot is on the way there, and not there by anybody's word
 		key = ""
 	}
 	for until := e.doubts.answered(addr); ; {
-		switch cluster.StandingOf(e.run, e.rdb, addr, key) {
-		case cluster.Master:
-			e.doubts.dispel(addr)
-			return
-		case cluster.Failing:
-			if time.Now().After(until) || !wait.Sleep(e.run, askAgain) {
-				return
-			}
+		standing := cluster.StandingOf(e.run, e.rdb, addr, key)
+		over := time.Now().After(until)
+		if standing == cluster.Failing && !over && wait.Sleep(e.run, askAgain/2+rand.N(askAgain)) {
 			continue
+		}
+		if standing == cluster.Master || standing == cluster.Failing && over {
+			if standing == cluster.Master || !late { // else the next late answer would wait as long again
+				e.doubts.dispel(addr)
+			}
+			return
 		}
 		break
 	}

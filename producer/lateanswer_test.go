@@ -102,57 +102,98 @@ func answersOfAMasterThatWasAway(t *testing.T, rdb redis.UniversalClient, topic 
 	}
 }
 
-// A master stands still for so long that the others call it failed, and goes on before a replica has taken its place. What
-// it answers does not count until the outcome is known: a replica that is elected now may not have it. If none is
-// elected, it counts after a while.
+// undecided is a master that has stood still for so long that the others call it failed, and has stored a message since it
+// goes on, before a replica takes its place; none does until it may.
+type undecided struct {
+	cluster *servertest.RedisCluster
+	*Producer
+	key  string
+	hung *servertest.Server
+	sent chan error // the message
+}
+
+func newUndecided(t *testing.T, waits time.Duration) *undecided {
+	t.Helper()
+	u := &undecided{cluster: servertest.Cluster(t, 3, 1, "--cluster-replica-no-failover", "yes", "--cluster-node-timeout", "2000"), sent: make(chan error, 1)}
+	rdb := u.cluster.Client(t, func(o *redis.ClusterOptions) { o.ReadTimeout = time.Minute })
+	topic := message.Topic{Name: "away", Kind: message.KindPriority, Slots: 1}
+	u.Producer, u.key = newProducer(t, rdb, Config{}), luascripts.StoreKey(topic.Name, 0)
+	u.sendTimeout, u.retryFor, u.executor.doubts.waits = 0, await.Patience, waits
+	mustSend(t, u.Producer, topic, message.Priority{Content: "first", Priority: 17})
+	u.idle.Wait()
+	u.hung = u.cluster.MasterOf(t, u.key)
+	u.hung.Pause()
+	go func() {
+		_, err := u.Send(ctx, topic, message.Priority{Content: "late", Priority: 17})
+		u.sent <- err
+	}()
+	await.True(t, "the others call it failed", func() bool { return u.standing() == clusterinfo.Failing })
+	for _, s := range u.cluster.Nodes() {
+		if s != u.hung { // so they call it failed for two minutes
+			must.Do(t, s.Client(t).ConfigSet(ctx, "cluster-node-timeout", "60000").Err())
+		}
+	}
+	u.hung.Resume()
+	await.True(t, "it has stored the message", func() bool { return u.hung.Client(t).ZCard(ctx, u.key).Val() == 2 })
+	return u
+}
+
+func (u *undecided) standing() clusterinfo.Standing {
+	return clusterinfo.StandingOf(ctx, u.rdb, u.hung.Addr(), u.key)
+}
+
+// What a master answers that may be replaced does not count until the outcome is known: a replica that is elected may not have it.
 func TestAnswersBeforeAnElection(t *testing.T) {
 	t.Parallel()
-	for name, elected := range map[string]bool{"a replica takes over": true, "none does": false} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			cluster := servertest.Cluster(t, 3, 1, "--cluster-replica-no-failover", "yes", "--cluster-node-timeout", "2000")
-			rdb := cluster.Client(t, func(o *redis.ClusterOptions) { o.ReadTimeout = time.Minute })
-			p, topic := newProducer(t, rdb, Config{}), message.Topic{Name: "away", Kind: message.KindPriority, Slots: 1}
-			key := luascripts.StoreKey(topic.Name, 0)
-			p.sendTimeout, p.retryFor = 0, await.Patience
-			if p.executor.doubts.outcome = 300 * time.Millisecond; elected {
-				p.executor.doubts.outcome = time.Hour
-			}
-			mustSend(t, p, topic, message.Priority{Content: "first", Priority: 17})
-			p.idle.Wait()
-			hung := cluster.MasterOf(t, key)
-			standing := func() clusterinfo.Standing { return clusterinfo.StandingOf(ctx, rdb, hung.Addr(), key) }
-			hung.Pause()
-			answered := make(chan clusterinfo.Standing, 1)
-			go func() {
-				_, err := p.Send(ctx, topic, message.Priority{Content: "late", Priority: 17})
-				if err != nil {
-					t.Errorf("sent to a master that hung: %v", err)
-				}
-				answered <- standing()
-			}()
-			await.True(t, "the others call it failed", func() bool { return standing() == clusterinfo.Failing })
-			hung.Resume()
-			went := time.Now()
-			await.True(t, "it has stored the message", func() bool {
-				return elected || hung.Client(t).ZCard(ctx, key).Val() == 2
-			})
-			if elected {
-				for _, s := range cluster.Nodes() {
-					must.Do(t, s.Client(t).ConfigSet(ctx, "cluster-replica-no-failover", "no").Err())
-				}
-			}
-			after := await.Signal(t, "an answer", answered)
-			if elected && after == clusterinfo.Failing {
-				t.Error("its answer counts, while a replica may take its place")
-			}
-			if took := time.Since(went); !elected && after == clusterinfo.Failing && took < 300*time.Millisecond {
-				t.Errorf("its answer counts after %v", took)
-			}
-			if _, err := rdb.ZScore(ctx, key, "late").Result(); err != nil {
-				t.Errorf("what was acknowledged is not there: %v", err)
-			}
-		})
+	u := newUndecided(t, time.Hour)
+	for _, s := range u.cluster.Nodes() {
+		must.Do(t, s.Client(t).ConfigSet(ctx, "cluster-replica-no-failover", "no").Err())
+	}
+	must.Do(t, await.Signal(t, "an answer", u.sent))
+	if u.cluster.MasterOf(t, u.key) == u.hung {
+		t.Error("its answer counts, while a replica may take its place")
+	}
+	if err := u.rdb.ZScore(ctx, u.key, "late").Err(); err != nil {
+		t.Errorf("what was acknowledged is not there: %v", err)
+	}
+}
+
+// If none is elected, it counts after a while, counted from its first answer.
+func TestAnswersWithoutAnElection(t *testing.T) {
+	t.Parallel()
+	begun, waits := time.Now(), 300*time.Millisecond
+	u := newUndecided(t, waits)
+	must.Do(t, await.Signal(t, "an answer", u.sent))
+	if took := time.Since(begun); u.standing() != clusterinfo.Failing || took < waits {
+		t.Errorf("its answer counts after %v, and it is %d", took, u.standing())
+	}
+}
+
+// If the producer is closed meanwhile, it is not known whether the message is stored.
+func TestCloseBeforeAnElection(t *testing.T) {
+	t.Parallel()
+	u := newUndecided(t, time.Hour)
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	_ = u.Close(over)
+	if err := await.Signal(t, "an answer", u.sent); !errors.Is(err, ErrUncertain) {
+		t.Errorf("closed while its answer was in doubt: %v", err)
+	}
+}
+
+// The time counts from the first answer. It does not begin anew with each that is slow, but does when there is none.
+func TestDoubtsCountFromTheFirstAnswer(t *testing.T) {
+	t.Parallel()
+	d := newDoubts()
+	d.raise("a")
+	first := d.answered("a")
+	d.raise("a")
+	if again := d.answered("a"); again != first {
+		t.Errorf("until %v, and then until %v", first, again)
+	}
+	d.silent("a")
+	if again := d.answered("a"); !again.After(first) {
+		t.Error("it did not answer, and the time did not begin anew")
 	}
 }
 

@@ -35,7 +35,7 @@ func TestPromises(t *testing.T) {
 	protocol.Says("that has seen a slot of the topic move publishes to all for a minute", time.Minute, movedFor)
 	protocol.Says("So an answer that took longer than 500 ms,", 500*time.Millisecond, slowAnswer)
 	protocol.Says("was idle and sends in the last 500 ms before", 500*time.Millisecond, slowAnswer)
-	protocol.Says("for the outcome, for 2 s after the first one at most,", 2*time.Second, newDoubts().outcome)
+	protocol.Says("for the outcome, for 2 s after the first one at most;", 2*time.Second, newDoubts().waits)
 	protocol.Says("after 10 s, and the time of one round trip", 10*time.Second, clockEvery)
 	protocol.Says("and for up to 10 s after a failover", 10*time.Second, clockEvery)
 

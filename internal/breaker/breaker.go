@@ -11,13 +11,13 @@ import (
 
 // Breaker is that of a topic in one worker. One goroutine at a time may use it.
 //
-// It counts the different contents that have failed since the last success.
+// It counts what has failed since the last success, if that was at least 8 different contents.
 //
-//   - From the 8th on, one message is begun at a time, and those that run decide: a success
+//   - From the 8th failure on, one message is begun at a time, and those that run decide: a success
 //     ends it at once. Where fewer than 64 may run, it is so much later that as many have been tried.
-//   - From the 72nd on only probes are begun, and from the 20th on where that takes longer than 5 s:
-//     one message after 0.1 s, the next 0.2 s after that has failed, and so on up to 30 s. If one fails
-//     2 s later or more, it is an outage, which people hear of.
+//   - From the 72nd on, or the 40th where that takes longer than 5 s, only probes are begun, if at least 20
+//     contents have failed: one message after 0.1 s, the next 0.2 s after that has failed, and so on up to
+//     30 s. If one fails 2 s later or more, it is an outage, which people hear of.
 //   - A success ends that. Two handlers may run then, and twice as many after each success.
 //
 // In half an outage some succeed, and between two of these many may fail. So it bears more after each
@@ -37,10 +37,12 @@ type Breaker struct {
 	most    int           // places of the topic
 	longest time.Duration // pause
 
-	failed map[uint64]struct{} // different contents, by their hash, since the last success
-	bears  int                 // so many of these until messages are begun one by one: 8, 32, 128, 512
+	tries  int                 // that have failed since the last success
+	failed map[uint64]struct{} // the contents of these, by their hash, as far as it matters how many
+	eighth time.Time           // when the 8th of them failed
+	last   time.Time           // when one did
+	bears  int                 // so many tries before messages are begun one by one: 8, 32, 128, 512
 	streak int                 // successes since the last failure
-	eighth time.Time           // when the 8th of these failed
 	open   int                 // places while messages are not begun one by one
 
 	since   time.Time // when probing began; zero: it has not
@@ -59,13 +61,15 @@ type Breaker struct {
 }
 
 const (
-	carefulAfter, probeAfter = 8, 72 // different contents, where it bears no more than at first
-	probeSoon, soonAfter     = 20, 5 * time.Second
-	bearsMore, bearsMost     = 4, 512
-	triesMost, reassuring    = 256, 20 // one by one, successes in a row
-	firstPause, LongestPause = 100 * time.Millisecond, 30 * time.Second
-	pauseGrowth, excuses     = 2, 100
-	outageAfter              = 2 * time.Second
+	carefulAfter, probeAfter   = 8, 72 // tries, where it bears no more than at first
+	fewContents, manyContents  = 8, 20 // without so many different ones it is not careful, or does not probe
+	probeSoon, soonAfter       = 40, 5 * time.Second
+	bearsMore, bearsMost       = 4, 512
+	triesMost                  = 256             // one by one
+	reassuring, forgottenAfter = 20, time.Minute // successes in a row; a time without a failure
+	firstPause, LongestPause   = 100 * time.Millisecond, 30 * time.Second
+	pauseGrowth, excuses       = 2, 100
+	outageAfter                = 2 * time.Second
 )
 
 // Mood is how a breaker is.
@@ -88,7 +92,7 @@ func (b *Breaker) Mood() Mood {
 		return b.way
 	case b.oneByOne():
 		return OneByOne
-	case len(b.failed) == 0 && b.open == b.most && b.bears == carefulAfter:
+	case b.tries == 0 && b.open == b.most && b.bears == carefulAfter:
 		return Calm
 	}
 	return Counting
@@ -117,7 +121,7 @@ func (b *Breaker) Probing() bool { return !b.since.IsZero() }
 
 // oneByOne reports whether a message needs a permit.
 func (b *Breaker) oneByOne() bool {
-	return b.Probing() || len(b.failed) >= b.bears+max(0, probeAfter-carefulAfter-b.most)
+	return b.Probing() || len(b.failed) >= fewContents && b.tries >= b.bears+max(0, probeAfter-carefulAfter-b.most)
 }
 
 // Outage is since when all fails that was tried, and how many probes there were; on reports whether that has lasted
@@ -205,20 +209,27 @@ func (b *Breaker) Fails(now time.Time, permit uint32, m Message) {
 	}
 }
 
-// count notes that a content has failed.
+// count notes that a content has failed. Half an outage that is long over is forgotten.
 func (b *Breaker) count(now time.Time, content uint64) {
-	b.streak, b.failed[content] = 0, struct{}{}
-	if len(b.failed) == carefulAfter {
-		b.eighth = now
+	if now.Sub(b.last) > forgottenAfter {
+		b.bears = carefulAfter
+	}
+	b.last, b.streak = now, 0
+	b.tries++
+	if n := len(b.failed); n < manyContents {
+		b.failed[content] = struct{}{}
+		if n < fewContents && len(b.failed) == fewContents {
+			b.eighth = now
+		}
 	}
 }
 
 // inVain reports whether so many have failed that only probes are of use. The more it bears, the more
 // are tried one by one before.
 func (b *Breaker) inVain(now time.Time) bool {
-	beyond := len(b.failed) - b.bears
-	return beyond >= min(b.bears*(probeAfter/carefulAfter-1), triesMost) ||
-		beyond >= probeSoon-carefulAfter && now.Sub(b.eighth) >= soonAfter
+	beyond := b.tries - b.bears
+	return len(b.failed) >= manyContents && (beyond >= min(b.bears*(probeAfter/carefulAfter-1), triesMost) ||
+		beyond >= probeSoon-carefulAfter && now.Sub(b.eighth) >= soonAfter)
 }
 
 func (b *Breaker) probeFailed(now time.Time) {
@@ -230,11 +241,12 @@ func (b *Breaker) probeFailed(now time.Time) {
 // Succeeds notes that a handler has succeeded.
 func (b *Breaker) Succeeds(permit uint32) {
 	b.Returned(permit)
-	if b.streak++; len(b.failed) >= b.bears {
+	if b.streak++; b.tries >= b.bears && len(b.failed) >= fewContents {
 		b.bears = min(bearsMore*b.bears, bearsMost)
 	} else if b.streak >= reassuring {
 		b.bears = carefulAfter
 	}
+	b.tries = 0
 	clear(b.failed)
 	if b.Probing() {
 		b.since, b.outage, b.open = time.Time{}, false, 1

@@ -14,7 +14,8 @@ func TestPromises(t *testing.T) {
 	protocol.Says("Where more than 72 new messages that always fail", 72, failuresUntilItProbes())
 	reference := promises.Of(t, "docs/REFERENCE.md")
 	reference.Says("Work resumes 30 s after the database is back", 30*time.Second, longestProbePause())
-	reference.Says("When 72 different messages fail in a row", 72, failuresUntilItProbes())
+	reference.Says("When 72 different messages fail in a row,", 72, failuresUntilItProbes())
+	reference.Says("or 40 in more than 5 s, the worker", 5*time.Second, soonAfter)
 }
 
 // failuresUntilItProbes is how many different messages must fail in a row.

@@ -30,7 +30,7 @@ const (
 // is always Master.
 //
 // Masters vote for a replica as long as they call its master failed, which they do for a while after
-// that has gone on. Who may not be asked for that (CLUSTER NODES) is taken at its word for the rest.
+// that has gone on. Where the user may not ask them for that (CLUSTER NODES), nothing is Failing.
 //
 // Without a key it asks whether that server is a master of anything: so of one that was
 // asked for a key whose hash slot is moving to it, which is another's until it has moved.
@@ -75,30 +75,34 @@ func (o *opinions) ask(ctx context.Context, server *redis.Client) error {
 	if own == o.addr {
 		return nil
 	}
-	pipe := server.WithTimeout(answerTimeout).Pipeline()
-	slots, nodes := pipe.ClusterSlots(ctx), pipe.ClusterNodes(ctx)
-	_, _ = pipe.Exec(ctx)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.visited++
-	view, err := slots.Result()
-	if err != nil {
-		o.apart = o.apart || strings.Contains(err.Error(), "cluster support disabled")
-		return nil
-	}
+	server = server.WithTimeout(answerTimeout)
+	view, err := server.ClusterSlots(ctx).Result()
 	owner, masters := readView(view, o.slot, own)
 	id, isMaster := masters[o.addr]
 	if o.key == "" && isMaster {
 		owner = o.addr
 	}
+	_, votes := masters[own]
+	agrees := votes && owner == o.addr
+	failing := agrees && mayBeReplaced(server.ClusterNodes(ctx).Val(), id)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.visited++
+	if err != nil {
+		o.apart = o.apart || strings.Contains(err.Error(), "cluster support disabled")
+		return nil
+	}
 	o.masters = max(o.masters, len(masters))
 	o.otherwise = o.otherwise || owner != o.addr
-	if _, votes := masters[own]; votes && owner == o.addr {
+	o.failing = o.failing || failing
+	if agrees {
 		o.agree++
-		o.failing = o.failing || mayBeReplaced(nodes.Val(), id)
 	}
 	return nil
 }
+
+// unfit are the flags of a replica that is not elected.
+var unfit = []string{"fail", "noaddr", "handshake"}
 
 // mayBeReplaced reports whether a server, which has told its nodes, calls the master with an id failed,
 // and knows a replica of it.
@@ -109,9 +113,9 @@ func mayBeReplaced(nodes, id string) bool {
 		if len(f) < 4 {
 			continue
 		}
-		fails := slices.Contains(strings.Split(f[2], ","), "fail")
-		failed = failed || f[0] == id && fails
-		replica = replica || f[3] == id && !fails
+		flags := strings.Split(f[2], ",")
+		failed = failed || f[0] == id && slices.Contains(flags, "fail")
+		replica = replica || f[3] == id && !slices.ContainsFunc(flags, func(flag string) bool { return slices.Contains(unfit, flag) })
 	}
 	return failed && replica
 }

@@ -41,7 +41,7 @@ func TestReadView(t *testing.T) {
 	}
 }
 
-func isMaster(t *testing.T, rdb redis.UniversalClient, addr, key string) bool {
+func confirms(t *testing.T, rdb redis.UniversalClient, addr, key string) bool {
 	return StandingOf(t.Context(), rdb, addr, key) != Unconfirmed
 }
 
@@ -57,6 +57,8 @@ func TestMayBeReplaced(t *testing.T) {
 		{"master", replica, false},
 		{"master,fail?", replica, false},
 		{"master,fail", "", false},
+		{"master,fail", "r2 :0@0 slave,noaddr m2 0 1700000000000 2 disconnected\n", false},
+		{"master,fail", "r2 127.0.0.1:6@16,host slave m2 0 1700000000000 2 connected\n", true},
 		{"master,fail", "r2 127.0.0.1:6@16 slave,fail m2 0 1700000000000 2 connected\n", false},
 		{"master,fail", "r2 127.0.0.1:6@16 slave m1 0 1700000000000 2 connected\n", false},
 	} {
@@ -79,24 +81,24 @@ func TestStandingOf(t *testing.T) {
 	const key = "k"
 	master := c.MasterOf(t, key)
 	others := slices.DeleteFunc(c.Nodes(), func(s *servertest.Server) bool { return s == master })
-	await.True(t, "the master is confirmed", func() bool { return isMaster(t, rdb, master.Addr(), key) })
-	if isMaster(t, rdb, others[0].Addr(), key) {
+	await.True(t, "the master is confirmed", func() bool { return confirms(t, rdb, master.Addr(), key) })
+	if confirms(t, rdb, others[0].Addr(), key) {
 		t.Error("one that does not have the key is confirmed")
 	}
-	await.True(t, "without a key, any master is confirmed", func() bool { return isMaster(t, rdb, others[0].Addr(), "") })
-	if isMaster(t, rdb, "127.0.0.1:1", "") {
+	await.True(t, "without a key, any master is confirmed", func() bool { return confirms(t, rdb, others[0].Addr(), "") })
+	if confirms(t, rdb, "127.0.0.1:1", "") {
 		t.Error("without a key, a server that is no master is confirmed")
 	}
 	for n, silent := range others[:3] {
 		silent.Pause()
 		defer silent.Resume()
-		if n == 2 && isMaster(t, rdb, master.Addr(), key) {
+		if n == 2 && confirms(t, rdb, master.Addr(), key) {
 			t.Error("confirmed by one of five, while three are silent")
 		}
 	}
 	others[3].Pause()
 	defer others[3].Resume()
-	if isMaster(t, rdb, master.Addr(), key) {
+	if confirms(t, rdb, master.Addr(), key) {
 		t.Error("confirmed by nobody")
 	}
 }
@@ -114,7 +116,7 @@ func TestWhoConfirmsAMaster(t *testing.T) {
 	}
 	confirmed := func(want bool, why string) {
 		t.Helper()
-		is := func() bool { return isMaster(t, rdb, away.Addr(), key) }
+		is := func() bool { return confirms(t, rdb, away.Addr(), key) }
 		if want { // a busy server may be silent once, which confirms nothing
 			await.True(t, why+", so it is confirmed", is)
 		} else if is() {
