@@ -21,7 +21,7 @@ import (
 //   - A success ends that. Two handlers may run then, and twice as many after each success.
 //
 // In half an outage some succeed, and between two of these many may fail. So it bears more after each
-// time that a success came so late: see bears.
+// time that a success came so late: see Breaker.bears.
 //
 // What comes first may be poison, of which much was sent together; and what is new may fail
 // once, where a retry succeeds. So probes are chosen in three ways: see nextWay.

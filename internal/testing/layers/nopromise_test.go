@@ -13,12 +13,12 @@ var (
 		"The examples": "of the examples",
 	}
 	referencePhrases = map[string]string{
-		"the others wait 4 ms at p99":                          "measured",
-		"With 10,000 messages due, an hour costs each worker less than 200":       "an example",
-		"an equal message within, say, a day is":               "an example",
-		"1 s if other programs fill topics by plain":           "advice",
-		"[0.2 to 0.9 s longer]":                                "measured",
-		"stood still for less than 10 ms when it was measured": "measured",
+		"the others wait 4 ms at p99":                                       "measured",
+		"With 10,000 messages due, an hour costs each worker less than 200": "an example",
+		"an equal message within, say, a day is":                            "an example",
+		"1 s if other programs fill topics by plain":                        "advice",
+		"[0.2 to 0.9 s longer]":                                             "measured",
+		"stood still for less than 10 ms when it was measured":              "measured",
 	}
 	protocolSections = map[string]string{
 		"10 How it is proved": "of the tests",
