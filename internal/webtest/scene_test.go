@@ -165,7 +165,7 @@ func (s *scene) send() {
 		s.put(mail, rmq.Priority{Content: fmt.Sprintf("mail %d", i), Priority: int64(20 + i)})
 	}
 	must.Do(s.t, second(s.inspector.Pause(ctx, mail.Name, []int{1, 2})))
-	for i := range 60 {
+	for i := range 120 {
 		s.put(broken, rmq.FixedTime{Content: fmt.Sprintf("row %d", i), At: past})
 	}
 	s.put(lonely, rmq.FixedTime{Content: "who hears me?", At: past})

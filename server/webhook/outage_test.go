@@ -36,7 +36,7 @@ func TestTargetFailsEverything(t *testing.T) {
 		lasted = o.at(message.Failed, begun+probes+1).Sub(o.at(message.Failed, begun+probes))
 	}
 	t.Logf("%d failures when it is noticed, %d after it, the last %v apart", begun, probes+1, lasted)
-	if begun > 8+defaultConcurrency+35 {
+	if begun > 72+defaultConcurrency {
 		t.Errorf("%d deliveries are spent before it is noticed", begun)
 	}
 	if lasted < time.Second {

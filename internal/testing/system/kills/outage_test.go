@@ -69,7 +69,7 @@ func TestProcessesInAnOutageAreKilled(t *testing.T) {
 	}
 	t.Logf("%d workers: %d deliveries failed, %d were pushed back; %d attempts at most", 3+kills, fails, pushed, most)
 	// Without a breaker each of the messages would be dead within a second.
-	if workers := 3 + kills; fails > 2*workers*(8+16+20) {
+	if workers := 3 + kills; fails > 2*workers*(72+20) {
 		t.Errorf("%d workers spent %d deliveries", workers, fails)
 	}
 }
