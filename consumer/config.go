@@ -49,8 +49,9 @@ type Config struct {
 
 	// Lease is how long the messages of a worker that vanished stay with it. Let
 	// all workers of a topic have the same: one with a shorter lease takes the
-	// others for dead now and then, which costs time. With ZooKeeper the session
-	// takes its place. Defaults to 15 s.
+	// others for dead now and then, which costs time. Start makes it longer, and logs so,
+	// where it is too short for the round trip to Redis: about seven of these are needed. With
+	// ZooKeeper the session takes its place. Defaults to 15 s.
 	Lease time.Duration
 
 	// Backoff between deliveries of a message that fails. Defaults to

@@ -192,6 +192,9 @@ func (c *Consumer) try(ctx context.Context) (*try, error) {
 // start is one try of Start. When it fails it leaves nothing behind, and may be
 // repeated.
 func (c *Consumer) start(ctx context.Context) error {
+	if c.cfg.Slots == nil { // else the session takes the place of the lease
+		c.cfg.Lease = longEnough(ctx, c.rdb, c.cfg.Lease, c.log)
+	}
 	w := newCrew(c)
 	if err := w.fleet.Agree(ctx); err != nil {
 		w.shift.End(nil)

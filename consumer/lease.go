@@ -1,0 +1,31 @@
+package consumer
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/cluster"
+)
+
+// longEnough is a lease, or a longer one if the way to Redis needs it: a worker whose touches come too late would lose each
+// batch, and go on so for ever.
+func longEnough(ctx context.Context, rdb redis.UniversalClient, lease time.Duration, log *zap.Logger) time.Duration {
+	trip := cluster.RoundTrip(ctx, rdb)
+	least := leastLease(trip)
+	if lease >= least {
+		return lease
+	}
+	log.Warn("the lease is too short for the way to Redis, and is made longer", zap.Duration("lease", lease),
+		zap.Duration("longer", least), zap.Duration("roundTrip", trip))
+	return least
+}
+
+// leastLease is a lease in which the answer to a touch comes in time, even if it takes as long as four round trips: it may have to
+// connect first.
+func leastLease(trip time.Duration) time.Duration {
+	late := 4 * trip
+	return max(3*(late+margin(0))/2, late*30/17).Round(time.Millisecond) // late <= 2/3 of it - margin
+}

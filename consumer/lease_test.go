@@ -1,0 +1,69 @@
+package consumer
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// Where Redis is far away, a lease that is too short is made longer: else all batches would be lost for ever.
+func TestLeaseShorterThanTheWayToRedis(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	topic := topicOf(t, message.KindPriority, 1)
+	contents := numbered("m", 5)
+	newSender(t, server.Client(t), topic).send(t, contents...)
+	proxy := servertest.NewProxy(t, server.Addr())
+	proxy.Delay(150 * time.Millisecond)
+	core, logs := observer.New(zap.WarnLevel)
+	n := newNotes()
+	work(t, proxy.Client(t), Config{Logger: zap.New(core), Lease: time.Second}, topic, n.around(func(context.Context, *Delivery) error {
+		await.Pass(500 * time.Millisecond) // all of them together, longer than the lease
+		return nil
+	}))
+	n.awaitAll(t, contents)
+	for _, e := range logs.All() {
+		if fields := e.ContextMap(); e.Message != "the lease is too short for the way to Redis, and is made longer" ||
+			fields["lease"] != time.Second || fields["longer"].(time.Duration) < 2550*time.Millisecond || fields["roundTrip"].(time.Duration) < 300*time.Millisecond {
+			t.Errorf("%s %v", e.Message, fields)
+		}
+	}
+	if logs.Len() != 1 {
+		t.Errorf("%d lines", logs.Len())
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for content, attempts := range n.attempts {
+		if fmt.Sprint(attempts) != "[1]" {
+			t.Errorf("%s has attempts %v", content, attempts)
+		}
+	}
+}
+
+// In the least lease the answer to a touch that takes four times as long as usual comes before the lease is taken to be over, and the
+// default is long enough for any network.
+func TestLeastLease(t *testing.T) {
+	for _, trip := range []time.Duration{0, time.Millisecond, 85 * time.Millisecond, 600 * time.Millisecond, 4 * time.Second} {
+		least := leastLease(trip)
+		if touched := touchedAfter(least) + 4*trip; touched > least-margin(least)+time.Millisecond {
+			t.Errorf("a round trip of %v: touched after %v, of a lease of %v", trip, touched, least)
+		}
+	}
+	if got := leastLease(600 * time.Millisecond); got != 4350*time.Millisecond {
+		t.Errorf("600 ms need a lease of %v", got)
+	}
+	if got := leastLease(40 * time.Millisecond); got > time.Second {
+		t.Errorf("40 ms need a lease of %v", got)
+	}
+	if got := leastLease(2 * time.Second); got > 15*time.Second {
+		t.Errorf("2 s need a lease of %v", got)
+	}
+}
