@@ -83,8 +83,12 @@ func (o *opinions) ask(ctx context.Context, server *redis.Client) error {
 		owner = o.addr
 	}
 	_, votes := masters[own]
-	agrees := votes && owner == o.addr
-	failing := agrees && mayBeReplaced(server.ClusterNodes(ctx).Val(), id)
+	agrees, failing := votes && owner == o.addr, false
+	if agrees {
+		nodes, err := server.ClusterNodes(ctx).Result()
+		failing = mayBeReplaced(nodes, id)
+		agrees = err == nil || redis.HasErrorPrefix(err, "NOPERM") // a silent server confirms nothing
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.visited++
