@@ -106,7 +106,7 @@ func TestSlotsThatStandStill(t *testing.T) {
 
 		checks := i.Doctor(ctx)
 		wantCheck(t, checks, "slots", Fail, "topic gone slot 1: a batch of 1, taken 1m", "by w1, whose lease ended 3", "s ago, and no worker takes it over; 1 message due behind it",
-			fmt.Sprintf("topic busy slot %d: 1 due, the oldest for 1m, and its worker w2", 1-at), "takes none")
+			fmt.Sprintf("topic busy slot %d: 1 due, the oldest for 1m", 1-at), ", and its worker w2", "takes none")
 		found, err := i.Verify(ctx, nil, nil)
 		if err != nil || len(found) != 1 || found[0].Rule != "STANDS" || found[0].Topic != gone.Name || found[0].Slot != 1 {
 			t.Errorf("%+v, %v", found, err)

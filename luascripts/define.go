@@ -126,8 +126,8 @@ func (s *Scripts) listSoon(ctx context.Context, topics []string) error {
 	return nil
 }
 
-// list adds topics to the list of all topics. It looks first: above maxmemory Redis refuses
-// to add, and consumers must still be able to start.
+// list adds topics to the list of all topics. It looks first, since mostly they are there. Above maxmemory
+// Redis refuses to add, and consumers must still be able to start: that is no error.
 func (s *Scripts) list(ctx context.Context, topics []string) error {
 	looks := make([]redis.Cmder, len(topics))
 	for i, topic := range topics {
@@ -147,7 +147,7 @@ func (s *Scripts) list(ctx context.Context, topics []string) error {
 	if missing == nil {
 		return nil
 	}
-	if err := s.rdb.SAdd(ctx, TopicsKey, missing...).Err(); err != nil {
+	if err := s.rdb.SAdd(ctx, TopicsKey, missing...).Err(); err != nil && !redis.HasErrorPrefix(err, "OOM") {
 		return fmt.Errorf("add topic %v to %s: %w", missing[0], TopicsKey, err)
 	}
 	return nil

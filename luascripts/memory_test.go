@@ -135,13 +135,17 @@ var memoryTrials = []trial{
 		w.full(false)
 	}},
 	{name: "full: define again what is missing", live: true, run: func(w *world) {
-		w.clean(rangeMerge)
-		w.do("sadd", luascripts.TopicsKey, "world")
-		want := luascripts.Definition{Kind: "range-merge", Slots: 4, Layout: 1}
-		w.full(true)
-		got, err := w.s.Define(ctx, "world", want)
-		w.full(false)
-		w.must(err == nil && got == want, "define: %+v, %v", got, err)
+		for _, listed := range []bool{true, false} {
+			w.clean(rangeMerge)
+			if w.do("del", luascripts.TopicsKey); listed {
+				w.do("sadd", luascripts.TopicsKey, "world")
+			}
+			want := luascripts.Definition{Kind: "range-merge", Slots: 4, Layout: 1}
+			w.full(true)
+			got, err := w.s.Define(ctx, "world", want)
+			w.full(false)
+			w.must(err == nil && got == want, "define, in the list of topics %t: %+v, %v", listed, got, err)
+		}
 	}},
 }
 
