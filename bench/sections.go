@@ -10,6 +10,7 @@ var sections = []section{
 	urgentSection,
 	fairnessSection,
 	flowSection,
+	bottleneckSection,
 	adaptiveSection,
 	outageSection,
 	partialSection,

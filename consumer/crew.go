@@ -9,6 +9,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/breaker"
 	"github.com/slotmq/go-rmq/internal/deaths"
 	"github.com/slotmq/go-rmq/internal/fleet"
+	"github.com/slotmq/go-rmq/internal/flow"
 	"github.com/slotmq/go-rmq/internal/frozen"
 	"github.com/slotmq/go-rmq/internal/lookout"
 	"github.com/slotmq/go-rmq/internal/observers"
@@ -71,6 +72,7 @@ func (w *crew) build(c *Consumer) {
 	w.scheduled = make([]*schedule.Topic, len(w.topics))
 	for i, t := range w.topics {
 		w.scheduled[i] = t.schedule() // anew, if an earlier start failed
+		t.flow = newFlowControl(t.opts.Flow, c.id, func(f flow.Word) { w.announcer.Lead(t.Qualified, f) })
 	}
 	w.schedule = schedule.New(c.cfg.Concurrency, w.scheduled, time.Now, goOn)
 	watching := c.cfg.Observers

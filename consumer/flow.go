@@ -4,8 +4,6 @@ import (
 	"sync"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/slotmq/go-rmq/internal/flow"
 	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/message"
@@ -19,9 +17,8 @@ import (
 // handlers time out or push back, it takes fewer at once. The zero Flow is from 1 to the
 // Concurrency of the topic.
 //
-// Each worker goes by what it sees itself. Where several share the bottleneck, the others would
-// take what one leaves, so they rarely stay with fewer: there set the Concurrency. And where it takes
-// longer than 10 s until a handler returns, nothing is tried.
+// Workers of a topic often share a bottleneck, so they try at the same time: one leads, and tells the others by a
+// message on the channel of the wake-ups. Where a batch takes longer than 10 s, fewer handlers are not tried.
 type Flow struct {
 	// Min is how many handlers may run at once at the least, from 1 to the Concurrency of the
 	// topic. Defaults to 1.
@@ -51,15 +48,28 @@ func (f Flow) withDefaults(concurrency int) Flow {
 type flowControl struct {
 	mu    sync.Mutex
 	limit *flow.Limit
-	said  int // how many they were, as last logged
+	lead  func(flow.Word) // tells the other workers
 }
 
 // newFlowControl returns nil where there is nothing to find out.
-func newFlowControl(f Flow) *flowControl {
+func newFlowControl(f Flow, worker string, lead func(flow.Word)) *flowControl {
 	if f.fixed || f.Min == f.Max {
 		return nil
 	}
-	return &flowControl{limit: flow.New(f.Min, f.Max), said: f.Max}
+	return &flowControl{limit: flow.New(worker, f.Min, f.Max), lead: lead}
+}
+
+// follow takes into account what another worker says.
+func (c *flowControl) follow(w flow.Word, s *schedule.Schedule, t *schedule.Topic) {
+	if c == nil || s.Demand(t).Others { // as in learn
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := c.limit.Places()
+	if after := c.limit.Heard(w, time.Now()); after != before {
+		s.Allow(t, schedule.ByFlow, after)
+	}
 }
 
 // learn takes a finished batch into account: how long it lasted, and how long its handlers were
@@ -90,10 +100,8 @@ func (c *flowControl) learn(b *batch, lasted, busy time.Duration) {
 	if after != before {
 		b.schedule.Allow(t, schedule.ByFlow, after)
 	}
-	if stays := c.limit.Stays(); stays > 2*c.said || 2*stays < c.said {
-		b.log.Debug("more handlers handle no more, or do again: their number follows", zap.String("topic", t.Name),
-			zap.Int("handlers", stays), zap.Int("before", c.said))
-		c.said = stays
+	if w, ok := c.limit.Says(); ok && !demand.Alone {
+		c.lead(w)
 	}
 }
 

@@ -11,10 +11,12 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/flow"
 	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
+	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -80,6 +82,66 @@ func TestFewerHandlersWhereMoreHandleNoMore(t *testing.T) {
 	}
 }
 
+// Two workers with 64 places before something that serves eight at a time come down together, as one leads and tells the
+// other one what it tries.
+func TestWorkersShareABottleneck(t *testing.T) {
+	t.Parallel()
+	const capacity = 8
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 64)
+	fill(t, newSender(t, rdb, topic), 400)
+	sub := rdb.Subscribe(ctx, luascripts.WakeChannel(topic.Name))
+	t.Cleanup(func() { sub.Close() })
+	_, err := sub.Receive(ctx)
+	must.Do(t, err)
+	behind := make(chan struct{}, capacity)
+	worker := func() *Consumer {
+		c := newConsumer(t, rdb, Config{Concurrency: 64})
+		must.Do(t, c.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error {
+			behind <- struct{}{}
+			await.Pass(20 * time.Millisecond)
+			<-behind
+			return nil
+		}), ListenOptions{}))
+		must.Do(t, c.Start(ctx))
+		return c
+	}
+	one, two := worker(), worker()
+	patient, cancel := context.WithTimeout(ctx, await.Patience)
+	defer cancel()
+	for led := false; !led; {
+		note, err := sub.ReceiveMessage(patient)
+		must.Do(t, err)
+		w, ok := flow.ParseWord(note.Payload)
+		led = ok && (w.From == one.Worker() || w.From == two.Worker())
+	}
+	few := night.Times(64, 3*capacity) // a busy machine is a bottleneck, too
+	await.True(t, "both have few handlers", func() bool { return one.Handlers(topic)+two.Handlers(topic) <= few })
+}
+
+// A worker that is new, or had nothing to do, takes the number of handlers that it hears of.
+func TestTakesTheHandlersOfOthers(t *testing.T) {
+	t.Parallel()
+	rdb, topic := shared(t), topicOf(t, message.KindPriority, 4)
+	c := work(t, rdb, Config{Concurrency: 64}, topic, newNotes().done())
+	say := func(topic string, n int) {
+		w := flow.Word{From: "another", Stay: n, Places: n, Of: n, Max: 64}
+		must.Do(t, rdb.Publish(ctx, luascripts.WakeChannel(topic), w.Append(nil)).Err())
+	}
+	for _, n := range []int{20, 7} {
+		say(topic.Name, n)
+		await.True(t, "it has as many handlers", func() bool { return c.Handlers(topic) == n })
+	}
+	fixed := topicOf(t, message.KindPriority, 4)
+	n := newNotes()
+	c = work(t, rdb, Config{Concurrency: 64}, fixed, n.done(), ListenOptions{Flow: Fixed})
+	say(fixed.Name, 5)
+	newSender(t, rdb, fixed).send(t, "m")
+	n.await(t, "a message whose wake-up comes behind that word is handled", func() bool { return n.total == 1 })
+	if got := c.Handlers(fixed); got != 64 {
+		t.Errorf("%d handlers, which are fixed", got)
+	}
+}
+
 // Handlers that time out make their number smaller, unless it is fixed.
 func TestTimeoutsMakeHandlersFewer(t *testing.T) {
 	t.Parallel()
@@ -128,7 +190,7 @@ func TestNothingIsLearnedWhereOthersAllowLess(t *testing.T) {
 		for _, by := range []schedule.Limiter{schedule.ByBreaker, schedule.ByPushback, schedule.ByPolicy} {
 			g, s := testGate(64, nil)
 			x := g.places.topic
-			c := newFlowControl(Flow{Min: 1, Max: 64})
+			c := newFlowControl(Flow{Min: 1, Max: 64}, "", nil)
 			end := func(r result) (handlers int) {
 				b := &batch{
 					slot:    &slot{results: []result{r, r, r, r}, topic: &topic{scheduled: x}},

@@ -1,6 +1,10 @@
 package consumer
 
-import "time"
+import (
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/flow"
+)
 
 // hearer acts on what other workers and producers publish.
 type hearer struct{ *crew }
@@ -30,6 +34,11 @@ func (h hearer) MembersChanged(topic int) { h.fleet.Hurry(&h.topics[topic].Topic
 
 // PolicyChanged has the limit of a topic read.
 func (h hearer) PolicyChanged(topic int) { h.policies.Hurry(topic) }
+
+// Led has the handlers of a topic follow those of the worker that leads.
+func (h hearer) Led(topic int, w flow.Word) {
+	h.topics[topic].flow.follow(w, h.schedule, h.scheduled[topic])
+}
 
 // Overslept has all slots of a topic looked at.
 func (h hearer) Overslept(topic int) { h.lookout.Hurry(h.scheduled[topic]) }

@@ -52,7 +52,6 @@ func (t *topic) schedule() *schedule.Topic {
 		Gather:  t.gather(),
 		NewSlot: func(index int) *schedule.Slot { return newSlot(t, index) },
 	}
-	t.flow = newFlowControl(t.opts.Flow)
 	if t.calls != nil {
 		t.scheduled.Wants = t.calls.Most
 	}

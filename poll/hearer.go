@@ -1,6 +1,10 @@
 package poll
 
-import "time"
+import (
+	"time"
+
+	"github.com/slotmq/go-rmq/internal/flow"
+)
 
 // hearer acts on what is published about the topic of a desk.
 type hearer struct{ *desk }
@@ -22,6 +26,9 @@ func (h hearer) MembersChanged(int) {}
 
 // PolicyChanged has the limit of the topic read.
 func (h hearer) PolicyChanged(int) { h.policies.Hurry(0) }
+
+// Led does nothing: who takes decides how much.
+func (h hearer) Led(int, flow.Word) {}
 
 // Overslept has all slots of a topic looked at.
 func (h hearer) Overslept(int) { h.lookout.Hurry(h.scheduled) }

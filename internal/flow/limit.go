@@ -5,20 +5,6 @@ import (
 	"time"
 )
 
-// By how much a trial changes the number of handlers, and what it must bring to be kept. If there
-// were too many handlers, fewer handle as much. If each was of use, what comes out falls as their
-// number does.
-const (
-	fewer, more, muchMore = 0.7, 1.4, 2.0
-	muchFewer             = 0.55 // the first trials, from many handlers on
-	many                  = 24
-	fewest                = 0.3  // a trial after the rate has fallen, at the least
-	mayLose               = 0.18 // of what the handlers left out would have handled, if each was of use
-	mayLoseMuch           = 0.3  // the same in a trial with much fewer: it goes on from there
-	mustGain              = 0.35 // of what the handlers added could handle
-	overload              = 0.7  // by which time-outs and push-back shrink the limit
-)
-
 // When there is another trial. After one that showed that each handler is of use, the limit
 // waits a hundred times as long as the time that this trial has lost, and each time twice as
 // long.
@@ -29,9 +15,6 @@ const (
 	mostTimes  = 8
 	otherSpeed = 0.2 // a rate that differs by so much begins everything anew
 )
-
-// slow is how long a batch takes where no fewer handlers are tried: a trial would last for minutes.
-const slow = 10 * time.Second
 
 // Batch is what the limit learns of one that was handled.
 type Batch struct {
@@ -58,30 +41,38 @@ type Limit struct {
 	doubt float64 // of that
 	other bool    // the rate was another one in the last window
 	fell  float64 // since the last trial, to which part of itself the rate fell; 0: no new rate
-	size  float64 // of the trial: how many times as many as in use before
+	used  int     // handlers, at the end of the last batch with work that waits, outside of a trial
+	trial trial   // under way, or the last one
 	grows bool    // the last trial that helped was one with more
 	dives bool    // the next trial is one with much fewer: none of those was in vain
 
 	less, more time.Time // when a trial with fewer is due, or with more
 	times      int       // by which the wait for a trial with fewer has grown: 1, 2, 4, 8
 	calm       time.Time // an overload before then is the one that was noted
+
+	pressed time.Time // when there was more work than handlers, the last time
+	others  others
 }
 
-// New returns a limit between two bounds that begins with the larger one.
-func New(min, max int) *Limit {
-	return &Limit{min: min, max: max, places: max, stay: max, times: 1, dives: true}
+// New returns a limit between two bounds that begins with the larger one. The id is the worker's own among
+// those of the topic; without one it is the only worker.
+func New(id string, min, max int) *Limit {
+	return &Limit{min: min, max: max, places: max, stay: max, used: max, times: 1, dives: true, others: others{id: id}}
 }
 
 // Places is how many handlers may run at once.
 func (l *Limit) Places() int { return l.places }
 
-// Stays is the same but for a trial under way.
-func (l *Limit) Stays() int { return l.stay }
-
 // Finished learns of a batch, and returns how many handlers may run at once from now on.
 func (l *Limit) Finished(b Batch) int {
-	w := &l.measure
-	if l.places != l.stay && b.End.Sub(l.begun) > 2*w.most() { // the work ended before the trial did
+	w, stay, places := &l.measure, l.stay, l.places
+	if places == stay && (b.Waiting || b.Full) {
+		l.used = max(1, b.Places)
+	}
+	if l.others.wait.IsZero() {
+		l.others.wait, l.others.fewer = b.End.Add(listens), b.End
+	}
+	if l.places != l.stay && b.End.Sub(l.begun) > 2*w.most() { // the work ended before the trial did, or its end was not heard
 		l.set(l.stay, b.End)
 	}
 	switch {
@@ -95,6 +86,7 @@ func (l *Limit) Finished(b Batch) int {
 	case w.long() && w.doubt() <= goodDoubt || w.longest():
 		l.consider(b)
 	}
+	l.tell(b.End, stay != l.stay || places != l.places)
 	return l.places
 }
 
@@ -104,8 +96,14 @@ func (l *Limit) set(places int, now time.Time) {
 	if places != l.places { // what runs is of before, and so is the queue behind it
 		settled = now.Add(l.measure.mean())
 	}
+	if o := &l.others; o.joins != (Word{}) {
+		o.joins, o.ended = Word{}, o.joins
+	}
+	if places < l.stay {
+		l.others.fewer = now
+	}
 	l.places, l.begun = places, settled
-	l.measure = window{from: settled}
+	l.measure = window{from: settled, before: l.measure.mean()}
 }
 
 // shrink notes an overload, once for all that come at a time.
@@ -121,10 +119,12 @@ func (l *Limit) shrink(now time.Time) {
 // consider looks at what came out without a trial, and may begin one.
 func (l *Limit) consider(b Batch) {
 	rate, doubt := l.measure.rate(), l.measure.doubt()
-	switch {
-	case !l.measure.pressed() || rate == 0: // it says nothing
+	if !l.measure.pressed() || rate == 0 { // it says nothing
 		l.set(l.places, b.End)
 		return
+	}
+	l.pressed = b.End
+	switch {
 	case l.rate == 0:
 		l.rate = rate
 	case math.Abs(rate/l.rate-1) <= otherSpeed:
@@ -144,17 +144,18 @@ func (l *Limit) consider(b Batch) {
 // try begins a trial, if one is due.
 func (l *Limit) try(b Batch) {
 	places, used := l.stay, min(l.stay, b.Places)
-	up := l.stay < l.max && !b.End.Before(l.more)
-	down := l.stay > l.min && l.measure.busy() && l.measure.mean() <= slow && !b.End.Before(l.less)
+	most, down := l.mayTry(b)
+	up := l.stay < most && !b.End.Before(l.more)
+	l.trial = trial{of: max(used, 1)}
 	switch {
 	case up && l.grows:
-		places = l.raised(muchMore)
+		places = raised(l.stay, muchMore, most)
 	case up && !down:
-		places = l.raised(more)
+		places = raised(l.stay, more, most)
 	case down:
 		by := fewer
 		if l.dives = l.dives && used > many; l.dives {
-			by = muchFewer
+			by, l.trial.dive = muchFewer, true
 		}
 		if l.fell > 0 {
 			by = max(fewest, min(by, l.fell/fewer))
@@ -162,53 +163,73 @@ func (l *Limit) try(b Batch) {
 		places = max(int(float64(used)*by), l.min)
 	}
 	l.fell = 0
-	l.size = float64(places) / float64(max(used, 1))
+	l.trial.by = float64(places) / float64(l.trial.of)
 	l.set(places, b.End)
 }
 
-func (l *Limit) raised(by float64) int { return min(int(math.Ceil(float64(l.stay)*by)), l.max) }
+// mayTry returns how many handlers may be tried at the most, and whether fewer may be.
+func (l *Limit) mayTry(b Batch) (most int, fewer bool) {
+	o := &l.others
+	fewer = min(l.stay, b.Places) > l.min && l.measure.busy() && l.measure.mean() <= slow && !b.End.Before(l.less)
+	switch {
+	case o.id != "" && b.End.Before(o.wait): // it is new, and listens
+		return l.stay, false
+	case !l.follows(b.End):
+		return l.max, fewer
+	case fewer && b.End.Sub(o.fewer) > overdue:
+		o.takeOver()
+		return l.max, true
+	}
+	return min(l.max, o.lead.Stay), false // alone, it only comes up to the others
+}
 
-// judge ends a trial, if it is clear what it brings, or has lasted for long.
+// judge ends a trial of its own, if it is clear what it brings, or has lasted for long. A trial of all ends when
+// the leader says so.
 func (l *Limit) judge(b Batch) {
 	w := &l.measure
 	if !w.long() {
 		return
 	}
-	grows := l.places > l.stay
-	least := 1 - (1-l.size)*mayLose
-	switch {
-	case grows:
-		least = 1 + (l.size-1)*mustGain
-	case l.dives:
-		least = 1 - (1-l.size)*mayLoseMuch
+	if w.pressed() {
+		l.pressed = b.End
 	}
 	gain := w.rate() / l.rate
-	if clear := math.Abs(gain-least) > clearly*math.Hypot(w.doubt(), l.doubt); !clear && !w.longest() {
+	if l.others.joins != (Word{}) || !l.trial.isClear(gain, w.doubt(), l.doubt) && !w.longest() {
 		return
 	}
-	lasted := b.End.Sub(w.from)
-	switch {
-	case w.pressed() && gain >= least:
-		l.stay, l.rate, l.doubt, l.grows, l.times = l.places, w.rate(), w.doubt(), grows, 1
-		if grows {
-			l.less = b.End.Add(leastWait)
-		} else {
-			l.more = b.End.Add(leastWait)
-		}
+	if l.end(w.pressed() && gain >= l.trial.least(), gain, b.End) {
 		l.try(b)
-		return
+	} else {
+		l.set(l.stay, b.End)
+	}
+}
+
+// end ends a trial, and returns whether it has helped.
+func (l *Limit) end(helped bool, gain float64, now time.Time) bool {
+	w, grows := &l.measure, l.places > l.stay
+	lasted := now.Sub(w.from)
+	switch {
+	case helped && grows:
+		l.less = now.Add(leastWait)
+	case helped:
+		l.more = now.Add(leastWait)
 	case grows:
-		l.grows = false
-		l.more = b.End.Add(max(leastWait, lasted))
+		l.more = now.Add(max(leastWait, lasted))
 	default:
 		wait := doubtWait * lasted
-		if gain < (1+l.size)/2 { // each handler is of use
+		if gain < (1+l.trial.by)/2 { // each handler is of use
 			lost := time.Duration((1 - gain) * float64(lasted))
 			wait = max(leastWait, lossWait*lost*time.Duration(l.times))
 			l.times = min(2*l.times, mostTimes)
 		}
 		l.dives = false
-		l.less = b.End.Add(wait)
+		l.less = now.Add(wait)
 	}
-	l.set(l.stay, b.End)
+	if helped {
+		l.stay, l.rate, l.doubt, l.times = l.places, w.rate(), w.doubt(), 1
+	}
+	if helped || grows {
+		l.grows = helped && grows
+	}
+	return helped
 }

@@ -33,12 +33,12 @@ func TestSettlesWhereMoreHandleNoMore(t *testing.T) {
 				w.capacity(8)
 				w.run(c.settles)
 				fixed += w.run(seconds*time.Second) / worlds
-				w = newWorld(random, New(1, 64), 1, c.service)
+				w = newWorld(random, New("", 1, 64), 1, c.service)
 				w.capacity(8)
 				w.run(c.settles)
 				for range seconds {
 					flows += w.run(time.Second) / seconds / worlds
-					stays := float64(w.limit.Stays())
+					stays := float64(w.limit.stay)
 					least, most = min(least, stays), max(most, stays)
 					if stays >= 6 && stays <= 14 {
 						in++
@@ -78,7 +78,7 @@ func TestLosesLittle(t *testing.T) {
 				w := newWorld(random, nil, c.each, c.service)
 				w.capacity(c.capacity)
 				fixed += w.run(time.Minute)
-				w = newWorld(random, New(1, 64), c.each, c.service)
+				w = newWorld(random, New("", 1, 64), c.each, c.service)
 				w.capacity(c.capacity)
 				flows += w.run(time.Minute)
 			}
@@ -98,17 +98,17 @@ func TestFollowsAStep(t *testing.T) {
 	const worlds = 10
 	late := 0
 	for range worlds {
-		w := newWorld(random, New(1, 64), 1, around(20*time.Millisecond))
+		w := newWorld(random, New("", 1, 64), 1, around(20*time.Millisecond))
 		w.capacity(8)
 		w.run(time.Minute)
-		first := w.limit.Stays()
+		first := w.limit.stay
 		w.capacity(2)
 		w.run(10 * time.Second)
-		second := w.limit.Stays()
+		second := w.limit.stay
 		w.run(20 * time.Second)
 		w.capacity(32)
 		w.run(10 * time.Second)
-		third, rate := w.limit.Stays(), w.run(5*time.Second)
+		third, rate := w.limit.stay, w.run(5*time.Second)
 		t.Logf("%d, %d, %d; in the end %.0f of 1600 messages a second", first, second, third, rate)
 		if second > 4 || third < 24 || rate < 0.9*1600 {
 			late++
@@ -136,27 +136,27 @@ func feed(l *Limit, from time.Time, d time.Duration, change func(*Batch)) (now t
 // time, down to the least. Then they become more again.
 func TestOverload(t *testing.T) {
 	t.Parallel()
-	l := New(4, 64)
+	l := New("", 4, 64)
 	too := func(b *Batch) { b.Good, b.Overload = 0, 1 }
 	now := feed(l, time.Now(), 20*time.Millisecond, too)
-	if got := l.Stays(); got != 44 {
+	if got := l.stay; got != 44 {
 		t.Errorf("%d handlers after the first", got)
 	}
 	now = feed(l, now, 500*time.Millisecond, too)
-	if got := l.Stays(); got != 44 {
+	if got := l.stay; got != 44 {
 		t.Errorf("%d handlers half a second later", got)
 	}
 	now = feed(l, now, time.Minute, too)
-	if got := l.Stays(); got != 4 || l.Places() != 4 {
+	if got := l.stay; got != 4 || l.Places() != 4 {
 		t.Errorf("%d handlers in the end, at least 4", got)
 	}
 	now = feed(l, now, 30*time.Second, func(*Batch) {})
-	if got := l.Stays(); got != 64 {
+	if got := l.stay; got != 64 {
 		t.Errorf("%d handlers when all is well again", got)
 	}
 	l.Finished(Batch{End: now, Pushed: true})
 	l.Finished(Batch{End: now, Pushed: true})
-	if got := l.Stays(); got != 44 {
+	if got := l.stay; got != 44 {
 		t.Errorf("%d handlers after a push-back", got)
 	}
 	now = feed(l, now, 30*time.Second, func(*Batch) {})
@@ -166,7 +166,7 @@ func TestOverload(t *testing.T) {
 			too(b)
 		}
 	})
-	if got := l.Stays(); got != 64 {
+	if got := l.stay; got != 64 {
 		t.Errorf("%d handlers, because one in fifty timed out", got)
 	}
 }
@@ -180,7 +180,7 @@ func TestNoTrialWithoutNeed(t *testing.T) {
 		"handlers idle":   func(b *Batch) { b.Busy = time.Millisecond },
 		"nothing is done": func(b *Batch) { b.Good = 0 },
 	} {
-		l, tried := New(1, 64), false
+		l, tried := New("", 1, 64), false
 		feed(l, time.Now(), 30*time.Second, func(b *Batch) {
 			tried = tried || l.Places() != 64
 			change(b)
@@ -194,7 +194,7 @@ func TestNoTrialWithoutNeed(t *testing.T) {
 // All slots of a topic that has few of them have a place: fewer are tried all the same.
 func TestTrialWhereNoSlotWaits(t *testing.T) {
 	t.Parallel()
-	l, tried := New(1, 64), 64
+	l, tried := New("", 1, 64), 64
 	feed(l, time.Now(), time.Second, func(b *Batch) {
 		tried = min(tried, l.Places())
 		b.Waiting, b.Full, b.Places = false, true, min(16, l.Places())
@@ -207,13 +207,13 @@ func TestTrialWhereNoSlotWaits(t *testing.T) {
 // A time without work is no time in which little was done.
 func TestPauseIsNotSlow(t *testing.T) {
 	t.Parallel()
-	l := New(1, 64)
+	l := New("", 1, 64)
 	now := feed(l, time.Now(), 5*time.Second, func(*Batch) {})
 	for range 20 {
 		now = feed(l, now.Add(5*time.Second), 90*time.Millisecond, func(*Batch) {})
 		now = feed(l, now.Add(time.Minute), 400*time.Millisecond, func(*Batch) {})
 	}
-	if got := l.Stays(); got != 64 {
+	if got := l.stay; got != 64 {
 		t.Errorf("%d handlers", got)
 	}
 }
@@ -221,7 +221,7 @@ func TestPauseIsNotSlow(t *testing.T) {
 // The work ends while fewer handlers are tried: short bursts of work later have all of them again.
 func TestTrialEndsWithTheWork(t *testing.T) {
 	t.Parallel()
-	l, now := New(1, 64), time.Now()
+	l, now := New("", 1, 64), time.Now()
 	for l.Places() == 64 {
 		now = feed(l, now, 10*time.Millisecond, func(*Batch) {})
 	}
@@ -242,21 +242,25 @@ func TestTrialEndsWithTheWork(t *testing.T) {
 	}
 }
 
-// It stays between its bounds, whatever is learned.
+// It stays between its bounds, whatever is learned and heard.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	random := sharetest.Rand(t)
 	for range 200 {
 		least := 1 + random.IntN(20)
 		most := least + random.IntN(50)
-		l, now := New(least, most), time.Now()
+		l, now := New("b", least, most), time.Now()
 		for range 3000 {
+			if random.IntN(50) == 0 {
+				stay := 1 + random.IntN(80)
+				l.Heard(Word{string(rune('a' + random.IntN(3))), stay, []int{stay, 1 + random.IntN(80)}[random.IntN(2)], 1 + random.IntN(80), 1 + random.IntN(80), random.IntN(3)}, now)
+			}
 			now = now.Add(time.Duration(random.Int64N(int64(20 * time.Millisecond))))
 			got := l.Finished(Batch{
 				End: now, Took: time.Duration(random.Int64N(int64(time.Second))), Busy: time.Duration(random.Int64N(int64(time.Second))),
 				Good: random.IntN(100), Overload: random.IntN(2) * random.IntN(10), Places: random.IntN(100), Waiting: random.IntN(3) > 0, Full: random.IntN(3) > 0,
 			})
-			if got < least || got > most || l.Stays() < least || l.Stays() > most {
+			if got < least || got > most || l.stay < least || l.stay > most {
 				t.Fatalf("%d handlers, of %d to %d", got, least, most)
 			}
 		}

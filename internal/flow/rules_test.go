@@ -11,9 +11,9 @@ import (
 func (w *world) until(t *testing.T, is func(stays int) bool) time.Duration {
 	t.Helper()
 	from := w.now
-	for !is(w.limit.Stays()) {
+	for !is(w.limit.stay) {
 		if w.now.Sub(from) > time.Minute {
-			t.Fatalf("%d handlers after a minute", w.limit.Stays())
+			t.Fatalf("%d handlers after a minute", w.limit.stay)
 		}
 		w.run(10 * time.Millisecond)
 	}
@@ -23,7 +23,7 @@ func (w *world) until(t *testing.T, is func(stays int) bool) time.Duration {
 // How soon the limit follows where chance plays no part.
 func TestFollowsSoon(t *testing.T) {
 	t.Parallel()
-	w := newWorld(nil, New(1, 64), 1, constant(20*time.Millisecond))
+	w := newWorld(nil, New("", 1, 64), 1, constant(20*time.Millisecond))
 	for _, step := range []struct {
 		capacity, least, most int
 		within                time.Duration
@@ -32,7 +32,7 @@ func TestFollowsSoon(t *testing.T) {
 	} {
 		w.capacity(step.capacity)
 		took := w.until(t, func(stays int) bool { return stays >= step.least && stays <= step.most })
-		t.Logf("%d are served at once: %d handlers after %v", step.capacity, w.limit.Stays(), took)
+		t.Logf("%d are served at once: %d handlers after %v", step.capacity, w.limit.stay, took)
 		if took > step.within {
 			t.Errorf("%d are served at once: it took %v", step.capacity, took)
 		}
@@ -44,7 +44,7 @@ func TestFollowsSoon(t *testing.T) {
 // more soon.
 func TestRecoversFromAnOverload(t *testing.T) {
 	t.Parallel()
-	w := newWorld(nil, New(1, 64), 1, constant(20*time.Millisecond))
+	w := newWorld(nil, New("", 1, 64), 1, constant(20*time.Millisecond))
 	w.run(time.Second)
 	w.limit.Finished(Batch{End: w.now, Pushed: true})
 	for from := w.now; w.now.Sub(from) < 1900*time.Millisecond; w.run(10 * time.Millisecond) {
@@ -66,7 +66,7 @@ func TestRecoversFromAnOverload(t *testing.T) {
 // After the rate has fallen to a hundredth no fewer than 0.3 times as many handlers are tried.
 func TestTrialAfterARateThatFell(t *testing.T) {
 	t.Parallel()
-	l, least := New(1, 64), 64
+	l, least := New("", 1, 64), 64
 	now := feed(l, time.Now(), 5*time.Second, func(b *Batch) { b.Good = 100 })
 	feed(l, now, 5*time.Second, func(b *Batch) { least = min(least, l.Places()) })
 	if least != 19 {
@@ -78,24 +78,24 @@ func TestTrialAfterARateThatFell(t *testing.T) {
 // do, not of what all handlers would that it may have.
 func TestTrialIsOfThoseInUse(t *testing.T) {
 	t.Parallel()
-	w := newWorld(nil, New(1, 64), 1, constant(20*time.Millisecond))
+	w := newWorld(nil, New("", 1, 64), 1, constant(20*time.Millisecond))
 	w.places = 16
 	w.capacity(12)
 	if rate := w.run(time.Minute); rate < 0.97*600 {
-		t.Errorf("%.0f of 600 messages a second, with %d handlers", rate, w.limit.Stays())
+		t.Errorf("%.0f of 600 messages a second, with %d handlers", rate, w.limit.stay)
 	}
 }
 
 // What fewer handlers do in a trial in which work did not wait all the time proves nothing.
 func TestTrialNeedsWorkThatWaits(t *testing.T) {
 	t.Parallel()
-	l := New(1, 64)
+	l := New("", 1, 64)
 	feed(l, time.Now(), 10*time.Second, func(b *Batch) {
 		if l.Places() < 64 { // all that comes is handled, and nothing waits
 			b.Good, b.Waiting = 2, false
 		}
 	})
-	if got := l.Stays(); got != 64 {
+	if got := l.stay; got != 64 {
 		t.Errorf("%d handlers", got)
 	}
 }
@@ -104,7 +104,7 @@ func TestTrialNeedsWorkThatWaits(t *testing.T) {
 func TestLittleSlackIsNoMatter(t *testing.T) {
 	t.Parallel()
 	for every, want := range map[int]bool{20: true, 5: false} {
-		l, n, tried := New(1, 64), 0, false
+		l, n, tried := New("", 1, 64), 0, false
 		feed(l, time.Now(), 5*time.Second, func(b *Batch) {
 			n++
 			b.Waiting = n%every != 0
@@ -119,13 +119,13 @@ func TestLittleSlackIsNoMatter(t *testing.T) {
 // Where more handlers are of no use, they are not tried all the time.
 func TestTrialsInVainAreRare(t *testing.T) {
 	t.Parallel()
-	w := newWorld(nil, New(1, 64), 1, constant(20*time.Millisecond))
+	w := newWorld(nil, New("", 1, 64), 1, constant(20*time.Millisecond))
 	w.capacity(8)
 	w.run(20 * time.Second)
 	more := 0
 	for range 6000 {
 		w.run(10 * time.Millisecond)
-		if w.limit.Places() > w.limit.Stays() {
+		if w.limit.Places() > w.limit.stay {
 			more++
 		}
 	}
@@ -138,7 +138,7 @@ func TestTrialsInVainAreRare(t *testing.T) {
 // Where each handler is of use the trials with fewer become rare, but do not end.
 func TestTrialsDoNotEnd(t *testing.T) {
 	t.Parallel()
-	w := newWorld(nil, New(1, 64), 1, constant(time.Second))
+	w := newWorld(nil, New("", 1, 64), 1, constant(time.Second))
 	trials := 0
 	for range 10 * 3600 {
 		before := w.limit.Places()
@@ -156,7 +156,7 @@ func TestTrialsDoNotEnd(t *testing.T) {
 // What runs when a trial begins has begun before, and does not count in it.
 func TestTrialCountsWhatBeginsInIt(t *testing.T) {
 	t.Parallel()
-	l, now := New(1, 64), time.Now()
+	l, now := New("", 1, 64), time.Now()
 	for l.Places() == 64 {
 		now = feed(l, now, 10*time.Millisecond, func(*Batch) {})
 	}
@@ -179,7 +179,7 @@ func TestChanceIsWaitedOut(t *testing.T) {
 	const runs = 36 // chance moves what is lost by half a percent, up or down
 	flows := 0.0
 	for range runs {
-		flows += newWorld(random, New(1, 64), 1, bimodal(10*time.Millisecond, 2*time.Second, 20)).run(time.Minute) / runs
+		flows += newWorld(random, New("", 1, 64), 1, bimodal(10*time.Millisecond, 2*time.Second, 20)).run(time.Minute) / runs
 	}
 	fixed := 64 / (0.95*0.010 + 0.05*2 + 0.001) // messages a second of 64 handlers, and a turn before each
 	t.Logf("%.1f %% are lost", 100*(1-flows/fixed))
@@ -200,7 +200,7 @@ func TestTrialLastsUntilItIsClear(t *testing.T) {
 		{1, 0, 500 * time.Millisecond, 2}, {64.0 / 35, 0, 500 * time.Millisecond, 1},
 		{0.999 * (1 - (1-35.0/64)*mayLoseMuch) * 64 / 35, 2 * time.Second, 4 * time.Second, 1},
 	} {
-		l, sum, times := New(1, 64), 0.0, 0
+		l, sum, times := New("", 1, 64), 0.0, 0
 		var begun, ended time.Time
 		feed(l, time.Now(), 10*time.Second, func(b *Batch) {
 			switch {
@@ -228,7 +228,7 @@ func TestTrialLastsUntilItIsClear(t *testing.T) {
 // helps ends the growth of the waits.
 func TestTrialsAfterOneInVain(t *testing.T) {
 	t.Parallel()
-	l, tried := New(1, 64), []int(nil)
+	l, tried := New("", 1, 64), []int(nil)
 	now := feed(l, time.Now(), 30*time.Second, func(*Batch) {
 		if p := l.Places(); p != 64 && (len(tried) == 0 || tried[len(tried)-1] != p) {
 			tried = append(tried, p)
@@ -237,7 +237,7 @@ func TestTrialsAfterOneInVain(t *testing.T) {
 	if len(tried) != 2 || tried[0] != 35 || tried[1] != 44 || l.times < 4 {
 		t.Errorf("%v were tried, and the waits are %d times as long", tried, l.times)
 	}
-	for until := now.Add(10 * time.Minute); l.Stays() == 64 && l.times > 1 && now.Before(until); {
+	for until := now.Add(10 * time.Minute); l.stay == 64 && l.times > 1 && now.Before(until); {
 		now = feed(l, now, 10*time.Millisecond, func(b *Batch) {
 			if l.Places() == 44 {
 				b.Good = 2
@@ -257,7 +257,7 @@ func TestFollowsDownAfterGrowth(t *testing.T) {
 	const worlds = 40
 	took := time.Duration(0)
 	for range worlds {
-		w := newWorld(random, New(1, 64), 1, around(20*time.Millisecond))
+		w := newWorld(random, New("", 1, 64), 1, around(20*time.Millisecond))
 		for _, capacity := range []int{8, 2, 32} {
 			w.capacity(capacity)
 			w.run(30 * time.Second)

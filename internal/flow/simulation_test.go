@@ -2,6 +2,7 @@ package flow
 
 import (
 	"container/heap"
+	"fmt"
 	"math/rand/v2"
 	"time"
 )
@@ -37,6 +38,44 @@ type world struct {
 	service func(*rand.Rand) time.Duration
 
 	good int
+
+	words *words // nil: it is alone
+}
+
+// words carries what workers say to each other.
+type words struct {
+	random *rand.Rand
+	delay  time.Duration // at the most
+	lost   float64       // so many of them
+	said   int
+	under  []word
+}
+
+type word struct {
+	Word
+	at time.Time
+}
+
+func (s *words) say(w Word, now time.Time) {
+	s.said++
+	s.under = append(s.under, word{w, now.Add(time.Duration(s.random.Int64N(int64(s.delay))))})
+}
+
+// pass has workers hear what has come until a time.
+func (s *words) pass(until time.Time, worlds []*world) {
+	rest := s.under[:0]
+	for _, said := range s.under {
+		if said.at.After(until) {
+			rest = append(rest, said)
+			continue
+		}
+		for _, w := range worlds {
+			if s.random.Float64() >= s.lost {
+				w.limit.Heard(said.Word, said.at)
+			}
+		}
+	}
+	s.under = rest
 }
 
 func constant(d time.Duration) func(*rand.Rand) time.Duration {
@@ -71,6 +110,26 @@ func (w *world) capacity(n int) {
 		*w.behind = append(*w.behind, w.now)
 	}
 	*w.behind = (*w.behind)[:n]
+}
+
+// fleet is several workers that share what is behind their handlers.
+func fleet(random *rand.Rand, n, capacity int, service func(*rand.Rand) time.Duration) []*world {
+	said := &words{random: random, delay: 5 * time.Millisecond}
+	all := make([]*world, n)
+	for i := range all {
+		all[i] = newWorld(random, New(fmt.Sprint("worker-", i), 1, 64), 1, service)
+		all[i].words, all[i].now, all[i].behind = said, all[0].now, all[0].behind
+	}
+	all[0].capacity(capacity)
+	return all
+}
+
+// stay is how many handlers they have together.
+func stay(all []*world) (n int) {
+	for _, w := range all {
+		n += w.limit.stay
+	}
+	return n
 }
 
 // begin has a place handle its next batch.
@@ -117,6 +176,9 @@ func run(d time.Duration, worlds ...*world) float64 {
 		if next.running[0].end.After(until) {
 			break
 		}
+		if next.words != nil {
+			next.words.pass(next.running[0].end, worlds)
+		}
 		next.step()
 	}
 	for _, w := range worlds {
@@ -148,5 +210,8 @@ func (w *world) step() {
 			End: w.now, Took: p.end.Sub(p.begun), Busy: p.end.Sub(p.begun), Good: w.each,
 			Places: used, Waiting: used < w.places, Full: used == w.places,
 		})
+		if said, ok := w.limit.Says(); ok && w.words != nil {
+			w.words.say(said, w.now)
+		}
 	}
 }

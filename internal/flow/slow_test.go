@@ -18,7 +18,7 @@ func TestSlowHandlersLoseLittle(t *testing.T) {
 	} {
 		during := max(time.Minute, min(time.Hour, 1000*d)) // what takes a moment is seen in less
 		fixed := newWorld(random, nil, 1, constant(d)).run(during)
-		lost := 1 - newWorld(random, New(1, 64), 1, constant(d)).run(during)/fixed
+		lost := 1 - newWorld(random, New("", 1, 64), 1, constant(d)).run(during)/fixed
 		t.Logf("handlers of %v lose %.2f %% in %v", d, 100*lost, during)
 		if lost > 0.015 || d > slow && lost > 0 {
 			t.Errorf("handlers of %v lose too much", d)
@@ -29,12 +29,12 @@ func TestSlowHandlersLoseLittle(t *testing.T) {
 // Slow handlers that push back are fewer at once, and become more again.
 func TestSlowHandlersRecover(t *testing.T) {
 	t.Parallel()
-	w := newWorld(sharetest.Rand(t), New(1, 64), 1, constant(30*time.Second))
+	w := newWorld(sharetest.Rand(t), New("", 1, 64), 1, constant(30*time.Second))
 	w.run(time.Minute)
 	w.limit.Finished(Batch{End: w.now, Pushed: true})
-	few := w.limit.Stays()
+	few := w.limit.stay
 	w.run(time.Hour)
-	if few != 44 || w.limit.Stays() != 64 {
-		t.Errorf("%d handlers after a push-back, and %d an hour later", few, w.limit.Stays())
+	if few != 44 || w.limit.stay != 64 {
+		t.Errorf("%d handlers after a push-back, and %d an hour later", few, w.limit.stay)
 	}
 }

@@ -22,6 +22,7 @@ const (
 // A gap without the end of a batch that is so much longer than one takes is a time without work.
 const (
 	gapBatches = 3
+	few        = 4 // handlers
 	leastGap   = 50 * time.Millisecond
 )
 
@@ -35,12 +36,17 @@ type window struct {
 	took       time.Duration // by all batches
 	squares    float64       // of what each took, in seconds
 	handlers   time.Duration // at work, all together
+	before     time.Duration // what a batch took before it
 }
 
 // add counts a batch, and reports whether it did: not in the time before, or after a gap.
 func (w *window) add(b Batch) bool {
-	if w.from.IsZero() || w.batches > 0 && b.End.Sub(w.last) > gapBatches*w.mean()+leastGap {
-		*w = window{from: b.End.Add(b.Took)} // what runs has begun before
+	idle := b.End.Sub(w.last)
+	if b.Places <= few && (b.Waiting || b.Full) { // all of them may take long at the same time
+		idle -= b.Took
+	}
+	if w.from.IsZero() || w.batches > 0 && idle > gapBatches*w.mean()+leastGap {
+		*w = window{from: b.End.Add(b.Took), before: w.mean()} // what runs has begun before
 		return false
 	}
 	if b.End.Before(w.from) {
@@ -61,13 +67,23 @@ func (w *window) add(b Batch) bool {
 }
 
 // mean is how long a batch takes.
-func (w *window) mean() time.Duration { return w.took / time.Duration(max(1, w.batches)) }
+func (w *window) mean() time.Duration {
+	if w.batches == 0 {
+		return w.before
+	}
+	return w.took / time.Duration(w.batches)
+}
 
 func (w *window) lasts() time.Duration { return w.last.Sub(w.from) }
 
 // long reports whether it may be looked at.
 func (w *window) long() bool {
 	return w.lasts() >= max(leastTime, leastBatches*w.mean()) || w.longest()
+}
+
+// half reports whether it is half as long.
+func (w *window) half() bool {
+	return w.batches > 0 && 2*w.lasts() >= max(leastTime, leastBatches*w.mean())
 }
 
 // longest reports whether it must be judged.

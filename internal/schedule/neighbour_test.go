@@ -145,7 +145,7 @@ func TestNeighbourIsNotSlowed(t *testing.T) {
 		w.run(2 * time.Minute)
 		return w.p99()
 	}
-	alone, beside, limited := measure(nil, false), measure(nil, true), measure(flow.New(1, 64), true)
+	alone, beside, limited := measure(nil, false), measure(nil, true), measure(flow.New("", 1, 64), true)
 	t.Logf("p99 alone %v, beside the slow topic %v (%.1f), beside it with a limit %v (%.1f)",
 		alone, beside, float64(beside)/float64(alone), limited, float64(limited)/float64(alone))
 	if float64(beside) < 3*float64(alone) || float64(limited) > 1.2*float64(alone) {

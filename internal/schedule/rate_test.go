@@ -254,7 +254,7 @@ func TestRateIsNoBottleneck(t *testing.T) {
 	for _, perSecond := range []float64{200, 2000} { // 640 could be handled
 		s := newShop(t, sharetest.Rand(t), 64, Rate{PerSecond: perSecond, Burst: perSecond / 20})
 		s.backlog, s.takes = func(int) int { return 1 }, func() time.Duration { return takes }
-		limit, least, most := flow.New(1, 64), 64, 0
+		limit, least, most := flow.New("", 1, 64), 64, 0
 		s.ended = func(h *hand, x *Slot) {
 			d := h.Demand(x.topic)
 			n := limit.Finished(flow.Batch{End: s.clock, Took: takes, Busy: takes, Good: 1, Places: d.Places, Waiting: d.Waiting, Full: d.Full})

@@ -5,12 +5,13 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/flow"
 	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // Announcer publishes what the other workers of a topic are to know. What gets lost costs
-// only time. A topic is named with its namespace. Left and Ask return at once;
+// only time. A topic is named with its namespace. Left, Ask and Lead return at once;
 // MembersChanged waits for Redis.
 type Announcer struct {
 	Shift *shift.Shift
@@ -26,6 +27,11 @@ func (a *Announcer) Left(topic string, slot int) {
 // Ask asks the holder of a slot whether it carries the batch that is in flight there.
 func (a *Announcer) Ask(topic string, slot int, holder string) {
 	a.publish(topic, slot, luascripts.AppendQuestion(nil, slot, holder))
+}
+
+// Lead tells the other workers of a topic with how many handlers this one stays, and what it tries.
+func (a *Announcer) Lead(topic string, w flow.Word) {
+	a.publish(topic, 0, w.Append(nil))
 }
 
 // publish publishes in the background, through the server that holds the slot, because that

@@ -15,6 +15,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/flow"
 	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -53,6 +54,7 @@ type Hearer interface {
 	PlansChanged(topic, slot int)            // a plan there was set
 	MembersChanged(topic int)                // workers came or went
 	PolicyChanged(topic int)                 // a person has limited the topic, or ended that
+	Led(topic int, w flow.Word)              // another worker says how many handlers it tries
 	Overslept(topic int)                     // messages may have come without a wake-up
 	Missed(topic int)                        // anything may have been missed
 }
@@ -274,6 +276,10 @@ func (e *Ears) pass(topic int, payload string) {
 	}
 	if slot, ok := luascripts.ParsePlan(payload); ok {
 		e.Hearer.PlansChanged(topic, slot)
+		return
+	}
+	if w, ok := flow.ParseWord(payload); ok {
+		e.Hearer.Led(topic, w)
 		return
 	}
 	luascripts.ParseWake(payload, func(slot int, in time.Duration) { e.Hearer.Woken(topic, slot, in) })
