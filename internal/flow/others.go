@@ -26,7 +26,7 @@ type others struct {
 	lead  Word      // the last one of who leads
 	heard time.Time // when that came
 	joins Word      // began the trial under way; zero: it is the worker's own
-	ended Word      // began the last one that this worker has joined, and whose end it has not heard
+	ended Word      // began the last trial that it has joined, if its leader may still be in it
 	fewer time.Time // the last trial with fewer
 	leads bool      // this one does
 	said  time.Time // when it said something, the last time
@@ -89,9 +89,6 @@ func (l *Limit) Heard(w Word, now time.Time) int {
 	led := o.leads
 	o.lead, o.heard, o.leads = w, now, false
 	o.turn = max(o.turn, w.Turn)
-	if w.Places == w.Stay {
-		o.ended = Word{}
-	}
 	switch {
 	case l.places == l.stay: // there is no trial
 	case o.joins == w: // it is still under way
@@ -99,6 +96,9 @@ func (l *Limit) Heard(w Word, now time.Time) int {
 		l.follow(w.Stay == o.joins.Places, now)
 	case led || o.joins.From != "": // nobody leads it any more. One that this worker alone has begun goes on
 		l.set(l.stay, now)
+	}
+	if w != o.ended {
+		o.ended = Word{}
 	}
 	if stay := max(l.min, w.Stay); stay < l.stay && (o.wait.IsZero() || now.Before(o.wait)) {
 		l.stay = stay

@@ -195,9 +195,20 @@ func TestEndOfATrialIsNotHeard(t *testing.T) {
 	if l.Places() != 32 {
 		t.Errorf("%d handlers in the trial", l.Places())
 	}
-	feed(l, now, 700*time.Millisecond, func(*Batch) {})
-	if l.stay != 64 {
-		t.Errorf("%d handlers after it", l.stay)
+	for left := now.Add(700 * time.Millisecond); l.Places() == 32 && now.Before(left); {
+		now = feed(l, now, 10*time.Millisecond, func(*Batch) {})
+	}
+	if l.Places() != 64 {
+		t.Errorf("%d handlers after it", l.Places())
+	}
+	for range 2 { // it is still the same, which this worker has left; and then another one like it
+		if got := l.Heard(led(64, 32, 64), now); got != 64 {
+			t.Errorf("%d handlers: the trial is joined again", got)
+		}
+	}
+	l.Heard(led(64, 64, 64), now)
+	if got := l.Heard(led(64, 32, 64), now); got != 32 {
+		t.Errorf("%d handlers in the next trial", got)
 	}
 }
 
@@ -236,5 +247,124 @@ func TestTakesNoMoreThanItHad(t *testing.T) {
 	now = feed(l, now, 500*time.Millisecond, func(b *Batch) { b.Waiting, b.Places = false, 1 })
 	if got := l.Heard(led(64, 32, 64), now); got != 32 {
 		t.Errorf("%d handlers in a trial with half of them, after a burst with 64", got)
+	}
+}
+
+// Who saw otherwise than the leader takes the next turn: it joins no trial of that leader, and leads from
+// its next one on, until somebody has a turn behind that.
+func TestTakesTheNextTurn(t *testing.T) {
+	t.Parallel()
+	l, now := follower(64)
+	l.Heard(led(64, 32, 64), now)
+	now = feed(l, now, time.Second, func(b *Batch) { b.Good = 2 }) // as much as before
+	l.Heard(led(64, 64, 64), now)
+	if got := l.Heard(led(64, 40, 64), now); got != 64 {
+		t.Errorf("%d handlers: it joins a trial of the leader that it relieves", got)
+	}
+	var w Word
+	for ok := false; !ok && l.places == 64; w, ok = l.Says() {
+		now = feed(l, now, 10*time.Millisecond, func(*Batch) {})
+	}
+	if w.Turn != 1 || w.Places >= 64 {
+		t.Errorf("it says %+v", w)
+	}
+	l.Heard(Word{"d", 64, 50, 64, 64, 7}, now)
+	if l.Places() != 50 {
+		t.Errorf("%d handlers, though another one has a later turn", l.Places())
+	}
+	now = feed(l, now, 10*time.Second, func(*Batch) {})
+	for ok := false; !ok; w, ok = l.Says() {
+		now = feed(l, now, 10*time.Millisecond, func(*Batch) {})
+	}
+	if w.Turn != 7 {
+		t.Errorf("when that one is silent it says %+v", w)
+	}
+}
+
+// A worker without a trial with fewer handlers for 30 s relieves the leader: that one may have no need of one, or be
+// at its minimum.
+func TestLeaderThatTriesNothingIsRelieved(t *testing.T) {
+	t.Parallel()
+	l, begun := follower(64)
+	now := begun.Add(-4 * time.Second) // its first batch
+	var took time.Duration
+	for now = begun; took == 0 && now.Sub(begun) < time.Minute; {
+		l.Heard(led(64, 64, 64), now)
+		now = feed(l, now, 500*time.Millisecond, func(*Batch) {})
+		if w, ok := l.Says(); ok && w.Turn == 1 {
+			took = now.Sub(begun) + 4*time.Second
+		}
+	}
+	if took < 30*time.Second || took > 35*time.Second {
+		t.Errorf("it leads after %v", took)
+	}
+}
+
+// A worker that had no time to see what a trial brings goes on with it alone, and does not just believe it.
+func TestFindsOutAloneWhatItHasNotSeen(t *testing.T) {
+	t.Parallel()
+	l, now := follower(64)
+	l.Heard(led(64, 32, 64), now)
+	now = feed(l, now, 20*time.Millisecond, func(*Batch) {})
+	l.Heard(led(32, 32, 32), now)
+	if l.Places() != 32 || l.stay != 64 {
+		t.Errorf("%d of %d handlers when the leader is through", l.Places(), l.stay)
+	}
+	for left := now.Add(5 * time.Second); l.Places() == 32 && now.Before(left); {
+		now = feed(l, now, 10*time.Millisecond, func(*Batch) {})
+		l.Heard(led(32, 32, 32), now)
+	}
+	if l.Places() != 64 {
+		t.Errorf("%d handlers, though each is of use", l.Places())
+	}
+}
+
+// Whoever leads says each change, also when it comes to have fewer handlers than the last one that led.
+func TestLeaderSaysEachChange(t *testing.T) {
+	t.Parallel()
+	l, now := follower(64)
+	l.Heard(led(32, 32, 32), now)
+	var at time.Time
+	n, places, changes := 0, l.Places(), 0
+	for end := now.Add(4 * time.Second); now.Before(end); {
+		now = feed(l, now, 10*time.Millisecond, func(b *Batch) { // what is behind serves 16
+			if b.End != at {
+				at, n = b.End, 0
+			}
+			if n++; n > 16 {
+				b.Good = 0
+			}
+		})
+		_, said := l.Says()
+		if l.Places() != places && !said {
+			t.Errorf("%d handlers after %d, and nothing is said", l.Places(), places)
+		}
+		if l.Places() != places {
+			changes++
+		}
+		places = l.Places()
+	}
+	if changes < 3 || l.stay >= 32 {
+		t.Errorf("%d changes, %d handlers", changes, l.stay)
+	}
+}
+
+// A trial ends when another one leads who knows nothing of it; and after an overload none with more is joined.
+func TestTrialsThatNobodyLeads(t *testing.T) {
+	t.Parallel()
+	l, now := follower(64)
+	l.Heard(led(64, 32, 64), now)
+	if got := l.Heard(Word{"d", 64, 64, 64, 64, 1}, now); got != 64 {
+		t.Errorf("%d handlers in a trial that nobody leads", got)
+	}
+	l, now = follower(64)
+	l.Finished(Batch{End: now, Pushed: true})
+	if got := l.Heard(led(44, 62, 44), now); got != 44 {
+		t.Errorf("%d handlers just after a push-back", got)
+	}
+	now = now.Add(3 * time.Second)
+	l.Heard(led(44, 44, 44), now)
+	if got := l.Heard(led(44, 62, 44), now); got != 62 {
+		t.Errorf("%d handlers in a trial with more, later", got)
 	}
 }
