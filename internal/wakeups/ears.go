@@ -74,13 +74,17 @@ type Ears struct {
 	Silence time.Duration // before the subscription is asked for a sign of life: see SilenceOf
 	Log     *zap.Logger
 	Away    *away.Watch
+}
 
-	near sync.Map // channel of one master → heard
+// ear is a subscription, and what it listens to.
+type ear struct {
+	*redis.PubSub
+	topics sync.Map // channel → topic
 }
 
 // Subscription to the channels of all topics, at one server.
 type Subscription struct {
-	*redis.PubSub
+	*ear
 	place
 }
 
@@ -93,13 +97,13 @@ func (e *Ears) Subscribe(ctx context.Context) (*Subscription, error) { return e.
 // subscribe is Subscribe, at the server to avoid last.
 func (e *Ears) subscribe(ctx context.Context, avoid string) (*Subscription, error) {
 	err := errors.New("no master of the Cluster is known")
-	masters, channels := e.masters(ctx), slices.Collect(maps.Keys(e.channels()))
+	masters, channels := e.masters(ctx), e.channels()
 	addrs := slices.Collect(maps.Keys(masters)) // in random order, as Go has it
 	if last := slices.Index(addrs, avoid); last >= 0 {
 		addrs = append(slices.Delete(addrs, last, last+1), avoid)
 	}
 	for _, addr := range addrs {
-		var sub *redis.PubSub
+		var sub *ear
 		if sub, err = subscribeAt(ctx, masters[addr].UniversalClient, channels); err == nil {
 			return &Subscription{sub, masters[addr].place}, nil
 		}
@@ -153,12 +157,15 @@ func (e *Ears) masters(ctx context.Context) map[string]master {
 // channelsAtOnce are subscribed to by one command.
 const channelsAtOnce = 500
 
-func subscribeAt(ctx context.Context, server redis.UniversalClient, channels []string) (*redis.PubSub, error) {
-	sub := server.Subscribe(ctx)
+func subscribeAt(ctx context.Context, server redis.UniversalClient, channels map[string]int) (*ear, error) {
+	sub := &ear{PubSub: server.Subscribe(ctx)}
+	for channel, topic := range channels {
+		sub.topics.Store(channel, topic)
+	}
 	// ReceiveTimeout heeds a deadline of ctx, and not that it is cancelled.
 	stop := context.AfterFunc(ctx, func() { _ = sub.Close() })
 	defer stop()
-	for some := range slices.Chunk(channels, channelsAtOnce) {
+	for some := range slices.Chunk(slices.Collect(maps.Keys(channels)), channelsAtOnce) {
 		err := sub.Subscribe(ctx, some...)
 		for n := 0; n < len(some) && err == nil; {
 			var note any
@@ -184,11 +191,7 @@ func (e *Ears) Run(sub *Subscription) {
 	}
 	for sub != nil {
 		begun := time.Now()
-		channels := e.channels()
-		_, err := e.receive(sub.PubSub, func(channel string) (int, bool) {
-			topic, ok := channels[channel]
-			return topic, ok
-		}, e.Hearer.Missed)
+		_, err := e.receive(sub.ear, e.Hearer.Missed)
 		if e.Shift.Listening.Err() != nil {
 			return
 		}
@@ -221,7 +224,7 @@ func (e *Ears) subscribeAnew(avoid string) *Subscription {
 
 // receive passes on what is heard until the subscription breaks or the worker stops listening, and closes
 // it. It calls begun for each topic to which it is subscribed anew, and returns whether it stood.
-func (e *Ears) receive(sub *redis.PubSub, topicOf func(channel string) (int, bool), begun func(topic int)) (stood bool, err error) {
+func (e *Ears) receive(sub *ear, begun func(topic int)) (stood bool, err error) {
 	defer sub.Close()
 	stop := context.AfterFunc(e.Shift.Listening, func() { _ = sub.Close() })
 	defer stop()
@@ -240,17 +243,15 @@ func (e *Ears) receive(sub *redis.PubSub, topicOf func(channel string) (int, boo
 		wait, stood = e.Silence, true
 		switch note := note.(type) {
 		case *redis.Subscription: // on a new connection
-			i, ok := topicOf(note.Channel)
-			switch {
-			case note.Kind == unsubscribed:
-				e.near.CompareAndDelete(note.Channel, heard{i, sub})
+			if note.Kind == unsubscribed {
+				sub.topics.Delete(note.Channel)
 				cluster.Reload(e.Shift.Listening, e.Redis)
-			case ok:
-				begun(i)
+			} else if i, ok := sub.topics.Load(note.Channel); ok {
+				begun(i.(int))
 			}
 		case *redis.Message:
-			if i, ok := topicOf(note.Channel); ok {
-				e.pass(i, note.Payload)
+			if i, ok := sub.topics.Load(note.Channel); ok {
+				e.pass(i.(int), note.Payload)
 			}
 		}
 	}

@@ -27,18 +27,12 @@ const layoutEvery = 5 * time.Second
 // unsubscribed is what a server says of a channel whose hash slot moves to another one.
 const unsubscribed = "sunsubscribe"
 
-// heard is the topic of a channel of one master, and the subscription to it.
-type heard struct {
-	topic int
-	sub   *redis.PubSub
-}
-
 // hearMasters keeps a subscription at each master until the worker stops listening.
 func (e *Ears) hearMasters() {
 	listening := e.Shift.Listening
 	var running sync.WaitGroup
 	defer running.Wait()
-	subs, known, lost := map[string]*redis.PubSub{}, map[string]bool{}, make(chan string)
+	subs, known, lost := map[string]*ear{}, map[string]bool{}, make(chan string)
 	for {
 		begun := time.Now()
 		masters := e.masters(listening)
@@ -51,7 +45,7 @@ func (e *Ears) hearMasters() {
 		for addr, m := range masters {
 			sub := subs[addr]
 			if sub == nil {
-				sub = m.Subscribe(listening)
+				sub = &ear{PubSub: m.Subscribe(listening)}
 				first := !known[addr]
 				subs[addr], known[addr] = sub, true
 				running.Go(func() {
@@ -76,26 +70,20 @@ func (e *Ears) hearMasters() {
 }
 
 // subscribeNear subscribes to the channels of a master that are new. One that hangs would hold up others.
-func (e *Ears) subscribeNear(sub *redis.PubSub, m master) {
+func (e *Ears) subscribeNear(sub *ear, m master) {
 	for channel, topic := range m.near {
-		now := heard{topic, sub}
-		if was, _ := e.near.Swap(channel, now); was != now {
-			if err := sub.SSubscribe(e.Shift.Listening, channel); err != nil { // its receiver may learn nothing of that
-				e.near.CompareAndDelete(channel, now)
-			}
+		if _, listens := sub.topics.LoadOrStore(channel, topic); listens {
+			continue
+		}
+		if err := sub.SSubscribe(e.Shift.Listening, channel); err != nil { // its receiver may learn nothing of that
+			sub.topics.Delete(channel)
 		}
 	}
 }
 
 // hearMaster passes on what is heard at one master until its subscription is lost, and a moment more.
-func (e *Ears) hearMaster(sub *redis.PubSub, addr string, first bool) {
-	stood, err := e.receive(sub, func(channel string) (int, bool) {
-		h, ok := e.near.Load(channel)
-		if !ok {
-			return 0, false
-		}
-		return h.(heard).topic, true
-	}, e.Hearer.Overslept)
+func (e *Ears) hearMaster(sub *ear, addr string, first bool) {
+	stood, err := e.receive(sub, e.Hearer.Overslept)
 	if e.Shift.Listening.Err() != nil {
 		return
 	}

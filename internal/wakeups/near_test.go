@@ -168,6 +168,23 @@ func TestEachMasterIsHeard(t *testing.T) {
 	await.True(t, "all is as it was", func() bool { return slices.Equal(hear("there and back"), first) })
 }
 
+// A subscription that is lost, and is still told to listen, takes no channel from the one that is heard.
+func TestLostSubscriptionTakesNothing(t *testing.T) {
+	t.Parallel()
+	e, l := listening(t, servertest.SharedRedis(t).Client(t))
+	for _, m := range e.masters(ctx) {
+		lost, stands := &ear{PubSub: m.Subscribe(ctx)}, &ear{PubSub: m.Subscribe(ctx)}
+		must.Do(t, lost.Close())
+		e.Shift.Running.Go(func() { e.hearMaster(stands, m.addr, false) })
+		e.subscribeNear(stands, m)
+		e.subscribeNear(lost, m)
+		await.True(t, "what is published is heard", func() bool {
+			must.Do(t, m.Do(ctx, "spublish", luascripts.NearChannel("wide", 0), luascripts.AppendWake(nil, 0, 0)).Err())
+			return l.heard(0, 0) > 0
+		})
+	}
+}
+
 // A master that hangs holds up its own channels and no others. When it goes on, or a replica has taken its
 // place, each worker hears it again, and has looked at its slots.
 func TestMastersThatHangOrFail(t *testing.T) {
