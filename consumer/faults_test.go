@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
@@ -59,15 +61,22 @@ func TestRedisRestartsWithItsData(t *testing.T) {
 	t.Logf("%d deliveries of %d messages", n.total, len(contents))
 }
 
-// Redis loses everything: the worker goes on with what is sent from then on.
+// Redis loses everything: the worker says so, once for all slots, and goes on with what is sent from then on.
 func TestRedisRestartsEmpty(t *testing.T) {
 	t.Parallel()
+	core, logs := observer.New(zap.WarnLevel)
+	forgotten := func() *observer.ObservedLogs {
+		return logs.FilterMessage("Redis has forgotten what it knew: it came back empty, or older")
+	}
 	server := servertest.Redis(t)
 	rdb, topic := server.Client(t), topicOf(t, message.KindPriority, 16)
 	s, n := newSender(t, rdb, topic), newNotes()
-	c := work(t, rdb, Config{Lease: time.Second}, topic, n.done())
+	c := work(t, rdb, Config{Lease: time.Second, Logger: zap.New(core)}, topic, n.done())
 	s.send(t, numbered("before", 100)...)
 	n.awaitAll(t, numbered("before", 100))
+	if forgotten().Len() > 0 {
+		t.Error("it has forgotten what it knows")
+	}
 	server.Kill()
 	server.Restart(t)
 	s.patient(t, numbered("after", 100)...)
@@ -76,6 +85,9 @@ func TestRedisRestartsEmpty(t *testing.T) {
 	s.patient(t, numbered("flushed", 100)...)
 	n.awaitAll(t, numbered("flushed", 100))
 	must.Do(t, closeIn(c, await.Patience))
+	if said := forgotten().All(); len(said) != 1 || said[0].ContextMap()["server"] != server.Addr() {
+		t.Errorf("it was said %d times that Redis has forgotten: %v", len(said), said)
+	}
 	wantEmpty(t, rdb, topic)
 }
 

@@ -40,3 +40,20 @@ func TestListOfTopicsKeepsNobodyFromBeingAMember(t *testing.T) {
 		return len(seen) > 4
 	})
 }
+
+// Redis loses everything while the worker keeps its connection: it is in the topic's list again as soon as it works at
+// a slot, long before it would refresh its entry.
+func TestEntryThatRedisForgets(t *testing.T) {
+	t.Parallel()
+	rdb, topic := servertest.Redis(t).Client(t), topicOf(t, message.KindPriority, 1)
+	s, n := newSender(t, rdb, topic), newNotes()
+	c := newConsumer(t, rdb, Config{Lease: time.Hour})
+	c.recheck = time.Hour
+	must.Do(t, c.Listen(topic, n.done(), ListenOptions{}))
+	must.Do(t, c.Start(ctx))
+	s.send(t, "before")
+	n.awaitAll(t, []string{"before"})
+	must.Do(t, rdb.FlushAll(ctx).Err())
+	s.send(t, "after")
+	await.True(t, "the worker is in the list again", func() bool { return rdb.ZCard(ctx, luascripts.WorkersKey(topic.Name)).Val() == 1 })
+}

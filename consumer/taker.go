@@ -246,8 +246,7 @@ func (c *takers) answer(x *slot, a luascripts.Answer) {
 		x.empty()
 	}
 	if a.Code != luascripts.Busy {
-		x.facts.Fence = a.Fence
-		x.busyWait, x.facts.Holder = 0, ""
+		c.number(x, a.Fence)
 	}
 	switch a.Code {
 	case luascripts.Batch:
@@ -275,6 +274,14 @@ func (c *takers) answer(x *slot, a luascripts.Answer) {
 		}
 		c.schedule.Rest(&x.Slot, x.facts, at)
 	}
+}
+
+// number notes the fence that a slot has. If Redis has forgotten a larger one, it may not know the worker either.
+func (c *takers) number(x *slot, fence int64) {
+	if c.away.Fence(x.turn.Keys.Store, x.facts.Fence, fence) {
+		c.takeovers.fleet.Hurry(&x.topic.Topic)
+	}
+	x.facts.Fence, x.facts.Holder, x.busyWait = fence, "", 0
 }
 
 // busy lets a slot sleep that another worker holds, and looks into that holder.
@@ -308,11 +315,7 @@ func (c *takers) unanswered(x *slot, err error) (say bool) {
 		return false // Close names it
 	}
 	cluster.NoteError(c.shift.Requests, c.rdb, err)
-	wait := firstRepeat
-	for i := 1; i < x.facts.Failures && wait < lastRepeat; i++ {
-		wait *= 2
-	}
-	wait = min(wait, lastRepeat)
+	wait := min(firstRepeat<<min(x.facts.Failures-1, 10), lastRepeat)
 	say = x.facts.Failures == 1 && !cluster.Unanswered(err) || wait == lastRepeat && x.facts.Failures%10 == 0
 	say = !c.away.DoubtAt(x.facts.Server, x.turn.Keys.Store, err) && say
 	if say && cluster.Unanswered(err) && c.shift.Background.Err() != nil { // the worker closes, and nobody looks at the server any more

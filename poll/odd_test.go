@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -45,6 +48,22 @@ func TestReceiptOfAnotherNamespace(t *testing.T) {
 		if c.here {
 			s.finish(c.p, c.h, true)
 		}
+	}
+}
+
+// Redis loses everything: the poller says so, and takes what is sent from then on.
+func TestRedisIsEmptied(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 1})
+	core, logs := observer.New(zap.WarnLevel)
+	p := s.poller(Config{Logger: zap.New(core)})
+	for range 2 {
+		s.sends("x")
+		s.finish(p, s.take(p, Take{}), true)
+		must.Do(t, s.rdb.FlushAll(ctx).Err())
+	}
+	if said := logs.FilterMessage("Redis has forgotten what it knew: it came back empty, or older").All(); len(said) != 1 {
+		t.Errorf("it was said %d times: %v", len(said), said)
 	}
 }
 

@@ -103,6 +103,7 @@ func (d *desk) answer(x *slot, a luascripts.Answer) {
 	x.facts.More = a.Code == luascripts.Empty && a.Wait == 0
 	now := time.Now()
 	if a.Code != luascripts.Busy {
+		d.away.Fence(x.turn.Keys.Store, x.facts.Fence, a.Fence)
 		x.facts.Fence, x.facts.Holder = a.Fence, ""
 		d.back(x.Index)
 	}

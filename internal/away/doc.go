@@ -8,5 +8,7 @@
 // that takes longer, the other one's answer is the return, and the line names both. A server
 // that never comes back and is not replaced stays away, without another line.
 //
+// It logs, too, that a server has forgotten what it knew: see [Watch.Fence].
+//
 // It sends nothing while all requests are answered, and then one ZCARD a second at most.
 package away

@@ -18,7 +18,8 @@ type Log struct {
 	after time.Duration // without an answer a server is logged as away; enough, but in tests
 
 	mu      sync.Mutex
-	servers map[string]*server // by address; only those that are looked at, or were logged as away
+	servers map[string]*server   // by address; only those that are looked at, or were logged as away
+	forgot  map[string]time.Time // when it was logged that a server has forgotten what it knew
 }
 
 // server is one that did not answer.
@@ -38,7 +39,7 @@ func In(log *zap.Logger) *Log {
 	if c, shared := log.Core().(carrier); shared {
 		return c.log
 	}
-	l := &Log{after: enough, servers: map[string]*server{}}
+	l := &Log{after: enough, servers: map[string]*server{}, forgot: map[string]time.Time{}}
 	l.Logger, l.lines = latelog.Beside(log)
 	return l
 }
