@@ -42,14 +42,6 @@ type team struct {
 
 type teamRound struct{ inside, rate, p50, p99 float64 }
 
-func (s *team) median(of func(teamRound) float64) float64 {
-	var all []float64
-	for _, r := range s.rounds {
-		all = append(all, of(r))
-	}
-	return median(all)
-}
-
 func (s *team) title() string {
 	switch {
 	case s.free:
@@ -91,10 +83,10 @@ func (b *bench) bottlenecks() error {
 			func(r teamRound) float64 { return r.inside }, func(r teamRound) float64 { return r.rate },
 			func(r teamRound) float64 { return r.p50 }, func(r teamRound) float64 { return r.p99 },
 		} {
-			row = append(row, report.Count(found.median(of)), report.Count(split.median(of)))
+			row = append(row, report.Count(medianOf(found.rounds, of)), report.Count(medianOf(split.rounds, of)))
 		}
 		p50 := func(r teamRound) float64 { return r.p50 }
-		rows = append(rows, append(row, fmt.Sprintf("%.2f", found.median(p50)/split.median(p50))))
+		rows = append(rows, append(row, fmt.Sprintf("%.2f", medianOf(found.rounds, p50)/medianOf(split.rounds, p50))))
 	}
 	b.Table([]string{"workers", "handlers", "best split", "messages/s", "best split", "p50", "best split", "p99", "best split", "p50: ratio"}, rows)
 	return nil

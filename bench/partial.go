@@ -41,14 +41,6 @@ type partialRound struct {
 	settled         float64 // seconds after it ended
 }
 
-func (p *partial) median(of func(partialRound) float64) float64 {
-	var all []float64
-	for _, r := range p.rounds {
-		all = append(all, of(r))
-	}
-	return median(all)
-}
-
 func (b *bench) partials() error {
 	place, err := b.fleet.Apart(1)
 	if err != nil {
@@ -73,14 +65,14 @@ func (b *bench) partials() error {
 		if with.byMessage {
 			kind = "messages"
 		}
-		if n := without.median(handled); n > 0 {
-			ratio = fmt.Sprintf("%.2f", with.median(handled)/n)
+		if n := medianOf(without.rounds, handled); n > 0 {
+			ratio = fmt.Sprintf("%.2f", medianOf(with.rounds, handled)/n)
 		}
 		rows = append(rows, []string{
 			fmt.Sprintf("%.0f %% of the %s", 100*with.share, kind),
-			report.Count(with.median(handled)), report.Count(without.median(handled)), ratio,
-			report.Count(with.median(failed)), report.Count(without.median(failed)),
-			fmt.Sprintf("%.1f s", with.median(settled)), fmt.Sprintf("%.1f s", without.median(settled)),
+			report.Count(medianOf(with.rounds, handled)), report.Count(medianOf(without.rounds, handled)), ratio,
+			report.Count(medianOf(with.rounds, failed)), report.Count(medianOf(without.rounds, failed)),
+			fmt.Sprintf("%.1f s", medianOf(with.rounds, settled)), fmt.Sprintf("%.1f s", medianOf(without.rounds, settled)),
 		})
 	}
 	b.Table([]string{"what fails", "handled", "without a breaker", "ratio", "failed", "without", "all handled after", "without"}, rows)

@@ -85,6 +85,15 @@ func pairs(ours, theirs *contestant, of func(servers.Sample) float64) (ratios []
 	return ratios
 }
 
+// medianOf is the median of one figure of all rounds.
+func medianOf[R any](rounds []R, of func(R) float64) float64 {
+	values := make([]float64, len(rounds))
+	for i, r := range rounds {
+		values[i] = of(r)
+	}
+	return median(values)
+}
+
 func median(values []float64) float64 { return slices.Sorted(slices.Values(values))[len(values)/2] }
 
 // column is one figure of all rounds, sorted.

@@ -3,6 +3,7 @@ package consumer
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,12 +22,16 @@ import (
 )
 
 // Behind 64 handlers something serves eight at a time. Fewer handlers are left, and as long as
-// messages wait there are enough of them to keep it busy.
+// messages wait there are enough of them to keep it busy. The worker is alone, and tells nobody.
 func TestFewerHandlersWhereMoreHandleNoMore(t *testing.T) {
 	t.Parallel()
 	const capacity = 8
 	rdb, topic, untouched := shared(t), topicOf(t, message.KindPriority, 64), topicOf(t, message.KindPriority, 4)
 	s := newSender(t, rdb, topic)
+	sub := rdb.Subscribe(ctx, luascripts.WakeChannel(topic.Name))
+	t.Cleanup(func() { sub.Close() })
+	_, err := sub.Receive(ctx)
+	must.Do(t, err)
 	fed := make(chan struct{})
 	stop := make(chan struct{})
 	go func() { // as fast as the messages are handled, about
@@ -73,6 +78,14 @@ func TestFewerHandlersWhereMoreHandleNoMore(t *testing.T) {
 	feedNoMore()
 	if last < capacity/2 || most.Load() < 32 {
 		t.Errorf("%d handlers are left, of %d", last, most.Load())
+	}
+	must.Do(t, rdb.Publish(ctx, luascripts.WakeChannel(topic.Name), "the last").Err())
+	for heard := ""; heard != "the last"; {
+		note, err := sub.ReceiveMessage(ctx)
+		must.Do(t, err)
+		if heard = note.Payload; strings.HasPrefix(heard, "flow:") {
+			t.Errorf("a worker that is alone says %q", heard)
+		}
 	}
 	if got := c.Handlers(untouched); got != 8 {
 		t.Errorf("%d handlers of another topic", got)

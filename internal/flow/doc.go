@@ -1,4 +1,4 @@
-// Package flow finds how many handlers of a topic are worth running at once in one worker.
+// Package flow finds how many handlers of a topic are worth running at once in a worker, and in all its workers together.
 //
 // It goes by what comes out: now and then, while work waits, it tries fewer handlers for a
 // moment, or more. If about as many messages are handled by fewer, what is behind the handlers
