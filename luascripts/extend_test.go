@@ -83,6 +83,22 @@ var extendTrials = []trial{
 			w.must(n <= 2*40, "%d are left where 40 wait", n)
 		}
 	}},
+	{name: "extend: put back", run: func(w *world) {
+		w.clean(rangeMerge)
+		since := w.now
+		w.extends(0, 100, "x", 300)
+		w.do("zrem", w.k.Store, "x")
+		w.do("zadd", w.k.Prepare, 1, "x") // its handler runs
+		for i := range 50 {
+			w.extends(0, 100, fmt.Sprint(i%3), 300) // and others are sent
+			w.later(1)
+		}
+		w.do("zrem", w.k.Prepare, "x")
+		w.do("zadd", w.k.Store, w.now+10, "x") // it is put back
+		w.later(5)
+		told := w.extends(0, 1000, "x", 300)
+		w.must(told[1] == since+300, "due %d ms after its first send", told[1]-since)
+	}},
 	{name: "extend: parts of a ms", run: func(w *world) {
 		w.clean(rangeMerge)
 		w.do("set", w.clock, fmt.Sprint(w.now, ".25"))
@@ -111,6 +127,12 @@ var extendTrials = []trial{
 		cmd := redis.NewIntSliceCmd(ctx, append(w.s.SendArgs(w.k.Store, luascripts.SendCeiling, false, 0), w.now+5, "plain", "", 100, "x", 300)...)
 		w.s.Exec(ctx, cmd)
 		n := w.do("exists", w.k.Store)
+		w.must(cmd.Err() != nil && n == int64(0), "%v: %v stored", cmd, n)
+		w.do("del", w.first)
+		w.do("set", w.k.Prepare, "of another program")
+		cmd = redis.NewIntSliceCmd(ctx, append(w.s.SendArgs(w.k.Store, luascripts.SendCeiling, false, 0), 100, "x", 300)...)
+		w.s.Exec(ctx, cmd)
+		n = w.do("exists", w.k.Store, w.first)
 		w.must(cmd.Err() != nil && n == int64(0), "%v: %v stored", cmd, n)
 	}},
 }

@@ -39,7 +39,7 @@ func TestPromises(t *testing.T) {
 	protocol.Says("about a minute where there are few", time.Minute, sweptWithin(t, 1))
 	protocol.Says("11 minutes where there are 1,000", 11*time.Minute, sweptWithin(t, 1000))
 	protocol.Says("Each call looks at four entries,", 4, numberIn(t, "send", `entries, piece = [^\n]*, (\d+) \+ 2`))
-	protocol.Says("looks at the entries that ended first, ten and one for each", 10, numberIn(t, "send", `looks = (\d+) \+ #contents`))
+	protocol.Says("looks at the entries that ended first, ten and one for each", 10, numberIn(t, "send", `(\d+) \+ #contents`))
 	protocol.Says("at most 256 first deliveries of one moment", 256, luascripts.MaxBatch)
 }
 

@@ -63,6 +63,9 @@ func (s *Scripts) SendArgs(store string, fields SendFields, last bool, most int)
 			keys = append(keys, beside(name, store))
 		}
 	}
+	if fields&SendCeiling != 0 {
+		keys = append(keys, beside("prepare", store))
+	}
 	args := append(sendScript.Call(len(keys), len(keys)+3), keys...)
 	return append(args, ruleOf(last), most, letters)
 }

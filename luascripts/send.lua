@@ -5,11 +5,11 @@
 --            one; every other is stored, unless the slot is full: then it is refused, and nothing is moved
 --            or lost. A failed copy, whose score is its retries left (1..16), does not wait. With a ceiling,
 --            a content is due a range after its last send, and no later than the ceiling after the first send
---            of this wait. What is overdue is never moved. A unique message is a duplicate, and stores and
+--            of this wait, which goes on when its handler puts it back. What is overdue is never moved. A unique message is a duplicate, and stores and
 --            changes nothing, until its time after the last unique send of the content that was stored or
 --            merged; no other send is one. A note is about the sends of this wait: its stamp is below the
 --            number of every batch that takes what they stored, and not below that of any that is in flight.
--- KEYS  1 store, and behind it for each letter: C first, U seen, N note and meta
+-- KEYS  1 store, and behind it for each letter: C first, U seen, N note and meta; with C at last prepare
 -- ARGV  1 rule  2 how many contents the slot may hold (0: any number)
 --       3 letters, in the order C U N, of what the messages have besides: one at least
 --       4.. of each message, of 512 at most: score, content, and for each letter, '' without: C its ceiling in
@@ -20,7 +20,7 @@
 local store, letters, call = KEYS[1], ARGV[3], redis.call
 local rule, most, width = ARGV[1], tonumber(ARGV[2]), 2 + #letters
 local ceilings, uniques, notes = string.find(letters, 'C'), string.find(letters, 'U'), string.find(letters, 'N')
-local first, seen = ceilings and KEYS[1 + ceilings], uniques and KEYS[1 + uniques]
+local first, seen, prepare = ceilings and KEYS[1 + ceilings], uniques and KEYS[1 + uniques], KEYS[#KEYS]
 local note, meta = notes and KEYS[1 + notes], notes and KEYS[2 + notes]
 
 -- At first all that is there is read, so that a wrong type shows before the first write. From then on the tables
@@ -30,13 +30,12 @@ local contents, places = {}, {}
 for i = 5, #ARGV, width do contents[#contents + 1] = ARGV[i] end
 local scores, stores = call('ZMSCORE', store, unpack(contents)), {}
 local size = most > 0 and call('ZCARD', store) or -math.huge
-local looks = 10 + #contents                      -- at what is left over: more than are added
-local time = call('TIME')
+local time, looks = call('TIME'), 10 + #contents   -- at what is left over: more than are added
 local now = time[1] * 1000 + time[2] / 1000
 local ms = string.format('%.0f', math.floor(now))
-local extended, noted, ended, firsts, untils, texts, begins, keeps, writes
+local extended, noted, ended, firsts, untils, texts, begins, keeps, writes, flying
 if first then
-  firsts, begins = call('ZMSCORE', first, unpack(contents)), {}
+  firsts, begins, flying = call('ZMSCORE', first, unpack(contents)), {}, call('ZCARD', prepare)
 
   -- extended returns when the message at a place, with a ceiling, is due. An entry of `first` may be of an
   -- earlier wait: it counts only while the content waits, and until its ceiling has passed.
@@ -130,8 +129,9 @@ if first then
   local at = math.max(0, math.min(math.floor(now * 1000) % (entries + piece) - piece, entries - piece))
   for _, many in ipairs({4, piece - 4}) do
     local some = call('ZRANGE', first, at, at + many - 1)
+    local taken = some[1] and flying > 0 and call('ZMSCORE', prepare, unpack(some)) or {}   -- what may be put back
     for i, score in ipairs(some[1] and call('ZMSCORE', store, unpack(some)) or some) do
-      if tonumber(score or 0) <= 16 then gone[#gone + 1] = some[i] end
+      if tonumber(score or 0) <= 16 and not taken[i] then gone[#gone + 1] = some[i] end
     end
     at = at + many
     if not gone[1] then break end

@@ -52,7 +52,7 @@ func (s *slot) send(m *message, fields luascripts.SendFields, last bool, now int
 	}
 	if fields&luascripts.SendCeiling != 0 {
 		for x := range s.firsts { // of a driver's few contents it looks at all
-			if s.store[x] <= retries {
+			if _, flies := s.prepare[x]; !flies && s.store[x] <= retries {
 				delete(s.firsts, x)
 			}
 		}

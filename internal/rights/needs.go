@@ -68,7 +68,7 @@ func (n Need) keysOf(t Topic) []key {
 		all = append(all, key{luascripts.TakersKey(t.Name), luascripts.TakersKey(glob(t.Name)), words("pexpire zadd zcard zrem zremrangebyscore")})
 	}
 	if n.Extends {
-		all = append(all, key{luascripts.FirstKey(t.Name, t.Slots-1), "first{" + slot + "}", words("zadd zcard zmscore zrange zrem")})
+		all = append(all, key{luascripts.FirstKey(t.Name, t.Slots-1), "first{" + slot + "}", words("zadd zcard zmscore zrange zrem")}, key{k.Prepare, "prepare{" + slot + "}", words("zcard zmscore")})
 	}
 	if n.Unique || n.Changes {
 		seen := key{luascripts.SeenKey(t.Name, t.Slots-1), "seen{" + slot + "}", words("zrem")}

@@ -52,7 +52,7 @@ func TestNeedsAreWhatIsUsed(t *testing.T) {
 			used(t, want, "send", "define")
 			maps.DeleteFunc(want, func(use string, _ bool) bool {
 				_, key, _ := strings.Cut(use, " ")
-				return key == "first" && !n.Extends || key == "seen" && !n.Unique || (key == "note" || key == "meta") && !notes
+				return (key == "first" || key == "prepare") && !n.Extends || key == "seen" && !n.Unique || (key == "note" || key == "meta") && !notes
 			})
 			if n.Worker {
 				for _, look := range []string{"zcard store", "zcount store", "zcount retry", "zcard prepare", "exists store", "exists retry", "exists prepare", "exists dead", "hget meta",
