@@ -80,8 +80,10 @@ func TestFewerHandlersWhereMoreHandleNoMore(t *testing.T) {
 		t.Errorf("%d handlers are left, of %d", last, most.Load())
 	}
 	must.Do(t, rdb.Publish(ctx, luascripts.WakeChannel(topic.Name), "the last").Err())
+	patient, cancel := context.WithTimeout(ctx, await.Patience)
+	defer cancel()
 	for heard := ""; heard != "the last"; {
-		note, err := sub.ReceiveMessage(ctx)
+		note, err := sub.ReceiveMessage(patient)
 		must.Do(t, err)
 		if heard = note.Payload; strings.HasPrefix(heard, "flow:") {
 			t.Errorf("a worker that is alone says %q", heard)

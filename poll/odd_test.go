@@ -51,15 +51,18 @@ func TestReceiptOfAnotherNamespace(t *testing.T) {
 	}
 }
 
-// Redis loses everything: the poller says so, and takes what is sent from then on.
+// Redis loses everything: the poller says so, once for all topics, and takes what is sent from then on.
 func TestRedisIsEmptied(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 1})
 	core, logs := observer.New(zap.WarnLevel)
+	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 1})
 	p := s.poller(Config{Logger: zap.New(core)})
+	other := shopOn(t, s.rdb, message.Topic{Name: "bills", Kind: message.KindPriority, Slots: 1})
 	for range 2 {
-		s.sends("x")
-		s.finish(p, s.take(p, Take{}), true)
+		for _, shop := range []*shop{s, other} {
+			shop.sends("x")
+			shop.finish(p, shop.take(p, Take{}), true)
+		}
 		must.Do(t, s.rdb.FlushAll(ctx).Err())
 	}
 	if said := logs.FilterMessage("Redis has forgotten what it knew: it came back empty, or older").All(); len(said) != 1 {

@@ -50,7 +50,7 @@ func New(cfg Config) (*Poller, error) {
 	if cfg.Journal != nil {
 		watching = append(watching, cfg.Journal)
 	}
-	log := logs.Choose(cfg.Logger, cfg.Slog)
+	log := away.Share(logs.Choose(cfg.Logger, cfg.Slog)) // its desks'
 	p := &Poller{
 		cfg: cfg, scripts: luascripts.New(cfg.Redis), observers: observers.New(watching, log), log: log.With(zap.String("taker", cfg.Worker)),
 		shift: shift.New(), id: luascripts.TakerID(cfg.Worker, newBits()), idleAfter: idleDesk, desks: map[string]*desk{},

@@ -50,6 +50,11 @@ type carrier struct {
 	log *Log
 }
 
+// With keeps the Log, so that all parts of a program still share it.
+func (c carrier) With(fields []zapcore.Field) zapcore.Core {
+	return carrier{c.Core.With(fields), c.log}
+}
+
 // Flush returns when all lines are written, or when ctx ends.
 func (l *Log) Flush(ctx context.Context) { l.lines.Flush(ctx) }
 

@@ -217,7 +217,7 @@ func (f *byZooKeeper) enterAgain() bool {
 // attend works again at a topic that was refused for a while.
 func (f *byZooKeeper) attend(t *Topic) { f.terms.workAt(t, f.terms.present.Load()) }
 
-func (f *byZooKeeper) next(*Topic, time.Time) time.Duration { return min(f.Lease/3, Recheck) }
+func (f *byZooKeeper) next(*Topic, time.Time) time.Duration { return min(f.Lease/3, f.Recheck) }
 
 // leave lets the coordinator give the slots to others.
 func (f *byZooKeeper) leave(ctx context.Context) {

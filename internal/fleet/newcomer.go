@@ -62,7 +62,7 @@ func (n *newcomers) next(t *Topic, now time.Time) time.Duration {
 	if age := now.Sub(t.born); t.newcomer.Load() && !t.listed.Load() && age < n.trial() {
 		return n.trial() - age
 	}
-	return min(n.counts(t, now)/3, Recheck)
+	return min(n.counts(t, now)/3, n.Recheck)
 }
 
 // keptOut returns the topics whose lists the worker has to stay out of for now. found is what
