@@ -24,6 +24,10 @@ type Rate struct {
 	Phase float64
 }
 
+// settles is how long no tokens come after the first slots have: workers that start together each believe for a
+// moment that they have more of them.
+const settles = 100 * time.Millisecond
+
 // rated is what a topic with a rate has.
 type rated struct {
 	Rate
@@ -71,6 +75,9 @@ func (s *Schedule) partLocked(t *Topic) {
 	}
 	s.fillLocked(t)
 	part := float64(t.own) / float64(t.Slots)
+	if r.bucket.rate == 0 && part > 0 {
+		r.bucket.at = s.now().Add(settles)
+	}
 	r.bucket.set(r.PerSecond*part, r.Burst*part)
 	if r.dry {
 		s.dryLocked(t)

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -298,6 +299,29 @@ func TestBurst(t *testing.T) {
 	}
 }
 
+// Workers that start together believe for a moment to have more slots than their share. They begin no more than the
+// rate all the same, and the burst and one of each.
+func TestFirstSecond(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, sharetest.Rand(t), 64, Rate{PerSecond: 100, Burst: 5})
+	s.come("a")
+	for _, id := range []string{"b", "c"} {
+		s.pass(10 * time.Millisecond) // each hears of those before it
+		before := maps.Clone(s.workers)
+		s.come(id)
+		for _, h := range before { // and they of it much later
+			h.moves = s.clock.Add(100 * time.Millisecond)
+		}
+	}
+	s.pass(time.Second)
+	if s.begun > 108 || s.begun < 70 {
+		t.Errorf("%d begin in the first second", s.begun)
+	}
+	if n := s.pass(time.Second); n > 108 || n < 95 {
+		t.Errorf("%d begin in the next", n)
+	}
+}
+
 // Slots that are gained bring their part of the rate, and no tokens.
 func TestGainedSlotsDoNotBurst(t *testing.T) {
 	t.Parallel()
@@ -317,7 +341,7 @@ func TestDryTopic(t *testing.T) {
 	t.Parallel()
 	s, topics := stage(4, 4, 4)
 	s.SetRate(topics[0], Rate{PerSecond: 1, Burst: 1})
-	s.clock = s.clock.Add(time.Second)
+	s.clock = s.clock.Add(settles + time.Second)
 	s.wakeDue()
 	begun := 0
 	for s.ready.length > 0 {
@@ -438,6 +462,7 @@ func TestNoSlotOvertakes(t *testing.T) {
 	t.Parallel()
 	s, topic := counter(3, 0)
 	s.SetRate(topic, Rate{PerSecond: 1000, Burst: 50})
+	s.clock = s.clock.Add(settles)
 	s.Wake(topic, 0, 0)
 	s.clock = s.clock.Add(2 * time.Millisecond) // they are given 5 at a time
 	s.Wake(topic, 1, 0)
@@ -471,6 +496,7 @@ func TestTokensThatComeMeanwhile(t *testing.T) {
 		p.passes = time.Duration(step) * 100 * time.Microsecond
 		p.SetRate(topic, Rate{PerSecond: 300, Burst: 1})
 		p.assignAll()
+		p.clock = p.clock.Add(settles)
 		p.check(t)
 		for range 20 {
 			for p.ready.length > 0 {
