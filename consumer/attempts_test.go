@@ -116,7 +116,7 @@ func TestSeventeenDeliveriesInParallel(t *testing.T) {
 	contents := append(numbered("good", 40), "exits", "panics", "hangs")
 	newSender(t, rdb, topic).send(t, contents...)
 	for c, reason := range map[string]string{"exits": errGoexit.Error(), "panics": "panic: x", "hangs": "timed out after 5ms: context deadline exceeded"} {
-		if why := awaitDead(t, rdb, topic, 0, c); why.Attempts != 17 || why.Reason != reason {
+		if why := awaitDead(t, rdb, topic, 0, c); why.Attempts != 17 || !strings.HasSuffix(why.Reason, reason) { // any of them may also time out
 			t.Errorf("%s: %+v", c, why)
 		}
 	}

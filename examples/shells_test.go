@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,8 +19,8 @@ import (
 func twoShells(t *testing.T, program, url string, args ...string) {
 	args = append(args, "-redis", url)
 	all := record{changed: make(chan struct{}, 1), by: map[string][]string{}, slots: map[string]string{}, count: map[string]int{}}
-	start := func(name, slots string) *shell {
-		sh := open(t, &all, name, program, append([]string{"-name", name, "-take", "10ms", "-lease", "1s"}, args...)...)
+	start := func(name, slots string, more ...string) *shell {
+		sh := open(t, &all, name, program, slices.Concat([]string{"-name", name, "-take", "10ms"}, more, args)...)
 		all.waitFor(t, name+" to have its slots", func() bool { return all.slots[name] == slots })
 		return sh
 	}
@@ -38,7 +39,7 @@ func twoShells(t *testing.T, program, url string, args ...string) {
 		}
 	}
 
-	c := start("c", "8")
+	c := start("c", "8", "-lease", "1s") // it is killed
 	send()
 	all.waitFor(t, "c to work", func() bool { return all.count["c"] > 20 })
 	c.ends(t, syscall.SIGKILL)

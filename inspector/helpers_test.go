@@ -62,6 +62,9 @@ func define(t testing.TB, rdb redis.UniversalClient, topic message.Topic) messag
 		Kind: topic.Kind.String(), Slots: topic.Slots, Literal: topic.Literal, Layout: luascripts.LayoutOf(topic.Notes),
 	}})
 	must.Do(t, errs[0])
+	await.True(t, "it is in the list of topics", func() bool { // which a busy machine may do behind the answer
+		return rdb.SIsMember(ctx, luascripts.TopicsKey, topic.Name).Val()
+	})
 	return topic
 }
 

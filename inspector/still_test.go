@@ -104,6 +104,7 @@ func TestSlotsThatStandStill(t *testing.T) {
 		zadd(t, rdb, luascripts.StoreKey(busy.Name, 1-at), "waits", time.Now().Add(-time.Minute).UnixMilli())
 		defer close(release)
 
+		forget(t, rdb, gone, 1, "w1", 30*time.Second) // anew: that lease ended 30 s ago
 		checks := i.Doctor(ctx)
 		wantCheck(t, checks, "slots", Fail, "topic gone slot 1: a batch of 1, taken 1m", "by w1, whose lease ended 3", "s ago, and no worker takes it over; 1 message due behind it",
 			fmt.Sprintf("topic busy slot %d: 1 due, the oldest for 1m", 1-at), ", and its worker w2", "takes none")

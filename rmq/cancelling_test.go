@@ -142,8 +142,9 @@ func TestNeighboursOfACancelledMessage(t *testing.T) {
 		close(goOn)
 		got := map[string]message.What{}
 		for len(got) < 5 {
-			item := nextItem(t, seen)
-			got[item.Content] = item.What
+			if item := nextItem(t, seen); item.What != message.HandedBack { // by a batch that takes long: it comes again
+				got[item.Content] = item.What
+			}
 		}
 		for content, want := range map[string]message.What{"0": message.Done, "1": message.Dropped, "2": message.Done, "3": message.Dropped, "4": message.Dropped} {
 			if got[content] != want {
@@ -266,8 +267,9 @@ func TestCancelledWithoutNotice(t *testing.T) {
 			close(goOn)
 			got := map[string]message.What{}
 			for len(got) < 2 {
-				item := nextItem(t, seen)
-				got[item.Content] = item.What
+				if item := nextItem(t, seen); item.What != message.HandedBack { // as above
+					got[item.Content] = item.What
+				}
 			}
 			if got["m"] != message.Dropped || got["n"] != message.Failed {
 				t.Errorf("together %v: %v", together, got)

@@ -64,6 +64,7 @@ func TestTopicOfAnotherNamespace(t *testing.T) {
 	}
 	look() // nobody works at the path without a namespace
 	start("", "mails")
+	await.True(t, "there is a coordinator", func() bool { return !strings.Contains(s.text(t, with("slots", "mails")...), "none") })
 	look()
 	want(t, s.objects(t, with("stats", "mails")...)[0]["workers"], "1")
 	if out := flat(s.text(t, "slots", "shop:orders")); !strings.Contains(out, "--zk and --namespace shop show its workers") || strings.Contains(out, "none") {

@@ -108,7 +108,7 @@ func TestClusterPromotesWhenAMasterIsKilled(t *testing.T) {
 
 func TestClusterFailoverIsPlanned(t *testing.T) {
 	t.Parallel()
-	c := Cluster(t, 3, 1)
+	c := Cluster(t, 3, 1, "--cluster-node-timeout", "60000") // no other election, whoever is busy
 	rdb := c.Client(t)
 	awaitSet(t, rdb, "k", "v")
 	old := c.MasterOf(t, "k")

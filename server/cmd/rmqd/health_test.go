@@ -13,9 +13,7 @@ func TestHealth(t *testing.T) {
 	server := servertest.Redis(t)
 	s := serve(t, server.Addr())
 	ready, live := []string{"health", s.url + "/readyz"}, []string{"health", s.url + "/livez"}
-	if r := call(ready...); r.code != 0 || r.out != "" {
-		t.Errorf("it is well, and health says %d %s", r.code, r.errs)
-	}
+	await.True(t, "it is well", func() bool { r := call(ready...); return r.code == 0 && r.out == "" })
 	server.Kill()
 	await.True(t, "it is not ready", func() bool { return call(ready...).code == 1 })
 	failsWith(t, call(ready...), 1, ready, "503 Service Unavailable")

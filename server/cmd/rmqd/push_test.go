@@ -228,9 +228,7 @@ func TestPushIsWatched(t *testing.T) {
 	await.True(t, "the message is counted", func() bool {
 		return strings.Contains(ask("/metrics"), "rmq_gateway_messages_total{topic=\"orders\",what=\"finished\"} 1\n")
 	})
-	if live, ready := ask("/livez"), ask("/readyz"); live != "ok\n" || ready != "ok\n" {
-		t.Error(live, ready)
-	}
+	await.True(t, "it lives, and is ready", func() bool { return ask("/livez") == "ok\n" && ask("/readyz") == "ok\n" })
 	http.DefaultClient.CloseIdleConnections()
 	stop()
 	if code := <-ended; code != 0 {

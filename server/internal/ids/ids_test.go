@@ -229,6 +229,7 @@ func TestLargeBatches(t *testing.T) {
 	}
 	i.busy.Wait()
 	server.Resume()
+	i.rdb = server.Client(t) // as patient as others
 	_, err := i.Begin(ctx, x.delivery("a", 1, 2))
 	must.Do(t, err)
 }
