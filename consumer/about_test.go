@@ -192,7 +192,7 @@ func TestLinesAboutDeaths(t *testing.T) {
 					return fmt.Errorf("no mail for %q", d.Content)
 				}))
 				must.Do(t, c.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error { return Dead(errors.New("no")) }), ListenOptions{}))
-				must.Do(t, c.Start(ctx))
+				start(t, c)
 				newSender(t, shared(t), topic).send(t, content)
 				var line map[string]any
 				await.True(t, "the log says it", func() bool {

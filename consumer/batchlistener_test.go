@@ -31,7 +31,7 @@ func handleTogether(t testing.TB, rdb redis.UniversalClient, cfg Config, topic m
 		defer func() { calls <- b }()
 		return l(ctx, b)
 	}), o))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	return c, calls
 }
 
@@ -257,6 +257,7 @@ func TestCloseInABatchCall(t *testing.T) {
 				return nil
 			})
 			await.Signal(t, "the call has begun", begun)
+			c.grace = await.Patience
 			within, cancel := context.WithCancel(ctx)
 			closed := make(chan error)
 			go func() { closed <- c.Close(within) }()
@@ -346,7 +347,7 @@ func TestGather(t *testing.T) {
 	calls := make(chan *Batch, 100)
 	must.Do(t, c.ListenBatch(topic, BatchFunc(func(_ context.Context, b *Batch) error { calls <- b; return nil }), BatchOptions{Most: 3, Gather: time.Minute}))
 	must.Do(t, c.Listen(other, n.done(), ListenOptions{}))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	must.Do(t, c.settle(ctx))
 	s, beside := newSender(t, rdb, topic), newSender(t, rdb, other)
 	for _, content := range []string{"a", "b"} {
@@ -498,7 +499,7 @@ func TestBatchMiddleware(t *testing.T) {
 	})
 	must.Do(t, c.ListenBatch(topic, BatchFunc(allDone), BatchOptions{}))
 	must.Do(t, c.Listen(single, newNotes().done(), ListenOptions{}))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	newSender(t, rdb, topic).send(t, "m")
 	for _, want := range []string{"outer", "inner"} {
 		if got := await.Signal(t, "a word", said); got != want {

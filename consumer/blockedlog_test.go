@@ -60,7 +60,7 @@ func TestLogThatBlocks(t *testing.T) {
 			cancelled <- context.Cause(ctx)
 			return ctx.Err()
 		}), ListenOptions{}))
-		must.Do(t, c.Start(ctx))
+		start(t, c)
 		newSender(t, rdb, topic).send(t, "m")
 		await.Signal(t, "the message is in its handler", begun)
 		close(logged.shut)
@@ -91,7 +91,7 @@ func TestLogThatBlocks(t *testing.T) {
 			<-release
 			return nil
 		}), ListenOptions{}))
-		must.Do(t, c.Start(ctx))
+		start(t, c)
 		close(logged.shut)
 		newSender(t, rdb, topic).send(t, "m")
 		if cause := await.Signal(t, "the handler is cancelled", cancelled); !errors.Is(cause, ErrTimeout) {

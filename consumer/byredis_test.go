@@ -174,7 +174,7 @@ func TestDefinitionChangesLater(t *testing.T) {
 	c.recheck = 0
 	must.Do(t, c.Listen(topic, n.done(), ListenOptions{}))
 	must.Do(t, c.Listen(sound, n.done(), ListenOptions{}))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	s := newSender(t, rdb, topic)
 	s.send(t, "before")
 	n.awaitAll(t, []string{"before"})

@@ -359,7 +359,7 @@ func TestHangingHandlerCostsTheID(t *testing.T) {
 		<-long
 		return nil
 	}), ListenOptions{MaxHandlerTime: time.Hour}))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	first := c.Worker()
 	newSender(t, rdb, patient).send(t, "long")
 	n.await(t, "one takes long", func() bool { return n.attempts["long"] != nil })
@@ -416,7 +416,7 @@ func TestSilenceAfterTheIDWasGivenUp(t *testing.T) {
 		cancelled <- context.Cause(ctx)
 		return nil
 	}), ListenOptions{Timeout: time.Hour, MaxHandlerTime: time.Hour}))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	newSender(t, rdb, patient).send(t, "long")
 	await.Signal(t, "one takes long", begun)
 	newSender(t, rdb, hanging).send(t, "hangs")
@@ -436,7 +436,7 @@ func TestCloseWithoutZooKeeper(t *testing.T) {
 	c, err := New(rdb, Config{Slots: slots.ZooKeeper(how)})
 	must.Do(t, err)
 	must.Do(t, c.Listen(topic, n.done(), ListenOptions{}))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	newSender(t, rdb, topic).send(t, numbered("m", 20)...)
 	n.awaitAll(t, numbered("m", 20))
 	network.Freeze()

@@ -82,11 +82,9 @@ func (c *Consumer) close(ctx context.Context, w *crew) error {
 	case <-ctx.Done():
 		w.schedule.Stop() // Redis may keep leave waiting before it comes to that
 		w.shift.EndHandlers(ErrClosing)
-		timer := time.NewTimer(grace)
-		defer timer.Stop()
 		select {
 		case <-ended:
-		case <-timer.C:
+		case <-time.After(c.grace):
 			err := w.stuck()
 			w.schedule.Close()
 			w.shift.EndRequests()

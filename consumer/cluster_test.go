@@ -144,7 +144,7 @@ func TestNewcomerThatWaitsForAHungMaster(t *testing.T) {
 			})
 		}
 	}))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	await.Signal(t, "it has come in where nothing holds it up", cameIn)
 	came := time.Now()
 	await.True(t, "it is to show itself again before it knows that", func() bool { return time.Since(came) > 2*time.Second })

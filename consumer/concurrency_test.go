@@ -59,7 +59,7 @@ func TestSlowTopicBesideFast(t *testing.T) {
 	must.Do(t, c.Listen(fast, handled.done(), ListenOptions{}))
 	late := fill(t, newSender(t, rdb, slow), 3)
 	s := newSender(t, rdb, fast)
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	blocked.await(t, "half of the slow topic's share and what the other leaves is taken", func() bool { return blocked.running >= places/4 })
 	contents := numbered("fast", 500)
 	s.send(t, contents...)
@@ -202,7 +202,7 @@ func TestOnePlaceIsSharedByAllSlots(t *testing.T) {
 		_, err := newSender(t, rdb, topic).Send(ctx, topic, message.Priority{Content: fmt.Sprint(slot), SlotBasis: basis, Priority: 100})
 		must.Do(t, err)
 	}
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	close(ready)
 	seen.await(t, "every slot is worked at", func() bool { return len(slots) == topic.Slots })
 	close(stop)

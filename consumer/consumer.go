@@ -40,6 +40,7 @@ type Consumer struct {
 	stuckAfter   time.Duration // see Alive
 	longestPause time.Duration // see breaker
 	longRun      time.Duration // see running
+	grace        time.Duration // of Close
 
 	mu      sync.Mutex
 	phase   phase
@@ -90,7 +91,7 @@ func New(rdb redis.UniversalClient, cfg Config) (*Consumer, error) {
 	c := &Consumer{
 		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), id: id, shares: shares, lines: lines, away: said,
 		log: cfg.Logger.With(zap.String(called, id)), recheck: fleet.Recheck, silence: wakeups.SilenceOf(rdb), listens: map[string]bool{}, onDeath: map[string]DeathFunc{},
-		stuckAfter: stuckAfter, longestPause: breaker.LongestPause, longRun: longRun,
+		stuckAfter: stuckAfter, longestPause: breaker.LongestPause, longRun: longRun, grace: grace,
 	}
 	frozen.Work(rdb, c.settle)
 	return c, nil

@@ -53,7 +53,7 @@ func TestStartAndCloseHeedTheirContexts(t *testing.T) {
 		cancel()
 	}
 	proxy.Thaw()
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	newSender(t, server.Client(t), topic).send(t, "x")
 	n.awaitAll(t, []string{"x"})
 	must.Do(t, closeIn(c, await.Patience))
@@ -112,7 +112,7 @@ func TestBackoffThatDoesNotReturn(t *testing.T) {
 		<-release
 		return time.Second
 	}}))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	await.Signal(t, "Backoff is asked", called)
 	if err := closeIn(c, 100*time.Millisecond); err == nil || !strings.Contains(err.Error(), "Backoff did not return: topic "+topic.Name) {
 		t.Errorf("close: %v", err)
@@ -128,7 +128,7 @@ func TestRedisClientIsClosedFirst(t *testing.T) {
 		c, err := New(rdb, cfg)
 		must.Do(t, err)
 		must.Do(t, c.Listen(topic, gated(n, gate), ListenOptions{}))
-		must.Do(t, c.Start(ctx))
+		start(t, c)
 		await.True(t, "it has all slots", func() bool { return owned(c) == 2 })
 		oneForEachSlot(t, newSender(t, shared(t), topic))
 		n.await(t, "both are in their handlers", func() bool { return n.running == 2 })

@@ -425,7 +425,7 @@ func TestCutOffWhileStarting(t *testing.T) {
 		p.awaitAll(t, p.each(t, "m"))
 		p.proxy.OnRequest(nil)
 		p.proxy.DropReplies(false)
-		await.Nil(t, "start", func() error { return c.Start(ctx) })
+		start(t, c)
 		p.until(t, "it has its share", func() bool { return owned(c) == pairSlots/2 })
 		must.Do(t, closeIn(c, await.Patience))
 	})

@@ -61,7 +61,7 @@ func TestDeathsThatHangHoldUpNoOtherTopic(t *testing.T) {
 		reported <- d.Content
 		return nil
 	}))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	for range 16 {
 		await.Signal(t, "a call", calls)
 	}
@@ -77,7 +77,7 @@ func TestDeathsThatHangHoldUpNoOtherSlot(t *testing.T) {
 	rdb, b := shared(t), &book{}
 	c := newConsumer(t, rdb, Config{Slog: b.logger()})
 	stuck, calls := hang(t, c, rdb, 100*time.Millisecond)
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	slots := map[int]bool{}
 	for len(slots) < stuck.Slots {
 		slots[await.Signal(t, "a call", calls)] = true
@@ -132,7 +132,7 @@ func TestDeathsOfManyTopicsAtOnce(t *testing.T) {
 			return nil
 		}))
 	}
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	exactly := func(n int, what string, began <-chan struct{}) {
 		for range n {
 			await.Signal(t, "a beginning", began)
@@ -185,7 +185,7 @@ func TestDeathsAreReadAgainIfAHookEndsTheGoroutine(t *testing.T) {
 		reported <- d.Content
 		return nil
 	}))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	if content := await.Signal(t, "a report", reported); content != "dead0" || !hook.done.Load() {
 		t.Errorf("%s is reported, and a goroutine was ended: %v", content, hook.done.Load())
 	}
@@ -222,6 +222,6 @@ func TestDeathsOfSlotsTakeTurns(t *testing.T) {
 		return nil
 	}))
 	ended := all
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	await.Signal(t, "all deaths of a slot are reported", ended)
 }

@@ -68,7 +68,7 @@ func listenLate(t testing.TB, rdb redis.UniversalClient, cfg Config, topic messa
 	} else {
 		must.Do(t, c.Listen(topic, l, o))
 	}
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	return c
 }
 

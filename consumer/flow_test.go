@@ -64,7 +64,7 @@ func TestFewerHandlersWhereMoreHandleNoMore(t *testing.T) {
 	if got := c.Handlers(topic); got != 64 {
 		t.Errorf("%d handlers before it has started", got)
 	}
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	// How few is shown without a busy machine, where what takes long is not all behind the handlers: in
 	// internal/flow, and by night.
 	last, few := 0, night.Times(48, 3*capacity)
@@ -117,7 +117,7 @@ func TestWorkersShareABottleneck(t *testing.T) {
 			<-behind
 			return nil
 		}), ListenOptions{}))
-		must.Do(t, c.Start(ctx))
+		start(t, c)
 		return c
 	}
 	one, two := worker(), worker()
@@ -172,7 +172,7 @@ func TestTimeoutsMakeHandlersFewer(t *testing.T) {
 			return errors.Join(ctx.Err(), context.Cause(ctx))
 		}), ListenOptions{Flow: flow, NoBreaker: true}))
 	}
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	if got := c.Handlers(topics[0]); got > 20 {
 		t.Errorf("%d handlers, at most 20", got)
 	}
@@ -247,7 +247,7 @@ func TestHandlersWhileAllFail(t *testing.T) {
 	if all := c.AllHandlers(); all == nil || len(all) != 0 {
 		t.Errorf("%v before the start", all)
 	}
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	x := c.crew.topics[0]
 	for _, step := range []struct {
 		change func()

@@ -44,7 +44,7 @@ func TestNewIDDuringAFirstTurn(t *testing.T) {
 		}
 		return nil
 	}), ListenOptions{Timeout: 100 * time.Millisecond, MaxHandlerTime: time.Second}))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	first := c.crew.fleet.Present()
 	_, err := newSender(t, rdb, topic).Send(ctx, topic, message.Priority{Content: "hangs", SlotBasis: basisOf(topic)[0], Priority: 100})
 	must.Do(t, err)
@@ -75,10 +75,10 @@ func TestNewIDBesideAConflict(t *testing.T) {
 	for _, topic := range []message.Topic{good, bad} {
 		must.Do(t, c.Listen(topic, n.done(), ListenOptions{}))
 	}
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	first := c.Worker()
 	node := how.Root + "/topics/" + bad.Name
-	conn := zks.Client(t, 3*time.Second)
+	conn := zks.Client(t, lasting)
 	agreed, _, err := conn.Get(node)
 	must.Do(t, err)
 	_, err = conn.Set(node, []byte(strings.Replace(string(agreed), `"slots":2`, `"slots":4`, 1)), -1)
@@ -185,7 +185,7 @@ func TestCloseEndsTheSessionBeforeToo(t *testing.T) {
 			n.await(t, content, func() bool { return n.attempts[content] != nil })
 		}
 	}
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	first := c.Worker()
 	send["takes long"]()
 	send["hangs"]()
@@ -220,7 +220,7 @@ func TestHangingHandlerWhileCoasting(t *testing.T) {
 		}
 		return nil
 	}), ListenOptions{Timeout: 100 * time.Millisecond, MaxHandlerTime: time.Second}))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	await.True(t, "it has all slots", func() bool { return owned(c) == 2 })
 	zks.Kill()
 	first, s := c.Worker(), newSender(t, rdb, topic)
@@ -352,7 +352,7 @@ func TestHungHandlersOfABatchLeaveTheirPlaces(t *testing.T) {
 				}
 				return nil
 			}), ListenOptions{Parallel: true, Timeout: 100 * time.Millisecond, MaxHandlerTime: time.Second}))
-			must.Do(t, c.Start(ctx))
+			start(t, c)
 			contents := numbered("m", 4)
 			at := time.Now().Add(300 * time.Millisecond)
 			var ms []message.Message

@@ -43,7 +43,7 @@ func TestHealthOfALife(t *testing.T) {
 		return nil
 	}), ListenOptions{}))
 	wantHealth(t, c, "has not started")
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	wantHealth(t, c, "")
 	newSender(t, rdb, topic).send(t, "m")
 	await.Signal(t, "the handler runs", begun)
@@ -70,7 +70,7 @@ func TestHealthWithoutRedis(t *testing.T) {
 	c := newConsumer(t, rdb, Config{SafetyLook: 50 * time.Millisecond})
 	c.stuckAfter = 2 * time.Second // less than a request waits for its answer
 	must.Do(t, c.Listen(topic, n.done(), ListenOptions{}))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	s := newSender(t, rdb, topic)
 	s.send(t, numbered("before", 20)...)
 	n.awaitAll(t, numbered("before", 20))
@@ -120,7 +120,7 @@ func TestHealthWhileTurnsFail(t *testing.T) {
 	c := newConsumer(t, rdb, Config{SafetyLook: 20 * time.Millisecond})
 	c.stuckAfter = time.Second
 	must.Do(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	await.True(t, "it is not healthy", func() bool { return c.Health() != nil })
 	wantHealth(t, c, "is not of the type")
 	must.Do(t, rdb.Del(ctx, keysOf(topic, 0).Store).Err())
@@ -172,7 +172,7 @@ func TestAlive(t *testing.T) {
 		c.stuckAfter = 100 * time.Millisecond
 		must.Do(t, c.Alive())
 		must.Do(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
-		must.Do(t, c.Start(ctx))
+		start(t, c)
 		must.Do(t, c.Alive())
 		newSender(t, rdb, topic).send(t, "m")
 		await.Signal(t, "the observer is called", w.reached)
@@ -187,7 +187,7 @@ func TestAlive(t *testing.T) {
 		rdb.AddHook(&leaver{store: keysOf(topic, 0).Store})
 		c := newConsumer(t, rdb, Config{})
 		must.Do(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
-		must.Do(t, c.Start(ctx))
+		start(t, c)
 		newSender(t, shared(t), topic).send(t, "m")
 		await.True(t, "it is not alive", func() bool { return c.Alive() != nil })
 		if err := c.Alive(); !strings.Contains(err.Error(), "ended") {
@@ -209,7 +209,7 @@ func TestAlive(t *testing.T) {
 			<-goOn
 			return nil
 		}), ListenOptions{Timeout: time.Millisecond}))
-		must.Do(t, c.Start(ctx))
+		start(t, c)
 		close(logged.shut)
 		newSender(t, rdb, topic).send(t, numbered("m", 20)...)
 		await.Signal(t, "the handler runs", begun)

@@ -61,8 +61,14 @@ func work(t testing.TB, rdb redis.UniversalClient, cfg Config, topic message.Top
 	t.Helper()
 	c := newConsumer(t, rdb, cfg)
 	must.Do(t, c.Listen(topic, l, append(o, ListenOptions{})[0]))
-	await.Nil(t, "start", func() error { return c.Start(ctx) }) // again where a busy server did not answer in time
+	start(t, c)
 	return c
+}
+
+// start starts it again where a busy server did not answer in time.
+func start(t testing.TB, c *Consumer) {
+	t.Helper()
+	await.Nil(t, "start", func() error { return c.Start(ctx) })
 }
 
 // impatient is for clients whose server is to fall silent: they notice soon.

@@ -114,7 +114,7 @@ func TestHandlerThatIgnoresItsContext(t *testing.T) {
 			}
 			_, err := s.SendBatch(ctx, topic, ms)
 			must.Do(t, err)
-			must.Do(t, c.Start(ctx))
+			start(t, c)
 			await.Signal(t, "a handler hangs", hung)
 			later := append(contents, "later")
 			s.send(t, "later")
@@ -162,7 +162,7 @@ func TestCloseNamesHungHandlers(t *testing.T) {
 		<-release
 		return nil
 	}), ListenOptions{}))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	newSender(t, rdb, topic).send(t, "x")
 	d := await.Signal(t, "it is handled", hung)
 	over, cancel := context.WithCancel(ctx)

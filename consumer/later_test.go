@@ -110,6 +110,7 @@ func TestLaterWhileClosing(t *testing.T) {
 			return fmt.Errorf("%w: %w", Later(time.Hour), context.Cause(ctx))
 		}, ListenOptions{})
 		await.Signal(t, "a beginning", begun)
+		c.grace = await.Patience
 		over, cancel := context.WithCancel(ctx)
 		cancel()
 		must.Do(t, c.Close(over))

@@ -30,10 +30,10 @@ func TestLeaseShorterThanTheWayToRedis(t *testing.T) {
 	}))
 	n.awaitAll(t, contents)
 	lines := logs.FilterMessage("the lease is too short for the way to Redis, and is made longer").All()
-	if len(lines) != 1 {
-		t.Fatalf("%d lines: %v", len(lines), logs.All())
+	if len(lines) == 0 { // several, where a busy machine made it start anew
+		t.Fatalf("no line: %v", logs.All())
 	}
-	if x := lines[0].ContextMap(); x["lease"] != time.Second || x["longer"].(time.Duration) < 4350*time.Millisecond || x["roundTrip"].(time.Duration) < 600*time.Millisecond {
+	if x := lines[len(lines)-1].ContextMap(); x["lease"] != time.Second || x["longer"].(time.Duration) < 4350*time.Millisecond || x["roundTrip"].(time.Duration) < 600*time.Millisecond {
 		t.Errorf("%v", x)
 	}
 }

@@ -52,7 +52,7 @@ func TestStartAndCloseInAnyOrder(t *testing.T) {
 		is("listen after close", c.Listen(topicOf(t, message.KindPriority, 4), listener, ListenOptions{}), ErrRunning)
 
 		c = create() // twice each, and at the same time
-		must.Do(t, c.Start(ctx))
+		start(t, c)
 		is("start twice", c.Start(ctx), ErrRunning)
 		is("listen after start", c.Listen(topicOf(t, message.KindPriority, 4), listener, ListenOptions{}), ErrRunning)
 		var both sync.WaitGroup
@@ -101,7 +101,7 @@ func TestWrongArguments(t *testing.T) {
 	other.Slots = 8
 	says(c.Listen(other, l, ListenOptions{}), "has a listener already")
 	says(c.Start(nil), "ctx is nil") //nolint:staticcheck // on purpose
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	says(c.Close(nil), "ctx is nil") //nolint:staticcheck // on purpose
 	for field, cfg := range map[string]Config{
 		"Config.Worker":         {Worker: "two words"},
@@ -233,7 +233,7 @@ func TestSlotsLeftOpen(t *testing.T) {
 		}
 		return nil
 	}), ListenOptions{}))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	n.awaitAll(t, contents)
 	if way := rdb.HGet(ctx, luascripts.DefinitionKey(topic.Name), "sharing").Val(); way != definition.SharingRedis {
 		t.Errorf("sharing %q, want %q", way, definition.SharingRedis)
@@ -263,8 +263,9 @@ func TestCloseCancelsHandlers(t *testing.T) {
 				}
 				return fmt.Errorf("work: %w", ctx.Err())
 			}), ListenOptions{Parallel: parallel}))
-			must.Do(t, c.Start(ctx))
+			start(t, c)
 			started := map[string]bool{<-begun: true, <-begun: true}
+			c.grace = await.Patience
 			over, cancel := context.WithCancel(ctx)
 			cancel()
 			must.Do(t, c.Close(over))
@@ -326,7 +327,7 @@ func TestCloseWithoutRedis(t *testing.T) {
 	c, err := New(server.Client(t, func(o *redis.Options) { o.DialerRetries, o.MaxRetries = 1, -1 }), Config{})
 	must.Do(t, err)
 	must.Do(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	must.Do(t, c.settle(ctx))
 	newSender(t, server.Client(t), topic).send(t, numbered("m", 10)...)
 	must.Do(t, c.settle(ctx))
@@ -361,7 +362,7 @@ func TestOneProcessor(t *testing.T) {
 			return nil
 		}), ListenOptions{Parallel: i == 3}))
 	}
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	var contents []string
 	for round := range 40 {
 		i := random.IntN(len(senders))

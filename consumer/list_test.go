@@ -30,7 +30,7 @@ func TestListOfTopicsKeepsNobodyFromBeingAMember(t *testing.T) {
 	c := newConsumer(t, rdb, Config{Lease: time.Second})
 	c.recheck = 100 * time.Millisecond
 	must.Do(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	direct := cluster.MasterOf(t, luascripts.WorkersKey(topic.Name)).Client(t)
 	hung.Pause()
 	defer hung.Resume()
@@ -50,7 +50,7 @@ func TestEntryThatRedisForgets(t *testing.T) {
 	c := newConsumer(t, rdb, Config{Lease: time.Hour})
 	c.recheck = time.Hour
 	must.Do(t, c.Listen(topic, n.done(), ListenOptions{}))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	s.send(t, "before")
 	n.awaitAll(t, []string{"before"})
 	must.Do(t, rdb.FlushAll(ctx).Err())

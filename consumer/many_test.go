@@ -79,7 +79,7 @@ func TestManyTopics(t *testing.T) {
 	must.Do(t, err)
 	seen := &largest{}
 	rdb.AddHook(seen)
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	seen.mu.Lock()
 	if most := 2*topics/64 + 10; seen.lists > most {
 		t.Errorf("the start asked %d times for lists of members", seen.lists)
@@ -153,7 +153,7 @@ func TestIdleTopicsCostLittle(t *testing.T) {
 	for range topics {
 		must.Do(t, c.Listen(topicOf(t, message.KindPriority, slots), newNotes().done(), ListenOptions{}))
 	}
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	seen := &trips{by: map[string]int{}, turned: map[string]bool{}}
 	await.True(t, "the first looks are through", func() bool {
 		for _, topic := range c.topics {
@@ -198,7 +198,7 @@ func TestLookAmongManySlots(t *testing.T) {
 	}
 	seen := &trips{by: map[string]int{}, turned: map[string]bool{}}
 	rdb.AddHook(seen)
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	must.Do(t, rdb.ZAdd(ctx, keysOf(sound.Topic.Topic, 9).Store, redisZ(100, "a")).Err())
 	for i := range c.topics {
 		hearer{c.crew}.Missed(i)
@@ -240,7 +240,7 @@ func TestBackoffHoldsUpNoLook(t *testing.T) {
 	}
 	sound := topicOf(t, message.KindPriority, 1)
 	must.Do(t, c.Listen(sound, n.done(), ListenOptions{}))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	await.Signal(t, "a look has seen a batch that is to be taken over", called)
 	must.Do(t, rdb.ZAdd(ctx, keysOf(sound, 0).Store, redisZ(100, "sound")).Err())
 	hearer{c.crew}.Missed(topics)

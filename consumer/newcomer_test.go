@@ -79,7 +79,7 @@ func TestWorkerThatCrashesAgainAndAgain(t *testing.T) {
 					<-ctx.Done() // it dies with all it has in hand
 					return ctx.Err()
 				}), ListenOptions{}))
-				must.Do(t, c.Start(ctx))
+				start(t, c)
 				for born := time.Now(); time.Since(born) < lasts || lasts > shortTrial && had == 0; {
 					oneForEachSlot(t, s)
 					had = max(had, owned(c))

@@ -113,7 +113,7 @@ func listenNoted(t testing.TB, rdb redis.UniversalClient, cfg Config, topic mess
 	} else {
 		must.Do(t, c.Listen(topic, l, o))
 	}
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	return c
 }
 

@@ -266,7 +266,7 @@ func TestNotesWhileTheNetworkIsCut(t *testing.T) {
 		told.add(d)
 		return nil
 	}), ListenOptions{Expired: ExpiredDrop}))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	var contents []string
 	for round := range 4 {
 		var ms []message.Message

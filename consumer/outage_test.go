@@ -87,7 +87,7 @@ func startOutage(t *testing.T, rdb redis.UniversalClient, n int, pause time.Dura
 	})
 	r.worker.longestPause = pause
 	must.Do(t, listen(r.worker, r.topic, r.around(func(context.Context, *Delivery) error { return r.write() })))
-	must.Do(t, r.worker.Start(ctx))
+	start(t, r.worker)
 	return r
 }
 
@@ -195,7 +195,7 @@ func TestPoisonBesideGoodMessages(t *testing.T) {
 				done[d.Content] = true
 				return nil
 			}), ListenOptions{}))
-			must.Do(t, c.Start(ctx))
+			start(t, c)
 			await.True(t, "all good ones are handled", func() bool { mu.Lock(); defer mu.Unlock(); return len(done) == len(good) })
 			if lines := logs.FilterMessageSnippet("every message").All(); len(lines) > 0 && time.Since(begun) < 2*time.Second {
 				t.Errorf("%d slots: it is called an outage: %v", slots, lines)
@@ -224,7 +224,7 @@ func TestWhatAnAlarmHandsBack(t *testing.T) {
 		}
 		return errAway
 	}), ListenOptions{}))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	await.True(t, "only probes are begun", func() bool {
 		g := c.topics[0].gate
 		g.mu.Lock()
@@ -271,7 +271,7 @@ func TestProbesGoRoundTheSlots(t *testing.T) {
 		return nil
 	}), ListenOptions{}))
 	s.send(t, numbered("first", probesAfter)...)
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	await.True(t, "only probes are begun", func() bool {
 		g := c.topics[0].gate
 		g.mu.Lock()
@@ -314,7 +314,7 @@ func TestProbesBesideLongHandlers(t *testing.T) {
 		return nil
 	}), ListenOptions{}))
 	s.send(t, long...)
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	for range long {
 		await.Signal(t, "a beginning", begun)
 	}
@@ -343,7 +343,7 @@ func TestProbingEndsWithTheWorker(t *testing.T) {
 	})}})
 	c.longestPause = 100 * time.Millisecond
 	must.Do(t, c.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error { return errAway }), ListenOptions{}))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	if began := await.Signal(t, "news", news); began.Items[0].Reason != "began" {
 		t.Fatalf("%+v", began)
 	}

@@ -144,7 +144,7 @@ func TestSlotsWaitForFullerBatches(t *testing.T) {
 		return nil
 	}), ListenOptions{}))
 	s := newSender(t, rdb, topic)
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	round := func(contents []string) (wrong string) {
 		s.send(t, contents[:backlog]...)
 		n.awaitAll(t, contents[:backlog])

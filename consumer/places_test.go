@@ -41,7 +41,7 @@ func TestNoTopicStarves(t *testing.T) {
 		}), ListenOptions{}))
 		fill(t, newSender(t, rdb, topic), 1)
 	}
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	n.await(t, "every topic is served again and again", func() bool {
 		enough := 0
 		for _, times := range served {
@@ -82,7 +82,7 @@ func TestQuickTopicBesideSlowOnes(t *testing.T) {
 					must.Do(t, w.Listen(s.topic, quick.done(), ListenOptions{}))
 				}
 			}
-			must.Do(t, w.Start(ctx))
+			start(t, w)
 			want := min(16*len(slow), c.places-len(others)*max(1, c.places/c.topics/2))
 			blocked.await(t, "slow handlers have what is not kept for others", func() bool { return blocked.running == want })
 			var contents []string
@@ -119,7 +119,7 @@ func TestOutageKeepsTheLimit(t *testing.T) {
 			return nil
 		}), ListenOptions{Parallel: parallel}))
 	}
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	for i := range 2 {
 		n.await(t, "some are handled", func() bool { return n.total > (i+1)*total/8 })
 		server.Pause()

@@ -70,7 +70,7 @@ func TestPlansOfADeadWorker(t *testing.T) {
 	dying := newConsumer(t, proxy.Client(t), Config{Lease: time.Second})
 	must.Do(t, dying.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error { before.Add(1); return nil }), ListenOptions{}))
 	planned(t, rdb, topic, 0, "x")
-	must.Do(t, dying.Start(ctx)) // it gains the slot
+	start(t, dying) // it gains the slot
 	handledTimes(t, &before, 2)
 	proxy.Cut()
 	work(t, rdb, Config{Lease: time.Second}, topic, ListenerFunc(func(context.Context, *Delivery) error { after.Add(1); return nil }))

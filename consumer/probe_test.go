@@ -59,7 +59,7 @@ func TestProbeLooksBehind(t *testing.T) {
 			}
 			return nil
 		}), ListenOptions{Rate: Rate{PerSecond: rate}}))
-		must.Do(t, c.Start(ctx))
+		start(t, c)
 		if n := await.Signal(t, "a good message", flying); n != 1 {
 			t.Errorf("rate %v: %d messages are in flight for one probe", rate, n)
 		}

@@ -57,7 +57,7 @@ func TestPushback(t *testing.T) {
 						}
 						return nil
 					})))
-					must.Do(t, c.Start(ctx))
+					start(t, c)
 					n.awaitAll(t, contents)
 					wantEmpty(t, rdb, topic)
 					must.Do(t, closeIn(c, await.Patience))

@@ -94,7 +94,7 @@ func TestRate(t *testing.T) {
 			m := &metered{t: t, notes: newNotes(), rate: rate.PerSecond, free: 1, began: time.Now()}
 			c := newConsumer(t, rdb, Config{})
 			must.Do(t, listen(c, topic, m))
-			must.Do(t, c.Start(ctx))
+			start(t, c)
 			m.notes.awaitAll(t, contents)
 			if m.notes.total != messages {
 				t.Errorf("%d deliveries of %d messages", m.notes.total, messages)
@@ -160,7 +160,7 @@ func TestPolicyHoldsFromTheStart(t *testing.T) {
 		setPolicy(t, rdb, topic, luascripts.Policy{Rate: 50, Concurrency: 2, Left: time.Hour})
 		c := newConsumer(t, rdb, Config{})
 		must.Do(t, c.Listen(topic, n.done(), ListenOptions{Rate: Rate{PerSecond: own}}))
-		must.Do(t, c.Start(ctx))
+		start(t, c)
 		if got := c.crew.schedule.Allowed(c.crew.scheduled[0]); got != 2 {
 			t.Errorf("%d handlers are allowed at the start", got)
 		}

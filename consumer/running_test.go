@@ -59,7 +59,7 @@ func TestLongRunsAreNoted(t *testing.T) {
 				}
 				return nil
 			})))
-			must.Do(t, w.Start(ctx))
+			start(t, w)
 			var all []luascripts.Running
 			await.True(t, "it is noted", func() bool {
 				all = notedRuns(t, rdb, topic)
@@ -100,7 +100,7 @@ func TestNotesOfLongRunsEnd(t *testing.T) {
 	w := newConsumer(t, rdb, Config{})
 	w.longRun = 20 * time.Millisecond
 	must.Do(t, w.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error { <-release; return nil }), ListenOptions{}))
-	must.Do(t, w.Start(ctx))
+	start(t, w)
 	await.True(t, "it is noted, and the dead one is not", func() bool {
 		all := strings.Join(rdb.ZRange(ctx, key, 0, -1).Val(), "\n")
 		return strings.Contains(all, w.Worker()) && strings.Contains(all, " alive ") && !strings.Contains(all, " dead ")
@@ -128,7 +128,7 @@ func TestHungRunsAreNoted(t *testing.T) {
 		}
 		return nil
 	}), ListenOptions{}))
-	must.Do(t, w.Start(ctx))
+	start(t, w)
 	await.True(t, "it is noted while it hangs", func() bool {
 		all := notedRuns(t, rdb, topic)
 		return len(all) == 1 && all[0].Timeout == 10*time.Millisecond && all[0].Has("m")
@@ -148,7 +148,7 @@ func TestLongRunsAreNotedLater(t *testing.T) {
 	w := newConsumer(t, proxy.Client(t), Config{})
 	w.longRun = 100 * time.Millisecond
 	must.Do(t, w.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error { close(begun); <-release; return nil }), ListenOptions{}))
-	must.Do(t, w.Start(ctx))
+	start(t, w)
 	await.Signal(t, "it is handled", begun)
 	proxy.LoseNextReply("zrange", luascripts.RunningKey(topic.Name))
 	await.True(t, "it is noted", func() bool { return len(notedRuns(t, rdb, topic)) == 1 })

@@ -36,7 +36,7 @@ func TestHungHandlersLeaveTheirPlaces(t *testing.T) {
 		}
 		return fine(ctx, d)
 	}), ListenOptions{}))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	s := newSender(t, rdb, topic)
 	s.send(t, "poison")
 	for attempt := 1; attempt <= 3; attempt++ {
@@ -152,7 +152,7 @@ func TestCloseInABlackHole(t *testing.T) {
 	must.Do(t, err)
 	topic, n := topicOf(t, message.KindPriority, 2), newNotes()
 	must.Do(t, c.Listen(topic, n.done(), ListenOptions{}))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	newSender(t, proxy.Client(t), topic).send(t, "x") // so that there is a slot to be left
 	n.awaitAll(t, []string{"x"})
 	proxy.Freeze()

@@ -282,7 +282,7 @@ func TestTimeToLiveEndsWhileTheLeaseIsRenewed(t *testing.T) {
 		t.Errorf("%s is handled %v after its end", d.Content, clock.read().Sub(d.Expires()))
 		return nil
 	}), ListenOptions{Expired: ExpiredDrop}))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	wantEmpty(t, rdb, topic)
 	if !clock.read().Equal(began.Add(time.Minute)) {
 		t.Errorf("the lease was not renewed once: %v have passed", clock.read().Sub(began))

@@ -192,7 +192,7 @@ func TestSilence(t *testing.T) {
 	c.silence = 5 * time.Millisecond
 	n := newNotes()
 	must.Do(t, c.Listen(topic, n.done(), ListenOptions{}))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	asked := calls(t, rdb)["ping"]
 	await.True(t, "the silent server is asked again and again", func() bool { return calls(t, rdb)["ping"] > asked+30 })
 	newSender(t, rdb, topic).send(t, "x")
@@ -241,7 +241,7 @@ func TestIdleCost(t *testing.T) {
 	worker := redis.NewClient(rdb.Options())
 	defer worker.Close()
 	worker.AddHook(lookHook{func() { looks.Add(1) }})
-	c := work(t, worker, Config{}, topic, n.done(), ListenOptions{SafetyLook: 100 * time.Millisecond})
+	c := work(t, worker, Config{Lease: time.Hour}, topic, n.done(), ListenOptions{SafetyLook: 100 * time.Millisecond}) // so that it is not listed again meanwhile
 	defer func() { must.Do(t, closeIn(c, await.Patience)) }()
 	s.send(t, numbered("m", 100)...)
 	n.await(t, "all are handled", func() bool { return n.total == 100 && n.running == 0 })

@@ -116,7 +116,7 @@ func TestMuteZooKeeper(t *testing.T) {
 	c, err := New(rdb, Config{Slots: slots.ZooKeeper(how)})
 	must.Do(t, err)
 	must.Do(t, c.Listen(topicOf(t, message.KindPriority, 4), newNotes().done(), ListenOptions{}))
-	must.Do(t, c.Start(ctx))
+	start(t, c)
 	proxy.Freeze()
 	if err := returns(t, "Close", func() error { return closeIn(c, time.Second) }); err == nil {
 		t.Error("Close says that all is well")

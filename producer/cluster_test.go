@@ -20,7 +20,7 @@ import (
 func TestHungMasterHoldsUpItsOwnSlotsOnly(t *testing.T) {
 	t.Parallel()
 	cluster := servertest.Cluster(t, 2, 0)
-	rdb := cluster.Client(t)
+	rdb := cluster.Client(t, patient)
 	p := newProducer(t, rdb, Config{})
 	topic := message.Topic{Name: "wide", Kind: message.KindFixedTime, Slots: 32}
 	at := time.Now().Add(time.Hour)

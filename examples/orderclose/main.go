@@ -4,7 +4,7 @@
 // the handler looks at the order and finds that it is paid. It has to look
 // anyway, since a message may come twice.
 //
-// A minute takes 20 ms here.
+// A minute takes 60 ms here.
 //
 //	go run ./examples/orderclose
 //	go run ./examples/orderclose -redis redis://localhost:6379
@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	minute = 20 * time.Millisecond
+	minute = 60 * time.Millisecond
 	limit  = 30 * minute
 )
 
@@ -49,7 +49,7 @@ func run(ctx context.Context, s *store.Store) error {
 		return err
 	}
 	const orders = 6
-	shop.say("a minute takes 20 ms here")
+	shop.say("a minute takes 60 ms here")
 	for i := 1; i <= orders; i++ {
 		order := fmt.Sprintf("order %d", i)
 		shop.set(order, "open")

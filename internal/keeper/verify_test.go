@@ -3,7 +3,7 @@ package keeper
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -122,31 +122,35 @@ func TestBarrier(t *testing.T) {
 		}
 		return true
 	})
-	wants := func(want ...string) {
+	wants := func(want string) {
 		t.Helper()
 		mu.Lock()
 		defer mu.Unlock()
-		if fmt.Sprint(asked) != fmt.Sprint(want) {
+		got := strings.Join(asked, " ")
+		for strings.Contains(got, "write write") { // it writes from time to time, too
+			got = strings.ReplaceAll(got, "write write", "write")
+		}
+		if got = strings.TrimSuffix(got, " write"); got != want && got != "write"+want {
 			t.Errorf("asked %q, not %q", asked, want)
 		}
 		asked = nil
 	}
 	comes(t, witness, holder)
 	verify(t, m, "x", false)
-	wants("write", "look")
+	wants("write look")
 	if err := witness.Delete(m.tree.owned(m.ID()), -1); err != nil {
 		t.Fatal(err)
 	}
 	verify(t, m, "x", false)
-	wants("write", "look")
+	wants("write look")
 
 	if err := witness.Delete(holder, -1); err != nil {
 		t.Fatal(err)
 	}
 	verify(t, m, "x", true)
-	wants("write", "look")
+	wants("write look")
 	verify(t, m, "x", true)
-	wants() // it is known
+	wants("") // it is known
 
 	// Without the write there is no proof.
 	proxy.OnRequest(func(b []byte) bool { return !asks(b, opSet) })

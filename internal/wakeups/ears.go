@@ -91,11 +91,14 @@ type Subscription struct {
 // place is a server, and a key that it holds.
 type place struct{ addr, key string }
 
-// Subscribe makes a subscription at any server that answers.
-func (e *Ears) Subscribe(ctx context.Context) (*Subscription, error) { return e.subscribe(ctx, "") }
+// Subscribe makes a subscription at any server that answers. Where there is only one, it is as patient with it as it
+// will be later.
+func (e *Ears) Subscribe(ctx context.Context) (*Subscription, error) {
+	return e.subscribe(ctx, "", max(silence, e.Silence))
+}
 
-// subscribe is Subscribe, at the server to avoid last.
-func (e *Ears) subscribe(ctx context.Context, avoid string) (*Subscription, error) {
+// subscribe is Subscribe, at the server to avoid last, and waits so long for each answer.
+func (e *Ears) subscribe(ctx context.Context, avoid string, patience time.Duration) (*Subscription, error) {
 	err := errors.New("no master of the Cluster is known")
 	masters, channels := e.masters(ctx), e.channels()
 	addrs := slices.Collect(maps.Keys(masters)) // in random order, as Go has it
@@ -104,7 +107,7 @@ func (e *Ears) subscribe(ctx context.Context, avoid string) (*Subscription, erro
 	}
 	for _, addr := range addrs {
 		var sub *ear
-		if sub, err = subscribeAt(ctx, masters[addr].UniversalClient, channels); err == nil {
+		if sub, err = subscribeAt(ctx, masters[addr].UniversalClient, channels, patience); err == nil {
 			return &Subscription{sub, masters[addr].place}, nil
 		}
 		if ctx.Err() != nil {
@@ -157,7 +160,7 @@ func (e *Ears) masters(ctx context.Context) map[string]master {
 // channelsAtOnce are subscribed to by one command.
 const channelsAtOnce = 500
 
-func subscribeAt(ctx context.Context, server redis.UniversalClient, channels map[string]int) (*ear, error) {
+func subscribeAt(ctx context.Context, server redis.UniversalClient, channels map[string]int, patience time.Duration) (*ear, error) {
 	sub := &ear{PubSub: server.Subscribe(ctx)}
 	for channel, topic := range channels {
 		sub.topics.Store(channel, topic)
@@ -169,7 +172,7 @@ func subscribeAt(ctx context.Context, server redis.UniversalClient, channels map
 		err := sub.Subscribe(ctx, some...)
 		for n := 0; n < len(some) && err == nil; {
 			var note any
-			if note, err = sub.ReceiveTimeout(ctx, silence); err == nil {
+			if note, err = sub.ReceiveTimeout(ctx, patience); err == nil {
 				if _, answer := note.(*redis.Subscription); answer {
 					n++
 				}
@@ -211,7 +214,7 @@ func (e *Ears) Run(sub *Subscription) {
 // worker closes.
 func (e *Ears) subscribeAnew(avoid string) *Subscription {
 	for pause := firstTry; ; pause = min(2*pause, lastTry) {
-		sub, err := e.subscribe(e.Shift.Listening, avoid)
+		sub, err := e.subscribe(e.Shift.Listening, avoid, silence)
 		if err == nil {
 			return sub
 		}

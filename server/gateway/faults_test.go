@@ -18,14 +18,14 @@ func TestUncertainSends(t *testing.T) {
 	t.Parallel()
 	server := servertest.Redis(t)
 	proxy := servertest.NewProxy(t, server.Addr())
-	s := siteOn(t, proxy.Client(t, func(o *redis.Options) { o.ReadTimeout = 5 * time.Second }))
+	s := siteOn(t, proxy.Client(t, func(o *redis.Options) { o.ReadTimeout = 10 * time.Second }))
 	const path = "/v1/topics/orders/messages"
 	s.ask(201, "POST", path, map[string]any{"content": "a", "priority": 20, "kind": "priority", "slots": 1})
 	p := s.inflow("orders")
 	one := map[string]any{"content": "b", "priority": 20}
 	// unheard does something while Redis executes the sends, and its answers are lost.
 	unheard := func(do func()) {
-		s.answerWithin = 2 * time.Second // in which the send comes to Redis
+		s.answerWithin = 4 * time.Second // in which the send comes to Redis
 		proxy.OnRequest(func(b []byte) bool {
 			if bytes.Contains(bytes.ToLower(b), []byte("zadd")) {
 				proxy.DropReplies(true)
