@@ -49,7 +49,7 @@ func (j lossJob) run(ctx context.Context) error {
 		return err
 	}
 	defer db.Close()
-	kept, err := journal.Open(db, dialect, journal.Config{Wait: j.Wait, WaitAtMost: await.Patience, Slog: slog.New(slog.DiscardHandler)})
+	kept, err := openBeside(db, dialect, journal.Config{Wait: j.Wait, WaitAtMost: await.Patience, Slog: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}
