@@ -148,6 +148,10 @@ type ListenOptions struct {
 	// time: these are never too late. A message that was put back by [Later] is due when that
 	// time is over.
 	//
+	// Senders learn it within half a minute, and refuse a FixedTime whose At is further past than
+	// that, with producer.ErrPast: it would not be handled. Where workers have several, the last
+	// that was told counts.
+	//
 	// It must be longer than BatchOptions.Gather, by which messages of a slot that gathers
 	// are late already; leave room for the call before, too. It is refused for topics of the
 	// Priority kind. Defaults to 0: none is too late.

@@ -55,7 +55,7 @@ func newCrew(c *Consumer) *crew {
 	w.announcer = &wakeups.Announcer{Shift: w.shift, Redis: c.rdb, Log: c.log}
 	shared := make([]*fleet.Topic, len(c.topics))
 	for i, t := range c.topics {
-		shared[i] = &t.Topic
+		shared[i], t.MaxLate = &t.Topic, t.opts.MaxLate
 	}
 	w.fleet = c.shares(fleet.Config{
 		ID: c.id, Namespace: c.cfg.Namespace, Sharing: c.cfg.Slots, Lease: c.cfg.Lease, Recheck: c.recheck,

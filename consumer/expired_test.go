@@ -22,6 +22,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/producer"
 	"github.com/slotmq/go-rmq/slots"
 )
 
@@ -159,6 +160,36 @@ func testMaxLate(t *testing.T, rdb redis.UniversalClient, cfg Config, topic mess
 		}
 	}
 	wantEmpty(t, rdb, topic)
+}
+
+// A worker tells its MaxLate when it starts, and senders refuse what it would not handle; so does one that comes later.
+func TestSendersLearnMaxLate(t *testing.T) {
+	t.Parallel()
+	for name, cfg := range map[string]Config{"redis": {}, "zookeeper": {Slots: slots.ZooKeeper(sharedBy(t, servertest.SharedZooKeeper(t), lasting))}} {
+		rdb, topic := shared(t), topicOf(t, message.KindFixedTime, 2)
+		past := message.FixedTime{Content: "past", At: rdb.Time(ctx).Val().Add(-time.Hour)}
+		for _, together := range []bool{false, true} {
+			refused, n := ListenOptions{MaxLate: 30 * time.Minute}, newNotes()
+			c := newConsumer(t, rdb, cfg)
+			if together {
+				open := topic
+				open.Slots = 0 // the definition has them
+				must.Do(t, c.ListenBatch(open, BatchFunc(func(context.Context, *Batch) error { return nil }), BatchOptions{ListenOptions: refused}))
+			} else {
+				must.Do(t, c.Listen(topic, n.done(), refused))
+			}
+			start(t, c)
+			if _, err := newSender(t, rdb, topic).Send(ctx, topic, past); !errors.Is(err, producer.ErrPast) {
+				t.Errorf("%s, together %t: %v", name, together, err)
+			}
+			must.Do(t, closeIn(c, await.Patience))
+			c = work(t, rdb, cfg, topic, n.done())
+			_, err := newSender(t, rdb, topic).Send(ctx, topic, past)
+			must.Do(t, err)
+			n.awaitAll(t, []string{past.Content})
+			must.Do(t, closeIn(c, await.Patience))
+		}
+	}
 }
 
 // Redis is asked for its time once for a batch with messages that may be too late, and

@@ -206,7 +206,7 @@ var defineDamages = []damage{
 	{"a definition written by hand", "define: a written one without sharing", "held[3], held[4] or '', held[5], ", "held[3], held[4], held[5], "},
 	{"filling in passes above maxmemory", "full: define an existing topic", "  call('HDEL', key, 'sharing', 'tree')\n", ""},
 	{"the tree never changes", "define: the tree is filled in once", ` and (held[6] or '') == ''`, ``},
-	{"the tree is not filled in by who shares in another way", "define: the tree is filled in once", ` and held[4] == sharing`, ``},
+	{"the tree is not filled in by who shares in another way", "define: the tree is filled in once", ` and held[4] == sharing and (held[6]`, ` and (held[6]`},
 	{"the tree is not filled in by who disagrees", "define: the tree is filled in once", `tree ~= '' and same and`, `tree ~= '' and`},
 	{"who opens the sharing frees the tree", "define: the tree is filled in once", `'sharing', 'tree')`, `'sharing')`},
 	{"the tree passes above maxmemory", "full: define an existing topic", "  call('HDEL', key, 'tree')\n", ""},
@@ -214,5 +214,9 @@ var defineDamages = []damage{
 	{"the namespace is not filled in by who disagrees", "define: the namespace is filled in once", `space and same and`, `space and`},
 	{"on the namespace", "define: the namespace is filled in once", "\n  and (not space or not held[7] or held[7] == space)", ""},
 	{"the namespace passes above maxmemory", "full: define an existing topic", "  call('HDEL', key, 'namespace')\n", ""},
+	{"the last worker says how late", "define: how late its listeners let messages be", `(held[8] or '0') ~= late`, `not held[8]`},
+	{"who disagrees does not say how late", "define: how late its listeners let messages be", `if late and same and`, `if late and`},
+	{"nor who shares in another way", "define: how late its listeners let messages be", ` and held[4] == sharing and (held[8]`, ` and (held[8]`},
+	{"how late passes above maxmemory", "full: define an existing topic", "  call('HDEL', key, 'maxlate')\n", ""},
 	{"writing again passes above maxmemory", "full: define again what is missing", "call('HDEL', key, 'sharing')                    --", "--"},
 }

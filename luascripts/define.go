@@ -34,6 +34,9 @@ type Definition struct {
 	Namespace string
 	Open      bool
 
+	// MaxLate is how late a message may be that its workers handle; 0: however late it is. Only who shares its slots tells it.
+	MaxLate time.Duration
+
 	Created time.Time // zero: it is not known. [Scripts.Define] does not tell it
 }
 
@@ -47,9 +50,12 @@ func (s *Scripts) Define(ctx context.Context, topics []string, all []Definition)
 		if d.Literal {
 			literal = 1
 		}
-		args := append(defineScript.Call(1, 8), DefinitionKey(topics[i]), d.Kind, d.Slots, literal, d.Sharing, d.Layout, d.Tree)
+		args := append(defineScript.Call(1, 9), DefinitionKey(topics[i]), d.Kind, d.Slots, literal, d.Sharing, d.Layout, d.Tree)
 		if !d.Open {
 			args = append(args, d.Namespace)
+		}
+		if !d.Open && d.Sharing != "" {
+			args = append(args, d.MaxLate.Milliseconds())
 		}
 		cmds[i] = redis.NewStringSliceCmd(ctx, args...)
 	}
@@ -67,6 +73,8 @@ func (s *Scripts) Define(ctx context.Context, topics []string, all []Definition)
 		*h = Definition{Kind: reply[0], Literal: reply[2] == "1", Sharing: reply[3], Tree: reply[5], Namespace: reply[6]}
 		h.Slots, _ = strconv.Atoi(reply[1])
 		h.Layout, _ = strconv.Atoi(reply[4])
+		late, _ := strconv.ParseInt(reply[7], 10, 64)
+		h.MaxLate = time.Duration(late) * time.Millisecond
 	}
 	if err := s.listSoon(ctx, defined); err != nil {
 		for i := range errs {

@@ -3,15 +3,17 @@
 -- GUARANTEE  a definition once written never changes. Only its `sharing`, left open by producers, is
 --   filled in once, by the first worker whose definition agrees in everything else; and beside
 --   `zookeeper` its `tree`, once that worker knows it. Its `namespace`, which older programs did not write,
---   is filled in by the first who tells one and agrees in everything else.
+--   is filled in by the first who tells one and agrees in everything else. Its `maxlate` is no part of what
+--   agrees: it is what the last worker told.
 -- KEYS  1 definition
 -- ARGV  1 kind   2 slots   3 literal: 0 or 1   4 sharing: redis, zookeeper, or '' if the caller does not care
 --       5 layout version   6 the id of the tree in ZooKeeper by which the slots are shared out, or ''
 --       7 the namespace that is a part of the topic's name; missing: the caller does not tell
--- ANSWERS  {kind, slots, literal, sharing or '', layout, tree or '', namespace} as they hold now;
+--       8 how late the caller handles a message at the most, in ms; 0: however late it is; missing: it handles none
+-- ANSWERS  {kind, slots, literal, sharing or '', layout, tree or '', namespace, maxlate or 0} as they hold now;
 --   what the caller told stands for a namespace that is missing
 local key, call = KEYS[1], redis.call
-local sharing, tree, space = ARGV[4], ARGV[6] or '', ARGV[7]
+local sharing, tree, space, late = ARGV[4], ARGV[6] or '', ARGV[7], ARGV[8]
 local held = call('HMGET', key, 'kind', 'slots', 'literal', 'sharing', 'layout', 'tree', 'namespace')
 local same = held[1] == ARGV[1] and held[2] == ARGV[2] and held[3] == ARGV[3] and held[5] == ARGV[5]
   and (not space or not held[7] or held[7] == space)
@@ -27,7 +29,7 @@ elseif same and open and sharing ~= '' then
   call('HDEL', key, 'sharing', 'tree')
   call('HSET', key, 'sharing', sharing)
 end
-held = call('HMGET', key, 'kind', 'slots', 'literal', 'sharing', 'layout', 'tree', 'namespace')
+held = call('HMGET', key, 'kind', 'slots', 'literal', 'sharing', 'layout', 'tree', 'namespace', 'maxlate')
 if tree ~= '' and same and held[4] == sharing and (held[6] or '') == '' then
   call('HDEL', key, 'tree')
   call('HSET', key, 'tree', tree)
@@ -38,4 +40,9 @@ if space and same and not held[7] then
   call('HSET', key, 'namespace', space)
   held[7] = space
 end
-return {held[1], held[2], held[3], held[4] or '', held[5], held[6] or '', held[7] or space or ''}
+if late and same and held[4] == sharing and (held[8] or '0') ~= late then
+  call('HDEL', key, 'maxlate')
+  call('HSET', key, 'maxlate', late)
+  held[8] = late
+end
+return {held[1], held[2], held[3], held[4] or '', held[5], held[6] or '', held[7] or space or '', held[8] or '0'}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -108,6 +109,23 @@ var defineTrials = []trial{
 		w.defines(worker, noted) // it compares the layout, and has filled in nothing
 		w.defines(noted, noted)
 	}},
+	{name: "define: how late its listeners let messages be", run: func(w *world) {
+		w.clean(rangeMerge)
+		sender := luascripts.Definition{Kind: "fixed-time", Slots: 2, Layout: 1, Namespace: "ns"}
+		worker, other, stranger := sender, sender, sender
+		worker.Sharing, worker.MaxLate = "redis", 10*time.Second
+		other.Sharing, other.MaxLate = "zookeeper", time.Minute
+		stranger.Sharing, stranger.MaxLate, stranger.Slots = "redis", time.Minute, 4
+		w.defines(sender, sender)
+		w.defines(worker, worker)
+		w.defines(sender, worker) // who sends learns it, and tells nothing
+		w.defines(other, worker)  // it would not work at the topic
+		w.defines(stranger, worker)
+		worker.MaxLate = time.Minute // the last one that was told counts
+		w.defines(worker, worker)
+		worker.MaxLate = 0
+		w.defines(worker, worker)
+	}},
 	{name: "define: written again when it is missing", run: func(w *world) {
 		w.clean(rangeMerge)
 		d := luascripts.Definition{Kind: "range-merge", Slots: 1, Sharing: "redis", Layout: 1}
@@ -119,7 +137,7 @@ var defineTrials = []trial{
 		w.clean(rangeMerge) // by hand, without the field
 		w.do("hset", luascripts.DefinitionKey("ns:orders"), "kind", "priority", "slots", 2, "literal", 0, "layout", 1)
 		reply, err := w.rdb.Eval(ctx, w.sources["define"], []string{luascripts.DefinitionKey("ns:orders")}, "priority", 2, 0, "", 1).Slice()
-		w.must(err == nil && len(reply) == 7 && reply[3] == "" && reply[6] == "", "%v, %v", reply, err)
+		w.must(err == nil && len(reply) == 8 && reply[3] == "" && reply[6] == "", "%v, %v", reply, err)
 		d := luascripts.Definition{Kind: "priority", Slots: 2, Layout: 1}
 		w.defines(d, d)
 		d.Sharing = "redis"

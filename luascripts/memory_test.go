@@ -119,12 +119,14 @@ var memoryTrials = []trial{
 		w.must(err == nil, "define: %v", err)
 		w.do("hdel", luascripts.DefinitionKey("world"), "namespace") // as of an older program
 		w.full(true)
-		for i := range 4 {
+		for i := range 5 {
 			switch i { // the first program fills in its namespace, the first worker how it shares, and then where
 			case 1:
 				want.Sharing = "zookeeper"
 			case 2:
 				want.Tree = "t"
+			case 3:
+				want.MaxLate = time.Minute
 			}
 			got, err := w.s.Define(ctx, "world", want)
 			if err != nil || got != want {

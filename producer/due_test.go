@@ -8,7 +8,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/definition"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -37,6 +39,54 @@ func TestPastIsDueNow(t *testing.T) {
 		got := waiting(t, rdb, topic)
 		if got["order"] != float64(order.At.UnixMilli()) || got["late"] != float64(now.Add(-time.Hour).UnixMilli()) || len(got) != 4 {
 			t.Errorf("waiting: %v", got)
+		}
+	})
+}
+
+// What the listener would find too late is refused: by its MaxLate, as the definition has it.
+func TestPastOfMaxLate(t *testing.T) {
+	t.Parallel()
+	onEachServer(t, func(t *testing.T, rdb *redis.Client) {
+		p, topic := newProducer(t, rdb, Config{}), topicOf(t, message.KindFixedTime)
+		listens := func(most time.Duration) { // with another MaxLate, and half a minute passes
+			_, errs := definition.AgreeAll(ctx, luascripts.New(rdb), []string{topic.Name}, []definition.Listened{{Topic: topic, MaxLate: most}},
+				definition.Sharing{Way: definition.SharingRedis})
+			if errs[0] != nil {
+				t.Fatal(errs[0])
+			}
+			if known := (*p.topics.known.Load())[topic]; known != nil {
+				known.agreed.Store(0)
+			}
+		}
+		now := rdb.Time(ctx).Val()
+		past := message.FixedTime{Content: "past", At: now.Add(-time.Hour)}
+		tooLate := func() {
+			t.Helper()
+			_, err := p.Send(ctx, topic, past)
+			wantInvalid(t, err, "At")
+			if !errors.Is(err, ErrPast) || !strings.Contains(err.Error(), "at most 30m0s, the MaxLate of the topic's listener, before the server's clock") {
+				t.Errorf("got %v", err)
+			}
+		}
+		listens(30 * time.Minute)
+		tooLate()
+		_, err := p.SendBatch(ctx, topic, []message.Message{message.FixedTime{Content: "x", In: time.Hour}, past})
+		if !errors.Is(err, ErrPast) || !strings.Contains(err.Error(), "message 1") {
+			t.Errorf("got %v", err)
+		}
+		if got := waiting(t, rdb, topic); len(got) != 0 {
+			t.Errorf("waiting: %v", got)
+		}
+		past.At = now.Add(-29 * time.Minute)
+		if r := mustSend(t, p, topic, past); r.Outcome != Stored || !r.Past {
+			t.Errorf("got %+v", r)
+		}
+		past.At = now.Add(-time.Hour)
+		for _, most := range []time.Duration{2 * time.Hour, 0} {
+			listens(most)
+			mustSend(t, p, topic, past)
+			listens(30 * time.Minute)
+			tooLate()
 		}
 	})
 }

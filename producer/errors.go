@@ -25,8 +25,9 @@ var (
 	// Config.MaxWaiting allows. The message is not stored.
 	ErrQueueFull = errors.New("the slot is full")
 
-	// ErrPast is returned with Config.RefusePast for a FixedTime whose At has
-	// passed, by the clock of the Redis server. Nothing is stored, also of the other
+	// ErrPast is returned for a FixedTime whose At has passed, by the clock of the Redis
+	// server: with Config.RefusePast, or by more than the MaxLate of the topic's listener, who
+	// would not handle it. Nothing is stored, also of the other
 	// messages of a SendBatch; its error names the index. It is message.ErrInvalid, too.
 	ErrPast = errors.New("the time has passed")
 )
@@ -41,12 +42,14 @@ var (
 // BatchError says which messages of a SendBatch may not be stored.
 type BatchError = message.BatchError
 
-// past refuses a message whose time is over at now.
-func past(b *checked.Message, now time.Time) error {
+// past refuses a message whose time is over at now, or was over so long before, as listeners have it.
+func past(b *checked.Message, now time.Time, maxLate time.Duration) error {
 	stamp := func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
-	return fmt.Errorf("%w: %w", ErrPast, &message.InvalidError{
-		Field: "At", Value: stamp(time.UnixMilli(b.Value)), Limit: "after the server's clock, " + stamp(now),
-	})
+	limit := "after the server's clock, " + stamp(now)
+	if maxLate > 0 {
+		limit = fmt.Sprintf("at most %v, the MaxLate of the topic's listener, before the server's clock, %s", maxLate, stamp(now))
+	}
+	return fmt.Errorf("%w: %w", ErrPast, &message.InvalidError{Field: "At", Value: stamp(time.UnixMilli(b.Value)), Limit: limit})
 }
 
 // refused reports whether err proves that Redis did not execute the command.

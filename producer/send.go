@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/hash"
@@ -159,7 +160,10 @@ func (p *Producer) open(w *patience, t *topic, m message.Message) (o opened, err
 		return o, err
 	}
 	if o.past = o.Past(now.earliest()); o.past && p.cfg.RefusePast {
-		return o, past(&o.Message, now.earliest())
+		return o, past(&o.Message, now.earliest(), 0)
+	}
+	if most := time.Duration(t.maxLate.Load()); most > 0 && o.Past(now.earliest().Add(-most)) {
+		return o, past(&o.Message, now.earliest(), most)
 	}
 	return o, o.Outlives(now.latest())
 }

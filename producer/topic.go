@@ -24,6 +24,8 @@ type topic struct {
 	sent          message.Topic // as callers name it
 	name          string        // qualified by the namespace
 
+	maxLate atomic.Int64 // of its listeners, in ns; 0: none is known
+
 	agreed atomic.Int64 // when to compare the definition again, since epoch; 0: it does not agree, or it is not known yet
 
 	mu        sync.Mutex
@@ -160,18 +162,19 @@ func (s *topics) compare(t *topic) (err error) {
 	if t.agreed.Load() == 0 {
 		err = rights.Check(s.run, s.rdb, rights.Need{Durable: s.cfg.Durability.Replicas > 0, Journal: s.cfg.Journal != nil}, t.rights())
 	}
-	full := t.Topic
+	var full definition.Listened
 	if err == nil {
-		full, err = definition.Agree(s.run, s.scripts, t.name, t.Topic, definition.Sharing{})
+		full, err = definition.AgreeLate(s.run, s.scripts, t.name, t.Topic, definition.Sharing{})
 	}
 	s.away.Doubt(luascripts.DefinitionKey(t.name), err)
 	now := time.Since(epoch)
 	switch {
 	case err == nil:
 		if t.slots == nil {
-			t.Topic = full
+			t.Topic = full.Topic
 			t.makeSlots()
 		}
+		t.maxLate.Store(int64(full.MaxLate))
 		t.agreed.Store(int64(now + recheck))
 	case errors.Is(err, message.ErrTopicConflict):
 		t.agreed.Store(0)

@@ -44,7 +44,8 @@ var (
 	// ErrQueueFull: the slot holds Config.MaxWaiting messages. Nothing was stored.
 	ErrQueueFull = producer.ErrQueueFull
 
-	// ErrPast: with Config.RefusePast, the time of the message has passed.
+	// ErrPast: the time of the message has passed, with Config.RefusePast, or by more than
+	// the listener's MaxLate.
 	ErrPast = producer.ErrPast
 )
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/slotmq/go-rmq/internal/diff"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -40,23 +41,35 @@ func Full(t message.Topic) message.Topic {
 	return t
 }
 
+// Listened is a topic, and how late a message may be that its listeners handle; 0: however late it is.
+type Listened struct {
+	message.Topic
+	MaxLate time.Duration
+}
+
 // Agree writes or compares the definition of topic t under its qualified name, and
 // returns t with all its fields: where it leaves Slots open, the number is the one
 // the topic has. A difference is message.ErrTopicConflict and says which field
 // differs.
 func Agree(ctx context.Context, s *luascripts.Scripts, name string, t message.Topic, by Sharing) (message.Topic, error) {
-	full, errs := AgreeAll(ctx, s, []string{name}, []message.Topic{t}, by)
+	full, err := AgreeLate(ctx, s, name, t, by)
+	return full.Topic, err
+}
+
+// AgreeLate is Agree, and returns what the topic's listeners have told of themselves.
+func AgreeLate(ctx context.Context, s *luascripts.Scripts, name string, t message.Topic, by Sharing) (Listened, error) {
+	full, errs := AgreeAll(ctx, s, []string{name}, []Listened{{Topic: t}}, by)
 	return full[0], errs[0]
 }
 
-// AgreeAll is Agree for several topics, in few round trips.
-func AgreeAll(ctx context.Context, s *luascripts.Scripts, names []string, topics []message.Topic, by Sharing) (full []message.Topic, errs []error) {
-	full = make([]message.Topic, len(topics))
+// AgreeAll is AgreeLate for several topics, in few round trips. A worker tells what its listeners do.
+func AgreeAll(ctx context.Context, s *luascripts.Scripts, names []string, topics []Listened, by Sharing) (full []Listened, errs []error) {
+	full = make([]Listened, len(topics))
 	wants := make([]luascripts.Definition, len(topics))
 	for i, t := range topics {
-		t = Full(t)
-		full[i], wants[i] = t, of(t)
-		wants[i].Sharing, wants[i].Tree = by.Way, by.Tree
+		t.Topic = Full(t.Topic)
+		full[i], wants[i] = t, of(t.Topic)
+		wants[i].Sharing, wants[i].Tree, wants[i].MaxLate = by.Way, by.Tree, t.MaxLate
 		wants[i].Namespace = strings.TrimSuffix(strings.TrimSuffix(names[i], t.Name), ":")
 	}
 	held, errs := s.Define(ctx, names, wants)
@@ -69,10 +82,11 @@ func AgreeAll(ctx context.Context, s *luascripts.Scripts, names []string, topics
 			// definition leaves open only for who agrees with the rest, so it is asked
 			// once more, with that number.
 			full[i].Slots = h.Slots
-			full[i], errs[i] = Agree(ctx, s, names[i], full[i], by)
+			one, err := AgreeAll(ctx, s, names[i:i+1], full[i:i+1], by)
+			full[i], errs[i] = one[0], err[0]
 			continue
 		}
-		errs[i] = compare(names[i], wants[i], h)
+		full[i].MaxLate, errs[i] = h.MaxLate, compare(names[i], wants[i], h)
 	}
 	return full, errs
 }

@@ -52,8 +52,8 @@ func (d *definitions) agree(ctx context.Context) error {
 			if errs[i] != nil {
 				return errs[i]
 			}
-			if t.Topic != full[i] { // not when it is asked again, for there are readers by then
-				t.Topic = full[i]
+			if t.Topic != full[i].Topic { // not when it is asked again, for there are readers by then
+				t.Topic = full[i].Topic
 			}
 		}
 		return nil
@@ -61,10 +61,10 @@ func (d *definitions) agree(ctx context.Context) error {
 }
 
 // agreeAt is agree for topics of one server.
-func (d *definitions) agreeAt(ctx context.Context, topics []*Topic) ([]message.Topic, []error) {
-	names, asked := make([]string, len(topics)), make([]message.Topic, len(topics))
+func (d *definitions) agreeAt(ctx context.Context, topics []*Topic) ([]definition.Listened, []error) {
+	names, asked := make([]string, len(topics)), make([]definition.Listened, len(topics))
 	for i, t := range topics {
-		names[i], asked[i] = t.Qualified, t.Topic
+		names[i], asked[i] = t.Qualified, definition.Listened{Topic: t.Topic, MaxLate: t.MaxLate}
 	}
 	return definition.AgreeAll(ctx, d.Scripts, names, asked, d.sharing())
 }

@@ -15,8 +15,9 @@ import (
 
 // Topic is one whose slots are shared out.
 type Topic struct {
-	message.Topic        // with the number of slots, once the definitions agree
-	Qualified     string // its name with the namespace
+	message.Topic               // with the number of slots, once the definitions agree
+	Qualified     string        // its name with the namespace
+	MaxLate       time.Duration // of its listener
 
 	scheduled   *schedule.Topic
 	refused     atomic.Bool // its definition is another one now
