@@ -80,9 +80,23 @@ func TestLinesFarApart(t *testing.T) {
 	req, err := http.NewRequestWithContext(await.Context(t), "POST", server.URL+"/v1/topics/orders/messages", r)
 	must.Do(t, err)
 	req.Header.Set("Content-Type", streamType)
-	go func() { _, _ = io.WriteString(w, `{"content":"a","priority":20}`+"\n") }()
-	res, err := server.Client().Do(req)
+	answered := make(chan *http.Response)
+	go func() {
+		defer close(answered)
+		res, err := server.Client().Do(req)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		answered <- res
+	}()
+	await.Silence(t, "an answer to nothing", answered, s.readWithin+s.readWithin/4)
+	_, err = io.WriteString(w, `{"content":"a","priority":20}`+"\n")
 	must.Do(t, err)
+	res := await.Signal(t, "the answer begins", answered)
+	if res == nil {
+		return
+	}
 	defer res.Body.Close()
 	lines := make(chan string)
 	go func() {

@@ -64,7 +64,7 @@ func (c *call) sendStream() error {
 		// reads it to its end behind an answer that has begun before, and the connection lives on.
 		h.Set("Connection", "close")
 	}
-	c.w.WriteHeader(http.StatusOK)
+	begin(c.w)
 	for {
 		readErr := s.read()
 		s.send()

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/slotmq/go-rmq/internal/wire"
 )
@@ -34,8 +35,14 @@ func (c *call) stream() *stream {
 	h.Set("Content-Type", streamType)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // a proxy is not to collect it
-	c.w.WriteHeader(http.StatusOK)
+	begin(c.w)
 	return &stream{call: c}
+}
+
+// begin writes the head of an answer whose first part may be long in coming.
+func begin(w http.ResponseWriter) {
+	w.WriteHeader(http.StatusOK)
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 }
 
 // line writes a line. With flush it goes out at once.
