@@ -44,7 +44,11 @@ func RestoreCmd(ctx context.Context, k luascripts.SlotKeys, notes bool, number i
 			args = append(args, "W", l.Score, l.Content, "")
 		}
 	}
-	return redis.NewStringSliceCmd(ctx, args...)
+	cmd := redis.NewStringSliceCmd(ctx, args...)
+	if lost == nil { // the number may be raised as often as one likes
+		return cmd
+	}
+	return script.Once{StringSliceCmd: cmd}
 }
 
 // Restored reads the answer to a command of [RestoreCmd] that was sent: which messages were brought
@@ -53,7 +57,7 @@ func Restored(k luascripts.SlotKeys, cmd redis.Cmder) ([]bool, error) {
 	if err := script.Err(cmd); err != nil {
 		return nil, fmt.Errorf("restore slot %s: %w", k.Store, err)
 	}
-	words := cmd.(*redis.StringSliceCmd).Val()
+	words := cmd.(interface{ Val() []string }).Val()
 	stored := make([]bool, len(words))
 	for i, word := range words {
 		stored[i] = word == "STORED"
