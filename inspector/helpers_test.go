@@ -84,7 +84,7 @@ func work(t testing.TB, rdb redis.UniversalClient, cfg consumer.Config, topic me
 	c, err := consumer.New(rdb, cfg)
 	must.Do(t, err)
 	must.Do(t, c.Listen(topic, l, consumer.ListenOptions{}))
-	must.Do(t, c.Start(ctx))
+	await.Nil(t, "start", func() error { return c.Start(ctx) })
 	t.Cleanup(func() { must.Do(t, c.Close(await.CleanupContext(t))) })
 	return c
 }

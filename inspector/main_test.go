@@ -2,8 +2,13 @@ package inspector
 
 import (
 	"testing"
+	"time"
 
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
-func TestMain(m *testing.M) { servertest.Main(m) }
+func TestMain(m *testing.M) {
+	cluster.Patience = 4 * time.Second // a machine that is busy
+	servertest.Main(m)
+}

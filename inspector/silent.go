@@ -14,14 +14,13 @@ import (
 // client's limits and repetitions allow, and all that are in one pipeline with it. So each
 // master is asked first whether it answers at all.
 
-// answerWithin is how long it may take. One that did not is not asked again for silentFor,
+// It may take 2 s. One that did not answer is not asked again for silentFor,
 // and one that did, not for a moment: a question about a topic is many. So a silent master
 // costs a look 2 s, and 2 s more for each further 7 s that it takes, however many slots there
 // are.
 const (
-	answerWithin = 2 * time.Second
-	silentFor    = 5 * time.Second
-	answeredFor  = time.Second
+	silentFor   = 5 * time.Second
+	answeredFor = time.Second
 )
 
 // silentError is that a master does not answer.
@@ -108,9 +107,10 @@ func answers(ctx context.Context, master redis.UniversalClient) error {
 		return nil
 	}
 	// The deadline bounds dialling and repeating; the time-outs, reading.
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	within := 2 * cluster.Patience
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	if err := one.WithTimeout(answerWithin).Ping(ctx).Err(); cluster.Unanswered(err) {
+	if err := one.WithTimeout(within).Ping(ctx).Err(); cluster.Unanswered(err) {
 		return err
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
@@ -44,5 +45,8 @@ func near(t testing.TB) *redis.Client {
 	must.Do(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	socket := filepath.Join(dir, "s")
-	return servertest.Redis(t, "--unixsocket", socket).Client(t, func(o *redis.Options) { o.Network, o.Addr = "unix", socket })
+	return servertest.Redis(t, "--unixsocket", socket).Client(t, func(o *redis.Options) {
+		o.Network, o.Addr = "unix", socket
+		o.ReadTimeout, o.MaxRetries = await.Patience, -1 // what was done must not be done again
+	})
 }

@@ -38,7 +38,7 @@ func everything(t *testing.T, rdb redis.UniversalClient, dest string) {
 	topic := rmq.Topic{Name: "jobs", Kind: rmq.KindPriority, Slots: 4}
 	seen := make(chan string, 100)
 	var asked atomic.Bool
-	w.listen(topic, rmq.ListenOptions{Timeout: time.Second}, func(ctx context.Context, d *rmq.Delivery) error {
+	w.listen(topic, rmq.ListenOptions{Timeout: 10 * time.Second}, func(ctx context.Context, d *rmq.Delivery) error {
 		defer func() { seen <- d.Content + " " + strconv.Itoa(d.Attempt) }()
 		if !trace.SpanContextFromContext(ctx).IsValid() {
 			t.Error("the handler is in no span")

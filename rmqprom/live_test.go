@@ -79,7 +79,7 @@ func TestDeliveriesThatFail(t *testing.T) {
 	metrics, registry := newMetrics(t, rmqprom.Config{})
 	client := newClient(t, rmq.Config{
 		Redis: servertest.Redis(t).Client(t), Observers: []rmq.Observer{metrics}, Middleware: []rmq.Middleware{metrics.Middleware},
-		Backoff: rmq.Schedule(time.Millisecond), Timeout: 2 * time.Second, // long enough for those that return
+		Backoff: rmq.Schedule(time.Millisecond), Timeout: 10 * time.Second, // long enough for those that return
 
 	})
 	jobs := rmq.Topic{Name: "jobs", Kind: rmq.KindPriority, Slots: 8}

@@ -3,10 +3,15 @@ package rmqprom_test
 import (
 	"context"
 	"testing"
+	"time"
 
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
-func TestMain(m *testing.M) { servertest.Main(m) }
+func TestMain(m *testing.M) {
+	cluster.Patience = 4 * time.Second // a machine that is busy
+	servertest.Main(m)
+}
 
 var ctx = context.Background()

@@ -63,7 +63,7 @@ func everything(t testing.TB) scraped {
 	metrics, err := rmqprom.New(rmqprom.Config{Registerer: registry})
 	must.Do(t, err)
 	rdb := servertest.Redis(t).Client(t)
-	_, err = rmqprom.NewState(rmqprom.StateConfig{Redis: rdb, Registerer: registry})
+	_, err = rmqprom.NewState(rmqprom.StateConfig{Redis: rdb, Registerer: registry, Timeout: await.Patience})
 	must.Do(t, err)
 	client := newClient(t, rmq.Config{Redis: rdb, Observers: []rmq.Observer{metrics}, Middleware: []rmq.Middleware{metrics.Middleware}})
 	mails := rmq.Topic{Name: "mails", Kind: rmq.KindFixedTime, Slots: 4}

@@ -24,6 +24,9 @@ func newState(t testing.TB, rdb redis.UniversalClient, cfg rmqprom.StateConfig) 
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
 	cfg.Redis, cfg.Registerer = rdb, registry
+	if cfg.Timeout == 0 {
+		cfg.Timeout = await.Patience
+	}
 	if cfg.Every == 0 {
 		cfg.Every = time.Nanosecond
 	}

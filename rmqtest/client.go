@@ -17,7 +17,7 @@ import (
 )
 
 // settleWithin is how long Advance waits, in real time, for handlers to return.
-const settleWithin = 10 * time.Second
+const settleWithin = time.Minute
 
 // Client is a client on an in-memory Redis of its own.
 type Client struct {

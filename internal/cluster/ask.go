@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// answerTimeout is how long one of several servers may take to answer.
-const answerTimeout = time.Second
+// Patience is how long one of several servers may take to answer. Tests have more, since their machine may be busy.
+var Patience = time.Second
 
 // Ask calls question with the server behind rdb, or with each master of a Cluster at the
 // same time. A master that cannot be reached or takes too long is ignored if another one
@@ -30,9 +30,9 @@ func Ask(ctx context.Context, rdb redis.UniversalClient, question func(ctx conte
 	)
 	err := c.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
 		// The deadline bounds dialling and repeating; the time-outs, reading.
-		ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+		ctx, cancel := context.WithTimeout(ctx, Patience)
 		defer cancel()
-		err := question(ctx, master.WithTimeout(answerTimeout))
+		err := question(ctx, master.WithTimeout(Patience))
 		mu.Lock()
 		defer mu.Unlock()
 		switch at := master.Options().Addr; {

@@ -40,7 +40,7 @@ func StandingOf(ctx context.Context, rdb redis.UniversalClient, addr, key string
 		return Master
 	}
 	o := opinions{addr: addr, key: key, slot: hashSlot(key)}
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
 	err := wait.For(ctx, func(ctx context.Context) error { return c.ForEachShard(ctx, o.ask) })
 	o.mu.Lock()
@@ -75,7 +75,7 @@ func (o *opinions) ask(ctx context.Context, server *redis.Client) error {
 	if own == o.addr {
 		return nil
 	}
-	server = server.WithTimeout(answerTimeout)
+	server = server.WithTimeout(Patience)
 	view, err := server.ClusterSlots(ctx).Result()
 	owner, masters := readView(view, o.slot, own)
 	id, isMaster := masters[o.addr]

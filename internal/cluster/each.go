@@ -11,9 +11,9 @@ import (
 // masters are not known.
 func Each(ctx context.Context, rdb redis.UniversalClient, visit func(ctx context.Context, addr string, server redis.UniversalClient)) error {
 	soon := func(ctx context.Context, one *redis.Client) error {
-		ctx, cancel := context.WithTimeout(ctx, 2*answerTimeout)
+		ctx, cancel := context.WithTimeout(ctx, 2*Patience)
 		defer cancel()
-		visit(ctx, one.Options().Addr, one.WithTimeout(2*answerTimeout))
+		visit(ctx, one.Options().Addr, one.WithTimeout(2*Patience))
 		return nil
 	}
 	if c, many := rdb.(client); many {

@@ -19,10 +19,6 @@ import (
 	"github.com/slotmq/go-rmq/slots"
 )
 
-// answerTimeout is how long Redis may take for its first answer. Without a limit the client
-// would try for minutes. Tests have more, since their machine may be busy.
-var answerTimeout = 5 * time.Second
-
 // What go-redis has to say is in its errors, too.
 func init() { logging.Disable() }
 
@@ -71,7 +67,7 @@ func (a *app) greet(ctx context.Context) error {
 	}
 	silent := &silence.Error{Server: silence.Server(a.rdb), Err: err}
 	if errors.Is(err, context.DeadlineExceeded) {
-		silent.Within = answerTimeout
+		silent.Within = a.Patience
 	}
 	return silent
 }
@@ -79,7 +75,7 @@ func (a *app) greet(ctx context.Context) error {
 // ask puts a question to the server, or to all masters of a Cluster: one that hangs must not
 // hide what the others have.
 func (a *app) ask(ctx context.Context, question func(ctx context.Context, server redis.UniversalClient) error) error {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	ctx, cancel := context.WithTimeout(ctx, a.Patience)
 	defer cancel()
 	for {
 		err := cluster.Ask(ctx, a.rdb, question)

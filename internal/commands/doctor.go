@@ -47,7 +47,7 @@ Exit code 1 if a check fails. docs/DEPLOYMENT.md explains all settings.`,
 // examine is what the inspector finds. That there is no Redis is a finding, too, and servers
 // that hang must not keep the one waiting who wants to know why nothing works.
 func (a *app) examine(ctx context.Context) ([]inspector.Check, error) {
-	ctx, cancel := context.WithTimeout(ctx, 3*answerTimeout)
+	ctx, cancel := context.WithTimeout(ctx, 3*a.Patience)
 	defer cancel()
 	var lost []inspector.Check
 	if _, err := a.openJournal(ctx, toLook); err != nil {

@@ -54,9 +54,6 @@ const (
 // forever is above every Retention: programs say what is kept, and journal compact.
 const forever = 100 * 365 * 24 * time.Hour
 
-// closing is how long a call waits at its end for SQL to take what is left.
-const closing = 5 * time.Second
-
 // opened is the journal of a call. It is closed by finish.
 type opened struct {
 	*journal.Journal
@@ -86,7 +83,7 @@ func (a *app) openJournal(ctx context.Context, to access) (*opened, error) {
 	if to == toLook {
 		j, err = journal.OpenReadOnly(ctx, db, dialect)
 	} else {
-		cfg := journal.Config{Wait: true, Full: journal.Refuse, Retention: forever}
+		cfg := journal.Config{Wait: true, WaitAtMost: a.Patience, Full: journal.Refuse, Retention: forever}
 		if to != toServe {
 			cfg.Logger = zap.NewNop()
 		}
@@ -140,7 +137,7 @@ func (a *app) closeJournal() error {
 	if a.kept == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), closing)
+	ctx, cancel := context.WithTimeout(context.Background(), a.Patience)
 	defer cancel()
 	return cmp.Or(a.kept.Close(ctx), a.kept.db.Close())
 }

@@ -3,7 +3,9 @@ package commands
 import (
 	"os"
 	"testing"
+	"time"
 
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
@@ -13,6 +15,6 @@ func TestMain(m *testing.M) {
 	for _, v := range []string{"RMQ_REDIS", "RMQ_JOURNAL", "RMQ_ZK", "RMQ_ZK_ROOT", "RMQ_ZK_AUTH", "RMQ_NAMESPACE", "NO_COLOR"} {
 		os.Unsetenv(v)
 	}
-	answerTimeout = await.Patience
+	program.Patience, withJournal.Patience, cluster.Patience = await.Patience, await.Patience, 4*time.Second
 	servertest.Main(m)
 }

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+	"time"
 
 	"github.com/slotmq/go-rmq/journal"
 )
@@ -19,6 +20,10 @@ type Program struct {
 	// Databases opens the database of a journal that is there already. It need not connect yet. Without it
 	// the program knows no journal.
 	Databases func(url string) (*sql.DB, journal.Dialect, error)
+
+	// Patience is for the first answer of Redis, since the client would try for minutes, and for SQL to take what a call has
+	// changed. Defaults to 5 s. Tests have more, since their machine may be busy.
+	Patience time.Duration
 
 	// Services are further commands, which work until they are ended.
 	Services []Service
@@ -46,6 +51,9 @@ func (p Program) Main() {
 // Run is one call. What it returns is the exit code: 0 if all went well, 1 if not,
 // 2 for wrong usage.
 func (p Program) Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if p.Patience == 0 {
+		p.Patience = 5 * time.Second
+	}
 	a := newApp(p, stdin, stdout, stderr)
 	root := a.root()
 	root.SetArgs(args)

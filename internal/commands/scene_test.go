@@ -12,6 +12,7 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 )
@@ -43,6 +44,9 @@ func send(t testing.TB, rdb redis.UniversalClient, topic message.Topic, ms ...me
 	_, err = p.SendBatch(ctx, topic, ms)
 	must.Do(t, err)
 	must.Do(t, p.Close(ctx))
+	await.True(t, "the topic is in the list", func() bool { // which a busy machine may do behind the answer
+		return rdb.SIsMember(ctx, luascripts.TopicsKey, topic.Name).Val()
+	})
 }
 
 // stage makes a topic with something in each state, and tells the id of its worker:

@@ -7,9 +7,10 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 // strict makes a command and those below it refuse wrong usage in one line which says
@@ -153,7 +154,7 @@ func (a *app) completeTopics(cmd *cobra.Command, args []string, begun string) ([
 	if len(args) > 0 {
 		return nil, none
 	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), answerTimeout/5)
+	ctx, cancel := context.WithTimeout(cmd.Context(), a.Patience/5)
 	defer cancel()
 	i, err := a.inspector(ctx)
 	if err != nil {

@@ -172,8 +172,14 @@ func TestUnreachable(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithCancelCause(context.Background())
 		reason := errors.New("no patience")
-		time.AfterFunc(100*time.Millisecond, func() { cancel(reason) })
-		_, err := New(config("/rmq", long, "127.0.0.1:1")).Join(ctx, worker())
+		cfg, dials := config("/rmq", long, "127.0.0.1:1"), 0
+		cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if dials++; dials == 2 { // the first refusal is noted
+				cancel(reason)
+			}
+			return new(net.Dialer).DialContext(ctx, network, addr)
+		}
+		_, err := New(cfg).Join(ctx, worker())
 		if !errors.Is(err, reason) {
 			t.Error(err)
 		}

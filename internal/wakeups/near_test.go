@@ -197,7 +197,8 @@ func TestMastersThatHangOrFail(t *testing.T) {
 		return cluster.MasterOf(t, luascripts.StoreKey(topics[s.topic].Name, s.slot))
 	}
 	publish := func(s spot) int64 {
-		return at(s).Client(t).Do(ctx, "spublish", luascripts.NearChannel(topics[s.topic].Name, s.slot), luascripts.AppendWake(nil, s.slot, 0)).Val().(int64)
+		heard, _ := at(s).Client(t).Do(ctx, "spublish", luascripts.NearChannel(topics[s.topic].Name, s.slot), luascripts.AppendWake(nil, s.slot, 0)).Int64()
+		return heard
 	}
 	hung := cluster.MasterOf(t, lowest)
 	var others []spot

@@ -60,22 +60,27 @@ func TestMeter(t *testing.T) {
 	p := newProcessors(rdb)
 	measure := func(read func()) (cost, took time.Duration) {
 		t.Helper()
-		end := p.meter(ctx)
-		began := time.Now()
-		read()
-		took = time.Since(began)
-		cost, known := end(took)
-		if !known {
-			t.Error("the cost is not known")
+		for tries := 1; ; tries++ {
+			end := p.meter(ctx)
+			began := time.Now()
+			read()
+			took = time.Since(began)
+			cost, known := end(took)
+			if known {
+				return cost, took
+			}
+			if tries == 10 { // a server is asked within 2 s, which a busy machine may not make at once
+				t.Fatal("the cost is not known")
+			}
+			p = newProcessors(rdb)
 		}
-		return cost, took
 	}
 	if cost, took := measure(func() { rdb.BLPop(ctx, time.Second, "nothing") }); cost > took/4 {
 		t.Errorf("to wait for %v costs %v", took, cost)
 	}
 	before := server.CPU(t)
 	cost, _ := measure(func() {
-		must.Do(t, rdb.Eval(ctx, "local n = 0 for i = 1, 2e7 do n = n + i end return n", nil).Err())
+		must.Do(t, rdb.Eval(ctx, "local n = 0 for i = 1, 4e6 do n = n + i end return n", nil).Err())
 	})
 	if worked := server.CPU(t) - before; cost < worked/2 || cost > worked {
 		t.Errorf("work of %v costs %v", worked, cost)

@@ -18,7 +18,7 @@ import (
 )
 
 // timeToRun is that of the workers in testdata: longer than a stall of the machine.
-const timeToRun = 10 * time.Second
+const timeToRun = 30 * time.Second
 
 // Gateways and clients are killed again and again: nothing is lost, no two handlers run in a slot at once, and no attempt
 // is spent but by a batch that was out when one of them was killed.

@@ -85,7 +85,7 @@ func (f *full) fill(j *journal.Journal, send func() error) {
 		status, err := j.Status(ctx)
 		must.Do(f, err)
 		trouble = status.Trouble
-		return trouble != nil
+		return trouble != nil && strings.Contains(trouble.Error(), makeRoom) // at first a busy disk may be slow
 	})
 	oneLine(f, trouble, "journal: write: ", makeRoom)
 }

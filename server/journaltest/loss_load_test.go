@@ -154,8 +154,7 @@ func (j lossJob) work(ctx context.Context, log *proctest.Log, kept *journal.Jour
 	if !proctest.AwaitGo() {
 		return nil
 	}
-	if err := client.Start(ctx); err != nil {
-		return err
+	for client.Start(ctx) != nil { // again where a busy server did not answer in time
 	}
 	log.Write(proctest.Event{Kind: proctest.Ready, Note: client.Worker()})
 	<-term

@@ -53,7 +53,7 @@ func (j lossJob) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rdb := redis.NewClient(&redis.Options{Addr: j.Redis, MaxRetries: -1})
+	rdb := redis.NewClient(&redis.Options{Addr: j.Redis, MaxRetries: -1, ReadTimeout: await.Patience})
 	defer rdb.Close()
 	switch j.Loss {
 	case "restore":

@@ -57,7 +57,11 @@ func newPlace(t testing.TB, kind string, private bool) *place {
 	}
 	name := fmt.Sprintf("j%d", databaseNumber.Add(1))
 	exec(t, srv.URL("rmq"), "CREATE DATABASE "+name)
-	return &place{url: srv.URL(name), server: srv}
+	p := &place{url: srv.URL(name), server: srv}
+	if kind == "PostgreSQL" {
+		p.url += "?connect_timeout=60" // a busy machine may need more than the usual 5 s
+	}
+	return p
 }
 
 var databaseNumber atomic.Int64

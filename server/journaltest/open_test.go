@@ -29,7 +29,7 @@ func TestManyOpenAtOnce(t *testing.T) {
 					return
 				}
 				defer db.Close()
-				j, err := journal.Open(db, dialect, journal.Config{Lag: time.Millisecond})
+				j, err := openBeside(db, dialect, journal.Config{Lag: time.Millisecond})
 				if err != nil {
 					t.Error(err)
 					return

@@ -293,7 +293,7 @@ func TestOpenAndCloseWaitForTheFile(t *testing.T) {
 		defer conn.Close()
 		_, err = conn.ExecContext(ctx, "PRAGMA busy_timeout = 10")
 		must.Do(t, err)
-		for range 20 {
+		for range 4 {
 			if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err == nil {
 				t.Fatal("nobody holds the file")
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/rmq"
@@ -67,7 +68,7 @@ func (j job) run(ctx context.Context) error {
 		return err
 	}
 	client, err := rmq.New(rmq.Config{
-		Redis: redis.NewClient(&redis.Options{Addr: j.Redis}), Journal: kept, Concurrency: 4, Lease: 2 * time.Second,
+		Redis: redis.NewClient(&redis.Options{Addr: j.Redis, ReadTimeout: await.Patience}), Journal: kept, Concurrency: 4, Lease: 2 * time.Second,
 		Backoff: func(int) time.Duration { return time.Millisecond },
 	})
 	if err != nil {
@@ -92,8 +93,7 @@ func (j job) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := client.Start(ctx); err != nil {
-		return err
+	for client.Start(ctx) != nil { // again where a busy server did not answer in time
 	}
 	select {}
 }

@@ -77,7 +77,7 @@ func pours(text, more string) func(net.Conn) {
 func resets(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) }
 
 // short is for a target that is given up, and long for any other one: a stall of the machine does not end it.
-func short(t *Target) { t.Timeout = 2 * time.Second }
+func short(t *Target) { t.Timeout = 10 * time.Second }
 
 func long(t *Target) { t.Timeout = await.Patience }
 
@@ -91,11 +91,11 @@ func TestFaultyTargets(t *testing.T) {
 		speak func(net.Conn)
 		words string
 	}{
-		"never answers":                {thenHangs(""), "no answer: it took longer than 2s"},
-		"head never ends":              {thenHangs(ok), "no answer: it took longer than 2s"},
-		"head drips":                   {drips(ok + "A: "), "no answer: it took longer than 2s"},
+		"never answers":                {thenHangs(""), "no answer: it took longer than 10s"},
+		"head never ends":              {thenHangs(ok), "no answer: it took longer than 10s"},
+		"head drips":                   {drips(ok + "A: "), "no answer: it took longer than 10s"},
 		"body drips":                   {drips(ok + "Content-Length: 4000\r\n\r\n"), "answered 200 OK: x"},
-		"body is promised, and hangs":  {thenHangs(ok + "Content-Length: 4000\r\n\r\nhello"), "answered 200 OK: hello; its body broke off: it took longer than 2s"},
+		"body is promised, and hangs":  {thenHangs(ok + "Content-Length: 4000\r\n\r\nhello"), "answered 200 OK: hello; its body broke off: it took longer than 10s"},
 		"body is shorter than it says": {says(ok + "Content-Length: 4000\r\n\r\nhello"), "hello; its body broke off: the connection was closed before the end"},
 		"chunks break off":             {says(ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"), "hello; its body broke off: the connection was closed before the end"},
 		"chunks are none":              {says(ok + "Transfer-Encoding: chunked\r\n\r\nzz\r\nhello"), "its body broke off"},
@@ -114,7 +114,7 @@ func TestFaultyTargets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			timeout := long
-			if strings.Contains(c.words, "2s") || strings.Contains(name, "drips") {
+			if strings.Contains(c.words, "10s") || strings.Contains(name, "drips") {
 				timeout = short
 			}
 			l, _ := listenerTo(t, wire(t, c.speak), timeout)

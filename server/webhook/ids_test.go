@@ -60,7 +60,7 @@ func TestTakeOverHasTheSameID(t *testing.T) {
 		}
 	})
 	proxy := servertest.NewProxy(t, servertest.SharedRedis(t).Addr())
-	o := prepare(t, r.URL, oneSlot, func(c *Config) { c.Client.Redis, c.Client.Lease = proxy.Client(t), time.Second })
+	o := prepare(t, r.URL, oneSlot, func(c *Config) { c.Client.Redis, c.Client.Lease = proxy.Client(t), 5*time.Second })
 	o.start(t)
 	o.send(t, "order 4711")
 	first := r.next(t)

@@ -14,7 +14,7 @@ import (
 
 const (
 	clusterSlots     = 16384
-	failoverPatience = 20 * time.Second       // mostly milliseconds, yet once in a while seconds
+	failoverPatience = time.Minute            // mostly milliseconds, yet once in a while seconds
 	failoverTries    = 6 * time.Second        // Redis gives up after 5 s if others did not vote, as when they have just voted
 	askPatience      = 300 * time.Millisecond // what one question may take: a paused node never answers
 	clusterPoll      = 20 * time.Millisecond  // every node is asked, so not too often

@@ -17,6 +17,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
@@ -26,6 +27,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	program.Patience, cluster.Patience = await.Patience, 4*time.Second
 	if os.Getenv(asRMQD) != "" {
 		os.Unsetenv(asRMQD)
 		main() // which exits
@@ -75,7 +77,11 @@ func emptyDatabase(t testing.TB, kind string) string {
 	}
 	name := fmt.Sprintf("rmqd%d", databaseNumber.Add(1))
 	exec(t, server.URL("rmq"), "CREATE DATABASE "+name)
-	return server.URL(name)
+	url := server.URL(name)
+	if kind == "PostgreSQL" {
+		url += "?connect_timeout=60" // a busy machine may need more than the usual 5 s
+	}
+	return url
 }
 
 // exec runs statements.
@@ -182,7 +188,7 @@ func call(args ...string) result {
 }
 
 // progress is what rmqd says when something takes long, as all does on a busy machine.
-var progress = regexp.MustCompile(`(?m)^(count|compare|restore)  [\d,]+  \S+/s\n`)
+var progress = regexp.MustCompile(`(?m)^\w+  [\d,]+( of [\d,]+)?  \S+/s.*\n`)
 
 // text is what a call prints that goes well. It has the words.
 func (s *shop) text(args []string, words ...string) string {

@@ -25,4 +25,4 @@ await new Client().work([topic], async (message, batch) => {
   write('start', message, batch)
   await new Promise((go) => setTimeout(go, 2))
   write('done', message, batch)
-}, { ttr: '10s' })
+}, { ttr: '30s' })

@@ -21,4 +21,4 @@ def handle(message, batch):
     write("done", message, batch)
 
 
-rmq.Client().work([topic], handle, ttr="10s")
+rmq.Client().work([topic], handle, ttr="30s")

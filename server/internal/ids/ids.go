@@ -36,7 +36,7 @@ var (
 const (
 	keptFor = 30 * 24 * time.Hour // since the last try: longer than any pause between two
 	atOnce  = 256                 // messages in one call of a script
-	within  = time.Second         // what is not forgotten then is kept for keptFor, and does no harm
+	usually = time.Second         // what is not forgotten then is kept for keptFor, and does no harm
 )
 
 // IDs are those of a process. It observes what becomes of the messages.
@@ -44,6 +44,7 @@ type IDs struct {
 	rdb       redis.UniversalClient
 	namespace string
 	fresh     func(topic string, slot int, fence int64, content string) string
+	within    time.Duration // for all ids of a batch
 	busy      sync.WaitGroup
 
 	mu      sync.Mutex
@@ -68,7 +69,7 @@ type entry struct {
 
 // New returns ids that are kept in a Redis. An id that begins is made by fresh, for a topic without its namespace.
 func New(rdb redis.UniversalClient, namespace string, fresh func(topic string, slot int, fence int64, content string) string) *IDs {
-	return &IDs{rdb: rdb, namespace: namespace, fresh: fresh, batches: map[string]*batch{}}
+	return &IDs{rdb: rdb, namespace: namespace, fresh: fresh, within: usually, batches: map[string]*batch{}}
 }
 
 // storeOf is the store of a delivery.
@@ -121,7 +122,7 @@ func (i *IDs) Observe(e *message.Event) {
 	if taken != nil {
 		i.busy.Go(func() {
 			defer close(b.begun)
-			ctx, cancel := context.WithTimeout(context.Background(), within)
+			ctx, cancel := context.WithTimeout(context.Background(), i.within)
 			defer cancel()
 			_ = i.begin(ctx, b.fence, taken, b.ids) // each try asks again
 		})
@@ -157,7 +158,7 @@ func (i *IDs) begin(ctx context.Context, fence int64, all []entry, ids map[strin
 
 // forget has Redis forget the ids of messages that have ended.
 func (i *IDs) forget(fence int64, over []string) {
-	ctx, cancel := context.WithTimeout(context.Background(), within)
+	ctx, cancel := context.WithTimeout(context.Background(), i.within)
 	defer cancel()
 	for some := range slices.Chunk(over, atOnce) {
 		args := forgetScript.Call(len(some), len(some)+1)

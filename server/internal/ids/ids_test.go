@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
@@ -34,7 +35,9 @@ func triesOn(t *testing.T) *tries {
 }
 
 func (x *tries) ids() *IDs {
-	return New(x.rdb, x.Name(), func(string, int, int64, string) string { return fmt.Sprint("fresh", x.fresh.Add(1)) })
+	i := New(x.rdb, x.Name(), func(string, int, int64, string) string { return fmt.Sprint("fresh", x.fresh.Add(1)) })
+	i.within = await.Patience
+	return i
 }
 
 func (x *tries) delivery(content string, attempt int, fence int64) *rmq.Delivery {

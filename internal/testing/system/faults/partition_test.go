@@ -46,8 +46,8 @@ func TestFaultMasterPartedWithAProducer(t *testing.T) {
 				l.sends.Timeout = 200 * time.Millisecond
 				l.senderOn = p.near.client
 			}).begin()
-			l.harm()
 			p.cut.Freeze()
+			l.harm()
 			l.await("the producer goes on with the old master", func() bool { return c.enough(l) })
 			p.promote()
 			l.await("the workers go on with the new one", func() bool { return l.handledSince(p.promoted) })

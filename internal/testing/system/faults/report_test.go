@@ -36,10 +36,11 @@ func (l *traffic) figures() figures {
 			l.t.Error(err)
 		}
 	}
-	dead, err := l.dead()
-	if err != nil {
-		l.t.Error(err)
-	}
+	var dead int64
+	await.Nil(l.t, "the dead are counted", func() (err error) {
+		dead, err = l.dead()
+		return err
+	})
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f := figures{l: l, overlaps: l.overlaps, back: l.back, burnt: l.burnt, dead: dead}

@@ -203,7 +203,7 @@ func newTraffic(t *testing.T, on ground, name, setting string, adjust ...func(*t
 }
 
 // patient is for faults in which no send may fail, however busy the machine is.
-func patient(l *traffic) { l.within = await.Patience }
+func patient(l *traffic) { l.within, l.sends.Timeout = await.Patience, await.Patience }
 
 func replicated(n int) func(*traffic) {
 	return func(l *traffic) { l.sends = rmq.Durability{Replicas: n} }

@@ -21,7 +21,7 @@ const pauseLimit = 5 * time.Second
 func TestZooKeeperJoinLeaveAndDeploy(t *testing.T) {
 	t.Parallel()
 	zk := servertest.SharedZooKeeper(t)
-	f := newFleet(t, zk, zk.Chroot(t), func(j *workers.Job) { j.Session = 10 * time.Second })
+	f := newFleet(t, zk, zk.Chroot(t), func(j *workers.Job) { j.Session = time.Minute })
 	begun := time.Now()
 
 	f.shown()

@@ -18,7 +18,7 @@ func TestZooKeeperPoisonAndStuckHandler(t *testing.T) {
 	t.Parallel()
 	zk := servertest.SharedZooKeeper(t)
 	f := newFleet(t, zk, zk.Chroot(t), func(j *workers.Job) {
-		j.Timeout, j.MaxHandlerTime, j.Session = 4*time.Second, 8*time.Second, 10*time.Second
+		j.Timeout, j.MaxHandlerTime, j.Session = 4*time.Second, 8*time.Second, time.Minute
 	})
 	f.Poisonous = 50
 	f.During("there is poison", func() bool { return f.Poisoned >= night.Times(4, 10) })
@@ -50,7 +50,7 @@ func TestZooKeeperPoisonAndStuckHandler(t *testing.T) {
 	}
 	for _, e := range f.Events() {
 		alone := e.Topic != hung.Topic || e.Slot != hung.Slot
-		if e.Kind == proctest.Start && e.Attempt > 1 && alone && !strings.HasSuffix(e.Content, workers.Poison) {
+		if r.Stalls == 0 && e.Kind == proctest.Start && e.Attempt > 1 && alone && !strings.HasSuffix(e.Content, workers.Poison) {
 			t.Errorf("another slot paid for it with an attempt: %+v", e)
 		}
 	}

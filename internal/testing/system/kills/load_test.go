@@ -93,6 +93,9 @@ func repeatsByKill(l *workers.Load, r proctest.Report) {
 	byWorker := map[string]int{}
 	most := 0
 	for _, a := range r.Again {
+		if a.Cause != proctest.Kill { // a worker that stood still for its lease repeats one, too
+			continue
+		}
 		k := slot{a.Was.Worker, a.Was.Slot}
 		if fences[k] == nil {
 			fences[k] = map[int64]bool{}

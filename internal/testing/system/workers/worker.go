@@ -157,7 +157,7 @@ func (j Job) run() error {
 		}
 	}
 	ctx := context.Background()
-	if err := rdb.Ping(ctx).Err(); err != nil {
+	if err := patiently(func() error { return rdb.Ping(ctx).Err() }); err != nil {
 		return err
 	}
 	term := make(chan os.Signal, 1)
@@ -168,11 +168,11 @@ func (j Job) run() error {
 	if !proctest.AwaitGo() {
 		return nil
 	}
-	if err := start(ctx, client); err != nil {
+	if err := patiently(func() error { return client.Start(ctx) }); err != nil {
 		return err
 	}
 	for _, r := range j.Plans {
-		if err := client.Every(ctx, j.Topics[0], r); err != nil {
+		if err := patiently(func() error { return client.Every(ctx, j.Topics[0], r) }); err != nil {
 			return err
 		}
 	}
@@ -180,7 +180,7 @@ func (j Job) run() error {
 	<-term
 	log.Write(proctest.Event{Kind: proctest.Closing})
 	close(stopping)
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, await.Patience)
 	defer cancel()
 	if err := client.Close(ctx); err != nil {
 		return err
@@ -189,10 +189,10 @@ func (j Job) run() error {
 	return nil
 }
 
-// start tries for as long as tests wait: a server of a busy machine may not answer within the bound of one Start.
-func start(ctx context.Context, client *rmq.Client) error {
+// patiently tries for as long as tests wait: a server of a busy machine may not answer within the bound of one try.
+func patiently(do func() error) error {
 	for begun := time.Now(); ; {
-		err := client.Start(ctx)
+		err := do()
 		if err == nil || time.Since(begun) > await.Patience {
 			return err
 		}
