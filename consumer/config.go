@@ -149,8 +149,8 @@ type ListenOptions struct {
 	// time is over.
 	//
 	// Senders learn it within half a minute, and refuse a FixedTime whose At is further past than
-	// that, with producer.ErrPast: it would not be handled. Where workers have several, the last
-	// that was told counts.
+	// that, with producer.ErrPast: it would not be handled. Where workers have several, the
+	// longest counts, and none is longer than any.
 	//
 	// It must be longer than BatchOptions.Gather, by which messages of a slot that gathers
 	// are late already; leave room for the call before, too. It is refused for topics of the

@@ -188,6 +188,7 @@ func TestSendersLearnMaxLate(t *testing.T) {
 			must.Do(t, err)
 			n.awaitAll(t, []string{past.Content})
 			must.Do(t, closeIn(c, await.Patience))
+			must.Do(t, rdb.HDel(ctx, luascripts.DefinitionKey(topic.Name), "maxlate").Err()) // 90 s go by
 		}
 	}
 }

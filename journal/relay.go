@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -43,7 +44,7 @@ func Relay[R any](ctx context.Context, j *Journal, to Sender[R]) error {
 	}
 	r := &relay{Journal: j, lease: lease{Journal: j, name: relaying}, resting: map[string]*rest{}}
 	r.to = func(ctx context.Context, t message.Topic, ms []message.Message) error {
-		_, err := to.SendBatch(ctx, t, ms)
+		_, err := to.SendBatch(checked.Sent(ctx), t, ms)
 		return err
 	}
 	r.run(ctx)

@@ -34,7 +34,8 @@ type Definition struct {
 	Namespace string
 	Open      bool
 
-	// MaxLate is how late a message may be that its workers handle; 0: however late it is. Only who shares its slots tells it.
+	// MaxLate is how late a message may be that its workers handle; 0: however late it is, or it is not known. Only who
+	// shares its slots tells it.
 	MaxLate time.Duration
 
 	Created time.Time // zero: it is not known. [Scripts.Define] does not tell it

@@ -4,7 +4,7 @@
 --   filled in once, by the first worker whose definition agrees in everything else; and beside
 --   `zookeeper` its `tree`, once that worker knows it. Its `namespace`, which older programs did not write,
 --   is filled in by the first who tells one and agrees in everything else. Its `maxlate` is no part of what
---   agrees: it is what the last worker told.
+--   agrees: it is the largest that a worker has told in the last 90 s, where 0 is the largest of all.
 -- KEYS  1 definition
 -- ARGV  1 kind   2 slots   3 literal: 0 or 1   4 sharing: redis, zookeeper, or '' if the caller does not care
 --       5 layout version   6 the id of the tree in ZooKeeper by which the slots are shared out, or ''
@@ -12,16 +12,20 @@
 --       8 how late the caller handles a message at the most, in ms; 0: however late it is; missing: it handles none
 -- ANSWERS  {kind, slots, literal, sharing or '', layout, tree or '', namespace, maxlate or 0} as they hold now;
 --   what the caller told stands for a namespace that is missing
+local TOLD = 90000 -- ms
 local key, call = KEYS[1], redis.call
 local sharing, tree, space, late = ARGV[4], ARGV[6] or '', ARGV[7], ARGV[8]
 local held = call('HMGET', key, 'kind', 'slots', 'literal', 'sharing', 'layout', 'tree', 'namespace')
 local same = held[1] == ARGV[1] and held[2] == ARGV[2] and held[3] == ARGV[3] and held[5] == ARGV[5]
   and (not space or not held[7] or held[7] == space)
 local open = (held[4] or '') == ''
+local function clock()
+  local time = call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
 if not held[1] then
   same = true
-  local time = call('TIME')
-  local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+  local now = string.format('%.0f', clock())
   call('HDEL', key, 'sharing')                    -- (a first write that takes away passes above maxmemory)
   call('HSET', key, 'kind', ARGV[1], 'slots', ARGV[2], 'literal', ARGV[3], 'sharing', sharing,
     'layout', ARGV[5], 'created', now)
@@ -29,7 +33,7 @@ elseif same and open and sharing ~= '' then
   call('HDEL', key, 'sharing', 'tree')
   call('HSET', key, 'sharing', sharing)
 end
-held = call('HMGET', key, 'kind', 'slots', 'literal', 'sharing', 'layout', 'tree', 'namespace', 'maxlate')
+held = call('HMGET', key, 'kind', 'slots', 'literal', 'sharing', 'layout', 'tree', 'namespace', 'maxlate', 'lateuntil')
 if tree ~= '' and same and held[4] == sharing and (held[6] or '') == '' then
   call('HDEL', key, 'tree')
   call('HSET', key, 'tree', tree)
@@ -40,9 +44,20 @@ if space and same and not held[7] then
   call('HSET', key, 'namespace', space)
   held[7] = space
 end
-if late and same and held[4] == sharing and (held[8] or '0') ~= late then
-  call('HDEL', key, 'maxlate')
-  call('HSET', key, 'maxlate', late)
-  held[8] = late
+if not (late and same and held[4] == sharing and (sharing ~= 'zookeeper' or held[6] == tree)) then
+  late = nil -- of who will not work at the topic
 end
-return {held[1], held[2], held[3], held[4] or '', held[5], held[6] or '', held[7] or space or '', held[8] or '0'}
+local most = '0'
+if held[8] or (late or '0') ~= '0' then
+  local now = clock()
+  local told = held[8] and now < tonumber(held[9])
+  if told then
+    most = held[8]
+  end
+  if late and (told or late ~= '0') and (not told or late == '0' or most ~= '0' and tonumber(late) >= tonumber(most)) then
+    call('HDEL', key, 'maxlate')
+    call('HSET', key, 'maxlate', late, 'lateuntil', string.format('%.0f', now + TOLD))
+    most = late
+  end
+end
+return {held[1], held[2], held[3], held[4] or '', held[5], held[6] or '', held[7] or space or '', most}

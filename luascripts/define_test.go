@@ -113,18 +113,50 @@ var defineTrials = []trial{
 		w.clean(rangeMerge)
 		sender := luascripts.Definition{Kind: "fixed-time", Slots: 2, Layout: 1, Namespace: "ns"}
 		worker, other, stranger := sender, sender, sender
-		worker.Sharing, worker.MaxLate = "redis", 10*time.Second
-		other.Sharing, other.MaxLate = "zookeeper", time.Minute
-		stranger.Sharing, stranger.MaxLate, stranger.Slots = "redis", time.Minute, 4
-		w.defines(sender, sender)
+		worker.Sharing, other.Sharing, stranger.Sharing, stranger.Slots = "redis", "zookeeper", "redis", 4
+		tells := func(by luascripts.Definition, late, holds time.Duration) {
+			w.Helper()
+			by.MaxLate = late
+			want := worker
+			want.MaxLate = holds
+			w.defines(by, want)
+		}
+		goBy := func(ms int64) { w.do("hincrby", luascripts.DefinitionKey("ns:orders"), "lateuntil", -ms) }
+		tells(worker, 0, 0)
+		w.must(w.do("hexists", luascripts.DefinitionKey("ns:orders"), "maxlate") == int64(0), "it is written where nobody has one")
+		tells(worker, 10*time.Second, 10*time.Second)
+		tells(sender, 0, 10*time.Second)             // who sends learns it, and tells nothing
+		tells(other, time.Minute, 10*time.Second)    // it will not work at the topic
+		tells(stranger, time.Minute, 10*time.Second) // nor will it
+		tells(worker, time.Minute, time.Minute)      // the largest counts,
+		tells(worker, 10*time.Second, time.Minute)   // whoever tells another one
+		goBy(89_000)                                 // for 90 s since it was told
+		tells(worker, 10*time.Second, time.Minute)
+		goBy(2_000)
+		tells(sender, 0, 0)
+		tells(worker, 0, 0)
+		w.must(w.do("hget", luascripts.DefinitionKey("ns:orders"), "maxlate") == "60000", "it is written again where nobody has one now")
+		tells(worker, 10*time.Second, 10*time.Second)
+		tells(worker, 0, 0) // however late it is: that is more than any
+		tells(worker, 10*time.Second, 0)
+		goBy(60_000)
+		tells(worker, 0, 0)
+		goBy(60_000)
+		tells(worker, 10*time.Second, 0) // it was told once more
+		goBy(31_000)
+		tells(worker, 10*time.Second, 10*time.Second)
+	}},
+	{name: "define: how late, by who has another tree", run: func(w *world) {
+		w.clean(rangeMerge)
+		worker := luascripts.Definition{Kind: "fixed-time", Slots: 2, Layout: 1, Namespace: "ns", Sharing: "zookeeper", Tree: "a", MaxLate: time.Minute}
 		w.defines(worker, worker)
-		w.defines(sender, worker) // who sends learns it, and tells nothing
-		w.defines(other, worker)  // it would not work at the topic
-		w.defines(stranger, worker)
-		worker.MaxLate = time.Minute // the last one that was told counts
-		w.defines(worker, worker)
-		worker.MaxLate = 0
-		w.defines(worker, worker)
+		other := worker
+		for _, tree := range []string{"b", ""} { // of another ensemble, or not known yet
+			other.Tree, other.MaxLate = tree, time.Hour
+			w.defines(other, worker)
+		}
+		other.Sharing = "redis"
+		w.defines(other, worker)
 	}},
 	{name: "define: written again when it is missing", run: func(w *world) {
 		w.clean(rangeMerge)

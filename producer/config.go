@@ -39,7 +39,8 @@ type Config struct {
 
 	// RefusePast makes Send return [ErrPast] for a FixedTime whose At has passed. By
 	// default such a message is due now, so a send that is late, or repeated after an
-	// outage, is stored. Defaults to false.
+	// outage, is stored, unless its listener has a MaxLate and would find it too late.
+	// Defaults to false.
 	RefusePast bool
 
 	// Durability is what a Send waits for beyond the master's answer. Defaults

@@ -8,7 +8,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/definition"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -48,14 +50,11 @@ func TestPastOfMaxLate(t *testing.T) {
 	t.Parallel()
 	onEachServer(t, func(t *testing.T, rdb *redis.Client) {
 		p, topic := newProducer(t, rdb, Config{}), topicOf(t, message.KindFixedTime)
-		listens := func(most time.Duration) { // with another MaxLate, and half a minute passes
+		listens := func(most time.Duration) {
 			_, errs := definition.AgreeAll(ctx, luascripts.New(rdb), []string{topic.Name}, []definition.Listened{{Topic: topic, MaxLate: most}},
 				definition.Sharing{Way: definition.SharingRedis})
 			if errs[0] != nil {
 				t.Fatal(errs[0])
-			}
-			if known := (*p.topics.known.Load())[topic]; known != nil {
-				known.agreed.Store(0)
 			}
 		}
 		now := rdb.Time(ctx).Val()
@@ -82,12 +81,24 @@ func TestPastOfMaxLate(t *testing.T) {
 			t.Errorf("got %+v", r)
 		}
 		past.At = now.Add(-time.Hour)
-		for _, most := range []time.Duration{2 * time.Hour, 0} {
+		if _, err := p.Send(checked.Sent(ctx), topic, past); err != nil { // a relay of an outbox
+			t.Error(err)
+		}
+		for _, most := range []time.Duration{2 * time.Hour, 0} { // the producer was idle meanwhile
+			(*p.topics.known.Load())[topic].agreed.Store(1)
 			listens(most)
 			mustSend(t, p, topic, past)
+			(*p.topics.known.Load())[topic].agreed.Store(0)
+			must.Do(t, rdb.HDel(ctx, luascripts.DefinitionKey(topic.Name), "maxlate").Err()) // 90 s go by
 			listens(30 * time.Minute)
 			tooLate()
 		}
+		// Redis does not say it any more.
+		key := luascripts.DefinitionKey(topic.Name)
+		must.Do(t, rdb.Rename(ctx, key, key+"-away").Err())
+		must.Do(t, rdb.Set(ctx, key, "of another program", 0).Err())
+		(*p.topics.known.Load())[topic].agreed.Store(1)
+		mustSend(t, p, topic, past)
 	})
 }
 

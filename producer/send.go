@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/hash"
@@ -162,8 +161,10 @@ func (p *Producer) open(w *patience, t *topic, m message.Message) (o opened, err
 	if o.past = o.Past(now.earliest()); o.past && p.cfg.RefusePast {
 		return o, past(&o.Message, now.earliest(), 0)
 	}
-	if most := time.Duration(t.maxLate.Load()); most > 0 && o.Past(now.earliest().Add(-most)) {
-		return o, past(&o.Message, now.earliest(), most)
+	if o.past && t.maxLate.Load() > 0 && !checked.IsSent(w.ctx) {
+		if err := p.topics.tooLate(w, t, &o.Message, now.earliest()); err != nil {
+			return o, err
+		}
 	}
 	return o, o.Outlives(now.latest())
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/definition"
 	"github.com/slotmq/go-rmq/internal/rights"
@@ -182,9 +183,21 @@ func (s *topics) compare(t *topic) (err error) {
 		// It agreed before, and definitions do not change. The write that follows
 		// reports what is wrong with Redis.
 		t.agreed.Store(int64(now + time.Second))
+		t.maxLate.Store(0) // it is not known now
 		return nil
 	}
 	return silence.Explain(s.rdb, err)
+}
+
+// tooLate refuses a message that the topic's listener would find too late, as far as that is known by now.
+func (s *topics) tooLate(w *patience, t *topic, m *checked.Message, now time.Time) error {
+	if err := s.checkDefinition(t).wait(w); err != nil {
+		return err
+	}
+	if most := time.Duration(t.maxLate.Load()); most > 0 && m.Past(now.Add(-most-time.Millisecond)) {
+		return past(m, now, most)
+	}
+	return nil
 }
 
 func (t *topic) makeSlots() {

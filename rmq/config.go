@@ -119,7 +119,8 @@ type Config struct {
 	ExactReceipts bool
 
 	// RefusePast makes Send return ErrPast for a FixedTime whose At has passed. By
-	// default such a message is due now, and the receipt says so. Defaults to false.
+	// default such a message is due now, and the receipt says so, unless the listener's
+	// MaxLate makes it too late. Defaults to false.
 	RefusePast bool
 
 	// KnownTopics makes Send, SendBatch and Every refuse a topic that no program has defined yet,

@@ -3,11 +3,22 @@
 package checked
 
 import (
+	"context"
 	"strconv"
 	"time"
 
 	"github.com/slotmq/go-rmq/message"
 )
+
+// sent marks a context.
+type sent struct{}
+
+// Sent is a context for messages that a program has sent before, into an outbox. Whether they are late by now, their
+// listener says.
+func Sent(ctx context.Context) context.Context { return context.WithValue(ctx, sent{}, true) }
+
+// IsSent reports whether ctx is of Sent.
+func IsSent(ctx context.Context) bool { return ctx.Value(sent{}) != nil }
 
 // Message is a valid message taken apart: what its kinds have in common, and the one
 // number that is special to each.

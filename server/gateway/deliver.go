@@ -78,7 +78,7 @@ func (c *call) deliverTo(ctx context.Context, t message.Topic, items []item) err
 			}
 		}
 	case errors.Is(err, message.ErrInvalid) && len(messages) > 1:
-		// One is over before it is due, by the clock of Redis, so none was sent. One by one, the others are.
+		// One is over before it is due, or too late, by the clock of Redis, so none was sent. One by one, the others are.
 		for n, x := range which {
 			x.receipt, x.err = c.producer.Send(ctx, t, messages[n])
 			x.wrong = errors.Is(x.err, message.ErrInvalid)

@@ -98,6 +98,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.metrics.answered(cmp.Or(strings.TrimPrefix(r.Pattern, "/"), "other"), a.status, time.Since(began))
 	}()
 	g.mux.ServeHTTP(a, r)
+	a.bound() // what is left of the answer
 }
 
 // Drain ends the takes that wait, and refuses further ones; all else goes on. Call it first, then

@@ -168,7 +168,7 @@ func (c *call) problem(err error) *problem {
 		}
 		return &problem{Type: "unknown-topic", Status: http.StatusNotFound,
 			Detail: what + `; a new topic needs a kind, once: {"kind": "priority"}, "range-merge" or "fixed-time", beside the content or the messages of a send, or by PUT /v1/topics/TOPIC`}
-	case errors.Is(err, message.ErrTopicConflict), errors.Is(err, poll.ErrZooKeeper), errors.Is(err, inspector.ErrNotWaiting), errors.Is(err, inspector.ErrSeveral), errors.Is(err, producer.ErrPast):
+	case errors.Is(err, message.ErrTopicConflict), errors.Is(err, poll.ErrZooKeeper), errors.Is(err, inspector.ErrNotWaiting), errors.Is(err, inspector.ErrSeveral):
 		return &problem{Type: "conflict", Status: http.StatusConflict, Detail: plain(err)}
 	case errors.Is(err, producer.ErrUncertain), errors.Is(err, poll.ErrUncertain):
 		return &problem{Type: "unavailable", Status: http.StatusServiceUnavailable, Uncertain: true, Detail: plain(err), after: unavailableFor}

@@ -17,7 +17,7 @@ func TestErrorsOfTheLibrary(t *testing.T) {
 	g := &Gateway{closing: context.Background()}
 	for status, all := range map[int][]error{
 		404: {inspector.ErrUnknownTopic, poll.ErrUnknownTopic},
-		409: {message.ErrTopicConflict, poll.ErrZooKeeper, inspector.ErrNotWaiting, inspector.ErrSeveral, producer.ErrPast},
+		409: {message.ErrTopicConflict, poll.ErrZooKeeper, inspector.ErrNotWaiting, inspector.ErrSeveral},
 		422: {poll.ErrReceipt, &message.InvalidError{Field: "Topic.Name", Value: "empty", Limit: "1 to 200 bytes"}},
 		429: {producer.ErrQueueFull, poll.ErrTooMany},
 		503: {producer.ErrUncertain, poll.ErrUncertain, message.ErrClosed, context.DeadlineExceeded},

@@ -1,11 +1,14 @@
 package gateway
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/message"
@@ -51,6 +54,26 @@ func TestSDMQ(t *testing.T) {
 	push(map[string]any{"topic": "ces", "body": "plain"})
 	held := s.ask(200, "POST", "/v1/take", map[string]any{"topics": []string{"ces"}, "wait": "20s"})
 	want(t, "content", contentOf(t, held["messages"].([]any)[0].(map[string]any)), "plain")
+}
+
+// What a listener in Go would find too late is refused, alone and among others.
+func TestTooLate(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	mails := message.Topic{Name: "mails", Kind: message.KindFixedTime, Slots: 2}
+	c, err := consumer.New(s.rdb, consumer.Config{})
+	must.Do(t, err)
+	must.Do(t, c.Listen(mails, consumer.ListenerFunc(func(context.Context, *consumer.Delivery) error { return nil }), consumer.ListenOptions{MaxLate: time.Minute}))
+	await.Nil(t, "start", func() error { return c.Start(ctx) })
+	t.Cleanup(func() { must.Do(t, c.Close(await.CleanupContext(t))) })
+	past := map[string]any{"content": "past", "at": "2020-01-31T15:04:05Z"}
+	if p := s.ask(422, "POST", "/v1/topics/mails/messages", past); p["field"] != "at" || !strings.Contains(p["limit"].(string), "at most 1m0s") {
+		t.Error(p)
+	}
+	all := s.ask(200, "POST", "/v1/topics/mails/messages", map[string]any{"messages": []any{map[string]any{"content": "soon", "in": "1ms"}, past, map[string]any{"content": "too", "in": "1ms"}}})
+	if all["stored"] != 2.0 || all["failed"] != 1.0 {
+		t.Error(all)
+	}
 }
 
 func TestSDMQWrongly(t *testing.T) {

@@ -154,7 +154,8 @@ func (j lossJob) work(ctx context.Context, log *proctest.Log, kept *journal.Jour
 	if !proctest.AwaitGo() {
 		return nil
 	}
-	for client.Start(ctx) != nil { // again where a busy server did not answer in time
+	if err := startBeside(ctx, client); err != nil {
+		return err
 	}
 	log.Write(proctest.Event{Kind: proctest.Ready, Note: client.Worker()})
 	<-term

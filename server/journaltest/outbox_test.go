@@ -13,12 +13,14 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/definition"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -198,6 +200,27 @@ func TestOutboxErrors(t *testing.T) {
 		t.Error("no error")
 	}
 	must.Do(t, journal.Relay(ctx, o.j, client)) // the journal is closed
+}
+
+// What was sent in time, and is relayed so late that its listener would not handle it, is for that one to say.
+func TestOutboxRelaysWhatIsLate(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, newPlace(t, "SQLite", false), servertest.SharedRedis(t).Client(t))
+	o.topic.Kind = message.KindFixedTime
+	_, errs := definition.AgreeAll(ctx, luascripts.New(o.rdb), []string{o.topic.Name}, []definition.Listened{{Topic: o.topic, MaxLate: time.Minute}},
+		definition.Sharing{Way: definition.SharingRedis})
+	must.Do(t, errs[0])
+	late := rmq.FixedTime{Content: "late", At: time.Now().Add(-time.Hour)}
+	o.send(t, true, late)
+	client := o.client(t, rmq.Config{})
+	if _, err := client.Send(ctx, o.topic, late); !errors.Is(err, rmq.ErrPast) {
+		t.Errorf("whoever sends it now: %v", err)
+	}
+	o.relay(t, client)
+	await.True(t, "the outbox is empty", func() bool { return o.outbox(t) == 0 })
+	if got := o.stored(t); len(got) != 1 {
+		t.Errorf("stored: %v", got)
+	}
 }
 
 // A row that is refused whenever it is sent is put aside with its reason; the others go on.

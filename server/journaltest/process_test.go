@@ -58,6 +58,15 @@ func openBeside(db *sql.DB, dialect journal.Dialect, cfg journal.Config) (*journ
 	}
 }
 
+// startBeside starts a client, again where a busy server did not answer in time.
+func startBeside(ctx context.Context, client *rmq.Client) error {
+	for begun := time.Now(); ; {
+		if err := client.Start(ctx); err == nil || time.Since(begun) > await.Patience {
+			return err
+		}
+	}
+}
+
 func (j job) run(ctx context.Context) error {
 	db, dialect, err := databases.Open(j.URL)
 	if err != nil {
@@ -93,7 +102,8 @@ func (j job) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for client.Start(ctx) != nil { // again where a busy server did not answer in time
+	if err := startBeside(ctx, client); err != nil {
+		return err
 	}
 	select {}
 }

@@ -87,12 +87,13 @@ func TestRunLeads(t *testing.T) {
 		y := newYard(t, p, servertest.SharedRedis(t).Client(t), message.Topic{Kind: message.KindFixedTime})
 		stop, _ := y.run()
 		await.True(t, "it holds the lead", func() bool { return p.number(t, "SELECT value FROM rmq_state WHERE name = 'reconciling'") > 0 })
+		begun := time.Now()
 		_, pages := y.run()
 		for _, content := range []string{"one", "another"} {
 			y.tell(sentTo(y.topic, 1, 0, 0, content))
 			y.becomes(content, journal.Gone)
 		}
-		if n := pages.Load(); n != 0 && night.Is() { // by day the lease may run out on a busy machine
+		if n := pages.Load(); n != 0 && time.Since(begun) < 5*time.Second { // later the lease may have run out on a busy machine
 			t.Errorf("both work: the second has looked at %d pages", n)
 		}
 		stop()
