@@ -179,12 +179,12 @@ func TestSendersLearnMaxLate(t *testing.T) {
 				must.Do(t, c.Listen(topic, n.done(), refused))
 			}
 			start(t, c)
-			if _, err := newSender(t, rdb, topic).Send(ctx, topic, past); !errors.Is(err, producer.ErrPast) {
+			if _, err := newSender(t, rdb, topic).Send(await.Context(t), topic, past); !errors.Is(err, producer.ErrPast) {
 				t.Errorf("%s, together %t: %v", name, together, err)
 			}
 			must.Do(t, closeIn(c, await.Patience))
 			c = work(t, rdb, cfg, topic, n.done())
-			_, err := newSender(t, rdb, topic).Send(ctx, topic, past)
+			_, err := newSender(t, rdb, topic).Send(await.Context(t), topic, past)
 			must.Do(t, err)
 			n.awaitAll(t, []string{past.Content})
 			must.Do(t, closeIn(c, await.Patience))

@@ -35,7 +35,7 @@ type Definition struct {
 	Open      bool
 
 	// MaxLate is how late a message may be that its workers handle; 0: however late it is, or it is not known. Only who
-	// shares its slots tells it.
+	// shares its slots tells it, and may leave that, too: if it is negative.
 	MaxLate time.Duration
 
 	Created time.Time // zero: it is not known. [Scripts.Define] does not tell it
@@ -55,7 +55,7 @@ func (s *Scripts) Define(ctx context.Context, topics []string, all []Definition)
 		if !d.Open {
 			args = append(args, d.Namespace)
 		}
-		if !d.Open && d.Sharing != "" {
+		if !d.Open && d.Sharing != "" && d.MaxLate >= 0 {
 			args = append(args, d.MaxLate.Milliseconds())
 		}
 		cmds[i] = redis.NewStringSliceCmd(ctx, args...)

@@ -9,7 +9,7 @@
 -- ARGV  1 kind   2 slots   3 literal: 0 or 1   4 sharing: redis, zookeeper, or '' if the caller does not care
 --       5 layout version   6 the id of the tree in ZooKeeper by which the slots are shared out, or ''
 --       7 the namespace that is a part of the topic's name; missing: the caller does not tell
---       8 how late the caller handles a message at the most, in ms; 0: however late it is; missing: it handles none
+--       8 how late the caller handles a message at the most, in ms; 0: however late it is; missing: it does not tell
 -- ANSWERS  {kind, slots, literal, sharing or '', layout, tree or '', namespace, maxlate or 0} as they hold now;
 --   what the caller told stands for a namespace that is missing
 local TOLD = 90000 -- ms
@@ -48,13 +48,13 @@ if not (late and same and held[4] == sharing and (sharing ~= 'zookeeper' or held
   late = nil -- of who will not work at the topic
 end
 local most = '0'
-if held[8] or (late or '0') ~= '0' then
-  local now = clock()
-  local told = held[8] and now < tonumber(held[9])
+if held[8] or late then
+  local now, till = clock(), tonumber(held[9] or '') or 0
+  local told = held[8] and now < till and till <= now + TOLD -- (else the clock was set back)
   if told then
     most = held[8]
   end
-  if late and (told or late ~= '0') and (not told or late == '0' or most ~= '0' and tonumber(late) >= tonumber(most)) then
+  if late and (not told or late == '0' or most ~= '0' and tonumber(late) >= tonumber(most)) then
     call('HDEL', key, 'maxlate')
     call('HSET', key, 'maxlate', late, 'lateuntil', string.format('%.0f', now + TOLD))
     most = late

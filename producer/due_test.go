@@ -10,6 +10,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/definition"
+	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -61,7 +62,7 @@ func TestPastOfMaxLate(t *testing.T) {
 		past := message.FixedTime{Content: "past", At: now.Add(-time.Hour)}
 		tooLate := func() {
 			t.Helper()
-			_, err := p.Send(ctx, topic, past)
+			_, err := p.Send(await.Context(t), topic, past)
 			wantInvalid(t, err, "At")
 			if !errors.Is(err, ErrPast) || !strings.Contains(err.Error(), "at most 30m0s, the MaxLate of the topic's listener, before the server's clock") {
 				t.Errorf("got %v", err)
@@ -69,7 +70,7 @@ func TestPastOfMaxLate(t *testing.T) {
 		}
 		listens(30 * time.Minute)
 		tooLate()
-		_, err := p.SendBatch(ctx, topic, []message.Message{message.FixedTime{Content: "x", In: time.Hour}, past})
+		_, err := p.SendBatch(await.Context(t), topic, []message.Message{message.FixedTime{Content: "x", In: time.Hour}, past})
 		if !errors.Is(err, ErrPast) || !strings.Contains(err.Error(), "message 1") {
 			t.Errorf("got %v", err)
 		}
@@ -81,14 +82,20 @@ func TestPastOfMaxLate(t *testing.T) {
 			t.Errorf("got %+v", r)
 		}
 		past.At = now.Add(-time.Hour)
-		if _, err := p.Send(checked.Sent(ctx), topic, past); err != nil { // a relay of an outbox
+		if _, err := p.Send(checked.Sent(await.Context(t)), topic, past); err != nil { // a relay of an outbox
 			t.Error(err)
 		}
 		for _, most := range []time.Duration{2 * time.Hour, 0} { // the producer was idle meanwhile
 			(*p.topics.known.Load())[topic].agreed.Store(1)
 			listens(most)
 			mustSend(t, p, topic, past)
-			(*p.topics.known.Load())[topic].agreed.Store(0)
+			known := (*p.topics.known.Load())[topic]
+			await.True(t, "the comparison is over", func() bool {
+				known.mu.Lock()
+				defer known.mu.Unlock()
+				return known.comparing == nil
+			})
+			known.agreed.Store(0)
 			must.Do(t, rdb.HDel(ctx, luascripts.DefinitionKey(topic.Name), "maxlate").Err()) // 90 s go by
 			listens(30 * time.Minute)
 			tooLate()

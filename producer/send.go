@@ -158,7 +158,7 @@ func (p *Producer) open(w *patience, t *topic, m message.Message) (o opened, err
 	if err != nil {
 		return o, err
 	}
-	if o.past = o.Past(now.earliest()); o.past && p.cfg.RefusePast {
+	if o.past = o.Past(now.earliest()); o.past && p.cfg.RefusePast && !checked.IsSent(w.ctx) {
 		return o, past(&o.Message, now.earliest(), 0)
 	}
 	if o.past && t.maxLate.Load() > 0 && !checked.IsSent(w.ctx) {

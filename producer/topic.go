@@ -189,15 +189,26 @@ func (s *topics) compare(t *topic) (err error) {
 	return silence.Explain(s.rdb, err)
 }
 
-// tooLate refuses a message that the topic's listener would find too late, as far as that is known by now.
+// tooLate refuses a message that the topic's listener would find too late, as far as that is known by now. A send does not
+// wait for long to learn it: another server than the message's may hold the definition.
 func (s *topics) tooLate(w *patience, t *topic, m *checked.Message, now time.Time) error {
-	if err := s.checkDefinition(t).wait(w); err != nil {
-		return err
+	asked := s.checkDefinition(t)
+	if asked == nil {
+		return message.ErrClosed
+	}
+	soon := time.NewTimer(time.Second)
+	defer soon.Stop()
+	select {
+	case <-asked.done:
+	case <-soon.C:
+		return nil
+	case <-w.ctx.Done():
+		return w.ctx.Err()
 	}
 	if most := time.Duration(t.maxLate.Load()); most > 0 && m.Past(now.Add(-most-time.Millisecond)) {
 		return past(m, now, most)
 	}
-	return nil
+	return asked.err
 }
 
 func (t *topic) makeSlots() {

@@ -3,6 +3,8 @@ package rmq
 import (
 	"context"
 	"errors"
+
+	"github.com/slotmq/go-rmq/internal/checked"
 )
 
 // Forward returns a listener that sends each message on to another topic, as the message that
@@ -11,15 +13,15 @@ import (
 //
 // A message is done once Redis has stored the next one. If its worker dies in between, the
 // next one is sent again, and merges if it still waits. A message that the other topic refuses
-// as ErrInvalid is dead at once; one whose time has passed (ErrPast) is tried once more before.
+// as ErrInvalid is dead at once. One whose time has passed is not refused: it was sent before.
 func Forward(client *Client, to Topic, next func(d *Delivery) Message) MessageListener {
 	return ListenerFunc(func(ctx context.Context, d *Delivery) error {
 		m := next(d)
 		if m == nil {
 			return nil
 		}
-		_, err := client.producer.Send(ctx, to, m)
-		if errors.Is(err, ErrInvalid) && !(errors.Is(err, ErrPast) && d.Attempt == 1) {
+		_, err := client.producer.Send(checked.Sent(ctx), to, m)
+		if errors.Is(err, ErrInvalid) {
 			return Dead(err)
 		}
 		return err

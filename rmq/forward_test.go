@@ -3,6 +3,7 @@ package rmq_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,30 +61,28 @@ func TestForward(t *testing.T) {
 	})
 }
 
-// What the other topic refuses since its time has passed may have another time at a second try. Then it is dead.
+// What is forwarded was sent before. So it is not refused where its time has passed.
 func TestForwardOfThePast(t *testing.T) {
 	t.Parallel()
-	client := opened(t, rmq.Config{Redis: servertest.SharedRedis(t).Client(t), Namespace: t.Name(), RefusePast: true, Backoff: rmq.Schedule(time.Millisecond)})
+	client := opened(t, rmq.Config{Redis: servertest.SharedRedis(t).Client(t), Namespace: t.Name(), RefusePast: true})
 	from := rmq.Topic{Name: "from", Kind: rmq.KindPriority, Slots: 1}
 	to := rmq.Topic{Name: "to", Kind: rmq.KindFixedTime, Slots: 1}
-	died, got := make(chan rmq.Death, 10), make(chan rmq.Delivery, 10)
+	got, died := make(chan rmq.Delivery, 10), make(chan rmq.Death, 10)
 	must.Do(t, client.Listen(from, rmq.Forward(client, to, func(d *rmq.Delivery) rmq.Message {
-		if d.Content == "mended" && d.Attempt > 1 {
-			return rmq.FixedTime{Content: d.Content, In: time.Millisecond}
-		}
-		return rmq.FixedTime{Content: d.Content, At: time.Now().Add(-time.Hour)}
+		by := map[string]time.Duration{"late": time.Second, "too late": time.Hour}[d.Content]
+		return rmq.FixedTime{Content: d.Content, At: time.Now().Add(-by)}
 	}), rmq.ListenOptions{}))
-	must.Do(t, client.ListenDead(from, func(_ context.Context, d *rmq.Death) error { died <- *d; return nil }))
-	must.Do(t, client.Listen(to, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error { got <- *d; return nil }), rmq.ListenOptions{}))
+	must.Do(t, client.Listen(to, rmq.ListenerFunc(func(_ context.Context, d *rmq.Delivery) error { got <- *d; return nil }), rmq.ListenOptions{MaxLate: 10 * time.Minute}))
+	must.Do(t, client.ListenDead(to, func(_ context.Context, d *rmq.Death) error { died <- *d; return nil }))
 	begin(t, client)
-	for _, content := range []string{"past", "mended"} {
-		_, err := client.Send(context.Background(), from, rmq.Priority{Content: content, Priority: 100})
+	for _, content := range []string{"late", "too late"} {
+		_, err := client.Send(await.Context(t), from, rmq.Priority{Content: content, Priority: 100})
 		must.Do(t, err)
 	}
-	if d := nextDeath(t, died); d.Content != "past" || d.Attempts != 2 {
+	if d := await.Signal(t, "it is forwarded", got); d.Content != "late" {
 		t.Errorf("%+v", d)
 	}
-	if d := await.Signal(t, "it is forwarded", got); d.Content != "mended" {
+	if d := nextDeath(t, died); d.Content != "too late" || !strings.Contains(d.Reason, "late by 1h") {
 		t.Errorf("%+v", d)
 	}
 }

@@ -13,8 +13,8 @@ import (
 // sent marks a context.
 type sent struct{}
 
-// Sent is a context for messages that a program has sent before, into an outbox. Whether they are late by now, their
-// listener says.
+// Sent is a context for messages that were sent before, into an outbox or to another topic. Whether they are late by now,
+// their listener says.
 func Sent(ctx context.Context) context.Context { return context.WithValue(ctx, sent{}, true) }
 
 // IsSent reports whether ctx is of Sent.

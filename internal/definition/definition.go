@@ -58,7 +58,7 @@ func Agree(ctx context.Context, s *luascripts.Scripts, name string, t message.To
 
 // AgreeLate is Agree, and returns what the topic's listeners have told of themselves.
 func AgreeLate(ctx context.Context, s *luascripts.Scripts, name string, t message.Topic, by Sharing) (Listened, error) {
-	full, errs := AgreeAll(ctx, s, []string{name}, []Listened{{Topic: t}}, by)
+	full, errs := AgreeAll(ctx, s, []string{name}, []Listened{{Topic: t, MaxLate: -1}}, by) // nobody listens here
 	return full[0], errs[0]
 }
 

@@ -213,7 +213,7 @@ func TestOutboxRelaysWhatIsLate(t *testing.T) {
 	late := rmq.FixedTime{Content: "late", At: time.Now().Add(-time.Hour)}
 	o.send(t, true, late)
 	client := o.client(t, rmq.Config{})
-	if _, err := client.Send(ctx, o.topic, late); !errors.Is(err, rmq.ErrPast) {
+	if _, err := client.Send(await.Context(t), o.topic, late); !errors.Is(err, rmq.ErrPast) {
 		t.Errorf("whoever sends it now: %v", err)
 	}
 	o.relay(t, client)
