@@ -191,6 +191,13 @@ func TestSendersLearnMaxLate(t *testing.T) {
 			must.Do(t, rdb.HDel(ctx, luascripts.DefinitionKey(topic.Name), "maxlate").Err()) // 90 s go by
 		}
 	}
+	for _, kind := range kinds { // others cost no write
+		rdb, topic := shared(t), topicOf(t, kind, 2)
+		work(t, rdb, Config{}, topic, newNotes().done())
+		if told := rdb.HExists(ctx, luascripts.DefinitionKey(topic.Name), "maxlate").Val(); told != (kind == message.KindFixedTime) {
+			t.Errorf("%v: its worker tells how late it handles a message: %v", kind, told)
+		}
+	}
 }
 
 // Redis is asked for its time once for a batch with messages that may be too late, and
