@@ -41,9 +41,21 @@ func TestLostAnswerOfATake(t *testing.T) {
 	for i := range 5 {
 		s.sends(fmt.Sprint("m", i))
 		lost := proxy.LoseNextReply("meta{orders_0}")
+		var once sync.Once
+		var asked time.Time
+		proxy.OnRequest(func(b []byte) bool {
+			if bytes.Contains(b, []byte("meta{orders_0}")) {
+				once.Do(func() { asked = time.Now() })
+			}
+			return true
+		})
 		h := s.take(p, Take{TTR: time.Hour})
 		<-lost
 		s.has(h, fmt.Sprint("m", i), 1)
+		once.Do(func() { t.Error("it was not asked for") })
+		if !h.Until.After(asked.Add(time.Hour)) {
+			t.Errorf("until %v, asked at %v: the time does not begin anew when it is told again, as it does in Redis", h.Until, asked)
+		}
 		s.finish(p, h, true)
 	}
 }
@@ -218,4 +230,139 @@ func TestLateCopyOfATurnTakesNothing(t *testing.T) {
 	h := s.take(p, Take{})
 	s.has(h, "y", 1)
 	s.finish(p, h, true)
+}
+
+// A turn that was repeated has found nothing, so the slot is left. Before that comes to Redis, another one takes there; or the
+// first copy of the turn does. The slot wakes as before when something comes.
+func TestSlotThatIsLeftWakes(t *testing.T) {
+	t.Parallel()
+	for _, byItself := range []bool{false, true} {
+		s, proxy := behindProxy(t, message.Topic{Kind: message.KindPriority, Slots: 1})
+		p := s.poller(Config{SafetyLook: time.Hour})
+		s.sends("first")
+		s.finish(p, s.take(p, Take{}), true)
+		s.nothing(p)
+		through := s.via
+		s.via = nil
+		other := s.poller(Config{Worker: "other"})
+		s.via = through
+		s.nothing(other)
+		var mu sync.Mutex
+		var stuck []byte
+		turns := 0
+		theirs := make(chan *Held, 1)
+		proxy.OnRequest(func(b []byte) bool {
+			if !bytes.Contains(b, []byte("evalsha")) || !bytes.Contains(b, []byte("meta{orders_0}")) {
+				return true
+			}
+			mu.Lock()
+			turns++
+			n := turns
+			if n == 1 {
+				stuck = bytes.Clone(b)
+			}
+			mu.Unlock()
+			if n != 3 {
+				return n != 1
+			}
+			s.sends("taken before it is left")
+			if byItself {
+				conn, err := net.Dial("tcp", s.rdb.(*redis.Client).Options().Addr)
+				if err == nil {
+					defer conn.Close()
+					if _, err = conn.Write(stuck); err == nil {
+						_, err = conn.Read(make([]byte, 1000))
+					}
+				}
+				if err != nil {
+					t.Error(err)
+				}
+				return true
+			}
+			theirs <- s.take(other, Take{TTR: time.Hour})
+			return true
+		})
+		ours := make(chan *Held, 1)
+		go func() {
+			h, err := p.Take(await.Context(t), []string{"orders"}, Take{Wait: await.Patience, TTR: time.Hour})
+			if err != nil {
+				t.Error(err)
+			}
+			ours <- h
+		}()
+		d := p.openDesk("orders")
+		await.True(t, "it waits", func() bool {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			return len(d.seats) > 0
+		})
+		d.schedule.Wake(d.scheduled, 0, 0)
+		if !byItself {
+			h := <-theirs
+			s.sends("next")
+			s.finish(other, h, true)
+		}
+		h := <-ours
+		if h == nil {
+			t.Fatalf("by itself %v: the slot did not wake", byItself)
+		}
+		s.finish(p, h, true)
+		s.sends("last")
+		s.finish(p, s.take(p, Take{}), true)
+	}
+}
+
+// While the notes of a batch are read its slot is out of hand, and somebody else comes who does not wait either: the first
+// one is not sent away, for its batch is on the way.
+func TestBatchOnItsWayIsSomething(t *testing.T) {
+	t.Parallel()
+	s, proxy := behindProxy(t, message.Topic{Kind: message.KindPriority, Slots: 1, Notes: true})
+	p := s.poller(Config{SafetyLook: time.Hour})
+	s.sends("opens it")
+	s.finish(p, s.take(p, Take{}), true)
+	s.nothing(p)
+	reading, on := make(chan struct{}), make(chan struct{})
+	goOn := sync.OnceFunc(func() { close(on) })
+	defer goOn()
+	var once sync.Once
+	proxy.OnRequest(func(b []byte) bool {
+		if bytes.Contains(bytes.ToLower(b), []byte("hmget")) {
+			once.Do(func() {
+				close(reading)
+				<-on
+			})
+		}
+		return true
+	})
+	s.sends("x")
+	takes := func() <-chan *Held {
+		got := make(chan *Held, 1)
+		go func() {
+			h, err := p.Take(await.Context(t), []string{"orders"}, Take{})
+			if err != nil {
+				t.Error(err)
+			}
+			got <- h
+		}()
+		return got
+	}
+	d := p.openDesk("orders")
+	d.schedule.Wake(d.scheduled, 0, 0)
+	first := takes()
+	await.Signal(t, "its notes are read", reading)
+	second := takes()
+	await.True(t, "the second one is there", func() bool {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return len(d.seats) > 0
+	})
+	goOn()
+	if h := <-first; h == nil {
+		t.Error("it was sent away")
+	} else {
+		s.finish(p, h, true)
+	}
+	if h := <-second; h != nil {
+		t.Errorf("a second one got %v", h.Messages)
+	}
 }

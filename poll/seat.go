@@ -178,9 +178,10 @@ func (d *desk) settled() {
 	d.tellIfNothing()
 }
 
-// tellIfNothing runs with d.mu held. Slots whose turns have no answer are not waited for: that may last.
+// tellIfNothing runs with d.mu held. Slots whose turns have no answer are not waited for: that may last. A batch on its way
+// to a seat is: its slot is out of hand already.
 func (d *desk) tellIfNothing() {
-	if len(d.asking) == 0 {
+	if len(d.asking) == 0 || d.serving > 0 {
 		return
 	}
 	if busy, _ := d.schedule.Busy(); busy > d.stuck {

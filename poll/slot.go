@@ -17,7 +17,7 @@ type slot struct {
 	facts schedule.Facts
 	turn  luascripts.Turn      // the last one asked; its keys are not changed
 	batch luascripts.TakerBits // under which the slot takes its next batch; then that gets another one
-	sent  time.Time            // when the turn was first sent
+	sent  time.Time            // when the turn was last sent: a batch that is told again has its whole time anew
 	seat  *seat                // for whom it is; nil: that one has gone
 	leave bool                 // an earlier turn may still come to Redis, and must not take anything
 	rest  time.Time            // until when the slot sleeps then
@@ -56,7 +56,7 @@ func (x *slot) Timed() bool { return x.desk.topic.Kind.Timed() }
 
 // ask prepares the next turn, unless the last one has no answer yet. It is false if none is needed: nobody waits any more.
 func (x *slot) ask(h schedule.Hand) bool {
-	x.facts = h.Facts
+	x.facts, x.sent = h.Facts, time.Now()
 	if x.facts.Open {
 		return true
 	}
@@ -85,7 +85,7 @@ func (x *slot) ask(h schedule.Hand) bool {
 		x.facts.Fence = left
 	}
 	x.turn.Worker, x.turn.Fence, x.turn.Count, x.turn.Random = luascripts.TakerID(x.desk.cfg.Worker, x.batch), x.facts.Fence, count, mathrand.IntN(1<<30)
-	x.facts.Open, x.sent = true, time.Now()
+	x.facts.Open = true
 	return true
 }
 

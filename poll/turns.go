@@ -22,8 +22,7 @@ const (
 	pausedLook              = 5 * time.Second
 )
 
-// dispatch has turns taken until the desk closes. Each write is a goroutine of its own, with slots of one
-// server: one that hangs holds up no turn at another.
+// dispatch has turns taken until the desk closes. Each write is a goroutine of its own.
 func (d *desk) dispatch() {
 	for {
 		hands := d.schedule.Next(writeTurns, nil)
@@ -106,6 +105,9 @@ func (d *desk) answer(x *slot, a luascripts.Answer) {
 		d.away.Fence(x.turn.Keys.Store, x.facts.Fence, a.Fence)
 		x.facts.Fence, x.facts.Holder = a.Fence, ""
 		d.back(x.Index)
+	}
+	if a.Code == luascripts.Batch || a.Code == luascripts.Busy {
+		x.leave = false // the number has grown since, so earlier turns take nothing
 	}
 	switch a.Code {
 	case luascripts.Batch:
