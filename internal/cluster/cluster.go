@@ -7,6 +7,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -30,6 +31,17 @@ func IsCluster(rdb redis.UniversalClient) bool {
 func IsSingle(rdb redis.UniversalClient) bool {
 	one, ok := rdb.(*redis.Client)
 	return ok && one.Options().Addr != "FailoverClient"
+}
+
+// ReadTimeout is how long a client waits for an answer; 0 or less if for ever, or if it is of another kind.
+func ReadTimeout(rdb redis.UniversalClient) time.Duration {
+	switch c := rdb.(type) {
+	case *redis.Client:
+		return c.Options().ReadTimeout
+	case *redis.ClusterClient:
+		return c.Options().ReadTimeout
+	}
+	return 0
 }
 
 // MasterFor returns the client of the server that holds the key, and its

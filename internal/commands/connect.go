@@ -40,6 +40,7 @@ func (a *app) connect() (*inspector.Inspector, error) {
 			return nil, misused("the URL of Redis (--redis or RMQ_REDIS): %w", err)
 		}
 		a.rdb = rdb
+		a.Patience = max(a.Patience, cluster.ReadTimeout(rdb)) // else it ended before the client does
 	}
 	cfg := inspector.Config{Namespace: a.space(), Journal: a.toTell()}
 	if keeper := a.zooKeeperConfig(); keeper.Servers != nil {
@@ -86,12 +87,9 @@ func (a *app) ask(ctx context.Context, question func(ctx context.Context, server
 	}
 }
 
-// zooKeeper is where ZooKeeper is; empty if not given.
-func (a *app) zooKeeper() string { return flagOrEnv(a.zk, "RMQ_ZK", "") }
-
-// zooKeeperConfig is how it is reached; without servers if it is not given.
+// zooKeeperConfig is how ZooKeeper is reached; without servers if it is not given.
 func (a *app) zooKeeperConfig() (cfg slots.ZooKeeperConfig) {
-	if servers := a.zooKeeper(); servers != "" {
+	if servers := flagOrEnv(a.zk, "RMQ_ZK", ""); servers != "" {
 		cfg = slots.ZooKeeperConfig{
 			Servers: strings.Split(servers, ","),
 			Root:    flagOrEnv(a.zkRoot, "RMQ_ZK_ROOT", ""),

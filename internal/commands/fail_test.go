@@ -10,6 +10,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
@@ -163,6 +164,19 @@ func TestNoRedis(t *testing.T) {
 				no.words = []string{"failed", "the lines above say what to do"}
 			}
 			calls.Go(func() { wantFailure(t, append([]string{"--redis", no.url}, c.whole()...), 1, no.words...) })
+		}
+	}
+}
+
+// Whoever lets the client wait for longer, by the URL, has the first answer waited for as long.
+func TestReadTimeoutOfTheURL(t *testing.T) {
+	t.Parallel()
+	url := "redis://" + servertest.Redis(t).Addr()
+	hasty := program
+	hasty.Patience = time.Nanosecond
+	for url, code := range map[string]int{url + "?read_timeout=100ns": 1, url + "?read_timeout=1m": 0} {
+		if got := hasty.Run(ctx, []string{"--redis", url, "stats"}, strings.NewReader(""), io.Discard, io.Discard); got != code {
+			t.Errorf("%s: exit code %d", url, got)
 		}
 	}
 }

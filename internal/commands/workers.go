@@ -73,7 +73,7 @@ ago, but shares the topic no more, or is not seen without --zk.`,
 
 // unseenWhy is why the workers of a topic are not seen, and what shows them.
 func (a *app) unseenWhy(t inspector.Topic) string {
-	asked := a.zooKeeper() != ""
+	asked := a.zooKeeperConfig().Servers != nil
 	switch {
 	case t.Foreign && t.Namespace == "" && asked:
 		return "is of no namespace: without --namespace its workers are seen"
