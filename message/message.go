@@ -76,7 +76,7 @@ type FixedTime struct {
 	SlotBasis string // decides the slot; Content when empty
 
 	// At is when it is due. A time that has passed is due now, ahead of what is
-	// due later.
+	// due later, or refused where the listener has a MaxLate and would find it too late.
 	At time.Time
 
 	// In is how long after the send it is due, by the clock of the Redis server:

@@ -15,8 +15,8 @@
 // safe after all of them: it merges if it still waits.
 //
 // Range and In count from the send, by the clock of the Redis server: your own clock
-// does not matter. A time that has passed is due now, and the [Receipt] says so;
-// [Config.RefusePast] refuses it.
+// does not matter. A time that has passed is due now, and the [Receipt] says so, unless
+// [Config.RefusePast] or the MaxLate of the topic's listener refuses it, with [ErrPast].
 //
 // The first Send to a topic stores its definition, or compares it with the stored one.
 // If they differ, Send returns message.ErrTopicConflict.

@@ -1,6 +1,7 @@
 package producer
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"testing"
@@ -107,6 +108,38 @@ func TestPastOfMaxLate(t *testing.T) {
 		(*p.topics.known.Load())[topic].agreed.Store(1)
 		mustSend(t, p, topic, past)
 	})
+}
+
+// The server that knows the MaxLate may hang, and be another than the message's: a send does not wait for it for long.
+func TestPastWhileNobodyTells(t *testing.T) {
+	t.Parallel()
+	server := servertest.Redis(t)
+	proxy := servertest.NewProxy(t, server.Addr())
+	p, topic := newProducer(t, proxy.Client(t, func(o *redis.Options) { o.ReadTimeout = 10 * await.Patience }), Config{}), topicOf(t, message.KindFixedTime)
+	_, errs := definition.AgreeAll(ctx, luascripts.New(server.Client(t)), []string{topic.Name}, []definition.Listened{{Topic: topic, MaxLate: 30 * time.Minute}},
+		definition.Sharing{Way: definition.SharingRedis})
+	must.Do(t, errs[0])
+	past := message.FixedTime{Content: "past", At: server.Client(t).Time(ctx).Val().Add(-time.Hour)}
+	if _, err := p.Send(await.Context(t), topic, past); !errors.Is(err, ErrPast) {
+		t.Fatal(err)
+	}
+	hangs := make(chan struct{})
+	defer close(hangs)
+	proxy.OnRequest(func(b []byte) bool {
+		if bytes.Contains(b, []byte(luascripts.DefinitionKey(topic.Name))) {
+			<-hangs
+		}
+		return true
+	})
+	known := (*p.topics.known.Load())[topic]
+	known.agreed.Store(1) // 30 s go by
+	_, err := p.Send(await.Context(t), topic, past)
+	must.Do(t, err)
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	if known.comparing == nil {
+		t.Error("the question was answered")
+	}
 }
 
 // With RefusePast the published rule holds: an error of its own, and nothing is stored.
