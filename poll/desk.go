@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/away"
+	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/lookout"
 	"github.com/slotmq/go-rmq/internal/planner"
 	"github.com/slotmq/go-rmq/internal/policies"
@@ -98,6 +99,9 @@ func (d *desk) run(sub *wakeups.Subscription) {
 	all := make([]int, d.topic.Slots)
 	for i := range all {
 		all[i] = i
+		if _, addr, err := cluster.MasterFor(d.shift.Requests, d.cfg.Redis, luascripts.StoreKey(d.qualified, i)); err == nil {
+			d.schedule.Locate(d.scheduled, i, addr)
+		}
 	}
 	d.schedule.Assign(d.scheduled, d, all)
 	d.shift.Running.Go(d.dispatch)

@@ -153,6 +153,65 @@ func TestHungMasterHoldsUpItsOwnSlotsOnly(t *testing.T) {
 	})
 }
 
+// Slots of a master that hangs and of another one are woken together, and many wait: what the other one has is taken, for no
+// write has turns of both, also where slots have moved since the first turns.
+func TestTurnsOfAHungMasterGoAlone(t *testing.T) {
+	t.Parallel()
+	for _, moved := range []bool{false, true} {
+		c := servertest.Cluster(t, 2, 0, "--cluster-node-timeout", "60000")
+		s := shopOn(t, c.Client(t), message.Topic{Kind: message.KindPriority, Slots: 64})
+		s.via = c.Client(t, func(o *redis.ClusterOptions) { o.ReadTimeout = time.Hour }) // hangs with the server
+		p := s.poller(Config{SafetyLook: time.Hour})
+		s.sends("opens it")
+		s.finish(p, s.take(p, Take{}), true)
+		s.nothing(p)
+		got := make(chan *Held, s.topic.Slots)
+		taking, end := context.WithCancel(await.Context(t))
+		defer end()
+		for range s.topic.Slots {
+			go func() {
+				h, _ := p.Take(taking, []string{"orders"}, Take{Wait: await.Patience, TTR: time.Hour})
+				got <- h
+			}()
+		}
+		d := p.openDesk("orders")
+		await.True(t, "all wait", func() bool {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			return len(d.seats) == s.topic.Slots
+		})
+		wake := func() {
+			for slot := range s.topic.Slots {
+				d.schedule.Wake(d.scheduled, slot, 0)
+			}
+		}
+		if moved {
+			for slot := range s.topic.Slots {
+				d.schedule.Locate(d.scheduled, slot, "where all have been")
+			}
+			wake()
+			d.schedule.WaitIdle()
+		}
+		hung, elsewhere := c.MasterOf(t, s.keys(0).Store), 0
+		for slot := range s.topic.Slots {
+			content := "there"
+			if c.MasterOf(t, s.keys(slot).Store) != hung {
+				content = "elsewhere"
+				elsewhere++
+			}
+			must.Do(t, s.rdb.ZAdd(ctx, s.keys(slot).Store, redis.Z{Score: 100, Member: content}).Err())
+		}
+		hung.Pause()
+		defer hung.Resume()
+		wake()
+		for range elsewhere {
+			if h := <-got; h == nil || h.Messages[0].Content != "elsewhere" {
+				t.Fatalf("moved %v: %d are elsewhere, and it got %v", moved, elsewhere, h)
+			}
+		}
+	}
+}
+
 // The master of a Sentinel group dies while many take. What its replica had not got yet may be forgotten, or done
 // twice; afterwards all goes on as before.
 func TestSentinelFailover(t *testing.T) {

@@ -22,7 +22,8 @@ const (
 	pausedLook              = 5 * time.Second
 )
 
-// dispatch has turns taken until the desk closes. Each write is a goroutine of its own.
+// dispatch has turns taken until the desk closes. Each write is a goroutine of its own, with slots of one
+// server: one that hangs holds up no turn at another.
 func (d *desk) dispatch() {
 	for {
 		hands := d.schedule.Next(writeTurns, nil)
@@ -42,6 +43,9 @@ func (d *desk) turns(hands []schedule.Hand) {
 		if !x.ask(h) {
 			d.nobody(x, h)
 			continue
+		}
+		if _, addr, err := cluster.MasterFor(d.shift.Requests, d.cfg.Redis, x.turn.Keys.Store); err == nil {
+			x.facts.Server = addr
 		}
 		asked = append(asked, x)
 		cmds = append(cmds, d.scripts.TurnCmd(d.shift.Requests, &x.turn))
