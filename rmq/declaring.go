@@ -1,7 +1,9 @@
 package rmq
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -24,6 +26,7 @@ type declarations struct {
 	of      map[string]*declaredTopic // by the names of the topics, with the namespace
 	end     context.CancelFunc        // nil: it does not look yet
 	closed  bool
+	wrong   error // why it is not known whether Redis still has all
 	looking sync.WaitGroup
 }
 
@@ -96,6 +99,7 @@ func (d *declarations) topics() map[*declaration.Plans][]*declaration.Declared {
 
 // look sets those plans again that Redis has lost, and says which.
 func (d *declarations) look(ctx context.Context) {
+	var wrong error
 	for p, plans := range d.topics() {
 		within, cancel := context.WithTimeout(ctx, declaration.LookEach)
 		again, err := p.Keep(within, plans)
@@ -106,9 +110,9 @@ func (d *declarations) look(ctx context.Context) {
 		}
 		if err != nil && ctx.Err() == nil {
 			cluster.NoteError(ctx, p.Redis, err)
-			level := zap.WarnLevel
-			if cluster.Unanswered(err) { // others say so
-				level = zap.DebugLevel
+			level := zap.DebugLevel
+			if !cluster.Unanswered(err) { // else others say so
+				level, wrong = zap.WarnLevel, cmp.Or(wrong, fmt.Errorf("it is not known whether Redis still has all plans of topic %s: %w", p.Topic.Name, err))
 			}
 			d.log.Log(level, "it is not known whether Redis still has all plans; it is tried again", topic, zap.Error(err))
 		}
@@ -118,6 +122,16 @@ func (d *declarations) look(ctx context.Context) {
 			}
 		}
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.wrong = wrong
+}
+
+// health is why the last look does not know whether Redis has all plans.
+func (d *declarations) health() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.wrong
 }
 
 // close ends the looking. What looks may be waited for with wait.

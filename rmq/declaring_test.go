@@ -3,6 +3,7 @@ package rmq_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,10 +102,16 @@ func TestPlansOfAWrongType(t *testing.T) {
 	if found := lines.FilterMessage("it is not known whether Redis still has all plans; it is tried again"); found.Len() != 1 {
 		t.Errorf("%+v", lines.All())
 	}
+	if err := client.Health(await.Context(t)); err == nil || !strings.Contains(err.Error(), "all plans of topic reports: ") || !strings.Contains(err.Error(), "rule{reports_0}") {
+		t.Errorf("health: %v", err)
+	}
 	server.Kill()
 	rmq.LookForPlans(client)
 	if lines.Len() != 1 {
 		t.Errorf("%+v", lines.All())
 	}
 	server.Restart(t)
+	must.Do(t, rdb.Del(ctx, "rule{reports_0}").Err())
+	rmq.LookForPlans(client)
+	must.Do(t, client.Health(await.Context(t)))
 }

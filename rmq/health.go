@@ -13,7 +13,8 @@ import (
 
 // Health returns why this client cannot do its work now; nil if it can. It asks Redis with a
 // PING, and waits for the answer until ctx ends. Of a Cluster, one master that answers is
-// enough. A client that listens to topics must also have started and not be closing, Redis
+// enough. The plans that the client has declared, and Redis has lost, must have been set again at the
+// last look. A client that listens to topics must also have started and not be closing, Redis
 // must have answered its turns or its looks at the slots within twice the SafetyLook, and with
 // ZooKeeper it must have a session that lets it begin handlers.
 //
@@ -27,6 +28,9 @@ func (c *Client) Health(ctx context.Context) error {
 	}
 	if err := wait.For(ctx, func(ctx context.Context) error { return cluster.Ask(ctx, c.rdb, ping) }); err != nil {
 		return fmt.Errorf("health: Redis does not answer: %w", err)
+	}
+	if err := c.declared.health(); err != nil {
+		return fmt.Errorf("health: %w", err)
 	}
 	return nil
 }
