@@ -95,12 +95,12 @@ func (c *flowControl) learn(b *batch, lasted, busy time.Duration) {
 	before := c.limit.Places()
 	after := c.limit.Finished(flow.Batch{
 		End: time.Now(), Took: lasted, Busy: busy, Good: good, Overload: over, Pushed: pushed,
-		Places: demand.Places, Waiting: demand.Waiting, Full: demand.Full,
+		Places: demand.Places, Waiting: demand.Waiting, Full: demand.Full, Slots: demand.Slots,
 	})
 	if after != before {
 		b.schedule.Allow(t, schedule.ByFlow, after)
 	}
-	if w, ok := c.limit.Says(); ok && !demand.Alone {
+	if w, ok := c.limit.Says(); ok && demand.Slots < t.Slots { // else it is alone
 		c.lead(w)
 	}
 }

@@ -204,9 +204,13 @@ func TestTurnsOfAHungMasterGoAlone(t *testing.T) {
 		hung.Pause()
 		defer hung.Resume()
 		wake()
-		for range elsewhere {
-			if h := <-got; h == nil || h.Messages[0].Content != "elsewhere" {
-				t.Fatalf("moved %v: %d are elsewhere, and it got %v", moved, elsewhere, h)
+		for elsewhere > 0 {
+			h := <-got
+			if h == nil {
+				t.Fatalf("moved %v: %d are left elsewhere, and nobody gets them", moved, elsewhere)
+			}
+			if h.Messages[0].Content == "elsewhere" { // a look of the desk may have found the others before the pause
+				elsewhere--
 			}
 		}
 	}

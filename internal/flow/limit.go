@@ -27,6 +27,7 @@ type Batch struct {
 	Places   int           // in use at its end
 	Waiting  bool          // slots of the topic wait for a place
 	Full     bool          // all that could be in use are
+	Slots    int           // of the topic that are this worker's
 }
 
 // Limit is how many handlers of a topic may run at once. One goroutine at a time may use it.
@@ -41,6 +42,7 @@ type Limit struct {
 	doubt float64 // of that
 	other bool    // the rate was another one in the last window
 	fell  float64 // since the last trial, to which part of itself the rate fell; 0: no new rate
+	slots int     // of the topic that are this worker's
 	used  int     // handlers, at the end of the last batch with work that waits, outside of a trial
 	trial trial   // under way, or the last one
 	grows bool    // the last trial that helped was one with more
@@ -69,8 +71,9 @@ func (l *Limit) Finished(b Batch) int {
 	if places == stay && (b.Waiting || b.Full) {
 		l.used = max(1, b.Places)
 	}
-	if l.others.wait.IsZero() {
-		l.others.wait, l.others.fewer = b.End.Add(listens), b.End
+	if b.Slots != l.slots { // workers have come or gone, so its share of what is behind the handlers is another one
+		l.slots, l.rate, l.other, l.less, l.more, l.times = b.Slots, 0, false, time.Time{}, time.Time{}, 1
+		l.set(l.stay, b.End)
 	}
 	if l.places != l.stay && b.End.Sub(l.begun) > 2*w.most() { // the work ended before the trial did, or its end was not heard
 		l.set(l.stay, b.End)

@@ -70,6 +70,9 @@ func (l *Limit) follows(now time.Time) bool {
 // tell says how it is, if that is new or was not said for a while.
 func (l *Limit) tell(now time.Time, changed bool) {
 	o := &l.others
+	if o.wait.IsZero() { // its first batch
+		o.wait, o.fewer = now.Add(listens), now
+	}
 	again := o.leads && now.Sub(o.said) >= sayEvery && l.measure.isNew(l.pressed, now)
 	if o.id != "" && (changed || again) && !l.follows(now) {
 		o.leads, o.said, o.says = true, now, true

@@ -44,6 +44,34 @@ func TestSeveralWorkersShareABottleneck(t *testing.T) {
 	}
 }
 
+// Workers that start one after the other come down, too: what each found before the next one came says nothing.
+func TestSeveralWorkersStartOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	random := sharetest.Rand(t)
+	for _, n := range []int{2, 4, 8} {
+		for _, apart := range []time.Duration{500 * time.Millisecond, 1500 * time.Millisecond, 3 * time.Second} {
+			all := fleet(random, n, 8, around(20*time.Millisecond))
+			for i := range all {
+				for _, w := range all[:i+1] {
+					w.now, w.slots = all[0].now, 64/(i+1)
+				}
+				run(apart, all[:i+1]...)
+			}
+			run(80*time.Second, all...)
+			sum := 0
+			for range 100 {
+				run(time.Second, all...)
+				sum += stay(all)
+			}
+			handlers := float64(sum) / 100
+			t.Logf("%d workers %v apart: %.1f handlers", n, apart, handlers)
+			if handlers > 2*8 {
+				t.Error("too many")
+			}
+		}
+	}
+}
+
 // Where every handler is of use, workers that try together lose as little as one alone.
 func TestSeveralWorkersLoseLittle(t *testing.T) {
 	t.Parallel()

@@ -37,7 +37,8 @@ type world struct {
 	behind  *[]time.Time // the handlers: when each of those that serve is free; empty: nothing
 	service func(*rand.Rand) time.Duration
 
-	good int
+	good  int
+	slots int // that are its own
 
 	words *words // nil: it is alone
 }
@@ -208,7 +209,7 @@ func (w *world) step() {
 		used := len(w.running) + 1
 		w.limit.Finished(Batch{
 			End: w.now, Took: p.end.Sub(p.begun), Busy: p.end.Sub(p.begun), Good: w.each,
-			Places: used, Waiting: used < w.places, Full: used == w.places,
+			Places: used, Waiting: used < w.places, Full: used == w.places, Slots: w.slots,
 		})
 		if said, ok := w.limit.Says(); ok && w.words != nil {
 			w.words.say(said, w.now)

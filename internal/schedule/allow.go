@@ -47,7 +47,7 @@ type Demand struct {
 	Waiting bool // slots of it wait for a place; not where they wait for tokens
 	Full    bool // nearly all that it could have without any limit are in use
 	Others  bool // another limiter allows it fewer than its flow does
-	Alone   bool // no other worker has slots of it
+	Slots   int  // of it are this worker's
 }
 
 // Demand returns that of a topic.
@@ -59,7 +59,7 @@ func (s *Schedule) Demand(t *Topic) Demand {
 		could = min(could, t.own)
 	}
 	waiting := t.waiting.length > 0 && (t.rated == nil || !t.rated.dry)
-	return Demand{Places: t.used, Waiting: waiting, Full: 10*t.used >= 9*could, Others: t.allowed < t.limits[ByFlow], Alone: t.own == t.Slots}
+	return Demand{Places: t.used, Waiting: waiting, Full: 10*t.used >= 9*could, Others: t.allowed < t.limits[ByFlow], Slots: t.own}
 }
 
 // unlimit lets a new topic have all its places.
