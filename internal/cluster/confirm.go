@@ -76,6 +76,7 @@ func (o *opinions) ask(ctx context.Context, server *redis.Client) error {
 		return nil
 	}
 	server = server.WithTimeout(Patience)
+	nodes, refused := server.ClusterNodes(ctx).Result() // before the view: a replica that is elected in between is in that
 	view, err := server.ClusterSlots(ctx).Result()
 	owner, masters := readView(view, o.slot, own)
 	id, isMaster := masters[o.addr]
@@ -85,9 +86,8 @@ func (o *opinions) ask(ctx context.Context, server *redis.Client) error {
 	_, votes := masters[own]
 	agrees, failing := votes && owner == o.addr, false
 	if agrees {
-		nodes, err := server.ClusterNodes(ctx).Result()
 		failing = mayBeReplaced(nodes, id)
-		agrees = err == nil || redis.HasErrorPrefix(err, "NOPERM") // a silent server confirms nothing
+		agrees = refused == nil || redis.HasErrorPrefix(refused, "NOPERM") // a silent server confirms nothing
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()

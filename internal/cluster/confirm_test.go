@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
@@ -71,6 +72,40 @@ func TestMayBeReplaced(t *testing.T) {
 		t.Error("nothing was told, and it may be replaced")
 	}
 }
+
+// A replica takes a master's place between two questions to a server, so that one answers the first as it was before. It
+// does not confirm the old master.
+func TestReplacedWhileAsked(t *testing.T) {
+	t.Parallel()
+	c := servertest.Cluster(t, 3, 1)
+	const key = "k"
+	old := c.MasterOf(t, key)
+	at := slices.IndexFunc(c.Nodes()[:3], func(s *servertest.Server) bool { return s != old })
+	asked := &counter{}
+	other := c.Nodes()[at].Client(t, func(o *redis.Options) { o.Limiter = asked })
+	must.Do(t, other.Ping(t.Context()).Err())
+	asked.n, asked.second = 0, func() { c.Failover(t, key) }
+	o := opinions{addr: old.Addr(), key: key, slot: hashSlot(key)}
+	must.Do(t, o.ask(t.Context(), other))
+	if asked.n != 2 || o.agree > 0 && !o.otherwise && !o.failing {
+		t.Errorf("confirmed by %d questions, though another one has its place", asked.n)
+	}
+}
+
+// counter counts the commands of a client, and does something before the second.
+type counter struct {
+	n      int
+	second func()
+}
+
+func (c *counter) Allow() error {
+	if c.n++; c.n == 2 && c.second != nil {
+		c.second()
+	}
+	return nil
+}
+
+func (c *counter) ReportResult(error) {}
 
 // A server is confirmed by so many other masters that the silent ones are no majority, and
 // by none that knows better. Its own word does not count.

@@ -71,7 +71,13 @@ func TestHangsThatEndDuringAnElection(t *testing.T) {
 			}
 			for id, m := range l.letters {
 				if m.fate == accepted && m.handled == 0 && !slices.ContainsFunc(hangs, func(h hang) bool { return h.just(m) }) {
-					t.Errorf("%s was not answered just before a hang, and is lost", id)
+					near := hangs[0]
+					for _, h := range hangs {
+						if h.from.Before(m.answered) {
+							near = h
+						}
+					}
+					t.Errorf("%s was not answered just before a hang, and is lost: begun %v and answered %v after the begin of one of %v", id, m.begun.Sub(near.from), m.answered.Sub(near.from), near.to.Sub(near.from))
 				}
 			}
 			if night.Is() && elected == 0 {
