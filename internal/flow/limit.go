@@ -38,15 +38,16 @@ type Limit struct {
 	measure  window
 	begun    time.Time // since when it measures with these places, gaps or not
 
-	rate  float64 // messages a second outside of a trial; 0: unknown
-	doubt float64 // of that
-	other bool    // the rate was another one in the last window
-	fell  float64 // since the last trial, to which part of itself the rate fell; 0: no new rate
-	slots int     // of the topic that are this worker's
-	used  int     // handlers, at the end of the last batch with work that waits, outside of a trial
-	trial trial   // under way, or the last one
-	grows bool    // the last trial that helped was one with more
-	dives bool    // the next trial is one with much fewer: none of those was in vain
+	rate  float64   // messages a second outside of a trial; 0: unknown
+	doubt float64   // of that
+	other bool      // the rate was another one in the last window
+	fell  float64   // since the last trial, to which part of itself the rate fell; 0: no new rate
+	slots int       // of the topic that are this worker's
+	since time.Time // a window that began before says nothing: the workers were others, or it listened to them
+	used  int       // handlers, at the end of the last batch with work that waits, outside of a trial
+	trial trial     // under way, or the last one
+	grows bool      // the last trial that helped was one with more
+	dives bool      // the next trial is one with much fewer: none of those was in vain
 
 	less, more time.Time // when a trial with fewer is due, or with more
 	times      int       // by which the wait for a trial with fewer has grown: 1, 2, 4, 8
@@ -73,6 +74,7 @@ func (l *Limit) Finished(b Batch) int {
 	}
 	if b.Slots != l.slots { // workers have come or gone, so its share of what is behind the handlers is another one
 		l.slots, l.rate, l.other, l.less, l.more, l.times = b.Slots, 0, false, time.Time{}, time.Time{}, 1
+		l.since = b.End.Add(listens)
 		l.set(l.stay, b.End)
 	}
 	if l.places != l.stay && b.End.Sub(l.begun) > 2*w.most() { // the work ended before the trial did, or its end was not heard
@@ -122,7 +124,7 @@ func (l *Limit) shrink(now time.Time) {
 // consider looks at what came out without a trial, and may begin one.
 func (l *Limit) consider(b Batch) {
 	rate, doubt := l.measure.rate(), l.measure.doubt()
-	if !l.measure.pressed() || rate == 0 { // it says nothing
+	if !l.measure.pressed() || rate == 0 || l.measure.from.Before(l.since) { // it says nothing
 		l.set(l.places, b.End)
 		return
 	}
@@ -175,8 +177,6 @@ func (l *Limit) mayTry(b Batch) (most int, fewer bool) {
 	o := &l.others
 	fewer = min(l.stay, b.Places) > l.min && l.measure.busy() && l.measure.mean() <= slow && !b.End.Before(l.less)
 	switch {
-	case o.id != "" && b.End.Before(o.wait): // it is new, and listens
-		return l.stay, false
 	case !l.follows(b.End):
 		return l.max, fewer
 	case fewer && b.End.Sub(o.fewer) > overdue:

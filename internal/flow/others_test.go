@@ -130,19 +130,25 @@ func TestLeaderIsHeard(t *testing.T) {
 	}
 }
 
-// A new worker tries nothing for two and a half seconds: so it hears of the one that leads.
+// A new worker tries nothing for two and a half seconds: so it hears of the one that leads. Nor does any when workers have
+// come or gone.
 func TestNewWorkerListens(t *testing.T) {
 	t.Parallel()
 	l, begun := New("c", 1, 64), time.Now()
-	now := feed(l, begun, 2400*time.Millisecond, func(*Batch) {})
-	if l.Places() != 64 {
-		t.Error("it has tried something")
-	}
-	for now.Sub(begun) < 10*time.Second && l.Places() == 64 {
-		now = feed(l, now, 10*time.Millisecond, func(*Batch) {})
-	}
-	if took := now.Sub(begun); took > 3500*time.Millisecond {
-		t.Errorf("the first trial begins after %v", took)
+	now := begun
+	for _, slots := range []int{64, 32} { // the other half is another worker's then, so it is as if it were new
+		of := func(b *Batch) { b.Slots = slots }
+		now = feed(l, now, 2400*time.Millisecond, of)
+		if l.Places() != 64 {
+			t.Errorf("with %d slots it has tried something", slots)
+		}
+		for now.Sub(begun) < 10*time.Second && l.Places() == 64 {
+			now = feed(l, now, 10*time.Millisecond, of)
+		}
+		if took := now.Sub(begun); took > 3500*time.Millisecond {
+			t.Errorf("with %d slots the first trial begins after %v", slots, took)
+		}
+		begun = now
 	}
 	l = New("c", 1, 64)
 	if got := l.Heard(led(5, 5, 5), begun); got != 5 || l.stay != 5 {

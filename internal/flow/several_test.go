@@ -53,7 +53,11 @@ func TestSeveralWorkersStartOneAfterTheOther(t *testing.T) {
 			all := fleet(random, n, 8, around(20*time.Millisecond))
 			for i := range all {
 				for _, w := range all[:i+1] {
-					w.now, w.slots = all[0].now, 64/(i+1)
+					w.slots = 64 / (i + 1)
+				}
+				if i > 0 { // it has slots before it begins to work
+					run(time.Second, all[:i]...)
+					all[i].now = all[0].now
 				}
 				run(apart, all[:i+1]...)
 			}

@@ -119,7 +119,7 @@ func fleet(random *rand.Rand, n, capacity int, service func(*rand.Rand) time.Dur
 	all := make([]*world, n)
 	for i := range all {
 		all[i] = newWorld(random, New(fmt.Sprint("worker-", i), 1, 64), 1, service)
-		all[i].words, all[i].now, all[i].behind = said, all[0].now, all[0].behind
+		all[i].words, all[i].now, all[i].behind, all[i].slots = said, all[0].now, all[0].behind, 64/n
 	}
 	all[0].capacity(capacity)
 	return all
