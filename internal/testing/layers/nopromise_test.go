@@ -21,8 +21,7 @@ var (
 		"stood still for less than 10 ms when it was measured":              "measured",
 	}
 	protocolSections = map[string]string{
-		"10 How it is proved": "of the tests",
-		"11 Transcripts":      "examples",
+		"11 Transcripts": "examples",
 	}
 	protocolPhrases = map[string]string{
 		"and answers `EMPTY` with 0 ms":                                    "at once",
