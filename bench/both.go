@@ -114,7 +114,7 @@ func (b *bench) sendAndHandle(p servers.Place, topic rmq.Topic, messages int, se
 	var clients []*rmq.Client
 	for _, rdb := range p.Dial() {
 		defer rdb.Close()
-		client, err := listening(rdb, topic, func(d *rmq.Delivery) { ids.handled(d.Content) }, watchers[b.watcher])
+		client, err := listening(rdb, topic, func(d *rmq.Delivery) { ids.handled(d.Content) })
 		if err != nil {
 			return servers.Sample{}, err
 		}

@@ -23,11 +23,10 @@ const childArgument = "child"
 type request struct {
 	Role, Redis                       string
 	Messages, Slots, Callers, Payload int
-	Load                              int // messages a second
-	Part, Parts                       int // of the messages, for a sender
-	Topics                            int // that a worker listens to
-	Plans                             int // of these topics that have a plan
-	Watcher                           string
+	Load                              int    // messages a second
+	Part, Parts                       int    // of the messages, for a sender
+	Topics                            int    // that a worker listens to
+	Plans                             int    // of these topics that have a plan
 	Journal                           string // its URL; empty: none
 	Wait                              bool   // for it
 }
@@ -35,15 +34,13 @@ type request struct {
 // answer is what came of it. Most roles leave most of it empty.
 type answer struct {
 	servers.Sample
-	P99     time.Duration    // from Send to the handler
-	First   time.Duration    // from Start to the first message
-	Rates   []servers.Sample // a round at each rate
-	Idle    float64          // commands a second before anything was sent
-	Worker  string           // the id of one
-	Handled int              // messages so far
-	Stopped bool             // the last but one of a worker
-	Seen    []uint64         // which messages it handled, a bit each
-	Again   int64            // deliveries of messages that it had handled before
+	P99     time.Duration // from Send to the handler
+	Idle    float64       // commands a second before anything was sent
+	Worker  string        // the id of one
+	Handled int           // messages so far
+	Stopped bool          // the last but one of a worker
+	Seen    []uint64      // which messages it handled, a bit each
+	Again   int64         // deliveries of messages that it had handled before
 }
 
 // talk is one end of the pipes between a child and its parent.
@@ -69,7 +66,6 @@ var roles = map[string]func(job) (answer, error){
 		a.Sample, _, err = j.drain(j.place, j.Slots, j.Messages, risingDue())
 		return a, err
 	},
-	"crowd":     job.crowd,
 	"journaled": job.journaled,
 	"paced":     job.paced,
 	"rest":      job.rest,
@@ -87,7 +83,7 @@ func childMain(in io.Reader, out io.Writer) error {
 	if role == nil {
 		return fmt.Errorf("there is no role %q", j.Role)
 	}
-	j.bench = &bench{options: options{messages: j.Messages, callers: j.Callers, payload: j.Payload, watcher: j.Watcher}}
+	j.bench = &bench{options: options{messages: j.Messages, callers: j.Callers, payload: j.Payload}}
 	j.place = servers.At(j.Redis)
 	a, err := role(j)
 	if err != nil {

@@ -6,10 +6,8 @@ toolchain go1.26.8
 
 require (
 	github.com/hibiken/asynq v0.26.0
-	github.com/prometheus/client_golang v1.25.0
 	github.com/redis/go-redis/v9 v9.22.0
 	github.com/slotmq/go-rmq v0.1.0
-	github.com/slotmq/go-rmq/rmqprom v0.1.0
 )
 
 require (
@@ -32,15 +30,10 @@ require (
 )
 
 require (
-	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/go-zookeeper/zk v1.0.4 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/klauspost/crc32 v1.3.0 // indirect
-	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
-	github.com/prometheus/client_model v0.6.3 // indirect
-	github.com/prometheus/common v0.72.0 // indirect
-	github.com/prometheus/procfs v0.22.0 // indirect
 	github.com/robfig/cron/v3 v3.0.1 // indirect
 	github.com/slotmq/go-rmq/server v0.1.0
 	github.com/spf13/cast v1.10.0 // indirect

@@ -60,7 +60,6 @@ type options struct {
 	only     string
 	before   string
 	journal  string
-	watcher  string // of a child
 }
 
 // section is a part of the report: one table or a few that belong together.

@@ -30,7 +30,7 @@ func (b *bench) processes() error {
 		return err
 	}
 	var all []*contestant
-	companies := []company{{1, 1, usual}, {2, 1, usual}, {4, 1, usual}, {2, 2, usual}, {4, 4, usual}, {1, 1, wide}, {4, 1, wide}}
+	companies := []company{{1, 1, usual}, {2, 1, usual}, {4, 1, usual}, {2, 2, usual}, {4, 4, usual}, {1, 1, 64}, {4, 1, 64}}
 	for _, c := range companies {
 		name := fmt.Sprintf("%d and %d at %d", c.workers, c.senders, c.slots)
 		all = append(all, &contestant{name: name, run: func() (servers.Sample, error) { return b.together(p, c, b.messages/2) }})

@@ -11,24 +11,16 @@ var sections = []section{
 	fairnessSection,
 	flowSection,
 	bottleneckSection,
-	adaptiveSection,
 	outageSection,
 	partialSection,
-	batchesSection,
 	slotsSection,
-	levelsSection,
 	growthSection,
 	processesSection,
-	aofSection,
-	clusterSection,
-	mastersSection,
 	ablationsSection,
-	observersSection,
 	journalSection,
 	extrasSection,
 	idleSection,
 	polledSection,
-	topicsSection,
 	backlogSection,
 	goalsSection,
 }
@@ -36,5 +28,5 @@ var sections = []section{
 // results are the figures of the last line.
 var results = []string{
 	"both_vs_asynq", "both_lowest", "both_vs_zadd", "redis_us", "client_us", "send_vs_zadd", "consume_vs_asynq", "growth_random",
-	"late_p99_ms", "early", "paced50k_p99_ms", "paced50k_core", "idle_cmds", "polled_idle_cmds", "bytes_100", "allocs", "slots256", "metrics",
+	"late_p99_ms", "early", "paced50k_p99_ms", "paced50k_core", "idle_cmds", "polled_idle_cmds", "bytes_100", "allocs", "slots256",
 }

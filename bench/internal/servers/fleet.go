@@ -27,23 +27,19 @@ type Fleet struct {
 	stopped     bool
 }
 
-// start starts a Redis without persistence. It is given a second port, for
-// servers that need one.
-func (f *Fleet) start(args func(second int) []string) (*Server, error) {
+// start starts a Redis without persistence.
+func (f *Fleet) start(args ...string) (*Server, error) {
 	path, err := redisBinary()
 	if err != nil {
 		return nil, err
 	}
-	ports, err := freePorts(2)
+	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Addr: fmt.Sprintf("127.0.0.1:%d", ports[0]), port: ports[0], second: ports[1]}
-	own := []string{"redis-server", "--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"}
-	if args != nil {
-		own = slices.Concat(own, args(s.second))
-	}
-	if err := f.launch(s, path, own); err != nil {
+	s := &Server{Addr: fmt.Sprintf("127.0.0.1:%d", port)}
+	own := []string{"redis-server", "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"}
+	if err := f.launch(s, path, slices.Concat(own, args)); err != nil {
 		return nil, fmt.Errorf("start %s: %w", path, err)
 	}
 	for range 2000 {
@@ -121,17 +117,14 @@ func redisBinary() (string, error) {
 	return path, nil
 }
 
-// freePorts returns ports without a listener, all different.
-func freePorts(n int) (ports []int, err error) {
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+// freePort returns a port without a listener.
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
 	}
-	return ports, nil
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 // Release kills one server before the end of the run, for its memory.

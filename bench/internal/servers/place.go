@@ -2,13 +2,12 @@ package servers
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// Place is where messages are stored: one server, several that do not know
-// each other, or the masters of a Cluster.
+// Place is where messages are stored: one server, or several that do not know
+// each other.
 type Place struct {
 	Servers []*Server
 	Dial    func() []redis.UniversalClient // new ones, which share the work
@@ -18,7 +17,7 @@ type Place struct {
 // arguments for redis-server.
 func (f *Fleet) Apart(n int, args ...string) (p Place, err error) {
 	for range n {
-		s, err := f.start(func(int) []string { return args })
+		s, err := f.start(args...)
 		if err != nil {
 			return Place{}, err
 		}
@@ -33,20 +32,11 @@ func (f *Fleet) Apart(n int, args ...string) (p Place, err error) {
 	return p, nil
 }
 
-// Address is what [At] finds a place by that is one server or a Cluster.
-func (p Place) Address() string {
-	addrs := make([]string, len(p.Servers))
-	for i, s := range p.Servers {
-		addrs[i] = s.Addr
-	}
-	return strings.Join(addrs, ",")
-}
+// Address is what [At] finds a place by that is one server.
+func (p Place) Address() string { return p.Servers[0].Addr }
 
-// At is the place of one server, or of the masters of a Cluster, that another process has started.
+// At is the place of one server that another process has started.
 func At(addr string) Place {
-	if addrs := strings.Split(addr, ","); len(addrs) > 1 {
-		return ofCluster(addrs)
-	}
 	return Place{
 		Servers: []*Server{{Addr: addr, Rdb: redis.NewClient(&redis.Options{Addr: addr})}},
 		Dial: func() []redis.UniversalClient {

@@ -17,9 +17,8 @@ type Server struct {
 	Addr string
 	Rdb  *redis.Client // to look at it from beside the work
 
-	port, second int
-	dir          string
-	cmd          *exec.Cmd
+	dir string
+	cmd *exec.Cmd
 }
 
 // Version of the server.
@@ -48,19 +47,17 @@ type Counts struct {
 	Commands  int64 // those inside scripts too
 	Turns     int64
 	Publishes int64
-	Bus       int64 // publishes that the nodes of a Cluster passed to each other
 	Reads     int64 // of the servers from their connections
 }
 
 // Counts are those of one server since it was started.
 func (s *Server) Counts() Counts {
-	info, cluster := s.info(), fields(s.Rdb.ClusterInfo(ctx).Val())
+	info := s.info()
 	return Counts{
 		CPU:       time.Duration((number(info["used_cpu_sys"]) + number(info["used_cpu_user"])) * float64(time.Second)),
 		Commands:  int64(number(info["total_commands_processed"])),
 		Turns:     calls(info["cmdstat_evalsha"]),
 		Publishes: calls(info["cmdstat_publish"]) + calls(info["cmdstat_spublish"]),
-		Bus:       int64(number(cluster["cluster_stats_messages_publish_sent"])),
 		Reads:     int64(number(info["total_reads_processed"])),
 	}
 }
@@ -71,7 +68,6 @@ func (c *Counts) Add(other Counts, times int64) {
 	c.Commands += times * other.Commands
 	c.Turns += times * other.Turns
 	c.Publishes += times * other.Publishes
-	c.Bus += times * other.Bus
 	c.Reads += times * other.Reads
 }
 
