@@ -96,9 +96,12 @@ func (d *desk) ID(int) string { return d.cfg.Worker }
 
 // run does the work of the desk until it is closed.
 func (d *desk) run(sub *wakeups.Subscription) {
-	all := make([]int, d.topic.Slots)
+	all, many := make([]int, d.topic.Slots), cluster.IsCluster(d.cfg.Redis)
 	for i := range all {
 		all[i] = i
+		if !many {
+			continue
+		}
 		if _, addr, err := cluster.MasterFor(d.shift.Requests, d.cfg.Redis, luascripts.StoreKey(d.qualified, i)); err == nil {
 			d.schedule.Locate(d.scheduled, i, addr)
 		}

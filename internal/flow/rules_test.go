@@ -270,3 +270,14 @@ func TestFollowsDownAfterGrowth(t *testing.T) {
 		t.Errorf("it takes %v", took)
 	}
 }
+
+// A trial with more is one with about 1.4 times as many, and with one more at the least: where few are of use, one too many
+// in each of several workers is much.
+func TestRaised(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]int{1: 2, 2: 3, 3: 4, 5: 7, 10: 14, 60: 64} {
+		if got := raised(n, more, 64); got != want {
+			t.Errorf("%d become %d, not %d", n, got, want)
+		}
+	}
+}

@@ -48,5 +48,5 @@ func (t trial) isClear(gain, doubt, before float64) bool {
 	return math.Abs(gain-t.least()) > clearly*math.Hypot(doubt, before)
 }
 
-// raised is so many times as many, up to a bound.
-func raised(n int, by float64, most int) int { return min(int(math.Ceil(float64(n)*by)), most) }
+// raised is so many times as many, about, up to a bound.
+func raised(n int, by float64, most int) int { return min(max(n+1, int(math.Round(float64(n)*by))), most) }
