@@ -11,6 +11,17 @@ import (
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
+// A slot that gathers holds nothing. With Gather, a turn that took less than it could means that nothing else waits. The
+// slot's next turn then leaves the slot: it reports the batch and frees the place, and the slot sleeps before it takes
+// again. To delay that turn instead would save a turn, but keep the place, and leave a batch in flight that a crash
+// would repeat. After a full batch, after one near 1 MiB, and after a retry, more may wait: the next turn takes at once.
+// So does the one after an EMPTY … 0, which has put a part of what was put back into its place: the slot has gathered
+// already.
+
+// A batch call begins all of its messages. So none of them is handed back after a second, as it is where messages are
+// handled one by one, and the size of a batch is Most, not what takes 10 ms. SameDue cuts a batch into several calls. It
+// does not hand the rest back, because it would be taken again at once.
+
 // together handles the messages of a batch in one call, or in several where SameDue cuts
 // it. Once a call has begun nothing of it is handed back, but for what fails while the
 // worker closes, and what is pushed back. Between two calls the batch may end as it does between two messages.

@@ -12,6 +12,10 @@ import (
 	"github.com/slotmq/go-rmq/internal/schedule"
 )
 
+// Leave the lists before the slots. Close first leaves the lists of members, so that the other workers gain the slots,
+// take turns, and get BUSY. Each slot then moves with the wake-up that follows its last turn. The other way round, slots
+// would be free and no worker would know. A refresh under way must end before, or it would put the worker back.
+
 // flushWithin is how long Close waits until all that was said is in the log.
 const flushWithin = 500 * time.Millisecond
 

@@ -10,6 +10,10 @@ import (
 	"github.com/slotmq/go-rmq/internal/cluster"
 )
 
+// The lease is counted from before the request. The server starts it later, so ours always ends first, unless the
+// server's clock jumps forward. Repeated turns count from the last try, because the lease starts again when a batch is
+// returned again.
+
 // longEnough is a lease, or a longer one if the way to Redis needs it: a worker whose touches come too late would lose each
 // batch, and go on so for ever.
 func longEnough(ctx context.Context, rdb redis.UniversalClient, lease time.Duration, log *zap.Logger) time.Duration {

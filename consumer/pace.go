@@ -7,13 +7,16 @@ import (
 	"time"
 )
 
-// pace has slots wait for fuller batches when there is much to do: a turn costs Redis as
-// much as ten messages in a batch do. The gap between two turns of a slot grows with the
-// number of slots that have something to do, so that more slots do not mean more turns; and
-// nearly with how many messages there are a second: at a low rate none should wait for
-// long, at a high one Redis has no time for turns. Slots that wait for a place do not count,
-// since the others keep theirs in the gap. It is as if this worker had all slots, so many
-// workers together take no more turns than one would.
+// Waiting for fuller batches. A turn costs Redis as much as ten messages do, so fewer and fuller turns handle more. pace
+// has a slot whose batch was not full wait before its next turn: for the number of slots that have something to do,
+// times the messages a second to the power of ¾, times 10.7 ns. That is 2.3 ms for 64 slots at 50,000 a second, nothing
+// below 0.2 ms, and 20 ms at the most (22.5 ms with the step below). Why so: the number of turns a second then does not
+// depend on the number of slots; and it falls as the rate rises, because the more messages there are, the less time
+// Redis has for turns. A worker that has a quarter of the slots counts as if it had all of them and all of the messages:
+// the gap is one for all workers, without a word between them. Gaps end in steps of an eighth of one, so that turns
+// share a write.
+
+// pace is how long slots wait for that. Slots that wait for a place do not count, since the others keep theirs in the gap.
 type pace struct {
 	mu       sync.Mutex
 	began    time.Time // the window

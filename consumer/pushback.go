@@ -9,6 +9,10 @@ import (
 	"github.com/slotmq/go-rmq/internal/frozen"
 )
 
+// A message that is pushed back is handed back, not put back. So its attempt, its time and its priority stay, and
+// nothing is written about it. It is due at once, but its slot waits for a place, and so it comes back to this worker
+// after the rest, or to the one that gets the slot.
+
 // ErrPushedBack is found by errors.Is in the errors that [Pushback] returns, and by observers in
 // those of a message that was handed back for this reason.
 var ErrPushedBack = errors.New("pushed back by its handler")

@@ -20,6 +20,10 @@ import (
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
+// A write goes to one node. A pipeline to several nodes of a Cluster waits for the slowest. So a taker takes slots of
+// one node at a time, and one whose write takes long is replaced until it comes back. Safety looks, lists of members and
+// definitions, too, are asked of each node by itself (internal/errands).
+
 // Two takers keep Redis busy while one of them reads answers; more add
 // nothing. Each takes the turns of several slots in one write.
 const (

@@ -13,6 +13,11 @@ import (
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
+// One timer for each batch. Timeout, renewal, end of the lease and a handler that ignores its context are four
+// deadlines, but most batches end in a moment. arm sets the one timer of the slot to whatever comes first, and most
+// batches never see it fire. The renewal itself runs beside it: a missing answer must not delay the cancelling of
+// handlers.
+
 // watchdog watches over the batch of a slot while it is handled: it cancels a
 // handler that runs past its timeout, keeps the lease of a batch that takes
 // long, and stops the work when the lease is lost. One timer serves all of it,

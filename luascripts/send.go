@@ -6,6 +6,26 @@ import (
 	"github.com/slotmq/go-rmq/internal/script"
 )
 
+// add.lua exists for two cases. ZADD NX would take a failed copy in the store for a message that waits, and the new
+// message would inherit its few remaining tries; failed copies are in the store in literal topics only. And a limit on
+// waiting messages must be checked where the message is stored, or many producers at once would pass it.
+
+// send.lua exists for three. A message whose time moves with each send is moved where its first send is known. Whether
+// an equal one was sent within its time must be known in the step that stores it. And a note is written where the fence
+// is known that it is stamped with. One script does all three: letters say what the messages of a call have, and each
+// letter brings its key. A lane, the part of a flight for one slot, has the letters that any of its messages needs, so
+// they keep their order. It could do what add.lua does, too, but a send of one message that has only a score would cost
+// Redis a quarter more.
+
+// They read, decide and write. One command reads what there is of all contents of a call, and one writes what becomes of
+// them; between them are Lua tables, in which a content that comes again finds what the first one left. A command costs
+// a script half a µs, so 16 messages with notes cost 3.4 µs each and not 5.1. And nothing can fail between two writes.
+
+// first is not cleaned by the turn. It would cost every turn a command. An entry that is left over says nothing: the
+// content does not wait. Later sends remove it, a few looks each at places that the clock picks, where the content
+// neither waits nor is in flight: to remove what is older than the ceiling of the present send would forget waits with a
+// longer one.
+
 var (
 	//go:embed add.lua
 	addSource string

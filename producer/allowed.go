@@ -8,6 +8,10 @@ import (
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
+// Rights are asked for when they are needed. The rights for Extend and Unique are asked for before the first message
+// that has one of them, those for notes with the definition. A program that uses neither needs no right for
+// them.
+
 // fieldsOf are the fields of a message that not every message of its topic has. They need rights of
 // their own.
 func fieldsOf(b *checked.Message) (fields luascripts.SendFields) {

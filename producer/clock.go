@@ -12,6 +12,12 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
+// The clock of each master. A Cluster has as many clocks as masters, so the writers of each share the reading of its
+// own. After a broken connection it is read again: another server may have taken over. If it cannot be read, the last
+// reading goes on. A reading knows its error, half its round trip. Without that, one slow answer would make the server
+// look a second ahead for as long as the reading lasts, and times that are merely close would be refused as past. Sends
+// never wait for a later look, except after a broken connection.
+
 const (
 	// clockEvery is the time from one look at a server's clock to the next. After a poor
 	// reading it is soonest, and then twice as long each time.

@@ -11,6 +11,9 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
+// Definite and indefinite errors. refused lists what proves that Redis did not execute a command: it said so, or was
+// never reached. Everything else is ErrUncertain. In doubt it must be uncertain.
+
 var (
 	// ErrUncertain is returned when it is not known whether the message was
 	// stored: the connection was lost, or the context ended, after it was

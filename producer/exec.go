@@ -13,6 +13,10 @@ import (
 	"github.com/slotmq/go-rmq/internal/script"
 )
 
+// NoRetry on writes. go-redis repeats a command by itself after a broken connection. Then the second try answers "0
+// new", and the first try is hidden: a message that was just stored would be reported as Merged, and one that may be
+// there as refused. The producer repeats by itself and remembers that a try may have been executed.
+
 // server is where commands go in one pipeline.
 type server struct {
 	redis.UniversalClient

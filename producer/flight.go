@@ -10,6 +10,15 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
+// Flights are recycled, so a topic remembers a serial. Each topic keeps a table from slot to lane for the flight it was
+// last added to. A recycled flight has the address of the old one, so the address proves nothing; the serial belongs to
+// this use.
+
+// An empty content means withdrawn. Empty contents are refused, so the column needs no second flag.
+
+// Pointers as arguments. &f.scores[e] is written to Redis as the number it points to. The number itself, in an any,
+// would be an allocation for each message.
+
 // Limits of one flight: enough to fill a write, little enough that a huge
 // batch does not keep everybody else waiting.
 const (

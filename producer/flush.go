@@ -9,6 +9,13 @@ import (
 	"github.com/slotmq/go-rmq/internal/wait"
 )
 
+// Wake-ups travel with the next flight. They may only be published after the replies, since a worker that looks earlier
+// finds nothing and sleeps on. Waiting for a round trip of their own would slow every send. If no flight follows, they
+// go alone.
+
+// Wake-ups wait for each other. A busy writer publishes once in a millisecond at most. Each costs Redis, and every
+// worker that hears it, as much as some messages, and workers hardly sleep where messages come that fast.
+
 // retryFor is how long a failed command is sent again before its callers get the error:
 // a little longer than a quick failover takes. The flusher waits between two tries, each
 // time twice as long.

@@ -16,6 +16,10 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
+// The definition is compared beside the sends. A Send uses what is known; when 30 s are over it starts a goroutine that
+// compares again, so the check costs no send a round trip, and no send waits if the server that holds the definition
+// hangs. A definition that was agreed on stays good while Redis cannot be asked; a conflict is looked up each time.
+
 // recheck is how often the definitions of the topics are compared again.
 const recheck = 30 * time.Second
 

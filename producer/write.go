@@ -13,6 +13,11 @@ import (
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
+// A unique message that is sent again stays unique. Where a command of a slot is sent again, those behind it are, too. A
+// unique message among them may have been stored before, and then meets its own entry in seen. Without Unique it would
+// be stored once more if a worker has handled it meanwhile, which must not be. So it is sent as it was, and its outcome
+// is Accepted.
+
 // Limits of one command: long enough to be cheap, short enough not to hold up
 // the server.
 const (

@@ -9,6 +9,14 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
+// Two writers for each server. Each master has a clock and two queues of flights, each with a flusher: one
+// for its even and one for its odd slots; a slot's messages stay with one writer, and so in order. While the senders of
+// one writer read their receipts and send again, Redis executes what the other has written: with one writer it would
+// wait for them, and they for it. Measured with 256 callers, that is 1.4 times the sends a second; three writers are
+// slower than two, as their writes get too small. A writer that is out of date, after a failover, costs time and nothing
+// else: exec asks for the master of each key, and follows MOVED and ASK. It does so itself because the Cluster's client
+// would send PUBLISH and WAIT to any server.
+
 // writer sends to one server. It has the flights that wait, and a flusher, the goroutine
 // that writes them. On a Cluster each master has its own writers, so a master that hangs
 // delays only its own slots.

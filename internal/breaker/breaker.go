@@ -2,6 +2,49 @@
 //
 // It is plain arithmetic, and says how many handlers may run: it reads no clock, starts no goroutine, and
 // knows neither Redis nor the schedule. See package consumer.
+//
+// # A breaker counts contents, not failures
+//
+// A few poisonous messages fail as often as they like, and trip nothing. Nor does what had failed before others
+// succeeded: each batch with a success notes the clock of Redis (gate.good), and a retry whose FirstFailure is older
+// says nothing. An outage begins with messages that had not failed.
+//
+// # Half an outage is no whole one
+//
+// Where 1 of 20 succeeds, 8 failures in a row come again and again. So a late success makes four times as many bearable
+// (breaker.bears). To see 1 of 100 takes 300 tries; an hour's outage may cost 200.
+//
+// # First one by one, then probes
+//
+// With 64 handlers, 63 run when the first failures come. They decide: nothing else is begun until one of them succeeds
+// or all have failed. Only then the pauses begin. So a false alarm costs the time of a handler, and an outage the same
+// 63. A handler that runs for an hour must not prevent probes, so there is one place beside those in use
+// (gate.passLocked).
+//
+// # Every second probe looks behind the first messages
+//
+// Poison that was sent together stands together, before everything that came later, and one by one it would take hours.
+// So such a probe takes one first delivery alone: from behind 255 others or from the end, or in a place that is drawn,
+// where poison stands at the end, too. The next one wants a retry: where each message fails once, only retries can
+// succeed. After a first delivery one in eight takes another, and which one is drawn (nextWay), because slots take
+// turns, too. A turn is asked in a mood of the gate, and what was taken in another mood is no probe: it goes back
+// (gate.begin). A retry of a message that had failed before others succeeded says nothing, and 100 of these cost a probe
+// only 0.1 s. A slot that has nothing but retries leaves the next probe a first delivery: else the one slot with good
+// messages might always be asked for a retry, 30 s apart.
+//
+// # What an alarm hands back keeps its time
+//
+// A batch that goes back with the second it was taken in stands behind all that was due before, so the probes at the end
+// would meet the poison again: good messages waited for minutes between the two. So a turn asks for due times while the
+// gate is not calm, and until the first success of a worker. While all is well it does not, as that costs Redis a
+// quarter more. So batches in hand when a calm topic begins to fail can still go to the end; that is what drawn places
+// are for.
+//
+// # A permit, not only a place
+//
+// The schedule counts places, and a batch that was taken just before has one. So while messages are begun one by one
+// each has a permit of the breaker; what has none goes back, unspent. An end without a permit, or with an old one, does
+// not end the waiting for a probe.
 package breaker
 
 import (

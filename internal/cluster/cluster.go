@@ -2,6 +2,13 @@
 // client has one server, whose address does not matter.
 //
 // It does not route commands: the Redis client does.
+//
+// # Asked again while it is slow
+//
+// A server that hangs breaks no connection, so we would learn only after the time-out that another one has taken its
+// place. cluster.WhileSlow asks for the masters every half second that a request takes. It does not use ReloadState,
+// which asks one server at a time, any that the client knows: one in six times the very one that hangs, and then nothing
+// is asked for seconds.
 package cluster
 
 import (

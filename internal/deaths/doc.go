@@ -10,4 +10,10 @@
 // Slots of a topic take turns at some places, and a call that hangs gives its place up.
 //
 // It does not know who listens, nor take anything out of the dead.
+//
+// # A death is read from the set of the dead
+//
+// A worker could report the deaths of its own verdicts without a question. But it may die before it does, and a
+// take-over kills without any worker that could. So verdicts and take-overs only say when to look. What was reported is
+// noted after the call, never before it.
 package deaths

@@ -2,6 +2,11 @@
 // topic's definition where there is none and compares it where there is one.
 // Producers and consumers both ask it, and do not know each other. It does not
 // remember anything: when to ask again is theirs to decide.
+//
+// # Notes is a part of the layout
+//
+// Notes is a part of the layout in the definition, and has no field of its own: programs that know no notes refuse the
+// topic by the comparison that they have, and no second field can contradict it.
 package definition
 
 import (

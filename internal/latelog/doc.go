@@ -9,4 +9,11 @@
 // dropped, and the log says how many.
 //
 // It has no levels, fields or formats of its own; those are the logger's.
+//
+// # No worker waits for the log
+//
+// A log can block: a full pipe, a disk that hangs. If the timer of a batch wrote to it, a blocked log would keep a
+// handler from being cancelled, and another worker would begin beside it. So all lines of a worker and of its sessions
+// go through internal/latelog, and a goroutine of their own writes them. Close waits half a second for lines that are
+// not written yet.
 package latelog

@@ -16,4 +16,55 @@
 // The package knows no Redis, starts no goroutine, writes no log, and reads the time from
 // the clock it is given. It does not know what a turn is, what a message is, or when a
 // handler takes too long: see package consumer.
+//
+// # Places come before turns
+//
+// A slot waits for its place under Concurrency before it takes its turn. If it took a batch first, the batch would be in
+// flight, with its lease running, until a goroutine is free, and no other worker could have it.
+//
+// # A slot that ends a batch keeps its place
+//
+// The turn that reports also takes. Without the place it would have to report, wait, and ask once more: twice the turns
+// of a busy slot. It gives the place up (and its turn only leaves) when Next learns so from yieldsLocked: another topic
+// that waits has at least two places fewer, or another slot could use it and this one had it for 100 ms. A topic at its
+// own limit could not use it, so slots do not yield to that.
+//
+// # Fewest first, then least recently
+//
+// These two decide which topic gets a free place, among those that may have one more: not beyond its own limit (Most),
+// nor where what is left is kept for others (reserve). How long a topic waits has a bound. To choose the longest waiting
+// slot would be wrong: a topic with many slots always has one that has waited longest. Sums (used, kept) and a heap of
+// the topics that wait make it cost the same with 10,000 topics as with 10. It is enough to look at the first of the
+// heap: it has the fewest places, so if it may have none, because all that is kept for it is taken, the others may have
+// none either.
+//
+// # Places are given up one by one
+//
+// When a topic is allowed fewer places than it uses, each batch under way asks before its next message (Schedule.GiveUp,
+// an atomic load nearly always). As many give their place up as are too many, at once, and not when their turn is
+// answered: or all would see the same excess, and all would go.
+//
+// # A batch may have to wait for its place
+//
+// A slot gives its place up when its turn has no answer for long. That turn may have taken a batch all the same, and so
+// may hundreds when Redis stood still and goes on. Each waits in hand, with its lease kept (AwaitPlace), and is handled
+// when it gets a place. If it were handed back, its priorities would be lost, since Redis returns them only once. A
+// batch that is given up while it waits begins nothing, and is handed back.
+//
+// # A rate is no limit of places
+//
+// It would be simpler to allow a topic without tokens no places (Allow). But then its batches would give up messages
+// that are paid for, and when a token came, all its slots would get places, and all but one find nothing. So a slot pays
+// when it gets its place, in the same step, and what waits is served in that order. The buckets are in the schedule
+// because there the slots are: what a worker has of the rate changes in the step in which it gains or loses one.
+//
+// # A slot pays for twice what it took
+//
+// If it paid for a whole batch, 64 slots with one message each would take turns one after the other, each with all
+// tokens, for as long as a turn takes. If it paid for one message, a rate of 10,000 a second would need as many turns.
+//
+// # A parallel batch has its places before its turn
+//
+// Otherwise several slots of a topic would each read as many messages as there are free places, one would get the
+// places, and the others would hand theirs back a second later.
 package schedule

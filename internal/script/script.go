@@ -3,6 +3,17 @@
 // middle of a pipeline, where go-redis does not do it.
 //
 // It does not know what the scripts do: see packages luascripts and luascripts/byhand.
+//
+// # NOSCRIPT in a pipeline
+//
+// NOSCRIPT in a pipeline. go-redis falls back to the source for single calls only. script.Exec sends exactly those
+// commands again that were not known, with their source; repeating the pipeline would send messages twice.
+//
+// # Turns are not repeated by the client
+//
+// Turns are not repeated by the client. go-redis repeats a whole pipeline when its first command meets a server that is
+// loading or a hash slot that moves. A turn that was executed then returns its batch again, without its priorities.
+// script.Once prevents that; the worker repeats the turn anyway, and by itself.
 package script
 
 import (

@@ -1,5 +1,11 @@
 // Package shift is one start of a worker: the contexts of what is done until Close, and the
 // goroutines that must have ended before it is over.
+//
+// # Four contexts
+//
+// Four contexts (internal/shift). Background ends when the closing begins: no more looks, no more refreshes. Listening
+// ends when all slots are left: until then the others may ask. Requests ends last: the turns that hand slots back need
+// Redis when all else is over. Handlers is for what users see.
 package shift
 
 import (

@@ -1,6 +1,13 @@
 // Package wait ends a wait when a context ends. The Redis client does not do that
 // by itself: while it dials or reads, it uses its own time-outs, unless the user
 // has set ContextTimeoutEnabled. And it waits so that work goes at a rate.
+//
+// # Contexts end waits, not requests
+//
+// While go-redis dials or reads, it uses its own time-outs and not the context, unless its user has set
+// ContextTimeoutEnabled. So what may block runs in a goroutine: the first comparison of a definition, which all early
+// sends share, and through wait.For the questions of Start and what a Client has the inspector do. A caller returns when
+// its context ends. What was begun ends by the time-outs.
 package wait
 
 import (
