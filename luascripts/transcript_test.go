@@ -2,7 +2,6 @@ package luascripts_test
 
 import (
 	"bytes"
-	"errors"
 	"flag"
 	"fmt"
 	"net"
@@ -17,18 +16,17 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/slots"
 )
 
-// A transcript is a message's life as a person sees it through redis-cli. It is part of
-// docs/PROTOCOL.md, so that the document cannot tell anything else than what the scripts do.
+// A transcript is a message's life as a person sees it through redis-cli. docs/PROTOCOL.md shows it to its readers.
 
-var transcriptUpdate = flag.Bool("update", false, "rewrite the transcripts in docs/PROTOCOL.md")
+var transcriptUpdate = flag.Bool("update", false, "rewrite the transcripts")
 
 const (
-	transcriptFile  = "../docs/PROTOCOL.md"
 	transcriptStart = 1_767_225_600_000 // 2026-01-01 00:00:00 UTC
 	transcriptLease = 30 * time.Second
 )
@@ -66,38 +64,16 @@ func TestTranscript(t *testing.T) {
 			tr.later(0)
 			play.stages(tr)
 			tr.fence(false)
-			document, err := os.ReadFile(transcriptFile)
-			if err != nil {
-				t.Fatal(err)
+			file, played := "testdata/transcripts/"+play.name+".txt", tr.text.String()
+			if *transcriptUpdate {
+				must.Do(t, os.WriteFile(file, []byte(played), 0o644))
 			}
-			before, old, after, err := transcriptSection(string(document), play.name)
-			switch {
-			case err != nil:
-				t.Fatal(err)
-			case old == tr.text.String():
-			case *transcriptUpdate:
-				if err := os.WriteFile(transcriptFile, []byte(before+tr.text.String()+after), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			default:
-				t.Errorf("%s is not what happens: %s\nIf the change is meant, run: go test ./luascripts -run Transcript -update",
-					transcriptFile, firstDifference(old, tr.text.String()))
+			if old, err := os.ReadFile(file); err != nil || string(old) != played {
+				t.Errorf("%s is not what happens: %v, %s\nIf the change is meant, run: go test ./luascripts -run Transcript -update", file, err,
+					firstDifference(string(old), played))
 			}
 		})
 	}
-}
-
-// transcriptSection cuts the document around what stands between two markers.
-func transcriptSection(document, name string) (before, section, after string, err error) {
-	begin, end := "<!-- transcript:"+name+" -->\n", "<!-- /transcript:"+name+" -->\n"
-	if strings.Count(document, begin) != 1 || strings.Count(document, end) != 1 {
-		return "", "", "", fmt.Errorf("%s must have %q and %q, once each", transcriptFile, begin, end)
-	}
-	from, to := strings.Index(document, begin)+len(begin), strings.Index(document, end)
-	if to < from {
-		return "", "", "", errors.New("the end of transcript " + name + " comes before its begin")
-	}
-	return document[:from], document[from:to], document[to:], nil
 }
 
 func firstDifference(documented, happened string) string {
@@ -117,17 +93,8 @@ func firstDifference(documented, happened string) string {
 	return "no difference"
 }
 
-func TestTranscriptSectionAndDifference(t *testing.T) {
+func TestDifferenceOfTranscripts(t *testing.T) {
 	t.Parallel()
-	before, section, after, err := transcriptSection("a\n<!-- transcript:x -->\nb\n<!-- /transcript:x -->\nc", "x")
-	if err != nil || before != "a\n<!-- transcript:x -->\n" || section != "b\n" || after != "<!-- /transcript:x -->\nc" {
-		t.Errorf("%q, %q, %q, %v", before, section, after, err)
-	}
-	for _, bad := range []string{"", "<!-- transcript:x -->\n", "<!-- /transcript:x -->\n<!-- transcript:x -->\n"} {
-		if _, _, _, err := transcriptSection(bad, "x"); err == nil {
-			t.Errorf("%q has a section", bad)
-		}
-	}
 	for _, c := range []struct{ was, is, want string }{{"a\nb", "a\nc", "line 2"}, {"a", "a\nb", "the end"}, {"a", "a", "no difference"}} {
 		if got := firstDifference(c.was, c.is); !strings.Contains(got, c.want) {
 			t.Errorf("%q and %q: %s", c.was, c.is, got)

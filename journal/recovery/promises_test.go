@@ -18,17 +18,17 @@ func TestPromises(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	protocol := promises.Of(t, "docs/PROTOCOL.md")
-	protocol.Says("has written what it held (12 s at most", 12*time.Second, restore.Patience)
-	protocol.Says("and then, 500 messages at a time,", 500, pageMost)
-	protocol.Says("for each content that is owed and a second overdue", time.Second, overdueAfter())
-	protocol.Says("From Redis to SQL it goes once a day", 24*time.Hour, adoptEvery)
-	protocol.Says("It looks at 2,000 contents a second", 2000, reconcile.Rate)
-	protocol.Says("20,000 at most, in pages of", 20_000, mostRate())
-	protocol.Says("at most, in pages of 500.", 500, pageMost)
-	protocol.Says("Each second a *tick* is written", time.Second, tickEvery)
-	protocol.Says("any more, for a minute after the sign at least", time.Minute, reconcile.Every)
-	promises.Of(t, "docs/JOURNAL.md").Says("have written what they hold, 12 s at the most", 12*time.Second, restore.Patience)
+	doc := promises.Of(t, "docs/JOURNAL.md")
+	doc.Says("has written what it held (12 s at most", 12*time.Second, restore.Patience)
+	doc.Says("and then, 500 messages at a time,", 500, pageMost)
+	doc.Says("for each content that is owed and a second overdue", time.Second, overdueAfter())
+	doc.Says("From Redis to SQL it goes once a day", 24*time.Hour, adoptEvery)
+	doc.Says("It looks at 2,000 contents a second", 2000, reconcile.Rate)
+	doc.Says("20,000 at most, in pages of", 20_000, mostRate())
+	doc.Says("at most, in pages of 500.", 500, pageMost)
+	doc.Says("Each second a *tick* is written", time.Second, tickEvery)
+	doc.Says("any more, for a minute after the sign at least", time.Minute, reconcile.Every)
+	doc.Says("have written what they hold, 12 s at the most", 12*time.Second, restore.Patience)
 }
 
 // mostRate is the largest Rate of a Reconcile that is accepted, in thousands.

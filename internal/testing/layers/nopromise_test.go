@@ -25,9 +25,7 @@ var (
 	}
 	protocolPhrases = map[string]string{
 		"and answers `EMPTY` with 0 ms":                                    "at once",
-		"with other work, 2½ to 4 minutes each":                            "measured",
 		"is about 0.1 ms in one network,":                                  "measured",
-		"a state of 5 s ago is named by slot":                              "of the test",
 		"with ZooKeeper | two session timeouts and 2 s;":                   "a sum with the delays that are promised; TestCutOffFromRedis holds it",
 		"works at the slots **two session timeouts and 2 s** after":        "the same",
 		"ZooKeeper's limit is 1 MiB.":                                      "of ZooKeeper",
