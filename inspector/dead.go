@@ -43,46 +43,17 @@ func (i *Inspector) Dead(ctx context.Context, topic string, q DeadQuery) iter.Se
 func (i *Inspector) dead(ctx context.Context, t Topic, q DeadQuery, explain bool) iter.Seq2[Entry, error] {
 	explain = explain || q.byFailure()
 	return func(yield func(Entry, error) bool) {
-		failed := failures{i: i}
-		goOn := func(err error) error { // unless this is more than a part, or a part is too much
-			if q.Complete {
-				return err
-			}
-			return failed.merge(err)
-		}
+		r := deadRead{i: i, t: t, q: q, explain: explain, failed: failures{i: i}, yield: yield}
 		walks, err := i.walks(ctx, t, q)
-		if err := goOn(err); err != nil {
+		if err := r.goOn(err); err != nil {
 			yield(Entry{}, err)
 			return
-		}
-		met, refused := 0, false
-		var some []Entry // that are explained together
-		bytes := 0       // of their contents
-		pass := func() (on bool) {
-			if explain {
-				if err := goOn(i.explainDead(ctx, t, some)); err != nil {
-					refused = true
-					yield(Entry{}, err)
-					return false
-				}
-			}
-			for _, e := range some {
-				if q.fits(e.Failure) {
-					met++
-					if refused = !yield(e, nil); refused || met == q.Limit {
-						return false
-					}
-				}
-			}
-			clear(some) // of contents that may be large
-			some, bytes = some[:0], 0
-			return true
 		}
 		fail := func(w *walk, why error) error {
 			if q.Complete {
 				return why
 			}
-			return failed.add(ctx, t.Name, w.slot, w.key, why)
+			return r.failed.add(ctx, t.Name, w.slot, w.key, why)
 		}
 		on := true
 		for m, err := range i.merge(ctx, walks, q.few(), fail) {
@@ -94,20 +65,70 @@ func (i *Inspector) dead(ctx context.Context, t Topic, q DeadQuery, explain bool
 			if m.in.since(m.score) || !q.picks(e) {
 				continue
 			}
-			some = append(some, e)
-			bytes += len(m.content)
-			enough := !explain || len(some) == deadPage || bytes >= pageBytes/2 || met+len(some) == q.Limit
-			if on = !enough || pass(); !on {
+			if on = r.add(ctx, e); !on {
 				break
 			}
 		}
 		if on {
-			pass()
+			r.pass(ctx)
 		}
-		if err := failed.err(); err != nil && !refused {
+		if err := r.failed.err(); err != nil && !r.refused {
 			yield(Entry{}, err)
 		}
 	}
+}
+
+// deadRead is one reading of dead messages.
+type deadRead struct {
+	i       *Inspector
+	t       Topic
+	q       DeadQuery
+	explain bool
+	failed  failures
+	yield   func(Entry, error) bool
+
+	met     int  // that the query selects
+	refused bool // no more is wanted, or it cannot go on
+	some    []Entry
+	bytes   int // of their contents
+}
+
+// goOn returns an error unless it is about a part, and a part is not too much.
+func (r *deadRead) goOn(err error) error {
+	if r.q.Complete {
+		return err
+	}
+	return r.failed.merge(err)
+}
+
+// add takes one more, and passes on those so far, which are explained together, if they are enough. It reports
+// whether the reading goes on.
+func (r *deadRead) add(ctx context.Context, e Entry) (on bool) {
+	r.some = append(r.some, e)
+	r.bytes += len(e.Content)
+	enough := !r.explain || len(r.some) == deadPage || r.bytes >= pageBytes/2 || r.met+len(r.some) == r.q.Limit
+	return !enough || r.pass(ctx)
+}
+
+func (r *deadRead) pass(ctx context.Context) (on bool) {
+	if r.explain {
+		if err := r.goOn(r.i.explainDead(ctx, r.t, r.some)); err != nil {
+			r.refused = true
+			r.yield(Entry{}, err)
+			return false
+		}
+	}
+	for _, e := range r.some {
+		if r.q.fits(e.Failure) {
+			r.met++
+			if r.refused = !r.yield(e, nil); r.refused || r.met == r.q.Limit {
+				return false
+			}
+		}
+	}
+	clear(r.some) // of contents that may be large
+	r.some, r.bytes = r.some[:0], 0
+	return true
 }
 
 // explainDead adds what is known about their failures.

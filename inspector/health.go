@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/slotmq/go-rmq/internal/definition"
-	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/keeper"
 	"github.com/slotmq/go-rmq/internal/rights"
 )
@@ -187,16 +185,8 @@ func form(kind string, slots int, literal, notes bool) string {
 // messages looks for topics that need attention. What could not be looked at is in broken
 // already for some of them.
 func (i *Inspector) messages(ctx context.Context, topics []storedTopic, broken []finding) []Check {
-	var (
-		idle         []finding
-		stopped      []finding
-		unsent       []finding
-		hung         []finding
-		paused, dead []string
-		limited      []string
-		slots, n     int
-		seem         []still // slots, to be looked at again
-	)
+	all := make([]tally, len(topicChecks))
+	var seem []still // slots, to be looked at again
 	for looked, t := range topics {
 		if t.wrong != "" {
 			continue
@@ -206,89 +196,30 @@ func (i *Inspector) messages(ctx context.Context, topics []storedTopic, broken [
 			break
 		}
 		failed := failures{i: i}
-		seen, err := i.look(ctx, t.Topic)
-		var policy Policy
-		if err = failed.merge(err); err == nil {
-			policy, err = i.policy(ctx, t.Topic)
-			err = failed.merge(err)
-		}
-		var probing map[string]time.Time
-		if err == nil {
-			probing, err = i.probingAt(ctx, t.Topic, seen.shares)
-			err = failed.merge(err)
-		}
-		if err == nil {
-			var running map[string][]Running
-			running, err = i.running(ctx, []Topic{t.Topic})
-			hung, err = append(hung, stuck(running[t.Name], latest(seen.counts))...), failed.merge(err)
-		}
-		if err == nil {
-			var plans []finding
-			plans, err = i.unsent(ctx, t.Topic, seen)
-			unsent, err = append(unsent, plans...), failed.merge(err)
-		}
+		still, err := visit(ctx, i, t.Topic, all, &failed)
 		if err != nil {
 			broken = append(broken, fail(oneLine(err), "mend what it says; rmq verify shows more"))
 			continue
 		}
-		broken = append(broken, failed.findings()...)
-		s := sum(t.Topic, seen)
-		if policy != (Policy{}) {
-			policy.For = humantime.Round(policy.For)
-			limited = append(limited, fmt.Sprintf("%s (%s)", t.Name, policy))
-		}
-		if s.Due > 0 && s.Workers == 0 && s.Takers == 0 {
-			idle = append(idle, warn(fmt.Sprintf("topic %s has %d due and no worker", t.Name, s.Due), "start workers that listen to it"))
-		}
-		if probing != nil {
-			stopped = append(stopped, warn(fmt.Sprintf("topic %s: %s: what its handlers need is away", t.Name, onlyProbe(probing)),
-				"look for the error in that worker's log, or by rmq peek TOPIC --state retrying, and mend what is away"))
-		}
-		for _, s := range i.seemStill(ctx, t.Topic, seen) {
-			_, probes := probing[seen.owner(s.slot)]
-			if slowly := probes || policy != (Policy{}); s.level == Warn && slowly { // and why is known
-				continue
-			}
-			seem = append(seem, s)
-		}
-		if s.Paused > 0 {
-			paused, slots = append(paused, fmt.Sprintf("%s (%d)", t.Name, s.Paused)), slots+s.Paused
-		}
-		if s.Dead > 0 {
-			dead, n = append(dead, fmt.Sprintf("%s (%d)", t.Name, s.Dead)), n+s.Dead
-		}
-	}
-	still, err := i.standStill(ctx, seem)
-	for _, s := range still {
-		stopped = append(stopped, finding{level: s.level, detail: s.String(), advice: s.advice})
-	}
-	if err != nil {
-		stopped = append(stopped, warn("not every slot could be looked at again: "+oneLine(err), "look again"))
+		broken, seem = append(broken, failed.findings()...), append(seem, still...)
 	}
 	where := "" // of what could be looked at
 	if broken != nil {
 		where = " where it could be looked"
 	}
-	checks := []Check{
-		check("workers", append(idle, ok("no topic has messages due and no worker%s", where))),
-		check("slots", append(stopped, ok("none stands still%s", where))),
-		check("handlers", append(hung, ok("none runs for longer than its Timeout%s", where))),
-		check("plans", append(unsent, ok("none is overdue%s", where))),
-		{Name: "paused", Level: OK, Detail: "no slot" + where},
-		{Name: "limited", Level: OK, Detail: "no topic" + where},
-		{Name: "dead", Level: OK, Detail: "no message" + where},
-	}
-	if slots > 0 {
-		checks[4] = check("paused", []finding{warn(plural(slots, "slot")+": "+enough(paused, ", "), "rmq resume TOPIC when it is time")})
-	}
-	if limited != nil {
-		checks[5] = check("limited", []finding{warn(plural(len(limited), "topic")+": "+enough(limited, ", "), "rmq limit TOPIC --off ends it before its time")})
-	}
-	if n > 0 {
-		checks[6] = check("dead", []finding{warn(plural(n, "message")+": "+enough(dead, ", "), "rmq dead list TOPIC shows why; then requeue or delete them")})
-	}
+	var checks []Check
 	if broken != nil {
-		checks = append([]Check{check("messages", broken)}, checks...)
+		checks = append(checks, check("messages", broken))
+	}
+	for n, c := range topicChecks {
+		findings := all[n].findings
+		if c.name == "slots" {
+			findings = append(findings, stopped(ctx, i, seem)...)
+		}
+		if all[n].n > 0 {
+			findings = append(findings, warn(plural(all[n].n, c.unit)+": "+enough(all[n].topics, ", "), c.advice))
+		}
+		checks = append(checks, check(c.name, append(findings, ok("%s", c.ok+where))))
 	}
 	return checks
 }

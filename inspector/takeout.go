@@ -122,31 +122,11 @@ func (i *Inspector) step(ctx context.Context, step []*inSlot, x removal) (taken 
 		var again []*inSlot
 		var unanswered error
 		for some := range slices.Chunk(open, perPipeline) {
-			cmds := make([]redis.Cmder, len(some))
-			for n, s := range some {
-				cmds[n] = x.call(s.keys, s.dead)
-			}
-			script.Exec(context.WithoutCancel(ctx), i.rdb, cmds...)
-			for n, s := range some {
-				results, wrong := byhand.DeadResults(s.keys, cmds[n])
-				if s.answered = wrong == nil; !s.answered {
-					cluster.NoteError(ctx, i.rdb, wrong)
-					s.lost = s.lost || !cluster.Refused(wrong)
-					if wrong = s.explain(i.explain(wrong)); cluster.Passes(wrong) {
-						again, unanswered = append(again, s), wrong
-					} else {
-						err = wrong
-					}
-				}
-				if s.answered && x.journal != nil {
-					x.journal(s, results)
-				}
-				for _, r := range results {
-					// It is gone: was it the try whose answer is lost, or another program?
-					if r == byhand.Gone && s.lost {
-						r = lost
-					}
-					note(r)
+			for s, wrong := range x.once(ctx, i, some, note) {
+				if cluster.Passes(wrong) {
+					again, unanswered = append(again, s), wrong
+				} else {
+					err = wrong
 				}
 			}
 		}
@@ -158,6 +138,35 @@ func (i *Inspector) step(ctx context.Context, step []*inSlot, x removal) (taken 
 		}
 		if !wait.Sleep(ctx, pause) {
 			return taken, fmt.Errorf("%w: %w", ctx.Err(), unanswered)
+		}
+	}
+}
+
+// once asks slots once, and returns those that have not answered, and why. It notes what became of the others'
+// messages.
+func (x removal) once(ctx context.Context, i *Inspector, some []*inSlot, note func(byhand.DeadResult)) iter.Seq2[*inSlot, error] {
+	cmds := make([]redis.Cmder, len(some))
+	for n, s := range some {
+		cmds[n] = x.call(s.keys, s.dead)
+	}
+	script.Exec(context.WithoutCancel(ctx), i.rdb, cmds...)
+	return func(yield func(*inSlot, error) bool) {
+		for n, s := range some {
+			results, wrong := byhand.DeadResults(s.keys, cmds[n])
+			if s.answered = wrong == nil; !s.answered {
+				cluster.NoteError(ctx, i.rdb, wrong)
+				s.lost = s.lost || !cluster.Refused(wrong)
+				yield(s, s.explain(i.explain(wrong)))
+			} else if x.journal != nil {
+				x.journal(s, results)
+			}
+			for _, r := range results {
+				// It is gone: was it the try whose answer is lost, or another program?
+				if r == byhand.Gone && s.lost {
+					r = lost
+				}
+				note(r)
+			}
 		}
 	}
 }

@@ -238,7 +238,15 @@ func (v *verification) slot(ctx context.Context, t Topic, slot int) error {
 			w.take(page, next)
 		}
 	}
-	for cursor, count := "0", whyFirst; sizes[4] > 0; {
+	if sizes[4] == 0 {
+		return nil
+	}
+	return whys(audit)
+}
+
+// whys looks at all entries of why of a slot.
+func whys(audit func(part byhand.Part, from string, count int) (*byhand.Audit, error)) error {
+	for cursor, count := "0", whyFirst; ; {
 		a, err := audit(byhand.PartWhy, cursor, count)
 		if err != nil {
 			return err
@@ -254,8 +262,7 @@ func (v *verification) slot(ctx context.Context, t Topic, slot int) error {
 			count = min(auditPage, 2*count)
 		}
 		if cursor = a.Next; cursor == "0" {
-			break
+			return nil
 		}
 	}
-	return nil
 }

@@ -35,16 +35,7 @@ func waitsFor(e *Explanation, f *byhand.Found, who shares, runs *Running) []stri
 	default:
 		add("slot %d to be resumed (paused %s)", e.Slot, humantime.Ago(f.Now.Sub(f.Paused)))
 	}
-	due := time.Time{} // of what comes first: a fresh copy replaces one that waits for its retry
-	what := "its time"
-	if e.Waiting != nil {
-		due = e.Waiting.Due
-	} else {
-		due = e.Retry.Due
-		if e.Retry.Attempt > 1 {
-			what = "its retry"
-		}
-	}
+	due, what := firstDue(e)
 	later := due.After(f.Now)
 	if later {
 		add("%s, %s", what, humantime.In(due.Sub(f.Now)))
@@ -75,6 +66,17 @@ func waitsFor(e *Explanation, f *byhand.Found, who shares, runs *Running) []stri
 		add("a taker to ask for it: by way of %s", strings.Join(slices.Compact(slices.Clone(who.takers)), ", "))
 	}
 	return reasons
+}
+
+// firstDue is when what comes first is due, and what that is: a fresh copy replaces one that waits for its retry.
+func firstDue(e *Explanation) (due time.Time, what string) {
+	switch {
+	case e.Waiting != nil:
+		return e.Waiting.Due, "its time"
+	case e.Retry.Attempt > 1:
+		return e.Retry.Due, "its retry"
+	}
+	return e.Retry.Due, "its time"
 }
 
 // missing says whether there is a worker to deliver it.
