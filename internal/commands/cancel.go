@@ -28,11 +28,7 @@ flight.`,
 			if err != nil {
 				return err
 			}
-			i, err := a.inspector(cmd.Context())
-			if err != nil {
-				return err
-			}
-			t, err := i.Topic(cmd.Context(), args[0])
+			i, t, err := a.topic(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

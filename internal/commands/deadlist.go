@@ -1,8 +1,10 @@
 package commands
 
 import (
+	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -41,65 +43,12 @@ reasons are listed.`,
 			if err != nil {
 				return err
 			}
-			switch by {
-			case "":
-			case "reason":
-				return a.deadReasons(ctx, i, args[0], q, now)
-			default:
+			if by != "" && by != "reason" {
 				return misused("--by is %q; it must be reason", by)
+			} else if by != "" {
+				return a.deadReasons(ctx, i, args[0], q, now)
 			}
-			q.Newest = true
-			table := a.table("died", "slot#", "attempts#", "content", "last error")
-			listed := 0
-			for e, err := range i.Dead(ctx, args[0], q) {
-				if err := a.partly(err); err != nil {
-					return err
-				}
-				if err != nil { // it is the last
-					break
-				}
-				listed++
-				if a.json {
-					if err := a.object(wire.DeadOf(e, a.base64)); err != nil {
-						return err
-					}
-					continue
-				}
-				attempts, reason := "", ""
-				if e.Failure != nil {
-					attempts, reason = fmt.Sprint(e.Failure.Attempts), words.Legible(e.Failure.Reason)
-				}
-				table.row(humantime.Ago(now.Sub(e.Died)), e.Slot, attempts, a.text(e.Content), reason)
-			}
-			if a.json {
-				return nil
-			}
-			if err := table.end(); err != nil {
-				return err
-			}
-			fits := ""
-			if f.any(cmd) {
-				fits = " that fits"
-			}
-			if listed == 0 {
-				a.say("no dead message in %s%s%s", words.Legible(args[0]), fits, a.whereLooked())
-				return nil
-			}
-			if listed < q.Limit || q.Limit == 0 {
-				return nil
-			}
-			if err := a.flush(); err != nil { // counting may take longer
-				return err
-			}
-			q.Limit = 0
-			all, err := i.DeadCount(ctx, args[0], q)
-			if err := a.partly(err); err != nil {
-				return err
-			}
-			if more := all - listed; more > 0 {
-				a.say("and %s more; --limit shows more, %s dead export all", words.Grouped(more), a.Name)
-			}
-			return nil
+			return listDead(ctx, a, i, args[0], q, now, f.any(cmd))
 		},
 	}
 	f = filters(cmd, 20)
@@ -189,4 +138,44 @@ func (a *app) showDead(topic string, e inspector.Entry) {
 		fmt.Fprintln(a.out, strings.TrimRight(fmt.Sprintf("%-*s%s", indent, label, text), " "))
 		label = ""
 	}
+}
+
+// listDead lists the latest of those that a query selects, and says how many more there are.
+func listDead(ctx context.Context, a *app, i *inspector.Inspector, topic string, q inspector.DeadQuery, now time.Time, filtered bool) error {
+	q.Newest = true
+	listed, err := show(a, list[inspector.Entry]{
+		all: i.Dead(ctx, topic, q), heads: []string{"died", "slot#", "attempts#", "content", "last error"},
+		object: func(e inspector.Entry) any { return wire.DeadOf(e, a.base64) },
+		row: func(e inspector.Entry) []any {
+			attempts, reason := "", ""
+			if e.Failure != nil {
+				attempts, reason = fmt.Sprint(e.Failure.Attempts), words.Legible(e.Failure.Reason)
+			}
+			return []any{humantime.Ago(now.Sub(e.Died)), e.Slot, attempts, a.text(e.Content), reason}
+		},
+	})
+	switch {
+	case err != nil || a.json:
+		return err
+	case listed == 0 && filtered:
+		a.say("no dead message in %s that fits%s", words.Legible(topic), a.whereLooked())
+		return nil
+	case listed == 0:
+		a.say("no dead message in %s%s", words.Legible(topic), a.whereLooked())
+		return nil
+	case listed < q.Limit || q.Limit == 0:
+		return nil
+	}
+	if err := a.flush(); err != nil { // counting may take longer
+		return err
+	}
+	q.Limit = 0
+	all, err := i.DeadCount(ctx, topic, q)
+	if err := a.partly(err); err != nil {
+		return err
+	}
+	if more := all - listed; more > 0 {
+		a.say("and %s more; --limit shows more, %s dead export all", words.Grouped(more), a.Name)
+	}
+	return nil
 }

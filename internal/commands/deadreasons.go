@@ -26,20 +26,14 @@ func (a *app) deadReasons(ctx context.Context, i *inspector.Inspector, topic str
 	if limit > 0 {
 		shown = all[:min(len(all), limit)]
 	}
-	table := a.table("dead#", "latest", "content", "last error")
-	for _, r := range shown {
-		if a.json {
-			if err := a.object(wire.ReasonOf(topic, r, a.base64)); err != nil {
-				return err
-			}
-			continue
-		}
-		table.row(words.Grouped(r.Count), humantime.Ago(now.Sub(r.Last)), a.text(r.Latest.Content), reasonText(r))
-	}
-	if a.json {
-		return nil
-	}
-	if err := table.end(); err != nil {
+	_, err = show(a, list[inspector.Reason]{
+		all: each(shown), heads: []string{"dead#", "latest", "content", "last error"},
+		object: func(r inspector.Reason) any { return wire.ReasonOf(topic, r, a.base64) },
+		row: func(r inspector.Reason) []any {
+			return []any{words.Grouped(r.Count), humantime.Ago(now.Sub(r.Last)), a.text(r.Latest.Content), reasonText(r)}
+		},
+	})
+	if err != nil || a.json {
 		return err
 	}
 	if total == 0 {

@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
@@ -28,59 +30,54 @@ has ended is kept: set again by a program that starts, it does not begin again.`
 			if err != nil {
 				return err
 			}
-			of := map[string][]inspector.Plan{}
-			plans := 0
+			var plans []planOf
 			for _, t := range topics {
 				all, err := i.Plans(ctx, t.Name)
 				if err := a.partly(err); err != nil {
 					return err
 				}
-				of[t.Name] = all
-				plans += len(all)
-			}
-			switch {
-			case a.json:
-				return a.showPlans(topics, of)
-			case plans == 0 && len(args) > 0:
-				a.say("no plans in %s%s", words.Legible(topics[0].Name), a.whereLooked())
-				return nil
-			case plans == 0:
-				a.say("no plans%s", a.whereLooked())
-				return nil
-			}
-			now, err := a.now(ctx)
-			if err != nil {
-				return err
-			}
-			heads, known := []string{"topic", "plan", "next", "slot#", "rule", "content"}, 0
-			if len(args) > 0 {
-				known = 1
-			}
-			table := a.table(heads[known:]...)
-			for _, t := range topics {
-				for _, p := range of[t.Name] {
-					cells := []any{words.Legible(t.Name), words.Legible(p.Name), story.Comes(p, now), p.Slot}
-					if p.Err != nil {
-						cells = append(cells, painted{"cannot be read here, see " + a.Name + " doctor", red})
-					} else {
-						cells = append(cells, words.Legible(a.style().Rule(p.Recurring)), a.text(p.Content))
-					}
-					table.row(cells[known:]...)
+				for _, p := range all {
+					plans = append(plans, planOf{t.Name, p})
 				}
 			}
-			return table.end()
+			if len(plans) == 0 && !a.json {
+				of := ""
+				if len(args) > 0 {
+					of = " in " + words.Legible(topics[0].Name)
+				}
+				a.say("no plans%s%s", of, a.whereLooked())
+				return nil
+			}
+			return a.showPlans(ctx, plans, len(args))
 		},
 	}
 }
 
 // showPlans writes an object for each plan.
-func (a *app) showPlans(topics []inspector.Topic, of map[string][]inspector.Plan) error {
-	for _, t := range topics {
-		for _, p := range of[t.Name] {
-			if err := a.object(wire.PlanOf(t.Name, p, a.base64)); err != nil {
-				return err
-			}
-		}
+// planOf is a plan of a topic.
+type planOf struct {
+	topic string
+	inspector.Plan
+}
+
+// showPlans shows plans, without the first columns that are known.
+func (a *app) showPlans(ctx context.Context, plans []planOf, known int) error {
+	now, err := a.now(ctx)
+	if err != nil {
+		return err
 	}
-	return nil
+	heads := []string{"topic", "plan", "next", "slot#", "rule", "content"}
+	_, err = show(a, list[planOf]{
+		all: each(plans), heads: heads[known:], object: func(p planOf) any { return wire.PlanOf(p.topic, p.Plan, a.base64) },
+		row: func(p planOf) []any {
+			cells := []any{words.Legible(p.topic), words.Legible(p.Name), story.Comes(p.Plan, now), p.Slot}
+			if p.Err != nil {
+				cells = append(cells, painted{"cannot be read here, see " + a.Name + " doctor", red})
+			} else {
+				cells = append(cells, words.Legible(a.style().Rule(p.Recurring)), a.text(p.Content))
+			}
+			return cells[known:]
+		},
+	})
+	return err
 }

@@ -1,7 +1,9 @@
 package commands
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"time"
@@ -18,9 +20,7 @@ import (
 var states = []string{string(inspector.Waiting), string(inspector.InFlight), string(inspector.Retrying), string(inspector.Dead)}
 
 func (a *app) peekCommand() *cobra.Command {
-	var state, glob string
-	var slots []int
-	var limit int
+	p := &peeking{app: a}
 	cmd := &cobra.Command{
 		Use:   "peek TOPIC",
 		Short: "Show the messages that come next, or run, or died",
@@ -31,93 +31,97 @@ state are looked at until enough fit.`,
   rmq peek orders --state retrying --limit 5
   rmq peek orders --state in-flight --slot 7
   rmq peek orders --content 'order 47*'`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if !slices.Contains(states, state) {
-				return misused("--state is %q; it must be %s", state, words.Alternatives(states))
-			}
-			if limit < 1 {
-				return misused("--limit is %d; it must be 1 or more", limit)
-			}
-			fits := func(string) bool { return true }
-			if glob != "" {
-				var err error
-				if fits, err = inspector.Glob(glob); err != nil {
-					return misused("--content: %w", err)
-				}
-			}
-			ctx := cmd.Context()
-			i, err := a.inspector(ctx)
-			if err != nil {
-				return err
-			}
-			look := limit
-			if limit < math.MaxInt {
-				look++ // to know whether there are more
-			}
-			if glob != "" {
-				look = math.MaxInt
-			}
-			now, err := a.now(ctx)
-			if err != nil {
-				return err
-			}
-			table := a.table("slot#", "when", "attempt#", "content")
-			shown, more := 0, false
-			for e, err := range i.Peek(ctx, args[0], inspector.State(state), slots, look) {
-				if err := a.partly(err); err != nil {
-					return err
-				}
-				if err != nil { // it is the last
-					break
-				}
-				if !fits(e.Content) {
-					continue
-				}
-				if more = shown == limit; more && glob != "" {
-					break
-				}
-				if more {
-					continue // there is no other message, but parts that could not be read may follow
-				}
-				shown++
-				if a.json {
-					if err := a.object(wire.EntryOf(args[0], e, a.base64)); err != nil {
-						return err
-					}
-					continue
-				}
-				attempt := ""
-				if e.Attempt > 0 {
-					attempt = fmt.Sprint(e.Attempt)
-				}
-				table.row(e.Slot, when(e, now), attempt, a.text(e.Content))
-			}
-			if a.json {
-				return nil
-			}
-			if err := table.end(); err != nil {
-				return err
-			}
-			if shown == 0 {
-				like := ""
-				if glob != "" {
-					like = " with a content like " + words.Legible(glob)
-				}
-				a.say("nothing in %s is %s%s%s", words.Legible(args[0]), state, like, a.whereLooked())
-				return nil
-			}
-			if more {
-				a.say("and more; --limit shows more")
-			}
-			return nil
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return p.run(cmd.Context(), args[0]) },
 	}
-	cmd.Flags().StringVar(&state, "state", states[0], "`state` of those to show: "+words.Alternatives(states))
-	slotsFlag(cmd, &slots)
-	cmd.Flags().StringVar(&glob, "content", "", "only contents like this `glob`, as in 'order 47*'")
-	cmd.Flags().IntVar(&limit, "limit", 20, "show at most `n`")
+	cmd.Flags().StringVar(&p.state, "state", states[0], "`state` of those to show: "+words.Alternatives(states))
+	slotsFlag(cmd, &p.slots)
+	cmd.Flags().StringVar(&p.glob, "content", "", "only contents like this `glob`, as in 'order 47*'")
+	cmd.Flags().IntVar(&p.limit, "limit", 20, "show at most `n`")
 	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(states, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return cmd
+}
+
+// peeking is one call of rmq peek.
+type peeking struct {
+	*app
+	state, glob string
+	slots       []int
+	limit       int
+	more        bool // than were shown
+}
+
+func (p *peeking) run(ctx context.Context, topic string) error {
+	if !slices.Contains(states, p.state) {
+		return misused("--state is %q; it must be %s", p.state, words.Alternatives(states))
+	}
+	if p.limit < 1 {
+		return misused("--limit is %d; it must be 1 or more", p.limit)
+	}
+	fits, like := func(string) bool { return true }, ""
+	if p.glob != "" {
+		var err error
+		if fits, err = inspector.Glob(p.glob); err != nil {
+			return misused("--content: %w", err)
+		}
+		like = " with a content like " + words.Legible(p.glob)
+	}
+	i, err := p.inspector(ctx)
+	if err != nil {
+		return err
+	}
+	now, err := p.now(ctx)
+	if err != nil {
+		return err
+	}
+	shown, err := show(p.app, list[inspector.Entry]{
+		all: p.entries(ctx, i, topic, fits), heads: []string{"slot#", "when", "attempt#", "content"},
+		object: func(e inspector.Entry) any { return wire.EntryOf(topic, e, p.base64) },
+		row: func(e inspector.Entry) []any {
+			attempt := ""
+			if e.Attempt > 0 {
+				attempt = fmt.Sprint(e.Attempt)
+			}
+			return []any{e.Slot, when(e, now), attempt, p.text(e.Content)}
+		},
+	})
+	switch {
+	case err != nil || p.json:
+		return err
+	case shown == 0:
+		p.say("nothing in %s is %s%s%s", words.Legible(topic), p.state, like, p.whereLooked())
+	case p.more:
+		p.say("and more; --limit shows more")
+	}
+	return nil
+}
+
+// entries are those that fit, as many as may be shown.
+func (p *peeking) entries(ctx context.Context, i *inspector.Inspector, topic string, fits func(string) bool) iter.Seq2[inspector.Entry, error] {
+	look := p.limit
+	switch {
+	case p.glob != "":
+		look = math.MaxInt
+	case look < math.MaxInt:
+		look++ // to know whether there are more
+	}
+	return func(yield func(inspector.Entry, error) bool) {
+		shown := 0
+		for e, err := range i.Peek(ctx, topic, inspector.State(p.state), p.slots, look) {
+			switch {
+			case err == nil && !fits(e.Content):
+			case err != nil || shown < p.limit:
+				shown++
+				if !yield(e, err) {
+					return
+				}
+			case p.glob != "":
+				p.more = true
+				return
+			default:
+				p.more = true // there is no other message, but parts that could not be read may follow
+			}
+		}
+	}
 }
 
 // when says in a few words when an entry will be delivered, or was.

@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"cmp"
+
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
@@ -32,45 +34,37 @@ is a topic of its own: it has messages, and no worker.`,
 }
 
 func (a *app) showTopics(topics []inspector.Topic) error {
-	if a.json {
-		for _, t := range topics {
-			if err := a.object(wire.TopicOf(t)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if len(topics) == 0 {
+	if len(topics) == 0 && !a.json {
 		a.noTopics()
 		return nil
 	}
-	table := a.table("topic", "kind", "slots#", "shared by", "created")
-	for _, t := range topics {
-		name := words.Legible(t.Name)
-		if t.Kind == 0 {
-			what := "no definition, see " + a.Name + " doctor"
-			if a.blind(t.Name) {
-				what = "its server does not answer"
-			}
-			table.row(name, painted{what, red})
-			continue
+	_, err := show(a, list[inspector.Topic]{
+		all: each(topics), heads: []string{"topic", "kind", "slots#", "shared by", "created"},
+		object: func(t inspector.Topic) any { return wire.TopicOf(t) }, row: func(t inspector.Topic) []any { return topicRow(a, t) },
+	})
+	return err
+}
+
+func topicRow(a *app, t inspector.Topic) []any {
+	name := words.Legible(t.Name)
+	if t.Kind == 0 {
+		what := "no definition, see " + a.Name + " doctor"
+		if a.blind(t.Name) {
+			what = "its server does not answer"
 		}
-		kind, sharing, created := t.Kind.String(), t.Sharing, ""
-		if t.Literal {
-			kind += ", literal"
-		}
-		if t.Notes {
-			kind += ", notes"
-		}
-		if sharing == "" {
-			sharing = "no worker yet"
-		}
-		if !t.Created.IsZero() {
-			created = moment(t.Created)
-		}
-		table.row(name, kind, t.Slots, sharing, created)
+		return []any{name, painted{what, red}}
 	}
-	return table.end()
+	kind, created := t.Kind.String(), ""
+	if t.Literal {
+		kind += ", literal"
+	}
+	if t.Notes {
+		kind += ", notes"
+	}
+	if !t.Created.IsZero() {
+		created = moment(t.Created)
+	}
+	return []any{name, kind, t.Slots, cmp.Or(t.Sharing, "no worker yet"), created}
 }
 
 // noTopics says so, since an empty table might be taken for a failure.
