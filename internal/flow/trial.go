@@ -49,6 +49,4 @@ func (t trial) isClear(gain, doubt, before float64) bool {
 }
 
 // raised is so many times as many, about, up to a bound.
-func raised(n int, by float64, most int) int {
-	return min(max(n+1, int(math.Round(float64(n)*by))), most)
-}
+func raised(n int, by float64, most int) int { return min(max(n+1, int(float64(n)*by+0.5)), most) }
