@@ -16,6 +16,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -23,6 +24,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -55,6 +57,7 @@ type options struct {
 	payload  int
 	backlog  int
 	plots    string
+	results  string
 	runs     int
 	pause    time.Duration
 	only     string
@@ -97,7 +100,8 @@ func main() {
 	flag.IntVar(&o.payload, "payload", 100, "bytes of a message")
 	flag.IntVar(&o.backlog, "backlog", 0, "measure only this: on top of so many waiting messages of 32 bytes")
 	flag.StringVar(&o.plots, "plots", "", "write the headline as pictures into this directory, too")
-	flag.StringVar(&o.before, "before", "", "for the tables of observers, journal and extras: this program built from an older commit, to be measured beside it")
+	flag.StringVar(&o.results, "results", "", "write each table into a file of this directory, too, named after it")
+	flag.StringVar(&o.before, "before", "", "for the tables of journal and extras: this program built from an older commit, to be measured beside it")
 	flag.StringVar(&o.journal, "journal", "", "for the table of journals: `URLs` of databases, separated by commas, beside SQLite")
 	parse()
 	if o.messages == 0 {
@@ -195,15 +199,21 @@ func interruptible(o options, chosen []section) error {
 
 // run measures the sections one after the other.
 func (b *bench) run(chosen []section) error {
+	if b.results != "" {
+		if err := os.MkdirAll(b.results, 0o755); err != nil {
+			return err
+		}
+	}
 	p, err := b.fleet.Apart(1)
 	if err != nil {
 		return err
 	}
-	b.Title("Benchmarks of RMQ")
-	b.Text("`go run . %s` on %s: Redis %s without persistence unless said, %s, %d processors shared by servers and clients. "+
+	how := fmt.Sprintf("`go run . %s` on %s: Redis %s without persistence unless said, %s, %d processors shared by servers and clients. "+
 		"%d bytes a message unless said. RMQ has its default settings, but for 16 slots where the table says no other number, and a "+
 		"Concurrency of as many as there are slots if these are more than 64. Medians of interleaved rounds.", strings.Join(os.Args[1:], " "), time.Now().Format(time.DateOnly),
 		p.Servers[0].Version(), runtime.Version(), runtime.NumCPU(), b.payload)
+	b.Title("Benchmarks of RMQ")
+	b.Text("%s", how)
 	for _, s := range chosen {
 		if s.begin != nil {
 			if err := s.begin(b); err != nil {
@@ -213,15 +223,26 @@ func (b *bench) run(chosen []section) error {
 	}
 	for _, s := range chosen {
 		b.progress.Say("%s …", s.title)
-		b.Section(s.title)
-		b.Text("%s", s.about)
-		if err := s.run(b); err != nil {
+		if err := b.section(s, how); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
 	b.Text("No message of any round was lost, and none was handled twice.")
 	b.Results(results...)
 	return nil
+}
+
+// section measures one, and writes its table.
+func (b *bench) section(s section, how string) error {
+	var table bytes.Buffer
+	b.Copy(&table)
+	defer b.Copy(nil)
+	b.Section(s.title)
+	b.Text("%s", s.about)
+	if err := s.run(b); err != nil || b.results == "" {
+		return err
+	}
+	return os.WriteFile(filepath.Join(b.results, s.name+".txt"), append(table.Bytes(), "\n"+how+"\n"...), 0o644)
 }
 
 type silence struct{}

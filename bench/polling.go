@@ -18,7 +18,7 @@ var loads = []int{1_000, 10_000, 30_000}
 // polls compares being woken with looking at all slots all the time, and with turns that
 // are not paced: it is under a load that can be held that pacing spares Redis.
 func (b *bench) polls(p servers.Place) error {
-	b.Text(`A steady load on 256 slots, of messages that are due at once, paced as above; and how many commands a second Redis had before, while
+	b.Text(`A steady load on 256 slots, of messages that are due at once, paced as in the table of ablations; and how many commands a second Redis had before, while
 		there was nothing to do. The p99 is from the moment a message was to be sent to its handler. Pacing is what spares Redis here, and costs some milliseconds.
 		Polling takes a turn each millisecond at every slot that has nothing to do, without wake-ups.`)
 	b.progress.Say("building: not paced; polling")

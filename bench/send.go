@@ -12,7 +12,7 @@ import (
 var sendSection = section{
 	name: "send", title: "Sending alone", quick: true,
 	about: `Nothing is handled. Send has 256 callers who each wait for their receipts; SendBatch sends 512 messages with each call, from two
-		goroutines; asynq's Enqueue has 50 callers. The two kinds of ZADD are those of the first table.`,
+		goroutines; asynq's Enqueue has 50 callers. The two kinds of ZADD are those of the table both.`,
 	run: (*bench).send,
 }
 

@@ -11,7 +11,7 @@ import (
 var urgentSection = section{
 	name: "urgent", title: "Urgent messages among slow ones",
 	about: `Every handler takes 1 ms (time.Sleep, which takes a little longer), and 16 slots allow 16 handlers at a time. Every hundredth
-		message has a higher priority than the others. They are sent at a fixed rate for 2.5 s, as in the table above: one rate that can be
+		message has a higher priority than the others. They are sent at a fixed rate for 2.5 s, as in the table paced: one rate that can be
 		handled, and one that cannot; there the whole backlog is handled before the round is over. Milliseconds from the moment a message
 		was to be sent to the start of its handler.`,
 	run: (*bench).urgent,

@@ -12,11 +12,20 @@ import (
 // Report writes tables, and at its end one line of named results.
 type Report struct {
 	out     io.Writer
+	first   io.Writer
 	results map[string]string
 }
 
 // New returns a report that is written to out.
-func New(out io.Writer) *Report { return &Report{out: out, results: map[string]string{}} }
+func New(out io.Writer) *Report { return &Report{out: out, first: out, results: map[string]string{}} }
+
+// Copy has what follows written to another place, too, and no more to the one before; nil is none.
+func (r *Report) Copy(to io.Writer) {
+	r.out = r.first
+	if to != nil {
+		r.out = io.MultiWriter(r.first, to)
+	}
+}
 
 // Title begins the report.
 func (r *Report) Title(text string) { fmt.Fprintf(r.out, "# %s\n", text) }
