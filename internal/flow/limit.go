@@ -72,11 +72,7 @@ func (l *Limit) Finished(b Batch) int {
 	if places == stay && (b.Waiting || b.Full) {
 		l.used = max(1, b.Places)
 	}
-	if b.Slots != l.slots { // workers have come or gone, so its share of what is behind the handlers is another one
-		l.slots, l.rate, l.other, l.less, l.more, l.times = b.Slots, 0, false, time.Time{}, time.Time{}, 1
-		l.since = b.End.Add(listens)
-		l.set(l.stay, b.End)
-	}
+	l.renew(b)
 	if l.places != l.stay && b.End.Sub(l.begun) > 2*w.most() { // the work ended before the trial did, or its end was not heard
 		l.set(l.stay, b.End)
 	}
@@ -93,6 +89,19 @@ func (l *Limit) Finished(b Batch) int {
 	}
 	l.tell(b.End, stay != l.stay || places != l.places)
 	return l.places
+}
+
+// renew has it find out everything anew when workers have come or gone, since its share of what is behind the handlers is
+// another one then. It measures when it has listened to them.
+func (l *Limit) renew(b Batch) {
+	switch {
+	case b.Slots != l.slots:
+		l.slots, l.rate, l.other, l.less, l.more, l.times, l.grows = b.Slots, 0, false, time.Time{}, time.Time{}, 1, false
+		l.since = b.End.Add(listens)
+		l.set(l.stay, b.End)
+	case l.places == l.stay && l.measure.from.Before(l.since) && !b.End.Before(l.since):
+		l.set(l.stay, b.End)
+	}
 }
 
 // set begins to measure with a number of places.
@@ -124,11 +133,15 @@ func (l *Limit) shrink(now time.Time) {
 // consider looks at what came out without a trial, and may begin one.
 func (l *Limit) consider(b Batch) {
 	rate, doubt := l.measure.rate(), l.measure.doubt()
-	if !l.measure.pressed() || rate == 0 || l.measure.from.Before(l.since) { // it says nothing
+	if !l.measure.pressed() || rate == 0 { // it says nothing
 		l.set(l.places, b.End)
 		return
 	}
 	l.pressed = b.End
+	if l.measure.from.Before(l.since) { // nor does this
+		l.set(l.places, b.End)
+		return
+	}
 	switch {
 	case l.rate == 0:
 		l.rate = rate

@@ -16,7 +16,7 @@ import (
 const (
 	sayEvery = 2 * time.Second        // the one that leads is heard so often, while its work waits
 	silence  = 5 * time.Second        // after its last word, another one may lead
-	listens  = sayEvery + leastWait/4 // so long a new worker tries nothing, and hears who leads
+	listens  = sayEvery + leastWait/4 // so long a new worker tries nothing, and hears who leads; and any when workers come or go
 	overdue  = 30 * time.Second       // without a trial with fewer: the leader can make none, or need not
 )
 
@@ -113,7 +113,7 @@ func (l *Limit) Heard(w Word, now time.Time) int {
 
 // join begins a trial that the leader has begun.
 func (l *Limit) join(w Word, now time.Time) {
-	if w.Places == w.Stay || w == l.others.ended || l.places != l.stay || l.stay > w.Stay || l.others.turn > w.Turn {
+	if w.Places == w.Stay || w == l.others.ended || l.places != l.stay || l.stay > w.Stay || l.others.turn > w.Turn || now.Before(l.since) {
 		return
 	}
 	by := float64(w.Places) / float64(w.Of)

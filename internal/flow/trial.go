@@ -48,5 +48,6 @@ func (t trial) isClear(gain, doubt, before float64) bool {
 	return math.Abs(gain-t.least()) > clearly*math.Hypot(doubt, before)
 }
 
-// raised is so many times as many, about, up to a bound.
+// raised is the number nearest to so many times as many, one more at the least, up to a bound. Where few are of use, one
+// too many in each of several workers is much.
 func raised(n int, by float64, most int) int { return min(max(n+1, int(float64(n)*by+0.5)), most) }
