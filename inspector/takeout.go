@@ -122,13 +122,13 @@ func (i *Inspector) step(ctx context.Context, step []*inSlot, x removal) (taken 
 		var again []*inSlot
 		var unanswered error
 		for some := range slices.Chunk(open, perPipeline) {
-			for s, wrong := range x.once(ctx, i, some, note) {
+			x.once(ctx, i, some, note, func(s *inSlot, wrong error) {
 				if cluster.Passes(wrong) {
 					again, unanswered = append(again, s), wrong
 				} else {
 					err = wrong
 				}
-			}
+			})
 		}
 		switch open = again; {
 		case len(open) == 0:
@@ -142,31 +142,28 @@ func (i *Inspector) step(ctx context.Context, step []*inSlot, x removal) (taken 
 	}
 }
 
-// once asks slots once, and returns those that have not answered, and why. It notes what became of the others'
-// messages.
-func (x removal) once(ctx context.Context, i *Inspector, some []*inSlot, note func(byhand.DeadResult)) iter.Seq2[*inSlot, error] {
+// once asks slots once. It notes what became of their messages, and tells which slots have not answered, and why.
+func (x removal) once(ctx context.Context, i *Inspector, some []*inSlot, note func(byhand.DeadResult), silent func(*inSlot, error)) {
 	cmds := make([]redis.Cmder, len(some))
 	for n, s := range some {
 		cmds[n] = x.call(s.keys, s.dead)
 	}
 	script.Exec(context.WithoutCancel(ctx), i.rdb, cmds...)
-	return func(yield func(*inSlot, error) bool) {
-		for n, s := range some {
-			results, wrong := byhand.DeadResults(s.keys, cmds[n])
-			if s.answered = wrong == nil; !s.answered {
-				cluster.NoteError(ctx, i.rdb, wrong)
-				s.lost = s.lost || !cluster.Refused(wrong)
-				yield(s, s.explain(i.explain(wrong)))
-			} else if x.journal != nil {
-				x.journal(s, results)
+	for n, s := range some {
+		results, wrong := byhand.DeadResults(s.keys, cmds[n])
+		if s.answered = wrong == nil; !s.answered {
+			cluster.NoteError(ctx, i.rdb, wrong)
+			s.lost = s.lost || !cluster.Refused(wrong)
+			silent(s, s.explain(i.explain(wrong)))
+		} else if x.journal != nil {
+			x.journal(s, results)
+		}
+		for _, r := range results {
+			// It is gone: was it the try whose answer is lost, or another program?
+			if r == byhand.Gone && s.lost {
+				r = lost
 			}
-			for _, r := range results {
-				// It is gone: was it the try whose answer is lost, or another program?
-				if r == byhand.Gone && s.lost {
-					r = lost
-				}
-				note(r)
-			}
+			note(r)
 		}
 	}
 }

@@ -56,8 +56,9 @@ var topicChecks = []topicCheck{
 		if v.policy == (Policy{}) {
 			return 0, ""
 		}
-		v.policy.For = humantime.Round(v.policy.For)
-		return 1, v.policy.String()
+		short := v.policy
+		short.For = humantime.Round(short.For)
+		return 1, short.String()
 	}},
 	{name: "dead", ok: "no message", unit: "message", advice: "rmq dead list TOPIC shows why; then requeue or delete them",
 		count: func(v *visited) (int, string) { return v.stats.Dead, fmt.Sprint(v.stats.Dead) }},
@@ -86,23 +87,17 @@ func visit(ctx context.Context, i *Inspector, t Topic, all []tally, failed *fail
 		return nil, err
 	}
 	v.stats = sum(t, v.seen)
-	findings := make([][]finding, len(topicChecks))
 	for n, c := range topicChecks {
 		if c.find == nil {
+			if some, what := c.count(&v); some > 0 {
+				all[n].n, all[n].topics = all[n].n+some, append(all[n].topics, fmt.Sprintf("%s (%s)", t.Name, what))
+			}
 			continue
 		}
-		findings[n], err = c.find(ctx, i, &v)
+		findings, err := c.find(ctx, i, &v)
+		all[n].findings = append(all[n].findings, findings...)
 		if err = failed.merge(err); err != nil {
 			return nil, err
-		}
-	}
-	for n, c := range topicChecks {
-		all[n].findings = append(all[n].findings, findings[n]...)
-		if c.count == nil {
-			continue
-		}
-		if some, what := c.count(&v); some > 0 {
-			all[n].n, all[n].topics = all[n].n+some, append(all[n].topics, fmt.Sprintf("%s (%s)", t.Name, what))
 		}
 	}
 	for _, s := range i.seemStill(ctx, t, v.seen) {

@@ -157,11 +157,8 @@ func listDead(ctx context.Context, a *app, i *inspector.Inspector, topic string,
 	switch {
 	case err != nil || a.json:
 		return err
-	case listed == 0 && filtered:
-		a.say("no dead message in %s that fits%s", words.Legible(topic), a.whereLooked())
-		return nil
 	case listed == 0:
-		a.say("no dead message in %s%s", words.Legible(topic), a.whereLooked())
+		a.say("no dead message in %s%s%s", words.Legible(topic), map[bool]string{true: " that fits"}[filtered], a.whereLooked())
 		return nil
 	case listed < q.Limit || q.Limit == 0:
 		return nil

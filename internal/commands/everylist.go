@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -53,7 +54,6 @@ has ended is kept: set again by a program that starts, it does not begin again.`
 	}
 }
 
-// showPlans writes an object for each plan.
 // planOf is a plan of a topic.
 type planOf struct {
 	topic string
@@ -62,12 +62,15 @@ type planOf struct {
 
 // showPlans shows plans, without the first columns that are known.
 func (a *app) showPlans(ctx context.Context, plans []planOf, known int) error {
-	now, err := a.now(ctx)
-	if err != nil {
-		return err
+	var now time.Time
+	if !a.json {
+		var err error
+		if now, err = a.now(ctx); err != nil {
+			return err
+		}
 	}
 	heads := []string{"topic", "plan", "next", "slot#", "rule", "content"}
-	_, err = show(a, list[planOf]{
+	_, err := show(a, list[planOf]{
 		all: each(plans), heads: heads[known:], object: func(p planOf) any { return wire.PlanOf(p.topic, p.Plan, a.base64) },
 		row: func(p planOf) []any {
 			cells := []any{words.Legible(p.topic), words.Legible(p.Name), story.Comes(p.Plan, now), p.Slot}

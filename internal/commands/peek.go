@@ -97,12 +97,9 @@ func (p *peeking) run(ctx context.Context, topic string) error {
 
 // entries are those that fit, as many as may be shown.
 func (p *peeking) entries(ctx context.Context, i *inspector.Inspector, topic string, fits func(string) bool) iter.Seq2[inspector.Entry, error] {
-	look := p.limit
-	switch {
-	case p.glob != "":
+	look := max(p.limit, p.limit+1) // to know whether there are more, if the largest number of all leaves room for one
+	if p.glob != "" {
 		look = math.MaxInt
-	case look < math.MaxInt:
-		look++ // to know whether there are more
 	}
 	return func(yield func(inspector.Entry, error) bool) {
 		shown := 0
