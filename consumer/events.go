@@ -13,7 +13,7 @@ import (
 // An event waits for the answer. When a handler returns, nothing is done yet: until Redis has applied it, the batch may
 // be taken over, and an event that said done would be wrong. The verdicts travel with the slot's next turn, and so do
 // the events: slot.event is begun when a batch is taken, filled in by batch.finish, and settled by the answer
-// (unproven has the cases). In doubt it says overtaken. It keeps the batch's contents in memory until then;
+// (Answer.Unproven has the cases). In doubt it says overtaken. It keeps the batch's contents in memory until then;
 // without observers it costs nothing. A producer reports before its callers learn the result, so an event of a send has
 // been shown when Send returns. Slots that come and go are listed by the schedule under its lock, and reported by a
 // goroutine of their own: an observer that takes its time must not hold up a take.

@@ -22,7 +22,7 @@ import (
 	"github.com/slotmq/go-rmq/slots"
 )
 
-// A transcript is a message's life as a person sees it through redis-cli. docs/PROTOCOL.md shows it to its readers.
+// A transcript is a message's life as a person sees it through redis-cli. docs/PROTOCOL.md leads its readers to them.
 
 var transcriptUpdate = flag.Bool("update", false, "rewrite the transcripts")
 
@@ -68,9 +68,10 @@ func TestTranscript(t *testing.T) {
 			if *transcriptUpdate {
 				must.Do(t, os.WriteFile(file, []byte(played), 0o644))
 			}
-			if old, err := os.ReadFile(file); err != nil || string(old) != played {
-				t.Errorf("%s is not what happens: %v, %s\nIf the change is meant, run: go test ./luascripts -run Transcript -update", file, err,
-					firstDifference(string(old), played))
+			old, err := os.ReadFile(file)
+			must.Do(t, err)
+			if string(old) != played {
+				t.Errorf("%s is not what happens: %s\nIf the change is meant, run: go test ./luascripts -run Transcript -update", file, firstDifference(string(old), played))
 			}
 		})
 	}
