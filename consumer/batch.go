@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
@@ -17,6 +16,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/breaker"
 	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/internal/shift"
+	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -399,14 +399,4 @@ func (b *batch) finish() {
 }
 
 // shorten keeps what is stored or logged for a person readable.
-func shorten(s string) string {
-	const most = 1000
-	if len(s) <= most {
-		return s
-	}
-	cut := most
-	for cut > most-utf8.UTFMax && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
-}
+func shorten(s string) string { return words.Shorten(s, 1000) }

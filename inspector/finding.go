@@ -72,6 +72,7 @@ func enough(list []string, separator string) string {
 
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
+// plural is a number with its noun. Its digits are not grouped, as those of words.Count: programs read WaitsFor.
 func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -8,7 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 // Reason is why messages are dead: those whose last errors are equal, but for numbers in them.
@@ -98,7 +99,7 @@ func (r *Reason) add(e Entry, room *int) {
 	if r.Count == 0 || !e.Died.Before(r.Last) {
 		*room += longBytes(r.Latest.Content)
 		if r.Cut = longBytes(e.Content) > *room; r.Cut {
-			e.Content = strings.Clone(beginning(e.Content)) // or the whole would stay in memory
+			e.Content = strings.Clone(words.Head(e.Content, leastContent)) // or the whole would stay in memory
 		}
 		*room -= longBytes(e.Content)
 		r.Last, r.Latest = e.Died, e
@@ -112,13 +113,4 @@ func longBytes(content string) int {
 		return 0
 	}
 	return len(content)
-}
-
-// beginning is that of a long content. It ends with a whole character, if the content is text.
-func beginning(content string) string {
-	cut := leastContent
-	for cut > leastContent-utf8.UTFMax && !utf8.RuneStart(content[cut]) {
-		cut--
-	}
-	return content[:cut]
 }

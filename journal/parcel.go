@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/checked"
-	"github.com/slotmq/go-rmq/internal/rawjson"
+	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -19,8 +19,8 @@ type parcel struct {
 	Literal bool   `json:"literal,omitempty"`
 	Notes   bool   `json:"notes,omitempty"`
 
-	Content   rawjson.Text    `json:"content"`
-	SlotBasis rawjson.Text    `json:"slot_basis,omitempty"`
+	Content   words.Text      `json:"content"`
+	SlotBasis words.Text      `json:"slot_basis,omitempty"`
 	Priority  int64           `json:"priority,omitempty"`
 	Range     int64           `json:"range,omitempty"`
 	Ceiling   int64           `json:"ceiling,omitempty"`
@@ -35,10 +35,10 @@ type parcel struct {
 func pack(t message.Topic, c checked.Message) []byte {
 	p := parcel{
 		Kind: t.Kind.String(), Slots: t.Slots, Literal: t.Literal, Notes: t.Notes,
-		Content: rawjson.Text(c.Content), Ceiling: c.Ceiling, Unique: c.Unique, TTL: c.TTL,
+		Content: words.Text(c.Content), Ceiling: c.Ceiling, Unique: c.Unique, TTL: c.TTL,
 	}
 	if c.SlotBasis != c.Content {
-		p.SlotBasis = rawjson.Text(c.SlotBasis)
+		p.SlotBasis = words.Text(c.SlotBasis)
 	}
 	switch {
 	case c.Kind == message.KindPriority:

@@ -12,6 +12,7 @@ import (
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -132,7 +133,7 @@ func (p *Poller) flying(ctx context.Context, k *luascripts.SlotKeys, r *receipt)
 
 // verdict is what the turn says of message i.
 func (p *Poller) verdict(r *receipt, i int, content string, v *Verdict) luascripts.Verdict {
-	to := luascripts.Verdict{Content: content, Fate: v.fate, Delay: v.in, Reason: shorten(v.reason)}
+	to := luascripts.Verdict{Content: content, Fate: v.fate, Delay: v.in, Reason: words.Shorten(v.reason, longestReason)}
 	if score := r.items[i].score; score > 0 && r.topic.Kind.Timed() {
 		to.Due = time.UnixMilli(score)
 	} else {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/limits"
@@ -45,18 +44,6 @@ func (v Verdict) Of(contents ...string) Verdict {
 
 // longestReason bounds what `why` keeps.
 const longestReason = 1000
-
-// shorten cuts a reason between two characters.
-func shorten(reason string) string {
-	if len(reason) <= longestReason {
-		return reason
-	}
-	cut := longestReason
-	for cut > longestReason-utf8.UTFMax && !utf8.RuneStart(reason[cut]) {
-		cut--
-	}
-	return reason[:cut] + "…"
-}
 
 func (v Verdict) validate() error {
 	switch {

@@ -85,7 +85,7 @@ func (a *app) showCheck(c inspector.Check) error {
 		lines = append(lines, columns.Wrap(words.Legible(j.Advice), a.width()-level)...)
 	}
 	if c.Command != "" { // whole, however wide the screen is: it is to be copied
-		lines = append(lines, wire.OneLine(c.Command))
+		lines = append(lines, words.OneLine(c.Command))
 	}
 	for n, line := range lines {
 		label := strings.Repeat(" ", level)

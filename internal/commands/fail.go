@@ -12,7 +12,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/rights"
 	"github.com/slotmq/go-rmq/internal/silence"
-	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -66,7 +66,7 @@ func (a *app) explain(err error) (line string, code int) {
 	default:
 		err = a.advise(err)
 	}
-	return wire.OneLine(err.Error()), code
+	return words.OneLine(err.Error()), code
 }
 
 // advise says what to do about what Redis or the network says.

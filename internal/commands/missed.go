@@ -60,12 +60,12 @@ func (a *app) reportMissed() (lines []string, err error) {
 		case f.Server != "":
 			lines = append(lines, fmt.Sprintf("server %s does not answer: its part of topic %s is not shown", f.Server, words.Legible(f.Topic)))
 		case slot == nil:
-			lines = append(lines, fmt.Sprintf("%s: %s", words.Legible(f.Topic), wire.OneLine(f.Err.Error())))
+			lines = append(lines, fmt.Sprintf("%s: %s", words.Legible(f.Topic), words.OneLine(f.Err.Error())))
 		case named == mostMissed:
 			more++
 		default:
 			named++
-			lines = append(lines, fmt.Sprintf("%s slot %d: %s", words.Legible(f.Topic), f.Slot, wire.OneLine(f.Err.Error())))
+			lines = append(lines, fmt.Sprintf("%s slot %d: %s", words.Legible(f.Topic), f.Slot, words.OneLine(f.Err.Error())))
 		}
 	}
 	if more > 0 {

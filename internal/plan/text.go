@@ -9,24 +9,24 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/checked"
-	"github.com/slotmq/go-rmq/internal/rawjson"
+	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/message"
 )
 
 // stored is a rule as it is stored, with its times in ms. The name is not in it: it is the field of
 // the hash.
 type stored struct {
-	Content   rawjson.Text `json:"content"`
-	SlotBasis rawjson.Text `json:"slot_basis,omitempty"`
-	Priority  int64        `json:"priority,omitempty"`
-	Cron      string       `json:"cron,omitempty"`
-	Zone      string       `json:"zone,omitempty"`
-	Delay     int64        `json:"delay,omitempty"`
-	Period    int64        `json:"period,omitempty"`
-	Repeat    int          `json:"repeat,omitempty"`
-	From      int64        `json:"from,omitempty"`
-	Until     int64        `json:"until,omitempty"`
-	Missed    string       `json:"missed,omitempty"` // left out for MissedOnce
+	Content   words.Text `json:"content"`
+	SlotBasis words.Text `json:"slot_basis,omitempty"`
+	Priority  int64      `json:"priority,omitempty"`
+	Cron      string     `json:"cron,omitempty"`
+	Zone      string     `json:"zone,omitempty"`
+	Delay     int64      `json:"delay,omitempty"`
+	Period    int64      `json:"period,omitempty"`
+	Repeat    int        `json:"repeat,omitempty"`
+	From      int64      `json:"from,omitempty"`
+	Until     int64      `json:"until,omitempty"`
+	Missed    string     `json:"missed,omitempty"` // left out for MissedOnce
 }
 
 // Text is the rule as it is stored: JSON in one line. The same rule has the same text each time, so
@@ -34,7 +34,7 @@ type stored struct {
 func (r *Rule) Text() string {
 	m := r.message
 	s := stored{
-		Content: rawjson.Text(m.Content), SlotBasis: rawjson.Text(m.SlotBasis), Priority: m.Priority,
+		Content: words.Text(m.Content), SlotBasis: words.Text(m.SlotBasis), Priority: m.Priority,
 		Cron: m.Cron, Zone: m.Zone, Delay: r.delay, Period: r.period, Repeat: m.Repeat,
 		From: r.from,
 	}

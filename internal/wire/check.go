@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 // Check is one thing that the doctor looked at, and what it found.
@@ -17,5 +18,5 @@ type Check struct {
 
 // CheckOf is such a finding.
 func CheckOf(c inspector.Check) Check {
-	return Check{c.Name, string(c.Level), OneLine(strings.ToValidUTF8(c.Detail, "\ufffd")), OneLine(strings.ToValidUTF8(c.Advice, "\ufffd")), c.Command}
+	return Check{c.Name, string(c.Level), words.OneLine(strings.ToValidUTF8(c.Detail, "\ufffd")), words.OneLine(strings.ToValidUTF8(c.Advice, "\ufffd")), c.Command}
 }

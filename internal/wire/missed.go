@@ -1,6 +1,9 @@
 package wire
 
-import "github.com/slotmq/go-rmq/inspector"
+import (
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/words"
+)
 
 // Missed is a part that could not be looked at: one line of rmq for each. See Missing.
 type Missed struct {
@@ -12,7 +15,7 @@ type Missed struct {
 
 // MissedOf is such a part.
 func MissedOf(f inspector.Failed) Missed {
-	j := Missed{Topic: f.Topic, Server: f.Server, Error: OneLine(f.Err.Error())}
+	j := Missed{Topic: f.Topic, Server: f.Server, Error: words.OneLine(f.Err.Error())}
 	if f.Slot >= 0 {
 		j.Slot = &f.Slot
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 // Missing is a part of a topic that could not be looked at: the answer is without it. The gateway, whose answers are one
@@ -25,7 +26,7 @@ func MissingOf(all []inspector.Failed) (missing []Missing) {
 	slots := map[part][]int{}
 	first := map[part]string{}
 	for _, f := range all {
-		why := OneLine(f.Err.Error())
+		why := words.OneLine(f.Err.Error())
 		p := part{f.Topic, f.Server, why}
 		switch { // of a server that does not answer the first error says it all
 		case f.Server != "":

@@ -1,6 +1,9 @@
 package wire
 
-import "github.com/slotmq/go-rmq/inspector"
+import (
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/words"
+)
 
 // Plan is what is sent again and again. Next is missing when it has ended.
 type Plan struct {
@@ -32,7 +35,7 @@ type Rule struct {
 func PlanOf(topic string, p inspector.Plan, inBase64 bool) Plan {
 	j := Plan{Topic: topic, Name: p.Name, Slot: p.Slot, Next: At(p.Next), Set: At(p.Set)}
 	if p.Err != nil {
-		j.Error = OneLine(p.Err.Error())
+		j.Error = words.OneLine(p.Err.Error())
 		return j
 	}
 	j.Rule = &Rule{

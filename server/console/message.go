@@ -10,6 +10,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/story"
+	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/server/internal/audit"
@@ -125,7 +126,7 @@ func (v *visit) loadMessage() (any, error) {
 		return nil, err
 	}
 	p := &messagePage{Topic: topic, Bytes: len(content), At: at, Journal: v.cfg.Journal != nil, Timed: true}
-	p.Content, p.Cut = v.whole(head(content, longestWhole)), len(content) > longestWhole && !v.cfg.HideContents
+	p.Content, p.Cut = v.whole(words.Head(content, longestWhole)), len(content) > longestWhole && !v.cfg.HideContents
 	if v.cfg.HideContents {
 		p.Content = v.shown(content)
 	}

@@ -56,18 +56,7 @@ func (c *Console) shown(content string) string {
 	if c.cfg.HideContents {
 		return fmt.Sprintf("%s, #%s", words.Count(len(content), "byte"), c.digest(content)[:8])
 	}
-	return shorten(words.Legible(head(content, 4*longestShown)), longestShown)
-}
-
-// head is the first bytes of a text, without a part of a character at the end.
-func head(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most]
+	return shorten(words.Legible(words.Head(content, 4*longestShown)), longestShown)
 }
 
 // whole is a content on its own page.
@@ -84,7 +73,7 @@ func brief(reason string) string {
 		return "not known"
 	}
 	line, _, _ := strings.Cut(reason, "\n")
-	return shorten(words.Legible(strings.TrimSpace(head(line, 4*longestShown))), longestShown)
+	return shorten(words.Legible(strings.TrimSpace(words.Head(line, 4*longestShown))), longestShown)
 }
 
 // digest names a content that is too long for an address, or not to be seen. Where contents are hidden it has a key of the

@@ -52,9 +52,9 @@ func (m *Metrics) write(b *bytes.Buffer, now time.Time) {
 
 	head("rmq_gateway_messages_total", "counter", "What happened to messages, by topic: of sent, so many merged. Topics above the first 1000 are counted together, with no name.")
 	for _, h := range slices.SortedFunc(maps.Keys(m.messages), func(a, b happened) int {
-		return cmp.Or(cmp.Compare(a.topic, b.topic), cmp.Compare(words[a.what], words[b.what]))
+		return cmp.Or(cmp.Compare(a.topic, b.topic), cmp.Compare(whatLabels[a.what], whatLabels[b.what]))
 	}) {
-		sample(b, "rmq_gateway_messages_total", strconv.FormatInt(m.messages[h], 10), "topic", h.topic, "what", words[h.what])
+		sample(b, "rmq_gateway_messages_total", strconv.FormatInt(m.messages[h], 10), "topic", h.topic, "what", whatLabels[h.what])
 	}
 }
 

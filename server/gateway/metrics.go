@@ -44,8 +44,8 @@ type histogram struct {
 	sum    float64
 }
 
-// words are those of the label "what".
-var words = map[message.What]string{
+// whatLabels are the values of the label "what".
+var whatLabels = map[message.What]string{
 	message.Sent: "sent", message.Merged: "merged", message.Refused: "refused", message.Duplicate: "duplicate",
 	message.Taken: "taken", message.Done: "finished", message.Failed: "failed", message.Died: "dead", message.Snoozed: "snoozed",
 	message.Dropped: "dropped", message.HandedBack: "handed_back", message.Overtaken: "overtaken",
@@ -74,7 +74,7 @@ func (m *Metrics) count(topic string, what message.What, n int) {
 }
 
 func (m *Metrics) add(topic string, what message.What, n int) {
-	if words[what] != "" && n > 0 {
+	if whatLabels[what] != "" && n > 0 {
 		set(&m.messages, happened{topic, what}, m.messages[happened{topic, what}]+int64(n))
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
@@ -19,6 +18,7 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/poll"
 	"github.com/slotmq/go-rmq/producer"
@@ -213,13 +213,4 @@ var (
 // longestText is how much of a text of others is said back.
 const longestText = 500
 
-func shorten(s string) string {
-	if len(s) > longestText {
-		end := longestText
-		for end > 0 && !utf8.RuneStart(s[end]) {
-			end--
-		}
-		s = s[:end] + "…"
-	}
-	return s
-}
+func shorten(s string) string { return words.Shorten(s, longestText) }

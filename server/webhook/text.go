@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 // printable is a text as a header can hold it: what is not printable ASCII, % and what is in more are
@@ -26,11 +28,7 @@ func shorten(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
-	cut := most
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "..."
+	return words.Head(s, most) + "..."
 }
 
 // firstLine is the first line of a text that has something to show, for people: a terminal must not obey it.

@@ -1,5 +1,4 @@
-// Package rawjson writes texts of any bytes into JSON.
-package rawjson
+package words
 
 import (
 	"bytes"
@@ -7,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Text is a text of any bytes. As JSON it is {"base64": …} if it is no UTF-8.
+// Text is a text of any bytes. As JSON it is {"base64": …} if it is no UTF-8. Plans and the journal store it so.
 type Text string
 
 type encoded struct {
