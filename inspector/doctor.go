@@ -12,11 +12,11 @@ import (
 // what is on servers that do not answer.
 func (i *Inspector) Doctor(ctx context.Context) []Check {
 	if err := given(ctx, "examine"); err != nil {
-		return []Check{{Name: "connection", Level: Fail, Detail: oneLine(err), Advice: "call it with a context"}}
+		return []Check{check("connection", []finding{fail(oneLine(err), "call it with a context")})}
 	}
 	servers, err := i.examine(ctx)
 	if err != nil {
-		return []Check{{Name: "connection", Level: Fail, Detail: oneLine(i.explain(err)), Advice: "mend the address of Redis, or start it"}}
+		return []Check{check("connection", []finding{fail(oneLine(i.explain(err)), "mend the address of Redis, or start it")})}
 	}
 	checks := []Check{i.connection(servers)}
 	for _, s := range servers { // to ask them again for each thing that they hold would take long
@@ -37,7 +37,7 @@ func (i *Inspector) Doctor(ctx context.Context) []Check {
 		judge("persistence", servers, persistence), judge("eviction", servers, eviction),
 		judge("memory", servers, memory), judge("replicas", servers, replicas), clocks(servers))
 	if err != nil {
-		return append(checks, Check{Name: "definitions", Level: Fail, Detail: oneLine(err), Advice: "mend that first: no topic is known"})
+		return append(checks, check("definitions", []finding{fail(oneLine(err), "mend that first: no topic is known")}))
 	}
 	checks = append(checks, i.zooKeeper(ctx, topics)...)
 	return append(append(checks, i.messages(ctx, topics, failed.findings())...), i.journal(ctx)...)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/slotmq/go-rmq/internal/words"
 )
 
 // Level is how well something is.
@@ -19,11 +21,11 @@ const (
 
 // Check is one thing that the doctor looks at, and what it found.
 type Check struct {
-	Name    string // such as "persistence"
-	Level   Level
-	Detail  string // what is there, in one line
-	Advice  string // what to do, in one line; empty if it is ok
-	Command string // to be copied whole, where Advice ends with "this repairs it, in zkCli.sh:"; empty: none
+	Name    string `json:"check"` // such as "persistence"
+	Level   Level  `json:"level"`
+	Detail  string `json:"detail"`            // what is there, in one line
+	Advice  string `json:"advice,omitempty"`  // what to do, in one line; empty if it is ok
+	Command string `json:"command,omitempty"` // to be copied whole, where Advice ends with "this repairs it, in zkCli.sh:"; empty: none
 }
 
 // finding is what was found at one server or topic.
@@ -56,7 +58,8 @@ func check(name string, findings []finding) Check {
 			}
 		}
 	}
-	c.Detail = enough(details, "; ")
+	line := func(s string) string { return words.OneLine(strings.ToValidUTF8(s, "\ufffd")) } // ids in it may have any bytes
+	c.Detail, c.Advice = line(enough(details, "; ")), line(c.Advice)
 	return c
 }
 

@@ -32,8 +32,10 @@ type PurgeOptions struct {
 
 // Purged counts what a purge deletes, by the state it was in.
 type Purged struct {
-	Waiting, Retrying, Dead int
-	Lost                    int // so many more may be deleted, as an answer is lost
+	Waiting  int `json:"waiting"`
+	Retrying int `json:"retrying"`
+	Dead     int `json:"dead"`
+	Lost     int `json:"lost,omitempty"` // so many more may be deleted, as an answer is lost
 }
 
 // Total is how many are deleted for certain.

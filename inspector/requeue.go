@@ -15,11 +15,11 @@ import (
 
 // Requeued counts what became of dead messages.
 type Requeued struct {
-	Stored  int // wait like new ones, with all deliveries
-	Merged  int // a live copy goes on as it was, and the dead one is gone
-	Gone    int // were not dead any more, or had died again; see [Inspector.DeadRequeue]
-	Unknown int // are still dead, because their priority is not known; see [RequeueOptions]
-	Lost    int // may be stored or merged, as the answer is lost; they count against a Limit
+	Stored  int `json:"stored"`           // wait like new ones, with all deliveries
+	Merged  int `json:"merged"`           // a live copy goes on as it was, and the dead one is gone
+	Gone    int `json:"gone"`             // were not dead any more, or had died again; see [Inspector.DeadRequeue]
+	Unknown int `json:"priority_unknown"` // are still dead, because their priority is not known; see [RequeueOptions]
+	Lost    int `json:"lost,omitempty"`   // may be stored or merged, as the answer is lost; they count against a Limit
 }
 
 // RequeueOptions of [Inspector.DeadRequeue].

@@ -180,7 +180,7 @@ func (r *requeue) nothing() {
 func (r *requeue) report(total int, goOn string) error {
 	d := r.done
 	if r.json {
-		return r.object(wire.RequeuedOf(r.args[0], d, goOn))
+		return r.object(wire.Requeued{Topic: r.args[0], Requeued: d, GoOn: goOn})
 	}
 	if seen(d) == 0 && total == 0 {
 		r.nothing()

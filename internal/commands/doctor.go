@@ -12,7 +12,6 @@ import (
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/columns"
 	"github.com/slotmq/go-rmq/internal/silence"
-	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/internal/words"
 )
 
@@ -55,7 +54,7 @@ func (a *app) examine(ctx context.Context) ([]inspector.Check, error) {
 		if errors.As(err, &wrong) { // it is named wrongly
 			return nil, err
 		}
-		lost = []inspector.Check{{Name: "journal", Level: inspector.Fail, Detail: err.Error(), Advice: "mend that first: nobody knows what Redis has forgotten"}}
+		lost = []inspector.Check{{Name: "journal", Level: inspector.Fail, Detail: words.OneLine(err.Error()), Advice: "mend that first: nobody knows what Redis has forgotten"}}
 	}
 	i, err := a.connect()
 	if err == nil && !cluster.IsCluster(a.rdb) { // of several, it finds out by itself who answers
@@ -73,16 +72,15 @@ func (a *app) examine(ctx context.Context) ([]inspector.Check, error) {
 }
 
 func (a *app) showCheck(c inspector.Check) error {
-	j := wire.CheckOf(c)
-	j.Advice = a.ours(j.Advice)
+	c.Advice = a.ours(c.Advice)
 	if a.json {
-		return a.object(j)
+		return a.object(c)
 	}
 	hues := map[inspector.Level]hue{inspector.OK: green, inspector.Warn: yellow, inspector.Fail: red}
 	const level = 6 // columns, with the gap
-	lines := columns.Wrap(c.Name+": "+words.Legible(j.Detail), a.width()-level)
-	if j.Advice != "" {
-		lines = append(lines, columns.Wrap(words.Legible(j.Advice), a.width()-level)...)
+	lines := columns.Wrap(c.Name+": "+words.Legible(c.Detail), a.width()-level)
+	if c.Advice != "" {
+		lines = append(lines, columns.Wrap(words.Legible(c.Advice), a.width()-level)...)
 	}
 	if c.Command != "" { // whole, however wide the screen is: it is to be copied
 		lines = append(lines, words.OneLine(c.Command))

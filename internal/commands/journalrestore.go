@@ -120,7 +120,7 @@ func (r *restore) run(ctx context.Context) error {
 	case r.nothing(done):
 		return r.notOwed()
 	case r.json:
-		return r.object(wire.RestoredOf(done, false))
+		return r.object(done)
 	}
 	r.say("restored %s", r.words(done))
 	return nil
@@ -150,7 +150,7 @@ func (r *restore) look(ctx context.Context, j *opened, recover *recovery.Recover
 	case r.nothing(would):
 		return r.notOwed()
 	case r.json:
-		return r.object(wire.RestoredOf(would, true))
+		return r.object(wire.Restored{Dry: true, Restored: would})
 	}
 	r.say("would restore %s", r.estimate(would))
 	return nil

@@ -85,7 +85,7 @@ func (p *purge) run(ctx context.Context) error {
 		return err
 	}
 	if p.json && p.dry {
-		return p.object(wire.WouldPurgeOf(p.args[0], would))
+		return p.object(wire.WouldPurge{Topic: p.args[0], Would: would.Total(), Purged: would})
 	}
 	if would.Total() == 0 {
 		return p.report(would, "")
@@ -149,7 +149,7 @@ func (p *purge) byState(n inspector.Purged) string {
 // report prints what was deleted.
 func (p *purge) report(done inspector.Purged, goOn string) error {
 	if p.json {
-		return p.object(wire.PurgedOf(p.args[0], done, goOn))
+		return p.object(wire.Purged{Topic: p.args[0], Purged: done, GoOn: goOn})
 	}
 	if done.Total()+done.Lost == 0 {
 		p.say("no message of %s is meant; nothing to delete", words.Legible(p.args[0]))

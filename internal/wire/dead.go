@@ -47,18 +47,9 @@ func ReasonOf(topic string, r inspector.Reason, inBase64 bool) Reason {
 
 // Requeued is what became of dead messages that were to be delivered again.
 type Requeued struct {
-	Topic   string `json:"topic"`
-	Stored  int    `json:"stored"`
-	Merged  int    `json:"merged"`
-	Gone    int    `json:"gone"`
-	Unknown int    `json:"priority_unknown"`
-	Lost    int    `json:"lost,omitempty"`  // may be stored or merged
-	GoOn    string `json:"go_on,omitempty"` // if it was interrupted: how to go on
-}
-
-// RequeuedOf are those counts.
-func RequeuedOf(topic string, r inspector.Requeued, goOn string) Requeued {
-	return Requeued{topic, r.Stored, r.Merged, r.Gone, r.Unknown, r.Lost, goOn}
+	Topic string `json:"topic"`
+	inspector.Requeued
+	GoOn string `json:"go_on,omitempty"` // if it was interrupted: how to go on
 }
 
 // WouldRequeue is how many it would be.
@@ -83,31 +74,16 @@ type WouldDelete struct {
 
 // Purged is what was deleted from a topic, by the state it was in.
 type Purged struct {
-	Topic    string `json:"topic"`
-	Waiting  int    `json:"waiting"`
-	Retrying int    `json:"retrying"`
-	Dead     int    `json:"dead"`
-	Lost     int    `json:"lost,omitempty"`  // may be deleted
-	GoOn     string `json:"go_on,omitempty"` // if it was interrupted: how to go on
-}
-
-// PurgedOf are those counts.
-func PurgedOf(topic string, p inspector.Purged, goOn string) Purged {
-	return Purged{topic, p.Waiting, p.Retrying, p.Dead, p.Lost, goOn}
+	Topic string `json:"topic"`
+	inspector.Purged
+	GoOn string `json:"go_on,omitempty"` // if it was interrupted: how to go on
 }
 
 // WouldPurge is how many it would be.
 type WouldPurge struct {
-	Topic    string `json:"topic"`
-	Would    int    `json:"would_delete"`
-	Waiting  int    `json:"waiting"`
-	Retrying int    `json:"retrying"`
-	Dead     int    `json:"dead"`
-}
-
-// WouldPurgeOf are those counts.
-func WouldPurgeOf(topic string, p inspector.Purged) WouldPurge {
-	return WouldPurge{topic, p.Total(), p.Waiting, p.Retrying, p.Dead}
+	Topic string `json:"topic"`
+	Would int    `json:"would_delete"`
+	inspector.Purged
 }
 
 // Aged narrows a query to those that have been dead for longer than one age, and for less than another; 0: any.

@@ -196,13 +196,10 @@ func (c *call) doctor() error {
 	}
 	ctx, cancel := context.WithTimeout(c.ctx(), doctorPatience)
 	defer cancel()
-	answer := struct {
-		OK     bool         `json:"ok"` // no check fails
-		Checks []wire.Check `json:"checks"`
-	}{OK: true, Checks: []wire.Check{}}
-	for _, check := range c.inspector.Doctor(ctx) {
-		answer.OK = answer.OK && check.Level != inspector.Fail
-		answer.Checks = append(answer.Checks, wire.CheckOf(check))
-	}
-	return c.answer(http.StatusOK, answer)
+	checks := c.inspector.Doctor(ctx)
+	fails := slices.ContainsFunc(checks, func(check inspector.Check) bool { return check.Level == inspector.Fail })
+	return c.answer(http.StatusOK, struct {
+		OK     bool              `json:"ok"`
+		Checks []inspector.Check `json:"checks"`
+	}{!fails, checks})
 }

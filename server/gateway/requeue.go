@@ -84,12 +84,14 @@ func (c *call) requeueDead() error {
 		if err != nil {
 			return c.soFar(err, fmt.Sprintf("%d requeued", done.Stored+done.Merged))
 		}
-		return c.answer(http.StatusOK, requeued{wire.RequeuedOf(t.Name, done, ""), total, true})
+		return c.answer(http.StatusOK, requeued{wire.Requeued{Topic: t.Name, Requeued: done}, total, true})
 	}
 	s := c.stream()
-	o.Progress = func(done inspector.Requeued) { s.line(requeued{wire.RequeuedOf(t.Name, done, ""), total, false}, true) }
+	o.Progress = func(done inspector.Requeued) {
+		s.line(requeued{wire.Requeued{Topic: t.Name, Requeued: done}, total, false}, true)
+	}
 	done, err := c.inspector.DeadRequeue(c.ctx(), t.Name, q, o)
-	s.line(requeued{wire.RequeuedOf(t.Name, done, ""), total, err == nil}, true)
+	s.line(requeued{wire.Requeued{Topic: t.Name, Requeued: done}, total, err == nil}, true)
 	return s.end(c.undone(err), nil)
 }
 

@@ -107,16 +107,16 @@ func (c *call) restore() error {
 			return err
 		}
 		s = c.stream()
-		o.Progress = func(n recovery.Restored) { s.line(restored{wire.RestoredOf(n, o.DryRun), false}, true) }
+		o.Progress = func(n recovery.Restored) { s.line(restored{wire.Restored{Dry: o.DryRun, Restored: n}, false}, true) }
 	}
 	n, err := c.bringBack(o)
 	switch {
 	case s == nil && err != nil:
 		return err
 	case s == nil:
-		return c.answer(http.StatusOK, restored{wire.RestoredOf(n, o.DryRun), true})
+		return c.answer(http.StatusOK, restored{wire.Restored{Dry: o.DryRun, Restored: n}, true})
 	}
-	s.line(restored{wire.RestoredOf(n, o.DryRun), err == nil}, true)
+	s.line(restored{wire.Restored{Dry: o.DryRun, Restored: n}, err == nil}, true)
 	return s.end(err, nil)
 }
 
