@@ -21,7 +21,7 @@ import (
 type storedTopic struct {
 	Topic          // without Kind and Slots if something is wrong
 	tree    string // of ZooKeeper
-	untold  bool   // older programs did not store the namespace, and the name may begin with one
+	untold  bool   // its namespace is not stored, and the name may begin with one
 	wrong   string // what is wrong with it; empty: nothing
 	missing bool   // it is not there at all
 	hidden  bool   // it cannot be looked at

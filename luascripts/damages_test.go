@@ -44,33 +44,15 @@ var turnDamages = []damage{
 
 	// Told again.
 	{"told again with the attempt", driven,
-		`int(batch), 17 - left, k, unpack`, `int(batch), 16 - left, k, unpack`},
+		`int(batch), 17 - left, #x, unpack`, `int(batch), 16 - left, #x, unpack`},
 	{"told again with what explains a retry", driven,
-		`out[k + 5] = explained`, ``},
+		`out[#x + 5] = explained`, ``},
 	{"but not with why another copy is dead", "why: told with a retry",
 		`local explained = left < RETRIES and`, `local explained =`},
 	{"told again begins the lease anew", driven,
 		`call('HSET', meta, 'batch', int(batch), 'until', now + ARGV[5]`, `call('HSET', meta, 'batch', int(batch), 'until', m[3] or 0`},
 	{"told again stores the lease asked for", "told again begins the lease anew",
 		`call('HSET', meta, 'batch', int(batch), 'until', now + ARGV[5], 'lease', ARGV[5])`, `call('HSET', meta, 'batch', int(batch), 'until', now + ARGV[5])`},
-	{"what is too large to be told goes back", driven,
-		`while flying > k do`, `while false do`},
-	{"and is not in flight any more", driven,
-		`flying = flying - call('ZREMRANGEBYRANK', prepare, k, k + 15)`, `flying = flying - 16`},
-	{"nor lost", driven,
-		`do give_back(surplus[i], tonumber(surplus[i + 1]), retries_in(surplus[i + 1] % 1000), '', 0) end`, `do end`},
-	{"and spends no attempt", "an older program took too much",
-		`retries_in(surplus[i + 1] % 1000), '', 0)`, `retries_in(surplus[i + 1] % 1000) - 1, '', 0)`},
-	{"the rest has another number", driven,
-		"      batch = tonumber(following)\n", ""},
-	{"all of the surplus goes back", "an older program took too much",
-		`while flying > k do`, `if flying > k then`},
-	{"a wrong store shows before the surplus goes back", "an older program took too much",
-		`if flying > k then call('ZCARD', store) call`, `if flying > k then call`},
-	{"a wrong retry shows before the surplus goes back", "an older program took too much",
-		`call('ZCARD', store) call('ZCARD', retry) end`, `call('ZCARD', store) end`},
-	{"256 are told at most", "an older program took too much",
-		`math.min(flying, 256)`, `flying`},
 
 	// How much.
 	{"a batch is 1 MiB at most", "a batch is 1 MiB at most",
@@ -105,7 +87,7 @@ var turnDamages = []damage{
 		`(full or k == count) and`, `k == count and`},
 
 	{"told again passes above maxmemory", "full: take, told again, touch",
-		"    call('HDEL', meta, 'until')                   -- (a first", "    -- (a first"},
+		"    call('HDEL', meta, 'until')                       -- a first", "    -- a first"},
 
 	// Take-over.
 	{"nothing is taken while another holds", driven,

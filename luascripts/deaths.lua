@@ -15,7 +15,7 @@ local dead, meta, why, call = KEYS[1], KEYS[2], KEYS[3], redis.call
 local most, room, noting = tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[1] ~= ''
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
--- What an older program has noted is a ms alone, and does not count.
+-- What has no mark does not count.
 local reported, mark = string.match(call('HMGET', meta, 'mourned')[1] or '', '^(%S+) (%S+)$')
 if noting then
   local ms, of = string.match(ARGV[1], '^(%S+) (%S+)$')

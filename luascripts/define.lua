@@ -2,8 +2,8 @@
 --
 -- GUARANTEE  a definition once written never changes. Only its `sharing`, left open by producers, is
 --   filled in once, by the first worker whose definition agrees in everything else; and beside
---   `zookeeper` its `tree`, once that worker knows it. Its `namespace`, which older programs did not write,
---   is filled in by the first who tells one and agrees in everything else. Its `maxlate` is no part of what
+--   `zookeeper` its `tree`, once that worker knows it. Its `namespace`, which a restore from a
+--   journal may not know, is filled in by the first who tells one and agrees in everything else. Its `maxlate` is no part of what
 --   agrees: it is the largest that a worker has told in the last 90 s, where 0 is the largest of all.
 -- KEYS  1 definition
 -- ARGV  1 kind   2 slots   3 literal: 0 or 1   4 sharing: redis, zookeeper, or '' if the caller does not care

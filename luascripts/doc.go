@@ -18,6 +18,9 @@
 //   - [Scripts.PolicyCmd] (policy.lua): the limit that a person has set to a topic.
 //   - [Scripts.Rights] (rights.lua): which commands the Redis user may run.
 //
+// turn.lua and send.lua are made of steps, which stand in the folders turn and send: a line `--> file`
+// stands for the lines of that file. Redis gets each script whole.
+//
 // The scripts for people, who look at slots and change what is in them, are in package
 // luascripts/byhand.
 //

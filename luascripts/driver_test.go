@@ -41,7 +41,7 @@ func (c cell) String() string {
 }
 
 // drivenMost is how many bytes a batch may have in the driver's world: two contents or
-// three, but not all of them. An older program takes all it likes.
+// three, but not all of them.
 const drivenMost = 4
 
 // driver is one run.
@@ -67,7 +67,7 @@ type driver struct {
 	state   *slot
 	trace   [30]event
 	steps   int
-	weights struct{ send, tick, crash, cancel, pause, hand, lose, ghost, older, ok, bury, snooze, run, plan float64 }
+	weights struct{ send, tick, crash, cancel, pause, hand, lose, ghost, ok, bury, snooze, run, plan float64 }
 }
 
 type worker struct {
@@ -112,8 +112,8 @@ var ok = &luascripts.Verdict{}
 
 func newDriver(w *world, c cell, seed uint64, count coverage) *driver {
 	w.judge = thrower{}
-	if w.most = drivenMost; w.older == nil {
-		w.s, w.older = w.telling(drivenMost), w.telling(1<<40)
+	if w.most != drivenMost {
+		w.most, w.s = drivenMost, w.telling(drivenMost)
 	}
 	d := &driver{
 		world: w, cell: c, Rand: rand.New(rand.NewPCG(seed, 1)), count: count,
@@ -139,9 +139,6 @@ func (d *driver) drawWeights() {
 	q := &d.weights
 	q.send, q.tick, q.crash = pick(0.002, 0.03, 0.1, 0.15), pick(0.1, 0.2), pick(0, 0, 0.02, 0.06)
 	q.cancel, q.pause, q.lose, q.ghost = pick(0, 0.003, 0.02), pick(0, 0, 0.005), pick(0, 0.15, 0.3), pick(0, 0.1, 0.2)
-	if q.older = pick(0, 0, 0.05); d.notes { // which older programs refuse
-		q.older = 0
-	}
 	q.plan = pick(0, 0.03, 0.1)
 	q.snooze = pick(0, 0.1, 0.4)
 	q.ok, q.bury, q.run, q.hand = pick(0, 0.15, 0.5), pick(0, 0.02, 0.2), pick(0.5, 0.9, 1), pick(0, 0.01, 0.06)
@@ -281,16 +278,9 @@ func (d *driver) work(place int) {
 // deliver brings the turn to Redis; its answer may get lost, and a copy of it
 // may come late.
 func (d *driver) deliver(w *worker) {
-	by := d.s
-	if d.Float64() < d.weights.older {
-		by = d.older
-	}
-	a := d.turnBy(by, "", w.sent.turn)
+	a := d.turn("", w.sent.turn)
 	w.sent.answer = &a
-	if a.Code == luascripts.Batch && !fits(a.Contents, drivenMost) { // it does not get through
-		d.count["too large to be told"]++
-		w.sent.answer, w.sent.since = nil, d.now
-	} else if d.Float64() < d.weights.lose {
+	if d.Float64() < d.weights.lose {
 		d.note("  the answer gets lost")
 		d.count["lost answer"]++
 		w.sent.answer, w.sent.since = nil, d.now
@@ -384,20 +374,14 @@ func (d *driver) handle(w *worker) {
 
 // turn brings a turn to Redis and checks all that comes of it.
 func (d *driver) turn(what string, t *luascripts.Turn) luascripts.Answer {
-	return d.turnBy(d.s, what, t)
-}
-
-func (d *driver) turnBy(by *scripts, what string, t *luascripts.Turn) luascripts.Answer {
-	cmd := by.TurnCmd(ctx, t)
-	e := &effect{what: what, turn: t, before: d.state, after: d.stepBy(by, cmd)}
+	cmd := d.s.TurnCmd(ctx, t)
+	e := &effect{what: what, turn: t, before: d.state, after: d.step(cmd)}
 	var err error
 	e.answer, err = luascripts.TurnAnswer(t, cmd)
 	d.note("%s%s -> %s", what, describe(t), tell(e.answer))
 	need(err == nil, "ERROR: a turn is answered", "%v", err)
 	expected := e.before.clone()
-	if expected.most = drivenMost; by == d.older {
-		expected.most = 1 << 40
-	}
+	expected.most = drivenMost
 	e.out = expected.turn(t, d.now, e.answer)
 	expected.same(e.after)
 	d.ledger.apply(d, e)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/script"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
@@ -23,11 +24,7 @@ var sources = func() map[string]string {
 			panic("no scripts in " + pattern)
 		}
 		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				panic(err)
-			}
-			all[strings.TrimSuffix(filepath.Base(file), ".lua")] = string(text)
+			all[strings.TrimSuffix(filepath.Base(file), ".lua")] = script.Assembled(os.DirFS("."), file)
 		}
 	}
 	return all

@@ -3,7 +3,6 @@ package luascripts_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -166,51 +165,6 @@ var largeTrials = []trial{
 					most, want = most+64<<16, small+15
 				}
 				w.must(err == nil && len(a.Contents) == want && read > 1<<19 && read <= most, "%v: %d contents, %d bytes read, %v", k, len(a.Contents), read, err)
-			}
-		}
-	}},
-	{name: "an older program took too much", run: func(w *world) {
-		for _, k := range kinds {
-			for sent, size := range map[int]int{300: 1000, 30: 100_000} { // more than 256 contents, and more than 1 MiB
-				w.clean(k)
-				want := map[string]bool{}
-				for i := range sent {
-					x := content(i, size)
-					want[x] = true
-					w.do("zadd", w.k.Prepare, w.now+16, x)
-				}
-				w.do("hset", w.k.Meta, "holder", "a", "batch", 7, "until", 5)
-				w.later(2500)
-				again := content(sent-1, size)
-				w.do("zadd", w.k.Store, w.now+5000, again)
-				take := w.as("a", 0)
-				for _, key := range []string{w.k.Store, w.k.Retry} {
-					before := w.do("zcard", w.k.Prepare)
-					w.breakKey(key)
-					_, err := w.s.Turn(ctx, take)
-					w.must(err != nil && w.do("hget", w.k.Meta, "until") == "5", "%v: %s is of a wrong type: %v", k, key, err)
-					w.repairKey(key)
-					w.must(w.do("zcard", w.k.Prepare) == before, "%v: %s", k, key)
-				}
-				expected := w.slot()
-				a := w.turn(take, luascripts.Batch)
-				expected.turn(take, w.now, a)
-				s := w.slot()
-				expected.same(s)
-				w.must(len(a.Contents) < sent && a.Fence == w.now*1000 && a.Attempt == 1, "%v: %d contents, number %d", k, len(a.Contents), a.Fence)
-				due := s.store[again]
-				w.must(due == map[kind]int64{rangeMerge: startOfTime, fixedTime: w.now + 5000, priorityKind: w.now + 5000}[k], "%v: sent again for %d", k, due)
-				b := w.turn(take, luascripts.Batch) // late, or because this answer got lost, too
-				w.must(b.Fence == a.Fence && slices.Equal(b.Contents, a.Contents), "%v: told again: %d", k, b.Fence)
-				w.do("zadd", w.k.Store, map[bool]int64{true: 50, false: 1000}[k == priorityKind], again)
-				for a.Code == luascripts.Batch {
-					for _, x := range a.Contents {
-						w.must(want[x] && a.Attempt == 1, "%v: %.4s comes twice, or as attempt %d", k, x, a.Attempt)
-						delete(want, x)
-					}
-					a = w.turnAny(asking(maxBatch, w.as("a", a.Fence)))
-				}
-				w.must(len(want) == 0, "%v: %d are lost", k, len(want))
 			}
 		}
 	}},

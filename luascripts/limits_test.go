@@ -28,7 +28,7 @@ var numbersOfScripts = []struct {
 	{"9e13", limits.MaxRetryTime, map[string]int{"reschedule": 1}},
 	{"1e12", limits.MaxDelay, map[string]int{"turn": 3, "plan": 1}},
 	{"1048576", limits.BatchBytes, map[string]int{"turn": 1}},
-	{"256", luascripts.MaxBatch, map[string]int{"turn": 4}},
+	{"256", luascripts.MaxBatch, map[string]int{"turn": 3}},
 }
 
 func TestLimitsOfScripts(t *testing.T) {

@@ -117,7 +117,7 @@ var memoryTrials = []trial{
 		want := luascripts.Definition{Kind: "range-merge", Slots: 4, Layout: 1}
 		_, err := w.s.Define(ctx, "world", want)
 		w.must(err == nil, "define: %v", err)
-		w.do("hdel", luascripts.DefinitionKey("world"), "namespace") // as of an older program
+		w.do("hdel", luascripts.DefinitionKey("world"), "namespace") // a restore did not know it
 		w.full(true)
 		for i := range 5 {
 			switch i { // the first program fills in its namespace, the first worker how it shares, and then where

@@ -1,10 +1,8 @@
 package luascripts_test
 
 import (
-	_ "embed"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -160,7 +158,6 @@ var putBackTrials = []trial{
 		b := w.took(w.as("a", number), "m")
 		w.must(b.Attempt == 1 && b.Priority(0) == 50, "%+v", b)
 	}},
-	{name: "put back: and what an older program makes of it", run: putBackBeforeOlder},
 }
 
 // putBackOften: no attempt is spent however often, its priority stays, and nothing piles up.
@@ -251,54 +248,4 @@ func (w *world) putOff(number int64, count int, say func(x string, priority int6
 		verdicts = append(verdicts, say(x, a.Priority(i)))
 	}
 	return w.tells(luascripts.Left, leaving(w.as("a", a.Fence, verdicts...)))
-}
-
-// The script of programs that cannot put back. They may work beside those that can, or after them.
-//
-//go:embed testdata/turn_before_put_back.lua
-var olderTurn string
-
-// putBackBeforeOlder: it is delivered as a first delivery, when its time has come; only its priority is not
-// known, and it comes alone.
-func putBackBeforeOlder(w *world) {
-	older := edited(w.rdb, func(name, source string) string {
-		if name == "turn" {
-			source = olderTurn
-		}
-		return withClock(source, w.clock)
-	})
-	ask := func(t *luascripts.Turn, code luascripts.Code) luascripts.Answer {
-		a, err := older.Turn(ctx, t)
-		w.must(err == nil && a.Code == code, "%+v, %v", a, err)
-		w.sound(w.slot())
-		return a
-	}
-	for _, k := range kinds {
-		for _, end := range []string{"done", "failed", "handed back", "cancelled"} {
-			w.clean(k)
-			w.put("m")
-			a := w.took(w.as("a", 0), "m")
-			number := w.tells(luascripts.Left, leaving(w.as("a", a.Fence, later("m", time.Second, a.Priority(0)))))
-			w.later(999)
-			e := ask(w.as("b", number), luascripts.Empty)
-			w.must(e.Wait == time.Millisecond, "%v: %+v", k, e)
-			w.later(1)
-			b := ask(w.as("b", number), luascripts.Batch)
-			w.must(b.Attempt == 1 && strings.Join(b.Contents, " ") == "m" && b.Priority(0) == 0, "%v: %+v", k, b)
-			t := leaving(w.as("b", b.Fence))
-			switch end {
-			case "failed":
-				t.Verdicts = []luascripts.Verdict{fail("m", time.Second)}
-			case "handed back":
-				t.Verdicts = []luascripts.Verdict{giveBack("m", 0)}
-			case "cancelled":
-				t.Verdicts = []luascripts.Verdict{giveBack("m", 0)}
-				defer func() { _, _, _ = w.s.Cancel(ctx, w.k, false, "m") }()
-			}
-			left := ask(t, luascripts.Left)
-			w.finishAll(left.Fence)
-			s := w.slot()
-			w.must(len(s.store)+len(s.retry)+len(s.prepare)+len(s.why) == 0, "%v, %s: left over: %+v", k, end, s)
-		}
-	}
 }

@@ -1,7 +1,7 @@
 package luascripts
 
 import (
-	_ "embed"
+	"embed"
 
 	"github.com/slotmq/go-rmq/internal/script"
 )
@@ -31,9 +31,9 @@ var (
 	addSource string
 	addScript = script.New(addSource)
 
-	//go:embed send.lua
-	sendSource string
-	sendScript = script.New(sendSource)
+	//go:embed send.lua send
+	sendFiles  embed.FS
+	sendScript = script.New(script.Assembled(sendFiles, "send.lua"))
 )
 
 // AddArgs begins the arguments of a call of add.lua for one store. Append for each message its score

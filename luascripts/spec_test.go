@@ -113,7 +113,7 @@ func (s *slot) turn(t *luascripts.Turn, now int64, a luascripts.Answer) (o outco
 	following := max(s.number+1, now*1000) // the clock of the tests has whole ms
 	mine := s.holder == t.Worker && s.number == t.Fence
 	if len(s.prepare) > 0 && s.holder == t.Worker && !mine {
-		s.again(t, now, a, &o)
+		s.again(t, now, a)
 		o.again = true
 		return o
 	}
@@ -160,20 +160,7 @@ func (s *slot) turn(t *luascripts.Turn, now int64, a luascripts.Answer) (o outco
 	return o
 }
 
-func (s *slot) again(t *luascripts.Turn, now int64, a luascripts.Answer, o *outcome) {
-	var told []string
-	for _, x := range ordered(s.prepare) {
-		if len(o.ended) == 0 && len(told) < maxBatch && fits(append(told, x.content), s.most) {
-			told = append(told, x.content)
-			continue
-		}
-		v := luascripts.Verdict{Content: x.content, Fate: luascripts.NotStarted}
-		o.ended = append(o.ended, s.end(x.content, x.score, &v, t, now))
-		delete(s.prepare, x.content)
-	}
-	if len(o.ended) > 0 {
-		s.number = max(s.number+1, now*1000)
-	}
+func (s *slot) again(t *luascripts.Turn, now int64, a luascripts.Answer) {
 	need(a.Code == luascripts.Batch && a.Fence == s.number, "AGAIN", "must tell batch %d, not %s %d", s.number, a.Code, a.Fence)
 	need(sameSet(a.Contents, s.prepare), "AGAIN", "told %q of %v", a.Contents, s.prepare)
 	for i, x := range a.Contents {

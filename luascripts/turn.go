@@ -2,7 +2,7 @@ package luascripts
 
 import (
 	"context"
-	_ "embed"
+	"embed"
 	"errors"
 	"fmt"
 	"strconv"
@@ -16,9 +16,9 @@ import (
 )
 
 var (
-	//go:embed turn.lua
-	turnSource string
-	turnScript = script.New(turnSource)
+	//go:embed turn.lua turn
+	turnFiles  embed.FS
+	turnScript = script.New(script.Assembled(turnFiles, "turn.lua"))
 )
 
 // MaxBatch is the most contents that one turn takes. Together they have at most 1 MiB, unless

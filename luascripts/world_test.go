@@ -63,7 +63,6 @@ type world struct {
 	number  int    // of the slot
 	s       *scripts
 	sources map[string]string // as edited
-	older   *scripts          // of a program that did not know how much may be told
 	most    int               // bytes of a batch, if not 1 MiB
 
 	clock    string
@@ -218,10 +217,7 @@ func (r *reading) slot() (*slot, error) {
 
 // step sends the clock if it moved, one command, and reads the slot
 // afterwards, all in one round trip.
-func (w *world) step(cmd redis.Cmder) *slot { w.Helper(); return w.stepBy(w.s, cmd) }
-
-// stepBy is a step with a command of other scripts, such as those of an older program.
-func (w *world) stepBy(by *scripts, cmd redis.Cmder) *slot {
+func (w *world) step(cmd redis.Cmder) *slot {
 	w.Helper()
 	cmds := make([]redis.Cmder, 0, 12)
 	if w.clockSet != w.now {
@@ -232,7 +228,7 @@ func (w *world) stepBy(by *scripts, cmd redis.Cmder) *slot {
 		cmds = append(cmds, cmd)
 	}
 	r, cmds := w.reading(cmds)
-	by.Exec(ctx, cmds...)
+	w.s.Exec(ctx, cmds...)
 	s, err := r.slot()
 	if err != nil {
 		w.Fatalf("read the slot: %v", err)

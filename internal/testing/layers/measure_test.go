@@ -157,6 +157,10 @@ func branches(d *ast.FuncDecl) int {
 func measure(files []file) map[figure]int {
 	sizes := map[figure]int{}
 	methodsOf, filesOf := map[string]map[string]bool{}, map[string]map[string]bool{}
+	packages := map[string]bool{}
+	for _, f := range files {
+		packages[f.pkg()] = packages[f.pkg()] || f.goFile()
+	}
 	for _, f := range files {
 		if path.Ext(f.path) == ".md" && f.path != sizesPage {
 			sizes[figure{f.path, words}] = len(strings.Fields(f.text))
@@ -165,8 +169,12 @@ func measure(files []file) map[figure]int {
 			continue
 		}
 		bare := f.bare()
-		sizes[figure{f.pkg(), codeLines}] += filled(bare)
-		if !f.goFile() { // a script is one function
+		of := f.pkg()
+		for !packages[of] && of != "." { // steps of a script, in a folder of its own
+			of = path.Dir(of)
+		}
+		sizes[figure{of, codeLines}] += filled(bare)
+		if !f.goFile() { // a script, or a step of one, is one function
 			sizes[figure{f.path, lines}] = filled(bare)
 			continue
 		}
@@ -238,6 +246,8 @@ func (t T[K]) Last() {}
 		source(t, "slots/b_darwin.go", "package slots\nfunc (t *T[K]) N() {}\nfunc g() {\n}"),
 		source(t, "slots/a_test.go", "package slots\nfunc Not() {}"),
 		source(t, "luascripts/turn.lua", "-- a script\n\nlocal a = 1 -- one\n  -- two\nreturn a\n"),
+		source(t, "luascripts/turn/take.lua", "return b\n"),
+		source(t, "luascripts/turn.go", "package luascripts\n"),
 		source(t, "luascripts/testdata/old.lua", "return 1"),
 		source(t, "cmd/rmq/main.go", "package main\nfunc Main() {}"),
 		source(t, "internal/wait/wait.go", "package wait\nfunc Wait() {}"),
@@ -251,7 +261,7 @@ func (t T[K]) Last() {}
 		{"slots.T", methods}: 3, {"slots.F", lines}: 4, {"slots.F", paths}: 8,
 		{"slots.T.M", lines}: 1, {"slots.T.M", paths}: 1, {"slots.T.Last", lines}: 1, {"slots.T.Last", paths}: 1,
 		{"slots.T.N", lines}: 1, {"slots.T.N", paths}: 1, {"slots.g", lines}: 2, {"slots.g", paths}: 1,
-		{"luascripts", codeLines}: 2, {"luascripts/turn.lua", lines}: 2,
+		{"luascripts", codeLines}: 4, {"luascripts", publicNames}: 0, {"luascripts/turn.lua", lines}: 2, {"luascripts/turn/take.lua", lines}: 1,
 		{"cmd/rmq", codeLines}: 2, {"cmd/rmq.Main", lines}: 1, {"cmd/rmq.Main", paths}: 1,
 		{"internal/wait", codeLines}: 2, {"internal/wait.Wait", lines}: 1, {"internal/wait.Wait", paths}: 1,
 		{"docs/A.md", words}: 6,

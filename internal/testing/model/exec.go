@@ -19,12 +19,7 @@ func (w *world) exec(t step) {
 		w.Drain, w.Sends, w.Faults = true, 0, 0
 
 	case arrive:
-		w.answer(k)
-	case arriveOld:
-		w.Faults--
-		w.older = true
-		w.answer(k)
-		w.older = false
+		k.Reply = w.turn(&k.Request)
 	case arriveDup:
 		q := k.Ghost
 		k.Ghost = request{}
@@ -105,15 +100,6 @@ func (w *world) exec(t step) {
 			k.Since = w.Now - w.Leases[i]
 			k.end(failed)
 		}
-	}
-}
-
-// answer lets the request of k reach Redis. An answer that is too large does not get through, however
-// often.
-func (w *world) answer(k *worker) {
-	k.Reply = w.turn(&k.Request)
-	if w.Large && k.Reply.Has == [maxContents]bool{true, true} {
-		k.Reply, k.Sent = reply{}, w.Now
 	}
 }
 

@@ -40,7 +40,7 @@ type Options struct {
 	HandBack bool // workers also leave while they could go on
 	Single   bool // workers also ask for one content only
 	Forgets  bool // Redis goes back to what it was; and without ZooKeeper, too, the slot is shared out
-	Large    bool // two contents are more than may be told at once; an older program took them all the same
+	Large    bool // two contents are more than one batch may hold
 }
 
 // Bounds of the world.

@@ -8,7 +8,6 @@ type Rules struct {
 	TellAgain            bool // a holder that does not know its batch is told it again
 	TellAgainRenews      bool // and its lease begins anew
 	IdleTellsAgain       bool // also a holder that knows the number and says that it holds nothing: Redis forgot
-	TellAgainFits        bool // and of a batch that is too large to be told the surplus goes back
 	TakeWhenEmpty        bool // nothing is taken while prepare is not empty
 	TakeByNumber         bool // only who knows the number of the slot may take
 	TakeoverNumber       bool // a takeover changes the number
@@ -47,7 +46,6 @@ func AllRules() Rules {
 		TellAgain:            true,
 		TellAgainRenews:      true,
 		IdleTellsAgain:       true,
-		TellAgainFits:        true,
 		TakeWhenEmpty:        true,
 		TakeByNumber:         true,
 		TakeoverNumber:       true,

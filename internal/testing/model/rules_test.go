@@ -47,10 +47,6 @@ var rules = []struct {
 		proofs: []proof{byForgetting(redisOnly, "SPENT"), byForgetting(zooKeeper, "STRANDED")},
 	},
 	{
-		name: "TellAgainFits", off: func(r *Rules) { r.TellAgainFits = false },
-		proofs: []proof{byWalks(redisOnly, "STRANDED"), byWalks(zooKeeper, "STRANDED")},
-	},
-	{
 		name: "TakeWhenEmpty", off: func(r *Rules) { r.TakeWhenEmpty = false },
 		proofs: []proof{
 			byWalks(redisOnly, "LOST"), byWalks(redisOnly, "SERIAL"),

@@ -137,7 +137,6 @@ type state struct {
 type world struct {
 	*Options
 	state
-	older     bool    // the turn is that of an older program
 	history   []redis // what Redis was, if it may go back
 	violation string
 }

@@ -12,7 +12,6 @@ const (
 	// The network.
 	arrive    // the request reaches Redis, which answers
 	arriveDup // a late duplicate reaches Redis, the answer belongs to no worker
-	arriveOld // the request is carried out as an older program had it
 	duplicate // the request is on its way twice
 	loseReply // the reply gets lost, the turn is repeated
 	forget    // without RepeatTurn: the worker goes on as if it had never asked
@@ -105,9 +104,6 @@ func (w *world) networkSteps(i int, to []step) []step {
 	}
 	if w.Faults == 0 {
 		return to
-	}
-	if w.Large && onItsWay && k.Request.Count == maxContents {
-		to = append(to, step{Op: arriveOld, Worker: int8(i)})
 	}
 	if k.Reply.Answer != answerNone && awake {
 		to = append(to, step{Op: loseReply, Worker: int8(i)})

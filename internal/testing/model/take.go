@@ -35,7 +35,7 @@ func (w *world) take(q *request) reply {
 		return reply{Answer: answerEmpty, Number: w.Number}
 	}
 
-	if w.Large && !w.older {
+	if w.Large {
 		p.n = 1
 	}
 	w.nextNumber()

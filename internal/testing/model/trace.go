@@ -71,7 +71,6 @@ var opWords = [ops]string{
 	drain:      "no faults and no sends any more",
 	arrive:     "turn reaches Redis",
 	arriveDup:  "late duplicate reaches Redis",
-	arriveOld:  "turn reaches Redis, by an older program",
 	duplicate:  "turn is on its way twice",
 	loseReply:  "reply gets lost, turn is repeated",
 	forget:     "gives the turn up",
@@ -108,7 +107,7 @@ func (w *world) words(s step, before *state) string {
 		return fmt.Sprintf("Redis is what it was %d changes ago", s.Value)
 	case turn:
 		return fmt.Sprintf("%sturns for %d", who, s.Value)
-	case arrive, arriveOld:
+	case arrive:
 		return who + opWords[s.Op] + ": " + k.Reply.String()
 	case hear:
 		return who + opWords[s.Op] + " " + before.Workers[s.Worker].Reply.String()

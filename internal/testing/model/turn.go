@@ -133,10 +133,6 @@ func (w *world) tellAgain() reply {
 	if w.TellAgainRenews {
 		w.Until = w.Now + w.Lease
 	}
-	if last := maxContents - 1; w.TellAgainFits && w.Large && !w.older && w.Prepare[0] > 0 && w.Prepare[last] > 0 {
-		w.putBack(last, notStarted, 0) // nobody has heard of it
-		w.nextNumber()
-	}
 	r := reply{Answer: answerBatch, Number: w.Number, Newest: w.Newest}
 	for c := range w.Prepare {
 		r.Has[c] = w.Prepare[c] > 0
