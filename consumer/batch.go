@@ -78,12 +78,12 @@ func (c *batches) handle(x *slot, a luascripts.Answer, fresh bool) {
 	}
 	x.results = x.results[:len(a.Contents)]
 	clear(x.results) // what is not started is handed back
-	x.facts.Held, x.facts.Few, x.facts.Taken = true, x.topic.gather() > 0 && x.mood < breaker.OneByOne && few(&a, x.turn.Count), len(a.Contents)
+	x.Facts.Held, x.Facts.Few, x.Facts.Taken = true, x.topic.gather() > 0 && x.mood < breaker.OneByOne && few(&a, x.Turn.Count), len(a.Contents)
 	b := &batch{slot: x, batches: c, answer: a, fresh: fresh, deliveries: make([]Delivery, len(a.Contents))}
-	b.watched = watched{slot: &x.Slot, id: x.ID(), term: x.term(), opts: &x.topic.opts, keys: &x.turn.Keys, fence: a.Fence, sent: x.sent,
+	b.watched = watched{slot: x.Scheduled(), id: x.ID(), term: x.term(), opts: &x.topic.opts, keys: &x.Turn.Keys, fence: a.Fence, sent: x.Sent,
 		contents: a.Contents, together: x.topic.calls != nil}
 	c.shift.Batches.Add(1)
-	since, now := c.schedule.Work(&x.Slot, x.facts)
+	since, now := c.schedule.Work(x.Scheduled(), x.Facts)
 	if now {
 		b.watched.begun = time.Now()
 		b.placed(since)
@@ -99,7 +99,7 @@ func (c *batches) handle(x *slot, a luascripts.Answer, fresh bool) {
 			b.run()
 		}()
 	}
-	c.schedule.AwaitPlace(&x.Slot)
+	c.schedule.AwaitPlace(x.Scheduled())
 }
 
 // goOn handles a batch that has waited for its place: see schedule.New.
@@ -153,7 +153,7 @@ func (b *batch) serial() {
 // other in the place the batch has, and as many more as there are places. The turn
 // has taken no more than there were then.
 func (b *batch) parallel() {
-	more := b.schedule.Borrow(&b.Slot, len(b.answer.Contents)-b.next-1)
+	more := b.schedule.Borrow(b.Scheduled(), len(b.answer.Contents)-b.next-1)
 	var mu sync.Mutex
 	claim := func() (int, context.Context, bool) {
 		mu.Lock()
@@ -173,7 +173,7 @@ func (b *batch) parallel() {
 				all.Go(work)
 				return
 			}
-			b.schedule.ReturnOne(&b.Slot) // now: a neighbour may hang
+			b.schedule.ReturnOne(b.Scheduled()) // now: a neighbour may hang
 		}()
 		for {
 			i, ctx, ok := claim()
@@ -227,7 +227,7 @@ func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 	}
 	b.passCancelled()
 	passResting(b)
-	if b.next == len(b.answer.Contents) || b.Leaving() || b.next > 0 && b.enough(now) || b.schedule.GiveUp(&b.Slot) {
+	if b.next == len(b.answer.Contents) || b.Leaving() || b.next > 0 && b.enough(now) || b.schedule.GiveUp(b.Scheduled()) {
 		return 0, nil, false
 	}
 	for begun := false; !begun; {
@@ -265,7 +265,7 @@ func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 
 // enough reports whether what is left of the batch is to wait for its next turn.
 func (b *batch) enough(now time.Time) bool {
-	return now.Sub(b.watched.begun) > earlyFinish || now.After(b.shared) && b.schedule.Wanted(&b.Slot)
+	return now.Sub(b.watched.begun) > earlyFinish || now.After(b.shared) && b.schedule.Wanted(b.Scheduled())
 }
 
 // call calls the listener with message i and notes the result. A panic is an
@@ -349,7 +349,7 @@ func (b *batch) judge(ctx context.Context, d *Delivery, err error) result {
 	}
 	fields := b.about(d, zap.String("error", b.text(reason)))
 	if r.fate == dead {
-		b.term().Log.Error("message is dead", append(fields, zap.String("key", b.turn.Keys.Dead))...)
+		b.term().Log.Error("message is dead", append(fields, zap.String("key", b.Turn.Keys.Dead))...)
 	} else {
 		b.term().Log.Debug("message failed and will be retried", append(fields, zap.Duration("in", r.delay))...)
 	}
@@ -368,17 +368,17 @@ func (b *batch) finish() {
 			good = good || r.fate == done
 			continue
 		}
-		x.verdicts = append(x.verdicts, r.verdict(&b.answer, i))
+		x.Verdicts = append(x.Verdicts, r.verdict(&b.answer, i))
 	}
 	if good {
-		x.topic.gate.succeeded(b.answer.Fence, b.sent)
+		x.topic.gate.succeeded(b.answer.Fence, b.Sent)
 	}
 	if x.event != nil {
 		x.finished()
 	}
 	x.over = b.over()
 	handled := b.next - int(b.late)
-	if x.facts.Taken = handled; handled > 0 {
+	if x.Facts.Taken = handled; handled > 0 {
 		lasted := time.Since(b.watched.begun)
 		took := b.took // by several at the same time
 		if !b.topic.opts.Parallel {
@@ -392,10 +392,10 @@ func (b *batch) finish() {
 	x.goOn = nil
 	clear(x.results)
 	at := time.Time{}
-	if !filled(len(b.answer.Contents), x.turn.Count) && !x.Leaving() {
-		at = b.pace.next(x.sent, time.Now())
+	if !filled(len(b.answer.Contents), x.Turn.Count) && !x.Leaving() {
+		at = b.pace.next(x.Sent, time.Now())
 	}
-	b.schedule.Again(&x.Slot, x.facts, at)
+	b.schedule.Again(x.Scheduled(), x.Facts, at)
 }
 
 // shorten keeps what is stored or logged for a person readable.

@@ -19,6 +19,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/internal/sweeper"
 	"github.com/slotmq/go-rmq/internal/wakeups"
+	"github.com/slotmq/go-rmq/internal/worker"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -31,7 +32,8 @@ type crew struct {
 	fleet     *fleet.Fleet
 	schedule  *schedule.Schedule
 	scheduled []*schedule.Topic // as topics
-	takers    *takers
+	turns     *turns
+	worker    *worker.Worker
 	lookout   *lookout.Lookout
 	ears      *wakeups.Ears
 	policies  *policies.Policies
@@ -62,7 +64,7 @@ func newCrew(c *Consumer) *crew {
 		Redis: c.rdb, Scripts: c.scripts, Shift: w.shift, Announcer: w.announcer, Topics: shared, Away: w.away,
 		Log: c.log, Logger: c.cfg.Logger,
 		Gained:     w.gained,
-		HolderDied: func(slots []*schedule.Slot) { w.takers.takeovers.await(topicsOf(slots)) },
+		HolderDied: func(slots []*schedule.Slot) { w.turns.takeovers.await(topicsOf(slots)) },
 	})
 	return w
 }
@@ -91,15 +93,20 @@ func (w *crew) build(c *Consumer) {
 	w.makePlanner(c)
 	w.makeSweeper(c)
 	takeovers := &takeovers{shift: w.shift, rdb: c.rdb, schedule: w.schedule, fleet: w.fleet, log: c.log}
-	w.takers = &takers{
-		shift: w.shift, rdb: c.rdb, scripts: c.scripts, schedule: w.schedule, pace: &c.pace,
+	w.turns = &turns{
+		rdb: c.rdb, schedule: w.schedule, pace: &c.pace,
 		batches: &batches{
 			shift: w.shift, schedule: w.schedule, rdb: c.rdb, scripts: c.scripts, pace: &c.pace, log: c.log, away: w.away,
 			hide: privacy(c.cfg.HideContents), askEvery: c.cfg.Lease / 3,
 		},
-		takeovers: takeovers, announcer: w.announcer, deaths: w.deaths, sweeper: w.sweeper, news: w.news, log: c.log, away: w.away,
+		takeovers: takeovers, announcer: w.announcer, deaths: w.deaths, sweeper: w.sweeper, news: w.news,
 	}
-	w.takers.locate(w.topics)
+	w.worker = worker.New(worker.Config{
+		Shift: w.shift, Redis: c.rdb, Scripts: c.scripts, Schedule: w.schedule, Away: w.away, Log: c.log, Face: w.turns,
+	})
+	for _, t := range w.topics {
+		w.worker.Locate(t.scheduled, t.Qualified)
+	}
 	w.lookout = lookout.New(lookout.Config{
 		Shift: w.shift, Redis: c.rdb, Schedule: w.schedule, Log: c.log, Away: w.away,
 		BeforeTakeover: func(t *schedule.Topic) { takeovers.askIfDue(asTopic(t)) },
@@ -142,9 +149,7 @@ func (w *crew) gained(t *schedule.Topic) {
 
 // run begins the work. The worker has joined the others.
 func (w *crew) run(sub *wakeups.Subscription) {
-	for range takerCount {
-		w.shift.Running.Go(w.takers.run)
-	}
+	w.worker.Start()
 	w.shift.Running.Go(w.schedule.Alarm)
 	w.shift.Running.Go(func() { w.ears.Run(sub) })
 	w.shift.Running.Go(w.fleet.Run)

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/deaths"
+	"github.com/slotmq/go-rmq/internal/worker"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -105,14 +107,6 @@ func deathOf(t *topic, slot int, d *luascripts.Death) *Death {
 
 // mayHaveKilled reports whether messages may have died by the slot's last turn: because it
 // reported that, or because it took another worker's batch over.
-func mayHaveKilled(x *slot, a *luascripts.Answer) bool {
-	if a.Code == luascripts.Number {
-		return true
-	}
-	for i := range x.turn.Verdicts {
-		if x.turn.Verdicts[i].Fate == luascripts.Dead {
-			return true
-		}
-	}
-	return false
+func mayHaveKilled(a *worker.Answer) bool {
+	return a.Code == luascripts.Number || slices.ContainsFunc(a.Slot.Turn.Verdicts, func(v luascripts.Verdict) bool { return v.Fate == luascripts.Dead })
 }

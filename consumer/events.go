@@ -6,6 +6,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/observers"
 	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/internal/shift"
+	"github.com/slotmq/go-rmq/internal/worker"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -26,20 +27,20 @@ type news struct {
 }
 
 // answers reports what the answers of one write bring, before anything is done about them.
-func (n *news) answers(all []answer) {
+func (n *news) answers(all []worker.Answer) {
 	var events, settled []*message.Event
 	now := time.Now()
 	add := func(x *slot, e *message.Event) {
-		e.At, e.Took = now, now.Sub(x.sent)
+		e.At, e.Took = now, now.Sub(x.Sent)
 		events = append(events, e)
 	}
 	for i := range all {
-		x, a := all[i].slot, &all[i].Answer
-		if all[i].err != nil {
+		if all[i].Err != nil {
 			continue
 		}
+		x, a := slotIn(&all[i]), &all[i].Answer
 		if e := x.event; e != nil {
-			settle(e, a, x.facts.Failures > 0)
+			settle(e, a, x.Facts.Failures > 0)
 			add(x, e)
 			x.event, settled = nil, append(settled, e)
 		}

@@ -101,10 +101,10 @@ func (b *batch) logExpired(from, to int) {
 	if from == to {
 		return
 	}
-	log := logOf(&b.Slot).With(b.hide.content(b.answer.Contents[from])...).With(zap.Int("messages", to-from), zap.String("reason", b.results[from].reason))
+	log := logOf(b.Scheduled()).With(b.hide.content(b.answer.Contents[from])...).With(zap.Int("messages", to-from), zap.String("reason", b.results[from].reason))
 	if b.topic.opts.Expired == ExpiredDrop {
 		log.Warn("messages came too late and are dropped")
 	} else {
-		log.Error("messages came too late and are dead", zap.String("key", b.turn.Keys.Dead))
+		log.Error("messages came too late and are dead", zap.String("key", b.Turn.Keys.Dead))
 	}
 }

@@ -66,10 +66,10 @@ func (c *Consumer) Alive() error {
 	if w == nil { // not started
 		return nil
 	}
-	if n := w.takers.beats.missing(); n > 0 {
+	if n := w.worker.Missing(); n > 0 {
 		return fmt.Errorf("%d takers of turns had their goroutines ended", n)
 	}
-	if d := w.takers.beats.longest(); d > c.stuckAfter {
+	if d := w.worker.Longest(); d > c.stuckAfter {
 		return fmt.Errorf("a taker of turns is stuck for %v", d.Round(time.Second))
 	}
 	return nil

@@ -39,6 +39,9 @@ const (
 	gapSteps = 8
 )
 
+// epoch is what the ends of gaps are counted from.
+var epoch = time.Now().Add(-time.Hour)
+
 // took notes that turns took so many messages. busy is asked once in a window: how many slots
 // have something to do, and which share of all slots is this worker's.
 func (p *pace) took(messages int, now time.Time, busy func() (slots int, share float64)) {

@@ -23,7 +23,7 @@ const (
 )
 
 // question asks the holder of a slot whether it carries the batch in flight there.
-func (c *takers) question(x *slot, holder string, now time.Time) {
+func (c *turns) question(x *slot, holder string, now time.Time) {
 	if now.Sub(x.busy) < askAfter || now.Sub(x.asked) < askEvery {
 		return
 	}

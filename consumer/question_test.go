@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/worker"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -32,10 +33,10 @@ func TestQuestionsOfTwoHolders(t *testing.T) {
 	must.Do(t, err)
 	busyWith := func(holder string, since time.Duration) {
 		t.Helper()
-		answer := luascripts.Answer{Code: luascripts.Busy, Holder: holder, Wait: time.Hour}
-		w.takers.busy(x, answer)
+		answer := &worker.Answer{Answer: luascripts.Answer{Code: luascripts.Busy, Holder: holder, Wait: time.Hour}, Slot: &x.Slot}
+		w.turns.Busy(answer)
 		x.busy = time.Now().Add(-since)
-		w.takers.busy(x, answer)
+		w.turns.Busy(answer)
 		w.shift.Announcing.Wait()
 	}
 	busyWith("first", askAfter)

@@ -52,7 +52,7 @@ func (w *crew) limit(t *topic, p luascripts.Policy) {
 			r.Burst = usual
 		}
 	}
-	if frozen.Clock(w.takers.rdb) != nil { // as in package rmqtest
+	if frozen.Clock(w.turns.rdb) != nil { // as in package rmqtest
 		r = Rate{}
 	}
 	burst := float64(r.Burst)

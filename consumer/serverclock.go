@@ -36,7 +36,7 @@ func (b *batch) past(moment time.Time, ask bool) (by time.Duration, ok bool) {
 		return now().Sub(moment), true
 	}
 	if b.clock == nil {
-		b.clock = &serverClock{read: time.UnixMicro(b.answer.Fence), asked: b.sent}
+		b.clock = &serverClock{read: time.UnixMicro(b.answer.Fence), asked: b.Sent}
 	}
 	for {
 		now, known := time.Now(), !b.clock.answered.IsZero()
@@ -64,7 +64,7 @@ func (b *batch) past(moment time.Time, ask bool) (by time.Duration, ok bool) {
 func (b *batch) askTime() bool {
 	for {
 		asked := time.Now()
-		node, _, err := cluster.MasterFor(b.shift.Requests, b.rdb, b.turn.Keys.Store)
+		node, _, err := cluster.MasterFor(b.shift.Requests, b.rdb, b.Turn.Keys.Store)
 		if err == nil {
 			var read time.Time
 			if read, err = node.Time(b.shift.Requests).Result(); err == nil {
@@ -78,12 +78,15 @@ func (b *batch) askTime() bool {
 	}
 }
 
+// noAnswer is how long a question is not asked again that has no answer.
+const noAnswer = time.Second
+
 // askAgain notes that Redis has not answered a question about the batch, without which its
 // messages may not be handled. It waits for a moment, and reports whether the batch is still held:
 // what is handed back loses its time, so it is asked again as long as that may help.
 func (b *batch) askAgain(err error, say string) bool {
 	cluster.NoteError(b.shift.Requests, b.rdb, err)
-	logOf(&b.Slot).Log(b.away.Level(b.turn.Keys.Store, err), say, zap.Error(err))
+	logOf(b.Scheduled()).Log(b.away.Level(b.Turn.Keys.Store, err), say, zap.Error(err))
 	b.topic.meets(err)
-	return !b.Leaving() && b.watchdog.holds(time.Now()) && wait.Sleep(b.shift.Requests, lastRepeat)
+	return !b.Leaving() && b.watchdog.holds(time.Now()) && wait.Sleep(b.shift.Requests, noAnswer)
 }

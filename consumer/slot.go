@@ -7,28 +7,23 @@ import (
 	"github.com/slotmq/go-rmq/internal/breaker"
 	"github.com/slotmq/go-rmq/internal/fleet"
 	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/worker"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"go.uber.org/zap"
 )
 
-// slot is one slot of a topic as this worker sees it. Only one goroutine at a
-// time has it in hand: a taker, or the one that handles its batch; else the schedule has
-// it. So its fields need no lock.
+// slot is one slot of a topic in a consumer. Only one goroutine at a time has it in hand: see worker.Slot.
 type slot struct {
-	schedule.Slot
+	worker.Slot
 	topic *topic // not changed
 
 	// In hand.
-	facts    schedule.Facts        // handed to the schedule with the slot, and back
-	turn     luascripts.Turn       // the last one asked; its keys are not changed
-	sent     time.Time             // when it was last sent
 	goOn     func(since time.Time) // handles the batch that waits for its place; see schedule.New
-	verdicts []luascripts.Verdict
-	busyWait time.Duration // before another look at a slot that is busy
-	busy     time.Time     // since when its holder has it, while it is busy
-	asked    time.Time     // when that one was asked last
-	mood     breaker.Mood  // of the topic's gate, when the turn was first sent
+	busyWait time.Duration         // before another look at a slot that is busy
+	busy     time.Time             // since when its holder has it, while it is busy
+	asked    time.Time             // when that one was asked last
+	mood     breaker.Mood          // of the topic's gate, when the turn was first sent
 	watchdog watchdog
 	results  []result
 	event    *message.Event // of what the next turn says of the batch; nil if nothing observes
@@ -38,14 +33,15 @@ type slot struct {
 // newSlot makes the worker's side of a slot of the schedule.
 func newSlot(t *topic, index int) *schedule.Slot {
 	x := &slot{topic: t}
-	x.Value = x
-	x.turn.Keys, x.turn.Due = luascripts.KeysOf(t.Qualified, index), t.opts.Due
-	x.turn.Priority, x.turn.Merge = !t.Kind.Timed(), t.Kind.FirstWins()
-	return &x.Slot
+	x.Init(t.Topic.Topic, t.Qualified, index, x)
+	return x.Scheduled()
 }
 
 // asSlot is the worker's side of a slot of the schedule.
 func asSlot(x *schedule.Slot) *slot { return x.Value.(*slot) }
+
+// slotIn is the consumer's side of the slot that an answer is for.
+func slotIn(a *worker.Answer) *slot { return a.Slot.Value.(*slot) }
 
 // topicsOf returns the topics of some slots, each once.
 func topicsOf(slots []*schedule.Slot) (topics []*topic) {
@@ -59,12 +55,6 @@ func topicsOf(slots []*schedule.Slot) (topics []*topic) {
 	return topics
 }
 
-// Keys and Timed are for the lookout.
-func (s *slot) Keys() *luascripts.SlotKeys { return &s.turn.Keys }
-
-// Timed reports whether the slot's messages are in the order of times.
-func (s *slot) Timed() bool { return s.topic.Kind.Timed() }
-
 // term is the one in which the slot takes its turns.
 func (s *slot) term() *fleet.Term { return s.Term().(*fleet.Term) }
 
@@ -76,8 +66,8 @@ func logOf(x *schedule.Slot) *zap.Logger {
 
 // ask prepares the next turn, unless the last one has no answer yet.
 func (s *slot) ask(h schedule.Hand) {
-	s.facts = h.Facts
-	if s.facts.Open {
+	s.Facts = h.Facts
+	if s.Facts.Open {
 		return
 	}
 	count := 0
@@ -87,34 +77,27 @@ func (s *slot) ask(h schedule.Hand) {
 		}
 	}
 	t := s.term()
-	s.turn.Worker, s.turn.Lease, s.turn.TakeoverDelay, s.turn.DeadHolder = s.ID(), t.Lease(), s.topic.takeover.delay(), ""
+	s.Turn.Worker, s.Turn.Lease, s.Turn.TakeoverDelay, s.Turn.DeadHolder = s.ID(), t.Lease(), s.topic.takeover.delay(), ""
 	if s.topic.Literal {
-		s.turn.TakeoverDelay = 0
+		s.Turn.TakeoverDelay = 0
 	}
-	if t.Dead(s.facts.Holder) {
-		s.turn.DeadHolder = s.facts.Holder
+	if t.Dead(s.Facts.Holder) {
+		s.Turn.DeadHolder = s.Facts.Holder
 	}
-	s.turn.Fence, s.turn.Count, s.turn.Random, s.turn.Verdicts = s.facts.Fence, count, rand.IntN(1<<30), s.verdicts
-	s.turn.HoldsNothing = !s.facts.Held
-	s.turn.Due = s.topic.opts.Due || s.mood != breaker.Calm // so what is handed back keeps its place
+	s.Turn.Fence, s.Turn.Count, s.Turn.Random, s.Turn.Verdicts = s.Facts.Fence, count, rand.IntN(1<<30), s.Verdicts
+	s.Turn.HoldsNothing = !s.Facts.Held
+	s.Turn.Due = s.topic.opts.Due || s.mood != breaker.Calm // so what is handed back keeps its place
 	switch s.mood {
 	case breaker.ProbeLast, breaker.ProbeDrawn:
-		s.turn.Wants = luascripts.Behind
+		s.Turn.Wants = luascripts.Behind
 	case breaker.ProbeRetry:
-		s.turn.Wants = luascripts.Retry
+		s.Turn.Wants = luascripts.Retry
 	default:
-		s.turn.Wants = luascripts.First
+		s.Turn.Wants = luascripts.First
 	}
-	s.facts.Open = true
-}
-
-// answered notes that the turn has a definite answer.
-func (s *slot) answered() {
-	s.facts.Open, s.facts.Failures, s.facts.Held, s.facts.Taken = false, 0, false, 0
-	clear(s.verdicts)
-	s.turn.Verdicts, s.verdicts = nil, s.verdicts[:0]
+	s.Facts.Open = true
 }
 
 // empty lets go of what the slot had in hand, which may be large, when it has nothing
 // to do for a while.
-func (s *slot) empty() { s.results, s.verdicts = nil, nil }
+func (s *slot) empty() { s.results, s.Verdicts = nil, nil }

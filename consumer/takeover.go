@@ -74,7 +74,7 @@ func (c *takeovers) due(t *topic) bool {
 	pipe := c.rdb.Pipeline()
 	now, asked := pipe.Time(ctx), make([]*redis.SliceCmd, len(slots))
 	for i, x := range slots {
-		asked[i] = pipe.HMGet(ctx, asSlot(x).turn.Keys.Meta, "holder", "until", "lease")
+		asked[i] = pipe.HMGet(ctx, asSlot(x).Turn.Keys.Meta, "holder", "until", "lease")
 	}
 	_, _ = pipe.Exec(ctx) // each has an error of its own
 	return slices.ContainsFunc(asked, func(cmd *redis.SliceCmd) bool {

@@ -8,20 +8,26 @@ import (
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
-// took gives a batch that a turn has taken to the taker it was taken for.
-func (d *desk) took(x *slot, a luascripts.Answer) {
+// took notes that a turn has taken a batch, and returns it, and the seat that it was taken for. A batch that is told again
+// has its whole time anew.
+func (d *desk) took(x *slot, a luascripts.Answer) (*Held, *seat) {
 	r := &receipt{
-		topic: d.topic, slot: x.Index, worker: d.cfg.Worker, batch: x.batch, fence: a.Fence, attempt: a.Attempt, ttr: x.turn.Lease,
+		topic: d.topic, slot: x.Index, worker: d.cfg.Worker, batch: x.batch, fence: a.Fence, attempt: a.Attempt, ttr: x.Turn.Lease,
 	}
-	sent := x.sent
-	until, s := sent.Add(r.ttr), x.seat
+	h, s := d.held(r, &a, x.Sent.Add(r.ttr)), x.seat
+	h.receipt = r
 	x.batch, x.seat, x.busy = newBits(), nil, 0
-	x.facts.Unavailable, x.facts.Holder, x.facts.Taken = true, r.id(), len(a.Contents)
-	h := d.held(r, &a, until)
+	x.Facts.Unavailable, x.Facts.Holder, x.Facts.Taken = true, r.id(), len(a.Contents)
 	d.serve(s)
-	d.gone(x.Index, until)
-	d.schedule.Rest(&x.Slot, x.facts, until.Add(time.Millisecond))
-	d.reportTaken(h, r, time.Since(sent))
+	d.gone(x.Index, h.Until)
+	d.schedule.Rest(x.Scheduled(), x.Facts, h.Until.Add(time.Millisecond))
+	return h, s
+}
+
+// deliver gives a batch to the taker it was taken for, or back.
+func (d *desk) deliver(h *Held, s *seat) {
+	r := h.receipt
+	d.reportTaken(h, r, time.Since(h.Until.Add(-r.ttr)))
 	late, ok := d.readNotes(h)
 	h.sort(r, late)
 	switch {
@@ -64,7 +70,7 @@ func (h *Held) sort(r *receipt, late map[string]bool) {
 		}
 		r.items, h.all = append(r.items, x), append(h.all, m.Content)
 	}
-	h.receipt, h.Receipt = r, r.String()
+	h.Receipt = r.String()
 }
 
 // giveBack gives back a batch that nobody has got: no attempt is spent.

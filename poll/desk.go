@@ -4,8 +4,9 @@ import (
 	"sync"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/slotmq/go-rmq/internal/away"
-	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/lookout"
 	"github.com/slotmq/go-rmq/internal/planner"
 	"github.com/slotmq/go-rmq/internal/policies"
@@ -13,6 +14,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/internal/sweeper"
 	"github.com/slotmq/go-rmq/internal/wakeups"
+	"github.com/slotmq/go-rmq/internal/worker"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -32,6 +34,7 @@ type desk struct {
 	topic     message.Topic
 	qualified string
 	away      *away.Watch
+	worker    *worker.Worker
 	schedule  *schedule.Schedule
 	scheduled *schedule.Topic
 	lookout   *lookout.Lookout
@@ -71,6 +74,9 @@ func (d *desk) build() {
 	d.schedule.Begin(d)
 	d.schedule.Allow(d.scheduled, schedule.ByFlow, 0)
 	cfg := d.cfg
+	d.worker = worker.New(worker.Config{
+		Shift: d.shift, Redis: cfg.Redis, Scripts: d.scripts, Schedule: d.schedule, Away: d.away, Log: d.log.With(zap.String("topic", d.name)), Face: turns{d},
+	})
 	d.lookout = lookout.New(lookout.Config{
 		Shift: d.shift, Redis: cfg.Redis, Schedule: d.schedule, Log: d.log, Away: d.away, BeforeTakeover: func(*schedule.Topic) {},
 	}, []*schedule.Topic{d.scheduled}, func(*schedule.Topic) time.Duration { return cfg.SafetyLook })
@@ -96,18 +102,13 @@ func (d *desk) ID(int) string { return d.cfg.Worker }
 
 // run does the work of the desk until it is closed.
 func (d *desk) run(sub *wakeups.Subscription) {
-	all, many := make([]int, d.topic.Slots), cluster.IsCluster(d.cfg.Redis)
+	d.worker.Locate(d.scheduled, d.qualified)
+	all := make([]int, d.topic.Slots)
 	for i := range all {
 		all[i] = i
-		if !many {
-			continue
-		}
-		if _, addr, err := cluster.MasterFor(d.shift.Requests, d.cfg.Redis, luascripts.StoreKey(d.qualified, i)); err == nil {
-			d.schedule.Locate(d.scheduled, i, addr)
-		}
 	}
 	d.schedule.Assign(d.scheduled, d, all)
-	d.shift.Running.Go(d.dispatch)
+	d.worker.Start()
 	d.shift.Running.Go(d.schedule.Alarm)
 	d.shift.Running.Go(func() { d.ears.Run(sub) })
 	d.shift.Running.Go(d.lookout.Run)

@@ -3,6 +3,7 @@ package poll
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/wait"
@@ -11,7 +12,7 @@ import (
 // insist asks Redis again and again until it answers, or ctx ends. Unanswered reports whether a question may have been
 // executed that has no answer. Key is one of those it is about.
 func insist[T any](ctx context.Context, p *Poller, key string, ask func(ctx context.Context) (T, error)) (answer T, unanswered bool, err error) {
-	for pause := firstRepeat; ; pause = min(2*pause, lastRepeat) {
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		got := new(T) // of this time: it may be answered when nobody waits any more
 		err := wait.For(ctx, func(ctx context.Context) (err error) {
 			*got, err = ask(ctx)

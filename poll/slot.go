@@ -7,17 +7,15 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/worker"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // slot is one slot of a topic at its desk. Who has it in hand may use its fields: see package schedule.
 type slot struct {
-	schedule.Slot
+	worker.Slot
 	desk  *desk
-	facts schedule.Facts
-	turn  luascripts.Turn      // the last one asked; its keys are not changed
 	batch luascripts.TakerBits // under which the slot takes its next batch; then that gets another one
-	sent  time.Time            // when the turn was last sent: a batch that is told again has its whole time anew
 	seat  *seat                // for whom it is; nil: that one has gone
 	leave bool                 // an earlier turn may still come to Redis, and must not take anything
 	rest  time.Time            // until when the slot sleeps then
@@ -29,13 +27,12 @@ type slot struct {
 
 func newSlot(d *desk, index int) *schedule.Slot {
 	x := &slot{desk: d, batch: newBits()}
-	x.Value = x
-	x.turn.Keys, x.turn.Due, x.turn.HoldsNothing = luascripts.KeysOf(d.qualified, index), true, true
-	x.turn.Priority, x.turn.Merge = !d.topic.Kind.Timed(), d.topic.Kind.FirstWins()
+	x.Init(d.topic, d.qualified, index, x)
+	x.Turn.Due, x.Turn.HoldsNothing = true, true
 	if !d.topic.Literal {
-		x.turn.TakeoverDelay = takeoverDelay
+		x.Turn.TakeoverDelay = takeoverDelay
 	}
-	return &x.Slot
+	return x.Scheduled()
 }
 
 // takeoverDelay is how long messages wait whose batch was taken over from somebody who was silent.
@@ -48,22 +45,19 @@ func newBits() (b luascripts.TakerBits) {
 
 func asSlot(x *schedule.Slot) *slot { return x.Value.(*slot) }
 
-// Keys and Timed are for the lookout.
-func (x *slot) Keys() *luascripts.SlotKeys { return &x.turn.Keys }
-
-// Timed reports whether the messages are in the order of times.
-func (x *slot) Timed() bool { return x.desk.topic.Kind.Timed() }
+// slotIn is the desk's side of the slot that an answer is for.
+func slotIn(a *worker.Answer) *slot { return a.Slot.Value.(*slot) }
 
 // ask prepares the next turn, unless the last one has no answer yet. It is false if none is needed: nobody waits any more.
 func (x *slot) ask(h schedule.Hand) bool {
-	x.facts, x.sent = h.Facts, time.Now()
-	if x.facts.Open {
+	x.Facts = h.Facts
+	if x.Facts.Open {
 		return true
 	}
 	count := 0
 	switch {
 	case x.leave:
-		x.turn.Lease = takeoverDelay // of no batch
+		x.Turn.Lease = takeoverDelay // of no batch
 	case h.Leave:
 		return false
 	default:
@@ -76,16 +70,16 @@ func (x *slot) ask(h schedule.Hand) bool {
 		if x.seat == nil {
 			return false
 		}
-		x.turn.Lease, count = x.seat.TTR, x.seat.Most
+		x.Turn.Lease, count = x.seat.TTR, x.seat.Most
 		if h.Most > 0 {
 			count = min(count, h.Most)
 		}
 	}
-	if left := x.left.Swap(0); left > x.facts.Fence {
-		x.facts.Fence = left
+	if left := x.left.Swap(0); left > x.Facts.Fence {
+		x.Facts.Fence = left
 	}
-	x.turn.Worker, x.turn.Fence, x.turn.Count, x.turn.Random = luascripts.TakerID(x.desk.cfg.Worker, x.batch), x.facts.Fence, count, mathrand.IntN(1<<30)
-	x.facts.Open = true
+	x.Turn.Worker, x.Turn.Fence, x.Turn.Count, x.Turn.Random = luascripts.TakerID(x.desk.cfg.Worker, x.batch), x.Facts.Fence, count, mathrand.IntN(1<<30)
+	x.Facts.Open = true
 	return true
 }
 

@@ -49,6 +49,7 @@ var reserved = map[string][]string{
 	module + "/internal/planner":    {"consumer", "poll"},
 	module + "/internal/policies":   {"consumer", "poll"},
 	module + "/internal/sweeper":    {"consumer", "poll"},
+	module + "/internal/worker":     {"consumer", "poll"},
 	module + "/internal/errands":    {"internal/deaths", "internal/fleet", "internal/lookout", "internal/planner", "internal/policies", "internal/sweeper"},
 	"github.com/go-zookeeper/zk":    {"slots", "internal/keeper", "internal/testing/servertest", "examples/zookeeper"},
 	"github.com/alicebob/miniredis": {"rmqtest", "internal/testing/servertest", "examples"},

@@ -1,16 +1,10 @@
-package consumer
+package worker
 
 import (
 	"sync"
 	"sync/atomic"
 	"time"
 )
-
-// What counts as stuck. A liveness probe ends a process, so it must never be wrong, least of all for all workers at
-// once. A taker may wait for Redis or for work for any time, which proves nothing. Between two waits it runs code that
-// takes moments: ours, and that of observers. Only that time is counted, and after 30 s the worker is not
-// alive. Nor is one that has lost a taker: code that it calls, such as a hook of the Redis client, may have ended its
-// goroutine. Handlers that hang have MaxHandlerTime, and the log has a goroutine of its own.
 
 // beats show whether takers come round.
 type beats struct {

@@ -1,0 +1,138 @@
+package consumer
+
+import (
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/deaths"
+	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/sweeper"
+	"github.com/slotmq/go-rmq/internal/wakeups"
+	"github.com/slotmq/go-rmq/internal/worker"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// Before another look at a slot that is busy, the waiting doubles between these.
+const firstBusy, lastBusy = 50 * time.Millisecond, 500 * time.Millisecond
+
+// silentHolder is what a holder that lives never has left of its lease: it renews it before.
+// It is longer than lastBusy, so that a busy slot looks at least once in that time.
+const silentHolder = lastBusy + 100*time.Millisecond
+
+// turns is what the turns of a consumer's slots ask for and come to: see worker.Face.
+type turns struct {
+	rdb       redis.UniversalClient
+	schedule  *schedule.Schedule
+	pace      *pace
+	batches   *batches
+	takeovers *takeovers
+	announcer *wakeups.Announcer
+	deaths    *deaths.Reporter // nil: no topic has a listener to the dead
+	sweeper   *sweeper.Sweeper // nil: no topic has notes
+	news      *news            // nil: nothing observes
+}
+
+// Ask prepares the next turn of a slot.
+func (c *turns) Ask(h schedule.Hand) bool {
+	asSlot(h.Slot).ask(h)
+	return true
+}
+
+// Show shows answers to the observers.
+func (c *turns) Show(all []worker.Answer, at time.Time) {
+	taken := 0
+	for i := range all {
+		taken += len(all[i].Contents)
+	}
+	c.pace.took(taken, at, c.schedule.Busy) // first: the batches go by it
+	if c.news != nil {
+		c.news.answers(all)
+	}
+}
+
+// Answered has those know of an answer who wait for one.
+func (c *turns) Answered(a *worker.Answer) {
+	x := slotIn(a)
+	if a.Repeated {
+		logOf(x.Scheduled()).Debug("turns are answered again", zap.Int("repeated", x.Facts.Failures))
+	}
+	if a.Forgotten { // then Redis may not know the worker either
+		c.takeovers.fleet.Hurry(&x.topic.Topic)
+	}
+	if c.deaths != nil && mayHaveKilled(a) {
+		c.deaths.Look(x.Scheduled().Topic(), x.Index)
+	}
+	if x.over != nil {
+		c.sweeper.Forget(x.Scheduled().Topic(), x.Index, x.over)
+		x.over = nil
+	}
+	if x.Facts.Held && (a.Code == luascripts.Number || a.Code == luascripts.Busy) {
+		finishRefused(x, a.Repeated)
+	}
+	if a.Code != luascripts.Batch && a.Code != luascripts.Number {
+		x.empty()
+	}
+	if a.Code != luascripts.Busy {
+		x.busyWait = 0
+	}
+}
+
+// Took has a batch handled.
+func (c *turns) Took(a *worker.Answer) {
+	c.batches.handle(slotIn(a), a.Answer, !a.Repeated && a.Fence > a.Slot.Turn.Fence)
+}
+
+// Nothing lets a slot sleep.
+func (c *turns) Nothing(a *worker.Answer, at time.Time) {
+	c.schedule.Rest(a.Slot.Scheduled(), a.Slot.Facts, at)
+}
+
+// Busy lets a slot sleep that another worker holds, and looks into that holder.
+func (c *turns) Busy(a *worker.Answer) {
+	x := slotIn(a)
+	logOf(x.Scheduled()).Debug("slot is busy", zap.String("holder", a.Holder), zap.Duration("lease", a.Wait))
+	x.busyWait = busyPause(x.busyWait)
+	now := time.Now()
+	if x.Facts.Holder != a.Holder {
+		x.Facts.Holder, x.busy, x.asked = a.Holder, now, time.Time{}
+	}
+	c.question(x, a.Holder, now)
+	x.term().Suspect(x.Scheduled(), a.Holder, now.Sub(x.busy))
+	if x.term().Lease() > 0 && a.Wait < silentHolder { // else it is proven dead, or keeps its lease
+		c.takeovers.ask(x.topic)
+	}
+	c.schedule.Rest(x.Scheduled(), x.Facts, time.Now().Add(x.busyWait))
+}
+
+// busyPause is the pause behind one before another look at a busy slot.
+func busyPause(before time.Duration) time.Duration { return min(max(firstBusy, 2*before), lastBusy) }
+
+// Left notes that a slot was left, and wakes the worker that works at it next.
+func (c *turns) Left(a *worker.Answer) {
+	x := slotIn(a)
+	if x.Leaving() {
+		x.Facts.Fence = 0
+		c.announcer.Left(x.topic.Qualified, x.Index)
+	}
+	c.schedule.Left(x.Scheduled(), x.Facts)
+}
+
+// Unanswered notes an error that lasts.
+func (c *turns) Unanswered(a *worker.Answer) { slotIn(a).topic.meets(a.Err) }
+
+// finishRefused notes that the turn which was to finish a batch was not the one that did.
+//
+// A turn that was sent once is refused because the batch was taken over. A turn that was
+// repeated may have been executed before, its answer lost, and the slot be another's by
+// now. (So it is with every leave whose answer gets lost.) That proves nothing. If the
+// batch was taken over after all, so will be the next one.
+func finishRefused(x *slot, repeated bool) {
+	if repeated {
+		logOf(x.Scheduled()).Info("answers of Redis got lost: the batch was finished, or it was taken over and its messages may be handled again")
+		return
+	}
+	logOf(x.Scheduled()).Warn("the batch was taken over before it was finished: its messages may be handled again")
+	x.term().Overtaken()
+}

@@ -1,0 +1,155 @@
+package worker
+
+import (
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/luascripts"
+)
+
+// writeTurns is how many turns a taker takes in one write.
+const writeTurns = 8
+
+// On a Cluster, a taker whose write takes longer than slowWrite is replaced by another one, and ends with its write: so
+// a server that hangs does not hold up the slots of the others.
+const slowWrite = 200 * time.Millisecond
+
+// taker is one that takes turns, with the write it is at.
+type taker struct {
+	*Worker
+	beat     *beat
+	hands    []schedule.Hand
+	cmds     []redis.Cmder
+	answers  []Answer
+	answered time.Time // when the write was
+	replaced bool      // another taker has taken this one's place meanwhile
+	showing  bool      // the answers are shown, and nothing is done about them yet
+}
+
+// take takes turns until the schedule is closed. It is one taker.
+func (w *Worker) take() {
+	t := &taker{Worker: w, beat: w.beats.add()}
+	t.run()
+}
+
+// run takes turns. If an observer ends the goroutine, another one goes on.
+func (t *taker) run() {
+	through := false
+	defer func() {
+		if !through && t.showing {
+			t.Shift.Running.Go(t.run)
+		} else {
+			t.beats.remove(t.beat, through)
+		}
+	}()
+	for {
+		if !t.showing {
+			if !t.ask() {
+				through = true
+				return
+			}
+			t.showing = true
+			t.Face.Show(t.answers, t.answered)
+		}
+		t.showing = false
+		if t.apply(); t.replaced {
+			through = true
+			return
+		}
+	}
+}
+
+// ask takes the turns of the next slots, in one write. It returns false when the schedule is closed.
+func (t *taker) ask() bool {
+	t.beat.waits()
+	t.hands = t.Schedule.Next(writeTurns, t.hands[:0])
+	if len(t.hands) == 0 {
+		return false
+	}
+	t.beat.works(time.Now())
+	t.cmds, t.answers = t.cmds[:0], t.answers[:0]
+	for _, h := range t.hands {
+		if x := slotOf(h.Slot); t.Face.Ask(h) {
+			t.cmds = append(t.cmds, t.Scripts.TurnCmd(t.Shift.Requests, &x.Turn))
+			t.answers = append(t.answers, Answer{Slot: x})
+		}
+	}
+	if len(t.cmds) == 0 {
+		return true
+	}
+	sent := time.Now()
+	for i := range t.answers {
+		t.answers[i].Slot.Sent = sent
+	}
+	t.beat.waits()
+	if cluster.IsCluster(t.Redis) {
+		t.replaced = t.execWatched()
+	} else {
+		t.Scripts.Exec(t.Shift.Requests, t.cmds...)
+	}
+	t.answered = time.Now()
+	t.beat.works(t.answered)
+	for i := range t.answers {
+		a := &t.answers[i]
+		a.Answer, a.Err = luascripts.TurnAnswer(&a.Slot.Turn, t.cmds[i])
+	}
+	clear(t.cmds) // which have answers, and these what was large in them
+	return true
+}
+
+// apply does what the answers say.
+func (t *taker) apply() {
+	unanswered, answered := 0, false
+	var why error
+	for i := range t.answers {
+		a := &t.answers[i]
+		if a.Err == nil {
+			answered = true
+			t.answer(a)
+		} else if t.unanswered(a) {
+			unanswered++
+			why = a.Err
+		}
+	}
+	clear(t.answers)
+	if why != nil { // once for all of them: it is nearly always the server
+		t.Log.Warn("turns have no answer and are repeated", zap.Int("slots", unanswered), zap.Error(why))
+	}
+	if answered {
+		t.Shift.Heard(t.answered)
+	}
+}
+
+// execWatched is Exec on a Cluster, and reports whether another taker has taken this one's place meanwhile.
+func (t *taker) execWatched() (replaced bool) {
+	ctx := t.Shift.Requests
+	for i := range t.answers {
+		x := t.answers[i].Slot
+		if _, addr, err := cluster.MasterFor(ctx, t.Redis, x.Turn.Keys.Store); err == nil {
+			x.Facts.Server = addr
+		}
+	}
+	var mu sync.Mutex
+	over := false
+	timer := time.AfterFunc(slowWrite, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !over {
+			replaced = true
+			t.Shift.Running.Go(t.take)
+		}
+	})
+	stop := cluster.WhileSlow(ctx, t.Redis)
+	t.Scripts.Exec(ctx, t.cmds...)
+	stop()
+	timer.Stop()
+	mu.Lock()
+	defer mu.Unlock()
+	over = true
+	return replaced
+}
